@@ -1,0 +1,92 @@
+# Sidestream: set-up, demo, tests. `make help` tells what there is.
+SHELL := /bin/bash
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+BUILD := build/release
+JOBS ?= $(shell nproc)
+export CMAKE_CXX_COMPILER_LAUNCHER ?= ccache
+export CMAKE_C_COMPILER_LAUNCHER ?= ccache
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
+# One compiler by one name for the tests and the Python package, so that ccache compiles each file once.
+export CC CXX
+
+SOURCES := $(shell find src include apps cmake data python -type f -not -path '*/__pycache__/*' 2>/dev/null) CMakeLists.txt pyproject.toml
+CPP := $(shell find src include apps tests bench python/bindings -name '*.cpp' -o -name '*.hpp' 2>/dev/null)
+CHECKED_PYTHON := python/sidestream tests/python tests/cli tools bench
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test test-cpp test-python sanitize bench format format-check lint tidy measures clean
+
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
+
+demo: $(VENV)/.installed  ## set up what is missing, then run the demo: a cosmological box analysed while it runs (runs/demo)
+	@echo "== demo: examples/cosmology.toml on 2 ranks, one of them a sidecar"
+	$(VENV)/bin/sidestream run examples/cosmology.toml -n 2 --out runs/demo --overwrite
+	@echo "== look at runs/demo/report.html"
+
+test: test-cpp test-python  ## set up what is missing, then run every test: C++, MPI on 1 to 4 ranks, Python
+
+test-cpp: build
+	@echo "== tests: C++ and MPI"
+	ctest --preset release -j 1
+
+test-python: $(VENV)/.installed
+	@echo "== tests: Python and command line"
+	$(PYTHON) -m pytest -q tests/python tests/cli
+
+setup: $(VENV)/.installed  ## system packages, virtual environment, Python package
+
+$(VENV)/.system: tools/system_packages.txt tools/install_system_packages.sh
+	@tools/install_system_packages.sh
+	@mkdir -p $(VENV) && touch $@
+
+$(VENV)/.tools: $(VENV)/.system pyproject.toml tools/requirements.py
+	@echo "== virtual environment $(VENV)"
+	@test -x $(PYTHON) || python3 -m venv $(VENV)
+	@$(PYTHON) -m pip install --quiet --upgrade pip
+	@$(PYTHON) tools/requirements.py build test > $(VENV)/requirements.txt
+	@$(PYTHON) -m pip install --quiet -r $(VENV)/requirements.txt
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.tools $(SOURCES)
+	@echo "== Python package and sidestream-run (compiles the library)"
+	@$(PYTHON) -m pip install --quiet --no-build-isolation --no-deps .
+	@touch $@
+
+$(BUILD)/build.ninja: $(VENV)/.tools CMakePresets.json
+	@cmake --preset release > /dev/null && touch $@
+
+build: $(BUILD)/build.ninja  ## compile library, programs, tests and benchmarks (build/release)
+	@echo "== build/release"
+	@cmake --build $(BUILD)
+
+sanitize: $(VENV)/.tools  ## unit tests on 1 and 2 ranks under the address and undefined-behaviour sanitizers
+	cmake --preset debug && cmake --build build/debug && ctest --preset debug
+
+bench: build  ## benchmarks: one JSON object each, with ratios against a peer or the machine's limit
+	@tools/run_benchmarks.sh $(BUILD)
+
+format: $(VENV)/.tools  ## format all sources
+	clang-format -i $(CPP)
+	$(VENV)/bin/ruff format $(CHECKED_PYTHON)
+
+format-check: $(VENV)/.tools
+	@echo "== format"
+	@clang-format --dry-run --Werror $(CPP)
+	@$(VENV)/bin/ruff format --check $(CHECKED_PYTHON)
+
+lint: format-check $(BUILD)/build.ninja  ## format, layers, ruff, mypy
+	@echo "== layers, ruff, mypy"
+	@$(PYTHON) tools/check_layers.py .
+	@$(VENV)/bin/ruff check $(CHECKED_PYTHON)
+	@$(VENV)/bin/mypy python/sidestream
+
+tidy: $(BUILD)/build.ninja  ## clang-tidy on the C++ files that differ from the last commit, or FILES="..."
+	clang-tidy -p $(BUILD) $(or $(FILES),$(shell git diff --name-only HEAD -- '*.cpp'))
+
+measures:  ## lengths of files and functions, the longest first
+	@python3 tools/measures.py
+
+clean:  ## remove what was built
+	rm -rf build $(VENV)

@@ -1,0 +1,159 @@
+#include <fmt/color.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <thread>
+
+#include "sidestream/comm/communicator.hpp"
+#include "sidestream/core/error.hpp"
+#include "sidestream/sims/run.hpp"
+
+namespace {
+
+using namespace sidestream;
+
+enum ExitCode { done = 0, failed = 1, used_wrongly = 2 };
+
+struct Arguments {
+  std::string config, folder = "";
+  std::vector<std::string> overrides;
+  int ranks = 1;
+  bool check = false, json = false, restart = false, overwrite = false, quiet = false, options = false;
+};
+
+core::Node load_configuration(const Arguments& arguments) {
+  core::Node root = core::load_toml(arguments.config);
+  for (const std::string& assignment : arguments.overrides) core::override_key(root, assignment);
+  return root;
+}
+
+std::string folder_of(const Arguments& arguments) {
+  if (!arguments.folder.empty()) return arguments.folder;
+  return (std::filesystem::path("runs") / std::filesystem::path(arguments.config).stem()).string();
+}
+
+void print_description(const nlohmann::json& description) {
+  const auto& cells = description.at("cells");
+  fmt::print("{}: {} x {} x {} cells, blocks of {}\n", description.at("simulation").get<std::string>(),
+             cells[0].get<int>(), cells[1].get<int>(), cells[2].get<int>(), description.at("block").get<int>());
+  fmt::print("ranks: {} ({} compute, {} sidecars)\n", description.at("ranks").get<int>(),
+             description.at("compute").get<int>(), description.at("sidecars").get<int>());
+  fmt::print("memory: {:.0f} MiB for the simulation, at most {:.0f} MiB in the queue\n",
+             description.at("memory_bytes").get<double>() / 0x1p20,
+             description.at("queue_bytes").get<double>() / 0x1p20);
+  for (const auto& task : description.at("tasks"))
+    fmt::print("task {}: {}, {}\n", task.at("name").get<std::string>(), task.at("analysis").get<std::string>(),
+               task.at("transport").get<std::string>());
+}
+
+int check_configuration(const Arguments& arguments) {
+  try {
+    const sims::RunConfig config = sims::read_run(load_configuration(arguments));
+    const nlohmann::json description = sims::describe(config, arguments.ranks);
+    if (arguments.json)
+      fmt::print("{}\n", description.dump());
+    else
+      print_description(description);
+    return done;
+  } catch (const core::Error& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return used_wrongly;
+  }
+}
+
+void print_options() {
+  const auto print_table = [](const std::string& name, const std::vector<core::Option>& options) {
+    fmt::print("\n[{}]\n", name);
+    for (const core::Option& option : options)
+      fmt::print("  {:<20} {}{}\n", option.name, option.documentation,
+                 option.default_text.empty() ? "" : fmt::format(" (default {})", option.default_text));
+  };
+  for (const auto& simulation : sims::simulations()) {
+    fmt::print("\nsimulation = \"{}\": {}\n", simulation.name, simulation.documentation);
+    for (const auto& [name, options] : simulation.options()) print_table(name, options);
+  }
+  print_table("coupling", couple::coupling_options());
+  print_table("task.NAME", couple::task_options());
+  for (const auto& analysis : analysis::analyses()) {
+    fmt::print("\nanalysis = \"{}\": {}", analysis.name, analysis.documentation);
+    print_table("task.NAME", analysis.options());
+  }
+}
+
+// A rank that fails alone ends the whole job: the others wait for it in some exchange. Where all failed together, one
+// speaks.
+[[noreturn]] void abort_job(const std::string& message, bool is_reported_elsewhere) {
+  if (is_reported_elsewhere) std::this_thread::sleep_for(std::chrono::seconds(5));
+  if (!is_reported_elsewhere) fmt::print(stderr, "{}\n", message);
+  std::fflush(nullptr);
+  MPI_Abort(MPI_COMM_WORLD, failed);
+  std::_Exit(failed);
+}
+
+std::optional<sims::RunConfig> read_together(const comm::Communicator& world, const Arguments& arguments) {
+  try {
+    std::optional<sims::RunConfig> config;
+    world.agree_on([&] { config = sims::read_run(load_configuration(arguments)); });
+    return config;
+  } catch (const core::Error& error) {
+    if (world.rank() == 0) fmt::print(stderr, "{}\n", error.what());
+    return std::nullopt;
+  }
+}
+
+int run_configuration(const Arguments& arguments, int argc, char** argv) {
+  const comm::Environment environment(argc, argv);
+  const comm::Communicator world(MPI_COMM_WORLD);
+  std::optional<sims::RunConfig> config = read_together(world, arguments);
+  if (!config) return used_wrongly;
+  sims::catch_stop_signals();
+  const auto existing = arguments.restart     ? io::ExistingRun::resume
+                        : arguments.overwrite ? io::ExistingRun::overwrite
+                                              : io::ExistingRun::refuse;
+  const auto progress = [&](const std::string& line) {
+    if (!arguments.quiet) fmt::print(stderr, "{}\n", line);
+  };
+  try {
+    const auto status = sims::run(world, std::move(*config), folder_of(arguments), existing, progress);
+    return status == sims::RunStatus::finished ? done : failed;
+  } catch (const core::Error& error) {
+    abort_job(error.what(), error.is_reported_elsewhere());
+  } catch (const std::exception& error) {
+    abort_job(fmt::format("error: {}\n  --> rank {} of {}", error.what(), world.rank(), world.size()), false);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  CLI::App app{
+      "Runs a simulation and the analyses of its configuration, on as many ranks as it was started with.\n"
+      "Example: mpirun -n 4 sidestream-run examples/cosmology.toml --out runs/cosmology"};
+  app.add_option("config", arguments.config, "configuration (TOML)");
+  app.add_option("--set", arguments.overrides, "override a key: task.halos.every=5")->take_all();
+  app.add_option("--out", arguments.folder, "folder of the run (default: runs/NAME of the configuration)");
+  app.add_flag("--restart", arguments.restart, "go on from the newest good checkpoint in the folder");
+  app.add_flag("--overwrite", arguments.overwrite, "replace an earlier run in the folder");
+  app.add_flag("--quiet", arguments.quiet, "no line for each step");
+  app.add_flag("--check", arguments.check, "check the configuration, say what it would take, and stop");
+  app.add_option("--ranks", arguments.ranks, "with --check: the ranks to be asked for")->check(CLI::PositiveNumber);
+  app.add_flag("--json", arguments.json, "with --check: answer in JSON");
+  app.add_flag("--options", arguments.options, "list every option of the configuration and stop");
+  app.set_version_flag("--version", SIDESTREAM_VERSION);
+  try {
+    app.parse(argc, argv);
+    if (arguments.options) return print_options(), done;
+    if (arguments.config.empty()) throw CLI::RequiredError("config");
+    if (arguments.restart && arguments.overwrite)
+      throw CLI::ValidationError("--restart and --overwrite exclude each other");
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? done : used_wrongly;
+  }
+  if (arguments.check) return check_configuration(arguments);
+  return run_configuration(arguments, argc, argv);
+}

@@ -1,0 +1,205 @@
+// The transform against the best single-process FFTW (planned several times with FFTW_MEASURE, the fastest kept)
+// divided by the ranks, and against FFTW-MPI, all in this run. One "pair" is a forward and a backward real-to-complex
+// transform. Usage: bench_fft [cells a side]...
+#include <fftw3-mpi.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <complex>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "sidestream/core/timer.hpp"
+#include "sidestream/fft/fft_plan.hpp"
+#include "sidestream/mesh/forest.hpp"
+#include "sidestream/solvers/gravity.hpp"
+
+namespace {
+
+using namespace sidestream;
+using Complex = std::complex<double>;
+using nlohmann::json;
+
+constexpr int plannings = 5;
+constexpr double seconds_each = 1.0;
+
+double cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// Of each repeat, ascending: the wall time of the slowest rank and the CPU time of all ranks [s].
+struct Times {
+  std::vector<double> wall, cpu;
+
+  json summary() const {
+    const std::size_t middle = wall.size() / 2;
+    return {{"min_s", wall.front()},  {"median_s", wall[middle]}, {"max_s", wall.back()},
+            {"repeats", wall.size()}, {"cpu_min_s", cpu.front()}, {"cpu_median_s", cpu[middle]},
+            {"cpu_max_s", cpu.back()}};
+  }
+};
+
+Times time(const comm::Communicator& comm, const std::function<void()>& work) {
+  Times times;
+  work();
+  const core::Stopwatch total;
+  do {
+    comm.barrier();
+    const core::Stopwatch watch;
+    const double cpu_before = cpu_seconds();
+    work();
+    const double wall = watch.seconds(), cpu = cpu_seconds() - cpu_before;
+    times.wall.push_back(comm.max(wall));
+    const std::vector<double> parts = comm.all_gather(cpu);
+    times.cpu.push_back(std::accumulate(parts.begin(), parts.end(), 0.0));
+  } while (comm.max(total.seconds()) < seconds_each || times.wall.size() < 5);
+  std::ranges::sort(times.wall);
+  std::ranges::sort(times.cpu);
+  return times;
+}
+
+bool is_faster(const Times& a, const Times& b) {
+  return b.wall.empty() || a.wall.front() < b.wall.front();
+}
+
+// Rank 0 works, the others sleep, so that the serial time is that of a quiet machine.
+Times time_alone(const comm::Communicator& comm, int n) {
+  Times best;
+  if (comm.rank() == 0) {
+    const comm::Communicator self(MPI_COMM_SELF);
+    const auto modes = static_cast<std::size_t>(n) * static_cast<std::size_t>(n) * static_cast<std::size_t>(n / 2 + 1);
+    fftw_complex* spectrum = fftw_alloc_complex(modes);
+    for (int planning = 0; planning < plannings; ++planning) {
+      fftw_forget_wisdom();
+      double* real = planning % 2 == 0 ? reinterpret_cast<double*>(spectrum) : fftw_alloc_real(2 * modes);
+      const fftw_plan forward = fftw_plan_dft_r2c_3d(n, n, n, real, spectrum, FFTW_MEASURE);
+      const fftw_plan backward = fftw_plan_dft_c2r_3d(n, n, n, spectrum, real, FFTW_MEASURE);
+      std::fill_n(real, 2 * modes, 0.0);
+      const Times times = time(self, [&] {
+        fftw_execute(forward);
+        fftw_execute(backward);
+      });
+      if (is_faster(times, best)) best = times;
+      fftw_destroy_plan(forward);
+      fftw_destroy_plan(backward);
+      if (planning % 2 == 1) fftw_free(real);
+    }
+    fftw_free(spectrum);
+  }
+  MPI_Request others;
+  MPI_Ibarrier(comm.raw(), &others);
+  for (int done = 0; !done; usleep(1000)) MPI_Test(&others, &done, MPI_STATUS_IGNORE);
+  best.wall = comm.broadcast(best.wall);
+  best.cpu = comm.broadcast(best.cpu);
+  return best;
+}
+
+Times time_fftw_mpi(const comm::Communicator& comm, int n) {
+  Times best;
+  std::ptrdiff_t local_z, first_z, local_y, first_y;
+  const auto size = static_cast<std::size_t>(
+      fftw_mpi_local_size_3d_transposed(n, n, n / 2 + 1, comm.raw(), &local_z, &first_z, &local_y, &first_y));
+  fftw_complex* spectrum = fftw_alloc_complex(size);
+  double* real = reinterpret_cast<double*>(spectrum);
+  for (int planning = 0; planning < plannings; ++planning) {
+    fftw_forget_wisdom();
+    const fftw_plan forward =
+        fftw_mpi_plan_dft_r2c_3d(n, n, n, real, spectrum, comm.raw(), FFTW_MEASURE | FFTW_MPI_TRANSPOSED_OUT);
+    const fftw_plan backward =
+        fftw_mpi_plan_dft_c2r_3d(n, n, n, spectrum, real, comm.raw(), FFTW_MEASURE | FFTW_MPI_TRANSPOSED_IN);
+    std::fill_n(real, 2 * size, 0.0);
+    const Times times = time(comm, [&] {
+      fftw_execute(forward);
+      fftw_execute(backward);
+    });
+    if (is_faster(times, best)) best = times;
+    fftw_destroy_plan(forward);
+    fftw_destroy_plan(backward);
+  }
+  fftw_free(spectrum);
+  return best;
+}
+
+Times time_plan(const comm::Communicator& comm, const mesh::Layout& layout, fft::Decomposition decomposition) {
+  const fft::FftPlan plan(comm, layout, decomposition);
+  mesh::Field<double> field(layout, comm.rank());
+  mesh::Field<Complex> spectrum(plan.spectral(), comm.rank());
+  return time(comm, [&] {
+    plan.forward(field, spectrum);
+    plan.backward(spectrum, field);
+  });
+}
+
+Times time_gravity(const comm::Communicator& comm, const mesh::Layout& blocks) {
+  const mesh::Geometry geometry{blocks.domain(), {1.0, 1.0, 1.0}, blocks.periodic()};
+  solvers::Gravity gravity(comm, blocks, geometry);
+  const mesh::Field<double> density(blocks, comm.rank());
+  mesh::Field<double> acceleration(blocks, comm.rank(), 3, 1);
+  return time(comm, [&] { gravity.solve(density, acceleration); });
+}
+
+json measure(const comm::Communicator& comm, int n) {
+  const mesh::Box domain = mesh::domain_of({n, n, n});
+  const mesh::Layout blocks = mesh::Forest({n, n, n}, 32).layout(comm.size());
+  const double cells = static_cast<double>(domain.volume());
+
+  const Times serial = time_alone(comm, n), fftw_mpi = time_fftw_mpi(comm, n);
+  const Times slabs = time_plan(comm, split(domain, {1, 1, comm.size()}), fft::Decomposition::slabs);
+  const Times pencils = time_plan(comm, split(domain, {1, comm.size(), 1}), fft::Decomposition::pencils);
+  const Times from_blocks = time_plan(comm, blocks, fft::Decomposition::automatic);
+  const Times gravity = time_gravity(comm, blocks);
+
+  const auto against = [&](const Times& times) {
+    json entry = times.summary();
+    entry["ratio_to_serial_fftw_over_ranks"] = times.wall.front() * comm.size() / serial.wall.front();
+    entry["ratio_to_fftw_mpi"] = times.wall.front() / fftw_mpi.wall.front();
+    entry["ratio_of_cpu_to_serial_fftw"] = times.cpu.front() / serial.cpu.front();
+    return entry;
+  };
+  json gravity_entry = gravity.summary();
+  gravity_entry["cpu_us_per_cell"] = 1e6 * gravity.cpu.front() / cells;
+  gravity_entry["wall_us_per_cell_times_ranks"] = 1e6 * gravity.wall.front() * comm.size() / cells;
+  return {{"cells", n},
+          {"serial_fftw", serial.summary()},
+          {"fftw_mpi", against(fftw_mpi)},
+          {"slabs", against(slabs)},
+          {"pencils", against(pencils)},
+          {"from_blocks_of_32", against(from_blocks)},
+          {"gravity", gravity_entry}};
+}
+
+std::string machine() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  return "unknown";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const comm::Environment environment(argc, argv);
+  fftw_mpi_init();
+  const comm::Communicator comm(MPI_COMM_WORLD);
+  std::vector<int> sizes(static_cast<std::size_t>(argc - 1));
+  for (std::size_t i = 0; i < sizes.size(); ++i) sizes[i] = std::stoi(argv[i + 1]);
+  if (sizes.empty()) sizes = {64, 128};
+
+  json report{{"bench", "fft"},
+              {"machine", machine()},
+              {"compiler", "g++ " __VERSION__},
+              {"ranks", comm.size()},
+              {"unit", "one forward and one backward transform"},
+              {"sizes", json::array()}};
+  for (const int n : sizes) report["sizes"].push_back(measure(comm, n));
+  if (comm.rank() == 0) std::printf("%s\n", report.dump(2).c_str());
+}

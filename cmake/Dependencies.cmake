@@ -1,0 +1,19 @@
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+find_package(MPI 3.1 REQUIRED COMPONENTS CXX)
+find_package(fmt REQUIRED)
+find_package(toml11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(PkgConfig REQUIRED)
+
+pkg_check_modules(FFTW3 REQUIRED IMPORTED_TARGET fftw3)
+add_library(fftw3::fftw3 ALIAS PkgConfig::FFTW3)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+add_library(xxhash::xxhash ALIAS PkgConfig::XXHASH)
+
+# The parallel HDF5, so that files may be written by all ranks.
+set(HDF5_PREFER_PARALLEL TRUE)
+find_package(HDF5 1.10 REQUIRED COMPONENTS C HL)
+add_library(hdf5::sidestream INTERFACE IMPORTED)
+target_include_directories(hdf5::sidestream SYSTEM INTERFACE ${HDF5_C_INCLUDE_DIRS})
+target_link_libraries(hdf5::sidestream INTERFACE ${HDF5_C_HL_LIBRARIES} ${HDF5_C_LIBRARIES})

@@ -1,0 +1,14 @@
+# find_package(Sidestream) after installation: Sidestream::sidestream is the whole library, Sidestream::<module> each part.
+include(CMakePackageConfigHelpers)
+
+get_property(modules GLOBAL PROPERTY SIDESTREAM_MODULES)
+install(TARGETS ${modules} sidestream EXPORT SidestreamTargets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/sidestream DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/sidestream)
+install(EXPORT SidestreamTargets NAMESPACE Sidestream:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Sidestream)
+configure_package_config_file(cmake/SidestreamConfig.cmake.in ${PROJECT_BINARY_DIR}/SidestreamConfig.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Sidestream)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/SidestreamConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/SidestreamConfig.cmake ${PROJECT_BINARY_DIR}/SidestreamConfigVersion.cmake
+  cmake/Dependencies.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Sidestream)

@@ -1,0 +1,41 @@
+# sidestream_module(NAME LINK [PUBLIC target...] [PRIVATE target...])
+# One static library for each folder src/NAME, known as Sidestream::NAME.
+function(sidestream_module name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+  add_library(sidestream_${name} STATIC ${sources})
+  add_library(Sidestream::${name} ALIAS sidestream_${name})
+  target_include_directories(sidestream_${name}
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+    PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(sidestream_${name} ${ARG_LINK})
+  sidestream_compile_options(sidestream_${name})
+  set_target_properties(sidestream_${name} PROPERTIES EXPORT_NAME ${name})
+  set_property(GLOBAL APPEND PROPERTY SIDESTREAM_MODULES sidestream_${name})
+endfunction()
+
+# sidestream_embed(NAME FILE): the text of FILE (below the root) becomes part of the library: NAME includes "FILE.inc", a string literal.
+function(sidestream_embed name file)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${file})
+  file(READ ${PROJECT_SOURCE_DIR}/${file} text)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/embedded/${file}.inc CONTENT "R\"EMBEDDED(${text})EMBEDDED\"\n" @ONLY)
+  target_include_directories(sidestream_${name} PRIVATE ${PROJECT_BINARY_DIR}/embedded)
+endfunction()
+
+# Warnings are errors. Contraction to fused multiply-add is off, so that a kernel gives the same bits wherever it is
+# inlined; errno and floating-point traps are given up, so that loops with sqrt and selections vectorise.
+function(sidestream_compile_options target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_compile_definitions(${target} PRIVATE SIDESTREAM_VERSION="${PROJECT_VERSION}")
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Wconversion -Wshadow -Werror
+    -ffp-contract=off -fno-math-errno -fno-trapping-math
+    $<$<CONFIG:Release>:-O3>)
+  if(SIDESTREAM_ARCH)
+    target_compile_options(${target} PRIVATE -march=${SIDESTREAM_ARCH})
+  endif()
+  if(SIDESTREAM_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${SIDESTREAM_SANITIZE} -fno-omit-frame-pointer)
+    target_link_options(${target} PUBLIC -fsanitize=${SIDESTREAM_SANITIZE})
+  endif()
+endfunction()

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sidestream/comm/communicator.hpp"
+#include "sidestream/core/config.hpp"
+#include "sidestream/mesh/result.hpp"
+#include "sidestream/mesh/snapshot.hpp"
+
+namespace sidestream::analysis {
+
+/// Maps a snapshot to small named tables. It does not know how the snapshot reached it, nor who runs it.
+class Analysis {
+ public:
+  virtual ~Analysis() = default;
+
+  /// Names of the snapshot's fields it reads, so that only these are computed and sent. A name that ends in '?' is
+  /// optional: the field is sent if the simulation has it, and `run` finds out by `snapshot.has`.
+  virtual std::vector<std::string> fields() const = 0;
+
+  /// Collective on `comm`, whose ranks are the owners in `snapshot.layout`. The result is complete on rank 0. The same
+  /// bits for any number of ranks.
+  virtual mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const = 0;
+};
+
+/// An analysis by name, with what its configuration may hold.
+struct AnalysisEntry {
+  std::string name, documentation;
+  /// Makes one from the `[task.NAME]` table (whose keys analysis, transport, every, at_redshift and the like belong to
+  /// the coupling and are ignored here). Stores the table with its defaults filled in `resolved` unless null. Throws
+  /// core::Error for bad parameters.
+  std::function<std::unique_ptr<Analysis>(const core::Node& table, core::Node* resolved)> make;
+  std::function<std::vector<core::Option>()> options;
+};
+
+/// All analyses there are.
+std::span<const AnalysisEntry> analyses();
+
+/// The analysis that the key `analysis` of `table` names; throws core::Error naming the nearest when there is none.
+const AnalysisEntry& find_analysis(const core::Node& table);
+
+/// The keys of a task's table that belong to the coupling, not to the analysis.
+std::span<const std::string> task_keys();
+
+}  // namespace sidestream::analysis

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sidestream/comm/communicator.hpp"
+#include "sidestream/couple/config.hpp"
+#include "sidestream/mesh/snapshot.hpp"
+
+namespace sidestream::io {
+class EventLog;
+class RunFolder;
+}  // namespace sidestream::io
+
+namespace sidestream::couple {
+
+/// What a task did and cost over a run. Times are of rank 0 of the group that spent them.
+struct TaskTotals {
+  std::string task;
+  std::int64_t count = 0;    ///< results written
+  std::int64_t dropped = 0;  ///< moments left out because the queue was full or the run was stopped
+  std::int64_t failed = 0;   ///< analyses that threw
+  double pack_s = 0.0;       ///< lost by the simulation: making and copying fields
+  double wait_s = 0.0;       ///< lost by the simulation: waiting for room in the queue
+  double compute_s = 0.0;    ///< spent in the analysis, wherever it ran
+  std::int64_t bytes = 0;    ///< sent to sidecars
+};
+
+/// What happens to publishes that wait in the queue when a run ends.
+enum class Drain {
+  yes,  ///< they are analysed
+  no,   ///< they are dropped, and counted
+};
+
+/// The coupling of one run: splits the world, decides which tasks are due, brings snapshots to them and keeps the
+/// books.
+///
+///     couple::Session session(world, config, run_folder);
+///     if (!session.computes()) return session.serve();
+///     ... each step:
+///       session.progress();
+///       if (session.is_due(step, redshift)) session.publish(snapshot);
+///     const auto totals = session.finish();
+///
+/// Results go to `results/<task>/<step>.nc` of the run folder, events to `events.jsonl` (ranks that compute) and
+/// `events.sidecar.jsonl`. The results are the same to the bit whichever ranks do the analysis.
+class Session {
+ public:
+  using Warn = std::function<void(const std::string& text)>;
+
+  /// Collective on `world`, with the same `config` on every rank; the folder exists. Its moment is the zero of the
+  /// events' times. Throws core::Error on all ranks for an impossible number of sidecars. `warn` is given what the user
+  /// should read, on one rank of each group.
+  Session(const comm::Communicator& world, CouplingConfig config, const io::RunFolder& folder, Warn warn = {});
+  ~Session();
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+
+  /// Whether this rank computes; sidecars call `serve` and nothing else.
+  bool computes() const;
+  const comm::RankCounts& counts() const;
+  /// The ranks that compute (on a sidecar: the sidecars). Owners of published layouts are ranks of it.
+  const comm::Communicator& compute_group() const;
+  /// The event log of this rank's group.
+  io::EventLog& log();
+
+  /// Sidecars: does the analyses that arrive, first in, first out, until the ranks that compute finish. Collective on
+  /// the sidecars.
+  void serve();
+
+  /// Whether a task is due at this step. Local and cheap; asked once a step at least, in order. `redshift` is empty
+  /// where there is none.
+  bool is_due(std::int64_t step, std::optional<double> redshift = {});
+
+  /// Brings a snapshot to the tasks that are due (by its step and its attribute `redshift`, if any): sends what
+  /// sidecars analyse, then does what is in situ. Collective on the ranks that compute. Waits for sidecars only when
+  /// the queue is full and `when_full` says so; then at most `timeout_s`, after which it throws core::Error on all
+  /// ranks. An analysis that fails is reported and skipped. One copy of the data that are sent.
+  void publish(const mesh::Snapshot& snapshot);
+
+  /// Lets transfers go on; call it once a step. Local and cheap.
+  void progress();
+
+  /// Ends the sidecars, after the analyses under way and, with `Drain::yes`, those that wait. Collective on the ranks
+  /// that compute, called once. Returns one entry a task on rank 0 (empty elsewhere).
+  std::vector<TaskTotals> finish(Drain drain = Drain::yes);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sidestream::couple

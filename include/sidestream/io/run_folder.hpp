@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "sidestream/comm/communicator.hpp"
+
+namespace sidestream::io {
+
+/// What to do with an output folder that holds an earlier run.
+enum class ExistingRun {
+  refuse,     ///< an error
+  overwrite,  ///< the earlier run's files are removed; anything else in the folder stays
+  resume,     ///< kept, to go on from
+};
+
+/// The names of everything in the folder of a run.
+class RunFolder {
+ public:
+  explicit RunFolder(std::string path) : path_(std::move(path)) {}
+
+  const std::string& path() const { return path_; }
+  std::string config() const;  ///< config.toml, resolved
+  /// events.jsonl of the group "compute", events.GROUP.jsonl of any other.
+  std::string events(const std::string& group) const;
+  std::string result(const std::string& task, std::int64_t step) const;  ///< results/TASK/STEP.nc
+  std::string plotfile(std::int64_t step) const;                         ///< pltSTEP
+  std::string checkpoint(std::int64_t step) const;                       ///< chkSTEP
+  std::string report() const;                                            ///< report.html
+
+  /// Whether the folder holds (part of) a run.
+  bool holds_a_run() const;
+
+ private:
+  std::string path_;
+};
+
+/// A step in file names: at least five digits.
+std::string step_name(std::int64_t step);
+
+/// Makes the folder of a run (or takes over an earlier one as `existing` says), proves that it can be written to, and
+/// writes `config_toml` into it. Collective on `comm`; all ranks throw the same core::Error when it cannot be, before
+/// anything was changed.
+RunFolder prepare_run_folder(const comm::Communicator& comm, const std::string& path, ExistingRun existing,
+                             const std::string& config_toml);
+
+}  // namespace sidestream::io

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace sidestream::mesh {
+
+/// A named array with its unit and the names of its dimensions, slowest first. Columns that share a dimension form a
+/// table.
+struct Column {
+  std::string name, unit, description;
+  std::vector<std::string> dimensions;
+  std::variant<std::vector<double>, std::vector<std::int64_t>> values;
+};
+
+/// What an analysis finds: small named tables plus attributes. Complete on rank 0 of the group that computed it, empty
+/// elsewhere.
+struct Result {
+  std::map<std::string, std::int64_t> dimensions;  ///< length of each dimension
+  std::vector<Column> columns;
+  std::map<std::string, std::variant<double, std::int64_t, std::string>> attributes;
+  std::string summary;  ///< a few words for the progress line, such as "214 halos"
+
+  /// Adds a column over `names`; sets or checks the lengths of its dimensions (throws core::Error when they differ).
+  template <typename T>
+  void add(std::string name, std::string unit, std::string description, std::vector<std::string> names,
+           std::vector<std::int64_t> lengths, std::vector<T> values) {
+    add(Column{std::move(name), std::move(unit), std::move(description), std::move(names), std::move(values)}, lengths);
+  }
+  const Column& column(const std::string& name) const;
+
+ private:
+  void add(Column column, const std::vector<std::int64_t>& lengths);
+};
+
+}  // namespace sidestream::mesh

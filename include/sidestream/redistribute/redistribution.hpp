@@ -1,0 +1,135 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sidestream/comm/communicator.hpp"
+#include "sidestream/mesh/field.hpp"
+
+namespace sidestream::redistribute {
+
+/// How the cells travel. All strategies give bitwise the same field.
+enum class Strategy {
+  automatic,  ///< alltoallw on up to 64 ranks, p2p beyond
+  p2p,        ///< one packed message, in chunks, for each pair of ranks that share cells
+  alltoallw,  ///< MPI derived datatypes, no packing
+  shared,     ///< ranks of one node: through a window of shared memory (in /dev/shm), no message; between nodes p2p
+};
+
+/// The strategy called `name`; throws core::Error naming all of them.
+Strategy strategy_named(std::string_view name);
+
+/// What happens to the cells of the destination that the source covers.
+enum class Combine { replace, add };
+
+/// Which cells a plan moves.
+struct Coverage {
+  std::int32_t source_ghost = 0;       ///< the source offers its boxes grown by so many cells
+  std::int32_t destination_ghost = 0;  ///< the destination takes its boxes grown by so many cells
+  bool skip_own = false;               ///< not the cells that boxes of equal index share unshifted
+};
+
+/// An immutable plan that moves fields from layout `from` to layout `to`, across periodic boundaries where ghost cells
+/// reach over them. The owners of both layouts are ranks of `comm`; a rank may own boxes of one, both or none, so the
+/// same plan serves one group of ranks and two disjoint ones. Built once (collective on `comm`), applied often (no
+/// allocation after the first use of a type). With ghost cells both layouts have the same domain and periodicity. With
+/// `source_ghost` and Combine::replace, sources that overlap must agree; which of them wins is not said.
+class Redistribution {
+ public:
+  Redistribution(const comm::Communicator& comm, const mesh::Layout& from, const mesh::Layout& to,
+                 Strategy strategy = Strategy::automatic, Coverage coverage = {});
+  /// Strategy::shared frees its window collectively, so there all ranks destroy the plan (unless an exception does).
+  ~Redistribution();
+  Redistribution(Redistribution&&) noexcept;
+  Redistribution& operator=(Redistribution&&) noexcept;
+
+  const mesh::Layout& source() const;
+  const mesh::Layout& destination() const;
+  Strategy strategy() const;
+
+  /// Moves `from` (on `source()`) into `to` (on `destination()`), all components. Collective on the plan's
+  /// communicator. Ghost cells of `to` that the plan does not cover are left as they were. Both fields have the ghost
+  /// width that the coverage needs, or more. `from` and `to` may be the same field (ghost exchange) if only one side
+  /// has ghost cells in the plan. A rank without boxes on one side may pass an empty field there. Combine::add adds the
+  /// pieces of a cell in an order that owners do not change.
+  template <typename T>
+  void apply(const mesh::Field<T>& from, mesh::Field<T>& to, Combine combine = Combine::replace) const {
+    start(from, to, combine);
+    finish(to, combine);
+  }
+
+  /// `apply` in two halves, so that work on other data overlaps the transfer: `start` packs and sends, copies what
+  /// stays on the rank and does not wait for the receivers (but for those that have not yet taken the exchange before;
+  /// and with Strategy::shared, the first use of a larger cell is collective on the node); `finish` waits for what this
+  /// rank receives. `from` must not change in between. One exchange of a plan may be under way at a time.
+  template <typename T>
+  void start(const mesh::Field<T>& from, mesh::Field<T>& to, Combine combine = Combine::replace) const;
+  template <typename T>
+  void finish(mesh::Field<T>& to, Combine combine = Combine::replace) const;
+
+  /// Takes what has arrived of the exchange under way (into `to` at once, for Combine::replace) and lets MPI progress;
+  /// true when `finish` would not wait and the receivers have taken all that this rank sent, so that the next `start`
+  /// would not wait either. Not collective.
+  bool test() const;
+
+  /// Bytes of a field of elements of `element_size_bytes` that this rank sends to others.
+  std::size_t sent_bytes(std::size_t element_size_bytes) const;
+  /// Bytes of this plan's tables on this rank.
+  std::size_t size_bytes() const;
+
+ private:
+  friend void check(const Redistribution& plan);
+  struct Plan;
+  std::unique_ptr<Plan> plan_;
+};
+
+/// Throws a core::Error on all ranks unless each pair of ranks means the same cells in the same order. Collective; for
+/// tests (debug builds call it for every plan).
+void check(const Redistribution& plan);
+
+/// Ghost-cell exchange of fields on `layout` (periodic where it is): a redistribution of the layout onto itself.
+class GhostFill {
+ public:
+  GhostFill(const comm::Communicator& comm, const mesh::Layout& layout, std::int32_t ghost,
+            Strategy strategy = Strategy::automatic);
+
+  /// Copies owned cells into the ghost cells of all blocks that overlap them. Collective.
+  template <typename T>
+  void fill(mesh::Field<T>& field) const {
+    fill_.apply(field, field);
+  }
+  template <typename T>
+  void start(mesh::Field<T>& field) const {
+    fill_.start(field, field);
+  }
+  template <typename T>
+  void finish(mesh::Field<T>& field) const {
+    fill_.finish(field);
+  }
+
+ private:
+  Redistribution fill_;
+};
+
+/// The reverse of a ghost fill: adds what was deposited in ghost cells to the cells that own them (integers: exact in
+/// any order).
+class GhostFold {
+ public:
+  GhostFold(const comm::Communicator& comm, const mesh::Layout& layout, std::int32_t ghost,
+            Strategy strategy = Strategy::automatic);
+
+  /// Collective. The ghost cells keep their values.
+  template <typename T>
+  void fold(mesh::Field<T>& field) const {
+    fold_.apply(field, field, Combine::add);
+  }
+
+ private:
+  Redistribution fold_;
+};
+
+}  // namespace sidestream::redistribute

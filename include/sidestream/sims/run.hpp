@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sidestream/comm/communicator.hpp"
+#include "sidestream/core/config.hpp"
+#include "sidestream/couple/config.hpp"
+#include "sidestream/io/run_folder.hpp"
+#include "sidestream/sims/simulation.hpp"
+
+namespace sidestream::sims {
+
+/// When and how plot files or checkpoints are written.
+struct OutputConfig {
+  std::string format;
+  couple::Trigger trigger;
+  std::int32_t keep = 0;  ///< newest checkpoints that stay; 0: all
+};
+
+/// A whole configuration, read and checked.
+struct RunConfig {
+  std::string simulation;
+  std::optional<std::int64_t> max_steps;
+  std::optional<double> wall_time_s;
+  std::unique_ptr<SimulationPlan> plan;
+  couple::CouplingConfig coupling;
+  std::optional<OutputConfig> plotfile, checkpoint;
+  std::string resolved;  ///< the configuration with every default filled in, as TOML
+
+  /// Redshifts that the run lands on exactly, descending.
+  std::vector<double> moments() const;
+};
+
+/// Reads and checks `root`; throws core::Error with file, line, key and hint. Needs no MPI and allocates no field.
+RunConfig read_run(const core::Node& root);
+
+/// What `check` tells: ranks and memory that the run would take when `ranks` are asked for. Throws core::Error for an
+/// impossible number.
+nlohmann::json describe(const RunConfig& config, int ranks);
+
+/// How a run ended.
+enum class RunStatus { finished, interrupted };
+
+/// Runs a configuration on `world`: initial state or newest good checkpoint, then steps with their tasks and outputs
+/// until the end, a limit or a signal. Every rank of `world` calls it. `progress` is given one line a step on the first
+/// rank.
+RunStatus run(const comm::Communicator& world, RunConfig config, const std::string& folder, io::ExistingRun existing,
+              const std::function<void(const std::string& line)>& progress);
+
+/// Makes SIGINT, SIGTERM and SIGUSR1 end a run after its present step instead of at once.
+void catch_stop_signals();
+
+}  // namespace sidestream::sims

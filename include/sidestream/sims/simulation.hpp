@@ -1,0 +1,86 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sidestream/comm/communicator.hpp"
+#include "sidestream/core/config.hpp"
+#include "sidestream/io/checkpoint.hpp"
+#include "sidestream/io/plotfile.hpp"
+#include "sidestream/mesh/snapshot.hpp"
+
+namespace sidestream::sims {
+
+/// Seconds spent in each named part of a simulation's step on this rank.
+using PartSeconds = std::map<std::string, double>;
+
+/// A simulation under way on the ranks that compute. All members but the plain accessors are collective on them.
+class Simulation {
+ public:
+  virtual ~Simulation() = default;
+
+  /// The state before the first step: made from initial conditions, or read from a checkpoint of any number of ranks.
+  virtual void initialize() = 0;
+  virtual void restore(const io::Checkpoint& checkpoint) = 0;
+
+  /// One step, ending exactly on the next of the moments that outputs and tasks ask for when that is near.
+  virtual void advance() = 0;
+
+  virtual std::int64_t step() const = 0;
+  /// Empty in simulations without an expanding background.
+  virtual std::optional<double> redshift() const = 0;
+  /// From 0 at the start to 1 at the end.
+  virtual double progress() const = 0;
+  bool is_complete() const { return progress() >= 1.0; }
+  /// What the event of a step tells: time, time step and what limited it.
+  virtual nlohmann::json status() const = 0;
+
+  /// The present state for analyses; valid until the next step.
+  virtual mesh::Snapshot snapshot() = 0;
+  virtual void write_plotfile(const io::PlotfileFormat& format, const std::string& path) = 0;
+  /// What a restart needs; valid until the next step.
+  virtual io::CheckpointContent checkpoint() const = 0;
+
+  virtual const PartSeconds& seconds() const = 0;
+};
+
+/// A simulation's configuration, read and checked, before anything is allocated. Needs no MPI.
+class SimulationPlan {
+ public:
+  virtual ~SimulationPlan() = default;
+
+  virtual mesh::Int3 cells() const = 0;
+  /// Expected memory of the simulation proper, over all ranks.
+  virtual double memory_bytes() const = 0;
+  virtual bool has_redshift() const = 0;
+  /// Names of the fields of its snapshots.
+  virtual std::vector<std::string> fields() const = 0;
+  /// What the first event of a run tells of it: cells, block, box, first and last redshift.
+  virtual nlohmann::json description() const = 0;
+
+  /// Collective on `compute`, which outlives the simulation. `moments`: redshifts to land on exactly, descending.
+  virtual std::unique_ptr<Simulation> make(const comm::Communicator& compute,
+                                           const std::vector<double>& moments) const = 0;
+};
+
+/// A simulation by name.
+struct SimulationEntry {
+  std::string name, documentation;
+  std::vector<std::string> tables;  ///< names of the tables it reads
+  /// Reads its tables of the configuration `root`; stores them with defaults filled in in `resolved`. Throws
+  /// core::Error.
+  std::function<std::unique_ptr<SimulationPlan>(const core::Node& root, core::Node& resolved)> read;
+  /// The options of each of its tables, for the reference.
+  std::function<std::map<std::string, std::vector<core::Option>>()> options;
+};
+
+/// All simulations there are.
+std::span<const SimulationEntry> simulations();
+
+}  // namespace sidestream::sims

@@ -1,0 +1,55 @@
+#include <mpi.h>
+
+#include "bindings.hpp"
+#include "sidestream/comm/communicator.hpp"
+#include "sidestream/core/error.hpp"
+
+namespace sidestream::bindings {
+
+namespace {
+
+// `_core.Error`: a wrong argument is a ValueError, anything else that goes wrong a RuntimeError; an Error is both.
+nb::object make_error_class(nb::module_& module) {
+  const nb::tuple bases = nb::make_tuple(nb::handle(PyExc_ValueError), nb::handle(PyExc_RuntimeError));
+  nb::object error = nb::steal(PyErr_NewExceptionWithDoc(
+      "sidestream._core.Error", "What was wrong, where, and what to do about it.", bases.ptr(), nullptr));
+  module.attr("Error") = error;
+  return error;
+}
+
+void translate(const std::exception_ptr& thrown, void* error_class) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const core::Error& error) {
+    PyErr_SetString(static_cast<PyObject*>(error_class), error.what());
+  }
+}
+
+void finalize_mpi() {
+  int is_finalized = 0;
+  MPI_Finalized(&is_finalized);
+  if (!is_finalized) MPI_Finalize();
+}
+
+}  // namespace
+
+void ensure_mpi() {
+  int is_initialized = 0, is_finalized = 0;
+  MPI_Initialized(&is_initialized);
+  MPI_Finalized(&is_finalized);
+  if (is_finalized) throw core::Error("MPI has been finalised already", "", "do this before `MPI.Finalize()`");
+  if (is_initialized) return;
+  int provided = MPI_THREAD_SINGLE;
+  comm::check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread");
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(finalize_mpi));
+}
+
+}  // namespace sidestream::bindings
+
+NB_MODULE(_core, module) {
+  using namespace sidestream::bindings;
+  module.doc() = "The compiled part of sidestream.";
+  nb::register_exception_translator(translate, make_error_class(module).release().ptr());
+  bind_analysis(module);
+  bind_io(module);
+}

@@ -1,0 +1,57 @@
+"""Sidestream: simulations analysed while they run.
+
+Three things to start with::
+
+    import sidestream as ss
+
+    run = ss.open("runs/demo")          # a run, finished or still going on
+    halos = run["halos"]                # an xarray dataset over all steps
+
+    ss.halos(density, box_size=14.2, t_boundary="81.66 mean", t_halo="200 mean")   # the same analysis on an array
+
+Everything heavy (the compiled analyses, xarray, HDF5) is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .error import Error
+
+if TYPE_CHECKING:
+    from .arrays import halos, merge_tree, power_spectrum
+    from .events import Events
+    from .opening import open
+    from .run import Run
+
+__all__ = ["Error", "Events", "Run", "__version__", "halos", "merge_tree", "open", "power_spectrum"]
+
+_HOME = {
+    "Events": "events",
+    "Run": "run",
+    "halos": "arrays",
+    "merge_tree": "arrays",
+    "open": "opening",
+    "power_spectrum": "arrays",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            return version("sidestream")
+        except PackageNotFoundError:
+            return "0+unknown"
+    if name not in _HOME:
+        raise AttributeError(f"module 'sidestream' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,54 @@
+"""The command line `sidestream`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from ..error import Error, UsageError
+
+DONE, FAILED, USED_WRONGLY = 0, 1, 2
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The entry point: runs one command and ends the process with its exit code."""
+    sys.exit(run_command(list(sys.argv[1:] if arguments is None else arguments)))
+
+
+def run_command(arguments: list[str]) -> int:
+    """Runs one command; returns 0 done, 1 failed, 2 used wrongly."""
+    import typer
+
+    from .. import console
+    from .commands import app
+
+    command = typer.main.get_command(app)
+    try:
+        result = command.main(arguments or ["--help"], prog_name="sidestream", standalone_mode=False)
+    except Error as problem:
+        console.print_error(problem)
+        return USED_WRONGLY if isinstance(problem, UsageError) else FAILED
+    except (KeyboardInterrupt, typer.Abort):
+        return FAILED
+    except BrokenPipeError:
+        return FAILED
+    except Exception as problem:
+        if not hasattr(problem, "format_message"):  # what all complaints of the parser have in common
+            raise
+        console.print_error(_usage_error(problem))
+        return USED_WRONGLY
+    return result if isinstance(result, int) else DONE
+
+
+def _usage_error(problem: BaseException) -> Error:
+    """The parser's complaint in the form of all other errors."""
+    text = str(getattr(problem, "format_message", lambda: problem)()).strip()
+    what, _, advice = text.partition(" Did you mean ")
+    context = getattr(problem, "ctx", None)
+    path = getattr(context, "command_path", "sidestream")
+    hint = f"did you mean {advice.rstrip('?')}?" if advice else f"`{path} --help` shows what there is"
+    what, _, options = what.partition(" (Possible options: ")
+    if options:
+        hint = f"did you mean {options.rstrip(')')}?"
+    what = what.rstrip(".").replace("'", "`")
+    return Error(what[:1].lower() + what[1:], hint=hint.replace("'", "`"))

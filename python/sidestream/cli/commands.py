@@ -1,0 +1,207 @@
+"""The commands, each a thin layer over a function of the package."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .. import console
+from ..error import UsageError
+
+if TYPE_CHECKING:
+    from ..running import RunRequest
+
+app = typer.Typer(
+    name="sidestream",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="Run simulations and analyse them while they run.\n\n"
+    "\b\n"
+    "Examples:\n"
+    "  sidestream check examples/cosmology.toml -n 4     what the run would take\n"
+    "  sidestream run examples/cosmology.toml -n 4       run it; results in runs/cosmology\n"
+    "  sidestream plot runs/cosmology                    pictures as PNG files\n"
+    "  sidestream info runs/cosmology                    what is in a folder or file\n\n"
+    "Exit codes: 0 done, 1 failed, 2 used wrongly.",
+)
+
+Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The configuration, a TOML file.", show_default=False)]
+Ranks = Annotated[
+    int | None,
+    typer.Option("-n", "--ranks", metavar="RANKS", help="MPI ranks, sidecars among them (default: one a core)."),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Overrides a key, e.g. task.halos.transport=in-situ; repeatable."),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="The run folder (default: runs/<name of CONFIG>).", show_default=False),
+]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from sidestream import __version__
+
+        typer.echo(f"sidestream {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command(short_help="Check a configuration and run it.")
+def run(
+    config: Config,
+    ranks: Ranks = None,
+    settings: Settings = None,
+    out: Out = None,
+    restart: Annotated[bool, typer.Option("--restart", help="Go on from the newest good checkpoint in DIR.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that is already in DIR.")] = False,
+    launcher: Annotated[
+        str | None,
+        typer.Option(
+            "--launcher",
+            metavar="COMMAND",
+            help='The MPI launcher, with options if need be: srun, "mpirun --hostfile hosts".',
+        ),
+    ] = None,
+) -> int:
+    """Check a configuration and run it, showing what the simulation and its analyses do.
+
+    Ctrl-C stops after the step in progress and leaves a run folder that can be looked at and gone on with.
+
+    \b
+    Examples:
+      sidestream run examples/cosmology.toml
+      sidestream run box.toml -n 8 --set mesh.cells=[128,128,128] --out runs/large
+      sidestream run box.toml -n 16 --out runs/large --restart
+      sidestream run box.toml -n 512 --launcher "srun --exclusive"
+    """
+    from .. import running
+
+    if restart and overwrite:
+        raise UsageError(
+            "--restart and --overwrite exclude each other", hint="--restart goes on with the run that is there"
+        )
+    request = _request(config, ranks, settings, out, (restart, overwrite), launcher)
+    verdict = running.check(request, as_json=True)
+    sys.stderr.write(verdict.messages)
+    if verdict.code != 0:
+        return 2 if verdict.code == 2 else 1
+    return running.run(request, verdict.processes(request.ranks))
+
+
+@app.command(short_help="Check a configuration; print what it would take.")
+def check(
+    config: Config, ranks: Ranks = None, settings: Settings = None, out: Out = None, as_json: Json = False
+) -> int:
+    """Check a configuration without running it, and print the memory and ranks it would take.
+
+    \b
+    Examples:
+      sidestream check box.toml -n 8
+      sidestream check box.toml -n 8 --set coupling.sidecars=2
+    """
+    from .. import running
+
+    verdict = running.check(_request(config, ranks, settings, out), as_json)
+    sys.stdout.write(verdict.output)
+    sys.stderr.write(verdict.messages)
+    return verdict.code if verdict.code in (0, 2) else 1
+
+
+@app.command(short_help="Say what a folder or file is.")
+def info(
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="Run, plot file, checkpoint or result.", show_default=False)
+    ],
+    as_json: Json = False,
+) -> None:
+    """Say what a folder or file is: a run, a plot file, a checkpoint or a result.
+
+    \b
+    Examples:
+      sidestream info runs/demo
+      sidestream info runs/demo/plt00120
+      sidestream info runs/demo/results/halos/000120.nc --json
+    """
+    from ..info import describe, print_description
+
+    description = describe(path)
+    console.print_json(description) if as_json else print_description(description)
+
+
+@app.command(short_help="Draw the results of a run as PNG files.")
+def plot(
+    run: RunFolder,
+    task: Annotated[
+        str | None, typer.Option("--task", metavar="NAME", help="Only this task.", show_default=False)
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Where the PNG files go (default: RUN/pictures).")
+    ] = None,
+) -> None:
+    """Draw the results of a run as PNG files and print their paths.
+
+    \b
+    Examples:
+      sidestream plot runs/demo
+      sidestream plot runs/demo --task halos --out pictures
+    """
+    from ..figures import save_pictures
+    from ..opening import open_run
+
+    for path in save_pictures(open_run(run), out or run / "pictures", task):
+        typer.echo(path)
+
+
+@app.command(short_help="Write RUN/report.html, a page of its own.")
+def report(run: RunFolder) -> None:
+    """Write RUN/report.html, a page of its own with every picture and table, and print its path.
+
+    \b
+    Example:
+      sidestream report runs/demo
+    """
+    from ..opening import open_run
+    from ..report import write_report
+
+    typer.echo(write_report(open_run(run)))
+
+
+def _request(
+    config: Path,
+    ranks: int | None,
+    settings: list[str] | None,
+    out: Path | None,
+    flags: tuple[bool, bool] = (False, False),
+    launcher: str | None = None,
+) -> RunRequest:
+    from ..launcher import default_ranks
+    from ..running import RunRequest
+
+    if ranks is not None and ranks < 1:
+        raise UsageError(f"{ranks} ranks cannot run anything", hint="-n takes 1 or more")
+    return RunRequest(
+        config=config,
+        out=out or Path("runs") / config.stem,
+        ranks=ranks or default_ranks(),
+        settings=tuple(settings or ()),
+        restart=flags[0],
+        overwrite=flags[1],
+        launcher=launcher,
+    )

@@ -1,0 +1,62 @@
+"""The only place that prints: results to stdout, talk to stderr, both free of colour when asked."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from .error import Error
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PIPE_WIDTH = 140  # columns of a table that no terminal limits
+
+
+def out() -> Console:
+    """Where results go."""
+    return _console(stderr=False)
+
+
+def err() -> Console:
+    """Where talk goes."""
+    return _console(stderr=True)
+
+
+def print_json(value: Any) -> None:
+    """Prints a result for programs."""
+    sys.stdout.write(json.dumps(value, indent=2, default=_plain) + "\n")
+
+
+def print_error(problem: Error) -> None:
+    """Prints `error: ...`, with the place and the hint on lines of their own."""
+    from rich.text import Text
+
+    text = Text("error: ", style="bold red").append(problem.what, style="not bold default")
+    if problem.where:
+        text.append(f"\n  --> {problem.where}", style="not bold default")
+    if problem.hint:
+        text.append("\nhint: ", style="bold cyan").append(problem.hint, style="not bold default")
+    err().print(text, soft_wrap=True)
+
+
+def say(text: str) -> None:
+    """One line of talk."""
+    err().print(text, soft_wrap=True, markup=False, highlight=False)
+
+
+def _console(stderr: bool) -> Console:
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
+    return Console(stderr=stderr, width=width, highlight=False, no_color="NO_COLOR" in os.environ or None, emoji=False)
+
+
+def _plain(value: Any) -> Any:
+    for method in ("tolist", "item"):
+        if hasattr(value, method):
+            return getattr(value, method)()
+    return str(value)

@@ -1,0 +1,123 @@
+"""The event log of a run: one JSON object a line, one file a group of ranks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas
+
+Event = dict[str, Any]
+
+
+class Events(list[Event]):
+    """The events of a run in order of time. Each is a dict with at least `event`, `t` (seconds) and `group`.
+
+    Example:
+        >>> run.events.of("analysis", task="halos").sum("compute_s")
+        12.4
+    """
+
+    def of(self, *kinds: str, **values: Any) -> Events:
+        """The events of these kinds (all kinds if none is named) whose keys have the given values."""
+        return self.where(
+            lambda e: (not kinds or e["event"] in kinds) and all(e.get(key) == value for key, value in values.items())
+        )
+
+    def where(self, condition: Callable[[Event], bool]) -> Events:
+        """The events for which `condition` holds."""
+        return Events(event for event in self if condition(event))
+
+    def last(self, kind: str) -> Event:
+        """The last event of this kind, or an empty dict."""
+        return next((event for event in reversed(self) if event["event"] == kind), {})
+
+    def sum(self, key: str) -> float:
+        """The sum of the values of `key`, where it is present."""
+        return float(sum(number(event, key) for event in self))
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """The events as a pandas table, one row each."""
+        import pandas
+
+        return pandas.DataFrame(list(self))
+
+
+def number(event: Event, key: str, default: float = 0.0) -> float:
+    """The number under `key`, or `default` if there is none."""
+    value = event.get(key)
+    return float(value) if isinstance(value, (int, float)) else default
+
+
+def parse_line(line: str) -> Event | None:
+    """One event, or None if the line is torn or not an event."""
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
+        return None
+    event["t"] = number(event, "t")
+    return event
+
+
+def log_files(folder: Path) -> list[Path]:
+    """The event logs of a run folder, that of the compute group first."""
+    return sorted(folder.glob("events*.jsonl"), key=lambda path: (path.name != "events.jsonl", path.name))
+
+
+def group_of(path: Path) -> str:
+    """The group that writes a log: `events.sidecar.jsonl` belongs to `sidecar`, `events.jsonl` to `compute`."""
+    return path.name.removeprefix("events").removesuffix("jsonl").strip(".") or "compute"
+
+
+def read_events(folder: Path) -> Events:
+    """All events of a run folder. A run that was restarted has its parts one after another on one axis of time."""
+    parts = {group_of(path): _parts(_read_log(path)) for path in log_files(folder)}
+    starts = _start_times(parts.values())
+    events = Events()
+    for group, logs in parts.items():
+        for start, log in zip(starts, logs, strict=False):
+            events.extend(_moved(event, start, group) for event in log)
+    events.sort(key=lambda event: event["t"])
+    return events
+
+
+def _read_log(path: Path) -> list[Event]:
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return [event for event in map(parse_line, lines) if event is not None]
+
+
+def _parts(log: list[Event]) -> list[list[Event]]:
+    """Splits a log where the run was started again: at `run_start`, or where the clock jumps back."""
+    parts: list[list[Event]] = []
+    latest = 0.0
+    for event in log:
+        if not parts or event["event"] == "run_start" or event["t"] < latest - 1.0:
+            parts.append([])
+            latest = 0.0
+        parts[-1].append(event)
+        latest = max(latest, event["t"])
+    return parts
+
+
+def _start_times(groups: Iterable[list[list[Event]]]) -> list[float]:
+    """The time at which each part of a run begins, on one axis."""
+    lengths: list[float] = []
+    for parts in groups:
+        for index, part in enumerate(parts):
+            length = max(event["t"] for event in part)
+            if index == len(lengths):
+                lengths.append(0.0)
+            lengths[index] = max(lengths[index], length)
+    return [sum(lengths[:index]) for index in range(len(lengths))]
+
+
+def _moved(event: Event, start: float, group: str) -> Event:
+    moved = event | {"t": event["t"] + start, "group": event.get("group", group)}
+    if isinstance(event.get("start"), (int, float)):
+        moved["start"] = event["start"] + start
+    return moved

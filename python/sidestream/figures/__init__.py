@@ -1,0 +1,54 @@
+"""Pictures of results: one module a kind of analysis, one line each in the table `_DRAWERS`.
+
+To add one: write `pictures(run, task) -> Iterator[Picture]` in a module here and name it in the table under the name of
+the analysis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..error import Error
+from . import halos, images, pdf, phase, spectra, timeline
+from .picture import Picture
+
+if TYPE_CHECKING:
+    from ..run import Run
+
+__all__ = ["Picture", "pictures", "save_pictures"]
+
+_DRAWERS: dict[str, Callable[[Run, str], Iterator[Picture]]] = {
+    "halos": halos.pictures,
+    "power_spectrum": spectra.pictures,
+    "pdf": pdf.pictures,
+    "phase": phase.pictures,
+    "projection": images.pictures,
+    "slice": images.pictures,
+}
+
+
+def pictures(run: Run, task: str | None = None) -> Iterator[Picture]:
+    """The pictures of one task, or of all tasks and then the timeline. Tasks without results have none."""
+    for name in run.tasks if task is None else [task]:
+        if run.steps(name):
+            analysis = str(run.result(name, -1).attrs.get("analysis", ""))
+            drawer = _DRAWERS.get(analysis)
+            if drawer is not None:
+                yield from drawer(run, name)
+    if task is None:
+        yield from timeline.pictures(run)
+
+
+def save_pictures(run: Run, folder: Path, task: str | None = None) -> list[Path]:
+    """Writes the pictures as PNG files and returns their paths."""
+    drawn = list(pictures(run, task))
+    if not drawn:
+        what = f"task `{task}` has" if task else "the run has"
+        raise Error(f"{what} no result that could be drawn", run.folder, f"the run is {run.status}")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return [picture.save_png(folder) for picture in drawn]
+    except OSError as problem:
+        raise Error(f"the pictures cannot be written: {problem.strerror}", folder) from problem

@@ -1,0 +1,41 @@
+"""Pictures of density PDFs: a panel a field, a line a redshift."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from .picture import Picture, field_name, look, redshift_colours, spread
+
+if TYPE_CHECKING:
+    from ..run import Run
+
+SUFFIX = "_pdf"
+
+
+def pictures(run: Run, task: str) -> Iterator[Picture]:
+    """The PDFs of every field at a few redshifts."""
+    tables = [run.result(task, step) for step in spread(run.steps(task), 5)]
+    fields = [str(name) for name in tables[-1].data_vars if str(name).endswith(SUFFIX)]
+    if not fields:
+        return
+    redshifts = [float(table.attrs.get("redshift", 0.0)) for table in tables]
+    with look():
+        figure = Figure(figsize=(max(6.4, 4.0 * len(fields)), 4.2))
+        panels = figure.subplots(1, len(fields), sharey=True, sharex=True, squeeze=False)[0]
+        for axes, field in zip(panels, fields, strict=True):
+            for table, redshift, colour in zip(tables, redshifts, redshift_colours(redshifts), strict=True):
+                pdf = np.asarray(table[field], dtype=float)
+                axes.plot(
+                    table["overdensity"], np.where(pdf > 0, pdf, np.nan), color=colour, label=f"z = {redshift:.3g}"
+                )
+            axes.set(xscale="log", yscale="log", xlabel="density / mean")
+            axes.set_title(field_name(field.removesuffix(SUFFIX)))
+        per = "dex" if "log10" in str(tables[-1][fields[0]].attrs.get("long_name", "")) else "unit of density / mean"
+        panels[0].set_ylabel(f"fraction of the volume per {per}")
+        panels[0].legend()
+    caption = "How much of the volume has which density."
+    yield Picture(f"{task}-pdf", "Density distribution", caption, figure, wide=len(fields) > 1)

@@ -1,0 +1,129 @@
+"""A drawn picture and the look that all of them share."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+
+INK, MUTED, FAINT, GRID = "#1c2733", "#5c6b7a", "#aeb9c4", "#e6eaee"
+BLUE, TEAL, AMBER, RED, VIOLET, GREY = "#2a78d6", "#12a594", "#eda100", "#dc3e42", "#6e56cf", "#8b98a5"
+TASK_COLOURS = (TEAL, VIOLET, "#e5732f", "#d6409f", "#46a758", "#3e63dd", "#a18072", "#0894b3")
+FIELD_NAMES = {
+    "gas_density": "gas",
+    "dark_matter_density": "dark matter",
+    "total_density": "total matter",
+    "gas": "gas",
+    "dark": "dark matter",
+    "dark_matter": "dark matter",
+    "total": "total matter",
+    "temperature": "temperature",
+}
+
+_LOOK: Any = {
+    "font.size": 10,
+    "font.family": ["DejaVu Sans"],
+    "text.color": INK,
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "axes.titlesize": 10.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.7,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.direction": "out",
+    "ytick.direction": "out",
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "lines.linewidth": 1.8,
+    "figure.facecolor": "white",
+    "figure.constrained_layout.use": True,
+    "savefig.facecolor": "white",
+    "svg.fonttype": "path",
+    "svg.hashsalt": "sidestream",
+    "image.interpolation": "nearest",
+}
+
+
+@dataclass
+class Picture:
+    """A figure with what a page needs to show it."""
+
+    name: str  # of the file, without ending
+    title: str
+    caption: str
+    figure: Figure
+    vector: bool = True  # embedded as SVG; else as PNG (images, many marks)
+    wide: bool = False
+
+    def save_png(self, folder: Path) -> Path:
+        """Writes `NAME.png` into the folder."""
+        path = folder / f"{self.name}.png"
+        with look():
+            self.figure.savefig(path, dpi=160)
+        return path
+
+    def data_uri(self) -> str:
+        """The picture as a `data:` address for a page of its own."""
+        kind = "svg" if self.vector else "png"
+        buffer = io.BytesIO()
+        with look():
+            self.figure.savefig(buffer, format=kind, dpi=160, metadata={"Date": None} if self.vector else None)
+        mime = "svg+xml" if self.vector else "png"
+        return f"data:image/{mime};base64,{base64.b64encode(buffer.getvalue()).decode()}"
+
+
+@contextmanager
+def look() -> Iterator[None]:
+    """The shared style."""
+    with mpl.rc_context(_LOOK):
+        yield
+
+
+def redshift_colours(redshifts: Sequence[float]) -> list[Any]:
+    """One colour a redshift, from pale (early) to dark (late)."""
+    ramp = mpl.colormaps["YlGnBu"]
+    if len(redshifts) == 1:
+        return [ramp(0.75)]
+    return [ramp(0.35 + 0.62 * index / (len(redshifts) - 1)) for index in range(len(redshifts))]
+
+
+def spread(values: Sequence[int], count: int) -> list[int]:
+    """At most `count` of the values, evenly spread, the last among them."""
+    if len(values) <= count:
+        return list(values)
+    return [values[index] for index in np.unique(np.linspace(0, len(values) - 1, count).round().astype(int))]
+
+
+def field_name(variable: str) -> str:
+    """A field as a reader calls it: `dark_matter_density` is `dark matter`."""
+    return FIELD_NAMES.get(variable, variable.replace("_", " "))
+
+
+def unit_label(dataset: Any, variable: str) -> str:
+    """The unit of a variable in brackets, typeset, or nothing if it has none."""
+    unit = str(dataset[variable].attrs.get("units", ""))
+    typeset = {
+        "Msun/Mpc^3": r"$M_\odot\,\mathrm{Mpc}^{-3}$",
+        "Msun/Mpc^2": r"$M_\odot\,\mathrm{Mpc}^{-2}$",
+        "h/Mpc": r"$h\,\mathrm{Mpc}^{-1}$",
+        "(Mpc/h)^3": r"$(h^{-1}\mathrm{Mpc})^3$",
+        "Msun": r"$M_\odot$",
+        "Msun/h": r"$h^{-1}M_\odot$",
+    }
+    return "" if unit in ("", "1", "dimensionless") else f" [{typeset.get(unit, unit)}]"

@@ -1,0 +1,191 @@
+"""What a path is: a run, a plot file, a checkpoint or a result, described in a plain dictionary."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from .error import Error
+from .opening import is_plotfile, is_run
+from .run import Run
+from .summary import bills, share_lost, wall_seconds
+from .views import duration, size
+
+Description = dict[str, Any]
+
+
+def describe(path: Path) -> Description:
+    """Describes whatever lies at `path`."""
+    if not path.exists():
+        raise Error("there is nothing", path, "give a run folder, a plot file, a checkpoint or a result")
+    if path.name.startswith("chk") or (path / "Header").is_file() and not is_plotfile(path):
+        return _checkpoint(path)
+    if path.is_file():
+        return _result(path)
+    if is_plotfile(path):
+        return _plotfile(path)
+    if is_run(path):
+        return _run(Run(path))
+    raise Error(
+        "the folder is no run, plot file or checkpoint",
+        path,
+        "a run folder holds `events.jsonl`, a plot file holds `Header`",
+    )
+
+
+def print_description(description: Description) -> None:
+    """Prints a description as a table, with a second one for tasks or variables."""
+    from rich.table import Table
+
+    from . import console
+
+    facts = Table.grid(padding=(0, 3))
+    lists = {}
+    for name, value in description.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            lists[name] = value
+        else:
+            facts.add_row(_title(name), _text(name, value))
+    console.out().print(facts)
+    for name, rows in lists.items():
+        table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
+        for key in rows[0]:
+            table.add_column(
+                name if key == "name" else _title(key),
+                justify="left" if key in ("name", "units", "long_name") else "right",
+            )
+        for row in rows:
+            table.add_row(*(_text(key, value) for key, value in row.items()))
+        console.out().print()
+        console.out().print(table)
+
+
+def _title(name: str) -> str:
+    return name.removesuffix("_s").replace("_", " ")
+
+
+def _text(name: str, value: Any) -> str:
+    if value is None:
+        return "-"
+    if name.endswith("bytes") and isinstance(value, (int, float)):
+        return size(value)
+    if name.endswith("_s") and isinstance(value, (int, float)):
+        return duration(value)
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {number}" for key, number in value.items())
+    if isinstance(value, (list, tuple)):
+        return (" x " if name == "cells" else ", ").join(_text("", item) for item in value) or "-"
+    return str(value).strip()
+
+
+def _run(run: Run) -> Description:
+    events = run.events
+    start, last = events.last("run_start"), events.last("step")
+    description: Description = {
+        "kind": "run",
+        "path": str(run.folder),
+        "status": run.status,
+        "simulation": start.get("simulation", run.config.get("simulation")),
+        "cells": start.get("cells"),
+        "ranks": start.get("ranks"),
+        "sidecars": start.get("sidecars"),
+        "step": last.get("step"),
+        "redshift": last.get("redshift"),
+        "wall_s": wall_seconds(events),
+        "lost_to_analysis": f"{100 * share_lost(events, run.tasks):.2g} %",
+        "plot_files": [path.name for path in sorted(run.folder.glob("plt*")) if path.is_dir()],
+        "checkpoints": [path.name for path in sorted(run.folder.glob("chk*"))],
+    }
+    description["tasks"] = [
+        {
+            "name": bill.name,
+            "results": len(run.steps(bill.name)) if bill.name in run.tasks else 0,
+            "dropped": bill.dropped,
+            "failed": bill.failed,
+            "compute_s": bill.compute_s,
+            "lost_s": bill.lost_s,
+        }
+        for bill in bills(events, run.tasks)
+    ]
+    return description
+
+
+def _plotfile(path: Path) -> Description:
+    from .plotfile import read_header
+
+    header = read_header(path)
+    return {
+        "kind": "plot file",
+        "path": str(path),
+        "cells": header.cells,
+        "levels": header.levels,
+        "boxes": header.boxes,
+        "redshift": header.redshift,
+        "scale_factor": header.scale_factor,
+        "low": header.low,
+        "high": header.high,
+        "fields": header.fields,
+        "particles": header.particles,
+        **header.cosmology,
+        "bytes": _bytes_below(path),
+    }
+
+
+def _checkpoint(path: Path) -> Description:
+    files = [p for p in path.rglob("*") if p.is_file()] if path.is_dir() else [path]
+    step = "".join(filter(str.isdigit, path.stem))
+    description: Description = {"kind": "checkpoint", "path": str(path), "step": int(step) if step else None}
+    return description | _checkpoint_header(path / "Header") | {"files": len(files), "bytes": _bytes_below(path)}
+
+
+def _checkpoint_header(path: Path) -> Description:
+    """What the header of a checkpoint of ours tells: a line with a checksum, then JSON. Nothing for other formats."""
+    if not path.is_file() or not path.read_bytes().startswith(b"sidestream-checkpoint"):
+        return {}
+    try:
+        header = json.loads(path.read_text(encoding="utf-8").partition("\n")[2])
+        pieces = header.get("particles", {}).get("pieces", [])
+        layouts = header.get("layouts", [])
+        return {
+            "step": header["step"],
+            "fields": [field["name"] for field in header["fields"]],
+            "boxes": len(layouts[0]["boxes"]) if layouts else 0,
+            "particles": sum(piece["count"] for piece in pieces),
+            **header.get("attributes", {}),
+        }
+    except (ValueError, KeyError, TypeError, AttributeError) as problem:
+        raise Error(
+            "the header of the checkpoint is damaged", path, "`--restart` takes the newest good one"
+        ) from problem
+
+
+def _result(path: Path) -> Description:
+    from .results import load_result
+
+    dataset = load_result(path)
+    attributes = {str(name): value for name, value in dataset.attrs.items() if not str(name).startswith("_")}
+    variables = [
+        {
+            "name": str(name),
+            "size": " x ".join(map(str, variable.shape)) or "1",
+            "units": variable.attrs.get("units", ""),
+            "long_name": variable.attrs.get("long_name", ""),
+        }
+        for name, variable in dataset.variables.items()
+    ]
+    return {
+        "kind": "result",
+        "path": str(path),
+        **attributes,
+        "dimensions": dict(dataset.sizes),
+        "variables": variables,
+    }
+
+
+def _bytes_below(path: Path) -> int:
+    return sum(p.stat().st_size for p in path.rglob("*") if p.is_file()) if path.is_dir() else path.stat().st_size

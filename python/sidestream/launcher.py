@@ -1,0 +1,106 @@
+"""How `sidestream-run` is found and started: the one place that knows about MPI launchers.
+
+Everything Open MPI needs (root, more ranks than cores) is set in the environment, so that the same command line serves
+any launcher; what the user has set already wins.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .error import Error
+
+PROGRAM = "sidestream-run"
+RANKS_OPTION = "-n"  # understood by mpirun, mpiexec, srun, aprun, jsrun
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A command ready to be started."""
+
+    command: list[str]
+    environment: dict[str, str]
+    direct: bool  # no launcher in between: signals reach the program itself
+
+
+def find_program() -> Path:
+    """The binary: `$SIDESTREAM_RUN`, else beside the Python interpreter, else on the PATH."""
+    named = os.environ.get("SIDESTREAM_RUN")
+    if named:
+        if not os.access(named, os.X_OK) or Path(named).is_dir():
+            raise Error("SIDESTREAM_RUN does not name a program", named, "set it to the path of `sidestream-run`")
+        return Path(named).absolute()
+    found = shutil.which(PROGRAM, path=str(Path(sys.executable).parent)) or shutil.which(PROGRAM)
+    if found is None:
+        raise Error(
+            f"the program `{PROGRAM}` was not found",
+            hint="install the package with `pip install .`, or set SIDESTREAM_RUN to the path of the program",
+        )
+    return Path(found).absolute()
+
+
+def available_cores() -> int:
+    """The number of cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on Linux
+        return os.cpu_count() or 1
+
+
+def has_mpirun() -> bool:
+    """Whether there is an `mpirun` on the PATH."""
+    return shutil.which("mpirun") is not None
+
+
+def default_ranks() -> int:
+    """One rank a core; a single rank where there is no `mpirun`."""
+    return available_cores() if has_mpirun() else 1
+
+
+def prepare(program: Path, arguments: Sequence[str], ranks: int, launcher: str | None = None) -> Launch:
+    """The command and environment that start `program` on `ranks` ranks.
+
+    Args:
+        program: the path of the binary.
+        arguments: its arguments.
+        ranks: the number of MPI ranks.
+        launcher: a launcher with its own options, such as `"srun --exclusive"`; without it `mpirun`, and where that is
+            missing the program itself, on one rank.
+    """
+    own = [str(program), *arguments]
+    environment = mpi_environment(os.environ, ranks)
+    if launcher is None and not has_mpirun():
+        if ranks > 1:
+            raise Error(
+                f"{ranks} ranks need an MPI launcher, and `mpirun` was not found",
+                hint="install Open MPI (`apt-get install openmpi-bin`), name a launcher with --launcher, or use -n 1",
+            )
+        return Launch(own, environment, direct=True)
+    words = shlex.split(launcher or "mpirun")
+    if not words or shutil.which(words[0]) is None:
+        raise Error(
+            f"the launcher `{words[0] if words else ''}` was not found", hint="--launcher names a program, such as srun"
+        )
+    return Launch([*words, RANKS_OPTION, str(ranks), *own], environment, direct=False)
+
+
+def mpi_environment(base: Mapping[str, str], ranks: int) -> dict[str, str]:
+    """The environment of the ranks: `base` and what Open MPI needs on this machine."""
+    wanted = {
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",  # Open MPI counts cores, not what the user asked for
+        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",  # the same for Open MPI 5
+        "OMPI_MCA_hwloc_base_binding_policy": "none",  # two jobs on a machine must not share core 0
+        "PRTE_MCA_hwloc_default_binding_policy": "none",
+    }
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        wanted |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        wanted |= {"PRTE_ALLOW_RUN_AS_ROOT": "1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    if ranks > available_cores():
+        wanted["OMPI_MCA_mpi_yield_when_idle"] = "1"
+    return wanted | dict(base)

@@ -1,0 +1,256 @@
+"""The page: head, figures in numbers, pictures, tables, configuration."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..error import Error
+from ..events import Event, Events, number
+from ..figures import Picture, pictures
+from ..summary import TaskBill, bills, seconds_by_part, share_lost, wall_seconds
+from ..views import duration, size
+from ..watch import file_name
+
+if TYPE_CHECKING:
+    from ..run import Run
+
+NAME = "report.html"
+
+
+def write_report(run: Run) -> Path:
+    """Writes `report.html` into the run folder, at once (never a half-written page), and returns its path."""
+    page = render(run)
+    path, part = run.folder / NAME, run.folder / f".{NAME}.part"
+    try:
+        part.write_text(page, encoding="utf-8")
+        os.replace(part, path)  # noqa: PTH105  (the same word as in the docs of the run folder)
+    except OSError as problem:
+        raise Error(f"the report cannot be written: {problem.strerror}", path) from problem
+    return path
+
+
+def render(run: Run) -> str:
+    """The page as text."""
+    events = run.events
+    start, end = events.last("run_start"), events.last("run_end")
+    rows = bills(events, run.tasks)
+    drawn, failed = _draw(run)
+    timeline = [picture for picture in drawn if picture.name == "timeline"]
+    others = [picture for picture in drawn if picture.name != "timeline"]
+    sections = [
+        _head(run, start, end),
+        _tiles(run, events, start, end),
+        _notes(events, failed),
+        _gallery(others),
+        _section("Who computed and who waited", _gallery(timeline) + _bill_table(rows, wall_seconds(events))),
+        _section("Where the simulation's time went", _parts(seconds_by_part(events))),
+        _section("Results", _result_table(run, rows)),
+        _section("Output files", _file_table(events)),
+        _configuration(run),
+    ]
+    style = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
+    title = escape(f"{start.get('simulation', 'run')} - {run.folder.resolve().name}")
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{title}</title>\n'
+        f"<style>\n{style}</style>\n</head>\n<body>\n<main>\n{''.join(sections)}</main>\n</body>\n</html>\n"
+    )
+
+
+def _draw(run: Run) -> tuple[list[Picture], list[str]]:
+    """The pictures task by task, so that one damaged result costs only its own pictures."""
+    drawn: list[Picture] = []
+    failed: list[str] = []
+    for task in sorted(run.tasks, key=lambda task: _rank_of(run, task)):
+        try:
+            drawn += pictures(run, task)
+        except Error as problem:
+            failed.append(f"{task}: {problem.what} ({problem.where})")
+        except Exception as problem:  # an unusual result must not cost the rest of the page
+            failed.append(f"{task}: no picture could be drawn ({type(problem).__name__}: {problem})")
+    from ..figures import timeline
+
+    return [*drawn, *timeline.pictures(run)], failed
+
+
+def _rank_of(run: Run, task: str) -> int:
+    """Images first: they say at a glance what the run is about."""
+    analysis = run.config.get("task", {}).get(task, {}).get("analysis", task)
+    return 0 if analysis in ("projection", "slice") else 1
+
+
+def _head(run: Run, start: Event, end: Event) -> str:
+    status = run.status
+    machine: Event = start["machine"] if isinstance(start.get("machine"), dict) else {}
+    facts = [
+        f"started {start['started']}" if "started" in start else "",
+        " ".join(str(machine[key]) for key in ("host", "cpu") if machine.get(key)),
+        f"{machine['cores']} cores" if machine.get("cores") else "",
+        f"Sidestream {start['version']}" if "version" in start else "",
+    ]
+    message = f'<p class="message">{escape(str(end["message"]))}</p>' if end.get("message") else ""
+    return (
+        f'<header><div><p class="kind">{escape(str(start.get("simulation", "run")))}</p>'
+        f"<h1>{escape(run.folder.resolve().name)}</h1>"
+        f'<p class="facts">{escape("  ·  ".join(fact for fact in facts if fact))}</p>{message}</div>'
+        f'<span class="status {escape(status)}">{escape(status)}</span></header>\n'
+    )
+
+
+def _tiles(run: Run, events: Events, start: Event, end: Event) -> str:
+    cells = start.get("cells")
+    last = events.last("step")
+    sidecars = int(number(start, "sidecars"))
+    ranks = int(number(start, "ranks"))
+    tiles = [
+        ("cells", _cells(cells), _box(start)),
+        ("ranks", str(ranks or ""), f"{ranks - sidecars} compute, {sidecars} sidecar" if sidecars else "all compute"),
+        ("redshift", f"{number(last, 'redshift'):.3g}" if "redshift" in last else "", _from(start)),
+        ("steps", str(int(number(last, "step"))) if last else "", ""),
+        ("wall time", duration(wall_seconds(events)), ""),
+        ("lost to analysis", f"{100 * share_lost(events, run.tasks):.2g} %", "of the wall time"),
+        ("peak memory", _memory(end), "on the fullest rank"),
+    ]
+    shown = [
+        f'<div class="tile"><span>{escape(name)}</span><b>{escape(value)}</b><small>{escape(note)}</small></div>'
+        for name, value, note in tiles
+        if value
+    ]
+    return f'<div class="tiles">{"".join(shown)}</div>\n'
+
+
+def _cells(cells: Any) -> str:
+    if not isinstance(cells, list) or not cells:
+        return ""
+    return f"{cells[0]}\N{SUPERSCRIPT THREE}" if len(set(cells)) == 1 else " × ".join(map(str, cells))
+
+
+def _box(start: Event) -> str:
+    box = start.get("box_mpc")
+    first = box[0] if isinstance(box, list) and box else box
+    return f"box of {first:.3g} Mpc" if isinstance(first, (int, float)) else ""
+
+
+def _from(start: Event) -> str:
+    return f"from z = {number(start, 'z_start'):.3g}" if "z_start" in start else ""
+
+
+def _memory(end: Event) -> str:
+    return size(1e6 * number(end, "peak_memory_mb")) if "peak_memory_mb" in end else ""
+
+
+def _notes(events: Events, failed: Sequence[str]) -> str:
+    lines = [
+        f"{e.get('task', '?')} failed at step {e.get('step', '?')}: {e.get('message', 'no reason given')}"
+        for e in events.of("analysis_failed")
+    ]
+    lines += [
+        f"{file_name(e)} was not written: {e.get('message', 'no reason given')}"
+        for e in events.of("plotfile_failed", "checkpoint_failed")
+    ]
+    lines += failed
+    if not lines:
+        return ""
+    return f'<ul class="notes">{"".join(f"<li>{escape(line)}</li>" for line in lines)}</ul>\n'
+
+
+def _gallery(shown: Sequence[Picture]) -> str:
+    figures = [
+        f'<figure class="{"wide" if picture.wide else "half"}">'
+        f'<img alt="{escape(picture.title)}" src="{picture.data_uri()}">'
+        f"<figcaption>{escape(picture.caption)}</figcaption></figure>\n"
+        for picture in shown
+    ]
+    return f'<div class="gallery">{"".join(figures)}</div>\n' if figures else ""
+
+
+def _section(title: str, body: str) -> str:
+    return f"<section><h2>{escape(title)}</h2>\n{body}</section>\n" if body else ""
+
+
+def _bill_table(rows: Sequence[TaskBill], wall: float) -> str:
+    if not rows:
+        return ""
+    head = ["task", "transport", "results", "dropped", "failed", "packing", "waiting", "in situ", "lost", "transfer"]
+    body = [
+        [
+            row.name,
+            row.transport,
+            row.results,
+            row.dropped,
+            row.failed,
+            duration(row.pack_s),
+            duration(row.wait_s),
+            duration(row.in_situ_s),
+            f"{100 * row.lost_s / wall:.2g} %" if wall > 0 else "",
+            duration(row.transfer_s),
+            duration(row.compute_s),
+            size(row.bytes),
+        ]
+        for row in rows
+    ]
+    note = (
+        "<p class=note>Packing, waiting and in situ are seconds that the simulation itself lost; <em>lost</em> is "
+        "their share of the wall time. Transfer and compute happened on the ranks that analysed.</p>"
+    )
+    return _table([*head, "compute", "sent"], body, text_columns=2) + note
+
+
+def _parts(parts: dict[str, float]) -> str:
+    total = sum(parts.values())
+    if total <= 0:
+        return ""
+    rows = [
+        f"<tr><td>{escape(name.replace('_', ' '))}</td>"
+        f"<td class=bar><i style='width:{100 * seconds / total:.2f}%'></i></td>"
+        f"<td>{duration(seconds)}</td><td>{100 * seconds / total:.3g} %</td></tr>"
+        for name, seconds in parts.items()
+    ]
+    return f'<table class="parts">{"".join(rows)}</table>\n'
+
+
+def _result_table(run: Run, rows: Sequence[TaskBill]) -> str:
+    body = []
+    for row in rows:
+        steps = run.steps(row.name) if row.name in run.tasks else []
+        if steps:
+            first, last = (run.result_path(row.name, step) for step in (steps[0], steps[-1]))
+            more = f" to {last.name}" if len(steps) > 1 else ""
+            where = f"{first.relative_to(run.folder)}{more}"
+            body.append([row.name, len(steps), f"{steps[0]} to {steps[-1]}" if more else steps[0], where])
+    return _table(["task", "files", "steps", "where"], body, text_columns=1) if body else ""
+
+
+def _file_table(events: Events) -> str:
+    body = [
+        [
+            event["event"],
+            file_name(event),
+            event.get("step", ""),
+            size(number(event, "bytes")),
+            duration(number(event, "write_s")),
+        ]
+        for event in events.of("plotfile", "checkpoint")
+    ]
+    return _table(["kind", "path", "step", "size", "time"], body, text_columns=2) if body else ""
+
+
+def _table(head: Sequence[str], body: Sequence[Sequence[Any]], text_columns: int) -> str:
+    def cell(kind: str, index: int, value: Any) -> str:
+        return f"<{kind}{' class=text' if index < text_columns else ''}>{escape(str(value))}</{kind}>"
+
+    top = "".join(cell("th", index, value) for index, value in enumerate(head))
+    rows = "".join(f"<tr>{''.join(cell('td', i, value) for i, value in enumerate(row))}</tr>\n" for row in body)
+    return f'<div class="scroll"><table><thead><tr>{top}</tr></thead><tbody>\n{rows}</tbody></table></div>\n'
+
+
+def _configuration(run: Run) -> str:
+    path = run.folder / "config.toml"
+    if not path.is_file():
+        return ""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return f"<section><details><summary>Configuration</summary><pre>{escape(text)}</pre></details></section>\n"

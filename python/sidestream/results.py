@@ -1,0 +1,104 @@
+"""Result files: reading one, and joining those of a task over its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .error import Error
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+# Variables that say where values sit. They become coordinates and stay single when they are equal in all steps.
+AXES = frozenset({"k", "modes", "x", "y", "z"}).union(
+    f"{name}{end}" for name in ("overdensity", "density", "temperature") for end in ("", "_low", "_high")
+)
+ROWS = "halo"  # the dimension whose length changes from step to step
+MOMENT = ("redshift", "scale_factor", "time_gyr")  # attributes that become coordinates over steps
+
+
+def load_result(path: Path) -> xr.Dataset:
+    """Reads one result file into memory; `sidestream.Error` if it is missing or damaged."""
+    import xarray as xr
+
+    if not path.is_file():
+        raise Error("the result file does not exist", path)
+    try:
+        with xr.open_dataset(path, engine="h5netcdf") as dataset:
+            loaded: xr.Dataset = dataset.load()
+    except Exception as problem:  # h5py, h5netcdf and xarray raise a dozen types for a damaged file
+        raise Error(
+            "the result file cannot be read; it is damaged or not a result",
+            path,
+            "delete it, and `sidestream run ... --restart` computes it again if the step lies ahead",
+        ) from problem
+    return loaded if ROWS in loaded.dims else loaded.set_coords([n for n in loaded.data_vars if n in AXES])
+
+
+def join_steps(datasets: Sequence[xr.Dataset], steps: Sequence[int]) -> xr.Dataset:
+    """Joins the results of one task.
+
+    Tables of rows (halos) are put below each other, with the coordinates `step` and `redshift` for each row; all others
+    are stacked along a new dimension `step` with the coordinates `redshift` and `time_gyr`.
+    """
+    if _is_table_of_rows(datasets):
+        return _below_each_other(datasets, steps)
+    return _stacked(datasets, steps)
+
+
+def _is_table_of_rows(datasets: Sequence[xr.Dataset]) -> bool:
+    first = datasets[0].sizes
+    return ROWS in first or (len(first) == 1 and any(dict(d.sizes) != dict(first) for d in datasets))
+
+
+def _below_each_other(datasets: Sequence[xr.Dataset], steps: Sequence[int]) -> xr.Dataset:
+    import xarray as xr
+
+    rows = str(next(iter(datasets[0].dims), ROWS))
+    joined: xr.Dataset = xr.concat(
+        [d.reset_coords().drop_attrs(deep=False) for d in datasets], dim=rows, combine_attrs="drop_conflicts"
+    )
+    lengths = [d.sizes.get(rows, 0) for d in datasets]
+    coords = {"step": np.asarray(steps, dtype=np.int64)} | _moments(datasets)
+    joined = joined.assign_coords({name: (rows, np.repeat(values, lengths)) for name, values in coords.items()})
+    joined.attrs = _common_attributes(datasets)
+    return joined
+
+
+def _stacked(datasets: Sequence[xr.Dataset], steps: Sequence[int]) -> xr.Dataset:
+    import xarray as xr
+
+    shared = [n for n in datasets[0].coords if n in AXES and all(_same(datasets[0], d, str(n)) for d in datasets[1:])]
+    single = {name: datasets[0][name].variable for name in shared}
+    varying = [d.drop_vars(shared).reset_coords().drop_attrs(deep=False) for d in datasets]
+    axis = xr.DataArray(np.asarray(steps, dtype=np.int64), dims="step", name="step")
+    joined: xr.Dataset = xr.concat(varying, dim=axis, data_vars="all", join="outer")
+    joined = joined.assign_coords(single).assign_coords({n: ("step", v) for n, v in _moments(datasets).items()})
+    joined.attrs = _common_attributes(datasets)
+    return joined
+
+
+def _same(one: xr.Dataset, other: xr.Dataset, name: str) -> bool:
+    if name not in other.variables or one[name].shape != other[name].shape:
+        return False
+    return bool(np.array_equal(one[name].values, other[name].values, equal_nan=True))
+
+
+def _moments(datasets: Sequence[xr.Dataset]) -> dict[str, np.ndarray]:
+    known = [name for name in MOMENT if any(name in d.attrs for d in datasets)]
+    return {n: np.array([float(np.asarray(d.attrs.get(n, np.nan)).item()) for d in datasets]) for n in known}
+
+
+def _common_attributes(datasets: Sequence[xr.Dataset]) -> dict[str, object]:
+    first = datasets[0].attrs
+    return {
+        str(name): value
+        for name, value in first.items()
+        if name not in MOMENT
+        and name != "step"
+        and all(name in d.attrs and np.array_equal(d.attrs[name], value) for d in datasets)
+    }

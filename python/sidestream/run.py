@@ -1,0 +1,133 @@
+"""A run folder, finished or still being written."""
+
+from __future__ import annotations
+
+import sys
+import time
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .error import Error
+from .events import Events, log_files, number, read_events
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+SILENT_S = 60.0  # a run without an end that wrote nothing for this long is taken for dead
+
+
+class Run:
+    """The results, events and configuration of one run.
+
+    Example:
+        >>> run = sidestream.open("runs/demo")
+        >>> run.tasks
+        ['halos', 'spectra']
+        >>> run["halos"].where(lambda h: h.mass > 1e11, drop=True)
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __repr__(self) -> str:
+        return f"<sidestream.Run {str(self.folder)!r}, {self.status}, tasks: {', '.join(self.tasks) or 'none'}>"
+
+    @property
+    def tasks(self) -> list[str]:
+        """The names of the tasks: those configured, then any other that has results."""
+        configured = self.config.get("task", {})
+        found = sorted(path.name for path in self._results.iterdir() if path.is_dir()) if self._results.is_dir() else []
+        return list(dict.fromkeys([*configured, *found]))
+
+    def steps(self, task: str) -> list[int]:
+        """The steps for which `task` has a result, ascending."""
+        self._check_task(task)
+        numbers = [path.stem for path in (self._results / task).glob("*.nc")]
+        return sorted(int(stem) for stem in numbers if stem.isdigit())
+
+    def result(self, task: str, step: int) -> xr.Dataset:
+        """The result of `task` at one step; `step=-1` is the last one."""
+        from .results import load_result
+
+        steps = self.steps(task)
+        if step == -1 and steps:
+            step = steps[-1]
+        if step not in steps:
+            known = f"steps with a result: {_some(steps)}" if steps else "the task has no result yet"
+            raise Error(f"task `{task}` has no result for step {step}", self._results / task, known)
+        return load_result(self.result_path(task, step))
+
+    def __getitem__(self, task: str) -> xr.Dataset:
+        """All results of `task` in one dataset: rows below each other, anything else stacked along `step`."""
+        from .results import join_steps, load_result
+
+        steps = self.steps(task)
+        if not steps:
+            raise Error(f"task `{task}` has no result yet", self.folder, f"the run is {self.status}")
+        return join_steps([load_result(self.result_path(task, step)) for step in steps], steps)
+
+    def __contains__(self, task: object) -> bool:
+        return task in self.tasks
+
+    @property
+    def events(self) -> Events:
+        """Everything that happened, in order of time, read anew at each call."""
+        return read_events(self.folder)
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """The resolved configuration (`config.toml`); empty if the run did not get so far."""
+        path = self.folder / "config.toml"
+        if not path.is_file():
+            return {}
+        try:
+            return dict(tomllib.loads(path.read_text(encoding="utf-8")))
+        except (ValueError, OSError) as problem:
+            raise Error(f"the configuration of the run cannot be read: {problem}", path) from problem
+
+    @property
+    def status(self) -> str:
+        """`finished`, `interrupted`, `failed`, or `running`."""
+        return status_of(self.events, self.folder)
+
+    @property
+    def _results(self) -> Path:
+        return self.folder / "results"
+
+    def result_path(self, task: str, step: int) -> Path:
+        """The file of one result."""
+        return next(p for p in (self._results / task).glob("*.nc") if p.stem.isdigit() and int(p.stem) == step)
+
+    def _check_task(self, task: str) -> None:
+        tasks = self.tasks
+        if task in tasks:
+            return
+        from difflib import get_close_matches
+
+        near = get_close_matches(task, tasks, 1)
+        known = f"tasks of this run: {', '.join(tasks)}" if tasks else "the run has no tasks"
+        raise Error(f"there is no task `{task}`", self.folder, f"did you mean `{near[0]}`?" if near else known)
+
+
+def status_of(events: Events, folder: Path) -> str:
+    """How a run stands, from its events and the age of its logs."""
+    marks = events.where(lambda e: e["event"] in ("run_start", "run_end") and e["group"] == "compute")
+    if marks and marks[-1]["event"] == "run_end":
+        return str(marks[-1].get("status", "finished"))
+    logs = log_files(folder)
+    if not logs:
+        return "interrupted"
+    silent = time.time() - max(path.stat().st_mtime for path in logs)
+    slowest = max((number(step, "wall_s") for step in events.of("step")), default=0.0)
+    return "running" if silent < max(SILENT_S, 5 * slowest) else "interrupted"
+
+
+def _some(steps: list[int]) -> str:
+    shown = steps if len(steps) <= 8 else [*steps[:4], "...", *steps[-3:]]
+    return ", ".join(map(str, shown))

@@ -1,0 +1,163 @@
+"""`sidestream run`: check, start, follow, stop, report."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import console
+from .error import Error
+from .job import POLL_S, Job, StopRequests
+from .launcher import find_program, mpi_environment, prepare
+from .messages import MessageFilter
+from .run import Run
+from .summary import bills, share_lost
+from .views import View, choose_view, duration
+from .watch import EventTail, Progress
+
+DISPLAYED_BY_THE_BAR = frozenset({"analysis", "plotfile", "checkpoint"})
+STEP_LINE = re.compile(r"step \d+\b")  # the program's own progress, which the view shows already
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What the user asked for."""
+
+    config: Path
+    out: Path
+    ranks: int
+    settings: Sequence[str] = ()
+    restart: bool = False
+    overwrite: bool = False
+    launcher: str | None = None
+
+    def arguments(self) -> list[str]:
+        """The arguments of `sidestream-run`."""
+        words = [str(self.config)]
+        for setting in self.settings:
+            words += ["--set", setting]
+        words += ["--out", str(self.out)]
+        words += ["--restart"] * self.restart + ["--overwrite"] * self.overwrite
+        return words
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What `sidestream-run --check` says."""
+
+    code: int
+    output: str
+    messages: str
+
+    def processes(self, asked: int) -> int:
+        """The ranks to start, from a verdict in JSON: more than asked for where sidecars come on top."""
+        try:
+            return int(json.loads(self.output)["ranks"])
+        except (ValueError, KeyError, TypeError):
+            return asked
+
+
+def check(request: RunRequest, as_json: bool = False) -> Verdict:
+    """Lets `sidestream-run` validate the configuration."""
+    command = [str(find_program()), "--check", *request.arguments(), "--ranks", str(request.ranks)]
+    command += ["--json"] * as_json
+    environment = mpi_environment(os.environ, 1)
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    except OSError as problem:
+        raise Error(f"`{command[0]}` cannot be started: {problem.strerror}", command[0]) from problem
+    messages = MessageFilter()
+    kept = [line for line in map(messages.feed, done.stderr.splitlines()) if line is not None]
+    diagnosis = messages.diagnosis(done.returncode) if not kept else None
+    if diagnosis is not None:
+        kept.append(f"error: {diagnosis}")
+    return Verdict(done.returncode, done.stdout, "".join(f"{line}\n" for line in kept))
+
+
+def run(request: RunRequest, processes: int) -> int:
+    """Runs a configuration, on so many processes, to its end; returns the exit code for the shell."""
+    program = find_program()
+    launch = prepare(program, request.arguments(), processes, request.launcher)
+    tail, progress, messages = EventTail(request.out), Progress(), MessageFilter()
+    job = Job(launch, program)
+    with choose_view() as view, StopRequests(job, view.tell) as stops:
+        while True:
+            running = job.is_running()
+            for line in job.messages():
+                _pass_on(messages.feed(line), view)
+            _follow(tail, progress, view)
+            if not running:
+                break
+            stops.act()
+            time.sleep(POLL_S)
+    return _conclude(request, progress, messages, job.exit_code, stopped=stops.count > 0)
+
+
+def _follow(tail: EventTail, progress: Progress, view: View) -> None:
+    for event in tail.new_events():
+        text = progress.take(event)
+        if text is not None:
+            view.happened(text) if event["event"] in DISPLAYED_BY_THE_BAR else view.tell(text)
+    view.show(progress)
+
+
+def _pass_on(line: str | None, view: View) -> None:
+    if line is not None and not STEP_LINE.match(line):
+        view.tell(line)
+
+
+def _conclude(request: RunRequest, progress: Progress, messages: MessageFilter, code: int, stopped: bool) -> int:
+    status = str(progress.end.get("status", ""))
+    stopped = stopped or status == "interrupted"
+    if not stopped:
+        diagnosis = messages.diagnosis(code)
+        if diagnosis is not None:
+            console.print_error(diagnosis)
+    if not request.out.is_dir() or progress.steps_seen == 0 and not progress.end:
+        return 1 if code or stopped else 0
+    report = _write_report(request.out)
+    summarise(Run(request.out), report)
+    if stopped:
+        console.say(f"stopped at {progress.headline}; go on with `{_again(request)}`")
+    return 1 if code or stopped else 0
+
+
+def _write_report(folder: Path) -> Path | None:
+    try:
+        from .report import write_report
+
+        return write_report(Run(folder))
+    except Exception as problem:  # whatever goes wrong with a picture, the run itself is done
+        console.say(f"warning: the report was not written: {problem}")
+        return None
+
+
+def summarise(run: Run, report: Path | None) -> None:
+    """Prints one row a task, and where to look."""
+    from rich.table import Table
+
+    events = run.events
+    rows = bills(events, run.tasks)
+    if rows:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        table.add_column("task")
+        for title in ("results", "dropped", "failed", "compute", "simulation lost"):
+            table.add_column(title, justify="right")
+        for bill in rows:
+            counts = (bill.results, bill.dropped, bill.failed)
+            table.add_row(bill.name, *map(str, counts), duration(bill.compute_s), duration(bill.lost_s))
+        console.out().print(table)
+        console.out().print(f"lost to analysis  {100 * share_lost(events, run.tasks):.2g} % of the wall time")
+    console.out().print(f"run folder        {run.folder}", soft_wrap=True)
+    if report is not None:
+        console.out().print(f"report            {report}", soft_wrap=True)
+
+
+def _again(request: RunRequest) -> str:
+    return f"sidestream run {request.config} -n {request.ranks} --out {request.out} --restart"

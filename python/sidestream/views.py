@@ -1,0 +1,149 @@
+"""What the user sees while a run goes on: a live bar on a terminal, single lines anywhere else."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Protocol
+
+from . import console
+from .watch import Progress
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+LINE_EVERY_S = 10.0
+LINE_EVERY_SHARE = 0.05
+
+
+class View(Protocol):
+    """Shows the progress of a run."""
+
+    def __enter__(self) -> View: ...
+    def __exit__(self, *_: object) -> None: ...
+    def show(self, progress: Progress) -> None:
+        """Brings the picture up to date."""
+
+    def tell(self, text: str) -> None:
+        """One line that stays."""
+
+    def happened(self, text: str) -> None:
+        """One line about what an analysis or the output did."""
+
+
+def choose_view() -> View:
+    """The live bar if stderr is a terminal."""
+    return LiveView() if console.err().is_terminal else LineView()
+
+
+class LineView:
+    """One line now and then, for logs."""
+
+    def __init__(self) -> None:
+        self._last_time = 0.0
+        self._last_done = -1.0
+
+    def __enter__(self) -> LineView:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def show(self, progress: Progress) -> None:
+        """Prints a line if enough was done or time has passed since the last one."""
+        now = time.monotonic()
+        fresh = progress.step is not None and progress.done > self._last_done
+        if fresh and (progress.done >= self._last_done + LINE_EVERY_SHARE or now > self._last_time + LINE_EVERY_S):
+            self._last_time, self._last_done = now, progress.done
+            console.say(f"{progress.headline}  {percent(progress.done)}{_left(progress)}")
+
+    def tell(self, text: str) -> None:
+        """Prints the line."""
+        console.say(text)
+
+    def happened(self, text: str) -> None:
+        """Prints the line, indented."""
+        console.say(f"  {text}")
+
+
+class LiveView:
+    """A bar with step, redshift, percent and time left; below it what each analysis did last."""
+
+    def __init__(self) -> None:
+        from rich.live import Live
+
+        self._progress = Progress()
+        self._live = Live(get_renderable=self._render, console=console.err(), refresh_per_second=8, transient=True)
+
+    def __enter__(self) -> LiveView:
+        self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
+
+    def show(self, progress: Progress) -> None:
+        """Keeps the state for the next refresh."""
+        self._progress = progress
+
+    def tell(self, text: str) -> None:
+        """Prints the line above the bar."""
+        self._live.console.print(text, soft_wrap=True, markup=False)
+
+    def happened(self, text: str) -> None:
+        """Nothing: the lines below the bar say it."""
+
+    def _render(self) -> Group:
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.spinner import Spinner
+        from rich.table import Table
+        from rich.text import Text
+
+        progress = self._progress
+        row = Table.grid(padding=(0, 2))
+        bar = ProgressBar(total=1.0, completed=progress.done, width=30, pulse=progress.step is None)
+        row.add_row(
+            Spinner("dots"),
+            Text(progress.headline, style="bold"),
+            bar,
+            Text(f"{percent(progress.done)}{_left(progress)}"),
+        )
+        tasks = [
+            Text(f"   {text}", style="dim", no_wrap=True, overflow="ellipsis") for text in progress.analyses.values()
+        ]
+        return Group(row, *tasks)
+
+
+def percent(share: float) -> str:
+    """A share between 0 and 1 as `42 %`."""
+    return f"{100 * share:.0f} %"
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words of at most two parts: `2.4 ms`, `0.82 s`, `41 s`, `3 min 20 s`, `2 h 05 min`."""
+    if seconds < 1e-5:
+        return "0 s"
+    if seconds < 0.00995:
+        return f"{1000 * seconds:.2g} ms"
+    if seconds < 9.95:
+        return f"{seconds:.2g} s"
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def size(count: float) -> str:
+    """Bytes with a unit and three digits."""
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if count < 999.5 or unit == "TB":
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    raise AssertionError
+
+
+def _left(progress: Progress) -> str:
+    left = progress.left_s
+    return "" if left is None or progress.done >= 1 else f"  {duration(left)} left"

@@ -1,0 +1,128 @@
+"""Following the event logs of a run while it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .events import Event, group_of, log_files, number, parse_line
+
+
+class EventTail:
+    """Reads what is appended to the logs of a folder, from the moment of its construction on."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._read: dict[Path, tuple[int, int]] = {}  # log: (inode, bytes read)
+        for path in log_files(folder):
+            status = path.stat()
+            self._read[path] = (status.st_ino, status.st_size)
+
+    def new_events(self) -> list[Event]:
+        """The events that were completed since the last call."""
+        return [event for path in log_files(self._folder) for event in self._new_in(path)]
+
+    def _new_in(self, path: Path) -> Iterator[Event]:
+        try:
+            status = path.stat()
+            inode, offset = self._read.get(path, (status.st_ino, 0))
+            if inode != status.st_ino or status.st_size < offset:  # the log was started anew
+                offset = 0
+            with path.open("rb") as file:
+                file.seek(offset)
+                data = file.read()
+        except OSError:  # removed meanwhile by a run that overwrites
+            return
+        complete = data[: data.rfind(b"\n") + 1]
+        self._read[path] = (status.st_ino, offset + len(complete))
+        for line in complete.decode("utf-8", errors="replace").splitlines():
+            event = parse_line(line)
+            if event is not None:
+                event.setdefault("group", group_of(path))
+                yield event
+
+
+@dataclass
+class Progress:
+    """Where a run stands, fed with its events."""
+
+    step: int | None = None
+    redshift: float | None = None
+    done: float = 0.0  # 0 to 1
+    elapsed_s: float = 0.0
+    started_at: float = 0.0  # `done` when this start of the run began; not 0 after a restart
+    ranks: int = 0
+    analyses: dict[str, str] = field(default_factory=dict)  # task: what it did last
+    end: Event = field(default_factory=dict)
+    steps_seen: int = 0
+    stated_left_s: float | None = None  # by the simulation itself
+
+    def take(self, event: Event) -> str | None:
+        """Brings the state up to date; returns a line worth telling about this event, if there is one."""
+        self.elapsed_s = max(self.elapsed_s, event["t"])
+        handler = getattr(self, f"_on_{event['event']}", None)
+        return handler(event) if handler else None
+
+    @property
+    def left_s(self) -> float | None:
+        """The seconds that are left, as the simulation says or as the progress so far lets expect."""
+        if self.stated_left_s is not None:
+            return self.stated_left_s
+        gained = self.done - self.started_at
+        return self.elapsed_s * (1 - self.done) / gained if gained > 0 and self.steps_seen > 1 else None
+
+    @property
+    def headline(self) -> str:
+        """Step and redshift, such as `step 120  z 3.02`."""
+        step = "starting" if self.step is None else f"step {self.step}"
+        return step if self.redshift is None else f"{step}  z {self.redshift:.3g}"
+
+    def _on_run_start(self, event: Event) -> str | None:
+        self.ranks = int(number(event, "ranks"))
+        sidecars = int(number(event, "sidecars"))
+        cells = event.get("cells")
+        size = " x ".join(map(str, cells)) + " cells, " if isinstance(cells, list) else ""
+        aside = f", of which {sidecars} for analyses" if sidecars else ""
+        return f"{event.get('simulation', 'simulation')}: {size}{self.ranks} rank{'s' * (self.ranks != 1)}{aside}"
+
+    def _on_step(self, event: Event) -> None:
+        self.step = int(number(event, "step"))
+        self.redshift = number(event, "redshift") if "redshift" in event else None
+        if self.steps_seen == 0:
+            self.started_at = number(event, "progress")
+        self.steps_seen += 1
+        self.done = min(1.0, number(event, "progress", self.done))
+        left = number(event, "left_s")
+        self.stated_left_s = left if left > 0 else None
+
+    def _on_analysis(self, event: Event) -> str:
+        text = what_it_did(event)
+        self.analyses[str(event.get("task", "?"))] = text
+        return text
+
+    def _on_analysis_failed(self, event: Event) -> None:
+        # The program itself prints why.
+        task = str(event.get("task", "?"))
+        self.analyses[task] = f"{task}: failed at step {event.get('step', '?')}"
+
+    def _on_plotfile(self, event: Event) -> str:
+        return f"wrote {file_name(event)} ({number(event, 'write_s'):.2g} s)"
+
+    _on_checkpoint = _on_plotfile
+
+    def _on_run_end(self, event: Event) -> None:
+        if event.get("group", "compute") == "compute":
+            self.end = event
+
+
+def file_name(event: Event) -> str:
+    """The name of the file that an event is about, without its folder."""
+    return Path(str(event.get("path") or "a file")).name
+
+
+def what_it_did(event: Event) -> str:
+    """One analysis in words: `halos: 214 halos at z 2.5 (0.8 s)`."""
+    what = event.get("summary") or "done"
+    moment = f"z {number(event, 'redshift'):.3g}" if "redshift" in event else f"step {event.get('step', '?')}"
+    return f"{event.get('task', '?')}: {what} at {moment} ({number(event, 'compute_s'):.2g} s)"

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "sidestream/analysis/analysis.hpp"
+
+/// One function for each analysis, defined in the file of its name; `registry.cpp` lists them.
+namespace sidestream::analysis {
+
+AnalysisEntry halos_entry();
+AnalysisEntry pdf_entry();
+AnalysisEntry phase_entry();
+AnalysisEntry power_spectrum_entry();
+AnalysisEntry projection_entry();
+AnalysisEntry slice_entry();
+
+}  // namespace sidestream::analysis

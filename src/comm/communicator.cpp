@@ -1,0 +1,222 @@
+#include "sidestream/comm/communicator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "sidestream/core/error.hpp"
+
+namespace sidestream::comm {
+
+namespace {
+
+constexpr int exchange_tag = 1;
+constexpr char separator = '\x1f';
+constexpr std::size_t largest_message = std::size_t{1} << 30;
+
+template <typename T>
+T reduce(T value, MPI_Op op, MPI_Comm comm) {
+  check(MPI_Allreduce(MPI_IN_PLACE, &value, 1, datatype<T>(), op, comm), "MPI_Allreduce");
+  return value;
+}
+
+}  // namespace
+
+Environment::Environment(int& argc, char**& argv) {
+  int provided = 0;
+  check(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread");
+}
+
+Environment::~Environment() {
+  MPI_Finalize();
+}
+
+void check(int mpi_error, std::string_view call) {
+  if (mpi_error == MPI_SUCCESS) return;
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  MPI_Error_string(mpi_error, text.data(), &length);
+  throw core::Error(
+      fmt::format("{} failed: {}", call, std::string_view(text.data(), static_cast<std::size_t>(length))));
+}
+
+Communicator::Communicator(MPI_Comm comm) {
+  check(MPI_Comm_dup(comm, &comm_), "MPI_Comm_dup");
+  MPI_Comm_rank(comm_, &rank_);
+  MPI_Comm_size(comm_, &size_);
+}
+
+Communicator::~Communicator() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (comm_ != MPI_COMM_NULL && finalized == 0) MPI_Comm_free(&comm_);
+}
+
+Communicator::Communicator(Communicator&& other) noexcept
+    : comm_(std::exchange(other.comm_, MPI_COMM_NULL)), rank_(other.rank_), size_(other.size_) {}
+
+Communicator& Communicator::operator=(Communicator&& other) noexcept {
+  std::swap(comm_, other.comm_);
+  std::swap(rank_, other.rank_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+Communicator Communicator::split(int color, int key) const {
+  Communicator part;
+  check(MPI_Comm_split(comm_, color < 0 ? MPI_UNDEFINED : color, key, &part.comm_), "MPI_Comm_split");
+  if (part.comm_ == MPI_COMM_NULL) return part;
+  MPI_Comm_rank(part.comm_, &part.rank_);
+  MPI_Comm_size(part.comm_, &part.size_);
+  return part;
+}
+
+Communicator Communicator::split_by_node() const {
+  Communicator node;
+  check(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node.comm_), "MPI_Comm_split_type");
+  MPI_Comm_rank(node.comm_, &node.rank_);
+  MPI_Comm_size(node.comm_, &node.size_);
+  return node;
+}
+
+void Communicator::barrier() const {
+  check(MPI_Barrier(comm_), "MPI_Barrier");
+}
+
+std::int64_t Communicator::sum(std::int64_t value) const {
+  return reduce(value, MPI_SUM, comm_);
+}
+double Communicator::min(double value) const {
+  return reduce(value, MPI_MIN, comm_);
+}
+double Communicator::max(double value) const {
+  return reduce(value, MPI_MAX, comm_);
+}
+std::int64_t Communicator::min(std::int64_t value) const {
+  return reduce(value, MPI_MIN, comm_);
+}
+std::int64_t Communicator::max(std::int64_t value) const {
+  return reduce(value, MPI_MAX, comm_);
+}
+bool Communicator::all(bool value) const {
+  return min(std::int64_t{value}) != 0;
+}
+
+void Communicator::sum(std::span<std::int64_t> values) const {
+  for (std::size_t done = 0; done < values.size();) {
+    const std::size_t count = std::min(values.size() - done, largest_message / sizeof(std::int64_t));
+    check(MPI_Allreduce(MPI_IN_PLACE, values.data() + done, static_cast<int>(count), MPI_INT64_T, MPI_SUM, comm_),
+          "MPI_Allreduce");
+    done += count;
+  }
+}
+
+void Communicator::sum(std::span<core::ExactSum> sums) const {
+  std::vector<std::int64_t> states;
+  states.reserve(sums.size() * core::ExactSum::chunks);
+  for (auto& partial : sums) {
+    partial.normalize();
+    states.insert(states.end(), partial.state().begin(), partial.state().end());
+  }
+  sum(states);
+  auto next = states.begin();
+  for (auto& total : sums) {
+    std::copy_n(next, core::ExactSum::chunks, total.state().begin());
+    total.normalize();
+    next += core::ExactSum::chunks;
+  }
+}
+
+double Communicator::sum(core::ExactSum partial) const {
+  sum(std::span(&partial, 1));
+  return partial.value();
+}
+
+std::string Communicator::broadcast(std::string text, int root) const {
+  const auto size = broadcast(static_cast<std::int64_t>(text.size()), root);
+  text.resize(static_cast<std::size_t>(size));
+  broadcast_bytes(std::as_writable_bytes(std::span(text)), root);
+  return text;
+}
+
+void Communicator::broadcast_bytes(std::span<std::byte> bytes, int root) const {
+  while (!bytes.empty()) {
+    const std::size_t count = std::min(bytes.size(), largest_message);
+    check(MPI_Bcast(bytes.data(), static_cast<int>(count), MPI_BYTE, root, comm_), "MPI_Bcast");
+    bytes = bytes.subspan(count);
+  }
+}
+
+std::vector<std::byte> Communicator::gather_bytes(std::span<const std::byte> bytes, int root) const {
+  const std::vector<std::int64_t> counts = all_gather(static_cast<std::int64_t>(bytes.size()));
+  std::int64_t total = 0;
+  std::vector<int> count, offset;
+  for (const std::int64_t c : counts) {
+    count.push_back(static_cast<int>(c));
+    offset.push_back(static_cast<int>(total));
+    total += c;
+  }
+  core::require(total <= std::numeric_limits<int>::max(), "a table gathered on one rank holds over 2 GiB");
+  std::vector<std::byte> all(rank_ == root ? static_cast<std::size_t>(total) : 0);
+  check(MPI_Gatherv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, all.data(), count.data(), offset.data(),
+                    MPI_BYTE, root, comm_),
+        "MPI_Gatherv");
+  return all;
+}
+
+std::vector<std::vector<std::byte>> Communicator::exchange_bytes(
+    std::span<const std::span<const std::byte>> outgoing) const {
+  core::require(outgoing.size() == static_cast<std::size_t>(size_), "exchange takes one message for each rank");
+  std::vector<std::int64_t> sizes_out, sizes_in(outgoing.size());
+  for (const auto& message : outgoing) sizes_out.push_back(static_cast<std::int64_t>(message.size()));
+  check(MPI_Alltoall(sizes_out.data(), 1, MPI_INT64_T, sizes_in.data(), 1, MPI_INT64_T, comm_), "MPI_Alltoall");
+
+  std::vector<std::vector<std::byte>> incoming(outgoing.size());
+  std::vector<MPI_Request> requests;
+  const auto in_pieces = [&](auto bytes, auto post) {
+    for (std::size_t done = 0; done < bytes.size(); done += largest_message) {
+      requests.emplace_back();
+      post(bytes.data() + done, static_cast<int>(std::min(bytes.size() - done, largest_message)), &requests.back());
+    }
+  };
+  for (int p = 0; p < size_; ++p) {
+    auto& message = incoming[static_cast<std::size_t>(p)];
+    message.resize(static_cast<std::size_t>(sizes_in[static_cast<std::size_t>(p)]));
+    in_pieces(std::span(message), [&](std::byte* data, int count, MPI_Request* request) {
+      check(MPI_Irecv(data, count, MPI_BYTE, p, exchange_tag, comm_, request), "MPI_Irecv");
+    });
+  }
+  for (int p = 0; p < size_; ++p)
+    in_pieces(outgoing[static_cast<std::size_t>(p)], [&](const std::byte* data, int count, MPI_Request* request) {
+      check(MPI_Isend(data, count, MPI_BYTE, p, exchange_tag, comm_, request), "MPI_Isend");
+    });
+  check(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+  return incoming;
+}
+
+void Communicator::agree(const std::string& problem) const {
+  throw_packed_together(problem.empty() ? problem : problem + separator + separator);
+}
+
+std::string Communicator::pack_error(const std::exception& error) {
+  if (const auto* ours = dynamic_cast<const core::Error*>(&error))
+    return ours->message() + separator + ours->where() + separator + ours->hint();
+  return std::string(error.what()) + separator + separator;
+}
+
+void Communicator::throw_packed_together(const std::string& packed) const {
+  const auto first = min(static_cast<std::int64_t>(packed.empty() ? size_ : rank_));
+  if (first == size_) return;
+  const std::string text = broadcast(packed, static_cast<int>(first));
+  const auto one = text.find(separator), two = text.find(separator, one + 1);
+  std::string where = text.substr(one + 1, two - one - 1);
+  if (where.empty()) where = fmt::format("rank {} of {}", first, size_);
+  core::Error error(text.substr(0, one), where, text.substr(two + 1));
+  if (rank_ != 0) error.report_elsewhere();
+  throw error;
+}
+
+}  // namespace sidestream::comm

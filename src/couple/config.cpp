@@ -1,0 +1,231 @@
+#include "sidestream/couple/config.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <optional>
+#include <utility>
+
+namespace sidestream::couple {
+
+namespace {
+
+constexpr double gibibyte = 1024.0 * 1024.0 * 1024.0;
+
+template <typename T>
+struct Word {
+  const char* text;
+  T meaning;
+};
+constexpr std::array transports{Word{"in-situ", Transport::in_situ}, Word{"in-transit", Transport::in_transit}};
+constexpr std::array counts{Word{"total", comm::SidecarCount::total}, Word{"extra", comm::SidecarCount::extra}};
+constexpr std::array policies{Word{"block", WhenFull::block}, Word{"drop", WhenFull::drop},
+                              Word{"in-situ", WhenFull::in_situ}};
+
+template <typename Words>
+std::vector<std::string> texts(const Words& words) {
+  std::vector<std::string> all;
+  for (const auto& word : words) all.emplace_back(word.text);
+  return all;
+}
+
+// The meaning of a word that the table of options has accepted.
+template <typename Words>
+auto meaning(const Words& words, const std::string& text) {
+  return std::ranges::find(words, text, [](const auto& word) { return std::string(word.text); })->meaning;
+}
+
+// The tables as they are written; the public structs hold what they mean.
+struct CouplingTable {
+  std::int32_t sidecars = 0;
+  std::string count, when_full;
+  double queue = 0.0, timeout = 0.0;
+};
+
+struct TaskTable {
+  std::string analysis, transport;
+  std::optional<std::int64_t> every;
+  std::optional<std::vector<double>> at_redshift;
+};
+
+core::Table<CouplingTable> coupling_table() {
+  core::Table<CouplingTable> table("Who analyses, and what happens when the analyses are slower than the simulation");
+  table.option("sidecars", &CouplingTable::sidecars, 0).at_least(0).doc("ranks that do the analyses in transit");
+  table.option("count", &CouplingTable::count, "total")
+      .one_of(texts(counts))
+      .doc("whether sidecars are part of the ranks asked for (total) or come on top (extra)");
+  table.option("queue", &CouplingTable::queue, gibibyte)
+      .in(core::size_units())
+      .at_least(0)
+      .doc("data published and not yet received by the sidecars, over all ranks");
+  table.option("when_full", &CouplingTable::when_full, "block")
+      .one_of(texts(policies))
+      .doc(
+          "when the queue is full: the simulation waits (block), the moment is left out (drop), or the ranks that "
+          "compute do the analysis (in-situ)");
+  table.option("timeout", &CouplingTable::timeout, 3600.0)
+      .in(core::wall_time_units())
+      .at_least(0)
+      .doc("longest time without a sign of the other group");
+  return table;
+}
+
+core::Table<TaskTable> task_table() {
+  core::Table<TaskTable> table("An analysis, how it gets its data and when");
+  table.option("analysis", &TaskTable::analysis, "").required().doc("name of the analysis");
+  table.option("transport", &TaskTable::transport, "in-situ")
+      .one_of(texts(transports))
+      .doc("in-situ: on the ranks that compute, which wait; in-transit: on sidecars, while the simulation goes on");
+  table.option("every", &TaskTable::every, std::nullopt).at_least(1).doc("due every so many steps");
+  table.option("at_redshift", &TaskTable::at_redshift, std::nullopt).doc("due at these redshifts");
+  return table;
+}
+
+std::vector<std::string> names_of(const std::vector<core::Option>& options) {
+  std::vector<std::string> names;
+  for (const core::Option& option : options) names.push_back(option.name);
+  return names;
+}
+
+// The members of `table` whose name is one of `names` (or is none of them).
+core::Node members_of(const core::Node& table, const std::vector<std::string>& names, bool wanted) {
+  core::Node::Members members;
+  for (const auto& member : table.members())
+    if ((std::ranges::find(names, member.first) != names.end()) == wanted) members.push_back(member);
+  core::Node out = table;
+  out.value() = std::move(members);
+  return out;
+}
+
+void check_name(const std::string& name, const core::Node& table) {
+  const auto is_plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; };
+  if (name.empty() || !std::ranges::all_of(name, is_plain))
+    core::reject(table, fmt::format("a task cannot be called `{}`", name),
+                 "use letters, digits, `_` and `-`: the results go to a folder of that name");
+}
+
+Trigger read_trigger(const core::Node& node, const TaskTable& table) {
+  if (!table.every && !table.at_redshift)
+    core::reject(node, "the task is never due", "add for example `every = 10` (steps) or `at_redshift = [3, 2]`");
+  const std::vector<double> redshifts = table.at_redshift.value_or(std::vector<double>{});
+  if (table.at_redshift && redshifts.empty() && !table.every)
+    core::reject(*node.find("at_redshift"), "the task is never due", "name at least one redshift");
+  for (const double z : redshifts)
+    if (z <= -1.0)
+      core::reject(*node.find("at_redshift"), fmt::format("{} is no redshift", z), "redshifts are above -1");
+  return Trigger(table.every.value_or(0), redshifts);
+}
+
+Task read_task(const std::string& name, const core::Node& node, const FindAnalysis& find, core::Node* resolved) {
+  check_name(name, node);
+  // The analysis looks first: it knows all keys of the table and so finds a slip in any of them.
+  core::Node full_task, full_analysis;
+  Task task;
+  task.name = name;
+  task.analysis = find(node).make(node, &full_analysis);
+  const core::Table<TaskTable> options = task_table();
+  const std::vector<std::string> keys = names_of(options.options());
+  const TaskTable table = options.read(members_of(node, keys, true), &full_task);
+  task.analysis_name = table.analysis;
+  task.transport = meaning(transports, table.transport);
+  task.trigger = read_trigger(node, table);
+  const core::Node parameters = members_of(full_analysis, keys, false);
+  task.parameters = core::to_toml(parameters);
+  if (resolved != nullptr) {
+    *resolved = std::move(full_task);
+    for (const auto& [key, value] : parameters.members()) resolved->set(key, value);
+  }
+  return task;
+}
+
+void check_sidecars(const CouplingConfig& config, const core::Node& tasks) {
+  if (config.sidecars > 0) return;
+  for (const Task& task : config.tasks)
+    if (task.transport == Transport::in_transit)
+      core::reject(*tasks.find(task.name),
+                   fmt::format("the task `{}` is in transit, but there are no sidecars", task.name),
+                   "set `coupling.sidecars` to 1 or more, or the task's transport to \"in-situ\"");
+}
+
+std::string bytes_text(double bytes) {
+  return bytes >= gibibyte ? fmt::format("{:.3g} GiB", bytes / gibibyte)
+                           : fmt::format("{:.3g} MiB", bytes / (1024.0 * 1024.0));
+}
+
+}  // namespace
+
+int CouplingConfig::sidecars_used() const {
+  return std::ranges::any_of(tasks, [](const Task& task) { return task.transport == Transport::in_transit; }) ? sidecars
+                                                                                                              : 0;
+}
+
+std::vector<double> CouplingConfig::moments() const {
+  std::vector<double> all;
+  for (const Task& task : tasks)
+    all.insert(all.end(), task.trigger.at_redshift().begin(), task.trigger.at_redshift().end());
+  std::ranges::sort(all, std::greater{});
+  all.erase(std::ranges::unique(all).begin(), all.end());
+  return all;
+}
+
+CouplingConfig read_coupling(const core::Node& root, core::Node* resolved, const FindAnalysis& find) {
+  const core::Node none(core::Node::Members{}, "coupling"), no_tasks(core::Node::Members{}, "task");
+  const core::Node* coupling = root.find("coupling");
+  const core::Node* tasks = root.find("task");
+  if (coupling == nullptr) coupling = &none;
+  if (tasks == nullptr) tasks = &no_tasks;
+
+  core::Node full_coupling, full_tasks = no_tasks;
+  const CouplingTable table = coupling_table().read(*coupling, &full_coupling);
+  CouplingConfig config{
+      table.sidecars, meaning(counts, table.count), table.queue, meaning(policies, table.when_full), table.timeout, {}};
+  for (const auto& [name, node] : tasks->members()) {
+    core::Node full;
+    config.tasks.push_back(read_task(name, node, find, &full));
+    full_tasks.set(name, std::move(full));
+  }
+  check_sidecars(config, *tasks);
+  if (resolved != nullptr) {
+    resolved->set("coupling", std::move(full_coupling));
+    resolved->set("task", std::move(full_tasks));
+  }
+  return config;
+}
+
+comm::RankCounts plan_ranks(int ranks, const CouplingConfig& config) {
+  return comm::plan_ranks(ranks, config.sidecars_used(), config.count);
+}
+
+void check_queue(const CouplingConfig& config, std::int64_t cells) {
+  for (const Task& task : config.tasks) {
+    if (task.transport != Transport::in_transit) continue;
+    const auto fields =
+        std::ranges::count_if(requested_fields(task), [](const FieldRequest& f) { return !f.is_optional; });
+    const double bytes = static_cast<double>(fields) * static_cast<double>(cells) * sizeof(double);
+    if (bytes > config.queue_bytes)
+      throw core::Error(fmt::format("one publish for the task `{}` takes {}, but the queue holds {}", task.name,
+                                    bytes_text(bytes), bytes_text(config.queue_bytes)),
+                        "key `coupling.queue`", fmt::format("set it to \"{}\" or more", bytes_text(2.0 * bytes)));
+  }
+}
+
+void check_fields(const CouplingConfig& config, std::span<const std::string> names) {
+  for (const Task& task : config.tasks)
+    for (const FieldRequest& field : requested_fields(task))
+      if (!field.is_optional && std::ranges::find(names, field.name) == names.end())
+        throw core::Error(fmt::format("the task `{}` needs the field `{}`, which this simulation does not have",
+                                      task.name, field.name),
+                          fmt::format("key `task.{}`", task.name), fmt::format("it has: {}", fmt::join(names, ", ")));
+}
+
+std::vector<core::Option> coupling_options() {
+  return coupling_table().options();
+}
+std::vector<core::Option> task_options() {
+  return task_table().options();
+}
+
+}  // namespace sidestream::couple

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <list>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sidestream/comm/communicator.hpp"
+
+namespace sidestream::couple {
+
+/// What travels between the groups.
+enum class Tag : int {
+  command = 1,  ///< to the sidecars, in order: a layout, a publish, the end
+  stop,         ///< to the sidecars: leave out what waits
+  reply,        ///< from the sidecars: received, ended
+  data,         ///< the fields of a publish
+};
+
+/// Small messages between the first ranks of the two groups.
+class Mailbox {
+ public:
+  /// `peer` is a rank of `world`, which must outlive the mailbox.
+  Mailbox(const comm::Communicator& world, int peer) : world_(&world), peer_(peer) {}
+
+  /// Sends without waiting.
+  void post(Tag tag, const nlohmann::json& message);
+  /// The next message of this kind, if one is there; never waits for one to be sent.
+  std::optional<nlohmann::json> take(Tag tag);
+  /// Whether a message of this kind is there.
+  bool has(Tag tag) const;
+  /// Forgets what has been sent. Returns whether all has.
+  bool progress();
+
+ private:
+  struct Sent {
+    std::vector<std::uint8_t> bytes;
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+  const comm::Communicator* world_;
+  int peer_;
+  std::list<Sent> sent_;
+};
+
+/// A message as bytes that keep every number to the bit.
+std::string packed(const nlohmann::json& message);
+nlohmann::json unpacked(const std::string& bytes);
+
+}  // namespace sidestream::couple

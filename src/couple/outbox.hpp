@@ -1,0 +1,92 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <deque>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <vector>
+
+#include "mailbox.hpp"
+#include "protocol.hpp"
+#include "route.hpp"
+#include "sidestream/comm/roles.hpp"
+#include "sidestream/core/timer.hpp"
+#include "sidestream/couple/config.hpp"
+#include "sidestream/couple/session.hpp"
+
+namespace sidestream::couple {
+
+/// The compute group's side of the in-transit transport: the queue of publishes that the sidecars have not received
+/// yet. Its first rank keeps the count of bytes and decides for all, so that a publish is sent by all ranks or by none.
+class Outbox {
+ public:
+  /// `roles` outlives the outbox. Collective on the group that computes.
+  Outbox(const comm::Roles& roles, const CouplingConfig& config);
+  ~Outbox();
+  Outbox(Outbox&&) = delete;
+
+  struct Room {
+    bool is_granted = false;
+    std::int64_t queue_bytes = 0;  ///< in the queue, with this publish if it is granted
+    double wait_s = 0.0;
+  };
+  /// Takes room for `bytes` (of all ranks), waiting for it when the policy is to block. Collective. Throws core::Error
+  /// on all ranks when that much would never fit or the sidecars were silent for too long.
+  Room take_room(std::int64_t bytes);
+
+  /// Copies the fields and begins to send them; room was taken. Never waits.
+  void send(Announcement announcement, const mesh::Snapshot& snapshot);
+
+  /// Lets transfers go on, and says to the sidecars now and then that the simulation lives.
+  void progress();
+
+  /// Ends the sidecars. Collective. Returns their message of farewell on rank 0.
+  nlohmann::json end(Drain drain);
+
+ private:
+  struct Parcel {
+    std::int64_t number = 0;
+    BufferPool::Buffer buffer;
+    std::size_t elements = 0;
+    std::vector<MPI_Request> sends;
+  };
+  struct Entry {
+    std::int64_t number, bytes;
+  };
+  enum class Answer : std::int64_t { granted, full, silent };
+  struct Verdict {
+    Answer answer = Answer::granted;
+    std::int64_t received = 0, queue_bytes = 0;
+  };
+
+  Verdict decide(std::int64_t bytes);
+  bool has_room(std::int64_t bytes);
+  Verdict broadcast(Verdict verdict) const;
+  void read_replies();
+  void command(const char* kind, nlohmann::json body);
+  void announce(const mesh::Layout& layout);
+  void release_parcels(std::int64_t received);
+
+  const comm::Roles* roles_;
+  comm::Communicator joint_, group_;
+  Mailbox mailbox_;
+  std::int64_t capacity_bytes_;
+  WhenFull when_full_;
+  double timeout_s_;
+
+  mesh::Layout layout_;  // the last one announced
+  Route route_;
+  BufferPool pool_;
+  std::deque<Parcel> parcels_;
+  std::int64_t number_ = 0;
+
+  // On the first rank only.
+  std::deque<Entry> queue_;
+  std::int64_t queue_bytes_ = 0, received_ = 0;
+  core::Stopwatch silence_, last_command_;
+  std::optional<nlohmann::json> farewell_;
+};
+
+}  // namespace sidestream::couple

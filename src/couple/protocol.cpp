@@ -1,0 +1,104 @@
+#include "protocol.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace sidestream::couple {
+
+using nlohmann::json;
+
+namespace {
+
+template <typename T>
+json binary(std::span<const T> values) {
+  std::vector<std::uint8_t> bytes(values.size_bytes());
+  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return json::binary(std::move(bytes));
+}
+
+template <typename T>
+std::vector<T> values_of(const json& message) {
+  const auto& bytes = message.get_binary();
+  std::vector<T> values(bytes.size() / sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+json corners(const mesh::Box& box) {
+  return binary(std::span<const mesh::Box>(&box, 1));
+}
+mesh::Box box_from(const json& message) {
+  return values_of<mesh::Box>(message).front();
+}
+
+}  // namespace
+
+json to_message(const mesh::Layout& layout) {
+  return {{"domain", corners(layout.domain())},
+          {"periodic", layout.periodic()},
+          {"level", layout.level()},
+          {"boxes", binary(layout.boxes())},
+          {"owners", binary(layout.owners())}};
+}
+
+mesh::Layout layout_from(const json& message) {
+  return {box_from(message.at("domain")), message.at("periodic").get<mesh::Periodicity>(),
+          values_of<mesh::Box>(message.at("boxes")), values_of<std::int32_t>(message.at("owners")),
+          message.at("level").get<int>()};
+}
+
+json to_message(const Announcement& announcement, const mesh::Snapshot& snapshot) {
+  json fields = json::array();
+  for (const FieldLabel& field : announcement.fields) fields.push_back({field.name, field.unit});
+  const mesh::Geometry& geometry = snapshot.geometry;
+  return {{"number", announcement.number},
+          {"tasks", announcement.tasks},
+          {"fields", std::move(fields)},
+          {"bytes", announcement.bytes},
+          {"step", snapshot.step},
+          {"time", snapshot.time},
+          {"attributes", snapshot.attributes},
+          {"geometry",
+           {{"domain", corners(geometry.domain)}, {"length", geometry.length}, {"periodic", geometry.periodic}}}};
+}
+
+Announcement announcement_from(const json& message) {
+  Announcement announcement;
+  message.at("number").get_to(announcement.number);
+  message.at("tasks").get_to(announcement.tasks);
+  message.at("bytes").get_to(announcement.bytes);
+  for (const json& field : message.at("fields"))
+    announcement.fields.push_back({field.at(0).get<std::string>(), field.at(1).get<std::string>()});
+  return announcement;
+}
+
+mesh::Snapshot snapshot_from(const json& message) {
+  mesh::Snapshot snapshot;
+  message.at("step").get_to(snapshot.step);
+  message.at("time").get_to(snapshot.time);
+  message.at("attributes").get_to(snapshot.attributes);
+  const json& geometry = message.at("geometry");
+  snapshot.geometry.domain = box_from(geometry.at("domain"));
+  geometry.at("length").get_to(snapshot.geometry.length);
+  geometry.at("periodic").get_to(snapshot.geometry.periodic);
+  return snapshot;
+}
+
+mesh::Layout dealt(const mesh::Layout& layout, int ranks) {
+  std::int64_t total = 0, before = 0;
+  for (const mesh::Box& box : layout.boxes()) total += box.volume();
+  std::vector<std::int32_t> owners;
+  for (const mesh::Box& box : layout.boxes()) {
+    const double middle = static_cast<double>(before) + 0.5 * static_cast<double>(box.volume());
+    owners.push_back(std::min(ranks - 1, static_cast<std::int32_t>(middle * ranks / static_cast<double>(total))));
+    before += box.volume();
+  }
+  return {layout.domain(),
+          layout.periodic(),
+          {layout.boxes().begin(), layout.boxes().end()},
+          std::move(owners),
+          layout.level()};
+}
+
+}  // namespace sidestream::couple

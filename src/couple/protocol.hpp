@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "sidestream/mesh/snapshot.hpp"
+
+// The messages between the groups, as they are packed into JSON.
+namespace sidestream::couple {
+
+/// A field that travels.
+struct FieldLabel {
+  std::string name, unit;
+};
+
+/// What the sidecars must know of a publish beyond its fields.
+struct Announcement {
+  std::int64_t number = 0;          ///< counts the publishes of a run
+  std::vector<std::size_t> tasks;   ///< to run, indices into the configuration
+  std::vector<FieldLabel> fields;   ///< in the order of the data
+  std::vector<std::int64_t> bytes;  ///< of the whole grid, charged to each task
+};
+
+nlohmann::json to_message(const mesh::Layout& layout);
+mesh::Layout layout_from(const nlohmann::json& message);
+
+/// The announcement, and of the snapshot all but layout, fields and particles.
+nlohmann::json to_message(const Announcement& announcement, const mesh::Snapshot& snapshot);
+Announcement announcement_from(const nlohmann::json& message);
+mesh::Snapshot snapshot_from(const nlohmann::json& message);
+
+/// The boxes of `layout` dealt to `ranks` ranks: contiguous pieces of their order with nearly equal numbers of cells.
+/// The results of an analysis depend on the boxes, not on their owners, so they are the same on both sides.
+mesh::Layout dealt(const mesh::Layout& layout, int ranks);
+
+}  // namespace sidestream::couple

@@ -1,0 +1,91 @@
+#include "route.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "mailbox.hpp"
+#include "sidestream/core/error.hpp"
+
+namespace sidestream::couple {
+
+Route::Route(const mesh::Layout& mine, int rank, const mesh::Layout& theirs, int first_peer) {
+  std::map<int, Leg> legs;
+  int block = 0;
+  for (const std::int32_t index : mine.boxes_of(rank)) {
+    Leg& leg = legs[theirs.owner(index)];
+    leg.blocks.push_back(block++);
+    leg.cells += mine.box(index).volume();
+    cells_ += mine.box(index).volume();
+  }
+  for (auto& [peer, leg] : legs) {
+    leg.peer = first_peer + peer;
+    legs_.push_back(std::move(leg));
+  }
+}
+
+void Route::pack(std::span<const mesh::Field<double>* const> fields, std::span<double> buffer) const {
+  auto next = buffer.begin();
+  for (const Leg& leg : legs_)
+    for (const mesh::Field<double>* field : fields)
+      for (const int b : leg.blocks) next = std::ranges::copy(field->block(b), next).out;
+}
+
+void Route::unpack(std::span<const double> buffer, std::span<mesh::Field<double>> fields) const {
+  auto next = buffer.begin();
+  for (const Leg& leg : legs_)
+    for (mesh::Field<double>& field : fields)
+      for (const int b : leg.blocks) {
+        const std::span<double> block = field.block(b);
+        std::copy_n(next, block.size(), block.begin());
+        next += static_cast<std::ptrdiff_t>(block.size());
+      }
+}
+
+template <typename Buffer, typename F>
+void Route::for_each_message(Buffer buffer, std::size_t fields, F post) const {
+  constexpr std::size_t largest = std::size_t{1} << 27;
+  std::size_t begin = 0;
+  for (const Leg& leg : legs_) {
+    const std::size_t end = begin + static_cast<std::size_t>(leg.cells) * fields;
+    for (; begin < end; begin += std::min(largest, end - begin))
+      post(buffer.data() + begin, static_cast<int>(std::min(largest, end - begin)), leg.peer);
+  }
+}
+
+std::vector<MPI_Request> Route::send(const comm::Communicator& joint, std::span<const double> buffer,
+                                     std::size_t fields) const {
+  std::vector<MPI_Request> requests;
+  for_each_message(buffer, fields, [&](const double* data, int count, int peer) {
+    comm::check(
+        MPI_Isend(data, count, MPI_DOUBLE, peer, static_cast<int>(Tag::data), joint.raw(), &requests.emplace_back()),
+        "MPI_Isend");
+  });
+  return requests;
+}
+
+std::vector<MPI_Request> Route::receive(const comm::Communicator& joint, std::span<double> buffer,
+                                        std::size_t fields) const {
+  std::vector<MPI_Request> requests;
+  for_each_message(buffer, fields, [&](double* data, int count, int peer) {
+    comm::check(
+        MPI_Irecv(data, count, MPI_DOUBLE, peer, static_cast<int>(Tag::data), joint.raw(), &requests.emplace_back()),
+        "MPI_Irecv");
+  });
+  return requests;
+}
+
+BufferPool::Buffer BufferPool::take(std::size_t elements) {
+  if (elements != elements_) kept_.clear();
+  elements_ = elements;
+  if (kept_.empty()) return std::make_unique_for_overwrite<double[]>(elements);
+  Buffer buffer = std::move(kept_.back());
+  kept_.pop_back();
+  return buffer;
+}
+
+void BufferPool::give_back(Buffer buffer, std::size_t elements) {
+  if (elements == elements_) kept_.push_back(std::move(buffer));
+}
+
+}  // namespace sidestream::couple

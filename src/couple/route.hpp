@@ -1,0 +1,67 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sidestream/comm/communicator.hpp"
+#include "sidestream/mesh/snapshot.hpp"
+
+namespace sidestream::couple {
+
+/// The way of data between this rank and the other group. Both groups hold the same boxes, so a message is made of
+/// whole blocks: it is copied once into one buffer of the sender, [peer][field][block], and sent from where it lies.
+class Route {
+ public:
+  Route() = default;
+  /// `mine` is the layout in which `rank` of its group holds its blocks, `theirs` the same boxes with the owners of the
+  /// other group; its rank p is rank `first_peer + p` of the joint communicator. O(boxes of `rank`).
+  Route(const mesh::Layout& mine, int rank, const mesh::Layout& theirs, int first_peer);
+
+  /// Cells of all blocks here.
+  std::int64_t cells() const { return cells_; }
+
+  /// Copies `fields` (one component, no ghost cells) into `buffer` of `cells() * fields.size()` elements.
+  void pack(std::span<const mesh::Field<double>* const> fields, std::span<double> buffer) const;
+  /// The reverse.
+  void unpack(std::span<const double> buffer, std::span<mesh::Field<double>> fields) const;
+
+  /// Begins to send or to receive a buffer for `fields` fields; it must stay until the requests are done.
+  std::vector<MPI_Request> send(const comm::Communicator& joint, std::span<const double> buffer,
+                                std::size_t fields) const;
+  std::vector<MPI_Request> receive(const comm::Communicator& joint, std::span<double> buffer, std::size_t fields) const;
+
+ private:
+  struct Leg {
+    int peer = 0;             // in the joint communicator
+    std::vector<int> blocks;  // here, in the order of the layout
+    std::int64_t cells = 0;
+  };
+  template <typename Buffer, typename F>
+  void for_each_message(Buffer buffer, std::size_t fields, F post) const;
+
+  std::vector<Leg> legs_;
+  std::int64_t cells_ = 0;
+};
+
+/// Memory for data under way. What comes back is kept for the next publish of the same size, since fresh memory costs
+/// as much time as the copy; any other size first frees all that is kept, so that no more is held than was under way at
+/// once.
+class BufferPool {
+ public:
+  using Buffer = std::unique_ptr<double[]>;
+
+  Buffer take(std::size_t elements);
+  void give_back(Buffer buffer, std::size_t elements);
+
+ private:
+  std::size_t elements_ = 0;
+  std::vector<Buffer> kept_;
+};
+
+}  // namespace sidestream::couple

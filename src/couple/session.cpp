@@ -1,0 +1,255 @@
+#include "sidestream/couple/session.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "outbox.hpp"
+#include "sidecar.hpp"
+#include "sidestream/comm/roles.hpp"
+#include "sidestream/core/error.hpp"
+#include "sidestream/core/timer.hpp"
+#include "sidestream/io/event_log.hpp"
+#include "sidestream/io/run_folder.hpp"
+#include "task_runner.hpp"
+
+namespace sidestream::couple {
+
+using nlohmann::json;
+
+namespace {
+
+// Every group starts its clock here, after a barrier.
+io::EventLog open_log(const comm::Roles& roles, const io::RunFolder& folder) {
+  roles.world().barrier();
+  const auto start = io::EventLog::Clock::now();
+  const bool writes = roles.group().rank() == 0;
+  io::EventLog log("", start);
+  roles.world().agree_on(
+      [&] { log = io::EventLog(writes ? folder.events(roles.computes() ? "compute" : "sidecar") : "", start); });
+  return log;
+}
+
+std::int64_t cells_of(const mesh::Layout& layout) {
+  std::int64_t cells = 0;
+  for (const mesh::Box& box : layout.boxes()) cells += box.volume();
+  return cells;
+}
+
+// The first field that a task cannot do without and the snapshot does not have, or "".
+std::string missing_field(const Task& task, const mesh::Snapshot& snapshot) {
+  for (const FieldRequest& field : requested_fields(task))
+    if (!field.is_optional && !snapshot.has(field.name)) return field.name;
+  return "";
+}
+
+}  // namespace
+
+class Session::Impl {
+ public:
+  Impl(const comm::Communicator& world, CouplingConfig config, const io::RunFolder& folder, Warn warn)
+      : config_(std::move(config)),
+        roles_(world, config_.sidecars_used()),
+        log_(open_log(roles_, folder)),
+        runner_(roles_.group(), folder, log_, std::move(warn), config_.timeout_s) {
+    for (const Task& task : config_.tasks) totals_.emplace_back().task = task.name;
+    if (roles_.counts().sidecars == 0) return;
+    if (roles_.computes())
+      outbox_ = std::make_unique<Outbox>(roles_, config_);
+    else
+      sidecar_ = std::make_unique<Sidecar>(roles_, config_, runner_, log_, totals_);
+  }
+
+  const comm::Roles& roles() const { return roles_; }
+  io::EventLog& log() { return log_; }
+
+  void serve() {
+    core::require(sidecar_ != nullptr, "only a sidecar serves");
+    sidecar_->serve();
+  }
+
+  bool is_due(std::int64_t step, std::optional<double> redshift) { return !tasks_due(step, redshift).empty(); }
+
+  void publish(const mesh::Snapshot& snapshot) {
+    core::require(roles_.computes(), "only the ranks that compute publish");
+    if (last_step_ == snapshot.step) return;
+    last_step_ = snapshot.step;
+    Tasks here, sent;
+    for (const std::size_t task : runnable_tasks(snapshot))
+      (config_.tasks[task].transport == Transport::in_situ ? here : sent).push_back(task);
+    for (const Tasks& part : publishes_of(sent, snapshot))
+      if (send_or_drop(part, snapshot) == Action::in_situ) here.insert(here.end(), part.begin(), part.end());
+    for (const std::size_t task : here)
+      if (config_.tasks[task].transport == Transport::in_situ) report_publish(task, snapshot, {});
+    for (const std::size_t task : here) runner_.run(config_.tasks[task], snapshot, {}, totals_[task]);
+  }
+
+  void progress() {
+    if (outbox_) outbox_->progress();
+  }
+
+  std::vector<TaskTotals> finish(Drain drain) {
+    core::require(roles_.computes(), "only the ranks that compute end a session");
+    if (outbox_) add(outbox_->end(drain));
+    return roles_.group().rank() == 0 ? totals_ : std::vector<TaskTotals>{};
+  }
+
+ private:
+  using Tasks = std::vector<std::size_t>;  // indices into the configuration
+  enum class Action { sent, dropped, in_situ };
+  struct Bill {
+    Action action = Action::in_situ;
+    double pack_s = 0.0, wait_s = 0.0;
+    std::int64_t bytes = 0, queue_bytes = 0;
+  };
+
+  Tasks tasks_due(std::int64_t step, std::optional<double> redshift) {
+    Tasks due;
+    for (std::size_t task = 0; task < config_.tasks.size(); ++task)
+      if (config_.tasks[task].trigger.is_due(step, redshift)) due.push_back(task);
+    return due;
+  }
+
+  // The tasks that are due and find their fields; the others are reported.
+  Tasks runnable_tasks(const mesh::Snapshot& snapshot) {
+    const auto redshift = snapshot.attributes.find("redshift");
+    Tasks due = tasks_due(snapshot.step,
+                          redshift == snapshot.attributes.end() ? std::nullopt : std::optional(redshift->second));
+    std::erase_if(due, [&](std::size_t task) {
+      const std::string missing = missing_field(config_.tasks[task], snapshot);
+      if (missing.empty()) return false;
+      runner_.report_failure(config_.tasks[task], snapshot.step, "the snapshot has no field `" + missing + "`",
+                             totals_[task]);
+      return true;
+    });
+    return due;
+  }
+
+  // One publish for all `tasks`. A field that several of them read travels once and is charged to the first.
+  Announcement announcement_for(const Tasks& tasks, const mesh::Snapshot& snapshot) {
+    Announcement announcement;
+    announcement.tasks = tasks;
+    std::set<std::string> taken;
+    const std::int64_t field_bytes = cells_of(snapshot.layout) * static_cast<std::int64_t>(sizeof(double));
+    for (const std::size_t task : tasks) {
+      std::int64_t& bytes = announcement.bytes.emplace_back(0);
+      for (const FieldRequest& field : requested_fields(config_.tasks[task])) {
+        if (!snapshot.has(field.name) || !taken.insert(field.name).second) continue;
+        announcement.fields.push_back({field.name, snapshot.unit(field.name)});
+        bytes += field_bytes;
+      }
+    }
+    return announcement;
+  }
+
+  static std::int64_t bytes_of(const Announcement& announcement) {
+    return std::accumulate(announcement.bytes.begin(), announcement.bytes.end(), std::int64_t{0});
+  }
+
+  // All tasks share one publish, unless it would be larger than the whole queue: then each has its own.
+  std::vector<Tasks> publishes_of(const Tasks& tasks, const mesh::Snapshot& snapshot) {
+    if (tasks.empty()) return {};
+    if (static_cast<double>(bytes_of(announcement_for(tasks, snapshot))) <= config_.queue_bytes) return {tasks};
+    std::vector<Tasks> each;
+    for (const std::size_t task : tasks) each.push_back({task});
+    return each;
+  }
+
+  Action send_or_drop(const Tasks& tasks, const mesh::Snapshot& snapshot) {
+    const Announcement announcement = announcement_for(tasks, snapshot);
+    const std::int64_t bytes = bytes_of(announcement);
+    const Outbox::Room room = outbox_->take_room(bytes);
+    Bill whole{Action::sent, 0.0, room.wait_s, bytes, room.queue_bytes};
+    if (!room.is_granted) whole.action = config_.when_full == WhenFull::drop ? Action::dropped : Action::in_situ;
+    const core::Stopwatch watch;
+    if (room.is_granted) outbox_->send(announcement, snapshot);
+    whole.pack_s = watch.seconds();
+    for (std::size_t t = 0; t < tasks.size(); ++t)
+      report_publish(tasks[t], snapshot, share(whole, announcement.bytes[t], t == 0));
+    return whole.action;
+  }
+
+  // A task's share of the bill of a publish: packing by its bytes, all waiting to the first task.
+  static Bill share(const Bill& whole, std::int64_t bytes, bool is_first) {
+    Bill part = whole;
+    part.bytes = whole.action == Action::sent ? bytes : 0;
+    part.wait_s = is_first ? whole.wait_s : 0.0;
+    part.pack_s = whole.bytes > 0 ? whole.pack_s * static_cast<double>(bytes) / static_cast<double>(whole.bytes) : 0.0;
+    return part;
+  }
+
+  void report_publish(std::size_t task, const mesh::Snapshot& snapshot, const Bill& bill) {
+    TaskTotals& totals = totals_[task];
+    totals.pack_s += bill.pack_s;
+    totals.wait_s += bill.wait_s;
+    totals.bytes += bill.bytes;
+    totals.dropped += bill.action == Action::dropped;
+    constexpr std::array words{"sent", "dropped", "in-situ"};
+    json event = moment_of(snapshot);
+    event.update({{"task", totals.task},
+                  {"transport", to_string(config_.tasks[task].transport)},
+                  {"pack_s", bill.pack_s},
+                  {"wait_s", bill.wait_s},
+                  {"bytes", bill.bytes},
+                  {"action", words[static_cast<std::size_t>(bill.action)]},
+                  {"queue_bytes", bill.queue_bytes}});
+    log_.write("publish", event);
+  }
+
+  void add(const json& sidecar_totals) {
+    for (std::size_t task = 0; task < sidecar_totals.size(); ++task) {
+      const json& part = sidecar_totals[task];
+      totals_[task].count += part.at("count").get<std::int64_t>();
+      totals_[task].dropped += part.at("dropped").get<std::int64_t>();
+      totals_[task].failed += part.at("failed").get<std::int64_t>();
+      totals_[task].compute_s += part.at("compute_s").get<double>();
+    }
+  }
+
+  CouplingConfig config_;
+  comm::Roles roles_;
+  io::EventLog log_;
+  TaskRunner runner_;
+  std::vector<TaskTotals> totals_;
+  std::unique_ptr<Outbox> outbox_;
+  std::unique_ptr<Sidecar> sidecar_;
+  std::optional<std::int64_t> last_step_;
+};
+
+Session::Session(const comm::Communicator& world, CouplingConfig config, const io::RunFolder& folder, Warn warn)
+    : impl_(std::make_unique<Impl>(world, std::move(config), folder, std::move(warn))) {}
+Session::~Session() = default;
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+
+bool Session::computes() const {
+  return impl_->roles().computes();
+}
+const comm::RankCounts& Session::counts() const {
+  return impl_->roles().counts();
+}
+const comm::Communicator& Session::compute_group() const {
+  return impl_->roles().group();
+}
+io::EventLog& Session::log() {
+  return impl_->log();
+}
+void Session::serve() {
+  impl_->serve();
+}
+bool Session::is_due(std::int64_t step, std::optional<double> redshift) {
+  return impl_->is_due(step, redshift);
+}
+void Session::publish(const mesh::Snapshot& snapshot) {
+  impl_->publish(snapshot);
+}
+void Session::progress() {
+  impl_->progress();
+}
+std::vector<TaskTotals> Session::finish(Drain drain) {
+  return impl_->finish(drain);
+}
+
+}  // namespace sidestream::couple

@@ -1,0 +1,127 @@
+#include "sidecar.hpp"
+
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "patience.hpp"
+#include "sidestream/core/error.hpp"
+#include "sidestream/core/timer.hpp"
+
+namespace sidestream::couple {
+
+using nlohmann::json;
+
+Sidecar::Sidecar(const comm::Roles& roles, CouplingConfig& config, TaskRunner& runner, io::EventLog& log,
+                 std::vector<TaskTotals>& totals)
+    : roles_(&roles),
+      config_(&config),
+      runner_(&runner),
+      log_(&log),
+      totals_(&totals),
+      joint_(roles.world().duplicate()),
+      group_(roles.group().duplicate()),
+      mailbox_(joint_, 0) {}
+
+void Sidecar::serve() {
+  while (true) {
+    const json command = next_command();
+    const auto& kind = command.at("kind").get_ref<const std::string&>();
+    if (kind == "layout") adopt(layout_from(command.at("layout")));
+    if (kind == "publish") take(command);
+    if (kind == "silence") throw_together(group_, too_long("a sign of the ranks that compute", config_->timeout_s));
+    if (kind == "end") return say_farewell();
+  }
+}
+
+// The next command of the ranks that compute, on all sidecars.
+json Sidecar::next_command() {
+  const core::Stopwatch watch;
+  const bool is_first = group_.rank() == 0;
+  const std::string bytes = broadcast_patiently(group_, is_first ? packed(wait_for_command()) : std::string());
+  idle_s_ += watch.seconds();
+  return unpacked(bytes);
+}
+
+json Sidecar::wait_for_command() {
+  std::optional<json> command;
+  const auto is_there = [&] {
+    mailbox_.progress();
+    command = mailbox_.take(Tag::command);
+    return command.has_value();
+  };
+  if (!wait_until(is_there, config_->timeout_s)) return {{"kind", "silence"}};
+  is_stopped_ = is_stopped_ || mailbox_.take(Tag::stop);
+  (*command)["is_stopped"] = is_stopped_;
+  return *command;
+}
+
+void Sidecar::adopt(mesh::Layout source) {
+  layout_ = dealt(source, group_.size());
+  route_ = Route(layout_, group_.rank(), source, 0);
+}
+
+void Sidecar::take(const json& command) {
+  const Announcement announcement = announcement_from(command);
+  mesh::Snapshot snapshot = snapshot_from(command);
+  const core::Stopwatch watch;
+  receive(announcement, snapshot);
+  const double transfer_s = watch.seconds();
+  json event = moment_of(snapshot);
+  event.update({{"wait_s", std::exchange(idle_s_, 0.0)},
+                {"receive_s", transfer_s},
+                {"bytes", std::accumulate(announcement.bytes.begin(), announcement.bytes.end(), std::int64_t{0})}});
+  log_->write("receive", event);
+  if (command.at("is_stopped").get<bool>()) return leave_out(announcement, snapshot);
+  run_tasks(announcement, snapshot, transfer_s);
+}
+
+void Sidecar::receive(const Announcement& announcement, mesh::Snapshot& snapshot) {
+  const std::size_t count = announcement.fields.size();
+  const std::size_t elements = static_cast<std::size_t>(route_.cells()) * count;
+  const auto memory = std::make_unique_for_overwrite<double[]>(elements);
+  const std::span buffer(memory.get(), elements);
+  std::vector<MPI_Request> requests = route_.receive(joint_, buffer, count);
+  wait_for(requests, config_->timeout_s, "data of the ranks that compute", short_pause);
+
+  MPI_Request all_have_it = MPI_REQUEST_NULL;
+  comm::check(MPI_Ibarrier(group_.raw(), &all_have_it), "MPI_Ibarrier");
+  wait_for(std::span(&all_have_it, 1), config_->timeout_s, "the other sidecars", short_pause);
+  if (group_.rank() == 0) mailbox_.post(Tag::reply, {{"received", announcement.number}});
+
+  snapshot.layout = layout_;
+  std::vector<mesh::Field<double>> fields;
+  for (std::size_t f = 0; f < count; ++f) fields.emplace_back(layout_, group_.rank());
+  route_.unpack(buffer, fields);
+  for (std::size_t f = 0; f < count; ++f)
+    snapshot.add(announcement.fields[f].name, announcement.fields[f].unit, std::move(fields[f]));
+}
+
+void Sidecar::leave_out(const Announcement& announcement, const mesh::Snapshot& snapshot) {
+  for (const std::size_t task : announcement.tasks) {
+    ++(*totals_)[task].dropped;
+    json event = moment_of(snapshot);
+    event.update({{"task", config_->tasks[task].name}, {"transport", "in-transit"}, {"action", "dropped"}});
+    log_->write("publish", event);
+  }
+}
+
+void Sidecar::run_tasks(const Announcement& announcement, const mesh::Snapshot& snapshot, double transfer_s) {
+  for (std::size_t t = 0; t < announcement.tasks.size(); ++t) {
+    const std::size_t task = announcement.tasks[t];
+    const Delivery delivery{Transport::in_transit, announcement.bytes[t], t == 0 ? transfer_s : 0.0};
+    runner_->run(config_->tasks[task], snapshot, delivery, (*totals_)[task]);
+  }
+}
+
+void Sidecar::say_farewell() {
+  if (group_.rank() != 0) return;
+  json totals = json::array();
+  for (const TaskTotals& task : *totals_)
+    totals.push_back(
+        {{"count", task.count}, {"dropped", task.dropped}, {"failed", task.failed}, {"compute_s", task.compute_s}});
+  mailbox_.post(Tag::reply, {{"farewell", totals}});
+  wait_until([&] { return mailbox_.progress(); }, config_->timeout_s);
+}
+
+}  // namespace sidestream::couple

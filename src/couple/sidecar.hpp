@@ -1,0 +1,52 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mailbox.hpp"
+#include "protocol.hpp"
+#include "route.hpp"
+#include "sidestream/comm/roles.hpp"
+#include "sidestream/couple/config.hpp"
+#include "sidestream/couple/session.hpp"
+#include "task_runner.hpp"
+
+namespace sidestream::couple {
+
+/// The sidecars' side of the in-transit transport: takes one publish at a time, first in, first out, and does its
+/// analyses. What waits meanwhile stays with the ranks that compute, so a sidecar holds the data of one publish only.
+class Sidecar {
+ public:
+  /// All references outlive the sidecar. Collective on the sidecars.
+  Sidecar(const comm::Roles& roles, CouplingConfig& config, TaskRunner& runner, io::EventLog& log,
+          std::vector<TaskTotals>& totals);
+
+  /// Until the ranks that compute say that they are done. Collective on the sidecars.
+  void serve();
+
+ private:
+  nlohmann::json next_command();
+  nlohmann::json wait_for_command();
+  void adopt(mesh::Layout source);
+  void take(const nlohmann::json& command);
+  void receive(const Announcement& announcement, mesh::Snapshot& snapshot);
+  void leave_out(const Announcement& announcement, const mesh::Snapshot& snapshot);
+  void run_tasks(const Announcement& announcement, const mesh::Snapshot& snapshot, double transfer_s);
+  void say_farewell();
+
+  const comm::Roles* roles_;
+  CouplingConfig* config_;
+  TaskRunner* runner_;
+  io::EventLog* log_;
+  std::vector<TaskTotals>* totals_;
+  comm::Communicator joint_, group_;
+  Mailbox mailbox_;
+  mesh::Layout layout_;
+  Route route_;
+  double idle_s_ = 0.0;  // since the last publish
+  bool is_stopped_ = false;
+};
+
+}  // namespace sidestream::couple

@@ -1,0 +1,121 @@
+#include "task_runner.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "patience.hpp"
+#include "sidestream/core/error.hpp"
+#include "sidestream/core/timer.hpp"
+#include "sidestream/io/result_file.hpp"
+
+namespace sidestream::couple {
+
+using nlohmann::json;
+
+namespace {
+
+std::string text_of(const std::exception& error) {
+  const auto* ours = dynamic_cast<const core::Error*>(&error);
+  if (ours == nullptr) return error.what();
+  std::string text = ours->message();
+  if (!ours->where().empty()) text += fmt::format(" ({})", ours->where());
+  if (!ours->hint().empty()) text += fmt::format("; {}", ours->hint());
+  return text;
+}
+
+io::ResultAttributes attributes_of(const Task& task, const mesh::Snapshot& snapshot) {
+  io::ResultAttributes all;
+  for (const auto& [name, value] : snapshot.attributes) all[name] = value;
+  all["analysis"] = task.analysis_name;
+  all["task"] = task.name;
+  all["step"] = snapshot.step;
+  all["time"] = snapshot.time;
+  all["parameters"] = task.parameters;
+  return all;
+}
+
+}  // namespace
+
+json moment_of(const mesh::Snapshot& snapshot) {
+  json moment = {{"step", snapshot.step}};
+  if (const auto redshift = snapshot.attributes.find("redshift"); redshift != snapshot.attributes.end())
+    moment["redshift"] = redshift->second;
+  return moment;
+}
+
+TaskRunner::TaskRunner(const comm::Communicator& group, io::RunFolder folder, io::EventLog& log, Session::Warn warn,
+                       double timeout_s)
+    : group_(group.duplicate()),
+      analysis_group_(group.duplicate()),
+      folder_(std::move(folder)),
+      log_(&log),
+      warn_(std::move(warn)),
+      timeout_s_(timeout_s) {}
+
+void TaskRunner::run(const Task& task, const mesh::Snapshot& snapshot, const Delivery& delivery, TaskTotals& totals) {
+  const double start = log_->seconds();
+  const core::Stopwatch watch;
+  mesh::Result result;
+  std::string problem, path;
+  try {
+    result = task.analysis->run(analysis_group_, snapshot);
+  } catch (const std::exception& error) {
+    problem = "the analysis failed: " + text_of(error);
+  }
+  problem = problem_of_any_rank(problem, task);
+  if (problem.empty() && group_.rank() == 0) {
+    try {
+      path = write(task, snapshot, result);
+    } catch (const std::exception& error) {
+      problem = "its result was not written: " + text_of(error);
+    }
+  }
+  const double compute_s = watch.seconds();
+  totals.compute_s += compute_s;
+  if (!problem.empty()) return report_failure(task, snapshot.step, problem, totals);
+
+  ++totals.count;
+  json event = moment_of(snapshot);
+  event.update({{"task", task.name},
+                {"analysis", task.analysis_name},
+                {"transport", to_string(delivery.transport)},
+                {"start", start},
+                {"wait_s", delivery.wait_s},
+                {"compute_s", compute_s},
+                {"bytes_in", delivery.bytes},
+                {"result", path},
+                {"summary", result.summary}});
+  log_->write("analysis", event);
+}
+
+void TaskRunner::report_failure(const Task& task, std::int64_t step, const std::string& message, TaskTotals& totals) {
+  ++totals.failed;
+  if (group_.rank() != 0) return;
+  log_->write("analysis_failed",
+              {{"task", task.name}, {"analysis", task.analysis_name}, {"step", step}, {"message", message}});
+  if (warn_ && warned_.insert(task.name).second)
+    warn_(fmt::format("task `{}`, step {}: {} (said once; the run goes on)", task.name, step, message));
+}
+
+// The text of the lowest rank that has one. An analysis must fail on all ranks together; one that does not would leave
+// the others waiting inside it, so this wait ends with the time-out and tells what the failing rank knows.
+std::string TaskRunner::problem_of_any_rank(const std::string& mine, const Task& task) const {
+  std::int64_t first = mine.empty() ? group_.size() : group_.rank();
+  MPI_Request request = MPI_REQUEST_NULL;
+  comm::check(MPI_Iallreduce(MPI_IN_PLACE, &first, 1, MPI_INT64_T, MPI_MIN, group_.raw(), &request), "MPI_Iallreduce");
+  wait_for(std::span(&request, 1), timeout_s_,
+           fmt::format("all ranks to end the task `{}`{}", task.name, mine.empty() ? "" : "; on this rank " + mine),
+           short_pause);
+  return first == group_.size() ? "" : group_.broadcast(mine, static_cast<int>(first));
+}
+
+// Returns the path relative to the run folder.
+std::string TaskRunner::write(const Task& task, const mesh::Snapshot& snapshot, const mesh::Result& result) const {
+  const std::string path = folder_.result(task.name, snapshot.step);
+  io::write_result(path, result, attributes_of(task, snapshot));
+  return std::filesystem::path(path).lexically_relative(folder_.path()).string();
+}
+
+}  // namespace sidestream::couple

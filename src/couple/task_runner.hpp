@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "sidestream/comm/communicator.hpp"
+#include "sidestream/couple/session.hpp"
+#include "sidestream/couple/task.hpp"
+#include "sidestream/io/event_log.hpp"
+#include "sidestream/io/run_folder.hpp"
+
+namespace sidestream::couple {
+
+/// How the data of an analysis came.
+struct Delivery {
+  Transport transport = Transport::in_situ;
+  std::int64_t bytes = 0;  ///< sent for this task
+  double wait_s = 0.0;     ///< until they were here
+};
+
+/// The step and, where there is one, the redshift of a snapshot, as every event has them.
+nlohmann::json moment_of(const mesh::Snapshot& snapshot);
+
+/// Runs tasks on a group of ranks: calls the analysis, writes its result and the event, and turns a failure into a
+/// report.
+class TaskRunner {
+ public:
+  /// `log` belongs to the group and outlives the runner. Collective on `group`.
+  TaskRunner(const comm::Communicator& group, io::RunFolder folder, io::EventLog& log, Session::Warn warn,
+             double timeout_s);
+
+  /// Collective on the group. Whatever the analysis throws is reported on all ranks alike; an error escapes only when
+  /// one rank failed and the others never came back from the analysis.
+  void run(const Task& task, const mesh::Snapshot& snapshot, const Delivery& delivery, TaskTotals& totals);
+
+  /// Reports that a task could not be done: event, count, and for the first time a warning.
+  void report_failure(const Task& task, std::int64_t step, const std::string& message, TaskTotals& totals);
+
+ private:
+  std::string problem_of_any_rank(const std::string& mine, const Task& task) const;
+  std::string write(const Task& task, const mesh::Snapshot& snapshot, const mesh::Result& result) const;
+
+  comm::Communicator group_, analysis_group_;
+  io::RunFolder folder_;
+  io::EventLog* log_;
+  Session::Warn warn_;
+  double timeout_s_;
+  std::set<std::string> warned_;
+};
+
+}  // namespace sidestream::couple

@@ -1,0 +1,208 @@
+#include "sidestream/io/atomic_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "sidestream/core/error.hpp"
+
+namespace sidestream::io {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string hint_for(int error_number) {
+  switch (error_number) {
+    case ENOSPC:
+    case EDQUOT:
+      return "free some space, or write to another disk";
+    case EFBIG:
+      return "the limit for the size of a file is too low (see `ulimit -f`)";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return "choose a folder you may write to";
+    case ENOENT:
+      return "check the path; was the folder removed meanwhile?";
+    default:
+      return "";
+  }
+}
+
+[[noreturn]] void fail(std::string_view action, const std::string& path, int error_number) {
+  throw core::Error(fmt::format("cannot {}: {}", action, std::strerror(error_number)), path, hint_for(error_number));
+}
+
+std::string folder_of(const std::string& path) {
+  const auto parent = fs::path(path).parent_path();
+  return parent.empty() ? "." : parent.string();
+}
+
+}  // namespace
+
+std::string temporary_name(const std::string& path) {
+  fs::path clean = fs::path(path).lexically_normal();
+  if (clean.filename().empty()) clean = clean.parent_path();
+  return (clean.parent_path() / fmt::format(".{}.tmp", clean.filename().string())).string();
+}
+
+void write_file_atomically(const std::string& path, std::string_view text) {
+  const std::string temporary = temporary_name(path);
+  try {
+    OutputFile file(temporary, OutputFile::Open::create);
+    file.write(text);
+    file.sync_and_close();
+    if (::rename(temporary.c_str(), path.c_str()) != 0) fail("rename the finished file to its name", path, errno);
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
+  }
+  sync_folder(folder_of(path));
+}
+
+OutputFile::OutputFile(std::string path, Open open) : path_(std::move(path)) {
+  const int flags = O_WRONLY | O_CLOEXEC | (open == Open::create ? O_CREAT | O_TRUNC : 0);
+  descriptor_ = ::open(path_.c_str(), flags, 0666);
+  if (descriptor_ < 0) fail("open the file for writing", path_, errno);
+  if (open == Open::append) position_ = ::lseek(descriptor_, 0, SEEK_END);
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)), position_(other.position_) {}
+
+void OutputFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::pwrite(descriptor_, bytes.data(), bytes.size(), position_);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail(fmt::format("write {} bytes at offset {}", bytes.size(), position_), path_, errno);
+    if (count == 0) fail(fmt::format("write {} bytes at offset {}", bytes.size(), position_), path_, ENOSPC);
+    position_ += count;
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+}
+
+void OutputFile::write(std::string_view text) {
+  write(std::as_bytes(std::span(text)));
+}
+
+void OutputFile::reserve(std::int64_t size_bytes) {
+  if (size_bytes <= 0) return;
+  int error = EINTR;
+  while (error == EINTR) error = ::posix_fallocate(descriptor_, position_, size_bytes);
+  if (error != 0 && error != EOPNOTSUPP && error != EINVAL)
+    fail(fmt::format("reserve {} bytes at offset {}", size_bytes, position_), path_, error);
+}
+
+void OutputFile::sync_and_close() {
+  if (::fsync(descriptor_) != 0) fail("bring the file to the disk", path_, errno);
+  if (::close(std::exchange(descriptor_, -1)) != 0) fail("close the file", path_, errno);
+}
+
+InputFile::InputFile(std::string path) : path_(std::move(path)) {
+  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor_ < 0) fail("open the file", path_, errno);
+  struct stat status {};
+  if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
+    ::close(std::exchange(descriptor_, -1));
+    throw core::Error("this is not a file", path_);
+  }
+  size_bytes_ = status.st_size;
+}
+
+InputFile::~InputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+InputFile::InputFile(InputFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      size_bytes_(other.size_bytes_) {}
+
+void InputFile::require(std::int64_t offset, std::int64_t count) const {
+  if (offset < 0 || count < 0 || offset > size_bytes_ || count > size_bytes_ - offset)
+    throw core::Error(
+        fmt::format("the file ends before the data: {} bytes at offset {} of {}", count, offset, size_bytes_), path_,
+        "the file is truncated or its header damaged; use another copy");
+}
+
+void InputFile::read(std::int64_t offset, std::span<std::byte> bytes) const {
+  require(offset, static_cast<std::int64_t>(bytes.size()));
+  while (!bytes.empty()) {
+    const ssize_t count = ::pread(descriptor_, bytes.data(), bytes.size(), offset);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail(fmt::format("read {} bytes at offset {}", bytes.size(), offset), path_, errno);
+    if (count == 0) throw core::Error(fmt::format("the file was cut at offset {} while it was read", offset), path_);
+    offset += count;
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+}
+
+std::vector<std::byte> InputFile::bytes(std::int64_t offset, std::int64_t count) const {
+  require(offset, count);
+  std::vector<std::byte> data(static_cast<std::size_t>(count));
+  read(offset, data);
+  return data;
+}
+
+std::string read_text(const std::string& path, std::int64_t limit_bytes) {
+  const InputFile file(path);
+  if (file.size_bytes() > limit_bytes)
+    throw core::Error(
+        fmt::format("the file has {} bytes, more than the {} expected at most", file.size_bytes(), limit_bytes), path);
+  std::string text(static_cast<std::size_t>(file.size_bytes()), '\0');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
+void sync_folder(const std::string& folder) {
+  const std::string path = folder.empty() ? "." : folder;
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) fail("open the folder", path, errno);
+  const int error = ::fsync(descriptor) == 0 || errno == EINVAL ? 0 : errno;
+  ::close(descriptor);
+  if (error != 0) fail("bring the folder to the disk", path, error);
+}
+
+void move_folder_into_place(const std::string& temporary, const std::string& path) {
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR)
+      fail("rename the finished folder to its name", path, errno);
+    // Something is there: swap the two names in one step where the file system can, else move the old one aside first.
+    if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) {
+      remove_all(temporary);
+    } else {
+      const std::string old = temporary + ".old";
+      remove_all(old);
+      if (::rename(path.c_str(), old.c_str()) != 0) fail("move the earlier folder aside", path, errno);
+      if (::rename(temporary.c_str(), path.c_str()) != 0) fail("rename the finished folder to its name", path, errno);
+      remove_all(old);
+    }
+  }
+  sync_folder(folder_of(path));
+}
+
+void make_folder(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error || !fs::is_directory(path, error)) fail("make the folder", path, error ? error.value() : ENOTDIR);
+}
+
+void remove_all(const std::string& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error) fail("remove", path, error.value());
+}
+
+}  // namespace sidestream::io

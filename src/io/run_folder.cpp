@@ -1,0 +1,111 @@
+#include "sidestream/io/run_folder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "sidestream/core/error.hpp"
+#include "sidestream/io/atomic_file.hpp"
+
+namespace sidestream::io {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+bool is_digits(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return '0' <= c && c <= '9'; });
+}
+
+bool is_numbered(std::string_view name, std::string_view prefix) {
+  return name.starts_with(prefix) && is_digits(name.substr(prefix.size()));
+}
+
+// Whether a run makes a file or folder of this name: what may be removed when a run is overwritten.
+bool belongs_to_a_run(const std::string& name) {
+  return name == "config.toml" || name == "report.html" || name == "results" || is_numbered(name, "plt") ||
+         is_numbered(name, "chk") || (name.starts_with("events") && name.ends_with(".jsonl"));
+}
+
+// What a write that was interrupted left behind.
+bool is_leftover(const std::string& name) {
+  return name.starts_with(".") && name.ends_with(".tmp") && belongs_to_a_run(name.substr(1, name.size() - 5));
+}
+
+template <typename Condition>
+std::vector<fs::path> files_of(const std::string& folder, Condition condition) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (condition(entry->path().filename().string())) files.push_back(entry->path());
+  return files;
+}
+
+template <typename Condition>
+void remove_files_of(const std::string& folder, Condition condition) {
+  for (const fs::path& file : files_of(folder, condition)) remove_all(file.string());
+}
+
+void prove_writable(const std::string& folder) {
+  const std::string probe = folder + "/.writable.tmp";
+  OutputFile file(probe, OutputFile::Open::create);
+  remove_all(probe);
+}
+
+void take_over(const RunFolder& run, ExistingRun existing) {
+  if (!run.holds_a_run() || existing == ExistingRun::resume) return;
+  if (existing == ExistingRun::refuse)
+    throw core::Error("the output folder holds an earlier run", run.path(),
+                      "choose another folder with `--out`, go on from its checkpoint with `--restart`, or replace it "
+                      "with `--overwrite`");
+  remove_files_of(run.path(), belongs_to_a_run);
+}
+
+}  // namespace
+
+std::string step_name(std::int64_t step) {
+  return fmt::format("{:05}", step);
+}
+
+std::string RunFolder::config() const {
+  return path_ + "/config.toml";
+}
+std::string RunFolder::events(const std::string& group) const {
+  return group == "compute" ? path_ + "/events.jsonl" : path_ + "/events." + group + ".jsonl";
+}
+std::string RunFolder::result(const std::string& task, std::int64_t step) const {
+  return path_ + "/results/" + task + "/" + step_name(step) + ".nc";
+}
+std::string RunFolder::plotfile(std::int64_t step) const {
+  return path_ + "/plt" + step_name(step);
+}
+std::string RunFolder::checkpoint(std::int64_t step) const {
+  return path_ + "/chk" + step_name(step);
+}
+std::string RunFolder::report() const {
+  return path_ + "/report.html";
+}
+
+bool RunFolder::holds_a_run() const {
+  return !files_of(path_, belongs_to_a_run).empty();
+}
+
+RunFolder prepare_run_folder(const comm::Communicator& comm, const std::string& path, ExistingRun existing,
+                             const std::string& config_toml) {
+  RunFolder run(path);
+  comm.agree_on([&] {
+    if (comm.rank() != 0) return;
+    make_folder(path);
+    prove_writable(path);
+    take_over(run, existing);
+    remove_files_of(path, is_leftover);
+    write_file_atomically(run.config(), config_toml);
+  });
+  return run;
+}
+
+}  // namespace sidestream::io

@@ -1,0 +1,44 @@
+#include "sidestream/mesh/particles.hpp"
+
+#include <fmt/format.h>
+
+#include "sidestream/core/error.hpp"
+
+namespace sidestream::mesh {
+
+namespace {
+
+template <typename P>
+auto& find_attribute(P& particles, const std::string& name) {
+  for (auto& attribute : particles.attributes)
+    if (attribute.name == name) return attribute.values;
+  std::string known;
+  for (const auto& attribute : particles.attributes) known += (known.empty() ? "" : ", ") + attribute.name;
+  throw core::Error(fmt::format("the particles have no attribute `{}`", name), "", fmt::format("they have: {}", known));
+}
+
+}  // namespace
+
+void Particles::resize(std::size_t count) {
+  id.resize(count);
+  for (auto& coordinate : position) coordinate.resize(count);
+  for (auto& attribute : attributes) attribute.values.resize(count);
+}
+
+std::vector<double>& Particles::attribute(const std::string& name) {
+  return find_attribute(*this, name);
+}
+const std::vector<double>& Particles::attribute(const std::string& name) const {
+  return find_attribute(*this, name);
+}
+
+void check(const Particles& particles) {
+  const auto expect = [&](std::size_t size, const std::string& name) {
+    if (size != particles.size())
+      throw core::Error(fmt::format("{} particles, but {} values of `{}`", particles.size(), size, name));
+  };
+  for (const auto& coordinate : particles.position) expect(coordinate.size(), "position");
+  for (const auto& attribute : particles.attributes) expect(attribute.values.size(), attribute.name);
+}
+
+}  // namespace sidestream::mesh

@@ -1,0 +1,282 @@
+#include "sidestream/redistribute/redistribution.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <complex>
+#include <exception>
+#include <thread>
+
+#include "redistribute/exchange.hpp"
+#include "redistribute/planner.hpp"
+#include "sidestream/core/error.hpp"
+#include "sidestream/core/timer.hpp"
+
+namespace sidestream::redistribute {
+
+namespace {
+
+using mesh::Field;
+using mesh::Layout;
+
+using Maker = std::unique_ptr<Exchange> (*)(const comm::Communicator&, const Tables&);
+
+struct NamedStrategy {
+  std::string_view name;
+  Strategy strategy;
+  Maker make;
+};
+
+// The registry: one line a strategy.
+constexpr std::array strategies{
+    NamedStrategy{"automatic", Strategy::automatic, nullptr},
+    NamedStrategy{"p2p", Strategy::p2p, make_p2p},
+    NamedStrategy{"alltoallw", Strategy::alltoallw, make_alltoallw},
+    NamedStrategy{"shared", Strategy::shared, make_shared},
+};
+
+// Derived datatypes were fastest of those without a window (bench/ghost_exchange.cpp, bench/transfer.cpp), but their
+// call takes lists as long as the communicator.
+Strategy automatic_strategy(int ranks) {
+  constexpr int most_for_alltoallw = 64;
+  return ranks <= most_for_alltoallw ? Strategy::alltoallw : Strategy::p2p;
+}
+
+Maker maker_of(Strategy strategy) {
+  return std::find_if(strategies.begin(), strategies.end(), [&](const auto& s) { return s.strategy == strategy; })
+      ->make;
+}
+
+void require_owners_within(const Layout& layout, const comm::Communicator& comm) {
+  const auto owners = layout.owners();
+  if (owners.empty()) return;
+  const auto largest = *std::max_element(owners.begin(), owners.end());
+  if (largest >= comm.size())
+    throw core::Error(
+        fmt::format("a layout names rank {} as an owner, but the communicator has {} ranks", largest, comm.size()), "",
+        "use Layout::renumbered to name ranks of this communicator");
+}
+
+void require_same_boundaries(const Layout& from, const Layout& to, Coverage coverage) {
+  core::require(coverage.source_ghost >= 0 && coverage.destination_ghost >= 0,
+                "a plan takes no negative number of ghost cells");
+  if (from.size() == 0 || to.size() == 0 || coverage.source_ghost + coverage.destination_ghost == 0) return;
+  core::require(from.domain() == to.domain() && from.periodic() == to.periodic(),
+                "a plan with ghost cells takes two layouts of the same domain and periodicity");
+}
+
+// Holds a field to the layout and ghost width of its side of the plan. A rank without boxes there may pass an empty
+// field.
+template <typename T>
+void require_fit(const Field<T>& field, std::span<const std::int32_t> own, std::int32_t ghost, const char* side) {
+  if (own.empty()) return;
+  if (static_cast<std::size_t>(field.blocks()) != own.size())
+    throw core::Error(
+        fmt::format("the {} of a redistribution has {} blocks here, its plan {}", side, field.blocks(), own.size()));
+  if (field.ghost() < ghost)
+    throw core::Error(
+        fmt::format("the {} of a redistribution has {} ghost cells, its plan needs {}", side, field.ghost(), ghost));
+}
+
+template <typename Byte, typename F>
+void gather_blocks(F& field, Blocks<Byte>& blocks) {
+  blocks.ghost = field.ghost();
+  blocks.first.resize(static_cast<std::size_t>(field.blocks()));
+  for (int b = 0; b < field.blocks(); ++b)
+    blocks.first[static_cast<std::size_t>(b)] = reinterpret_cast<Byte*>(field.block(b).data());
+}
+
+std::int64_t cells_of(const Traffic& traffic) {
+  std::int64_t cells = 0;
+  for (const Message& message : traffic.messages) cells += message.cells;
+  return cells;
+}
+
+// A number that two ranks agree on only if they mean the same pieces in the same order (FNV-1a).
+std::uint64_t fingerprint(const Traffic& traffic, const Message& message) {
+  std::uint64_t hash = 14695981039346656037u;
+  const auto mix = [&](std::int32_t value) { hash = (hash ^ static_cast<std::uint32_t>(value)) * 1099511628211u; };
+  for (std::size_t p = message.first; p < message.last; ++p) {
+    const Piece& piece = traffic.pieces[p];
+    for (const auto value : {piece.source, piece.destination, piece.shift.x, piece.shift.y, piece.shift.z}) mix(value);
+  }
+  return hash;
+}
+
+struct Claim {
+  std::int64_t cells = 0;
+  std::uint64_t pieces = 0;
+};
+
+}  // namespace
+
+Strategy strategy_named(std::string_view name) {
+  std::string known;
+  for (const auto& candidate : strategies) {
+    if (candidate.name == name) return candidate.strategy;
+    known += fmt::format("{}`{}`", known.empty() ? "" : ", ", candidate.name);
+  }
+  throw core::Error(fmt::format("there is no exchange strategy `{}`", name), "", "use one of " + known);
+}
+
+struct Redistribution::Plan {
+  comm::Communicator comm;
+  Tables tables;
+  Strategy strategy = Strategy::automatic;
+  std::unique_ptr<Exchange> exchange;
+  Job job;
+  bool is_under_way = false, is_local_ordered_for_sums = false;
+
+  Plan(const comm::Communicator& group, Tables its_tables, Strategy its_strategy)
+      : comm(group.duplicate()),
+        tables(std::move(its_tables)),
+        strategy(its_strategy),
+        exchange(maker_of(strategy)(comm, tables)) {}
+
+  // What was sent ends when the peers take it. An exchange that an exception cut short, here or there, may never end:
+  // its buffers are left to MPI rather than waited for, and so is the communicator, lest a later one with its number
+  // get the messages that nobody took.
+  ~Plan() {
+    const bool is_unwinding = std::uncaught_exceptions() > 0;
+    const bool has_ended = !is_under_way && ends_within(is_unwinding ? 0.0 : 5.0);
+    if (!has_ended) static_cast<void>(exchange.release());
+    if (!has_ended || is_unwinding) static_cast<void>(std::make_unique<comm::Communicator>(std::move(comm)).release());
+  }
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+
+  bool ends_within(double patience_s) const {
+    const core::Stopwatch watch;
+    while (!exchange->test()) {
+      if (watch.seconds() > patience_s) return false;
+      std::this_thread::yield();
+    }
+    return true;
+  }
+
+  void order_local(Combine combine) {
+    const bool wanted = combine == Combine::add;
+    if (is_local_ordered_for_sums == wanted) return;
+    wanted ? order_for_sums(tables.local) : order_for_copies(tables.local);
+    is_local_ordered_for_sums = wanted;
+  }
+};
+
+Redistribution::Redistribution(const comm::Communicator& comm, const Layout& from, const Layout& to, Strategy strategy,
+                               Coverage coverage) {
+  require_owners_within(from, comm);
+  require_owners_within(to, comm);
+  require_same_boundaries(from, to, coverage);
+  if (strategy == Strategy::automatic) strategy = automatic_strategy(comm.size());
+  plan_ = std::make_unique<Plan>(comm, plan_of_rank(from, to, coverage, comm.rank()), strategy);
+#ifndef NDEBUG
+  check(*this);
+#endif
+}
+
+Redistribution::~Redistribution() = default;
+Redistribution::Redistribution(Redistribution&&) noexcept = default;
+Redistribution& Redistribution::operator=(Redistribution&&) noexcept = default;
+
+const Layout& Redistribution::source() const {
+  return plan_->tables.from;
+}
+const Layout& Redistribution::destination() const {
+  return plan_->tables.to;
+}
+Strategy Redistribution::strategy() const {
+  return plan_->strategy;
+}
+
+template <typename T>
+void Redistribution::start(const Field<T>& from, Field<T>& to, Combine combine) const {
+  Plan& plan = *plan_;
+  const auto own_from = plan.tables.from.boxes_of(plan.comm.rank()), own_to = plan.tables.to.boxes_of(plan.comm.rank());
+  core::require(!plan.is_under_way, "an exchange of this plan is under way already; finish it first");
+  require_fit(from, own_from, plan.tables.coverage.source_ghost, "source");
+  require_fit(to, own_to, plan.tables.coverage.destination_ghost, "destination");
+  core::require(own_from.empty() || own_to.empty() || from.components() == to.components(),
+                "source and destination of a redistribution have unlike numbers of components");
+
+  Job& job = plan.job;
+  gather_blocks(from, job.from);
+  gather_blocks(to, job.to);
+  job.from_all = std::as_bytes(from.all());
+  job.to_all = std::as_writable_bytes(to.all());
+  job.components = own_from.empty() ? to.components() : from.components();
+  job.element_bytes = sizeof(T);
+  job.add = combine == Combine::add ? add_rows<T> : nullptr;
+  plan.order_local(combine);
+  plan.is_under_way = true;
+  plan.exchange->start(job);
+  if (combine == Combine::replace) copy_local(plan.tables, job);
+}
+
+template <typename T>
+void Redistribution::finish(Field<T>& to, Combine combine) const {
+  Plan& plan = *plan_;
+  core::require(plan.is_under_way, "no exchange of this plan is under way; start one first");
+  core::require(std::as_writable_bytes(to.all()).data() == plan.job.to_all.data() &&
+                    (plan.job.add != nullptr) == (combine == Combine::add),
+                "an exchange is finished with the field and the combination it was started with");
+  plan.exchange->finish();
+  plan.is_under_way = false;
+}
+
+bool Redistribution::test() const {
+  return plan_->exchange->test();
+}
+
+std::size_t Redistribution::sent_bytes(std::size_t element_size_bytes) const {
+  return static_cast<std::size_t>(cells_of(plan_->tables.outgoing)) * element_size_bytes;
+}
+
+std::size_t Redistribution::size_bytes() const {
+  return sizeof(Plan) + plan_->tables.size_bytes();
+}
+
+void check(const Redistribution& plan) {
+  const Tables& tables = plan.plan_->tables;
+  const comm::Communicator& comm = plan.plan_->comm;
+  std::vector<std::vector<Claim>> claims(static_cast<std::size_t>(comm.size()));
+  for (const Message& message : tables.outgoing.messages)
+    claims[static_cast<std::size_t>(message.peer)] = {{message.cells, fingerprint(tables.outgoing, message)}};
+  auto heard = comm.exchange(claims);
+  std::string problem;
+  const auto compare = [&](int peer, const Claim& here, const Claim& there) {
+    if (here.cells != there.cells || here.pieces != there.pieces)
+      problem = fmt::format("a redistribution is inconsistent: rank {} would send {} cells, rank {} expects {}", peer,
+                            there.cells, comm.rank(), here.cells);
+  };
+  for (const Message& message : tables.incoming.messages) {
+    auto& from_peer = heard[static_cast<std::size_t>(message.peer)];
+    compare(message.peer, {message.cells, fingerprint(tables.incoming, message)},
+            from_peer.empty() ? Claim{} : from_peer[0]);
+    from_peer.clear();
+  }
+  for (int peer = 0; peer < comm.size(); ++peer)
+    for (const Claim& unexpected : heard[static_cast<std::size_t>(peer)]) compare(peer, {}, unexpected);
+  comm.agree(problem);
+}
+
+GhostFill::GhostFill(const comm::Communicator& comm, const Layout& layout, std::int32_t ghost, Strategy strategy)
+    : fill_(comm, layout, layout, strategy, {.source_ghost = 0, .destination_ghost = ghost, .skip_own = true}) {}
+
+GhostFold::GhostFold(const comm::Communicator& comm, const Layout& layout, std::int32_t ghost, Strategy strategy)
+    : fold_(comm, layout, layout, strategy, {.source_ghost = ghost, .destination_ghost = 0, .skip_own = true}) {}
+
+template void Redistribution::start(const Field<float>&, Field<float>&, Combine) const;
+template void Redistribution::finish(Field<float>&, Combine) const;
+template void Redistribution::start(const Field<double>&, Field<double>&, Combine) const;
+template void Redistribution::finish(Field<double>&, Combine) const;
+template void Redistribution::start(const Field<std::complex<float>>&, Field<std::complex<float>>&, Combine) const;
+template void Redistribution::finish(Field<std::complex<float>>&, Combine) const;
+template void Redistribution::start(const Field<std::complex<double>>&, Field<std::complex<double>>&, Combine) const;
+template void Redistribution::finish(Field<std::complex<double>>&, Combine) const;
+template void Redistribution::start(const Field<std::int64_t>&, Field<std::int64_t>&, Combine) const;
+template void Redistribution::finish(Field<std::int64_t>&, Combine) const;
+template void Redistribution::start(const Field<std::int32_t>&, Field<std::int32_t>&, Combine) const;
+template void Redistribution::finish(Field<std::int32_t>&, Combine) const;
+
+}  // namespace sidestream::redistribute

@@ -1,0 +1,83 @@
+#include "redistribute/rows.hpp"
+
+#include <cstring>
+
+namespace sidestream::redistribute {
+
+namespace {
+
+// A size known to the compiler makes a short row two or three vector moves instead of a call.
+template <std::size_t row_size>
+void copy_short_rows(std::byte* to, std::ptrdiff_t to_step, const std::byte* from, std::ptrdiff_t from_step,
+                     std::int64_t rows, std::size_t) {
+  for (std::int64_t r = 0; r < rows; ++r) std::memcpy(to + r * to_step, from + r * from_step, row_size);
+}
+
+void copy_rows(std::byte* to, std::ptrdiff_t to_step, const std::byte* from, std::ptrdiff_t from_step,
+               std::int64_t rows, std::size_t row_bytes) {
+  const auto step = static_cast<std::ptrdiff_t>(row_bytes);
+  if (to_step == step && from_step == step) {
+    std::memcpy(to, from, static_cast<std::size_t>(rows) * row_bytes);
+    return;
+  }
+  for (std::int64_t r = 0; r < rows; ++r) std::memcpy(to + r * to_step, from + r * from_step, row_bytes);
+}
+
+constexpr std::size_t line_bytes = 64;
+
+// The processor does not foresee the jump from one short run of rows to the next: fetch them while the run before is
+// copied.
+void fetch(const std::byte* first, std::ptrdiff_t step, std::int64_t rows, std::size_t row_bytes) {
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::size_t at = 0; at < row_bytes + line_bytes - 1; at += line_bytes)
+      __builtin_prefetch(first + r * step + std::min(at, row_bytes - 1));
+}
+
+}  // namespace
+
+RowKernel copy_kernel(std::size_t row_bytes) {
+  switch (row_bytes) {
+    case 4:
+      return copy_short_rows<4>;
+    case 8:
+      return copy_short_rows<8>;
+    case 16:
+      return copy_short_rows<16>;
+    case 24:
+      return copy_short_rows<24>;
+    case 32:
+      return copy_short_rows<32>;
+    case 48:
+      return copy_short_rows<48>;
+    case 64:
+      return copy_short_rows<64>;
+    case 128:
+      return copy_short_rows<128>;
+    default:
+      return copy_rows;
+  }
+}
+
+void move_rows(RowKernel kernel, const Rows<std::byte>& to, const Rows<const std::byte>& from, const RowShape& shape,
+               std::int64_t begin, std::int64_t end) {
+  // Only here is there a division: the loops below count.
+  std::int64_t y = begin % shape.ny, z = begin / shape.ny % shape.nz, component = begin / shape.ny / shape.nz;
+  const bool fetches_ahead = shape.row_bytes <= 512 && static_cast<std::size_t>(shape.ny) * shape.row_bytes <= 4096;
+  for (std::int64_t row = begin; row < end; ++component, z = 0) {
+    std::byte* to_plane = to.first + component * to.step_component + z * to.step_z;
+    const std::byte* from_plane = from.first + component * from.step_component + z * from.step_z;
+    for (; z < shape.nz && row < end; ++z, y = 0) {
+      const std::int64_t count = std::min(shape.ny - y, end - row);
+      if (fetches_ahead && row + count < end) {
+        fetch(from_plane + from.step_z, from.step_y, shape.ny, shape.row_bytes);
+        fetch(to_plane + to.step_z, to.step_y, shape.ny, shape.row_bytes);
+      }
+      kernel(to_plane + y * to.step_y, to.step_y, from_plane + y * from.step_y, from.step_y, count, shape.row_bytes);
+      to_plane += to.step_z;
+      from_plane += from.step_z;
+      row += count;
+    }
+  }
+}
+
+}  // namespace sidestream::redistribute

@@ -1,0 +1,159 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sidestream/core/error.hpp"
+#include "sidestream/io/checkpoint.hpp"
+#include "sidestream/io/plotfile.hpp"
+#include "sidestream/sims/run.hpp"
+
+namespace sidestream::sims {
+
+namespace {
+
+struct Limits {
+  std::optional<std::int64_t> max_steps;
+  std::optional<double> wall_time_s;
+};
+
+core::Table<Limits> limits_table() {
+  core::Table<Limits> table("Limits of a run");
+  table.option("max_steps", &Limits::max_steps, std::nullopt).at_least(0).doc("stop after this many steps");
+  table.option("wall_time", &Limits::wall_time_s, std::nullopt)
+      .in(core::wall_time_units())
+      .doc("stop after this time with a last checkpoint, for example \"2 h\"");
+  return table;
+}
+
+struct Output {
+  std::string format;
+  std::int64_t every = 0;
+  std::vector<double> at_redshift;
+  std::int32_t keep = 0;
+};
+
+core::Table<Output> output_table(const std::vector<std::string>& formats, bool has_generations) {
+  core::Table<Output> table("When and how a kind of file is written");
+  table.option("format", &Output::format, formats.front()).one_of(formats).doc("format of the file");
+  table.option("every", &Output::every, 0).at_least(0).doc("write after every so many steps; 0: not by steps");
+  table.option("at_redshift", &Output::at_redshift, {}).at_least(0).doc("write at each of these redshifts");
+  if (has_generations) table.option("keep", &Output::keep, 2).at_least(0).doc("newest checkpoints that stay; 0: all");
+  return table;
+}
+
+template <typename Formats>
+std::vector<std::string> names_of(const Formats& formats) {
+  std::vector<std::string> names;
+  for (const auto& format : formats) names.push_back(format.name);
+  return names;
+}
+
+std::optional<OutputConfig> read_output(const core::Node* node, const core::Table<Output>& table, bool has_redshift,
+                                        core::Node& resolved) {
+  if (node == nullptr) return std::nullopt;
+  const Output output = table.read(*node, &resolved);
+  if (output.every == 0 && output.at_redshift.empty())
+    core::reject(*node, fmt::format("`{}` says not when to write", node->key()),
+                 "set `every` (steps) or `at_redshift`");
+  if (!output.at_redshift.empty() && !has_redshift)
+    core::reject(*node->find("at_redshift"), "this simulation has no redshift", "use `every`");
+  return OutputConfig{output.format, couple::Trigger(output.every, output.at_redshift), output.keep};
+}
+
+const SimulationEntry& find_simulation(const core::Node& root) {
+  const auto all = simulations();
+  const std::vector<std::string> names = names_of(all);
+  const core::Node* name = root.find("simulation");
+  if (name == nullptr)
+    core::reject(root, "the key `simulation` is missing",
+                 fmt::format("for example simulation = \"{}\"", names.front()));
+  core::Option option;
+  option.name = "simulation";
+  option.choices = names;
+  std::string chosen;
+  core::read_value(*name, option, chosen);
+  return *std::ranges::find(all, chosen, &SimulationEntry::name);
+}
+
+void read_outputs(const core::Node& root, RunConfig& config, core::Node& resolved) {
+  const core::Node* output = root.find("output");
+  if (output == nullptr) return;
+  core::check_known_keys(*output, std::array<std::string, 2>{"plotfile", "checkpoint"});
+  core::Node full = *output, part;
+  const bool has_redshift = config.plan->has_redshift();
+  config.plotfile =
+      read_output(output->find("plotfile"), output_table(names_of(io::plotfile_formats()), false), has_redshift, part);
+  if (config.plotfile) full.set("plotfile", part);
+  config.checkpoint = read_output(output->find("checkpoint"), output_table(names_of(io::checkpoint_formats()), true),
+                                  has_redshift, part);
+  if (config.checkpoint) full.set("checkpoint", part);
+  resolved.set("output", full);
+}
+
+void check_tasks(const RunConfig& config, const core::Node& root) {
+  for (const couple::Task& task : config.coupling.tasks)
+    if (!task.trigger.at_redshift().empty() && !config.plan->has_redshift())
+      core::reject(*root.find("task")->find(task.name)->find("at_redshift"), "this simulation has no redshift",
+                   "use `every`");
+  couple::check_queue(config.coupling, config.plan->cells().product());
+  couple::check_fields(config.coupling, config.plan->fields());
+}
+
+}  // namespace
+
+std::vector<double> RunConfig::moments() const {
+  std::vector<double> all = coupling.moments();
+  for (const auto* output : {&plotfile, &checkpoint})
+    if (*output)
+      all.insert(all.end(), (*output)->trigger.at_redshift().begin(), (*output)->trigger.at_redshift().end());
+  std::ranges::sort(all, std::greater{});
+  const auto repeated = std::ranges::unique(all);
+  all.erase(repeated.begin(), repeated.end());
+  return all;
+}
+
+RunConfig read_run(const core::Node& root) {
+  const SimulationEntry& simulation = find_simulation(root);
+  std::vector<std::string> tables{"simulation", "run", "output", "coupling", "task"};
+  tables.insert(tables.end(), simulation.tables.begin(), simulation.tables.end());
+  core::check_known_keys(root, tables);
+
+  RunConfig config;
+  core::Node resolved(core::Node::Members{});
+  config.simulation = simulation.name;
+  resolved.set("simulation", core::Node(simulation.name));
+
+  core::Node part;
+  const core::Node* run = root.find("run");
+  const Limits limits = limits_table().read(run != nullptr ? *run : core::Node(core::Node::Members{}, "run"), &part);
+  config.max_steps = limits.max_steps;
+  config.wall_time_s = limits.wall_time_s;
+  resolved.set("run", part);
+
+  config.plan = simulation.read(root, resolved);
+  config.coupling = couple::read_coupling(root, &resolved);
+  read_outputs(root, config, resolved);
+  check_tasks(config, root);
+  config.resolved = core::to_toml(resolved);
+  return config;
+}
+
+nlohmann::json describe(const RunConfig& config, int ranks) {
+  const comm::RankCounts counts = couple::plan_ranks(ranks, config.coupling);
+  nlohmann::json tasks = nlohmann::json::array();
+  for (const couple::Task& task : config.coupling.tasks)
+    tasks.push_back(
+        {{"name", task.name}, {"analysis", task.analysis_name}, {"transport", couple::to_string(task.transport)}});
+  nlohmann::json description = config.plan->description();
+  description.update({{"simulation", config.simulation},
+                      {"ranks", counts.world},
+                      {"compute", counts.compute},
+                      {"sidecars", counts.sidecars},
+                      {"memory_bytes", config.plan->memory_bytes()},
+                      {"queue_bytes", counts.sidecars > 0 ? config.coupling.queue_bytes : 0.0},
+                      {"tasks", tasks}});
+  return description;
+}
+
+}  // namespace sidestream::sims

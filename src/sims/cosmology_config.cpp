@@ -1,0 +1,130 @@
+#include "cosmology_config.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace sidestream::sims {
+
+namespace {
+
+// Lengths are comoving. Those given in Mpc/h are divided by h once it is known.
+double read_box(const core::Node& node, double hubble) {
+  const core::Units units{{"Mpc", 1.0}, {"kpc", 1e-3}, {"Gpc", 1e3}, {"Mpc/h", 1.0 / hubble}, {"kpc/h", 1e-3 / hubble}};
+  const double box = core::quantity(node, units);
+  if (!(box > 0.0)) core::reject(node, "the box has no size", "for example box = \"14.2 Mpc\"");
+  return box;
+}
+
+core::Table<CosmologyRun> run_table(double hubble) {
+  core::Table<CosmologyRun> table("A box of the universe");
+  table
+      .parsed<double>("box", &CosmologyRun::box_mpc, 0.0,
+                      [hubble](const core::Node& node) { return read_box(node, hubble); })
+      .required()
+      .doc("comoving side along x, with its unit: \"14.2 Mpc\" or \"10 Mpc/h\"");
+  table.option("z_start", &CosmologyRun::z_start, 50.0).range(0.0, 1100.0).doc("redshift of the initial conditions");
+  table.option("z_end", &CosmologyRun::z_end, 0.0).range(-0.99, 1100.0).doc("redshift at which the run ends");
+  table.option("largest_expansion", &CosmologyRun::largest_expansion, 0.02)
+      .range(1e-5, 0.2)
+      .doc("largest relative growth of the scale factor in a step");
+  table.option("particle_cfl", &CosmologyRun::particle_cfl, 0.4)
+      .range(0.01, 1.0)
+      .doc("cells that the fastest particle may cross in a step");
+  table.option("step_growth", &CosmologyRun::step_growth, 1.3)
+      .range(1.01, 10.0)
+      .doc("largest growth of the step from one to the next");
+  table.option("molecular_weight", &CosmologyRun::molecular_weight, 1.2195)
+      .range(0.5, 2.5)
+      .doc("mean molecular weight that turns internal energy into temperature [proton masses]");
+  return table;
+}
+
+// `[cosmology]` holds the keys of three tables, each of which takes those of the others as known.
+template <typename T, typename... Others>
+T read_part(core::Table<T> table, const core::Node& node, core::Node& resolved, const Others&... others) {
+  (
+      [&] {
+        for (const core::Option& option : others.options()) table.ignore(option.name);
+      }(),
+      ...);
+  core::Node full;
+  const T value = table.read(node, &full);
+  for (const auto& [name, member] : full.members()) resolved.set(name, member);
+  return value;
+}
+
+void check_span(const CosmologyConfig& config, const core::Node& node) {
+  if (config.run.z_end < config.run.z_start) return;
+  const core::Node* end = node.find("z_end");
+  core::reject(end != nullptr ? *end : node,
+               fmt::format("the run ends at z = {}, but starts at z = {}", config.run.z_end, config.run.z_start),
+               "redshift falls with time: `z_end` is below `z_start`");
+}
+
+void check_lattice(const CosmologyConfig& config, const core::Node& node) {
+  if (!config.has_gas || config.particle_lattice() == config.mesh.extent()) return;
+  core::reject(*node.find("particles"), "with gas there is one particle for each cell",
+               "leave `particles` out, or use simulation = \"nbody\"");
+}
+
+}  // namespace
+
+mesh::Geometry CosmologyConfig::geometry() const {
+  const mesh::Int3 cells = mesh.extent();
+  const double size = run.box_mpc / cells.x;
+  return {mesh::domain_of(cells), {size * cells.x, size * cells.y, size * cells.z}, {true, true, true}};
+}
+
+mesh::Int3 CosmologyConfig::particle_lattice() const {
+  mesh::Int3 lattice;
+  for (int axis = 0; axis < 3; ++axis) {
+    const auto asked = initial.particles[static_cast<std::size_t>(axis)];
+    lattice[axis] = asked > 0 ? asked : mesh.extent()[axis];
+  }
+  return lattice;
+}
+
+CosmologyConfig read_cosmology(const core::Node& root, bool has_gas, core::Node& resolved) {
+  CosmologyConfig config;
+  config.has_gas = has_gas;
+  config.mesh = read_mesh(root, resolved);
+  if (std::ranges::min(config.mesh.cells) < 8)
+    core::reject(*root.find("mesh")->find("cells"), "a cosmological box has at least 8 cells along each axis");
+
+  const core::Node* node = root.find("cosmology");
+  if (node == nullptr) core::reject(root, "the table `[cosmology]` is missing", "it takes at least box = \"14.2 Mpc\"");
+  core::Node full = *node;
+  const auto parameters = solvers::cosmology_table();
+  const auto initial = solvers::initial_conditions_table();
+  config.parameters = read_part(parameters, *node, full, initial, run_table(1.0));
+  solvers::check(config.parameters);
+  config.initial = read_part(initial, *node, full, parameters, run_table(1.0));
+  config.run = read_part(run_table(config.parameters.hubble), *node, full, parameters, initial);
+  check_span(config, *node);
+  check_lattice(config, *node);
+  resolved.set("cosmology", full);
+
+  core::Node part;
+  config.gravity = solvers::gravity_table().read(table_or_empty(root, "gravity"), &part);
+  resolved.set("gravity", part);
+  if (has_gas) {
+    config.hydro = solvers::hydro_table().read(table_or_empty(root, "hydro"), &part);
+    solvers::check(config.hydro);
+    resolved.set("hydro", part);
+  }
+  solvers::make_linear_power(config.initial.power, config.parameters);
+  return config;
+}
+
+std::map<std::string, std::vector<core::Option>> cosmology_options(bool has_gas) {
+  std::vector<core::Option> all = run_table(1.0).options();
+  for (const auto& part : {solvers::cosmology_table().options(), solvers::initial_conditions_table().options()})
+    all.insert(all.end(), part.begin(), part.end());
+  std::map<std::string, std::vector<core::Option>> tables{
+      {"mesh", mesh_table().options()}, {"cosmology", all}, {"gravity", solvers::gravity_table().options()}};
+  if (has_gas) tables["hydro"] = solvers::hydro_table().options();
+  return tables;
+}
+
+}  // namespace sidestream::sims

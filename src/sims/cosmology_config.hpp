@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+
+#include "mesh_config.hpp"
+#include "sidestream/core/config.hpp"
+#include "sidestream/solvers/cosmology_parameters.hpp"
+#include "sidestream/solvers/gravity.hpp"
+#include "sidestream/solvers/hydro.hpp"
+#include "sidestream/solvers/initial_conditions.hpp"
+
+namespace sidestream::sims {
+
+/// The box and the span of a cosmological simulation, and what limits its steps: keys of `[cosmology]`.
+struct CosmologyRun {
+  double box_mpc = 0.0;  ///< comoving side along x; cells are cubes
+  double z_start = 50.0, z_end = 0.0;
+  double largest_expansion = 0.02;   ///< of the scale factor in a step, relative
+  double particle_cfl = 0.4;         ///< cells that the fastest particle may cross in a step
+  double step_growth = 1.3;          ///< of the supercomoving step from one to the next
+  double molecular_weight = 1.2195;  ///< mean, in proton masses: neutral primordial gas
+};
+
+/// Everything that the cosmological simulation reads.
+struct CosmologyConfig {
+  MeshConfig mesh;
+  CosmologyRun run;
+  solvers::CosmologyParameters parameters;
+  solvers::InitialConditionsConfig initial;
+  solvers::GravityConfig gravity;
+  solvers::HydroConfig hydro;
+  bool has_gas = true;
+
+  mesh::Geometry geometry() const;
+  mesh::Int3 particle_lattice() const;
+};
+
+/// Reads `[mesh]`, `[cosmology]`, `[gravity]` and, with gas, `[hydro]`. Throws core::Error.
+CosmologyConfig read_cosmology(const core::Node& root, bool has_gas, core::Node& resolved);
+
+/// The options of these tables, for the reference.
+std::map<std::string, std::vector<core::Option>> cosmology_options(bool has_gas);
+
+}  // namespace sidestream::sims

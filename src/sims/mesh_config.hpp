@@ -1,0 +1,28 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "sidestream/core/config.hpp"
+#include "sidestream/mesh/box.hpp"
+#include "sidestream/mesh/forest.hpp"
+
+namespace sidestream::sims {
+
+/// The table `[mesh]`.
+struct MeshConfig {
+  std::array<std::int32_t, 3> cells{};
+  std::int32_t block = 0;
+
+  mesh::Int3 extent() const { return {cells[0], cells[1], cells[2]}; }
+};
+
+core::Table<MeshConfig> mesh_table();
+
+/// Reads `[mesh]` of the configuration `root` and checks that blocks fit; stores it in `resolved`. Throws core::Error.
+MeshConfig read_mesh(const core::Node& root, core::Node& resolved);
+
+/// The member `name` of `root`, or an empty table of that name.
+core::Node table_or_empty(const core::Node& root, const std::string& name);
+
+}  // namespace sidestream::sims

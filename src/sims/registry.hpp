@@ -1,0 +1,11 @@
+#pragma once
+
+#include "sidestream/sims/simulation.hpp"
+
+namespace sidestream::sims {
+
+SimulationEntry cosmology_entry();
+SimulationEntry nbody_entry();
+SimulationEntry sod_entry();
+
+}  // namespace sidestream::sims

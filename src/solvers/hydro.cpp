@@ -1,0 +1,266 @@
+#include "sidestream/solvers/hydro.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "sidestream/core/for_each.hpp"
+#include "solvers/hydro_sweep.hpp"
+
+namespace sidestream::solvers {
+
+namespace {
+
+/// Blocks are swept in slices of so many rows along y, so that the scratch memory of a slice stays in the cache.
+constexpr std::int32_t rows_in_slice = 16;
+
+std::array<bool, 3> active_axes(const mesh::Geometry& geometry) {
+  const mesh::Int3 cells = geometry.domain.extent();
+  return {cells.x > 1, cells.y > 1, cells.z > 1};
+}
+
+mesh::Int3 largest_extent(const mesh::Field<double>& state) {
+  mesh::Int3 largest{1, 1, 1};
+  for (int b = 0; b < state.blocks(); ++b)
+    for (int axis = 0; axis < 3; ++axis) largest[axis] = std::max(largest[axis], state.box(b).extent()[axis]);
+  return largest;
+}
+
+/// The owned cells of one block at the end of the step, while the old ones are still needed.
+struct BlockBuffer {
+  explicit BlockBuffer(mesh::Int3 largest) : data(static_cast<std::size_t>(largest.product() * gas_components)) {}
+  core::View4<double> view(const mesh::Box& box) {
+    const mesh::Int3 n = box.extent();
+    return {data.data(), box.lo.x, box.lo.y, box.lo.z, n.x, n.y, n.z, gas_components};
+  }
+  std::vector<double> data;
+};
+
+void copy(const mesh::Box& box, core::View4<const double> from, core::View4<double> to) {
+  const std::ptrdiff_t cells = box.extent().x;
+  for (int c = 0; c < gas_components; ++c)
+    core::for_each_row(box,
+                       [=](int k, int j) { std::copy_n(&from(c, k, j, box.lo.x), cells, &to(c, k, j, box.lo.x)); });
+}
+
+/// The order of faces in a block, to find those that two cells want to replace.
+auto face_order(const FaceRepair& face) {
+  return std::array{face.axis, face.cell.z, face.cell.y, face.cell.x};
+}
+
+void add(core::View4<double> out, mesh::Int3 cell, const std::array<double, 5>& change, double sign) {
+  for (int c = 0; c < 5; ++c) out(c, cell.z, cell.y, cell.x) += sign * change[static_cast<std::size_t>(c)];
+}
+
+/// Replaces the fluxes at the faces inside `box` that have been found wanting; each change goes to both cells.
+void replace_fluxes(const mesh::Box& box, std::vector<FaceRepair>& faces, core::View4<double> out) {
+  std::sort(faces.begin(), faces.end(), [](const auto& a, const auto& b) { return face_order(a) < face_order(b); });
+  faces.erase(std::unique(faces.begin(), faces.end(),
+                          [](const auto& a, const auto& b) { return face_order(a) == face_order(b); }),
+              faces.end());
+  for (const FaceRepair& face : faces) {
+    mesh::Int3 below = face.cell;
+    --below[face.axis];
+    if (!box.contains(below) || !box.contains(face.cell)) continue;
+    add(out, below, face.change, -1.0);
+    add(out, face.cell, face.change, 1.0);
+  }
+}
+
+/// Makes the energies of a cell agree again and holds it to the floors.
+HydroCounts settle(const HydroConfig& config, core::View4<const double> before, core::View4<double> out,
+                   mesh::Int3 at) {
+  HydroCounts counts;
+  const auto value = [&](int c) -> double& { return out(c, at.z, at.y, at.x); };
+  const double old_rho = before(density, at.z, at.y, at.x), old_e = before(internal_energy, at.z, at.y, at.x) / old_rho;
+  const double least_rho = std::max(config.density_floor, least_share * old_rho);
+  if (!(value(density) >= least_rho)) {
+    // Gas is added at the old velocity and temperature.
+    for (int c = 0; c < gas_components; ++c) value(c) = before(c, at.z, at.y, at.x) * (least_rho / old_rho);
+    ++counts.density_floors;
+  }
+  const double moving = kinetic_energy(value(density), value(momentum_x), value(momentum_y), value(momentum_z));
+  const double thermal = value(total_energy) - moving;
+  const bool is_trusted = config.dual_energy_eta == 0.0 || thermal > config.dual_energy_eta * value(total_energy);
+  const double e = is_trusted ? thermal : value(density) * old_e;
+  const double least_e = value(density) * std::max(config.internal_energy_floor, least_share * old_e);
+  value(internal_energy) = e > least_e ? e : least_e;
+  if (!is_trusted || !(e > least_e)) value(total_energy) = value(internal_energy) + moving;
+  if (!(e > least_e)) ++counts.energy_floors;
+  return counts;
+}
+
+HydroCounts repair(const HydroConfig& config, const mesh::Box& box, core::View4<const double> before,
+                   core::View4<double> out, Repairs& repairs) {
+  HydroCounts counts;
+  if (repairs.cells.empty()) return counts;
+  counts.first_order_cells = static_cast<std::int64_t>(repairs.cells.size());
+  replace_fluxes(box, repairs.faces, out);
+  std::vector<mesh::Int3> touched = repairs.cells;
+  for (const FaceRepair& face : repairs.faces)
+    for (int below = 0; below < 2; ++below) {
+      mesh::Int3 cell = face.cell;
+      cell[face.axis] -= below;
+      if (box.contains(cell)) touched.push_back(cell);
+    }
+  const auto order = [&](mesh::Int3 cell) { return mesh::linear_index(box, cell); };
+  std::sort(touched.begin(), touched.end(), [&](mesh::Int3 a, mesh::Int3 b) { return order(a) < order(b); });
+  touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
+  for (const mesh::Int3 cell : touched) counts += settle(config, before, out, cell);
+  return counts;
+}
+
+}  // namespace
+
+const core::Table<HydroConfig>& hydro_table() {
+  static const core::Table<HydroConfig> table = [] {
+    const HydroConfig standard;
+    core::Table<HydroConfig> t("Gas dynamics");
+    t.option("gamma", &HydroConfig::gamma, standard.gamma).range(1.001, 10.0).doc("Ratio of specific heats");
+    t.option("cfl", &HydroConfig::cfl, standard.cfl).range(1e-6, 1.0).doc("Courant number of the hydrodynamic step");
+    t.option("riemann", &HydroConfig::riemann, standard.riemann).one_of({"two-shock", "hllc"}).doc("Riemann solver");
+    t.option("dual_energy_eta", &HydroConfig::dual_energy_eta, standard.dual_energy_eta)
+        .range(0.0, 1.0)
+        .doc("Share of internal in total energy below which the internal energy is advanced by itself; 0: never");
+    t.option("density_floor", &HydroConfig::density_floor, standard.density_floor).at_least(0.0).doc("Least density");
+    t.option("internal_energy_floor", &HydroConfig::internal_energy_floor, standard.internal_energy_floor)
+        .at_least(0.0)
+        .doc("Least internal energy per mass");
+    t.option("flattening", &HydroConfig::flattening, standard.flattening)
+        .doc("Flattens the reconstruction in strong shocks");
+    return t;
+  }();
+  return table;
+}
+
+void check(const HydroConfig& config) {
+  core::require(config.gamma > 1.0, "gamma of a gas is above 1");
+  core::require(config.cfl > 0.0 && config.cfl <= 1.0, "the Courant number of the gas is in (0, 1]");
+  core::require(config.riemann == "two-shock" || config.riemann == "hllc",
+                "the Riemann solvers are two-shock and hllc");
+  core::require(config.dual_energy_eta >= 0.0 && config.dual_energy_eta <= 1.0, "eta of the dual energy is in [0, 1]");
+  core::require(config.density_floor >= 0.0 && config.internal_energy_floor >= 0.0,
+                "floors of the gas are not negative");
+}
+
+HydroCounts& HydroCounts::operator+=(const HydroCounts& other) {
+  first_order_cells += other.first_order_cells;
+  density_floors += other.density_floors;
+  energy_floors += other.energy_floors;
+  return *this;
+}
+
+Hydro::Hydro(const HydroConfig& config, const mesh::Geometry& geometry) : config_(config), geometry_(geometry) {
+  check(config_);
+}
+
+double Hydro::largest_step(const mesh::Field<double>& state) const {
+  core::require(state.components() == gas_components, "a gas state has six components");
+  const auto active = active_axes(geometry_);
+  std::array<double, 3> inverse_size{};
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (active[axis]) inverse_size[axis] = 1.0 / geometry_.cell_size(static_cast<int>(axis));
+  const double square_factor = config_.gamma * (config_.gamma - 1.0);
+  double rate = 0.0;
+  for (int b = 0; b < state.blocks(); ++b) {
+    const auto u = state.view(b);
+    const mesh::Box box = state.box(b);
+    core::for_each_row(box, [&](int k, int j) {
+      const double *rho = &u(density, k, j, 0), *mx = &u(momentum_x, k, j, 0), *my = &u(momentum_y, k, j, 0),
+                   *mz = &u(momentum_z, k, j, 0), *e = &u(internal_energy, k, j, 0);
+      double row_rate = rate;
+      for (int i = box.lo.x; i < box.hi.x; ++i) {
+        const double inverse = 1.0 / rho[i], c = std::sqrt(square_factor * larger(e[i], 0.0) * inverse);
+        const double x = (std::fabs(mx[i]) * inverse + c) * inverse_size[0],
+                     y = (std::fabs(my[i]) * inverse + c) * inverse_size[1],
+                     z = (std::fabs(mz[i]) * inverse + c) * inverse_size[2];
+        row_rate = larger(larger(larger(x, y), z), row_rate);
+      }
+      rate = row_rate;
+    });
+  }
+  return rate > 0.0 ? config_.cfl / rate : std::numeric_limits<double>::infinity();
+}
+
+HydroCounts Hydro::advance(mesh::Field<double>& state, double dt) const {
+  core::require(state.components() == gas_components && state.ghost() >= hydro_ghost,
+                "a gas state has six components and four layers of ghost cells");
+  HydroCounts counts;
+  if (state.blocks() == 0) return counts;
+  const auto active = active_axes(geometry_);
+  std::array<double, 3> dt_over_dx{};
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (active[axis]) dt_over_dx[axis] = dt / geometry_.cell_size(static_cast<int>(axis));
+  const mesh::Int3 largest = largest_extent(state);
+  HydroSweep sweep(config_, dt_over_dx, active, {largest.x, std::min(largest.y, rows_in_slice), largest.z});
+  BlockBuffer buffer(largest);
+  for (int b = 0; b < state.blocks(); ++b) {
+    const mesh::Box box = state.box(b);
+    const auto out = buffer.view(box);
+    Repairs repairs;
+    for (mesh::Box slice = box; slice.lo.y < box.hi.y; slice.lo.y = slice.hi.y) {
+      slice.hi.y = std::min(slice.lo.y + rows_in_slice, box.hi.y);
+      counts.energy_floors += sweep.advance(slice, state.view(b), out, repairs);
+    }
+    counts += repair(config_, box, state.view(b), out, repairs);
+    copy(box, out, state.view(b));
+  }
+  return counts;
+}
+
+double kinetic_energy(double rho, double rho_u, double rho_v, double rho_w) {
+  return kinetic(1.0 / rho, rho_u, rho_v, rho_w);
+}
+
+double sound_speed(double gamma, double rho, double rho_e) {
+  return std::sqrt(gamma * pressure(gamma, rho_e) / rho);
+}
+
+void kick(mesh::Field<double>& state, const mesh::Field<double>& acceleration, double factor) {
+  core::require(
+      state.components() == gas_components && acceleration.components() == 3 && state.blocks() == acceleration.blocks(),
+      "gas is accelerated by three components on its own blocks");
+  for (int b = 0; b < state.blocks(); ++b) {
+    const auto u = state.view(b);
+    const auto g = acceleration.view(b);
+    const mesh::Box box = state.box(b);
+    core::for_each_row(box, [&](int k, int j) {
+      const double *rho = &u(density, k, j, 0), *gx = &g(0, k, j, 0), *gy = &g(1, k, j, 0), *gz = &g(2, k, j, 0);
+      double *mx = &u(momentum_x, k, j, 0), *my = &u(momentum_y, k, j, 0), *mz = &u(momentum_z, k, j, 0),
+             *e = &u(total_energy, k, j, 0);
+#pragma GCC ivdep
+      for (int i = box.lo.x; i < box.hi.x; ++i) {
+        const double dx = factor * gx[i], dy = factor * gy[i], dz = factor * gz[i];
+        // The change of rho u^2 / 2 is that of the momentum times the mean of old and new velocity.
+        e[i] += symmetric_sum(dx * (mx[i] + 0.5 * (rho[i] * dx)), dy * (my[i] + 0.5 * (rho[i] * dy)),
+                              dz * (mz[i] + 0.5 * (rho[i] * dz)));
+        mx[i] += rho[i] * dx;
+        my[i] += rho[i] * dy;
+        mz[i] += rho[i] * dz;
+      }
+    });
+  }
+}
+
+void expansion_source(mesh::Field<double>& state, double factor) {
+  for (int b = 0; b < state.blocks(); ++b) {
+    const auto u = state.view(b);
+    core::for_each_cell(state.box(b), [=](int k, int j, int i) {
+      u(total_energy, k, j, i) += (factor - 1.0) * u(internal_energy, k, j, i);
+      u(internal_energy, k, j, i) *= factor;
+    });
+  }
+}
+
+void set_total_energy(mesh::Field<double>& state) {
+  for (int b = 0; b < state.blocks(); ++b) {
+    const auto u = state.view(b);
+    core::for_each_cell(state.box(b), [=](int k, int j, int i) {
+      u(total_energy, k, j, i) =
+          u(internal_energy, k, j, i) +
+          kinetic(1.0 / u(density, k, j, i), u(momentum_x, k, j, i), u(momentum_y, k, j, i), u(momentum_z, k, j, i));
+    });
+  }
+}
+
+}  // namespace sidestream::solvers

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "solvers/hydro_gas.hpp"
+
+namespace sidestream::solvers {
+
+/// A parabola in a cell that has the cell's average: its values at the two faces (Colella & Woodward 1984, eq. 1.4).
+struct Parabola {
+  double mean, left, right;
+
+  /// Average over the part of the cell within `s` cell widths of the right face, 0 <= s <= 1 (eq. 1.12).
+  [[gnu::always_inline]] double right_average(double s) const {
+    return right - 0.5 * s * ((right - left) - (1.0 - (2.0 / 3.0) * s) * curvature());
+  }
+  /// The same at the left face.
+  [[gnu::always_inline]] double left_average(double s) const {
+    return left + 0.5 * s * ((right - left) + (1.0 - (2.0 / 3.0) * s) * curvature());
+  }
+  [[gnu::always_inline]] double curvature() const { return 6.0 * mean - 3.0 * (left + right); }
+};
+
+/// Central difference, limited by twice the one-sided ones; zero at an extremum (eq. 1.8).
+[[gnu::always_inline]] inline double limited_slope(double left, double mean, double right) {
+  const double below = mean - left, above = right - mean;
+  const double central = 0.5 * (below + above);
+  const double size = smaller(std::fabs(central), 2.0 * smaller(std::fabs(below), std::fabs(above)));
+  return below * above > 0.0 ? std::copysign(size, central) : 0.0;
+}
+
+/// The monotone parabola in the middle one of five cells, moved towards the mean by (1 - `steepness`).
+[[gnu::always_inline]] inline Parabola parabola(double a, double b, double mean, double d, double e, double steepness) {
+  const double slope_b = limited_slope(a, b, mean), slope = limited_slope(b, mean, d),
+               slope_d = limited_slope(mean, d, e);
+  double left = 0.5 * (b + mean) - (slope - slope_b) * (1.0 / 6.0);
+  double right = 0.5 * (mean + d) - (slope_d - slope) * (1.0 / 6.0);
+
+  // Eq. 1.10: no new extremum at the faces, none inside.
+  const double jump = right - left, bend = jump * (mean - 0.5 * (left + right)), limit = jump * jump * (1.0 / 6.0);
+  const bool is_extremum = (right - mean) * (mean - left) <= 0.0;
+  const double steep_left = bend > limit ? 3.0 * mean - 2.0 * right : left;
+  const double steep_right = bend < -limit ? 3.0 * mean - 2.0 * left : right;
+  left = is_extremum ? mean : steep_left;
+  right = is_extremum ? mean : steep_right;
+  return {mean, mean + steepness * (left - mean), mean + steepness * (right - mean)};
+}
+
+/// 1 in a strong shock, 0 in smooth flow, from five pressures and the velocities beside the cell (Colella & Woodward
+/// 1984, appendix).
+[[gnu::always_inline]] inline double shock_strength(double p_a, double p_b, double p_d, double p_e, double u_b,
+                                                    double u_d) {
+  const double inner = std::fabs(p_d - p_b), outer = std::fabs(p_e - p_a);
+  const bool is_shock = inner > (1.0 / 3.0) * smaller(p_b, p_d) && u_b > u_d;
+  const double ratio = inner / larger(outer, 1e-100 + 1e-10 * inner);
+  return is_shock ? clamped(10.0 * (ratio - 0.75), 0.0, 1.0) : 0.0;
+}
+
+}  // namespace sidestream::solvers

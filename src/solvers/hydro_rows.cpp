@@ -1,0 +1,356 @@
+#include "solvers/hydro_rows.hpp"
+
+#include "sidestream/solvers/hydro.hpp"
+#include "solvers/hydro_reconstruction.hpp"
+#include "solvers/hydro_riemann.hpp"
+
+// Every loop here runs over a row of cells with unit stride and without a branch; the rows that go in and those that
+// come out never overlap, which `ivdep` tells the compiler.
+
+namespace sidestream::solvers {
+
+namespace {
+
+/// The error of a cell's kinetic energy, in units of rho times the square of the velocity difference across the cell
+/// (like the pressure fix of the RAMSES code).
+constexpr double truncation_share = 0.1;
+
+/// Whether a cell lost nearly all of its mass or energy in the update.
+[[gnu::always_inline]] inline bool is_healthy(double after, double before) {
+  return after > least_share * before;
+}
+
+template <bool dual>
+void compute_primitives_of(const RowContext context, int cells, ConstRows state, Rows primitive) {
+  const double *rho_in = state[density], *mx = state[momentum_x], *my = state[momentum_y], *mz = state[momentum_z],
+               *total = state[total_energy], *internal = state[internal_energy];
+  double *rho = primitive[primitive_rho], *u = primitive[primitive_u], *v = primitive[primitive_v],
+         *w = primitive[primitive_w], *p = primitive[primitive_p];
+#pragma GCC ivdep
+  for (int i = 0; i < cells; ++i) {
+    const double inverse = 1.0 / rho_in[i];
+    const double e = dual ? internal[i] : total[i] - kinetic(inverse, mx[i], my[i], mz[i]);
+    rho[i] = rho_in[i];
+    u[i] = mx[i] * inverse;
+    v[i] = my[i] * inverse;
+    w[i] = mz[i] * inverse;
+    p[i] = context.gas.gamma_1 * larger(e, rho_in[i] * context.energy_floor);
+  }
+}
+
+/// Averages of one variable over what each wave reaches on the way to the upper or lower face.
+struct Reach {
+  double minus, zero, plus;  // cell widths that the waves u - c, u, u + c cover
+};
+[[gnu::always_inline]] inline Reach upper_reach(double u, double c, double dt_over_dx) {
+  return {larger(u - c, 0.0) * dt_over_dx, larger(u, 0.0) * dt_over_dx, larger(u + c, 0.0) * dt_over_dx};
+}
+[[gnu::always_inline]] inline Reach lower_reach(double u, double c, double dt_over_dx) {
+  return {larger(c - u, 0.0) * dt_over_dx, larger(-u, 0.0) * dt_over_dx, larger(-u - c, 0.0) * dt_over_dx};
+}
+
+template <bool flatten>
+void trace_of(int cells, int axis, double dt_over_dx, const std::array<ConstRows, 5>& stencil, ConstRows sound,
+              const std::array<const double*, 3>& strength, Rows lower_face, Rows upper_face) {
+  const int normal = primitive_u + axis, first = primitive_u + (axis + 1) % 3, second = primitive_u + (axis + 2) % 3;
+  const auto rows_of = [&](int component) {
+    return std::array<const double*, 5>{stencil[0][component], stencil[1][component], stencil[2][component],
+                                        stencil[3][component], stencil[4][component]};
+  };
+  const auto rho = rows_of(primitive_rho), u = rows_of(normal), v = rows_of(first), w = rows_of(second),
+             p = rows_of(primitive_p);
+  const double *c_row = sound[sound_speed_c], *impedance = sound[sound_impedance],
+               *inverse_impedance = sound[sound_inverse_impedance], *inverse_square = sound[sound_inverse_square];
+  const double *strength_below = strength[0], *strength_here = strength[1], *strength_above = strength[2];
+  double *lower_rho = lower_face[primitive_rho], *lower_u = lower_face[normal], *lower_v = lower_face[first],
+         *lower_w = lower_face[second], *lower_p = lower_face[primitive_p];
+  double *upper_rho = upper_face[primitive_rho], *upper_u = upper_face[normal], *upper_v = upper_face[first],
+         *upper_w = upper_face[second], *upper_p = upper_face[primitive_p];
+#pragma GCC ivdep
+  for (int i = 0; i < cells; ++i) {
+    // The shock here or in the next cell towards lower pressure.
+    const double ahead = p[3][i] < p[1][i] ? strength_above[i] : (p[1][i] < p[3][i] ? strength_below[i] : 0.0);
+    const double steepness = flatten ? 1.0 - larger(ahead, strength_here[i]) : 1.0;
+    const auto parabola_of = [&](const std::array<const double*, 5>& a) __attribute__((always_inline)) {
+      return parabola(a[0][i], a[1][i], a[2][i], a[3][i], a[4][i], steepness);
+    };
+    const Parabola rho_in = parabola_of(rho), u_in = parabola_of(u), v_in = parabola_of(v), w_in = parabola_of(w),
+                   p_in = parabola_of(p);
+    const double c = c_row[i];
+
+    {  // Towards the upper face: the state that u + c brings is taken as reference, the other waves correct it.
+      const Reach reach = upper_reach(u_in.mean, c, dt_over_dx);
+      const double rho_ref = rho_in.right_average(reach.plus), u_ref = u_in.right_average(reach.plus),
+                   p_ref = p_in.right_average(reach.plus);
+      const double minus =
+          0.5 * ((p_ref - p_in.right_average(reach.minus)) - impedance[i] * (u_ref - u_in.right_average(reach.minus)));
+      const double zero =
+          (rho_ref - rho_in.right_average(reach.zero)) - (p_ref - p_in.right_average(reach.zero)) * inverse_square[i];
+      const double strength_minus = u_in.mean - c > 0.0 ? minus : 0.0, strength_zero = u_in.mean > 0.0 ? zero : 0.0;
+      const double rho_face = rho_ref - (strength_zero + strength_minus * inverse_square[i]);
+      const double p_face = p_ref - strength_minus;
+      const bool good = is_healthy(rho_face, rho_in.mean) & is_healthy(p_face, p_in.mean);
+      upper_rho[i] = good ? rho_face : rho_in.mean;
+      upper_u[i] = good ? u_ref + strength_minus * inverse_impedance[i] : u_in.mean;
+      upper_p[i] = good ? p_face : p_in.mean;
+      upper_v[i] = v_in.right_average(reach.zero);
+      upper_w[i] = w_in.right_average(reach.zero);
+    }
+    {  // Towards the lower face, mirrored.
+      const Reach reach = lower_reach(u_in.mean, c, dt_over_dx);
+      const double rho_ref = rho_in.left_average(reach.minus), u_ref = u_in.left_average(reach.minus),
+                   p_ref = p_in.left_average(reach.minus);
+      const double plus =
+          0.5 * ((p_ref - p_in.left_average(reach.plus)) + impedance[i] * (u_ref - u_in.left_average(reach.plus)));
+      const double zero =
+          (rho_ref - rho_in.left_average(reach.zero)) - (p_ref - p_in.left_average(reach.zero)) * inverse_square[i];
+      const double strength_plus = u_in.mean + c < 0.0 ? plus : 0.0, strength_zero = u_in.mean < 0.0 ? zero : 0.0;
+      const double rho_face = rho_ref - (strength_zero + strength_plus * inverse_square[i]);
+      const double p_face = p_ref - strength_plus;
+      const bool good = is_healthy(rho_face, rho_in.mean) & is_healthy(p_face, p_in.mean);
+      lower_rho[i] = good ? rho_face : rho_in.mean;
+      lower_u[i] = good ? u_ref - strength_plus * inverse_impedance[i] : u_in.mean;
+      lower_p[i] = good ? p_face : p_in.mean;
+      lower_v[i] = v_in.left_average(reach.zero);
+      lower_w[i] = w_in.left_average(reach.zero);
+    }
+  }
+}
+
+/// What leaves a cell through its two faces along one axis, times dt / dx: of mass, momentum and, for the pressure,
+/// internal energy with the work that the gas does.
+struct Loss {
+  double rho, x, y, z, p;
+};
+[[gnu::always_inline]] inline Loss loss(const Gas& gas, const Transverse& t, std::ptrdiff_t i) {
+  const auto change = [&](int component) __attribute__((always_inline)) {
+    return t.factor * (t.upper[component][i] - t.lower[component][i]);
+  };
+  const double u_lower = t.lower[flux_velocity][i], u_upper = t.upper[flux_velocity][i];
+  const double p_lower = t.lower[flux_pressure][i], p_upper = t.upper[flux_pressure][i];
+  const double p =
+      (p_upper * u_upper - p_lower * u_lower) + 0.5 * gas.gamma_1 * (p_upper + p_lower) * (u_upper - u_lower);
+  return {change(flux_mass), change(flux_x), change(flux_y), change(flux_z), t.factor * p};
+}
+
+template <int count>
+void correct_by(const RowContext context, int cells, ConstRows state, const std::array<Transverse, count> transverse,
+                Rows corrected) {
+#pragma GCC ivdep
+  for (int i = 0; i < cells; ++i) {
+    Loss off = loss(context.gas, transverse[0], i);
+    if constexpr (count == 2) {
+      const Loss other = loss(context.gas, transverse[1], i);
+      off = {off.rho + other.rho, off.x + other.x, off.y + other.y, off.z + other.z, off.p + other.p};
+    }
+    const double rho = state[primitive_rho][i], u = state[primitive_u][i], v = state[primitive_v][i],
+                 w = state[primitive_w][i], p = state[primitive_p][i];
+    const double new_rho = rho - off.rho, new_p = p - off.p;
+    const bool good = is_healthy(new_rho, rho) & is_healthy(new_p, p);
+    const double inverse = 1.0 / (good ? new_rho : rho);
+    corrected[primitive_rho][i] = good ? new_rho : rho;
+    corrected[primitive_u][i] = good ? (rho * u - off.x) * inverse : u;
+    corrected[primitive_v][i] = good ? (rho * v - off.y) * inverse : v;
+    corrected[primitive_w][i] = good ? (rho * w - off.z) * inverse : w;
+    corrected[primitive_p][i] = good ? new_p : p;
+  }
+}
+
+/// Rows of one side of the faces, by what they mean to the faces.
+struct SideRows {
+  SideRows(ConstRows rows, int axis)
+      : rho(rows[primitive_rho]),
+        u(rows[primitive_u + axis]),
+        v(rows[primitive_u + (axis + 1) % 3]),
+        w(rows[primitive_u + (axis + 2) % 3]),
+        p(rows[primitive_p]) {}
+  [[gnu::always_inline]] Side at(int i) const { return {rho[i], u[i], v[i], w[i], p[i]}; }
+
+  const double *rho, *u, *v, *w, *p;
+};
+
+/// Where the fluxes go.
+struct FluxRows {
+  FluxRows(Rows rows, int axis)
+      : mass(rows[flux_mass]),
+        u(rows[flux_x + axis]),
+        v(rows[flux_x + (axis + 1) % 3]),
+        w(rows[flux_x + (axis + 2) % 3]),
+        velocity(rows[flux_velocity]),
+        pressure(rows[flux_pressure]),
+        energy(rows[flux_energy]),
+        internal(rows[flux_internal]) {}
+  template <bool is_final>
+  [[gnu::always_inline]] void set(int i, const Face& face) const {
+    const double mass_flux = face.rho * face.u;
+    mass[i] = mass_flux;
+    u[i] = mass_flux * face.u + face.p;
+    v[i] = mass_flux * face.v;
+    w[i] = mass_flux * face.w;
+    velocity[i] = face.u;
+    pressure[i] = face.p;
+    if constexpr (is_final) {
+      energy[i] = face.u * (face.energy + face.p);
+      internal[i] = mass_flux * face.internal_energy;
+    }
+  }
+
+  double *mass, *u, *v, *w, *velocity, *pressure, *energy, *internal;
+};
+
+template <bool is_final>
+void solve_hllc(const RowContext context, int faces, int axis, ConstRows left, ConstRows right, Rows flux) {
+  const SideRows l(left, axis), r(right, axis);
+  const FluxRows out(flux, axis);
+#pragma GCC ivdep
+  for (int i = 0; i < faces; ++i) out.set<is_final>(i, hllc(context.gas, l.at(i), r.at(i)));
+}
+
+// The Newton steps are made one after another for a batch of faces, not for each face: the operations of one face wait
+// for each other, those of different faces do not.
+template <bool is_final>
+void solve_two_shock(const RowContext context, int faces, int axis, ConstRows left, ConstRows right, Rows flux) {
+  constexpr int batch = 72;
+  alignas(64) double p[batch], u[batch];
+  for (int first = 0; first < faces; first += batch) {
+    const int count = faces - first < batch ? faces - first : batch;
+    const SideRows l(left.shifted(first), axis), r(right.shifted(first), axis);
+    const FluxRows out(flux.shifted(first), axis);
+#pragma GCC ivdep
+    for (int i = 0; i < count; ++i) p[i] = acoustic_pressure(context.gas, l.at(i), r.at(i));
+    for (int iteration = 0; iteration < (is_final ? final_iterations : predictor_iterations); ++iteration)
+#pragma GCC ivdep
+      for (int i = 0; i < count; ++i) {
+        const Middle middle = two_shock_step(context.gas, l.at(i), r.at(i), p[i]);
+        p[i] = middle.p;
+        u[i] = middle.u;
+      }
+#pragma GCC ivdep
+    for (int i = 0; i < count; ++i) out.set<is_final>(i, two_shock_face(context.gas, l.at(i), r.at(i), {p[i], u[i]}));
+  }
+}
+
+/// The sum over axes of the differences of a flux between upper and lower faces.
+[[gnu::always_inline]] inline double divergence(const Divergence& f, int component, std::ptrdiff_t i) {
+  const auto along = [&](std::size_t axis) __attribute__((always_inline)) {
+    return f.dt_over_dx[axis] * (f.upper[axis][component][i] - f.lower[axis][component][i]);
+  };
+  return symmetric_sum(along(0), along(1), along(2));
+}
+
+/// Difference of the gas velocity along `axis` between upper and lower face.
+[[gnu::always_inline]] inline double velocity_jump(const Divergence& f, std::size_t axis, std::ptrdiff_t i) {
+  return std::fabs(f.upper[axis][flux_velocity][i] - f.lower[axis][flux_velocity][i]);
+}
+
+template <bool dual>
+int update_of(const RowContext context, int cells, ConstRows state, const Divergence f, double density_floor, Rows out,
+              long& floored) {
+  int unhealthy = 0, raised = 0;
+#pragma GCC ivdep
+  for (int i = 0; i < cells; ++i) {
+    const double rho_old = state[density][i];
+    const double rho = rho_old - divergence(f, flux_mass, i);
+    const double mx = state[momentum_x][i] - divergence(f, flux_x, i);
+    const double my = state[momentum_y][i] - divergence(f, flux_y, i);
+    const double mz = state[momentum_z][i] - divergence(f, flux_z, i);
+    double total = state[total_energy][i] - divergence(f, flux_energy, i);
+    const double kinetic_now = kinetic(1.0 / rho, mx, my, mz);
+    double internal = total - kinetic_now;
+    bool good = is_healthy(rho, rho_old) & (rho >= density_floor), keeps_total = true;
+
+    if constexpr (dual) {
+      // d(rho e)/dt = -div(rho e u) - p div u with p at the middle of the step as the mean of old and new.
+      const double expansion = clamped(0.5 * context.gas.gamma_1 * divergence(f, flux_velocity, i), -0.5, 0.5);
+      const double old = state[internal_energy][i];
+      const double carried = old - divergence(f, flux_internal, i);
+      const double adiabatic =
+          larger((carried - expansion * old) / (1.0 + expansion), rho * (least_share * old / rho_old));
+      // The total energy knows of the heat of shocks but has the error of the kinetic energy: it is believed where it
+      // is well above that.
+      const double jump = symmetric_sum(velocity_jump(f, 0, i), velocity_jump(f, 1, i), velocity_jump(f, 2, i));
+      keeps_total = (internal > context.eta * total) & (internal > truncation_share * rho * (jump * jump));
+      internal = keeps_total ? internal : adiabatic;
+    } else {
+      good = good & is_healthy(internal, state[internal_energy][i]);
+    }
+    const double least = rho * context.energy_floor;
+    const bool is_low = good & (internal < least);  // what is repaired later keeps its energy until then
+    internal = is_low ? least : internal;
+    total = keeps_total & !is_low ? total : internal + kinetic_now;
+    unhealthy += good ? 0 : 1;
+    raised += is_low ? 1 : 0;
+    out[density][i] = rho;
+    out[momentum_x][i] = mx;
+    out[momentum_y][i] = my;
+    out[momentum_z][i] = mz;
+    out[total_energy][i] = total;
+    out[internal_energy][i] = internal;
+  }
+  floored += raised;
+  return unhealthy;
+}
+
+}  // namespace
+
+void compute_primitives(const RowContext& context, int cells, ConstRows state, Rows primitive) {
+  (context.eta > 0.0 ? compute_primitives_of<true> : compute_primitives_of<false>)(context, cells, state, primitive);
+}
+
+void compute_sound(const RowContext& context, int cells, ConstRows primitive, Rows sound) {
+  const double *rho = primitive[primitive_rho], *p = primitive[primitive_p], gamma = context.gas.gamma;
+  double *c = sound[sound_speed_c], *impedance = sound[sound_impedance],
+         *inverse_impedance = sound[sound_inverse_impedance], *inverse_square = sound[sound_inverse_square];
+#pragma GCC ivdep
+  for (int i = 0; i < cells; ++i) {
+    const double square = gamma * p[i] / rho[i];
+    const double speed = std::sqrt(square);
+    c[i] = speed;
+    impedance[i] = rho[i] * speed;
+    inverse_impedance[i] = 1.0 / (rho[i] * speed);
+    inverse_square[i] = 1.0 / square;
+  }
+}
+
+void compute_shock_strength(int cells, int axis, const std::array<ConstRows, 5>& stencil, double* strength) {
+  const double *p_a = stencil[0][primitive_p], *p_b = stencil[1][primitive_p], *p_d = stencil[3][primitive_p],
+               *p_e = stencil[4][primitive_p], *u_b = stencil[1][primitive_u + axis],
+               *u_d = stencil[3][primitive_u + axis];
+#pragma GCC ivdep
+  for (int i = 0; i < cells; ++i) strength[i] = shock_strength(p_a[i], p_b[i], p_d[i], p_e[i], u_b[i], u_d[i]);
+}
+
+void trace(int cells, int axis, double dt_over_dx, const std::array<ConstRows, 5>& stencil, ConstRows sound,
+           const std::array<const double*, 3>& strength, Rows lower_face, Rows upper_face) {
+  (strength[1] != nullptr ? trace_of<true> : trace_of<false>)(cells, axis, dt_over_dx, stencil, sound, strength,
+                                                              lower_face, upper_face);
+}
+
+void correct(const RowContext& context, int cells, ConstRows state, const Transverse* transverse, int count,
+             Rows corrected) {
+  if (count == 1)
+    correct_by<1>(context, cells, state, {transverse[0]}, corrected);
+  else
+    correct_by<2>(context, cells, state, {transverse[0], transverse[1]}, corrected);
+}
+
+void solve_riemann(const RowContext& context, int faces, int axis, ConstRows left, ConstRows right, bool is_final,
+                   Rows flux) {
+  const auto solve = context.solver == RiemannSolver::hllc
+                         ? (is_final ? solve_hllc<true> : solve_hllc<false>)
+                         : (is_final ? solve_two_shock<true> : solve_two_shock<false>);
+  solve(context, faces, axis, left, right, flux);
+}
+
+bool is_physical(const RowContext& context, ConstRows before, ConstRows after, int i, double density_floor) {
+  return is_healthy(after[density][i], before[density][i]) && after[density][i] >= density_floor &&
+         (context.eta > 0.0 || is_healthy(after[internal_energy][i], before[internal_energy][i]));
+}
+
+int update(const RowContext& context, int cells, ConstRows state, const Divergence& fluxes, double density_floor,
+           Rows out, long& floored) {
+  return (context.eta > 0.0 ? update_of<true> : update_of<false>)(context, cells, state, fluxes, density_floor, out,
+                                                                  floored);
+}
+
+}  // namespace sidestream::solvers

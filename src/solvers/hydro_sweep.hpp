@@ -1,0 +1,109 @@
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "sidestream/core/view.hpp"
+#include "sidestream/mesh/box.hpp"
+#include "sidestream/solvers/hydro.hpp"
+#include "solvers/hydro_rows.hpp"
+
+namespace sidestream::solvers {
+
+/// The last few planes (of constant z) of rows of some quantity, in the order [plane][component][row][x]: what a sweep
+/// along z keeps of its intermediate results, so that they stay in the cache.
+class PlaneRing {
+ public:
+  PlaneRing() = default;
+  /// Rows [first_row, first_row + rows) of cells [first_cell, first_cell + cells).
+  PlaneRing(int planes, int components, int first_row, int rows, int first_cell, int cells);
+
+  /// The rows of all components at plane `k`, row `j`; their data begins at the cell 0. `k` >= -8.
+  Rows at(int k, int j) {
+    const std::ptrdiff_t plane = (k + 8 * planes_) % planes_;
+    return {data_.data() + plane * plane_stride_ + (j - first_row_) * pitch_ + offset_, component_stride_};
+  }
+
+ private:
+  int planes_ = 0, first_row_ = 0;
+  std::ptrdiff_t pitch_ = 0, component_stride_ = 0, plane_stride_ = 0, offset_ = 0;
+  std::vector<double> data_;
+};
+
+/// A face at which the flux is replaced because a cell beside it came out unphysical: the change of the flux of mass,
+/// momentum and total energy (times dt / dx). `cell` is the one above the face.
+struct FaceRepair {
+  int axis;
+  mesh::Int3 cell;
+  std::array<double, 5> change;
+};
+
+/// What a sweep found in need of repair.
+struct Repairs {
+  std::vector<mesh::Int3> cells;
+  std::vector<FaceRepair> faces;
+};
+
+/// One step of the gas in a box of cells, plane by plane along z. Scratch memory is taken once and used for many boxes.
+class HydroSweep {
+ public:
+  /// For boxes of at most `largest` cells an axis. Axes that are not `active` have one cell and no fluxes.
+  HydroSweep(const HydroConfig& config, const std::array<double, 3>& dt_over_dx, const std::array<bool, 3>& active,
+             mesh::Int3 largest);
+
+  /// New states of the cells of `box` from `state` (with `hydro_ghost` cells around) into `out`. Returns the number of
+  /// cells that met the energy floor.
+  long advance(mesh::Box box, core::View4<const double> state, core::View4<double> out, Repairs& repairs);
+
+ private:
+  struct Correction {
+    int axis;
+    PlaneRing* flux;
+    double factor;
+  };
+  struct Range {
+    int begin, end;
+  };
+
+  bool is_active(int axis) const { return active_[static_cast<std::size_t>(axis)]; }
+  int ghost(int axis, int width) const { return is_active(axis) ? width : 0; }
+  int dimensions() const;
+  Range cells(int axis, int grown) const { return {-ghost(axis, grown), extent_[axis] + ghost(axis, grown)}; }
+  ConstRows state_row(int k, int j) const;
+
+  void load_plane(int k);
+  std::array<ConstRows, 5> stencil(int axis, int k, int j);
+  void measure_shocks(int axis, int k);
+  std::array<const double*, 3> shocks(int axis, int k, int j);
+  void trace_plane(int k);
+  void solve_plane(int k);
+  void solve_first(int k);
+  void solve_second(int k);
+  void solve_last(int k);
+  PlaneRing& transverse_flux(int axis, int along);
+  void solve_last_faces(int axis, int k);
+  ConstRows corrected(ConstRows face_state, int k, int j, Range range, const Correction* corrections, int count,
+                      Rows buffer);
+  void solve_faces(int axis, int k, const Correction* corrections, int count, bool is_final, PlaneRing& flux);
+  void update_plane(int k, Repairs& repairs);
+  void find_repairs(int k, int j, const Divergence& fluxes, ConstRows out, Repairs& repairs) const;
+
+  RowContext context_;
+  double density_floor_;
+  bool flattening_;
+  std::array<double, 3> dt_over_dx_;
+  std::array<bool, 3> active_;
+
+  mesh::Int3 lo_, extent_;  // of the box being advanced; loops below count cells from its low corner
+  core::View4<const double> state_;
+  core::View4<double> out_;
+  long floored_ = 0;
+
+  PlaneRing primitive_, sound_, left_buffer_, right_buffer_, no_flux_;
+  std::array<PlaneRing, 3> shock_;                    // along each axis
+  std::array<PlaneRing, 3> lower_face_, upper_face_;  // states traced to the faces, by axis
+  std::array<PlaneRing, 3> first_, last_;             // fluxes, by axis
+  std::array<std::array<PlaneRing, 3>, 3> second_;    // [axis][the axis that corrected them]
+};
+
+}  // namespace sidestream::solvers

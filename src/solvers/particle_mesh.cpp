@@ -1,0 +1,319 @@
+#include "sidestream/solvers/particle_mesh.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "sidestream/core/error.hpp"
+#include "sidestream/core/for_each.hpp"
+#include "sidestream/solvers/momentum.hpp"
+
+namespace sidestream::solvers {
+
+namespace {
+
+constexpr int batch_size = 64;
+
+// A power of two such that the masses of all particles together stay below 2^62, and each below 2^48, so that shares
+// are exact doubles.
+std::int64_t unit_for(std::int64_t total_particles) {
+  const auto total = static_cast<std::uint64_t>(std::max<std::int64_t>(total_particles, 1));
+  const int bits = static_cast<int>(std::bit_width(total));
+  if (bits > 56) throw core::Error("there are too many particles for a deposit in 64-bit integers");
+  return std::int64_t{1} << std::min(48, 62 - bits);
+}
+
+// Where a coordinate lies between the centres of two neighbouring cells.
+struct AxisBatch {
+  std::array<std::int32_t, batch_size> owner;  // the cell that holds it
+  std::array<std::int32_t, batch_size> first;  // the lower of the two cells; `owner` or one below
+  std::array<double, batch_size> fraction;     // of the way to the upper one
+};
+
+struct Axis {
+  double cells_per_length, length;
+  std::int32_t cells;
+};
+
+// The owner agrees with mesh::cell_of. Returns whether all coordinates are inside [0, length).
+bool locate_on_axis(const Axis& axis, const double* x, int count, AxisBatch& out) {
+  int outside = 0;
+  const double last = axis.cells - 1;
+  for (int n = 0; n < count; ++n) {
+    outside |= !(x[n] >= 0.0 && x[n] < axis.length);
+    const double scaled = x[n] * axis.cells_per_length, cell = std::min(std::floor(scaled), last);
+    const double within = scaled - cell, upper = within >= 0.5 ? 1.0 : 0.0;
+    out.owner[static_cast<std::size_t>(n)] = static_cast<std::int32_t>(cell);
+    out.first[static_cast<std::size_t>(n)] = static_cast<std::int32_t>(cell - 1.0 + upper);
+    out.fraction[static_cast<std::size_t>(n)] = within + 0.5 - upper;
+  }
+  return outside == 0;
+}
+
+// Splits the mass along x, then y, then z; each piece is an integer and no more than what was split, so nothing is lost
+// or negative.
+using Shares = std::array<std::array<double, batch_size>, 8>;  // of the cells (dz, dy, dx) = 4 dz + 2 dy + dx
+void split_mass(const std::array<AxisBatch, 3>& axes, int count, double unit, Shares& shares) {
+  for (std::size_t n = 0; n < static_cast<std::size_t>(count); ++n) {
+    const double fx = axes[0].fraction[n], fy = axes[1].fraction[n], fz = axes[2].fraction[n];
+    const double x1 = std::rint(unit * fx), x0 = unit - x1;
+    const double y01 = std::rint(x0 * fy), y00 = x0 - y01, y11 = std::rint(x1 * fy), y10 = x1 - y11;
+    const double z00 = std::rint(y00 * fz), z01 = std::rint(y01 * fz), z10 = std::rint(y10 * fz),
+                 z11 = std::rint(y11 * fz);
+    shares[0][n] = y00 - z00;
+    shares[1][n] = y10 - z10;
+    shares[2][n] = y01 - z01;
+    shares[3][n] = y11 - z11;
+    shares[4][n] = z00;
+    shares[5][n] = z10;
+    shares[6][n] = z01;
+    shares[7][n] = z11;
+  }
+}
+
+}  // namespace
+
+struct ParticleMesh::Batch {
+  std::array<AxisBatch, 3> axes;
+  std::array<std::int32_t, batch_size> block;
+  Shares shares;
+
+  // The index of the first of the eight cells in a field's storage.
+  std::int64_t first_cell(std::size_t n, const Placement& at) const {
+    return at.origin + axes[2].first[n] * at.stride_z + axes[1].first[n] * at.stride_y + axes[0].first[n];
+  }
+};
+
+ParticleMesh::ParticleMesh(const comm::Communicator& comm, const mesh::Layout& layout, const mesh::Geometry& geometry,
+                           std::int64_t total_particles)
+    : comm_(comm.duplicate()),
+      layout_(layout),
+      geometry_(geometry),
+      mass_unit_(unit_for(total_particles)),
+      mass_(layout, comm.rank(), 1, 1),
+      fold_(comm, layout, 1) {
+  index_blocks();
+}
+
+// Cuts the domain along the faces of all blocks of this rank; each piece is in one block or in none.
+void ParticleMesh::index_blocks() {
+  std::array<std::set<std::int32_t>, 3> faces;
+  for (int b = 0; b < mass_.blocks(); ++b)
+    for (int axis = 0; axis < 3; ++axis)
+      faces[static_cast<std::size_t>(axis)].insert({mass_.box(b).lo[axis], mass_.box(b).hi[axis]});
+
+  std::int32_t stride = 1;
+  for (int axis = 0; axis < 3; ++axis) {
+    const auto& cuts = faces[static_cast<std::size_t>(axis)];
+    auto& slab = slab_[static_cast<std::size_t>(axis)];
+    slab.clear();
+    std::int32_t below = 0;
+    for (std::int32_t cell = 0; cell < geometry_.domain.hi[axis]; ++cell) {
+      below += cuts.contains(cell) ? 1 : 0;
+      slab.push_back(below * stride);
+    }
+    stride *= static_cast<std::int32_t>(cuts.size()) + 1;
+  }
+  block_of_.assign(static_cast<std::size_t>(stride), -1);
+  for (int b = 0; b < mass_.blocks(); ++b) mark_block(b);
+}
+
+void ParticleMesh::mark_block(int b) {
+  const mesh::Box& box = mass_.box(b);
+  const auto starts = [&](int axis, std::int32_t cell) {
+    const auto& slab = slab_[static_cast<std::size_t>(axis)];
+    return cell == box.lo[axis] || slab[static_cast<std::size_t>(cell)] != slab[static_cast<std::size_t>(cell) - 1];
+  };
+  for (std::int32_t k = box.lo.z; k < box.hi.z; ++k) {
+    if (!starts(2, k)) continue;
+    for (std::int32_t j = box.lo.y; j < box.hi.y; ++j) {
+      if (!starts(1, j)) continue;
+      for (std::int32_t i = box.lo.x; i < box.hi.x; ++i)
+        if (starts(0, i)) block_of_[piece(i, j, k)] = b;
+    }
+  }
+}
+
+template <typename T>
+std::vector<ParticleMesh::Placement> ParticleMesh::placements(const mesh::Field<T>& field) const {
+  std::vector<Placement> all;
+  for (int b = 0; b < field.blocks(); ++b) {
+    const auto view = field.view(b);
+    all.push_back({view.origin() - field.all().data(), view.stride_y(), view.stride_z(), view.stride_component()});
+  }
+  return all;
+}
+
+void ParticleMesh::locate(const mesh::Particles& particles, std::size_t start, int count, Batch& batch) const {
+  bool is_inside = true;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::int32_t cells = geometry_.domain.hi[static_cast<int>(axis)];
+    const double length = geometry_.length[axis];
+    is_inside &= locate_on_axis({cells / length, length, cells}, particles.position[axis].data() + start, count,
+                                batch.axes[axis]);
+  }
+  if (!is_inside) throw core::Error("a particle is outside the domain", "", "migrate the particles after each drift");
+  std::int32_t lowest = 0;
+  for (std::size_t n = 0; n < static_cast<std::size_t>(count); ++n) {
+    batch.block[n] = block_of_[piece(batch.axes[0].owner[n], batch.axes[1].owner[n], batch.axes[2].owner[n])];
+    lowest = std::min(lowest, batch.block[n]);
+  }
+  if (lowest < 0)
+    throw core::Error("a particle is not on the rank that owns its cell", "rank " + std::to_string(comm_.rank()),
+                      "migrate the particles after each drift");
+}
+
+void ParticleMesh::locate_with_shares(const mesh::Particles& particles, std::size_t start, int count,
+                                      Batch& batch) const {
+  locate(particles, start, count, batch);
+  split_mass(batch.axes, count, static_cast<double>(mass_unit_), batch.shares);
+}
+
+void ParticleMesh::deposit(const mesh::Particles& particles, mesh::Field<double>& density) {
+  core::require(density.layout() == layout_ && density.components() == 1,
+                "the density is a scalar on the layout of the mesh");
+  std::fill(mass_.all().begin(), mass_.all().end(), 0);
+  comm_.agree_on([&] { deposit_locally(particles); });
+  fold_.fold(mass_);
+  convert_to_density(particles.mass, density);
+}
+
+void ParticleMesh::deposit_locally(const mesh::Particles& particles) {
+  const auto at = placements(mass_);
+  Batch batch;
+  for (std::size_t start = 0; start < particles.size(); start += batch_size) {
+    const int count = static_cast<int>(std::min<std::size_t>(batch_size, particles.size() - start));
+    locate_with_shares(particles, start, count, batch);
+    add_shares(batch, count, at);
+  }
+}
+
+void ParticleMesh::add_shares(const Batch& batch, int count, const std::vector<Placement>& at) {
+  std::int64_t* const mass = mass_.all().data();
+  for (std::size_t n = 0; n < static_cast<std::size_t>(count); ++n) {
+    const Placement& here = at[static_cast<std::size_t>(batch.block[n])];
+    std::int64_t* const cell = mass + batch.first_cell(n, here);
+    const auto add = [&](std::int64_t* row, std::size_t corner) {
+      row[0] += static_cast<std::int64_t>(batch.shares[corner][n]);
+      row[1] += static_cast<std::int64_t>(batch.shares[corner + 1][n]);
+    };
+    add(cell, 0);
+    add(cell + here.stride_y, 2);
+    add(cell + here.stride_z, 4);
+    add(cell + here.stride_z + here.stride_y, 6);
+  }
+}
+
+void ParticleMesh::convert_to_density(double particle_mass, mesh::Field<double>& density) const {
+  const double scale = particle_mass / static_cast<double>(mass_unit_) / geometry_.cell_volume();
+  for (int b = 0; b < density.blocks(); ++b) {
+    const core::View4<const std::int64_t> mass = mass_.view(b);
+    const core::View4<double> rho = density.view(b);
+    core::for_each_cell(density.box(b),
+                        [=](int k, int j, int i) { rho(k, j, i) = scale * static_cast<double>(mass(k, j, i)); });
+  }
+}
+
+double ParticleMesh::kick(const mesh::Field<double>& acceleration, double factor, mesh::Particles& particles) const {
+  core::require(acceleration.layout() == layout_ && acceleration.components() == 3 && acceleration.ghost() >= 1,
+                "the acceleration is a vector with ghost cells on the layout of the mesh");
+  const auto at = placements(acceleration);
+  std::array<double*, 3> momentum;
+  for (std::size_t axis = 0; axis < 3; ++axis) momentum[axis] = particles.attribute(momentum_names[axis]).data();
+  const double scale = factor / static_cast<double>(mass_unit_);
+  double largest = 0.0;
+  Batch batch;
+  Pull pull;
+  for (std::size_t start = 0; start < particles.size(); start += batch_size) {
+    const int count = static_cast<int>(std::min<std::size_t>(batch_size, particles.size() - start));
+    locate_with_shares(particles, start, count, batch);
+    gather(acceleration, at, batch, count, pull);
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      for (std::size_t n = 0; n < static_cast<std::size_t>(count); ++n) {
+        momentum[axis][start + n] += scale * pull[axis][n];
+        largest = std::max(largest, std::abs(momentum[axis][start + n]));
+      }
+  }
+  return largest;
+}
+
+void ParticleMesh::gather(const mesh::Field<double>& acceleration, const std::vector<Placement>& at, const Batch& batch,
+                          int count, Pull& pull) {
+  const double* const all = acceleration.all().data();
+  for (std::size_t n = 0; n < static_cast<std::size_t>(count); ++n) {
+    const Placement& here = at[static_cast<std::size_t>(batch.block[n])];
+    const double* const cell = all + batch.first_cell(n, here);
+    const auto weighted = [&](const double* row, std::size_t corner) {
+      return batch.shares[corner][n] * row[0] + batch.shares[corner + 1][n] * row[1];
+    };
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const double* const g = cell + static_cast<std::ptrdiff_t>(axis) * here.stride_component;
+      pull[axis][n] = (weighted(g, 0) + weighted(g + here.stride_y, 2)) +
+                      (weighted(g + here.stride_z, 4) + weighted(g + here.stride_z + here.stride_y, 6));
+    }
+  }
+}
+
+namespace {
+
+// values[n] = values[order[n]], through `room`; the capacity stays.
+template <typename T>
+void permute(const std::vector<std::uint32_t>& order, std::vector<T>& values, std::vector<T>& room) {
+  room.reserve(values.capacity());
+  room.resize(values.size());
+  for (std::size_t n = 0; n < order.size(); ++n) room[n] = values[order[n]];
+  values.swap(room);
+}
+
+}  // namespace
+
+// Counting sort by the place of the owning cell in the mass field.
+void ParticleMesh::sort(mesh::Particles& particles) const {
+  core::require(particles.size() < std::numeric_limits<std::uint32_t>::max(), "a rank holds fewer than 2^32 particles");
+  const auto at = placements(mass_);
+  std::vector<std::uint32_t> cell(particles.size()), start(mass_.all().size() + 1), order(particles.size());
+  Batch batch;
+  for (std::size_t first = 0; first < particles.size(); first += batch_size) {
+    const int count = static_cast<int>(std::min<std::size_t>(batch_size, particles.size() - first));
+    locate(particles, first, count, batch);
+    for (std::size_t n = 0; n < static_cast<std::size_t>(count); ++n) {
+      const Placement& here = at[static_cast<std::size_t>(batch.block[n])];
+      const std::int64_t place = here.origin + batch.axes[2].owner[n] * here.stride_z +
+                                 batch.axes[1].owner[n] * here.stride_y + batch.axes[0].owner[n];
+      cell[first + n] = static_cast<std::uint32_t>(place);
+      ++start[static_cast<std::size_t>(place) + 1];
+    }
+  }
+  for (std::size_t n = 1; n < start.size(); ++n) start[n] += start[n - 1];
+  for (std::size_t n = 0; n < cell.size(); ++n) order[start[cell[n]]++] = static_cast<std::uint32_t>(n);
+
+  std::vector<std::int64_t> integers;
+  permute(order, particles.id, integers);
+  std::vector<double> numbers;
+  for (auto& coordinate : particles.position) permute(order, coordinate, numbers);
+  for (auto& attribute : particles.attributes) permute(order, attribute.values, numbers);
+}
+
+void drift(double dtau, mesh::Particles& particles) {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    double* const x = particles.position[axis].data();
+    const double* const w = particles.attribute(momentum_names[axis]).data();
+    for (std::size_t n = 0; n < particles.size(); ++n) x[n] += dtau * w[n];
+  }
+}
+
+double largest_momentum(const mesh::Particles& particles) {
+  double largest = 0.0;
+  for (const auto& name : momentum_names)
+    for (const double w : particles.attribute(name)) largest = std::max(largest, std::abs(w));
+  return largest;
+}
+
+double longest_drift(const mesh::Geometry& geometry, double largest, double fraction) {
+  const double cell = std::min({geometry.cell_size(0), geometry.cell_size(1), geometry.cell_size(2)});
+  return largest > 0.0 ? fraction * cell / largest : std::numeric_limits<double>::infinity();
+}
+
+}  // namespace sidestream::solvers

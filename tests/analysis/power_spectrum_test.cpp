@@ -1,0 +1,197 @@
+#include "sidestream/analysis/power_spectrum.hpp"
+
+#include <gtest/gtest.h>
+
+#include <complex>
+#include <numbers>
+
+#include "analysis/run.hpp"
+#include "sidestream/core/error.hpp"
+
+namespace sidestream::analysis {
+namespace {
+
+using std::numbers::pi;
+using test::Grid;
+using test::integers;
+using test::numbers;
+
+PowerSpectrum measured(const comm::Communicator& world, const Grid& grid, const mesh::Geometry& geometry,
+                       const ShellOptions& shells = {}, bool deconvolve = false) {
+  const auto layout = test::random_layout(grid.cells, {true, true, true}, world.size(), 12, 3);
+  return power_spectrum(world, grid.on(layout, world.rank()), geometry, shells, deconvolve);
+}
+
+TEST(PowerSpectrum, OfAPlaneWaveIsItsAmplitudeInItsShell) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const double amplitude = 0.25, side = 40.0;
+  const Grid grid = Grid::of({16, 16, 16}, [=](int k, int j, int) {
+    return 3 * (1 + amplitude * std::cos(2 * pi * (3 * k + 4 * j) / 16 + .3));
+  });
+
+  const PowerSpectrum spectrum = measured(world, grid, {grid.domain(), {side, side, side}});
+
+  if (world.rank() != 0) return;
+  ASSERT_EQ(spectrum.k.size(), 8u);
+  for (std::size_t s = 0; s < 8; ++s) {
+    // Two modes (+k and -k) of |delta_k|^2 = amplitude^2 / 4.
+    const double expected =
+        s == 4 ? std::pow(side, 3) * 2 * amplitude * amplitude / 4 / static_cast<double>(spectrum.modes[s]) : 0.0;
+    EXPECT_NEAR(spectrum.power[s], expected, 1e-12 * std::pow(side, 3)) << s;
+    EXPECT_NEAR(spectrum.k[s] * side / (2 * pi), static_cast<double>(s + 1), 0.5);
+  }
+}
+
+// Power by the definition: a direct transform, mode by mode.
+struct Direct {
+  std::vector<double> k, power;
+  std::vector<std::int64_t> modes;
+};
+Direct directly(const Grid& grid, const mesh::Geometry& geometry, std::size_t shells) {
+  const mesh::Int3 n = grid.cells;
+  double mean = 0;
+  for (const double value : grid.values) mean += value / static_cast<double>(grid.values.size());
+  const double longest = std::max({geometry.length[0], geometry.length[1], geometry.length[2]});
+  Direct direct{std::vector<double>(shells), std::vector<double>(shells), std::vector<std::int64_t>(shells)};
+  const auto folded = [](int m, int size) { return 2 * m > size ? m - size : m; };
+  core::for_each_cell(grid.domain(), [&](int w, int v, int u) {
+    std::complex<double> sum = 0;
+    core::for_each_cell(grid.domain(), [&](int k, int j, int i) {
+      const double phase =
+          2 * pi *
+          (static_cast<double>(u * i) / n.x + static_cast<double>(v * j) / n.y + static_cast<double>(w * k) / n.z);
+      sum += (grid(k, j, i) / mean - 1) * std::polar(1.0, -phase);
+    });
+    const double q = longest * std::sqrt(std::pow(folded(u, n.x) / geometry.length[0], 2) +
+                                         std::pow(folded(v, n.y) / geometry.length[1], 2) +
+                                         std::pow(folded(w, n.z) / geometry.length[2], 2));
+    const auto shell = static_cast<std::size_t>(q + 0.5);
+    if (shell < 1 || shell > shells) return;
+    direct.modes[shell - 1] += 1;
+    direct.k[shell - 1] += 2 * pi / longest * q;
+    direct.power[shell - 1] +=
+        geometry.volume() * std::norm(sum) / std::pow(static_cast<double>(grid.values.size()), 2);
+  });
+  return direct;
+}
+
+TEST(PowerSpectrum, IsThatOfADirectTransform) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const struct {
+    mesh::Int3 cells;
+    std::array<double, 3> length;
+  } boxes[] = {{{8, 8, 8}, {10, 10, 10}}, {{6, 8, 5}, {12, 16, 10}}, {{7, 7, 9}, {5, 6, 9}}};
+  for (const auto& box : boxes) {
+    Grid grid = test::random_field(box.cells, 9);
+    for (double& value : grid.values) value += 0.5;
+    const mesh::Geometry geometry{grid.domain(), box.length};
+
+    const PowerSpectrum spectrum = measured(world, grid, geometry);
+
+    if (world.rank() != 0) continue;
+    const Direct direct = directly(grid, geometry, spectrum.k.size());
+    ASSERT_GE(spectrum.k.size(), 2u);
+    EXPECT_EQ(spectrum.modes, direct.modes);
+    for (std::size_t s = 0; s < spectrum.k.size(); ++s) {
+      EXPECT_NEAR(spectrum.k[s], direct.k[s] / static_cast<double>(direct.modes[s]), 1e-12);
+      EXPECT_NEAR(spectrum.power[s], direct.power[s] / static_cast<double>(direct.modes[s]), 1e-11 * spectrum.power[s]);
+    }
+  }
+}
+
+TEST(PowerSpectrum, OfWhiteNoiseIsFlatAtItsVariance) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const double side = 32.0, sigma = 0.1;
+  Grid grid({32, 32, 32});
+  for (std::size_t i = 0; i < grid.values.size(); ++i) grid.values[i] = 1 + sigma * core::normal(5, 1, i);
+
+  const PowerSpectrum spectrum = measured(world, grid, {grid.domain(), {side, side, side}});
+
+  if (world.rank() != 0) return;
+  const double level = sigma * sigma * std::pow(side / 32, 3);
+  for (std::size_t s = 0; s < spectrum.k.size(); ++s)
+    EXPECT_NEAR(spectrum.power[s], level, 5 * level * std::sqrt(2.0 / static_cast<double>(spectrum.modes[s]))) << s;
+}
+
+TEST(PowerSpectrum, UndoesTheWindowOfTheCloudInCellDeposit) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const Grid grid = Grid::of({16, 16, 16}, [](int, int, int i) { return 1 + 0.1 * std::cos(2 * pi * 5 * i / 16); });
+  const mesh::Geometry geometry{grid.domain(), {1, 1, 1}};
+  const double half = pi * 5 / 16, window = std::pow(std::sin(half) / half, 4);
+
+  const PowerSpectrum plain = measured(world, grid, geometry), deconvolved = measured(world, grid, geometry, {}, true);
+
+  if (world.rank() != 0) return;
+  EXPECT_NEAR(deconvolved.power[4] * window, plain.power[4], 1e-13);
+}
+
+TEST(PowerSpectrum, InLogarithmicShellsHasTheSameModesInAll) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const Grid grid = test::random_field({16, 16, 16}, 2);
+  const mesh::Geometry geometry{grid.domain(), {1, 1, 1}};
+
+  const PowerSpectrum few = measured(world, grid, geometry, {true, 1.0, 4}),
+                      many = measured(world, grid, geometry, {true, 1.0, 8});
+
+  if (world.rank() != 0) return;
+  const auto power_below = [](const PowerSpectrum& s, double k) {
+    double sum = 0;
+    for (std::size_t i = 0; i < s.k.size(); ++i)
+      if (s.k[i] < k) sum += s.power[i] * static_cast<double>(s.modes[i]);
+    return sum;
+  };
+  const double edge = 2 * pi * 0.5 * std::pow(10.0, 0.75);
+  EXPECT_NEAR(power_below(few, edge), power_below(many, edge), 1e-12 * power_below(few, edge));
+  EXPECT_GT(power_below(few, edge), 0.0);
+}
+
+TEST(PowerSpectrumTask, ReportsInUnitsOfTheHubbleConstantAndSubtractsShotNoise) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const auto layout = test::random_layout({12, 12, 12}, {true, true, true}, world.size(), 6, 3);
+  const auto snapshot = test::cosmology_snapshot(layout, world.rank());
+  const std::string toml = "analysis = 'power_spectrum'\ndeconvolve = []\n";
+
+  const auto result = test::analysis_of(toml)->run(world, snapshot);
+  const auto less = test::analysis_of(toml + "subtract_shot_noise = true")->run(world, snapshot);
+  const auto dark = power_spectrum(world, snapshot.field("dark_matter_density"), snapshot.geometry);
+
+  if (world.rank() != 0) return;
+  const double h = 0.7, noise = std::pow(14.2 * h, 3) / 1000;
+  EXPECT_EQ(result.column("k").unit, "h/Mpc");
+  EXPECT_EQ(result.column("total_density_power").unit, "(Mpc/h)^3");
+  const double dark_mean = std::get<double>(result.attributes.at("dark_matter_density_mean"));
+  const double share = dark_mean / std::get<double>(result.attributes.at("total_density_mean"));
+  for (std::size_t s = 0; s < dark.k.size(); ++s) {
+    EXPECT_NEAR(numbers(result, "k")[s], dark.k[s] / h, 1e-14 * dark.k[s] / h);
+    EXPECT_NEAR(numbers(result, "dark_matter_density_power")[s], dark.power[s] * h * h * h, 1e-13 * dark.power[s]);
+    EXPECT_NEAR(numbers(result, "dark_matter_density_power")[s] - numbers(less, "dark_matter_density_power")[s], noise,
+                1e-10 * noise);
+    EXPECT_EQ(numbers(result, "gas_density_power")[s], numbers(less, "gas_density_power")[s]);
+    EXPECT_NEAR(numbers(result, "total_density_power")[s] - numbers(less, "total_density_power")[s],
+                noise * share * share, 1e-9 * noise);
+  }
+}
+
+TEST(PowerSpectrumTask, MakesTheTotalOfItsParts) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const auto layout = test::random_layout({12, 12, 12}, {true, true, true}, world.size(), 6, 3);
+  const auto parts = test::cosmology_snapshot(layout, world.rank());
+  auto whole = test::snapshot_on(layout, 14.2);
+  whole.attributes = parts.attributes;
+  mesh::Field<double> sum(layout, world.rank());
+  for (std::size_t i = 0; i < sum.all().size(); ++i)
+    sum.all()[i] = parts.field("gas_density").all()[i] + parts.field("dark_matter_density").all()[i];
+  whole.add("total_density", "Msun/Mpc^3", std::move(sum));
+  const auto task = test::analysis_of("analysis = 'power_spectrum'\nfields = ['total_density']\ndeconvolve = []");
+
+  const auto from_parts = task->run(world, parts), from_whole = task->run(world, whole);
+
+  if (world.rank() != 0) return;
+  EXPECT_EQ(integers(from_parts, "modes"), integers(from_whole, "modes"));
+  for (std::size_t s = 0; s < numbers(from_whole, "k").size(); ++s)
+    EXPECT_NEAR(numbers(from_parts, "total_density_power")[s], numbers(from_whole, "total_density_power")[s],
+                1e-11 * numbers(from_whole, "total_density_power")[s]);
+}
+
+}  // namespace
+}  // namespace sidestream::analysis

@@ -1,0 +1,162 @@
+"""Whole commands: what they print and with which code they end."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import snapshots
+from fixtures import CommandLine
+
+HELP = [[], ["run"], ["check"], ["info"], ["plot"], ["report"]]
+WRONG = {
+    "unknown-command": ["rnu"],
+    "unknown-option": ["info", "--jsn", "x"],
+    "missing-argument": ["plot"],
+    "no-ranks": ["run", "box.toml", "-n", "0"],
+    "restart-and-overwrite": ["run", "box.toml", "--restart", "--overwrite"],
+}
+
+
+@pytest.mark.parametrize("command", HELP, ids=lambda words: "-".join(words) or "main")
+def test_help(command: list[str], sidestream: CommandLine) -> None:
+    done = sidestream(*command, "--help", COLUMNS="100")
+
+    assert done.returncode == 0
+    done.stdout = done.stdout.split("\n", 1)[1]  # the line `Usage: ...` and the lists below are the parser's
+    own_words, _, _ = done.stdout.partition("\nArguments:")
+    done.stdout = own_words.partition("\nOptions:")[0]
+    assert "xample" in own_words
+    snapshots.check_snapshot("help-" + ("-".join(command) or "main"), done, {})
+
+
+OPTIONS = {
+    "run": ["-n", "--set", "--out", "--restart", "--overwrite", "--launcher"],
+    "check": ["-n", "--set", "--out", "--json"],
+    "info": ["--json"],
+    "plot": ["--task", "--out"],
+}
+
+
+@pytest.mark.parametrize("command", OPTIONS)
+def test_the_help_lists_every_option(command: str, sidestream: CommandLine) -> None:
+    words = sidestream(command, "--help").stdout.replace(",", "").split()
+
+    assert set(OPTIONS[command]) <= set(words)
+
+
+def test_no_command_shows_the_help(sidestream: CommandLine) -> None:
+    assert sidestream(COLUMNS="100").stdout == sidestream("--help", COLUMNS="100").stdout
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_use_ends_with_2_and_says_what_to_do(name: str, sidestream: CommandLine) -> None:
+    done = sidestream(*WRONG[name])
+
+    assert done.returncode == 2
+    assert done.stdout == ""
+    snapshots.check_snapshot(f"wrong-{name}", done, {})
+
+
+KINDS = {".": "run", "plt00060": "plotfile", "chk00050": "checkpoint", "results/spectra/000060.nc": "result"}
+
+
+@pytest.mark.parametrize("path", KINDS)
+def test_info(path: str, finished_run: Path, sidestream: CommandLine) -> None:
+    done = sidestream("info", finished_run / path)
+
+    assert done.returncode == 0, done.stderr
+    snapshots.check_snapshot("info-" + KINDS[path], done, {"RUN": finished_run})
+
+
+@pytest.mark.parametrize("path", [".", "plt00060", "chk00050", "results/halos/000060.nc"])
+def test_info_for_programs_is_json(path: str, finished_run: Path, sidestream: CommandLine) -> None:
+    description = json.loads(sidestream("info", finished_run / path, "--json").stdout)
+
+    assert description["kind"] in ("run", "plot file", "checkpoint", "result")
+    assert description["path"] == str(finished_run / path)
+
+
+@pytest.mark.parametrize("command", ["info", "plot", "report"])
+def test_a_missing_run(command: str, tmp_path: Path, sidestream: CommandLine) -> None:
+    done = sidestream(command, tmp_path / "nowhere")
+
+    assert done.returncode == 1
+    snapshots.check_snapshot(f"missing-{command}", done, {"TMP": tmp_path})
+
+
+def test_a_torn_result(own_run: Path, sidestream: CommandLine) -> None:
+    path = own_run / "results" / "halos" / "000020.nc"
+    path.write_bytes(path.read_bytes()[:2000])
+
+    done = sidestream("info", path)
+
+    assert done.returncode == 1
+    snapshots.check_snapshot("torn-result", done, {"RUN": own_run})
+
+
+def test_a_torn_checkpoint(own_run: Path, sidestream: CommandLine) -> None:
+    header = own_run / "chk00050" / "Header"
+    header.write_text(header.read_text()[:60])
+
+    done = sidestream("info", own_run / "chk00050")
+
+    assert done.returncode == 1
+    snapshots.check_snapshot("torn-checkpoint", done, {"RUN": own_run})
+
+
+def test_plot_prints_the_paths_of_the_pictures(own_run: Path, sidestream: CommandLine) -> None:
+    done = sidestream("plot", own_run, "--task", "phase")
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [str(own_run / "pictures" / "phase-phase.png")]
+    assert Path(done.stdout.strip()).stat().st_size > 1000
+
+
+def test_plot_of_a_mistyped_task(finished_run: Path, sidestream: CommandLine) -> None:
+    done = sidestream("plot", finished_run, "--task", "fase")
+
+    assert done.returncode == 1
+    snapshots.check_snapshot("plot-mistyped-task", done, {"RUN": finished_run})
+
+
+def test_check_passes_on_what_the_program_says(config: Path, sidestream: CommandLine) -> None:
+    done = sidestream("check", config, "-n", 3)
+
+    assert (done.returncode, done.stdout) == (0, "ranks: 3\nmemory: 120 MiB\n")
+
+
+def test_check_for_programs_is_json(config: Path, sidestream: CommandLine) -> None:
+    assert json.loads(sidestream("check", config, "-n", 3, "--json").stdout) == {"ranks": 3}
+
+
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_a_wrong_configuration_is_refused_with_the_program_s_own_words(
+    command: str, config: Path, sidestream: CommandLine
+) -> None:
+    config.write_text("[mesh]\ncells = [64, 64, 64]\ncels = 3\n")
+
+    done = sidestream(command, config, "-n", 2)
+
+    assert done.returncode == 2
+    snapshots.check_snapshot("wrong-configuration", done, {"TMP": config.parent})
+
+
+def test_without_the_program_the_message_says_how_to_get_it(config: Path, sidestream: CommandLine) -> None:
+    done = sidestream("check", config, SIDESTREAM_RUN="/nowhere/sidestream-run")
+
+    assert done.returncode == 1
+    snapshots.check_snapshot("no-program", done, {})
+
+
+def test_no_colour_where_none_is_wanted(sidestream: CommandLine, tmp_path: Path) -> None:
+    done = sidestream("info", tmp_path / "nowhere", FORCE_COLOR="1")
+
+    assert "\x1b[3" not in done.stderr
+
+
+def test_the_version_is_one_line(sidestream: CommandLine) -> None:
+    assert re.fullmatch(r"sidestream \S+\n", sidestream("--version").stdout)

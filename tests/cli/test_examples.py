@@ -1,0 +1,45 @@
+"""Every example runs as it stands, those that take minutes on a smaller grid and for a few steps."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sidestream
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SMALLER = {
+    "cosmology": ["mesh.cells=[32,32,32]", "mesh.block=16", "run.max_steps=3", "cosmology.box=28.4 Mpc"],
+    "nbody": ["mesh.cells=[32,32,32]", "mesh.block=16", "cosmology.particles=[16,16,16]", "run.max_steps=3"],
+    "sod": [],
+}
+
+
+def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    # Not the environment of the process itself: where an earlier test started MPI in it, that names the wrong job.
+    environment = os.environ | {"NO_COLOR": "1"}
+    line = [sys.executable, "-m", "sidestream", *arguments]
+    return subprocess.run(line, env=environment, capture_output=True, text=True, timeout=300)
+
+
+@pytest.mark.parametrize("name", [path.stem for path in sorted(EXAMPLES.glob("*.toml"))])
+def test_each_example_is_valid_as_it_stands(name: str) -> None:
+    result = command("check", str(EXAMPLES / f"{name}.toml"), "-n", "2")
+
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("name", sorted(SMALLER))
+def test_each_example_runs_and_leaves_results(name: str, tmp_path: Path) -> None:
+    overrides = [part for assignment in SMALLER[name] for part in ("--set", assignment)]
+
+    result = command("run", str(EXAMPLES / f"{name}.toml"), "-n", "2", "--out", str(tmp_path / "run"), *overrides)
+
+    assert result.returncode == 0, result.stderr
+    run = sidestream.open(tmp_path / "run")
+    assert run.tasks
+    assert (tmp_path / "run" / "report.html").exists()
+    end = [event for event in run.events if event["event"] == "run_end"][-1]
+    assert all(task["failed"] == 0 for task in end["tasks"].values())

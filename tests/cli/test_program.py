@@ -1,0 +1,183 @@
+"""Small runs of the real `sidestream-run`, as a user would make them, and what can be done with their folders."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import netCDF4
+import numpy as np
+import pytest
+import yt
+
+import sidestream
+
+CONFIG = """simulation = "cosmology"
+
+[mesh]
+cells = [32, 32, 32]
+block = 16
+
+[cosmology]
+box = "8 Mpc"
+z_start = 50
+z_end = 20
+seed = 3
+
+[coupling]
+sidecars = 1
+
+[task.halos]
+analysis = "halos"
+transport = "in-transit"
+every = 10
+t_boundary = "1.1 mean"
+t_halo = "1.3 mean"
+
+[task.spectra]
+analysis = "power_spectrum"
+transport = "in-transit"
+every = 20
+
+[task.phase]
+analysis = "phase"
+every = 20
+
+[output]
+plotfile = { format = "nyx", at_redshift = [20] }
+checkpoint = { format = "sidestream", every = 10, keep = 2 }
+"""
+
+
+def command(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"NO_COLOR": "1"}
+    line = [sys.executable, "-m", "sidestream", *map(str, words)]
+    return subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with a configuration and a finished run `o` of it, in transit on two ranks."""
+    folder = tmp_path_factory.mktemp("program")
+    (folder / "box.toml").write_text(CONFIG)
+    done = command(folder, "run", "box.toml", "-n", 2, "--out", "o")
+    assert done.returncode == 0, done.stderr
+    yield folder
+
+
+def values(run: sidestream.Run, task: str) -> dict[str, bytes]:
+    return {str(name): variable.values.tobytes() for name, variable in run[task].variables.items()}
+
+
+def test_a_run_ends_at_its_last_redshift_with_results_of_every_task(place: Path) -> None:
+    run = sidestream.open(place / "o")
+
+    assert run.status == "finished"
+    assert set(run.tasks) == {"halos", "spectra", "phase"}
+    assert run.events.last("step")["redshift"] == pytest.approx(20.0)
+    assert run["halos"].sizes["halo"] > 0
+    assert {"id", "x", "y", "z", "mass", "cells", "peak"} <= set(run["halos"].data_vars)
+    assert (place / "o" / "report.html").stat().st_size > 100_000
+
+
+def test_the_results_do_not_depend_on_the_transport_or_the_ranks(place: Path) -> None:
+    done = command(
+        *(place, "run", "box.toml", "-n", 3, "--out", "in-situ"),
+        *("--set", "task.halos.transport=in-situ", "--set", "task.spectra.transport=in-situ"),
+    )
+
+    assert done.returncode == 0, done.stderr
+    first, second = sidestream.open(place / "o"), sidestream.open(place / "in-situ")
+    for task in first.tasks:
+        assert values(first, task) == values(second, task), task
+
+
+def test_a_restart_on_other_ranks_ends_with_the_same_results(place: Path) -> None:
+    cut = command(place, "run", "box.toml", "-n", 2, "--out", "cut", "--set", "run.max_steps=15")
+    went_on = command(place, "run", "box.toml", "-n", 3, "--out", "cut", "--restart")
+
+    assert (cut.returncode, went_on.returncode) == (0, 0), cut.stderr + went_on.stderr
+    first, second = sidestream.open(place / "o"), sidestream.open(place / "cut")
+    for task in first.tasks:
+        last = first.steps(task)[-1]
+        assert second.steps(task)[-1] == last
+        assert first.result(task, last).equals(second.result(task, last)), task
+
+
+def test_every_reader_opens_the_results(place: Path) -> None:
+    run = sidestream.open(place / "o")
+    path = run.result_path("spectra", run.steps("spectra")[-1])
+
+    with netCDF4.Dataset(path) as file:
+        np.testing.assert_array_equal(file["k"][:], run.result("spectra", -1)["k"])
+        assert file.redshift == run.result("spectra", -1).attrs["redshift"]
+
+
+def test_yt_takes_the_plot_file_for_one_of_nyx(place: Path) -> None:
+    path = next((place / "o").glob("plt*"))
+
+    dataset = yt.load(path)
+
+    assert type(dataset).__name__ == "NyxDataset"
+    assert dataset.current_redshift == pytest.approx(20.0)
+    assert list(dataset.domain_dimensions) == [32, 32, 32]
+    assert dataset.all_data()["all", "particle_position_x"].size == 32**3
+    ours = sidestream.open(path)
+    grid = dataset.covering_grid(0, dataset.domain_left_edge, dataset.domain_dimensions)
+    np.testing.assert_allclose(np.asarray(grid["boxlib", "density"]).transpose(), ours["density"], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--set", "mesh.cels=[8,8,8]"], "cells"),
+        (["--set", "cosmology.box=8 parsnips"], "box"),
+        (["--set", "mesh.block=15"], "block"),
+        (["--set", "task.halos.analysis=haloes"], "halos"),
+        (["-n", "1"], "sidecar"),
+    ],
+)
+def test_a_wrong_configuration_is_refused_before_anything_starts(place: Path, words: list[str], said: str) -> None:
+    done = command(place, "run", "box.toml", "--out", "never", *(["-n", "2"] if "-n" not in words else []), *words)
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert said in done.stderr
+    assert done.stderr.count("error: ") == 1
+    assert not (place / "never").exists()
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_a_finished_run_is_not_overwritten_unasked(place: Path, ranks: int) -> None:
+    quiet = ("--set", "coupling.sidecars=0", "--set", "task.halos.transport=in-situ")
+    before = (place / "o" / "events.jsonl").read_bytes()
+
+    done = command(
+        place, "run", "box.toml", "-n", ranks, "--out", "o", *quiet, "--set", "task.spectra.transport=in-situ"
+    )
+
+    assert done.returncode == 1
+    assert done.stderr.count("error: ") == 1
+    assert "----" not in done.stderr
+    assert "--overwrite" in done.stderr
+    assert (place / "o" / "events.jsonl").read_bytes() == before
+
+
+def test_a_restart_without_a_checkpoint_is_one_clear_error(place: Path) -> None:
+    done = command(place, "run", "box.toml", "-n", 2, "--out", "empty", "--restart")
+
+    assert done.returncode == 1
+    assert done.stderr.count("error: ") == 1
+    assert "checkpoint" in done.stderr
+
+
+def test_check_tells_ranks_and_memory_and_starts_nothing(place: Path) -> None:
+    done = command(place, "check", "box.toml", "-n", 4, "--out", "checked")
+
+    assert done.returncode == 0
+    assert "4" in done.stdout
+    assert "MiB" in done.stdout
+    assert not (place / "checked").exists()

@@ -1,0 +1,206 @@
+"""`sidestream run` with a program that plays the simulation: progress, failures, Ctrl-C, restart."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fixtures import FAKE, CommandLine, environment
+from sidestream.run import Run
+
+SUMMARY = r"task +results.*\nhalos +2 +0 +0 .*\nlost to analysis .* % of the wall time\nrun folder .*\nreport .*\n"
+
+
+def processes_of(folder: Path) -> list[int]:
+    """The processes that have this folder in their command line, ours excepted."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            words = (entry / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if entry.name.isdigit() and int(entry.name) != os.getpid() and os.fsencode(folder) in words:
+            found.append(int(entry.name))
+    return found
+
+
+def wait_until(condition, seconds: float = 20.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def slow_run(config: Path, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+    """A run on two ranks that would go on for hours, after its first step."""
+    out = tmp_path / "slow"
+    process = start(config, out, "slow")
+    yield process, out
+    process.kill()
+    process.wait()
+
+
+def start(config: Path, out: Path, mode: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "sidestream", "run", str(config), "-n", "2", "--out", str(out)]
+    process = subprocess.Popen(
+        [*command, "--set", f"fake.mode={mode}"],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_until(lambda: (out / "events.jsonl").exists() and "step" in (out / "events.jsonl").read_text())
+    return process
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_a_run_ends_with_a_summary_and_a_report(
+    ranks: int, config: Path, tmp_path: Path, sidestream: CommandLine
+) -> None:
+    done = sidestream("run", config, "-n", ranks, "--out", "o")
+
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(SUMMARY, done.stdout)
+    assert f"cosmology: 8 x 8 x 8 cells, {ranks} rank" in done.stderr
+    assert "halos: 3 halos at z 2 (0.004 s)" in done.stderr
+    assert "step 10  z 2  100 %" in done.stderr
+    assert (tmp_path / "o" / "report.html").is_file()
+
+
+def test_the_run_folder_is_named_after_the_configuration(config: Path, tmp_path: Path, sidestream: CommandLine) -> None:
+    assert sidestream("run", config, "-n", 1).returncode == 0
+
+    assert (tmp_path / "runs" / "box" / "events.jsonl").is_file()
+
+
+def test_sidecars_on_top_are_started_too(config: Path, sidestream: CommandLine) -> None:
+    done = sidestream("run", config, "-n", 1, FAKE_EXTRA_SIDECARS="1")
+
+    assert "8 x 8 x 8 cells, 2 ranks" in done.stderr
+
+
+def test_a_failure_is_told_once_and_without_the_launcher_s_noise(config: Path, sidestream: CommandLine) -> None:
+    done = sidestream("run", config, "-n", 2, "--set", "fake.mode=fail")
+
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr == "error: the disk is full\n  --> rank 0\nhint: make room and use --restart\n"
+
+
+def test_warnings_of_the_program_are_passed_on_and_notices_and_step_lines_are_not(
+    config: Path, sidestream: CommandLine
+) -> None:
+    done = sidestream("run", config, "-n", 2, "--set", "fake.mode=noisy")
+
+    assert done.returncode == 0
+    assert "warning: the box is small" in done.stderr
+    assert "notice" not in done.stderr
+    assert "----" not in done.stderr
+    assert "a step" not in done.stderr
+
+
+def test_a_rank_that_is_killed_is_named(config: Path, sidestream: CommandLine) -> None:
+    done = sidestream("run", config, "-n", 2, "--set", "fake.mode=crash")
+
+    assert done.returncode == 1
+    assert re.match(r"error: rank \d was ended by signal 9 \(Killed\)\nhint: ", done.stderr)
+
+
+def test_a_silent_failure_is_not_taken_for_success(config: Path, sidestream: CommandLine) -> None:
+    done = sidestream("run", config, "-n", 2, "--set", "fake.mode=silent-fail")
+
+    assert done.returncode == 1
+    assert "error: the run ended with exit code 3" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_run_leaves_no_rank_and_a_folder_to_go_on_with(
+    number: signal.Signals, slow_run: tuple[subprocess.Popen[str], Path], config: Path, sidestream: CommandLine
+) -> None:
+    process, out = slow_run
+
+    process.send_signal(number)
+    output, messages = process.communicate(timeout=60)
+
+    assert process.returncode == 1
+    assert processes_of(out) == []
+    assert Run(out).status == "interrupted"
+    assert "stopping after this step" in messages
+    assert re.search(r"stopped at step \d+ .* --restart`", messages)
+    assert str(out) in output
+    assert sidestream("run", config, "-n", 2, "--out", out, "--restart").returncode == 0
+    assert Run(out).status == "finished"
+
+
+def test_a_second_ctrl_c_ends_a_program_that_does_not_listen(config: Path, tmp_path: Path) -> None:
+    out = tmp_path / "deaf"
+    process = start(config, out, "stubborn")
+
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+
+    assert process.returncode == 1
+    wait_until(lambda: processes_of(out) == [])
+
+
+def test_a_terminal_shows_a_bar_with_what_each_analysis_did(config: Path, tmp_path: Path) -> None:
+    controller, terminal = pty.openpty()
+    command = [sys.executable, "-m", "sidestream", "run", str(config), "-n", "1"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=environment(TERM="xterm"), stdout=subprocess.DEVNULL, stderr=terminal
+    )
+    os.close(terminal)
+
+    shown = read_all(controller)
+
+    assert process.wait(timeout=60) == 0
+    assert re.search(r"step \d+  z [\d.]+", shown)
+    assert "100 %" in shown
+    assert "halos: 3 halos at z" in shown
+
+
+def read_all(controller: int) -> str:
+    data = b""
+    try:
+        while piece := os.read(controller, 4096):
+            data += piece
+    except OSError:  # the other side is closed
+        pass
+    os.close(controller)
+    return data.decode(errors="replace")
+
+
+def test_without_mpirun_one_rank_is_started_directly(config: Path, tmp_path: Path, sidestream: CommandLine) -> None:
+    only = tmp_path / "bin"
+    only.mkdir()
+    (only / "python3").symlink_to(sys.executable)
+    (only / "env").symlink_to("/usr/bin/env")
+
+    assert sidestream("run", config, PATH=str(only)).returncode == 0
+    refused = sidestream("run", config, "-n", 2, PATH=str(only))
+
+    assert refused.returncode == 1
+    assert "2 ranks need an MPI launcher" in refused.stderr
+
+
+def test_a_launcher_may_be_named(config: Path, tmp_path: Path, sidestream: CommandLine) -> None:
+    launcher = tmp_path / "mylaunch"
+    launcher.write_text('#!/bin/sh\nprintf "%s " "$@" > launched\nshift 2\nexec "$@"\n')
+    launcher.chmod(0o755)
+
+    done = sidestream("run", config, "-n", 1, "--launcher", f"{launcher}")
+
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "launched").read_text().startswith(f"-n 1 {FAKE} {config}")

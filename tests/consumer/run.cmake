@@ -1,0 +1,12 @@
+# Installs the build folder BUILD into a scratch folder, builds the consumer against it and runs it.
+set(scratch ${BUILD}/tests/consumer)
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${ARGN}\n${text}")
+  endif()
+endfunction()
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${scratch}/installed)
+run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${scratch}/build -DCMAKE_PREFIX_PATH=${scratch}/installed)
+run(${CMAKE_COMMAND} --build ${scratch}/build)
+run(${scratch}/build/consumer)

@@ -1,0 +1,129 @@
+#include "sidestream/core/config.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sidestream::core {
+namespace {
+
+using testing::HasSubstr;
+
+struct Sample {
+  double cfl = 0;
+  std::int64_t steps = 0;
+  std::string solver;
+  std::array<std::int32_t, 3> cells{};
+  std::optional<double> limit;
+};
+
+Table<Sample> sample_table() {
+  Table<Sample> table("A sample");
+  table.option("cfl", &Sample::cfl, 0.4).range(0.0, 1.0).doc("Courant number");
+  table.option("steps", &Sample::steps, 10).at_least(0);
+  table.option("solver", &Sample::solver, "two-shock").one_of({"two-shock", "hllc"});
+  table.option("cells", &Sample::cells, {8, 8, 8}).at_least(1);
+  table.option("limit", &Sample::limit, std::nullopt).in(wall_time_units());
+  return table;
+}
+
+Error error_of(const std::string& text) {
+  try {
+    sample_table().read(parse_toml(text, "run.toml"));
+  } catch (const Error& error) {
+    return error;
+  }
+  return Error("no error");
+}
+
+TEST(Config, DefaultsStandWhereKeysAreMissing) {
+  const Sample sample = sample_table().read(parse_toml("steps = 3", "run.toml"));
+  EXPECT_EQ(sample.cfl, 0.4);
+  EXPECT_EQ(sample.steps, 3);
+  EXPECT_EQ(sample.solver, "two-shock");
+  EXPECT_FALSE(sample.limit.has_value());
+}
+
+TEST(Config, EveryKindOfValueIsRead) {
+  const Sample sample =
+      sample_table().read(parse_toml("cfl = 0.25\nsolver = \"hllc\"\ncells = [4, 5, 6]\nlimit = \"2 h\"", "run.toml"));
+  EXPECT_EQ(sample.cfl, 0.25);
+  EXPECT_EQ(sample.solver, "hllc");
+  EXPECT_EQ(sample.cells, (std::array<std::int32_t, 3>{4, 5, 6}));
+  EXPECT_EQ(sample.limit, 7200.0);
+}
+
+TEST(Config, AnUnknownKeyIsRefusedWithPlaceAndNearestName) {
+  const Error error = error_of("steps = 1\n  clf = 0.5");
+  EXPECT_THAT(error.message(), HasSubstr("`clf`"));
+  EXPECT_THAT(error.where(), HasSubstr("run.toml:2"));
+  EXPECT_THAT(error.hint(), HasSubstr("`cfl`"));
+}
+
+TEST(Config, AnUnknownChoiceNamesTheNearest) {
+  const Error error = error_of("solver = \"hlcc\"");
+  EXPECT_THAT(error.hint(), HasSubstr("\"hllc\""));
+}
+
+TEST(Config, AValueOutOfBoundsIsRefused) {
+  EXPECT_THAT(error_of("cfl = 1.5").message(), HasSubstr("between 0 and 1"));
+  EXPECT_THAT(error_of("cells = [4, 0, 4]").message(), HasSubstr("at least 1"));
+  EXPECT_THAT(error_of("cfl = nan").message(), HasSubstr("not a finite"));
+}
+
+TEST(Config, AValueOfTheWrongKindIsRefused) {
+  EXPECT_THAT(error_of("cfl = \"fast\"").message(), HasSubstr("must be a number"));
+  EXPECT_THAT(error_of("cells = [4, 4]").message(), HasSubstr("takes 3"));
+  EXPECT_THAT(error_of("steps = 1.5").message(), HasSubstr("whole number"));
+}
+
+TEST(Config, AMissingOrWrongUnitIsRefused) {
+  EXPECT_THAT(error_of("limit = 2").message(), HasSubstr("has no unit"));
+  EXPECT_THAT(error_of("limit = \"2 parsec\"").message(), HasSubstr("parsec"));
+  EXPECT_THAT(error_of("limit = \"two h\"").message(), HasSubstr("does not begin with a number"));
+}
+
+TEST(Config, WhatIsNotTomlIsRefusedWithItsLine) {
+  const Error error = error_of("steps = 1\ncfl = = 2\n");
+  EXPECT_THAT(error.where(), HasSubstr("run.toml:2"));
+}
+
+TEST(Config, AnOverrideReachesNestedTablesAndMakesThem) {
+  Node root = parse_toml("[task.halos]\nevery = 10\n", "run.toml");
+
+  override_key(root, "task.halos.every=5");
+  override_key(root, "task.pdf.transport=in-situ");
+
+  EXPECT_EQ(root.find("task")->find("halos")->find("every")->integer(), 5);
+  EXPECT_EQ(root.find("task")->find("pdf")->find("transport")->text(), "in-situ");
+}
+
+TEST(Config, AnOverrideThroughAValueThatIsNoTableIsRefused) {
+  Node root = parse_toml("steps = 1", "run.toml");
+  EXPECT_THROW(override_key(root, "steps.more=1"), Error);
+  EXPECT_THROW(override_key(root, "steps"), Error);
+}
+
+TEST(Config, WrittenTomlReadsBackTheSame) {
+  const std::string text = "a = 1\nb = [1.5, 2.0]\nc = \"x \\\"y\\\"\"\n\n[t]\nd = true\n\n[t.u]\ne = 0.1\n";
+  EXPECT_EQ(to_toml(parse_toml(text, "run.toml")), text);
+}
+
+TEST(Config, TheResolvedTableHoldsTheDefaults) {
+  Node resolved;
+  sample_table().read(parse_toml("steps = 3", "run.toml"), &resolved);
+  EXPECT_EQ(resolved.find("cfl")->number(), 0.4);
+  EXPECT_EQ(resolved.find("steps")->integer(), 3);
+  EXPECT_EQ(resolved.find("limit"), nullptr);
+}
+
+TEST(Config, AMissingFileIsNamed) {
+  try {
+    load_toml("/no/such/file.toml");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.where(), HasSubstr("/no/such/file.toml"));
+  }
+}
+
+}  // namespace
+}  // namespace sidestream::core

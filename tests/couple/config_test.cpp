@@ -1,0 +1,151 @@
+#include "sidestream/couple/config.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "couple/fake_analyses.hpp"
+#include "sidestream/core/error.hpp"
+
+namespace sidestream::couple {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+CouplingConfig read(const std::string& text, core::Node* resolved = nullptr) {
+  return read_coupling(core::parse_toml(text, "run.toml"), resolved, test::find_digest);
+}
+
+core::Error error_of(const std::string& text) {
+  try {
+    read(text);
+  } catch (const core::Error& error) {
+    return error;
+  }
+  ADD_FAILURE() << "accepted:\n" << text;
+  return core::Error("");
+}
+
+TEST(CouplingConfig, EveryKeyIsRead) {
+  const CouplingConfig config = read(R"(
+    [coupling]
+    sidecars = 2
+    count = "extra"
+    queue = "3 MiB"
+    when_full = "drop"
+    timeout = "2 min"
+    [task.sums]
+    analysis = "digest"
+    transport = "in-transit"
+    every = 10
+    at_redshift = [3, 2.5])");
+
+  EXPECT_EQ(config.sidecars, 2);
+  EXPECT_EQ(config.count, comm::SidecarCount::extra);
+  EXPECT_EQ(config.queue_bytes, 3 * 1024 * 1024);
+  EXPECT_EQ(config.when_full, WhenFull::drop);
+  EXPECT_EQ(config.timeout_s, 120);
+  ASSERT_EQ(config.tasks.size(), 1);
+  EXPECT_EQ(config.tasks[0].name, "sums");
+  EXPECT_EQ(config.tasks[0].analysis_name, "digest");
+  EXPECT_EQ(config.tasks[0].transport, Transport::in_transit);
+  EXPECT_EQ(config.tasks[0].trigger.every(), 10);
+  EXPECT_THAT(config.tasks[0].trigger.at_redshift(), ElementsAre(3, 2.5));
+}
+
+TEST(CouplingConfig, WithoutTablesThereIsNothingToDo) {
+  const CouplingConfig config = read("");
+
+  EXPECT_EQ(config.sidecars, 0);
+  EXPECT_EQ(config.when_full, WhenFull::block);
+  EXPECT_TRUE(config.tasks.empty());
+}
+
+TEST(CouplingConfig, ATaskIsInSituUnlessItSaysOtherwise) {
+  const CouplingConfig config = read("[task.sums]\nanalysis = \"digest\"\nevery = 1");
+
+  EXPECT_EQ(config.tasks[0].transport, Transport::in_situ);
+}
+
+TEST(CouplingConfig, TheResolvedTablesHoldEveryDefault) {
+  core::Node resolved;
+  read("[task.sums]\nanalysis = \"digest\"\nevery = 1", &resolved);
+
+  EXPECT_EQ(resolved.find("coupling")->find("when_full")->text(), "block");
+  const core::Node& task = *resolved.find("task")->find("sums");
+  EXPECT_EQ(task.find("transport")->text(), "in-situ");
+  EXPECT_EQ(task.find("scale")->number(), 1.0);
+  EXPECT_EQ(read(core::to_toml(resolved)).tasks[0].parameters, "scale = 1.0\n");
+}
+
+TEST(CouplingConfig, TheMomentsAreAllRedshiftsDescendingOnce) {
+  const CouplingConfig config = read(
+      "[task.a]\nanalysis = \"digest\"\nat_redshift = [2, 5]\n[task.b]\nanalysis = \"digest\"\nat_redshift = [5, 3]");
+
+  EXPECT_THAT(config.moments(), ElementsAre(5, 3, 2));
+}
+
+TEST(CouplingConfig, AnUnknownTransportIsAnsweredWithThoseThereAre) {
+  const core::Error error = error_of("[task.a]\nanalysis = \"digest\"\nevery = 1\ntransport = \"stream\"");
+
+  EXPECT_THAT(error.where(), HasSubstr("run.toml:4"));
+  EXPECT_THAT(std::string(error.what()), HasSubstr("in-situ"));
+  EXPECT_THAT(std::string(error.what()), HasSubstr("in-transit"));
+}
+
+TEST(CouplingConfig, AMistypedKeyNamesTheNearest) {
+  EXPECT_THAT(std::string(error_of("[task.a]\nanalysis = \"digest\"\nevry = 1").what()), HasSubstr("`every`"));
+  EXPECT_THAT(std::string(error_of("[coupling]\nsidecar = 1").what()), HasSubstr("`sidecars`"));
+}
+
+TEST(CouplingConfig, ATaskThatIsNeverDueIsRefused) {
+  EXPECT_EQ(error_of("[task.a]\nanalysis = \"digest\"").message(), "the task is never due");
+  EXPECT_EQ(error_of("[task.a]\nanalysis = \"digest\"\nat_redshift = []").message(), "the task is never due");
+  EXPECT_THAT(error_of("[task.a]\nanalysis = \"digest\"\nevery = 0").message(), HasSubstr("at least 1"));
+}
+
+TEST(CouplingConfig, TransitWithoutSidecarsIsRefused) {
+  const core::Error error = error_of("[task.a]\nanalysis = \"digest\"\nevery = 1\ntransport = \"in-transit\"");
+
+  EXPECT_EQ(error.message(), "the task `a` is in transit, but there are no sidecars");
+  EXPECT_THAT(error.hint(), HasSubstr("coupling.sidecars"));
+}
+
+TEST(CouplingConfig, ANameThatIsNoFolderIsRefused) {
+  EXPECT_THAT(error_of("[task.\"../a\"]\nanalysis = \"digest\"\nevery = 1").message(), HasSubstr("cannot be called"));
+}
+
+TEST(CouplingConfig, SidecarsWithoutATaskInTransitComputeLikeTheOthers) {
+  const CouplingConfig config = read("[coupling]\nsidecars = 1\n[task.a]\nanalysis = \"digest\"\nevery = 1");
+
+  EXPECT_EQ(config.sidecars_used(), 0);
+  EXPECT_EQ(plan_ranks(1, config), (comm::RankCounts{1, 1, 0}));
+}
+
+CouplingConfig in_transit(const std::string& coupling) {
+  return read("[coupling]\n" + coupling + "\n[task.a]\nanalysis = \"digest\"\nevery = 1\ntransport = \"in-transit\"");
+}
+
+TEST(CouplingConfig, RanksArePlannedByTheCount) {
+  EXPECT_EQ(plan_ranks(4, in_transit("sidecars = 1")), (comm::RankCounts{4, 3, 1}));
+  EXPECT_EQ(plan_ranks(4, in_transit("sidecars = 1\ncount = \"extra\"")), (comm::RankCounts{5, 4, 1}));
+  EXPECT_THROW(plan_ranks(1, in_transit("sidecars = 1")), core::Error);
+}
+
+TEST(CouplingConfig, APublishThatCouldNeverFitIsRefusedBeforehand) {
+  const CouplingConfig config = in_transit("sidecars = 1\nqueue = \"1 MiB\"");
+
+  EXPECT_NO_THROW(check_queue(config, 65536));  // two fields of half a MiB
+  EXPECT_THROW(check_queue(config, 65537), core::Error);
+}
+
+TEST(CouplingConfig, AFieldThatASimulationDoesNotHaveIsNamedBeforehand) {
+  const CouplingConfig config = in_transit("sidecars = 1");
+  const std::vector<std::string> enough{"density", "temperature"}, too_few{"density", "pressure"};
+
+  EXPECT_NO_THROW(check_fields(config, enough));
+  EXPECT_THROW(check_fields(config, too_few), core::Error);
+}
+
+}  // namespace
+}  // namespace sidestream::couple

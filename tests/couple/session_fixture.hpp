@@ -1,0 +1,171 @@
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "couple/fake_analyses.hpp"
+#include "sidestream/comm/communicator.hpp"
+#include "sidestream/couple/session.hpp"
+#include "sidestream/io/event_log.hpp"
+#include "sidestream/io/result_file.hpp"
+#include "sidestream/io/run_folder.hpp"
+#include "sidestream/mesh/forest.hpp"
+#include "support/fields.hpp"
+
+namespace sidestream::couple {
+
+constexpr std::int64_t test_cells = 16 * 16 * 16;
+constexpr std::int64_t field_bytes = test_cells * static_cast<std::int64_t>(sizeof(double));
+
+inline Task task_of(std::string name, std::shared_ptr<const analysis::Analysis> analysis, Transport transport,
+                    Trigger trigger = Trigger(1)) {
+  return {std::move(name), "fake", std::move(analysis), transport, std::move(trigger), "scale = 1.0\n"};
+}
+
+/// Fields that depend on the step and on the global cell index only, whatever the group.
+inline mesh::Snapshot snapshot_of(const comm::Communicator& group, std::int64_t step, std::int32_t block = 4) {
+  mesh::Snapshot snapshot;
+  snapshot.step = step;
+  snapshot.time = 0.1 * static_cast<double>(step);
+  snapshot.attributes = {{"redshift", 10.0 - static_cast<double>(step)}, {"omega_m", 0.3}};
+  snapshot.geometry = {mesh::domain_of({16, 16, 16}), {1.0, 2.0, 1.0 / 3.0}, {true, true, true}};
+  snapshot.layout = mesh::Forest({16, 16, 16}, block).layout(group.size());
+  const auto add = [&](const char* name, double factor) {
+    auto field = test::field_of_global_index(snapshot.layout, group.rank());
+    for (double& value : field.all()) value = factor * (value + static_cast<double>(step)) / 3.0;
+    snapshot.add(name, "unit of " + std::string(name), std::move(field));
+  };
+  add("density", 1.0);
+  add("temperature", -7.0);
+  add("unused", 5.0);
+  return snapshot;
+}
+
+/// An analysis on the sidecars stops here until the first rank that computes lets it go on.
+class Gate {
+ public:
+  Gate(const comm::Communicator& world, int first_sidecar) : world_(world.duplicate()), first_sidecar_(first_sidecar) {}
+
+  /// In the analysis, on all ranks that run it. Nothing happens on ranks that compute. Throws after half a minute.
+  void enter(const comm::Communicator& group) const {
+    if (world_.rank() < first_sidecar_) return;
+    bool is_open = true;
+    if (group.rank() == 0) {
+      char signal = 0;
+      MPI_Send(&signal, 1, MPI_CHAR, 0, 1, world_.raw());
+      is_open = receive_within(30.0);
+    }
+    if (!group.broadcast(is_open)) throw core::Error("nobody opened the gate");
+  }
+  /// On all ranks that compute.
+  void wait_until_entered(const comm::Communicator& compute) const {
+    char signal = 0;
+    if (compute.rank() == 0) MPI_Recv(&signal, 1, MPI_CHAR, first_sidecar_, 1, world_.raw(), MPI_STATUS_IGNORE);
+    compute.barrier();
+  }
+  void open(const comm::Communicator& compute) const {
+    char signal = 0;
+    if (compute.rank() == 0) MPI_Send(&signal, 1, MPI_CHAR, first_sidecar_, 2, world_.raw());
+  }
+
+ private:
+  bool receive_within(double timeout_s) const {
+    char signal = 0;
+    int done = 0;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Irecv(&signal, 1, MPI_CHAR, 0, 2, world_.raw(), &request);
+    for (const double start = MPI_Wtime(); done == 0 && MPI_Wtime() - start < timeout_s;) {
+      MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+      usleep(200);
+    }
+    return done != 0;
+  }
+  comm::Communicator world_;
+  int first_sidecar_;
+};
+
+class SessionTest : public testing::Test {
+ protected:
+  SessionTest() : folder_(new_folder()) {}
+  ~SessionTest() override {
+    world_.barrier();
+    if (world_.rank() == 0) std::filesystem::remove_all(folder_.path());
+  }
+
+  CouplingConfig config_of(std::vector<Task> tasks, int sidecars = 0) const {
+    CouplingConfig config;
+    config.sidecars = sidecars;
+    config.timeout_s = 60.0;
+    config.tasks = std::move(tasks);
+    return config;
+  }
+
+  Session start(CouplingConfig config) {
+    return Session(world_, std::move(config), folder_, [this](const std::string& text) { warnings_.push_back(text); });
+  }
+
+  /// Publishes the steps 0 to `steps` - 1 and ends the session.
+  std::vector<TaskTotals> run(CouplingConfig config, std::int64_t steps) {
+    Session session = start(std::move(config));
+    std::vector<TaskTotals> totals;
+    if (session.computes()) {
+      for (std::int64_t step = 0; step < steps; ++step) {
+        session.progress();
+        session.publish(snapshot_of(session.compute_group(), step));
+      }
+      totals = session.finish();
+    } else {
+      session.serve();
+    }
+    world_.barrier();
+    return totals;
+  }
+
+  bool has_result(const std::string& task, std::int64_t step) const {
+    return std::filesystem::exists(folder_.result(task, step));
+  }
+
+  /// The events of a kind in the log of a group.
+  std::vector<nlohmann::json> events(const std::string& group, const std::string& kind) const {
+    std::vector<nlohmann::json> found;
+    std::ifstream file(folder_.events(group));
+    for (std::string line; std::getline(file, line);)
+      if (nlohmann::json event = nlohmann::json::parse(line); event.at("event") == kind)
+        found.push_back(std::move(event));
+    return found;
+  }
+
+  comm::Communicator world_{MPI_COMM_WORLD};
+  io::RunFolder folder_;
+  std::vector<std::string> warnings_;
+
+ private:
+  io::RunFolder new_folder() const {
+    std::string path = (std::filesystem::temp_directory_path() / "sidestream_session_XXXXXX").string();
+    if (world_.rank() == 0 && mkdtemp(path.data()) == nullptr) path.clear();
+    return io::RunFolder(world_.broadcast(path));
+  }
+};
+
+/// Names, units and all bits of two results.
+inline void expect_equal(const mesh::Result& a, const mesh::Result& b) {
+  EXPECT_EQ(a.attributes, b.attributes);
+  EXPECT_EQ(a.dimensions, b.dimensions);
+  ASSERT_EQ(a.columns.size(), b.columns.size());
+  for (std::size_t c = 0; c < a.columns.size(); ++c) {
+    EXPECT_EQ(a.columns[c].name, b.columns[c].name);
+    EXPECT_EQ(a.columns[c].unit, b.columns[c].unit);
+    EXPECT_EQ(a.columns[c].values, b.columns[c].values);
+  }
+}
+
+}  // namespace sidestream::couple

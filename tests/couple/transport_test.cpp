@@ -1,0 +1,194 @@
+// In situ and in transit: the same results, the same books.
+#include "couple/session_fixture.hpp"
+
+namespace sidestream::couple {
+namespace {
+
+using Transports = SessionTest;
+
+std::shared_ptr<const analysis::Analysis> digest() {
+  return std::make_shared<test::Digest>();
+}
+
+TEST_F(Transports, ResultsAreTheSameInSituAndForEveryNumberOfSidecars) {
+  run(config_of({task_of("here", digest(), Transport::in_situ)}), 2);
+  for (int sidecars = 1; sidecars < world_.size(); ++sidecars) {
+    const std::string name = "aside" + std::to_string(sidecars);
+    run(config_of({task_of(name, digest(), Transport::in_transit)}, sidecars), 2);
+    if (world_.rank() != 0) continue;
+
+    for (const std::int64_t step : {0, 1}) {
+      mesh::Result here = io::read_result(folder_.result("here", step));
+      const mesh::Result aside = io::read_result(folder_.result(name, step));
+      here.attributes["task"] = name;
+      expect_equal(here, aside);
+    }
+  }
+}
+
+TEST_F(Transports, AResultTellsWhereItComesFrom) {
+  run(config_of({task_of("sums", digest(), Transport::in_situ)}), 4);
+  if (world_.rank() != 0) return;
+
+  const mesh::Result result = io::read_result(folder_.result("sums", 3));
+
+  EXPECT_EQ(std::get<std::string>(result.attributes.at("task")), "sums");
+  EXPECT_EQ(std::get<std::string>(result.attributes.at("analysis")), "fake");
+  EXPECT_EQ(std::get<std::string>(result.attributes.at("parameters")), "scale = 1.0\n");
+  EXPECT_EQ(std::get<std::int64_t>(result.attributes.at("step")), 3);
+  EXPECT_EQ(std::get<double>(result.attributes.at("redshift")), 7.0);
+  EXPECT_EQ(std::get<double>(result.attributes.at("omega_m")), 0.3);
+  EXPECT_EQ(std::get<std::int64_t>(result.attributes.at("has_metals")), 0);
+}
+
+TEST_F(Transports, AnOptionalFieldTravelsWhenTheSnapshotHasIt) {
+  const int sidecars = world_.size() > 1 ? 1 : 0;
+  Session session = start(
+      config_of({task_of("sums", digest(), sidecars > 0 ? Transport::in_transit : Transport::in_situ)}, sidecars));
+  if (session.computes()) {
+    mesh::Snapshot snapshot = snapshot_of(session.compute_group(), 0);
+    snapshot.add("metals", "", test::field_of_global_index(snapshot.layout, session.compute_group().rank()));
+    session.publish(snapshot);
+    session.finish();
+  } else {
+    session.serve();
+  }
+  world_.barrier();
+  if (world_.rank() != 0) return;
+
+  EXPECT_EQ(std::get<std::int64_t>(io::read_result(folder_.result("sums", 0)).attributes.at("has_metals")), 1);
+}
+
+TEST_F(Transports, TasksAreDoneWhenTheyAreDueAndOnlyThen) {
+  run(config_of({task_of("third", digest(), Transport::in_situ, Trigger(3)),
+                 task_of("moments", digest(), Transport::in_situ, Trigger(0, {8.0, 5.5}))}),
+      7);
+
+  for (std::int64_t step = 0; step < 7; ++step) {
+    EXPECT_EQ(has_result("third", step), step % 3 == 0) << step;
+    EXPECT_EQ(has_result("moments", step), step == 2 || step == 5) << step;
+  }
+}
+
+TEST_F(Transports, IsDueIsTrueWhenAnyTaskIs) {
+  Session session = start(config_of({task_of("third", digest(), Transport::in_situ, Trigger(3)),
+                                     task_of("moment", digest(), Transport::in_situ, Trigger(0, {8.0}))}));
+
+  EXPECT_TRUE(session.is_due(0, 10.0));
+  EXPECT_FALSE(session.is_due(1, 9.0));
+  EXPECT_TRUE(session.is_due(2, 8.0));
+  EXPECT_TRUE(session.is_due(3, 7.0));
+}
+
+TEST_F(Transports, AStepIsAnalysedOnceHoweverOftenItIsPublished) {
+  Session session = start(config_of({task_of("sums", digest(), Transport::in_situ)}));
+  session.publish(snapshot_of(session.compute_group(), 1));
+  session.publish(snapshot_of(session.compute_group(), 1));
+
+  const std::vector<TaskTotals> totals = session.finish();
+
+  if (world_.rank() == 0) {
+    EXPECT_EQ(totals.at(0).count, 1);
+  }
+}
+
+TEST_F(Transports, AFieldThatTwoTasksReadTravelsOnceAndIsChargedToTheFirst) {
+  if (world_.size() == 1) return;
+  const auto density = std::make_shared<test::Told>([](const auto&, const auto&) {});
+
+  const auto totals =
+      run(config_of(
+              {task_of("sums", digest(), Transport::in_transit), task_of("again", density, Transport::in_transit)}, 1),
+          3);
+
+  if (world_.rank() != 0) return;
+  EXPECT_EQ(totals.at(0).bytes, 3 * 2 * field_bytes);
+  EXPECT_EQ(totals.at(1).bytes, 0);
+  EXPECT_EQ(totals.at(0).count, 3);
+  EXPECT_EQ(totals.at(1).count, 3);
+}
+
+TEST_F(Transports, TheLayoutMayChangeFromOnePublishToTheNext) {
+  if (world_.size() == 1) return;
+  for (const auto& [name, transport, sidecars] :
+       {std::tuple("here", Transport::in_situ, 0), std::tuple("aside", Transport::in_transit, 1)}) {
+    Session session = start(config_of({task_of(name, digest(), transport)}, sidecars));
+    if (session.computes()) {
+      for (const std::int32_t block : {8, 4, 16})
+        session.publish(snapshot_of(session.compute_group(), 100 + block, block));
+      session.finish();
+    } else {
+      session.serve();
+    }
+    world_.barrier();
+  }
+  if (world_.rank() != 0) return;
+
+  for (const std::int64_t step : {104, 108, 116}) {
+    mesh::Result here = io::read_result(folder_.result("here", step));
+    here.attributes["task"] = "aside";
+    expect_equal(here, io::read_result(folder_.result("aside", step)));
+  }
+}
+
+TEST_F(Transports, TheEventsTellWhatWasSentAndDone) {
+  if (world_.size() == 1) return;
+  run(config_of({task_of("aside", digest(), Transport::in_transit), task_of("here", digest(), Transport::in_situ)}, 1),
+      2);
+  if (world_.rank() != 0) return;
+
+  const auto publishes = events("compute", "publish"), here = events("compute", "analysis");
+  const auto receives = events("sidecar", "receive"), aside = events("sidecar", "analysis");
+
+  ASSERT_EQ(publishes.size(), 4);
+  EXPECT_EQ(publishes[0].at("task"), "aside");
+  EXPECT_EQ(publishes[0].at("action"), "sent");
+  EXPECT_EQ(publishes[0].at("transport"), "in-transit");
+  EXPECT_EQ(publishes[0].at("bytes"), 2 * field_bytes);
+  EXPECT_GE(publishes[0].at("queue_bytes"), 2 * field_bytes);
+  EXPECT_GE(publishes[0].at("pack_s"), 0.0);
+  EXPECT_GE(publishes[0].at("wait_s"), 0.0);
+  EXPECT_EQ(publishes[1].at("action"), "in-situ");
+  EXPECT_EQ(publishes[2].at("redshift"), 9.0);
+  ASSERT_EQ(receives.size(), 2);
+  EXPECT_EQ(receives[1].at("step"), 1);
+  EXPECT_EQ(receives[1].at("bytes"), 2 * field_bytes);
+  ASSERT_EQ(aside.size(), 2);
+  EXPECT_EQ(aside[1].at("result"), "results/aside/00001.nc");
+  EXPECT_EQ(aside[1].at("summary"), "64 boxes");
+  EXPECT_EQ(aside[1].at("transport"), "in-transit");
+  EXPECT_EQ(aside[1].at("bytes_in"), 2 * field_bytes);
+  EXPECT_LE(aside[1].at("start").get<double>(), aside[1].at("t").get<double>());
+  ASSERT_EQ(here.size(), 2);
+  EXPECT_EQ(here[0].at("transport"), "in-situ");
+}
+
+TEST_F(Transports, TheTotalsOfBothGroupsComeTogether) {
+  if (world_.size() == 1) return;
+  const auto slow = std::make_shared<test::Told>([](const auto&, const auto&) { usleep(20000); });
+
+  const auto totals = run(config_of({task_of("slow", slow, Transport::in_transit)}, 1), 3);
+
+  EXPECT_EQ(totals.empty(), world_.rank() != 0);
+  if (world_.rank() != 0) return;
+  EXPECT_EQ(totals.at(0).task, "slow");
+  EXPECT_EQ(totals.at(0).count, 3);
+  EXPECT_EQ(totals.at(0).dropped, 0);
+  EXPECT_EQ(totals.at(0).bytes, 3 * field_bytes);
+  EXPECT_GT(totals.at(0).pack_s, 0.0);
+  EXPECT_GE(totals.at(0).compute_s, 0.06);
+}
+
+TEST_F(Transports, SidecarsWithoutATaskInTransitComputeLikeTheOthers) {
+  const Session session = start(config_of({task_of("sums", digest(), Transport::in_situ)}, 1));
+
+  EXPECT_TRUE(session.computes());
+  EXPECT_EQ(session.compute_group().size(), world_.size());
+}
+
+TEST_F(Transports, AWorldOfSidecarsOnlyIsRefusedOnAllRanks) {
+  EXPECT_THROW(start(config_of({task_of("sums", digest(), Transport::in_transit)}, world_.size())), core::Error);
+}
+
+}  // namespace
+}  // namespace sidestream::couple

@@ -1,0 +1,76 @@
+#include "sidestream/io/atomic_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include "file_size_limit.hpp"
+#include "sidestream/core/error.hpp"
+#include "temporary_folder.hpp"
+
+namespace sidestream {
+namespace {
+
+const comm::Communicator& self() {
+  static const comm::Communicator comm(MPI_COMM_SELF);
+  return comm;
+}
+
+TEST(AtomicFile, AppearsWithAllItsText) {
+  const test::TemporaryFolder folder(self());
+
+  io::write_file_atomically(folder / "a.txt", "one");
+  io::write_file_atomically(folder / "a.txt", "two");
+
+  EXPECT_EQ(test::content_of(folder / "a.txt"), "two");
+  EXPECT_EQ(test::entries_of(folder.path()), 1);
+}
+
+TEST(AtomicFile, ADiskThatFillsUpLeavesTheEarlierFileAndNothingElse) {
+  const test::TemporaryFolder folder(self());
+  io::write_file_atomically(folder / "a.txt", "earlier");
+
+  {
+    const test::FileSizeLimit limit(100);
+    EXPECT_THROW(io::write_file_atomically(folder / "a.txt", std::string(1000, 'x')), core::Error);
+  }
+
+  EXPECT_EQ(test::content_of(folder / "a.txt"), "earlier");
+  EXPECT_EQ(test::entries_of(folder.path()), 1);
+}
+
+TEST(AtomicFile, AMissingFolderIsNamed) {
+  try {
+    io::write_file_atomically("/nowhere/at/all/a.txt", "text");
+    FAIL();
+  } catch (const core::Error& error) {
+    EXPECT_NE(error.where().find("/nowhere/at/all"), std::string::npos);
+    EXPECT_FALSE(error.hint().empty());
+  }
+}
+
+TEST(AtomicFile, ReadingBehindTheEndTakesNoMemoryAndSaysWhere) {
+  const test::TemporaryFolder folder(self());
+  io::write_file_atomically(folder / "a", "12345678");
+  const io::InputFile file(folder / "a");
+
+  EXPECT_THROW(file.bytes(4, std::int64_t{1} << 60), core::Error);
+  EXPECT_THROW(file.bytes(-1, 2), core::Error);
+  EXPECT_THROW(file.bytes(9, 0), core::Error);
+  EXPECT_EQ(file.bytes(4, 4).size(), 4U);
+}
+
+TEST(AtomicFile, AFolderReplacesOneOfTheSameNameInOneStep) {
+  const test::TemporaryFolder folder(self());
+  io::make_folder(folder / "old");
+  io::write_file_atomically(folder / "old/was", "here");
+  io::make_folder(folder / "new");
+  io::write_file_atomically(folder / "new/is", "there");
+
+  io::move_folder_into_place(folder / "new", folder / "old");
+
+  EXPECT_EQ(test::content_of(folder / "old/is"), "there");
+  EXPECT_EQ(test::entries_of(folder / "old"), 1);
+  EXPECT_EQ(test::entries_of(folder.path()), 1);
+}
+
+}  // namespace
+}  // namespace sidestream

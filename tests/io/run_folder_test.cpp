@@ -1,0 +1,98 @@
+#include "sidestream/io/run_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sidestream/core/error.hpp"
+#include "temporary_folder.hpp"
+
+namespace sidestream {
+namespace {
+
+class RunFolderTest : public testing::Test {
+ protected:
+  std::string hint_of_refusal(const std::string& path) const {
+    try {
+      io::prepare_run_folder(comm_, path, io::ExistingRun::refuse, "x = 1\n");
+    } catch (const core::Error& error) {
+      return error.hint();
+    }
+    return "none";
+  }
+
+  comm::Communicator comm_{MPI_COMM_WORLD};
+  test::TemporaryFolder folder_{comm_};
+};
+
+TEST_F(RunFolderTest, IsMadeWithItsConfiguration) {
+  const auto run = io::prepare_run_folder(comm_, folder_ / "runs/demo", io::ExistingRun::refuse, "x = 1\n");
+  comm_.barrier();
+
+  EXPECT_EQ(test::content_of(folder_ / "runs/demo/config.toml"), "x = 1\n");
+  EXPECT_EQ(run.path(), folder_ / "runs/demo");
+}
+
+TEST_F(RunFolderTest, NamesItsFilesAsTheReadersExpect) {
+  const io::RunFolder run("demo");
+
+  EXPECT_EQ(run.result("halos", 42), "demo/results/halos/00042.nc");
+  EXPECT_EQ(run.events("compute"), "demo/events.jsonl");
+  EXPECT_EQ(run.events("sidecar"), "demo/events.sidecar.jsonl");
+  EXPECT_EQ(run.plotfile(7), "demo/plt00007");
+  EXPECT_EQ(run.checkpoint(1234567), "demo/chk1234567");
+}
+
+TEST_F(RunFolderTest, AnEarlierRunIsRefusedUnlessToldOtherwise) {
+  io::prepare_run_folder(comm_, folder_ / "run", io::ExistingRun::refuse, "first = 1\n");
+
+  EXPECT_NE(hint_of_refusal(folder_ / "run").find("--restart"), std::string::npos);
+  comm_.barrier();
+  EXPECT_EQ(test::content_of(folder_ / "run/config.toml"), "first = 1\n");
+}
+
+TEST_F(RunFolderTest, OverwritingRemovesTheRunAndNothingElse) {
+  io::prepare_run_folder(comm_, folder_ / "run", io::ExistingRun::refuse, "first = 1\n");
+  if (comm_.rank() == 0) {
+    for (const char* name : {"results/halos", "plt00001", "chk00002", "plots"})
+      std::filesystem::create_directories(folder_ / (std::string("run/") + name));
+    for (const char* name : {"events.jsonl", "events.sidecar.jsonl", "notes.txt"})
+      test::overwrite(folder_ / (std::string("run/") + name), "x");
+  }
+  comm_.barrier();
+
+  io::prepare_run_folder(comm_, folder_ / "run", io::ExistingRun::overwrite, "second = 1\n");
+  comm_.barrier();
+
+  EXPECT_EQ(test::content_of(folder_ / "run/config.toml"), "second = 1\n");
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "run/notes.txt"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "run/plots"));
+  EXPECT_EQ(test::entries_of(folder_ / "run"), 3);
+}
+
+TEST_F(RunFolderTest, ResumingKeepsEverythingButWhatInterruptedWritesLeft) {
+  io::prepare_run_folder(comm_, folder_ / "run", io::ExistingRun::refuse, "first = 1\n");
+  if (comm_.rank() == 0) {
+    test::overwrite(folder_ / "run/events.jsonl", "{}\n");
+    std::filesystem::create_directories(folder_ / "run/.plt00003.tmp/Level_0");
+  }
+  comm_.barrier();
+
+  io::prepare_run_folder(comm_, folder_ / "run", io::ExistingRun::resume, "first = 1\n");
+
+  EXPECT_EQ(test::content_of(folder_ / "run/events.jsonl"), "{}\n");
+  EXPECT_EQ(test::entries_of(folder_ / "run"), 2);
+}
+
+TEST_F(RunFolderTest, AFolderThatCannotBeMadeIsSaidOnAllRanks) {
+  if (comm_.rank() == 0) test::overwrite(folder_ / "file", "x");
+  comm_.barrier();
+
+  try {
+    io::prepare_run_folder(comm_, folder_ / "file/run", io::ExistingRun::refuse, "");
+    ADD_FAILURE();
+  } catch (const core::Error& error) {
+    EXPECT_EQ(error.where(), folder_ / "file/run");
+  }
+}
+
+}  // namespace
+}  // namespace sidestream

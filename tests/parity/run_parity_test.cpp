@@ -1,0 +1,133 @@
+// The promise: a configuration gives the same fields and results, to the bit, on any number of ranks, over any
+// transport, and through a restart.
+
+#include <gtest/gtest.h>
+
+#include "sidestream/core/error.hpp"
+#include "sidestream/sims/run.hpp"
+#include "support/folder.hpp"
+#include "support/run_files.hpp"
+
+namespace sidestream {
+namespace {
+
+const std::string configuration = R"(
+simulation = "cosmology"
+[run]
+max_steps = 12
+[mesh]
+cells = [32, 32, 32]
+block = 16
+[cosmology]
+box = "32 Mpc"
+z_start = 30
+z_end = 0.5
+seed = 3
+[task.halos]
+analysis = "halos"
+every = 4
+t_boundary = "1.1 mean"
+t_halo = "1.2 mean"
+[task.spectra]
+analysis = "power_spectrum"
+every = 4
+[task.pdf]
+analysis = "pdf"
+every = 6
+[task.phase]
+analysis = "phase"
+every = 6
+[task.projection]
+analysis = "projection"
+every = 12
+[task.slice]
+analysis = "slice"
+every = 12
+[output]
+checkpoint = { format = "sidestream", every = 6, keep = 0 }
+)";
+
+constexpr std::array tasks{"halos", "spectra", "pdf", "phase", "projection", "slice"};
+
+void run(const comm::Communicator& ranks, const std::string& folder, std::vector<std::string> overrides = {},
+         io::ExistingRun existing = io::ExistingRun::refuse) {
+  core::Node root = core::parse_toml(configuration, "parity.toml");
+  for (const std::string& assignment : overrides) core::override_key(root, assignment);
+  sims::run(ranks, sims::read_run(root), folder, existing, {});
+}
+
+class Parity : public testing::Test {
+ protected:
+  // The run of one rank with all tasks in situ, which every other has to equal.
+  std::string reference() {
+    const std::string path = folder / "one-rank";
+    const comm::Communicator first = world.split(world.rank() == 0 ? 0 : -1);
+    if (!first.is_empty()) run(first, path);
+    world.barrier();
+    return path;
+  }
+
+  void expect_equal(const std::string& path, const std::string& other) {
+    if (world.rank() == 0) {
+      const auto expected = test::result_bytes(path), found = test::result_bytes(other);
+      EXPECT_GT(expected.size(), 40u);
+      EXPECT_EQ(expected.size(), found.size());
+      for (const auto& [name, bytes] : expected) EXPECT_TRUE(found.contains(name) && found.at(name) == bytes) << name;
+      const comm::Communicator self(MPI_COMM_SELF);
+      const auto state = test::checkpoint_bytes(self, path + "/chk00012");
+      EXPECT_EQ(state.size(), 8u + 6u);
+      EXPECT_TRUE(state == test::checkpoint_bytes(self, other + "/chk00012"));
+    }
+    world.barrier();
+  }
+
+  comm::Communicator world{MPI_COMM_WORLD};
+  test::SharedFolder folder{world};
+};
+
+TEST_F(Parity, AllRanksInSituEqualOneRank) {
+  const std::string one = reference();
+
+  run(world, folder / "in-situ");
+
+  expect_equal(one, folder / "in-situ");
+}
+
+TEST_F(Parity, InTransitOnAnyNumberOfSidecarsEqualsInSitu) {
+  const std::string one = reference();
+  for (int sidecars = 1; sidecars < world.size(); ++sidecars) {
+    const std::string name = "in-transit-" + std::to_string(sidecars);
+    std::vector<std::string> overrides{"coupling.sidecars=" + std::to_string(sidecars)};
+    for (const char* task : tasks) overrides.push_back(std::string("task.") + task + ".transport=in-transit");
+
+    run(world, folder / name, overrides);
+
+    expect_equal(one, folder / name);
+  }
+}
+
+TEST_F(Parity, ARestartOnAnotherNumberOfRanksEqualsTheRunThatWasNotInterrupted) {
+  const std::string one = reference();
+  const std::string path = folder / "restarted";
+  const comm::Communicator first = world.split(world.rank() == 0 ? 0 : -1);
+  if (!first.is_empty()) run(first, path, {"run.max_steps=7"});
+  world.barrier();
+
+  run(world, path, {}, io::ExistingRun::resume);
+
+  expect_equal(one, path);
+}
+
+TEST_F(Parity, AFullQueueAnsweredInSituChangesNothing) {
+  if (world.size() == 1) return;
+  const std::string one = reference();
+  std::vector<std::string> overrides{"coupling.sidecars=1", "coupling.when_full=in-situ", "coupling.queue=3 MiB"};
+  for (const char* task : tasks) overrides.push_back(std::string("task.") + task + ".transport=in-transit");
+
+  run(world, folder / "small-queue", overrides);
+
+  expect_equal(one, folder / "small-queue");
+}
+
+}  // namespace
+}  // namespace sidestream

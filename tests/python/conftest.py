@@ -1,0 +1,3 @@
+from fixtures import config, finished_run, own_run, sidestream
+
+__all__ = ["config", "finished_run", "own_run", "sidestream"]

@@ -1,0 +1,268 @@
+"""The analyses on arrays, against tables of known answers and brute-force twins."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import oracles
+import sidestream
+
+CONNECTIVITIES = (6, 14, 26)
+
+# A few cells of an 8^3 grid of zeros, thresholds 4 and 8: {connectivity: (sum, cells)}, periodic and not.
+HAND_MADE = {
+    "two neighbours across the faces": (
+        {(0, 0, 0): 10, (7, 0, 0): 5, (0, 7, 0): 5},
+        {True: {6: (20, 3), 14: (20, 3), 26: (20, 3)}, False: {6: (10, 1), 14: (10, 1), 26: (10, 1)}},
+    ),
+    "an edge of one sign": (
+        {(2, 2, 2): 10, (3, 3, 2): 6},
+        {True: {6: (10, 1), 14: (16, 2), 26: (16, 2)}, False: {6: (10, 1), 14: (16, 2), 26: (16, 2)}},
+    ),
+    "an edge of two signs": (
+        {(2, 2, 2): 10, (3, 1, 2): 6},
+        {True: {6: (10, 1), 14: (10, 1), 26: (16, 2)}, False: {6: (10, 1), 14: (10, 1), 26: (16, 2)}},
+    ),
+    "a corner of one sign": (
+        {(2, 2, 2): 10, (3, 3, 3): 6},
+        {True: {6: (10, 1), 14: (16, 2), 26: (16, 2)}, False: {6: (10, 1), 14: (16, 2), 26: (16, 2)}},
+    ),
+    "a corner of two signs": (
+        {(2, 2, 2): 10, (1, 3, 3): 6},
+        {True: {6: (10, 1), 14: (10, 1), 26: (16, 2)}, False: {6: (10, 1), 14: (10, 1), 26: (16, 2)}},
+    ),
+}
+
+# The formula field: (n, connectivity, t_boundary, t_halo, halos, largest sum, its cells, its peak).
+FORMULA = [
+    (16, 6, 20, 40, 13, 1206.1519904, 26, (6, 5, 14)),
+    (16, 6, 8, 20, 4, 10774.0407302, 422, (2, 7, 8)),
+    (16, 14, 20, 40, 10, 1315.0668762, 22, (7, 3, 3)),
+    (16, 14, 8, 20, 3, 10818.9093723, 426, (2, 7, 8)),
+    (16, 26, 20, 40, 7, 2170.0739230, 43, (7, 3, 3)),
+    (16, 26, 8, 20, 2, 10844.9251627, 429, (2, 7, 8)),
+    (32, 6, 20, 40, 14, 9953.2856214, 223, (11, 10, 28)),
+    (32, 14, 20, 40, 13, 10516.1766998, 175, (14, 7, 7)),
+    (32, 14, 8, 20, 4, 77289.0112001, 2889, (14, 7, 7)),
+    (32, 26, 8, 20, 4, 77444.6748440, 2906, (14, 7, 7)),
+]
+
+
+@pytest.mark.parametrize("connectivity", CONNECTIVITIES)
+@pytest.mark.parametrize("periodic", [True, False])
+@pytest.mark.parametrize("name", HAND_MADE)
+def test_halos_of_hand_made_fields(name: str, periodic: bool, connectivity: int) -> None:
+    cells, expected = HAND_MADE[name]
+    field = np.zeros((8, 8, 8))
+    for place, value in cells.items():
+        field[place] = value
+
+    halos = sidestream.halos(field, 8.0, t_boundary=4.0, t_halo=8.0, connectivity=connectivity, periodic=periodic)
+
+    mass, count = expected[periodic][connectivity]
+    assert halos.sizes["halo"] == 1
+    assert halos["mass"].item() == mass
+    assert halos["cells"].item() == count
+    assert halos["peak"].item() == 10
+
+
+@pytest.mark.parametrize("row", FORMULA, ids=lambda row: "-".join(map(str, row[:4])))
+def test_halos_of_the_formula_field(row: tuple) -> None:
+    n, connectivity, t_boundary, t_halo, count, mass, cells, peak = row
+
+    halos = sidestream.halos(
+        oracles.formula_field(n), box_size=n, t_boundary=t_boundary, t_halo=t_halo, connectivity=connectivity
+    )
+
+    assert halos.sizes["halo"] == count
+    largest = halos.isel(halo=int(halos["mass"].values.argmax()))
+    np.testing.assert_allclose(largest["mass"], mass, rtol=1e-10)
+    assert int(largest["cells"]) == cells
+    assert int(largest["id"]) == np.ravel_multi_index(peak, (n, n, n))
+
+
+@pytest.mark.parametrize("periodic", [True, False])
+@pytest.mark.parametrize("connectivity", CONNECTIVITIES)
+@pytest.mark.parametrize("seed", range(8))
+def test_halos_of_random_fields_are_those_of_brute_force(seed: int, connectivity: int, periodic: bool) -> None:
+    random = np.random.default_rng(seed)
+    n = int(random.integers(8, 13))
+    field = random.integers(0, 5, (n, n, n)).astype(float) if seed % 2 else random.random((n, n, n))
+    t_boundary, t_halo = (3.0, 4.0) if seed % 2 else (0.75, 0.97)
+
+    found = sidestream.halos(field, 2.0 * n, t_boundary, t_halo, connectivity, periodic).sortby("id")
+
+    expected = oracles.brute_halos(field, t_boundary, t_halo, connectivity, periodic)
+    assert found["id"].values.tolist() == [halo[0] for halo in expected]
+    assert found["cells"].values.tolist() == [halo[1] for halo in expected]
+    np.testing.assert_allclose(found["mass"] / 8, [halo[2] for halo in expected], rtol=1e-13)
+    np.testing.assert_array_equal(found["peak"], [halo[3] for halo in expected])
+
+
+def test_the_axes_of_the_array_are_z_y_x() -> None:
+    field = np.zeros((8, 8, 8))
+    field[1, 2, 3] = 900.0
+
+    halo = sidestream.halos(field, box_size=16.0, t_boundary=80.0, t_halo=200.0)
+
+    assert [halo[axis].item() for axis in "xyz"] == [7.0, 5.0, 3.0]
+    assert halo["id"].item() == (1 * 8 + 2) * 8 + 3
+    assert halo["mass"].item() == 900.0 * 2.0**3
+
+
+def test_a_box_may_have_three_sides() -> None:
+    field = np.zeros((4, 8, 16))
+    field[1, 2, 3] = 900.0
+
+    one = sidestream.halos(field, box_size=16.0, t_boundary=80.0, t_halo=200.0)
+    three = sidestream.halos(field, box_size=(32.0, 8.0, 4.0), t_boundary=80.0, t_halo=200.0)
+
+    assert [one[axis].item() for axis in "xyz"] == [3.5, 2.5, 1.5]
+    assert [three[axis].item() for axis in "xyz"] == [7.0, 2.5, 1.5]
+    assert three["mass"].item() == 2 * one["mass"].item()
+
+
+def test_the_centroid_of_a_halo_across_the_faces_lies_inside_it() -> None:
+    field = np.zeros((8, 8, 8))
+    field[4, 4, [7, 0]] = 900.0, 901.0
+
+    halo = sidestream.halos(field, box_size=8.0, t_boundary=80.0, t_halo=200.0)
+
+    assert halo["x"].item() % 8.0 == pytest.approx(0.0)
+
+
+def test_thresholds_may_be_multiples_of_the_mean() -> None:
+    field = oracles.formula_field(16)
+    mean = field.mean()
+
+    relative = sidestream.halos(field, 1.0, t_boundary="3 mean", t_halo="6 mean")
+    absolute = sidestream.halos(field, 1.0, t_boundary=3 * mean, t_halo=repr(float(6 * mean)))
+
+    assert relative.sizes["halo"] > 0
+    np.testing.assert_array_equal(relative["id"], absolute["id"])
+    np.testing.assert_array_equal(relative["mass"], absolute["mass"])
+
+
+def test_a_shift_of_a_periodic_field_shifts_the_ids_only() -> None:
+    field, shift = oracles.formula_field(16), (5, 11, 3)
+
+    here = sidestream.halos(field, 16.0, 20.0, 40.0).sortby("id")
+    there = sidestream.halos(np.roll(field, shift, axis=(0, 1, 2)), 16.0, 20.0, 40.0)
+
+    places = np.array(np.unravel_index(here["id"].values, field.shape)) + np.array(shift)[:, None]
+    moved = np.ravel_multi_index(tuple(places % 16), field.shape)
+    order = np.argsort(moved)
+    np.testing.assert_array_equal(there.sortby("id")["id"], moved[order])
+    np.testing.assert_array_equal(there.sortby("id")["mass"], here["mass"].values[order])
+
+
+@pytest.mark.parametrize("make", [np.float32, np.int64, np.asfortranarray, np.ndarray.tolist])
+def test_any_kind_of_array_will_do(make) -> None:
+    field = np.round(oracles.formula_field(16))
+
+    halos = sidestream.halos(make(field), 16.0, 20.0, 40.0)
+
+    np.testing.assert_array_equal(halos["id"], sidestream.halos(field, 16.0, 20.0, 40.0)["id"])
+
+
+def test_views_of_a_larger_array_are_read_right() -> None:
+    large = np.zeros((16, 16, 20))
+    large[::2, ::2, 2:18:2] = oracles.formula_field(8)
+
+    halos = sidestream.halos(large[::2, ::2, 2:18:2], 8.0, 10.0, 20.0)
+
+    np.testing.assert_array_equal(halos["id"], sidestream.halos(oracles.formula_field(8), 8.0, 10.0, 20.0)["id"])
+
+
+def test_a_field_below_the_threshold_has_no_halos() -> None:
+    halos = sidestream.halos(np.ones((8, 8, 8)), box_size=1.0)
+
+    assert halos.sizes["halo"] == 0
+    assert {"id", "x", "y", "z", "mass", "cells", "peak"} <= set(halos.data_vars)
+
+
+def test_the_columns_have_units_and_names() -> None:
+    halos = sidestream.halos(oracles.formula_field(8), 8.0, 10.0, 20.0)
+
+    assert halos["mass"].attrs["units"] == "Msun"
+    assert halos["peak"].attrs["units"] == "Msun/Mpc^3"
+    assert all("long_name" in column.attrs for column in halos.data_vars.values())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        ({"array": np.ones((8, 8))}, "2 dimensions"),
+        ({"array": np.ones((0, 8, 8))}, "no cell"),
+        ({"array": np.ones((8, 8, 8), dtype=complex)}, "not real numbers"),
+        ({"connectivity": 18}, "connectivity 18"),
+        ({"box_size": 0.0}, "box_size"),
+        ({"box_size": "large"}, "box_size"),
+        ({"t_boundary": "many mean"}, "many"),
+        ({"t_boundary": 300.0, "t_halo": 200.0}, ""),
+        ({"array": np.full((8, 8, 8), np.nan)}, ""),
+    ],
+)
+def test_wrong_arguments_are_errors(arguments: dict, what: str) -> None:
+    with pytest.raises(sidestream.Error) as caught:
+        sidestream.halos(**({"array": np.ones((8, 8, 8)), "box_size": 1.0} | arguments))
+
+    assert what in str(caught.value)
+
+
+@pytest.mark.parametrize("periodic", [True, False])
+@pytest.mark.parametrize("connectivity", CONNECTIVITIES)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_merge_tree_is_that_of_brute_force(seed: int, connectivity: int, periodic: bool) -> None:
+    random = np.random.default_rng(seed)
+    field = random.integers(0, 6, (7, 8, 9)).astype(float) if seed == 0 else random.random((8, 8, 8))
+
+    tree = sidestream.merge_tree(field, connectivity, periodic)
+
+    expected = oracles.brute_branches(field, connectivity, periodic)
+    assert tree["maximum"].values.tolist() == [branch[0] for branch in expected]
+    assert tree["birth"].values.tolist() == [branch[1] for branch in expected]
+    assert tree["saddle"].values.tolist() == [branch[2] for branch in expected]
+    assert tree["death"].values[1:].tolist() == [branch[3] for branch in expected[1:]]
+
+
+def test_the_merge_tree_of_the_formula_field_has_the_known_persistences() -> None:
+    tree = sidestream.merge_tree(oracles.formula_field(16), connectivity=14)
+
+    persistence = np.sort((tree["birth"] - tree["death"]).values[1:])[::-1]
+    assert tree.sizes["branch"] == 63
+    np.testing.assert_allclose(persistence[:4], [159.84644670, 155.82304041, 124.14840674, 107.84061605], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("t_boundary", "t_halo"), [(8, 20), (20, 40), (30, 150)])
+def test_one_merge_tree_answers_every_threshold(t_boundary: float, t_halo: float) -> None:
+    field = oracles.formula_field(16)
+
+    tree = sidestream.merge_tree(field)
+
+    alive = (tree["birth"] >= t_halo) & ((tree["death"] < t_boundary) | (tree["saddle"] < 0))
+    assert int(alive.sum()) == sidestream.halos(field, 16.0, t_boundary, t_halo).sizes["halo"]
+
+
+@pytest.mark.parametrize("n", [8, 15, 16])
+def test_the_power_spectrum_is_that_of_a_plain_transform(n: int) -> None:
+    field = np.exp(np.random.default_rng(n).normal(0, 0.5, (n, n, n)))
+
+    spectrum = sidestream.power_spectrum(field, box_size=50.0)
+
+    k, modes, power = oracles.brute_spectrum(field, 50.0)
+    np.testing.assert_array_equal(spectrum["modes"], modes)
+    np.testing.assert_allclose(spectrum["k"], k, rtol=1e-12)
+    np.testing.assert_allclose(spectrum["power"], power, rtol=1e-11)
+
+
+def test_one_wave_has_all_its_power_in_one_shell() -> None:
+    x = np.arange(16) / 16
+    field = np.broadcast_to(1 + 0.1 * np.cos(2 * np.pi * 3 * x), (16, 16, 16))
+
+    spectrum = sidestream.power_spectrum(field, box_size=10.0)
+
+    total = (spectrum["power"] * spectrum["modes"]).values / 10.0**3
+    np.testing.assert_allclose(total[2], 2 * 0.05**2, rtol=1e-12)
+    np.testing.assert_allclose(np.delete(total, 2), 0, atol=1e-18)

@@ -1,0 +1,187 @@
+"""Pictures and the report."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.integrate import trapezoid
+
+import sidestream
+import synthetic
+from sidestream.events import Events
+from sidestream.figures import Picture, pictures, save_pictures
+from sidestream.figures.cosmology import Theory
+from sidestream.figures.halos import BIN_WIDTH, mass_function
+from sidestream.figures.timeline import IDLE, PACK, STEP, WAIT, spans_of
+from sidestream.report import write_report
+from sidestream.summary import bills, share_lost
+
+
+@pytest.fixture(scope="module")
+def drawn(finished_run: Path) -> list[Picture]:
+    return list(pictures(sidestream.open(finished_run)))
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = synthetic.write_run(tmp_path_factory.mktemp("report") / "demo", steps=20)
+    path = write_report(sidestream.open(folder))
+    assert not list(folder.glob(".report*"))
+    return path.read_text()
+
+
+@pytest.fixture
+def small_run(own_run: Path) -> Path:
+    """A run of two tasks only, quick to draw."""
+    for task in set(synthetic.TASKS) - {"halos", "phase"}:
+        shutil.rmtree(own_run / "results" / task, ignore_errors=True)
+    return own_run
+
+
+def test_every_task_has_pictures_and_the_timeline_comes_last(drawn: list[Picture]) -> None:
+    names = [picture.name for picture in drawn]
+
+    assert {"halos-mass-function", "halos-map", "spectra-spectra", "pdfs-pdf", "phase-phase"} <= set(names)
+    assert {"picture-gas-density", "picture-dark-matter-density"} <= set(names)
+    assert names[-1] == "timeline"
+
+
+def test_pictures_of_one_task_are_png_files(finished_run: Path, tmp_path: Path) -> None:
+    paths = save_pictures(sidestream.open(finished_run), tmp_path / "new" / "folder", "phase")
+
+    assert [path.name for path in paths] == ["phase-phase.png"]
+    assert paths[0].read_bytes().startswith(b"\x89PNG")
+
+
+def test_every_axis_of_every_picture_has_a_label_or_a_title(drawn: list[Picture]) -> None:
+    for picture in drawn:
+        for axes in picture.figure.axes:
+            assert axes.get_xlabel() or axes.get_ylabel() or axes.get_title(loc="left"), picture.name
+
+
+def test_the_mass_function_counts_every_halo_once() -> None:
+    mass = 10 ** np.random.default_rng(1).uniform(10, 14, 500)
+    table = xr.Dataset({"mass": ("halo", mass)}, attrs={"box_mpc": 100.0, "hubble": 0.7})
+
+    points = mass_function(table)
+
+    volume = (100.0 * 0.7) ** 3
+    np.testing.assert_allclose(points["density"].sum() * volume * BIN_WIDTH * np.log(10), 500)
+    assert np.all(points["error"] > 0)
+    assert points["mass"].min() > 0.7e10 / 10**BIN_WIDTH
+    assert points["mass"].max() < 0.7e14 * 10**BIN_WIDTH
+
+
+def test_theory_has_the_stated_amplitude_and_grows_with_time() -> None:
+    theory = Theory.of({"hubble": 0.7, "omega_m": 0.3, "omega_b": 0.05, "sigma8": 0.8, "ns": 0.96})
+
+    assert theory is not None
+    k = np.geomspace(1e-3, 50, 4000)
+    x = 8 * k
+    window = 3 * (np.sin(x) - x * np.cos(x)) / x**3
+    sigma8 = np.sqrt(trapezoid(theory.linear_power(k, 0.0) * (k * window) ** 2 / (2 * np.pi**2), k))
+    np.testing.assert_allclose(sigma8, 0.8, rtol=5e-3)
+    assert np.all(theory.linear_power(k, 1.0) < theory.linear_power(k, 0.0))
+    assert theory.mass_function(np.array([1e13]), 0.0)[0] > theory.mass_function(np.array([1e13]), 2.0)[0]
+
+
+def test_results_that_state_no_cosmology_have_no_theory() -> None:
+    assert Theory.of({"box_mpc": 10.0}) is None
+
+
+def test_the_timeline_shows_what_each_group_did(finished_run: Path) -> None:
+    spans = spans_of(sidestream.open(finished_run).events)
+
+    kinds = {(span.group, span.what) for span in spans}
+    assert {("compute", STEP), ("compute", PACK), ("compute", WAIT), ("compute", "phase")} <= kinds
+    assert {("sidecar", "halos"), ("sidecar", IDLE)} <= kinds
+    assert sum(s.end - s.start for s in spans if s.what == "halos") == pytest.approx(6 * 2.4)
+
+
+def test_a_publish_shared_among_tasks_is_drawn_once_and_in_full() -> None:
+    common = {"event": "publish", "step": 1, "pack_s": 0.1}
+    shares = [common | {"t": 5.0, "wait_s": 1.0}, common | {"t": 5.0001, "wait_s": 0.0}]
+
+    spans = spans_of(Events(shares))
+
+    assert [(s.what, round(s.end - s.start, 6)) for s in spans] == [(WAIT, 1.0), (PACK, 0.2)]
+    assert spans[0].end == pytest.approx(spans[1].start)
+
+
+def test_the_bill_of_a_task_adds_up(finished_run: Path) -> None:
+    run = sidestream.open(finished_run)
+
+    by_name = {bill.name: bill for bill in bills(run.events, run.tasks)}
+
+    assert list(by_name) == run.tasks
+    assert by_name["picture"].results == 3
+    assert by_name["picture"].dropped == 3
+    assert by_name["pdfs"].wait_s == pytest.approx(6 * 0.25)
+    assert by_name["phase"].lost_s == pytest.approx(6 * 0.3)
+    assert by_name["halos"].in_situ_s == 0
+    lost = sum(bill.lost_s for bill in by_name.values())
+    assert share_lost(run.events, run.tasks) == pytest.approx(lost / run.events.last("run_end")["wall_s"])
+
+
+def test_the_report_needs_nothing_beside_it(page: str) -> None:
+    for address in re.findall(r'(?:src|href)="([^"]*)"', page):
+        assert address.startswith("data:image/")
+    assert "<script" not in page
+    assert "@import" not in page
+    assert "url(" not in page
+
+
+def test_the_report_shows_every_part_of_the_run(page: str) -> None:
+    for text in (
+        "Example CPU 3000",
+        "64³",
+        "3 compute, 1 sidecar",
+        "Who computed and who waited",
+        "000020.nc",
+        "hydro",
+    ):
+        assert text in page
+    for task in synthetic.TASKS:
+        assert f"<td class=text>{task}</td>" in page
+    assert "z_start = 50" in page
+
+
+def test_a_damaged_result_costs_its_own_pictures_only(small_run: Path) -> None:
+    (small_run / "results" / "halos" / "000020.nc").write_bytes(b"not HDF5")
+
+    page = write_report(sidestream.open(small_run)).read_text()
+
+    assert "halos: the result file cannot be read" in page
+    assert 'alt="Phase diagram"' in page
+
+
+def test_a_run_that_has_just_begun_has_a_report(tmp_path: Path) -> None:
+    synthetic.write_log(tmp_path / "events.jsonl", [synthetic.start_event()])
+
+    page = write_report(sidestream.open(tmp_path)).read_text()
+
+    assert ">running<" in page
+
+
+def test_text_from_the_run_cannot_break_the_page(small_run: Path) -> None:
+    with (small_run / "events.jsonl").open("a") as log:
+        log.write(
+            '{"event": "analysis_failed", "t": 1, "task": "<b>x", "step": 1, "message": "<script>alert(1)</script>"}\n'
+        )
+
+    page = write_report(sidestream.open(small_run)).read_text()
+
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_a_run_without_results_cannot_be_plotted(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text('simulation = "nbody"\n')
+
+    with pytest.raises(sidestream.Error, match="no result that could be drawn"):
+        save_pictures(sidestream.open(tmp_path), tmp_path / "pictures")

@@ -1,0 +1,241 @@
+"""Finding and starting the program, sorting the launcher's noise, following the log."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+import sidestream
+from sidestream import launcher
+from sidestream.messages import MessageFilter
+from sidestream.watch import EventTail, Progress
+
+RULE = "-" * 74
+PRIMARY_JOB = [
+    RULE,
+    "Primary job  terminated normally, but 1 process returned",
+    "a non-zero exit code. Per user-direction, the job has been aborted.",
+    RULE,
+]
+EXITED = [
+    RULE,
+    "mpirun detected that one or more processes exited with non-zero status, thus causing",
+    "the job to be terminated. The first process to do so was:",
+    "",
+    "  Process name: [[27157,1],0]",
+    "  Exit code:    1",
+    RULE,
+]
+KILLED = [RULE, "mpirun noticed that process rank 3 with PID 0 on node delta exited on signal 9 (Killed).", RULE]
+
+
+def program(folder: Path, name: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    path.write_text("#!/bin/sh\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+@pytest.fixture
+def only_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder that is the whole PATH, and no program beside the interpreter."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.delenv("SIDESTREAM_RUN", raising=False)
+    monkeypatch.setattr("sys.executable", str(tmp_path / "venv" / "python"))
+    return folder
+
+
+def test_the_environment_names_the_program_before_all_else(only_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(only_path, launcher.PROGRAM)
+    named = program(only_path.parent, "mine")
+    monkeypatch.setenv("SIDESTREAM_RUN", str(named))
+
+    assert launcher.find_program() == named
+
+
+def test_the_program_beside_python_comes_before_the_path(only_path: Path) -> None:
+    program(only_path, launcher.PROGRAM)
+    beside = program(only_path.parent / "venv", launcher.PROGRAM)
+
+    assert launcher.find_program() == beside
+
+
+def test_a_program_that_is_nowhere_is_an_error_with_a_hint(only_path: Path) -> None:
+    with pytest.raises(sidestream.Error, match="was not found") as caught:
+        launcher.find_program()
+
+    assert "pip install" in caught.value.hint
+
+
+def test_mpirun_gets_the_ranks_and_the_program_its_arguments(only_path: Path) -> None:
+    program(only_path, "mpirun")
+
+    launch = launcher.prepare(Path("/opt/sidestream-run"), ["box.toml", "--out", "o"], ranks=3)
+
+    assert launch.command == ["mpirun", "-n", "3", "/opt/sidestream-run", "box.toml", "--out", "o"]
+    assert not launch.direct
+
+
+def test_a_launcher_with_options_of_its_own_keeps_them(only_path: Path) -> None:
+    program(only_path, "srun")
+
+    launch = launcher.prepare(Path("/opt/sidestream-run"), ["box.toml"], 512, 'srun --exclusive --comment "a b"')
+
+    expected = ["srun", "--exclusive", "--comment", "a b", "-n", "512", "/opt/sidestream-run", "box.toml"]
+    assert launch.command == expected
+
+
+def test_one_rank_runs_without_any_launcher(only_path: Path) -> None:
+    launch = launcher.prepare(Path("/opt/sidestream-run"), ["box.toml"], ranks=1)
+
+    assert launch.command == ["/opt/sidestream-run", "box.toml"]
+    assert launch.direct
+    assert launcher.default_ranks() == 1
+
+
+def test_several_ranks_without_a_launcher_are_an_error_with_a_hint(only_path: Path) -> None:
+    with pytest.raises(sidestream.Error, match="4 ranks need an MPI launcher") as caught:
+        launcher.prepare(Path("/opt/sidestream-run"), [], ranks=4)
+
+    assert "-n 1" in caught.value.hint
+
+
+def test_an_unknown_launcher_is_an_error(only_path: Path) -> None:
+    with pytest.raises(sidestream.Error, match="`flaunch` was not found"):
+        launcher.prepare(Path("/opt/sidestream-run"), [], ranks=1, launcher="flaunch --fast")
+
+
+def test_root_may_run_and_nobody_else_gets_the_permission(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert launcher.mpi_environment({}, 1)["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] == "1"
+
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert "OMPI_ALLOW_RUN_AS_ROOT" not in launcher.mpi_environment({}, 1)
+
+
+def test_ranks_yield_only_where_they_share_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launcher, "available_cores", lambda: 4)
+
+    assert "OMPI_MCA_mpi_yield_when_idle" not in launcher.mpi_environment({}, 4)
+    assert launcher.mpi_environment({}, 5)["OMPI_MCA_mpi_yield_when_idle"] == "1"
+
+
+def test_what_the_user_set_wins() -> None:
+    assert launcher.mpi_environment({"OMPI_MCA_hwloc_base_binding_policy": "core"}, 1)[
+        "OMPI_MCA_hwloc_base_binding_policy"
+    ] == ("core")
+
+
+def passed(lines: list[str]) -> tuple[list[str], MessageFilter]:
+    messages = MessageFilter()
+    return [kept for kept in map(messages.feed, lines) if kept is not None], messages
+
+
+def test_the_launcher_is_not_heard_and_the_program_is() -> None:
+    own = ["error: the disk is full", "  --> rank 0", "hint: make room"]
+
+    kept, messages = passed([*own, *PRIMARY_JOB, "[delta:4711] PMIX ERROR: UNREACHABLE", *EXITED])
+
+    assert kept == own
+    assert messages.errors == ["\n".join(own)]
+    assert messages.diagnosis(1) is None
+
+
+def test_an_error_that_every_rank_prints_is_shown_once() -> None:
+    own = ["error: the disk is full", "  --> rank 0", "hint: make room"]
+
+    kept, _ = passed([*own, "error: the disk is full", "  --> rank 1", "hint: make room", "warning: bye"])
+
+    assert kept == [*own, "warning: bye"]
+
+
+def test_an_error_inside_a_notice_is_not_lost() -> None:
+    kept, _ = passed([RULE, "MPI_ABORT was invoked on rank 0", "error: the box is empty", RULE, "note: more"])
+
+    assert kept == ["error: the box is empty", "note: more"]
+
+
+def test_a_rank_that_was_killed_is_named() -> None:
+    _, messages = passed(KILLED)
+
+    diagnosis = messages.diagnosis(137)
+
+    assert diagnosis is not None
+    assert diagnosis.what == "rank 3 was ended by signal 9 (Killed)"
+    assert "memory" in diagnosis.hint
+
+
+def test_a_program_that_fails_silently_is_reported_with_its_exit_code() -> None:
+    _, messages = passed(EXITED)
+
+    diagnosis = messages.diagnosis(3)
+
+    assert diagnosis is not None
+    assert diagnosis.what == "the run ended with exit code 3"
+
+
+def write(log: Path, *events: dict, mode: str = "a") -> None:
+    with log.open(mode) as file:
+        file.writelines(json.dumps(event) + "\n" for event in events)
+
+
+def test_the_tail_gives_each_new_event_once(tmp_path: Path) -> None:
+    log = tmp_path / "events.jsonl"
+    write(log, {"event": "step", "t": 0, "step": 1})
+    tail = EventTail(tmp_path)
+
+    assert tail.new_events() == []
+    write(log, {"event": "step", "t": 1, "step": 2})
+    write(tmp_path / "events.sidecar.jsonl", {"event": "analysis", "t": 1})
+    assert [(e["event"], e["group"]) for e in tail.new_events()] == [("step", "compute"), ("analysis", "sidecar")]
+    assert tail.new_events() == []
+
+
+def test_the_tail_waits_for_the_end_of_a_line(tmp_path: Path) -> None:
+    log = tmp_path / "events.jsonl"
+    tail = EventTail(tmp_path)
+    log.write_text('{"event": "st')
+
+    assert tail.new_events() == []
+    with log.open("a") as file:
+        file.write('ep", "t": 1}\n')
+    assert [e["event"] for e in tail.new_events()] == ["step"]
+
+
+def test_the_tail_follows_a_log_that_is_started_anew(tmp_path: Path) -> None:
+    log = tmp_path / "events.jsonl"
+    write(log, *({"event": "step", "t": i} for i in range(9)))
+    tail = EventTail(tmp_path)
+
+    write(log, {"event": "run_start", "t": 0}, mode="w")
+
+    assert [e["event"] for e in tail.new_events()] == ["run_start"]
+
+
+def test_the_time_left_counts_from_where_a_restart_began() -> None:
+    progress = Progress()
+    for step, t in ((51, 1.0), (52, 2.0), (60, 10.0)):
+        progress.take({"event": "step", "t": t, "step": step, "progress": step / 100})
+
+    assert progress.left_s == pytest.approx(10.0 * 0.4 / 0.09)
+    assert progress.headline == "step 60"
+
+
+def test_the_time_left_that_the_simulation_states_is_believed() -> None:
+    progress = Progress()
+    progress.take({"event": "step", "t": 1.0, "step": 1, "progress": 0.1, "left_s": 42.0})
+
+    assert progress.left_s == 42.0
+
+
+def test_an_analysis_is_told_in_words() -> None:
+    event = {"event": "analysis", "t": 1, "task": "halos", "redshift": 2.5, "compute_s": 0.8, "summary": "214 halos"}
+
+    assert Progress().take(event) == "halos: 214 halos at z 2.5 (0.8 s)"

@@ -1,0 +1,95 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sidestream/core/error.hpp"
+#include "sidestream/sims/run.hpp"
+
+namespace sidestream::sims {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string good =
+    "simulation = \"cosmology\"\n[mesh]\ncells = [32, 32, 32]\nblock = 16\n[cosmology]\nbox = \"10 Mpc\"\n";
+
+core::Error error_of(const std::string& text) {
+  try {
+    read_run(core::parse_toml(text, "run.toml"));
+  } catch (const core::Error& error) {
+    return error;
+  }
+  return core::Error("no error");
+}
+
+TEST(RunConfig, ASmallConfigurationIsEnough) {
+  const RunConfig config = read_run(core::parse_toml(good, "run.toml"));
+  EXPECT_EQ(config.plan->cells(), (mesh::Int3{32, 32, 32}));
+  EXPECT_FALSE(config.plotfile.has_value());
+}
+
+TEST(RunConfig, TheResolvedTextReadsBackToItself) {
+  const RunConfig config = read_run(core::parse_toml(good, "run.toml"));
+  EXPECT_EQ(read_run(core::parse_toml(config.resolved, "config.toml")).resolved, config.resolved);
+  EXPECT_THAT(config.resolved, HasSubstr("z_end"));
+}
+
+TEST(RunConfig, BoxesInMpcOverHAreDividedByH) {
+  const std::string text =
+      "simulation = \"nbody\"\n[cosmology]\nbox = \"10 Mpc/h\"\nhubble = 0.5\npower = \"eisenstein-hu\"\n";
+  const RunConfig config = read_run(core::parse_toml(text, "run.toml"));
+  EXPECT_EQ(config.plan->description().at("box_mpc"), 20.0);
+}
+
+TEST(RunConfig, EachMistakeIsAnsweredWithItsPlaceAndARemedy) {
+  const core::Error table = error_of(good + "[outptu]\n");
+  EXPECT_THAT(table.where(), HasSubstr("run.toml:7"));
+  EXPECT_THAT(table.hint(), HasSubstr("`output`"));
+
+  const core::Error key = error_of(good + "sede = 3\n");
+  EXPECT_THAT(key.hint(), HasSubstr("`seed`"));
+
+  EXPECT_THAT(error_of("[mesh]\n").message(), HasSubstr("`simulation`"));
+  EXPECT_THAT(error_of("simulation = \"cosmologie\"\n").hint(), HasSubstr("\"cosmology\""));
+  EXPECT_THAT(error_of("simulation = \"nbody\"\n").message(), HasSubstr("[cosmology]"));
+  EXPECT_THAT(error_of("simulation = \"nbody\"\n[cosmology]\nbox = 10\n").message(), HasSubstr("no unit"));
+  EXPECT_THAT(error_of("simulation = \"nbody\"\n[cosmology]\nbox = \"10 Mps\"\n").message(), HasSubstr("Mps"));
+  EXPECT_THAT(error_of("simulation = \"nbody\"\n[cosmology]\nseed = 1\n").message(), HasSubstr("`box`"));
+  EXPECT_THAT(error_of(good + "z_end = 60\n").message(), HasSubstr("starts at"));
+  EXPECT_THAT(error_of(good + "particles = [8, 8, 8]\n").message(), HasSubstr("one particle for each cell"));
+  EXPECT_THAT(error_of(good + "omega_b = 0.5\n").message(), HasSubstr("omega_b"));
+  EXPECT_THAT(error_of(good + "[output]\nplotfile = { format = \"nyx\" }\n").message(), HasSubstr("when"));
+  EXPECT_THAT(error_of(good + "[output]\nplotfile = { format = \"nix\", every = 2 }\n").hint(), HasSubstr("\"nyx\""));
+  EXPECT_THAT(error_of(good + "[task.h]\nanalysis = \"halo\"\nevery = 1\n").hint(), HasSubstr("halos"));
+}
+
+TEST(RunConfig, BlocksThatDoNotFitAreRefusedAtTheCells) {
+  const core::Error error =
+      error_of("simulation = \"nbody\"\n[mesh]\ncells = [40, 32, 32]\nblock = 16\n[cosmology]\nbox = \"1 Mpc\"\n");
+  EXPECT_THAT(error.where(), HasSubstr("mesh.cells"));
+  EXPECT_THAT(error.message(), HasSubstr("40 cells along x"));
+}
+
+TEST(RunConfig, RedshiftsMeanNothingToAShockTube) {
+  EXPECT_THAT(
+      error_of("simulation = \"sod\"\n[output]\nplotfile = { format = \"nyx\", at_redshift = [2] }\n").message(),
+      HasSubstr("no redshift"));
+}
+
+TEST(RunConfig, MomentsAreThoseOfTasksAndOutputsInFallingOrder) {
+  const RunConfig config =
+      read_run(core::parse_toml(good + "[task.h]\nanalysis = \"halos\"\nat_redshift = [2, 5]\n[output]\nplotfile = { "
+                                       "format = \"nyx\", at_redshift = [3, 2] }\n",
+                                "run.toml"));
+  EXPECT_EQ(config.moments(), (std::vector<double>{5, 3, 2}));
+}
+
+TEST(RunConfig, ImpossibleNumbersOfRanksAreRefused) {
+  const RunConfig config = read_run(core::parse_toml(
+      good + "[coupling]\nsidecars = 2\n[task.h]\nanalysis = \"halos\"\nevery = 2\ntransport = \"in-transit\"\n",
+      "run.toml"));
+  EXPECT_THROW(describe(config, 2), core::Error);
+  EXPECT_EQ(describe(config, 4).at("compute"), 2);
+}
+
+}  // namespace
+}  // namespace sidestream::sims

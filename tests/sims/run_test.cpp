@@ -1,0 +1,79 @@
+#include "sidestream/sims/run.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "sidestream/core/error.hpp"
+#include "support/folder.hpp"
+#include "support/run_files.hpp"
+
+namespace sidestream::sims {
+namespace {
+
+using testing::HasSubstr;
+
+class RunTest : public testing::Test {
+ protected:
+  RunStatus run(const std::string& text, const std::string& name, io::ExistingRun existing = io::ExistingRun::refuse) {
+    return sims::run(world, read_run(core::parse_toml(text, "run.toml")), folder / name, existing, {});
+  }
+  std::string message_of(const std::string& text, const std::string& name, io::ExistingRun existing) {
+    try {
+      run(text, name, existing);
+    } catch (const core::Error& error) {
+      return error.message();
+    }
+    return "no error";
+  }
+
+  comm::Communicator world{MPI_COMM_WORLD};
+  test::SharedFolder folder{world};
+};
+
+const std::string nbody =
+    "simulation = \"nbody\"\n[mesh]\ncells = [16, 16, 16]\nblock = 8\n[cosmology]\nbox = \"20 Mpc\"\nz_start = "
+    "9\nz_end = 4\n";
+
+TEST_F(RunTest, ARunLandsOnItsMomentsAndItsEnd) {
+  run(nbody + "[task.pdf]\nanalysis = \"pdf\"\nat_redshift = [7, 5.5]\n", "a");
+  std::vector<double> redshifts;
+  for (const auto& event : test::events(folder / "a", "step")) redshifts.push_back(event.at("redshift"));
+  EXPECT_THAT(redshifts, testing::Contains(7.0));
+  EXPECT_THAT(redshifts, testing::Contains(5.5));
+  EXPECT_EQ(redshifts.back(), 4.0);
+  EXPECT_TRUE(std::ranges::is_sorted(redshifts, std::greater{}));
+  EXPECT_EQ(test::events(folder / "a", "run_end").front().at("status"), "finished");
+}
+
+TEST_F(RunTest, AStepLimitEndsARunWithALastCheckpoint) {
+  run(nbody + "[run]\nmax_steps = 3\n[output]\ncheckpoint = { format = \"sidestream\", every = 100 }\n", "a");
+  world.barrier();
+  EXPECT_TRUE(std::filesystem::exists((folder / "a") + "/chk00003"));
+}
+
+TEST_F(RunTest, ASignalEndsARunAfterItsStep) {
+  catch_stop_signals();
+  std::raise(SIGUSR1);
+  EXPECT_EQ(run(nbody, "a"), RunStatus::interrupted);
+  EXPECT_EQ(test::events(folder / "a", "run_end").front().at("status"), "interrupted");
+}
+
+TEST_F(RunTest, RefusesTheFolderOfAnEarlierRun) {
+  const std::string text = "simulation = \"sod\"\n[mesh]\ncells = [16, 8, 8]\nblock = 8\n[run]\nmax_steps = 1\n";
+  run(text, "a");
+  world.barrier();
+  EXPECT_NE(message_of(text, "a", io::ExistingRun::refuse), "no error");
+  EXPECT_EQ(message_of(text, "a", io::ExistingRun::overwrite), "no error");
+}
+
+TEST_F(RunTest, ARestartWithoutACheckpointSaysSo) {
+  const std::string text = nbody + "[run]\nmax_steps = 1\n";
+  run(text, "a");
+  world.barrier();
+  EXPECT_THAT(message_of(text, "a", io::ExistingRun::resume), HasSubstr("no good checkpoint"));
+}
+
+}  // namespace
+}  // namespace sidestream::sims

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "sidestream/io/checkpoint.hpp"
+#include "sidestream/io/result_file.hpp"
+
+namespace sidestream::test {
+
+/// The bytes of every column of every result of a run, by "task/step.nc:column".
+inline std::map<std::string, std::string> result_bytes(const std::string& folder) {
+  std::map<std::string, std::string> all;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(folder + "/results")) {
+    if (!file.is_regular_file()) continue;
+    const std::string name = std::filesystem::relative(file.path(), folder + "/results").string();
+    for (const mesh::Column& column : io::read_result(file.path().string()).columns)
+      std::visit(
+          [&](const auto& values) {
+            const auto bytes = std::as_bytes(std::span(values));
+            all[name + ":" + column.name] = std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+          },
+          column.values);
+  }
+  return all;
+}
+
+/// The particles of a checkpoint in the order of their ids, and its gas: everything as bytes. Read by one rank.
+inline std::map<std::string, std::string> checkpoint_bytes(const comm::Communicator& self, const std::string& path) {
+  const io::Checkpoint checkpoint(self, path);
+  std::map<std::string, std::string> all;
+  const auto keep = [&](const std::string& name, const auto& values) {
+    const auto bytes = std::as_bytes(std::span(values));
+    all[name] = std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  };
+  for (const std::string& name : checkpoint.fields()) {
+    mesh::Field<double> field(checkpoint.layout(name), 0, checkpoint.components(name));
+    checkpoint.read_field(name, field);
+    for (int b = 0; b < field.blocks(); ++b) keep(name + mesh::to_string(field.box(b)), field.block(b));
+  }
+  if (!checkpoint.has_particles()) return all;
+  const mesh::Particles particles = checkpoint.read_particles();
+  std::vector<std::size_t> order(particles.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return particles.id[i]; });
+  const auto keep_sorted = [&](const std::string& name, const std::vector<double>& values) {
+    std::vector<double> sorted;
+    for (const std::size_t i : order) sorted.push_back(values[i]);
+    keep(name, sorted);
+  };
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    keep_sorted("position " + std::to_string(axis), particles.position[axis]);
+  for (const auto& attribute : particles.attributes) keep_sorted(attribute.name, attribute.values);
+  return all;
+}
+
+/// The events of one kind of a run's file.
+inline std::vector<nlohmann::json> events(const std::string& folder, const std::string& kind,
+                                          const std::string& file = "events.jsonl") {
+  std::vector<nlohmann::json> found;
+  std::ifstream lines(folder + "/" + file);
+  for (std::string line; std::getline(lines, line);)
+    if (auto event = nlohmann::json::parse(line); event.at("event") == kind) found.push_back(std::move(event));
+  return found;
+}
+
+}  // namespace sidestream::test
