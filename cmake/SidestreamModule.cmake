@@ -2,7 +2,7 @@
 # One static library for each folder src/NAME, known as Sidestream::NAME.
 function(sidestream_module name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
   add_library(sidestream_${name} STATIC ${sources})
   add_library(Sidestream::${name} ALIAS sidestream_${name})
   target_include_directories(sidestream_${name}
@@ -22,13 +22,16 @@ function(sidestream_embed name file)
   target_include_directories(sidestream_${name} PRIVATE ${PROJECT_BINARY_DIR}/embedded)
 endfunction()
 
-# Warnings are errors. Contraction to fused multiply-add is off, so that a kernel gives the same bits wherever it is
+# Warnings are errors, but for those that GCC draws from inlined code: they are wrong at times, and depend on the processor
+# it compiles for. Contraction to fused multiply-add is off, so that a kernel gives the same bits wherever it is
 # inlined; errno and floating-point traps are given up, so that loops with sqrt and selections vectorise.
 function(sidestream_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_compile_definitions(${target} PRIVATE SIDESTREAM_VERSION="${PROJECT_VERSION}")
   target_compile_options(${target} PRIVATE
     -Wall -Wextra -Wconversion -Wshadow -Werror
+    -Wno-error=free-nonheap-object -Wno-error=array-bounds -Wno-error=stringop-overflow
+    -Wno-error=maybe-uninitialized
     -ffp-contract=off -fno-math-errno -fno-trapping-math
     $<$<CONFIG:Release>:-O3>)
   if(SIDESTREAM_ARCH)

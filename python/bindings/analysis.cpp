@@ -69,7 +69,7 @@ nb::dict halos(const FieldArray<T>& array, const Sides& box_size, const std::str
     mesh::Snapshot snapshot;
     snapshot.geometry = geometry_of(cells_of(array), box_size, is_periodic);
     mesh::Field<double> density = field_of(array, snapshot.geometry);
-    snapshot.layout = density.layout();
+    snapshot.levels = {density.layout()};
     snapshot.add("total_density", "Msun/Mpc^3", std::move(density));
     result = analysis->run(comm::Communicator(MPI_COMM_SELF), snapshot);
   }

@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from .arrays import halos, merge_tree, power_spectrum
     from .events import Events
     from .opening import open
+    from .plotfile import Plotfile
     from .run import Run
 
-__all__ = ["Error", "Events", "Run", "__version__", "halos", "merge_tree", "open", "power_spectrum"]
+__all__ = ["Error", "Events", "Plotfile", "Run", "__version__", "halos", "merge_tree", "open", "power_spectrum"]
 
 _HOME = {
     "Events": "events",
+    "Plotfile": "plotfile",
     "Run": "run",
     "halos": "arrays",
     "merge_tree": "arrays",

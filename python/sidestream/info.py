@@ -90,6 +90,7 @@ def _run(run: Run) -> Description:
         "kind": "run",
         "path": str(run.folder),
         "status": run.status,
+        **({"reason": run.reason} if run.reason else {}),
         "simulation": start.get("simulation", run.config.get("simulation")),
         "cells": start.get("cells"),
         "ranks": start.get("ranks"),
@@ -144,18 +145,18 @@ def _checkpoint(path: Path) -> Description:
 
 
 def _checkpoint_header(path: Path) -> Description:
-    """What the header of a checkpoint of ours tells: a line with a checksum, then JSON. Nothing for other formats."""
-    if not path.is_file() or not path.read_bytes().startswith(b"sidestream-checkpoint"):
+    """What the header of a checkpoint of ours tells in its second line, JSON. Nothing for other formats."""
+    if not path.is_file() or is_plotfile(path.parent):
         return {}
     try:
-        header = json.loads(path.read_text(encoding="utf-8").partition("\n")[2])
-        pieces = header.get("particles", {}).get("pieces", [])
-        layouts = header.get("layouts", [])
+        with path.open("rb") as file:
+            file.readline(200)
+            header = json.loads(file.readline())
         return {
             "step": header["step"],
             "fields": [field["name"] for field in header["fields"]],
-            "boxes": len(layouts[0]["boxes"]) if layouts else 0,
-            "particles": sum(piece["count"] for piece in pieces),
+            "boxes": [layout["boxes"] for layout in header["layouts"]],
+            "particles": header.get("particles", {}).get("count", 0),
             **header.get("attributes", {}),
         }
     except (ValueError, KeyError, TypeError, AttributeError) as problem:

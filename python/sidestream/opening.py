@@ -12,23 +12,24 @@ from .run import Run
 if TYPE_CHECKING:
     import xarray as xr
 
+    from .plotfile import Plotfile
+
 CHECKPOINT_MARKS = (b"sidestream-checkpoint", b"CheckPointVersion")  # how their `Header` begins
 
 
-def open(path: str | os.PathLike[str]) -> Run | xr.Dataset:  # noqa: A001  (the name users type: sidestream.open)
+def open(path: str | os.PathLike[str]) -> Run | Plotfile | xr.Dataset:  # noqa: A001  (the name users type: sidestream.open)
     """Opens what Sidestream writes.
 
     Args:
         path: a run folder, a plot file directory (Nyx/AMReX layout), or a single result file.
 
     Returns:
-        A `Run` for a run folder; an `xarray.Dataset` for the others: the fields of a plot file on `[z, y, x]`, or the
-        table of a result.
+        A `Run` for a run folder, a `Plotfile` for a plot file, and an `xarray.Dataset`, the table, for a result.
 
     Example:
         >>> run = sidestream.open("runs/demo")
-        >>> fields = sidestream.open("runs/demo/plt00120")
-        >>> fields["density"].mean()
+        >>> plot = sidestream.open("runs/demo/plt00120")
+        >>> plot["density"].mean()
     """
     target = Path(path)
     if not target.exists():
@@ -42,9 +43,9 @@ def open(path: str | os.PathLike[str]) -> Run | xr.Dataset:  # noqa: A001  (the 
 
         return load_result(target)
     if is_plotfile(target):
-        from .plotfile import load_plotfile
+        from .plotfile import Plotfile
 
-        return load_plotfile(target)
+        return Plotfile(target)
     if is_run(target):
         return Run(target)
     raise Error(

@@ -1,4 +1,4 @@
-"""Plot files in the AMReX/Nyx directory layout: the headers in Python, the fields through the extension."""
+"""Plot files in the AMReX/Nyx directory layout: the headers in Python, boxes and fields through the extension."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from .error import Error
 
 if TYPE_CHECKING:
     import xarray as xr
+    from numpy.typing import NDArray
+
+_BOX = r"\(\(([-\d,]+)\)\s*\(([-\d,]+)\)\s*\([-\d,]+\)\)"  # first cell, last cell and centring
 
 _UNITS = {
     "density": "Msun/Mpc^3",
@@ -34,7 +37,8 @@ class PlotfileHeader:
     levels: int
     low: list[float]
     high: list[float]
-    boxes: int
+    level_cells: list[list[int]]  # x, y, z of the whole domain at the resolution of each level
+    boxes: list[int]  # number of each level
     scale_factor: float | None = None
     particles: int | None = None
     cosmology: dict[str, float] = field(default_factory=dict)
@@ -59,20 +63,105 @@ def read_header(folder: Path) -> PlotfileHeader:
     return header
 
 
-def load_plotfile(folder: Path) -> xr.Dataset:
-    """Reads all fields of a plot file into a dataset on `[z, y, x]`, with cell centres in Mpc as coordinates."""
-    import xarray as xr
+class Plotfile:
+    """A plot file. Opening reads its text headers; a field is read when it is asked for.
 
-    header = read_header(folder)
-    with translated_errors():
-        content: dict[str, Any] = extension().read_plotfile(str(folder))
-    fields = content.get("fields", content)
-    arrays = {name: np.asarray(a) for name, a in fields.items() if getattr(a, "ndim", 0) == 3}
-    variables = {name: (("z", "y", "x"), a, {"units": _UNITS.get(name, "1")}) for name, a in arrays.items()}
-    attributes = {"time": header.time, **header.cosmology}
-    if header.scale_factor:
-        attributes |= {"scale_factor": header.scale_factor, "redshift": 1 / header.scale_factor - 1}
-    return xr.Dataset(variables, coords=_centres(header), attrs=attributes)
+    Fields come as `xarray.DataArray` on `[z, y, x]` with the centres of the cells in Mpc as coordinates. On a refined
+    mesh the coarsest level holds averages where it is refined; `covering_grid` gives any level.
+
+    Example:
+        >>> plot = sidestream.open("runs/demo/plt00120")
+        >>> plot["density"].mean()
+        >>> plot.levels, plot.cells(1), plot.boxes(1).shape
+        (3, (128, 128, 128), (96, 2, 3))
+        >>> fine = plot.covering_grid("density", level=2)
+        >>> halos = plot.halos(level=1, t_halo="200 mean")
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._header = read_header(folder)
+
+    def __repr__(self) -> str:
+        size = " x ".join(map(str, self.cells()))
+        levels = f", {self.levels} levels" if self.levels > 1 else ""
+        return f"<sidestream.Plotfile {str(self.folder)!r}, {size} cells{levels}, fields: {', '.join(self.fields)}>"
+
+    @property
+    def fields(self) -> list[str]:
+        """The names of the fields."""
+        return list(self._header.fields)
+
+    @property
+    def levels(self) -> int:
+        """The number of levels of refinement; 1 on a uniform grid."""
+        return self._header.levels
+
+    @property
+    def box_size(self) -> tuple[float, float, float]:
+        """The sides x, y, z of the whole domain [Mpc]."""
+        x, y, z = (high - low for low, high in zip(self._header.low, self._header.high, strict=True))
+        return x, y, z
+
+    @property
+    def attrs(self) -> dict[str, float]:
+        """Time, scale factor, redshift and cosmology, as far as the file tells."""
+        header = self._header
+        moment = {"time": header.time} | header.cosmology
+        if header.scale_factor and header.redshift is not None:
+            moment |= {"scale_factor": header.scale_factor, "redshift": header.redshift}
+        return moment
+
+    def cells(self, level: int = 0) -> tuple[int, int, int]:
+        """The cells x, y, z of the whole domain at the resolution of `level`."""
+        x, y, z = self._header.level_cells[self._checked(level)]
+        return x, y, z
+
+    def boxes(self, level: int = 0) -> NDArray[np.int32]:
+        """The boxes of `level` as `[box, 0 or 1, axis]`: first cell and end (half-open) along x, y, z."""
+        self._checked(level)
+        with translated_errors():
+            boxes = extension().plotfile_boxes(str(self.folder), level)
+        return np.asarray(boxes).reshape(-1, 2, 3)
+
+    def __getitem__(self, field: str) -> xr.DataArray:
+        """The field on the coarsest level."""
+        return self.covering_grid(field)
+
+    def __contains__(self, field: object) -> bool:
+        return field in self._header.fields
+
+    def covering_grid(self, field: str, level: int = 0) -> xr.DataArray:
+        """The field on the whole domain at the resolution of `level`.
+
+        Each cell has the value of the finest level up to `level` that covers it; a coarser cell fills all finer ones
+        in it.
+        """
+        import xarray as xr
+
+        cells = self.cells(level)
+        with translated_errors():
+            values = np.asarray(extension().covering_grid(str(self.folder), field, level))
+        attributes = {"units": _UNITS.get(field, "1"), "level": level, **self.attrs}
+        return xr.DataArray(values, _centres(self._header, cells), ("z", "y", "x"), name=field, attrs=attributes)
+
+    def halos(self, field: str = "density", level: int = 0, **options: Any) -> xr.Dataset:
+        """The halos of a field at the resolution of `level`; `options` are those of `sidestream.halos`."""
+        from .arrays import halos
+
+        return halos(self.covering_grid(field, level), self.box_size, **options)
+
+    def power_spectrum(self, field: str = "density", level: int = 0) -> xr.Dataset:
+        """The power spectrum of a field at the resolution of `level`, with k in 1/Mpc."""
+        from .arrays import power_spectrum
+
+        return power_spectrum(self.covering_grid(field, level), self.box_size)
+
+    def _checked(self, level: int) -> int:
+        if not 0 <= level < self.levels:
+            known = f"it has the levels 0 to {self.levels - 1}" if self.levels > 1 else "it has level 0 only"
+            raise Error(f"there is no level {level}", self.folder, known)
+        return level
 
 
 def _parse_header(lines: list[str]) -> PlotfileHeader:
@@ -80,14 +169,26 @@ def _parse_header(lines: list[str]) -> PlotfileHeader:
     fields = [line.strip() for line in lines[2 : 2 + count]]
     dimension, time, finest = lines[2 + count : 5 + count]
     low, high = ([float(x) for x in line.split()] for line in lines[5 + count : 7 + count])
-    first_box = re.match(r"\s*\(\(([-\d,]+)\)\s*\(([-\d,]+)\)", lines[8 + count])
-    if first_box is None or int(dimension) != 3:
-        raise ValueError("no index box of a three-dimensional domain")
-    lo, hi = ([int(i) for i in text.split(",")] for text in first_box.groups())
     levels = int(finest) + 1
-    grids = lines[12 + count + levels].split() if len(lines) > 12 + count + levels else []
-    cells = [b - a + 1 for a, b in zip(lo, hi, strict=True)]
-    return PlotfileHeader(fields, cells, float(time), levels, low, high, int(grids[1]) if len(grids) > 1 else 0)
+    level_cells = [_cells(box) for box in re.findall(_BOX, lines[8 + count])]
+    if len(level_cells) != levels or levels < 1 or int(dimension) != 3:
+        raise ValueError("not one index box of a three-dimensional domain for each level")
+    boxes = _box_counts(lines, 12 + count + levels, levels)
+    return PlotfileHeader(fields, level_cells[0], float(time), levels, low, high, level_cells, boxes)
+
+
+def _cells(box: tuple[str, str]) -> list[int]:
+    first, last = ([int(i) for i in text.split(",")] for text in box)
+    return [b - a + 1 for a, b in zip(first, last, strict=True)]
+
+
+def _box_counts(lines: list[str], begin: int, levels: int) -> list[int]:
+    """The numbers of boxes: each level has a line with it, one with its step, three a box and one with a path."""
+    counts: list[int] = []
+    for _ in range(levels):
+        counts.append(int(lines[begin].split()[1]))
+        begin += 3 + 3 * counts[-1]
+    return counts
 
 
 def _number_in(path: Path) -> float | None:
@@ -116,9 +217,9 @@ def _cosmology(path: Path) -> dict[str, float]:
     return {name: float(match.group(1)) for name, match in found.items() if match}
 
 
-def _centres(header: PlotfileHeader) -> dict[str, Any]:
+def _centres(header: PlotfileHeader, cells: tuple[int, int, int]) -> dict[str, Any]:
     coords = {}
-    for axis, n, low, high in zip("xyz", header.cells, header.low, header.high, strict=True):
+    for axis, n, low, high in zip("xyz", cells, header.low, header.high, strict=True):
         centres = low + (np.arange(n) + 0.5) * (high - low) / n
         coords[axis] = (axis, centres, {"units": "Mpc", "long_name": f"comoving {axis}"})
     return coords

@@ -93,8 +93,16 @@ class Run:
 
     @property
     def status(self) -> str:
-        """`finished`, `interrupted`, `failed`, or `running`."""
+        """`finished`, `interrupted`, `stopped` (it could not go on; `reason` says why), `failed`, or `running`."""
         return status_of(self.events, self.folder)
+
+    @property
+    def reason(self) -> str:
+        """Why a run that `stopped` could not go on; empty for others."""
+        if self.status != "stopped":
+            return ""
+        ends = self.events.where(lambda e: e["event"] == "run_end" and e["group"] == "compute")
+        return str(ends[-1].get("reason", ""))
 
     @property
     def _results(self) -> Path:

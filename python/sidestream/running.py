@@ -96,7 +96,7 @@ def run(request: RunRequest, processes: int) -> int:
                 break
             stops.act()
             time.sleep(POLL_S)
-    return _conclude(request, progress, messages, job.exit_code, stopped=stops.count > 0)
+    return _conclude(request, progress, messages, job.exit_code, interrupted=stops.count > 0)
 
 
 def _follow(tail: EventTail, progress: Progress, view: View) -> None:
@@ -112,20 +112,30 @@ def _pass_on(line: str | None, view: View) -> None:
         view.tell(line)
 
 
-def _conclude(request: RunRequest, progress: Progress, messages: MessageFilter, code: int, stopped: bool) -> int:
+def _conclude(request: RunRequest, progress: Progress, messages: MessageFilter, code: int, interrupted: bool) -> int:
     status = str(progress.end.get("status", ""))
-    stopped = stopped or status == "interrupted"
-    if not stopped:
+    stopped = status == "stopped"
+    interrupted = interrupted or status == "interrupted"
+    failed = bool(code) or interrupted or stopped
+    if not interrupted and not stopped:
         diagnosis = messages.diagnosis(code)
         if diagnosis is not None:
             console.print_error(diagnosis)
     if not request.out.is_dir() or progress.steps_seen == 0 and not progress.end:
-        return 1 if code or stopped else 0
+        return 1 if failed else 0
     report = _write_report(request.out)
     summarise(Run(request.out), report)
     if stopped:
+        console.print_error(
+            Error(
+                f"the run could not go on after {progress.headline}: {progress.end.get('reason', '')}",
+                str(request.out),
+                f"change the configuration and go on with `{_again(request)}`",
+            )
+        )
+    elif interrupted:
         console.say(f"stopped at {progress.headline}; go on with `{_again(request)}`")
-    return 1 if code or stopped else 0
+    return 1 if failed else 0
 
 
 def _write_report(folder: Path) -> Path | None:

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "analysis/levels.hpp"
 #include "sidestream/core/exact_sum.hpp"
 #include "sidestream/core/for_each.hpp"
 
@@ -15,8 +16,11 @@ constexpr const char* gas_name = "gas_density";
 constexpr const char* dark_name = "dark_matter_density";
 
 // A field that the snapshot keeps.
-SharedField borrowed(const mesh::Snapshot& snapshot, const std::string& name) {
-  return {SharedField(), &snapshot.field(name)};
+LeafField borrowed(const mesh::Snapshot& snapshot, const std::string& name) {
+  LeafField levels;
+  for (int level = 0; level <= snapshot.finest_level(); ++level)
+    levels.emplace_back(SharedField(), &snapshot.field(name, level));
+  return levels;
 }
 
 SharedField sum_of(const mesh::Field<double>& a, const mesh::Field<double>& b) {
@@ -28,30 +32,57 @@ SharedField sum_of(const mesh::Field<double>& a, const mesh::Field<double>& b) {
 }
 
 // The first cell of this rank that holds no finite number, as text; empty if all do.
-std::string first_bad_cell(const mesh::Field<double>& field) {
+std::string first_bad_cell(const LeafField& field) {
   std::string found;
-  for (int b = 0; b < field.blocks() && found.empty(); ++b) {
+  for (std::size_t level = 0; level < field.size(); ++level)
+    for (int b = 0; b < field[level]->blocks() && found.empty(); ++b) {
+      const auto view = field[level]->view(b);
+      core::for_each_cell(field[level]->box(b), [&](int k, int j, int i) {
+        if (!found.empty() || std::isfinite(view(k, j, i))) return;
+        found = std::to_string(view(k, j, i)) + " at the cell (z, y, x) = (" + std::to_string(k) + ", " +
+                std::to_string(j) + ", " + std::to_string(i) + ")" +
+                (field.size() > 1 ? " of level " + std::to_string(level) : "");
+      });
+    }
+  return found;
+}
+
+// Adds the cells of this rank, each `weight` (a power of two) times.
+void add_cells(const mesh::Field<double>& field, double weight, core::ExactSum& sum) {
+  std::vector<double> weighted;
+  for (int b = 0; b < field.blocks(); ++b) {
+    const mesh::Box& box = field.box(b);
     const auto view = field.view(b);
-    core::for_each_cell(field.box(b), [&](int k, int j, int i) {
-      if (!found.empty() || std::isfinite(view(k, j, i))) return;
-      found = std::to_string(view(k, j, i)) + " at the cell (z, y, x) = (" + std::to_string(k) + ", " +
-              std::to_string(j) + ", " + std::to_string(i) + ")";
+    const auto length = static_cast<std::size_t>(box.extent().x);
+    core::for_each_row(box, [&](int k, int j) {
+      const std::span row(&view(k, j, box.lo.x), length);
+      if (weight == 1.0) return sum.add(row);
+      weighted.assign(row.begin(), row.end());
+      for (double& value : weighted) value *= weight;
+      sum.add(weighted);
     });
   }
-  return found;
+}
+
+std::int64_t cells_of(const mesh::Field<double>& field) {
+  std::int64_t cells = 0;
+  for (int b = 0; b < field.blocks(); ++b) cells += field.box(b).volume();
+  return cells;
 }
 
 }  // namespace
 
-SharedField total_density(const mesh::Snapshot& snapshot) {
+LeafField total_density(const mesh::Snapshot& snapshot) {
   if (snapshot.has(total_name)) return borrowed(snapshot, total_name);
   const bool has_gas = snapshot.has(gas_name), has_dark = snapshot.has(dark_name);
-  if (has_gas && has_dark) return sum_of(snapshot.field(gas_name), snapshot.field(dark_name));
-  if (has_gas) return borrowed(snapshot, gas_name);
-  return borrowed(snapshot, dark_name);
+  if (!has_gas || !has_dark) return borrowed(snapshot, has_gas ? gas_name : dark_name);
+  LeafField levels;
+  for (int level = 0; level <= snapshot.finest_level(); ++level)
+    levels.push_back(sum_of(snapshot.field(gas_name, level), snapshot.field(dark_name, level)));
+  return levels;
 }
 
-SharedField field_or_total(const mesh::Snapshot& snapshot, const std::string& name) {
+LeafField field_or_total(const mesh::Snapshot& snapshot, const std::string& name) {
   return name == total_name ? total_density(snapshot) : borrowed(snapshot, name);
 }
 
@@ -65,25 +96,29 @@ std::string unit_of(const mesh::Snapshot& snapshot, const std::string& name) {
   return snapshot.unit(snapshot.has(gas_name) ? gas_name : dark_name);
 }
 
-double mean(const comm::Communicator& comm, const mesh::Field<double>& field, const std::string& name) {
+double mean(const comm::Communicator& comm, const LeafField& field, const std::string& name) {
+  const int bits = bits_a_level(root_domain(field)), finest = finest_level(field);
   core::ExactSum sum;
-  std::int64_t cells = 0;
-  for (int b = 0; b < field.blocks(); ++b) {
-    const mesh::Box& box = field.box(b);
-    const auto view = field.view(b);
-    const auto length = static_cast<std::size_t>(box.extent().x);
-    cells += box.volume();
-    core::for_each_row(box, [&](int k, int j) { sum.add(std::span(&view(k, j, box.lo.x), length)); });
+  std::vector<std::int64_t> cells;
+  for (int level = 0; level <= finest; ++level) {
+    const mesh::Field<double>& here = *field[static_cast<std::size_t>(level)];
+    add_cells(here, std::ldexp(1.0, bits * (finest - level)), sum);
+    cells.push_back(cells_of(here));
   }
   const double total = comm.sum(sum);
-  cells = comm.sum(cells);
-  if (cells == 0) throw core::Error("the field `" + name + "` has no cells");
+  comm.sum(std::span(cells));
+  const double weight = std::ldexp(volume_weighted(cells, bits), bits * finest);  // in cells of the finest level
+  if (weight == 0) throw core::Error("the field `" + name + "` has no cells");
   if (!std::isfinite(total)) {
     const std::string bad = first_bad_cell(field);
     comm.agree(bad.empty() ? bad : "the field `" + name + "` holds " + bad);
     throw core::Error("the sum of the field `" + name + "` is too large for a double");
   }
-  return total / static_cast<double>(cells);
+  return total / weight;
+}
+
+double mean(const comm::Communicator& comm, const mesh::Field<double>& field, const std::string& name) {
+  return mean(comm, uniform(field), name);
 }
 
 Threshold parse_threshold(const std::string& text) {

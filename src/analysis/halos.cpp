@@ -44,13 +44,15 @@ class Halos final : public Analysis {
   std::vector<std::string> fields() const override { return names_for(parameters_.field); }
 
   mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
-    const SharedField density = field_or_total(snapshot, parameters_.field);
-    const double average = mean(comm, *density, parameters_.field);
+    const LeafField density = field_or_total(snapshot, parameters_.field);
+    const double average = mean(comm, density, parameters_.field);
     const HaloCriteria criteria{t_boundary_.in(average), t_halo_.in(average), connectivity_of(parameters_.connectivity),
                                 parameters_.min_cells};
-    const auto halos = find_halos(comm, *density, snapshot.geometry, criteria);
-    return comm.rank() == 0 ? result_of(halos, criteria, average, unit_of(snapshot, parameters_.field))
-                            : mesh::Result();
+    const auto halos = find_halos(comm, density, snapshot.geometry, criteria);
+    if (comm.rank() != 0) return {};
+    mesh::Result result = result_of(halos, criteria, average, unit_of(snapshot, parameters_.field));
+    result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
+    return result;
   }
 
  private:

@@ -13,7 +13,7 @@ namespace sidestream::analysis {
 /// is the higher.
 struct Peak {
   double value = 0.0;
-  std::int64_t cell = 0;                 ///< linear index in the domain
+  std::int64_t cell = 0;                 ///< linear index in the domain of the finest level, of its lowest corner
   std::int32_t rank = 0, component = 0;  ///< the rank that owns the cell, its number for the component
 
   friend bool operator<(const Peak& a, const Peak& b) {

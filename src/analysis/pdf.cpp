@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <numeric>
+#include <span>
 
 #include "analysis/entries.hpp"
+#include "analysis/levels.hpp"
 #include "analysis/log_bins.hpp"
 #include "analysis/make.hpp"
 #include "sidestream/analysis/density.hpp"
@@ -10,33 +13,96 @@ namespace sidestream::analysis {
 
 namespace {
 
-// Counts of the cells in each bin of overdensity, the first and last for what lies below and above all bins.
-// Collective.
-std::vector<std::int64_t> count_overdensities(const comm::Communicator& comm, const mesh::Field<double>& field,
-                                              double average, const LogBins& bins) {
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(bins.size()) + 2, 0);
-  for (int b = 0; b < field.blocks(); ++b) {
-    const auto view = field.view(b);
-    core::for_each_cell(field.box(b), [&](int k, int j, int i) {
-      ++counts[static_cast<std::size_t>(bins.find(view(k, j, i) / average) + 1)];
-    });
+// The cells of each level in each bin of overdensity, and their densities added up; the first and last bin are for what
+// lies below and above all bins.
+class Histogram {
+ public:
+  // Collective. `has_mass`: whether densities are added up.
+  Histogram(const comm::Communicator& comm, const LeafField& field, double average, const LogBins& bins, bool has_mass)
+      : bits_a_level_(bits_a_level(root_domain(field))),
+        fixed_(has_mass ? largest_magnitude(comm, field) : 0.0),
+        cells_(static_cast<std::size_t>(bins.size()) + 2, std::vector<std::int64_t>(field.size(), 0)),
+        mass_(has_mass ? cells_.size() : 0, std::vector<Int128>(field.size(), 0)) {
+    for (std::size_t level = 0; level < field.size(); ++level) {
+      count(comm, *field[level], level, average, bins);
+      if (has_mass) add_up(comm, *field[level], level, average, bins);
+    }
   }
-  comm.sum(std::span(counts));
-  return counts;
-}
+
+  std::int64_t cells(std::size_t bin) const {
+    return std::accumulate(cells_[bin].begin(), cells_[bin].end(), std::int64_t{0});
+  }
+
+  // The share of each bin in the volume, or in the mass if that was added up.
+  std::vector<double> shares() const {
+    return mass_.empty()
+               ? shares_in(cells_, [&](std::span<const std::int64_t> n) { return volume_weighted(n, bits_a_level_); })
+               : shares_in(mass_,
+                           [&](std::span<const Int128> sums) { return volume_weighted(sums, fixed_, bits_a_level_); });
+  }
+
+ private:
+  template <typename T>
+  using ByBinAndLevel = std::vector<std::vector<T>>;
+
+  template <typename F>
+  static void for_each_bin(const mesh::Field<double>& field, double average, const LogBins& bins, F f) {
+    for (int b = 0; b < field.blocks(); ++b)
+      core::for_each_cell(field.box(b), [&, view = field.view(b)](int k, int j, int i) {
+        const double value = view(k, j, i);
+        f(static_cast<std::size_t>(bins.find(value / average) + 1), value);
+      });
+  }
+
+  void count(const comm::Communicator& comm, const mesh::Field<double>& field, std::size_t level, double average,
+             const LogBins& bins) {
+    std::vector<std::int64_t> counts(cells_.size(), 0);
+    for_each_bin(field, average, bins, [&](std::size_t bin, double) { ++counts[bin]; });
+    comm.sum(std::span(counts));
+    for (std::size_t bin = 0; bin < counts.size(); ++bin) cells_[bin][level] = counts[bin];
+  }
+
+  void add_up(const comm::Communicator& comm, const mesh::Field<double>& field, std::size_t level, double average,
+              const LogBins& bins) {
+    std::vector<Int128> sums(mass_.size(), 0);
+    for_each_bin(field, average, bins, [&](std::size_t bin, double value) { sums[bin] += fixed_.of(value); });
+    sum_over_ranks(comm, sums);
+    for (std::size_t bin = 0; bin < sums.size(); ++bin) mass_[bin][level] = sums[bin];
+  }
+
+  template <typename T, typename Weigh>
+  static std::vector<double> shares_in(const ByBinAndLevel<T>& table, Weigh weigh) {
+    std::vector<T> totals(table.front().size(), 0);
+    for (const auto& levels : table)
+      for (std::size_t level = 0; level < totals.size(); ++level) totals[level] += levels[level];
+    const double total = weigh(std::span<const T>(totals));
+    std::vector<double> shares;
+    for (const auto& levels : table) shares.push_back(weigh(std::span<const T>(levels)) / total);
+    return shares;
+  }
+
+  int bits_a_level_;
+  FixedPoint fixed_;
+  ByBinAndLevel<std::int64_t> cells_;
+  ByBinAndLevel<Int128> mass_;
+};
 
 class Pdf final : public Analysis {
  public:
   struct Parameters {
     std::vector<std::string> fields;
+    std::string weight;
     double low = 0.0, high = 0.0;
     std::int64_t bins = 0;
   };
 
   static core::Table<Parameters> table() {
-    auto table = task_table<Parameters>("Volume-weighted histograms of overdensity (density over its mean)");
+    auto table = task_table<Parameters>("Histograms of overdensity (density over its mean), by volume or by mass");
     table.option("fields", &Parameters::fields, {"gas_density", "dark_matter_density", "total_density"})
         .doc("densities to count; of these three standard ones those that the simulation has");
+    table.option("weight", &Parameters::weight, "volume")
+        .one_of({"volume", "mass"})
+        .doc("what a cell counts for in `<field>_pdf`: its volume, or that times the density");
     table.option("low", &Parameters::low, 1e-3).doc("low edge of the first bin, in means");
     table.option("high", &Parameters::high, 1e5).doc("high edge of the last bin, in means");
     table.option("bins", &Parameters::bins, 200).range(1, 1e6).doc("number of bins, of equal width in the logarithm");
@@ -58,16 +124,19 @@ class Pdf final : public Analysis {
     int count = 0;
     for (const std::string& name : parameters_.fields) {
       if (is_standard(name) && name != "total_density" && !snapshot.has(name)) continue;
-      const SharedField field = field_or_total(snapshot, name);
-      const double average = mean(comm, *field, name);
+      const LeafField field = field_or_total(snapshot, name);
+      const double average = mean(comm, field, name);
       if (!(average > 0))
         throw core::Error("the mean of the field `" + name + "` is " + std::to_string(average) +
                           ", so it has no overdensity");
-      const auto counts = count_overdensities(comm, *field, average, bins_);
-      if (comm.rank() == 0) add_counts(result, name, counts, average);
+      const Histogram histogram(comm, field, average, bins_, parameters_.weight == "mass");
+      if (comm.rank() == 0) add_histogram(result, name, histogram, average);
       ++count;
     }
-    if (comm.rank() == 0) result.summary = std::to_string(count) + (count == 1 ? " density" : " densities");
+    if (comm.rank() != 0) return result;
+    result.attributes["weight"] = parameters_.weight;
+    result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
+    result.summary = std::to_string(count) + (count == 1 ? " density" : " densities");
     return result;
   }
 
@@ -97,22 +166,23 @@ class Pdf final : public Analysis {
     result.add("overdensity_high", "1", "high edge of the bin, exclusive", {"bin"}, length, high);
   }
 
-  void add_counts(mesh::Result& result, const std::string& name, const std::vector<std::int64_t>& counts,
-                  double average) const {
-    std::int64_t cells = 0;
-    for (const std::int64_t count : counts) cells += count;
+  void add_histogram(mesh::Result& result, const std::string& name, const Histogram& histogram, double average) const {
+    const std::vector<double> shares = histogram.shares();
+    std::vector<std::int64_t> cells;
     std::vector<double> pdf;
-    for (std::int32_t i = 0; i < bins_.size(); ++i)
-      pdf.push_back(static_cast<double>(counts[static_cast<std::size_t>(i) + 1]) / static_cast<double>(cells) /
-                    bins_.width_dex(i));
+    for (std::int32_t i = 0; i < bins_.size(); ++i) {
+      const auto bin = static_cast<std::size_t>(i) + 1;
+      cells.push_back(histogram.cells(bin));
+      pdf.push_back(shares[bin] / bins_.width_dex(i));
+    }
     const std::vector<std::int64_t> length{bins_.size()};
-    result.add(name + "_count", "1", "number of cells of " + name + " in the bin", {"bin"}, length,
-               std::vector<std::int64_t>(counts.begin() + 1, counts.end() - 1));
-    result.add(name + "_pdf", "1", "fraction of the volume of " + name + " per unit of log10 overdensity", {"bin"},
+    result.add(name + "_count", "1", "number of cells of " + name + " in the bin", {"bin"}, length, cells);
+    result.add(name + "_pdf", "1",
+               "fraction of the " + parameters_.weight + " of " + name + " per unit of log10 overdensity", {"bin"},
                length, pdf);
     result.attributes[name + "_mean"] = average;
-    result.attributes[name + "_below"] = counts.front();
-    result.attributes[name + "_above"] = counts.back();
+    result.attributes[name + "_below"] = histogram.cells(0);
+    result.attributes[name + "_above"] = histogram.cells(static_cast<std::size_t>(bins_.size()) + 1);
   }
 
   Parameters parameters_;

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <numeric>
 
 #include "analysis/entries.hpp"
 #include "analysis/fixed_point.hpp"
+#include "analysis/levels.hpp"
 #include "analysis/log_bins.hpp"
 #include "analysis/make.hpp"
 #include "sidestream/analysis/density.hpp"
@@ -11,12 +13,21 @@ namespace sidestream::analysis {
 
 namespace {
 
-// Cells and mass in each bin of temperature (slow) and density (fast); `outside` for the cells in none.
+// Cells, and the sum of their densities, in each bin of temperature (slow) and density (fast), one level after another;
+// `outside` for the cells in none.
 struct PhaseTable {
   std::vector<std::int64_t> count;
   std::vector<Int128> mass;
   std::int64_t outside = 0;
 };
+
+// The numbers of all levels in a bin.
+template <typename T>
+std::vector<T> of_bin(const std::vector<T>& table, std::size_t bin, std::size_t bins) {
+  std::vector<T> levels;
+  for (; bin < table.size(); bin += bins) levels.push_back(table[bin]);
+  return levels;
+}
 
 class Phase final : public Analysis {
  public:
@@ -58,20 +69,23 @@ class Phase final : public Analysis {
   }
 
   mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
-    const SharedField density = field_or_total(snapshot, parameters_.density);
-    const mesh::Field<double>& temperature = snapshot.field(parameters_.temperature);
-    const double average = mean(comm, *density, parameters_.density);
+    const LeafField density = field_or_total(snapshot, parameters_.density);
+    const LeafField temperature = field_or_total(snapshot, parameters_.temperature);
+    const double average = mean(comm, density, parameters_.density);
     mean(comm, temperature, parameters_.temperature);  // throws unless all values are finite
     if (!(average > 0))
       throw core::Error("the mean of the field `" + parameters_.density +
                         "` is not positive, so it has no overdensity");
-    const FixedPoint fixed(largest_magnitude(comm, *density));
+    const FixedPoint fixed(largest_magnitude(comm, density));
 
-    PhaseTable table = count(*density, temperature, average, fixed);
+    PhaseTable table{std::vector<std::int64_t>(density.size() * bins(), 0),
+                     std::vector<Int128>(density.size() * bins(), 0), 0};
+    for (std::size_t level = 0; level < density.size(); ++level)
+      count(*density[level], *temperature[level], level * bins(), average, fixed, table);
     comm.sum(std::span(table.count));
     sum_over_ranks(comm, table.mass);
     table.outside = comm.sum(table.outside);
-    return comm.rank() == 0 ? result_of(table, fixed, snapshot.geometry.cell_volume(), average) : mesh::Result();
+    return comm.rank() == 0 ? result_of(table, fixed, snapshot, average) : mesh::Result();
   }
 
  private:
@@ -82,11 +96,13 @@ class Phase final : public Analysis {
     return {low, high, count};
   }
 
-  PhaseTable count(const mesh::Field<double>& density, const mesh::Field<double>& temperature, double average,
-                   const FixedPoint& fixed) const {
-    const auto size =
-        static_cast<std::size_t>(temperature_bins_.size()) * static_cast<std::size_t>(density_bins_.size());
-    PhaseTable table{std::vector<std::int64_t>(size, 0), std::vector<Int128>(size, 0), 0};
+  std::size_t bins() const {
+    return static_cast<std::size_t>(temperature_bins_.size()) * static_cast<std::size_t>(density_bins_.size());
+  }
+
+  // Adds the cells of a level, whose bins begin at `first`.
+  void count(const mesh::Field<double>& density, const mesh::Field<double>& temperature, std::size_t first,
+             double average, const FixedPoint& fixed, PhaseTable& table) const {
     for (int b = 0; b < density.blocks(); ++b) {
       const auto rho = density.view(b), t = temperature.view(b);
       core::for_each_cell(density.box(b), [&](int k, int j, int i) {
@@ -96,13 +112,12 @@ class Phase final : public Analysis {
           ++table.outside;
           return;
         }
-        const auto bin = static_cast<std::size_t>(row) * static_cast<std::size_t>(density_bins_.size()) +
+        const auto bin = first + static_cast<std::size_t>(row) * static_cast<std::size_t>(density_bins_.size()) +
                          static_cast<std::size_t>(column);
         ++table.count[bin];
         table.mass[bin] += fixed.of(rho(k, j, i));
       });
     }
-    return table;
   }
 
   static void add_bins(mesh::Result& result, const LogBins& bins, const std::string& name, const std::string& unit) {
@@ -116,20 +131,30 @@ class Phase final : public Analysis {
     result.add(name + "_high", unit, what + ", high edge of the bin, exclusive", {dimension}, {bins.size()}, high);
   }
 
-  mesh::Result result_of(const PhaseTable& table, const FixedPoint& fixed, double cell_volume, double average) const {
+  mesh::Result result_of(const PhaseTable& table, const FixedPoint& fixed, const mesh::Snapshot& snapshot,
+                         double average) const {
     mesh::Result result;
     add_bins(result, temperature_bins_, "temperature", "K");
     add_bins(result, density_bins_, "density", "1");
-    std::vector<double> mass;
-    for (const Int128 sum : table.mass) mass.push_back(fixed.value(sum) * cell_volume);
+    const double cell_volume = snapshot.geometry.cell_volume();
+    const int bits = bits_a_level(snapshot.geometry.domain);
+    std::vector<std::int64_t> count;
+    std::vector<double> volume, mass;
+    for (std::size_t bin = 0; bin < bins(); ++bin) {
+      const auto cells = of_bin(table.count, bin, bins());
+      count.push_back(std::accumulate(cells.begin(), cells.end(), std::int64_t{0}));
+      volume.push_back(volume_weighted(cells, bits) * cell_volume);
+      mass.push_back(volume_weighted(of_bin(table.mass, bin, bins()), fixed, bits) * cell_volume);
+    }
+    const std::int64_t inside = std::accumulate(count.begin(), count.end(), std::int64_t{0});
     const std::vector<std::string> dimensions{"temperature_bin", "density_bin"};
     const std::vector<std::int64_t> lengths{temperature_bins_.size(), density_bins_.size()};
-    result.add("count", "1", "number of cells in the bin", dimensions, lengths, table.count);
-    result.add("mass", "Msun", "gas mass in the bin", dimensions, lengths, mass);
+    result.add("count", "1", "number of cells in the bin", dimensions, lengths, std::move(count));
+    result.add("volume", "Mpc^3", "volume in the bin", dimensions, lengths, std::move(volume));
+    result.add("mass", "Msun", "gas mass in the bin", dimensions, lengths, std::move(mass));
     result.attributes["mean_density"] = average;
     result.attributes["outside"] = table.outside;
-    std::int64_t inside = 0;
-    for (const std::int64_t cells : table.count) inside += cells;
+    result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
     result.summary = std::to_string(inside) + " cells";
     return result;
   }

@@ -5,8 +5,10 @@
 #include <optional>
 
 #include "analysis/entries.hpp"
+#include "analysis/levels.hpp"
 #include "analysis/make.hpp"
 #include "analysis/spectrum.hpp"
+#include "sidestream/analysis/covering_grid.hpp"
 #include "sidestream/analysis/density.hpp"
 
 namespace sidestream::analysis {
@@ -27,7 +29,7 @@ class PowerSpectra final : public Analysis {
     std::vector<std::string> fields, deconvolve;
     std::string binning;
     double width = 1.0;
-    std::int64_t per_decade = 0;
+    std::int64_t per_decade = 0, level = 0;
     bool subtract_shot_noise = false;
   };
 
@@ -44,6 +46,9 @@ class PowerSpectra final : public Analysis {
     table.option("per_decade", &Parameters::per_decade, 10)
         .range(1, 1000)
         .doc("number of logarithmic shells in a factor of ten");
+    table.option("level", &Parameters::level, 0)
+        .range(0, finest_possible_level)
+        .doc("level of refinement whose cells make the grid: finer ones are averaged, coarser ones fill all of theirs");
     table.option("deconvolve", &Parameters::deconvolve, {dark_name})
         .doc("densities to divide by the window of the cloud-in-cell deposit; in the total density, its parts are");
     table.option("subtract_shot_noise", &Parameters::subtract_shot_noise, false)
@@ -58,20 +63,27 @@ class PowerSpectra final : public Analysis {
   std::vector<std::string> fields() const override {
     std::vector<std::string> names;
     for (const std::string& name : parameters_.fields)
-      append_new(names, name == gas_name || name == dark_name ? std::vector{name + "?"} : names_for(name));
+      if (name == gas_name || name == dark_name)
+        append_new(names, {name + "?"});
+      else
+        append_new(names, names_for(name));
     return names;
   }
 
   mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
     const auto shot_noise = parameters_.subtract_shot_noise ? shot_noise_of(comm, snapshot) : 0.0;
-    const fft::FftPlan plan(comm, snapshot.layout);
-    Measurement measurement{comm, snapshot, plan, shot_noise, {}};
+    const int level = static_cast<int>(parameters_.level);
+    const CoveringGrid grid(comm, snapshot.levels, level);
+    const fft::FftPlan plan(comm, grid.layout());
+    Measurement measurement{comm, snapshot, grid, plan, snapshot.geometry.refined(level), shot_noise, {}};
     measure_parts(measurement);
     for (const std::string& name : parameters_.fields)
       if (name != gas_name && name != dark_name && (name != total_name || snapshot.has(total_name)))
         measure_field(measurement, name);
     if (comm.rank() != 0) return {};
     auto& spectra = measurement.spectra;
+    measurement.result.attributes["level"] = parameters_.level;
+    measurement.result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
     measurement.result.summary = std::to_string(spectra) + (spectra == 1 ? " spectrum" : " spectra");
     return std::move(measurement.result);
   }
@@ -80,14 +92,16 @@ class PowerSpectra final : public Analysis {
   struct Measurement {
     const comm::Communicator& comm;
     const mesh::Snapshot& snapshot;
+    const CoveringGrid& grid;
     const fft::FftPlan& plan;
-    double shot_noise;  // of particles of all the dark matter [Mpc^3]
+    mesh::Geometry geometry;  // of the grid
+    double shot_noise;        // of particles of all the dark matter [Mpc^3]
     mesh::Result result;
     int spectra = 0;
   };
 
   static double mean_of(const Measurement& m, const std::string& name) {
-    const double average = mean(m.comm, m.snapshot.field(name), name);
+    const double average = mean(m.comm, field_or_total(m.snapshot, name), name);
     if (!(average > 0))
       throw core::Error("the mean of the field `" + name + "` is not positive, so it has no relative fluctuation");
     return average;
@@ -108,8 +122,8 @@ class PowerSpectra final : public Analysis {
   }
 
   Spectrum spectrum_of(const Measurement& m, const std::string& name) const {
-    Spectrum spectrum = transform(m.comm, m.plan, m.snapshot.field(name));
-    if (contains(parameters_.deconvolve, name)) divide_by_cic_window(spectrum, m.snapshot.geometry.domain.extent());
+    Spectrum spectrum = transform(m.comm, m.plan, *m.grid.of(m.comm, field_or_total(m.snapshot, name)));
+    if (contains(parameters_.deconvolve, name)) divide_by_cic_window(spectrum, m.geometry.domain.extent());
     return spectrum;
   }
 
@@ -137,11 +151,12 @@ class PowerSpectra final : public Analysis {
   }
 
   void measure_field(Measurement& m, const std::string& name) const {
-    add(m, name, spectrum_of(m, name), mean_of(m, name), 0.0);
+    const double average = mean_of(m, name);
+    add(m, name, spectrum_of(m, name), average, 0.0);
   }
 
   void add(Measurement& m, const std::string& name, const Spectrum& spectrum, double average, double shot_noise) const {
-    PowerSpectrum power = power_of(m.comm, spectrum, m.snapshot.geometry, average, shells_);
+    PowerSpectrum power = power_of(m.comm, spectrum, m.geometry, average, shells_);
     ++m.spectra;
     if (m.comm.rank() != 0) return;
     const auto hubble = m.snapshot.attributes.find("hubble");

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <utility>
@@ -15,72 +16,122 @@ namespace sidestream::analysis {
 
 namespace {
 
-// Combines `values(block)(z, y, x)` along the plane's axis within the blocks of this rank, one piece of the picture for
-// all blocks that lie behind one another.
+// Combines `values(level, block)(z, y, x)` along the plane's axis within the blocks of a level of this rank, one piece
+// of the picture for all blocks that lie behind one another. Appends to `pixels`.
 template <typename T, typename Values, typename Combine>
-std::vector<Pixel<T>> project_blocks(const mesh::Field<double>& field, const ImagePlane& plane, T initial,
-                                     Values values, Combine combine) {
+void project_level(const LeafField& leaves, int level, const ImagePlane& plane, Values values, Combine combine,
+                   std::vector<Pixel<T>>& pixels) {
   using Footprint = std::array<std::int32_t, 4>;  // rows and columns [begin, end)
   std::map<Footprint, std::vector<T>> pieces;
+  const mesh::Field<double>& field = *leaves[static_cast<std::size_t>(level)];
+  const mesh::Int3 finer = plane.bits_finer(level), coarser = plane.bits_coarser(level);
   for (int b = 0; b < field.blocks(); ++b) {
-    const mesh::Box& box = field.box(b);
-    const std::int32_t row0 = plane.row_of(box.lo), column0 = plane.column_of(box.lo);
+    const mesh::Box box = coarsened(field.box(b), finer);
+    const std::int32_t row0 = box.lo[plane.vertical], column0 = box.lo[plane.horizontal];
     const std::int32_t columns = box.extent()[plane.horizontal], rows = box.extent()[plane.vertical];
     auto& piece = pieces[{row0, row0 + rows, column0, column0 + columns}];
-    piece.resize(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns), initial);
-    mesh::Int3 stride;  // from cell to cell in the piece
+    piece.resize(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns), combine.initial);
+    mesh::Int3 stride;  // from pixel to pixel in the piece
     stride[plane.horizontal] = 1;
     stride[plane.vertical] = columns;
-    const auto value = values(b);
-    core::for_each_cell(box, [=, to = piece.data(), lo = box.lo](int k, int j, int i) {
-      T& pixel = to[(i - lo.x) * stride.x + (j - lo.y) * stride.y + (k - lo.z) * stride.z];
+    const auto value = values(level, b);
+    core::for_each_cell(field.box(b), [=, to = piece.data(), lo = box.lo](int k, int j, int i) {
+      T& pixel = to[((i >> finer.x) - lo.x) * stride.x + ((j >> finer.y) - lo.y) * stride.y +
+                    ((k >> finer.z) - lo.z) * stride.z];
       pixel = combine(pixel, value(k, j, i));
     });
   }
-  std::vector<Pixel<T>> pixels;
   for (const auto& [footprint, piece] : pieces) {
     auto next = piece.begin();
-    for (std::int32_t row = footprint[0]; row < footprint[1]; ++row)
-      for (std::int32_t column = footprint[2]; column < footprint[3]; ++column)
-        pixels.push_back({row, column, *next++});
+    mesh::Int3 cell;
+    for (cell[plane.vertical] = footprint[0]; cell[plane.vertical] < footprint[1]; ++cell[plane.vertical])
+      for (cell[plane.horizontal] = footprint[2]; cell[plane.horizontal] < footprint[3]; ++cell[plane.horizontal]) {
+        const T value = *next++;
+        plane.for_each_pixel(cell, coarser, [&](std::int32_t row, std::int32_t column) {
+          pixels.push_back({row, column, value});
+        });
+      }
   }
-  return pixels;
 }
 
-// Sum of `values(block)(z, y, x)`, of magnitude up to `largest`, along the plane's axis. It does not depend on how the
-// cells are spread over blocks and ranks: terms are integers. Picture on rank 0.
+// How what lies behind a pixel is combined, beginning with `initial`.
+struct Sum {
+  static constexpr Int128 initial = 0;
+  Int128 operator()(Int128 a, Int128 b) const { return a + b; }
+};
+struct Largest {
+  static constexpr double initial = -std::numeric_limits<double>::infinity();
+  double operator()(double a, double b) const { return std::max(a, b); }
+};
+
+// The same of all levels: the picture, on rank 0.
+template <typename T, typename Values, typename Combine>
+std::vector<T> project(const comm::Communicator& comm, const LeafField& field, const ImagePlane& plane, Values values,
+                       Combine combine) {
+  std::vector<Pixel<T>> pixels;
+  for (int level = 0; level <= finest_level(field); ++level)
+    project_level(field, level, plane, values, combine, pixels);
+  return assemble(comm, plane, pixels, T{combine.initial}, combine);
+}
+
+// What a sum along the line of sight counts as one: the part of a cell of the finest level, or of a pixel if that is
+// smaller, that lies behind a pixel.
+struct LineOfSight {
+  double cells = 0.0;      // of the finest level along the line
+  double cell_size = 0.0;  // of these
+  int bits = 0;            // by which the cells of the finest level in a pixel are counted
+
+  LineOfSight(const mesh::Geometry& root, const ImagePlane& plane, int finest)
+      : cells(root.refined(finest).domain.extent()[plane.axis]),
+        cell_size(root.refined(finest).cell_size(plane.axis)),
+        bits(plane.bits_of_pixel(finest)) {}
+
+  double total() const { return std::ldexp(cells, bits); }
+};
+
+// Sum of `values(level, block)(z, y, x)`, of magnitude up to `largest`, along the plane's axis, in units of
+// `LineOfSight`. It does not depend on how the cells are spread over blocks and ranks: terms are integers. Picture on
+// rank 0.
 template <typename Values>
-std::vector<double> sum_along(const comm::Communicator& comm, const mesh::Field<double>& field, const ImagePlane& plane,
+std::vector<double> sum_along(const comm::Communicator& comm, const LeafField& field, const ImagePlane& plane,
                               double largest, Values values) {
-  const FixedPoint fixed(largest);
-  const auto add = [](Int128 a, Int128 b) { return a + b; };
-  const auto terms = [&](int block) {
-    return [fixed, value = values(block)](int k, int j, int i) { return fixed.of(value(k, j, i)); };
+  const int finest = finest_level(field);
+  const mesh::Int3 cells = field.back()->layout().domain().extent();
+  const int bits_of_line = std::ilogb(cells[plane.axis]) + 1;
+  const FixedPoint fixed(largest, bits_of_line + plane.bits_of_pixel(finest));
+  const auto terms = [&](int level, int block) {
+    const int along = bits_between(root_domain(field), finest - level)[plane.axis];
+    const int weight_bits = along + plane.bits_of_pixel(finest) - plane.bits_of_pixel(level);
+    return [fixed, weight_bits, value = values(level, block)](int k, int j, int i) {
+      return fixed.of(value(k, j, i)) << weight_bits;
+    };
   };
-  const auto pixels = project_blocks(field, plane, Int128{0}, terms, add);
   std::vector<double> picture;
-  for (const Int128 sum : assemble(comm, plane, pixels, Int128{0}, add)) picture.push_back(fixed.value(sum));
+  for (const Int128 sum : project<Int128>(comm, field, plane, terms, Sum())) picture.push_back(fixed.value(sum));
   return picture;
 }
 
-std::vector<double> sum_of(const comm::Communicator& comm, const mesh::Field<double>& field, const ImagePlane& plane) {
-  return sum_along(comm, field, plane, largest_magnitude(comm, field), [&](int b) { return field.view(b); });
+// The views of the blocks of all levels.
+auto views_of(const LeafField& field) {
+  return [&field](int level, int block) { return field[static_cast<std::size_t>(level)]->view(block); };
 }
 
-std::vector<double> sum_of_product(const comm::Communicator& comm, const mesh::Field<double>& field,
-                                   const mesh::Field<double>& weight, const ImagePlane& plane) {
+std::vector<double> sum_of(const comm::Communicator& comm, const LeafField& field, const ImagePlane& plane) {
+  return sum_along(comm, field, plane, largest_magnitude(comm, field), views_of(field));
+}
+
+std::vector<double> sum_of_product(const comm::Communicator& comm, const LeafField& field, const LeafField& weight,
+                                   const ImagePlane& plane) {
   const double largest = largest_magnitude(comm, field) * largest_magnitude(comm, weight);
-  return sum_along(comm, field, plane, largest, [&](int b) {
-    return [f = field.view(b), w = weight.view(b)](int k, int j, int i) { return f(k, j, i) * w(k, j, i); };
+  return sum_along(comm, field, plane, largest, [&](int level, int b) {
+    return [f = views_of(field)(level, b), w = views_of(weight)(level, b)](int k, int j, int i) {
+      return f(k, j, i) * w(k, j, i);
+    };
   });
 }
 
-std::vector<double> maximum_of(const comm::Communicator& comm, const mesh::Field<double>& field,
-                               const ImagePlane& plane) {
-  constexpr double lowest = -std::numeric_limits<double>::infinity();
-  const auto larger = [](double a, double b) { return std::max(a, b); };
-  const auto values = [&](int b) { return field.view(b); };
-  return assemble(comm, plane, project_blocks(field, plane, lowest, values, larger), lowest, larger);
+std::vector<double> maximum_of(const comm::Communicator& comm, const LeafField& field, const ImagePlane& plane) {
+  return project<double>(comm, field, plane, views_of(field), Largest());
 }
 
 class Projection final : public Analysis {
@@ -88,6 +139,7 @@ class Projection final : public Analysis {
   struct Parameters {
     std::vector<std::string> fields;
     std::string axis, combine, weight;
+    std::int64_t level = 0;
   };
 
   static core::Table<Parameters> table() {
@@ -102,6 +154,9 @@ class Projection final : public Analysis {
             "largest");
     table.option("weight", &Parameters::weight, "volume")
         .doc("weight of the mean: \"volume\", or a field such as \"total_density\" for mass");
+    table.option("level", &Parameters::level, -1)
+        .range(-1, finest_possible_level)
+        .doc("level of refinement whose cells are the pixels; -1: the finest with at most 2048 pixels a side");
     return table;
   }
 
@@ -120,13 +175,13 @@ class Projection final : public Analysis {
   }
 
   mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
-    const ImagePlane plane(parameters_.axis, snapshot.geometry.domain);
+    const ImagePlane plane = plane_of(snapshot, parameters_.axis, parameters_.level);
     mesh::Result result;
-    if (comm.rank() == 0) add_axes(result, plane, snapshot.geometry);
+    if (comm.rank() == 0) add_axes(result, plane, snapshot);
     for (const std::string& name : parameters_.fields) {
-      const SharedField field = field_or_total(snapshot, name);
-      mean(comm, *field, name);  // throws unless all values are finite
-      auto picture = picture_of(comm, snapshot, *field, plane);
+      const LeafField field = field_or_total(snapshot, name);
+      mean(comm, field, name);  // throws unless all values are finite
+      auto picture = picture_of(comm, snapshot, field, plane);
       if (comm.rank() != 0) continue;
       const std::string unit = unit_of(snapshot, name);
       result.add(name, parameters_.combine == "integral" ? unit + " Mpc" : unit, description(name), {"y", "x"},
@@ -141,23 +196,23 @@ class Projection final : public Analysis {
   }
 
  private:
-  std::vector<double> picture_of(const comm::Communicator& comm, const mesh::Snapshot& snapshot,
-                                 const mesh::Field<double>& field, const ImagePlane& plane) const {
+  std::vector<double> picture_of(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const LeafField& field,
+                                 const ImagePlane& plane) const {
     if (parameters_.combine == "max") return maximum_of(comm, field, plane);
     if (parameters_.weight != "volume") return weighted_mean(comm, snapshot, field, plane);
-    const double cells = plane.domain.extent()[plane.axis];
+    const LineOfSight line(snapshot.geometry, plane, snapshot.finest_level());
     std::vector<double> picture = sum_of(comm, field, plane);
     for (double& pixel : picture)
-      pixel = parameters_.combine == "mean" ? pixel / cells : pixel * snapshot.geometry.cell_size(plane.axis);
+      pixel = parameters_.combine == "mean" ? pixel / line.total() : pixel * std::ldexp(line.cell_size, -line.bits);
     return picture;
   }
 
   std::vector<double> weighted_mean(const comm::Communicator& comm, const mesh::Snapshot& snapshot,
-                                    const mesh::Field<double>& field, const ImagePlane& plane) const {
-    const SharedField weight = field_or_total(snapshot, parameters_.weight);
-    mean(comm, *weight, parameters_.weight);
-    std::vector<double> picture = sum_of_product(comm, field, *weight, plane);
-    const std::vector<double> weights = sum_of(comm, *weight, plane);
+                                    const LeafField& field, const ImagePlane& plane) const {
+    const LeafField weight = field_or_total(snapshot, parameters_.weight);
+    mean(comm, weight, parameters_.weight);
+    std::vector<double> picture = sum_of_product(comm, field, weight, plane);
+    const std::vector<double> weights = sum_of(comm, weight, plane);
     for (std::size_t p = 0; p < picture.size(); ++p) picture[p] /= weights[p];
     return picture;
   }

@@ -22,7 +22,7 @@ void append_runs(const double* row, std::int32_t count, std::int32_t x0, double 
 
 }  // namespace
 
-Runs::Runs(const mesh::Field<double>& field, double threshold) : field_(&field) {
+Runs::Runs(const mesh::Field<double>& field, double threshold, std::int32_t number) : field_(&field), number_(number) {
   for (int b = 0; b < field.blocks(); ++b) {
     const mesh::Box& cells = field.box(b);
     const auto view = field.view(b);
@@ -32,7 +32,7 @@ Runs::Runs(const mesh::Field<double>& field, double threshold) : field_(&field) 
       append_runs(&view(k, j, cells.lo.x), cells.extent().x, cells.lo.x, threshold, runs_);
     });
   }
-  core::require(runs_.size() < static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()),
+  core::require(runs_.size() < static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max() - number),
                 "a rank holds more than 2^31 runs of cells above the threshold; use more ranks");
   row_start_.push_back(static_cast<std::int32_t>(runs_.size()));
 }

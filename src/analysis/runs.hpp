@@ -21,9 +21,11 @@ struct Run {
 /// index of the active set whose size follows the set, not the grid.
 class Runs {
  public:
-  Runs(const mesh::Field<double>& field, double threshold);
+  /// The runs are numbered from `number` on.
+  Runs(const mesh::Field<double>& field, double threshold, std::int32_t number = 0);
 
-  std::size_t size() const { return runs_.size(); }
+  /// One more than the number of the last run.
+  std::int32_t end() const { return number_ + static_cast<std::int32_t>(runs_.size()); }
   const mesh::Field<double>& field() const { return *field_; }
   int blocks() const { return field_->blocks(); }
   const mesh::Box& box(int block) const { return field_->box(block); }
@@ -36,7 +38,9 @@ class Runs {
     const auto first = static_cast<std::size_t>(row_start_[r]);
     return std::span(runs_).subspan(first, static_cast<std::size_t>(row_start_[r + 1]) - first);
   }
-  std::int32_t first(int block, std::int32_t z, std::int32_t y) const { return row_start_[row_index(block, z, y)]; }
+  std::int32_t first(int block, std::int32_t z, std::int32_t y) const {
+    return number_ + row_start_[row_index(block, z, y)];
+  }
 
   /// Calls `f(z, y, part, number)` for the part inside `region` of each run of a block that meets it.
   template <typename F>
@@ -62,8 +66,9 @@ class Runs {
   }
 
   const mesh::Field<double>* field_;
+  std::int32_t number_;  // of the first run
   std::vector<Run> runs_;
-  std::vector<std::int32_t> row_start_;   // number of the first run of each row, and the end
+  std::vector<std::int32_t> row_start_;   // index of the first run of each row, and the end
   std::vector<std::size_t> block_start_;  // index of the first row of each block
 };
 

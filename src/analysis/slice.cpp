@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include "analysis/entries.hpp"
 #include "analysis/image.hpp"
@@ -10,12 +11,117 @@ namespace sidestream::analysis {
 
 namespace {
 
+// Pixels of a plane of cells, from cells as large as a pixel or larger, or from smaller ones.
+class PlaneOfCells {
+ public:
+  PlaneOfCells(const LeafField& field, const ImagePlane& plane, double position)
+      : field_(field), plane_(plane), position_(position) {}
+
+  // The plane of cells of the level that holds the position.
+  std::int32_t depth(int level) const {
+    const mesh::Box domain = refined(root_domain(field_), bits_between(root_domain(field_), level));
+    const std::int32_t n = domain.extent()[plane_.axis];
+    return domain.lo[plane_.axis] + std::min(n - 1, static_cast<std::int32_t>(std::floor(position_ * n)));
+  }
+
+  // Collective; on rank 0.
+  std::vector<double> picture(const comm::Communicator& comm) const {
+    std::vector<Pixel<double>> pixels;
+    for (int level = 0; level <= std::min(plane_.level, finest_level(field_)); ++level) add_pixels(level, pixels);
+    auto picture = assemble(comm, plane_, pixels, 0.0, [](double, double value) { return value; });
+    if (finest_level(field_) > plane_.level) average_finer(comm, picture);
+    return picture;
+  }
+
+ private:
+  // The part of a pixel that smaller cells fill: the sum of their values, and how many cells of the finest level they
+  // are worth, all of them and those without a number.
+  struct Filling {
+    Int128 sum = 0;
+    std::int64_t cells = 0, not_numbers = 0;
+  };
+
+  mesh::Box cells_of(int level, int block) const {
+    mesh::Box cells = field_[static_cast<std::size_t>(level)]->box(block);
+    cells.lo[plane_.axis] = std::max(cells.lo[plane_.axis], depth(level));
+    cells.hi[plane_.axis] = std::min(cells.hi[plane_.axis], depth(level) + 1);
+    return cells;
+  }
+
+  void add_pixels(int level, std::vector<Pixel<double>>& pixels) const {
+    const mesh::Field<double>& field = *field_[static_cast<std::size_t>(level)];
+    const mesh::Int3 coarser = plane_.bits_coarser(level);
+    for (int b = 0; b < field.blocks(); ++b)
+      core::for_each_cell(cells_of(level, b), [&, view = field.view(b)](int k, int j, int i) {
+        plane_.for_each_pixel({i, j, k}, coarser, [&](std::int32_t row, std::int32_t column) {
+          pixels.push_back({row, column, view(k, j, i)});
+        });
+      });
+  }
+
+  void average_finer(const comm::Communicator& comm, std::vector<double>& picture) const {
+    const FixedPoint fixed(largest_number(comm), plane_.bits_of_pixel(finest_level(field_)));
+    std::vector<Pixel<Filling>> pixels;
+    for (int level = plane_.level + 1; level <= finest_level(field_); ++level) add_fillings(level, fixed, pixels);
+    const auto fillings = assemble(comm, plane_, pixels, Filling{}, [](const Filling& a, const Filling& b) {
+      return Filling{a.sum + b.sum, a.cells + b.cells, a.not_numbers + b.not_numbers};
+    });
+    for (std::size_t p = 0; p < fillings.size(); ++p)
+      if (fillings[p].cells > 0)
+        picture[p] = fillings[p].not_numbers > 0
+                         ? std::numeric_limits<double>::quiet_NaN()
+                         : fixed.value(fillings[p].sum) / static_cast<double>(fillings[p].cells);
+  }
+
+  double largest_number(const comm::Communicator& comm) const {
+    double largest = 0.0;
+    for (const SharedField& level : field_)
+      for (const double value : level->all())
+        if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+    return comm.max(largest);
+  }
+
+  void add_fillings(int level, const FixedPoint& fixed, std::vector<Pixel<Filling>>& pixels) const {
+    const mesh::Field<double>& field = *field_[static_cast<std::size_t>(level)];
+    const mesh::Int3 finer = plane_.bits_finer(level);
+    const int weight_bits = plane_.bits_of_pixel(finest_level(field_)) - plane_.bits_of_pixel(level);
+    for (int b = 0; b < field.blocks(); ++b) {
+      const mesh::Box cells = cells_of(level, b);
+      if (cells.is_empty()) continue;
+      const mesh::Box seen = coarsened(cells, finer);
+      std::vector<Filling> fillings(static_cast<std::size_t>(seen.volume()));
+      core::for_each_cell(cells, [&, view = field.view(b)](int k, int j, int i) {
+        Filling& filling =
+            fillings[static_cast<std::size_t>(linear_index(seen, coarsened(mesh::Int3{i, j, k}, finer)))];
+        const double value = view(k, j, i);
+        filling.cells += std::int64_t{1} << weight_bits;
+        if (std::isfinite(value))
+          filling.sum += fixed.of(value) << weight_bits;
+        else
+          ++filling.not_numbers;
+      });
+      auto next = fillings.begin();
+      core::for_each_cell(seen, [&](int k, int j, int i) {
+        plane_.for_each_pixel({i, j, k}, {}, [&](std::int32_t row, std::int32_t column) {
+          pixels.push_back({row, column, *next});
+        });
+        ++next;
+      });
+    }
+  }
+
+  const LeafField& field_;
+  const ImagePlane& plane_;
+  double position_;
+};
+
 class Slice final : public Analysis {
  public:
   struct Parameters {
     std::vector<std::string> fields;
     std::string axis;
     double position = 0.5;
+    std::int64_t level = 0;
   };
 
   static core::Table<Parameters> table() {
@@ -26,6 +132,9 @@ class Slice final : public Analysis {
     table.option("position", &Parameters::position, 0.5)
         .range(0.0, 1.0)
         .doc("where the plane cuts the axis, as a fraction of the box");
+    table.option("level", &Parameters::level, -1)
+        .range(-1, finest_possible_level)
+        .doc("level of refinement whose cells are the pixels; -1: the finest with at most 2048 pixels a side");
     return table;
   }
 
@@ -38,46 +147,25 @@ class Slice final : public Analysis {
   }
 
   mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
-    const ImagePlane plane(parameters_.axis, snapshot.geometry.domain);
-    const std::int32_t depth = depth_of(plane);
+    const ImagePlane plane = plane_of(snapshot, parameters_.axis, parameters_.level);
     mesh::Result result;
-    if (comm.rank() == 0) add_axes(result, plane, snapshot.geometry);
+    if (comm.rank() == 0) add_axes(result, plane, snapshot);
     for (const std::string& name : parameters_.fields) {
-      auto picture = picture_of(comm, *field_or_total(snapshot, name), plane, depth);
+      const LeafField field = field_or_total(snapshot, name);
+      const PlaneOfCells cells(field, plane, parameters_.position);
+      auto picture = cells.picture(comm);
       if (comm.rank() != 0) continue;
       result.add(name, unit_of(snapshot, name), name + " in a plane across " + parameters_.axis, {"y", "x"},
                  {plane.rows(), plane.columns()}, std::move(picture));
+      result.attributes["position"] =
+          (cells.depth(plane.level) + 0.5) * snapshot.geometry.refined(plane.level).cell_size(plane.axis);
     }
-    if (comm.rank() == 0) {
-      result.attributes["position"] = (depth + 0.5) * snapshot.geometry.cell_size(plane.axis);
+    if (comm.rank() == 0)
       result.summary = std::to_string(plane.columns()) + " x " + std::to_string(plane.rows()) + " pixels";
-    }
     return result;
   }
 
  private:
-  // The plane of cells that holds the position.
-  std::int32_t depth_of(const ImagePlane& plane) const {
-    const std::int32_t n = plane.domain.extent()[plane.axis];
-    return plane.domain.lo[plane.axis] +
-           std::min(n - 1, static_cast<std::int32_t>(std::floor(parameters_.position * n)));
-  }
-
-  static std::vector<double> picture_of(const comm::Communicator& comm, const mesh::Field<double>& field,
-                                        const ImagePlane& plane, std::int32_t depth) {
-    std::vector<Pixel<double>> pixels;
-    for (int b = 0; b < field.blocks(); ++b) {
-      mesh::Box cells = field.box(b);
-      cells.lo[plane.axis] = std::max(cells.lo[plane.axis], depth);
-      cells.hi[plane.axis] = std::min(cells.hi[plane.axis], depth + 1);
-      const auto view = field.view(b);
-      core::for_each_cell(cells, [&](int k, int j, int i) {
-        pixels.push_back({plane.row_of({i, j, k}), plane.column_of({i, j, k}), view(k, j, i)});
-      });
-    }
-    return assemble(comm, plane, pixels, 0.0, [](double, double value) { return value; });
-  }
-
   Parameters parameters_;
 };
 

@@ -150,20 +150,40 @@ void Communicator::broadcast_bytes(std::span<std::byte> bytes, int root) const {
   }
 }
 
-std::vector<std::byte> Communicator::gather_bytes(std::span<const std::byte> bytes, int root) const {
-  const std::vector<std::int64_t> counts = all_gather(static_cast<std::int64_t>(bytes.size()));
-  std::int64_t total = 0;
+namespace {
+
+/// How many bytes each rank contributes to a gathered table, and where they begin.
+struct Shares {
   std::vector<int> count, offset;
-  for (const std::int64_t c : counts) {
-    count.push_back(static_cast<int>(c));
-    offset.push_back(static_cast<int>(total));
-    total += c;
+  std::int64_t total = 0;
+
+  explicit Shares(const std::vector<std::int64_t>& sizes) {
+    for (const std::int64_t size : sizes) {
+      count.push_back(static_cast<int>(size));
+      offset.push_back(static_cast<int>(total));
+      total += size;
+    }
+    core::require(total <= std::numeric_limits<int>::max(), "a gathered table holds over 2 GiB");
   }
-  core::require(total <= std::numeric_limits<int>::max(), "a table gathered on one rank holds over 2 GiB");
-  std::vector<std::byte> all(rank_ == root ? static_cast<std::size_t>(total) : 0);
-  check(MPI_Gatherv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, all.data(), count.data(), offset.data(),
-                    MPI_BYTE, root, comm_),
+};
+
+}  // namespace
+
+std::vector<std::byte> Communicator::gather_bytes(std::span<const std::byte> bytes, int root) const {
+  const Shares shares(all_gather(static_cast<std::int64_t>(bytes.size())));
+  std::vector<std::byte> all(rank_ == root ? static_cast<std::size_t>(shares.total) : 0);
+  check(MPI_Gatherv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, all.data(), shares.count.data(),
+                    shares.offset.data(), MPI_BYTE, root, comm_),
         "MPI_Gatherv");
+  return all;
+}
+
+std::vector<std::byte> Communicator::all_gather_bytes(std::span<const std::byte> bytes) const {
+  const Shares shares(all_gather(static_cast<std::int64_t>(bytes.size())));
+  std::vector<std::byte> all(static_cast<std::size_t>(shares.total));
+  check(MPI_Allgatherv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, all.data(), shares.count.data(),
+                       shares.offset.data(), MPI_BYTE, comm_),
+        "MPI_Allgatherv");
   return all;
 }
 

@@ -14,7 +14,7 @@ namespace sidestream::couple {
 
 /// What travels between the groups.
 enum class Tag : int {
-  command = 1,  ///< to the sidecars, in order: a layout, a publish, the end
+  command = 1,  ///< to the sidecars, in order: levels, a publish, the end
   stop,         ///< to the sidecars: leave out what waits
   reply,        ///< from the sidecars: received, ended
   data,         ///< the fields of a publish

@@ -92,18 +92,20 @@ void Outbox::command(const char* kind, json body) {
   last_command_.restart();
 }
 
-void Outbox::announce(const mesh::Layout& layout) {
-  if (layout == layout_) return;
-  layout_ = layout;
-  route_ = Route(layout, group_.rank(), dealt(layout, roles_->counts().sidecars), roles_->counts().compute);
-  if (group_.rank() == 0) command("layout", {{"layout", to_message(layout)}});
+void Outbox::announce(const std::vector<mesh::Layout>& levels) {
+  if (levels == levels_) return;
+  if (group_.rank() == 0) command("levels", {{"levels", to_message(levels, levels_)}});
+  levels_ = levels;
+  route_ = Route(levels, group_.rank(), dealt(levels, roles_->counts().sidecars), roles_->counts().compute);
 }
 
 void Outbox::send(Announcement announcement, const mesh::Snapshot& snapshot) {
-  announce(snapshot.layout);
+  announce(snapshot.levels);
   announcement.number = ++number_;
-  std::vector<const mesh::Field<double>*> fields;
-  for (const FieldLabel& label : announcement.fields) fields.push_back(&snapshot.field(label.name));
+  std::vector<Route::Source> fields(announcement.fields.size());
+  for (std::size_t f = 0; f < fields.size(); ++f)
+    for (int level = 0; level <= snapshot.finest_level(); ++level)
+      fields[f].push_back(&snapshot.field(announcement.fields[f].name, level));
   Parcel parcel{number_, {}, static_cast<std::size_t>(route_.cells()) * fields.size(), {}};
   parcel.buffer = pool_.take(parcel.elements);
   const std::span buffer(parcel.buffer.get(), parcel.elements);

@@ -66,7 +66,7 @@ class Outbox {
   Verdict broadcast(Verdict verdict) const;
   void read_replies();
   void command(const char* kind, nlohmann::json body);
-  void announce(const mesh::Layout& layout);
+  void announce(const std::vector<mesh::Layout>& levels);
   void release_parcels(std::int64_t received);
 
   const comm::Roles* roles_;
@@ -76,7 +76,7 @@ class Outbox {
   WhenFull when_full_;
   double timeout_s_;
 
-  mesh::Layout layout_;  // the last one announced
+  std::vector<mesh::Layout> levels_;  // as they were announced last
   Route route_;
   BufferPool pool_;
   std::deque<Parcel> parcels_;

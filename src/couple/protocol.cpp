@@ -48,6 +48,20 @@ mesh::Layout layout_from(const json& message) {
           message.at("level").get<int>()};
 }
 
+json to_message(std::span<const mesh::Layout> levels, std::span<const mesh::Layout> known) {
+  json message = json::array();
+  for (std::size_t level = 0; level < levels.size(); ++level)
+    message.push_back(level < known.size() && known[level] == levels[level] ? json() : to_message(levels[level]));
+  return message;
+}
+
+std::vector<mesh::Layout> levels_from(const json& message, std::vector<mesh::Layout> known) {
+  known.resize(message.size());
+  for (std::size_t level = 0; level < message.size(); ++level)
+    if (!message[level].is_null()) known[level] = layout_from(message[level]);
+  return known;
+}
+
 json to_message(const Announcement& announcement, const mesh::Snapshot& snapshot) {
   json fields = json::array();
   for (const FieldLabel& field : announcement.fields) fields.push_back({field.name, field.unit});
@@ -99,6 +113,12 @@ mesh::Layout dealt(const mesh::Layout& layout, int ranks) {
           {layout.boxes().begin(), layout.boxes().end()},
           std::move(owners),
           layout.level()};
+}
+
+std::vector<mesh::Layout> dealt(std::span<const mesh::Layout> levels, int ranks) {
+  std::vector<mesh::Layout> all;
+  for (const mesh::Layout& layout : levels) all.push_back(dealt(layout, ranks));
+  return all;
 }
 
 }  // namespace sidestream::couple

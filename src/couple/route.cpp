@@ -9,34 +9,37 @@
 
 namespace sidestream::couple {
 
-Route::Route(const mesh::Layout& mine, int rank, const mesh::Layout& theirs, int first_peer) {
+Route::Route(std::span<const mesh::Layout> mine, int rank, std::span<const mesh::Layout> theirs, int first_peer) {
+  core::require(mine.size() == theirs.size(), "both groups hold the same levels");
   std::map<int, Leg> legs;
-  int block = 0;
-  for (const std::int32_t index : mine.boxes_of(rank)) {
-    Leg& leg = legs[theirs.owner(index)];
-    leg.blocks.push_back(block++);
-    leg.cells += mine.box(index).volume();
-    cells_ += mine.box(index).volume();
+  for (std::size_t level = 0; level < mine.size(); ++level) {
+    int number = 0;
+    for (const std::int32_t index : mine[level].boxes_of(rank)) {
+      Leg& leg = legs[theirs[level].owner(index)];
+      leg.blocks.push_back({level, number++});
+      leg.cells += mine[level].box(index).volume();
+    }
   }
   for (auto& [peer, leg] : legs) {
     leg.peer = first_peer + peer;
+    cells_ += leg.cells;
     legs_.push_back(std::move(leg));
   }
 }
 
-void Route::pack(std::span<const mesh::Field<double>* const> fields, std::span<double> buffer) const {
+void Route::pack(std::span<const Source> fields, std::span<double> buffer) const {
   auto next = buffer.begin();
   for (const Leg& leg : legs_)
-    for (const mesh::Field<double>* field : fields)
-      for (const int b : leg.blocks) next = std::ranges::copy(field->block(b), next).out;
+    for (const Source& field : fields)
+      for (const auto& [level, number] : leg.blocks) next = std::ranges::copy(field[level]->block(number), next).out;
 }
 
-void Route::unpack(std::span<const double> buffer, std::span<mesh::Field<double>> fields) const {
+void Route::unpack(std::span<const double> buffer, std::span<Target> fields) const {
   auto next = buffer.begin();
   for (const Leg& leg : legs_)
-    for (mesh::Field<double>& field : fields)
-      for (const int b : leg.blocks) {
-        const std::span<double> block = field.block(b);
+    for (Target& field : fields)
+      for (const auto& [level, number] : leg.blocks) {
+        const std::span<double> block = field[level].block(number);
         std::copy_n(next, block.size(), block.begin());
         next += static_cast<std::ptrdiff_t>(block.size());
       }

@@ -15,21 +15,25 @@
 namespace sidestream::couple {
 
 /// The way of data between this rank and the other group. Both groups hold the same boxes, so a message is made of
-/// whole blocks: it is copied once into one buffer of the sender, [peer][field][block], and sent from where it lies.
+/// whole blocks of all levels: it is copied once into one buffer of the sender, [peer][field][level][block], and sent
+/// from where it lies.
 class Route {
  public:
   Route() = default;
-  /// `mine` is the layout in which `rank` of its group holds its blocks, `theirs` the same boxes with the owners of the
-  /// other group; its rank p is rank `first_peer + p` of the joint communicator. O(boxes of `rank`).
-  Route(const mesh::Layout& mine, int rank, const mesh::Layout& theirs, int first_peer);
+  /// `mine` are the layouts of the levels in which `rank` of its group holds its blocks, `theirs` the same boxes with
+  /// the owners of the other group; its rank p is rank `first_peer + p` of the joint communicator. O(boxes of `rank`).
+  Route(std::span<const mesh::Layout> mine, int rank, std::span<const mesh::Layout> theirs, int first_peer);
 
   /// Cells of all blocks here.
   std::int64_t cells() const { return cells_; }
 
-  /// Copies `fields` (one component, no ghost cells) into `buffer` of `cells() * fields.size()` elements.
-  void pack(std::span<const mesh::Field<double>* const> fields, std::span<double> buffer) const;
+  /// A quantity of one component and no ghost cells: one field a level.
+  using Source = std::vector<const mesh::Field<double>*>;
+  using Target = std::vector<mesh::Field<double>>;
+  /// Copies `fields` into `buffer` of `cells() * fields.size()` elements.
+  void pack(std::span<const Source> fields, std::span<double> buffer) const;
   /// The reverse.
-  void unpack(std::span<const double> buffer, std::span<mesh::Field<double>> fields) const;
+  void unpack(std::span<const double> buffer, std::span<Target> fields) const;
 
   /// Begins to send or to receive a buffer for `fields` fields; it must stay until the requests are done.
   std::vector<MPI_Request> send(const comm::Communicator& joint, std::span<const double> buffer,
@@ -37,9 +41,13 @@ class Route {
   std::vector<MPI_Request> receive(const comm::Communicator& joint, std::span<double> buffer, std::size_t fields) const;
 
  private:
+  struct Block {
+    std::size_t level = 0;
+    int number = 0;  // among those of the level here
+  };
   struct Leg {
-    int peer = 0;             // in the joint communicator
-    std::vector<int> blocks;  // here, in the order of the layout
+    int peer = 0;               // in the joint communicator
+    std::vector<Block> blocks;  // level by level, in the order of the layouts
     std::int64_t cells = 0;
   };
   template <typename Buffer, typename F>

@@ -32,9 +32,10 @@ io::EventLog open_log(const comm::Roles& roles, const io::RunFolder& folder) {
   return log;
 }
 
-std::int64_t cells_of(const mesh::Layout& layout) {
+std::int64_t cells_of(const std::vector<mesh::Layout>& levels) {
   std::int64_t cells = 0;
-  for (const mesh::Box& box : layout.boxes()) cells += box.volume();
+  for (const mesh::Layout& layout : levels)
+    for (const mesh::Box& box : layout.boxes()) cells += box.volume();
   return cells;
 }
 
@@ -132,7 +133,7 @@ class Session::Impl {
     Announcement announcement;
     announcement.tasks = tasks;
     std::set<std::string> taken;
-    const std::int64_t field_bytes = cells_of(snapshot.layout) * static_cast<std::int64_t>(sizeof(double));
+    const std::int64_t field_bytes = cells_of(snapshot.levels) * static_cast<std::int64_t>(sizeof(double));
     for (const std::size_t task : tasks) {
       std::int64_t& bytes = announcement.bytes.emplace_back(0);
       for (const FieldRequest& field : requested_fields(config_.tasks[task])) {

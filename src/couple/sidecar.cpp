@@ -27,7 +27,7 @@ void Sidecar::serve() {
   while (true) {
     const json command = next_command();
     const auto& kind = command.at("kind").get_ref<const std::string&>();
-    if (kind == "layout") adopt(layout_from(command.at("layout")));
+    if (kind == "levels") adopt(command.at("levels"));
     if (kind == "publish") take(command);
     if (kind == "silence") throw_together(group_, too_long("a sign of the ranks that compute", config_->timeout_s));
     if (kind == "end") return say_farewell();
@@ -56,9 +56,10 @@ json Sidecar::wait_for_command() {
   return *command;
 }
 
-void Sidecar::adopt(mesh::Layout source) {
-  layout_ = dealt(source, group_.size());
-  route_ = Route(layout_, group_.rank(), source, 0);
+void Sidecar::adopt(const json& levels) {
+  source_levels_ = levels_from(levels, std::move(source_levels_));
+  levels_ = dealt(source_levels_, group_.size());
+  route_ = Route(levels_, group_.rank(), source_levels_, 0);
 }
 
 void Sidecar::take(const json& command) {
@@ -89,9 +90,10 @@ void Sidecar::receive(const Announcement& announcement, mesh::Snapshot& snapshot
   wait_for(std::span(&all_have_it, 1), config_->timeout_s, "the other sidecars", short_pause);
   if (group_.rank() == 0) mailbox_.post(Tag::reply, {{"received", announcement.number}});
 
-  snapshot.layout = layout_;
-  std::vector<mesh::Field<double>> fields;
-  for (std::size_t f = 0; f < count; ++f) fields.emplace_back(layout_, group_.rank());
+  snapshot.levels = levels_;
+  std::vector<Route::Target> fields(count);
+  for (Route::Target& field : fields)
+    for (const mesh::Layout& layout : levels_) field.emplace_back(layout, group_.rank());
   route_.unpack(buffer, fields);
   for (std::size_t f = 0; f < count; ++f)
     snapshot.add(announcement.fields[f].name, announcement.fields[f].unit, std::move(fields[f]));

@@ -29,7 +29,7 @@ class Sidecar {
  private:
   nlohmann::json next_command();
   nlohmann::json wait_for_command();
-  void adopt(mesh::Layout source);
+  void adopt(const nlohmann::json& levels);
   void take(const nlohmann::json& command);
   void receive(const Announcement& announcement, mesh::Snapshot& snapshot);
   void leave_out(const Announcement& announcement, const mesh::Snapshot& snapshot);
@@ -43,7 +43,7 @@ class Sidecar {
   std::vector<TaskTotals>* totals_;
   comm::Communicator joint_, group_;
   Mailbox mailbox_;
-  mesh::Layout layout_;
+  std::vector<mesh::Layout> source_levels_, levels_;  // the same boxes: owned by the ranks that compute, and here
   Route route_;
   double idle_s_ = 0.0;  // since the last publish
   bool is_stopped_ = false;

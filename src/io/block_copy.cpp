@@ -7,6 +7,7 @@
 namespace sidestream::io {
 
 using mesh::Box;
+using mesh::Int3;
 
 namespace {
 
@@ -17,30 +18,59 @@ int block_number(const mesh::Field<double>& field, std::int32_t index) {
   return static_cast<int>(std::lower_bound(own.begin(), own.end(), index) - own.begin());
 }
 
+std::int32_t floor_divided(std::int32_t index, std::int32_t by) {
+  return index >= 0 ? index / by : -((by - 1 - index) / by);
+}
+
+Int3 floor_divided(Int3 cell, Int3 by) {
+  return {floor_divided(cell.x, by.x), floor_divided(cell.y, by.y), floor_divided(cell.z, by.z)};
+}
+
+// The coarse cells that meet `box`, and the fine cells of `box`.
+Box coarsened(const Box& box, Int3 ratio) {
+  const Int3 one{1, 1, 1};
+  return {floor_divided(box.lo, ratio), floor_divided(box.hi - one, ratio) + one};
+}
+Box refined(const Box& box, Int3 ratio) {
+  const auto times = [&](Int3 a) { return Int3{a.x * ratio.x, a.y * ratio.y, a.z * ratio.z}; };
+  return {times(box.lo), times(box.hi)};
+}
+
+void copy_row(const double* from, Int3 ratio, std::int32_t begin, std::int32_t end, std::int32_t from_begin,
+              double* to) {
+  if (ratio.x == 1) {
+    std::copy_n(from + (begin - from_begin), end - begin, to);
+    return;
+  }
+  for (std::int32_t i = begin; i < end; ++i) to[i - begin] = from[floor_divided(i, ratio.x) - from_begin];
+}
+
 }  // namespace
 
-std::vector<std::int32_t> boxes_needed(const mesh::Layout& source, const mesh::Field<double>& into) {
+std::vector<std::int32_t> boxes_needed(const mesh::Layout& source, const mesh::Field<double>& into, Int3 ratio) {
   std::vector<std::int32_t> needed;
   for (int b = 0; b < into.blocks(); ++b)
-    source.for_each_meeting(into.box(b), [&](std::int32_t index) { needed.push_back(index); });
+    source.for_each_meeting(coarsened(into.box(b), ratio), [&](std::int32_t index) { needed.push_back(index); });
   std::sort(needed.begin(), needed.end());
   needed.erase(std::unique(needed.begin(), needed.end()), needed.end());
   return needed;
 }
 
-std::int64_t copy_box(const Box& box, const double* cells, mesh::Field<double>& into) {
-  const mesh::Int3 n = box.extent();
+std::int64_t copy_box(const Box& box, const double* cells, mesh::Field<double>& into, Int3 ratio) {
+  const Int3 n = box.extent();
   const core::View4<const double> from(cells, box.lo.x, box.lo.y, box.lo.z, n.x, n.y, n.z, into.components());
   std::int64_t copied = 0;
-  into.layout().for_each_meeting(box, [&](std::int32_t index) {
+  const Box fine = refined(box, ratio);
+  into.layout().for_each_meeting(fine, [&](std::int32_t index) {
     const int b = block_number(into, index);
     if (b < 0) return;
-    const Box common = intersection(box, into.box(b));
+    const Box common = intersection(fine, into.box(b));
     const auto to = into.view(b);
     for (int c = 0; c < into.components(); ++c)
       for (int k = common.lo.z; k < common.hi.z; ++k)
         for (int j = common.lo.y; j < common.hi.y; ++j)
-          std::copy_n(&from(c, k, j, common.lo.x), common.hi.x - common.lo.x, &to(c, k, j, common.lo.x));
+          copy_row(&from(c, floor_divided(k, ratio.z), floor_divided(j, ratio.y), box.lo.x), ratio, common.lo.x,
+                   common.hi.x, box.lo.x, &to(c, k, j, common.lo.x));
     copied += common.volume();
   });
   return copied;

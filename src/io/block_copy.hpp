@@ -8,12 +8,15 @@
 
 namespace sidestream::io {
 
-/// The boxes of `source` that meet boxes of this rank's part of `into`, ascending.
-std::vector<std::int32_t> boxes_needed(const mesh::Layout& source, const mesh::Field<double>& into);
+/// The boxes of `source`, whose cells are `ratio` cells of `into` long, that meet boxes of this rank's part of `into`,
+/// ascending.
+std::vector<std::int32_t> boxes_needed(const mesh::Layout& source, const mesh::Field<double>& into,
+                                       mesh::Int3 ratio = {1, 1, 1});
 
-/// Copies the cells of `box`, an array (component, z, y, x), into the owned cells of `into` that it covers. Returns how
-/// many.
-std::int64_t copy_box(const mesh::Box& box, const double* cells, mesh::Field<double>& into);
+/// Copies the cells of `box`, an array (component, z, y, x), each `ratio` cells of `into` long, into the owned cells of
+/// `into` that it covers. Returns how many.
+std::int64_t copy_box(const mesh::Box& box, const double* cells, mesh::Field<double>& into,
+                      mesh::Int3 ratio = {1, 1, 1});
 
 /// Number of cells that this rank owns in `field`.
 std::int64_t owned_cells(const mesh::Field<double>& field);

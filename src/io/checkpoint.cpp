@@ -61,14 +61,18 @@ CheckpointHeader read_header(const std::string& path) {
 }
 
 std::unique_ptr<const CheckpointHeader> open_together(const comm::Communicator& comm, const std::string& path) {
-  std::string text;
+  const std::string file = checkpoint_header_file(path);
+  std::string bytes;
+  CheckpointHeader header;
   comm.agree_on([&] {
     if (comm.rank() != 0) return;
-    text = read_text(checkpoint_header_file(path));
-    check_data_files(parse_checkpoint_header(text, checkpoint_header_file(path)), path);
+    bytes = read_text(file);
+    header = parse_checkpoint_header(bytes, file);
+    check_data_files(header, path);
   });
-  text = comm.broadcast(text);
-  return std::make_unique<const CheckpointHeader>(parse_checkpoint_header(text, checkpoint_header_file(path)));
+  bytes = comm.broadcast(std::move(bytes));
+  if (comm.rank() != 0) header = parse_checkpoint_header(bytes, file);
+  return std::make_unique<const CheckpointHeader>(std::move(header));
 }
 
 // The particles of a piece, appended to those there are.

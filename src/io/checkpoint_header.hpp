@@ -17,7 +17,7 @@ struct Chunk {
   std::uint64_t checksum = 0;  ///< XXH3 of the bytes
 };
 
-/// What the text file `Header` of a checkpoint says.
+/// What the file `Header` of a checkpoint says.
 struct CheckpointHeader {
   struct Field {
     std::string name;
@@ -50,11 +50,12 @@ struct CheckpointHeader {
   std::vector<Chunk> chunks() const;
 };
 
-/// The header as text, with its own checksum in the first line.
-std::string to_text(const CheckpointHeader& header);
+/// The header as it stands in the file: a line with a checksum of the rest, a line of JSON, and the tables of boxes,
+/// chunks and pieces of particles in binary, so that a million boxes cost no more than their tables.
+std::string to_bytes(const CheckpointHeader& header);
 
-/// Throws a core::Error naming `path` for text that is not what `to_text` made.
-CheckpointHeader parse_checkpoint_header(const std::string& text, const std::string& path);
+/// Throws a core::Error naming `path` for anything but what `to_bytes` made.
+CheckpointHeader parse_checkpoint_header(const std::string& bytes, const std::string& path);
 
 std::string checkpoint_header_file(const std::string& checkpoint);
 std::string checkpoint_data_file(const std::string& checkpoint, std::int32_t file);

@@ -31,7 +31,10 @@ using Content = CheckpointContent;
 void check_content(const Content& content) {
   for (const auto& [name, field] : content.fields)
     if (field == nullptr) throw core::Error(fmt::format("the field `{}` of a checkpoint is missing", name));
-  if (content.particles != nullptr) check(*content.particles);
+  for (const mesh::Particles* particles : content.particles) {
+    if (particles == nullptr) throw core::Error("particles of a checkpoint are missing");
+    check(*particles);
+  }
 }
 
 void append(std::vector<std::byte>& buffer, const auto* values, std::size_t count) {
@@ -59,8 +62,8 @@ std::int64_t size_bytes(const Content& content) {
   std::int64_t bytes = 0;
   for (const auto& [name, field] : content.fields)
     for (int b = 0; b < field->blocks(); ++b) bytes += field->box(b).volume() * field->components() * 8;
-  if (content.particles != nullptr)
-    bytes += static_cast<std::int64_t>(content.particles->size() * (4 + content.particles->attributes.size()) * 8);
+  for (const mesh::Particles* particles : content.particles)
+    bytes += static_cast<std::int64_t>(particles->size() * (4 + particles->attributes.size()) * 8);
   return bytes;
 }
 
@@ -76,7 +79,7 @@ class ChunkWriter {
     file_.reserve(size_bytes(content));
     for (std::size_t f = 0; f < content.fields.size(); ++f)
       write_field(*content.fields[f].second, static_cast<std::int32_t>(f));
-    if (content.particles != nullptr) write_particles(*content.particles);
+    for (const mesh::Particles* particles : content.particles) write_particles(*particles);
     file_.sync_and_close();
     return std::move(records_);
   }
@@ -112,17 +115,19 @@ class ChunkWriter {
   std::vector<Record> records_;
 };
 
-// What all ranks must say alike of their particles: mass, names and units, as text (empty without particles).
-std::string description(const mesh::Particles* particles) {
-  if (particles == nullptr) return "";
-  std::string text = fmt::format("mass {:a}", particles->mass);
-  for (const auto& attribute : particles->attributes) text += fmt::format("; {} [{}]", attribute.name, attribute.unit);
+// What all ranks must say alike of all their particles: mass, names and units, as text.
+std::string description(const mesh::Particles& particles) {
+  std::string text = fmt::format("mass {:a}", particles.mass);
+  for (const auto& attribute : particles.attributes) text += fmt::format("; {} [{}]", attribute.name, attribute.unit);
   return text;
 }
 
 void check_alike(const comm::Communicator& comm, const Content& content) {
-  const std::string own = description(content.particles), first = comm.broadcast(own, 0);
-  comm.agree(own == first ? "" : fmt::format("the particles differ between ranks: `{}` and `{}`", first, own));
+  const std::string first = comm.broadcast(content.particles.empty() ? "" : description(*content.particles.front()), 0);
+  std::string other = content.particles.empty() ? "" : first;
+  for (const mesh::Particles* particles : content.particles)
+    if (description(*particles) != first) other = description(*particles);
+  comm.agree(other == first ? "" : fmt::format("the particles differ: `{}` and `{}`", first, other));
 }
 
 void check_complete(const CheckpointHeader& header) {
@@ -143,10 +148,10 @@ CheckpointHeader header_of(const Content& content, const std::vector<Record>& re
   for (const auto& [name, field] : content.fields)
     header.fields.push_back({name, field->components(), field->layout(),
                              std::vector<Chunk>(static_cast<std::size_t>(field->layout().size()))});
-  header.particles.are_present = content.particles != nullptr;
-  if (content.particles != nullptr) {
-    header.particles.mass = content.particles->mass;
-    for (const auto& attribute : content.particles->attributes)
+  header.particles.are_present = !content.particles.empty();
+  if (!content.particles.empty()) {
+    header.particles.mass = content.particles.front()->mass;
+    for (const auto& attribute : content.particles.front()->attributes)
       header.particles.attributes.emplace_back(attribute.name, attribute.unit);
   }
   for (const Record& record : records) {
@@ -174,7 +179,7 @@ void write_checkpoint(const comm::Communicator& comm, const std::string& path, c
     comm.agree_on([&] {
       if (comm.rank() != 0) return;
       OutputFile file(checkpoint_header_file(folder), OutputFile::Open::create);
-      file.write(to_text(header_of(content, records, files)));
+      file.write(to_bytes(header_of(content, records, files)));
       file.sync_and_close();
       sync_folder(folder);
     });

@@ -78,6 +78,7 @@ struct NyxPlotfile::Parser {
     header.line("the refinement ratios");
     domains = header.boxes("the index boxes of the levels");
     if (domains.size() != levels) header.fail(fmt::format("{} index boxes for {} levels", domains.size(), levels));
+    for (std::size_t level = 1; level < levels; ++level) ratios.push_back(read_ratio(header, level));
     out.geometry_.domain = domains[0];
     const auto steps = header.integers("the steps of the levels");
     if (steps.empty()) header.fail("the steps of the levels expected");
@@ -85,6 +86,19 @@ struct NyxPlotfile::Parser {
     for (std::size_t level = 0; level < levels; ++level) header.numbers("the cell sizes of a level", 3);
     header.integer("the coordinate system", 0, 0);
     header.integer("the width of the boundary", 0, 1000);
+  }
+
+  // Of the domains of a level and the next coarser one; the line of ratios may be blank.
+  mesh::Int3 read_ratio(const TextReader& header, std::size_t level) const {
+    const mesh::Box coarse = domains[level - 1], fine = domains[level];
+    mesh::Int3 ratio;
+    for (int axis = 0; axis < 3; ++axis) {
+      const std::int64_t n = coarse.extent()[axis], m = fine.extent()[axis];
+      if (n < 1 || m < n || m % n != 0 || fine.lo[axis] != coarse.lo[axis] * (m / n))
+        header.fail(fmt::format("the index box of level {} is no multiple of that of the next coarser one", level));
+      ratio[axis] = static_cast<std::int32_t>(m / n);
+    }
+    return ratio;
   }
 
   void read_level(TextReader& header, int level) {
@@ -104,6 +118,7 @@ struct NyxPlotfile::Parser {
   void read_cell_header(const std::string& folder, const std::string& stem, int number, std::int64_t count) {
     TextReader header(out.path_ + "/" + folder + "/" + stem + "_H");
     Level level;
+    level.ratio = ratios[static_cast<std::size_t>(number)];
     if (header.integer("the version", 1, 100) != 1)
       header.fail("data without a header for each box cannot be read; write the file with `vismf.headerversion = 1`");
     header.integer("the way of writing", 0, 100);
@@ -231,12 +246,13 @@ struct NyxPlotfile::Parser {
     if (total != table.count) header.fail(fmt::format("{} particles instead of the {} announced", total, table.count));
   }
 
-  std::vector<mesh::Box> domains;
+  std::vector<mesh::Box> domains{};
+  std::vector<mesh::Int3> ratios{{1, 1, 1}};
 };
 
 NyxPlotfile::NyxPlotfile(std::string path) : path_(std::move(path)) {
   if (!fs::is_directory(path_)) throw core::Error("there is no plot file (a folder) of this name", path_);
-  Parser{*this, {}}.read_all();
+  Parser{*this}.read_all();
 }
 
 bool NyxPlotfile::has(const std::string& field) const {
@@ -272,25 +288,53 @@ std::vector<double> read_grid_component(const std::string& path, const NyxPlotfi
 
 }  // namespace
 
-mesh::Field<double> NyxPlotfile::read_field(const std::string& name, const mesh::Layout& layout, int rank,
-                                            int level) const {
-  const auto found = std::find(fields_.begin(), fields_.end(), name);
+int NyxPlotfile::component_of(const std::string& field) const {
+  const auto found = std::find(fields_.begin(), fields_.end(), field);
   if (found == fields_.end())
-    throw core::Error(fmt::format("there is no field `{}`", name), path_,
+    throw core::Error(fmt::format("there is no field `{}`", field), path_,
                       fmt::format("it has: {}", fmt::join(fields_, ", ")));
+  return static_cast<int>(found - fields_.begin());
+}
+
+void NyxPlotfile::check_level(int level, const mesh::Box& domain) const {
   if (level < 0 || level >= static_cast<int>(levels_.size()))
     throw core::Error(fmt::format("there is no level {}", level), path_,
                       fmt::format("it has {} of them", levels_.size()));
+  check_domain(levels_[static_cast<std::size_t>(level)].layout.domain(), domain, path_);
+}
+
+// Copies what `level`, whose cells are `ratio` cells of `into` long, has of `into`. Returns how many cells.
+std::int64_t NyxPlotfile::copy_level(int component, int level, mesh::Int3 ratio, mesh::Field<double>& into) const {
   const Level& source = levels_[static_cast<std::size_t>(level)];
-  check_domain(source.layout.domain(), layout.domain(), path_);
-  mesh::Field<double> field(layout, rank);
   std::int64_t copied = 0;
-  for (const std::int32_t index : boxes_needed(source.layout, field)) {
-    const auto values = read_grid_component(path_, source, index, static_cast<int>(found - fields_.begin()),
-                                            static_cast<int>(fields_.size()));
-    copied += copy_box(source.layout.box(index), values.data(), field);
+  for (const std::int32_t index : boxes_needed(source.layout, into, ratio)) {
+    const auto values = read_grid_component(path_, source, index, component, static_cast<int>(fields_.size()));
+    copied += copy_box(source.layout.box(index), values.data(), into, ratio);
   }
-  check_covered(copied, field, path_);
+  return copied;
+}
+
+mesh::Field<double> NyxPlotfile::read_field(const std::string& name, const mesh::Layout& layout, int rank,
+                                            int level) const {
+  const int component = component_of(name);
+  check_level(level, layout.domain());
+  mesh::Field<double> field(layout, rank);
+  check_covered(copy_level(component, level, {1, 1, 1}, field), field, path_);
+  return field;
+}
+
+mesh::Field<double> NyxPlotfile::read_covering(const std::string& name, const mesh::Layout& layout, int rank,
+                                               int level) const {
+  const int component = component_of(name);
+  check_level(level, layout.domain());
+  mesh::Field<double> field(layout, rank);
+  for (int source = 0; source <= level; ++source) {
+    mesh::Int3 ratio{1, 1, 1};
+    for (int finer = source + 1; finer <= level; ++finer)
+      for (int axis = 0; axis < 3; ++axis) ratio[axis] *= levels_[static_cast<std::size_t>(finer)].ratio[axis];
+    const std::int64_t copied = copy_level(component, source, ratio, field);
+    if (source == 0) check_covered(copied, field, path_);
+  }
   return field;
 }
 

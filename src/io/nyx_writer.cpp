@@ -38,25 +38,64 @@ struct CellTable {
   std::vector<double> minima, maxima;
 };
 
-const Layout& layout_of(const PlotfileContent& content) {
-  return content.fields.front().field->layout();
+std::size_t level_count(const PlotfileContent& content) {
+  return content.fields.front().levels.size();
+}
+
+const mesh::Field<double>& first_field(const PlotfileContent& content, std::size_t level) {
+  return *content.fields.front().levels[level];
+}
+
+const Layout& layout_of(const PlotfileContent& content, std::size_t level) {
+  return first_field(content, level).layout();
+}
+
+mesh::Geometry geometry_of(const PlotfileContent& content, std::size_t level) {
+  return content.geometry.refined(static_cast<int>(level));
+}
+
+void check_field(const PlotfileField& field, const PlotfileContent& content) {
+  core::require(!field.levels.empty() && field.levels.size() == level_count(content),
+                "the fields of a plot file have the same levels, one at least");
+  for (std::size_t level = 0; level < field.levels.size(); ++level) {
+    core::require(field.levels[level] != nullptr, "a field of a plot file is missing");
+    const mesh::Field<double>& values = *field.levels[level];
+    core::require(field.component >= 0 && field.component < values.components(),
+                  "a field of a plot file lacks this component");
+    core::require(values.layout() == layout_of(content, level),
+                  "the fields of a plot file share the layout of a level");
+  }
+}
+
+void check_particles(const PlotfileContent& content) {
+  if (content.particles.empty()) return;
+  core::require(content.particles.size() == level_count(content),
+                "a plot file takes a set of particles for each level");
+  for (const PlotfileParticleReal& real : content.particle_reals)
+    core::require(real.levels.empty() || real.levels.size() == content.particles.size(),
+                  "a number of the particles of a plot file is given for each level");
+  for (std::size_t level = 0; level < content.particles.size(); ++level) {
+    core::require(content.particles[level] != nullptr, "particles of a plot file are missing");
+    check(*content.particles[level]);
+    for (const PlotfileParticleReal& real : content.particle_reals)
+      core::require(real.levels.empty() || real.levels[level]->size() == content.particles[level]->size(),
+                    "a number of the particles of a plot file takes one value a particle");
+  }
 }
 
 void check_content(const PlotfileContent& content) {
   core::require(!content.fields.empty(), "a plot file takes at least one field");
-  for (const PlotfileField& field : content.fields) {
-    core::require(field.field != nullptr, "a field of a plot file is missing");
-    core::require(field.component >= 0 && field.component < field.field->components(),
-                  "a field of a plot file lacks this component");
-    core::require(field.field->layout() == layout_of(content), "the fields of a plot file share one layout");
+  for (const PlotfileField& field : content.fields) check_field(field, content);
+  for (std::size_t level = 0; level < level_count(content); ++level) {
+    core::require(layout_of(content, level).size() > 0, "each level of a plot file has a box");
+    core::require(geometry_of(content, level).domain == layout_of(content, level).domain(),
+                  "the geometry of a plot file, twice as fine on each level, has the domains of its fields");
   }
-  core::require(content.geometry.domain == layout_of(content).domain(),
-                "the geometry of a plot file has the domain of its fields");
-  if (content.particles == nullptr) return;
-  check(*content.particles);
-  for (const PlotfileParticleReal& real : content.particle_reals)
-    core::require(real.values == nullptr || real.values->size() == content.particles->size(),
-                  "a number of the particles of a plot file takes one value a particle");
+  check_particles(content);
+}
+
+std::string level_folder(std::size_t level) {
+  return fmt::format("Level_{}", level);
 }
 
 template <typename Real>
@@ -70,9 +109,10 @@ void append_bytes(std::vector<std::byte>& buffer, const Real* values, std::size_
 
 // Appends the owned cells of a field's block in file order and notes their extremes.
 template <typename Real>
-void append_block(const PlotfileField& entry, int b, std::vector<std::byte>& buffer, CellTable& table) {
-  const auto view = entry.field->view(b);
-  const Box box = entry.field->box(b);
+void append_block(const PlotfileField& entry, std::size_t level, int b, std::vector<std::byte>& buffer,
+                  CellTable& table) {
+  const auto view = entry.levels[level]->view(b);
+  const Box box = entry.levels[level]->box(b);
   double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
   std::vector<Real> row(static_cast<std::size_t>(box.extent().x));
   core::for_each_row(box, [&](int k, int j) {
@@ -89,11 +129,12 @@ void append_block(const PlotfileField& entry, int b, std::vector<std::byte>& buf
   table.maxima.push_back(highest);
 }
 
-CellTable write_boxes(const std::string& folder, const Turn& turn, const PlotfileContent& content) {
+// `folder` is that of the level.
+CellTable write_boxes(const std::string& folder, const Turn& turn, const PlotfileContent& content, std::size_t level) {
   CellTable table;
-  const mesh::Field<double>& first = *content.fields.front().field;
+  const mesh::Field<double>& first = first_field(content, level);
   const auto components = static_cast<int>(content.fields.size());
-  OutputFile file(fmt::format("{}/Level_0/Cell_D_{:05}", folder, turn.file),
+  OutputFile file(fmt::format("{}/Cell_D_{:05}", folder, turn.file),
                   turn.is_first ? OutputFile::Open::create : OutputFile::Open::append);
   std::vector<std::byte> buffer;
   for (int b = 0; b < first.blocks(); ++b) {
@@ -102,9 +143,9 @@ CellTable write_boxes(const std::string& folder, const Turn& turn, const Plotfil
     append_bytes(buffer, line.data(), line.size());
     for (const PlotfileField& entry : content.fields) {
       if (content.precision == Precision::double_precision)
-        append_block<double>(entry, b, buffer, table);
+        append_block<double>(entry, level, b, buffer, table);
       else
-        append_block<float>(entry, b, buffer, table);
+        append_block<float>(entry, level, b, buffer, table);
     }
     const std::int32_t index = first.layout().boxes_of(first.rank())[static_cast<std::size_t>(b)];
     table.boxes.push_back({index, turn.file, file.position()});
@@ -146,17 +187,19 @@ void write_text(const std::string& path, const std::string& text) {
   file.sync_and_close();
 }
 
-void write_cells(const Communicator& comm, const std::string& folder, const PlotfileContent& content) {
+void write_cells(const Communicator& comm, const std::string& folder, const PlotfileContent& content,
+                 std::size_t level) {
   CellTable own;
-  take_turns(comm, content.files, [&](const Turn& turn) { own = write_boxes(folder, turn, content); });
+  take_turns(comm, content.files, [&](const Turn& turn) { own = write_boxes(folder, turn, content, level); });
   const CellTable all{comm.gather(std::span<const BoxRecord>(own.boxes)),
                       comm.gather(std::span<const double>(own.minima)),
                       comm.gather(std::span<const double>(own.maxima))};
   comm.agree_on([&] {
     if (comm.rank() != 0) return;
-    if (static_cast<std::int32_t>(all.boxes.size()) != layout_of(content).size())
+    const Layout& layout = layout_of(content, level);
+    if (static_cast<std::int32_t>(all.boxes.size()) != layout.size())
       throw core::Error("a rank beyond this communicator owns boxes of the plot file's layout");
-    write_text(folder + "/Level_0/Cell_H", cell_header(layout_of(content), all, content.fields.size()));
+    write_text(folder + "/Cell_H", cell_header(layout, all, content.fields.size()));
   });
 }
 
@@ -169,17 +212,19 @@ struct SortedParticles {
   std::vector<std::size_t> order, start;
 };
 
-SortedParticles sort_by_block(const mesh::Particles& particles, const PlotfileContent& content) {
-  const Layout& layout = layout_of(content);
-  const auto own = layout.boxes_of(content.fields.front().field->rank());
+SortedParticles sort_by_block(const PlotfileContent& content, std::size_t level) {
+  const mesh::Particles& particles = *content.particles[level];
+  const mesh::Geometry geometry = geometry_of(content, level);
+  const Layout& layout = layout_of(content, level);
+  const auto own = layout.boxes_of(first_field(content, level).rank());
   std::vector<std::size_t> block(particles.size());
   SortedParticles sorted;
   sorted.start.assign(own.size() + 1, 0);
   for (std::size_t p = 0; p < particles.size(); ++p) {
-    const auto cell =
-        cell_of(content.geometry, {particles.position[0][p], particles.position[1][p], particles.position[2][p]});
-    const auto found = std::lower_bound(own.begin(), own.end(), layout.find(cell));
-    if (found == own.end() || *found != layout.find(cell))
+    const std::int32_t box =
+        layout.find(cell_of(geometry, {particles.position[0][p], particles.position[1][p], particles.position[2][p]}));
+    const auto found = std::lower_bound(own.begin(), own.end(), box);
+    if (found == own.end() || *found != box)
       throw core::Error(fmt::format("particle {} is not in a box of its rank", particles.id[p]), "",
                         "migrate the particles before they are written");
     block[p] = static_cast<std::size_t>(found - own.begin());
@@ -194,9 +239,9 @@ SortedParticles sort_by_block(const mesh::Particles& particles, const PlotfileCo
 
 // First the two integers of every particle, then positions and reals of every particle.
 template <typename Real>
-void append_particles(const PlotfileContent& content, std::span<const std::size_t> which,
+void append_particles(const PlotfileContent& content, std::size_t level, std::span<const std::size_t> which,
                       std::vector<std::byte>& buffer) {
-  const mesh::Particles& particles = *content.particles;
+  const mesh::Particles& particles = *content.particles[level];
   for (const std::size_t p : which) {
     const NyxId id = nyx_id(particles.id[p]);
     append_bytes(buffer, &id, 1);
@@ -208,15 +253,17 @@ void append_particles(const PlotfileContent& content, std::span<const std::size_
     };
     for (const auto& coordinate : particles.position) append(coordinate[p]);
     for (const auto& real : content.particle_reals)
-      append(real.values == nullptr ? real.factor : real.factor * (*real.values)[p]);
+      append(real.levels.empty() ? real.factor : real.factor * (*real.levels[level])[p]);
   }
 }
 
+// `folder` is that of the level.
 std::vector<ParticleRecord> write_particle_data(const std::string& folder, const Turn& turn,
-                                                const PlotfileContent& content) {
-  const SortedParticles sorted = sort_by_block(*content.particles, content);
-  const auto own = layout_of(content).boxes_of(content.fields.front().field->rank());
-  OutputFile file(fmt::format("{}/DM/Level_0/DATA_{:05}", folder, turn.file),
+                                                const PlotfileContent& content, std::size_t level) {
+  const SortedParticles sorted = sort_by_block(content, level);
+  const mesh::Field<double>& first = first_field(content, level);
+  const auto own = first.layout().boxes_of(first.rank());
+  OutputFile file(fmt::format("{}/DATA_{:05}", folder, turn.file),
                   turn.is_first ? OutputFile::Open::create : OutputFile::Open::append);
   std::vector<ParticleRecord> records;
   std::vector<std::byte> buffer;
@@ -224,9 +271,9 @@ std::vector<ParticleRecord> write_particle_data(const std::string& folder, const
     const auto which = std::span(sorted.order).subspan(sorted.start[b], sorted.start[b + 1] - sorted.start[b]);
     buffer.clear();
     if (content.particle_precision == Precision::double_precision)
-      append_particles<double>(content, which, buffer);
+      append_particles<double>(content, level, which, buffer);
     else
-      append_particles<float>(content, which, buffer);
+      append_particles<float>(content, level, which, buffer);
     records.push_back({own[b], turn.file, static_cast<std::int64_t>(which.size()), file.position()});
     file.write(buffer);
   }
@@ -234,55 +281,64 @@ std::vector<ParticleRecord> write_particle_data(const std::string& folder, const
   return records;
 }
 
-std::string particle_header(const PlotfileContent& content, std::vector<ParticleRecord> records,
-                            std::int64_t largest_id) {
-  std::sort(records.begin(), records.end(), [](const auto& a, const auto& b) { return a.box < b.box; });
+using LevelRecords = std::vector<std::vector<ParticleRecord>>;
+
+std::string particle_header(const PlotfileContent& content, const LevelRecords& levels, std::int64_t largest_id) {
   std::int64_t total = 0;
-  for (const ParticleRecord& record : records) total += record.count;
+  std::string table;
+  for (const auto& records : levels)
+    for (const ParticleRecord& record : records) {
+      total += record.count;
+      table += fmt::format("{} {} {}\n", record.file, record.count, record.offset);
+    }
   std::string text = fmt::format("Version_Two_Dot_Zero_{}\n3\n{}\n",
                                  content.particle_precision == Precision::double_precision ? "double" : "single",
                                  content.particle_reals.size());
   for (const auto& real : content.particle_reals) text += real.name + "\n";
-  text += fmt::format("0\n1\n{}\n{}\n0\n{}\n", total, nyx_id(largest_id).id + 1, records.size());
-  for (const ParticleRecord& record : records)
-    text += fmt::format("{} {} {}\n", record.file, record.count, record.offset);
-  return text;
+  text += fmt::format("0\n1\n{}\n{}\n{}\n", total, nyx_id(largest_id).id + 1, levels.size() - 1);
+  for (const auto& records : levels) text += fmt::format("{}\n", records.size());
+  return text + table;
 }
 
-// Ranks without particles take part with none.
-void write_particles(const Communicator& comm, const std::string& folder, PlotfileContent content) {
-  const mesh::Particles none;
-  if (content.particles == nullptr) {
-    content.particles = &none;
-    for (auto& real : content.particle_reals) real.values = nullptr;
+std::int64_t largest_id_here(const PlotfileContent& content) {
+  std::int64_t largest = 0;
+  for (const mesh::Particles* particles : content.particles)
+    for (const std::int64_t id : particles->id) largest = std::max(largest, id);
+  return largest;
+}
+
+void write_particles(const Communicator& comm, const std::string& folder, const PlotfileContent& content) {
+  LevelRecords levels;
+  for (std::size_t level = 0; level < level_count(content); ++level) {
+    std::vector<ParticleRecord> own;
+    take_turns(comm, content.files, [&](const Turn& turn) {
+      own = write_particle_data(folder + "/" + level_folder(level), turn, content, level);
+    });
+    levels.push_back(comm.gather(std::span<const ParticleRecord>(own)));
+    std::ranges::sort(levels.back(), {}, &ParticleRecord::box);
   }
-  std::vector<ParticleRecord> own;
-  take_turns(comm, content.files, [&](const Turn& turn) { own = write_particle_data(folder, turn, content); });
-  const auto records = comm.gather(std::span<const ParticleRecord>(own));
-  const auto& ids = content.particles->id;
-  const std::int64_t largest_id = comm.max(ids.empty() ? std::int64_t{0} : *std::max_element(ids.begin(), ids.end()));
+  const std::int64_t largest_id = comm.max(largest_id_here(content));
   comm.agree_on([&] {
     if (comm.rank() != 0) return;
-    write_text(folder + "/DM/Header", particle_header(content, records, largest_id));
-    write_text(folder + "/DM/precision", "NATIVE\n");
-    write_text(folder + "/DM/Level_0/Particle_H", box_list(layout_of(content)));
+    write_text(folder + "/Header", particle_header(content, levels, largest_id));
+    write_text(folder + "/precision", "NATIVE\n");
+    for (std::size_t level = 0; level < level_count(content); ++level)
+      write_text(folder + "/" + level_folder(level) + "/Particle_H", box_list(layout_of(content, level)));
   });
 }
 
 // --- the texts
 // ------------------------------------------------------------------------------------------------------------------
 
-std::string header_text(const PlotfileContent& content) {
-  const mesh::Geometry& geometry = content.geometry;
-  std::string text = fmt::format("HyperCLaw-V1.1\n{}\n", content.fields.size());
-  for (const PlotfileField& field : content.fields) text += field.name + "\n";
-  text += fmt::format("3\n{:.17g}\n0\n0 0 0 \n", content.time);
-  text += fmt::format("{:.17g} {:.17g} {:.17g} \n\n", geometry.length[0], geometry.length[1], geometry.length[2]);
-  text += fmt::format("{} \n{} \n", fab_box(geometry.domain), content.step);
-  text += fmt::format("{:.17g} {:.17g} {:.17g} \n0\n0\n", geometry.cell_size(0), geometry.cell_size(1),
-                      geometry.cell_size(2));
-  text += fmt::format("0 {} {:.17g}\n{}\n", layout_of(content).size(), content.time, content.step);
-  for (const Box& box : layout_of(content).boxes())
+std::string three_numbers(double x, double y, double z) {
+  return fmt::format("{:.17g} {:.17g} {:.17g} \n", x, y, z);
+}
+
+std::string level_text(const PlotfileContent& content, std::size_t level) {
+  const mesh::Geometry geometry = geometry_of(content, level);
+  const Layout& layout = layout_of(content, level);
+  std::string text = fmt::format("{} {} {:.17g}\n{}\n", level, layout.size(), content.time, content.step);
+  for (const Box& box : layout.boxes())
     for (int axis = 0; axis < 3; ++axis) {
       const auto edge = [&](std::int32_t index) {
         const double offset = static_cast<double>(index - geometry.domain.lo[axis]);
@@ -290,7 +346,29 @@ std::string header_text(const PlotfileContent& content) {
       };
       text += fmt::format("{:.17g} {:.17g}\n", edge(box.lo[axis]), edge(box.hi[axis]));
     }
-  return text + "Level_0/Cell\n";
+  return text + level_folder(level) + "/Cell\n";
+}
+
+std::string header_text(const PlotfileContent& content) {
+  const std::size_t levels = level_count(content);
+  const auto& length = content.geometry.length;
+  std::string text = fmt::format("HyperCLaw-V1.1\n{}\n", content.fields.size());
+  for (const PlotfileField& field : content.fields) text += field.name + "\n";
+  text += fmt::format("3\n{:.17g}\n{}\n0 0 0 \n", content.time, levels - 1);
+  text += three_numbers(length[0], length[1], length[2]);
+  for (std::size_t level = 1; level < levels; ++level) text += "2 ";
+  text += "\n";
+  for (std::size_t level = 0; level < levels; ++level) text += fab_box(geometry_of(content, level).domain) + " ";
+  text += "\n";
+  for (std::size_t level = 0; level < levels; ++level) text += fmt::format("{} ", content.step);
+  text += "\n";
+  for (std::size_t level = 0; level < levels; ++level) {
+    const mesh::Geometry geometry = geometry_of(content, level);
+    text += three_numbers(geometry.cell_size(0), geometry.cell_size(1), geometry.cell_size(2));
+  }
+  text += "0\n0\n";
+  for (std::size_t level = 0; level < levels; ++level) text += level_text(content, level);
+  return text;
 }
 
 // What yt recognises a Nyx file by, and where it takes the cosmology from. The name of the library that Nyx is built on
@@ -320,26 +398,26 @@ void write_texts(const Communicator& comm, const std::string& folder, const Plot
 
 void write_nyx_plotfile(const Communicator& comm, const std::string& path, const PlotfileContent& content) {
   comm.agree_on([&] { check_content(content); });
-  const bool has_particles = comm.max(std::int64_t{content.particles != nullptr}) > 0;
-  const auto on_first_rank = [&](auto work) {
+  const bool has_particles = comm.max(std::int64_t{!content.particles.empty()}) > 0;
+  comm.agree(has_particles == content.particles.empty() ? "some ranks give particles to a plot file, others none" : "");
+  const auto for_each_folder = [&](const std::string& folder, auto work) {
     comm.agree_on([&] {
-      if (comm.rank() == 0) work();
+      if (comm.rank() != 0) return;
+      for (std::size_t level = 0; level < level_count(content); ++level) {
+        work(folder + "/" + level_folder(level));
+        if (has_particles) work(folder + "/DM/" + level_folder(level));
+      }
+      if (has_particles) work(folder + "/DM");
+      work(folder);
     });
   };
   write_folder_atomically(comm, path, [&](const std::string& folder) {
-    on_first_rank([&] {
-      make_folder(folder + "/Level_0");
-      if (has_particles) make_folder(folder + "/DM/Level_0");
-    });
-    write_cells(comm, folder, content);
-    if (has_particles) write_particles(comm, folder, content);
+    for_each_folder(folder, make_folder);
+    for (std::size_t level = 0; level < level_count(content); ++level)
+      write_cells(comm, folder + "/" + level_folder(level), content, level);
+    if (has_particles) write_particles(comm, folder + "/DM", content);
     write_texts(comm, folder, content);
-    on_first_rank([&] {
-      sync_folder(folder + "/Level_0");
-      if (has_particles) sync_folder(folder + "/DM/Level_0");
-      if (has_particles) sync_folder(folder + "/DM");
-      sync_folder(folder);
-    });
+    for_each_folder(folder, sync_folder);
   });
 }
 

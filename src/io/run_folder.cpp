@@ -27,8 +27,9 @@ bool is_numbered(std::string_view name, std::string_view prefix) {
 
 // Whether a run makes a file or folder of this name: what may be removed when a run is overwritten.
 bool belongs_to_a_run(const std::string& name) {
-  return name == "config.toml" || name == "report.html" || name == "results" || is_numbered(name, "plt") ||
-         is_numbered(name, "chk") || (name.starts_with("events") && name.ends_with(".jsonl"));
+  return name == "config.toml" || name == "report.html" || name == "live.html" || name == "results" ||
+         is_numbered(name, "plt") || is_numbered(name, "chk") ||
+         (name.starts_with("events") && name.ends_with(".jsonl"));
 }
 
 // What a write that was interrupted left behind.

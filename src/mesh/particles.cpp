@@ -32,6 +32,14 @@ const std::vector<double>& Particles::attribute(const std::string& name) const {
   return find_attribute(*this, name);
 }
 
+void append(const Particles& from, Particles& to) {
+  core::require(from.attributes.size() == to.attributes.size(), "particles that are joined have the same attributes");
+  const auto add = [](const auto& values, auto& all) { all.insert(all.end(), values.begin(), values.end()); };
+  add(from.id, to.id);
+  for (std::size_t axis = 0; axis < 3; ++axis) add(from.position[axis], to.position[axis]);
+  for (std::size_t a = 0; a < from.attributes.size(); ++a) add(from.attributes[a].values, to.attributes[a].values);
+}
+
 void check(const Particles& particles) {
   const auto expect = [&](std::size_t size, const std::string& name) {
     if (size != particles.size())

@@ -19,12 +19,19 @@ const typename Map::mapped_type& find_named(const Map& map, const std::string& n
 }  // namespace
 
 void Snapshot::add(std::string name, std::string unit, Provider provide) {
-  fields_[std::move(name)] = {std::move(unit), std::move(provide), nullptr};
+  fields_[std::move(name)] = {std::move(unit), std::move(provide), {}};
+}
+
+void Snapshot::add(std::string name, std::string unit, std::vector<Field<double>> fields) {
+  Entry entry{std::move(unit), {}, {}};
+  for (Field<double>& field : fields) entry.levels.push_back(std::make_shared<const Field<double>>(std::move(field)));
+  fields_[std::move(name)] = std::move(entry);
 }
 
 void Snapshot::add(std::string name, std::string unit, Field<double> field) {
-  auto shared = std::make_shared<const Field<double>>(std::move(field));
-  fields_[std::move(name)] = {std::move(unit), {}, std::move(shared)};
+  std::vector<Field<double>> fields;
+  fields.push_back(std::move(field));
+  add(std::move(name), std::move(unit), std::move(fields));
 }
 
 std::vector<std::string> Snapshot::names() const {
@@ -41,10 +48,13 @@ const std::string& Snapshot::unit(const std::string& name) const {
   return entry(name).unit;
 }
 
-const Field<double>& Snapshot::field(const std::string& name) const {
+const Field<double>& Snapshot::field(const std::string& name, int level) const {
   const Entry& found = entry(name);
-  if (!found.field) found.field = found.provide();
-  return *found.field;
+  const auto at = static_cast<std::size_t>(level);
+  core::require(at < levels.size(), "a snapshot has no such level");
+  if (found.levels.size() <= at) found.levels.resize(at + 1);
+  if (!found.levels[at]) found.levels[at] = found.provide(level);
+  return *found.levels[at];
 }
 
 double Snapshot::attribute(const std::string& name) const {

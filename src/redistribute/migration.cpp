@@ -4,8 +4,8 @@
 
 #include <bit>
 
-#include "redistribute/owned_cells.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/redistribute/owned_cells.hpp"
 
 namespace sidestream::redistribute {
 
@@ -18,7 +18,7 @@ using mesh::Particles;
 
 struct Leaver {
   std::size_t index;
-  int to;
+  int to, level;  // the rank and the level it goes to
 };
 
 [[noreturn]] void reject(const Particles& particles, std::size_t p, const char* what) {
@@ -27,16 +27,9 @@ struct Leaver {
                     "", "look at the time step and at the forces");
 }
 
-int owner_of(const Layout& layout, const Particles& particles, std::size_t p, Int3 cell) {
-  const auto index = layout.find(cell);
-  if (index < 0) reject(particles, p, "is outside of all boxes");
-  return layout.owner(index);
-}
-
-// Wraps all positions and finds the particles whose cell another rank owns, in the order of their index.
-std::vector<Leaver> find_leavers(const Layout& layout, const Geometry geometry, int rank, Particles& particles) {
-  const OwnedCells own(layout, rank);
-  std::vector<Leaver> leavers;
+// Wraps all positions into the domain and calls f(p, cell) for each particle and its cell.
+template <typename F>
+void for_each_wrapped(const Geometry geometry, Particles& particles, F f) {
   for (std::size_t p = 0; p < particles.size(); ++p) {
     Int3 cell;
     for (int axis = 0; axis < 3; ++axis) {
@@ -47,8 +40,53 @@ std::vector<Leaver> find_leavers(const Layout& layout, const Geometry geometry, 
       if (inside != x) particles.position[a][p] = inside;
       cell[axis] = cell_of(geometry, axis, inside);
     }
-    if (!own.contains(cell)) leavers.push_back({p, owner_of(layout, particles, p, cell)});
+    f(p, cell);
   }
+}
+
+int keeper_of(const Layout& layout, const Particles& particles, std::size_t p, Int3 cell) {
+  const Home home = home_of(layout, cell);
+  if (home.box < 0) reject(particles, p, "is outside of all boxes");
+  return layout.owner(home.box);
+}
+
+// Wraps all positions and finds the particles that another rank keeps, in the order of their index.
+std::vector<Leaver> find_leavers(const Layout& layout, const Geometry& geometry, int rank, Particles& particles) {
+  const OwnedCells own(layout, rank);
+  std::vector<Leaver> leavers;
+  for_each_wrapped(geometry, particles, [&](std::size_t p, Int3 cell) {
+    if (own.block_of(cell) >= 0) return;
+    const int to = keeper_of(layout, particles, p, cell);
+    if (to != rank) leavers.push_back({p, to, 0});
+  });
+  return leavers;
+}
+
+// The level, not below `lowest`, and the rank of the leaf that holds a particle.
+Leaver destination_of(const mesh::Hierarchy& hierarchy, int lowest, const Particles& particles, std::size_t p) {
+  const std::array position{particles.position[0][p], particles.position[1][p], particles.position[2][p]};
+  for (int level = hierarchy.finest_level(); level > lowest; --level) {
+    const auto box = hierarchy.layout(level).find(cell_of(hierarchy.geometry(level), position));
+    if (box >= 0) return {p, hierarchy.layout(level).owner(box), level};
+  }
+  return {p, keeper_of(hierarchy.layout(lowest), particles, p, cell_of(hierarchy.geometry(lowest), position)), lowest};
+}
+
+// Wraps all positions and finds the particles of `level` that belong to another level or rank.
+std::vector<Leaver> find_leavers(const mesh::Hierarchy& hierarchy, int level, int lowest, int rank,
+                                 Particles& particles) {
+  const Layout& layout = hierarchy.layout(level);
+  const OwnedCells own(layout, rank);
+  const auto blocks = layout.boxes_of(rank);
+  std::vector<std::uint8_t> is_leaf;
+  for (const auto box : blocks) is_leaf.push_back(hierarchy.is_leaf(level, box) ? 1 : 0);
+  std::vector<Leaver> leavers;
+  for_each_wrapped(hierarchy.geometry(level), particles, [&](std::size_t p, Int3 cell) {
+    const auto block = own.block_of(cell);
+    if (block >= 0 && is_leaf[static_cast<std::size_t>(block)] != 0) return;
+    const Leaver leaver = destination_of(hierarchy, lowest, particles, p);
+    if (leaver.to != rank || leaver.level != level) leavers.push_back(leaver);
+  });
   return leavers;
 }
 
@@ -107,6 +145,29 @@ void replace_leavers(const std::vector<Leaver>& leavers, const std::vector<std::
   particles.resize(size);
 }
 
+// Takes the leavers of all levels from where they are, and returns for each level what came, one message a rank.
+std::vector<std::vector<std::vector<std::uint64_t>>> exchange_levels(const comm::Communicator& comm,
+                                                                     const std::vector<std::vector<Leaver>>& leavers,
+                                                                     const std::vector<Particles>& levels) {
+  std::vector<std::vector<std::uint64_t>> outgoing(static_cast<std::size_t>(comm.size()));
+  for (std::size_t level = 0; level < levels.size(); ++level)
+    for (const Leaver& leaver : leavers[level]) {
+      auto& message = outgoing[static_cast<std::size_t>(leaver.to)];
+      message.push_back(static_cast<std::uint64_t>(leaver.level));
+      append(levels[level], leaver.index, message);
+    }
+  const std::size_t words = words_of(levels.front());
+  std::vector<std::vector<std::vector<std::uint64_t>>> incoming(levels.size());
+  for (const auto& message : comm.exchange(outgoing)) {
+    for (auto& level : incoming) level.emplace_back();
+    for (auto word = message.begin(); word != message.end(); word += static_cast<std::ptrdiff_t>(words) + 1) {
+      auto& particles = incoming[static_cast<std::size_t>(*word)].back();
+      particles.insert(particles.end(), word + 1, word + 1 + static_cast<std::ptrdiff_t>(words));
+    }
+  }
+  return incoming;
+}
+
 }  // namespace
 
 void migrate(const comm::Communicator& comm, const Layout& layout, const Geometry& geometry, Particles& particles) {
@@ -118,6 +179,23 @@ void migrate(const comm::Communicator& comm, const Layout& layout, const Geometr
   std::vector<std::vector<std::uint64_t>> outgoing(static_cast<std::size_t>(comm.size()));
   for (const Leaver& leaver : leavers) append(particles, leaver.index, outgoing[static_cast<std::size_t>(leaver.to)]);
   replace_leavers(leavers, comm.exchange(outgoing), particles);
+}
+
+void migrate_levels(const comm::Communicator& comm, const mesh::Hierarchy& hierarchy, std::vector<Particles>& levels,
+                    int from_level) {
+  std::vector<std::vector<Leaver>> leavers(levels.size());
+  comm.agree_on([&] {
+    core::require(static_cast<int>(levels.size()) == hierarchy.finest_level() + 1,
+                  "particles are given level by level");
+    for (auto l = static_cast<std::size_t>(from_level); l < levels.size(); ++l) {
+      check(levels[l]);
+      core::require(words_of(levels[l]) == words_of(levels.front()),
+                    "the particles of all levels have the same attributes");
+      leavers[l] = find_leavers(hierarchy, static_cast<int>(l), from_level, comm.rank(), levels[l]);
+    }
+  });
+  const auto incoming = exchange_levels(comm, leavers, levels);
+  for (std::size_t l = 0; l < levels.size(); ++l) replace_leavers(leavers[l], incoming[l], levels[l]);
 }
 
 }  // namespace sidestream::redistribute

@@ -1,60 +1,75 @@
-#include "redistribute/owned_cells.hpp"
+#include "sidestream/redistribute/owned_cells.hpp"
 
 #include <algorithm>
 
+#include "sidestream/core/for_each.hpp"
+
 namespace sidestream::redistribute {
 
-namespace {
+using mesh::Box;
+using mesh::Int3;
+using mesh::Layout;
 
-mesh::Box hull(const mesh::Box& a, const mesh::Box& b) {
-  if (a.is_empty()) return b;
-  return {{std::min(a.lo.x, b.lo.x), std::min(a.lo.y, b.lo.y), std::min(a.lo.z, b.lo.z)},
-          {std::max(a.hi.x, b.hi.x), std::max(a.hi.y, b.hi.y), std::max(a.hi.z, b.hi.z)}};
-}
-
-}  // namespace
-
-OwnedCells::OwnedCells(const mesh::Layout& layout, int rank) : layout_(layout), rank_(rank) {
+OwnedCells::OwnedCells(const Layout& layout, int rank) : layout_(layout), rank_(rank) {
   const auto own = layout.boxes_of(rank);
-  for (const auto index : own) bounds_ = hull(bounds_, layout.box(index));
+  const auto cuts = faces();
+  std::array<std::int64_t, 3> stride{};
   std::int64_t slabs = 1;
-  for (int axis = 0; axis < 3; ++axis) cut_axis(own, axis, slabs);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    stride[axis] = slabs;
+    slabs *= 1 + std::count(cuts[axis].begin(), cuts[axis].end(), 1);
+  }
   if (slabs > 64 * static_cast<std::int64_t>(own.size()) + 4096) return;
-  is_owned_.assign(static_cast<std::size_t>(slabs), 0);
-  const auto slab = [&](int axis, std::int32_t cell) {
-    return slab_of_[static_cast<std::size_t>(axis)][static_cast<std::size_t>(cell - bounds_.lo[axis])];
-  };
-  for (const auto index : own) {
-    const mesh::Box& box = layout.box(index);
-    const std::int64_t step_y = stride_[1], step_z = stride_[2];
-    for (auto z = slab(2, box.lo.z); z <= slab(2, box.hi.z - 1); z += step_z)
-      for (auto y = slab(1, box.lo.y); y <= slab(1, box.hi.y - 1); y += step_y)
+
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    std::int64_t below = 0;
+    for (const auto cut : cuts[axis]) slab_[axis].push_back(static_cast<std::int32_t>((below += cut) * stride[axis]));
+  }
+  block_.assign(static_cast<std::size_t>(slabs), -1);
+  for (std::size_t b = 0; b < own.size(); ++b) {
+    const Box& box = layout.box(own[b]);
+    for (auto z = slab(2, box.lo.z); z <= slab(2, box.hi.z - 1); z += static_cast<std::int32_t>(stride[2]))
+      for (auto y = slab(1, box.lo.y); y <= slab(1, box.hi.y - 1); y += static_cast<std::int32_t>(stride[1]))
         for (auto x = slab(0, box.lo.x); x <= slab(0, box.hi.x - 1); ++x)
-          is_owned_[static_cast<std::size_t>(z + y + x)] = 1;
+          block_[static_cast<std::size_t>(z + y + x)] = static_cast<std::int32_t>(b);
   }
 }
 
-// Numbers the slabs between the faces of all boxes along `axis`; `slabs` is their product over the axes so far.
-void OwnedCells::cut_axis(std::span<const std::int32_t> own, int axis, std::int64_t& slabs) {
-  auto& slab_of = slab_of_[static_cast<std::size_t>(axis)];
-  const std::int32_t lo = bounds_.lo[axis];
-  slab_of.assign(static_cast<std::size_t>(bounds_.hi[axis] - lo), 0);
-  for (const auto index : own)
-    for (const auto face : {layout_.box(index).lo[axis], layout_.box(index).hi[axis]})
-      if (face > lo && face < bounds_.hi[axis]) slab_of[static_cast<std::size_t>(face - lo)] = 1;
-  const std::int64_t stride = slabs;
-  stride_[static_cast<std::size_t>(axis)] = stride;
-  std::int64_t number = 0;
-  for (auto& slab : slab_of) {
-    number += slab;
-    slab = number * stride;
+// For each axis and cell of the domain, whether a face of a box of this rank lies below it; the first cell has none.
+std::array<std::vector<std::uint8_t>, 3> OwnedCells::faces() const {
+  std::array<std::vector<std::uint8_t>, 3> cuts;
+  const Int3 cells = layout_.domain().hi;
+  for (int axis = 0; axis < 3; ++axis) {
+    auto& cut = cuts[static_cast<std::size_t>(axis)];
+    cut.assign(static_cast<std::size_t>(cells[axis]), 0);
+    for (const auto index : layout_.boxes_of(rank_))
+      for (const auto face : {layout_.box(index).lo[axis], layout_.box(index).hi[axis]})
+        if (face > 0 && face < cells[axis]) cut[static_cast<std::size_t>(face)] = 1;
   }
-  slabs *= number + 1;
+  return cuts;
 }
 
-bool OwnedCells::owns_by_layout(mesh::Int3 cell) const {
+std::int32_t OwnedCells::block_by_layout(Int3 cell) const {
   const auto index = layout_.find(cell);
-  return index >= 0 && layout_.owner(index) == rank_;
+  if (index < 0 || layout_.owner(index) != rank_) return -1;
+  const auto own = layout_.boxes_of(rank_);
+  return static_cast<std::int32_t>(std::lower_bound(own.begin(), own.end(), index) - own.begin());
+}
+
+Home home_of(const Layout& layout, Int3 cell) {
+  Home home{layout.find(cell), cell};
+  const mesh::Periodicity& periodic = layout.periodic();
+  for (std::int32_t distance = 1; home.box < 0 && distance <= farthest_home; ++distance)
+    core::for_each_cell(Box{cell, cell + Int3{1, 1, 1}}.grown(distance), [&](int k, int j, int i) {
+      const Int3 beside{i, j, k};
+      Int3 inside = beside;
+      for (int axis = 0; axis < 3; ++axis)
+        if (periodic[static_cast<std::size_t>(axis)])
+          inside[axis] = mesh::wrapped(beside[axis], layout.domain().hi[axis]);
+      const auto box = layout.find(inside);
+      if (box >= 0 && (home.box < 0 || box < home.box)) home = {box, cell + (inside - beside)};
+    });
+  return home;
 }
 
 }  // namespace sidestream::redistribute

@@ -3,10 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+
+#include "sidestream/core/units.hpp"
 
 namespace sidestream::sims {
 
 namespace {
+
+constexpr double largest_refined_particle_cfl = 0.4;
 
 // Lengths are comoving. Those given in Mpc/h are divided by h once it is known.
 double read_box(const core::Node& node, double hubble) {
@@ -68,6 +73,18 @@ void check_lattice(const CosmologyConfig& config, const core::Node& node) {
                "leave `particles` out, or use simulation = \"nbody\"");
 }
 
+// Particles stay within a cell of their level while it takes two steps; levels share the seven-point Laplacian.
+void check_refinement(const CosmologyConfig& config, const core::Node& root) {
+  if (config.amr.max_level == 0) return;
+  if (config.run.particle_cfl > largest_refined_particle_cfl)
+    core::reject(
+        *root.find("cosmology")->find("particle_cfl"),
+        fmt::format("on a refined mesh particles cross at most {} cells in a step", largest_refined_particle_cfl));
+  if (config.gravity.green != "seven-point")
+    core::reject(*root.find("gravity")->find("green"), "on a refined mesh gravity uses the seven-point Laplacian",
+                 "leave `green` out");
+}
+
 }  // namespace
 
 mesh::Geometry CosmologyConfig::geometry() const {
@@ -83,6 +100,33 @@ mesh::Int3 CosmologyConfig::particle_lattice() const {
     lattice[axis] = asked > 0 ? asked : mesh.extent()[axis];
   }
   return lattice;
+}
+
+double CosmologyConfig::temperature_factor(double a) const {
+  return (hydro.gamma - 1.0) * run.molecular_weight * core::units::proton_mass_over_boltzmann / (a * a);
+}
+
+// Gas with its ghost cells, and what gravity and the particles keep; see docs/concepts/cosmology.md.
+double CosmologyConfig::bytes_per_cell() const {
+  const double block = mesh.block;
+  const auto with_ghosts = [&](double ghost) { return std::pow((block + 2.0 * ghost) / block, 3); };
+  const double state = has_gas ? 8.0 * solvers::gas_components : 0.0;
+  const double gas = state * with_ghosts(solvers::hydro_ghost);
+  if (amr.max_level == 0) return gas + 8.0 + 50.0 + 24.0 * with_ghosts(1) + 8.0 * with_ghosts(1);
+  // The state and the acceleration before a step, three levels of the potential, and wider ghost layers.
+  return gas + state + 8.0 + 48.0 * with_ghosts(2) + 40.0 * with_ghosts(1) + 8.0 * with_ghosts(2);
+}
+
+std::vector<std::string> cosmology_fields(bool has_gas) {
+  if (!has_gas) return {"dark_matter_density"};
+  return {"dark_matter_density", "gas_density", "temperature", "velocity_x", "velocity_y", "velocity_z"};
+}
+
+std::vector<std::string> cosmology_criterion_fields(bool has_gas) {
+  std::vector<std::string> names = cosmology_fields(has_gas);
+  names.emplace_back("dark_matter_overdensity");
+  if (has_gas) names.insert(names.end(), {"gas_overdensity", "pressure"});
+  return names;
 }
 
 CosmologyConfig read_cosmology(const core::Node& root, bool has_gas, core::Node& resolved) {
@@ -113,6 +157,8 @@ CosmologyConfig read_cosmology(const core::Node& root, bool has_gas, core::Node&
     solvers::check(config.hydro);
     resolved.set("hydro", part);
   }
+  config.amr = read_amr(root, config.mesh, cosmology_criterion_fields(has_gas), resolved);
+  check_refinement(config, root);
   solvers::make_linear_power(config.initial.power, config.parameters);
   return config;
 }
@@ -121,8 +167,10 @@ std::map<std::string, std::vector<core::Option>> cosmology_options(bool has_gas)
   std::vector<core::Option> all = run_table(1.0).options();
   for (const auto& part : {solvers::cosmology_table().options(), solvers::initial_conditions_table().options()})
     all.insert(all.end(), part.begin(), part.end());
-  std::map<std::string, std::vector<core::Option>> tables{
-      {"mesh", mesh_table().options()}, {"cosmology", all}, {"gravity", solvers::gravity_table().options()}};
+  std::map<std::string, std::vector<core::Option>> tables{{"mesh", mesh_table().options()},
+                                                          {"amr", amr_table().options()},
+                                                          {"cosmology", all},
+                                                          {"gravity", solvers::gravity_table().options()}};
   if (has_gas) tables["hydro"] = solvers::hydro_table().options();
   return tables;
 }

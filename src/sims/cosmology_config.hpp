@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "amr_config.hpp"
 #include "mesh_config.hpp"
 #include "sidestream/core/config.hpp"
 #include "sidestream/solvers/cosmology_parameters.hpp"
@@ -24,6 +25,7 @@ struct CosmologyRun {
 /// Everything that the cosmological simulation reads.
 struct CosmologyConfig {
   MeshConfig mesh;
+  AmrConfig amr;
   CosmologyRun run;
   solvers::CosmologyParameters parameters;
   solvers::InitialConditionsConfig initial;
@@ -33,10 +35,20 @@ struct CosmologyConfig {
 
   mesh::Geometry geometry() const;
   mesh::Int3 particle_lattice() const;
+  /// Comoving, zero without gas [Msun/Mpc^3].
+  double gas_mean_density() const { return has_gas ? parameters.baryon_density() : 0.0; }
+  /// Temperature [K] of gas of supercomoving specific internal energy 1 at the scale factor `a`.
+  double temperature_factor(double a) const;
+  /// Memory of a cell of the mesh, without particles.
+  double bytes_per_cell() const;
 };
 
-/// Reads `[mesh]`, `[cosmology]`, `[gravity]` and, with gas, `[hydro]`. Throws core::Error.
+/// Reads `[mesh]`, `[amr]`, `[refine]`, `[cosmology]`, `[gravity]` and, with gas, `[hydro]`. Throws core::Error.
 CosmologyConfig read_cosmology(const core::Node& root, bool has_gas, core::Node& resolved);
+
+/// Fields of its snapshots, and those that criteria of refinement may look at.
+std::vector<std::string> cosmology_fields(bool has_gas);
+std::vector<std::string> cosmology_criterion_fields(bool has_gas);
 
 /// The options of these tables, for the reference.
 std::map<std::string, std::vector<core::Option>> cosmology_options(bool has_gas);

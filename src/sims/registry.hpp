@@ -6,6 +6,5 @@ namespace sidestream::sims {
 
 SimulationEntry cosmology_entry();
 SimulationEntry nbody_entry();
-SimulationEntry sod_entry();
 
 }  // namespace sidestream::sims

@@ -89,9 +89,14 @@ class Run {
       write_outputs(false);
     }
     const bool is_finished = simulation_->is_complete();
+    const RunStatus status = is_finished                           ? RunStatus::finished
+                             : !simulation_->stop_reason().empty() ? RunStatus::stopped
+                             : was_signalled_                      ? RunStatus::interrupted
+                                                                   : RunStatus::finished;
+    if (status == RunStatus::stopped) prepare_last_checkpoint();
     if (!is_finished) write_outputs(true);
-    write_end(is_finished, session_.finish(was_signalled_ ? couple::Drain::no : couple::Drain::yes));
-    return is_finished || !was_signalled_ ? RunStatus::finished : RunStatus::interrupted;
+    write_end(status, session_.finish(was_signalled_ ? couple::Drain::no : couple::Drain::yes));
+    return status;
   }
 
  private:
@@ -161,7 +166,15 @@ class Run {
     }
   }
 
+  // A run that cannot go on leaves a checkpoint, asked for or not.
+  void prepare_last_checkpoint() {
+    say(fmt::format("the run ends here: {}", simulation_->stop_reason()));
+    if (!config_.checkpoint)
+      config_.checkpoint = OutputConfig{io::checkpoint_formats().front().name, couple::Trigger(0, {}), 0};
+  }
+
   bool must_stop() {
+    if (!simulation_->stop_reason().empty()) return true;
     const bool is_late = config_.wall_time_s && watch_.seconds() > *config_.wall_time_s;
     const bool is_long = config_.max_steps && simulation_->step() >= *config_.max_steps;
     const auto reason = compute_.max(std::int64_t{stop_signal != 0 ? 2 : is_late || is_long ? 1 : 0});
@@ -206,10 +219,13 @@ class Run {
     return done > 0.0 ? loop_watch_.seconds() * (1.0 - simulation_->progress()) / done : 0.0;
   }
 
-  void write_end(bool is_finished, const std::vector<couple::TaskTotals>& totals) {
+  void write_end(RunStatus status, const std::vector<couple::TaskTotals>& totals) {
+    static constexpr std::array names{"finished", "interrupted", "stopped"};
     const double memory = compute_.max(peak_memory_mib());
     nlohmann::json event = simulation_->status();
-    event.update({{"status", was_signalled_ && !is_finished ? "interrupted" : "finished"},
+    event.update(simulation_->summary());
+    if (status == RunStatus::stopped) event["reason"] = simulation_->stop_reason();
+    event.update({{"status", names[static_cast<std::size_t>(status)]},
                   {"step", simulation_->step()},
                   {"progress", simulation_->progress()},
                   {"wall_s", watch_.seconds()},

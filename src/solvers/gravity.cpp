@@ -84,12 +84,17 @@ Gravity::Gravity(const comm::Communicator& comm, const mesh::Layout& blocks, con
 void Gravity::solve(const Field<double>& density, Field<double>& acceleration) {
   core::require(acceleration.components() == 3 && acceleration.ghost() >= acceleration_ghost,
                 "the acceleration has three components and at least one ghost cell");
-  transform_.forward(density, spectrum_);
-  multiply_by_green();
-  transform_.backward(spectrum_, potential_);
+  solve_potential(density);
   for (int b = 0; b < potential_.blocks(); ++b)
     differentiate(potential_.box(b).grown(acceleration_ghost), std::as_const(potential_).view(b), over_two_dx_,
                   acceleration.view(b));
+}
+
+const Field<double>& Gravity::solve_potential(const Field<double>& density) {
+  transform_.forward(density, spectrum_);
+  multiply_by_green();
+  transform_.backward(spectrum_, potential_);
+  return potential_;
 }
 
 // phi = -rho / k^2, and nothing for the mean. The transforms' factor of one over the number of cells goes in here.

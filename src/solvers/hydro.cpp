@@ -43,6 +43,13 @@ void copy(const mesh::Box& box, core::View4<const double> from, core::View4<doub
                        [=](int k, int j) { std::copy_n(&from(c, k, j, box.lo.x), cells, &to(c, k, j, box.lo.x)); });
 }
 
+/// Those of the sides of `box` that `slice` shares.
+amr::SideViews sides_of(const mesh::Box& slice, const mesh::Box& box, amr::SideViews sides) {
+  if (slice.lo.y != box.lo.y) sides[1][0] = {};
+  if (slice.hi.y != box.hi.y) sides[1][1] = {};
+  return sides;
+}
+
 /// The order of faces in a block, to find those that two cells want to replace.
 auto face_order(const FaceRepair& face) {
   return std::array{face.axis, face.cell.z, face.cell.y, face.cell.x};
@@ -112,24 +119,20 @@ HydroCounts repair(const HydroConfig& config, const mesh::Box& box, core::View4<
 
 }  // namespace
 
-const core::Table<HydroConfig>& hydro_table() {
-  static const core::Table<HydroConfig> table = [] {
-    const HydroConfig standard;
-    core::Table<HydroConfig> t("Gas dynamics");
-    t.option("gamma", &HydroConfig::gamma, standard.gamma).range(1.001, 10.0).doc("Ratio of specific heats");
-    t.option("cfl", &HydroConfig::cfl, standard.cfl).range(1e-6, 1.0).doc("Courant number of the hydrodynamic step");
-    t.option("riemann", &HydroConfig::riemann, standard.riemann).one_of({"two-shock", "hllc"}).doc("Riemann solver");
-    t.option("dual_energy_eta", &HydroConfig::dual_energy_eta, standard.dual_energy_eta)
-        .range(0.0, 1.0)
-        .doc("Share of internal in total energy below which the internal energy is advanced by itself; 0: never");
-    t.option("density_floor", &HydroConfig::density_floor, standard.density_floor).at_least(0.0).doc("Least density");
-    t.option("internal_energy_floor", &HydroConfig::internal_energy_floor, standard.internal_energy_floor)
-        .at_least(0.0)
-        .doc("Least internal energy per mass");
-    t.option("flattening", &HydroConfig::flattening, standard.flattening)
-        .doc("Flattens the reconstruction in strong shocks");
-    return t;
-  }();
+core::Table<HydroConfig> hydro_table(const HydroConfig& standard) {
+  core::Table<HydroConfig> table("Gas dynamics");
+  table.option("gamma", &HydroConfig::gamma, standard.gamma).range(1.001, 10.0).doc("Ratio of specific heats");
+  table.option("cfl", &HydroConfig::cfl, standard.cfl).range(1e-6, 1.0).doc("Courant number of the hydrodynamic step");
+  table.option("riemann", &HydroConfig::riemann, standard.riemann).one_of({"two-shock", "hllc"}).doc("Riemann solver");
+  table.option("dual_energy_eta", &HydroConfig::dual_energy_eta, standard.dual_energy_eta)
+      .range(0.0, 1.0)
+      .doc("Share of internal in total energy below which the internal energy is advanced by itself; 0: never");
+  table.option("density_floor", &HydroConfig::density_floor, standard.density_floor).at_least(0.0).doc("Least density");
+  table.option("internal_energy_floor", &HydroConfig::internal_energy_floor, standard.internal_energy_floor)
+      .at_least(0.0)
+      .doc("Least internal energy per mass");
+  table.option("flattening", &HydroConfig::flattening, standard.flattening)
+      .doc("Flattens the reconstruction in strong shocks");
   return table;
 }
 
@@ -182,9 +185,12 @@ double Hydro::largest_step(const mesh::Field<double>& state) const {
   return rate > 0.0 ? config_.cfl / rate : std::numeric_limits<double>::infinity();
 }
 
-HydroCounts Hydro::advance(mesh::Field<double>& state, double dt) const {
+HydroCounts Hydro::advance(mesh::Field<double>& state, double dt, amr::SideFluxes* fluxes,
+                           std::span<const std::uint8_t> idle) const {
   core::require(state.components() == gas_components && state.ghost() >= hydro_ghost,
                 "a gas state has six components and four layers of ghost cells");
+  core::require(idle.empty() || idle.size() == static_cast<std::size_t>(state.blocks()),
+                "each block of the gas is idle or not");
   HydroCounts counts;
   if (state.blocks() == 0) return counts;
   const auto active = active_axes(geometry_);
@@ -195,12 +201,14 @@ HydroCounts Hydro::advance(mesh::Field<double>& state, double dt) const {
   HydroSweep sweep(config_, dt_over_dx, active, {largest.x, std::min(largest.y, rows_in_slice), largest.z});
   BlockBuffer buffer(largest);
   for (int b = 0; b < state.blocks(); ++b) {
+    if (!idle.empty() && idle[static_cast<std::size_t>(b)] != 0) continue;
     const mesh::Box box = state.box(b);
     const auto out = buffer.view(box);
+    const amr::SideViews sides = fluxes != nullptr ? fluxes->views(b) : amr::SideViews{};
     Repairs repairs;
     for (mesh::Box slice = box; slice.lo.y < box.hi.y; slice.lo.y = slice.hi.y) {
       slice.hi.y = std::min(slice.lo.y + rows_in_slice, box.hi.y);
-      counts.energy_floors += sweep.advance(slice, state.view(b), out, repairs);
+      counts.energy_floors += sweep.advance(slice, state.view(b), out, repairs, sides_of(slice, box, sides));
     }
     counts += repair(config_, box, state.view(b), out, repairs);
     copy(box, out, state.view(b));
@@ -250,6 +258,23 @@ void expansion_source(mesh::Field<double>& state, double factor) {
       u(internal_energy, k, j, i) *= factor;
     });
   }
+}
+
+std::int64_t follow_total_energy(const HydroConfig& config, core::View4<double> state, const mesh::Box& cells) {
+  std::int64_t kept = 0;
+  if (config.dual_energy_eta > 0.0) return kept;
+  core::for_each_cell(cells, [&](int k, int j, int i) {
+    const double moving = kinetic_energy(state(density, k, j, i), state(momentum_x, k, j, i),
+                                         state(momentum_y, k, j, i), state(momentum_z, k, j, i));
+    const double thermal = state(total_energy, k, j, i) - moving;
+    if (thermal > 0.0) {
+      state(internal_energy, k, j, i) = thermal;
+    } else {
+      state(total_energy, k, j, i) = state(internal_energy, k, j, i) + moving;
+      ++kept;
+    }
+  });
+  return kept;
 }
 
 void set_total_energy(mesh::Field<double>& state) {

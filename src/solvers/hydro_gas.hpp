@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "sidestream/core/symmetric.hpp"
+
 namespace sidestream::solvers {
 
 /// An ideal gas: combinations of gamma that the kernels need.
@@ -33,12 +35,7 @@ constexpr double least_share = 0.01;
   return smaller(larger(a, lo), hi);
 }
 
-/// The sum of three numbers in an order that does not depend on the order of the arguments (the median of the three
-/// possible roundings), and that changes sign with them. It keeps problems symmetric under exchange of axes.
-[[gnu::always_inline]] inline double symmetric_sum(double a, double b, double c) {
-  const double first = (a + b) + c, second = (b + c) + a, third = (c + a) + b;
-  return larger(smaller(first, second), smaller(larger(first, second), third));
-}
+using core::symmetric_sum;
 
 /// Half of the squared momentum over the density.
 [[gnu::always_inline]] inline double kinetic(double inverse_rho, double mx, double my, double mz) {

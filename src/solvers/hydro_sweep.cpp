@@ -7,6 +7,9 @@ namespace sidestream::solvers {
 
 namespace {
 
+/// The fluxes of what is conserved, in the order of the gas components.
+constexpr std::array<int, 5> conserved_flux{flux_mass, flux_x, flux_y, flux_z, flux_energy};
+
 constexpr int third_axis(int a, int b) {
   return 3 - a - b;
 }
@@ -94,11 +97,15 @@ int HydroSweep::dimensions() const {
   return static_cast<int>(std::count(active_.begin(), active_.end(), true));
 }
 
-long HydroSweep::advance(mesh::Box box, core::View4<const double> state, core::View4<double> out, Repairs& repairs) {
+long HydroSweep::advance(mesh::Box box, core::View4<const double> state, core::View4<double> out, Repairs& repairs,
+                         const amr::SideViews& sides) {
   lo_ = box.lo;
   extent_ = box.extent();
   state_ = state;
   out_ = out;
+  sides_ = sides;
+  has_sides_ =
+      std::ranges::any_of(sides, [](const auto& axis) { return axis[0].components() > 0 || axis[1].components() > 0; });
   floored_ = 0;
   const Range planes = cells(2, 1);
   for (int k = planes.begin - ghost(2, 3); k < planes.begin + ghost(2, 3); ++k) load_plane(k);
@@ -112,7 +119,9 @@ long HydroSweep::advance(mesh::Box box, core::View4<const double> state, core::V
     trace_plane(k);
     solve_plane(k);
     const int done = k - ghost(2, 1);
-    if (done >= 0 && done < extent_.z) update_plane(done, repairs);
+    if (done < 0 || done >= extent_.z) continue;
+    update_plane(done, repairs);
+    if (has_sides_) record_plane(done);
   }
   return floored_;
 }
@@ -293,10 +302,32 @@ void HydroSweep::update_plane(int k, Repairs& repairs) {
   }
 }
 
+// Hands out the fluxes through those faces of plane `k` that lie in a side of the box.
+void HydroSweep::record_plane(int k) {
+  for (int axis = 0; axis < 3; ++axis)
+    for (int high = 0; high < 2; ++high) {
+      const core::View4<double> to = sides_[static_cast<std::size_t>(axis)][static_cast<std::size_t>(high)];
+      if (to.components() == 0 || !is_active(axis)) continue;
+      const int face = high == 1 ? extent_[axis] : 0;
+      if (axis == 0)
+        for (int j = 0; j < extent_.y; ++j) record_row(to, axis, k, j, {face, face + 1});
+      else if (axis == 1)
+        record_row(to, axis, k, face, {0, extent_.x});
+      else if (k == face - high)
+        for (int j = 0; j < extent_.y; ++j) record_row(to, axis, face, j, {0, extent_.x});
+    }
+}
+
+void HydroSweep::record_row(core::View4<double> to, int axis, int k, int j, Range row) {
+  const ConstRows flux = last_[static_cast<std::size_t>(axis)].at(k, j);
+  for (std::size_t n = 0; n < conserved_flux.size(); ++n)
+    for (int i = row.begin; i < row.end; ++i)
+      to(static_cast<int>(n), lo_.z + k, lo_.y + j, lo_.x + i) = flux[conserved_flux[n]][i];
+}
+
 // Notes the cells of a row that came out unphysical, and what first-order fluxes would change at their faces. Faces
 // between blocks keep their flux, because the other block does not know: so that no mass is lost.
 void HydroSweep::find_repairs(int k, int j, const Divergence& fluxes, ConstRows out, Repairs& repairs) const {
-  static constexpr std::array<int, 5> flux_of{flux_mass, flux_x, flux_y, flux_z, flux_energy};
   const ConstRows old = state_row(k, j);
   for (int i = 0; i < extent_.x; ++i) {
     if (is_physical(context_, old, out, i, density_floor_)) continue;
@@ -311,7 +342,8 @@ void HydroSweep::find_repairs(int k, int j, const Divergence& fluxes, ConstRows 
         const auto low_order =
             first_order_flux(cell_state(context_, lower, i, axis), cell_state(context_, upper, i, axis), axis);
         FaceRepair face{axis, upper_cell, {}};
-        for (std::size_t n = 0; n < 5; ++n) face.change[n] = dt_over_dx_[a] * (low_order[n] - flux[flux_of[n]][i]);
+        for (std::size_t n = 0; n < 5; ++n)
+          face.change[n] = dt_over_dx_[a] * (low_order[n] - flux[conserved_flux[n]][i]);
         repairs.faces.push_back(face);
       };
       mesh::Int3 next = cell;

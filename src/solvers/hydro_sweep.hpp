@@ -3,6 +3,7 @@
 #include <array>
 #include <vector>
 
+#include "sidestream/amr/flux_register.hpp"
 #include "sidestream/core/view.hpp"
 #include "sidestream/mesh/box.hpp"
 #include "sidestream/solvers/hydro.hpp"
@@ -51,9 +52,11 @@ class HydroSweep {
   HydroSweep(const HydroConfig& config, const std::array<double, 3>& dt_over_dx, const std::array<bool, 3>& active,
              mesh::Int3 largest);
 
-  /// New states of the cells of `box` from `state` (with `hydro_ghost` cells around) into `out`. Returns the number of
-  /// cells that met the energy floor.
-  long advance(mesh::Box box, core::View4<const double> state, core::View4<double> out, Repairs& repairs);
+  /// New states of the cells of `box` from `state` (with `hydro_ghost` cells around) into `out`. The fluxes through the
+  /// sides of the box go to those of `sides` that have components. Returns the number of cells that met the energy
+  /// floor.
+  long advance(mesh::Box box, core::View4<const double> state, core::View4<double> out, Repairs& repairs,
+               const amr::SideViews& sides = {});
 
  private:
   struct Correction {
@@ -86,6 +89,8 @@ class HydroSweep {
                       Rows buffer);
   void solve_faces(int axis, int k, const Correction* corrections, int count, bool is_final, PlaneRing& flux);
   void update_plane(int k, Repairs& repairs);
+  void record_plane(int k);
+  void record_row(core::View4<double> to, int axis, int k, int j, Range row);
   void find_repairs(int k, int j, const Divergence& fluxes, ConstRows out, Repairs& repairs) const;
 
   RowContext context_;
@@ -97,6 +102,8 @@ class HydroSweep {
   mesh::Int3 lo_, extent_;  // of the box being advanced; loops below count cells from its low corner
   core::View4<const double> state_;
   core::View4<double> out_;
+  amr::SideViews sides_;
+  bool has_sides_ = false;
   long floored_ = 0;
 
   PlaneRing primitive_, sound_, left_buffer_, right_buffer_, no_flux_;

@@ -141,7 +141,7 @@ InitialConditions::InitialConditions(const comm::Communicator& comm, const mesh:
     : InitialConditions(comm, layout, layout_of(lattice_of(layout.domain(), config), layout), geometry, background,
                         config.order) {
   power(Wavenumbers(lattice_).largest());  // fails here, on all ranks, if the power spectrum does not go so far
-  plan_.forward(white_noise(config.seed), modes_);
+  plan_.forward(white_noise(config.seed, config.finer_levels), modes_);
   shape(power, config.fixed_amplitude);
 }
 
@@ -153,13 +153,21 @@ InitialConditions::InitialConditions(const comm::Communicator& comm, const Field
   for (Complex& amplitude : modes_.all()) amplitude /= static_cast<double>(lattice_.domain.volume());
 }
 
-Field<double> InitialConditions::white_noise(std::int64_t seed) const {
+Field<double> InitialConditions::white_noise(std::int64_t seed, int finer_levels) const {
   Field<double> noise(lattice(), comm_.rank());
+  const mesh::Box finest = lattice_.refined(finer_levels).domain;
+  const int width = 1 << finer_levels;
+  const double scale = 1.0 / std::sqrt(std::pow(8.0, finer_levels));
   for (int b = 0; b < noise.blocks(); ++b) {
     const core::View4<double> value = noise.view(b);
-    core::for_each_cell(noise.box(b), [=, this](int k, int j, int i) {
-      const auto index = static_cast<std::uint64_t>(mesh::linear_index(lattice_.domain, {i, j, k}));
-      value(k, j, i) = core::normal(static_cast<std::uint64_t>(seed), 0, index);
+    core::for_each_cell(noise.box(b), [=](int k, int j, int i) {
+      double sum = 0.0;
+      core::for_each_cell(mesh::Box{{0, 0, 0}, {width, width, width}}, [&](int dz, int dy, int dx) {
+        const mesh::Int3 point{width * i + dx, width * j + dy, width * k + dz};
+        const auto index = static_cast<std::uint64_t>(mesh::linear_index(finest, point));
+        sum += core::normal(static_cast<std::uint64_t>(seed), 0, index);
+      });
+      value(k, j, i) = scale * sum;
     });
   }
   return noise;

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <set>
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
@@ -30,6 +29,13 @@ struct AxisBatch {
   std::array<std::int32_t, batch_size> owner;  // the cell that holds it
   std::array<std::int32_t, batch_size> first;  // the lower of the two cells; `owner` or one below
   std::array<double, batch_size> fraction;     // of the way to the upper one
+
+  // Puts the cloud at `place` = first + fraction, up to one cell beyond `box`.
+  void put(std::size_t n, double place, const mesh::Box& box, int axis) {
+    const double within = std::min(std::max(box.lo[axis] - 1.5, place), box.hi[axis] + 0.5);
+    first[n] = static_cast<std::int32_t>(std::floor(within));
+    fraction[n] = within - std::floor(within);
+  }
 };
 
 struct Axis {
@@ -55,10 +61,11 @@ bool locate_on_axis(const Axis& axis, const double* x, int count, AxisBatch& out
 // Splits the mass along x, then y, then z; each piece is an integer and no more than what was split, so nothing is lost
 // or negative.
 using Shares = std::array<std::array<double, batch_size>, 8>;  // of the cells (dz, dy, dx) = 4 dz + 2 dy + dx
-void split_mass(const std::array<AxisBatch, 3>& axes, int count, double unit, Shares& shares) {
+void split_mass(const std::array<AxisBatch, 3>& axes, int count, const std::array<double, batch_size>& masses,
+                Shares& shares) {
   for (std::size_t n = 0; n < static_cast<std::size_t>(count); ++n) {
     const double fx = axes[0].fraction[n], fy = axes[1].fraction[n], fz = axes[2].fraction[n];
-    const double x1 = std::rint(unit * fx), x0 = unit - x1;
+    const double x1 = std::rint(masses[n] * fx), x0 = masses[n] - x1;
     const double y01 = std::rint(x0 * fy), y00 = x0 - y01, y11 = std::rint(x1 * fy), y10 = x1 - y11;
     const double z00 = std::rint(y00 * fz), z01 = std::rint(y01 * fz), z10 = std::rint(y10 * fz),
                  z11 = std::rint(y11 * fz);
@@ -80,6 +87,7 @@ struct ParticleMesh::Batch {
   std::array<std::int32_t, batch_size> block;
   Shares shares;
 
+  mesh::Int3 owner(std::size_t n) const { return {axes[0].owner[n], axes[1].owner[n], axes[2].owner[n]}; }
   // The index of the first of the eight cells in a field's storage.
   std::int64_t first_cell(std::size_t n, const Placement& at) const {
     return at.origin + axes[2].first[n] * at.stride_z + axes[1].first[n] * at.stride_y + axes[0].first[n];
@@ -87,54 +95,15 @@ struct ParticleMesh::Batch {
 };
 
 ParticleMesh::ParticleMesh(const comm::Communicator& comm, const mesh::Layout& layout, const mesh::Geometry& geometry,
-                           std::int64_t total_particles)
+                           std::int64_t total_particles, std::int32_t reach)
     : comm_(comm.duplicate()),
       layout_(layout),
       geometry_(geometry),
       mass_unit_(unit_for(total_particles)),
-      mass_(layout, comm.rank(), 1, 1),
-      fold_(comm, layout, 1) {
-  index_blocks();
-}
-
-// Cuts the domain along the faces of all blocks of this rank; each piece is in one block or in none.
-void ParticleMesh::index_blocks() {
-  std::array<std::set<std::int32_t>, 3> faces;
-  for (int b = 0; b < mass_.blocks(); ++b)
-    for (int axis = 0; axis < 3; ++axis)
-      faces[static_cast<std::size_t>(axis)].insert({mass_.box(b).lo[axis], mass_.box(b).hi[axis]});
-
-  std::int32_t stride = 1;
-  for (int axis = 0; axis < 3; ++axis) {
-    const auto& cuts = faces[static_cast<std::size_t>(axis)];
-    auto& slab = slab_[static_cast<std::size_t>(axis)];
-    slab.clear();
-    std::int32_t below = 0;
-    for (std::int32_t cell = 0; cell < geometry_.domain.hi[axis]; ++cell) {
-      below += cuts.contains(cell) ? 1 : 0;
-      slab.push_back(below * stride);
-    }
-    stride *= static_cast<std::int32_t>(cuts.size()) + 1;
-  }
-  block_of_.assign(static_cast<std::size_t>(stride), -1);
-  for (int b = 0; b < mass_.blocks(); ++b) mark_block(b);
-}
-
-void ParticleMesh::mark_block(int b) {
-  const mesh::Box& box = mass_.box(b);
-  const auto starts = [&](int axis, std::int32_t cell) {
-    const auto& slab = slab_[static_cast<std::size_t>(axis)];
-    return cell == box.lo[axis] || slab[static_cast<std::size_t>(cell)] != slab[static_cast<std::size_t>(cell) - 1];
-  };
-  for (std::int32_t k = box.lo.z; k < box.hi.z; ++k) {
-    if (!starts(2, k)) continue;
-    for (std::int32_t j = box.lo.y; j < box.hi.y; ++j) {
-      if (!starts(1, j)) continue;
-      for (std::int32_t i = box.lo.x; i < box.hi.x; ++i)
-        if (starts(0, i)) block_of_[piece(i, j, k)] = b;
-    }
-  }
-}
+      reach_(reach),
+      mass_(layout, comm.rank(), 1, 1 + reach),
+      fold_(comm, layout, 1 + reach),
+      own_(layout, comm.rank()) {}
 
 template <typename T>
 std::vector<ParticleMesh::Placement> ParticleMesh::placements(const mesh::Field<T>& field) const {
@@ -157,35 +126,73 @@ void ParticleMesh::locate(const mesh::Particles& particles, std::size_t start, i
   if (!is_inside) throw core::Error("a particle is outside the domain", "", "migrate the particles after each drift");
   std::int32_t lowest = 0;
   for (std::size_t n = 0; n < static_cast<std::size_t>(count); ++n) {
-    batch.block[n] = block_of_[piece(batch.axes[0].owner[n], batch.axes[1].owner[n], batch.axes[2].owner[n])];
+    batch.block[n] = own_.block_of(batch.owner(n));
     lowest = std::min(lowest, batch.block[n]);
   }
-  if (lowest < 0)
-    throw core::Error("a particle is not on the rank that owns its cell", "rank " + std::to_string(comm_.rank()),
-                      "migrate the particles after each drift");
+  if (lowest < 0) locate_beyond_edges(count, batch);
 }
 
-void ParticleMesh::locate_with_shares(const mesh::Particles& particles, std::size_t start, int count,
-                                      Batch& batch) const {
-  locate(particles, start, count, batch);
-  split_mass(batch.axes, count, static_cast<double>(mass_unit_), batch.shares);
+// Gives the particles that no block of this rank holds to the one beside them that keeps them, in whose frame their
+// cells are then counted.
+void ParticleMesh::locate_beyond_edges(int count, Batch& batch) const {
+  for (std::size_t n = 0; n < static_cast<std::size_t>(count); ++n) {
+    if (batch.block[n] >= 0) continue;
+    const mesh::Int3 cell = batch.owner(n);
+    const redistribute::Home home = redistribute::home_of(layout_, cell);
+    if (home.box < 0 || layout_.owner(home.box) != comm_.rank() || reach_ == 0)
+      throw core::Error("a particle is not on the rank that owns its cell", "rank " + std::to_string(comm_.rank()),
+                        "migrate the particles after each drift");
+    const auto own = layout_.boxes_of(comm_.rank());
+    batch.block[n] = static_cast<std::int32_t>(std::lower_bound(own.begin(), own.end(), home.box) - own.begin());
+    for (int axis = 0; axis < 3; ++axis) {
+      AxisBatch& along = batch.axes[static_cast<std::size_t>(axis)];
+      const mesh::Box within_reach = layout_.box(home.box).grown(reach_);
+      along.owner[n] = std::clamp(home.cell[axis], within_reach.lo[axis], within_reach.hi[axis] - 1);
+      along.put(n, along.first[n] + (home.cell[axis] - cell[axis]) + along.fraction[n], layout_.box(home.box), axis);
+    }
+  }
+}
+
+// Moves the clouds of located particles by `ahead` * w, up to one cell beyond their blocks.
+void ParticleMesh::displace(const mesh::Particles& particles, std::size_t start, int count, double ahead,
+                            Batch& batch) const {
+  for (int axis = 0; axis < 3; ++axis) {
+    const auto a = static_cast<std::size_t>(axis);
+    const double* const momentum = particles.attribute(momentum_names[a]).data() + start;
+    const double cells = ahead / geometry_.cell_size(axis);
+    AxisBatch& along = batch.axes[a];
+    for (std::size_t n = 0; n < static_cast<std::size_t>(count); ++n) {
+      along.put(n, along.first[n] + along.fraction[n] + cells * momentum[n], mass_.box(batch.block[n]), axis);
+    }
+  }
 }
 
 void ParticleMesh::deposit(const mesh::Particles& particles, mesh::Field<double>& density) {
-  core::require(density.layout() == layout_ && density.components() == 1,
-                "the density is a scalar on the layout of the mesh");
-  std::fill(mass_.all().begin(), mass_.all().end(), 0);
-  comm_.agree_on([&] { deposit_locally(particles); });
-  fold_.fold(mass_);
+  deposit_mass(particles);
   convert_to_density(particles.mass, density);
 }
 
-void ParticleMesh::deposit_locally(const mesh::Particles& particles) {
+void ParticleMesh::deposit_mass(const mesh::Particles& particles, double ahead) {
+  core::require(ahead == 0.0 || reach_ > 0, "positions are predicted on a mesh with reach");
+  std::fill(mass_.all().begin(), mass_.all().end(), 0);
+  comm_.agree_on([&] { deposit_locally(particles, ahead); });
+  fold_.fold(mass_);
+}
+
+void ParticleMesh::deposit_locally(const mesh::Particles& particles, double ahead) {
   const auto at = placements(mass_);
+  const double* const fractions =
+      has_mass_fractions(particles) ? particles.attribute(mass_fraction_name).data() : nullptr;
+  std::array<double, batch_size> masses;
+  masses.fill(static_cast<double>(mass_unit_));
   Batch batch;
   for (std::size_t start = 0; start < particles.size(); start += batch_size) {
     const int count = static_cast<int>(std::min<std::size_t>(batch_size, particles.size() - start));
-    locate_with_shares(particles, start, count, batch);
+    locate(particles, start, count, batch);
+    if (ahead != 0.0) displace(particles, start, count, ahead, batch);
+    for (std::size_t n = 0; fractions != nullptr && n < static_cast<std::size_t>(count); ++n)
+      masses[n] = static_cast<double>(mass_unit_) * fractions[start + n];
+    split_mass(batch.axes, count, masses, batch.shares);
     add_shares(batch, count, at);
   }
 }
@@ -207,6 +214,8 @@ void ParticleMesh::add_shares(const Batch& batch, int count, const std::vector<P
 }
 
 void ParticleMesh::convert_to_density(double particle_mass, mesh::Field<double>& density) const {
+  core::require(density.layout() == layout_ && density.components() == 1,
+                "the density is a scalar on the layout of the mesh");
   const double scale = particle_mass / static_cast<double>(mass_unit_) / geometry_.cell_volume();
   for (int b = 0; b < density.blocks(); ++b) {
     const core::View4<const std::int64_t> mass = mass_.view(b);
@@ -217,18 +226,21 @@ void ParticleMesh::convert_to_density(double particle_mass, mesh::Field<double>&
 }
 
 double ParticleMesh::kick(const mesh::Field<double>& acceleration, double factor, mesh::Particles& particles) const {
-  core::require(acceleration.layout() == layout_ && acceleration.components() == 3 && acceleration.ghost() >= 1,
+  core::require(acceleration.layout() == layout_ && acceleration.components() == 3 && acceleration.ghost() > reach_,
                 "the acceleration is a vector with ghost cells on the layout of the mesh");
   const auto at = placements(acceleration);
   std::array<double*, 3> momentum;
   for (std::size_t axis = 0; axis < 3; ++axis) momentum[axis] = particles.attribute(momentum_names[axis]).data();
   const double scale = factor / static_cast<double>(mass_unit_);
+  std::array<double, batch_size> weights;
+  weights.fill(static_cast<double>(mass_unit_));
   double largest = 0.0;
   Batch batch;
   Pull pull;
   for (std::size_t start = 0; start < particles.size(); start += batch_size) {
     const int count = static_cast<int>(std::min<std::size_t>(batch_size, particles.size() - start));
-    locate_with_shares(particles, start, count, batch);
+    locate(particles, start, count, batch);
+    split_mass(batch.axes, count, weights, batch.shares);
     gather(acceleration, at, batch, count, pull);
     for (std::size_t axis = 0; axis < 3; ++axis)
       for (std::size_t n = 0; n < static_cast<std::size_t>(count); ++n) {
@@ -294,6 +306,11 @@ void ParticleMesh::sort(mesh::Particles& particles) const {
   std::vector<double> numbers;
   for (auto& coordinate : particles.position) permute(order, coordinate, numbers);
   for (auto& attribute : particles.attributes) permute(order, attribute.values, numbers);
+}
+
+bool has_mass_fractions(const mesh::Particles& particles) {
+  return std::ranges::any_of(particles.attributes,
+                             [](const auto& attribute) { return attribute.name == mass_fraction_name; });
 }
 
 void drift(double dtau, mesh::Particles& particles) {

@@ -112,7 +112,7 @@ inline mesh::Layout one_box(mesh::Int3 cells, mesh::Periodicity periodic = {true
 inline mesh::Snapshot snapshot_on(const mesh::Layout& layout, double side) {
   mesh::Snapshot snapshot;
   snapshot.geometry = {layout.domain(), {side, side, side}, layout.periodic()};
-  snapshot.layout = layout;
+  snapshot.levels = {layout};
   return snapshot;
 }
 

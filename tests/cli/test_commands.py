@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 import snapshots
-from fixtures import CommandLine
+import synthetic
+from fixtures import CommandLine, environment
 
-HELP = [[], ["run"], ["check"], ["info"], ["plot"], ["report"]]
+HELP = [[], ["run"], ["check"], ["info"], ["plot"], ["report"], ["watch"]]
 WRONG = {
     "unknown-command": ["rnu"],
     "unknown-option": ["info", "--jsn", "x"],
@@ -38,6 +44,7 @@ OPTIONS = {
     "check": ["-n", "--set", "--out", "--json"],
     "info": ["--json"],
     "plot": ["--task", "--out"],
+    "watch": ["--once"],
 }
 
 
@@ -80,7 +87,7 @@ def test_info_for_programs_is_json(path: str, finished_run: Path, sidestream: Co
     assert description["path"] == str(finished_run / path)
 
 
-@pytest.mark.parametrize("command", ["info", "plot", "report"])
+@pytest.mark.parametrize("command", ["info", "plot", "report", "watch"])
 def test_a_missing_run(command: str, tmp_path: Path, sidestream: CommandLine) -> None:
     done = sidestream(command, tmp_path / "nowhere")
 
@@ -100,7 +107,7 @@ def test_a_torn_result(own_run: Path, sidestream: CommandLine) -> None:
 
 def test_a_torn_checkpoint(own_run: Path, sidestream: CommandLine) -> None:
     header = own_run / "chk00050" / "Header"
-    header.write_text(header.read_text()[:60])
+    header.write_bytes(header.read_bytes()[:60])
 
     done = sidestream("info", own_run / "chk00050")
 
@@ -121,6 +128,41 @@ def test_plot_of_a_mistyped_task(finished_run: Path, sidestream: CommandLine) ->
 
     assert done.returncode == 1
     snapshots.check_snapshot("plot-mistyped-task", done, {"RUN": finished_run})
+
+
+def test_info_tells_the_levels_of_a_refined_plot_file(sidestream: CommandLine) -> None:
+    path = Path(__file__).parents[1] / "data" / "refined_plt00007"
+
+    done = sidestream("info", path)
+
+    assert done.returncode == 0, done.stderr
+    snapshots.check_snapshot("info-refined-plotfile", done, {"PLOTFILE": path})
+
+
+def test_watch_prints_the_path_of_the_page_and_ends_with_a_finished_run(own_run: Path, sidestream: CommandLine) -> None:
+    done = sidestream("watch", own_run)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [str(own_run / "live.html")]
+    assert "<img " in Path(done.stdout.strip()).read_text()
+
+
+def test_ctrl_c_ends_the_watching_without_a_word(tmp_path: Path) -> None:
+    folder = synthetic.write_run(tmp_path / "demo", steps=20, status=None)
+    later = time.time() + 3600  # however slow the machine is, the run has not fallen silent
+    os.utime(folder / "events.jsonl", (later, later))
+    command = [sys.executable, "-m", "sidestream", "watch", str(folder)]
+    with subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as watching:
+        deadline = time.monotonic() + 60
+        while not (folder / "live.html").exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+
+        watching.send_signal(signal.SIGINT)
+        _, stderr = watching.communicate(timeout=60)
+
+    assert watching.returncode == 0
+    assert stderr == b""
+    assert "<img " in (folder / "live.html").read_text()
 
 
 def test_check_passes_on_what_the_program_says(config: Path, sidestream: CommandLine) -> None:

@@ -1,4 +1,4 @@
-"""Every example runs as it stands, those that take minutes on a smaller grid and for a few steps."""
+"""Every example is valid, and runs: those that take longer than seconds on a smaller grid or for a shorter time."""
 
 import os
 import subprocess
@@ -10,10 +10,16 @@ import pytest
 import sidestream
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-SMALLER = {
+SMALLER = {  # by name, what is changed
     "cosmology": ["mesh.cells=[32,32,32]", "mesh.block=16", "run.max_steps=3", "cosmology.box=28.4 Mpc"],
     "nbody": ["mesh.cells=[32,32,32]", "mesh.block=16", "cosmology.particles=[16,16,16]", "run.max_steps=3"],
     "sod": [],
+    "sod_refined": [],
+    "sedov": ["amr.max_level=3", "sedov.end=0.005"],
+    "sedov_2d": ["amr.max_level=4", "sedov.end=0.01"],
+    "double_mach": ["amr.max_level=2", "double_mach.end=0.02"],
+    "kelvin_helmholtz": ["kelvin_helmholtz.end=0.1"],
+    "vortex": ["vortex.end=0.5"],
 }
 
 

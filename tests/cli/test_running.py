@@ -123,6 +123,22 @@ def test_a_silent_failure_is_not_taken_for_success(config: Path, sidestream: Com
     assert "error: the run ended with exit code 3" in done.stderr
 
 
+def test_a_run_that_cannot_go_on_says_why_and_how_to_go_on(
+    config: Path, tmp_path: Path, sidestream: CommandLine
+) -> None:
+    out = tmp_path / "full"
+
+    done = sidestream("run", config, "-n", 2, "--out", out, "--set", "fake.mode=full")
+
+    assert done.returncode == 1
+    assert re.search(r"error: the run could not go on after step 5 .*: the mesh would grow too large", done.stderr)
+    assert re.search(r"hint: .* --restart`", done.stderr)
+    assert "exit code" not in done.stderr
+    assert Run(out).status == "stopped"
+    assert "the mesh would grow too large" in sidestream("info", out).stdout
+    assert "the mesh would grow too large" in (out / "report.html").read_text()
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_leaves_no_rank_and_a_folder_to_go_on_with(
     number: signal.Signals, slow_run: tuple[subprocess.Popen[str], Path], config: Path, sidestream: CommandLine

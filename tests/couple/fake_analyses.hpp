@@ -13,40 +13,49 @@
 
 namespace sidestream::test {
 
-/// Sums of each box of two fields, in the order of the boxes, and one number that depends on the order of cells: all
-/// bits of the data reach the result. Reads `metals` where there is one.
+/// A hash of each box of two fields, in the order of levels and boxes: all bits of the data reach the result. Reads
+/// `metals` where there is one.
 class Digest : public analysis::Analysis {
  public:
   std::vector<std::string> fields() const override { return {"density", "temperature", "metals?"}; }
 
   mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
-    const std::int64_t boxes = snapshot.layout.size();
+    std::int64_t boxes = 0;
+    for (const mesh::Layout& layout : snapshot.levels) boxes += layout.size();
     mesh::Result result;
     for (const char* name : {"density", "temperature", "metals"})
-      if (snapshot.has(name)) add(comm, name, snapshot, result);
+      if (snapshot.has(name)) add(comm, name, snapshot, boxes, result);
     if (comm.rank() != 0) return {};
     result.attributes["has_metals"] = std::int64_t{snapshot.has("metals")};
     result.attributes["length"] = snapshot.geometry.length[2];
+    result.attributes["levels"] = static_cast<std::int64_t>(snapshot.levels.size());
     result.summary = std::to_string(boxes) + " boxes";
     return result;
   }
 
  private:
-  // A hash of the bits of each box: every bit and the order of the cells count.
+  // A hash of the bits of each box, level by level: every bit and the order of the cells count.
   static void add(const comm::Communicator& comm, const std::string& name, const mesh::Snapshot& snapshot,
-                  mesh::Result& result) {
-    const mesh::Field<double>& field = snapshot.field(name);
-    std::vector<std::int64_t> hashes(static_cast<std::size_t>(snapshot.layout.size()), 0);
-    const auto own = snapshot.layout.boxes_of(comm.rank());
-    for (int b = 0; b < field.blocks(); ++b) {
-      std::uint64_t hash = 1469598103934665603U;
-      for (const std::byte byte : std::as_bytes(field.block(b)))
-        hash = (hash ^ std::to_integer<std::uint64_t>(byte)) * 1099511628211U;
-      hashes[static_cast<std::size_t>(own[static_cast<std::size_t>(b)])] = static_cast<std::int64_t>(hash >> 2U);
+                  std::int64_t boxes, mesh::Result& result) {
+    std::vector<std::int64_t> hashes(static_cast<std::size_t>(boxes), 0);
+    std::size_t before = 0;
+    for (int level = 0; level <= snapshot.finest_level(); ++level) {
+      const mesh::Field<double>& field = snapshot.field(name, level);
+      const mesh::Layout& layout = snapshot.levels[static_cast<std::size_t>(level)];
+      const auto own = layout.boxes_of(comm.rank());
+      for (int b = 0; b < field.blocks(); ++b)
+        hashes[before + static_cast<std::size_t>(own[static_cast<std::size_t>(b)])] = hash(field.block(b));
+      before += static_cast<std::size_t>(layout.size());
     }
     comm.sum(hashes);
-    if (comm.rank() == 0)
-      result.add(name, snapshot.unit(name), "bits of a box", {"box"}, {snapshot.layout.size()}, std::move(hashes));
+    if (comm.rank() == 0) result.add(name, snapshot.unit(name), "bits of a box", {"box"}, {boxes}, std::move(hashes));
+  }
+
+  static std::int64_t hash(std::span<const double> cells) {
+    std::uint64_t hash = 1469598103934665603U;
+    for (const std::byte byte : std::as_bytes(cells))
+      hash = (hash ^ std::to_integer<std::uint64_t>(byte)) * 1099511628211U;
+    return static_cast<std::int64_t>(hash >> 2U);
   }
 };
 

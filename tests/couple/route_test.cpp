@@ -6,9 +6,12 @@
 #include "sidestream/comm/roles.hpp"
 #include "sidestream/mesh/forest.hpp"
 #include "support/fields.hpp"
+#include "support/levels.hpp"
 
 namespace sidestream::couple {
 namespace {
+
+using Levels = std::vector<mesh::Layout>;
 
 std::vector<std::int64_t> cells_of_ranks(const mesh::Layout& layout, int ranks) {
   std::vector<std::int64_t> cells(static_cast<std::size_t>(ranks), 0);
@@ -38,6 +41,7 @@ TEST(Dealt, ThereMayBeMoreRanksThanBoxes) {
   const mesh::Layout layout = mesh::Forest({8, 8, 8}, 8).layout(1);
 
   EXPECT_EQ(dealt(layout, 3).size(), 1);
+  EXPECT_EQ(dealt(mesh::Layout(layout.domain(), {}, {}, {}), 3).size(), 0) << "a level without leaves";
 }
 
 TEST(Protocol, ALayoutArrivesAsItWasSent) {
@@ -48,6 +52,21 @@ TEST(Protocol, ALayoutArrivesAsItWasSent) {
   EXPECT_TRUE(arrived == layout);
   EXPECT_EQ(arrived.periodic(), layout.periodic());
   EXPECT_EQ(arrived.domain(), layout.domain());
+}
+
+TEST(Protocol, OnlyLevelsThatChangedTravel) {
+  const auto levels = [](int refined_blocks) {
+    return test::refined_levels(8, 4, 2, test::Blocks::all, [=](int level, mesh::Int3 p) {
+      return level == 0 && p.x + 2 * p.y + 4 * p.z < refined_blocks;
+    });
+  };
+  const Levels none, flat = levels(0), one = levels(1), two = levels(2);
+
+  EXPECT_TRUE(levels_from(to_message(one, none), none) == one);
+  EXPECT_TRUE(levels_from(to_message(two, one), one) == two);
+  EXPECT_TRUE(to_message(two, one)[0].is_null()) << "the coarsest level is as it was";
+  EXPECT_FALSE(to_message(two, one)[1].is_null());
+  EXPECT_TRUE(levels_from(to_message(flat, two), two) == flat);
 }
 
 TEST(Protocol, NumbersOfASnapshotKeepEveryBit) {
@@ -69,18 +88,32 @@ TEST(Protocol, NumbersOfASnapshotKeepEveryBit) {
   EXPECT_EQ(arrived.geometry.periodic, snapshot.geometry.periodic);
 }
 
-// Sends two fields of the group that computes to sidecars that hold the boxes as `theirs`.
-void expect_every_cell_arrives(const comm::Roles& roles, const mesh::Layout& ours, const mesh::Layout& theirs) {
+// Two quantities on all levels, the second the negative of the first.
+std::vector<Route::Target> two_quantities(const Levels& levels, int rank) {
+  std::vector<Route::Target> fields(2);
+  for (const mesh::Layout& layout : levels) {
+    fields[0].push_back(test::field_of_global_index(layout, rank));
+    std::ranges::transform(fields[0].back().all(), fields[1].emplace_back(layout, rank).all().begin(), std::negate{});
+  }
+  return fields;
+}
+
+std::vector<Route::Source> pointers(const std::vector<Route::Target>& fields) {
+  std::vector<Route::Source> all(fields.size());
+  for (std::size_t f = 0; f < fields.size(); ++f)
+    for (const mesh::Field<double>& level : fields[f]) all[f].push_back(&level);
+  return all;
+}
+
+// Sends two quantities of the group that computes to sidecars that hold the boxes as `theirs`.
+void expect_every_cell_arrives(const comm::Roles& roles, const Levels& ours, const Levels& theirs) {
   const bool computes = roles.computes();
   const int rank = roles.group().rank();
   const Route route = computes ? Route(ours, rank, theirs, roles.counts().compute) : Route(theirs, rank, ours, 0);
   std::vector<double> buffer(static_cast<std::size_t>(route.cells()) * 2);
   std::vector<MPI_Request> requests;
   if (computes) {
-    const auto a = test::field_of_global_index(ours, rank);
-    mesh::Field<double> b(ours, rank);
-    std::ranges::transform(a.all(), b.all().begin(), [](double value) { return -value; });
-    route.pack(std::array{&a, static_cast<const mesh::Field<double>*>(&b)}, buffer);
+    route.pack(pointers(two_quantities(ours, rank)), buffer);
     requests = route.send(roles.world(), buffer, 2);
   } else {
     requests = route.receive(roles.world(), buffer, 2);
@@ -88,21 +121,36 @@ void expect_every_cell_arrives(const comm::Roles& roles, const mesh::Layout& our
   MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
   if (computes) return;
 
-  std::vector<mesh::Field<double>> fields;
-  fields.emplace_back(theirs, rank);
-  fields.emplace_back(theirs, rank);
+  std::vector<Route::Target> fields(2);
+  for (Route::Target& field : fields)
+    for (const mesh::Layout& layout : theirs) field.emplace_back(layout, rank);
   route.unpack(buffer, fields);
-  for (double& value : fields[1].all()) value = -value;
 
-  EXPECT_EQ(test::cells_that_differ(fields[0]), 0);
-  EXPECT_EQ(test::cells_that_differ(fields[1]), 0);
+  const std::vector<Route::Target> expected = two_quantities(theirs, rank);
+  for (std::size_t f = 0; f < 2; ++f)
+    for (std::size_t level = 0; level < theirs.size(); ++level)
+      EXPECT_TRUE(std::ranges::equal(fields[f][level].all(), expected[f][level].all())) << level;
 }
 
 TEST(Route, EveryCellArrivesForEverySplitOfTheWorld) {
   const comm::Communicator world(MPI_COMM_WORLD);
   for (int sidecars = 1; sidecars < world.size(); ++sidecars) {
     const comm::Roles roles(world, sidecars);
-    const mesh::Layout ours = mesh::Forest({16, 8, 8}, 4).layout(roles.counts().compute);
+    const Levels ours{mesh::Forest({16, 8, 8}, 4).layout(roles.counts().compute)};
+
+    expect_every_cell_arrives(roles, ours, dealt(ours, sidecars));
+  }
+}
+
+TEST(Route, AllLevelsOfARefinedMeshTravelTogether) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  for (int sidecars = 1; sidecars < world.size(); ++sidecars) {
+    const comm::Roles roles(world, sidecars);
+    const Levels ours =
+        test::refined_levels(8, 4, roles.counts().compute, test::Blocks::leaves, [](int level, mesh::Int3 p) {
+          return level < 2 && p == mesh::Int3{level, level, 0};
+        });
+    ASSERT_EQ(ours.size(), 3);
 
     expect_every_cell_arrives(roles, ours, dealt(ours, sidecars));
   }
@@ -117,7 +165,7 @@ TEST(Route, OwnersMayBeInAnyOrderAndSomeMayOwnNothing) {
     const mesh::Layout ours({{0, 0, 0}, {4, 2, 3}}, {}, boxes, {last, 0, last});
     const mesh::Layout theirs({{0, 0, 0}, {4, 2, 3}}, {}, boxes, {sidecars - 1, sidecars - 1, 0});
 
-    expect_every_cell_arrives(roles, ours, theirs);
+    expect_every_cell_arrives(roles, {ours}, {theirs});
   }
 }
 

@@ -20,6 +20,7 @@
 #include "sidestream/io/run_folder.hpp"
 #include "sidestream/mesh/forest.hpp"
 #include "support/fields.hpp"
+#include "support/levels.hpp"
 
 namespace sidestream::couple {
 
@@ -31,23 +32,45 @@ inline Task task_of(std::string name, std::shared_ptr<const analysis::Analysis> 
   return {std::move(name), "fake", std::move(analysis), transport, std::move(trigger), "scale = 1.0\n"};
 }
 
-/// Fields that depend on the step and on the global cell index only, whatever the group.
-inline mesh::Snapshot snapshot_of(const comm::Communicator& group, std::int64_t step, std::int32_t block = 4) {
+/// Fields on `levels` that depend on the step and on the global cell index only, whatever the group.
+inline mesh::Snapshot snapshot_on(std::vector<mesh::Layout> levels, const comm::Communicator& group,
+                                  std::int64_t step) {
   mesh::Snapshot snapshot;
   snapshot.step = step;
   snapshot.time = 0.1 * static_cast<double>(step);
   snapshot.attributes = {{"redshift", 10.0 - static_cast<double>(step)}, {"omega_m", 0.3}};
   snapshot.geometry = {mesh::domain_of({16, 16, 16}), {1.0, 2.0, 1.0 / 3.0}, {true, true, true}};
-  snapshot.layout = mesh::Forest({16, 16, 16}, block).layout(group.size());
+  snapshot.levels = std::move(levels);
   const auto add = [&](const char* name, double factor) {
-    auto field = test::field_of_global_index(snapshot.layout, group.rank());
-    for (double& value : field.all()) value = factor * (value + static_cast<double>(step)) / 3.0;
-    snapshot.add(name, "unit of " + std::string(name), std::move(field));
+    std::vector<mesh::Field<double>> fields;
+    for (const mesh::Layout& layout : snapshot.levels) {
+      fields.push_back(test::field_of_global_index(layout, group.rank()));
+      for (double& value : fields.back().all()) value = factor * (value + static_cast<double>(step)) / 3.0;
+    }
+    snapshot.add(name, "unit of " + std::string(name), std::move(fields));
   };
   add("density", 1.0);
   add("temperature", -7.0);
   add("unused", 5.0);
   return snapshot;
+}
+
+/// On a uniform grid.
+inline mesh::Snapshot snapshot_of(const comm::Communicator& group, std::int64_t step, std::int32_t block = 4) {
+  return snapshot_on({mesh::Forest({16, 16, 16}, block).layout(group.size())}, group, step);
+}
+
+/// On a mesh whose refinement changes from step to step: step 0 is uniform; step 1 has one block refined; step 2 has
+/// all but one of its children refined as well, so that the second level has one box only; step 3 has nothing left of
+/// the coarsest level.
+inline std::vector<mesh::Layout> levels_of_step(std::int64_t step, int ranks) {
+  return test::refined_levels(16, 4, ranks, test::Blocks::leaves, [=](int level, mesh::Int3 p) {
+    if (step % 4 == 3) return level == 0;
+    return level < step % 4 && (level == 0 ? p == mesh::Int3{0, 0, 0} : p != mesh::Int3{1, 0, 1});
+  });
+}
+inline mesh::Snapshot refined_snapshot_of(const comm::Communicator& group, std::int64_t step) {
+  return snapshot_on(levels_of_step(step, group.size()), group, step);
 }
 
 /// An analysis on the sidecars stops here until the first rank that computes lets it go on.
@@ -114,13 +137,16 @@ class SessionTest : public testing::Test {
   }
 
   /// Publishes the steps 0 to `steps` - 1 and ends the session.
-  std::vector<TaskTotals> run(CouplingConfig config, std::int64_t steps) {
+  std::vector<TaskTotals> run(
+      CouplingConfig config, std::int64_t steps,
+      const std::function<mesh::Snapshot(const comm::Communicator&, std::int64_t)>& snapshot =
+          [](const auto& group, std::int64_t step) { return snapshot_of(group, step); }) {
     Session session = start(std::move(config));
     std::vector<TaskTotals> totals;
     if (session.computes()) {
       for (std::int64_t step = 0; step < steps; ++step) {
         session.progress();
-        session.publish(snapshot_of(session.compute_group(), step));
+        session.publish(snapshot(session.compute_group(), step));
       }
       totals = session.finish();
     } else {

@@ -26,6 +26,67 @@ TEST_F(Transports, ResultsAreTheSameInSituAndForEveryNumberOfSidecars) {
   }
 }
 
+TEST_F(Transports, ARefinedMeshThatChangesGivesTheSameResultsWhoeverAnalyses) {
+  constexpr std::int64_t steps = 9;
+  run(config_of({task_of("here", digest(), Transport::in_situ)}), steps, refined_snapshot_of);
+  for (int sidecars = 1; sidecars < world_.size(); ++sidecars) {
+    const std::string name = "aside" + std::to_string(sidecars);
+    run(config_of({task_of(name, digest(), Transport::in_transit)}, sidecars), steps, refined_snapshot_of);
+    if (world_.rank() != 0) continue;
+
+    for (std::int64_t step = 0; step < steps; ++step) {
+      mesh::Result here = io::read_result(folder_.result("here", step));
+      EXPECT_EQ(std::get<std::int64_t>(here.attributes.at("levels")), step % 4 == 3 ? 2 : 1 + step % 4);
+      here.attributes["task"] = name;
+      expect_equal(here, io::read_result(folder_.result(name, step)));
+    }
+  }
+}
+
+TEST_F(Transports, AMeshThatChangesWhileTheQueueIsFullChangesNoResult) {
+  if (world_.size() == 1) return;
+  constexpr std::int64_t steps = 12;
+  run(config_of({task_of("here", digest(), Transport::in_situ)}), steps, refined_snapshot_of);
+  for (const auto& [name, policy] : {std::pair("block", WhenFull::block), std::pair("drop", WhenFull::drop),
+                                     std::pair("in-situ", WhenFull::in_situ)}) {
+    CouplingConfig config = config_of({task_of(name, digest(), Transport::in_transit)}, 1);
+    config.queue_bytes = 2 * 8.0 * field_bytes;  // two fields of the finest step
+    config.when_full = policy;
+    const auto totals = run(std::move(config), steps, refined_snapshot_of);
+    if (world_.rank() != 0) continue;
+
+    std::int64_t found = 0;
+    for (std::int64_t step = 0; step < steps; ++step) {
+      if (!has_result(name, step)) continue;
+      ++found;
+      mesh::Result here = io::read_result(folder_.result("here", step));
+      here.attributes["task"] = name;
+      expect_equal(here, io::read_result(folder_.result(name, step)));
+    }
+    EXPECT_EQ(found + totals.at(0).dropped, steps);
+    EXPECT_EQ(found, totals.at(0).count);
+    if (policy != WhenFull::drop) {
+      EXPECT_EQ(found, steps);
+    }
+  }
+}
+
+TEST_F(Transports, TheBytesAreThoseOfTheCellsOfAllLevels) {
+  if (world_.size() == 1) return;
+  const auto totals = run(config_of({task_of("aside", digest(), Transport::in_transit)}, 1), 4, refined_snapshot_of);
+  if (world_.rank() != 0) return;
+
+  // A refined block of 4^3 cells is replaced by eight of them.
+  const std::int64_t one_block = 7 * 64, all_blocks = 7 * test_cells;
+  const auto bytes = [](std::int64_t cells) { return 2 * 8 * cells; };
+  const auto publishes = events("compute", "publish");
+  EXPECT_EQ(publishes.at(0).at("bytes"), bytes(test_cells));
+  EXPECT_EQ(publishes.at(1).at("bytes"), bytes(test_cells + one_block));
+  EXPECT_EQ(publishes.at(2).at("bytes"), bytes(test_cells + 8 * one_block));
+  EXPECT_EQ(publishes.at(3).at("bytes"), bytes(test_cells + all_blocks));
+  EXPECT_EQ(totals.at(0).bytes, bytes(4 * test_cells + 9 * one_block + all_blocks));
+}
+
 TEST_F(Transports, AResultTellsWhereItComesFrom) {
   run(config_of({task_of("sums", digest(), Transport::in_situ)}), 4);
   if (world_.rank() != 0) return;
@@ -47,7 +108,7 @@ TEST_F(Transports, AnOptionalFieldTravelsWhenTheSnapshotHasIt) {
       config_of({task_of("sums", digest(), sidecars > 0 ? Transport::in_transit : Transport::in_situ)}, sidecars));
   if (session.computes()) {
     mesh::Snapshot snapshot = snapshot_of(session.compute_group(), 0);
-    snapshot.add("metals", "", test::field_of_global_index(snapshot.layout, session.compute_group().rank()));
+    snapshot.add("metals", "", test::field_of_global_index(snapshot.levels.front(), session.compute_group().rank()));
     session.publish(snapshot);
     session.finish();
   } else {

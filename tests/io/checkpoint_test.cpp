@@ -1,113 +1,19 @@
-#include "sidestream/io/checkpoint.hpp"
-
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <xxhash.h>
 
 #include <cmath>
-#include <limits>
+#include <random>
 #include <set>
 
+#include "checkpoint_fixture.hpp"
 #include "file_size_limit.hpp"
 #include "io/checkpoint_header.hpp"
 #include "sidestream/core/error.hpp"
-#include "sidestream/mesh/forest.hpp"
-#include "support/fields.hpp"
-#include "temporary_folder.hpp"
 
 namespace sidestream {
 namespace {
-
-constexpr std::int64_t particle_total = 1000;
-
-// A number with nothing round about it, different for each particle.
-double odd_number(std::int64_t id, int what) {
-  return std::sqrt(static_cast<double>(id) + 0.1 * what) * (what % 2 == 0 ? 1.0 : -1e-300);
-}
-
-mesh::Particles particles_of_rank(int rank, int ranks) {
-  mesh::Particles particles;
-  particles.mass = 1.0 / 3.0;
-  particles.attributes = {{"vx", "km/s", {}}, {"vy", "km/s", {}}};
-  for (std::int64_t id = rank; id < particle_total; id += ranks) {
-    particles.id.push_back(id);
-    for (int axis = 0; axis < 3; ++axis)
-      particles.position[static_cast<std::size_t>(axis)].push_back(odd_number(id, axis));
-    for (int a = 0; a < 2; ++a)
-      particles.attributes[static_cast<std::size_t>(a)].values.push_back(odd_number(id, 3 + a));
-  }
-  return particles;
-}
-
-int particles_that_differ(const mesh::Particles& particles) {
-  int count = 0;
-  for (std::size_t p = 0; p < particles.size(); ++p) {
-    for (int axis = 0; axis < 3; ++axis)
-      count += particles.position[static_cast<std::size_t>(axis)][p] != odd_number(particles.id[p], axis);
-    for (int a = 0; a < 2; ++a)
-      count += particles.attributes[static_cast<std::size_t>(a)].values[p] != odd_number(particles.id[p], 3 + a);
-  }
-  return count;
-}
-
-class CheckpointTest : public testing::Test {
- protected:
-  CheckpointTest()
-      : gas_(test::field_of_global_index(mesh::Forest({16, 16, 8}, 4).layout(comm_.size()), comm_.rank(), 3, 2)),
-        potential_(test::field_of_global_index(mesh::split(domain_, {1, 1, comm_.size()}), comm_.rank())),
-        particles_(particles_of_rank(comm_.rank(), comm_.size())) {}
-
-  io::CheckpointContent content(std::int64_t step = 7) const {
-    io::CheckpointContent all;
-    all.step = step;
-    all.attributes = {{"time", 1.0 / 3.0}, {"zero", -0.0}, {"never", std::numeric_limits<double>::infinity()}};
-    all.texts = {{"scheduler", "a \"quoted\"\nline"}};
-    all.config = "[run]\nname = \"x\"\n";
-    all.fields = {{"gas", &gas_}, {"potential", &potential_}};
-    all.particles = &particles_;
-    return all;
-  }
-  std::string write(std::int64_t step, int files = 64) const {
-    auto all = content(step);
-    all.files = files;
-    const std::string path = folder_ / ("chk0000" + std::to_string(step));
-    io::write_checkpoint(comm_, path, all);
-    return path;
-  }
-  // Changes a file of a checkpoint on one rank, seen by all.
-  void damage(const std::string& path, const std::function<void(std::string&)>& change) const {
-    if (comm_.rank() == 0) {
-      std::string bytes = test::content_of(path);
-      change(bytes);
-      test::overwrite(path, bytes);
-    }
-    comm_.barrier();
-  }
-  void expect_good(const comm::Communicator& comm, const std::string& path, mesh::Int3 parts) const;
-
-  const mesh::Box domain_ = mesh::domain_of({16, 16, 8});
-  comm::Communicator comm_{MPI_COMM_WORLD};
-  test::TemporaryFolder folder_{comm_};
-  mesh::Field<double> gas_, potential_;
-  mesh::Particles particles_;
-};
-
-void CheckpointTest::expect_good(const comm::Communicator& comm, const std::string& path, mesh::Int3 parts) const {
-  const io::Checkpoint checkpoint(comm, path);
-  mesh::Field<double> gas(mesh::split(domain_, parts), comm.rank(), 3, 1),
-      potential(mesh::split(domain_, parts), comm.rank());
-  checkpoint.read_field("gas", gas);
-  checkpoint.read_field("potential", potential);
-  const mesh::Particles particles = checkpoint.read_particles();
-
-  EXPECT_EQ(test::cells_that_differ(gas), 0);
-  EXPECT_EQ(test::cells_that_differ(potential), 0);
-  EXPECT_EQ(particles_that_differ(particles), 0);
-  std::vector<std::int64_t> ids = comm.gather(std::span<const std::int64_t>(particles.id));
-  if (comm.rank() == 0) {
-    EXPECT_EQ(std::set<std::int64_t>(ids.begin(), ids.end()).size(), static_cast<std::size_t>(particle_total));
-    EXPECT_EQ(ids.size(), static_cast<std::size_t>(particle_total));
-  }
-}
 
 TEST_F(CheckpointTest, ComesBackBitForBitOnAnyNumberOfRanks) {
   const std::string path = write(7);
@@ -144,10 +50,10 @@ TEST_F(CheckpointTest, KeepsNumbersAndTextsExactly) {
 
 TEST_F(CheckpointTest, WorksWithoutParticlesAndWithNoneOnSomeRanks) {
   auto all = content();
-  all.particles = nullptr;
+  all.particles.clear();
   io::write_checkpoint(comm_, folder_ / "chk1", all);
   if (comm_.rank() == 0) particles_.resize(0);
-  all.particles = &particles_;
+  all.particles = {&particles_};
   io::write_checkpoint(comm_, folder_ / "chk2", all);
 
   EXPECT_FALSE(io::Checkpoint(comm_, folder_ / "chk1").has_particles());
@@ -248,12 +154,60 @@ TEST_F(CheckpointTest, TruncatedAndMissingDataAreFoundOut) {
 }
 
 TEST_F(CheckpointTest, AHeaderThatLiesWithTheRightChecksumDoesNoHarm) {
-  auto header = io::parse_checkpoint_header(test::content_of(write(7) + "/Header"), "");
-  header.fields[0].boxes[0].bytes = std::int64_t{1} << 60;
-  comm_.barrier();
-  damage(folder_ / "chk00007/Header", [&](std::string& bytes) { bytes = io::to_text(header); });
+  const auto good = io::parse_checkpoint_header(test::content_of(write(7) + "/Header"), "");
+  const std::function<void(io::CheckpointHeader&)> lies[] = {
+      [](auto& header) { header.fields[0].boxes[0].bytes = std::int64_t{1} << 60; },
+      [](auto& header) { header.fields[0].boxes[0].file = -1; },
+      [](auto& header) { header.fields[0].boxes[1].offset = std::int64_t{1} << 62; },
+      [](auto& header) { header.fields[1].boxes.pop_back(); },
+      [](auto& header) { header.fields[1].boxes.push_back({}); },
+      [](auto& header) { header.particles.pieces[0].count = std::int64_t{1} << 50; },
+      [](auto& header) { header.particles.pieces[0].count = -1; },
+  };
+  for (const auto& lie : lies) {
+    io::CheckpointHeader header = good;
+    lie(header);
+    comm_.barrier();
+    damage(folder_ / "chk00007/Header", [&](std::string& bytes) { bytes = io::to_bytes(header); });
 
-  EXPECT_THROW(io::Checkpoint(comm_, folder_ / "chk00007"), core::Error);
+    EXPECT_THROW(io::Checkpoint(comm_, folder_ / "chk00007"), core::Error);
+  }
+}
+
+// The first line of a header whose text or tables were changed is made right again.
+TEST_F(CheckpointTest, TablesThatDoNotFitTheirDescriptionAreFoundOut) {
+  const std::string path = write(7) + "/Header", good = test::content_of(path);
+  const auto with_checksum = [](std::string body) {
+    return fmt::format("sidestream-checkpoint 2 {:016x}\n", XXH3_64bits(body.data(), body.size())) + body;
+  };
+  const std::string body = good.substr(good.find('\n') + 1);
+  const std::size_t tables = body.find('\n') + 1;
+  const auto replaced = [&](const std::string& from, const std::string& to) {
+    std::string text = body;
+    EXPECT_NE(text.find(from), std::string::npos) << from;
+    return text.replace(text.find(from), from.size(), to);
+  };
+  ASSERT_EQ(with_checksum(body), good);
+
+  std::vector<std::string> bad{"",        "\n", "{}", "{}\n", body.substr(0, tables), body.substr(0, body.size() - 1),
+                               body + "x"};
+  for (const char* count : {"-1", "0", "31", "1000000000000", "1e300", "\"many\""})
+    bad.push_back(replaced("\"boxes\":32", std::string("\"boxes\":") + count));
+  std::mt19937 random(7);
+  for (int i = 0; i < 200; ++i) {
+    bad.push_back(body);
+    bad.back()[tables + random() % (body.size() - tables)] ^= static_cast<char>(1U << (random() % 8));
+  }
+  for (const std::string& text : bad) {
+    comm_.barrier();
+    damage(path, [&](std::string& bytes) { bytes = with_checksum(text); });
+    try {
+      io::Checkpoint(comm_, folder_ / "chk00007").verify();
+      ADD_FAILURE() << text.substr(0, tables);
+    } catch (const core::Error& error) {
+      EXPECT_FALSE(error.where().empty());
+    }
+  }
 }
 
 TEST_F(CheckpointTest, TheNewestGoodOneIsFoundAndTheDamagedOnesAreNamed) {

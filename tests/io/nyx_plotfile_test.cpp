@@ -157,9 +157,9 @@ class NyxPlotfileTest : public testing::Test {
     all.omega_lambda = 0.7;
     all.hubble = 0.68;
     all.geometry = {layout_.domain(), {16.0, 8.0, 8.0}, {true, true, true}};
-    all.fields = {{"density", &state_, 0, 1.0}, {"xmom", &state_, 1, 2.0}};
-    all.particles = &particles_;
-    all.particle_reals = {{"mass", nullptr, 5e9}, {"xvel", &particles_.attributes[0].values, 4.0}};
+    all.fields = {{"density", {&state_}, 0, 1.0}, {"xmom", {&state_}, 1, 2.0}};
+    all.particles = {&particles_};
+    all.particle_reals = {{"mass", {}, 5e9}, {"xvel", {&particles_.attributes[0].values}, 4.0}};
     return all;
   }
   std::string write(const io::PlotfileContent& all) const {
@@ -258,7 +258,7 @@ TEST_F(NyxPlotfileTest, NamesNyxAndNoCodeThatMakesOtherToolsUnsure) {
 
 TEST_F(NyxPlotfileTest, WorksWithoutParticlesAndCosmology) {
   auto all = content();
-  all.particles = nullptr;
+  all.particles.clear();
   all.omega_m = all.omega_lambda = all.hubble = 0.0;
   const io::NyxPlotfile file(write(all));
 
@@ -270,7 +270,7 @@ TEST_F(NyxPlotfileTest, WorksWithoutParticlesAndCosmology) {
 TEST_F(NyxPlotfileTest, ReplacesOneOfTheSameNameWhole) {
   write(content());
   auto all = content();
-  all.particles = nullptr;
+  all.particles.clear();
 
   const std::string path = write(all);
 
@@ -332,11 +332,11 @@ class DamagedPlotfileTest : public NyxPlotfileTest {
     path_ = folder_ / ("mine" + std::to_string(comm_.rank()));
     io::PlotfileContent all;
     all.geometry = {layout.domain(), {8.0, 8.0, 8.0}, {true, true, true}};
-    all.fields = {{"density", &field, 0, 1.0}};
+    all.fields = {{"density", {&field}, 0, 1.0}};
     mesh::Particles particles;
     particles.id = {1, 2};
     for (auto& coordinate : particles.position) coordinate = {1.5, 6.5};
-    all.particles = &particles;
+    all.particles = {&particles};
     io::write_nyx_plotfile(self, path_, all);
   }
 
@@ -463,7 +463,7 @@ TEST_F(VariantPlotfileTest, CellsAroundTheBoxesAreLeftOut) {
   const auto field = test::field_of_global_index(whole({4, 4, 4}), 0);
   io::PlotfileContent all;
   all.geometry = {mesh::domain_of({4, 4, 4}), {4.0, 4.0, 4.0}, {true, true, true}};
-  all.fields = {{"density", &field, 0, 1.0}};
+  all.fields = {{"density", {&field}, 0, 1.0}};
   io::write_nyx_plotfile(self, path_, all);
   for (const char* text : {"/Header", "/Level_0/Cell_H"}) replace(text, "((0,0,0) (3,3,3)", "((1,1,1) (2,2,2)");
   replace("/Level_0/Cell_H", "1\n1\n1\n0\n", "1\n1\n1\n1\n");

@@ -42,7 +42,8 @@ TEST(Field, OfGlobalIndexIsRecognised) {
 TEST(Snapshot, ComputesAFieldOnceAndOnlyWhenAsked) {
   int calls = 0;
   Snapshot snapshot;
-  snapshot.add("temperature", "K", [&] {
+  snapshot.levels = {two_boxes};
+  snapshot.add("temperature", "K", [&](int) {
     ++calls;
     return std::make_shared<const Field<double>>(two_boxes, 0);
   });
@@ -55,6 +56,7 @@ TEST(Snapshot, ComputesAFieldOnceAndOnlyWhenAsked) {
 
 TEST(Snapshot, NamesWhatItHasWhenAskedForSomethingElse) {
   Snapshot snapshot;
+  snapshot.levels = {two_boxes};
   snapshot.add("gas_density", "Msun/Mpc^3", Field<double>(two_boxes, 0));
   try {
     snapshot.field("density");

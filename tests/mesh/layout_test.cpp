@@ -141,7 +141,7 @@ TEST(Forest, RefusesCellsThatAreNoWholeNumberOfBlocks) {
 
 TEST(Forest, TakesFlatAxes) {
   const Forest forest({64, 64, 1}, 16);
-  EXPECT_EQ(forest.leaves().size(), 16u);
+  EXPECT_EQ(forest.leaves(), 16u);
   check(forest.layout(2));
 }
 

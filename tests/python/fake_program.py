@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plays `sidestream-run` in the tests of the launcher and the command line.
 
-`--set fake.mode=WORD` chooses what it does: work (default), fail, crash, silent-fail, slow, stubborn, noisy.
+`--set fake.mode=WORD` chooses what it does: work (default), fail, crash, silent-fail, slow, stubborn, noisy, full.
 """
 
 import json
@@ -82,6 +82,7 @@ def work(out: Path, restart: bool, mode: str, stop: Stop) -> int:
     (out / "config.toml").write_text('simulation = "cosmology"\n[task.halos]\nanalysis = "halos"\n')
     steps = 10**6 if mode in ("slow", "stubborn") else 10
     start, began, status = (5 if restart else 0), time.monotonic(), "finished"
+    details: dict[str, str] = {}
     sys.stderr.write("step 1  z 49.000  1 %  0.02 s a step\n")
     with (out / "events.jsonl").open("a" if restart else "w") as log:
 
@@ -106,9 +107,12 @@ def work(out: Path, restart: bool, mode: str, stop: Stop) -> int:
             if stop.asked:
                 status = "interrupted"
                 break
-        write("run_end", status=status, wall_s=time.monotonic() - began, steps=step)
+            if mode == "full" and step == 5:
+                status, details["reason"] = "stopped", "the mesh would grow too large"
+                break
+        write("run_end", status=status, wall_s=time.monotonic() - began, steps=step, **details)
     (out / "done").touch()
-    return 1 if status == "interrupted" else 0
+    return 0 if status == "finished" else 1
 
 
 if __name__ == "__main__":

@@ -58,9 +58,9 @@ every = 20
 CHECKPOINT = {
     "step": 50,
     "attributes": {"scale_factor": 0.2079},
-    "layouts": [{"boxes": [[0, 0, 0, 32, 64, 64], [32, 0, 0, 64, 64, 64]]}],
-    "fields": [{"name": "gas", "boxes": []}],
-    "particles": {"pieces": [{"count": 200000}, {"count": 62144}]},
+    "layouts": [{"boxes": 2}, {"boxes": 16}],
+    "fields": [{"name": "gas/0"}, {"name": "gas/1"}],
+    "particles": {"count": 262144, "pieces": 2},
 }
 
 
@@ -82,7 +82,8 @@ def write_run(folder: Path, steps: int = STEPS, status: str | None = "finished")
     checkpoint = folder / "chk00050"
     checkpoint.mkdir(exist_ok=True)
     (checkpoint / "data.bin").write_bytes(b"\0" * 4096)
-    (checkpoint / "Header").write_text("sidestream-checkpoint 1 0123456789abcdef\n" + json.dumps(CHECKPOINT) + "\n")
+    header = "sidestream-checkpoint 2 0123456789abcdef\n" + json.dumps(CHECKPOINT) + "\n"
+    (checkpoint / "Header").write_bytes(header.encode() + bytes(range(256)))
     return folder
 
 

@@ -19,6 +19,7 @@ from sidestream.figures.cosmology import Theory
 from sidestream.figures.halos import BIN_WIDTH, mass_function
 from sidestream.figures.timeline import IDLE, PACK, STEP, WAIT, spans_of
 from sidestream.report import write_report
+from sidestream.run import Run
 from sidestream.summary import bills, share_lost
 
 
@@ -62,6 +63,18 @@ def test_every_axis_of_every_picture_has_a_label_or_a_title(drawn: list[Picture]
     for picture in drawn:
         for axes in picture.figure.axes:
             assert axes.get_xlabel() or axes.get_ylabel() or axes.get_title(loc="left"), picture.name
+
+
+@pytest.mark.parametrize("weight", ["volume", "mass"])
+def test_the_axis_of_a_density_distribution_says_what_cells_count_for(
+    own_run: Path, weight: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Run.result
+    monkeypatch.setattr(Run, "result", lambda run, task, step: read(run, task, step).assign_attrs(weight=weight))
+
+    (picture,) = pictures(Run(own_run), "pdfs")
+
+    assert f"fraction of the {weight} per" in picture.figure.axes[0].get_ylabel()
 
 
 def test_the_mass_function_counts_every_halo_once() -> None:

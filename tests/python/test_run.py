@@ -137,7 +137,7 @@ def test_a_run_that_still_writes_is_running_and_a_silent_one_was_interrupted(tmp
     assert sidestream.open(folder).status == "interrupted"
 
 
-@pytest.mark.parametrize("status", ["finished", "interrupted", "failed"])
+@pytest.mark.parametrize("status", ["finished", "interrupted", "stopped", "failed"])
 def test_the_end_of_the_log_says_how_the_run_ended(tmp_path: Path, status: str) -> None:
     assert sidestream.open(synthetic.write_run(tmp_path / "r", steps=10, status=status)).status == status
 

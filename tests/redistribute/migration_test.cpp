@@ -6,10 +6,10 @@
 #include <limits>
 
 #include "redistribute/layouts.hpp"
-#include "redistribute/owned_cells.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/random.hpp"
+#include "sidestream/redistribute/owned_cells.hpp"
 
 namespace sidestream::redistribute {
 namespace {

@@ -22,7 +22,7 @@ class Analysis {
   /// optional: the field is sent if the simulation has it, and `run` finds out by `snapshot.has`.
   virtual std::vector<std::string> fields() const = 0;
 
-  /// Collective on `comm`, whose ranks are the owners in `snapshot.layout`. The result is complete on rank 0. The same
+  /// Collective on `comm`, whose ranks are the owners in `snapshot.levels`. The result is complete on rank 0. The same
   /// bits for any number of ranks.
   virtual mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const = 0;
 };

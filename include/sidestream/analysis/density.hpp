@@ -1,25 +1,22 @@
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "sidestream/analysis/leaf_field.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/config.hpp"
 #include "sidestream/mesh/snapshot.hpp"
 
 namespace sidestream::analysis {
 
-/// A scalar field of a snapshot, or one made from it.
-using SharedField = std::shared_ptr<const mesh::Field<double>>;
-
 /// Density of gas and dark matter together [Msun/Mpc^3]: the field "total_density" where the snapshot has it, else the
 /// sum of "gas_density" and "dark_matter_density", or the one there is (no copy). Throws core::Error when there is
 /// none. Lives as long as `snapshot`.
-SharedField total_density(const mesh::Snapshot& snapshot);
+LeafField total_density(const mesh::Snapshot& snapshot);
 
-/// The field `name` of the snapshot, where "total_density" may be made by the function of that name.
-SharedField field_or_total(const mesh::Snapshot& snapshot, const std::string& name);
+/// The field `name` of the snapshot on all levels, where "total_density" may be made by the function of that name.
+LeafField field_or_total(const mesh::Snapshot& snapshot, const std::string& name);
 
 /// Names of the fields to ask a snapshot for so that `field_or_total(snapshot, name)` has what it needs.
 std::vector<std::string> names_for(const std::string& name);
@@ -27,8 +24,10 @@ std::vector<std::string> names_for(const std::string& name);
 /// The unit of `field_or_total(snapshot, name)`.
 std::string unit_of(const mesh::Snapshot& snapshot, const std::string& name);
 
-/// Mean over all cells, exactly rounded. Collective. Throws core::Error on all ranks, naming a cell, when a value is
+/// Mean over the volume, exactly rounded. Collective. Throws core::Error on all ranks, naming a cell, when a value is
 /// not finite.
+double mean(const comm::Communicator& comm, const LeafField& field, const std::string& name);
+/// The same of one level alone.
 double mean(const comm::Communicator& comm, const mesh::Field<double>& field, const std::string& name);
 
 /// A threshold on a density: so many times its mean ("81.66 mean"), or a density as such ("4e12").

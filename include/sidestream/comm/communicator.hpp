@@ -134,6 +134,14 @@ class Communicator {
           "MPI_Allgather");
     return all;
   }
+  /// All values of all ranks, any number of each, in rank order on every rank: for changes of replicated tables.
+  template <typename T>
+  std::vector<T> all_gather(std::span<const T> values) const {
+    const std::vector<std::byte> bytes = all_gather_bytes(std::as_bytes(values));
+    std::vector<T> all(bytes.size() / sizeof(T));
+    std::copy(bytes.begin(), bytes.end(), std::as_writable_bytes(std::span(all)).begin());
+    return all;
+  }
   /// All values of all ranks in rank order, on `root` (empty elsewhere) - for small tables only.
   template <typename T>
   std::vector<T> gather(std::span<const T> values, int root = 0) const {
@@ -176,6 +184,7 @@ class Communicator {
   Communicator() = default;
   void broadcast_bytes(std::span<std::byte> bytes, int root) const;
   std::vector<std::byte> gather_bytes(std::span<const std::byte> bytes, int root) const;
+  std::vector<std::byte> all_gather_bytes(std::span<const std::byte> bytes) const;
   std::vector<std::vector<std::byte>> exchange_bytes(std::span<const std::span<const std::byte>> outgoing) const;
   static std::string pack_error(const std::exception& error);
   void throw_packed_together(const std::string& packed) const;

@@ -48,7 +48,8 @@ CouplingConfig read_coupling(const core::Node& root, core::Node* resolved = null
 /// impossible number.
 comm::RankCounts plan_ranks(int ranks, const CouplingConfig& config);
 
-/// Throws core::Error when a publish of a grid of `cells` cells could never fit into the queue. Local, O(tasks).
+/// Throws core::Error when a publish of `cells` cells, those of all levels, could never fit into the queue. Local,
+/// O(tasks).
 void check_queue(const CouplingConfig& config, std::int64_t cells);
 
 /// Throws core::Error when a task needs a field that is not among `names`, those which a simulation publishes.

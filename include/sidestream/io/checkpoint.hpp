@@ -12,20 +12,22 @@
 
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/mesh/field.hpp"
+#include "sidestream/mesh/forest.hpp"
 #include "sidestream/mesh/particles.hpp"
 
 namespace sidestream::io {
 
 /// All that a run needs to go on. Fields may have layouts, components and ghost cells of their own; owned cells only
-/// are kept.
+/// are kept. On a refined mesh each level of a quantity is a field of its own name.
 struct CheckpointContent {
   std::int64_t step = 0;
   std::map<std::string, double> attributes;  ///< time, scale factor, next time step, ...; bit exact
   std::map<std::string, std::string> texts;  ///< whatever else is needed, such as the state of a scheduler
   std::string config;                        ///< the resolved configuration
   std::vector<std::pair<std::string, const mesh::Field<double>*>> fields;
-  const mesh::Particles* particles = nullptr;  ///< of this rank, or null on all ranks
-  int files = 64;                              ///< at most so many data files, each shared by a run of ranks
+  std::vector<const mesh::Particles*>
+      particles;   ///< all of this rank, kept as one set; an empty list on all ranks: none
+  int files = 64;  ///< at most so many data files, each shared by a run of ranks
 };
 
 /// Writes a checkpoint folder at `path`: a header and data files with a checksum for each block and piece of particles.
@@ -73,6 +75,11 @@ class Checkpoint {
   std::string path_;
   std::unique_ptr<const CheckpointHeader> header_;
 };
+
+/// The blocks that have children, in the order of `levels`, the layouts of all blocks of each level
+/// (leaves and refined ones, coarsest first): what a `mesh::Forest` is made from again. A block counts as refined when
+/// the next level has a block at its lower corner. Local, O(blocks). Throws core::Error where boxes are no blocks.
+std::vector<mesh::BlockKey> refined_blocks(std::span<const mesh::Layout> levels);
 
 struct FoundCheckpoint {
   std::string path;                  ///< empty when there is no good one

@@ -10,8 +10,8 @@
 
 namespace sidestream::io {
 
-/// Writes a plot file directory in the layout of Nyx (one level, one component a field). Collective on `comm`, whose
-/// ranks own the boxes of the fields' layout. Written under a temporary name, made durable, then renamed. When one rank
+/// Writes a plot file directory in the layout of Nyx (one component a field). Collective on `comm`, whose ranks own the
+/// boxes of the fields' layouts. Written under a temporary name, made durable, then renamed. When one rank
 /// fails (disk full), all throw its core::Error and nothing of the new file is left.
 void write_nyx_plotfile(const comm::Communicator& comm, const std::string& path, const PlotfileContent& content);
 
@@ -27,7 +27,8 @@ class NyxPlotfile {
     std::int64_t offset = 0;
   };
   struct Level {
-    mesh::Layout layout;  ///< boxes and domain of the level; all owned by rank 0
+    mesh::Layout layout;        ///< boxes and domain of the level; all owned by rank 0
+    mesh::Int3 ratio{1, 1, 1};  ///< cells of this level in one of the next coarser, along x, y, z
     std::vector<Grid> grids;
     std::int32_t ghost = 0;
     std::vector<std::vector<double>> minima, maxima;  ///< [box][field]; empty where the file has none
@@ -52,6 +53,9 @@ class NyxPlotfile {
   /// The field `name` of `level` on the boxes that `rank` owns in `layout` (cells of that level), read from the boxes
   /// that overlap them. Throws when the file does not cover them.
   mesh::Field<double> read_field(const std::string& name, const mesh::Layout& layout, int rank, int level = 0) const;
+  /// The same with each cell from the finest level up to `level` that has it; a coarser cell gives its value to all
+  /// finer ones in it. Throws when the coarsest level does not cover the boxes.
+  mesh::Field<double> read_covering(const std::string& name, const mesh::Layout& layout, int rank, int level) const;
 
   bool has_particles() const { return particles_.count > 0; }
   std::int64_t particle_count() const { return particles_.count; }
@@ -73,6 +77,9 @@ class NyxPlotfile {
     std::vector<ParticleGrid> grids;
   };
   struct Parser;
+  int component_of(const std::string& field) const;
+  void check_level(int level, const mesh::Box& domain) const;
+  std::int64_t copy_level(int component, int level, mesh::Int3 ratio, mesh::Field<double>& into) const;
   void append_particles(const ParticleGrid& grid, std::int64_t first, std::int64_t last, mesh::Particles& out) const;
 
   std::string path_;

@@ -16,35 +16,38 @@ namespace sidestream::io {
 
 enum class Precision { single_precision, double_precision };
 
-/// One variable of a plot file: `factor` times a component of a field (owned cells only are written).
+/// One variable of a plot file: `factor` times a component of a field on each level (owned cells only are written).
 struct PlotfileField {
   std::string name;
-  const mesh::Field<double>* field = nullptr;
+  std::vector<const mesh::Field<double>*> levels;  ///< coarsest first; one on a uniform grid
   int component = 0;
   double factor = 1.0;
 };
 
-/// One number of each particle in a plot file: `factor` times `values`, or `factor` for all when `values` is null.
+/// One number of each particle in a plot file: `factor` times the value, or `factor` for all.
 struct PlotfileParticleReal {
   std::string name;
-  const std::vector<double>* values = nullptr;
+  std::vector<const std::vector<double>*> levels;  ///< the values of each level's particles; empty: `factor` for all
   double factor = 1.0;
 };
 
-/// What goes into a plot file. All fields share one layout, whose boxes become the file's grids.
+/// What goes into a plot file. All fields share the layout of a level, whose boxes become the grids of the file: on a
+/// refined mesh all blocks of the level, with averages in the refined ones. Boxes of a level lie in those of the next
+/// coarser one and are twice as fine.
 struct PlotfileContent {
   std::int64_t step = 0;
   double time = 0.0;                                       ///< [Mpc/(km/s)] or the simulation's unit
   double scale_factor = 1.0;                               ///< a = 1/(1+z); 1 when there is no expansion
   double omega_m = 0.0, omega_lambda = 0.0, hubble = 0.0;  ///< present day; `hubble` is h. All zero without cosmology.
-  mesh::Geometry geometry;
+  mesh::Geometry geometry;                                 ///< of level 0
   std::vector<PlotfileField> fields;
-  const mesh::Particles* particles =
-      nullptr;  ///< of this rank, or null on all ranks; positions and ids are written from here
+  /// Of this rank, a set for each level, each particle in a box of its rank on that level; an empty list on all ranks:
+  /// none. Positions and ids are written from here.
+  std::vector<const mesh::Particles*> particles;
   std::vector<PlotfileParticleReal> particle_reals;   ///< for Nyx: mass [Msun], xvel, yvel, zvel (peculiar) [km/s]
   Precision precision = Precision::double_precision;  ///< of the fields
   Precision particle_precision = Precision::single_precision;  ///< of the particles' positions and reals
-  int files = 64;  ///< at most so many data files, each shared by a run of ranks
+  int files = 64;  ///< at most so many data files a level, each shared by a run of ranks
 };
 
 /// A way to write plot files, by name.

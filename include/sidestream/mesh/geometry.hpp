@@ -10,7 +10,7 @@ namespace sidestream::mesh {
 
 /// The physical extent of a domain: the cell (0, 0, 0) of `domain` has its lower corner at the origin.
 struct Geometry {
-  Box domain;                      ///< cells of the root level
+  Box domain;                      ///< all cells
   std::array<double, 3> length{};  ///< physical side along x, y, z [Mpc comoving, or the simulation's unit]
   Periodicity periodic{true, true, true};
 
@@ -18,6 +18,16 @@ struct Geometry {
     return length[static_cast<std::size_t>(axis)] / (domain.hi[axis] - domain.lo[axis]);
   }
   double cell_volume() const { return cell_size(0) * cell_size(1) * cell_size(2); }
+  /// The same extent with cells half as large, `levels` times (an axis of one cell stays one cell).
+  Geometry refined(int levels) const {
+    Geometry fine = *this;
+    for (int axis = 0; axis < 3; ++axis)
+      if (domain.hi[axis] - domain.lo[axis] > 1) {
+        fine.domain.lo[axis] <<= levels;
+        fine.domain.hi[axis] <<= levels;
+      }
+    return fine;
+  }
   double volume() const { return length[0] * length[1] * length[2]; }
 };
 

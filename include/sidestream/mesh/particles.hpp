@@ -29,6 +29,9 @@ struct Particles {
   const std::vector<double>& attribute(const std::string& name) const;
 };
 
+/// Adds `from` to the end of `to`, which has the same attributes.
+void append(const Particles& from, Particles& to);
+
 /// Throws a core::Error unless all arrays are equally long.
 void check(const Particles& particles);
 

@@ -13,29 +13,36 @@
 
 namespace sidestream::mesh {
 
-/// A moment of a simulation, read-only: time, attributes, named scalar fields over one layout, particles. What an
-/// analysis eats. Fields are computed on first use and then kept, so only what somebody asks for costs anything.
+/// A moment of a simulation, read-only: time, attributes, named scalar fields, particles. What an analysis eats. Fields
+/// live on one layout a level of refinement: the leaves, which together tile the domain, each cell of it once. On a
+/// uniform grid there is one level. Fields are computed on first use and then kept, so only what somebody asks for
+/// costs anything.
 class Snapshot {
  public:
-  using Provider = std::function<std::shared_ptr<const Field<double>>()>;
+  using Provider = std::function<std::shared_ptr<const Field<double>>(int level)>;
 
   std::int64_t step = 0;
   double time = 0.0;                         ///< in the simulation's unit of time
   std::map<std::string, double> attributes;  ///< scale_factor, redshift, omega_m, omega_b, hubble, box_mpc, ...
-  Geometry geometry;
-  Layout layout;                         ///< of all fields
+  Geometry geometry;                         ///< of level 0
+  std::vector<Layout> levels;            ///< the leaves of each level, coarsest first; a level may be empty of boxes
   const Particles* particles = nullptr;  ///< of this rank, or null
 
-  /// Adds a field of one component and no ghost cells on `layout`; `provide` is called at most once, by all ranks
-  /// together.
+  int finest_level() const { return static_cast<int>(levels.size()) - 1; }
+  bool is_refined() const { return levels.size() > 1; }
+
+  /// Adds a field of one component and no ghost cells; `provide(level)`, on `levels[level]`, is called at most once for
+  /// each level, by all ranks together.
   void add(std::string name, std::string unit, Provider provide);
+  /// Adds a field of which all levels are at hand, coarsest first.
+  void add(std::string name, std::string unit, std::vector<Field<double>> fields);
   void add(std::string name, std::string unit, Field<double> field);
 
   bool has(const std::string& name) const { return fields_.contains(name); }
   std::vector<std::string> names() const;
   const std::string& unit(const std::string& name) const;
   /// Throws core::Error naming the fields there are.
-  const Field<double>& field(const std::string& name) const;
+  const Field<double>& field(const std::string& name, int level = 0) const;
   /// The value of an attribute; throws core::Error naming those there are.
   double attribute(const std::string& name) const;
 
@@ -43,7 +50,7 @@ class Snapshot {
   struct Entry {
     std::string unit;
     Provider provide;
-    mutable std::shared_ptr<const Field<double>> field;
+    mutable std::vector<std::shared_ptr<const Field<double>>> levels;
   };
   const Entry& entry(const std::string& name) const;
   std::map<std::string, Entry> fields_;

@@ -42,8 +42,8 @@ RunConfig read_run(const core::Node& root);
 /// impossible number.
 nlohmann::json describe(const RunConfig& config, int ranks);
 
-/// How a run ended.
-enum class RunStatus { finished, interrupted };
+/// How a run ended: at its end or a limit of its own; by a signal; because the simulation could not go on.
+enum class RunStatus { finished, interrupted, stopped };
 
 /// Runs a configuration on `world`: initial state or newest good checkpoint, then steps with their tasks and outputs
 /// until the end, a limit or a signal. Every rank of `world` calls it. `progress` is given one line a step on the first

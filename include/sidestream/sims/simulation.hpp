@@ -38,8 +38,12 @@ class Simulation {
   /// From 0 at the start to 1 at the end.
   virtual double progress() const = 0;
   bool is_complete() const { return progress() >= 1.0; }
+  /// Why the run cannot go on although it is not complete, in a sentence; empty while it can. The same on all ranks.
+  virtual std::string stop_reason() const { return {}; }
   /// What the event of a step tells: time, time step and what limited it.
   virtual nlohmann::json status() const = 0;
+  /// What the last event of a run adds: conservation, errors against exact solutions, work done.
+  virtual nlohmann::json summary() const { return nlohmann::json::object(); }
 
   /// The present state for analyses; valid until the next step.
   virtual mesh::Snapshot snapshot() = 0;

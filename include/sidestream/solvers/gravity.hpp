@@ -36,6 +36,9 @@ class Gravity {
   /// has one component; its ghost cells are not used. Collective.
   void solve(const mesh::Field<double>& density, mesh::Field<double>& acceleration);
 
+  /// phi alone, without its differences. Collective.
+  const mesh::Field<double>& solve_potential(const mesh::Field<double>& density);
+
   /// phi of the last `solve` (zero before): one component, `potential().ghost()` ghost cells, filled.
   const mesh::Field<double>& potential() const { return potential_; }
 

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
+#include "sidestream/amr/flux_register.hpp"
 #include "sidestream/core/config.hpp"
+#include "sidestream/core/view.hpp"
 #include "sidestream/mesh/field.hpp"
 #include "sidestream/mesh/geometry.hpp"
 
@@ -28,8 +31,8 @@ struct HydroConfig {
   bool flattening = true;              ///< flattens the reconstruction in strong shocks
 };
 
-/// The options of `[hydro]`.
-const core::Table<HydroConfig>& hydro_table();
+/// The options of `[hydro]`; a problem may have its own `standard` values.
+core::Table<HydroConfig> hydro_table(const HydroConfig& standard = {});
 
 /// Throws a core::Error unless gamma > 1, 0 < cfl <= 1 and so on.
 void check(const HydroConfig& config);
@@ -76,7 +79,12 @@ class Hydro {
   /// they were. Density and internal energy are positive before and after. Local. Cost: 0.7 to 1
   /// microsecond a cell on one core at 2.5 GHz (bench/hydro.cpp), of which blocks of 16 cells a side are the dearest;
   /// allocates scratch of one or two megabytes and the owned cells of one block.
-  HydroCounts advance(mesh::Field<double>& state, double dt) const;
+  ///
+  /// For refined meshes: `fluxes` takes the fluxes of the components 0 to 4 (mass, momentum, total energy) through the
+  /// sides that it asks for, as the update used them, the same bits from both blocks at a face; blocks with a non-zero
+  /// byte in `idle` (one byte a block, or none) are left as they are and give no fluxes.
+  HydroCounts advance(mesh::Field<double>& state, double dt, amr::SideFluxes* fluxes = nullptr,
+                      std::span<const std::uint8_t> idle = {}) const;
 
  private:
   HydroConfig config_;
@@ -95,6 +103,12 @@ void expansion_source(mesh::Field<double>& state, double factor);
 /// Sets the total energy of the owned cells to internal plus kinetic energy: for initial conditions, and after heating
 /// or cooling changed the internal energy.
 void set_total_energy(mesh::Field<double>& state);
+
+/// Makes the internal energy of `cells` follow a total energy that was changed from outside, by fluxes or averages:
+/// sets it to total minus kinetic energy. Where that is not positive, the internal energy stays and the total energy is
+/// set to internal plus kinetic; returns the number of such cells. With dual energy on, does nothing: the next step
+/// decides which of the two holds.
+std::int64_t follow_total_energy(const HydroConfig& config, core::View4<double> state, const mesh::Box& cells);
 
 /// Half of rho u^2 from the density and the three momenta; the same bits for any order of the axes.
 double kinetic_energy(double rho, double rho_u, double rho_v, double rho_w);

@@ -3,37 +3,54 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/mesh/field.hpp"
 #include "sidestream/mesh/geometry.hpp"
 #include "sidestream/mesh/particles.hpp"
+#include "sidestream/redistribute/owned_cells.hpp"
 #include "sidestream/redistribute/redistribution.hpp"
 
 namespace sidestream::solvers {
+
+/// The attribute of particles that are not all alike: the mass of each over `Particles::mass`, 1 or a negative power of
+/// two above 2^-30.
+inline const std::string mass_fraction_name = "mass_fraction";
+bool has_mass_fractions(const mesh::Particles& particles);
 
 /// Carries mass from particles to a mesh and forces back, by cloud-in-cell weights (each particle is a cube of the size
 /// of a cell). Masses are added up as integers, so that the density is bitwise the same for any order of the particles
 /// and any ranks, and no mass is lost: the eight shares of a particle are not negative and add up to its mass exactly.
 /// Deposit and kick use the same shares.
 ///
-/// The particles have to be on the rank that owns their cell (`redistribute::migrate`). Any order will do, but one that
-/// follows the cells (`sort`) is several times faster.
+/// The particles have to be where `redistribute::migrate` takes them: on the rank that owns their cell. Any order will
+/// do, but one that follows the cells (`sort`) is several times faster.
+///
+/// The layout may be a level of a refined mesh that does not cover the domain; `RefinedParticleMesh` joins the levels.
 class ParticleMesh {
  public:
   /// Collective on `comm`. `total_particles` is the number on all ranks; it sets the integer unit of mass. Holds an
-  /// integer field of 8 bytes a cell.
+  /// integer field of 8 bytes a cell. `reach` (0 or 1): how many cells outside the boxes of the layout particles may
+  /// be; fields have that many more layers of ghost cells.
   ParticleMesh(const comm::Communicator& comm, const mesh::Layout& layout, const mesh::Geometry& geometry,
-               std::int64_t total_particles);
+               std::int64_t total_particles, std::int32_t reach = 0);
 
   /// Sets the owned cells of `density` (on the layout) to the comoving density of the particles [Msun/Mpc^3].
   /// Collective.
   void deposit(const mesh::Particles& particles, mesh::Field<double>& density);
 
+  /// The first half of `deposit`: sets `integer_mass()`, with the particles at x + `ahead` * w (a particle that is
+  /// further out of its block than one cell there counts as one cell out of it). Ghost cells keep what was left in
+  /// them. Collective.
+  void deposit_mass(const mesh::Particles& particles, double ahead = 0.0);
+  /// The second half: sets the owned cells of `density` from `integer_mass()`. Local.
+  void convert_to_density(double particle_mass, mesh::Field<double>& density) const;
+
   /// w += `factor` * g(x) for the momenta of all particles, where g is interpolated from the three components of
-  /// `acceleration`, whose ghost cells (one layer or more) are filled. Local. Returns the largest |w_i| over axes i and
-  /// particles of this rank after the kick.
+  /// `acceleration`, whose ghost cells (1 + `reach` layers or more) are filled. Local. Returns the largest |w_i| over
+  /// axes i and particles of this rank after the kick.
   double kick(const mesh::Field<double>& acceleration, double factor, mesh::Particles& particles) const;
 
   /// Orders the particles by block and cell. Local. Results do not depend on it; call it every twenty steps or so.
@@ -44,6 +61,7 @@ class ParticleMesh {
   std::int64_t mass_unit() const { return mass_unit_; }
   /// The integer deposit (unit: particle mass / `mass_unit()`) of the last call of `deposit`.
   const mesh::Field<std::int64_t>& integer_mass() const { return mass_; }
+  mesh::Field<std::int64_t>& integer_mass() { return mass_; }
 
  private:
   // Where a block's cells lie in a field's storage: the cell (k, j, i) of component 0 is at origin + k * stride_z + j *
@@ -56,19 +74,13 @@ class ParticleMesh {
   struct Batch;
   using Pull = std::array<std::array<double, 64>, 3>;
 
-  void index_blocks();
-  void mark_block(int b);
-  std::size_t piece(std::int32_t i, std::int32_t j, std::int32_t k) const {
-    return static_cast<std::size_t>(slab_[0][static_cast<std::size_t>(i)] + slab_[1][static_cast<std::size_t>(j)] +
-                                    slab_[2][static_cast<std::size_t>(k)]);
-  }
   template <typename T>
   std::vector<Placement> placements(const mesh::Field<T>& field) const;
   void locate(const mesh::Particles& particles, std::size_t start, int count, Batch& batch) const;
-  void locate_with_shares(const mesh::Particles& particles, std::size_t start, int count, Batch& batch) const;
-  void deposit_locally(const mesh::Particles& particles);
+  void locate_beyond_edges(int count, Batch& batch) const;
+  void displace(const mesh::Particles& particles, std::size_t start, int count, double ahead, Batch& batch) const;
+  void deposit_locally(const mesh::Particles& particles, double ahead);
   void add_shares(const Batch& batch, int count, const std::vector<Placement>& at);
-  void convert_to_density(double particle_mass, mesh::Field<double>& density) const;
   static void gather(const mesh::Field<double>& acceleration, const std::vector<Placement>& at, const Batch& batch,
                      int count, Pull& pull);
 
@@ -76,12 +88,10 @@ class ParticleMesh {
   mesh::Layout layout_;
   mesh::Geometry geometry_;
   std::int64_t mass_unit_;
+  std::int32_t reach_;
   mesh::Field<std::int64_t> mass_;
   redistribute::GhostFold fold_;
-  // The faces of this rank's blocks cut the domain into pieces: the piece of a cell is the sum of slab_[axis][cell]
-  // over the axes, and block_of_[piece] the local block it is in, or -1.
-  std::array<std::vector<std::int32_t>, 3> slab_;
-  std::vector<std::int32_t> block_of_;
+  redistribute::OwnedCells own_;
 };
 
 /// x += `dtau` * w for all particles; positions may leave the domain until the migration that follows. Local.

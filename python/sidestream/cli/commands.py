@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +25,7 @@ app = typer.Typer(
     "Examples:\n"
     "  sidestream check examples/cosmology.toml -n 4     what the run would take\n"
     "  sidestream run examples/cosmology.toml -n 4       run it; results in runs/cosmology\n"
+    "  sidestream watch runs/cosmology                   pictures while it runs, as a page\n"
     "  sidestream plot runs/cosmology                    pictures as PNG files\n"
     "  sidestream info runs/cosmology                    what is in a folder or file\n\n"
     "Exit codes: 0 done, 1 failed, 2 used wrongly.",
@@ -181,6 +183,29 @@ def report(run: RunFolder) -> None:
     from ..report import write_report
 
     typer.echo(write_report(open_run(run)))
+
+
+@app.command(short_help="Keep RUN/live.html up to date while the run goes on.")
+def watch(
+    run: RunFolder,
+    once: Annotated[bool, typer.Option("--once", help="Bring the page up to date and end.")] = False,
+) -> None:
+    """Keep RUN/live.html up to date until the run ends: a page of its own with the newest pictures of each task.
+
+    A browser that shows it loads it anew by itself. Ctrl-C ends the watching, not the run.
+
+    \b
+    Examples:
+      sidestream watch runs/demo
+      sidestream watch runs/demo --once
+    """
+    from ..opening import open_run
+    from ..report import live
+
+    opened = open_run(run)
+    typer.echo(opened.folder / live.NAME)
+    with suppress(KeyboardInterrupt):
+        live.watch(opened, once)
 
 
 def _request(

@@ -35,7 +35,8 @@ def pictures(run: Run, task: str) -> Iterator[Picture]:
             axes.set(xscale="log", yscale="log", xlabel="density / mean")
             axes.set_title(field_name(field.removesuffix(SUFFIX)))
         per = "dex" if "log10" in str(tables[-1][fields[0]].attrs.get("long_name", "")) else "unit of density / mean"
-        panels[0].set_ylabel(f"fraction of the volume per {per}")
+        weight = str(tables[-1].attrs.get("weight", "volume"))
+        panels[0].set_ylabel(f"fraction of the {weight} per {per}")
         panels[0].legend()
-    caption = "How much of the volume has which density."
+    caption = f"How much of the {weight} has which density."
     yield Picture(f"{task}-pdf", "Density distribution", caption, figure, wide=len(fields) > 1)

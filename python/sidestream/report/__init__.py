@@ -1,5 +1,6 @@
-"""`report.html`: one page, without any file beside it, that shows a whole run."""
+"""Pages of their own, without any file beside them: `report.html` shows a whole run, `live.html` one that goes on."""
 
+from .live import watch
 from .page import write_report
 
-__all__ = ["write_report"]
+__all__ = ["watch", "write_report"]

@@ -23,14 +23,29 @@ NAME = "report.html"
 
 def write_report(run: Run) -> Path:
     """Writes `report.html` into the run folder, at once (never a half-written page), and returns its path."""
-    page = render(run)
-    path, part = run.folder / NAME, run.folder / f".{NAME}.part"
+    return write_page(run.folder / NAME, render(run))
+
+
+def write_page(path: Path, page: str) -> Path:
+    """Writes a page at once and returns its path."""
+    part = path.with_name(f".{path.name}.part")
     try:
         part.write_text(page, encoding="utf-8")
         os.replace(part, path)  # noqa: PTH105  (the same word as in the docs of the run folder)
     except OSError as problem:
-        raise Error(f"the report cannot be written: {problem.strerror}", path) from problem
+        raise Error(f"the page cannot be written: {problem.strerror}", path) from problem
     return path
+
+
+def document(run: Run, start: Event, sections: Sequence[str], head: str = "") -> str:
+    """A page of its own of the sections, in the style of all pages; `head` goes into its head."""
+    style = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
+    title = escape(f"{start.get('simulation', 'run')} - {run.folder.resolve().name}")
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n{head}<title>{title}</title>\n'
+        f"<style>\n{style}</style>\n</head>\n<body>\n<main>\n{''.join(sections)}</main>\n</body>\n</html>\n"
+    )
 
 
 def render(run: Run) -> str:
@@ -42,23 +57,17 @@ def render(run: Run) -> str:
     timeline = [picture for picture in drawn if picture.name == "timeline"]
     others = [picture for picture in drawn if picture.name != "timeline"]
     sections = [
-        _head(run, start, end),
+        head_of(run, start, run.status, run.reason),
         _tiles(run, events, start, end),
         _notes(events, failed),
-        _gallery(others),
-        _section("Who computed and who waited", _gallery(timeline) + _bill_table(rows, wall_seconds(events))),
+        gallery(others),
+        _section("Who computed and who waited", gallery(timeline) + _bill_table(rows, wall_seconds(events))),
         _section("Where the simulation's time went", _parts(seconds_by_part(events))),
         _section("Results", _result_table(run, rows)),
         _section("Output files", _file_table(events)),
         _configuration(run),
     ]
-    style = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
-    title = escape(f"{start.get('simulation', 'run')} - {run.folder.resolve().name}")
-    return (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{title}</title>\n'
-        f"<style>\n{style}</style>\n</head>\n<body>\n<main>\n{''.join(sections)}</main>\n</body>\n</html>\n"
-    )
+    return document(run, start, sections)
 
 
 def _draw(run: Run) -> tuple[list[Picture], list[str]]:
@@ -83,8 +92,8 @@ def _rank_of(run: Run, task: str) -> int:
     return 0 if analysis in ("projection", "slice") else 1
 
 
-def _head(run: Run, start: Event, end: Event) -> str:
-    status = run.status
+def head_of(run: Run, start: Event, status: str, message: str = "") -> str:
+    """The top of a page: what ran, where, and how it stands."""
     machine: Event = start["machine"] if isinstance(start.get("machine"), dict) else {}
     facts = [
         f"started {start['started']}" if "started" in start else "",
@@ -92,11 +101,11 @@ def _head(run: Run, start: Event, end: Event) -> str:
         f"{machine['cores']} cores" if machine.get("cores") else "",
         f"Sidestream {start['version']}" if "version" in start else "",
     ]
-    message = f'<p class="message">{escape(str(end["message"]))}</p>' if end.get("message") else ""
+    said = f'<p class="message">{escape(message)}</p>' if message else ""
     return (
         f'<header><div><p class="kind">{escape(str(start.get("simulation", "run")))}</p>'
         f"<h1>{escape(run.folder.resolve().name)}</h1>"
-        f'<p class="facts">{escape("  ·  ".join(fact for fact in facts if fact))}</p>{message}</div>'
+        f'<p class="facts">{escape("  ·  ".join(fact for fact in facts if fact))}</p>{said}</div>'
         f'<span class="status {escape(status)}">{escape(status)}</span></header>\n'
     )
 
@@ -158,7 +167,8 @@ def _notes(events: Events, failed: Sequence[str]) -> str:
     return f'<ul class="notes">{"".join(f"<li>{escape(line)}</li>" for line in lines)}</ul>\n'
 
 
-def _gallery(shown: Sequence[Picture]) -> str:
+def gallery(shown: Sequence[Picture]) -> str:
+    """Pictures beside each other, with their captions."""
     figures = [
         f'<figure class="{"wide" if picture.wide else "half"}">'
         f'<img alt="{escape(picture.title)}" src="{picture.data_uri()}">'
@@ -197,7 +207,7 @@ def _bill_table(rows: Sequence[TaskBill], wall: float) -> str:
         "<p class=note>Packing, waiting and in situ are seconds that the simulation itself lost; <em>lost</em> is "
         "their share of the wall time. Transfer and compute happened on the ranks that analysed.</p>"
     )
-    return _table([*head, "compute", "sent"], body, text_columns=2) + note
+    return table([*head, "compute", "sent"], body, text_columns=2) + note
 
 
 def _parts(parts: dict[str, float]) -> str:
@@ -222,7 +232,7 @@ def _result_table(run: Run, rows: Sequence[TaskBill]) -> str:
             more = f" to {last.name}" if len(steps) > 1 else ""
             where = f"{first.relative_to(run.folder)}{more}"
             body.append([row.name, len(steps), f"{steps[0]} to {steps[-1]}" if more else steps[0], where])
-    return _table(["task", "files", "steps", "where"], body, text_columns=1) if body else ""
+    return table(["task", "files", "steps", "where"], body, text_columns=1) if body else ""
 
 
 def _file_table(events: Events) -> str:
@@ -236,10 +246,12 @@ def _file_table(events: Events) -> str:
         ]
         for event in events.of("plotfile", "checkpoint")
     ]
-    return _table(["kind", "path", "step", "size", "time"], body, text_columns=2) if body else ""
+    return table(["kind", "path", "step", "size", "time"], body, text_columns=2) if body else ""
 
 
-def _table(head: Sequence[str], body: Sequence[Sequence[Any]], text_columns: int) -> str:
+def table(head: Sequence[str], body: Sequence[Sequence[Any]], text_columns: int) -> str:
+    """A table whose first `text_columns` columns are text and the others numbers."""
+
     def cell(kind: str, index: int, value: Any) -> str:
         return f"<{kind}{' class=text' if index < text_columns else ''}>{escape(str(value))}</{kind}>"
 

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "sidestream/amr/flux_register.hpp"
+#include "sidestream/amr/level_transfer.hpp"
+#include "sidestream/amr/subcycle.hpp"
+#include "sidestream/comm/communicator.hpp"
+#include "sidestream/redistribute/redistribution.hpp"
+#include "sidestream/solvers/hydro.hpp"
+
+namespace sidestream::solvers {
+
+/// Writes the ghost cells beyond the domain of a gas state on the level of `geometry`, at `time`; null where all axes
+/// are periodic.
+using GasBoundary = std::function<void(mesh::Field<double>& state, const mesh::Geometry& geometry, double time)>;
+
+/// Interpolates gas states: limited linear in the conserved variables, or constant in a coarse cell of which a child
+/// would come out with no density or internal energy. The children of a cell have its mass, momentum and energy.
+amr::Interpolation gas_interpolation(const HydroConfig& config);
+
+/// Gas on all levels of a hierarchy. Fill the ghost cells of and `advance` one level at a time in the order of
+/// `amr::subcycle`, `synchronize` where two levels meet in time: mass, momentum and total energy are then conserved to
+/// round-off (with dual energy off). On a hierarchy of one level it is `Hydro` with a ghost exchange. Results depend on
+/// the blocks, not on the ranks.
+///
+/// Memory, a cell: six numbers with ghost cells, and six without for levels that have a finer one.
+class RefinedGas {
+ public:
+  /// `state[level]`, on the hierarchy's layouts with `hydro_ghost` ghost cells; refined blocks need not be set. The
+  /// internal energy is made to follow the total energy (see `follow_total_energy`). Collective.
+  RefinedGas(const comm::Communicator& comm, const HydroConfig& config, mesh::Hierarchy hierarchy,
+             std::vector<mesh::Field<double>> state, amr::TimeLevels time_levels = amr::TimeLevels::subcycled,
+             GasBoundary boundary = {});
+
+  const mesh::Hierarchy& hierarchy() const { return hierarchy_; }
+  int finest_level() const { return hierarchy_.finest_level(); }
+  /// The coarsest level that has leaves: it covers the domain, and a step is one of its steps. Coarser levels hold
+  /// averages.
+  int base_level() const { return base_level_; }
+  amr::TimeLevels time_levels() const { return time_levels_; }
+  mesh::Field<double>& state(int level) { return state_[static_cast<std::size_t>(level)]; }
+  const mesh::Field<double>& state(int level) const { return state_[static_cast<std::size_t>(level)]; }
+
+  /// The longest step of the base level that all finer levels can follow; the same on all ranks. Collective.
+  double largest_step() const;
+
+  /// Fills the ghost cells of `level` at `time`. For levels above 0 the coarser level may have taken its step already:
+  /// `coarse_weight` is the place of `time` between that step's beginning and end; 1 where both levels are at the same
+  /// time. Collective.
+  void fill_ghosts(int level, double time, double coarse_weight);
+
+  /// Advances `level`, whose ghost cells are filled, by `dt`. Local.
+  void advance(int level, double dt);
+
+  /// Corrects `level` for the fluxes of the finer level, which is at the same time, and averages that one down onto it.
+  /// Collective.
+  void synchronize(int level);
+
+  /// Averages the base level down onto the coarser ones: at the end of a step. Collective.
+  void average_below_base();
+
+  /// One step of all levels. Collective.
+  void advance_all(double time, double dt);
+
+  /// Moves to another hierarchy of the same root grid; all levels are at `time`. Collective.
+  void move_to(const mesh::Hierarchy& hierarchy, double time);
+
+  const HydroCounts& counts() const { return counts_; }
+  /// Cells that were advanced so far on this rank, each as often as it was.
+  std::int64_t cell_updates() const { return cell_updates_; }
+
+ private:
+  void plan();
+  amr::FillOutside outside_at(double time) const;
+  void average_down(int level);
+  void follow_total_energy(int level, bool refined_blocks_only);
+
+  comm::Communicator comm_;
+  HydroConfig config_;
+  mesh::Hierarchy hierarchy_;
+  amr::TimeLevels time_levels_;
+  int base_level_ = 0;
+  GasBoundary boundary_;
+  amr::Interpolation interpolation_;
+  std::vector<mesh::Field<double>> state_, older_;  // of each level; `older_` of those that have a finer one
+  std::vector<Hydro> hydro_;
+  std::vector<redistribute::GhostFill> ghosts_;
+  std::vector<amr::LevelTransfer> transfers_;  // [l]: between l and l + 1
+  std::vector<amr::FluxRegister> registers_;   // [l]: between l and l + 1
+  std::vector<amr::SideFluxes> fluxes_;
+  std::vector<std::vector<std::uint8_t>> idle_;
+  HydroCounts counts_;
+  std::int64_t cell_updates_ = 0;
+};
+
+}  // namespace sidestream::solvers

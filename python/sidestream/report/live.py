@@ -1,0 +1,106 @@
+"""`live.html`: the newest result of every task of a run, drawn while the run goes on."""
+
+from __future__ import annotations
+
+import time
+from html import escape
+from pathlib import Path
+
+from ..error import Error
+from ..events import Event, read_events
+from ..figures import pictures
+from ..run import Run
+from ..views import percent
+from ..watch import EventTail, Progress
+from .page import document, gallery, head_of, table, write_page
+
+NAME = "live.html"
+LOOK_EVERY_S = 2.0  # between two looks at the run folder, and between two at the page in a browser
+
+
+class LivePage:
+    """The page of one run; each result is read and drawn once, when it appears."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._tail = EventTail(run.folder)
+        self._progress = Progress()
+        self._start: Event = {}
+        self._drawn: dict[str, tuple[int, str]] = {}  # task: step and pictures of its newest result
+        for event in read_events(run.folder):
+            self._take(event)
+
+    @property
+    def path(self) -> Path:
+        """Where the page is."""
+        return self._run.folder / NAME
+
+    def update(self) -> bool:
+        """Writes the page if there is anything new, and returns whether the run goes on."""
+        events = self._tail.new_events()
+        for event in events:
+            self._take(event)
+        fresh = [self._draw(task) for task in self._run.tasks]
+        status = self._status(idle=not events)
+        if events or any(fresh) or status != "running" or not self.path.exists():
+            write_page(self.path, self._render(status))
+        return status == "running"
+
+    def _take(self, event: Event) -> None:
+        if event["event"] == "run_start" and event.get("group", "compute") == "compute":
+            self._start, self._progress = event, Progress()
+        self._progress.take(event)
+
+    def _status(self, idle: bool) -> str:
+        if self._progress.end:
+            return str(self._progress.end.get("status", "finished"))
+        return self._run.status if idle else "running"  # silence may mean that the run was killed
+
+    def _draw(self, task: str) -> bool:
+        newest = _Newest(self._run.folder)
+        steps = newest.steps(task)
+        if not steps or self._drawn.get(task, (None,))[0] == steps[-1]:
+            return False
+        try:
+            drawn = gallery(list(pictures(newest, task)))
+        except Error:  # removed or replaced meanwhile: the picture before it stays
+            return False
+        except Exception as problem:  # an unusual result must not end the watching
+            drawn = f"<p>No picture could be drawn ({escape(str(problem))}).</p>\n"
+        self._drawn[task] = (steps[-1], drawn)
+        return True
+
+    def _render(self, status: str) -> str:
+        going_on = status == "running"
+        refresh = f'<meta http-equiv="refresh" content="{LOOK_EVERY_S:.0f}">\n' if going_on else ""
+        where = f"{self._progress.headline}, {percent(self._progress.done)}"
+        if "reason" in self._progress.end:
+            where += f": {self._progress.end['reason']}"
+        tasks = [[task, step, self._progress.analyses.get(task, "")] for task, (step, _) in self._drawn.items()]
+        sections = [
+            head_of(self._run, self._start, status, where),
+            *(
+                f"<section><h2>{escape(task)}, step {step}</h2>\n{drawn}</section>\n"
+                for task, (step, drawn) in self._drawn.items()
+                if drawn
+            ),
+            f"<section><h2>Newest results</h2>\n{table(['task', 'step', 'result'], tasks, 1)}</section>\n"
+            if tasks
+            else "<p>There is no result yet.</p>\n",
+        ]
+        return document(self._run, self._start, sections, refresh)
+
+
+class _Newest(Run):
+    """A run of which only the newest result of each task is seen."""
+
+    def steps(self, task: str) -> list[int]:
+        return super().steps(task)[-1:]
+
+
+def watch(run: Run, once: bool = False) -> Path:
+    """Keeps `live.html` of a run up to date until the run ends (or brings it up to date once); returns its path."""
+    page = LivePage(run)
+    while page.update() and not once:
+        time.sleep(LOOK_EVERY_S)
+    return page.path

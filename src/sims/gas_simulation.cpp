@@ -1,0 +1,347 @@
+#include "gas_simulation.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <optional>
+
+#include "amr_config.hpp"
+#include "leaf_field.hpp"
+#include "part_timer.hpp"
+#include "sidestream/core/exact_sum.hpp"
+#include "tagging.hpp"
+
+namespace sidestream::sims {
+
+namespace {
+
+using mesh::Field;
+using mesh::Hierarchy;
+
+/// Everything that such a simulation reads.
+struct GasSetup {
+  MeshConfig mesh;
+  AmrConfig amr;
+  solvers::HydroConfig hydro;
+  GasProblem problem;
+
+  // The gas with its ghost cells, the state before a step, and what moves between levels.
+  double block_bytes() const {
+    double cells = 1.0, with_ghosts = 1.0;
+    for (int axis = 0; axis < 3; ++axis) {
+      const double n = std::min(mesh.block, mesh.extent()[axis]);
+      cells *= n;
+      with_ghosts *= n > 1 ? n + 2.0 * solvers::hydro_ghost : 1.0;
+    }
+    return 8.0 * solvers::gas_components * (with_ghosts + (amr.max_level > 0 ? 2.0 * cells : 0.0));
+  }
+};
+
+/// Sums over the domain that a closed problem keeps.
+struct Totals {
+  double mass = 0.0, energy = 0.0;
+};
+
+const std::vector<std::string>& field_names() {
+  static const std::vector<std::string> names{"gas_density", "pressure", "velocity_x", "velocity_y", "velocity_z"};
+  return names;
+}
+
+/// The value of a field of `field_names` from a gas state.
+class Quantity {
+ public:
+  Quantity(const std::string& name, double gamma)
+      : component_(name == "gas_density" ? static_cast<int>(solvers::density)
+                   : name == "pressure"  ? static_cast<int>(solvers::internal_energy)
+                                         : solvers::momentum_x + (name.back() - 'x')),
+        factor_(name == "pressure" ? gamma - 1.0 : 1.0),
+        is_per_mass_(name.starts_with("velocity")) {}
+
+  double operator()(core::View4<const double> gas, int k, int j, int i) const {
+    const double value = factor_ * gas(component_, k, j, i);
+    return is_per_mass_ ? value / gas(solvers::density, k, j, i) : value;
+  }
+
+ private:
+  int component_;
+  double factor_;
+  bool is_per_mass_;
+};
+
+class GasSimulation : public Simulation {
+ public:
+  GasSimulation(const GasSetup& setup, const comm::Communicator& comm)
+      : setup_(setup), comm_(comm), finest_(setup.problem.geometry.refined(setup.amr.max_level)) {}
+
+  // Refines until the initial state asks for no more.
+  void initialize() override {
+    timed(seconds_, "initial conditions", [&] {
+      start_on(hierarchy_of(mesh::Forest(setup_.mesh.extent(), setup_.mesh.block, setup_.problem.geometry.periodic)));
+      for (int round = 0; round < setup_.amr.max_level; ++round) {
+        const mesh::Forest forest = wanted_forest();
+        if (const std::string problem = exceeded_budget(setup_.amr, forest, setup_.block_bytes()); !problem.empty())
+          throw core::Error(problem, "", "raise `amr.max_blocks`, lower `amr.max_level` or tag less");
+        if (forest == gas_->hierarchy().forest()) break;
+        start_on(hierarchy_of(forest));
+      }
+    });
+    start_ = totals();
+  }
+
+  void restore(const io::Checkpoint& checkpoint) override {
+    step_ = checkpoint.step();
+    time_ = checkpoint.attribute("time");
+    start_ = {checkpoint.attribute("mass_start"), checkpoint.attribute("energy_start")};
+    std::vector<mesh::Layout> layouts;
+    while (checkpoint.has_field(level_name(static_cast<int>(layouts.size()))))
+      layouts.push_back(checkpoint.layout(level_name(static_cast<int>(layouts.size()))));
+    const Hierarchy hierarchy = hierarchy_of(mesh::Forest(
+        setup_.mesh.extent(), setup_.mesh.block, setup_.problem.geometry.periodic, io::refined_blocks(layouts)));
+    std::vector<Field<double>> state;
+    for (int level = 0; level <= hierarchy.finest_level(); ++level) {
+      state.emplace_back(hierarchy.layout(level), comm_.rank(), solvers::gas_components, solvers::hydro_ghost);
+      checkpoint.read_field(level_name(level), state.back());
+    }
+    make_gas(hierarchy, std::move(state));
+  }
+
+  void advance() override {
+    if (setup_.amr.max_level > 0 && step_ % setup_.amr.regrid_every == 0 && step_ > 0) regrid();
+    if (!stop_reason_.empty()) return;
+    timed(seconds_, "time step", [&] { dt_ = gas_->largest_step(); });
+    const bool is_last = time_ + dt_ >= setup_.problem.end;
+    if (is_last) dt_ = setup_.problem.end - time_;
+    amr::subcycle(
+        {.level = gas_->base_level()}, gas_->finest_level(), setup_.amr.time_levels(),
+        [&](const amr::LevelStep& step) {
+          timed(seconds_, "ghost cells",
+                [&] { gas_->fill_ghosts(step.level, time_ + step.begin * dt_, step.coarse_weight); });
+          timed(seconds_, "hydro", [&] { gas_->advance(step.level, (step.end - step.begin) * dt_); });
+        },
+        [&](int level) { timed(seconds_, "synchronization", [&] { gas_->synchronize(level); }); });
+    timed(seconds_, "synchronization", [&] { gas_->average_below_base(); });
+    time_ = is_last ? setup_.problem.end : time_ + dt_;
+    ++step_;
+    uniform_updates_ += std::pow(amr::substeps(setup_.amr.time_levels()), setup_.amr.max_level - gas_->base_level()) *
+                        static_cast<double>(finest_.domain.volume());
+  }
+
+  std::int64_t step() const override { return step_; }
+  std::optional<double> redshift() const override { return std::nullopt; }
+  double progress() const override { return time_ >= setup_.problem.end ? 1.0 : time_ / setup_.problem.end; }
+  std::string stop_reason() const override { return stop_reason_; }
+
+  nlohmann::json status() const override {
+    nlohmann::json status{{"time", time_}, {"dt", dt_}, {"dt_limit", "gas"}};
+    if (setup_.amr.max_level == 0) return status;
+    const mesh::Forest& forest = gas_->hierarchy().forest();
+    std::vector<std::int32_t> blocks;
+    for (int level = 0; level <= forest.finest_level(); ++level) blocks.push_back(forest.size(level));
+    status["blocks"] = blocks;
+    status["leaves"] = forest.leaves();
+    return status;
+  }
+
+  nlohmann::json summary() const override;
+  mesh::Snapshot snapshot() override { return make_snapshot(); }
+  void write_plotfile(const io::PlotfileFormat& format, const std::string& path) override;
+  io::CheckpointContent checkpoint() const override;
+  const PartSeconds& seconds() const override { return seconds_; }
+
+ private:
+  static std::string level_name(int level) { return fmt::format("gas.level{}", level); }
+
+  Hierarchy hierarchy_of(const mesh::Forest& forest) const {
+    return {forest, setup_.problem.geometry, comm_.size(), amr::block_costs(forest)};
+  }
+  void make_gas(const Hierarchy& hierarchy, std::vector<Field<double>> state) {
+    gas_.emplace(comm_, setup_.hydro, hierarchy, std::move(state), setup_.amr.time_levels(), setup_.problem.boundary);
+  }
+  void start_on(const Hierarchy& hierarchy);
+  mesh::Forest wanted_forest();
+  void regrid();
+  Totals totals() const;
+  mesh::Snapshot make_snapshot() const;
+
+  GasSetup setup_;
+  const comm::Communicator& comm_;
+  mesh::Geometry finest_;
+  std::optional<solvers::RefinedGas> gas_;
+  std::int64_t step_ = 0;
+  double time_ = 0.0, dt_ = 0.0;
+  Totals start_;
+  double uniform_updates_ = 0.0;  // what the finest level everywhere would have taken
+  std::string stop_reason_;
+  PartSeconds seconds_;
+};
+
+// Sets the initial state on all levels of `hierarchy`.
+void GasSimulation::start_on(const Hierarchy& hierarchy) {
+  std::vector<Field<double>> state;
+  for (int level = 0; level <= hierarchy.finest_level(); ++level) {
+    auto& field =
+        state.emplace_back(hierarchy.layout(level), comm_.rank(), solvers::gas_components, solvers::hydro_ghost);
+    for (int b = 0; b < field.blocks(); ++b)
+      core::for_each_cell(field.box(b), [&, gas = field.view(b)](int k, int j, int i) {
+        const GasCell cell = setup_.problem.initial(hierarchy.geometry(level), {i, j, k}, finest_);
+        for (int c = 0; c < solvers::gas_components; ++c) gas(c, k, j, i) = cell[static_cast<std::size_t>(c)];
+      });
+  }
+  make_gas(hierarchy, std::move(state));
+}
+
+mesh::Forest GasSimulation::wanted_forest() {
+  for (int level = 0; level <= gas_->finest_level(); ++level) gas_->fill_ghosts(level, time_, 1.0);
+  const auto write = [&](const std::string& name, int level, int block, const mesh::Box& cells,
+                         core::View4<double> out) {
+    const core::View4<const double> gas = gas_->state(level).view(block);
+    core::for_each_cell(cells, [=, value = Quantity(name, setup_.hydro.gamma)](int k, int j, int i) {
+      out(k, j, i) = value(gas, k, j, i);
+    });
+  };
+  const auto tags = tag_blocks(gas_->hierarchy(), comm_.rank(), setup_.amr.criteria, {setup_.hydro.gamma, 0.0}, write);
+  return amr::adapted(comm_, gas_->hierarchy(), tags, setup_.amr.limits());
+}
+
+void GasSimulation::regrid() {
+  timed(seconds_, "regrid", [&] {
+    const mesh::Forest forest = wanted_forest();
+    stop_reason_ = exceeded_budget(setup_.amr, forest, setup_.block_bytes());
+    if (stop_reason_.empty() && forest != gas_->hierarchy().forest()) gas_->move_to(hierarchy_of(forest), time_);
+  });
+}
+
+Totals GasSimulation::totals() const {
+  std::array<core::ExactSum, 2> sums;
+  const Hierarchy& hierarchy = gas_->hierarchy();
+  for (int level = 0; level <= hierarchy.finest_level(); ++level) {
+    const double volume = hierarchy.geometry(level).cell_volume();
+    const auto own = hierarchy.layout(level).boxes_of(comm_.rank());
+    for (int b = 0; b < gas_->state(level).blocks(); ++b) {
+      if (!hierarchy.is_leaf(level, own[static_cast<std::size_t>(b)])) continue;
+      const auto gas = gas_->state(level).view(b);
+      core::for_each_cell(gas_->state(level).box(b), [&](int k, int j, int i) {
+        sums[0].add(volume * gas(solvers::density, k, j, i));
+        sums[1].add(volume * gas(solvers::total_energy, k, j, i));
+      });
+    }
+  }
+  comm_.sum(std::span(sums));
+  return {sums[0].value(), sums[1].value()};
+}
+
+mesh::Snapshot GasSimulation::make_snapshot() const {
+  mesh::Snapshot snapshot;
+  snapshot.step = step_;
+  snapshot.time = time_;
+  snapshot.attributes = {{"time", time_}};
+  snapshot.geometry = setup_.problem.geometry;
+  const Hierarchy& hierarchy = gas_->hierarchy();
+  for (int level = 0; level <= hierarchy.finest_level(); ++level)
+    snapshot.levels.push_back(hierarchy.leaf_layout(level));
+  for (const std::string& name : field_names())
+    snapshot.add(name, "1", [this, name](int level) {
+      const auto value_of = [&](int b) {
+        return [gas = std::as_const(*gas_).state(level).view(b), value = Quantity(name, setup_.hydro.gamma)](
+                   int k, int j, int i) { return value(gas, k, j, i); };
+      };
+      return std::make_shared<const Field<double>>(leaf_field(gas_->hierarchy(), level, comm_.rank(), value_of));
+    });
+  return snapshot;
+}
+
+nlohmann::json GasSimulation::summary() const {
+  nlohmann::json summary = nlohmann::json::object();
+  if (setup_.problem.is_closed) {
+    const Totals now = totals();
+    summary["mass_error"] = std::fabs(now.mass / start_.mass - 1.0);
+    summary["energy_error"] = std::fabs(now.energy / start_.energy - 1.0);
+  }
+  summary["cell_updates"] = comm_.sum(gas_->cell_updates());
+  summary["uniform_cell_updates"] = uniform_updates_;
+  if (setup_.problem.measure) summary.update(setup_.problem.measure(comm_, make_snapshot()));
+  return summary;
+}
+
+void GasSimulation::write_plotfile(const io::PlotfileFormat& format, const std::string& path) {
+  io::PlotfileContent content;
+  content.step = step_;
+  content.time = time_;
+  content.geometry = setup_.problem.geometry;
+  std::vector<const Field<double>*> levels;
+  for (int level = 0; level <= gas_->finest_level(); ++level) levels.push_back(&gas_->state(level));
+  content.fields = {{"density", levels, solvers::density, 1.0},    {"xmom", levels, solvers::momentum_x, 1.0},
+                    {"ymom", levels, solvers::momentum_y, 1.0},    {"zmom", levels, solvers::momentum_z, 1.0},
+                    {"rho_E", levels, solvers::total_energy, 1.0}, {"rho_e", levels, solvers::internal_energy, 1.0}};
+  format.write(comm_, path, content);
+}
+
+io::CheckpointContent GasSimulation::checkpoint() const {
+  io::CheckpointContent content;
+  content.step = step_;
+  content.attributes = {{"time", time_}, {"mass_start", start_.mass}, {"energy_start", start_.energy}};
+  for (int level = 0; level <= gas_->finest_level(); ++level)
+    content.fields.emplace_back(level_name(level), &gas_->state(level));
+  return content;
+}
+
+class GasSimulationPlan : public SimulationPlan {
+ public:
+  explicit GasSimulationPlan(GasSetup setup) : setup_(std::move(setup)) {}
+
+  mesh::Int3 cells() const override { return setup_.mesh.extent(); }
+  // A refined mesh may grow to its budget of blocks, but not beyond the finest level everywhere.
+  double memory_bytes() const override {
+    const mesh::Forest roots(cells(), setup_.mesh.block);
+    double blocks = 0.0;
+    for (int level = 0; level <= setup_.amr.max_level; ++level)
+      blocks += static_cast<double>(roots.size(0)) * std::pow(roots.children(), level);
+    const double most = setup_.amr.max_level > 0 ? static_cast<double>(setup_.amr.max_blocks) : blocks;
+    return setup_.block_bytes() * std::min(blocks, most);
+  }
+  bool has_redshift() const override { return false; }
+  std::vector<std::string> fields() const override { return field_names(); }
+  nlohmann::json description() const override {
+    const mesh::Int3 n = cells();
+    return {{"cells", {n.x, n.y, n.z}},
+            {"block", setup_.mesh.block},
+            {"max_level", setup_.amr.max_level},
+            {"end", setup_.problem.end}};
+  }
+  std::unique_ptr<Simulation> make(const comm::Communicator& compute, const std::vector<double>&) const override {
+    return std::make_unique<GasSimulation>(setup_, compute);
+  }
+
+ private:
+  GasSetup setup_;
+};
+
+std::unique_ptr<SimulationPlan> read(const GasProblemEntry& problem, const core::Node& root, core::Node& resolved) {
+  GasSetup setup;
+  setup.mesh = read_mesh(root, resolved);
+  core::Node part;
+  setup.hydro = solvers::hydro_table(problem.standard).read(table_or_empty(root, "hydro"), &part);
+  solvers::check(setup.hydro);
+  resolved.set("hydro", part);
+  setup.problem = problem.read(root, setup.mesh.extent(), setup.hydro, resolved);
+  setup.amr = read_amr(root, setup.mesh, field_names(), resolved);
+  return std::make_unique<GasSimulationPlan>(std::move(setup));
+}
+
+}  // namespace
+
+SimulationEntry gas_simulation(const GasProblemEntry& problem) {
+  return {problem.name,
+          problem.documentation,
+          {"mesh", "amr", "refine", problem.name, "hydro"},
+          [problem](const core::Node& root, core::Node& resolved) { return read(problem, root, resolved); },
+          [problem] {
+            return std::map<std::string, std::vector<core::Option>>{
+                {"mesh", mesh_table().options()},
+                {"amr", amr_table().options()},
+                {problem.name, problem.options()},
+                {"hydro", solvers::hydro_table(problem.standard).options()}};
+          }};
+}
+
+}  // namespace sidestream::sims

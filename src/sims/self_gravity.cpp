@@ -1,0 +1,59 @@
+#include "self_gravity.hpp"
+
+namespace sidestream::sims {
+
+using mesh::Field;
+
+SelfGravity::SelfGravity(const comm::Communicator& comm, const mesh::Hierarchy& hierarchy,
+                         const solvers::GravityConfig& config, bool may_be_refined)
+    : comm_(comm), hierarchy_(hierarchy) {
+  if (may_be_refined)
+    refined_.emplace(comm, hierarchy);
+  else
+    uniform_.emplace(comm, hierarchy.layout(0), hierarchy.geometry(0), config);
+  for (int level = 0; level <= hierarchy.finest_level(); ++level) acceleration_.push_back(new_acceleration(level));
+  older_.resize(acceleration_.size());
+}
+
+void SelfGravity::move_to(const mesh::Hierarchy& hierarchy) {
+  hierarchy_ = hierarchy;
+  refined_ = solvers::RefinedGravity(comm_, hierarchy, std::move(*refined_));
+  acceleration_.clear();
+  for (int level = 0; level <= hierarchy.finest_level(); ++level) acceleration_.push_back(new_acceleration(level));
+  older_.clear();
+  older_.resize(acceleration_.size());
+}
+
+Field<double> SelfGravity::new_acceleration(int level) const {
+  return {hierarchy_.layout(level), comm_.rank(), 3, uniform_ ? 1 : 2};
+}
+
+void SelfGravity::solve(std::span<const Field<double>> density) {
+  if (uniform_) return uniform_->solve(density.front(), acceleration_.front());
+  refined_->solve(density);
+  for (int level = 0; level <= hierarchy_.finest_level(); ++level) {
+    const auto l = static_cast<std::size_t>(level);
+    const Field<double>* const coarse = level > 0 ? &acceleration_[l - 1] : nullptr;
+    refined_->acceleration(level, acceleration_[l], coarse, coarse);
+  }
+}
+
+void SelfGravity::solve_level(int level, const Field<double>& density, double coarse_weight) {
+  const auto l = static_cast<std::size_t>(level);
+  if (level < hierarchy_.finest_level()) {
+    refined_->keep(level);
+    older_[l] = std::move(acceleration_[l]);
+    acceleration_[l] = new_acceleration(level);
+  }
+  refined_->solve_level(level, density, coarse_weight);
+  if (level == 0)
+    refined_->acceleration(level, acceleration_[l]);
+  else
+    refined_->acceleration(level, acceleration_[l], &older_[l - 1], &acceleration_[l - 1], coarse_weight);
+}
+
+const Field<double>& SelfGravity::potential(int level) const {
+  return uniform_ ? uniform_->potential() : refined_->potential(level);
+}
+
+}  // namespace sidestream::sims

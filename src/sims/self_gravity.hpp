@@ -1,0 +1,46 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sidestream/comm/communicator.hpp"
+#include "sidestream/mesh/hierarchy.hpp"
+#include "sidestream/solvers/gravity.hpp"
+#include "sidestream/solvers/refined_gravity.hpp"
+
+namespace sidestream::sims {
+
+/// The gravity of a periodic box and the accelerations it gives: by Fourier transform alone where the mesh is never
+/// refined, on all levels together where it may be. -grad psi, lap psi = density - mean. All members but the accessors
+/// are collective.
+class SelfGravity {
+ public:
+  SelfGravity(const comm::Communicator& comm, const mesh::Hierarchy& hierarchy, const solvers::GravityConfig& config,
+              bool may_be_refined);
+
+  /// Goes over to another hierarchy of the same root grid; `solve` comes next.
+  void move_to(const mesh::Hierarchy& hierarchy);
+
+  /// All levels, at one time. `density[level]`: owned cells, refined ones hold averages.
+  void solve(std::span<const mesh::Field<double>> density);
+
+  /// One level between `solve`s, on a mesh that may be refined, at the part `coarse_weight` of the way from the coarser
+  /// level's solution before to its present one.
+  void solve_level(int level, const mesh::Field<double>& density, double coarse_weight);
+
+  /// Of the last solve, three components with filled ghost cells: one layer, or two on a mesh that may be refined.
+  const mesh::Field<double>& acceleration(int level) const { return acceleration_[static_cast<std::size_t>(level)]; }
+  const mesh::Field<double>& potential(int level) const;
+
+ private:
+  mesh::Field<double> new_acceleration(int level) const;
+
+  const comm::Communicator& comm_;
+  mesh::Hierarchy hierarchy_;
+  std::optional<solvers::Gravity> uniform_;
+  std::optional<solvers::RefinedGravity> refined_;
+  std::vector<mesh::Field<double>> acceleration_, older_;  // of each level; before its last `solve_level`
+};
+
+}  // namespace sidestream::sims

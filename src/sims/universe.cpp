@@ -1,0 +1,232 @@
+#include "universe.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "gas_quantity.hpp"
+#include "part_timer.hpp"
+#include "sidestream/core/exact_sum.hpp"
+#include "sidestream/core/for_each.hpp"
+#include "sidestream/core/units.hpp"
+#include "sidestream/redistribute/migration.hpp"
+
+namespace sidestream::sims {
+
+using mesh::Field;
+
+namespace {
+
+constexpr int steps_between_sorts = 16;
+
+// Part of a cell that a particle at rest may fall in a step of its level. Two of those, and two steps at 0.4 cells,
+// keep a particle within the cell beyond the edge of its level where it is still looked for.
+constexpr double largest_fall = 0.05;
+
+std::int64_t count_of(const comm::Communicator& comm, const std::vector<mesh::Particles>& levels) {
+  std::int64_t count = 0;
+  for (const auto& particles : levels) count += static_cast<std::int64_t>(particles.size());
+  return comm.sum(count);
+}
+
+double largest_of(const Field<double>& acceleration) {
+  double largest = 0.0;
+  for (int b = 0; b < acceleration.blocks(); ++b) {
+    const auto g = acceleration.view(b);
+    for (int axis = 0; axis < 3; ++axis)
+      core::for_each_cell(acceleration.box(b),
+                          [&](int k, int j, int i) { largest = std::max(largest, std::abs(g(axis, k, j, i))); });
+  }
+  return largest;
+}
+
+}  // namespace
+
+Universe::Universe(const comm::Communicator& comm, const CosmologyConfig& config, const solvers::Background& background,
+                   UniverseState state, PartSeconds& seconds)
+    : comm_(comm),
+      config_(config),
+      background_(background),
+      seconds_(seconds),
+      hierarchy_(std::move(state.hierarchy)),
+      particles_(std::move(state.particles)),
+      total_particles_(count_of(comm, particles_)),
+      particle_mesh_(comm, hierarchy_, total_particles_),
+      gravity_(comm, hierarchy_, config.gravity, config.amr.max_level > 0) {
+  if (!state.gas.empty()) gas_.emplace(comm, config.hydro, hierarchy_, std::move(state.gas), config.amr.time_levels());
+  for (const auto& particles : particles_) largest_momentum_.push_back(solvers::largest_momentum(particles));
+  allocate_density();
+}
+
+void Universe::allocate_density() {
+  density_.clear();
+  for (int level = 0; level <= finest_level(); ++level) density_.emplace_back(hierarchy_.layout(level), comm_.rank());
+}
+
+std::vector<StepLimit> Universe::step_limits(double a) const {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double pull = 4.0 * std::numbers::pi * core::units::gravitational_constant * a;
+  double crossing = infinity, fall = infinity, steps_of_level = 1.0;
+  for (int level = 0; level <= finest_level(); ++level) {
+    const auto l = static_cast<std::size_t>(level);
+    const mesh::Geometry& geometry = hierarchy_.geometry(level);
+    crossing = std::min(
+        crossing, steps_of_level * solvers::longest_drift(geometry, largest_momentum_[l], config_.run.particle_cfl));
+    if (finest_level() > 0) {
+      const double cells = solvers::longest_drift(geometry, pull * largest_of(gravity_.acceleration(level)), 1.0);
+      fall = std::min(fall, steps_of_level * std::sqrt(2.0 * largest_fall * cells));
+    }
+    steps_of_level *= amr::substeps(config_.amr.time_levels());
+  }
+  std::vector<StepLimit> limits{{comm_.min(crossing), "particles"}};
+  if (finest_level() > 0) limits.push_back({comm_.min(fall), "acceleration"});
+  if (gas_) limits.push_back({gas_->largest_step(), "gas"});
+  return limits;
+}
+
+double Universe::advance(double a0, double a1, bool adapts) {
+  step_ = {a0, a1, solvers::leapfrog_step(background_, a0, a1).drift};
+  amr::subcycle(
+      {}, finest_level(), config_.amr.time_levels(), [&](const amr::LevelStep& part) { advance_level(part); },
+      [&](int level) { synchronize(level); });
+  ++steps_;
+  const bool is_changed = adapts && adapt(a1);
+  if (finest_level() > 0 || is_changed) solve_gravity();
+  return step_.dtau;
+}
+
+// On a mesh of one level the gravity of the level is that of all matter.
+void Universe::advance_level(const amr::LevelStep& part) {
+  const solvers::LeapfrogStep step = leapfrog_of(part);
+  kick(part.level, step.first_kick);
+  advance_gas(part, step);
+  drift_particles(part.level, step.drift);
+  if (finest_level() == 0)
+    solve_gravity();
+  else
+    solve_level(part);
+  kick(part.level, step.second_kick);
+}
+
+solvers::LeapfrogStep Universe::leapfrog_of(const amr::LevelStep& part) const {
+  const auto scale_factor_at = [&](double place) {
+    return place == 0.0   ? step_.a0
+           : place == 1.0 ? step_.a1
+                          : background_.scale_factor_after(step_.a0, place * step_.dtau);
+  };
+  solvers::LeapfrogStep step =
+      solvers::leapfrog_step(background_, scale_factor_at(part.begin), scale_factor_at(part.end));
+  step.drift = (part.end - part.begin) * step_.dtau;
+  return step;
+}
+
+// What two levels share where they meet in time: fluxes, averages, and the particles that have changed sides.
+void Universe::synchronize(int level) {
+  if (gas_) timed(seconds_, "hydro", [&] { gas_->synchronize(level); });
+  timed(seconds_, "migration", [&] { redistribute::migrate_levels(comm_, hierarchy_, particles_, level); });
+}
+
+void Universe::kick(int level, double factor) {
+  const auto l = static_cast<std::size_t>(level);
+  const Field<double>& acceleration = gravity_.acceleration(level);
+  if (gas_) timed(seconds_, "hydro", [&] { solvers::kick(gas_->state(level), acceleration, factor); });
+  timed(seconds_, "particles",
+        [&] { largest_momentum_[l] = particle_mesh_.kick(level, acceleration, factor, particles_[l]); });
+}
+
+void Universe::advance_gas(const amr::LevelStep& part, const solvers::LeapfrogStep& step) {
+  if (!gas_) return;
+  timed(seconds_, "ghost exchange",
+        [&] { gas_->fill_ghosts(part.level, part.begin * step_.dtau, part.coarse_weight); });
+  timed(seconds_, "hydro", [&] {
+    gas_->advance(part.level, step.drift);
+    const double gamma = config_.hydro.gamma;
+    if (gamma != 5.0 / 3.0) {
+      const double expansion = step.a0 * step.a0 * background_.hubble(step.a0) * (2.0 - 3.0 * (gamma - 1.0));
+      solvers::expansion_source(gas_->state(part.level), std::exp(expansion * step.drift));
+    }
+  });
+}
+
+void Universe::drift_particles(int level, double dtau) {
+  auto& particles = particles_[static_cast<std::size_t>(level)];
+  timed(seconds_, "particles", [&] { solvers::drift(dtau, particles); });
+  timed(seconds_, "migration", [&] {
+    redistribute::migrate(comm_, hierarchy_.layout(level), hierarchy_.geometry(level), particles);
+    if (steps_ % steps_between_sorts == 0) particle_mesh_.sort(level, particles);
+  });
+}
+
+// The matter of the level at the end of its step: the particles of finer levels, which have not moved yet, are taken
+// ahead, those of the coarser one, which have gone further, back.
+void Universe::solve_level(const amr::LevelStep& part) {
+  const auto l = static_cast<std::size_t>(part.level);
+  const int substeps = amr::substeps(config_.amr.time_levels());
+  const double dtau = (part.end - part.begin) * step_.dtau, coarse_weight = part.coarse_weight + 1.0 / substeps;
+  std::vector<double> ahead(particles_.size(), dtau);
+  ahead[l] = 0.0;
+  if (l > 0) ahead[l - 1] = (coarse_weight - 1.0) * substeps * dtau;
+  timed(seconds_, "particles", [&] {
+    particle_mesh_.deposit(particles_, ahead, density_, part.level);
+    add_gas_density(part.level);
+  });
+  timed(seconds_, "gravity", [&] { gravity_.solve_level(part.level, density_[l], coarse_weight); });
+}
+
+void Universe::solve_gravity() {
+  timed(seconds_, "particles", [&] {
+    particle_mesh_.deposit(particles_, std::vector<double>(particles_.size(), 0.0), density_);
+    for (int level = 0; level <= finest_level(); ++level) add_gas_density(level);
+  });
+  timed(seconds_, "gravity", [&] { gravity_.solve(density_); });
+}
+
+void Universe::add_gas_density(int level) {
+  if (!gas_) return;
+  Field<double>& density = density_[static_cast<std::size_t>(level)];
+  for (int b = 0; b < density.blocks(); ++b) {
+    const auto total = density.view(b);
+    const auto gas_state = gas(level).view(b);
+    core::for_each_cell(density.box(b),
+                        [=](int k, int j, int i) { total(k, j, i) += gas_state(solvers::density, k, j, i); });
+  }
+}
+
+std::vector<Field<double>> Universe::dark_matter_density() {
+  std::vector<Field<double>> density;
+  for (int level = 0; level <= finest_level(); ++level) density.emplace_back(hierarchy_.layout(level), comm_.rank());
+  particle_mesh_.deposit(particles_, std::vector<double>(particles_.size(), 0.0), density);
+  return density;
+}
+
+std::vector<Field<double>> Universe::gas_quantity(const std::string& name, double a) const {
+  const GasQuantity value(config_, name, a);
+  std::vector<Field<double>> levels;
+  for (int level = 0; level <= finest_level(); ++level) {
+    Field<double>& field = levels.emplace_back(hierarchy_.layout(level), comm_.rank());
+    for (int b = 0; b < field.blocks(); ++b) {
+      const auto out = field.view(b);
+      const auto state = gas(level).view(b);
+      core::for_each_cell(field.box(b), [=](int k, int j, int i) { out(k, j, i) = value(state, k, j, i); });
+    }
+  }
+  return levels;
+}
+
+double Universe::gas_mass() const {
+  core::ExactSum mass;
+  for (int level = 0; level <= finest_level(); ++level) {
+    const double volume = hierarchy_.geometry(level).cell_volume();
+    const auto own = hierarchy_.layout(level).boxes_of(comm_.rank());
+    for (int b = 0; b < gas(level).blocks(); ++b) {
+      if (!hierarchy_.is_leaf(level, own[static_cast<std::size_t>(b)])) continue;
+      const auto state = gas(level).view(b);
+      core::for_each_cell(gas(level).box(b),
+                          [&](int k, int j, int i) { mass.add(volume * state(solvers::density, k, j, i)); });
+    }
+  }
+  return comm_.sum(mass);
+}
+
+}  // namespace sidestream::sims

@@ -1,0 +1,178 @@
+#include "sidestream/solvers/refined_gas.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "sidestream/core/error.hpp"
+#include "sidestream/core/for_each.hpp"
+
+namespace sidestream::solvers {
+
+namespace {
+
+using core::View4;
+using mesh::Box;
+using mesh::Field;
+
+/// Density, momenta and total energy; the internal energy has no flux of its own.
+constexpr int conserved_components = 5;
+
+bool is_healthy(const HydroConfig& config, View4<double> u, const Box& cells) {
+  bool healthy = true;
+  core::for_each_cell(cells, [&](int k, int j, int i) {
+    const double rho = u(density, k, j, i);
+    const double thermal =
+        config.dual_energy_eta > 0.0
+            ? u(internal_energy, k, j, i)
+            : u(total_energy, k, j, i) -
+                  kinetic_energy(rho, u(momentum_x, k, j, i), u(momentum_y, k, j, i), u(momentum_z, k, j, i));
+    healthy = healthy && rho > 0.0 && thermal > 0.0;
+  });
+  return healthy;
+}
+
+void copy_owned(const Field<double>& state, Field<double>& copy) {
+  for (int b = 0; b < state.blocks(); ++b) {
+    const auto from = state.view(b);
+    const auto to = copy.view(b);
+    const Box box = state.box(b);
+    for (int c = 0; c < state.components(); ++c)
+      core::for_each_row(
+          box, [&](int k, int j) { std::copy_n(&from(c, k, j, box.lo.x), box.extent().x, &to(c, k, j, box.lo.x)); });
+  }
+}
+
+}  // namespace
+
+amr::Interpolation gas_interpolation(const HydroConfig& config) {
+  return [config](View4<const double> coarse, View4<double> fine, const Box& region, amr::RefinedAxes axes) {
+    amr::interpolate_limited(coarse, fine, region, axes);
+    core::for_each_cell(amr::coarsened(region, axes), [&](int K, int J, int I) {
+      const Box children = intersection(region, amr::refined(Box{{I, J, K}, {I + 1, J + 1, K + 1}}, axes));
+      if (!is_healthy(config, fine, children)) amr::inject(coarse, fine, children, axes);
+    });
+    follow_total_energy(config, fine, region);
+  };
+}
+
+RefinedGas::RefinedGas(const comm::Communicator& comm, const HydroConfig& config, mesh::Hierarchy hierarchy,
+                       std::vector<Field<double>> state, amr::TimeLevels time_levels, GasBoundary boundary)
+    : comm_(comm.duplicate()),
+      config_(config),
+      hierarchy_(std::move(hierarchy)),
+      time_levels_(time_levels),
+      boundary_(std::move(boundary)),
+      interpolation_(gas_interpolation(config)),
+      state_(std::move(state)) {
+  core::require(static_cast<int>(state_.size()) == finest_level() + 1, "gas has one state for each level");
+  plan();
+  for (int level = finest_level(); level >= 0; --level) {
+    if (level < finest_level()) average_down(level);
+    follow_total_energy(level, false);
+  }
+}
+
+void RefinedGas::plan() {
+  ghosts_.clear();
+  transfers_.clear();
+  registers_.clear();
+  hydro_.clear();
+  fluxes_.clear();
+  idle_.clear();
+  older_.clear();
+  base_level_ = hierarchy_.coarsest_leaf_level();
+  for (int level = 0; level <= finest_level(); ++level) {
+    hydro_.emplace_back(config_, hierarchy_.geometry(level));
+    ghosts_.emplace_back(comm_, hierarchy_.layout(level), hydro_ghost);
+    fluxes_.emplace_back(hierarchy_, level, comm_.rank(), conserved_components);
+    auto& idle = idle_.emplace_back();
+    for (const std::int32_t block : hierarchy_.layout(level).boxes_of(comm_.rank()))
+      idle.push_back(hierarchy_.is_near_leaf(level, block) ? 0 : 1);
+    if (level == finest_level()) break;
+    older_.emplace_back(hierarchy_.layout(level), comm_.rank(), gas_components);
+    transfers_.emplace_back(comm_, hierarchy_, level, hydro_ghost);
+    registers_.emplace_back(comm_, hierarchy_, level, conserved_components);
+  }
+}
+
+double RefinedGas::largest_step() const {
+  double step = std::numeric_limits<double>::infinity(), steps_of_level = 1.0;
+  for (int level = base_level_; level <= finest_level(); ++level) {
+    step = std::min(step, steps_of_level * hydro_[static_cast<std::size_t>(level)].largest_step(state(level)));
+    steps_of_level *= amr::substeps(time_levels_);
+  }
+  return comm_.min(step);
+}
+
+amr::FillOutside RefinedGas::outside_at(double time) const {
+  if (!boundary_) return {};
+  return [this, time](Field<double>& field, const mesh::Geometry& geometry) { boundary_(field, geometry, time); };
+}
+
+void RefinedGas::fill_ghosts(int level, double time, double coarse_weight) {
+  const auto l = static_cast<std::size_t>(level);
+  const amr::FillOutside outside = outside_at(time);
+  ghosts_[l].fill(state_[l]);
+  if (level > base_level_)
+    transfers_[l - 1].fill_ghosts(older_[l - 1], state_[l - 1], coarse_weight, state_[l], interpolation_, outside);
+  if (outside) outside(state_[l], hierarchy_.geometry(level));
+}
+
+void RefinedGas::advance(int level, double dt) {
+  const auto l = static_cast<std::size_t>(level);
+  if (level < finest_level()) copy_owned(state_[l], older_[l]);
+  counts_ += hydro_[l].advance(state_[l], dt, &fluxes_[l], idle_[l]);
+  for (int b = 0; b < state_[l].blocks(); ++b)
+    cell_updates_ += idle_[l][static_cast<std::size_t>(b)] != 0 ? 0 : state_[l].box(b).volume();
+  if (level < finest_level()) {
+    registers_[l].reset();
+    registers_[l].add_coarse(fluxes_[l], dt);
+  }
+  if (level > 0) registers_[l - 1].add_fine(fluxes_[l], dt);
+}
+
+void RefinedGas::synchronize(int level) {
+  const auto l = static_cast<std::size_t>(level);
+  registers_[l].apply(state_[l], [&](int block, mesh::Int3 cell) {
+    counts_.energy_floors +=
+        solvers::follow_total_energy(config_, state_[l].view(block), {cell, cell + mesh::Int3{1, 1, 1}});
+  });
+  average_down(level);
+}
+
+// What is covered takes the mean of its children.
+void RefinedGas::average_down(int level) {
+  transfers_[static_cast<std::size_t>(level)].average_down(state(level + 1), state(level));
+  follow_total_energy(level, true);
+}
+
+void RefinedGas::follow_total_energy(int level, bool refined_blocks_only) {
+  Field<double>& state = this->state(level);
+  const auto own = hierarchy_.layout(level).boxes_of(comm_.rank());
+  for (int b = 0; b < state.blocks(); ++b)
+    if (!refined_blocks_only || !hierarchy_.is_leaf(level, own[static_cast<std::size_t>(b)]))
+      counts_.energy_floors += solvers::follow_total_energy(config_, state.view(b), state.box(b));
+}
+
+void RefinedGas::advance_all(double time, double dt) {
+  amr::subcycle(
+      {.level = base_level_}, finest_level(), time_levels_,
+      [&](const amr::LevelStep& step) {
+        fill_ghosts(step.level, time + step.begin * dt, step.coarse_weight);
+        advance(step.level, (step.end - step.begin) * dt);
+      },
+      [&](int level) { synchronize(level); });
+  average_below_base();
+}
+
+void RefinedGas::average_below_base() {
+  for (int level = base_level_; level-- > 0;) average_down(level);
+}
+
+void RefinedGas::move_to(const mesh::Hierarchy& hierarchy, double time) {
+  state_ = amr::carried_over(comm_, hierarchy_, hierarchy, std::move(state_), interpolation_, outside_at(time));
+  hierarchy_ = hierarchy;
+  plan();
+}
+
+}  // namespace sidestream::solvers

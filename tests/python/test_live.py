@@ -1,0 +1,119 @@
+"""The page that shows a run while it goes on."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import sidestream
+import synthetic
+from sidestream.report import live
+
+
+@pytest.fixture
+def going_on(tmp_path: Path) -> Path:
+    folder = synthetic.write_run(tmp_path / "demo", steps=20, status=None)
+    later = time.time() + 3600  # however slow the machine is, the run has not fallen silent
+    os.utime(folder / "events.jsonl", (later, later))
+    return folder
+
+
+def end(folder: Path) -> None:
+    with (folder / "events.jsonl").open("a") as log:
+        log.write('{"event": "run_end", "t": 99.0, "status": "finished"}\n')
+
+
+def pictures_in(page: Path) -> int:
+    return page.read_text().count("<img ")
+
+
+def test_once_draws_the_newest_result_of_every_task(going_on: Path) -> None:
+    page = live.watch(sidestream.open(going_on), once=True)
+
+    text = page.read_text()
+    assert page == going_on / "live.html"
+    for task in synthetic.TASKS:
+        assert f"<h2>{task}, step 20</h2>" in text
+    assert "214 halos" in text
+    assert "step 20" in text
+    assert 'src="data:image/' in text
+    assert not re.search(r"(src|href)=\"(?!data:)", text), "the page needs no file beside it"
+
+
+def test_the_page_of_a_run_that_goes_on_loads_itself_anew_and_that_of_a_finished_one_does_not(going_on: Path) -> None:
+    page = live.watch(sidestream.open(going_on), once=True)
+    assert 'http-equiv="refresh"' in page.read_text()
+
+    end(going_on)
+    live.watch(sidestream.open(going_on), once=True)
+
+    assert 'http-equiv="refresh"' not in page.read_text()
+    assert "finished" in page.read_text()
+
+
+def test_new_results_appear_and_old_ones_are_not_drawn_again(going_on: Path) -> None:
+    page = live.LivePage(sidestream.open(going_on))
+    assert page.update()
+    before = page.path.stat().st_mtime_ns, pictures_in(page.path)
+    assert page.update()
+    assert page.path.stat().st_mtime_ns == before[0], "nothing new, nothing written"
+
+    table = synthetic.halo_table(30, 0.5)
+    synthetic.write_result(going_on, "halos", "halos", 30, 1.0, table)
+    page.update()
+
+    assert "<h2>halos, step 30</h2>" in page.path.read_text()
+    assert "<h2>phase, step 20</h2>" in page.path.read_text()
+    assert pictures_in(page.path) == before[1]
+
+
+def test_a_torn_result_keeps_the_picture_before_it(going_on: Path) -> None:
+    page = live.LivePage(sidestream.open(going_on))
+    page.update()
+    before = pictures_in(page.path)
+
+    (going_on / "results" / "phase" / "000030.nc").write_bytes(b"torn")
+    end(going_on)
+    page.update()
+
+    assert "<h2>phase, step 20</h2>" in page.path.read_text()
+    assert pictures_in(page.path) == before
+
+
+def test_images_of_any_shape_are_drawn(going_on: Path) -> None:
+    image = synthetic.projection(0.3)
+    wide = {name: (dims, values[..., ::2], unit) for name, (dims, values, unit) in image.items() if name != "y"}
+    wide["y"] = image["y"]
+    synthetic.write_result(going_on, "picture", "projection", 30, 1.0, wide, axis="z")
+
+    page = live.watch(sidestream.open(going_on), once=True)
+
+    assert "<h2>picture, step 30</h2>" in page.read_text()
+
+
+def test_a_run_without_results_has_a_page(going_on: Path) -> None:
+    shutil.rmtree(going_on / "results")
+
+    page = live.watch(sidestream.open(going_on), once=True)
+
+    assert "no result yet" in page.read_text()
+
+
+def test_watching_ends_with_the_run(going_on: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "LOOK_EVERY_S", 0.05)
+    watching = threading.Thread(target=live.watch, args=(sidestream.open(going_on),))
+    watching.start()
+    watching.join(1.0)
+    assert watching.is_alive()
+
+    end(going_on)
+    watching.join(120.0)
+
+    assert not watching.is_alive()
+    assert "finished" in (going_on / "live.html").read_text()
