@@ -8,6 +8,7 @@
 #include <optional>
 #include <thread>
 
+#include "sidestream/amr/criteria.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/sims/run.hpp"
@@ -75,6 +76,10 @@ void print_options() {
   for (const auto& simulation : sims::simulations()) {
     fmt::print("\nsimulation = \"{}\": {}\n", simulation.name, simulation.documentation);
     for (const auto& [name, options] : simulation.options()) print_table(name, options);
+  }
+  for (const auto& [name, options] : amr::criterion_options()) {
+    fmt::print("\ncriterion = \"{}\":", name);
+    print_table("refine.NAME", options);
   }
   print_table("coupling", couple::coupling_options());
   print_table("task.NAME", couple::task_options());

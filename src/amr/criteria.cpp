@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
@@ -38,17 +39,13 @@ Tags tags_of(const mesh::Box& cells, F verdict) {
   return tags;
 }
 
-/// A criterion that looks at each of its fields by itself: `verdict_in(block)` is a function of field and cell.
+/// A criterion that looks at each of its fields by itself: `judge(block, field)`.
 template <typename F>
-Criterion of_each_field(std::string name, std::vector<std::string> fields, std::int32_t ghost, F verdict_in) {
+Criterion of_each_field(std::string name, std::vector<std::string> fields, std::int32_t ghost, F judge) {
   Criterion criterion{std::move(name), std::move(fields), ghost, Criterion{}.max_level, {}};
-  criterion.judge = [names = criterion.fields, verdict_in](const BlockData& block) {
+  criterion.judge = [names = criterion.fields, judge](const BlockData& block) {
     Tags tags;
-    const auto verdict = verdict_in(block);
-    for (const std::string& field : names) {
-      const View u = block.field(field);
-      tags += tags_of(block.cells, [&](Int3 cell) { return verdict(u, cell); });
-    }
+    for (const std::string& field : names) tags += judge(block, block.field(field));
     return tags;
   };
   return criterion;
@@ -68,31 +65,6 @@ double at(View u, Int3 cell) {
   return u(cell.z, cell.y, cell.x);
 }
 
-/// A second derivative (times four cell sizes) and what it is compared with.
-struct Curvature {
-  double derivative = 0.0, scale = 0.0;
-};
-
-Curvature curvature_along(View u, Int3 cell, int axis) {
-  const double below = at(u, cell - along(axis, 2)), here = at(u, cell), above = at(u, cell + along(axis, 2));
-  const double ripples = (std::fabs(above) + std::fabs(below)) + 2.0 * std::fabs(here);
-  return {(above + below) - 2.0 * here, (std::fabs(above - here) + std::fabs(here - below)) + loehner_filter * ripples};
-}
-
-/// d^2u / dp dq; `scales` for the first derivatives along p and along q.
-struct MixedCurvature {
-  double derivative, scale_p, scale_q;
-};
-MixedCurvature mixed_curvature(View u, Int3 cell, int p, int q) {
-  const double high_high = at(u, cell + along(p, 1) + along(q, 1)), low_low = at(u, cell - along(p, 1) - along(q, 1)),
-               high_low = at(u, cell + along(p, 1) - along(q, 1)), low_high = at(u, cell - along(p, 1) + along(q, 1));
-  const double ripples =
-      loehner_filter * ((std::fabs(high_high) + std::fabs(low_low)) + (std::fabs(high_low) + std::fabs(low_high)));
-  return {(high_high + low_low) - (high_low + low_high),
-          (std::fabs(high_high - low_high) + std::fabs(high_low - low_low)) + ripples,
-          (std::fabs(high_high - high_low) + std::fabs(low_high - low_low)) + ripples};
-}
-
 double square(double x) {
   return x * x;
 }
@@ -108,25 +80,65 @@ std::array<double, 3> axis_weights(const mesh::Geometry& geometry) {
   return weights;
 }
 
-double weighted_loehner_error(View u, Int3 cell, const std::array<double, 3>& weight) {
-  std::array<double, 3> above{}, below{}, mixed_above{}, mixed_below{};
-  for (int p = 0; p < 3; ++p) {
-    const auto a = static_cast<std::size_t>(p);
-    const int q = (p + 1) % 3;
-    const auto b = static_cast<std::size_t>(q);
-    if (weight[a] == 0.0) continue;
-    const auto [derivative, scale] = curvature_along(u, cell, p);
-    above[a] = square(weight[a] * weight[a] * derivative);
-    below[a] = square(weight[a] * weight[a] * scale);
-    if (weight[b] == 0.0) continue;
-    const MixedCurvature mixed = mixed_curvature(u, cell, p, q);
-    const double both = weight[a] * weight[b];
-    mixed_above[a] = 2.0 * square(both * mixed.derivative);
-    mixed_below[a] = square(both * mixed.scale_p) + square(both * mixed.scale_q);
-  }
-  const auto sum = [](const std::array<double, 3>& terms) { return core::symmetric_sum(terms[0], terms[1], terms[2]); };
-  const double scale = sum(below) + sum(mixed_below);
-  return scale > 0.0 ? std::sqrt((sum(above) + sum(mixed_above)) / scale) : 0.0;
+/// Where the neighbours of a cell are, in numbers, and what derivatives count; flat axes lead back to the cell itself.
+struct Stencil {
+  std::array<std::ptrdiff_t, 3> step{};
+  std::array<double, 3> weight{};
+};
+
+Stencil stencil_of(View u, Int3 cell, const mesh::Geometry& geometry) {
+  Stencil stencil{{}, axis_weights(geometry)};
+  for (int axis = 0; axis < 3; ++axis)
+    if (is_active(geometry, axis))
+      stencil.step[static_cast<std::size_t>(axis)] =
+          &u(cell.z + (axis == 2), cell.y + (axis == 1), cell.x + (axis == 0)) - &u(cell.z, cell.y, cell.x);
+  return stencil;
+}
+
+/// A derivative (times four cell sizes squared) and what it is compared with, both squared and weighted.
+struct Curvature {
+  double derivative, scale;
+};
+
+[[gnu::always_inline]] inline Curvature curvature_along(const double* u, const Stencil& stencil, std::size_t p) {
+  const double below = u[-2 * stencil.step[p]], here = *u, above = u[2 * stencil.step[p]];
+  const double ripples = (std::fabs(above) + std::fabs(below)) + 2.0 * std::fabs(here);
+  const double scale = (std::fabs(above - here) + std::fabs(here - below)) + loehner_filter * ripples;
+  const double weight = stencil.weight[p] * stencil.weight[p];
+  return {square(weight * ((above + below) - 2.0 * here)), square(weight * scale)};
+}
+
+/// d^2u / dp dq, which stands for d^2u / dq dp as well.
+[[gnu::always_inline]] inline Curvature mixed_curvature(const double* u, const Stencil& stencil, std::size_t p,
+                                                        std::size_t q) {
+  const std::ptrdiff_t up = stencil.step[p], uq = stencil.step[q];
+  const double high_high = u[up + uq], low_low = u[-up - uq], high_low = u[up - uq], low_high = u[uq - up];
+  const double ripples =
+      loehner_filter * ((std::fabs(high_high) + std::fabs(low_low)) + (std::fabs(high_low) + std::fabs(low_high)));
+  const double scale_p = (std::fabs(high_high - low_high) + std::fabs(high_low - low_low)) + ripples,
+               scale_q = (std::fabs(high_high - high_low) + std::fabs(low_high - low_low)) + ripples;
+  const double weight = stencil.weight[p] * stencil.weight[q];
+  return {2.0 * square(weight * ((high_high + low_low) - (high_low + low_high))),
+          square(weight * scale_p) + square(weight * scale_q)};
+}
+
+[[gnu::always_inline]] inline double loehner_error_at(const double* u, const Stencil& stencil) {
+  const Curvature x = curvature_along(u, stencil, 0), y = curvature_along(u, stencil, 1),
+                  z = curvature_along(u, stencil, 2), xy = mixed_curvature(u, stencil, 0, 1),
+                  yz = mixed_curvature(u, stencil, 1, 2), zx = mixed_curvature(u, stencil, 2, 0);
+  const double scale =
+      core::symmetric_sum(x.scale, y.scale, z.scale) + core::symmetric_sum(xy.scale, yz.scale, zx.scale);
+  const double square = core::symmetric_sum(x.derivative, y.derivative, z.derivative) +
+                        core::symmetric_sum(xy.derivative, yz.derivative, zx.derivative);
+  return scale > 0.0 ? std::sqrt(square / scale) : 0.0;
+}
+
+/// The errors of the cells of a row along x that begins at `u`.
+void loehner_errors(const double* u, const Stencil stencil, std::span<double> errors) {
+  double* const error = errors.data();
+  const auto cells = static_cast<std::ptrdiff_t>(errors.size());
+#pragma GCC ivdep
+  for (std::ptrdiff_t i = 0; i < cells; ++i) error[i] = loehner_error_at(u + i, stencil);
 }
 
 /// Distance along one axis from `x` to the interval [lo, hi] or the nearest of its images.
@@ -227,34 +239,42 @@ std::int32_t ghost_of(const std::vector<Criterion>& criteria) {
 }
 
 Criterion loehner(std::vector<std::string> fields, Limits limits) {
-  return of_each_field("loehner", std::move(fields), 2, [limits](const BlockData& block) {
-    return [limits, weights = axis_weights(block.geometry)](View u, Int3 cell) {
-      const double error = weighted_loehner_error(u, cell, weights);
-      return Verdict{error > limits.refine_above, error < limits.coarsen_below};
-    };
+  return of_each_field("loehner", std::move(fields), 2, [limits](const BlockData& block, View u) {
+    const mesh::Box& cells = block.cells;
+    const Stencil stencil = stencil_of(u, cells.lo, block.geometry);
+    std::vector<double> errors(static_cast<std::size_t>(cells.extent().x));
+    Tags tags;
+    core::for_each_row(cells, [&](int k, int j) {
+      loehner_errors(&u(k, j, cells.lo.x), stencil, errors);
+      tags += tags_of({{cells.lo.x, j, k}, {cells.hi.x, j + 1, k + 1}}, [&](Int3 cell) {
+        const double error = errors[static_cast<std::size_t>(cell.x - cells.lo.x)];
+        return Verdict{error > limits.refine_above, error < limits.coarsen_below};
+      });
+    });
+    return tags;
   });
 }
 
 Criterion gradient(std::vector<std::string> fields, Limits limits) {
-  return of_each_field("gradient", std::move(fields), 1, [limits](const BlockData& block) {
-    return [limits, &geometry = block.geometry](View u, Int3 cell) {
+  return of_each_field("gradient", std::move(fields), 1, [limits](const BlockData& block, View u) {
+    return tags_of(block.cells, [=, &geometry = block.geometry](Int3 cell) {
       double jump = 0.0;
       for (int axis = 0; axis < 3; ++axis)
         if (is_active(geometry, axis))
           jump = std::max(jump, std::fabs(at(u, cell + along(axis, 1)) - at(u, cell - along(axis, 1))));
       const double size = std::fabs(at(u, cell));
       return Verdict{jump > limits.refine_above * size, jump == 0.0 || jump < limits.coarsen_below * size};
-    };
+    });
   });
 }
 
 Criterion threshold(std::vector<std::string> fields, Limits limits, double level_factor) {
-  return of_each_field("threshold", std::move(fields), 0, [limits, level_factor](const BlockData& block) {
+  return of_each_field("threshold", std::move(fields), 0, [limits, level_factor](const BlockData& block, View u) {
     const double factor = std::pow(level_factor, block.level);
     const Limits here{limits.refine_above * factor, limits.coarsen_below * (factor / level_factor)};
-    return [here](View u, Int3 cell) {
+    return tags_of(block.cells, [=](Int3 cell) {
       return Verdict{at(u, cell) > here.refine_above, at(u, cell) < here.coarsen_below};
-    };
+    });
   });
 }
 
@@ -281,7 +301,7 @@ Criterion region(const SphereRegion& sphere, int max_level) {
 }
 
 double loehner_error(View u, Int3 cell, const mesh::Geometry& geometry) {
-  return weighted_loehner_error(u, cell, axis_weights(geometry));
+  return loehner_error_at(&u(cell.z, cell.y, cell.x), stencil_of(u, cell, geometry));
 }
 
 }  // namespace sidestream::amr

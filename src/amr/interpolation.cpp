@@ -46,20 +46,34 @@ mesh::Box refined(const mesh::Box& coarse, RefinedAxes axes) {
 }
 
 void interpolate_limited(View4<const double> coarse, View4<double> fine, const mesh::Box& region, RefinedAxes axes) {
-  const int half_x = axes[0] ? 1 : 0, half_y = axes[1] ? 1 : 0, half_z = axes[2] ? 1 : 0;
-  const auto upper = [](int fine_index, int half) { return half != 0 && (fine_index & 1) == 0 ? -1.0 : 1.0; };
+  const std::array<int, 3> half{axes[0], axes[1], axes[2]};
+  // The children along an axis of a coarse cell that lie in the region, and by how many slopes each is above its
+  // parent.
+  const auto first = [=, &region](int axis, int at) {
+    return std::max(at << half[static_cast<std::size_t>(axis)], region.lo[axis]);
+  };
+  const auto last = [=, &region](int axis, int at) {
+    const int h = half[static_cast<std::size_t>(axis)];
+    return std::min((at << h) + h, region.hi[axis] - 1);
+  };
+  const auto side = [](int child) { return 2.0 * (child & 1) - 1.0; };
+  const mesh::Box parents = coarsened(region, axes);
+  const std::ptrdiff_t dx = half[0], dy = half[1] * coarse.stride_y(), dz = half[2] * coarse.stride_z();
   for (int c = 0; c < fine.components(); ++c)
-    core::for_each_cell(coarsened(region, axes), [=](int K, int J, int I) {
-      const double at = coarse(c, K, J, I);
-      const double x = half_x ? quarter_slope(coarse(c, K, J, I - 1), at, coarse(c, K, J, I + 1)) : 0.0;
-      const double y = half_y ? quarter_slope(coarse(c, K, J - 1, I), at, coarse(c, K, J + 1, I)) : 0.0;
-      const double z = half_z ? quarter_slope(coarse(c, K - 1, J, I), at, coarse(c, K + 1, J, I)) : 0.0;
-      const mesh::Box children = intersection(region, refined({{I, J, K}, {I + 1, J + 1, K + 1}}, axes));
-      for (int k = children.lo.z; k < children.hi.z; ++k)
-        for (int j = children.lo.y; j < children.hi.y; ++j)
-          for (int i = children.lo.x; i < children.hi.x; ++i)
-            fine(c, k, j, i) =
-                at + core::symmetric_sum(upper(i, half_x) * x, upper(j, half_y) * y, upper(k, half_z) * z);
+    core::for_each_row(parents, [&](int K, int J) {
+      const double* const row = &coarse(c, K, J, 0);
+      const int first_k = first(2, K), last_k = last(2, K), first_j = first(1, J), last_j = last(1, J);
+      for (int I = parents.lo.x; I < parents.hi.x; ++I) {
+        // On a flat axis the neighbours are the cell itself: no slope.
+        const double* const at = row + I;
+        const double x = quarter_slope(*(at - dx), *at, *(at + dx)), y = quarter_slope(*(at - dy), *at, *(at + dy)),
+                     z = quarter_slope(*(at - dz), *at, *(at + dz));
+        const int first_i = first(0, I), last_i = last(0, I);
+        for (int k = first_k; k <= last_k; ++k)
+          for (int j = first_j; j <= last_j; ++j)
+            for (int i = first_i; i <= last_i; ++i)
+              fine(c, k, j, i) = *at + core::symmetric_sum(side(i) * x, side(j) * y, side(k) * z);
+      }
     });
 }
 

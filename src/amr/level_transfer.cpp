@@ -172,6 +172,10 @@ std::vector<Field<double>> carried_over(const comm::Communicator& comm, const Hi
   for (int level = 0; level <= to.finest_level(); ++level) {
     const auto l = static_cast<std::size_t>(level);
     const Field<double>* old = l < fields.size() ? &fields[l] : nullptr;
+    if (old != nullptr && old->layout() == to.layout(level)) {
+      carried.push_back(std::move(fields[l]));
+      continue;
+    }
     carried.push_back(carried_over_level(comm, from, to, level, old, old != nullptr ? *old : carried.front(),
                                          level > 0 ? &carried.back() : nullptr, interpolate, outside));
     if (old != nullptr) fields[l] = {};

@@ -106,8 +106,6 @@ class GasSimulation : public Simulation {
   }
 
   void advance() override {
-    if (setup_.amr.max_level > 0 && step_ % setup_.amr.regrid_every == 0 && step_ > 0) regrid();
-    if (!stop_reason_.empty()) return;
     timed(seconds_, "time step", [&] { dt_ = gas_->largest_step(); });
     const bool is_last = time_ + dt_ >= setup_.problem.end;
     if (is_last) dt_ = setup_.problem.end - time_;
@@ -124,6 +122,7 @@ class GasSimulation : public Simulation {
     ++step_;
     uniform_updates_ += std::pow(amr::substeps(setup_.amr.time_levels()), setup_.amr.max_level - gas_->base_level()) *
                         static_cast<double>(finest_.domain.volume());
+    if (setup_.amr.max_level > 0 && step_ % setup_.amr.regrid_every == 0 && time_ < setup_.problem.end) regrid();
   }
 
   std::int64_t step() const override { return step_; }
@@ -316,6 +315,15 @@ class GasSimulationPlan : public SimulationPlan {
   GasSetup setup_;
 };
 
+void reject_jeans(const core::Node& root) {
+  const core::Node* refine = root.find("refine");
+  if (refine == nullptr) return;
+  for (const auto& [name, rule] : refine->members())
+    if (const core::Node* criterion = rule.find("criterion"); criterion != nullptr && criterion->text() == "jeans")
+      core::reject(*criterion, "a gas without gravity has no Jeans length",
+                   "use another criterion, such as \"loehner\"");
+}
+
 std::unique_ptr<SimulationPlan> read(const GasProblemEntry& problem, const core::Node& root, core::Node& resolved) {
   GasSetup setup;
   setup.mesh = read_mesh(root, resolved);
@@ -325,6 +333,7 @@ std::unique_ptr<SimulationPlan> read(const GasProblemEntry& problem, const core:
   resolved.set("hydro", part);
   setup.problem = problem.read(root, setup.mesh.extent(), setup.hydro, resolved);
   setup.amr = read_amr(root, setup.mesh, field_names(), resolved);
+  reject_jeans(root);
   return std::make_unique<GasSimulationPlan>(std::move(setup));
 }
 

@@ -5,6 +5,7 @@
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
+#include "solvers/hydro_gas.hpp"
 
 namespace sidestream::solvers {
 
@@ -17,18 +18,19 @@ using mesh::Field;
 /// Density, momenta and total energy; the internal energy has no flux of its own.
 constexpr int conserved_components = 5;
 
+/// Whether all cells have a density and an internal energy above zero.
 bool is_healthy(const HydroConfig& config, View4<double> u, const Box& cells) {
-  bool healthy = true;
-  core::for_each_cell(cells, [&](int k, int j, int i) {
-    const double rho = u(density, k, j, i);
-    const double thermal =
-        config.dual_energy_eta > 0.0
-            ? u(internal_energy, k, j, i)
-            : u(total_energy, k, j, i) -
-                  kinetic_energy(rho, u(momentum_x, k, j, i), u(momentum_y, k, j, i), u(momentum_z, k, j, i));
-    healthy = healthy && rho > 0.0 && thermal > 0.0;
+  const bool has_own_energy = config.dual_energy_eta > 0.0;
+  int ill = 0;
+  core::for_each_row(cells, [&](int k, int j) {
+    for (int i = cells.lo.x; i < cells.hi.x; ++i) {
+      const double rho = u(density, k, j, i);
+      const double moving = kinetic(1.0 / rho, u(momentum_x, k, j, i), u(momentum_y, k, j, i), u(momentum_z, k, j, i));
+      const double thermal = has_own_energy ? u(internal_energy, k, j, i) : u(total_energy, k, j, i) - moving;
+      ill += static_cast<int>(!(rho > 0.0)) | static_cast<int>(!(thermal > 0.0));
+    }
   });
-  return healthy;
+  return ill == 0;
 }
 
 void copy_owned(const Field<double>& state, Field<double>& copy) {
@@ -47,10 +49,11 @@ void copy_owned(const Field<double>& state, Field<double>& copy) {
 amr::Interpolation gas_interpolation(const HydroConfig& config) {
   return [config](View4<const double> coarse, View4<double> fine, const Box& region, amr::RefinedAxes axes) {
     amr::interpolate_limited(coarse, fine, region, axes);
-    core::for_each_cell(amr::coarsened(region, axes), [&](int K, int J, int I) {
-      const Box children = intersection(region, amr::refined(Box{{I, J, K}, {I + 1, J + 1, K + 1}}, axes));
-      if (!is_healthy(config, fine, children)) amr::inject(coarse, fine, children, axes);
-    });
+    if (!is_healthy(config, fine, region))
+      core::for_each_cell(amr::coarsened(region, axes), [&](int K, int J, int I) {
+        const Box children = intersection(region, amr::refined(Box{{I, J, K}, {I + 1, J + 1, K + 1}}, axes));
+        if (!is_healthy(config, fine, children)) amr::inject(coarse, fine, children, axes);
+      });
     follow_total_energy(config, fine, region);
   };
 }

@@ -289,7 +289,7 @@ TEST(RefinedSod, OnAMeshThatFollowsTheWavesIsNearTheFineMesh) {
 }
 
 TEST(RefinedBlast, IsThatOfTheUniformMeshForAFractionOfTheWork) {
-  const std::string end = "[sedov]\nend = 0.03\n";
+  const std::string end = "[sedov]\nend = 0.02\n";
   const auto uniform = finished("simulation = \"sedov\"\n[mesh]\ncells = [64, 64, 64]\nblock = 16\n" + end);
   const auto refined = finished(
       "simulation = \"sedov\"\n[mesh]\ncells = [8, 8, 8]\nblock = 8\n[amr]\nmin_level = 1\nmax_level = "
@@ -303,12 +303,6 @@ TEST(RefinedBlast, IsThatOfTheUniformMeshForAFractionOfTheWork) {
   EXPECT_LT(of(found, "mass_error"), conserved);
   EXPECT_LT(of(found, "energy_error"), conserved);
   EXPECT_LT(of(found, "cell_updates"), blast_updates * of(expected, "cell_updates"));
-  for (auto& [k, v] : found.items()) RecordProperty(k, v.dump());
-  if (world().rank() == 0)
-    printf("%s\n%s\n%g\n", expected.dump().c_str(), found.dump().c_str(),
-           mean_difference(density_on(*uniform, 0), density_on(*refined, 3)));
-  else
-    density_on(*uniform, 0), density_on(*refined, 3);
 }
 
 }  // namespace

@@ -77,6 +77,24 @@ def test_the_axis_of_a_density_distribution_says_what_cells_count_for(
     assert f"fraction of the {weight} per" in picture.figure.axes[0].get_ylabel()
 
 
+def test_pictures_of_a_simulation_without_redshift_tell_the_time_and_no_unit_of_length(
+    own_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Run.result
+
+    def without_redshift(run: Run, task: str, step: int) -> xr.Dataset:
+        table = read(run, task, step).assign_attrs(time=0.25)
+        table.attrs.pop("redshift", None)
+        return table
+
+    monkeypatch.setattr(Run, "result", without_redshift)
+
+    picture = next(iter(pictures(Run(own_run), "picture")))
+
+    assert {axes.get_title(loc="left") for axes in picture.figure.axes[:-1]} == {"t = 0.25"}
+    assert picture.figure.axes[0].get_xlabel() == "x"
+
+
 def test_the_mass_function_counts_every_halo_once() -> None:
     mass = 10 ** np.random.default_rng(1).uniform(10, 14, 500)
     table = xr.Dataset({"mass": ("halo", mass)}, attrs={"box_mpc": 100.0, "hubble": 0.7})

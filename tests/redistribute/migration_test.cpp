@@ -150,9 +150,9 @@ TEST(Migration, ThrowsOnAllRanksForAParticleBeyondAWall) {
   EXPECT_THROW(migrate(world(), layout, geometry, particles), core::Error);
 }
 
-TEST(Migration, ThrowsForAParticleInACellThatNobodyOwns) {
-  const Geometry geometry{mesh::domain_of({8, 8, 8}), {1.0, 1.0, 1.0}};
-  const Layout lower(geometry.domain, {true, true, true}, {{{0, 0, 0}, {8, 8, 4}}}, {0});
+TEST(Migration, ThrowsForAParticleFarFromAllCellsThatSomebodyOwns) {
+  const Geometry geometry{mesh::domain_of({32, 32, 32}), {1.0, 1.0, 1.0}};
+  const Layout lower(geometry.domain, {true, true, true}, {{{0, 0, 0}, {32, 32, 16}}}, {0});
   auto particles = strewn(geometry);
 
   EXPECT_THROW(migrate(world(), lower, geometry, particles), core::Error);

@@ -1,4 +1,4 @@
-"""Pictures of projections and slices: a row a field, a column a redshift."""
+"""Pictures of projections and slices: a row a field, a column a moment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 
-from .picture import Picture, field_name, look, spread, unit_label
+from .picture import Picture, field_name, length_unit, look, moment, spread, unit_label
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -21,7 +21,7 @@ _PLANES = {"x": ("y", "z"), "y": ("x", "z"), "z": ("x", "y")}  # axis of sight: 
 
 
 def pictures(run: Run, task: str) -> Iterator[Picture]:
-    """One picture a field, with up to three redshifts side by side."""
+    """One picture a field, with up to three moments side by side."""
     tables = [run.result(task, step) for step in spread(run.steps(task), 3)]
     for field in map(str, tables[-1].data_vars):
         if tables[-1][field].ndim == 2:
@@ -38,7 +38,7 @@ def _row(task: str, tables: list[xr.Dataset], field: str) -> Picture:
         panels = figure.subplots(1, len(tables), sharey=True, squeeze=False)[0]
         for axes, table in zip(panels, tables, strict=True):
             image = _panel(axes, table, field, norm)
-        panels[0].set_ylabel(f"{_plane(tables[-1])[1]} [Mpc]")
+        panels[0].set_ylabel(f"{_plane(tables[-1])[1]}{length_unit(tables[-1])}")
         label = f"{field_name(field)}{unit_label(tables[-1], field)}"
         figure.colorbar(image, ax=list(panels), label=label, fraction=0.046 / len(tables) * 1.6, pad=0.015)
     title = f"{kind.capitalize()} of {field_name(field)}"
@@ -53,8 +53,8 @@ def _panel(axes: Any, table: xr.Dataset, field: str, norm: Normalize) -> Any:
     image = axes.imshow(values, origin="lower", extent=extent, norm=norm, cmap=_MAPS.get(field, "viridis"))
     axes.grid(False)
     axes.minorticks_off()
-    axes.set_xlabel(f"{_plane(table)[0]} [Mpc]")
-    axes.set_title(f"z = {float(table.attrs.get('redshift', 0.0)):.3g}")
+    axes.set_xlabel(f"{_plane(table)[0]}{length_unit(table)}")
+    axes.set_title(moment(table))
     return image
 
 

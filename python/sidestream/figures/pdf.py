@@ -1,4 +1,4 @@
-"""Pictures of density PDFs: a panel a field, a line a redshift."""
+"""Pictures of density PDFs: a panel a field, a line a moment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from .picture import Picture, field_name, look, redshift_colours, spread
+from .picture import Picture, field_name, look, moment, redshift_colours, spread
 
 if TYPE_CHECKING:
     from ..run import Run
@@ -17,7 +17,7 @@ SUFFIX = "_pdf"
 
 
 def pictures(run: Run, task: str) -> Iterator[Picture]:
-    """The PDFs of every field at a few redshifts."""
+    """The PDFs of every field at a few moments."""
     tables = [run.result(task, step) for step in spread(run.steps(task), 5)]
     fields = [str(name) for name in tables[-1].data_vars if str(name).endswith(SUFFIX)]
     if not fields:
@@ -27,11 +27,9 @@ def pictures(run: Run, task: str) -> Iterator[Picture]:
         figure = Figure(figsize=(max(6.4, 4.0 * len(fields)), 4.2))
         panels = figure.subplots(1, len(fields), sharey=True, sharex=True, squeeze=False)[0]
         for axes, field in zip(panels, fields, strict=True):
-            for table, redshift, colour in zip(tables, redshifts, redshift_colours(redshifts), strict=True):
+            for table, colour in zip(tables, redshift_colours(redshifts), strict=True):
                 pdf = np.asarray(table[field], dtype=float)
-                axes.plot(
-                    table["overdensity"], np.where(pdf > 0, pdf, np.nan), color=colour, label=f"z = {redshift:.3g}"
-                )
+                axes.plot(table["overdensity"], np.where(pdf > 0, pdf, np.nan), color=colour, label=moment(table))
             axes.set(xscale="log", yscale="log", xlabel="density / mean")
             axes.set_title(field_name(field.removesuffix(SUFFIX)))
         per = "dex" if "log10" in str(tables[-1][fields[0]].attrs.get("long_name", "")) else "unit of density / mean"

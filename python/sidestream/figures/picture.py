@@ -103,6 +103,18 @@ def redshift_colours(redshifts: Sequence[float]) -> list[Any]:
     return [ramp(0.35 + 0.62 * index / (len(redshifts) - 1)) for index in range(len(redshifts))]
 
 
+def moment(table: Any) -> str:
+    """When a result was taken: its redshift, or its time in simulations without one."""
+    if "redshift" in table.attrs or "time" not in table.attrs:
+        return f"z = {float(table.attrs.get('redshift', 0.0)):.3g}"
+    return f"t = {float(table.attrs['time']):.3g}"
+
+
+def length_unit(table: Any) -> str:
+    """The unit of lengths in brackets; nothing in simulations without a redshift, which have units of their own."""
+    return " [Mpc]" if "redshift" in table.attrs or "time" not in table.attrs else ""
+
+
 def spread(values: Sequence[int], count: int) -> list[int]:
     """At most `count` of the values, evenly spread, the last among them."""
     if len(values) <= count:
