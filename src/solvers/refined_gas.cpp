@@ -18,16 +18,22 @@ using mesh::Field;
 /// Density, momenta and total energy; the internal energy has no flux of its own.
 constexpr int conserved_components = 5;
 
-/// Whether all cells have a density and an internal energy above zero.
-bool is_healthy(const HydroConfig& config, View4<double> u, const Box& cells) {
+/// A child has at least this share of its parent's density: slopes along three axes may take more off together, but not
+/// their momentum with it, so that what is left would be thrown out of the cell.
+constexpr double least_child_share = 0.25;
+
+/// Whether all of `cells` have a believable density and an internal energy above zero.
+bool is_healthy(const HydroConfig& config, View4<const double> coarse, View4<double> u, const Box& cells,
+                amr::RefinedAxes axes) {
   const bool has_own_energy = config.dual_energy_eta > 0.0;
+  const int x = axes[0] ? 1 : 0, y = axes[1] ? 1 : 0, z = axes[2] ? 1 : 0;
   int ill = 0;
   core::for_each_row(cells, [&](int k, int j) {
     for (int i = cells.lo.x; i < cells.hi.x; ++i) {
-      const double rho = u(density, k, j, i);
+      const double rho = u(density, k, j, i), parent = coarse(density, k >> z, j >> y, i >> x);
       const double moving = kinetic(1.0 / rho, u(momentum_x, k, j, i), u(momentum_y, k, j, i), u(momentum_z, k, j, i));
       const double thermal = has_own_energy ? u(internal_energy, k, j, i) : u(total_energy, k, j, i) - moving;
-      ill += static_cast<int>(!(rho > 0.0)) | static_cast<int>(!(thermal > 0.0));
+      ill += static_cast<int>(!(rho >= least_child_share * parent)) | static_cast<int>(!(thermal > 0.0));
     }
   });
   return ill == 0;
@@ -49,10 +55,10 @@ void copy_owned(const Field<double>& state, Field<double>& copy) {
 amr::Interpolation gas_interpolation(const HydroConfig& config) {
   return [config](View4<const double> coarse, View4<double> fine, const Box& region, amr::RefinedAxes axes) {
     amr::interpolate_limited(coarse, fine, region, axes);
-    if (!is_healthy(config, fine, region))
+    if (!is_healthy(config, coarse, fine, region, axes))
       core::for_each_cell(amr::coarsened(region, axes), [&](int K, int J, int I) {
         const Box children = intersection(region, amr::refined(Box{{I, J, K}, {I + 1, J + 1, K + 1}}, axes));
-        if (!is_healthy(config, fine, children)) amr::inject(coarse, fine, children, axes);
+        if (!is_healthy(config, coarse, fine, children, axes)) amr::inject(coarse, fine, children, axes);
       });
     follow_total_energy(config, fine, region);
   };

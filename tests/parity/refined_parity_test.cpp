@@ -26,7 +26,7 @@ regrid_every = 1
 criterion = "loehner"
 fields = ["gas_density", "pressure"]
 [sedov]
-end = 0.01
+end = 0.05
 radius = 13
 [task.slice]
 analysis = "slice"
