@@ -106,6 +106,8 @@ class GasSimulation : public Simulation {
   }
 
   void advance() override {
+    if (setup_.amr.max_level > 0 && step_ % setup_.amr.regrid_every == 0 && step_ > 0) regrid();
+    if (!stop_reason_.empty()) return;
     timed(seconds_, "time step", [&] { dt_ = gas_->largest_step(); });
     const bool is_last = time_ + dt_ >= setup_.problem.end;
     if (is_last) dt_ = setup_.problem.end - time_;
@@ -122,7 +124,6 @@ class GasSimulation : public Simulation {
     ++step_;
     uniform_updates_ += std::pow(amr::substeps(setup_.amr.time_levels()), setup_.amr.max_level - gas_->base_level()) *
                         static_cast<double>(finest_.domain.volume());
-    if (setup_.amr.max_level > 0 && step_ % setup_.amr.regrid_every == 0 && time_ < setup_.problem.end) regrid();
   }
 
   std::int64_t step() const override { return step_; }

@@ -83,7 +83,9 @@ class Run {
     begin(existing);
     while (!simulation_->is_complete() && !must_stop()) {
       const core::Stopwatch watch;
+      const std::int64_t before = simulation_->step();
       simulation_->advance();
+      if (simulation_->step() == before) break;
       write_step(watch.seconds());
       publish();
       write_outputs(false);

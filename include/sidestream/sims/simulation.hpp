@@ -29,7 +29,8 @@ class Simulation {
   virtual void initialize() = 0;
   virtual void restore(const io::Checkpoint& checkpoint) = 0;
 
-  /// One step, ending exactly on the next of the moments that outputs and tasks ask for when that is near.
+  /// One step, ending exactly on the next of the moments that outputs and tasks ask for when that is near; none if it
+  /// finds that it cannot go on (`stop_reason`).
   virtual void advance() = 0;
 
   virtual std::int64_t step() const = 0;
