@@ -130,12 +130,16 @@ void Cosmology::restore(const io::Checkpoint& checkpoint) {
       layouts.push_back(checkpoint.layout(level_name(quantity, level)));
     const mesh::Forest forest(config_.mesh.extent(), config_.mesh.block, config_.geometry().periodic,
                               io::refined_blocks(layouts));
-    UniverseState state{{forest, config_.geometry(), comm_.size(), amr::block_costs(forest)}, {}, {}};
+    UniverseState state{{forest, config_.geometry(), comm_.size(), amr::block_costs(forest)}, {}, {}, {}};
     mesh::Particles particles = checkpoint.read_particles();
     particles.mass = checkpoint.attribute("particle_mass");
     for (int level = 0; level <= forest.finest_level(); ++level) {
       state.particles.push_back(particles);
       particles.resize(0);
+      if (config_.amr.max_level > 0 && checkpoint.has_field(level_name("potential", level))) {
+        state.potentials.emplace_back(state.hierarchy.layout(level), comm_.rank());
+        checkpoint.read_field(level_name("potential", level), state.potentials.back());
+      }
       if (!config_.has_gas) continue;
       state.gas.emplace_back(state.hierarchy.layout(level), comm_.rank(), solvers::gas_components,
                              solvers::hydro_ghost);

@@ -138,7 +138,7 @@ class Level {
 // run's memory.
 UniverseState initial_universe(const comm::Communicator& comm, const CosmologyConfig& config,
                                const solvers::Background& background, double a) {
-  UniverseState state{initial_hierarchy(comm, config), {}, {}};
+  UniverseState state{initial_hierarchy(comm, config), {}, {}, {}};
   std::int64_t first_id = 0;
   for (int level = 0; level <= state.hierarchy.finest_level(); ++level) {
     Level made(comm, config, background, state.hierarchy, level, a);

@@ -22,6 +22,9 @@ class SelfGravity {
   /// Goes over to another hierarchy of the same root grid; `solve` comes next.
   void move_to(const mesh::Hierarchy& hierarchy);
 
+  /// Begins with potentials of an earlier run on the same mesh, which may be refined; `solve` comes next.
+  void start_from(std::span<const mesh::Field<double>> potentials) { refined_->start_from(potentials); }
+
   /// All levels, at one time. `density[level]`: owned cells, refined ones hold averages.
   void solve(std::span<const mesh::Field<double>> density);
 

@@ -55,6 +55,7 @@ Universe::Universe(const comm::Communicator& comm, const CosmologyConfig& config
       particle_mesh_(comm, hierarchy_, total_particles_),
       gravity_(comm, hierarchy_, config.gravity, config.amr.max_level > 0) {
   if (!state.gas.empty()) gas_.emplace(comm, config.hydro, hierarchy_, std::move(state.gas), config.amr.time_levels());
+  if (!state.potentials.empty()) gravity_.start_from(state.potentials);
   for (const auto& particles : particles_) largest_momentum_.push_back(solvers::largest_momentum(particles));
   allocate_density();
 }

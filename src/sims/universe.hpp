@@ -19,6 +19,8 @@ struct UniverseState {
   mesh::Hierarchy hierarchy;
   std::vector<mesh::Field<double>> gas;    ///< of each level, supercomoving, with ghost cells; none without gas
   std::vector<mesh::Particles> particles;  ///< of each level
+  /// Of gravity, of each level, where a run goes on whose mesh may be refined; none otherwise.
+  std::vector<mesh::Field<double>> potentials;
 };
 
 /// A limit of the supercomoving step of level 0 and what it comes from.

@@ -341,6 +341,11 @@ GravitySolve RefinedGravity::solve(std::span<const Field<double>> density) {
       impl_->source(), [&] { return impl_->residual(); }, [&] { impl_->cycle(); });
 }
 
+void RefinedGravity::start_from(std::span<const Field<double>> potentials) {
+  for (int level = 0; level <= impl_->finest(); ++level)
+    copy_cells(potentials[static_cast<std::size_t>(level)], impl_->at(level).phi);
+}
+
 void RefinedGravity::keep(int level) {
   Impl::Level& its = impl_->at(level);
   if (its.older.components() == 0) its.older = Field<double>(its.phi.layout(), impl_->comm.rank());

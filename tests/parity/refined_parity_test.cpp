@@ -12,7 +12,7 @@
 namespace sidestream {
 namespace {
 
-const std::string configuration = R"(
+const std::string blast = R"(
 simulation = "sedov"
 [run]
 max_steps = 8
@@ -47,15 +47,59 @@ checkpoint = { format = "sidestream", every = 2, keep = 0 }
 constexpr std::array tasks{"slice", "projection", "pdf", "spectrum"};
 const std::string last_checkpoint = "/chk00008";
 
-void run(const comm::Communicator& ranks, const std::string& folder, const std::vector<std::string>& overrides = {},
-         io::ExistingRun existing = io::ExistingRun::refuse) {
-  core::Node root = core::parse_toml(configuration, "parity.toml");
-  for (const std::string& assignment : overrides) core::override_key(root, assignment);
-  sims::run(ranks, sims::read_run(root), folder, existing, {});
-}
+const std::string universe = R"(
+simulation = "cosmology"
+[mesh]
+cells = [16, 16, 16]
+block = 8
+[cosmology]
+box = "32 Mpc"
+z_start = 50
+z_end = 0
+seed = 3
+largest_expansion = 0.2
+step_growth = 10
+[run]
+max_steps = 8
+[amr]
+max_level = 1
+regrid_every = 2
+buffer = 0
+[refine.matter]
+criterion = "threshold"
+fields = ["gas_overdensity", "dark_matter_overdensity"]
+refine_above = 1.3
+coarsen_below = 1.2
+level_factor = 1.3
+[task.slice]
+analysis = "slice"
+every = 2
+[task.projection]
+analysis = "projection"
+every = 2
+[task.pdf]
+analysis = "pdf"
+every = 2
+[task.spectrum]
+analysis = "power_spectrum"
+every = 2
+[task.halos]
+analysis = "halos"
+t_boundary = "1.5 mean"
+t_halo = "2 mean"
+every = 2
+[output]
+checkpoint = { format = "sidestream", every = 2, keep = 0 }
+)";
 
-class RefinedParity : public testing::Test {
+class RefinedParity : public testing::TestWithParam<std::string> {
  protected:
+  void run(const comm::Communicator& ranks, const std::string& path, const std::vector<std::string>& overrides = {},
+           io::ExistingRun existing = io::ExistingRun::refuse) {
+    core::Node root = core::parse_toml(GetParam(), "parity.toml");
+    for (const std::string& assignment : overrides) core::override_key(root, assignment);
+    sims::run(ranks, sims::read_run(root), path, existing, {});
+  }
   void run_on(int ranks, const std::string& path, const std::vector<std::string>& overrides = {},
               io::ExistingRun existing = io::ExistingRun::refuse) {
     const comm::Communicator some = world.split(world.rank() < ranks ? 0 : -1);
@@ -87,7 +131,7 @@ class RefinedParity : public testing::Test {
   test::SharedFolder folder{world};
 };
 
-TEST_F(RefinedParity, TheMeshOfTheRunChanges) {
+TEST_P(RefinedParity, TheMeshOfTheRunChanges) {
   const std::string one = reference();
 
   std::set<std::string> meshes;
@@ -95,7 +139,7 @@ TEST_F(RefinedParity, TheMeshOfTheRunChanges) {
   EXPECT_GT(meshes.size(), 2u);
 }
 
-TEST_F(RefinedParity, AllRanksInSituEqualOneRank) {
+TEST_P(RefinedParity, AllRanksInSituEqualOneRank) {
   const std::string one = reference();
 
   run(world, folder / "in-situ");
@@ -103,7 +147,7 @@ TEST_F(RefinedParity, AllRanksInSituEqualOneRank) {
   expect_equal(one, folder / "in-situ");
 }
 
-TEST_F(RefinedParity, InTransitOnAnyNumberOfSidecarsEqualsInSitu) {
+TEST_P(RefinedParity, InTransitOnAnyNumberOfSidecarsEqualsInSitu) {
   const std::string one = reference();
   for (int sidecars = 1; sidecars < world.size(); ++sidecars) {
     const std::string name = "in-transit-" + std::to_string(sidecars);
@@ -116,7 +160,7 @@ TEST_F(RefinedParity, InTransitOnAnyNumberOfSidecarsEqualsInSitu) {
   }
 }
 
-TEST_F(RefinedParity, ARestartOnAnotherNumberOfRanksEqualsTheRunThatWasNotInterrupted) {
+TEST_P(RefinedParity, ARestartOnAnotherNumberOfRanksEqualsTheRunThatWasNotInterrupted) {
   const std::string one = reference();
   const std::string more = folder / "on-more", fewer = folder / "on-fewer";
   run_on(1, more, {"run.max_steps=5"});
@@ -128,6 +172,9 @@ TEST_F(RefinedParity, ARestartOnAnotherNumberOfRanksEqualsTheRunThatWasNotInterr
   expect_equal(one, more);
   expect_equal(one, fewer);
 }
+
+INSTANTIATE_TEST_SUITE_P(Simulations, RefinedParity, testing::Values(blast, universe),
+                         [](const auto& test) { return test.index == 0 ? "sedov" : "cosmology"; });
 
 }  // namespace
 }  // namespace sidestream

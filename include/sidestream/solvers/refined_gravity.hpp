@@ -43,6 +43,10 @@ class RefinedGravity {
   RefinedGravity(RefinedGravity&&) noexcept;
   RefinedGravity& operator=(RefinedGravity&&) noexcept;
 
+  /// Takes `potentials[l]` (owned cells) for those at hand: a `solve` for the density that they were solved for then
+  /// leaves them as they are, to the bit. For restarts. Local.
+  void start_from(std::span<const mesh::Field<double>> potentials);
+
   /// All levels together, from the potentials at hand. `density[l]`: one component, owned cells; refined cells hold
   /// averages. Collective.
   GravitySolve solve(std::span<const mesh::Field<double>> density);
