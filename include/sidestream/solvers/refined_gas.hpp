@@ -17,7 +17,8 @@ namespace sidestream::solvers {
 using GasBoundary = std::function<void(mesh::Field<double>& state, const mesh::Geometry& geometry, double time)>;
 
 /// Interpolates gas states: limited linear in the conserved variables, or constant in a coarse cell of which a child
-/// would come out with less than a quarter of its density or without internal energy. The children of a cell have its mass, momentum and energy.
+/// would come out with less than a quarter of its density or without internal energy. The children of a cell have its
+/// mass, momentum and energy.
 amr::Interpolation gas_interpolation(const HydroConfig& config);
 
 /// Gas on all levels of a hierarchy. Fill the ghost cells of and `advance` one level at a time in the order of
