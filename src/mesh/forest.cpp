@@ -243,6 +243,9 @@ Forest Forest::adapted(const std::vector<std::vector<Adaptation>>& wishes, int l
   require_neighbors(refined);
   Forest forest = *this;
   forest.grow(std::move(refined));
+#ifndef NDEBUG
+  check(forest);
+#endif
   return forest;
 }
 

@@ -153,6 +153,7 @@ void Universe::advance_gas(const amr::LevelStep& part, const solvers::LeapfrogSt
 void Universe::drift_particles(int level, double dtau) {
   auto& particles = particles_[static_cast<std::size_t>(level)];
   timed(seconds_, "particles", [&] { solvers::drift(dtau, particles); });
+  particle_updates_ += static_cast<std::int64_t>(particles.size());
   timed(seconds_, "migration", [&] {
     redistribute::migrate(comm_, hierarchy_.layout(level), hierarchy_.geometry(level), particles);
     if (steps_ % steps_between_sorts == 0) particle_mesh_.sort(level, particles);

@@ -89,6 +89,7 @@ class Universe {
   void add_gas_density(int level);
   void move_to(const mesh::Hierarchy& hierarchy);
   std::vector<std::vector<amr::Tags>> judge(double a);
+  std::vector<std::vector<double>> costs_of(const mesh::Forest& forest) const;
   void allocate_density();
 
   const comm::Communicator& comm_;
@@ -104,7 +105,7 @@ class Universe {
   std::vector<mesh::Field<double>> density_;  // of all matter, comoving
   std::vector<double> largest_momentum_;      // of each level, on this rank
   Step step_;
-  std::int64_t steps_ = 0;
+  std::int64_t steps_ = 0, particle_updates_ = 0;  // particles that were moved on this rank, each as often as it was
   std::string refusal_;
 };
 

@@ -7,6 +7,7 @@
 #include "part_timer.hpp"
 #include "sidestream/amr/adaptation.hpp"
 #include "sidestream/amr/level_transfer.hpp"
+#include "sidestream/core/exact_sum.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/units.hpp"
 #include "sidestream/redistribute/migration.hpp"
@@ -38,6 +39,31 @@ Levels with_ghosts(const comm::Communicator& comm, const mesh::Hierarchy& hierar
     if (level > 0) amr::LevelTransfer(comm, hierarchy, level - 1, ghost).fill_ghosts(grown[l - 1], to, amr::inject);
   }
   return grown;
+}
+
+// The number of all ranks' particles in each leaf of `forest`, whose root grid is that of `hierarchy`.
+std::vector<std::vector<std::int64_t>> particles_in_blocks(const comm::Communicator& comm, const mesh::Forest& forest,
+                                                           const mesh::Hierarchy& hierarchy,
+                                                           const std::vector<mesh::Particles>& levels) {
+  std::vector<std::vector<std::int64_t>> counts;
+  for (int level = 0; level <= forest.finest_level(); ++level)
+    counts.emplace_back(static_cast<std::size_t>(forest.size(level)), 0);
+  const mesh::Geometry finest = hierarchy.geometry(0).refined(forest.finest_level());
+  for (const mesh::Particles& particles : levels)
+    for (std::size_t p = 0; p < particles.size(); ++p) {
+      mesh::Int3 block =
+          cell_of(finest, {particles.position[0][p], particles.position[1][p], particles.position[2][p]});
+      for (int axis = 0; axis < 3; ++axis) block[axis] /= forest.block();
+      for (int level = forest.finest_level(); level >= 0; --level) {
+        if (const std::int32_t index = forest.find({level, block}); index >= 0) {
+          ++counts[static_cast<std::size_t>(level)][static_cast<std::size_t>(index)];
+          break;
+        }
+        for (int axis = 0; axis < 3; ++axis) block[axis] >>= 1;
+      }
+    }
+  for (auto& of_level : counts) comm.sum(std::span(of_level));
+  return counts;
 }
 
 // Where there are fewer levels than before, the particles of those that are gone go to the finest that is left.
@@ -83,9 +109,33 @@ bool Universe::adapt(double a) {
     const mesh::Forest forest = amr::adapted(comm_, hierarchy_, judge(a), config_.amr.limits());
     refusal_ = exceeded_budget(config_.amr, forest, config_.bytes_per_cell() * std::pow(config_.mesh.block, 3));
     is_changed = refusal_.empty() && !(forest == hierarchy_.forest());
-    if (is_changed) move_to(mesh::Hierarchy(forest, hierarchy_.geometry(0), comm_.size(), amr::block_costs(forest)));
+    if (is_changed) move_to(mesh::Hierarchy(forest, hierarchy_.geometry(0), comm_.size(), costs_of(forest)));
   });
   return is_changed;
+}
+
+// What the blocks of `forest` cost a step: their gas and the particles in them, by the times that both took so far.
+std::vector<std::vector<double>> Universe::costs_of(const mesh::Forest& forest) const {
+  const auto seconds_of = [&](const char* part) {
+    const auto found = seconds_.find(part);
+    core::ExactSum sum;
+    sum.add(found == seconds_.end() ? 0.0 : found->second);
+    return comm_.sum(sum);
+  };
+  const auto each = [](double seconds, std::int64_t count) {
+    return count > 0 ? seconds / static_cast<double>(count) : 0.0;
+  };
+  const double cell_s = each(seconds_of("hydro") + seconds_of("gravity"), comm_.sum(cell_updates()));
+  const double particle_s = each(seconds_of("particles"), comm_.sum(particle_updates_));
+
+  std::vector<std::vector<double>> costs = amr::block_costs(forest);
+  if (cell_s == 0.0 || particle_s == 0.0) return costs;
+  const double particle_share = particle_s / (cell_s * std::pow(config_.mesh.block, 3));
+  const std::vector<std::vector<std::int64_t>> counts = particles_in_blocks(comm_, forest, hierarchy_, particles_);
+  for (std::size_t level = 0; level < costs.size(); ++level)
+    for (std::size_t b = 0; b < costs[level].size(); ++b)
+      costs[level][b] += particle_share * static_cast<double>(counts[level][b]);
+  return costs;
 }
 
 void Universe::move_to(const mesh::Hierarchy& hierarchy) {
