@@ -12,6 +12,23 @@
 namespace sidestream {
 namespace {
 
+const std::string tasks_and_output = R"(
+[task.slice]
+analysis = "slice"
+every = 2
+[task.projection]
+analysis = "projection"
+every = 2
+[task.pdf]
+analysis = "pdf"
+every = 2
+[task.spectrum]
+analysis = "power_spectrum"
+every = 2
+[output]
+checkpoint = { format = "sidestream", every = 2, keep = 0 }
+)";
+
 const std::string blast = R"(
 simulation = "sedov"
 [run]
@@ -28,21 +45,7 @@ fields = ["gas_density", "pressure"]
 [sedov]
 end = 0.05
 radius = 13
-[task.slice]
-analysis = "slice"
-every = 2
-[task.projection]
-analysis = "projection"
-every = 2
-[task.pdf]
-analysis = "pdf"
-every = 2
-[task.spectrum]
-analysis = "power_spectrum"
-every = 2
-[output]
-checkpoint = { format = "sidestream", every = 2, keep = 0 }
-)";
+)" + tasks_and_output;
 
 constexpr std::array tasks{"slice", "projection", "pdf", "spectrum"};
 const std::string last_checkpoint = "/chk00008";
@@ -71,26 +74,12 @@ fields = ["gas_overdensity", "dark_matter_overdensity"]
 refine_above = 1.3
 coarsen_below = 1.2
 level_factor = 1.3
-[task.slice]
-analysis = "slice"
-every = 2
-[task.projection]
-analysis = "projection"
-every = 2
-[task.pdf]
-analysis = "pdf"
-every = 2
-[task.spectrum]
-analysis = "power_spectrum"
-every = 2
 [task.halos]
 analysis = "halos"
 t_boundary = "1.5 mean"
 t_halo = "2 mean"
 every = 2
-[output]
-checkpoint = { format = "sidestream", every = 2, keep = 0 }
-)";
+)" + tasks_and_output;
 
 class RefinedParity : public testing::TestWithParam<std::string> {
  protected:
