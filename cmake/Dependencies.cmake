@@ -17,3 +17,10 @@ find_package(HDF5 1.10 REQUIRED COMPONENTS C HL)
 add_library(hdf5::sidestream INTERFACE IMPORTED)
 target_include_directories(hdf5::sidestream SYSTEM INTERFACE ${HDF5_C_INCLUDE_DIRS})
 target_link_libraries(hdf5::sidestream INTERFACE ${HDF5_C_HL_LIBRARIES} ${HDF5_C_LIBRARIES})
+
+# Files of FLASH in netCDF, and a peer to compare with.
+find_library(PNETCDF_LIBRARY pnetcdf REQUIRED)
+find_path(PNETCDF_INCLUDE_DIR pnetcdf.h REQUIRED)
+add_library(pnetcdf::pnetcdf UNKNOWN IMPORTED)
+set_target_properties(pnetcdf::pnetcdf PROPERTIES IMPORTED_LOCATION ${PNETCDF_LIBRARY})
+target_include_directories(pnetcdf::pnetcdf SYSTEM INTERFACE ${PNETCDF_INCLUDE_DIR})

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/timer.hpp"
 
 namespace sidestream::io {
 
@@ -60,19 +61,27 @@ void write_file_atomically(const std::string& path, std::string_view text) {
     OutputFile file(temporary, OutputFile::Open::create);
     file.write(text);
     file.sync_and_close();
-    if (::rename(temporary.c_str(), path.c_str()) != 0) fail("rename the finished file to its name", path, errno);
+    move_file_into_place(temporary, path);
   } catch (...) {
     ::unlink(temporary.c_str());
     throw;
   }
+}
+
+void move_file_into_place(const std::string& temporary, const std::string& path) {
+  if (fs::is_directory(path)) remove_all(path);
+  if (::rename(temporary.c_str(), path.c_str()) != 0) fail("rename the finished file to its name", path, errno);
   sync_folder(folder_of(path));
 }
 
 OutputFile::OutputFile(std::string path, Open open) : path_(std::move(path)) {
+  const core::Stopwatch watch;
   const int flags = O_WRONLY | O_CLOEXEC | (open == Open::create ? O_CREAT | O_TRUNC : 0);
   descriptor_ = ::open(path_.c_str(), flags, 0666);
   if (descriptor_ < 0) fail("open the file for writing", path_, errno);
-  if (open == Open::append) position_ = ::lseek(descriptor_, 0, SEEK_END);
+  if (open == Open::append) position_ = end_of_last_ = ::lseek(descriptor_, 0, SEEK_END);
+  statistics_.files = 1;
+  statistics_.metadata_s = watch.seconds();
 }
 
 OutputFile::~OutputFile() {
@@ -80,33 +89,58 @@ OutputFile::~OutputFile() {
 }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
-    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)), position_(other.position_) {}
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      position_(other.position_),
+      end_of_last_(other.end_of_last_),
+      statistics_(other.statistics_) {}
 
 void OutputFile::write(std::span<const std::byte> bytes) {
+  const core::Stopwatch watch;
+  if (statistics_.writes > 0 && position_ >= end_of_last_) {
+    ++statistics_.sequential;
+    statistics_.consecutive += position_ == end_of_last_ ? 1 : 0;
+  }
   while (!bytes.empty()) {
     const ssize_t count = ::pwrite(descriptor_, bytes.data(), bytes.size(), position_);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail(fmt::format("write {} bytes at offset {}", bytes.size(), position_), path_, errno);
     if (count == 0) fail(fmt::format("write {} bytes at offset {}", bytes.size(), position_), path_, ENOSPC);
+    statistics_.add_write(count);
     position_ += count;
     bytes = bytes.subspan(static_cast<std::size_t>(count));
   }
+  end_of_last_ = position_;
+  statistics_.data_s += watch.seconds();
 }
 
 void OutputFile::write(std::string_view text) {
   write(std::as_bytes(std::span(text)));
 }
 
+void OutputFile::write_at(std::int64_t offset, std::span<const std::byte> bytes) {
+  position_ = offset;
+  write(bytes);
+}
+
 void OutputFile::reserve(std::int64_t size_bytes) {
   if (size_bytes <= 0) return;
+  const core::Stopwatch watch;
   int error = EINTR;
   while (error == EINTR) error = ::posix_fallocate(descriptor_, position_, size_bytes);
   if (error != 0 && error != EOPNOTSUPP && error != EINVAL)
     fail(fmt::format("reserve {} bytes at offset {}", size_bytes, position_), path_, error);
+  statistics_.metadata_s += watch.seconds();
 }
 
 void OutputFile::sync_and_close() {
+  const core::Stopwatch watch;
   if (::fsync(descriptor_) != 0) fail("bring the file to the disk", path_, errno);
+  statistics_.sync_s += watch.seconds();
+  close();
+}
+
+void OutputFile::close() {
   if (::close(std::exchange(descriptor_, -1)) != 0) fail("close the file", path_, errno);
 }
 

@@ -56,9 +56,13 @@ std::vector<std::int32_t> boxes_needed(const mesh::Layout& source, const mesh::F
   return needed;
 }
 
-std::int64_t copy_box(const Box& box, const double* cells, mesh::Field<double>& into, Int3 ratio) {
+namespace {
+
+// Components [first, last) of `into`, of which `cells` holds as many.
+std::int64_t copy_components(const Box& box, const double* cells, mesh::Field<double>& into, int first, int last,
+                             Int3 ratio) {
   const Int3 n = box.extent();
-  const core::View4<const double> from(cells, box.lo.x, box.lo.y, box.lo.z, n.x, n.y, n.z, into.components());
+  const core::View4<const double> from(cells, box.lo.x, box.lo.y, box.lo.z, n.x, n.y, n.z, last - first);
   std::int64_t copied = 0;
   const Box fine = refined(box, ratio);
   into.layout().for_each_meeting(fine, [&](std::int32_t index) {
@@ -66,14 +70,24 @@ std::int64_t copy_box(const Box& box, const double* cells, mesh::Field<double>& 
     if (b < 0) return;
     const Box common = intersection(fine, into.box(b));
     const auto to = into.view(b);
-    for (int c = 0; c < into.components(); ++c)
+    for (int c = first; c < last; ++c)
       for (int k = common.lo.z; k < common.hi.z; ++k)
         for (int j = common.lo.y; j < common.hi.y; ++j)
-          copy_row(&from(c, floor_divided(k, ratio.z), floor_divided(j, ratio.y), box.lo.x), ratio, common.lo.x,
+          copy_row(&from(c - first, floor_divided(k, ratio.z), floor_divided(j, ratio.y), box.lo.x), ratio, common.lo.x,
                    common.hi.x, box.lo.x, &to(c, k, j, common.lo.x));
     copied += common.volume();
   });
   return copied;
+}
+
+}  // namespace
+
+std::int64_t copy_box(const Box& box, const double* cells, mesh::Field<double>& into, Int3 ratio) {
+  return copy_components(box, cells, into, 0, into.components(), ratio);
+}
+
+std::int64_t copy_box(const Box& box, const double* cells, mesh::Field<double>& into, int component, Int3 ratio) {
+  return copy_components(box, cells, into, component, component + 1, ratio);
 }
 
 std::int64_t owned_cells(const mesh::Field<double>& field) {

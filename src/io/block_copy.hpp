@@ -17,6 +17,9 @@ std::vector<std::int32_t> boxes_needed(const mesh::Layout& source, const mesh::F
 /// `into` that it covers. Returns how many.
 std::int64_t copy_box(const mesh::Box& box, const double* cells, mesh::Field<double>& into,
                       mesh::Int3 ratio = {1, 1, 1});
+/// The same for one component: `cells` is an array (z, y, x).
+std::int64_t copy_box(const mesh::Box& box, const double* cells, mesh::Field<double>& into, int component,
+                      mesh::Int3 ratio = {1, 1, 1});
 
 /// Number of cells that this rank owns in `field`.
 std::int64_t owned_cells(const mesh::Field<double>& field);

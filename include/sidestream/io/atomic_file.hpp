@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sidestream/io/access_statistics.hpp"
+
 namespace sidestream::io {
 
 /// The name under which `path` is written until it is complete: hidden, in the same folder (`a/b.nc` -> `a/.b.nc.tmp`).
@@ -21,8 +23,9 @@ void write_file_atomically(const std::string& path, std::string_view text);
 /// permission) is a core::Error naming the file.
 class OutputFile {
  public:
-  enum class Open { create, append };
-  /// `create` makes an empty file (replacing what was there), `append` opens one that exists.
+  enum class Open { create, append, modify };
+  /// `create` makes an empty file (replacing what was there); the others open one that exists, `append` to write behind
+  /// its end, `modify` from its beginning.
   OutputFile(std::string path, Open open);
   ~OutputFile();
   OutputFile(OutputFile&& other) noexcept;
@@ -31,18 +34,25 @@ class OutputFile {
   /// Writes all of `bytes` behind the end of what was written before.
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
-  /// Position of the next write: the size of the file.
+  /// Writes all of `bytes` from `offset` on; the next `write` goes behind them.
+  void write_at(std::int64_t offset, std::span<const std::byte> bytes);
+  /// Position of the next write.
   std::int64_t position() const { return position_; }
   /// Takes room on the disk for `size_bytes` more, so that a full disk shows before any byte is written. Ignored where
   /// the file system cannot.
   void reserve(std::int64_t size_bytes);
   /// Brings everything to the disk and closes; errors that the system kept until now come out here.
   void sync_and_close();
+  /// Closes without waiting for the disk.
+  void close();
+  /// What was done so far.
+  const AccessStatistics& statistics() const { return statistics_; }
 
  private:
   std::string path_;
   int descriptor_ = -1;
-  std::int64_t position_ = 0;
+  std::int64_t position_ = 0, end_of_last_ = 0;
+  AccessStatistics statistics_;
 };
 
 /// A file opened for reading by position; move-only.
@@ -73,6 +83,9 @@ std::string read_text(const std::string& path, std::int64_t limit_bytes = std::i
 
 /// Makes a new name in `folder`, or the names in it, survive a crash.
 void sync_folder(const std::string& folder);
+
+/// Gives the complete file `temporary` the name `path`, replacing what is there, durably.
+void move_file_into_place(const std::string& temporary, const std::string& path);
 
 /// Moves the complete folder `temporary` to `path`, replacing what is there in one step where the system can, durably.
 void move_folder_into_place(const std::string& temporary, const std::string& path);

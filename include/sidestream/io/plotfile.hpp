@@ -8,13 +8,12 @@
 #include <vector>
 
 #include "sidestream/comm/communicator.hpp"
+#include "sidestream/io/file_content.hpp"
 #include "sidestream/mesh/field.hpp"
 #include "sidestream/mesh/geometry.hpp"
 #include "sidestream/mesh/particles.hpp"
 
 namespace sidestream::io {
-
-enum class Precision { single_precision, double_precision };
 
 /// One variable of a plot file: `factor` times a component of a field on each level (owned cells only are written).
 struct PlotfileField {

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sidestream/comm/communicator.hpp"
+#include "sidestream/io/access_statistics.hpp"
+#include "sidestream/mesh/field.hpp"
+
+namespace sidestream::io {
+
+enum class ElementType : std::uint8_t { float32, float64, int32, int64 };
+std::int64_t size_of(ElementType type);
+
+/// An array of a file: rows of equal shape, one behind the other without gaps.
+struct Array {
+  std::string name;  ///< in HDF5 with its groups: "Level0/CellData/density"
+  ElementType type = ElementType::float64;
+  std::vector<std::int64_t> row_shape;  ///< of a row, slowest axis first; empty: a number a row
+
+  std::int64_t row_elements() const;
+  std::int64_t row_bytes() const { return row_elements() * size_of(type); }
+};
+
+/// Consecutive rows that a rank holds and packs as one: those of a block.
+struct RowRun {
+  std::int64_t number = 0;  ///< of the run among those of all ranks, ascending with `first`
+  std::int64_t first = 0;   ///< row
+  std::int64_t count = 1;   ///< rows; may be 0
+};
+
+/// Owned cells of a field as they lie in memory: rows of arrays that a method may write without packing.
+struct InPlace {
+  const mesh::Field<double>* field = nullptr;  ///< run r of this rank is block r of it
+  std::vector<int> components;                 ///< of each row, in this order
+};
+
+/// Arrays of the same rows, of equal row shape and element type, that travel together.
+struct ArrayGroup {
+  std::int64_t rows = 0;       ///< of all ranks
+  std::int64_t run_total = 0;  ///< runs of all ranks
+  std::vector<RowRun> runs;    ///< of this rank, ascending, disjoint
+  std::vector<Array> arrays;
+  /// Writes the rows of run `run` (an index into `runs`) of array `array`, as they stand in the file, to `out`.
+  std::function<void(std::size_t array, std::size_t run, std::span<std::byte> out)> pack;
+  /// One entry an array where its rows are unconverted cells of a field, else empty.
+  std::vector<InPlace> in_place;
+  /// Name of an array (run_total, arrays) of 64-bit XXH3 checksums of the packed runs that is kept beside the others;
+  /// empty: none.
+  std::string checksums;
+};
+
+/// What kind of file holds the arrays: which library can open it.
+enum class Container { hdf5, netcdf, raw };
+
+/// A file of arrays, described alike on all ranks but for `runs`.
+struct ArrayFile {
+  Container container = Container::hdf5;
+  std::vector<ArrayGroup> groups;
+  /// Makes the file at a path with all that is small in it and with room for `arrays` (those of all groups in order,
+  /// the checksum arrays last), and returns the byte offset of each. Called on the first rank only.
+  std::function<std::vector<std::int64_t>(const std::string& path, std::span<const Array> arrays,
+                                          std::span<const std::int64_t> rows)>
+      create;
+};
+
+/// How arrays reach the disk.
+struct WriteOptions {
+  std::string method;                                  ///< of `write_methods`; empty: the engine's choice
+  int files = 64;                                      ///< formats of many files: so many are written at the same time
+  int aggregators = 0;                                 ///< ranks that write in aggregated methods; 0: chosen
+  std::int64_t buffer_bytes = std::int64_t{16} << 20;  ///< of an aggregator, at a time
+  bool is_durable = true;                              ///< brought to the disk before it gets its name
+};
+
+/// Writes `file` at `path` by `options.method`: under a temporary name, room reserved first, closed by a commit record
+/// behind its last byte, brought to the disk, then renamed. Collective on `comm`. When one rank fails, all throw its
+/// core::Error and nothing is left. Returns this rank's statistics.
+AccessStatistics write_array_file(const comm::Communicator& comm, const std::string& path, const ArrayFile& file,
+                                  const WriteOptions& options);
+
+/// The part of `write_array_file` between making the temporary file and renaming it, for a file inside a folder that
+/// is renamed as a whole: `path` is the final place in that folder.
+AccessStatistics write_array_file_in_place(const comm::Communicator& comm, const std::string& path,
+                                           const ArrayFile& file, const WriteOptions& options);
+
+/// What a method is given: the file is there, with room for all arrays.
+struct ArrayWrite {
+  const comm::Communicator& comm;  ///< without topology
+  std::string path;
+  Container container = Container::hdf5;
+  std::span<const ArrayGroup> groups;
+  std::vector<std::vector<std::int64_t>> offsets;  ///< [group][array] first byte in the file
+  WriteOptions options;
+};
+
+/// A way of moving rows from memory to a file. `write` is collective, leaves no file open, and throws a core::Error on
+/// the ranks that failed (the caller agrees on it).
+struct WriteMethod {
+  std::string name, documentation;
+  std::vector<Container> containers;
+  std::function<AccessStatistics(const ArrayWrite& work)> write;
+};
+
+/// All methods there are; the first is the default.
+std::span<const WriteMethod> write_methods();
+/// Throws core::Error naming the nearest, or those that can write the container.
+const WriteMethod& write_method(std::string_view name, Container container);
+
+/// Throws a core::Error naming `path` unless the file has a commit record and everything but the arrays is as it was
+/// written (the arrays have checksums of their own). Local. False for a file without record, such as others write.
+bool check_commit_record(const std::string& path);
+
+}  // namespace sidestream::io

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sidestream/comm/communicator.hpp"
+#include "sidestream/io/access_statistics.hpp"
+#include "sidestream/io/array_file.hpp"
+#include "sidestream/io/file_content.hpp"
+#include "sidestream/io/snapshot_file.hpp"
+
+namespace sidestream::io {
+
+/// How files of a kind are called: `prefix`, the step with at least `digits` digits, `suffix`.
+struct StepName {
+  std::string prefix, suffix;
+  int digits = 5;
+
+  std::string of(std::int64_t step) const;
+  /// The step in `name`, if it is a name of this kind.
+  std::optional<std::int64_t> step_of(std::string_view name) const;
+};
+
+/// A format of files (or folders of files), by name.
+struct Format {
+  std::string name, documentation;
+  std::optional<StepName> plotfile, checkpoint;  ///< what it can be used for, and the names then
+  std::vector<std::string> methods;              ///< of `write_methods`, the default first; empty: its own way only
+  /// The variables of a plot file that readers of this format look for (of `vocabulary.hpp`); empty: all.
+  std::vector<std::string> variables;
+  /// Collective on `comm`, whose ranks own the boxes of the content's layouts. `path` appears complete and durable or
+  /// not at all, replacing what has its name. When one rank fails (disk full), all throw its core::Error and nothing
+  /// of the new file is left. Returns this rank's statistics.
+  std::function<AccessStatistics(const comm::Communicator& comm, const std::string& path, const FileContent& content,
+                                 const WriteOptions& options)>
+      write;
+  /// Whether the file or folder at `path` looks like one of this format: cheap, never throws.
+  std::function<bool(const std::string& path)> recognizes;
+  /// Opens one for reading. Local. Damage is a core::Error.
+  std::function<std::unique_ptr<SnapshotFile>(const std::string& path)> open;
+};
+
+/// All formats there are. Of two that recognise a file the first counts.
+std::span<const Format> formats();
+/// Throws core::Error naming the nearest when there is none called `name`.
+const Format& format(std::string_view name);
+/// The format of the file at `path`; throws core::Error when none recognises it.
+const Format& format_of(const std::string& path);
+/// Opens a file of any format. Local.
+std::unique_ptr<SnapshotFile> open_snapshot_file(const std::string& path);
+
+}  // namespace sidestream::io

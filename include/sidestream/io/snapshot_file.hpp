@@ -1,0 +1,84 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sidestream/io/access_statistics.hpp"
+#include "sidestream/mesh/field.hpp"
+#include "sidestream/mesh/geometry.hpp"
+#include "sidestream/mesh/particles.hpp"
+
+namespace sidestream::io {
+
+/// What a file holds, whatever its format.
+struct FileDescription {
+  std::string format, path;
+  std::int64_t step = 0;
+  double time = 0.0, scale_factor = 1.0;
+  double omega_m = 0.0, omega_lambda = 0.0, hubble = 0.0;  ///< zero where the file does not say
+  double gamma = 5.0 / 3.0;
+  std::map<std::string, double> attributes;
+  std::map<std::string, std::string> texts;
+  std::string config;
+  /// Whether Sidestream wrote it as a checkpoint: `attributes` and fields are what a simulation goes on from, to the
+  /// bit.
+  bool is_checkpoint = false;
+  mesh::Geometry geometry;           ///< of level 0; periodic where the format does not say
+  std::string length_unit;           ///< "Mpc" (comoving), "cm"; empty: the problem's own
+  std::array<double, 3> origin{};    ///< lower corner; positions of particles are given from here on
+  std::vector<mesh::Layout> levels;  ///< boxes of each level, coarsest first, all owned by rank 0
+  std::vector<mesh::Int3> ratios;    ///< cells of a level in one of the next coarser; (1, 1, 1) for level 0
+  std::vector<std::pair<std::string, std::string>> fields;  ///< name and unit, in the file's order and words
+  std::int64_t particles = 0;
+  bool has_particles = false;
+  double particle_mass = 0.0;                                       ///< of each, if all are alike
+  std::vector<std::pair<std::string, std::string>> particle_reals;  ///< name and unit, beside position
+
+  bool has_field(const std::string& name) const;
+  double attribute(const std::string& name) const;  ///< throws core::Error naming those there are
+};
+
+/// A file of a simulation's state opened for reading, of whatever format, on any number of ranks. Opening reads what is
+/// small. Nothing in a file is trusted: damage is a core::Error naming the file and the place. Every member is local,
+/// so that ranks read what they need without each other; wrap calls in `comm.agree_on` where all must succeed.
+class SnapshotFile {
+ public:
+  explicit SnapshotFile(FileDescription description) : description_(std::move(description)) {}
+  virtual ~SnapshotFile() = default;
+  SnapshotFile(const SnapshotFile&) = delete;
+
+  const FileDescription& description() const { return description_; }
+
+  /// Fills component `component` of the owned cells of `into`, whose layout is any one of the domain of `level`, from
+  /// the boxes of that level that meet them. Checksums are verified. Throws when the file does not cover them.
+  void read_field(const std::string& name, mesh::Field<double>& into, int level = 0, int component = 0) const;
+  /// The same with each cell from the finest level up to `level` that has it; a coarser cell gives its value to all
+  /// finer ones in it. Throws when the coarsest level does not cover the boxes.
+  void read_covering(const std::string& name, mesh::Field<double>& into, int level, int component = 0) const;
+
+  /// The share of the particles of `rank` of `ranks`, a contiguous part of the file, wherever they are: migrate them
+  /// afterwards. Attributes are the file's reals by name.
+  virtual mesh::Particles read_particles(int rank = 0, int ranks = 1) const = 0;
+
+  /// Reads the share of `rank` of `ranks` of everything and throws unless every checksum is right and all can be read.
+  virtual void verify(int rank = 0, int ranks = 1) const;
+
+ protected:
+  /// The cells of a box of a level, (z, y, x), checked against what the file keeps of checksums.
+  virtual std::vector<double> read_box(std::size_t field, int level, std::int32_t box) const = 0;
+
+  FileDescription description_;
+
+ private:
+  std::size_t field_number(const std::string& name) const;
+  void check_level(int level, const mesh::Box& domain) const;
+  std::int64_t copy_level(std::size_t field, int level, mesh::Int3 ratio, mesh::Field<double>& into,
+                          int component) const;
+};
+
+}  // namespace sidestream::io

@@ -1,0 +1,236 @@
+#include "sidestream/io/array_file.hpp"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+
+#include "commit_record.hpp"
+#include "named_entry.hpp"
+#include "sidestream/core/error.hpp"
+#include "sidestream/core/timer.hpp"
+#include "sidestream/io/atomic_file.hpp"
+#include "write_methods.hpp"
+
+namespace sidestream::io {
+
+std::int64_t size_of(ElementType type) {
+  return type == ElementType::float32 || type == ElementType::int32 ? 4 : 8;
+}
+
+std::int64_t Array::row_elements() const {
+  return std::accumulate(row_shape.begin(), row_shape.end(), std::int64_t{1}, std::multiplies{});
+}
+
+namespace {
+
+using Checksums = std::vector<std::int64_t>;  // [run][array] of a group
+
+void check_group(const ArrayGroup& group) {
+  core::require(!group.arrays.empty() && group.pack != nullptr, "a group of arrays has an array and packs its rows");
+  for (const Array& array : group.arrays)
+    core::require(array.type == group.arrays.front().type && array.row_shape == group.arrays.front().row_shape,
+                  "the arrays of a group have one type and row shape");
+  std::int64_t end = 0;
+  for (const RowRun& run : group.runs) {
+    core::require(run.first >= end && run.count >= 0, "the rows of a rank are in ascending order");
+    end = run.first + run.count;
+  }
+  core::require(end <= group.rows, "the rows of a rank are rows of the arrays");
+}
+
+Array checksum_array(const ArrayGroup& group) {
+  return {group.checksums, ElementType::int64, {static_cast<std::int64_t>(group.arrays.size())}};
+}
+
+// All arrays with their numbers of rows: those of the groups, then those of the checksums.
+struct ArrayTable {
+  std::vector<Array> arrays;
+  std::vector<std::int64_t> rows;
+};
+
+ArrayTable table_of(const ArrayFile& file) {
+  ArrayTable table;
+  for (const ArrayGroup& group : file.groups) {
+    table.arrays.insert(table.arrays.end(), group.arrays.begin(), group.arrays.end());
+    table.rows.insert(table.rows.end(), group.arrays.size(), group.rows);
+  }
+  for (const ArrayGroup& group : file.groups) {
+    if (group.checksums.empty()) continue;
+    table.arrays.push_back(checksum_array(group));
+    table.rows.push_back(group.run_total);
+  }
+  return table;
+}
+
+std::vector<ByteRange> ranges_of(const ArrayTable& table, const std::vector<std::int64_t>& offsets) {
+  std::vector<ByteRange> ranges;
+  for (std::size_t a = 0; a < offsets.size(); ++a)
+    ranges.push_back({offsets[a], table.rows[a] * table.arrays[a].row_bytes()});
+  std::ranges::sort(ranges, {}, &ByteRange::offset);
+  return ranges;
+}
+
+// On the first rank: makes the file and takes room for everything. Returns the offsets of all arrays.
+std::vector<std::int64_t> make_file(const std::string& path, const ArrayFile& file, const ArrayTable& table,
+                                    AccessStatistics& statistics) {
+  const core::Stopwatch watch;
+  std::vector<std::int64_t> offsets = file.create(path, table.arrays, table.rows);
+  core::require(offsets.size() == table.arrays.size(), "the maker of a file tells the place of each array");
+  std::int64_t end = static_cast<std::int64_t>(std::filesystem::file_size(path));
+  for (const ByteRange& range : ranges_of(table, offsets)) end = std::max(end, range.offset + range.bytes);
+  OutputFile room(path, OutputFile::Open::modify);
+  room.reserve(end + most_record_bytes(table.arrays.size()));
+  room.close();
+  statistics.metadata_s += watch.seconds();
+  return offsets;
+}
+
+// The groups, packing of which leaves the checksums of the packed runs in `checksums`.
+std::vector<ArrayGroup> with_checksums(const std::vector<ArrayGroup>& groups, std::vector<Checksums>& checksums) {
+  std::vector<ArrayGroup> all = groups;
+  checksums.resize(groups.size());
+  for (std::size_t g = 0; g < all.size(); ++g) {
+    if (all[g].checksums.empty()) continue;
+    const std::size_t arrays = all[g].arrays.size();
+    checksums[g].assign(all[g].runs.size() * arrays, 0);
+    all[g].pack = [pack = groups[g].pack, &sums = checksums[g], arrays](std::size_t array, std::size_t run,
+                                                                        std::span<std::byte> out) {
+      pack(array, run, out);
+      sums[run * arrays + array] = static_cast<std::int64_t>(XXH3_64bits(out.data(), out.size()));
+    };
+  }
+  return all;
+}
+
+// What was written in place was never packed: its checksums are made now.
+void complete_checksums(const ArrayGroup& group, const Checksums& checksums) {
+  if (group.checksums.empty() || group.in_place.empty()) return;
+  std::vector<std::byte> scratch;
+  for (std::size_t run = 0; run < group.runs.size(); ++run)
+    for (std::size_t array = 0; array < group.arrays.size(); ++array) {
+      if (checksums[run * group.arrays.size() + array] != 0) continue;
+      scratch.resize(static_cast<std::size_t>(group.runs[run].count * group.arrays[array].row_bytes()));
+      group.pack(array, run, scratch);
+    }
+}
+
+void write_checksums(OutputFile& file, const ArrayGroup& group, const Checksums& checksums, std::int64_t offset) {
+  const std::size_t arrays = group.arrays.size();
+  for (std::size_t begin = 0, end = 0; begin < group.runs.size(); begin = end) {
+    end = begin + 1;
+    while (end < group.runs.size() && group.runs[end].number == group.runs[end - 1].number + 1) ++end;
+    file.write_at(offset + group.runs[begin].number * static_cast<std::int64_t>(arrays) * 8,
+                  std::as_bytes(std::span(checksums).subspan(begin * arrays, (end - begin) * arrays)));
+  }
+}
+
+class ArrayFileWriter {
+ public:
+  ArrayFileWriter(const comm::Communicator& comm, const std::string& path, const ArrayFile& file,
+                  const WriteOptions& options)
+      : comm_(comm.split(0)), path_(path), file_(file), options_(options), table_(table_of(file)) {
+    for (const ArrayGroup& group : file.groups) check_group(group);
+  }
+
+  AccessStatistics operator()() {
+    const WriteMethod& method = write_method(options_.method, file_.container);
+    std::vector<std::int64_t> offsets;
+    comm_.agree_on([&] {
+      if (comm_.rank() == 0) offsets = make_file(path_, file_, table_, statistics_);
+    });
+    offsets = comm_.broadcast(std::move(offsets));
+    std::vector<Checksums> checksums;
+    const std::vector<ArrayGroup> groups = with_checksums(file_.groups, checksums);
+    ArrayWrite work{comm_, path_, file_.container, groups, {}, options_};
+    std::size_t next = 0;
+    for (const ArrayGroup& group : groups) {
+      const auto first = offsets.begin() + static_cast<std::ptrdiff_t>(next);
+      work.offsets.emplace_back(first, first + static_cast<std::ptrdiff_t>(group.arrays.size()));
+      next += group.arrays.size();
+    }
+    comm_.agree_on([&] { statistics_ += method.write(work); });
+    comm_.agree_on([&] { close_file(groups, checksums, std::span(offsets).subspan(next)); });
+    comm_.agree_on([&] { commit(offsets); });
+    return statistics_;
+  }
+
+ private:
+  void close_file(std::span<const ArrayGroup> groups, const std::vector<Checksums>& checksums,
+                  std::span<const std::int64_t> offsets) {
+    if (offsets.empty()) return;
+    OutputFile file(path_, OutputFile::Open::modify);
+    std::size_t next = 0;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      if (groups[g].checksums.empty()) continue;
+      complete_checksums(groups[g], checksums[g]);
+      write_checksums(file, groups[g], checksums[g], offsets[next++]);
+    }
+    file.close();
+    statistics_ += file.statistics();
+  }
+
+  // One rank of a node brings to the disk what all of the node wrote.
+  void commit(const std::vector<std::int64_t>& offsets) {
+    if (comm_.rank() == 0) statistics_ += append_commit_record(path_, ranges_of(table_, offsets));
+    const bool is_first_of_node = comm_.split_by_node().rank() == 0;
+    if (!options_.is_durable || !is_first_of_node) return;
+    OutputFile file(path_, OutputFile::Open::modify);
+    file.sync_and_close();
+    statistics_.sync_s += file.statistics().sync_s;
+  }
+
+  comm::Communicator comm_;
+  const std::string& path_;
+  const ArrayFile& file_;
+  const WriteOptions& options_;
+  ArrayTable table_;
+  AccessStatistics statistics_;
+};
+
+}  // namespace
+
+AccessStatistics write_array_file_in_place(const comm::Communicator& comm, const std::string& path,
+                                           const ArrayFile& file, const WriteOptions& options) {
+  return ArrayFileWriter(comm, path, file, options)();
+}
+
+AccessStatistics write_array_file(const comm::Communicator& comm, const std::string& path, const ArrayFile& file,
+                                  const WriteOptions& options) {
+  const std::string temporary = temporary_name(path);
+  try {
+    AccessStatistics statistics = write_array_file_in_place(comm, temporary, file, options);
+    comm.agree_on([&] {
+      if (comm.rank() != 0) return;
+      const core::Stopwatch watch;
+      move_file_into_place(temporary, path);
+      statistics.metadata_s += watch.seconds();
+    });
+    return statistics;
+  } catch (...) {
+    try {
+      if (comm.rank() == 0) remove_all(temporary);
+    } catch (const std::exception&) {
+      // The first error is the one to tell.
+    }
+    throw;
+  }
+}
+
+std::span<const WriteMethod> write_methods() {
+  static const std::vector<WriteMethod> methods = {engine_method(), aggregated_method()};
+  return methods;
+}
+
+const WriteMethod& write_method(std::string_view name, Container container) {
+  const WriteMethod& method =
+      name.empty() ? write_methods().front() : entry_named(write_methods(), name, "method of writing");
+  if (std::ranges::find(method.containers, container) == method.containers.end())
+    throw core::Error(fmt::format("the method `{}` cannot write files of this kind", method.name), "",
+                      "choose another `method`, or leave it out");
+  return method;
+}
+
+}  // namespace sidestream::io

@@ -1,0 +1,9 @@
+#pragma once
+
+#include "sidestream/io/format.hpp"
+
+namespace sidestream::io {
+
+// One function a format, in the file that writes it; `formats` lists them.
+
+}  // namespace sidestream::io
