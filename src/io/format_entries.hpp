@@ -6,4 +6,8 @@ namespace sidestream::io {
 
 // One function a format, in the file that writes it; `formats` lists them.
 
+Format sidestream_format();
+Format flash_format();
+Format flash_5d_format();
+
 }  // namespace sidestream::io
