@@ -6,4 +6,6 @@ namespace sidestream::io {
 
 // One function a format, in the file that writes it; `formats` lists them.
 
+Format nyx_format();
+
 }  // namespace sidestream::io

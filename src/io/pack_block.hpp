@@ -17,7 +17,8 @@ inline std::int64_t size_of(Precision precision) {
 }
 
 /// Writes the owned cells of block `b` of `level`, an array (z, y, x) of numbers of `precision`, to `out`, which may
-/// have any alignment: `entry.factor` times the values, to the bit where that is 1. Returns the extremes of the doubles.
+/// have any alignment: `entry.factor` times the values, to the bit where that is 1. Returns the extremes of the
+/// doubles.
 Extremes pack_block(const FileField& entry, std::size_t level, int b, Precision precision, std::byte* out);
 
 }  // namespace sidestream::io

@@ -128,8 +128,7 @@ class SampleState {
         particles.id.push_back(id);
         for (int axis = 0; axis < 3; ++axis)
           particles.position[static_cast<std::size_t>(axis)].push_back(position(id, axis));
-        for (int a = 0; a < 2; ++a)
-          particles.attributes[static_cast<std::size_t>(a)].values.push_back(velocity(id, a));
+        for (int a = 0; a < 2; ++a) particles.attributes[static_cast<std::size_t>(a)].values.push_back(velocity(id, a));
       });
     return particles;
   }
@@ -146,7 +145,8 @@ class SampleState {
     all.geometry = {mesh::domain_of({cells, cells, cells}), {side, side, side}, {true, true, true}};
     all.length_unit = "Mpc";
     all.levels = layouts_;
-    all.fields = {{"density", "Msun/Mpc^3", {}, 0, 1.0}, {"xmom", "", {}, 1, 1.0}, {"phi_grav", "km^2/s^2", {}, 0, 1.0}};
+    all.fields = {
+        {"density", "Msun/Mpc^3", {}, 0, 1.0}, {"xmom", "", {}, 1, 1.0}, {"phi_grav", "km^2/s^2", {}, 0, 1.0}};
     for (std::size_t level = 0; level < layouts_.size(); ++level) {
       all.fields[0].levels.push_back(&gas_[level]);
       all.fields[1].levels.push_back(&gas_[level]);
@@ -238,7 +238,8 @@ inline void expect_sample_particles(const comm::Communicator& comm, const io::Sn
 /// Tests of one format.
 class FormatTest : public testing::Test {
  protected:
-  std::string write(const io::FileContent& content, const std::string& name, const io::WriteOptions& options = {}) const {
+  std::string write(const io::FileContent& content, const std::string& name,
+                    const io::WriteOptions& options = {}) const {
     format().write(comm_, folder_ / name, content, options);
     comm_.barrier();
     return folder_ / name;
