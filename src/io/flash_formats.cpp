@@ -18,6 +18,27 @@ struct Member {
   StepName plotfile, checkpoint;
 };
 
+const std::vector<Member>& members() {
+  static const std::vector<Member> all{
+      {"sidestream",
+       "HDF5 as FLASH writes it: opens in yt, VisIt and ParaView",
+       {Container::hdf5, FlashLayout::standard},
+       {"plt", ".hdf5_plt_cnt"},
+       {"chk", ".hdf5_chk"}},
+      {"flash",
+       "the same under the names that FLASH gives its files",
+       {Container::hdf5, FlashLayout::standard},
+       {"sidestream_hdf5_plt_cnt_", "", 4},
+       {"sidestream_hdf5_chk_", "", 4}},
+      {"flash-5d",
+       "FLASH's experimental layout: one dataset of all variables",
+       {Container::hdf5, FlashLayout::combined},
+       {"sidestream_5d_hdf5_plt_cnt_", "", 4},
+       {"sidestream_5d_hdf5_chk_", "", 4}},
+  };
+  return all;
+}
+
 bool has_name(const Member& member, const std::string& path) {
   const std::string name = std::filesystem::path(path).filename().string();
   return member.plotfile.step_of(name) || member.checkpoint.step_of(name);
@@ -30,7 +51,8 @@ bool has_tables(const Member& member, const std::string& path) {
     check_commit_record(path);
     const auto source = open_flash_hdf5(path);
     return source->has("bounding box") && source->has("refine level") &&
-           source->has(combined_name) == (member.kind.layout == FlashLayout::combined);
+           source->has(combined_name) == (member.kind.layout == FlashLayout::combined) &&
+           (member.name != "sidestream" || source->has("sidestream"));
   } catch (const core::Error&) {
     return false;
   }
@@ -59,7 +81,11 @@ Format entry(const Member& member) {
                                       const FileContent& content, const WriteOptions& options) {
     return write_flash(comm, path, content, options, kind);
   };
-  format.recognizes = [member](const std::string& path) { return has_name(member, path) || has_tables(member, path); };
+  format.recognizes = [member](const std::string& path) {
+    const bool is_of_another = std::ranges::any_of(
+        members(), [&](const Member& other) { return other.name != member.name && has_name(other, path); });
+    return has_name(member, path) || (!is_of_another && has_tables(member, path));
+  };
   format.open = [member](const std::string& path) { return open_member(member, path); };
   return format;
 }
@@ -67,27 +93,13 @@ Format entry(const Member& member) {
 }  // namespace
 
 Format sidestream_format() {
-  return entry({"sidestream",
-                "HDF5 as FLASH writes it: opens in yt, VisIt and ParaView",
-                {Container::hdf5, FlashLayout::standard},
-                {"plt", ".hdf5_plt_cnt"},
-                {"chk", ".hdf5_chk"}});
+  return entry(members()[0]);
 }
-
 Format flash_format() {
-  return entry({"flash",
-                "the same under the names that FLASH gives its files",
-                {Container::hdf5, FlashLayout::standard},
-                {"sidestream_hdf5_plt_cnt_", "", 4},
-                {"sidestream_hdf5_chk_", "", 4}});
+  return entry(members()[1]);
 }
-
 Format flash_5d_format() {
-  return entry({"flash-5d",
-                "FLASH's experimental layout: one dataset of all variables",
-                {Container::hdf5, FlashLayout::combined},
-                {"sidestream_5d_hdf5_plt_cnt_", "", 4},
-                {"sidestream_5d_hdf5_chk_", "", 4}});
+  return entry(members()[2]);
 }
 
 }  // namespace sidestream::io
