@@ -9,5 +9,6 @@ namespace sidestream::io {
 Format sidestream_format();
 Format flash_format();
 Format flash_5d_format();
+Format nyx_format();
 
 }  // namespace sidestream::io
