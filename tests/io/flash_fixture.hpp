@@ -57,4 +57,11 @@ class FlashTest : public testing::TestWithParam<std::string> {
   test::SampleContent sample_{comm_.rank(), comm_.size()};
 };
 
+/// A test's parameter as part of its name.
+inline std::string test_name(const testing::TestParamInfo<std::string>& each) {
+  std::string name = each.param;
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
 }  // namespace sidestream

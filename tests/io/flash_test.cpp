@@ -116,11 +116,9 @@ TEST_P(FlashTest, UniformMeshesWithoutParticlesComeBack) {
   EXPECT_EQ(file->read_particles().size(), 0U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Flash, FlashTest, testing::Values("sidestream", "flash", "flash-5d"), [](const auto& each) {
-  std::string name = each.param;
-  std::ranges::replace(name, '-', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Flash, FlashTest,
+                         testing::Values("sidestream", "flash", "flash-5d", "flash-netcdf", "flash-netcdf-5d"),
+                         test_name);
 
 }  // namespace
 }  // namespace sidestream
