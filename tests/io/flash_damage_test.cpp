@@ -121,7 +121,7 @@ TEST_P(FlashDamageTest, AFlippedBitInEachDatasetIsNamed) {
   std::mt19937 random(2);
 
   for (const Place& place : places)
-    for (const std::int64_t at : {std::int64_t{0}, place.bytes - 1, std::int64_t{random()} % place.bytes})
+    for (const std::int64_t at : {std::int64_t{0}, place.bytes - 1, static_cast<std::int64_t>(random()) % place.bytes})
       EXPECT_TRUE(is_refused(with_flipped_bit(static_cast<std::size_t>(place.offset + at), 5)))
           << place.name << ", byte " << at;
 }
