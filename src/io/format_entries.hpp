@@ -9,6 +9,8 @@ namespace sidestream::io {
 Format sidestream_format();
 Format flash_format();
 Format flash_5d_format();
+Format flash_netcdf_format();
+Format flash_netcdf_5d_format();
 Format nyx_format();
 
 }  // namespace sidestream::io

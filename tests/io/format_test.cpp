@@ -237,8 +237,11 @@ std::vector<std::string> names_of_all_formats() {
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, EveryFormat, testing::ValuesIn(names_of_all_formats()),
-                         [](const auto& entry) { return entry.param; });
+INSTANTIATE_TEST_SUITE_P(Formats, EveryFormat, testing::ValuesIn(names_of_all_formats()), [](const auto& entry) {
+  std::string name = entry.param;
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
 
 TEST(Formats, AreFoundByNameAndTheNearestIsNamed) {
   EXPECT_EQ(io::format("nyx").name, "nyx");
