@@ -10,5 +10,7 @@ Format sidestream_format();
 Format flash_format();
 Format flash_5d_format();
 Format nyx_format();
+Format raw_format();
+Format files_format();
 
 }  // namespace sidestream::io
