@@ -12,5 +12,7 @@ Format flash_5d_format();
 Format flash_netcdf_format();
 Format flash_netcdf_5d_format();
 Format nyx_format();
+Format raw_format();
+Format files_format();
 
 }  // namespace sidestream::io
