@@ -29,6 +29,9 @@ std::optional<std::int64_t> StepName::step_of(std::string_view name) const {
 std::span<const Format> formats() {
   static const std::vector<Format> all = [] {
     std::vector<Format> entries;
+    entries.push_back(enzo_hdf5_format());
+    entries.push_back(enzo_format());
+    entries.push_back(vtkhdf_format());
     return entries;
   }();
   return all;

@@ -6,4 +6,8 @@ namespace sidestream::io {
 
 // One function a format, in the file that writes it; `formats` lists them.
 
+Format enzo_format();
+Format enzo_hdf5_format();
+Format vtkhdf_format();
+
 }  // namespace sidestream::io
