@@ -32,6 +32,7 @@ std::span<const Format> formats() {
     entries.push_back(enzo_hdf5_format());
     entries.push_back(enzo_format());
     entries.push_back(vtkhdf_format());
+    std::vector<Format> entries{sidestream_format(), flash_format(), flash_5d_format()};
     return entries;
   }();
   return all;

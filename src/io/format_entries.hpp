@@ -9,5 +9,8 @@ namespace sidestream::io {
 Format enzo_format();
 Format enzo_hdf5_format();
 Format vtkhdf_format();
+Format sidestream_format();
+Format flash_format();
+Format flash_5d_format();
 
 }  // namespace sidestream::io
