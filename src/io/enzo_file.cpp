@@ -19,6 +19,7 @@
 #include "metadata.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
+#include "stored_reals.hpp"
 #include "vocabulary.hpp"
 
 namespace sidestream::io {
@@ -103,20 +104,6 @@ class GridFiles {
   mutable std::map<std::string, std::shared_ptr<const GridFile>> open_;
   mutable std::set<std::string> checked_;
 };
-
-std::vector<double> as_doubles(const std::vector<std::byte>& bytes, ElementType type) {
-  std::vector<double> values(bytes.size() / static_cast<std::size_t>(size_of(type)));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (type == ElementType::float32) {
-      float value = 0.0F;
-      std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);
-      values[i] = static_cast<double>(value);
-    } else {
-      std::memcpy(&values[i], bytes.data() + i * sizeof(double), sizeof(double));
-    }
-  }
-  return values;
-}
 
 bool is_particle_dataset(const std::string& name) {
   constexpr std::string_view others[] = {"creation_time", "dynamical_time", "metallicity_fraction", "typeia_fraction"};
@@ -220,16 +207,16 @@ std::vector<double> EnzoFile::read_box(std::size_t field, int level, std::int32_
   const std::vector<std::int64_t> shape = file->hdf5.shape(dataset);
   std::vector<double> values;
   if (is_own_) {
-    const std::vector<std::byte> bytes =
-        file->hdf5.row_bytes(dataset, as.type, 0, shape.empty() ? 0 : shape.front());
+    const std::vector<std::byte> bytes = file->hdf5.row_bytes(dataset, as.type, 0, shape.empty() ? 0 : shape.front());
     check_sum(bytes, file->field_checksums,
-              grid.position * static_cast<std::int64_t>(tables_.fields.size()) + static_cast<std::int64_t>(field), *file,
-              dataset);
-    values = as_doubles(bytes, as.type);
+              grid.position * static_cast<std::int64_t>(tables_.fields.size()) + static_cast<std::int64_t>(field),
+              *file, dataset);
+    values = doubles_of(bytes, as.type);
   } else {
     values = file->hdf5.doubles(dataset);
   }
-  values = active_cells(std::move(values), shape, grid, level, box, fmt::format("{}, `{}`", file->hdf5.path(), dataset));
+  values =
+      active_cells(std::move(values), shape, grid, level, box, fmt::format("{}, `{}`", file->hdf5.path(), dataset));
   if (as.factor != 1.0)
     for (double& value : values) value /= as.factor;
   return values;
@@ -276,7 +263,7 @@ std::vector<double> EnzoFile::particle_values(const GridFile& file, const BoxGri
     check_sum(bytes, file.particle_checksums,
               grid.position * static_cast<std::int64_t>(tables_.columns.size()) + static_cast<std::int64_t>(column),
               file, path);
-    values = as_doubles(bytes, type);
+    values = doubles_of(bytes, type);
   } else {
     values = file.hdf5.doubles(path);
   }
@@ -400,7 +387,8 @@ class EnzoOpener {
 
   void read_geometry() {
     const auto cells = parameters_.numbers("TopGridDimensions", rank_);
-    const auto left = parameters_.numbers("DomainLeftEdge", rank_), right = parameters_.numbers("DomainRightEdge", rank_);
+    const auto left = parameters_.numbers("DomainLeftEdge", rank_),
+               right = parameters_.numbers("DomainRightEdge", rank_);
     refine_by_ = static_cast<std::int32_t>(parameters_.integer("RefineBy", 1, 64));
     mesh::Int3 n{1, 1, 1};
     description_.geometry.length = {1.0, 1.0, 1.0};
@@ -542,7 +530,8 @@ class EnzoOpener {
         const auto file = files.open(grid.text.file);
         const std::string group = enzo_group_name(grid.number);
         const std::string where = file->hdf5.has(group) ? group : "/";
-        for (const std::string& name : file->hdf5.names(where)) add_dataset(*file, where, name, wants_fields, wants_particles);
+        for (const std::string& name : file->hdf5.names(where))
+          add_dataset(*file, where, name, wants_fields, wants_particles);
         has_fields = has_fields || wants_fields;
         has_particles = has_particles || wants_particles;
       }
@@ -552,7 +541,8 @@ class EnzoOpener {
   void add_dataset(const GridFile& file, const std::string& group, const std::string& name, bool wants_fields,
                    bool wants_particles) {
     if (is_particle_dataset(name)) {
-      const bool is_real = !name.starts_with("particle_position_") && name != "particle_index" && name != "particle_type";
+      const bool is_real =
+          !name.starts_with("particle_position_") && name != "particle_index" && name != "particle_type";
       if (wants_particles && is_real) add_real(name);
       return;
     }

@@ -8,6 +8,7 @@
 #include "enzo_state.hpp"
 #include "hdf5_arrays.hpp"
 #include "sidestream/core/error.hpp"
+#include "stored_reals.hpp"
 
 namespace sidestream::io {
 
@@ -31,13 +32,6 @@ template <typename T>
 void put(std::span<std::byte>& out, T value) {
   std::memcpy(out.data(), &value, sizeof value);
   out = out.subspan(sizeof value);
-}
-
-void put_real(std::span<std::byte>& out, ElementType type, double value) {
-  if (type == ElementType::float32)
-    put(out, static_cast<float>(value));
-  else
-    put(out, value);
 }
 
 void pack_cells(const FileField& field, const EnzoField& as, const EnzoBlock& block, std::span<std::byte> out) {
@@ -228,8 +222,8 @@ std::vector<std::int64_t> try_container(const EnzoState& state, const std::vecto
   for (std::size_t a = 0; a < arrays.size(); ++a) {
     if (arrays[a].name == "fields" || arrays[a].name == "particles") {
       Placer placer(file);
-      const bool is_gapless = arrays[a].name == "fields" ? put_fields(placer, state, blocks)
-                                                         : put_particles(placer, state, blocks);
+      const bool is_gapless =
+          arrays[a].name == "fields" ? put_fields(placer, state, blocks) : put_particles(placer, state, blocks);
       if (!is_gapless) return {};
       offsets.push_back(placer.begin());
     } else {

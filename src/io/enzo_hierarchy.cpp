@@ -251,7 +251,8 @@ EnzoParameters::EnzoParameters(const std::string& path) : path_(path) {
 }
 
 void EnzoParameters::fail(const std::string& name, const std::string& problem) const {
-  throw core::Error(fmt::format("the parameter `{}`: {}", name, problem), path_, "the file is damaged or of another kind");
+  throw core::Error(fmt::format("the parameter `{}`: {}", name, problem), path_,
+                    "the file is damaged or of another kind");
 }
 
 // Words behind the numbers, such as "(do not edit)", do not count.
@@ -275,7 +276,9 @@ std::vector<double> EnzoParameters::numbers(const std::string& name, int count) 
   return values;
 }
 
-double EnzoParameters::number(const std::string& name) const { return numbers(name, 1)[0]; }
+double EnzoParameters::number(const std::string& name) const {
+  return numbers(name, 1)[0];
+}
 
 std::int64_t EnzoParameters::integer(const std::string& name, std::int64_t lowest, std::int64_t highest) const {
   const double value = number(name);

@@ -27,9 +27,9 @@ std::string enzo_hierarchy_text(const EnzoTree& tree, const std::vector<std::str
 
 /// A grid as a hierarchy file of any origin describes it.
 struct EnzoGrid {
-  std::array<std::int64_t, 3> start{0, 0, 0}, end{0, 0, 0};   ///< first and last active cell in the grid's array
-  std::array<std::int64_t, 3> dimension{1, 1, 1};             ///< cells of the array with ghost cells
-  std::array<double, 3> left{0, 0, 0}, right{1, 1, 1};        ///< edges of the active cells
+  std::array<std::int64_t, 3> start{0, 0, 0}, end{0, 0, 0};  ///< first and last active cell in the grid's array
+  std::array<std::int64_t, 3> dimension{1, 1, 1};            ///< cells of the array with ghost cells
+  std::array<double, 3> left{0, 0, 0}, right{1, 1, 1};       ///< edges of the active cells
   std::int64_t fields = 0, particles = 0;
   std::string file;  ///< plain name of the file with its data; empty: there is none
   int level = -1;

@@ -58,16 +58,16 @@ void add_reals(EnzoTables& tables, const FileContent& content, const EnzoUnits& 
   }
 }
 
-void add_columns(EnzoTables& tables, const FileContent& content, const EnzoUnits& units,
-                 std::set<std::string>& taken) {
+void add_columns(EnzoTables& tables, const FileContent& content, const EnzoUnits& units, std::set<std::string>& taken) {
   using Holds = EnzoColumn::Holds;
   for (const char* kept : {"particle_index", "particle_type", "particle_mass"}) taken.insert(kept);
   add_positions(tables, taken);
   add_reals(tables, content, units, taken);
-  const bool has_mass = std::ranges::any_of(content.particle_reals, [](const auto& real) { return real.name == "mass"; });
+  const bool has_mass =
+      std::ranges::any_of(content.particle_reals, [](const auto& real) { return real.name == "mass"; });
   if (!has_mass && content.particles.front()->mass > 0.0)
-    tables.columns.push_back({"particle_mass", tables.particle_type, Holds::mass_density,
-                              content.particle_reals.size(), units.mass()});
+    tables.columns.push_back(
+        {"particle_mass", tables.particle_type, Holds::mass_density, content.particle_reals.size(), units.mass()});
   tables.columns.push_back({"particle_index", ElementType::int64, Holds::id, 0, 1.0});
   tables.columns.push_back({"particle_type", ElementType::int32, Holds::kind, 0, 1.0});
 }
@@ -117,11 +117,11 @@ EnzoTables enzo_tables_of(const nlohmann::json& json, const std::string& where) 
     tables.fields.push_back(
         {field.at(0).get<std::string>(), element_type_of(field.at(1), where), field.at(2).get<double>()});
   for (const auto& column : json.at("columns"))
-    tables.columns.push_back({column.at(0).get<std::string>(), element_type_of(column.at(1), where),
-                              EnzoColumn::Holds::real, 0, 1.0});
+    tables.columns.push_back(
+        {column.at(0).get<std::string>(), element_type_of(column.at(1), where), EnzoColumn::Holds::real, 0, 1.0});
   for (const auto& real : json.at("reals"))
-    tables.reals.push_back({real.at(0).get<std::string>(), real.at(1).get<double>(), real.at(2).get<bool>(),
-                            real.at(3).get<double>()});
+    tables.reals.push_back(
+        {real.at(0).get<std::string>(), real.at(1).get<double>(), real.at(2).get<bool>(), real.at(3).get<double>()});
   tables.particle_type = element_type_of(json.at("particle_type"), where);
   tables.length_factor = json.at("length_factor").get<double>();
   return tables;
@@ -129,11 +129,14 @@ EnzoTables enzo_tables_of(const nlohmann::json& json, const std::string& where) 
 
 EnzoPlace enzo_place(const std::vector<mesh::Layout>& levels, std::int64_t block) {
   int level = 0;
-  while (block >= levels[static_cast<std::size_t>(level)].size()) block -= levels[static_cast<std::size_t>(level++)].size();
+  while (block >= levels[static_cast<std::size_t>(level)].size())
+    block -= levels[static_cast<std::size_t>(level++)].size();
   return {level, static_cast<std::int32_t>(block)};
 }
 
-std::string enzo_group_name(std::int64_t number) { return fmt::format("Grid{:08}", number); }
+std::string enzo_group_name(std::int64_t number) {
+  return fmt::format("Grid{:08}", number);
+}
 
 namespace {
 
@@ -157,7 +160,8 @@ void deal_particles(const FileContent& content, int rank, std::vector<EnzoBlock>
     const mesh::Geometry geometry = content.geometry.refined(static_cast<int>(level));
     const mesh::Particles& particles = *content.particles[level];
     for (std::size_t p = 0; p < particles.size(); ++p) {
-      const std::array<double, 3> position{particles.position[0][p], particles.position[1][p], particles.position[2][p]};
+      const std::array<double, 3> position{particles.position[0][p], particles.position[1][p],
+                                           particles.position[2][p]};
       const std::int32_t box = layout.find(mesh::cell_of(geometry, position));
       if (box < 0 || layout.owner(box) != rank)
         throw core::Error(fmt::format("particle {} lies in no box of its rank on level {}", particles.id[p], level));

@@ -33,8 +33,8 @@ struct EnzoColumn {
 
 /// How a number of the particles (`FileContent::particle_reals`) comes back from a file.
 struct EnzoReal {
-  std::string dataset;          ///< empty: all are `value`
-  double factor = 1.0;          ///< of the dataset's values to ours
+  std::string dataset;           ///< empty: all are `value`
+  double factor = 1.0;           ///< of the dataset's values to ours
   bool is_mass_density = false;  ///< the dataset holds mass per volume of a cell
   double value = 0.0;
 };
@@ -57,8 +57,8 @@ EnzoTables enzo_tables_of(const nlohmann::json& json, const std::string& where);
 struct EnzoBlock {
   std::int64_t block = 0;
   int level = 0;
-  std::int32_t box = 0;  ///< in the layout of the level
-  int local = 0;         ///< in the fields of this rank
+  std::int32_t box = 0;                 ///< in the layout of the level
+  int local = 0;                        ///< in the fields of this rank
   std::vector<std::int32_t> particles;  ///< of the level's particles of this rank, ascending by id
 };
 

@@ -47,12 +47,8 @@ constexpr std::array by_name{
 };
 
 constexpr std::array by_unit{
-    Dimension{"Msun/Mpc^3", 1, 0, 0, 0},
-    Dimension{"km/s", 0, 1, 0, 0},
-    Dimension{"(km/s)^2", 0, 2, 0, 0},
-    Dimension{"km^2/s^2", 0, 2, 0, 0},
-    Dimension{"Msun", 0, 0, 1, 0},
-    Dimension{"Mpc", 0, 0, 0, 1},
+    Dimension{"Msun/Mpc^3", 1, 0, 0, 0}, Dimension{"km/s", 0, 1, 0, 0}, Dimension{"(km/s)^2", 0, 2, 0, 0},
+    Dimension{"km^2/s^2", 0, 2, 0, 0},   Dimension{"Msun", 0, 0, 1, 0}, Dimension{"Mpc", 0, 0, 0, 1},
 };
 
 }  // namespace

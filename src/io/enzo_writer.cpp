@@ -40,13 +40,15 @@ std::string on_axes(int rank, F value) {
   return text;
 }
 
-std::string grid_file_name(const std::string& stem, int rank) { return fmt::format("{}.cpu{:04}", stem, rank); }
+std::string grid_file_name(const std::string& stem, int rank) {
+  return fmt::format("{}.cpu{:04}", stem, rank);
+}
 
 // Enzo's number of a field by its name, in the texts that Enzo itself reads.
 int field_type(const std::string& name) {
-  constexpr std::pair<std::string_view, int> types[] = {
-      {"Density", 0},    {"TotalEnergy", 1}, {"GasEnergy", 2},  {"Pressure", 3},
-      {"x-velocity", 4}, {"y-velocity", 5},  {"z-velocity", 6}};
+  constexpr std::pair<std::string_view, int> types[] = {{"Density", 0},   {"TotalEnergy", 1}, {"GasEnergy", 2},
+                                                        {"Pressure", 3},  {"x-velocity", 4},  {"y-velocity", 5},
+                                                        {"z-velocity", 6}};
   constexpr int extra = 21;
   for (const auto& [known, type] : types)
     if (known == name) return type;
@@ -163,9 +165,9 @@ std::string block_text(const EnzoState& state, std::int64_t block, const std::st
       "GridEndIndex      = {}\nGridLeftEdge      = {}\nGridRightEdge     = {}\nTime              = {:#}\n"
       "SubgridsAreStatic = 0\nNumberOfBaryonFields = {}\n",
       task, rank, on_axes(rank, [&](int axis) { return n[axis] + 2 * ghost_cells; }),
-      on_axes(rank, [](int) { return ghost_cells; }), on_axes(rank, [&](int axis) { return n[axis] + ghost_cells - 1; }),
-      edges(state, place.level, box.lo, rank), edges(state, place.level, box.hi, rank), time,
-      state.tables.fields.size());
+      on_axes(rank, [](int) { return ghost_cells; }),
+      on_axes(rank, [&](int axis) { return n[axis] + ghost_cells - 1; }), edges(state, place.level, box.lo, rank),
+      edges(state, place.level, box.hi, rank), time, state.tables.fields.size());
   if (!state.tables.fields.empty()) text += fmt::format("FieldType = {}\n", field_types(state));
   text += fmt::format("BaryonFileName = {}\nNumberOfParticles   = {}\n", file, particles);
   if (particles > 0) text += fmt::format("ParticleFileName = {}\n", file);
@@ -184,11 +186,13 @@ std::string boundary_text(const EnzoState& state, const std::string& stem) {
   const mesh::Box domain = state.content.geometry.domain;
   const int rank = rank_of(domain);
   std::string text = fmt::format(
-      "BoundaryRank         = {}\nBoundaryDimension    = {}\nNumberOfBaryonFields = {}\nParticleBoundaryType = 0\n", rank,
-      on_axes(rank, [&](int axis) { return domain.extent()[axis] + 2 * ghost_cells; }), state.tables.fields.size());
+      "BoundaryRank         = {}\nBoundaryDimension    = {}\nNumberOfBaryonFields = {}\nParticleBoundaryType = 0\n",
+      rank, on_axes(rank, [&](int axis) { return domain.extent()[axis] + 2 * ghost_cells; }),
+      state.tables.fields.size());
   if (!state.tables.fields.empty())
-    text += fmt::format("BoundaryFieldType    = {}\nBaryonFileName       = {}.boundary.hdf\nBoundaryValuePresent = {}\n",
-                        field_types(state), stem, on_axes(2 * rank, [](int) { return 0; }));
+    text +=
+        fmt::format("BoundaryFieldType    = {}\nBaryonFileName       = {}.boundary.hdf\nBoundaryValuePresent = {}\n",
+                    field_types(state), stem, on_axes(2 * rank, [](int) { return 0; }));
   return text;
 }
 
@@ -199,8 +203,8 @@ void put_constant(hid_t file, const std::string& name, std::int64_t count, float
   check_hdf5(H5Pset_obj_track_times(creation, false), "H5Pset_obj_track_times");
   const auto length = static_cast<hsize_t>(count);
   const SpaceHandle space(H5Screate_simple(1, &length, nullptr), "H5Screate_simple");
-  const DatasetHandle dataset(
-      H5Dcreate2(file, name.c_str(), H5T_IEEE_F32LE, space, H5P_DEFAULT, creation, H5P_DEFAULT), "H5Dcreate2");
+  const DatasetHandle dataset(H5Dcreate2(file, name.c_str(), H5T_IEEE_F32LE, space, H5P_DEFAULT, creation, H5P_DEFAULT),
+                              "H5Dcreate2");
 }
 
 // The kind of boundary of each field at each cell of each face: Enzo opens it even when all are periodic.
@@ -260,8 +264,7 @@ AccessStatistics write_rank_files(const comm::Communicator& comm, const EnzoStat
     std::vector<std::int64_t> blocks;
     for (const EnzoBlock& block : state.own) blocks.push_back(block.block);
     const ArrayFile file = enzo_grid_file(state, blocks, state.own);
-    statistics =
-        write_array_file_in_place(self, folder + "/" + grid_file_name(stem, comm.rank()), file, options);
+    statistics = write_array_file_in_place(self, folder + "/" + grid_file_name(stem, comm.rank()), file, options);
   });
   return statistics;
 }
@@ -311,7 +314,9 @@ Format enzo_format_of(GridFiles files) {
 
 }  // namespace
 
-std::string enzo_checksum(std::string_view text) { return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size())); }
+std::string enzo_checksum(std::string_view text) {
+  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+}
 
 Format enzo_format() {
   Format format = enzo_format_of(GridFiles::one_a_rank);
