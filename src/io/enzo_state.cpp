@@ -25,10 +25,12 @@ std::string dataset_name(std::string name, std::set<std::string>& taken) {
   return unique;
 }
 
+// VTK takes for cells what is not called particle_...
 std::string enzo_particle_name(const std::string& name) {
   if (name.size() == 4 && name.ends_with("vel") && 'x' <= name[0] && name[0] <= 'z')
     return fmt::format("particle_velocity_{}", name[0]);
-  return name;
+  if (name == "mass") return "particle_total_mass";
+  return name.starts_with("particle_") ? name : "particle_" + name;
 }
 
 void add_positions(EnzoTables& tables, std::set<std::string>& taken) {
