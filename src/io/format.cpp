@@ -28,10 +28,10 @@ std::optional<std::int64_t> StepName::step_of(std::string_view name) const {
 
 std::span<const Format> formats() {
   static const std::vector<Format> all = [] {
-    std::vector<Format> entries{sidestream_format(), flash_format(), flash_5d_format()};
-    entries.push_back(enzo_hdf5_format());
-    entries.push_back(enzo_format());
-    entries.push_back(vtkhdf_format());
+    std::vector<Format> entries;
+    for (const auto& entry :
+         {sidestream_format, flash_format, flash_5d_format, nyx_format, enzo_hdf5_format, enzo_format, vtkhdf_format})
+      entries.push_back(entry());
     return entries;
   }();
   return all;

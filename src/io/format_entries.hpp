@@ -12,5 +12,6 @@ Format vtkhdf_format();
 Format sidestream_format();
 Format flash_format();
 Format flash_5d_format();
+Format nyx_format();
 
 }  // namespace sidestream::io
