@@ -151,16 +151,7 @@ class EnzoFile final : public SnapshotFile {
         files_(folder, is_own) {}
 
   mesh::Particles read_particles(int rank, int ranks) const override;
-  void verify(int rank, int ranks) const override {
-    SnapshotFile::verify(rank, ranks);
-    std::set<std::string> names;
-    for (const auto& level : grids_)
-      for (const BoxGrid& grid : level)
-        if (!grid.text.file.empty()) names.insert(grid.text.file);
-    int number = 0;
-    for (const std::string& name : names)
-      if (number++ % ranks == rank) files_.open(name);
-  }
+  void verify(int rank, int ranks) const override;
 
  protected:
   std::vector<double> read_box(std::size_t field, int level, std::int32_t box) const override;
@@ -179,6 +170,7 @@ class EnzoFile final : public SnapshotFile {
                  const GridFile& file, const std::string& dataset) const;
   std::vector<double> active_cells(std::vector<double> values, const std::vector<std::int64_t>& shape,
                                    const BoxGrid& grid, int level, std::int32_t box, const std::string& where) const;
+  std::vector<std::byte> particle_bytes(const GridFile& file, const BoxGrid& grid, std::size_t column) const;
   std::vector<double> particle_values(const GridFile& file, const BoxGrid& grid, const std::string& dataset) const;
   std::vector<std::int64_t> particle_ids(const GridFile& file, const BoxGrid& grid, std::int64_t first) const;
   void add_particles(const BoxGrid& grid, int level, std::int64_t first, std::int64_t begin, std::int64_t end,
@@ -247,8 +239,20 @@ std::vector<double> EnzoFile::active_cells(std::vector<double> values, const std
 }
 
 std::size_t EnzoFile::column_number(const std::string& dataset) const {
-  return static_cast<std::size_t>(std::ranges::find(tables_.columns, dataset, &EnzoColumn::dataset) -
-                                  tables_.columns.begin());
+  const auto found = std::ranges::find(tables_.columns, dataset, &EnzoColumn::dataset);
+  if (found == tables_.columns.end())
+    throw core::Error(fmt::format("there is no dataset `{}` of particles", dataset), description_.path);
+  return static_cast<std::size_t>(found - tables_.columns.begin());
+}
+
+std::vector<std::byte> EnzoFile::particle_bytes(const GridFile& file, const BoxGrid& grid, std::size_t column) const {
+  const EnzoColumn& of = tables_.columns[column];
+  const std::string path = dataset_of(file, grid, of.dataset);
+  std::vector<std::byte> bytes = file.hdf5.row_bytes(path, of.type, 0, grid.text.particles);
+  check_sum(bytes, file.particle_checksums,
+            grid.position * static_cast<std::int64_t>(tables_.columns.size()) + static_cast<std::int64_t>(column), file,
+            path);
+  return bytes;
 }
 
 std::vector<double> EnzoFile::particle_values(const GridFile& file, const BoxGrid& grid,
@@ -257,13 +261,7 @@ std::vector<double> EnzoFile::particle_values(const GridFile& file, const BoxGri
   std::vector<double> values;
   if (is_own_) {
     const std::size_t column = column_number(dataset);
-    if (column == tables_.columns.size()) throw core::Error("an unknown dataset of particles", dataset);
-    const ElementType type = tables_.columns[column].type;
-    const std::vector<std::byte> bytes = file.hdf5.row_bytes(path, type, 0, grid.text.particles);
-    check_sum(bytes, file.particle_checksums,
-              grid.position * static_cast<std::int64_t>(tables_.columns.size()) + static_cast<std::int64_t>(column),
-              file, path);
-    values = doubles_of(bytes, type);
+    values = doubles_of(particle_bytes(file, grid, column), tables_.columns[column].type);
   } else {
     values = file.hdf5.doubles(path);
   }
@@ -277,11 +275,7 @@ std::vector<double> EnzoFile::particle_values(const GridFile& file, const BoxGri
 std::vector<std::int64_t> EnzoFile::particle_ids(const GridFile& file, const BoxGrid& grid, std::int64_t first) const {
   const std::string path = dataset_of(file, grid, "particle_index");
   if (is_own_) {
-    const std::vector<std::byte> bytes = file.hdf5.row_bytes(path, ElementType::int64, 0, grid.text.particles);
-    check_sum(bytes, file.particle_checksums,
-              grid.position * static_cast<std::int64_t>(tables_.columns.size()) +
-                  static_cast<std::int64_t>(column_number("particle_index")),
-              file, path);
+    const std::vector<std::byte> bytes = particle_bytes(file, grid, column_number("particle_index"));
     std::vector<std::int64_t> ids(bytes.size() / 8);
     std::memcpy(ids.data(), bytes.data(), bytes.size());
     return ids;
@@ -346,6 +340,19 @@ mesh::Particles EnzoFile::read_particles(int rank, int ranks) const {
       first += count;
     }
   return particles;
+}
+
+// Beside what is read of the particles, what others read.
+void EnzoFile::verify(int rank, int ranks) const {
+  SnapshotFile::verify(rank, ranks);
+  std::int64_t number = 0;
+  for (const auto& level : grids_)
+    for (const BoxGrid& grid : level) {
+      if (!is_own_ || number++ % ranks != rank) continue;
+      const auto file = open(grid);
+      for (std::size_t column = 0; column < tables_.columns.size() && grid.text.particles > 0; ++column)
+        particle_bytes(*file, grid, column);
+    }
 }
 
 // --- opening

@@ -277,8 +277,18 @@ AccessStatistics write_shared_file(const comm::Communicator& comm, const EnzoSta
   return write_array_file_in_place(comm, folder + "/" + grid_file_name(stem, 0), file, options);
 }
 
+// The datasets of a grid are parts of one array to the method: only those that write by position can.
+const std::vector<std::string> methods{"engine", "aggregated"};
+
+void check_method(const std::string& method) {
+  if (!method.empty() && std::ranges::find(methods, method) == methods.end())
+    throw core::Error(fmt::format("the method `{}` cannot write Enzo files", method), "",
+                      "choose the method `engine` or `aggregated`, or leave it out");
+}
+
 AccessStatistics write_enzo(const comm::Communicator& comm, const std::string& path, const FileContent& content,
                             const WriteOptions& options, GridFiles files) {
+  check_method(options.method);
   const EnzoState state = enzo_state(comm, content);
   const std::string stem = std::filesystem::path(path).filename().string();
   AccessStatistics statistics;
@@ -296,7 +306,7 @@ AccessStatistics write_enzo(const comm::Communicator& comm, const std::string& p
 
 Format enzo_format_of(GridFiles files) {
   Format format;
-  format.methods = {"engine", "aggregated"};
+  format.methods = methods;
   format.variables = {"density",
                       "x_velocity",
                       "y_velocity",

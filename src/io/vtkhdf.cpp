@@ -151,7 +151,9 @@ Format vtkhdf_format() {
   format.name = "vtkhdf";
   format.documentation = "one VTKHDF file of overlapping boxes, for ParaView; without particles";
   format.plotfile = StepName{"plt", ".vtkhdf", 5};
-  format.methods = {"engine", "aggregated"};
+  for (const WriteMethod& method : write_methods())
+    if (std::ranges::find(method.containers, Container::hdf5) != method.containers.end())
+      format.methods.push_back(method.name);
   format.write = write_vtkhdf;
   format.recognizes = is_vtkhdf_file;
   format.open = open_vtkhdf_file;

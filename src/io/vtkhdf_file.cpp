@@ -80,11 +80,12 @@ auto with_group(const Hdf5Reader& file, const std::string& group, F read) {
 
 class VtkhdfFile final : public SnapshotFile {
  public:
-  explicit VtkhdfFile(const std::string& path) : SnapshotFile(FileDescription{}), file_(path) {
+  explicit VtkhdfFile(const std::string& path)
+      : SnapshotFile(FileDescription{}), has_record_(check_commit_record(path)), file_(path) {
     description_.format = "vtkhdf";
     description_.path = path;
     is_own_ = file_.has(vtkhdf_metadata);
-    if (is_own_ && !check_commit_record(path)) fail("the file has no record at its end: it is not complete");
+    if (is_own_ && !has_record_) fail("the file has no record at its end: it is not complete");
     description_.origin = with_group(file_, "VTKHDF", [](hid_t group) { return three_numbers(group, "Origin"); });
     if (is_own_) apply_metadata(file_.text(vtkhdf_metadata), path, description_);
     read_levels();
@@ -96,7 +97,7 @@ class VtkhdfFile final : public SnapshotFile {
     check_arrays();
   }
 
-  mesh::Particles read_particles(int, int) const override { fail("the file holds no particles"); }
+  mesh::Particles read_particles(int, int) const override { return {}; }
 
  protected:
   std::vector<double> read_box(std::size_t field, int level, std::int32_t box) const override;
@@ -117,6 +118,7 @@ class VtkhdfFile final : public SnapshotFile {
   void set_domain(std::vector<mesh::Box>& boxes);
   void check_arrays() const;
 
+  bool has_record_;
   Hdf5Reader file_;
   bool is_own_ = false;
   std::vector<Level> levels_;
@@ -249,6 +251,7 @@ bool is_vtkhdf_file(const std::string& path) {
     if (bytes.size_bytes() < static_cast<std::int64_t>(head.size())) return false;
     bytes.read(0, std::as_writable_bytes(std::span(head)));
     if (head != signature) return false;
+    check_commit_record(path);
     const Hdf5Reader file(path);
     return file.has("VTKHDF") &&
            with_group(file, "VTKHDF", [](hid_t group) { return text_attribute(group, "Type"); }) == "OverlappingAMR";
