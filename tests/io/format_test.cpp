@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "file_size_limit.hpp"
 #include "format_fixture.hpp"
 #include "sidestream/core/error.hpp"
@@ -239,8 +241,11 @@ std::vector<std::string> names_of_all_formats() {
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, EveryFormat, testing::ValuesIn(names_of_all_formats()),
-                         [](const auto& entry) { return entry.param; });
+INSTANTIATE_TEST_SUITE_P(Formats, EveryFormat, testing::ValuesIn(names_of_all_formats()), [](const auto& entry) {
+  std::string name = entry.param;
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
 
 TEST(Formats, AreFoundByNameAndTheNearestIsNamed) {
   EXPECT_EQ(io::format("nyx").name, "nyx");
