@@ -153,7 +153,8 @@ class ArrayFileWriter {
     }
     comm_.agree_on([&] { statistics_ += method.write(work); });
     comm_.agree_on([&] { close_file(groups, checksums, std::span(offsets).subspan(next)); });
-    comm_.agree_on([&] { commit(offsets); });
+    const bool is_first_of_node = comm_.split_by_node().rank() == 0;
+    comm_.agree_on([&] { commit(offsets, is_first_of_node); });
     return statistics_;
   }
 
@@ -173,9 +174,8 @@ class ArrayFileWriter {
   }
 
   // One rank of a node brings to the disk what all of the node wrote.
-  void commit(const std::vector<std::int64_t>& offsets) {
+  void commit(const std::vector<std::int64_t>& offsets, bool is_first_of_node) {
     if (comm_.rank() == 0) statistics_ += append_commit_record(path_, ranges_of(table_, offsets));
-    const bool is_first_of_node = comm_.split_by_node().rank() == 0;
     if (!options_.is_durable || !is_first_of_node) return;
     OutputFile file(path_, OutputFile::Open::modify);
     file.sync_and_close();
