@@ -123,12 +123,18 @@ Layer::Layer() : rank_(rank_of_process()) {
     std::fprintf(stderr, "warning: the I/O layer cannot open the table of its model, %s\n", model.c_str());
 }
 
+bool Layer::watches_anything() const {
+  const std::scoped_lock lock(mutex_);
+  return is_rank_watched_ && part_;
+}
+
 bool Layer::is_watched(const std::string& path) const {
   const std::scoped_lock lock(mutex_);
-  return is_rank_watched_ && part_ && !path.empty() && path.find(*part_) != std::string::npos;
+  return part_ && !path.empty() && path.find(*part_) != std::string::npos;
 }
 
 std::optional<std::string> Layer::watched(int descriptor) const {
+  if (!watches_anything()) return std::nullopt;
   struct stat status {};
   if (::fstat(descriptor, &status) != 0 || !(S_ISREG(status.st_mode) || S_ISDIR(status.st_mode))) return std::nullopt;
   std::string path = target_of("/proc/self/fd/" + std::to_string(descriptor));
@@ -136,7 +142,7 @@ std::optional<std::string> Layer::watched(int descriptor) const {
 }
 
 std::optional<std::string> Layer::watched(int folder, const char* path) const {
-  if (path == nullptr) return std::nullopt;
+  if (path == nullptr || !watches_anything()) return std::nullopt;
   std::string whole = path;
   if (!whole.starts_with('/'))
     whole = target_of(folder < 0 ? "/proc/self/cwd" : "/proc/self/fd/" + std::to_string(folder)) + "/" + whole;

@@ -54,6 +54,7 @@ class Layer {
     sidestream_io_counts counts{};
     std::int64_t end = -1;  // of the last write
   };
+  bool watches_anything() const;
   bool is_watched(const std::string& path) const;
 
   mutable std::mutex mutex_;
