@@ -20,7 +20,7 @@ using namespace sidestream;
 enum ExitCode { done = 0, failed = 1, used_wrongly = 2 };
 
 struct Arguments {
-  std::string config, folder = "";
+  std::string config, folder, file;
   std::vector<std::string> overrides;
   int ranks = 1;
   bool check = false, json = false, restart = false, overwrite = false, quiet = false, options = false;
@@ -123,7 +123,7 @@ int run_configuration(const Arguments& arguments, int argc, char** argv) {
     if (!arguments.quiet) fmt::print(stderr, "{}\n", line);
   };
   try {
-    const auto status = sims::run(world, std::move(*config), folder_of(arguments), existing, progress);
+    const auto status = sims::run(world, std::move(*config), folder_of(arguments), {existing, arguments.file}, progress);
     return status == sims::RunStatus::finished ? done : failed;
   } catch (const core::Error& error) {
     abort_job(error.what(), error.is_reported_elsewhere());
@@ -143,6 +143,8 @@ int main(int argc, char** argv) {
   app.add_option("--set", arguments.overrides, "override a key: task.halos.every=5")->take_all();
   app.add_option("--out", arguments.folder, "folder of the run (default: runs/NAME of the configuration)");
   app.add_flag("--restart", arguments.restart, "go on from the newest good checkpoint in the folder");
+  app.add_option("--from", arguments.file,
+                 "begin with the state in this file: a checkpoint or plot file of any format that is known");
   app.add_flag("--overwrite", arguments.overwrite, "replace an earlier run in the folder");
   app.add_flag("--quiet", arguments.quiet, "no line for each step");
   app.add_flag("--check", arguments.check, "check the configuration, say what it would take, and stop");
@@ -156,6 +158,8 @@ int main(int argc, char** argv) {
     if (arguments.config.empty()) throw CLI::RequiredError("config");
     if (arguments.restart && arguments.overwrite)
       throw CLI::ValidationError("--restart and --overwrite exclude each other");
+    if (arguments.restart && !arguments.file.empty())
+      throw CLI::ValidationError("--restart and --from exclude each other");
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? done : used_wrongly;
   }

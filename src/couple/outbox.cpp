@@ -77,6 +77,10 @@ void Outbox::read_replies() {
       farewell_ = reply->at("farewell");
       continue;
     }
+    if (reply->contains("done")) {
+      reply->at("done").get_to(done_);
+      continue;
+    }
     reply->at("received").get_to(received_);
     while (!queue_.empty() && queue_.front().number <= received_) {
       queue_bytes_ -= queue_.front().bytes;
@@ -136,6 +140,20 @@ void Outbox::release_parcels(std::int64_t received) {
     pool_.give_back(std::move(parcel.buffer), parcel.elements);
     return true;
   });
+}
+
+void Outbox::settle() {
+  if (group_.rank() == 0) {
+    silence_.restart();
+    const auto is_over = [&] {
+      read_replies();
+      return done_ >= number_ || silence_.seconds() > timeout_s_;
+    };
+    wait_until(is_over, forever_s);
+  }
+  const Verdict verdict = broadcast({done_ >= number_ ? Answer::granted : Answer::silent, number_, 0});
+  if (verdict.answer == Answer::silent) throw_together(group_, too_long("the sidecars to analyse", timeout_s_));
+  release_parcels(number_);
 }
 
 json Outbox::end(Drain drain) {

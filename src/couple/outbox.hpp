@@ -42,6 +42,10 @@ class Outbox {
   /// Lets transfers go on, and says to the sidecars now and then that the simulation lives.
   void progress();
 
+  /// Waits until the sidecars have done everything that was sent. Collective. Throws core::Error on all ranks when they
+  /// were silent for too long.
+  void settle();
+
   /// Ends the sidecars. Collective. Returns their message of farewell on rank 0.
   nlohmann::json end(Drain drain);
 
@@ -84,7 +88,7 @@ class Outbox {
 
   // On the first rank only.
   std::deque<Entry> queue_;
-  std::int64_t queue_bytes_ = 0, received_ = 0;
+  std::int64_t queue_bytes_ = 0, received_ = 0, done_ = 0;
   core::Stopwatch silence_, last_command_;
   std::optional<nlohmann::json> farewell_;
 };

@@ -91,6 +91,10 @@ class Session::Impl {
     if (outbox_) outbox_->progress();
   }
 
+  void settle() {
+    if (outbox_) outbox_->settle();
+  }
+
   std::vector<TaskTotals> finish(Drain drain) {
     core::require(roles_.computes(), "only the ranks that compute end a session");
     if (outbox_) add(outbox_->end(drain));
@@ -248,6 +252,9 @@ void Session::publish(const mesh::Snapshot& snapshot) {
 }
 void Session::progress() {
   impl_->progress();
+}
+void Session::settle() {
+  impl_->settle();
 }
 std::vector<TaskTotals> Session::finish(Drain drain) {
   return impl_->finish(drain);

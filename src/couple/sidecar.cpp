@@ -73,8 +73,11 @@ void Sidecar::take(const json& command) {
                 {"receive_s", transfer_s},
                 {"bytes", std::accumulate(announcement.bytes.begin(), announcement.bytes.end(), std::int64_t{0})}});
   log_->write("receive", event);
-  if (command.at("is_stopped").get<bool>()) return leave_out(announcement, snapshot);
-  run_tasks(announcement, snapshot, transfer_s);
+  if (command.at("is_stopped").get<bool>())
+    leave_out(announcement, snapshot);
+  else
+    run_tasks(announcement, snapshot, transfer_s);
+  if (group_.rank() == 0) mailbox_.post(Tag::reply, {{"done", announcement.number}});
 }
 
 void Sidecar::receive(const Announcement& announcement, mesh::Snapshot& snapshot) {

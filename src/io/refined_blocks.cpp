@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "sidestream/core/error.hpp"
-#include "sidestream/io/checkpoint.hpp"
+#include "sidestream/io/refined_blocks.hpp"
 
 namespace sidestream::io {
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <string_view>
@@ -10,6 +9,7 @@
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
+#include "sidestream/io/generations.hpp"
 
 namespace sidestream::io {
 
@@ -17,24 +17,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool is_digits(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return '0' <= c && c <= '9'; });
-}
-
-bool is_numbered(std::string_view name, std::string_view prefix) {
-  return name.starts_with(prefix) && is_digits(name.substr(prefix.size()));
-}
-
 // Whether a run makes a file or folder of this name: what may be removed when a run is overwritten.
 bool belongs_to_a_run(const std::string& name) {
   return name == "config.toml" || name == "report.html" || name == "live.html" || name == "results" ||
-         is_numbered(name, "plt") || is_numbered(name, "chk") ||
-         (name.starts_with("events") && name.ends_with(".jsonl"));
+         (name.starts_with("events") && name.ends_with(".jsonl")) || is_output_name(name);
 }
 
 // What a write that was interrupted left behind.
 bool is_leftover(const std::string& name) {
-  return name.starts_with(".") && name.ends_with(".tmp") && belongs_to_a_run(name.substr(1, name.size() - 5));
+  return is_unfinished_output(name) ||
+         (name.starts_with(".") && name.ends_with(".tmp") && belongs_to_a_run(name.substr(1, name.size() - 5)));
 }
 
 template <typename Condition>
@@ -80,12 +72,6 @@ std::string RunFolder::events(const std::string& group) const {
 }
 std::string RunFolder::result(const std::string& task, std::int64_t step) const {
   return path_ + "/results/" + task + "/" + step_name(step) + ".nc";
-}
-std::string RunFolder::plotfile(std::int64_t step) const {
-  return path_ + "/plt" + step_name(step);
-}
-std::string RunFolder::checkpoint(std::int64_t step) const {
-  return path_ + "/chk" + step_name(step);
 }
 std::string RunFolder::report() const {
   return path_ + "/report.html";

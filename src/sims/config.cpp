@@ -1,11 +1,10 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 
 #include "sidestream/core/error.hpp"
-#include "sidestream/io/checkpoint.hpp"
-#include "sidestream/io/plotfile.hpp"
 #include "sidestream/sims/run.hpp"
 
 namespace sidestream::sims {
@@ -27,38 +26,107 @@ core::Table<Limits> limits_table() {
 }
 
 struct Output {
-  std::string format;
+  std::string format, method, precision, on_failure;
   std::int64_t every = 0;
   std::vector<double> at_redshift;
-  std::int32_t keep = 0;
+  std::vector<std::string> variables;
+  std::int32_t keep = 0, files = 0, aggregators = 0;
+  bool is_asynchronous = false;
 };
 
-core::Table<Output> output_table(const std::vector<std::string>& formats, bool has_generations) {
-  core::Table<Output> table("When and how a kind of file is written");
-  table.option("format", &Output::format, formats.front()).one_of(formats).doc("format of the file");
-  table.option("every", &Output::every, 0).at_least(0).doc("write after every so many steps; 0: not by steps");
-  table.option("at_redshift", &Output::at_redshift, {}).at_least(0).doc("write at each of these redshifts");
-  if (has_generations) table.option("keep", &Output::keep, 2).at_least(0).doc("newest checkpoints that stay; 0: all");
-  return table;
+enum class Kind { plotfile, checkpoint };
+
+bool serves(const io::Format& format, Kind kind) {
+  return (kind == Kind::plotfile ? format.plotfile : format.checkpoint).has_value();
 }
 
-template <typename Formats>
-std::vector<std::string> names_of(const Formats& formats) {
+std::vector<std::string> formats_for(Kind kind) {
   std::vector<std::string> names;
-  for (const auto& format : formats) names.push_back(format.name);
+  for (const io::Format& format : io::formats())
+    if (serves(format, kind)) names.push_back(format.name);
   return names;
 }
 
-std::optional<OutputConfig> read_output(const core::Node* node, const core::Table<Output>& table, bool has_redshift,
+core::Table<Output> output_table(Kind kind) {
+  const bool is_checkpoint = kind == Kind::checkpoint;
+  const io::WriteOptions standard;
+  std::vector<std::string> methods{"automatic"};
+  for (const io::WriteMethod& method : io::write_methods()) methods.push_back(method.name);
+  core::Table<Output> table("When and how a kind of file is written");
+  table.option("format", &Output::format, is_checkpoint ? "sidestream" : "nyx")
+      .one_of(formats_for(kind))
+      .doc("format of the file");
+  table.option("every", &Output::every, 0).at_least(0).doc("write after every so many steps; 0: not by steps");
+  table.option("at_redshift", &Output::at_redshift, {}).at_least(0).doc("write at each of these redshifts");
+  table.option("method", &Output::method, "automatic")
+      .one_of(methods)
+      .doc("how the data reach the disk, in formats that leave a choice");
+  table.option("aggregators", &Output::aggregators, standard.aggregators)
+      .at_least(0)
+      .doc("ranks that write in aggregated methods; 0: chosen");
+  table.option("files", &Output::files, standard.files)
+      .at_least(1)
+      .doc("in formats of many files: so many are written at the same time");
+  table.option("asynchronous", &Output::is_asynchronous, false)
+      .doc("write a copy behind the running simulation");
+  table.option("on_failure", &Output::on_failure, "continue")
+      .one_of({"continue", "stop"})
+      .doc("what the run does when the file cannot be written");
+  if (is_checkpoint) {
+    table.option("keep", &Output::keep, 2).at_least(0).doc("newest checkpoints that stay; 0: all");
+  } else {
+    table.option("variables", &Output::variables, {}).doc("what to write; empty: what readers of the format look for");
+    table.option("precision", &Output::precision, "double").one_of({"double", "single"}).doc("of the fields");
+  }
+  return table;
+}
+
+void check_variables(const core::Node& node, const std::vector<std::string>& wanted,
+                     const std::vector<std::string>& known) {
+  for (const std::string& name : wanted) {
+    if (std::ranges::find(known, name) != known.end()) continue;
+    core::reject(*node.find("variables"), fmt::format("there is no variable `{}`", name),
+                 fmt::format("choose from: {}", fmt::join(known, ", ")));
+  }
+}
+
+void check_method(const core::Node& node, const io::Format& format, const std::string& method) {
+  if (method == "automatic" || std::ranges::find(format.methods, method) != format.methods.end()) return;
+  core::reject(*node.find("method"), fmt::format("the format `{}` cannot be written by `{}`", format.name, method),
+               format.methods.empty() ? "it has a way of its own: leave the key out"
+                                      : fmt::format("choose from: {}", fmt::join(format.methods, ", ")));
+}
+
+std::optional<OutputConfig> read_output(const core::Node* node, Kind kind, const SimulationPlan& plan,
                                         core::Node& resolved) {
   if (node == nullptr) return std::nullopt;
-  const Output output = table.read(*node, &resolved);
+  const Output output = output_table(kind).read(*node, &resolved);
   if (output.every == 0 && output.at_redshift.empty())
     core::reject(*node, fmt::format("`{}` says not when to write", node->key()),
                  "set `every` (steps) or `at_redshift`");
-  if (!output.at_redshift.empty() && !has_redshift)
+  if (!output.at_redshift.empty() && !plan.has_redshift())
     core::reject(*node->find("at_redshift"), "this simulation has no redshift", "use `every`");
-  return OutputConfig{output.format, couple::Trigger(output.every, output.at_redshift), output.keep};
+  OutputConfig config;
+  config.format = &io::format(output.format);
+  config.trigger = couple::Trigger(output.every, output.at_redshift);
+  config.keep = output.keep;
+  check_method(*node, *config.format, output.method);
+  check_variables(*node, output.variables, plan.plot_variables());
+  config.options.method = output.method == "automatic" ? "" : output.method;
+  config.options.aggregators = output.aggregators;
+  config.options.files = output.files;
+  config.is_asynchronous = output.is_asynchronous;
+  config.stops_on_failure = output.on_failure == "stop";
+  config.variables = output.variables.empty() ? config.format->variables : output.variables;
+  if (output.precision == "single") config.precision = io::Precision::single_precision;
+  return config;
+}
+
+template <typename Entries>
+std::vector<std::string> names_of(const Entries& entries) {
+  std::vector<std::string> names;
+  for (const auto& entry : entries) names.push_back(entry.name);
+  return names;
 }
 
 const SimulationEntry& find_simulation(const core::Node& root) {
@@ -81,12 +149,9 @@ void read_outputs(const core::Node& root, RunConfig& config, core::Node& resolve
   if (output == nullptr) return;
   core::check_known_keys(*output, std::array<std::string, 2>{"plotfile", "checkpoint"});
   core::Node full = *output, part;
-  const bool has_redshift = config.plan->has_redshift();
-  config.plotfile =
-      read_output(output->find("plotfile"), output_table(names_of(io::plotfile_formats()), false), has_redshift, part);
+  config.plotfile = read_output(output->find("plotfile"), Kind::plotfile, *config.plan, part);
   if (config.plotfile) full.set("plotfile", part);
-  config.checkpoint = read_output(output->find("checkpoint"), output_table(names_of(io::checkpoint_formats()), true),
-                                  has_redshift, part);
+  config.checkpoint = read_output(output->find("checkpoint"), Kind::checkpoint, *config.plan, part);
   if (config.checkpoint) full.set("checkpoint", part);
   resolved.set("output", full);
 }

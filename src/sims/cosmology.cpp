@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "cosmology_config.hpp"
+#include "file_state.hpp"
 #include "gas_quantity.hpp"
 #include "initial_universe.hpp"
 #include "leaf_field.hpp"
@@ -43,7 +44,7 @@ class Cosmology : public Simulation {
     if (config_.has_gas) start_mass_ = universe_->gas_mass();
   }
 
-  void restore(const io::Checkpoint& checkpoint) override;
+  void restore(const io::SnapshotFile& file) override;
 
   void advance() override {
     const double next_redshift = choose_step();
@@ -86,8 +87,8 @@ class Cosmology : public Simulation {
   }
 
   mesh::Snapshot snapshot() override;
-  void write_plotfile(const io::PlotfileFormat& format, const std::string& path) override;
-  io::CheckpointContent checkpoint() const override;
+  io::OwnedContent plot(const std::vector<std::string>& variables) override;
+  io::FileContent checkpoint() const override;
   const PartSeconds& seconds() const override { return seconds_; }
 
  private:
@@ -101,7 +102,15 @@ class Cosmology : public Simulation {
   }
   int finest_level() const { return universe_->finest_level(); }
   void gather_particles();
-  static std::string level_name(const char* quantity, int level) { return fmt::format("{}.level{}", quantity, level); }
+  io::FileContent file_content() const;
+  void add_variable(const std::string& name, io::OwnedContent& plot);
+  UniverseState read_state(const io::SnapshotFile& file) const;
+  template <typename F>
+  auto on_levels(F value_of) const {
+    std::vector<decltype(value_of(0))> levels;
+    for (int level = 0; level <= finest_level(); ++level) levels.push_back(value_of(level));
+    return levels;
+  }
 
   CosmologyConfig config_;
   const comm::Communicator& comm_;
@@ -116,37 +125,102 @@ class Cosmology : public Simulation {
   PartSeconds seconds_;
 };
 
-// The quantity that is there with and without gas tells the blocks.
-void Cosmology::restore(const io::Checkpoint& checkpoint) {
-  timed(seconds_, "restart", [&] {
-    step_ = checkpoint.step();
-    set_redshift(checkpoint.attribute("redshift"));
-    a_ = checkpoint.attribute("scale_factor");
-    last_dtau_ = checkpoint.attribute("last_dtau");
-    start_mass_ = checkpoint.attribute("start_mass");
-    std::vector<mesh::Layout> layouts;
-    const char* const quantity = config_.has_gas ? "gas" : "potential";
-    for (int level = 0; checkpoint.has_field(level_name(quantity, level)); ++level)
-      layouts.push_back(checkpoint.layout(level_name(quantity, level)));
-    const mesh::Forest forest(config_.mesh.extent(), config_.mesh.block, config_.geometry().periodic,
-                              io::refined_blocks(layouts));
-    UniverseState state{{forest, config_.geometry(), comm_.size(), amr::block_costs(forest)}, {}, {}, {}};
-    mesh::Particles particles = checkpoint.read_particles();
-    particles.mass = checkpoint.attribute("particle_mass");
-    for (int level = 0; level <= forest.finest_level(); ++level) {
-      state.particles.push_back(particles);
-      particles.resize(0);
-      if (config_.amr.max_level > 0 && checkpoint.has_field(level_name("potential", level))) {
-        state.potentials.emplace_back(state.hierarchy.layout(level), comm_.rank());
-        checkpoint.read_field(level_name("potential", level), state.potentials.back());
-      }
-      if (!config_.has_gas) continue;
-      state.gas.emplace_back(state.hierarchy.layout(level), comm_.rank(), solvers::gas_components,
-                             solvers::hydro_ghost);
-      checkpoint.read_field(level_name("gas", level), state.gas.back());
+// The attribute that holds the momentum along an axis, from whatever a file has: momenta of our own checkpoints, or
+// proper peculiar velocities.
+std::vector<double> momenta(mesh::Particles& particles, const io::FileDescription& file, std::size_t axis, double a) {
+  const std::string letter(1, "xyz"[axis]);
+  for (const auto& [name, unit] : file.particle_reals) {
+    const bool is_momentum = name == momentum_names[axis];
+    if (!is_momentum && name != letter + "vel" && name != "vel" + letter && name != "particle_velocity_" + letter)
+      continue;
+    std::vector<double> values = std::move(particles.attribute(name));
+    const double factor = is_momentum ? 1.0 : a * unit_factor(unit);
+    if (factor != 1.0)
+      for (double& value : values) value *= factor;
+    return values;
+  }
+  throw core::Error("the particles of the file have no velocities", file.path,
+                    "a run starts from particles with positions and velocities");
+}
+
+// Masses that differ are kept as fractions of the largest.
+void set_masses(mesh::Particles& particles, mesh::Particles& from, const io::FileDescription& file, double largest) {
+  particles.mass = file.particle_mass > 0.0 ? file.particle_mass : largest;
+  for (const auto& [name, unit] : file.particle_reals) {
+    if (name == solvers::mass_fraction_name) {
+      particles.attributes.push_back({name, "1", std::move(from.attribute(name))});
+    } else if (name == "mass" && file.particle_mass == 0.0) {
+      std::vector<double> fractions = std::move(from.attribute(name));
+      for (double& value : fractions) value /= largest;
+      particles.attributes.push_back({solvers::mass_fraction_name, "1", std::move(fractions)});
     }
-    redistribute::migrate_levels(comm_, state.hierarchy, state.particles);
-    universe_.emplace(comm_, config_, background_, std::move(state), seconds_);
+  }
+}
+
+double largest_mass(const comm::Communicator& comm, const mesh::Particles& particles,
+                    const io::FileDescription& file) {
+  double largest = 0.0;
+  for (const auto& [name, unit] : file.particle_reals)
+    if (name == "mass" && file.particle_mass == 0.0)
+      for (const double mass : particles.attribute(name)) largest = std::max(largest, mass);
+  return comm.max(largest);
+}
+
+UniverseState Cosmology::read_state(const io::SnapshotFile& file) const {
+  const io::FileDescription& description = file.description();
+  if (description.length_unit == "cm")
+    throw core::Error("the lengths of the file are in cm", description.path,
+                      "start from a file of Sidestream or Nyx, or convert it first");
+  const FileMesh mesh = mesh_of(description, config_.mesh, config_.geometry().periodic, config_.amr.max_level);
+  UniverseState state{{mesh.forest, config_.geometry(), comm_.size(), amr::block_costs(mesh.forest)}, {}, {}, {}};
+  for (int level = 0; level <= mesh.forest.finest_level(); ++level) {
+    const mesh::Layout& layout = state.hierarchy.layout(level);
+    if (config_.has_gas)
+      state.gas.emplace_back(layout, comm_.rank(), solvers::gas_components, solvers::hydro_ghost);
+    if (config_.amr.max_level > 0 && description.is_checkpoint && description.has_field("phi_grav"))
+      state.potentials.emplace_back(layout, comm_.rank());
+  }
+  const bool is_exact = description.is_checkpoint;
+  GasFactors factors;
+  factors.gamma = config_.hydro.gamma;
+  factors.velocity = is_exact ? 1.0 : a_;
+  factors.specific_energy = factors.velocity * factors.velocity;
+  factors.temperature = 1.0 / (config_.temperature_factor(a_) * a_ * a_);
+  if (config_.has_gas) read_gas(file, mesh, factors, state.gas);
+  if (!state.potentials.empty()) read_levels(file, "phi_grav", mesh, state.potentials, 0);
+  if (!description.has_particles) throw core::Error("the file has no particles", description.path);
+  return state;
+}
+
+void Cosmology::restore(const io::SnapshotFile& file) {
+  timed(seconds_, "restart", [&] {
+    const io::FileDescription& description = file.description();
+    step_ = description.step;
+    const bool is_own = description.is_checkpoint && description.attributes.contains("last_dtau");
+    set_redshift(is_own ? description.attribute("redshift") : solvers::redshift(description.scale_factor));
+    a_ = description.scale_factor;
+    last_dtau_ = is_own ? description.attribute("last_dtau") : 0.0;
+    std::optional<UniverseState> state;
+    mesh::Particles from;
+    comm_.agree_on([&] {
+      state = read_state(file);
+      from = file.read_particles(comm_.rank(), comm_.size());
+    });
+    const double largest = largest_mass(comm_, from, description);
+    comm_.agree_on([&] {
+      mesh::Particles& particles = state->particles.emplace_back();
+      for (std::size_t axis = 0; axis < 3; ++axis)
+        particles.attributes.push_back({momentum_names[axis], "km/s", momenta(from, description, axis, a_)});
+      set_masses(particles, from, description, largest);
+      particles.id = std::move(from.id);
+      particles.position = std::move(from.position);
+    });
+    mesh::Particles none = state->particles.front();
+    none.resize(0);
+    state->particles.resize(static_cast<std::size_t>(state->hierarchy.finest_level()) + 1, none);
+    redistribute::migrate_levels(comm_, state->hierarchy, state->particles);
+    universe_.emplace(comm_, config_, background_, std::move(*state), seconds_);
+    if (config_.has_gas) start_mass_ = is_own ? description.attribute("start_mass") : universe_->gas_mass();
   });
   begin();
 }
@@ -224,70 +298,101 @@ mesh::Snapshot Cosmology::snapshot() {
   return snapshot;
 }
 
-void Cosmology::write_plotfile(const io::PlotfileFormat& format, const std::string& path) {
-  io::PlotfileContent content;
+io::FileContent Cosmology::file_content() const {
+  io::FileContent content;
   content.step = step_;
   content.time = background_.time(a_) - background_.time(solvers::scale_factor(config_.run.z_start));
   content.scale_factor = a_;
   content.omega_m = config_.parameters.omega_m;
   content.omega_lambda = config_.parameters.lambda();
   content.hubble = config_.parameters.hubble;
+  content.gamma = config_.hydro.gamma;
   content.geometry = universe_->hierarchy().geometry(0);
-
-  const auto on_levels = [&](auto field_of) {
-    std::vector<decltype(field_of(0))> levels;
-    for (int level = 0; level <= finest_level(); ++level) levels.push_back(field_of(level));
-    return levels;
-  };
-  const Levels dark_matter = universe_->dark_matter_density();
-  Levels temperature;
-  if (config_.has_gas) {
-    temperature = universe_->gas_quantity("temperature", a_);
-    const auto gas = on_levels([&](int level) { return &universe_->gas(level); });
-    const double velocity = 1.0 / a_, energy = 1.0 / (a_ * a_);
-    content.fields = {{"density", gas, solvers::density, 1.0},
-                      {"xmom", gas, solvers::momentum_x, velocity},
-                      {"ymom", gas, solvers::momentum_y, velocity},
-                      {"zmom", gas, solvers::momentum_z, velocity},
-                      {"rho_E", gas, solvers::total_energy, energy},
-                      {"rho_e", gas, solvers::internal_energy, energy},
-                      {"Temp", on_levels([&](int level) {
-                         return static_cast<const Field<double>*>(&temperature[static_cast<std::size_t>(level)]);
-                       }),
-                       0, 1.0}};
+  content.length_unit = "Mpc";
+  for (int level = 0; level <= finest_level(); ++level) {
+    content.levels.push_back(universe_->hierarchy().layout(level));
+    content.particles.push_back(&universe_->particles(level));
   }
-  const double potential = 4.0 * std::numbers::pi * core::units::gravitational_constant / a_;
-  content.fields.push_back(
-      {"phi_grav", on_levels([&](int level) { return &universe_->potential(level); }), 0, potential});
-  content.fields.push_back({"particle_mass_density",
-                            on_levels([&](int level) { return &dark_matter[static_cast<std::size_t>(level)]; }), 0,
-                            1.0});
-  content.particles = on_levels([&](int level) { return &universe_->particles(level); });
+  return content;
+}
+
+const std::vector<std::string>& file_variables(bool has_gas) {
+  static const std::vector<std::string> dark{"phi_grav", "particle_mass_density"};
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> names = gas_variables();
+    for (const char* const derived : {"Temp", "x_velocity", "y_velocity", "z_velocity", "pressure"})
+      names.emplace_back(derived);
+    names.insert(names.end(), dark.begin(), dark.end());
+    return names;
+  }();
+  return has_gas ? all : dark;
+}
+
+const char* unit_of(const std::string& name) {
+  if (name == "density" || name == "particle_mass_density") return "Msun/Mpc^3";
+  if (name == "Temp") return "K";
+  if (name == "phi_grav") return "(km/s)^2";
+  if (name.ends_with("velocity")) return "km/s";
+  return name.ends_with("mom") ? "Msun/Mpc^3 km/s" : "Msun/Mpc^3 (km/s)^2";
+}
+
+// In comoving Msun and Mpc, with proper peculiar velocities.
+void Cosmology::add_variable(const std::string& name, io::OwnedContent& plot) {
+  io::FileField& field = plot.content.fields.emplace_back(io::FileField{name, unit_of(name), {}, 0, 1.0});
+  const auto keep = [&](Levels levels, double factor) {
+    field.factor = factor;
+    for (Field<double>& level : levels) field.levels.push_back(&plot.fields.emplace_back(std::move(level)));
+  };
+  const auto conserved = std::ranges::find(gas_variables(), name);
+  if (conserved != gas_variables().end()) {
+    field.component = static_cast<int>(conserved - gas_variables().begin());
+    field.factor = name.ends_with("mom") ? 1.0 / a_ : name.starts_with("rho") ? 1.0 / (a_ * a_) : 1.0;
+    field.levels = on_levels([&](int level) { return &universe_->gas(level); });
+  } else if (name == "phi_grav") {
+    field.factor = 4.0 * std::numbers::pi * core::units::gravitational_constant / a_;
+    field.levels = on_levels([&](int level) { return &universe_->potential(level); });
+  } else if (name == "particle_mass_density") {
+    keep(universe_->dark_matter_density(), 1.0);
+  } else if (name.ends_with("_velocity")) {
+    keep(universe_->gas_quantity(std::string("velocity_") + name.front(), a_), 1.0);
+  } else if (name == "pressure") {
+    keep(universe_->gas_quantity("pressure", a_), 1.0 / (a_ * a_));
+  } else {
+    keep(universe_->gas_quantity("temperature", a_), 1.0);
+  }
+}
+
+io::OwnedContent Cosmology::plot(const std::vector<std::string>& variables) {
+  io::OwnedContent plot;
+  plot.content = file_content();
+  for (const std::string& name : known_of(variables, file_variables(config_.has_gas))) add_variable(name, plot);
   const auto attribute = [&](const std::string& name) {
     return on_levels([&](int level) { return &universe_->particles(level).attribute(name); });
   };
-  content.particle_reals.push_back({"mass", {}, universe_->particles(0).mass});
+  auto& reals = plot.content.particle_reals;
+  reals.push_back({"mass", "Msun", {}, universe_->particles(0).mass});
   if (solvers::has_mass_fractions(universe_->particles(0)))
-    content.particle_reals.back().levels = attribute(solvers::mass_fraction_name);
+    reals.back().levels = attribute(solvers::mass_fraction_name);
   for (std::size_t axis = 0; axis < 3; ++axis)
-    content.particle_reals.push_back({fmt::format("{}vel", "xyz"[axis]), attribute(momentum_names[axis]), 1.0 / a_});
-  format.write(comm_, path, content);
+    reals.push_back({fmt::format("{}vel", "xyz"[axis]), "km/s", attribute(momentum_names[axis]), 1.0 / a_});
+  plot.content.particle_precision = io::Precision::single_precision;
+  return plot;
 }
 
-io::CheckpointContent Cosmology::checkpoint() const {
-  io::CheckpointContent content;
-  content.step = step_;
-  content.attributes = {{"scale_factor", a_},
-                        {"redshift", redshift_},
-                        {"last_dtau", last_dtau_},
-                        {"start_mass", start_mass_},
-                        {"particle_mass", universe_->particles(0).mass}};
-  for (int level = 0; level <= finest_level(); ++level) {
-    if (config_.has_gas) content.fields.emplace_back(level_name("gas", level), &universe_->gas(level));
-    if (config_.amr.max_level > 0)
-      content.fields.emplace_back(level_name("potential", level), &universe_->potential(level));
-    content.particles.push_back(&universe_->particles(level));
-  }
+io::FileContent Cosmology::checkpoint() const {
+  io::FileContent content = file_content();
+  content.attributes = {{"redshift", redshift_}, {"last_dtau", last_dtau_}, {"start_mass", start_mass_}};
+  if (config_.has_gas)
+    for (int c = 0; c < solvers::gas_components; ++c)
+      content.fields.push_back({gas_variables()[static_cast<std::size_t>(c)], "",
+                                on_levels([&](int level) { return &universe_->gas(level); }), c, 1.0});
+  if (config_.amr.max_level > 0)
+    content.fields.push_back(
+        {"phi_grav", "", on_levels([&](int level) { return &universe_->potential(level); }), 0, 1.0});
+  for (const mesh::ParticleAttribute& attribute : universe_->particles(0).attributes)
+    content.particle_reals.push_back(
+        {attribute.name, attribute.unit,
+         on_levels([&](int level) { return &universe_->particles(level).attribute(attribute.name); }), 1.0});
   return content;
 }
 
@@ -310,6 +415,7 @@ class CosmologyPlan : public SimulationPlan {
 
   bool has_redshift() const override { return true; }
   std::vector<std::string> fields() const override { return cosmology_fields(config_.has_gas); }
+  std::vector<std::string> plot_variables() const override { return file_variables(config_.has_gas); }
 
   nlohmann::json description() const override {
     const mesh::Int3 n = cells();

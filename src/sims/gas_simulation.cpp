@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
 #include "amr_config.hpp"
+#include "file_state.hpp"
 #include "leaf_field.hpp"
 #include "part_timer.hpp"
 #include "sidestream/core/exact_sum.hpp"
@@ -45,6 +47,21 @@ struct Totals {
 const std::vector<std::string>& field_names() {
   static const std::vector<std::string> names{"gas_density", "pressure", "velocity_x", "velocity_y", "velocity_z"};
   return names;
+}
+
+// The variables of plot files: what is conserved, and what follows from it.
+const std::vector<std::string>& file_variables() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all = gas_variables();
+    for (const char* const derived : {"x_velocity", "y_velocity", "z_velocity", "pressure"}) all.emplace_back(derived);
+    return all;
+  }();
+  return names;
+}
+
+// The field of `field_names` that files call `name`.
+std::string quantity_named(const std::string& name) {
+  return name.ends_with("_velocity") ? std::string("velocity_") + name.front() : name;
 }
 
 /// The value of a field of `field_names` from a gas state.
@@ -88,22 +105,7 @@ class GasSimulation : public Simulation {
     start_ = totals();
   }
 
-  void restore(const io::Checkpoint& checkpoint) override {
-    step_ = checkpoint.step();
-    time_ = checkpoint.attribute("time");
-    start_ = {checkpoint.attribute("mass_start"), checkpoint.attribute("energy_start")};
-    std::vector<mesh::Layout> layouts;
-    while (checkpoint.has_field(level_name(static_cast<int>(layouts.size()))))
-      layouts.push_back(checkpoint.layout(level_name(static_cast<int>(layouts.size()))));
-    const Hierarchy hierarchy = hierarchy_of(mesh::Forest(
-        setup_.mesh.extent(), setup_.mesh.block, setup_.problem.geometry.periodic, io::refined_blocks(layouts)));
-    std::vector<Field<double>> state;
-    for (int level = 0; level <= hierarchy.finest_level(); ++level) {
-      state.emplace_back(hierarchy.layout(level), comm_.rank(), solvers::gas_components, solvers::hydro_ghost);
-      checkpoint.read_field(level_name(level), state.back());
-    }
-    make_gas(hierarchy, std::move(state));
-  }
+  void restore(const io::SnapshotFile& file) override;
 
   void advance() override {
     if (setup_.amr.max_level > 0 && step_ % setup_.amr.regrid_every == 0 && step_ > 0) regrid();
@@ -144,13 +146,11 @@ class GasSimulation : public Simulation {
 
   nlohmann::json summary() const override;
   mesh::Snapshot snapshot() override { return make_snapshot(); }
-  void write_plotfile(const io::PlotfileFormat& format, const std::string& path) override;
-  io::CheckpointContent checkpoint() const override;
+  io::OwnedContent plot(const std::vector<std::string>& variables) override;
+  io::FileContent checkpoint() const override;
   const PartSeconds& seconds() const override { return seconds_; }
 
  private:
-  static std::string level_name(int level) { return fmt::format("gas.level{}", level); }
-
   Hierarchy hierarchy_of(const mesh::Forest& forest) const {
     return {forest, setup_.problem.geometry, comm_.size(), amr::block_costs(forest)};
   }
@@ -162,6 +162,8 @@ class GasSimulation : public Simulation {
   void regrid();
   Totals totals() const;
   mesh::Snapshot make_snapshot() const;
+  io::FileContent file_content() const;
+  Field<double> derived_field(const std::string& name, int level) const;
 
   GasSetup setup_;
   const comm::Communicator& comm_;
@@ -263,25 +265,72 @@ nlohmann::json GasSimulation::summary() const {
   return summary;
 }
 
-void GasSimulation::write_plotfile(const io::PlotfileFormat& format, const std::string& path) {
-  io::PlotfileContent content;
-  content.step = step_;
-  content.time = time_;
-  content.geometry = setup_.problem.geometry;
-  std::vector<const Field<double>*> levels;
-  for (int level = 0; level <= gas_->finest_level(); ++level) levels.push_back(&gas_->state(level));
-  content.fields = {{"density", levels, solvers::density, 1.0},    {"xmom", levels, solvers::momentum_x, 1.0},
-                    {"ymom", levels, solvers::momentum_y, 1.0},    {"zmom", levels, solvers::momentum_z, 1.0},
-                    {"rho_E", levels, solvers::total_energy, 1.0}, {"rho_e", levels, solvers::internal_energy, 1.0}};
-  format.write(comm_, path, content);
+void GasSimulation::restore(const io::SnapshotFile& file) {
+  const io::FileDescription& description = file.description();
+  std::optional<Hierarchy> hierarchy;
+  std::vector<Field<double>> state;
+  comm_.agree_on([&] {
+    const FileMesh mesh = mesh_of(description, setup_.mesh, setup_.problem.geometry.periodic, setup_.amr.max_level);
+    hierarchy = hierarchy_of(mesh.forest);
+    for (int level = 0; level <= hierarchy->finest_level(); ++level)
+      state.emplace_back(hierarchy->layout(level), comm_.rank(), solvers::gas_components, solvers::hydro_ghost);
+    GasFactors factors;
+    factors.gamma = setup_.hydro.gamma;
+    read_gas(file, mesh, factors, state);
+  });
+  make_gas(*hierarchy, std::move(state));
+  step_ = description.step;
+  time_ = description.time;
+  const bool is_own = description.is_checkpoint && description.attributes.contains("mass_start");
+  start_ = is_own ? Totals{description.attribute("mass_start"), description.attribute("energy_start")} : totals();
 }
 
-io::CheckpointContent GasSimulation::checkpoint() const {
-  io::CheckpointContent content;
+io::FileContent GasSimulation::file_content() const {
+  io::FileContent content;
   content.step = step_;
-  content.attributes = {{"time", time_}, {"mass_start", start_.mass}, {"energy_start", start_.energy}};
+  content.time = time_;
+  content.gamma = setup_.hydro.gamma;
+  content.geometry = setup_.problem.geometry;
   for (int level = 0; level <= gas_->finest_level(); ++level)
-    content.fields.emplace_back(level_name(level), &gas_->state(level));
+    content.levels.push_back(gas_->hierarchy().layout(level));
+  return content;
+}
+
+io::OwnedContent GasSimulation::plot(const std::vector<std::string>& variables) {
+  io::OwnedContent plot;
+  plot.content = file_content();
+  for (const std::string& name : known_of(variables, file_variables())) {
+    io::FileField& field = plot.content.fields.emplace_back(io::FileField{name, "", {}, 0, 1.0});
+    const auto conserved = std::ranges::find(gas_variables(), name);
+    field.component = conserved == gas_variables().end() ? 0 : static_cast<int>(conserved - gas_variables().begin());
+    for (int level = 0; level <= gas_->finest_level(); ++level)
+      field.levels.push_back(conserved != gas_variables().end()
+                                 ? &gas_->state(level)
+                                 : &plot.fields.emplace_back(derived_field(quantity_named(name), level)));
+  }
+  return plot;
+}
+
+// A quantity on all blocks of a level.
+Field<double> GasSimulation::derived_field(const std::string& name, int level) const {
+  Field<double> field(gas_->hierarchy().layout(level), comm_.rank());
+  for (int b = 0; b < field.blocks(); ++b)
+    core::for_each_cell(field.box(b),
+                        [out = field.view(b), gas = std::as_const(*gas_).state(level).view(b),
+                         value = Quantity(name, setup_.hydro.gamma)](int k, int j, int i) {
+                          out(k, j, i) = value(gas, k, j, i);
+                        });
+  return field;
+}
+
+io::FileContent GasSimulation::checkpoint() const {
+  io::FileContent content = file_content();
+  content.attributes = {{"mass_start", start_.mass}, {"energy_start", start_.energy}};
+  for (int c = 0; c < solvers::gas_components; ++c) {
+    io::FileField& field =
+        content.fields.emplace_back(io::FileField{gas_variables()[static_cast<std::size_t>(c)], "", {}, c, 1.0});
+    for (int level = 0; level <= gas_->finest_level(); ++level) field.levels.push_back(&gas_->state(level));
+  }
   return content;
 }
 
@@ -301,6 +350,7 @@ class GasSimulationPlan : public SimulationPlan {
   }
   bool has_redshift() const override { return false; }
   std::vector<std::string> fields() const override { return field_names(); }
+  std::vector<std::string> plot_variables() const override { return file_variables(); }
   nlohmann::json description() const override {
     const mesh::Int3 n = cells();
     return {{"cells", {n.x, n.y, n.z}},

@@ -6,12 +6,15 @@
 
 #include <csignal>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/couple/session.hpp"
+#include "sidestream/io/background_writer.hpp"
 #include "sidestream/io/event_log.hpp"
+#include "sidestream/io/generations.hpp"
 
 namespace sidestream::sims {
 
@@ -58,7 +61,8 @@ nlohmann::json totals_as_json(const std::vector<couple::TaskTotals>& totals) {
   return tasks;
 }
 
-std::int64_t folder_bytes(const std::filesystem::path& path) {
+std::int64_t bytes_of(const std::filesystem::path& path) {
+  if (std::filesystem::is_regular_file(path)) return static_cast<std::int64_t>(std::filesystem::file_size(path));
   std::int64_t total = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(path))
     if (entry.is_regular_file()) total += static_cast<std::int64_t>(entry.file_size());
@@ -76,11 +80,12 @@ class Run {
         session_(session),
         folder_(folder),
         progress_(progress),
-        simulation_(config.plan->make(compute, config.moments())) {}
+        simulation_(config.plan->make(compute, config.moments())),
+        writer_(compute) {}
 
-  RunStatus operator()(io::ExistingRun existing) {
+  RunStatus operator()(const RunStart& start) {
     write_start();
-    begin(existing);
+    begin(start);
     while (!simulation_->is_complete() && !must_stop()) {
       const core::Stopwatch watch;
       const std::int64_t before = simulation_->step();
@@ -88,43 +93,71 @@ class Run {
       if (simulation_->step() == before) break;
       write_step(watch.seconds());
       publish();
+      report_written(false);
       write_outputs(false);
     }
     const bool is_finished = simulation_->is_complete();
-    const RunStatus status = is_finished                           ? RunStatus::finished
-                             : !simulation_->stop_reason().empty() ? RunStatus::stopped
-                             : was_signalled_                      ? RunStatus::interrupted
-                                                                   : RunStatus::finished;
+    const RunStatus status = is_finished              ? RunStatus::finished
+                             : !stop_reason().empty() ? RunStatus::stopped
+                             : was_signalled_         ? RunStatus::interrupted
+                                                      : RunStatus::finished;
     if (status == RunStatus::stopped) prepare_last_checkpoint();
     if (!is_finished) write_outputs(true);
+    report_written(true);
     write_end(status, session_.finish(was_signalled_ ? couple::Drain::no : couple::Drain::yes));
     return status;
   }
 
  private:
-  void begin(io::ExistingRun existing) {
-    if (existing == io::ExistingRun::resume) {
-      const io::FoundCheckpoint found = io::find_newest_checkpoint(compute_, folder_.path());
-      for (const std::string& message : found.skipped) say("passed over a damaged checkpoint: " + message);
-      if (found.path.empty())
-        throw_on_all("there is no good checkpoint to restart from", folder_.path(),
-                     "give the folder of a run that wrote checkpoints, or run without --restart");
-      const io::Checkpoint checkpoint(compute_, found.path);
-      simulation_->restore(checkpoint);
-      session_.log().write("restart", {{"path", found.path}, {"step", simulation_->step()}});
-      say(fmt::format("restarted from {}", found.path));
-      // Triggers learn where the run stands; what was due here was done before the checkpoint was written.
-      session_.is_due(simulation_->step(), simulation_->redshift());
-      is_due(config_.plotfile);
-      is_due(config_.checkpoint);
+  void begin(const RunStart& start) {
+    if (start.existing == io::ExistingRun::resume) {
+      resume();
     } else {
-      simulation_->initialize();
+      if (start.file.empty())
+        simulation_->initialize();
+      else
+        load(start.file);
       write_step(0.0);
       publish();
       write_outputs(false);
     }
     first_progress_ = simulation_->progress();
     loop_watch_.restart();
+  }
+
+  void load(const std::string& path) {
+    std::unique_ptr<io::SnapshotFile> file;
+    compute_.agree_on([&] { file = io::open_snapshot_file(path); });
+    simulation_->restore(*file);
+    session_.log().write("restart", {{"path", path}, {"step", simulation_->step()}});
+    say(fmt::format("started from {}", path));
+  }
+
+  // Every checksum is verified while the state is read; a checkpoint that fails is named and the one before is tried.
+  void resume() {
+    const std::vector<io::Generation> generations = io::generations_in(compute_, folder_.path());
+    std::string first_problem;
+    for (const io::Generation& generation : generations) {
+      try {
+        load(generation.path);
+        resume_triggers();
+        return;
+      } catch (const core::Error& error) {
+        if (first_problem.empty()) first_problem = error.what();
+        session_.log().write("checkpoint_skipped", {{"path", generation.path}, {"message", error.what()}});
+        say(fmt::format("passed over the checkpoint {}\n{}", generation.path, error.what()));
+      }
+    }
+    throw_on_all("there is no good checkpoint to restart from", folder_.path(),
+                 first_problem.empty() ? "give the folder of a run that wrote checkpoints, or run without --restart"
+                                       : "of the newest one: " + first_problem);
+  }
+
+  // What was due here was done before the checkpoint was written.
+  void resume_triggers() {
+    session_.is_due(simulation_->step(), simulation_->redshift());
+    is_due(config_.plotfile);
+    is_due(config_.checkpoint);
   }
 
   void publish() {
@@ -137,46 +170,120 @@ class Run {
   }
 
   void write_outputs(bool is_last) {
-    if (is_due(config_.plotfile))
-      write("plotfile", folder_.plotfile(simulation_->step()), [&](const std::string& path) {
-        simulation_->write_plotfile(io::plotfile_format(config_.plotfile->format), path);
+    const std::int64_t step = simulation_->step();
+    if (is_due(config_.plotfile)) {
+      const OutputConfig& output = *config_.plotfile;
+      write("plotfile", output, output.format->plotfile->of(step), [&] {
+        io::OwnedContent plot = simulation_->plot(output.variables);
+        plot.content.precision = output.precision;
+        return plot;
       });
-    const bool is_checkpoint_due = is_due(config_.checkpoint) && simulation_->step() > 0;
-    if (config_.checkpoint && (is_checkpoint_due || is_last))
-      write("checkpoint", folder_.checkpoint(simulation_->step()), [&](const std::string& path) {
-        io::CheckpointContent content = simulation_->checkpoint();
-        content.config = config_.resolved;
-        io::checkpoint_format(config_.checkpoint->format).write(compute_, path, content);
-        if (compute_.rank() == 0 && config_.checkpoint->keep > 0)
-          io::remove_old_checkpoints(folder_.path(), config_.checkpoint->keep);
-      });
+    }
+    const bool is_checkpoint_due = is_due(config_.checkpoint) && step > 0;
+    if (!config_.checkpoint || step == last_checkpoint_ || !(is_checkpoint_due || is_last)) return;
+    last_checkpoint_ = step;
+    session_.settle();
+    write("checkpoint", *config_.checkpoint, config_.checkpoint->format->checkpoint->of(step), [&] {
+      io::OwnedContent state;
+      state.content = simulation_->checkpoint();
+      return state;
+    });
   }
 
-  // A file that cannot be written is reported; the run goes on.
+  // A file under way.
+  struct Output {
+    std::string what, path;
+    const OutputConfig* config = nullptr;
+    std::int64_t step = 0;
+    double copy_s = 0.0, wait_s = 0.0;
+  };
+
   template <typename F>
-  void write(const std::string& what, const std::string& path, F write_to) {
+  void write(const std::string& what, const OutputConfig& config, const std::string& name, F content_of) {
     const core::Stopwatch watch;
+    report_written(true);
+    Output output{what, folder_.path() + "/" + name, &config, simulation_->step(), 0.0, watch.seconds()};
+    io::OwnedContent content = content_of();
+    content.content.config = config_.resolved;
+    const auto write_file = [format = config.format, path = output.path, options = config.options](
+                                const comm::Communicator& comm, const io::FileContent& state) {
+      return format->write(comm, path, state, options);
+    };
+    if (config.is_asynchronous) {
+      const core::Stopwatch copy_watch;
+      io::OwnedContent copy = io::copy_of(content.content);
+      output.copy_s = copy_watch.seconds();
+      writer_.start(std::move(copy), write_file);
+      under_way_ = output;
+      return;
+    }
+    io::BackgroundWriter::Outcome outcome;
+    const core::Stopwatch write_watch;
     try {
-      write_to(path);
-      nlohmann::json event{{"step", simulation_->step()}, {"path", path}, {"write_s", watch.seconds()}};
-      if (compute_.rank() == 0) event["bytes"] = folder_bytes(path);
-      session_.log().write(what, event);
+      outcome.statistics = write_file(compute_, content.content);
     } catch (const core::Error& error) {
-      session_.log().write(what + "_failed",
-                           {{"step", simulation_->step()}, {"path", path}, {"message", error.what()}});
-      say(fmt::format("the {} was not written, the run goes on\n{}", what, error.what()));
+      outcome.error = error.what();
+    }
+    outcome.seconds = write_watch.seconds();
+    report(output, outcome);
+  }
+
+  // Tells of a file that was written in the background, with `wait` after waiting for it.
+  void report_written(bool wait) {
+    if (!under_way_) return;
+    const core::Stopwatch watch;
+    const auto outcome = writer_.finish(wait);
+    if (!outcome) return;
+    under_way_->wait_s += watch.seconds();
+    report(*under_way_, *outcome);
+    under_way_.reset();
+  }
+
+  // A file that cannot be written is reported; the run goes on unless it was told to stop.
+  void report(const Output& output, const io::BackgroundWriter::Outcome& outcome) {
+    nlohmann::json event{{"step", output.step}, {"path", output.path}};
+    if (!outcome.error.empty()) {
+      event["message"] = outcome.error;
+      session_.log().write(output.what + "_failed", event);
+      const bool stops = output.config->stops_on_failure;
+      say(fmt::format("the {} was not written, the run {}\n{}", output.what, stops ? "stops" : "goes on",
+                      outcome.error));
+      if (stops) failure_ = fmt::format("the {} could not be written", output.what);
+      return;
+    }
+    event.update({{"format", output.config->format->name},
+                  {"write_s", outcome.seconds},
+                  {"asynchronous", output.config->is_asynchronous},
+                  {"copy_s", output.copy_s},
+                  {"wait_s", output.wait_s},
+                  {"io", io::to_json(io::total(compute_, outcome.statistics))}});
+    if (compute_.rank() == 0) event["bytes"] = bytes_of(output.path);
+    session_.log().write(output.what, event);
+    if (output.what == "checkpoint" && output.config->keep > 0) remove_old_checkpoints(output.config->keep);
+  }
+
+  void remove_old_checkpoints(int keep) {
+    try {
+      if (compute_.rank() == 0) io::remove_old_generations(folder_.path(), keep);
+    } catch (const std::exception& error) {
+      say(fmt::format("an old checkpoint could not be removed\n{}", error.what()));
     }
   }
 
   // A run that cannot go on leaves a checkpoint, asked for or not.
   void prepare_last_checkpoint() {
-    say(fmt::format("the run ends here: {}", simulation_->stop_reason()));
-    if (!config_.checkpoint)
-      config_.checkpoint = OutputConfig{io::checkpoint_formats().front().name, couple::Trigger(0, {}), 0};
+    say(fmt::format("the run ends here: {}", stop_reason()));
+    if (!config_.checkpoint) {
+      config_.checkpoint.emplace();
+      config_.checkpoint->format = &io::format("sidestream");
+      config_.checkpoint->trigger = couple::Trigger(0, {});
+    }
   }
 
+  std::string stop_reason() const { return failure_.empty() ? simulation_->stop_reason() : failure_; }
+
   bool must_stop() {
-    if (!simulation_->stop_reason().empty()) return true;
+    if (!stop_reason().empty()) return true;
     const bool is_late = config_.wall_time_s && watch_.seconds() > *config_.wall_time_s;
     const bool is_long = config_.max_steps && simulation_->step() >= *config_.max_steps;
     const auto reason = compute_.max(std::int64_t{stop_signal != 0 ? 2 : is_late || is_long ? 1 : 0});
@@ -226,7 +333,7 @@ class Run {
     const double memory = compute_.max(peak_memory_mib());
     nlohmann::json event = simulation_->status();
     event.update(simulation_->summary());
-    if (status == RunStatus::stopped) event["reason"] = simulation_->stop_reason();
+    if (status == RunStatus::stopped) event["reason"] = stop_reason();
     event.update({{"status", names[static_cast<std::size_t>(status)]},
                   {"step", simulation_->step()},
                   {"progress", simulation_->progress()},
@@ -254,6 +361,10 @@ class Run {
   const std::function<void(const std::string&)>& progress_;
   std::unique_ptr<Simulation> simulation_;
   core::Stopwatch watch_, loop_watch_;
+  io::BackgroundWriter writer_;
+  std::optional<Output> under_way_;
+  std::string failure_;  // why the run must stop, where it was told to when a file cannot be written
+  std::int64_t last_checkpoint_ = -1;
   double first_progress_ = 0.0;
   bool was_signalled_ = false;
 };
@@ -264,15 +375,15 @@ void catch_stop_signals() {
   for (const int number : {SIGINT, SIGTERM, SIGUSR1}) std::signal(number, remember_stop_signal);
 }
 
-RunStatus run(const comm::Communicator& world, RunConfig config, const std::string& folder_path,
-              io::ExistingRun existing, const std::function<void(const std::string& line)>& progress) {
-  const io::RunFolder folder = io::prepare_run_folder(world, folder_path, existing, config.resolved);
+RunStatus run(const comm::Communicator& world, RunConfig config, const std::string& folder_path, const RunStart& start,
+              const std::function<void(const std::string& line)>& progress) {
+  const io::RunFolder folder = io::prepare_run_folder(world, folder_path, start.existing, config.resolved);
   couple::Session session(world, config.coupling, folder, progress);
   if (!session.computes()) {
     session.serve();
     return RunStatus::finished;
   }
-  return Run(world, session.compute_group(), config, session, folder, progress)(existing);
+  return Run(world, session.compute_group(), config, session, folder, progress)(start);
 }
 
 }  // namespace sidestream::sims

@@ -85,6 +85,11 @@ class Session {
   /// Lets transfers go on; call it once a step. Local and cheap.
   void progress();
 
+  /// Waits until the results of everything published are on the disk: before a checkpoint, so that a run which goes on
+  /// from it leaves none out. Collective on the ranks that compute. Throws core::Error on all ranks when the sidecars
+  /// were silent for `timeout_s`.
+  void settle();
+
   /// Ends the sidecars, after the analyses under way and, with `Drain::yes`, those that wait. Collective on the ranks
   /// that compute, called once. Returns one entry a task on rank 0 (empty elsewhere).
   std::vector<TaskTotals> finish(Drain drain = Drain::yes);

@@ -12,7 +12,7 @@
 
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/mesh/field.hpp"
-#include "sidestream/mesh/forest.hpp"
+#include "sidestream/io/refined_blocks.hpp"
 #include "sidestream/mesh/particles.hpp"
 
 namespace sidestream::io {
@@ -75,11 +75,6 @@ class Checkpoint {
   std::string path_;
   std::unique_ptr<const CheckpointHeader> header_;
 };
-
-/// The blocks that have children, in the order of `levels`, the layouts of all blocks of each level
-/// (leaves and refined ones, coarsest first): what a `mesh::Forest` is made from again. A block counts as refined when
-/// the next level has a block at its lower corner. Local, O(blocks). Throws core::Error where boxes are no blocks.
-std::vector<mesh::BlockKey> refined_blocks(std::span<const mesh::Layout> levels);
 
 struct FoundCheckpoint {
   std::string path;                  ///< empty when there is no good one

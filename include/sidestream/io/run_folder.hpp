@@ -24,8 +24,6 @@ class RunFolder {
   /// events.jsonl of the group "compute", events.GROUP.jsonl of any other.
   std::string events(const std::string& group) const;
   std::string result(const std::string& task, std::int64_t step) const;  ///< results/TASK/STEP.nc
-  std::string plotfile(std::int64_t step) const;                         ///< pltSTEP
-  std::string checkpoint(std::int64_t step) const;                       ///< chkSTEP
   std::string report() const;                                            ///< report.html
 
   /// Whether the folder holds (part of) a run.

@@ -9,6 +9,7 @@
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/config.hpp"
 #include "sidestream/couple/config.hpp"
+#include "sidestream/io/format.hpp"
 #include "sidestream/io/run_folder.hpp"
 #include "sidestream/sims/simulation.hpp"
 
@@ -16,9 +17,14 @@ namespace sidestream::sims {
 
 /// When and how plot files or checkpoints are written.
 struct OutputConfig {
-  std::string format;
+  const io::Format* format = nullptr;
   couple::Trigger trigger;
   std::int32_t keep = 0;  ///< newest checkpoints that stay; 0: all
+  io::WriteOptions options;
+  bool is_asynchronous = false;            ///< written from a copy, behind the simulation
+  bool stops_on_failure = false;           ///< the run ends when a file cannot be written
+  std::vector<std::string> variables;      ///< of plot files; empty: what the format's readers look for
+  io::Precision precision = io::Precision::double_precision;  ///< of plot files
 };
 
 /// A whole configuration, read and checked.
@@ -45,10 +51,15 @@ nlohmann::json describe(const RunConfig& config, int ranks);
 /// How a run ended: at its end or a limit of its own; by a signal; because the simulation could not go on.
 enum class RunStatus { finished, interrupted, stopped };
 
-/// Runs a configuration on `world`: initial state or newest good checkpoint, then steps with their tasks and outputs
-/// until the end, a limit or a signal. Every rank of `world` calls it. `progress` is given one line a step on the first
-/// rank.
-RunStatus run(const comm::Communicator& world, RunConfig config, const std::string& folder, io::ExistingRun existing,
+/// How a run begins.
+struct RunStart {
+  io::ExistingRun existing = io::ExistingRun::refuse;  ///< `resume`: from the newest good checkpoint in the folder
+  std::string file;  ///< begins with the state in this file, of any format; empty: with its initial conditions
+};
+
+/// Runs a configuration on `world`: from its beginning, then steps with their tasks and outputs until the end, a limit
+/// or a signal. Every rank of `world` calls it. `progress` is given one line a step on the first rank.
+RunStatus run(const comm::Communicator& world, RunConfig config, const std::string& folder, const RunStart& start,
               const std::function<void(const std::string& line)>& progress);
 
 /// Makes SIGINT, SIGTERM and SIGUSR1 end a run after its present step instead of at once.

@@ -11,8 +11,8 @@
 
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/config.hpp"
-#include "sidestream/io/checkpoint.hpp"
-#include "sidestream/io/plotfile.hpp"
+#include "sidestream/io/owned_content.hpp"
+#include "sidestream/io/snapshot_file.hpp"
 #include "sidestream/mesh/snapshot.hpp"
 
 namespace sidestream::sims {
@@ -25,9 +25,12 @@ class Simulation {
  public:
   virtual ~Simulation() = default;
 
-  /// The state before the first step: made from initial conditions, or read from a checkpoint of any number of ranks.
+  /// The state before the first step: made from initial conditions, or read from a file of any format, number of ranks
+  /// and size of blocks. A checkpoint of this simulation gives back every bit (with the same blocks); any other file
+  /// that has what the simulation advances gives its state in the file's precision. Throws core::Error on all ranks
+  /// when a file is damaged or lacks something.
   virtual void initialize() = 0;
-  virtual void restore(const io::Checkpoint& checkpoint) = 0;
+  virtual void restore(const io::SnapshotFile& file) = 0;
 
   /// One step, ending exactly on the next of the moments that outputs and tasks ask for when that is near; none if it
   /// finds that it cannot go on (`stop_reason`).
@@ -48,9 +51,10 @@ class Simulation {
 
   /// The present state for analyses; valid until the next step.
   virtual mesh::Snapshot snapshot() = 0;
-  virtual void write_plotfile(const io::PlotfileFormat& format, const std::string& path) = 0;
+  /// What a plot file shows: those of `variables` that there are, all when it is empty; valid until the next step.
+  virtual io::OwnedContent plot(const std::vector<std::string>& variables) = 0;
   /// What a restart needs; valid until the next step.
-  virtual io::CheckpointContent checkpoint() const = 0;
+  virtual io::FileContent checkpoint() const = 0;
 
   virtual const PartSeconds& seconds() const = 0;
 };
@@ -66,6 +70,8 @@ class SimulationPlan {
   virtual bool has_redshift() const = 0;
   /// Names of the fields of its snapshots.
   virtual std::vector<std::string> fields() const = 0;
+  /// Names of the variables of its plot files.
+  virtual std::vector<std::string> plot_variables() const = 0;
   /// What the first event of a run tells of it: cells, block, box, first and last redshift.
   virtual nlohmann::json description() const = 0;
 

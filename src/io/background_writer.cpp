@@ -1,0 +1,54 @@
+#include "sidestream/io/background_writer.hpp"
+
+#include <mpi.h>
+
+#include <chrono>
+#include <exception>
+
+#include "sidestream/core/error.hpp"
+#include "sidestream/core/timer.hpp"
+
+namespace sidestream::io {
+
+namespace {
+
+std::launch launch_policy() {
+  int level = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&level);
+  return level == MPI_THREAD_MULTIPLE ? std::launch::async : std::launch::deferred;
+}
+
+}  // namespace
+
+BackgroundWriter::BackgroundWriter(const comm::Communicator& comm) : comm_(comm.duplicate()), main_(comm.duplicate()) {}
+
+BackgroundWriter::~BackgroundWriter() {
+  if (writing_.valid()) writing_.wait();
+}
+
+void BackgroundWriter::start(
+    OwnedContent content,
+    std::function<AccessStatistics(const comm::Communicator& comm, const FileContent& content)> write) {
+  core::require(!is_busy(), "one file is written in the background at a time");
+  writing_ = std::async(launch_policy(), [this, content = std::move(content), write = std::move(write)] {
+    const core::Stopwatch watch;
+    Outcome outcome;
+    try {
+      outcome.statistics = write(comm_, content.content);
+    } catch (const std::exception& error) {
+      outcome.error = error.what();
+    }
+    outcome.seconds = watch.seconds();
+    return outcome;
+  });
+  if (launch_policy() == std::launch::deferred) writing_.wait();
+}
+
+std::optional<BackgroundWriter::Outcome> BackgroundWriter::finish(bool wait) {
+  if (!is_busy()) return std::nullopt;
+  const bool is_done = writing_.wait_for(std::chrono::seconds(0)) != std::future_status::timeout;
+  if (!wait && !main_.all(is_done)) return std::nullopt;
+  return writing_.get();
+}
+
+}  // namespace sidestream::io

@@ -1,0 +1,226 @@
+#include "file_state.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "sidestream/core/error.hpp"
+#include "sidestream/core/for_each.hpp"
+#include "sidestream/io/refined_blocks.hpp"
+#include "sidestream/solvers/hydro.hpp"
+
+namespace sidestream::sims {
+
+namespace {
+
+using mesh::Field;
+using mesh::Int3;
+using Levels = std::vector<Field<double>>;
+
+bool has_blocks_of(const io::FileDescription& file, const mesh::Forest& roots) {
+  const Int3 extent = roots.box(0, 0).extent();
+  for (const mesh::Layout& level : file.levels)
+    for (const mesh::Box& box : level.boxes())
+      for (int axis = 0; axis < 3; ++axis)
+        if (box.extent()[axis] != extent[axis] || box.lo[axis] % extent[axis] != 0) return false;
+  return true;
+}
+
+void check_levels(const io::FileDescription& file, const mesh::Forest& roots, int highest_level) {
+  if (file.levels.front().domain() != mesh::domain_of(roots.cells()))
+    throw core::Error(fmt::format("the file holds the cells {}, the run {}", to_string(file.levels.front().domain()),
+                                  to_string(mesh::domain_of(roots.cells()))),
+                      file.path, "give the run the `mesh.cells` of the file");
+  const auto finest = static_cast<int>(file.levels.size()) - 1;
+  if (finest > highest_level)
+    throw core::Error(fmt::format("the file has {} levels of refinement, the run {}", finest, highest_level), file.path,
+                      fmt::format("set `amr.max_level` to {} or more", finest));
+  for (int level = 1; level <= finest; ++level)
+    if (file.levels[static_cast<std::size_t>(level)].domain() != mesh::domain_of(roots.cells(level)))
+      throw core::Error(fmt::format("level {} of the file is not twice as fine as the one before", level), file.path);
+}
+
+// Refined until every box of the file lies in blocks of its level.
+mesh::Forest covering_forest(const io::FileDescription& file, mesh::Forest forest, int highest_level) {
+  for (std::size_t fine = 1; fine < file.levels.size(); ++fine) {
+    const int level = static_cast<int>(fine) - 1;
+    std::vector<std::vector<mesh::Adaptation>> wishes;
+    for (int l = 0; l <= forest.finest_level(); ++l)
+      wishes.emplace_back(static_cast<std::size_t>(forest.size(l)), mesh::Adaptation::keep);
+    for (std::int32_t b = 0; level <= forest.finest_level() && b < forest.size(level); ++b) {
+      mesh::Box children = forest.box(level, b);
+      for (int axis = 0; axis < 3; ++axis)
+        if (forest.cells(level)[axis] > 1) children.lo[axis] *= 2, children.hi[axis] *= 2;
+      bool is_met = false;
+      file.levels[fine].for_each_meeting(children, [&](std::int32_t) { is_met = true; });
+      if (is_met && forest.is_leaf(level, b))
+        wishes[static_cast<std::size_t>(level)][static_cast<std::size_t>(b)] = mesh::Adaptation::refine;
+    }
+    forest = forest.adapted(wishes, 0, highest_level);
+  }
+  return forest;
+}
+
+template <typename F>
+void for_each_state(Levels& levels, F f) {
+  for (Field<double>& level : levels)
+    for (int b = 0; b < level.blocks(); ++b)
+      core::for_each_cell(level.box(b), [&, gas = level.view(b)](int k, int j, int i) { f(gas, k, j, i); });
+}
+
+using Gas = core::View4<double>;
+
+// Reads the first of `names` that the file has into `component`; returns its number or -1.
+int read_first(const io::SnapshotFile& file, const FileMesh& mesh, std::initializer_list<const char*> names,
+               Levels& levels, int component) {
+  int number = 0;
+  for (const char* name : names) {
+    if (file.description().has_field(name)) {
+      read_levels(file, name, mesh, levels, component);
+      return number;
+    }
+    ++number;
+  }
+  return -1;
+}
+
+double unit_of(const io::FileDescription& file, const char* name) {
+  for (const auto& [field, unit] : file.fields)
+    if (field == name) return unit_factor(unit);
+  return 1.0;
+}
+
+void scale(Levels& levels, int component, double factor, bool is_per_mass) {
+  if (factor == 1.0 && !is_per_mass) return;
+  for_each_state(levels, [=](const Gas& gas, int k, int j, int i) {
+    gas(component, k, j, i) *= factor * (is_per_mass ? gas(solvers::density, k, j, i) : 1.0);
+  });
+}
+
+[[noreturn]] void miss(const io::SnapshotFile& file, const char* what) {
+  throw core::Error(fmt::format("the file has no {}", what), file.description().path,
+                    "a run can start from a file with density, momenta or velocities, and energy, pressure or "
+                    "temperature of the gas");
+}
+
+void read_momenta(const io::SnapshotFile& file, const FileMesh& mesh, const GasFactors& factors, Levels& levels) {
+  static constexpr std::array<std::array<const char*, 2>, 3> names{
+      {{"xmom", "x_velocity"}, {"ymom", "y_velocity"}, {"zmom", "z_velocity"}}};
+  for (int axis = 0; axis < 3; ++axis) {
+    const auto& [momentum, velocity] = names[static_cast<std::size_t>(axis)];
+    const int component = solvers::momentum_x + axis;
+    const int found = read_first(file, mesh, {momentum, velocity}, levels, component);
+    if (found < 0) miss(file, "velocities");
+    const char* const name = found == 0 ? momentum : velocity;
+    scale(levels, component,
+          unit_of(file.description(), name) * factors.velocity * (found == 0 ? factors.density : 1.0), found == 1);
+  }
+}
+
+double kinetic(const Gas& gas, int k, int j, int i) {
+  double squares = 0.0;
+  for (int axis = 0; axis < 3; ++axis) {
+    const double momentum = gas(solvers::momentum_x + axis, k, j, i);
+    squares += momentum * momentum;
+  }
+  return 0.5 * squares / gas(solvers::density, k, j, i);
+}
+
+// Returns false when the file has none; the kinetic part is added or taken away where only one energy is there.
+bool read_internal_energy(const io::SnapshotFile& file, const FileMesh& mesh, const GasFactors& factors,
+                          Levels& levels) {
+  static constexpr std::array names{"rho_e", "specific_internal_energy", "pressure", "Temp"};
+  const int found =
+      read_first(file, mesh, {names[0], names[1], names[2], names[3]}, levels, solvers::internal_energy);
+  if (found < 0 || (found == 3 && factors.temperature == 0.0)) return false;
+  const double unit = unit_of(file.description(), names[static_cast<std::size_t>(found)]);
+  const std::array<double, 4> factor{factors.density * factors.specific_energy, factors.specific_energy,
+                                     factors.density * factors.specific_energy / (factors.gamma - 1.0),
+                                     factors.temperature * factors.specific_energy};
+  scale(levels, solvers::internal_energy, unit * factor[static_cast<std::size_t>(found)], found == 1 || found == 3);
+  return true;
+}
+
+bool read_total_energy(const io::SnapshotFile& file, const FileMesh& mesh, const GasFactors& factors, Levels& levels) {
+  static constexpr std::array names{"rho_E", "specific_total_energy"};
+  const int found = read_first(file, mesh, {names[0], names[1]}, levels, solvers::total_energy);
+  if (found < 0) return false;
+  const double unit = unit_of(file.description(), names[static_cast<std::size_t>(found)]);
+  scale(levels, solvers::total_energy, unit * factors.specific_energy * (found == 0 ? factors.density : 1.0),
+        found == 1);
+  return true;
+}
+
+}  // namespace
+
+FileMesh mesh_of(const io::FileDescription& file, const MeshConfig& mesh, const mesh::Periodicity& periodic,
+                 int highest_level) {
+  const mesh::Forest roots(mesh.extent(), mesh.block, periodic);
+  check_levels(file, roots, highest_level);
+  if (has_blocks_of(file, roots))
+    return {mesh::Forest(mesh.extent(), mesh.block, periodic, io::refined_blocks(file.levels)), true};
+  return {covering_forest(file, roots, highest_level), false};
+}
+
+void read_levels(const io::SnapshotFile& file, const std::string& name, const FileMesh& mesh, Levels& levels,
+                 int component) {
+  for (std::size_t level = 0; level < levels.size(); ++level) {
+    if (mesh.has_same_blocks)
+      file.read_field(name, levels[level], static_cast<int>(level), component);
+    else
+      file.read_covering(name, levels[level], static_cast<int>(level), component);
+  }
+}
+
+void read_gas(const io::SnapshotFile& file, const FileMesh& mesh, const GasFactors& factors, Levels& levels) {
+  if (read_first(file, mesh, {"density"}, levels, solvers::density) < 0) miss(file, "density");
+  scale(levels, solvers::density, unit_of(file.description(), "density") * factors.density, false);
+  read_momenta(file, mesh, factors, levels);
+  const bool has_internal = read_internal_energy(file, mesh, factors, levels);
+  const bool has_total = read_total_energy(file, mesh, factors, levels);
+  if (!has_internal && !has_total) miss(file, "energy");
+  if (has_internal && has_total) return;
+  const int from = has_total ? solvers::total_energy : solvers::internal_energy,
+            to = has_total ? solvers::internal_energy : solvers::total_energy;
+  const double sign = has_total ? -1.0 : 1.0;
+  for_each_state(levels, [=](const Gas& gas, int k, int j, int i) {
+    gas(to, k, j, i) = gas(from, k, j, i) + sign * kinetic(gas, k, j, i);
+  });
+}
+
+bool is_wanted(const std::vector<std::string>& variables, const std::string& name) {
+  return variables.empty() || std::ranges::find(variables, name) != variables.end();
+}
+
+std::vector<std::string> known_of(const std::vector<std::string>& wanted, const std::vector<std::string>& known) {
+  std::vector<std::string> both;
+  for (const std::string& name : wanted)
+    if (std::ranges::find(known, name) != known.end()) both.push_back(name);
+  return both.empty() ? known : both;
+}
+
+double unit_factor(const std::string& unit) {
+  constexpr double cm_per_mpc = 3.0856775814913673e24, g_per_msun = 1.988409870698051e33, cm_per_km = 1e5;
+  static const std::array<std::pair<const char*, double>, 14> factors{
+      {{"", 1.0},
+       {"1", 1.0},
+       {"K", 1.0},
+       {"Msun/Mpc^3", 1.0},
+       {"Msun/Mpc^3 km/s", 1.0},
+       {"Msun/Mpc^3 (km/s)^2", 1.0},
+       {"km/s", 1.0},
+       {"(km/s)^2", 1.0},
+       {"g/cm^3", cm_per_mpc * cm_per_mpc * cm_per_mpc / g_per_msun},
+       {"cm/s", 1.0 / cm_per_km},
+       {"cm^2/s^2", 1.0 / (cm_per_km * cm_per_km)},
+       {"erg/g", 1.0 / (cm_per_km * cm_per_km)},
+       {"g/cm^2/s", cm_per_mpc * cm_per_mpc * cm_per_mpc / g_per_msun / cm_per_km},
+       {"erg/cm^3", cm_per_mpc * cm_per_mpc * cm_per_mpc / g_per_msun / (cm_per_km * cm_per_km)}}};
+  for (const auto& [name, factor] : factors)
+    if (unit == name) return factor;
+  throw core::Error(fmt::format("the unit `{}` of a file is not known", unit));
+}
+
+}  // namespace sidestream::sims

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mesh_config.hpp"
+#include "sidestream/io/owned_content.hpp"
+#include "sidestream/io/snapshot_file.hpp"
+#include "sidestream/mesh/hierarchy.hpp"
+
+namespace sidestream::sims {
+
+/// The mesh of a file in blocks of this run's size.
+struct FileMesh {
+  mesh::Forest forest;
+  bool has_same_blocks = true;  ///< the file's blocks are those of `forest`
+};
+
+/// The forest that has the file's resolution everywhere (and more where 2:1 balance asks for it). Local. Throws
+/// core::Error when the file has other cells than `mesh` or more than `highest_level` levels of refinement.
+FileMesh mesh_of(const io::FileDescription& file, const MeshConfig& mesh, const mesh::Periodicity& periodic,
+                 int highest_level);
+
+/// Fills component `component` of all levels from the field `name` of a file. With the file's own blocks every bit of
+/// every level; with others each cell from the finest level that has it. Local.
+void read_levels(const io::SnapshotFile& file, const std::string& name, const FileMesh& mesh,
+                 std::vector<mesh::Field<double>>& levels, int component);
+
+/// Factors to the state that a simulation keeps: state = file value times factor.
+struct GasFactors {
+  double density = 1.0, velocity = 1.0, specific_energy = 1.0;
+  double temperature = 0.0;  ///< specific internal energy of a Kelvin; 0: temperatures are of no use
+  double gamma = 5.0 / 3.0;
+};
+
+/// The conserved gas of all levels from whatever a file has: momenta or velocities; energies a volume or a mass, or
+/// pressure, or temperature. Local. Throws core::Error naming what is missing.
+void read_gas(const io::SnapshotFile& file, const FileMesh& mesh, const GasFactors& factors,
+              std::vector<mesh::Field<double>>& levels);
+
+/// Whether a plot file of `variables` (all when empty) holds `name`.
+bool is_wanted(const std::vector<std::string>& variables, const std::string& name);
+
+/// The names that both lists have, in the order of `wanted`; all `known` ones when nothing is wanted or known.
+std::vector<std::string> known_of(const std::vector<std::string>& wanted, const std::vector<std::string>& known);
+
+/// Components of the conserved gas under the names of files.
+inline const std::vector<std::string>& gas_variables() {
+  static const std::vector<std::string> names{"density", "xmom", "ymom", "zmom", "rho_E", "rho_e"};
+  return names;
+}
+
+/// What 1 of `unit` is in the code's units (`core/units.hpp`); 1 for an empty unit. Throws core::Error for a unit that
+/// no file of ours has.
+double unit_factor(const std::string& unit);
+
+}  // namespace sidestream::sims
