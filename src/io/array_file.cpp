@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <bit>
 #include <filesystem>
 #include <numeric>
 
@@ -73,19 +74,39 @@ std::vector<ByteRange> ranges_of(const ArrayTable& table, const std::vector<std:
   return ranges;
 }
 
-// On the first rank: makes the file and takes room for everything. Returns the offsets of all arrays.
-std::vector<std::int64_t> make_file(const std::string& path, const ArrayFile& file, const ArrayTable& table,
-                                    AccessStatistics& statistics) {
+// A file with room for all arrays: where each begins, and where what the format knows of ends.
+struct MadeFile {
+  std::vector<std::int64_t> offsets;
+  std::int64_t end = 0;
+};
+
+// On the first rank: makes the file and takes room for everything.
+MadeFile make_file(const std::string& path, const ArrayFile& file, const ArrayTable& table,
+                   AccessStatistics& statistics) {
   const core::Stopwatch watch;
-  std::vector<std::int64_t> offsets = file.create(path, table.arrays, table.rows);
-  core::require(offsets.size() == table.arrays.size(), "the maker of a file tells the place of each array");
-  std::int64_t end = static_cast<std::int64_t>(std::filesystem::file_size(path));
-  for (const ByteRange& range : ranges_of(table, offsets)) end = std::max(end, range.offset + range.bytes);
+  MadeFile made;
+  made.offsets = file.create(path, table.arrays, table.rows);
+  core::require(made.offsets.size() == table.arrays.size(), "the maker of a file tells the place of each array");
+  made.end = static_cast<std::int64_t>(std::filesystem::file_size(path));
+  for (const ByteRange& range : ranges_of(table, made.offsets))
+    made.end = std::max(made.end, range.offset + range.bytes);
   OutputFile room(path, OutputFile::Open::modify);
-  room.reserve(end + most_record_bytes(table.arrays.size()));
+  room.reserve(made.end + most_record_bytes(table.arrays.size()));
   room.close();
   statistics.metadata_s += watch.seconds();
-  return offsets;
+  return made;
+}
+
+// Libraries have been seen to say success on a full disk (Open MPI 4.1, collective writes).
+void check_length(const std::string& path, std::int64_t end) {
+  const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(path));
+  if (bytes < end)
+    throw core::Error(fmt::format("the file has {} bytes after it was written, {} too few", bytes, end - bytes), path,
+                      "the disk may be full; the method `engine` tells at once");
+}
+
+std::int64_t checksum_of(std::span<const std::byte> bytes) {
+  return static_cast<std::int64_t>(XXH3_64bits(bytes.data(), bytes.size()));
 }
 
 // The groups, packing of which leaves the checksums of the packed runs in `checksums`.
@@ -95,11 +116,11 @@ std::vector<ArrayGroup> with_checksums(const std::vector<ArrayGroup>& groups, st
   for (std::size_t g = 0; g < all.size(); ++g) {
     if (all[g].checksums.empty()) continue;
     const std::size_t arrays = all[g].arrays.size();
-    checksums[g].assign(all[g].runs.size() * arrays, 0);
+    checksums[g].assign(all[g].runs.size() * arrays, checksum_of({}));  // runs without rows are not packed
     all[g].pack = [pack = groups[g].pack, &sums = checksums[g], arrays](std::size_t array, std::size_t run,
                                                                         std::span<std::byte> out) {
       pack(array, run, out);
-      sums[run * arrays + array] = static_cast<std::int64_t>(XXH3_64bits(out.data(), out.size()));
+      sums[run * arrays + array] = checksum_of(out);
     };
   }
   return all;
@@ -107,17 +128,21 @@ std::vector<ArrayGroup> with_checksums(const std::vector<ArrayGroup>& groups, st
 
 // What was written in place was never packed: its checksums are made now.
 void complete_checksums(const ArrayGroup& group, const Checksums& checksums) {
-  if (group.checksums.empty() || group.in_place.empty()) return;
+  if (group.in_place.empty()) return;
   std::vector<std::byte> scratch;
   for (std::size_t run = 0; run < group.runs.size(); ++run)
     for (std::size_t array = 0; array < group.arrays.size(); ++array) {
-      if (checksums[run * group.arrays.size() + array] != 0) continue;
+      if (checksums[run * group.arrays.size() + array] != checksum_of({})) continue;
       scratch.resize(static_cast<std::size_t>(group.runs[run].count * group.arrays[array].row_bytes()));
       group.pack(array, run, scratch);
     }
 }
 
-void write_checksums(OutputFile& file, const ArrayGroup& group, const Checksums& checksums, std::int64_t offset) {
+void write_checksums(OutputFile& file, const ArrayGroup& group, Checksums checksums, std::int64_t offset,
+                     Container container) {
+  if (container == Container::netcdf && std::endian::native == std::endian::little)
+    for (std::int64_t& sum : checksums)
+      std::ranges::reverse(std::as_writable_bytes(std::span(&sum, 1)));  // the numbers of netCDF files are big-endian
   const std::size_t arrays = group.arrays.size();
   for (std::size_t begin = 0, end = 0; begin < group.runs.size(); begin = end) {
     end = begin + 1;
@@ -132,16 +157,18 @@ class ArrayFileWriter {
   ArrayFileWriter(const comm::Communicator& comm, const std::string& path, const ArrayFile& file,
                   const WriteOptions& options)
       : comm_(comm.split(0)), path_(path), file_(file), options_(options), table_(table_of(file)) {
-    for (const ArrayGroup& group : file.groups) check_group(group);
+    comm_.agree_on([&] {
+      for (const ArrayGroup& group : file.groups) check_group(group);
+    });
   }
 
   AccessStatistics operator()() {
     const WriteMethod& method = write_method(options_.method, file_.container);
-    std::vector<std::int64_t> offsets;
+    MadeFile made;
     comm_.agree_on([&] {
-      if (comm_.rank() == 0) offsets = make_file(path_, file_, table_, statistics_);
+      if (comm_.rank() == 0) made = make_file(path_, file_, table_, statistics_);
     });
-    offsets = comm_.broadcast(std::move(offsets));
+    const std::vector<std::int64_t> offsets = comm_.broadcast(std::move(made.offsets));
     std::vector<Checksums> checksums;
     const std::vector<ArrayGroup> groups = with_checksums(file_.groups, checksums);
     ArrayWrite work{comm_, path_, file_.container, groups, {}, options_};
@@ -152,9 +179,14 @@ class ArrayFileWriter {
       next += group.arrays.size();
     }
     comm_.agree_on([&] { statistics_ += method.write(work); });
-    comm_.agree_on([&] { close_file(groups, checksums, std::span(offsets).subspan(next)); });
-    const bool is_first_of_node = comm_.split_by_node().rank() == 0;
-    comm_.agree_on([&] { commit(offsets, is_first_of_node); });
+    comm_.agree_on([&] {
+      if (comm_.rank() == 0) check_length(path_, made.end);
+      close_file(groups, checksums, std::span(offsets).subspan(next));
+    });
+    comm_.agree_on([&] {
+      if (comm_.rank() == 0) statistics_ += append_commit_record(path_, ranges_of(table_, offsets), made.end);
+    });
+    bring_to_disk();
     return statistics_;
   }
 
@@ -167,19 +199,22 @@ class ArrayFileWriter {
     for (std::size_t g = 0; g < groups.size(); ++g) {
       if (groups[g].checksums.empty()) continue;
       complete_checksums(groups[g], checksums[g]);
-      write_checksums(file, groups[g], checksums[g], offsets[next++]);
+      write_checksums(file, groups[g], checksums[g], offsets[next++], file_.container);
     }
     file.close();
     statistics_ += file.statistics();
   }
 
   // One rank of a node brings to the disk what all of the node wrote.
-  void commit(const std::vector<std::int64_t>& offsets, bool is_first_of_node) {
-    if (comm_.rank() == 0) statistics_ += append_commit_record(path_, ranges_of(table_, offsets));
-    if (!options_.is_durable || !is_first_of_node) return;
-    OutputFile file(path_, OutputFile::Open::modify);
-    file.sync_and_close();
-    statistics_.sync_s += file.statistics().sync_s;
+  void bring_to_disk() {
+    if (!options_.is_durable) return;
+    const bool is_first_of_node = comm_.split_by_node().rank() == 0;
+    comm_.agree_on([&] {
+      if (!is_first_of_node) return;
+      OutputFile file(path_, OutputFile::Open::modify);
+      file.sync_and_close();
+      statistics_.sync_s += file.statistics().sync_s;
+    });
   }
 
   comm::Communicator comm_;
@@ -220,7 +255,17 @@ AccessStatistics write_array_file(const comm::Communicator& comm, const std::str
 }
 
 std::span<const WriteMethod> write_methods() {
-  static const std::vector<WriteMethod> methods = {engine_method(), aggregated_method()};
+  static const std::vector<WriteMethod> methods = {engine_method(),
+                                                   aggregated_method(),
+                                                   hdf5_independent_method(),
+                                                   hdf5_collective_method(),
+                                                   hdf5_strided_method(),
+                                                   pnetcdf_blocking_method(),
+                                                   pnetcdf_nonblocking_method(),
+                                                   pnetcdf_buffered_method(),
+                                                   mpiio_independent_method(),
+                                                   mpiio_collective_method(),
+                                                   mpiio_derived_method()};
   return methods;
 }
 

@@ -71,13 +71,11 @@ std::int64_t most_record_bytes(std::size_t arrays) {
   return static_cast<std::int64_t>(arrays * sizeof(ByteRange) + sizeof(Tail));
 }
 
-AccessStatistics append_commit_record(const std::string& path, const std::vector<ByteRange>& arrays) {
+AccessStatistics append_commit_record(const std::string& path, const std::vector<ByteRange>& arrays, std::int64_t end) {
   Tail tail;
   tail.arrays = static_cast<std::int64_t>(arrays.size());
-  for (const ByteRange& array : arrays) tail.begin = std::max(tail.begin, array.offset + array.bytes);
-  // A library may keep tables behind the last array; reserved room beyond them is filled with zeros.
+  tail.begin = end;
   const InputFile file(path);
-  tail.begin = std::max(tail.begin, file.size_bytes() - most_record_bytes(arrays.size()));
   tail.tables_checksum = checksum_of_tables(file, arrays, tail.begin);
   tail.record_checksum = checksum_of_record(arrays, tail);
   OutputFile out(path, OutputFile::Open::modify);

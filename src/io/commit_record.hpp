@@ -18,8 +18,8 @@ struct ByteRange {
 /// Bytes that a record of so many arrays takes at most.
 std::int64_t most_record_bytes(std::size_t arrays);
 
-/// Closes the file at `path`, whose arrays lie in `arrays` (ascending), with its record; room that was reserved beyond
-/// is given back. Local.
-AccessStatistics append_commit_record(const std::string& path, const std::vector<ByteRange>& arrays);
+/// Closes the file at `path`, whose arrays lie in `arrays` (ascending) and which is complete at `end`, with its record;
+/// room that was reserved beyond is given back. Local.
+AccessStatistics append_commit_record(const std::string& path, const std::vector<ByteRange>& arrays, std::int64_t end);
 
 }  // namespace sidestream::io

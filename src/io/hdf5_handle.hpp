@@ -20,6 +20,8 @@ class Handle {
   Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)) {}
   Handle& operator=(Handle&&) = delete;
   operator hid_t() const { return id_; }
+  /// Closes now, throwing when that fails: what is written may be lost only then.
+  void close(const char* call);
 
  private:
   hid_t id_;
@@ -59,5 +61,10 @@ Status check_hdf5(Status status, const char* call) {
 
 template <herr_t (*Close)(hid_t)>
 Handle<Close>::Handle(hid_t id, const char* call) : id_(check_hdf5(id, call)) {}
+
+template <herr_t (*Close)(hid_t)>
+void Handle<Close>::close(const char* call) {
+  check_hdf5(Close(std::exchange(id_, -1)), call);
+}
 
 }  // namespace sidestream::io

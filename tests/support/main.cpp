@@ -1,25 +1,7 @@
-#include <gtest/gtest.h>
-#include <mpi.h>
-
+#include "ranks_report.hpp"
 #include "sidestream/comm/communicator.hpp"
 
-// Runs every test on all ranks. Only rank 0 reports what passes; any rank reports what fails; all exit alike.
 int main(int argc, char** argv) {
   const sidestream::comm::Environment environment(argc, argv);
-  testing::InitGoogleTest(&argc, argv);
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank != 0) {
-    auto& listeners = testing::UnitTest::GetInstance()->listeners();
-    struct FailuresOnly : testing::EmptyTestEventListener {
-      void OnTestPartResult(const testing::TestPartResult& part) override {
-        if (part.failed()) printf("rank>0: %s:%d: %s\n", part.file_name(), part.line_number(), part.message());
-      }
-    };
-    delete listeners.Release(listeners.default_result_printer());
-    listeners.Append(new FailuresOnly);
-  }
-  int failed = RUN_ALL_TESTS();
-  MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  return failed;
+  return sidestream::test::run_all_tests(argc, argv);
 }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "../write_methods.hpp"
+#include "rows.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/io/atomic_file.hpp"
 #include "sidestream/redistribute/redistribution.hpp"
@@ -17,35 +18,6 @@ namespace {
 
 using mesh::Box;
 using mesh::Layout;
-
-// Rows that follow each other, of runs [first_run, last_run).
-struct Piece {
-  std::int64_t first = 0, count = 0;
-  std::size_t first_run = 0, last_run = 0;
-};
-
-std::vector<Piece> pieces_of(const ArrayGroup& group) {
-  std::vector<Piece> pieces;
-  for (std::size_t r = 0; r < group.runs.size(); ++r) {
-    const RowRun& run = group.runs[r];
-    if (!pieces.empty() && pieces.back().first + pieces.back().count == run.first) {
-      pieces.back().count += run.count;
-      pieces.back().last_run = r + 1;
-    } else {
-      pieces.push_back({run.first, run.count, r, r + 1});
-    }
-  }
-  return pieces;
-}
-
-void pack_piece(const ArrayGroup& group, std::size_t array, const Piece& piece, std::span<std::byte> out) {
-  const std::int64_t row_bytes = group.arrays[array].row_bytes();
-  for (std::size_t r = piece.first_run; r < piece.last_run; ++r) {
-    const auto bytes = static_cast<std::size_t>(group.runs[r].count * row_bytes);
-    group.pack(array, r, out.first(bytes));
-    out = out.subspan(bytes);
-  }
-}
 
 // --- each rank for itself
 // ---------------------------------------------------------------------------------------------------------

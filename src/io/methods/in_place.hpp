@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+#include "sidestream/io/array_file.hpp"
+
+namespace sidestream::io {
+
+// Rows that are cells of blocks with ghost cells around them, which a library is to pick out itself.
+
+/// Whether all arrays of `group` may be written in place on all ranks: the same answer everywhere. Collective.
+/// Bytes of netCDF files are swapped, so there nothing is.
+bool is_in_place(const ArrayWrite& work, const ArrayGroup& group);
+
+/// Throws a core::Error unless run r is block r of the field: as many cells, of components that are there. Local.
+void check_in_place(const ArrayGroup& group, std::size_t array);
+
+/// Whether all blocks of the field have the same shape.
+bool has_equal_blocks(const mesh::Field<double>& field);
+
+}  // namespace sidestream::io

@@ -1,0 +1,92 @@
+#include "mpi_file.hpp"
+
+#include <fmt/format.h>
+
+#include "sidestream/core/error.hpp"
+#include "sidestream/core/timer.hpp"
+
+namespace sidestream::io {
+
+namespace {
+
+void check_file(int error, const char* call, const std::string& path) {
+  if (error == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = {};
+  int length = 0;
+  MPI_Error_string(error, text, &length);
+  throw core::Error(fmt::format("{} failed: {}", call, text), path);
+}
+
+}  // namespace
+
+MpiInfo::MpiInfo() {
+  comm::check(MPI_Info_create(&info_), "MPI_Info_create");
+  comm::check(MPI_Info_set(info_, "romio_ds_write", "disable"), "MPI_Info_set");
+}
+
+MpiInfo::~MpiInfo() {
+  MPI_Info_free(&info_);
+}
+
+MpiType::MpiType(MPI_Datatype type) : type_(type) {
+  comm::check(MPI_Type_commit(&type_), "MPI_Type_commit");
+}
+
+MpiType::~MpiType() {
+  if (type_ != MPI_DATATYPE_NULL) MPI_Type_free(&type_);
+}
+
+MpiFile::MpiFile(const comm::Communicator& comm, const std::string& path) : path_(path) {
+  const core::Stopwatch watch;
+  const comm::Communicator plain = comm.split(0);
+  const MpiInfo info;
+  plain.agree_on([&] {
+    check_file(MPI_File_open(plain.raw(), path.c_str(), MPI_MODE_RDWR, info.raw(), &file_), "MPI_File_open", path);
+  });
+  statistics_.files = 1;
+  statistics_.metadata_s = watch.seconds();
+}
+
+MpiFile::~MpiFile() {
+  if (file_ != MPI_FILE_NULL) MPI_File_close(&file_);
+}
+
+void MpiFile::set_view(MPI_Datatype file_type) {
+  const core::Stopwatch watch;
+  check_file(MPI_File_set_view(file_, 0, MPI_BYTE, file_type, "native", MPI_INFO_NULL), "MPI_File_set_view", path_);
+  statistics_.metadata_s += watch.seconds();
+}
+
+void MpiFile::write_at(std::int64_t offset, const void* data, int count, MPI_Datatype type, std::int64_t bytes) {
+  const core::Stopwatch watch;
+  MPI_Status status;
+  check_file(MPI_File_write_at(file_, offset, data, count, type, &status), "MPI_File_write_at", path_);
+  statistics_.data_s += watch.seconds();
+  take_note(status, bytes);
+}
+
+void MpiFile::write_all(const void* data, int count, MPI_Datatype type, std::int64_t bytes) {
+  const core::Stopwatch watch;
+  MPI_Status status;
+  check_file(MPI_File_write_all(file_, data, count, type, &status), "MPI_File_write_all", path_);
+  statistics_.data_s += watch.seconds();
+  take_note(status, bytes);
+}
+
+void MpiFile::take_note(MPI_Status& status, std::int64_t bytes) {
+  if (bytes == 0) return;
+  MPI_Count written = 0;
+  comm::check(MPI_Get_elements_x(&status, MPI_BYTE, &written), "MPI_Get_elements_x");
+  if (written != bytes)
+    throw core::Error(fmt::format("MPI-IO says success and wrote {} of {} bytes", written, bytes), path_,
+                      "the disk may be full; the method `engine` tells");
+  statistics_.add_write(bytes);
+}
+
+void MpiFile::close() {
+  const core::Stopwatch watch;
+  check_file(MPI_File_close(&file_), "MPI_File_close", path_);
+  statistics_.metadata_s += watch.seconds();
+}
+
+}  // namespace sidestream::io

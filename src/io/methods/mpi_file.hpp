@@ -1,0 +1,65 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+#include <utility>
+
+#include "sidestream/comm/communicator.hpp"
+#include "sidestream/io/access_statistics.hpp"
+
+namespace sidestream::io {
+
+/// Hints for MPI-IO below any library: no data sieving in writes (it writes bytes that others own).
+class MpiInfo {
+ public:
+  MpiInfo();
+  ~MpiInfo();
+  MpiInfo(const MpiInfo&) = delete;
+  MPI_Info raw() const { return info_; }
+
+ private:
+  MPI_Info info_ = MPI_INFO_NULL;
+};
+
+/// A committed MPI datatype, freed at the end; move-only.
+class MpiType {
+ public:
+  explicit MpiType(MPI_Datatype type);
+  ~MpiType();
+  MpiType(MpiType&& other) noexcept : type_(std::exchange(other.type_, MPI_DATATYPE_NULL)) {}
+  MpiType& operator=(MpiType&&) = delete;
+  MPI_Datatype raw() const { return type_; }
+
+ private:
+  MPI_Datatype type_;
+};
+
+/// A file that is there, opened by MPI-IO for writing by all ranks. Errors are core::Errors naming the call, also
+/// where MPI says success and wrote less (Open MPI 4.1 does on a full disk).
+class MpiFile {
+ public:
+  /// Collective; all throw together.
+  MpiFile(const comm::Communicator& comm, const std::string& path);
+  /// Collective.
+  ~MpiFile();
+  MpiFile(const MpiFile&) = delete;
+
+  /// Collective.
+  void set_view(MPI_Datatype file_type);
+  /// `bytes` are those of `count` elements of `type`. The first is local, the second collective.
+  void write_at(std::int64_t offset, const void* data, int count, MPI_Datatype type, std::int64_t bytes);
+  void write_all(const void* data, int count, MPI_Datatype type, std::int64_t bytes);
+  /// Collective.
+  void close();
+  const AccessStatistics& statistics() const { return statistics_; }
+
+ private:
+  void take_note(MPI_Status& status, std::int64_t bytes);
+
+  std::string path_;
+  MPI_File file_ = MPI_FILE_NULL;
+  AccessStatistics statistics_;
+};
+
+}  // namespace sidestream::io

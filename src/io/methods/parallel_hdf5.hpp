@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+
+#include "../hdf5_handle.hpp"
+#include "rows.hpp"
+#include "sidestream/comm/communicator.hpp"
+
+namespace sidestream::io {
+
+// HDF5 on MPI-IO, for files that are there already. Under a `QuietHdf5`.
+
+/// Opens a file for writing by all ranks. Collective; `comm` is replaced by a plain one, as MPI-IO of Open MPI 4
+/// writes wrong bytes through HDF5 where the communicator is Cartesian (open-mpi/ompi #12718).
+FileHandle open_parallel_hdf5(const comm::Communicator& comm, const std::string& path);
+
+/// Properties of independent or collective transfers.
+PropertiesHandle transfer_properties(bool is_collective);
+
+/// Throws a core::Error naming the cause unless the last transfer with `transfer`, asked to be collective, was so:
+/// HDF5 1.10 falls back to independent transfers without a word, for one where it converts numbers. Local.
+void require_collective(hid_t transfer, const std::string& array);
+
+/// A dataset as it is about to be written; throws unless its type and shape are those of `array`.
+DatasetHandle open_array(hid_t file, const Array& array, std::int64_t rows);
+
+/// The space of `dataset`, with the rows of `part` selected.
+SpaceHandle selected_rows(hid_t dataset, const Part& part);
+
+}  // namespace sidestream::io
