@@ -4,21 +4,40 @@
 #include <string>
 
 #include "bindings.hpp"
-#include "sidestream/io/nyx_plotfile.hpp"
+#include "sidestream/io/format.hpp"
 
 namespace sidestream::bindings {
 
 namespace {
+
+// What a file holds, as JSON.
+std::string describe_file(const std::string& path) {
+  const nb::gil_scoped_release unlocked;
+  return to_json(io::open_snapshot_file(path)->description()).dump();
+}
+
+// The name of the format, or "" when no format recognises the file.
+std::string format_of_file(const std::string& path) {
+  for (const io::Format& format : io::formats())
+    if (format.recognizes(path)) return format.name;
+  return "";
+}
+
+std::vector<std::string> file_formats() {
+  std::vector<std::string> names;
+  for (const io::Format& format : io::formats()) names.push_back(format.name);
+  return names;
+}
 
 // (z, y, x) of the whole domain at the resolution of the level.
 nb::object covering_grid(const std::string& path, const std::string& field, int level) {
   std::unique_ptr<mesh::Field<double>> values;
   {
     const nb::gil_scoped_release unlocked;
-    const io::NyxPlotfile file(path);
-    const mesh::Layout whole =
-        mesh::split(file.levels().at(static_cast<std::size_t>(level)).layout.domain(), {1, 1, 1});
-    values = std::make_unique<mesh::Field<double>>(file.read_covering(field, whole, 0, level));
+    const auto file = io::open_snapshot_file(path);
+    const mesh::Box domain = file->description().levels.at(static_cast<std::size_t>(level)).domain();
+    values = std::make_unique<mesh::Field<double>>(mesh::split(domain, {1, 1, 1}), 0);
+    file->read_covering(field, *values, level);
   }
   const mesh::Int3 n = values->layout().domain().extent();
   double* const data = values->all().data();
@@ -28,20 +47,42 @@ nb::object covering_grid(const std::string& path, const std::string& field, int 
 
 // Six numbers a box: x, y, z of its first cell and of its end.
 nb::object boxes(const std::string& path, int level) {
-  const io::NyxPlotfile file(path);
+  const auto file = io::open_snapshot_file(path);
   std::vector<std::int32_t> corners;
-  for (const mesh::Box& box : file.levels().at(static_cast<std::size_t>(level)).layout.boxes())
+  for (const mesh::Box& box : file->description().levels.at(static_cast<std::size_t>(level)).boxes())
     corners.insert(corners.end(), {box.lo.x, box.lo.y, box.lo.z, box.hi.x, box.hi.y, box.hi.z});
   return array_of(std::move(corners));
+}
+
+// Ids, positions and named numbers of all particles, each an array.
+nb::dict particles(const std::string& path) {
+  mesh::Particles all;
+  {
+    const nb::gil_scoped_release unlocked;
+    all = io::open_snapshot_file(path)->read_particles();
+  }
+  nb::dict columns;
+  columns["id"] = array_of(std::move(all.id));
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    columns[std::string(1, "xyz"[axis]).c_str()] = array_of(std::move(all.position[axis]));
+  for (mesh::ParticleAttribute& attribute : all.attributes)
+    columns[attribute.name.c_str()] = array_of(std::move(attribute.values));
+  return columns;
 }
 
 }  // namespace
 
 void bind_io(nb::module_& module) {
+  module.def("describe_file", &describe_file, nb::arg("path"), "What a file of any format holds, as JSON.");
+  module.def("format_of_file", &format_of_file, nb::arg("path"),
+             "The name of a file's format; empty when none recognises it.");
+  module.def("file_formats", &file_formats, "The names of all formats.");
   module.def("covering_grid", &covering_grid, nb::arg("path"), nb::arg("field"), nb::arg("level"),
-             "A field (z, y, x) of a plot file on the whole domain at the resolution of a level.");
-  module.def("plotfile_boxes", &boxes, nb::arg("path"), nb::arg("level"),
-             "Six numbers a box of a level of a plot file: x, y, z of its first cell and of its end.");
+             "A field (z, y, x) of a file on the whole domain at the resolution of a level.");
+  module.def("file_boxes", &boxes, nb::arg("path"), nb::arg("level"),
+             "Six numbers a box of a level of a file: x, y, z of its first cell and of its end.");
+  module.def("file_particles", &particles, nb::arg("path"),
+             "The particles of a file: arrays `id`, `x`, `y`, `z` and each named number.");
 }
 
 }  // namespace sidestream::bindings

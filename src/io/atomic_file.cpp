@@ -209,7 +209,7 @@ void sync_folder(const std::string& folder) {
   if (error != 0) fail("bring the folder to the disk", path, error);
 }
 
-void move_folder_into_place(const std::string& temporary, const std::string& path) {
+void move_folder_into_place(const std::string& temporary, const std::string& path, bool is_durable) {
   if (::rename(temporary.c_str(), path.c_str()) != 0) {
     if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR)
       fail("rename the finished folder to its name", path, errno);
@@ -224,7 +224,7 @@ void move_folder_into_place(const std::string& temporary, const std::string& pat
       remove_all(old);
     }
   }
-  sync_folder(folder_of(path));
+  if (is_durable) sync_folder(folder_of(path));
 }
 
 void make_folder(const std::string& path) {

@@ -5,7 +5,7 @@
 namespace sidestream::io {
 
 void write_folder_atomically(const comm::Communicator& comm, const std::string& path,
-                             const std::function<void(const std::string&)>& write) {
+                             const std::function<void(const std::string&)>& write, bool is_durable) {
   const std::string temporary = temporary_name(path);
   const auto on_first_rank = [&](const std::function<void()>& work) {
     comm.agree_on([&] {
@@ -18,7 +18,7 @@ void write_folder_atomically(const comm::Communicator& comm, const std::string& 
       make_folder(temporary);
     });
     write(temporary);
-    on_first_rank([&] { move_folder_into_place(temporary, path); });
+    on_first_rank([&] { move_folder_into_place(temporary, path, is_durable); });
   } catch (...) {
     try {
       if (comm.rank() == 0) remove_all(temporary);

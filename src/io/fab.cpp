@@ -92,15 +92,19 @@ FabHeader read_fab_header(const InputFile& file, std::int64_t offset) {
   }
 }
 
-std::vector<double> read_fab_component(const InputFile& file, const FabHeader& header, int component) {
+std::vector<std::byte> read_fab_bytes(const InputFile& file, const FabHeader& header, int component) {
   const auto cells = header.box.volume();
   const auto bytes = cells * header.real_bytes();
   if (bytes > file.size_bytes())
     throw core::Error(fmt::format("a box of {} cells does not fit into the file", cells), file.path(),
                       "the file is truncated");
-  const auto reals = file.bytes(header.data_offset + component * bytes, bytes);
-  std::vector<double> values(static_cast<std::size_t>(cells));
-  reals_to_doubles(reals.data(), header.is_double, header.is_big_endian, cells, values.data());
+  return file.bytes(header.data_offset + component * bytes, bytes);
+}
+
+std::vector<double> read_fab_component(const InputFile& file, const FabHeader& header, int component) {
+  const std::vector<std::byte> reals = read_fab_bytes(file, header, component);
+  std::vector<double> values(static_cast<std::size_t>(header.box.volume()));
+  reals_to_doubles(reals.data(), header.is_double, header.is_big_endian, header.box.volume(), values.data());
   return values;
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "sidestream/io/atomic_file.hpp"
-#include "sidestream/io/plotfile.hpp"
+#include "sidestream/io/file_content.hpp"
 
 namespace sidestream::io {
 
@@ -24,7 +24,8 @@ std::string fab_line(const mesh::Box& box, int components, Precision precision);
 /// Reads the line at `offset`; throws core::Error naming file and offset for anything else.
 FabHeader read_fab_header(const InputFile& file, std::int64_t offset);
 
-/// One component of a box as doubles, x fastest.
+/// The numbers of one component of a box as they are stored, x fastest; the same as doubles.
+std::vector<std::byte> read_fab_bytes(const InputFile& file, const FabHeader& header, int component);
 std::vector<double> read_fab_component(const InputFile& file, const FabHeader& header, int component);
 
 /// Converts `count` stored reals to doubles.

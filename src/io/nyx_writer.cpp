@@ -1,17 +1,22 @@
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <numeric>
 
 #include "atomic_folder.hpp"
 #include "fab.hpp"
+#include "folder_seal.hpp"
+#include "format_entries.hpp"
+#include "nyx_file.hpp"
 #include "nyx_ids.hpp"
+#include "nyx_texts.hpp"
+#include "pack_block.hpp"
+#include "piece_writer.hpp"
 #include "sidestream/core/error.hpp"
-#include "sidestream/core/for_each.hpp"
-#include "sidestream/io/nyx_plotfile.hpp"
+#include "sidestream/core/timer.hpp"
 #include "turns.hpp"
 
 namespace sidestream::io {
@@ -19,406 +24,264 @@ namespace sidestream::io {
 namespace {
 
 using comm::Communicator;
-using mesh::Box;
 using mesh::Layout;
 
-// Where a box went; gathered on the first rank, which writes the tables.
-struct BoxRecord {
-  std::int32_t box = 0, file = 0;
-  std::int64_t offset = 0;
-};
-struct ParticleRecord {
-  std::int32_t box = 0, file = 0;
-  std::int64_t count = 0, offset = 0;
-};
+// The data files of one rank and the tables of what it wrote, in the order of its boxes.
+class NyxDataWriter {
+ public:
+  // `is_last_of_node`: no later rank of this node writes to the same file, so that this one brings it to the disk.
+  NyxDataWriter(const Turn& turn, const FileContent& content, std::size_t level, int rank, bool syncs)
+      : turn_(turn), content_(content), level_(level), own_(content.levels[level].boxes_of(rank)), syncs_(syncs) {}
 
-// What a rank learns while it writes its boxes; `minima` and `maxima` have one entry a box and field.
-struct CellTable {
-  std::vector<BoxRecord> boxes;
-  std::vector<double> minima, maxima;
-};
-
-std::size_t level_count(const PlotfileContent& content) {
-  return content.fields.front().levels.size();
-}
-
-const mesh::Field<double>& first_field(const PlotfileContent& content, std::size_t level) {
-  return *content.fields.front().levels[level];
-}
-
-const Layout& layout_of(const PlotfileContent& content, std::size_t level) {
-  return first_field(content, level).layout();
-}
-
-mesh::Geometry geometry_of(const PlotfileContent& content, std::size_t level) {
-  return content.geometry.refined(static_cast<int>(level));
-}
-
-void check_field(const PlotfileField& field, const PlotfileContent& content) {
-  core::require(!field.levels.empty() && field.levels.size() == level_count(content),
-                "the fields of a plot file have the same levels, one at least");
-  for (std::size_t level = 0; level < field.levels.size(); ++level) {
-    core::require(field.levels[level] != nullptr, "a field of a plot file is missing");
-    const mesh::Field<double>& values = *field.levels[level];
-    core::require(field.component >= 0 && field.component < values.components(),
-                  "a field of a plot file lacks this component");
-    core::require(values.layout() == layout_of(content, level),
-                  "the fields of a plot file share the layout of a level");
-  }
-}
-
-void check_particles(const PlotfileContent& content) {
-  if (content.particles.empty()) return;
-  core::require(content.particles.size() == level_count(content),
-                "a plot file takes a set of particles for each level");
-  for (const PlotfileParticleReal& real : content.particle_reals)
-    core::require(real.levels.empty() || real.levels.size() == content.particles.size(),
-                  "a number of the particles of a plot file is given for each level");
-  for (std::size_t level = 0; level < content.particles.size(); ++level) {
-    core::require(content.particles[level] != nullptr, "particles of a plot file are missing");
-    check(*content.particles[level]);
-    for (const PlotfileParticleReal& real : content.particle_reals)
-      core::require(real.levels.empty() || real.levels[level]->size() == content.particles[level]->size(),
-                    "a number of the particles of a plot file takes one value a particle");
-  }
-}
-
-void check_content(const PlotfileContent& content) {
-  core::require(!content.fields.empty(), "a plot file takes at least one field");
-  for (const PlotfileField& field : content.fields) check_field(field, content);
-  for (std::size_t level = 0; level < level_count(content); ++level) {
-    core::require(layout_of(content, level).size() > 0, "each level of a plot file has a box");
-    core::require(geometry_of(content, level).domain == layout_of(content, level).domain(),
-                  "the geometry of a plot file, twice as fine on each level, has the domains of its fields");
-  }
-  check_particles(content);
-}
-
-std::string level_folder(std::size_t level) {
-  return fmt::format("Level_{}", level);
-}
-
-template <typename Real>
-void append_bytes(std::vector<std::byte>& buffer, const Real* values, std::size_t count) {
-  const auto* bytes = reinterpret_cast<const std::byte*>(values);
-  buffer.insert(buffer.end(), bytes, bytes + count * sizeof(Real));
-}
-
-// --- cells
-// ----------------------------------------------------------------------------------------------------------------------
-
-// Appends the owned cells of a field's block in file order and notes their extremes.
-template <typename Real>
-void append_block(const PlotfileField& entry, std::size_t level, int b, std::vector<std::byte>& buffer,
-                  CellTable& table) {
-  const auto view = entry.levels[level]->view(b);
-  const Box box = entry.levels[level]->box(b);
-  double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
-  std::vector<Real> row(static_cast<std::size_t>(box.extent().x));
-  core::for_each_row(box, [&](int k, int j) {
-    const double* from = &view(entry.component, k, j, box.lo.x);
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const double value = entry.factor * from[i];
-      lowest = std::min(lowest, value);
-      highest = std::max(highest, value);
-      row[i] = static_cast<Real>(value);
+  void write_cells(const std::string& folder) {
+    OutputFile file = open(fmt::format("{}/Cell_D_{:05}", folder, turn_.file));
+    std::vector<std::string> lines;
+    std::int64_t bytes = 0;
+    for (const std::int32_t box : own_) {
+      lines.push_back(fab_line(layout().box(box), static_cast<int>(content_.fields.size()), content_.precision));
+      bytes += static_cast<std::int64_t>(lines.back().size()) + field_bytes(box) * field_count();
     }
-    append_bytes(buffer, row.data(), row.size());
-  });
-  table.minima.push_back(lowest);
-  table.maxima.push_back(highest);
-}
+    file.reserve(bytes);
+    PieceWriter pieces(file);
+    for (std::size_t b = 0; b < own_.size(); ++b) {
+      const core::Stopwatch watch;
+      const double written_s = file.statistics().data_s;
+      table_.boxes.push_back({own_[b], turn_.file, pieces.position(), 0});
+      std::ranges::copy(std::as_bytes(std::span(lines[b])), pieces.room(lines[b].size()).begin());
+      for (const FileField& entry : content_.fields) write_field(entry, b, pieces);
+      statistics_.exchange_s += watch.seconds() - (file.statistics().data_s - written_s);
+    }
+    pieces.flush();
+    finish(file);
+  }
 
-// `folder` is that of the level.
-CellTable write_boxes(const std::string& folder, const Turn& turn, const PlotfileContent& content, std::size_t level) {
-  CellTable table;
-  const mesh::Field<double>& first = first_field(content, level);
-  const auto components = static_cast<int>(content.fields.size());
-  OutputFile file(fmt::format("{}/Cell_D_{:05}", folder, turn.file),
-                  turn.is_first ? OutputFile::Open::create : OutputFile::Open::append);
-  std::vector<std::byte> buffer;
-  for (int b = 0; b < first.blocks(); ++b) {
-    const std::string line = fab_line(first.box(b), components, content.precision);
-    buffer.clear();
-    append_bytes(buffer, line.data(), line.size());
-    for (const PlotfileField& entry : content.fields) {
-      if (content.precision == Precision::double_precision)
-        append_block<double>(entry, level, b, buffer, table);
+  void write_particles(const std::string& folder) {
+    sort_by_box();
+    OutputFile file = open(fmt::format("{}/DATA_{:05}", folder, turn_.file));
+    file.reserve(static_cast<std::int64_t>(order_.size() * particle_bytes()));
+    PieceWriter pieces(file);
+    for (std::size_t b = 0; b < own_.size(); ++b) {
+      const auto which = std::span(order_).subspan(start_[b], start_[b + 1] - start_[b]);
+      table_.particles.push_back({own_[b], turn_.file, pieces.position(), static_cast<std::int64_t>(which.size())});
+      const std::span<std::byte> room = pieces.room(which.size() * particle_bytes());
+      if (content_.particle_precision == Precision::double_precision)
+        pack_particles<double>(which, room.data());
       else
-        append_block<float>(entry, level, b, buffer, table);
+        pack_particles<float>(which, room.data());
+      table_.particle_checksums.push_back(XXH3_64bits(room.data(), room.size()));
     }
-    const std::int32_t index = first.layout().boxes_of(first.rank())[static_cast<std::size_t>(b)];
-    table.boxes.push_back({index, turn.file, file.position()});
-    file.write(buffer);
+    pieces.flush();
+    finish(file);
   }
-  file.sync_and_close();
-  return table;
-}
 
-std::string box_list(const Layout& layout) {
-  std::string text = fmt::format("({} 0\n", layout.size());
-  for (const Box& box : layout.boxes()) text += fab_box(box) + "\n";
-  return text + ")\n";
-}
+  const NyxLevelTable& table() const { return table_; }
+  const AccessStatistics& statistics() const { return statistics_; }
 
-// One line a box, in the order of the layout.
-std::string extremes_text(const std::vector<double>& values, const std::vector<std::size_t>& place,
-                          std::size_t components) {
-  std::string text = fmt::format("\n{},{}\n", place.size(), components);
-  for (const std::size_t record : place) {
-    for (std::size_t c = 0; c < components; ++c) text += fmt::format("{:.16e},", values[record * components + c]);
-    text += "\n";
+ private:
+  const Layout& layout() const { return content_.levels[level_]; }
+  std::int64_t field_bytes(std::int32_t box) const { return layout().box(box).volume() * size_of(content_.precision); }
+  std::int64_t field_count() const { return static_cast<std::int64_t>(content_.fields.size()); }
+  std::size_t particle_bytes() const {
+    return sizeof(NyxId) +
+           (3 + content_.particle_reals.size()) * static_cast<std::size_t>(size_of(content_.particle_precision));
   }
-  return text;
-}
 
-std::string cell_header(const Layout& layout, const CellTable& all, std::size_t components) {
-  std::vector<std::size_t> place(all.boxes.size());  // of box i among the records
-  for (std::size_t r = 0; r < all.boxes.size(); ++r) place[static_cast<std::size_t>(all.boxes[r].box)] = r;
-  std::string text = fmt::format("1\n1\n{}\n0\n{}{}\n", components, box_list(layout), layout.size());
-  for (const std::size_t r : place)
-    text += fmt::format("FabOnDisk: Cell_D_{:05} {}\n", all.boxes[r].file, all.boxes[r].offset);
-  return text + extremes_text(all.minima, place, components) + extremes_text(all.maxima, place, components);
-}
+  OutputFile open(const std::string& path) const {
+    return {path, turn_.is_first ? OutputFile::Open::create : OutputFile::Open::append};
+  }
+  void finish(OutputFile& file) {
+    if (syncs_)
+      file.sync_and_close();
+    else
+      file.close();
+    statistics_ += file.statistics();
+  }
 
-void write_text(const std::string& path, const std::string& text) {
-  OutputFile file(path, OutputFile::Open::create);
-  file.write(text);
-  file.sync_and_close();
-}
+  void write_field(const FileField& entry, std::size_t b, PieceWriter& pieces) {
+    const std::span<std::byte> room = pieces.room(static_cast<std::size_t>(field_bytes(own_[b])));
+    const Extremes extremes = pack_block(entry, level_, static_cast<int>(b), content_.precision, room.data());
+    table_.fields.push_back({extremes.lowest, extremes.highest, XXH3_64bits(room.data(), room.size())});
+  }
 
-void write_cells(const Communicator& comm, const std::string& folder, const PlotfileContent& content,
-                 std::size_t level) {
-  CellTable own;
-  take_turns(comm, content.files, [&](const Turn& turn) { own = write_boxes(folder, turn, content, level); });
-  const CellTable all{comm.gather(std::span<const BoxRecord>(own.boxes)),
-                      comm.gather(std::span<const double>(own.minima)),
-                      comm.gather(std::span<const double>(own.maxima))};
-  comm.agree_on([&] {
-    if (comm.rank() != 0) return;
-    const Layout& layout = layout_of(content, level);
-    if (static_cast<std::int32_t>(all.boxes.size()) != layout.size())
-      throw core::Error("a rank beyond this communicator owns boxes of the plot file's layout");
-    write_text(folder + "/Cell_H", cell_header(layout, all, content.fields.size()));
-  });
-}
+  // The particles of this rank sorted by the box they are in: those of its b-th box are order_[start_[b]] to
+  // order_[start_[b + 1] - 1].
+  void sort_by_box() {
+    const mesh::Particles& particles = *content_.particles[level_];
+    const mesh::Geometry geometry = content_.geometry.refined(static_cast<int>(level_));
+    std::vector<std::size_t> box_of(particles.size());
+    start_.assign(own_.size() + 1, 0);
+    for (std::size_t p = 0; p < particles.size(); ++p) {
+      const std::int32_t box = layout().find(
+          cell_of(geometry, {particles.position[0][p], particles.position[1][p], particles.position[2][p]}));
+      const auto found = std::ranges::lower_bound(own_, box);
+      if (found == own_.end() || *found != box)
+        throw core::Error(fmt::format("particle {} is not in a box of its rank", particles.id[p]), "",
+                          "migrate the particles before they are written");
+      box_of[p] = static_cast<std::size_t>(found - own_.begin());
+      ++start_[box_of[p] + 1];
+    }
+    std::partial_sum(start_.begin(), start_.end(), start_.begin());
+    std::vector<std::size_t> next(start_.begin(), start_.end() - 1);
+    order_.resize(particles.size());
+    for (std::size_t p = 0; p < particles.size(); ++p) order_[next[box_of[p]]++] = p;
+  }
 
-// --- particles
-// ------------------------------------------------------------------------------------------------------------------
+  // First the two integers of every particle, then positions and reals of every particle.
+  template <typename Real>
+  void pack_particles(std::span<const std::size_t> which, std::byte* out) const {
+    const mesh::Particles& particles = *content_.particles[level_];
+    const auto put = [&](const auto& value) {
+      std::memcpy(out, &value, sizeof value);
+      out += sizeof value;
+    };
+    for (const std::size_t p : which) put(nyx_id(particles.id[p]));
+    for (const std::size_t p : which) {
+      for (const auto& coordinate : particles.position) put(static_cast<Real>(coordinate[p]));
+      for (const auto& real : content_.particle_reals)
+        put(static_cast<Real>(real.levels.empty() ? real.factor : real.factor * (*real.levels[level_])[p]));
+    }
+  }
 
-// The particles of this rank sorted by the box they are in: those of block b are order[start[b]] to order[start[b + 1]
-// - 1].
-struct SortedParticles {
-  std::vector<std::size_t> order, start;
+  const Turn& turn_;
+  const FileContent& content_;
+  std::size_t level_;
+  std::span<const std::int32_t> own_;
+  bool syncs_;
+  std::vector<std::size_t> order_, start_;
+  NyxLevelTable table_;
+  AccessStatistics statistics_;
 };
 
-SortedParticles sort_by_block(const PlotfileContent& content, std::size_t level) {
-  const mesh::Particles& particles = *content.particles[level];
-  const mesh::Geometry geometry = geometry_of(content, level);
-  const Layout& layout = layout_of(content, level);
-  const auto own = layout.boxes_of(first_field(content, level).rank());
-  std::vector<std::size_t> block(particles.size());
-  SortedParticles sorted;
-  sorted.start.assign(own.size() + 1, 0);
-  for (std::size_t p = 0; p < particles.size(); ++p) {
-    const std::int32_t box =
-        layout.find(cell_of(geometry, {particles.position[0][p], particles.position[1][p], particles.position[2][p]}));
-    const auto found = std::lower_bound(own.begin(), own.end(), box);
-    if (found == own.end() || *found != box)
-      throw core::Error(fmt::format("particle {} is not in a box of its rank", particles.id[p]), "",
-                        "migrate the particles before they are written");
-    block[p] = static_cast<std::size_t>(found - own.begin());
-    ++sorted.start[block[p] + 1];
-  }
-  std::partial_sum(sorted.start.begin(), sorted.start.end(), sorted.start.begin());
-  std::vector<std::size_t> next(sorted.start.begin(), sorted.start.end() - 1);
-  sorted.order.resize(particles.size());
-  for (std::size_t p = 0; p < particles.size(); ++p) sorted.order[next[block[p]]++] = p;
-  return sorted;
+// Whether this rank is the last one of its node that writes to its file.
+bool is_last_of_node(const Communicator& comm, int files) {
+  const int leader = comm.split_by_node().broadcast(comm.rank());
+  const std::vector<int> leaders = comm.all_gather(leader);
+  const int rank = comm.rank();
+  return turn_of(rank, comm.size(), files).is_last || leaders[static_cast<std::size_t>(rank) + 1] != leader;
 }
 
-// First the two integers of every particle, then positions and reals of every particle.
-template <typename Real>
-void append_particles(const PlotfileContent& content, std::size_t level, std::span<const std::size_t> which,
-                      std::vector<std::byte>& buffer) {
-  const mesh::Particles& particles = *content.particles[level];
-  for (const std::size_t p : which) {
-    const NyxId id = nyx_id(particles.id[p]);
-    append_bytes(buffer, &id, 1);
-  }
-  for (const std::size_t p : which) {
-    const auto append = [&](double value) {
-      const auto real = static_cast<Real>(value);
-      append_bytes(buffer, &real, 1);
-    };
-    for (const auto& coordinate : particles.position) append(coordinate[p]);
-    for (const auto& real : content.particle_reals)
-      append(real.levels.empty() ? real.factor : real.factor * (*real.levels[level])[p]);
-  }
+// Brings `values`, of which each record has as many, into the order of the records' boxes.
+template <typename T>
+std::vector<T> in_order_of_boxes(const std::vector<NyxBoxRecord>& records, const std::vector<T>& values) {
+  std::vector<T> ordered(values.size());
+  const std::size_t each = records.empty() ? 0 : values.size() / records.size();
+  for (std::size_t r = 0; r < records.size(); ++r)
+    std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(r * each), each,
+                ordered.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(records[r].box) * each));
+  return ordered;
 }
 
-// `folder` is that of the level.
-std::vector<ParticleRecord> write_particle_data(const std::string& folder, const Turn& turn,
-                                                const PlotfileContent& content, std::size_t level) {
-  const SortedParticles sorted = sort_by_block(content, level);
-  const mesh::Field<double>& first = first_field(content, level);
-  const auto own = first.layout().boxes_of(first.rank());
-  OutputFile file(fmt::format("{}/DATA_{:05}", folder, turn.file),
-                  turn.is_first ? OutputFile::Open::create : OutputFile::Open::append);
-  std::vector<ParticleRecord> records;
-  std::vector<std::byte> buffer;
-  for (std::size_t b = 0; b < own.size(); ++b) {
-    const auto which = std::span(sorted.order).subspan(sorted.start[b], sorted.start[b + 1] - sorted.start[b]);
-    buffer.clear();
-    if (content.particle_precision == Precision::double_precision)
-      append_particles<double>(content, level, which, buffer);
-    else
-      append_particles<float>(content, level, which, buffer);
-    records.push_back({own[b], turn.file, static_cast<std::int64_t>(which.size()), file.position()});
-    file.write(buffer);
-  }
-  file.sync_and_close();
-  return records;
-}
+class NyxWriter {
+ public:
+  NyxWriter(const Communicator& comm, const FileContent& content, const WriteOptions& options)
+      : comm_(comm),
+        content_(content),
+        options_(options),
+        syncs_(is_last_of_node(comm, options.files) && options.is_durable) {}
 
-using LevelRecords = std::vector<std::vector<ParticleRecord>>;
-
-std::string particle_header(const PlotfileContent& content, const LevelRecords& levels, std::int64_t largest_id) {
-  std::int64_t total = 0;
-  std::string table;
-  for (const auto& records : levels)
-    for (const ParticleRecord& record : records) {
-      total += record.count;
-      table += fmt::format("{} {} {}\n", record.file, record.count, record.offset);
-    }
-  std::string text = fmt::format("Version_Two_Dot_Zero_{}\n3\n{}\n",
-                                 content.particle_precision == Precision::double_precision ? "double" : "single",
-                                 content.particle_reals.size());
-  for (const auto& real : content.particle_reals) text += real.name + "\n";
-  text += fmt::format("0\n1\n{}\n{}\n{}\n", total, nyx_id(largest_id).id + 1, levels.size() - 1);
-  for (const auto& records : levels) text += fmt::format("{}\n", records.size());
-  return text + table;
-}
-
-std::int64_t largest_id_here(const PlotfileContent& content) {
-  std::int64_t largest = 0;
-  for (const mesh::Particles* particles : content.particles)
-    for (const std::int64_t id : particles->id) largest = std::max(largest, id);
-  return largest;
-}
-
-void write_particles(const Communicator& comm, const std::string& folder, const PlotfileContent& content) {
-  LevelRecords levels;
-  for (std::size_t level = 0; level < level_count(content); ++level) {
-    std::vector<ParticleRecord> own;
-    take_turns(comm, content.files, [&](const Turn& turn) {
-      own = write_particle_data(folder + "/" + level_folder(level), turn, content, level);
+  AccessStatistics operator()(const std::string& folder) {
+    for_each_folder(folder, make_folder);
+    for (std::size_t level = 0; level < content_.levels.size(); ++level) write_level(folder, level);
+    const std::int64_t largest_id = comm_.max(largest_id_here());
+    comm_.agree_on([&] {
+      if (comm_.rank() == 0)
+        statistics_ +=
+            write_sealed_texts(folder, content_, nyx_texts(content_, levels_, largest_id), options_.is_durable);
     });
-    levels.push_back(comm.gather(std::span<const ParticleRecord>(own)));
-    std::ranges::sort(levels.back(), {}, &ParticleRecord::box);
+    if (options_.is_durable) for_each_folder(folder, sync_folder);
+    return statistics_;
   }
-  const std::int64_t largest_id = comm.max(largest_id_here(content));
-  comm.agree_on([&] {
-    if (comm.rank() != 0) return;
-    write_text(folder + "/Header", particle_header(content, levels, largest_id));
-    write_text(folder + "/precision", "NATIVE\n");
-    for (std::size_t level = 0; level < level_count(content); ++level)
-      write_text(folder + "/" + level_folder(level) + "/Particle_H", box_list(layout_of(content, level)));
-  });
-}
 
-// --- the texts
-// ------------------------------------------------------------------------------------------------------------------
-
-std::string three_numbers(double x, double y, double z) {
-  return fmt::format("{:.17g} {:.17g} {:.17g} \n", x, y, z);
-}
-
-std::string level_text(const PlotfileContent& content, std::size_t level) {
-  const mesh::Geometry geometry = geometry_of(content, level);
-  const Layout& layout = layout_of(content, level);
-  std::string text = fmt::format("{} {} {:.17g}\n{}\n", level, layout.size(), content.time, content.step);
-  for (const Box& box : layout.boxes())
-    for (int axis = 0; axis < 3; ++axis) {
-      const auto edge = [&](std::int32_t index) {
-        const double offset = static_cast<double>(index - geometry.domain.lo[axis]);
-        return geometry.length[static_cast<std::size_t>(axis)] * (offset / geometry.domain.extent()[axis]);
-      };
-      text += fmt::format("{:.17g} {:.17g}\n", edge(box.lo[axis]), edge(box.hi[axis]));
-    }
-  return text + level_folder(level) + "/Cell\n";
-}
-
-std::string header_text(const PlotfileContent& content) {
-  const std::size_t levels = level_count(content);
-  const auto& length = content.geometry.length;
-  std::string text = fmt::format("HyperCLaw-V1.1\n{}\n", content.fields.size());
-  for (const PlotfileField& field : content.fields) text += field.name + "\n";
-  text += fmt::format("3\n{:.17g}\n{}\n0 0 0 \n", content.time, levels - 1);
-  text += three_numbers(length[0], length[1], length[2]);
-  for (std::size_t level = 1; level < levels; ++level) text += "2 ";
-  text += "\n";
-  for (std::size_t level = 0; level < levels; ++level) text += fab_box(geometry_of(content, level).domain) + " ";
-  text += "\n";
-  for (std::size_t level = 0; level < levels; ++level) text += fmt::format("{} ", content.step);
-  text += "\n";
-  for (std::size_t level = 0; level < levels; ++level) {
-    const mesh::Geometry geometry = geometry_of(content, level);
-    text += three_numbers(geometry.cell_size(0), geometry.cell_size(1), geometry.cell_size(2));
+ private:
+  // Those within others first.
+  void for_each_folder(const std::string& folder, const std::function<void(const std::string&)>& work) {
+    comm_.agree_on([&] {
+      if (comm_.rank() != 0) return;
+      const core::Stopwatch watch;
+      for (std::size_t level = 0; level < content_.levels.size(); ++level) {
+        work(folder + "/" + nyx_level_folder(level));
+        if (has_particles()) work(folder + "/DM/" + nyx_level_folder(level));
+      }
+      if (has_particles()) work(folder + "/DM");
+      work(folder);
+      statistics_.metadata_s += watch.seconds();
+    });
   }
-  text += "0\n0\n";
-  for (std::size_t level = 0; level < levels; ++level) text += level_text(content, level);
-  return text;
+
+  void write_level(const std::string& folder, std::size_t level) {
+    NyxLevelTable own;
+    take_turns(comm_, options_.files, [&](const Turn& turn) {
+      NyxDataWriter writer(turn, content_, level, comm_.rank(), syncs_);
+      writer.write_cells(folder + "/" + nyx_level_folder(level));
+      if (has_particles()) writer.write_particles(folder + "/DM/" + nyx_level_folder(level));
+      statistics_ += writer.statistics();
+      own = writer.table();
+    });
+    levels_.push_back(gathered(own, level));
+  }
+
+  NyxLevelTable gathered(const NyxLevelTable& own, std::size_t level) const {
+    const auto gather = [&]<typename T>(const std::vector<T>& part) { return comm_.gather(std::span<const T>(part)); };
+    NyxLevelTable all{gather(own.boxes), gather(own.fields), gather(own.particles), gather(own.particle_checksums)};
+    comm_.agree_on([&] {
+      if (comm_.rank() == 0 && std::ssize(all.boxes) != content_.levels[level].size())
+        throw core::Error("a rank beyond this communicator owns boxes of the file's layouts");
+    });
+    return {in_order_of_boxes(all.boxes, all.boxes), in_order_of_boxes(all.boxes, all.fields),
+            in_order_of_boxes(all.particles, all.particles), in_order_of_boxes(all.particles, all.particle_checksums)};
+  }
+
+  bool has_particles() const { return !content_.particles.empty(); }
+
+  std::int64_t largest_id_here() const {
+    std::int64_t largest = 0;
+    for (const mesh::Particles* particles : content_.particles)
+      for (const std::int64_t id : particles->id) largest = std::max(largest, id);
+    return largest;
+  }
+
+  const Communicator& comm_;
+  const FileContent& content_;
+  const WriteOptions& options_;
+  bool syncs_;
+  std::vector<NyxLevelTable> levels_;  // on the first rank
+  AccessStatistics statistics_;
+};
+
+void check_nyx(const FileContent& content) {
+  check(content);
+  core::require(!content.fields.empty(), "a file in the format `nyx` takes at least one field");
+  for (const mesh::Particles* particles : content.particles)
+    for (const std::int64_t id : particles->id)
+      if (id < 0 || id > largest_particle_id)
+        throw core::Error(fmt::format("the id {} of a particle does not fit into the format `nyx`", id), "",
+                          "ids from 0 to about 2^63 can be kept");
 }
 
-// What yt recognises a Nyx file by, and where it takes the cosmology from. The name of the library that Nyx is built on
-// must not occur in it, nor those of its other codes: yt would find the file ambiguous.
-std::string job_info(const PlotfileContent& content) {
-  const std::string rule(78, '=');
-  std::string text =
-      fmt::format("{0}\n Nyx-compatible plot file, written by Sidestream\n{0}\nstep: {1}\n\n", rule, content.step);
-  if (content.omega_m == 0.0 && content.omega_lambda == 0.0 && content.hubble == 0.0) return text;
-  return text +
-         fmt::format(
-             "{0}\n Cosmology Information\n{0}\nOmega_m (comoving):      {1:.17g}\nOmega_lambda (comoving): {2:.17g}\n"
-             "h (comoving):            {3:.17g}\n",
-             rule, content.omega_m, content.omega_lambda, content.hubble);
-}
-
-void write_texts(const Communicator& comm, const std::string& folder, const PlotfileContent& content) {
-  comm.agree_on([&] {
-    if (comm.rank() != 0) return;
-    write_text(folder + "/Header", header_text(content));
-    write_text(folder + "/comoving_a", fmt::format("{:.17g}\n", content.scale_factor));
-    write_text(folder + "/job_info", job_info(content));
-  });
+AccessStatistics write_nyx(const Communicator& comm, const std::string& path, const FileContent& content,
+                           const WriteOptions& options) {
+  comm.agree_on([&] { check_nyx(content); });
+  const bool has_particles = comm.max(std::int64_t{!content.particles.empty()}) > 0;
+  comm.agree(has_particles == content.particles.empty() ? "some ranks give particles to a file, others none" : "");
+  AccessStatistics statistics;
+  write_folder_atomically(
+      comm, path, [&](const std::string& folder) { statistics = NyxWriter(comm, content, options)(folder); },
+      options.is_durable);
+  return statistics;
 }
 
 }  // namespace
 
-void write_nyx_plotfile(const Communicator& comm, const std::string& path, const PlotfileContent& content) {
-  comm.agree_on([&] { check_content(content); });
-  const bool has_particles = comm.max(std::int64_t{!content.particles.empty()}) > 0;
-  comm.agree(has_particles == content.particles.empty() ? "some ranks give particles to a plot file, others none" : "");
-  const auto for_each_folder = [&](const std::string& folder, auto work) {
-    comm.agree_on([&] {
-      if (comm.rank() != 0) return;
-      for (std::size_t level = 0; level < level_count(content); ++level) {
-        work(folder + "/" + level_folder(level));
-        if (has_particles) work(folder + "/DM/" + level_folder(level));
-      }
-      if (has_particles) work(folder + "/DM");
-      work(folder);
-    });
-  };
-  write_folder_atomically(comm, path, [&](const std::string& folder) {
-    for_each_folder(folder, make_folder);
-    for (std::size_t level = 0; level < level_count(content); ++level)
-      write_cells(comm, folder + "/" + level_folder(level), content, level);
-    if (has_particles) write_particles(comm, folder + "/DM", content);
-    write_texts(comm, folder, content);
-    for_each_folder(folder, sync_folder);
-  });
+Format nyx_format() {
+  return {"nyx",
+          "a folder as Nyx and other AMReX codes write it, read by yt, ParaView and VisIt",
+          StepName{"plt", "", 5},
+          StepName{"chk", "", 5},
+          {},
+          {},
+          write_nyx,
+          is_nyx_folder,
+          open_nyx_folder};
 }
 
 }  // namespace sidestream::io

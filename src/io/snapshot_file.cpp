@@ -22,6 +22,45 @@ double FileDescription::attribute(const std::string& name) const {
                     known.empty() ? "it has none" : fmt::format("it has: {}", known));
 }
 
+namespace {
+
+nlohmann::json names_and_units(const std::vector<std::pair<std::string, std::string>>& entries) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& [name, unit] : entries) list.push_back({{"name", name}, {"units", unit}});
+  return list;
+}
+
+nlohmann::json as_json(mesh::Int3 n) {
+  return {n.x, n.y, n.z};
+}
+
+}  // namespace
+
+nlohmann::json to_json(const FileDescription& file) {
+  nlohmann::json levels = nlohmann::json::array();
+  for (const mesh::Layout& level : file.levels)
+    levels.push_back({{"cells", as_json(level.domain().extent())}, {"boxes", level.size()}});
+  return {{"format", file.format},
+          {"path", file.path},
+          {"kind", file.is_checkpoint ? "checkpoint" : "plot file"},
+          {"step", file.step},
+          {"time", file.time},
+          {"scale_factor", file.scale_factor},
+          {"omega_m", file.omega_m},
+          {"omega_lambda", file.omega_lambda},
+          {"hubble", file.hubble},
+          {"gamma", file.gamma},
+          {"attributes", file.attributes},
+          {"length", file.geometry.length},
+          {"length_unit", file.length_unit},
+          {"origin", file.origin},
+          {"periodic", file.geometry.periodic},
+          {"levels", levels},
+          {"fields", names_and_units(file.fields)},
+          {"particles", file.has_particles ? nlohmann::json(file.particles) : nlohmann::json()},
+          {"particle_reals", names_and_units(file.particle_reals)}};
+}
+
 std::size_t SnapshotFile::field_number(const std::string& name) const {
   std::string known;
   for (std::size_t i = 0; i < description_.fields.size(); ++i) {

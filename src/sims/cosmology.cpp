@@ -171,7 +171,8 @@ UniverseState Cosmology::read_state(const io::SnapshotFile& file) const {
   if (description.length_unit == "cm")
     throw core::Error("the lengths of the file are in cm", description.path,
                       "start from a file of Sidestream or Nyx, or convert it first");
-  const FileMesh mesh = mesh_of(description, config_.mesh, config_.geometry().periodic, config_.amr.max_level);
+  check_mesh(description, config_.mesh, config_.amr.max_level);
+  const io::FileMesh mesh = io::mesh_of(description, config_.mesh.block);
   UniverseState state{{mesh.forest, config_.geometry(), comm_.size(), amr::block_costs(mesh.forest)}, {}, {}, {}};
   for (int level = 0; level <= mesh.forest.finest_level(); ++level) {
     const mesh::Layout& layout = state.hierarchy.layout(level);
@@ -187,7 +188,7 @@ UniverseState Cosmology::read_state(const io::SnapshotFile& file) const {
   factors.specific_energy = factors.velocity * factors.velocity;
   factors.temperature = 1.0 / (config_.temperature_factor(a_) * a_ * a_);
   if (config_.has_gas) read_gas(file, mesh, factors, state.gas);
-  if (!state.potentials.empty()) read_levels(file, "phi_grav", mesh, state.potentials, 0);
+  if (!state.potentials.empty()) io::read_levels(file, "phi_grav", mesh, state.potentials, 0);
   if (!description.has_particles) throw core::Error("the file has no particles", description.path);
   return state;
 }

@@ -8,7 +8,6 @@
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
-#include "sidestream/io/refined_blocks.hpp"
 #include "sidestream/solvers/hydro.hpp"
 
 namespace sidestream::sims {
@@ -16,52 +15,7 @@ namespace sidestream::sims {
 namespace {
 
 using mesh::Field;
-using mesh::Int3;
 using Levels = std::vector<Field<double>>;
-
-bool has_blocks_of(const io::FileDescription& file, const mesh::Forest& roots) {
-  const Int3 extent = roots.box(0, 0).extent();
-  for (const mesh::Layout& level : file.levels)
-    for (const mesh::Box& box : level.boxes())
-      for (int axis = 0; axis < 3; ++axis)
-        if (box.extent()[axis] != extent[axis] || box.lo[axis] % extent[axis] != 0) return false;
-  return true;
-}
-
-void check_levels(const io::FileDescription& file, const mesh::Forest& roots, int highest_level) {
-  if (file.levels.front().domain() != mesh::domain_of(roots.cells()))
-    throw core::Error(fmt::format("the file holds the cells {}, the run {}", to_string(file.levels.front().domain()),
-                                  to_string(mesh::domain_of(roots.cells()))),
-                      file.path, "give the run the `mesh.cells` of the file");
-  const auto finest = static_cast<int>(file.levels.size()) - 1;
-  if (finest > highest_level)
-    throw core::Error(fmt::format("the file has {} levels of refinement, the run {}", finest, highest_level), file.path,
-                      fmt::format("set `amr.max_level` to {} or more", finest));
-  for (int level = 1; level <= finest; ++level)
-    if (file.levels[static_cast<std::size_t>(level)].domain() != mesh::domain_of(roots.cells(level)))
-      throw core::Error(fmt::format("level {} of the file is not twice as fine as the one before", level), file.path);
-}
-
-// Refined until every box of the file lies in blocks of its level.
-mesh::Forest covering_forest(const io::FileDescription& file, mesh::Forest forest, int highest_level) {
-  for (std::size_t fine = 1; fine < file.levels.size(); ++fine) {
-    const int level = static_cast<int>(fine) - 1;
-    std::vector<std::vector<mesh::Adaptation>> wishes;
-    for (int l = 0; l <= forest.finest_level(); ++l)
-      wishes.emplace_back(static_cast<std::size_t>(forest.size(l)), mesh::Adaptation::keep);
-    for (std::int32_t b = 0; level <= forest.finest_level() && b < forest.size(level); ++b) {
-      mesh::Box children = forest.box(level, b);
-      for (int axis = 0; axis < 3; ++axis)
-        if (forest.cells(level)[axis] > 1) children.lo[axis] *= 2, children.hi[axis] *= 2;
-      bool is_met = false;
-      file.levels[fine].for_each_meeting(children, [&](std::int32_t) { is_met = true; });
-      if (is_met && forest.is_leaf(level, b))
-        wishes[static_cast<std::size_t>(level)][static_cast<std::size_t>(b)] = mesh::Adaptation::refine;
-    }
-    forest = forest.adapted(wishes, 0, highest_level);
-  }
-  return forest;
-}
 
 template <typename F>
 void for_each_state(Levels& levels, F f) {
@@ -73,12 +27,12 @@ void for_each_state(Levels& levels, F f) {
 using Gas = core::View4<double>;
 
 // Reads the first of `names` that the file has into `component`; returns its number or -1.
-int read_first(const io::SnapshotFile& file, const FileMesh& mesh, std::initializer_list<const char*> names,
+int read_first(const io::SnapshotFile& file, const io::FileMesh& mesh, std::initializer_list<const char*> names,
                Levels& levels, int component) {
   int number = 0;
   for (const char* name : names) {
     if (file.description().has_field(name)) {
-      read_levels(file, name, mesh, levels, component);
+      io::read_levels(file, name, mesh, levels, component);
       return number;
     }
     ++number;
@@ -105,7 +59,7 @@ void scale(Levels& levels, int component, double factor, bool is_per_mass) {
                     "temperature of the gas");
 }
 
-void read_momenta(const io::SnapshotFile& file, const FileMesh& mesh, const GasFactors& factors, Levels& levels) {
+void read_momenta(const io::SnapshotFile& file, const io::FileMesh& mesh, const GasFactors& factors, Levels& levels) {
   static constexpr std::array<std::array<const char*, 2>, 3> names{
       {{"xmom", "x_velocity"}, {"ymom", "y_velocity"}, {"zmom", "z_velocity"}}};
   for (int axis = 0; axis < 3; ++axis) {
@@ -129,7 +83,7 @@ double kinetic(const Gas& gas, int k, int j, int i) {
 }
 
 // Returns false when the file has none; the kinetic part is added or taken away where only one energy is there.
-bool read_internal_energy(const io::SnapshotFile& file, const FileMesh& mesh, const GasFactors& factors,
+bool read_internal_energy(const io::SnapshotFile& file, const io::FileMesh& mesh, const GasFactors& factors,
                           Levels& levels) {
   static constexpr std::array names{"rho_e", "specific_internal_energy", "pressure", "Temp"};
   const int found =
@@ -143,7 +97,7 @@ bool read_internal_energy(const io::SnapshotFile& file, const FileMesh& mesh, co
   return true;
 }
 
-bool read_total_energy(const io::SnapshotFile& file, const FileMesh& mesh, const GasFactors& factors, Levels& levels) {
+bool read_total_energy(const io::SnapshotFile& file, const io::FileMesh& mesh, const GasFactors& factors, Levels& levels) {
   static constexpr std::array names{"rho_E", "specific_total_energy"};
   const int found = read_first(file, mesh, {names[0], names[1]}, levels, solvers::total_energy);
   if (found < 0) return false;
@@ -155,26 +109,19 @@ bool read_total_energy(const io::SnapshotFile& file, const FileMesh& mesh, const
 
 }  // namespace
 
-FileMesh mesh_of(const io::FileDescription& file, const MeshConfig& mesh, const mesh::Periodicity& periodic,
-                 int highest_level) {
-  const mesh::Forest roots(mesh.extent(), mesh.block, periodic);
-  check_levels(file, roots, highest_level);
-  if (has_blocks_of(file, roots))
-    return {mesh::Forest(mesh.extent(), mesh.block, periodic, io::refined_blocks(file.levels)), true};
-  return {covering_forest(file, roots, highest_level), false};
+void check_mesh(const io::FileDescription& file, const MeshConfig& mesh, int highest_level) {
+  const mesh::Box domain = mesh::domain_of(mesh.extent());
+  if (file.levels.front().domain() != domain)
+    throw core::Error(fmt::format("the file holds the cells {}, the run {}", to_string(file.levels.front().domain()),
+                                  to_string(domain)),
+                      file.path, "give the run the `mesh.cells` of the file");
+  const auto finest = static_cast<int>(file.levels.size()) - 1;
+  if (finest > highest_level)
+    throw core::Error(fmt::format("the file has {} levels of refinement, the run {}", finest, highest_level), file.path,
+                      fmt::format("set `amr.max_level` to {} or more", finest));
 }
 
-void read_levels(const io::SnapshotFile& file, const std::string& name, const FileMesh& mesh, Levels& levels,
-                 int component) {
-  for (std::size_t level = 0; level < levels.size(); ++level) {
-    if (mesh.has_same_blocks)
-      file.read_field(name, levels[level], static_cast<int>(level), component);
-    else
-      file.read_covering(name, levels[level], static_cast<int>(level), component);
-  }
-}
-
-void read_gas(const io::SnapshotFile& file, const FileMesh& mesh, const GasFactors& factors, Levels& levels) {
+void read_gas(const io::SnapshotFile& file, const io::FileMesh& mesh, const GasFactors& factors, Levels& levels) {
   if (read_first(file, mesh, {"density"}, levels, solvers::density) < 0) miss(file, "density");
   scale(levels, solvers::density, unit_of(file.description(), "density") * factors.density, false);
   read_momenta(file, mesh, factors, levels);

@@ -4,27 +4,14 @@
 #include <vector>
 
 #include "mesh_config.hpp"
+#include "sidestream/io/file_mesh.hpp"
 #include "sidestream/io/owned_content.hpp"
 #include "sidestream/io/snapshot_file.hpp"
-#include "sidestream/mesh/hierarchy.hpp"
 
 namespace sidestream::sims {
 
-/// The mesh of a file in blocks of this run's size.
-struct FileMesh {
-  mesh::Forest forest;
-  bool has_same_blocks = true;  ///< the file's blocks are those of `forest`
-};
-
-/// The forest that has the file's resolution everywhere (and more where 2:1 balance asks for it). Local. Throws
-/// core::Error when the file has other cells than `mesh` or more than `highest_level` levels of refinement.
-FileMesh mesh_of(const io::FileDescription& file, const MeshConfig& mesh, const mesh::Periodicity& periodic,
-                 int highest_level);
-
-/// Fills component `component` of all levels from the field `name` of a file. With the file's own blocks every bit of
-/// every level; with others each cell from the finest level that has it. Local.
-void read_levels(const io::SnapshotFile& file, const std::string& name, const FileMesh& mesh,
-                 std::vector<mesh::Field<double>>& levels, int component);
+/// Throws core::Error unless a run with these cells and levels can go on from `file`.
+void check_mesh(const io::FileDescription& file, const MeshConfig& mesh, int highest_level);
 
 /// Factors to the state that a simulation keeps: state = file value times factor.
 struct GasFactors {
@@ -35,7 +22,7 @@ struct GasFactors {
 
 /// The conserved gas of all levels from whatever a file has: momenta or velocities; energies a volume or a mass, or
 /// pressure, or temperature. Local. Throws core::Error naming what is missing.
-void read_gas(const io::SnapshotFile& file, const FileMesh& mesh, const GasFactors& factors,
+void read_gas(const io::SnapshotFile& file, const io::FileMesh& mesh, const GasFactors& factors,
               std::vector<mesh::Field<double>>& levels);
 
 /// Whether a plot file of `variables` (all when empty) holds `name`.

@@ -270,7 +270,8 @@ void GasSimulation::restore(const io::SnapshotFile& file) {
   std::optional<Hierarchy> hierarchy;
   std::vector<Field<double>> state;
   comm_.agree_on([&] {
-    const FileMesh mesh = mesh_of(description, setup_.mesh, setup_.problem.geometry.periodic, setup_.amr.max_level);
+    check_mesh(description, setup_.mesh, setup_.amr.max_level);
+    const io::FileMesh mesh = io::mesh_of(description, setup_.mesh.block);
     hierarchy = hierarchy_of(mesh.forest);
     for (int level = 0; level <= hierarchy->finest_level(); ++level)
       state.emplace_back(hierarchy->layout(level), comm_.rank(), solvers::gas_components, solvers::hydro_ghost);

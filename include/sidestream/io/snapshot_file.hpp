@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,6 +43,9 @@ struct FileDescription {
   bool has_field(const std::string& name) const;
   double attribute(const std::string& name) const;  ///< throws core::Error naming those there are
 };
+
+/// The description as `sidestream info` tells it: numbers of cells, levels, boxes, particles; names; the moment.
+nlohmann::json to_json(const FileDescription& description);
 
 /// A file of a simulation's state opened for reading, of whatever format, on any number of ranks. Opening reads what is
 /// small. Nothing in a file is trusted: damage is a core::Error naming the file and the place. Every member is local,

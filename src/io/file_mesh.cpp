@@ -1,0 +1,81 @@
+#include "sidestream/io/file_mesh.hpp"
+
+#include <fmt/format.h>
+
+#include "sidestream/core/error.hpp"
+#include "sidestream/io/refined_blocks.hpp"
+
+namespace sidestream::io {
+
+namespace {
+
+using mesh::Int3;
+
+bool has_blocks_of(const FileDescription& file, const mesh::Forest& roots) {
+  const Int3 extent = roots.box(0, 0).extent();
+  for (const mesh::Layout& level : file.levels)
+    for (const mesh::Box& box : level.boxes())
+      for (int axis = 0; axis < 3; ++axis)
+        if (box.extent()[axis] != extent[axis] || box.lo[axis] % extent[axis] != 0) return false;
+  return true;
+}
+
+void check_levels(const FileDescription& file, const mesh::Forest& roots) {
+  for (std::size_t level = 0; level < file.levels.size(); ++level)
+    if (file.levels[level].domain() != mesh::domain_of(roots.cells(static_cast<int>(level))))
+      throw core::Error(fmt::format("level {} of the file is not twice as fine as the one before", level), file.path,
+                        "only files whose levels are refined by two have a mesh of blocks");
+}
+
+// What the blocks of `level` ask for, so that the boxes of the next level of the file get blocks.
+std::vector<std::vector<mesh::Adaptation>> wishes_of(const mesh::Layout& finer, const mesh::Forest& forest, int level) {
+  std::vector<std::vector<mesh::Adaptation>> wishes;
+  for (int l = 0; l <= forest.finest_level(); ++l)
+    wishes.emplace_back(static_cast<std::size_t>(forest.size(l)), mesh::Adaptation::keep);
+  for (std::int32_t b = 0; level <= forest.finest_level() && b < forest.size(level); ++b) {
+    if (!forest.is_leaf(level, b)) continue;
+    mesh::Box children = forest.box(level, b);
+    for (int axis = 0; axis < 3; ++axis)
+      if (forest.cells(level)[axis] > 1) children.lo[axis] *= 2, children.hi[axis] *= 2;
+    finer.for_each_meeting(children, [&](std::int32_t) {
+      wishes[static_cast<std::size_t>(level)][static_cast<std::size_t>(b)] = mesh::Adaptation::refine;
+    });
+  }
+  return wishes;
+}
+
+}  // namespace
+
+FileMesh mesh_of(const FileDescription& file, std::int32_t block) {
+  mesh::Forest forest(file.levels.front().domain().extent(), block, file.geometry.periodic);
+  check_levels(file, forest);
+  if (has_blocks_of(file, forest))
+    return {mesh::Forest(forest.cells(), block, file.geometry.periodic, refined_blocks(file.levels)), true};
+  const auto finest = static_cast<int>(file.levels.size()) - 1;
+  for (int level = 0; level < finest; ++level)
+    forest = forest.adapted(wishes_of(file.levels[static_cast<std::size_t>(level) + 1], forest, level), 0, finest);
+  return {forest, false};
+}
+
+std::optional<std::int32_t> block_of(const FileDescription& file) {
+  std::int32_t block = 64;
+  for (const mesh::Layout& level : file.levels)
+    for (int axis = 0; axis < 3; ++axis) {
+      if (level.domain().extent()[axis] == 1) continue;
+      for (const mesh::Box& box : level.boxes())
+        while (block > 1 && (box.lo[axis] % block != 0 || box.hi[axis] % block != 0)) block /= 2;
+    }
+  return block < 2 ? std::nullopt : std::optional(block);
+}
+
+void read_levels(const SnapshotFile& file, const std::string& name, const FileMesh& mesh,
+                 std::vector<mesh::Field<double>>& levels, int component) {
+  for (std::size_t level = 0; level < levels.size(); ++level) {
+    if (mesh.has_same_blocks)
+      file.read_field(name, levels[level], static_cast<int>(level), component);
+    else
+      file.read_covering(name, levels[level], static_cast<int>(level), component);
+  }
+}
+
+}  // namespace sidestream::io

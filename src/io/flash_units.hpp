@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+
+#include "sidestream/io/file_content.hpp"
+
+namespace sidestream::io {
+
+inline constexpr double cm_per_mpc = 3.085677580962325e24;
+inline constexpr double grams_per_msun = 1.98841586e33;
+inline constexpr double hubble_100_per_second = 1e7 / cm_per_mpc;  ///< H0 / h [1/s]
+
+/// A state as a FLASH file holds it.
+struct FlashContent {
+  FileContent content;           ///< in the file's units
+  mesh::Geometry geometry;       ///< in that of the particles' positions
+  double position_factor = 1.0;  ///< to the file's length
+  std::string metadata;          ///< of what is in the file
+};
+
+/// Checkpoints and states without unit stay as they are. Plot files in comoving Mpc are converted to what FLASH has
+/// with cosmology: comoving cm, g, s, with velocities v/a, specific energies e/a^2 and temperatures T/a^2, which its
+/// readers turn back (so does yt).
+FlashContent in_flash_units(const FileContent& content);
+
+/// The factor from `unit`, a product of powers such as "Msun/Mpc^3 (km/s)^2", to comoving cm, g, s, K/a^2 at the scale
+/// factor `a`; and that unit. Other words than Msun, Mpc, kpc, km, cm, g, s, K leave it as it is.
+struct ConvertedUnit {
+  double factor = 1.0;
+  std::string unit;
+};
+ConvertedUnit flash_unit(const std::string& unit, double a);
+
+}  // namespace sidestream::io
