@@ -5,7 +5,10 @@ namespace sidestream::io {
 
 AccessStatistics write_flash(const comm::Communicator& comm, const std::string& path, const FileContent& content,
                              const WriteOptions& options, FlashKind kind) {
-  check(content);
+  comm.agree_on([&] {
+    check(content);
+    check_flash_blocks(content);
+  });
   const FlashContent flash = in_flash_units(content);
   const ByteOrder order = kind.container == Container::netcdf ? ByteOrder::big : ByteOrder::little;
   ArrayFile file;
