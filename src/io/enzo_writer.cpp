@@ -137,7 +137,7 @@ std::string parameter_text(const EnzoState& state) {
       total_particles(state));
   for (std::size_t f = 0; f < state.tables.fields.size(); ++f)
     text += fmt::format("DataLabel[{}]           = {}\n", f, state.tables.fields[f].dataset);
-  return text + "VersionNumber          = 2.6\n";
+  return text + fmt::format("VersionNumber          = 2.6\n{} = 1\n", enzo_own_parameter);
 }
 
 // --- hierarchy and boundary
@@ -252,7 +252,7 @@ void write_texts(const EnzoState& state, const std::string& folder, const std::s
                            {"format", files == GridFiles::one ? "enzo-hdf5" : "enzo"}};
   const std::string text = all.dump();
   write_file_atomically(folder + "/" + enzo_metadata_name,
-                        nlohmann::json{{"checksum", enzo_checksum(text)}, {"content", text}}.dump() + "\n");
+                        nlohmann::json{{"checksum", enzo_checksum(text)}, {"content", text}}.dump());
 }
 
 AccessStatistics write_rank_files(const comm::Communicator& comm, const EnzoState& state, const std::string& folder,
