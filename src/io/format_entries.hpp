@@ -12,6 +12,10 @@ Format vtkhdf_format();
 Format sidestream_format();
 Format flash_format();
 Format flash_5d_format();
+Format flash_netcdf_format();
+Format flash_netcdf_5d_format();
 Format nyx_format();
+Format raw_format();
+Format files_format();
 
 }  // namespace sidestream::io

@@ -11,6 +11,7 @@ import typer
 
 from .. import console
 from ..error import UsageError
+from .bench import bench
 
 if TYPE_CHECKING:
     from ..running import RunRequest
@@ -30,6 +31,8 @@ app = typer.Typer(
     "  sidestream info runs/cosmology                    what is in a folder or file\n\n"
     "Exit codes: 0 done, 1 failed, 2 used wrongly.",
 )
+
+app.add_typer(bench, name="bench", short_help="Measure what this machine and its disk can do.")
 
 Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The configuration, a TOML file.", show_default=False)]
 Ranks = Annotated[
