@@ -174,12 +174,15 @@ FileHandle create_file(const std::string& path, std::int64_t tables_bytes) {
   // Tables in one piece of their own, data directly behind each other.
   check_hdf5(H5Pset_meta_block_size(access, static_cast<hsize_t>(tables_bytes)), "H5Pset_meta_block_size");
   check_hdf5(H5Pset_small_data_block_size(access, 0), "H5Pset_small_data_block_size");
-  return FileHandle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access), "H5Fcreate");
+  const PropertiesHandle creation(H5Pcreate(H5P_FILE_CREATE), "H5Pcreate");
+  check_hdf5(H5Pset_obj_track_times(creation, false), "H5Pset_obj_track_times");
+  return FileHandle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, access), "H5Fcreate");
 }
 
 void create_groups(hid_t file, const EnzoState& state, const std::vector<std::int64_t>& blocks) {
   constexpr unsigned most_compact_links = 64, least_dense_links = 48;
   const PropertiesHandle creation(H5Pcreate(H5P_GROUP_CREATE), "H5Pcreate");
+  check_hdf5(H5Pset_obj_track_times(creation, false), "H5Pset_obj_track_times");
   check_hdf5(H5Pset_link_phase_change(creation, most_compact_links, least_dense_links), "H5Pset_link_phase_change");
   for (const std::int64_t block : blocks) {
     const std::string name = enzo_group_name(state.tree.number[static_cast<std::size_t>(block)]);

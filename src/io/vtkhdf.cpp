@@ -76,7 +76,9 @@ void put_word(hid_t object, const char* name, const std::string& word) {
 }
 
 ObjectHandle make_group(hid_t file, const std::string& name) {
-  return ObjectHandle(H5Gcreate2(file, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "H5Gcreate2");
+  const PropertiesHandle creation(H5Pcreate(H5P_GROUP_CREATE), "H5Pcreate");
+  check_hdf5(H5Pset_obj_track_times(creation, false), "H5Pset_obj_track_times");
+  return ObjectHandle(H5Gcreate2(file, name.c_str(), H5P_DEFAULT, creation, H5P_DEFAULT), "H5Gcreate2");
 }
 
 void put_level(hid_t file, const FileContent& content, std::size_t level) {
