@@ -213,7 +213,7 @@ void write_boundary_hdf(const EnzoState& state, const std::string& path) {
   const mesh::Box domain = state.content.geometry.domain;
   const int rank = rank_of(domain);
   const QuietHdf5 quiet;
-  const FileHandle file = create_hdf5_file(path);
+  NewHdf5File file = new_hdf5_file(path);
   for (int axis = 0; axis < rank; ++axis) {
     std::int64_t face = 1;
     for (int other = 0; other < rank; ++other)
@@ -223,7 +223,7 @@ void write_boundary_hdf(const EnzoState& state, const std::string& path) {
     put_constant(file, fmt::format("BoundaryDimensionType.{}", axis), count, is_periodic ? periodic : outflow);
     put_constant(file, fmt::format("BoundaryDimensionValue.{}", axis), count, 0.0F);
   }
-  check_hdf5(H5Fflush(file, H5F_SCOPE_GLOBAL), "H5Fflush");
+  file.close();
 }
 
 // --- all of it
@@ -334,7 +334,7 @@ Format enzo_format() {
   format.documentation = "Enzo's folder: hierarchy, boundary, and an HDF5 file of grids for each rank";
   format.checkpoint = StepName{"DD", "", 5};
   format.plotfile = StepName{"RD", "", 5};
-  format.recognizes = [](const std::string& path) { return enzo_stem(path).has_value(); };
+  format.recognizes = [](const std::string& path) { return enzo_stem(path) && !is_shared_enzo_file(path); };
   return format;
 }
 

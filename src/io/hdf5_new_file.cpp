@@ -1,10 +1,12 @@
 #include "hdf5_new_file.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <filesystem>
+#include <functional>
+#include <new>
 #include <span>
+#include <utility>
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
@@ -27,8 +29,12 @@ struct OpenPages {
   haddr_t end_of_room = 0;
 };
 
-OpenPages& of(H5FD_t* file) { return *reinterpret_cast<OpenPages*>(file); }
-const OpenPages& of(const H5FD_t* file) { return *reinterpret_cast<const OpenPages*>(file); }
+OpenPages& of(H5FD_t* file) {
+  return *reinterpret_cast<OpenPages*>(file);
+}
+const OpenPages& of(const H5FD_t* file) {
+  return *reinterpret_cast<const OpenPages*>(file);
+}
 
 H5FD_t* open_pages(const char*, unsigned, hid_t access, haddr_t) {
   const auto* info = static_cast<const Access*>(H5Pget_driver_info(access));
@@ -55,14 +61,18 @@ herr_t query(const H5FD_t*, unsigned long* flags) {
   return success;
 }
 
-haddr_t end_of_room(const H5FD_t* file, H5FD_mem_t) { return of(file).end_of_room; }
+haddr_t end_of_room(const H5FD_t* file, H5FD_mem_t) {
+  return of(file).end_of_room;
+}
 
 herr_t set_end_of_room(H5FD_t* file, H5FD_mem_t, haddr_t end) {
   of(file).end_of_room = end;
   return success;
 }
 
-haddr_t end_of_file(const H5FD_t* file, H5FD_mem_t) { return of(file).pages->end; }
+haddr_t end_of_file(const H5FD_t* file, H5FD_mem_t) {
+  return of(file).pages->end;
+}
 
 // Calls `copy(bytes of a page, bytes of the buffer)` for each page that [address, address + size) meets.
 template <typename Copy>
@@ -131,7 +141,7 @@ H5FD_class_t driver_class() {
   driver.read = read_pages;
   driver.write = write_pages;
   driver.truncate = truncate;
-  const std::array<H5FD_mem_t, H5FD_MEM_NTYPES> kinds = H5FD_FLMAP_DICHOTOMY;
+  const H5FD_mem_t kinds[H5FD_MEM_NTYPES] = H5FD_FLMAP_DICHOTOMY;
   std::ranges::copy(kinds, driver.fl_map);
   return driver;
 }
@@ -143,7 +153,7 @@ const H5FD_class_t& driver() {
 
 }  // namespace
 
-NewHdf5File::NewHdf5File(std::string path, PropertiesHandle access)
+NewHdf5File::NewHdf5File(std::string path, const PropertiesHandle& access)
     : path_(std::move(path)), pages_(std::make_unique<Hdf5Pages>()) {
   driver_ = check_hdf5(H5FDregister(&driver()), "H5FDregister");
   const Access info{pages_.get()};

@@ -25,7 +25,7 @@ struct Hdf5Pages {
 class NewHdf5File {
  public:
   /// `access` says how the file is laid out; its driver is replaced.
-  NewHdf5File(std::string path, PropertiesHandle access);
+  NewHdf5File(std::string path, const PropertiesHandle& access);
   ~NewHdf5File();
   NewHdf5File(NewHdf5File&& other) noexcept;
   NewHdf5File& operator=(NewHdf5File&&) = delete;
