@@ -156,15 +156,19 @@ ArrayGroup FlashParticles::rows() const {
   return group;
 }
 
-// The processor of a particle is left open, so that files do not depend on the number of ranks.
+// The processor of a particle is left open, so that files do not depend on the number of ranks. Positions keep all
+// bits, so that each stays in its block.
 void FlashParticles::put_properties(const Place& place, ByteWriter& out) const {
   const mesh::Particles& particles = *flash_.content.particles[place.level];
   out.put(static_cast<double>(blocks_[static_cast<std::size_t>(place.block)].row + 1));
   for (const auto& coordinate : particles.position) out.put(flash_.position_factor * coordinate[place.index]);
   out.put(-1.0);
   out.put(static_cast<double>(place.id));
-  for (const FileParticleReal& real : flash_.content.particle_reals)
-    out.put(real.levels.empty() ? real.factor : real.factor * (*real.levels[place.level])[place.index]);
+  const bool is_single = flash_.content.particle_precision == Precision::single_precision;
+  for (const FileParticleReal& real : flash_.content.particle_reals) {
+    const double value = real.levels.empty() ? real.factor : real.factor * (*real.levels[place.level])[place.index];
+    out.put(is_single ? static_cast<double>(static_cast<float>(value)) : value);
+  }
 }
 
 ArrayGroup FlashParticles::properties(ByteOrder order) const {

@@ -83,9 +83,9 @@ def test_yt_reads_the_particles(plotfile: Path) -> None:
     order, wanted = (np.lexsort((p["z"], p["y"], p["x"])) for p in (found, expected))
 
     for name in ("x", "y", "z", "mass"):
-        np.testing.assert_allclose(found[name][order], expected[name][wanted], rtol=1e-12)
+        np.testing.assert_allclose(found[name][order], expected[name][wanted], rtol=SINGLE)
     velocity = sample.value("x_velocity", *(found[a] for a in "xyz"))
-    np.testing.assert_allclose(leaves["io", "particle_velocity_x"].to("km/s").d, velocity, rtol=1e-12, atol=1e-9)
+    np.testing.assert_allclose(leaves["io", "particle_velocity_x"].to("km/s").d, velocity, rtol=SINGLE, atol=1e-9)
 
 
 def test_yt_reads_a_checkpoint_in_its_own_units(checkpoint: Path) -> None:
