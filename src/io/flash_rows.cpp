@@ -165,9 +165,10 @@ void FlashParticles::put_properties(const Place& place, ByteWriter& out) const {
   out.put(-1.0);
   out.put(static_cast<double>(place.id));
   const bool is_single = flash_.content.particle_precision == Precision::single_precision;
-  for (const FileParticleReal& real : flash_.content.particle_reals) {
+  for (std::size_t r = 0; r < flash_.real_factors.size(); ++r) {
+    const FileParticleReal& real = flash_.content.particle_reals[r];
     const double value = real.levels.empty() ? real.factor : real.factor * (*real.levels[place.level])[place.index];
-    out.put(is_single ? static_cast<double>(static_cast<float>(value)) : value);
+    out.put(flash_.real_factors[r] * (is_single ? static_cast<double>(static_cast<float>(value)) : value));
   }
 }
 

@@ -94,12 +94,6 @@ class UnitReader {
   bool is_unknown_ = false;
 };
 
-void convert(auto& quantity, double a) {
-  const auto [factor, unit] = flash_unit(quantity.unit, a);
-  quantity.factor *= factor;
-  quantity.unit = unit;
-}
-
 // The mass that all particles have in common stands with them, and not in `content`.
 std::string with_particle_mass_in_grams(const std::string& metadata) {
   nlohmann::json all = nlohmann::json::parse(metadata);
@@ -116,13 +110,21 @@ ConvertedUnit flash_unit(const std::string& unit, double a) {
 
 FlashContent in_flash_units(const FileContent& content) {
   if (!content.attributes.empty() || content.length_unit != "Mpc")
-    return {content, content.geometry, 1.0, metadata_text(content)};
-  FlashContent flash{content, content.geometry, cm_per_mpc, ""};
+    return {content, content.geometry, 1.0, std::vector(content.particle_reals.size(), 1.0), metadata_text(content)};
+  FlashContent flash{content, content.geometry, cm_per_mpc, {}, ""};
   for (double& length : flash.content.geometry.length) length *= cm_per_mpc;
   flash.content.length_unit = "cm";
   flash.content.time *= cm_per_mpc / 1e5;
-  for (FileField& field : flash.content.fields) convert(field, content.scale_factor);
-  for (FileParticleReal& real : flash.content.particle_reals) convert(real, content.scale_factor);
+  for (FileField& field : flash.content.fields) {
+    const ConvertedUnit converted = flash_unit(field.unit, content.scale_factor);
+    field.factor *= converted.factor;
+    field.unit = converted.unit;
+  }
+  for (FileParticleReal& real : flash.content.particle_reals) {
+    const ConvertedUnit converted = flash_unit(real.unit, content.scale_factor);
+    flash.real_factors.push_back(converted.factor);
+    real.unit = converted.unit;
+  }
   flash.metadata = with_particle_mass_in_grams(metadata_text(flash.content));
   return flash;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "sidestream/io/file_content.hpp"
 
@@ -15,7 +16,10 @@ struct FlashContent {
   FileContent content;           ///< in the file's units
   mesh::Geometry geometry;       ///< in that of the particles' positions
   double position_factor = 1.0;  ///< to the file's length
-  std::string metadata;          ///< of what is in the file
+  /// To the file's unit, one for each number of the particles. Not part of their factors: a mass in g is beyond single
+  /// precision, in which the number itself may be asked for.
+  std::vector<double> real_factors;
+  std::string metadata;  ///< of what is in the file
 };
 
 /// Checkpoints and states without unit stay as they are. Plot files in comoving Mpc are converted to what FLASH has
