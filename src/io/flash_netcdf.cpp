@@ -24,9 +24,7 @@ struct Table {
 class FlashNetcdfMaker {
  public:
   FlashNetcdfMaker(const std::string& path, const FlashHeader& header)
-      : header_(header),
-        tables_(flash_tables(header.content, header.particles_of_blocks)),
-        file_(path, NetcdfHandle::Open::create) {}
+      : header_(header), tables_(flash_tables(header.content, header.particles_of_blocks)), file_(path) {}
 
   std::vector<std::int64_t> make(std::span<const Array> arrays, std::span<const std::int64_t> rows) {
     put_attributes();

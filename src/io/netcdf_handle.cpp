@@ -9,11 +9,8 @@
 
 namespace sidestream::io {
 
-NetcdfHandle::NetcdfHandle(const std::string& path, Open open) : path_(path) {
-  if (open == Open::create)
-    check(ncmpi_create(MPI_COMM_SELF, path.c_str(), NC_CLOBBER | NC_64BIT_DATA, MPI_INFO_NULL, &id_), "ncmpi_create");
-  else
-    check(ncmpi_open(MPI_COMM_SELF, path.c_str(), NC_NOWRITE, MPI_INFO_NULL, &id_), "ncmpi_open");
+NetcdfHandle::NetcdfHandle(const std::string& path) : path_(path) {
+  check(ncmpi_create(MPI_COMM_SELF, path.c_str(), NC_CLOBBER | NC_64BIT_DATA, MPI_INFO_NULL, &id_), "ncmpi_create");
 }
 
 NetcdfHandle::~NetcdfHandle() {

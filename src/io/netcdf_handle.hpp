@@ -10,12 +10,11 @@
 
 namespace sidestream::io {
 
-/// A netCDF file opened by PnetCDF on this rank alone; closed at the end. Failures are core::Errors naming the file.
+/// A new CDF-5 file in define mode, made by PnetCDF on this rank alone and replacing what is there; closed at the end.
+/// Failures are core::Errors naming the file.
 class NetcdfHandle {
  public:
-  enum class Open { create, read };
-  /// `create` makes a CDF-5 file, replacing what is there, in define mode.
-  NetcdfHandle(const std::string& path, Open open);
+  explicit NetcdfHandle(const std::string& path);
   ~NetcdfHandle();
   NetcdfHandle(const NetcdfHandle&) = delete;
 
