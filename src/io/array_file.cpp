@@ -7,8 +7,10 @@
 #include <bit>
 #include <filesystem>
 #include <numeric>
+#include <optional>
 
 #include "commit_record.hpp"
+#include "memory_file.hpp"
 #include "named_entry.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
@@ -80,20 +82,28 @@ struct MadeFile {
   std::int64_t end = 0;
 };
 
-// On the first rank: makes the file and takes room for everything.
+// On the first rank: makes the file and takes room for everything. HDF5 makes its tables in memory: when it cannot
+// close a file on a full disk, it hides that, or ends the process later.
 MadeFile make_file(const std::string& path, const ArrayFile& file, const ArrayTable& table,
                    AccessStatistics& statistics) {
   const core::Stopwatch watch;
+  const bool is_in_memory = file.container == Container::hdf5;
+  std::optional<MemoryFile> memory;
+  if (is_in_memory) memory.emplace();
   MadeFile made;
-  made.offsets = file.create(path, table.arrays, table.rows);
+  made.offsets = file.create(is_in_memory ? memory->path() : path, table.arrays, table.rows);
   core::require(made.offsets.size() == table.arrays.size(), "the maker of a file tells the place of each array");
-  made.end = static_cast<std::int64_t>(std::filesystem::file_size(path));
+  made.end = is_in_memory ? memory->size_bytes() : static_cast<std::int64_t>(std::filesystem::file_size(path));
   for (const ByteRange& range : ranges_of(table, made.offsets))
     made.end = std::max(made.end, range.offset + range.bytes);
-  OutputFile room(path, OutputFile::Open::modify);
-  room.reserve(made.end + most_record_bytes(table.arrays.size()));
-  room.close();
   statistics.metadata_s += watch.seconds();
+  OutputFile room(path, is_in_memory ? OutputFile::Open::create : OutputFile::Open::modify);
+  room.reserve(made.end + most_record_bytes(table.arrays.size()));
+  if (is_in_memory) memory->copy_to(room);
+  room.close();
+  statistics += room.statistics();
+  if (static_cast<std::int64_t>(std::filesystem::file_size(path)) < made.end)  // where no room can be reserved
+    std::filesystem::resize_file(path, static_cast<std::uintmax_t>(made.end));
   return made;
 }
 
