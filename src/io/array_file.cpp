@@ -82,12 +82,12 @@ struct MadeFile {
   std::int64_t end = 0;
 };
 
-// On the first rank: makes the file and takes room for everything. HDF5 makes its tables in memory: when it cannot
-// close a file on a full disk, it hides that, or ends the process later.
+// On the first rank: makes the file and takes room for everything. Libraries make their tables in memory: on a full
+// disk HDF5 cannot close a file and ends the process later, and MPI-IO says success.
 MadeFile make_file(const std::string& path, const ArrayFile& file, const ArrayTable& table,
                    AccessStatistics& statistics) {
   const core::Stopwatch watch;
-  const bool is_in_memory = file.container == Container::hdf5;
+  const bool is_in_memory = file.container != Container::raw;
   std::optional<MemoryFile> memory;
   if (is_in_memory) memory.emplace();
   MadeFile made;
@@ -102,8 +102,6 @@ MadeFile make_file(const std::string& path, const ArrayFile& file, const ArrayTa
   if (is_in_memory) memory->copy_to(room);
   room.close();
   statistics += room.statistics();
-  if (static_cast<std::int64_t>(std::filesystem::file_size(path)) < made.end)  // where no room can be reserved
-    std::filesystem::resize_file(path, static_cast<std::uintmax_t>(made.end));
   return made;
 }
 
