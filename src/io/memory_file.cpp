@@ -1,12 +1,14 @@
 #include "memory_file.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -20,19 +22,23 @@ constexpr std::int64_t most_bytes_at_once = std::int64_t{4} << 20;
 
 }  // namespace
 
-MemoryFile::MemoryFile() : descriptor_(::memfd_create("sidestream", MFD_CLOEXEC)) {
-  if (descriptor_ < 0) throw core::Error(fmt::format("cannot make a file in memory: {}", std::strerror(errno)));
+MemoryFile::MemoryFile() {
+  for (const std::string& folder : {std::string("/dev/shm"), std::filesystem::temp_directory_path().string()}) {
+    path_ = folder + "/sidestream_XXXXXX";
+    descriptor_ = ::mkostemp(path_.data(), O_CLOEXEC);
+    if (descriptor_ >= 0) return;
+  }
+  throw core::Error(fmt::format("cannot make a file in memory: {}", std::strerror(errno)), path_);
 }
 
 MemoryFile::~MemoryFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (descriptor_ < 0) return;
+  ::close(descriptor_);
+  ::unlink(path_.c_str());
 }
 
-MemoryFile::MemoryFile(MemoryFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-std::string MemoryFile::path() const {
-  return fmt::format("/proc/self/fd/{}", descriptor_);
-}
+MemoryFile::MemoryFile(MemoryFile&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 std::int64_t MemoryFile::size_bytes() const {
   return ::lseek(descriptor_, 0, SEEK_END);
@@ -52,6 +58,8 @@ void MemoryFile::copy_to(OutputFile& file) const {
       begin += count;
     }
   }
+  const std::byte zero{};
+  if (file.position() < size) file.write_at(size - 1, std::span(&zero, 1));
 }
 
 }  // namespace sidestream::io

@@ -7,8 +7,9 @@
 
 namespace sidestream::io {
 
-/// A file in memory that other libraries open by its path: what they write there cannot fail for want of disk, and they
-/// hide no error. Room that was never written to takes no memory. Move-only; gone at the end of its life.
+/// A file in memory (below /dev/shm; among temporary files where there is none) that other libraries open by
+/// its path: what they write there does not fail for want of disk, and they hide no error. Room that was never written
+/// to takes no memory. Move-only; gone at the end of its life.
 class MemoryFile {
  public:
   MemoryFile();
@@ -16,12 +17,13 @@ class MemoryFile {
   MemoryFile(MemoryFile&& other) noexcept;
   MemoryFile& operator=(MemoryFile&&) = delete;
 
-  std::string path() const;
+  const std::string& path() const { return path_; }
   std::int64_t size_bytes() const;
-  /// Writes what was written here to the same places of `file`.
+  /// Writes what was written here to the same places of `file`, a new one, which is as long afterwards.
   void copy_to(OutputFile& file) const;
 
  private:
+  std::string path_;
   int descriptor_ = -1;
 };
 
