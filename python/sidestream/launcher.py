@@ -1,4 +1,4 @@
-"""How `sidestream-run` is found and started: the one place that knows about MPI launchers.
+"""How the programs of the package are found and started: the one place that knows about MPI launchers.
 
 Everything Open MPI needs (root, more ranks than cores) is set in the environment, so that the same command line serves
 any launcher; what the user has set already wins.
@@ -17,6 +17,7 @@ from pathlib import Path
 from .error import Error
 
 PROGRAM = "sidestream-run"
+BENCH_IO = "sidestream-bench-io"
 RANKS_OPTION = "-n"  # understood by mpirun, mpiexec, srun, aprun, jsrun
 
 
@@ -29,17 +30,22 @@ class Launch:
     direct: bool  # no launcher in between: signals reach the program itself
 
 
-def find_program() -> Path:
-    """The binary: `$SIDESTREAM_RUN`, else beside the Python interpreter, else on the PATH."""
+def find_program(program: str = PROGRAM) -> Path:
+    """The binary: `$SIDESTREAM_RUN`, else beside the Python interpreter, else on the PATH.
+
+    Other programs of the package are looked for beside the one that `$SIDESTREAM_RUN` names.
+    """
     named = os.environ.get("SIDESTREAM_RUN")
-    if named:
+    if named and program == PROGRAM:
         if not os.access(named, os.X_OK) or Path(named).is_dir():
             raise Error("SIDESTREAM_RUN does not name a program", named, "set it to the path of `sidestream-run`")
         return Path(named).absolute()
-    found = shutil.which(PROGRAM, path=str(Path(sys.executable).parent)) or shutil.which(PROGRAM)
+    places = [str(Path(named).absolute().parent)] if named else []
+    places.append(str(Path(sys.executable).parent))
+    found = shutil.which(program, path=os.pathsep.join(places)) or shutil.which(program)
     if found is None:
         raise Error(
-            f"the program `{PROGRAM}` was not found",
+            f"the program `{program}` was not found",
             hint="install the package with `pip install .`, or set SIDESTREAM_RUN to the path of the program",
         )
     return Path(found).absolute()

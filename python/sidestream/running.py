@@ -36,6 +36,7 @@ class RunRequest:
     restart: bool = False
     overwrite: bool = False
     launcher: str | None = None
+    start: Path | None = None  # a file to begin with
 
     def arguments(self) -> list[str]:
         """The arguments of `sidestream-run`."""
@@ -43,8 +44,8 @@ class RunRequest:
         for setting in self.settings:
             words += ["--set", setting]
         words += ["--out", str(self.out)]
-        words += ["--restart"] * self.restart + ["--overwrite"] * self.overwrite
-        return words
+        words += ["--from", str(self.start)] if self.start is not None else []
+        return words + ["--restart"] * self.restart + ["--overwrite"] * self.overwrite
 
 
 @dataclass(frozen=True)
