@@ -30,3 +30,26 @@ std::span<const Format> formats() {
   static const std::vector<Format> all = [] {
     std::vector<Format> entries;
     for (const auto& entry : {sidestream_format, flash_format, flash_5d_format, nyx_format}) entries.push_back(entry());
+    return entries;
+  }();
+  return all;
+}
+
+const Format& format(std::string_view name) {
+  return entry_named(formats(), name, "format of files");
+}
+
+const Format& format_of(const std::string& path) {
+  if (!std::filesystem::exists(path)) throw core::Error("there is nothing of this name", path);
+  for (const Format& format : formats())
+    if (format.recognizes(path)) return format;
+  std::string known;
+  for (const Format& format : formats()) known += (known.empty() ? "" : ", ") + format.name;
+  throw core::Error("the file is of no known format", path, fmt::format("these can be read: {}", known));
+}
+
+std::unique_ptr<SnapshotFile> open_snapshot_file(const std::string& path) {
+  return format_of(path).open(path);
+}
+
+}  // namespace sidestream::io

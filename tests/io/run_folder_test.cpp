@@ -37,8 +37,6 @@ TEST_F(RunFolderTest, NamesItsFilesAsTheReadersExpect) {
   EXPECT_EQ(run.result("halos", 42), "demo/results/halos/00042.nc");
   EXPECT_EQ(run.events("compute"), "demo/events.jsonl");
   EXPECT_EQ(run.events("sidecar"), "demo/events.sidecar.jsonl");
-  EXPECT_EQ(run.plotfile(7), "demo/plt00007");
-  EXPECT_EQ(run.checkpoint(1234567), "demo/chk1234567");
 }
 
 TEST_F(RunFolderTest, AnEarlierRunIsRefusedUnlessToldOtherwise) {
