@@ -24,14 +24,13 @@ using namespace sidestream;
 constexpr int done = 0, failed = 1, used_wrongly = 2;
 
 struct Arguments {
-  std::vector<std::string> inputs;
+  std::string input;
+  std::vector<std::string> inputs;  // to verify
   std::string output, format, precision = "double";
   std::vector<std::string> fields;
   io::WriteOptions options;
   std::int32_t block = 0;
   bool overwrite = false;
-
-  const std::string& input() const { return inputs.front(); }
 };
 
 // What goes on, for whoever waits for it.
@@ -223,7 +222,7 @@ int convert(const comm::Communicator& comm, const Arguments& arguments) {
   const io::Format& format = io::format(arguments.format);
   comm.agree_on([&] { check_output(arguments); });
   const core::Stopwatch read_watch;
-  const auto file = open_together(comm, arguments.input());
+  const auto file = open_together(comm, arguments.input);
   Loaded loaded = load(comm, *file, arguments);
   const double mass_factor = common_unit(file->description(), "g").factor;
   for (mesh::Particles& particles : loaded.particles) particles.mass = mass_factor * file->description().particle_mass;
@@ -283,7 +282,7 @@ int verify(const comm::Communicator& comm, const Arguments& arguments) {
 }
 
 int describe(const comm::Communicator& comm, const Arguments& arguments) {
-  const auto file = open_together(comm, arguments.input());
+  const auto file = open_together(comm, arguments.input);
   if (comm.rank() == 0) fmt::print("{}\n", io::to_json(file->description()).dump(2));
   return done;
 }
@@ -314,7 +313,7 @@ int main(int argc, char** argv) {
   for (const io::Format& format : io::formats()) formats.push_back(format.name);
 
   CLI::App* convert_app = app.add_subcommand("convert", "write the state in a file again in another format");
-  convert_app->add_option("input", arguments.inputs, "file or folder to read")->expected(1)->required();
+  convert_app->add_option("input", arguments.input, "file or folder to read")->required();
   convert_app->add_option("output", arguments.output, "file or folder to write")->required();
   convert_app->add_option("--format", arguments.format, "format to write")->required()->check(CLI::IsMember(formats));
   convert_app->add_option("--fields", arguments.fields, "fields to take over (default: all)");
@@ -330,7 +329,7 @@ int main(int argc, char** argv) {
   verify_app->callback([&] { command = verify; });
 
   CLI::App* info_app = app.add_subcommand("info", "say in JSON what is in a file");
-  info_app->add_option("input", arguments.inputs, "file or folder to describe")->expected(1)->required();
+  info_app->add_option("input", arguments.input, "file or folder to describe")->required();
   info_app->callback([&] { command = describe; });
 
   app.set_version_flag("--version", SIDESTREAM_VERSION);
