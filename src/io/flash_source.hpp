@@ -46,6 +46,7 @@ class FlashSource {
 };
 
 std::unique_ptr<FlashSource> open_flash_hdf5(const std::string& path);
+std::unique_ptr<FlashSource> open_flash_netcdf(const std::string& path);
 
 /// The file that `source` opened, ours or another's; `is_committed`: its commit record is good. Local.
 std::unique_ptr<SnapshotFile> open_flash(const std::string& format, std::unique_ptr<FlashSource> source,

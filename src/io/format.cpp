@@ -29,7 +29,10 @@ std::optional<std::int64_t> StepName::step_of(std::string_view name) const {
 std::span<const Format> formats() {
   static const std::vector<Format> all = [] {
     std::vector<Format> entries;
-    for (const auto& entry : {sidestream_format, flash_format, flash_5d_format, nyx_format}) entries.push_back(entry());
+    for (const auto& entry :
+         {sidestream_format, flash_format, flash_5d_format, flash_netcdf_format, flash_netcdf_5d_format, nyx_format,
+          enzo_format, enzo_hdf5_format, vtkhdf_format, raw_format, files_format})
+      entries.push_back(entry());
     return entries;
   }();
   return all;

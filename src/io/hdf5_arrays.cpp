@@ -38,7 +38,9 @@ FileHandle create_hdf5_file(const std::string& path) {
   const PropertiesHandle access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate");
   check_hdf5(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18), "H5Pset_libver_bounds");
   check_hdf5(H5Pset_alignment(access, aligned_from_bytes, alignment_bytes), "H5Pset_alignment");
-  return FileHandle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access), "H5Fcreate");
+  const PropertiesHandle creation(H5Pcreate(H5P_FILE_CREATE), "H5Pcreate");
+  check_hdf5(H5Pset_obj_track_times(creation, false), "H5Pset_obj_track_times");
+  return FileHandle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, access), "H5Fcreate");
 }
 
 hid_t hdf5_type(ElementType type) {

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cstring>
@@ -7,6 +6,7 @@
 #include <numeric>
 
 #include "atomic_folder.hpp"
+#include "checksum.hpp"
 #include "fab.hpp"
 #include "folder_seal.hpp"
 #include "format_entries.hpp"
@@ -68,7 +68,7 @@ class NyxDataWriter {
         pack_particles<double>(which, room.data());
       else
         pack_particles<float>(which, room.data());
-      table_.particle_checksums.push_back(XXH3_64bits(room.data(), room.size()));
+      table_.particle_checksums.push_back(checksum_of(room));
     }
     pieces.flush();
     finish(file);
@@ -100,7 +100,7 @@ class NyxDataWriter {
   void write_field(const FileField& entry, std::size_t b, PieceWriter& pieces) {
     const std::span<std::byte> room = pieces.room(static_cast<std::size_t>(field_bytes(own_[b])));
     const Extremes extremes = pack_block(entry, level_, static_cast<int>(b), content_.precision, room.data());
-    table_.fields.push_back({extremes.lowest, extremes.highest, XXH3_64bits(room.data(), room.size())});
+    table_.fields.push_back({extremes.lowest, extremes.highest, checksum_of(room)});
   }
 
   // The particles of this rank sorted by the box they are in: those of its b-th box are order_[start_[b]] to

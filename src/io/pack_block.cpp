@@ -12,22 +12,21 @@ namespace sidestream::io {
 namespace {
 
 // Extremes are kept apart for each lane, so that the loop over lanes becomes vector instructions.
-constexpr std::size_t lanes = 16;
+constexpr std::size_t lanes = 64;
 
 struct LaneExtremes {
   std::array<double, lanes> lowest, highest;
 };
 
-template <typename Real, bool is_scaled, std::size_t width>
-inline void pack_lanes(const double* from, double factor, std::byte* out, LaneExtremes& extremes) {
-  Real packed[width];
-  for (std::size_t l = 0; l < width; ++l) {
+template <typename Real, bool is_scaled>
+void pack_lanes(const double* from, double factor, std::size_t count, std::byte* out, LaneExtremes& extremes) {
+  for (std::size_t l = 0; l < count; ++l) {
     const double value = is_scaled ? factor * from[l] : from[l];
     extremes.lowest[l] = value < extremes.lowest[l] ? value : extremes.lowest[l];
     extremes.highest[l] = value > extremes.highest[l] ? value : extremes.highest[l];
-    packed[l] = static_cast<Real>(value);
+    const auto real = static_cast<Real>(value);
+    std::memcpy(out + l * sizeof(Real), &real, sizeof real);
   }
-  std::memcpy(out, packed, sizeof packed);
 }
 
 template <typename Real, bool is_scaled>
@@ -35,16 +34,17 @@ Extremes pack(const FileField& entry, std::size_t level, int b, std::byte* out) 
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const auto view = entry.levels[level]->view(b);
   const mesh::Box box = entry.levels[level]->box(b);
-  const auto count = static_cast<std::size_t>(box.extent().x);
+  const auto row = static_cast<std::size_t>(box.extent().x);
   LaneExtremes extremes;
   extremes.lowest.fill(infinity);
   extremes.highest.fill(-infinity);
   core::for_each_row(box, [&](int k, int j) {
     const double* from = &view(entry.component, k, j, box.lo.x);
-    std::size_t i = 0;
-    for (; i + lanes <= count; i += lanes, out += lanes * sizeof(Real))
-      pack_lanes<Real, is_scaled, lanes>(from + i, entry.factor, out, extremes);
-    for (; i < count; ++i, out += sizeof(Real)) pack_lanes<Real, is_scaled, 1>(from + i, entry.factor, out, extremes);
+    for (std::size_t i = 0; i < row; i += lanes) {
+      const std::size_t count = std::min(lanes, row - i);
+      pack_lanes<Real, is_scaled>(from + i, entry.factor, count, out, extremes);
+      out += count * sizeof(Real);
+    }
   });
   return {*std::ranges::min_element(extremes.lowest), *std::ranges::max_element(extremes.highest)};
 }

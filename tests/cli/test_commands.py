@@ -17,7 +17,7 @@ import snapshots
 import synthetic
 from fixtures import CommandLine, environment
 
-HELP = [[], ["run"], ["check"], ["info"], ["plot"], ["report"], ["watch"]]
+HELP = [[], ["run"], ["check"], ["info"], ["plot"], ["report"], ["watch"], ["bench", "io"]]
 WRONG = {
     "unknown-command": ["rnu"],
     "unknown-option": ["info", "--jsn", "x"],
@@ -45,12 +45,13 @@ OPTIONS = {
     "info": ["--json"],
     "plot": ["--task", "--out"],
     "watch": ["--once"],
+    "bench io": ["-n", "--folder", "--repetitions", "--contents", "--formats", "--methods", "--model", "--json"],
 }
 
 
 @pytest.mark.parametrize("command", OPTIONS)
 def test_the_help_lists_every_option(command: str, sidestream: CommandLine) -> None:
-    words = sidestream(command, "--help").stdout.replace(",", "").split()
+    words = sidestream(*command.split(), "--help").stdout.replace(",", "").split()
 
     assert set(OPTIONS[command]) <= set(words)
 

@@ -50,7 +50,7 @@ TEST_F(RunFolderTest, AnEarlierRunIsRefusedUnlessToldOtherwise) {
 TEST_F(RunFolderTest, OverwritingRemovesTheRunAndNothingElse) {
   io::prepare_run_folder(comm_, folder_ / "run", io::ExistingRun::refuse, "first = 1\n");
   if (comm_.rank() == 0) {
-    for (const char* name : {"results/halos", "plt00001", "chk00002", "plots"})
+    for (const char* name : {"results/halos", "plt00001", "chk00002.hdf5_chk", "plots"})
       std::filesystem::create_directories(folder_ / (std::string("run/") + name));
     for (const char* name : {"events.jsonl", "events.sidecar.jsonl", "notes.txt"})
       test::overwrite(folder_ / (std::string("run/") + name), "x");

@@ -141,8 +141,8 @@ def test_analyses_take_the_level_that_is_asked_for() -> None:
 
     for level in (0, 2):
         grid = plot.covering_grid("density", level)
-        assert plot.halos(level=level, **options).identical(sidestream.halos(grid, 8.0, **options))
-        assert plot.power_spectrum(level=level).identical(sidestream.power_spectrum(grid, 8.0))
+        assert plot.halos(level=level, **options).equals(sidestream.halos(grid, 8.0, **options))
+        assert plot.power_spectrum(level=level).equals(sidestream.power_spectrum(grid, 8.0))
     assert plot.halos(level=2, **options).cells.sum() > 30 * plot.halos(**options).cells.sum() > 0
 
 

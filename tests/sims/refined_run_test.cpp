@@ -88,7 +88,7 @@ class RefinedRun : public testing::Test {
  protected:
   RunStatus run(const std::string& text, const std::string& name, io::ExistingRun existing = io::ExistingRun::refuse) {
     const RunStatus status =
-        sims::run(world, read_run(core::parse_toml(text, "run.toml")), folder / name, existing, {});
+        sims::run(world, read_run(core::parse_toml(text, "run.toml")), folder / name, {existing}, {});
     world.barrier();  // the first rank writes the files that every rank then reads
     return status;
   }

@@ -18,7 +18,7 @@ class RunTest : public testing::Test {
  protected:
   RunStatus run(const std::string& text, const std::string& name, io::ExistingRun existing = io::ExistingRun::refuse) {
     const RunStatus status =
-        sims::run(world, read_run(core::parse_toml(text, "run.toml")), folder / name, existing, {});
+        sims::run(world, read_run(core::parse_toml(text, "run.toml")), folder / name, {existing}, {});
     world.barrier();  // the first rank writes the files that every rank then reads
     return status;
   }
@@ -52,7 +52,7 @@ TEST_F(RunTest, ARunLandsOnItsMomentsAndItsEnd) {
 
 TEST_F(RunTest, AStepLimitEndsARunWithALastCheckpoint) {
   run(nbody + "[run]\nmax_steps = 3\n[output]\ncheckpoint = { format = \"sidestream\", every = 100 }\n", "a");
-  EXPECT_TRUE(std::filesystem::exists((folder / "a") + "/chk00003"));
+  EXPECT_TRUE(std::filesystem::exists((folder / "a") + "/chk00003.hdf5_chk"));
 }
 
 TEST_F(RunTest, ASignalEndsARunAfterItsStep) {

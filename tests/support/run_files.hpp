@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -10,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "sidestream/io/checkpoint.hpp"
+#include "sidestream/io/format.hpp"
 #include "sidestream/io/result_file.hpp"
 
 namespace sidestream::test {
@@ -32,21 +33,26 @@ inline std::map<std::string, std::string> result_bytes(const std::string& folder
   return all;
 }
 
-/// The particles of a checkpoint in the order of their ids, and its gas: everything as bytes. Read by one rank.
-inline std::map<std::string, std::string> checkpoint_bytes(const comm::Communicator& self, const std::string& path) {
-  const io::Checkpoint checkpoint(self, path);
+/// The fields of all levels of a file, block by block, and its particles in the order of their ids: everything as
+/// bytes. Local.
+inline std::map<std::string, std::string> state_bytes(const std::string& path) {
+  const auto file = io::open_snapshot_file(path);
+  const io::FileDescription& description = file->description();
   std::map<std::string, std::string> all;
   const auto keep = [&](const std::string& name, const auto& values) {
     const auto bytes = std::as_bytes(std::span(values));
     all[name] = std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   };
-  for (const std::string& name : checkpoint.fields()) {
-    mesh::Field<double> field(checkpoint.layout(name), 0, checkpoint.components(name));
-    checkpoint.read_field(name, field);
-    for (int b = 0; b < field.blocks(); ++b) keep(name + mesh::to_string(field.box(b)), field.block(b));
-  }
-  if (!checkpoint.has_particles()) return all;
-  const mesh::Particles particles = checkpoint.read_particles();
+  for (const auto& [name, unit] : description.fields)
+    for (std::size_t level = 0; level < description.levels.size(); ++level) {
+      mesh::Field<double> field(description.levels[level], 0);
+      file->read_field(name, field, static_cast<int>(level));
+      for (int b = 0; b < field.blocks(); ++b)
+        keep(name + std::to_string(level) + mesh::to_string(field.box(b)), field.block(b));
+    }
+  for (const auto& [name, value] : description.attributes) keep(name, std::array{value});
+  if (!description.has_particles) return all;
+  const mesh::Particles particles = file->read_particles();
   std::vector<std::size_t> order(particles.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, {}, [&](std::size_t i) { return particles.id[i]; });

@@ -54,7 +54,7 @@ enum class RunStatus { finished, interrupted, stopped };
 /// How a run begins.
 struct RunStart {
   io::ExistingRun existing = io::ExistingRun::refuse;  ///< `resume`: from the newest good checkpoint in the folder
-  std::string file;  ///< begins with the state in this file, of any format; empty: with its initial conditions
+  std::string file{};  ///< begins with the state in this file, of any format; empty: with its initial conditions
 };
 
 /// Runs a configuration on `world`: from its beginning, then steps with their tasks and outputs until the end, a limit

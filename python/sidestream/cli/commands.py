@@ -13,6 +13,7 @@ import typer
 from .. import console
 from ..error import UsageError
 from . import files
+from .bench import bench
 
 if TYPE_CHECKING:
     from ..running import RunRequest
@@ -34,6 +35,8 @@ app = typer.Typer(
     "  sidestream convert plt00120 a.vtkhdf --format vtkhdf   a file in another format\n\n"
     "Exit codes: 0 done, 1 failed, 2 used wrongly.",
 )
+
+app.add_typer(bench, name="bench", short_help="Measure what this machine and its disk can do.")
 
 Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The configuration, a TOML file.", show_default=False)]
 Ranks = Annotated[

@@ -2,8 +2,9 @@
 // between the run and an error. The places of a group's arrays are an index space of its own (element, row, array),
 // and collective buffering is a redistribution from the rows that ranks hold to the pieces that aggregators write.
 #include <algorithm>
-#include <exception>
 #include <functional>
+#include <limits>
+#include <memory>
 #include <optional>
 
 #include "../write_methods.hpp"
@@ -50,29 +51,60 @@ AccessStatistics write_directly(const ArrayWrite& work, std::span<const std::siz
 // --- through aggregators
 // ------------------------------------------------------------------------------------------------------------
 
-// The rows that each rank holds, as boxes (element, row, array) of `arrays` arrays.
-Layout held_rows(const comm::Communicator& comm, const ArrayGroup& group, std::int32_t arrays) {
-  struct Held {
-    std::int64_t first, count;
-    std::int32_t rank;
-  };
-  std::vector<Held> own;
-  for (const Piece& piece : pieces_of(group))
-    if (piece.count > 0) own.push_back({piece.first, piece.count, comm.rank()});
+struct HeldRows {
+  std::int64_t first, count;
+  std::int32_t rank;
+};
+
+std::vector<HeldRows> all_held_rows(const comm::Communicator& comm, const ArrayGroup& group) {
+  std::vector<HeldRows> own;
+  for (const Piece& piece : pieces_of(group)) own.push_back({piece.first, piece.count, comm.rank()});
+  return comm.all_gather(std::span<const HeldRows>(own));
+}
+
+// What is under way at a time: rows of arrays [first_array, last_array).
+struct Window {
+  std::size_t first_array = 0, last_array = 0;
+  std::int64_t first = 0, count = 0;
+};
+
+Rows common_rows(const Window& window, std::int64_t first, std::int64_t count) {
+  const std::int64_t begin = std::max(window.first, first);
+  return {begin, std::max<std::int64_t>(0, std::min(window.first + window.count, first + count) - begin)};
+}
+
+// Whole arrays, or rows of one that is larger than the buffers of all aggregators.
+std::vector<Window> windows_of(const ArrayGroup& group, std::int64_t buffers_bytes) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  const std::int64_t rows =
+      std::clamp<std::int64_t>(buffers_bytes / std::max<std::int64_t>(1, group.arrays.front().row_bytes()), 1, most);
+  const auto arrays = static_cast<std::size_t>(std::max<std::int64_t>(1, rows / group.rows));
+  std::vector<Window> windows;
+  for (std::size_t a = 0; a < group.arrays.size(); a += arrays)
+    for (std::int64_t row = 0; row < group.rows; row += rows)
+      windows.push_back({a, std::min(a + arrays, group.arrays.size()), row, std::min(rows, group.rows - row)});
+  return windows;
+}
+
+// The rows of a window that each rank holds, as boxes (element, row, array).
+Layout held_layout(const ArrayGroup& group, const std::vector<HeldRows>& all, const Window& window) {
   const auto width = static_cast<std::int32_t>(group.arrays.front().row_elements());
+  const auto arrays = static_cast<std::int32_t>(window.last_array - window.first_array);
   std::vector<Box> boxes;
   std::vector<std::int32_t> owners;
-  for (const Held& held : comm.all_gather(std::span<const Held>(own))) {
-    boxes.push_back({{0, static_cast<std::int32_t>(held.first), 0},
-                     {width, static_cast<std::int32_t>(held.first + held.count), arrays}});
+  for (const HeldRows& held : all) {
+    const Rows rows = common_rows(window, held.first, held.count);
+    if (rows.count == 0) continue;
+    const auto first = static_cast<std::int32_t>(rows.first - window.first);
+    boxes.push_back({{0, first, 0}, {width, first + static_cast<std::int32_t>(rows.count), arrays}});
     owners.push_back(held.rank);
   }
-  return {mesh::domain_of({width, static_cast<std::int32_t>(group.rows), arrays}), {}, boxes, owners};
+  return {mesh::domain_of({width, static_cast<std::int32_t>(window.count), arrays}), {}, boxes, owners};
 }
 
 // The same places dealt to `aggregators` ranks in the order of the file: each has a part of an array, whole arrays, a
 // part of an array.
-Layout written_rows(const Layout& held, int ranks, int aggregators) {
+Layout written_layout(const Layout& held, int ranks, int aggregators) {
   const mesh::Int3 extent = held.domain().extent();
   const std::int64_t total = std::int64_t{extent.y} * extent.z;
   std::vector<Box> boxes;
@@ -95,30 +127,29 @@ Layout written_rows(const Layout& held, int ranks, int aggregators) {
   return {held.domain(), {}, boxes, owners};
 }
 
-// Consecutive arrays of a group on their way to the aggregators. `T` is any element of the size of theirs.
+// A window of a group on its way to the aggregators. `T` is any element of the size of theirs.
 template <typename T>
 class Round {
  public:
-  Round(const ArrayWrite& work, std::size_t group, std::size_t first, std::size_t last, int aggregators)
+  Round(const ArrayWrite& work, std::size_t group, const std::vector<HeldRows>& all, const Window& window,
+        int aggregators)
       : work_(work),
         group_(work.groups[group]),
         offsets_(work.offsets[group]),
-        first_(first),
-        held_layout_(held_rows(work.comm, group_, static_cast<std::int32_t>(last - first))),
-        written_layout_(written_rows(held_layout_, work.comm.size(), aggregators)),
+        window_(window),
+        held_layout_(held_layout(group_, all, window)),
+        written_layout_(written_layout(held_layout_, work.comm.size(), aggregators)),
         plan_(work.comm, held_layout_, written_layout_, redistribute::Strategy::p2p),
         held_(held_layout_, work.comm.rank()),
         written_(written_layout_, work.comm.rank()) {}
 
   void pack() {
-    const std::vector<Piece> pieces = pieces_of(group_);
     int b = 0;
-    for (const Piece& piece : pieces) {
-      if (piece.count == 0) continue;
-      const auto block = std::as_writable_bytes(held_.block(b++));
-      const auto arrays = static_cast<std::size_t>(held_layout_.domain().extent().z);
-      const std::size_t bytes = block.size() / arrays;
-      for (std::size_t a = 0; a < arrays; ++a) pack_piece(group_, first_ + a, piece, block.subspan(a * bytes, bytes));
+    for (const Piece& piece : pieces_of(group_)) {
+      if (common_rows(window_, piece.first, piece.count).count == 0) continue;
+      auto block = std::as_writable_bytes(held_.block(b++));
+      for (std::size_t a = window_.first_array; a < window_.last_array; ++a)
+        for (std::size_t r = piece.first_run; r < piece.last_run; ++r) block = block.subspan(pack_run(a, r, block));
     }
   }
 
@@ -141,7 +172,8 @@ class Round {
       std::span<const std::byte> block = std::as_bytes(written_.block(b));
       const auto of_array = static_cast<std::size_t>((box.hi.y - box.lo.y) * row_bytes);
       for (std::int32_t a = box.lo.z; a < box.hi.z; ++a, block = block.subspan(of_array)) {
-        const std::int64_t offset = offsets_[first_ + static_cast<std::size_t>(a)] + box.lo.y * row_bytes;
+        const std::int64_t offset =
+            offsets_[window_.first_array + static_cast<std::size_t>(a)] + (window_.first + box.lo.y) * row_bytes;
         if (begin + static_cast<std::int64_t>(bytes.size()) != offset || bytes.data() + bytes.size() != block.data()) {
           flush();
           begin = offset;
@@ -154,13 +186,31 @@ class Round {
   }
 
  private:
+  // Packs what the window has of a run; returns its bytes.
+  std::size_t pack_run(std::size_t array, std::size_t r, std::span<std::byte> out) {
+    const RowRun& run = group_.runs[r];
+    const std::int64_t row_bytes = group_.arrays[array].row_bytes();
+    const Rows rows = common_rows(window_, run.first, run.count);
+    const auto bytes = static_cast<std::size_t>(rows.count * row_bytes);
+    if (rows.count == 0) return 0;
+    if (rows.count == run.count) {
+      group_.pack(array, r, out.first(bytes));
+    } else {
+      scratch_.resize(static_cast<std::size_t>(run.count * row_bytes));
+      group_.pack(array, r, scratch_);
+      std::copy_n(scratch_.data() + (rows.first - run.first) * row_bytes, bytes, out.data());
+    }
+    return bytes;
+  }
+
   const ArrayWrite& work_;
   const ArrayGroup& group_;
   std::span<const std::int64_t> offsets_;
-  std::size_t first_;
+  Window window_;
   Layout held_layout_, written_layout_;
   redistribute::Redistribution plan_;
   mesh::Field<T> held_, written_;
+  std::vector<std::byte> scratch_;
 };
 
 int aggregators_of(const ArrayWrite& work, const ArrayGroup& group) {
@@ -176,36 +226,33 @@ template <typename T>
 AccessStatistics write_group(const ArrayWrite& work, std::size_t g, std::optional<OutputFile>& file) {
   const ArrayGroup& group = work.groups[g];
   const int aggregators = aggregators_of(work, group);
-  const std::int64_t array_bytes = std::max<std::int64_t>(1, group.rows * group.arrays.front().row_bytes());
-  const auto arrays_a_round =
-      static_cast<std::size_t>(std::max<std::int64_t>(1, aggregators * work.options.buffer_bytes / array_bytes));
+  const std::vector<HeldRows> all = all_held_rows(work.comm, group);
   AccessStatistics statistics;
-  std::exception_ptr failure;
+  FirstFailure failure;
   const auto unless_failed = [&](const auto& local_work) {
-    try {
-      if (!failure) local_work();
-    } catch (...) {
-      failure = std::current_exception();
-    }
+    if (!failure.has_failed()) failure.keep(local_work);
   };
-  std::optional<Round<T>> arriving, arrived;
-  for (std::size_t first = 0; first < group.arrays.size() || arriving; first += arrays_a_round) {
-    const core::Stopwatch watch;
-    if (arriving) {
-      arriving->finish();
-      arrived.emplace(std::move(*arriving));
-      arriving.reset();
-    }
-    if (first < group.arrays.size()) {
-      arriving.emplace(work, g, first, std::min(first + arrays_a_round, group.arrays.size()), aggregators);
-      unless_failed([&] { arriving->pack(); });
-      arriving->start();
-    }
-    statistics.exchange_s += watch.seconds();
+  std::unique_ptr<Round<T>> arriving, arrived;
+  const auto take_arriving = [&] {
+    if (arriving) arriving->finish();
+    arrived = std::move(arriving);
+  };
+  const auto write_arrived = [&] {
     if (arrived) unless_failed([&] { arrived->write(file); });
     arrived.reset();
+  };
+  for (const Window& window : windows_of(group, aggregators * work.options.buffer_bytes)) {
+    const core::Stopwatch watch;
+    take_arriving();
+    arriving = std::make_unique<Round<T>>(work, g, all, window, aggregators);
+    unless_failed([&] { arriving->pack(); });
+    arriving->start();
+    statistics.exchange_s += watch.seconds();
+    write_arrived();
   }
-  if (failure) std::rethrow_exception(failure);
+  take_arriving();
+  write_arrived();
+  failure.rethrow();
   return statistics;
 }
 
@@ -213,7 +260,7 @@ AccessStatistics write_aggregated(const ArrayWrite& work, std::span<const std::s
   AccessStatistics statistics;
   std::optional<OutputFile> file;
   for (const std::size_t g : groups) {
-    if (work.groups[g].rows == 0) continue;
+    if (work.groups[g].rows * work.groups[g].arrays.front().row_elements() == 0) continue;
     work.comm.agree_on([&] {
       statistics += size_of(work.groups[g].arrays.front().type) == 4 ? write_group<float>(work, g, file)
                                                                      : write_group<double>(work, g, file);
@@ -237,11 +284,23 @@ bool has_small_pieces(const ArrayWrite& work, const ArrayGroup& group) {
          group.rows * group.arrays.front().row_bytes() / work.comm.size() < small_piece_bytes;
 }
 
+// The elements of a row are cells of a box.
+bool has_short_rows(const ArrayGroup& group) {
+  return group.arrays.front().row_elements() <= std::numeric_limits<std::int32_t>::max();
+}
+
 std::vector<std::size_t> groups_where(const ArrayWrite& work, const auto& condition) {
   std::vector<std::size_t> chosen;
   for (std::size_t g = 0; g < work.groups.size(); ++g)
     if (condition(work.groups[g])) chosen.push_back(g);
   return chosen;
+}
+
+// Those groups through aggregators, the others directly.
+AccessStatistics write_where(const ArrayWrite& work, const auto& is_aggregated) {
+  AccessStatistics statistics = write_aggregated(work, groups_where(work, is_aggregated));
+  statistics += write_directly(work, groups_where(work, std::not_fn(is_aggregated)));
+  return statistics;
 }
 
 }  // namespace
@@ -251,10 +310,7 @@ WriteMethod engine_method() {
           "plain writes at known places; small pieces are put together on some ranks first",
           {Container::hdf5, Container::netcdf, Container::raw},
           [](const ArrayWrite& work) {
-            const auto is_small = [&](const ArrayGroup& group) { return has_small_pieces(work, group); };
-            AccessStatistics statistics = write_aggregated(work, groups_where(work, is_small));
-            statistics += write_directly(work, groups_where(work, std::not_fn(is_small)));
-            return statistics;
+            return write_where(work, [&](const ArrayGroup& group) { return has_small_pieces(work, group); });
           }};
 }
 
@@ -262,9 +318,7 @@ WriteMethod aggregated_method() {
   return {"aggregated",
           "the rows are brought to some ranks in the order of the file, which write large pieces",
           {Container::hdf5, Container::netcdf, Container::raw},
-          [](const ArrayWrite& work) {
-            return write_aggregated(work, groups_where(work, [](const ArrayGroup&) { return true; }));
-          }};
+          [](const ArrayWrite& work) { return write_where(work, has_short_rows); }};
 }
 
 }  // namespace sidestream::io

@@ -98,19 +98,17 @@ TEST(StockFaults, TheComparisonSeesTheCorruptionOfHdf5OnACartesianCommunicator) 
   if (const auto reason = reason_to_skip(comm)) GTEST_SKIP() << *reason;
   const TemporaryFolder folder(comm);
   const SampleGroup sample = rows_of_doubles(comm);
+  constexpr int most_files = 1000;  // from one in a hundred to all of them are wrong, as the ranks happen to run
+  int files = 0;
   std::int64_t wrong = 0;
 
-  for (int f = 0; f < 20; ++f) {
+  for (; files < most_files && wrong == 0; ++files) {
     const std::vector<std::int64_t> offsets = write_by_stock_hdf5(comm, folder / "stock.h5", sample);
     comm.barrier();
-    if (comm.rank() == 0) wrong += wrong_bytes(folder / "stock.h5", sample, offsets) > 0 ? 1 : 0;
-    comm.barrier();
+    wrong = comm.broadcast(comm.rank() == 0 ? wrong_bytes(folder / "stock.h5", sample, offsets) : 0);
   }
 
-  if (comm.rank() == 0) {
-    printf("%d of 20 files are wrong\n", static_cast<int>(wrong));
-    EXPECT_GT(wrong, 0);
-  }
+  EXPECT_GT(wrong, 0) << "in " << files << " files";
 }
 
 TEST(StockFaults, OurMethodsWriteTheSameRowsRightlyOnACartesianCommunicator) {
@@ -120,7 +118,7 @@ TEST(StockFaults, OurMethodsWriteTheSameRowsRightlyOnACartesianCommunicator) {
   const auto offsets = std::make_shared<std::vector<std::int64_t>>();
   io::ArrayFile file{io::Container::hdf5, {sample.group}, hdf5_maker(offsets)};
 
-  for (int f = 0; f < 20; ++f)
+  for (int f = 0; f < 5; ++f)
     for (const io::WriteMethod& method : io::write_methods()) {
       if (std::ranges::find(method.containers, io::Container::hdf5) == method.containers.end()) continue;
       io::WriteOptions options;

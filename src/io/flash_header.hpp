@@ -18,8 +18,10 @@ struct FlashHeader {
   std::vector<std::int64_t> particles_of_blocks;  ///< of all blocks
 };
 
-/// Makes an HDF5 file at `path` with all tables of FLASH and room for `arrays`; returns their places. Local.
+/// Makes a file at `path` with all tables of FLASH and room for `arrays`; returns their places. Local.
 std::vector<std::int64_t> create_flash_hdf5(const std::string& path, const FlashHeader& header,
                                             std::span<const Array> arrays, std::span<const std::int64_t> rows);
+std::vector<std::int64_t> create_flash_netcdf(const std::string& path, const FlashHeader& header,
+                                              std::span<const Array> arrays, std::span<const std::int64_t> rows);
 
 }  // namespace sidestream::io

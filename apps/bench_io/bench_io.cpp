@@ -1,0 +1,265 @@
+// The speed of every format and method of writing, beside what the disk can do, and what reaches the file system: how
+// many writes of which sizes. Prints one JSON object; progress goes to stderr.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "cases.hpp"
+#include "io_layer.hpp"
+#include "sidestream/core/error.hpp"
+#include "sidestream/core/timer.hpp"
+#include "sidestream/io/atomic_file.hpp"
+
+namespace {
+
+using namespace sidestream;
+using bench::Case;
+using nlohmann::json;
+
+struct Arguments {
+  std::string folder = ".";
+  int repetitions = 7;
+  bool has_model = false;
+  std::vector<std::string> sync{"no", "yes"};
+  bench::WorkloadSize size;
+  bench::Selection selection;
+};
+
+// What happened to a case.
+struct Outcome {
+  json calls, statistics;
+  std::vector<double> seconds, seconds_synced;
+  std::string error;
+};
+
+class Benchmark {
+ public:
+  Benchmark(const comm::Communicator& comm, const Arguments& arguments, const std::string& folder)
+      : comm_(comm),
+        arguments_(arguments),
+        folder_(folder),
+        workload_(comm, arguments.size),
+        cases_(bench::cases(comm, workload_, folder, arguments.selection)),
+        outcomes_(cases_.size()) {}
+
+  json operator()() {
+    const bool is_without = has("no"), is_with = has("yes");
+    const int rounds = 1 + arguments_.repetitions * (is_without + is_with);
+    for (std::size_t c = 0; c < cases_.size(); ++c) look_at(c, rounds);
+    for (int repetition = 0; repetition < arguments_.repetitions; ++repetition)
+      for (const bool is_durable : {false, true})
+        for (std::size_t c = 0; c < cases_.size() && (is_durable ? is_with : is_without); ++c)
+          measure(c, is_durable, rounds);
+    return report();
+  }
+
+ private:
+  bool has(const std::string& sync) const { return std::ranges::find(arguments_.sync, sync) != arguments_.sync.end(); }
+
+  void tell(const Case& now, int rounds) {
+    ++done_;
+    if (comm_.rank() == 0)
+      fmt::print(stderr, "{} of {}: {} {} {}\n", done_, static_cast<std::size_t>(rounds) * cases_.size(), now.content,
+                 now.format, now.method);
+  }
+
+  // Leaves a folder without the case's file, and a disk with nothing to do.
+  void prepare(const Case& next) {
+    comm_.barrier();
+    if (comm_.rank() == 0) {
+      io::remove_all(next.path);
+      const int descriptor = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+      ::syncfs(descriptor);
+      ::close(descriptor);
+    }
+    if (arguments_.has_model) renew_model();
+    comm_.barrier();
+  }
+
+  void renew_model() {
+    const std::string table = folder_ + "/.model";
+    if (comm_.rank() == 0) io::remove_all(table);
+    comm_.barrier();
+    comm_.agree_on([&] {
+      if (!sidestream_io_model(table.c_str())) throw core::Error("the model file system has no room", table);
+    });
+  }
+
+  // Writes once to count and to read back, with the layer; the time of this one does not count.
+  void look_at(std::size_t c, int rounds) {
+    const Case& now = cases_[c];
+    tell(now, rounds);
+    prepare(now);
+    sidestream_io_model(nullptr);
+    sidestream_io_watch(folder_.c_str());
+    sidestream_io_reset();
+    try {
+      const io::AccessStatistics statistics = now.write(true);
+      sidestream_io_watch(nullptr);
+      outcomes_[c].calls = total_calls();
+      outcomes_[c].statistics = to_json(io::total(comm_, statistics));
+      comm_.agree_on(now.check);
+    } catch (const core::Error& error) {
+      outcomes_[c].error = error.what();
+    }
+    sidestream_io_watch(nullptr);
+  }
+
+  json total_calls() const {
+    const sidestream_io_counts own = sidestream_io_read();
+    std::vector<std::int64_t> sums{own.writes,   own.bytes,     own.sequential, own.consecutive, own.opens,  own.makes,
+                                   own.reserves, own.truncates, own.syncs,      own.renames,     own.removes};
+    sums.insert(sums.end(), std::begin(own.sizes), std::end(own.sizes));
+    comm_.sum(std::span(sums));
+    json calls;
+    auto next = sums.begin();
+    for (const char* name : {"writes", "bytes", "sequential", "consecutive", "opens", "makes", "reserves", "truncates",
+                             "syncs", "renames", "removes"})
+      calls[name] = *next++;
+    calls["largest"] = comm_.max(own.largest);
+    calls["writing_ranks"] = comm_.sum(std::int64_t{own.writes > 0});
+    calls["sizes"] = json::object();
+    for (std::size_t bin = 0; bin < io::AccessStatistics::bins; ++bin, ++next)
+      if (*next > 0) calls["sizes"][std::string(io::bin_name(bin))] = *next;
+    return calls;
+  }
+
+  void measure(std::size_t c, bool is_durable, int rounds) {
+    const Case& now = cases_[c];
+    tell(now, rounds);
+    if (!outcomes_[c].error.empty()) return;
+    prepare(now);
+    sidestream_io_watch(arguments_.has_model ? folder_.c_str() : nullptr);
+    const core::Stopwatch watch;
+    now.write(is_durable);
+    const double seconds = comm_.max(watch.seconds());
+    sidestream_io_watch(nullptr);
+    (is_durable ? outcomes_[c].seconds_synced : outcomes_[c].seconds).push_back(seconds);
+  }
+
+  json report() const {
+    json list = json::array();
+    for (std::size_t c = 0; c < cases_.size(); ++c) {
+      const Case& now = cases_[c];
+      json entry{{"content", now.content}, {"format", now.format}, {"method", now.method}, {"bytes", now.bytes}};
+      if (!outcomes_[c].error.empty()) entry["error"] = outcomes_[c].error;
+      entry["calls"] = outcomes_[c].calls;
+      entry["statistics"] = outcomes_[c].statistics;
+      entry["seconds"] = outcomes_[c].seconds;
+      entry["seconds_synced"] = outcomes_[c].seconds_synced;
+      list.push_back(std::move(entry));
+    }
+    return list;
+  }
+
+  const comm::Communicator& comm_;
+  const Arguments& arguments_;
+  std::string folder_;
+  bench::Workload workload_;
+  std::vector<Case> cases_;
+  std::vector<Outcome> outcomes_;
+  int done_ = 0;
+};
+
+std::string processor() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  return "unknown";
+}
+
+// The type of the file system that holds `folder`.
+std::string file_system_of(const std::string& folder) {
+  std::ifstream mounts("/proc/mounts");
+  const std::string path = std::filesystem::absolute(folder).lexically_normal().string();
+  std::string device, point, type, rest, longest, found = "unknown";
+  while (mounts >> device >> point >> type && std::getline(mounts, rest))
+    if (path.starts_with(point) && point.size() >= longest.size()) {
+      longest = point;
+      found = type;
+    }
+  return found;
+}
+
+json head(const comm::Communicator& comm, const Arguments& arguments) {
+  const bench::WorkloadSize& size = arguments.size;
+  return {{"benchmark", "io"},
+          {"version", SIDESTREAM_VERSION},
+          {"processor", processor()},
+          {"cores", ::sysconf(_SC_NPROCESSORS_ONLN)},
+          {"file_system", file_system_of(arguments.folder)},
+          {"ranks", comm.size()},
+          {"blocks_a_rank", size.blocks},
+          {"block", size.block},
+          {"ghost", size.ghost},
+          {"repetitions", arguments.repetitions},
+          {"model", arguments.has_model}};
+}
+
+// A folder of its own below the one that was asked for.
+std::string make_own_folder(const comm::Communicator& comm, const std::string& below) {
+  std::string name;
+  comm.agree_on([&] {
+    if (comm.rank() != 0) return;
+    io::make_folder(below);
+    name = std::filesystem::absolute(below + "/bench_io_XXXXXX").lexically_normal().string();
+    if (::mkdtemp(name.data()) == nullptr) throw core::Error("cannot make a folder for the files", below);
+  });
+  return comm.broadcast(name);
+}
+
+int measure_all(const Arguments& arguments, int argc, char** argv) {
+  const comm::Environment environment(argc, argv);
+  const comm::Communicator comm(MPI_COMM_WORLD);
+  std::string folder;
+  try {
+    folder = make_own_folder(comm, arguments.folder);
+    json all = head(comm, arguments);
+    all["cases"] = Benchmark(comm, arguments, folder)();
+    if (comm.rank() == 0) {
+      fmt::print("{}\n", all.dump(1));
+      io::remove_all(folder);
+    }
+    return 0;
+  } catch (const core::Error& error) {
+    if (comm.rank() == 0 && !folder.empty()) std::filesystem::remove_all(folder);
+    if (!error.is_reported_elsewhere()) fmt::print(stderr, "{}\n", error.what());
+    return 1;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  CLI::App app{
+      "Times every format and method of writing a checkpoint and a plot file, and counts the writes.\n"
+      "Example: mpirun -n 4 sidestream-bench-io --folder /scratch"};
+  app.add_option("--folder", arguments.folder, "where to write (default: here)");
+  app.add_option("--repetitions", arguments.repetitions, "of each case, taken in turns (default 7)")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--blocks", arguments.size.blocks, "blocks a rank (default 32)")->check(CLI::PositiveNumber);
+  app.add_option("--block", arguments.size.block, "cells of a block along an axis (default 16)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--ghost", arguments.size.ghost, "ghost cells in memory (default 4)")->check(CLI::NonNegativeNumber);
+  app.add_option("--contents", arguments.selection.contents, "only these: checkpoint,plotfile")->delimiter(',');
+  app.add_option("--formats", arguments.selection.formats, "only these")->delimiter(',');
+  app.add_option("--methods", arguments.selection.methods, "only these")->delimiter(',');
+  app.add_option("--sync", arguments.sync, "bring files to the disk: yes,no (default: both)")->delimiter(',');
+  app.add_flag("--model", arguments.has_model, "charge the time of a model file system: a model, not a measurement");
+  app.set_version_flag("--version", SIDESTREAM_VERSION);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  return measure_all(arguments, argc, argv);
+}

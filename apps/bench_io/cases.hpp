@@ -1,0 +1,31 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sidestream/io/access_statistics.hpp"
+#include "workload.hpp"
+
+namespace sidestream::bench {
+
+/// A way of writing a content: a format by a method, or one of the references with the format "plain".
+struct Case {
+  std::string content, format, method;
+  std::int64_t bytes = 0;                                      ///< of the variables of all ranks
+  std::string path;                                            ///< what it writes
+  std::function<io::AccessStatistics(bool is_durable)> write;  ///< collective
+  std::function<void()> check;                                 ///< local; throws unless all is there
+};
+
+/// Which cases are wanted; an empty list: all.
+struct Selection {
+  std::vector<std::string> contents, formats, methods;
+};
+
+/// All cases of the selection, in `folder`, the references first: "sequential", large writes of all bytes by one rank,
+/// which is what the disk can do; "file-per-rank", one file and one write a rank. References are always selected.
+std::vector<Case> cases(const comm::Communicator& comm, const Workload& workload, const std::string& folder,
+                        const Selection& selection);
+
+}  // namespace sidestream::bench

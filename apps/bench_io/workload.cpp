@@ -1,0 +1,123 @@
+#include "workload.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "sidestream/core/error.hpp"
+#include "sidestream/core/for_each.hpp"
+
+namespace sidestream::bench {
+
+namespace {
+
+constexpr std::array<const char*, 10> names{"density", "xmom",     "ymom",  "zmom",     "rho_E",
+                                            "Temp",    "pressure", "rho_e", "phi_grav", "particle_mass_density"};
+constexpr std::array plotted{0, 5, 6};
+
+// Positive numbers with no zeros at their ends.
+double value(std::int64_t cell, int variable) {
+  return 1.0 + std::sqrt(static_cast<double>(cell) + 0.37 * (variable + 1));
+}
+
+// `blocks` as a box of blocks, as near to a cube as it goes.
+mesh::Int3 arranged(int blocks) {
+  mesh::Int3 best{blocks, 1, 1};
+  for (int z = 1; z * z * z <= blocks; ++z)
+    for (int y = z; z * y * y <= blocks; ++y)
+      if (blocks % (z * y) == 0) best = {blocks / (z * y), y, z};
+  return best;
+}
+
+mesh::Layout layout_of(const comm::Communicator& comm, const WorkloadSize& size) {
+  const mesh::Int3 blocks = arranged(size.blocks * comm.size());
+  return mesh::Forest({size.block * blocks.x, size.block * blocks.y, size.block * blocks.z}, size.block)
+      .layout(comm.size());
+}
+
+template <typename T>
+void pack_component(const mesh::Field<double>& field, int component, std::span<std::byte>& out) {
+  for (int b = 0; b < field.blocks(); ++b) {
+    const auto view = field.view(b);
+    auto* to = reinterpret_cast<T*>(out.data());
+    core::for_each_cell(field.box(b), [&](int k, int j, int i) { *to++ = static_cast<T>(view(component, k, j, i)); });
+    out = out.subspan(static_cast<std::size_t>(field.box(b).volume()) * sizeof(T));
+  }
+}
+
+}  // namespace
+
+Workload::Workload(const comm::Communicator& comm, const WorkloadSize& size)
+    : layout_(layout_of(comm, size)), state_(layout_, comm.rank(), size.variables, size.ghost) {
+  core::require(size.variables >= 7 && size.variables <= static_cast<int>(names.size()),
+                "the benchmark has 7 to 10 variables");
+  for (int b = 0; b < state_.blocks(); ++b) {
+    const auto view = state_.view(b);
+    core::for_each_cell(state_.box(b), [&](int k, int j, int i) {
+      for (int c = 0; c < size.variables; ++c) view(c, k, j, i) = value(linear_index(layout_.domain(), {i, j, k}), c);
+    });
+  }
+  std::vector<int> all(static_cast<std::size_t>(size.variables));
+  std::iota(all.begin(), all.end(), 0);
+  checkpoint_ = content_of(all, io::Precision::double_precision);
+  checkpoint_.attributes = {{"time", 0.25}};
+  plotfile_ = content_of(plotted, io::Precision::single_precision);
+}
+
+io::FileContent Workload::content_of(std::span<const int> variables, io::Precision precision) const {
+  io::FileContent content;
+  content.step = 1;
+  content.time = 0.25;
+  const mesh::Int3 cells = layout_.domain().extent();
+  content.geometry.domain = layout_.domain();
+  for (int axis = 0; axis < 3; ++axis) content.geometry.length[static_cast<std::size_t>(axis)] = cells[axis] / 64.0;
+  content.levels = {layout_};
+  for (const int variable : variables)
+    content.fields.push_back({names[static_cast<std::size_t>(variable)], "", {&state_}, variable, 1.0});
+  content.precision = precision;
+  return content;
+}
+
+std::int64_t Workload::own_bytes(const io::FileContent& content) const {
+  std::int64_t cells = 0;
+  for (int b = 0; b < state_.blocks(); ++b) cells += state_.box(b).volume();
+  const int width = content.precision == io::Precision::single_precision ? 4 : 8;
+  return cells * width * static_cast<std::int64_t>(content.fields.size());
+}
+
+std::int64_t Workload::bytes(const io::FileContent& content) const {
+  const int width = content.precision == io::Precision::single_precision ? 4 : 8;
+  return layout_.domain().volume() * width * static_cast<std::int64_t>(content.fields.size());
+}
+
+void Workload::pack(const io::FileContent& content, std::span<std::byte> out) const {
+  for (const io::FileField& field : content.fields)
+    content.precision == io::Precision::single_precision ? pack_component<float>(state_, field.component, out)
+                                                         : pack_component<double>(state_, field.component, out);
+}
+
+void Workload::check(const io::FileContent& content, const io::SnapshotFile& file) const {
+  const bool is_single = content.precision == io::Precision::single_precision;
+  for (const io::FileField& field : content.fields) {
+    mesh::Field<double> read(layout_, state_.rank());
+    file.read_field(field.name, read);
+    std::int64_t wrong = 0;
+    for (int b = 0; b < read.blocks(); ++b) {
+      const auto found = std::as_const(read).view(b);
+      const auto written = state_.view(b);
+      core::for_each_cell(read.box(b), [&](int k, int j, int i) {
+        const double expected = written(field.component, k, j, i);
+        const double stored = is_single ? static_cast<double>(static_cast<float>(expected)) : expected;
+        wrong += found(0, k, j, i) != stored ? 1 : 0;
+      });
+    }
+    if (wrong > 0)
+      throw core::Error(fmt::format("{} cells of `{}` came back wrong", wrong, field.name), file.description().path);
+  }
+}
+
+}  // namespace sidestream::bench

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "sidestream/comm/communicator.hpp"
+#include "sidestream/io/file_content.hpp"
+#include "sidestream/io/snapshot_file.hpp"
+#include "sidestream/mesh/forest.hpp"
+
+namespace sidestream::bench {
+
+/// How large the workload is.
+struct WorkloadSize {
+  int blocks = 32;  ///< a rank
+  std::int32_t block = 16, ghost = 4;
+  int variables = 10;  ///< of the checkpoint; at most 10
+};
+
+/// The state of a FLASH-like simulation, as in the I/O study of Latham et al. (2012): blocks with ghost cells, all
+/// variables in one field. The checkpoint has all of them in double precision, the plot file three (the first, sixth
+/// and seventh) in single.
+class Workload {
+ public:
+  Workload(const comm::Communicator& comm, const WorkloadSize& size);
+  Workload(const Workload&) = delete;
+
+  const io::FileContent& checkpoint() const { return checkpoint_; }
+  const io::FileContent& plotfile() const { return plotfile_; }
+
+  /// Bytes of the variables of all ranks, and of this one.
+  std::int64_t bytes(const io::FileContent& content) const;
+  std::int64_t own_bytes(const io::FileContent& content) const;
+  /// The variables of this rank, one after another, as they stand in a file.
+  void pack(const io::FileContent& content, std::span<std::byte> out) const;
+  /// Throws a core::Error unless this rank's cells of all variables are in `file`. Local.
+  void check(const io::FileContent& content, const io::SnapshotFile& file) const;
+
+ private:
+  io::FileContent content_of(std::span<const int> variables, io::Precision precision) const;
+
+  mesh::Layout layout_;
+  mesh::Field<double> state_;
+  io::FileContent checkpoint_, plotfile_;
+};
+
+}  // namespace sidestream::bench

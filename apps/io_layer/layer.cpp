@@ -1,0 +1,262 @@
+#include "layer.hpp"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+namespace sidestream::io_layer {
+
+namespace {
+
+constexpr std::array<std::string_view, call_kinds> call_names{"open",     "make", "reserve", "write",
+                                                              "truncate", "sync", "rename",  "remove"};
+constexpr std::array<std::pair<std::string_view, Fault>, 6> fault_names{{{"kill", Fault::kill},
+                                                                         {"torn", Fault::torn},
+                                                                         {"enospc", Fault::enospc},
+                                                                         {"eio", Fault::eio},
+                                                                         {"edquot", Fault::edquot},
+                                                                         {"short", Fault::short_write}}};
+constexpr std::array<std::int64_t, 9> bin_ends{100,       1'000,      10'000,      100'000,      1'000'000,
+                                               4'000'000, 10'000'000, 100'000'000, 1'000'000'000};
+constexpr std::array<std::string_view, 10> bin_names{"<100",  "100-1K", "1K-10K",   "10K-100K", "100K-1M",
+                                                     "1M-4M", "4M-10M", "10M-100M", "100M-1G",  ">1G"};
+
+constexpr unsigned bit(Call call) {
+  return 1U << static_cast<unsigned>(call);
+}
+constexpr unsigned all_calls = (1U << call_kinds) - 1, most_calls = all_calls & ~bit(Call::remove);
+
+std::string environment(const char* variable) {
+  const char* text = ::getenv(variable);
+  return text == nullptr ? "" : text;
+}
+
+int rank_of_process() {
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
+    if (const char* text = ::getenv(variable)) return std::atoi(text);
+  return 0;
+}
+
+// The calls named in "write,sync"; none when one is unknown.
+std::optional<unsigned> calls_of(std::string_view names) {
+  if (names.empty()) return most_calls;
+  if (names == "all") return all_calls;
+  unsigned calls = 0;
+  while (!names.empty()) {
+    const std::string_view name = names.substr(0, names.find(','));
+    const auto found = std::ranges::find(call_names, name);
+    if (found == call_names.end()) return std::nullopt;
+    calls |= 1U << static_cast<unsigned>(found - call_names.begin());
+    names.remove_prefix(std::min(names.size(), name.size() + 1));
+  }
+  return calls;
+}
+
+std::string target_of(const std::string& link) {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t length = ::readlink(link.c_str(), path.data(), path.size());
+  return length < 0 ? "" : std::string(path.data(), static_cast<std::size_t>(length));
+}
+
+std::string escaped(const std::string& text) {
+  std::string json;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') json += '\\';
+    json += static_cast<unsigned char>(c) < ' ' ? '?' : c;
+  }
+  return json;
+}
+
+void print(std::FILE* out, const sidestream_io_counts& counts) {
+  std::fprintf(out, "\"writes\": %ld, \"bytes\": %ld, \"sequential\": %ld, \"consecutive\": %ld, \"largest\": %ld",
+               counts.writes, counts.bytes, counts.sequential, counts.consecutive, counts.largest);
+  std::fprintf(out, ", \"sizes\": {");
+  const char* separator = "";
+  for (std::size_t bin = 0; bin < bin_names.size(); ++bin) {
+    if (counts.sizes[bin] == 0) continue;
+    std::fprintf(out, "%s\"%s\": %ld", separator, bin_names[bin].data(), counts.sizes[bin]);
+    separator = ", ";
+  }
+  std::fprintf(out, "}");
+}
+
+}  // namespace
+
+int error_of(Fault fault) {
+  switch (fault) {
+    case Fault::enospc:
+      return ENOSPC;
+    case Fault::eio:
+      return EIO;
+    case Fault::edquot:
+      return EDQUOT;
+    default:
+      return 0;
+  }
+}
+
+void kill_process() {
+  ::kill(::getpid(), SIGKILL);
+  std::abort();
+}
+
+Layer::Layer() : rank_(rank_of_process()) {
+  const std::string rank = environment("SIDESTREAM_IO_RANK");
+  is_rank_watched_ = rank.empty() || std::atoi(rank.c_str()) == rank_;
+  if (const char* part = ::getenv("SIDESTREAM_IO_PATH")) part_ = part;
+  const std::string at = environment("SIDESTREAM_IO_FAULT_AT");
+  const std::int64_t first = std::atoll(at.c_str());
+  const std::string fault = environment("SIDESTREAM_IO_FAULT"), calls = environment("SIDESTREAM_IO_CALLS");
+  if (!set_fault(fault.c_str(), first, at.ends_with('+') ? INT64_MAX : first, calls.c_str()))
+    std::fprintf(stderr, "warning: the I/O layer does not know the fault `%s` or the calls `%s`\n", fault.c_str(),
+                 calls.c_str());
+  const std::string model = environment("SIDESTREAM_IO_MODEL");
+  if (!model.empty() && !set_model(model.c_str()))
+    std::fprintf(stderr, "warning: the I/O layer cannot open the table of its model, %s\n", model.c_str());
+}
+
+bool Layer::watches_anything() const {
+  const std::scoped_lock lock(mutex_);
+  return is_rank_watched_ && part_;
+}
+
+bool Layer::is_watched(const std::string& path) const {
+  const std::scoped_lock lock(mutex_);
+  return part_ && !path.empty() && path.find(*part_) != std::string::npos;
+}
+
+std::optional<std::string> Layer::watched(int descriptor) const {
+  if (!watches_anything()) return std::nullopt;
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0 || !(S_ISREG(status.st_mode) || S_ISDIR(status.st_mode))) return std::nullopt;
+  std::string path = target_of("/proc/self/fd/" + std::to_string(descriptor));
+  return is_watched(path) ? std::optional(std::move(path)) : std::nullopt;
+}
+
+std::optional<std::string> Layer::watched(int folder, const char* path) const {
+  if (path == nullptr || !watches_anything()) return std::nullopt;
+  std::string whole = path;
+  if (!whole.starts_with('/'))
+    whole = target_of(folder < 0 ? "/proc/self/cwd" : "/proc/self/fd/" + std::to_string(folder)) + "/" + whole;
+  return is_watched(whole) ? std::optional(std::move(whole)) : std::nullopt;
+}
+
+Fault Layer::next(Call call) {
+  Fault fault = Fault::none;
+  {
+    const std::scoped_lock lock(mutex_);
+    ++calls_[static_cast<std::size_t>(call)];
+    if ((fault_calls_ & bit(call)) != 0) {
+      ++matching_;
+      if (first_ <= matching_ && matching_ <= last_) fault = fault_;
+    }
+  }
+  if (fault == Fault::kill || (fault == Fault::torn && call != Call::write)) kill_process();
+  return fault == Fault::short_write && call != Call::write ? Fault::none : fault;
+}
+
+void Layer::wrote(const std::string& path, std::int64_t offset, std::int64_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  File& file = files_[path];
+  if (file.end >= 0 && offset >= file.end) {
+    ++file.counts.sequential;
+    file.counts.consecutive += offset == file.end ? 1 : 0;
+  }
+  file.end = offset + bytes;
+  ++file.counts.writes;
+  file.counts.bytes += bytes;
+  file.counts.largest = std::max(file.counts.largest, bytes);
+  ++file.counts.sizes[std::upper_bound(bin_ends.begin(), bin_ends.end(), bytes) - bin_ends.begin()];
+}
+
+void Layer::watch(const char* part) {
+  const std::scoped_lock lock(mutex_);
+  part_ = part == nullptr ? std::nullopt : std::optional<std::string>(part);
+}
+
+void Layer::reset() {
+  const std::scoped_lock lock(mutex_);
+  files_.clear();
+  calls_ = {};
+}
+
+sidestream_io_counts Layer::counts() const {
+  const std::scoped_lock lock(mutex_);
+  sidestream_io_counts all{};
+  for (const auto& [path, file] : files_) {
+    all.writes += file.counts.writes;
+    all.bytes += file.counts.bytes;
+    all.sequential += file.counts.sequential;
+    all.consecutive += file.counts.consecutive;
+    all.largest = std::max(all.largest, file.counts.largest);
+    for (std::size_t bin = 0; bin < bin_names.size(); ++bin) all.sizes[bin] += file.counts.sizes[bin];
+  }
+  const auto calls = [&](Call call) { return calls_[static_cast<std::size_t>(call)]; };
+  all.opens = calls(Call::open);
+  all.makes = calls(Call::make);
+  all.reserves = calls(Call::reserve);
+  all.truncates = calls(Call::truncate);
+  all.syncs = calls(Call::sync);
+  all.renames = calls(Call::rename);
+  all.removes = calls(Call::remove);
+  return all;
+}
+
+bool Layer::set_fault(const char* kind, std::int64_t first, std::int64_t last, const char* calls) {
+  const std::string_view name = kind == nullptr ? "" : kind;
+  const auto* found = std::ranges::find(fault_names, name, &std::pair<std::string_view, Fault>::first);
+  const std::optional<unsigned> matching = calls_of(calls == nullptr ? "" : calls);
+  const std::scoped_lock lock(mutex_);
+  matching_ = 0;
+  fault_ = Fault::none;
+  if (matching) fault_calls_ = *matching;
+  if (!matching || (found == fault_names.end() && !name.empty())) return false;
+  if (found != fault_names.end()) fault_ = found->second;
+  first_ = first;
+  last_ = last;
+  return true;
+}
+
+std::int64_t Layer::matching_calls() const {
+  const std::scoped_lock lock(mutex_);
+  return matching_;
+}
+
+bool Layer::set_model(const char* table) {
+  model_.reset();
+  if (table == nullptr) return true;
+  model_ = Model::open(table, Model::costs_of_environment());
+  return model_.has_value();
+}
+
+void Layer::report() {
+  const std::string prefix = environment("SIDESTREAM_IO_COUNT");
+  const bool is_idle = std::ranges::all_of(calls_, [](std::int64_t calls) { return calls == 0; });
+  if (prefix.empty() || is_idle) return;
+  watch(nullptr);
+  std::FILE* out = std::fopen((prefix + "." + std::to_string(rank_) + ".json").c_str(), "w");
+  if (out == nullptr) return;
+  std::fprintf(out, "{\"rank\": %d, \"matching_calls\": %ld, \"calls\": {", rank_, matching_calls());
+  for (std::size_t call = 0; call < call_kinds; ++call)
+    std::fprintf(out, "%s\"%s\": %ld", call == 0 ? "" : ", ", call_names[call].data(), calls_[call]);
+  std::fprintf(out, "}, \"files\": [");
+  const char* separator = "";
+  for (const auto& [path, file] : files_) {
+    std::fprintf(out, "%s\n  {\"path\": \"%s\", ", separator, escaped(path).c_str());
+    print(out, file.counts);
+    std::fprintf(out, "}");
+    separator = ",";
+  }
+  std::fprintf(out, "\n]}\n");
+  std::fclose(out);
+}
+
+}  // namespace sidestream::io_layer

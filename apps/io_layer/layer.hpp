@@ -1,0 +1,77 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "io_layer.hpp"
+#include "model.hpp"
+
+namespace sidestream::io_layer {
+
+enum class Call : unsigned { open, make, reserve, write, truncate, sync, rename, remove };
+inline constexpr std::size_t call_kinds = 8;
+
+enum class Fault { none, kill, torn, enospc, eio, edquot, short_write };
+
+/// The state of the layer in this process: which files it watches, what it has counted, which call will fail. Safe to
+/// use from several threads.
+class Layer {
+ public:
+  /// Settings of the environment.
+  Layer();
+
+  /// The path behind `descriptor`, or as given, when it is one that is watched on this rank.
+  std::optional<std::string> watched(int descriptor) const;
+  std::optional<std::string> watched(int folder, const char* path) const;
+
+  /// Counts a call and tells what must happen to it. Does not return where that is the end of the process, but for
+  /// `torn`.
+  Fault next(Call call);
+  /// Counts bytes that were written.
+  void wrote(const std::string& path, std::int64_t offset, std::int64_t bytes);
+
+  void watch(const char* part);
+  void reset();
+  sidestream_io_counts counts() const;
+  bool set_fault(const char* kind, std::int64_t first, std::int64_t last, const char* calls);
+  std::int64_t matching_calls() const;
+  bool set_model(const char* table);
+  /// Null without model.
+  const Model* model() const { return model_ ? &*model_ : nullptr; }
+  int rank() const { return rank_; }
+
+  /// Writes `<SIDESTREAM_IO_COUNT>.<rank>.json`, where that is asked for and something was counted
+  /// (programs that only start others inherit the layer).
+  void report();
+
+ private:
+  struct File {
+    sidestream_io_counts counts{};
+    std::int64_t end = -1;  // of the last write
+  };
+  bool watches_anything() const;
+  bool is_watched(const std::string& path) const;
+
+  mutable std::mutex mutex_;
+  int rank_ = 0;
+  bool is_rank_watched_ = true;
+  std::optional<std::string> part_;
+  std::map<std::string, File> files_;
+  std::array<std::int64_t, call_kinds> calls_{};
+
+  Fault fault_ = Fault::none;
+  unsigned fault_calls_ = 0;  // bits of Call
+  std::int64_t first_ = 0, last_ = 0, matching_ = 0;
+  std::optional<Model> model_;
+};
+
+/// The error number that a fault stands for.
+int error_of(Fault fault);
+[[noreturn]] void kill_process();
+
+}  // namespace sidestream::io_layer

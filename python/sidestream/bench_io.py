@@ -1,0 +1,239 @@
+"""`sidestream bench io`: starts the benchmark, compares its cases and prints them."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import IO, Any
+
+from . import console
+from .error import Error
+from .launcher import BENCH_IO, find_program, prepare
+from .messages import MessageFilter
+
+Case = dict[str, Any]
+
+PROGRESS = re.compile(r"(\d+) of (\d+): (.*)")
+SMALL_BINS = ("<100", "100-1K", "1K-10K", "10K-100K")  # tables and headers
+TIMES = {"seconds": "without fsync", "seconds_synced": "with fsync"}
+
+
+@dataclass(frozen=True)
+class BenchRequest:
+    """What the user asked for."""
+
+    ranks: int
+    folder: Path
+    repetitions: int = 7
+    contents: str | None = None
+    formats: str | None = None
+    methods: str | None = None
+    model: bool = False
+    launcher: str | None = None
+
+    def arguments(self, folder: Path) -> list[str]:
+        """The arguments of `sidestream-bench-io`, which writes in `folder`."""
+        words = ["--folder", str(folder), "--repetitions", str(self.repetitions)]
+        for option in ("contents", "formats", "methods"):
+            if getattr(self, option):
+                words += [f"--{option}", getattr(self, option)]
+        return words + (["--model", "--sync", "no"] if self.model else [])
+
+
+def measure(request: BenchRequest) -> dict[str, Any]:
+    """Runs the benchmark; returns its report with the comparisons of `compare`."""
+    program = find_program(BENCH_IO)
+    try:
+        request.folder.mkdir(parents=True, exist_ok=True)
+        folder = tempfile.TemporaryDirectory(prefix=".bench_io_", dir=request.folder)
+    except OSError as problem:
+        raise Error(f"cannot write there: {problem.strerror}", request.folder) from problem
+    with folder as name, tempfile.TemporaryFile("w+") as output:
+        launch = prepare(program, request.arguments(Path(name)), request.ranks, request.launcher)
+        code, said = _follow(launch.command, launch.environment, output)
+        output.seek(0)
+        text = output.read()
+    if code != 0:
+        raise Error.from_text(said) if "error: " in said else Error(said or f"`{program.name}` ended with {code}")
+    report: dict[str, Any] = json.loads(text)
+    return compare(report)
+
+
+def _follow(command: Sequence[str], environment: dict[str, str], output: IO[str]) -> tuple[int, str]:
+    """Runs a command and shows its progress; returns its exit code and what else it said."""
+    messages, said = MessageFilter(), []
+    try:
+        process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE, text=True
+        )
+    except OSError as problem:
+        raise Error(f"`{command[0]}` cannot be started: {problem.strerror}", command[0]) from problem
+    with process, _progress() as show:
+        assert process.stderr is not None
+        for line in process.stderr:
+            progress = PROGRESS.match(line)
+            if progress:
+                show(int(progress[1]), int(progress[2]), progress[3])
+            elif (kept := messages.feed(line.rstrip("\n"))) is not None:
+                said.append(kept)
+    return process.returncode, "\n".join(said)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int, str], None]]:
+    """One line on a terminal; silence anywhere else."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (BarColumn(), TextColumn("{task.completed} of {task.total}"), TimeRemainingColumn())
+    with Progress(
+        *columns,
+        TextColumn("{task.description}"),
+        console=console.err(),
+        transient=True,
+        disable=not console.err().is_terminal,
+    ) as progress:
+        task = progress.add_task("", total=None)
+        yield lambda done, total, text: progress.update(task, completed=done, total=total, description=text)
+
+
+def compare(report: dict[str, Any]) -> dict[str, Any]:
+    """Adds to each case its speed, and its ratio to the disk and to the best and the worst other case."""
+    for case in _good(report):
+        for key in TIMES:
+            if case[key]:
+                case["speed_" + key] = _speed(report, case, key)
+    report["claims"] = [found for claim in CLAIMS for found in claim.found_in(report)]
+    return report
+
+
+def _good(report: dict[str, Any]) -> list[Case]:
+    return [case for case in report["cases"] if "error" not in case]
+
+
+def _cases(report: dict[str, Any], content: str, method: str) -> list[Case]:
+    return [case for case in _good(report) if (case["content"], case["method"]) == (content, method)]
+
+
+def _speed(report: dict[str, Any], case: Case, key: str) -> dict[str, float]:
+    times = case[key]
+    speed = {
+        "mb_per_s": case["bytes"] / 1e6 / median(times),
+        "slowest": case["bytes"] / 1e6 / max(times),
+        "fastest": case["bytes"] / 1e6 / min(times),
+    }
+    others = [
+        other
+        for other in _good(report)
+        if other["content"] == case["content"] and other["format"] != "plain" and other is not case and other[key]
+    ]
+    if others:
+        speed["of_best_peer"] = min(ratio(case, other, key) for other in others)
+        speed["of_worst_peer"] = max(ratio(case, other, key) for other in others)
+    for disk in _cases(report, case["content"], "sequential"):
+        speed["of_disk"] = ratio(case, disk, key)
+    return speed
+
+
+def ratio(case: Case, other: Case, key: str) -> float:
+    """How many times as fast `case` is as `other`: the median over the repetitions, which were taken in turns."""
+    pairs = zip(case[key], other[key], strict=True)
+    return float(median(theirs / own for own, theirs in pairs) * case["bytes"] / other["bytes"])
+
+
+def large_writes(case: Case) -> int:
+    """Writes of 100 kB and more: the data without tables and headers."""
+    sizes: dict[str, int] = case["calls"]["sizes"]
+    return sum(count for name, count in sizes.items() if name not in SMALL_BINS)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """That a case is so many times as fast as the best one of others."""
+
+    text: str
+    content: str
+    subject: Callable[[Case], bool]
+    peer: Callable[[Case], bool]
+    wanted: float
+
+    def found_in(self, report: dict[str, Any]) -> list[dict[str, Any]]:
+        """The claim with what was measured, for times without and with fsync."""
+        cases = [case for case in _good(report) if case["content"] == self.content]
+        subjects, peers = [list(filter(chosen, cases)) for chosen in (self.subject, self.peer)]
+        found = []
+        for key, words in TIMES.items():
+            if subjects and peers and subjects[0][key] and all(peer[key] for peer in peers):
+                factor = min(ratio(subjects[0], peer, key) for peer in peers)
+                text = f"{self.text}, {words}"
+                found.append({"text": text, "factor": factor, "wanted": self.wanted, "holds": factor >= self.wanted})
+        return found
+
+
+def _is(formats: Sequence[str], methods: Sequence[str]) -> Callable[[Case], bool]:
+    return lambda case: case["format"] in formats and (not methods or case["method"] in methods)
+
+
+ENGINE = _is(["flash"], ["engine"])
+CLAIMS = (
+    Claim("engine against collective HDF5 a variable", "checkpoint", ENGINE, _is(["flash"], ["hdf5-collective"]), 1.6),
+    Claim(
+        "engine against the best combined PnetCDF",
+        "checkpoint",
+        ENGINE,
+        lambda case: case["method"] in ("pnetcdf-nonblocking", "pnetcdf-buffered"),
+        1.25,
+    ),
+    Claim("engine against one file a rank", "checkpoint", ENGINE, _is(["plain"], ["file-per-rank"]), 1.0),
+    Claim("engine against one 5-D dataset", "checkpoint", ENGINE, lambda case: "5d" in case["format"], 1.0),
+    Claim("AMReX plot file against plain writing", "plotfile", _is(["nyx"], []), _is(["plain"], ["sequential"]), 0.9),
+)
+
+
+def print_report(report: dict[str, Any]) -> None:
+    """Prints a table for each content, then how the claims fared."""
+    from rich.table import Table
+
+    out = console.out()
+    out.print(f"{report['ranks']} ranks, {report['cores']} cores, {report['processor']}, {report['file_system']}")
+    if report["model"]:
+        out.print("times are those of a MODEL file system, not of this machine's disk")
+    for content in dict.fromkeys(case["content"] for case in report["cases"]):
+        cases = [case for case in report["cases"] if case["content"] == content]
+        title = f"{content}, {cases[0]['bytes'] / 1e6:.1f} MB"
+        table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
+        for name in ("format", "method"):
+            table.add_column(name)
+        for name in ("writes", "of", "small", "ranks", "MB/s", "of disk", "best", "worst"):
+            table.add_column(name, justify="right")
+        for name in ("fsync: MB/s", "of disk", "best", "worst"):
+            table.add_column(name, justify="right")
+        for case in cases:
+            table.add_row(*_row(case))
+        out.print(table)
+    for claim in report["claims"]:
+        verdict = "holds" if claim["holds"] else "does not hold"
+        out.print(f"{claim['text']}: {claim['factor']:.2f} times as fast (wanted {claim['wanted']}): {verdict}")
+    for case in report["cases"]:
+        if "error" in case:
+            console.print_error(Error.from_text(case["error"]))
+
+
+def _row(case: Case) -> list[str]:
+    if "error" in case:
+        return [case["format"], case["method"], "failed"]
+    large, calls = large_writes(case), case["calls"]
+    size = f"{case['bytes'] / large / 2**20:.3g} MiB" if large else ""
+    row = [case["format"], case["method"] or "its own", str(large), size, str(calls["writes"] - large)]
+    row.append(str(calls["writing_ranks"]))
+    for key in TIMES:
+        speed = case.get("speed_" + key, {})
+        row.append(f"{speed['mb_per_s']:.0f}" if speed else "")
+        row += [f"{speed[name]:.2f}" if name in speed else "" for name in ("of_disk", "of_best_peer", "of_worst_peer")]
+    return row

@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string>
+
+namespace sidestream::io {
+
+/// The name of a dataset of FLASH's HDF5 files in its netCDF files.
+std::string flash_netcdf_name(const std::string& hdf5_name);
+
+}  // namespace sidestream::io

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <pnetcdf.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sidestream/io/array_file.hpp"
+
+namespace sidestream::io {
+
+/// A netCDF file opened by PnetCDF on this rank alone; closed at the end. Failures are core::Errors naming the file.
+class NetcdfHandle {
+ public:
+  enum class Open { create, read };
+  /// `create` makes a CDF-5 file, replacing what is there, in define mode.
+  NetcdfHandle(const std::string& path, Open open);
+  ~NetcdfHandle();
+  NetcdfHandle(const NetcdfHandle&) = delete;
+
+  int id() const { return id_; }
+  const std::string& path() const { return path_; }
+  /// Throws unless `status` of `call` is good.
+  void check(int status, const char* call, const std::string& variable = "") const;
+  /// Closes now, throwing when that fails.
+  void close();
+
+ private:
+  std::string path_;
+  int id_ = -1;
+};
+
+nc_type netcdf_type(ElementType type);
+
+}  // namespace sidestream::io

@@ -1,0 +1,293 @@
+"""Runs that are killed, that find the disk full, that are told to stop: what is left is whole, and a restart goes on
+to the bit.
+
+With SIDESTREAM_ALL_FAULTS=1 a process is killed at every single call on a file of the run, otherwise at a sample.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+import sidestream
+from sidestream.launcher import find_program, mpi_environment
+
+RANKS = 2
+LIMIT_S = 120
+LAST_STEP = 5
+SAMPLE = 6  # of the calls of a rank
+CONFIG = f"""simulation = "cosmology"
+
+[mesh]
+cells = [16, 16, 16]
+block = 8
+
+[cosmology]
+box = "8 Mpc"
+z_start = 50
+z_end = 5
+seed = 3
+
+[run]
+max_steps = {LAST_STEP}
+
+[task.spectra]
+analysis = "power_spectrum"
+every = 1
+
+[output]
+checkpoint = {{ format = "sidestream", every = 1, keep = 2 }}
+"""
+
+
+@dataclass
+class Place:
+    """A folder with a configuration, in which runs are made."""
+
+    folder: Path
+
+    def command(self, out: str, *words: str, ranks: int = RANKS, layer: dict[str, str] | None = None) -> list[str]:
+        program = find_program()
+        own = [str(program), "box.toml", "--out", out, *words]
+        if layer is not None:
+            library = program.parent / "libsidestream_io_layer.so"
+            assert library.exists(), "the layer is installed beside the program"
+            variables = {"LD_PRELOAD": str(library), "SIDESTREAM_IO_PATH": f"/{out}"} | layer
+            own = ["env", *(f"{name}={value}" for name, value in variables.items()), *own]
+        return ["mpirun", "-n", str(ranks), *own]
+
+    def start(self, *words: str, **options: object) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.command(*words, **options),  # type: ignore[arg-type]
+            cwd=self.folder,
+            env=mpi_environment(os.environ, RANKS),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *words: str, **options: object) -> subprocess.CompletedProcess[str]:
+        """A run to its end, which must come in time."""
+        process = self.start(*words, **options)
+        return finish(process)
+
+
+def finish(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
+    try:
+        _, said = process.communicate(timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        process.communicate()
+        pytest.fail("the run hangs")
+    return subprocess.CompletedProcess(process.args, process.returncode, "", said)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """A folder with an undisturbed run `whole`."""
+    folder = tmp_path_factory.mktemp("faults")
+    (folder / "box.toml").write_text(CONFIG)
+    place = Place(folder)
+    done = place.run("whole")
+    assert done.returncode == 0, done.stderr
+    return place
+
+
+def checkpoints(run: Path) -> list[Path]:
+    return sorted(run.glob("chk*"))
+
+
+def unfinished(run: Path) -> list[Path]:
+    return sorted(run.glob(".*chk*"))
+
+
+def arrays_in(path: Path) -> dict[str, bytes]:
+    """The numbers in an HDF5 file, or the bytes of all files of a folder."""
+    if path.is_dir():
+        return {str(file.relative_to(path)): file.read_bytes() for file in sorted(path.rglob("*")) if file.is_file()}
+    found: dict[str, bytes] = {}
+
+    def take(name: str, entry: object) -> None:
+        if isinstance(entry, h5py.Dataset) and entry.dtype.kind in "iuf":
+            found[name] = np.asarray(entry[()]).tobytes()
+
+    with h5py.File(path) as file:
+        file.visititems(take)
+    return found
+
+
+def results(run: Path) -> dict[str, dict[str, bytes]]:
+    return {path.name: arrays_in(path) for path in sorted(run.glob("results/spectra/*.nc"))}
+
+
+def expect_as_undisturbed(place: Place, out: str) -> None:
+    whole, other = place.folder / "whole", place.folder / out
+    assert [path.name for path in checkpoints(other)] == [path.name for path in checkpoints(whole)]
+    assert arrays_in(checkpoints(other)[-1]) == arrays_in(checkpoints(whole)[-1])
+    assert results(other) == results(whole)
+    assert not unfinished(other)
+
+
+def go_on(place: Place, out: str) -> None:
+    """After whatever happened to the run `out`: it goes on from the newest good checkpoint, and ends as ever."""
+    had_one = bool(checkpoints(place.folder / out))
+    again = place.run(out, "--restart")
+    if not had_one and again.returncode != 0:
+        assert again.stderr.count("error: ") == 1, again.stderr
+        again = place.run(out, "--overwrite")
+    assert again.returncode == 0, again.stderr
+    expect_as_undisturbed(place, out)
+
+
+def calls_of_rank(place: Place, rank: int) -> int:
+    """The calls on files of a run that a rank makes in all."""
+    count = place.folder / f"count{rank}"
+    done = place.run("counted", "--overwrite", layer={"SIDESTREAM_IO_COUNT": str(count), "SIDESTREAM_IO_CALLS": "all"})
+    assert done.returncode == 0, done.stderr
+    report = Path(f"{count}.{rank}.json")
+    if not report.exists():  # a rank that touches no file
+        return 0
+    text = report.read_text()
+    return int(text.split('"matching_calls": ')[1].split(",")[0])
+
+
+def chosen(calls: int) -> list[int]:
+    if os.environ.get("SIDESTREAM_ALL_FAULTS") == "1":
+        return list(range(1, calls + 1))
+    return sorted({1 + round(i * (calls - 1) / (SAMPLE - 1)) for i in range(SAMPLE)}) if calls else []
+
+
+@pytest.mark.parametrize("fault", ["kill", "torn"])
+@pytest.mark.parametrize("rank", range(RANKS))
+def test_a_rank_killed_at_any_call_loses_nothing(place: Place, rank: int, fault: str) -> None:
+    calls = calls_of_rank(place, rank)
+    for n in chosen(calls):
+        shutil.rmtree(place.folder / "killed", ignore_errors=True)
+        layer = {"SIDESTREAM_IO_FAULT": fault, "SIDESTREAM_IO_FAULT_AT": str(n)}
+        layer |= {"SIDESTREAM_IO_RANK": str(rank), "SIDESTREAM_IO_CALLS": "all"}
+
+        done = place.run("killed", layer=layer)
+
+        if done.returncode == 0:  # what is told along the way varies a little
+            assert n > 0.9 * calls, f"nothing happened at call {n} of {calls}"
+            expect_as_undisturbed(place, "killed")
+        else:
+            go_on(place, "killed")
+
+
+@pytest.mark.parametrize("fault", ["enospc", "eio"])
+def test_a_checkpoint_that_fails_is_told_and_the_run_goes_on(place: Place, fault: str) -> None:
+    shutil.rmtree(place.folder / "failed", ignore_errors=True)
+    layer = {"SIDESTREAM_IO_PATH": "/failed/.chk00003", "SIDESTREAM_IO_FAULT": fault, "SIDESTREAM_IO_FAULT_AT": "3+"}
+
+    done = place.run("failed", layer=layer)
+
+    assert done.returncode == 0, done.stderr
+    assert "goes on" in done.stderr
+    log = sidestream.open(place.folder / "failed").events
+    assert [event["step"] for event in log.of("checkpoint_failed")] == [3]
+    assert [event["step"] for event in log.of("checkpoint")] == [1, 2, 4, 5]
+    expect_as_undisturbed(place, "failed")
+
+
+def size_of(path: Path) -> int:
+    return sum(file.stat().st_size for file in [path, *path.rglob("*")] if file.is_file())
+
+
+@contextmanager
+def small_disk(folder: Path, size_bytes: int) -> Iterator[Path]:
+    disk = folder / "disk"
+    disk.mkdir(exist_ok=True)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size_bytes}", "tmpfs", disk], capture_output=True, text=True
+    )
+    if mounted.returncode != 0:
+        pytest.skip(f"a file system cannot be mounted here: {mounted.stderr.strip()}")
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+@pytest.mark.skipif(shutil.which("mount") is None, reason="there is no `mount`")
+@pytest.mark.parametrize("percent", [0, 1, 10, 35, 60, 85, 99])
+def test_a_disk_with_room_for_part_of_a_checkpoint_loses_no_earlier_one(place: Place, percent: int) -> None:
+    checkpoint_bytes = size_of(checkpoints(place.folder / "whole")[-1])
+    with small_disk(place.folder, 64 << 20) as disk:
+        first = place.run("disk/run", "--set", "run.max_steps=2")
+        assert first.returncode == 0, first.stderr
+        kept = {path.name: arrays_in(path) for path in checkpoints(disk / "run")}
+        free = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize
+        with (disk / "ballast").open("wb") as ballast:
+            os.posix_fallocate(ballast.fileno(), 0, max(1, free - checkpoint_bytes * percent // 100))
+
+        full = place.run("disk/run", "--restart")
+
+        assert full.returncode == 0 or full.stderr.count("error: ") >= 1
+        assert "No space left" in full.stderr
+        for name, arrays in kept.items():
+            assert arrays_in(disk / "run" / name) == arrays
+        assert not unfinished(disk / "run")
+        (disk / "ballast").unlink()
+        again = place.run("disk/run", "--restart")
+        assert again.returncode == 0, again.stderr
+        newest = checkpoints(disk / "run")[-1]
+        assert arrays_in(newest) == arrays_in(place.folder / "whole" / newest.name)
+
+
+def ranks_of(process: subprocess.Popen[str]) -> list[int]:
+    """The processes that an `mpirun` of ours has started."""
+    tasks = Path(f"/proc/{process.pid}/task").glob("*/children")
+    return [int(word) for task in tasks for word in task.read_text().split()]
+
+
+def wait_for_a_checkpoint(run: Path, process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + LIMIT_S
+    while not checkpoints(run) and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.02)
+    assert checkpoints(run), "no checkpoint came"
+
+
+LONG = ("--set", "run.max_steps=100000", "--set", "cosmology.z_end=0", "--set", "output.checkpoint.every=20")
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGUSR1"])
+def test_a_signal_causes_a_last_checkpoint(place: Place, name: str) -> None:
+    run = place.folder / name
+    process = place.start(name, *LONG, "--set", "output.checkpoint.keep=0")
+    wait_for_a_checkpoint(run, process)
+
+    for pid in ranks_of(process):
+        os.kill(pid, getattr(signal, name))
+    done = finish(process)
+
+    log = sidestream.open(run).events
+    assert log.last("run_end")["status"] == "interrupted", done.stderr
+    assert log.last("checkpoint")["step"] == log.last("step")["step"]
+    again = place.run(name, "--restart", "--set", f"run.max_steps={log.last('step')['step'] + 1}")
+    assert again.returncode == 0, again.stderr
+
+
+def test_a_folder_removed_while_it_is_written_to_is_told_and_no_rank_hangs(place: Place) -> None:
+    run = place.folder / "removed"
+    process = place.start("removed", "--set", "run.max_steps=200", "--set", "cosmology.z_end=0")
+    wait_for_a_checkpoint(run, process)
+
+    run.rename(place.folder / "elsewhere")
+    shutil.rmtree(place.folder / "elsewhere")
+    done = finish(process)
+
+    assert "No such file or directory" in done.stderr
+    assert "was the folder removed" in done.stderr

@@ -1,0 +1,75 @@
+// Faults at every call of a checkpoint, in every format that can be one, by our own methods: every rank hears of an
+// error, the earlier generation stays as it was, and nothing with a final name is incomplete.
+#include <algorithm>
+
+#include "refined_content.hpp"
+#include "sweep.hpp"
+
+namespace sidestream {
+namespace {
+
+struct Case {
+  std::string format, method;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const io::Format& format : io::formats()) {
+    if (!format.checkpoint) continue;
+    if (format.methods.empty()) all.push_back({format.name, ""});
+    for (const char* own : {"engine", "aggregated"})
+      if (std::ranges::find(format.methods, own) != format.methods.end()) all.push_back({format.name, own});
+  }
+  return all;
+}
+
+std::string name_of(const testing::TestParamInfo<Case>& info) {
+  std::string name = info.param.format + "_" + info.param.method;
+  std::ranges::replace_if(
+      name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+}
+
+class CheckpointFaultsTest : public testing::TestWithParam<Case> {
+ protected:
+  std::string path(int generation) const { return folder_ / format_.checkpoint->of(generation); }
+  const test::RefinedContent& content(int generation) const { return generation == 1 ? first_ : second_; }
+  test::Sweep sweep() {
+    io::WriteOptions options;
+    options.method = GetParam().method;
+    return {comm_,
+            folder_,
+            {[this](int generation) { return path(generation); },
+             [this, options](int generation) {
+               format_.write(comm_, path(generation), content(generation).content(), options);
+             },
+             [this](int generation) { return content(generation).is_in(path(generation)); }}};
+  }
+
+  comm::Communicator comm_{MPI_COMM_WORLD};
+  test::TemporaryFolder folder_{comm_};
+  const io::Format& format_ = io::format(GetParam().format);
+  test::RefinedContent first_{comm_, 1}, second_{comm_, 2};
+};
+
+TEST_P(CheckpointFaultsTest, AFullDiskAtAnyCallLosesNothing) {
+  sweep().expect_no_loss_by("enospc");
+}
+
+TEST_P(CheckpointFaultsTest, ADiskThatStaysFullLosesNothing) {
+  sweep().expect_no_loss_by_lasting("enospc");
+}
+
+TEST_P(CheckpointFaultsTest, AnErrorOfTheDiskAtAnyCallLosesNothing) {
+  sweep().expect_no_loss_by("eio");
+}
+
+TEST_P(CheckpointFaultsTest, ShortWritesAreCompleted) {
+  sweep().expect_no_harm_by_short_writes();
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(CheckpointFaultsTest);
+INSTANTIATE_TEST_SUITE_P(Formats, CheckpointFaultsTest, testing::ValuesIn(cases()), name_of);
+
+}  // namespace
+}  // namespace sidestream

@@ -1,0 +1,104 @@
+// What the layer sees: every byte of every library.
+#include <numeric>
+
+#include "refined_content.hpp"
+#include "sidestream/core/timer.hpp"
+#include "sidestream/io/atomic_file.hpp"
+#include "sweep.hpp"
+
+namespace sidestream {
+namespace {
+
+class LayerTest : public testing::Test {
+ protected:
+  std::int64_t bytes_of_fields() const {
+    std::int64_t bytes = 0;
+    for (const mesh::Layout& level : content_.content().levels)
+      for (const mesh::Box& box : level.boxes()) bytes += box.volume() * 8;
+    return bytes * static_cast<std::int64_t>(content_.content().fields.size());
+  }
+  sidestream_io_counts counts_of(const io::Format& format, const std::string& method) const {
+    io::WriteOptions options;
+    options.method = method;
+    sidestream_io_watch(folder_.path().c_str());
+    sidestream_io_reset();
+    format.write(comm_, folder_ / format.checkpoint->of(1), content_.content(), options);
+    sidestream_io_watch(nullptr);
+    return sidestream_io_read();
+  }
+
+  comm::Communicator comm_{MPI_COMM_WORLD};
+  test::TemporaryFolder folder_{comm_};
+  test::RefinedContent content_{comm_, 1};
+};
+
+TEST_F(LayerTest, EveryLibraryWritesThroughIt) {
+  for (const io::Format& format : io::formats()) {
+    if (!format.checkpoint) continue;
+    const std::vector<std::string> own_way{""};
+    for (const std::string& method : format.methods.empty() ? own_way : format.methods) {
+      SCOPED_TRACE(format.name + " " + method);
+
+      const sidestream_io_counts counts = counts_of(format, method);
+
+      EXPECT_GE(comm_.sum(counts.bytes), bytes_of_fields());
+      EXPECT_GE(comm_.sum(counts.syncs), 1);
+      EXPECT_GE(comm_.sum(counts.renames), 1);
+      EXPECT_EQ(std::accumulate(std::begin(counts.sizes), std::end(counts.sizes), std::int64_t{0}), counts.writes);
+    }
+  }
+}
+
+TEST_F(LayerTest, ItCountsWritesBehindEachOther) {
+  sidestream_io_watch(folder_.path().c_str());
+  sidestream_io_reset();
+  io::OutputFile file(folder_ / ("file" + std::to_string(comm_.rank())), io::OutputFile::Open::create);
+  const std::vector<std::byte> data(1000);
+  for (const std::int64_t offset : {0, 1000, 5000, 3000}) file.write_at(offset, data);
+  file.close();
+  sidestream_io_watch(nullptr);
+
+  const sidestream_io_counts counts = sidestream_io_read();
+  EXPECT_EQ(counts.writes, 4);
+  EXPECT_EQ(counts.bytes, 4000);
+  EXPECT_EQ(counts.sequential, 2);
+  EXPECT_EQ(counts.consecutive, 1);
+  EXPECT_EQ(counts.largest, 1000);
+  EXPECT_EQ(counts.sizes[2], 4);
+  EXPECT_EQ(counts.opens, 1);
+}
+
+TEST_F(LayerTest, TheModelChargesRequestsAndHandOvers) {
+  const std::string table = folder_ / "model", path = folder_ / "shared";
+  comm_.agree_on([&] {
+    if (comm_.rank() == 0) io::OutputFile(path, io::OutputFile::Open::create).close();
+  });
+  sidestream_io_watch(path.c_str());
+  ASSERT_TRUE(sidestream_io_model(table.c_str()));
+  const std::vector<std::byte> data(1000);
+  const core::Stopwatch watch;
+
+  for (int rank = 0; rank < comm_.size(); ++rank) {
+    comm_.barrier();
+    if (comm_.rank() != rank) continue;
+    io::OutputFile file(path, io::OutputFile::Open::modify);
+    for (int i = 0; i < 10; ++i) file.write_at(1000 * i, data);
+    file.close();
+  }
+  comm_.barrier();
+  const double seconds = watch.seconds();
+  sidestream_io_model(nullptr);
+  sidestream_io_watch(nullptr);
+
+  EXPECT_GE(seconds, comm_.size() * 10 * 500e-6 + (comm_.size() - 1) * 1000e-6);
+}
+
+TEST_F(LayerTest, UnknownFaultsAreRefused) {
+  EXPECT_FALSE(sidestream_io_fault("flood", 1, 1, nullptr));
+  EXPECT_FALSE(sidestream_io_fault("eio", 1, 1, "write,flush"));
+  EXPECT_TRUE(sidestream_io_fault("eio", 1, 1, "write,sync"));
+  EXPECT_TRUE(sidestream_io_fault(nullptr, 0, 0, nullptr));
+}
+
+}  // namespace
+}  // namespace sidestream

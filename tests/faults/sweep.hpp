@@ -1,0 +1,129 @@
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "io/temporary_folder.hpp"
+#include "io_layer.hpp"
+#include "sidestream/core/error.hpp"
+
+namespace sidestream::test {
+
+/// What is written, in two generations.
+struct Subject {
+  std::function<std::string(int generation)> path;
+  std::function<void(int generation)> write;    ///< collective
+  std::function<bool(int generation)> is_good;  ///< the file is there and right to the bit; collective
+};
+
+/// Writes the second generation of a subject again and again, each time with a fault at another of its calls, and looks
+/// at what is left. An attempt that takes more than two minutes ends the program.
+class Sweep {
+ public:
+  Sweep(const comm::Communicator& comm, const TemporaryFolder& folder, Subject subject)
+      : comm_(comm), folder_(folder), subject_(std::move(subject)) {
+    subject_.write(1);
+    sidestream_io_watch(folder_.path().c_str());
+  }
+  ~Sweep() {
+    sidestream_io_fault(nullptr, 0, 0, nullptr);
+    sidestream_io_watch(nullptr);
+  }
+  Sweep(const Sweep&) = delete;
+
+  /// The matching calls of each rank in an undisturbed write.
+  std::vector<std::int64_t> calls_of_ranks(const char* calls) {
+    sidestream_io_fault(nullptr, 0, 0, calls);
+    subject_.write(2);
+    const std::vector<std::int64_t> numbers = comm_.all_gather(sidestream_io_calls());
+    EXPECT_TRUE(subject_.is_good(2));
+    remove_second();
+    return numbers;
+  }
+
+  /// Every call of every rank fails once.
+  void expect_no_loss_by(const char* fault) {
+    const std::vector<std::int64_t> numbers = calls_of_ranks(nullptr);
+    for (int rank = 0; rank < comm_.size(); ++rank)
+      for (std::int64_t n = 1; n <= numbers[static_cast<std::size_t>(rank)] && !testing::Test::HasFailure(); ++n) {
+        SCOPED_TRACE(std::string(fault) + " at call " + std::to_string(n) + " of rank " + std::to_string(rank));
+        expect_failure([&] { return comm_.rank() == rank && sidestream_io_fault(fault, n, n, nullptr); });
+      }
+  }
+
+  /// From its n-th call on every call of every rank fails, for each n: a disk that stays full.
+  void expect_no_loss_by_lasting(const char* fault) {
+    const std::vector<std::int64_t> numbers = calls_of_ranks(nullptr);
+    for (std::int64_t n = 1; n <= *std::ranges::max_element(numbers) && !testing::Test::HasFailure(); ++n) {
+      SCOPED_TRACE(std::string(fault) + " from call " + std::to_string(n) + " on");
+      expect_failure([&] { return sidestream_io_fault(fault, n, std::numeric_limits<std::int64_t>::max(), nullptr); });
+    }
+  }
+
+  /// Every write of every rank does half of its work once.
+  void expect_no_harm_by_short_writes() {
+    const std::vector<std::int64_t> numbers = calls_of_ranks("write");
+    for (int rank = 0; rank < comm_.size(); ++rank)
+      for (std::int64_t n = 1; n <= numbers[static_cast<std::size_t>(rank)] && !testing::Test::HasFailure(); ++n) {
+        SCOPED_TRACE("short write " + std::to_string(n) + " of rank " + std::to_string(rank));
+        if (comm_.rank() == rank) sidestream_io_fault("short", n, n, "write");
+        EXPECT_FALSE(write_fails());
+        EXPECT_TRUE(subject_.is_good(2));
+        remove_second();
+      }
+  }
+
+ private:
+  bool write_fails() {
+    ::alarm(120);
+    bool has_failed = false;
+    try {
+      subject_.write(2);
+    } catch (const core::Error&) {
+      has_failed = true;
+    }
+    ::alarm(0);
+    EXPECT_EQ(comm_.sum(std::int64_t{has_failed}) % comm_.size(), 0) << "some ranks failed and others did not";
+    sidestream_io_fault(nullptr, 0, 0, nullptr);
+    return has_failed;
+  }
+
+  void expect_failure(const std::function<bool()>& arm) {
+    arm();
+    EXPECT_TRUE(write_fails());
+    EXPECT_TRUE(subject_.is_good(1));
+    if (exists(subject_.path(2))) {  // the error came after the file was whole
+      EXPECT_TRUE(subject_.is_good(2));
+      remove_second();
+    }
+    EXPECT_EQ(entries_in_folder(), 1) << "something was left behind";
+  }
+
+  bool exists(const std::string& path) const {
+    comm_.barrier();
+    return comm_.broadcast(std::filesystem::exists(path));
+  }
+  int entries_in_folder() const {
+    comm_.barrier();
+    return comm_.broadcast(entries_of(folder_.path()));
+  }
+  void remove_second() {
+    comm_.barrier();
+    if (comm_.rank() == 0) std::filesystem::remove_all(subject_.path(2));
+    comm_.barrier();
+  }
+
+  const comm::Communicator& comm_;
+  const TemporaryFolder& folder_;
+  Subject subject_;
+};
+
+}  // namespace sidestream::test

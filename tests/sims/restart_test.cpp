@@ -1,0 +1,160 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "sidestream/core/error.hpp"
+#include "sidestream/io/generations.hpp"
+#include "sidestream/sims/run.hpp"
+#include "support/folder.hpp"
+#include "support/run_files.hpp"
+
+namespace sidestream::sims {
+namespace {
+
+using testing::HasSubstr;
+
+// Gas, dark matter and two levels of refinement.
+std::string universe(int block, const std::string& rest) {
+  return "simulation = \"cosmology\"\n[mesh]\ncells = [16, 16, 16]\nblock = " + std::to_string(block) +
+         "\n[cosmology]\nbox = \"10 Mpc\"\nz_start = 30\nz_end = 5\n[amr]\nmax_level = 1\n[refine.dense]\ncriterion = "
+         "\"threshold\"\nfield = \"gas_overdensity\"\nrefine_above = 1.05\ncoarsen_below = 0.5\n" +
+         rest;
+}
+std::string blast(int block, const std::string& rest) {
+  return "simulation = \"sedov\"\n[mesh]\ncells = [32, 32, 1]\nblock = " + std::to_string(block) +
+         "\n[amr]\nmax_level = 1\n[refine.blast]\ncriterion = \"loehner\"\nfield = \"pressure\"\n" + rest;
+}
+std::string output(const std::string& format, const std::string& rest = "") {
+  return "[output]\ncheckpoint = { format = \"" + format + "\", every = 2, keep = 3" + rest + " }\n";
+}
+std::string limit(int steps) {
+  return "[run]\nmax_steps = " + std::to_string(steps) + "\n";
+}
+
+class Restart : public testing::Test {
+ protected:
+  RunStatus run_on(int ranks, const std::string& text, const std::string& name, const RunStart& start = {}) {
+    const comm::Communicator some = world.split(world.rank() < ranks ? 0 : -1);
+    RunStatus status = RunStatus::finished;
+    if (!some.is_empty()) status = sims::run(some, read_run(core::parse_toml(text, "run.toml")), folder / name, start, {});
+    world.barrier();
+    return status;
+  }
+  RunStatus run(const std::string& text, const std::string& name, const RunStart& start = {}) {
+    return run_on(world.size(), text, name, start);
+  }
+  std::string newest(const std::string& name) const { return io::generations_in(folder / name).front().path; }
+  void damage(const std::string& path) const {
+    if (world.rank() == 0)
+      std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+    world.barrier();
+  }
+
+  comm::Communicator world{MPI_COMM_WORLD};
+  test::SharedFolder folder{world};
+};
+
+class RestartFrom : public Restart, public testing::WithParamInterface<std::string> {};
+
+TEST_P(RestartFrom, TwoStepsAndTwoOnOtherRanksAreFourToTheBit) {
+  for (const auto& problem : {universe, blast}) {
+    const std::string name = problem == universe ? "universe" : "blast";
+    run(problem(8, limit(4) + output(GetParam())), name + " whole");
+    run(problem(8, limit(2) + output(GetParam())), name + " halves");
+
+    run_on(std::max(1, world.size() - 1), problem(8, limit(4) + output(GetParam())), name + " halves",
+           {io::ExistingRun::resume});
+
+    if (world.rank() != 0) continue;
+    const auto expected = test::state_bytes(newest(name + " whole")), found = test::state_bytes(newest(name + " halves"));
+    EXPECT_GT(expected.size(), 10u);
+    EXPECT_TRUE(expected == found) << name;
+  }
+}
+
+std::vector<std::string> checkpoint_formats() {
+  std::vector<std::string> names;
+  for (const io::Format& format : io::formats())
+    if (format.checkpoint) names.push_back(format.name);
+  return names;
+}
+std::string name_of(const testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  std::erase(name, '-');
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(EveryFormat, RestartFrom, testing::ValuesIn(checkpoint_formats()), name_of);
+
+TEST_F(Restart, AsynchronousCheckpointsAreTheSame) {
+  run(universe(8, limit(4) + output("sidestream")), "here");
+  run(universe(8, limit(4) + output("sidestream", ", asynchronous = true")), "behind");
+
+  EXPECT_EQ(test::events(folder / "behind", "checkpoint").size(), 2u);
+  EXPECT_TRUE(test::state_bytes(newest("here")) == test::state_bytes(newest("behind")));
+}
+
+TEST_F(Restart, ADamagedCheckpointIsNamedAndTheOneBeforeTaken) {
+  run(blast(8, limit(4) + output("sidestream")), "a");
+  damage(newest("a"));
+
+  run(blast(8, limit(6) + output("sidestream")), "a", {io::ExistingRun::resume});
+
+  const auto skipped = test::events(folder / "a", "checkpoint_skipped");
+  ASSERT_EQ(skipped.size(), 1u);
+  EXPECT_THAT(skipped[0].at("path").get<std::string>(), HasSubstr("chk00004"));
+  EXPECT_THAT(test::events(folder / "a", "restart").back().at("path").get<std::string>(), HasSubstr("chk00002"));
+}
+
+TEST_F(Restart, WithoutAnyGoodCheckpointTheNewestOnesFaultIsTold) {
+  run(blast(8, limit(2) + output("sidestream")), "a");
+  damage(newest("a"));
+
+  try {
+    run(blast(8, limit(4) + output("sidestream")), "a", {io::ExistingRun::resume});
+    ADD_FAILURE() << "the run went on";
+  } catch (const core::Error& error) {
+    EXPECT_THAT(error.message(), HasSubstr("no good checkpoint"));
+    EXPECT_THAT(error.hint(), HasSubstr("chk00002"));
+  }
+}
+
+TEST_F(Restart, BlocksOfAnotherSizeHoldTheSameState) {
+  run(blast(8, limit(4) + output("sidestream")), "a");
+  const std::string from = newest("a");
+
+  run(blast(4, limit(4) + "[output]\ncheckpoint = { every = 1 }\n"), "b", {io::ExistingRun::refuse, from});
+
+  const auto events = test::events(folder / "b", "run_end");
+  const auto whole = test::events(folder / "a", "run_end");
+  EXPECT_EQ(events.back().at("step"), 4);
+  EXPECT_NEAR(events.back().at("mass_error").get<double>(), whole.back().at("mass_error").get<double>(), 1e-13);
+}
+
+TEST_F(Restart, APlotFileIsAStateToBeginWith) {
+  run(universe(8, limit(3) + "[output]\nplotfile = { format = \"nyx\", every = 3 }\n"), "a");
+
+  run(universe(8, limit(5)), "b", {io::ExistingRun::refuse, folder / "a/plt00003"});
+
+  const auto first = test::events(folder / "b", "step").front(), before = test::events(folder / "a", "step").back();
+  EXPECT_EQ(first.at("step"), 3);
+  EXPECT_NEAR(first.at("redshift").get<double>(), before.at("redshift").get<double>(), 1e-12);
+  EXPECT_EQ(first.at("particles"), before.at("particles"));
+  EXPECT_LT(test::events(folder / "b", "run_end").back().at("gas_mass_error").get<double>(), 1e-12);
+}
+
+TEST_F(Restart, AFileWithOtherCellsIsRefusedWithBothNumbers) {
+  run(blast(8, limit(2) + output("sidestream")), "a");
+
+  try {
+    run("simulation = \"sedov\"\n[mesh]\ncells = [16, 16, 1]\nblock = 8\n", "b",
+        {io::ExistingRun::refuse, newest("a")});
+    ADD_FAILURE() << "the run began";
+  } catch (const core::Error& error) {
+    EXPECT_THAT(error.message(), testing::AllOf(HasSubstr("32"), HasSubstr("16")));
+    EXPECT_THAT(error.hint(), HasSubstr("mesh.cells"));
+  }
+}
+
+}  // namespace
+}  // namespace sidestream::sims
