@@ -17,7 +17,7 @@ from .launcher import find_program, prepare
 from .messages import MessageFilter
 from .opening import is_run, unknown
 from .outputs import outputs_in
-from .snapshot_file import bytes_of, format_of, formats
+from .snapshot_file import SnapshotFile, bytes_of, format_of, formats
 
 PROGRAM = "sidestream-files"
 PRECISIONS = ("double", "single")
@@ -56,7 +56,13 @@ def convert(
     for line in _lines_of(conversion.arguments(), ranks, launcher, tell):
         report = json.loads(line)
     seconds, size = float(report["write_s"]), bytes_of(conversion.target)
-    return report | {"bytes": size, "megabytes_per_second": size / 1e6 / seconds if seconds > 0 else None}
+    kept = SnapshotFile(conversion.target).describe()["particles"]
+    return report | {
+        "bytes": size,
+        "megabytes_per_second": size / 1e6 / seconds if seconds > 0 else None,
+        "particles": kept,
+        "left_out_particles": (report["particles"] or 0) - (kept or 0),
+    }
 
 
 def verify(

@@ -113,9 +113,6 @@ class Progress:
 
     _on_checkpoint = _on_plotfile
 
-    def _on_restart(self, event: Event) -> str:
-        return f"went on from {file_name(event)}"
-
     def _on_plotfile_failed(self, event: Event) -> None:
         self.problems.append(problem_with_file(event))
 

@@ -17,7 +17,7 @@ import snapshots
 import synthetic
 from fixtures import CommandLine, environment
 
-HELP = [[], ["run"], ["check"], ["info"], ["plot"], ["report"], ["watch"], ["bench", "io"]]
+HELP = [[], ["run"], ["check"], ["info"], ["convert"], ["verify"], ["plot"], ["report"], ["watch"], ["bench", "io"]]
 WRONG = {
     "unknown-command": ["rnu"],
     "unknown-option": ["info", "--jsn", "x"],

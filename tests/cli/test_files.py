@@ -41,6 +41,13 @@ def test_a_conversion_for_programs_is_json(tmp_path: Path, sidestream: CommandLi
     assert report["io"]["writes"] > 0
 
 
+def test_particles_that_a_format_cannot_hold_are_told_of(sidestream: CommandLine) -> None:
+    done = sidestream("convert", REFINED, "out.vtkhdf", "--format", "vtkhdf", "-n", 1)
+
+    assert done.returncode == 0
+    assert done.stderr == "warning: vtkhdf files hold no particles: 29 were left out\n"
+
+
 def test_chosen_fields_in_single_precision(tmp_path: Path, sidestream: CommandLine) -> None:
     words = ("--format", "flash", "--fields", "Temp", "--precision", "single", "-n", 2)
 

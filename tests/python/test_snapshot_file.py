@@ -191,6 +191,9 @@ def test_a_state_is_the_same_in_every_format(form: str, converted: dict[str, Pat
     for level in range(before.levels):
         for field in before.fields:
             np.testing.assert_array_equal(after.covering_grid(field, level), before.covering_grid(field, level))
+    if form == "vtkhdf":  # holds none
+        assert after.particles().sizes == {}
+        return
     ours, theirs = (file.particles().sortby("id") for file in (before, after))
     assert set(ours.data_vars) == set(theirs.data_vars)
     for name in ours.data_vars:

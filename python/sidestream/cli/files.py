@@ -68,6 +68,8 @@ def convert(
     conversion = files.Conversion(source, target, form, _names(fields), precision, block, method, overwrite)
     with _status(f"converting {source}") as tell:
         report = files.convert(conversion, _count(ranks), launcher, tell)
+    if report["left_out_particles"]:
+        console.say(f"warning: {form} files hold no particles: {report['left_out_particles']} were left out")
     console.print_json(report) if as_json else print_description(_summary(report))
 
 
@@ -144,7 +146,7 @@ def _summary(report: dict[str, Any]) -> dict[str, Any]:
         "levels": report["levels"],
         "particles": report["particles"],
         "bytes": report["bytes"],
-        "files": access["files"],
+        "writes": access["writes"],
         "reading_s": report["read_s"],
         "writing_s": report["write_s"],
         "speed": speed(report["bytes"], report["write_s"]),
