@@ -32,7 +32,7 @@ app = typer.Typer(
     "  sidestream plot runs/cosmology                    pictures as PNG files\n"
     "  sidestream info runs/cosmology                    what is in a folder or file\n"
     "  sidestream verify runs/cosmology                  is every plot file and checkpoint good?\n"
-    "  sidestream convert plt00120 a.vtkhdf --format vtkhdf   a file in another format\n\n"
+    "  sidestream convert plt00120 new --format flash    a file in another format\n\n"
     "Exit codes: 0 done, 1 failed, 2 used wrongly.",
 )
 
