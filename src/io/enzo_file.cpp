@@ -366,7 +366,8 @@ class EnzoOpener {
   EnzoOpener(const std::string& path, const std::string& stem)
       : path_(path), stem_(stem), folder_(fs::path(stem).parent_path().string()), parameters_(stem) {
     if (folder_.empty()) folder_ = ".";
-    if (fs::exists(folder_ + "/" + enzo_metadata_name)) own_ = read_own_tables(folder_);
+    if (parameters_.has(enzo_own_parameter) || fs::exists(folder_ + "/" + enzo_metadata_name))
+      own_ = read_own_tables(folder_);
     rank_ = static_cast<int>(parameters_.integer("TopGridRank", 1, 3));
   }
 

@@ -34,13 +34,25 @@ std::int64_t product(const std::vector<std::int64_t>& shape) {
 
 }  // namespace
 
-FileHandle create_hdf5_file(const std::string& path) {
-  const PropertiesHandle access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate");
+namespace {
+
+PropertiesHandle access_of_arrays() {
+  PropertiesHandle access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate");
   check_hdf5(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18), "H5Pset_libver_bounds");
   check_hdf5(H5Pset_alignment(access, aligned_from_bytes, alignment_bytes), "H5Pset_alignment");
+  return access;
+}
+
+}  // namespace
+
+NewHdf5File new_hdf5_file(const std::string& path) {
+  return {path, access_of_arrays()};
+}
+
+FileHandle create_hdf5_file(const std::string& path) {
   const PropertiesHandle creation(H5Pcreate(H5P_FILE_CREATE), "H5Pcreate");
   check_hdf5(H5Pset_obj_track_times(creation, false), "H5Pset_obj_track_times");
-  return FileHandle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, access), "H5Fcreate");
+  return FileHandle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, access_of_arrays()), "H5Fcreate");
 }
 
 hid_t hdf5_type(ElementType type) {

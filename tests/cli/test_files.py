@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +16,7 @@ import pytest
 import sidestream as ss
 import snapshots
 import synthetic
-from fixtures import CommandLine
+from fixtures import CommandLine, environment
 from sidestream.snapshot_file import formats
 
 DATA = Path(__file__).parents[1] / "data"
@@ -185,6 +189,39 @@ def test_a_run_without_files_says_so(tmp_path: Path, sidestream: CommandLine) ->
 
     assert done.returncode == 1
     assert "neither plot files nor checkpoints" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_conversion_leaves_no_rank(number: signal.Signals, tmp_path: Path) -> None:
+    """With a program that sleeps instead."""
+    sleeper = tmp_path / "bin" / "sidestream-files"
+    sleeper.parent.mkdir()
+    sleeper.write_text('#!/bin/sh\necho $$ >> "$2.pids"\nsleep 60\n')
+    sleeper.chmod(0o755)
+    target, pids = tmp_path / "in", tmp_path / "in.pids"
+    target.mkdir()
+    command = [sys.executable, "-m", "sidestream", "convert", str(target), "out", "--format", "nyx", "-n", "2"]
+    surroundings = environment(SIDESTREAM_RUN=str(sleeper.parent / "sidestream-run"))
+    with subprocess.Popen(command, cwd=tmp_path, env=surroundings, stderr=subprocess.PIPE) as process:
+        deadline = time.monotonic() + 60
+        while (not pids.exists() or len(pids.read_text().split()) < 2) and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+        process.send_signal(number)
+        _, messages = process.communicate(timeout=60)
+
+    assert process.returncode in (1, 130)
+    assert b"Traceback" not in messages
+    time.sleep(0.5)
+    assert not [pid for pid in pids.read_text().split() if is_alive(pid)]
+
+
+def is_alive(pid: str) -> bool:
+    """Zombies are dead."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def test_without_the_program_the_message_says_how_to_get_it(
