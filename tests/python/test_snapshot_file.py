@@ -257,6 +257,24 @@ def test_a_file_of_flash_in_cgs_is_analysed_in_mpc_and_solar_masses(tmp_path: Pa
     assert spectrum["k"].attrs["units"] == "1/Mpc"
 
 
+def test_a_cosmology_goes_to_the_units_of_flash_and_back(tmp_path: Path) -> None:
+    path = synthetic.write_plotfile(tmp_path / "plt00010", redshift=3.0)
+    files.convert(files.Conversion(path, tmp_path / "a_hdf5_plt_cnt_0010", "flash"), ranks=2)
+    files.convert(files.Conversion(tmp_path / "a_hdf5_plt_cnt_0010", tmp_path / "back", "nyx"), ranks=2)
+
+    before, flash, after = map(sidestream.open, (path, tmp_path / "a_hdf5_plt_cnt_0010", tmp_path / "back"))
+    in_cgs = np.asarray(before["density"]) * GRAMS_PER_MSUN / CM_PER_MPC**3
+
+    assert (flash.length_unit, flash.units) == ("cm", {"density": "g/cm^3", "Temp": "K"})
+    np.testing.assert_allclose(flash["density"], in_cgs, rtol=1e-14)
+    np.testing.assert_allclose(flash["Temp"], 16 * before["Temp"], rtol=1e-14, err_msg="T/a^2")
+    assert (after.length_unit, after.units) == (before.length_unit, before.units)
+    assert after.box_size == pytest.approx(before.box_size, rel=1e-14)
+    assert after.attrs == pytest.approx(before.attrs, rel=1e-14)
+    for field in before.fields:
+        np.testing.assert_allclose(after[field], before[field], rtol=1e-14)
+
+
 def test_what_has_units_of_its_own_keeps_them_unnamed() -> None:
     spectrum = sidestream.open(REFINED).power_spectrum()
 
