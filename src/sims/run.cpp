@@ -171,7 +171,8 @@ class Run {
 
   void write_outputs(bool is_last) {
     const std::int64_t step = simulation_->step();
-    if (is_due(config_.plotfile)) {
+    if (is_due(config_.plotfile) && step != last_plotfile_) {
+      last_plotfile_ = step;
       const OutputConfig& output = *config_.plotfile;
       write("plotfile", output, output.format->plotfile->of(step), [&] {
         io::OwnedContent plot = simulation_->plot(output.variables);
@@ -364,7 +365,7 @@ class Run {
   io::BackgroundWriter writer_;
   std::optional<Output> under_way_;
   std::string failure_;  // why the run must stop, where it was told to when a file cannot be written
-  std::int64_t last_checkpoint_ = -1;
+  std::int64_t last_plotfile_ = -1, last_checkpoint_ = -1;
   double first_progress_ = 0.0;
   bool was_signalled_ = false;
 };
