@@ -48,6 +48,7 @@ AccessStatistics& AccessStatistics::operator+=(const AccessStatistics& other) {
   data_s += other.data_s;
   sync_s += other.sync_s;
   exchange_s += other.exchange_s;
+  verify_s += other.verify_s;
   return *this;
 }
 
@@ -68,6 +69,7 @@ AccessStatistics total(const comm::Communicator& comm, const AccessStatistics& o
   all.data_s = comm.max(own.data_s);
   all.sync_s = comm.max(own.sync_s);
   all.exchange_s = comm.max(own.exchange_s);
+  all.verify_s = comm.max(own.verify_s);
   return all;
 }
 
@@ -84,7 +86,8 @@ nlohmann::json to_json(const AccessStatistics& statistics) {
           {"metadata_s", statistics.metadata_s},
           {"data_s", statistics.data_s},
           {"sync_s", statistics.sync_s},
-          {"exchange_s", statistics.exchange_s}};
+          {"exchange_s", statistics.exchange_s},
+          {"verify_s", statistics.verify_s}};
 }
 
 std::string_view bin_name(std::size_t bin) {

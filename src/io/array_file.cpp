@@ -82,26 +82,36 @@ struct MadeFile {
   std::int64_t end = 0;
 };
 
-// On the first rank: makes the file and takes room for everything. Libraries make their tables in memory: on a full
-// disk HDF5 cannot close a file and ends the process later, and MPI-IO says success.
+std::int64_t bytes_of(const ArrayTable& table) {
+  std::int64_t bytes = 0;
+  for (std::size_t a = 0; a < table.arrays.size(); ++a) bytes += table.rows[a] * table.arrays[a].row_bytes();
+  return bytes;
+}
+
+// On the first rank: makes the file and takes room for everything. A library never meets a full disk: there is room for
+// the arrays before it begins, and HDF5, which hides that it could not close a file or ends the process later, makes
+// its tables in memory.
 MadeFile make_file(const std::string& path, const ArrayFile& file, const ArrayTable& table,
                    AccessStatistics& statistics) {
   const core::Stopwatch watch;
-  const bool is_in_memory = file.container != Container::raw;
+  const bool is_in_memory = file.container == Container::hdf5;
   std::optional<MemoryFile> memory;
   if (is_in_memory) memory.emplace();
   MadeFile made;
+  OutputFile(path, OutputFile::Open::create).reserve(bytes_of(table));
   made.offsets = file.create(is_in_memory ? memory->path() : path, table.arrays, table.rows);
   core::require(made.offsets.size() == table.arrays.size(), "the maker of a file tells the place of each array");
   made.end = is_in_memory ? memory->size_bytes() : static_cast<std::int64_t>(std::filesystem::file_size(path));
   for (const ByteRange& range : ranges_of(table, made.offsets))
     made.end = std::max(made.end, range.offset + range.bytes);
   statistics.metadata_s += watch.seconds();
-  OutputFile room(path, is_in_memory ? OutputFile::Open::create : OutputFile::Open::modify);
+  OutputFile room(path, OutputFile::Open::modify);
   room.reserve(made.end + most_record_bytes(table.arrays.size()));
   if (is_in_memory) memory->copy_to(room);
   room.close();
   statistics += room.statistics();
+  if (static_cast<std::int64_t>(std::filesystem::file_size(path)) < made.end)  // where no room can be reserved
+    std::filesystem::resize_file(path, static_cast<std::uintmax_t>(made.end));
   return made;
 }
 
@@ -117,12 +127,13 @@ std::int64_t checksum_of(std::span<const std::byte> bytes) {
   return static_cast<std::int64_t>(XXH3_64bits(bytes.data(), bytes.size()));
 }
 
-// The groups, packing of which leaves the checksums of the packed runs in `checksums`.
-std::vector<ArrayGroup> with_checksums(const std::vector<ArrayGroup>& groups, std::vector<Checksums>& checksums) {
+// The groups, packing of which leaves the checksums of the packed runs in `checksums`: of those that keep them, or all.
+std::vector<ArrayGroup> with_checksums(const std::vector<ArrayGroup>& groups, bool are_all_needed,
+                                       std::vector<Checksums>& checksums) {
   std::vector<ArrayGroup> all = groups;
   checksums.resize(groups.size());
   for (std::size_t g = 0; g < all.size(); ++g) {
-    if (all[g].checksums.empty()) continue;
+    if (all[g].checksums.empty() && !are_all_needed) continue;
     const std::size_t arrays = all[g].arrays.size();
     checksums[g].assign(all[g].runs.size() * arrays, checksum_of({}));  // runs without rows are not packed
     all[g].pack = [pack = groups[g].pack, &sums = checksums[g], arrays](std::size_t array, std::size_t run,
@@ -144,6 +155,28 @@ void complete_checksums(const ArrayGroup& group, const Checksums& checksums) {
       scratch.resize(static_cast<std::size_t>(group.runs[run].count * group.arrays[array].row_bytes()));
       group.pack(array, run, scratch);
     }
+}
+
+// Throws unless the rows of this rank stand in the file as they were packed.
+void verify_rows(const InputFile& file, const ArrayGroup& group, const Checksums& checksums,
+                 std::span<const std::int64_t> offsets, AccessStatistics& statistics) {
+  const core::Stopwatch watch;
+  std::vector<std::byte> rows;
+  for (std::size_t a = 0; a < group.arrays.size(); ++a)
+    for (std::size_t r = 0; r < group.runs.size(); ++r) {
+      const std::int64_t row_bytes = group.arrays[a].row_bytes();
+      if (group.runs[r].count * row_bytes == 0) continue;
+      rows.resize(static_cast<std::size_t>(group.runs[r].count * row_bytes));
+      const std::int64_t offset = offsets[a] + group.runs[r].first * row_bytes;
+      file.read(offset, rows);
+      statistics.add_read(group.runs[r].count * row_bytes);
+      if (checksum_of(rows) != checksums[r * group.arrays.size() + a])
+        throw core::Error(
+            fmt::format("`{}` stands in the file with other bytes than were written", group.arrays[a].name),
+            fmt::format("{}, offset {}", file.path(), offset),
+            "a library or the disk lost them without a word; use the method `engine`");
+    }
+  statistics.verify_s += watch.seconds();
 }
 
 void write_checksums(OutputFile& file, const ArrayGroup& group, Checksums checksums, std::int64_t offset,
@@ -172,13 +205,14 @@ class ArrayFileWriter {
 
   AccessStatistics operator()() {
     const WriteMethod& method = write_method(options_.method, file_.container);
+    const bool is_verified = options_.is_verified || method.hides_failures;
     MadeFile made;
     comm_.agree_on([&] {
       if (comm_.rank() == 0) made = make_file(path_, file_, table_, statistics_);
     });
     const std::vector<std::int64_t> offsets = comm_.broadcast(std::move(made.offsets));
     std::vector<Checksums> checksums;
-    const std::vector<ArrayGroup> groups = with_checksums(file_.groups, checksums);
+    const std::vector<ArrayGroup> groups = with_checksums(file_.groups, is_verified, checksums);
     ArrayWrite work{comm_, path_, file_.container, groups, {}, options_};
     std::size_t next = 0;
     for (const ArrayGroup& group : groups) {
@@ -189,6 +223,9 @@ class ArrayFileWriter {
     comm_.agree_on([&] { statistics_ += method.write(work); });
     comm_.agree_on([&] {
       if (comm_.rank() == 0) check_length(path_, made.end);
+      for (std::size_t g = 0; g < groups.size(); ++g)
+        if (!checksums[g].empty()) complete_checksums(groups[g], checksums[g]);
+      if (is_verified) verify(work, checksums);
       close_file(groups, checksums, std::span(offsets).subspan(next));
     });
     comm_.agree_on([&] {
@@ -199,6 +236,12 @@ class ArrayFileWriter {
   }
 
  private:
+  void verify(const ArrayWrite& work, const std::vector<Checksums>& checksums) {
+    const InputFile file(path_);
+    for (std::size_t g = 0; g < work.groups.size(); ++g)
+      verify_rows(file, work.groups[g], checksums[g], work.offsets[g], statistics_);
+  }
+
   void close_file(std::span<const ArrayGroup> groups, const std::vector<Checksums>& checksums,
                   std::span<const std::int64_t> offsets) {
     if (offsets.empty()) return;
@@ -206,7 +249,6 @@ class ArrayFileWriter {
     std::size_t next = 0;
     for (std::size_t g = 0; g < groups.size(); ++g) {
       if (groups[g].checksums.empty()) continue;
-      complete_checksums(groups[g], checksums[g]);
       write_checksums(file, groups[g], checksums[g], offsets[next++], file_.container);
     }
     file.close();

@@ -133,6 +133,13 @@ void OutputFile::reserve(std::int64_t size_bytes) {
   statistics_.metadata_s += watch.seconds();
 }
 
+void OutputFile::begin_sync(std::int64_t offset, std::int64_t size_bytes) {
+  const core::Stopwatch watch;
+  // Only a hint: an error shows in `sync_and_close`.
+  ::sync_file_range(descriptor_, offset, size_bytes, SYNC_FILE_RANGE_WRITE);
+  statistics_.sync_s += watch.seconds();
+}
+
 void OutputFile::sync_and_close() {
   const core::Stopwatch watch;
   if (::fsync(descriptor_) != 0) fail("bring the file to the disk", path_, errno);

@@ -12,6 +12,9 @@ namespace sidestream::io {
 /// What we keep beside Enzo's own files in the folder.
 inline constexpr const char* enzo_metadata_name = "sidestream.json";
 
+/// A parameter of our files only, which tells that the other one must be there.
+inline constexpr const char* enzo_own_parameter = "SidestreamMetadata";
+
 /// Checksum of a text as that file holds it.
 std::string enzo_checksum(std::string_view text);
 

@@ -138,7 +138,7 @@ std::string parameter_text(const EnzoState& state) {
       total_particles(state));
   for (std::size_t f = 0; f < state.tables.fields.size(); ++f)
     text += fmt::format("DataLabel[{}]           = {}\n", f, state.tables.fields[f].dataset);
-  return text + "VersionNumber          = 2.6\n";
+  return text + fmt::format("VersionNumber          = 2.6\n{} = 1\n", enzo_own_parameter);
 }
 
 // --- hierarchy and boundary
@@ -214,7 +214,8 @@ void write_boundary_hdf(const EnzoState& state, const std::string& path) {
   const mesh::Box domain = state.content.geometry.domain;
   const int rank = rank_of(domain);
   const QuietHdf5 quiet;
-  const FileHandle file = create_hdf5_file(path);
+  const MemoryFile memory;
+  FileHandle file = create_hdf5_file(memory.path());
   for (int axis = 0; axis < rank; ++axis) {
     std::int64_t face = 1;
     for (int other = 0; other < rank; ++other)
@@ -224,7 +225,10 @@ void write_boundary_hdf(const EnzoState& state, const std::string& path) {
     put_constant(file, fmt::format("BoundaryDimensionType.{}", axis), count, is_periodic ? periodic : outflow);
     put_constant(file, fmt::format("BoundaryDimensionValue.{}", axis), count, 0.0F);
   }
-  check_hdf5(H5Fflush(file, H5F_SCOPE_GLOBAL), "H5Fflush");
+  file.close("H5Fclose");
+  OutputFile out(path, OutputFile::Open::create);
+  memory.copy_to(out);
+  out.sync_and_close();
 }
 
 // --- all of it
@@ -256,7 +260,7 @@ void write_texts(const EnzoState& state, const std::string& folder, const std::s
                            {"format", files == GridFiles::one ? "enzo-hdf5" : "enzo"}};
   const std::string text = all.dump();
   write_file_atomically(folder + "/" + enzo_metadata_name,
-                        nlohmann::json{{"checksum", enzo_checksum(text)}, {"content", text}}.dump() + "\n");
+                        nlohmann::json{{"checksum", enzo_checksum(text)}, {"content", text}}.dump());
 }
 
 AccessStatistics write_rank_files(const comm::Communicator& comm, const EnzoState& state, const std::string& folder,
@@ -338,7 +342,7 @@ Format enzo_format() {
   format.documentation = "Enzo's folder: hierarchy, boundary, and an HDF5 file of grids for each rank";
   format.checkpoint = StepName{"DD", "", 5};
   format.plotfile = StepName{"RD", "", 5};
-  format.recognizes = [](const std::string& path) { return enzo_stem(path).has_value(); };
+  format.recognizes = [](const std::string& path) { return enzo_stem(path) && !is_shared_enzo_file(path); };
   return format;
 }
 

@@ -34,10 +34,14 @@ struct Written {
 
 class FilesDataWriter {
  public:
-  FilesDataWriter(const FileContent& content, int rank, const std::string& path)
-      : content_(content), rank_(rank), file_(path, OutputFile::Open::create), out_(file_) {}
+  FilesDataWriter(const FileContent& content, int rank, const std::string& path, bool is_durable)
+      : content_(content),
+        rank_(rank),
+        file_(path, OutputFile::Open::create),
+        is_durable_(is_durable),
+        out_(file_, is_durable) {}
 
-  Written write(std::int64_t bytes, bool is_durable) {
+  Written write(std::int64_t bytes) {
     const core::Stopwatch watch;
     file_.reserve(bytes);
     const std::vector<std::int64_t> starts = block_starts(content_);
@@ -51,8 +55,9 @@ class FilesDataWriter {
     for (const ParticlePiece& piece : particle_pieces(content_)) write_piece(piece);
     out_.flush();
     written_.file_bytes = file_.position();
-    pack_s_ = watch.seconds() - file_.statistics().data_s - file_.statistics().metadata_s;
-    if (is_durable)
+    const AccessStatistics& so_far = file_.statistics();
+    pack_s_ = watch.seconds() - so_far.data_s - so_far.sync_s - so_far.metadata_s;
+    if (is_durable_)
       file_.sync_and_close();
     else
       file_.close();
@@ -89,6 +94,7 @@ class FilesDataWriter {
   const FileContent& content_;
   int rank_;
   OutputFile file_;
+  bool is_durable_;
   PieceWriter out_;
   Written written_;
   double pack_s_ = 0.0;
@@ -140,8 +146,9 @@ class FilesWriter {
     Written own;
     take_turns(comm_, options_.files, [&](const Turn&) {
       if (bytes_ == 0) return;
-      FilesDataWriter writer(content_, comm_.rank(), folder + "/" + files_data(comm_.rank(), folders_));
-      own = writer.write(bytes_, options_.is_durable);
+      FilesDataWriter writer(content_, comm_.rank(), folder + "/" + files_data(comm_.rank(), folders_),
+                             options_.is_durable);
+      own = writer.write(bytes_);
       statistics_ += writer.statistics();
     });
     write_index(folder, own);

@@ -1,5 +1,9 @@
+#include <fmt/format.h>
+#include <sys/resource.h>
+
 #include <array>
 #include <cstring>
+#include <filesystem>
 
 #include "flash_header.hpp"
 #include "hdf5_arrays.hpp"
@@ -102,6 +106,8 @@ void put_tree(hid_t file, const FlashTables& tables) {
 }
 
 }  // namespace
+
+namespace {}  // namespace
 
 std::vector<std::int64_t> create_flash_hdf5(const std::string& path, const FlashHeader& header,
                                             std::span<const Array> arrays, std::span<const std::int64_t> rows) {

@@ -18,7 +18,10 @@ ArrayGroup in_netcdf_words(ArrayGroup group) {
 
 AccessStatistics write_flash(const comm::Communicator& comm, const std::string& path, const FileContent& content,
                              const WriteOptions& options, FlashKind kind) {
-  check(content);
+  comm.agree_on([&] {
+    check(content);
+    check_flash_blocks(content);
+  });
   const FlashContent flash = in_flash_units(content);
   const bool is_netcdf = kind.container == Container::netcdf;
   const ByteOrder order = is_netcdf ? ByteOrder::big : ByteOrder::little;

@@ -31,7 +31,7 @@ std::span<const Format> formats() {
     std::vector<Format> entries;
     for (const auto& entry :
          {sidestream_format, flash_format, flash_5d_format, flash_netcdf_format, flash_netcdf_5d_format, nyx_format,
-          enzo_format, enzo_hdf5_format, vtkhdf_format, raw_format, files_format})
+          enzo_hdf5_format, enzo_format, vtkhdf_format, raw_format, files_format})
       entries.push_back(entry());
     return entries;
   }();

@@ -29,9 +29,14 @@ using mesh::Layout;
 // The data files of one rank and the tables of what it wrote, in the order of its boxes.
 class NyxDataWriter {
  public:
-  // `is_last_of_node`: no later rank of this node writes to the same file, so that this one brings it to the disk.
-  NyxDataWriter(const Turn& turn, const FileContent& content, std::size_t level, int rank, bool syncs)
-      : turn_(turn), content_(content), level_(level), own_(content.levels[level].boxes_of(rank)), syncs_(syncs) {}
+  // `syncs`: no later rank of this node writes to the same file, so that this one brings it to the disk.
+  NyxDataWriter(const Turn& turn, const FileContent& content, std::size_t level, int rank, bool is_durable, bool syncs)
+      : turn_(turn),
+        content_(content),
+        level_(level),
+        own_(content.levels[level].boxes_of(rank)),
+        is_durable_(is_durable),
+        syncs_(syncs) {}
 
   void write_cells(const std::string& folder) {
     OutputFile file = open(fmt::format("{}/Cell_D_{:05}", folder, turn_.file));
@@ -42,14 +47,14 @@ class NyxDataWriter {
       bytes += static_cast<std::int64_t>(lines.back().size()) + field_bytes(box) * field_count();
     }
     file.reserve(bytes);
-    PieceWriter pieces(file);
+    PieceWriter pieces(file, is_durable_);
     for (std::size_t b = 0; b < own_.size(); ++b) {
       const core::Stopwatch watch;
-      const double written_s = file.statistics().data_s;
+      const double waited_s = seconds_of(file);
       table_.boxes.push_back({own_[b], turn_.file, pieces.position(), 0});
       std::ranges::copy(std::as_bytes(std::span(lines[b])), pieces.room(lines[b].size()).begin());
       for (const FileField& entry : content_.fields) write_field(entry, b, pieces);
-      statistics_.exchange_s += watch.seconds() - (file.statistics().data_s - written_s);
+      statistics_.exchange_s += watch.seconds() - (seconds_of(file) - waited_s);
     }
     pieces.flush();
     finish(file);
@@ -59,7 +64,7 @@ class NyxDataWriter {
     sort_by_box();
     OutputFile file = open(fmt::format("{}/DATA_{:05}", folder, turn_.file));
     file.reserve(static_cast<std::int64_t>(order_.size() * particle_bytes()));
-    PieceWriter pieces(file);
+    PieceWriter pieces(file, is_durable_);
     for (std::size_t b = 0; b < own_.size(); ++b) {
       const auto which = std::span(order_).subspan(start_[b], start_[b + 1] - start_[b]);
       table_.particles.push_back({own_[b], turn_.file, pieces.position(), static_cast<std::int64_t>(which.size())});
@@ -86,6 +91,7 @@ class NyxDataWriter {
            (3 + content_.particle_reals.size()) * static_cast<std::size_t>(size_of(content_.particle_precision));
   }
 
+  static double seconds_of(const OutputFile& file) { return file.statistics().data_s + file.statistics().sync_s; }
   OutputFile open(const std::string& path) const {
     return {path, turn_.is_first ? OutputFile::Open::create : OutputFile::Open::append};
   }
@@ -146,7 +152,7 @@ class NyxDataWriter {
   const FileContent& content_;
   std::size_t level_;
   std::span<const std::int32_t> own_;
-  bool syncs_;
+  bool is_durable_, syncs_;
   std::vector<std::size_t> order_, start_;
   NyxLevelTable table_;
   AccessStatistics statistics_;
@@ -211,7 +217,7 @@ class NyxWriter {
   void write_level(const std::string& folder, std::size_t level) {
     NyxLevelTable own;
     take_turns(comm_, options_.files, [&](const Turn& turn) {
-      NyxDataWriter writer(turn, content_, level, comm_.rank(), syncs_);
+      NyxDataWriter writer(turn, content_, level, comm_.rank(), options_.is_durable, syncs_);
       writer.write_cells(folder + "/" + nyx_level_folder(level));
       if (has_particles()) writer.write_particles(folder + "/DM/" + nyx_level_folder(level));
       statistics_ += writer.statistics();

@@ -16,7 +16,8 @@ class PieceWriter {
   /// Small enough to stay in the caches of a core, where the pieces are made and read again by the system.
   static constexpr std::size_t piece_bytes = std::size_t{4} << 20;
 
-  explicit PieceWriter(OutputFile& file) : file_(file) {}
+  /// `syncs`: the system begins at once to bring each large piece to the disk, while the next one is made.
+  PieceWriter(OutputFile& file, bool syncs) : file_(file), syncs_(syncs) {}
 
   /// Of the next piece in the file.
   std::int64_t position() const { return file_.position() + static_cast<std::int64_t>(used_); }
@@ -28,12 +29,16 @@ class PieceWriter {
     return std::span(buffer_).subspan(used_ - bytes, bytes);
   }
   void flush() {
-    if (used_ > 0) file_.write(std::span<const std::byte>(buffer_).first(used_));
+    if (used_ == 0) return;
+    const std::int64_t offset = file_.position();
+    file_.write(std::span<const std::byte>(buffer_).first(used_));
+    if (syncs_) file_.begin_sync(offset, file_.position() - offset);
     used_ = 0;
   }
 
  private:
   OutputFile& file_;
+  bool syncs_;
   std::vector<std::byte> buffer_;
   std::size_t used_ = 0;
 };

@@ -76,7 +76,9 @@ void put_word(hid_t object, const char* name, const std::string& word) {
 }
 
 ObjectHandle make_group(hid_t file, const std::string& name) {
-  return ObjectHandle(H5Gcreate2(file, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "H5Gcreate2");
+  const PropertiesHandle creation(H5Pcreate(H5P_GROUP_CREATE), "H5Pcreate");
+  check_hdf5(H5Pset_obj_track_times(creation, false), "H5Pset_obj_track_times");
+  return ObjectHandle(H5Gcreate2(file, name.c_str(), H5P_DEFAULT, creation, H5P_DEFAULT), "H5Gcreate2");
 }
 
 void put_level(hid_t file, const FileContent& content, std::size_t level) {
@@ -95,7 +97,7 @@ void put_level(hid_t file, const FileContent& content, std::size_t level) {
 std::vector<std::int64_t> make_container(const FileContent& content, const std::string& path,
                                          std::span<const Array> arrays, std::span<const std::int64_t> rows) {
   const QuietHdf5 quiet;
-  const FileHandle file = create_hdf5_file(path);
+  FileHandle file = create_hdf5_file(path);
   {
     const ObjectHandle root = make_group(file, "VTKHDF");
     put_attribute<std::int64_t>(root, "Version", H5T_NATIVE_INT64, {2, 2});
@@ -107,8 +109,7 @@ std::vector<std::int64_t> make_container(const FileContent& content, const std::
   put_text_dataset(file, vtkhdf_metadata, metadata_text(content));
   std::vector<std::int64_t> offsets;
   for (std::size_t a = 0; a < arrays.size(); ++a) offsets.push_back(offset_of(create_array(file, arrays[a], rows[a])));
-  // Closing a file tells no error: a full disk shows here.
-  check_hdf5(H5Fflush(file, H5F_SCOPE_GLOBAL), "H5Fflush");
+  file.close("H5Fclose");
   return offsets;
 }
 

@@ -98,7 +98,8 @@ TEST_F(EnzoTest, APlotFileOfAUniverseHasEnzosUnitsAndComesBackInOurs) {
     }
   const mesh::Particles particles = file->read_particles(comm_.rank(), comm_.size());
   for (std::size_t p = 0; p < particles.size(); ++p)
-    EXPECT_NEAR(particles.attribute("mass")[p], SampleContent::mass_of(particles.id[p]), 200.0);
+    EXPECT_NEAR(particles.attribute("mass")[p], SampleContent::mass_of(particles.id[p]),
+                2e-7 * SampleContent::mass_of(particles.id[p]));
 }
 
 TEST(EnzoUnits, AreThoseOfTheMethodPaper) {

@@ -35,8 +35,7 @@ class FlashDamageTest : public FlashTest {
 };
 
 TEST_P(FlashDamageTest, TruncationAnywhereIsNamed) {
-  comm_.barrier();
-  if (comm_.rank() != 0) return;
+  if (comm_.size() > 1) return;  // reading is local, and the bytes do not depend on the number of ranks
 
   for (std::size_t i = 0; i < 100; ++i) {
     const std::size_t length = i < 90 ? bytes_.size() * i / 90 : bytes_.size() - (i - 89);
@@ -45,8 +44,7 @@ TEST_P(FlashDamageTest, TruncationAnywhereIsNamed) {
 }
 
 TEST_P(FlashDamageTest, AFlippedBitAnywhereIsNamed) {
-  comm_.barrier();
-  if (comm_.rank() != 0) return;
+  if (comm_.size() > 1) return;  // reading is local, and the bytes do not depend on the number of ranks
   std::mt19937 random(1);
 
   // All of the first tables, the end of the file with its record, and places all over the file.
@@ -60,8 +58,7 @@ TEST_P(FlashDamageTest, AFlippedBitAnywhereIsNamed) {
 }
 
 TEST_P(FlashDamageTest, AFileThatIsSoundAgainIsRead) {
-  comm_.barrier();
-  if (comm_.rank() != 0) return;
+  if (comm_.size() > 1) return;  // reading is local, and the bytes do not depend on the number of ranks
 
   EXPECT_TRUE(is_refused(with_flipped_bit(bytes_.size() / 2, 3)));
   EXPECT_FALSE(is_refused(bytes_));
@@ -111,8 +108,7 @@ herr_t visit(hid_t file, const char* name, const H5O_info_t* info, void* places)
 }
 
 TEST_P(FlashDamageTest, AFlippedBitInEachDatasetIsNamed) {
-  comm_.barrier();
-  if (comm_.rank() != 0 || bytes_[1] != 'H') return;
+  if (comm_.size() > 1 || bytes_[1] != 'H') return;
   std::vector<Place> places;
   const hid_t file = H5Fopen(path_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   H5Ovisit(file, H5_INDEX_NAME, H5_ITER_INC, visit, &places);

@@ -1,5 +1,6 @@
 // FLASH files of all kinds: what is written comes back.
 #include "flash_fixture.hpp"
+#include "support/fields.hpp"
 
 namespace sidestream {
 namespace {
@@ -114,6 +115,102 @@ TEST_P(FlashTest, UniformMeshesWithoutParticlesComeBack) {
   EXPECT_FALSE(file->description().has_particles);
   EXPECT_EQ(cells_that_differ(*file, 0, 4, exactly), 0);
   EXPECT_EQ(file->read_particles().size(), 0U);
+}
+
+// Beside the owners of the blocks and the checksum of the tables that hold them.
+TEST_P(FlashTest, BytesDoNotDependOnTheNumberOfRanks) {
+  const std::string of_all = test::content_of(write(sample_.content(true)));
+  comm_.barrier();
+  const comm::Communicator first = comm_.split(comm_.rank() == 0 ? 0 : -1);
+  if (first.is_empty()) return;
+  const test::SampleContent alone(0, 1);
+
+  format().write(first, path(), alone.content(true), {});
+
+  const std::string of_one = test::content_of(path());
+  ASSERT_EQ(of_one.size(), of_all.size());
+  constexpr std::size_t record_end = 64, owners_bytes = 4 * 136;
+  std::vector<std::size_t> different;
+  for (std::size_t i = 0; i + record_end < of_one.size(); ++i)
+    if (of_one[i] != of_all[i]) different.push_back(i);
+  EXPECT_TRUE(different.empty() || different.back() - different.front() < owners_bytes);
+}
+
+// A level of `cells`, cut into blocks of 4 cells on the axes that have more than one, and particles in every second
+// one.
+struct Flat {
+  Flat(const comm::Communicator& comm, mesh::Int3 cells) : domain(mesh::domain_of(cells)) {
+    std::vector<mesh::Box> boxes;
+    std::vector<std::int32_t> owners;
+    const auto step = [&](int axis) { return std::min(4, cells[axis]); };
+    for (int z = 0; z < cells.z; z += step(2))
+      for (int y = 0; y < cells.y; y += step(1))
+        for (int x = 0; x < cells.x; x += step(0)) {
+          owners.push_back(static_cast<std::int32_t>(boxes.size() / 2) % comm.size());
+          boxes.push_back({{x, y, z}, {x + step(0), y + step(1), z + step(2)}});
+        }
+    layout = mesh::Layout(domain, {}, boxes, owners);
+    field = test::field_of_global_index(layout, comm.rank(), 2, 3);
+  }
+  io::FileContent content() const {
+    io::FileContent all;
+    all.geometry = {domain, {3.0, 2.0, 1.0}, {false, true, true}};
+    all.levels = {layout};
+    all.attributes = {{"t", 1.0}};
+    all.fields = {{"density", "g", {&field}, 1, 1.0}, {"dense gas", "", {&field}, 0, 0.5}};
+    all.particles = {&particles};
+    return all;
+  }
+
+  mesh::Box domain;
+  mesh::Layout layout;
+  mesh::Field<double> field;
+  mesh::Particles particles;
+};
+
+TEST_P(FlashTest, DomainsOfAnyDimensionComeBack) {
+  for (const mesh::Int3 cells : {mesh::Int3{16, 1, 1}, mesh::Int3{16, 8, 1}, mesh::Int3{16, 1, 8}}) {
+    const Flat flat(comm_, cells);
+    const auto file = io::open_snapshot_file(write(flat.content()));
+
+    EXPECT_EQ(file->description().geometry.domain, flat.domain);
+    EXPECT_EQ(file->description().geometry.length, (std::array<double, 3>{3.0, 2.0, 1.0}));
+    EXPECT_EQ(file->description().geometry.periodic, (mesh::Periodicity{false, true, true}));
+    mesh::Field<double> again(mesh::split(flat.domain, {comm_.size(), 1, 1}), comm_.rank(), 2);
+    file->read_field("dense gas", again, 0, 0);
+    file->read_field("density", again, 0, 1);
+    for (int b = 0; b < again.blocks(); ++b)
+      core::for_each_cell(again.box(b), [&](int k, int j, int i) {
+        EXPECT_EQ(again.view(b)(0, k, j, i), 0.5 * test::global_value<double>(flat.domain, {i, j, k}, 0));
+        EXPECT_EQ(again.view(b)(1, k, j, i), test::global_value<double>(flat.domain, {i, j, k}, 1));
+      });
+    comm_.barrier();
+  }
+}
+
+TEST_P(FlashTest, ASetOfNoParticlesComesBackAsOne) {
+  const Flat flat(comm_, {8, 8, 8});
+  const auto file = io::open_snapshot_file(write(flat.content()));
+
+  EXPECT_TRUE(file->description().has_particles);
+  EXPECT_EQ(file->description().particles, 0);
+  EXPECT_EQ(file->read_particles(comm_.rank(), comm_.size()).size(), 0U);
+  EXPECT_NO_THROW(file->verify(comm_.rank(), comm_.size()));
+}
+
+TEST_P(FlashTest, AParticleOutsideTheBlocksOfItsRankIsAnErrorOfAll) {
+  Flat flat(comm_, {8, 8, 8});
+  const auto own = flat.layout.boxes_of(comm_.size() - 1);
+  const mesh::Int3 cell = flat.layout.box(own.front()).lo;
+  if (comm_.rank() == 0) {
+    flat.particles.id = {1};
+    const bool is_alone = comm_.size() == 1;
+    flat.particles.position = {
+        {{is_alone ? 5.0 : 3.0 * (cell.x + 0.5) / 8}, {2.0 * (cell.y + 0.5) / 8}, {(cell.z + 0.5) / 8}}};
+  }
+
+  EXPECT_THROW(write(flat.content()), core::Error);
+  EXPECT_EQ(test::entries_of(folder_.path()), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Flash, FlashTest,

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/generations.hpp"
@@ -55,21 +56,35 @@ class Restart : public testing::Test {
   test::SharedFolder folder{world};
 };
 
-class RestartFrom : public Restart, public testing::WithParamInterface<std::string> {};
+class RestartFrom : public Restart, public testing::WithParamInterface<std::string> {
+ protected:
+  using Problem = std::string (*)(int block, const std::string& rest);
+  using State = std::map<std::string, std::string>;
+
+  // What four steps without a stop lead to. Made once for all formats.
+  const State& undisturbed(Problem problem) {
+    static std::map<Problem, State> states;
+    if (!states.contains(problem)) {
+      const std::string name = problem == universe ? "whole universe" : "whole blast";
+      run(problem(8, limit(4) + output("sidestream")), name);
+      states[problem] = test::state_bytes(newest(name));
+    }
+    return states.at(problem);
+  }
+};
 
 TEST_P(RestartFrom, TwoStepsAndTwoOnOtherRanksAreFourToTheBit) {
-  for (const auto& problem : {universe, blast}) {
+  for (const Problem problem : {universe, blast}) {
+    const State& expected = undisturbed(problem);
     const std::string name = problem == universe ? "universe" : "blast";
-    run(problem(8, limit(4) + output(GetParam())), name + " whole");
-    run(problem(8, limit(2) + output(GetParam())), name + " halves");
+    run(problem(8, limit(2) + output(GetParam())), name);
 
-    run_on(std::max(1, world.size() - 1), problem(8, limit(4) + output(GetParam())), name + " halves",
+    run_on(std::max(1, world.size() - 1), problem(8, limit(4) + output(GetParam())), name,
            {io::ExistingRun::resume});
 
-    if (world.rank() != 0) continue;
-    const auto expected = test::state_bytes(newest(name + " whole")), found = test::state_bytes(newest(name + " halves"));
     EXPECT_GT(expected.size(), 10u);
-    EXPECT_TRUE(expected == found) << name;
+    EXPECT_TRUE(expected == test::state_bytes(newest(name))) << name;
+    world.barrier();
   }
 }
 
@@ -123,12 +138,12 @@ TEST_F(Restart, BlocksOfAnotherSizeHoldTheSameState) {
   run(blast(8, limit(4) + output("sidestream")), "a");
   const std::string from = newest("a");
 
-  run(blast(4, limit(4) + "[output]\ncheckpoint = { every = 1 }\n"), "b", {io::ExistingRun::refuse, from});
+  run(blast(16, limit(5)), "b", {io::ExistingRun::refuse, from});
 
   const auto events = test::events(folder / "b", "run_end");
-  const auto whole = test::events(folder / "a", "run_end");
-  EXPECT_EQ(events.back().at("step"), 4);
-  EXPECT_NEAR(events.back().at("mass_error").get<double>(), whole.back().at("mass_error").get<double>(), 1e-13);
+  EXPECT_EQ(events.back().at("step"), 5);
+  EXPECT_LT(events.back().at("mass_error").get<double>(), 1e-12);
+  EXPECT_LT(events.back().at("energy_error").get<double>(), 1e-12);
 }
 
 TEST_F(Restart, APlotFileIsAStateToBeginWith) {

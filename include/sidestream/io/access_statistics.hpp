@@ -26,6 +26,7 @@ struct AccessStatistics {
   double metadata_s = 0.0;  ///< opening, reserving, renaming, headers
   double data_s = 0.0;      ///< writing and reading
   double sync_s = 0.0;      ///< bringing to the disk
+  double verify_s = 0.0;    ///< reading back what was just written, to compare
   double exchange_s = 0.0;  ///< packing, and moving data between ranks before they are written
 
   void add_write(std::int64_t bytes);

@@ -74,6 +74,7 @@ struct WriteOptions {
   int aggregators = 0;                                 ///< ranks that write in aggregated methods; 0: chosen
   std::int64_t buffer_bytes = std::int64_t{16} << 20;  ///< of an aggregator, at a time
   bool is_durable = true;                              ///< brought to the disk before it gets its name
+  bool is_verified = false;  ///< rows are read back and compared, as always by methods that hide failures
 };
 
 /// Writes `file` at `path` by `options.method`: under a temporary name, room reserved first, closed by a commit record
@@ -103,6 +104,7 @@ struct WriteMethod {
   std::string name, documentation;
   std::vector<Container> containers;
   std::function<AccessStatistics(const ArrayWrite& work)> write;
+  bool hides_failures = false;  ///< says success on a full disk with some MPI: what was written is read back
 };
 
 /// All methods there are; the first is the default.

@@ -41,6 +41,9 @@ class OutputFile {
   /// Takes room on the disk for `size_bytes` more, so that a full disk shows before any byte is written. Ignored where
   /// the file system cannot.
   void reserve(std::int64_t size_bytes);
+  /// Lets the system begin to bring `size_bytes` from `offset` on to the disk, without waiting for it: `sync_and_close`
+  /// then finds less to do.
+  void begin_sync(std::int64_t offset, std::int64_t size_bytes);
   /// Brings everything to the disk and closes; errors that the system kept until now come out here.
   void sync_and_close();
   /// Closes without waiting for the disk.

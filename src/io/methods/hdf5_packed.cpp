@@ -87,10 +87,11 @@ WriteMethod hdf5_independent_method() {
 }
 
 WriteMethod hdf5_collective_method() {
-  return {
-      "hdf5-collective", "parallel HDF5, one collective call an array", {Container::hdf5}, [](const ArrayWrite& work) {
-        return write_packed(work, true);
-      }};
+  return {"hdf5-collective",
+          "parallel HDF5, one collective call an array",
+          {Container::hdf5},
+          [](const ArrayWrite& work) { return write_packed(work, true); },
+          true};
 }
 
 }  // namespace sidestream::io

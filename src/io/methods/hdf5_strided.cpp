@@ -134,7 +134,8 @@ WriteMethod hdf5_strided_method() {
   return {"hdf5-strided",
           "parallel HDF5, collective, by selections of the blocks in memory; what is not in blocks is packed",
           {Container::hdf5},
-          write_strided};
+          write_strided,
+          true};
 }
 
 }  // namespace sidestream::io

@@ -148,7 +148,8 @@ WriteMethod mpiio_derived_method() {
         failure.keep([&] { file.close(); });
         failure.rethrow();
         return statistics += file.statistics();
-      }};
+      },
+      true};
 }
 
 }  // namespace sidestream::io

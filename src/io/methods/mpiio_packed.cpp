@@ -122,7 +122,8 @@ WriteMethod mpiio_collective_method() {
             failure.keep([&] { file.close(); });
             failure.rethrow();
             return statistics += file.statistics();
-          }};
+          },
+          true};
 }
 
 }  // namespace sidestream::io

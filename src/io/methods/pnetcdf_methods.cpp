@@ -215,26 +215,31 @@ AccessStatistics write_nonblocking(const ArrayWrite& work, bool is_buffered) {
 }  // namespace
 
 WriteMethod pnetcdf_blocking_method() {
-  return {
-      "pnetcdf-blocking", "PnetCDF, one collective call a variable", {Container::netcdf}, [](const ArrayWrite& work) {
-        BlockingWrite write(work);
-        for (const ArrayGroup& group : work.groups) write.write_group(group);
-        return write.finish();
-      }};
+  return {"pnetcdf-blocking",
+          "PnetCDF, one collective call a variable",
+          {Container::netcdf},
+          [](const ArrayWrite& work) {
+            BlockingWrite write(work);
+            for (const ArrayGroup& group : work.groups) write.write_group(group);
+            return write.finish();
+          },
+          true};
 }
 
 WriteMethod pnetcdf_nonblocking_method() {
   return {"pnetcdf-nonblocking",
           "PnetCDF, a request a variable, all completed by one collective call",
           {Container::netcdf},
-          [](const ArrayWrite& work) { return write_nonblocking(work, false); }};
+          [](const ArrayWrite& work) { return write_nonblocking(work, false); },
+          true};
 }
 
 WriteMethod pnetcdf_buffered_method() {
   return {"pnetcdf-buffered",
           "PnetCDF, as nonblocking, the rows copied into a buffer of the file first",
           {Container::netcdf},
-          [](const ArrayWrite& work) { return write_nonblocking(work, true); }};
+          [](const ArrayWrite& work) { return write_nonblocking(work, true); },
+          true};
 }
 
 }  // namespace sidestream::io

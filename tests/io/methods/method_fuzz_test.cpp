@@ -227,7 +227,7 @@ void expect_file(const std::string& path, const SampleFile& sample) {
 
 int rounds() {
   const char* const text = std::getenv("SIDESTREAM_FUZZ_ROUNDS");
-  return text == nullptr ? 60 : std::atoi(text);
+  return text == nullptr ? 40 : std::atoi(text);
 }
 
 void write_by_all_methods(int round, const std::string& folder) {
@@ -243,8 +243,9 @@ void write_by_all_methods(int round, const std::string& folder) {
     io::WriteOptions options;
     options.method = method.name;
     options.aggregators = static_cast<int>(dice.of(0, comm.size()));
-    options.buffer_bytes = dice.one_of<std::int64_t>({1, 100, 5000, 1 << 20});
+    options.buffer_bytes = dice.one_of<std::int64_t>({150, 5000, 1 << 20});
     options.is_durable = dice.of(0, 9) == 0;
+    options.is_verified = dice.of(0, 1) == 0;
     const std::string path = folder + "/" + method.name;
 
     ASSERT_NO_THROW(io::write_array_file(comm, path, sample.file, options));

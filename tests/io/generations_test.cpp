@@ -1,0 +1,122 @@
+#include "sidestream/io/generations.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "sidestream/io/background_writer.hpp"
+#include "support/sample_content.hpp"
+#include "temporary_folder.hpp"
+
+namespace sidestream {
+namespace {
+
+using testing::ElementsAre;
+
+class Generations : public testing::Test {
+ protected:
+  void write(std::int64_t step, const std::string& name = "sidestream") const {
+    io::FileContent content = sample_.content(true);
+    content.step = step;
+    const io::Format& format = io::format(name);
+    format.write(comm_, folder_ / format.checkpoint->of(step), content, {});
+  }
+  std::vector<std::int64_t> steps() const {
+    std::vector<std::int64_t> found;
+    for (const io::Generation& generation : io::generations_in(comm_, folder_.path())) found.push_back(generation.step);
+    return found;
+  }
+  void cut(std::int64_t step) const {
+    const std::string path = folder_ / io::format("sidestream").checkpoint->of(step);
+    if (comm_.rank() == 0) std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+    comm_.barrier();
+  }
+  void keep(int count) const {
+    if (comm_.rank() == 0) io::remove_old_generations(folder_.path(), count);
+    comm_.barrier();
+  }
+
+  comm::Communicator comm_{MPI_COMM_WORLD};
+  test::TemporaryFolder folder_{comm_};
+  test::SampleContent sample_{comm_.rank(), comm_.size()};
+};
+
+TEST_F(Generations, OfAllFormatsAreFoundNewestFirst) {
+  write(3, "nyx");
+  write(12);
+  write(5, "raw");
+
+  EXPECT_THAT(steps(), ElementsAre(12, 5, 3));
+}
+
+TEST_F(Generations, OldOnesGoAndDamagedOnesDoNotCount) {
+  for (const std::int64_t step : {1, 2, 3, 4}) write(step);
+  cut(4);
+
+  keep(2);
+
+  EXPECT_THAT(steps(), ElementsAre(4, 3, 2));
+}
+
+TEST_F(Generations, LeftoversOfInterruptedWritesGo) {
+  write(1);
+  if (comm_.rank() == 0) {
+    test::overwrite(folder_ / ".chk00002.hdf5_chk.tmp", "half");
+    std::filesystem::create_directories(folder_ / ".chk00003.tmp/Level_0");
+    test::overwrite(folder_ / "notes.txt", "mine");
+  }
+
+  keep(1);
+
+  EXPECT_FALSE(std::filesystem::exists(folder_ / ".chk00002.hdf5_chk.tmp"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / ".chk00003.tmp"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "notes.txt"));
+}
+
+TEST(StepName, GivesTheStepBackAndNoOthers) {
+  const io::StepName name{"chk", ".raw", 5};
+
+  EXPECT_EQ(name.of(42), "chk00042.raw");
+  EXPECT_EQ(name.step_of("chk00042.raw"), 42);
+  EXPECT_EQ(name.step_of("chk1234567.raw"), 1234567);
+  for (const char* other : {"chk42.raw", "chk00042", "chk0004x.raw", ".chk00042.raw.tmp", "chk.raw", "raw"})
+    EXPECT_FALSE(name.step_of(other).has_value()) << other;
+}
+
+TEST_F(Generations, AFileWrittenInTheBackgroundIsThatOfTheMomentItWasStarted) {
+  const io::Format& format = io::format("sidestream");
+  const std::string path = folder_ / format.checkpoint->of(1), here = folder_ / format.checkpoint->of(2);
+  io::BackgroundWriter writer(comm_);
+  {
+    test::SampleContent passing(comm_.rank(), comm_.size());
+    writer.start(io::copy_of(passing.content(true)),
+                 [&](const comm::Communicator& comm, const io::FileContent& content) {
+                   return format.write(comm, path, content, {});
+                 });
+  }
+  format.write(comm_, here, sample_.content(true), {});
+
+  const auto outcome = writer.finish(true);
+
+  ASSERT_TRUE(outcome.has_value());
+  EXPECT_EQ(outcome->error, "");
+  EXPECT_FALSE(writer.is_busy());
+  comm_.barrier();
+  EXPECT_TRUE(test::content_of(path) == test::content_of(here));
+}
+
+TEST_F(Generations, AFailureInTheBackgroundIsToldOnAllRanks) {
+  io::BackgroundWriter writer(comm_);
+  writer.start(io::copy_of(sample_.content(true)), [&](const comm::Communicator& comm, const io::FileContent& content) {
+    return io::format("sidestream").write(comm, folder_ / "no such folder/chk00001.hdf5_chk", content, {});
+  });
+
+  const auto outcome = writer.finish(true);
+
+  ASSERT_TRUE(outcome.has_value());
+  EXPECT_THAT(outcome->error, testing::HasSubstr("no such folder"));
+}
+
+}  // namespace
+}  // namespace sidestream

@@ -1,0 +1,75 @@
+// A disk that fills up while the rows are written. What the stock libraries make of it is theirs; ours is that such a
+// file never gets its name.
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "io/array_samples.hpp"
+#include "io/file_size_limit.hpp"
+#include "io/temporary_folder.hpp"
+#include "sidestream/core/error.hpp"
+
+namespace sidestream::test {
+
+namespace {
+
+struct Case {
+  std::string method;
+  io::Container container;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const io::WriteMethod& method : io::write_methods())
+    for (const io::Container container : method.containers) all.push_back({method.name, container});
+  return all;
+}
+
+std::string name_of(const testing::TestParamInfo<Case>& info) {
+  std::string name = info.param.method + (info.param.container == io::Container::hdf5     ? "_hdf5"
+                                          : info.param.container == io::Container::netcdf ? "_netcdf"
+                                                                                          : "_raw");
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+class FullDisk : public testing::TestWithParam<Case> {};
+
+}  // namespace
+
+TEST_P(FullDisk, IsAnErrorOfAll) {
+  const comm::Communicator comm(MPI_COMM_WORLD);
+  const TemporaryFolder folder(comm);
+  SampleGroup sample;
+  for (int a = 0; a < 4; ++a)
+    sample.group.arrays.push_back({"array" + std::to_string(a), io::ElementType::float64, {1000}});
+  sample.group.rows = 8 * comm.size();
+  sample.group.run_total = comm.size();
+  sample.group.runs = {{comm.rank(), 8 * comm.rank(), 8}};
+  sample.value = [](std::size_t a, std::int64_t row, std::int64_t e) {
+    return mixed({static_cast<std::int64_t>(a), row, e});
+  };
+  std::optional<FileSizeLimit> limit;
+  sample.group.pack = [&](std::size_t array, std::size_t run, std::span<std::byte> out) {
+    if (!limit) limit.emplace(20'000);
+    sample.put(array, sample.group.runs[run], out);
+  };
+  const auto offsets = std::make_shared<std::vector<std::int64_t>>();
+  io::ArrayFile file{GetParam().container, {sample.group}, {}};
+  file.create = file.container == io::Container::hdf5     ? decltype(file.create)(hdf5_maker(offsets))
+                : file.container == io::Container::netcdf ? decltype(file.create)(netcdf_maker(offsets))
+                                                          : decltype(file.create)(raw_maker(offsets, 1));
+  io::WriteOptions options;
+  options.method = GetParam().method;
+  options.aggregators = comm.size();
+
+  EXPECT_THROW(io::write_array_file(comm, folder / "file", file, options), core::Error);
+
+  limit.reset();
+  comm.barrier();
+  EXPECT_EQ(entries_of(folder.path()), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, FullDisk, testing::ValuesIn(cases()), name_of);
+
+}  // namespace sidestream::test
