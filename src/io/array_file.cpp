@@ -89,12 +89,12 @@ std::int64_t bytes_of(const ArrayTable& table) {
 }
 
 // On the first rank: makes the file and takes room for everything. A library never meets a full disk: there is room for
-// the arrays before it begins, and HDF5, which hides that it could not close a file or ends the process later, makes
-// its tables in memory.
+// the arrays before it begins, and it makes its tables in memory. (On a full disk HDF5 cannot close a file and ends the
+// process later, and MPI-IO says success.)
 MadeFile make_file(const std::string& path, const ArrayFile& file, const ArrayTable& table,
                    AccessStatistics& statistics) {
   const core::Stopwatch watch;
-  const bool is_in_memory = file.container == Container::hdf5;
+  const bool is_in_memory = file.container != Container::raw;
   std::optional<MemoryFile> memory;
   if (is_in_memory) memory.emplace();
   MadeFile made;
@@ -110,8 +110,6 @@ MadeFile make_file(const std::string& path, const ArrayFile& file, const ArrayTa
   if (is_in_memory) memory->copy_to(room);
   room.close();
   statistics += room.statistics();
-  if (static_cast<std::int64_t>(std::filesystem::file_size(path)) < made.end)  // where no room can be reserved
-    std::filesystem::resize_file(path, static_cast<std::uintmax_t>(made.end));
   return made;
 }
 
