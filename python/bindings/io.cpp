@@ -1,10 +1,13 @@
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "bindings.hpp"
 #include "sidestream/io/format.hpp"
+#include "sidestream/mesh/layout.hpp"
 
 namespace sidestream::bindings {
 
@@ -27,6 +30,17 @@ std::vector<std::string> file_formats() {
   std::vector<std::string> names;
   for (const io::Format& format : io::formats()) names.push_back(format.name);
   return names;
+}
+
+// What a run calls its files: ("checkpoint" or "plot file", step) of a name, whatever the format; None for other names.
+nb::object output_named(const std::string& name) {
+  for (const io::Format& format : io::formats()) {
+    if (const auto step = format.checkpoint ? format.checkpoint->step_of(name) : std::nullopt)
+      return nb::make_tuple("checkpoint", *step);
+    if (const auto step = format.plotfile ? format.plotfile->step_of(name) : std::nullopt)
+      return nb::make_tuple("plot file", *step);
+  }
+  return nb::none();
 }
 
 // (z, y, x) of the whole domain at the resolution of the level.
@@ -77,6 +91,8 @@ void bind_io(nb::module_& module) {
   module.def("format_of_file", &format_of_file, nb::arg("path"),
              "The name of a file's format; empty when none recognises it.");
   module.def("file_formats", &file_formats, "The names of all formats.");
+  module.def("output_named", &output_named, nb::arg("name"),
+             "(kind, step) of the name of a file in the folder of a run; None when it is no such name.");
   module.def("covering_grid", &covering_grid, nb::arg("path"), nb::arg("field"), nb::arg("level"),
              "A field (z, y, x) of a file on the whole domain at the resolution of a level.");
   module.def("file_boxes", &boxes, nb::arg("path"), nb::arg("level"),

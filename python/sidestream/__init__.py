@@ -1,11 +1,12 @@
 """Sidestream: simulations analysed while they run.
 
-Three things to start with::
+Things to start with::
 
     import sidestream as ss
 
     run = ss.open("runs/demo")          # a run, finished or still going on
     halos = run["halos"]                # an xarray dataset over all steps
+    plot = ss.open("sedov_hdf5_chk_0010")   # a file of FLASH, Nyx, Enzo, ...: fields, particles, the same analyses
 
     ss.halos(density, box_size=14.2, t_boundary="81.66 mean", t_halo="200 mean")   # the same analysis on an array
 
@@ -22,15 +23,25 @@ if TYPE_CHECKING:
     from .arrays import halos, merge_tree, power_spectrum
     from .events import Events
     from .opening import open
-    from .plotfile import Plotfile
     from .run import Run
+    from .snapshot_file import SnapshotFile
 
-__all__ = ["Error", "Events", "Plotfile", "Run", "__version__", "halos", "merge_tree", "open", "power_spectrum"]
+__all__ = [
+    "Error",
+    "Events",
+    "Run",
+    "SnapshotFile",
+    "__version__",
+    "halos",
+    "merge_tree",
+    "open",
+    "power_spectrum",
+]
 
 _HOME = {
     "Events": "events",
-    "Plotfile": "plotfile",
     "Run": "run",
+    "SnapshotFile": "snapshot_file",
     "halos": "arrays",
     "merge_tree": "arrays",
     "open": "opening",

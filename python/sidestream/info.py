@@ -1,13 +1,13 @@
-"""What a path is: a run, a plot file, a checkpoint or a result, described in a plain dictionary."""
+"""What a path is: a run, a plot file or checkpoint of any format, or a result, described in a plain dictionary."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from .error import Error
-from .opening import is_plotfile, is_run
+from .opening import is_result, is_run, unknown
+from .outputs import CHECKPOINT, PLOT_FILE, outputs_in
 from .run import Run
 from .summary import bills, share_lost, wall_seconds
 from .views import duration, size
@@ -19,19 +19,15 @@ def describe(path: Path) -> Description:
     """Describes whatever lies at `path`."""
     if not path.exists():
         raise Error("there is nothing", path, "give a run folder, a plot file, a checkpoint or a result")
-    if path.name.startswith("chk") or (path / "Header").is_file() and not is_plotfile(path):
-        return _checkpoint(path)
-    if path.is_file():
-        return _result(path)
-    if is_plotfile(path):
-        return _plotfile(path)
+    from .snapshot_file import SnapshotFile, format_of
+
+    if format_of(path):
+        return SnapshotFile(path).describe()
     if is_run(path):
         return _run(Run(path))
-    raise Error(
-        "the folder is no run, plot file or checkpoint",
-        path,
-        "a run folder holds `events.jsonl`, a plot file holds `Header`",
-    )
+    if is_result(path):
+        return _result(path)
+    raise unknown(path)
 
 
 def print_description(description: Description) -> None:
@@ -52,7 +48,7 @@ def print_description(description: Description) -> None:
         table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
         for key in rows[0]:
             table.add_column(
-                name if key == "name" else _title(key),
+                _title(name if key == "name" else key),
                 justify="left" if key in ("name", "units", "long_name") else "right",
             )
         for row in rows:
@@ -77,7 +73,7 @@ def _text(name: str, value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, dict):
-        return ", ".join(f"{key} {number}" for key, number in value.items())
+        return ", ".join(f"{key} {_text('', number)}" for key, number in value.items())
     if isinstance(value, (list, tuple)):
         return (" x " if name == "cells" else ", ").join(_text("", item) for item in value) or "-"
     return str(value).strip()
@@ -99,8 +95,8 @@ def _run(run: Run) -> Description:
         "redshift": last.get("redshift"),
         "wall_s": wall_seconds(events),
         "lost_to_analysis": f"{100 * share_lost(events, run.tasks):.2g} %",
-        "plot_files": [path.name for path in sorted(run.folder.glob("plt*")) if path.is_dir()],
-        "checkpoints": [path.name for path in sorted(run.folder.glob("chk*"))],
+        "plot_files": [output.path.name for output in outputs_in(run.folder, PLOT_FILE)],
+        "checkpoints": [output.path.name for output in outputs_in(run.folder, CHECKPOINT)],
     }
     description["tasks"] = [
         {
@@ -114,55 +110,6 @@ def _run(run: Run) -> Description:
         for bill in bills(events, run.tasks)
     ]
     return description
-
-
-def _plotfile(path: Path) -> Description:
-    from .plotfile import read_header
-
-    header = read_header(path)
-    return {
-        "kind": "plot file",
-        "path": str(path),
-        "cells": header.cells,
-        "levels": header.levels,
-        "boxes": header.boxes,
-        "redshift": header.redshift,
-        "scale_factor": header.scale_factor,
-        "low": header.low,
-        "high": header.high,
-        "fields": header.fields,
-        "particles": header.particles,
-        **header.cosmology,
-        "bytes": _bytes_below(path),
-    }
-
-
-def _checkpoint(path: Path) -> Description:
-    files = [p for p in path.rglob("*") if p.is_file()] if path.is_dir() else [path]
-    step = "".join(filter(str.isdigit, path.stem))
-    description: Description = {"kind": "checkpoint", "path": str(path), "step": int(step) if step else None}
-    return description | _checkpoint_header(path / "Header") | {"files": len(files), "bytes": _bytes_below(path)}
-
-
-def _checkpoint_header(path: Path) -> Description:
-    """What the header of a checkpoint of ours tells in its second line, JSON. Nothing for other formats."""
-    if not path.is_file() or is_plotfile(path.parent):
-        return {}
-    try:
-        with path.open("rb") as file:
-            file.readline(200)
-            header = json.loads(file.readline())
-        return {
-            "step": header["step"],
-            "fields": [field["name"] for field in header["fields"]],
-            "boxes": [layout["boxes"] for layout in header["layouts"]],
-            "particles": header.get("particles", {}).get("count", 0),
-            **header.get("attributes", {}),
-        }
-    except (ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise Error(
-            "the header of the checkpoint is damaged", path, "`--restart` takes the newest good one"
-        ) from problem
 
 
 def _result(path: Path) -> Description:
@@ -186,7 +133,3 @@ def _result(path: Path) -> Description:
         "dimensions": dict(dataset.sizes),
         "variables": variables,
     }
-
-
-def _bytes_below(path: Path) -> int:
-    return sum(p.stat().st_size for p in path.rglob("*") if p.is_file()) if path.is_dir() else path.stat().st_size

@@ -1,4 +1,4 @@
-"""A running `sidestream-run`: its messages, and how it is stopped so that no rank survives."""
+"""A running program: its messages, and how it is stopped so that no rank survives."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ POLL_S = 0.1
 class Job:
     """The launcher and its ranks, in a session of their own, so that signals reach them only through us."""
 
-    def __init__(self, launch: Launch, program: Path) -> None:
+    def __init__(self, launch: Launch, program: Path, keep_output: bool = False) -> None:
         self._program = str(program)
         self._direct = launch.direct
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._output: queue.SimpleQueue[str] | None = queue.SimpleQueue() if keep_output else None
         try:
             self._process = subprocess.Popen(
                 launch.command,
@@ -42,8 +43,8 @@ class Job:
             raise Error(f"`{launch.command[0]}` cannot be started: {problem.strerror}", launch.command[0]) from problem
         assert self._process.stdout is not None and self._process.stderr is not None
         self._readers = [
-            threading.Thread(target=self._collect, args=(self._process.stderr, True), daemon=True),
-            threading.Thread(target=self._collect, args=(self._process.stdout, False), daemon=True),
+            threading.Thread(target=self._collect, args=(self._process.stderr, self._lines), daemon=True),
+            threading.Thread(target=self._collect, args=(self._process.stdout, self._output), daemon=True),
         ]
         for reader in self._readers:
             reader.start()
@@ -54,14 +55,11 @@ class Job:
 
     def messages(self) -> Iterator[str]:
         """The lines on its error stream since the last call; all that is left once it has ended."""
-        if not self.is_running():
-            for reader in self._readers:
-                reader.join(timeout=2.0)
-        while True:
-            try:
-                yield self._lines.get_nowait()
-            except queue.Empty:
-                return
+        return self._taken(self._lines)
+
+    def output(self) -> Iterator[str]:
+        """The same of its standard output, which is kept if that was asked for."""
+        return self._taken(self._output) if self._output is not None else iter(())
 
     @property
     def exit_code(self) -> int:
@@ -92,10 +90,20 @@ class Job:
         for pid in [*self._members(), self._process.pid]:
             _send(pid, signal.SIGKILL)
 
-    def _collect(self, stream: IO[bytes], keep: bool) -> None:
+    def _taken(self, lines: queue.SimpleQueue[str]) -> Iterator[str]:
+        if not self.is_running():
+            for reader in self._readers:
+                reader.join(timeout=2.0)
+        while True:
+            try:
+                yield lines.get_nowait()
+            except queue.Empty:
+                return
+
+    def _collect(self, stream: IO[bytes], into: queue.SimpleQueue[str] | None) -> None:
         for line in stream:
-            if keep:
-                self._lines.put(line.decode("utf-8", errors="replace"))
+            if into is not None:
+                into.put(line.decode("utf-8", errors="replace"))
 
     def _members(self) -> list[int]:
         return [pid for pid in _processes() if _session_of(pid) == self._process.pid]

@@ -12,19 +12,21 @@ from .run import Run
 if TYPE_CHECKING:
     import xarray as xr
 
-    from .plotfile import Plotfile
+    from .snapshot_file import SnapshotFile
 
-CHECKPOINT_MARKS = (b"sidestream-checkpoint", b"CheckPointVersion")  # how their `Header` begins
+RESULT = ".nc"  # how the names of results end
 
 
-def open(path: str | os.PathLike[str]) -> Run | Plotfile | xr.Dataset:  # noqa: A001  (the name users type: sidestream.open)
-    """Opens what Sidestream writes.
+def open(path: str | os.PathLike[str]) -> Run | SnapshotFile | xr.Dataset:  # noqa: A001  (the name users type: sidestream.open)
+    """Opens what Sidestream and other codes write.
 
     Args:
-        path: a run folder, a plot file directory (Nyx/AMReX layout), or a single result file.
+        path: a run folder; a plot file or checkpoint of any format (of Nyx and other AMReX codes, FLASH, Enzo, ...);
+            or a single result file.
 
     Returns:
-        A `Run` for a run folder, a `Plotfile` for a plot file, and an `xarray.Dataset`, the table, for a result.
+        A `Run` for a run folder, a `SnapshotFile` for a plot file or checkpoint, and an `xarray.Dataset`, the table,
+        for a result.
 
     Example:
         >>> run = sidestream.open("runs/demo")
@@ -38,35 +40,36 @@ def open(path: str | os.PathLike[str]) -> Run | Plotfile | xr.Dataset:  # noqa: 
             target,
             "`sidestream run CONFIG --out DIR` makes a run; its folder is what to open",
         )
-    if target.is_file():
+    from .snapshot_file import SnapshotFile, format_of
+
+    if format_of(target):
+        return SnapshotFile(target)
+    if is_run(target):
+        return Run(target)
+    if is_result(target):
         from .results import load_result
 
         return load_result(target)
-    if is_plotfile(target):
-        from .plotfile import Plotfile
-
-        return Plotfile(target)
-    if is_run(target):
-        return Run(target)
-    raise Error(
-        "the folder is neither a run nor a plot file",
-        target,
-        "a run folder holds `events.jsonl`, a plot file directory holds `Header`",
-    )
+    raise unknown(target)
 
 
-def is_run(folder: Path) -> bool:
-    """Whether the folder looks like that of a run."""
-    return any((folder / name).exists() for name in ("events.jsonl", "config.toml", "results"))
+def is_run(path: Path) -> bool:
+    """Whether the path looks like the folder of a run."""
+    return any((path / name).exists() for name in ("events.jsonl", "config.toml", "results"))
 
 
-def is_plotfile(folder: Path) -> bool:
-    """Whether the folder looks like a plot file in the AMReX layout."""
-    header = folder / "Header"
-    if not header.is_file():
-        return False
-    with header.open("rb") as file:
-        return not file.read(40).startswith(CHECKPOINT_MARKS)
+def is_result(path: Path) -> bool:
+    """Whether the path looks like a result file."""
+    return path.is_file() and path.suffix == RESULT
+
+
+def unknown(path: Path) -> Error:
+    """The error for a path that is nothing known."""
+    from .snapshot_file import formats
+
+    what = "the folder is neither a run nor a plot file" if path.is_dir() else "the file is of no known format"
+    own = "a run folder holds `events.jsonl`" if path.is_dir() else f"the names of results end in `{RESULT}`"
+    return Error(what, path, f"{own}; formats of plot files and checkpoints: {', '.join(formats())}")
 
 
 def open_run(path: str | os.PathLike[str]) -> Run:

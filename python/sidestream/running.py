@@ -13,13 +13,14 @@ from pathlib import Path
 
 from . import console
 from .error import Error
+from .events import Events, number
 from .job import POLL_S, Job, StopRequests
 from .launcher import find_program, mpi_environment, prepare
 from .messages import MessageFilter
 from .run import Run
-from .summary import bills, share_lost
-from .views import View, choose_view, duration
-from .watch import EventTail, Progress
+from .summary import FileBill, bills, file_bills, share_lost
+from .views import View, choose_view, duration, size
+from .watch import EventTail, Progress, file_name
 
 DISPLAYED_BY_THE_BAR = frozenset({"analysis", "plotfile", "checkpoint"})
 STEP_LINE = re.compile(r"step \d+\b")  # the program's own progress, which the view shows already
@@ -36,6 +37,7 @@ class RunRequest:
     restart: bool = False
     overwrite: bool = False
     launcher: str | None = None
+    start: Path | None = None  # a file to begin with
 
     def arguments(self) -> list[str]:
         """The arguments of `sidestream-run`."""
@@ -43,8 +45,8 @@ class RunRequest:
         for setting in self.settings:
             words += ["--set", setting]
         words += ["--out", str(self.out)]
-        words += ["--restart"] * self.restart + ["--overwrite"] * self.overwrite
-        return words
+        words += ["--from", str(self.start)] if self.start is not None else []
+        return words + ["--restart"] * self.restart + ["--overwrite"] * self.overwrite
 
 
 @dataclass(frozen=True)
@@ -164,9 +166,19 @@ def summarise(run: Run, report: Path | None) -> None:
             table.add_row(bill.name, *map(str, counts), duration(bill.compute_s), duration(bill.lost_s))
         console.out().print(table)
         console.out().print(f"lost to analysis  {100 * share_lost(events, run.tasks):.2g} % of the wall time")
+    for row in file_bills(events):
+        console.out().print(f"{row.title:<18}{_about_files(row, events)}")
     console.out().print(f"run folder        {run.folder}", soft_wrap=True)
     if report is not None:
         console.out().print(f"report            {report}", soft_wrap=True)
+
+
+def _about_files(row: FileBill, events: Events) -> str:
+    newest = events.last(row.kind)
+    lost = f", {duration(row.lost_s)} lost" if row.count else ""
+    failed = f", {row.failed} failed" if row.failed else ""
+    last = f", the newest {file_name(newest)} ({size(number(newest, 'bytes'))})" if newest else ""
+    return f"{row.count} written{lost}{failed}{last}"
 
 
 def _again(request: RunRequest) -> str:

@@ -1,8 +1,8 @@
-"""Sums over the events of a run: the bill of each task and what the analyses cost the simulation."""
+"""Sums over the events of a run: the bills of tasks and files, and what they cost the simulation."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .events import Event, Events, number
 
@@ -27,6 +27,57 @@ class TaskBill:
     def lost_s(self) -> float:
         """Seconds by which the task delayed the simulation."""
         return self.pack_s + self.wait_s + self.in_situ_s
+
+
+# The bins of sizes of writes [bytes], those of Darshan, as the events name them.
+WRITE_SIZES = (
+    *("<100", "100-1K", "1K-10K", "10K-100K", "100K-1M"),
+    *("1M-4M", "4M-10M", "10M-100M", "100M-1G", ">1G"),
+)
+FILE_KINDS = {"checkpoint": "checkpoints", "plotfile": "plot files"}
+
+
+@dataclass
+class FileBill:
+    """What the files of one kind took, over the whole run. Times are those of the slowest rank, counts of all ranks."""
+
+    kind: str  # that of the events: "checkpoint", "plotfile"
+    count: int = 0
+    failed: int = 0
+    bytes: float = 0.0
+    write_s: float = 0.0
+    lost_s: float = 0.0  # by the simulation: writing, or where that goes on behind it, copying and waiting
+    writes: int = 0
+    bytes_written: float = 0.0
+    metadata_s: float = 0.0
+    data_s: float = 0.0
+    sync_s: float = 0.0
+    exchange_s: float = 0.0
+    write_sizes: dict[str, int] = field(default_factory=dict)  # of WRITE_SIZES
+
+    @property
+    def title(self) -> str:
+        """The kind as people call it."""
+        return FILE_KINDS[self.kind]
+
+    @property
+    def mean_write(self) -> float:
+        """The mean size of a write [bytes]."""
+        return self.bytes_written / self.writes if self.writes else 0.0
+
+
+def file_bills(events: Events) -> list[FileBill]:
+    """One bill a kind of which anything was written or failed."""
+    found = {kind: FileBill(kind) for kind in FILE_KINDS}
+    for event in events:
+        kind = event["event"].removesuffix("_failed")
+        if kind not in found:
+            continue
+        if event["event"] == kind:
+            _charge_file(found[kind], event)
+        else:
+            found[kind].failed += 1
+    return [bill for bill in found.values() if bill.count or bill.failed]
 
 
 def bills(events: Events, tasks: list[str]) -> list[TaskBill]:
@@ -81,3 +132,25 @@ def _charge(bill: TaskBill, event: Event) -> None:
             bill.transfer_s += number(event, "wait_s")
     elif event["event"] == "analysis_failed":
         bill.failed += 1
+
+
+def _charge_file(bill: FileBill, event: Event) -> None:
+    access: Event = event["io"] if isinstance(event.get("io"), dict) else {}
+    bill.count += 1
+    bill.bytes += number(event, "bytes")
+    bill.write_s += number(event, "write_s")
+    bill.lost_s += file_lost_s(event)
+    bill.writes += int(number(access, "writes"))
+    bill.bytes_written += number(access, "bytes_written")
+    for name in ("metadata_s", "data_s", "sync_s", "exchange_s"):
+        setattr(bill, name, getattr(bill, name) + number(access, name))
+    sizes: Event = access["write_sizes"] if isinstance(access.get("write_sizes"), dict) else {}
+    for name in sizes:
+        bill.write_sizes[name] = bill.write_sizes.get(name, 0) + int(number(sizes, name))
+
+
+def file_lost_s(event: Event) -> float:
+    """The seconds by which writing a file delayed the simulation."""
+    if event.get("asynchronous"):
+        return number(event, "copy_s") + number(event, "wait_s")
+    return number(event, "write_s")

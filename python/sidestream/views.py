@@ -144,6 +144,11 @@ def size(count: float) -> str:
     raise AssertionError
 
 
+def speed(count: float, seconds: float) -> str:
+    """Bytes a second with a unit; nothing where no time passed."""
+    return f"{size(count / seconds)}/s" if seconds > 0 else ""
+
+
 def _left(progress: Progress) -> str:
     left = progress.left_s
     return "" if left is None or progress.done >= 1 else f"  {duration(left)} left"

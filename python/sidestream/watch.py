@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .error import Error
 from .events import Event, group_of, log_files, number, parse_line
 
 
@@ -57,6 +58,7 @@ class Progress:
     end: Event = field(default_factory=dict)
     steps_seen: int = 0
     stated_left_s: float | None = None  # by the simulation itself
+    problems: list[str] = field(default_factory=list)  # with files; the program itself prints them as well
 
     def take(self, event: Event) -> str | None:
         """Brings the state up to date; returns a line worth telling about this event, if there is one."""
@@ -111,6 +113,12 @@ class Progress:
 
     _on_checkpoint = _on_plotfile
 
+    def _on_plotfile_failed(self, event: Event) -> None:
+        self.problems.append(problem_with_file(event))
+
+    _on_checkpoint_failed = _on_plotfile_failed
+    _on_checkpoint_skipped = _on_plotfile_failed
+
     def _on_run_end(self, event: Event) -> None:
         if event.get("group", "compute") == "compute":
             self.end = event
@@ -119,6 +127,13 @@ class Progress:
 def file_name(event: Event) -> str:
     """The name of the file that an event is about, without its folder."""
     return Path(str(event.get("path") or "a file")).name
+
+
+def problem_with_file(event: Event) -> str:
+    """A file that was not written, or passed over by a restart, and why, in one line."""
+    why = Error.from_text(str(event.get("message") or "no reason given"))
+    what = "was passed over" if event["event"] == "checkpoint_skipped" else "was not written"
+    return f"{file_name(event)} {what}: {why.what}" + (f" ({why.where})" if why.where else "")
 
 
 def what_it_did(event: Event) -> str:

@@ -44,13 +44,23 @@ std::vector<std::vector<mesh::Adaptation>> wishes_of(const mesh::Layout& finer, 
   return wishes;
 }
 
+// The blocks of the file as they are, unless neighbours among them differ by more than a level, which a file may have
+// and a forest not.
+std::optional<mesh::Forest> same_blocks(const FileDescription& file, const mesh::Forest& roots, std::int32_t block) {
+  if (!has_blocks_of(file, roots)) return std::nullopt;
+  try {
+    return mesh::Forest(roots.cells(), block, file.geometry.periodic, refined_blocks(file.levels));
+  } catch (const core::Error&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 FileMesh mesh_of(const FileDescription& file, std::int32_t block) {
   mesh::Forest forest(file.levels.front().domain().extent(), block, file.geometry.periodic);
   check_levels(file, forest);
-  if (has_blocks_of(file, forest))
-    return {mesh::Forest(forest.cells(), block, file.geometry.periodic, refined_blocks(file.levels)), true};
+  if (const auto same = same_blocks(file, forest, block)) return {*same, true};
   const auto finest = static_cast<int>(file.levels.size()) - 1;
   for (int level = 0; level < finest; ++level)
     forest = forest.adapted(wishes_of(file.levels[static_cast<std::size_t>(level) + 1], forest, level), 0, finest);

@@ -107,7 +107,7 @@ std::vector<std::int64_t> create_flash_hdf5(const std::string& path, const Flash
                                             std::span<const Array> arrays, std::span<const std::int64_t> rows) {
   const FlashTables tables = flash_tables(header.content, header.particles_of_blocks);
   const QuietHdf5 quiet;
-  NewHdf5File file = new_hdf5_file(path);
+  FileHandle file = create_hdf5_file(path);
   put_text_dataset(file, "sidestream", header.metadata);
   put_sim_info(file);
   put_all_scalars(file, tables);
@@ -119,7 +119,7 @@ std::vector<std::int64_t> create_flash_hdf5(const std::string& path, const Flash
   }
   std::vector<std::int64_t> offsets;
   for (std::size_t a = 0; a < arrays.size(); ++a) offsets.push_back(offset_of(create_array(file, arrays[a], rows[a])));
-  file.close();
+  file.close("H5Fclose");
   return offsets;
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -54,12 +55,46 @@ class NyxHeaderReader {
     read_scale_factor();
     read_cosmology();
     if (is_ours_ ? description_.has_particles : fs::exists(description_.path + "/DM/Header")) read_particle_header();
-    if (is_ours_) finish_ours(*state);
+    if (is_ours_)
+      finish_ours(*state);
+    else if (description_.length_unit == "Mpc")
+      name_units();
   }
 
  private:
   using Level = NyxTables::Level;
   using Grid = NyxTables::Grid;
+
+  void name_units() {
+    for (auto& [name, unit] : description_.fields) unit = unit_of(name);
+    for (auto& [name, unit] : description_.particle_reals) unit = unit_of(name);
+  }
+
+  // Nyx's own quantities.
+  static std::string unit_of(std::string_view name) {
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 19> units{
+        {{"density", "Msun/Mpc^3"},
+         {"particle_mass_density", "Msun/Mpc^3"},
+         {"total_density", "Msun/Mpc^3"},
+         {"xmom", "Msun/Mpc^3 km/s"},
+         {"ymom", "Msun/Mpc^3 km/s"},
+         {"zmom", "Msun/Mpc^3 km/s"},
+         {"rho_E", "Msun/Mpc^3 (km/s)^2"},
+         {"rho_e", "Msun/Mpc^3 (km/s)^2"},
+         {"pressure", "Msun/Mpc^3 (km/s)^2"},
+         {"x_velocity", "km/s"},
+         {"y_velocity", "km/s"},
+         {"z_velocity", "km/s"},
+         {"Temp", "K"},
+         {"phi_grav", "(km/s)^2"},
+         {"mass", "Msun"},
+         {"particle_mass", "Msun"},
+         {"xvel", "km/s"},
+         {"yvel", "km/s"},
+         {"zvel", "km/s"}}};
+    const auto found = std::ranges::find(units, name, [](const auto& entry) { return entry.first; });
+    return found == units.end() ? "" : std::string(found->second);
+  }
 
   void apply_seal(const std::string& state) {
     apply_metadata(state, description_.path + "/sidestream.json", description_);

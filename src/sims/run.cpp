@@ -61,12 +61,15 @@ nlohmann::json totals_as_json(const std::vector<couple::TaskTotals>& totals) {
   return tasks;
 }
 
-std::int64_t bytes_of(const std::filesystem::path& path) {
+// 0 for what somebody has removed meanwhile.
+std::int64_t bytes_of(const std::filesystem::path& path) try {
   if (std::filesystem::is_regular_file(path)) return static_cast<std::int64_t>(std::filesystem::file_size(path));
   std::int64_t total = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(path))
     if (entry.is_regular_file()) total += static_cast<std::int64_t>(entry.file_size());
   return total;
+} catch (const std::filesystem::filesystem_error&) {
+  return 0;
 }
 
 // One run on the ranks that compute: the loop over steps and what happens between them.
@@ -171,7 +174,8 @@ class Run {
 
   void write_outputs(bool is_last) {
     const std::int64_t step = simulation_->step();
-    if (is_due(config_.plotfile)) {
+    if (is_due(config_.plotfile) && step != last_plotfile_) {
+      last_plotfile_ = step;
       const OutputConfig& output = *config_.plotfile;
       write("plotfile", output, output.format->plotfile->of(step), [&] {
         io::OwnedContent plot = simulation_->plot(output.variables);
@@ -364,7 +368,7 @@ class Run {
   io::BackgroundWriter writer_;
   std::optional<Output> under_way_;
   std::string failure_;  // why the run must stop, where it was told to when a file cannot be written
-  std::int64_t last_checkpoint_ = -1;
+  std::int64_t last_plotfile_ = -1, last_checkpoint_ = -1;
   double first_progress_ = 0.0;
   bool was_signalled_ = false;
 };

@@ -17,13 +17,18 @@ import snapshots
 import synthetic
 from fixtures import CommandLine, environment
 
-HELP = [[], ["run"], ["check"], ["info"], ["plot"], ["report"], ["watch"], ["bench", "io"]]
+HELP = [[], ["run"], ["check"], ["info"], ["convert"], ["verify"], ["plot"], ["report"], ["watch"], ["bench", "io"]]
 WRONG = {
     "unknown-command": ["rnu"],
     "unknown-option": ["info", "--jsn", "x"],
     "missing-argument": ["plot"],
     "no-ranks": ["run", "box.toml", "-n", "0"],
     "restart-and-overwrite": ["run", "box.toml", "--restart", "--overwrite"],
+    "restart-and-from": ["run", "box.toml", "--restart", "--from", "plt00010"],
+    "no-format": ["convert", "plt00010", "out"],
+    "unknown-format": ["convert", "plt00010", "out", "--format", "nix"],
+    "unknown-precision": ["convert", "plt00010", "out", "--format", "nyx", "--precision", "half"],
+    "no-ranks-to-verify": ["verify", "plt00010", "-n", "0"],
 }
 
 
@@ -40,9 +45,13 @@ def test_help(command: list[str], sidestream: CommandLine) -> None:
 
 
 OPTIONS = {
-    "run": ["-n", "--set", "--out", "--restart", "--overwrite", "--launcher"],
+    "run": ["-n", "--set", "--out", "--restart", "--overwrite", "--from", "--launcher"],
     "check": ["-n", "--set", "--out", "--json"],
     "info": ["--json"],
+    "convert": [
+        *("--format", "--fields", "--precision", "--block", "--method", "--overwrite", "-n", "--launcher", "--json")
+    ],
+    "verify": ["-n", "--launcher", "--json"],
     "plot": ["--task", "--out"],
     "watch": ["--once"],
     "bench io": ["-n", "--folder", "--repetitions", "--contents", "--formats", "--methods", "--model", "--json"],
@@ -69,7 +78,7 @@ def test_wrong_use_ends_with_2_and_says_what_to_do(name: str, sidestream: Comman
     snapshots.check_snapshot(f"wrong-{name}", done, {})
 
 
-KINDS = {".": "run", "plt00060": "plotfile", "chk00050": "checkpoint", "results/spectra/000060.nc": "result"}
+KINDS = {".": "run", "plt00060": "plotfile", "chk00050.hdf5_chk": "checkpoint", "results/spectra/000060.nc": "result"}
 
 
 @pytest.mark.parametrize("path", KINDS)
@@ -80,7 +89,7 @@ def test_info(path: str, finished_run: Path, sidestream: CommandLine) -> None:
     snapshots.check_snapshot("info-" + KINDS[path], done, {"RUN": finished_run})
 
 
-@pytest.mark.parametrize("path", [".", "plt00060", "chk00050", "results/halos/000060.nc"])
+@pytest.mark.parametrize("path", [".", "plt00060", "chk00050.hdf5_chk", "results/halos/000060.nc"])
 def test_info_for_programs_is_json(path: str, finished_run: Path, sidestream: CommandLine) -> None:
     description = json.loads(sidestream("info", finished_run / path, "--json").stdout)
 
@@ -88,7 +97,7 @@ def test_info_for_programs_is_json(path: str, finished_run: Path, sidestream: Co
     assert description["path"] == str(finished_run / path)
 
 
-@pytest.mark.parametrize("command", ["info", "plot", "report", "watch"])
+@pytest.mark.parametrize("command", ["info", "verify", "plot", "report", "watch"])
 def test_a_missing_run(command: str, tmp_path: Path, sidestream: CommandLine) -> None:
     done = sidestream(command, tmp_path / "nowhere")
 
@@ -107,10 +116,10 @@ def test_a_torn_result(own_run: Path, sidestream: CommandLine) -> None:
 
 
 def test_a_torn_checkpoint(own_run: Path, sidestream: CommandLine) -> None:
-    header = own_run / "chk00050" / "Header"
-    header.write_bytes(header.read_bytes()[:60])
+    path = own_run / "chk00050.hdf5_chk"
+    path.write_bytes(path.read_bytes()[:9000])
 
-    done = sidestream("info", own_run / "chk00050")
+    done = sidestream("info", path)
 
     assert done.returncode == 1
     snapshots.check_snapshot("torn-checkpoint", done, {"RUN": own_run})

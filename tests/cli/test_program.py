@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -105,6 +106,53 @@ def test_a_restart_on_other_ranks_ends_with_the_same_results(place: Path) -> Non
         last = first.steps(task)[-1]
         assert second.steps(task)[-1] == last
         assert first.result(task, last).equals(second.result(task, last)), task
+
+
+def test_every_file_of_a_run_is_good_and_a_damaged_one_is_named(place: Path) -> None:
+    good = command(place, "verify", "o", "-n", 2)
+    shutil.copytree(place / "o", place / "damaged")
+    newest = sorted((place / "damaged").glob("chk*"))[-1]
+    flip_a_bit(newest)
+    bad = command(place, "verify", "damaged", "-n", 2)
+
+    assert good.returncode == 0, good.stderr
+    assert [line.split()[0] for line in good.stdout.splitlines()] == ["good"] * 3
+    assert bad.returncode == 1
+    lines = bad.stdout.splitlines()
+    assert [line.split()[0] for line in lines].count("damaged") == 1
+    assert f"damaged  {newest.name}" in bad.stdout
+    assert bad.stderr.startswith("error: 1 of 3 files cannot be trusted")
+    assert newest.name in bad.stderr
+
+
+def flip_a_bit(path: Path) -> None:
+    """In the middle of a file, or of the largest one in a folder."""
+    files = [path] if path.is_file() else [p for p in path.rglob("*") if p.is_file()]
+    largest = max(files, key=lambda p: p.stat().st_size)
+    data = bytearray(largest.read_bytes())
+    data[len(data) // 2] ^= 4
+    largest.write_bytes(data)
+
+
+@pytest.mark.parametrize("form", ["nyx", "flash"])
+def test_a_converted_checkpoint_goes_on_to_the_same_bits(place: Path, form: str) -> None:
+    first = sorted((place / "o").glob("chk*"))[0]
+    converted = command(place, "convert", first, f"state_{form}", "--format", form, "-n", 2)
+    done = command(place, "run", "box.toml", "-n", 3, "--out", f"from-{form}", "--from", f"state_{form}")
+
+    assert (converted.returncode, done.returncode) == (0, 0), converted.stderr + done.stderr
+    whole, part = sidestream.open(place / "o"), sidestream.open(place / f"from-{form}")
+    for task in whole.tasks:
+        last = whole.steps(task)[-1]
+        assert whole.result(task, last).equals(part.result(task, last)), task
+
+
+def test_the_report_has_a_bill_of_files(place: Path) -> None:
+    page = (place / "o" / "report.html").read_text()
+
+    assert "<h2>Files</h2>" in page
+    assert "<td class=text>checkpoints</td>" in page
+    assert 'alt="Sizes of the writes"' in page
 
 
 def test_every_reader_opens_the_results(place: Path) -> None:

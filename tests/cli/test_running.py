@@ -77,6 +77,14 @@ def test_a_run_ends_with_a_summary_and_a_report(
     assert (tmp_path / "o" / "report.html").is_file()
 
 
+def test_the_summary_tells_of_checkpoints_and_of_those_that_failed(config: Path, sidestream: CommandLine) -> None:
+    done = sidestream("run", config, "-n", 1, "--out", "o", "--set", "fake.mode=files")
+
+    assert done.returncode == 0, done.stderr
+    assert "checkpoints       2 written, 0.5 s lost, 1 failed, the newest chk00010.hdf5_chk (21 MB)\n" in done.stdout
+    assert "wrote chk00010.hdf5_chk (0.25 s)" in done.stderr
+
+
 def test_the_run_folder_is_named_after_the_configuration(config: Path, tmp_path: Path, sidestream: CommandLine) -> None:
     assert sidestream("run", config, "-n", 1).returncode == 0
 
@@ -220,3 +228,14 @@ def test_a_launcher_may_be_named(config: Path, tmp_path: Path, sidestream: Comma
 
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "launched").read_text().startswith(f"-n 1 {FAKE} {config}")
+
+
+def test_the_file_to_begin_with_is_handed_to_the_program(config: Path, tmp_path: Path, sidestream: CommandLine) -> None:
+    launcher = tmp_path / "mylaunch"
+    launcher.write_text('#!/bin/sh\nprintf "%s " "$@" > launched\nshift 2\nexec "$@"\n')
+    launcher.chmod(0o755)
+
+    done = sidestream("run", config, "-n", 1, "--from", "a/plt00010", "--launcher", f"{launcher}")
+
+    assert done.returncode == 0, done.stderr
+    assert "--from a/plt00010" in (tmp_path / "launched").read_text()

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Plays `sidestream-run` in the tests of the launcher and the command line.
 
-`--set fake.mode=WORD` chooses what it does: work (default), fail, crash, silent-fail, slow, stubborn, noisy, full.
+`--set fake.mode=WORD` chooses what it does: work (default), fail, crash, silent-fail, slow, stubborn, noisy, full,
+files (it writes checkpoints, one of which fails).
 """
 
 import json
@@ -45,7 +46,7 @@ def parse(words: list[str]) -> tuple[dict[str, str], dict[str, str]]:
         if word == "--set":
             key, _, value = words.pop(0).partition("=")
             settings[key] = value
-        elif word in ("--out", "--ranks"):
+        elif word in ("--out", "--ranks", "--from"):
             options[word] = words.pop(0)
         elif word.startswith("--"):
             options[word] = ""
@@ -100,6 +101,12 @@ def work(out: Path, restart: bool, mode: str, stop: Stop) -> int:
                 common = {"task": "halos", "step": step, "redshift": redshift}
                 write("publish", **common, pack_s=0.001, wait_s=0.0, bytes=4096, action="sent")
                 write("analysis", **common, start=0.0, wait_s=0.0, compute_s=0.004, summary="3 halos")
+            if mode == "files" and step % 5 == 0:
+                write("checkpoint", step=step, path=f"{out}/chk{step:05d}.hdf5_chk", bytes=21000000, write_s=0.25)
+            if mode == "files" and step == 3:
+                write(
+                    "checkpoint_failed", step=step, path=f"{out}/chk00003.hdf5_chk", message="error: the disk is full"
+                )
             if mode == "noisy" and step == 3:
                 sys.stderr.write(
                     "warning: the box is small\n" + "-" * 74 + "\nA notice of the launcher\n" + "-" * 74 + "\n"

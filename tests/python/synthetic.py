@@ -6,6 +6,7 @@ As a program it makes one to look at: python synthetic.py DIR
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -55,13 +56,7 @@ analysis = "projection"
 every = 20
 """
 
-CHECKPOINT = {
-    "step": 50,
-    "attributes": {"scale_factor": 0.2079},
-    "layouts": [{"boxes": 2}, {"boxes": 16}],
-    "fields": [{"name": "gas/0"}, {"name": "gas/1"}],
-    "particles": {"count": 262144, "pieces": 2},
-}
+CHECKPOINT = Path(__file__).parents[1] / "data" / "chk00050.hdf5_chk"
 
 
 def redshift_of(step: int, steps: int = STEPS) -> float:
@@ -79,11 +74,7 @@ def write_run(folder: Path, steps: int = STEPS, status: str | None = "finished")
     write_log(folder / "events.jsonl", compute)
     write_log(folder / "events.sidecar.jsonl", sidecar)
     write_plotfile(folder / f"plt{steps:05d}", redshift_of(steps, steps))
-    checkpoint = folder / "chk00050"
-    checkpoint.mkdir(exist_ok=True)
-    (checkpoint / "data.bin").write_bytes(b"\0" * 4096)
-    header = "sidestream-checkpoint 2 0123456789abcdef\n" + json.dumps(CHECKPOINT) + "\n"
-    (checkpoint / "Header").write_bytes(header.encode() + bytes(range(256)))
+    shutil.copy(CHECKPOINT, folder)
     return folder
 
 
@@ -105,9 +96,10 @@ def events(steps: int, status: str | None) -> tuple[list[dict], list[dict]]:
             t, free = publish_all(compute, sidecar, t, free, moment)
         if step == 50:
             t += 0.6
-            compute.append(
-                {"event": "checkpoint", "t": t, "step": 50, "path": "chk00050", "bytes": 2.1e7, "write_s": 0.6}
-            )
+            compute.append(checkpoint_event(t))
+    if status == "finished":
+        t += 0.5
+        compute.append(plotfile_event(t, steps))
     if status:
         compute.append(end_event(status, max(t, free), steps))
     return compute, sidecar
@@ -129,6 +121,31 @@ def start_event() -> dict:
         "machine": {"host": "delta", "cpu": "Example CPU 3000", "cores": 4},
         "tasks": list(TASKS),
         "started": "2026-01-02T03:04:05Z",
+    }
+
+
+def checkpoint_event(t: float) -> dict:
+    return {
+        **{"event": "checkpoint", "t": t, "step": 50, "path": "demo/chk00050.hdf5_chk", "format": "sidestream"},
+        **{"bytes": 2.1e7, "write_s": 0.6, "asynchronous": True, "copy_s": 0.02, "wait_s": 0.1},
+        "io": access({"<100": 3, "1M-4M": 10}, 2.1e7),
+    }
+
+
+def plotfile_event(t: float, step: int) -> dict:
+    return {
+        **{"event": "plotfile", "t": t, "step": step, "path": f"demo/plt{step:05d}", "format": "nyx"},
+        **{"bytes": 4.2e6, "write_s": 0.5, "asynchronous": False, "copy_s": 0.0, "wait_s": 0.0},
+        "io": access({"100-1K": 6, "100K-1M": 8}, 4.2e6),
+    }
+
+
+def access(sizes: dict[str, int], size: float) -> dict:
+    writes = sum(sizes.values())
+    return {
+        **{"files": 2, "writes": writes, "reads": 0, "bytes_written": size, "bytes_read": 0},
+        **{"sequential": writes - 2, "consecutive": writes - 4, "write_sizes": sizes, "read_sizes": {}},
+        **{"metadata_s": 0.01, "data_s": 0.2, "sync_s": 0.25, "exchange_s": 0.04},
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -17,10 +18,10 @@ from sidestream.events import Events
 from sidestream.figures import Picture, pictures, save_pictures
 from sidestream.figures.cosmology import Theory
 from sidestream.figures.halos import BIN_WIDTH, mass_function
-from sidestream.figures.timeline import IDLE, PACK, STEP, WAIT, spans_of
+from sidestream.figures.timeline import BEHIND, IDLE, PACK, STEP, WAIT, WRITE, spans_of
 from sidestream.report import write_report
 from sidestream.run import Run
-from sidestream.summary import bills, share_lost
+from sidestream.summary import bills, file_bills, share_lost
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,7 @@ def test_every_task_has_pictures_and_the_timeline_comes_last(drawn: list[Picture
 
     assert {"halos-mass-function", "halos-map", "spectra-spectra", "pdfs-pdf", "phase-phase"} <= set(names)
     assert {"picture-gas-density", "picture-dark-matter-density"} <= set(names)
-    assert names[-1] == "timeline"
+    assert names[-2:] == ["write-sizes", "timeline"]
 
 
 def test_pictures_of_one_task_are_png_files(finished_run: Path, tmp_path: Path) -> None:
@@ -125,6 +126,12 @@ def test_results_that_state_no_cosmology_have_no_theory() -> None:
     assert Theory.of({"box_mpc": 10.0}) is None
 
 
+def test_files_written_behind_the_run_look_different_in_the_timeline(finished_run: Path) -> None:
+    spans = spans_of(sidestream.open(finished_run).events)
+
+    assert [span.what for span in spans if span.lane == "files"] == [BEHIND, WRITE]
+
+
 def test_the_timeline_shows_what_each_group_did(finished_run: Path) -> None:
     spans = spans_of(sidestream.open(finished_run).events)
 
@@ -180,6 +187,35 @@ def test_the_report_shows_every_part_of_the_run(page: str) -> None:
     for task in synthetic.TASKS:
         assert f"<td class=text>{task}</td>" in page
     assert "z_start = 50" in page
+
+
+def test_the_report_has_a_bill_of_files(finished_run: Path) -> None:
+    checkpoints, plot_files = file_bills(sidestream.open(finished_run).events)
+
+    assert (checkpoints.title, checkpoints.count, checkpoints.failed) == ("checkpoints", 1, 0)
+    assert checkpoints.lost_s == pytest.approx(0.12), "what is written behind the run costs the copy and the wait"
+    assert plot_files.lost_s == pytest.approx(0.5)
+    assert checkpoints.write_sizes == {"<100": 3, "1M-4M": 10}
+    assert checkpoints.mean_write == pytest.approx(2.1e7 / 13)
+
+
+def test_the_report_tells_what_files_cost(page: str) -> None:
+    assert "<h2>Files</h2>" in page
+    assert "<td class=text>plot files</td><td>1</td><td>0</td><td>4.2 MB</td><td>8.4 MB/s</td>" in page
+    assert 'alt="Sizes of the writes"' in page
+
+
+@pytest.mark.parametrize("kind", ["plotfile", "checkpoint"])
+def test_files_that_failed_are_named_with_the_reason(kind: str, small_run: Path) -> None:
+    message = "error: the disk is full\n  --> demo/.x.tmp\nhint: make room"
+    with (small_run / "events.jsonl").open("a") as log:
+        for event in (f"{kind}_failed", "checkpoint_skipped"):
+            log.write(json.dumps({"event": event, "t": 1, "step": 7, "path": "demo/x7", "message": message}) + "\n")
+
+    page = write_report(sidestream.open(small_run)).read_text()
+
+    assert "x7 was not written: the disk is full (demo/.x.tmp)" in page
+    assert "x7 was passed over: the disk is full (demo/.x.tmp)" in page
 
 
 def test_a_damaged_result_costs_its_own_pictures_only(small_run: Path) -> None:

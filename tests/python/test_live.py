@@ -73,6 +73,18 @@ def test_new_results_appear_and_old_ones_are_not_drawn_again(going_on: Path) -> 
     assert pictures_in(page.path) == before[1]
 
 
+def test_files_that_failed_are_shown(going_on: Path) -> None:
+    with (going_on / "events.jsonl").open("a") as log:
+        log.write(
+            '{"event": "checkpoint_failed", "t": 20.0, "path": "demo/chk00020.hdf5_chk", '
+            '"message": "error: the disk is full"}\n'
+        )
+
+    page = live.watch(sidestream.open(going_on), once=True)
+
+    assert "chk00020.hdf5_chk was not written: the disk is full" in page.read_text()
+
+
 def test_a_torn_result_keeps_the_picture_before_it(going_on: Path) -> None:
     page = live.LivePage(sidestream.open(going_on))
     page.update()

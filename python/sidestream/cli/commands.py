@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ import typer
 
 from .. import console
 from ..error import UsageError
+from . import files
 from .bench import bench
 
 if TYPE_CHECKING:
@@ -28,7 +30,9 @@ app = typer.Typer(
     "  sidestream run examples/cosmology.toml -n 4       run it; results in runs/cosmology\n"
     "  sidestream watch runs/cosmology                   pictures while it runs, as a page\n"
     "  sidestream plot runs/cosmology                    pictures as PNG files\n"
-    "  sidestream info runs/cosmology                    what is in a folder or file\n\n"
+    "  sidestream info runs/cosmology                    what is in a folder or file\n"
+    "  sidestream verify runs/cosmology                  is every plot file and checkpoint good?\n"
+    "  sidestream convert plt00120 new --format flash    a file in another format\n\n"
     "Exit codes: 0 done, 1 failed, 2 used wrongly.",
 )
 
@@ -76,6 +80,15 @@ def run(
     out: Out = None,
     restart: Annotated[bool, typer.Option("--restart", help="Go on from the newest good checkpoint in DIR.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that is already in DIR.")] = False,
+    start: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Begin with the state in FILE, a plot file or checkpoint of any format.",
+            show_default=False,
+        ),
+    ] = None,
     launcher: Annotated[
         str | None,
         typer.Option(
@@ -94,6 +107,7 @@ def run(
       sidestream run examples/cosmology.toml
       sidestream run box.toml -n 8 --set mesh.cells=[128,128,128] --out runs/large
       sidestream run box.toml -n 16 --out runs/large --restart
+      sidestream run box.toml -n 8 --out runs/more --from runs/large/plt00200
       sidestream run box.toml -n 512 --launcher "srun --exclusive"
     """
     from .. import running
@@ -102,7 +116,13 @@ def run(
         raise UsageError(
             "--restart and --overwrite exclude each other", hint="--restart goes on with the run that is there"
         )
-    request = _request(config, ranks, settings, out, (restart, overwrite), launcher)
+    if restart and start is not None:
+        raise UsageError(
+            "--restart and --from exclude each other", hint="--restart begins with the newest checkpoint in DIR"
+        )
+    request = replace(
+        _request(config, ranks, settings, out), restart=restart, overwrite=overwrite, launcher=launcher, start=start
+    )
     verdict = running.check(request, as_json=True)
     sys.stderr.write(verdict.messages)
     if verdict.code != 0:
@@ -132,16 +152,20 @@ def check(
 @app.command(short_help="Say what a folder or file is.")
 def info(
     path: Annotated[
-        Path, typer.Argument(metavar="PATH", help="Run, plot file, checkpoint or result.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="PATH", help="Run, plot file or checkpoint of any format, or result.", show_default=False
+        ),
     ],
     as_json: Json = False,
 ) -> None:
-    """Say what a folder or file is: a run, a plot file, a checkpoint or a result.
+    """Say what a folder or file is: a run, a plot file or checkpoint of any format and of any code, or a result.
 
     \b
     Examples:
       sidestream info runs/demo
       sidestream info runs/demo/plt00120
+      sidestream info sedov_hdf5_chk_0010
       sidestream info runs/demo/results/halos/000120.nc --json
     """
     from ..info import describe, print_description
@@ -211,14 +235,11 @@ def watch(
         live.watch(opened, once)
 
 
-def _request(
-    config: Path,
-    ranks: int | None,
-    settings: list[str] | None,
-    out: Path | None,
-    flags: tuple[bool, bool] = (False, False),
-    launcher: str | None = None,
-) -> RunRequest:
+app.command(short_help="Write a plot file or checkpoint in another format.")(files.convert)
+app.command(short_help="Check every checksum of a file, or of all files of a run.")(files.verify)
+
+
+def _request(config: Path, ranks: int | None, settings: list[str] | None, out: Path | None) -> RunRequest:
     from ..launcher import default_ranks
     from ..running import RunRequest
 
@@ -229,7 +250,4 @@ def _request(
         out=out or Path("runs") / config.stem,
         ranks=ranks or default_ranks(),
         settings=tuple(settings or ()),
-        restart=flags[0],
-        overwrite=flags[1],
-        launcher=launcher,
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..error import Error
-from . import halos, images, pdf, phase, spectra, timeline
+from . import files, halos, images, pdf, phase, spectra, timeline
 from .picture import Picture
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _DRAWERS: dict[str, Callable[[Run, str], Iterator[Picture]]] = {
 
 
 def pictures(run: Run, task: str | None = None) -> Iterator[Picture]:
-    """The pictures of one task, or of all tasks and then the timeline. Tasks without results have none."""
+    """The pictures of one task, or of all tasks, the writes and the timeline. Tasks without results have none."""
     for name in run.tasks if task is None else [task]:
         if run.steps(name):
             analysis = str(run.result(name, -1).attrs.get("analysis", ""))
@@ -38,6 +38,7 @@ def pictures(run: Run, task: str | None = None) -> Iterator[Picture]:
             if drawer is not None:
                 yield from drawer(run, name)
     if task is None:
+        yield from files.pictures(run)
         yield from timeline.pictures(run)
 
 

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from ..run import Run
 
 STEP, PACK, WAIT, WRITE = "step", "packing", "waiting for the analyses", "writing files"
+BEHIND = "writing behind the run"
 RECEIVE, IDLE = "receiving", "idle"
-_COLOURS = {STEP: BLUE, PACK: AMBER, WAIT: RED, WRITE: GREY, RECEIVE: "#8ec8f6", IDLE: "#e3e8ed"}
+_COLOURS = {STEP: BLUE, PACK: AMBER, WAIT: RED, WRITE: GREY, BEHIND: "#c3ccd4", RECEIVE: "#8ec8f6", IDLE: "#e3e8ed"}
 NEGLIGIBLE_S = 5e-4  # what took less is not drawn
 TOGETHER_S = 0.005  # publishes that end within this time of each other were one, shared among tasks
 
@@ -80,7 +81,8 @@ def _spans(event: Event) -> Iterable[Span]:
         yield Span(group, "publish", WAIT, t - wait - pack, t - pack)
         yield Span(group, "publish", PACK, t - pack, t)
     elif kind in ("plotfile", "checkpoint"):
-        yield Span(group, "files", WRITE, t - number(event, "write_s"), t)
+        what = BEHIND if event.get("asynchronous") else WRITE
+        yield Span(group, "files", what, t - number(event, "write_s"), t)
     elif kind == "analysis":
         compute = number(event, "compute_s")
         start = number(event, "start", t - compute)

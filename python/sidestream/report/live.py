@@ -12,7 +12,7 @@ from ..figures import pictures
 from ..run import Run
 from ..views import percent
 from ..watch import EventTail, Progress
-from .page import document, gallery, head_of, table, write_page
+from .page import document, gallery, head_of, notes, table, write_page
 
 NAME = "live.html"
 LOOK_EVERY_S = 2.0  # between two looks at the run folder, and between two at the page in a browser
@@ -79,6 +79,7 @@ class LivePage:
         tasks = [[task, step, self._progress.analyses.get(task, "")] for task, (step, _) in self._drawn.items()]
         sections = [
             head_of(self._run, self._start, status, where),
+            notes(self._progress.problems),
             *(
                 f"<section><h2>{escape(task)}, step {step}</h2>\n{drawn}</section>\n"
                 for task, (step, drawn) in self._drawn.items()

@@ -11,9 +11,18 @@ from typing import TYPE_CHECKING, Any
 from ..error import Error
 from ..events import Event, Events, number
 from ..figures import Picture, pictures
-from ..summary import TaskBill, bills, seconds_by_part, share_lost, wall_seconds
-from ..views import duration, size
-from ..watch import file_name
+from ..summary import (
+    FILE_KINDS,
+    TaskBill,
+    bills,
+    file_bills,
+    file_lost_s,
+    seconds_by_part,
+    share_lost,
+    wall_seconds,
+)
+from ..views import duration, size, speed
+from ..watch import file_name, problem_with_file
 
 if TYPE_CHECKING:
     from ..run import Run
@@ -54,8 +63,8 @@ def render(run: Run) -> str:
     start, end = events.last("run_start"), events.last("run_end")
     rows = bills(events, run.tasks)
     drawn, failed = _draw(run)
-    timeline = [picture for picture in drawn if picture.name == "timeline"]
-    others = [picture for picture in drawn if picture.name != "timeline"]
+    timeline, writes = ([picture for picture in drawn if picture.name == name] for name in ("timeline", "write-sizes"))
+    others = [picture for picture in drawn if picture not in [*timeline, *writes]]
     sections = [
         head_of(run, start, run.status, run.reason),
         _tiles(run, events, start, end),
@@ -64,7 +73,7 @@ def render(run: Run) -> str:
         _section("Who computed and who waited", gallery(timeline) + _bill_table(rows, wall_seconds(events))),
         _section("Where the simulation's time went", _parts(seconds_by_part(events))),
         _section("Results", _result_table(run, rows)),
-        _section("Output files", _file_table(events)),
+        _section("Files", _file_bill_table(events) + gallery(writes) + _file_table(events)),
         _configuration(run),
     ]
     return document(run, start, sections)
@@ -81,9 +90,9 @@ def _draw(run: Run) -> tuple[list[Picture], list[str]]:
             failed.append(f"{task}: {problem.what} ({problem.where})")
         except Exception as problem:  # an unusual result must not cost the rest of the page
             failed.append(f"{task}: no picture could be drawn ({type(problem).__name__}: {problem})")
-    from ..figures import timeline
+    from ..figures import files, timeline
 
-    return [*drawn, *timeline.pictures(run)], failed
+    return [*drawn, *files.pictures(run), *timeline.pictures(run)], failed
 
 
 def _rank_of(run: Run, task: str) -> int:
@@ -157,14 +166,14 @@ def _notes(events: Events, failed: Sequence[str]) -> str:
         f"{e.get('task', '?')} failed at step {e.get('step', '?')}: {e.get('message', 'no reason given')}"
         for e in events.of("analysis_failed")
     ]
-    lines += [
-        f"{file_name(e)} was not written: {e.get('message', 'no reason given')}"
-        for e in events.of("plotfile_failed", "checkpoint_failed")
-    ]
-    lines += failed
-    if not lines:
-        return ""
-    return f'<ul class="notes">{"".join(f"<li>{escape(line)}</li>" for line in lines)}</ul>\n'
+    lines += map(problem_with_file, events.of("plotfile_failed", "checkpoint_failed", "checkpoint_skipped"))
+    return notes([*lines, *failed])
+
+
+def notes(lines: Sequence[str]) -> str:
+    """What went wrong, a line each."""
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return f'<ul class="notes">{items}</ul>\n' if items else ""
 
 
 def gallery(shown: Sequence[Picture]) -> str:
@@ -235,18 +244,50 @@ def _result_table(run: Run, rows: Sequence[TaskBill]) -> str:
     return table(["task", "files", "steps", "where"], body, text_columns=1) if body else ""
 
 
+def _file_bill_table(events: Events) -> str:
+    wall = wall_seconds(events)
+    body = [
+        [
+            row.title,
+            row.count,
+            row.failed,
+            size(row.bytes),
+            speed(row.bytes, row.write_s),
+            f"{100 * row.write_s / wall:.2g} %" if wall > 0 else "",
+            duration(row.lost_s),
+            row.writes,
+            size(row.mean_write),
+            *map(duration, (row.metadata_s, row.data_s, row.sync_s, row.exchange_s)),
+        ]
+        for row in file_bills(events)
+    ]
+    if not body:
+        return ""
+    head = ["kind", "files", "failed", "bytes", "speed", "of the wall time", "lost", "writes", "mean write"]
+    note = (
+        "<p class=note><em>Lost</em> is what the simulation waited: the whole time of writing, or, where files are "
+        "written behind it, of copying and of waiting for the file before. Metadata, data, disk (bringing it there) "
+        "and exchange (packing, and moving data between ranks) are times of the slowest rank.</p>"
+    )
+    return table([*head, "metadata", "data", "disk", "exchange"], body, text_columns=1) + note
+
+
 def _file_table(events: Events) -> str:
     body = [
         [
-            event["event"],
+            FILE_KINDS[event["event"]].removesuffix("s"),
             file_name(event),
+            str(event.get("format", "")),
             event.get("step", ""),
             size(number(event, "bytes")),
             duration(number(event, "write_s")),
+            speed(number(event, "bytes"), number(event, "write_s")),
+            duration(file_lost_s(event)),
         ]
-        for event in events.of("plotfile", "checkpoint")
+        for event in events.of(*FILE_KINDS)
     ]
-    return table(["kind", "path", "step", "size", "time"], body, text_columns=2) if body else ""
+    head = ["kind", "path", "format", "step", "size", "time", "speed", "lost"]
+    return table(head, body, text_columns=3) if body else ""
 
 
 def table(head: Sequence[str], body: Sequence[Sequence[Any]], text_columns: int) -> str:

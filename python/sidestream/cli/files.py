@@ -1,0 +1,166 @@
+"""`sidestream convert` and `sidestream verify`: files of any format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .. import console
+from ..error import Error, UsageError
+
+if TYPE_CHECKING:
+    from ..files import Tell
+
+Ranks = Annotated[int | None, typer.Option("-n", "--ranks", metavar="RANKS", help="MPI ranks (default: one a core).")]
+Launcher = Annotated[
+    str | None, typer.Option("--launcher", metavar="COMMAND", help="The MPI launcher, with options if need be.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="The file or folder to read.", show_default=False)],
+    target: Annotated[Path, typer.Argument(metavar="OUT", help="The file or folder to write.", show_default=False)],
+    form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="The format to write.", show_default=False)],
+    fields: Annotated[
+        list[str] | None,
+        typer.Option("--fields", metavar="NAMES", help="Only these fields, with commas between (default: all)."),
+    ] = None,
+    precision: Annotated[str, typer.Option("--precision", metavar="WORD", help="Of the fields: double, single.")] = (
+        "double"
+    ),
+    block: Annotated[
+        int | None,
+        typer.Option(
+            "--block", metavar="CELLS", help="Cells a side of the blocks (default: those of IN).", show_default=False
+        ),
+    ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option("--method", metavar="NAME", help="How the data reach the disk (default: the format's choice)."),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what has the name OUT.")] = False,
+    ranks: Ranks = None,
+    launcher: Launcher = None,
+    as_json: Json = False,
+) -> None:
+    """Write the state in a plot file or checkpoint again in another format.
+
+    IN may be of any format that `sidestream info` knows, written by Sidestream or by another code. Positions, levels,
+    particles and the moment are taken over. A checkpoint stays one, to the bit, when all of it is taken over in double
+    precision. OUT appears complete or not at all.
+
+    Other programs tell FLASH files by their names: let OUT hold `_hdf5_plt_cnt_` or `_hdf5_chk_`.
+
+    \b
+    Examples:
+      sidestream convert runs/demo/plt00120 demo_hdf5_plt_cnt_0120 --format flash
+      sidestream convert sedov_hdf5_chk_0010 plt00010 --format nyx -n 4
+      sidestream convert chk00050.hdf5_chk small --format nyx --fields density,Temp --precision single
+    """
+    from .. import files
+    from ..info import print_description
+
+    conversion = files.Conversion(source, target, form, _names(fields), precision, block, method, overwrite)
+    with _status(f"converting {source}") as tell:
+        report = files.convert(conversion, _count(ranks), launcher, tell)
+    if report["left_out_particles"]:
+        console.say(f"warning: {form} files hold no particles: {report['left_out_particles']} were left out")
+    console.print_json(report) if as_json else print_description(_summary(report))
+
+
+def verify(
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="A plot file, a checkpoint or a run.", show_default=False)
+    ],
+    ranks: Ranks = None,
+    launcher: Launcher = None,
+    as_json: Json = False,
+) -> None:
+    """Read a plot file or checkpoint of any format and check every checksum in it.
+
+    Of a run, every plot file and checkpoint is read, and each has a line that says whether it is good. Exit code 1
+    means that one is damaged. Files of other codes have no checksums: that they can be read is all there is to check.
+
+    \b
+    Examples:
+      sidestream verify runs/demo
+      sidestream verify runs/demo/chk00050.hdf5_chk -n 4
+      sidestream verify runs/demo --json
+    """
+    from .. import files
+
+    verdicts: list[dict[str, Any]] = []
+    with _status(f"verifying {path}") as tell:
+        for verdict in files.verify(path, _count(ranks), launcher, tell):
+            verdicts.append(verdict)
+            if not as_json:
+                typer.echo(_line(verdict))
+    if as_json:
+        console.print_json(verdicts)
+    damaged = [verdict for verdict in verdicts if not verdict["is_good"]]
+    if damaged:
+        raise Error(
+            f"{len(damaged)} of {len(verdicts)} files cannot be trusted",
+            ", ".join(Path(verdict["path"]).name for verdict in damaged),
+            "`sidestream run ... --restart` goes on from the newest good checkpoint",
+        )
+
+
+def _names(fields: list[str] | None) -> list[str]:
+    return [name.strip() for part in fields or [] for name in part.split(",") if name.strip()]
+
+
+def _count(ranks: int | None) -> int:
+    from ..launcher import default_ranks
+
+    if ranks is not None and ranks < 1:
+        raise UsageError(f"{ranks} ranks cannot read anything", hint="-n takes 1 or more")
+    return ranks or default_ranks()
+
+
+@contextmanager
+def _status(title: str) -> Iterator[Tell]:
+    """What goes on, in one line that changes, where there is a terminal."""
+    screen = console.err()
+    if not screen.is_terminal:
+        yield lambda _: None
+        return
+    with screen.status(title) as status:
+        update: Callable[[str], None] = lambda line: status.update(f"{title}: {line}")  # noqa: E731
+        yield update
+
+
+def _summary(report: dict[str, Any]) -> dict[str, Any]:
+    from ..views import speed
+
+    access = report["io"]
+    return {
+        "wrote": report["path"],
+        "kind": f"{report['kind']} of format {report['format']}",
+        "fields": report["fields"],
+        "levels": report["levels"],
+        "particles": report["particles"],
+        "bytes": report["bytes"],
+        "writes": access["writes"],
+        "reading_s": report["read_s"],
+        "writing_s": report["write_s"],
+        "speed": speed(report["bytes"], report["write_s"]),
+    }
+
+
+def _line(verdict: dict[str, Any]) -> str:
+    from ..views import duration, size, speed
+
+    name = Path(verdict["path"]).name
+    if not verdict["is_good"]:
+        problem = Error.from_text(str(verdict["message"]))
+        where = f" ({problem.where})" if problem.where else ""
+        return f"damaged  {name}  {problem.what}{where}"
+    much, seconds = verdict["bytes"], verdict["seconds"]
+    what = f"{verdict['kind']} of format {verdict['format']}"
+    return f"good     {name}  {what}, {size(much)} in {duration(seconds)} ({speed(much, seconds)})"

@@ -1,0 +1,244 @@
+"""Files of a simulation's state, of any format: what is in them, fields, particles, analyses.
+
+Everything is read by the compiled part, which knows the formats; here are only names and units.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .core import extension, translated_errors
+from .error import Error
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+CM_PER_MPC = 3.085677580962325e24
+GRAMS_PER_MSUN = 1.98841586e33
+
+# What the analyses work in, Mpc and Msun/Mpc^3, in units of files.
+_MPC = {"Mpc": 1.0, "cm": 1.0 / CM_PER_MPC}
+_MSUN_PER_MPC3 = {"Msun/Mpc^3": 1.0, "g/cm^3": CM_PER_MPC**3 / GRAMS_PER_MSUN}
+
+
+def format_of(path: Path) -> str:
+    """The name of the format of a file or folder; empty when it is of none that is known."""
+    with translated_errors():
+        return str(extension().format_of_file(str(path)))
+
+
+def formats() -> list[str]:
+    """The names of all formats."""
+    return list(extension().file_formats())
+
+
+def bytes_of(path: Path) -> int:
+    """The size of a file, or of all files below a folder."""
+    return sum(p.stat().st_size for p in path.rglob("*") if p.is_file()) if path.is_dir() else path.stat().st_size
+
+
+class SnapshotFile:
+    """A plot file or checkpoint of any format. Opening reads what is small; a field is read when it is asked for.
+
+    Fields come as `xarray.DataArray` on `[z, y, x]` with the centres of the cells as coordinates, in the units of the
+    file. On a refined mesh the coarsest level holds averages where it is refined; `covering_grid` gives any level.
+
+    Example:
+        >>> plot = sidestream.open("runs/demo/plt00120")
+        >>> plot["density"].mean()
+        >>> plot.levels, plot.cells(1), plot.boxes(1).shape
+        (3, (128, 128, 128), (96, 2, 3))
+        >>> fine = plot.covering_grid("density", level=2)
+        >>> halos = plot.halos(level=1, t_halo="200 mean")
+        >>> plot.particles().mass.sum()
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        with translated_errors():
+            self._facts: dict[str, Any] = json.loads(extension().describe_file(str(self.path)))
+
+    def __repr__(self) -> str:
+        size = " x ".join(map(str, self.cells()))
+        levels = f", {self.levels} levels" if self.levels > 1 else ""
+        return (
+            f"<sidestream.SnapshotFile {str(self.path)!r}, {self.kind} of format {self.format}, {size} cells{levels}, "
+            f"fields: {', '.join(self.fields)}>"
+        )
+
+    @property
+    def format(self) -> str:
+        """The name of the format: `nyx`, `flash`, ..."""
+        return str(self._facts["format"])
+
+    @property
+    def kind(self) -> str:
+        """`checkpoint` when a run of Sidestream goes on from it to the bit, else `plot file`."""
+        return str(self._facts["kind"])
+
+    @property
+    def fields(self) -> list[str]:
+        """The names of the fields."""
+        return [str(field["name"]) for field in self._facts["fields"]]
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The unit of each field; empty where the file does not say."""
+        return {str(field["name"]): str(field["units"]) for field in self._facts["fields"]}
+
+    @property
+    def length_unit(self) -> str:
+        """The unit of coordinates and of `box_size`: `Mpc` (comoving), `cm`, or empty: the problem's own."""
+        return str(self._facts["length_unit"])
+
+    @property
+    def levels(self) -> int:
+        """The number of levels of refinement; 1 on a uniform grid."""
+        return len(self._facts["levels"])
+
+    @property
+    def box_size(self) -> tuple[float, float, float]:
+        """The sides x, y, z of the whole domain [`length_unit`]."""
+        x, y, z = map(float, self._facts["length"])
+        return x, y, z
+
+    @property
+    def attrs(self) -> dict[str, float]:
+        """Step, time, scale factor, redshift and cosmology, as far as the file tells."""
+        facts = self._facts
+        moment = {"step": facts["step"], "time": facts["time"]}
+        cosmology = {name: facts[name] for name in ("omega_m", "omega_lambda", "hubble") if facts[name]}
+        scale_factor = facts["scale_factor"]
+        if cosmology or self.length_unit == "Mpc" or scale_factor != 1:
+            moment |= {"scale_factor": scale_factor, "redshift": 1 / scale_factor - 1} | cosmology
+        return moment
+
+    def cells(self, level: int = 0) -> tuple[int, int, int]:
+        """The cells x, y, z of the whole domain at the resolution of `level`."""
+        x, y, z = self._facts["levels"][self._checked(level)]["cells"]
+        return x, y, z
+
+    def boxes(self, level: int = 0) -> NDArray[np.int32]:
+        """The boxes of `level` as `[box, 0 or 1, axis]`: first cell and end (half-open) along x, y, z."""
+        with translated_errors():
+            boxes = extension().file_boxes(str(self.path), self._checked(level))
+        return np.asarray(boxes).reshape(-1, 2, 3)
+
+    def __getitem__(self, field: str) -> xr.DataArray:
+        """The field on the coarsest level."""
+        return self.covering_grid(field)
+
+    def __contains__(self, field: object) -> bool:
+        return field in self.fields
+
+    def covering_grid(self, field: str, level: int = 0) -> xr.DataArray:
+        """The field on the whole domain at the resolution of `level`.
+
+        Each cell has the value of the finest level up to `level` that covers it; a coarser cell fills all finer ones
+        in it.
+        """
+        import xarray as xr
+
+        cells = self.cells(level)
+        with translated_errors():
+            values = np.asarray(extension().covering_grid(str(self.path), field, level))
+        attributes = _unit(self.units[field]) | {"level": level} | self.attrs
+        return xr.DataArray(values, self._centres(cells), ("z", "y", "x"), name=field, attrs=attributes)
+
+    def particles(self) -> xr.Dataset:
+        """All particles: a dataset over `particle` with `id`, the positions `x`, `y`, `z` and what else the file has.
+
+        Empty, with no variable, when the file has no particles.
+        """
+        import xarray as xr
+
+        if self._facts["particles"] is None:
+            return xr.Dataset(attrs=self.attrs)
+        with translated_errors():
+            columns = dict(extension().file_particles(str(self.path)))
+        for axis, origin in zip("xyz", self._facts["origin"], strict=True):
+            columns[axis] = columns[axis] + origin
+        units = dict.fromkeys("xyz", self.length_unit)
+        units |= {str(real["name"]): str(real["units"]) for real in self._facts["particle_reals"]}
+        table = {name: ("particle", values, _unit(units.get(name, ""))) for name, values in columns.items()}
+        return xr.Dataset(table, attrs=self.attrs)
+
+    def halos(self, field: str = "density", level: int = 0, **options: Any) -> xr.Dataset:
+        """The halos of a field at the resolution of `level`; `options` are those of `sidestream.halos`.
+
+        Files in cm and g/cm^3 are analysed in Mpc and Msun/Mpc^3; what has other units keeps them, unnamed.
+        """
+        from .arrays import halos
+
+        grid, sides, is_known = self._for_analyses(field, level)
+        found = halos(grid, sides, **options)
+        return found if is_known else _without_units(found)
+
+    def power_spectrum(self, field: str = "density", level: int = 0) -> xr.Dataset:
+        """The power spectrum of a field at the resolution of `level`, with k in 1/Mpc if the file has known units."""
+        from .arrays import power_spectrum
+
+        grid, sides, _ = self._for_analyses(field, level)
+        found = power_spectrum(grid, sides)
+        return found if self.length_unit in _MPC else _without_units(found)
+
+    def describe(self) -> dict[str, Any]:
+        """What is in the file, as a plain dictionary of texts, numbers and lists."""
+        facts = self._facts
+        moment = {name: value for name, value in self.attrs.items() if name != "step"}
+        return {
+            "kind": self.kind,
+            "path": str(self.path),
+            "format": self.format,
+            "step": facts["step"],
+            "cells": list(self.cells()),
+            "levels": self.levels,
+            "boxes": [level["boxes"] for level in facts["levels"]],
+            "low": facts["origin"],
+            "high": [low + side for low, side in zip(facts["origin"], self.box_size, strict=True)],
+            "length_unit": self.length_unit or None,
+            "particles": facts["particles"],
+            **moment,
+            "bytes": bytes_of(self.path),
+            **({"attributes": facts["attributes"]} if facts["attributes"] else {}),
+            "fields": facts["fields"],
+            **({"particle_reals": facts["particle_reals"]} if facts["particle_reals"] else {}),
+        }
+
+    def _for_analyses(self, field: str, level: int) -> tuple[xr.DataArray, list[float], bool]:
+        """The field and the sides of the box in Msun/Mpc^3 and Mpc, and whether the file's units allow it."""
+        grid = self.covering_grid(field, level)
+        length, density = _MPC.get(self.length_unit), _MSUN_PER_MPC3.get(self.units[field])
+        if length is None or density is None:
+            return grid, [(length or 1.0) * side for side in self.box_size], False
+        return (grid if density == 1.0 else grid * density), [length * side for side in self.box_size], True
+
+    def _centres(self, cells: tuple[int, int, int]) -> dict[str, Any]:
+        coords = {}
+        for axis, n, low, side in zip("xyz", cells, self._facts["origin"], self.box_size, strict=True):
+            centres = low + (np.arange(n) + 0.5) * side / n
+            comoving = "comoving " if self.length_unit == "Mpc" else ""
+            coords[axis] = (axis, centres, _unit(self.length_unit) | {"long_name": f"{comoving}{axis}"})
+        return coords
+
+    def _checked(self, level: int) -> int:
+        if not 0 <= level < self.levels:
+            known = f"it has the levels 0 to {self.levels - 1}" if self.levels > 1 else "it has level 0 only"
+            raise Error(f"there is no level {level}", self.path, known)
+        return level
+
+
+def _unit(name: str) -> dict[str, Any]:
+    return {"units": name} if name else {}
+
+
+def _without_units(table: xr.Dataset) -> xr.Dataset:
+    for variable in table.variables.values():
+        variable.attrs.pop("units", None)
+    return table

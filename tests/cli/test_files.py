@@ -1,0 +1,237 @@
+"""`sidestream convert` and `sidestream verify`, with the real program behind them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sidestream as ss
+import snapshots
+import synthetic
+from fixtures import CommandLine, environment
+from sidestream.snapshot_file import formats
+
+DATA = Path(__file__).parents[1] / "data"
+REFINED = DATA / "refined_plt00007"
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_a_conversion_tells_what_was_written(ranks: int, tmp_path: Path, sidestream: CommandLine) -> None:
+    done = sidestream("convert", REFINED, "out", "--format", "nyx", "-n", ranks)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    told = dict(line.split(maxsplit=1) for line in done.stdout.splitlines())
+    assert told["wrote"].strip() == "out"
+    assert told["kind"].strip() == "plot file of format nyx"
+    assert (int(told["fields"]), int(told["levels"]), int(told["particles"])) == (2, 3, 29)
+    assert told["speed"].strip().endswith("B/s")
+
+
+def test_a_conversion_for_programs_is_json(tmp_path: Path, sidestream: CommandLine) -> None:
+    done = sidestream("convert", REFINED, "out", "--format", "flash", "-n", 1, "--json")
+
+    report = json.loads(done.stdout)
+    assert report["path"] == "out"
+    assert report["bytes"] == (tmp_path / "out").stat().st_size
+    assert report["io"]["writes"] > 0
+
+
+def test_particles_that_a_format_cannot_hold_are_told_of(sidestream: CommandLine) -> None:
+    done = sidestream("convert", REFINED, "out.vtkhdf", "--format", "vtkhdf", "-n", 1)
+
+    assert done.returncode == 0
+    assert done.stderr == "warning: vtkhdf files hold no particles: 29 were left out\n"
+
+
+def test_chosen_fields_in_single_precision(tmp_path: Path, sidestream: CommandLine) -> None:
+    words = ("--format", "flash", "--fields", "Temp", "--precision", "single", "-n", 2)
+
+    done = sidestream("convert", REFINED, "out_hdf5_plt_cnt_0001", *words)
+
+    assert done.returncode == 0, done.stderr
+    small = ss.open(tmp_path / "out_hdf5_plt_cnt_0001")
+    assert small.fields == ["Temp"]
+    exact = ss.open(REFINED).covering_grid("Temp", 2)
+    np.testing.assert_array_equal(small.covering_grid("Temp", 2), np.asarray(exact, dtype=np.float32))
+
+
+def test_a_checkpoint_stays_one_only_as_a_whole(tmp_path: Path, sidestream: CommandLine) -> None:
+    for name, words in {"whole": (), "part": ("--fields", "density"), "rounded": ("--precision", "single")}.items():
+        done = sidestream("convert", synthetic.CHECKPOINT, name, "--format", "nyx", "-n", 2, *words)
+        assert done.returncode == 0, done.stderr
+
+    before, whole = ss.open(synthetic.CHECKPOINT), ss.open(tmp_path / "whole")
+    assert [ss.open(tmp_path / name).kind for name in ("whole", "part", "rounded")] == [
+        "checkpoint",
+        "plot file",
+        "plot file",
+    ]
+    assert whole.describe()["attributes"] == before.describe()["attributes"]
+    for field in before.fields:
+        np.testing.assert_array_equal(whole[field], before[field])
+
+
+def test_blocks_of_another_size(tmp_path: Path, sidestream: CommandLine) -> None:
+    done = sidestream("convert", REFINED, "out", "--format", "nyx", "--block", 2, "-n", 2)
+
+    assert done.returncode == 0, done.stderr
+    before, after = ss.open(REFINED), ss.open(tmp_path / "out")
+    assert len(after.boxes(0)) == 64
+    np.testing.assert_array_equal(after.covering_grid("density", 2), before.covering_grid("density", 2))
+
+
+def test_there_and_back_in_every_format_keeps_every_bit(tmp_path: Path, sidestream: CommandLine) -> None:
+    path = synthetic.CHECKPOINT
+    for index, form in enumerate(formats()):
+        done = sidestream("convert", path, f"{index}", "--format", form, "-n", 1 + index % 3)
+        assert done.returncode == 0, f"{form}: {done.stderr}"
+        path = tmp_path / str(index)
+
+    before, after = ss.open(synthetic.CHECKPOINT), ss.open(path)
+    assert after.describe()["attributes"] == before.describe()["attributes"]
+    for field in before.fields:
+        np.testing.assert_array_equal(after[field], before[field])
+
+
+def test_nothing_is_replaced_unasked(tmp_path: Path, sidestream: CommandLine) -> None:
+    (tmp_path / "out").write_text("precious")
+
+    refused = sidestream("convert", REFINED, "out", "--format", "flash", "-n", 2)
+    kept = (tmp_path / "out").read_text()
+    done = sidestream("convert", REFINED, "out", "--format", "flash", "-n", 2, "--overwrite")
+
+    assert kept == "precious"
+    snapshots.check_snapshot("convert-refused", refused, {"TMP": tmp_path})
+    assert done.returncode == 0, done.stderr
+    assert ss.open(tmp_path / "out").levels == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--fields", "metals"), "metals"),
+        (("--method", "magic"), "magic"),
+        (("--block", "3"), "block"),
+    ],
+)
+def test_what_cannot_be_done_is_one_clear_error(
+    words: tuple[str, ...], said: str, tmp_path: Path, sidestream: CommandLine
+) -> None:
+    done = sidestream("convert", REFINED, "out", "--format", "flash", "-n", 2, *words)
+
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.count("error: ") == 1
+    assert said in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_file_that_is_not_there_is_not_converted(sidestream: CommandLine) -> None:
+    done = sidestream("convert", "nowhere", "out", "--format", "nyx")
+
+    assert done.returncode == 1
+    snapshots.check_snapshot("convert-missing", done, {})
+
+
+def test_every_file_of_a_run_has_a_line(own_run: Path, sidestream: CommandLine) -> None:
+    done = sidestream("verify", own_run, "-n", 2)
+
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert [line.split()[:2] for line in lines] == [["good", "chk00050.hdf5_chk"], ["good", "plt00020"]]
+    assert "checkpoint of format sidestream" in lines[0]
+    assert "plot file of format nyx" in lines[1]
+
+
+@pytest.mark.parametrize("damage", ["flipped bit", "cut short", "emptied"])
+def test_a_damaged_file_is_named_and_the_others_are_read(damage: str, own_run: Path, sidestream: CommandLine) -> None:
+    path = own_run / "chk00050.hdf5_chk"
+    data = bytearray(path.read_bytes())
+    data[15000] ^= 1
+    path.write_bytes({"flipped bit": bytes(data), "cut short": bytes(data[:15000]), "emptied": b""}[damage])
+
+    done = sidestream("verify", own_run, "-n", 2)
+
+    assert done.returncode == 1
+    first, second = done.stdout.splitlines()
+    assert first.startswith("damaged  chk00050.hdf5_chk  ")
+    assert second.startswith("good     plt00020")
+    assert done.stderr.startswith("error: 1 of 2 files cannot be trusted\n  --> chk00050.hdf5_chk\nhint: ")
+
+
+def test_verdicts_for_programs_are_json(own_run: Path, sidestream: CommandLine) -> None:
+    shutil.rmtree(own_run / "plt00020" / "Level_0")
+
+    done = sidestream("verify", own_run, "-n", 1, "--json")
+
+    assert done.returncode == 1
+    verdicts = json.loads(done.stdout)
+    assert [(Path(v["path"]).name, v["is_good"]) for v in verdicts] == [
+        ("chk00050.hdf5_chk", True),
+        ("plt00020", False),
+    ]
+    assert "Level_0" in verdicts[1]["message"]
+
+
+def test_a_run_without_files_says_so(tmp_path: Path, sidestream: CommandLine) -> None:
+    (tmp_path / "events.jsonl").write_text("")
+
+    done = sidestream("verify", tmp_path)
+
+    assert done.returncode == 1
+    assert "neither plot files nor checkpoints" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_conversion_leaves_no_rank(number: signal.Signals, tmp_path: Path) -> None:
+    """With a program that sleeps instead."""
+    sleeper = tmp_path / "bin" / "sidestream-files"
+    sleeper.parent.mkdir()
+    sleeper.write_text('#!/bin/sh\necho $$ >> "$2.pids"\nsleep 60\n')
+    sleeper.chmod(0o755)
+    target, pids = tmp_path / "in", tmp_path / "in.pids"
+    target.mkdir()
+    command = [sys.executable, "-m", "sidestream", "convert", str(target), "out", "--format", "nyx", "-n", "2"]
+    surroundings = environment(SIDESTREAM_RUN=str(sleeper.parent / "sidestream-run"))
+    with subprocess.Popen(command, cwd=tmp_path, env=surroundings, stderr=subprocess.PIPE) as process:
+        deadline = time.monotonic() + 60
+        while (not pids.exists() or len(pids.read_text().split()) < 2) and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+        process.send_signal(number)
+        _, messages = process.communicate(timeout=60)
+
+    assert process.returncode in (1, 130)
+    assert b"Traceback" not in messages
+    time.sleep(0.5)
+    assert not [pid for pid in pids.read_text().split() if is_alive(pid)]
+
+
+def is_alive(pid: str) -> bool:
+    """Zombies are dead."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_without_the_program_the_message_says_how_to_get_it(
+    tmp_path: Path, sidestream: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sidestream import launcher
+
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+    monkeypatch.delenv("SIDESTREAM_RUN", raising=False)
+
+    with pytest.raises(ss.Error, match="`sidestream-files` was not found"):
+        launcher.find_program("sidestream-files")

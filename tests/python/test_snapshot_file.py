@@ -1,0 +1,291 @@
+"""Plot files and checkpoints of any format: what they tell, fields, particles, analyses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+import sidestream
+import synthetic
+from sidestream import files
+from sidestream.snapshot_file import CM_PER_MPC, GRAMS_PER_MSUN, formats
+
+
+def test_a_file_tells_cells_fields_redshift_and_cosmology(tmp_path: Path) -> None:
+    plot = sidestream.open(synthetic.write_plotfile(tmp_path / "plt00010", redshift=3.0))
+
+    assert isinstance(plot, sidestream.SnapshotFile)
+    assert plot.format == "nyx"
+    assert plot.kind == "plot file"
+    assert plot.cells() == (8, 8, 8)
+    assert plot.fields == ["density", "Temp"]
+    assert plot.units == {"density": "Msun/Mpc^3", "Temp": "K"}
+    assert plot.length_unit == "Mpc"
+    assert len(plot.boxes()) == 1
+    assert plot.attrs["redshift"] == pytest.approx(3.0)
+    assert [plot.attrs[name] for name in ("omega_m", "omega_lambda", "hubble")] == [0.31, 0.69, 0.675]
+    assert plot.particles().sizes == {}
+
+
+def test_a_checkpoint_is_one(tmp_path: Path) -> None:
+    checkpoint = sidestream.open(synthetic.CHECKPOINT)
+
+    assert (checkpoint.kind, checkpoint.format) == ("checkpoint", "sidestream")
+    assert checkpoint.attrs["step"] == 50
+    assert "redshift" not in checkpoint.attrs
+    assert checkpoint["density"].shape == (1, 8, 16)
+    assert checkpoint.describe()["attributes"]["mass_start"] > 0
+
+
+def test_a_plot_file_opens_as_fields_on_z_y_x(tmp_path: Path) -> None:
+    plot = sidestream.open(synthetic.write_plotfile(tmp_path / "plt00010", redshift=3.0))
+
+    expected = np.arange(8.0**3).reshape(8, 8, 8)
+    np.testing.assert_array_equal(plot["density"].transpose("z", "y", "x"), expected)
+    np.testing.assert_array_equal(plot["Temp"], expected + 512)
+    np.testing.assert_allclose(plot["density"]["x"][0], 14.2 / 16)
+    assert plot["density"].attrs["units"] == "Msun/Mpc^3"
+    assert plot.attrs["redshift"] == pytest.approx(3.0)
+    assert plot.box_size == (14.2, 14.2, 14.2)
+    assert plot.levels == 1
+    assert "density" in plot
+    assert "metals" not in plot
+
+
+@pytest.mark.parametrize("lines", [1, 3, 9])
+def test_a_torn_header_is_an_error_that_names_it(tmp_path: Path, lines: int) -> None:
+    path = synthetic.write_plotfile(tmp_path / "plt00010", redshift=3.0)
+    header = path / "Header"
+    header.write_text("\n".join(header.read_text().split("\n")[:lines]))
+
+    with pytest.raises(sidestream.Error) as caught:
+        sidestream.open(path)
+
+    assert "plt00010" in caught.value.where
+
+
+def test_torn_data_are_an_error_and_no_crash(tmp_path: Path) -> None:
+    path = synthetic.write_plotfile(tmp_path / "plt00010", redshift=3.0)
+    data = path / "Level_0" / "Cell_D_00000"
+    data.write_bytes(data.read_bytes()[:200])
+
+    with pytest.raises(sidestream.Error):
+        sidestream.open(path)["density"]
+
+
+# --- a refined file: three levels over 8^3 cells, written by our own writer (tests/io/refined_plotfile_test.cpp)
+
+REFINED = Path(__file__).parents[1] / "data" / "refined_plt00007"
+COARSE_CELLS = 8
+
+
+def leaf_levels() -> np.ndarray:
+    """The finest level that covers each cell of the finest grid, [z, y, x]."""
+    levels = np.zeros((32, 32, 32), dtype=int)
+    for level, (x, y, z) in [(1, (0, 0, 0)), (1, (1, 0, 0)), (2, (1, 1, 0))]:
+        side = 16 >> (level - 1)  # of a refined block of the next coarser level
+        levels[z * side : (z + 1) * side, y * side : (y + 1) * side, x * side : (x + 1) * side] = level
+    return levels
+
+
+def density_on(cells: int) -> np.ndarray:
+    """The trilinear density of the file at the centres of `cells`^3 cells, [z, y, x]."""
+    centre = (np.arange(cells) + 0.5) * COARSE_CELLS / cells
+    z, y, x = np.meshgrid(centre, centre, centre, indexing="ij")
+    return 2.0 * (1.0 + 0.5 * x + 0.25 * y * z)
+
+
+def test_a_refined_file_tells_its_levels_and_boxes() -> None:
+    plot = sidestream.open(REFINED)
+
+    assert plot.levels == 3
+    assert [plot.cells(level) for level in range(3)] == [(8, 8, 8), (16, 16, 16), (32, 32, 32)]
+    assert [len(plot.boxes(level)) for level in range(3)] == [8, 16, 8]
+    np.testing.assert_array_equal(plot.boxes(2)[0], [[8, 8, 0], [12, 12, 4]])
+    assert plot.describe()["boxes"] == [8, 16, 8]
+    assert plot.describe()["particles"] == plot.particles().sizes["particle"] == 29
+    assert "3 levels" in repr(plot)
+
+
+def test_a_covering_grid_has_the_finest_value_of_each_cell() -> None:
+    plot = sidestream.open(REFINED)
+
+    np.testing.assert_array_equal(plot.covering_grid("Temp", 2), 100.0 * (1 + leaf_levels()))
+    np.testing.assert_array_equal(plot.covering_grid("Temp", 0), np.full((8, 8, 8), 100.0))
+    np.testing.assert_array_equal(plot["density"], density_on(8))
+    fine, coarse = density_on(32), density_on(8).repeat(4, 0).repeat(4, 1).repeat(4, 2)
+    covering = plot.covering_grid("density", 2)
+    np.testing.assert_array_equal(np.asarray(covering)[leaf_levels() == 2], fine[leaf_levels() == 2])
+    np.testing.assert_array_equal(np.asarray(covering)[leaf_levels() == 0], coarse[leaf_levels() == 0])
+    np.testing.assert_allclose(covering["z"], (np.arange(32) + 0.5) / 4)
+
+
+def test_levels_and_fields_that_are_not_there_are_named() -> None:
+    plot = sidestream.open(REFINED)
+
+    with pytest.raises(sidestream.Error, match="level 3") as caught:
+        plot.covering_grid("density", 3)
+    assert "0 to 2" in caught.value.hint
+    with pytest.raises(sidestream.Error, match="metals"):
+        plot.covering_grid("metals")
+    with pytest.raises(sidestream.Error, match="level -1"):
+        plot.boxes(-1)
+
+
+def test_analyses_take_the_level_that_is_asked_for() -> None:
+    plot = sidestream.open(REFINED)
+    options = {"t_boundary": "1.2 mean", "t_halo": "1.5 mean"}
+
+    for level in (0, 2):
+        grid = plot.covering_grid("density", level)
+        assert plot.halos(level=level, **options).equals(sidestream.halos(grid, 8.0, **options))
+        assert plot.power_spectrum(level=level).equals(sidestream.power_spectrum(grid, 8.0))
+    assert plot.halos(level=2, **options).cells.sum() > 30 * plot.halos(**options).cells.sum() > 0
+
+
+def test_yt_sees_the_levels_as_we_do() -> None:
+    yt = pytest.importorskip("yt")
+    yt.set_log_level("error")
+    plot, dataset = sidestream.open(REFINED), yt.load(str(REFINED))
+
+    leaves = dataset.all_data()
+
+    assert dataset.index.max_level == 2
+    assert leaves["boxlib", "density"].size == 64 * (6 + 15 + 8)
+    volume = leaves["index", "cell_volume"].d
+    assert volume.sum() == 8.0**3
+    for field in plot.fields:
+        ours = np.asarray(plot.covering_grid(field, 2)).sum() / 4**3
+        assert (leaves["boxlib", field].d * volume).sum() == pytest.approx(ours, rel=1e-13)
+    for level in range(3):
+        theirs = dataset.covering_grid(level, dataset.domain_left_edge, plot.cells(level))
+        for field in plot.fields:
+            np.testing.assert_array_equal(theirs["boxlib", field].d.transpose(), plot.covering_grid(field, level))
+    assert leaves["DM", "particle_mass"].size == 29
+    assert leaves["DM", "particle_mass"].d.sum() == 3.0 * 29
+
+
+# --- one state in every format, written by `sidestream convert`
+
+
+@pytest.fixture(scope="module")
+def converted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The refined plot file in every format."""
+    folder = tmp_path_factory.mktemp("converted")
+    paths = {form: folder / f"sample_{form}" for form in formats()}
+    for form, path in paths.items():
+        files.convert(files.Conversion(REFINED, path, form), ranks=2)
+    return paths
+
+
+@pytest.mark.parametrize("form", formats())
+def test_a_state_is_the_same_in_every_format(form: str, converted: dict[str, Path]) -> None:
+    before, after = sidestream.open(REFINED), sidestream.open(converted[form])
+
+    assert isinstance(after, sidestream.SnapshotFile)
+    assert (after.levels, after.fields, after.box_size) == (before.levels, before.fields, before.box_size)
+    assert after.attrs == pytest.approx(before.attrs)
+    for level in range(before.levels):
+        for field in before.fields:
+            np.testing.assert_array_equal(after.covering_grid(field, level), before.covering_grid(field, level))
+    if form == "vtkhdf":  # holds none
+        assert after.particles().sizes == {}
+        return
+    ours, theirs = (file.particles().sortby("id") for file in (before, after))
+    assert set(ours.data_vars) == set(theirs.data_vars)
+    for name in ours.data_vars:
+        np.testing.assert_array_equal(ours[name], theirs[name])
+
+
+@pytest.mark.parametrize("form", formats())
+def test_analyses_give_the_same_for_every_format(form: str, converted: dict[str, Path]) -> None:
+    options = {"t_boundary": "1.2 mean", "t_halo": "1.5 mean"}
+    before, after = sidestream.open(REFINED), sidestream.open(converted[form])
+
+    assert after.halos(level=1, **options).equals(before.halos(level=1, **options))
+    assert after.power_spectrum(level=1).equals(before.power_spectrum(level=1))
+
+
+def write_flash_file(path: Path, density: np.ndarray, side: float) -> Path:
+    """A file as FLASH writes it: one block on the unit of its own tables only, in cgs."""
+    name, n = np.dtype("S80"), len(density)
+    integer, real = np.dtype([("name", name), ("value", "<i4")]), np.dtype([("name", name), ("value", "<f8")])
+
+    def table(kind: np.dtype, values: dict[str, float]) -> np.ndarray:
+        return np.array([(key.ljust(80).encode(), value) for key, value in values.items()], dtype=kind)
+
+    with h5py.File(path, "w") as file:
+        file["unknown names"] = np.array([[b"dens"]], dtype="S4")
+        file["dens"] = density[np.newaxis]
+        file["bounding box"] = np.array([[[0.0, side]] * 3])
+        file["refine level"] = np.array([1], dtype="<i4")
+        file["node type"] = np.array([1], dtype="<i4")
+        file["gid"] = np.full((1, 15), -21, dtype="<i4")
+        file["coordinates"] = np.full((1, 3), side / 2)
+        file["block size"] = np.full((1, 3), side)
+        counts = {"nxb": n, "nyb": n, "nzb": n, "globalnumblocks": 1, "dimensionality": 3, "nstep": 12}
+        file["integer scalars"] = table(integer, counts)
+        file["real scalars"] = table(real, {"time": 2.5, "redshift": 0.0, "scalefactor": 1.0})
+        file["integer runtime parameters"] = table(
+            integer, {"nblockx": 1, "nblocky": 1, "nblockz": 1, "lrefine_min": 1, "lrefine_max": 1}
+        )
+        sides = {f"{axis}{end}": side * (end == "max") for axis in "xyz" for end in ("min", "max")}
+        file["real runtime parameters"] = table(real, sides)
+    return path
+
+
+def test_a_file_of_flash_in_cgs_is_analysed_in_mpc_and_solar_masses(tmp_path: Path) -> None:
+    random = np.random.default_rng(4)
+    density = np.exp(random.normal(size=(16, 16, 16)))  # Msun/Mpc^3
+    in_cgs = density * GRAMS_PER_MSUN / CM_PER_MPC**3
+    options = {"t_boundary": "1.5 mean", "t_halo": "4 mean"}
+
+    plot = sidestream.open(write_flash_file(tmp_path / "box_hdf5_chk_0001", in_cgs, 20.0 * CM_PER_MPC))
+    ours, expected = plot.halos(**options), sidestream.halos(density, 20.0, **options)
+
+    assert (plot.length_unit, plot.units["density"], plot.attrs["step"]) == ("cm", "g/cm^3", 12)
+    np.testing.assert_allclose(plot["density"], in_cgs, rtol=1e-14)
+    np.testing.assert_array_equal(ours["cells"], expected["cells"])
+    np.testing.assert_allclose(ours["mass"], expected["mass"], rtol=1e-9)
+    np.testing.assert_allclose(ours["x"], expected["x"], rtol=1e-9)
+    assert ours["mass"].attrs["units"] == "Msun"
+    spectrum = plot.power_spectrum()
+    np.testing.assert_allclose(spectrum["k"], sidestream.power_spectrum(density, 20.0)["k"], rtol=1e-9)
+    assert spectrum["k"].attrs["units"] == "1/Mpc"
+
+
+def test_a_cosmology_goes_to_the_units_of_flash_and_back(tmp_path: Path) -> None:
+    path = synthetic.write_plotfile(tmp_path / "plt00010", redshift=3.0)
+    files.convert(files.Conversion(path, tmp_path / "a_hdf5_plt_cnt_0010", "flash"), ranks=2)
+    files.convert(files.Conversion(tmp_path / "a_hdf5_plt_cnt_0010", tmp_path / "back", "nyx"), ranks=2)
+
+    before, flash, after = map(sidestream.open, (path, tmp_path / "a_hdf5_plt_cnt_0010", tmp_path / "back"))
+    in_cgs = np.asarray(before["density"]) * GRAMS_PER_MSUN / CM_PER_MPC**3
+
+    assert (flash.length_unit, flash.units) == ("cm", {"density": "g/cm^3", "Temp": "K"})
+    np.testing.assert_allclose(flash["density"], in_cgs, rtol=1e-14)
+    np.testing.assert_allclose(flash["Temp"], 16 * before["Temp"], rtol=1e-14, err_msg="T/a^2")
+    assert (after.length_unit, after.units) == (before.length_unit, before.units)
+    assert after.box_size == pytest.approx(before.box_size, rel=1e-14)
+    assert after.attrs == pytest.approx(before.attrs, rel=1e-14)
+    for field in before.fields:
+        np.testing.assert_allclose(after[field], before[field], rtol=1e-14)
+
+
+def test_what_has_units_of_its_own_keeps_them_unnamed() -> None:
+    spectrum = sidestream.open(REFINED).power_spectrum()
+
+    assert "units" not in spectrum["k"].attrs
+    assert "units" not in sidestream.open(REFINED)["density"].attrs
+
+
+def test_a_file_of_no_known_format_is_named_with_those_that_are(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("nothing")
+
+    with pytest.raises(sidestream.Error, match="no known format") as caught:
+        sidestream.open(tmp_path / "notes.txt")
+
+    assert "nyx" in caught.value.hint
