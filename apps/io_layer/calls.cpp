@@ -18,7 +18,7 @@
 //                         rename, remove, with commas between; `all`; without it all but `remove`
 // SIDESTREAM_IO_MODEL     model: charge the time of a model file system; this file, shared by the ranks, holds its
 // state.
-//                         _REQUEST_US (500), _HANDOVER_US (1000), _EXTENT (1048576), _SERVERS (4), _MB_PER_S (300 a
+//                         _REQUEST_US (5000), _HANDOVER_US (10000), _EXTENT (1048576), _SERVERS (4), _MB_PER_S (300 a
 //                         server) behind the name change its costs. It is a model: see `model.hpp`
 //
 // `io_layer.hpp` has functions that do the same while the program runs. What stdio writes (fwrite) goes past the layer.

@@ -8,8 +8,8 @@ namespace sidestream::io_layer {
 
 /// What requests cost in the model file system.
 struct ModelCosts {
-  std::int64_t request_ns = 500'000;
-  std::int64_t handover_ns = 1'000'000;  ///< of the lock of an extent
+  std::int64_t request_ns = 5'000'000;
+  std::int64_t handover_ns = 10'000'000;  ///< of the lock of an extent
   std::int64_t extent_bytes = std::int64_t{1} << 20;
   std::int64_t bytes_per_s = 300'000'000;  ///< of a server
   int servers = 4;

@@ -20,8 +20,8 @@ import h5py
 import numpy as np
 import pytest
 
-import sidestream
 from sidestream.launcher import find_program, mpi_environment
+from sidestream.run import Run
 
 RANKS = 2
 LIMIT_S = 120
@@ -196,7 +196,7 @@ def test_a_checkpoint_that_fails_is_told_and_the_run_goes_on(place: Place, fault
 
     assert done.returncode == 0, done.stderr
     assert "goes on" in done.stderr
-    log = sidestream.open(place.folder / "failed").events
+    log = Run(place.folder / "failed").events
     assert [event["step"] for event in log.of("checkpoint_failed")] == [3]
     assert [event["step"] for event in log.of("checkpoint")] == [1, 2, 4, 5]
     expect_as_undisturbed(place, "failed")
@@ -273,7 +273,7 @@ def test_a_signal_causes_a_last_checkpoint(place: Place, name: str) -> None:
         os.kill(pid, getattr(signal, name))
     done = finish(process)
 
-    log = sidestream.open(run).events
+    log = Run(run).events
     assert log.last("run_end")["status"] == "interrupted", done.stderr
     assert log.last("checkpoint")["step"] == log.last("step")["step"]
     again = place.run(name, "--restart", "--set", f"run.max_steps={log.last('step')['step'] + 1}")
@@ -281,13 +281,19 @@ def test_a_signal_causes_a_last_checkpoint(place: Place, name: str) -> None:
 
 
 def test_a_folder_removed_while_it_is_written_to_is_told_and_no_rank_hangs(place: Place) -> None:
-    run = place.folder / "removed"
-    process = place.start("removed", "--set", "run.max_steps=200", "--set", "cosmology.z_end=0")
+    alone = Place(place.folder / "alone")  # without tasks, whose results would make the folder again
+    alone.folder.mkdir()
+    task, output = CONFIG.index("[task"), CONFIG.index("[output]")
+    (alone.folder / "box.toml").write_text(CONFIG[:task] + CONFIG[output:])
+    run = alone.folder / "removed"
+    process = alone.start("removed", "--set", "run.max_steps=200", "--set", "cosmology.z_end=0")
     wait_for_a_checkpoint(run, process)
 
     run.rename(place.folder / "elsewhere")
     shutil.rmtree(place.folder / "elsewhere")
     done = finish(process)
 
+    assert done.returncode == 0, done.stderr
+    assert "goes on" in done.stderr
     assert "No such file or directory" in done.stderr
     assert "was the folder removed" in done.stderr

@@ -29,6 +29,7 @@ def io(
     repetitions: Annotated[
         int, typer.Option("--repetitions", metavar="N", help="Times that each case is measured, in turns.")
     ] = 7,
+    blocks: Annotated[int, typer.Option("--blocks", metavar="N", help="Blocks of 16^3 cells a rank.")] = 32,
     contents: Annotated[
         str | None, typer.Option("--contents", metavar="NAMES", help="Only these: checkpoint,plotfile.")
     ] = None,
@@ -49,7 +50,7 @@ def io(
 ) -> int:
     """Time every format and method of writing a checkpoint and a plot file, and count their writes.
 
-    A checkpoint has 10 variables in double precision, a plot file 3 in single; each rank has 32 blocks of 16^3 cells.
+    A checkpoint has 10 variables in double precision, a plot file 3 in single; each rank has blocks of 16^3 cells.
     Speeds stand beside plain writing of the same bytes by one rank, which is what the disk can do, and beside one file
     a rank. Every file is read back and compared once.
 
@@ -63,12 +64,15 @@ def io(
 
     if ranks is not None and ranks < 1:
         raise UsageError(f"{ranks} ranks cannot write anything", hint="-n takes 1 or more")
+    if blocks < 1:
+        raise UsageError(f"{blocks} blocks are nothing to write", hint="--blocks takes 1 or more")
     if repetitions < 1:
         raise UsageError(f"{repetitions} repetitions measure nothing", hint="--repetitions takes 1 or more")
     request = bench_io.BenchRequest(
         ranks=ranks or 4,
         folder=folder,
         repetitions=repetitions,
+        blocks=blocks,
         contents=contents,
         formats=formats,
         methods=methods,
