@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include <filesystem>
 #include <utility>
 
 #include "sidestream/core/error.hpp"
@@ -10,10 +11,12 @@
 namespace sidestream::io {
 
 NetcdfHandle::NetcdfHandle(const std::string& path, Open open) : path_(path) {
+  // OMPIO finds no name for its lock in some relative paths, and refuses to open them.
+  const std::string whole = std::filesystem::absolute(path).string();
   if (open == Open::create)
-    check(ncmpi_create(MPI_COMM_SELF, path.c_str(), NC_CLOBBER | NC_64BIT_DATA, MPI_INFO_NULL, &id_), "ncmpi_create");
+    check(ncmpi_create(MPI_COMM_SELF, whole.c_str(), NC_CLOBBER | NC_64BIT_DATA, MPI_INFO_NULL, &id_), "ncmpi_create");
   else
-    check(ncmpi_open(MPI_COMM_SELF, path.c_str(), NC_NOWRITE, MPI_INFO_NULL, &id_), "ncmpi_open");
+    check(ncmpi_open(MPI_COMM_SELF, whole.c_str(), NC_NOWRITE, MPI_INFO_NULL, &id_), "ncmpi_open");
 }
 
 NetcdfHandle::~NetcdfHandle() {
