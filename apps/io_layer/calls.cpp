@@ -22,6 +22,7 @@
 //                         server) behind the name change its costs. It is a model: see `model.hpp`
 //
 // `io_layer.hpp` has functions that do the same while the program runs. What stdio writes (fwrite) goes past the layer.
+#include <aio.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -189,6 +190,16 @@ ssize_t pwritev2(int descriptor, const iovec* parts, int count, off_t offset, in
   return watched_write(descriptor, bytes_of(parts, count), offset, [&](std::size_t bytes) {
     return next(descriptor, first_bytes(parts, count, bytes).data(), count, offset, flags);
   });
+}
+
+// What OMPIO writes behind its exchanges. An error shows at once, a short write when the program asks for the result.
+int aio_write(aiocb* request) noexcept {
+  SIDESTREAM_NEXT(aio_write);
+  const auto real = [&](std::size_t count) -> ssize_t {
+    request->aio_nbytes = count;
+    return next(request) == 0 ? static_cast<ssize_t>(count) : -1;
+  };
+  return watched_write(request->aio_fildes, request->aio_nbytes, request->aio_offset, real) < 0 ? -1 : 0;
 }
 
 int fsync(int descriptor) {

@@ -7,8 +7,10 @@
 #include <bit>
 #include <filesystem>
 #include <numeric>
+#include <optional>
 
 #include "commit_record.hpp"
+#include "memory_file.hpp"
 #include "named_entry.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
@@ -80,32 +82,34 @@ struct MadeFile {
   std::int64_t end = 0;
 };
 
-// Takes room for the arrays and usual tables, and gives it back: HDF5 1.10 must not meet a full disk, since a file that
-// it could not close ends the program at its exit.
-void try_room(const std::string& path, const ArrayTable& table) {
-  constexpr std::int64_t tables_bytes = 64 << 10;
-  std::int64_t bytes = tables_bytes;
+std::int64_t bytes_of(const ArrayTable& table) {
+  std::int64_t bytes = 0;
   for (std::size_t a = 0; a < table.arrays.size(); ++a) bytes += table.rows[a] * table.arrays[a].row_bytes();
-  OutputFile room(path, OutputFile::Open::create);
-  room.reserve(bytes);
-  room.close();
+  return bytes;
 }
 
-// On the first rank: makes the file and takes room for everything.
+// On the first rank: makes the file and takes room for everything. A library never meets a full disk: there is room for
+// the arrays before it begins, and it makes its tables in memory. (On a full disk HDF5 cannot close a file and ends the
+// process later, and MPI-IO says success.)
 MadeFile make_file(const std::string& path, const ArrayFile& file, const ArrayTable& table,
                    AccessStatistics& statistics) {
   const core::Stopwatch watch;
+  const bool is_in_memory = file.container != Container::raw;
+  std::optional<MemoryFile> memory;
+  if (is_in_memory) memory.emplace();
   MadeFile made;
-  try_room(path, table);
-  made.offsets = file.create(path, table.arrays, table.rows);
+  OutputFile(path, OutputFile::Open::create).reserve(bytes_of(table));
+  made.offsets = file.create(is_in_memory ? memory->path() : path, table.arrays, table.rows);
   core::require(made.offsets.size() == table.arrays.size(), "the maker of a file tells the place of each array");
-  made.end = static_cast<std::int64_t>(std::filesystem::file_size(path));
+  made.end = is_in_memory ? memory->size_bytes() : static_cast<std::int64_t>(std::filesystem::file_size(path));
   for (const ByteRange& range : ranges_of(table, made.offsets))
     made.end = std::max(made.end, range.offset + range.bytes);
+  statistics.metadata_s += watch.seconds();
   OutputFile room(path, OutputFile::Open::modify);
   room.reserve(made.end + most_record_bytes(table.arrays.size()));
+  if (is_in_memory) memory->copy_to(room);
   room.close();
-  statistics.metadata_s += watch.seconds();
+  statistics += room.statistics();
   return made;
 }
 

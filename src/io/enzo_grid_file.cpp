@@ -168,13 +168,15 @@ class Placer {
   std::int64_t begin_ = 0, end_ = 0;
 };
 
-NewHdf5File create_file(const std::string& path, std::int64_t tables_bytes) {
-  PropertiesHandle access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate");
+FileHandle create_file(const std::string& path, std::int64_t tables_bytes) {
+  const PropertiesHandle access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate"),
+      creation(H5Pcreate(H5P_FILE_CREATE), "H5Pcreate");
+  check_hdf5(H5Pset_obj_track_times(creation, false), "H5Pset_obj_track_times");
   check_hdf5(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18), "H5Pset_libver_bounds");
   // Tables in one piece of their own, data directly behind each other.
   check_hdf5(H5Pset_meta_block_size(access, static_cast<hsize_t>(tables_bytes)), "H5Pset_meta_block_size");
   check_hdf5(H5Pset_small_data_block_size(access, 0), "H5Pset_small_data_block_size");
-  return {path, access};
+  return FileHandle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, access), "H5Fcreate");
 }
 
 void create_groups(hid_t file, const EnzoState& state, const std::vector<std::int64_t>& blocks) {
@@ -217,7 +219,7 @@ std::vector<std::int64_t> try_container(const EnzoState& state, const std::vecto
                                         const std::string& path, std::span<const Array> arrays,
                                         std::span<const std::int64_t> rows, std::int64_t tables_bytes) {
   const QuietHdf5 quiet;
-  NewHdf5File file = create_file(path, tables_bytes);
+  FileHandle file = create_file(path, tables_bytes);
   create_groups(file, state, blocks);
   std::vector<std::int64_t> offsets;
   for (std::size_t a = 0; a < arrays.size(); ++a) {
@@ -231,7 +233,7 @@ std::vector<std::int64_t> try_container(const EnzoState& state, const std::vecto
       offsets.push_back(offset_of(create_array(file, arrays[a], rows[a])));
     }
   }
-  file.close();
+  file.close("H5Fclose");
   return offsets;
 }
 

@@ -14,6 +14,7 @@
 #include "enzo_state.hpp"
 #include "format_entries.hpp"
 #include "hdf5_arrays.hpp"
+#include "memory_file.hpp"
 #include "metadata.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
@@ -213,7 +214,8 @@ void write_boundary_hdf(const EnzoState& state, const std::string& path) {
   const mesh::Box domain = state.content.geometry.domain;
   const int rank = rank_of(domain);
   const QuietHdf5 quiet;
-  NewHdf5File file = new_hdf5_file(path);
+  const MemoryFile memory;
+  FileHandle file = create_hdf5_file(memory.path());
   for (int axis = 0; axis < rank; ++axis) {
     std::int64_t face = 1;
     for (int other = 0; other < rank; ++other)
@@ -223,7 +225,10 @@ void write_boundary_hdf(const EnzoState& state, const std::string& path) {
     put_constant(file, fmt::format("BoundaryDimensionType.{}", axis), count, is_periodic ? periodic : outflow);
     put_constant(file, fmt::format("BoundaryDimensionValue.{}", axis), count, 0.0F);
   }
-  file.close();
+  file.close("H5Fclose");
+  OutputFile out(path, OutputFile::Open::create);
+  memory.copy_to(out);
+  out.sync_and_close();
 }
 
 // --- all of it
@@ -241,8 +246,11 @@ void write_texts(const EnzoState& state, const std::string& folder, const std::s
   write(stem + ".boundary", boundary_text(state, stem));
   if (!state.tables.fields.empty()) {
     const std::string name = stem + ".boundary.hdf", file = folder + "/" + name;
-    write_boundary_hdf(state, file);
-    OutputFile(file, OutputFile::Open::modify).sync_and_close();
+    const MemoryFile memory;
+    write_boundary_hdf(state, memory.path());
+    OutputFile out(file, OutputFile::Open::create);
+    memory.copy_to(out);
+    out.sync_and_close();
     checksums[name] = enzo_checksum(read_text(file));
   }
   const nlohmann::json all{{"metadata", metadata_text(state.content)},

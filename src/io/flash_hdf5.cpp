@@ -107,34 +107,13 @@ void put_tree(hid_t file, const FlashTables& tables) {
 
 }  // namespace
 
-namespace {
-
-// HDF5 does not survive a disk that fills up while it closes a file: there must be room before it begins.
-void check_room(const std::string& path, const FlashTables& tables, std::span<const Array> arrays,
-                std::span<const std::int64_t> rows) {
-  constexpr std::int64_t tables_bytes = 1 << 16, block_bytes = 256;
-  std::int64_t needed = tables_bytes + block_bytes * tables.blocks;
-  for (std::size_t a = 0; a < arrays.size(); ++a) needed += rows[a] * arrays[a].row_bytes();
-  rlimit limit{};
-  const bool is_limited = ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-  if (is_limited && limit.rlim_cur < static_cast<rlim_t>(needed))
-    throw core::Error(fmt::format("the file takes about {} bytes and may have {}", needed, limit.rlim_cur), path,
-                      "raise the limit of a file's size (ulimit -f)");
-  std::error_code unknown;
-  const auto space = std::filesystem::space(std::filesystem::absolute(path).parent_path(), unknown);
-  if (!unknown && space.available < static_cast<std::uintmax_t>(needed))
-    throw core::Error(fmt::format("the file takes about {} bytes and the disk has {}", needed, space.available), path,
-                      "make room on the disk");
-}
-
-}  // namespace
+namespace {}  // namespace
 
 std::vector<std::int64_t> create_flash_hdf5(const std::string& path, const FlashHeader& header,
                                             std::span<const Array> arrays, std::span<const std::int64_t> rows) {
   const FlashTables tables = flash_tables(header.content, header.particles_of_blocks);
-  check_room(path, tables, arrays, rows);
   const QuietHdf5 quiet;
-  NewHdf5File file = new_hdf5_file(path);
+  FileHandle file = create_hdf5_file(path);
   put_text_dataset(file, "sidestream", header.metadata);
   put_sim_info(file);
   put_all_scalars(file, tables);
@@ -146,7 +125,7 @@ std::vector<std::int64_t> create_flash_hdf5(const std::string& path, const Flash
   }
   std::vector<std::int64_t> offsets;
   for (std::size_t a = 0; a < arrays.size(); ++a) offsets.push_back(offset_of(create_array(file, arrays[a], rows[a])));
-  file.close();
+  file.close("H5Fclose");
   return offsets;
 }
 

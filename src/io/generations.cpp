@@ -86,7 +86,8 @@ void remove_old_generations(const std::string& folder, int keep) {
 
 bool is_output_name(const std::string& name) {
   return std::ranges::any_of(formats(), [&](const Format& format) {
-    return (format.plotfile && format.plotfile->step_of(name)) || (format.checkpoint && format.checkpoint->step_of(name));
+    return (format.plotfile && format.plotfile->step_of(name)) ||
+           (format.checkpoint && format.checkpoint->step_of(name));
   });
 }
 

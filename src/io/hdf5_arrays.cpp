@@ -13,6 +13,7 @@ namespace sidestream::io {
 namespace {
 
 constexpr hsize_t aligned_from_bytes = 65536, alignment_bytes = 4096;
+constexpr hsize_t tables_bytes = 32768;  // room for what HDF5 says of datasets, so that it does not lie between them
 
 std::vector<hsize_t> full_shape(const Array& array, std::int64_t rows) {
   std::vector<hsize_t> shape{static_cast<hsize_t>(rows)};
@@ -34,25 +35,14 @@ std::int64_t product(const std::vector<std::int64_t>& shape) {
 
 }  // namespace
 
-namespace {
-
-PropertiesHandle access_of_arrays() {
-  PropertiesHandle access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate");
+FileHandle create_hdf5_file(const std::string& path) {
+  const PropertiesHandle access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate"),
+      creation(H5Pcreate(H5P_FILE_CREATE), "H5Pcreate");
   check_hdf5(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18), "H5Pset_libver_bounds");
   check_hdf5(H5Pset_alignment(access, aligned_from_bytes, alignment_bytes), "H5Pset_alignment");
-  return access;
-}
-
-}  // namespace
-
-NewHdf5File new_hdf5_file(const std::string& path) {
-  return {path, access_of_arrays()};
-}
-
-FileHandle create_hdf5_file(const std::string& path) {
-  const PropertiesHandle creation(H5Pcreate(H5P_FILE_CREATE), "H5Pcreate");
+  check_hdf5(H5Pset_meta_block_size(access, tables_bytes), "H5Pset_meta_block_size");
   check_hdf5(H5Pset_obj_track_times(creation, false), "H5Pset_obj_track_times");
-  return FileHandle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, access_of_arrays()), "H5Fcreate");
+  return FileHandle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, access), "H5Fcreate");
 }
 
 hid_t hdf5_type(ElementType type) {

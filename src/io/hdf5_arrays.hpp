@@ -6,15 +6,12 @@
 #include <vector>
 
 #include "hdf5_handle.hpp"
-#include "hdf5_new_file.hpp"
 #include "sidestream/io/array_file.hpp"
 
 namespace sidestream::io {
 
 /// A new HDF5 file, replacing what is there, whose tables carry checksums of their own (format of HDF5 1.8 and later)
 /// and whose large arrays begin at multiples of 4096 bytes.
-NewHdf5File new_hdf5_file(const std::string& path);
-/// The same, written by HDF5 itself.
 FileHandle create_hdf5_file(const std::string& path);
 
 /// The HDF5 type of an element in a file.

@@ -14,9 +14,8 @@ mesh::Field<double> component_of(const mesh::Field<double>& field, int component
     const auto from = field.view(b);
     const auto to = copy.view(b);
     const mesh::Box box = field.box(b);
-    core::for_each_row(box, [&](int k, int j) {
-      std::copy_n(&from(component, k, j, box.lo.x), box.extent().x, &to(k, j, box.lo.x));
-    });
+    core::for_each_row(
+        box, [&](int k, int j) { std::copy_n(&from(component, k, j, box.lo.x), box.extent().x, &to(k, j, box.lo.x)); });
   }
   return copy;
 }

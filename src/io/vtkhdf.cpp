@@ -97,7 +97,7 @@ void put_level(hid_t file, const FileContent& content, std::size_t level) {
 std::vector<std::int64_t> make_container(const FileContent& content, const std::string& path,
                                          std::span<const Array> arrays, std::span<const std::int64_t> rows) {
   const QuietHdf5 quiet;
-  NewHdf5File file = new_hdf5_file(path);
+  FileHandle file = create_hdf5_file(path);
   {
     const ObjectHandle root = make_group(file, "VTKHDF");
     put_attribute<std::int64_t>(root, "Version", H5T_NATIVE_INT64, {2, 2});
@@ -109,7 +109,7 @@ std::vector<std::int64_t> make_container(const FileContent& content, const std::
   put_text_dataset(file, vtkhdf_metadata, metadata_text(content));
   std::vector<std::int64_t> offsets;
   for (std::size_t a = 0; a < arrays.size(); ++a) offsets.push_back(offset_of(create_array(file, arrays[a], rows[a])));
-  file.close();
+  file.close("H5Fclose");
   return offsets;
 }
 

@@ -61,12 +61,15 @@ nlohmann::json totals_as_json(const std::vector<couple::TaskTotals>& totals) {
   return tasks;
 }
 
-std::int64_t bytes_of(const std::filesystem::path& path) {
+// 0 for what somebody has removed meanwhile.
+std::int64_t bytes_of(const std::filesystem::path& path) try {
   if (std::filesystem::is_regular_file(path)) return static_cast<std::int64_t>(std::filesystem::file_size(path));
   std::int64_t total = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(path))
     if (entry.is_regular_file()) total += static_cast<std::int64_t>(entry.file_size());
   return total;
+} catch (const std::filesystem::filesystem_error&) {
+  return 0;
 }
 
 // One run on the ranks that compute: the loop over steps and what happens between them.

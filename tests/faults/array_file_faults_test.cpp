@@ -74,7 +74,8 @@ class ArrayFileFaultsTest : public testing::Test {
         folder_,
         {[this](int generation) { return path(generation); },
          [this, options](int generation) { io::write_array_file(comm_, path(generation), file(generation), options); },
-         [this](int generation) { return is_good(generation); }}};
+         [this](int generation) { return is_good(generation); }},
+        1000};
   }
 
   comm::Communicator comm_{MPI_COMM_WORLD};

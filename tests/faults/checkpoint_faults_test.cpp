@@ -43,7 +43,8 @@ class CheckpointFaultsTest : public testing::TestWithParam<Case> {
              [this, options](int generation) {
                format_.write(comm_, path(generation), content(generation).content(), options);
              },
-             [this](int generation) { return content(generation).is_in(path(generation)); }}};
+             [this](int generation) { return content(generation).is_in(path(generation)); }},
+            8};
   }
 
   comm::Communicator comm_{MPI_COMM_WORLD};
