@@ -1,6 +1,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,14 +14,21 @@ namespace sidestream::bindings {
 
 namespace {
 
+// PnetCDF reads nothing without MPI; to be called with the interpreter's lock.
+void prepare_to_read(const std::string& path) {
+  if (std::filesystem::is_regular_file(path)) ensure_mpi();
+}
+
 // What a file holds, as JSON.
 std::string describe_file(const std::string& path) {
+  prepare_to_read(path);
   const nb::gil_scoped_release unlocked;
   return to_json(io::open_snapshot_file(path)->description()).dump();
 }
 
 // The name of the format, or "" when no format recognises the file.
 std::string format_of_file(const std::string& path) {
+  prepare_to_read(path);
   for (const io::Format& format : io::formats())
     if (format.recognizes(path)) return format.name;
   return "";
@@ -45,6 +53,7 @@ nb::object output_named(const std::string& name) {
 
 // (z, y, x) of the whole domain at the resolution of the level.
 nb::object covering_grid(const std::string& path, const std::string& field, int level) {
+  prepare_to_read(path);
   std::unique_ptr<mesh::Field<double>> values;
   {
     const nb::gil_scoped_release unlocked;
@@ -61,6 +70,7 @@ nb::object covering_grid(const std::string& path, const std::string& field, int 
 
 // Six numbers a box: x, y, z of its first cell and of its end.
 nb::object boxes(const std::string& path, int level) {
+  prepare_to_read(path);
   const auto file = io::open_snapshot_file(path);
   std::vector<std::int32_t> corners;
   for (const mesh::Box& box : file->description().levels.at(static_cast<std::size_t>(level)).boxes())
@@ -70,6 +80,7 @@ nb::object boxes(const std::string& path, int level) {
 
 // Ids, positions and named numbers of all particles, each an array.
 nb::dict particles(const std::string& path) {
+  prepare_to_read(path);
   mesh::Particles all;
   {
     const nb::gil_scoped_release unlocked;
