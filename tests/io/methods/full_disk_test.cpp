@@ -2,6 +2,7 @@
 // file never gets its name.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <optional>
 
 #include "io/array_samples.hpp"
@@ -35,9 +36,17 @@ std::string name_of(const testing::TestParamInfo<Case>& info) {
 
 class FullDisk : public testing::TestWithParam<Case> {};
 
+// ROMIO leaves the other ranks in the exchange of HDF5's collective writes when one fails (docs/reference/write_methods.md).
+bool hangs_in_the_library(const std::string& method) {
+  const char* const component = std::getenv("OMPI_MCA_io");
+  const bool is_romio = component != nullptr && std::string(component).starts_with("romio");
+  return is_romio && (method == "hdf5-collective" || method == "hdf5-strided");
+}
+
 }  // namespace
 
 TEST_P(FullDisk, IsAnErrorOfAll) {
+  if (hangs_in_the_library(GetParam().method)) GTEST_SKIP() << "ROMIO does not come back from this method";
   const comm::Communicator comm(MPI_COMM_WORLD);
   const TemporaryFolder folder(comm);
   SampleGroup sample;

@@ -227,7 +227,7 @@ void expect_file(const std::string& path, const SampleFile& sample) {
 
 int rounds() {
   const char* const text = std::getenv("SIDESTREAM_FUZZ_ROUNDS");
-  return text == nullptr ? 40 : std::atoi(text);
+  return text == nullptr ? 300 : std::atoi(text);
 }
 
 void write_by_all_methods(int round, const std::string& folder) {
