@@ -123,7 +123,8 @@ int run_configuration(const Arguments& arguments, int argc, char** argv) {
     if (!arguments.quiet) fmt::print(stderr, "{}\n", line);
   };
   try {
-    const auto status = sims::run(world, std::move(*config), folder_of(arguments), {existing, arguments.file}, progress);
+    const auto status =
+        sims::run(world, std::move(*config), folder_of(arguments), {existing, arguments.file}, progress);
     return status == sims::RunStatus::finished ? done : failed;
   } catch (const core::Error& error) {
     abort_job(error.what(), error.is_reported_elsewhere());

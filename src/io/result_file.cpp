@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "hdf5_handle.hpp"
+#include "io/hdf5/hdf5_handle.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
 

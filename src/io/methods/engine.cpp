@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 
-#include "../write_methods.hpp"
+#include "io/write_methods.hpp"
 #include "rows.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/io/atomic_file.hpp"

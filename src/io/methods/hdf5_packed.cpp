@@ -2,8 +2,8 @@
 // (which would switch collective transfers off).
 #include <algorithm>
 
-#include "../hdf5_arrays.hpp"
-#include "../write_methods.hpp"
+#include "io/hdf5/hdf5_arrays.hpp"
+#include "io/write_methods.hpp"
 #include "parallel_hdf5.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"

@@ -2,8 +2,8 @@
 // not pack. For comparison.
 #include <algorithm>
 
-#include "../write_methods.hpp"
 #include "in_place.hpp"
+#include "io/write_methods.hpp"
 #include "parallel_hdf5.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"

@@ -4,8 +4,8 @@
 #include <array>
 #include <numeric>
 
-#include "../write_methods.hpp"
 #include "in_place.hpp"
+#include "io/write_methods.hpp"
 #include "mpi_layouts.hpp"
 #include "sidestream/core/timer.hpp"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "../write_methods.hpp"
+#include "io/write_methods.hpp"
 #include "mpi_file.hpp"
 #include "mpi_layouts.hpp"
 #include "rows.hpp"

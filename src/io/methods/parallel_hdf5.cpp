@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include "../hdf5_arrays.hpp"
+#include "io/hdf5/hdf5_arrays.hpp"
 #include "mpi_file.hpp"
 #include "sidestream/core/error.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "../hdf5_handle.hpp"
+#include "io/hdf5/hdf5_handle.hpp"
 #include "rows.hpp"
 #include "sidestream/comm/communicator.hpp"
 

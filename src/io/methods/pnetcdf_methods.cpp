@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "../write_methods.hpp"
+#include "io/write_methods.hpp"
 #include "pnetcdf_file.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"

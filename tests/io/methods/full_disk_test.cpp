@@ -36,7 +36,8 @@ std::string name_of(const testing::TestParamInfo<Case>& info) {
 
 class FullDisk : public testing::TestWithParam<Case> {};
 
-// ROMIO leaves the other ranks in the exchange of HDF5's collective writes when one fails (docs/reference/write_methods.md).
+// ROMIO leaves the other ranks in the exchange of HDF5's collective writes when one fails
+// (docs/reference/write_methods.md).
 bool hangs_in_the_library(const std::string& method) {
   const char* const component = std::getenv("OMPI_MCA_io");
   const bool is_romio = component != nullptr && std::string(component).starts_with("romio");

@@ -5,17 +5,17 @@
 #include <algorithm>
 #include <cmath>
 
-#include "atomic_folder.hpp"
-#include "checksum.hpp"
 #include "files_file.hpp"
-#include "format_entries.hpp"
-#include "index_text.hpp"
-#include "pack_block.hpp"
-#include "particle_pieces.hpp"
-#include "piece_writer.hpp"
+#include "io/atomic_folder.hpp"
+#include "io/checksum.hpp"
+#include "io/format_entries.hpp"
+#include "io/index_text.hpp"
+#include "io/pack_block.hpp"
+#include "io/particle_pieces.hpp"
+#include "io/piece_writer.hpp"
+#include "io/turns.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
-#include "turns.hpp"
 
 namespace sidestream::io {
 

@@ -8,12 +8,12 @@
 #include <filesystem>
 #include <numeric>
 
-#include "block_copy.hpp"
 #include "enzo_snapshot.hpp"
-#include "metadata.hpp"
+#include "io/block_copy.hpp"
+#include "io/metadata.hpp"
+#include "io/vocabulary.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
-#include "vocabulary.hpp"
 
 namespace sidestream::io {
 

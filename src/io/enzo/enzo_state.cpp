@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "io/vocabulary.hpp"
 #include "sidestream/core/error.hpp"
-#include "vocabulary.hpp"
 
 namespace sidestream::io {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "index_text.hpp"
+#include "io/index_text.hpp"
 #include "sidestream/io/snapshot_file.hpp"
 
 namespace sidestream::io {

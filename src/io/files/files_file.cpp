@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include "checksum.hpp"
-#include "fab.hpp"
-#include "pack_block.hpp"
+#include "io/checksum.hpp"
+#include "io/nyx/fab.hpp"
+#include "io/pack_block.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
 

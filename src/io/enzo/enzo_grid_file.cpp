@@ -6,9 +6,9 @@
 #include <numeric>
 
 #include "enzo_state.hpp"
-#include "hdf5_arrays.hpp"
+#include "io/hdf5/hdf5_arrays.hpp"
+#include "io/stored_reals.hpp"
 #include "sidestream/core/error.hpp"
-#include "stored_reals.hpp"
 
 namespace sidestream::io {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "enzo_state.hpp"
-#include "hdf5_arrays.hpp"
+#include "io/hdf5/hdf5_arrays.hpp"
 #include "sidestream/io/snapshot_file.hpp"
 
 namespace sidestream::io {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "format_entries.hpp"
-#include "index_text.hpp"
-#include "pack_block.hpp"
-#include "particle_pieces.hpp"
+#include "io/format_entries.hpp"
+#include "io/index_text.hpp"
+#include "io/pack_block.hpp"
+#include "io/particle_pieces.hpp"
 #include "raw_file.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"

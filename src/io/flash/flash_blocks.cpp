@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "block_copy.hpp"
+#include "io/block_copy.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {

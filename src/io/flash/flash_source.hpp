@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "byte_order.hpp"
+#include "io/byte_order.hpp"
 #include "sidestream/io/array_file.hpp"
 #include "sidestream/io/snapshot_file.hpp"
 

@@ -5,19 +5,19 @@
 #include <limits>
 #include <numeric>
 
-#include "atomic_folder.hpp"
-#include "checksum.hpp"
 #include "fab.hpp"
-#include "folder_seal.hpp"
-#include "format_entries.hpp"
+#include "io/atomic_folder.hpp"
+#include "io/checksum.hpp"
+#include "io/folder_seal.hpp"
+#include "io/format_entries.hpp"
+#include "io/pack_block.hpp"
+#include "io/piece_writer.hpp"
+#include "io/turns.hpp"
 #include "nyx_file.hpp"
 #include "nyx_ids.hpp"
 #include "nyx_texts.hpp"
-#include "pack_block.hpp"
-#include "piece_writer.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
-#include "turns.hpp"
 
 namespace sidestream::io {
 

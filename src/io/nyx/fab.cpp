@@ -7,9 +7,9 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "block_copy.hpp"
+#include "io/block_copy.hpp"
+#include "io/text_reader.hpp"
 #include "sidestream/core/error.hpp"
-#include "text_reader.hpp"
 
 namespace sidestream::io {
 

@@ -3,10 +3,10 @@
 #include <filesystem>
 #include <string_view>
 
-#include "commit_record.hpp"
 #include "flash_format.hpp"
 #include "flash_source.hpp"
-#include "format_entries.hpp"
+#include "io/commit_record.hpp"
+#include "io/format_entries.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
 

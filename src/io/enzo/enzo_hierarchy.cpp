@@ -6,9 +6,9 @@
 #include <limits>
 #include <stdexcept>
 
+#include "io/text_reader.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
-#include "text_reader.hpp"
 
 namespace sidestream::io {
 

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "flash_header.hpp"
-#include "hdf5_arrays.hpp"
+#include "io/hdf5/hdf5_arrays.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "byte_order.hpp"
+#include "io/byte_order.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {

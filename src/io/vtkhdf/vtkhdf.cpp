@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "format_entries.hpp"
-#include "hdf5_arrays.hpp"
-#include "metadata.hpp"
+#include "io/format_entries.hpp"
+#include "io/hdf5/hdf5_arrays.hpp"
+#include "io/metadata.hpp"
+#include "io/stored_reals.hpp"
 #include "sidestream/core/error.hpp"
-#include "stored_reals.hpp"
 #include "vtkhdf_file.hpp"
 
 namespace sidestream::io {

@@ -9,16 +9,16 @@
 #include <filesystem>
 #include <numeric>
 
-#include "atomic_folder.hpp"
 #include "enzo_file.hpp"
 #include "enzo_state.hpp"
-#include "format_entries.hpp"
-#include "hdf5_arrays.hpp"
-#include "memory_file.hpp"
-#include "metadata.hpp"
+#include "io/atomic_folder.hpp"
+#include "io/format_entries.hpp"
+#include "io/hdf5/hdf5_arrays.hpp"
+#include "io/memory_file.hpp"
+#include "io/metadata.hpp"
+#include "io/turns.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
-#include "turns.hpp"
 
 namespace sidestream::io {
 

@@ -9,9 +9,9 @@
 #include <cstring>
 #include <numeric>
 
-#include "commit_record.hpp"
+#include "io/commit_record.hpp"
+#include "io/stored_reals.hpp"
 #include "sidestream/core/error.hpp"
-#include "stored_reals.hpp"
 
 namespace sidestream::io {
 

@@ -7,13 +7,13 @@
 #include <limits>
 #include <optional>
 
-#include "block_copy.hpp"
-#include "folder_seal.hpp"
-#include "metadata.hpp"
+#include "io/block_copy.hpp"
+#include "io/folder_seal.hpp"
+#include "io/metadata.hpp"
+#include "io/text_reader.hpp"
 #include "nyx_file.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
-#include "text_reader.hpp"
 
 namespace sidestream::io {
 

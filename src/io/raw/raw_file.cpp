@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 
-#include "checksum.hpp"
-#include "fab.hpp"
-#include "pack_block.hpp"
+#include "io/checksum.hpp"
+#include "io/nyx/fab.hpp"
+#include "io/pack_block.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/array_file.hpp"
 #include "sidestream/io/atomic_file.hpp"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "metadata.hpp"
+#include "io/metadata.hpp"
 
 namespace sidestream::io {
 

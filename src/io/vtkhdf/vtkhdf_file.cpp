@@ -9,13 +9,13 @@
 #include <cmath>
 #include <filesystem>
 
-#include "block_copy.hpp"
-#include "commit_record.hpp"
-#include "hdf5_arrays.hpp"
-#include "metadata.hpp"
+#include "io/block_copy.hpp"
+#include "io/commit_record.hpp"
+#include "io/hdf5/hdf5_arrays.hpp"
+#include "io/metadata.hpp"
+#include "io/stored_reals.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
-#include "stored_reals.hpp"
 
 namespace sidestream::io {
 

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "byte_order.hpp"
 #include "flash_units.hpp"
+#include "io/byte_order.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/io/array_file.hpp"
 

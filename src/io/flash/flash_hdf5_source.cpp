@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "flash_source.hpp"
-#include "hdf5_arrays.hpp"
+#include "io/hdf5/hdf5_arrays.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {

@@ -8,8 +8,8 @@
 #include <numeric>
 
 #include "flash_units.hpp"
+#include "io/vocabulary.hpp"
 #include "sidestream/core/error.hpp"
-#include "vocabulary.hpp"
 
 namespace sidestream::io {
 

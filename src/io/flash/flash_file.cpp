@@ -5,14 +5,14 @@
 #include <cmath>
 #include <numeric>
 
-#include "commit_record.hpp"
 #include "flash_blocks.hpp"
 #include "flash_rows.hpp"
 #include "flash_source.hpp"
 #include "flash_tables.hpp"
-#include "metadata.hpp"
+#include "io/commit_record.hpp"
+#include "io/metadata.hpp"
+#include "io/vocabulary.hpp"
 #include "sidestream/core/error.hpp"
-#include "vocabulary.hpp"
 
 namespace sidestream::io {
 
