@@ -7,7 +7,7 @@
 #include "flash_header.hpp"
 #include "flash_names.hpp"
 #include "flash_rows.hpp"
-#include "netcdf_handle.hpp"
+#include "io/netcdf/netcdf_handle.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {

@@ -5,7 +5,7 @@
 
 #include "flash_names.hpp"
 #include "flash_source.hpp"
-#include "netcdf_header.hpp"
+#include "io/netcdf/netcdf_header.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {

@@ -5,32 +5,11 @@
 #include <algorithm>
 #include <bit>
 
+#include "io/netcdf/netcdf_handle.hpp"
 #include "mpi_file.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {
-
-namespace {
-
-nc_type netcdf_type(ElementType type) {
-  switch (type) {
-    case ElementType::float32:
-      return NC_FLOAT;
-    case ElementType::float64:
-      return NC_DOUBLE;
-    case ElementType::int32:
-      return NC_INT;
-    case ElementType::int64:
-      return NC_INT64;
-  }
-  return NC_NAT;
-}
-
-}  // namespace
-
-void check_netcdf(int status, const char* call, const std::string& where) {
-  if (status != NC_NOERR) throw core::Error(fmt::format("{} failed: {}", call, ncmpi_strerror(status)), where);
-}
 
 NetcdfFile::NetcdfFile(const comm::Communicator& comm, const std::string& path) : path_(path) {
   const comm::Communicator plain = comm.split(0);

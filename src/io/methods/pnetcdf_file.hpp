@@ -9,9 +9,6 @@
 
 namespace sidestream::io {
 
-/// Throws a core::Error with the reason unless a call of PnetCDF succeeded.
-void check_netcdf(int status, const char* call, const std::string& where);
-
 /// A netCDF file that is there, opened by PnetCDF for writing by all ranks (on a plain communicator of its own).
 class NetcdfFile {
  public:

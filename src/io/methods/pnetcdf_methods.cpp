@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "io/netcdf/netcdf_handle.hpp"
 #include "io/write_methods.hpp"
 #include "pnetcdf_file.hpp"
 #include "sidestream/core/error.hpp"

@@ -30,6 +30,9 @@ class NetcdfHandle {
   int id_ = -1;
 };
 
+/// Throws a core::Error with the reason unless a call of PnetCDF succeeded.
+void check_netcdf(int status, const char* call, const std::string& where);
+
 nc_type netcdf_type(ElementType type);
 
 }  // namespace sidestream::io

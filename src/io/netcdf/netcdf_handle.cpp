@@ -18,13 +18,15 @@ NetcdfHandle::~NetcdfHandle() {
 }
 
 void NetcdfHandle::check(int status, const char* call, const std::string& variable) const {
-  if (status == NC_NOERR) return;
-  throw core::Error(fmt::format("{} failed: {}", call, ncmpi_strerror(status)),
-                    variable.empty() ? path_ : fmt::format("{}, `{}`", path_, variable));
+  check_netcdf(status, call, variable.empty() ? path_ : fmt::format("{}, `{}`", path_, variable));
 }
 
 void NetcdfHandle::close() {
   check(ncmpi_close(std::exchange(id_, -1)), "ncmpi_close");
+}
+
+void check_netcdf(int status, const char* call, const std::string& where) {
+  if (status != NC_NOERR) throw core::Error(fmt::format("{} failed: {}", call, ncmpi_strerror(status)), where);
 }
 
 nc_type netcdf_type(ElementType type) {
