@@ -67,8 +67,7 @@ core::Table<Output> output_table(Kind kind) {
   table.option("files", &Output::files, standard.files)
       .at_least(1)
       .doc("in formats of many files: so many are written at the same time");
-  table.option("asynchronous", &Output::is_asynchronous, false)
-      .doc("write a copy behind the running simulation");
+  table.option("asynchronous", &Output::is_asynchronous, false).doc("write a copy behind the running simulation");
   table.option("on_failure", &Output::on_failure, "continue")
       .one_of({"continue", "stop"})
       .doc("what the run does when the file cannot be written");

@@ -86,8 +86,7 @@ double kinetic(const Gas& gas, int k, int j, int i) {
 bool read_internal_energy(const io::SnapshotFile& file, const io::FileMesh& mesh, const GasFactors& factors,
                           Levels& levels) {
   static constexpr std::array names{"rho_e", "specific_internal_energy", "pressure", "Temp"};
-  const int found =
-      read_first(file, mesh, {names[0], names[1], names[2], names[3]}, levels, solvers::internal_energy);
+  const int found = read_first(file, mesh, {names[0], names[1], names[2], names[3]}, levels, solvers::internal_energy);
   if (found < 0 || (found == 3 && factors.temperature == 0.0)) return false;
   const double unit = unit_of(file.description(), names[static_cast<std::size_t>(found)]);
   const std::array<double, 4> factor{factors.density * factors.specific_energy, factors.specific_energy,
@@ -97,7 +96,8 @@ bool read_internal_energy(const io::SnapshotFile& file, const io::FileMesh& mesh
   return true;
 }
 
-bool read_total_energy(const io::SnapshotFile& file, const io::FileMesh& mesh, const GasFactors& factors, Levels& levels) {
+bool read_total_energy(const io::SnapshotFile& file, const io::FileMesh& mesh, const GasFactors& factors,
+                       Levels& levels) {
   static constexpr std::array names{"rho_E", "specific_total_energy"};
   const int found = read_first(file, mesh, {names[0], names[1]}, levels, solvers::total_energy);
   if (found < 0) return false;

@@ -292,8 +292,7 @@ io::FileContent GasSimulation::file_content() const {
   content.time = time_;
   content.gamma = setup_.hydro.gamma;
   content.geometry = setup_.problem.geometry;
-  for (int level = 0; level <= gas_->finest_level(); ++level)
-    content.levels.push_back(gas_->hierarchy().layout(level));
+  for (int level = 0; level <= gas_->finest_level(); ++level) content.levels.push_back(gas_->hierarchy().layout(level));
   return content;
 }
 
@@ -316,11 +315,10 @@ io::OwnedContent GasSimulation::plot(const std::vector<std::string>& variables) 
 Field<double> GasSimulation::derived_field(const std::string& name, int level) const {
   Field<double> field(gas_->hierarchy().layout(level), comm_.rank());
   for (int b = 0; b < field.blocks(); ++b)
-    core::for_each_cell(field.box(b),
-                        [out = field.view(b), gas = std::as_const(*gas_).state(level).view(b),
-                         value = Quantity(name, setup_.hydro.gamma)](int k, int j, int i) {
-                          out(k, j, i) = value(gas, k, j, i);
-                        });
+    core::for_each_cell(field.box(b), [out = field.view(b), gas = std::as_const(*gas_).state(level).view(b),
+                                       value = Quantity(name, setup_.hydro.gamma)](int k, int j, int i) {
+      out(k, j, i) = value(gas, k, j, i);
+    });
   return field;
 }
 

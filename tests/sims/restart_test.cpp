@@ -38,7 +38,8 @@ class Restart : public testing::Test {
   RunStatus run_on(int ranks, const std::string& text, const std::string& name, const RunStart& start = {}) {
     const comm::Communicator some = world.split(world.rank() < ranks ? 0 : -1);
     RunStatus status = RunStatus::finished;
-    if (!some.is_empty()) status = sims::run(some, read_run(core::parse_toml(text, "run.toml")), folder / name, start, {});
+    if (!some.is_empty())
+      status = sims::run(some, read_run(core::parse_toml(text, "run.toml")), folder / name, start, {});
     world.barrier();
     return status;
   }
@@ -47,8 +48,7 @@ class Restart : public testing::Test {
   }
   std::string newest(const std::string& name) const { return io::generations_in(folder / name).front().path; }
   void damage(const std::string& path) const {
-    if (world.rank() == 0)
-      std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+    if (world.rank() == 0) std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
     world.barrier();
   }
 
@@ -79,8 +79,7 @@ TEST_P(RestartFrom, TwoStepsAndTwoOnOtherRanksAreFourToTheBit) {
     const std::string name = problem == universe ? "universe" : "blast";
     run(problem(8, limit(2) + output(GetParam())), name);
 
-    run_on(std::max(1, world.size() - 1), problem(8, limit(4) + output(GetParam())), name,
-           {io::ExistingRun::resume});
+    run_on(std::max(1, world.size() - 1), problem(8, limit(4) + output(GetParam())), name, {io::ExistingRun::resume});
 
     EXPECT_GT(expected.size(), 10u);
     EXPECT_TRUE(expected == test::state_bytes(newest(name))) << name;

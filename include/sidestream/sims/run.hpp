@@ -21,9 +21,9 @@ struct OutputConfig {
   couple::Trigger trigger;
   std::int32_t keep = 0;  ///< newest checkpoints that stay; 0: all
   io::WriteOptions options;
-  bool is_asynchronous = false;            ///< written from a copy, behind the simulation
-  bool stops_on_failure = false;           ///< the run ends when a file cannot be written
-  std::vector<std::string> variables;      ///< of plot files; empty: what the format's readers look for
+  bool is_asynchronous = false;        ///< written from a copy, behind the simulation
+  bool stops_on_failure = false;       ///< the run ends when a file cannot be written
+  std::vector<std::string> variables;  ///< of plot files; empty: what the format's readers look for
   io::Precision precision = io::Precision::double_precision;  ///< of plot files
 };
 

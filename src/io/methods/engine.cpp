@@ -282,12 +282,15 @@ AccessStatistics write_aggregated(const ArrayWrite& work, std::span<const std::s
 // --- the choice
 // ---------------------------------------------------------------------------------------------------------------------
 
-// Pieces below this size are better put together first.
+// Pieces below this size are better put together first, and so are those of more ranks than this.
 constexpr std::int64_t small_piece_bytes = 256 << 10;
+constexpr int most_direct_writers = 512;
 
-bool has_small_pieces(const ArrayWrite& work, const ArrayGroup& group) {
-  return work.comm.size() > 1 && group.run_total > work.comm.size() &&
-         group.rows * group.arrays.front().row_bytes() / work.comm.size() < small_piece_bytes;
+bool is_better_aggregated(const ArrayWrite& work, const ArrayGroup& group) {
+  const int ranks = work.comm.size();
+  if (ranks > most_direct_writers) return true;
+  return ranks > 1 && group.run_total > ranks &&
+         group.rows * group.arrays.front().row_bytes() / ranks < small_piece_bytes;
 }
 
 // The elements of a row are cells of a box.
@@ -316,7 +319,9 @@ WriteMethod engine_method() {
           "plain writes at known places; small pieces are put together on some ranks first",
           {Container::hdf5, Container::netcdf, Container::raw},
           [](const ArrayWrite& work) {
-            return write_where(work, [&](const ArrayGroup& group) { return has_small_pieces(work, group); });
+            return write_where(work, [&](const ArrayGroup& group) {
+              return has_short_rows(group) && is_better_aggregated(work, group);
+            });
           }};
 }
 
