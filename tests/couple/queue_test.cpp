@@ -187,6 +187,26 @@ TEST_F(Queue, FinishWithoutDrainingLeavesOutWhatWaits) {
   EXPECT_FALSE(has_result("held", 1));
 }
 
+TEST_F(Queue, SettlingLeavesEveryResultOnTheDiskAndTheSessionOpen) {
+  if (world_.size() == 1) return;
+  const auto slow = std::make_shared<test::Told>([](const auto&, const mesh::Snapshot&) { usleep(20000); });
+  Session session = start(config_of({task_of("slow", slow, Transport::in_transit)}, world_.size() - 1));
+  if (session.computes()) {
+    for (const std::int64_t step : {0, 1, 2}) publish(session, step);
+
+    session.settle();
+
+    for (const std::int64_t step : {0, 1, 2}) EXPECT_TRUE(has_result("slow", step)) << step;
+    publish(session, 3);
+    const auto totals = session.finish();
+    if (world_.rank() == 0) {
+      EXPECT_EQ(totals.at(0).count, 4);
+    }
+  } else {
+    session.serve();
+  }
+}
+
 TEST_F(Queue, APublishLargerThanTheQueueIsRefusedOnAllRanks) {
   if (world_.size() == 1) return;
   const auto nothing = std::make_shared<test::Told>([](const auto&, const auto&) {});
