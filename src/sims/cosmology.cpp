@@ -134,7 +134,7 @@ std::vector<double> momenta(mesh::Particles& particles, const io::FileDescriptio
     if (!is_momentum && name != letter + "vel" && name != "vel" + letter && name != "particle_velocity_" + letter)
       continue;
     std::vector<double> values = std::move(particles.attribute(name));
-    const double factor = is_momentum ? 1.0 : a * unit_factor(unit);
+    const double factor = is_momentum ? 1.0 : a;
     if (factor != 1.0)
       for (double& value : values) value *= factor;
     return values;

@@ -40,12 +40,6 @@ int read_first(const io::SnapshotFile& file, const io::FileMesh& mesh, std::init
   return -1;
 }
 
-double unit_of(const io::FileDescription& file, const char* name) {
-  for (const auto& [field, unit] : file.fields)
-    if (field == name) return unit_factor(unit);
-  return 1.0;
-}
-
 void scale(Levels& levels, int component, double factor, bool is_per_mass) {
   if (factor == 1.0 && !is_per_mass) return;
   for_each_state(levels, [=](const Gas& gas, int k, int j, int i) {
@@ -67,9 +61,7 @@ void read_momenta(const io::SnapshotFile& file, const io::FileMesh& mesh, const 
     const int component = solvers::momentum_x + axis;
     const int found = read_first(file, mesh, {momentum, velocity}, levels, component);
     if (found < 0) miss(file, "velocities");
-    const char* const name = found == 0 ? momentum : velocity;
-    scale(levels, component,
-          unit_of(file.description(), name) * factors.velocity * (found == 0 ? factors.density : 1.0), found == 1);
+    scale(levels, component, factors.velocity, found == 1);
   }
 }
 
@@ -88,11 +80,9 @@ bool read_internal_energy(const io::SnapshotFile& file, const io::FileMesh& mesh
   static constexpr std::array names{"rho_e", "specific_internal_energy", "pressure", "Temp"};
   const int found = read_first(file, mesh, {names[0], names[1], names[2], names[3]}, levels, solvers::internal_energy);
   if (found < 0 || (found == 3 && factors.temperature == 0.0)) return false;
-  const double unit = unit_of(file.description(), names[static_cast<std::size_t>(found)]);
-  const std::array<double, 4> factor{factors.density * factors.specific_energy, factors.specific_energy,
-                                     factors.density * factors.specific_energy / (factors.gamma - 1.0),
-                                     factors.temperature * factors.specific_energy};
-  scale(levels, solvers::internal_energy, unit * factor[static_cast<std::size_t>(found)], found == 1 || found == 3);
+  const std::array<double, 4> factor{1.0, 1.0, 1.0 / (factors.gamma - 1.0), factors.temperature};
+  scale(levels, solvers::internal_energy, factors.specific_energy * factor[static_cast<std::size_t>(found)],
+        found == 1 || found == 3);
   return true;
 }
 
@@ -101,9 +91,7 @@ bool read_total_energy(const io::SnapshotFile& file, const io::FileMesh& mesh, c
   static constexpr std::array names{"rho_E", "specific_total_energy"};
   const int found = read_first(file, mesh, {names[0], names[1]}, levels, solvers::total_energy);
   if (found < 0) return false;
-  const double unit = unit_of(file.description(), names[static_cast<std::size_t>(found)]);
-  scale(levels, solvers::total_energy, unit * factors.specific_energy * (found == 0 ? factors.density : 1.0),
-        found == 1);
+  scale(levels, solvers::total_energy, factors.specific_energy, found == 1);
   return true;
 }
 
@@ -123,7 +111,6 @@ void check_mesh(const io::FileDescription& file, const MeshConfig& mesh, int hig
 
 void read_gas(const io::SnapshotFile& file, const io::FileMesh& mesh, const GasFactors& factors, Levels& levels) {
   if (read_first(file, mesh, {"density"}, levels, solvers::density) < 0) miss(file, "density");
-  scale(levels, solvers::density, unit_of(file.description(), "density") * factors.density, false);
   read_momenta(file, mesh, factors, levels);
   const bool has_internal = read_internal_energy(file, mesh, factors, levels);
   const bool has_total = read_total_energy(file, mesh, factors, levels);
@@ -146,28 +133,6 @@ std::vector<std::string> known_of(const std::vector<std::string>& wanted, const 
   for (const std::string& name : wanted)
     if (std::ranges::find(known, name) != known.end()) both.push_back(name);
   return both.empty() ? known : both;
-}
-
-double unit_factor(const std::string& unit) {
-  constexpr double cm_per_mpc = 3.0856775814913673e24, g_per_msun = 1.988409870698051e33, cm_per_km = 1e5;
-  static const std::array<std::pair<const char*, double>, 14> factors{
-      {{"", 1.0},
-       {"1", 1.0},
-       {"K", 1.0},
-       {"Msun/Mpc^3", 1.0},
-       {"Msun/Mpc^3 km/s", 1.0},
-       {"Msun/Mpc^3 (km/s)^2", 1.0},
-       {"km/s", 1.0},
-       {"(km/s)^2", 1.0},
-       {"g/cm^3", cm_per_mpc * cm_per_mpc * cm_per_mpc / g_per_msun},
-       {"cm/s", 1.0 / cm_per_km},
-       {"cm^2/s^2", 1.0 / (cm_per_km * cm_per_km)},
-       {"erg/g", 1.0 / (cm_per_km * cm_per_km)},
-       {"g/cm^2/s", cm_per_mpc * cm_per_mpc * cm_per_mpc / g_per_msun / cm_per_km},
-       {"erg/cm^3", cm_per_mpc * cm_per_mpc * cm_per_mpc / g_per_msun / (cm_per_km * cm_per_km)}}};
-  for (const auto& [name, factor] : factors)
-    if (unit == name) return factor;
-  throw core::Error(fmt::format("the unit `{}` of a file is not known", unit));
 }
 
 }  // namespace sidestream::sims

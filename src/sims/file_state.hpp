@@ -15,7 +15,7 @@ void check_mesh(const io::FileDescription& file, const MeshConfig& mesh, int hig
 
 /// Factors to the state that a simulation keeps: state = file value times factor.
 struct GasFactors {
-  double density = 1.0, velocity = 1.0, specific_energy = 1.0;
+  double velocity = 1.0, specific_energy = 1.0;
   double temperature = 0.0;  ///< specific internal energy of a Kelvin; 0: temperatures are of no use
   double gamma = 5.0 / 3.0;
 };
@@ -36,9 +36,5 @@ inline const std::vector<std::string>& gas_variables() {
   static const std::vector<std::string> names{"density", "xmom", "ymom", "zmom", "rho_E", "rho_e"};
   return names;
 }
-
-/// What 1 of `unit` is in the code's units (`core/units.hpp`); 1 for an empty unit. Throws core::Error for a unit that
-/// no file of ours has.
-double unit_factor(const std::string& unit);
 
 }  // namespace sidestream::sims

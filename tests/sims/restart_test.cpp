@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <map>
 
@@ -155,6 +156,25 @@ TEST_F(Restart, APlotFileIsAStateToBeginWith) {
   EXPECT_NEAR(first.at("redshift").get<double>(), before.at("redshift").get<double>(), 1e-12);
   EXPECT_EQ(first.at("particles"), before.at("particles"));
   EXPECT_LT(test::events(folder / "b", "run_end").back().at("gas_mass_error").get<double>(), 1e-12);
+}
+
+TEST_F(Restart, DensityVelocitiesAndPressureAreAStateToBeginWith) {
+  run(blast(8, limit(3) + "[output]\nplotfile = { format = \"flash\", every = 3, variables = [\"density\", "
+                          "\"x_velocity\", \"y_velocity\", \"z_velocity\", \"pressure\"] }\n"),
+      "a");
+  const std::string plot = (folder / "a") + "/" + io::format("flash").plotfile->of(3);
+
+  run(blast(8, limit(3) + output("sidestream")), "b", {io::ExistingRun::refuse, plot});
+  run(blast(8, limit(3) + output("sidestream")), "c");
+
+  const auto found = io::open_snapshot_file(newest("b")), expected = io::open_snapshot_file(newest("c"));
+  for (const char* name : {"density", "xmom", "rho_E", "rho_e"}) {
+    mesh::Field<double> a(found->description().levels.back(), 0), b(expected->description().levels.back(), 0);
+    found->read_field(name, a, found->description().levels.back().level());
+    expected->read_field(name, b, expected->description().levels.back().level());
+    for (std::size_t i = 0; i < a.all().size(); ++i)
+      ASSERT_NEAR(a.all()[i], b.all()[i], 1e-13 * (1.0 + std::abs(b.all()[i]))) << name;
+  }
 }
 
 TEST_F(Restart, AFileWithOtherCellsIsRefusedWithBothNumbers) {
