@@ -102,12 +102,13 @@ class Run {
     const bool is_finished = simulation_->is_complete();
     const RunStatus status = is_finished              ? RunStatus::finished
                              : !stop_reason().empty() ? RunStatus::stopped
-                             : was_signalled_         ? RunStatus::interrupted
+                             : was_signalled()        ? RunStatus::interrupted
                                                       : RunStatus::finished;
-    if (status == RunStatus::stopped) prepare_last_checkpoint();
+    if (status == RunStatus::stopped) say(fmt::format("the run ends here: {}", stop_reason()));
+    if (status == RunStatus::stopped || end_ == End::late || end_ == End::told) prepare_last_checkpoint();
     if (!is_finished) write_outputs(true);
     report_written(true);
-    write_end(status, session_.finish(was_signalled_ ? couple::Drain::no : couple::Drain::yes));
+    write_end(status, session_.finish(was_signalled() ? couple::Drain::no : couple::Drain::yes));
     return status;
   }
 
@@ -274,27 +275,37 @@ class Run {
     }
   }
 
-  // A run that cannot go on leaves a checkpoint, asked for or not.
+  // A run that cannot go on, or may not, leaves a checkpoint, asked for or not.
   void prepare_last_checkpoint() {
-    say(fmt::format("the run ends here: {}", stop_reason()));
-    if (!config_.checkpoint) {
-      config_.checkpoint.emplace();
-      config_.checkpoint->format = &io::format("sidestream");
-      config_.checkpoint->trigger = couple::Trigger(0, {});
-    }
+    if (config_.checkpoint) return;
+    config_.checkpoint.emplace();
+    config_.checkpoint->format = &io::format("sidestream");
+    config_.checkpoint->trigger = couple::Trigger(0, {});
   }
+
+  // Why the loop over steps ends before the simulation does; where ranks differ, the last of these counts.
+  enum class End : std::int64_t {
+    none,
+    steps,        // `max_steps`
+    late,         // `wall_time`
+    interrupted,  // from the keyboard
+    told,         // by a batch system
+  };
 
   std::string stop_reason() const { return failure_.empty() ? simulation_->stop_reason() : failure_; }
 
   bool must_stop() {
     if (!stop_reason().empty()) return true;
-    const bool is_late = config_.wall_time_s && watch_.seconds() > *config_.wall_time_s;
-    const bool is_long = config_.max_steps && simulation_->step() >= *config_.max_steps;
-    const auto reason = compute_.max(std::int64_t{stop_signal != 0 ? 2 : is_late || is_long ? 1 : 0});
-    was_signalled_ = reason == 2;
+    End end = End::none;
+    if (config_.max_steps && simulation_->step() >= *config_.max_steps) end = End::steps;
+    if (config_.wall_time_s && watch_.seconds() > *config_.wall_time_s) end = End::late;
+    if (stop_signal != 0) end = stop_signal == SIGINT ? End::interrupted : End::told;
     stop_signal = 0;
-    return reason != 0;
+    end_ = static_cast<End>(compute_.max(static_cast<std::int64_t>(end)));
+    return end_ != End::none;
   }
+
+  bool was_signalled() const { return end_ == End::interrupted || end_ == End::told; }
 
   void write_start() {
     nlohmann::json event = describe_world();
@@ -370,7 +381,7 @@ class Run {
   std::string failure_;  // why the run must stop, where it was told to when a file cannot be written
   std::int64_t last_plotfile_ = -1, last_checkpoint_ = -1;
   double first_progress_ = 0.0;
-  bool was_signalled_ = false;
+  End end_ = End::none;
 };
 
 }  // namespace

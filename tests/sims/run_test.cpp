@@ -62,6 +62,19 @@ TEST_F(RunTest, ASignalEndsARunAfterItsStep) {
   EXPECT_EQ(test::events(folder / "a", "run_end").front().at("status"), "interrupted");
 }
 
+TEST_F(RunTest, ABatchSystemThatEndsARunAndALimitOfTimeLeaveACheckpointAskedForOrNot) {
+  catch_stop_signals();
+  std::raise(SIGTERM);
+  EXPECT_EQ(run(nbody, "told"), RunStatus::interrupted);
+  EXPECT_EQ(run(nbody + "[run]\nwall_time = \"1e-6 s\"\n", "late"), RunStatus::finished);
+  std::raise(SIGINT);
+  EXPECT_EQ(run(nbody, "interrupted"), RunStatus::interrupted);
+
+  EXPECT_EQ(test::events(folder / "told", "checkpoint").size(), 1u);
+  EXPECT_EQ(test::events(folder / "late", "checkpoint").size(), 1u);
+  EXPECT_EQ(test::events(folder / "interrupted", "checkpoint").size(), 0u);
+}
+
 TEST_F(RunTest, RefusesTheFolderOfAnEarlierRun) {
   const std::string text = "simulation = \"sod\"\n[mesh]\ncells = [16, 8, 8]\nblock = 8\n[run]\nmax_steps = 1\n";
   run(text, "a");
