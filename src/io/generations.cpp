@@ -35,9 +35,9 @@ std::vector<Generation> generations_of(const std::string& folder, const std::vec
   return found;
 }
 
-bool can_be_opened(const Generation& generation) {
+bool is_complete(const Generation& generation) {
   try {
-    generation.format->open(generation.path);
+    generation.format->open(generation.path)->check_data_files();
     return true;
   } catch (const std::exception&) {
     return false;
@@ -76,7 +76,7 @@ void remove_old_generations(const std::string& folder, int keep) {
   int kept = 0;
   for (const Generation& generation : generations_in(folder)) {
     if (kept < keep)
-      kept += can_be_opened(generation) ? 1 : 0;
+      kept += is_complete(generation) ? 1 : 0;
     else
       remove_generation(generation.path);
   }

@@ -59,6 +59,22 @@ TEST_F(Generations, OldOnesGoAndDamagedOnesDoNotCount) {
   EXPECT_THAT(steps(), ElementsAre(4, 3, 2));
 }
 
+TEST_F(Generations, OneWhoseDataAreCutDoesNotCountWhateverItsFormat) {
+  for (const io::Format& format : io::formats()) {
+    if (!format.checkpoint) continue;
+    for (const std::int64_t step : {1, 2, 3}) write(step, format.name);
+    if (comm_.rank() == 0) test::cut_largest_file(folder_ / format.checkpoint->of(3));
+
+    keep(2);
+
+    EXPECT_THAT(steps(), ElementsAre(3, 2, 1)) << format.name;
+    comm_.barrier();
+    if (comm_.rank() == 0)
+      for (const std::int64_t step : {1, 2, 3}) std::filesystem::remove_all(folder_ / format.checkpoint->of(step));
+    comm_.barrier();
+  }
+}
+
 TEST_F(Generations, LeftoversOfInterruptedWritesGo) {
   write(1);
   if (comm_.rank() == 0) {

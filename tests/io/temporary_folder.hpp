@@ -44,6 +44,21 @@ inline void overwrite(const std::string& path, const std::string& content) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
 }
 
+/// Halves the largest of the files in the folder `path`, or the file `path`.
+inline void cut_largest_file(const std::string& path) {
+  namespace fs = std::filesystem;
+  fs::path largest = path;
+  if (fs::is_directory(path)) {
+    std::uintmax_t bytes = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(path))
+      if (entry.is_regular_file() && entry.file_size() > bytes) {
+        largest = entry.path();
+        bytes = entry.file_size();
+      }
+  }
+  fs::resize_file(largest, fs::file_size(largest) / 2);
+}
+
 /// Number of files and folders directly in `folder`.
 inline int entries_of(const std::string& folder) {
   return static_cast<int>(

@@ -21,7 +21,7 @@ std::vector<Generation> generations_in(const std::string& folder);
 /// The same as the first rank sees them, on all ranks. Collective.
 std::vector<Generation> generations_in(const comm::Communicator& comm, const std::string& folder);
 
-/// Removes all but the newest `keep` checkpoints of `folder` that can be opened, and what interrupted writes left.
+/// Removes all but the newest `keep` checkpoints of `folder` that are complete, and what interrupted writes left.
 /// Local: call it on one rank after a checkpoint was written.
 void remove_old_generations(const std::string& folder, int keep);
 

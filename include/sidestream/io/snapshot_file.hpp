@@ -69,6 +69,10 @@ class SnapshotFile {
   /// afterwards. Attributes are the file's reals by name.
   virtual mesh::Particles read_particles(int rank = 0, int ranks = 1) const = 0;
 
+  /// Throws unless all data files of the share of `rank` of `ranks` are there and as long as they must be. Opening a
+  /// single file says that already; folders look at each of theirs, without reading the data.
+  virtual void check_data_files(int /*rank*/ = 0, int /*ranks*/ = 1) const {}
+
   /// Reads the share of `rank` of `ranks` of everything and throws unless every checksum is right and all can be read.
   virtual void verify(int rank = 0, int ranks = 1) const;
 

@@ -209,6 +209,13 @@ mesh::Particles EnzoFile::read_particles(int rank, int ranks) const {
 }
 
 // Beside what is read of the particles, what others read.
+void EnzoFile::check_data_files(int rank, int ranks) const {
+  std::int64_t number = 0;
+  for (const auto& level : grids_)
+    for (const EnzoBoxGrid& grid : level)
+      if (number++ % ranks == rank) open(grid);
+}
+
 void EnzoFile::verify(int rank, int ranks) const {
   SnapshotFile::verify(rank, ranks);
   std::int64_t number = 0;

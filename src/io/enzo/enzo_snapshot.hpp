@@ -56,6 +56,7 @@ class EnzoFile final : public SnapshotFile {
         files_(folder, is_own) {}
 
   mesh::Particles read_particles(int rank, int ranks) const override;
+  void check_data_files(int rank, int ranks) const override;
   void verify(int rank, int ranks) const override;
 
  protected:

@@ -127,7 +127,7 @@ mesh::Particles FilesFile::read_particles(int rank, int ranks) const {
   return out;
 }
 
-void FilesFile::verify(int rank, int ranks) const {
+void FilesFile::check_data_files(int rank, int ranks) const {
   for (std::int64_t file = rank; file < std::ssize(file_bytes_); file += ranks) {
     const std::int64_t expected = file_bytes_[static_cast<std::size_t>(file)];
     if (expected == 0) continue;
@@ -136,6 +136,10 @@ void FilesFile::verify(int rank, int ranks) const {
       throw core::Error(fmt::format("the file has {} bytes instead of {}", data.size_bytes(), expected), data.path(),
                         "use an earlier file");
   }
+}
+
+void FilesFile::verify(int rank, int ranks) const {
+  check_data_files(rank, ranks);
   SnapshotFile::verify(rank, ranks);
 }
 

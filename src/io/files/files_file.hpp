@@ -35,6 +35,7 @@ class FilesFile final : public SnapshotFile {
   explicit FilesFile(const std::string& path);
 
   mesh::Particles read_particles(int rank = 0, int ranks = 1) const override;
+  void check_data_files(int rank, int ranks) const override;
   void verify(int rank = 0, int ranks = 1) const override;
 
  protected:

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <map>
 
 #include "fab.hpp"
 #include "nyx_ids.hpp"
@@ -91,13 +92,64 @@ std::vector<double> NyxFile::read_box(std::size_t field, int level, std::int32_t
   return without_ghosts(cells, table.ghost, std::move(values));
 }
 
+namespace {
+
+// The farthest piece of data of each file.
+struct Piece {
+  std::int64_t offset = 0, count = 0;  // of cells or particles
+};
+using LastPieces = std::map<std::string, Piece>;
+
+void note(LastPieces& last, const std::string& path, Piece piece) {
+  if (const auto [found, is_new] = last.emplace(path, piece); !is_new && found->second.offset < piece.offset)
+    found->second = piece;
+}
+
+void check_length(const InputFile& file, std::int64_t end) {
+  if (file.size_bytes() < end)
+    throw core::Error(fmt::format("the file has {} bytes, its data take {}", file.size_bytes(), end), file.path(),
+                      "the file is truncated; use another copy");
+}
+
+}  // namespace
+
+void NyxFile::check_data_files(int rank, int ranks) const {
+  LastPieces cells, particles;
+  for (std::size_t level = 0; level < tables_.levels.size(); ++level)
+    for (std::int32_t box = 0; box < description_.levels[level].size(); ++box) {
+      const NyxTables::Level& table = tables_.levels[level];
+      const NyxTables::Grid& grid = table.grids[static_cast<std::size_t>(box)];
+      note(cells, description_.path + "/" + grid.file,
+           {grid.offset, description_.levels[level].box(box).grown(table.ghost).volume()});
+    }
+  for (const NyxTables::ParticleGrid& grid : tables_.particle_grids)
+    if (grid.count > 0) note(particles, particle_data_path(grid), {grid.offset, grid.count});
+
+  int number = 0;
+  for (const auto& [path, piece] : cells) {
+    if (number++ % ranks != rank) continue;
+    const InputFile file(path);
+    const FabHeader header = read_fab_header(file, piece.offset);
+    check_length(file, header.data_offset + piece.count * tables_.components * header.real_bytes());
+  }
+  const std::int64_t reals = 3 + static_cast<std::int64_t>(tables_.particle_reals);
+  const std::int64_t bytes = 4 * tables_.particle_integers + reals * (tables_.has_double_particles ? 8 : 4);
+  for (const auto& [path, piece] : particles)
+    if (number++ % ranks == rank) check_length(InputFile(path), piece.offset + piece.count * bytes);
+}
+
+// Older codes number with four digits.
+std::string NyxFile::particle_data_path(const NyxTables::ParticleGrid& grid) const {
+  const std::string folder = fmt::format("{}/DM/Level_{}/", description_.path, grid.level);
+  const std::string name = fmt::format("{}DATA_{:05}", folder, grid.file),
+                    old_name = fmt::format("{}DATA_{:04}", folder, grid.file);
+  return fs::exists(name) || !fs::exists(old_name) ? name : old_name;
+}
+
 // Appends the particles [first, last) of a grid.
 void NyxFile::append_particles(std::size_t grid, std::int64_t first, std::int64_t last, mesh::Particles& out) const {
   const NyxTables::ParticleGrid& place = tables_.particle_grids[grid];
-  const std::string folder = fmt::format("{}/DM/Level_{}/", description_.path, place.level);
-  const std::string name = fmt::format("{}DATA_{:05}", folder, place.file),
-                    old_name = fmt::format("{}DATA_{:04}", folder, place.file);
-  const InputFile file(fs::exists(name) || !fs::exists(old_name) ? name : old_name);
+  const InputFile file(particle_data_path(place));
   const std::int64_t count = last - first, width = 3 + static_cast<std::int64_t>(tables_.particle_reals);
   const std::int64_t real_bytes = tables_.has_double_particles ? 8 : 4, integer_bytes = 4 * tables_.particle_integers;
   const std::int64_t reals_offset = place.offset + place.count * integer_bytes;

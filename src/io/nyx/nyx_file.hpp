@@ -45,11 +45,13 @@ class NyxFile final : public SnapshotFile {
 
   const NyxTables& tables() const { return tables_; }
   mesh::Particles read_particles(int rank = 0, int ranks = 1) const override;
+  void check_data_files(int rank, int ranks) const override;
 
  protected:
   std::vector<double> read_box(std::size_t field, int level, std::int32_t box) const override;
 
  private:
+  std::string particle_data_path(const NyxTables::ParticleGrid& grid) const;
   void append_particles(std::size_t grid, std::int64_t first, std::int64_t last, mesh::Particles& out) const;
 
   NyxTables tables_;
