@@ -22,9 +22,21 @@ class Analysis {
   /// optional: the field is sent if the simulation has it, and `run` finds out by `snapshot.has`.
   virtual std::vector<std::string> fields() const = 0;
 
-  /// Collective on `comm`, whose ranks are the owners in `snapshot.levels`. The result is complete on rank 0. The same
-  /// bits for any number of ranks.
+  /// Whether it reads the snapshot's particles where there are any, so that they are sent.
+  virtual bool reads_particles() const { return false; }
+  /// Collective on `comm`, whose ranks are the owners in `snapshot.levels`. The result is complete on rank 0, but for
+  /// its distributed columns. The same bits for any number of ranks.
   virtual mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const = 0;
+
+  /// Whether it compares with the moment before: then `run_after` is called instead of `run`.
+  virtual bool looks_back() const { return false; }
+  /// The same with the newest result of an earlier step: as it was returned, but for the deal of its distributed rows.
+  /// It has no columns where there is none.
+  virtual mesh::Result run_after(const comm::Communicator& comm, const mesh::Snapshot& snapshot,
+                                 const mesh::Result& earlier) const {
+    static_cast<void>(earlier);
+    return run(comm, snapshot);
+  }
 };
 
 /// An analysis by name, with what its configuration may hold.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -16,10 +17,13 @@ struct Column {
   std::variant<std::vector<double>, std::vector<std::int64_t>> values;
 };
 
-/// What an analysis finds: small named tables plus attributes. Complete on rank 0 of the group that computed it, empty
-/// elsewhere.
+/// What an analysis finds: small named tables plus attributes, complete on rank 0 of the group that computed it and
+/// empty elsewhere; and tables too large for one rank, whose rows each rank has a part of.
 struct Result {
-  std::map<std::string, std::int64_t> dimensions;  ///< length of each dimension
+  std::map<std::string, std::int64_t> dimensions;  ///< length of each dimension; of a distributed one, the part here
+  /// Dimensions whose rows are those of rank 0, then those of rank 1, and so on. Their columns have no other dimension,
+  /// and are there on every rank, with no rows if need be.
+  std::set<std::string> distributed;
   std::vector<Column> columns;
   std::map<std::string, std::variant<double, std::int64_t, std::string>> attributes;
   std::string summary;  ///< a few words for the progress line, such as "214 halos"
