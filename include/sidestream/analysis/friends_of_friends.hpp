@@ -1,0 +1,41 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sidestream/comm/communicator.hpp"
+#include "sidestream/mesh/geometry.hpp"
+#include "sidestream/mesh/layout.hpp"
+#include "sidestream/mesh/particles.hpp"
+
+namespace sidestream::analysis {
+
+/// Friends-of-friends groups (Davis, Efstathiou, Frenk & White 1985): two particles are friends if they are at most
+/// `linking_length` apart, and a group is everything that friends of friends lead to. A particle without friends is a
+/// group of its own. The name of a group is the smallest id in it.
+///
+/// Friends are those with dx*dx + dy*dy + dz*dz <= linking_length * linking_length in double precision, where dx is
+/// |x1 - x2|, on a periodic axis of side L the smaller one of |x1 - x2| and L - |x1 - x2|. That depends on nothing but
+/// the two positions, so groups are the same for any number of ranks, any blocks and any order of the particles.
+///
+/// Returns the group of each particle of this rank. `levels` are the leaves of each level, coarsest first, and
+/// `geometry` that of level 0; each particle lies in a block of its rank. Lengths are in the unit of the geometry,
+/// which all ranks give alike, as they do `linking_length`. Ids are distinct; groups that hold equal ids may have the
+/// same name. Collective. Cost: a sort of the particles and a look at the cells around each; particles near the faces
+/// of blocks go to the ranks whose blocks are within the linking length; groups are joined in O(log ranks) rounds of
+/// messages between ranks that hold parts of one group. Throws core::Error on all ranks for a linking length that is
+/// not positive and finite, and for a particle outside of the blocks of its rank.
+std::vector<std::int64_t> friends_of_friends(const comm::Communicator& comm, std::span<const mesh::Layout> levels,
+                                             const mesh::Geometry& geometry, const mesh::Particles& particles,
+                                             double linking_length);
+
+/// The same for points of one process, without a mesh: `positions` along x, y, z. On a periodic axis they are first
+/// brought into [0, length); on others they may be any finite numbers and `length` has no meaning.
+std::vector<std::int64_t> friends_of_friends(std::span<const std::int64_t> ids,
+                                             const std::array<std::span<const double>, 3>& positions,
+                                             const std::array<double, 3>& length, const mesh::Periodicity& periodic,
+                                             double linking_length);
+
+}  // namespace sidestream::analysis
