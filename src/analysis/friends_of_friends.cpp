@@ -26,30 +26,19 @@ struct Ghost {
   std::int32_t component = 0, padding = 0;  // on the rank that has it
 };
 
-// Calls `f(a, b)` for items of `as` and `bs` that may have friends in each other: those of neighbouring cells. If `as`
-// and `bs` are the same object, each pair comes once.
-template <typename F>
-void for_each_near_item(const LinkingGrid& grid, const PointCells& as, const PointCells& bs, F f) {
-  const auto items_of = [](const PointCells& cells, std::int32_t cell) {
-    return std::pair(cells.cells()[index(cell)].first_item, cells.cells()[index(cell) + 1].first_item);
-  };
-  for_each_near(grid, as, bs, [&](std::int32_t a, std::int32_t b) {
-    const auto [first_a, last_a] = items_of(as, a);
-    const auto [first_b, last_b] = items_of(bs, b);
-    const bool is_same = &as == &bs && a == b;
-    for (std::int32_t i = first_a; i < last_a; ++i)
-      for (std::int32_t j = is_same ? i + 1 : first_b; j < last_b; ++j) f(i, j);
-  });
-}
-
 // The groups among the points of one process, as components: numbers from 0.
 class LocalGroups {
  public:
   LocalGroups(const Extent& extent, std::span<const Point> points, double linking_length)
       : grid_(extent, linking_length), friends_(extent, linking_length), cells_(grid_, points) {
     UnionFind sets(index(cells_.items()));
-    for_each_near_item(grid_, cells_, cells_, [&](std::int32_t a, std::int32_t b) {
-      if (!are_known(a, b, sets) && friends_.any(cells_.points(a), cells_.points(b))) sets.unite(a, b);
+    std::vector<std::uint8_t> is_whole;  // whether the items of a cell are known to be of one group
+    for (std::int32_t cell = 0; cell < cells_.cells(); ++cell) is_whole.push_back(unite_within(cell, sets) ? 1 : 0);
+    for_each_near(grid_, cells_, cells_, [&](std::int32_t a, std::int32_t b) {
+      if (is_whole[index(a)] != 0 && is_whole[index(b)] != 0)
+        unite_whole(a, b, sets);
+      else
+        unite_items(a, b, sets);
     });
     component_of_item_ = sets.take_numbers(components_);
   }
@@ -68,9 +57,38 @@ class LocalGroups {
   std::vector<std::vector<Link>> links(const std::vector<std::vector<Ghost>>& ghosts) const;
 
  private:
-  // Whether two items need not be looked at; single points are looked at sooner than sets.
-  bool are_known(std::int32_t a, std::int32_t b, UnionFind& sets) const {
-    return (cells_.points(a).size() > 1 || cells_.points(b).size() > 1) && sets.find(a) == sets.find(b);
+  bool is_point(PointCells::Items items) const {
+    return items.end - items.begin == 1 && cells_.points(items.begin).size() == 1;
+  }
+  bool are_linked(std::int32_t a, std::int32_t b) const { return friends_.any(cells_.points(a), cells_.points(b)); }
+
+  // Unites the items of a cell that have friends in each other; whether all are of one group then.
+  bool unite_within(std::int32_t cell, UnionFind& sets) const {
+    const auto [begin, end] = cells_.items_of(cell);
+    for (std::int32_t a = begin; a < end; ++a)
+      for (std::int32_t b = a + 1; b < end; ++b)
+        if (sets.find(a) != sets.find(b) && are_linked(a, b)) sets.unite(a, b);
+    bool is_whole = true;
+    for (std::int32_t item = begin; item < end; ++item) is_whole = is_whole && sets.find(item) == sets.find(begin);
+    return is_whole;
+  }
+
+  // The same for items of two cells.
+  void unite_items(std::int32_t cell_a, std::int32_t cell_b, UnionFind& sets) const {
+    const auto as = cells_.items_of(cell_a), bs = cells_.items_of(cell_b);
+    for (std::int32_t a = as.begin; a < as.end; ++a)
+      for (std::int32_t b = bs.begin; b < bs.end; ++b)
+        if (sets.find(a) != sets.find(b) && are_linked(a, b)) sets.unite(a, b);
+  }
+
+  // The same for two cells in each of which all items are of one group, so that one pair settles it.
+  void unite_whole(std::int32_t cell_a, std::int32_t cell_b, UnionFind& sets) const {
+    const auto as = cells_.items_of(cell_a), bs = cells_.items_of(cell_b);
+    const bool are_points = is_point(as) && is_point(bs);  // sooner compared than looked up
+    if (!are_points && sets.find(as.begin) == sets.find(bs.begin)) return;
+    for (std::int32_t a = as.begin; a < as.end; ++a)
+      for (std::int32_t b = bs.begin; b < bs.end; ++b)
+        if (are_linked(a, b)) return sets.unite(a, b);
   }
 
   LinkingGrid grid_;
@@ -119,13 +137,18 @@ std::vector<std::vector<Link>> LocalGroups::links(const std::vector<std::vector<
   const GhostComponents far(ghosts, components_);
   UnionFind sets(index(far.end()));
   std::vector<std::vector<Link>> links(ghosts.size());
-  for_each_near_item(grid_, ghost_cells, cells_, [&](std::int32_t item, std::int32_t own) {
+  const auto link = [&](std::int32_t item, std::int32_t own) {
     // An item may hold ghosts of several ranks; these find each other, so the first will do.
     const std::int32_t ghost = ghost_cells.order(item).front();
     const std::int32_t a = far.number_of(ghost), b = component_of_item_[index(own)];
     if (sets.find(a) == sets.find(b) || !friends_.any(ghost_cells.points(item), cells_.points(own))) return;
     sets.unite(a, b);
     links[index(far.origin_of(ghost).rank)].push_back({b, far.origin_of(ghost).component});
+  };
+  for_each_near(grid_, ghost_cells, cells_, [&](std::int32_t ghost_cell, std::int32_t own_cell) {
+    const auto as = ghost_cells.items_of(ghost_cell), bs = cells_.items_of(own_cell);
+    for (std::int32_t a = as.begin; a < as.end; ++a)
+      for (std::int32_t b = bs.begin; b < bs.end; ++b) link(a, b);
   });
   return links;
 }
@@ -204,6 +227,41 @@ std::vector<Point> points_of(const mesh::Particles& particles, const mesh::Geome
   return points;
 }
 
+std::vector<Point> points_of(std::span<const std::int64_t> ids, const std::array<std::span<const double>, 3>& positions,
+                             const std::array<double, 3>& length, const mesh::Periodicity& periodic) {
+  std::vector<Point> points(ids.size());
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    core::require(positions[axis].size() == ids.size(), "each particle has an id and a position along x, y and z");
+    if (periodic[axis] && !(length[axis] > 0.0 && std::isfinite(length[axis])))
+      throw core::Error(fmt::format("the side of the periodic box is {}", length[axis]), "", "it is a length above 0");
+    for (std::size_t p = 0; p < points.size(); ++p) {
+      const double x = positions[axis][p];
+      points[p][axis] = periodic[axis] && std::isfinite(x) ? mesh::wrapped_coordinate(x, length[axis]) : x;
+    }
+  }
+  for (std::size_t p = 0; p < points.size(); ++p)
+    if (!std::ranges::all_of(points[p], [](double x) { return std::isfinite(x); }))
+      reject(ids[p], points[p], "is nowhere");
+  return points;
+}
+
+// The box on periodic axes, what the points span on others.
+Extent extent_of(std::span<const Point> points, const std::array<double, 3>& length,
+                 const mesh::Periodicity& periodic) {
+  Extent extent{{}, length, periodic};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (periodic[axis]) continue;
+    double low = std::numeric_limits<double>::infinity(), high = -low;
+    for (const Point& point : points) {
+      low = std::min(low, point[axis]);
+      high = std::max(high, point[axis]);
+    }
+    extent.lower[axis] = points.empty() ? 0.0 : low;
+    extent.length[axis] = points.empty() ? 0.0 : high - low;
+  }
+  return extent;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> friends_of_friends(const comm::Communicator& comm, std::span<const mesh::Layout> levels,
@@ -233,28 +291,8 @@ std::vector<std::int64_t> friends_of_friends(std::span<const std::int64_t> ids,
                                              double linking_length) {
   check_linking_length(linking_length);
   check_count(ids.size());
-  std::vector<Point> points(ids.size());
-  Extent extent{{}, length, periodic};
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    core::require(positions[axis].size() == ids.size(), "each particle has an id and a position along x, y and z");
-    if (periodic[axis] && !(length[axis] > 0.0 && std::isfinite(length[axis])))
-      throw core::Error(fmt::format("the side of the periodic box is {}", length[axis]), "", "it is a length above 0");
-    for (std::size_t p = 0; p < ids.size(); ++p) {
-      const double x = positions[axis][p];
-      points[p][axis] = periodic[axis] ? mesh::wrapped_coordinate(x, length[axis]) : x;
-    }
-  }
-  for (std::size_t p = 0; p < ids.size(); ++p)
-    for (const double x : points[p])
-      if (!std::isfinite(x)) reject(ids[p], points[p], "is nowhere");
-  for (std::size_t axis = 0; axis < 3; ++axis)
-    if (!periodic[axis] && !points.empty()) {
-      const auto [low, high] = std::minmax_element(
-          points.begin(), points.end(), [axis](const Point& a, const Point& b) { return a[axis] < b[axis]; });
-      extent.lower[axis] = (*low)[axis];
-      extent.length[axis] = (*high)[axis] - (*low)[axis];
-    }
-  const LocalGroups groups(extent, points, linking_length);
+  const std::vector<Point> points = points_of(ids, positions, length, periodic);
+  const LocalGroups groups(extent_of(points, length, periodic), points, linking_length);
   return groups_by_point(groups, names_of(groups, ids, 0), points.size());
 }
 

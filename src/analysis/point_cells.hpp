@@ -71,20 +71,29 @@ class PointCells {
 
   std::int32_t items() const { return static_cast<std::int32_t>(item_start_.size()) - 1; }
   std::span<const Point> points(std::int32_t item) const { return within(std::span(points_), item); }
+  /// The items of a cell: from `begin` to before `end`.
+  struct Items {
+    std::int32_t begin = 0, end = 0;
+  };
+  Items items_of(std::int32_t cell) const {
+    const auto c = static_cast<std::size_t>(cell);
+    return {cells_[c].first_item, cells_[c + 1].first_item};
+  }
   /// The places in the list given of the points of an item.
   std::span<const std::int32_t> order(std::int32_t item) const { return within(std::span(order_), item); }
 
   struct Cell {
     std::int32_t x = 0, first_item = 0;
   };
+  std::int32_t cells() const { return static_cast<std::int32_t>(cells_.size()) - 1; }
+
   struct Row {
     std::uint64_t key = 0;  ///< z and y
     std::int32_t first_cell = 0;
   };
   /// Rows along x that hold points, ascending by key, and one more.
   std::span<const Row> rows() const { return rows_; }
-  /// Cells that hold points, of all rows, ascending by x within a row, and one more.
-  std::span<const Cell> cells() const { return cells_; }
+  /// The cells of a row that hold points, ascending by x.
   std::span<const Cell> cells_of(std::size_t row) const {
     const auto begin = static_cast<std::size_t>(rows_[row].first_cell);
     return std::span(cells_).subspan(begin, static_cast<std::size_t>(rows_[row + 1].first_cell) - begin);
@@ -131,8 +140,8 @@ void for_each_near_in_rows(const LinkingGrid& grid, std::span<const PointCells::
   if (as.back().x == grid.last_x() && bs.front().x == 0) f(as.size() - 1, std::size_t{0});
 }
 
-/// Calls `f(a, b)` with the number in `as` and in `bs` of each cell of one and each cell of the other that is near it,
-/// itself included. If `as` and `bs` are the same object, each pair comes once, and a cell with itself too.
+/// Calls `f(a, b)` with the number in `as` and in `bs` of each cell of one and each cell of the other that is near it
+/// or at the same place. If `as` and `bs` are the same object, each pair of two cells comes once.
 template <typename F>
 void for_each_near(const LinkingGrid& grid, const PointCells& as, const PointCells& bs, F f) {
   const bool is_same = &as == &bs;
@@ -155,7 +164,7 @@ void for_each_near(const LinkingGrid& grid, const PointCells& as, const PointCel
         const std::int32_t first_b = bs.rows()[static_cast<std::size_t>(other)].first_cell;
         for_each_near_in_rows(grid, as.cells_of(row), bs.cells_of(static_cast<std::size_t>(other)),
                               [&](std::size_t i, std::size_t j) {
-                                if (!is_own_row || i <= j)
+                                if (!is_own_row || i < j)
                                   f(first_a + static_cast<std::int32_t>(i), first_b + static_cast<std::int32_t>(j));
                               });
       }
