@@ -307,7 +307,25 @@ TEST(Fof, OneRankMayHaveAllParticlesOrNobodyAny) {
   EXPECT_EQ(groups_in(mesh, Points{}, 0.2), 0U);
 }
 
-// Two clumps and a tail, a hair further apart than the linking length: all pairs would take minutes.
+TEST(Fof, AnyRankMayHoldAnyParticleAndItsImages) {
+  const RefinedMesh mesh = test::random_mesh({8, 8, 8}, 4, 2, {true, true, true}, world().size(), 5);
+  const Points points = clumped(mesh.geometry, 1000, 21);
+  const auto expected = groups_of_all_pairs(points, mesh.geometry, 0.2);
+  mesh::Particles particles;
+  for (std::size_t p = 0; p < points.ids.size(); ++p) {
+    if (static_cast<int>(p % 7) % world().size() != world().rank()) continue;
+    particles.id.push_back(points.ids[p]);
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      particles.position[axis].push_back(points.positions[p][axis] == 0.0 ? 8.0 : points.positions[p][axis]);
+  }
+
+  std::int64_t right = 0;
+  for (const auto& [id, group] : found(mesh, particles, 0.2)) right += expected.at(id) == group ? 1 : 0;
+
+  EXPECT_EQ(world().sum(right), 1000);
+}
+
+// Two clumps, a hair further apart than the linking length: all pairs would take minutes.
 TEST(Fof, DenseClumpsAreCheap) {
   const mesh::Layout layout = mesh::split(mesh::domain_of({4, 4, 4}), {1, 1, world().size()}, {true, true, true});
   const RefinedMesh mesh = uniform_mesh(layout);
@@ -366,13 +384,13 @@ TEST(Fof, AbsurdLinkingLengthsAreErrors) {
     EXPECT_NE(error_of([&] { found(mesh, particles, length); }).find("linking length is"), std::string::npos) << length;
 }
 
-TEST(Fof, ParticlesThatAreNowhereOrElsewhereAreErrorsOnAllRanks) {
-  const RefinedMesh mesh = uniform_mesh(mesh::split(mesh::domain_of({4, 4, 4}), {1, 1, world().size()}));
+TEST(Fof, ParticlesThatAreNowhereAreErrorsOnAllRanks) {
+  const mesh::Layout layout = mesh::split(mesh::domain_of({4, 4, 4}), {1, 1, world().size()}, {true, true, false});
+  const RefinedMesh mesh = uniform_mesh(layout);
   const Points points = clumped(mesh.geometry, 100, 1);
-  const int last = world().size() - 1;
   const auto message_with = [&](double z) {
     mesh::Particles particles = dealt(mesh, points);
-    if (world().rank() == last) {
+    if (world().rank() == world().size() - 1) {
       particles.id.push_back(4711);
       particles.position[0].push_back(0.0);
       particles.position[1].push_back(0.0);
@@ -382,10 +400,18 @@ TEST(Fof, ParticlesThatAreNowhereOrElsewhereAreErrorsOnAllRanks) {
   };
 
   EXPECT_NE(message_with(std::nan("")).find("particle 4711"), std::string::npos);
+  EXPECT_NE(message_with(std::numeric_limits<double>::infinity()).find("particle 4711"), std::string::npos);
   EXPECT_NE(message_with(4.0).find("outside of the domain"), std::string::npos);
-  if (last > 0) {
-    EXPECT_NE(message_with(0.0).find("outside of the blocks of its rank"), std::string::npos);
-  }
+  EXPECT_EQ(message_with(3.9), "");
+}
+
+TEST(Fof, ParticlesThatNoBlockHoldsAreErrorsOnAllRanks) {
+  const mesh::Layout lower(mesh::domain_of({4, 4, 4}), {true, true, true}, {{{0, 0, 0}, {4, 4, 2}}}, {0});
+  const mesh::Particles particles =
+      dealt(uniform_mesh(test::one_box({4, 4, 4})), clumped(test::unit_cells({4, 4, 4}), 9, 1));
+
+  EXPECT_NE(error_of([&] { found(uniform_mesh(lower), particles, 0.2); }).find("outside of all blocks"),
+            std::string::npos);
 }
 
 }  // namespace

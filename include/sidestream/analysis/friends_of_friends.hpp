@@ -21,12 +21,13 @@ namespace sidestream::analysis {
 /// the two positions, so groups are the same for any number of ranks, any blocks and any order of the particles.
 ///
 /// Returns the group of each particle of this rank. `levels` are the leaves of each level, coarsest first, and
-/// `geometry` that of level 0; each particle lies in a block of its rank. Lengths are in the unit of the geometry,
-/// which all ranks give alike, as they do `linking_length`. Ids are distinct; groups that hold equal ids may have the
-/// same name. Collective. Cost: a sort of the particles and a look at the cells around each; particles near the faces
-/// of blocks go to the ranks whose blocks are within the linking length; groups are joined in O(log ranks) rounds of
-/// messages between ranks that hold parts of one group. Throws core::Error on all ranks for a linking length that is
-/// not positive and finite, and for a particle outside of the blocks of its rank.
+/// `geometry` that of level 0. Particles may be on any rank, but those that lie in a block of their own rank need not
+/// travel. On periodic axes positions are first wrapped into the domain. Lengths are in the unit of the geometry; all
+/// ranks give the same `linking_length`. Ids are distinct; groups that hold equal ids may have the same name.
+/// Collective. Cost: a sort of the particles and a look at the cells around each; particles near the faces of blocks go
+/// to the ranks whose blocks are within the linking length; groups are joined in O(log ranks) rounds of messages
+/// between ranks that hold parts of one group. Throws core::Error on all ranks for a linking length that is not
+/// positive and finite, and for a particle that no block holds.
 std::vector<std::int64_t> friends_of_friends(const comm::Communicator& comm, std::span<const mesh::Layout> levels,
                                              const mesh::Geometry& geometry, const mesh::Particles& particles,
                                              double linking_length);
