@@ -15,34 +15,8 @@ namespace sidestream::analysis {
 
 namespace {
 
-void check_linking_length(double linking_length) {
-  if (!(linking_length > 0.0 && std::isfinite(linking_length)))
-    throw core::Error(fmt::format("the linking length is {}", linking_length), "",
-                      "it is a length above 0, commonly 0.2 mean separations of the particles");
-}
-
-void check_count(std::size_t points) {
-  if (points > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
-    throw core::Error(fmt::format("{} particles are too many for one rank", points), "", "use more ranks");
-}
-
 [[noreturn]] void reject(std::int64_t id, const Point& point, const std::string& what) {
   throw core::Error(fmt::format("particle {} at ({}, {}, {}) {}", id, point[0], point[1], point[2], what));
-}
-
-// The position, wrapped into the domain on periodic axes; throws where no block is.
-Point inside(const LeafOwners& owners, std::int64_t id, const Point& from) {
-  const mesh::Geometry& geometry = owners.geometry(0);
-  Point position = from;
-  bool is_inside = true;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const double length = geometry.length[axis];
-    if (geometry.periodic[axis]) position[axis] = mesh::wrapped_coordinate(position[axis], length);
-    is_inside = is_inside && position[axis] >= 0.0 && position[axis] < length;
-  }
-  if (!is_inside) reject(id, from, "is outside of the domain");
-  if (owners.here(position).level < 0 && owners.owner(position) < 0) reject(id, from, "is outside of all blocks");
-  return position;
 }
 
 // A particle on its way to the rank whose block holds it.
@@ -58,7 +32,7 @@ std::vector<Traveller> travellers_of(const mesh::Particles& particles, const Lea
   for (std::size_t p = 0; p < travellers.size(); ++p) {
     travellers[p] = {{}, particles.id[p], rank, static_cast<std::int32_t>(p)};
     const Point from{particles.position[0][p], particles.position[1][p], particles.position[2][p]};
-    travellers[p].position = inside(owners, particles.id[p], from);
+    travellers[p].position = position_inside(owners, particles.id[p], from);
   }
   return travellers;
 }
@@ -159,6 +133,10 @@ std::vector<std::int64_t> friends_of_friends(std::span<const std::int64_t> ids,
   std::vector<std::int64_t> names(ids.size());
   for (std::size_t p = 0; p < names.size(); ++p) names[p] = name_of(groups, p);
   return names;
+}
+
+double warren_mass(double mass, std::int64_t particles) {
+  return mass * (1.0 - std::pow(static_cast<double>(particles), -0.6));
 }
 
 }  // namespace sidestream::analysis

@@ -51,6 +51,9 @@ class LeafOwners {
   std::vector<Level> levels_;
 };
 
+/// The position of a particle, wrapped into the domain on periodic axes; throws core::Error where no block is.
+Point position_inside(const LeafOwners& owners, std::int64_t id, const Point& position);
+
 /// Moves items to the ranks whose blocks hold their `position`, a point of the domain that some block holds.
 /// Collective.
 template <typename T>

@@ -10,10 +10,10 @@ namespace {
 // where the root of a component is the member with the smallest name. A name serves as the pointer to its origin.
 class NameSpreader {
  public:
-  NameSpreader(const comm::Communicator& comm, std::span<const std::vector<Link>> links, std::vector<Name>& names)
+  NameSpreader(const comm::Communicator& comm, std::span<const std::vector<CrossLink>> links, std::vector<Name>& names)
       : comm_(comm), links_(links), parent_(names), grandparent_(names) {
     for (const auto& of_rank : links)
-      for (const Link& link : of_rank) linked_.push_back(link.here);
+      for (const CrossLink& link : of_rank) linked_.push_back(link.here);
     std::sort(linked_.begin(), linked_.end());
     linked_.erase(std::unique(linked_.begin(), linked_.end()), linked_.end());
   }
@@ -44,7 +44,7 @@ class NameSpreader {
   std::vector<Name> neighbors_best() const {
     PerRank<Name> outgoing(ranks());
     for (std::size_t rank = 0; rank < ranks(); ++rank)
-      for (const Link& link : links_[rank]) outgoing[rank].push_back(grandparent_[index(link.here)]);
+      for (const CrossLink& link : links_[rank]) outgoing[rank].push_back(grandparent_[index(link.here)]);
     const auto incoming = comm_.exchange(outgoing);
 
     std::vector<Name> best;
@@ -97,7 +97,7 @@ class NameSpreader {
   }
 
   const comm::Communicator& comm_;
-  std::span<const std::vector<Link>> links_;
+  std::span<const std::vector<CrossLink>> links_;
   std::vector<Name>& parent_;
   std::vector<Name> grandparent_;
   std::vector<std::int32_t> linked_;  // components with links to other ranks, ascending
@@ -105,7 +105,8 @@ class NameSpreader {
 
 }  // namespace
 
-void spread_names(const comm::Communicator& comm, std::span<const std::vector<Link>> links, std::vector<Name>& names) {
+void spread_names(const comm::Communicator& comm, std::span<const std::vector<CrossLink>> links,
+                  std::vector<Name>& names) {
   if (comm.size() > 1) NameSpreader(comm, links, names).spread();
 }
 

@@ -10,7 +10,7 @@
 namespace sidestream::analysis {
 
 /// A component here that is connected to one of another rank.
-struct Link {
+struct CrossLink {
   std::int32_t here = 0, there = 0;
 };
 
@@ -26,6 +26,7 @@ struct Name {
 /// Replaces the name of each component of this rank by the smallest among those of everything it is connected to.
 /// `links[p]` are the connections to rank p, which lists the same ones in the same order. Collective; messages pass
 /// only between ranks that hold parts of one connected whole, in O(log ranks) rounds.
-void spread_names(const comm::Communicator& comm, std::span<const std::vector<Link>> links, std::vector<Name>& names);
+void spread_names(const comm::Communicator& comm, std::span<const std::vector<CrossLink>> links,
+                  std::vector<Name>& names);
 
 }  // namespace sidestream::analysis

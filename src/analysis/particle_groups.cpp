@@ -1,11 +1,15 @@
 #include "analysis/particle_groups.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "analysis/near_ranks.hpp"
 #include "analysis/point_cells.hpp"
 #include "analysis/union_find.hpp"
+#include "sidestream/core/error.hpp"
 
 namespace sidestream::analysis {
 
@@ -49,7 +53,7 @@ class LocalGroups {
 
   /// The connections to components of other ranks, enough to tell what is connected, where `ghosts[p]` came from rank
   /// p.
-  std::vector<std::vector<Link>> links(const std::vector<std::vector<Ghost>>& ghosts) const;
+  std::vector<std::vector<CrossLink>> links(const std::vector<std::vector<Ghost>>& ghosts) const;
 
  private:
   bool is_point(PointCells::Items items) const {
@@ -124,14 +128,14 @@ class GhostComponents {
   std::vector<std::int32_t> of_ghost_;  // of all ranks, one after the other
 };
 
-std::vector<std::vector<Link>> LocalGroups::links(const std::vector<std::vector<Ghost>>& ghosts) const {
+std::vector<std::vector<CrossLink>> LocalGroups::links(const std::vector<std::vector<Ghost>>& ghosts) const {
   std::vector<Point> points;
   for (const auto& of_rank : ghosts)
     for (const Ghost& ghost : of_rank) points.push_back(ghost.position);
   const PointCells ghost_cells(grid_, points);
   const GhostComponents far(ghosts, components_);
   UnionFind sets(index(far.end()));
-  std::vector<std::vector<Link>> links(ghosts.size());
+  std::vector<std::vector<CrossLink>> links(ghosts.size());
   const auto link = [&](std::int32_t item, std::int32_t own) {
     // An item may hold ghosts of several ranks; these find each other, so the first will do.
     const std::int32_t ghost = ghost_cells.order(item).front();
@@ -166,12 +170,12 @@ std::vector<std::vector<Ghost>> ghosts_for_others(const comm::Communicator& comm
 }
 
 // The connections between the components of this rank and those of the others. Collective.
-std::vector<std::vector<Link>> links_of(const comm::Communicator& comm, std::span<const Point> points,
-                                        const LocalGroups& groups, NearRanks& near) {
+std::vector<std::vector<CrossLink>> links_of(const comm::Communicator& comm, std::span<const Point> points,
+                                             const LocalGroups& groups, NearRanks& near) {
   auto links = groups.links(comm.exchange(ghosts_for_others(comm, points, groups, near)));
   const auto told = comm.exchange(links);
   for (std::size_t rank = 0; rank < told.size(); ++rank)
-    for (const Link& link : told[rank]) links[rank].push_back({link.there, link.here});
+    for (const CrossLink& link : told[rank]) links[rank].push_back({link.there, link.here});
   return links;
 }
 
@@ -190,6 +194,17 @@ ParticleGroups own_groups(const LocalGroups& groups, std::span<const std::int64_
 }
 
 }  // namespace
+
+void check_linking_length(double linking_length) {
+  if (!(linking_length > 0.0 && std::isfinite(linking_length)))
+    throw core::Error(fmt::format("the linking length is {}", linking_length), "",
+                      "it is a length above 0, commonly 0.2 mean separations of the particles");
+}
+
+void check_count(std::size_t points) {
+  if (points > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
+    throw core::Error(fmt::format("{} particles are too many for one rank", points), "", "use more ranks");
+}
 
 ParticleGroups group_points(const Extent& extent, std::span<const Point> points, std::span<const std::int64_t> ids,
                             double linking_length) {

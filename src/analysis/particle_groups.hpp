@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -16,6 +17,10 @@ struct ParticleGroups {
   std::vector<std::int32_t> part;  ///< of each point
   std::vector<Name> names;         ///< of each part: the smallest id in the group, and the part that has it
 };
+
+/// Throw core::Error for a length that is not positive and finite, and for more points than a rank can number.
+void check_linking_length(double linking_length);
+void check_count(std::size_t points);
 
 /// The groups among points of one process.
 ParticleGroups group_points(const Extent& extent, std::span<const Point> points, std::span<const std::int64_t> ids,

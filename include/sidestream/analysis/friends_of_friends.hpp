@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "sidestream/analysis/halos.hpp"
+#include "sidestream/analysis/leaf_field.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/mesh/geometry.hpp"
 #include "sidestream/mesh/layout.hpp"
@@ -38,5 +40,28 @@ std::vector<std::int64_t> friends_of_friends(std::span<const std::int64_t> ids,
                                              const std::array<std::span<const double>, 3>& positions,
                                              const std::array<double, 3>& length, const mesh::Periodicity& periodic,
                                              double linking_length);
+
+/// Which groups of particles count as halos.
+struct GroupCriteria {
+  double linking_length = 0.0;  ///< in the unit of the geometry
+  std::int64_t min_particles = 20;
+};
+
+/// The friends-of-friends groups of `measures.particles` as halos, by descending mass and then ascending id, on rank 0
+/// (empty elsewhere), with what `find_halos` finds for the components of a field. Here
+///   - `id` is the name of the group, its smallest particle id;
+///   - `particles`, `mass` (which is `particle_mass`), `center` and `axes` are those of its particles, `velocity` and
+///     all that follows from it too; `measures.moving_density` and `measures.velocity` are not looked at;
+///   - `cells`, `volume`, `centroid` and `spans_box` are those of the leaf cells that hold its particles, `peak` is the
+///     densest one in `field`, the centre of which is also that of the spheres. Two groups may have the same peak.
+/// The same bits for any number of ranks, any layout of the same cells, and any order of the particles. Collective.
+/// Throws core::Error on all ranks as `friends_of_friends` does, and for masses and velocities that are not finite.
+std::vector<Halo> find_group_halos(const comm::Communicator& comm, const LeafField& field,
+                                   const mesh::Geometry& geometry, const GroupCriteria& criteria,
+                                   const HaloMeasures& measures);
+
+/// The mass of a group of so many particles, corrected for that groups of few particles come out too large: the mass
+/// times 1 - n^-0.6 (Warren et al. 2006, ApJ 646, 881).
+double warren_mass(double mass, std::int64_t particles);
 
 }  // namespace sidestream::analysis
