@@ -2,7 +2,6 @@
 #include <cmath>
 #include <string>
 
-#include "analysis/components.hpp"
 #include "analysis/halo_parts.hpp"
 #include "analysis/halo_properties.hpp"
 #include "sidestream/analysis/halos.hpp"
@@ -34,6 +33,11 @@ void check(const HaloMeasures& measures, const LeafField& field) {
   core::require(measures.scale_factor > 0.0, "the scale factor is a positive number");
 }
 
+// The tree of no more than the cells of halos.
+MergeTree tree_of(const comm::Communicator& comm, const LeafField& field, const HaloCriteria& criteria) {
+  return {comm, field, {criteria.connectivity, Sets::above, criteria.t_boundary}};
+}
+
 double largest_peak(const comm::Communicator& comm, const HaloRuns& runs) {
   double largest = 0.0;
   for (std::int32_t halo = 0; halo < runs.size(); ++halo) largest = std::max(largest, std::abs(runs.peak(halo).value));
@@ -57,14 +61,13 @@ std::vector<Halo> own_halos(const comm::Communicator& comm, const HaloFrame& fra
 
 }  // namespace
 
-std::vector<Halo> find_halos(const comm::Communicator& comm, const LeafField& field, const mesh::Geometry& geometry,
+std::vector<Halo> find_halos(const comm::Communicator& comm, const MergeTree& tree, const mesh::Geometry& geometry,
                              const HaloCriteria& criteria, const HaloMeasures& measures) {
   check(criteria);
-  check(measures, field);
-  const HaloRuns runs(Components(comm, field, criteria.t_boundary, criteria.connectivity),
-                      static_cast<int>(field.size()), criteria.t_halo);
+  check(measures, tree.field());
+  const HaloRuns runs(comm, tree, criteria.t_boundary, criteria.t_halo);
   if (comm.max(std::int64_t{runs.size()}) == 0) return {};
-  const HaloFrame frame(field, geometry);
+  const HaloFrame frame(tree.field(), geometry);
   std::vector<Halo> mine = own_halos(comm, frame, runs, measures);
   std::erase_if(mine, [&](const Halo& halo) { return halo.cells < criteria.min_cells; });
   set_spheres(comm, frame, measures.sphere_densities, largest_peak(comm, runs), mine);
@@ -75,6 +78,12 @@ std::vector<Halo> find_halos(const comm::Communicator& comm, const LeafField& fi
   return halos;
 }
 
+std::vector<Halo> find_halos(const comm::Communicator& comm, const LeafField& field, const mesh::Geometry& geometry,
+                             const HaloCriteria& criteria, const HaloMeasures& measures) {
+  check(criteria);
+  return find_halos(comm, tree_of(comm, field, criteria), geometry, criteria, measures);
+}
+
 std::vector<Halo> find_halos(const comm::Communicator& comm, const mesh::Field<double>& field,
                              const mesh::Geometry& geometry, const HaloCriteria& criteria) {
   return find_halos(comm, uniform(field), geometry, criteria);
@@ -83,10 +92,9 @@ std::vector<Halo> find_halos(const comm::Communicator& comm, const mesh::Field<d
 std::vector<mesh::Field<std::int64_t>> halo_membership(const comm::Communicator& comm, const LeafField& field,
                                                        const HaloCriteria& criteria) {
   check(criteria);
-  const HaloRuns runs(Components(comm, field, criteria.t_boundary, criteria.connectivity),
-                      static_cast<int>(field.size()), criteria.t_halo);
+  const HaloRuns runs(comm, tree_of(comm, field, criteria), criteria.t_boundary, criteria.t_halo);
   std::vector<mesh::Field<std::int64_t>> levels;
-  for (int level = 0; level < static_cast<int>(field.size()); ++level) {
+  for (int level = 0; level <= finest_level(field); ++level) {
     const mesh::Field<double>& from = *field[static_cast<std::size_t>(level)];
     auto& ids = levels.emplace_back(from.layout(), from.rank());
     std::fill(ids.all().begin(), ids.all().end(), std::int64_t{-1});

@@ -35,12 +35,7 @@ class HaloFrame {
   double root_volume(int level) const { return std::ldexp(1.0, -bits_a_level(finest_) * level); }
 
   /// The cell of the finest level with this linear index.
-  mesh::Int3 cell_of(std::int64_t index) const {
-    const mesh::Int3 n = finest_.extent();
-    const std::int64_t row = index / n.x;
-    return finest_.lo + mesh::Int3{static_cast<std::int32_t>(index % n.x), static_cast<std::int32_t>(row % n.y),
-                                   static_cast<std::int32_t>(row / n.y)};
-  }
+  mesh::Int3 cell_of(std::int64_t index) const { return cell_at(finest_, index); }
 
   /// From the corner `from` (of a cell of the finest level) to the lower corner of `cell` of `level`, along an axis. On
   /// periodic axes the nearest image of the cell as counted in its own level, in [-n/2, n/2) cells.

@@ -21,8 +21,8 @@ struct HaloPeak {
 /// rank numbers the halos that it has cells of.
 class HaloRuns {
  public:
-  /// The components are those of a field with `levels` levels.
-  HaloRuns(const Components& components, int levels, double t_halo);
+  /// Collective. The field of the tree, and not the tree, must outlive the runs.
+  HaloRuns(const comm::Communicator& comm, const MergeTree& tree, double t_boundary, double t_halo);
 
   /// Number of halos with cells here.
   std::int32_t size() const { return static_cast<std::int32_t>(peaks_.size()); }

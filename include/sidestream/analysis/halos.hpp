@@ -6,6 +6,7 @@
 
 #include "sidestream/analysis/connectivity.hpp"
 #include "sidestream/analysis/leaf_field.hpp"
+#include "sidestream/analysis/merge_tree.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/mesh/field.hpp"
 #include "sidestream/mesh/geometry.hpp"
@@ -98,6 +99,10 @@ struct Halo {
 /// over the particles; all else follows the cells above t_boundary, the surfaces of the blocks and the cells in
 /// spheres. Messages: between ranks that hold parts of one halo or sphere.
 std::vector<Halo> find_halos(const comm::Communicator& comm, const LeafField& field, const mesh::Geometry& geometry,
+                             const HaloCriteria& criteria, const HaloMeasures& measures = {});
+/// The same of the field of a tree of sets above, which is not built again: its connectivity is that of the tree, whose
+/// cut-off is at most t_boundary.
+std::vector<Halo> find_halos(const comm::Communicator& comm, const MergeTree& tree, const mesh::Geometry& geometry,
                              const HaloCriteria& criteria, const HaloMeasures& measures = {});
 /// The same for a field of one level, which covers the domain.
 std::vector<Halo> find_halos(const comm::Communicator& comm, const mesh::Field<double>& field,
