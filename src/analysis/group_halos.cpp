@@ -293,6 +293,7 @@ std::vector<Halo> find_group_halos(const comm::Communicator& comm, const LeafFie
   comm.agree_on([&] {
     core::require(measures.particles != nullptr, "groups are made of particles");
     check_linking_length(criteria.linking_length);
+    check(measures, field);
     members = members_of(measures, owners);
   });
   members = dealt(comm, owners, std::move(members));
