@@ -52,4 +52,5 @@ NB_MODULE(_core, module) {
   nb::register_exception_translator(translate, make_error_class(module).release().ptr());
   bind_analysis(module);
   bind_io(module);
+  bind_particles(module);
 }
