@@ -14,6 +14,8 @@ from .events import Events, log_files, number, read_events
 if TYPE_CHECKING:
     import xarray as xr
 
+    from .merger_tree import MergerTree
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -65,12 +67,24 @@ class Run:
 
     def __getitem__(self, task: str) -> xr.Dataset:
         """All results of `task` in one dataset: rows below each other, anything else stacked along `step`."""
-        from .results import join_steps, load_result
+        from .results import ROWS, join_steps, load_result
 
         steps = self.steps(task)
         if not steps:
             raise Error(f"task `{task}` has no result yet", self.folder, f"the run is {self.status}")
-        return join_steps([load_result(self.result_path(task, step)) for step in steps], steps)
+        return join_steps([load_result(self.result_path(task, step), ROWS) for step in steps], steps)
+
+    def merger_tree(self, task: str) -> MergerTree:
+        """Which halo became which, over all steps of a task with `link = true`.
+
+        Example:
+            >>> tree = run.merger_tree("halos")
+            >>> (heaviest,) = tree.heaviest()
+            >>> tree.main_branch(heaviest)["mass"]
+        """
+        from .merger_tree import merger_tree
+
+        return merger_tree(self, task)
 
     def __contains__(self, task: object) -> bool:
         return task in self.tasks
