@@ -108,7 +108,8 @@ class MergerTree:
                     ratios.append(mass[row] / mass[links[0]])
         about = {"units": "1", "long_name": "mass of the progenitor in masses of the main one"}
         found: xr.Dataset = self.links.isel({LINK: rows})
-        return found.assign(mass_ratio=(LINK, np.array(ratios, dtype=float), about))
+        found["mass_ratio"] = (LINK, np.array(ratios, dtype=float), about)
+        return found
 
     def save(self, path: str | Path) -> Path:
         """Writes `links` as one netCDF file, at once, and returns its path."""
