@@ -42,7 +42,7 @@ constexpr std::int64_t no_halo = -1;
 std::vector<std::int64_t> halos_of_parts(const comm::Communicator& comm, const Components& components,
                                          std::span<const std::int64_t> kept);
 
-/// The members of iso-density halos: the cells of `components`, found on the levels of `field`, and the particles of
+/// The members of iso-density halos: the cells of `components`, which are those of `field`, and the particles of
 /// the snapshot that lie in them. `halo_of_part` is what `halos_of_parts` gives. A particle that is not on the rank of
 /// its cell is sent there. Collective. Cost: the active cells, and a look-up for each particle.
 HaloMembers members_of(const comm::Communicator& comm, const Components& components, const LeafField& field,

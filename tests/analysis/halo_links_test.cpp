@@ -327,10 +327,10 @@ struct Found {
   std::vector<mesh::Field<std::int64_t>> ids;  // the oracle
 };
 
-// Halos of at least `least` times the threshold at their peak.
 Found members_in(const comm::Communicator& comm, const LeafField& field, const mesh::Snapshot& snapshot) {
   const HaloCriteria criteria{0.7, 0.9};
-  const Components components(comm, field, criteria.t_boundary, criteria.connectivity);
+  const MergeTree tree(comm, field, {.connectivity = criteria.connectivity});
+  const Components components(comm, tree, criteria.t_boundary);
   std::vector<std::int64_t> kept;
   for (const Halo& halo : comm.broadcast(find_halos(comm, field, snapshot.geometry, criteria)))
     for (std::int32_t c = 0; c < components.size(); ++c)
