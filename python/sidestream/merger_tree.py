@@ -114,7 +114,7 @@ class MergerTree:
     def save(self, path: str | Path) -> Path:
         """Writes `links` as one netCDF file, at once, and returns its path."""
         path = Path(path)
-        part = path.with_name(f".{path.name}.part")
+        part = path.with_name(f".{path.name}.tmp")
         try:
             self.links.to_netcdf(part, engine="h5netcdf")
             os.replace(part, path)  # noqa: PTH105  (the same word as in the docs of the run folder)
@@ -174,7 +174,7 @@ def has_links(run: Run, task: str) -> bool:
 
 def table_path(run: Run, task: str) -> Path:
     """Where the links of a task are written at the end of a run."""
-    return run.folder / f"{task}-mergers.nc"
+    return run.folder / f"mergers.{task}.nc"
 
 
 def write_merger_table(run: Run, task: str, path: Path | None = None) -> Path:

@@ -170,5 +170,5 @@ def test_the_end_of_a_run_writes_the_tables_of_tasks_that_link(linked_run: Path,
     written = _write_merger_tables(run)
     summarise(run, None, written)
 
-    assert written == [linked_run / "linked-mergers.nc"]
+    assert written == [linked_run / "mergers.linked.nc"]
     assert "merger tree       " in capsys.readouterr().out
