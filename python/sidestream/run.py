@@ -63,6 +63,16 @@ class Run:
             raise Error(f"task `{task}` has no result for step {step}", self._results / task, known)
         return load_result(self.result_path(task, step))
 
+    def analysis(self, task: str) -> str:
+        """The kind of analysis that a task is, as the configuration or else the newest result says."""
+        from .results import load_attributes
+
+        configured = self.config.get("task", {}).get(task, {}).get("analysis", "")
+        steps = self.steps(task)
+        if configured or not steps:
+            return str(configured)
+        return str(load_attributes(self.result_path(task, steps[-1])).get("analysis", ""))
+
     def __getitem__(self, task: str) -> xr.Dataset:
         """All results of `task` in one dataset: rows below each other, anything else stacked along `step`."""
         from .results import join_steps, load_result
