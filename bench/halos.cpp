@@ -95,10 +95,8 @@ json measure(const comm::Communicator& comm, int n) {
   result["halos_5_and_10_mean"] =
       cpu_us_per_cell(comm, cells, [&] { analysis::find_halos(comm, field, geometry, low); });
   result["halos_over_read_once"] = result["halos"]["min"].get<double>() / result["read_once"]["min"].get<double>();
-  if (comm.size() == 1) {
-    std::vector<double> whole(field.all().begin(), field.all().end());
-    result["merge_tree"] = cpu_us_per_cell(comm, cells, [&] { analysis::merge_tree(whole, {n, n, n}); });
-  }
+  const analysis::LeafField levels = analysis::uniform(field);
+  result["merge_tree"] = cpu_us_per_cell(comm, cells, [&] { const analysis::MergeTree tree(comm, levels); });
   return result;
 }
 

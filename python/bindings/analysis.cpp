@@ -78,13 +78,16 @@ nb::dict halos(const FieldArray<T>& array, const Sides& box_size, const std::str
 
 template <typename T>
 nb::dict merge_tree(const FieldArray<T>& array, std::int64_t connectivity, bool is_periodic) {
+  ensure_mpi();
   std::vector<std::int64_t> maximum, saddle, parent;
   std::vector<double> birth, death;
   {
     const nb::gil_scoped_release unlocked;
-    const std::vector<double> values(array.data(), array.data() + array.size());
-    const auto tree = analysis::merge_tree(values, cells_of(array), {is_periodic, is_periodic, is_periodic},
-                                           analysis::connectivity_of(connectivity));
+    mesh::Geometry geometry{mesh::domain_of(cells_of(array)), {1.0, 1.0, 1.0}, {is_periodic, is_periodic, is_periodic}};
+    const mesh::Field<double> field = field_of(array, geometry);
+    analysis::TreeOptions options;
+    options.connectivity = analysis::connectivity_of(connectivity);
+    const analysis::MergeTree tree(comm::Communicator(MPI_COMM_SELF), analysis::uniform(field), options);
     for (const analysis::Branch& branch : tree.branches()) {
       maximum.push_back(branch.maximum);
       birth.push_back(branch.birth);

@@ -46,13 +46,6 @@ void check(const HaloCriteria& criteria) {
                       "", "the peak of a halo lies above its boundary: raise t_halo or lower t_boundary");
 }
 
-Int3 cell_of(const mesh::Box& domain, std::int64_t index) {
-  const Int3 n = domain.extent();
-  const std::int64_t row = index / n.x;
-  return domain.lo + Int3{static_cast<std::int32_t>(index % n.x), static_cast<std::int32_t>(row % n.y),
-                          static_cast<std::int32_t>(row / n.y)};
-}
-
 // Offsets between cells, on periodic axes to the nearest image, in [-n/2, n/2).
 class Offsets {
  public:
@@ -96,10 +89,10 @@ class PartSummer {
   // The slot of a component that was not seen before.
   std::int32_t open(std::int32_t component) {
     const Peak& peak = components_.peak(component);
-    if (!(peak.value >= t_halo_)) return none;
+    if (!(peak.height >= t_halo_)) return none;
     constexpr std::int32_t most = std::numeric_limits<std::int32_t>::max();
     parts_.push_back({0, {}, {}, {most, most, most}, {-most, -most, -most}, level_, 0, peak});
-    peak_cell_.push_back(coarsened(cell_of(finest_, peak.cell), bits_));
+    peak_cell_.push_back(coarsened(cell_at(finest_, peak.cell), bits_));
     return static_cast<std::int32_t>(parts_.size()) - 1;
   }
 
@@ -175,10 +168,10 @@ class HaloMaker {
 
   Halo halo_of(std::span<const Part> parts) const {
     const Peak& peak = parts.front().peak;
-    const Int3 corner = cell_of(field_.back()->layout().domain(), peak.cell);
+    const Int3 corner = cell_at(field_.back()->layout().domain(), peak.cell);
     Halo halo;
     halo.id = peak.cell;
-    halo.peak = peak.value;
+    halo.peak = peak.height;
     for (const Part& part : parts) halo.cells += part.cells;
     halo.mass = mass_of(parts) * geometry_.cell_volume();
     const int peak_level = level_of(corner);
@@ -244,8 +237,13 @@ class HaloMaker {
 // The largest magnitude among the cells at or above the threshold.
 double largest_active(const comm::Communicator& comm, const Components& components, double threshold) {
   double largest = std::abs(threshold);
-  for (std::int32_t c = 0; c < components.size(); ++c) largest = std::max(largest, std::abs(components.peak(c).value));
+  for (std::int32_t c = 0; c < components.size(); ++c) largest = std::max(largest, std::abs(components.peak(c).height));
   return comm.max(largest);
+}
+
+// The tree of no more than the cells of halos.
+TreeOptions tree_options(const HaloCriteria& criteria) {
+  return {criteria.connectivity, Sets::above, criteria.t_boundary};
 }
 
 // The halos whose peaks this rank owns.
@@ -266,7 +264,8 @@ std::vector<Halo> own_halos(const std::vector<Part>& parts, const HaloMaker& mak
 std::vector<Halo> find_halos(const comm::Communicator& comm, const LeafField& field, const mesh::Geometry& geometry,
                              const HaloCriteria& criteria) {
   check(criteria);
-  const Components components(comm, field, criteria.t_boundary, criteria.connectivity);
+  const MergeTree tree(comm, field, tree_options(criteria));
+  const Components components(comm, tree, criteria.t_boundary);
   const FixedPoint fixed(largest_active(comm, components, criteria.t_boundary));
   std::vector<std::vector<Part>> outgoing(static_cast<std::size_t>(comm.size()));
   for (int level = 0; level <= finest_level(field); ++level) {
@@ -289,7 +288,8 @@ std::vector<Halo> find_halos(const comm::Communicator& comm, const mesh::Field<d
 std::vector<mesh::Field<std::int64_t>> halo_membership(const comm::Communicator& comm, const LeafField& field,
                                                        const HaloCriteria& criteria) {
   check(criteria);
-  const Components components(comm, field, criteria.t_boundary, criteria.connectivity);
+  const MergeTree tree(comm, field, tree_options(criteria));
+  const Components components(comm, tree, criteria.t_boundary);
   std::vector<mesh::Field<std::int64_t>> levels;
   for (int level = 0; level <= finest_level(field); ++level) {
     const mesh::Field<double>& from = *field[static_cast<std::size_t>(level)];
@@ -297,7 +297,7 @@ std::vector<mesh::Field<std::int64_t>> halo_membership(const comm::Communicator&
     std::fill(ids.all().begin(), ids.all().end(), std::int64_t{-1});
     components.for_each_run(level, [&](int block, std::int32_t z, std::int32_t y, Run run, std::int32_t component) {
       const Peak& peak = components.peak(component);
-      if (!(peak.value >= criteria.t_halo)) return;
+      if (!(peak.height >= criteria.t_halo)) return;
       const auto view = ids.view(block);
       for (std::int32_t x = run.begin; x < run.end; ++x) view(z, y, x) = peak.cell;
     });
