@@ -53,8 +53,11 @@ class Run:
         numbers = [path.stem for path in (self._results / task).glob("*.nc")]
         return sorted(int(stem) for stem in numbers if stem.isdigit())
 
-    def result(self, task: str, step: int) -> xr.Dataset:
-        """The result of `task` at one step; `step=-1` is the last one."""
+    def result(self, task: str, step: int, dimension: str | None = None) -> xr.Dataset:
+        """The result of `task` at one step; `step=-1` is the last one.
+
+        With a `dimension`, only the columns over it, if there are such: `"halo"` leaves the members of halos out.
+        """
         from .results import load_result
 
         steps = self.steps(task)
@@ -63,7 +66,17 @@ class Run:
         if step not in steps:
             known = f"steps with a result: {_some(steps)}" if steps else "the task has no result yet"
             raise Error(f"task `{task}` has no result for step {step}", self._results / task, known)
-        return load_result(self.result_path(task, step))
+        return load_result(self.result_path(task, step), dimension)
+
+    def analysis(self, task: str) -> str:
+        """The kind of analysis that a task is, as the configuration or else the newest result says."""
+        from .results import load_attributes
+
+        configured = self.config.get("task", {}).get(task, {}).get("analysis", "")
+        steps = self.steps(task)
+        if configured or not steps:
+            return str(configured)
+        return str(load_attributes(self.result_path(task, steps[-1])).get("analysis", ""))
 
     def __getitem__(self, task: str) -> xr.Dataset:
         """All results of `task` in one dataset: rows below each other, anything else stacked along `step`."""
