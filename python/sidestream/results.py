@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,10 +22,14 @@ ROWS = "halo"  # the dimension whose length changes from step to step
 MOMENT = ("redshift", "scale_factor", "time_gyr")  # attributes that become coordinates over steps
 
 
-def load_result(path: Path) -> xr.Dataset:
-    """Reads one result file into memory; `sidestream.Error` if it is missing or damaged."""
+def load_result(path: Path, dimension: str | None = None) -> xr.Dataset:
+    """Reads one result file into memory; `sidestream.Error` if it is missing or damaged.
+
+    With a `dimension` that the file has, only the columns over it are read: of halos with their members, the table.
+    """
     with _opened(path) as dataset:
-        loaded: xr.Dataset = dataset.load()
+        kept = dataset if dimension not in dataset.dims else dataset[_over(dataset, dimension)]
+        loaded: xr.Dataset = kept.load()
     return loaded if ROWS in loaded.dims else loaded.set_coords([n for n in loaded.data_vars if n in AXES])
 
 
@@ -33,6 +37,10 @@ def load_attributes(path: Path) -> dict[str, Any]:
     """The attributes of a result file, without its columns; `sidestream.Error` if it is missing or damaged."""
     with _opened(path) as dataset:
         return {str(name): value for name, value in dataset.attrs.items()}
+
+
+def _over(dataset: xr.Dataset, dimension: str | None) -> list[Hashable]:
+    return [name for name, column in dataset.data_vars.items() if column.dims == (dimension,)]
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..error import Error
-from . import files, halos, images, pdf, phase, spectra, timeline
+from . import files, halos, images, mergers, pdf, phase, spectra, timeline
 from .picture import Picture
 from .scene import Scene
 
@@ -38,6 +38,7 @@ def pictures(run: Run, task: str | None = None) -> Iterator[Picture]:
             drawer = _DRAWERS.get(run.analysis(name))
             if drawer is not None:
                 yield from drawer(run, name)
+            yield from mergers.pictures(run, name)
     if task is None:
         yield from files.pictures(run)
         yield from timeline.pictures(run)

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from ..results import ROWS
 from .cosmology import Theory
 from .halo_map import halo_map
 from .halo_properties import properties
@@ -37,7 +38,7 @@ COMPARISON = "mass-function-comparison"
 def pictures(run: Run, task: str) -> Iterator[Picture]:
     """The mass function, a map and the properties of the last step, the growth over steps, and a comparison."""
     steps = run.steps(task)
-    tables = {step: run.result(task, step) for step in steps}
+    tables = {step: run.result(task, step, ROWS) for step in steps}
     filled = [step for step in steps if tables[step].sizes.get("halo", 0) > 0]
     if filled:
         yield _mass_functions(run, task, [tables[step] for step in spread(filled, 4)])
@@ -56,7 +57,7 @@ def pictures(run: Run, task: str) -> Iterator[Picture]:
 
 def scenes(run: Run, task: str) -> Iterator[Scene]:
     """The halos of the last step in space."""
-    table = run.result(task, -1)
+    table = run.result(task, -1, ROWS)
     if table.sizes.get("halo", 0) > 0:
         yield halo_scene(task, table)
 
@@ -81,7 +82,7 @@ def _mass_functions(run: Run, task: str, tables: list[xr.Dataset]) -> Picture:
 def _comparison(run: Run, task: str, step: int) -> Picture | None:
     """Friends-of-friends halos beside those above a density, of the same step; nothing if only one kind is there."""
     found = [other for other in run.tasks if step in run.steps(other) and run.analysis(other) == "halos"]
-    tables = {other: run.result(other, step) for other in found}
+    tables = {other: run.result(other, step, ROWS) for other in found}
     tables = {other: table for other, table in tables.items() if table.sizes.get("halo", 0) > 0}
     linked = [other for other, table in tables.items() if is_friends_of_friends(table)]
     if task != linked[0] or len(linked) == len(tables):  # it is drawn once, and only if there are two kinds
