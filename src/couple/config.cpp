@@ -150,6 +150,16 @@ void check_sidecars(const CouplingConfig& config, const core::Node& tasks) {
                    "set `coupling.sidecars` to 1 or more, or the task's transport to \"in-situ\"");
 }
 
+// Its results follow one another, so they must all come from the same ranks, which know the one before.
+void check_when_full(const CouplingConfig& config, const core::Node& coupling) {
+  if (config.when_full != WhenFull::in_situ) return;
+  for (const Task& task : config.tasks)
+    if (task.transport == Transport::in_transit && task.analysis->looks_back())
+      core::reject(*coupling.find("when_full"),
+                   fmt::format("the task `{}` compares with the moment before and cannot change sides", task.name),
+                   "use `when_full = \"block\"` or \"drop\", or set the task's transport to \"in-situ\"");
+}
+
 std::string bytes_text(double bytes) {
   return bytes >= gibibyte ? fmt::format("{:.3g} GiB", bytes / gibibyte)
                            : fmt::format("{:.3g} MiB", bytes / (1024.0 * 1024.0));
@@ -188,6 +198,7 @@ CouplingConfig read_coupling(const core::Node& root, core::Node* resolved, const
     full_tasks.set(name, std::move(full));
   }
   check_sidecars(config, *tasks);
+  check_when_full(config, *coupling);
   if (resolved != nullptr) {
     resolved->set("coupling", std::move(full_coupling));
     resolved->set("task", std::move(full_tasks));
@@ -199,12 +210,13 @@ comm::RankCounts plan_ranks(int ranks, const CouplingConfig& config) {
   return comm::plan_ranks(ranks, config.sidecars_used(), config.count);
 }
 
-void check_queue(const CouplingConfig& config, std::int64_t cells) {
+void check_queue(const CouplingConfig& config, std::int64_t cells, double particle_bytes) {
   for (const Task& task : config.tasks) {
     if (task.transport != Transport::in_transit) continue;
     const auto fields =
         std::ranges::count_if(requested_fields(task), [](const FieldRequest& f) { return !f.is_optional; });
-    const double bytes = static_cast<double>(fields) * static_cast<double>(cells) * sizeof(double);
+    const double bytes = static_cast<double>(fields) * static_cast<double>(cells) * sizeof(double) +
+                         (task.analysis->reads_particles() ? particle_bytes : 0.0);
     if (bytes > config.queue_bytes)
       throw core::Error(fmt::format("one publish for the task `{}` takes {}, but the queue holds {}", task.name,
                                     bytes_text(bytes), bytes_text(config.queue_bytes)),

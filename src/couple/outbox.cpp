@@ -103,19 +103,30 @@ void Outbox::announce(const std::vector<mesh::Layout>& levels) {
   route_ = Route(levels, group_.rank(), dealt(levels, roles_->counts().sidecars), roles_->counts().compute);
 }
 
+std::optional<ParticleLabel> Outbox::describe_particles(const mesh::Snapshot& snapshot) const {
+  return label_of(group_, snapshot);
+}
+
 void Outbox::send(Announcement announcement, const mesh::Snapshot& snapshot) {
   announce(snapshot.levels);
+  std::optional<ParticleParcel> particles;
+  if (announcement.particles)
+    group_.agree_on([&] { particles.emplace(route_, *announcement.particles, snapshot, group_.rank()); });
   announcement.number = ++number_;
   std::vector<Route::Source> fields(announcement.fields.size());
   for (std::size_t f = 0; f < fields.size(); ++f)
     for (int level = 0; level <= snapshot.finest_level(); ++level)
       fields[f].push_back(&snapshot.field(announcement.fields[f].name, level));
-  Parcel parcel{number_, {}, static_cast<std::size_t>(route_.cells()) * fields.size(), {}};
+  Parcel parcel{number_, {}, static_cast<std::size_t>(route_.cells()) * fields.size(), std::move(particles), {}};
   parcel.buffer = pool_.take(parcel.elements);
   const std::span buffer(parcel.buffer.get(), parcel.elements);
   route_.pack(fields, buffer);
   command("publish", to_message(announcement, snapshot));
   parcel.sends = route_.send(joint_, buffer, fields.size());
+  if (parcel.particles) {
+    const std::vector<MPI_Request> sends = parcel.particles->send(joint_);
+    parcel.sends.insert(parcel.sends.end(), sends.begin(), sends.end());
+  }
   parcels_.push_back(std::move(parcel));
 }
 

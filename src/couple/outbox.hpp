@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <deque>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "mailbox.hpp"
+#include "particle_parcel.hpp"
 #include "protocol.hpp"
 #include "route.hpp"
 #include "sidestream/comm/roles.hpp"
@@ -36,7 +38,12 @@ class Outbox {
   /// on all ranks when that much would never fit or the sidecars were silent for too long.
   Room take_room(std::int64_t bytes);
 
-  /// Copies the fields and begins to send them; room was taken. Never waits.
+  /// What all ranks tell of their particles; nothing where there are none. Collective. Throws core::Error on all ranks
+  /// when they differ.
+  std::optional<ParticleLabel> describe_particles(const mesh::Snapshot& snapshot) const;
+
+  /// Copies the fields and the particles, and begins to send them; room was taken. Never waits for a sidecar.
+  /// Collective. Throws core::Error on all ranks when a particle is not in a cell of its rank.
   void send(Announcement announcement, const mesh::Snapshot& snapshot);
 
   /// Lets transfers go on, and says to the sidecars now and then that the simulation lives.
@@ -54,6 +61,7 @@ class Outbox {
     std::int64_t number = 0;
     BufferPool::Buffer buffer;
     std::size_t elements = 0;
+    std::optional<ParticleParcel> particles;
     std::vector<MPI_Request> sends;
   };
   struct Entry {

@@ -32,7 +32,26 @@ mesh::Box box_from(const json& message) {
   return values_of<mesh::Box>(message).front();
 }
 
+json labels(const std::vector<FieldLabel>& all) {
+  json message = json::array();
+  for (const FieldLabel& label : all) message.push_back({label.name, label.unit});
+  return message;
+}
+std::vector<FieldLabel> labels_from(const json& message) {
+  std::vector<FieldLabel> all;
+  for (const json& label : message) all.push_back({label.at(0).get<std::string>(), label.at(1).get<std::string>()});
+  return all;
+}
+
 }  // namespace
+
+json to_message(const ParticleLabel& particles) {
+  return {{"count", particles.count}, {"mass", particles.mass}, {"attributes", labels(particles.attributes)}};
+}
+
+ParticleLabel particle_label_from(const json& message) {
+  return {message.at("count"), message.at("mass"), labels_from(message.at("attributes"))};
+}
 
 json to_message(const mesh::Layout& layout) {
   return {{"domain", corners(layout.domain())},
@@ -63,13 +82,13 @@ std::vector<mesh::Layout> levels_from(const json& message, std::vector<mesh::Lay
 }
 
 json to_message(const Announcement& announcement, const mesh::Snapshot& snapshot) {
-  json fields = json::array();
-  for (const FieldLabel& field : announcement.fields) fields.push_back({field.name, field.unit});
   const mesh::Geometry& geometry = snapshot.geometry;
   return {{"number", announcement.number},
           {"tasks", announcement.tasks},
-          {"fields", std::move(fields)},
+          {"fields", labels(announcement.fields)},
+          {"particles", announcement.particles ? to_message(*announcement.particles) : json()},
           {"bytes", announcement.bytes},
+          {"first_step", announcement.first_step},
           {"step", snapshot.step},
           {"time", snapshot.time},
           {"attributes", snapshot.attributes},
@@ -82,8 +101,10 @@ Announcement announcement_from(const json& message) {
   message.at("number").get_to(announcement.number);
   message.at("tasks").get_to(announcement.tasks);
   message.at("bytes").get_to(announcement.bytes);
-  for (const json& field : message.at("fields"))
-    announcement.fields.push_back({field.at(0).get<std::string>(), field.at(1).get<std::string>()});
+  message.at("first_step").get_to(announcement.first_step);
+  announcement.fields = labels_from(message.at("fields"));
+  if (const json& particles = message.at("particles"); !particles.is_null())
+    announcement.particles = particle_label_from(particles);
   return announcement;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,12 +17,25 @@ struct FieldLabel {
   std::string name, unit;
 };
 
+/// The particles of a publish, of which all ranks have the same attributes. A particle travels as words of 8 bytes: id,
+/// position, attributes.
+struct ParticleLabel {
+  std::int64_t count = 0;  ///< of all ranks
+  double mass = 0.0;       ///< of each [Msun], when all are alike
+  std::vector<FieldLabel> attributes;
+
+  std::size_t words() const { return 4 + attributes.size(); }
+  std::int64_t bytes() const { return 8 * count * static_cast<std::int64_t>(words()); }
+};
+
 /// What the sidecars must know of a publish beyond its fields.
 struct Announcement {
-  std::int64_t number = 0;          ///< counts the publishes of a run
-  std::vector<std::size_t> tasks;   ///< to run, indices into the configuration
-  std::vector<FieldLabel> fields;   ///< in the order of the data
-  std::vector<std::int64_t> bytes;  ///< of all levels, charged to each task
+  std::int64_t number = 0;         ///< counts the publishes of a run
+  std::vector<std::size_t> tasks;  ///< to run, indices into the configuration
+  std::vector<FieldLabel> fields;  ///< in the order of the data
+  std::optional<ParticleLabel> particles;
+  std::vector<std::int64_t> bytes;  ///< of all levels and particles, charged to each task
+  std::int64_t first_step = 0;      ///< that the session was asked about
 };
 
 nlohmann::json to_message(const mesh::Layout& layout);
@@ -31,6 +45,9 @@ mesh::Layout layout_from(const nlohmann::json& message);
 nlohmann::json to_message(std::span<const mesh::Layout> levels, std::span<const mesh::Layout> known);
 /// Takes the place of what was `known` before.
 std::vector<mesh::Layout> levels_from(const nlohmann::json& message, std::vector<mesh::Layout> known);
+
+nlohmann::json to_message(const ParticleLabel& particles);
+ParticleLabel particle_label_from(const nlohmann::json& message);
 
 /// The announcement, and of the snapshot all but layouts, fields and particles.
 nlohmann::json to_message(const Announcement& announcement, const mesh::Snapshot& snapshot);

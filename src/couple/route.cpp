@@ -25,6 +25,16 @@ Route::Route(std::span<const mesh::Layout> mine, int rank, std::span<const mesh:
     cells_ += leg.cells;
     legs_.push_back(std::move(leg));
   }
+  for (const mesh::Layout& layout : mine) leg_of_.emplace_back(layout.boxes_of(rank).size());
+  for (std::size_t l = 0; l < legs_.size(); ++l)
+    for (const auto& [level, number] : legs_[l].blocks)
+      leg_of_[level][static_cast<std::size_t>(number)] = static_cast<std::int32_t>(l);
+}
+
+std::vector<int> Route::peers() const {
+  std::vector<int> peers;
+  for (const Leg& leg : legs_) peers.push_back(leg.peer);
+  return peers;
 }
 
 void Route::pack(std::span<const Source> fields, std::span<double> buffer) const {
@@ -47,12 +57,11 @@ void Route::unpack(std::span<const double> buffer, std::span<Target> fields) con
 
 template <typename Buffer, typename F>
 void Route::for_each_message(Buffer buffer, std::size_t fields, F post) const {
-  constexpr std::size_t largest = std::size_t{1} << 27;
-  std::size_t begin = 0;
+  auto* data = buffer.data();
   for (const Leg& leg : legs_) {
-    const std::size_t end = begin + static_cast<std::size_t>(leg.cells) * fields;
-    for (; begin < end; begin += std::min(largest, end - begin))
-      post(buffer.data() + begin, static_cast<int>(std::min(largest, end - begin)), leg.peer);
+    const std::size_t elements = static_cast<std::size_t>(leg.cells) * fields;
+    for_each_piece(elements, [&](std::size_t first, int count) { post(data + first, count, leg.peer); });
+    data += elements;
   }
 }
 

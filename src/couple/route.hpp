@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -26,6 +27,13 @@ class Route {
 
   /// Cells of all blocks here.
   std::int64_t cells() const { return cells_; }
+
+  /// The ranks of the joint communicator with which blocks are exchanged, one a leg.
+  std::vector<int> peers() const;
+  /// The leg of a block, counted as those of a field are.
+  std::int32_t leg_of(std::size_t level, std::int32_t block) const {
+    return leg_of_[level][static_cast<std::size_t>(block)];
+  }
 
   /// A quantity of one component and no ghost cells: one field a level.
   using Source = std::vector<const mesh::Field<double>*>;
@@ -54,8 +62,17 @@ class Route {
   void for_each_message(Buffer buffer, std::size_t fields, F post) const;
 
   std::vector<Leg> legs_;
+  std::vector<std::vector<std::int32_t>> leg_of_;  // by level and block
   std::int64_t cells_ = 0;
 };
+
+/// Calls `f(first, count)` for pieces of `elements` elements of 8 bytes that are small enough for a message.
+template <typename F>
+void for_each_piece(std::size_t elements, F f) {
+  constexpr std::size_t largest = std::size_t{1} << 27;
+  for (std::size_t first = 0; first < elements; first += largest)
+    f(first, static_cast<int>(std::min(largest, elements - first)));
+}
 
 /// Memory for data under way. What comes back is kept for the next publish of the same size, since fresh memory costs
 /// as much time as the copy; any other size first frees all that is kept, so that no more is held than was under way at

@@ -71,17 +71,22 @@ class Session::Impl {
     sidecar_->serve();
   }
 
-  bool is_due(std::int64_t step, std::optional<double> redshift) { return !tasks_due(step, redshift).empty(); }
+  bool is_due(std::int64_t step, std::optional<double> redshift) {
+    begin_at(step);
+    return !tasks_due(step, redshift).empty();
+  }
 
   void publish(const mesh::Snapshot& snapshot) {
     core::require(roles_.computes(), "only the ranks that compute publish");
     if (last_step_ == snapshot.step) return;
     last_step_ = snapshot.step;
+    begin_at(snapshot.step);
     Tasks here, sent;
     for (const std::size_t task : runnable_tasks(snapshot))
       (config_.tasks[task].transport == Transport::in_situ ? here : sent).push_back(task);
-    for (const Tasks& part : publishes_of(sent, snapshot))
-      if (send_or_drop(part, snapshot) == Action::in_situ) here.insert(here.end(), part.begin(), part.end());
+    const Load load{snapshot, reads_particles(sent) ? outbox_->describe_particles(snapshot) : std::nullopt};
+    for (const Tasks& part : publishes_of(sent, load))
+      if (send_or_drop(part, load) == Action::in_situ) here.insert(here.end(), part.begin(), part.end());
     for (const std::size_t task : here)
       if (config_.tasks[task].transport == Transport::in_situ) report_publish(task, snapshot, {});
     for (const std::size_t task : here) runner_.run(config_.tasks[task], snapshot, {}, totals_[task]);
@@ -104,11 +109,25 @@ class Session::Impl {
  private:
   using Tasks = std::vector<std::size_t>;  // indices into the configuration
   enum class Action { sent, dropped, in_situ };
+  struct Load {
+    const mesh::Snapshot& snapshot;
+    std::optional<ParticleLabel> particles;  // where there are any and somebody reads them
+  };
   struct Bill {
     Action action = Action::in_situ;
     double pack_s = 0.0, wait_s = 0.0;
     std::int64_t bytes = 0, queue_bytes = 0;
   };
+
+  void begin_at(std::int64_t step) {
+    if (!first_step_) first_step_ = step;
+    runner_.begin_at(*first_step_);
+  }
+
+  bool reads_particles(const Tasks& tasks) const {
+    return std::ranges::any_of(tasks,
+                               [&](std::size_t task) { return config_.tasks[task].analysis->reads_particles(); });
+  }
 
   Tasks tasks_due(std::int64_t step, std::optional<double> redshift) {
     Tasks due;
@@ -132,10 +151,13 @@ class Session::Impl {
     return due;
   }
 
-  // One publish for all `tasks`. A field that several of them read travels once and is charged to the first.
-  Announcement announcement_for(const Tasks& tasks, const mesh::Snapshot& snapshot) {
+  // One publish for all `tasks`. What several of them read, a field or the particles, travels once and is charged to
+  // the first.
+  Announcement announcement_for(const Tasks& tasks, const Load& load) {
+    const mesh::Snapshot& snapshot = load.snapshot;
     Announcement announcement;
     announcement.tasks = tasks;
+    announcement.first_step = *first_step_;
     std::set<std::string> taken;
     const std::int64_t field_bytes = cells_of(snapshot.levels) * static_cast<std::int64_t>(sizeof(double));
     for (const std::size_t task : tasks) {
@@ -145,6 +167,9 @@ class Session::Impl {
         announcement.fields.push_back({field.name, snapshot.unit(field.name)});
         bytes += field_bytes;
       }
+      if (!load.particles || announcement.particles || !config_.tasks[task].analysis->reads_particles()) continue;
+      announcement.particles = load.particles;
+      bytes += load.particles->bytes();
     }
     return announcement;
   }
@@ -154,25 +179,25 @@ class Session::Impl {
   }
 
   // All tasks share one publish, unless it would be larger than the whole queue: then each has its own.
-  std::vector<Tasks> publishes_of(const Tasks& tasks, const mesh::Snapshot& snapshot) {
+  std::vector<Tasks> publishes_of(const Tasks& tasks, const Load& load) {
     if (tasks.empty()) return {};
-    if (static_cast<double>(bytes_of(announcement_for(tasks, snapshot))) <= config_.queue_bytes) return {tasks};
+    if (static_cast<double>(bytes_of(announcement_for(tasks, load))) <= config_.queue_bytes) return {tasks};
     std::vector<Tasks> each;
     for (const std::size_t task : tasks) each.push_back({task});
     return each;
   }
 
-  Action send_or_drop(const Tasks& tasks, const mesh::Snapshot& snapshot) {
-    const Announcement announcement = announcement_for(tasks, snapshot);
+  Action send_or_drop(const Tasks& tasks, const Load& load) {
+    const Announcement announcement = announcement_for(tasks, load);
     const std::int64_t bytes = bytes_of(announcement);
     const Outbox::Room room = outbox_->take_room(bytes);
     Bill whole{Action::sent, 0.0, room.wait_s, bytes, room.queue_bytes};
     if (!room.is_granted) whole.action = config_.when_full == WhenFull::drop ? Action::dropped : Action::in_situ;
     const core::Stopwatch watch;
-    if (room.is_granted) outbox_->send(announcement, snapshot);
+    if (room.is_granted) outbox_->send(announcement, load.snapshot);
     whole.pack_s = watch.seconds();
     for (std::size_t t = 0; t < tasks.size(); ++t)
-      report_publish(tasks[t], snapshot, share(whole, announcement.bytes[t], t == 0));
+      report_publish(tasks[t], load.snapshot, share(whole, announcement.bytes[t], t == 0));
     return whole.action;
   }
 
@@ -220,7 +245,7 @@ class Session::Impl {
   std::vector<TaskTotals> totals_;
   std::unique_ptr<Outbox> outbox_;
   std::unique_ptr<Sidecar> sidecar_;
-  std::optional<std::int64_t> last_step_;
+  std::optional<std::int64_t> first_step_, last_step_;
 };
 
 Session::Session(const comm::Communicator& world, CouplingConfig config, const io::RunFolder& folder, Warn warn)

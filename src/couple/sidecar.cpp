@@ -64,9 +64,11 @@ void Sidecar::adopt(const json& levels) {
 
 void Sidecar::take(const json& command) {
   const Announcement announcement = announcement_from(command);
-  mesh::Snapshot snapshot = snapshot_from(command);
+  runner_->begin_at(announcement.first_step);
+  Received received{snapshot_from(command), {}};
+  const mesh::Snapshot& snapshot = received.snapshot;
   const core::Stopwatch watch;
-  receive(announcement, snapshot);
+  receive(announcement, received);
   const double transfer_s = watch.seconds();
   json event = moment_of(snapshot);
   event.update({{"wait_s", std::exchange(idle_s_, 0.0)},
@@ -80,19 +82,37 @@ void Sidecar::take(const json& command) {
   if (group_.rank() == 0) mailbox_.post(Tag::reply, {{"done", announcement.number}});
 }
 
-void Sidecar::receive(const Announcement& announcement, mesh::Snapshot& snapshot) {
+void Sidecar::receive(const Announcement& announcement, Received& into) {
   const std::size_t count = announcement.fields.size();
   const std::size_t elements = static_cast<std::size_t>(route_.cells()) * count;
   const auto memory = std::make_unique_for_overwrite<double[]>(elements);
   const std::span buffer(memory.get(), elements);
   std::vector<MPI_Request> requests = route_.receive(joint_, buffer, count);
-  wait_for(requests, config_->timeout_s, "data of the ranks that compute", short_pause);
+  std::optional<ParticleParcel> parcel;
+  if (announcement.particles) {
+    const std::vector<MPI_Request> counts = parcel.emplace(route_, *announcement.particles).receive_counts(joint_);
+    requests.insert(requests.end(), counts.begin(), counts.end());
+  }
+  wait_for_data(requests);
+  if (parcel) wait_for_data(parcel->receive(joint_));
 
   MPI_Request all_have_it = MPI_REQUEST_NULL;
   comm::check(MPI_Ibarrier(group_.raw(), &all_have_it), "MPI_Ibarrier");
   wait_for(std::span(&all_have_it, 1), config_->timeout_s, "the other sidecars", short_pause);
   if (group_.rank() == 0) mailbox_.post(Tag::reply, {{"received", announcement.number}});
 
+  unpack(announcement, buffer, into.snapshot);
+  if (!parcel) return;
+  into.particles = parcel->unpacked();
+  into.snapshot.particles = &into.particles;
+}
+
+void Sidecar::wait_for_data(std::vector<MPI_Request> requests) const {
+  wait_for(requests, config_->timeout_s, "data of the ranks that compute", short_pause);
+}
+
+void Sidecar::unpack(const Announcement& announcement, std::span<const double> buffer, mesh::Snapshot& snapshot) const {
+  const std::size_t count = announcement.fields.size();
   snapshot.levels = levels_;
   std::vector<Route::Target> fields(count);
   for (Route::Target& field : fields)

@@ -2,10 +2,12 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "mailbox.hpp"
+#include "particle_parcel.hpp"
 #include "protocol.hpp"
 #include "route.hpp"
 #include "sidestream/comm/roles.hpp"
@@ -31,7 +33,13 @@ class Sidecar {
   nlohmann::json wait_for_command();
   void adopt(const nlohmann::json& levels);
   void take(const nlohmann::json& command);
-  void receive(const Announcement& announcement, mesh::Snapshot& snapshot);
+  struct Received {
+    mesh::Snapshot snapshot;
+    mesh::Particles particles;  // to which the snapshot points
+  };
+  void receive(const Announcement& announcement, Received& into);
+  void wait_for_data(std::vector<MPI_Request> requests) const;
+  void unpack(const Announcement& announcement, std::span<const double> buffer, mesh::Snapshot& snapshot) const;
   void leave_out(const Announcement& announcement, const mesh::Snapshot& snapshot);
   void run_tasks(const Announcement& announcement, const mesh::Snapshot& snapshot, double transfer_s);
   void say_farewell();

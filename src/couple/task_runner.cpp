@@ -52,25 +52,27 @@ TaskRunner::TaskRunner(const comm::Communicator& group, io::RunFolder folder, io
       folder_(std::move(folder)),
       log_(&log),
       warn_(std::move(warn)),
-      timeout_s_(timeout_s) {}
+      timeout_s_(timeout_s),
+      earlier_(folder_) {}
 
 void TaskRunner::run(const Task& task, const mesh::Snapshot& snapshot, const Delivery& delivery, TaskTotals& totals) {
   const double start = log_->seconds();
   const core::Stopwatch watch;
+  const mesh::Result* earlier = task.analysis->looks_back() ? earlier_result(task, snapshot.step) : nullptr;
+  const io::ResultAttributes attributes = attributes_of(task, snapshot);
+  const std::string path = folder_.result(task.name, snapshot.step);
   mesh::Result result;
-  std::string problem, path;
+  std::string problem;
   try {
-    result = task.analysis->run(analysis_group_, snapshot);
+    result = analyse(task, snapshot, earlier);
   } catch (const std::exception& error) {
     problem = "the analysis failed: " + text_of(error);
   }
   problem = problem_of_any_rank(problem, task);
-  if (problem.empty() && group_.rank() == 0) {
-    try {
-      path = write(task, snapshot, result);
-    } catch (const std::exception& error) {
-      problem = "its result was not written: " + text_of(error);
-    }
+  try {
+    if (problem.empty()) io::write_result(group_, path, result, attributes);
+  } catch (const std::exception& error) {
+    problem = "its result was not written: " + text_of(error);
   }
   const double compute_s = watch.seconds();
   totals.compute_s += compute_s;
@@ -85,9 +87,29 @@ void TaskRunner::run(const Task& task, const mesh::Snapshot& snapshot, const Del
                 {"wait_s", delivery.wait_s},
                 {"compute_s", compute_s},
                 {"bytes_in", delivery.bytes},
-                {"result", path},
+                {"result", std::filesystem::path(path).lexically_relative(folder_.path()).string()},
                 {"summary", result.summary}});
   log_->write("analysis", event);
+  if (earlier != nullptr) earlier_.keep(group_, task.name, std::move(result), attributes);
+}
+
+mesh::Result TaskRunner::analyse(const Task& task, const mesh::Snapshot& snapshot, const mesh::Result* earlier) const {
+  return earlier == nullptr ? task.analysis->run(analysis_group_, snapshot)
+                            : task.analysis->run_after(analysis_group_, snapshot, *earlier);
+}
+
+// A run that goes on after steps in which the task was due has a result of one of them, unless somebody removed it.
+const mesh::Result* TaskRunner::earlier_result(const Task& task, std::int64_t step) {
+  const EarlierResults::Found found = earlier_.before(group_, task.name, step);
+  const bool is_missing = found.is_first_look && found.result->columns.empty() && task.trigger.every() > 0 &&
+                          earlier_.first_step() > 0 && group_.rank() == 0;
+  const std::string problem = !found.problem.empty() ? found.problem
+                              : is_missing           ? "the run folder has no earlier result"
+                                                     : "";
+  if (problem.empty() || group_.rank() != 0) return found.result;
+  log_->write("no_earlier_result", {{"task", task.name}, {"step", step}, {"message", problem}});
+  if (warn_) warn_(fmt::format("task `{}`, step {}: compares with no earlier moment: {}", task.name, step, problem));
+  return found.result;
 }
 
 void TaskRunner::report_failure(const Task& task, std::int64_t step, const std::string& message, TaskTotals& totals) {
@@ -109,13 +131,6 @@ std::string TaskRunner::problem_of_any_rank(const std::string& mine, const Task&
            fmt::format("all ranks to end the task `{}`{}", task.name, mine.empty() ? "" : "; on this rank " + mine),
            short_pause);
   return first == group_.size() ? "" : group_.broadcast(mine, static_cast<int>(first));
-}
-
-// Returns the path relative to the run folder.
-std::string TaskRunner::write(const Task& task, const mesh::Snapshot& snapshot, const mesh::Result& result) const {
-  const std::string path = folder_.result(task.name, snapshot.step);
-  io::write_result(path, result, attributes_of(task, snapshot));
-  return std::filesystem::path(path).lexically_relative(folder_.path()).string();
 }
 
 }  // namespace sidestream::couple

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "earlier_results.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/couple/session.hpp"
 #include "sidestream/couple/task.hpp"
@@ -30,6 +31,9 @@ class TaskRunner {
   TaskRunner(const comm::Communicator& group, io::RunFolder folder, io::EventLog& log, Session::Warn warn,
              double timeout_s);
 
+  /// The first step that the session was asked about; said before the first `run`.
+  void begin_at(std::int64_t first_step) { earlier_.begin_at(first_step); }
+
   /// Collective on the group. Whatever the analysis throws is reported on all ranks alike; an error escapes only when
   /// one rank failed and the others never came back from the analysis.
   void run(const Task& task, const mesh::Snapshot& snapshot, const Delivery& delivery, TaskTotals& totals);
@@ -39,7 +43,8 @@ class TaskRunner {
 
  private:
   std::string problem_of_any_rank(const std::string& mine, const Task& task) const;
-  std::string write(const Task& task, const mesh::Snapshot& snapshot, const mesh::Result& result) const;
+  mesh::Result analyse(const Task& task, const mesh::Snapshot& snapshot, const mesh::Result* earlier) const;
+  const mesh::Result* earlier_result(const Task& task, std::int64_t step);
 
   comm::Communicator group_, analysis_group_;
   io::RunFolder folder_;
@@ -47,6 +52,7 @@ class TaskRunner {
   Session::Warn warn_;
   double timeout_s_;
   std::set<std::string> warned_;
+  EarlierResults earlier_;
 };
 
 }  // namespace sidestream::couple

@@ -1,16 +1,18 @@
 #include "sidestream/io/result_file.hpp"
 
 #include <fmt/format.h>
-#include <hdf5.h>
-#include <hdf5_hl.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <utility>
 #include <vector>
 
-#include "io/hdf5/hdf5_handle.hpp"
+#include "result_reader.hpp"
+#include "result_rows.hpp"
+#include "result_writer.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/io/array_file.hpp"
 #include "sidestream/io/atomic_file.hpp"
 
 namespace sidestream::io {
@@ -19,139 +21,16 @@ namespace {
 
 using mesh::Column;
 using mesh::Result;
-using Attribute = ResultAttributes::mapped_type;
+using nlohmann::json;
 
-// The names by which netCDF-4 marks what HDF5 has no word for.
-constexpr const char* only_a_dimension = "This is a netCDF dimension but not a netCDF variable.";
-constexpr const char* not_a_coordinate =
-    "_nc4_non_coord_";  // prefix of a variable that has a dimension's name by chance
-constexpr const char* dimension_id = "_Netcdf4Dimid";
-constexpr const char* provenance = "_NCProperties";
-constexpr unsigned ordered = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;
-
-void put_attribute(hid_t object, const std::string& name, hid_t type, const void* value) {
-  const SpaceHandle space(H5Screate(H5S_SCALAR), "H5Screate");
-  const AttributeHandle attribute(H5Acreate2(object, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT),
-                                  "H5Acreate2");
-  check_hdf5(H5Awrite(attribute, type, value), "H5Awrite");
+void check_distributed(const Result& result) {
+  for (const std::string& name : result.distributed)
+    if (!result.dimensions.contains(name))
+      throw core::Error(fmt::format("the distributed dimension `{}` has no length", name));
+  for (const Column& column : result.columns)
+    if (is_spread(result, column) && column.dimensions.size() != 1)
+      throw core::Error(fmt::format("the distributed column `{}` has a second dimension", column.name));
 }
-
-void put_text(hid_t object, const std::string& name, const std::string& text) {
-  const TypeHandle type(H5Tcopy(H5T_C_S1), "H5Tcopy");
-  check_hdf5(H5Tset_size(type, std::max<std::size_t>(text.size(), 1)), "H5Tset_size");
-  check_hdf5(H5Tset_cset(type, H5T_CSET_UTF8), "H5Tset_cset");
-  put_attribute(object, name, type, text.c_str());
-}
-
-void put_value(hid_t object, const std::string& name, const Attribute& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) put_text(object, name, *text);
-  if (const auto* number = std::get_if<double>(&value)) put_attribute(object, name, H5T_NATIVE_DOUBLE, number);
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) put_attribute(object, name, H5T_NATIVE_INT64, integer);
-}
-
-bool is_coordinate(const Column& column) {
-  return column.dimensions.size() == 1 && column.dimensions[0] == column.name;
-}
-
-// An HDF5 file in memory, so that the disk sees one plain write whose errors are ours to report.
-class ResultWriter {
- public:
-  explicit ResultWriter(const Result& result) : result_(result), file_(create()) {
-    put_text(file_, provenance, "version=2,sidestream=" SIDESTREAM_VERSION);
-  }
-
-  void write_all(const ResultAttributes& extra) {
-    write_dimensions();
-    for (const Column& column : result_.columns)
-      if (!is_coordinate(column)) write_variable(column);
-    ResultAttributes attributes = extra;
-    attributes.insert(result_.attributes.begin(), result_.attributes.end());
-    if (!result_.summary.empty()) attributes["summary"] = result_.summary;
-    for (const auto& [name, value] : attributes) put_value(file_, name, value);
-  }
-
-  std::string bytes() const {
-    check_hdf5(H5Fflush(file_, H5F_SCOPE_GLOBAL), "H5Fflush");
-    const ssize_t size = check_hdf5(H5Fget_file_image(file_, nullptr, 0), "H5Fget_file_image");
-    std::string image(static_cast<std::size_t>(size), '\0');
-    check_hdf5(H5Fget_file_image(file_, image.data(), image.size()), "H5Fget_file_image");
-    return image;
-  }
-
- private:
-  static FileHandle create() {
-    const PropertiesHandle access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate"),
-        creation(H5Pcreate(H5P_FILE_CREATE), "H5Pcreate");
-    check_hdf5(H5Pset_fapl_core(access, std::size_t{1} << 20, false), "H5Pset_fapl_core");
-    check_hdf5(H5Pset_link_creation_order(creation, ordered), "H5Pset_link_creation_order");
-    check_hdf5(H5Pset_attr_creation_order(creation, ordered), "H5Pset_attr_creation_order");
-    check_hdf5(H5Pset_obj_track_times(creation, false), "H5Pset_obj_track_times");
-    return FileHandle(H5Fcreate("result", H5F_ACC_TRUNC, creation, access), "H5Fcreate");
-  }
-
-  DatasetHandle create_dataset(const std::string& name, hid_t type, const std::vector<hsize_t>& shape) const {
-    const PropertiesHandle creation(H5Pcreate(H5P_DATASET_CREATE), "H5Pcreate");
-    check_hdf5(H5Pset_attr_creation_order(creation, ordered), "H5Pset_attr_creation_order");
-    check_hdf5(H5Pset_obj_track_times(creation, false), "H5Pset_obj_track_times");  // the same result, the same bytes
-    const SpaceHandle space(
-        shape.empty() ? H5Screate(H5S_SCALAR) : H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr),
-        "H5Screate_simple");
-    return DatasetHandle(H5Dcreate2(file_, name.c_str(), type, space, H5P_DEFAULT, creation, H5P_DEFAULT),
-                         "H5Dcreate2");
-  }
-
-  DatasetHandle write_column(const std::string& name, const Column& column) const {
-    std::vector<hsize_t> shape;
-    for (const std::string& dimension : column.dimensions)
-      shape.push_back(static_cast<hsize_t>(result_.dimensions.at(dimension)));
-    const bool is_double = std::holds_alternative<std::vector<double>>(column.values);
-    const hid_t type = is_double ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64;
-    DatasetHandle dataset = create_dataset(name, type, shape);
-    std::visit(
-        [&](const auto& values) {
-          if (!values.empty())
-            check_hdf5(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), "H5Dwrite");
-        },
-        column.values);
-    if (!column.unit.empty()) put_text(dataset, "units", column.unit);
-    if (!column.description.empty()) put_text(dataset, "long_name", column.description);
-    return dataset;
-  }
-
-  DatasetHandle write_scale(const std::string& name, std::int64_t length) const {
-    const auto coordinate = std::find_if(result_.columns.begin(), result_.columns.end(), [&](const Column& column) {
-      return column.name == name && is_coordinate(column);
-    });
-    if (coordinate != result_.columns.end()) {
-      DatasetHandle dataset = write_column(name, *coordinate);
-      check_hdf5(H5DSset_scale(dataset, name.c_str()), "H5DSset_scale");
-      return dataset;
-    }
-    DatasetHandle dataset = create_dataset(name, H5T_IEEE_F32BE, {static_cast<hsize_t>(length)});
-    check_hdf5(H5DSset_scale(dataset, fmt::format("{}{:10}", only_a_dimension, length).c_str()), "H5DSset_scale");
-    return dataset;
-  }
-
-  void write_dimensions() {
-    int id = 0;
-    for (const auto& [name, length] : result_.dimensions) {
-      scales_.emplace(name, write_scale(name, length));
-      put_attribute(scales_.at(name), dimension_id, H5T_NATIVE_INT, &id);
-      ++id;
-    }
-  }
-
-  void write_variable(const Column& column) {
-    const bool shares_name = result_.dimensions.contains(column.name);
-    const DatasetHandle dataset = write_column((shares_name ? not_a_coordinate : "") + column.name, column);
-    for (unsigned axis = 0; axis < column.dimensions.size(); ++axis)
-      check_hdf5(H5DSattach_scale(dataset, scales_.at(column.dimensions[axis]), axis), "H5DSattach_scale");
-  }
-
-  const Result& result_;
-  FileHandle file_;
-  std::map<std::string, DatasetHandle> scales_;
-};
 
 void check_consistent(const Result& result) {
   std::set<std::string> names;
@@ -167,169 +46,247 @@ void check_consistent(const Result& result) {
       throw core::Error(fmt::format("column `{}` has {} values, its dimensions {}", column.name, size, count));
     if (!names.insert(column.name).second) throw core::Error(fmt::format("there are two columns `{}`", column.name));
   }
+  check_distributed(result);
 }
 
-// --- reading
+// Runs `work`, whose errors are to name the file.
+template <typename F>
+auto naming(const std::string& path, F work) {
+  try {
+    return work();
+  } catch (const core::Error& error) {
+    throw core::Error(error.message(), error.where().empty() ? path : error.where(), error.hint());
+  }
+}
+
+void make_folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  if (!folder.empty()) make_folder(folder);
+}
+
+// --- writing rows
 // -------------------------------------------------------------------------------------------------------------------
 
-std::string text_of(hid_t attribute, hid_t type) {
-  const auto size = H5Tget_size(type);
-  if (size > (std::size_t{1} << 26)) throw core::Error("an attribute is absurdly long");
-  std::string text(size, '\0');
-  check_hdf5(H5Aread(attribute, type, text.data()), "H5Aread");
-  return text.c_str();
+std::vector<const Column*> spread_columns_of(const Result& result) {
+  std::vector<const Column*> columns;
+  for (const Column& column : result.columns)
+    if (is_spread(result, column)) columns.push_back(&column);
+  return columns;
 }
 
-std::string variable_text_of(hid_t attribute, hid_t type) {
-  char* pointer = nullptr;
-  check_hdf5(H5Aread(attribute, type, &pointer), "H5Aread");
-  const std::string text = pointer == nullptr ? "" : pointer;
-  if (pointer != nullptr) H5free_memory(pointer);
-  return text;
+// What all ranks must say alike of a result.
+std::string words_for(const Result& result) {
+  if (result.distributed.empty()) return "";
+  json words = {{"distributed", result.distributed}};
+  for (const Column* column : spread_columns_of(result))
+    words["columns"].push_back(
+        {column->name, column->unit, column->description, column->dimensions[0], column->values.index()});
+  std::string bytes;
+  json::to_cbor(words, bytes);
+  return bytes;
 }
 
-Attribute get_value(hid_t object, const std::string& name) {
-  const AttributeHandle attribute(H5Aopen(object, name.c_str(), H5P_DEFAULT), "H5Aopen");
-  const TypeHandle type(H5Aget_type(attribute), "H5Aget_type");
-  const SpaceHandle space(H5Aget_space(attribute), "H5Aget_space");
-  if (H5Sget_simple_extent_npoints(space) != 1)
-    throw core::Error(fmt::format("the attribute `{}` is not one value", name));
-  if (H5Tget_class(type) == H5T_STRING)
-    return H5Tis_variable_str(type) > 0 ? variable_text_of(attribute, type) : text_of(attribute, type);
-  if (H5Tget_class(type) == H5T_INTEGER) {
-    std::int64_t value = 0;
-    check_hdf5(H5Aread(attribute, H5T_NATIVE_INT64, &value), "H5Aread");
-    return value;
-  }
-  double value = 0.0;
-  check_hdf5(H5Aread(attribute, H5T_NATIVE_DOUBLE, &value), "H5Aread");
-  return value;
+void check_alike(const comm::Communicator& comm, const std::string& path, const Result& result) {
+  const std::string own = words_for(result), first = comm.broadcast(own);
+  comm.agree_on([&] {
+    if (own != first)
+      throw core::Error(fmt::format("rank {} and the first have different distributed columns", comm.rank()), path);
+  });
 }
 
-std::string get_text(hid_t object, const std::string& name) {
-  if (check_hdf5(H5Aexists(object, name.c_str()), "H5Aexists") == 0) return "";
-  const Attribute value = get_value(object, name);
-  return std::holds_alternative<std::string>(value) ? std::get<std::string>(value) : "";
-}
-
-template <typename Info>
-herr_t collect_name(hid_t, const char* name, const Info*, void* names) {
-  static_cast<std::vector<std::string>*>(names)->emplace_back(name);
-  return 0;
-}
-
-herr_t keep_scale_name(hid_t, unsigned, hid_t scale, void* name) {
-  char text[256] = "";
-  H5Iget_name(scale, text, sizeof text);
-  *static_cast<std::string*>(name) = text[0] == '/' ? text + 1 : text;
-  return 1;
-}
-
-class ResultReader {
+// The rows of all ranks on their way to a file. Collective.
+class SpreadWriter {
  public:
-  explicit ResultReader(const std::string& path)
-      : file_(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "H5Fopen"),
-        size_bytes_(static_cast<std::int64_t>(std::filesystem::file_size(path))) {}
+  SpreadWriter(const comm::Communicator& comm, const std::string& path, const Result& result,
+               const ResultAttributes& extra)
+      : comm_(comm), path_(path), result_(result), extra_(extra), columns_(spread_columns_of(result)) {
+    find_rows();
+    describe_columns();
+  }
 
-  Result read() {
-    std::vector<std::string> names;
-    check_hdf5(H5Literate(file_, H5_INDEX_CRT_ORDER, H5_ITER_INC, nullptr, collect_name<H5L_info_t>, &names),
-               "H5Literate");
-    for (const std::string& name : names) read_dataset(name);
-    read_attributes();
-    return std::move(result_);
+  void write() {
+    ArrayFile file;
+    for (const auto& [name, rows] : rows_)
+      for (const bool are_doubles : {false, true}) add_group(file, name, are_doubles);
+    file.create = [&](const std::string& where, std::span<const Array> arrays, std::span<const std::int64_t>) {
+      return naming(path_, [&] { return create(where, arrays); });
+    };
+    write_array_file(comm_, path_, file, {});
   }
 
  private:
-  std::vector<hsize_t> shape_of(hid_t dataset) const {
-    const SpaceHandle space(H5Dget_space(dataset), "H5Dget_space");
-    std::vector<hsize_t> shape(
-        static_cast<std::size_t>(check_hdf5(H5Sget_simple_extent_ndims(space), "H5Sget_simple_extent_ndims")));
-    if (!shape.empty())
-      check_hdf5(H5Sget_simple_extent_dims(space, shape.data(), nullptr), "H5Sget_simple_extent_dims");
-    return shape;
+  void find_rows() {
+    lengths_ = result_.dimensions;
+    for (const std::string& name : result_.distributed) {
+      RowRange& rows = rows_[name];
+      rows.count = result_.dimensions.at(name);
+      comm::check(MPI_Exscan(&rows.count, &rows.first, 1, MPI_INT64_T, MPI_SUM, comm_.raw()), "MPI_Exscan");
+      if (comm_.rank() == 0) rows.first = 0;
+      lengths_[name] = comm_.sum(rows.count);
+    }
   }
 
-  void read_dataset(const std::string& name) {
-    const DatasetHandle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), "H5Dopen2");
-    const std::vector<hsize_t> shape = shape_of(dataset);
-    const bool is_scale = check_hdf5(H5DSis_scale(dataset), "H5DSis_scale") > 0;
-    if (is_scale && shape.size() == 1) result_.dimensions[name] = static_cast<std::int64_t>(shape[0]);
-    if (is_scale && get_text(dataset, "NAME").starts_with(only_a_dimension)) return;
-    Column column;
-    column.name = name.starts_with(not_a_coordinate) ? name.substr(std::string(not_a_coordinate).size()) : name;
-    column.unit = get_text(dataset, "units");
-    column.description = get_text(dataset, "long_name");
-    column.dimensions = is_scale ? std::vector{name} : dimensions_of(dataset, shape.size());
-    read_values(dataset, column);
-    result_.columns.push_back(std::move(column));
+  void describe_columns() {
+    std::vector<std::uint64_t> checksums;
+    for (const Column* column : columns_)
+      checksums.push_back(checksum_of_rows(rows_.at(column->dimensions[0]).first, bytes_of(*column)));
+    add_checksums(comm_, checksums);
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      const Column& column = *columns_[c];
+      const std::string& dimension = column.dimensions[0];
+      spread_.push_back({column.name, column.unit, column.description, dimension,
+                         std::holds_alternative<std::vector<double>>(column.values), lengths_.at(dimension), 0,
+                         static_cast<std::int64_t>(checksums[c])});
+    }
   }
 
-  static std::vector<std::string> dimensions_of(hid_t dataset, std::size_t count) {
-    std::vector<std::string> dimensions(count);
-    for (unsigned axis = 0; axis < count; ++axis)
-      check_hdf5(H5DSiterate_scales(dataset, axis, nullptr, keep_scale_name, &dimensions[axis]), "H5DSiterate_scales");
-    return dimensions;
-  }
-
-  void read_values(hid_t dataset, Column& column) const {
-    const TypeHandle type(H5Dget_type(dataset), "H5Dget_type");
-    const SpaceHandle space(H5Dget_space(dataset), "H5Dget_space");
-    const std::int64_t count = check_hdf5(H5Sget_simple_extent_npoints(space), "H5Sget_simple_extent_npoints");
-    if (count > size_bytes_)
-      throw core::Error(fmt::format("`{}` claims {} values, more than the file can hold", column.name, count));
-    const auto fill = [&](auto values, hid_t memory_type) {
-      values.resize(static_cast<std::size_t>(count));
-      if (count > 0) check_hdf5(H5Dread(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), "H5Dread");
-      column.values = std::move(values);
+  // The columns of one type over a dimension; none where there are no rows.
+  void add_group(ArrayFile& file, const std::string& dimension, bool are_doubles) const {
+    ArrayGroup group;
+    std::vector<const Column*> members;
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      if (spread_[c].dimension != dimension || spread_[c].is_double != are_doubles) continue;
+      members.push_back(columns_[c]);
+      group.arrays.push_back({columns_[c]->name, are_doubles ? ElementType::float64 : ElementType::int64, {}});
+    }
+    group.rows = lengths_.at(dimension);
+    if (members.empty() || group.rows == 0) return;
+    group.run_total = comm_.size();
+    group.runs = {{comm_.rank(), rows_.at(dimension).first, rows_.at(dimension).count}};
+    group.pack = [members = std::move(members)](std::size_t array, std::size_t, std::span<std::byte> out) {
+      std::ranges::copy(bytes_of(*members[array]), out.begin());
     };
-    if (H5Tget_class(type) == H5T_INTEGER)
-      fill(std::vector<std::int64_t>(), H5T_NATIVE_INT64);
-    else
-      fill(std::vector<double>(), H5T_NATIVE_DOUBLE);
+    file.groups.push_back(std::move(group));
   }
 
-  void read_attributes() {
-    std::vector<std::string> names;
-    check_hdf5(H5Aiterate2(file_, H5_INDEX_NAME, H5_ITER_INC, nullptr, collect_name<H5A_info_t>, &names),
-               "H5Aiterate2");
-    for (const std::string& name : names)
-      if (name != provenance && name != "summary") result_.attributes[name] = get_value(file_, name);
-    result_.summary = get_text(file_, "summary");
+  std::vector<std::int64_t> create(const std::string& where, std::span<const Array> arrays) const {
+    const QuietHdf5 quiet;
+    ResultWriter writer(create_result_at(where), result_, spread_, lengths_);
+    writer.write_all(extra_);
+    std::vector<std::int64_t> offsets;
+    for (const Array& array : arrays) offsets.push_back(writer.offset(array.name));
+    writer.close();
+    return offsets;
   }
 
-  FileHandle file_;
-  std::int64_t size_bytes_;
-  Result result_;
+  const comm::Communicator& comm_;
+  const std::string& path_;
+  const Result& result_;
+  const ResultAttributes& extra_;
+  std::vector<const Column*> columns_;
+  std::vector<SpreadColumn> spread_;
+  std::map<std::string, RowRange> rows_;         // of this rank, by dimension
+  std::map<std::string, std::int64_t> lengths_;  // of all dimensions, over all ranks
 };
+
+// --- reading rows
+// -------------------------------------------------------------------------------------------------------------------
+
+// Puts the rows `mine(rows of all)` of each column in its place in `result`, and returns a checksum of them for each.
+template <typename Mine>
+std::vector<std::uint64_t> read_rows(const std::string& path, const std::vector<SpreadColumn>& spread, Mine mine,
+                                     Result& result) {
+  std::vector<std::uint64_t> checksums;
+  if (spread.empty()) return checksums;
+  const InputFile file(path);
+  for (const SpreadColumn& column : spread) {
+    const RowRange rows = mine(column.rows);
+    const auto place = std::ranges::find(result.columns, column.name, &Column::name);
+    std::visit(
+        [&](auto& values) {
+          values.resize(static_cast<std::size_t>(rows.count));
+          file.read(column.offset + 8 * rows.first, std::as_writable_bytes(std::span(values)));
+        },
+        place->values);
+    checksums.push_back(checksum_of_rows(rows.first, bytes_of(*place)));
+  }
+  return checksums;
+}
+
+void check_rows(const std::string& path, const std::vector<SpreadColumn>& spread,
+                const std::vector<std::uint64_t>& checksums) {
+  for (std::size_t c = 0; c < spread.size(); ++c)
+    if (checksums[c] != static_cast<std::uint64_t>(spread[c].checksum))
+      throw core::Error(fmt::format("the checksum of the column `{}` is wrong", spread[c].name), path,
+                        "the file is damaged; use another copy");
+}
+
+// What ranks other than the first are told of a result.
+std::string packed_spread(const StoredResult& stored) {
+  json message = {{"columns", to_message(stored.spread)}, {"lengths", json::object()}};
+  for (const std::string& name : stored.result.distributed)
+    message["lengths"][name] = stored.result.dimensions.at(name);
+  std::string bytes;
+  json::to_cbor(message, bytes);
+  return bytes;
+}
+
+StoredResult unpacked_spread(const std::string& bytes) {
+  const json message = json::from_cbor(bytes);
+  StoredResult stored;
+  stored.spread = spread_columns_from(message.at("columns"));
+  message.at("lengths").get_to(stored.result.dimensions);
+  for (const auto& [name, length] : stored.result.dimensions) stored.result.distributed.insert(name);
+  for (const SpreadColumn& column : stored.spread) {
+    Column& own = stored.result.columns.emplace_back(
+        Column{column.name, column.unit, column.description, {column.dimension}, std::vector<double>()});
+    if (!column.is_double) own.values = std::vector<std::int64_t>();
+  }
+  return stored;
+}
 
 }  // namespace
 
-void write_result(const std::string& path, const mesh::Result& result, const ResultAttributes& extra) {
-  const QuietHdf5 quiet;
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  std::string bytes;
-  try {
+void write_result(const std::string& path, const Result& result, const ResultAttributes& extra) {
+  const std::string bytes = naming(path, [&] {
+    const QuietHdf5 quiet;
+    core::require(result.distributed.empty(), "a result with rows of many ranks is written by all of them");
     check_consistent(result);
-    ResultWriter writer(result);
+    const std::vector<SpreadColumn> none;
+    ResultWriter writer(create_result_in_memory(), result, none, result.dimensions);
     writer.write_all(extra);
-    bytes = writer.bytes();
-  } catch (const core::Error& error) {
-    throw core::Error(error.message(), path, error.hint());
-  }
-  if (!folder.empty()) make_folder(folder);
+    return writer.bytes();
+  });
+  make_folder_of(path);
   write_file_atomically(path, bytes);
 }
 
-mesh::Result read_result(const std::string& path) {
-  const QuietHdf5 quiet;
-  try {
-    InputFile exists(path);
-    return ResultReader(path).read();
-  } catch (const core::Error& error) {
-    throw core::Error(error.where().empty() ? "this is not a sound result file: " + error.message() : error.message(),
-                      path, error.hint());
-  }
+void write_result(const comm::Communicator& comm, const std::string& path, const Result& result,
+                  const ResultAttributes& extra) {
+  comm.agree_on([&] { naming(path, [&] { check_consistent(result); }); });
+  check_alike(comm, path, result);
+  comm.agree_on([&] {
+    if (comm.rank() != 0) return;
+    if (result.distributed.empty())
+      write_result(path, result, extra);
+    else
+      make_folder_of(path);
+  });
+  if (!result.distributed.empty()) SpreadWriter(comm, path, result, extra).write();
+}
+
+Result read_result(const std::string& path) {
+  StoredResult stored = read_stored_result(path);
+  const auto all = [](std::int64_t rows) { return RowRange{0, rows}; };
+  check_rows(path, stored.spread, read_rows(path, stored.spread, all, stored.result));
+  return std::move(stored.result);
+}
+
+Result read_result(const comm::Communicator& comm, const std::string& path) {
+  StoredResult stored;
+  comm.agree_on([&] {
+    if (comm.rank() == 0) stored = read_stored_result(path);
+  });
+  const std::string told = comm.broadcast(comm.rank() == 0 ? packed_spread(stored) : "");
+  if (comm.rank() != 0) stored = unpacked_spread(told);
+  const auto mine = [&](std::int64_t rows) { return dealt_rows(rows, comm.rank(), comm.size()); };
+  for (const std::string& name : stored.result.distributed)
+    stored.result.dimensions[name] = mine(stored.result.dimensions[name]).count;
+  std::vector<std::uint64_t> checksums;
+  comm.agree_on([&] { checksums = read_rows(path, stored.spread, mine, stored.result); });
+  add_checksums(comm, checksums);
+  comm.agree_on([&] { check_rows(path, stored.spread, checksums); });
+  return std::move(stored.result);
 }
 
 }  // namespace sidestream::io

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <filesystem>
 #include <string_view>
 #include <vector>
@@ -28,6 +30,11 @@ bool belongs_to_a_run(const std::string& name) {
 bool is_leftover(const std::string& name) {
   return is_unfinished_output(name) ||
          (name.starts_with(".") && name.ends_with(".tmp") && belongs_to_a_run(name.substr(1, name.size() - 5)));
+}
+
+bool is_result(const std::string& name) {
+  return name.ends_with(".nc") &&
+         std::ranges::all_of(name.substr(0, name.size() - 3), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 template <typename Condition>
@@ -73,6 +80,17 @@ std::string RunFolder::events(const std::string& group) const {
 }
 std::string RunFolder::result(const std::string& task, std::int64_t step) const {
   return path_ + "/results/" + task + "/" + step_name(step) + ".nc";
+}
+std::optional<std::int64_t> RunFolder::newest_result(const std::string& task, std::int64_t below) const {
+  std::optional<std::int64_t> newest;
+  for (const fs::path& file : files_of(path_ + "/results/" + task, is_result)) {
+    const std::string name = file.stem().string();
+    std::int64_t step = 0;
+    std::from_chars(name.data(), name.data() + name.size(), step);
+    if (step < below && step >= newest.value_or(0) && fs::path(result(task, step)).filename() == file.filename())
+      newest = step;
+  }
+  return newest;
 }
 std::string RunFolder::report() const {
   return path_ + "/report.html";

@@ -160,7 +160,7 @@ void check_tasks(const RunConfig& config, const core::Node& root) {
     if (!task.trigger.at_redshift().empty() && !config.plan->has_redshift())
       core::reject(*root.find("task")->find(task.name)->find("at_redshift"), "this simulation has no redshift",
                    "use `every`");
-  couple::check_queue(config.coupling, config.plan->cells().product());
+  couple::check_queue(config.coupling, config.plan->cells().product(), config.plan->particle_bytes());
   couple::check_fields(config.coupling, config.plan->fields());
 }
 

@@ -412,6 +412,9 @@ class CosmologyPlan : public SimulationPlan {
            64.0 * static_cast<double>(config_.particle_lattice().product());
   }
 
+  // Id, position and momentum.
+  double particle_bytes() const override { return 56.0 * static_cast<double>(config_.particle_lattice().product()); }
+
   bool has_redshift() const override { return true; }
   std::vector<std::string> fields() const override { return cosmology_fields(config_.has_gas); }
   std::vector<std::string> plot_variables() const override { return file_variables(config_.has_gas); }

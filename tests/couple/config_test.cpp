@@ -139,6 +139,37 @@ TEST(CouplingConfig, APublishThatCouldNeverFitIsRefusedBeforehand) {
   EXPECT_THROW(check_queue(config, 65537), core::Error);
 }
 
+TEST(CouplingConfig, TheParticlesCountForTasksThatReadThem) {
+  CouplingConfig config = in_transit("sidecars = 1\nqueue = \"1 MiB\"");
+
+  EXPECT_NO_THROW(check_queue(config, 65536, 1e9));
+  config.tasks.front().analysis = std::make_shared<test::ParticleSums>();
+  EXPECT_NO_THROW(check_queue(config, 65536, 1024 * 1024));
+  EXPECT_THROW(check_queue(config, 65536, 1024 * 1024 + 8), core::Error);
+}
+
+TEST(CouplingConfig, ATaskThatLooksBackCannotChangeSides) {
+  const auto read_counter = [](const std::string& transport, const std::string& when_full) {
+    return read_coupling(
+        core::parse_toml("[coupling]\nsidecars = 1\nwhen_full = \"" + when_full +
+                             "\"\n[task.links]\nanalysis = \"counter\"\nevery = 1\ntransport = \"" + transport + "\"",
+                         "run.toml"),
+        nullptr, test::find_counter);
+  };
+
+  EXPECT_NO_THROW(read_counter("in-transit", "drop"));
+  EXPECT_NO_THROW(read_counter("in-situ", "in-situ"));
+  try {
+    read_counter("in-transit", "in-situ");
+    ADD_FAILURE() << "accepted";
+  } catch (const core::Error& error) {
+    EXPECT_THAT(error.message(), HasSubstr("`links`"));
+    EXPECT_THAT(error.where(), HasSubstr("run.toml:3"));
+    EXPECT_THAT(error.where(), HasSubstr("coupling.when_full"));
+    EXPECT_THAT(error.hint(), HasSubstr("block"));
+  }
+}
+
 TEST(CouplingConfig, AFieldThatASimulationDoesNotHaveIsNamedBeforehand) {
   const CouplingConfig config = in_transit("sidecars = 1");
   const std::vector<std::string> enough{"density", "temperature"}, too_few{"density", "pressure"};

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
@@ -59,6 +61,95 @@ class Digest : public analysis::Analysis {
   }
 };
 
+/// Exact sums over the particles, and how many of them are on a rank that does not own the leaf they are in.
+class ParticleSums : public analysis::Analysis {
+ public:
+  explicit ParticleSums(std::vector<std::string> fields = {}) : fields_(std::move(fields)) {}
+
+  std::vector<std::string> fields() const override { return fields_; }
+  bool reads_particles() const override { return true; }
+
+  mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
+    const mesh::Particles none;
+    const mesh::Particles& particles = snapshot.particles == nullptr ? none : *snapshot.particles;
+    std::vector<core::ExactSum> sums(6);
+    std::vector<std::int64_t> counts(4, 0);
+    for (std::size_t p = 0; p < particles.size(); ++p) {
+      for (std::size_t axis = 0; axis < 3; ++axis) sums[axis].add(particles.position[axis][p]);
+      for (std::size_t a = 0; a < particles.attributes.size(); ++a) sums[3 + a].add(particles.attributes[a].values[p]);
+      sums[5].add(particles.mass * particles.position[0][p] * particles.attribute("speed")[p]);
+      counts[1] += particles.id[p];
+      counts[2] += owns_leaf_of(comm, snapshot, particles, p) ? 0 : 1;
+    }
+    counts[0] = static_cast<std::int64_t>(particles.size());
+    counts[3] = snapshot.particles != nullptr ? 1 : 0;
+    comm.sum(counts);
+    comm.sum(std::span(sums));
+    if (comm.rank() != 0) return {};
+    mesh::Result result;
+    counts[3] = std::min<std::int64_t>(counts[3], 1);
+    std::vector<double> values;
+    for (const core::ExactSum& sum : sums) values.push_back(sum.value());
+    result.add("counts", "", "particles, sum of ids, strays, whether there are any", {"count"}, {4}, counts);
+    result.add("sums", "", "exact sums", {"sum"}, {6}, values);
+    for (const mesh::ParticleAttribute& attribute : particles.attributes)
+      result.attributes[attribute.name] = attribute.unit;
+    return result;
+  }
+
+ private:
+  static bool owns_leaf_of(const comm::Communicator& comm, const mesh::Snapshot& snapshot,
+                           const mesh::Particles& particles, std::size_t p) {
+    for (const mesh::Layout& layout : snapshot.levels) {
+      const mesh::Geometry geometry{layout.domain(), snapshot.geometry.length, snapshot.geometry.periodic};
+      const std::array position{particles.position[0][p], particles.position[1][p], particles.position[2][p]};
+      const std::int32_t box = layout.find(cell_of(geometry, position));
+      if (box >= 0) return layout.owner(box) == comm.rank();
+    }
+    return false;
+  }
+
+  std::vector<std::string> fields_;
+};
+
+/// Counts its moments, and keeps a row of each in a table of which the ranks have parts: a row names the moment and the
+/// one before.
+class Counter : public analysis::Analysis {
+ public:
+  std::vector<std::string> fields() const override { return {"density"}; }
+  bool looks_back() const override { return true; }
+
+  mesh::Result run(const comm::Communicator&, const mesh::Snapshot&) const override {
+    throw core::Error("called without the moment before");
+  }
+  mesh::Result run_after(const comm::Communicator& comm, const mesh::Snapshot& snapshot,
+                         const mesh::Result& earlier) const override {
+    mesh::Result result;
+    result.distributed = {"moment"};
+    std::vector<std::int64_t> steps, before;
+    const bool is_first = !comm.all(!earlier.columns.empty());
+    if (!is_first) {
+      steps = std::get<std::vector<std::int64_t>>(earlier.column("steps").values);
+      before = std::get<std::vector<std::int64_t>>(earlier.column("before").values);
+    }
+    std::int64_t last = -1, count = 0;
+    if (!is_first && comm.rank() == 0) {
+      last = std::get<std::int64_t>(earlier.attributes.at("step"));
+      count = std::get<std::vector<std::int64_t>>(earlier.column("count").values).front();
+    }
+    last = comm.broadcast(last);
+    if (comm.rank() == comm.size() - 1) {
+      steps.push_back(snapshot.step);
+      before.push_back(last);
+    }
+    const auto rows = static_cast<std::int64_t>(steps.size());
+    result.add("steps", "", "moments", {"moment"}, {rows}, steps);
+    result.add("before", "", "moments before them", {"moment"}, {rows}, before);
+    if (comm.rank() == 0) result.add<std::int64_t>("count", "", "moments", {}, {}, {count + 1});
+    return result;
+  }
+};
+
 /// Does what it is told, on every rank that runs it.
 class Told : public analysis::Analysis {
  public:
@@ -78,6 +169,18 @@ class Told : public analysis::Analysis {
   Action action_;
   std::vector<std::string> fields_;
 };
+
+/// The registry of one analysis, `counter`, without parameters.
+inline const analysis::AnalysisEntry& find_counter(const core::Node&) {
+  static const analysis::AnalysisEntry entry{
+      "counter", "counts on",
+      [](const core::Node&, core::Node* resolved) -> std::unique_ptr<analysis::Analysis> {
+        if (resolved != nullptr) *resolved = core::Node(core::Node::Members{}, "counter");
+        return std::make_unique<Counter>();
+      },
+      [] { return std::vector<core::Option>(); }};
+  return entry;
+}
 
 /// The registry of one analysis, `digest`, with one parameter.
 inline const analysis::AnalysisEntry& find_digest(const core::Node&) {

@@ -88,6 +88,24 @@ TEST(Protocol, NumbersOfASnapshotKeepEveryBit) {
   EXPECT_EQ(arrived.geometry.periodic, snapshot.geometry.periodic);
 }
 
+TEST(Protocol, AnAnnouncementArrivesAsItWasSent) {
+  const ParticleLabel particles{std::int64_t{1} << 40, 0.1, {{"momentum_x", "km/s"}, {"age", ""}}};
+  const Announcement sent{7, {0, 2}, {{"density", "g"}}, particles, {80, 0}, 12};
+
+  const Announcement arrived =
+      announcement_from(nlohmann::json::from_cbor(nlohmann::json::to_cbor(to_message(sent, mesh::Snapshot()))));
+
+  EXPECT_EQ(arrived.number, 7);
+  EXPECT_EQ(arrived.tasks, sent.tasks);
+  EXPECT_EQ(arrived.bytes, sent.bytes);
+  EXPECT_EQ(arrived.first_step, 12);
+  ASSERT_TRUE(arrived.particles);
+  EXPECT_EQ(arrived.particles->count, particles.count);
+  EXPECT_EQ(arrived.particles->mass, 0.1);
+  EXPECT_EQ(arrived.particles->attributes.at(0).unit, "km/s");
+  EXPECT_EQ(arrived.particles->bytes(), particles.count * 48);
+}
+
 // Two quantities on all levels, the second the negative of the first.
 std::vector<Route::Target> two_quantities(const Levels& levels, int rank) {
   std::vector<Route::Target> fields(2);

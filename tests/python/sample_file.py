@@ -18,11 +18,14 @@ SCALE_FACTOR, TIME, STEP = 0.5, 0.25, 7
 
 
 def write(form: str, path: Path, kind: str, method: str = "", ranks: int = 2) -> Path:
-    """Write the sample as a "plotfile" or "checkpoint" in the format `form`; skips the test where it cannot."""
+    """Write the sample as a "plotfile" or "checkpoint" in the format `form`, or a "result" of `kind` rows.
+
+    Skips the test where it cannot.
+    """
     if not PROGRAM.exists():
         pytest.skip(f"{PROGRAM} is not built (ninja -C build/release write_sample_file)")
     environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    command = ["mpirun", "--oversubscribe", "-n", str(ranks), str(PROGRAM), form, str(path), kind, method]
+    command = ["mpirun", "--oversubscribe", "-n", str(ranks), str(PROGRAM), form, str(path), kind, *([method] if method else [])]
     subprocess.run(command, check=True, timeout=120, env=environment)
     return path
 

@@ -48,9 +48,9 @@ CouplingConfig read_coupling(const core::Node& root, core::Node* resolved = null
 /// impossible number.
 comm::RankCounts plan_ranks(int ranks, const CouplingConfig& config);
 
-/// Throws core::Error when a publish of `cells` cells, those of all levels, could never fit into the queue. Local,
-/// O(tasks).
-void check_queue(const CouplingConfig& config, std::int64_t cells);
+/// Throws core::Error when a publish of `cells` cells, those of all levels, and of `particle_bytes` of particles for
+/// the tasks that read them, could never fit into the queue. Local, O(tasks).
+void check_queue(const CouplingConfig& config, std::int64_t cells, double particle_bytes = 0.0);
 
 /// Throws core::Error when a task needs a field that is not among `names`, those which a simulation publishes.
 void check_fields(const CouplingConfig& config, std::span<const std::string> names);

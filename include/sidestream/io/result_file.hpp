@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "sidestream/comm/communicator.hpp"
 #include "sidestream/mesh/result.hpp"
 
 namespace sidestream::io {
@@ -12,11 +13,23 @@ using ResultAttributes = decltype(mesh::Result::attributes);
 
 /// Writes `result` as a netCDF-4 file (HDF5 with dimension scales, no compression), atomically: the file appears
 /// complete or not at all. Its folder is made if need be. A column with the name of its one dimension is a coordinate.
-/// `extra` joins the result's attributes (and wins over them). Local: call it on the rank that holds the result. Throws
-/// core::Error.
+/// `extra` joins the result's attributes (and wins over them). Local: call it on the rank that holds the result, of
+/// which nothing is distributed. Throws core::Error.
 void write_result(const std::string& path, const mesh::Result& result, const ResultAttributes& extra = {});
 
-/// Reads what `write_result` wrote, bit for bit. Throws core::Error naming the file when it is not a sound result file.
+/// The same for a result of all ranks of `comm`: what is not distributed is written by rank 0, each rank writes its
+/// rows of the distributed columns at their place. Which dimensions are distributed is kept in the file, whose bytes do
+/// not depend on who held which rows. Collective: when one rank fails, all throw its core::Error and an earlier file
+/// stays.
+void write_result(const comm::Communicator& comm, const std::string& path, const mesh::Result& result,
+                  const ResultAttributes& extra = {});
+
+/// Reads what `write_result` wrote, bit for bit, with all rows of distributed columns. Local. Throws core::Error naming
+/// the file when it is not a sound result file.
 mesh::Result read_result(const std::string& path);
+
+/// The same on any number of ranks: what is not distributed on rank 0, and nearly equal parts of the distributed rows,
+/// in their order, on all. Collective; HDF5 opens the file on rank 0 only. Throws core::Error on all ranks.
+mesh::Result read_result(const comm::Communicator& comm, const std::string& path);
 
 }  // namespace sidestream::io

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "sidestream/comm/communicator.hpp"
@@ -24,7 +25,9 @@ class RunFolder {
   /// events.jsonl of the group "compute", events.GROUP.jsonl of any other.
   std::string events(const std::string& group) const;
   std::string result(const std::string& task, std::int64_t step) const;  ///< results/TASK/STEP.nc
-  std::string report() const;                                            ///< report.html
+  /// The newest step below `below` of which `task` has a result. Local.
+  std::optional<std::int64_t> newest_result(const std::string& task, std::int64_t below) const;
+  std::string report() const;  ///< report.html
 
   /// Whether the folder holds (part of) a run.
   bool holds_a_run() const;

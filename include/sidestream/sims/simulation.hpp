@@ -67,6 +67,8 @@ class SimulationPlan {
   virtual mesh::Int3 cells() const = 0;
   /// Expected memory of the simulation proper, over all ranks.
   virtual double memory_bytes() const = 0;
+  /// Expected size of the particles of a snapshot with ids, positions and attributes, over all ranks.
+  virtual double particle_bytes() const { return 0.0; }
   virtual bool has_redshift() const = 0;
   /// Names of the fields of its snapshots.
   virtual std::vector<std::string> fields() const = 0;

@@ -35,13 +35,15 @@ std::int64_t product(const std::vector<std::int64_t>& shape) {
 
 }  // namespace
 
-FileHandle create_hdf5_file(const std::string& path) {
+FileHandle create_hdf5_file(const std::string& path, unsigned creation_order) {
   const PropertiesHandle access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate"),
       creation(H5Pcreate(H5P_FILE_CREATE), "H5Pcreate");
   check_hdf5(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18), "H5Pset_libver_bounds");
   check_hdf5(H5Pset_alignment(access, aligned_from_bytes, alignment_bytes), "H5Pset_alignment");
   check_hdf5(H5Pset_meta_block_size(access, tables_bytes), "H5Pset_meta_block_size");
   check_hdf5(H5Pset_obj_track_times(creation, false), "H5Pset_obj_track_times");
+  check_hdf5(H5Pset_link_creation_order(creation, creation_order), "H5Pset_link_creation_order");
+  check_hdf5(H5Pset_attr_creation_order(creation, creation_order), "H5Pset_attr_creation_order");
   return FileHandle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, access), "H5Fcreate");
 }
 

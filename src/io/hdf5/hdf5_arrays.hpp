@@ -11,8 +11,9 @@
 namespace sidestream::io {
 
 /// A new HDF5 file, replacing what is there, whose tables carry checksums of their own (format of HDF5 1.8 and later)
-/// and whose large arrays begin at multiples of 4096 bytes.
-FileHandle create_hdf5_file(const std::string& path);
+/// and whose large arrays begin at multiples of 4096 bytes. `creation_order`: flags of HDF5, whether the root group
+/// keeps the order in which its members are made.
+FileHandle create_hdf5_file(const std::string& path, unsigned creation_order = 0);
 
 /// The HDF5 type of an element in a file.
 hid_t hdf5_type(ElementType type);
