@@ -29,13 +29,27 @@ void exchange_surfaces(const comm::Communicator& comm, TreePart& part) {
   part.meet(seen);
 }
 
-void exchange_meetings(const comm::Communicator& comm, TreePart& part) {
+// Brings messages from `take_outgoing()` of each rank to `take(message)` of others until no rank has any.
+template <typename Outgoing, typename Take>
+void exchange_until_silent(const comm::Communicator& comm, Outgoing take_outgoing, Take take) {
   while (true) {
-    const auto outgoing = part.take_meetings(comm.size());
+    const auto outgoing = take_outgoing();
     const bool is_silent = std::all_of(outgoing.begin(), outgoing.end(), [](const auto& m) { return m.empty(); });
     if (comm.all(is_silent)) return;
-    for (const auto& meetings : comm.exchange(outgoing)) part.take(meetings);
+    for (const auto& message : comm.exchange(outgoing)) take(message);
   }
+}
+
+void exchange_meetings(const comm::Communicator& comm, TreePart& part) {
+  exchange_until_silent(
+      comm, [&] { return part.take_meetings(comm.size()); }, [&](const auto& meetings) { part.take(meetings); });
+}
+
+void name_elders(const comm::Communicator& comm, TreePart& part) {
+  ElderSearch search(part, comm.rank());
+  exchange_until_silent(
+      comm, [&] { return search.take_outgoing(comm.size()); }, [&](const auto& questions) { search.take(questions); });
+  search.finish(part);
 }
 
 bool comes_before(const Branch& a, const Branch& b, double sign) {

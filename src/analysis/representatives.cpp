@@ -64,48 +64,40 @@ std::vector<Peak> representatives(const comm::Communicator& comm, const TreePart
   return found;
 }
 
-void name_elders(const comm::Communicator& comm, TreePart& part) {
-  struct Question {
-    Saddle level;
-    Peak from;
-    std::int32_t asker = 0, maximum = 0;  // the rank and the number of the branch that wants to know
-  };
-  const auto ends = part.ends();
-  PerRank<Question> questions(static_cast<std::size_t>(comm.size()));
-  const auto follow = [&](Question question) {
-    question.from = part.climb(question.from, question.level);
-    return question;
-  };
-  bool is_done = false;
-  std::vector<Question> going;
-  for (std::size_t m = 0; m < ends.size(); ++m)
-    if (ends[m].parent.rank >= 0)
-      going.push_back({ends[m].saddle, ends[m].parent, comm.rank(), static_cast<std::int32_t>(m)});
-  std::vector<Peak> elders(ends.size());
-  PerRank<Question> answers(questions.size());
-  while (!is_done) {
-    for (auto& of_rank : questions) of_rank.clear();
-    for (auto& of_rank : answers) of_rank.clear();
-    std::int64_t open = 0;
-    for (const Question& question : going) {
-      const Question next = follow(question);
-      const bool is_elder = next.from.rank == comm.rank();
-      if (is_elder && next.asker == comm.rank()) {
-        elders[at(next.maximum)] = next.from;
-        continue;
-      }
-      (is_elder ? answers[at(next.asker)] : questions[at(next.from.rank)]).push_back(next);
-      ++open;
-    }
-    is_done = comm.all(open == 0);
-    if (is_done) break;
-    for (const auto& of_rank : comm.exchange(answers))
-      for (const Question& answer : of_rank) elders[at(answer.maximum)] = answer.from;
-    going.clear();
-    for (const auto& of_rank : comm.exchange(questions)) going.insert(going.end(), of_rank.begin(), of_rank.end());
-  }
-  for (std::size_t m = 0; m < elders.size(); ++m)
-    if (ends[m].parent.rank >= 0) part.set_parent(static_cast<std::int32_t>(m), elders[m]);
+ElderSearch::ElderSearch(const TreePart& part, int rank) : part_(part), rank_(rank), elders_(part.ends().size()) {
+  for (std::size_t m = 0; m < elders_.size(); ++m)
+    if (const BranchEnd& end = part.ends()[m]; end.parent.rank >= 0)
+      follow({end.saddle, end.parent, rank, static_cast<std::int32_t>(m), 0});
+}
+
+void ElderSearch::follow(Question question) {
+  question.from = part_.climb(question.from, question.level);
+  question.is_answered = question.from.rank == rank_;
+  if (question.is_answered != 0 && question.asker == rank_)
+    elders_[at(question.maximum)] = question.from;
+  else
+    outgoing_.push_back(question);
+}
+
+PerRank<ElderSearch::Question> ElderSearch::take_outgoing(int ranks) {
+  PerRank<Question> messages(static_cast<std::size_t>(ranks));
+  for (const Question& question : outgoing_)
+    messages[at(question.is_answered != 0 ? question.asker : question.from.rank)].push_back(question);
+  outgoing_.clear();
+  return messages;
+}
+
+void ElderSearch::take(std::span<const Question> questions) {
+  for (const Question& question : questions)
+    if (question.is_answered != 0)
+      elders_[at(question.maximum)] = question.from;
+    else
+      follow(question);
+}
+
+void ElderSearch::finish(TreePart& part) const {
+  for (std::size_t m = 0; m < elders_.size(); ++m)
+    if (elders_[m].rank >= 0) part.set_parent(static_cast<std::int32_t>(m), elders_[m]);
 }
 
 }  // namespace sidestream::analysis

@@ -5,7 +5,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "sidestream/analysis/connectivity.hpp"
@@ -14,6 +13,8 @@
 #include "sidestream/mesh/result.hpp"
 
 namespace sidestream::analysis {
+
+class TreeReader;
 
 /// Which sets of cells a merge tree is about: those at or above a threshold (halos), or at or below it (voids).
 enum class Sets { above, below };
@@ -56,6 +57,12 @@ struct Branch {
   friend bool operator==(const Branch&, const Branch&) = default;
 };
 
+/// A field on the leaves by name.
+struct NamedField {
+  std::string name, unit;
+  LeafField field;
+};
+
 struct TreeOptions {
   Connectivity connectivity = Connectivity::freudenthal;
   Sets sets = Sets::above;
@@ -96,14 +103,15 @@ class MergeTree {
   /// The maximum of the component that the cell lies in, or -1 if it lies in none. Collective.
   std::int64_t component_of(std::int64_t cell, double threshold) const;
 
-  /// The tree as columns of distributed dimensions, with everything that queries need: maxima, branches, and the cells
-  /// at or above the cut-off with their values. `more` are fields on the same layouts whose values in these cells are
-  /// stored too. Local.
-  mesh::Result to_result(const std::vector<std::pair<std::string, LeafField>>& more = {}) const;
+  /// The tree as columns of distributed dimensions `tree_block`, `tree_run`, `tree_cell` and `tree_maximum`, with all
+  /// that queries need: the blocks that have cells of the tree, these cells with the maximum they lead up to and the
+  /// values of the tree's field and of `more` fields on the same layouts, and the maxima with the ends of their
+  /// branches. Collective.
+  mesh::Result to_result(const std::vector<NamedField>& more = {}) const;
 
  private:
   friend class Components;
-  friend struct StoredTree;
+  friend class TreeReader;
   class Impl;
   explicit MergeTree(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
@@ -114,8 +122,11 @@ class MergeTree {
 /// not fit together.
 struct StoredTree {
   StoredTree(const comm::Communicator& comm, const mesh::Result& result);
-  std::vector<std::pair<std::string, LeafField>> fields;
+  std::vector<NamedField> fields;  ///< besides the tree's own
   MergeTree tree;
+
+ private:
+  explicit StoredTree(TreeReader reader);
 };
 
 /// Without the branches of a persistence below `least`.
