@@ -62,6 +62,7 @@ class TreeReader {
         for (std::int64_t m = start.maxima; m < start.maxima + block.maxima; ++m) {
           peaks.push_back({sign * births[at(m)], cells[at(m)], comm_.rank(), static_cast<std::int32_t>(peaks.size())});
           ends.push_back({{sign * deaths[at(m)], saddles[at(m)]}, Peak()});
+          require_fit((parent_rows[at(m)] < 0) == (parents[at(m)] < 0));
           if (parent_rows[at(m)] >= 0)
             ends.back().parent = peak_of_row(parent_rows[at(m)], sign * parent_births[at(m)], parents[at(m)]);
         }

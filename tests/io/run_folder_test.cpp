@@ -39,6 +39,22 @@ TEST_F(RunFolderTest, NamesItsFilesAsTheReadersExpect) {
   EXPECT_EQ(run.events("sidecar"), "demo/events.sidecar.jsonl");
 }
 
+TEST_F(RunFolderTest, FindsTheNewestResultBelowAStep) {
+  const io::RunFolder run(folder_ / "run");
+  if (comm_.rank() == 0) {
+    std::filesystem::create_directories(run.path() + "/results/halos");
+    for (const char* name : {"00000.nc", "00012.nc", "99999.nc", "123456.nc", "7.nc", ".00013.nc.tmp", "notes.nc"})
+      test::overwrite(run.path() + "/results/halos/" + name, "x");
+  }
+  comm_.barrier();
+
+  EXPECT_EQ(run.newest_result("halos", 12), 0);
+  EXPECT_EQ(run.newest_result("halos", 13), 12);
+  EXPECT_EQ(run.newest_result("halos", 200000), 123456);
+  EXPECT_EQ(run.newest_result("halos", 0), std::nullopt);
+  EXPECT_EQ(run.newest_result("none", 13), std::nullopt);
+}
+
 TEST_F(RunFolderTest, AnEarlierRunIsRefusedUnlessToldOtherwise) {
   io::prepare_run_folder(comm_, folder_ / "run", io::ExistingRun::refuse, "first = 1\n");
 

@@ -79,7 +79,9 @@ class Session {
   /// Brings a snapshot to the tasks that are due (by its step and its attribute `redshift`, if any): sends what
   /// sidecars analyse, then does what is in situ. Collective on the ranks that compute. Waits for sidecars only when
   /// the queue is full and `when_full` says so; then at most `timeout_s`, after which it throws core::Error on all
-  /// ranks. An analysis that fails is reported and skipped. One copy of the data that are sent.
+  /// ranks. An analysis that fails is reported and skipped. One copy of the data that are sent: fields, and particles
+  /// for tasks that read them. Throws core::Error on all ranks, too, when such a particle is in no cell of its rank or
+  /// the ranks tell of different attributes.
   void publish(const mesh::Snapshot& snapshot);
 
   /// Lets transfers go on; call it once a step. Local and cheap.
