@@ -13,7 +13,7 @@ from .error import Error
 
 if TYPE_CHECKING:
     import xarray as xr
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
 CONNECTIVITIES = (6, 14, 26)
 Sides: TypeAlias = float | tuple[float, float, float]
