@@ -24,8 +24,15 @@ _HALO_COLUMNS = {
     "z": ("Mpc", "z of the centroid"),
     "mass": ("Msun", "mass above the boundary threshold"),
     "cells": ("1", "number of cells"),
+    "volume": ("Mpc^3", "volume of the cells"),
     "peak": ("Msun/Mpc^3", "highest density"),
     "spans_box": ("1", "1 where the halo reaches across half of the box, so that its centroid is ambiguous"),
+    "axis_a": ("Mpc", "longest semi-axis of the homogeneous ellipsoid with its tensor of inertia"),
+    "axis_b": ("Mpc", "middle semi-axis of the homogeneous ellipsoid with its tensor of inertia"),
+    "axis_c": ("Mpc", "shortest semi-axis of the homogeneous ellipsoid with its tensor of inertia"),
+    "m200m": ("Msun", "mass within r200m"),
+    "r200m": ("Mpc", "radius of the sphere around the peak with 200 times the mean density"),
+    "inside": ("1", "id of the halo with a denser peak whose sphere holds the peak of this one, or -1"),
 } | {
     f"{prefix}{axis}": ("Mpc", f"{axis} of the {what}")
     for prefix, what in (("peak_", "densest cell"), ("center_", "centre of mass"))
