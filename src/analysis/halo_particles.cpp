@@ -86,8 +86,7 @@ class Finder {
     return -1;
   }
   std::int32_t halo_at(const Place& place, Int3 finest_cell) const {
-    const Int3 cell = coarsened(finest_cell, frame_.bits(place.level));
-    return runs_.halo_at(place.level, place.block, cell.z, cell.y, cell.x);
+    return runs_.halo_at(place.level, place.block, coarsened(finest_cell, frame_.bits(place.level)));
   }
 
   // `cell` is the one of the finest level that holds it, or would hold it.
