@@ -5,21 +5,16 @@
 
 #include <mpi.h>
 
-#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <numbers>
 #include <string>
 #include <vector>
 
+#include "lognormal.hpp"
 #include "report.hpp"
 #include "sidestream/analysis/density.hpp"
 #include "sidestream/analysis/merge_tree.hpp"
-#include "sidestream/core/for_each.hpp"
-#include "sidestream/core/random.hpp"
-#include "sidestream/fft/fft_plan.hpp"
-#include "sidestream/fft/modes.hpp"
 #include "sidestream/mesh/forest.hpp"
 
 namespace {
@@ -28,34 +23,8 @@ using namespace sidestream;
 using nlohmann::json;
 
 constexpr int repeats = 5;
-constexpr double smoothing_cells = 1.5, sigma = 2.0;  // of the Gaussian field whose exponential is the density
 
 using Field = mesh::Field<double>;
-
-// White noise, smoothed by a Gaussian, scaled to `sigma` and exponentiated.
-Field lognormal(const comm::Communicator& comm, const mesh::Layout& layout) {
-  const mesh::Box domain = layout.domain();
-  const mesh::Int3 cells = domain.extent();
-  Field field(layout, comm.rank());
-  for (int b = 0; b < field.blocks(); ++b)
-    core::for_each_cell(field.box(b), [&, view = field.view(b)](int k, int j, int i) {
-      view(k, j, i) = core::normal(1, 1, static_cast<std::uint64_t>(linear_index(domain, {i, j, k})));
-    });
-  const fft::FftPlan plan(comm, layout);
-  mesh::Field<std::complex<double>> spectrum(plan.spectral(), comm.rank());
-  plan.forward(field, spectrum);
-  double variance = 0.0;
-  fft::for_each_mode(spectrum, cells, [&](const fft::Mode& mode, std::complex<double>& amplitude) {
-    const mesh::Int3 w = mode.wavenumber;
-    const double unit = 2.0 * std::numbers::pi * smoothing_cells / cells.x;
-    amplitude *= std::exp(-0.5 * unit * unit * (w.x * w.x + w.y * w.y + w.z * w.z));
-    variance += mode.weight * std::norm(amplitude);
-  });
-  variance = bench::total(comm, variance);
-  plan.backward(spectrum, field);
-  for (double& value : field.all()) value = std::exp(sigma / std::sqrt(variance) * value);
-  return field;
-}
 
 // CPU time of all ranks a cell [us].
 json cpu_us_per_cell(const comm::Communicator& comm, double cells, const std::function<void()>& work) {
@@ -79,7 +48,7 @@ double largest(const Field& field) {
 json measure(const comm::Communicator& comm, int n) {
   const mesh::Layout layout = mesh::Forest({n, n, n}, 32).layout(comm.size());
   const mesh::Geometry geometry{layout.domain(), {1.0, 1.0, 1.0}};
-  const Field field = lognormal(comm, layout);
+  const Field field = bench::lognormal(comm, layout);
   const double cells = static_cast<double>(layout.domain().volume());
   const double mean = analysis::mean(comm, field, "density");
   const analysis::HaloCriteria criteria{81.66 * mean, 200 * mean}, low{5 * mean, 10 * mean};
@@ -95,10 +64,8 @@ json measure(const comm::Communicator& comm, int n) {
   result["halos_5_and_10_mean"] =
       cpu_us_per_cell(comm, cells, [&] { analysis::find_halos(comm, field, geometry, low); });
   result["halos_over_read_once"] = result["halos"]["min"].get<double>() / result["read_once"]["min"].get<double>();
-  if (comm.size() == 1) {
-    std::vector<double> whole(field.all().begin(), field.all().end());
-    result["merge_tree"] = cpu_us_per_cell(comm, cells, [&] { analysis::merge_tree(whole, {n, n, n}); });
-  }
+  const analysis::LeafField levels = analysis::uniform(field);
+  result["merge_tree"] = cpu_us_per_cell(comm, cells, [&] { const analysis::MergeTree tree(comm, levels); });
   return result;
 }
 

@@ -6,6 +6,7 @@
 namespace sidestream::analysis {
 
 AnalysisEntry halos_entry();
+AnalysisEntry merge_tree_entry();
 AnalysisEntry pdf_entry();
 AnalysisEntry phase_entry();
 AnalysisEntry power_spectrum_entry();

@@ -44,6 +44,14 @@ inline mesh::Box refined(const mesh::Box& coarse, mesh::Int3 bits) {
   return {refined(coarse.lo, bits), refined(coarse.hi, bits)};
 }
 
+/// The cell at a linear index of a domain.
+inline mesh::Int3 cell_at(const mesh::Box& domain, std::int64_t index) {
+  const mesh::Int3 n = domain.extent();
+  const std::int64_t row = index / n.x;
+  return domain.lo + mesh::Int3{static_cast<std::int32_t>(index % n.x), static_cast<std::int32_t>(row % n.y),
+                                static_cast<std::int32_t>(row / n.y)};
+}
+
 inline int finest_level(const LeafField& field) {
   return static_cast<int>(field.size()) - 1;
 }

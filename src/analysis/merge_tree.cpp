@@ -1,170 +1,167 @@
 #include "sidestream/analysis/merge_tree.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <string>
 
+#include "analysis/levels.hpp"
+#include "analysis/merge_tree_impl.hpp"
+#include "analysis/representatives.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::analysis {
 
 namespace {
 
-using Cell = std::int32_t;
-
-struct Vertex {
-  double value;
-  Cell cell;
-};
-
-// Larger values first; of equal ones the smaller index.
-bool is_higher(const Vertex& a, const Vertex& b) {
-  return a.value != b.value ? a.value > b.value : a.cell < b.cell;
+void require_countable(const mesh::Box& finest_domain) {
+  const mesh::Int3 cells = finest_domain.extent();
+  const double count = static_cast<double>(cells.x) * cells.y * cells.z;
+  core::require(count < 0x1p63, "the finest level has more cells than 64 bits can count, so they cannot name maxima");
 }
 
-std::vector<Vertex> sorted_vertices(std::span<const double> values, double cut_off) {
-  std::vector<Vertex> vertices;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i]))
-      throw core::Error("the field holds " + std::to_string(values[i]) + " at the cell " + std::to_string(i));
-    if (values[i] >= cut_off) vertices.push_back({values[i], static_cast<Cell>(i)});
-  }
-  std::sort(vertices.begin(), vertices.end(), is_higher);
-  return vertices;
+void exchange_surfaces(const comm::Communicator& comm, TreePart& part) {
+  std::vector<std::vector<std::byte>> outgoing(static_cast<std::size_t>(comm.size()));
+  const auto surfaces = part.surfaces(comm.size());
+  for (std::size_t rank = 0; rank < surfaces.size(); ++rank)
+    if (!surfaces[rank].runs.empty()) outgoing[rank] = packed(surfaces[rank]);
+  std::vector<Surface> seen;
+  for (const auto& message : comm.exchange(outgoing))
+    if (!message.empty()) seen.push_back(surface_from(message));
+  part.meet(seen);
 }
 
-// The neighbours of a cell, quickly where no boundary is near.
-class Neighbors {
- public:
-  Neighbors(mesh::Int3 cells, mesh::Periodicity periodic, Connectivity connectivity)
-      : cells_(cells), periodic_(periodic), offsets_(neighbor_offsets(connectivity)) {
-    for (const mesh::Int3 offset : offsets_) steps_.push_back((offset.z * cells.y + offset.y) * cells.x + offset.x);
+void exchange_meetings(const comm::Communicator& comm, TreePart& part) {
+  while (true) {
+    const auto outgoing = part.take_meetings(comm.size());
+    const bool is_silent = std::all_of(outgoing.begin(), outgoing.end(), [](const auto& m) { return m.empty(); });
+    if (comm.all(is_silent)) return;
+    for (const auto& meetings : comm.exchange(outgoing)) part.take(meetings);
   }
+}
 
-  template <typename F>
-  void for_each(Cell cell, F f) const {
-    const Cell row = cell / cells_.x;
-    const mesh::Int3 at{cell % cells_.x, row % cells_.y, row / cells_.y};
-    if (is_interior(at)) {
-      for (const Cell step : steps_) f(cell + step);
-      return;
-    }
-    for (const mesh::Int3 offset : offsets_) {
-      mesh::Int3 to = at + offset;
-      if (wrap(to)) f((to.z * cells_.y + to.y) * cells_.x + to.x);
-    }
-  }
-
- private:
-  bool is_interior(mesh::Int3 at) const {
-    return at.x > 0 && at.y > 0 && at.z > 0 && at.x < cells_.x - 1 && at.y < cells_.y - 1 && at.z < cells_.z - 1;
-  }
-  // False if the cell lies beyond a boundary that is not periodic.
-  bool wrap(mesh::Int3& to) const {
-    for (int axis = 0; axis < 3; ++axis) {
-      if (to[axis] >= 0 && to[axis] < cells_[axis]) continue;
-      if (!periodic_[static_cast<std::size_t>(axis)]) return false;
-      to[axis] = mesh::wrapped(to[axis], cells_[axis]);
-    }
-    return true;
-  }
-
-  mesh::Int3 cells_;
-  mesh::Periodicity periodic_;
-  std::vector<mesh::Int3> offsets_;
-  std::vector<Cell> steps_;
-};
-
-// Union-find over the cells passed so far, in which the root of a set is its highest cell.
-class Sweep {
- public:
-  Sweep(std::span<const double> values, const Neighbors& neighbors)
-      : values_(values), neighbors_(neighbors), up_(values.size(), -1) {}
-
-  void pass(const Vertex& vertex) {
-    count_ = 0;
-    neighbors_.for_each(vertex.cell, [this](Cell neighbor) {
-      if (up(neighbor) < 0) return;
-      const Cell root = find(neighbor);
-      if (std::find(roots_.begin(), roots_.begin() + count_, root) == roots_.begin() + count_)
-        roots_[static_cast<std::size_t>(count_++)] = root;
-    });
-    if (count_ == 0) {
-      up(vertex.cell) = vertex.cell;
-      maxima_.push_back(vertex.cell);
-      return;
-    }
-    const Cell elder = *std::min_element(roots_.begin(), roots_.begin() + count_, [this](Cell a, Cell b) {
-      return is_higher({value(a), a}, {value(b), b});
-    });
-    up(vertex.cell) = elder;
-    for (int r = 0; r < count_; ++r)
-      if (const Cell root = roots_[static_cast<std::size_t>(r)]; root != elder) {
-        up(root) = elder;
-        ended_.push_back({root, value(root), vertex.cell, vertex.value, elder});
-      }
-  }
-
-  // All branches by descending maximum.
-  std::vector<Branch> take_branches() {
-    for (const Cell maximum : maxima_)
-      if (up(maximum) == maximum) ended_.push_back({.maximum = maximum, .birth = value(maximum)});
-    std::sort(ended_.begin(), ended_.end(), [](const Branch& a, const Branch& b) {
-      return a.birth != b.birth ? a.birth > b.birth : a.maximum < b.maximum;
-    });
-    return std::move(ended_);
-  }
-
- private:
-  Cell& up(Cell cell) { return up_[static_cast<std::size_t>(cell)]; }
-  double value(Cell cell) const { return values_[static_cast<std::size_t>(cell)]; }
-  Cell find(Cell cell) {
-    while (up(cell) != cell) cell = up(cell) = up(up(cell));
-    return cell;
-  }
-
-  std::span<const double> values_;
-  const Neighbors& neighbors_;
-  std::vector<Cell> up_;  // -1: not passed yet
-  std::array<Cell, 26> roots_{};
-  int count_ = 0;
-  std::vector<Cell> maxima_;
-  std::vector<Branch> ended_;
-};
+bool comes_before(const Branch& a, const Branch& b, double sign) {
+  return a.birth != b.birth ? sign * a.birth > sign * b.birth : a.maximum < b.maximum;
+}
 
 }  // namespace
 
+MergeTree::Impl::Impl(const comm::Communicator& comm_, LeafField field_, const TreeOptions& options_)
+    : comm(comm_.duplicate()), field(std::move(field_)), options(options_), part(make_part()) {
+  comm.agree(part.problem());
+  if (comm.size() > 1) {
+    exchange_surfaces(comm, part);
+    exchange_meetings(comm, part);
+  }
+}
+
+MergeTree::Impl::Impl(const comm::Communicator& comm_, LeafField field_, const TreeOptions& options_, TreePart part_)
+    : comm(comm_.duplicate()), field(std::move(field_)), options(options_), part(std::move(part_)) {}
+
+TreePart MergeTree::Impl::make_part() const {
+  require_countable(field.back()->layout().domain());
+  if (std::isnan(options.cut_off)) throw core::Error("the cut-off of the merge tree is not a number");
+  return {field, comm.rank(), options};
+}
+
+MergeTree::MergeTree(const comm::Communicator& comm, LeafField field, const TreeOptions& options)
+    : impl_(std::make_unique<Impl>(comm, std::move(field), options)) {}
+MergeTree::MergeTree(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+MergeTree::~MergeTree() = default;
+MergeTree::MergeTree(MergeTree&&) noexcept = default;
+MergeTree& MergeTree::operator=(MergeTree&&) noexcept = default;
+
+const TreeOptions& MergeTree::options() const {
+  return impl_->options;
+}
+
+const LeafField& MergeTree::field() const {
+  return impl_->field;
+}
+
+std::vector<Branch> MergeTree::branches() const {
+  const auto peaks = impl_->part.peaks();
+  const auto ends = impl_->part.ends();
+  const auto parents = elders(impl_->comm, impl_->part);
+  std::vector<Branch> branches;
+  for (std::size_t m = 0; m < peaks.size(); ++m) {
+    if (ends[m].saddle.cell == peaks[m].cell) continue;
+    branches.push_back({peaks[m].cell, impl_->sign() * peaks[m].height, ends[m].saddle.cell,
+                        impl_->sign() * ends[m].saddle.height, parents[m].rank < 0 ? -1 : parents[m].cell});
+  }
+  std::sort(branches.begin(), branches.end(),
+            [this](const Branch& a, const Branch& b) { return comes_before(a, b, impl_->sign()); });
+  return branches;
+}
+
+std::int64_t MergeTree::count_branches() const {
+  std::int64_t count = 0;
+  for (std::size_t m = 0; m < impl_->part.peaks().size(); ++m)
+    count += impl_->part.ends()[m].saddle.cell != impl_->part.peaks()[m].cell;
+  return impl_->comm.sum(count);
+}
+
+std::vector<Branch> MergeTree::all_branches() const {
+  const std::vector<Branch> mine = branches();
+  std::vector<Branch> all = impl_->comm.gather(std::span<const Branch>(mine));
+  std::sort(all.begin(), all.end(),
+            [this](const Branch& a, const Branch& b) { return comes_before(a, b, impl_->sign()); });
+  return all;
+}
+
 std::int64_t MergeTree::components(double threshold) const {
-  return std::count_if(branches_.begin(), branches_.end(),
-                       [=](const Branch& branch) { return branch.birth >= threshold && branch.death < threshold; });
+  return components(threshold, threshold);
 }
 
-std::vector<std::int64_t> MergeTree::halos(double t_boundary, double t_halo) const {
-  std::vector<std::int64_t> maxima;
-  for (const Branch& branch : branches_)
-    if (branch.birth >= t_halo && branch.death < t_boundary) maxima.push_back(branch.maximum);
-  return maxima;
+std::int64_t MergeTree::components(double threshold, double t_halo) const {
+  const double level = impl_->level_of(threshold), least = std::max(level, impl_->sign() * t_halo);
+  const auto peaks = impl_->part.peaks();
+  const auto ends = impl_->part.ends();
+  std::int64_t count = 0;
+  for (std::size_t m = 0; m < peaks.size(); ++m) count += peaks[m].height >= least && ends[m].saddle.height < level;
+  return impl_->comm.sum(count);
 }
 
-MergeTree MergeTree::simplified(double least) const {
+std::int64_t MergeTree::component_of(std::int64_t cell, double threshold) const {
+  const double level = impl_->level_of(threshold);
+  const auto found = representatives(impl_->comm, impl_->part, level);
+  std::int64_t component = -1;
+  const auto& levels = impl_->part.levels();
+  for (int l = 0; l < static_cast<int>(levels.size()); ++l) {
+    const Runs& runs = levels[static_cast<std::size_t>(l)];
+    const mesh::Layout& layout = runs.field().layout();
+    const mesh::Box& finest = levels.back().field().layout().domain();
+    const mesh::Int3 bits = bits_between(finest, static_cast<int>(levels.size()) - 1 - l);
+    const mesh::Int3 at = coarsened(cell_at(finest, cell), bits);
+    const std::int32_t box = layout.find(at);
+    if (box < 0 || layout.owner(box) != impl_->comm.rank()) continue;
+    const auto mine = layout.boxes_of(impl_->comm.rank());
+    const auto block = static_cast<int>(std::lower_bound(mine.begin(), mine.end(), box) - mine.begin());
+    const std::int32_t number = runs.cell(block, at);
+    if (number < 0 || !(runs.height(runs.field().view(block)(at.z, at.y, at.x)) >= level)) continue;
+    component = found[static_cast<std::size_t>(impl_->part.maximum_of()[static_cast<std::size_t>(number)])].cell;
+  }
+  return impl_->comm.max(component);
+}
+
+bool MergeTree::connected(std::int64_t a, std::int64_t b, double threshold) const {
+  const std::int64_t component = component_of(a, threshold);
+  return component >= 0 && component == component_of(b, threshold);
+}
+
+double MergeTree::Impl::level_of(double threshold) const {
+  const double level = sign() * threshold;
+  if (std::isnan(level)) throw core::Error("the threshold is not a number");
+  if (level < options.cut_off)
+    throw core::Error("the threshold " + std::to_string(threshold) + " lies beyond " +
+                          std::to_string(sign() * options.cut_off) + ", where the merge tree was cut off",
+                      "", "build the tree with another cut-off, or ask within it");
+  return level;
+}
+
+std::vector<Branch> simplified(std::span<const Branch> branches, double least) {
   std::vector<Branch> kept;
-  std::copy_if(branches_.begin(), branches_.end(), std::back_inserter(kept),
+  std::copy_if(branches.begin(), branches.end(), std::back_inserter(kept),
                [=](const Branch& branch) { return branch.persistence() >= least; });
-  return MergeTree(std::move(kept));
-}
-
-MergeTree merge_tree(std::span<const double> values, mesh::Int3 cells, mesh::Periodicity periodic,
-                     Connectivity connectivity, double cut_off) {
-  core::require(cells.product() == static_cast<std::int64_t>(values.size()),
-                "the grid has as many cells as there are values");
-  if (cells.product() >= std::numeric_limits<Cell>::max())
-    throw core::Error("the field has " + std::to_string(cells.product()) +
-                      " cells; a tree on one rank takes fewer than 2^31");
-  const Neighbors neighbors(cells, periodic, connectivity);
-  Sweep sweep(values, neighbors);
-  for (const Vertex& vertex : sorted_vertices(values, cut_off)) sweep.pass(vertex);
-  return MergeTree(sweep.take_branches());
+  return kept;
 }
 
 }  // namespace sidestream::analysis

@@ -7,6 +7,7 @@ namespace sidestream::analysis {
 std::span<const AnalysisEntry> analyses() {
   static const std::array table{
       halos_entry(),  // iso-density halos
+      merge_tree_entry(),
       pdf_entry(),    // histograms of overdensity
       phase_entry(),  // temperature against density
       power_spectrum_entry(),

@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
-#include "analysis/union_find.hpp"
-#include "sidestream/analysis/connectivity.hpp"
+#include "sidestream/analysis/merge_tree.hpp"
 #include "sidestream/mesh/field.hpp"
 
 namespace sidestream::analysis {
@@ -17,18 +17,29 @@ struct Run {
   std::int32_t begin = 0, end = 0;
 };
 
-/// The cells at or above a threshold in the blocks of one rank, as runs along x in the order of blocks, z, y, x: an
-/// index of the active set whose size follows the set, not the grid.
+/// Numbers of runs and of active cells, of all levels up to one.
+struct RunCount {
+  std::int32_t runs = 0, cells = 0;
+};
+
+/// The active cells of one level of one rank, those whose height reaches a cut-off, as runs along x in the order of
+/// blocks, z, y, x: an index whose size follows the active cells, not the grid. Heights are the values of the field, or
+/// for sets below a threshold these with their sign changed. Runs and active cells are numbered.
 class Runs {
  public:
-  /// The runs are numbered from `number` on.
-  Runs(const mesh::Field<double>& field, double threshold, std::int32_t number = 0);
+  /// Runs and cells are numbered from `before` on. Throws core::Error when there are 2^31 runs or cells, or more.
+  Runs(const mesh::Field<double>& field, Sets sets, double cut_off, RunCount before = {});
 
-  /// One more than the number of the last run.
-  std::int32_t end() const { return number_ + static_cast<std::int32_t>(runs_.size()); }
+  /// One more than the numbers of the last run and cell.
+  RunCount end() const { return end_; }
   const mesh::Field<double>& field() const { return *field_; }
   int blocks() const { return field_->blocks(); }
   const mesh::Box& box(int block) const { return field_->box(block); }
+  /// The first value that is not finite, and where, in words; empty if there is none.
+  const std::string& problem() const { return problem_; }
+
+  double height(double value) const { return sign_ * value; }
+  double sign() const { return sign_; }
 
   /// The runs of the row (z, y) of a block, none outside of it; the number of the first.
   std::span<const Run> row(int block, std::int32_t z, std::int32_t y) const {
@@ -39,9 +50,33 @@ class Runs {
     return std::span(runs_).subspan(first, static_cast<std::size_t>(row_start_[r + 1]) - first);
   }
   std::int32_t first(int block, std::int32_t z, std::int32_t y) const {
-    return number_ + row_start_[row_index(block, z, y)];
+    return before_.runs + row_start_[row_index(block, z, y)];
   }
+  /// The number of the first cell of a run.
+  std::int32_t first_cell(std::int32_t run) const { return cell_start_[static_cast<std::size_t>(run - before_.runs)]; }
+  /// The largest height in a run.
+  double top(std::int32_t run) const { return top_[static_cast<std::size_t>(run - before_.runs)]; }
+  /// The number of the active cell (z, y, x) of a block, or -1 if it is not active or not in the block.
+  std::int32_t cell(int block, mesh::Int3 at) const {
+    const auto runs = row(block, at.z, at.y);
+    const auto run = std::partition_point(runs.begin(), runs.end(), [at](const Run& r) { return r.end <= at.x; });
+    if (run == runs.end() || at.x < run->begin) return -1;
+    return first_cell(first(block, at.z, at.y) + static_cast<std::int32_t>(run - runs.begin())) + at.x - run->begin;
+  }
+  /// The numbers of the first active cell of a block and of the one after the last.
+  std::int32_t first_cell_of(int block) const { return block_cells_[static_cast<std::size_t>(block)]; }
 
+  /// Calls `f(z, y, run, number)` for each run of a block.
+  template <typename F>
+  void for_each(int block, F f) const {
+    std::int32_t number = 0;
+    const mesh::Box& cells = box(block);
+    for (std::int32_t z = cells.lo.z; z < cells.hi.z; ++z)
+      for (std::int32_t y = cells.lo.y; y < cells.hi.y; ++y) {
+        number = first(block, z, y);
+        for (const Run& run : row(block, z, y)) f(z, y, run, number++);
+      }
+  }
   /// Calls `f(z, y, part, number)` for the part inside `region` of each run of a block that meets it.
   template <typename F>
   void for_each_in(int block, const mesh::Box& region, F f) const {
@@ -58,6 +93,7 @@ class Runs {
   }
 
  private:
+  void add_row(const double* row, mesh::Int3 first, std::int32_t length, double cut_off);
   std::size_t row_index(int block, std::int32_t z, std::int32_t y) const {
     const mesh::Box& cells = box(block);
     return block_start_[static_cast<std::size_t>(block)] +
@@ -66,25 +102,15 @@ class Runs {
   }
 
   const mesh::Field<double>* field_;
-  std::int32_t number_;  // of the first run
+  double sign_;
+  RunCount before_, end_;
   std::vector<Run> runs_;
-  std::vector<std::int32_t> row_start_;   // index of the first run of each row, and the end
-  std::vector<std::size_t> block_start_;  // index of the first row of each block
+  std::vector<std::int32_t> cell_start_;   // number of the first cell of each run
+  std::vector<double> top_;                // largest height of each run
+  std::vector<std::int32_t> row_start_;    // index of the first run of each row, and the end
+  std::vector<std::size_t> block_start_;   // index of the first row of each block
+  std::vector<std::int32_t> block_cells_;  // number of the first cell of each block, and the end
+  std::string problem_;
 };
-
-/// Calls `f(a, b)` with the positions of each run of `as` and each run of `bs` that have neighbouring cells, where the
-/// cells of `bs` from x + low to x + high are the neighbours of the cell x of `as`. Both are sorted and disjoint.
-/// O(runs + calls).
-template <typename F>
-void for_each_touching(std::span<const Run> as, std::span<const Run> bs, std::int32_t low, std::int32_t high, F f) {
-  std::size_t start = 0;
-  for (std::size_t a = 0; a < as.size(); ++a) {
-    while (start < bs.size() && bs[start].end <= as[a].begin + low) ++start;
-    for (std::size_t b = start; b < bs.size() && bs[b].begin < as[a].end + high; ++b) f(a, b);
-  }
-}
-
-/// Unites the runs that have neighbouring cells within a block.
-void unite_within_blocks(const Runs& runs, Connectivity connectivity, UnionFind& sets);
 
 }  // namespace sidestream::analysis

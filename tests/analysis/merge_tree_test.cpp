@@ -9,12 +9,38 @@
 
 #include "analysis/flood_fill.hpp"
 #include "analysis/grid.hpp"
+#include "analysis/vertex_sweep.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::analysis {
 namespace {
 
 using test::Grid;
+
+constexpr mesh::Periodicity periodic{true, true, true};
+
+// The field of a grid on a layout, and its merge tree.
+struct Tree {
+  Tree(const comm::Communicator& comm, const Grid& grid, const mesh::Layout& layout, TreeOptions options = {})
+      : field(grid.on(layout, comm.rank())), tree(comm, uniform(field), options) {}
+  const MergeTree* operator->() const { return &tree; }
+  std::vector<Branch> branches(const comm::Communicator& comm) const { return comm.broadcast(tree.all_branches()); }
+
+  mesh::Field<double> field;
+  MergeTree tree;
+};
+
+TreeOptions with(int connectivity) {
+  TreeOptions options;
+  options.connectivity = connectivity_of(connectivity);
+  return options;
+}
+
+class MergeTrees : public testing::TestWithParam<int> {
+ protected:
+  const comm::Communicator world_{MPI_COMM_WORLD};
+};
+INSTANTIATE_TEST_SUITE_P(All, MergeTrees, testing::Values(6, 14, 26));
 
 struct Pair {
   std::int64_t maximum;
@@ -37,102 +63,187 @@ std::vector<Pair> reference_pairs(int connectivity) {
   return pairs;
 }
 
-class MergeTreeByConnectivity : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(All, MergeTreeByConnectivity, testing::Values(6, 14, 26));
-
-TEST_P(MergeTreeByConnectivity, OfTheWaveFieldHasTheReferencePairs) {
+TEST_P(MergeTrees, OfTheWaveFieldHaveTheReferencePairs) {
   const Grid grid = test::wave_field(16);
   auto expected = reference_pairs(GetParam());
   std::sort(expected.begin(), expected.end(), [](const Pair& a, const Pair& b) { return a.birth > b.birth; });
 
-  const MergeTree tree = merge_tree(grid.values, grid.cells, {true, true, true}, connectivity_of(GetParam()));
+  const Tree tree(world_, grid, test::random_layout(grid.cells, periodic, world_.size(), 20, 3), with(GetParam()));
+  const auto branches = tree.branches(world_);
 
   ASSERT_GT(expected.size(), 40u);
-  ASSERT_EQ(tree.branches().size(), expected.size());
+  ASSERT_EQ(branches.size(), expected.size());
   for (std::size_t b = 0; b < expected.size(); ++b) {
-    const Branch& branch = tree.branches()[b];
-    EXPECT_EQ(branch.maximum, expected[b].maximum);
-    EXPECT_EQ(branch.saddle, expected[b].saddle);
-    EXPECT_NEAR(branch.birth, expected[b].birth, 1e-11 * expected[b].birth);
-    if (branch.saddle >= 0) {
-      EXPECT_NEAR(branch.death, expected[b].death, 1e-11 * expected[b].death);
+    EXPECT_EQ(branches[b].maximum, expected[b].maximum);
+    EXPECT_EQ(branches[b].saddle, expected[b].saddle);
+    EXPECT_NEAR(branches[b].birth, expected[b].birth, 1e-11 * expected[b].birth);
+    if (branches[b].saddle >= 0) {
+      EXPECT_NEAR(branches[b].death, expected[b].death, 1e-11 * expected[b].death);
     }
   }
 }
 
-TEST_P(MergeTreeByConnectivity, AnswersThresholdsLikeAFloodFill) {
+TEST_P(MergeTrees, OfRandomFieldsAreThoseOfASweepOnAnyLayout) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    test::Dice dice(seed);
+    const mesh::Int3 cells{1 + dice.below(11), 1 + dice.below(11), 1 + dice.below(11)};
+    const mesh::Periodicity wrap{dice.below(4) > 0, dice.below(4) > 0, dice.below(4) > 0};
+    const Grid grid = test::random_field(cells, seed, seed % 2 == 1 ? 5 : 0);
+    const auto layout = test::random_layout(cells, wrap, world_.size(), 1 + dice.below(40), seed);
+    TreeOptions options = with(GetParam());
+    options.threads = 1 + static_cast<int>(seed % 3);
+    if (seed % 5 == 0) options.cut_off = seed % 2 == 1 ? 2.0 : 0.4;
+
+    const Tree tree(world_, grid, layout, options);
+
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    EXPECT_TRUE(tree.branches(world_) ==
+                test::vertex_sweep::branches(grid.values, cells, wrap, options.connectivity, options.cut_off));
+  }
+}
+
+TEST_P(MergeTrees, OfSmoothFieldsAreThoseOfASweepOnAnyLayout) {
+  const Grid grid = test::wave_field(16);
+  const auto expected = test::vertex_sweep::branches(grid.values, grid.cells, periodic, connectivity_of(GetParam()));
+  for (const int boxes : {1, 2, 8, 60, 600}) {
+    const Tree tree(world_, grid, test::random_layout(grid.cells, periodic, world_.size(), boxes, 9), with(GetParam()));
+
+    EXPECT_TRUE(tree.branches(world_) == expected) << boxes;
+  }
+}
+
+TEST_P(MergeTrees, AnswerThresholdsLikeAFloodFill) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const mesh::Periodicity wrap{seed % 3 != 0, seed % 2 == 0, true};
     const bool is_plateau = seed % 2 == 1;
     const Grid grid = test::random_field({9, 8, 7}, seed, is_plateau ? 5 : 0);
-    const MergeTree tree = merge_tree(grid.values, grid.cells, wrap, connectivity_of(GetParam()));
+    const Tree tree(world_, grid, test::random_layout(grid.cells, wrap, world_.size(), 12, seed), with(GetParam()));
     for (const double t : {0.3, 0.5, 0.7, 0.9}) {
       const double t_boundary = is_plateau ? std::floor(5 * t) : t, t_halo = is_plateau ? 4 : 0.95;
       const test::FloodFill oracle(grid, t_boundary, GetParam(), wrap);
-      const auto halos = tree.halos(t_boundary, t_halo);
-      std::set<std::int64_t> expected;
-      for (const auto& [peak, group] : oracle.halos(t_halo)) expected.insert(peak);
 
-      EXPECT_EQ(tree.components(t_boundary), static_cast<std::int64_t>(oracle.groups().size()));
-      EXPECT_EQ(std::set(halos.begin(), halos.end()), expected);
+      EXPECT_EQ(tree->components(t_boundary), static_cast<std::int64_t>(oracle.groups().size()));
+      EXPECT_EQ(tree->components(t_boundary, t_halo), static_cast<std::int64_t>(oracle.halos(t_halo).size()));
     }
   }
 }
 
-TEST(MergeTree, OfTwoPeaksEndsTheLowerOneAtTheirSaddle) {
-  const std::vector<double> values{1, 5, 2, 4, 3};
+TEST_P(MergeTrees, KnowTheComponentOfEachCell) {
+  const Grid grid = test::random_field({6, 5, 4}, 4);
+  const Tree tree(world_, grid, test::random_layout(grid.cells, periodic, world_.size(), 15, 2), with(GetParam()));
+  for (const double t : {0.4, 0.7}) {
+    const auto expected = test::FloodFill(grid, t, GetParam(), periodic).membership(t);
+    for (std::int64_t cell = 0; cell < grid.cells.product(); cell += 3) {
+      const std::int64_t other = (cell * 7 + 5) % grid.cells.product();
+      const std::int64_t component = expected[static_cast<std::size_t>(cell)];
 
-  const MergeTree tree = merge_tree(values, {5, 1, 1}, {false, false, false});
-
-  ASSERT_EQ(tree.branches().size(), 2u);
-  EXPECT_EQ(tree.branches()[0].maximum, 1);
-  EXPECT_EQ(tree.branches()[0].saddle, -1);
-  EXPECT_EQ(tree.branches()[0].death, -std::numeric_limits<double>::infinity());
-  EXPECT_EQ(tree.branches()[1].maximum, 3);
-  EXPECT_EQ(tree.branches()[1].saddle, 2);
-  EXPECT_EQ(tree.branches()[1].parent, 1);
-  EXPECT_EQ(tree.branches()[1].persistence(), 2);
-}
-
-TEST(MergeTree, OfAConstantFieldIsItsFirstCell) {
-  const Grid grid({4, 4, 4}, 1.0);
-
-  const MergeTree tree = merge_tree(grid.values, grid.cells);
-
-  ASSERT_EQ(tree.branches().size(), 1u);
-  EXPECT_EQ(tree.branches()[0].maximum, 0);
-}
-
-TEST(MergeTree, AboveACutOffAnswersTheSameThere) {
-  const Grid grid = test::wave_field(16);
-  const MergeTree whole = merge_tree(grid.values, grid.cells),
-                  cut = merge_tree(grid.values, grid.cells, {true, true, true}, Connectivity::freudenthal, 8.0);
-  for (const double t : {8.0, 12.0, 20.0, 100.0}) {
-    EXPECT_EQ(cut.components(t), whole.components(t));
-    EXPECT_EQ(cut.halos(t, 40.0), whole.halos(t, 40.0));
+      EXPECT_EQ(tree->component_of(cell, t), component);
+      EXPECT_EQ(tree->connected(cell, other, t),
+                component >= 0 && component == expected[static_cast<std::size_t>(other)]);
+    }
   }
 }
 
-TEST(MergeTree, SimplifiedKeepsTheBranchesThatPersist) {
-  const Grid grid = test::wave_field(16);
+TEST_P(MergeTrees, OfSetsBelowAreThoseOfTheFieldTurnedOver) {
+  const Grid grid = test::random_field({9, 7, 8}, 5);
+  Grid turned = grid;
+  for (double& value : turned.values) value = -value;
+  const auto layout = test::random_layout(grid.cells, periodic, world_.size(), 12, 8);
+  TreeOptions options = with(GetParam()), below = options;
+  below.sets = Sets::below;
 
-  const MergeTree tree = merge_tree(grid.values, grid.cells).simplified(107.8);
+  const Tree tree(world_, grid, layout, below);
+  const auto branches = tree.branches(world_);
 
-  ASSERT_EQ(tree.branches().size(), 5u);
-  std::vector<double> persistences;
-  for (const Branch& branch : tree.branches().subspan(1)) persistences.push_back(branch.persistence());
-  std::sort(persistences.rbegin(), persistences.rend());
-  EXPECT_NEAR(persistences[0], 159.84644670, 1e-8);
-  EXPECT_NEAR(persistences[1], 155.82304041, 1e-8);
-  EXPECT_NEAR(persistences[2], 124.14840674, 1e-8);
-  EXPECT_NEAR(persistences[3], 107.84061605, 1e-8);
+  auto expected = test::vertex_sweep::branches(turned.values, grid.cells, periodic, options.connectivity);
+  for (Branch& branch : expected) {
+    branch.birth = -branch.birth;
+    branch.death = -branch.death;
+  }
+  EXPECT_TRUE(branches == expected);
+  EXPECT_EQ(
+      tree->components(0.3),
+      test::vertex_sweep::branches(turned.values, grid.cells, periodic, options.connectivity, -0.3).size() - 0u - [&] {
+        std::size_t merged = 0;
+        for (const Branch& b : expected) merged += b.birth <= 0.3 && b.death <= 0.3;
+        return merged;
+      }());
 }
 
-TEST(MergeTree, RefusesWhatIsNoNumber) {
-  std::vector<double> values(8, 1.0);
-  values[5] = std::numeric_limits<double>::quiet_NaN();
+class MergeTree1 : public testing::Test {
+ protected:
+  const comm::Communicator world_{MPI_COMM_WORLD};
+};
 
-  EXPECT_THROW(merge_tree(values, {2, 2, 2}), core::Error);
+TEST_F(MergeTree1, OfTwoPeaksEndsTheLowerOneAtTheirSaddle) {
+  Grid grid({5, 1, 1});
+  grid.values = {1, 5, 2, 4, 3};
+  const mesh::Periodicity closed{false, false, false};
+
+  const Tree tree(world_, grid, test::random_layout(grid.cells, closed, world_.size(), 4, 1));
+  const auto branches = tree.branches(world_);
+
+  ASSERT_EQ(branches.size(), 2u);
+  EXPECT_EQ(branches[0].maximum, 1);
+  EXPECT_EQ(branches[0].saddle, -1);
+  EXPECT_EQ(branches[0].death, -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(branches[1].maximum, 3);
+  EXPECT_EQ(branches[1].saddle, 2);
+  EXPECT_EQ(branches[1].parent, 1);
+  EXPECT_EQ(branches[1].persistence(), 2);
+}
+
+TEST_F(MergeTree1, OfAConstantFieldIsItsFirstCell) {
+  const Grid grid({4, 4, 4}, 1.0);
+
+  const Tree tree(world_, grid, test::random_layout(grid.cells, periodic, world_.size(), 9, 1));
+  const auto branches = tree.branches(world_);
+
+  ASSERT_EQ(branches.size(), 1u);
+  EXPECT_EQ(branches[0].maximum, 0);
+}
+
+TEST_F(MergeTree1, AboveACutOffAnswersTheSameThereAndRefusesToBeyond) {
+  const Grid grid = test::wave_field(16);
+  const auto layout = test::random_layout(grid.cells, periodic, world_.size(), 30, 1);
+  TreeOptions options;
+  options.cut_off = 8.0;
+
+  const Tree whole(world_, grid, layout), cut(world_, grid, layout, options);
+
+  for (const double t : {8.0, 12.0, 20.0, 100.0}) {
+    EXPECT_EQ(cut->components(t), whole->components(t));
+    EXPECT_EQ(cut->components(t, 40.0), whole->components(t, 40.0));
+  }
+  EXPECT_THROW(cut->components(7.9), core::Error);
+  EXPECT_THROW(cut->components(std::numeric_limits<double>::quiet_NaN()), core::Error);
+}
+
+TEST_F(MergeTree1, SimplifiedKeepsTheBranchesThatPersist) {
+  const Grid grid = test::wave_field(16);
+  const Tree tree(world_, grid, test::random_layout(grid.cells, periodic, world_.size(), 30, 1));
+
+  const auto kept = simplified(tree.branches(world_), 107.8);
+
+  ASSERT_EQ(kept.size(), 5u);
+  std::vector<double> persistences;
+  for (const Branch& branch : kept) persistences.push_back(branch.persistence());
+  std::sort(persistences.rbegin(), persistences.rend());
+  EXPECT_NEAR(persistences[1], 159.84644670, 1e-8);
+  EXPECT_NEAR(persistences[2], 155.82304041, 1e-8);
+  EXPECT_NEAR(persistences[3], 124.14840674, 1e-8);
+  EXPECT_NEAR(persistences[4], 107.84061605, 1e-8);
+}
+
+TEST_F(MergeTree1, RefusesWhatIsNoNumberOnAllRanks) {
+  Grid grid({4, 4, 4}, 1.0);
+  const auto layout = test::random_layout(grid.cells, periodic, world_.size(), 9, 1);
+  for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+                           -std::numeric_limits<double>::infinity()}) {
+    grid(1, 2, 3) = bad;
+
+    EXPECT_THROW(Tree(world_, grid, layout), core::Error);
+  }
 }
 
 }  // namespace

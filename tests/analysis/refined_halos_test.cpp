@@ -6,6 +6,7 @@
 
 #include "analysis/refined_mesh.hpp"
 #include "sidestream/analysis/halos.hpp"
+#include "sidestream/analysis/merge_tree.hpp"
 
 namespace sidestream::analysis {
 namespace {
@@ -163,6 +164,23 @@ TEST_P(RefinedHalos, AreTheComponentsOfTheGraphOfLeafCells) {
       EXPECT_NEAR(halo.mass, group.mass, 1e-12 * group.mass);
     }
     EXPECT_TRUE(halos == world.alone(test::random_mesh(cells, 4, 2, wrap, 1, seed), value, criteria));
+  }
+}
+
+TEST_P(RefinedHalos, OfAnyThresholdsAreCountedByOneTree) {
+  const World world;
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const RefinedMesh mesh = test::random_mesh({8, 8, 8}, 4, 2, periodic, world.size(), seed);
+    const auto value = [&](int level, Int3 cell) { return test::noise(seed, level, cell); };
+    TreeOptions options;
+    options.connectivity = connectivity_of(GetParam());
+    const MergeTree tree(*world, test::shared(test::leaves_of(mesh, (*world).rank(), value)), options);
+    for (const double t_boundary : {0.2, 0.5, 0.8}) {
+      const HaloCriteria criteria{t_boundary, 0.9, options.connectivity};
+
+      EXPECT_EQ(tree.components(t_boundary, 0.9),
+                static_cast<std::int64_t>(LeafGraph(mesh, value, criteria).halos().size()));
+    }
   }
 }
 

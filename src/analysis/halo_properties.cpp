@@ -1,0 +1,66 @@
+#include "analysis/halo_properties.hpp"
+
+#include <cmath>
+#include <numbers>
+
+#include "sidestream/core/units.hpp"
+
+namespace sidestream::analysis {
+
+namespace {
+
+using mesh::Int3;
+
+double on_axis(const HaloFrame& frame, std::size_t axis, double position) {
+  return frame.root().periodic[axis] ? mesh::wrapped_coordinate(position, frame.root().length[axis]) : position;
+}
+
+void place(Halo& halo, const HaloPart& part, const Body& body, const HaloFrame& frame) {
+  const Int3 corner = frame.cell_of(part.peak.cell), bits = frame.bits(frame.level_of(corner));
+  for (int axis = 0; axis < 3; ++axis) {
+    const auto a = static_cast<std::size_t>(axis);
+    const double size = frame.finest().cell_size(axis), start = corner[axis] * size;
+    const double middle = static_cast<double>(part.middle[a]) / (2.0 * static_cast<double>(part.volume));
+    halo.peak_position[a] = (corner[axis] + 0.5 * (1 << bits[axis])) * size;
+    halo.centroid[a] = on_axis(frame, a, start + middle * size);
+    halo.center[a] = part.matter.mass == 0 ? halo.centroid[a] : on_axis(frame, a, start + body.center[a]);
+    const std::int32_t n = frame.finest().domain.extent()[axis];
+    const bool spans = frame.root().periodic[a] && n > 1 && 2 * (std::int64_t{part.high[axis]} - part.low[axis]) >= n;
+    halo.spans_box = halo.spans_box || spans;
+  }
+}
+
+void set_motion(Halo& halo, const Motion& motion, double scale_factor) {
+  halo.moving_mass = motion.mass;
+  halo.velocity = motion.velocity;
+  halo.velocity_dispersion = motion.dispersion;
+  double square = 0.0;
+  for (std::size_t a = 0; a < 3; ++a) {
+    halo.angular_momentum[a] = scale_factor * motion.angular_momentum[a];
+    square += halo.angular_momentum[a] * halo.angular_momentum[a];
+  }
+  if (!(motion.mass > 0.0 && halo.mass > 0.0)) return;
+  const double radius = scale_factor * std::cbrt(0.75 * std::numbers::inv_pi * halo.volume);
+  const double circular = std::sqrt(core::units::gravitational_constant * halo.mass / radius);
+  halo.spin = std::sqrt(square) / motion.mass / (std::numbers::sqrt2 * circular * radius);
+}
+
+}  // namespace
+
+Halo halo_of(const HaloPart& part, const HaloFrame& frame, const HaloUnits& units, double scale_factor) {
+  const Body body = body_of(part.matter, units.matter);
+  Halo halo;
+  halo.id = part.peak.cell;
+  halo.peak = part.peak.value;
+  halo.cells = part.cells;
+  halo.volume = static_cast<double>(part.volume) * frame.finest().cell_volume();
+  halo.mass = body.mass * frame.root().cell_volume();
+  halo.axes = body.axes;
+  place(halo, part, body, frame);
+  halo.particles = part.particles;
+  halo.particle_mass = units.motion.mass.value(part.particle_mass);
+  set_motion(halo, motion_of(part.motion, units.motion), scale_factor);
+  return halo;
+}
+
+}  // namespace sidestream::analysis

@@ -1,0 +1,24 @@
+#include "analysis/halo_runs.hpp"
+
+namespace sidestream::analysis {
+
+HaloRuns::HaloRuns(const comm::Communicator& comm, const MergeTree& tree, double t_boundary, double t_halo)
+    : levels_(tree.field().size()) {
+  const Components components(comm, tree, t_boundary);
+  constexpr std::int32_t none = -1;
+  std::vector<std::int32_t> halo_of(static_cast<std::size_t>(components.size()), none);
+  for (std::int32_t c = 0; c < components.size(); ++c) {
+    const Peak& peak = components.peak(c);
+    if (!(peak.height >= t_halo)) continue;
+    halo_of[static_cast<std::size_t>(c)] = size();
+    peaks_.push_back({peak.height, peak.cell, peak.rank});
+  }
+  if (peaks_.empty()) return;
+  for (int level = 0; level < static_cast<int>(levels_.size()); ++level)
+    components.for_each_run(level, [&](int block, std::int32_t z, std::int32_t y, Run run, std::int32_t c) {
+      const std::int32_t halo = halo_of[static_cast<std::size_t>(c)];
+      if (halo != none) levels_[static_cast<std::size_t>(level)].push_back({block, z, y, run.begin, run.end, halo});
+    });
+}
+
+}  // namespace sidestream::analysis
