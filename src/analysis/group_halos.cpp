@@ -114,10 +114,10 @@ class GroupFinder {
   const LeafOwners& owners_;
   std::vector<Member> members_;
   ParticleGroups groups_;
-  // Parts of groups with enough particles have slots.
-  std::vector<std::int32_t> slot_of_part_;
-  std::vector<std::int32_t> part_of_slot_;
-  std::vector<HaloPeak> peaks_;  // of each slot, that of the whole group
+  // The groups with enough particles that this rank has members of, one slot each: all parts of a group share it.
+  std::vector<std::int32_t> slot_of_part_;  // -1: too few
+  std::vector<Name> names_;                 // of each slot
+  std::vector<HaloPeak> peaks_;
 };
 
 void GroupFinder::group(double linking_length) {
@@ -164,13 +164,19 @@ std::vector<Summary> GroupFinder::summaries() const {
 }
 
 void GroupFinder::open_slots(std::int64_t min_particles) {
-  slot_of_part_.assign(groups_.names.size(), -1);
   const std::vector<Summary> whole = summaries();
-  for (std::size_t part = 0; part < whole.size(); ++part) {
-    if (whole[part].particles < min_particles) continue;
-    slot_of_part_[part] = static_cast<std::int32_t>(peaks_.size());
-    part_of_slot_.push_back(static_cast<std::int32_t>(part));
-    peaks_.push_back(whole[part].peak);
+  std::vector<std::pair<Name, std::int32_t>> parts;
+  for (std::size_t part = 0; part < whole.size(); ++part)
+    if (whole[part].particles >= min_particles)
+      parts.emplace_back(groups_.names[part], static_cast<std::int32_t>(part));
+  std::sort(parts.begin(), parts.end());
+  slot_of_part_.assign(groups_.names.size(), -1);
+  for (const auto& [name, part] : parts) {
+    if (names_.empty() || names_.back() != name) {
+      names_.push_back(name);
+      peaks_.push_back(whole[index(part)].peak);
+    }
+    slot_of_part_[index(part)] = static_cast<std::int32_t>(names_.size()) - 1;
   }
 }
 
@@ -239,7 +245,7 @@ std::vector<HaloPart> GroupFinder::own_parts(const HaloUnits& units, bool have_v
   return parts;
 }
 
-// The parts at home, of all ranks together; those of other slots are left as they are. Collective.
+// What each slot has, at its home that of all ranks. Collective.
 std::vector<HaloPart> GroupFinder::whole_parts(const HaloUnits& units, bool have_velocities) const {
   struct Addressed {
     HaloPart part;
@@ -247,11 +253,9 @@ std::vector<HaloPart> GroupFinder::whole_parts(const HaloUnits& units, bool have
   };
   std::vector<HaloPart> parts = own_parts(units, have_velocities);
   std::vector<std::vector<Addressed>> outgoing(static_cast<std::size_t>(comm_.size()));
-  for (std::size_t slot = 0; slot < parts.size(); ++slot) {
-    const std::size_t part = index(part_of_slot_[slot]);
-    const Name& name = groups_.names[part];
-    if (!is_home(part)) outgoing[index(name.rank)].push_back({parts[slot], name.component});
-  }
+  for (std::size_t slot = 0; slot < parts.size(); ++slot)
+    if (names_[slot].rank != comm_.rank())
+      outgoing[index(names_[slot].rank)].push_back({parts[slot], names_[slot].component});
   for (const auto& of_rank : comm_.exchange(outgoing))
     for (const Addressed& from : of_rank)
       parts[index(slot_of_part_[static_cast<std::size_t>(from.component)])].add(from.part);
@@ -265,11 +269,10 @@ GroupFinder::Found GroupFinder::find(const GroupCriteria& criteria, const HaloMe
   const auto parts = whole_parts(of_sums, have_velocities(comm_, *measures.particles));
   Found found;
   for (std::size_t slot = 0; slot < parts.size(); ++slot) {
-    const std::size_t part = index(part_of_slot_[slot]);
-    if (!is_home(part)) continue;
+    if (names_[slot].rank != comm_.rank()) continue;
     Halo& halo = found.halos.emplace_back(halo_of(parts[slot], frame_, of_sums, measures.scale_factor));
     halo.mass = halo.particle_mass;
-    found.names.push_back(groups_.names[part].value);
+    found.names.push_back(names_[slot].value);
   }
   return found;
 }
@@ -290,6 +293,7 @@ std::vector<Halo> find_group_halos(const comm::Communicator& comm, const LeafFie
   comm.agree_on([&] {
     core::require(measures.particles != nullptr, "groups are made of particles");
     check_linking_length(criteria.linking_length);
+    check(measures, field);
     members = members_of(measures, owners);
   });
   members = dealt(comm, owners, std::move(members));

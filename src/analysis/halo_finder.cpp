@@ -21,18 +21,6 @@ void check(const HaloCriteria& criteria) {
                       "", "the peak of a halo lies above its boundary: raise t_halo or lower t_boundary");
 }
 
-void check(const HaloMeasures& measures, const LeafField& field) {
-  core::require(measures.sphere_densities.size() <= HaloMeasures::most_spheres, "too many spheres around each halo");
-  for (const double density : measures.sphere_densities)
-    core::require(density > 0.0 && std::isfinite(density), "the mean density of a sphere is a positive number");
-  for (const LeafField& velocity : measures.velocity)
-    core::require(velocity.size() == measures.moving_density.size(),
-                  "velocities of halos take a density and three components");
-  core::require(measures.moving_density.empty() || measures.moving_density.size() == field.size(),
-                "velocities of halos lie on the levels of the field");
-  core::require(measures.scale_factor > 0.0, "the scale factor is a positive number");
-}
-
 // The tree of no more than the cells of halos.
 MergeTree tree_of(const comm::Communicator& comm, const LeafField& field, const HaloCriteria& criteria) {
   return {comm, field, {criteria.connectivity, Sets::above, criteria.t_boundary}};

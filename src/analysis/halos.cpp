@@ -175,7 +175,6 @@ class Halos final : public Analysis {
     result.attributes["linking_length"] = parameters_.linking_length;
     result.attributes["mean_separation"] = separation;
     result.attributes["min_particles"] = parameters_.min_particles;
-    result.attributes["particles"] = particles;
     return result;
   }
 
