@@ -19,6 +19,7 @@ const double* values_of(const mesh::Particles& particles, const std::string& nam
 }
 
 struct LooseParticle {
+  std::int64_t id = 0;
   std::array<double, 3> position{};  // in the domain
   std::array<double, 3> velocity{};
   double mass = 0.0;
@@ -44,7 +45,7 @@ class Columns {
     return {particles_.position[0][i], particles_.position[1][i], particles_.position[2][i]};
   }
   LooseParticle particle(std::size_t i, const std::array<double, 3>& position) const {
-    LooseParticle particle{position, {}, mass_ != nullptr ? mass_[i] : particles_.mass};
+    LooseParticle particle{particles_.id[i], position, {}, mass_ != nullptr ? mass_[i] : particles_.mass};
     if (fraction_ != nullptr) particle.mass *= fraction_[i];
     if (have_velocities())
       for (std::size_t a = 0; a < 3; ++a) particle.velocity[a] = velocity_[a][i] / scale_factor_;
@@ -140,6 +141,7 @@ class Finder {
     if (!std::isfinite(particle.mass) || !is_finite(particle.velocity))
       problem_ = "a particle in a halo has a mass or a velocity that is not finite";
     HaloParticle& found = found_.emplace_back();
+    found.id = particle.id;
     found.halo = halo;
     found.matter.mass = particle.mass;
     found.matter.velocity = particle.velocity;

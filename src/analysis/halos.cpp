@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "analysis/entries.hpp"
+#include "analysis/halo_finder.hpp"
+#include "analysis/halo_links.hpp"
 #include "analysis/halo_particles.hpp"
 #include "analysis/halo_table.hpp"
 #include "analysis/make.hpp"
@@ -55,7 +57,7 @@ class Halos final : public Analysis {
   struct Parameters {
     std::string field, t_boundary, t_halo;
     std::int64_t connectivity = 0, min_cells = 0;
-    bool kinematics = false;
+    bool kinematics = false, link = false;
     std::vector<std::string> spherical_overdensity;
   };
 
@@ -74,6 +76,8 @@ class Halos final : public Analysis {
     table.option("min_cells", &Parameters::min_cells, 1).at_least(1).doc("smaller halos are left out");
     table.option("kinematics", &Parameters::kinematics, false)
         .doc("whether the particles in halos are counted, and velocities, dispersion, angular momentum and spin found");
+    table.option("link", &Parameters::link, false)
+        .doc("whether to find out which halo of the result before became which of these");
     table.option("spherical_overdensity", &Parameters::spherical_overdensity, {"200c", "200m", "500c", "vir"})
         .one_of({"200c", "200m", "500c", "vir"})
         .doc("masses and radii of spheres around the peaks to find; those that take a cosmology, where there is one");
@@ -102,33 +106,34 @@ class Halos final : public Analysis {
     return names;
   }
 
-  bool reads_particles() const override { return parameters_.kinematics; }
+  bool reads_particles() const override { return parameters_.kinematics || parameters_.link; }
+  bool looks_back() const override { return parameters_.link; }
 
   mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
+    return run_after(comm, snapshot, {});
+  }
+
+  mesh::Result run_after(const comm::Communicator& comm, const mesh::Snapshot& snapshot,
+                         const mesh::Result& earlier) const override {
     const LeafField density = field_or_total(snapshot, parameters_.field);
     const double average = mean(comm, density, parameters_.field);
     const HaloCriteria criteria = criteria_for(average);
-    HaloColumns columns;
-    columns.density_unit = unit_of(snapshot, parameters_.field);
-    HaloMeasures measures;
-    add_spheres(snapshot, average, measures, columns);
     const mesh::Particles none;
-    if (parameters_.kinematics) add_motion(comm, snapshot, density, none, measures, columns);
+    HaloColumns columns;
+    HaloMeasures measures;
+    columns.density_unit = unit_of(snapshot, parameters_.field);
+    add_spheres(snapshot, average, measures, columns);
+    if (reads_particles()) measures.particles = particles_of(comm, snapshot, none);
+    if (parameters_.kinematics) add_motion(comm, snapshot, density, measures, columns);
     // A field that is zero everywhere has no halos, though it is nowhere below any multiple of its mean.
     const bool is_empty = average == 0.0 && (t_boundary_.is_of_mean || t_halo_.is_of_mean);
-    const auto halos =
-        is_empty ? std::vector<Halo>() : find_halos(comm, density, snapshot.geometry, criteria, measures);
-    if (comm.rank() != 0) return {};
-    mesh::Result result = halo_table(halos, columns);
-    result.summary = std::to_string(halos.size()) + (halos.size() == 1 ? " halo" : " halos");
-    result.attributes["field"] = parameters_.field;
-    result.attributes["connectivity"] = parameters_.connectivity;
-    result.attributes["t_boundary"] = criteria.t_boundary;
-    result.attributes["t_halo"] = criteria.t_halo;
-    result.attributes["mean_density"] = average;
-    result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
-    for (std::size_t s = 0; s < columns.spheres.size(); ++s)
-      result.attributes["density_" + columns.spheres[s]] = measures.sphere_densities[s];
+    const FoundHalos found = is_empty ? FoundHalos() : find(comm, density, snapshot.geometry, criteria, measures);
+    mesh::Result result;
+    if (comm.rank() == 0) {
+      result = halo_table(found.halos, columns);
+      describe(snapshot, average, criteria, measures, columns, result);
+    }
+    if (parameters_.link) add_members_and_links(comm, found.members, density, snapshot, earlier, result);
     return result;
   }
 
@@ -142,6 +147,33 @@ class Halos final : public Analysis {
             parameters_.min_cells};
   }
 
+  // Those of this rank; null where no rank has any. `none` stands for those of a rank that has none.
+  static const mesh::Particles* particles_of(const comm::Communicator& comm, const mesh::Snapshot& snapshot,
+                                             const mesh::Particles& none) {
+    if (comm.max(std::int64_t{snapshot.particles != nullptr}) == 0) return nullptr;
+    return snapshot.particles != nullptr ? snapshot.particles : &none;
+  }
+
+  FoundHalos find(const comm::Communicator& comm, const LeafField& density, const mesh::Geometry& geometry,
+                  const HaloCriteria& criteria, const HaloMeasures& measures) const {
+    if (parameters_.link) return find_halos_and_members(comm, density, geometry, criteria, measures);
+    return {find_halos(comm, density, geometry, criteria, measures), {}};
+  }
+
+  void describe(const mesh::Snapshot& snapshot, double average, const HaloCriteria& criteria,
+                const HaloMeasures& measures, const HaloColumns& columns, mesh::Result& result) const {
+    const std::int64_t halos = result.dimensions.at("halo");
+    result.summary = std::to_string(halos) + (halos == 1 ? " halo" : " halos");
+    result.attributes["field"] = parameters_.field;
+    result.attributes["connectivity"] = parameters_.connectivity;
+    result.attributes["t_boundary"] = criteria.t_boundary;
+    result.attributes["t_halo"] = criteria.t_halo;
+    result.attributes["mean_density"] = average;
+    result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
+    for (std::size_t s = 0; s < columns.spheres.size(); ++s)
+      result.attributes["density_" + columns.spheres[s]] = measures.sphere_densities[s];
+  }
+
   void add_spheres(const mesh::Snapshot& snapshot, double average, HaloMeasures& measures, HaloColumns& columns) const {
     const mesh::Int3 cells = snapshot.geometry.domain.extent();
     if (!(average > 0.0) || cells.x == 1 || cells.y == 1 || cells.z == 1) return;
@@ -153,9 +185,8 @@ class Halos final : public Analysis {
       }
   }
 
-  // `none` stands for the particles of ranks that have none.
   void add_motion(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const LeafField& density,
-                  const mesh::Particles& none, HaloMeasures& measures, HaloColumns& columns) const {
+                  HaloMeasures& measures, HaloColumns& columns) const {
     measures.scale_factor = scale_factor_of(snapshot);
     columns.velocity_unit = "km/s";
     if (has_velocities(snapshot)) {
@@ -164,11 +195,8 @@ class Halos final : public Analysis {
       for (std::size_t a = 0; a < 3; ++a) measures.velocity[a] = field_or_total(snapshot, velocity_names[a]);
       columns.has_motion = true;
     }
-    columns.has_particles = comm.max(std::int64_t{snapshot.particles != nullptr}) > 0;
-    if (columns.has_particles) {
-      measures.particles = snapshot.particles != nullptr ? snapshot.particles : &none;
-      columns.has_motion = have_velocities(comm, *measures.particles) || columns.has_motion;
-    }
+    columns.has_particles = measures.particles != nullptr;
+    if (columns.has_particles) columns.has_motion = have_velocities(comm, *measures.particles) || columns.has_motion;
     columns.has_spin = columns.has_motion && columns.velocity_unit == "km/s" && columns.density_unit == "Msun/Mpc^3";
   }
 
