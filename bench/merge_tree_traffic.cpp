@@ -80,6 +80,33 @@ mesh::Field<double> part_of(const mesh::Field<double>& whole, const mesh::Layout
   return field;
 }
 
+// What it takes to name the elder of each branch, which only a list of branches needs.
+json elder_traffic(const std::vector<TreePart>& parts) {
+  const auto ranks = static_cast<int>(parts.size());
+  std::vector<analysis::ElderSearch> searches;
+  for (int rank = 0; rank < ranks; ++rank) searches.emplace_back(parts[static_cast<std::size_t>(rank)], rank, ranks);
+  Post<std::int32_t> questions(ranks);
+  Post<analysis::BranchEnd> answers(ranks);
+  for (bool is_done = false; !is_done;) {
+    is_done = true;
+    for (std::size_t rank = 0; rank < parts.size(); ++rank) {
+      const auto asked = searches[rank].questions();
+      questions.send(rank, asked);
+      for (std::size_t to = 0; to < asked.size(); ++to) {
+        if (asked[to].empty()) continue;
+        is_done = false;
+        std::vector<std::vector<analysis::BranchEnd>> answer(parts.size());
+        answer[rank] = searches[to].answers(asked[to]);
+        answers.send(to, answer);
+        searches[rank].take(static_cast<int>(to), answer[rank]);
+      }
+    }
+    questions.deliver();
+    answers.deliver();
+  }
+  return {{"questions", questions.report()}, {"answers", answers.report()}};
+}
+
 json traffic(const mesh::Field<double>& whole, int side, const analysis::TreeOptions& options) {
   const int ranks = side * side * side;
   const mesh::Layout layout = mesh::split(whole.layout().domain(), {side, side, side});
@@ -120,19 +147,7 @@ json traffic(const mesh::Field<double>& whole, int side, const analysis::TreeOpt
     }
   report["meetings"] = meetings.report();
 
-  Post<analysis::ElderSearch::Question> questions(ranks);
-  std::vector<analysis::ElderSearch> searches;
-  for (std::size_t rank = 0; rank < parts.size(); ++rank) {
-    searches.emplace_back(parts[rank], static_cast<int>(rank));
-    questions.send(rank, searches[rank].take_outgoing(ranks));
-  }
-  for (auto round = questions.deliver(); !round.empty(); round = questions.deliver())
-    for (std::size_t rank = 0; rank < parts.size(); ++rank) {
-      searches[rank].take(round[rank]);
-      questions.send(rank, searches[rank].take_outgoing(ranks));
-    }
-  report["elders"] = questions.report();
-
+  report["listing_branches"] = elder_traffic(parts);
   std::int64_t branches = 0;
   for (std::size_t rank = 0; rank < parts.size(); ++rank)
     for (std::size_t m = 0; m < parts[rank].peaks().size(); ++m)

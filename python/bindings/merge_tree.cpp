@@ -43,7 +43,10 @@ class Tree {
   }
 
   const analysis::MergeTree& tree() const { return stored_ ? stored_->tree : *made_; }
-  mesh::Int3 cells() const { return about_.geometry.domain.extent(); }
+  // Of the finest level, whose cells are counted.
+  mesh::Int3 cells() const {
+    return about_.geometry.refined(static_cast<int>(tree().field().size()) - 1).domain.extent();
+  }
   const std::array<double, 3>& box_size() const { return about_.geometry.length; }
   double threshold(const std::string& text) const { return analysis::parse_threshold(text).in(about_.mean); }
 

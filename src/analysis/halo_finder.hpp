@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "analysis/halo_members.hpp"
+#include "sidestream/analysis/friends_of_friends.hpp"
 #include "sidestream/analysis/halos.hpp"
 
 namespace sidestream::analysis {
@@ -16,5 +17,10 @@ struct FoundHalos {
 FoundHalos find_halos_and_members(const comm::Communicator& comm, const LeafField& field,
                                   const mesh::Geometry& geometry, const HaloCriteria& criteria,
                                   const HaloMeasures& measures);
+
+/// What `find_group_halos` does, and the particles of these halos.
+FoundHalos find_group_halos_and_members(const comm::Communicator& comm, const LeafField& field,
+                                        const mesh::Geometry& geometry, const GroupCriteria& criteria,
+                                        const HaloMeasures& measures);
 
 }  // namespace sidestream::analysis

@@ -29,27 +29,13 @@ void exchange_surfaces(const comm::Communicator& comm, TreePart& part) {
   part.meet(seen);
 }
 
-// Brings messages from `take_outgoing()` of each rank to `take(message)` of others until no rank has any.
-template <typename Outgoing, typename Take>
-void exchange_until_silent(const comm::Communicator& comm, Outgoing take_outgoing, Take take) {
+void exchange_meetings(const comm::Communicator& comm, TreePart& part) {
   while (true) {
-    const auto outgoing = take_outgoing();
+    const auto outgoing = part.take_meetings(comm.size());
     const bool is_silent = std::all_of(outgoing.begin(), outgoing.end(), [](const auto& m) { return m.empty(); });
     if (comm.all(is_silent)) return;
-    for (const auto& message : comm.exchange(outgoing)) take(message);
+    for (const auto& meetings : comm.exchange(outgoing)) part.take(meetings);
   }
-}
-
-void exchange_meetings(const comm::Communicator& comm, TreePart& part) {
-  exchange_until_silent(
-      comm, [&] { return part.take_meetings(comm.size()); }, [&](const auto& meetings) { part.take(meetings); });
-}
-
-void name_elders(const comm::Communicator& comm, TreePart& part) {
-  ElderSearch search(part, comm.rank());
-  exchange_until_silent(
-      comm, [&] { return search.take_outgoing(comm.size()); }, [&](const auto& questions) { search.take(questions); });
-  search.finish(part);
 }
 
 bool comes_before(const Branch& a, const Branch& b, double sign) {
@@ -65,7 +51,6 @@ MergeTree::Impl::Impl(const comm::Communicator& comm_, LeafField field_, const T
     exchange_surfaces(comm, part);
     exchange_meetings(comm, part);
   }
-  name_elders(comm, part);
 }
 
 MergeTree::Impl::Impl(const comm::Communicator& comm_, LeafField field_, const TreeOptions& options_, TreePart part_)
@@ -95,16 +80,23 @@ const LeafField& MergeTree::field() const {
 std::vector<Branch> MergeTree::branches() const {
   const auto peaks = impl_->part.peaks();
   const auto ends = impl_->part.ends();
+  const auto parents = elders(impl_->comm, impl_->part);
   std::vector<Branch> branches;
   for (std::size_t m = 0; m < peaks.size(); ++m) {
     if (ends[m].saddle.cell == peaks[m].cell) continue;
-    const bool ends_somewhere = ends[m].parent.rank >= 0;
     branches.push_back({peaks[m].cell, impl_->sign() * peaks[m].height, ends[m].saddle.cell,
-                        impl_->sign() * ends[m].saddle.height, ends_somewhere ? ends[m].parent.cell : -1});
+                        impl_->sign() * ends[m].saddle.height, parents[m].rank < 0 ? -1 : parents[m].cell});
   }
   std::sort(branches.begin(), branches.end(),
             [this](const Branch& a, const Branch& b) { return comes_before(a, b, impl_->sign()); });
   return branches;
+}
+
+std::int64_t MergeTree::count_branches() const {
+  std::int64_t count = 0;
+  for (std::size_t m = 0; m < impl_->part.peaks().size(); ++m)
+    count += impl_->part.ends()[m].saddle.cell != impl_->part.peaks()[m].cell;
+  return impl_->comm.sum(count);
 }
 
 std::vector<Branch> MergeTree::all_branches() const {

@@ -61,7 +61,7 @@ class MergeTreeTask final : public Analysis {
     for (const std::string& name : parameters_.store)
       more.push_back({name, unit_of(snapshot, name), field_or_total(snapshot, name)});
     mesh::Result result = tree.to_result(more);
-    const std::int64_t branches = comm.sum(static_cast<std::int64_t>(tree.branches().size()));
+    const std::int64_t branches = tree.count_branches();
     if (comm.rank() != 0) return result;
     result.attributes["field"] = parameters_.field;
     result.attributes["field_unit"] = unit_of(snapshot, parameters_.field);

@@ -20,6 +20,10 @@ Saddle lowest_at(double height) {
   return {height, std::numeric_limits<std::int64_t>::max()};
 }
 
+std::int64_t key_of(const Peak& peak) {
+  return (std::int64_t{peak.rank} << 32) | peak.maximum;
+}
+
 // The numbers of the maxima of other ranks that `found` names, for each rank, ascending and each once.
 PerRank<std::int32_t> remote_maxima(const std::vector<Peak>& found, int rank, int ranks) {
   PerRank<std::int32_t> maxima(static_cast<std::size_t>(ranks));
@@ -64,40 +68,59 @@ std::vector<Peak> representatives(const comm::Communicator& comm, const TreePart
   return found;
 }
 
-ElderSearch::ElderSearch(const TreePart& part, int rank) : part_(part), rank_(rank), elders_(part.ends().size()) {
-  for (std::size_t m = 0; m < elders_.size(); ++m)
-    if (const BranchEnd& end = part.ends()[m]; end.parent.rank >= 0)
-      follow({end.saddle, end.parent, rank, static_cast<std::int32_t>(m), 0});
+ElderSearch::ElderSearch(const TreePart& part, int rank, int ranks)
+    : part_(part), rank_(rank), asked_(static_cast<std::size_t>(ranks)) {
+  for (const BranchEnd& end : part.ends()) {
+    if (end.parent.rank >= 0) going_.push_back(elders_.size());
+    elders_.push_back(end.parent);
+  }
 }
 
-void ElderSearch::follow(Question question) {
-  question.from = part_.climb(question.from, question.level);
-  question.is_answered = question.from.rank == rank_;
-  if (question.is_answered != 0 && question.asker == rank_)
-    elders_[at(question.maximum)] = question.from;
-  else
-    outgoing_.push_back(question);
+// Goes on from where the search for the elder of a maximum stands. Whether it is found.
+bool ElderSearch::climb(std::size_t maximum) {
+  const Saddle level = part_.ends()[maximum].saddle;
+  Peak& elder = elders_[maximum];
+  while (true) {
+    elder = part_.climb(elder, level);
+    if (elder.rank == rank_) return true;
+    const auto known = known_.find(key_of(elder));
+    if (known == known_.end()) return false;
+    const BranchEnd& end = known->second;
+    if (end.parent.rank < 0 || end.saddle < level) return true;
+    elder = end.parent;
+  }
 }
 
-PerRank<ElderSearch::Question> ElderSearch::take_outgoing(int ranks) {
-  PerRank<Question> messages(static_cast<std::size_t>(ranks));
-  for (const Question& question : outgoing_)
-    messages[at(question.is_answered != 0 ? question.asker : question.from.rank)].push_back(question);
-  outgoing_.clear();
-  return messages;
+PerRank<std::int32_t> ElderSearch::questions() {
+  std::erase_if(going_, [this](std::size_t maximum) { return climb(maximum); });
+  std::vector<Peak> unknown;
+  for (const std::size_t maximum : going_) unknown.push_back(elders_[maximum]);
+  asked_ = remote_maxima(unknown, rank_, static_cast<int>(asked_.size()));
+  return asked_;
 }
 
-void ElderSearch::take(std::span<const Question> questions) {
-  for (const Question& question : questions)
-    if (question.is_answered != 0)
-      elders_[at(question.maximum)] = question.from;
-    else
-      follow(question);
+std::vector<BranchEnd> ElderSearch::answers(std::span<const std::int32_t> maxima) const {
+  std::vector<BranchEnd> ends;
+  for (const std::int32_t maximum : maxima) ends.push_back(part_.ends()[at(maximum)]);
+  return ends;
 }
 
-void ElderSearch::finish(TreePart& part) const {
-  for (std::size_t m = 0; m < elders_.size(); ++m)
-    if (elders_[m].rank >= 0) part.set_parent(static_cast<std::int32_t>(m), elders_[m]);
+void ElderSearch::take(int rank, std::span<const BranchEnd> answers) {
+  for (std::size_t q = 0; q < answers.size(); ++q)
+    known_.emplace(key_of({0.0, 0, rank, asked_[at(rank)][q]}), answers[q]);
+}
+
+std::vector<Peak> elders(const comm::Communicator& comm, const TreePart& part) {
+  ElderSearch search(part, comm.rank(), comm.size());
+  while (true) {
+    const auto questions = search.questions();
+    const bool is_done = std::all_of(questions.begin(), questions.end(), [](const auto& q) { return q.empty(); });
+    if (comm.all(is_done)) return search.elders();
+    PerRank<BranchEnd> answers;
+    for (const auto& asked : comm.exchange(questions)) answers.push_back(search.answers(asked));
+    const auto answered = comm.exchange(answers);
+    for (int rank = 0; rank < comm.size(); ++rank) search.take(rank, answered[at(rank)]);
+  }
 }
 
 }  // namespace sidestream::analysis

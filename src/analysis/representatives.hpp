@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "analysis/tree_part.hpp"
@@ -15,31 +16,34 @@ namespace sidestream::analysis {
 std::vector<Peak> representatives(const comm::Communicator& comm, const TreePart& part, double level);
 
 /// Finds for each branch of a rank the highest maximum of the branches that it meets where it ends, the one that goes
-/// on (elder rule). Like a `TreePart` it computes and never communicates: questions travel until all are answered.
+/// on (elder rule). Like a `TreePart` it computes and never communicates: each rank asks those it must know more of
+/// where the branches of some of their maxima end, until it need not.
 class ElderSearch {
  public:
-  struct Question {
-    Saddle level;
-    Peak from;  ///< as far as the search has come
-    std::int32_t asker = 0, maximum = 0;
-    std::int64_t is_answered = 0;
-  };
+  ElderSearch(const TreePart& part, int rank, int ranks);
 
-  ElderSearch(const TreePart& part, int rank);
+  /// For each rank the numbers of its maxima that this one must know of, each once ever; all empty when done.
+  std::vector<std::vector<std::int32_t>> questions();
+  /// What another rank asked.
+  std::vector<BranchEnd> answers(std::span<const std::int32_t> maxima) const;
+  /// The answers of a rank to the latest questions.
+  void take(int rank, std::span<const BranchEnd> answers);
 
-  /// What other ranks must follow further, or wait for.
-  std::vector<std::vector<Question>> take_outgoing(int ranks);
-  void take(std::span<const Question> questions);
-  /// Names the elders in the part; all questions were answered.
-  void finish(TreePart& part) const;
+  /// Of each maximum, no peak where its branch never ends; complete when there are no more questions.
+  const std::vector<Peak>& elders() const { return elders_; }
 
  private:
-  void follow(Question question);
+  bool climb(std::size_t maximum);
 
   const TreePart& part_;
   int rank_;
-  std::vector<Peak> elders_;  // of each maximum
-  std::vector<Question> outgoing_;
+  std::vector<Peak> elders_;        // as far as the search has come
+  std::vector<std::size_t> going_;  // maxima whose elders are not found yet
+  std::vector<std::vector<std::int32_t>> asked_;
+  std::unordered_map<std::int64_t, BranchEnd> known_;  // of maxima of other ranks
 };
+
+/// The same, with its communication. Collective.
+std::vector<Peak> elders(const comm::Communicator& comm, const TreePart& part);
 
 }  // namespace sidestream::analysis

@@ -54,10 +54,6 @@ class TreePart {
   /// The meetings that other ranks must know of, each for the rank that has the lower of the two maxima.
   std::vector<std::vector<Meeting>> take_meetings(int ranks);
   void take(std::span<const Meeting> meetings);
-  /// Names another maximum of the branch that goes on.
-  void set_parent(std::int32_t maximum, const Peak& parent) {
-    ends_[static_cast<std::size_t>(maximum)].parent = parent;
-  }
 
   /// Goes from a maximum here up the branches that it is connected to at `level` or above, as far as this rank knows.
   Peak climb(Peak from, const Saddle& level) const;

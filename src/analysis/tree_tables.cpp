@@ -110,7 +110,7 @@ void add_maxima(const TreePart& part, double sign, std::span<const std::int64_t>
       "of its block alone",
       std::move(saddles));
   add(result, of_maximum, "death", "value there", std::move(deaths));
-  add(result, of_maximum, "parent", "maximum of the branch that it joins, or -1", std::move(parents));
+  add(result, of_maximum, "parent", "a maximum of the branch that it joins, or -1", std::move(parents));
   add(result, of_maximum, "parent_birth", "value there", std::move(parent_births));
   add(result, of_maximum, "parent_row", "its row in this table, or -1", std::move(parent_rows));
 }

@@ -179,5 +179,54 @@ TEST(HalosTask, ThatLinksGivesTheSameBitsOnAnyLayout) {
   }
 }
 
+// Three clumps of 30 particles each, of ids from 100, 200 and 300 on, around `centers` along x.
+mesh::Result groups_of(const comm::Communicator& comm, const std::array<double, 3>& centers, const std::string& more,
+                       const mesh::Result& earlier) {
+  const auto layout = test::random_layout(cells, periodic, comm.size(), 9, 1);
+  mesh::Particles particles;
+  particles.mass = 2.0;
+  mesh::Snapshot snapshot = test::snapshot_on(layout, side);
+  snapshot.step = earlier.columns.empty() ? 10 : 20;
+  snapshot.particles = &particles;
+  for (int clump = 0; clump < 3; ++clump)
+    for (int p = 0; p < 30; ++p) {
+      const double x = centers[static_cast<std::size_t>(clump)] + 0.01 * p;
+      if (layout.owner(layout.find(mesh::cell_of(snapshot.geometry, {x, 7.0, 7.0}))) != comm.rank()) continue;
+      particles.id.push_back(100 * (clump + 1) + p);
+      for (std::size_t axis = 0; axis < 3; ++axis) particles.position[axis].push_back(axis == 0 ? x : 7.0);
+    }
+  snapshot.add("dark_matter_density", "Msun/Mpc^3", Grid(cells, 1.0).on(layout, comm.rank()));
+  return test::analysis_of("analysis = 'halos'\nfinder = 'fof'\nlink = true\n" + more)
+      ->run_after(comm, snapshot, earlier);
+}
+
+TEST(HalosTask, ThatLinksFollowsGroupsByTheirParticles) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+
+  const auto first = groups_of(world, {2.0, 6.0, 10.0}, "", {});
+  const auto second = groups_of(world, {9.0, 9.4, 2.0}, "", first);
+
+  EXPECT_EQ(second.distributed, std::set<std::string>{"member_particle"});
+  if (world.rank() != 0) return;
+  EXPECT_THAT(test::integers(first, "id"), testing::ElementsAre(100, 200, 300));
+  EXPECT_THAT(test::integers(second, "id"), testing::ElementsAre(100, 300));
+  EXPECT_THAT(test::integers(second, "progenitor"), testing::ElementsAre(100, 200, 300));
+  EXPECT_THAT(test::integers(second, "descendant"), testing::ElementsAre(100, 100, 300));
+  EXPECT_THAT(test::integers(second, "shared_particles"), testing::ElementsAre(30, 30, 30));
+  EXPECT_THAT(test::integers(second, "is_main_progenitor"), testing::ElementsAre(1, 0, 1));
+}
+
+TEST(HalosTask, ThatLinksHasNoMembersOfGroupsThatAreLeftOut) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+
+  const auto result = groups_of(world, {1.8, 6.0, 10.5}, "min_cells = 2", {});  // cells have a side of 0.8875 along x
+
+  const auto members = test::integers(result, "member_particle_halo");
+  EXPECT_EQ(world.sum(std::ranges::count(members, 300)), 30);
+  EXPECT_EQ(world.sum(std::ranges::count(members, 100)), 0);
+  if (world.rank() != 0) return;
+  EXPECT_THAT(test::integers(result, "id"), testing::ElementsAre(200, 300));
+}
+
 }  // namespace
 }  // namespace sidestream::analysis

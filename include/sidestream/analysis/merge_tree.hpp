@@ -87,9 +87,10 @@ class MergeTree {
   const TreeOptions& options() const;
   const LeafField& field() const;
 
-  /// The branches whose maxima this rank owns, by descending maximum; without those that end where they begin (of no
-  /// extent, artefacts of the edges of blocks). Local.
+  /// The branches whose maxima this rank owns, by descending maximum. Collective.
   std::vector<Branch> branches() const;
+  /// Their number on all ranks. Collective.
+  std::int64_t count_branches() const;
   /// All of them on rank 0 (empty elsewhere): the persistence diagram. Collective.
   std::vector<Branch> all_branches() const;
 
