@@ -94,6 +94,7 @@ class Finder {
     if (!std::isfinite(particle.mass) || !is_finite(particle.velocity))
       problem_ = "a particle in a halo has a mass or a velocity that is not finite";
     HaloParticle& found = found_.emplace_back();
+    found.id = particle.id;
     found.halo = halo;
     found.matter.mass = particle.mass;
     found.matter.velocity = particle.velocity;
