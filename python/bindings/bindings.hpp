@@ -37,5 +37,6 @@ void ensure_mpi();
 
 void bind_analysis(nb::module_& module);
 void bind_io(nb::module_& module);
+void bind_particles(nb::module_& module);
 
 }  // namespace sidestream::bindings

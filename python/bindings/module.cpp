@@ -54,4 +54,5 @@ NB_MODULE(_core, module) {
   bind_analysis(module);
   bind_merge_tree(module);
   bind_io(module);
+  bind_particles(module);
 }

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from .error import Error
 
 if TYPE_CHECKING:
-    from .arrays import halos, power_spectrum
+    from .arrays import friends_of_friends, halos, power_spectrum
     from .events import Events
     from .opening import open
     from .run import Run
@@ -34,6 +34,7 @@ __all__ = [
     "Run",
     "SnapshotFile",
     "__version__",
+    "friends_of_friends",
     "halos",
     "merge_tree",
     "open",
@@ -46,6 +47,7 @@ _HOME = {
     "MergeTree": "tree",
     "Run": "run",
     "SnapshotFile": "snapshot_file",
+    "friends_of_friends": "arrays",
     "halos": "arrays",
     "merge_tree": "tree",
     "open": "opening",

@@ -13,7 +13,7 @@ from .error import Error
 
 if TYPE_CHECKING:
     import xarray as xr
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
 CONNECTIVITIES = (6, 14, 26)
 Sides: TypeAlias = float | tuple[float, float, float]
@@ -102,6 +102,67 @@ def power_spectrum(array: ArrayLike, box_size: float | Sequence[float]) -> xr.Da
     with translated_errors():
         columns = extension().power_spectrum(blocks, sides_of(box_size))
     return table_of(columns, "k_bin", _SPECTRUM_COLUMNS, analysis="power_spectrum")
+
+
+def friends_of_friends(
+    positions: ArrayLike,
+    box_size: float | Sequence[float] | None = None,
+    *,
+    linking_length: float,
+    ids: ArrayLike | None = None,
+    periodic: bool = True,
+) -> NDArray[np.int64]:
+    """Finds the friends-of-friends group of each particle (Davis, Efstathiou, Frenk & White 1985).
+
+    Two particles are friends if they are at most `linking_length` apart, in a periodic box by the shortest way; a group
+    is everything that friends of friends lead to. A particle without friends is a group of its own. Groups do not
+    depend on the order of the particles. Distances are compared in double precision.
+
+    Args:
+        positions: array of shape (particles, 3), in any unit of length; in a periodic box they are wrapped into it.
+        box_size: side of the periodic box, in the same unit: one number, or three along x, y, z. Without meaning where
+            `periodic` is false.
+        linking_length: in the same unit; commonly 0.2 mean separations, `0.2 * box_size / len(positions) ** (1 / 3)`.
+        ids: whole numbers that name the particles, all different; without them a particle is called by its place in
+            `positions`.
+        periodic: whether the box continues at its opposite face.
+
+    Returns:
+        For each particle the smallest id in its group.
+
+    Raises:
+        Error: a linking length that is not positive and finite, a position that is not finite, arrays that do not fit
+            together.
+
+    Example:
+        >>> positions = np.array([[0.1, 5.0, 5.0], [9.9, 5.0, 5.0], [4.0, 5.0, 5.0]])
+        >>> sidestream.friends_of_friends(positions, box_size=10.0, linking_length=0.5)
+        array([0, 0, 2])
+    """
+    points = np.asarray(positions)
+    if points.ndim != 2 or points.shape[1] != 3 or points.dtype.kind not in "fiu":
+        raise Error(
+            f"the positions are an array of `{points.dtype}` of shape {points.shape}",
+            hint="give real numbers as positions[particle, axis], with three axes",
+        )
+    names = np.arange(len(points)) if ids is None else np.asarray(ids)
+    is_too_large = names.dtype == np.uint64 and names.size > 0 and int(names.max()) >= 2**63
+    if names.shape != (len(points),) or names.dtype.kind not in "iu" or is_too_large:
+        raise Error(
+            f"the ids are an array of `{names.dtype}` of shape {names.shape} for {len(points)} particles",
+            hint="give one whole number below 2^63 for each particle",
+        )
+    sides = np.zeros(3)
+    if periodic:
+        if box_size is None:
+            raise Error("a periodic box has a `box_size`", hint="give it, or periodic=False")
+        sides = np.broadcast_to(sides_of(box_size), 3)
+    axes = np.ascontiguousarray(points.T, dtype=np.float64)
+    with translated_errors():
+        groups: NDArray[np.int64] = extension().friends_of_friends(
+            np.ascontiguousarray(names, dtype=np.int64), axes, tuple(map(float, sides)), float(linking_length), periodic
+        )
+    return groups
 
 
 def sides_of(box_size: float | Sequence[float]) -> Sides:

@@ -1,19 +1,15 @@
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <string>
 
 #include "analysis/halo_parts.hpp"
 #include "analysis/halo_properties.hpp"
-#include "analysis/spherical_overdensity.hpp"
 #include "sidestream/analysis/halos.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::analysis {
 
 namespace {
-
-using mesh::Int3;
 
 void check(const HaloCriteria& criteria, Sets sets) {
   for (const double threshold : {criteria.t_boundary, criteria.t_halo})
@@ -46,35 +42,10 @@ MergeTree tree_of(const comm::Communicator& comm, const LeafField& field, const 
   return {comm, field, {criteria.connectivity, Sets::above, criteria.t_boundary}};
 }
 
-bool is_flat(const mesh::Box& domain) {
-  const Int3 cells = domain.extent();
-  return std::min({cells.x, cells.y, cells.z}) == 1;
-}
-
-// The radius that a halo of this mass would have if its mean were the density: its spheres are about as large.
-SphereSeed seed_of(const Halo& halo, const HaloFrame& frame, double density) {
-  constexpr double margin = 1.2;
-  const Int3 corner = frame.cell_of(halo.id), bits = frame.bits(frame.level_of(corner));
-  SphereSeed seed;
-  double smallest = 0.0;
-  for (int axis = 0; axis < 3; ++axis) {
-    seed.center[static_cast<std::size_t>(axis)] = 2 * std::int64_t{corner[axis]} + (1 << bits[axis]);
-    smallest = std::max(smallest, frame.finest().cell_size(axis) * (1 << bits[axis]));
-  }
-  const double radius = margin * std::cbrt(0.75 * std::numbers::inv_pi * std::max(halo.mass, 0.0) / density);
-  seed.radius = std::max(radius, smallest);
-  return seed;
-}
-
-void set_spheres(const comm::Communicator& comm, const HaloFrame& frame, const HaloRuns& runs,
-                 const std::vector<double>& densities, std::vector<Halo>& halos) {
+double largest_peak(const comm::Communicator& comm, const HaloRuns& runs) {
   double largest = 0.0;
-  for (std::int32_t halo = 0; halo < runs.size(); ++halo) largest = std::max(largest, std::abs(runs.peak(halo).value));
-  std::vector<SphereSeed> seeds;
-  const double lowest = *std::min_element(densities.begin(), densities.end());
-  for (const Halo& halo : halos) seeds.push_back(seed_of(halo, frame, lowest));
-  const auto spheres = spherical_overdensities(comm, frame, seeds, densities, comm.max(largest));
-  for (std::size_t h = 0; h < halos.size(); ++h) halos[h].spheres = spheres[h];
+  for (std::int32_t halo = 0; halo < runs.size(); ++halo) largest = std::max(largest, std::abs(runs.peak(halo).height));
+  return comm.max(largest);
 }
 
 // The halos whose peaks this rank owns, of any number of cells.
@@ -103,8 +74,7 @@ std::vector<Halo> find_halos(const comm::Communicator& comm, const MergeTree& tr
   const HaloFrame frame(tree.field(), geometry);
   std::vector<Halo> mine = own_halos(comm, frame, runs, measures);
   std::erase_if(mine, [&](const Halo& halo) { return halo.cells < criteria.min_cells; });
-  if (!measures.sphere_densities.empty() && !is_flat(geometry.domain))
-    set_spheres(comm, frame, runs, measures.sphere_densities, mine);
+  set_spheres(comm, frame, measures.sphere_densities, largest_peak(comm, runs), mine);
   std::vector<Halo> halos = comm.gather(std::span<const Halo>(mine));
   std::sort(halos.begin(), halos.end(),
             [](const Halo& a, const Halo& b) { return a.mass != b.mass ? a.mass > b.mass : a.id < b.id; });

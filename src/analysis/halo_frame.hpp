@@ -50,6 +50,19 @@ class HaloFrame {
     return ((coarse + cells) << shift) - from;
   }
 
+  /// The same to a position in that cell, in the unit of the geometry.
+  std::array<double, 3> offset(int level, mesh::Int3 from, mesh::Int3 cell,
+                               const std::array<double, 3>& position) const {
+    std::array<double, 3> to{};
+    for (int axis = 0; axis < 3; ++axis) {
+      const auto a = static_cast<std::size_t>(axis);
+      const std::int32_t image =
+          from[axis] + offset(axis, level, from[axis], cell[axis]) - (cell[axis] << bits(level)[axis]);
+      to[a] = position[a] - (from[axis] - image) * finest_geometry_.cell_size(axis);  // an image is -n, 0 or n cells
+    }
+    return to;
+  }
+
   /// The level of the leaf that holds this cell of the finest level.
   int level_of(mesh::Int3 finest_cell) const {
     int level = finest_level(field_);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "analysis/particle_columns.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/redistribute/owned_cells.hpp"
 
@@ -11,52 +12,6 @@ namespace sidestream::analysis {
 namespace {
 
 using mesh::Int3;
-
-const double* values_of(const mesh::Particles& particles, const std::string& name) {
-  for (const mesh::ParticleAttribute& attribute : particles.attributes)
-    if (attribute.name == name) return attribute.values.data();
-  return nullptr;
-}
-
-struct LooseParticle {
-  std::array<double, 3> position{};  // in the domain
-  std::array<double, 3> velocity{};
-  double mass = 0.0;
-};
-
-// The columns of particles that halos are made of.
-class Columns {
- public:
-  Columns(const mesh::Particles& particles, double scale_factor)
-      : particles_(particles), mass_(values_of(particles, "mass")), fraction_(values_of(particles, "mass_fraction")) {
-    for (std::size_t a = 0; a < 3; ++a) {
-      velocity_[a] = values_of(particles, std::string("velocity_") + "xyz"[a]);
-      momentum_[a] = values_of(particles, std::string("momentum_") + "xyz"[a]);
-    }
-    if (velocity_[0] != nullptr && velocity_[1] != nullptr && velocity_[2] != nullptr) return;
-    velocity_ = momentum_;
-    scale_factor_ = scale_factor;
-  }
-
-  bool have_velocities() const { return velocity_[0] != nullptr && velocity_[1] != nullptr && velocity_[2] != nullptr; }
-  std::size_t size() const { return particles_.size(); }
-  std::array<double, 3> position(std::size_t i) const {
-    return {particles_.position[0][i], particles_.position[1][i], particles_.position[2][i]};
-  }
-  LooseParticle particle(std::size_t i, const std::array<double, 3>& position) const {
-    LooseParticle particle{position, {}, mass_ != nullptr ? mass_[i] : particles_.mass};
-    if (fraction_ != nullptr) particle.mass *= fraction_[i];
-    if (have_velocities())
-      for (std::size_t a = 0; a < 3; ++a) particle.velocity[a] = velocity_[a][i] / scale_factor_;
-    return particle;
-  }
-
- private:
-  const mesh::Particles& particles_;
-  const double *mass_, *fraction_;
-  std::array<const double*, 3> velocity_{}, momentum_{};
-  double scale_factor_ = 1.0;
-};
 
 bool is_finite(const std::array<double, 3>& numbers) {
   return std::isfinite(numbers[0]) && std::isfinite(numbers[1]) && std::isfinite(numbers[2]);
@@ -72,7 +27,7 @@ class Finder {
   const std::string& problem() const { return problem_; }
 
   // Takes the particles that lie in cells of this rank; the others go to `outgoing`, by the rank of their cells.
-  void sort(const Columns& columns, std::vector<std::vector<LooseParticle>>& outgoing) {
+  void sort(const ParticleColumns& columns, std::vector<std::vector<LooseParticle>>& outgoing) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
       std::array<double, 3> position = columns.position(i);
       if (!is_finite(position)) {
@@ -143,15 +98,8 @@ class Finder {
     found.halo = halo;
     found.matter.mass = particle.mass;
     found.matter.velocity = particle.velocity;
-    const Int3 corner = frame_.cell_of(runs_.peak(halo).cell), bits = frame_.bits(level);
-    const Int3 leaf = refined(coarsened(cell, bits), bits);
-    for (int axis = 0; axis < 3; ++axis) {
-      const auto a = static_cast<std::size_t>(axis);
-      const std::int32_t offset = frame_.offset(axis, level, corner[axis], leaf[axis] >> bits[axis]);
-      const std::int32_t image = corner[axis] + offset - leaf[axis];  // -n, 0 or n cells
-      const double size = frame_.finest().cell_size(axis);
-      found.matter.offset[a] = particle.position[a] - (corner[axis] - image) * size;
-    }
+    const Int3 corner = frame_.cell_of(runs_.peak(halo).cell);
+    found.matter.offset = frame_.offset(level, corner, coarsened(cell, frame_.bits(level)), particle.position);
   }
 
   const HaloRuns& runs_;
@@ -164,7 +112,7 @@ class Finder {
 }  // namespace
 
 bool have_velocities(const comm::Communicator& comm, const mesh::Particles& particles) {
-  const Columns columns(particles, 1.0);
+  const ParticleColumns columns(particles, 1.0);
   return comm.max(std::int64_t{columns.size() > 0 && columns.have_velocities()}) > 0;
 }
 
@@ -172,7 +120,7 @@ std::vector<HaloParticle> particles_in_halos(const comm::Communicator& comm, con
                                              const HaloFrame& frame, const HaloMeasures& measures) {
   Finder finder(runs, frame, comm.rank());
   std::vector<std::vector<LooseParticle>> outgoing(static_cast<std::size_t>(comm.size()));
-  finder.sort(Columns(*measures.particles, measures.scale_factor), outgoing);
+  finder.sort(ParticleColumns(*measures.particles, measures.scale_factor), outgoing);
   for (const auto& incoming : comm.exchange(outgoing))
     for (const LooseParticle& particle : incoming) finder.take(particle);
   comm.agree(finder.problem());

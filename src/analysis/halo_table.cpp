@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "sidestream/analysis/friends_of_friends.hpp"
+
 namespace sidestream::analysis {
 
 namespace {
@@ -73,11 +75,14 @@ void add_spheres(Table& table, const std::vector<std::string>& names) {
 
 mesh::Result halo_table(const std::vector<Halo>& halos, const HaloColumns& columns) {
   Table table(halos);
-  table.add("id", "1", "linear index (z, y, x order) of the densest cell", &Halo::id);
-  table.add("", "Mpc", "centroid (mean position of the cells)", &Halo::centroid);
-  table.add("mass", "Msun", "mass of the cells", &Halo::mass);
-  table.add("cells", "1", "number of cells", &Halo::cells);
-  table.add("volume", "Mpc^3", "comoving volume of the cells", &Halo::volume);
+  const bool is_group = columns.is_of_particles;
+  const std::string cells = is_group ? "cells that hold its particles" : "cells";
+  table.add("id", "1", is_group ? "smallest id of its particles" : "linear index (z, y, x order) of the densest cell",
+            &Halo::id);
+  table.add("", "Mpc", "centroid (mean position of the " + cells + ")", &Halo::centroid);
+  table.add("mass", "Msun", is_group ? "mass of the particles" : "mass of the cells", &Halo::mass);
+  table.add("cells", "1", "number of " + cells, &Halo::cells);
+  table.add("volume", "Mpc^3", "comoving volume of the " + cells, &Halo::volume);
   table.add("peak", columns.density_unit, "density of the densest cell", &Halo::peak);
   table.add("peak_", "Mpc", "densest cell", &Halo::peak_position);
   table.add("center_", "Mpc", "centre of mass", &Halo::center);
@@ -86,9 +91,13 @@ mesh::Result halo_table(const std::vector<Halo>& halos, const HaloColumns& colum
                           [](const Halo& halo) { return halo.spans_box; });
   add_shape(table);
   if (columns.has_particles) {
-    table.add("particles", "1", "number of particles in the cells", &Halo::particles);
-    table.add("particle_mass", "Msun", "mass of the particles in the cells", &Halo::particle_mass);
+    const std::string where = is_group ? "" : " in the cells";
+    table.add("particles", "1", "number of particles" + where, &Halo::particles);
+    table.add("particle_mass", "Msun", "mass of the particles" + where, &Halo::particle_mass);
   }
+  if (is_group)
+    table.add<double>("mass_warren", "Msun", "mass times 1 - particles^-0.6 (Warren et al. 2006)",
+                      [](const Halo& halo) { return warren_mass(halo.mass, halo.particles); });
   if (columns.has_motion) add_motion(table, columns);
   add_spheres(table, columns.spheres);
   return table.take();

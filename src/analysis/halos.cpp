@@ -1,5 +1,6 @@
 #include "sidestream/analysis/halos.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <optional>
@@ -8,7 +9,9 @@
 #include "analysis/halo_particles.hpp"
 #include "analysis/halo_table.hpp"
 #include "analysis/make.hpp"
+#include "analysis/particle_groups.hpp"
 #include "sidestream/analysis/density.hpp"
+#include "sidestream/analysis/friends_of_friends.hpp"
 
 namespace sidestream::analysis {
 
@@ -53,16 +56,21 @@ bool has_velocities(const mesh::Snapshot& snapshot) {
 class Halos final : public Analysis {
  public:
   struct Parameters {
-    std::string field, t_boundary, t_halo;
-    std::int64_t connectivity = 0, min_cells = 0;
+    std::string finder, field, t_boundary, t_halo;
+    double linking_length = 0.0;
+    std::int64_t connectivity = 0, min_cells = 0, min_particles = 0;
     bool kinematics = false;
     std::vector<std::string> spherical_overdensity;
   };
 
   static core::Table<Parameters> table() {
-    auto table =
-        task_table<Parameters>("Iso-density halos: connected regions above `t_boundary` whose peak reaches `t_halo`");
-    table.option("field", &Parameters::field, "total_density").doc("field in which halos are sought");
+    auto table = task_table<Parameters>(
+        "Halos: connected regions above `t_boundary` whose peak reaches `t_halo`, or groups of particles");
+    table.option("finder", &Parameters::finder, "iso-density")
+        .one_of({"iso-density", "fof"})
+        .doc("what a halo is: a region of the field, or a friends-of-friends group of particles");
+    table.option("field", &Parameters::field, "total_density")
+        .doc("field in which halos are sought, or that groups have their peaks and spheres in");
     table.option("t_boundary", &Parameters::t_boundary, "81.66 mean")
         .doc(
             "density at the boundary of a halo: a multiple of the mean (\"81.66 mean\") or a density (\"4e12\") "
@@ -72,6 +80,9 @@ class Halos final : public Analysis {
     table.option("connectivity", &Parameters::connectivity, 14)
         .doc("neighbours of a cell: 6 (faces), 14 (Freudenthal triangulation) or 26 (faces, edges and corners)");
     table.option("min_cells", &Parameters::min_cells, 1).at_least(1).doc("smaller halos are left out");
+    table.option("linking_length", &Parameters::linking_length, 0.2)
+        .doc("of friends [mean separations of the particles]");
+    table.option("min_particles", &Parameters::min_particles, 20).at_least(1).doc("smaller groups are left out");
     table.option("kinematics", &Parameters::kinematics, false)
         .doc("whether the particles in halos are counted, and velocities, dispersion, angular momentum and spin found");
     table.option("spherical_overdensity", &Parameters::spherical_overdensity, {"200c", "200m", "500c", "vir"})
@@ -88,6 +99,7 @@ class Halos final : public Analysis {
     if (t_boundary_.is_of_mean == t_halo_.is_of_mean && t_halo_.value < t_boundary_.value)
       throw core::Error("`t_halo` (" + parameters_.t_halo + ") is below `t_boundary` (" + parameters_.t_boundary + ")",
                         "", "the peak of a halo lies above its boundary: raise t_halo or lower t_boundary");
+    check_linking_length(parameters_.linking_length);
     std::vector<std::string> once;
     append_new(once, parameters_.spherical_overdensity);
     if (once.size() < parameters_.spherical_overdensity.size())
@@ -96,35 +108,29 @@ class Halos final : public Analysis {
 
   std::vector<std::string> fields() const override {
     std::vector<std::string> names = names_for(parameters_.field);
-    if (!parameters_.kinematics) return names;
+    if (is_of_particles() || !parameters_.kinematics) return names;
     if (parameters_.field != gas_name) append_new(names, {gas_name + "?"});
     for (const std::string& name : velocity_names) append_new(names, {name + "?"});
     return names;
   }
 
-  bool reads_particles() const override { return parameters_.kinematics; }
+  bool reads_particles() const override { return is_of_particles() || parameters_.kinematics; }
 
   mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
     const LeafField density = field_or_total(snapshot, parameters_.field);
     const double average = mean(comm, density, parameters_.field);
-    const HaloCriteria criteria = criteria_for(average);
     HaloColumns columns;
     columns.density_unit = unit_of(snapshot, parameters_.field);
     HaloMeasures measures;
     add_spheres(snapshot, average, measures, columns);
     const mesh::Particles none;
-    if (parameters_.kinematics) add_motion(comm, snapshot, density, none, measures, columns);
-    // A field that is zero everywhere has no halos, though it is nowhere below any multiple of its mean.
-    const bool is_empty = average == 0.0 && (t_boundary_.is_of_mean || t_halo_.is_of_mean);
-    const auto halos =
-        is_empty ? std::vector<Halo>() : find_halos(comm, density, snapshot.geometry, criteria, measures);
+    if (reads_particles()) add_particles(comm, snapshot, none, measures, columns);
+    if (parameters_.kinematics) add_motion(comm, snapshot, density, measures, columns);
+    mesh::Result result = is_of_particles() ? groups(comm, snapshot, density, measures, columns)
+                                            : regions(comm, snapshot, density, average, measures, columns);
     if (comm.rank() != 0) return {};
-    mesh::Result result = halo_table(halos, columns);
-    result.summary = std::to_string(halos.size()) + (halos.size() == 1 ? " halo" : " halos");
+    result.attributes["finder"] = parameters_.finder;
     result.attributes["field"] = parameters_.field;
-    result.attributes["connectivity"] = parameters_.connectivity;
-    result.attributes["t_boundary"] = criteria.t_boundary;
-    result.attributes["t_halo"] = criteria.t_halo;
     result.attributes["mean_density"] = average;
     result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
     for (std::size_t s = 0; s < columns.spheres.size(); ++s)
@@ -133,6 +139,46 @@ class Halos final : public Analysis {
   }
 
  private:
+  bool is_of_particles() const { return parameters_.finder == "fof"; }
+
+  static mesh::Result table_of(const std::vector<Halo>& halos, const HaloColumns& columns) {
+    mesh::Result result = halo_table(halos, columns);
+    result.summary = std::to_string(halos.size()) + (halos.size() == 1 ? " halo" : " halos");
+    return result;
+  }
+
+  // The halos as regions of the field.
+  mesh::Result regions(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const LeafField& density,
+                       double average, const HaloMeasures& measures, const HaloColumns& columns) const {
+    const HaloCriteria criteria = criteria_for(average);
+    // A field that is zero everywhere has no halos, though it is nowhere below any multiple of its mean.
+    const bool is_empty = average == 0.0 && (t_boundary_.is_of_mean || t_halo_.is_of_mean);
+    const auto halos =
+        is_empty ? std::vector<Halo>() : find_halos(comm, density, snapshot.geometry, criteria, measures);
+    mesh::Result result = table_of(halos, columns);
+    result.attributes["connectivity"] = parameters_.connectivity;
+    result.attributes["t_boundary"] = criteria.t_boundary;
+    result.attributes["t_halo"] = criteria.t_halo;
+    return result;
+  }
+
+  // The halos as groups of particles.
+  mesh::Result groups(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const LeafField& density,
+                      const HaloMeasures& measures, const HaloColumns& columns) const {
+    const std::int64_t particles = comm.sum(static_cast<std::int64_t>(measures.particles->size()));
+    const double separation =
+        std::cbrt(snapshot.geometry.volume() / static_cast<double>(std::max<std::int64_t>(1, particles)));
+    const GroupCriteria criteria{parameters_.linking_length * separation, parameters_.min_particles};
+    auto halos = find_group_halos(comm, density, snapshot.geometry, criteria, measures);
+    std::erase_if(halos, [&](const Halo& halo) { return halo.cells < parameters_.min_cells; });
+    mesh::Result result = table_of(halos, columns);
+    result.attributes["linking_length"] = parameters_.linking_length;
+    result.attributes["mean_separation"] = separation;
+    result.attributes["min_particles"] = parameters_.min_particles;
+    result.attributes["particles"] = particles;
+    return result;
+  }
+
   HaloCriteria criteria_for(double average) const {
     if (average < 0.0 && (t_boundary_.is_of_mean || t_halo_.is_of_mean))
       throw core::Error("the mean of `" + parameters_.field + "` is negative (" + std::to_string(average) +
@@ -154,21 +200,27 @@ class Halos final : public Analysis {
   }
 
   // `none` stands for the particles of ranks that have none.
-  void add_motion(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const LeafField& density,
-                  const mesh::Particles& none, HaloMeasures& measures, HaloColumns& columns) const {
+  void add_particles(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const mesh::Particles& none,
+                     HaloMeasures& measures, HaloColumns& columns) const {
     measures.scale_factor = scale_factor_of(snapshot);
+    columns.is_of_particles = is_of_particles();
+    columns.has_particles = comm.max(std::int64_t{snapshot.particles != nullptr}) > 0;
+    if (columns.has_particles) measures.particles = snapshot.particles != nullptr ? snapshot.particles : &none;
+    if (is_of_particles() && !columns.has_particles)
+      throw core::Error("the simulation has no particles to group", "",
+                        "use `finder = \"iso-density\"` for halos of `" + parameters_.field + "`");
+  }
+
+  void add_motion(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const LeafField& density,
+                  HaloMeasures& measures, HaloColumns& columns) const {
     columns.velocity_unit = "km/s";
-    if (has_velocities(snapshot)) {
+    if (!is_of_particles() && has_velocities(snapshot)) {
       columns.velocity_unit = snapshot.unit(velocity_names[0]);
       measures.moving_density = snapshot.has(gas_name) ? field_or_total(snapshot, gas_name) : density;
       for (std::size_t a = 0; a < 3; ++a) measures.velocity[a] = field_or_total(snapshot, velocity_names[a]);
       columns.has_motion = true;
     }
-    columns.has_particles = comm.max(std::int64_t{snapshot.particles != nullptr}) > 0;
-    if (columns.has_particles) {
-      measures.particles = snapshot.particles != nullptr ? snapshot.particles : &none;
-      columns.has_motion = have_velocities(comm, *measures.particles) || columns.has_motion;
-    }
+    if (columns.has_particles) columns.has_motion = have_velocities(comm, *measures.particles) || columns.has_motion;
     columns.has_spin = columns.has_motion && columns.velocity_unit == "km/s" && columns.density_unit == "Msun/Mpc^3";
   }
 
