@@ -54,7 +54,7 @@ struct Summary {
 
   void add(const Summary& other) {
     particles += other.particles;
-    if (other.peak.height > peak.height || (other.peak.height == peak.height && other.peak.cell < peak.cell))
+    if (other.peak.value > peak.value || (other.peak.value == peak.value && other.peak.cell < peak.cell))
       peak = other.peak;
   }
 };

@@ -51,7 +51,7 @@ Halo halo_of(const HaloPart& part, const HaloFrame& frame, const HaloUnits& unit
   const Body body = body_of(part.matter, units.matter);
   Halo halo;
   halo.id = part.peak.cell;
-  halo.peak = part.peak.height;
+  halo.peak = part.peak.value;
   halo.cells = part.cells;
   halo.volume = static_cast<double>(part.volume) * frame.finest().cell_volume();
   halo.mass = body.mass * frame.root().cell_volume();
