@@ -44,7 +44,7 @@ MergeTree tree_of(const comm::Communicator& comm, const LeafField& field, const 
 
 double largest_peak(const comm::Communicator& comm, const HaloRuns& runs) {
   double largest = 0.0;
-  for (std::int32_t halo = 0; halo < runs.size(); ++halo) largest = std::max(largest, std::abs(runs.peak(halo).height));
+  for (std::int32_t halo = 0; halo < runs.size(); ++halo) largest = std::max(largest, std::abs(runs.peak(halo).value));
   return comm.max(largest);
 }
 
