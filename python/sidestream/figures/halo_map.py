@@ -49,14 +49,17 @@ def halo_map(run: Run, task: str, step: int, halos: xr.Dataset) -> Picture:
 
 
 def radii(halos: xr.Dataset) -> tuple[np.ndarray | None, str]:
-    """A radius for each halo [unit of the positions] and what it is; R200m, else that of a ball of its volume."""
+    """A radius for each halo [unit of the positions] and what it is: R200m, else that of a ball of its volume.
+
+    Halos without an R200m, and those within the sphere of a denser one, have that of the ball.
+    """
+    ball = np.cbrt(3 / (4 * np.pi) * np.asarray(halos["volume"], dtype=float)) if "volume" in halos else None
     if "r200m" in halos:
-        radius = np.nan_to_num(np.asarray(halos["r200m"], dtype=float))
+        sphere = np.nan_to_num(np.asarray(halos["r200m"], dtype=float))
+        within = np.asarray(halos["inside"]) >= 0 if "inside" in halos else np.zeros(sphere.size, dtype=bool)
+        radius = sphere if ball is None else np.where((sphere > 0) & ~within, sphere, ball)
         return radius, "Circles: R200m, within which the mean density is 200 times that of the universe."
-    if "volume" in halos:
-        radius = np.cbrt(3 / (4 * np.pi) * np.asarray(halos["volume"], dtype=float))
-        return radius, "Circles: balls of the volume of the halos."
-    return None, "Area follows mass."
+    return ball, "Area follows mass." if ball is None else "Circles: balls of the volume of the halos."
 
 
 def _projection(run: Run, step: int) -> tuple[xr.Dataset, str] | None:
