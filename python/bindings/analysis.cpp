@@ -2,10 +2,12 @@
 
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -34,8 +36,27 @@ mesh::Snapshot snapshot_of(const Blocks& blocks, const Sides& box_size) {
   return snapshot;
 }
 
+using Ids = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Reals = std::map<std::string, nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;
+
+// Particles with the positions `x`, `y`, `z` and attributes of any other name.
+mesh::Particles particles_of(const Ids& ids, const Reals& reals) {
+  mesh::Particles particles;
+  particles.id.assign(ids.data(), ids.data() + ids.size());
+  for (const auto& [name, values] : reals) {
+    std::vector<double> copy(values.data(), values.data() + values.size());
+    const std::size_t axis = name.size() == 1 ? std::string("xyz").find(name) : std::string::npos;
+    if (axis != std::string::npos)
+      particles.position[axis] = std::move(copy);
+    else
+      particles.attributes.push_back({name, "", std::move(copy)});
+  }
+  mesh::check(particles);
+  return particles;
+}
+
 nb::dict halos(const Blocks& blocks, const Sides& box_size, const Options& options,
-               const std::map<std::string, double>& moment) {
+               const std::map<std::string, double>& moment, const std::optional<Ids>& ids, const Reals& reals) {
   mesh::Result result;
   {
     const nb::gil_scoped_release unlocked;
@@ -43,6 +64,8 @@ nb::dict halos(const Blocks& blocks, const Sides& box_size, const Options& optio
     task.set("analysis", core::Node(std::string("halos")));
     mesh::Snapshot snapshot = snapshot_of(blocks, box_size);
     snapshot.attributes = moment;
+    const mesh::Particles particles = ids ? particles_of(*ids, reals) : mesh::Particles();
+    if (ids) snapshot.particles = &particles;
     result = analysis::find_analysis(task).make(task, nullptr)->run(blocks.comm(), snapshot);
   }
   return dict_of(result);
@@ -65,8 +88,10 @@ nb::dict power_spectrum(const Blocks& blocks, const Sides& box_size) {
 
 void bind_analysis(nb::module_& module) {
   module.def("halos", &halos, nb::arg("blocks"), nb::arg("box_size"), nb::arg("options"), nb::arg("moment"),
+             nb::arg("ids") = nb::none(), nb::arg("reals") = Reals(),
              "The result of the analysis `halos` of a density with its options; `moment` has the attributes of a "
-             "snapshot. Collective; complete on rank 0.");
+             "snapshot, `ids` and `reals` (x, y, z and attributes) are those of its particles on this rank. "
+             "Collective; complete on rank 0.");
   module.def("power_spectrum", &power_spectrum, nb::arg("blocks"), nb::arg("box_size"),
              "Mean wave number, number of modes and power in shells, of the relative fluctuation of a field. "
              "Collective; complete on rank 0.");

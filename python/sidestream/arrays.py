@@ -75,11 +75,21 @@ def halos(
 
 
 def halos_of(
-    blocks: Any, sides: Sides, options: Mapping[str, Any], moment: Mapping[str, float], comm: Any = None
+    blocks: Any,
+    sides: Sides,
+    options: Mapping[str, Any],
+    moment: Mapping[str, float],
+    comm: Any = None,
+    particles: Mapping[str, NDArray[Any]] | None = None,
 ) -> xr.Dataset:
-    """The result of the analysis `halos` with any of its options; `moment` has scale factor and cosmology."""
+    """The result of the analysis `halos` with any of its options.
+
+    `moment` has the scale factor and the cosmology; `particles` the columns `id`, `x`, `y`, `z` and attributes.
+    """
+    reals = {name: np.ascontiguousarray(values) for name, values in (particles or {}).items() if name != "id"}
+    ids = None if particles is None else np.ascontiguousarray(particles["id"])
     with translated_errors():
-        found = extension().halos(blocks, sides, dict(options), dict(moment))
+        found = extension().halos(blocks, sides, dict(options), dict(moment), ids, reals)
     return result_of(on_all(comm, found), analysis="halos")
 
 

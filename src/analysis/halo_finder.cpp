@@ -12,14 +12,18 @@ namespace sidestream::analysis {
 
 namespace {
 
-void check(const HaloCriteria& criteria) {
+void check(const HaloCriteria& criteria, Sets sets) {
   for (const double threshold : {criteria.t_boundary, criteria.t_halo})
     if (!std::isfinite(threshold))
       throw core::Error("a threshold of halos is " + std::to_string(threshold), "", "give a finite density");
-  if (criteria.t_halo < criteria.t_boundary)
-    throw core::Error("t_halo (" + std::to_string(criteria.t_halo) + ") is below t_boundary (" +
-                          std::to_string(criteria.t_boundary) + ")",
-                      "", "the peak of a halo lies above its boundary: raise t_halo or lower t_boundary");
+  const std::string t_halo = "t_halo (" + std::to_string(criteria.t_halo) + ") is ",
+                    t_boundary = " t_boundary (" + std::to_string(criteria.t_boundary) + ")";
+  if (sets == Sets::above && criteria.t_halo < criteria.t_boundary)
+    throw core::Error(t_halo + "below" + t_boundary, "",
+                      "the peak of a halo lies above its boundary: raise t_halo or lower t_boundary");
+  if (sets == Sets::below && criteria.t_halo > criteria.t_boundary)
+    throw core::Error(t_halo + "above" + t_boundary, "",
+                      "the lowest cell of a void lies below its boundary: lower t_halo or raise t_boundary");
 }
 
 // The tree of no more than the cells of halos.
@@ -60,7 +64,7 @@ std::vector<std::int64_t> sorted_ids(const std::vector<Halo>& halos) {
 
 FoundHalos find(const comm::Communicator& comm, const MergeTree& tree, const mesh::Geometry& geometry,
                 const HaloCriteria& criteria, const HaloMeasures& measures, bool with_members) {
-  check(criteria);
+  check(criteria, tree.options().sets);
   check(measures, tree.field());
   const HaloRuns runs(comm, tree, criteria.t_boundary, criteria.t_halo);
   if (comm.max(std::int64_t{runs.size()}) == 0) return {};
@@ -87,13 +91,13 @@ std::vector<Halo> find_halos(const comm::Communicator& comm, const MergeTree& tr
 FoundHalos find_halos_and_members(const comm::Communicator& comm, const LeafField& field,
                                   const mesh::Geometry& geometry, const HaloCriteria& criteria,
                                   const HaloMeasures& measures) {
-  check(criteria);
+  check(criteria, Sets::above);
   return find(comm, tree_of(comm, field, criteria), geometry, criteria, measures, true);
 }
 
 std::vector<Halo> find_halos(const comm::Communicator& comm, const LeafField& field, const mesh::Geometry& geometry,
                              const HaloCriteria& criteria, const HaloMeasures& measures) {
-  check(criteria);
+  check(criteria, Sets::above);
   return find_halos(comm, tree_of(comm, field, criteria), geometry, criteria, measures);
 }
 
@@ -104,7 +108,7 @@ std::vector<Halo> find_halos(const comm::Communicator& comm, const mesh::Field<d
 
 std::vector<mesh::Field<std::int64_t>> halo_membership(const comm::Communicator& comm, const LeafField& field,
                                                        const HaloCriteria& criteria) {
-  check(criteria);
+  check(criteria, Sets::above);
   const HaloRuns runs(comm, tree_of(comm, field, criteria), criteria.t_boundary, criteria.t_halo);
   std::vector<mesh::Field<std::int64_t>> levels;
   for (int level = 0; level <= finest_level(field); ++level) {

@@ -5,13 +5,14 @@ namespace sidestream::analysis {
 HaloRuns::HaloRuns(const comm::Communicator& comm, const MergeTree& tree, double t_boundary, double t_halo)
     : levels_(tree.field().size()) {
   const Components components(comm, tree, t_boundary);
+  const double sign = tree.options().sets == Sets::above ? 1.0 : -1.0;
   constexpr std::int32_t none = -1;
   std::vector<std::int32_t> halo_of(static_cast<std::size_t>(components.size()), none);
   for (std::int32_t c = 0; c < components.size(); ++c) {
     const Peak& peak = components.peak(c);
-    if (!(peak.height >= t_halo)) continue;
+    if (!(peak.height >= sign * t_halo)) continue;
     halo_of[static_cast<std::size_t>(c)] = size();
-    peaks_.push_back({peak.height, peak.cell, peak.rank});
+    peaks_.push_back({sign * peak.height, peak.cell, peak.rank});
   }
   for (int level = 0; level < static_cast<int>(levels_.size()); ++level) {
     Level& runs = levels_[static_cast<std::size_t>(level)];

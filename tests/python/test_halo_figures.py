@@ -21,7 +21,14 @@ from sidestream.figures.cosmology import FITS, PRESS_SCHECHTER, SHETH_TORMEN, TI
 from sidestream.figures.halo_map import radii
 from sidestream.figures.halo_properties import lognormal_fit
 from sidestream.figures.halo_scene import MOST_POINTS, halo_scene
-from sidestream.figures.mass_function import BIN_WIDTH, MassFunction, mass_column, mass_function, resolved_mass
+from sidestream.figures.mass_function import (
+    BIN_WIDTH,
+    MassFunction,
+    mass_column,
+    mass_function,
+    resolved_mass,
+    with_fine_spheres,
+)
 from sidestream.report import write_report
 
 DATA = Path(__file__).parents[1] / "data"
@@ -204,6 +211,21 @@ def test_a_halo_without_a_radius_has_that_of_its_volume() -> None:
     assert radii(table.drop_vars("volume"))[0] is None
 
 
+def test_a_halo_within_another_one_is_as_large_as_its_volume() -> None:
+    columns = {"mass": [1.0] * 3, "volume": [4 * np.pi / 3] * 3, "r200m": [5.0, 0.0, 5.0], "inside": [-1, -1, 8]}
+    table = xr.Dataset({name: ("halo", values) for name, values in columns.items()})
+
+    np.testing.assert_allclose(radii(table)[0], [5.0, 1.0, 1.0])
+
+
+def test_small_spheres_are_not_trusted() -> None:
+    columns = {"volume": [8.0] * 3, "cells": [8] * 3, "r200m": [3.5, 2.5, 0.0]}
+    table = xr.Dataset({name: ("halo", values) for name, values in columns.items()})
+
+    assert with_fine_spheres(table)["r200m"].values.tolist() == [3.5]
+    assert with_fine_spheres(table.drop_vars("cells"))["r200m"].values.tolist() == [3.5, 2.5]
+
+
 def test_a_damaged_projection_costs_the_map_its_background_only(two_finders: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(two_finders, tmp_path / "box")
     next((folder / "results" / "picture").iterdir()).write_bytes(b"not HDF5")
@@ -227,7 +249,7 @@ def test_properties_have_a_panel_each_and_numbers_in_the_caption(drawn: dict[str
     assert "of at least 100 particles" in picture.caption
 
 
-@pytest.mark.parametrize("missing", [["spin"], ["axis_a"], ["spin", "axis_b", "m200c", "m200m"]])
+@pytest.mark.parametrize("missing", [["spin"], ["axis_a"], ["spin", "axis_b", "r200c", "m200m"]])
 def test_properties_that_a_table_has_not_have_no_panel(missing: list[str], two_finders: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(two_finders, tmp_path / "box")
     table = sidestream.open(folder).result("groups", -1).drop_vars(missing)

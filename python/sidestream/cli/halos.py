@@ -83,7 +83,9 @@ def find(
     finder: Annotated[
         str, typer.Option("--finder", metavar="NAME", help="iso-density (of a field), or fof (of the particles).")
     ] = "iso-density",
-    field: Annotated[str, typer.Option("--field", metavar="NAME", help="The density.")] = "density",
+    field: Annotated[
+        str, typer.Option("--field", metavar="NAME", help="The density; with fof, of peaks and spheres.")
+    ] = "density",
     level: Annotated[int, typer.Option("--level", metavar="LEVEL", help="The level of refinement.")] = 0,
     t_boundary: Boundary = "81.66 mean",
     t_halo: Peak = "200 mean",
@@ -118,7 +120,7 @@ def find(
     opened = SnapshotFile(file)
     start = perf_counter()
     if finder == "fof":
-        table = opened.friends_of_friends(linking_length)
+        table = opened.friends_of_friends(linking_length, field, level)
     else:
         table = opened.halos(field, level, t_boundary=t_boundary, t_halo=t_halo, connectivity=connectivity)
     seconds = perf_counter() - start

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from ..error import Error
 from .images import axis_of_sight, draw_image, norm_of, plane_of
+from .mass_function import is_friends_of_friends
 from .picture import Picture, field_name, length_unit, look, moment, unit_label
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from ..run import Run
 
+OVERDENSITY = 200.0  # of groups of particles, about
 MOST_CIRCLES = 1000  # of the heaviest halos
 _FIELDS = ("total_density", "dark_matter_density", "gas_density")  # behind the halos, by preference
 
@@ -26,7 +28,7 @@ def halo_map(run: Run, task: str, step: int, halos: xr.Dataset) -> Picture:
     """The halos of one step over its projection, preferably along z."""
     image = _projection(run, step)
     radius, what = radii(halos)
-    kept = np.argsort(-np.asarray(halos["mass"]), kind="stable")[:MOST_CIRCLES]
+    kept = np.argsort(-np.asarray(halos["mass"]), kind="stable")[:MOST_CIRCLES][::-1]
     with look():
         figure = Figure(figsize=(6.4, 5.2), layout="compressed")
         axes = figure.add_subplot(aspect="equal")
@@ -49,14 +51,29 @@ def halo_map(run: Run, task: str, step: int, halos: xr.Dataset) -> Picture:
 
 
 def radii(halos: xr.Dataset) -> tuple[np.ndarray | None, str]:
-    """A radius for each halo [unit of the positions] and what it is; R200m, else that of a ball of its volume."""
+    """A radius for each halo [unit of the positions] and what it is: R200m, else that of a ball as large as the halo.
+
+    Halos without an R200m, and those within the sphere of a denser one, have that of the ball.
+    """
+    ball = _ball(halos)
     if "r200m" in halos:
-        radius = np.nan_to_num(np.asarray(halos["r200m"], dtype=float))
+        sphere = np.nan_to_num(np.asarray(halos["r200m"], dtype=float))
+        within = np.asarray(halos["inside"]) >= 0 if "inside" in halos else np.zeros(sphere.size, dtype=bool)
+        radius = sphere if ball is None else np.where((sphere > 0) & ~within, sphere, ball)
         return radius, "Circles: R200m, within which the mean density is 200 times that of the universe."
-    if "volume" in halos:
-        radius = np.cbrt(3 / (4 * np.pi) * np.asarray(halos["volume"], dtype=float))
-        return radius, "Circles: balls of the volume of the halos."
-    return None, "Area follows mass."
+    return ball, "Area follows mass." if ball is None else "Circles: balls as large as the halos."
+
+
+def _ball(halos: xr.Dataset) -> np.ndarray | None:
+    """Radii of balls of the halos' volumes; of groups of particles, of their masses at 200 mean densities."""
+    mean = float(halos.attrs.get("mean_density", 0.0))
+    if is_friends_of_friends(halos) and mean > 0:
+        volume = np.asarray(halos["mass"], dtype=float) / (OVERDENSITY * mean)
+    elif "volume" in halos:
+        volume = np.asarray(halos["volume"], dtype=float)
+    else:
+        return None
+    return np.asarray(np.cbrt(3 / (4 * np.pi) * volume))
 
 
 def _projection(run: Run, step: int) -> tuple[xr.Dataset, str] | None:

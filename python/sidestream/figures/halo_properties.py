@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from .mass_function import RESOLVED, size_column
+from .mass_function import FINE_SPHERE, RESOLVED, size_column, with_fine_spheres
 from .picture import AMBER, BLUE, INK, MUTED, TEAL, VIOLET, Picture, look, unit_label
 
 if TYPE_CHECKING:
     import xarray as xr
 
 FEWEST = 8  # halos that make a distribution
-_RADII = ("m200c", "m200m", "m500c", "mvir")
+_SPHERES = ("200c", "200m", "500c", "vir")
 
 
 def properties(task: str, halos: xr.Dataset) -> Picture | None:
@@ -24,7 +24,7 @@ def properties(task: str, halos: xr.Dataset) -> Picture | None:
     panels: list[tuple[Callable[[Any, xr.Dataset], str], bool]] = [
         (_spin, "spin" in halos),
         (_shape, {"axis_a", "axis_b", "axis_c"} <= set(halos)),
-        (_overdensity_masses, any(name in halos for name in _RADII)),
+        (_overdensity_masses, any({f"m{name}", f"r{name}"} <= set(halos) for name in _SPHERES)),
     ]
     drawn = [panel for panel, is_there in panels if is_there]
     if not drawn or resolved.sizes["halo"] < FEWEST:
@@ -94,11 +94,10 @@ def _shape(axes: Any, halos: xr.Dataset) -> str:
 
 def _overdensity_masses(axes: Any, halos: xr.Dataset) -> str:
     mass = np.asarray(halos["mass"], dtype=float)
-    known = [name for name in _RADII if name in halos]
+    known = [name for name in _SPHERES if {f"m{name}", f"r{name}"} <= set(halos)]
     for name, colour in zip(known, (BLUE, TEAL, AMBER, VIOLET), strict=False):
-        within = np.asarray(halos[name], dtype=float)
-        good = np.isfinite(within) & (within > 0)
-        axes.scatter(mass[good], within[good], s=11, color=colour, alpha=0.55, lw=0, label=_mass_label(name))
+        fine = with_fine_spheres(halos, name)
+        axes.scatter(fine["mass"], fine[f"m{name}"], s=11, color=colour, alpha=0.55, lw=0, label=_mass_label(name))
     axes.set(xscale="log", yscale="log")
     span = np.array([mass.min() / 1.3, mass.max() * 1.3])
     axes.plot(span, span, color=INK, lw=0.9, zorder=0)
@@ -107,11 +106,11 @@ def _overdensity_masses(axes: Any, halos: xr.Dataset) -> str:
     )
     axes.set_title("Spherical overdensity")
     axes.legend(loc="upper left")
-    return "Line: equal masses."
+    return f"Spheres of at least {FINE_SPHERE:.0f} cells in radius; line: equal masses."
 
 
 def _mass_label(name: str) -> str:
-    return rf"$M_\mathrm{{{name[1:]}}}$"
+    return rf"$M_\mathrm{{{name}}}$"
 
 
 def _bins(count: int) -> int:

@@ -15,6 +15,7 @@ from .halo_map import halo_map
 from .halo_properties import properties
 from .halo_scene import halo_scene
 from .mass_function import (
+    FINE_SPHERE,
     RESOLVED,
     Curves,
     Series,
@@ -23,6 +24,7 @@ from .mass_function import (
     mass_column,
     mass_function,
     resolved_mass,
+    with_fine_spheres,
 )
 from .picture import INK, TASK_COLOURS, TEAL, VIOLET, Picture, look, moment, redshift_colours, spread
 from .scene import Scene
@@ -69,13 +71,16 @@ def _mass_functions(run: Run, task: str, tables: list[xr.Dataset]) -> Picture:
         for table, redshift, colour in zip(tables, redshifts, redshift_colours(redshifts), strict=True)
     ]
     last = tables[-1]
-    if "m200m" in last and np.any(np.asarray(last["m200m"]) > 0):
+    within = with_fine_spheres(last) if {"m200m", "r200m"} <= set(last) else None
+    spheres = ""
+    if within is not None and within.sizes["halo"] > 0:
         label = rf"{moment(last)}, $M_\mathrm{{200m}}$"
-        series.append(Series(mass_function(last, "m200m"), redshifts[-1], label, VIOLET, "D", hollow=True))
+        series.append(Series(mass_function(within, "m200m"), redshifts[-1], label, VIOLET, "D", hollow=True))
+        spheres = f"M200m of spheres of at least {FINE_SPHERE:.0f} cells in radius. "
     theory = Theory.of(last.attrs, run.config)
     figure = draw("Halo mass function", series, Curves.of(theory), resolved_mass(last))
     what = "Masses n (1 - n^-0.6) of one particle, after Warren et al. " if mass_column(last) == "mass_warren" else ""
-    caption = f"Halos per volume and natural logarithm of mass. {what}{_caption(theory, moment(last))}"
+    caption = f"Halos per volume and natural logarithm of mass. {what}{spheres}{_caption(theory, moment(last))}"
     return Picture(f"{task}-mass-function", "Halo mass function", caption, figure)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 BIN_WIDTH = 0.2  # of log10 M
+FINE_SPHERE = 3.0  # cells in the radius of a sphere whose mass is to be trusted
 RESOLVED = 100  # cells (or particles) of a halo whose mass is to be trusted
 HIGHEST_RATIO = 5.0  # that a plot makes room for
 _LINES: dict[Fit, Any] = {
@@ -131,6 +132,16 @@ def resolved_mass(table: xr.Dataset) -> float:
     return RESOLVED * share * float(table.attrs.get("hubble", 1.0))
 
 
+def with_fine_spheres(table: xr.Dataset, name: str = "200m") -> xr.Dataset:
+    """The halos whose sphere of this name has a radius of at least 3 cells, as far as the size of cells is known."""
+    radius = np.asarray(table[f"r{name}"], dtype=float)
+    cell = np.zeros(radius.size)
+    if {"volume", "cells"} <= set(table):
+        cell = np.cbrt(np.asarray(table["volume"]) / np.maximum(np.asarray(table["cells"]), 1))
+    fine: xr.Dataset = table.isel(halo=np.flatnonzero((radius > 0) & (radius >= FINE_SPHERE * cell)))
+    return fine
+
+
 def draw(title: str, series: Sequence[Series], curves: Curves | None, unresolved: float) -> Figure:
     """The mass functions, with the fits at the last redshift; below, their ratios to the reference.
 
@@ -147,7 +158,7 @@ def draw(title: str, series: Sequence[Series], curves: Curves | None, unresolved
             _ratios(panels[1], limits["xlim"], series, curves)
         panels[0].set(**limits, ylabel=r"$dn/d\ln M$ [$(h/\mathrm{Mpc})^{3}$]")
         panels[0].set_title(title)
-        panels[0].legend(loc="lower left", fontsize=8.5)
+        panels[0].legend(loc="lower left", fontsize=8.5, frameon=True, framealpha=0.85, edgecolor="none")
         panels[-1].set_xlabel(r"halo mass $M$ [$h^{-1}M_\odot$]")
         low, high = limits["xlim"]
         for panel in panels if unresolved > low else ():
