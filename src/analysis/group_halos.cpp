@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/halo_finder.hpp"
 #include "analysis/halo_parts.hpp"
 #include "analysis/halo_properties.hpp"
 #include "analysis/leaf_owners.hpp"
@@ -73,6 +74,8 @@ class GroupFinder {
     std::vector<std::int64_t> names;
   };
   Found find(const GroupCriteria& criteria, const HaloMeasures& measures);
+  // What is here of the halos that were found.
+  std::vector<MemberParticle> members() const;
 
  private:
   struct Cell {
@@ -114,10 +117,10 @@ class GroupFinder {
   const LeafOwners& owners_;
   std::vector<Member> members_;
   ParticleGroups groups_;
-  // Parts of groups with enough particles have slots.
-  std::vector<std::int32_t> slot_of_part_;
-  std::vector<std::int32_t> part_of_slot_;
-  std::vector<HaloPeak> peaks_;  // of each slot, that of the whole group
+  // The groups with enough particles that this rank has members of, one slot each: all parts of a group share it.
+  std::vector<std::int32_t> slot_of_part_;  // -1: too few
+  std::vector<Name> names_;                 // of each slot
+  std::vector<HaloPeak> peaks_;
 };
 
 void GroupFinder::group(double linking_length) {
@@ -164,13 +167,19 @@ std::vector<Summary> GroupFinder::summaries() const {
 }
 
 void GroupFinder::open_slots(std::int64_t min_particles) {
-  slot_of_part_.assign(groups_.names.size(), -1);
   const std::vector<Summary> whole = summaries();
-  for (std::size_t part = 0; part < whole.size(); ++part) {
-    if (whole[part].particles < min_particles) continue;
-    slot_of_part_[part] = static_cast<std::int32_t>(peaks_.size());
-    part_of_slot_.push_back(static_cast<std::int32_t>(part));
-    peaks_.push_back(whole[part].peak);
+  std::vector<std::pair<Name, std::int32_t>> parts;
+  for (std::size_t part = 0; part < whole.size(); ++part)
+    if (whole[part].particles >= min_particles)
+      parts.emplace_back(groups_.names[part], static_cast<std::int32_t>(part));
+  std::sort(parts.begin(), parts.end());
+  slot_of_part_.assign(groups_.names.size(), -1);
+  for (const auto& [name, part] : parts) {
+    if (names_.empty() || names_.back() != name) {
+      names_.push_back(name);
+      peaks_.push_back(whole[index(part)].peak);
+    }
+    slot_of_part_[index(part)] = static_cast<std::int32_t>(names_.size()) - 1;
   }
 }
 
@@ -239,7 +248,7 @@ std::vector<HaloPart> GroupFinder::own_parts(const HaloUnits& units, bool have_v
   return parts;
 }
 
-// The parts at home, of all ranks together; those of other slots are left as they are. Collective.
+// What each slot has, at its home that of all ranks. Collective.
 std::vector<HaloPart> GroupFinder::whole_parts(const HaloUnits& units, bool have_velocities) const {
   struct Addressed {
     HaloPart part;
@@ -247,11 +256,9 @@ std::vector<HaloPart> GroupFinder::whole_parts(const HaloUnits& units, bool have
   };
   std::vector<HaloPart> parts = own_parts(units, have_velocities);
   std::vector<std::vector<Addressed>> outgoing(static_cast<std::size_t>(comm_.size()));
-  for (std::size_t slot = 0; slot < parts.size(); ++slot) {
-    const std::size_t part = index(part_of_slot_[slot]);
-    const Name& name = groups_.names[part];
-    if (!is_home(part)) outgoing[index(name.rank)].push_back({parts[slot], name.component});
-  }
+  for (std::size_t slot = 0; slot < parts.size(); ++slot)
+    if (names_[slot].rank != comm_.rank())
+      outgoing[index(names_[slot].rank)].push_back({parts[slot], names_[slot].component});
   for (const auto& of_rank : comm_.exchange(outgoing))
     for (const Addressed& from : of_rank)
       parts[index(slot_of_part_[static_cast<std::size_t>(from.component)])].add(from.part);
@@ -265,13 +272,20 @@ GroupFinder::Found GroupFinder::find(const GroupCriteria& criteria, const HaloMe
   const auto parts = whole_parts(of_sums, have_velocities(comm_, *measures.particles));
   Found found;
   for (std::size_t slot = 0; slot < parts.size(); ++slot) {
-    const std::size_t part = index(part_of_slot_[slot]);
-    if (!is_home(part)) continue;
+    if (names_[slot].rank != comm_.rank()) continue;
     Halo& halo = found.halos.emplace_back(halo_of(parts[slot], frame_, of_sums, measures.scale_factor));
     halo.mass = halo.particle_mass;
-    found.names.push_back(groups_.names[part].value);
+    found.names.push_back(names_[slot].value);
   }
   return found;
+}
+
+std::vector<MemberParticle> GroupFinder::members() const {
+  std::vector<MemberParticle> members;
+  for_each_in_halo([&](const Member& member, std::int32_t slot) {
+    members.push_back({member.id, groups_.names[index(part_of_slot_[index(slot)])].value});
+  });
+  return members;
 }
 
 std::vector<mesh::Layout> layouts_of(const LeafField& field) {
@@ -280,29 +294,43 @@ std::vector<mesh::Layout> layouts_of(const LeafField& field) {
   return layouts;
 }
 
-}  // namespace
-
-std::vector<Halo> find_group_halos(const comm::Communicator& comm, const LeafField& field,
-                                   const mesh::Geometry& geometry, const GroupCriteria& criteria,
-                                   const HaloMeasures& measures) {
+FoundHalos find(const comm::Communicator& comm, const LeafField& field, const mesh::Geometry& geometry,
+                const GroupCriteria& criteria, const HaloMeasures& measures, bool with_members) {
   const LeafOwners owners(comm.rank(), layouts_of(field), geometry);
   std::vector<Member> members;
   comm.agree_on([&] {
     core::require(measures.particles != nullptr, "groups are made of particles");
     check_linking_length(criteria.linking_length);
+    check(measures, field);
     members = members_of(measures, owners);
   });
   members = dealt(comm, owners, std::move(members));
   comm.agree_on([&] { check_count(members.size()); });
   const HaloFrame frame(field, geometry);
-  auto [mine, names] = GroupFinder(comm, frame, owners, std::move(members)).find(criteria, measures);
+  GroupFinder finder(comm, frame, owners, std::move(members));
+  auto [mine, names] = finder.find(criteria, measures);
   set_spheres(comm, frame, measures.sphere_densities, largest_magnitude(comm, field), mine);
   for (std::size_t h = 0; h < mine.size(); ++h) mine[h].id = names[h];
-  std::vector<Halo> halos = comm.gather(std::span<const Halo>(mine));
-  std::sort(halos.begin(), halos.end(),
+  FoundHalos found{comm.gather(std::span<const Halo>(mine)), {}};
+  std::sort(found.halos.begin(), found.halos.end(),
             [](const Halo& a, const Halo& b) { return a.mass != b.mass ? a.mass > b.mass : a.id < b.id; });
-  mark_inside(geometry, halos);
-  return halos;
+  mark_inside(geometry, found.halos);
+  if (with_members) found.members.particles = finder.members();
+  return found;
+}
+
+}  // namespace
+
+std::vector<Halo> find_group_halos(const comm::Communicator& comm, const LeafField& field,
+                                   const mesh::Geometry& geometry, const GroupCriteria& criteria,
+                                   const HaloMeasures& measures) {
+  return find(comm, field, geometry, criteria, measures, false).halos;
+}
+
+FoundHalos find_group_halos_and_members(const comm::Communicator& comm, const LeafField& field,
+                                        const mesh::Geometry& geometry, const GroupCriteria& criteria,
+                                        const HaloMeasures& measures) {
+  return find(comm, field, geometry, criteria, measures, true);
 }
 
 }  // namespace sidestream::analysis

@@ -5,6 +5,7 @@
 
 #include "analysis/halo_members.hpp"
 #include "sidestream/mesh/geometry.hpp"
+#include "sidestream/mesh/snapshot.hpp"
 
 namespace sidestream::analysis {
 

@@ -22,78 +22,28 @@ using mesh::Int3;
 constexpr const char* run_dimension = "member_run";
 constexpr const char* particle_dimension = "member_particle";
 
-// Finds the leaf that holds a position. Particles of a rank mostly come block by block, so the last leaf is tried
-// first.
-class LeafFinder {
- public:
-  struct Leaf {
-    int level = 0;
-    std::int32_t box = -1;  // of the layout of the level; -1: none
-    Int3 cell;
-  };
+constexpr std::int64_t no_halo = -1;
 
-  explicit LeafFinder(const mesh::Snapshot& snapshot) : snapshot_(snapshot) {
-    for (int level = 0; level <= snapshot.finest_level(); ++level)
-      geometries_.push_back(snapshot.geometry.refined(level));
+// The ids of the halos that this rank has cells of, `no_halo` for those that are not kept; the ranks of the peaks know.
+std::vector<std::int64_t> kept_ids(const comm::Communicator& comm, const HaloRuns& runs,
+                                   std::span<const std::int64_t> kept) {
+  const auto ranks = static_cast<std::size_t>(comm.size());
+  std::vector<std::vector<std::int64_t>> questions(ranks);
+  for (std::int32_t halo = 0; halo < runs.size(); ++halo)
+    questions[static_cast<std::size_t>(runs.peak(halo).rank)].push_back(runs.peak(halo).cell);
+  std::vector<std::vector<std::int64_t>> answers(ranks);
+  const auto asked = comm.exchange(questions);
+  for (std::size_t rank = 0; rank < ranks; ++rank)
+    for (const std::int64_t id : asked[rank])
+      answers[rank].push_back(std::binary_search(kept.begin(), kept.end(), id) ? id : no_halo);
+  const auto answered = comm.exchange(answers);
+  std::vector<std::int64_t> ids;
+  std::vector<std::size_t> next(ranks, 0);
+  for (std::int32_t halo = 0; halo < runs.size(); ++halo) {
+    const auto rank = static_cast<std::size_t>(runs.peak(halo).rank);
+    ids.push_back(answered[rank][next[rank]++]);
   }
-
-  Leaf at(const std::array<double, 3>& position) {
-    if (last_.box >= 0) {
-      last_.cell = cell_on(last_.level, position);
-      if (layout(last_.level).box(last_.box).contains(last_.cell)) return last_;
-    }
-    for (int level = snapshot_.finest_level(); level >= 0; --level) {
-      const Int3 cell = cell_on(level, position);
-      const std::int32_t box = layout(level).find(cell);
-      if (box >= 0) return last_ = {level, box, cell};
-    }
-    return {};
-  }
-
- private:
-  const mesh::Layout& layout(int level) const { return snapshot_.levels[static_cast<std::size_t>(level)]; }
-  Int3 cell_on(int level, const std::array<double, 3>& position) const {
-    return mesh::cell_of(geometries_[static_cast<std::size_t>(level)], position);
-  }
-
-  const mesh::Snapshot& snapshot_;
-  std::vector<mesh::Geometry> geometries_;
-  Leaf last_;
-};
-
-struct ParticleInCell {
-  std::int64_t id = 0;
-  std::int32_t level = 0, box = 0;
-  Int3 cell;
-  std::int32_t padding = 0;
-};
-
-// The particles in halos: those of this rank in its own cells, and those that other ranks have in them.
-std::vector<MemberParticle> particles_in(const comm::Communicator& comm, std::span<const HaloCells> levels,
-                                         const mesh::Snapshot& snapshot) {
-  std::vector<MemberParticle> members;
-  const auto add = [&](const ParticleInCell& particle) {
-    const HaloCells& cells = levels[static_cast<std::size_t>(particle.level)];
-    const int block = block_of(cells.field().layout(), comm.rank(), particle.box);
-    const std::int64_t halo = cells.halo_at(block, particle.cell);
-    if (halo != no_halo) members.push_back({particle.id, halo});
-  };
-  std::vector<std::vector<ParticleInCell>> outgoing(static_cast<std::size_t>(comm.size()));
-  LeafFinder finder(snapshot);
-  const std::size_t count = snapshot.particles == nullptr ? 0 : snapshot.particles->size();
-  for (std::size_t p = 0; p < count; ++p) {
-    const auto& position = snapshot.particles->position;
-    const auto leaf = finder.at({position[0][p], position[1][p], position[2][p]});
-    if (leaf.box < 0) continue;
-    const std::int32_t owner = snapshot.levels[static_cast<std::size_t>(leaf.level)].owner(leaf.box);
-    const ParticleInCell particle{snapshot.particles->id[p], leaf.level, leaf.box, leaf.cell, 0};
-    if (owner == comm.rank())
-      add(particle);
-    else
-      outgoing[static_cast<std::size_t>(owner)].push_back(particle);
-  }
-  for (const auto& of_rank : comm.exchange(outgoing)) std::for_each(of_rank.begin(), of_rank.end(), add);
-  return members;
+  return ids;
 }
 
 const std::vector<std::int64_t>& integers_of(const mesh::Result& result, const std::string& name,
@@ -146,48 +96,22 @@ void add_column(mesh::Result& result, const char* dimension, const char* name, c
 
 }  // namespace
 
-std::vector<std::int64_t> halos_of_parts(const comm::Communicator& comm, const Components& components,
-                                         std::span<const std::int64_t> kept) {
-  const auto ranks = static_cast<std::size_t>(comm.size());
-  const auto is_kept = [&](std::int64_t id) { return std::binary_search(kept.begin(), kept.end(), id); };
-  std::vector<std::int64_t> halos(static_cast<std::size_t>(components.size()), no_halo);
-  std::vector<std::vector<std::int64_t>> questions(ranks);
-  for (std::int32_t c = 0; c < components.size(); ++c) {
-    const Peak& peak = components.peak(c);
-    if (peak.rank != comm.rank())
-      questions[static_cast<std::size_t>(peak.rank)].push_back(peak.cell);
-    else if (is_kept(peak.cell))
-      halos[static_cast<std::size_t>(c)] = peak.cell;
-  }
-  std::vector<std::vector<std::uint8_t>> answers(ranks);
-  const auto asked = comm.exchange(questions);
-  for (std::size_t rank = 0; rank < ranks; ++rank)
-    for (const std::int64_t id : asked[rank]) answers[rank].push_back(is_kept(id) ? 1 : 0);
-  const auto answered = comm.exchange(answers);
-  std::vector<std::size_t> next(ranks, 0);
-  for (std::int32_t c = 0; c < components.size(); ++c) {
-    const Peak& peak = components.peak(c);
-    const auto rank = static_cast<std::size_t>(peak.rank);
-    if (peak.rank != comm.rank() && answered[rank][next[rank]++] != 0) halos[static_cast<std::size_t>(c)] = peak.cell;
-  }
-  return halos;
-}
-
-HaloMembers members_of(const comm::Communicator& comm, const Components& components, const LeafField& field,
-                       std::span<const std::int64_t> halo_of_part, const mesh::Snapshot& snapshot) {
+HaloMembers members_of(const comm::Communicator& comm, const HaloRuns& runs, const HaloFrame& frame,
+                       std::span<const std::int64_t> kept, std::span<const HaloParticle> particles) {
+  const std::vector<std::int64_t> ids = kept_ids(comm, runs, kept);
   HaloMembers members;
-  std::vector<HaloCells> levels;
-  for (int level = 0; level <= finest_level(field); ++level) {
-    const mesh::Field<double>& here = *field[static_cast<std::size_t>(level)];
-    const Box& domain = here.layout().domain();
-    components.for_each_run(level, [&](int, std::int32_t z, std::int32_t y, Run run, std::int32_t part) {
-      const std::int64_t halo = halo_of_part[static_cast<std::size_t>(part)];
-      if (halo != no_halo)
-        members.runs.push_back({level, linear_index(domain, {run.begin, y, z}), run.end - run.begin, halo});
+  for (int level = 0; level < frame.levels(); ++level) {
+    const Box& domain = frame.field()[static_cast<std::size_t>(level)]->layout().domain();
+    runs.for_each(level, [&](int, std::int32_t z, std::int32_t y, Run run, std::int32_t halo) {
+      const std::int64_t id = ids[static_cast<std::size_t>(halo)];
+      if (id != no_halo)
+        members.runs.push_back({level, linear_index(domain, {run.begin, y, z}), run.end - run.begin, id});
     });
-    levels.emplace_back(here, level, members.runs);
   }
-  members.particles = particles_in(comm, levels, snapshot);
+  for (const HaloParticle& particle : particles) {
+    const std::int64_t id = ids[static_cast<std::size_t>(particle.halo)];
+    if (id != no_halo) members.particles.push_back({particle.id, id});
+  }
   return members;
 }
 
@@ -272,21 +196,13 @@ std::span<const HaloCells::Entry> HaloCells::row_from(int block, std::int32_t z,
   return {first, all.end()};
 }
 
-std::int64_t HaloCells::halo_at(int block, Int3 cell) const {
-  const auto entries = row_from(block, cell.z, cell.y, cell.x);
-  return !entries.empty() && entries.front().begin <= cell.x ? entries.front().halo : no_halo;
-}
-
 int block_of(const mesh::Layout& layout, int rank, std::int32_t index) {
   const auto mine = layout.boxes_of(rank);
   return static_cast<int>(std::lower_bound(mine.begin(), mine.end(), index) - mine.begin());
 }
 
 Box box_of(const MemberRun& run, const Box& domain) {
-  const Int3 n = domain.extent();
-  const std::int64_t row = run.cell / n.x;
-  const Int3 cell = domain.lo + Int3{static_cast<std::int32_t>(run.cell % n.x), static_cast<std::int32_t>(row % n.y),
-                                     static_cast<std::int32_t>(row / n.y)};
+  const Int3 cell = cell_at(domain, run.cell);
   return {cell, cell + Int3{static_cast<std::int32_t>(run.cells), 1, 1}};
 }
 

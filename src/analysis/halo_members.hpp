@@ -4,11 +4,12 @@
 #include <span>
 #include <vector>
 
-#include "analysis/components.hpp"
+#include "analysis/halo_frame.hpp"
+#include "analysis/halo_particles.hpp"
+#include "analysis/halo_runs.hpp"
 #include "sidestream/analysis/leaf_field.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/mesh/result.hpp"
-#include "sidestream/mesh/snapshot.hpp"
 
 namespace sidestream::analysis {
 
@@ -35,18 +36,11 @@ struct HaloMembers {
   std::vector<MemberParticle> particles;
 };
 
-constexpr std::int64_t no_halo = -1;
-
-/// The id of the halo that each part of `components` belongs to, or `no_halo`. `kept` are the ids of the halos whose
-/// peaks this rank owns, ascending. Collective. Messages only between ranks that share components.
-std::vector<std::int64_t> halos_of_parts(const comm::Communicator& comm, const Components& components,
-                                         std::span<const std::int64_t> kept);
-
-/// The members of iso-density halos: the cells of `components`, which are those of `field`, and the particles of
-/// the snapshot that lie in them. `halo_of_part` is what `halos_of_parts` gives. A particle that is not on the rank of
-/// its cell is sent there. Collective. Cost: the active cells, and a look-up for each particle.
-HaloMembers members_of(const comm::Communicator& comm, const Components& components, const LeafField& field,
-                       std::span<const std::int64_t> halo_of_part, const mesh::Snapshot& snapshot);
+/// The members that this rank has of iso-density halos: their cells, `runs` on the levels of `frame`, and `particles`.
+/// `kept` are the ids of the halos whose peaks this rank owns, ascending; of others there are no members. Collective.
+/// Messages only between ranks that hold parts of one halo.
+HaloMembers members_of(const comm::Communicator& comm, const HaloRuns& runs, const HaloFrame& frame,
+                       std::span<const std::int64_t> kept, std::span<const HaloParticle> particles);
 
 /// Adds members as columns of the distributed dimensions `member_run` and `member_particle`. Local.
 void add_runs(mesh::Result& result, std::span<const MemberRun> runs);
@@ -71,8 +65,6 @@ class HaloCells {
   const mesh::Field<double>& field() const { return *field_; }
   /// The entries of the row (z, y) of a block that end behind `x`, by ascending x.
   std::span<const Entry> row_from(int block, std::int32_t z, std::int32_t y, std::int32_t x) const;
-  /// The halo of a cell of a block, or `no_halo`.
-  std::int64_t halo_at(int block, mesh::Int3 cell) const;
 
  private:
   std::size_t row_index(int block, std::int32_t z, std::int32_t y) const;
@@ -86,7 +78,7 @@ class HaloCells {
 /// The number among the blocks of `rank` of the box `index` of a layout, which is one of them.
 int block_of(const mesh::Layout& layout, int rank, std::int32_t index);
 
-/// The cells of a run, and the cell of a linear index, in the domain of the level.
+/// The cells of a run, in the domain of its level.
 mesh::Box box_of(const MemberRun& run, const mesh::Box& domain);
 
 }  // namespace sidestream::analysis

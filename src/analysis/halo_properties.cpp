@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "sidestream/core/error.hpp"
 #include "sidestream/core/units.hpp"
 
 namespace sidestream::analysis {
@@ -46,6 +47,18 @@ void set_motion(Halo& halo, const Motion& motion, double scale_factor) {
 }
 
 }  // namespace
+
+void check(const HaloMeasures& measures, const LeafField& field) {
+  core::require(measures.sphere_densities.size() <= HaloMeasures::most_spheres, "too many spheres around each halo");
+  for (const double density : measures.sphere_densities)
+    core::require(density > 0.0 && std::isfinite(density), "the mean density of a sphere is a positive number");
+  for (const LeafField& velocity : measures.velocity)
+    core::require(velocity.size() == measures.moving_density.size(),
+                  "velocities of halos take a density and three components");
+  core::require(measures.moving_density.empty() || measures.moving_density.size() == field.size(),
+                "velocities of halos lie on the levels of the field");
+  core::require(measures.scale_factor > 0.0, "the scale factor is a positive number");
+}
 
 Halo halo_of(const HaloPart& part, const HaloFrame& frame, const HaloUnits& units, double scale_factor) {
   const Body body = body_of(part.matter, units.matter);

@@ -5,6 +5,9 @@
 
 namespace sidestream::analysis {
 
+/// Throws core::Error for measures that cannot be taken on the levels of `field`.
+void check(const HaloMeasures& measures, const LeafField& field);
+
 /// The halo that a whole part makes, without its spheres.
 Halo halo_of(const HaloPart& part, const HaloFrame& frame, const HaloUnits& units, double scale_factor);
 

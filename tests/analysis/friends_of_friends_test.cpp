@@ -8,93 +8,27 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <random>
 
-#include "analysis/friends.hpp"
-#include "analysis/grid.hpp"
-#include "analysis/refined_mesh.hpp"
+#include "analysis/particle_sets.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream {
 namespace {
 
-using analysis::Point;
+using test::clumped;
+using test::groups_of_all_pairs;
+using test::Points;
+using test::Position;
 using test::RefinedMesh;
+using test::uniform_mesh;
 
 const comm::Communicator& world() {
   static const comm::Communicator comm(MPI_COMM_WORLD);
   return comm;
 }
 
-struct Points {
-  std::vector<Point> positions;
-  std::vector<std::int64_t> ids;
-
-  void add(const Point& position) {
-    positions.push_back(position);
-    ids.push_back(7 * static_cast<std::int64_t>(ids.size()) + 3);
-  }
-};
-
-// The group of each point by looking at all pairs.
-std::map<std::int64_t, std::int64_t> groups_of_all_pairs(const Points& points, const mesh::Geometry& geometry,
-                                                         double linking_length) {
-  const auto n = points.ids.size();
-  std::vector<std::size_t> todo;
-  std::map<std::int64_t, std::int64_t> group;
-  const auto are_friends = [&](std::size_t p, std::size_t q) {
-    double sum = 0.0;
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      double d = std::abs(points.positions[p][axis] - points.positions[q][axis]);
-      if (geometry.periodic[axis]) d = std::min(d, geometry.length[axis] - d);
-      sum += d * d;
-    }
-    return sum <= linking_length * linking_length;
-  };
-  std::vector<std::size_t> by_id(n);
-  for (std::size_t p = 0; p < n; ++p) by_id[p] = p;
-  std::sort(by_id.begin(), by_id.end(), [&](std::size_t a, std::size_t b) { return points.ids[a] < points.ids[b]; });
-  std::vector<bool> is_seen(n, false);
-  for (const std::size_t first : by_id) {
-    if (is_seen[first]) continue;
-    is_seen[first] = true;
-    todo = {first};
-    while (!todo.empty()) {
-      const std::size_t p = todo.back();
-      todo.pop_back();
-      group[points.ids[p]] = points.ids[first];
-      for (std::size_t q = 0; q < n; ++q)
-        if (!is_seen[q] && are_friends(p, q)) {
-          is_seen[q] = true;
-          todo.push_back(q);
-        }
-    }
-  }
-  return group;
-}
-
-int owner_of(const RefinedMesh& mesh, const Point& position) {
-  for (int level = mesh.finest_level(); level >= 0; --level) {
-    const mesh::Layout& layout = mesh.levels[static_cast<std::size_t>(level)];
-    const std::int32_t box = layout.find(cell_of(mesh.geometry.refined(level), position));
-    if (box >= 0) return layout.owner(box);
-  }
-  return -1;
-}
-
-// The particles of this rank, in an order that depends on the seed.
 mesh::Particles dealt(const RefinedMesh& mesh, const Points& points, std::uint64_t seed = 0) {
-  std::vector<std::size_t> mine;
-  for (std::size_t p = 0; p < points.ids.size(); ++p)
-    if (owner_of(mesh, points.positions[p]) == world().rank()) mine.push_back(p);
-  std::mt19937_64 generator(seed);
-  std::shuffle(mine.begin(), mine.end(), generator);
-  mesh::Particles particles;
-  for (const std::size_t p : mine) {
-    particles.id.push_back(points.ids[p]);
-    for (std::size_t axis = 0; axis < 3; ++axis) particles.position[axis].push_back(points.positions[p][axis]);
-  }
-  return particles;
+  return test::particles_at(points, test::places_of(mesh, points, world().rank(), seed));
 }
 
 // Each id here and its group.
@@ -123,42 +57,12 @@ std::size_t groups_in(const RefinedMesh& mesh, const Points& points, double link
   return static_cast<std::size_t>(world().sum(static_cast<std::int64_t>(names.size())));
 }
 
-RefinedMesh uniform_mesh(const mesh::Layout& layout) {
-  return {test::unit_cells(layout.domain().extent(), layout.periodic()), {layout}};
-}
 RefinedMesh random_blocks(mesh::Int3 cells, mesh::Periodicity periodic, int boxes, std::uint64_t seed) {
   return uniform_mesh(test::random_layout(cells, periodic, world().size(), boxes, seed));
 }
 
 double inside(double x, double length) {
   return mesh::wrapped_coordinate(x, length);
-}
-
-// Points of which half are spread at random and half lie in clumps of several sizes, some across the faces.
-Points clumped(const mesh::Geometry& geometry, int count, std::uint64_t seed) {
-  Points points;
-  std::uint64_t draw = 0;
-  const auto uniform = [&] { return core::uniform(seed, 1, draw++); };
-  const auto normal = [&] { return core::normal(seed, 2, draw++); };
-  Point center{};
-  double width = 0.0;
-  for (int p = 0; p < count; ++p) {
-    if (p % 100 == 0) {
-      for (std::size_t axis = 0; axis < 3; ++axis)
-        center[axis] = uniform() < 0.3 ? 0.0 : uniform() * geometry.length[axis];
-      width = 0.3 * std::pow(10.0, -2.0 * uniform());
-    }
-    Point position{};
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      const double length = geometry.length[axis];
-      const double x = p % 2 == 0 ? uniform() * length : center[axis] + width * normal();
-      position[axis] = geometry.periodic[axis] ? inside(x, length) : std::clamp(x, 0.0, std::nextafter(length, 0.0));
-    }
-    points.add(position);
-  }
-  std::mt19937_64 generator(seed);
-  std::shuffle(points.ids.begin(), points.ids.end(), generator);
-  return points;
 }
 
 double mean_separation(const mesh::Geometry& geometry, int count) {
@@ -206,17 +110,17 @@ TEST(Fof, AnyLinkingLengthWillDo) {
 TEST(Fof, AFlatBoxWillDo) {
   const RefinedMesh mesh = random_blocks({16, 16, 1}, {true, true, true}, 7, 4);
   Points points = clumped(mesh.geometry, 500, 6);
-  for (Point& position : points.positions) position[2] = 0.5;
+  for (Position& position : points.positions) position[2] = 0.5;
   for (const double length : {0.05, 0.3, 1.2})
     EXPECT_EQ(wrong(mesh, points, length, groups_of_all_pairs(points, mesh.geometry, length)), 0) << length;
 }
 
 // Two points so far apart along a direction, of which `share` of the way lies before `corner`.
-Points pair_about(const Point& corner, const Point& direction, double distance, double share) {
+Points pair_about(const Position& corner, const Position& direction, double distance, double share) {
   const double norm = std::hypot(direction[0], direction[1], direction[2]);
   Points points;
   for (const double end : {-share, 1.0 - share}) {
-    Point position{};
+    Position position{};
     for (std::size_t axis = 0; axis < 3; ++axis)
       position[axis] = inside(corner[axis] + end * distance * direction[axis] / norm, 8.0);
     points.add(position);
@@ -233,8 +137,8 @@ TEST(Fof, PairsAreJoinedWithinTheLinkingLengthAlsoAcrossFacesEdgesAndCorners) {
   const double length = 0.37;
   for (int code = 0; code < 27; ++code) {
     if (code == 13) continue;  // no direction
-    const Point direction{double(code % 3 - 1), double(code / 3 % 3 - 1), double(code / 9 - 1)};
-    for (const Point& corner : {Point{0, 0, 0}, Point{4, 0, 8}, Point{2, 3, 4}, Point{0.1, 7.9, 4.2}})
+    const Position direction{double(code % 3 - 1), double(code / 3 % 3 - 1), double(code / 9 - 1)};
+    for (const Position& corner : {Position{0, 0, 0}, Position{4, 0, 8}, Position{2, 3, 4}, Position{0.1, 7.9, 4.2}})
       for (const double share : {0.01, 0.5, 0.99}) {
         EXPECT_EQ(groups_in(mesh, pair_about(corner, direction, 0.999 * length, share), length), 1U) << code;
         EXPECT_EQ(groups_in(mesh, pair_about(corner, direction, 1.001 * length, share), length), 2U) << code;
@@ -333,7 +237,7 @@ TEST(Fof, DenseClumpsAreCheap) {
   Points points;
   for (int i = 0; i < in_each; ++i) {
     const auto draw = static_cast<std::uint64_t>(3 * i);
-    const Point offset{0.0, 0.3 * core::uniform(1, 1, draw), 0.3 * core::uniform(1, 1, draw + 1)};
+    const Position offset{0.0, 0.3 * core::uniform(1, 1, draw), 0.3 * core::uniform(1, 1, draw + 1)};
     const double depth = 1e-9 * core::uniform(1, 1, draw + 2);
     points.add({1.0 - depth, 1.0 + offset[1], 1.0 + offset[2]});
     points.add({2.0 + depth, 1.0 + offset[1], 1.0 + offset[2]});
@@ -347,7 +251,7 @@ TEST(Fof, PointsWithoutAMeshGiveTheSameGroups) {
   const mesh::Geometry geometry = test::unit_cells({8, 6, 8}, {true, false, true});
   const Points points = clumped(geometry, 1500, 17);
   std::array<std::vector<double>, 3> x;
-  for (const Point& position : points.positions)
+  for (const Position& position : points.positions)
     for (std::size_t axis = 0; axis < 3; ++axis) x[axis].push_back(position[axis]);
 
   const auto groups =

@@ -9,7 +9,6 @@
 
 #include "analysis/refined_mesh.hpp"
 #include "analysis/run.hpp"
-#include "sidestream/analysis/halos.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::analysis {
@@ -24,6 +23,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 constexpr mesh::Periodicity periodic{true, true, true};
+constexpr std::int64_t no_halo = -1;
 
 class World {
  public:
@@ -316,81 +316,6 @@ TEST(HaloLinks, TakeEachParticleOnce) {
     EXPECT_FALSE(error.where().empty() || error.hint().empty());
   }
 }
-
-// --- members
-
-class MembersOf : public testing::TestWithParam<int> {};  // the finest level
-INSTANTIATE_TEST_SUITE_P(ByLevel, MembersOf, testing::Values(0, 2));
-
-struct Found {
-  HaloMembers members;
-  std::vector<mesh::Field<std::int64_t>> ids;  // the oracle
-};
-
-Found members_in(const comm::Communicator& comm, const LeafField& field, const mesh::Snapshot& snapshot) {
-  const HaloCriteria criteria{0.7, 0.9};
-  const MergeTree tree(comm, field, {.connectivity = criteria.connectivity});
-  const Components components(comm, tree, criteria.t_boundary);
-  std::vector<std::int64_t> kept;
-  for (const Halo& halo : comm.broadcast(find_halos(comm, field, snapshot.geometry, criteria)))
-    for (std::int32_t c = 0; c < components.size(); ++c)
-      if (components.peak(c).rank == comm.rank() && components.peak(c).cell == halo.id) kept.push_back(halo.id);
-  std::sort(kept.begin(), kept.end());
-  const auto halo_of_part = halos_of_parts(comm, components, kept);
-  return {members_of(comm, components, field, halo_of_part, snapshot), halo_membership(comm, field, criteria)};
-}
-
-TEST_P(MembersOf, HalosAreTheirCellsAndTheParticlesInThem) {
-  const World world;
-  for (std::uint64_t seed = 0; seed < 6; ++seed) {
-    const RefinedMesh mesh = test::random_mesh({8, 8, 8}, 4, GetParam(), periodic, world->size(), seed);
-    const auto value = [&](int level, Int3 cell) { return test::noise(seed, level, cell); };
-    const LeafField field = test::shared(test::leaves_of(mesh, world->rank(), value));
-    mesh::Snapshot snapshot;
-    snapshot.geometry = mesh.geometry;
-    snapshot.levels = mesh.levels;
-    mesh::Particles particles;  // one in each cell of the finest level, on any rank
-    const Grid everywhere(mesh.finest_cells());
-    core::for_each_cell(everywhere.domain(), [&](int k, int j, int i) {
-      const std::int64_t id = everywhere.index(k, j, i);
-      if (id % world->size() != world->rank()) return;
-      const double side = 8.0 / everywhere.cells.x;
-      particles.id.push_back(id);
-      particles.position[0].push_back((i + 0.5) * side);
-      particles.position[1].push_back((j + 0.5) * side);
-      particles.position[2].push_back((k + 0.5) * side);
-    });
-    snapshot.particles = &particles;
-
-    const auto [members, ids] = members_in(*world, field, snapshot);
-
-    std::vector<MemberRun> cells;
-    std::vector<MemberParticle> expected;
-    for (int level = 0; level <= mesh.finest_level(); ++level) {
-      const auto& of_level = ids[static_cast<std::size_t>(level)];
-      for (int b = 0; b < of_level.blocks(); ++b)
-        core::for_each_cell(of_level.box(b), [&, view = of_level.view(b)](int k, int j, int i) {
-          const std::int64_t halo = view(k, j, i);
-          if (halo == no_halo) return;
-          cells.push_back({level, linear_index(of_level.layout().domain(), {i, j, k}), 1, halo});
-          core::for_each_cell(mesh.finest_cells_of({i, j, k}, level), [&](int fk, int fj, int fi) {
-            expected.push_back({everywhere.index(fk, fj, fi), halo});
-          });
-        });
-    }
-    std::vector<MemberRun> found_cells;
-    for (const MemberRun& run : members.runs)
-      for (std::int64_t c = 0; c < run.cells; ++c) found_cells.push_back({run.level, run.cell + c, 1, run.halo});
-    auto found = members.particles;
-    std::sort(found.begin(), found.end());
-    std::sort(expected.begin(), expected.end());
-    EXPECT_TRUE(found_cells == cells) << "seed " << seed;
-    EXPECT_TRUE(found == expected) << "seed " << seed;
-    EXPECT_GT(world->sum(static_cast<std::int64_t>(found.size())), 0);
-  }
-}
-
-// --- results
 
 mesh::Snapshot snapshot_of(const Moment& moment, std::int64_t step) {
   mesh::Snapshot snapshot;

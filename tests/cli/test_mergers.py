@@ -73,13 +73,6 @@ def members(run: sidestream.Run, step: int) -> list[tuple[int, ...]]:
     )
 
 
-def expect_same_trees(first: sidestream.Run, second: sidestream.Run) -> None:
-    assert first.steps("halos") == second.steps("halos")
-    xr.testing.assert_identical(first.merger_tree("halos").links, second.merger_tree("halos").links)
-    for step in first.steps("halos"):
-        assert members(first, step) == members(second, step)
-
-
 def test_the_links_at_the_end_of_a_run_are_a_tree_back_to_its_first_halos(place: Path) -> None:
     run = sidestream.open(place / "o")
     tree = run.merger_tree("halos")
@@ -108,19 +101,16 @@ def test_particles_in_halos_are_those_in_their_cells(place: Path) -> None:
     assert list(cells.values()) == last["cells"].values.tolist()
 
 
-def test_links_do_not_depend_on_the_transport_or_the_ranks(place: Path) -> None:
+def test_a_restart_in_the_middle_on_other_ranks_and_in_transit_gives_the_same_tree(place: Path) -> None:
+    steps = sidestream.open(place / "o").steps("halos")
     in_transit = ("--set", "coupling.sidecars=1", "--set", "task.halos.transport=in-transit")
 
-    done = command(place, "run", "box.toml", "-n", 3, "--out", "in-transit", *in_transit)
-
-    assert done.returncode == 0, done.stderr
-    expect_same_trees(sidestream.open(place / "o"), sidestream.open(place / "in-transit"))
-
-
-def test_a_restart_in_the_middle_on_other_ranks_gives_the_same_tree(place: Path) -> None:
-    steps = sidestream.open(place / "o").steps("halos")
     cut = command(place, "run", "box.toml", "-n", 2, "--out", "cut", "--set", f"run.max_steps={steps[3] + 1}")
-    went_on = command(place, "run", "box.toml", "-n", 3, "--out", "cut", "--restart")
+    went_on = command(place, "run", "box.toml", "-n", 3, "--out", "cut", "--restart", *in_transit)
 
     assert (cut.returncode, went_on.returncode) == (0, 0), cut.stderr + went_on.stderr
-    expect_same_trees(sidestream.open(place / "o"), sidestream.open(place / "cut"))
+    first, second = sidestream.open(place / "o"), sidestream.open(place / "cut")
+    assert first.steps("halos") == second.steps("halos")
+    xr.testing.assert_identical(first.merger_tree("halos").links, second.merger_tree("halos").links)
+    for step in first.steps("halos"):
+        assert members(first, step) == members(second, step)
