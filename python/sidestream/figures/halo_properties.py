@@ -96,8 +96,10 @@ def _overdensity_masses(axes: Any, halos: xr.Dataset) -> str:
     mass = np.asarray(halos["mass"], dtype=float)
     known = [name for name in _SPHERES if {f"m{name}", f"r{name}"} <= set(halos)]
     for name, colour in zip(known, (BLUE, TEAL, AMBER, VIOLET), strict=False):
+        found = halos.isel(halo=np.flatnonzero(np.asarray(halos[f"r{name}"]) > 0))
         fine = with_fine_spheres(halos, name)
-        axes.scatter(fine["mass"], fine[f"m{name}"], s=11, color=colour, alpha=0.55, lw=0, label=_mass_label(name))
+        axes.scatter(found["mass"], found[f"m{name}"], s=9, color=colour, alpha=0.18, lw=0)
+        axes.scatter(fine["mass"], fine[f"m{name}"], s=13, color=colour, alpha=0.8, lw=0, label=_mass_label(name))
     axes.set(xscale="log", yscale="log")
     span = np.array([mass.min() / 1.3, mass.max() * 1.3])
     axes.plot(span, span, color=INK, lw=0.9, zorder=0)
@@ -106,7 +108,7 @@ def _overdensity_masses(axes: Any, halos: xr.Dataset) -> str:
     )
     axes.set_title("Spherical overdensity")
     axes.legend(loc="upper left")
-    return f"Spheres of at least {FINE_SPHERE:.0f} cells in radius; line: equal masses."
+    return f"Pale: spheres of fewer than {FINE_SPHERE:.0f} cells in radius. Line: equal masses."
 
 
 def _mass_label(name: str) -> str:
