@@ -1,118 +1,81 @@
 #include "sidestream/analysis/analysis.hpp"
 
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
 
-#include <algorithm>
-#include <array>
-#include <span>
+#include <map>
+#include <optional>
 #include <string>
 #include <variant>
 
-#include "bindings.hpp"
-#include "sidestream/analysis/connectivity.hpp"
-#include "sidestream/analysis/merge_tree.hpp"
+#include "blocks.hpp"
 #include "sidestream/analysis/power_spectrum.hpp"
 
 namespace sidestream::bindings {
 
 namespace {
 
-using Sides = std::variant<double, std::array<double, 3>>;
+using Options = std::map<std::string, std::variant<bool, std::int64_t, double, std::string>>;
 
-template <typename T>
-mesh::Int3 cells_of(const FieldArray<T>& array) {
-  const auto along = [&](std::size_t axis) { return static_cast<std::int32_t>(array.shape(axis)); };
-  return {along(2), along(1), along(0)};
+core::Node node_of(const Options& options) {
+  core::Node table;
+  for (const auto& [name, value] : options)
+    table.set(name, std::visit([](const auto& plain) { return core::Node(plain); }, value));
+  return table;
 }
 
-// One number is the side along x of a box of cubic cells; three are the sides along x, y, z.
-mesh::Geometry geometry_of(mesh::Int3 cells, const Sides& sides, bool is_periodic) {
-  mesh::Geometry geometry{mesh::domain_of(cells), {}, {is_periodic, is_periodic, is_periodic}};
-  if (const double* side = std::get_if<double>(&sides))
-    for (int axis = 0; axis < 3; ++axis)
-      geometry.length[static_cast<std::size_t>(axis)] = *side / cells.x * cells[axis];
-  else
-    geometry.length = std::get<std::array<double, 3>>(sides);
-  return geometry;
+// The field as the total density of a snapshot.
+mesh::Snapshot snapshot_of(const Blocks& blocks, const Sides& box_size) {
+  mesh::Snapshot snapshot;
+  snapshot.geometry = blocks.geometry(box_size);
+  snapshot.levels = {blocks.field()->layout()};
+  snapshot.add("total_density", "Msun/Mpc^3", [field = blocks.field()](int) { return field; });
+  return snapshot;
 }
 
-template <typename T>
-mesh::Field<double> field_of(const FieldArray<T>& array, const mesh::Geometry& geometry) {
-  mesh::Field<double> field(mesh::split(geometry.domain, {1, 1, 1}, geometry.periodic), 0);
-  std::copy_n(array.data(), array.size(), field.all().data());
-  return field;
+using Ids = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Reals = std::map<std::string, nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;
+
+// Particles with the positions `x`, `y`, `z` and attributes of any other name.
+mesh::Particles particles_of(const Ids& ids, const Reals& reals) {
+  mesh::Particles particles;
+  particles.id.assign(ids.data(), ids.data() + ids.size());
+  for (const auto& [name, values] : reals) {
+    std::vector<double> copy(values.data(), values.data() + values.size());
+    const std::size_t axis = name.size() == 1 ? std::string("xyz").find(name) : std::string::npos;
+    if (axis != std::string::npos)
+      particles.position[axis] = std::move(copy);
+    else
+      particles.attributes.push_back({name, "", std::move(copy)});
+  }
+  mesh::check(particles);
+  return particles;
 }
 
-nb::dict dict_of(const mesh::Result& result) {
-  nb::dict columns;
-  for (const mesh::Column& column : result.columns)
-    std::visit([&](const auto& values) { columns[column.name.c_str()] = array_of(values); }, column.values);
-  return columns;
-}
-
-// The columns of the `halos` analysis of one array.
-template <typename T>
-nb::dict halos(const FieldArray<T>& array, const Sides& box_size, const std::string& t_boundary,
-               const std::string& t_halo, std::int64_t connectivity, bool is_periodic) {
-  ensure_mpi();
+nb::dict halos(const Blocks& blocks, const Sides& box_size, const Options& options,
+               const std::map<std::string, double>& moment, const std::optional<Ids>& ids, const Reals& reals) {
   mesh::Result result;
   {
     const nb::gil_scoped_release unlocked;
-    core::Node task;
+    core::Node task = node_of(options);
     task.set("analysis", core::Node(std::string("halos")));
-    task.set("t_boundary", core::Node(t_boundary));
-    task.set("t_halo", core::Node(t_halo));
-    task.set("connectivity", core::Node(connectivity));
-    const auto analysis = analysis::find_analysis(task).make(task, nullptr);
-    mesh::Snapshot snapshot;
-    snapshot.geometry = geometry_of(cells_of(array), box_size, is_periodic);
-    mesh::Field<double> density = field_of(array, snapshot.geometry);
-    snapshot.levels = {density.layout()};
-    snapshot.add("total_density", "Msun/Mpc^3", std::move(density));
-    result = analysis->run(comm::Communicator(MPI_COMM_SELF), snapshot);
+    mesh::Snapshot snapshot = snapshot_of(blocks, box_size);
+    snapshot.attributes = moment;
+    const mesh::Particles particles = ids ? particles_of(*ids, reals) : mesh::Particles();
+    if (ids) snapshot.particles = &particles;
+    result = analysis::find_analysis(task).make(task, nullptr)->run(blocks.comm(), snapshot);
   }
   return dict_of(result);
 }
 
-template <typename T>
-nb::dict merge_tree(const FieldArray<T>& array, std::int64_t connectivity, bool is_periodic) {
-  ensure_mpi();
-  std::vector<std::int64_t> maximum, saddle, parent;
-  std::vector<double> birth, death;
-  {
-    const nb::gil_scoped_release unlocked;
-    mesh::Geometry geometry{mesh::domain_of(cells_of(array)), {1.0, 1.0, 1.0}, {is_periodic, is_periodic, is_periodic}};
-    const mesh::Field<double> field = field_of(array, geometry);
-    analysis::TreeOptions options;
-    options.connectivity = analysis::connectivity_of(connectivity);
-    const analysis::MergeTree tree(comm::Communicator(MPI_COMM_SELF), analysis::uniform(field), options);
-    for (const analysis::Branch& branch : tree.branches()) {
-      maximum.push_back(branch.maximum);
-      birth.push_back(branch.birth);
-      saddle.push_back(branch.saddle);
-      death.push_back(branch.death);
-      parent.push_back(branch.parent);
-    }
-  }
-  nb::dict columns;
-  columns["maximum"] = array_of(std::move(maximum));
-  columns["birth"] = array_of(std::move(birth));
-  columns["saddle"] = array_of(std::move(saddle));
-  columns["death"] = array_of(std::move(death));
-  columns["parent"] = array_of(std::move(parent));
-  return columns;
-}
-
-template <typename T>
-nb::dict power_spectrum(const FieldArray<T>& array, const Sides& box_size) {
-  ensure_mpi();
+nb::dict power_spectrum(const Blocks& blocks, const Sides& box_size) {
   analysis::PowerSpectrum spectrum;
   {
     const nb::gil_scoped_release unlocked;
-    const mesh::Geometry geometry = geometry_of(cells_of(array), box_size, true);
-    spectrum = analysis::power_spectrum(comm::Communicator(MPI_COMM_SELF), field_of(array, geometry), geometry);
+    spectrum = analysis::power_spectrum(blocks.comm(), *blocks.field(), blocks.geometry(box_size));
   }
   nb::dict columns;
   columns["k"] = array_of(std::move(spectrum.k));
@@ -121,23 +84,17 @@ nb::dict power_spectrum(const FieldArray<T>& array, const Sides& box_size) {
   return columns;
 }
 
-template <typename T>
-void bind_for(nb::module_& module) {
-  module.def("halos", &halos<T>, nb::arg("array"), nb::arg("box_size"), nb::arg("t_boundary"), nb::arg("t_halo"),
-             nb::arg("connectivity"), nb::arg("periodic"), "Columns of the iso-density halos of a density (z, y, x).");
-  module.def("merge_tree", &merge_tree<T>, nb::arg("array"), nb::arg("connectivity"), nb::arg("periodic"),
-             "Branches of the merge tree of a field (z, y, x), by descending maximum; a branch that never ends has the "
-             "saddle -1.");
-  module.def(
-      "power_spectrum", &power_spectrum<T>, nb::arg("array"), nb::arg("box_size"),
-      "Mean wave number, number of modes and power in shells, of the relative fluctuation of a field (z, y, x).");
-}
-
 }  // namespace
 
 void bind_analysis(nb::module_& module) {
-  bind_for<double>(module);
-  bind_for<float>(module);
+  module.def("halos", &halos, nb::arg("blocks"), nb::arg("box_size"), nb::arg("options"), nb::arg("moment"),
+             nb::arg("ids") = nb::none(), nb::arg("reals") = Reals(),
+             "The result of the analysis `halos` of a density with its options; `moment` has the attributes of a "
+             "snapshot, `ids` and `reals` (x, y, z and attributes) are those of its particles on this rank. "
+             "Collective; complete on rank 0.");
+  module.def("power_spectrum", &power_spectrum, nb::arg("blocks"), nb::arg("box_size"),
+             "Mean wave number, number of modes and power in shells, of the relative fluctuation of a field. "
+             "Collective; complete on rank 0.");
 }
 
 }  // namespace sidestream::bindings

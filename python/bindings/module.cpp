@@ -1,6 +1,6 @@
 #include <mpi.h>
 
-#include "bindings.hpp"
+#include "blocks.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/error.hpp"
 
@@ -50,7 +50,9 @@ NB_MODULE(_core, module) {
   using namespace sidestream::bindings;
   module.doc() = "The compiled part of sidestream.";
   nb::register_exception_translator(translate, make_error_class(module).release().ptr());
+  bind_blocks(module);
   bind_analysis(module);
+  bind_merge_tree(module);
   bind_io(module);
   bind_particles(module);
 }

@@ -20,15 +20,17 @@ from typing import TYPE_CHECKING, Any
 from .error import Error
 
 if TYPE_CHECKING:
-    from .arrays import friends_of_friends, halos, merge_tree, power_spectrum
+    from .arrays import friends_of_friends, halos, power_spectrum
     from .events import Events
     from .opening import open
     from .run import Run
     from .snapshot_file import SnapshotFile
+    from .tree import MergeTree, merge_tree, open_tree
 
 __all__ = [
     "Error",
     "Events",
+    "MergeTree",
     "Run",
     "SnapshotFile",
     "__version__",
@@ -36,17 +38,20 @@ __all__ = [
     "halos",
     "merge_tree",
     "open",
+    "open_tree",
     "power_spectrum",
 ]
 
 _HOME = {
     "Events": "events",
+    "MergeTree": "tree",
     "Run": "run",
     "SnapshotFile": "snapshot_file",
     "friends_of_friends": "arrays",
     "halos": "arrays",
-    "merge_tree": "arrays",
+    "merge_tree": "tree",
     "open": "opening",
+    "open_tree": "tree",
     "power_spectrum": "arrays",
 }
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from .blocks import Origin, blocks_of, on_all
 from .core import extension, translated_errors
 from .error import Error
 
@@ -15,29 +16,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 CONNECTIVITIES = (6, 14, 26)
+Sides: TypeAlias = float | tuple[float, float, float]
 
 # name: (units, long name) of the columns that the extension returns.
-_HALO_COLUMNS = {
-    "id": ("1", "linear index of the densest cell"),
-    "x": ("Mpc", "x of the centroid"),
-    "y": ("Mpc", "y of the centroid"),
-    "z": ("Mpc", "z of the centroid"),
-    "mass": ("Msun", "mass above the boundary threshold"),
-    "cells": ("1", "number of cells"),
-    "peak": ("Msun/Mpc^3", "highest density"),
-    "spans_box": ("1", "1 where the halo reaches across half of the box, so that its centroid is ambiguous"),
-} | {
-    f"{prefix}{axis}": ("Mpc", f"{axis} of the {what}")
-    for prefix, what in (("peak_", "densest cell"), ("center_", "centre of mass"))
-    for axis in "xyz"
-}
-_BRANCH_COLUMNS = {
-    "maximum": ("1", "linear index of the maximum"),
-    "birth": ("1", "value at the maximum"),
-    "saddle": ("1", "linear index of the saddle where the branch ends, -1 for the highest maximum"),
-    "death": ("1", "value at the saddle"),
-    "parent": ("1", "linear index of the maximum that the branch joins"),
-}
 _SPECTRUM_COLUMNS = {
     "k": ("1/Mpc", "mean wave number of the bin"),
     "modes": ("1", "number of modes in the bin"),
@@ -46,65 +27,70 @@ _SPECTRUM_COLUMNS = {
 
 
 def halos(
-    array: ArrayLike,
+    array: ArrayLike | Sequence[ArrayLike],
     box_size: float | Sequence[float],
     t_boundary: float | str = "81.66 mean",
     t_halo: float | str = "200 mean",
     connectivity: int = 14,
     periodic: bool = True,
+    *,
+    comm: Any = None,
+    origin: Origin = None,
+    shape: Sequence[int] | None = None,
 ) -> xr.Dataset:
     """Finds the iso-density halos of a density field.
 
     A halo is a connected set of cells at or above `t_boundary` whose densest cell reaches `t_halo`.
 
     Args:
-        array: the density in Msun/Mpc^3, indexed `[z, y, x]`.
+        array: the density in Msun/Mpc^3, indexed `[z, y, x]`; with `comm`, the block that this rank has, or a list of
+            its blocks.
         box_size: side of the box in Mpc: one number for cubic cells (along x), or three for x, y and z.
         t_boundary: threshold of the boundary: a density (`4e12`), or a multiple of the mean (`"81.66 mean"`).
         t_halo: threshold of the peak, in the same forms.
         connectivity: 6 (faces), 14 (the Freudenthal triangulation) or 26 (faces, edges and corners).
         periodic: whether the box continues at its opposite face.
+        comm: an mpi4py communicator, all ranks of which call this; the result is complete on each of them.
+        origin: with `comm`, the indices `(z, y, x)` of the block's first cell in the whole, or a list of these.
+        shape: with `comm`, `(nz, ny, nx)` of the whole; by default as far as the blocks reach.
 
     Returns:
-        A dataset with the dimension `halo` and the columns `id`, `x`, `y`, `z` (centroid, Mpc), `mass` (Msun), `cells`
-        and `peak` (Msun/Mpc^3).
+        A dataset over `halo` with the columns of the analysis `halos`, among them `id`, `x`, `y`, `z` (centroid, Mpc),
+        `mass` (Msun), `cells` and `peak` (Msun/Mpc^3).
 
     Example:
         >>> density = np.ones((32, 32, 32)); density[10:14, 10:14, 10:14] = 500
         >>> sidestream.halos(density, box_size=10.0)["cells"].values
         array([64])
+
+        On the ranks of MPI, each with a slab:
+
+        >>> comm = mpi4py.MPI.COMM_WORLD
+        >>> sidestream.halos(slab, box_size=10.0, comm=comm, origin=(8 * comm.rank, 0, 0), shape=(32, 32, 32))
     """
-    density = _field(array)
-    _check_connectivity(connectivity)
-    with translated_errors():
-        columns = extension().halos(
-            density, _sides(box_size), _threshold(t_boundary), _threshold(t_halo), connectivity, periodic
-        )
-    return _table(columns, "halo", _HALO_COLUMNS, analysis="halos", connectivity=connectivity)
+    check_connectivity(connectivity)
+    options = {"t_boundary": threshold(t_boundary), "t_halo": threshold(t_halo), "connectivity": connectivity}
+    sides = sides_of(box_size)
+    return halos_of(blocks_of(array, periodic, comm, origin, shape), sides, options, {}, comm)
 
 
-def merge_tree(array: ArrayLike, connectivity: int = 14, periodic: bool = True) -> xr.Dataset:
-    """Builds the merge tree of a field: every maximum, and the saddle where its branch joins a higher one.
+def halos_of(
+    blocks: Any,
+    sides: Sides,
+    options: Mapping[str, Any],
+    moment: Mapping[str, float],
+    comm: Any = None,
+    particles: Mapping[str, NDArray[Any]] | None = None,
+) -> xr.Dataset:
+    """The result of the analysis `halos` with any of its options.
 
-    Args:
-        array: the field, indexed `[z, y, x]`.
-        connectivity: 6, 14 or 26, as in `halos`.
-        periodic: whether the box continues at its opposite face.
-
-    Returns:
-        A dataset with the dimension `branch`: `maximum` and `birth` (cell and value of the maximum), `saddle` and
-        `death` (cell and value of the saddle), and `parent` (the maximum of the branch it joins). The
-        highest maximum never joins another one: its `saddle` is -1.
-
-    Example:
-        >>> tree = sidestream.merge_tree(density)
-        >>> persistence = tree["birth"] - tree["death"]
+    `moment` has the scale factor and the cosmology; `particles` the columns `id`, `x`, `y`, `z` and attributes.
     """
-    field = _field(array)
-    _check_connectivity(connectivity)
+    reals = {name: np.ascontiguousarray(values) for name, values in (particles or {}).items() if name != "id"}
+    ids = None if particles is None else np.ascontiguousarray(particles["id"])
     with translated_errors():
-        columns = extension().merge_tree(field, connectivity, periodic)
-    return _table(columns, "branch", _BRANCH_COLUMNS, analysis="merge_tree", connectivity=connectivity)
+        found = extension().halos(blocks, sides, dict(options), dict(moment), ids, reals)
+    return result_of(on_all(comm, found), analysis="halos")
 
 
 def power_spectrum(array: ArrayLike, box_size: float | Sequence[float]) -> xr.Dataset:
@@ -122,10 +108,10 @@ def power_spectrum(array: ArrayLike, box_size: float | Sequence[float]) -> xr.Da
         >>> spectrum = sidestream.power_spectrum(density, box_size=100.0)
         >>> spectrum.plot.scatter("k", "power")
     """
-    field = _field(array)
+    blocks = blocks_of(array, periodic=True)
     with translated_errors():
-        columns = extension().power_spectrum(field, _sides(box_size))
-    return _table(columns, "k_bin", _SPECTRUM_COLUMNS, analysis="power_spectrum")
+        columns = extension().power_spectrum(blocks, sides_of(box_size))
+    return table_of(columns, "k_bin", _SPECTRUM_COLUMNS, analysis="power_spectrum")
 
 
 def friends_of_friends(
@@ -180,7 +166,7 @@ def friends_of_friends(
     if periodic:
         if box_size is None:
             raise Error("a periodic box has a `box_size`", hint="give it, or periodic=False")
-        sides = np.broadcast_to(_sides(box_size), 3)
+        sides = np.broadcast_to(sides_of(box_size), 3)
     axes = np.ascontiguousarray(points.T, dtype=np.float64)
     with translated_errors():
         groups: NDArray[np.int64] = extension().friends_of_friends(
@@ -189,18 +175,8 @@ def friends_of_friends(
     return groups
 
 
-def _field(array: ArrayLike) -> NDArray[Any]:
-    field = np.asarray(array)
-    if field.ndim != 3:
-        raise Error(f"the array has {field.ndim} dimensions, not 3", hint="give it as array[z, y, x]")
-    if field.size == 0:
-        raise Error(f"the array of shape {field.shape} holds no cell")
-    if field.dtype.kind not in "fiub":
-        raise Error(f"the array holds `{field.dtype}`, not real numbers")
-    return np.ascontiguousarray(field, dtype=np.float32 if field.dtype == np.float32 else np.float64)
-
-
-def _sides(box_size: float | Sequence[float]) -> float | tuple[float, float, float]:
+def sides_of(box_size: float | Sequence[float]) -> Sides:
+    """The side of a box, or three, checked."""
     try:
         sides = np.atleast_1d(np.asarray(box_size, dtype=float))
     except (TypeError, ValueError) as problem:
@@ -210,25 +186,36 @@ def _sides(box_size: float | Sequence[float]) -> float | tuple[float, float, flo
     return float(sides[0]) if sides.size == 1 else (float(sides[0]), float(sides[1]), float(sides[2]))
 
 
-def _threshold(value: float | str) -> str:
+def threshold(value: float | str) -> str:
+    """A threshold as text: a value, or a multiple of the mean."""
     return value if isinstance(value, str) else repr(float(value))
 
 
-def _check_connectivity(connectivity: int) -> None:
+def check_connectivity(connectivity: int) -> None:
+    """An error unless it is 6, 14 or 26."""
     if connectivity not in CONNECTIVITIES:
         raise Error(f"connectivity {connectivity} is not known", hint="use 6, 14 or 26")
 
 
-def _table(
+def table_of(
     columns: Mapping[str, Any], dimension: str, known: Mapping[str, tuple[str, str]], **attributes: Any
 ) -> xr.Dataset:
+    """Columns over one dimension, whose units and long names are `known`."""
     import xarray as xr
 
-    variables = {}
-    for name, values in columns.items():
-        if np.ndim(values) == 0:
-            attributes[name] = values
-            continue
-        units, long_name = known.get(name, ("1", name.replace("_", " ")))
-        variables[name] = (dimension, np.asarray(values), {"units": units, "long_name": long_name})
+    variables = {
+        name: (dimension, np.asarray(values), {"units": known[name][0], "long_name": known[name][1]})
+        for name, values in columns.items()
+    }
     return xr.Dataset(variables, attrs=attributes)
+
+
+def result_of(found: Mapping[str, Any], **attributes: Any) -> xr.Dataset:
+    """A result of the compiled part: columns over `halo` with their units and descriptions."""
+    import xarray as xr
+
+    variables = {
+        name: ("halo", np.asarray(values), {"units": units, "long_name": text})
+        for name, (values, units, text) in found["columns"].items()
+    }
+    return xr.Dataset(variables, attrs=attributes | found["attributes"])

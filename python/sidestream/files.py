@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import json
-import signal
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .error import Error, UsageError
-from .job import POLL_S, Job
-from .launcher import find_program, prepare
-from .messages import MessageFilter
 from .opening import is_run, unknown
 from .outputs import outputs_in
+from .programs import Tell, lines_of
 from .snapshot_file import SnapshotFile, bytes_of, format_of, formats
 
 PROGRAM = "sidestream-files"
 PRECISIONS = ("double", "single")
-Tell = Callable[[str], None]  # takes a line about what goes on
 
 
 @dataclass(frozen=True)
@@ -53,7 +47,7 @@ def convert(
     """Writes the state in a file again in another format; returns what was written and how fast."""
     _check(conversion)
     report: dict[str, Any] = {}
-    for line in _lines_of(conversion.arguments(), ranks, launcher, tell):
+    for line in lines_of(PROGRAM, conversion.arguments(), ranks, launcher, tell):
         report = json.loads(line)
     seconds, size = float(report["write_s"]), bytes_of(conversion.target)
     kept = SnapshotFile(conversion.target).describe()["particles"]
@@ -74,7 +68,7 @@ def verify(
     `message`.
     """
     paths = _to_verify(path)
-    for line in _lines_of(["verify", *map(str, paths)], ranks, launcher, tell, may_fail=True):
+    for line in lines_of(PROGRAM, ["verify", *map(str, paths)], ranks, launcher, tell, may_fail=True):
         verdict: dict[str, Any] = json.loads(line)
         if verdict["is_good"]:
             verdict["bytes"] = bytes_of(Path(verdict["path"]))
@@ -104,51 +98,3 @@ def _to_verify(path: Path) -> list[Path]:
     if not found:
         raise Error("the run has written neither plot files nor checkpoints", path)
     return found
-
-
-def _lines_of(
-    arguments: Sequence[str], ranks: int, launcher: str | None, tell: Tell, may_fail: bool = False
-) -> Iterator[str]:
-    """Runs the program; yields the lines of its standard output as they come.
-
-    Raises:
-        Error: what the program complained of, unless it `may_fail` and says why in its lines.
-    """
-    program = find_program(PROGRAM)
-    messages, lines = MessageFilter(), 0
-    job = Job(prepare(program, arguments, ranks, launcher), program, keep_output=True)
-    with _killed_at_the_end(job):
-        while True:
-            is_running = job.is_running()
-            for message in filter(None, map(messages.feed, job.messages())):
-                tell(message)
-            for line in job.output():
-                lines += 1
-                yield line
-            if not is_running:
-                break
-            time.sleep(POLL_S)
-    if job.exit_code != 0 and not (may_fail and lines):
-        raise _failure(messages, job.exit_code)
-
-
-def _failure(messages: MessageFilter, exit_code: int) -> Error:
-    if messages.errors:
-        return Error.from_text(messages.errors[0])
-    return messages.diagnosis(exit_code) or Error(f"`{PROGRAM}` ended with exit code {exit_code}")
-
-
-@contextmanager
-def _killed_at_the_end(job: Job) -> Iterator[None]:
-    """No rank survives us, however we end."""
-
-    def stop(_number: int, _frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        if job.is_running():
-            job.kill()
-        signal.signal(signal.SIGTERM, before)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,22 +22,42 @@ ROWS = "halo"  # the dimension whose length changes from step to step
 MOMENT = ("redshift", "scale_factor", "time_gyr")  # attributes that become coordinates over steps
 
 
-def load_result(path: Path) -> xr.Dataset:
-    """Reads one result file into memory; `sidestream.Error` if it is missing or damaged."""
+def load_result(path: Path, dimension: str | None = None) -> xr.Dataset:
+    """Reads one result file into memory; `sidestream.Error` if it is missing or damaged.
+
+    With a `dimension` that the file has, only the columns over it are read: of halos with their members, the table.
+    """
+    with _opened(path) as dataset:
+        kept = dataset if dimension not in dataset.dims else dataset[_over(dataset, dimension)]
+        loaded: xr.Dataset = kept.load()
+    return loaded if ROWS in loaded.dims else loaded.set_coords([n for n in loaded.data_vars if n in AXES])
+
+
+def load_attributes(path: Path) -> dict[str, Any]:
+    """The attributes of a result file, without its columns; `sidestream.Error` if it is missing or damaged."""
+    with _opened(path) as dataset:
+        return {str(name): value for name, value in dataset.attrs.items()}
+
+
+def _over(dataset: xr.Dataset, dimension: str | None) -> list[Hashable]:
+    return [name for name, column in dataset.data_vars.items() if column.dims == (dimension,)]
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[xr.Dataset]:
     import xarray as xr
 
     if not path.is_file():
         raise Error("the result file does not exist", path)
     try:
         with xr.open_dataset(path, engine="h5netcdf") as dataset:
-            loaded: xr.Dataset = dataset.load()
+            yield dataset
     except Exception as problem:  # h5py, h5netcdf and xarray raise a dozen types for a damaged file
         raise Error(
             "the result file cannot be read; it is damaged or not a result",
             path,
             "delete it, and `sidestream run ... --restart` computes it again if the step lies ahead",
         ) from problem
-    return loaded if ROWS in loaded.dims else loaded.set_coords([n for n in loaded.data_vars if n in AXES])
 
 
 def join_steps(datasets: Sequence[xr.Dataset], steps: Sequence[int]) -> xr.Dataset:

@@ -14,6 +14,8 @@ from .events import Events, log_files, number, read_events
 if TYPE_CHECKING:
     import xarray as xr
 
+    from .merger_tree import MergerTree
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -51,8 +53,11 @@ class Run:
         numbers = [path.stem for path in (self._results / task).glob("*.nc")]
         return sorted(int(stem) for stem in numbers if stem.isdigit())
 
-    def result(self, task: str, step: int) -> xr.Dataset:
-        """The result of `task` at one step; `step=-1` is the last one."""
+    def result(self, task: str, step: int, dimension: str | None = None) -> xr.Dataset:
+        """The result of `task` at one step; `step=-1` is the last one.
+
+        With a `dimension`, only the columns over it, if there are such: `"halo"` leaves the members of halos out.
+        """
         from .results import load_result
 
         steps = self.steps(task)
@@ -61,16 +66,38 @@ class Run:
         if step not in steps:
             known = f"steps with a result: {_some(steps)}" if steps else "the task has no result yet"
             raise Error(f"task `{task}` has no result for step {step}", self._results / task, known)
-        return load_result(self.result_path(task, step))
+        return load_result(self.result_path(task, step), dimension)
+
+    def analysis(self, task: str) -> str:
+        """The kind of analysis that a task is, as the configuration or else the newest result says."""
+        from .results import load_attributes
+
+        configured = self.config.get("task", {}).get(task, {}).get("analysis", "")
+        steps = self.steps(task)
+        if configured or not steps:
+            return str(configured)
+        return str(load_attributes(self.result_path(task, steps[-1])).get("analysis", ""))
 
     def __getitem__(self, task: str) -> xr.Dataset:
         """All results of `task` in one dataset: rows below each other, anything else stacked along `step`."""
-        from .results import join_steps, load_result
+        from .results import ROWS, join_steps, load_result
 
         steps = self.steps(task)
         if not steps:
             raise Error(f"task `{task}` has no result yet", self.folder, f"the run is {self.status}")
-        return join_steps([load_result(self.result_path(task, step)) for step in steps], steps)
+        return join_steps([load_result(self.result_path(task, step), ROWS) for step in steps], steps)
+
+    def merger_tree(self, task: str) -> MergerTree:
+        """Which halo became which, over all steps of a task with `link = true`.
+
+        Example:
+            >>> tree = run.merger_tree("halos")
+            >>> (heaviest,) = tree.heaviest()
+            >>> tree.main_branch(heaviest)["mass"]
+        """
+        from .merger_tree import merger_tree
+
+        return merger_tree(self, task)
 
     def __contains__(self, task: object) -> bool:
         return task in self.tasks

@@ -126,7 +126,7 @@ def _conclude(request: RunRequest, progress: Progress, messages: MessageFilter, 
     if not request.out.is_dir() or progress.steps_seen == 0 and not progress.end:
         return 1 if failed else 0
     report = _write_report(request.out)
-    summarise(Run(request.out), report)
+    summarise(Run(request.out), report, _write_merger_tables(Run(request.out)))
     if stopped:
         console.print_error(
             Error(
@@ -150,7 +150,21 @@ def _write_report(folder: Path) -> Path | None:
         return None
 
 
-def summarise(run: Run, report: Path | None) -> None:
+def _write_merger_tables(run: Run) -> list[Path]:
+    """The links of each task that links halos, over all its steps, beside the report."""
+    from .merger_tree import has_links, write_merger_table
+
+    written = []
+    for task in run.tasks:
+        try:
+            if has_links(run, task):
+                written.append(write_merger_table(run, task))
+        except Exception as problem:  # a damaged result must not cost the rest
+            console.say(f"warning: the merger tree of task `{task}` was not written: {problem}")
+    return written
+
+
+def summarise(run: Run, report: Path | None, merger_tables: Sequence[Path] = ()) -> None:
     """Prints one row a task, and where to look."""
     from rich.table import Table
 
@@ -169,6 +183,8 @@ def summarise(run: Run, report: Path | None) -> None:
     for row in file_bills(events):
         console.out().print(f"{row.title:<18}{_about_files(row, events)}")
     console.out().print(f"run folder        {run.folder}", soft_wrap=True)
+    for path in merger_tables:
+        console.out().print(f"merger tree       {path}", soft_wrap=True)
     if report is not None:
         console.out().print(f"report            {report}", soft_wrap=True)
 

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 CM_PER_MPC = 3.085677580962325e24
 GRAMS_PER_MSUN = 1.98841586e33
 
-# What the analyses work in, Mpc and Msun/Mpc^3, in units of files.
+# What the analyses work in, Mpc, Msun and Msun/Mpc^3, in units of files.
 _MPC = {"Mpc": 1.0, "cm": 1.0 / CM_PER_MPC}
+_MSUN = {"Msun": 1.0, "g": 1.0 / GRAMS_PER_MSUN}
+_MASS_NAMES = ("mass", "particle_mass")
 _MSUN_PER_MPC3 = {"Msun/Mpc^3": 1.0, "g/cm^3": CM_PER_MPC**3 / GRAMS_PER_MSUN}
 
 
@@ -169,15 +171,46 @@ class SnapshotFile:
         table = {name: ("particle", values, _unit(units.get(name, ""))) for name, values in columns.items()}
         return xr.Dataset(table, attrs=self.attrs)
 
-    def halos(self, field: str = "density", level: int = 0, **options: Any) -> xr.Dataset:
-        """The halos of a field at the resolution of `level`; `options` are those of `sidestream.halos`.
+    def halos(
+        self,
+        field: str = "density",
+        level: int = 0,
+        t_boundary: float | str = "81.66 mean",
+        t_halo: float | str = "200 mean",
+        connectivity: int = 14,
+        periodic: bool = True,
+    ) -> xr.Dataset:
+        """The halos of a field at the resolution of `level`, as `sidestream.halos` finds them.
 
         Files in cm and g/cm^3 are analysed in Mpc and Msun/Mpc^3; what has other units keeps them, unnamed.
         """
-        from .arrays import halos
+        from .arrays import check_connectivity, halos_of, threshold
+        from .blocks import blocks_of
+
+        check_connectivity(connectivity)
+        options = {"t_boundary": threshold(t_boundary), "t_halo": threshold(t_halo), "connectivity": connectivity}
+        grid, sides, is_known = self._for_analyses(field, level)
+        found = halos_of(blocks_of(grid, periodic), _three(sides), options, self._moment)
+        return found if is_known else _without_units(found)
+
+    def friends_of_friends(
+        self, linking_length: float = 0.2, field: str = "density", level: int = 0, min_particles: int = 20
+    ) -> xr.Dataset:
+        """The friends-of-friends halos of the particles, as a task with `finder = "fof"` finds them.
+
+        Args:
+            linking_length: in mean separations of the particles.
+            field: a density, in which halos have their peaks and spheres.
+            level: the resolution of the density.
+            min_particles: smaller groups are left out.
+        """
+        from .arrays import halos_of
+        from .blocks import blocks_of
 
         grid, sides, is_known = self._for_analyses(field, level)
-        found = halos(grid, sides, **options)
+        options = {"finder": "fof", "linking_length": linking_length, "min_particles": min_particles}
+        blocks = blocks_of(grid, periodic=True)
+        found = halos_of(blocks, _three(sides), options, self._moment, particles=self._particles_for_analyses())
         return found if is_known else _without_units(found)
 
     def power_spectrum(self, field: str = "density", level: int = 0) -> xr.Dataset:
@@ -219,6 +252,25 @@ class SnapshotFile:
             return grid, [(length or 1.0) * side for side in self.box_size], False
         return (grid if density == 1.0 else grid * density), [length * side for side in self.box_size], True
 
+    def _particles_for_analyses(self) -> dict[str, NDArray[Any]]:
+        """Ids, positions from the corner of the box, and masses, in Mpc and Msun where the file's units allow it."""
+        if self._facts["particles"] is None:
+            raise Error("the file has no particles", self.path, "find halos of a density instead")
+        with translated_errors():
+            columns = dict(extension().file_particles(str(self.path)))
+        units = {str(real["name"]): str(real["units"]) for real in self._facts["particle_reals"]}
+        mass = next((name for name in _MASS_NAMES if name in columns), None)
+        if mass is None:
+            raise Error("the particles have no masses", self.path, f"they have: {', '.join(columns)}")
+        factor = _MPC.get(self.length_unit, 1.0)
+        found: dict[str, NDArray[Any]] = {axis: factor * np.asarray(columns[axis], dtype=float) for axis in "xyz"}
+        found["mass"] = _MSUN.get(units[mass], 1.0) * np.asarray(columns[mass], dtype=float)
+        return found | {"id": np.asarray(columns["id"], dtype=np.int64)}
+
+    @property
+    def _moment(self) -> dict[str, float]:
+        return {name: float(value) for name, value in self.attrs.items() if name not in ("step", "time")}
+
     def _centres(self, cells: tuple[int, int, int]) -> dict[str, Any]:
         coords = {}
         for axis, n, low, side in zip("xyz", cells, self._facts["origin"], self.box_size, strict=True):
@@ -232,6 +284,11 @@ class SnapshotFile:
             known = f"it has the levels 0 to {self.levels - 1}" if self.levels > 1 else "it has level 0 only"
             raise Error(f"there is no level {level}", self.path, known)
         return level
+
+
+def _three(sides: list[float]) -> tuple[float, float, float]:
+    x, y, z = map(float, sides)
+    return x, y, z
 
 
 def _unit(name: str) -> dict[str, Any]:

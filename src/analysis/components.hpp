@@ -28,6 +28,7 @@ class Components {
   void for_each_run(int level, F f) const {
     const Runs& runs = part_.levels()[static_cast<std::size_t>(level)];
     for (int b = 0; b < runs.blocks(); ++b) {
+      if (runs.top_of(b) < level_) continue;
       const auto view = runs.field().view(b);
       runs.for_each(b, [&](std::int32_t z, std::int32_t y, Run run, std::int32_t number) {
         if (runs.top(number) < level_) return;

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/halo_finder.hpp"
 #include "analysis/halo_parts.hpp"
 #include "analysis/halo_properties.hpp"
 #include "analysis/leaf_owners.hpp"
@@ -73,6 +74,8 @@ class GroupFinder {
     std::vector<std::int64_t> names;
   };
   Found find(const GroupCriteria& criteria, const HaloMeasures& measures);
+  // What is here of the halos that were found.
+  std::vector<MemberParticle> members() const;
 
  private:
   struct Cell {
@@ -277,17 +280,22 @@ GroupFinder::Found GroupFinder::find(const GroupCriteria& criteria, const HaloMe
   return found;
 }
 
+std::vector<MemberParticle> GroupFinder::members() const {
+  std::vector<MemberParticle> members;
+  for_each_in_halo([&](const Member& member, std::int32_t slot) {
+    members.push_back({member.id, names_[index(slot)].value});
+  });
+  return members;
+}
+
 std::vector<mesh::Layout> layouts_of(const LeafField& field) {
   std::vector<mesh::Layout> layouts;
   for (const SharedField& level : field) layouts.push_back(level->layout());
   return layouts;
 }
 
-}  // namespace
-
-std::vector<Halo> find_group_halos(const comm::Communicator& comm, const LeafField& field,
-                                   const mesh::Geometry& geometry, const GroupCriteria& criteria,
-                                   const HaloMeasures& measures) {
+FoundHalos find(const comm::Communicator& comm, const LeafField& field, const mesh::Geometry& geometry,
+                const GroupCriteria& criteria, const HaloMeasures& measures, bool with_members) {
   const LeafOwners owners(comm.rank(), layouts_of(field), geometry);
   std::vector<Member> members;
   comm.agree_on([&] {
@@ -299,14 +307,30 @@ std::vector<Halo> find_group_halos(const comm::Communicator& comm, const LeafFie
   members = dealt(comm, owners, std::move(members));
   comm.agree_on([&] { check_count(members.size()); });
   const HaloFrame frame(field, geometry);
-  auto [mine, names] = GroupFinder(comm, frame, owners, std::move(members)).find(criteria, measures);
+  GroupFinder finder(comm, frame, owners, std::move(members));
+  auto [mine, names] = finder.find(criteria, measures);
   set_spheres(comm, frame, measures.sphere_densities, largest_magnitude(comm, field), mine);
   for (std::size_t h = 0; h < mine.size(); ++h) mine[h].id = names[h];
-  std::vector<Halo> halos = comm.gather(std::span<const Halo>(mine));
-  std::sort(halos.begin(), halos.end(),
+  FoundHalos found{comm.gather(std::span<const Halo>(mine)), {}};
+  std::sort(found.halos.begin(), found.halos.end(),
             [](const Halo& a, const Halo& b) { return a.mass != b.mass ? a.mass > b.mass : a.id < b.id; });
-  mark_inside(geometry, halos);
-  return halos;
+  mark_inside(geometry, found.halos);
+  if (with_members) found.members.particles = finder.members();
+  return found;
+}
+
+}  // namespace
+
+std::vector<Halo> find_group_halos(const comm::Communicator& comm, const LeafField& field,
+                                   const mesh::Geometry& geometry, const GroupCriteria& criteria,
+                                   const HaloMeasures& measures) {
+  return find(comm, field, geometry, criteria, measures, false).halos;
+}
+
+FoundHalos find_group_halos_and_members(const comm::Communicator& comm, const LeafField& field,
+                                        const mesh::Geometry& geometry, const GroupCriteria& criteria,
+                                        const HaloMeasures& measures) {
+  return find(comm, field, geometry, criteria, measures, true);
 }
 
 }  // namespace sidestream::analysis

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "analysis/levels.hpp"
 #include "sidestream/mesh/geometry.hpp"
@@ -18,14 +19,17 @@ class HaloFrame {
       : field_(field),
         root_(geometry),
         finest_(field.back()->layout().domain()),
-        finest_geometry_(geometry.refined(finest_level(field))) {}
+        finest_geometry_(geometry.refined(finest_level(field))) {
+    for (int level = 0; level <= finest_level(field); ++level)
+      bits_.push_back(bits_between(finest_, finest_level(field) - level));
+  }
 
   const LeafField& field() const { return field_; }
   const mesh::Geometry& root() const { return root_; }
   const mesh::Geometry& finest() const { return finest_geometry_; }
   int levels() const { return static_cast<int>(field_.size()); }
   /// By how many bits cell indices of `level` and of the finest one differ along each axis.
-  mesh::Int3 bits(int level) const { return bits_between(finest_, finest_level(field_) - level); }
+  mesh::Int3 bits(int level) const { return bits_[static_cast<std::size_t>(level)]; }
   /// Cells of the finest level in one of `level`.
   std::int64_t volume(int level) const {
     const mesh::Int3 b = bits(level);
@@ -43,7 +47,7 @@ class HaloFrame {
     const std::int32_t shift = bits(level)[axis], coarse = from >> shift;
     std::int32_t cells = cell - coarse;
     if (root_.periodic[static_cast<std::size_t>(axis)]) {
-      const std::int32_t n = finest_.extent()[axis] >> shift;
+      const std::int32_t n = (finest_.hi[axis] - finest_.lo[axis]) >> shift;
       if (cells >= n - n / 2) cells -= n;
       if (cells < -(n / 2)) cells += n;
     }
@@ -78,6 +82,7 @@ class HaloFrame {
   mesh::Geometry root_;
   mesh::Box finest_;
   mesh::Geometry finest_geometry_;
+  std::vector<mesh::Int3> bits_;  // of each level
 };
 
 }  // namespace sidestream::analysis

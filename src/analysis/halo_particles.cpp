@@ -86,8 +86,7 @@ class Finder {
     return -1;
   }
   std::int32_t halo_at(const Place& place, Int3 finest_cell) const {
-    const Int3 cell = coarsened(finest_cell, frame_.bits(place.level));
-    return runs_.halo_at(place.level, place.block, cell.z, cell.y, cell.x);
+    return runs_.halo_at(place.level, place.block, coarsened(finest_cell, frame_.bits(place.level)));
   }
 
   // `cell` is the one of the finest level that holds it, or would hold it.
@@ -95,6 +94,7 @@ class Finder {
     if (!std::isfinite(particle.mass) || !is_finite(particle.velocity))
       problem_ = "a particle in a halo has a mass or a velocity that is not finite";
     HaloParticle& found = found_.emplace_back();
+    found.id = particle.id;
     found.halo = halo;
     found.matter.mass = particle.mass;
     found.matter.velocity = particle.velocity;

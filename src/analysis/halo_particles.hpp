@@ -12,6 +12,7 @@ namespace sidestream::analysis {
 
 /// A particle in a halo that this rank has cells of.
 struct HaloParticle {
+  std::int64_t id = 0;
   std::int32_t halo = 0;  ///< as `HaloRuns` numbers them
   Matter matter;          ///< mass in Msun, offset from the lower corner of the peak in the unit of the geometry
 };

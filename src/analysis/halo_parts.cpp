@@ -22,51 +22,72 @@ struct HaloCell {
   Matter moving;         // with velocities, if there is any
 };
 
-// Calls `f` for each cell of a level that is in a halo.
-template <typename F>
-void for_each_cell_of_level(const HaloContent& content, int level, F f) {
-  const auto l = static_cast<std::size_t>(level);
-  const HaloFrame& frame = content.frame;
-  const HaloMeasures& measures = content.measures;
-  const Int3 bits = frame.bits(level), extent = refined(Int3{1, 1, 1}, bits);
-  const double root_volume = frame.root_volume(level);
-  const bool moves = !measures.moving_density.empty();
-  HaloCell cell;
-  cell.level = level;
-  std::array<double, 3> size{};
-  for (int axis = 0; axis < 3; ++axis) size[static_cast<std::size_t>(axis)] = frame.finest().cell_size(axis);
-  for (int axis = 0; axis < 3; ++axis)
-    cell.matter.size[static_cast<std::size_t>(axis)] = extent[axis] * size[static_cast<std::size_t>(axis)];
-  const auto place = [&](int axis, std::int32_t index, std::int32_t corner) {
-    cell.cell[axis] = index;
-    cell.low[axis] = frame.offset(axis, level, corner, index);
-    cell.high[axis] = cell.low[axis] + extent[axis];
-    cell.matter.offset[static_cast<std::size_t>(axis)] =
-        (cell.low[axis] + 0.5 * extent[axis]) * size[static_cast<std::size_t>(axis)];
-  };
-  content.runs.for_each(level, [&](int block, std::int32_t z, std::int32_t y, Run run, std::int32_t halo) {
-    const Int3 corner = frame.cell_of(content.runs.peak(halo).cell);
-    cell.halo = halo;
-    place(2, z, corner.z);
-    place(1, y, corner.y);
-    const double* density = &frame.field()[l]->view(block)(z, y, 0);
-    for (std::int32_t x = run.begin; x < run.end; ++x) {
-      place(0, x, corner.x);
-      cell.matter.mass = density[x] * root_volume;
-      if (moves) {
-        cell.moving.mass =
-            measures.moving_density[l]->view(block)(z, y, x) * (root_volume * frame.root().cell_volume());
-        cell.moving.offset = cell.matter.offset;
-        for (std::size_t a = 0; a < 3; ++a) cell.moving.velocity[a] = measures.velocity[a][l]->view(block)(z, y, x);
-      }
-      f(std::as_const(cell));
+// Goes through the cells of one level that are in halos.
+class LevelCells {
+ public:
+  LevelCells(const HaloContent& content, int level)
+      : content_(content),
+        level_(level),
+        extent_(refined(Int3{1, 1, 1}, content.frame.bits(level))),
+        root_volume_(content.frame.root_volume(level)),
+        volume_(root_volume_ * content.frame.root().cell_volume()),
+        moves_(!content.measures.moving_density.empty()) {
+    cell_.level = level;
+    for (int axis = 0; axis < 3; ++axis) {
+      const auto a = static_cast<std::size_t>(axis);
+      size_[a] = content.frame.finest().cell_size(axis);
+      cell_.matter.size[a] = extent_[axis] * size_[a];
     }
-  });
-}
+  }
+
+  // Calls `f` for each.
+  template <typename F>
+  void for_each(F f) {
+    content_.runs.for_each(level_, [&](int block, std::int32_t z, std::int32_t y, Run run, std::int32_t halo) {
+      const Int3 corner = content_.frame.cell_of(content_.runs.peak(halo).cell);
+      cell_.halo = halo;
+      place(2, z, corner.z);
+      place(1, y, corner.y);
+      const double* density = row_of(content_.frame.field(), block, z, y);
+      for (std::int32_t x = run.begin; x < run.end; ++x) {
+        place(0, x, corner.x);
+        cell_.matter.mass = density[x] * root_volume_;
+        if (moves_) set_moving(block, z, y, x);
+        f(std::as_const(cell_));
+      }
+    });
+  }
+
+ private:
+  const double* row_of(const LeafField& field, int block, std::int32_t z, std::int32_t y) const {
+    return &field[static_cast<std::size_t>(level_)]->view(block)(z, y, 0);
+  }
+  void place(int axis, std::int32_t index, std::int32_t corner) {
+    const auto a = static_cast<std::size_t>(axis);
+    cell_.cell[axis] = index;
+    cell_.low[axis] = content_.frame.offset(axis, level_, corner, index);
+    cell_.high[axis] = cell_.low[axis] + extent_[axis];
+    cell_.matter.offset[a] = (cell_.low[axis] + 0.5 * extent_[axis]) * size_[a];
+  }
+  void set_moving(int block, std::int32_t z, std::int32_t y, std::int32_t x) {
+    cell_.moving.mass = row_of(content_.measures.moving_density, block, z, y)[x] * volume_;
+    cell_.moving.offset = cell_.matter.offset;
+    for (std::size_t a = 0; a < 3; ++a)
+      cell_.moving.velocity[a] = row_of(content_.measures.velocity[a], block, z, y)[x];
+  }
+
+  const HaloContent& content_;
+  int level_;
+  Int3 extent_;                  // in cells of the finest level
+  double root_volume_, volume_;  // of a cell: in cells of level 0, and in the unit of the geometry
+  bool moves_;
+  std::array<double, 3> size_{};  // of a cell of the finest level
+  HaloCell cell_;
+};
 
 template <typename F>
 void for_each_cell(const HaloContent& content, F f) {
-  for (int level = 0; level < content.frame.levels(); ++level) for_each_cell_of_level(content, level, f);
+  for (int level = 0; level < content.frame.levels(); ++level) LevelCells(content, level).for_each(f);
 }
 
 bool is_finite(const Matter& matter) {

@@ -31,28 +31,36 @@ class HaloRuns {
   /// Calls `f(block, z, y, run, halo)` for each run of a level, in the order of blocks, z, y, x.
   template <typename F>
   void for_each(int level, F f) const {
-    for (const Entry& entry : levels_[static_cast<std::size_t>(level)])
-      f(entry.block, entry.z, entry.y, Run{entry.begin, entry.end}, entry.halo);
+    const Level& runs = levels_[static_cast<std::size_t>(level)];
+    for (std::size_t block = 0; block + 1 < runs.first.size(); ++block)
+      for (std::size_t r = runs.first[block]; r < runs.first[block + 1]; ++r) {
+        const Entry& entry = runs.entries[r];
+        f(static_cast<int>(block), entry.z, entry.y, Run{entry.begin, entry.end}, entry.halo);
+      }
   }
 
-  /// The halo that a cell belongs to, or -1. O(log runs).
-  std::int32_t halo_at(int level, std::int32_t block, std::int32_t z, std::int32_t y, std::int32_t x) const {
-    const std::vector<Entry>& runs = levels_[static_cast<std::size_t>(level)];
-    const auto after = std::upper_bound(runs.begin(), runs.end(), std::tuple(block, z, y, x),
-                                        [](const auto& cell, const Entry& entry) {
-                                          return cell < std::tuple(entry.block, entry.z, entry.y, entry.begin);
-                                        });
-    if (after == runs.begin()) return -1;
+  /// The halo that a cell belongs to, or -1. O(log runs of the block).
+  std::int32_t halo_at(int level, std::int32_t block, mesh::Int3 cell) const {
+    const Level& runs = levels_[static_cast<std::size_t>(level)];
+    const auto b = static_cast<std::size_t>(block);
+    const std::span<const Entry> entries(runs.entries.data() + runs.first[b], runs.first[b + 1] - runs.first[b]);
+    const auto after = std::upper_bound(
+        entries.begin(), entries.end(), std::tuple(cell.z, cell.y, cell.x),
+        [](const auto& at, const Entry& entry) { return at < std::tuple(entry.z, entry.y, entry.begin); });
+    if (after == entries.begin()) return -1;
     const Entry& entry = *(after - 1);
-    const bool holds = entry.block == block && entry.z == z && entry.y == y && x < entry.end;
-    return holds ? entry.halo : -1;
+    return entry.z == cell.z && entry.y == cell.y && cell.x < entry.end ? entry.halo : -1;
   }
 
  private:
   struct Entry {
-    std::int32_t block, z, y, begin, end, halo;
+    std::int32_t z, y, begin, end, halo;
   };
-  std::vector<std::vector<Entry>> levels_;
+  struct Level {
+    std::vector<Entry> entries;
+    std::vector<std::size_t> first;  // of each block, and the end
+  };
+  std::vector<Level> levels_;
   std::vector<HaloPeak> peaks_;
 };
 

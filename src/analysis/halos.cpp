@@ -6,6 +6,8 @@
 #include <optional>
 
 #include "analysis/entries.hpp"
+#include "analysis/halo_finder.hpp"
+#include "analysis/halo_links.hpp"
 #include "analysis/halo_particles.hpp"
 #include "analysis/halo_table.hpp"
 #include "analysis/make.hpp"
@@ -59,7 +61,7 @@ class Halos final : public Analysis {
     std::string finder, field, t_boundary, t_halo;
     double linking_length = 0.0;
     std::int64_t connectivity = 0, min_cells = 0, min_particles = 0;
-    bool kinematics = false;
+    bool kinematics = false, link = false;
     std::vector<std::string> spherical_overdensity;
   };
 
@@ -85,6 +87,8 @@ class Halos final : public Analysis {
     table.option("min_particles", &Parameters::min_particles, 20).at_least(1).doc("smaller groups are left out");
     table.option("kinematics", &Parameters::kinematics, false)
         .doc("whether the particles in halos are counted, and velocities, dispersion, angular momentum and spin found");
+    table.option("link", &Parameters::link, false)
+        .doc("whether to find out which halo of the result before became which of these");
     table.option("spherical_overdensity", &Parameters::spherical_overdensity, {"200c", "200m", "500c", "vir"})
         .one_of({"200c", "200m", "500c", "vir"})
         .doc("masses and radii of spheres around the peaks to find; those that take a cosmology, where there is one");
@@ -114,9 +118,15 @@ class Halos final : public Analysis {
     return names;
   }
 
-  bool reads_particles() const override { return is_of_particles() || parameters_.kinematics; }
+  bool reads_particles() const override { return is_of_particles() || parameters_.kinematics || parameters_.link; }
+  bool looks_back() const override { return parameters_.link; }
 
   mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
+    return run_after(comm, snapshot, {});
+  }
+
+  mesh::Result run_after(const comm::Communicator& comm, const mesh::Snapshot& snapshot,
+                         const mesh::Result& earlier) const override {
     const LeafField density = field_or_total(snapshot, parameters_.field);
     const double average = mean(comm, density, parameters_.field);
     HaloColumns columns;
@@ -126,19 +136,29 @@ class Halos final : public Analysis {
     const mesh::Particles none;
     if (reads_particles()) add_particles(comm, snapshot, none, measures, columns);
     if (parameters_.kinematics) add_motion(comm, snapshot, density, measures, columns);
-    mesh::Result result = is_of_particles() ? groups(comm, snapshot, density, measures, columns)
-                                            : regions(comm, snapshot, density, average, measures, columns);
-    if (comm.rank() != 0) return {};
-    result.attributes["finder"] = parameters_.finder;
-    result.attributes["field"] = parameters_.field;
-    result.attributes["mean_density"] = average;
-    result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
-    for (std::size_t s = 0; s < columns.spheres.size(); ++s)
-      result.attributes["density_" + columns.spheres[s]] = measures.sphere_densities[s];
+    Catalogue catalogue = is_of_particles() ? groups(comm, snapshot, density, measures)
+                                            : regions(comm, snapshot, density, average, measures);
+    mesh::Result result;
+    if (comm.rank() == 0) {
+      result = table_of(catalogue.found.halos, columns);
+      result.attributes = std::move(catalogue.attributes);
+      result.attributes["finder"] = parameters_.finder;
+      result.attributes["field"] = parameters_.field;
+      result.attributes["mean_density"] = average;
+      result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
+      for (std::size_t s = 0; s < columns.spheres.size(); ++s)
+        result.attributes["density_" + columns.spheres[s]] = measures.sphere_densities[s];
+    }
+    if (parameters_.link) link(comm, catalogue.found.members, density, snapshot, earlier, result);
     return result;
   }
 
  private:
+  struct Catalogue {
+    FoundHalos found;
+    decltype(mesh::Result::attributes) attributes;
+  };
+
   bool is_of_particles() const { return parameters_.finder == "fof"; }
 
   static mesh::Result table_of(const std::vector<Halo>& halos, const HaloColumns& columns) {
@@ -148,34 +168,64 @@ class Halos final : public Analysis {
   }
 
   // The halos as regions of the field.
-  mesh::Result regions(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const LeafField& density,
-                       double average, const HaloMeasures& measures, const HaloColumns& columns) const {
+  Catalogue regions(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const LeafField& density,
+                    double average, const HaloMeasures& measures) const {
     const HaloCriteria criteria = criteria_for(average);
+    Catalogue catalogue;
+    catalogue.attributes["connectivity"] = parameters_.connectivity;
+    catalogue.attributes["t_boundary"] = criteria.t_boundary;
+    catalogue.attributes["t_halo"] = criteria.t_halo;
     // A field that is zero everywhere has no halos, though it is nowhere below any multiple of its mean.
-    const bool is_empty = average == 0.0 && (t_boundary_.is_of_mean || t_halo_.is_of_mean);
-    const auto halos =
-        is_empty ? std::vector<Halo>() : find_halos(comm, density, snapshot.geometry, criteria, measures);
-    mesh::Result result = table_of(halos, columns);
-    result.attributes["connectivity"] = parameters_.connectivity;
-    result.attributes["t_boundary"] = criteria.t_boundary;
-    result.attributes["t_halo"] = criteria.t_halo;
-    return result;
+    if (average == 0.0 && (t_boundary_.is_of_mean || t_halo_.is_of_mean)) return catalogue;
+    if (parameters_.link)
+      catalogue.found = find_halos_and_members(comm, density, snapshot.geometry, criteria, measures);
+    else
+      catalogue.found.halos = find_halos(comm, density, snapshot.geometry, criteria, measures);
+    return catalogue;
   }
 
   // The halos as groups of particles.
-  mesh::Result groups(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const LeafField& density,
-                      const HaloMeasures& measures, const HaloColumns& columns) const {
+  Catalogue groups(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const LeafField& density,
+                   const HaloMeasures& measures) const {
     const std::int64_t particles = comm.sum(static_cast<std::int64_t>(measures.particles->size()));
     const double separation =
         std::cbrt(snapshot.geometry.volume() / static_cast<double>(std::max<std::int64_t>(1, particles)));
     const GroupCriteria criteria{parameters_.linking_length * separation, parameters_.min_particles};
-    auto halos = find_group_halos(comm, density, snapshot.geometry, criteria, measures);
-    std::erase_if(halos, [&](const Halo& halo) { return halo.cells < parameters_.min_cells; });
-    mesh::Result result = table_of(halos, columns);
-    result.attributes["linking_length"] = parameters_.linking_length;
-    result.attributes["mean_separation"] = separation;
-    result.attributes["min_particles"] = parameters_.min_particles;
-    return result;
+    Catalogue catalogue;
+    if (parameters_.link)
+      catalogue.found = find_group_halos_and_members(comm, density, snapshot.geometry, criteria, measures);
+    else
+      catalogue.found.halos = find_group_halos(comm, density, snapshot.geometry, criteria, measures);
+    drop_small(comm, catalogue.found);
+    catalogue.attributes["linking_length"] = parameters_.linking_length;
+    catalogue.attributes["mean_separation"] = separation;
+    catalogue.attributes["min_particles"] = parameters_.min_particles;
+    return catalogue;
+  }
+
+  // Groups in fewer than `min_cells` cells, with their members.
+  void drop_small(const comm::Communicator& comm, FoundHalos& found) const {
+    if (parameters_.min_cells == 1) return;
+    std::vector<std::int64_t> dropped;
+    std::erase_if(found.halos, [&](const Halo& halo) {
+      if (halo.cells >= parameters_.min_cells) return false;
+      dropped.push_back(halo.id);
+      return true;
+    });
+    if (!parameters_.link) return;
+    std::sort(dropped.begin(), dropped.end());
+    dropped = comm.broadcast(std::move(dropped));
+    std::erase_if(found.members.particles, [&](const MemberParticle& member) {
+      return std::binary_search(dropped.begin(), dropped.end(), member.halo);
+    });
+  }
+
+  void link(const comm::Communicator& comm, const HaloMembers& members, const LeafField& density,
+            const mesh::Snapshot& snapshot, const mesh::Result& earlier, mesh::Result& result) const {
+    if (is_of_particles())
+      add_members_and_links(comm, members.particles, snapshot, earlier, result);
+    else
+      add_members_and_links(comm, members, density, snapshot, earlier, result);
   }
 
   HaloCriteria criteria_for(double average) const {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "sidestream/mesh/particles.hpp"
@@ -17,6 +18,7 @@ inline const double* values_of(const mesh::Particles& particles, const std::stri
 
 /// A particle of a halo.
 struct LooseParticle {
+  std::int64_t id = 0;
   std::array<double, 3> position{};  // in the domain
   std::array<double, 3> velocity{};
   double mass = 0.0;
@@ -42,7 +44,7 @@ class ParticleColumns {
     return {particles_.position[0][i], particles_.position[1][i], particles_.position[2][i]};
   }
   LooseParticle particle(std::size_t i, const std::array<double, 3>& position) const {
-    LooseParticle particle{position, {}, mass_ != nullptr ? mass_[i] : particles_.mass};
+    LooseParticle particle{particles_.id[i], position, {}, mass_ != nullptr ? mass_[i] : particles_.mass};
     if (fraction_ != nullptr) particle.mass *= fraction_[i];
     if (have_velocities())
       for (std::size_t a = 0; a < 3; ++a) particle.velocity[a] = velocity_[a][i] / scale_factor_;

@@ -25,10 +25,13 @@ Runs::Runs(const mesh::Field<double>& field, Sets sets, double cut_off, RunCount
     const auto view = field.view(b);
     block_start_.push_back(row_start_.size());
     block_cells_.push_back(end_.cells);
+    const std::size_t first_run = runs_.size();
     core::for_each_row(cells, [&](int k, int j) {
       row_start_.push_back(static_cast<std::int32_t>(runs_.size()));
       add_row(&view(k, j, cells.lo.x), {cells.lo.x, j, k}, cells.extent().x, cut_off);
     });
+    double& top = block_top_.emplace_back(-std::numeric_limits<double>::infinity());
+    for (std::size_t run = first_run; run < top_.size(); ++run) top = std::max(top, top_[run]);
   }
   row_start_.push_back(static_cast<std::int32_t>(runs_.size()));
   block_cells_.push_back(end_.cells);

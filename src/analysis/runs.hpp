@@ -56,6 +56,8 @@ class Runs {
   std::int32_t first_cell(std::int32_t run) const { return cell_start_[static_cast<std::size_t>(run - before_.runs)]; }
   /// The largest height in a run.
   double top(std::int32_t run) const { return top_[static_cast<std::size_t>(run - before_.runs)]; }
+  /// The largest height in a block, minus infinity where no cell is active.
+  double top_of(int block) const { return block_top_[static_cast<std::size_t>(block)]; }
   /// The number of the active cell (z, y, x) of a block, or -1 if it is not active or not in the block.
   std::int32_t cell(int block, mesh::Int3 at) const {
     const auto runs = row(block, at.z, at.y);
@@ -109,6 +111,7 @@ class Runs {
   std::vector<double> top_;                // largest height of each run
   std::vector<std::int32_t> row_start_;    // index of the first run of each row, and the end
   std::vector<std::size_t> block_start_;   // index of the first row of each block
+  std::vector<double> block_top_;          // largest height of each block
   std::vector<std::int32_t> block_cells_;  // number of the first cell of each block, and the end
   std::string problem_;
 };

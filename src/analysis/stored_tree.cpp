@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 
 #include "analysis/levels.hpp"
 #include "analysis/merge_tree_impl.hpp"
@@ -46,7 +47,7 @@ class TreeReader {
   }
 
   MergeTree tree() {
-    std::unique_ptr<MergeTree::Impl> impl;
+    std::optional<TreePart> part;
     const auto rows = fetch(maximum_of_cell, &Block::cells);
     const auto cells = fetch("maximum", &Block::maxima), saddles = fetch("saddle", &Block::maxima),
                parents = fetch("parent", &Block::maxima), parent_rows = fetch("parent_row", &Block::maxima);
@@ -72,11 +73,10 @@ class TreeReader {
           maximum_of.push_back(first + static_cast<std::int32_t>(maximum));
         }
       });
-      TreePart part(field_, comm_.rank(), options_, std::move(maximum_of), std::move(peaks), std::move(ends));
-      require_fit(at(part.levels().back().end().cells) == part.maximum_of().size());
-      impl = std::make_unique<MergeTree::Impl>(comm_, field_, options_, std::move(part));
+      part.emplace(field_, comm_.rank(), options_, std::move(maximum_of), std::move(peaks), std::move(ends));
+      require_fit(at(part->levels().back().end().cells) == part->maximum_of().size());
     });
-    return MergeTree(std::move(impl));
+    return MergeTree(std::make_unique<MergeTree::Impl>(comm_, field_, options_, std::move(*part)));
   }
 
  private:

@@ -16,7 +16,9 @@ std::optional<json> Mailbox::take(Tag tag) {
   int found = 0, size = 0;
   MPI_Message message = MPI_MESSAGE_NULL;
   MPI_Status status;
-  comm::check(MPI_Improbe(peer_, static_cast<int>(tag), world_->raw(), &found, &message, &status), "MPI_Improbe");
+  // Open MPI answers first and then looks at what has arrived: only the second answer knows of it.
+  for (int look = 0; look < 2 && found == 0; ++look)
+    comm::check(MPI_Improbe(peer_, static_cast<int>(tag), world_->raw(), &found, &message, &status), "MPI_Improbe");
   if (found == 0) return std::nullopt;
   MPI_Get_count(&status, MPI_BYTE, &size);
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size));

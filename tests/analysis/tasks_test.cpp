@@ -26,6 +26,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, EveryTask,
     testing::Values("analysis = 'halos'\nt_boundary = '5 mean'\nt_halo = '20 mean'",
                     "analysis = 'halos'\nfield = 'gas_density'\nt_boundary = '2e10'\nt_halo = '4e10'\nconnectivity = 6",
+                    "analysis = 'halos'\nkinematics = true\nspherical_overdensity = ['200m']\nt_halo = '100 mean'",
                     "analysis = 'pdf'", "analysis = 'pdf'\nfields = ['dark_matter_density']\nbins = 7",
                     "analysis = 'phase'", "analysis = 'power_spectrum'",
                     "analysis = 'power_spectrum'\nbinning = 'log'\nsubtract_shot_noise = true",

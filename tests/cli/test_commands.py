@@ -18,6 +18,7 @@ import synthetic
 from fixtures import CommandLine, environment
 
 HELP = [[], ["run"], ["check"], ["info"], ["convert"], ["verify"], ["plot"], ["report"], ["watch"], ["bench", "io"]]
+HELP += [["halos"], ["halos", "query"], ["halos", "find"], ["halos", "mergers"]]
 WRONG = {
     "unknown-command": ["rnu"],
     "unknown-option": ["info", "--jsn", "x"],
@@ -28,6 +29,9 @@ WRONG = {
     "no-format": ["convert", "plt00010", "out"],
     "unknown-format": ["convert", "plt00010", "out", "--format", "nix"],
     "unknown-precision": ["convert", "plt00010", "out", "--format", "nyx", "--precision", "half"],
+    "halos-unknown-finder": ["halos", "find", "plt00010", "--finder", "friends"],
+    "halos-no-catalogue": ["halos", "query", "tree.nc", "-o", "halos.txt"],
+    "halos-no-cells": ["halos", "query", "tree.nc", "--min-cells", "0"],
     "no-ranks-to-verify": ["verify", "plt00010", "-n", "0"],
 }
 
@@ -54,6 +58,21 @@ OPTIONS = {
     "verify": ["-n", "--launcher", "--json"],
     "plot": ["--task", "--out"],
     "watch": ["--once"],
+    "halos query": ["--t-boundary", "--t-halo", "--min-cells", "-o", "-n", "--launcher", "--json"],
+    "halos find": [
+        *(
+            "--finder",
+            "--field",
+            "--level",
+            "--t-boundary",
+            "--t-halo",
+            "--connectivity",
+            "--linking-length",
+            "-o",
+            "--json",
+        )
+    ],
+    "halos mergers": ["--task", "-o"],
     "bench io": ["-n", "--folder", "--repetitions", "--contents", "--formats", "--methods", "--model", "--json"],
 }
 

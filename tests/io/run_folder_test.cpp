@@ -68,7 +68,7 @@ TEST_F(RunFolderTest, OverwritingRemovesTheRunAndNothingElse) {
   if (comm_.rank() == 0) {
     for (const char* name : {"results/halos", "plt00001", "chk00002.hdf5_chk", "plots"})
       std::filesystem::create_directories(folder_ / (std::string("run/") + name));
-    for (const char* name : {"events.jsonl", "events.sidecar.jsonl", "notes.txt"})
+    for (const char* name : {"events.jsonl", "events.sidecar.jsonl", "mergers.halos.nc", "notes.txt"})
       test::overwrite(folder_ / (std::string("run/") + name), "x");
   }
   comm_.barrier();

@@ -25,7 +25,17 @@ def write(form: str, path: Path, kind: str, method: str = "", ranks: int = 2) ->
     if not PROGRAM.exists():
         pytest.skip(f"{PROGRAM} is not built (ninja -C build/release write_sample_file)")
     environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    command = ["mpirun", "--oversubscribe", "-n", str(ranks), str(PROGRAM), form, str(path), kind, *([method] if method else [])]
+    command = [
+        "mpirun",
+        "--oversubscribe",
+        "-n",
+        str(ranks),
+        str(PROGRAM),
+        form,
+        str(path),
+        kind,
+        *([method] if method else []),
+    ]
     subprocess.run(command, check=True, timeout=120, env=environment)
     return path
 

@@ -211,40 +211,6 @@ def test_wrong_arguments_are_errors(arguments: dict, what: str) -> None:
     assert what in str(caught.value)
 
 
-@pytest.mark.parametrize("periodic", [True, False])
-@pytest.mark.parametrize("connectivity", CONNECTIVITIES)
-@pytest.mark.parametrize("seed", range(3))
-def test_the_merge_tree_is_that_of_brute_force(seed: int, connectivity: int, periodic: bool) -> None:
-    random = np.random.default_rng(seed)
-    field = random.integers(0, 6, (7, 8, 9)).astype(float) if seed == 0 else random.random((8, 8, 8))
-
-    tree = sidestream.merge_tree(field, connectivity, periodic)
-
-    expected = oracles.brute_branches(field, connectivity, periodic)
-    assert tree["maximum"].values.tolist() == [branch[0] for branch in expected]
-    assert tree["birth"].values.tolist() == [branch[1] for branch in expected]
-    assert tree["saddle"].values.tolist() == [branch[2] for branch in expected]
-    assert tree["death"].values[1:].tolist() == [branch[3] for branch in expected[1:]]
-
-
-def test_the_merge_tree_of_the_formula_field_has_the_known_persistences() -> None:
-    tree = sidestream.merge_tree(oracles.formula_field(16), connectivity=14)
-
-    persistence = np.sort((tree["birth"] - tree["death"]).values[1:])[::-1]
-    assert tree.sizes["branch"] == 63
-    np.testing.assert_allclose(persistence[:4], [159.84644670, 155.82304041, 124.14840674, 107.84061605], rtol=1e-9)
-
-
-@pytest.mark.parametrize(("t_boundary", "t_halo"), [(8, 20), (20, 40), (30, 150)])
-def test_one_merge_tree_answers_every_threshold(t_boundary: float, t_halo: float) -> None:
-    field = oracles.formula_field(16)
-
-    tree = sidestream.merge_tree(field)
-
-    alive = (tree["birth"] >= t_halo) & ((tree["death"] < t_boundary) | (tree["saddle"] < 0))
-    assert int(alive.sum()) == sidestream.halos(field, 16.0, t_boundary, t_halo).sizes["halo"]
-
-
 @pytest.mark.parametrize("n", [8, 15, 16])
 def test_the_power_spectrum_is_that_of_a_plain_transform(n: int) -> None:
     field = np.exp(np.random.default_rng(n).normal(0, 0.5, (n, n, n)))

@@ -14,6 +14,7 @@ from .. import console
 from ..error import UsageError
 from . import files
 from .bench import bench
+from .halos import halos
 
 if TYPE_CHECKING:
     from ..running import RunRequest
@@ -32,10 +33,12 @@ app = typer.Typer(
     "  sidestream plot runs/cosmology                    pictures as PNG files\n"
     "  sidestream info runs/cosmology                    what is in a folder or file\n"
     "  sidestream verify runs/cosmology                  is every plot file and checkpoint good?\n"
-    "  sidestream convert plt00120 new --format flash    a file in another format\n\n"
+    "  sidestream convert plt00120 new --format flash    a file in another format\n"
+    "  sidestream halos find plt00120                    the halos in a file\n\n"
     "Exit codes: 0 done, 1 failed, 2 used wrongly.",
 )
 
+app.add_typer(halos, name="halos", short_help="Halos of files, of stored merge trees, and through time.")
 app.add_typer(bench, name="bench", short_help="Measure what this machine and its disk can do.")
 
 Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The configuration, a TOML file.", show_default=False)]

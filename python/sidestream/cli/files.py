@@ -13,7 +13,7 @@ from .. import console
 from ..error import Error, UsageError
 
 if TYPE_CHECKING:
-    from ..files import Tell
+    from ..programs import Tell
 
 Ranks = Annotated[int | None, typer.Option("-n", "--ranks", metavar="RANKS", help="MPI ranks (default: one a core).")]
 Launcher = Annotated[
@@ -66,8 +66,8 @@ def convert(
     from ..info import print_description
 
     conversion = files.Conversion(source, target, form, _names(fields), precision, block, method, overwrite)
-    with _status(f"converting {source}") as tell:
-        report = files.convert(conversion, _count(ranks), launcher, tell)
+    with status(f"converting {source}") as tell:
+        report = files.convert(conversion, count_of(ranks), launcher, tell)
     if report["left_out_particles"]:
         console.say(f"warning: {form} files hold no particles: {report['left_out_particles']} were left out")
     console.print_json(report) if as_json else print_description(_summary(report))
@@ -95,8 +95,8 @@ def verify(
     from .. import files
 
     verdicts: list[dict[str, Any]] = []
-    with _status(f"verifying {path}") as tell:
-        for verdict in files.verify(path, _count(ranks), launcher, tell):
+    with status(f"verifying {path}") as tell:
+        for verdict in files.verify(path, count_of(ranks), launcher, tell):
             verdicts.append(verdict)
             if not as_json:
                 typer.echo(_line(verdict))
@@ -115,7 +115,8 @@ def _names(fields: list[str] | None) -> list[str]:
     return [name.strip() for part in fields or [] for name in part.split(",") if name.strip()]
 
 
-def _count(ranks: int | None) -> int:
+def count_of(ranks: int | None) -> int:
+    """The ranks asked for, or one a core."""
     from ..launcher import default_ranks
 
     if ranks is not None and ranks < 1:
@@ -124,7 +125,7 @@ def _count(ranks: int | None) -> int:
 
 
 @contextmanager
-def _status(title: str) -> Iterator[Tell]:
+def status(title: str) -> Iterator[Tell]:
     """What goes on, in one line that changes, where there is a terminal."""
     screen = console.err()
     if not screen.is_terminal:

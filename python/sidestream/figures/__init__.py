@@ -1,4 +1,4 @@
-"""Pictures of results: one module a kind of analysis, one line each in the table `_DRAWERS`.
+"""Pictures of results: one module a kind of analysis, one line each in `_DRAWERS`, and for scenes in `_STAGES`.
 
 To add one: write `pictures(run, task) -> Iterator[Picture]` in a module here and name it in the table under the name of
 the analysis.
@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..error import Error
-from . import files, halos, images, pdf, phase, spectra, timeline
+from . import files, halos, images, mergers, pdf, phase, spectra, timeline
 from .picture import Picture
+from .scene import Scene
 
 if TYPE_CHECKING:
     from ..run import Run
 
-__all__ = ["Picture", "pictures", "save_pictures"]
+__all__ = ["Picture", "Scene", "pictures", "save_pictures", "scenes"]
 
 _DRAWERS: dict[str, Callable[[Run, str], Iterator[Picture]]] = {
     "halos": halos.pictures,
@@ -27,19 +28,27 @@ _DRAWERS: dict[str, Callable[[Run, str], Iterator[Picture]]] = {
     "projection": images.pictures,
     "slice": images.pictures,
 }
+_STAGES: dict[str, Callable[[Run, str], Iterator[Scene]]] = {"halos": halos.scenes}
 
 
 def pictures(run: Run, task: str | None = None) -> Iterator[Picture]:
     """The pictures of one task, or of all tasks, the writes and the timeline. Tasks without results have none."""
     for name in run.tasks if task is None else [task]:
         if run.steps(name):
-            analysis = str(run.result(name, -1).attrs.get("analysis", ""))
-            drawer = _DRAWERS.get(analysis)
+            drawer = _DRAWERS.get(run.analysis(name))
             if drawer is not None:
                 yield from drawer(run, name)
+            yield from mergers.pictures(run, name)
     if task is None:
         yield from files.pictures(run)
         yield from timeline.pictures(run)
+
+
+def scenes(run: Run, task: str) -> Iterator[Scene]:
+    """What of a task can be turned and looked at from all sides in a page."""
+    stage = _STAGES.get(run.analysis(task))
+    if stage is not None and run.steps(task):
+        yield from stage(run, task)
 
 
 def save_pictures(run: Run, folder: Path, task: str | None = None) -> list[Path]:

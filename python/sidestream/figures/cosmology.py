@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 PLANCK_SIGMA8, PLANCK_NS = 0.811, 0.965  # where a result does not state them
+_POINTS_A_BIN = 17  # of the integral of a mass function over a bin
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A halo mass function of the literature, and the definition of mass that it is for."""
+
+    model: str  # in Colossus
+    definition: str  # in Colossus
+    label: str
+
+
+PRESS_SCHECHTER = Fit("press74", "fof", "Press & Schechter 1974 (spherical collapse)")
+SHETH_TORMEN = Fit("sheth99", "fof", "Sheth & Tormen 1999 (FOF)")
+WARREN = Fit("warren06", "fof", "Warren et al. 2006 (FOF, b = 0.2)")
+TINKER = Fit("tinker08", "200m", "Tinker et al. 2008 (200 means)")
+FITS = (PRESS_SCHECHTER, SHETH_TORMEN, WARREN, TINKER)
 
 
 class Theory:
-    """The linear spectrum and the halo mass function of one cosmology."""
+    """The linear spectrum and the halo mass functions of one cosmology."""
 
     def __init__(self, attributes: Mapping[str, Any]) -> None:
         self._parameters = {
@@ -25,12 +43,17 @@ class Theory:
         self.assumed = "" if "sigma8" in attributes else rf" ($\sigma_8={PLANCK_SIGMA8}$ assumed)"
 
     @classmethod
-    def of(cls, attributes: Mapping[str, Any]) -> Theory | None:
-        """The theory for these attributes, or None if they state no cosmology or Colossus is missing."""
+    def of(cls, attributes: Mapping[str, Any], config: Mapping[str, Any] | None = None) -> Theory | None:
+        """The theory for these attributes, or None if they state no cosmology or Colossus is missing.
+
+        A run without gas states no baryons, but the spectrum that it began with has them: that of `config`, the
+        configuration of the run, counts.
+        """
+        baryons = (config or {}).get("cosmology", {}).get("omega_b")
         try:
             import colossus.cosmology.cosmology  # noqa: F401
 
-            return cls(attributes)
+            return cls(attributes if baryons is None else {**attributes, "omega_b": baryons})
         except (ImportError, KeyError, ValueError, TypeError):
             return None
 
@@ -38,14 +61,20 @@ class Theory:
         """P(k) in (Mpc/h)^3 at k in h/Mpc."""
         return np.asarray(self._cosmology().matterPowerSpectrum(k, z=redshift))
 
-    def mass_function(self, mass: np.ndarray, redshift: float) -> np.ndarray:
-        """dn/dlnM of Sheth & Tormen (1999) in (h/Mpc)^3 at masses in Msun/h."""
+    def mass_function(self, mass: np.ndarray, redshift: float, fit: Fit = WARREN) -> np.ndarray:
+        """dn/dlnM in (h/Mpc)^3 at masses in Msun/h."""
         from colossus.lss import mass_function
 
         self._cosmology()
         return np.asarray(
-            mass_function.massFunction(mass, redshift, mdef="fof", model="sheth99", q_in="M", q_out="dndlnM")
+            mass_function.massFunction(mass, redshift, mdef=fit.definition, model=fit.model, q_in="M", q_out="dndlnM")
         )
+
+    def halos_between(self, low: np.ndarray, high: np.ndarray, redshift: float, fit: Fit = WARREN) -> np.ndarray:
+        """Halos in (h/Mpc)^3 with masses from `low` to `high` [Msun/h], bin by bin."""
+        log_mass = np.linspace(np.log(low), np.log(high), _POINTS_A_BIN)
+        density = self.mass_function(np.exp(log_mass).ravel(), redshift, fit).reshape(log_mass.shape)
+        return np.asarray(np.sum(0.5 * (density[1:] + density[:-1]) * np.diff(log_mass, axis=0), axis=0))
 
     def _cosmology(self) -> Any:
         from colossus.cosmology import cosmology

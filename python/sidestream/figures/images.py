@@ -29,7 +29,7 @@ def pictures(run: Run, task: str) -> Iterator[Picture]:
 
 
 def _row(task: str, tables: list[xr.Dataset], field: str) -> Picture:
-    norm = _norm([np.asarray(table[field], dtype=float) for table in tables])
+    norm = norm_of([np.asarray(table[field], dtype=float) for table in tables])
     kind = str(tables[-1].attrs.get("analysis", "image"))
     with look():
         figure = Figure(
@@ -37,33 +37,35 @@ def _row(task: str, tables: list[xr.Dataset], field: str) -> Picture:
         )
         panels = figure.subplots(1, len(tables), sharey=True, squeeze=False)[0]
         for axes, table in zip(panels, tables, strict=True):
-            image = _panel(axes, table, field, norm)
-        panels[0].set_ylabel(f"{_plane(tables[-1])[1]}{length_unit(tables[-1])}")
+            image = draw_image(axes, table, field, norm)
+        panels[0].set_ylabel(f"{plane_of(tables[-1])[1]}{length_unit(tables[-1])}")
         label = f"{field_name(field)}{unit_label(tables[-1], field)}"
         figure.colorbar(image, ax=list(panels), label=label, fraction=0.046 / len(tables) * 1.6, pad=0.015)
     title = f"{kind.capitalize()} of {field_name(field)}"
-    axis = _axis(tables[-1])
+    axis = axis_of_sight(tables[-1])
     caption = f"Seen along {axis}." if kind == "projection" else f"Cut across {axis}."
     return Picture(f"{task}-{field.replace('_', '-')}", title, caption, figure, vector=False, wide=len(tables) > 1)
 
 
-def _panel(axes: Any, table: xr.Dataset, field: str, norm: Normalize) -> Any:
+def draw_image(axes: Any, table: xr.Dataset, field: str, norm: Normalize, colours: str = "") -> Any:
+    """One field into a panel, its horizontal axis and its moment named."""
     values = np.asarray(table[field].transpose("y", "x"), dtype=float)
     extent = [*_range(table, "x", values.shape[1]), *_range(table, "y", values.shape[0])]
-    image = axes.imshow(values, origin="lower", extent=extent, norm=norm, cmap=_MAPS.get(field, "viridis"))
+    image = axes.imshow(values, origin="lower", extent=extent, norm=norm, cmap=colours or _MAPS.get(field, "viridis"))
     axes.grid(False)
     axes.minorticks_off()
-    axes.set_xlabel(f"{_plane(table)[0]}{length_unit(table)}")
+    axes.set_xlabel(f"{plane_of(table)[0]}{length_unit(table)}")
     axes.set_title(moment(table))
     return image
 
 
-def _plane(table: xr.Dataset) -> tuple[str, str]:
-    return _PLANES.get(_axis(table), ("x", "y"))
+def plane_of(table: xr.Dataset) -> tuple[str, str]:
+    """The axes of the box that are horizontal and vertical in a picture."""
+    return _PLANES.get(axis_of_sight(table), ("x", "y"))
 
 
-def _axis(table: xr.Dataset) -> str:
-    """The axis of sight, which a file may give as a letter or as 0, 1, 2."""
+def axis_of_sight(table: xr.Dataset) -> str:
+    """The axis that a picture looks along, which a file may give as a letter or as 0, 1, 2."""
     axis = table.attrs.get("axis", "z")
     return axis if isinstance(axis, str) else "xyz"[int(axis)]
 
@@ -77,7 +79,7 @@ def _range(table: xr.Dataset, axis: str, cells: int) -> tuple[float, float]:
     return 0.0, float(box[0])
 
 
-def _norm(images: list[np.ndarray]) -> Normalize:
+def norm_of(images: list[np.ndarray]) -> Normalize:
     """A logarithmic scale from the bulk of the last image, or a linear one if values are not all positive."""
     every = np.concatenate([image[np.isfinite(image)] for image in images]) if images else np.array([1.0])
     if every.size == 0:

@@ -25,21 +25,21 @@ def pictures(run: Run, task: str) -> Iterator[Picture]:
     fields = [str(name) for name in tables[-1].data_vars if str(name).endswith(SUFFIX)]
     if not fields:
         return
-    redshifts = [float(table.attrs.get("redshift", 0.0)) for table in tables]
+    theory = Theory.of(tables[-1].attrs, run.config)
     with look():
         figure = Figure(figsize=(max(6.4, 4.0 * len(fields)), 4.4))
         panels = figure.subplots(1, len(fields), sharey=True, squeeze=False)[0]
         for axes, field in zip(panels, fields, strict=True):
-            _panel(axes, tables, field, redshifts)
+            _panel(axes, tables, field, theory)
         panels[0].set_ylabel(f"power P(k){unit_label(tables[-1], fields[0])}")
         panels[0].legend()
     caption = "Power of the relative fluctuation. Dashed: linear theory at the first and the last redshift shown."
     yield Picture(f"{task}-spectra", "Power spectra", caption, figure, wide=len(fields) > 1)
 
 
-def _panel(axes: Any, tables: list[xr.Dataset], field: str, redshifts: list[float]) -> None:
+def _panel(axes: Any, tables: list[xr.Dataset], field: str, theory: Theory | None) -> None:
+    redshifts = [float(table.attrs.get("redshift", 0.0)) for table in tables]
     colours = redshift_colours(redshifts)
-    theory = Theory.of(tables[-1].attrs)
     for index, (table, redshift, colour) in enumerate(zip(tables, redshifts, colours, strict=True)):
         k, power = np.asarray(table["k"]), np.asarray(table[field])
         shown = (k > 0) & (power > 0)

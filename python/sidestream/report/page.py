@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..error import Error
 from ..events import Event, Events, number
-from ..figures import Picture, pictures
+from ..figures import Picture, Scene, pictures, scenes
 from ..summary import (
     FILE_KINDS,
     TaskBill,
@@ -23,6 +23,7 @@ from ..summary import (
 )
 from ..views import duration, size, speed
 from ..watch import file_name, problem_with_file
+from .interactive import stage
 
 if TYPE_CHECKING:
     from ..run import Run
@@ -62,7 +63,7 @@ def render(run: Run) -> str:
     events = run.events
     start, end = events.last("run_start"), events.last("run_end")
     rows = bills(events, run.tasks)
-    drawn, failed = _draw(run)
+    drawn, turned, failed = _draw(run)
     timeline, writes = ([picture for picture in drawn if picture.name == name] for name in ("timeline", "write-sizes"))
     others = [picture for picture in drawn if picture not in [*timeline, *writes]]
     sections = [
@@ -70,6 +71,7 @@ def render(run: Run) -> str:
         _tiles(run, events, start, end),
         _notes(events, failed),
         gallery(others),
+        _section("In three dimensions", stage(turned)),
         _section("Who computed and who waited", gallery(timeline) + _bill_table(rows, wall_seconds(events))),
         _section("Where the simulation's time went", _parts(seconds_by_part(events))),
         _section("Results", _result_table(run, rows)),
@@ -79,20 +81,22 @@ def render(run: Run) -> str:
     return document(run, start, sections)
 
 
-def _draw(run: Run) -> tuple[list[Picture], list[str]]:
-    """The pictures task by task, so that one damaged result costs only its own pictures."""
+def _draw(run: Run) -> tuple[list[Picture], list[Scene], list[str]]:
+    """Pictures and scenes task by task, so that one damaged result costs only its own; and what went wrong."""
     drawn: list[Picture] = []
+    turned: list[Scene] = []
     failed: list[str] = []
     for task in sorted(run.tasks, key=lambda task: _rank_of(run, task)):
         try:
             drawn += pictures(run, task)
+            turned += scenes(run, task)
         except Error as problem:
             failed.append(f"{task}: {problem.what} ({problem.where})")
         except Exception as problem:  # an unusual result must not cost the rest of the page
             failed.append(f"{task}: no picture could be drawn ({type(problem).__name__}: {problem})")
     from ..figures import files, timeline
 
-    return [*drawn, *files.pictures(run), *timeline.pictures(run)], failed
+    return [*drawn, *files.pictures(run), *timeline.pictures(run)], turned, failed
 
 
 def _rank_of(run: Run, task: str) -> int:

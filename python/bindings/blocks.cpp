@@ -1,0 +1,105 @@
+#include "blocks.hpp"
+
+#include <fmt/format.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+
+#include "sidestream/core/error.hpp"
+
+namespace sidestream::bindings {
+
+namespace {
+
+mesh::Int3 int3(const Blocks::Triple& zyx) {
+  return {static_cast<std::int32_t>(zyx[2]), static_cast<std::int32_t>(zyx[1]), static_cast<std::int32_t>(zyx[0])};
+}
+
+template <typename T>
+std::vector<mesh::Box> boxes_of(const std::vector<FieldArray<T>>& arrays, const std::vector<Blocks::Triple>& origins) {
+  std::vector<mesh::Box> boxes;
+  for (std::size_t b = 0; b < arrays.size(); ++b) {
+    const mesh::Int3 origin = int3(origins[b]);
+    const auto along = [&](std::size_t axis) { return static_cast<std::int64_t>(arrays[b].shape(axis)); };
+    boxes.push_back({origin, origin + int3({along(0), along(1), along(2)})});
+  }
+  return boxes;
+}
+
+}  // namespace
+
+comm::Communicator communicator(std::optional<int> handle) {
+  ensure_mpi();
+  return comm::Communicator(handle ? MPI_Comm_f2c(*handle) : MPI_COMM_SELF);
+}
+
+template <typename T>
+Blocks::Blocks(const std::vector<FieldArray<T>>& arrays, const std::vector<Triple>& origins, const Triple& shape,
+               bool is_periodic, std::optional<int> comm)
+    : comm_(std::make_shared<const comm::Communicator>(communicator(comm))) {
+  const nb::gil_scoped_release unlocked;
+  auto field =
+      std::make_shared<mesh::Field<double>>(layout_of(boxes_of(arrays, origins), shape, is_periodic), comm_->rank());
+  for (std::size_t b = 0; b < arrays.size(); ++b)
+    std::copy_n(arrays[b].data(), arrays[b].size(), field->block(static_cast<int>(b)).begin());
+  field_ = std::move(field);
+}
+
+mesh::Layout Blocks::layout_of(std::vector<mesh::Box> mine, const Triple& shape, bool is_periodic) const {
+  std::vector<std::int32_t> owners;
+  const auto counts = comm_->all_gather(static_cast<std::int64_t>(mine.size()));
+  for (std::size_t rank = 0; rank < counts.size(); ++rank)
+    owners.insert(owners.end(), static_cast<std::size_t>(counts[rank]), static_cast<std::int32_t>(rank));
+  const mesh::Box domain = mesh::domain_of(int3(shape));
+  mesh::Layout layout(domain, {is_periodic, is_periodic, is_periodic},
+                      comm_->all_gather(std::span<const mesh::Box>(mine)), std::move(owners));
+  mesh::check(layout);
+  std::int64_t cells = 0;
+  for (const mesh::Box& box : layout.boxes()) cells += box.volume();
+  if (cells != domain.volume())
+    throw core::Error(fmt::format("the blocks have {} cells, the whole has {}", cells, domain.volume()), "",
+                      "each cell belongs to just one block of one rank; `origin` is the place of a block in `shape`");
+  return layout;
+}
+
+mesh::Geometry Blocks::geometry_of(const mesh::Layout& layout, const Sides& sides) {
+  mesh::Geometry geometry{layout.domain(), {}, layout.periodic()};
+  const mesh::Int3 cells = geometry.domain.extent();
+  if (const double* side = std::get_if<double>(&sides))
+    for (int axis = 0; axis < 3; ++axis)
+      geometry.length[static_cast<std::size_t>(axis)] = *side / cells.x * cells[axis];
+  else
+    geometry.length = std::get<std::array<double, 3>>(sides);
+  return geometry;
+}
+
+nb::dict dict_of(const mesh::Result& result) {
+  nb::dict columns, attributes;
+  for (const mesh::Column& column : result.columns)
+    columns[column.name.c_str()] =
+        nb::make_tuple(std::visit([](const auto& values) { return array_of(values); }, column.values), column.unit,
+                       column.description);
+  for (const auto& [name, value] : result.attributes)
+    attributes[name.c_str()] = std::visit([](const auto& plain) { return nb::cast(plain); }, value);
+  nb::dict both;
+  both["columns"] = columns;
+  both["attributes"] = attributes;
+  return both;
+}
+
+void bind_blocks(nb::module_& module) {
+  nb::class_<Blocks> blocks(module, "Blocks", "A whole field as blocks (z, y, x) on the ranks of a communicator.");
+  const auto bind_for = [&]<typename T>(T) {
+    using Arrays = std::vector<FieldArray<T>>;
+    blocks.def(
+        nb::init<const Arrays&, const std::vector<Blocks::Triple>&, const Blocks::Triple&, bool, std::optional<int>>(),
+        nb::arg("arrays"), nb::arg("origins"), nb::arg("shape"), nb::arg("periodic"), nb::arg("comm") = nb::none());
+  };
+  bind_for(double{});
+  bind_for(float{});
+}
+
+}  // namespace sidestream::bindings

@@ -1,0 +1,122 @@
+"""Fields given as arrays: the whole as one, or blocks of it on the ranks of an mpi4py communicator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .core import extension, translated_errors
+from .error import Error
+
+Triple: TypeAlias = tuple[int, int, int]
+Origin: TypeAlias = Sequence[int] | Sequence[Sequence[int]] | None
+MOST_CELLS = 2**31 - 1  # along an axis
+
+
+def blocks_of(array: Any, periodic: bool, comm: Any = None, origin: Origin = None, shape: Any = None) -> Any:
+    """The field as the compiled part takes it (`_core.Blocks`). Collective on `comm`; errors are those of all ranks.
+
+    Args:
+        array: without `comm` the whole field, indexed `[z, y, x]`; with it the block of this rank, or a list of blocks,
+            which may be empty.
+        periodic: whether the field continues at its opposite face.
+        comm: an mpi4py communicator.
+        origin: the indices `(z, y, x)` of the block's first cell in the whole, or a list of those of each block.
+        shape: `(nz, ny, nx)` of the whole; by default as far as the blocks reach.
+    """
+    if comm is None:
+        if origin is not None or shape is not None:
+            raise Error("`origin` and `shape` are for blocks on several ranks", hint="give `comm`, or the array alone")
+        field = field_of(array)
+        return _made([field], [(0, 0, 0)], _triple(field.shape, "shape"), periodic, None)
+    handle = handle_of(comm)
+    arrays: list[NDArray[Any]] = []
+    origins: list[Triple] = []
+    problem: Error | None = None
+    try:
+        arrays, origins = _own_blocks(array, origin)
+        whole = None if shape is None else _triple(shape, "shape")
+    except Error as caught:
+        problem, whole = caught, None
+    _agree(comm, problem)
+    return _made(arrays, origins, whole or _reach(comm, arrays, origins), periodic, handle)
+
+
+def handle_of(comm: Any) -> int | None:
+    """The handle of an mpi4py communicator that the compiled part takes."""
+    if comm is None:
+        return None
+    try:
+        return int(comm.py2f())
+    except AttributeError as problem:
+        raise Error(f"`comm` is {comm!r}, not a communicator", hint="give one of mpi4py: MPI.COMM_WORLD") from problem
+
+
+def on_all(comm: Any, value: Any) -> Any:
+    """What rank 0 has, on every rank."""
+    return value if comm is None else comm.bcast(value, root=0)
+
+
+def field_of(array: ArrayLike) -> NDArray[Any]:
+    """A field as a contiguous array of single or double precision."""
+    field = _real(array)
+    if field.size == 0:
+        raise Error(f"the array of shape {field.shape} holds no cell")
+    return field
+
+
+def _real(array: ArrayLike) -> NDArray[Any]:
+    field = np.asarray(array)
+    if field.ndim != 3:
+        raise Error(f"the array has {field.ndim} dimensions, not 3", hint="give it as array[z, y, x]")
+    if field.dtype.kind not in "fiub":
+        raise Error(f"the array holds `{field.dtype}`, not real numbers")
+    return np.ascontiguousarray(field, dtype=np.float32 if field.dtype == np.float32 else np.float64)
+
+
+def _own_blocks(array: Any, origin: Origin) -> tuple[list[NDArray[Any]], list[Triple]]:
+    is_list = isinstance(array, (list, tuple)) and all(np.ndim(block) == 3 for block in array)
+    blocks = [_real(block) for block in (array if is_list else [array])]
+    origins: Any = origin if is_list else [(0, 0, 0) if origin is None else origin]
+    if origins is None or len(origins) != len(blocks):
+        raise Error(
+            f"{len(blocks)} blocks have {0 if origins is None else len(origins)} origins",
+            hint="give a list of (z, y, x), one for each block",
+        )
+    pairs = [(block, _triple(place, "origin")) for block, place in zip(blocks, origins, strict=True) if block.size > 0]
+    if any(block.dtype != np.float32 for block, _ in pairs):
+        pairs = [(block.astype(np.float64, copy=False), place) for block, place in pairs]
+    return [block for block, _ in pairs], [place for _, place in pairs]
+
+
+def _triple(value: Any, name: str) -> Triple:
+    try:
+        z, y, x = (int(number) for number in value)
+    except (TypeError, ValueError) as problem:
+        raise Error(f"`{name}` is {value!r}, not three whole numbers", hint="in the order z, y, x") from problem
+    if max(z, y, x) > MOST_CELLS or min(z, y, x) < (1 if name == "shape" else 0):
+        raise Error(f"`{name}` is {value!r}, which no array has", hint="in the order z, y, x")
+    return z, y, x
+
+
+def _reach(comm: Any, arrays: Sequence[NDArray[Any]], origins: Sequence[Triple]) -> Triple:
+    ends = [np.add(place, block.shape) for block, place in zip(arrays, origins, strict=True)]
+    mine = tuple(int(end) for end in np.max(ends, axis=0)) if ends else (1, 1, 1)
+    z, y, x = (int(end) for end in np.max(comm.allgather(mine), axis=0))
+    return z, y, x
+
+
+def _agree(comm: Any, problem: Error | None) -> None:
+    """All ranks raise the problem of the lowest rank that has one."""
+    found = comm.allgather(None if problem is None else (problem.what, problem.where, problem.hint))
+    for rank, parts in enumerate(found):
+        if parts is not None:
+            raise Error(parts[0], parts[1] or f"rank {rank}", parts[2])
+
+
+def _made(arrays: list[NDArray[Any]], origins: list[Triple], shape: Triple, periodic: bool, handle: int | None) -> Any:
+    with translated_errors():
+        return extension().Blocks(arrays, origins, shape, periodic, handle)

@@ -1,0 +1,84 @@
+"""Catalogues of halos as people and other programs want them: a table, CSV, netCDF."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import console
+from .error import Error, UsageError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+FORMATS = (".csv", ".nc")
+SHOWN_ROWS = 20
+_SHOWN = ("id", "mass", "cells", "particles", "x", "y", "z", "peak")
+
+
+def check_target(path: Path | None) -> None:
+    """A usage error unless the name says how to write it."""
+    if path is not None and path.suffix not in FORMATS:
+        raise UsageError(f"`{path.name}` is no name for a catalogue", hint=f"names end in {' or '.join(FORMATS)}")
+
+
+def save(table: xr.Dataset, path: Path) -> None:
+    """Writes all columns, as its name says: `.csv` (with the units in the first line), or `.nc`. At once."""
+    write = _write_csv if path.suffix == ".csv" else _write_netcdf
+    part = path.with_name(f".{path.name}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(table, part)
+        os.replace(part, path)  # noqa: PTH105  (the same word as in the docs of the run folder)
+    except OSError as problem:
+        part.unlink(missing_ok=True)
+        raise Error(f"the catalogue cannot be written: {problem.strerror or problem}", path) from problem
+
+
+def as_columns(table: xr.Dataset) -> dict[str, list[Any]]:
+    """Plain lists, for JSON."""
+    return {str(name): table[name].values.tolist() for name in table.data_vars}
+
+
+def print_catalogue(table: xr.Dataset) -> None:
+    """Prints the chief columns of the heaviest halos; the rows are in descending order of mass."""
+    from rich.table import Table
+
+    count = table.sizes.get("halo", 0)
+    if count == 0:
+        return
+    names = [name for name in _SHOWN if name in table]
+    printed = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
+    for name in names:
+        unit = str(table[name].attrs.get("units", "1"))
+        printed.add_column(name if unit in ("1", "") else f"{name} [{unit}]", justify="right")
+    columns = [(np.asarray(table[name])[:SHOWN_ROWS], _writer(name)) for name in names]
+    for row in range(min(count, SHOWN_ROWS)):
+        printed.add_row(*(write(values[row]) for values, write in columns))
+    console.out().print(printed)
+
+
+def _writer(name: str) -> Callable[[Any], str]:
+    if name in ("x", "y", "z"):
+        return lambda value: f"{value:.3f}"
+    return lambda value: str(int(value)) if isinstance(value, np.integer) else f"{value:.4g}"
+
+
+def _write_csv(table: xr.Dataset, path: Path) -> None:
+    names = [str(name) for name in table.data_vars if table[name].dims == ("halo",)]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        units = (str(table[name].attrs.get("units", "1")) for name in names)
+        writer.writerow(
+            name if unit in ("1", "") else f"{name} [{unit}]" for name, unit in zip(names, units, strict=True)
+        )
+        writer.writerows(zip(*(table[name].values.tolist() for name in names), strict=True))
+
+
+def _write_netcdf(table: xr.Dataset, path: Path) -> None:
+    table.to_netcdf(path, engine="h5netcdf")

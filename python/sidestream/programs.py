@@ -1,0 +1,63 @@
+"""Running one of the package's programs to its end, line by line."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from .error import Error
+from .job import POLL_S, Job
+from .launcher import find_program, prepare
+from .messages import MessageFilter
+
+Tell = Callable[[str], None]  # takes a line about what goes on
+
+
+def lines_of(
+    name: str, arguments: Sequence[str], ranks: int, launcher: str | None, tell: Tell, may_fail: bool = False
+) -> Iterator[str]:
+    """Runs a program; yields the lines of its standard output as they come, and tells those of its error stream.
+
+    Raises:
+        Error: what the program complained of, unless it `may_fail` and says why in its lines.
+    """
+    program = find_program(name)
+    messages, lines = MessageFilter(), 0
+    job = Job(prepare(program, arguments, ranks, launcher), program, keep_output=True)
+    with _killed_at_the_end(job):
+        while True:
+            is_running = job.is_running()
+            for message in filter(None, map(messages.feed, job.messages())):
+                tell(message)
+            for line in job.output():
+                lines += 1
+                yield line
+            if not is_running:
+                break
+            time.sleep(POLL_S)
+    if job.exit_code != 0 and not (may_fail and lines):
+        raise _failure(name, messages, job.exit_code)
+
+
+def _failure(name: str, messages: MessageFilter, exit_code: int) -> Error:
+    if messages.errors:
+        return Error.from_text(messages.errors[0])
+    return messages.diagnosis(exit_code) or Error(f"`{name}` ended with exit code {exit_code}")
+
+
+@contextmanager
+def _killed_at_the_end(job: Job) -> Iterator[None]:
+    """No rank survives us, however we end."""
+
+    def stop(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        if job.is_running():
+            job.kill()
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,180 @@
+"""`sidestream halos`, with the real program behind it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import oracles
+import sidestream as ss
+import snapshots
+import synthetic_mergers
+from fixtures import CommandLine
+
+REFINED = Path(__file__).parents[1] / "data" / "refined_plt00007"
+THRESHOLDS = ("--t-boundary", "20", "--t-halo", "40")
+
+
+@pytest.fixture(scope="module")
+def field() -> np.ndarray:
+    return oracles.formula_field(16)
+
+
+@pytest.fixture(scope="module")
+def tree(field: np.ndarray, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("trees") / "tree.nc"
+    ss.merge_tree(field, cut_off=2.0).save(path, box_size=8.0)
+    return path
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_a_stored_tree_has_the_halos_of_the_field(
+    ranks: int, tree: Path, field: np.ndarray, tmp_path: Path, sidestream: CommandLine
+) -> None:
+    done = sidestream("halos", "query", tree, *THRESHOLDS, "-n", ranks, "-o", "halos.nc")
+
+    assert done.returncode == 0, done.stderr
+    found, expected = ss.open(tmp_path / "halos.nc"), ss.halos(field, 8.0, 20.0, 40.0)
+    for name in ("id", "x", "y", "z", "mass", "cells", "volume", "peak", "axis_a"):
+        np.testing.assert_array_equal(found[name], expected[name])
+    assert found.attrs["t_boundary"] == 20.0
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == ["id", "mass", "[Msun]", "cells", "x", "[Mpc]", "y", "[Mpc]", "z", "[Mpc]", "peak"]
+    assert [int(line.split()[0]) for line in lines[1:]] == expected["id"].values.tolist()
+    assert done.stderr.startswith("10 halos; all are in halos.nc; the query took ")
+
+
+def test_a_query_for_programs_is_json_with_its_time(tree: Path, field: np.ndarray, sidestream: CommandLine) -> None:
+    report = json.loads(sidestream("halos", "query", tree, *THRESHOLDS, "-n", 1, "--json").stdout)
+
+    assert report["halos"] == 10
+    assert report["query_s"] > 0
+    assert report["columns"]["mass"] == ss.halos(field, 8.0, 20.0, 40.0)["mass"].values.tolist()
+
+
+def test_a_catalogue_as_csv_has_all_columns_with_their_units(
+    tree: Path, tmp_path: Path, sidestream: CommandLine
+) -> None:
+    done = sidestream("halos", "query", tree, *THRESHOLDS, "-n", 1, "-o", tmp_path / "new" / "halos.csv")
+
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "new" / "halos.csv").open(newline="") as file:
+        rows = list(csv.reader(file))
+    table = ss.open_tree(tree).halos(20.0, 40.0)
+    assert {"id", "mass [Msun]", "x [Mpc]", "cells"} <= set(rows[0])
+    assert [float(row[rows[0].index("mass [Msun]")]) for row in rows[1:]] == table["mass"].values.tolist()
+
+
+def test_only_the_heaviest_are_printed(tree: Path, sidestream: CommandLine) -> None:
+    done = sidestream("halos", "query", tree, "--t-boundary", "20", "--t-halo", "20", "-n", 1)
+
+    assert len(done.stdout.splitlines()) == 21
+    assert done.stderr.startswith("23 halos, of which the 20 heaviest are shown; ")
+
+
+def test_thresholds_may_be_multiples_of_the_mean(tree: Path, field: np.ndarray, sidestream: CommandLine) -> None:
+    words = ("--t-boundary", "5 mean", "--t-halo", "9 mean", "--min-cells", 5, "-n", 1, "--json")
+
+    report = json.loads(sidestream("halos", "query", tree, *words).stdout)
+
+    expected = ss.halos(field, 8.0, "5 mean", "9 mean")
+    assert report["columns"]["id"] == expected["id"].values[expected["cells"].values >= 5].tolist()
+
+
+def test_no_halos_are_an_answer(tree: Path, sidestream: CommandLine) -> None:
+    done = sidestream("halos", "query", tree, "--t-boundary", "1e9", "--t-halo", "1e9", "-n", 2)
+
+    assert done.returncode == 0
+    assert done.stdout == ""
+    assert done.stderr.startswith("0 halos; ")
+
+
+def test_a_tree_of_sets_below_has_voids(field: np.ndarray, tmp_path: Path, sidestream: CommandLine) -> None:
+    ss.merge_tree(field, sets="below").save(tmp_path / "voids.nc")
+
+    done = sidestream("halos", "query", "voids.nc", "--t-boundary", "0.05", "--t-halo", "0.02", "-n", 2, "--json")
+
+    expected = oracles.brute_halos(-field, -0.05, -0.02, 14, True)
+    assert sorted(json.loads(done.stdout)["columns"]["id"]) == [halo[0] for halo in expected]
+
+
+WRONG_QUERIES = {
+    "missing": ["none.nc"],
+    "beyond-the-cut-off": ["{tree}", "--t-boundary", "1", "--t-halo", "40"],
+    "peak-below-boundary": ["{tree}", "--t-boundary", "40", "--t-halo", "20"],
+    "threshold": ["{tree}", "--t-boundary", "many mean"],
+}
+
+
+@pytest.mark.parametrize("name", WRONG_QUERIES)
+def test_queries_that_cannot_be_answered_say_why(name: str, tree: Path, sidestream: CommandLine) -> None:
+    done = sidestream("halos", "query", *(word.format(tree=tree) for word in WRONG_QUERIES[name]), "-n", 1)
+
+    assert done.returncode == 1
+    assert done.stdout == ""
+    snapshots.check_snapshot(f"halos-query-{name}", done, {"TREE": tree})
+
+
+def test_what_is_no_tree_cannot_be_asked(tmp_path: Path, sidestream: CommandLine) -> None:
+    (tmp_path / "tree.nc").write_bytes(b"not HDF5")
+
+    done = sidestream("halos", "query", "tree.nc", "-n", 2)
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
+    assert "tree.nc" in done.stderr
+
+
+def test_halos_of_a_file_are_those_of_its_field(sidestream: CommandLine) -> None:
+    words = ("--level", 1, "--t-boundary", "1.2 mean", "--t-halo", "1.5 mean", "--connectivity", 6, "--json")
+
+    report = json.loads(sidestream("halos", "find", REFINED, *words).stdout)
+
+    expected = ss.open(REFINED).halos(level=1, t_boundary="1.2 mean", t_halo="1.5 mean", connectivity=6)
+    assert report["columns"]["id"] == expected["id"].values.tolist()
+    assert report["seconds"] > 0
+
+
+def test_groups_of_a_file_are_those_of_its_particles(sidestream: CommandLine) -> None:
+    done = sidestream("halos", "find", REFINED, "--finder", "fof", "--linking-length", 1.2, "--json")
+
+    assert done.returncode == 0, done.stderr
+    expected = ss.open(REFINED).friends_of_friends(1.2)
+    assert json.loads(done.stdout)["columns"]["id"] == expected["id"].values.tolist()
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["none"], "none"),
+        ([str(REFINED), "--field", "metals"], "there is no field `metals`"),
+        ([str(REFINED), "--level", "7"], "there is no level 7"),
+    ],
+)
+def test_files_that_cannot_be_searched_are_errors(words: list[str], what: str, sidestream: CommandLine) -> None:
+    done = sidestream("halos", "find", *words)
+
+    assert done.returncode == 1
+    assert what in done.stderr
+
+
+def test_links_are_written_where_they_are_wanted(tmp_path: Path, sidestream: CommandLine) -> None:
+    synthetic_mergers.write_linked_run(tmp_path / "run")
+
+    default = sidestream("halos", "mergers", "run")
+    chosen = sidestream("halos", "mergers", "run", "--task", "linked", "-o", "links.nc")
+
+    assert default.stdout.strip() == "run/mergers.linked.nc"
+    assert chosen.stdout.strip() == "links.nc"
+    assert (tmp_path / "links.nc").read_bytes()[:4] == b"\x89HDF"
+
+
+def test_a_run_that_links_nothing_has_no_links(finished_run: Path, sidestream: CommandLine) -> None:
+    done = sidestream("halos", "mergers", finished_run)
+
+    assert done.returncode == 1
+    assert "hint: set `link = true`" in done.stderr
