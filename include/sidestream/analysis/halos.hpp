@@ -100,8 +100,9 @@ struct Halo {
 /// spheres. Messages: between ranks that hold parts of one halo or sphere.
 std::vector<Halo> find_halos(const comm::Communicator& comm, const LeafField& field, const mesh::Geometry& geometry,
                              const HaloCriteria& criteria, const HaloMeasures& measures = {});
-/// The same of the field of a tree, which is not built again: the connectivity is that of the tree, which is not cut off
-/// before t_boundary. Of a tree of sets below, its voids: t_halo is at most t_boundary, and `peak` the lowest value.
+/// The same of the field of a tree, which is not built again: the connectivity is that of the tree, which is not cut
+/// off before t_boundary. Of a tree of sets below, its voids: t_halo is at most t_boundary, and `peak` the lowest
+/// value.
 std::vector<Halo> find_halos(const comm::Communicator& comm, const MergeTree& tree, const mesh::Geometry& geometry,
                              const HaloCriteria& criteria, const HaloMeasures& measures = {});
 /// The same for a field of one level, which covers the domain.
