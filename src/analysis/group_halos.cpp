@@ -283,7 +283,7 @@ GroupFinder::Found GroupFinder::find(const GroupCriteria& criteria, const HaloMe
 std::vector<MemberParticle> GroupFinder::members() const {
   std::vector<MemberParticle> members;
   for_each_in_halo([&](const Member& member, std::int32_t slot) {
-    members.push_back({member.id, groups_.names[index(part_of_slot_[index(slot)])].value});
+    members.push_back({member.id, names_[index(slot)].value});
   });
   return members;
 }
