@@ -18,13 +18,18 @@ mesh::Int3 int3(const Blocks::Triple& zyx) {
   return {static_cast<std::int32_t>(zyx[2]), static_cast<std::int32_t>(zyx[1]), static_cast<std::int32_t>(zyx[0])};
 }
 
+// Arrays are cut into slabs of so many planes, which lie in memory as before: threads take one at a time.
+constexpr std::int32_t slab_planes = 32;
+
 template <typename T>
 std::vector<mesh::Box> boxes_of(const std::vector<FieldArray<T>>& arrays, const std::vector<Blocks::Triple>& origins) {
   std::vector<mesh::Box> boxes;
   for (std::size_t b = 0; b < arrays.size(); ++b) {
     const mesh::Int3 origin = int3(origins[b]);
     const auto along = [&](std::size_t axis) { return static_cast<std::int64_t>(arrays[b].shape(axis)); };
-    boxes.push_back({origin, origin + int3({along(0), along(1), along(2)})});
+    const mesh::Int3 end = origin + int3({along(0), along(1), along(2)});
+    for (mesh::Int3 lo = origin; lo.z < end.z; lo.z += slab_planes)
+      boxes.push_back({lo, {end.x, end.y, std::min(end.z, lo.z + slab_planes)}});
   }
   return boxes;
 }
@@ -43,8 +48,8 @@ Blocks::Blocks(const std::vector<FieldArray<T>>& arrays, const std::vector<Tripl
   const nb::gil_scoped_release unlocked;
   auto field =
       std::make_shared<mesh::Field<double>>(layout_of(boxes_of(arrays, origins), shape, is_periodic), comm_->rank());
-  for (std::size_t b = 0; b < arrays.size(); ++b)
-    std::copy_n(arrays[b].data(), arrays[b].size(), field->block(static_cast<int>(b)).begin());
+  auto to = field->all().begin();
+  for (const auto& array : arrays) to = std::copy_n(array.data(), array.size(), to);
   field_ = std::move(field);
 }
 
