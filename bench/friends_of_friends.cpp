@@ -1,9 +1,9 @@
-// Friends-of-friends groups: CPU time (user and system, over all ranks) a particle at a linking length of 0.2 mean
-// separations, beside a plain sort of one coordinate of the particles in the same run. The particles: all at random
-// ("random"); or 60 % of them in isothermal clumps of a mean density of 200 and of 20 to 10^5 particles, the number of
-// which falls as their size to the power -1.9 ("clumped"); the same with 10 % of all particles in one clump a tenth of
-// the linking length in radius ("dense"). Orders: "shuffled", or "sorted" by blocks and cells, which is near that of a
-// simulation. Usage: mpirun -n 2 bench_friends_of_friends [PARTICLES]...
+// Friends-of-friends groups, and the halos made of them (without spheres): CPU time (user and system, over all ranks) a
+// particle at a linking length of 0.2 mean separations, beside a plain sort of one coordinate of the particles in the
+// same run. The particles: all at random ("random"); or 60 % of them in isothermal clumps of a mean density of 200 and
+// of 20 to 10^5 particles, the number of which falls as their size to the power -1.9 ("clumped"); the same with 10 % of
+// all particles in one clump a tenth of the linking length in radius ("dense"). Orders: "shuffled", or "sorted" by
+// blocks and cells, which is near that of a simulation. Usage: mpirun -n 2 bench_friends_of_friends [PARTICLES]...
 
 #include "sidestream/analysis/friends_of_friends.hpp"
 
@@ -116,6 +116,12 @@ json measure(const comm::Communicator& comm, std::int64_t count, const std::stri
   json result{{"particles", count}, {"kind", kind}, {"order", is_sorted ? "sorted" : "shuffled"}};
   result["groups"] = cpu_us_per_particle(comm, count, [&] {
     groups = analysis::friends_of_friends(comm, std::span(&layout, 1), geometry, particles, linking_length);
+  });
+  const mesh::Field<double> density(layout, comm.rank());
+  analysis::HaloMeasures measures;
+  measures.particles = &particles;
+  result["halos"] = cpu_us_per_particle(comm, count, [&] {
+    find_group_halos(comm, analysis::uniform(density), geometry, {linking_length, 20}, measures);
   });
   result["sort"] = cpu_us_per_particle(comm, count, [&] {
     std::vector<double> x = particles.position[0];

@@ -78,6 +78,7 @@ level_factor = 1.3
 analysis = "halos"
 t_boundary = "1.5 mean"
 t_halo = "2 mean"
+kinematics = true
 every = 2
 )" + tasks_and_output;
 

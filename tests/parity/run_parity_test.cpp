@@ -28,6 +28,7 @@ analysis = "halos"
 every = 4
 t_boundary = "1.1 mean"
 t_halo = "1.2 mean"
+kinematics = true
 [task.spectra]
 analysis = "power_spectrum"
 every = 4
