@@ -106,7 +106,7 @@ def find(
     \b
     Examples:
       sidestream halos find runs/demo/plt00120
-      sidestream halos find DD0046/DD0046 --field Density --t-boundary "60 mean" --t-halo "100 mean"
+      sidestream halos find DD0046 --t-boundary "60 mean" --t-halo "100 mean"
       sidestream halos find runs/demo/chk00050.hdf5_chk --finder fof -o groups.csv
     """
     from time import perf_counter
