@@ -86,7 +86,7 @@ json measure(const comm::Communicator& comm, const mesh::Layout& layout, const F
   memory["full_tree"] = fields_of_memory(comm, cells);
   std::int64_t in_halos = 0;
   for (const auto& halo : halos) in_halos += halo.cells;
-  json result{{"halos", halos.size()}, {"cells_in_halos", in_halos}, {"branches", tree->count_branches()}};
+  json result{{"halos_found", halos.size()}, {"cells_in_halos", in_halos}, {"branches", tree->count_branches()}};
   result["peak_memory_fields"] = memory;
   const auto time = [&](const char* name, const std::function<void()>& work) {
     result[name] = cpu_us_per_cell(comm, cells, work);

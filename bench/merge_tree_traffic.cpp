@@ -1,5 +1,5 @@
 // What ranks send each other to build one distributed merge tree: messages, bytes and rounds for 8 to 4096 ranks of
-// equal blocks, all of them driven in this one process. Usage: bench_merge_tree_traffic [CELLS a side of a block]
+// equal blocks, all of them driven in this one process. Usage: bench_merge_tree_traffic [CELLS a side of a block [RANKS a side]]
 
 #include <cstdio>
 #include <map>
@@ -165,7 +165,8 @@ int main(int argc, char** argv) {
   json report = bench::header(self, "merge_tree_traffic");
   report["block"] = block;
   report["surface_cells"] = 6 * block * block;
-  for (const int side : {2, 4, 8, 16}) {
+  const int largest = argc > 2 ? std::stoi(argv[2]) : 16;
+  for (int side = 2; side <= largest; side *= 2) {
     const int n = side * block;
     const mesh::Field<double> whole = bench::lognormal(self, mesh::split(mesh::domain_of({n, n, n}), {1, 1, 1}));
     double mean = 0.0;

@@ -14,6 +14,7 @@ class MergeTreeTask final : public Analysis {
   struct Parameters {
     std::string field, sets, cut_off;
     std::int64_t connectivity = 0;
+    std::int32_t threads = 1;
     std::vector<std::string> store;
   };
 
@@ -32,6 +33,7 @@ class MergeTreeTask final : public Analysis {
         .doc("neighbours of a cell: 6 (faces), 14 (Freudenthal triangulation) or 26 (faces, edges and corners)");
     table.option("store", &Parameters::store, {})
         .doc("further fields whose values in the cells of the tree are stored");
+    table.option("threads", &Parameters::threads, 1).at_least(1).doc("threads of each rank, which take a block each");
     return table;
   }
 
@@ -52,6 +54,7 @@ class MergeTreeTask final : public Analysis {
     TreeOptions options;
     options.connectivity = connectivity_of(parameters_.connectivity);
     options.sets = parameters_.sets == "above" ? Sets::above : Sets::below;
+    options.threads = parameters_.threads;
     if (parameters_.cut_off != "none") {
       const double cut_off = parse_threshold(parameters_.cut_off).in(average);
       options.cut_off = options.sets == Sets::above ? cut_off : -cut_off;

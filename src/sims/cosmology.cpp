@@ -264,6 +264,7 @@ mesh::Snapshot Cosmology::snapshot() {
                          {"time_gyr", snapshot.time * core::units::gyr_per_time_unit},
                          {"box_mpc", config_.run.box_mpc},
                          {"hubble", p.hubble},
+                         {"omega_lambda", p.lambda()},
                          {"omega_m", p.omega_m},
                          {"omega_b", config_.has_gas ? p.omega_b : 0.0},
                          {"sigma8", p.sigma8},
