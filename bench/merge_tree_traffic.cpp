@@ -1,5 +1,6 @@
 // What ranks send each other to build one distributed merge tree: messages, bytes and rounds for 8 to 4096 ranks of
-// equal blocks, all of them driven in this one process. Usage: bench_merge_tree_traffic [CELLS a side of a block [RANKS a side]]
+// equal blocks, all of them driven in this one process. Usage: bench_merge_tree_traffic [CELLS a side of a block [RANKS
+// a side]]
 
 #include <cstdio>
 #include <map>

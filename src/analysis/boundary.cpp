@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "analysis/levels.hpp"
+#include "analysis/parallel.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::analysis {
@@ -43,21 +44,28 @@ Int3 reach(const Runs& runs) {
   return bits_of(runs, 1);
 }
 
-// Calls `f(contact)` for each local block with active cells and each box, or image of a box, that it touches on its own
-// level or a coarser one.
+struct LocalBlock {
+  int level = 0, block = 0;
+};
+
+// The local blocks that have active cells.
+std::vector<LocalBlock> active_blocks(std::span<const Runs> levels) {
+  std::vector<LocalBlock> blocks;
+  for (int level = 0; level < static_cast<int>(levels.size()); ++level)
+    for (int b = 0; b < on(levels, level).blocks(); ++b)
+      if (on(levels, level).first_cell_of(b) < on(levels, level).first_cell_of(b + 1)) blocks.push_back({level, b});
+  return blocks;
+}
+
+// Calls `f(contact)` for each box, or image of a box, that a local block touches on its own level or a coarser one.
 template <typename F>
-void for_each_contact(std::span<const Runs> levels, F f) {
-  for (int level = 0; level < static_cast<int>(levels.size()); ++level) {
-    const Runs& runs = on(levels, level);
-    for (int b = 0; b < runs.blocks(); ++b) {
-      if (runs.first_cell_of(b) == runs.first_cell_of(b + 1)) continue;
-      for (int coarse = 0; coarse <= level; ++coarse) {
-        const Box near = coarsened(runs.box(b).grown(reach(runs)), bits_of(runs, level - coarse));
-        layout_of(on(levels, coarse)).for_each_image_meeting(near, [&](std::int32_t other, Int3 shift) {
-          f(Contact{level, b, coarse, other, shift});
-        });
-      }
-    }
+void for_each_contact(std::span<const Runs> levels, LocalBlock local, F f) {
+  const Runs& runs = on(levels, local.level);
+  for (int coarse = 0; coarse <= local.level; ++coarse) {
+    const Box near = coarsened(runs.box(local.block).grown(reach(runs)), bits_of(runs, local.level - coarse));
+    layout_of(on(levels, coarse)).for_each_image_meeting(near, [&](std::int32_t other, Int3 shift) {
+      f(Contact{local.level, local.block, coarse, other, shift});
+    });
   }
 }
 
@@ -155,6 +163,15 @@ class Matcher {
   Box finest_;
 };
 
+// Adds an edge to those from `first` on, unless the one before is between the same two maxima: then the higher one
+// stays.
+void add_edge(const Edge& edge, std::size_t first, std::vector<Edge>& edges) {
+  if (edges.size() > first && edges.back().a == edge.a && edges.back().b == edge.b)
+    edges.back().saddle = std::max(edges.back().saddle, edge.saddle);
+  else
+    edges.push_back(edge);
+}
+
 // Keeps of the edges from `first` on the highest one between the same two maxima.
 void keep_highest(std::vector<Edge>& edges, std::size_t first) {
   const auto begin = edges.begin() + static_cast<std::ptrdiff_t>(first);
@@ -215,34 +232,41 @@ Surface surface_from(std::span<const std::byte> message) {
 }
 
 std::vector<Edge> edges_across_blocks(std::span<const Runs> levels, Connectivity connectivity,
-                                      std::span<const std::int32_t> maximum_of) {
+                                      std::span<const std::int32_t> maximum_of, int threads) {
   const Matcher matcher(levels, connectivity, maximum_of);
-  std::vector<Edge> edges;
-  for_each_contact(levels, [&](const Contact& contact) {
-    const Runs& runs = on(levels, contact.level);
-    const int rank = runs.field().rank();
-    const std::int32_t self = layout_of(runs).boxes_of(rank)[static_cast<std::size_t>(contact.block)];
-    if (layout_of(on(levels, contact.other_level)).owner(contact.other) != rank || !is_once(contact, self)) return;
-    Surface surface;
-    add_cells(levels, contact, maximum_of, surface);
-    const std::size_t first = edges.size();
-    matcher.for_each_edge(surface, [&](const Edge& edge) {
-      if (edge.a != edge.b) edges.push_back(edge);
+  const auto blocks = active_blocks(levels);
+  std::vector<std::vector<Edge>> edges_of(blocks.size());
+  for_each_in_parallel(static_cast<int>(blocks.size()), threads, [&](int b) {
+    std::vector<Edge>& edges = edges_of[at(b)];
+    for_each_contact(levels, blocks[at(b)], [&](const Contact& contact) {
+      const Runs& runs = on(levels, contact.level);
+      const int rank = runs.field().rank();
+      const std::int32_t self = layout_of(runs).boxes_of(rank)[at(contact.block)];
+      if (layout_of(on(levels, contact.other_level)).owner(contact.other) != rank || !is_once(contact, self)) return;
+      Surface surface;
+      add_cells(levels, contact, maximum_of, surface);
+      const std::size_t first = edges.size();
+      matcher.for_each_edge(surface, [&](const Edge& edge) {
+        if (edge.a != edge.b) add_edge(edge, first, edges);
+      });
+      keep_highest(edges, first);
     });
-    keep_highest(edges, first);
   });
-  return edges;
+  std::vector<Edge> all;
+  for (const auto& edges : edges_of) all.insert(all.end(), edges.begin(), edges.end());
+  return all;
 }
 
 std::vector<Surface> surfaces_for_others(std::span<const Runs> levels, int ranks,
                                          std::span<const std::int32_t> maximum_of, std::span<const Peak> peaks) {
   std::vector<Surface> surfaces(static_cast<std::size_t>(ranks));
-  for_each_contact(levels, [&](const Contact& contact) {
+  const auto send = [&](const Contact& contact) {
     const int rank = on(levels, contact.level).field().rank();
     const std::int32_t owner = layout_of(on(levels, contact.other_level)).owner(contact.other);
     if (contact.other_level == contact.level ? owner >= rank : owner == rank) return;
     add_cells(levels, contact, maximum_of, surfaces[at(owner)]);
-  });
+  };
+  for (const LocalBlock& block : active_blocks(levels)) for_each_contact(levels, block, send);
   for (Surface& surface : surfaces) add_peaks(peaks, surface);
   return surfaces;
 }
@@ -250,7 +274,7 @@ std::vector<Surface> surfaces_for_others(std::span<const Runs> levels, int ranks
 std::vector<Edge> edges_to(const Surface& surface, std::span<const Runs> levels, Connectivity connectivity,
                            std::span<const std::int32_t> maximum_of) {
   std::vector<Edge> edges;
-  Matcher(levels, connectivity, maximum_of).for_each_edge(surface, [&](const Edge& edge) { edges.push_back(edge); });
+  Matcher(levels, connectivity, maximum_of).for_each_edge(surface, [&](const Edge& edge) { add_edge(edge, 0, edges); });
   keep_highest(edges, 0);
   return edges;
 }

@@ -36,7 +36,7 @@ Surface surface_from(std::span<const std::byte> message);
 /// active cell. Cells of two levels are neighbours where the finer one has a neighbour, on its own grid, inside the
 /// coarser one.
 std::vector<Edge> edges_across_blocks(std::span<const Runs> levels, Connectivity connectivity,
-                                      std::span<const std::int32_t> maximum_of);
+                                      std::span<const std::int32_t> maximum_of, int threads);
 
 /// What each other of `ranks` ranks must see of this one to find the edges between the two: of blocks of one level, the
 /// lower rank sees the other one; of two levels, the owner of the coarser block.

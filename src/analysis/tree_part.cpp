@@ -77,7 +77,7 @@ TreePart::TreePart(const LeafField& field, int rank, const TreeOptions& options)
   maximum_of_.resize(at(levels_.back().end().cells));
   for (int level = 0; level < static_cast<int>(levels_.size()); ++level)
     build_blocks(level, options.threads, options.connectivity);
-  join_blocks();
+  join_blocks(options.threads);
 }
 
 TreePart::TreePart(const LeafField& field, int rank, const TreeOptions& options, std::vector<std::int32_t> maximum_of,
@@ -121,8 +121,8 @@ void TreePart::build_blocks(int level, int threads, Connectivity connectivity) {
   }
 }
 
-void TreePart::join_blocks() {
-  std::vector<Edge> edges = edges_across_blocks(levels_, connectivity_, maximum_of_);
+void TreePart::join_blocks(int threads) {
+  std::vector<Edge> edges = edges_across_blocks(levels_, connectivity_, maximum_of_, threads);
   if (edges.empty()) return;
   for (std::size_t m = 0; m < ends_.size(); ++m)
     if (ends_[m].parent.rank >= 0)

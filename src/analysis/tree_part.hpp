@@ -61,7 +61,7 @@ class TreePart {
  private:
   static std::vector<Runs> make_runs(const LeafField& field, const TreeOptions& options);
   void build_blocks(int level, int threads, Connectivity connectivity);
-  void join_blocks();
+  void join_blocks(int threads);
   void merge(Meeting meeting);
 
   int rank_;
