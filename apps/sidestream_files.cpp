@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "in_parallel.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/io/file_mesh.hpp"
@@ -289,17 +290,6 @@ int describe(const comm::Communicator& comm, const Arguments& arguments) {
 
 using Command = int (*)(const comm::Communicator&, const Arguments&);
 
-int execute(Command command, const Arguments& arguments, int argc, char** argv) {
-  const comm::Environment environment(argc, argv);
-  const comm::Communicator world(MPI_COMM_WORLD);
-  try {
-    return command(world, arguments);
-  } catch (const std::exception& error) {
-    if (world.rank() == 0) fmt::print(stderr, "{}\n", error.what());
-    return failed;
-  }
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -338,5 +328,6 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? done : used_wrongly;
   }
-  return execute(command, arguments, argc, argv);
+  return apps::in_parallel(argc, argv, failed,
+                           [&](const comm::Communicator& world) { return command(world, arguments); });
 }

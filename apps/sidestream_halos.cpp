@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "in_parallel.hpp"
 #include "sidestream/analysis/halo_catalogue.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
@@ -49,17 +50,6 @@ int query(const comm::Communicator& comm, const Arguments& arguments) {
   return done;
 }
 
-int execute(const Arguments& arguments, int argc, char** argv) {
-  const comm::Environment environment(argc, argv);
-  const comm::Communicator world(MPI_COMM_WORLD);
-  try {
-    return query(world, arguments);
-  } catch (const std::exception& error) {
-    if (world.rank() == 0) fmt::print(stderr, "{}\n", error.what());
-    return failed;
-  }
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -81,5 +71,6 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? done : used_wrongly;
   }
-  return execute(arguments, argc, argv);
+  return apps::in_parallel(argc, argv, failed,
+                           [&](const comm::Communicator& world) { return query(world, arguments); });
 }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "analysis/merge_tree_impl.hpp"
+#include "analysis/representatives.hpp"
 
 namespace sidestream::analysis {
 
@@ -87,20 +88,22 @@ std::vector<double> values_of(const TreePart& part, const LeafField& field) {
 }
 
 // `first[p]` is the row of the first maximum of rank p.
-void add_maxima(const TreePart& part, double sign, std::span<const std::int64_t> first, mesh::Result& result) {
+void add_maxima(const TreePart& part, double sign, std::span<const Peak> elders, std::span<const std::int64_t> first,
+                mesh::Result& result) {
   std::vector<std::int64_t> cells, saddles, parents, parent_rows;
   std::vector<double> births, deaths, parent_births;
   for (std::size_t m = 0; m < part.peaks().size(); ++m) {
     const Peak& peak = part.peaks()[m];
     const BranchEnd& end = part.ends()[m];
-    const bool has_end = end.parent.rank >= 0;
+    const Peak& parent = elders[m];
+    const bool has_end = parent.rank >= 0;
     cells.push_back(peak.cell);
     births.push_back(sign * peak.height);
     saddles.push_back(end.saddle.cell);
     deaths.push_back(sign * end.saddle.height);
-    parents.push_back(has_end ? end.parent.cell : -1);
-    parent_births.push_back(has_end ? sign * end.parent.height : std::numeric_limits<double>::quiet_NaN());
-    parent_rows.push_back(has_end ? first[at(end.parent.rank)] + end.parent.maximum : -1);
+    parents.push_back(has_end ? parent.cell : -1);
+    parent_births.push_back(has_end ? sign * parent.height : std::numeric_limits<double>::quiet_NaN());
+    parent_rows.push_back(has_end ? first[at(parent.rank)] + parent.maximum : -1);
   }
   add(result, of_maximum, "maximum",
       "linear index of the cell of a maximum of a block, on the grid of the finest level", std::move(cells));
@@ -110,7 +113,7 @@ void add_maxima(const TreePart& part, double sign, std::span<const std::int64_t>
       "of its block alone",
       std::move(saddles));
   add(result, of_maximum, "death", "value there", std::move(deaths));
-  add(result, of_maximum, "parent", "a maximum of the branch that it joins, or -1", std::move(parents));
+  add(result, of_maximum, "parent", "maximum of the branch that it joins, or -1", std::move(parents));
   add(result, of_maximum, "parent_birth", "value there", std::move(parent_births));
   add(result, of_maximum, "parent_row", "its row in this table, or -1", std::move(parent_rows));
 }
@@ -133,7 +136,7 @@ mesh::Result MergeTree::to_result(const std::vector<NamedField>& more) const {
   for (const NamedField& field : more)
     add(result, of_cell, std::string(field_prefix) + field.name, field.name + " there", values_of(part, field.field),
         field.unit);
-  add_maxima(part, impl_->sign(), first, result);
+  add_maxima(part, impl_->sign(), elders(impl_->comm, part), first, result);
   if (impl_->comm.rank() != 0) return result;
 
   const mesh::Layout& root = impl_->field.front()->layout();
