@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 from .mass_function import FINE_SPHERE, RESOLVED, size_column, with_fine_spheres
 from .picture import AMBER, BLUE, INK, MUTED, TEAL, VIOLET, Picture, look, unit_label
@@ -106,6 +107,8 @@ def _overdensity_masses(axes: Any, halos: xr.Dataset) -> str:
     axes.set(
         xlabel=f"mass of the halo{unit_label(halos, 'mass')}", ylabel=f"mass within a radius{unit_label(halos, 'mass')}"
     )
+    if span[1] < 100 * span[0]:  # few enough labels to stand beside each other
+        axes.xaxis.set_minor_locator(LogLocator(subs=(2, 5)))
     axes.set_title("Spherical overdensity")
     axes.legend(loc="upper left")
     return f"Pale: spheres of fewer than {FINE_SPHERE:.0f} cells in radius. Line: equal masses."
