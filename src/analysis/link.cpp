@@ -31,6 +31,18 @@ Link::Link(Connectivity connectivity) {
   table_ = std::move(table);
 }
 
+template <Connectivity connectivity>
+const Link& Link::kept() {
+  static const Link link(connectivity);
+  return link;
+}
+
+const Link& Link::of(Connectivity connectivity) {
+  if (connectivity == Connectivity::faces) return kept<Connectivity::faces>();
+  if (connectivity == Connectivity::full) return kept<Connectivity::full>();
+  return kept<Connectivity::freudenthal>();
+}
+
 Link::Mask Link::part(Mask cells, int first) const {
   Mask found = Mask{1} << first;
   for (Mask fresh = found; fresh != 0;) {

@@ -15,7 +15,8 @@ class Link {
  public:
   using Mask = std::uint32_t;
 
-  explicit Link(Connectivity connectivity);
+  /// Made at the first call and kept.
+  static const Link& of(Connectivity connectivity);
 
   /// By ascending index: z, then y, then x.
   std::span<const mesh::Int3> offsets() const { return offsets_; }
@@ -38,6 +39,9 @@ class Link {
   }
 
  private:
+  explicit Link(Connectivity connectivity);
+  template <Connectivity connectivity>
+  static const Link& kept();
   // The cells connected to `first` within `cells`.
   Mask part(Mask cells, int first) const;
   bool find_connected(Mask cells) const;

@@ -98,7 +98,7 @@ std::string TreePart::problem() const {
 // The blocks of a level, each by one thread; then their maxima are numbered through.
 void TreePart::build_blocks(int level, int threads, Connectivity connectivity) {
   const Runs& runs = levels_[static_cast<std::size_t>(level)];
-  const Link link(connectivity);
+  const Link& link = Link::of(connectivity);
   const CellIndex index(levels_.back().field().layout().domain(), static_cast<int>(levels_.size()) - 1 - level);
   std::vector<BlockTree> trees(static_cast<std::size_t>(runs.blocks()));
   for_each_in_parallel(runs.blocks(), threads, [&](int b) {

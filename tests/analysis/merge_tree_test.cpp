@@ -112,6 +112,19 @@ TEST_P(MergeTrees, OfSmoothFieldsAreThoseOfASweepOnAnyLayout) {
   }
 }
 
+TEST_P(MergeTrees, OfNoiseInManyCellsAreThoseOfASweep) {
+  const mesh::Int3 cells{40, 36, 33};
+  for (const int levels : {0, 40}) {
+    const Grid grid = test::random_field(cells, 11, levels);
+    const auto layout = test::random_layout(cells, periodic, world_.size(), 50, 11);
+
+    const Tree tree(world_, grid, layout, with(GetParam()));
+
+    EXPECT_TRUE(tree.branches(world_) ==
+                test::vertex_sweep::branches(grid.values, cells, periodic, connectivity_of(GetParam())));
+  }
+}
+
 TEST_P(MergeTrees, AnswerThresholdsLikeAFloodFill) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const mesh::Periodicity wrap{seed % 3 != 0, seed % 2 == 0, true};
