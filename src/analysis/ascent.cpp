@@ -2,15 +2,13 @@
 
 #include <array>
 
+#include "analysis/at.hpp"
+
 namespace sidestream::analysis {
 
 namespace {
 
 using mesh::Int3;
-
-std::size_t at(std::int32_t number) {
-  return static_cast<std::size_t>(number);
-}
 
 // The cells of one row of a block next to others: for each cell of a run the mask of the cells of its link that are in
 // the block and higher.

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <tuple>
 
+#include "analysis/at.hpp"
 #include "analysis/levels.hpp"
 #include "analysis/parallel.hpp"
 #include "sidestream/core/error.hpp"
@@ -13,10 +14,6 @@ namespace {
 
 using mesh::Box;
 using mesh::Int3;
-
-std::size_t at(std::int32_t number) {
-  return static_cast<std::size_t>(number);
-}
 
 // A local block, number `block` on `level`, and a box, or periodic image of a box, that it touches: on its own level or
 // a coarser one, in the cells of which `shift` is counted.

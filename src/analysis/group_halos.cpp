@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/at.hpp"
 #include "analysis/halo_finder.hpp"
 #include "analysis/halo_parts.hpp"
 #include "analysis/halo_properties.hpp"
@@ -19,10 +20,6 @@ namespace sidestream::analysis {
 namespace {
 
 using mesh::Int3;
-
-std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 struct Member {
   Point position{};
@@ -94,7 +91,7 @@ class GroupFinder {
 
   bool is_home(std::size_t part) const {
     const Name& name = groups_.names[part];
-    return name.rank == comm_.rank() && index(name.component) == part;
+    return name.rank == comm_.rank() && at(name.component) == part;
   }
   void group(double linking_length);
   std::vector<Summary> summaries() const;
@@ -107,7 +104,7 @@ class GroupFinder {
   template <typename F>
   void for_each_in_halo(F f) const {
     for (std::size_t m = 0; m < members_.size(); ++m) {
-      const std::int32_t slot = slot_of_part_[index(groups_.part[m])];
+      const std::int32_t slot = slot_of_part_[at(groups_.part[m])];
       if (slot >= 0) f(members_[m], slot);
     }
   }
@@ -140,8 +137,8 @@ std::vector<Summary> GroupFinder::summaries() const {
   std::vector<Summary> own(groups_.names.size());
   for (std::size_t m = 0; m < members_.size(); ++m) {
     const Cell cell = cell_of(members_[m]);
-    const auto view = frame_.field()[index(cell.level)]->view(cell.block);
-    own[index(groups_.part[m])].add({1, {view(cell.cell.z, cell.cell.y, cell.cell.x), index_of(cell), comm_.rank()}});
+    const auto view = frame_.field()[at(cell.level)]->view(cell.block);
+    own[at(groups_.part[m])].add({1, {view(cell.cell.z, cell.cell.y, cell.cell.x), index_of(cell), comm_.rank()}});
   }
   struct Addressed {
     std::int64_t part = 0;
@@ -149,7 +146,7 @@ std::vector<Summary> GroupFinder::summaries() const {
   };
   std::vector<std::vector<Addressed>> to_home(static_cast<std::size_t>(comm_.size()));
   for (std::size_t part = 0; part < own.size(); ++part)
-    if (!is_home(part)) to_home[index(groups_.names[part].rank)].push_back({groups_.names[part].component, own[part]});
+    if (!is_home(part)) to_home[at(groups_.names[part].rank)].push_back({groups_.names[part].component, own[part]});
   const auto asked = comm_.exchange(to_home);
   for (const auto& of_rank : asked)
     for (const Addressed& part : of_rank) own[static_cast<std::size_t>(part.part)].add(part.summary);
@@ -160,7 +157,7 @@ std::vector<Summary> GroupFinder::summaries() const {
   const auto answered = comm_.exchange(answers);
   std::vector<std::size_t> next(answered.size(), 0);
   for (std::size_t part = 0; part < own.size(); ++part) {
-    const std::size_t home = index(groups_.names[part].rank);
+    const std::size_t home = at(groups_.names[part].rank);
     if (!is_home(part)) own[part] = answered[home][next[home]++];
   }
   return own;
@@ -177,9 +174,9 @@ void GroupFinder::open_slots(std::int64_t min_particles) {
   for (const auto& [name, part] : parts) {
     if (names_.empty() || names_.back() != name) {
       names_.push_back(name);
-      peaks_.push_back(whole[index(part)].peak);
+      peaks_.push_back(whole[at(part)].peak);
     }
-    slot_of_part_[index(part)] = static_cast<std::int32_t>(names_.size()) - 1;
+    slot_of_part_[at(part)] = static_cast<std::int32_t>(names_.size()) - 1;
   }
 }
 
@@ -194,7 +191,7 @@ Matter GroupFinder::matter_of(const Member& member, const Cell& cell, const Halo
 HaloUnits GroupFinder::units() const {
   MatterBounds bounds;
   for_each_in_halo([&](const Member& member, std::int32_t slot) {
-    bounds.include(matter_of(member, cell_of(member), peaks_[index(slot)]));
+    bounds.include(matter_of(member, cell_of(member), peaks_[at(slot)]));
   });
   bounds = bounds.over_ranks(comm_);
   MatterBounds densities = bounds;
@@ -212,7 +209,7 @@ void GroupFinder::add_cells(std::vector<HaloPart>& parts) const {
   std::sort(held.begin(), held.end());
   held.erase(std::unique(held.begin(), held.end()), held.end());
   for (const auto& [slot, finest, level] : held) {
-    HaloPart& part = parts[index(slot)];
+    HaloPart& part = parts[at(slot)];
     const Int3 corner = frame_.cell_of(part.peak.cell), bits = frame_.bits(level);
     const Int3 cell = coarsened(frame_.cell_of(finest), bits);
     const std::int64_t volume = frame_.volume(level);
@@ -236,7 +233,7 @@ std::vector<HaloPart> GroupFinder::own_parts(const HaloUnits& units, bool have_v
     parts[slot].high = {-most, -most, -most};
   }
   for_each_in_halo([&](const Member& member, std::int32_t slot) {
-    HaloPart& part = parts[index(slot)];
+    HaloPart& part = parts[at(slot)];
     Matter matter = matter_of(member, cell_of(member), part.peak);
     ++part.particles;
     part.particle_mass += units.motion.mass.of(matter.mass);
@@ -258,10 +255,10 @@ std::vector<HaloPart> GroupFinder::whole_parts(const HaloUnits& units, bool have
   std::vector<std::vector<Addressed>> outgoing(static_cast<std::size_t>(comm_.size()));
   for (std::size_t slot = 0; slot < parts.size(); ++slot)
     if (names_[slot].rank != comm_.rank())
-      outgoing[index(names_[slot].rank)].push_back({parts[slot], names_[slot].component});
+      outgoing[at(names_[slot].rank)].push_back({parts[slot], names_[slot].component});
   for (const auto& of_rank : comm_.exchange(outgoing))
     for (const Addressed& from : of_rank)
-      parts[index(slot_of_part_[static_cast<std::size_t>(from.component)])].add(from.part);
+      parts[at(slot_of_part_[static_cast<std::size_t>(from.component)])].add(from.part);
   return parts;
 }
 
@@ -283,7 +280,7 @@ GroupFinder::Found GroupFinder::find(const GroupCriteria& criteria, const HaloMe
 std::vector<MemberParticle> GroupFinder::members() const {
   std::vector<MemberParticle> members;
   for_each_in_halo([&](const Member& member, std::int32_t slot) {
-    members.push_back({member.id, names_[index(slot)].value});
+    members.push_back({member.id, names_[at(slot)].value});
   });
   return members;
 }

@@ -1,5 +1,7 @@
 #include "analysis/names.hpp"
 
+#include "analysis/at.hpp"
+
 #include <algorithm>
 
 namespace sidestream::analysis {
@@ -22,7 +24,7 @@ class NameSpreader {
     do {
       hook(neighbors_best());
     } while (!comm_.all(!jump()));
-    for (const std::int32_t c : linked_) parent_[index(c)] = grandparent_[index(c)];
+    for (const std::int32_t c : linked_) parent_[at(c)] = grandparent_[at(c)];
   }
 
  private:
@@ -33,7 +35,6 @@ class NameSpreader {
   template <typename T>
   using PerRank = std::vector<std::vector<T>>;
 
-  static std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
   std::size_t ranks() const { return links_.size(); }
 
   std::size_t position(std::int32_t component) const {
@@ -44,11 +45,11 @@ class NameSpreader {
   std::vector<Name> neighbors_best() const {
     PerRank<Name> outgoing(ranks());
     for (std::size_t rank = 0; rank < ranks(); ++rank)
-      for (const CrossLink& link : links_[rank]) outgoing[rank].push_back(grandparent_[index(link.here)]);
+      for (const CrossLink& link : links_[rank]) outgoing[rank].push_back(grandparent_[at(link.here)]);
     const auto incoming = comm_.exchange(outgoing);
 
     std::vector<Name> best;
-    for (const std::int32_t c : linked_) best.push_back(grandparent_[index(c)]);
+    for (const std::int32_t c : linked_) best.push_back(grandparent_[at(c)]);
     for (std::size_t rank = 0; rank < ranks(); ++rank)
       for (std::size_t l = 0; l < links_[rank].size(); ++l) {
         Name& mine = best[position(links_[rank][l].here)];
@@ -61,14 +62,14 @@ class NameSpreader {
   void hook(const std::vector<Name>& best) {
     PerRank<Proposal> proposals(ranks());
     for (std::size_t l = 0; l < linked_.size(); ++l) {
-      Name& parent = parent_[index(linked_[l])];
+      Name& parent = parent_[at(linked_[l])];
       if (!(best[l] < parent)) continue;
-      proposals[index(parent.rank)].push_back({best[l], parent.component, 0});
+      proposals[at(parent.rank)].push_back({best[l], parent.component, 0});
       parent = best[l];
     }
     for (const auto& of_rank : comm_.exchange(proposals))
       for (const Proposal& proposal : of_rank) {
-        Name& parent = parent_[index(proposal.component)];
+        Name& parent = parent_[at(proposal.component)];
         parent = std::min(parent, proposal.name);
       }
   }
@@ -76,23 +77,22 @@ class NameSpreader {
   // Asks for the parent of each parent. Whether any grandparent here has changed.
   bool jump() {
     PerRank<std::int32_t> questions(ranks());
-    for (const std::int32_t c : linked_)
-      questions[index(parent_[index(c)].rank)].push_back(parent_[index(c)].component);
+    for (const std::int32_t c : linked_) questions[at(parent_[at(c)].rank)].push_back(parent_[at(c)].component);
     PerRank<Name> answers(ranks());
     const auto asked = comm_.exchange(questions);
     for (std::size_t rank = 0; rank < ranks(); ++rank)
-      for (const std::int32_t component : asked[rank]) answers[rank].push_back(parent_[index(component)]);
+      for (const std::int32_t component : asked[rank]) answers[rank].push_back(parent_[at(component)]);
     const auto answered = comm_.exchange(answers);
 
     bool has_changed = false;
     std::vector<std::size_t> next(ranks(), 0);
     for (const std::int32_t c : linked_) {
-      const auto rank = index(parent_[index(c)].rank);
+      const auto rank = at(parent_[at(c)].rank);
       const Name grandparent = answered[rank][next[rank]++];
-      has_changed = has_changed || grandparent != grandparent_[index(c)];
-      grandparent_[index(c)] = grandparent;
+      has_changed = has_changed || grandparent != grandparent_[at(c)];
+      grandparent_[at(c)] = grandparent;
     }
-    for (const std::int32_t c : linked_) parent_[index(c)] = std::min(parent_[index(c)], grandparent_[index(c)]);
+    for (const std::int32_t c : linked_) parent_[at(c)] = std::min(parent_[at(c)], grandparent_[at(c)]);
     return has_changed;
   }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "analysis/at.hpp"
 #include "analysis/near_ranks.hpp"
 #include "analysis/point_cells.hpp"
 #include "analysis/union_find.hpp"
@@ -14,10 +15,6 @@
 namespace sidestream::analysis {
 
 namespace {
-
-std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 // A particle near the faces of another rank's blocks.
 struct Ghost {
@@ -30,11 +27,11 @@ class LocalGroups {
  public:
   LocalGroups(const Extent& extent, std::span<const Point> points, double linking_length)
       : grid_(extent, linking_length), friends_(extent, linking_length), cells_(grid_, points) {
-    UnionFind sets(index(cells_.items()));
+    UnionFind sets(at(cells_.items()));
     std::vector<std::uint8_t> is_whole;  // whether the items of a cell are known to be of one group
     for (std::int32_t cell = 0; cell < cells_.cells(); ++cell) is_whole.push_back(unite_within(cell, sets) ? 1 : 0);
     for_each_near(grid_, cells_, cells_, [&](std::int32_t a, std::int32_t b) {
-      if (is_whole[index(a)] != 0 && is_whole[index(b)] != 0)
+      if (is_whole[at(a)] != 0 && is_whole[at(b)] != 0)
         unite_whole(a, b, sets);
       else
         unite_items(a, b, sets);
@@ -48,7 +45,7 @@ class LocalGroups {
   template <typename F>
   void for_each_point(F f) const {
     for (std::int32_t item = 0; item < cells_.items(); ++item)
-      for (const std::int32_t p : cells_.order(item)) f(index(p), component_of_item_[index(item)]);
+      for (const std::int32_t p : cells_.order(item)) f(at(p), component_of_item_[at(item)]);
   }
 
   /// The connections to components of other ranks, enough to tell what is connected, where `ghosts[p]` came from rank
@@ -119,8 +116,8 @@ class GhostComponents {
     std::int32_t rank, component;
   };
   std::int32_t end() const { return first_ + static_cast<std::int32_t>(origins_.size()); }
-  std::int32_t number_of(std::int32_t ghost) const { return first_ + of_ghost_[index(ghost)]; }
-  const Origin& origin_of(std::int32_t ghost) const { return origins_[index(of_ghost_[index(ghost)])]; }
+  std::int32_t number_of(std::int32_t ghost) const { return first_ + of_ghost_[at(ghost)]; }
+  const Origin& origin_of(std::int32_t ghost) const { return origins_[at(of_ghost_[at(ghost)])]; }
 
  private:
   std::int32_t first_;
@@ -134,15 +131,15 @@ std::vector<std::vector<CrossLink>> LocalGroups::links(const std::vector<std::ve
     for (const Ghost& ghost : of_rank) points.push_back(ghost.position);
   const PointCells ghost_cells(grid_, points);
   const GhostComponents far(ghosts, components_);
-  UnionFind sets(index(far.end()));
+  UnionFind sets(at(far.end()));
   std::vector<std::vector<CrossLink>> links(ghosts.size());
   const auto link = [&](std::int32_t item, std::int32_t own) {
     // An item may hold ghosts of several ranks; these find each other, so the first will do.
     const std::int32_t ghost = ghost_cells.order(item).front();
-    const std::int32_t a = far.number_of(ghost), b = component_of_item_[index(own)];
+    const std::int32_t a = far.number_of(ghost), b = component_of_item_[at(own)];
     if (sets.find(a) == sets.find(b) || !friends_.any(ghost_cells.points(item), cells_.points(own))) return;
     sets.unite(a, b);
-    links[index(far.origin_of(ghost).rank)].push_back({b, far.origin_of(ghost).component});
+    links[at(far.origin_of(ghost).rank)].push_back({b, far.origin_of(ghost).component});
   };
   for_each_near(grid_, ghost_cells, cells_, [&](std::int32_t ghost_cell, std::int32_t own_cell) {
     const auto as = ghost_cells.items_of(ghost_cell), bs = cells_.items_of(own_cell);
@@ -163,7 +160,7 @@ std::vector<std::vector<Ghost>> ghosts_for_others(const comm::Communicator& comm
   std::vector<std::vector<Ghost>> ghosts(static_cast<std::size_t>(comm.size()));
   groups.for_each_point([&](std::size_t p, std::int32_t component) {
     near.for_each(points[p], [&](std::int32_t rank) {
-      if (compares(rank, comm.rank())) ghosts[index(rank)].push_back({points[p], component, 0});
+      if (compares(rank, comm.rank())) ghosts[at(rank)].push_back({points[p], component, 0});
     });
   });
   return ghosts;
@@ -187,7 +184,7 @@ ParticleGroups own_groups(const LocalGroups& groups, std::span<const std::int64_
     own.names.push_back({std::numeric_limits<std::int64_t>::max(), rank, c});
   groups.for_each_point([&](std::size_t p, std::int32_t component) {
     own.part[p] = component;
-    std::int64_t& value = own.names[index(component)].value;
+    std::int64_t& value = own.names[at(component)].value;
     value = std::min(value, ids[p]);
   });
   return own;

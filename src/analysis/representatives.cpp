@@ -4,16 +4,14 @@
 #include <cstdint>
 #include <limits>
 
+#include "analysis/at.hpp"
+
 namespace sidestream::analysis {
 
 namespace {
 
 template <typename T>
 using PerRank = std::vector<std::vector<T>>;
-
-std::size_t at(std::int32_t number) {
-  return static_cast<std::size_t>(number);
-}
 
 // The lowest of the saddles at this height.
 Saddle lowest_at(double height) {

@@ -3,6 +3,7 @@
 #include <limits>
 #include <optional>
 
+#include "analysis/at.hpp"
 #include "analysis/levels.hpp"
 #include "analysis/merge_tree_impl.hpp"
 #include "analysis/row_deal.hpp"

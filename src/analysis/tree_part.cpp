@@ -4,16 +4,13 @@
 #include <numeric>
 #include <tuple>
 
+#include "analysis/at.hpp"
 #include "analysis/parallel.hpp"
 #include "analysis/union_find.hpp"
 
 namespace sidestream::analysis {
 
 namespace {
-
-std::size_t at(std::int32_t number) {
-  return static_cast<std::size_t>(number);
-}
 
 void sort_downwards(std::vector<Edge>& edges) {
   std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) {

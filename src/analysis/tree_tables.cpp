@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "analysis/at.hpp"
 #include "analysis/merge_tree_impl.hpp"
 #include "analysis/representatives.hpp"
 

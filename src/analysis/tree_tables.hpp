@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
 // The tables of a stored merge tree; `MergeTree::to_result` says what is in them.
 namespace sidestream::analysis::tree_tables {
 
@@ -15,9 +12,5 @@ inline constexpr const char* of_maximum = "tree_maximum";
 inline constexpr const char* own_field = "cell_value";
 inline constexpr const char* field_prefix = "cell_";
 inline constexpr const char* maximum_of_cell = "cell_maximum";
-
-inline std::size_t at(std::int64_t number) {
-  return static_cast<std::size_t>(number);
-}
 
 }  // namespace sidestream::analysis::tree_tables
