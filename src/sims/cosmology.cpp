@@ -16,6 +16,7 @@
 #include "sidestream/core/units.hpp"
 #include "sidestream/redistribute/migration.hpp"
 #include "universe.hpp"
+#include "universe_from_file.hpp"
 
 namespace sidestream::sims {
 
@@ -34,7 +35,9 @@ class Cosmology : public Simulation {
   void initialize() override {
     timed(seconds_, "initial conditions", [&] {
       set_redshift(config_.run.z_start);
-      universe_.emplace(comm_, config_, background_, initial_universe(comm_, config_, background_, a_), seconds_);
+      UniverseState start = config_.run.initial_file.empty() ? initial_universe(comm_, config_, background_, a_)
+                                                             : universe_from_file(comm_, config_, a_);
+      universe_.emplace(comm_, config_, background_, std::move(start), seconds_);
       for (int round = 0; round < config_.amr.max_level; ++round)
         if (!universe_->adapt(a_)) break;
       if (!universe_->refusal().empty())
@@ -415,6 +418,10 @@ class CosmologyPlan : public SimulationPlan {
 
   // Id, position and momentum.
   double particle_bytes() const override { return 56.0 * static_cast<double>(config_.particle_lattice().product()); }
+
+  void check_start() const override {
+    if (!config_.run.initial_file.empty()) check_initial_file(config_);
+  }
 
   bool has_redshift() const override { return true; }
   std::vector<std::string> fields() const override { return cosmology_fields(config_.has_gas); }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sidestream/core/config_path.hpp"
 #include "sidestream/core/units.hpp"
 
 namespace sidestream::sims {
@@ -19,6 +20,11 @@ double read_box(const core::Node& node, double hubble) {
   const double box = core::quantity(node, units);
   if (!(box > 0.0)) core::reject(node, "the box has no size", "for example box = \"14.2 Mpc\"");
   return box;
+}
+
+const core::Units& temperature_units() {
+  static const core::Units units{{"K", 1.0}};
+  return units;
 }
 
 core::Table<CosmologyRun> run_table(double hubble) {
@@ -42,6 +48,11 @@ core::Table<CosmologyRun> run_table(double hubble) {
   table.option("molecular_weight", &CosmologyRun::molecular_weight, 1.2195)
       .range(0.5, 2.5)
       .doc("mean molecular weight that turns internal energy into temperature [proton masses]");
+  table.option("temperature_start", &CosmologyRun::temperature_start, std::nullopt)
+      .in(temperature_units())
+      .doc("of gas at the mean density at the start, \"214 K\"; without it, that of the time");
+  table.parsed<std::string>("initial_conditions", &CosmologyRun::initial_file, "", core::path_of)
+      .doc("file of particles or fields to begin with, instead of a random field");
   return table;
 }
 
@@ -71,6 +82,24 @@ void check_lattice(const CosmologyConfig& config, const core::Node& node) {
   if (!config.has_gas || config.particle_lattice() == config.mesh.extent()) return;
   core::reject(*node.find("particles"), "with gas there is one particle for each cell",
                "leave `particles` out, or use simulation = \"nbody\"");
+}
+
+// Where a file takes the place of the random field, keys of the field would be without effect.
+void leave_out_random_field(const CosmologyConfig& config, const core::Node& node, core::Node& full) {
+  if (config.run.initial_file.empty()) return;
+  full.set("initial_conditions", core::Node(config.run.initial_file));
+  for (const core::Option& option : solvers::initial_conditions_table().options()) {
+    if (const core::Node* key = node.find(option.name))
+      core::reject(*key, fmt::format("`{}` has no effect on initial conditions from a file", option.name),
+                   "leave it out, or leave out `initial_conditions`");
+    std::erase_if(std::get<core::Node::Members>(full.value()),
+                  [&](const auto& member) { return member.first == option.name; });
+  }
+}
+
+void check_temperature(const CosmologyConfig& config, const core::Node& node) {
+  if (config.run.temperature_start && !(*config.run.temperature_start > 0.0))
+    core::reject(*node.find("temperature_start"), "the gas has no temperature", "for example \"214 K\"");
 }
 
 // Particles stay within a cell of their level while it takes two steps; levels share the seven-point Laplacian.
@@ -147,6 +176,8 @@ CosmologyConfig read_cosmology(const core::Node& root, bool has_gas, core::Node&
   config.run = read_part(run_table(config.parameters.hubble), *node, full, parameters, initial);
   check_span(config, *node);
   check_lattice(config, *node);
+  check_temperature(config, *node);
+  leave_out_random_field(config, *node, full);
   resolved.set("cosmology", full);
 
   core::Node part;
@@ -159,7 +190,7 @@ CosmologyConfig read_cosmology(const core::Node& root, bool has_gas, core::Node&
   }
   config.amr = read_amr(root, config.mesh, cosmology_criterion_fields(has_gas), resolved);
   check_refinement(config, root);
-  solvers::make_linear_power(config.initial.power, config.parameters);
+  if (config.run.initial_file.empty()) solvers::make_linear_power(config.initial.power, config.parameters);
   return config;
 }
 
