@@ -36,7 +36,7 @@ class Cosmology : public Simulation {
     timed(seconds_, "initial conditions", [&] {
       set_redshift(config_.run.z_start);
       UniverseState start = config_.run.initial_file.empty() ? initial_universe(comm_, config_, background_, a_)
-                                                             : universe_from_file(comm_, config_, a_);
+                                                             : universe_from_file(comm_, config_, background_, a_);
       universe_.emplace(comm_, config_, background_, std::move(start), seconds_);
       for (int round = 0; round < config_.amr.max_level; ++round)
         if (!universe_->adapt(a_)) break;

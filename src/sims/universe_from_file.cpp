@@ -59,10 +59,10 @@ void check_universe(const CosmologyConfig& config, const io::InitialDescription&
 }
 
 void check_gas(const CosmologyConfig& config, const io::InitialDescription& file) {
-  if (file.gas_parcels > 0 && !config.has_gas)
+  if (file.gas_parcels > 0 && !config.has_gas && !file.masses_are_parts)
     throw core::Error("the initial conditions have gas, but the simulation has none", file.path,
                       "take simulation = \"cosmology\", or a file in which all matter is dark");
-  if (file.gas_lattice != mesh::Int3{} && file.gas_lattice != config.mesh.extent())
+  if (config.has_gas && file.gas_lattice != mesh::Int3{} && file.gas_lattice != config.mesh.extent())
     throw core::Error(
         fmt::format("the gas of the initial conditions is on {} x {} x {} cells, the mesh has {} x {} x {}",
                     file.gas_lattice.x, file.gas_lattice.y, file.gas_lattice.z, config.mesh.cells[0],
@@ -71,7 +71,8 @@ void check_gas(const CosmologyConfig& config, const io::InitialDescription& file
 }
 
 std::unique_ptr<io::InitialFile> open_checked(const CosmologyConfig& config) {
-  auto file = io::open_initial_file(config.run.initial_file);
+  auto file = io::open_initial_file(config.run.initial_file,
+                                    {config.parameters.hubble, config.run.z_start, config.run.box_mpc});
   check_universe(config, file->description());
   check_gas(config, file->description());
   return file;
@@ -129,6 +130,50 @@ void check_mass(const char* matter, const char* key, double mass, double density
 
 void scale(double factor, std::vector<double>& values) {
   for (double& value : values) value *= factor;
+}
+
+struct Matter {
+  Particles particles, gas;
+  bool has_gas = false;
+};
+
+// Parts of the mass of all become masses [Msun], and particles that stay on their lattice go where their velocities of
+// first order say: x += u / (a H f).
+void complete(const CosmologyConfig& config, const io::InitialDescription& file, const solvers::Background& background,
+              double a, Matter& matter) {
+  if (file.masses_are_parts) {
+    const double volume = config.geometry().volume(), gas = matter.has_gas ? config.gas_mean_density() : 0.0;
+    scale((config.parameters.matter_density() - gas) * volume, matter.particles.attribute(io::initial_mass_name));
+    if (matter.has_gas) scale(gas * volume, matter.gas.attribute(io::initial_mass_name));
+  }
+  if (file.is_displaced) return;
+  const double per_velocity = 1.0 / (a * background.hubble(a) * background.growth_rate(a));
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    for (std::size_t n = 0; n < matter.particles.size(); ++n)
+      matter.particles.position[axis][n] += per_velocity * matter.particles.attributes[axis].values[n];
+}
+
+// This rank's share of the file.
+Matter read_matter(const comm::Communicator& comm, const CosmologyConfig& config, const solvers::Background& background,
+                   double a) {
+  Matter matter;
+  const std::string& path = config.run.initial_file;
+  comm.agree_on([&] {
+    const auto file = open_checked(config);
+    matter.has_gas = config.has_gas && file->description().gas_parcels > 0;
+    matter.particles = file->particles(comm.rank(), comm.size());
+    if (matter.has_gas) matter.gas = file->gas(comm.rank(), comm.size());
+    complete(config, file->description(), background, a, matter);
+    if (file->description().masses_are_parts) return;  // displaced from a lattice: neighbours of the box's other side
+    check_inside(config.geometry(), matter.particles, path);
+    check_inside(config.geometry(), matter.gas, path);
+  });
+  check_ids(comm, matter.particles, path);
+  const double gas_mass = matter.has_gas ? total_mass(comm, matter.gas) : 0.0;
+  const double mass = total_mass(comm, matter.particles) + gas_mass;
+  check_mass("all matter", "omega_m", mass, config.parameters.matter_density(), config);
+  if (matter.has_gas) check_mass("the gas", "omega_b", gas_mass, config.gas_mean_density(), config);
+  return matter;
 }
 
 // Gas on the root level from parcels that carry mass, velocity and internal energy, of whose masses `share` is gas.
@@ -207,7 +252,8 @@ void check_initial_file(const CosmologyConfig& config) {
   open_checked(config);
 }
 
-UniverseState universe_from_file(const comm::Communicator& comm, const CosmologyConfig& config, double a) {
+UniverseState universe_from_file(const comm::Communicator& comm, const CosmologyConfig& config,
+                                 const solvers::Background& background, double a) {
   UniverseState state{
       mesh::Hierarchy(mesh::Forest(config.mesh.extent(), config.mesh.block), config.geometry(), comm.size()),
       {},
@@ -215,30 +261,17 @@ UniverseState universe_from_file(const comm::Communicator& comm, const Cosmology
       {}};
   const mesh::Layout& layout = state.hierarchy.layout(0);
   const mesh::Geometry& geometry = state.hierarchy.geometry(0);
-  const std::string& path = config.run.initial_file;
-  Particles particles, gas;
-  comm.agree_on([&] {
-    const auto file = open_checked(config);
-    particles = file->particles(comm.rank(), comm.size());
-    gas = file->gas(comm.rank(), comm.size());
-    check_inside(geometry, particles, path);
-    check_inside(geometry, gas, path);
-  });
-  check_ids(comm, particles, path);
-  const double gas_mass = total_mass(comm, gas), mass = total_mass(comm, particles) + gas_mass;
-  check_mass("all matter", "omega_m", mass, config.parameters.matter_density(), config);
-  if (gas_mass > 0.0) check_mass("the gas", "omega_b", gas_mass, config.gas_mean_density(), config);
-
-  redistribute::migrate(comm, layout, geometry, particles);
-  const bool is_split = config.has_gas && gas_mass == 0.0;
+  Matter matter = read_matter(comm, config, background, a);
+  redistribute::migrate(comm, layout, geometry, matter.particles);
+  const bool is_split = config.has_gas && !matter.has_gas;
   const double gas_share = is_split ? config.parameters.omega_b / config.parameters.omega_m : 0.0;
   if (is_split) {
-    state.gas.push_back(gas_of(comm, config, state.hierarchy, particles, gas_share, a));
+    state.gas.push_back(gas_of(comm, config, state.hierarchy, matter.particles, gas_share, a));
   } else if (config.has_gas) {
-    redistribute::migrate(comm, layout, geometry, gas);
-    state.gas.push_back(gas_of(comm, config, state.hierarchy, gas, 1.0, a));
+    redistribute::migrate(comm, layout, geometry, matter.gas);
+    state.gas.push_back(gas_of(comm, config, state.hierarchy, matter.gas, 1.0, a));
   }
-  state.particles.push_back(dark_matter(comm, std::move(particles), 1.0 - gas_share, a));
+  state.particles.push_back(dark_matter(comm, std::move(matter.particles), 1.0 - gas_share, a));
   return state;
 }
 
