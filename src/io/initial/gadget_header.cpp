@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <initializer_list>
 
+#include "io/flash/flash_units.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
 
@@ -15,9 +16,9 @@ namespace sidestream::io {
 
 namespace {
 
-constexpr double cm_per_mpc = 3.0856775814913673e24, grams_per_solar_mass = 1.98841e33, cm_per_km = 1e5;
-// The units that Gadget's manual proposes, where a file says nothing of units.
-constexpr double cm_per_kpc = 1e-3 * cm_per_mpc, standard_mass = 1e10 * grams_per_solar_mass, standard_velocity = 1e5;
+constexpr double cm_per_km = 1e5;
+// The units of mass and velocity that Gadget's manual proposes, where a file says nothing of units.
+constexpr double cm_per_kpc = 1e-3 * cm_per_mpc, standard_mass = 1e10 * grams_per_msun, standard_velocity = 1e5;
 
 using Names = std::initializer_list<const char*>;
 
@@ -84,13 +85,13 @@ GadgetUnits units_of(const Hdf5Reader& file, double box, const GadgetHeader& hea
   const auto swift_time = find_number(file, {"Unit time in cgs (U_t)"});
   if (swift_length && swift_mass && swift_time) {
     const double velocity = *swift_length / *swift_time / cm_per_km;
-    return {*swift_length / cm_per_mpc, *swift_mass / grams_per_solar_mass, velocity, velocity * velocity};
+    return {*swift_length / cm_per_mpc, *swift_mass / grams_per_msun, velocity, velocity * velocity};
   }
   const double hubble = header.universe.hubble.value_or(assumptions.hubble);
   const auto length = find_number(file, {"UnitLength_in_cm"}), mass = find_number(file, {"UnitMass_in_g"});
   const double velocity = find_number(file, {"UnitVelocity_in_cm_per_s"}).value_or(standard_velocity) / cm_per_km;
   return {length ? *length / cm_per_mpc / hubble : guessed_length(box, hubble, assumptions),
-          mass.value_or(standard_mass) / grams_per_solar_mass / hubble, velocity * std::sqrt(header.scale_factor),
+          mass.value_or(standard_mass) / grams_per_msun / hubble, velocity * std::sqrt(header.scale_factor),
           velocity * velocity};
 }
 
