@@ -7,6 +7,7 @@
 #include "cosmology_config.hpp"
 #include "file_state.hpp"
 #include "gas_quantity.hpp"
+#include "initial_matter.hpp"
 #include "initial_universe.hpp"
 #include "leaf_field.hpp"
 #include "moments.hpp"

@@ -191,7 +191,7 @@ void ParticleMesh::deposit_locally(const mesh::Particles& particles, double ahea
     locate(particles, start, count, batch);
     if (ahead != 0.0) displace(particles, start, count, ahead, batch);
     for (std::size_t n = 0; fractions != nullptr && n < static_cast<std::size_t>(count); ++n)
-      masses[n] = static_cast<double>(mass_unit_) * fractions[start + n];
+      masses[n] = std::rint(static_cast<double>(mass_unit_) * fractions[start + n]);
     split_mass(batch.axes, count, masses, batch.shares);
     add_shares(batch, count, at);
   }
