@@ -402,7 +402,8 @@ io::FileContent Cosmology::checkpoint() const {
 
 class CosmologyPlan : public SimulationPlan {
  public:
-  explicit CosmologyPlan(CosmologyConfig config) : config_(std::move(config)) {}
+  explicit CosmologyPlan(CosmologyConfig config)
+      : config_(std::move(config)), particles_(static_cast<double>(initial_particles(config_))) {}
 
   mesh::Int3 cells() const override { return config_.mesh.extent(); }
 
@@ -413,12 +414,11 @@ class CosmologyPlan : public SimulationPlan {
     for (int level = 0; level <= config_.amr.max_level; ++level)
       blocks += static_cast<double>(cells().product()) / block_cells * std::pow(8.0, level);
     if (config_.amr.max_level > 0) blocks = std::min(blocks, static_cast<double>(config_.amr.max_blocks));
-    return config_.bytes_per_cell() * blocks * block_cells +
-           64.0 * static_cast<double>(config_.particle_lattice().product());
+    return config_.bytes_per_cell() * blocks * block_cells + 64.0 * particles_;
   }
 
   // Id, position and momentum.
-  double particle_bytes() const override { return 56.0 * static_cast<double>(config_.particle_lattice().product()); }
+  double particle_bytes() const override { return 56.0 * particles_; }
 
   void check_start() const override {
     if (!config_.run.initial_file.empty()) check_initial_file(config_);
@@ -448,6 +448,7 @@ class CosmologyPlan : public SimulationPlan {
 
  private:
   CosmologyConfig config_;
+  double particles_;
 };
 
 SimulationEntry entry(const char* name, const char* documentation, bool has_gas) {

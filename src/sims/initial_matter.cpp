@@ -66,9 +66,13 @@ void check_gas(const CosmologyConfig& config, const io::InitialDescription& file
         file.path, "give `mesh.cells` the numbers of the file");
 }
 
+std::unique_ptr<io::InitialFile> open_file(const CosmologyConfig& config) {
+  return io::open_initial_file(config.run.initial_file,
+                               {config.parameters.hubble, config.run.z_start, config.run.box_mpc});
+}
+
 std::unique_ptr<io::InitialFile> open_checked(const CosmologyConfig& config) {
-  auto file = io::open_initial_file(config.run.initial_file,
-                                    {config.parameters.hubble, config.run.z_start, config.run.box_mpc});
+  auto file = open_file(config);
   check_universe(config, file->description());
   check_gas(config, file->description());
   return file;
@@ -141,6 +145,16 @@ void complete(const CosmologyConfig& config, const io::InitialDescription& file,
 }
 
 }  // namespace
+
+std::int64_t initial_particles(const CosmologyConfig& config) {
+  const std::int64_t lattice = config.particle_lattice().product();
+  if (config.run.initial_file.empty()) return lattice;
+  try {
+    return open_file(config)->description().particles;
+  } catch (const core::Error&) {
+    return lattice;
+  }
+}
 
 void check_initial_file(const CosmologyConfig& config) {
   open_checked(config);

@@ -13,6 +13,10 @@ struct InitialMatter {
   bool has_gas = false;  ///< else gas, if the simulation has any, is part of the particles
 };
 
+/// The particles that a run begins with: the header of the file tells. One a cell where it cannot, as in a restart
+/// after the file is gone; `check_initial_file` says what is wrong with it. Local.
+std::int64_t initial_particles(const CosmologyConfig& config);
+
 /// Throws core::Error when the file of the initial conditions cannot be read, or says another universe than the
 /// configuration: all differences at once. Reads headers alone. Local.
 void check_initial_file(const CosmologyConfig& config);
