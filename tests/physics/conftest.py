@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
 import matplotlib
@@ -15,6 +15,7 @@ from program import Program
 
 matplotlib.use("Agg")
 
+PROBLEMS = pytest.StashKey[list[str]]()
 MEASURED = pytest.StashKey[dict[str, dict[str, list[float]]]]()
 DOTS_PER_INCH = 80  # pictures of less than 100 kB
 
@@ -48,12 +49,12 @@ def program(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReq
 
 
 @pytest.fixture
-def measured(request: pytest.FixtureRequest) -> Iterator[Callable[..., None]]:
+def measured(request: pytest.FixtureRequest) -> Callable[..., None]:
     """Takes a figure, or a list of them, by the name of its bound in one of the module's `CHAPTERS`.
 
     All are recorded; those that are out of bounds fail the test at its end, so that one does not hide the others.
     """
-    problems: list[str] = []
+    problems = request.node.stash.setdefault(PROBLEMS, [])
 
     def take(name: str, figure: float | Sequence[float]) -> None:
         values = [float(value) for value in (figure if isinstance(figure, Sequence) else [figure])]
@@ -63,7 +64,13 @@ def measured(request: pytest.FixtureRequest) -> Iterator[Callable[..., None]]:
         if not all(map(bound.holds, values)):
             problems.append(f"{name}: {values}, must be from {bound.low} to {bound.high}: {bound.reason}")
 
-    yield take
+    return take
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    yield
+    problems = item.stash.get(PROBLEMS, [])
     assert not problems, "\n".join(problems)
 
 

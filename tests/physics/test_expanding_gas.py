@@ -45,6 +45,7 @@ z_end = 0
 omega_m = 0.3
 omega_b = 0.05
 hubble = 0.7
+power = "eisenstein-hu"
 
 [output]
 plotfile = { format = "nyx", at_redshift = [0] }
