@@ -39,7 +39,7 @@ Energies Universe::energies(double a) const {
   for (int level = 0; level <= finest_level(); ++level) {
     const double volume = hierarchy_.geometry(level).cell_volume();
     const auto own = hierarchy_.layout(level).boxes_of(comm_.rank());
-    const Field<double>& density = density_[static_cast<std::size_t>(level)];
+    const mesh::Field<double>& density = density_[static_cast<std::size_t>(level)];
     for (int b = 0; b < density.blocks(); ++b) {
       if (!hierarchy_.is_leaf(level, own[static_cast<std::size_t>(b)])) continue;
       core::for_each_cell(density.box(b),

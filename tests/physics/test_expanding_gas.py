@@ -12,7 +12,9 @@ from universe import Universe
 
 GAMMAS = {"5/3": 5.0 / 3.0, "1.4": 1.4, "1.1": 1.1}
 
-COOLING = "the term of expansion is integrated exactly, for both energies; what is left is round-off over some 200 steps"
+COOLING = (
+    "the term of expansion is integrated exactly, for both energies; what is left is round-off over some 200 steps"
+)
 
 CHAPTERS = [
     Chapter(

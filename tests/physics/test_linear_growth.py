@@ -37,7 +37,9 @@ the species.""",
                 1.01,
                 "one cell is 0.1 / k: the force is 0.24 % weaker than Newton's, which costs 0.7 % of the power",
             ),
-            Bound("first bin: growth of the gas's power over D^2", 0.99, 1.01, "the same; its own force is 0.1 % weaker"),
+            Bound(
+                "first bin: growth of the gas's power over D^2", 0.99, 1.01, "the same; its own force is 0.1 % weaker"
+            ),
             Bound("bins 2 to 4: growth of the dark matter's power over that of the scheme", 0.99, 1.01, SCHEME),
             Bound("bins 2 to 4: growth of the gas's power over that of the scheme", 0.99, 1.01, SCHEME),
             Bound(

@@ -108,7 +108,8 @@ class Fallen(NamedTuple):
         rho = self.plot["density"].values
         return {
             "density": rho[0, 0] / PANCAKE.universe.gas / density - 1.0,
-            "velocity": (self.plot["xmom"].values / rho)[0, 0] / np.abs(velocity).max() - velocity / abs(velocity).max(),
+            "velocity": (self.plot["xmom"].values / rho)[0, 0] / np.abs(velocity).max()
+            - velocity / abs(velocity).max(),
             "temperature": (self.plot["rho_e"].values / rho)[0, 0] / energy - 1.0,
         }
 
@@ -147,9 +148,7 @@ def test_gas_follows_the_exact_solution(fallen: Callable[[int], Fallen], measure
 
 
 @pytest.mark.parametrize("cells", [64, 128])
-def test_energy_obeys_the_equation_of_layzer_and_irvine(
-    cells: int, fallen: Callable[[int], Fallen], measured
-) -> None:
+def test_energy_obeys_the_equation_of_layzer_and_irvine(cells: int, fallen: Callable[[int], Fallen], measured) -> None:
     energy = last_event(fallen(cells).run)["energy"]
 
     kinetic = energy["kinetic_gas"] + energy["kinetic_dark_matter"]
