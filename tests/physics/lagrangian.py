@@ -62,8 +62,8 @@ class Pancake:
         mean = 0.5 * weights
         return width * cells / self.side, self.velocity(q, a) @ mean, self.energy(q, a) @ mean
 
-    def state(self, cells: int, width: int) -> State:
-        """The start: gas in cell means, and one particle a cell along x, at rest across."""
+    def state(self, cells: int, width: int, particles: int) -> State:
+        """The start: gas in cell means, and so many `particles` a cell along x, at rest across."""
         shape = (width, width, cells)
         density, velocity, energy = (np.broadcast_to(f, shape) for f in self.cell_means(cells, self.a_start))
         rho = self.universe.gas * density
@@ -75,9 +75,9 @@ class Pancake:
             "rho_e": rho * energy,
         }
         size = self.side / cells
-        k, j, i = np.indices(shape).reshape(3, -1)
-        q = (i + 0.5) * size
+        k, j, i = np.indices((width, width, particles * cells)).reshape(3, -1)
+        q = (i + 0.5) * size / particles
         positions = np.stack([self.position(q, self.a_start) % self.side, (j + 0.5) * size, (k + 0.5) * size], axis=1)
         velocities = np.stack([self.velocity(q, self.a_start), 0.0 * q, 0.0 * q], axis=1)
-        mass = np.full(q.size, (self.universe.matter - self.universe.gas) * size**3)
+        mass = np.full(q.size, (self.universe.matter - self.universe.gas) * size**3 / particles)
         return State(self.a_start, (self.side, width * size, width * size), fields, positions, velocities, mass)

@@ -10,10 +10,11 @@ from book import HERE, Bound, Chapter, load_figures
 
 HEAD = """# Physics: what the tests measure
 
-Made by `make test-physics-docs` and `make test-slow` from the tests in `tests/physics`; do not edit. Each test runs `sidestream run` on a
-configuration with the default options of its simulation and reads the results and plot files of the run; what is expected comes from NumPy and
-SciPy alone. Tolerances were set from theory before anything was measured; the reasons stand beside them. How the expectations of growing waves and of the energy are
-derived: [what the tests of physics expect](../concepts/physics_tests.md).
+Made by `make test-physics-docs` and `make test-slow` from the tests in `tests/physics`; do not edit. Each test runs
+`sidestream run` on a configuration with the default options of its simulation and reads the results and plot files of
+the run; what is expected comes from NumPy and SciPy alone. Tolerances were set from theory before anything was
+measured; the reasons stand beside them. How the expectations of growing waves and of the energy are derived:
+[what the tests of physics expect](../concepts/physics_tests.md).
 """
 
 
@@ -32,7 +33,8 @@ def page() -> str:
 def _chapter(chapter: Chapter, measured: dict[str, list[float]]) -> str:
     tier = "\n\nIn the slow tier." if chapter.is_slow else ""
     rows = [_row(bound, measured.get(bound.name, [])) for bound in chapter.bounds]
-    pictures = [f"\n![{chapter.title}](../images/physics/{plot}.png)\n" for plot in chapter.plots]
+    plots = chapter.plots if measured else ()
+    pictures = [f"\n![{chapter.title}](../images/physics/{plot}.png)\n" for plot in plots]
     table = "\n".join(["| what | measured | must hold | why |", "|---|---|---|---|", *rows])
     return f"## {chapter.title}\n\n{chapter.text.strip()}{tier}\n\n{table}\n{''.join(pictures)}"
 

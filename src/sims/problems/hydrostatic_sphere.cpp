@@ -47,16 +47,16 @@ class Profile {
     const auto count = static_cast<std::size_t>(reach / step) + 2;
     double p = 1.0, m = 0.0;
     for (std::size_t n = 0; n < count; ++n) {
-      log_p_.push_back(std::log(p));
+      pressure_.push_back(p);
       advance(static_cast<double>(n) * step, p, m);
     }
   }
 
   PointGas at(double r) const {
     const double place = r / step;
-    const std::size_t n = std::min(static_cast<std::size_t>(place), log_p_.size() - 2);
+    const std::size_t n = std::min(static_cast<std::size_t>(place), pressure_.size() - 2);
     const double part = place - static_cast<double>(n);
-    const double p = std::exp((1.0 - part) * log_p_[n] + part * log_p_[n + 1]);
+    const double p = (1.0 - part) * pressure_[n] + part * pressure_[n + 1];
     return {p / temperature(r), {}, p};
   }
 
@@ -83,7 +83,7 @@ class Profile {
   }
 
   SphereConfig config_;
-  std::vector<double> log_p_;  // at the multiples of `step`
+  std::vector<double> pressure_;  // at the multiples of `step`
 };
 
 struct Sphere {
