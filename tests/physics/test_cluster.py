@@ -19,8 +19,8 @@ Array = NDArray[np.float64]
 
 HEAVIEST = 5
 FRENK = (
-    "the codes of the Santa Barbara comparison lie between 0.85 and 1 at the virial radius (Frenk et al. 1999, ApJ 525, "
-    "554)"
+    "the codes of the Santa Barbara comparison lie between 0.85 and 1 at the virial radius (Frenk et al. 1999, "
+    "ApJ 525, 554)"
 )
 TEMPERATURE = (
     "the isothermal sphere has 1; simulations normalise with 0.75 to 1.1 (Bryan & Norman 1998, ApJ 495, 80, f_T of "
@@ -30,9 +30,9 @@ TEMPERATURE = (
 CHAPTERS = [
     Chapter(
         "Gas of clusters",
-        f"""`examples/cluster.toml` (32 Mpc, three levels, adiabatic) at z = 0: the {HEAVIEST} heaviest halos of the task
-`halos` by M_200m. Within R_200m around each peak, leaves of the plot file and particles are counted by NumPy. T is the mean
-by mass, against T_vir = mu m_p G M_200m / (2 k R_200m).""",
+        f"""`examples/cluster.toml` (32 Mpc, three levels, adiabatic) at z = 0: the {HEAVIEST} heaviest halos of the
+task `halos` by M_200m. Within R_200m around each peak, leaves of the plot file and particles are
+counted by NumPy. T is the mean by mass, against T_vir = mu m_p G M_200m / (2 k R_200m).""",
         [
             Bound("gas fraction over the cosmic one, mean of the halos", 0.85, 1.0, FRENK),
             Bound(

@@ -17,9 +17,9 @@ HALVED = "the same with cells and steps halved, over that of the demo"
 CHAPTERS = [
     Chapter(
         "Energy of the demo",
-        """`examples/cosmology.toml` (64^3, 14.2 Mpc, to z = 0, adiabatic), and the same with 128^3 cells and particles and
-half the largest expansion a step; Courant numbers halve the other limits with the cells. The residual counts all
-energy that the gas books as discarded or given by floors.""",
+        """`examples/cosmology.toml` (64^3, 14.2 Mpc, to z = 0, adiabatic), and the same with 128^3 cells and
+particles and half the largest expansion a step; Courant numbers halve the other limits with the cells.
+The residual counts all energy that the gas books as discarded or given by floors.""",
         [
             Bound(
                 HELD,
@@ -31,7 +31,7 @@ energy that the gas books as discarded or given by floors.""",
                 HALVED,
                 -0.6,
                 0.6,
-                "errors of first order or better in the cell halve; the halos that the finer mesh adds have more motion",
+                "errors of first order in the cell halve; the halos that the finer mesh adds have more motion",
             ),
         ],
         plots=["demo_energy"],

@@ -19,10 +19,9 @@ COOLING = (
 CHAPTERS = [
     Chapter(
         "Uniform gas cools as the universe expands",
-        """A box of 8^3 cells, uniform gas and particles at rest to each other, the gas streaming at 20 km/s, from z =
-        99 to 0 in a flat universe with
-Omega_m = 0.3. The specific internal energy falls as a^(-3 (gamma - 1)), the velocity as 1/a, and the comoving density
-stays.""",
+        """A box of 8^3 cells, uniform gas and particles at rest to each other, the gas streaming at 20 km/s, from
+z = 99 to 0 in a flat universe with Omega_m = 0.3. The specific internal energy falls as a^(-3 (gamma -
+1)), the velocity as 1/a, and the comoving density stays.""",
         [
             *(
                 Bound(f"internal energy over the exact one, less 1, gamma = {gamma}", -1e-6, 1e-6, COOLING)

@@ -25,11 +25,11 @@ COARSE, FINE = 32, 48
 CHAPTERS = [
     Chapter(
         "A sphere at rest in its own gravity",
-        f"""`hydrostatic_sphere`: isothermal gas, gamma = 5/3, in empty space, held by its gravity and the pressure of gas that
-is thirty times as warm, for one sound crossing (2 R at the isothermal speed of sound). R = 3 in units of
-c / sqrt(4 pi G rho_c): the density falls to a quarter. Errors are those within 0.8 R against the isothermal sphere of
-Emden by SciPy, the largest of all plot files. On {COARSE}^3 cells, {FINE}^3, and {COARSE}^3 refined once within a
-cube that just holds the sphere.""",
+        f"""`hydrostatic_sphere`: isothermal gas, gamma = 5/3, in empty space, held by its gravity and the pressure
+of gas that is thirty times as warm, for one sound crossing (2 R at the isothermal speed of sound). R =
+3 in units of c / sqrt(4 pi G rho_c): the density falls to a third. Errors are those within 0.8 R
+against the isothermal sphere of Emden by SciPy, the largest of all plot files. On {COARSE}^3 cells,
+{FINE}^3, and {COARSE}^3 refined once within a cube that just holds the sphere.""",
         [
             Bound(
                 f"{FINE}^3: root mean square error of the density over the central one",

@@ -27,11 +27,12 @@ SCHEME = (
 CHAPTERS = [
     Chapter(
         "Linear growth of gas and dark matter",
-        """64^3 cells and particles in a box of 100 Mpc/h, from z = 49 to 4, and the opposite universe, with clusters for
-voids. Bins are as wide as the fundamental mode, 0.063 h/Mpc. The first is that of the task `power_spectrum` with the
-true amplitude (sigma_8 = 0.8), mean of both universes, over the growth of the background, D^2. The next are compared
-with the growth that the scheme gives: its forces are weaker than Newton's by factors that differ between the species.
-There, the amplitude is an eighth of the true one, and the power is that of half the difference of both universes.""",
+        """64^3 cells and particles in a box of 100 Mpc/h, from z = 49 to 4, and the opposite universe, with
+clusters for voids. Bins are as wide as the fundamental mode, 0.063 h/Mpc. The first is that of the task
+`power_spectrum` with the true amplitude (sigma_8 = 0.8), mean of both universes, over the growth of the
+background, D^2. The next are compared with the growth that the scheme gives: its forces are weaker than
+Newton's by factors that differ between the species. There, the amplitude is an eighth of the true one,
+and the power is that of half the difference of both universes.""",
         [
             Bound(
                 "first bin: growth of the dark matter's power over D^2",

@@ -27,11 +27,11 @@ CHAPTERS = [
     Chapter(
         "Zel'dovich's pancake",
         """A plane wave of gas and dark matter (Omega_m = 1, Omega_b = 0.16, 64 Mpc) falls together along x and
-        crosses at a = 0.5. It begins at a = 0.02 from a plot file
-with the exact solution, the gas at 100 K where its density is the mean, with one particle a cell (for the gas four, which still sample the void at the end), 64 and 128 cells a wave,
-and is compared at a = 0.45:
-x = q - D(a)/D(0.5) sin(kq)/k, density 1/(1 - D(a)/D(0.5) cos kq), temperature on the adiabat. Errors of position and
-velocity are root mean squares over the amplitude.""",
+crosses at a = 0.5. It begins at a = 0.02 from a plot file with the exact solution, the gas at 100 K
+where its density is the mean, with one particle a cell (for the gas four, which still sample the void
+at the end), 64 and 128 cells a wave, and is compared at a = 0.45: x = q - D(a)/D(0.5) sin(kq)/k,
+density 1/(1 - D(a)/D(0.5) cos kq), temperature on the adiabat. Errors of position and velocity are root
+mean squares over the amplitude.""",
         [
             Bound("particles, 64 cells: position", 0.0, 1.5e-2, f"{INDEPENDENT}: 1.0e-2"),
             Bound("particles, 64 cells: velocity", 0.0, 1.95e-2, f"{INDEPENDENT}: 1.3e-2"),
