@@ -232,7 +232,7 @@ void Cosmology::restore(const io::SnapshotFile& file) {
     redistribute::migrate_levels(comm_, state->hierarchy, state->particles);
     universe_.emplace(comm_, config_, background_, std::move(*state), seconds_);
     if (config_.has_gas) start_mass_ = is_own ? description.attribute("start_mass") : universe_->gas_mass();
-    if (is_own) balance_.restore(description.attributes);
+    if (description.attributes.contains("energy_start")) balance_.restore(description.attributes);
   });
   begin();
   if (balance_.scale_factor() == 0.0) measure_energies();
