@@ -9,18 +9,21 @@ using mesh::Field;
 
 GasGravity::GasGravity(const comm::Communicator& comm, const mesh::Hierarchy& hierarchy, double four_pi_g)
     : comm_(comm), four_pi_g_(four_pi_g), gravity_(comm, hierarchy, {}, true) {
-  allocate_density(hierarchy);
+  allocate(hierarchy);
 }
 
-void GasGravity::allocate_density(const mesh::Hierarchy& hierarchy) {
+void GasGravity::allocate(const mesh::Hierarchy& hierarchy) {
   density_.clear();
-  for (int level = 0; level <= hierarchy.finest_level(); ++level)
+  zero_.clear();
+  for (int level = 0; level <= hierarchy.finest_level(); ++level) {
     density_.emplace_back(hierarchy.layout(level), comm_.rank());
+    zero_.emplace_back(hierarchy.layout(level), comm_.rank());
+  }
 }
 
 void GasGravity::move_to(const mesh::Hierarchy& hierarchy) {
   gravity_.move_to(hierarchy);
-  allocate_density(hierarchy);
+  allocate(hierarchy);
 }
 
 void GasGravity::copy_density(const solvers::RefinedGas& gas, int level) {
@@ -33,6 +36,7 @@ void GasGravity::copy_density(const solvers::RefinedGas& gas, int level) {
 
 void GasGravity::solve(const solvers::RefinedGas& gas) {
   for (int level = 0; level <= gas.finest_level(); ++level) copy_density(gas, level);
+  gravity_.start_from(zero_);
   gravity_.solve(density_);
 }
 
@@ -56,7 +60,7 @@ double GasGravity::energy(const solvers::RefinedGas& gas) const {
     for (int b = 0; b < gas.state(level).blocks(); ++b) {
       if (!hierarchy.is_leaf(level, own[static_cast<std::size_t>(b)])) continue;
       const auto state = gas.state(level).view(b);
-      const auto psi = potential(level).view(b);
+      const auto psi = gravity_.potential(level).view(b);
       core::for_each_cell(gas.state(level).box(b), [&](int k, int j, int i) {
         sum.add(volume * state(solvers::density, k, j, i) * psi(k, j, i));
       });

@@ -50,8 +50,6 @@ const std::vector<std::string>& field_names() {
   return names;
 }
 
-constexpr const char* potential_name = "phi_grav";  // in checkpoints of problems with gravity
-
 // The variables of plot files: what is conserved, and what follows from it.
 const std::vector<std::string>& file_variables() {
   static const std::vector<std::string> names = [] {
@@ -105,7 +103,7 @@ class GasSimulation : public Simulation {
         start_on(hierarchy_of(forest));
       }
     });
-    start_gravity({});
+    start_gravity();
     start_ = totals();
   }
 
@@ -159,7 +157,7 @@ class GasSimulation : public Simulation {
     gas_.emplace(comm_, setup_.hydro, hierarchy, std::move(state), setup_.amr.time_levels(), setup_.problem.boundary);
   }
   void start_on(const Hierarchy& hierarchy);
-  void start_gravity(std::span<const Field<double>> potentials);
+  void start_gravity();
   void solve_gravity();
   void advance_level(const amr::LevelStep& step);
   // Gravity is solved from the root up; without it, coarse levels that are refined everywhere hold averages only.
@@ -184,11 +182,9 @@ class GasSimulation : public Simulation {
   PartSeconds seconds_;
 };
 
-// Begins with the gravity of the state, from potentials at hand if there are any.
-void GasSimulation::start_gravity(std::span<const Field<double>> potentials) {
+void GasSimulation::start_gravity() {
   if (setup_.problem.four_pi_g == 0.0) return;
   gravity_.emplace(comm_, gas_->hierarchy(), setup_.problem.four_pi_g);
-  if (!potentials.empty()) gravity_->start_from(potentials);
   solve_gravity();
 }
 
@@ -303,7 +299,7 @@ nlohmann::json GasSimulation::summary() const {
 void GasSimulation::restore(const io::SnapshotFile& file) {
   const io::FileDescription& description = file.description();
   std::optional<Hierarchy> hierarchy;
-  std::vector<Field<double>> state, potentials;
+  std::vector<Field<double>> state;
   comm_.agree_on([&] {
     check_mesh(description, setup_.mesh, setup_.amr.max_level);
     const io::FileMesh mesh = io::mesh_of(description, setup_.mesh.block);
@@ -313,13 +309,9 @@ void GasSimulation::restore(const io::SnapshotFile& file) {
     GasFactors factors;
     factors.gamma = setup_.hydro.gamma;
     read_gas(file, mesh, factors, state);
-    if (setup_.problem.four_pi_g == 0.0 || !description.has_field(potential_name)) return;
-    for (int level = 0; level <= hierarchy->finest_level(); ++level)
-      potentials.emplace_back(hierarchy->layout(level), comm_.rank());
-    io::read_levels(file, potential_name, mesh, potentials, 0);
   });
   make_gas(*hierarchy, std::move(state));
-  start_gravity(potentials);
+  start_gravity();
   step_ = description.step;
   time_ = description.time;
   const bool is_own = description.is_checkpoint && description.attributes.contains("mass_start");
@@ -370,9 +362,6 @@ io::FileContent GasSimulation::checkpoint() const {
         content.fields.emplace_back(io::FileField{gas_variables()[static_cast<std::size_t>(c)], "", {}, c, 1.0});
     for (int level = 0; level <= gas_->finest_level(); ++level) field.levels.push_back(&gas_->state(level));
   }
-  if (!gravity_) return content;
-  io::FileField& field = content.fields.emplace_back(io::FileField{potential_name, "", {}, 0, 1.0});
-  for (int level = 0; level <= gas_->finest_level(); ++level) field.levels.push_back(&gravity_->potential(level));
   return content;
 }
 

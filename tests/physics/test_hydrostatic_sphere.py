@@ -91,6 +91,17 @@ def isothermal_sphere(r: Array) -> Array:
     return np.exp(-solution.sol(r)[0])
 
 
+def distance(z: Array, y: Array, x: Array) -> Array:
+    return np.asarray(np.sqrt(z[:, None, None] ** 2 + y[:, None] ** 2 + x**2))
+
+
+def means(centres: Array, size: float) -> Array:
+    """Of the density in cells, where they are within the sphere: by two Gaussian points an axis."""
+    nodes = [centres - 0.5 * size / np.sqrt(3.0), centres + 0.5 * size / np.sqrt(3.0)]
+    radii = [np.minimum(distance(z, y, x), RADIUS) for z in nodes for y in nodes for x in nodes]
+    return np.mean([isothermal_sphere(r.ravel()).reshape(r.shape) for r in radii], axis=0)
+
+
 @dataclass(frozen=True)
 class Rest:
     """How far from rest a run is within `CORE`, at each of its plot files."""
@@ -109,9 +120,8 @@ def rest_of(run: sidestream.Run, level: int) -> Rest:
     plots = plot_files(run)
     (n, _, _) = plots[0].cells(level)
     x = (np.arange(n) + 0.5) * SIDE / n - 0.5 * SIDE
-    r = np.sqrt(x[:, None, None] ** 2 + x[:, None] ** 2 + x**2)
-    inside = r < CORE
-    exact = isothermal_sphere(r[inside])
+    inside = distance(x, x, x) < CORE
+    exact = means(x, SIDE / n)[inside]
     rows = []
     for plot in plots:
         density = plot.covering_grid("density", level).values
