@@ -82,7 +82,7 @@ analysis = "power_spectrum"
 at_redshift = [{Z_START}, {Z_END}]
 
 [output]
-plotfile = {{ format = "nyx", at_redshift = [{Z_START}, {Z_END}] }}
+plotfile = {{{{ format = "nyx", at_redshift = [{Z_START}, {Z_END}] }}}}
 """
 
 

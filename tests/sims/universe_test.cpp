@@ -145,6 +145,13 @@ TEST_F(UniverseTest, HasTheBitsOfASingleRank) {
         differing += !place.contains(of_all.id[p]) || place[of_all.id[p]] != of_all.position[0][p];
     }
     EXPECT_EQ(differing, 0);
+    const Energies one = alone.universe().energies(0.1), all = together.universe().energies(0.1);
+    EXPECT_EQ(one.dark_kinetic, all.dark_kinetic);
+    EXPECT_EQ(one.gas_kinetic, all.gas_kinetic);
+    EXPECT_EQ(one.thermal, all.thermal);
+    EXPECT_EQ(one.potential, all.potential);
+    EXPECT_GT(one.gas_kinetic, 0.0);
+    EXPECT_LT(one.potential, 0.0);
   }
 }
 

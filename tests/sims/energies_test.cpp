@@ -1,0 +1,62 @@
+#include "sims/energies.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace sidestream::sims {
+namespace {
+
+// Linear growth in a universe of matter alone: K and W grow as a, with 3 K = -2 W.
+Energies growing(double a) {
+  return {1.6 * a, 0.4 * a, 0.0, -3.0 * a};
+}
+
+TEST(EnergyBalance, IsExactWhileStructureGrowsLinearly) {
+  EnergyBalance balance(5.0 / 3.0);
+
+  for (const double a : {0.02, 0.05, 0.051, 0.4}) balance.add(a, growing(a));
+
+  EXPECT_NEAR(balance.residual(), 0.0, 1e-15);
+}
+
+TEST(EnergyBalance, TakesWhatExpandingGasLosesIntoAccount) {
+  const double gamma = 1.4;
+  EnergyBalance balance(gamma);
+
+  for (int n = 0; n <= 100; ++n) {
+    const double a = 0.1 * std::pow(1.01, n);
+    balance.add(a, {0.0, 0.0, std::pow(a, -3.0 * (gamma - 1.0)), 0.0});
+  }
+
+  // The interpolation between measurements: 0.01^2 / 12 of what is lost, 11, times the square of a power.
+  EXPECT_NEAR(balance.residual(), 0.0, 4e-4);
+}
+
+TEST(EnergyBalance, NamesEnergyThatComesFromNowhere) {
+  EnergyBalance balance(5.0 / 3.0);
+  balance.add(0.1, growing(0.1));
+
+  Energies more = growing(0.11);
+  more.thermal += 0.05;
+  balance.add(0.11, more);
+
+  // Half of what the new heat loses in the step is booked: it came in between.
+  EXPECT_NEAR(balance.residual(), 0.05 + 0.05 * 2.0 * (1.0 - 0.1 * std::log(1.1) / 0.01), 1e-12);
+}
+
+TEST(EnergyBalance, GoesOnFromACheckpointToTheBit) {
+  EnergyBalance whole(1.4), first(1.4), second(1.4);
+  for (const double a : {0.02, 0.05, 0.4}) whole.add(a, growing(a * a));
+
+  for (const double a : {0.02, 0.05}) first.add(a, growing(a * a));
+  second.restore(first.attributes());
+  EXPECT_FALSE(second.is_due(0.054));
+  EXPECT_TRUE(second.is_due(0.056));
+  second.add(0.4, growing(0.4 * 0.4));
+
+  EXPECT_EQ(second.to_json(), whole.to_json());
+}
+
+}  // namespace
+}  // namespace sidestream::sims
