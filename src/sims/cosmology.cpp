@@ -57,7 +57,7 @@ class Cosmology : public Simulation {
     last_dtau_ = universe_->advance(a_, solvers::scale_factor(next_redshift), adapts);
     set_redshift(next_redshift);
     ++step_;
-    if (balance_.is_due(a_) || is_complete()) measure_energies();
+    if (balance_.is_due(step_, a_) || is_complete()) measure_energies();
   }
 
   std::int64_t step() const override { return step_; }
@@ -239,7 +239,7 @@ void Cosmology::restore(const io::SnapshotFile& file) {
 }
 
 void Cosmology::measure_energies() {
-  timed(seconds_, "energies", [&] { balance_.add(a_, universe_->energies(a_)); });
+  timed(seconds_, "energies", [&] { balance_.add(step_, a_, universe_->energies(a_)); });
 }
 
 // The supercomoving step allowed by gas, particles, expansion and the step before, cut so as to land on the next

@@ -1,5 +1,6 @@
 #include "energies.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -13,8 +14,28 @@ namespace sidestream::sims {
 
 namespace {
 
-/// Growth of the scale factor between measurements: each is worth the sums of four numbers a cell.
+/// Measurements are so many steps apart at least, and the scale factor has grown by so much: each costs a fiftieth of a
+/// step.
+constexpr std::int64_t steps_between_measurements = 10;
 constexpr double growth_between_measurements = 1.1;
+
+/// Cells of a row that are added up before their sum is added exactly. Groups begin at multiples of the global index:
+/// their sums do not depend on ranks.
+constexpr int group = 8;
+
+// `value(k, j, i)` of all cells of `box`.
+template <typename F>
+void add_cells(const mesh::Box& box, core::ExactSum& sum, F value) {
+  core::for_each_row(box, [&](int k, int j) {
+    for (int begin = box.lo.x; begin < box.hi.x;) {
+      const int end = std::min(begin + group - begin % group, box.hi.x);
+      double part = 0.0;
+      for (int i = begin; i < end; ++i) part += value(k, j, i);
+      sum.add(part);
+      begin = end;
+    }
+  });
+}
 
 // w^2 of each particle in units of the mass of those that weigh most.
 void add_squares(const mesh::Particles& particles, core::ExactSum& sum) {
@@ -42,17 +63,19 @@ Energies Universe::energies(double a) const {
     const mesh::Field<double>& density = density_[static_cast<std::size_t>(level)];
     for (int b = 0; b < density.blocks(); ++b) {
       if (!hierarchy_.is_leaf(level, own[static_cast<std::size_t>(b)])) continue;
-      core::for_each_cell(density.box(b),
-                          [&, rho = density.view(b), psi = potential(level).view(b)](int k, int j, int i) {
-                            sums[bound].add(volume * (rho(k, j, i) - mean) * psi(k, j, i));
-                          });
-      if (!gas_) continue;
-      core::for_each_cell(density.box(b), [&, state = gas(level).view(b)](int k, int j, int i) {
-        sums[moving].add(
-            volume * solvers::kinetic_energy(state(solvers::density, k, j, i), state(solvers::momentum_x, k, j, i),
-                                             state(solvers::momentum_y, k, j, i), state(solvers::momentum_z, k, j, i)));
-        sums[heat].add(volume * state(solvers::internal_energy, k, j, i));
+      const mesh::Box box = density.box(b);
+      add_cells(box, sums[bound], [=, rho = density.view(b), psi = potential(level).view(b)](int k, int j, int i) {
+        return volume * (rho(k, j, i) - mean) * psi(k, j, i);
       });
+      if (!gas_) continue;
+      const auto state = gas(level).view(b);
+      add_cells(box, sums[moving], [=](int k, int j, int i) {
+        const double x = state(solvers::momentum_x, k, j, i), y = state(solvers::momentum_y, k, j, i),
+                     z = state(solvers::momentum_z, k, j, i);
+        return 0.5 * volume * (x * x + y * y + z * z) / state(solvers::density, k, j, i);
+      });
+      add_cells(box, sums[heat],
+                [=](int k, int j, int i) { return volume * state(solvers::internal_energy, k, j, i); });
     }
   }
   comm_.sum(std::span(sums));
@@ -61,17 +84,18 @@ Energies Universe::energies(double a) const {
           sums[heat].value() / (a * a), 0.5 * pull * sums[bound].value()};
 }
 
-bool EnergyBalance::is_due(double a) const {
-  return a >= growth_between_measurements * a_;
+bool EnergyBalance::is_due(std::int64_t step, double a) const {
+  return step >= step_ + steps_between_measurements && a >= growth_between_measurements * a_;
 }
 
-void EnergyBalance::add(double a, const Energies& energies) {
+void EnergyBalance::add(std::int64_t step, double a, const Energies& energies) {
   if (a_ == 0.0) {
     start_ = energies.total();
   } else {
     const double growth = std::log(a / a_), before = rate(last_), now = rate(energies);
     lost_ += before * growth + (now - before) * (1.0 - a_ * growth / (a - a_));
   }
+  step_ = step;
   a_ = a;
   last_ = energies;
 }
@@ -93,7 +117,8 @@ std::map<std::string, double> EnergyBalance::attributes() const {
           {"energy_potential", last_.potential},
           {"energy_scale_factor", a_},
           {"energy_start", start_},
-          {"energy_lost", lost_}};
+          {"energy_lost", lost_},
+          {"energy_step", static_cast<double>(step_)}};
 }
 
 void EnergyBalance::restore(const std::map<std::string, double>& attributes) {
@@ -102,6 +127,7 @@ void EnergyBalance::restore(const std::map<std::string, double>& attributes) {
   a_ = attributes.at("energy_scale_factor");
   start_ = attributes.at("energy_start");
   lost_ = attributes.at("energy_lost");
+  step_ = static_cast<std::int64_t>(attributes.at("energy_step"));
 }
 
 }  // namespace sidestream::sims

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -25,11 +26,11 @@ class EnergyBalance {
   /// Goes on from what `attributes` gave.
   void restore(const std::map<std::string, double>& attributes);
 
-  /// Whether the universe has grown by a tenth since the last measurement.
-  bool is_due(double a) const;
+  /// Whether the universe has grown by a tenth since the last measurement, and ten steps have passed.
+  bool is_due(std::int64_t step, double a) const;
   /// Begins at the scale factor `a`, or goes on to it with the rate of loss between both measurements linear in the
   /// scale factor, which it is while structure grows linearly.
-  void add(double a, const Energies& energies);
+  void add(std::int64_t step, double a, const Energies& energies);
 
   /// When the energies were measured last; 0 before.
   double scale_factor() const { return a_; }
@@ -45,6 +46,7 @@ class EnergyBalance {
   }
 
   double gamma_, a_ = 0.0;
+  std::int64_t step_ = 0;
   Energies last_;
   double start_ = 0.0;  // K + U + W at the start
   double lost_ = 0.0;   // to the expansion since

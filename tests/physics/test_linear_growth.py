@@ -31,7 +31,7 @@ CHAPTERS = [
 clusters for voids. Bins are as wide as the fundamental mode, 0.063 h/Mpc. The first is that of the task
 `power_spectrum` with the true amplitude (sigma_8 = 0.8), mean of both universes, over the growth of the
 background, D^2. The next are compared with the growth that the scheme gives: its forces are weaker than
-Newton's by factors that differ between the species. There, the amplitude is an eighth of the true one,
+Newton's by factors that differ between the species. There, the amplitude is an eightieth of the true one,
 and the power is that of half the difference of both universes.""",
         [
             Bound(
@@ -57,7 +57,7 @@ and the power is that of half the difference of both universes.""",
 CELLS, SIDE, BINS = 64, 100.0, 8  # Mpc/h
 Z_START, Z_END = 49.0, 4.0
 A_START, A_END = 1.0 / (1.0 + Z_START), 1.0 / (1.0 + Z_END)
-TRUE, SMALL = 0.8, 0.1  # sigma_8
+TRUE, SMALL = 0.8, 0.01  # sigma_8
 UNIVERSE = Universe(omega_m=0.30, omega_b=0.05, hubble=0.70)
 CONFIG = f"""simulation = "cosmology"
 
