@@ -6,6 +6,7 @@
 
 #include "cosmology_config.hpp"
 #include "file_state.hpp"
+#include "gas_books.hpp"
 #include "gas_quantity.hpp"
 #include "initial_universe.hpp"
 #include "leaf_field.hpp"
@@ -16,6 +17,7 @@
 #include "sidestream/core/units.hpp"
 #include "sidestream/redistribute/migration.hpp"
 #include "universe.hpp"
+#include "universe_from_file.hpp"
 
 namespace sidestream::sims {
 
@@ -38,7 +40,9 @@ class Cosmology : public Simulation {
   void initialize() override {
     timed(seconds_, "initial conditions", [&] {
       set_redshift(config_.run.z_start);
-      universe_.emplace(comm_, config_, background_, initial_universe(comm_, config_, background_, a_), seconds_);
+      UniverseState start = config_.run.initial_file.empty() ? initial_universe(comm_, config_, background_, a_)
+                                                             : universe_from_file(comm_, config_, a_);
+      universe_.emplace(comm_, config_, background_, std::move(start), seconds_);
       for (int round = 0; round < config_.amr.max_level; ++round)
         if (!universe_->adapt(a_)) break;
       if (!universe_->refusal().empty())
@@ -55,6 +59,7 @@ class Cosmology : public Simulation {
     const double next_redshift = choose_step();
     const bool adapts = config_.amr.max_level > 0 && (step_ + 1) % config_.amr.regrid_every == 0;
     last_dtau_ = universe_->advance(a_, solvers::scale_factor(next_redshift), adapts);
+    if (config_.has_gas) books_.enter(comm_, universe_->take_books());
     set_redshift(next_redshift);
     ++step_;
     if (balance_.is_due(step_, a_) || is_complete()) measure_energies();
@@ -76,7 +81,10 @@ class Cosmology : public Simulation {
                           {"dt_myr", dt_myr_},
                           {"dt_limit", limit_},
                           {"particles", universe_->total_particles()}};
-    if (config_.has_gas) status["floored_cells"] = universe_->floored_cells();
+    if (config_.has_gas) {
+      status["floored_cells"] = books_.floored_cells();
+      status["booked"] = books_.to_json();
+    }
     if (balance_.scale_factor() == a_) status["energy"] = balance_.to_json();
     if (config_.amr.max_level == 0) return status;
     const mesh::Forest& forest = universe_->hierarchy().forest();
@@ -134,6 +142,7 @@ class Cosmology : public Simulation {
   std::int64_t step_ = 0;
   double redshift_ = 0.0, a_ = 1.0, last_dtau_ = 0.0, dt_myr_ = 0.0, start_mass_ = 0.0;
   std::string limit_ = "start";
+  GasBooks books_;
   PartSeconds seconds_;
 };
 
@@ -232,6 +241,7 @@ void Cosmology::restore(const io::SnapshotFile& file) {
     redistribute::migrate_levels(comm_, state->hierarchy, state->particles);
     universe_.emplace(comm_, config_, background_, std::move(*state), seconds_);
     if (config_.has_gas) start_mass_ = is_own ? description.attribute("start_mass") : universe_->gas_mass();
+    if (is_own) books_.restore(description.attributes);
     if (description.attributes.contains("energy_start")) balance_.restore(description.attributes);
   });
   begin();
@@ -239,7 +249,7 @@ void Cosmology::restore(const io::SnapshotFile& file) {
 }
 
 void Cosmology::measure_energies() {
-  timed(seconds_, "energies", [&] { balance_.add(step_, a_, universe_->energies(a_)); });
+  timed(seconds_, "energies", [&] { balance_.add(step_, a_, universe_->energies(a_), books_.energy()); });
 }
 
 // The supercomoving step allowed by gas, particles, expansion and the step before, cut so as to land on the next
@@ -400,6 +410,7 @@ io::OwnedContent Cosmology::plot(const std::vector<std::string>& variables) {
 io::FileContent Cosmology::checkpoint() const {
   io::FileContent content = file_content();
   content.attributes = {{"redshift", redshift_}, {"last_dtau", last_dtau_}, {"start_mass", start_mass_}};
+  if (config_.has_gas) books_.store(content.attributes);
   content.attributes.merge(balance_.attributes());
   if (config_.has_gas)
     for (int c = 0; c < solvers::gas_components; ++c)
@@ -434,6 +445,10 @@ class CosmologyPlan : public SimulationPlan {
 
   // Id, position and momentum.
   double particle_bytes() const override { return 56.0 * static_cast<double>(config_.particle_lattice().product()); }
+
+  void check_start() const override {
+    if (!config_.run.initial_file.empty()) check_initial_file(config_);
+  }
 
   bool has_redshift() const override { return true; }
   std::vector<std::string> fields() const override { return cosmology_fields(config_.has_gas); }

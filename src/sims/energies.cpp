@@ -88,7 +88,7 @@ bool EnergyBalance::is_due(std::int64_t step, double a) const {
   return step >= step_ + steps_between_measurements && a >= growth_between_measurements * a_;
 }
 
-void EnergyBalance::add(std::int64_t step, double a, const Energies& energies) {
+void EnergyBalance::add(std::int64_t step, double a, const Energies& energies, double booked) {
   if (a_ == 0.0) {
     start_ = energies.total();
   } else {
@@ -98,6 +98,7 @@ void EnergyBalance::add(std::int64_t step, double a, const Energies& energies) {
   step_ = step;
   a_ = a;
   last_ = energies;
+  booked_ = booked;
 }
 
 nlohmann::json EnergyBalance::to_json() const {
@@ -106,6 +107,7 @@ nlohmann::json EnergyBalance::to_json() const {
           {"thermal", last_.thermal},
           {"potential", last_.potential},
           {"lost_to_expansion", lost_},
+          {"booked", booked_},
           {"residual", residual()},
           {"scale_factor", a_}};
 }
@@ -118,7 +120,8 @@ std::map<std::string, double> EnergyBalance::attributes() const {
           {"energy_scale_factor", a_},
           {"energy_start", start_},
           {"energy_lost", lost_},
-          {"energy_step", static_cast<double>(step_)}};
+          {"energy_step", static_cast<double>(step_)},
+          {"energy_booked", booked_}};
 }
 
 void EnergyBalance::restore(const std::map<std::string, double>& attributes) {
@@ -128,6 +131,7 @@ void EnergyBalance::restore(const std::map<std::string, double>& attributes) {
   start_ = attributes.at("energy_start");
   lost_ = attributes.at("energy_lost");
   step_ = static_cast<std::int64_t>(attributes.at("energy_step"));
+  booked_ = attributes.at("energy_booked");
 }
 
 }  // namespace sidestream::sims

@@ -29,13 +29,14 @@ class EnergyBalance {
   /// Whether the universe has grown by a tenth since the last measurement, and ten steps have passed.
   bool is_due(std::int64_t step, double a) const;
   /// Begins at the scale factor `a`, or goes on to it with the rate of loss between both measurements linear in the
-  /// scale factor, which it is while structure grows linearly.
-  void add(std::int64_t step, double a, const Energies& energies);
+  /// scale factor, which it is while structure grows linearly. `booked`: the energy added to the gas since the start
+  /// beside solving its equations.
+  void add(std::int64_t step, double a, const Energies& energies, double booked);
 
   /// When the energies were measured last; 0 before.
   double scale_factor() const { return a_; }
   /// What the equation leaves over: energy that came from nowhere.
-  double residual() const { return last_.total() - start_ + lost_; }
+  double residual() const { return last_.total() - start_ + lost_ - booked_; }
 
   nlohmann::json to_json() const;
   std::map<std::string, double> attributes() const;
@@ -48,8 +49,9 @@ class EnergyBalance {
   double gamma_, a_ = 0.0;
   std::int64_t step_ = 0;
   Energies last_;
-  double start_ = 0.0;  // K + U + W at the start
-  double lost_ = 0.0;   // to the expansion since
+  double start_ = 0.0;   // K + U + W at the start
+  double lost_ = 0.0;    // to the expansion since
+  double booked_ = 0.0;  // added to the gas since, beside solving its equations
 };
 
 }  // namespace sidestream::sims

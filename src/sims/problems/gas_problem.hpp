@@ -52,6 +52,7 @@ GasProblemEntry double_mach_problem();
 GasProblemEntry kelvin_helmholtz_problem();
 GasProblemEntry vortex_problem();
 GasProblemEntry hydrostatic_sphere_problem();
+GasProblemEntry cold_clump_problem();
 
 /// All problems there are.
 std::span<const GasProblemEntry> gas_problems();
