@@ -56,6 +56,33 @@ core::Table<CosmologyRun> run_table(double hubble) {
   return table;
 }
 
+// What `[hydro]` has beside the options of the solver.
+struct GasLimits {
+  std::optional<double> temperature_floor;
+};
+
+core::Table<GasLimits> limits_table() {
+  core::Table<GasLimits> table("Gas of the universe");
+  table.option("temperature_floor", &GasLimits::temperature_floor, std::nullopt)
+      .in(temperature_units())
+      .at_least(0.0)
+      .doc("gas is never colder, \"1 K\"; by default a hundredth of what uniform gas has at z_end");
+  return table;
+}
+
+// The floor of the solver is in supercomoving units; here it is a temperature.
+core::Table<solvers::HydroConfig> gas_table() {
+  auto table = solvers::hydro_table();
+  table.leave_out("internal_energy_floor");
+  return table;
+}
+
+double standard_temperature_floor(const CosmologyConfig& config) {
+  constexpr double share = 0.01;
+  const double expansion = (1.0 + config.run.z_start) / (1.0 + config.run.z_end);
+  return share * config.start_temperature() * std::pow(expansion, -3.0 * (config.hydro.gamma - 1.0));
+}
+
 // `[cosmology]` holds the keys of three tables, each of which takes those of the others as known.
 template <typename T, typename... Others>
 T read_part(core::Table<T> table, const core::Node& node, core::Node& resolved, const Others&... others) {
@@ -131,6 +158,11 @@ mesh::Int3 CosmologyConfig::particle_lattice() const {
   return lattice;
 }
 
+double CosmologyConfig::start_temperature() const {
+  const double a = solvers::scale_factor(run.z_start);
+  return run.temperature_start.value_or(solvers::initial_gas_temperature(a, parameters.t_cmb));
+}
+
 double CosmologyConfig::temperature_factor(double a) const {
   return (hydro.gamma - 1.0) * run.molecular_weight * core::units::proton_mass_over_boltzmann / (a * a);
 }
@@ -184,9 +216,14 @@ CosmologyConfig read_cosmology(const core::Node& root, bool has_gas, core::Node&
   config.gravity = solvers::gravity_table().read(table_or_empty(root, "gravity"), &part);
   resolved.set("gravity", part);
   if (has_gas) {
-    config.hydro = solvers::hydro_table().read(table_or_empty(root, "hydro"), &part);
+    core::Node gas;
+    const core::Node hydro = table_or_empty(root, "hydro");
+    config.hydro = read_part(gas_table(), hydro, gas, limits_table());
     solvers::check(config.hydro);
-    resolved.set("hydro", part);
+    const GasLimits limits = read_part(limits_table(), hydro, gas, gas_table());
+    config.temperature_floor = limits.temperature_floor.value_or(standard_temperature_floor(config));
+    gas.set("temperature_floor", core::Node(fmt::format("{} K", config.temperature_floor)));
+    resolved.set("hydro", gas);
   }
   config.amr = read_amr(root, config.mesh, cosmology_criterion_fields(has_gas), resolved);
   check_refinement(config, root);
@@ -202,7 +239,10 @@ std::map<std::string, std::vector<core::Option>> cosmology_options(bool has_gas)
                                                           {"amr", amr_table().options()},
                                                           {"cosmology", all},
                                                           {"gravity", solvers::gravity_table().options()}};
-  if (has_gas) tables["hydro"] = solvers::hydro_table().options();
+  if (has_gas) {
+    tables["hydro"] = gas_table().options();
+    for (const core::Option& option : limits_table().options()) tables["hydro"].push_back(option);
+  }
   return tables;
 }
 

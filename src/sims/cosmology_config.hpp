@@ -34,12 +34,15 @@ struct CosmologyConfig {
   solvers::InitialConditionsConfig initial;
   solvers::GravityConfig gravity;
   solvers::HydroConfig hydro;
+  double temperature_floor = 0.0;  ///< gas is never colder [K]
   bool has_gas = true;
 
   mesh::Geometry geometry() const;
   mesh::Int3 particle_lattice() const;
   /// Comoving, zero without gas [Msun/Mpc^3].
   double gas_mean_density() const { return has_gas ? parameters.baryon_density() : 0.0; }
+  /// Temperature [K] of gas at the mean density at the start.
+  double start_temperature() const;
   /// Temperature [K] of gas of supercomoving specific internal energy 1 at the scale factor `a`.
   double temperature_factor(double a) const;
   /// Memory of a cell of the mesh, without particles.
