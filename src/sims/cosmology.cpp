@@ -10,7 +10,6 @@
 #include "initial_universe.hpp"
 #include "leaf_field.hpp"
 #include "moments.hpp"
-#include "part_timer.hpp"
 #include "registry.hpp"
 #include "sidestream/amr/adaptation.hpp"
 #include "sidestream/core/units.hpp"
@@ -27,14 +26,19 @@ using solvers::momentum_names;
 /// A universe in its background: chooses the steps, and shows the state in the units of analyses and files.
 class Cosmology : public Simulation {
  public:
-  Cosmology(const CosmologyConfig& config, const comm::Communicator& comm, const std::vector<double>& moments)
-      : config_(config), comm_(comm), background_(config.parameters), moments_(moments, config.run.z_end) {}
+  Cosmology(const CosmologyConfig& config, const comm::Communicator& comm, const std::vector<double>& moments,
+            core::Bill& bill)
+      : config_(config),
+        comm_(comm),
+        background_(config.parameters),
+        moments_(moments, config.run.z_end),
+        bill_(bill) {}
 
   // Refines until the initial state asks for no more.
   void initialize() override {
-    timed(seconds_, "initial conditions", [&] {
+    core::timed(bill_, "initial conditions", [&] {
       set_redshift(config_.run.z_start);
-      universe_.emplace(comm_, config_, background_, initial_universe(comm_, config_, background_, a_), seconds_);
+      universe_.emplace(comm_, config_, background_, initial_universe(comm_, config_, background_, a_), bill_);
       for (int round = 0; round < config_.amr.max_level; ++round)
         if (!universe_->adapt(a_)) break;
       if (!universe_->refusal().empty())
@@ -47,7 +51,8 @@ class Cosmology : public Simulation {
   void restore(const io::SnapshotFile& file) override;
 
   void advance() override {
-    const double next_redshift = choose_step();
+    double next_redshift = 0.0;
+    core::timed(bill_, "time step", [&] { next_redshift = choose_step(); });
     const bool adapts = config_.amr.max_level > 0 && (step_ + 1) % config_.amr.regrid_every == 0;
     last_dtau_ = universe_->advance(a_, solvers::scale_factor(next_redshift), adapts);
     set_redshift(next_redshift);
@@ -89,7 +94,6 @@ class Cosmology : public Simulation {
   mesh::Snapshot snapshot() override;
   io::OwnedContent plot(const std::vector<std::string>& variables) override;
   io::FileContent checkpoint() const override;
-  const PartSeconds& seconds() const override { return seconds_; }
 
  private:
   using Levels = std::vector<Field<double>>;
@@ -122,7 +126,7 @@ class Cosmology : public Simulation {
   std::int64_t step_ = 0;
   double redshift_ = 0.0, a_ = 1.0, last_dtau_ = 0.0, dt_myr_ = 0.0, start_mass_ = 0.0;
   std::string limit_ = "start";
-  PartSeconds seconds_;
+  core::Bill& bill_;
 };
 
 // The attribute that holds the momentum along an axis, from whatever a file has: momenta of our own checkpoints, or
@@ -192,7 +196,7 @@ UniverseState Cosmology::read_state(const io::SnapshotFile& file) const {
 }
 
 void Cosmology::restore(const io::SnapshotFile& file) {
-  timed(seconds_, "restart", [&] {
+  core::timed(bill_, "restart", [&] {
     const io::FileDescription& description = file.description();
     step_ = description.step;
     const bool is_own = description.is_checkpoint && description.attributes.contains("last_dtau");
@@ -218,7 +222,7 @@ void Cosmology::restore(const io::SnapshotFile& file) {
     none.resize(0);
     state->particles.resize(static_cast<std::size_t>(state->hierarchy.finest_level()) + 1, none);
     redistribute::migrate_levels(comm_, state->hierarchy, state->particles);
-    universe_.emplace(comm_, config_, background_, std::move(*state), seconds_);
+    universe_.emplace(comm_, config_, background_, std::move(*state), bill_);
     if (config_.has_gas) start_mass_ = is_own ? description.attribute("start_mass") : universe_->gas_mass();
   });
   begin();
@@ -433,9 +437,9 @@ class CosmologyPlan : public SimulationPlan {
             {"has_gas", config_.has_gas}};
   }
 
-  std::unique_ptr<Simulation> make(const comm::Communicator& compute,
-                                   const std::vector<double>& moments) const override {
-    return std::make_unique<Cosmology>(config_, compute, moments);
+  std::unique_ptr<Simulation> make(const comm::Communicator& compute, const std::vector<double>& moments,
+                                   core::Bill& bill) const override {
+    return std::make_unique<Cosmology>(config_, compute, moments, bill);
   }
 
  private:
