@@ -155,8 +155,11 @@ class Run {
       }
     }
     throw_on_all("there is no good checkpoint to restart from", folder_.path(),
-                 first_problem.empty() ? "give the folder of a run that wrote checkpoints, or run without --restart"
-                                       : "of the newest one: " + first_problem);
+                 !first_problem.empty() ? "of the newest one: " + first_problem
+                 : std::filesystem::exists(folder_.path() + "/pending")
+                     ? "those in `pending` were never committed: results of before them are missing; `--from` begins "
+                       "with the state in one of them"
+                     : "give the folder of a run that wrote checkpoints, or run without --restart");
   }
 
   // What was due here was done before the checkpoint was written.
