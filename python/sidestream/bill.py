@@ -70,7 +70,9 @@ def bills_of(run: Run) -> list[GroupBill]:
     """The bills of a run that has ended at least once."""
     found = group_bills(run.events)
     if not found:
-        raise Error("the run has no bill", Path(run.folder), "it is written when a run ends; one that was killed has none")
+        raise Error(
+            "the run has no bill", Path(run.folder), "it is written when a run ends; one that was killed has none"
+        )
     return found
 
 

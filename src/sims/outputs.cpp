@@ -216,6 +216,7 @@ Outputs::Commit Outputs::step_commit() {
 void Outputs::take(Commit commit) {
   if (commit == Commit::none) return;
   if (commit == Commit::silent) return session_.wait_for_done(pending_->after);  // and give up together
+  const core::Bill::Part part = bill_.part("committing", "checkpoints");
   const Pending pending = std::move(*pending_);
   pending_.reset();
   if (commit == Commit::failed) return report_failure(pending.output, pending.problem);

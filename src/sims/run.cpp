@@ -108,7 +108,7 @@ class Run {
       resume();
     } else {
       if (start.file.empty())
-        simulation_->initialize();
+        core::timed(bill_, "rest of the start", [&] { simulation_->initialize(); });
       else
         load(start.file);
       write_step(0.0);
@@ -258,6 +258,7 @@ class Run {
   }
 
   void write_end(RunStatus status, const std::vector<couple::TaskTotals>& totals) {
+    const core::Bill::Part part = bill_.part("events and messages", "program");
     static constexpr std::array names{"finished", "interrupted", "stopped"};
     const double memory = compute_.max(peak_memory_mib());
     nlohmann::json event = simulation_->status();

@@ -17,7 +17,19 @@ import snapshots
 import synthetic
 from fixtures import CommandLine, environment
 
-HELP = [[], ["run"], ["check"], ["info"], ["convert"], ["verify"], ["plot"], ["report"], ["bill"], ["watch"], ["bench", "io"]]
+HELP = [
+    [],
+    ["run"],
+    ["check"],
+    ["info"],
+    ["convert"],
+    ["verify"],
+    ["plot"],
+    ["report"],
+    ["bill"],
+    ["watch"],
+    ["bench", "io"],
+]
 HELP += [["halos"], ["halos", "query"], ["halos", "find"], ["halos", "mergers"]]
 WRONG = {
     "unknown-command": ["rnu"],

@@ -11,7 +11,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -192,7 +192,11 @@ def test_a_rank_killed_at_any_call_loses_nothing(place: Place, rank: int, fault:
 @pytest.mark.parametrize("fault", ["enospc", "eio"])
 def test_a_checkpoint_that_fails_is_told_and_the_run_goes_on(place: Place, fault: str) -> None:
     shutil.rmtree(place.folder / "failed", ignore_errors=True)
-    layer = {"SIDESTREAM_IO_PATH": "/failed/pending/.chk00003", "SIDESTREAM_IO_FAULT": fault, "SIDESTREAM_IO_FAULT_AT": "3+"}
+    layer = {
+        "SIDESTREAM_IO_PATH": "/failed/pending/.chk00003",
+        "SIDESTREAM_IO_FAULT": fault,
+        "SIDESTREAM_IO_FAULT_AT": "3+",
+    }
 
     done = place.run("failed", layer=layer)
 
@@ -301,16 +305,17 @@ def test_a_folder_removed_while_it_is_written_to_is_told_and_no_rank_hangs(place
     assert "was the folder removed" in done.stderr
 
 
-SLOWED = 0.9  # of the time the sidecar is stopped: its analyses fall behind the steps
 IN_TRANSIT = (
-    *("--set", "coupling.sidecars=1", "--set", "run.max_steps=30", "--set", "output.checkpoint.every=2"),
+    *("--set", "coupling.sidecars=1", "--set", "run.max_steps=20", "--set", "output.checkpoint.every=2"),
     *("--set", "task.spectra.transport=in-transit", "--set", "output.checkpoint.keep=3"),
 )
 
 
 def rank_of(pid: int) -> int:
+    """-1 while the program has not begun."""
     words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    return next(int(word.partition(b"=")[2]) for word in words if word.startswith(b"OMPI_COMM_WORLD_RANK="))
+    found = [int(word.partition(b"=")[2]) for word in words if word.startswith(b"OMPI_COMM_WORLD_RANK=")]
+    return found[0] if found else -1
 
 
 def sidecar_of(process: subprocess.Popen[str]) -> int:
@@ -324,14 +329,15 @@ def sidecar_of(process: subprocess.Popen[str]) -> int:
     pytest.fail("the sidecar does not start")
 
 
-def let_crawl(pid: int, seconds: float) -> None:
-    """Lets a process work for a tenth of the time only."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+def let_crawl(pid: int, until: Callable[[], object]) -> None:
+    """Lets a process work for a tenth of the time only: its analyses fall behind the steps."""
+    deadline = time.monotonic() + LIMIT_S
+    while not until():
+        assert time.monotonic() < deadline, "what was waited for did not come"
         os.kill(pid, signal.SIGSTOP)
-        time.sleep(0.05 * SLOWED)
+        time.sleep(0.045)
         os.kill(pid, signal.SIGCONT)
-        time.sleep(0.05 * (1 - SLOWED))
+        time.sleep(0.005)
 
 
 def committed_step(run: Path) -> int:
@@ -339,48 +345,50 @@ def committed_step(run: Path) -> int:
     return int(found[-1].name.removeprefix("chk").partition(".")[0]) if found else 0
 
 
-def test_killed_at_any_moment_with_slow_sidecars_no_result_is_missing_and_none_is_there_twice(place: Place) -> None:
-    whole = place.folder / "whole_in_transit"
-    done = place.run(whole.name, *IN_TRANSIT)
+@pytest.fixture(scope="module")
+def in_transit(place: Place) -> Path:
+    """An undisturbed run with a sidecar."""
+    done = place.run("whole_in_transit", *IN_TRANSIT)
     assert done.returncode == 0, done.stderr
+    return place.folder / "whole_in_transit"
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.05, 0.3])
+def test_killed_with_sidecars_behind_no_result_is_missing_and_none_is_there_twice(
+    place: Place, in_transit: Path, seconds: float
+) -> None:
     run = place.folder / "killed_in_transit"
-    behind = 0
-    for seconds in (0.4, 0.9, 1.5, 2.2):
-        process = place.start(run.name, *IN_TRANSIT, "--restart" if checkpoints(run) else "--overwrite")
-        sidecar = sidecar_of(process)
-        let_crawl(sidecar, 0.5)
-        wait_for_a_checkpoint(run, process)
-        let_crawl(sidecar, seconds)
-        for pid in ranks_of(process):
-            os.kill(pid, signal.SIGKILL)
-        finish(process)
+    process = place.start(run.name, *IN_TRANSIT, "--overwrite")
+    sidecar = sidecar_of(process)
+    let_crawl(sidecar, lambda: checkpoints(run))
+    os.kill(sidecar, signal.SIGSTOP)  # what is written from now on stays pending
+    deadline = time.monotonic() + LIMIT_S
+    while not list(run.glob("pending/chk*")) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    time.sleep(seconds)
+    for pid in ranks_of(process):
+        os.kill(pid, signal.SIGKILL)
+    finish(process)
 
-        newest = committed_step(run)
-        expected = {name for name in results(whole) if int(Path(name).stem) <= newest}
-        assert expected <= set(results(run)), "a result of before the committed checkpoint is missing"
-        behind += (run / "pending").exists()
-        if Run(run).events.of("run_end"):
-            break
+    newest = committed_step(run)
+    (pending,) = run.glob("pending/chk*")
+    assert pending.name > f"chk{newest:05d}"
+    of_before = {name for name in results(in_transit) if int(Path(name).stem) <= newest}
+    assert of_before <= set(results(run)), "a result of before the committed checkpoint is missing"
 
-        again = place.run(run.name, *IN_TRANSIT, "--restart", "--set", f"run.max_steps={newest + 1}")
-        assert again.returncode == 0, again.stderr
-        assert Path(Run(run).events.last("restart")["path"]).name == f"chk{newest:05d}.hdf5_chk"
-        assert not (run / "pending").exists()
-
-    assert behind, "the sidecar was never behind a checkpoint"
-    done = place.run(run.name, *IN_TRANSIT, "--restart")
-    assert done.returncode == 0, done.stderr
-    assert results(run) == results(whole)
-    assert arrays_in(checkpoints(run)[-1]) == arrays_in(checkpoints(whole)[-1])
+    again = place.run(run.name, *IN_TRANSIT, "--restart")
+    assert again.returncode == 0, again.stderr
+    assert Path(Run(run).events.last("restart")["path"]).name == f"chk{newest:05d}.hdf5_chk"
+    assert results(run) == results(in_transit)
+    assert arrays_in(checkpoints(run)[-1]) == arrays_in(checkpoints(in_transit)[-1])
+    assert not (run / "pending").exists()
 
 
 def test_a_signal_commits_the_last_checkpoint_with_all_results_of_before(place: Place) -> None:
     run = place.folder / "interrupted_in_transit"
     process = place.start(run.name, *IN_TRANSIT, "--set", "run.max_steps=100000", "--set", "cosmology.z_end=0")
     sidecar = sidecar_of(process)
-    let_crawl(sidecar, 0.5)
-    wait_for_a_checkpoint(run, process)
-    let_crawl(sidecar, 1.0)
+    let_crawl(sidecar, lambda: checkpoints(run))
 
     for pid in ranks_of(process):
         os.kill(pid, signal.SIGINT)

@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <array>
 #include <numeric>
+#include <string>
+#include <vector>
 
 namespace sidestream::core {
 namespace {
@@ -63,7 +64,7 @@ TEST(Bill, WhatWasForSeveralIsDividedByTheirWeights) {
   }
   const double whole = bill.seconds({"packing", ""});
 
-  bill.divide("packing", std::array{std::pair<std::string, double>{"a", 1.0}, {"b", 3.0}});
+  bill.divide("packing", std::vector<std::pair<std::string, double>>{{"a", 1.0}, {"b", 3.0}});
 
   EXPECT_EQ(bill.seconds({"packing", ""}), 0.0);
   EXPECT_NEAR(bill.seconds({"packing", "a"}), 0.25 * whole, 1e-12);
