@@ -64,8 +64,8 @@ def verify(
 ) -> Iterator[dict[str, Any]]:
     """Reads a file, or every plot file and checkpoint in the folder of a run, and checks every checksum.
 
-    Yields one dictionary a file as soon as it is read: `path`, `is_good`, `is_pending`, `seconds`, and `format`, `kind`,
-    `bytes` or `message`.
+    Yields one dictionary a file as soon as it is read: `path`, `is_good`, `is_pending`, `seconds`, and `format`,
+    `kind`, `bytes` or `message`.
     """
     paths = _to_verify(path)
     for line in lines_of(PROGRAM, ["verify", *map(str, paths)], ranks, launcher, tell, may_fail=True):

@@ -357,8 +357,8 @@ def in_transit(place: Place) -> Path:
 def test_killed_with_sidecars_behind_no_result_is_missing_and_none_is_there_twice(
     place: Place, in_transit: Path, seconds: float
 ) -> None:
-    run = place.folder / "killed_in_transit"
-    process = place.start(run.name, *IN_TRANSIT, "--overwrite")
+    run = place.folder / f"killed_in_transit_{seconds}"
+    process = place.start(run.name, *IN_TRANSIT)
     sidecar = sidecar_of(process)
     let_crawl(sidecar, lambda: checkpoints(run))
     os.kill(sidecar, signal.SIGSTOP)  # what is written from now on stays pending

@@ -140,7 +140,7 @@ TEST_P(CheckpointCommit, WhatWasLeftPendingIsPassedOverAndGoesWithARestart) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Writing, CheckpointCommit, testing::Bool(),
-                         [](const auto& info) { return info.param ? "behind" : "atOnce"; });
+                         [](const auto& writing) { return writing.param ? "behind" : "atOnce"; });
 
 }  // namespace
 }  // namespace sidestream::sims
