@@ -119,7 +119,7 @@ std::optional<sims::RunConfig> read_together(const comm::Communicator& world, co
   }
 }
 
-int run_configuration(const Arguments& arguments, int argc, char** argv) {
+int run_configuration(const Arguments& arguments, core::Bill::Clock::time_point began, int argc, char** argv) {
   const comm::Environment environment(argc, argv);
   const comm::Communicator world(MPI_COMM_WORLD);
   std::optional<sims::RunConfig> config = read_together(world, arguments);
@@ -133,7 +133,7 @@ int run_configuration(const Arguments& arguments, int argc, char** argv) {
   };
   try {
     const auto status =
-        sims::run(world, std::move(*config), folder_of(arguments), {existing, arguments.file}, progress);
+        sims::run(world, std::move(*config), folder_of(arguments), {existing, arguments.file, began}, progress);
     return status == sims::RunStatus::finished ? done : failed;
   } catch (const core::Error& error) {
     abort_job(error.what(), error.is_reported_elsewhere());
@@ -145,6 +145,7 @@ int run_configuration(const Arguments& arguments, int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const auto began = core::Bill::Clock::now();
   Arguments arguments;
   CLI::App app{
       "Runs a simulation and the analyses of its configuration, on as many ranks as it was started with.\n"
@@ -174,5 +175,5 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? done : used_wrongly;
   }
   if (arguments.check) return check_configuration(arguments);
-  return run_configuration(arguments, argc, argv);
+  return run_configuration(arguments, began, argc, argv);
 }

@@ -153,18 +153,20 @@ void Outbox::release_parcels(std::int64_t received) {
   });
 }
 
-void Outbox::settle() {
+std::int64_t Outbox::done() {
+  if (group_.rank() == 0) read_replies();
+  return done_;
+}
+
+void Outbox::wait_for_done(std::int64_t count) {
   if (group_.rank() == 0) {
     silence_.restart();
-    const auto is_over = [&] {
-      read_replies();
-      return done_ >= number_ || silence_.seconds() > timeout_s_;
-    };
+    const auto is_over = [&] { return done() >= count || silence_.seconds() > timeout_s_; };
     wait_until(is_over, forever_s);
   }
-  const Verdict verdict = broadcast({done_ >= number_ ? Answer::granted : Answer::silent, number_, 0});
+  const Verdict verdict = broadcast({done_ >= count ? Answer::granted : Answer::silent, count, 0});
   if (verdict.answer == Answer::silent) throw_together(group_, too_long("the sidecars to analyse", timeout_s_));
-  release_parcels(number_);
+  release_parcels(count);
 }
 
 json Outbox::end(Drain drain) {

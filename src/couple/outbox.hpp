@@ -49,9 +49,14 @@ class Outbox {
   /// Lets transfers go on, and says to the sidecars now and then that the simulation lives.
   void progress();
 
-  /// Waits until the sidecars have done everything that was sent. Collective. Throws core::Error on all ranks when they
-  /// were silent for too long.
-  void settle();
+  /// How many publishes were sent, and how many of them the sidecars have done (on the first rank).
+  std::int64_t sent() const { return number_; }
+  std::int64_t done();
+  /// Since they were heard of; on the first rank.
+  double silence_s() const { return silence_.seconds(); }
+  /// Waits until the sidecars have done the first `count`. Collective. Throws core::Error on all ranks when they were
+  /// silent for too long.
+  void wait_for_done(std::int64_t count);
 
   /// Ends the sidecars. Collective. Returns their message of farewell on rank 0.
   nlohmann::json end(Drain drain);

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "bill_event.hpp"
 #include "patience.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
@@ -13,11 +14,12 @@ namespace sidestream::couple {
 using nlohmann::json;
 
 Sidecar::Sidecar(const comm::Roles& roles, CouplingConfig& config, TaskRunner& runner, io::EventLog& log,
-                 std::vector<TaskTotals>& totals)
+                 core::Bill& bill, std::vector<TaskTotals>& totals)
     : roles_(&roles),
       config_(&config),
       runner_(&runner),
       log_(&log),
+      bill_(&bill),
       totals_(&totals),
       joint_(roles.world().duplicate()),
       group_(roles.group().duplicate()),
@@ -36,6 +38,7 @@ void Sidecar::serve() {
 
 // The next command of the ranks that compute, on all sidecars.
 json Sidecar::next_command() {
+  const core::Bill::Part part = bill_->part("idle: waiting for a publish", "simulation");
   const core::Stopwatch watch;
   const bool is_first = group_.rank() == 0;
   const std::string bytes = broadcast_patiently(group_, is_first ? packed(wait_for_command()) : std::string());
@@ -68,8 +71,12 @@ void Sidecar::take(const json& command) {
   Received received{snapshot_from(command), {}};
   const mesh::Snapshot& snapshot = received.snapshot;
   const core::Stopwatch watch;
-  receive(announcement, received);
+  {
+    const core::Bill::Part part = bill_->part("receiving", "");
+    receive(announcement, received);
+  }
   const double transfer_s = watch.seconds();
+  divide(*bill_, "receiving", config_->tasks, announcement);
   json event = moment_of(snapshot);
   event.update({{"wait_s", std::exchange(idle_s_, 0.0)},
                 {"receive_s", transfer_s},

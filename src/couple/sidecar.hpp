@@ -22,7 +22,7 @@ namespace sidestream::couple {
 class Sidecar {
  public:
   /// All references outlive the sidecar. Collective on the sidecars.
-  Sidecar(const comm::Roles& roles, CouplingConfig& config, TaskRunner& runner, io::EventLog& log,
+  Sidecar(const comm::Roles& roles, CouplingConfig& config, TaskRunner& runner, io::EventLog& log, core::Bill& bill,
           std::vector<TaskTotals>& totals);
 
   /// Until the ranks that compute say that they are done. Collective on the sidecars.
@@ -48,6 +48,7 @@ class Sidecar {
   CouplingConfig* config_;
   TaskRunner* runner_;
   io::EventLog* log_;
+  core::Bill* bill_;
   std::vector<TaskTotals>* totals_;
   comm::Communicator joint_, group_;
   Mailbox mailbox_;
