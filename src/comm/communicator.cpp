@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "comm/inherit_progress.hpp"
+#include "sidestream/comm/progress.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::comm {
@@ -69,6 +71,7 @@ Communicator Communicator::split(int color, int key) const {
   Communicator part;
   check(MPI_Comm_split(comm_, color < 0 ? MPI_UNDEFINED : color, key, &part.comm_), "MPI_Comm_split");
   if (part.comm_ == MPI_COMM_NULL) return part;
+  inherit_progress(comm_, part.comm_);
   MPI_Comm_rank(part.comm_, &part.rank_);
   MPI_Comm_size(part.comm_, &part.size_);
   return part;
@@ -77,28 +80,35 @@ Communicator Communicator::split(int color, int key) const {
 Communicator Communicator::split_by_node() const {
   Communicator node;
   check(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node.comm_), "MPI_Comm_split_type");
+  inherit_progress(comm_, node.comm_);
   MPI_Comm_rank(node.comm_, &node.rank_);
   MPI_Comm_size(node.comm_, &node.size_);
   return node;
 }
 
 void Communicator::barrier() const {
+  progress(*this);
   check(MPI_Barrier(comm_), "MPI_Barrier");
 }
 
 std::int64_t Communicator::sum(std::int64_t value) const {
+  progress(*this);
   return reduce(value, MPI_SUM, comm_);
 }
 double Communicator::min(double value) const {
+  progress(*this);
   return reduce(value, MPI_MIN, comm_);
 }
 double Communicator::max(double value) const {
+  progress(*this);
   return reduce(value, MPI_MAX, comm_);
 }
 std::int64_t Communicator::min(std::int64_t value) const {
+  progress(*this);
   return reduce(value, MPI_MIN, comm_);
 }
 std::int64_t Communicator::max(std::int64_t value) const {
+  progress(*this);
   return reduce(value, MPI_MAX, comm_);
 }
 bool Communicator::all(bool value) const {
@@ -106,6 +116,7 @@ bool Communicator::all(bool value) const {
 }
 
 void Communicator::sum(std::span<std::int64_t> values) const {
+  progress(*this);
   for (std::size_t done = 0; done < values.size();) {
     const std::size_t count = std::min(values.size() - done, largest_message / sizeof(std::int64_t));
     check(MPI_Allreduce(MPI_IN_PLACE, values.data() + done, static_cast<int>(count), MPI_INT64_T, MPI_SUM, comm_),
@@ -190,6 +201,7 @@ std::vector<std::byte> Communicator::all_gather_bytes(std::span<const std::byte>
 std::vector<std::vector<std::byte>> Communicator::exchange_bytes(
     std::span<const std::span<const std::byte>> outgoing) const {
   core::require(outgoing.size() == static_cast<std::size_t>(size_), "exchange takes one message for each rank");
+  progress(*this);
   std::vector<std::int64_t> sizes_out, sizes_in(outgoing.size());
   for (const auto& message : outgoing) sizes_out.push_back(static_cast<std::int64_t>(message.size()));
   check(MPI_Alltoall(sizes_out.data(), 1, MPI_INT64_T, sizes_in.data(), 1, MPI_INT64_T, comm_), "MPI_Alltoall");

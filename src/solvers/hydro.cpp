@@ -186,7 +186,7 @@ double Hydro::largest_step(const mesh::Field<double>& state) const {
 }
 
 HydroCounts Hydro::advance(mesh::Field<double>& state, double dt, amr::SideFluxes* fluxes,
-                           std::span<const std::uint8_t> idle) const {
+                           std::span<const std::uint8_t> idle, const std::function<void()>& meanwhile) const {
   core::require(state.components() == gas_components && state.ghost() >= hydro_ghost,
                 "a gas state has six components and four layers of ghost cells");
   core::require(idle.empty() || idle.size() == static_cast<std::size_t>(state.blocks()),
@@ -209,6 +209,7 @@ HydroCounts Hydro::advance(mesh::Field<double>& state, double dt, amr::SideFluxe
     for (mesh::Box slice = box; slice.lo.y < box.hi.y; slice.lo.y = slice.hi.y) {
       slice.hi.y = std::min(slice.lo.y + rows_in_slice, box.hi.y);
       counts.energy_floors += sweep.advance(slice, state.view(b), out, repairs, sides_of(slice, box, sides));
+      if (meanwhile) meanwhile();
     }
     counts += repair(config_, box, state.view(b), out, repairs);
     copy(box, out, state.view(b));

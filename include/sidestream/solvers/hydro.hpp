@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -83,8 +84,10 @@ class Hydro {
   /// For refined meshes: `fluxes` takes the fluxes of the components 0 to 4 (mass, momentum, total energy) through the
   /// sides that it asks for, as the update used them, the same bits from both blocks at a face; blocks with a non-zero
   /// byte in `idle` (one byte a block, or none) are left as they are and give no fluxes.
+  ///
+  /// `meanwhile` is called between two pieces of the work, of at most 16 rows of a block along y.
   HydroCounts advance(mesh::Field<double>& state, double dt, amr::SideFluxes* fluxes = nullptr,
-                      std::span<const std::uint8_t> idle = {}) const;
+                      std::span<const std::uint8_t> idle = {}, const std::function<void()>& meanwhile = {}) const;
 
  private:
   HydroConfig config_;
