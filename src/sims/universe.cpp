@@ -7,7 +7,6 @@
 
 #include "gas_quantity.hpp"
 #include "part_timer.hpp"
-#include "sidestream/comm/progress.hpp"
 #include "sidestream/core/exact_sum.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/units.hpp"
@@ -155,7 +154,6 @@ void Universe::drift_particles(int level, double dtau) {
   auto& particles = particles_[static_cast<std::size_t>(level)];
   timed(seconds_, "particles", [&] { solvers::drift(dtau, particles); });
   particle_updates_ += static_cast<std::int64_t>(particles.size());
-  comm::progress(comm_);
   timed(seconds_, "migration", [&] {
     redistribute::migrate(comm_, hierarchy_.layout(level), hierarchy_.geometry(level), particles);
     if (steps_ % steps_between_sorts == 0) particle_mesh_.sort(level, particles);
