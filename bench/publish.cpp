@@ -96,6 +96,8 @@ json summary(const io::RunFolder& folder, const std::vector<double>& lost_s, dou
 
 json measure(const comm::Communicator& world, const std::string& path, const mesh::Layout& layout, double pause_s) {
   const io::RunFolder folder(path);
+  if (world.rank() == 0) std::filesystem::create_directories(path);
+  world.barrier();
   std::vector<double> lost_s;
   {
     couple::Session session(world, coupling(), folder);
@@ -133,9 +135,8 @@ int main(int argc, char** argv) {
     return 0;
   }
   const std::int32_t cells = argc > 1 ? std::atoi(argv[1]) : 64;
-  std::string path = (std::filesystem::temp_directory_path() / "bench_publish_XXXXXX").string();
-  if (world.rank() == 0 && mkdtemp(path.data()) == nullptr) return 1;
-  path = world.broadcast(path);
+  const std::string path = world.broadcast(
+      (std::filesystem::temp_directory_path() / ("bench_publish_" + std::to_string(getpid()))).string());
 
   report["cells"] = cells;
   report["mebibytes"] = static_cast<double>(field_names.size()) * cells * cells * cells / (1 << 17);

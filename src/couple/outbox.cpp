@@ -15,8 +15,8 @@ using nlohmann::json;
 
 namespace {
 
-// Of the time of the simulation, for data that flow.
-constexpr double share_of_transfers = 0.05;
+// Of the time of the simulation, for data that flow; and how long it is left alone at least, and at most.
+constexpr double share_of_transfers = 0.1, shortest_rest_s = 0.5e-3, longest_rest_s = 20e-3;
 
 // The counts of all ranks' legs, on the first rank.
 std::vector<ParticleFlow> gathered_flows(const comm::Communicator& group, const Route& route, int first_peer,
@@ -169,6 +169,8 @@ void Outbox::progress() {
     read_replies();
     if (last_command_.seconds() > 0.1 * timeout_s_) command("alive", json::object());
   }
+  // A call may take longer than it should: where there are more processes than cores, MPI yields to others.
+  rest_s_ = std::clamp(watch.seconds() / share_of_transfers, shortest_rest_s, longest_rest_s);
   since_progress_.restart();
 }
 

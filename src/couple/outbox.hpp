@@ -44,10 +44,10 @@ class Outbox {
   /// Collective. Throws core::Error on all ranks when a particle is not in a cell of its rank.
   void send(Announcement announcement, const mesh::Snapshot& snapshot);
 
-  /// Whether `progress` would find something to do: at most every half a millisecond. Local; next to nothing.
-  bool is_time_to_progress() const { return since_progress_.seconds() > 0.5e-3 && has_work(); }
+  /// Whether `progress` has something to do and may take time for it. Local; next to nothing.
+  bool is_time_to_progress() const { return since_progress_.seconds() > rest_s_ && has_work(); }
   /// Lets transfers go on, and says to the sidecars now and then that the simulation lives. While data that are wanted
-  /// flow, it takes as much as a twentieth of the time since it was called last. Local, never waits.
+  /// flow, it takes as much as a tenth of the time between two calls. Local, never waits.
   void progress();
 
   /// Waits until the sidecars have done everything that was sent. Collective. Throws core::Error on all ranks when they
@@ -92,6 +92,7 @@ class Outbox {
   std::list<Shipment> shipments_;  // first in, first out
   std::int64_t number_ = 0;
   core::Stopwatch since_progress_;
+  double rest_s_ = 0.0;  // that the simulation has until it is disturbed again
 
   // On the first rank only.
   std::deque<Entry> queue_;

@@ -87,7 +87,7 @@ class Session {
 
   /// Lets transfers go on: call it once a step, and in long steps between two pieces of work (or
   /// `comm::progress(compute_group())`). Where MPI moves data only when it is called, nothing is sent in between. Local
-  /// and cheap; while data flow it takes at most a twentieth of the time.
+  /// and cheap; while data flow it takes at most a tenth of the time.
   void progress();
 
   /// Waits until the results of everything published are on the disk: before a checkpoint, so that a run which goes on
