@@ -13,6 +13,7 @@
 #include "report.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/couple/session.hpp"
+#include "sidestream/io/event_log.hpp"
 #include "sidestream/io/run_folder.hpp"
 #include "sidestream/mesh/forest.hpp"
 
@@ -118,7 +119,7 @@ json measure(const comm::Communicator& world, const std::string& path, const mes
   json result;
   if (world.rank() == 0) {
     result = summary(
-        folder, lost_s,
+        folder, begin_s, lost_s,
         static_cast<double>(field_names.size() * sizeof(double)) * static_cast<double>(layout.domain().volume()));
     std::filesystem::remove_all(path);
   }
