@@ -13,6 +13,7 @@
 #include "report.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/couple/session.hpp"
+#include "sidestream/io/event_log.hpp"
 #include "sidestream/io/run_folder.hpp"
 #include "sidestream/mesh/forest.hpp"
 
@@ -80,12 +81,13 @@ std::vector<json> events(const io::RunFolder& folder, const std::string& group, 
 }
 
 // From the beginning of a publish, the copy included, until the sidecar has unpacked it.
-json summary(const io::RunFolder& folder, const std::vector<double>& lost_s, double bytes) {
+json summary(const io::RunFolder& folder, const std::vector<double>& begin_s, const std::vector<double>& lost_s,
+             double bytes) {
   const std::vector<json> sent = events(folder, "compute", "publish"), received = events(folder, "sidecar", "receive");
   std::vector<double> pack_s, until_s;
   for (std::size_t p = 0; p < sent.size(); ++p) {
     pack_s.push_back(sent[p].at("pack_s"));
-    until_s.push_back(received.at(p).at("t").get<double>() - sent[p].at("t").get<double>() + pack_s.back());
+    until_s.push_back(received.at(p).at("t").get<double>() - begin_s[p]);
   }
   const json until = bench::spread(until_s);
   return {{"pack_s", bench::spread(pack_s)},
@@ -98,12 +100,14 @@ json measure(const comm::Communicator& world, const std::string& path, const mes
   const io::RunFolder folder(path);
   if (world.rank() == 0) std::filesystem::create_directories(path);
   world.barrier();
-  std::vector<double> lost_s;
+  std::vector<double> begin_s, lost_s;
   {
     couple::Session session(world, coupling(), folder);
     if (session.computes()) {
       for (int p = 0; p < publishes; ++p) {
-        session.publish(snapshot_of(layout, world.rank(), p));
+        const mesh::Snapshot snapshot = snapshot_of(layout, world.rank(), p);
+        begin_s.push_back(session.log().seconds());
+        session.publish(snapshot);
         lost_s.push_back(step(session, pause_s) + step(session, pause_s));
       }
       session.finish();
@@ -115,7 +119,7 @@ json measure(const comm::Communicator& world, const std::string& path, const mes
   json result;
   if (world.rank() == 0) {
     result = summary(
-        folder, lost_s,
+        folder, begin_s, lost_s,
         static_cast<double>(field_names.size() * sizeof(double)) * static_cast<double>(layout.domain().volume()));
     std::filesystem::remove_all(path);
   }

@@ -28,9 +28,9 @@ T reduce(T value, MPI_Op op, MPI_Comm comm) {
 
 }  // namespace
 
-// Where a large message goes by a buffer that two processes share, Open MPI (4 and 5) puts so many pieces of 32 KiB there
-// before it waits for the other side. With the 3 of its default, 6 MiB take 64 turns of both, which last as long as both
-// compute between them. What the user has set stays; other MPIs know nothing of it.
+// Where a large message goes by a buffer that two processes share, Open MPI (4 and 5) puts so many pieces of 32 KiB
+// there before it waits for the other side. With the 3 of its default, 6 MiB take 64 turns of both, which last as long
+// as both compute between them. What the user has set stays; other MPIs know nothing of it.
 Environment::Environment(int& argc, char**& argv) {
   setenv("OMPI_MCA_pml_ob1_send_pipeline_depth", "32", 0);
   int provided = 0;

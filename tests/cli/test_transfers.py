@@ -36,8 +36,8 @@ transport = "in-transit"
 every = 5
 """
 
-# Where one process may not read another's memory (containers forbid it), data move by a buffer that both share, piece by
-# piece, whenever both call MPI. The first holds for Open MPI 4, the second for 5, the third for MPICH.
+# Where one process may not read another's memory (containers forbid it), data move by a buffer that both share, piece
+# by piece, whenever both call MPI. The first holds for Open MPI 4, the second for 5, the third for MPICH.
 WITHOUT_SINGLE_COPY = {
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
     "OMPI_MCA_smsc": "^cma,knem,xpmem",
