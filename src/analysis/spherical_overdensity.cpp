@@ -136,8 +136,8 @@ class Counter {
     for (int k = 0; k < n; ++k)
       for (int j = 0; j < n; ++j)
         for (int i = 0; i < n; ++i) {
-          const auto along = [&](std::size_t a, int piece) {
-            const double at = middle[a] + ((piece + 0.5) / n - 0.5) * size_[a];
+          const auto along = [&](std::size_t a, int number) {
+            const double at = middle[a] + ((number + 0.5) / n - 0.5) * size_[a];
             return at * at;
           };
           count_cube(along(0, i) + along(1, j) + along(2, k), piece);

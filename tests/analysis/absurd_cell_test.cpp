@@ -28,7 +28,7 @@ Grid ordinary() {
   const auto halo = [&](Int3 at, int size) {
     for (int k = 0; k < size; ++k)
       for (int j = 0; j < size; ++j)
-        for (int i = 0; i < size; ++i) grid(at.z + k, at.y + j, at.x + i) = 100.0 + 0.1 * i + 0.7 * j + 1.3 * k * k;
+        for (int i = 0; i < size; ++i) grid(at.z + k, at.y + j, at.x + i) = 100.0 + 0.125 * i + 0.75 * j + 1.25 * k * k;
   };
   halo({9, 9, 9}, 4);
   halo({1, 10, 2}, 2);
@@ -127,7 +127,7 @@ TEST(AbsurdCell, TouchesOneBinOfAPhaseDiagram) {
     for (std::size_t bin = 0; bin < mass.size(); ++bin) {
       const bool has_halo = before[bin] > 1.0;
       with_halos += has_halo;
-      if (has_halo) EXPECT_TRUE(same(mass[bin], before[bin])) << bin;
+      EXPECT_TRUE(!has_halo || same(mass[bin], before[bin])) << bin;
     }
     EXPECT_EQ(with_halos, 7);  // planes 1 to 3 and 9 to 12, less the one of the absurd cell
     EXPECT_EQ(*std::max_element(mass.begin(), mass.end()), value);
@@ -165,7 +165,7 @@ TEST(AbsurdCell, TouchesOneCellOfACoveringGrid) {
     const SharedField grid = grid_of(value);
     for (int b = 0; b < grid->blocks(); ++b)
       core::for_each_cell(grid->box(b), [&, before = expected->view(b), now = grid->view(b)](int k, int j, int i) {
-        if (Int3{i, j, k} != Int3{}) EXPECT_TRUE(same(now(k, j, i), before(k, j, i)));
+        EXPECT_TRUE((Int3{i, j, k} == Int3{}) || same(now(k, j, i), before(k, j, i)));
       });
   }
 }
