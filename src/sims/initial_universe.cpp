@@ -104,7 +104,8 @@ class Level {
 
   // Gas at the mean density has the temperature of the time; denser gas was compressed adiabatically.
   Field<double> conserved(const solvers::InitialGas& initial) const {
-    Field<double> state(initial.density.layout(), comm_.rank(), solvers::gas_components, solvers::hydro_ghost);
+    Field<double> state(initial.density.layout(), comm_.rank(), solvers::gas_components,
+                        solvers::hydro_ghosts(initial.density.layout().domain()));
     const double energy =
         solvers::initial_gas_temperature(a_, config_.parameters.t_cmb) / config_.temperature_factor(a_);
     const double mean = config_.gas_mean_density(), exponent = config_.hydro.gamma - 1.0;

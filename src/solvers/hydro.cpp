@@ -187,8 +187,8 @@ double Hydro::largest_step(const mesh::Field<double>& state) const {
 
 HydroCounts Hydro::advance(mesh::Field<double>& state, double dt, amr::SideFluxes* fluxes,
                            std::span<const std::uint8_t> idle) const {
-  core::require(state.components() == gas_components && state.ghost() >= hydro_ghost,
-                "a gas state has six components and four layers of ghost cells");
+  core::require(state.components() == gas_components && state.ghosts().has_at_least(hydro_ghosts(geometry_.domain)),
+                "a gas state has six components and four layers of ghost cells on axes of more than one cell");
   core::require(idle.empty() || idle.size() == static_cast<std::size_t>(state.blocks()),
                 "each block of the gas is idle or not");
   HydroCounts counts;
