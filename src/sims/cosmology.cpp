@@ -198,7 +198,8 @@ UniverseState Cosmology::read_state(const io::SnapshotFile& file) const {
   UniverseState state{{mesh.forest, config_.geometry(), comm_.size(), amr::block_costs(mesh.forest)}, {}, {}, {}};
   for (int level = 0; level <= mesh.forest.finest_level(); ++level) {
     const mesh::Layout& layout = state.hierarchy.layout(level);
-    if (config_.has_gas) state.gas.emplace_back(layout, comm_.rank(), solvers::gas_components, solvers::hydro_ghost);
+    if (config_.has_gas)
+      state.gas.emplace_back(layout, comm_.rank(), solvers::gas_components, solvers::hydro_ghosts(layout.domain()));
     if (config_.amr.max_level > 0 && description.is_checkpoint && description.has_field("phi_grav"))
       state.potentials.emplace_back(layout, comm_.rank());
   }

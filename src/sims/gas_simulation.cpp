@@ -214,8 +214,8 @@ void GasSimulation::advance_level(const amr::LevelStep& step) {
 void GasSimulation::start_on(const Hierarchy& hierarchy) {
   std::vector<Field<double>> state;
   for (int level = 0; level <= hierarchy.finest_level(); ++level) {
-    auto& field =
-        state.emplace_back(hierarchy.layout(level), comm_.rank(), solvers::gas_components, solvers::hydro_ghost);
+    auto& field = state.emplace_back(hierarchy.layout(level), comm_.rank(), solvers::gas_components,
+                                     solvers::hydro_ghosts(hierarchy.geometry(level).domain));
     for (int b = 0; b < field.blocks(); ++b)
       core::for_each_cell(field.box(b), [&, gas = field.view(b)](int k, int j, int i) {
         const GasCell cell = setup_.problem.initial(hierarchy.geometry(level), {i, j, k}, finest_);
@@ -310,7 +310,8 @@ void GasSimulation::restore(const io::SnapshotFile& file) {
     const io::FileMesh mesh = io::mesh_of(description, setup_.mesh.block);
     hierarchy = hierarchy_of(mesh.forest);
     for (int level = 0; level <= hierarchy->finest_level(); ++level)
-      state.emplace_back(hierarchy->layout(level), comm_.rank(), solvers::gas_components, solvers::hydro_ghost);
+      state.emplace_back(hierarchy->layout(level), comm_.rank(), solvers::gas_components,
+                         solvers::hydro_ghosts(hierarchy->geometry(level).domain));
     GasFactors factors;
     factors.gamma = setup_.hydro.gamma;
     read_gas(file, mesh, factors, state);

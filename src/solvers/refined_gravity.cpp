@@ -91,7 +91,8 @@ void copy_grown(const Field<double>& from, Field<double>& to) {
   for (int b = 0; b < to.blocks(); ++b) {
     const auto source = from.view(b);
     const auto target = to.view(b);
-    core::for_each_cell(to.box(b).grown(to.ghost()), [=](int k, int j, int i) { target(k, j, i) = source(k, j, i); });
+    core::for_each_cell(to.box(b).grown(to.ghosts().layers),
+                        [=](int k, int j, int i) { target(k, j, i) = source(k, j, i); });
   }
 }
 

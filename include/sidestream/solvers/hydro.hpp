@@ -21,6 +21,10 @@ constexpr int gas_components = 6;
 
 /// Width of the ghost cells that `Hydro` reads.
 constexpr std::int32_t hydro_ghost = 4;
+/// Of a gas state on a domain: flat axes have none, for nothing moves along them.
+inline mesh::Ghosts hydro_ghosts(const mesh::Box& domain) {
+  return mesh::ghosts_of_active_axes(domain, hydro_ghost);
+}
 
 /// How the Euler equations are solved.
 struct HydroConfig {
