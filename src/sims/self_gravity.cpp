@@ -34,22 +34,26 @@ void SelfGravity::solve(std::span<const Field<double>> density) {
   for (int level = 0; level <= hierarchy_.finest_level(); ++level) {
     const auto l = static_cast<std::size_t>(level);
     const Field<double>* const coarse = level > 0 ? &acceleration_[l - 1] : nullptr;
-    refined_->acceleration(level, acceleration_[l], coarse, coarse);
+    if (level == hierarchy_.finest_level())
+      refined_->acceleration(level, acceleration_[l], coarse, coarse);
+    else
+      refined_->acceleration_as_finest(level, density[l], 1.0, acceleration_[l], {coarse, coarse});
   }
 }
 
-void SelfGravity::solve_level(int level, const Field<double>& density, double coarse_weight) {
+void SelfGravity::solve_level(int level, std::span<const Field<double>> density, double coarse_weight) {
   const auto l = static_cast<std::size_t>(level);
-  if (level < hierarchy_.finest_level()) {
-    refined_->keep(level);
-    older_[l] = std::move(acceleration_[l]);
-    acceleration_[l] = new_acceleration(level);
+  solvers::RefinedGravity::Coarse coarse;
+  if (level > 0) coarse = {&older_[l - 1], &acceleration_[l - 1]};
+  if (level == hierarchy_.finest_level()) {
+    refined_->solve_level(level, density[l], coarse_weight);
+    return refined_->acceleration(level, acceleration_[l], coarse.older, coarse.newer, coarse_weight);
   }
-  refined_->solve_level(level, density, coarse_weight);
-  if (level == 0)
-    refined_->acceleration(level, acceleration_[l]);
-  else
-    refined_->acceleration(level, acceleration_[l], &older_[l - 1], &acceleration_[l - 1], coarse_weight);
+  refined_->keep(level);
+  older_[l] = std::move(acceleration_[l]);
+  acceleration_[l] = new_acceleration(level);
+  refined_->solve_from(level, density, coarse_weight);
+  refined_->acceleration_as_finest(level, density[l], coarse_weight, acceleration_[l], coarse);
 }
 
 const Field<double>& SelfGravity::potential(int level) const {
