@@ -28,7 +28,11 @@ using solvers::momentum_names;
 class Cosmology : public Simulation {
  public:
   Cosmology(const CosmologyConfig& config, const comm::Communicator& comm, const std::vector<double>& moments)
-      : config_(config), comm_(comm), background_(config.parameters), moments_(moments, config.run.z_end) {}
+      : config_(config),
+        comm_(comm),
+        background_(config.parameters),
+        moments_(moments, config.run.z_end),
+        balance_(config.hydro.gamma) {}
 
   // Refines until the initial state asks for no more.
   void initialize() override {
@@ -41,6 +45,7 @@ class Cosmology : public Simulation {
         throw core::Error(universe_->refusal(), "", "raise `amr.max_blocks`, lower `amr.max_level` or refine less");
     });
     begin();
+    measure_energies();
     if (config_.has_gas) start_mass_ = universe_->gas_mass();
   }
 
@@ -52,6 +57,7 @@ class Cosmology : public Simulation {
     last_dtau_ = universe_->advance(a_, solvers::scale_factor(next_redshift), adapts);
     set_redshift(next_redshift);
     ++step_;
+    if (balance_.is_due(a_) || is_complete()) measure_energies();
   }
 
   std::int64_t step() const override { return step_; }
@@ -71,6 +77,7 @@ class Cosmology : public Simulation {
                           {"dt_limit", limit_},
                           {"particles", universe_->total_particles()}};
     if (config_.has_gas) status["floored_cells"] = universe_->floored_cells();
+    if (balance_.scale_factor() == a_) status["energy"] = balance_.to_json();
     if (config_.amr.max_level == 0) return status;
     const mesh::Forest& forest = universe_->hierarchy().forest();
     std::vector<std::int32_t> blocks;
@@ -81,9 +88,11 @@ class Cosmology : public Simulation {
   }
 
   nlohmann::json summary() const override {
-    if (!config_.has_gas) return nlohmann::json::object();
-    return {{"gas_mass_error", std::abs(universe_->gas_mass() / start_mass_ - 1.0)},
-            {"cell_updates", comm_.sum(universe_->cell_updates())}};
+    nlohmann::json summary{{"energy", balance_.to_json()}};
+    if (!config_.has_gas) return summary;
+    summary["gas_mass_error"] = std::abs(universe_->gas_mass() / start_mass_ - 1.0);
+    summary["cell_updates"] = comm_.sum(universe_->cell_updates());
+    return summary;
   }
 
   mesh::Snapshot snapshot() override;
@@ -95,6 +104,7 @@ class Cosmology : public Simulation {
   using Levels = std::vector<Field<double>>;
 
   void begin() { universe_->solve_gravity(); }
+  void measure_energies();
   double choose_step();
   void set_redshift(double redshift) {
     redshift_ = redshift;
@@ -118,6 +128,8 @@ class Cosmology : public Simulation {
   Moments moments_;
   std::optional<Universe> universe_;
   mesh::Particles all_particles_;  // of all levels, for the snapshot of a refined mesh
+
+  EnergyBalance balance_;
 
   std::int64_t step_ = 0;
   double redshift_ = 0.0, a_ = 1.0, last_dtau_ = 0.0, dt_myr_ = 0.0, start_mass_ = 0.0;
@@ -220,8 +232,14 @@ void Cosmology::restore(const io::SnapshotFile& file) {
     redistribute::migrate_levels(comm_, state->hierarchy, state->particles, 0, solvers::cloud_margin);
     universe_.emplace(comm_, config_, background_, std::move(*state), seconds_);
     if (config_.has_gas) start_mass_ = is_own ? description.attribute("start_mass") : universe_->gas_mass();
+    if (is_own) balance_.restore(description.attributes);
   });
   begin();
+  if (balance_.scale_factor() == 0.0) measure_energies();
+}
+
+void Cosmology::measure_energies() {
+  timed(seconds_, "energies", [&] { balance_.add(a_, universe_->energies(a_)); });
 }
 
 // The supercomoving step allowed by gas, particles, expansion and the step before, cut so as to land on the next
@@ -382,6 +400,7 @@ io::OwnedContent Cosmology::plot(const std::vector<std::string>& variables) {
 io::FileContent Cosmology::checkpoint() const {
   io::FileContent content = file_content();
   content.attributes = {{"redshift", redshift_}, {"last_dtau", last_dtau_}, {"start_mass", start_mass_}};
+  content.attributes.merge(balance_.attributes());
   if (config_.has_gas)
     for (int c = 0; c < solvers::gas_components; ++c)
       content.fields.push_back({gas_variables()[static_cast<std::size_t>(c)], "",

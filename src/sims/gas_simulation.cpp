@@ -8,6 +8,7 @@
 
 #include "amr_config.hpp"
 #include "file_state.hpp"
+#include "gas_gravity.hpp"
 #include "leaf_field.hpp"
 #include "part_timer.hpp"
 #include "sidestream/core/exact_sum.hpp"
@@ -48,6 +49,8 @@ const std::vector<std::string>& field_names() {
   static const std::vector<std::string> names{"gas_density", "pressure", "velocity_x", "velocity_y", "velocity_z"};
   return names;
 }
+
+constexpr const char* potential_name = "phi_grav";  // in checkpoints of problems with gravity
 
 // The variables of plot files: what is conserved, and what follows from it.
 const std::vector<std::string>& file_variables() {
@@ -102,6 +105,7 @@ class GasSimulation : public Simulation {
         start_on(hierarchy_of(forest));
       }
     });
+    start_gravity({});
     start_ = totals();
   }
 
@@ -114,17 +118,14 @@ class GasSimulation : public Simulation {
     const bool is_last = time_ + dt_ >= setup_.problem.end;
     if (is_last) dt_ = setup_.problem.end - time_;
     amr::subcycle(
-        {.level = gas_->base_level()}, gas_->finest_level(), setup_.amr.time_levels(),
-        [&](const amr::LevelStep& step) {
-          timed(seconds_, "ghost cells",
-                [&] { gas_->fill_ghosts(step.level, time_ + step.begin * dt_, step.coarse_weight); });
-          timed(seconds_, "hydro", [&] { gas_->advance(step.level, (step.end - step.begin) * dt_); });
-        },
+        {.level = first_level()}, gas_->finest_level(), setup_.amr.time_levels(),
+        [&](const amr::LevelStep& step) { advance_level(step); },
         [&](int level) { timed(seconds_, "synchronization", [&] { gas_->synchronize(level); }); });
     timed(seconds_, "synchronization", [&] { gas_->average_below_base(); });
+    if (gas_->finest_level() > 0) solve_gravity();
     time_ = is_last ? setup_.problem.end : time_ + dt_;
     ++step_;
-    uniform_updates_ += std::pow(amr::substeps(setup_.amr.time_levels()), setup_.amr.max_level - gas_->base_level()) *
+    uniform_updates_ += std::pow(amr::substeps(setup_.amr.time_levels()), setup_.amr.max_level - first_level()) *
                         static_cast<double>(finest_.domain.volume());
   }
 
@@ -158,6 +159,11 @@ class GasSimulation : public Simulation {
     gas_.emplace(comm_, setup_.hydro, hierarchy, std::move(state), setup_.amr.time_levels(), setup_.problem.boundary);
   }
   void start_on(const Hierarchy& hierarchy);
+  void start_gravity(std::span<const Field<double>> potentials);
+  void solve_gravity();
+  void advance_level(const amr::LevelStep& step);
+  // Gravity is solved from the root up; without it, coarse levels that are refined everywhere hold averages only.
+  int first_level() const { return gravity_ ? 0 : gas_->base_level(); }
   mesh::Forest wanted_forest();
   void regrid();
   Totals totals() const;
@@ -169,6 +175,7 @@ class GasSimulation : public Simulation {
   const comm::Communicator& comm_;
   mesh::Geometry finest_;
   std::optional<solvers::RefinedGas> gas_;
+  std::optional<GasGravity> gravity_;
   std::int64_t step_ = 0;
   double time_ = 0.0, dt_ = 0.0;
   Totals start_;
@@ -176,6 +183,31 @@ class GasSimulation : public Simulation {
   std::string stop_reason_;
   PartSeconds seconds_;
 };
+
+// Begins with the gravity of the state, from potentials at hand if there are any.
+void GasSimulation::start_gravity(std::span<const Field<double>> potentials) {
+  if (setup_.problem.four_pi_g == 0.0) return;
+  gravity_.emplace(comm_, gas_->hierarchy(), setup_.problem.four_pi_g);
+  if (!potentials.empty()) gravity_->start_from(potentials);
+  solve_gravity();
+}
+
+void GasSimulation::solve_gravity() {
+  if (gravity_) timed(seconds_, "gravity", [&] { gravity_->solve(*gas_); });
+}
+
+// With gravity, kick, drift, kick: of second order.
+void GasSimulation::advance_level(const amr::LevelStep& step) {
+  const double dt = (step.end - step.begin) * dt_;
+  if (gravity_) timed(seconds_, "gravity", [&] { gravity_->kick(*gas_, step.level, 0.5 * dt); });
+  timed(seconds_, "ghost cells", [&] { gas_->fill_ghosts(step.level, time_ + step.begin * dt_, step.coarse_weight); });
+  timed(seconds_, "hydro", [&] { gas_->advance(step.level, dt); });
+  if (!gravity_) return;
+  timed(seconds_, "gravity", [&] {
+    gravity_->solve_level(*gas_, step);
+    gravity_->kick(*gas_, step.level, 0.5 * dt);
+  });
+}
 
 // Sets the initial state on all levels of `hierarchy`.
 void GasSimulation::start_on(const Hierarchy& hierarchy) {
@@ -209,7 +241,10 @@ void GasSimulation::regrid() {
   timed(seconds_, "regrid", [&] {
     const mesh::Forest forest = wanted_forest();
     stop_reason_ = exceeded_budget(setup_.amr, forest, setup_.block_bytes());
-    if (stop_reason_.empty() && forest != gas_->hierarchy().forest()) gas_->move_to(hierarchy_of(forest), time_);
+    if (!stop_reason_.empty() || forest == gas_->hierarchy().forest()) return;
+    gas_->move_to(hierarchy_of(forest), time_);
+    if (gravity_) gravity_->move_to(gas_->hierarchy());
+    solve_gravity();
   });
 }
 
@@ -229,7 +264,7 @@ Totals GasSimulation::totals() const {
     }
   }
   comm_.sum(std::span(sums));
-  return {sums[0].value(), sums[1].value()};
+  return {sums[0].value(), sums[1].value() + (gravity_ ? gravity_->energy(*gas_) : 0.0)};
 }
 
 mesh::Snapshot GasSimulation::make_snapshot() const {
@@ -268,7 +303,7 @@ nlohmann::json GasSimulation::summary() const {
 void GasSimulation::restore(const io::SnapshotFile& file) {
   const io::FileDescription& description = file.description();
   std::optional<Hierarchy> hierarchy;
-  std::vector<Field<double>> state;
+  std::vector<Field<double>> state, potentials;
   comm_.agree_on([&] {
     check_mesh(description, setup_.mesh, setup_.amr.max_level);
     const io::FileMesh mesh = io::mesh_of(description, setup_.mesh.block);
@@ -278,8 +313,13 @@ void GasSimulation::restore(const io::SnapshotFile& file) {
     GasFactors factors;
     factors.gamma = setup_.hydro.gamma;
     read_gas(file, mesh, factors, state);
+    if (setup_.problem.four_pi_g == 0.0 || !description.has_field(potential_name)) return;
+    for (int level = 0; level <= hierarchy->finest_level(); ++level)
+      potentials.emplace_back(hierarchy->layout(level), comm_.rank());
+    io::read_levels(file, potential_name, mesh, potentials, 0);
   });
   make_gas(*hierarchy, std::move(state));
+  start_gravity(potentials);
   step_ = description.step;
   time_ = description.time;
   const bool is_own = description.is_checkpoint && description.attributes.contains("mass_start");
@@ -330,6 +370,9 @@ io::FileContent GasSimulation::checkpoint() const {
         content.fields.emplace_back(io::FileField{gas_variables()[static_cast<std::size_t>(c)], "", {}, c, 1.0});
     for (int level = 0; level <= gas_->finest_level(); ++level) field.levels.push_back(&gas_->state(level));
   }
+  if (!gravity_) return content;
+  io::FileField& field = content.fields.emplace_back(io::FileField{potential_name, "", {}, 0, 1.0});
+  for (int level = 0; level <= gas_->finest_level(); ++level) field.levels.push_back(&gravity_->potential(level));
   return content;
 }
 

@@ -6,7 +6,7 @@ namespace sidestream::sims {
 
 std::span<const GasProblemEntry> gas_problems() {
   static const std::array all{sod_problem(), sedov_problem(), double_mach_problem(), kelvin_helmholtz_problem(),
-                              vortex_problem()};
+                              vortex_problem(), hydrostatic_sphere_problem()};
   return all;
 }
 

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "self_gravity.hpp"
+#include "sidestream/amr/subcycle.hpp"
+#include "sidestream/solvers/refined_gas.hpp"
+
+namespace sidestream::sims {
+
+/// The gravity of a gas on itself: of a periodic box, or in empty space where no axis is periodic. All members but
+/// `kick` and the accessor are collective.
+class GasGravity {
+ public:
+  GasGravity(const comm::Communicator& comm, const mesh::Hierarchy& hierarchy, double four_pi_g);
+
+  /// Goes over to another hierarchy of the same root grid; `solve` comes next.
+  void move_to(const mesh::Hierarchy& hierarchy);
+  /// Begins with potentials of an earlier run on the same mesh; `solve` comes next.
+  void start_from(std::span<const mesh::Field<double>> potentials) { gravity_.start_from(potentials); }
+
+  /// All levels, at one time.
+  void solve(const solvers::RefinedGas& gas);
+  /// The level of `step`, whose gas is at the end of it, between `solve`s.
+  void solve_level(const solvers::RefinedGas& gas, const amr::LevelStep& step);
+
+  /// Accelerates the gas of a level for the time `dt`.
+  void kick(solvers::RefinedGas& gas, int level, double dt) const;
+
+  /// Half the integral of density times potential, of the last `solve`.
+  double energy(const solvers::RefinedGas& gas) const;
+  /// psi with lap psi = density, on all blocks of a level.
+  const mesh::Field<double>& potential(int level) const { return gravity_.potential(level); }
+
+ private:
+  void copy_density(const solvers::RefinedGas& gas, int level);
+  void allocate_density(const mesh::Hierarchy& hierarchy);
+
+  const comm::Communicator& comm_;
+  double four_pi_g_;
+  SelfGravity gravity_;
+  std::vector<mesh::Field<double>> density_;
+};
+
+}  // namespace sidestream::sims
