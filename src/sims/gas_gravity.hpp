@@ -34,7 +34,6 @@ class GasGravity {
   const mesh::Field<double>& potential(int level) const { return gravity_.potential(level); }
 
  private:
-  void copy_density(const solvers::RefinedGas& gas, int level);
   void allocate_density(const mesh::Hierarchy& hierarchy);
 
   const comm::Communicator& comm_;

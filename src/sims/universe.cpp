@@ -62,9 +62,6 @@ Universe::Universe(const comm::Communicator& comm, const CosmologyConfig& config
 void Universe::allocate_density() {
   density_.clear();
   for (int level = 0; level <= finest_level(); ++level) density_.emplace_back(hierarchy_.layout(level), comm_.rank());
-  to_outlines_.clear();
-  for (int level = 0; gas_ && level < finest_level(); ++level)
-    to_outlines_.emplace_back(comm_, hierarchy_.layout(level), mesh::coarsened(hierarchy_.layout(level + 1)));
 }
 
 std::vector<StepLimit> Universe::step_limits(double a) const {
@@ -127,9 +124,8 @@ solvers::LeapfrogStep Universe::leapfrog_of(const amr::LevelStep& part) const {
 // What two levels share where they meet in time: fluxes, averages, and the particles that have changed sides.
 void Universe::synchronize(int level) {
   if (gas_) timed(seconds_, "hydro", [&] { gas_->synchronize(level); });
-  timed(seconds_, "migration", [&] {
-    redistribute::migrate_levels(comm_, hierarchy_, particles_, level, solvers::cloud_margin);
-  });
+  timed(seconds_, "migration",
+        [&] { redistribute::migrate_levels(comm_, hierarchy_, particles_, level, solvers::cloud_margin); });
 }
 
 void Universe::kick(int level, double factor) {
@@ -175,8 +171,7 @@ void Universe::solve_level(const amr::LevelStep& part) {
   if (l > 0) ahead[l - 1] = (coarse_weight - 1.0) * substeps * dtau;
   timed(seconds_, "particles", [&] {
     particle_mesh_.deposit(particles_, ahead, density_, part.level);
-    add_gas_density(part.level);
-    add_gas_ahead(part.level);
+    if (gas_) gas_->add_density_ahead(part.level, density_);
   });
   timed(seconds_, "gravity", [&] { gravity_.solve_level(part.level, density_, coarse_weight); });
 }
@@ -184,52 +179,10 @@ void Universe::solve_level(const amr::LevelStep& part) {
 void Universe::solve_gravity() {
   timed(seconds_, "particles", [&] {
     particle_mesh_.deposit(particles_, std::vector<double>(particles_.size(), 0.0), density_);
-    for (int level = 0; level <= finest_level(); ++level) add_gas_density(level);
+    for (int level = 0; gas_ && level <= finest_level(); ++level)
+      gas_->add_density(level, density_[static_cast<std::size_t>(level)]);
   });
   timed(seconds_, "gravity", [&] { gravity_.solve(density_); });
-}
-
-void Universe::add_gas_density(int level) {
-  if (!gas_) return;
-  Field<double>& density = density_[static_cast<std::size_t>(level)];
-  for (int b = 0; b < density.blocks(); ++b) {
-    const auto total = density.view(b);
-    const auto gas_state = gas(level).view(b);
-    core::for_each_cell(density.box(b),
-                        [=](int k, int j, int i) { total(k, j, i) += gas_state(solvers::density, k, j, i); });
-  }
-}
-
-// The gas of the levels finer than `level`, which has been advanced and they have not: as it lies in each coarse cell
-// now, but as much of it as there will be.
-void Universe::add_gas_ahead(int level) {
-  if (!gas_ || level == finest_level()) return;
-  const auto from = static_cast<std::size_t>(level);
-  Field<double> coarse(hierarchy_.layout(level), comm_.rank());
-  for (int b = 0; b < coarse.blocks(); ++b) {
-    const auto to = coarse.view(b);
-    const auto state = gas(level).view(b);
-    core::for_each_cell(coarse.box(b), [=](int k, int j, int i) { to(k, j, i) = state(solvers::density, k, j, i); });
-  }
-  for (std::size_t l = from + 1; l < density_.size(); ++l) {
-    Field<double> fine(hierarchy_.layout(static_cast<int>(l)), comm_.rank());
-    Field<double> outlines(mesh::coarsened(fine.layout()), comm_.rank());
-    to_outlines_[l - 1].apply(coarse, outlines);
-    for (int b = 0; b < fine.blocks(); ++b) {
-      const auto ahead = fine.view(b), total = density_[l].view(b);
-      const auto state = gas(static_cast<int>(l)).view(b);
-      core::for_each_cell(outlines.box(b), [=, parent = outlines.view(b)](int k, int j, int i) {
-        double now = 0.0;
-        for (int n = 0; n < 8; ++n) now += state(solvers::density, 2 * k + n / 4, 2 * j + n / 2 % 2, 2 * i + n % 2);
-        for (int n = 0; n < 8; ++n) {
-          const int z = 2 * k + n / 4, y = 2 * j + n / 2 % 2, x = 2 * i + n % 2;
-          ahead(z, y, x) = state(solvers::density, z, y, x) * (8.0 * parent(k, j, i) / now);
-          total(z, y, x) += ahead(z, y, x);
-        }
-      });
-    }
-    coarse = std::move(fine);
-  }
 }
 
 std::vector<Field<double>> Universe::dark_matter_density() {

@@ -8,7 +8,6 @@
 #include "energies.hpp"
 #include "self_gravity.hpp"
 #include "sidestream/amr/subcycle.hpp"
-#include "sidestream/redistribute/redistribution.hpp"
 #include "sidestream/sims/simulation.hpp"
 #include "sidestream/solvers/background.hpp"
 #include "sidestream/solvers/refined_gas.hpp"
@@ -90,8 +89,6 @@ class Universe {
   void advance_gas(const amr::LevelStep& part, const solvers::LeapfrogStep& step);
   void drift_particles(int level, double dtau);
   void solve_level(const amr::LevelStep& part);
-  void add_gas_density(int level);
-  void add_gas_ahead(int level);
   void move_to(const mesh::Hierarchy& hierarchy);
   std::vector<std::vector<amr::Tags>> judge(double a);
   std::vector<std::vector<double>> costs_of(const mesh::Forest& forest) const;
@@ -108,7 +105,6 @@ class Universe {
   solvers::RefinedParticleMesh particle_mesh_;
   SelfGravity gravity_;
   std::vector<mesh::Field<double>> density_;  // of all matter, comoving
-  std::vector<redistribute::Redistribution> to_outlines_;  // of the finer level's blocks, from each level's; with gas
   std::vector<double> largest_momentum_;      // of each level, on this rank
   Step step_;
   std::int64_t steps_ = 0, particle_updates_ = 0;  // particles that were moved on this rank, each as often as it was
