@@ -85,7 +85,7 @@ def _config_of(run: Run) -> dict[str, Any]:
     config = run.config
     if config.get("simulation") not in SIMULATIONS:
         raise Error(
-            "only runs of a universe can be zoomed", run.folder, f'one with `simulation` {" or ".join(SIMULATIONS)}'
+            "only runs of a universe can be zoomed", run.folder, f"one with `simulation` {' or '.join(SIMULATIONS)}"
         )
     if config["cosmology"].get("initial_conditions"):
         raise Error(
@@ -135,7 +135,8 @@ def _radius(text: str, row: xr.Dataset) -> float:
         raise UsageError(f"`{text}` is no radius", hint=f'--radius takes "2.5 Mpc", or of this catalogue: {known}')
     radius = float(match[1]) * names[match[2].lower()]
     if not radius > 0.0:
-        raise UsageError(f"a radius of {radius:g} Mpc holds no particles", hint="--radius takes one above 0")
+        hint = "the halo is not dense enough for this sphere" if match[2].lower() in spheres else "it is to be above 0"
+        raise UsageError(f"`{text}` is {radius:g} Mpc for this halo", hint=f'{hint}; --radius "2.5 Mpc" needs none')
     return radius
 
 

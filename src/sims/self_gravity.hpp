@@ -33,12 +33,16 @@ class SelfGravity {
   /// level's solution before to its present one. `density[l]` of it and of the finer levels, as they will be then.
   void solve_level(int level, std::span<const mesh::Field<double>> density, double coarse_weight);
 
+  /// The same where the finer levels have come to that time: of all of them.
+  void solve_from(int level, std::span<const mesh::Field<double>> density, double coarse_weight);
+
   /// Of the last solve, three components with filled ghost cells: one layer, or two on a mesh that may be refined.
   const mesh::Field<double>& acceleration(int level) const { return acceleration_[static_cast<std::size_t>(level)]; }
   const mesh::Field<double>& potential(int level) const;
 
  private:
   mesh::Field<double> new_acceleration(int level) const;
+  void accelerate(int level, std::span<const mesh::Field<double>> density, double coarse_weight);
 
   const comm::Communicator& comm_;
   mesh::Hierarchy hierarchy_;

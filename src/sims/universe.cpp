@@ -87,6 +87,7 @@ std::vector<StepLimit> Universe::step_limits(double a) const {
 
 double Universe::advance(double a0, double a1, bool adapts) {
   step_ = {a0, a1, solvers::leapfrog_step(background_, a0, a1).drift};
+  parts_.resize(density_.size());
   amr::subcycle(
       {}, finest_level(), config_.amr.time_levels(), [&](const amr::LevelStep& part) { advance_level(part); },
       [&](int level) { synchronize(level); });
@@ -98,6 +99,7 @@ double Universe::advance(double a0, double a1, bool adapts) {
 
 // On a mesh of one level the gravity of the level is that of all matter.
 void Universe::advance_level(const amr::LevelStep& part) {
+  parts_[static_cast<std::size_t>(part.level)] = part;
   const solvers::LeapfrogStep step = leapfrog_of(part);
   kick(part.level, step.first_kick);
   advance_gas(part, step);
@@ -121,11 +123,14 @@ solvers::LeapfrogStep Universe::leapfrog_of(const amr::LevelStep& part) const {
   return step;
 }
 
-// What two levels share where they meet in time: fluxes, averages, and the particles that have changed sides.
+// What two levels share where they meet in time: fluxes, averages, and the particles that have changed sides. These
+// need the forces on clouds of their new level; where the coarser level meets them as well, it sees to it.
 void Universe::synchronize(int level) {
   if (gas_) timed(seconds_, "hydro", [&] { gas_->synchronize(level); });
   timed(seconds_, "migration",
         [&] { redistribute::migrate_levels(comm_, hierarchy_, particles_, level, solvers::cloud_margin); });
+  const amr::LevelStep& part = parts_[static_cast<std::size_t>(level)];
+  if (level > 0 && coarse_weight_after(part) < 1.0) solve_from(part);
 }
 
 void Universe::kick(int level, double factor) {
@@ -160,20 +165,40 @@ void Universe::drift_particles(int level, double dtau) {
   });
 }
 
-// The matter of the level at the end of its step: the particles of finer levels, which have not moved yet, are taken
-// ahead, those of the coarser one, which have gone further, back.
-void Universe::solve_level(const amr::LevelStep& part) {
+// How far the end of a level's step is from the coarser level's older to its newer state.
+double Universe::coarse_weight_after(const amr::LevelStep& part) const {
+  return part.coarse_weight + 1.0 / amr::substeps(config_.amr.time_levels());
+}
+
+// The matter of the level and all finer ones at the end of its step: the particles of finer levels, if they have not
+// moved yet, are taken `finer_ahead`, those of the coarser one, which have gone further, back.
+void Universe::deposit_from(const amr::LevelStep& part, double finer_ahead) {
   const auto l = static_cast<std::size_t>(part.level);
-  const int substeps = amr::substeps(config_.amr.time_levels());
-  const double dtau = (part.end - part.begin) * step_.dtau, coarse_weight = part.coarse_weight + 1.0 / substeps;
-  std::vector<double> ahead(particles_.size(), dtau);
+  std::vector<double> ahead(particles_.size(), finer_ahead);
   ahead[l] = 0.0;
-  if (l > 0) ahead[l - 1] = (coarse_weight - 1.0) * substeps * dtau;
+  if (l > 0) {
+    const double steps = (coarse_weight_after(part) - 1.0) * amr::substeps(config_.amr.time_levels());
+    ahead[l - 1] = steps * (part.end - part.begin) * step_.dtau;
+  }
+  particle_mesh_.deposit(particles_, ahead, density_, part.level);
+}
+
+void Universe::solve_level(const amr::LevelStep& part) {
   timed(seconds_, "particles", [&] {
-    particle_mesh_.deposit(particles_, ahead, density_, part.level);
+    deposit_from(part, (part.end - part.begin) * step_.dtau);
     if (gas_) gas_->add_density_ahead(part.level, density_);
   });
-  timed(seconds_, "gravity", [&] { gravity_.solve_level(part.level, density_, coarse_weight); });
+  timed(seconds_, "gravity", [&] { gravity_.solve_level(part.level, density_, coarse_weight_after(part)); });
+}
+
+// The level of `part` and all finer ones, which have come to the end of it.
+void Universe::solve_from(const amr::LevelStep& part) {
+  timed(seconds_, "particles", [&] {
+    deposit_from(part, 0.0);
+    for (int level = part.level; gas_ && level <= finest_level(); ++level)
+      gas_->add_density(level, density_[static_cast<std::size_t>(level)]);
+  });
+  timed(seconds_, "gravity", [&] { gravity_.solve_from(part.level, density_, coarse_weight_after(part)); });
 }
 
 void Universe::solve_gravity() {

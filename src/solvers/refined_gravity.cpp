@@ -292,7 +292,8 @@ GravitySolve RefinedGravity::Impl::solve_together(int from_level, std::span<cons
 void RefinedGravity::Impl::set_sides(int level, double weight) {
   const Level& coarse = at(level - 1);
   if (weight == 1.0) return below(level).link.set_sides(coarse.phi, at(level).poisson);
-  core::require(coarse.older.components() == 1, "a level is solved between two times after `keep` of the coarser level");
+  core::require(coarse.older.components() == 1,
+                "a level is solved between two times after `keep` of the coarser level");
   below(level).link.set_sides(coarse.older, coarse.phi, weight, at(level).poisson);
 }
 
@@ -377,14 +378,19 @@ RefinedGravity::RefinedGravity(RefinedGravity&&) noexcept = default;
 RefinedGravity& RefinedGravity::operator=(RefinedGravity&&) noexcept = default;
 
 GravitySolve RefinedGravity::solve(std::span<const Field<double>> density) {
-  return impl_->solve_together(0, density);
+  return solve_from(0, density, 1.0);
 }
 
 GravitySolve RefinedGravity::solve_from(int level, std::span<const Field<double>> density, double weight) {
-  for (int finer = level + 1; finer <= impl_->finest(); ++finer) impl_->lay_aside(finer);
   if (level > 0) impl_->set_sides(level, weight);
-  const GravitySolve done = impl_->solve_together(level, density);
-  for (int finer = level + 1; finer <= impl_->finest(); ++finer) std::swap(impl_->at(finer).phi, impl_->at(finer).spare);
+  return impl_->solve_together(level, density);
+}
+
+GravitySolve RefinedGravity::solve_ahead(int level, std::span<const Field<double>> density, double weight) {
+  for (int finer = level + 1; finer <= impl_->finest(); ++finer) impl_->lay_aside(finer);
+  const GravitySolve done = solve_from(level, density, weight);
+  for (int finer = level + 1; finer <= impl_->finest(); ++finer)
+    std::swap(impl_->at(finer).phi, impl_->at(finer).spare);
   return done;
 }
 

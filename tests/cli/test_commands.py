@@ -18,7 +18,7 @@ import synthetic
 from fixtures import CommandLine, environment
 
 HELP = [[], ["run"], ["check"], ["info"], ["convert"], ["verify"], ["plot"], ["report"], ["watch"], ["bench", "io"]]
-HELP += [["halos"], ["halos", "query"], ["halos", "find"], ["halos", "mergers"]]
+HELP += [["zoom"], ["halos"], ["halos", "query"], ["halos", "find"], ["halos", "mergers"]]
 WRONG = {
     "unknown-command": ["rnu"],
     "unknown-option": ["info", "--jsn", "x"],

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
+import tomllib
 
 import sidestream as ss
 import sidestream.zoom as zooms
@@ -88,7 +88,7 @@ def _mass_of(base: Path) -> float:
     [
         (("--halo", -5), "there is no halo -5 among the"),
         (("--halo", "HEAVIEST", "--radius", "3 R300x"), "`3 R300x` is no radius"),
-        (("--halo", "HEAVIEST", "--radius", "0 Mpc"), "a radius of 0 Mpc holds no particles"),
+        (("--halo", "HEAVIEST", "--radius", "0 Mpc"), "`0 Mpc` is 0 Mpc for this halo"),
         (("--halo", "HEAVIEST", "--radius", "31 Mpc"), "come from all of the box along"),
         (("--halo", "HEAVIEST", "--levels", 0), "a zoom of 0 levels is none"),
         (("--halo", "HEAVIEST", "--task", "holes"), "there is no task `holes`"),

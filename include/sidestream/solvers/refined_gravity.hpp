@@ -58,9 +58,11 @@ class RefinedGravity {
   /// potential. On a periodic root the mean is that of the last `solve` or `solve_level` of level 0. Collective.
   GravitySolve solve_level(int level, const mesh::Field<double>& density, double weight);
 
-  /// `level` and all finer ones together, at such a time. `density[l]` of a coarser level is not looked at. The
-  /// potentials of the finer levels are found but not kept: those at hand stay what they were. Collective.
+  /// `level` and all finer ones together, at such a time. `density[l]` of a coarser level is not looked at. Collective.
   GravitySolve solve_from(int level, std::span<const mesh::Field<double>> density, double weight);
+  /// The same where the finer levels are not there yet: their potentials are found but not kept; those at hand stay
+  /// what they were. Collective.
+  GravitySolve solve_ahead(int level, std::span<const mesh::Field<double>> density, double weight);
 
   /// The acceleration at such a time as it would be if `level` were the finest, of `density` on all of its blocks: into
   /// `g`, as `acceleration` does. Leaves the potentials as they are. `Coarse`: see there. Collective.
