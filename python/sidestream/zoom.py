@@ -178,7 +178,7 @@ def _nearest_image(offset: Array, sides: Array) -> Array:
 
 
 def _start_of(config: dict[str, Any], ids: NDArray[np.int64], sides: Array, folder: Path) -> Array:
-    """Where particles were on their lattice, which their ids number: x fastest, the finer lattices after the coarser."""
+    """Where particles were on their lattice, which their ids number: x fastest, finer lattices after coarser ones."""
     lattice = np.array([own or cells for own, cells in zip(_lattice(config), config["mesh"]["cells"], strict=True)])
     start = np.full((len(ids), 3), np.nan)
     first = 0

@@ -263,8 +263,8 @@ def zoom(
     """Write the configuration of a run that simulates one halo of RUN again, with finer particles and cells.
 
     The particles within LENGTH of the halo are traced back to where they began, by their ids. The region that holds
-    where they were and where they are is refined from the start, with particles of an eighth of the mass a level; around
-    it everything is as in RUN, the large waves too. RUN needs a plot file or checkpoint of the catalogue's step.
+    where they were and where they are is refined from the start, with particles of an eighth of the mass a level;
+    around it everything is as in RUN, the large waves too. RUN needs a plot file or checkpoint of the catalogue's step.
 
     \b
     Examples:
