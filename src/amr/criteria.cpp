@@ -180,10 +180,12 @@ template <typename Region>
 Criterion region_of(const Region& where, int max_level) {
   Criterion criterion{"region", {}, 0, max_level, {}};
   criterion.judge = [where](const BlockData& block) {
-    return tags_of(block.cells, [&](Int3 cell) {
+    Tags tags = tags_of(block.cells, [&](Int3 cell) {
       const bool is_inside = meets(where, block.geometry, cell);
       return Verdict{is_inside, !is_inside};
     });
+    tags.tagged = {};  // what stays where it is needs no buffer
+    return tags;
   };
   return criterion;
 }

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/for_each.hpp"
 #include "sidestream/redistribute/owned_cells.hpp"
 
 namespace sidestream::redistribute {
@@ -62,29 +63,51 @@ std::vector<Leaver> find_leavers(const Layout& layout, const Geometry& geometry,
   return leavers;
 }
 
-// The level, not below `lowest`, and the rank of the leaf that holds a particle.
-Leaver destination_of(const mesh::Hierarchy& hierarchy, int lowest, const Particles& particles, std::size_t p) {
+// Whether the blocks of `level` hold all `cells`, which are in the block `index` or beside it.
+bool holds(const mesh::Hierarchy& hierarchy, int level, std::int32_t index, const mesh::Box& cells) {
+  const mesh::Box& box = hierarchy.layout(level).box(index);
+  mesh::Box beside{{0, 0, 0}, {1, 1, 1}};
+  for (int axis = 0; axis < 3; ++axis) {
+    if (cells.lo[axis] < box.lo[axis]) beside.lo[axis] = -1;
+    if (cells.hi[axis] > box.hi[axis]) beside.hi[axis] = 2;
+  }
+  const mesh::BlockKey key = hierarchy.forest().key(level, index);
+  bool holds_all = true;
+  core::for_each_cell(beside, [&](int z, int y, int x) {
+    const Int3 offset{x, y, z};
+    holds_all = holds_all && (offset == Int3{} || hierarchy.forest().neighbor(key, offset) != -1);
+  });
+  return holds_all;
+}
+
+// The finest level, not below `lowest`, that has room for a particle, and the rank that keeps it there.
+Leaver destination_of(const mesh::Hierarchy& hierarchy, int lowest, std::int32_t margin, const Particles& particles,
+                      std::size_t p) {
   const std::array position{particles.position[0][p], particles.position[1][p], particles.position[2][p]};
   for (int level = hierarchy.finest_level(); level > lowest; --level) {
-    const auto box = hierarchy.layout(level).find(cell_of(hierarchy.geometry(level), position));
-    if (box >= 0) return {p, hierarchy.layout(level).owner(box), level};
+    const Int3 cell = cell_of(hierarchy.geometry(level), position);
+    const auto box = hierarchy.layout(level).find(cell);
+    if (box >= 0 && holds(hierarchy, level, box, mesh::Box{cell, cell + Int3{1, 1, 1}}.grown(margin)))
+      return {p, hierarchy.layout(level).owner(box), level};
   }
   return {p, keeper_of(hierarchy.layout(lowest), particles, p, cell_of(hierarchy.geometry(lowest), position)), lowest};
 }
 
 // Wraps all positions and finds the particles of `level` that belong to another level or rank.
-std::vector<Leaver> find_leavers(const mesh::Hierarchy& hierarchy, int level, int lowest, int rank,
+std::vector<Leaver> find_leavers(const mesh::Hierarchy& hierarchy, int level, int lowest, std::int32_t margin, int rank,
                                  Particles& particles) {
   const Layout& layout = hierarchy.layout(level);
   const OwnedCells own(layout, rank);
   const auto blocks = layout.boxes_of(rank);
-  std::vector<std::uint8_t> is_leaf;
-  for (const auto box : blocks) is_leaf.push_back(hierarchy.is_leaf(level, box) ? 1 : 0);
+  std::vector<std::uint8_t> keeps_all;  // leaves with room for all that is in them
+  for (const auto box : blocks)
+    keeps_all.push_back(
+        hierarchy.is_leaf(level, box) && holds(hierarchy, level, box, layout.box(box).grown(margin)) ? 1 : 0);
   std::vector<Leaver> leavers;
   for_each_wrapped(hierarchy.geometry(level), particles, [&](std::size_t p, Int3 cell) {
     const auto block = own.block_of(cell);
-    if (block >= 0 && is_leaf[static_cast<std::size_t>(block)] != 0) return;
-    const Leaver leaver = destination_of(hierarchy, lowest, particles, p);
+    if (block >= 0 && keeps_all[static_cast<std::size_t>(block)] != 0) return;
+    const Leaver leaver = destination_of(hierarchy, lowest, margin, particles, p);
     if (leaver.to != rank || leaver.level != level) leavers.push_back(leaver);
   });
   return leavers;
@@ -182,7 +205,7 @@ void migrate(const comm::Communicator& comm, const Layout& layout, const Geometr
 }
 
 void migrate_levels(const comm::Communicator& comm, const mesh::Hierarchy& hierarchy, std::vector<Particles>& levels,
-                    int from_level) {
+                    int from_level, std::int32_t margin) {
   std::vector<std::vector<Leaver>> leavers(levels.size());
   comm.agree_on([&] {
     core::require(static_cast<int>(levels.size()) == hierarchy.finest_level() + 1,
@@ -191,7 +214,7 @@ void migrate_levels(const comm::Communicator& comm, const mesh::Hierarchy& hiera
       check(levels[l]);
       core::require(words_of(levels[l]) == words_of(levels.front()),
                     "the particles of all levels have the same attributes");
-      leavers[l] = find_leavers(hierarchy, static_cast<int>(l), from_level, comm.rank(), levels[l]);
+      leavers[l] = find_leavers(hierarchy, static_cast<int>(l), from_level, margin, comm.rank(), levels[l]);
     }
   });
   const auto incoming = exchange_levels(comm, leavers, levels);

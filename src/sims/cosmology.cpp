@@ -241,7 +241,7 @@ void Cosmology::restore(const io::SnapshotFile& file) {
     mesh::Particles none = state->particles.front();
     none.resize(0);
     state->particles.resize(static_cast<std::size_t>(state->hierarchy.finest_level()) + 1, none);
-    redistribute::migrate_levels(comm_, state->hierarchy, state->particles);
+    redistribute::migrate_levels(comm_, state->hierarchy, state->particles, 0, solvers::cloud_margin);
     universe_.emplace(comm_, config_, background_, std::move(*state), bill_);
     if (config_.has_gas) start_mass_ = is_own ? description.attribute("start_mass") : universe_->gas_mass();
     if (is_own) books_.restore(description.attributes);

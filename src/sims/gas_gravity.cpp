@@ -1,5 +1,7 @@
 #include "gas_gravity.hpp"
 
+#include <algorithm>
+
 #include "sidestream/core/exact_sum.hpp"
 #include "sidestream/core/for_each.hpp"
 
@@ -26,25 +28,23 @@ void GasGravity::move_to(const mesh::Hierarchy& hierarchy) {
   allocate(hierarchy);
 }
 
-void GasGravity::copy_density(const solvers::RefinedGas& gas, int level) {
-  Field<double>& density = density_[static_cast<std::size_t>(level)];
-  for (int b = 0; b < density.blocks(); ++b)
-    core::for_each_cell(density.box(b), [to = density.view(b), from = gas.state(level).view(b)](int k, int j, int i) {
-      to(k, j, i) = from(solvers::density, k, j, i);
-    });
-}
-
 void GasGravity::solve(const solvers::RefinedGas& gas) {
-  for (int level = 0; level <= gas.finest_level(); ++level) copy_density(gas, level);
+  for (int level = 0; level <= gas.finest_level(); ++level) {
+    Field<double>& density = density_[static_cast<std::size_t>(level)];
+    std::ranges::fill(density.all(), 0.0);
+    gas.add_density(level, density);
+  }
   gravity_.start_from(zero_);
   gravity_.solve(density_);
 }
 
 void GasGravity::solve_level(const solvers::RefinedGas& gas, const amr::LevelStep& step) {
   if (gas.finest_level() == 0) return solve(gas);
-  copy_density(gas, step.level);
+  for (auto l = static_cast<std::size_t>(step.level); l < density_.size(); ++l)
+    std::ranges::fill(density_[l].all(), 0.0);
+  gas.add_density_ahead(step.level, density_);
   const double coarse_weight = step.coarse_weight + 1.0 / amr::substeps(gas.time_levels());
-  gravity_.solve_level(step.level, density_[static_cast<std::size_t>(step.level)], coarse_weight);
+  gravity_.solve_level(step.level, density_, coarse_weight);
 }
 
 void GasGravity::kick(solvers::RefinedGas& gas, int level, double dt) const {

@@ -29,7 +29,6 @@ class GasGravity {
   double energy(const solvers::RefinedGas& gas) const;
 
  private:
-  void copy_density(const solvers::RefinedGas& gas, int level);
   void allocate(const mesh::Hierarchy& hierarchy);
 
   const comm::Communicator& comm_;

@@ -5,6 +5,7 @@
 
 #include "initial_gas.hpp"
 #include "sidestream/amr/adaptation.hpp"
+#include "sidestream/core/exact_sum.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/redistribute/migration.hpp"
 #include "sidestream/redistribute/redistribution.hpp"
@@ -18,7 +19,8 @@ using mesh::Field;
 using mesh::Hierarchy;
 using mesh::Particles;
 
-// The mesh refined in the regions that are always refined.
+// The mesh refined in the regions that are always refined, and as balance asks for, but no further: what starts with
+// the resolution of a level is to keep it.
 Hierarchy initial_hierarchy(const comm::Communicator& comm, const CosmologyConfig& config) {
   const auto hierarchy_of = [&](const mesh::Forest& forest) {
     return Hierarchy(forest, config.geometry(), comm.size(), amr::block_costs(forest));
@@ -47,7 +49,7 @@ class Level {
                    : mesh::Forest(hierarchy.geometry(level).domain.hi, config.mesh.block).layout(comm.size());
     solvers::InitialConditionsConfig initial = config.initial;
     for (auto& points : initial.particles) points <<= level;
-    initial.finer_levels = hierarchy.finest_level() - level;
+    initial.coarser_levels = level;
     const auto power = solvers::make_linear_power(initial.power, config.parameters);
     const solvers::InitialConditions made(comm, whole, hierarchy.geometry(level), background, power, initial);
     const double gas_mean = config.gas_mean_density();
@@ -79,19 +81,38 @@ class Level {
 
   std::int64_t lattice_points() const { return lattice_.volume(); }
 
-  // The gas of this level's blocks, in conserved supercomoving variables.
-  Field<double> take_gas() {
+  // The gas of this level's blocks, in conserved supercomoving variables. `coarser`: what was taken from the level
+  // below. A region has as much gas on its own level as on the coarser one, so that none is made or lost: modes that
+  // only the finer one has do not quite cancel within the region.
+  Field<double> take_gas(const Field<double>* coarser) {
     const solvers::InitialGas initial = std::move(*gas_);
     const mesh::Layout& layout = hierarchy_.layout(level_);
-    if (level_ == 0) return conserved_gas(config_, initial, a_);
+    if (coarser == nullptr) return conserved_gas(config_, initial, a_);
     const redistribute::Redistribution cut(comm_, initial.density.layout(), layout);
     solvers::InitialGas part{Field<double>(layout, comm_.rank()), Field<double>(layout, comm_.rank(), 3)};
     cut.apply(initial.density, part.density);
     cut.apply(initial.velocity, part.velocity);
+    const double excess = gas_mass_of(part.density, level_, [](std::int32_t) { return true; }) /
+                          gas_mass_of(*coarser, level_ - 1,
+                                      [&](std::int32_t block) { return !hierarchy_.is_leaf(level_ - 1, block); });
+    for (double& density : part.density.all()) density /= excess;
     return conserved_gas(config_, part, a_);
   }
 
  private:
+  // Of the blocks of a level that `counts` holds for.
+  template <typename Counts>
+  double gas_mass_of(const Field<double>& gas, int level, Counts counts) const {
+    core::ExactSum sum;
+    const auto own = hierarchy_.layout(level).boxes_of(comm_.rank());
+    for (int b = 0; b < gas.blocks(); ++b) {
+      if (!counts(own[static_cast<std::size_t>(b)])) continue;
+      const auto state = gas.view(b);
+      core::for_each_cell(gas.box(b), [&](int k, int j, int i) { sum.add(state(solvers::density, k, j, i)); });
+    }
+    return comm_.sum(sum) * hierarchy_.geometry(level).cell_volume();
+  }
+
   bool starts_in_leaf(std::int64_t id) const {
     const mesh::Int3 points = lattice_.hi, cells = hierarchy_.geometry(level_).domain.hi;
     const std::int64_t i = id % points.x, j = id / points.x % points.y, k = id / points.x / points.y;
@@ -133,9 +154,10 @@ UniverseState initial_universe(const comm::Communicator& comm, const CosmologyCo
       particles.mass = state.particles.front().mass;
       state.particles.push_back(std::move(particles));
     }
-    if (config.has_gas) state.gas.push_back(made.take_gas());
+    if (config.has_gas) state.gas.push_back(made.take_gas(level > 0 ? &state.gas.back() : nullptr));
   }
-  if (state.hierarchy.finest_level() > 0) redistribute::migrate_levels(comm, state.hierarchy, state.particles);
+  if (state.hierarchy.finest_level() > 0)
+    redistribute::migrate_levels(comm, state.hierarchy, state.particles, 0, solvers::cloud_margin);
   return state;
 }
 

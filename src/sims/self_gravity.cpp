@@ -30,26 +30,39 @@ Field<double> SelfGravity::new_acceleration(int level) const {
 
 void SelfGravity::solve(std::span<const Field<double>> density) {
   if (uniform_) return uniform_->solve(density.front(), acceleration_.front());
-  refined_->solve(density);
-  for (int level = 0; level <= hierarchy_.finest_level(); ++level) {
-    const auto l = static_cast<std::size_t>(level);
-    const Field<double>* const coarse = level > 0 ? &acceleration_[l - 1] : nullptr;
-    refined_->acceleration(level, acceleration_[l], coarse, coarse);
+  solve_from(0, density, 1.0);
+}
+
+void SelfGravity::solve_from(int level, std::span<const Field<double>> density, double coarse_weight) {
+  refined_->solve_from(level, density, coarse_weight);
+  for (int each = level; each <= hierarchy_.finest_level(); ++each) {
+    const bool is_between = each == level && coarse_weight < 1.0;
+    accelerate(each, density, is_between ? coarse_weight : 1.0);
   }
 }
 
-void SelfGravity::solve_level(int level, const Field<double>& density, double coarse_weight) {
+// Pulls a level as if it were the finest, within the values around it at `coarse_weight`.
+void SelfGravity::accelerate(int level, std::span<const Field<double>> density, double coarse_weight) {
   const auto l = static_cast<std::size_t>(level);
-  if (level < hierarchy_.finest_level()) {
+  solvers::RefinedGravity::Coarse coarse;
+  if (level > 0) coarse = {coarse_weight < 1.0 ? &older_[l - 1] : &acceleration_[l - 1], &acceleration_[l - 1]};
+  if (level == hierarchy_.finest_level())
+    refined_->acceleration(level, acceleration_[l], coarse.older, coarse.newer, coarse_weight);
+  else
+    refined_->acceleration_as_finest(level, density[l], coarse_weight, acceleration_[l], coarse);
+}
+
+void SelfGravity::solve_level(int level, std::span<const Field<double>> density, double coarse_weight) {
+  const auto l = static_cast<std::size_t>(level);
+  if (level == hierarchy_.finest_level()) {
+    refined_->solve_level(level, density[l], coarse_weight);
+  } else {
     refined_->keep(level);
     older_[l] = std::move(acceleration_[l]);
     acceleration_[l] = new_acceleration(level);
+    refined_->solve_ahead(level, density, coarse_weight);
   }
-  refined_->solve_level(level, density, coarse_weight);
-  if (level == 0)
-    refined_->acceleration(level, acceleration_[l]);
-  else
-    refined_->acceleration(level, acceleration_[l], &older_[l - 1], &acceleration_[l - 1], coarse_weight);
+  accelerate(level, density, coarse_weight);
 }
 
 const Field<double>& SelfGravity::potential(int level) const {

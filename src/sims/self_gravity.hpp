@@ -12,8 +12,9 @@
 namespace sidestream::sims {
 
 /// The gravity of a periodic box and the accelerations it gives: by Fourier transform alone where the mesh is never
-/// refined, on all levels together where it may be. -grad psi, lap psi = density - mean. All members but the accessors
-/// are collective.
+/// refined, on all levels together where it may be. -grad psi, lap psi = density - mean. What moves on a level is
+/// pulled as if that level were the finest, within what all levels together give around it: a mesh that is even about a
+/// particle does not let it pull itself (docs/concepts/gravity.md). All members but the accessors are collective.
 class SelfGravity {
  public:
   SelfGravity(const comm::Communicator& comm, const mesh::Hierarchy& hierarchy, const solvers::GravityConfig& config,
@@ -29,8 +30,11 @@ class SelfGravity {
   void solve(std::span<const mesh::Field<double>> density);
 
   /// One level between `solve`s, on a mesh that may be refined, at the part `coarse_weight` of the way from the coarser
-  /// level's solution before to its present one.
-  void solve_level(int level, const mesh::Field<double>& density, double coarse_weight);
+  /// level's solution before to its present one. `density[l]` of it and of the finer levels, as they will be then.
+  void solve_level(int level, std::span<const mesh::Field<double>> density, double coarse_weight);
+
+  /// The same where the finer levels have come to that time: of all of them.
+  void solve_from(int level, std::span<const mesh::Field<double>> density, double coarse_weight);
 
   /// Of the last solve, three components with filled ghost cells: one layer, or two on a mesh that may be refined.
   const mesh::Field<double>& acceleration(int level) const { return acceleration_[static_cast<std::size_t>(level)]; }
@@ -38,6 +42,7 @@ class SelfGravity {
 
  private:
   mesh::Field<double> new_acceleration(int level) const;
+  void accelerate(int level, std::span<const mesh::Field<double>> density, double coarse_weight);
 
   const comm::Communicator& comm_;
   mesh::Hierarchy hierarchy_;

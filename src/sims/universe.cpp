@@ -19,8 +19,7 @@ namespace {
 
 constexpr int steps_between_sorts = 16;
 
-// Part of a cell that a particle at rest may fall in a step of its level. Two of those, and two steps at 0.4 cells,
-// keep a particle within the cell beyond the edge of its level where it is still looked for.
+// Part of a cell that a particle at rest may fall in a step of its level.
 constexpr double largest_fall = 0.05;
 
 std::int64_t count_of(const comm::Communicator& comm, const std::vector<mesh::Particles>& levels) {
@@ -87,6 +86,7 @@ std::vector<StepLimit> Universe::step_limits(double a) const {
 
 double Universe::advance(double a0, double a1, bool adapts) {
   step_ = {a0, a1, solvers::leapfrog_step(background_, a0, a1).drift};
+  parts_.resize(density_.size());
   amr::subcycle(
       {}, finest_level(), config_.amr.time_levels(), [&](const amr::LevelStep& part) { advance_level(part); },
       [&](int level) { synchronize(level); });
@@ -98,6 +98,7 @@ double Universe::advance(double a0, double a1, bool adapts) {
 
 // On a mesh of one level the gravity of the level is that of all matter.
 void Universe::advance_level(const amr::LevelStep& part) {
+  parts_[static_cast<std::size_t>(part.level)] = part;
   const solvers::LeapfrogStep step = leapfrog_of(part);
   kick(part.level, step.first_kick);
   advance_gas(part, step);
@@ -121,10 +122,14 @@ solvers::LeapfrogStep Universe::leapfrog_of(const amr::LevelStep& part) const {
   return step;
 }
 
-// What two levels share where they meet in time: fluxes, averages, and the particles that have changed sides.
+// What two levels share where they meet in time: fluxes, averages, and the particles that have changed sides. These
+// need the forces on clouds of their new level; where the coarser level meets them as well, it sees to it.
 void Universe::synchronize(int level) {
   if (gas_) core::timed(bill_, "hydro", [&] { gas_->synchronize(level); });
-  core::timed(bill_, "migration", [&] { redistribute::migrate_levels(comm_, hierarchy_, particles_, level); });
+  core::timed(bill_, "migration",
+        [&] { redistribute::migrate_levels(comm_, hierarchy_, particles_, level, solvers::cloud_margin); });
+  const amr::LevelStep& part = parts_[static_cast<std::size_t>(level)];
+  if (level > 0 && coarse_weight_after(part) < 1.0) solve_from(part);
 }
 
 void Universe::kick(int level, double factor) {
@@ -162,39 +167,49 @@ void Universe::drift_particles(int level, double dtau) {
   });
 }
 
-// The matter of the level at the end of its step: the particles of finer levels, which have not moved yet, are taken
-// ahead, those of the coarser one, which have gone further, back.
-void Universe::solve_level(const amr::LevelStep& part) {
+// How far the end of a level's step is from the coarser level's older to its newer state.
+double Universe::coarse_weight_after(const amr::LevelStep& part) const {
+  return part.coarse_weight + 1.0 / amr::substeps(config_.amr.time_levels());
+}
+
+// The matter of the level and all finer ones at the end of its step: the particles of finer levels, if they have not
+// moved yet, are taken `finer_ahead`, those of the coarser one, which have gone further, back.
+void Universe::deposit_from(const amr::LevelStep& part, double finer_ahead) {
   const auto l = static_cast<std::size_t>(part.level);
-  const int substeps = amr::substeps(config_.amr.time_levels());
-  const double dtau = (part.end - part.begin) * step_.dtau, coarse_weight = part.coarse_weight + 1.0 / substeps;
-  std::vector<double> ahead(particles_.size(), dtau);
+  std::vector<double> ahead(particles_.size(), finer_ahead);
   ahead[l] = 0.0;
-  if (l > 0) ahead[l - 1] = (coarse_weight - 1.0) * substeps * dtau;
+  if (l > 0) {
+    const double steps = (coarse_weight_after(part) - 1.0) * amr::substeps(config_.amr.time_levels());
+    ahead[l - 1] = steps * (part.end - part.begin) * step_.dtau;
+  }
+  particle_mesh_.deposit(particles_, ahead, density_, part.level);
+}
+
+void Universe::solve_level(const amr::LevelStep& part) {
   core::timed(bill_, "particles", [&] {
-    particle_mesh_.deposit(particles_, ahead, density_, part.level);
-    add_gas_density(part.level);
+    deposit_from(part, (part.end - part.begin) * step_.dtau);
+    if (gas_) gas_->add_density_ahead(part.level, density_);
   });
-  core::timed(bill_, "gravity", [&] { gravity_.solve_level(part.level, density_[l], coarse_weight); });
+  core::timed(bill_, "gravity", [&] { gravity_.solve_level(part.level, density_, coarse_weight_after(part)); });
+}
+
+// The level of `part` and all finer ones, which have come to the end of it.
+void Universe::solve_from(const amr::LevelStep& part) {
+  core::timed(bill_, "particles", [&] {
+    deposit_from(part, 0.0);
+    for (int level = part.level; gas_ && level <= finest_level(); ++level)
+      gas_->add_density(level, density_[static_cast<std::size_t>(level)]);
+  });
+  core::timed(bill_, "gravity", [&] { gravity_.solve_from(part.level, density_, coarse_weight_after(part)); });
 }
 
 void Universe::solve_gravity() {
   core::timed(bill_, "particles", [&] {
     particle_mesh_.deposit(particles_, std::vector<double>(particles_.size(), 0.0), density_);
-    for (int level = 0; level <= finest_level(); ++level) add_gas_density(level);
+    for (int level = 0; gas_ && level <= finest_level(); ++level)
+      gas_->add_density(level, density_[static_cast<std::size_t>(level)]);
   });
   core::timed(bill_, "gravity", [&] { gravity_.solve(density_); });
-}
-
-void Universe::add_gas_density(int level) {
-  if (!gas_) return;
-  Field<double>& density = density_[static_cast<std::size_t>(level)];
-  for (int b = 0; b < density.blocks(); ++b) {
-    const auto total = density.view(b);
-    const auto gas_state = gas(level).view(b);
-    core::for_each_cell(density.box(b),
-                        [=](int k, int j, int i) { total(k, j, i) += gas_state(solvers::density, k, j, i); });
-  }
 }
 
 std::vector<Field<double>> Universe::dark_matter_density() {

@@ -90,8 +90,10 @@ class Universe {
   void kick(int level, double factor);
   void advance_gas(const amr::LevelStep& part, const solvers::LeapfrogStep& step);
   void drift_particles(int level, double dtau);
+  double coarse_weight_after(const amr::LevelStep& part) const;
+  void deposit_from(const amr::LevelStep& part, double finer_ahead);
   void solve_level(const amr::LevelStep& part);
-  void add_gas_density(int level);
+  void solve_from(const amr::LevelStep& part);
   void move_to(const mesh::Hierarchy& hierarchy);
   std::vector<std::vector<amr::Tags>> judge(double a);
   std::vector<std::vector<double>> costs_of(const mesh::Forest& forest) const;
@@ -110,6 +112,7 @@ class Universe {
   std::vector<mesh::Field<double>> density_;  // of all matter, comoving
   std::vector<double> largest_momentum_;      // of each level, on this rank
   Step step_;
+  std::vector<amr::LevelStep> parts_;              // the last one of each level
   std::int64_t steps_ = 0, particle_updates_ = 0;  // particles that were moved on this rank, each as often as it was
   std::string refusal_;
 };

@@ -140,7 +140,7 @@ void Universe::move_to(const mesh::Hierarchy& hierarchy) {
   hierarchy_ = hierarchy;
   if (gas_) gas_->move_to(hierarchy, 0.0);
   fit_levels(particles_, static_cast<std::size_t>(finest_level()) + 1);
-  redistribute::migrate_levels(comm_, hierarchy, particles_);
+  redistribute::migrate_levels(comm_, hierarchy, particles_, 0, solvers::cloud_margin);
   particle_mesh_ = solvers::RefinedParticleMesh(comm_, hierarchy, total_particles_);
   gravity_.move_to(hierarchy);
   largest_momentum_.clear();

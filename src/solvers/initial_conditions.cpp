@@ -94,6 +94,22 @@ void reserve(mesh::Particles& particles, std::size_t count) {
   for (auto& attribute : particles.attributes) attribute.values.reserve(count);
 }
 
+// The random number of a point of a lattice of so many `points` that refines coarser ones: that of the coarser point
+// which holds it over sqrt 8, and how far its own deviate is from the mean of its seven siblings and itself. So it has
+// variance 1, is independent of its siblings, and their sum over sqrt 8 is the coarser number (Hoffman & Ribak 1991).
+double nested_normal(std::uint64_t seed, mesh::Int3 points, int coarser_levels, mesh::Int3 point) {
+  const auto deviate = [&](mesh::Int3 at) {
+    const auto index = static_cast<std::uint64_t>(mesh::linear_index(mesh::domain_of(points), at));
+    return core::normal(seed, static_cast<std::uint64_t>(coarser_levels), index);
+  };
+  if (coarser_levels == 0) return deviate(point);
+  const mesh::Int3 parent{point.x / 2, point.y / 2, point.z / 2};
+  double sum = 0.0;
+  for (int n = 0; n < 8; ++n) sum += deviate({2 * parent.x + n % 2, 2 * parent.y + n / 2 % 2, 2 * parent.z + n / 4});
+  const mesh::Int3 coarser{points.x / 2, points.y / 2, points.z / 2};
+  return nested_normal(seed, coarser, coarser_levels - 1, parent) / std::sqrt(8.0) + (deviate(point) - sum / 8.0);
+}
+
 Complex with_modulus(Complex value, double modulus) {
   const double found = std::abs(value);
   return found > 0.0 ? value * (modulus / found) : Complex(modulus);
@@ -141,7 +157,7 @@ InitialConditions::InitialConditions(const comm::Communicator& comm, const mesh:
     : InitialConditions(comm, layout, layout_of(lattice_of(layout.domain(), config), layout), geometry, background,
                         config.order) {
   power(Wavenumbers(lattice_).largest());  // fails here, on all ranks, if the power spectrum does not go so far
-  plan_.forward(white_noise(config.seed, config.finer_levels), modes_);
+  plan_.forward(white_noise(config.seed, config.coarser_levels), modes_);
   shape(power, config.fixed_amplitude);
 }
 
@@ -153,21 +169,13 @@ InitialConditions::InitialConditions(const comm::Communicator& comm, const Field
   for (Complex& amplitude : modes_.all()) amplitude /= static_cast<double>(lattice_.domain.volume());
 }
 
-Field<double> InitialConditions::white_noise(std::int64_t seed, int finer_levels) const {
+Field<double> InitialConditions::white_noise(std::int64_t seed, int coarser_levels) const {
   Field<double> noise(lattice(), comm_.rank());
-  const mesh::Box finest = lattice_.refined(finer_levels).domain;
-  const int width = 1 << finer_levels;
-  const double scale = 1.0 / std::sqrt(std::pow(8.0, finer_levels));
+  const mesh::Int3 points = lattice().domain().hi;
   for (int b = 0; b < noise.blocks(); ++b) {
     const core::View4<double> value = noise.view(b);
     core::for_each_cell(noise.box(b), [=](int k, int j, int i) {
-      double sum = 0.0;
-      core::for_each_cell(mesh::Box{{0, 0, 0}, {width, width, width}}, [&](int dz, int dy, int dx) {
-        const mesh::Int3 point{width * i + dx, width * j + dy, width * k + dz};
-        const auto index = static_cast<std::uint64_t>(mesh::linear_index(finest, point));
-        sum += core::normal(static_cast<std::uint64_t>(seed), 0, index);
-      });
-      value(k, j, i) = scale * sum;
+      value(k, j, i) = nested_normal(static_cast<std::uint64_t>(seed), points, coarser_levels, {i, j, k});
     });
   }
   return noise;

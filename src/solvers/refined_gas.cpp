@@ -41,6 +41,22 @@ bool is_healthy(const HydroConfig& config, View4<const double> coarse, View4<dou
   return ill == 0;
 }
 
+/// Adds the density of `gas`, scaled in each of the coarse `cells` so that its mean there is that of `parent`, to
+/// `sum`, and sets `scaled` to it.
+void add_scaled(View4<const double> gas, View4<const double> parent, const Box& cells, View4<double> scaled,
+                View4<double> sum) {
+  core::for_each_cell(cells, [=](int k, int j, int i) {
+    const Box children{{2 * i, 2 * j, 2 * k}, {2 * i + 2, 2 * j + 2, 2 * k + 2}};
+    double mass = 0.0;
+    core::for_each_cell(children, [&](int z, int y, int x) { mass += gas(density, z, y, x); });
+    const double factor = 8.0 * parent(k, j, i) / mass;
+    core::for_each_cell(children, [=](int z, int y, int x) {
+      scaled(z, y, x) = factor * gas(density, z, y, x);
+      sum(z, y, x) += scaled(z, y, x);
+    });
+  });
+}
+
 void copy_owned(const Field<double>& state, Field<double>& copy) {
   for (int b = 0; b < state.blocks(); ++b) {
     const auto from = state.view(b);
@@ -92,6 +108,7 @@ void RefinedGas::plan() {
   uses_.clear();
   std::vector<Field<double>> spares = std::exchange(older_, {});
   spares.resize(static_cast<std::size_t>(finest_level()));
+  outlines_.clear();
   base_level_ = hierarchy_.coarsest_leaf_level();
   for (int level = 0; level <= finest_level(); ++level) {
     hydro_.emplace_back(config_, hierarchy_.geometry(level));
@@ -199,6 +216,29 @@ void RefinedGas::advance_all(double time, double dt) {
 
 void RefinedGas::average_below_base() {
   for (int level = base_level_; level-- > 0;) average_down(level);
+}
+
+void RefinedGas::add_density(int level, Field<double>& density) const {
+  for (int b = 0; b < density.blocks(); ++b)
+    core::for_each_cell(density.box(b), [to = density.view(b), gas = state(level).view(b)](int k, int j, int i) {
+      to(k, j, i) += gas(solvers::density, k, j, i);
+    });
+}
+
+void RefinedGas::add_density_ahead(int level, std::span<Field<double>> density) const {
+  for (int l = static_cast<int>(outlines_.size()); l < finest_level(); ++l)
+    outlines_.emplace_back(comm_, hierarchy_.layout(l), mesh::coarsened(hierarchy_.layout(l + 1)));
+  add_density(level, density[static_cast<std::size_t>(level)]);
+  Field<double> coarse(hierarchy_.layout(level), comm_.rank());
+  add_density(level, coarse);
+  for (auto l = static_cast<std::size_t>(level) + 1; l < density.size(); ++l) {
+    Field<double> fine(hierarchy_.layout(static_cast<int>(l)), comm_.rank());
+    Field<double> parents(mesh::coarsened(fine.layout()), comm_.rank());
+    outlines_[l - 1].apply(coarse, parents);
+    for (int b = 0; b < fine.blocks(); ++b)
+      add_scaled(state_[l].view(b), parents.view(b), parents.box(b), fine.view(b), density[l].view(b));
+    coarse = std::move(fine);
+  }
 }
 
 void RefinedGas::move_to(const mesh::Hierarchy& hierarchy, double time) {

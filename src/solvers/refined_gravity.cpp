@@ -121,6 +121,7 @@ struct RefinedGravity::Impl {
     double cell_volume;
     std::vector<char> is_leaf;  // of each local block
     Field<double> phi, rhs, residual, before, older;
+    Field<double> spare;  // a potential that is laid aside
   };
   // What ties a level to the next coarser one.
   struct Tie {
@@ -138,15 +139,19 @@ struct RefinedGravity::Impl {
 
   void set_mean(const Field<double>& root_density);
   void set_rhs(int level, const Field<double>& density);
-  double source() const;
-  double residual();
+  double source(int from_level) const;
+  double residual(int from_level);
   template <typename Residual, typename Cycle>
   GravitySolve iterate(double source, Residual residual_now, Cycle cycle_once) const;
   void solve_root();
-  void cycle();
+  void cycle(int from_level);
   void relax_and_restrict(int level);
   void correct_and_relax(int level);
+  GravitySolve solve_together(int from_level, std::span<const Field<double>> density);
+  GravitySolve solve_alone(int level, const Field<double>& density, double weight);
   GravitySolve solve_refined(int level, const Field<double>& density, double weight);
+  void set_sides(int level, double weight);
+  void lay_aside(int level);
 
   comm::Communicator comm;
   Hierarchy hierarchy;
@@ -216,9 +221,10 @@ void RefinedGravity::Impl::set_rhs(int level, const Field<double>& density) {
   }
 }
 
-double RefinedGravity::Impl::source() const {
+double RefinedGravity::Impl::source(int from_level) const {
   core::ExactSum sum;
-  for (const Level& level : levels) level.add_sizes(level.rhs, Cells::of_leaves, sum);
+  for (auto l = static_cast<std::size_t>(from_level); l < levels.size(); ++l)
+    levels[l].add_sizes(levels[l].rhs, Cells::of_leaves, sum);
   return comm.sum(sum);
 }
 
@@ -236,13 +242,15 @@ GravitySolve RefinedGravity::Impl::iterate(double source, Residual residual_now,
   }
 }
 
-// Makes all levels agree, from the finest down and from the coarsest up, and measures what is left to solve.
-double RefinedGravity::Impl::residual() {
-  for (int level = finest(); level > 0; --level) below(level).link.average_down(at(level).phi, at(level - 1).phi);
+// Makes all levels from `from_level` up agree, from the finest down and from the coarsest up, and measures what is left
+// to solve.
+double RefinedGravity::Impl::residual(int from_level) {
+  for (int level = finest(); level > from_level; --level)
+    below(level).link.average_down(at(level).phi, at(level - 1).phi);
   core::ExactSum sum;
-  for (int level = 0; level <= finest(); ++level) {
+  for (int level = from_level; level <= finest(); ++level) {
     Level& its = at(level);
-    if (level > 0) below(level).link.set_sides(at(level - 1).phi, its.poisson);
+    if (level > from_level) below(level).link.set_sides(at(level - 1).phi, its.poisson);
     its.poisson.fill_ghosts(its.phi);
     its.poisson.residual(its.phi, its.rhs, its.residual);
     its.add_sizes(its.residual, Cells::of_leaves, sum);
@@ -260,11 +268,50 @@ void RefinedGravity::Impl::solve_root() {
   }
 }
 
-// One V cycle over all levels (full approximation: each coarse level holds a potential, not a correction).
-void RefinedGravity::Impl::cycle() {
-  for (int level = finest(); level > 0; --level) relax_and_restrict(level);
+// One V cycle over all levels from `from_level` up (full approximation: each coarse level holds a potential, not a
+// correction).
+void RefinedGravity::Impl::cycle(int from_level) {
+  for (int level = finest(); level > from_level; --level) relax_and_restrict(level);
+  if (from_level == 0) {
+    solve_root();
+  } else {
+    Level& its = at(from_level);
+    its.poisson.fill_ghosts(its.phi);
+    below(from_level).multigrid.cycle(its.poisson, its.phi, its.rhs, its.residual);
+  }
+  for (int level = from_level + 1; level <= finest(); ++level) correct_and_relax(level);
+}
+
+GravitySolve RefinedGravity::Impl::solve_together(int from_level, std::span<const Field<double>> density) {
+  core::require(density.size() == levels.size(), "gravity takes one density a level");
+  if (from_level == 0) set_mean(density[0]);
+  for (int level = from_level; level <= finest(); ++level) set_rhs(level, density[static_cast<std::size_t>(level)]);
+  return iterate(
+      source(from_level), [&] { return residual(from_level); }, [&] { cycle(from_level); });
+}
+
+// The values around a level between the coarser level's older and present potential.
+void RefinedGravity::Impl::set_sides(int level, double weight) {
+  const Level& coarse = at(level - 1);
+  if (weight == 1.0) return below(level).link.set_sides(coarse.phi, at(level).poisson);
+  core::require(coarse.older.components() == 1,
+                "a level is solved between two times after `keep` of the coarser level");
+  below(level).link.set_sides(coarse.older, coarse.phi, weight, at(level).poisson);
+}
+
+// Keeps a copy of the potential in `spare`.
+void RefinedGravity::Impl::lay_aside(int level) {
+  Level& its = at(level);
+  if (its.spare.components() == 0) its.spare = Field<double>(its.phi.layout(), comm.rank(), 1, 1);
+  copy_grown(its.phi, its.spare);
+}
+
+GravitySolve RefinedGravity::Impl::solve_alone(int level, const Field<double>& density, double weight) {
+  if (level > 0) return solve_refined(level, density, weight);
+  set_mean(density);
+  set_rhs(0, density);
   solve_root();
-  for (int level = 1; level <= finest(); ++level) correct_and_relax(level);
+  return {.cycles = 1};
 }
 
 // What the fine level lacks becomes the source of the coarse cells below it: their Laplacian plus the residual.
@@ -299,10 +346,8 @@ void RefinedGravity::Impl::correct_and_relax(int level) {
 
 GravitySolve RefinedGravity::Impl::solve_refined(int level, const Field<double>& density, double weight) {
   Level& its = at(level);
-  const Level& coarse = at(level - 1);
-  core::require(coarse.older.components() == 1, "a level is solved alone after `keep` of the coarser level");
   set_rhs(level, density);
-  below(level).link.set_sides(coarse.older, coarse.phi, weight, its.poisson);
+  set_sides(level, weight);
   const auto size_of = [&](const Field<double>& field) {
     core::ExactSum sum;
     its.add_sizes(field, Cells::all, sum);
@@ -337,12 +382,30 @@ RefinedGravity::RefinedGravity(RefinedGravity&&) noexcept = default;
 RefinedGravity& RefinedGravity::operator=(RefinedGravity&&) noexcept = default;
 
 GravitySolve RefinedGravity::solve(std::span<const Field<double>> density) {
-  core::require(density.size() == impl_->levels.size(), "gravity takes one density a level");
-  impl_->set_mean(density[0]);
-  for (int level = 0; level <= impl_->finest(); ++level)
-    impl_->set_rhs(level, density[static_cast<std::size_t>(level)]);
-  return impl_->iterate(
-      impl_->source(), [&] { return impl_->residual(); }, [&] { impl_->cycle(); });
+  return solve_from(0, density, 1.0);
+}
+
+GravitySolve RefinedGravity::solve_from(int level, std::span<const Field<double>> density, double weight) {
+  if (level > 0) impl_->set_sides(level, weight);
+  return impl_->solve_together(level, density);
+}
+
+GravitySolve RefinedGravity::solve_ahead(int level, std::span<const Field<double>> density, double weight) {
+  for (int finer = level + 1; finer <= impl_->finest(); ++finer) impl_->lay_aside(finer);
+  const GravitySolve done = solve_from(level, density, weight);
+  for (int finer = level + 1; finer <= impl_->finest(); ++finer)
+    std::swap(impl_->at(finer).phi, impl_->at(finer).spare);
+  return done;
+}
+
+GravitySolve RefinedGravity::acceleration_as_finest(int level, const Field<double>& density, double weight,
+                                                    Field<double>& g, Coarse accelerations) {
+  Impl::Level& its = impl_->at(level);
+  impl_->lay_aside(level);
+  const GravitySolve done = impl_->solve_alone(level, density, weight);
+  acceleration(level, g, accelerations.older, accelerations.newer, weight);
+  std::swap(its.phi, its.spare);
+  return done;
 }
 
 void RefinedGravity::start_from(std::span<const Field<double>> potentials) {
@@ -357,11 +420,7 @@ void RefinedGravity::keep(int level) {
 }
 
 GravitySolve RefinedGravity::solve_level(int level, const Field<double>& density, double weight) {
-  if (level > 0) return impl_->solve_refined(level, density, weight);
-  impl_->set_mean(density);
-  impl_->set_rhs(0, density);
-  impl_->solve_root();
-  return {.cycles = 1};
+  return impl_->solve_alone(level, density, weight);
 }
 
 const Field<double>& RefinedGravity::potential(int level) const {

@@ -76,8 +76,9 @@ RefinedParticleMesh::Exchange RefinedParticleMesh::make_exchange(const comm::Com
   return exchange;
 }
 
-// Coarse clouds leave mass on refined blocks only within two cells of their sides, and there the children are leaves;
-// so the levels below `from_level` - 1 give nothing to those from `from_level` on.
+// Coarse clouds leave mass on refined blocks only within four cells of their sides (`cloud_margin`, a step and the cloud
+// itself), and there the children are leaves; so the levels below `from_level` - 1 give nothing to those from
+// `from_level` on.
 void RefinedParticleMesh::deposit(std::span<const mesh::Particles> levels, std::span<const double> ahead,
                                   std::span<Field<double>> density, int from_level) {
   core::require(levels.size() == levels_.size() && ahead.size() == levels_.size() && density.size() == levels_.size(),

@@ -27,6 +27,7 @@ HELP = [
     ["plot"],
     ["report"],
     ["bill"],
+    ["zoom"],
     ["watch"],
     ["bench", "io"],
 ]

@@ -24,6 +24,7 @@ SMALLER = {  # by name, what is changed
     "double_mach": ["amr.max_level=2", "double_mach.end=0.02"],
     "kelvin_helmholtz": ["kelvin_helmholtz.end=0.1"],
     "vortex": ["vortex.end=0.5"],
+    "zoom": ["run.max_steps=2"],
 }
 
 

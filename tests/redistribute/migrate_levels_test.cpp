@@ -5,6 +5,7 @@
 
 #include "redistribute/layouts.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/for_each.hpp"
 #include "sidestream/core/random.hpp"
 #include "sidestream/redistribute/migration.hpp"
 #include "sidestream/redistribute/owned_cells.hpp"
@@ -98,6 +99,40 @@ TEST_F(LevelMigration, BringsEveryParticleToTheLevelAndOwnerOfItsLeaf) {
     migrate_levels(world(), hierarchy, levels);
 
     EXPECT_EQ(misplaced(hierarchy, levels, 0), 0);
+    expect_all_particles(levels);
+  }
+}
+
+// The plain twin: looks at each cell around a particle.
+int level_with_room(const Hierarchy& hierarchy, const std::array<double, 3>& position, std::int32_t margin) {
+  for (int level = hierarchy.finest_level(); level > 0; --level) {
+    const mesh::Int3 cell = cell_of(hierarchy.geometry(level), position), cells = hierarchy.geometry(level).domain.hi;
+    bool has_all = true;
+    core::for_each_cell(mesh::Box{cell, cell + mesh::Int3{1, 1, 1}}.grown(margin), [&](int k, int j, int i) {
+      const mesh::Int3 beside{mesh::wrapped(i, cells.x), mesh::wrapped(j, cells.y), mesh::wrapped(k, cells.z)};
+      has_all = has_all && hierarchy.layout(level).find(beside) >= 0;
+    });
+    if (has_all) return level;
+  }
+  return 0;
+}
+
+TEST_F(LevelMigration, BringsEveryParticleToTheFinestLevelWithRoomAroundIt) {
+  for (const std::int32_t margin : {1, 3, 4}) {
+    auto levels = strewn(1);
+
+    migrate_levels(world(), hierarchy, levels, 0, margin);
+
+    int wrong = 0;
+    for (std::size_t l = 0; l < levels.size(); ++l)
+      for (std::size_t p = 0; p < levels[l].size(); ++p) {
+        const auto position = position_of(levels[l], p);
+        const auto level = static_cast<int>(l);
+        const auto block = hierarchy.layout(level).find(cell_of(hierarchy.geometry(level), position));
+        wrong += level_with_room(hierarchy, position, margin) != level || block < 0 ||
+                 hierarchy.layout(level).owner(block) != world().rank();
+      }
+    EXPECT_EQ(wrong, 0);
     expect_all_particles(levels);
   }
 }

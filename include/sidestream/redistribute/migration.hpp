@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "sidestream/comm/communicator.hpp"
@@ -16,10 +17,11 @@ namespace sidestream::redistribute {
 void migrate(const comm::Communicator& comm, const mesh::Layout& layout, const mesh::Geometry& geometry,
              mesh::Particles& particles);
 
-/// Moves each particle of the levels from `from_level` up to the level and the owner of the leaf that holds it; where
-/// that leaf is coarser than `from_level`, to `from_level` as `migrate` does. `levels` are the particles of each level,
-/// all with the same attributes. Otherwise like `migrate`.
+/// Moves each particle of the levels from `from_level` up to the finest level whose blocks hold its cell and all cells
+/// (of that level) up to `margin` away from it, and there to the owner of its block; where that level is coarser than
+/// `from_level`, to `from_level` as `migrate` does. `margin`: at most the cells of a block; 0: the level of the leaf.
+/// `levels` are the particles of each level, all with the same attributes. Otherwise like `migrate`.
 void migrate_levels(const comm::Communicator& comm, const mesh::Hierarchy& hierarchy,
-                    std::vector<mesh::Particles>& levels, int from_level = 0);
+                    std::vector<mesh::Particles>& levels, int from_level = 0, std::int32_t margin = 0);
 
 }  // namespace sidestream::redistribute

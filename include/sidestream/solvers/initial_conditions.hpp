@@ -24,9 +24,9 @@ struct InitialConditionsConfig {
   std::string power = "camb";    ///< see `make_linear_power`
   bool fixed_amplitude = false;  ///< |delta_k| exactly as P(k) says, phases random (Angulo & Pontzen 2016)
   std::array<std::int32_t, 3> particles{0, 0, 0};  ///< along each axis; 0: as many as cells
-  /// The random numbers are those of a lattice so many times refined by two, averaged over its points in each of this
-  /// one: lattices with the same finest one have the same large-scale modes.
-  int finer_levels = 0;
+  /// The lattice refines one that is 2^coarser_levels times as coarse, whose random numbers its own have for averages
+  /// (over each eight of them, times sqrt 8), level by level: what both resolve is the same for both.
+  int coarser_levels = 0;
 };
 
 /// The keys of a configuration: seed, order, power, fixed_amplitude, particles.
@@ -77,7 +77,7 @@ class InitialConditions {
                     const mesh::Geometry& geometry, const Background& background, const std::string& order);
 
   // Fourier modes of white noise of variance 1, then of the density contrast.
-  mesh::Field<double> white_noise(std::int64_t seed, int finer_levels) const;
+  mesh::Field<double> white_noise(std::int64_t seed, int coarser_levels) const;
   void shape(const LinearPower& power, bool fixed_amplitude);
 
   // f(wavenumber [1/Mpc], mode) for each mode of `spectrum`, and the field that this is the transform of.

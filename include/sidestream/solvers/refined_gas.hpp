@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -78,6 +79,12 @@ class RefinedGas {
   /// Cells that were advanced so far on this rank, each as often as it was.
   std::int64_t cell_updates() const { return cell_updates_; }
 
+  /// Adds the density of the gas on all blocks of a level to `density`, on the level's layout. Local.
+  void add_density(int level, mesh::Field<double>& density) const;
+  /// The same for `level`, which has been advanced, and all finer levels, which have not: for these as their gas lies
+  /// in each cell of the coarser level now, but as much of it as will be there; in three dimensions. Collective.
+  void add_density_ahead(int level, std::span<mesh::Field<double>> density) const;
+
  private:
   void plan();
   amr::FillOutside outside_at(double time) const;
@@ -101,6 +108,7 @@ class RefinedGas {
   std::vector<amr::LevelTransfer> transfers_;  // [l]: between l and l + 1
   std::vector<amr::FluxRegister> registers_;   // [l]: between l and l + 1
   std::vector<amr::SideFluxes> fluxes_;
+  mutable std::vector<redistribute::Redistribution> outlines_;  // [l]: l to the outlines of l + 1; made on first use
   std::vector<std::vector<BlockUse>> uses_;
   HydroEpoch epoch_;
   HydroBooks books_;

@@ -58,6 +58,20 @@ class RefinedGravity {
   /// potential. On a periodic root the mean is that of the last `solve` or `solve_level` of level 0. Collective.
   GravitySolve solve_level(int level, const mesh::Field<double>& density, double weight);
 
+  /// `level` and all finer ones together, at such a time. `density[l]` of a coarser level is not looked at. Collective.
+  GravitySolve solve_from(int level, std::span<const mesh::Field<double>> density, double weight);
+  /// The same where the finer levels are not there yet: their potentials are found but not kept; those at hand stay
+  /// what they were. Collective.
+  GravitySolve solve_ahead(int level, std::span<const mesh::Field<double>> density, double weight);
+
+  /// The acceleration at such a time as it would be if `level` were the finest, of `density` on all of its blocks: into
+  /// `g`, as `acceleration` does. Leaves the potentials as they are. `Coarse`: see there. Collective.
+  struct Coarse {
+    const mesh::Field<double>*older = nullptr, *newer = nullptr;
+  };
+  GravitySolve acceleration_as_finest(int level, const mesh::Field<double>& density, double weight,
+                                      mesh::Field<double>& g, Coarse accelerations);
+
   /// One component with one layer of ghost cells; those behind faces are filled, where levels meet as well.
   const mesh::Field<double>& potential(int level) const;
 

@@ -13,8 +13,13 @@
 
 namespace sidestream::solvers {
 
-/// Carries mass from particles to a refined mesh and forces back. Each particle belongs to the level of the leaf that
-/// holds it (`redistribute::migrate_levels`) and is a cube of the size of that level's cells. What its cube shares with
+/// A particle belongs to the finest level that holds its cell and all cells so far away from it (the `margin` of
+/// `redistribute::migrate_levels`): where levels meet nearer than two and a half coarse cells, it would pull itself
+/// (docs/concepts/gravity.md).
+inline constexpr std::int32_t cloud_margin = 5;
+
+/// Carries mass from particles to a refined mesh and forces back. Each particle belongs to a level whose blocks hold it,
+/// as a rule that which `cloud_margin` gives, and is a cube of the size of that level's cells. What its cube shares with
 /// coarser leaves goes to the coarse cells that hold it, what it shares with refined blocks goes down to their children
 /// in equal parts; all of it as integers, as `ParticleMesh` does, which is what a mesh of one level comes down to: the
 /// same bits for any order of the particles and any ranks, and no mass lost.

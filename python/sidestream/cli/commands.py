@@ -35,7 +35,8 @@ app = typer.Typer(
     "  sidestream info runs/cosmology                    what is in a folder or file\n"
     "  sidestream verify runs/cosmology                  is every plot file and checkpoint good?\n"
     "  sidestream convert plt00120 new --format flash    a file in another format\n"
-    "  sidestream halos find plt00120                    the halos in a file\n\n"
+    "  sidestream halos find plt00120                    the halos in a file\n"
+    "  sidestream zoom runs/box --halo 20811 > zoom.toml one halo again, with finer particles\n\n"
     "Exit codes: 0 done, 1 failed, 2 used wrongly.",
 )
 
@@ -256,6 +257,48 @@ def watch(
     typer.echo(opened.folder / live.NAME)
     with suppress(KeyboardInterrupt):
         live.watch(opened, once)
+
+
+@app.command(short_help="Write the configuration of a zoom of one halo.")
+def zoom(
+    run: RunFolder,
+    halo: Annotated[
+        int, typer.Option("--halo", metavar="ID", help="The id of the halo in its catalogue.", show_default=False)
+    ],
+    radius: Annotated[
+        str, typer.Option("--radius", metavar="LENGTH", help='Which particles are traced: "3 R200m", "2.5 Mpc".')
+    ] = "3 R200m",
+    task: Annotated[
+        str | None,
+        typer.Option("--task", metavar="NAME", help="The task of halos (default: the only one).", show_default=False),
+    ] = None,
+    step: Annotated[
+        int | None,
+        typer.Option("--step", metavar="STEP", help="The catalogue's step (default: the last).", show_default=False),
+    ] = None,
+    levels: Annotated[
+        int, typer.Option("--levels", metavar="N", help="How often cells and the spacing of particles are halved.")
+    ] = 1,
+) -> None:
+    """Write the configuration of a run that simulates one halo of RUN again, with finer particles and cells.
+
+    The particles within LENGTH of the halo are traced back to where they began, by their ids. The region that holds
+    where they were and where they are is refined from the start, with particles of an eighth of the mass a level;
+    around it everything is as in RUN, the large waves too. RUN needs a plot file or checkpoint of the catalogue's step.
+
+    \b
+    Examples:
+      sidestream zoom runs/box --halo 20811 > zoom.toml
+      sidestream zoom runs/box --halo 20811 --radius "4 R200c" --levels 2 > zoom.toml
+      sidestream zoom runs/box --halo 7302 --task clusters --step 120 > zoom.toml
+      sidestream run zoom.toml -n 8
+    """
+    from .. import zoom as zooms
+    from ..opening import open_run
+
+    made = zooms.zoom(open_run(run), zooms.ZoomRequest(halo, radius, task, step, levels))
+    typer.echo(made.config, nl=False)
+    console.say(made.told)
 
 
 app.command(short_help="Write a plot file or checkpoint in another format.")(files.convert)

@@ -1,0 +1,246 @@
+"""A configuration that simulates one halo of a run again, with finer particles where its own came from."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .error import Error, UsageError
+from .toml_text import toml_text
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    from .run import Run
+
+    Array = NDArray[np.float64]
+
+PADDING = 1.0  # cells of the run on each side, so that the outermost particles have fine ones for neighbours
+LEAST_BUFFER = 3  # cells: what a rule asks for is then deep enough inside for clouds of its own level
+SIMULATIONS = ("cosmology", "nbody")
+
+
+@dataclass(frozen=True)
+class ZoomRequest:
+    """What to zoom in on, and how far."""
+
+    halo: int  # its id in the catalogue
+    radius: str  # "3 R200m" or "2.5 Mpc"
+    task: str | None = None  # of halos; by default the only one
+    step: int | None = None  # of the catalogue; by default the last one
+    levels: int = 1  # how many times cells and the spacing of particles are halved
+
+
+@dataclass(frozen=True)
+class Zoom:
+    """A configuration, and in words what it was made of."""
+
+    config: str
+    told: str
+
+
+@dataclass(frozen=True)
+class _Halo:
+    id: int
+    step: int
+    redshift: float
+    mass: float
+    centre: Array  # [Mpc]
+    radius: float  # [Mpc]
+
+
+@dataclass(frozen=True)
+class _Region:
+    """A box that may reach across the sides of the periodic one."""
+
+    lower: Array
+    upper: Array
+
+
+def zoom(run: Run, request: ZoomRequest) -> Zoom:
+    """Finds the particles of a halo, where they began, and the region that holds both places."""
+    if request.levels < 1:
+        raise UsageError(f"a zoom of {request.levels} levels is none", hint="--levels takes 1 or more")
+    config = _config_of(run)
+    halo = _halo_of(run, request)
+    sides = _sides(run)
+    ids, positions = _particles_near(run, halo, sides)
+    start = _start_of(config, ids, sides, run.folder)
+    region = _region_of(start, positions, sides, PADDING * sides / np.array(config["mesh"]["cells"]))
+    extent = " x ".join(f"{size:.3g}" for size in region.upper - region.lower)
+    told = (
+        f"halo {halo.id} at z = {halo.redshift:.3g}: {halo.mass:.3g} Msun, {len(ids)} particles within "
+        f"{halo.radius:.3g} Mpc; the region of their way is {extent} Mpc"
+    )
+    head = f"# A zoom of {run.folder}, step {halo.step}.\n# {told}.\n\n"
+    return Zoom(head + toml_text(_zoomed(config, region, request.levels)), told)
+
+
+def _config_of(run: Run) -> dict[str, Any]:
+    config = run.config
+    if config.get("simulation") not in SIMULATIONS:
+        raise Error(
+            "only runs of a universe can be zoomed", run.folder, f"one with `simulation` {' or '.join(SIMULATIONS)}"
+        )
+    if config["cosmology"].get("initial_conditions"):
+        raise Error(
+            "the run began with initial conditions from a file",
+            run.folder,
+            "a zoom draws finer waves from the `seed` of a run that began with its own",
+        )
+    return config
+
+
+def _halo_of(run: Run, request: ZoomRequest) -> _Halo:
+    task = request.task or _only_task(run)
+    steps = run.steps(task)
+    step = steps[-1] if request.step is None and steps else request.step
+    table = run.result(task, -1 if step is None else step, "halo")
+    rows = np.flatnonzero(table["id"].values == request.halo) if "id" in table else np.array([], int)
+    if len(rows) == 0:
+        heaviest = table["id"].values[:5].tolist() if "id" in table else []
+        raise Error(
+            f"there is no halo {request.halo} among the {table.sizes.get('halo', 0)} of task `{task}` at step {step}",
+            run.result_path(task, int(step or 0)),
+            f"its heaviest: {', '.join(map(str, heaviest))}" if heaviest else "a task of halos has a column `id`",
+        )
+    row = table.isel(halo=int(rows[0]))
+    prefix = "peak_" if "peak_x" in row else ""
+    centre = np.array([float(row[prefix + axis]) for axis in "xyz"])
+    redshift = float(table.attrs.get("redshift", np.nan))
+    return _Halo(request.halo, int(step or 0), redshift, float(row["mass"]), centre, _radius(request.radius, row))
+
+
+def _only_task(run: Run) -> str:
+    tasks = [name for name in run.tasks if run.analysis(name) == "halos"]
+    if len(tasks) == 1:
+        return tasks[0]
+    if tasks:
+        raise UsageError(f"the run has {len(tasks)} tasks of halos", hint=f"--task takes {' or '.join(tasks)}")
+    raise Error("the run has no task of halos", run.folder, 'a task with `analysis = "halos"` makes catalogues')
+
+
+def _radius(text: str, row: xr.Dataset) -> float:
+    """In Mpc; of a number and `Mpc`, or of a multiple of a radius in the catalogue."""
+    spheres = sorted(str(name) for name in row if re.fullmatch(r"r\d+[cm]", str(name)))
+    match = re.fullmatch(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z]\w*)\s*", text)
+    names = {"mpc": 1.0} | {name: float(row[name]) for name in spheres}
+    known = ", ".join(f'"3 {name.upper()[:-1] + name[-1]}"' for name in spheres) or "no sphere is in the catalogue"
+    if match is None or match[2].lower() not in names:
+        raise UsageError(f"`{text}` is no radius", hint=f'--radius takes "2.5 Mpc", or of this catalogue: {known}')
+    radius = float(match[1]) * names[match[2].lower()]
+    if not radius > 0.0:
+        hint = "the halo is not dense enough for this sphere" if match[2].lower() in spheres else "it is to be above 0"
+        raise UsageError(f"`{text}` is {radius:g} Mpc for this halo", hint=f'{hint}; --radius "2.5 Mpc" needs none')
+    return radius
+
+
+def _sides(run: Run) -> Array:
+    start = run.events.last("run_start")
+    cells = np.array(start["cells"], float)
+    return float(start["box_mpc"]) * cells / cells[0]
+
+
+def _particles_near(run: Run, halo: _Halo, sides: Array) -> tuple[NDArray[np.int64], Array]:
+    """Ids and positions in the sphere of the halo, from a plot file or checkpoint of its step."""
+    from .outputs import outputs_in
+    from .snapshot_file import SnapshotFile
+
+    outputs = outputs_in(run.folder)
+    here = [output.path for output in outputs if output.step == halo.step]
+    if not here:
+        both = sorted({output.step for output in outputs})
+        raise Error(
+            f"no plot file or checkpoint of step {halo.step} tells where the particles of the halo are",
+            run.folder,
+            f"--step takes one of {', '.join(map(str, both))} if there is a catalogue of it"
+            if both
+            else "let the run write one at the redshift of the catalogue: [output] plotfile = { at_redshift = [0] }",
+        )
+    table = SnapshotFile(here[0]).particles()
+    if "id" not in table:
+        raise Error("the file has no particles with ids", here[0])
+    positions = np.stack([table[axis].values for axis in "xyz"], axis=1).astype(float)
+    offset = _nearest_image(positions - halo.centre, sides)
+    inside = (offset**2).sum(axis=1) < halo.radius**2
+    if not inside.any():
+        raise Error(f"no particle is within {halo.radius:g} Mpc of the halo", here[0], "give a larger --radius")
+    return table["id"].values[inside].astype(np.int64), halo.centre + offset[inside]
+
+
+def _nearest_image(offset: Array, sides: Array) -> Array:
+    return np.asarray(offset - sides * np.round(offset / sides))
+
+
+def _start_of(config: dict[str, Any], ids: NDArray[np.int64], sides: Array, folder: Path) -> Array:
+    """Where particles were on their lattice, which their ids number: x fastest, finer lattices after coarser ones."""
+    lattice = np.array([own or cells for own, cells in zip(_lattice(config), config["mesh"]["cells"], strict=True)])
+    start = np.full((len(ids), 3), np.nan)
+    first = 0
+    for _ in range(int(config.get("amr", {}).get("max_level", 0)) + 1):
+        here = (ids >= first) & (ids < first + lattice.prod())
+        index = ids[here] - first
+        place = np.stack([index % lattice[0], index // lattice[0] % lattice[1], index // lattice[0] // lattice[1]], 1)
+        start[here] = (place + 0.5) * sides / lattice
+        first += int(lattice.prod())
+        lattice = 2 * lattice
+    if np.isnan(start).any():
+        raise Error("the ids of the particles are not those of a lattice", folder, "zoom a run that began by itself")
+    return start
+
+
+def _lattice(config: dict[str, Any]) -> list[int]:
+    return [int(points) for points in config["cosmology"].get("particles", [0, 0, 0])]
+
+
+def _region_of(start: Array, end: Array, sides: Array, padding: Array) -> _Region:
+    """The smallest periodic box around where the particles were and are; in between they are, by and large, too."""
+    way = _nearest_image(end - start, sides)
+    if np.sqrt((way**2).sum(axis=1).mean()) > 0.25 * sides.min():  # anywhere in the box: 0.5
+        raise Error(
+            "the ids do not tell where the particles began: on average they are a quarter of the box from there",
+            hint="zoom a run that began by itself, not from a file",
+        )
+    lower, upper = np.zeros(3), np.zeros(3)
+    for axis in range(3):
+        first = _lowest_in_arc(start[:, axis], sides[axis])
+        from_first = np.mod(start[:, axis] - first, sides[axis])
+        to_last = from_first + way[:, axis]
+        low = first + min(0.0, to_last.min()) - padding[axis]
+        high = first + max(from_first.max(), to_last.max()) + padding[axis]
+        if high - low >= sides[axis]:
+            raise Error(
+                f"the particles of the halo come from all of the box along {'xyz'[axis]}",
+                hint="a smaller --radius, or a run in a larger box",
+            )
+        shift = sides[axis] * np.floor(low / sides[axis])
+        lower[axis], upper[axis] = low - shift, high - shift
+    return _Region(lower, upper)
+
+
+def _lowest_in_arc(values: Array, side: float) -> float:
+    """Where the shortest arc around all values on a circle begins: after the widest gap."""
+    ordered = np.unique(np.mod(values, side))
+    gaps = np.diff(np.append(ordered, ordered[0] + side))
+    return float(ordered[(int(gaps.argmax()) + 1) % len(ordered)])
+
+
+def _zoomed(config: dict[str, Any], region: _Region, levels: int) -> dict[str, Any]:
+    zoomed = {name: value for name, value in config.items() if name not in ("run", "amr", "refine")}
+    amr = dict(config.get("amr", {}))
+    zoomed["amr"] = amr | {
+        "max_level": max(levels, int(amr.get("max_level", 0))),
+        "buffer": max(LEAST_BUFFER, int(amr.get("buffer", LEAST_BUFFER))),
+    }
+    box = {"lower": _rounded(region.lower), "upper": _rounded(region.upper), "max_level": levels}
+    zoomed["refine"] = {**config.get("refine", {}), "zoom": {"criterion": "region", **box}}
+    return zoomed
+
+
+def _rounded(values: Array) -> list[float]:
+    return [round(float(value), 4) for value in values]

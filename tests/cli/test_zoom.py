@@ -1,0 +1,118 @@
+"""`sidestream zoom`, with the real program behind it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tomllib
+
+import sidestream as ss
+import sidestream.zoom as zooms
+from fixtures import CommandLine
+
+BASE = """
+simulation = "nbody"
+
+[mesh]
+cells = [16, 16, 16]
+block = 8
+
+[cosmology]
+box = "64 Mpc"
+z_start = 49
+z_end = 0
+seed = 2
+largest_expansion = 0.1
+
+[task.halos]
+analysis = "halos"
+field = "dark_matter_density"
+at_redshift = [0]
+t_boundary = "20 mean"
+t_halo = "50 mean"
+
+[output]
+plotfile = { format = "nyx", at_redshift = [0] }
+"""
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from test_examples import command
+
+    folder = tmp_path_factory.mktemp("zoom")
+    (folder / "base.toml").write_text(BASE)
+    done = command("run", str(folder / "base.toml"), "-n", "2", "--out", str(folder / "base"))
+    assert done.returncode == 0, done.stderr
+    return folder / "base"
+
+
+def heaviest(base: Path) -> int:
+    run = ss.open(base)
+    assert isinstance(run, ss.Run)
+    return int(run.result("halos", -1, "halo")["id"][0])
+
+
+def test_a_zoom_runs_and_has_fine_particles_where_the_halo_came_from(
+    base: Path, tmp_path: Path, sidestream: CommandLine
+) -> None:
+    done = sidestream("zoom", base, "--halo", heaviest(base), "--radius", "4 Mpc")
+
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith(f"halo {heaviest(base)} at z = 0: ")
+    config = tomllib.loads(done.stdout)
+    assert config["cosmology"]["seed"] == 2
+    assert config["amr"]["max_level"] == config["refine"]["zoom"]["max_level"] == 1
+    (tmp_path / "zoom.toml").write_text(done.stdout)
+    again = sidestream("run", "zoom.toml", "-n", 2, "--out", "zoomed", "--set", "run.max_steps=1",
+                       "--set", "output.plotfile.every=1")  # fmt: skip
+    assert again.returncode == 0, again.stderr
+    run = ss.open(tmp_path / "zoomed")
+    assert isinstance(run, ss.Run)
+    plot = ss.SnapshotFile(sorted(run.folder.glob("plt*"))[0])
+    particles = plot.particles()
+    fine = particles["mass"] < 0.5 * particles["mass"].max()
+    assert 0 < int(fine.sum()) < particles.sizes["particle"]
+    np.testing.assert_allclose(float(particles["mass"].astype(float).sum()), float(_mass_of(base)), rtol=1e-6)
+
+
+def _mass_of(base: Path) -> float:
+    plot = ss.SnapshotFile(sorted(base.glob("plt*"))[-1])
+    return float(plot.particles()["mass"].astype(float).sum())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--halo", -5), "there is no halo -5 among the"),
+        (("--halo", "HEAVIEST", "--radius", "3 R300x"), "`3 R300x` is no radius"),
+        (("--halo", "HEAVIEST", "--radius", "0 Mpc"), "`0 Mpc` is 0 Mpc for this halo"),
+        (("--halo", "HEAVIEST", "--radius", "31 Mpc"), "come from all of the box along"),
+        (("--halo", "HEAVIEST", "--levels", 0), "a zoom of 0 levels is none"),
+        (("--halo", "HEAVIEST", "--task", "holes"), "there is no task `holes`"),
+        (("--halo", "HEAVIEST", "--step", 1), "has no result for step 1"),
+    ],
+)
+def test_what_cannot_be_zoomed_is_refused(
+    words: tuple[object, ...], message: str, base: Path, sidestream: CommandLine
+) -> None:
+    named = [heaviest(base) if word == "HEAVIEST" else word for word in words]
+
+    done = sidestream("zoom", base, *named)
+
+    assert done.returncode != 0
+    assert message in done.stderr
+    assert done.stdout == ""
+
+
+def test_the_region_reaches_across_the_sides_of_the_box() -> None:
+    sides, padding = np.full(3, 10.0), np.full(3, 0.5)
+    start = np.array([[9.5, 4.0, 1.0], [0.5, 5.0, 2.0]])
+    end = np.array([[9.8, 4.5, 9.5], [0.2, 4.5, 2.0]])
+
+    region = zooms._region_of(start, end, sides, padding)
+
+    np.testing.assert_allclose(region.lower, [9.0, 3.5, 9.0])
+    np.testing.assert_allclose(region.upper, [11.0, 5.5, 12.5])

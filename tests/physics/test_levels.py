@@ -1,0 +1,378 @@
+"""Particles and levels: nothing pulls itself where levels meet, and a nested start is what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.integrate import quad, solve_ivp
+
+import nyx_files
+import sidestream
+from book import Bound, Chapter
+from program import Program, plot_files
+from universe import GRAVITY, Universe
+
+Array = NDArray[np.float64]
+Measured = Callable[[str, Sequence[float] | float], None]
+
+LONE = Chapter(
+    title="A lone particle across levels",
+    text="A particle of 2e13 Msun alone in a box of 24 Mpc, 24^3 cells, passes through a region of finer cells, "
+    "eight coarse "
+    "ones wide: through its sides, an edge and a corner; and through one of three levels. Its momentum must not "
+    "change; "
+    "what changes it is the force that it exerts on itself by way of the mesh.",
+    bounds=(
+        Bound(
+            "change of momentum between two outputs, over that which an equal neighbour at one coarse cell would make",
+            0.0,
+            1e-3,
+            "a thousandth of the force of an equal neighbour, G m / H^2, at any place",
+        ),
+        Bound(
+            "distance from the straight path, in coarse cells",
+            0.0,
+            2e-2,
+            "twice integrated, the bound above moves the particle by at most 1e-3 G m / H^2 t^2 / 2, which is "
+            "0.02 cells",
+        ),
+    ),
+)
+PAIR = Chapter(
+    title="Two bodies across levels",
+    text="Two particles of 5e13 Msun turn about each other, six coarse cells apart, their centre on a side "
+    "where levels "
+    "meet: half a turn, in which each of them is once in the fine and once in the coarse cells. Compared with "
+    "the exact equation of motion in the expanding box.",
+    bounds=(
+        Bound(
+            "distance from the exact place, over the distance from the centre",
+            0.0,
+            0.2,
+            "at six cells the central difference errs by 1/36 of the force and the 7-point Laplacian by up to 2 "
+            "%, on fine "
+            "cells a quarter of it: on average by 3 %, which half a turn makes 2 pi times as much of the radius",
+        ),
+        Bound(
+            "momentum of the pair, over that of one of them",
+            0.0,
+            0.07,
+            "forces of a level on itself are antisymmetric; those between levels differ by what coarse cells "
+            "err more than "
+            "fine ones, 3.6 %, and half a turn makes it twice that of the momentum",
+        ),
+    ),
+)
+NESTED = Chapter(
+    title="Nested starts",
+    text="A region refined at the start, gas and dark matter, `amr.buffer` from 0 to 4.",
+    bounds=(
+        Bound("fields that differ from those without a buffer", 0.0, 0.0, "the region is the same: not a bit differs"),
+        Bound("mass of the gas on all leaves over that of a uniform start, less 1", -1e-12, 1e-12, "round-off"),
+        Bound(
+            "mass of the particles over the cosmic mean, less 1",
+            -2e-6,
+            2e-6,
+            "files hold it in single precision, and G and the units have six digits",
+        ),
+    ),
+)
+ZOOM = Chapter(
+    title="Zoom and uniform run",
+    text="The heaviest halo of a run of 32^3 particles in 32 Mpc, simulated again by `sidestream zoom --radius "
+    '"2 R200m"` '
+    "and with the fine particles everywhere.",
+    bounds=(
+        Bound(
+            "distance of the centres, over R200m",
+            0.0,
+            0.5,
+            "a peak is found to a fine cell in each axis, 1 Mpc, and R200m is about 2 Mpc",
+        ),
+        Bound(
+            "M200m of the zoom over that of the uniform run, less 1",
+            -0.1,
+            0.1,
+            "particles within 2 R200m are all fine: what is left is the tide of coarser matter, and sampling of "
+            "some 1000 particles",
+        ),
+    ),
+    is_slow=True,
+)
+CHAPTERS = (LONE, PAIR, NESTED, ZOOM)
+
+OURS = Universe(omega_m=0.3, omega_b=0.05, hubble=0.7)
+CELL = 1.0  # Mpc
+OUTPUTS = 12
+
+BODIES = f"""
+simulation = "nbody"
+
+[mesh]
+cells = [CELLS, CELLS, CELLS]
+block = 8
+
+[amr]
+max_level = LEVELS
+regrid_every = 1
+
+[refine.zone]
+criterion = "region"
+lower = [8.1, 8.1, 8.1]
+upper = [UPPER, UPPER, UPPER]
+max_level = 1
+
+[cosmology]
+box = "CELLS Mpc"
+z_start = 1
+z_end = 0
+omega_m = {OURS.omega_m}
+omega_b = {OURS.omega_b}
+hubble = {OURS.hubble}
+power = "eisenstein-hu"
+
+[output]
+plotfile = {{ format = "nyx", at_redshift = {[round(0.95 - 0.95 * n / (OUTPUTS - 1), 3) for n in range(OUTPUTS)]} }}
+"""
+
+
+HEART = """
+[refine.heart]
+criterion = "region"
+lower = [15.5, 15.5, 15.5]
+upper = [16.5, 16.5, 16.5]
+max_level = 2
+"""
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """One fine block of eight coarse cells a side within 24^3; with two levels, two of them within 32^3."""
+
+    levels: int = 1
+
+    @property
+    def cells(self) -> int:
+        return 24 if self.levels == 1 else 32
+
+    @property
+    def upper(self) -> float:
+        return self.cells - 8.1
+
+    def config(self) -> str:
+        words = {"CELLS": self.cells, "LEVELS": self.levels, "UPPER": self.upper}
+        text = BODIES
+        for word, value in words.items():
+            text = text.replace(word, str(value))
+        return text + (HEART if self.levels == 2 else "")
+
+
+def bodies(program: Program, name: str, mesh: Mesh, mass: float, positions: Array, momenta: Array) -> sidestream.Run:
+    """A run of a few particles, from z = 1 to today; momenta are a times the peculiar velocity [km/s]."""
+    side = mesh.cells * CELL
+    state = nyx_files.State(
+        scale_factor=0.5,
+        box=(side, side, side),
+        fields={"phi_grav": np.zeros((mesh.cells, mesh.cells, mesh.cells))},
+        positions=positions,
+        velocities=momenta / 0.5,
+        mass=np.full(len(positions), mass),
+    )
+    path = nyx_files.write(program.folder / f"{name}_start", state)
+    return program.run(name, mesh.config(), "--from", path)
+
+
+def moments(run: sidestream.Run) -> list[tuple[float, Array, Array]]:
+    """Scale factor, positions and momenta of each output, by id."""
+    found = []
+    for plot in plot_files(run):
+        table = plot.particles().sortby("id")
+        a = plot.attrs["scale_factor"]
+        place = np.stack([table[axis].values for axis in "xyz"], axis=1).astype(float)
+        speed = np.stack([table[f"{axis}vel"].values for axis in "xyz"], axis=1).astype(float)
+        found.append((a, place, a * speed))
+    return found
+
+
+def integral(power: int, a0: float, a1: float) -> float:
+    """Of dt / a^power [Mpc/(km/s)]."""
+    return float(quad(lambda a: 1.0 / (a ** (power + 1) * OURS.hubble_rate(a)), a0, a1, epsrel=1e-10)[0])
+
+
+MASS = 2e13
+WAYS = {
+    "face": (Mesh(1), np.array([4.3, 12.4, 11.7]), np.array([0.95, 0.0, 0.0])),
+    "edge": (Mesh(1), np.array([5.2, 6.1, 11.2]), np.array([0.85, 0.8, 0.1])),
+    "corner": (Mesh(1), np.array([5.4, 5.9, 6.2]), np.array([0.8, 0.82, 0.78])),
+    "heart": (Mesh(2), np.array([4.4, 11.6, 17.1]), np.array([1.5, 0.6, -0.2])),
+}
+
+
+@pytest.mark.parametrize("way", ["face", "edge", "corner", pytest.param("heart", marks=pytest.mark.slow)])
+def test_a_lone_particle_moves_straight(way: str, program: Program, measured: Measured) -> None:
+    mesh, start, direction = WAYS[way]
+    momentum = direction * 15.0 * CELL / integral(2, 0.5, 1.0)
+
+    found = moments(bodies(program, way, mesh, MASS, start[None], momentum[None]))
+
+    neighbour, side = GRAVITY * MASS / CELL**2, mesh.cells * CELL
+    last_a, last = 0.5, momentum
+    for a, place, now in found:
+        off = place[0] - (start + momentum * integral(2, 0.5, a))
+        measured(LONE.bounds[1].name, float(np.abs(off - side * np.round(off / side)).max() / CELL))
+        if a > last_a:
+            measured(LONE.bounds[0].name, float(np.linalg.norm(now[0] - last) / (neighbour * integral(1, last_a, a))))
+        last_a, last = a, now[0]
+    assert len(found) >= OUTPUTS
+
+
+def test_two_bodies_turn_across_levels(program: Program, measured: Measured) -> None:
+    mesh, mass, radius = Mesh(1), 5e13, 3.0 * CELL
+    centre = np.array([8.0, 12.3, 11.6])
+    speed = np.sqrt(0.75 * GRAVITY * mass / (4.0 * radius))  # about that of a circle at a = 0.75
+    positions = centre + radius * np.array([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]])
+    momenta = speed * np.array([[0.0, 1.0, 0.0], [0.0, -1.0, 0.0]])
+
+    found = moments(bodies(program, "pair", mesh, mass, positions, momenta))
+
+    side = mesh.cells * CELL
+    for a, place, momentum in found:
+        exact = _half_separation(mass, side, radius, speed, a)
+        off = 0.5 * (place[0] - place[1])
+        off -= side / 2 * np.round(off / (side / 2))
+        measured(PAIR.bounds[0].name, float(np.linalg.norm(off - exact) / np.linalg.norm(exact)))
+        measured(PAIR.bounds[1].name, float(np.linalg.norm(momentum.sum(axis=0)) / np.linalg.norm(momentum[0])))
+
+
+def _half_separation(mass: float, side: float, radius: float, speed: float, a_end: float) -> Array:
+    """Newton's law between two bodies less the mean density of the box, whose images cancel to third order."""
+    mean = 2.0 * mass / side**3
+
+    def rate(a: float, y: Array) -> Array:
+        x, w = y[:3], y[3:]
+        r = np.linalg.norm(x)
+        pull = GRAVITY * (-mass * x / (4.0 * r**3) + 4.0 * np.pi / 3.0 * mean * x)
+        per_a = 1.0 / (a * OURS.hubble_rate(a))  # dt/da
+        return np.concatenate([w / a**2, pull / a]) * per_a
+
+    y = np.array([radius, 0.0, 0.0, 0.0, speed, 0.0])
+    if a_end <= 0.5:
+        return y[:3]
+    return np.asarray(solve_ivp(rate, (0.5, a_end), y, rtol=1e-9, atol=1e-9).y[:3, -1])
+
+
+UNIVERSE = """
+simulation = "cosmology"
+
+[mesh]
+cells = [16, 16, 16]
+block = 8
+
+[amr]
+max_level = 1
+regrid_every = 1
+
+[refine.zone]
+criterion = "region"
+lower = [9.2, 1.5, 1.5]
+upper = [17.1, 7.6, 7.6]
+max_level = 1
+
+[cosmology]
+box = "16 Mpc"
+z_start = 49
+z_end = 45
+seed = 3
+power = "eisenstein-hu"
+omega_m = 0.3
+omega_b = 0.05
+hubble = 0.7
+
+[run]
+max_steps = 1
+
+[output]
+plotfile = { format = "nyx", at_redshift = [49] }
+"""
+
+
+def test_a_nested_start_does_not_depend_on_the_buffer(program: Program, measured: Measured) -> None:
+    plots = [
+        plot_files(program.run(f"buffer{buffer}", UNIVERSE, "--set", f"amr.buffer={buffer}"))[0] for buffer in (0, 2, 4)
+    ]
+
+    without = UNIVERSE[: UNIVERSE.index("[amr]")] + UNIVERSE[UNIVERSE.index("[cosmology]") :]
+    uniform = plot_files(program.run("uniform", without))[0]["density"].values
+    first = plots[0]
+    assert first.levels == 2
+    # The coarsest level has the waves of the uniform start.
+    np.testing.assert_allclose(first["density"].values[8:, 8:, :8], uniform[8:, 8:, :8], rtol=1e-12)
+    for plot in plots[1:]:
+        names = ("density", "particle_mass_density", "Temp", "x_velocity")
+        differing = [not np.array_equal(plot.covering_grid(n, 1), first.covering_grid(n, 1)) for n in names]
+        differing += [not np.array_equal(plot.boxes(level), first.boxes(level)) for level in range(2)]
+        measured(NESTED.bounds[0].name, float(sum(differing)))
+    for plot in plots:
+        gas = plot.covering_grid("density", 1).values
+        measured(NESTED.bounds[1].name, float(gas.mean() / uniform.mean() - 1.0))
+        dark = float(plot.particles()["mass"].values.astype(float).sum()) / 16.0**3
+        measured(NESTED.bounds[2].name, dark / (OURS.matter - OURS.gas) - 1.0)
+
+
+BASE = """
+simulation = "nbody"
+
+[mesh]
+cells = [32, 32, 32]
+block = 8
+
+[cosmology]
+box = "32 Mpc"
+z_start = 49
+z_end = 0
+seed = 4
+largest_expansion = 0.05
+
+[task.halos]
+analysis = "halos"
+field = "dark_matter_density"
+at_redshift = [0]
+t_boundary = "40 mean"
+t_halo = "80 mean"
+
+[output]
+plotfile = { format = "nyx", at_redshift = [0] }
+"""
+
+
+@pytest.mark.slow
+def test_zoom_and_uniform_run_have_the_same_halo(program: Program, measured: Measured) -> None:
+    base = program.run("base", BASE)
+    target = base.result("halos", -1, "halo").isel(halo=0)
+    written = program.call("zoom", base.folder, "--halo", int(target["id"]), "--radius", "2 R200m")
+    assert written.returncode == 0, written.stderr
+
+    zoomed = _halo_at(program.run("zoomed", written.stdout), target)
+    everywhere = written.stdout[: written.stdout.index("[refine.zoom]")]
+    everywhere += '[refine.all]\ncriterion = "region"\nlower = [0, 0, 0]\nupper = [32, 32, 32]\nmax_level = 1\n'
+    uniform = _halo_at(program.run("everywhere", everywhere), target)
+
+    apart = np.array([float(zoomed[f"center_{axis}"] - uniform[f"center_{axis}"]) for axis in "xyz"])
+    apart -= 32.0 * np.round(apart / 32.0)
+    measured(ZOOM.bounds[0].name, float(np.linalg.norm(apart) / float(uniform["r200m"])))
+    measured(ZOOM.bounds[1].name, float(zoomed["m200m"] / uniform["m200m"]) - 1.0)
+
+
+def _halo_at(run: sidestream.Run, target: xr.Dataset) -> xr.Dataset:
+    """The heaviest halo within two R200m of where the base run has it."""
+    table = run.result("halos", -1, "halo")
+    off = np.stack([table[f"center_{axis}"].values - float(target[f"center_{axis}"]) for axis in "xyz"])
+    off -= 32.0 * np.round(off / 32.0)
+    near = np.flatnonzero((off**2).sum(axis=0) < (2.0 * float(target["r200m"])) ** 2)
+    assert len(near) > 0
+    return table.isel(halo=int(near[0]))
