@@ -32,6 +32,11 @@ core::Node load_configuration(const Arguments& arguments) {
   return root;
 }
 
+// Rather than with a state that a file holds.
+bool begins_anew(const Arguments& arguments) {
+  return !arguments.restart && arguments.file.empty();
+}
+
 std::string folder_of(const Arguments& arguments) {
   if (!arguments.folder.empty()) return arguments.folder;
   return (std::filesystem::path("runs") / std::filesystem::path(arguments.config).stem()).string();
@@ -54,6 +59,7 @@ void print_description(const nlohmann::json& description) {
 int check_configuration(const Arguments& arguments) {
   try {
     const sims::RunConfig config = sims::read_run(load_configuration(arguments));
+    if (begins_anew(arguments)) config.plan->check_start();
     const nlohmann::json description = sims::describe(config, arguments.ranks);
     if (arguments.json)
       fmt::print("{}\n", description.dump());
@@ -102,7 +108,10 @@ void print_options() {
 std::optional<sims::RunConfig> read_together(const comm::Communicator& world, const Arguments& arguments) {
   try {
     std::optional<sims::RunConfig> config;
-    world.agree_on([&] { config = sims::read_run(load_configuration(arguments)); });
+    world.agree_on([&] {
+      config = sims::read_run(load_configuration(arguments));
+      if (begins_anew(arguments) && world.rank() == 0) config->plan->check_start();
+    });
     return config;
   } catch (const core::Error& error) {
     if (world.rank() == 0) fmt::print(stderr, "{}\n", error.what());

@@ -9,6 +9,7 @@
 #include "bill_event.hpp"
 #include "outbox.hpp"
 #include "sidecar.hpp"
+#include "sidestream/comm/progress.hpp"
 #include "sidestream/comm/roles.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
@@ -55,8 +56,9 @@ class Session::Impl {
       : config_(std::move(config)),
         bill_(bill),
         roles_(world, config_.sidecars_used()),
+        group_(comm::with_progress(roles_.group(), [this] { progress(); })),
         log_(open_log(roles_, folder)),
-        runner_(roles_.group(), folder, log_, bill, std::move(warn), config_.timeout_s) {
+        runner_(group_, folder, log_, bill, std::move(warn), config_.timeout_s) {
     for (const Task& task : config_.tasks) totals_.emplace_back().task = task.name;
     if (roles_.counts().sidecars == 0) return;
     if (roles_.computes())
@@ -66,6 +68,7 @@ class Session::Impl {
   }
 
   const comm::Roles& roles() const { return roles_; }
+  const comm::Communicator& group() const { return group_; }
   io::EventLog& log() { return log_; }
 
   void serve() {
@@ -95,7 +98,7 @@ class Session::Impl {
   }
 
   void progress() {
-    if (!outbox_) return;
+    if (!outbox_ || !outbox_->is_time_to_progress()) return;
     const core::Bill::Part part = bill_.part("publish: transfers", "sidecars");
     outbox_->progress();
   }
@@ -267,10 +270,11 @@ class Session::Impl {
   CouplingConfig config_;
   core::Bill& bill_;
   comm::Roles roles_;
+  std::unique_ptr<Outbox> outbox_;
+  comm::Communicator group_;  // whoever has it may let the transfers of the outbox go on
   io::EventLog log_;
   TaskRunner runner_;
   std::vector<TaskTotals> totals_;
-  std::unique_ptr<Outbox> outbox_;
   std::unique_ptr<Sidecar> sidecar_;
   std::optional<std::int64_t> first_step_, last_step_;
 };
@@ -289,7 +293,7 @@ const comm::RankCounts& Session::counts() const {
   return impl_->roles().counts();
 }
 const comm::Communicator& Session::compute_group() const {
-  return impl_->roles().group();
+  return impl_->group();
 }
 io::EventLog& Session::log() {
   return impl_->log();

@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "mailbox.hpp"
-#include "particle_parcel.hpp"
+#include "particle_cargo.hpp"
 #include "protocol.hpp"
 #include "route.hpp"
+#include "shipment.hpp"
 #include "sidestream/comm/roles.hpp"
 #include "sidestream/couple/config.hpp"
 #include "sidestream/couple/session.hpp"
@@ -38,8 +39,9 @@ class Sidecar {
     mesh::Particles particles;  // to which the snapshot points
   };
   void receive(const Announcement& announcement, Received& into);
-  void wait_for_data(std::vector<MPI_Request> requests) const;
-  void unpack(const Announcement& announcement, std::span<const double> buffer, mesh::Snapshot& snapshot) const;
+  Cargo room_for(const Announcement& announcement) const;
+  void wait_for_data(Intake intake) const;
+  void unpack(const Announcement& announcement, const Cargo& cargo, mesh::Snapshot& snapshot) const;
   void leave_out(const Announcement& announcement, const mesh::Snapshot& snapshot);
   void run_tasks(const Announcement& announcement, const mesh::Snapshot& snapshot, double transfer_s);
   void say_farewell();

@@ -6,7 +6,9 @@
 
 #include "cosmology_config.hpp"
 #include "file_state.hpp"
+#include "gas_books.hpp"
 #include "gas_quantity.hpp"
+#include "initial_matter.hpp"
 #include "initial_universe.hpp"
 #include "leaf_field.hpp"
 #include "moments.hpp"
@@ -15,6 +17,7 @@
 #include "sidestream/core/units.hpp"
 #include "sidestream/redistribute/migration.hpp"
 #include "universe.hpp"
+#include "universe_from_file.hpp"
 
 namespace sidestream::sims {
 
@@ -32,19 +35,23 @@ class Cosmology : public Simulation {
         comm_(comm),
         background_(config.parameters),
         moments_(moments, config.run.z_end),
+        balance_(config.hydro.gamma),
         bill_(bill) {}
 
   // Refines until the initial state asks for no more.
   void initialize() override {
     core::timed(bill_, "initial conditions", [&] {
       set_redshift(config_.run.z_start);
-      universe_.emplace(comm_, config_, background_, initial_universe(comm_, config_, background_, a_), bill_);
+      UniverseState start = config_.run.initial_file.empty() ? initial_universe(comm_, config_, background_, a_)
+                                                             : universe_from_file(comm_, config_, background_, a_);
+      universe_.emplace(comm_, config_, background_, std::move(start), bill_);
       for (int round = 0; round < config_.amr.max_level; ++round)
         if (!universe_->adapt(a_)) break;
       if (!universe_->refusal().empty())
         throw core::Error(universe_->refusal(), "", "raise `amr.max_blocks`, lower `amr.max_level` or refine less");
     });
     begin();
+    measure_energies();
     if (config_.has_gas) start_mass_ = universe_->gas_mass();
   }
 
@@ -55,8 +62,10 @@ class Cosmology : public Simulation {
     core::timed(bill_, "time step", [&] { next_redshift = choose_step(); });
     const bool adapts = config_.amr.max_level > 0 && (step_ + 1) % config_.amr.regrid_every == 0;
     last_dtau_ = universe_->advance(a_, solvers::scale_factor(next_redshift), adapts);
+    if (config_.has_gas) books_.enter(comm_, universe_->take_books());
     set_redshift(next_redshift);
     ++step_;
+    if (balance_.is_due(step_, a_) || is_complete()) measure_energies();
   }
 
   std::int64_t step() const override { return step_; }
@@ -75,7 +84,11 @@ class Cosmology : public Simulation {
                           {"dt_myr", dt_myr_},
                           {"dt_limit", limit_},
                           {"particles", universe_->total_particles()}};
-    if (config_.has_gas) status["floored_cells"] = universe_->floored_cells();
+    if (config_.has_gas) {
+      status["floored_cells"] = books_.floored_cells();
+      status["booked"] = books_.to_json();
+    }
+    if (balance_.scale_factor() == a_) status["energy"] = balance_.to_json();
     if (config_.amr.max_level == 0) return status;
     const mesh::Forest& forest = universe_->hierarchy().forest();
     std::vector<std::int32_t> blocks;
@@ -86,9 +99,11 @@ class Cosmology : public Simulation {
   }
 
   nlohmann::json summary() const override {
-    if (!config_.has_gas) return nlohmann::json::object();
-    return {{"gas_mass_error", std::abs(universe_->gas_mass() / start_mass_ - 1.0)},
-            {"cell_updates", comm_.sum(universe_->cell_updates())}};
+    nlohmann::json summary{{"energy", balance_.to_json()}};
+    if (!config_.has_gas) return summary;
+    summary["gas_mass_error"] = std::abs(universe_->gas_mass() / start_mass_ - 1.0);
+    summary["cell_updates"] = comm_.sum(universe_->cell_updates());
+    return summary;
   }
 
   mesh::Snapshot snapshot() override;
@@ -99,6 +114,7 @@ class Cosmology : public Simulation {
   using Levels = std::vector<Field<double>>;
 
   void begin() { universe_->solve_gravity(); }
+  void measure_energies();
   double choose_step();
   void set_redshift(double redshift) {
     redshift_ = redshift;
@@ -123,9 +139,12 @@ class Cosmology : public Simulation {
   std::optional<Universe> universe_;
   mesh::Particles all_particles_;  // of all levels, for the snapshot of a refined mesh
 
+  EnergyBalance balance_;
+
   std::int64_t step_ = 0;
   double redshift_ = 0.0, a_ = 1.0, last_dtau_ = 0.0, dt_myr_ = 0.0, start_mass_ = 0.0;
   std::string limit_ = "start";
+  GasBooks books_;
   core::Bill& bill_;
 };
 
@@ -224,8 +243,15 @@ void Cosmology::restore(const io::SnapshotFile& file) {
     redistribute::migrate_levels(comm_, state->hierarchy, state->particles);
     universe_.emplace(comm_, config_, background_, std::move(*state), bill_);
     if (config_.has_gas) start_mass_ = is_own ? description.attribute("start_mass") : universe_->gas_mass();
+    if (is_own) books_.restore(description.attributes);
+    if (description.attributes.contains("energy_start")) balance_.restore(description.attributes);
   });
   begin();
+  if (balance_.scale_factor() == 0.0) measure_energies();
+}
+
+void Cosmology::measure_energies() {
+  core::timed(bill_, "energies", [&] { balance_.add(step_, a_, universe_->energies(a_), books_.energy()); });
 }
 
 // The supercomoving step allowed by gas, particles, expansion and the step before, cut so as to land on the next
@@ -386,6 +412,8 @@ io::OwnedContent Cosmology::plot(const std::vector<std::string>& variables) {
 io::FileContent Cosmology::checkpoint() const {
   io::FileContent content = file_content();
   content.attributes = {{"redshift", redshift_}, {"last_dtau", last_dtau_}, {"start_mass", start_mass_}};
+  if (config_.has_gas) books_.store(content.attributes);
+  content.attributes.merge(balance_.attributes());
   if (config_.has_gas)
     for (int c = 0; c < solvers::gas_components; ++c)
       content.fields.push_back({gas_variables()[static_cast<std::size_t>(c)], "",
@@ -402,7 +430,8 @@ io::FileContent Cosmology::checkpoint() const {
 
 class CosmologyPlan : public SimulationPlan {
  public:
-  explicit CosmologyPlan(CosmologyConfig config) : config_(std::move(config)) {}
+  explicit CosmologyPlan(CosmologyConfig config)
+      : config_(std::move(config)), particles_(static_cast<double>(initial_particles(config_))) {}
 
   mesh::Int3 cells() const override { return config_.mesh.extent(); }
 
@@ -413,12 +442,15 @@ class CosmologyPlan : public SimulationPlan {
     for (int level = 0; level <= config_.amr.max_level; ++level)
       blocks += static_cast<double>(cells().product()) / block_cells * std::pow(8.0, level);
     if (config_.amr.max_level > 0) blocks = std::min(blocks, static_cast<double>(config_.amr.max_blocks));
-    return config_.bytes_per_cell() * blocks * block_cells +
-           64.0 * static_cast<double>(config_.particle_lattice().product());
+    return config_.bytes_per_cell() * blocks * block_cells + 64.0 * particles_;
   }
 
   // Id, position and momentum.
-  double particle_bytes() const override { return 56.0 * static_cast<double>(config_.particle_lattice().product()); }
+  double particle_bytes() const override { return 56.0 * particles_; }
+
+  void check_start() const override {
+    if (!config_.run.initial_file.empty()) check_initial_file(config_);
+  }
 
   bool has_redshift() const override { return true; }
   std::vector<std::string> fields() const override { return cosmology_fields(config_.has_gas); }
@@ -444,6 +476,7 @@ class CosmologyPlan : public SimulationPlan {
 
  private:
   CosmologyConfig config_;
+  double particles_;
 };
 
 SimulationEntry entry(const char* name, const char* documentation, bool has_gas) {

@@ -8,6 +8,8 @@
 
 #include "amr_config.hpp"
 #include "file_state.hpp"
+#include "gas_books.hpp"
+#include "gas_gravity.hpp"
 #include "leaf_field.hpp"
 #include "sidestream/core/exact_sum.hpp"
 #include "tagging.hpp"
@@ -101,6 +103,7 @@ class GasSimulation : public Simulation {
         start_on(hierarchy_of(forest));
       }
     });
+    start_gravity();
     start_ = totals();
   }
 
@@ -113,17 +116,15 @@ class GasSimulation : public Simulation {
     const bool is_last = time_ + dt_ >= setup_.problem.end;
     if (is_last) dt_ = setup_.problem.end - time_;
     amr::subcycle(
-        {.level = gas_->base_level()}, gas_->finest_level(), setup_.amr.time_levels(),
-        [&](const amr::LevelStep& step) {
-          core::timed(bill_, "ghost cells",
-                      [&] { gas_->fill_ghosts(step.level, time_ + step.begin * dt_, step.coarse_weight); });
-          core::timed(bill_, "hydro", [&] { gas_->advance(step.level, (step.end - step.begin) * dt_); });
-        },
+        {.level = first_level()}, gas_->finest_level(), setup_.amr.time_levels(),
+        [&](const amr::LevelStep& step) { advance_level(step); },
         [&](int level) { core::timed(bill_, "synchronization", [&] { gas_->synchronize(level); }); });
     core::timed(bill_, "synchronization", [&] { gas_->average_below_base(); });
+    books_.enter(comm_, gas_->take_books());
+    if (gas_->finest_level() > 0) solve_gravity();
     time_ = is_last ? setup_.problem.end : time_ + dt_;
     ++step_;
-    uniform_updates_ += std::pow(amr::substeps(setup_.amr.time_levels()), setup_.amr.max_level - gas_->base_level()) *
+    uniform_updates_ += std::pow(amr::substeps(setup_.amr.time_levels()), setup_.amr.max_level - first_level()) *
                         static_cast<double>(finest_.domain.volume());
   }
 
@@ -133,7 +134,11 @@ class GasSimulation : public Simulation {
   std::string stop_reason() const override { return stop_reason_; }
 
   nlohmann::json status() const override {
-    nlohmann::json status{{"time", time_}, {"dt", dt_}, {"dt_limit", "gas"}};
+    nlohmann::json status{{"time", time_},
+                          {"dt", dt_},
+                          {"dt_limit", "gas"},
+                          {"floored_cells", books_.floored_cells()},
+                          {"booked", books_.to_json()}};
     if (setup_.amr.max_level == 0) return status;
     const mesh::Forest& forest = gas_->hierarchy().forest();
     std::vector<std::int32_t> blocks;
@@ -156,6 +161,11 @@ class GasSimulation : public Simulation {
     gas_.emplace(comm_, setup_.hydro, hierarchy, std::move(state), setup_.amr.time_levels(), setup_.problem.boundary);
   }
   void start_on(const Hierarchy& hierarchy);
+  void start_gravity();
+  void solve_gravity();
+  void advance_level(const amr::LevelStep& step);
+  // Gravity is solved from the root up; without it, coarse levels that are refined everywhere hold averages only.
+  int first_level() const { return gravity_ ? 0 : gas_->base_level(); }
   mesh::Forest wanted_forest();
   void regrid();
   Totals totals() const;
@@ -167,13 +177,38 @@ class GasSimulation : public Simulation {
   const comm::Communicator& comm_;
   mesh::Geometry finest_;
   std::optional<solvers::RefinedGas> gas_;
+  std::optional<GasGravity> gravity_;
   std::int64_t step_ = 0;
   double time_ = 0.0, dt_ = 0.0;
   Totals start_;
   double uniform_updates_ = 0.0;  // what the finest level everywhere would have taken
   std::string stop_reason_;
+  GasBooks books_;
   core::Bill& bill_;
 };
+
+void GasSimulation::start_gravity() {
+  if (setup_.problem.four_pi_g == 0.0) return;
+  gravity_.emplace(comm_, gas_->hierarchy(), setup_.problem.four_pi_g);
+  solve_gravity();
+}
+
+void GasSimulation::solve_gravity() {
+  if (gravity_) core::timed(bill_, "gravity", [&] { gravity_->solve(*gas_); });
+}
+
+// With gravity, kick, drift, kick: of second order.
+void GasSimulation::advance_level(const amr::LevelStep& step) {
+  const double dt = (step.end - step.begin) * dt_;
+  if (gravity_) core::timed(bill_, "gravity", [&] { gravity_->kick(*gas_, step.level, 0.5 * dt); });
+  core::timed(bill_, "ghost cells", [&] { gas_->fill_ghosts(step.level, time_ + step.begin * dt_, step.coarse_weight); });
+  core::timed(bill_, "hydro", [&] { gas_->advance(step.level, dt); });
+  if (!gravity_) return;
+  core::timed(bill_, "gravity", [&] {
+    gravity_->solve_level(*gas_, step);
+    gravity_->kick(*gas_, step.level, 0.5 * dt);
+  });
+}
 
 // Sets the initial state on all levels of `hierarchy`.
 void GasSimulation::start_on(const Hierarchy& hierarchy) {
@@ -207,7 +242,10 @@ void GasSimulation::regrid() {
   core::timed(bill_, "regrid", [&] {
     const mesh::Forest forest = wanted_forest();
     stop_reason_ = exceeded_budget(setup_.amr, forest, setup_.block_bytes());
-    if (stop_reason_.empty() && forest != gas_->hierarchy().forest()) gas_->move_to(hierarchy_of(forest), time_);
+    if (!stop_reason_.empty() || forest == gas_->hierarchy().forest()) return;
+    gas_->move_to(hierarchy_of(forest), time_);
+    if (gravity_) gravity_->move_to(gas_->hierarchy());
+    solve_gravity();
   });
 }
 
@@ -227,7 +265,7 @@ Totals GasSimulation::totals() const {
     }
   }
   comm_.sum(std::span(sums));
-  return {sums[0].value(), sums[1].value()};
+  return {sums[0].value(), sums[1].value() + (gravity_ ? gravity_->energy(*gas_) : 0.0)};
 }
 
 mesh::Snapshot GasSimulation::make_snapshot() const {
@@ -278,10 +316,12 @@ void GasSimulation::restore(const io::SnapshotFile& file) {
     read_gas(file, mesh, factors, state);
   });
   make_gas(*hierarchy, std::move(state));
+  start_gravity();
   step_ = description.step;
   time_ = description.time;
   const bool is_own = description.is_checkpoint && description.attributes.contains("mass_start");
   start_ = is_own ? Totals{description.attribute("mass_start"), description.attribute("energy_start")} : totals();
+  if (is_own) books_.restore(description.attributes);
 }
 
 io::FileContent GasSimulation::file_content() const {
@@ -323,6 +363,7 @@ Field<double> GasSimulation::derived_field(const std::string& name, int level) c
 io::FileContent GasSimulation::checkpoint() const {
   io::FileContent content = file_content();
   content.attributes = {{"mass_start", start_.mass}, {"energy_start", start_.energy}};
+  books_.store(content.attributes);
   for (int c = 0; c < solvers::gas_components; ++c) {
     io::FileField& field =
         content.fields.emplace_back(io::FileField{gas_variables()[static_cast<std::size_t>(c)], "", {}, c, 1.0});

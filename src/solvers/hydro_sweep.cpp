@@ -81,6 +81,7 @@ HydroSweep::HydroSweep(const HydroConfig& config, const std::array<double, 3>& d
   sound_ = ring(1, sound_components, 1);
   left_buffer_ = right_buffer_ = PlaneRing(1, primitives, 0, 1, 0, largest.x + 2);
   no_flux_ = PlaneRing(1, final_flux_components, 0, 1, 0, largest.x + 1);
+  booked_ = PlaneRing(1, booked_components, 0, 1, 0, largest.x);
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (!active_[axis]) continue;
     if (flattening_) shock_[axis] = ring(axis == 2 ? 3 : 1, 1, 2);
@@ -97,8 +98,8 @@ int HydroSweep::dimensions() const {
   return static_cast<int>(std::count(active_.begin(), active_.end(), true));
 }
 
-long HydroSweep::advance(mesh::Box box, core::View4<const double> state, core::View4<double> out, Repairs& repairs,
-                         const amr::SideViews& sides) {
+void HydroSweep::advance(mesh::Box box, core::View4<const double> state, core::View4<double> out, Repairs& repairs,
+                         const amr::SideViews& sides, double worth) {
   lo_ = box.lo;
   extent_ = box.extent();
   state_ = state;
@@ -106,7 +107,7 @@ long HydroSweep::advance(mesh::Box box, core::View4<const double> state, core::V
   sides_ = sides;
   has_sides_ =
       std::ranges::any_of(sides, [](const auto& axis) { return axis[0].components() > 0 || axis[1].components() > 0; });
-  floored_ = 0;
+  worth_ = worth;
   const Range planes = cells(2, 1);
   for (int k = planes.begin - ghost(2, 3); k < planes.begin + ghost(2, 3); ++k) load_plane(k);
   if (is_active(2) && flattening_)
@@ -123,7 +124,6 @@ long HydroSweep::advance(mesh::Box box, core::View4<const double> state, core::V
     update_plane(done, repairs);
     if (has_sides_) record_plane(done);
   }
-  return floored_;
 }
 
 ConstRows HydroSweep::state_row(int k, int j) const {
@@ -154,7 +154,7 @@ void HydroSweep::measure_shocks(int axis, int k) {
   for (int j = rows.begin; j < rows.end; ++j) {
     auto from = stencil(axis, k, j);
     for (ConstRows& each : from) each = each.shifted(row.begin);
-    compute_shock_strength(row.end - row.begin, axis, from,
+    compute_shock_strength(context_, row.end - row.begin, axis, from,
                            shock_[static_cast<std::size_t>(axis)].at(k, j)[0] + row.begin);
   }
 }
@@ -296,9 +296,32 @@ void HydroSweep::update_plane(int k, Repairs& repairs) {
                            : axis == 1 ? ConstRows(last_[axis].at(k, j + 1))
                                        : ConstRows(last_[axis].at(k + 1, j));
     }
-    const Rows out{&out_(0, lo_.z + k, lo_.y + j, lo_.x), out_.stride_component()};
-    if (update(context_, extent_.x, state_row(k, j), fluxes, density_floor_, out, floored_) > 0)
-      find_repairs(k, j, fluxes, out, repairs);
+    const Rows out{&out_(0, lo_.z + k, lo_.y + j, lo_.x), out_.stride_component()}, booked = booked_.at(0, 0);
+    const UpdateCounts counts =
+        update(context_, extent_.x, state_row(k, j), fluxes, approach(k, j), density_floor_, out, booked);
+    if (counts.unphysical > 0) find_repairs(k, j, fluxes, out, repairs);
+    if (worth_ == 0.0) continue;
+    books_.energy_floors += counts.floored;
+    book_row(booked);
+  }
+}
+
+Approach HydroSweep::approach(int k, int j) {
+  Approach rows;
+  for (int axis = 0; axis < 3; ++axis) {
+    const auto from = is_active(axis) ? stencil(axis, k, j) : std::array<ConstRows, 5>{};
+    for (std::size_t n = 0; n < 4; ++n)
+      rows[static_cast<std::size_t>(axis)][n] =
+          is_active(axis) ? from[n < 2 ? n : n + 1][primitive_u + axis] : no_flux_.at(0, 0)[0];
+  }
+  return rows;
+}
+
+void HydroSweep::book_row(ConstRows booked) {
+  for (int i = 0; i < extent_.x; ++i) {
+    const double chosen = booked[booked_choice][i], floor = booked[booked_floor][i];
+    if (chosen != 0.0) books_.book_choice(worth_ * chosen);
+    if (floor != 0.0) books_.floor_energy.add(worth_ * floor);
   }
 }
 

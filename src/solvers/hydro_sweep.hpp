@@ -53,10 +53,12 @@ class HydroSweep {
              mesh::Int3 largest);
 
   /// New states of the cells of `box` from `state` (with `hydro_ghost` cells around) into `out`. The fluxes through the
-  /// sides of the box go to those of `sides` that have components. Returns the number of cells that met the energy
-  /// floor.
-  long advance(mesh::Box box, core::View4<const double> state, core::View4<double> out, Repairs& repairs,
-               const amr::SideViews& sides = {});
+  /// sides of the box go to those of `sides` that have components. An energy density of 1 in a cell goes into the books
+  /// as `worth`; where that is 0, nothing does.
+  void advance(mesh::Box box, core::View4<const double> state, core::View4<double> out, Repairs& repairs,
+               const amr::SideViews& sides = {}, double worth = 1.0);
+
+  const HydroBooks& books() const { return books_; }
 
  private:
   struct Correction {
@@ -89,6 +91,8 @@ class HydroSweep {
                       Rows buffer);
   void solve_faces(int axis, int k, const Correction* corrections, int count, bool is_final, PlaneRing& flux);
   void update_plane(int k, Repairs& repairs);
+  Approach approach(int k, int j);
+  void book_row(ConstRows booked);
   void record_plane(int k);
   void record_row(core::View4<double> to, int axis, int k, int j, Range row);
   void find_repairs(int k, int j, const Divergence& fluxes, ConstRows out, Repairs& repairs) const;
@@ -104,9 +108,10 @@ class HydroSweep {
   core::View4<double> out_;
   amr::SideViews sides_;
   bool has_sides_ = false;
-  long floored_ = 0;
+  double worth_ = 1.0;
+  HydroBooks books_;
 
-  PlaneRing primitive_, sound_, left_buffer_, right_buffer_, no_flux_;
+  PlaneRing primitive_, sound_, left_buffer_, right_buffer_, no_flux_, booked_;
   std::array<PlaneRing, 3> shock_;                    // along each axis
   std::array<PlaneRing, 3> lower_face_, upper_face_;  // states traced to the faces, by axis
   std::array<PlaneRing, 3> first_, last_;             // fluxes, by axis

@@ -16,6 +16,7 @@ SMALLER = {  # by name, what is changed
     "cluster": ["mesh.cells=[16,16,16]", "amr.max_level=1", "run.max_steps=4"],
     "mergers": ["mesh.cells=[32,32,32]", "mesh.block=16", "cosmology.particles=[16,16,16]", "run.max_steps=3"],
     "nbody": ["mesh.cells=[32,32,32]", "mesh.block=16", "cosmology.particles=[16,16,16]", "run.max_steps=3"],
+    "nyx_lya": ["run.max_steps=3"],
     "sod": [],
     "sod_refined": [],
     "sedov": ["amr.max_level=3", "sedov.end=0.005"],

@@ -12,6 +12,7 @@ from ..bill import HEAD, GroupBill, group_bills, rows_of
 from ..error import Error
 from ..events import Event, Events, number
 from ..figures import Picture, Scene, pictures, scenes
+from ..figures.energies import energies, residual_share
 from ..summary import (
     FILE_KINDS,
     TaskBill,
@@ -64,15 +65,19 @@ def render(run: Run) -> str:
     start, end = events.last("run_start"), events.last("run_end")
     rows = bills(events, run.tasks)
     drawn, turned, failed = _draw(run)
-    timeline, writes = ([picture for picture in drawn if picture.name == name] for name in ("timeline", "write-sizes"))
-    others = [picture for picture in drawn if picture not in [*timeline, *writes]]
+    timeline, writes, balance = (
+        [picture for picture in drawn if picture.name == name] for name in ("timeline", "write-sizes", "energies")
+    )
+    others = [picture for picture in drawn if picture not in [*timeline, *writes, *balance]]
     sections = [
         head_of(run, start, run.status, run.reason),
         _tiles(run, events, start, end),
         _notes(events, failed),
         gallery(others),
         _section("In three dimensions", stage(turned)),
+        _section("Energy", gallery(balance) + _energy_line(events)),
         _section("Who computed and who waited", gallery(timeline) + _bill_table(rows, wall_seconds(events))),
+        _section("What was done to the gas beside its equations", _books(end)),
         _section("Where the time went", "".join(map(_group_bill, group_bills(events)))),
         _section("Results", _result_table(run, rows)),
         _section("Files", _file_bill_table(events) + gallery(writes) + _file_table(events)),
@@ -94,9 +99,10 @@ def _draw(run: Run) -> tuple[list[Picture], list[Scene], list[str]]:
             failed.append(f"{task}: {problem.what} ({problem.where})")
         except Exception as problem:  # an unusual result must not cost the rest of the page
             failed.append(f"{task}: no picture could be drawn ({type(problem).__name__}: {problem})")
+    from ..figures import energies as balance
     from ..figures import files, timeline
 
-    return [*drawn, *files.pictures(run), *timeline.pictures(run)], turned, failed
+    return [*drawn, *balance.pictures(run), *files.pictures(run), *timeline.pictures(run)], turned, failed
 
 
 def _rank_of(run: Run, task: str) -> int:
@@ -223,12 +229,45 @@ def _bill_table(rows: Sequence[TaskBill], wall: float) -> str:
     return table([*head, "compute", "sent"], body, text_columns=2) + note
 
 
+def _energy_line(events: Events) -> str:
+    measured = energies(events)
+    if not measured:
+        return ""
+    last = measured[-1]
+    kinetic = number(last, "kinetic_dark_matter") + number(last, "kinetic_gas")
+    return (
+        f"<p>At z = {1.0 / last['scale_factor'] - 1.0:.3g}: {kinetic:.3g} Msun (km/s)² of peculiar motion, "
+        f"{number(last, 'thermal'):.3g} of heat, {number(last, 'potential'):.3g} of gravity. The equation of Layzer "
+        f"and Irvine leaves {100.0 * residual_share(last):.2g} % of the energy of motion over.</p>"
+    )
+
+
+
 def _group_bill(bill: GroupBill) -> str:
     note = (
         f"<p class=note>{escape(bill.title)}: {duration(bill.wall_s)}. Each moment is on exactly one line; "
         "<em>mean</em> is that of the ranks, and what the slowest took longer, others waited for.</p>"
     )
     return table(HEAD, rows_of(bill), text_columns=2) + note
+
+
+def _books(end: Event) -> str:
+    """What floors and the choice between the two energies of the gas came to; see `Hydro`."""
+    booked: Event = end["booked"] if isinstance(end.get("booked"), dict) else {}
+    if not booked:
+        return ""
+    is_proper = "redshift" in end or "scale_factor" in end
+    energy, mass = (" Msun (km/s)\N{SUPERSCRIPT TWO}", " Msun") if is_proper else ("", "")
+    added, floored = number(booked, "choice_added"), number(booked, "floor_energy")
+    discarded = number(booked, "choice_discarded")
+    line = (
+        f"Energy added by the choice between total and internal energy {added:.3g}{energy}, discarded "
+        f"{discarded:.3g}{energy}; added by floors {floored:.3g}{energy}, with {number(booked, 'floor_mass'):.3g}{mass}; "
+        f"in all {added + floored - discarded:+.3g}{energy}. Cells floored "
+        f"{int(number(booked, 'energy_floored_cells') + number(booked, 'density_floored_cells'))}, of first order "
+        f"{int(number(booked, 'first_order_cells'))}."
+    )
+    return f"<p>{escape(line)}</p>\n"
 
 
 def _result_table(run: Run, rows: Sequence[TaskBill]) -> str:
