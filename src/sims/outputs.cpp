@@ -229,6 +229,7 @@ void Outputs::take(Commit commit) {
 void Outputs::commit_pending() {
   report_written(true);
   if (!pending_) return;
+  const core::Bill::Part committing = bill_.part("committing", "checkpoints");  // by the first rank, for all
   {
     const core::Bill::Part part = bill_.part("waiting for analyses of before", "checkpoints");
     session_.wait_for_done(pending_->after);
