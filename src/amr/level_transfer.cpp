@@ -16,8 +16,8 @@ using mesh::Int3;
 using mesh::Layout;
 
 /// Coarse cells around an outline that hold `ghost` fine ghost cells and one more cell for slopes.
-std::int32_t outline_ghost(std::int32_t ghost) {
-  return (ghost + 1) / 2 + 1;
+mesh::Ghosts outline_ghosts(std::int32_t ghost, const Layout& coarse) {
+  return mesh::ghosts_of_active_axes(coarse.domain(), (ghost + 1) / 2 + 1);
 }
 
 /// The ghost cells of `box`, `width` layers (none on flat axes), that lie `offset` blocks away.
@@ -79,7 +79,7 @@ LevelTransfer::LevelTransfer(const comm::Communicator& comm, const Hierarchy& hi
       outlines_(subset(coarsened_, [&](std::int32_t b) { return touches_coarser(hierarchy, coarse_level + 1, b); })),
       down_(comm, coarsened_, hierarchy.layout(coarse_level)),
       up_(comm, hierarchy.layout(coarse_level), outlines_, redistribute::Strategy::automatic,
-          {.destination_ghost = outline_ghost(ghost)}) {
+          {.destination_ghost = outline_ghosts(ghost, outlines_)}) {
   core::require(hierarchy.forest().block() % 2 == 0, "blocks that are refined have an even number of cells a side");
   find_regions(hierarchy, coarse_level + 1);
 }
@@ -107,7 +107,7 @@ void LevelTransfer::average_down(const Field<double>& fine, Field<double>& coars
 
 Field<double>& LevelTransfer::outlines_of(const Field<double>& coarse, int components, std::size_t which) const {
   Field<double>& outlines = outline_fields_[which];
-  if (outlines.components() != components) outlines = {outlines_, rank_, components, outline_ghost(ghost_)};
+  if (outlines.components() != components) outlines = {outlines_, rank_, components, outline_ghosts(ghost_, outlines_)};
   up_.apply(coarse, outlines);
   return outlines;
 }
@@ -140,16 +140,19 @@ namespace {
 /// The new fields of one level: interpolated where the old forest had no block, copied elsewhere.
 Field<double> carried_over_level(const comm::Communicator& comm, const Hierarchy& from, const Hierarchy& to, int level,
                                  const Field<double>* old, const Field<double>& shape, const Field<double>* coarser,
-                                 const Interpolation& interpolate, const FillOutside& outside) {
+                                 const Interpolation& interpolate, const FillOutside& outside, Field<double>* spare) {
   const Layout& layout = to.layout(level);
   const RefinedAxes axes = refined_axes(to.geometry(0).domain);
-  Field<double> field(layout, comm.rank(), shape.components(), shape.ghost());
+  Field<double> field = spare == nullptr
+                            ? Field<double>(layout, comm.rank(), shape.components(), shape.ghosts())
+                            : Field<double>(layout, comm.rank(), shape.components(), shape.ghosts(), std::move(*spare));
   const auto is_new = [&](std::int32_t b) { return level > 0 && from.forest().find(to.forest().key(level, b)) < 0; };
   if (level > 0) {
     const Layout fresh = subset(layout, is_new), outlines = mesh::coarsened(fresh);
+    const mesh::Ghosts for_slopes = mesh::ghosts_of_active_axes(outlines.domain(), 1);
     const redistribute::Redistribution up(comm, to.layout(level - 1), outlines, redistribute::Strategy::automatic,
-                                          {.destination_ghost = 1});
-    Field<double> coarse(outlines, comm.rank(), shape.components(), 1);
+                                          {.destination_ghost = for_slopes});
+    Field<double> coarse(outlines, comm.rank(), shape.components(), for_slopes);
     up.apply(*coarser, coarse);
     if (outside) outside(coarse, to.geometry(level - 1));
     const Field<double>& filled = coarse;
@@ -166,7 +169,7 @@ Field<double> carried_over_level(const comm::Communicator& comm, const Hierarchy
 
 std::vector<Field<double>> carried_over(const comm::Communicator& comm, const Hierarchy& from, const Hierarchy& to,
                                         std::vector<Field<double>> fields, const Interpolation& interpolate,
-                                        const FillOutside& outside) {
+                                        const FillOutside& outside, Field<double>* spare) {
   core::require(static_cast<int>(fields.size()) == from.finest_level() + 1, "a hierarchy has one field a level");
   std::vector<Field<double>> carried;
   for (int level = 0; level <= to.finest_level(); ++level) {
@@ -177,8 +180,10 @@ std::vector<Field<double>> carried_over(const comm::Communicator& comm, const Hi
       continue;
     }
     carried.push_back(carried_over_level(comm, from, to, level, old, old != nullptr ? *old : carried.front(),
-                                         level > 0 ? &carried.back() : nullptr, interpolate, outside));
-    if (old != nullptr) fields[l] = {};
+                                         level > 0 ? &carried.back() : nullptr, interpolate, outside, spare));
+    if (old == nullptr) continue;
+    if (spare != nullptr && spare->capacity() < old->capacity()) *spare = std::move(fields[l]);
+    fields[l] = {};
   }
   return carried;
 }

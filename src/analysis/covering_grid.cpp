@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analysis/levels.hpp"
+#include "analysis/totals.hpp"
 #include "sidestream/analysis/density.hpp"
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/redistribute/owned_cells.hpp"
 
 namespace sidestream::analysis {
 
@@ -50,23 +54,17 @@ Layout outlines(const Layout& fine, int levels) {
           fine.level() - levels};
 }
 
-// Writes the sums of the fine cells in each coarse cell, times 2^`weight_bits`, as limbs.
-void sum_cells(const mesh::Field<double>& fine, Int3 bits, int weight_bits, const FixedPoint& fixed,
-               mesh::Field<std::int64_t>& coarse) {
-  std::vector<Int128> sums;
-  for (int b = 0; b < fine.blocks(); ++b) {
-    const Box& outline = coarse.box(b);
-    sums.assign(static_cast<std::size_t>(outline.volume()), 0);
-    core::for_each_cell(fine.box(b), [&, view = fine.view(b)](int k, int j, int i) {
-      const auto cell = linear_index(outline, coarsened(Int3{i, j, k}, bits));
-      sums[static_cast<std::size_t>(cell)] += fixed.of(view(k, j, i)) << weight_bits;
-    });
-    auto next = sums.begin();
-    core::for_each_cell(outline, [&, view = coarse.view(b)](int k, int j, int i) {
-      const auto limbs = limbs_of(*next++);
-      for (int limb = 0; limb < limb_count; ++limb) view(limb, k, j, i) = limbs[static_cast<std::size_t>(limb)];
-    });
-  }
+// Calls `f(cell, sum)` for each coarse cell that a block touches: the sum of the fine cells in it, each 2^`power`
+// times.
+template <typename F>
+void sum_cells(const mesh::Field<double>& fine, int block, Int3 bits, int power, F f) {
+  const Box outline = coarsened(fine.box(block), bits);
+  std::vector<core::CompactSum> sums(static_cast<std::size_t>(outline.volume()));
+  core::for_each_cell(fine.box(block), [&, view = fine.view(block)](int k, int j, int i) {
+    sums[static_cast<std::size_t>(linear_index(outline, coarsened(Int3{i, j, k}, bits)))].add(view(k, j, i), power);
+  });
+  auto next = sums.begin();
+  core::for_each_cell(outline, [&](int k, int j, int i) { f(Int3{i, j, k}, *next++); });
 }
 
 }  // namespace
@@ -85,14 +83,14 @@ CoveringGrid::CoveringGrid(const comm::Communicator& comm, std::span<const Layou
     else if (leaf_level == level)
       equal_.emplace(comm, leaves, layout_);
     else
-      finer_.push_back({leaf_level, {comm, outlines(leaves, leaf_level - level), layout_}});
+      has_finer_ = true;
   }
 }
 
 SharedField CoveringGrid::of(const comm::Communicator& comm, const LeafField& field) const {
   if (is_uniform_) return field.front();
   auto grid = std::make_shared<mesh::Field<double>>(layout_, comm.rank());
-  if (!finer_.empty()) average(comm, field, *grid);
+  if (has_finer_) average(comm, field, *grid);
   for (const Transfer& coarser : coarser_) inject(coarser, *field[static_cast<std::size_t>(coarser.level)], *grid);
   if (equal_) equal_->apply(*field[static_cast<std::size_t>(level_)], *grid);
   return grid;
@@ -100,21 +98,27 @@ SharedField CoveringGrid::of(const comm::Communicator& comm, const LeafField& fi
 
 void CoveringGrid::average(const comm::Communicator& comm, const LeafField& field, mesh::Field<double>& grid) const {
   const int a_level = bits_a_level(layout_.domain()), finest = finest_level(field);
-  const int all_bits = a_level * (finest - level_);
-  const FixedPoint fixed(largest_magnitude(comm, field), all_bits);
-  mesh::Field<std::int64_t> sums(layout_, comm.rank(), limb_count);
-  for (const Transfer& finer : finer_) {
-    mesh::Field<std::int64_t> here(finer.plan.source(), comm.rank(), limb_count);
-    sum_cells(*field[static_cast<std::size_t>(finer.level)], bits_between(layout_.domain(), finer.level - level_),
-              a_level * (finest - finer.level), fixed, here);
-    finer.plan.apply(here, sums, redistribute::Combine::add);
+  std::vector<std::vector<IndexedPortion>> outgoing(static_cast<std::size_t>(comm.size()));
+  for (int level = level_ + 1; level <= finest; ++level) {
+    const mesh::Field<double>& leaves = *field[static_cast<std::size_t>(level)];
+    for (int b = 0; b < leaves.blocks(); ++b)
+      sum_cells(leaves, b, bits_between(layout_.domain(), level - level_), a_level * (finest - level),
+                [&](Int3 cell, const core::CompactSum& sum) {
+                  const int owner = layout_.owner(layout_.find(cell));
+                  append(outgoing[static_cast<std::size_t>(owner)], linear_index(layout_.domain(), cell), sum);
+                });
   }
-  for (int b = 0; b < grid.blocks(); ++b)
-    core::for_each_cell(grid.box(b), [=, from = sums.view(b), to = grid.view(b)](int k, int j, int i) {
-      Limbs limbs{};
-      for (int limb = 0; limb < limb_count; ++limb) limbs[static_cast<std::size_t>(limb)] = from(limb, k, j, i);
-      to(k, j, i) = std::ldexp(fixed.value(joined(limbs)), -all_bits);
-    });
+  std::vector<IndexedPortion> portions;
+  for (const auto& of_rank : comm.exchange(outgoing)) portions.insert(portions.end(), of_rank.begin(), of_rank.end());
+  std::sort(portions.begin(), portions.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
+  const redistribute::OwnedCells own(layout_, comm.rank());
+  for (auto next = portions.begin(); next != portions.end();) {
+    const std::int64_t index = next->index;
+    core::CompactSum sum;
+    for (; next != portions.end() && next->index == index; ++next) sum.add(next->portion);
+    const Int3 cell = cell_at(layout_.domain(), index);
+    grid.view(own.block_of(cell))(cell.z, cell.y, cell.x) = sum.value(-a_level * (finest - level_));
+  }
 }
 
 void CoveringGrid::inject(const Transfer& coarser, const mesh::Field<double>& leaves, mesh::Field<double>& grid) const {

@@ -47,19 +47,14 @@ std::string first_bad_cell(const LeafField& field) {
   return found;
 }
 
-// Adds the cells of this rank, each `weight` (a power of two) times.
-void add_cells(const mesh::Field<double>& field, double weight, core::ExactSum& sum) {
-  std::vector<double> weighted;
+// Adds the cells of this rank, each 2^`power` times.
+void add_cells(const mesh::Field<double>& field, int power, core::ExactSum& sum) {
   for (int b = 0; b < field.blocks(); ++b) {
     const mesh::Box& box = field.box(b);
     const auto view = field.view(b);
     const auto length = static_cast<std::size_t>(box.extent().x);
     core::for_each_row(box, [&](int k, int j) {
-      const std::span row(&view(k, j, box.lo.x), length);
-      if (weight == 1.0) return sum.add(row);
-      weighted.assign(row.begin(), row.end());
-      for (double& value : weighted) value *= weight;
-      sum.add(weighted);
+      for (const double value : std::span(&view(k, j, box.lo.x), length)) sum.add(value, power);
     });
   }
 }
@@ -102,12 +97,12 @@ double mean(const comm::Communicator& comm, const LeafField& field, const std::s
   std::vector<std::int64_t> cells;
   for (int level = 0; level <= finest; ++level) {
     const mesh::Field<double>& here = *field[static_cast<std::size_t>(level)];
-    add_cells(here, std::ldexp(1.0, bits * (finest - level)), sum);
+    add_cells(here, bits * (finest - level), sum);
     cells.push_back(cells_of(here));
   }
-  const double total = comm.sum(sum);
+  comm.sum(std::span(&sum, 1));
   comm.sum(std::span(cells));
-  const double weight = std::ldexp(volume_weighted(cells, bits), bits * finest);  // in cells of the finest level
+  const double total = sum.value(-bits * finest), weight = volume_weighted(cells, bits);  // in cells of level 0
   if (weight == 0) throw core::Error("the field `" + name + "` has no cells");
   if (!std::isfinite(total)) {
     const std::string bad = first_bad_cell(field);

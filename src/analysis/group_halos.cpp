@@ -97,10 +97,9 @@ class GroupFinder {
   std::vector<Summary> summaries() const;
   void open_slots(std::int64_t min_particles);
   Matter matter_of(const Member& member, const Cell& cell, const HaloPeak& peak) const;
-  HaloUnits units() const;
   void add_cells(std::vector<HaloPart>& parts) const;
-  std::vector<HaloPart> own_parts(const HaloUnits& units, bool have_velocities) const;
-  std::vector<HaloPart> whole_parts(const HaloUnits& units, bool have_velocities) const;
+  std::vector<HaloPart> own_parts(bool have_velocities) const;
+  std::vector<HaloPart> whole_parts(bool have_velocities) const;
   template <typename F>
   void for_each_in_halo(F f) const {
     for (std::size_t m = 0; m < members_.size(); ++m) {
@@ -188,17 +187,6 @@ Matter GroupFinder::matter_of(const Member& member, const Cell& cell, const Halo
   return matter;
 }
 
-HaloUnits GroupFinder::units() const {
-  MatterBounds bounds;
-  for_each_in_halo([&](const Member& member, std::int32_t slot) {
-    bounds.include(matter_of(member, cell_of(member), peaks_[at(slot)]));
-  });
-  bounds = bounds.over_ranks(comm_);
-  MatterBounds densities = bounds;
-  densities.mass /= frame_.root().cell_volume();
-  return {SumUnits(densities), SumUnits(bounds)};
-}
-
 // The cells that hold members, each once for a halo.
 void GroupFinder::add_cells(std::vector<HaloPart>& parts) const {
   std::vector<std::tuple<std::int32_t, std::int64_t, int>> held;  // slot, cell, level
@@ -210,67 +198,60 @@ void GroupFinder::add_cells(std::vector<HaloPart>& parts) const {
   held.erase(std::unique(held.begin(), held.end()), held.end());
   for (const auto& [slot, finest, level] : held) {
     HaloPart& part = parts[at(slot)];
-    const Int3 corner = frame_.cell_of(part.peak.cell), bits = frame_.bits(level);
+    const Int3 corner = frame_.cell_of(part.extent.peak.cell), bits = frame_.bits(level);
     const Int3 cell = coarsened(frame_.cell_of(finest), bits);
-    const std::int64_t volume = frame_.volume(level);
-    ++part.cells;
-    part.volume += volume;
+    Int3 low, high;
     for (int axis = 0; axis < 3; ++axis) {
-      const std::int32_t low = frame_.offset(axis, level, corner[axis], cell[axis]), high = low + (1 << bits[axis]);
-      part.middle[static_cast<std::size_t>(axis)] += Int128{volume} * (low + std::int64_t{high});
-      part.low[axis] = std::min(part.low[axis], low);
-      part.high[axis] = std::max(part.high[axis], high);
+      low[axis] = frame_.offset(axis, level, corner[axis], cell[axis]);
+      high[axis] = low[axis] + (1 << bits[axis]);
     }
+    part.extent.add_box(frame_.volume(level), low, high);
   }
 }
 
-std::vector<HaloPart> GroupFinder::own_parts(const HaloUnits& units, bool have_velocities) const {
-  constexpr std::int32_t most = std::numeric_limits<std::int32_t>::max();
-  std::vector<HaloPart> parts(peaks_.size());
-  for (std::size_t slot = 0; slot < parts.size(); ++slot) {
-    parts[slot].peak = peaks_[slot];
-    parts[slot].low = {most, most, most};
-    parts[slot].high = {-most, -most, -most};
-  }
+std::vector<HaloPart> GroupFinder::own_parts(bool have_velocities) const {
+  std::vector<HaloPart> parts;
+  parts.reserve(peaks_.size());
+  for (const HaloPeak& peak : peaks_) parts.emplace_back(peak);
   for_each_in_halo([&](const Member& member, std::int32_t slot) {
     HaloPart& part = parts[at(slot)];
-    Matter matter = matter_of(member, cell_of(member), part.peak);
-    ++part.particles;
-    part.particle_mass += units.motion.mass.of(matter.mass);
-    if (have_velocities) part.motion.add(matter, units.motion);
+    Matter matter = matter_of(member, cell_of(member), part.extent.peak);
+    ++part.extent.particles;
+    part.particle_mass.add(matter.mass);
+    if (have_velocities) part.motion.add(matter);
     matter.mass /= frame_.root().cell_volume();
-    part.matter.add(matter, units.matter);
+    part.matter.add(matter);
   });
   add_cells(parts);
   return parts;
 }
 
 // What each slot has, at its home that of all ranks. Collective.
-std::vector<HaloPart> GroupFinder::whole_parts(const HaloUnits& units, bool have_velocities) const {
-  struct Addressed {
-    HaloPart part;
-    std::int64_t component = 0, padding = 0;
-  };
-  std::vector<HaloPart> parts = own_parts(units, have_velocities);
-  std::vector<std::vector<Addressed>> outgoing(static_cast<std::size_t>(comm_.size()));
-  for (std::size_t slot = 0; slot < parts.size(); ++slot)
-    if (names_[slot].rank != comm_.rank())
-      outgoing[at(names_[slot].rank)].push_back({parts[slot], names_[slot].component});
-  for (const auto& of_rank : comm_.exchange(outgoing))
-    for (const Addressed& from : of_rank)
-      parts[at(slot_of_part_[static_cast<std::size_t>(from.component)])].add(from.part);
+std::vector<HaloPart> GroupFinder::whole_parts(bool have_velocities) const {
+  std::vector<HaloPart> parts = own_parts(have_velocities);
+  std::vector<std::vector<std::int64_t>> components(static_cast<std::size_t>(comm_.size()));
+  std::vector<std::vector<const HaloPart*>> outgoing(components.size());
+  for (std::size_t slot = 0; slot < parts.size(); ++slot) {
+    if (names_[slot].rank == comm_.rank()) continue;
+    components[at(names_[slot].rank)].push_back(names_[slot].component);
+    outgoing[at(names_[slot].rank)].push_back(&parts[slot]);
+  }
+  const auto to = comm_.exchange(components);
+  const auto from = exchange_parts(comm_, outgoing);
+  for (std::size_t rank = 0; rank < to.size(); ++rank)
+    for (std::size_t p = 0; p < to[rank].size(); ++p)
+      parts[at(slot_of_part_[static_cast<std::size_t>(to[rank][p])])].add(from[rank][p]);
   return parts;
 }
 
 GroupFinder::Found GroupFinder::find(const GroupCriteria& criteria, const HaloMeasures& measures) {
   group(criteria.linking_length);
   open_slots(criteria.min_particles);
-  const HaloUnits of_sums = units();
-  const auto parts = whole_parts(of_sums, have_velocities(comm_, *measures.particles));
+  const auto parts = whole_parts(have_velocities(comm_, *measures.particles));
   Found found;
   for (std::size_t slot = 0; slot < parts.size(); ++slot) {
     if (names_[slot].rank != comm_.rank()) continue;
-    Halo& halo = found.halos.emplace_back(halo_of(parts[slot], frame_, of_sums, measures.scale_factor));
+    Halo& halo = found.halos.emplace_back(halo_of(parts[slot], frame_, measures.scale_factor));
     halo.mass = halo.particle_mass;
     found.names.push_back(names_[slot].value);
   }
@@ -306,7 +287,7 @@ FoundHalos find(const comm::Communicator& comm, const LeafField& field, const me
   const HaloFrame frame(field, geometry);
   GroupFinder finder(comm, frame, owners, std::move(members));
   auto [mine, names] = finder.find(criteria, measures);
-  set_spheres(comm, frame, measures.sphere_densities, largest_magnitude(comm, field), mine);
+  set_spheres(comm, frame, measures.sphere_densities, mine);
   for (std::size_t h = 0; h < mine.size(); ++h) mine[h].id = names[h];
   FoundHalos found{comm.gather(std::span<const Halo>(mine)), {}};
   std::sort(found.halos.begin(), found.halos.end(),

@@ -31,12 +31,6 @@ MergeTree tree_of(const comm::Communicator& comm, const LeafField& field, const 
   return {comm, field, {criteria.connectivity, Sets::above, criteria.t_boundary}};
 }
 
-double largest_peak(const comm::Communicator& comm, const HaloRuns& runs) {
-  double largest = 0.0;
-  for (std::int32_t halo = 0; halo < runs.size(); ++halo) largest = std::max(largest, std::abs(runs.peak(halo).value));
-  return comm.max(largest);
-}
-
 HaloContent content_of(const comm::Communicator& comm, const HaloFrame& frame, const HaloRuns& runs,
                        const HaloMeasures& measures) {
   HaloContent content{runs, frame, measures, {}};
@@ -48,10 +42,9 @@ HaloContent content_of(const comm::Communicator& comm, const HaloFrame& frame, c
 
 // The halos whose peaks this rank owns, of any number of cells.
 std::vector<Halo> own_halos(const comm::Communicator& comm, const HaloContent& content) {
-  const HaloUnits units = units_of(comm, content);
   std::vector<Halo> halos;
-  for (const HaloPart& part : halo_parts(comm, content, units))
-    halos.push_back(halo_of(part, content.frame, units, content.measures.scale_factor));
+  for (const HaloPart& part : halo_parts(comm, content))
+    halos.push_back(halo_of(part, content.frame, content.measures.scale_factor));
   return halos;
 }
 
@@ -72,7 +65,7 @@ FoundHalos find(const comm::Communicator& comm, const MergeTree& tree, const mes
   const HaloContent content = content_of(comm, frame, runs, measures);
   std::vector<Halo> mine = own_halos(comm, content);
   std::erase_if(mine, [&](const Halo& halo) { return halo.cells < criteria.min_cells; });
-  set_spheres(comm, frame, measures.sphere_densities, largest_peak(comm, runs), mine);
+  set_spheres(comm, frame, measures.sphere_densities, mine);
   FoundHalos found{comm.gather(std::span<const Halo>(mine)), {}};
   std::sort(found.halos.begin(), found.halos.end(),
             [](const Halo& a, const Halo& b) { return a.mass != b.mass ? a.mass > b.mass : a.id < b.id; });

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -11,8 +10,9 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/fixed_point.hpp"
 #include "analysis/levels.hpp"
+#include "analysis/totals.hpp"
+#include "sidestream/core/compact_sum.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::analysis {
@@ -22,42 +22,40 @@ namespace {
 using mesh::Box;
 using mesh::Int3;
 
-// What some cells or particles add to a link. Everything is an integer, so that shares add up in any order.
-struct Share {
-  Int128 mass = 0;          // density times cells of the finest level of both moments
-  std::int64_t volume = 0;  // in these cells
+// The two halos of a link, and what is counted of it.
+struct Count {
+  std::int64_t volume = 0;  // in cells of the finest level of both moments
   std::int64_t particles = 0;
   std::int64_t progenitor = 0, descendant = 0;
 
   std::pair<std::int64_t, std::int64_t> key() const { return {descendant, progenitor}; }
+};
+
+// What some cells or particles add to a link. Shares add up in any order.
+struct Share {
+  Count count;
+  core::CompactSum mass = {};  // density times these cells
+
+  auto key() const { return count.key(); }
   void add(const Share& other) {
-    mass += other.mass;
-    volume += other.volume;
-    particles += other.particles;
+    count.volume += other.count.volume;
+    count.particles += other.count.particles;
+    mass.add(other.mass);
   }
 };
+
+void append(std::vector<Share>& shares, Share share) {
+  if (!shares.empty() && shares.back().key() == share.key())
+    shares.back().add(share);
+  else
+    shares.push_back(std::move(share));
+}
 
 void join(std::vector<Share>& shares) {
   std::sort(shares.begin(), shares.end(), [](const Share& a, const Share& b) { return a.key() < b.key(); });
   std::vector<Share> joined;
-  for (const Share& share : shares) {
-    if (!joined.empty() && joined.back().key() == share.key())
-      joined.back().add(share);
-    else
-      joined.push_back(share);
-  }
+  for (Share& share : shares) append(joined, std::move(share));
   shares = std::move(joined);
-}
-
-void append(std::vector<Share>& shares, const Share& share) {
-  if (!shares.empty() && shares.back().key() == share.key())
-    shares.back().add(share);
-  else
-    shares.push_back(share);
-}
-
-int log2_of_cells(const Box& domain) {
-  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(domain.volume())));
 }
 
 // --- cells
@@ -97,8 +95,7 @@ std::vector<std::vector<MemberRun>> by_owner(const comm::Communicator& comm, con
 // Finds what runs of an earlier moment share with the halos in the cells of this rank.
 class Overlaps {
  public:
-  Overlaps(const LeafField& density, std::span<const MemberRun> now, int finest, FixedPoint fixed)
-      : density_(density), finest_(finest), fixed_(fixed) {
+  Overlaps(const LeafField& density, std::span<const MemberRun> now, int finest) : density_(density), finest_(finest) {
     for (int level = 0; level <= finest_level(density); ++level)
       now_.emplace_back(*density[static_cast<std::size_t>(level)], level, now);
   }
@@ -127,38 +124,21 @@ class Overlaps {
     const Box run = refined(box_of(earlier, refined(root, bits_between(root, of_run))),
                             bits_between(root, finest_ - of_run));  // in cells of the finest level
     const Int3 bits = bits_between(root, finest_ - level);
-    Share share;
-    share.progenitor = earlier.halo;
-    share.descendant = halo;
+    Share share{{0, 0, earlier.halo, halo}};
     const auto view = density_[static_cast<std::size_t>(level)]->view(block);
     for (std::int32_t x = part.lo.x; x < part.hi.x; ++x) {
       const Box cell = refined(Box{{x, part.lo.y, part.lo.z}, {x + 1, part.hi.y, part.hi.z}}, bits);
       const std::int64_t volume = intersection(cell, run).volume();
-      share.volume += volume;
-      share.mass += fixed_.of(view(part.lo.z, part.lo.y, x)) * volume;
+      share.count.volume += volume;
+      share.mass.add_times(view(part.lo.z, part.lo.y, x), volume);
     }
     return share;
   }
 
   const LeafField& density_;
   int finest_;
-  FixedPoint fixed_;
   std::vector<HaloCells> now_;
 };
-
-// The largest magnitude of the density in halos here.
-double largest_in(const LeafField& density, std::span<const MemberRun> runs) {
-  double largest = 0.0;
-  for (const MemberRun& run : runs) {
-    const mesh::Field<double>& field = *density[static_cast<std::size_t>(run.level)];
-    const mesh::Layout& layout = field.layout();
-    const Box cells = box_of(run, layout.domain());
-    const auto view = field.view(block_of(layout, field.rank(), layout.find(cells.lo)));
-    for (std::int32_t x = cells.lo.x; x < cells.hi.x; ++x)
-      largest = std::max(largest, std::abs(view(cells.lo.z, cells.lo.y, x)));
-  }
-  return largest;
-}
 
 // --- particles
 
@@ -190,8 +170,8 @@ class Rendezvous {
 
  private:
   std::size_t rank_of(std::int64_t id) const {
-    const Int128 ids = Int128{highest_} - lowest_ + 1;
-    return static_cast<std::size_t>((Int128{id} - lowest_) * comm_.size() / ids);
+    const core::Int128 ids = core::Int128{highest_} - lowest_ + 1;
+    return static_cast<std::size_t>((core::Int128{id} - lowest_) * comm_.size() / ids);
   }
 
   const comm::Communicator& comm_;
@@ -219,7 +199,7 @@ void add_shared_particles(const comm::Communicator& comm, std::span<const Member
   for (const MemberParticle& particle : after) {
     progenitor = std::find_if(progenitor, before.end(), [&](auto& p) { return p.particle >= particle.particle; });
     if (progenitor != before.end() && progenitor->particle == particle.particle)
-      append(shares, {0, 0, 1, progenitor->halo, particle.halo});
+      append(shares, {{0, 1, progenitor->halo, particle.halo}});
   }
 }
 
@@ -228,13 +208,23 @@ void add_shared_particles(const comm::Communicator& comm, std::span<const Member
 // Joins the shares of each pair of halos on one rank.
 void join_on_owners(const comm::Communicator& comm, std::vector<Share>& shares) {
   join(shares);
-  std::vector<std::vector<Share>> outgoing(static_cast<std::size_t>(comm.size()));
+  std::vector<std::vector<Count>> counts(static_cast<std::size_t>(comm.size()));
+  std::vector<std::vector<IndexedPortion>> masses(counts.size());
   for (const Share& share : shares) {
-    const std::uint64_t mixed = static_cast<std::uint64_t>(share.descendant) * 0x9e3779b97f4a7c15U;
-    outgoing[(mixed >> 32) % outgoing.size()].push_back(share);
+    const std::uint64_t mixed = static_cast<std::uint64_t>(share.count.descendant) * 0x9e3779b97f4a7c15U;
+    const std::size_t owner = (mixed >> 32) % counts.size();
+    append(masses[owner], static_cast<std::int64_t>(counts[owner].size()), share.mass);
+    counts[owner].push_back(share.count);
   }
   shares.clear();
-  for (const auto& of_rank : comm.exchange(outgoing)) shares.insert(shares.end(), of_rank.begin(), of_rank.end());
+  const auto incoming = comm.exchange(counts);
+  const auto of_masses = comm.exchange(masses);
+  for (std::size_t rank = 0; rank < incoming.size(); ++rank) {
+    const std::size_t first = shares.size();
+    for (const Count& count : incoming[rank]) shares.push_back({count});
+    for (const IndexedPortion& mass : of_masses[rank])
+      shares[first + static_cast<std::size_t>(mass.index)].mass.add(mass.portion);
+  }
   join(shares);
 }
 
@@ -255,12 +245,12 @@ void mark_main(std::vector<HaloLink>& links, std::int64_t HaloLink::*of, std::in
 }
 
 // The table on rank 0, of shares that are joined. `cell_volume` is that of the cells that shares count.
-std::vector<HaloLink> table_of(const comm::Communicator& comm, std::span<const Share> shares, const FixedPoint& fixed,
-                               double cell_volume) {
+std::vector<HaloLink> table_of(const comm::Communicator& comm, std::span<const Share> shares, double cell_volume) {
   std::vector<HaloLink> mine;
   for (const Share& share : shares)
-    mine.push_back({share.progenitor, share.descendant, static_cast<double>(share.volume) * cell_volume,
-                    fixed.value(share.mass) * cell_volume, share.particles, false, false});
+    mine.push_back({share.count.progenitor, share.count.descendant,
+                    static_cast<double>(share.count.volume) * cell_volume, share.mass.value() * cell_volume,
+                    share.count.particles, false, false});
   std::vector<HaloLink> links = comm.gather(std::span<const HaloLink>(mine));
   std::sort(links.begin(), links.end(), [](const HaloLink& a, const HaloLink& b) {
     return std::tie(a.descendant, a.progenitor) < std::tie(b.descendant, b.progenitor);
@@ -345,15 +335,13 @@ std::vector<HaloLink> link_halos(const comm::Communicator& comm, const HaloMembe
   for (const MemberRun& run : earlier.runs) deepest = std::max(deepest, run.level);
   const int finest = static_cast<int>(comm.max(deepest));
   const Box& root = root_domain(density);
-  const FixedPoint fixed(comm.max(largest_in(density, now.runs)),
-                         log2_of_cells(refined(root, bits_between(root, finest))));
   std::vector<Share> shares;
-  const Overlaps overlaps(density, now.runs, finest, fixed);
+  const Overlaps overlaps(density, now.runs, finest);
   for (const auto& of_rank : comm.exchange(by_owner(comm, density, earlier.runs)))
     for (const MemberRun& run : of_rank) overlaps.add(run, shares);
   add_shared_particles(comm, earlier.particles, now.particles, shares);
   join_on_owners(comm, shares);
-  return table_of(comm, shares, fixed, std::ldexp(geometry.cell_volume(), -bits_a_level(root) * finest));
+  return table_of(comm, shares, std::ldexp(geometry.cell_volume(), -bits_a_level(root) * finest));
 }
 
 std::vector<HaloLink> link_halos(const comm::Communicator& comm, const std::vector<MemberParticle>& earlier,
@@ -361,7 +349,7 @@ std::vector<HaloLink> link_halos(const comm::Communicator& comm, const std::vect
   std::vector<Share> shares;
   add_shared_particles(comm, earlier, now, shares);
   join_on_owners(comm, shares);
-  return table_of(comm, shares, FixedPoint(0.0), 0.0);
+  return table_of(comm, shares, 0.0);
 }
 
 void add_members_and_links(const comm::Communicator& comm, const HaloMembers& now, const LeafField& density,

@@ -1,6 +1,7 @@
 #include "analysis/halo_parts.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <utility>
@@ -101,48 +102,78 @@ std::string problem_at(const HaloCell& cell) {
          ") of level " + std::to_string(cell.level);
 }
 
-std::vector<HaloPart> empty_parts(const HaloRuns& runs) {
-  constexpr std::int32_t most = std::numeric_limits<std::int32_t>::max();
-  std::vector<HaloPart> parts(static_cast<std::size_t>(runs.size()));
-  for (std::int32_t halo = 0; halo < runs.size(); ++halo) {
-    HaloPart& part = parts[static_cast<std::size_t>(halo)];
-    part.peak = runs.peak(halo);
-    part.low = {most, most, most};
-    part.high = {-most, -most, -most};
-  }
-  return parts;
+constexpr std::size_t sum_count = 22;
+
+// All sums of a part, in one order.
+template <typename Part>
+auto sums_of(Part& part) {
+  std::array<decltype(&part.particle_mass), sum_count> sums{};
+  auto next = sums.begin();
+  const auto take = [&](auto&... of_part) { ((*next++ = &of_part), ...); };
+  const auto take_all = [&](auto& of_part) {
+    for (auto& sum : of_part) take(sum);
+  };
+  take(part.particle_mass, part.matter.mass, part.motion.mass, part.motion.square);
+  take_all(part.matter.moment);
+  take_all(part.matter.second);
+  take_all(part.motion.moment);
+  take_all(part.motion.momentum);
+  take_all(part.motion.angular_momentum);
+  return sums;
 }
 
-void add(const HaloCell& cell, std::int64_t volume, const HaloUnits& units, bool moves, HaloPart& part) {
-  ++part.cells;
-  part.volume += volume;
-  for (int axis = 0; axis < 3; ++axis) {
-    part.middle[static_cast<std::size_t>(axis)] += Int128{volume} * (cell.low[axis] + std::int64_t{cell.high[axis]});
-    part.low[axis] = std::min(part.low[axis], cell.low[axis]);
-    part.high[axis] = std::max(part.high[axis], cell.high[axis]);
-  }
-  part.matter.add(cell.matter, units.matter);
-  if (moves) part.motion.add(cell.moving, units.motion);
+// A portion of one of the sums of a part.
+struct PartPortion {
+  std::int32_t part = 0, sum = 0;
+  core::SumPortion portion;
+};
+
+void append_portions(std::int32_t number, const HaloPart& part, std::vector<PartPortion>& portions) {
+  const auto sums = sums_of(part);
+  for (std::size_t s = 0; s < sum_count; ++s)
+    sums[s]->for_each_portion([&](const core::SumPortion& portion) {
+      portions.push_back({number, static_cast<std::int32_t>(s), portion});
+    });
 }
 
-std::vector<HaloPart> own_parts(const HaloContent& content, const HaloUnits& units) {
-  std::vector<HaloPart> parts = empty_parts(content.runs);
+// What this rank has of each halo. Throws core::Error on all ranks for moving matter that is not finite.
+std::vector<HaloPart> own_parts(const comm::Communicator& comm, const HaloContent& content) {
+  std::vector<HaloPart> parts;
+  parts.reserve(static_cast<std::size_t>(content.runs.size()));
+  for (std::int32_t halo = 0; halo < content.runs.size(); ++halo) parts.emplace_back(content.runs.peak(halo));
   const bool cells_move = !content.measures.moving_density.empty();
+  std::string problem;
   for_each_cell(content, [&](const HaloCell& cell) {
-    add(cell, content.frame.volume(cell.level), units, cells_move, parts[static_cast<std::size_t>(cell.halo)]);
+    HaloPart& part = parts[static_cast<std::size_t>(cell.halo)];
+    part.extent.add_box(content.frame.volume(cell.level), cell.low, cell.high);
+    part.matter.add(cell.matter);
+    if (!cells_move) return;
+    if (problem.empty() && !is_finite(cell.moving)) problem = problem_at(cell);
+    part.motion.add(cell.moving);
   });
+  comm.agree(problem);
   for (const HaloParticle& particle : content.particles) {
     HaloPart& part = parts[static_cast<std::size_t>(particle.halo)];
-    ++part.particles;
-    part.particle_mass += units.motion.mass.of(particle.matter.mass);
-    if (content.particles_move) part.motion.add(particle.matter, units.motion);
+    ++part.extent.particles;
+    part.particle_mass.add(particle.matter.mass);
+    if (content.particles_move) part.motion.add(particle.matter);
   }
   return parts;
 }
 
 }  // namespace
 
-void HaloPart::add(const HaloPart& other) {
+void HaloExtent::add_box(std::int64_t its_volume, const Int3& its_low, const Int3& its_high) {
+  ++cells;
+  volume += its_volume;
+  for (int axis = 0; axis < 3; ++axis) {
+    middle[static_cast<std::size_t>(axis)] += core::Int128{its_volume} * (its_low[axis] + std::int64_t{its_high[axis]});
+    low[axis] = std::min(low[axis], its_low[axis]);
+    high[axis] = std::max(high[axis], its_high[axis]);
+  }
+}
+
+void HaloExtent::add(const HaloExtent& other) {
   cells += other.cells;
   volume += other.volume;
   for (int axis = 0; axis < 3; ++axis) {
@@ -150,40 +181,61 @@ void HaloPart::add(const HaloPart& other) {
     low[axis] = std::min(low[axis], other.low[axis]);
     high[axis] = std::max(high[axis], other.high[axis]);
   }
-  matter.add(other.matter);
-  motion.add(other.motion);
   particles += other.particles;
-  particle_mass += other.particle_mass;
 }
 
-HaloUnits units_of(const comm::Communicator& comm, const HaloContent& content) {
-  MatterBounds of_field, of_motion;
-  std::string problem;
-  const bool cells_move = !content.measures.moving_density.empty();
-  for_each_cell(content, [&](const HaloCell& cell) {
-    of_field.include(cell.matter);
-    if (!cells_move) return;
-    if (problem.empty() && !is_finite(cell.moving)) problem = problem_at(cell);
-    of_motion.include(cell.moving);
-  });
-  for (const HaloParticle& particle : content.particles) of_motion.include(particle.matter);
-  comm.agree(problem);
-  return {SumUnits(of_field.over_ranks(comm)), SumUnits(of_motion.over_ranks(comm))};
+HaloPart::HaloPart(const HaloPeak& peak) {
+  constexpr std::int32_t most = std::numeric_limits<std::int32_t>::max();
+  extent.peak = peak;
+  extent.low = {most, most, most};
+  extent.high = {-most, -most, -most};
 }
 
-std::vector<HaloPart> halo_parts(const comm::Communicator& comm, const HaloContent& content, const HaloUnits& units) {
-  std::vector<std::vector<HaloPart>> outgoing(static_cast<std::size_t>(comm.size()));
-  for (const HaloPart& part : own_parts(content, units))
-    outgoing[static_cast<std::size_t>(part.peak.rank)].push_back(part);
-  std::vector<HaloPart> all;
-  for (const auto& of_rank : comm.exchange(outgoing)) all.insert(all.end(), of_rank.begin(), of_rank.end());
-  std::sort(all.begin(), all.end(), [](const HaloPart& a, const HaloPart& b) { return a.peak.cell < b.peak.cell; });
+void HaloPart::add(const HaloPart& other) {
+  extent.add(other.extent);
+  const auto to = sums_of(*this);
+  const auto from = sums_of(other);
+  for (std::size_t s = 0; s < sum_count; ++s) to[s]->add(*from[s]);
+}
+
+std::vector<std::vector<HaloPart>> exchange_parts(const comm::Communicator& comm,
+                                                  const std::vector<std::vector<const HaloPart*>>& outgoing) {
+  std::vector<std::vector<HaloExtent>> extents(outgoing.size());
+  std::vector<std::vector<PartPortion>> portions(outgoing.size());
+  for (std::size_t rank = 0; rank < outgoing.size(); ++rank)
+    for (const HaloPart* part : outgoing[rank]) {
+      append_portions(static_cast<std::int32_t>(extents[rank].size()), *part, portions[rank]);
+      extents[rank].push_back(part->extent);
+    }
+  std::vector<std::vector<HaloPart>> incoming(outgoing.size());
+  const auto received = comm.exchange(extents);
+  for (std::size_t rank = 0; rank < incoming.size(); ++rank)
+    for (const HaloExtent& extent : received[rank]) incoming[rank].emplace_back().extent = extent;
+  const auto of_sums = comm.exchange(portions);
+  for (std::size_t rank = 0; rank < incoming.size(); ++rank)
+    for (const PartPortion& portion : of_sums[rank])
+      sums_of(incoming[rank][static_cast<std::size_t>(portion.part)])[static_cast<std::size_t>(portion.sum)]->add(
+          portion.portion);
+  return incoming;
+}
+
+std::vector<HaloPart> halo_parts(const comm::Communicator& comm, const HaloContent& content) {
+  const std::vector<HaloPart> own = own_parts(comm, content);
+  std::vector<std::vector<const HaloPart*>> outgoing(static_cast<std::size_t>(comm.size()));
+  std::vector<const HaloPart*> all;
+  for (const HaloPart& part : own) {
+    const int owner = part.extent.peak.rank;
+    (owner == comm.rank() ? all : outgoing[static_cast<std::size_t>(owner)]).push_back(&part);
+  }
+  const auto incoming = exchange_parts(comm, outgoing);
+  for (const auto& of_rank : incoming)
+    for (const HaloPart& part : of_rank) all.push_back(&part);
+  std::sort(all.begin(), all.end(),
+            [](const HaloPart* a, const HaloPart* b) { return a->extent.peak.cell < b->extent.peak.cell; });
   std::vector<HaloPart> whole;
-  for (const HaloPart& part : all) {
-    if (!whole.empty() && whole.back().peak.cell == part.peak.cell)
-      whole.back().add(part);
-    else
-      whole.push_back(part);
+  for (const HaloPart* part : all) {
+    if (whole.empty() || whole.back().extent.peak.cell != part->extent.peak.cell) whole.emplace_back(part->extent.peak);
+    whole.back().add(*part);
   }
   return whole;
 }

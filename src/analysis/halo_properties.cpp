@@ -17,16 +17,17 @@ double on_axis(const HaloFrame& frame, std::size_t axis, double position) {
 }
 
 void place(Halo& halo, const HaloPart& part, const Body& body, const HaloFrame& frame) {
-  const Int3 corner = frame.cell_of(part.peak.cell), bits = frame.bits(frame.level_of(corner));
+  const Int3 corner = frame.cell_of(part.extent.peak.cell), bits = frame.bits(frame.level_of(corner));
   for (int axis = 0; axis < 3; ++axis) {
     const auto a = static_cast<std::size_t>(axis);
     const double size = frame.finest().cell_size(axis), start = corner[axis] * size;
-    const double middle = static_cast<double>(part.middle[a]) / (2.0 * static_cast<double>(part.volume));
+    const double middle = static_cast<double>(part.extent.middle[a]) / (2.0 * static_cast<double>(part.extent.volume));
     halo.peak_position[a] = (corner[axis] + 0.5 * (1 << bits[axis])) * size;
     halo.centroid[a] = on_axis(frame, a, start + middle * size);
-    halo.center[a] = part.matter.mass == 0 ? halo.centroid[a] : on_axis(frame, a, start + body.center[a]);
+    halo.center[a] = body.mass == 0.0 ? halo.centroid[a] : on_axis(frame, a, start + body.center[a]);
     const std::int32_t n = frame.finest().domain.extent()[axis];
-    const bool spans = frame.root().periodic[a] && n > 1 && 2 * (std::int64_t{part.high[axis]} - part.low[axis]) >= n;
+    const bool spans =
+        frame.root().periodic[a] && n > 1 && 2 * (std::int64_t{part.extent.high[axis]} - part.extent.low[axis]) >= n;
     halo.spans_box = halo.spans_box || spans;
   }
 }
@@ -60,19 +61,19 @@ void check(const HaloMeasures& measures, const LeafField& field) {
   core::require(measures.scale_factor > 0.0, "the scale factor is a positive number");
 }
 
-Halo halo_of(const HaloPart& part, const HaloFrame& frame, const HaloUnits& units, double scale_factor) {
-  const Body body = body_of(part.matter, units.matter);
+Halo halo_of(const HaloPart& part, const HaloFrame& frame, double scale_factor) {
+  const Body body = body_of(part.matter);
   Halo halo;
-  halo.id = part.peak.cell;
-  halo.peak = part.peak.value;
-  halo.cells = part.cells;
-  halo.volume = static_cast<double>(part.volume) * frame.finest().cell_volume();
+  halo.id = part.extent.peak.cell;
+  halo.peak = part.extent.peak.value;
+  halo.cells = part.extent.cells;
+  halo.volume = static_cast<double>(part.extent.volume) * frame.finest().cell_volume();
   halo.mass = body.mass * frame.root().cell_volume();
   halo.axes = body.axes;
   place(halo, part, body, frame);
-  halo.particles = part.particles;
-  halo.particle_mass = units.motion.mass.value(part.particle_mass);
-  set_motion(halo, motion_of(part.motion, units.motion), scale_factor);
+  halo.particles = part.extent.particles;
+  halo.particle_mass = part.particle_mass.value();
+  set_motion(halo, motion_of(part.motion), scale_factor);
   return halo;
 }
 

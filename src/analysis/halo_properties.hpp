@@ -9,12 +9,12 @@ namespace sidestream::analysis {
 void check(const HaloMeasures& measures, const LeafField& field);
 
 /// The halo that a whole part makes, without its spheres.
-Halo halo_of(const HaloPart& part, const HaloFrame& frame, const HaloUnits& units, double scale_factor);
+Halo halo_of(const HaloPart& part, const HaloFrame& frame, double scale_factor);
 
-/// Sets the spheres of the halos of this rank, whose ids are the cells of their peaks, in a field without values above
-/// `largest`. None on a flat domain. Collective.
+/// Sets the spheres of the halos of this rank, whose ids are the cells of their peaks. None on a flat domain.
+/// Collective.
 void set_spheres(const comm::Communicator& comm, const HaloFrame& frame, const std::vector<double>& densities,
-                 double largest, std::span<Halo> halos);
+                 std::span<Halo> halos);
 
 /// Sets `inside` of all halos, of which there are so many spheres each; see `Halo::inside`. O(halos) for spheres that
 /// overlap few others.

@@ -34,12 +34,12 @@ SphereSeed seed_of(const Halo& halo, const HaloFrame& frame, double density) {
 }  // namespace
 
 void set_spheres(const comm::Communicator& comm, const HaloFrame& frame, const std::vector<double>& densities,
-                 double largest, std::span<Halo> halos) {
+                 std::span<Halo> halos) {
   if (densities.empty() || is_flat(frame.root().domain)) return;
   std::vector<SphereSeed> seeds;
   const double lowest = *std::min_element(densities.begin(), densities.end());
   for (const Halo& halo : halos) seeds.push_back(seed_of(halo, frame, lowest));
-  const auto spheres = spherical_overdensities(comm, frame, seeds, densities, largest);
+  const auto spheres = spherical_overdensities(comm, frame, seeds, densities);
   for (std::size_t h = 0; h < halos.size(); ++h) halos[h].spheres = spheres[h];
 }
 

@@ -1,5 +1,7 @@
 #include "analysis/halo_sums.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 
 namespace sidestream::analysis {
@@ -43,36 +45,36 @@ std::array<double, 3> semi_axes(const Tensor& tensor) {
   return axes;
 }
 
-Body body_of(const MassSums& sums, const SumUnits& units) {
+Body body_of(const MassSums& sums) {
   Body body;
-  body.mass = units.mass.value(sums.mass);
-  if (sums.mass == 0) return body;
-  for (std::size_t a = 0; a < 3; ++a) body.center[a] = units.moment.value(sums.moment[a]) / body.mass;
+  body.mass = sums.mass.value();
+  if (body.mass == 0.0) return body;
+  for (std::size_t a = 0; a < 3; ++a) body.center[a] = sums.moment[a].value() / body.mass;
   Tensor tensor{};
   for (std::size_t t = 0; t < 6; ++t) {
     const auto [a, b] = tensor_axes[t];
-    tensor[t] = units.second.value(sums.second[t]) / body.mass - body.center[a] * body.center[b];
+    tensor[t] = sums.second[t].value() / body.mass - body.center[a] * body.center[b];
   }
   body.axes = semi_axes(tensor);
   return body;
 }
 
-Motion motion_of(const MotionSums& sums, const SumUnits& units) {
+Motion motion_of(const MotionSums& sums) {
   Motion motion;
-  motion.mass = units.mass.value(sums.mass);
-  if (sums.mass == 0) return motion;
+  motion.mass = sums.mass.value();
+  if (motion.mass == 0.0) return motion;
   std::array<double, 3> center{};
-  double square = units.square.value(sums.square) / motion.mass;
+  double square = sums.square.value() / motion.mass;
   for (std::size_t a = 0; a < 3; ++a) {
-    center[a] = units.moment.value(sums.moment[a]) / motion.mass;
-    motion.velocity[a] = units.momentum.value(sums.momentum[a]) / motion.mass;
+    center[a] = sums.moment[a].value() / motion.mass;
+    motion.velocity[a] = sums.momentum[a].value() / motion.mass;
     square -= motion.velocity[a] * motion.velocity[a];
   }
   motion.dispersion = std::sqrt(std::max(square, 0.0) / 3.0);
   for (std::size_t a = 0; a < 3; ++a) {
     const std::size_t b = (a + 1) % 3, c = (a + 2) % 3;
     const double of_center = motion.mass * (center[b] * motion.velocity[c] - center[c] * motion.velocity[b]);
-    motion.angular_momentum[a] = units.angular_momentum.value(sums.angular_momentum[a]) - of_center;
+    motion.angular_momentum[a] = sums.angular_momentum[a].value() - of_center;
   }
   return motion;
 }

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <span>
 
-#include "analysis/fixed_point.hpp"
 #include "sidestream/analysis/leaf_field.hpp"
 #include "sidestream/core/exact_sum.hpp"
 #include "sidestream/mesh/box.hpp"
@@ -66,22 +65,6 @@ inline double volume_weighted(std::span<const std::int64_t> numbers, int bits_a_
   for (int level = 0; level < static_cast<int>(numbers.size()); ++level)
     sum.add(std::ldexp(static_cast<double>(numbers[static_cast<std::size_t>(level)]), -bits_a_level * level));
   return sum.value();
-}
-
-/// The same for sums of the numbers of `fixed`.
-inline double volume_weighted(std::span<const Int128> sums, const FixedPoint& fixed, int bits_a_level) {
-  core::ExactSum total;
-  for (int level = 0; level < static_cast<int>(sums.size()); ++level)
-    fixed.add(sums[static_cast<std::size_t>(level)], -bits_a_level * level, total);
-  return total.value();
-}
-
-/// The largest magnitude of a field's values on any rank. Collective.
-inline double largest_magnitude(const comm::Communicator& comm, const LeafField& field) {
-  double largest = 0.0;
-  for (const SharedField& level : field)
-    for (const double value : level->all()) largest = std::max(largest, std::abs(value));
-  return comm.max(largest);
 }
 
 }  // namespace sidestream::analysis

@@ -6,6 +6,7 @@
 #include "analysis/levels.hpp"
 #include "analysis/log_bins.hpp"
 #include "analysis/make.hpp"
+#include "analysis/totals.hpp"
 #include "sidestream/analysis/density.hpp"
 #include "sidestream/core/for_each.hpp"
 
@@ -13,38 +14,23 @@ namespace sidestream::analysis {
 
 namespace {
 
-// The cells of each level in each bin of overdensity, and their densities added up; the first and last bin are for what
-// lies below and above all bins.
+// The cells of each level in each bin of overdensity, and their share in the volume or in the mass; the first and last
+// bin are for what lies below and above all bins.
 class Histogram {
  public:
-  // Collective. `has_mass`: whether densities are added up.
-  Histogram(const comm::Communicator& comm, const LeafField& field, double average, const LogBins& bins, bool has_mass)
-      : bits_a_level_(bits_a_level(root_domain(field))),
-        fixed_(has_mass ? largest_magnitude(comm, field) : 0.0),
-        cells_(static_cast<std::size_t>(bins.size()) + 2, std::vector<std::int64_t>(field.size(), 0)),
-        mass_(has_mass ? cells_.size() : 0, std::vector<Int128>(field.size(), 0)) {
-    for (std::size_t level = 0; level < field.size(); ++level) {
-      count(comm, *field[level], level, average, bins);
-      if (has_mass) add_up(comm, *field[level], level, average, bins);
-    }
+  // Collective. `of_mass`: whether shares are those of the mass; these on rank 0 only.
+  Histogram(const comm::Communicator& comm, const LeafField& field, double average, const LogBins& bins, bool of_mass)
+      : cells_(static_cast<std::size_t>(bins.size()) + 2, std::vector<std::int64_t>(field.size(), 0)) {
+    for (std::size_t level = 0; level < field.size(); ++level) count(comm, *field[level], level, average, bins);
+    shares_ = of_mass ? shares_of_mass(comm, field, average, bins) : shares_of_volume(bits_a_level(root_domain(field)));
   }
 
   std::int64_t cells(std::size_t bin) const {
     return std::accumulate(cells_[bin].begin(), cells_[bin].end(), std::int64_t{0});
   }
-
-  // The share of each bin in the volume, or in the mass if that was added up.
-  std::vector<double> shares() const {
-    return mass_.empty()
-               ? shares_in(cells_, [&](std::span<const std::int64_t> n) { return volume_weighted(n, bits_a_level_); })
-               : shares_in(mass_,
-                           [&](std::span<const Int128> sums) { return volume_weighted(sums, fixed_, bits_a_level_); });
-  }
+  const std::vector<double>& shares() const { return shares_; }
 
  private:
-  template <typename T>
-  using ByBinAndLevel = std::vector<std::vector<T>>;
-
   template <typename F>
   static void for_each_bin(const mesh::Field<double>& field, double average, const LogBins& bins, F f) {
     for (int b = 0; b < field.blocks(); ++b)
@@ -62,29 +48,34 @@ class Histogram {
     for (std::size_t bin = 0; bin < counts.size(); ++bin) cells_[bin][level] = counts[bin];
   }
 
-  void add_up(const comm::Communicator& comm, const mesh::Field<double>& field, std::size_t level, double average,
-              const LogBins& bins) {
-    std::vector<Int128> sums(mass_.size(), 0);
-    for_each_bin(field, average, bins, [&](std::size_t bin, double value) { sums[bin] += fixed_.of(value); });
-    sum_over_ranks(comm, sums);
-    for (std::size_t bin = 0; bin < sums.size(); ++bin) mass_[bin][level] = sums[bin];
-  }
-
-  template <typename T, typename Weigh>
-  static std::vector<double> shares_in(const ByBinAndLevel<T>& table, Weigh weigh) {
-    std::vector<T> totals(table.front().size(), 0);
-    for (const auto& levels : table)
-      for (std::size_t level = 0; level < totals.size(); ++level) totals[level] += levels[level];
-    const double total = weigh(std::span<const T>(totals));
+  std::vector<double> shares_of_volume(int bits_a_level) const {
+    std::vector<std::int64_t> all(cells_.front().size(), 0);
+    for (const auto& levels : cells_)
+      for (std::size_t level = 0; level < all.size(); ++level) all[level] += levels[level];
+    const double total = volume_weighted(all, bits_a_level);
     std::vector<double> shares;
-    for (const auto& levels : table) shares.push_back(weigh(std::span<const T>(levels)) / total);
+    for (const auto& levels : cells_) shares.push_back(volume_weighted(levels, bits_a_level) / total);
     return shares;
   }
 
-  int bits_a_level_;
-  FixedPoint fixed_;
-  ByBinAndLevel<std::int64_t> cells_;
-  ByBinAndLevel<Int128> mass_;
+  std::vector<double> shares_of_mass(const comm::Communicator& comm, const LeafField& field, double average,
+                                     const LogBins& bins) const {
+    const int a_level = bits_a_level(root_domain(field)), finest = finest_level(field);
+    std::vector<core::CompactSum> sums(cells_.size() + 1);  // of each bin, and of all
+    for (int level = 0; level <= finest; ++level)
+      for_each_bin(*field[static_cast<std::size_t>(level)], average, bins,
+                   [&](std::size_t bin, double value) { sums[bin].add(value, a_level * (finest - level)); });
+    for (std::size_t bin = 0; bin < cells_.size(); ++bin) sums.back().add(sums[bin]);
+    std::vector<double> shares = totals(comm, sums, -a_level * finest);
+    if (shares.empty()) return shares;
+    const double total = shares.back();
+    shares.pop_back();
+    for (double& share : shares) share /= total;
+    return shares;
+  }
+
+  std::vector<std::vector<std::int64_t>> cells_;
+  std::vector<double> shares_;
 };
 
 class Pdf final : public Analysis {
@@ -167,7 +158,7 @@ class Pdf final : public Analysis {
   }
 
   void add_histogram(mesh::Result& result, const std::string& name, const Histogram& histogram, double average) const {
-    const std::vector<double> shares = histogram.shares();
+    const std::vector<double>& shares = histogram.shares();
     std::vector<std::int64_t> cells;
     std::vector<double> pdf;
     for (std::int32_t i = 0; i < bins_.size(); ++i) {

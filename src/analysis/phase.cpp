@@ -2,10 +2,10 @@
 #include <numeric>
 
 #include "analysis/entries.hpp"
-#include "analysis/fixed_point.hpp"
 #include "analysis/levels.hpp"
 #include "analysis/log_bins.hpp"
 #include "analysis/make.hpp"
+#include "analysis/totals.hpp"
 #include "sidestream/analysis/density.hpp"
 #include "sidestream/core/for_each.hpp"
 
@@ -13,11 +13,11 @@ namespace sidestream::analysis {
 
 namespace {
 
-// Cells, and the sum of their densities, in each bin of temperature (slow) and density (fast), one level after another;
-// `outside` for the cells in none.
+// Cells in each bin of temperature (slow) and density (fast), one level after another; the sum of their densities times
+// their volumes, in cells of the finest level, in each bin; and the cells in none.
 struct PhaseTable {
   std::vector<std::int64_t> count;
-  std::vector<Int128> mass;
+  std::vector<core::CompactSum> mass;
   std::int64_t outside = 0;
 };
 
@@ -76,16 +76,13 @@ class Phase final : public Analysis {
     if (!(average > 0))
       throw core::Error("the mean of the field `" + parameters_.density +
                         "` is not positive, so it has no overdensity");
-    const FixedPoint fixed(largest_magnitude(comm, density));
-
-    PhaseTable table{std::vector<std::int64_t>(density.size() * bins(), 0),
-                     std::vector<Int128>(density.size() * bins(), 0), 0};
-    for (std::size_t level = 0; level < density.size(); ++level)
-      count(*density[level], *temperature[level], level * bins(), average, fixed, table);
+    PhaseTable table{std::vector<std::int64_t>(density.size() * bins(), 0), std::vector<core::CompactSum>(bins()), 0};
+    const int a_level = bits_a_level(root_domain(density)), finest = finest_level(density);
+    for (int level = 0; level <= finest; ++level) count(density, temperature, level, average, table);
     comm.sum(std::span(table.count));
-    sum_over_ranks(comm, table.mass);
     table.outside = comm.sum(table.outside);
-    return comm.rank() == 0 ? result_of(table, fixed, snapshot, average) : mesh::Result();
+    std::vector<double> mass = totals(comm, table.mass, -a_level * finest);
+    return comm.rank() == 0 ? result_of(table, std::move(mass), snapshot, average) : mesh::Result();
   }
 
  private:
@@ -100,22 +97,25 @@ class Phase final : public Analysis {
     return static_cast<std::size_t>(temperature_bins_.size()) * static_cast<std::size_t>(density_bins_.size());
   }
 
-  // Adds the cells of a level, whose bins begin at `first`.
-  void count(const mesh::Field<double>& density, const mesh::Field<double>& temperature, std::size_t first,
-             double average, const FixedPoint& fixed, PhaseTable& table) const {
-    for (int b = 0; b < density.blocks(); ++b) {
-      const auto rho = density.view(b), t = temperature.view(b);
-      core::for_each_cell(density.box(b), [&](int k, int j, int i) {
+  // Adds the cells of a level.
+  void count(const LeafField& density, const LeafField& temperature, int level, double average,
+             PhaseTable& table) const {
+    const auto at = static_cast<std::size_t>(level);
+    const std::size_t first = at * bins();
+    const int power = bits_a_level(root_domain(density)) * (finest_level(density) - level);
+    for (int b = 0; b < density[at]->blocks(); ++b) {
+      const auto rho = density[at]->view(b), t = temperature[at]->view(b);
+      core::for_each_cell(density[at]->box(b), [&](int k, int j, int i) {
         const std::int32_t column = density_bins_.find(rho(k, j, i) / average),
                            row = temperature_bins_.find(t(k, j, i));
         if (column < 0 || row < 0 || column == density_bins_.size() || row == temperature_bins_.size()) {
           ++table.outside;
           return;
         }
-        const auto bin = first + static_cast<std::size_t>(row) * static_cast<std::size_t>(density_bins_.size()) +
+        const auto bin = static_cast<std::size_t>(row) * static_cast<std::size_t>(density_bins_.size()) +
                          static_cast<std::size_t>(column);
-        ++table.count[bin];
-        table.mass[bin] += fixed.of(rho(k, j, i));
+        ++table.count[first + bin];
+        table.mass[bin].add(rho(k, j, i), power);
       });
     }
   }
@@ -131,7 +131,8 @@ class Phase final : public Analysis {
     result.add(name + "_high", unit, what + ", high edge of the bin, exclusive", {dimension}, {bins.size()}, high);
   }
 
-  mesh::Result result_of(const PhaseTable& table, const FixedPoint& fixed, const mesh::Snapshot& snapshot,
+  // `mass`: in densities times cells of level 0.
+  mesh::Result result_of(const PhaseTable& table, std::vector<double> mass, const mesh::Snapshot& snapshot,
                          double average) const {
     mesh::Result result;
     add_bins(result, temperature_bins_, "temperature", "K");
@@ -139,12 +140,12 @@ class Phase final : public Analysis {
     const double cell_volume = snapshot.geometry.cell_volume();
     const int bits = bits_a_level(snapshot.geometry.domain);
     std::vector<std::int64_t> count;
-    std::vector<double> volume, mass;
+    std::vector<double> volume;
     for (std::size_t bin = 0; bin < bins(); ++bin) {
       const auto cells = of_bin(table.count, bin, bins());
       count.push_back(std::accumulate(cells.begin(), cells.end(), std::int64_t{0}));
       volume.push_back(volume_weighted(cells, bits) * cell_volume);
-      mass.push_back(volume_weighted(of_bin(table.mass, bin, bins()), fixed, bits) * cell_volume);
+      mass[bin] *= cell_volume;
     }
     const std::int64_t inside = std::accumulate(count.begin(), count.end(), std::int64_t{0});
     const std::vector<std::string> dimensions{"temperature_bin", "density_bin"};

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "analysis/entries.hpp"
-#include "analysis/fixed_point.hpp"
 #include "analysis/image.hpp"
 #include "analysis/make.hpp"
+#include "analysis/totals.hpp"
 #include "sidestream/analysis/density.hpp"
 #include "sidestream/core/for_each.hpp"
 
@@ -16,11 +16,11 @@ namespace sidestream::analysis {
 
 namespace {
 
-// Combines `values(level, block)(z, y, x)` along the plane's axis within the blocks of a level of this rank, one piece
-// of the picture for all blocks that lie behind one another. Appends to `pixels`.
-template <typename T, typename Values, typename Combine>
-void project_level(const LeafField& leaves, int level, const ImagePlane& plane, Values values, Combine combine,
-                   std::vector<Pixel<T>>& pixels) {
+// Combines the cells of the blocks of a level of this rank along the plane's axis, one piece of the picture for all
+// blocks that lie behind one another: `taker(level, block)(pixel, z, y, x)` adds a cell to a pixel, which begins as
+// T(). Then calls `emit(row, column, pixel)` for each pixel of a piece.
+template <typename T, typename Taker, typename Emit>
+void project_level(const LeafField& leaves, int level, const ImagePlane& plane, Taker taker, Emit emit) {
   using Footprint = std::array<std::int32_t, 4>;  // rows and columns [begin, end)
   std::map<Footprint, std::vector<T>> pieces;
   const mesh::Field<double>& field = *leaves[static_cast<std::size_t>(level)];
@@ -30,15 +30,14 @@ void project_level(const LeafField& leaves, int level, const ImagePlane& plane, 
     const std::int32_t row0 = box.lo[plane.vertical], column0 = box.lo[plane.horizontal];
     const std::int32_t columns = box.extent()[plane.horizontal], rows = box.extent()[plane.vertical];
     auto& piece = pieces[{row0, row0 + rows, column0, column0 + columns}];
-    piece.resize(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns), combine.initial);
+    piece.resize(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns));
     mesh::Int3 stride;  // from pixel to pixel in the piece
     stride[plane.horizontal] = 1;
     stride[plane.vertical] = columns;
-    const auto value = values(level, b);
-    core::for_each_cell(field.box(b), [=, to = piece.data(), lo = box.lo](int k, int j, int i) {
-      T& pixel = to[((i >> finer.x) - lo.x) * stride.x + ((j >> finer.y) - lo.y) * stride.y +
-                    ((k >> finer.z) - lo.z) * stride.z];
-      pixel = combine(pixel, value(k, j, i));
+    core::for_each_cell(field.box(b), [=, take = taker(level, b), to = piece.data(), lo = box.lo](int k, int j, int i) {
+      take(to[((i >> finer.x) - lo.x) * stride.x + ((j >> finer.y) - lo.y) * stride.y +
+              ((k >> finer.z) - lo.z) * stride.z],
+           k, j, i);
     });
   }
   for (const auto& [footprint, piece] : pieces) {
@@ -46,32 +45,10 @@ void project_level(const LeafField& leaves, int level, const ImagePlane& plane, 
     mesh::Int3 cell;
     for (cell[plane.vertical] = footprint[0]; cell[plane.vertical] < footprint[1]; ++cell[plane.vertical])
       for (cell[plane.horizontal] = footprint[2]; cell[plane.horizontal] < footprint[3]; ++cell[plane.horizontal]) {
-        const T value = *next++;
-        plane.for_each_pixel(cell, coarser, [&](std::int32_t row, std::int32_t column) {
-          pixels.push_back({row, column, value});
-        });
+        plane.for_each_pixel(cell, coarser, [&](std::int32_t row, std::int32_t column) { emit(row, column, *next); });
+        ++next;
       }
   }
-}
-
-// How what lies behind a pixel is combined, beginning with `initial`.
-struct Sum {
-  static constexpr Int128 initial = 0;
-  Int128 operator()(Int128 a, Int128 b) const { return a + b; }
-};
-struct Largest {
-  static constexpr double initial = -std::numeric_limits<double>::infinity();
-  double operator()(double a, double b) const { return std::max(a, b); }
-};
-
-// The same of all levels: the picture, on rank 0.
-template <typename T, typename Values, typename Combine>
-std::vector<T> project(const comm::Communicator& comm, const LeafField& field, const ImagePlane& plane, Values values,
-                       Combine combine) {
-  std::vector<Pixel<T>> pixels;
-  for (int level = 0; level <= finest_level(field); ++level)
-    project_level(field, level, plane, values, combine, pixels);
-  return assemble(comm, plane, pixels, T{combine.initial}, combine);
 }
 
 // What a sum along the line of sight counts as one: the part of a cell of the finest level, or of a pixel if that is
@@ -89,26 +66,26 @@ struct LineOfSight {
   double total() const { return std::ldexp(cells, bits); }
 };
 
-// Sum of `values(level, block)(z, y, x)`, of magnitude up to `largest`, along the plane's axis, in units of
-// `LineOfSight`. It does not depend on how the cells are spread over blocks and ranks: terms are integers. Picture on
-// rank 0.
+// Sum of `values(level, block)(z, y, x)` along the plane's axis, in units of `LineOfSight`. It does not depend on how
+// the cells are spread over blocks and ranks. Picture on rank 0.
 template <typename Values>
 std::vector<double> sum_along(const comm::Communicator& comm, const LeafField& field, const ImagePlane& plane,
-                              double largest, Values values) {
+                              Values values) {
   const int finest = finest_level(field);
-  const mesh::Int3 cells = field.back()->layout().domain().extent();
-  const int bits_of_line = std::ilogb(cells[plane.axis]) + 1;
-  const FixedPoint fixed(largest, bits_of_line + plane.bits_of_pixel(finest));
-  const auto terms = [&](int level, int block) {
+  const auto taker = [&](int level, int block) {
     const int along = bits_between(root_domain(field), finest - level)[plane.axis];
-    const int weight_bits = along + plane.bits_of_pixel(finest) - plane.bits_of_pixel(level);
-    return [fixed, weight_bits, value = values(level, block)](int k, int j, int i) {
-      return fixed.of(value(k, j, i)) << weight_bits;
+    const int power = along + plane.bits_of_pixel(finest) - plane.bits_of_pixel(level);
+    return [power, value = values(level, block)](core::CompactSum& pixel, int k, int j, int i) {
+      pixel.add(value(k, j, i), power);
     };
   };
-  std::vector<double> picture;
-  for (const Int128 sum : project<Int128>(comm, field, plane, terms, Sum())) picture.push_back(fixed.value(sum));
-  return picture;
+  std::vector<IndexedPortion> portions;
+  for (int level = 0; level <= finest; ++level)
+    project_level<core::CompactSum>(field, level, plane, taker,
+                                    [&](std::int32_t row, std::int32_t column, const auto& sum) {
+                                      append(portions, std::int64_t{row} * plane.columns() + column, sum);
+                                    });
+  return totals(comm, plane.pixels(), portions);
 }
 
 // The views of the blocks of all levels.
@@ -117,21 +94,37 @@ auto views_of(const LeafField& field) {
 }
 
 std::vector<double> sum_of(const comm::Communicator& comm, const LeafField& field, const ImagePlane& plane) {
-  return sum_along(comm, field, plane, largest_magnitude(comm, field), views_of(field));
+  return sum_along(comm, field, plane, views_of(field));
 }
 
 std::vector<double> sum_of_product(const comm::Communicator& comm, const LeafField& field, const LeafField& weight,
                                    const ImagePlane& plane) {
-  const double largest = largest_magnitude(comm, field) * largest_magnitude(comm, weight);
-  return sum_along(comm, field, plane, largest, [&](int level, int b) {
+  return sum_along(comm, field, plane, [&](int level, int b) {
     return [f = views_of(field)(level, b), w = views_of(weight)(level, b)](int k, int j, int i) {
       return f(k, j, i) * w(k, j, i);
     };
   });
 }
 
+// The largest value behind a pixel.
+struct Largest {
+  double value = -std::numeric_limits<double>::infinity();
+};
+
 std::vector<double> maximum_of(const comm::Communicator& comm, const LeafField& field, const ImagePlane& plane) {
-  return project<double>(comm, field, plane, views_of(field), Largest());
+  const auto larger = [](double a, double b) { return std::max(a, b); };
+  const auto taker = [&](int level, int block) {
+    return [value = views_of(field)(level, block)](Largest& pixel, int k, int j, int i) {
+      pixel.value = std::max(pixel.value, value(k, j, i));
+    };
+  };
+  std::vector<Pixel<double>> pixels;
+  for (int level = 0; level <= finest_level(field); ++level)
+    project_level<Largest>(field, level, plane, taker,
+                           [&](std::int32_t row, std::int32_t column, const Largest& pixel) {
+                             pixels.push_back({row, column, pixel.value});
+                           });
+  return assemble(comm, plane, pixels, Largest().value, larger);
 }
 
 class Projection final : public Analysis {

@@ -1,9 +1,9 @@
 #include <cmath>
-#include <limits>
 
 #include "analysis/entries.hpp"
 #include "analysis/image.hpp"
 #include "analysis/make.hpp"
+#include "analysis/totals.hpp"
 #include "sidestream/analysis/density.hpp"
 #include "sidestream/core/for_each.hpp"
 
@@ -34,13 +34,6 @@ class PlaneOfCells {
   }
 
  private:
-  // The part of a pixel that smaller cells fill: the sum of their values, and how many cells of the finest level they
-  // are worth, all of them and those without a number.
-  struct Filling {
-    Int128 sum = 0;
-    std::int64_t cells = 0, not_numbers = 0;
-  };
-
   mesh::Box cells_of(int level, int block) const {
     mesh::Box cells = field_[static_cast<std::size_t>(level)]->box(block);
     cells.lo[plane_.axis] = std::max(cells.lo[plane_.axis], depth(level));
@@ -59,51 +52,41 @@ class PlaneOfCells {
       });
   }
 
+  // The pixels that smaller cells fill: the sum of their values over how many cells of the finest level they are worth.
+  // A cell without a number makes a pixel without one.
   void average_finer(const comm::Communicator& comm, std::vector<double>& picture) const {
-    const FixedPoint fixed(largest_number(comm), plane_.bits_of_pixel(finest_level(field_)));
-    std::vector<Pixel<Filling>> pixels;
-    for (int level = plane_.level + 1; level <= finest_level(field_); ++level) add_fillings(level, fixed, pixels);
-    const auto fillings = assemble(comm, plane_, pixels, Filling{}, [](const Filling& a, const Filling& b) {
-      return Filling{a.sum + b.sum, a.cells + b.cells, a.not_numbers + b.not_numbers};
-    });
-    for (std::size_t p = 0; p < fillings.size(); ++p)
-      if (fillings[p].cells > 0)
-        picture[p] = fillings[p].not_numbers > 0
-                         ? std::numeric_limits<double>::quiet_NaN()
-                         : fixed.value(fillings[p].sum) / static_cast<double>(fillings[p].cells);
+    std::vector<IndexedPortion> values, cells;
+    for (int level = plane_.level + 1; level <= finest_level(field_); ++level) add_fillings(level, values, cells);
+    const std::vector<double> sums = totals(comm, plane_.pixels(), values),
+                              counts = totals(comm, plane_.pixels(), cells);
+    for (std::size_t p = 0; p < counts.size(); ++p)
+      if (counts[p] > 0) picture[p] = sums[p] / counts[p];
   }
 
-  double largest_number(const comm::Communicator& comm) const {
-    double largest = 0.0;
-    for (const SharedField& level : field_)
-      for (const double value : level->all())
-        if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
-    return comm.max(largest);
-  }
-
-  void add_fillings(int level, const FixedPoint& fixed, std::vector<Pixel<Filling>>& pixels) const {
+  void add_fillings(int level, std::vector<IndexedPortion>& values, std::vector<IndexedPortion>& counts) const {
     const mesh::Field<double>& field = *field_[static_cast<std::size_t>(level)];
     const mesh::Int3 finer = plane_.bits_finer(level);
-    const int weight_bits = plane_.bits_of_pixel(finest_level(field_)) - plane_.bits_of_pixel(level);
+    const int power = plane_.bits_of_pixel(finest_level(field_)) - plane_.bits_of_pixel(level);
     for (int b = 0; b < field.blocks(); ++b) {
       const mesh::Box cells = cells_of(level, b);
       if (cells.is_empty()) continue;
       const mesh::Box seen = coarsened(cells, finer);
+      struct Filling {
+        core::CompactSum value, count;
+      };
       std::vector<Filling> fillings(static_cast<std::size_t>(seen.volume()));
       core::for_each_cell(cells, [&, view = field.view(b)](int k, int j, int i) {
         Filling& filling =
             fillings[static_cast<std::size_t>(linear_index(seen, coarsened(mesh::Int3{i, j, k}, finer)))];
-        const double value = view(k, j, i);
-        filling.cells += std::int64_t{1} << weight_bits;
-        if (std::isfinite(value))
-          filling.sum += fixed.of(value) << weight_bits;
-        else
-          ++filling.not_numbers;
+        filling.value.add(view(k, j, i), power);
+        filling.count.add(1.0, power);
       });
       auto next = fillings.begin();
       core::for_each_cell(seen, [&](int k, int j, int i) {
         plane_.for_each_pixel({i, j, k}, {}, [&](std::int32_t row, std::int32_t column) {
-          pixels.push_back({row, column, *next});
+          const std::int64_t pixel = std::int64_t{row} * plane_.columns() + column;
+          append(values, pixel, next->value);
+          append(counts, pixel, next->count);
         });
         ++next;
       });

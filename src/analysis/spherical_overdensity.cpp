@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "analysis/fixed_point.hpp"
+#include "sidestream/core/compact_sum.hpp"
 
 namespace sidestream::analysis {
 
@@ -30,13 +30,16 @@ struct Query {
 };
 
 struct Shell {
-  Int128 mass = 0, volume = 0;
+  core::CompactSum mass;
+  core::Int128 volume = 0;
 };
 using Profile = std::array<Shell, shells>;
 
+// What a rank has of a shell; further portions of the mass come without volume.
 struct Answer {
-  Shell shell;
   std::int32_t number = 0, index = 0;
+  core::SumPortion mass;
+  core::Int128 volume = 0;
 };
 
 // The cells of each level in a sphere.
@@ -72,10 +75,9 @@ class Ball {
 // Adds up the cells of this rank in one sphere.
 class Counter {
  public:
-  Counter(const HaloFrame& frame, const Query& query, const FixedPoint& fixed)
-      : frame_(frame), query_(query), fixed_(fixed) {}
+  Counter(const HaloFrame& frame, const Query& query) : frame_(frame), query_(query) {}
 
-  Profile count(int rank) {
+  const Profile& count(int rank) {
     const Ball ball(frame_, query_);
     for (int level = 0; level < frame_.levels(); ++level) {
       set_level(level);
@@ -128,30 +130,33 @@ class Counter {
   void count_cell(const std::array<double, 3>& middle, double r2, double density) {
     const int n = divisions(std::sqrt(r2) / largest_size_);
     const double share = 1.0 / (n * n * n);
-    const Shell part{fixed_.of(std::max(density, 0.0) * frame_.root_volume(level_) * share),
-                     Int128{frame_.volume(level_)} * (volume_unit / (n * n * n))};
-    if (n == 1) return count_cube(r2, part);
+    const Piece piece{std::max(density, 0.0) * frame_.root_volume(level_) * share,
+                      core::Int128{frame_.volume(level_)} * (volume_unit / (n * n * n))};
+    if (n == 1) return count_cube(r2, piece);
     for (int k = 0; k < n; ++k)
       for (int j = 0; j < n; ++j)
         for (int i = 0; i < n; ++i) {
-          const auto along = [&](std::size_t a, int piece) {
-            const double at = middle[a] + ((piece + 0.5) / n - 0.5) * size_[a];
+          const auto along = [&](std::size_t a, int number) {
+            const double at = middle[a] + ((number + 0.5) / n - 0.5) * size_[a];
             return at * at;
           };
-          count_cube(along(0, i) + along(1, j) + along(2, k), part);
+          count_cube(along(0, i) + along(1, j) + along(2, k), piece);
         }
   }
-  void count_cube(double r2, const Shell& part) {
+  struct Piece {
+    double mass;
+    core::Int128 volume;
+  };
+  void count_cube(double r2, const Piece& piece) {
     const double shell = std::sqrt(r2) * (shells / query_.radius);
     if (!(shell < shells)) return;
     Shell& to = profile_[static_cast<std::size_t>(shell)];
-    to.mass += part.mass;
-    to.volume += part.volume;
+    to.mass.add(piece.mass);
+    to.volume += piece.volume;
   }
 
   const HaloFrame& frame_;
   Query query_;
-  FixedPoint fixed_;
   int level_ = 0;
   std::array<double, 3> size_{};
   double half_diagonal_ = 0.0, largest_size_ = 0.0;
@@ -174,8 +179,8 @@ struct Search {
 class Searcher {
  public:
   Searcher(const comm::Communicator& comm, const HaloFrame& frame, std::span<const SphereSeed> seeds,
-           std::span<const double> densities, double largest)
-      : comm_(comm), frame_(frame), seeds_(seeds), densities_(densities), fixed_(largest), spheres_(seeds.size()) {
+           std::span<const double> densities)
+      : comm_(comm), frame_(frame), seeds_(seeds), densities_(densities), spheres_(seeds.size()) {
     const auto& length = frame.root().length;
     widest_ = 0.5 * *std::min_element(length.begin(), length.end());
     for (std::size_t s = seeds.size(); s-- > 0;) open_.push_back({s, std::min(seeds[s].radius, widest_)});
@@ -204,8 +209,8 @@ class Searcher {
       for (const Answer& answer : of_rank) {
         Shell& shell =
             searches[static_cast<std::size_t>(answer.number)].profile[static_cast<std::size_t>(answer.index)];
-        shell.mass += answer.shell.mass;
-        shell.volume += answer.shell.volume;
+        shell.mass.add(answer.mass);
+        shell.volume += answer.volume;
       }
     for (const Search& search : searches) finish(search);
   }
@@ -234,10 +239,17 @@ class Searcher {
     std::vector<std::vector<Answer>> outgoing(queries.size());
     for (std::size_t rank = 0; rank < queries.size(); ++rank)
       for (const Query& query : queries[rank]) {
-        const Profile profile = Counter(frame_, query, fixed_).count(comm_.rank());
-        for (std::size_t index = 0; index < profile.size(); ++index)
-          if (profile[index].volume > 0)
-            outgoing[rank].push_back({profile[index], query.number, static_cast<std::int32_t>(index)});
+        Counter counter(frame_, query);
+        const Profile& profile = counter.count(comm_.rank());
+        for (std::size_t index = 0; index < profile.size(); ++index) {
+          Answer answer{query.number, static_cast<std::int32_t>(index), {}, profile[index].volume};
+          profile[index].mass.for_each_portion([&](const core::SumPortion& portion) {
+            answer.mass = portion;
+            outgoing[rank].push_back(answer);
+            answer.volume = 0;
+          });
+          if (answer.volume > 0) outgoing[rank].push_back({answer.number, answer.index, {}, answer.volume});
+        }
       }
     return outgoing;
   }
@@ -249,10 +261,10 @@ class Searcher {
     const double volume_factor = frame_.finest().cell_volume() / volume_unit;
     for (const Shell& shell : search.profile) {
       if (shell.volume == 0) continue;
-      sum.mass += shell.mass;
+      sum.mass.add(shell.mass);
       sum.volume += shell.volume;
       inside.push_back(
-          {fixed_.value(sum.mass) * frame_.root().cell_volume(), static_cast<double>(sum.volume) * volume_factor});
+          {sum.mass.value() * frame_.root().cell_volume(), static_cast<double>(sum.volume) * volume_factor});
     }
     const double lowest = *std::min_element(densities_.begin(), densities_.end());
     const bool reaches = std::any_of(inside.begin(), inside.end(), [&](const Inside& i) { return i.mean() < lowest; });
@@ -275,7 +287,6 @@ class Searcher {
   const HaloFrame& frame_;
   std::span<const SphereSeed> seeds_;
   std::span<const double> densities_;
-  FixedPoint fixed_;
   double widest_ = 0.0;
   std::vector<Spheres> spheres_;
   std::vector<Open> open_;
@@ -284,9 +295,8 @@ class Searcher {
 }  // namespace
 
 std::vector<Spheres> spherical_overdensities(const comm::Communicator& comm, const HaloFrame& frame,
-                                             std::span<const SphereSeed> seeds, std::span<const double> densities,
-                                             double largest) {
-  return Searcher(comm, frame, seeds, densities, largest).run();
+                                             std::span<const SphereSeed> seeds, std::span<const double> densities) {
+  return Searcher(comm, frame, seeds, densities).run();
 }
 
 }  // namespace sidestream::analysis

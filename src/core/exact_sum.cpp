@@ -1,6 +1,6 @@
 #include "sidestream/core/exact_sum.hpp"
 
-#include <bit>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -8,31 +8,38 @@ namespace sidestream::core {
 
 namespace {
 
-// Chunk c stands for chunk_[c] * 2^(32 c - 1074 - 1): a double's bits, shifted by its biased exponent, fall into three
-// chunks.
-constexpr int mantissa_bits = 52;
+// Chunk c stands for chunk_[c] * 2^(32 c - 1074): an integer of 63 bits, shifted by up to 31, falls into three chunks.
 constexpr int not_finite = ExactSum::chunks - 1;
+constexpr int highest = ExactSum::chunks - 2;  // the digit that carries the sign
 constexpr std::int64_t low_32 = 0xffffffff;
+static_assert(ExactSum::highest_place / 32 + 2 < highest, "the highest term has its digits");
 
 }  // namespace
 
-void ExactSum::add(double term) {
-  const auto bits = std::bit_cast<std::uint64_t>(term);
-  const int exponent = static_cast<int>(bits >> mantissa_bits) & 0x7ff;
-  if (exponent == 0x7ff) {
-    ++chunk_[not_finite];
-    return;
+double rounded(unsigned __int128 magnitude, bool more, int place) {
+  constexpr int precision = 53;
+  int width = 128;
+  while (width > 0 && ((magnitude >> (width - 1)) & 1) == 0) --width;
+  // A result that is subnormal keeps fewer bits.
+  const int drop = std::max(width - precision, -place);
+  if (drop > width) return 0.0;  // less than half of the smallest subnormal number
+  if (drop > 0) {
+    const unsigned __int128 half = static_cast<unsigned __int128>(1) << (drop - 1);
+    const unsigned __int128 rest = magnitude & ((half - 1) | half);
+    magnitude = drop < 128 ? magnitude >> drop : 0;
+    place += drop;
+    if (rest > half || (rest == half && (more || (magnitude & 1) != 0))) ++magnitude;
   }
-  std::uint64_t mantissa = bits & ((std::uint64_t{1} << mantissa_bits) - 1);
-  // A normal number has an implicit leading bit; a subnormal one has the exponent of the smallest normal number.
-  mantissa |= static_cast<std::uint64_t>(exponent != 0) << mantissa_bits;
-  const int shift = exponent - static_cast<int>(exponent != 0);
-  const int chunk = shift >> 5, offset = shift & 31;
-  const auto wide = static_cast<unsigned __int128>(mantissa) << offset;
+  return std::ldexp(static_cast<double>(static_cast<std::uint64_t>(magnitude)), place - 1074);
+}
+
+void ExactSum::add(std::int64_t multiple, int place) {
+  const int chunk = place >> 5, offset = place & 31;
+  const std::int64_t sign = multiple >> 63;
+  const auto wide = static_cast<unsigned __int128>(static_cast<std::uint64_t>((multiple ^ sign) - sign)) << offset;
   const auto low = static_cast<std::int64_t>(static_cast<std::uint64_t>(wide) & low_32);
   const auto middle = static_cast<std::int64_t>(static_cast<std::uint64_t>(wide >> 32) & low_32);
   const auto high = static_cast<std::int64_t>(static_cast<std::uint64_t>(wide >> 64));
-  const std::int64_t sign = -static_cast<std::int64_t>(bits >> 63);
   chunk_[static_cast<std::size_t>(chunk)] += (low ^ sign) - sign;
   chunk_[static_cast<std::size_t>(chunk) + 1] += (middle ^ sign) - sign;
   chunk_[static_cast<std::size_t>(chunk) + 2] += (high ^ sign) - sign;
@@ -49,50 +56,36 @@ ExactSum& ExactSum::operator+=(const ExactSum& other) {
 
 void ExactSum::normalize() {
   std::int64_t carry = 0;
-  for (std::size_t c = 0; c + 2 < chunks; ++c) {
+  for (std::size_t c = 0; c < highest; ++c) {
     const std::int64_t sum = chunk_[c] + carry;
     carry = sum >> 32;
     chunk_[c] = sum & low_32;
   }
-  chunk_[chunks - 2] += carry;
+  chunk_[highest] += carry;
   room_ = 1 << 20;
 }
 
-double ExactSum::value() const {
+double ExactSum::value(int power) const {
   if (chunk_[not_finite] != 0) return std::numeric_limits<double>::quiet_NaN();
   ExactSum normal = *this;
   normal.normalize();
   auto& digits = normal.chunk_;
-  const bool negative = digits[chunks - 2] < 0;
-  if (negative) {
+  const bool is_negative = digits[highest] < 0;
+  if (is_negative) {
     for (auto& digit : digits) digit = -digit;
     normal.normalize();
   }
-  int top = chunks - 2;
+  int top = highest;
   while (top > 0 && digits[static_cast<std::size_t>(top)] == 0) --top;
-  // The three leading digits hold at least 65 significant bits; anything below only matters as "more than zero"
-  // (sticky).
+  // The three leading digits hold at least 65 significant bits; of what is below only whether it is more than nothing
+  // matters.
   unsigned __int128 leading = 0;
   for (int c = top; c > top - 3; --c)
     leading = (leading << 32) | static_cast<std::uint64_t>(c >= 0 ? digits[static_cast<std::size_t>(c)] : 0);
-  bool sticky = false;
-  for (int c = top - 3; c >= 0; --c) sticky = sticky || digits[static_cast<std::size_t>(c)] != 0;
-  int exponent = 32 * (top - 2) - 1074;
-  int width = 128;
-  while (width > 0 && ((leading >> (width - 1)) & 1) == 0) --width;
-  // Round to 53 bits, to nearest and ties to even; a result that is subnormal keeps fewer bits.
-  int drop = width - 53;
-  if (exponent + drop < -1074) drop = -1074 - exponent;
-  if (drop > 0) {
-    const unsigned __int128 half = static_cast<unsigned __int128>(1) << (drop - 1);
-    const unsigned __int128 rest = leading & ((half << 1) - 1);
-    leading >>= drop;
-    exponent += drop;
-    const bool up = rest > half || (rest == half && (sticky || (leading & 1) != 0));
-    if (up) ++leading;
-  }
-  const double magnitude = std::ldexp(static_cast<double>(static_cast<std::uint64_t>(leading)), exponent);
-  return negative ? -magnitude : magnitude;
+  bool more = false;
+  for (int c = top - 3; c >= 0; --c) more = more || digits[static_cast<std::size_t>(c)] != 0;
+  const double magnitude = rounded(leading, more, 32 * (top - 2) + power);
+  return is_negative ? -magnitude : magnitude;
 }
 
 }  // namespace sidestream::core

@@ -107,7 +107,7 @@ class Alltoallw final : public Exchange {
   struct Typed {
     int components = 0;
     std::size_t element_bytes = 0, arrival_bytes = 0;
-    std::int32_t from_ghost = 0, to_ghost = 0;
+    mesh::Int3 from_ghost, to_ghost;
     bool add = false;
     std::vector<Datatype> sends, receives;
     std::vector<MPI_Datatype> send_raw, receive_raw;

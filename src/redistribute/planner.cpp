@@ -49,9 +49,9 @@ std::int32_t block_of(const Layout& layout, std::int32_t index, int rank) {
 // Calls f(index, shift) for each box of `layout` whose image, grown by `grown`, meets `region`. Without ghost cells on
 // either side no piece crosses the boundary of the domain.
 template <typename F>
-void for_each_image(const Layout& layout, const Box& region, std::int32_t grown, bool crosses_boundary, F f) {
+void for_each_image(const Layout& layout, const Box& region, mesh::Ghosts grown, bool crosses_boundary, F f) {
   if (crosses_boundary)
-    layout.for_each_image_meeting(region.grown(grown), f);
+    layout.for_each_image_meeting(region.grown(grown.layers), f);
   else
     layout.for_each_meeting(region, [&](std::int32_t index) { f(index, Int3{}); });
 }
@@ -76,7 +76,7 @@ void plan_arrivals(Tables& tables, int rank, bool crosses_boundary) {
   const auto own = tables.to.boxes_of(rank);
   std::vector<Addressed> arriving;
   for (std::size_t b = 0; b < own.size(); ++b) {
-    const Box wanted = tables.to.box(own[b]).grown(tables.coverage.destination_ghost);
+    const Box wanted = tables.to.box(own[b]).grown(tables.coverage.destination_ghost.layers);
     for_each_image(tables.from, wanted, tables.coverage.source_ghost, crosses_boundary,
                    [&](std::int32_t source, Int3 shift) {
                      Piece piece{source, own[b], -1, static_cast<std::int32_t>(b), shift};
@@ -100,7 +100,7 @@ void plan_departures(Tables& tables, int rank, bool crosses_boundary) {
   const auto own = tables.from.boxes_of(rank);
   std::vector<Addressed> leaving;
   for (std::size_t b = 0; b < own.size(); ++b) {
-    const Box offered = tables.from.box(own[b]).grown(tables.coverage.source_ghost);
+    const Box offered = tables.from.box(own[b]).grown(tables.coverage.source_ghost.layers);
     for_each_image(tables.to, offered, tables.coverage.destination_ghost, crosses_boundary,
                    [&](std::int32_t destination, Int3 shift) {
                      // The image of the destination that meets the source, seen from the destination.
@@ -119,8 +119,8 @@ std::size_t size_of(const Traffic& traffic) {
 }  // namespace
 
 Box Tables::region(const Piece& piece) const {
-  return intersection(from.box(piece.source).grown(coverage.source_ghost).shifted(piece.shift),
-                      to.box(piece.destination).grown(coverage.destination_ghost));
+  return intersection(from.box(piece.source).grown(coverage.source_ghost.layers).shifted(piece.shift),
+                      to.box(piece.destination).grown(coverage.destination_ghost.layers));
 }
 
 std::size_t Tables::size_bytes() const {
@@ -138,7 +138,7 @@ void order_for_copies(std::vector<Piece>& local) {
 }
 
 Tables plan_of_rank(const Layout& from, const Layout& to, Coverage coverage, int rank) {
-  const bool crosses_boundary = coverage.source_ghost > 0 || coverage.destination_ghost > 0;
+  const bool crosses_boundary = coverage.source_ghost.most() > 0 || coverage.destination_ghost.most() > 0;
   Tables tables{from, to, coverage, {}, {}, {}};
   plan_arrivals(tables, rank, crosses_boundary);
   plan_departures(tables, rank, crosses_boundary);

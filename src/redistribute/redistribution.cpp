@@ -59,9 +59,10 @@ void require_owners_within(const Layout& layout, const comm::Communicator& comm)
 }
 
 void require_same_boundaries(const Layout& from, const Layout& to, Coverage coverage) {
-  core::require(coverage.source_ghost >= 0 && coverage.destination_ghost >= 0,
+  core::require(coverage.source_ghost.least() >= 0 && coverage.destination_ghost.least() >= 0,
                 "a plan takes no negative number of ghost cells");
-  if (from.size() == 0 || to.size() == 0 || coverage.source_ghost + coverage.destination_ghost == 0) return;
+  if (from.size() == 0 || to.size() == 0 || coverage.source_ghost.most() + coverage.destination_ghost.most() == 0)
+    return;
   core::require(from.domain() == to.domain() && from.periodic() == to.periodic(),
                 "a plan with ghost cells takes two layouts of the same domain and periodicity");
 }
@@ -69,19 +70,19 @@ void require_same_boundaries(const Layout& from, const Layout& to, Coverage cove
 // Holds a field to the layout and ghost width of its side of the plan. A rank without boxes there may pass an empty
 // field.
 template <typename T>
-void require_fit(const Field<T>& field, std::span<const std::int32_t> own, std::int32_t ghost, const char* side) {
+void require_fit(const Field<T>& field, std::span<const std::int32_t> own, mesh::Ghosts ghost, const char* side) {
   if (own.empty()) return;
   if (static_cast<std::size_t>(field.blocks()) != own.size())
     throw core::Error(
         fmt::format("the {} of a redistribution has {} blocks here, its plan {}", side, field.blocks(), own.size()));
-  if (field.ghost() < ghost)
-    throw core::Error(
-        fmt::format("the {} of a redistribution has {} ghost cells, its plan needs {}", side, field.ghost(), ghost));
+  if (!field.ghosts().has_at_least(ghost))
+    throw core::Error(fmt::format("the {} of a redistribution has {} ghost cells, its plan needs {}", side,
+                                  field.ghost(), ghost.most()));
 }
 
 template <typename Byte, typename F>
 void gather_blocks(F& field, Blocks<Byte>& blocks) {
-  blocks.ghost = field.ghost();
+  blocks.ghost = field.ghosts().layers;
   blocks.first.resize(static_cast<std::size_t>(field.blocks()));
   for (int b = 0; b < field.blocks(); ++b)
     blocks.first[static_cast<std::size_t>(b)] = reinterpret_cast<Byte*>(field.block(b).data());
@@ -260,7 +261,7 @@ void check(const Redistribution& plan) {
   comm.agree(problem);
 }
 
-GhostFill::GhostFill(const comm::Communicator& comm, const Layout& layout, std::int32_t ghost, Strategy strategy)
+GhostFill::GhostFill(const comm::Communicator& comm, const Layout& layout, mesh::Ghosts ghost, Strategy strategy)
     : fill_(comm, layout, layout, strategy, {.source_ghost = 0, .destination_ghost = ghost, .skip_own = true}) {}
 
 GhostFold::GhostFold(const comm::Communicator& comm, const Layout& layout, std::int32_t ghost, Strategy strategy)

@@ -13,7 +13,7 @@ namespace sidestream::redistribute {
 template <typename Byte>
 struct Blocks {
   std::vector<Byte*> first;  ///< of each block: its first cell, ghost cells included
-  std::int32_t ghost = 0;
+  mesh::Int3 ghost;
 };
 
 /// A box of cells of an array (component, z, y, x) as rows along x: where its first cell lies and the steps in bytes.

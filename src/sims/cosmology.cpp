@@ -8,10 +8,10 @@
 #include "file_state.hpp"
 #include "gas_books.hpp"
 #include "gas_quantity.hpp"
+#include "initial_matter.hpp"
 #include "initial_universe.hpp"
 #include "leaf_field.hpp"
 #include "moments.hpp"
-#include "part_timer.hpp"
 #include "registry.hpp"
 #include "sidestream/amr/adaptation.hpp"
 #include "sidestream/core/units.hpp"
@@ -29,20 +29,22 @@ using solvers::momentum_names;
 /// A universe in its background: chooses the steps, and shows the state in the units of analyses and files.
 class Cosmology : public Simulation {
  public:
-  Cosmology(const CosmologyConfig& config, const comm::Communicator& comm, const std::vector<double>& moments)
+  Cosmology(const CosmologyConfig& config, const comm::Communicator& comm, const std::vector<double>& moments,
+            core::Bill& bill)
       : config_(config),
         comm_(comm),
         background_(config.parameters),
         moments_(moments, config.run.z_end),
-        balance_(config.hydro.gamma) {}
+        balance_(config.hydro.gamma),
+        bill_(bill) {}
 
   // Refines until the initial state asks for no more.
   void initialize() override {
-    timed(seconds_, "initial conditions", [&] {
+    core::timed(bill_, "initial conditions", [&] {
       set_redshift(config_.run.z_start);
       UniverseState start = config_.run.initial_file.empty() ? initial_universe(comm_, config_, background_, a_)
-                                                             : universe_from_file(comm_, config_, a_);
-      universe_.emplace(comm_, config_, background_, std::move(start), seconds_);
+                                                             : universe_from_file(comm_, config_, background_, a_);
+      universe_.emplace(comm_, config_, background_, std::move(start), bill_);
       for (int round = 0; round < config_.amr.max_level; ++round)
         if (!universe_->adapt(a_)) break;
       if (!universe_->refusal().empty())
@@ -56,7 +58,8 @@ class Cosmology : public Simulation {
   void restore(const io::SnapshotFile& file) override;
 
   void advance() override {
-    const double next_redshift = choose_step();
+    double next_redshift = 0.0;
+    core::timed(bill_, "time step", [&] { next_redshift = choose_step(); });
     const bool adapts = config_.amr.max_level > 0 && (step_ + 1) % config_.amr.regrid_every == 0;
     last_dtau_ = universe_->advance(a_, solvers::scale_factor(next_redshift), adapts);
     if (config_.has_gas) books_.enter(comm_, universe_->take_books());
@@ -106,7 +109,6 @@ class Cosmology : public Simulation {
   mesh::Snapshot snapshot() override;
   io::OwnedContent plot(const std::vector<std::string>& variables) override;
   io::FileContent checkpoint() const override;
-  const PartSeconds& seconds() const override { return seconds_; }
 
  private:
   using Levels = std::vector<Field<double>>;
@@ -143,7 +145,7 @@ class Cosmology : public Simulation {
   double redshift_ = 0.0, a_ = 1.0, last_dtau_ = 0.0, dt_myr_ = 0.0, start_mass_ = 0.0;
   std::string limit_ = "start";
   GasBooks books_;
-  PartSeconds seconds_;
+  core::Bill& bill_;
 };
 
 // The attribute that holds the momentum along an axis, from whatever a file has: momenta of our own checkpoints, or
@@ -196,7 +198,8 @@ UniverseState Cosmology::read_state(const io::SnapshotFile& file) const {
   UniverseState state{{mesh.forest, config_.geometry(), comm_.size(), amr::block_costs(mesh.forest)}, {}, {}, {}};
   for (int level = 0; level <= mesh.forest.finest_level(); ++level) {
     const mesh::Layout& layout = state.hierarchy.layout(level);
-    if (config_.has_gas) state.gas.emplace_back(layout, comm_.rank(), solvers::gas_components, solvers::hydro_ghost);
+    if (config_.has_gas)
+      state.gas.emplace_back(layout, comm_.rank(), solvers::gas_components, solvers::hydro_ghosts(layout.domain()));
     if (config_.amr.max_level > 0 && description.is_checkpoint && description.has_field("phi_grav"))
       state.potentials.emplace_back(layout, comm_.rank());
   }
@@ -213,7 +216,7 @@ UniverseState Cosmology::read_state(const io::SnapshotFile& file) const {
 }
 
 void Cosmology::restore(const io::SnapshotFile& file) {
-  timed(seconds_, "restart", [&] {
+  core::timed(bill_, "restart", [&] {
     const io::FileDescription& description = file.description();
     step_ = description.step;
     const bool is_own = description.is_checkpoint && description.attributes.contains("last_dtau");
@@ -239,7 +242,7 @@ void Cosmology::restore(const io::SnapshotFile& file) {
     none.resize(0);
     state->particles.resize(static_cast<std::size_t>(state->hierarchy.finest_level()) + 1, none);
     redistribute::migrate_levels(comm_, state->hierarchy, state->particles);
-    universe_.emplace(comm_, config_, background_, std::move(*state), seconds_);
+    universe_.emplace(comm_, config_, background_, std::move(*state), bill_);
     if (config_.has_gas) start_mass_ = is_own ? description.attribute("start_mass") : universe_->gas_mass();
     if (is_own) books_.restore(description.attributes);
     if (description.attributes.contains("energy_start")) balance_.restore(description.attributes);
@@ -249,7 +252,7 @@ void Cosmology::restore(const io::SnapshotFile& file) {
 }
 
 void Cosmology::measure_energies() {
-  timed(seconds_, "energies", [&] { balance_.add(step_, a_, universe_->energies(a_), books_.energy()); });
+  core::timed(bill_, "energies", [&] { balance_.add(step_, a_, universe_->energies(a_), books_.energy()); });
 }
 
 // The supercomoving step allowed by gas, particles, expansion and the step before, cut so as to land on the next
@@ -428,7 +431,8 @@ io::FileContent Cosmology::checkpoint() const {
 
 class CosmologyPlan : public SimulationPlan {
  public:
-  explicit CosmologyPlan(CosmologyConfig config) : config_(std::move(config)) {}
+  explicit CosmologyPlan(CosmologyConfig config)
+      : config_(std::move(config)), particles_(static_cast<double>(initial_particles(config_))) {}
 
   mesh::Int3 cells() const override { return config_.mesh.extent(); }
 
@@ -439,12 +443,11 @@ class CosmologyPlan : public SimulationPlan {
     for (int level = 0; level <= config_.amr.max_level; ++level)
       blocks += static_cast<double>(cells().product()) / block_cells * std::pow(8.0, level);
     if (config_.amr.max_level > 0) blocks = std::min(blocks, static_cast<double>(config_.amr.max_blocks));
-    return config_.bytes_per_cell() * blocks * block_cells +
-           64.0 * static_cast<double>(config_.particle_lattice().product());
+    return config_.bytes_per_cell() * blocks * block_cells + 64.0 * particles_;
   }
 
   // Id, position and momentum.
-  double particle_bytes() const override { return 56.0 * static_cast<double>(config_.particle_lattice().product()); }
+  double particle_bytes() const override { return 56.0 * particles_; }
 
   void check_start() const override {
     if (!config_.run.initial_file.empty()) check_initial_file(config_);
@@ -467,13 +470,14 @@ class CosmologyPlan : public SimulationPlan {
             {"has_gas", config_.has_gas}};
   }
 
-  std::unique_ptr<Simulation> make(const comm::Communicator& compute,
-                                   const std::vector<double>& moments) const override {
-    return std::make_unique<Cosmology>(config_, compute, moments);
+  std::unique_ptr<Simulation> make(const comm::Communicator& compute, const std::vector<double>& moments,
+                                   core::Bill& bill) const override {
+    return std::make_unique<Cosmology>(config_, compute, moments, bill);
   }
 
  private:
   CosmologyConfig config_;
+  double particles_;
 };
 
 SimulationEntry entry(const char* name, const char* documentation, bool has_gas) {

@@ -11,7 +11,6 @@
 #include "gas_books.hpp"
 #include "gas_gravity.hpp"
 #include "leaf_field.hpp"
-#include "part_timer.hpp"
 #include "sidestream/core/exact_sum.hpp"
 #include "tagging.hpp"
 
@@ -89,12 +88,12 @@ class Quantity {
 
 class GasSimulation : public Simulation {
  public:
-  GasSimulation(const GasSetup& setup, const comm::Communicator& comm)
-      : setup_(setup), comm_(comm), finest_(setup.problem.geometry.refined(setup.amr.max_level)) {}
+  GasSimulation(const GasSetup& setup, const comm::Communicator& comm, core::Bill& bill)
+      : setup_(setup), comm_(comm), finest_(setup.problem.geometry.refined(setup.amr.max_level)), bill_(bill) {}
 
   // Refines until the initial state asks for no more.
   void initialize() override {
-    timed(seconds_, "initial conditions", [&] {
+    core::timed(bill_, "initial conditions", [&] {
       start_on(hierarchy_of(mesh::Forest(setup_.mesh.extent(), setup_.mesh.block, setup_.problem.geometry.periodic)));
       for (int round = 0; round < setup_.amr.max_level; ++round) {
         const mesh::Forest forest = wanted_forest();
@@ -113,14 +112,14 @@ class GasSimulation : public Simulation {
   void advance() override {
     if (setup_.amr.max_level > 0 && step_ % setup_.amr.regrid_every == 0 && step_ > 0) regrid();
     if (!stop_reason_.empty()) return;
-    timed(seconds_, "time step", [&] { dt_ = gas_->largest_step(); });
+    core::timed(bill_, "time step", [&] { dt_ = gas_->largest_step(); });
     const bool is_last = time_ + dt_ >= setup_.problem.end;
     if (is_last) dt_ = setup_.problem.end - time_;
     amr::subcycle(
         {.level = first_level()}, gas_->finest_level(), setup_.amr.time_levels(),
         [&](const amr::LevelStep& step) { advance_level(step); },
-        [&](int level) { timed(seconds_, "synchronization", [&] { gas_->synchronize(level); }); });
-    timed(seconds_, "synchronization", [&] { gas_->average_below_base(); });
+        [&](int level) { core::timed(bill_, "synchronization", [&] { gas_->synchronize(level); }); });
+    core::timed(bill_, "synchronization", [&] { gas_->average_below_base(); });
     books_.enter(comm_, gas_->take_books());
     if (gas_->finest_level() > 0) solve_gravity();
     time_ = is_last ? setup_.problem.end : time_ + dt_;
@@ -153,7 +152,6 @@ class GasSimulation : public Simulation {
   mesh::Snapshot snapshot() override { return make_snapshot(); }
   io::OwnedContent plot(const std::vector<std::string>& variables) override;
   io::FileContent checkpoint() const override;
-  const PartSeconds& seconds() const override { return seconds_; }
 
  private:
   Hierarchy hierarchy_of(const mesh::Forest& forest) const {
@@ -186,7 +184,7 @@ class GasSimulation : public Simulation {
   double uniform_updates_ = 0.0;  // what the finest level everywhere would have taken
   std::string stop_reason_;
   GasBooks books_;
-  PartSeconds seconds_;
+  core::Bill& bill_;
 };
 
 void GasSimulation::start_gravity() {
@@ -196,17 +194,17 @@ void GasSimulation::start_gravity() {
 }
 
 void GasSimulation::solve_gravity() {
-  if (gravity_) timed(seconds_, "gravity", [&] { gravity_->solve(*gas_); });
+  if (gravity_) core::timed(bill_, "gravity", [&] { gravity_->solve(*gas_); });
 }
 
 // With gravity, kick, drift, kick: of second order.
 void GasSimulation::advance_level(const amr::LevelStep& step) {
   const double dt = (step.end - step.begin) * dt_;
-  if (gravity_) timed(seconds_, "gravity", [&] { gravity_->kick(*gas_, step.level, 0.5 * dt); });
-  timed(seconds_, "ghost cells", [&] { gas_->fill_ghosts(step.level, time_ + step.begin * dt_, step.coarse_weight); });
-  timed(seconds_, "hydro", [&] { gas_->advance(step.level, dt); });
+  if (gravity_) core::timed(bill_, "gravity", [&] { gravity_->kick(*gas_, step.level, 0.5 * dt); });
+  core::timed(bill_, "ghost cells", [&] { gas_->fill_ghosts(step.level, time_ + step.begin * dt_, step.coarse_weight); });
+  core::timed(bill_, "hydro", [&] { gas_->advance(step.level, dt); });
   if (!gravity_) return;
-  timed(seconds_, "gravity", [&] {
+  core::timed(bill_, "gravity", [&] {
     gravity_->solve_level(*gas_, step);
     gravity_->kick(*gas_, step.level, 0.5 * dt);
   });
@@ -216,8 +214,8 @@ void GasSimulation::advance_level(const amr::LevelStep& step) {
 void GasSimulation::start_on(const Hierarchy& hierarchy) {
   std::vector<Field<double>> state;
   for (int level = 0; level <= hierarchy.finest_level(); ++level) {
-    auto& field =
-        state.emplace_back(hierarchy.layout(level), comm_.rank(), solvers::gas_components, solvers::hydro_ghost);
+    auto& field = state.emplace_back(hierarchy.layout(level), comm_.rank(), solvers::gas_components,
+                                     solvers::hydro_ghosts(hierarchy.geometry(level).domain));
     for (int b = 0; b < field.blocks(); ++b)
       core::for_each_cell(field.box(b), [&, gas = field.view(b)](int k, int j, int i) {
         const GasCell cell = setup_.problem.initial(hierarchy.geometry(level), {i, j, k}, finest_);
@@ -241,7 +239,7 @@ mesh::Forest GasSimulation::wanted_forest() {
 }
 
 void GasSimulation::regrid() {
-  timed(seconds_, "regrid", [&] {
+  core::timed(bill_, "regrid", [&] {
     const mesh::Forest forest = wanted_forest();
     stop_reason_ = exceeded_budget(setup_.amr, forest, setup_.block_bytes());
     if (!stop_reason_.empty() || forest == gas_->hierarchy().forest()) return;
@@ -312,7 +310,8 @@ void GasSimulation::restore(const io::SnapshotFile& file) {
     const io::FileMesh mesh = io::mesh_of(description, setup_.mesh.block);
     hierarchy = hierarchy_of(mesh.forest);
     for (int level = 0; level <= hierarchy->finest_level(); ++level)
-      state.emplace_back(hierarchy->layout(level), comm_.rank(), solvers::gas_components, solvers::hydro_ghost);
+      state.emplace_back(hierarchy->layout(level), comm_.rank(), solvers::gas_components,
+                         solvers::hydro_ghosts(hierarchy->geometry(level).domain));
     GasFactors factors;
     factors.gamma = setup_.hydro.gamma;
     read_gas(file, mesh, factors, state);
@@ -398,8 +397,9 @@ class GasSimulationPlan : public SimulationPlan {
             {"max_level", setup_.amr.max_level},
             {"end", setup_.problem.end}};
   }
-  std::unique_ptr<Simulation> make(const comm::Communicator& compute, const std::vector<double>&) const override {
-    return std::make_unique<GasSimulation>(setup_, compute);
+  std::unique_ptr<Simulation> make(const comm::Communicator& compute, const std::vector<double>&,
+                                   core::Bill& bill) const override {
+    return std::make_unique<GasSimulation>(setup_, compute, bill);
   }
 
  private:

@@ -8,7 +8,7 @@ namespace sidestream::sims {
 
 mesh::Field<double> conserved_gas(const CosmologyConfig& config, const solvers::InitialGas& initial, double a) {
   mesh::Field<double> state(initial.density.layout(), initial.density.rank(), solvers::gas_components,
-                            solvers::hydro_ghost);
+                            solvers::hydro_ghosts(initial.density.layout().domain()));
   const double energy = config.start_temperature() / config.temperature_factor(a);
   const double mean = config.gas_mean_density(), exponent = config.hydro.gamma - 1.0;
   for (int b = 0; b < state.blocks(); ++b) {

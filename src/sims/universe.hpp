@@ -36,7 +36,7 @@ class Universe {
  public:
   /// `config`, `background` and `seconds`, to which the parts of the work add their times, outlive the object.
   Universe(const comm::Communicator& comm, const CosmologyConfig& config, const solvers::Background& background,
-           UniverseState state, PartSeconds& seconds);
+           UniverseState state, core::Bill& bill);
 
   /// What the levels allow for a step at the scale factor `a`.
   std::vector<StepLimit> step_limits(double a) const;
@@ -100,7 +100,7 @@ class Universe {
   const comm::Communicator& comm_;
   const CosmologyConfig& config_;
   const solvers::Background& background_;
-  PartSeconds& seconds_;
+  core::Bill& bill_;
   mesh::Hierarchy hierarchy_;
   std::optional<solvers::RefinedGas> gas_;
   std::vector<mesh::Particles> particles_;  // with momenta w = a u

@@ -56,7 +56,7 @@ void fill_boundary(mesh::Field<double>& state, const mesh::Geometry& geometry, c
     for (int axis = 0; axis < 3; ++axis)
       for (const bool high : {false, true}) {
         if (geometry.periodic[static_cast<std::size_t>(axis)] || domain.extent()[axis] == 1) continue;
-        const mesh::Box ghosts = beyond(state.box(b).grown(state.ghost()), domain, axis, high);
+        const mesh::Box ghosts = beyond(state.box(b).grown(state.ghosts().layers), domain, axis, high);
         if (!ghosts.is_empty()) fill_side(state.view(b), ghosts, domain, axis, high, boundaries);
       }
 }

@@ -1,10 +1,14 @@
 #include "sidestream/solvers/particle_mesh.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <span>
 
+#include "sidestream/comm/progress.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/solvers/momentum.hpp"
@@ -15,6 +19,9 @@ namespace {
 
 constexpr int batch_size = 64;
 
+// So many particles are a piece of work after which something else may go on.
+constexpr std::size_t piece_size = 1024 * batch_size;
+
 // A power of two such that the masses of all particles together stay below 2^62, and each below 2^48, so that shares
 // are exact doubles.
 std::int64_t unit_for(std::int64_t total_particles) {
@@ -22,6 +29,26 @@ std::int64_t unit_for(std::int64_t total_particles) {
   const int bits = static_cast<int>(std::bit_width(total));
   if (bits > 56) throw core::Error("there are too many particles for a deposit in 64-bit integers");
   return std::int64_t{1} << std::min(48, 62 - bits);
+}
+
+// The least mass of a particle in integers: its shares, which are rounded to them, are right to so small a part of it.
+constexpr double least_mass = 4096.0;
+
+// The masses in integers of particles of these fractions of the unit.
+void weigh(std::span<const double> fractions, double unit, std::array<double, batch_size>& masses) {
+  int is_out_of_range = 0;
+  for (std::size_t n = 0; n < fractions.size(); ++n) {
+    masses[n] = std::rint(unit * fractions[n]);
+    is_out_of_range |= static_cast<int>(!(masses[n] >= least_mass && masses[n] <= unit));
+  }
+  if (is_out_of_range == 0) return;
+  const auto bad = std::find_if(fractions.begin(), fractions.end(), [&](double fraction) {
+    return !(std::rint(unit * fraction) >= least_mass && fraction <= 1.0);
+  });
+  throw core::Error(fmt::format("a particle has {} times the mass of the heaviest: among so many particles, masses go "
+                                "from {} to 1 of it",
+                                *bad, least_mass / unit),
+                    "deposit of particles", "begin with particles whose masses differ less");
 }
 
 // Where a coordinate lies between the centres of two neighbouring cells.
@@ -187,11 +214,12 @@ void ParticleMesh::deposit_locally(const mesh::Particles& particles, double ahea
   masses.fill(static_cast<double>(mass_unit_));
   Batch batch;
   for (std::size_t start = 0; start < particles.size(); start += batch_size) {
+    if (start % piece_size == 0) comm::progress(comm_);
     const int count = static_cast<int>(std::min<std::size_t>(batch_size, particles.size() - start));
     locate(particles, start, count, batch);
     if (ahead != 0.0) displace(particles, start, count, ahead, batch);
-    for (std::size_t n = 0; fractions != nullptr && n < static_cast<std::size_t>(count); ++n)
-      masses[n] = static_cast<double>(mass_unit_) * fractions[start + n];
+    if (fractions != nullptr)
+      weigh({fractions + start, static_cast<std::size_t>(count)}, static_cast<double>(mass_unit_), masses);
     split_mass(batch.axes, count, masses, batch.shares);
     add_shares(batch, count, at);
   }
@@ -238,6 +266,7 @@ double ParticleMesh::kick(const mesh::Field<double>& acceleration, double factor
   Batch batch;
   Pull pull;
   for (std::size_t start = 0; start < particles.size(); start += batch_size) {
+    if (start % piece_size == 0) comm::progress(comm_);
     const int count = static_cast<int>(std::min<std::size_t>(batch_size, particles.size() - start));
     locate(particles, start, count, batch);
     split_mass(batch.axes, count, weights, batch.shares);
@@ -288,6 +317,7 @@ void ParticleMesh::sort(mesh::Particles& particles) const {
   std::vector<std::uint32_t> cell(particles.size()), start(mass_.all().size() + 1), order(particles.size());
   Batch batch;
   for (std::size_t first = 0; first < particles.size(); first += batch_size) {
+    if (first % piece_size == 0) comm::progress(comm_);
     const int count = static_cast<int>(std::min<std::size_t>(batch_size, particles.size() - first));
     locate(particles, first, count, batch);
     for (std::size_t n = 0; n < static_cast<std::size_t>(count); ++n) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
+#include "sidestream/comm/progress.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "solvers/hydro_gas.hpp"
@@ -88,11 +90,12 @@ void RefinedGas::plan() {
   hydro_.clear();
   fluxes_.clear();
   uses_.clear();
-  older_.clear();
+  std::vector<Field<double>> spares = std::exchange(older_, {});
+  spares.resize(static_cast<std::size_t>(finest_level()));
   base_level_ = hierarchy_.coarsest_leaf_level();
   for (int level = 0; level <= finest_level(); ++level) {
     hydro_.emplace_back(config_, hierarchy_.geometry(level));
-    ghosts_.emplace_back(comm_, hierarchy_.layout(level), hydro_ghost);
+    ghosts_.emplace_back(comm_, hierarchy_.layout(level), hydro_ghosts(hierarchy_.geometry(level).domain));
     fluxes_.emplace_back(hierarchy_, level, comm_.rank(), conserved_components);
     auto& uses = uses_.emplace_back();
     for (const std::int32_t block : hierarchy_.layout(level).boxes_of(comm_.rank()))
@@ -100,7 +103,8 @@ void RefinedGas::plan() {
                      : hierarchy_.is_near_leaf(level, block) ? BlockUse::covered
                                                              : BlockUse::idle);
     if (level == finest_level()) break;
-    older_.emplace_back(hierarchy_.layout(level), comm_.rank(), gas_components);
+    older_.emplace_back(hierarchy_.layout(level), comm_.rank(), gas_components, 0,
+                        std::move(spares[static_cast<std::size_t>(level)]));  // `advance` sets it
     transfers_.emplace_back(comm_, hierarchy_, level, hydro_ghost);
     registers_.emplace_back(comm_, hierarchy_, level, conserved_components);
   }
@@ -132,7 +136,8 @@ void RefinedGas::fill_ghosts(int level, double time, double coarse_weight) {
 void RefinedGas::advance(int level, double dt) {
   const auto l = static_cast<std::size_t>(level);
   if (level < finest_level()) copy_owned(state_[l], older_[l]);
-  books_ += hydro_[l].advance(state_[l], dt, &fluxes_[l], uses_[l], epoch_);
+  books_ += hydro_[l].advance(state_[l], dt, &fluxes_[l], uses_[l], epoch_,
+                                [this] { comm::progress(comm_); });
   for (int b = 0; b < state_[l].blocks(); ++b)
     cell_updates_ += uses_[l][static_cast<std::size_t>(b)] == BlockUse::idle ? 0 : state_[l].box(b).volume();
   if (level < finest_level()) {
@@ -201,7 +206,8 @@ void RefinedGas::move_to(const mesh::Hierarchy& hierarchy, double time) {
   // alone must repair.
   const bool may_add_energy = config_.dual_energy_eta == 0.0;
   if (may_add_energy) book_leaf_energy(-1.0);
-  state_ = amr::carried_over(comm_, hierarchy_, hierarchy, std::move(state_), interpolation_, outside_at(time));
+  state_ =
+      amr::carried_over(comm_, hierarchy_, hierarchy, std::move(state_), interpolation_, outside_at(time), &spare_);
   hierarchy_ = hierarchy;
   plan();
   if (may_add_energy) book_leaf_energy(1.0);

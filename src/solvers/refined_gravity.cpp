@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sidestream/amr/level_transfer.hpp"
+#include "sidestream/comm/progress.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/exact_sum.hpp"
 #include "sidestream/core/for_each.hpp"
@@ -90,7 +91,8 @@ void copy_grown(const Field<double>& from, Field<double>& to) {
   for (int b = 0; b < to.blocks(); ++b) {
     const auto source = from.view(b);
     const auto target = to.view(b);
-    core::for_each_cell(to.box(b).grown(to.ghost()), [=](int k, int j, int i) { target(k, j, i) = source(k, j, i); });
+    core::for_each_cell(to.box(b).grown(to.ghosts().layers),
+                        [=](int k, int j, int i) { target(k, j, i) = source(k, j, i); });
   }
 }
 
@@ -267,6 +269,7 @@ void RefinedGravity::Impl::cycle() {
 
 // What the fine level lacks becomes the source of the coarse cells below it: their Laplacian plus the residual.
 void RefinedGravity::Impl::relax_and_restrict(int level) {
+  comm::progress(comm);
   Level &fine = at(level), &coarse = at(level - 1);
   fine.poisson.relax(fine.phi, fine.rhs, sweeps, over_relaxation);
   fine.poisson.fill_ghosts(fine.phi);
@@ -280,6 +283,7 @@ void RefinedGravity::Impl::relax_and_restrict(int level) {
 }
 
 void RefinedGravity::Impl::correct_and_relax(int level) {
+  comm::progress(comm);
   Level &fine = at(level), &coarse = at(level - 1);
   for (int b = 0; b < coarse.phi.blocks(); ++b) {
     const auto phi = std::as_const(coarse.phi).view(b);

@@ -68,7 +68,7 @@ TEST_P(LevelTransferTest, GhostCellsFromBothLevelsHoldALinearFunction) {
       // Beyond the domain the function goes on, so that slopes at the boundary are right.
       const auto outside = [](Field<double>& outlines, const mesh::Geometry& geometry) {
         for (int b = 0; b < outlines.blocks(); ++b)
-          core::for_each_cell(outlines.box(b).grown(outlines.ghost()), [&](int k, int j, int i) {
+          core::for_each_cell(outlines.box(b).grown(outlines.ghosts().layers), [&](int k, int j, int i) {
             if (geometry.domain.contains(Int3{i, j, k})) return;
             const std::array<double, 3> x{(i + 0.5) * geometry.cell_size(0), (j + 0.5) * geometry.cell_size(1),
                                           (k + 0.5) * geometry.cell_size(2)};

@@ -89,5 +89,71 @@ TEST(ExactSum, IsNotANumberOnceATermIsNotFinite) {
   EXPECT_TRUE(std::isnan(summed({std::nan("")})));
 }
 
+constexpr double largest = std::numeric_limits<double>::max(), smallest = std::numeric_limits<double>::denorm_min(),
+                 infinity = std::numeric_limits<double>::infinity();
+
+TEST(ExactSum, BeyondTheLargestDoubleIsInfinite) {
+  EXPECT_EQ(summed({largest, largest}), infinity);
+  EXPECT_EQ(summed({-largest, -largest, -largest}), -infinity);
+  const double half_a_step = 0x1p970;  // of the largest double: a tie, which goes to the even 2^1024
+  EXPECT_EQ(summed({largest, half_a_step}), infinity);
+  EXPECT_EQ(summed({largest, half_a_step, -smallest}), largest);
+}
+
+TEST(ExactSum, ComesBackFromBeyondTheLargestDouble) {
+  EXPECT_EQ(summed({largest, largest, -largest, -largest}), 0.0);
+  EXPECT_EQ(summed({largest, largest, smallest, -largest, -largest}), smallest);
+  std::vector<double> many(3 << 20, largest);
+  many.resize(2 * many.size(), -largest);
+  many.push_back(-smallest);
+  EXPECT_EQ(summed(many), -smallest);
+}
+
+TEST(ExactSum, ReachesDownToTheSmallestSubnormalNumber) {
+  EXPECT_EQ(summed({smallest, smallest}), 2 * smallest);
+  EXPECT_EQ(summed({0x1p-1022, -smallest}), 0x1p-1022 - smallest);
+  EXPECT_EQ(summed({largest, smallest, -largest}), smallest);
+}
+
+// So many ranks may hold sums of so many of the largest terms.
+TEST(ExactSum, StatesOfAMillionRanksAddUp) {
+  ExactSum of_rank;
+  for (int i = 0; i < 1000; ++i) of_rank.add(largest, ExactSum::highest_power);
+  of_rank.add(-smallest);
+  of_rank.normalize();
+  ExactSum total;
+  for (std::size_t c = 0; c < ExactSum::chunks; ++c) total.state()[c] = of_rank.state()[c] << 20;
+  total.normalize();
+  EXPECT_EQ(total.value(), infinity);
+  ExactSum minus;
+  for (int i = 0; i < 1000; ++i) minus.add(-largest, ExactSum::highest_power + 20);
+  total += minus;
+  EXPECT_EQ(total.value(), -smallest * 0x1p20);
+}
+
+TEST(ExactSum, TakesAndGivesPowersOfTwo) {
+  ExactSum sum;
+  sum.add(1.0, ExactSum::highest_power);
+  sum.add(0x1p-30, ExactSum::highest_power);
+  sum.add(largest, 90);
+  EXPECT_EQ(sum.value(), infinity);
+  EXPECT_EQ(sum.value(-90), largest);
+  sum.add(-largest, 90);
+  EXPECT_EQ(sum.value(-ExactSum::highest_power), 1.0 + 0x1p-30);
+  EXPECT_EQ(sum.value(-1200), std::ldexp(1.0, ExactSum::highest_power - 1200) * (1.0 + 0x1p-30));
+  EXPECT_EQ(sum.value(-4000), 0.0);
+}
+
+TEST(ExactSum, RoundsSubnormalResultsOnce) {
+  ExactSum sum;
+  sum.add(0x1.8p0);
+  EXPECT_EQ(sum.value(-1074), 2 * smallest);  // 1.5: a tie, to even
+  EXPECT_EQ(sum.value(-1075), smallest);      // 0.75
+  sum.add(-0x1p0);
+  EXPECT_EQ(sum.value(-1074), 0.0);  // 0.5: a tie, to even
+  sum.add(smallest);
+  EXPECT_EQ(sum.value(-1074), smallest);  // just above
+}
+
 }  // namespace
 }  // namespace sidestream::core

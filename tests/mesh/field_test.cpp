@@ -19,6 +19,34 @@ TEST(Field, HoldsOnlyTheBoxesOfItsRankWithGhostCells) {
   EXPECT_EQ(field.block(0).size(), 3u * 8 * 8 * 8);
 }
 
+TEST(Field, MayHaveFewerGhostCellsAlongSomeAxes) {
+  const Layout flat = split(domain_of({8, 4, 1}), {2, 1, 1});
+  Field<double> field(flat, 1, 3, ghosts_of_active_axes(flat.domain(), 2));
+  EXPECT_EQ(field.ghost(), 2);
+  EXPECT_EQ(field.ghosts().layers, (Int3{2, 2, 0}));
+  EXPECT_EQ(field.block(0).size(), 3u * 8 * 8 * 1);
+  field.view(0)(2, 0, -2, 2) = 5.0;  // the first cell of the last component
+  EXPECT_EQ(field.block(0)[2 * 64], 5.0);
+}
+
+TEST(Field, TakesTheMemoryOfASpareThatFits) {
+  Field<double> spare(two_boxes, 0, 3, 1);
+  const double* const memory = spare.all().data();
+  const Field<double> smaller(two_boxes, 0, 2, 1, std::move(spare));
+  EXPECT_EQ(smaller.all().data(), memory);
+  EXPECT_EQ(smaller.all().size(), 2u * 6 * 6 * 6);
+  EXPECT_EQ(spare.capacity(), 0u);
+}
+
+TEST(Field, LeavesASpareThatIsTooSmallOrFarTooLarge) {
+  for (const int components : {1, 9}) {
+    Field<double> spare(two_boxes, 0, components, 0);
+    const Field<double> field(two_boxes, 0, 3, 0, std::move(spare));
+    EXPECT_NE(field.all().data(), spare.all().data());
+    EXPECT_EQ(spare.components(), components);
+  }
+}
+
 TEST(Field, OfARankWithoutBoxesIsEmpty) {
   const Field<float> field(two_boxes, 7);
   EXPECT_EQ(field.blocks(), 0);

@@ -144,6 +144,30 @@ def test_thresholds_may_be_multiples_of_the_mean() -> None:
     np.testing.assert_array_equal(relative["mass"], absolute["mass"])
 
 
+@pytest.mark.parametrize("absurd", [1e25, 1e300, 1e305])
+def test_an_absurd_cell_leaves_the_other_halos_as_they_are(absurd: float) -> None:
+    field = np.random.default_rng(5).lognormal(0.0, 2.0, (24, 24, 24))
+    field[10:14, 3:7, 16:20] = 1e-300  # an empty place for it
+
+    without = sidestream.halos(field, box_size=24.0, t_boundary=8.0, t_halo=16.0).sortby("id")
+    field[12, 5, 18] = absurd
+    with_it = sidestream.halos(field, box_size=24.0, t_boundary=8.0, t_halo=16.0).sortby("id")
+
+    assert without.sizes["halo"] > 50
+    assert float(with_it.mass.max()) == absurd
+    others = with_it.isel(halo=with_it.mass.values != absurd)
+    for name in without.data_vars:
+        np.testing.assert_array_equal(others[name], without[name], err_msg=name)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_cell_without_a_number_is_named(bad: float) -> None:
+    field = np.ones((8, 8, 8))
+    field[1, 2, 3] = bad
+    with pytest.raises(sidestream.Error, match=r"\(z, y, x\) = \(1, 2, 3\)"):
+        sidestream.halos(field, 8.0, t_boundary=2.0, t_halo=3.0)
+
+
 def test_a_shift_of_a_periodic_field_shifts_the_ids_only() -> None:
     field, shift = oracles.formula_field(16), (5, 11, 3)
 

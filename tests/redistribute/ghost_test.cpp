@@ -29,7 +29,7 @@ int wrong_ghosts(const Field<double>& field) {
   const Int3 cells = layout.domain().extent();
   int wrong = 0;
   for (int b = 0; b < field.blocks(); ++b)
-    core::for_each_cell(field.box(b).grown(field.ghost()), [&, view = field.view(b)](int k, int j, int i) {
+    core::for_each_cell(field.box(b).grown(field.ghosts().layers), [&, view = field.view(b)](int k, int j, int i) {
       Int3 cell{i, j, k};
       for (int axis = 0; axis < 3; ++axis)
         if (layout.periodic()[static_cast<std::size_t>(axis)]) cell[axis] = mesh::wrapped(cell[axis], cells[axis]);
@@ -42,17 +42,17 @@ int wrong_ghosts(const Field<double>& field) {
   return wrong;
 }
 
-Field<double> with_untouched_ghosts(const Layout& layout, int components, std::int32_t ghost) {
+Field<double> with_untouched_ghosts(const Layout& layout, int components, mesh::Ghosts ghost) {
   auto field = field_of_global_index(layout, world().rank(), components, ghost);
   for (int b = 0; b < field.blocks(); ++b)
-    core::for_each_cell(field.box(b).grown(ghost), [&, view = field.view(b)](int k, int j, int i) {
+    core::for_each_cell(field.box(b).grown(ghost.layers), [&, view = field.view(b)](int k, int j, int i) {
       if (field.box(b).contains(Int3{i, j, k})) return;
       for (int c = 0; c < components; ++c) view(c, k, j, i) = untouched;
     });
   return field;
 }
 
-int wrong_after_fill(const Layout& layout, std::int32_t ghost, Strategy strategy, int components = 2) {
+int wrong_after_fill(const Layout& layout, mesh::Ghosts ghost, Strategy strategy, int components = 2) {
   const GhostFill plan(world(), layout, ghost, strategy);
   auto field = with_untouched_ghosts(layout, components, ghost);
   plan.fill(field);
@@ -73,6 +73,16 @@ TEST_P(Ghosts, OfRandomBoxesAreFilled) {
 
 TEST_P(Ghosts, MayBeWiderThanABox) {
   EXPECT_EQ(wrong_after_fill(dealt(split(domain_of({8, 8, 8}), {4, 8, 2})), 3, GetParam()), 0);
+}
+
+TEST_P(Ghosts, MayBeFewerAlongSomeAxes) {
+  for (const Int3 layers : {Int3{2, 3, 0}, Int3{0, 0, 4}, Int3{1, 0, 2}})
+    for (unsigned seed = 1; seed <= 2; ++seed) {
+      EXPECT_EQ(wrong_after_fill(random_layout(domain_of({9, 10, 11}), 25, all_ranks(), seed), mesh::Ghosts(layers),
+                                 GetParam()),
+                0);
+      EXPECT_EQ(wrong_after_fill(dealt(split(domain_of({12, 9, 1}), {3, 3, 1})), mesh::Ghosts(layers), GetParam()), 0);
+    }
 }
 
 TEST_P(Ghosts, OfOneBlockWrapOntoItself) {

@@ -57,7 +57,7 @@ class History {
   History(const comm::Communicator& comm, CosmologyConfig config)
       : config_(std::move(config)),
         background_(config_.parameters),
-        universe_(comm, config_, background_, initial_universe(comm, config_, background_, a_), seconds_) {
+        universe_(comm, config_, background_, initial_universe(comm, config_, background_, a_), bill_) {
     universe_.solve_gravity();
   }
 
@@ -77,7 +77,7 @@ class History {
   CosmologyConfig config_;
   solvers::Background background_;
   double a_ = 1.0 / 51.0;
-  PartSeconds seconds_;
+  core::Bill bill_;
   Universe universe_;
   int changes_ = 0;
 };

@@ -287,6 +287,36 @@ TEST(ParticleMesh, MassUnitLeavesRoomForAllParticlesInOneCell) {
   }
 }
 
+// The lightest particles that may be, of any fraction, keep the mass that they are rounded to; lighter ones and such as
+// are heavier than the heaviest are refused.
+TEST(ParticleMesh, MassFractionsAreKeptOrRefused) {
+  const comm::Communicator comm(MPI_COMM_WORLD);
+  const mesh::Layout layout = layout_for(Blocks::small, comm.size());
+  const std::int64_t total = std::int64_t{1} << 30;
+  ParticleMesh particle_mesh(comm, layout, geometry, total);
+  const auto unit = static_cast<double>(particle_mesh.mass_unit());
+  const double least = 4096.0 / unit;
+  const auto deposited = [&](double fraction) {
+    mesh::Particles particles = without_particles();
+    particles.attributes.push_back({mass_fraction_name, "1", {}});
+    for (std::int64_t id = 0; id < 20; ++id)
+      if (layout.owner(layout.find(cell_of(geometry, position_of(id)))) == comm.rank()) {
+        add(particles, id, position_of(id));
+        particles.attributes.back().values.push_back(id == 0 ? 1.0 : fraction);
+      }
+    particle_mesh.deposit_mass(particles);
+    std::int64_t mass = 0;
+    for (int b = 0; b < particle_mesh.integer_mass().blocks(); ++b)
+      core::for_each_cell(particle_mesh.integer_mass().box(b), [&, view = particle_mesh.integer_mass().view(b)](
+                                                                   int k, int j, int i) { mass += view(k, j, i); });
+    return comm.sum(mass);
+  };
+  for (const double fraction : {1.0, 0.125, 1.0 / 3.0, least, 1.7 * least})
+    EXPECT_EQ(deposited(fraction), static_cast<std::int64_t>(unit + 19.0 * std::rint(unit * fraction))) << fraction;
+  for (const double fraction : {0.5 * least, 1e-300, 0.0, -0.125, 1.0 + 1e-9, 1e25, std::nan("")})
+    EXPECT_THROW(deposited(fraction), core::Error) << fraction;
+}
+
 TEST(ParticleMesh, DriftMovesAndTheLongestDriftIsAFractionOfACell) {
   mesh::Particles particles = without_particles();
   add(particles, 100, {1.0, 2.0, 0.5});  // w = (1, 0, -1)

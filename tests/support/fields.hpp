@@ -17,7 +17,7 @@ T global_value(const mesh::Box& domain, mesh::Int3 cell, int c) {
 
 /// Every owned cell holds its global index (times 8 plus the component), so that any rank can check any layout alone.
 template <typename T = double>
-mesh::Field<T> field_of_global_index(const mesh::Layout& layout, int rank, int components = 1, std::int32_t ghost = 0) {
+mesh::Field<T> field_of_global_index(const mesh::Layout& layout, int rank, int components = 1, mesh::Ghosts ghost = 0) {
   mesh::Field<T> field(layout, rank, components, ghost);
   for (int b = 0; b < field.blocks(); ++b) {
     const auto view = field.view(b);

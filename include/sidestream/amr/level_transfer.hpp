@@ -63,9 +63,12 @@ class LevelTransfer {
 
 /// Moves the fields of a hierarchy, one a level, onto another hierarchy of the same root grid: blocks that both have
 /// are copied, new ones are interpolated from the level below (its own blocks first). Ghost cells are not carried over.
-/// `fields` is emptied on the way, level by level, so that no more than two levels are held twice. Collective.
+/// `fields` is emptied on the way, level by level, so that no more than one level is held twice. If there is
+/// a `spare`, large fields are made in its memory, with ghost cells that nobody has set, and it keeps the largest that
+/// is left over for the next time. Collective.
 std::vector<mesh::Field<double>> carried_over(const comm::Communicator& comm, const mesh::Hierarchy& from,
                                               const mesh::Hierarchy& to, std::vector<mesh::Field<double>> fields,
-                                              const Interpolation& interpolate, const FillOutside& outside = {});
+                                              const Interpolation& interpolate, const FillOutside& outside = {},
+                                              mesh::Field<double>* spare = nullptr);
 
 }  // namespace sidestream::amr

@@ -26,7 +26,8 @@ class CoveringGrid {
   const mesh::Layout& layout() const { return layout_; }
 
   /// `field` (finite, on the layouts of the constructor) on this grid; on a uniform mesh and level 0 the field itself,
-  /// not a copy. Collective. Memory: 8 bytes a cell, and 32 more where there are finer leaves.
+  /// not a copy. Collective. Memory: 8 bytes a cell, and 32 more for each that
+  /// finer leaves fill.
   SharedField of(const comm::Communicator& comm, const LeafField& field) const;
 
  private:
@@ -40,7 +41,8 @@ class CoveringGrid {
   int level_;
   mesh::Layout layout_;
   bool is_uniform_ = false;                            // and of level 0: nothing to do
-  std::vector<Transfer> finer_, coarser_;              // between this layout, coarsened, and coarsened leaves
+  bool has_finer_ = false;                             // leaves
+  std::vector<Transfer> coarser_;                      // from coarser leaves
   std::optional<redistribute::Redistribution> equal_;  // from leaves of this level
 };
 

@@ -28,8 +28,8 @@ enum class Combine { replace, add };
 
 /// Which cells a plan moves.
 struct Coverage {
-  std::int32_t source_ghost = 0;       ///< the source offers its boxes grown by so many cells
-  std::int32_t destination_ghost = 0;  ///< the destination takes its boxes grown by so many cells
+  mesh::Ghosts source_ghost = 0;       ///< the source offers its boxes grown by so many cells
+  mesh::Ghosts destination_ghost = 0;  ///< the destination takes its boxes grown by so many cells
   bool skip_own = false;               ///< not the cells that boxes of equal index share unshifted
 };
 
@@ -94,7 +94,7 @@ void check(const Redistribution& plan);
 /// Ghost-cell exchange of fields on `layout` (periodic where it is): a redistribution of the layout onto itself.
 class GhostFill {
  public:
-  GhostFill(const comm::Communicator& comm, const mesh::Layout& layout, std::int32_t ghost,
+  GhostFill(const comm::Communicator& comm, const mesh::Layout& layout, mesh::Ghosts ghost,
             Strategy strategy = Strategy::automatic);
 
   /// Copies owned cells into the ghost cells of all blocks that overlap them. Collective.

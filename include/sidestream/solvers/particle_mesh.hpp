@@ -15,8 +15,7 @@
 
 namespace sidestream::solvers {
 
-/// The attribute of particles that are not all alike: the mass of each over `Particles::mass`, 1 or a negative power of
-/// two above 2^-30.
+/// The attribute of particles that are not all alike: the mass of each over `Particles::mass`, at most 1.
 inline const std::string mass_fraction_name = "mass_fraction";
 bool has_mass_fractions(const mesh::Particles& particles);
 
@@ -24,6 +23,10 @@ bool has_mass_fractions(const mesh::Particles& particles);
 /// of a cell). Masses are added up as integers, so that the density is bitwise the same for any order of the particles
 /// and any ranks, and no mass is lost: the eight shares of a particle are not negative and add up to its mass exactly.
 /// Deposit and kick use the same shares.
+///
+/// Range: the unit of these integers is 2^-48 of `Particles::mass`, or as much larger as the sum over all particles
+/// takes to stay below 2^62: 2^-34 for 512^3 of them. A particle is worth 4096 units at least, so that its shares are
+/// right to that part of it; one that is lighter, or heavier than `Particles::mass`, is an error of the deposit.
 ///
 /// The particles have to be where `redistribute::migrate` takes them: on the rank that owns their cell. Any order will
 /// do, but one that follows the cells (`sort`) is several times faster.

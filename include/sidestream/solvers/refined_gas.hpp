@@ -94,6 +94,7 @@ class RefinedGas {
   int base_level_ = 0;
   GasBoundary boundary_;
   amr::Interpolation interpolation_;
+  mesh::Field<double> spare_;                       // memory left over from the last change of the mesh
   std::vector<mesh::Field<double>> state_, older_;  // of each level; `older_` of those that have a finer one
   std::vector<Hydro> hydro_;
   std::vector<redistribute::GhostFill> ghosts_;

@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..bill import HEAD, GroupBill, group_bills, rows_of
 from ..error import Error
 from ..events import Event, Events, number
 from ..figures import Picture, Scene, pictures, scenes
@@ -18,7 +19,6 @@ from ..summary import (
     bills,
     file_bills,
     file_lost_s,
-    seconds_by_part,
     share_lost,
     wall_seconds,
 )
@@ -77,8 +77,8 @@ def render(run: Run) -> str:
         _section("In three dimensions", stage(turned)),
         _section("Energy", gallery(balance) + _energy_line(events)),
         _section("Who computed and who waited", gallery(timeline) + _bill_table(rows, wall_seconds(events))),
-        _section("Where the simulation's time went", _parts(seconds_by_part(events))),
         _section("What was done to the gas beside its equations", _books(end)),
+        _section("Where the time went", "".join(map(_group_bill, group_bills(events)))),
         _section("Results", _result_table(run, rows)),
         _section("Files", _file_bill_table(events) + gallery(writes) + _file_table(events)),
         _configuration(run),
@@ -242,17 +242,13 @@ def _energy_line(events: Events) -> str:
     )
 
 
-def _parts(parts: dict[str, float]) -> str:
-    total = sum(parts.values())
-    if total <= 0:
-        return ""
-    rows = [
-        f"<tr><td>{escape(name.replace('_', ' '))}</td>"
-        f"<td class=bar><i style='width:{100 * seconds / total:.2f}%'></i></td>"
-        f"<td>{duration(seconds)}</td><td>{100 * seconds / total:.3g} %</td></tr>"
-        for name, seconds in parts.items()
-    ]
-    return f'<table class="parts">{"".join(rows)}</table>\n'
+
+def _group_bill(bill: GroupBill) -> str:
+    note = (
+        f"<p class=note>{escape(bill.title)}: {duration(bill.wall_s)}. Each moment is on exactly one line; "
+        "<em>mean</em> is that of the ranks, and what the slowest took longer, others waited for.</p>"
+    )
+    return table(HEAD, rows_of(bill), text_columns=2) + note
 
 
 def _books(end: Event) -> str:

@@ -26,10 +26,10 @@ bool can_select(const ArrayGroup& group) {
 SpaceHandle selected_cells(const ArrayGroup& group, const InPlace& place) {
   const Field<double>& field = *place.field;
   const mesh::Int3 owned = field.box(0).extent();
-  const auto ghost = static_cast<hsize_t>(field.ghost());
+  const mesh::Int3 ghosts = field.ghosts().layers, grown = owned + ghosts + ghosts;
   const auto length = [](std::int64_t value) { return static_cast<hsize_t>(value); };
-  const hsize_t all[5] = {length(field.blocks()), length(field.components()), length(owned.z) + 2 * ghost,
-                          length(owned.y) + 2 * ghost, length(owned.x) + 2 * ghost};
+  const hsize_t all[5] = {length(field.blocks()), length(field.components()), length(grown.z), length(grown.y),
+                          length(grown.x)};
   SpaceHandle space(H5Screate_simple(5, all, nullptr), "H5Screate_simple");
   check_hdf5(H5Sselect_none(space), "H5Sselect_none");
   H5S_seloper_t operation = H5S_SELECT_SET;
@@ -37,7 +37,7 @@ SpaceHandle selected_cells(const ArrayGroup& group, const InPlace& place) {
     while (last < group.runs.size() && (group.runs[last].count == 0) == (group.runs[first].count == 0)) ++last;
     if (group.runs[first].count == 0) continue;
     for (const int component : place.components) {
-      const hsize_t start[5] = {first, length(component), ghost, ghost, ghost};
+      const hsize_t start[5] = {first, length(component), length(ghosts.z), length(ghosts.y), length(ghosts.x)};
       const hsize_t count[5] = {last - first, 1, length(owned.z), length(owned.y), length(owned.x)};
       check_hdf5(H5Sselect_hyperslab(space, operation, start, nullptr, count, nullptr), "H5Sselect_hyperslab");
       operation = H5S_SELECT_OR;

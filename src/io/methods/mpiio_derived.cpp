@@ -39,14 +39,15 @@ MpiType subarray(const Sizes& all, const Sizes& chosen, const Sizes& start) {
 // Owned cells of `components` of a block; its extent is the whole block, so that it repeats from block to block.
 MpiType block_type(const Field<double>& field, int block, const std::vector<int>& components) {
   const mesh::Int3 owned = field.box(block).extent();
-  const int ghost = field.ghost();
-  const Sizes all{field.components(), owned.z + 2 * ghost, owned.y + 2 * ghost, owned.x + 2 * ghost};
+  const mesh::Int3 ghost = field.ghosts().layers, grown = owned + ghost + ghost;
+  const Sizes all{field.components(), grown.z, grown.y, grown.x};
   const auto chosen = static_cast<int>(components.size());
   if (are_consecutive(components))
-    return subarray(all, {chosen, owned.z, owned.y, owned.x}, {components.front(), ghost, ghost, ghost});
+    return subarray(all, {chosen, owned.z, owned.y, owned.x}, {components.front(), ghost.z, ghost.y, ghost.x});
   const std::int64_t component_bytes = std::int64_t{all[1]} * all[2] * all[3] * 8;
-  const MpiType component = resized(
-      subarray({1, all[1], all[2], all[3]}, {1, owned.z, owned.y, owned.x}, {0, ghost, ghost, ghost}), component_bytes);
+  const MpiType component =
+      resized(subarray({1, all[1], all[2], all[3]}, {1, owned.z, owned.y, owned.x}, {0, ghost.z, ghost.y, ghost.x}),
+              component_bytes);
   MPI_Datatype indexed = MPI_DATATYPE_NULL;
   comm::check(MPI_Type_create_indexed_block(chosen, 1, components.data(), component.raw(), &indexed),
               "MPI_Type_create_indexed_block");

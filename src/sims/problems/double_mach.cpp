@@ -55,7 +55,7 @@ class DoubleMach {
     boundaries.user = [&](mesh::Int3 cell, GasCell& state) { state = undisturbed(level, cell, time); };
     solvers::fill_boundary(gas, level, boundaries);
     for (int b = 0; b < gas.blocks(); ++b) {
-      mesh::Box below = gas.box(b).grown(gas.ghost());
+      mesh::Box below = gas.box(b).grown(gas.ghosts().layers);
       below.hi.y = std::min(below.hi.y, 0);
       const auto view = gas.view(b);
       core::for_each_cell(below, [&](int k, int j, int i) {
