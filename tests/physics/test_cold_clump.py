@@ -8,7 +8,9 @@ from book import Bound, Chapter
 from program import Program
 
 FIVE_PERCENT = "what cosmological gas is held to; a scheme that took heat from the total energy would be off by orders"
-SECOND_LAW = "nothing heats the gas and nothing may cool it; round-off of a kinetic energy a million times the heat, 1e-8"
+SECOND_LAW = (
+    "nothing heats the gas and nothing may cool it; round-off of a kinetic energy a million times the heat, 1e-8"
+)
 
 CHAPTERS = [
     Chapter(

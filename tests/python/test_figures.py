@@ -238,3 +238,17 @@ def test_a_run_without_results_cannot_be_plotted(tmp_path: Path) -> None:
 
     with pytest.raises(sidestream.Error, match="no result that could be drawn"):
         save_pictures(sidestream.open(tmp_path), tmp_path / "pictures")
+
+
+def test_energies_are_drawn_with_what_the_balance_leaves_over(small_run: Path) -> None:
+    parts = {"kinetic_dark_matter": 80.0, "kinetic_gas": 20.0, "thermal": 3.0, "potential": -150.0, "residual": 1.0}
+    with (small_run / "events.jsonl").open("a") as log:
+        for n in range(1, 4):
+            energy = {name: n * value for name, value in parts.items()} | {"scale_factor": 0.1 * n}
+            log.write(json.dumps({"event": "step", "t": 100.0 + n, "step": 100 + n, "energy": energy}) + "\n")
+    run = sidestream.open(small_run)
+
+    assert "energies" in [picture.name for picture in pictures(run)]
+    page = write_report(run).read_text()
+    assert "<h2>Energy</h2>" in page
+    assert "leaves 1 % of the energy of motion over" in page
