@@ -8,14 +8,15 @@ from book import Bound, Chapter
 from program import Program
 
 FIVE_PERCENT = "what cosmological gas is held to; a scheme that took heat from the total energy would be off by orders"
-SECOND_LAW = "nothing heats the gas and nothing may cool it; round-off of a kinetic energy a million times the heat, 1e-8"
+SECOND_LAW = (
+    "nothing heats the gas and nothing may cool it; round-off of a kinetic energy a million times the heat, 1e-8"
+)
 
 CHAPTERS = [
     Chapter(
         "A cold clump at Mach 1000",
         """`cold_clump`: a bell of ten times the density in gas of its pressure and velocity crosses a periodic
-box of 32 x 16 x 16 cells once along x, half of it along y and a quarter along z, at a thousand times the
-speed of sound of its middle. The kinetic energy is a million times the heat. Once on a uniform mesh, once through
+square of 64 x 64 cells once along x and half of it along y, at a thousand times the speed of sound of its middle. The kinetic energy is a million times the heat. Once on a uniform mesh, once through
 the sides of a region of half the cells' size. Temperature: where the density is above half of its height.""",
         [
             Bound("uniform: largest error of the temperature", 0.0, 0.05, FIVE_PERCENT),
@@ -29,7 +30,7 @@ the sides of a region of half the cells' size. Temperature: where the density is
 CONFIG = """simulation = "cold_clump"
 
 [mesh]
-cells = [32, 16, 16]
+cells = [64, 64, 1]
 block = 8
 """
 REFINED = """
@@ -39,7 +40,7 @@ max_level = 1
 [refine.wall]
 criterion = "region"
 lower = [0.4, 0.0, 0.0]
-upper = [0.6, 0.5, 0.5]
+upper = [0.6, 0.5, 1.0]
 max_level = 1
 """
 
