@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from book import Bound, Chapter
 from numpy.typing import NDArray
+from program import Program, plot_files
 
 import sidestream
-from book import Bound, Chapter
-from program import Program, plot_files
 
 Array = NDArray[np.float64]
 
@@ -31,12 +31,12 @@ CHAPTERS = [
     Chapter(
         "Nyx's Lyman-alpha case, adiabatic",
         """The initial conditions that Nyx ships for its Lyman-alpha test, 32^3 particles and cells in 8 Mpc, from
-z = 100 to 2 (Omega_m = 0.27, Omega_b = 0.045, h = 0.71, 214 K at the start), against what Nyx itself made of them
-without heating and cooling. Fractions are by mass. Voids: cells below half the mean density, against the adiabat from the
-start. Powers of gas and dark matter are divided by the windows of a cell (gas) and of the cloud in a cell (dark matter),
-mode by mode; then the gas has no more power than the dark matter, because its pressure can only smooth it, within what
-the forces differ by: gas that has not been shocked yet feels the force in its cell and dark matter one averaged over
-four cells, which grows dark matter the slower (docs/concepts/physics_tests.md).""",
+z = 100 to 2 (Omega_m = 0.27, Omega_b = 0.045, h = 0.71, 214 K at the start), against what Nyx itself made
+of them without heating and cooling. Fractions are by mass. Voids: cells below half the mean density,
+against the adiabat from the start. Powers of gas and dark matter are divided by the windows of a cell
+(gas) and of the cloud in a cell (dark matter), mode by mode. What remains: gas feels the force in its
+cell and dark matter one averaged over eight, which slows the dark matter on small scales
+(docs/concepts/physics_tests.md), and pressure smooths the gas.""",
         [
             *(Bound(f"mass above 1e4 K over that of Nyx, z = {z}", 0.9, 1.1, TWO_CODES) for z in REDSHIFTS),
             Bound("median temperature of voids over the adiabat, z = 2", 0.8, 1.25, ADIABAT),
