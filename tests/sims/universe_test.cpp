@@ -96,7 +96,7 @@ TEST_F(UniverseTest, KeepsTheMassOfItsGasThroughChangesOfTheMesh) {
   EXPECT_GE(run.changes(), 2);
   EXPECT_EQ(run.universe().finest_level(), 1);
   EXPECT_NEAR(run.universe().gas_mass() / mass, 1.0, 1e-13);
-  EXPECT_EQ(run.universe().floored_cells(), 0);
+  EXPECT_EQ(run.universe().take_books().energy_floors, 0);
 }
 
 TEST_F(UniverseTest, KeepsEachParticleOnTheLevelOfItsLeaf) {
