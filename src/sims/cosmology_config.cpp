@@ -66,7 +66,7 @@ core::Table<GasLimits> limits_table() {
   table.option("temperature_floor", &GasLimits::temperature_floor, std::nullopt)
       .in(temperature_units())
       .at_least(0.0)
-      .doc("gas is never colder, \"1 K\"; by default a hundredth of what uniform gas has at z_end");
+      .doc("gas is never colder, \"1 K\"; by default a thousandth of what uniform gas has at z_end");
   return table;
 }
 
@@ -78,7 +78,7 @@ core::Table<solvers::HydroConfig> gas_table() {
 }
 
 double standard_temperature_floor(const CosmologyConfig& config) {
-  constexpr double share = 0.01;
+  constexpr double share = 1e-3;
   const double expansion = (1.0 + config.run.z_start) / (1.0 + config.run.z_end);
   return share * config.start_temperature() * std::pow(expansion, -3.0 * (config.hydro.gamma - 1.0));
 }

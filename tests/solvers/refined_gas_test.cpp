@@ -164,7 +164,7 @@ TEST_P(RefinedGasTest, MassMomentumAndEnergyAreKeptThroughAHundredRegrids) {
   }
   const auto after = totals(gas);
   for (std::size_t c = 0; c < 5; ++c) EXPECT_NEAR(after[c], before[c], 1e-13 * before[total_energy]) << c;
-  EXPECT_EQ(world().sum(gas.counts().energy_floors), 0);
+  EXPECT_EQ(world().sum(gas.take_books().energy_floors), 0);
 }
 
 TEST_P(RefinedGasTest, ResultsAreTheSameBitsOnAnyNumberOfRanks) {
