@@ -298,18 +298,21 @@ void compute_primitives(const RowContext& context, int cells, ConstRows state, R
 }
 
 void compute_sound(const RowContext& context, int cells, ConstRows primitive, Rows sound) {
-  const double *rho = primitive[primitive_rho], *p = primitive[primitive_p], gamma = context.gas.gamma;
+  const double *rho = primitive[primitive_rho], *p = primitive[primitive_p], gamma = context.gas.gamma,
+               inverse_gamma = 1.0 / gamma;
   double *c = sound[sound_speed_c], *impedance = sound[sound_impedance],
          *inverse_impedance = sound[sound_inverse_impedance], *inverse_square = sound[sound_inverse_square];
   const int whole = whole_vectors(cells);
 #pragma GCC ivdep
   for (int i = 0; i < whole; ++i) {
-    const double square = gamma * p[i] / rho[i];
+    const double inverse = 1.0 / (rho[i] * p[i]), inverse_rho = p[i] * inverse;
+    const double square = gamma * p[i] * inverse_rho;
     const double speed = std::sqrt(square);
+    const double inverse_of_square = inverse_gamma * (rho[i] * (rho[i] * inverse));
     c[i] = speed;
     impedance[i] = rho[i] * speed;
-    inverse_impedance[i] = 1.0 / (rho[i] * speed);
-    inverse_square[i] = 1.0 / square;
+    inverse_impedance[i] = speed * inverse_of_square * inverse_rho;
+    inverse_square[i] = inverse_of_square;
   }
 }
 
