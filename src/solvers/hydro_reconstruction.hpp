@@ -27,12 +27,17 @@ struct Parabola {
   return below * above > 0.0 ? std::copysign(size, central) : 0.0;
 }
 
-/// The monotone parabola in the middle one of five cells, moved towards the mean by (1 - `steepness`).
-[[gnu::always_inline]] inline Parabola parabola(double a, double b, double mean, double d, double e, double steepness) {
-  const double slope_b = limited_slope(a, b, mean), slope = limited_slope(b, mean, d),
-               slope_d = limited_slope(mean, d, e);
-  double left = 0.5 * (b + mean) - (slope - slope_b) * (1.0 / 6.0);
-  double right = 0.5 * (mean + d) - (slope_d - slope) * (1.0 / 6.0);
+/// A value of the cell below, here and in the cell above.
+struct Three {
+  double below, here, above;
+};
+
+/// The monotone parabola of a cell from the averages and the limited slopes there and beside it, moved towards the mean
+/// by (1 - `steepness`).
+[[gnu::always_inline]] inline Parabola parabola(const Three& average, const Three& slope, double steepness) {
+  const double mean = average.here;
+  double left = 0.5 * (average.below + mean) - (slope.here - slope.below) * (1.0 / 6.0);
+  double right = 0.5 * (mean + average.above) - (slope.above - slope.here) * (1.0 / 6.0);
 
   // Eq. 1.10: no new extremum at the faces, none inside.
   const double jump = right - left, bend = jump * (mean - 0.5 * (left + right)), limit = jump * jump * (1.0 / 6.0);

@@ -55,15 +55,20 @@ struct Reach {
 }
 
 template <bool flatten>
-void trace_of(int cells, int axis, double dt_over_dx, const std::array<ConstRows, 5>& stencil, ConstRows sound,
-              const std::array<const double*, 3>& strength, Rows lower_face, Rows upper_face) {
+void trace_of(int cells, int axis, double dt_over_dx, const Neighbors& primitive, const Neighbors& slope,
+              ConstRows sound, const std::array<const double*, 3>& strength, Rows lower_face, Rows upper_face) {
   const int normal = primitive_u + axis, first = primitive_u + (axis + 1) % 3, second = primitive_u + (axis + 2) % 3;
-  const auto rows_of = [&](int component) {
-    return std::array<const double*, 5>{stencil[0][component], stencil[1][component], stencil[2][component],
-                                        stencil[3][component], stencil[4][component]};
+  using Three_rows = std::array<const double*, 3>;
+  const auto rows_of = [](const Neighbors& rows, int component) {
+    return Three_rows{rows[0][component], rows[1][component], rows[2][component]};
   };
-  const auto rho = rows_of(primitive_rho), u = rows_of(normal), v = rows_of(first), w = rows_of(second),
-             p = rows_of(primitive_p);
+  const auto p_rows = rows_of(primitive, primitive_p);
+  const std::array<int, primitives> order{primitive_rho, normal, first, second, primitive_p};
+  std::array<Three_rows, primitives> averages, slopes;
+  for (std::size_t n = 0; n < order.size(); ++n) {
+    averages[n] = rows_of(primitive, order[n]);
+    slopes[n] = rows_of(slope, order[n]);
+  }
   const double *c_row = sound[sound_speed_c], *impedance = sound[sound_impedance],
                *inverse_impedance = sound[sound_inverse_impedance], *inverse_square = sound[sound_inverse_square];
   const double *strength_below = strength[0], *strength_here = strength[1], *strength_above = strength[2];
@@ -75,13 +80,18 @@ void trace_of(int cells, int axis, double dt_over_dx, const std::array<ConstRows
 #pragma GCC ivdep
   for (int i = 0; i < whole; ++i) {
     // The shock here or in the next cell towards lower pressure.
-    const double ahead = p[3][i] < p[1][i] ? strength_above[i] : (p[1][i] < p[3][i] ? strength_below[i] : 0.0);
+    const double p_below = p_rows[0][i], p_above = p_rows[2][i];
+    const double ahead =
+        flatten ? (p_above < p_below ? strength_above[i] : (p_below < p_above ? strength_below[i] : 0.0)) : 0.0;
     const double steepness = flatten ? 1.0 - larger(ahead, strength_here[i]) : 1.0;
-    const auto parabola_of = [&](const std::array<const double*, 5>& a) __attribute__((always_inline)) {
-      return parabola(a[0][i], a[1][i], a[2][i], a[3][i], a[4][i], steepness);
+    const auto parabola_of = [&](std::size_t n) __attribute__((always_inline)) {
+      const auto at = [i](const Three_rows& rows) __attribute__((always_inline)) {
+        return Three{rows[0][i], rows[1][i], rows[2][i]};
+      };
+      return parabola(at(averages[n]), at(slopes[n]), steepness);
     };
-    const Parabola rho_in = parabola_of(rho), u_in = parabola_of(u), v_in = parabola_of(v), w_in = parabola_of(w),
-                   p_in = parabola_of(p);
+    const Parabola rho_in = parabola_of(0), u_in = parabola_of(1), v_in = parabola_of(2), w_in = parabola_of(3),
+                   p_in = parabola_of(4);
     const double c = c_row[i];
 
     {  // Towards the upper face: the state that u + c brings is taken as reference, the other waves correct it.
@@ -325,10 +335,20 @@ void compute_shock_strength(int cells, int axis, const std::array<ConstRows, 5>&
   for (int i = 0; i < whole; ++i) strength[i] = shock_strength(p_a[i], p_b[i], p_d[i], p_e[i], u_b[i], u_d[i]);
 }
 
-void trace(int cells, int axis, double dt_over_dx, const std::array<ConstRows, 5>& stencil, ConstRows sound,
+void compute_slopes(int cells, const Neighbors& primitive, Rows slope) {
+  const int whole = whole_vectors(cells);
+  for (int c = 0; c < primitives; ++c) {
+    const double *below = primitive[0][c], *here = primitive[1][c], *above = primitive[2][c];
+    double* out = slope[c];
+#pragma GCC ivdep
+    for (int i = 0; i < whole; ++i) out[i] = limited_slope(below[i], here[i], above[i]);
+  }
+}
+
+void trace(int cells, int axis, double dt_over_dx, const Neighbors& primitive, const Neighbors& slope, ConstRows sound,
            const std::array<const double*, 3>& strength, Rows lower_face, Rows upper_face) {
-  (strength[1] != nullptr ? trace_of<true> : trace_of<false>)(cells, axis, dt_over_dx, stencil, sound, strength,
-                                                              lower_face, upper_face);
+  (strength[1] != nullptr ? trace_of<true> : trace_of<false>)(cells, axis, dt_over_dx, primitive, slope, sound,
+                                                              strength, lower_face, upper_face);
 }
 
 void take_loss(const RowContext& context, int cells, ConstRows lower_flux, ConstRows upper_flux, double factor,

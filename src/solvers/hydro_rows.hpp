@@ -61,10 +61,16 @@ void compute_sound(const RowContext& context, int cells, ConstRows primitive, Ro
 /// `shock_strength` of the cells of the row `stencil[2]`, from rows one and two cells away along `axis`.
 void compute_shock_strength(int cells, int axis, const std::array<ConstRows, 5>& stencil, double* strength);
 
-/// The states that the cells of row `stencil[2]` send to their lower and upper faces normal to `axis` in half a step:
-/// averages of the parabolas over what each wave reaches (Colella & Woodward 1984, section 3; Colella 1990).
-/// `strength` are the rows of `shock_strength` one cell below, here, and one cell above, or null.
-void trace(int cells, int axis, double dt_over_dx, const std::array<ConstRows, 5>& stencil, ConstRows sound,
+/// Some quantity of the cells below along an axis, of the cells, and of those above.
+using Neighbors = std::array<ConstRows, 3>;
+
+/// The limited slopes of all primitive variables.
+void compute_slopes(int cells, const Neighbors& primitive, Rows slope);
+
+/// The states that cells send to their lower and upper faces normal to `axis` in half a step: averages of the parabolas
+/// over what each wave reaches (Colella & Woodward 1984, section 3; Colella 1990). `strength` are the rows of
+/// `shock_strength` one cell below, here, and one cell above, or null.
+void trace(int cells, int axis, double dt_over_dx, const Neighbors& primitive, const Neighbors& slope, ConstRows sound,
            const std::array<const double*, 3>& strength, Rows lower_face, Rows upper_face);
 
 /// What leaves cells through their two faces normal to a transverse axis: `factor` times the difference of the fluxes.

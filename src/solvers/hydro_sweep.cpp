@@ -87,6 +87,7 @@ HydroSweep::HydroSweep(const HydroConfig& config, const std::array<double, 3>& d
   no_flux_ = PlaneRing(1, final_flux_components, 0, 1, 0, largest.x + 1);
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (!active_[axis]) continue;
+    slope_[axis] = axis == 0 ? wide(primitives, 2) : axis == 1 ? ring(1, primitives, 2) : ring(3, primitives);
     if (flattening_) shock_[axis] = axis == 0 ? wide(1, 2) : axis == 1 ? ring(1, 1, 2) : ring(3, 1);
     lower_face_[axis] = ring(axis < 2 ? 2 : 1, primitives);
     upper_face_[axis] = ring(2, primitives);
@@ -117,13 +118,16 @@ long HydroSweep::advance(mesh::Box box, core::View4<const double> state, core::V
   floored_ = 0;
   const Range planes = cells(2, 1);
   for (int k = planes.begin - ghost(2, 3); k < planes.begin + ghost(2, 3); ++k) load_plane(k);
-  if (is_active(2) && flattening_)
-    for (int k = planes.begin - 1; k <= planes.begin; ++k) measure_shocks(2, k);
+  const auto measure = [&](int axis, int k) {
+    measure_slopes(axis, k);
+    if (flattening_) measure_shocks(axis, k);
+  };
+  if (is_active(2))
+    for (int k = planes.begin - 1; k <= planes.begin; ++k) measure(2, k);
   for (int k = planes.begin; k < planes.end; ++k) {
     load_plane(k + ghost(2, 3));
-    if (flattening_)
-      for (int axis = 1; axis < 3; ++axis)
-        if (is_active(axis)) measure_shocks(axis, axis == 2 ? k + 1 : k);
+    for (int axis = 1; axis < 3; ++axis)
+      if (is_active(axis)) measure(axis, axis == 2 ? k + 1 : k);
     trace_plane(k);
     solve_plane(k);
     const int done = k - ghost(2, 1);
@@ -157,6 +161,17 @@ std::array<ConstRows, 5> HydroSweep::stencil(int axis, int k, const Patch& patch
   return rows;
 }
 
+Neighbors HydroSweep::neighbors(PlaneRing& ring, int axis, int k, const Patch& patch) {
+  const Rows here = at(ring, k, patch);
+  if (axis == 1) return {here.shifted(-pitch_), here, here.shifted(pitch_)};
+  return {at(ring, k - 1, patch), here, at(ring, k + 1, patch)};
+}
+
+void HydroSweep::measure_slopes(int axis, int k) {
+  const Patch all = patch(1, axis == 1 ? 2 : 1);
+  compute_slopes(length(all), neighbors(primitive_, axis, k, all), at(slope_[static_cast<std::size_t>(axis)], k, all));
+}
+
 void HydroSweep::measure_shocks(int axis, int k) {
   const Patch all = patch(1, axis == 1 ? 2 : 1);
   compute_shock_strength(length(all), axis, stencil(axis, k, all),
@@ -178,8 +193,9 @@ void HydroSweep::trace_plane(int k) {
   for (int axis = 1; axis < 3; ++axis) {
     const auto a = static_cast<std::size_t>(axis);
     if (is_active(axis))
-      trace(length(all), axis, dt_over_dx_[a], stencil(axis, k, all), at(sound_, 0, all), shocks(axis, k, all),
-            at(lower_face_[a], k, all), at(upper_face_[a], k, all));
+      trace(length(all), axis, dt_over_dx_[a], neighbors(primitive_, axis, k, all),
+            neighbors(slope_[a], axis, k, all), at(sound_, 0, all), shocks(axis, k, all), at(lower_face_[a], k, all),
+            at(upper_face_[a], k, all));
   }
 }
 
@@ -187,10 +203,9 @@ void HydroSweep::trace_plane(int k) {
 void HydroSweep::trace_along_rows(int k) {
   const Range rows = cells(1, 1), row = cells(0, 1), wide = cells(0, hydro_ghost), shocked = cells(0, 2);
   const Rows primitive = wide_row_.at(0, 0);
-  const auto stencil_at = [&](int cell) {
-    std::array<ConstRows, 5> around;
-    for (int n = 0; n < 5; ++n) around[static_cast<std::size_t>(n)] = primitive.shifted(cell + n - 2);
-    return around;
+  const Rows slope = slope_[0].at(0, 0);
+  const auto neighbors_of = [](ConstRows rows, int cell) {
+    return Neighbors{rows.shifted(cell - 1), rows.shifted(cell), rows.shifted(cell + 1)};
   };
   std::array<const double*, 3> strength{};
   for (int j = rows.begin; j < rows.end; ++j) {
@@ -198,11 +213,15 @@ void HydroSweep::trace_along_rows(int k) {
                        primitive.shifted(wide.begin));
     if (flattening_) {
       double* shock = shock_[0].at(0, 0)[0];
-      compute_shock_strength(shocked.end - shocked.begin, 0, stencil_at(shocked.begin), shock + shocked.begin);
+      std::array<ConstRows, 5> around;
+      for (int n = 0; n < 5; ++n) around[static_cast<std::size_t>(n)] = primitive.shifted(shocked.begin + n - 2);
+      compute_shock_strength(shocked.end - shocked.begin, 0, around, shock + shocked.begin);
       for (int n = 0; n < 3; ++n) strength[static_cast<std::size_t>(n)] = shock + row.begin + n - 1;
     }
-    trace(row.end - row.begin, 0, dt_over_dx_[0], stencil_at(row.begin), sound_.at(0, j).shifted(row.begin), strength,
-          lower_face_[0].at(k, j).shifted(row.begin), upper_face_[0].at(k, j).shifted(row.begin));
+    compute_slopes(shocked.end - shocked.begin, neighbors_of(primitive, shocked.begin), slope.shifted(shocked.begin));
+    trace(row.end - row.begin, 0, dt_over_dx_[0], neighbors_of(primitive, row.begin), neighbors_of(slope, row.begin),
+          sound_.at(0, j).shifted(row.begin), strength, lower_face_[0].at(k, j).shifted(row.begin),
+          upper_face_[0].at(k, j).shifted(row.begin));
   }
 }
 

@@ -90,6 +90,8 @@ class HydroSweep {
 
   void load_plane(int k);
   std::array<ConstRows, 5> stencil(int axis, int k, const Patch& patch);
+  Neighbors neighbors(PlaneRing& ring, int axis, int k, const Patch& patch);
+  void measure_slopes(int axis, int k);
   void measure_shocks(int axis, int k);
   std::array<const double*, 3> shocks(int axis, int k, const Patch& patch);
   void trace_plane(int k);
@@ -126,6 +128,7 @@ class HydroSweep {
   int pitch_;  // of all planes below
 
   PlaneRing primitive_, sound_, wide_row_;            // the last: a row with the ghost cells of the axis x
+  std::array<PlaneRing, 3> slope_;                    // along each axis; along x of one row
   std::array<PlaneRing, 3> shock_;                    // along each axis; along x of one row
   std::array<PlaneRing, 3> lower_face_, upper_face_;  // states traced to the faces, by axis
   PlaneRing lower_buffer_, upper_buffer_;             // the same, corrected
