@@ -58,13 +58,13 @@ template <bool flatten>
 void trace_of(int cells, int axis, double dt_over_dx, const Neighbors& primitive, const Neighbors& slope,
               ConstRows sound, const std::array<const double*, 3>& strength, Rows lower_face, Rows upper_face) {
   const int normal = primitive_u + axis, first = primitive_u + (axis + 1) % 3, second = primitive_u + (axis + 2) % 3;
-  using Three_rows = std::array<const double*, 3>;
+  using ThreeRows = std::array<const double*, 3>;
   const auto rows_of = [](const Neighbors& rows, int component) {
-    return Three_rows{rows[0][component], rows[1][component], rows[2][component]};
+    return ThreeRows{rows[0][component], rows[1][component], rows[2][component]};
   };
   const auto p_rows = rows_of(primitive, primitive_p);
   const std::array<int, primitives> order{primitive_rho, normal, first, second, primitive_p};
-  std::array<Three_rows, primitives> averages, slopes;
+  std::array<ThreeRows, primitives> averages, slopes;
   for (std::size_t n = 0; n < order.size(); ++n) {
     averages[n] = rows_of(primitive, order[n]);
     slopes[n] = rows_of(slope, order[n]);
@@ -85,7 +85,7 @@ void trace_of(int cells, int axis, double dt_over_dx, const Neighbors& primitive
         flatten ? (p_above < p_below ? strength_above[i] : (p_below < p_above ? strength_below[i] : 0.0)) : 0.0;
     const double steepness = flatten ? 1.0 - larger(ahead, strength_here[i]) : 1.0;
     const auto parabola_of = [&](std::size_t n) __attribute__((always_inline)) {
-      const auto at = [i](const Three_rows& rows) __attribute__((always_inline)) {
+      const auto at = [i](const ThreeRows& rows) __attribute__((always_inline)) {
         return Three{rows[0][i], rows[1][i], rows[2][i]};
       };
       return parabola(at(averages[n]), at(slopes[n]), steepness);

@@ -193,9 +193,8 @@ void HydroSweep::trace_plane(int k) {
   for (int axis = 1; axis < 3; ++axis) {
     const auto a = static_cast<std::size_t>(axis);
     if (is_active(axis))
-      trace(length(all), axis, dt_over_dx_[a], neighbors(primitive_, axis, k, all),
-            neighbors(slope_[a], axis, k, all), at(sound_, 0, all), shocks(axis, k, all), at(lower_face_[a], k, all),
-            at(upper_face_[a], k, all));
+      trace(length(all), axis, dt_over_dx_[a], neighbors(primitive_, axis, k, all), neighbors(slope_[a], axis, k, all),
+            at(sound_, 0, all), shocks(axis, k, all), at(lower_face_[a], k, all), at(upper_face_[a], k, all));
   }
 }
 
@@ -204,8 +203,8 @@ void HydroSweep::trace_along_rows(int k) {
   const Range rows = cells(1, 1), row = cells(0, 1), wide = cells(0, hydro_ghost), shocked = cells(0, 2);
   const Rows primitive = wide_row_.at(0, 0);
   const Rows slope = slope_[0].at(0, 0);
-  const auto neighbors_of = [](ConstRows rows, int cell) {
-    return Neighbors{rows.shifted(cell - 1), rows.shifted(cell), rows.shifted(cell + 1)};
+  const auto neighbors_of = [](ConstRows of, int cell) {
+    return Neighbors{of.shifted(cell - 1), of.shifted(cell), of.shifted(cell + 1)};
   };
   std::array<const double*, 3> strength{};
   for (int j = rows.begin; j < rows.end; ++j) {
