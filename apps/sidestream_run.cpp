@@ -54,6 +54,7 @@ void print_description(const nlohmann::json& description) {
 int check_configuration(const Arguments& arguments) {
   try {
     const sims::RunConfig config = sims::read_run(load_configuration(arguments));
+    config.plan->check_start();
     const nlohmann::json description = sims::describe(config, arguments.ranks);
     if (arguments.json)
       fmt::print("{}\n", description.dump());
@@ -102,7 +103,11 @@ void print_options() {
 std::optional<sims::RunConfig> read_together(const comm::Communicator& world, const Arguments& arguments) {
   try {
     std::optional<sims::RunConfig> config;
-    world.agree_on([&] { config = sims::read_run(load_configuration(arguments)); });
+    world.agree_on([&] {
+      config = sims::read_run(load_configuration(arguments));
+      const bool is_start = !arguments.restart && arguments.file.empty();
+      if (is_start && world.rank() == 0) config->plan->check_start();
+    });
     return config;
   } catch (const core::Error& error) {
     if (world.rank() == 0) fmt::print(stderr, "{}\n", error.what());

@@ -6,6 +6,7 @@
 
 #include "cosmology_config.hpp"
 #include "file_state.hpp"
+#include "gas_books.hpp"
 #include "gas_quantity.hpp"
 #include "initial_universe.hpp"
 #include "leaf_field.hpp"
@@ -16,6 +17,7 @@
 #include "sidestream/core/units.hpp"
 #include "sidestream/redistribute/migration.hpp"
 #include "universe.hpp"
+#include "universe_from_file.hpp"
 
 namespace sidestream::sims {
 
@@ -34,7 +36,9 @@ class Cosmology : public Simulation {
   void initialize() override {
     timed(seconds_, "initial conditions", [&] {
       set_redshift(config_.run.z_start);
-      universe_.emplace(comm_, config_, background_, initial_universe(comm_, config_, background_, a_), seconds_);
+      UniverseState start = config_.run.initial_file.empty() ? initial_universe(comm_, config_, background_, a_)
+                                                             : universe_from_file(comm_, config_, a_);
+      universe_.emplace(comm_, config_, background_, std::move(start), seconds_);
       for (int round = 0; round < config_.amr.max_level; ++round)
         if (!universe_->adapt(a_)) break;
       if (!universe_->refusal().empty())
@@ -50,6 +54,7 @@ class Cosmology : public Simulation {
     const double next_redshift = choose_step();
     const bool adapts = config_.amr.max_level > 0 && (step_ + 1) % config_.amr.regrid_every == 0;
     last_dtau_ = universe_->advance(a_, solvers::scale_factor(next_redshift), adapts);
+    if (config_.has_gas) books_.enter(comm_, universe_->take_books());
     set_redshift(next_redshift);
     ++step_;
   }
@@ -70,7 +75,10 @@ class Cosmology : public Simulation {
                           {"dt_myr", dt_myr_},
                           {"dt_limit", limit_},
                           {"particles", universe_->total_particles()}};
-    if (config_.has_gas) status["floored_cells"] = universe_->floored_cells();
+    if (config_.has_gas) {
+      status["floored_cells"] = books_.floored_cells();
+      status["booked"] = books_.to_json();
+    }
     if (config_.amr.max_level == 0) return status;
     const mesh::Forest& forest = universe_->hierarchy().forest();
     std::vector<std::int32_t> blocks;
@@ -122,6 +130,7 @@ class Cosmology : public Simulation {
   std::int64_t step_ = 0;
   double redshift_ = 0.0, a_ = 1.0, last_dtau_ = 0.0, dt_myr_ = 0.0, start_mass_ = 0.0;
   std::string limit_ = "start";
+  GasBooks books_;
   PartSeconds seconds_;
 };
 
@@ -220,6 +229,7 @@ void Cosmology::restore(const io::SnapshotFile& file) {
     redistribute::migrate_levels(comm_, state->hierarchy, state->particles);
     universe_.emplace(comm_, config_, background_, std::move(*state), seconds_);
     if (config_.has_gas) start_mass_ = is_own ? description.attribute("start_mass") : universe_->gas_mass();
+    if (is_own) books_.restore(description.attributes);
   });
   begin();
 }
@@ -382,6 +392,7 @@ io::OwnedContent Cosmology::plot(const std::vector<std::string>& variables) {
 io::FileContent Cosmology::checkpoint() const {
   io::FileContent content = file_content();
   content.attributes = {{"redshift", redshift_}, {"last_dtau", last_dtau_}, {"start_mass", start_mass_}};
+  if (config_.has_gas) books_.store(content.attributes);
   if (config_.has_gas)
     for (int c = 0; c < solvers::gas_components; ++c)
       content.fields.push_back({gas_variables()[static_cast<std::size_t>(c)], "",
@@ -415,6 +426,10 @@ class CosmologyPlan : public SimulationPlan {
 
   // Id, position and momentum.
   double particle_bytes() const override { return 56.0 * static_cast<double>(config_.particle_lattice().product()); }
+
+  void check_start() const override {
+    if (!config_.run.initial_file.empty()) check_initial_file(config_);
+  }
 
   bool has_redshift() const override { return true; }
   std::vector<std::string> fields() const override { return cosmology_fields(config_.has_gas); }

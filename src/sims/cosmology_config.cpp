@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sidestream/core/config_path.hpp"
 #include "sidestream/core/units.hpp"
 
 namespace sidestream::sims {
@@ -19,6 +20,11 @@ double read_box(const core::Node& node, double hubble) {
   const double box = core::quantity(node, units);
   if (!(box > 0.0)) core::reject(node, "the box has no size", "for example box = \"14.2 Mpc\"");
   return box;
+}
+
+const core::Units& temperature_units() {
+  static const core::Units units{{"K", 1.0}};
+  return units;
 }
 
 core::Table<CosmologyRun> run_table(double hubble) {
@@ -42,7 +48,39 @@ core::Table<CosmologyRun> run_table(double hubble) {
   table.option("molecular_weight", &CosmologyRun::molecular_weight, 1.2195)
       .range(0.5, 2.5)
       .doc("mean molecular weight that turns internal energy into temperature [proton masses]");
+  table.option("temperature_start", &CosmologyRun::temperature_start, std::nullopt)
+      .in(temperature_units())
+      .doc("of gas at the mean density at the start, \"214 K\"; without it, that of the time");
+  table.parsed<std::string>("initial_conditions", &CosmologyRun::initial_file, "", core::path_of)
+      .doc("file of particles or fields to begin with, instead of a random field");
   return table;
+}
+
+// What `[hydro]` has beside the options of the solver.
+struct GasLimits {
+  std::optional<double> temperature_floor;
+};
+
+core::Table<GasLimits> limits_table() {
+  core::Table<GasLimits> table("Gas of the universe");
+  table.option("temperature_floor", &GasLimits::temperature_floor, std::nullopt)
+      .in(temperature_units())
+      .at_least(0.0)
+      .doc("gas is never colder, \"1 K\"; by default a hundredth of what uniform gas has at z_end");
+  return table;
+}
+
+// The floor of the solver is in supercomoving units; here it is a temperature.
+core::Table<solvers::HydroConfig> gas_table() {
+  auto table = solvers::hydro_table();
+  table.leave_out("internal_energy_floor");
+  return table;
+}
+
+double standard_temperature_floor(const CosmologyConfig& config) {
+  constexpr double share = 0.01;
+  const double expansion = (1.0 + config.run.z_start) / (1.0 + config.run.z_end);
+  return share * config.start_temperature() * std::pow(expansion, -3.0 * (config.hydro.gamma - 1.0));
 }
 
 // `[cosmology]` holds the keys of three tables, each of which takes those of the others as known.
@@ -73,6 +111,24 @@ void check_lattice(const CosmologyConfig& config, const core::Node& node) {
                "leave `particles` out, or use simulation = \"nbody\"");
 }
 
+// Where a file takes the place of the random field, keys of the field would be without effect.
+void leave_out_random_field(const CosmologyConfig& config, const core::Node& node, core::Node& full) {
+  if (config.run.initial_file.empty()) return;
+  full.set("initial_conditions", core::Node(config.run.initial_file));
+  for (const core::Option& option : solvers::initial_conditions_table().options()) {
+    if (const core::Node* key = node.find(option.name))
+      core::reject(*key, fmt::format("`{}` has no effect on initial conditions from a file", option.name),
+                   "leave it out, or leave out `initial_conditions`");
+    std::erase_if(std::get<core::Node::Members>(full.value()),
+                  [&](const auto& member) { return member.first == option.name; });
+  }
+}
+
+void check_temperature(const CosmologyConfig& config, const core::Node& node) {
+  if (config.run.temperature_start && !(*config.run.temperature_start > 0.0))
+    core::reject(*node.find("temperature_start"), "the gas has no temperature", "for example \"214 K\"");
+}
+
 // Particles stay within a cell of their level while it takes two steps; levels share the seven-point Laplacian.
 void check_refinement(const CosmologyConfig& config, const core::Node& root) {
   if (config.amr.max_level == 0) return;
@@ -100,6 +156,11 @@ mesh::Int3 CosmologyConfig::particle_lattice() const {
     lattice[axis] = asked > 0 ? asked : mesh.extent()[axis];
   }
   return lattice;
+}
+
+double CosmologyConfig::start_temperature() const {
+  const double a = solvers::scale_factor(run.z_start);
+  return run.temperature_start.value_or(solvers::initial_gas_temperature(a, parameters.t_cmb));
 }
 
 double CosmologyConfig::temperature_factor(double a) const {
@@ -147,19 +208,26 @@ CosmologyConfig read_cosmology(const core::Node& root, bool has_gas, core::Node&
   config.run = read_part(run_table(config.parameters.hubble), *node, full, parameters, initial);
   check_span(config, *node);
   check_lattice(config, *node);
+  check_temperature(config, *node);
+  leave_out_random_field(config, *node, full);
   resolved.set("cosmology", full);
 
   core::Node part;
   config.gravity = solvers::gravity_table().read(table_or_empty(root, "gravity"), &part);
   resolved.set("gravity", part);
   if (has_gas) {
-    config.hydro = solvers::hydro_table().read(table_or_empty(root, "hydro"), &part);
+    core::Node gas;
+    const core::Node hydro = table_or_empty(root, "hydro");
+    config.hydro = read_part(gas_table(), hydro, gas, limits_table());
     solvers::check(config.hydro);
-    resolved.set("hydro", part);
+    const GasLimits limits = read_part(limits_table(), hydro, gas, gas_table());
+    config.temperature_floor = limits.temperature_floor.value_or(standard_temperature_floor(config));
+    gas.set("temperature_floor", core::Node(fmt::format("{} K", config.temperature_floor)));
+    resolved.set("hydro", gas);
   }
   config.amr = read_amr(root, config.mesh, cosmology_criterion_fields(has_gas), resolved);
   check_refinement(config, root);
-  solvers::make_linear_power(config.initial.power, config.parameters);
+  if (config.run.initial_file.empty()) solvers::make_linear_power(config.initial.power, config.parameters);
   return config;
 }
 
@@ -171,7 +239,10 @@ std::map<std::string, std::vector<core::Option>> cosmology_options(bool has_gas)
                                                           {"amr", amr_table().options()},
                                                           {"cosmology", all},
                                                           {"gravity", solvers::gravity_table().options()}};
-  if (has_gas) tables["hydro"] = solvers::hydro_table().options();
+  if (has_gas) {
+    tables["hydro"] = gas_table().options();
+    for (const core::Option& option : limits_table().options()) tables["hydro"].push_back(option);
+  }
   return tables;
 }
 

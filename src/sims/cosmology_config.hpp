@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "amr_config.hpp"
@@ -16,10 +17,12 @@ namespace sidestream::sims {
 struct CosmologyRun {
   double box_mpc = 0.0;  ///< comoving side along x; cells are cubes
   double z_start = 50.0, z_end = 0.0;
-  double largest_expansion = 0.02;   ///< of the scale factor in a step, relative
-  double particle_cfl = 0.4;         ///< cells that the fastest particle may cross in a step
-  double step_growth = 1.3;          ///< of the supercomoving step from one to the next
-  double molecular_weight = 1.2195;  ///< mean, in proton masses: neutral primordial gas
+  double largest_expansion = 0.02;          ///< of the scale factor in a step, relative
+  double particle_cfl = 0.4;                ///< cells that the fastest particle may cross in a step
+  double step_growth = 1.3;                 ///< of the supercomoving step from one to the next
+  double molecular_weight = 1.2195;         ///< mean, in proton masses: neutral primordial gas
+  std::optional<double> temperature_start;  ///< of gas at the mean density [K]; none: that of the time
+  std::string initial_file;                 ///< with the initial conditions; empty: a random field
 };
 
 /// Everything that the cosmological simulation reads.
@@ -31,12 +34,15 @@ struct CosmologyConfig {
   solvers::InitialConditionsConfig initial;
   solvers::GravityConfig gravity;
   solvers::HydroConfig hydro;
+  double temperature_floor = 0.0;  ///< gas is never colder [K]
   bool has_gas = true;
 
   mesh::Geometry geometry() const;
   mesh::Int3 particle_lattice() const;
   /// Comoving, zero without gas [Msun/Mpc^3].
   double gas_mean_density() const { return has_gas ? parameters.baryon_density() : 0.0; }
+  /// Temperature [K] of gas at the mean density at the start.
+  double start_temperature() const;
   /// Temperature [K] of gas of supercomoving specific internal energy 1 at the scale factor `a`.
   double temperature_factor(double a) const;
   /// Memory of a cell of the mesh, without particles.

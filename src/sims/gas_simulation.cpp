@@ -8,6 +8,7 @@
 
 #include "amr_config.hpp"
 #include "file_state.hpp"
+#include "gas_books.hpp"
 #include "leaf_field.hpp"
 #include "part_timer.hpp"
 #include "sidestream/core/exact_sum.hpp"
@@ -122,6 +123,7 @@ class GasSimulation : public Simulation {
         },
         [&](int level) { timed(seconds_, "synchronization", [&] { gas_->synchronize(level); }); });
     timed(seconds_, "synchronization", [&] { gas_->average_below_base(); });
+    books_.enter(comm_, gas_->take_books());
     time_ = is_last ? setup_.problem.end : time_ + dt_;
     ++step_;
     uniform_updates_ += std::pow(amr::substeps(setup_.amr.time_levels()), setup_.amr.max_level - gas_->base_level()) *
@@ -134,7 +136,11 @@ class GasSimulation : public Simulation {
   std::string stop_reason() const override { return stop_reason_; }
 
   nlohmann::json status() const override {
-    nlohmann::json status{{"time", time_}, {"dt", dt_}, {"dt_limit", "gas"}};
+    nlohmann::json status{{"time", time_},
+                          {"dt", dt_},
+                          {"dt_limit", "gas"},
+                          {"floored_cells", books_.floored_cells()},
+                          {"booked", books_.to_json()}};
     if (setup_.amr.max_level == 0) return status;
     const mesh::Forest& forest = gas_->hierarchy().forest();
     std::vector<std::int32_t> blocks;
@@ -174,6 +180,7 @@ class GasSimulation : public Simulation {
   Totals start_;
   double uniform_updates_ = 0.0;  // what the finest level everywhere would have taken
   std::string stop_reason_;
+  GasBooks books_;
   PartSeconds seconds_;
 };
 
@@ -284,6 +291,7 @@ void GasSimulation::restore(const io::SnapshotFile& file) {
   time_ = description.time;
   const bool is_own = description.is_checkpoint && description.attributes.contains("mass_start");
   start_ = is_own ? Totals{description.attribute("mass_start"), description.attribute("energy_start")} : totals();
+  if (is_own) books_.restore(description.attributes);
 }
 
 io::FileContent GasSimulation::file_content() const {
@@ -325,6 +333,7 @@ Field<double> GasSimulation::derived_field(const std::string& name, int level) c
 io::FileContent GasSimulation::checkpoint() const {
   io::FileContent content = file_content();
   content.attributes = {{"mass_start", start_.mass}, {"energy_start", start_.energy}};
+  books_.store(content.attributes);
   for (int c = 0; c < solvers::gas_components; ++c) {
     io::FileField& field =
         content.fields.emplace_back(io::FileField{gas_variables()[static_cast<std::size_t>(c)], "", {}, c, 1.0});

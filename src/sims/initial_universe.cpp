@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "initial_gas.hpp"
 #include "sidestream/amr/adaptation.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/redistribute/migration.hpp"
@@ -82,12 +83,12 @@ class Level {
   Field<double> take_gas() {
     const solvers::InitialGas initial = std::move(*gas_);
     const mesh::Layout& layout = hierarchy_.layout(level_);
-    if (level_ == 0) return conserved(initial);
+    if (level_ == 0) return conserved_gas(config_, initial, a_);
     const redistribute::Redistribution cut(comm_, initial.density.layout(), layout);
     solvers::InitialGas part{Field<double>(layout, comm_.rank()), Field<double>(layout, comm_.rank(), 3)};
     cut.apply(initial.density, part.density);
     cut.apply(initial.velocity, part.velocity);
-    return conserved(part);
+    return conserved_gas(config_, part, a_);
   }
 
  private:
@@ -100,26 +101,6 @@ class Level {
     const auto block = hierarchy_.layout(level_).find(
         {cell(i, points.x, cells.x), cell(j, points.y, cells.y), cell(k, points.z, cells.z)});
     return block >= 0 && hierarchy_.is_leaf(level_, block);
-  }
-
-  // Gas at the mean density has the temperature of the time; denser gas was compressed adiabatically.
-  Field<double> conserved(const solvers::InitialGas& initial) const {
-    Field<double> state(initial.density.layout(), comm_.rank(), solvers::gas_components, solvers::hydro_ghost);
-    const double energy =
-        solvers::initial_gas_temperature(a_, config_.parameters.t_cmb) / config_.temperature_factor(a_);
-    const double mean = config_.gas_mean_density(), exponent = config_.hydro.gamma - 1.0;
-    for (int b = 0; b < state.blocks(); ++b) {
-      const auto gas = state.view(b);
-      const auto rho = initial.density.view(b), velocity = initial.velocity.view(b);
-      core::for_each_cell(state.box(b), [=](int k, int j, int i) {
-        gas(solvers::density, k, j, i) = rho(k, j, i);
-        for (int axis = 0; axis < 3; ++axis)
-          gas(solvers::momentum_x + axis, k, j, i) = rho(k, j, i) * velocity(axis, k, j, i);
-        gas(solvers::internal_energy, k, j, i) = rho(k, j, i) * energy * std::pow(rho(k, j, i) / mean, exponent);
-      });
-    }
-    solvers::set_total_energy(state);
-    return state;
   }
 
   const comm::Communicator& comm_;

@@ -136,17 +136,20 @@ void Universe::kick(int level, double factor) {
         [&] { largest_momentum_[l] = particle_mesh_.kick(level, acceleration, factor, particles_[l]); });
 }
 
+// The expansion of a gas with gamma other than 5/3 is taken in two halves around the step.
 void Universe::advance_gas(const amr::LevelStep& part, const solvers::LeapfrogStep& step) {
   if (!gas_) return;
+  const double gamma = config_.hydro.gamma, expansion = std::pow(step.a1 / step.a0, 0.5 * (5.0 - 3.0 * gamma));
+  const auto expand = [&] {
+    if (gamma != 5.0 / 3.0) solvers::expansion_source(gas_->state(part.level), expansion);
+  };
+  gas_->set_epoch({config_.temperature_floor / config_.temperature_factor(step.a1), 1.0 / (step.a1 * step.a1)});
+  timed(seconds_, "hydro", expand);
   timed(seconds_, "ghost exchange",
         [&] { gas_->fill_ghosts(part.level, part.begin * step_.dtau, part.coarse_weight); });
   timed(seconds_, "hydro", [&] {
     gas_->advance(part.level, step.drift);
-    const double gamma = config_.hydro.gamma;
-    if (gamma != 5.0 / 3.0) {
-      const double expansion = step.a0 * step.a0 * background_.hubble(step.a0) * (2.0 - 3.0 * (gamma - 1.0));
-      solvers::expansion_source(gas_->state(part.level), std::exp(expansion * step.drift));
-    }
+    expand();
   });
 }
 

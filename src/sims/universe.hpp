@@ -70,7 +70,9 @@ class Universe {
 
   /// Mass of all gas [Msun]: the leaves' exact sum.
   double gas_mass() const;
-  std::int64_t floored_cells() const { return gas_->counts().density_floors + gas_->counts().energy_floors; }
+  /// What was done to the gas on this rank beside solving its equations since this was last called; energies are proper
+  /// [Msun (km/s)^2], at the time when it was done.
+  solvers::HydroBooks take_books() { return gas_->take_books(); }
   /// Cells that were advanced on this rank.
   std::int64_t cell_updates() const { return gas_ ? gas_->cell_updates() : 0; }
 

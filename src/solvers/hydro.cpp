@@ -74,35 +74,49 @@ void replace_fluxes(const mesh::Box& box, std::vector<FaceRepair>& faces, core::
   }
 }
 
-/// Makes the energies of a cell agree again and holds it to the floors.
-HydroCounts settle(const HydroConfig& config, core::View4<const double> before, core::View4<double> out,
-                   mesh::Int3 at) {
-  HydroCounts counts;
-  const auto value = [&](int c) -> double& { return out(c, at.z, at.y, at.x); };
-  const double old_rho = before(density, at.z, at.y, at.x), old_e = before(internal_energy, at.z, at.y, at.x) / old_rho;
-  const double least_rho = std::max(config.density_floor, least_share * old_rho);
-  if (!(value(density) >= least_rho)) {
-    // Gas is added at the old velocity and temperature.
-    for (int c = 0; c < gas_components; ++c) value(c) = before(c, at.z, at.y, at.x) * (least_rho / old_rho);
-    ++counts.density_floors;
-  }
-  const double moving = kinetic_energy(value(density), value(momentum_x), value(momentum_y), value(momentum_z));
-  const double thermal = value(total_energy) - moving;
-  const bool is_trusted = config.dual_energy_eta == 0.0 || thermal > config.dual_energy_eta * value(total_energy);
-  const double e = is_trusted ? thermal : value(density) * old_e;
-  const double least_e = value(density) * std::max(config.internal_energy_floor, least_share * old_e);
-  value(internal_energy) = e > least_e ? e : least_e;
-  if (!is_trusted || !(e > least_e)) value(total_energy) = value(internal_energy) + moving;
-  if (!(e > least_e)) ++counts.energy_floors;
-  return counts;
-}
+/// Repairs cells and enters what that adds into the books, where a density of 1 is `volume` and one of energy `worth`.
+struct Repairman {
+  const HydroConfig& config;
+  core::View4<const double> before;
+  core::View4<double> out;
+  double volume, worth;
+  HydroBooks& books;
 
-HydroCounts repair(const HydroConfig& config, const mesh::Box& box, core::View4<const double> before,
-                   core::View4<double> out, Repairs& repairs) {
-  HydroCounts counts;
-  if (repairs.cells.empty()) return counts;
-  counts.first_order_cells = static_cast<std::int64_t>(repairs.cells.size());
-  replace_fluxes(box, repairs.faces, out);
+  /// Makes the energies of a cell agree again and holds it to the floors.
+  void settle(mesh::Int3 at) const {
+    const auto value = [&](int c) -> double& { return out(c, at.z, at.y, at.x); };
+    const double old_rho = before(density, at.z, at.y, at.x),
+                 old_e = before(internal_energy, at.z, at.y, at.x) / old_rho;
+    const double least_rho = std::max(config.density_floor, least_share * old_rho);
+    if (!(value(density) >= least_rho)) {
+      // Gas is added at the old velocity and temperature.
+      const double missing_mass = least_rho - value(density), energy = value(total_energy);
+      for (int c = 0; c < gas_components; ++c) value(c) = before(c, at.z, at.y, at.x) * (least_rho / old_rho);
+      if (worth > 0.0) {
+        ++books.density_floors;
+        books.floor_mass.add(volume * missing_mass);
+        books.floor_energy.add(worth * (value(total_energy) - energy));
+      }
+    }
+    const double moving = kinetic_energy(value(density), value(momentum_x), value(momentum_y), value(momentum_z));
+    const double heat = value(total_energy) - moving;
+    const bool is_certain = config.dual_energy_eta == 0.0 || heat > config.dual_energy_eta * value(total_energy);
+    const double e = is_certain ? heat : value(density) * old_e;
+    const double least_e = value(density) * std::max(config.internal_energy_floor, least_share * old_e);
+    value(internal_energy) = e > least_e ? e : least_e;
+    if (value(internal_energy) != heat) value(total_energy) = value(internal_energy) + moving;
+    if (worth == 0.0) return;
+    if (e != heat) books.book_choice(worth * (e - heat));
+    if (e > least_e) return;
+    ++books.energy_floors;
+    books.floor_energy.add(worth * (least_e - e));
+  }
+};
+
+void repair(const Repairman& man, const mesh::Box& box, Repairs& repairs) {
+  if (repairs.cells.empty()) return;
+  if (man.worth > 0.0) man.books.first_order_cells += static_cast<std::int64_t>(repairs.cells.size());
+  replace_fluxes(box, repairs.faces, man.out);
   std::vector<mesh::Int3> touched = repairs.cells;
   for (const FaceRepair& face : repairs.faces)
     for (int below = 0; below < 2; ++below) {
@@ -113,8 +127,7 @@ HydroCounts repair(const HydroConfig& config, const mesh::Box& box, core::View4<
   const auto order = [&](mesh::Int3 cell) { return mesh::linear_index(box, cell); };
   std::sort(touched.begin(), touched.end(), [&](mesh::Int3 a, mesh::Int3 b) { return order(a) < order(b); });
   touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
-  for (const mesh::Int3 cell : touched) counts += settle(config, before, out, cell);
-  return counts;
+  for (const mesh::Int3 cell : touched) man.settle(cell);
 }
 
 }  // namespace
@@ -146,10 +159,14 @@ void check(const HydroConfig& config) {
                 "floors of the gas are not negative");
 }
 
-HydroCounts& HydroCounts::operator+=(const HydroCounts& other) {
+HydroBooks& HydroBooks::operator+=(const HydroBooks& other) {
   first_order_cells += other.first_order_cells;
   density_floors += other.density_floors;
   energy_floors += other.energy_floors;
+  floor_mass += other.floor_mass;
+  floor_energy += other.floor_energy;
+  choice_added += other.choice_added;
+  choice_discarded += other.choice_discarded;
   return *this;
 }
 
@@ -185,35 +202,39 @@ double Hydro::largest_step(const mesh::Field<double>& state) const {
   return rate > 0.0 ? config_.cfl / rate : std::numeric_limits<double>::infinity();
 }
 
-HydroCounts Hydro::advance(mesh::Field<double>& state, double dt, amr::SideFluxes* fluxes,
-                           std::span<const std::uint8_t> idle) const {
+HydroBooks Hydro::advance(mesh::Field<double>& state, double dt, amr::SideFluxes* fluxes,
+                          std::span<const BlockUse> uses, const HydroEpoch& epoch) const {
   core::require(state.components() == gas_components && state.ghost() >= hydro_ghost,
                 "a gas state has six components and four layers of ghost cells");
-  core::require(idle.empty() || idle.size() == static_cast<std::size_t>(state.blocks()),
-                "each block of the gas is idle or not");
-  HydroCounts counts;
-  if (state.blocks() == 0) return counts;
+  core::require(uses.empty() || uses.size() == static_cast<std::size_t>(state.blocks()),
+                "each block of the gas has one use");
+  if (state.blocks() == 0) return {};
   const auto active = active_axes(geometry_);
   std::array<double, 3> dt_over_dx{};
   for (std::size_t axis = 0; axis < 3; ++axis)
     if (active[axis]) dt_over_dx[axis] = dt / geometry_.cell_size(static_cast<int>(axis));
+  HydroConfig config = config_;
+  config.internal_energy_floor = std::max(config.internal_energy_floor, epoch.internal_energy_floor);
   const mesh::Int3 largest = largest_extent(state);
-  HydroSweep sweep(config_, dt_over_dx, active, {largest.x, std::min(largest.y, rows_in_slice), largest.z});
+  HydroSweep sweep(config, dt_over_dx, active, {largest.x, std::min(largest.y, rows_in_slice), largest.z});
   BlockBuffer buffer(largest);
+  HydroBooks repaired;
   for (int b = 0; b < state.blocks(); ++b) {
-    if (!idle.empty() && idle[static_cast<std::size_t>(b)] != 0) continue;
+    const BlockUse use = uses.empty() ? BlockUse::leaf : uses[static_cast<std::size_t>(b)];
+    if (use == BlockUse::idle) continue;
+    const double volume = use == BlockUse::leaf ? geometry_.cell_volume() : 0.0, worth = volume * epoch.worth;
     const mesh::Box box = state.box(b);
     const auto out = buffer.view(box);
     const amr::SideViews sides = fluxes != nullptr ? fluxes->views(b) : amr::SideViews{};
     Repairs repairs;
     for (mesh::Box slice = box; slice.lo.y < box.hi.y; slice.lo.y = slice.hi.y) {
       slice.hi.y = std::min(slice.lo.y + rows_in_slice, box.hi.y);
-      counts.energy_floors += sweep.advance(slice, state.view(b), out, repairs, sides_of(slice, box, sides));
+      sweep.advance(slice, state.view(b), out, repairs, sides_of(slice, box, sides), worth);
     }
-    counts += repair(config_, box, state.view(b), out, repairs);
+    repair({config, state.view(b), out, volume, worth, repaired}, box, repairs);
     copy(box, out, state.view(b));
   }
-  return counts;
+  return repaired += sweep.books();
 }
 
 double kinetic_energy(double rho, double rho_u, double rho_v, double rho_w) {
@@ -260,7 +281,8 @@ void expansion_source(mesh::Field<double>& state, double factor) {
   }
 }
 
-std::int64_t follow_total_energy(const HydroConfig& config, core::View4<double> state, const mesh::Box& cells) {
+std::int64_t follow_total_energy(const HydroConfig& config, core::View4<double> state, const mesh::Box& cells,
+                                 core::ExactSum* booked, double worth) {
   std::int64_t kept = 0;
   if (config.dual_energy_eta > 0.0) return kept;
   core::for_each_cell(cells, [&](int k, int j, int i) {
@@ -270,6 +292,7 @@ std::int64_t follow_total_energy(const HydroConfig& config, core::View4<double> 
     if (thermal > 0.0) {
       state(internal_energy, k, j, i) = thermal;
     } else {
+      if (booked != nullptr) booked->add(worth * (state(internal_energy, k, j, i) - thermal));
       state(total_energy, k, j, i) = state(internal_energy, k, j, i) + moving;
       ++kept;
     }

@@ -46,14 +46,34 @@ struct Three {
           steep * std::copysign(smaller(above_size, 2.0 * below_size), above)};
 }
 
-/// 1 in a strong shock, 0 in smooth flow, from five pressures and the velocities beside the cell (Colella & Woodward
-/// 1984, appendix).
-[[gnu::always_inline]] inline double shock_strength(double p_a, double p_b, double p_d, double p_e, double u_b,
-                                                    double u_d) {
-  const double inner = std::fabs(p_d - p_b), outer = std::fabs(p_e - p_a);
-  const bool is_shock = inner > (1.0 / 3.0) * smaller(p_b, p_d) && u_b > u_d;
+/// Density, velocity and pressure beside a cell.
+struct Beside {
+  double rho, u, p;
+};
+
+/// 1 in a strong shock, 0 elsewhere, from the gas in the cells `b` below and `d` above and the pressures in the next
+/// ones (Colella & Woodward 1984, appendix). A shock here is a jump
+/// - by which the velocity falls by more than the speed of sound of the gas ahead: not a sound wave or an atmosphere;
+/// - to which belongs at least half of the jump of pressure that it has in a shock, W du with
+///   W^2 = rho ((gamma - 1) p / 2 + (gamma + 1) p' / 2) for gas ahead of density rho and pressure p and a pressure p'
+///   behind: not cold gas that is pressed together smoothly, whose pressure has no part in its motion;
+/// - behind which the pressure stays: not a sheet or a halo of three cells, which would be smeared out altogether.
+[[gnu::always_inline]] inline double shock_strength(const Gas& gas, double p_a, const Beside& b, const Beside& d,
+                                                    double p_e) {
+  const double inner = std::fabs(d.p - b.p), outer = std::fabs(p_e - p_a), fall = b.u - d.u;
+  const double ahead = smaller(b.p, d.p), behind = larger(b.p, d.p), rho = b.p < d.p ? b.rho : d.rho;
+  const double square = rho * (fall * fall);
+  const bool is_shock = (fall > 0.0) & (square > gas.gamma * ahead) & (inner < 1.1 * outer) &
+                        (4.0 * (inner * inner) > (gas.minus * ahead + gas.plus * behind) * square);
   const double ratio = inner / larger(outer, 1e-100 + 1e-10 * inner);
   return is_shock ? clamped(10.0 * (ratio - 0.75), 0.0, 1.0) : 0.0;
+}
+
+/// Whether a velocity falls as in a shock: at least two thirds of the difference over four cells lie in the middle two.
+/// In flow that converges evenly it is half.
+[[gnu::always_inline]] inline bool falls_steeply(double u_a, double u_b, double u_d, double u_e) {
+  const double inner = u_b - u_d, outer = std::fabs(u_a - u_e);
+  return (inner > 0.0) & (3.0 * inner > 2.0 * outer);
 }
 
 }  // namespace sidestream::solvers

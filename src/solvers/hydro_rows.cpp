@@ -200,7 +200,7 @@ struct FluxRows {
     pressure[i] = face.p;
     if constexpr (is_final) {
       energy[i] = face.u * (face.energy + face.p);
-      internal[i] = mass_flux * face.internal_energy;
+      internal[i] = face.internal_energy;
     }
   }
 
@@ -253,52 +253,83 @@ void solve_two_shock(const RowContext context, int faces, int axis, ConstRows le
   return std::fabs(f.upper[axis][flux_velocity][i] - f.lower[axis][flux_velocity][i]);
 }
 
+/// What leaves of internal energy along `axis`, times dt / dx.
+[[gnu::always_inline]] inline double internal_loss(const Divergence& f, std::size_t axis, std::ptrdiff_t i) {
+  const ConstRows lower = f.lower[axis], upper = f.upper[axis];
+  return f.dt_over_dx[axis] *
+         (upper[flux_mass][i] * upper[flux_internal][i] - lower[flux_mass][i] * lower[flux_internal][i]);
+}
+
+/// Mass and internal energy that come in along an axis.
+struct Inflow {
+  double mass, energy;
+};
+[[gnu::always_inline]] inline Inflow inflow(const Divergence& f, std::size_t axis, std::ptrdiff_t i) {
+  const double below = f.dt_over_dx[axis] * larger(f.lower[axis][flux_mass][i], 0.0),
+               above = f.dt_over_dx[axis] * larger(-f.upper[axis][flux_mass][i], 0.0);
+  return {below + above, below * f.lower[axis][flux_internal][i] + above * f.upper[axis][flux_internal][i]};
+}
+
+/// Internal energy after the step without the heat of shocks: d(rho e)/dt = -div(rho e u) - p div u, with p at the
+/// middle of the step as the mean of old and new. What remains in the cell has at least half of the mean energy of what
+/// was there and what came in, but for the expansion: so it stays above zero.
+[[gnu::always_inline]] inline double adiabatic_energy(const RowContext& context, const Divergence& f, double rho_old,
+                                                      double old, double rho, std::ptrdiff_t i) {
+  const double expansion = clamped(0.5 * context.gas.gamma_1 * divergence(f, flux_velocity, i), -0.5, 0.5);
+  const double carried = old - symmetric_sum(internal_loss(f, 0, i), internal_loss(f, 1, i), internal_loss(f, 2, i));
+  const Inflow x = inflow(f, 0, i), y = inflow(f, 1, i), z = inflow(f, 2, i);
+  const double mixed =
+      (old + symmetric_sum(x.energy, y.energy, z.energy)) / (rho_old + symmetric_sum(x.mass, y.mass, z.mass));
+  return larger(carried - expansion * old, (1.0 - expansion) * (0.5 * rho * mixed)) / (1.0 + expansion);
+}
+
+/// Whether the gas is pressed together in a shock, the velocity along some axis falling steeply.
+[[gnu::always_inline]] inline bool is_in_shock(const Divergence& f, const Approach& u, std::ptrdiff_t i) {
+  const auto steep = [&](std::size_t a) __attribute__((always_inline)) {
+    return falls_steeply(u[a][0][i], u[a][1][i], u[a][2][i], u[a][3][i]);
+  };
+  return (divergence(f, flux_velocity, i) < 0.0) & (steep(0) | steep(1) | steep(2));
+}
+
 template <bool dual>
-int update_of(const RowContext context, int cells, ConstRows state, const Divergence f, double density_floor, Rows out,
-              long& floored) {
-  int unhealthy = 0, raised = 0;
+UpdateCounts update_of(const RowContext context, int cells, ConstRows state, const Divergence f,
+                       const Approach approach, double density_floor, Rows out, Rows booked) {
+  int unphysical = 0, floored = 0;
 #pragma GCC ivdep
   for (int i = 0; i < cells; ++i) {
-    const double rho_old = state[density][i];
+    const double rho_old = state[density][i], old = state[internal_energy][i];
     const double rho = rho_old - divergence(f, flux_mass, i);
     const double mx = state[momentum_x][i] - divergence(f, flux_x, i);
     const double my = state[momentum_y][i] - divergence(f, flux_y, i);
     const double mz = state[momentum_z][i] - divergence(f, flux_z, i);
-    double total = state[total_energy][i] - divergence(f, flux_energy, i);
-    const double kinetic_now = kinetic(1.0 / rho, mx, my, mz);
-    double internal = total - kinetic_now;
-    bool good = is_healthy(rho, rho_old) & (rho >= density_floor), keeps_total = true;
-
+    const double total = state[total_energy][i] - divergence(f, flux_energy, i);
+    const double moving = kinetic(1.0 / rho, mx, my, mz), heat = total - moving;
+    bool good = is_healthy(rho, rho_old) & (rho >= density_floor);
+    double chosen = heat;
     if constexpr (dual) {
-      // d(rho e)/dt = -div(rho e u) - p div u with p at the middle of the step as the mean of old and new.
-      const double expansion = clamped(0.5 * context.gas.gamma_1 * divergence(f, flux_velocity, i), -0.5, 0.5);
-      const double old = state[internal_energy][i];
-      const double carried = old - divergence(f, flux_internal, i);
-      const double adiabatic =
-          larger((carried - expansion * old) / (1.0 + expansion), rho * (least_share * old / rho_old));
-      // The total energy knows of the heat of shocks but has the error of the kinetic energy: it is believed where it
-      // is well above that.
+      const double adiabatic = adiabatic_energy(context, f, rho_old, old, rho, i);
       const double jump = symmetric_sum(velocity_jump(f, 0, i), velocity_jump(f, 1, i), velocity_jump(f, 2, i));
-      keeps_total = (internal > context.eta * total) & (internal > truncation_share * rho * (jump * jump));
-      internal = keeps_total ? internal : adiabatic;
+      const bool is_certain = (heat > context.eta * total) & (heat > truncation_share * rho * (jump * jump));
+      const double uncertain = is_in_shock(f, approach, i) ? larger(heat, adiabatic) : adiabatic;
+      chosen = is_certain ? heat : uncertain;
     } else {
-      good = good & is_healthy(internal, state[internal_energy][i]);
+      good = good & is_healthy(heat, old);
     }
-    const double least = rho * context.energy_floor;
-    const bool is_low = good & (internal < least);  // what is repaired later keeps its energy until then
-    internal = is_low ? least : internal;
-    total = keeps_total & !is_low ? total : internal + kinetic_now;
-    unhealthy += good ? 0 : 1;
-    raised += is_low ? 1 : 0;
+    // What is repaired later keeps its energy until then.
+    const double least = rho * context.energy_floor, internal = larger(chosen, least);
+    const bool is_low = good & (chosen < least), keeps_total = !good | (internal == heat);
+    unphysical += good ? 0 : 1;
+    floored += is_low ? 1 : 0;
     out[density][i] = rho;
     out[momentum_x][i] = mx;
     out[momentum_y][i] = my;
     out[momentum_z][i] = mz;
-    out[total_energy][i] = total;
+    out[total_energy][i] = keeps_total ? total : internal + moving;
     out[internal_energy][i] = internal;
+    booked[booked_choice][i] = good ? chosen - heat : 0.0;
+    booked[booked_floor][i] = is_low ? least - chosen : 0.0;
   }
-  floored += raised;
-  return unhealthy;
+  return {unphysical, floored};
 }
 
 }  // namespace
@@ -326,13 +357,17 @@ void compute_sound(const RowContext& context, int cells, ConstRows primitive, Ro
   }
 }
 
-void compute_shock_strength(int cells, int axis, const std::array<ConstRows, 5>& stencil, double* strength) {
+void compute_shock_strength(const RowContext& context, int cells, int axis, const std::array<ConstRows, 5>& stencil,
+                            double* strength) {
+  const int u = primitive_u + axis;
   const double *p_a = stencil[0][primitive_p], *p_b = stencil[1][primitive_p], *p_d = stencil[3][primitive_p],
-               *p_e = stencil[4][primitive_p], *u_b = stencil[1][primitive_u + axis],
-               *u_d = stencil[3][primitive_u + axis];
+               *p_e = stencil[4][primitive_p], *u_b = stencil[1][u], *u_d = stencil[3][u],
+               *rho_b = stencil[1][primitive_rho], *rho_d = stencil[3][primitive_rho];
+  const Gas gas = context.gas;
   const int whole = whole_vectors(cells);
 #pragma GCC ivdep
-  for (int i = 0; i < whole; ++i) strength[i] = shock_strength(p_a[i], p_b[i], p_d[i], p_e[i], u_b[i], u_d[i]);
+  for (int i = 0; i < whole; ++i)
+    strength[i] = shock_strength(gas, p_a[i], {rho_b[i], u_b[i], p_b[i]}, {rho_d[i], u_d[i], p_d[i]}, p_e[i]);
 }
 
 void compute_slopes(int cells, const Neighbors& primitive, Rows slope) {
@@ -387,10 +422,10 @@ bool is_physical(const RowContext& context, ConstRows before, ConstRows after, i
          (context.eta > 0.0 || is_healthy(after[internal_energy][i], before[internal_energy][i]));
 }
 
-int update(const RowContext& context, int cells, ConstRows state, const Divergence& fluxes, double density_floor,
-           Rows out, long& floored) {
-  return (context.eta > 0.0 ? update_of<true> : update_of<false>)(context, cells, state, fluxes, density_floor, out,
-                                                                  floored);
+UpdateCounts update(const RowContext& context, int cells, ConstRows state, const Divergence& fluxes,
+                    const Approach& approach, double density_floor, Rows out, Rows booked) {
+  return (context.eta > 0.0 ? update_of<true> : update_of<false>)(context, cells, state, fluxes, approach,
+                                                                  density_floor, out, booked);
 }
 
 }  // namespace sidestream::solvers

@@ -30,7 +30,7 @@ enum Sound : int { sound_speed_c, sound_impedance, sound_inverse_impedance, soun
 constexpr int sound_components = 4;
 
 /// Components of rows of fluxes: of mass and momentum; velocity and pressure in the face; and, where the final flux is
-/// meant, of total and internal energy.
+/// meant, of total energy, and the internal energy of each mass that passes.
 enum Flux : int { flux_mass, flux_x, flux_y, flux_z, flux_velocity, flux_pressure, flux_energy, flux_internal };
 constexpr int predictor_flux_components = 6, final_flux_components = 8;
 
@@ -59,7 +59,8 @@ constexpr int row_padding = 7;
 void compute_sound(const RowContext& context, int cells, ConstRows primitive, Rows sound);
 
 /// `shock_strength` of the cells of the row `stencil[2]`, from rows one and two cells away along `axis`.
-void compute_shock_strength(int cells, int axis, const std::array<ConstRows, 5>& stencil, double* strength);
+void compute_shock_strength(const RowContext& context, int cells, int axis, const std::array<ConstRows, 5>& stencil,
+                            double* strength);
 
 /// Some quantity of the cells below along an axis, of the cells, and of those above.
 using Neighbors = std::array<ConstRows, 3>;
@@ -92,12 +93,25 @@ struct Divergence {
   std::array<double, 3> dt_over_dx;
 };
 
+/// Rows of the velocity along each axis, before the step, of the cells two and one below and one and two above along
+/// that axis.
+using Approach = std::array<std::array<const double*, 4>, 3>;
+
+/// Rows of what the update did to the total energy beside the fluxes.
+enum Booked : int { booked_choice, booked_floor };
+constexpr int booked_components = 2;
+
+/// Numbers of cells of a row.
+struct UpdateCounts {
+  int unphysical = 0;  ///< left without a choice of energies and without floors
+  int floored = 0;     ///< of the others: raised to the energy floor
+};
+
 /// Whether neither mass nor energy of a cell nearly vanished in a step.
 bool is_physical(const RowContext& context, ConstRows before, ConstRows after, int i, double density_floor);
 
-/// New gas of a row of cells, with the energies in agreement. Returns the number of cells that are not physical, which
-/// are left without floors; adds the number of others that met the energy floor to `floored`.
-int update(const RowContext& context, int cells, ConstRows state, const Divergence& fluxes, double density_floor,
-           Rows out, long& floored);
+/// New gas of a row of cells, with the energies in agreement (see `Hydro`).
+UpdateCounts update(const RowContext& context, int cells, ConstRows state, const Divergence& fluxes,
+                    const Approach& approach, double density_floor, Rows out, Rows booked);
 
 }  // namespace sidestream::solvers

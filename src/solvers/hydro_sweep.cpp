@@ -85,6 +85,7 @@ HydroSweep::HydroSweep(const HydroConfig& config, const std::array<double, 3>& d
   lower_buffer_ = upper_buffer_ = ring(1, primitives);
   flux_ = ring(1, predictor_flux_components);
   no_flux_ = PlaneRing(1, final_flux_components, 0, 1, 0, largest.x + 1);
+  booked_ = PlaneRing(1, booked_components, 0, 1, 0, largest.x);
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (!active_[axis]) continue;
     slope_[axis] = axis == 0 ? wide(primitives, 2) : axis == 1 ? ring(1, primitives, 2) : ring(3, primitives);
@@ -106,8 +107,8 @@ int HydroSweep::dimensions() const {
   return static_cast<int>(std::count(active_.begin(), active_.end(), true));
 }
 
-long HydroSweep::advance(mesh::Box box, core::View4<const double> state, core::View4<double> out, Repairs& repairs,
-                         const amr::SideViews& sides) {
+void HydroSweep::advance(mesh::Box box, core::View4<const double> state, core::View4<double> out, Repairs& repairs,
+                         const amr::SideViews& sides, double worth) {
   lo_ = box.lo;
   extent_ = box.extent();
   state_ = state;
@@ -115,7 +116,7 @@ long HydroSweep::advance(mesh::Box box, core::View4<const double> state, core::V
   sides_ = sides;
   has_sides_ =
       std::ranges::any_of(sides, [](const auto& axis) { return axis[0].components() > 0 || axis[1].components() > 0; });
-  floored_ = 0;
+  worth_ = worth;
   const Range planes = cells(2, 1);
   for (int k = planes.begin - ghost(2, 3); k < planes.begin + ghost(2, 3); ++k) load_plane(k);
   const auto measure = [&](int axis, int k) {
@@ -135,7 +136,6 @@ long HydroSweep::advance(mesh::Box box, core::View4<const double> state, core::V
     update_plane(done, repairs);
     if (has_sides_) record_plane(done);
   }
-  return floored_;
 }
 
 ConstRows HydroSweep::state_row(int k, int j) const {
@@ -174,7 +174,7 @@ void HydroSweep::measure_slopes(int axis, int k) {
 
 void HydroSweep::measure_shocks(int axis, int k) {
   const Patch all = patch(1, axis == 1 ? 2 : 1);
-  compute_shock_strength(length(all), axis, stencil(axis, k, all),
+  compute_shock_strength(context_, length(all), axis, stencil(axis, k, all),
                          at(shock_[static_cast<std::size_t>(axis)], k, all)[0]);
 }
 
@@ -214,7 +214,7 @@ void HydroSweep::trace_along_rows(int k) {
       double* shock = shock_[0].at(0, 0)[0];
       std::array<ConstRows, 5> around;
       for (int n = 0; n < 5; ++n) around[static_cast<std::size_t>(n)] = primitive.shifted(shocked.begin + n - 2);
-      compute_shock_strength(shocked.end - shocked.begin, 0, around, shock + shocked.begin);
+      compute_shock_strength(context_, shocked.end - shocked.begin, 0, around, shock + shocked.begin);
       for (int n = 0; n < 3; ++n) strength[static_cast<std::size_t>(n)] = shock + row.begin + n - 1;
     }
     compute_slopes(shocked.end - shocked.begin, neighbors_of(primitive, shocked.begin), slope.shifted(shocked.begin));
@@ -352,9 +352,47 @@ void HydroSweep::update_plane(int k, Repairs& repairs) {
                            : axis == 1 ? ConstRows(last_[axis].at(k, j + 1))
                                        : ConstRows(last_[axis].at(k + 1, j));
     }
-    const Rows out{&out_(0, lo_.z + k, lo_.y + j, lo_.x), out_.stride_component()};
-    if (update(context_, extent_.x, state_row(k, j), fluxes, density_floor_, out, floored_) > 0)
-      find_repairs(k, j, fluxes, out, repairs);
+    const Rows out{&out_(0, lo_.z + k, lo_.y + j, lo_.x), out_.stride_component()}, booked = booked_.at(0, 0);
+    const UpdateCounts counts =
+        update(context_, extent_.x, state_row(k, j), fluxes, approach(k, j), density_floor_, out, booked);
+    if (counts.unphysical > 0) find_repairs(k, j, fluxes, out, repairs);
+    if (worth_ == 0.0) continue;
+    books_.energy_floors += counts.floored;
+    book_row(booked);
+  }
+}
+
+Approach HydroSweep::approach(int k, int j) {
+  Approach rows;
+  for (int axis = 0; axis < 3; ++axis) {
+    auto& along = rows[static_cast<std::size_t>(axis)];
+    along.fill(no_flux_.at(0, 0)[0]);
+    if (!is_active(axis)) continue;
+    const double* const row = axis == 0 ? velocity_along_row(k, j) : nullptr;
+    for (std::size_t n = 0; n < 4; ++n) {
+      const int shift = static_cast<int>(n < 2 ? n : n + 1) - 2;
+      along[n] = axis == 0   ? row + shift
+                 : axis == 1 ? primitive_.at(k, j + shift)[primitive_v]
+                             : primitive_.at(k + shift, j)[primitive_w];
+    }
+  }
+  return rows;
+}
+
+// The velocity along x of a row with two more cells at each end, of which the planes have one.
+const double* HydroSweep::velocity_along_row(int k, int j) {
+  double* const u = wide_row_.at(0, 0)[primitive_u];
+  const ConstRows state = state_row(k, j);
+  std::copy_n(primitive_.at(k, j)[primitive_u] - 1, extent_.x + 2, u - 1);
+  for (const int i : {-2, extent_.x + 1}) u[i] = state[momentum_x][i] * (1.0 / state[density][i]);
+  return u;
+}
+
+void HydroSweep::book_row(ConstRows booked) {
+  for (int i = 0; i < extent_.x; ++i) {
+    const double chosen = booked[booked_choice][i], floor = booked[booked_floor][i];
+    if (chosen != 0.0) books_.book_choice(worth_ * chosen);
+    if (floor != 0.0) books_.floor_energy.add(worth_ * floor);
   }
 }
 

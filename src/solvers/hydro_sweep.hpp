@@ -54,10 +54,12 @@ class HydroSweep {
              mesh::Int3 largest);
 
   /// New states of the cells of `box` from `state` (with `hydro_ghost` cells around) into `out`. The fluxes through the
-  /// sides of the box go to those of `sides` that have components. Returns the number of cells that met the energy
-  /// floor.
-  long advance(mesh::Box box, core::View4<const double> state, core::View4<double> out, Repairs& repairs,
-               const amr::SideViews& sides = {});
+  /// sides of the box go to those of `sides` that have components. An energy density of 1 in a cell goes into the books
+  /// as `worth`; where that is 0, nothing does.
+  void advance(mesh::Box box, core::View4<const double> state, core::View4<double> out, Repairs& repairs,
+               const amr::SideViews& sides = {}, double worth = 1.0);
+
+  const HydroBooks& books() const { return books_; }
 
  private:
   struct Correction {
@@ -108,6 +110,9 @@ class HydroSweep {
                    PlaneRing& flux);
   void take_loss_of(int axis, int k, const Patch& cells, PlaneRing& flux, double parts, PlaneRing& loss);
   void update_plane(int k, Repairs& repairs);
+  Approach approach(int k, int j);
+  const double* velocity_along_row(int k, int j);
+  void book_row(ConstRows booked);
   void record_plane(int k);
   void record_row(core::View4<double> to, int axis, int k, int j, Range row);
   void find_repairs(int k, int j, const Divergence& fluxes, ConstRows out, Repairs& repairs) const;
@@ -123,11 +128,12 @@ class HydroSweep {
   core::View4<double> out_;
   amr::SideViews sides_;
   bool has_sides_ = false;
-  long floored_ = 0;
+  double worth_ = 1.0;
+  HydroBooks books_;
 
   int pitch_;  // of all planes below
 
-  PlaneRing primitive_, sound_, wide_row_;            // the last: a row with the ghost cells of the axis x
+  PlaneRing primitive_, sound_, wide_row_, booked_;   // the last two: a row, the first with the ghost cells of x
   std::array<PlaneRing, 3> slope_;                    // along each axis; along x of one row
   std::array<PlaneRing, 3> shock_;                    // along each axis; along x of one row
   std::array<PlaneRing, 3> lower_face_, upper_face_;  // states traced to the faces, by axis

@@ -87,16 +87,18 @@ void RefinedGas::plan() {
   registers_.clear();
   hydro_.clear();
   fluxes_.clear();
-  idle_.clear();
+  uses_.clear();
   older_.clear();
   base_level_ = hierarchy_.coarsest_leaf_level();
   for (int level = 0; level <= finest_level(); ++level) {
     hydro_.emplace_back(config_, hierarchy_.geometry(level));
     ghosts_.emplace_back(comm_, hierarchy_.layout(level), hydro_ghost);
     fluxes_.emplace_back(hierarchy_, level, comm_.rank(), conserved_components);
-    auto& idle = idle_.emplace_back();
+    auto& uses = uses_.emplace_back();
     for (const std::int32_t block : hierarchy_.layout(level).boxes_of(comm_.rank()))
-      idle.push_back(hierarchy_.is_near_leaf(level, block) ? 0 : 1);
+      uses.push_back(hierarchy_.is_leaf(level, block)        ? BlockUse::leaf
+                     : hierarchy_.is_near_leaf(level, block) ? BlockUse::covered
+                                                             : BlockUse::idle);
     if (level == finest_level()) break;
     older_.emplace_back(hierarchy_.layout(level), comm_.rank(), gas_components);
     transfers_.emplace_back(comm_, hierarchy_, level, hydro_ghost);
@@ -130,9 +132,9 @@ void RefinedGas::fill_ghosts(int level, double time, double coarse_weight) {
 void RefinedGas::advance(int level, double dt) {
   const auto l = static_cast<std::size_t>(level);
   if (level < finest_level()) copy_owned(state_[l], older_[l]);
-  counts_ += hydro_[l].advance(state_[l], dt, &fluxes_[l], idle_[l]);
+  books_ += hydro_[l].advance(state_[l], dt, &fluxes_[l], uses_[l], epoch_);
   for (int b = 0; b < state_[l].blocks(); ++b)
-    cell_updates_ += idle_[l][static_cast<std::size_t>(b)] != 0 ? 0 : state_[l].box(b).volume();
+    cell_updates_ += uses_[l][static_cast<std::size_t>(b)] == BlockUse::idle ? 0 : state_[l].box(b).volume();
   if (level < finest_level()) {
     registers_[l].reset();
     registers_[l].add_coarse(fluxes_[l], dt);
@@ -143,8 +145,8 @@ void RefinedGas::advance(int level, double dt) {
 void RefinedGas::synchronize(int level) {
   const auto l = static_cast<std::size_t>(level);
   registers_[l].apply(state_[l], [&](int block, mesh::Int3 cell) {
-    counts_.energy_floors +=
-        solvers::follow_total_energy(config_, state_[l].view(block), {cell, cell + mesh::Int3{1, 1, 1}});
+    books_.energy_floors += solvers::follow_total_energy(
+        config_, state_[l].view(block), {cell, cell + mesh::Int3{1, 1, 1}}, &books_.floor_energy, worth(level));
   });
   average_down(level);
 }
@@ -157,10 +159,26 @@ void RefinedGas::average_down(int level) {
 
 void RefinedGas::follow_total_energy(int level, bool refined_blocks_only) {
   Field<double>& state = this->state(level);
-  const auto own = hierarchy_.layout(level).boxes_of(comm_.rank());
   for (int b = 0; b < state.blocks(); ++b)
-    if (!refined_blocks_only || !hierarchy_.is_leaf(level, own[static_cast<std::size_t>(b)]))
-      counts_.energy_floors += solvers::follow_total_energy(config_, state.view(b), state.box(b));
+    if (!is_leaf(level, b))
+      solvers::follow_total_energy(config_, state.view(b), state.box(b));
+    else if (!refined_blocks_only)
+      books_.energy_floors +=
+          solvers::follow_total_energy(config_, state.view(b), state.box(b), &books_.floor_energy, worth(level));
+}
+
+bool RefinedGas::is_leaf(int level, int block) const {
+  return uses_[static_cast<std::size_t>(level)][static_cast<std::size_t>(block)] == BlockUse::leaf;
+}
+
+// Adds the energy of all leaves, times `sign`, to what floors brought in.
+void RefinedGas::book_leaf_energy(double sign) {
+  for (int level = 0; level <= finest_level(); ++level)
+    for (int b = 0; b < state(level).blocks(); ++b)
+      if (is_leaf(level, b))
+        core::for_each_cell(state(level).box(b), [&, u = state(level).view(b)](int k, int j, int i) {
+          books_.floor_energy.add(sign * worth(level) * u(total_energy, k, j, i));
+        });
 }
 
 void RefinedGas::advance_all(double time, double dt) {
@@ -179,9 +197,14 @@ void RefinedGas::average_below_base() {
 }
 
 void RefinedGas::move_to(const mesh::Hierarchy& hierarchy, double time) {
+  // Children keep the energy of their cell but where it is too little for their motions, which only the total energy
+  // alone must repair.
+  const bool may_add_energy = config_.dual_energy_eta == 0.0;
+  if (may_add_energy) book_leaf_energy(-1.0);
   state_ = amr::carried_over(comm_, hierarchy_, hierarchy, std::move(state_), interpolation_, outside_at(time));
   hierarchy_ = hierarchy;
   plan();
+  if (may_add_energy) book_leaf_energy(1.0);
 }
 
 }  // namespace sidestream::solvers

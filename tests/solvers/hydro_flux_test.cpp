@@ -201,7 +201,7 @@ TEST_P(RefinedRegion, ChangesByTheFluxesThroughItsOutside) {
   const double dt = 0.5 * world().min(hydro.largest_step(state));
   amr::SideFluxes fluxes(hierarchy, 1, world().rank(), 5);
 
-  const HydroCounts counts = hydro.advance(state, dt, &fluxes);
+  const HydroBooks counts = hydro.advance(state, dt, &fluxes);
   hydro.advance(plain, dt);
 
   EXPECT_EQ(world().sum(counts.first_order_cells), 0);
@@ -223,15 +223,15 @@ TEST(IdleBlocks, AreLeftAsTheyWere) {
   mesh::Field<double> all(hierarchy.layout(1), world().rank(), gas_components, hydro_ghost);
   mesh::Field<double> old(hierarchy.layout(1), world().rank(), gas_components, hydro_ghost);
   for (mesh::Field<double>* field : {&state, &all, &old}) fill_with_noise(*field, false);
-  std::vector<std::uint8_t> idle(static_cast<std::size_t>(state.blocks()));
-  for (std::size_t b = 0; b < idle.size(); b += 2) idle[b] = 1;
+  std::vector<BlockUse> uses(static_cast<std::size_t>(state.blocks()), BlockUse::leaf);
+  for (std::size_t b = 0; b < uses.size(); b += 2) uses[b] = BlockUse::idle;
   const Hydro hydro(conserving(), hierarchy.geometry(1));
 
-  hydro.advance(state, 1e-3, nullptr, idle);
+  hydro.advance(state, 1e-3, nullptr, uses);
   hydro.advance(all, 1e-3);
 
   for (int b = 0; b < state.blocks(); ++b) {
-    const bool is_idle = idle[static_cast<std::size_t>(b)] != 0;
+    const bool is_idle = uses[static_cast<std::size_t>(b)] == BlockUse::idle;
     EXPECT_TRUE(std::ranges::equal(state.block(b), is_idle ? old.block(b) : all.block(b)));
     EXPECT_FALSE(std::ranges::equal(state.block(b), is_idle ? all.block(b) : old.block(b)));
   }
@@ -245,7 +245,7 @@ TEST(SideFluxes, StayThoseOfTheUpdateWhereCellsFallBackToFirstOrder) {
   const Hydro hydro(conserving(), geometry);
   const auto away = [](double x) { return x < 0.5 ? -1.0 : 1.0; };
   run.start([&](double x, double y, double z) { return Gas{1.0, away(x), away(y), away(z), 1e-4}; });
-  HydroCounts counts;
+  HydroBooks counts;
 
   for (int step = 0; step < 50 && counts.first_order_cells == 0; ++step) {
     ghosts.fill(run.state());

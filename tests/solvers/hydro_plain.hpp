@@ -103,9 +103,14 @@ class PlainHydro {
   double shock(int axis, Cell cell) const {
     const auto p = [&](int by) { return value(next(cell, axis, by), 4); };
     const auto u = [&](int by) { return value(next(cell, axis, by), static_cast<std::size_t>(1 + axis)); };
-    const double inner = std::fabs(p(1) - p(-1)), outer = std::fabs(p(2) - p(-2));
-    if (inner <= std::min(p(1), p(-1)) / 3.0 || u(-1) <= u(1)) return 0.0;
-    return outer > 0.0 ? std::clamp(10.0 * (inner / outer - 0.75), 0.0, 1.0) : 1.0;
+    const double inner = std::fabs(p(1) - p(-1)), outer = std::fabs(p(2) - p(-2)), fall = u(-1) - u(1);
+    const int ahead = p(1) < p(-1) ? 1 : -1;
+    const double rho = value(next(cell, axis, ahead), 0), sound = std::sqrt(gas_.gamma * p(ahead) / rho);
+    if (fall <= sound || inner >= 1.1 * outer) return 0.0;
+    const double mass_flux =
+        std::sqrt(rho * (0.5 * (gas_.gamma - 1.0) * p(ahead) + 0.5 * (gas_.gamma + 1.0) * p(-ahead)));
+    if (inner <= 0.5 * mass_flux * fall) return 0.0;
+    return std::clamp(10.0 * (inner / outer - 0.75), 0.0, 1.0);
   }
   double steepness(int axis, Cell cell) const {
     if (!flattening_) return 1.0;

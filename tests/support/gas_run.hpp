@@ -100,7 +100,7 @@ class GasRun {
 
   double time = 0.0;
   int steps = 0;
-  solvers::HydroCounts counts;
+  solvers::HydroBooks counts;
 
  private:
   void set(core::View4<double> u, int k, int j, int i, const Gas& gas) const {

@@ -187,6 +187,10 @@ class Table {
     entries_.push_back(std::move(entry));
     return entries_.back().option;
   }
+  /// Takes an option out that has no meaning for the reader: an error like any unknown key.
+  void leave_out(std::string_view name) {
+    std::erase_if(entries_, [&](const Entry& entry) { return entry.option.name == name; });
+  }
   /// A key that somebody else reads: known, not looked at.
   void ignore(std::string name) { ignored_.push_back(std::move(name)); }
 

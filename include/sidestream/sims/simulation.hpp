@@ -77,6 +77,10 @@ class SimulationPlan {
   /// What the first event of a run tells of it: cells, block, box, first and last redshift.
   virtual nlohmann::json description() const = 0;
 
+  /// Throws core::Error when a file that the simulation begins with is missing, damaged or does not fit, as far as its
+  /// header shows. A run that goes on from a checkpoint does without it.
+  virtual void check_start() const {}
+
   /// Collective on `compute`, which outlives the simulation. `moments`: redshifts to land on exactly, descending.
   virtual std::unique_ptr<Simulation> make(const comm::Communicator& compute,
                                            const std::vector<double>& moments) const = 0;

@@ -6,6 +6,7 @@
 
 #include "sidestream/amr/flux_register.hpp"
 #include "sidestream/core/config.hpp"
+#include "sidestream/core/exact_sum.hpp"
 #include "sidestream/core/view.hpp"
 #include "sidestream/mesh/field.hpp"
 #include "sidestream/mesh/geometry.hpp"
@@ -37,13 +38,36 @@ core::Table<HydroConfig> hydro_table(const HydroConfig& standard = {});
 /// Throws a core::Error unless gamma > 1, 0 < cfl <= 1 and so on.
 void check(const HydroConfig& config);
 
-/// What `advance` had to repair; zero in a healthy run.
-struct HydroCounts {
-  std::int64_t first_order_cells = 0;  ///< cells whose faces fell back to first order to keep the density positive
-  std::int64_t density_floors = 0;     ///< cells set to the density floor (mass is not conserved there)
-  std::int64_t energy_floors = 0;      ///< cells whose internal energy was raised
+/// What was done to the gas beside solving its equations, on this rank: counts of cells, masses and energies. The sums
+/// are exact, so that they do not depend on blocks and ranks.
+struct HydroBooks {
+  std::int64_t first_order_cells = 0;       ///< whose faces fell back to first order to keep the density positive
+  std::int64_t density_floors = 0;          ///< set to the density floor
+  std::int64_t energy_floors = 0;           ///< whose internal energy was raised to the floor
+  core::ExactSum floor_mass, floor_energy;  ///< that the floors brought in
+  core::ExactSum choice_added,
+      choice_discarded;  ///< total energy by the choice between the two energies, both positive
 
-  HydroCounts& operator+=(const HydroCounts& other);
+  void book_choice(double energy) {
+    if (energy > 0.0)
+      choice_added.add(energy);
+    else
+      choice_discarded.add(-energy);
+  }
+  HydroBooks& operator+=(const HydroBooks& other);
+};
+
+/// What depends on time for a gas in supercomoving variables.
+struct HydroEpoch {
+  double internal_energy_floor = 0.0;  ///< specific; holds beside that of the configuration
+  double worth = 1.0;                  ///< of an energy in the books: 1 / a^2
+};
+
+/// What becomes of a block in `Hydro::advance`.
+enum class BlockUse : std::uint8_t {
+  leaf,     ///< advanced and booked
+  covered,  ///< advanced, because leaves beside it need its fluxes or ghost cells; not booked
+  idle      ///< left as it is
 };
 
 /// Godunov's method for an ideal gas: dimensionally unsplit corner transport upwind with the full coupling of corners
@@ -53,14 +77,25 @@ struct HydroCounts {
 /// without sources. In supercomoving variables (dtau = dt/a^2, velocity a u, specific energy a^2 e) these are also the
 /// equations of a gas of gamma = 5/3 in an expanding universe.
 ///
-/// Dual energy: after a step, the internal energy is what the total leaves beside the kinetic energy where that is more
-/// than `dual_energy_eta` of the total and well above the error of the kinetic energy (a tenth of rho du^2, du the
-/// velocity difference across the cell); elsewhere the one that was advanced by itself holds, adiabatically, and the
-/// total energy follows it. Cold gas stays on its adiabat at Mach 1000, strong shocks heat it as they should.
+/// Dual energy (`dual_energy_eta` > 0). The total energy is conserved and knows the heat of shocks, but what it leaves
+/// beside the kinetic energy, the heat, has the error of the kinetic energy; the internal energy that is advanced by
+/// itself is precise but stays on its adiabat. After a step the internal energy is
+/// 1. the heat, where it is more than `dual_energy_eta` of the total energy and more than a tenth of rho du^2, du the
+///    velocity difference across the cell summed over the axes: well above the error of the kinetic energy;
+/// 2. else, in a shock, the larger of the two: a shock heats bit by bit, and never cools. A cell is in a shock where
+/// the
+///    gas is compressed and at least two thirds of the fall of a velocity over four cells along its axis lie in the
+///    middle two (in smooth convergence, half);
+/// 3. else the adiabatic one. Per mass it is at least half of the mean of what was in the cell and what flows in, but
+///    for expansion, so that neither advection nor expansion drives it through zero.
+/// The total energy is then set to internal plus kinetic energy. What this adds in cases 2 and 3, and what it discards
+/// in case 3 - the heat of an error, or of a wave too weak to be told from one - is booked (`HydroBooks::choice_added`,
+/// `choice_discarded`). Nothing else discards energy; floors and the repair of cells only add (`floor_energy`,
+/// `floor_mass`). So cold gas stays on its adiabat at Mach 1000 and shocks heat as they should, in any frame.
 ///
 /// Axes along which the domain has one cell are left out: so one- and two-dimensional problems are solved.
 /// A cell's new value depends on the old values of the cells within four of it and on nothing else, to the bit:
-/// not on blocks or ranks (but for the cells that `HydroCounts::first_order_cells` counts). The arithmetic is
+/// not on blocks or ranks (but for the cells that `HydroBooks::first_order_cells` counts). The arithmetic is
 /// symmetric: a problem that is mirrored along an axis, or has two axes exchanged, has the mirrored or exchanged
 /// solution, to the bit.
 class Hydro {
@@ -81,10 +116,11 @@ class Hydro {
   /// allocates scratch of one or two megabytes and the owned cells of one block.
   ///
   /// For refined meshes: `fluxes` takes the fluxes of the components 0 to 4 (mass, momentum, total energy) through the
-  /// sides that it asks for, as the update used them, the same bits from both blocks at a face; blocks with a non-zero
-  /// byte in `idle` (one byte a block, or none) are left as they are and give no fluxes.
-  HydroCounts advance(mesh::Field<double>& state, double dt, amr::SideFluxes* fluxes = nullptr,
-                      std::span<const std::uint8_t> idle = {}) const;
+  /// sides that it asks for, as the update used them, the same bits from both blocks at a face; `uses` says what
+  /// becomes of each block (empty: all are leaves). Idle ones give no fluxes. Energies go into the books as those of
+  /// the cells' volume times the worth of `epoch`.
+  HydroBooks advance(mesh::Field<double>& state, double dt, amr::SideFluxes* fluxes = nullptr,
+                     std::span<const BlockUse> uses = {}, const HydroEpoch& epoch = {}) const;
 
  private:
   HydroConfig config_;
@@ -96,8 +132,8 @@ class Hydro {
 void kick(mesh::Field<double>& state, const mesh::Field<double>& acceleration, double factor);
 
 /// The expansion term of a gas with gamma other than 5/3 in supercomoving variables: multiplies the internal energy of
-/// the owned cells by `factor` and adds the change to the total energy. For the time dtau at the expansion rate
-/// H_tau = a^2 H: factor = exp(H_tau (2 - 3 (gamma - 1)) dtau).
+/// the owned cells by `factor` and adds the change to the total energy. Its rate of growth is (2 - 3 (gamma - 1)) a^2
+/// H, so that from scale factor a0 to a1 the factor is (a1 / a0)^(5 - 3 gamma), exactly.
 void expansion_source(mesh::Field<double>& state, double factor);
 
 /// Sets the total energy of the owned cells to internal plus kinetic energy: for initial conditions, and after heating
@@ -106,9 +142,10 @@ void set_total_energy(mesh::Field<double>& state);
 
 /// Makes the internal energy of `cells` follow a total energy that was changed from outside, by fluxes or averages:
 /// sets it to total minus kinetic energy. Where that is not positive, the internal energy stays and the total energy is
-/// set to internal plus kinetic; returns the number of such cells. With dual energy on, does nothing: the next step
-/// decides which of the two holds.
-std::int64_t follow_total_energy(const HydroConfig& config, core::View4<double> state, const mesh::Box& cells);
+/// set to internal plus kinetic; returns the number of such cells and adds what they gained, times `worth`, to
+/// `booked`. With dual energy on, does nothing: the next step decides which of the two holds.
+std::int64_t follow_total_energy(const HydroConfig& config, core::View4<double> state, const mesh::Box& cells,
+                                 core::ExactSum* booked = nullptr, double worth = 1.0);
 
 /// Half of rho u^2 from the density and the three momenta; the same bits for any order of the axes.
 double kinetic_energy(double rho, double rho_u, double rho_v, double rho_w);

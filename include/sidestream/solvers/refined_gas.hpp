@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "sidestream/amr/flux_register.hpp"
@@ -68,7 +69,12 @@ class RefinedGas {
   /// Moves to another hierarchy of the same root grid; all levels are at `time`. Collective.
   void move_to(const mesh::Hierarchy& hierarchy, double time);
 
-  const HydroCounts& counts() const { return counts_; }
+  /// What depends on time, for all that follows.
+  void set_epoch(const HydroEpoch& epoch) { epoch_ = epoch; }
+
+  /// What was done to the leaves on this rank beside solving the equations since this was last called: in a step, at
+  /// the places where levels meet, in changes of the mesh.
+  HydroBooks take_books() { return std::exchange(books_, {}); }
   /// Cells that were advanced so far on this rank, each as often as it was.
   std::int64_t cell_updates() const { return cell_updates_; }
 
@@ -77,6 +83,9 @@ class RefinedGas {
   amr::FillOutside outside_at(double time) const;
   void average_down(int level);
   void follow_total_energy(int level, bool refined_blocks_only);
+  bool is_leaf(int level, int block) const;
+  double worth(int level) const { return epoch_.worth * hierarchy_.geometry(level).cell_volume(); }
+  void book_leaf_energy(double sign);
 
   comm::Communicator comm_;
   HydroConfig config_;
@@ -91,8 +100,9 @@ class RefinedGas {
   std::vector<amr::LevelTransfer> transfers_;  // [l]: between l and l + 1
   std::vector<amr::FluxRegister> registers_;   // [l]: between l and l + 1
   std::vector<amr::SideFluxes> fluxes_;
-  std::vector<std::vector<std::uint8_t>> idle_;
-  HydroCounts counts_;
+  std::vector<std::vector<BlockUse>> uses_;
+  HydroEpoch epoch_;
+  HydroBooks books_;
   std::int64_t cell_updates_ = 0;
 };
 

@@ -74,6 +74,7 @@ def render(run: Run) -> str:
         _section("In three dimensions", stage(turned)),
         _section("Who computed and who waited", gallery(timeline) + _bill_table(rows, wall_seconds(events))),
         _section("Where the simulation's time went", _parts(seconds_by_part(events))),
+        _section("What was done to the gas beside its equations", _books(end)),
         _section("Results", _result_table(run, rows)),
         _section("Files", _file_bill_table(events) + gallery(writes) + _file_table(events)),
         _configuration(run),
@@ -234,6 +235,25 @@ def _parts(parts: dict[str, float]) -> str:
         for name, seconds in parts.items()
     ]
     return f'<table class="parts">{"".join(rows)}</table>\n'
+
+
+def _books(end: Event) -> str:
+    """What floors and the choice between the two energies of the gas came to; see `Hydro`."""
+    booked: Event = end["booked"] if isinstance(end.get("booked"), dict) else {}
+    if not booked:
+        return ""
+    is_proper = "redshift" in end or "scale_factor" in end
+    energy, mass = (" Msun (km/s)\N{SUPERSCRIPT TWO}", " Msun") if is_proper else ("", "")
+    added, floored = number(booked, "choice_added"), number(booked, "floor_energy")
+    discarded = number(booked, "choice_discarded")
+    line = (
+        f"Energy added by the choice between total and internal energy {added:.3g}{energy}, discarded "
+        f"{discarded:.3g}{energy}; added by floors {floored:.3g}{energy}, with {number(booked, 'floor_mass'):.3g}{mass}; "
+        f"in all {added + floored - discarded:+.3g}{energy}. Cells floored "
+        f"{int(number(booked, 'energy_floored_cells') + number(booked, 'density_floored_cells'))}, of first order "
+        f"{int(number(booked, 'first_order_cells'))}."
+    )
+    return f"<p>{escape(line)}</p>\n"
 
 
 def _result_table(run: Run, rows: Sequence[TaskBill]) -> str:

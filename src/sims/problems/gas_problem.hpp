@@ -50,6 +50,7 @@ GasProblemEntry sedov_problem();
 GasProblemEntry double_mach_problem();
 GasProblemEntry kelvin_helmholtz_problem();
 GasProblemEntry vortex_problem();
+GasProblemEntry cold_clump_problem();
 
 /// All problems there are.
 std::span<const GasProblemEntry> gas_problems();

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "sidestream/comm/communicator.hpp"
+#include "sidestream/solvers/hydro.hpp"
+
+namespace sidestream::sims {
+
+/// What was done to the gas of a run beside solving its equations, on all ranks and in all steps, restarts included.
+/// The sums of a step are exact and are added up step by step: the same on any ranks, and after a restart.
+class GasBooks {
+ public:
+  /// Enters what was done in a step. Collective.
+  void enter(const comm::Communicator& comm, const solvers::HydroBooks& step);
+
+  std::int64_t floored_cells() const;
+  nlohmann::json to_json() const;
+
+  /// For checkpoints.
+  void store(std::map<std::string, double>& attributes) const;
+  void restore(const std::map<std::string, double>& attributes);
+
+ private:
+  static constexpr std::size_t cell_counts = 3, amounts = 4;
+  std::array<std::int64_t, cell_counts> cells_{};
+  std::array<double, amounts> amounts_{};
+};
+
+}  // namespace sidestream::sims
