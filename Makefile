@@ -12,10 +12,10 @@ export CC CXX
 
 SOURCES := $(shell find src include apps cmake data python -type f -not -path '*/__pycache__/*' 2>/dev/null) CMakeLists.txt pyproject.toml
 CPP := $(shell find src include apps tests bench python/bindings -name '*.cpp' -o -name '*.hpp' 2>/dev/null)
-CHECKED_PYTHON := python/sidestream tests/python tests/cli tools bench
+CHECKED_PYTHON := python/sidestream tests/python tests/cli tests/physics tools bench
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-cpp test-python sanitize bench format format-check lint tidy measures clean
+.PHONY: help setup build demo test test-cpp test-python test-physics test-physics-docs test-slow sanitize bench format format-check lint tidy measures clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -25,7 +25,7 @@ demo: $(VENV)/.installed  ## set up what is missing, then run the demo: a cosmol
 	$(VENV)/bin/sidestream run examples/cosmology.toml -n 2 --out runs/demo --overwrite
 	@echo "== look at runs/demo/report.html"
 
-test: test-cpp test-python  ## set up what is missing, then run every test: C++, MPI on 1 to 4 ranks, Python
+test: test-cpp test-python test-physics  ## set up what is missing, then run every test: C++, MPI on 1 to 4 ranks, Python, physics
 
 test-cpp: build
 	@echo "== tests: C++ and MPI"
@@ -34,6 +34,16 @@ test-cpp: build
 test-python: $(VENV)/.installed
 	@echo "== tests: Python and command line"
 	$(PYTHON) -m pytest -q tests/python tests/cli
+
+test-physics: $(VENV)/.installed  ## physics through the program, what takes minutes left out
+	@echo "== tests: physics"
+	$(PYTHON) -m pytest -q tests/physics
+
+test-physics-docs: $(VENV)/.installed  ## the same, and docs/reference/physics.md with its pictures anew
+	$(PYTHON) -m pytest -q tests/physics --record
+
+test-slow: $(VENV)/.installed  ## physics that takes minutes, and its figures into docs/reference/physics.md
+	$(PYTHON) -m pytest -q tests/physics -m slow --record
 
 setup: $(VENV)/.installed  ## system packages, virtual environment, Python package
 

@@ -32,6 +32,11 @@ core::Node load_configuration(const Arguments& arguments) {
   return root;
 }
 
+// Rather than with a state that a file holds.
+bool begins_anew(const Arguments& arguments) {
+  return !arguments.restart && arguments.file.empty();
+}
+
 std::string folder_of(const Arguments& arguments) {
   if (!arguments.folder.empty()) return arguments.folder;
   return (std::filesystem::path("runs") / std::filesystem::path(arguments.config).stem()).string();
@@ -54,7 +59,7 @@ void print_description(const nlohmann::json& description) {
 int check_configuration(const Arguments& arguments) {
   try {
     const sims::RunConfig config = sims::read_run(load_configuration(arguments));
-    config.plan->check_start();
+    if (begins_anew(arguments)) config.plan->check_start();
     const nlohmann::json description = sims::describe(config, arguments.ranks);
     if (arguments.json)
       fmt::print("{}\n", description.dump());
@@ -105,8 +110,7 @@ std::optional<sims::RunConfig> read_together(const comm::Communicator& world, co
     std::optional<sims::RunConfig> config;
     world.agree_on([&] {
       config = sims::read_run(load_configuration(arguments));
-      const bool is_start = !arguments.restart && arguments.file.empty();
-      if (is_start && world.rank() == 0) config->plan->check_start();
+      if (begins_anew(arguments) && world.rank() == 0) config->plan->check_start();
     });
     return config;
   } catch (const core::Error& error) {
@@ -115,7 +119,7 @@ std::optional<sims::RunConfig> read_together(const comm::Communicator& world, co
   }
 }
 
-int run_configuration(const Arguments& arguments, int argc, char** argv) {
+int run_configuration(const Arguments& arguments, core::Bill::Clock::time_point began, int argc, char** argv) {
   const comm::Environment environment(argc, argv);
   const comm::Communicator world(MPI_COMM_WORLD);
   std::optional<sims::RunConfig> config = read_together(world, arguments);
@@ -129,7 +133,7 @@ int run_configuration(const Arguments& arguments, int argc, char** argv) {
   };
   try {
     const auto status =
-        sims::run(world, std::move(*config), folder_of(arguments), {existing, arguments.file}, progress);
+        sims::run(world, std::move(*config), folder_of(arguments), {existing, arguments.file, began}, progress);
     return status == sims::RunStatus::finished ? done : failed;
   } catch (const core::Error& error) {
     abort_job(error.what(), error.is_reported_elsewhere());
@@ -141,6 +145,7 @@ int run_configuration(const Arguments& arguments, int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const auto began = core::Bill::Clock::now();
   Arguments arguments;
   CLI::App app{
       "Runs a simulation and the analyses of its configuration, on as many ranks as it was started with.\n"
@@ -170,5 +175,5 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? done : used_wrongly;
   }
   if (arguments.check) return check_configuration(arguments);
-  return run_configuration(arguments, argc, argv);
+  return run_configuration(arguments, began, argc, argv);
 }

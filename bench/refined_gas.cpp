@@ -90,19 +90,21 @@ json time_blast(const comm::Communicator& world, int root, int block, int levels
       levels - 1);
   const auto config = sims::read_run(core::parse_toml(levels > 1 ? mesh + refinement : mesh, "bench"));
   const double memory_before = bench::total(world, bench::peak_memory_bytes());
-  const auto simulation = config.plan->make(world, {});
+  core::Bill bill;
+  const auto simulation = config.plan->make(world, {}, bill);
   const double cpu = cpu_of(world, [&] {
     simulation->initialize();
     while (!simulation->is_complete()) simulation->advance();
   });
   json parts;
   double all_parts = 0.0;
-  for (const auto& [name, seconds] : simulation->seconds()) {
-    parts[name] = bench::total(world, seconds);
-    all_parts += parts[name].get<double>();
+  for (const auto& [line, seconds] : bill.lines()) {
+    if (line.second != "simulation") continue;
+    parts[line.first] = bench::total(world, seconds);
+    all_parts += parts[line.first].get<double>();
   }
   const json summary = simulation->summary();
-  const double regrid = simulation->seconds().contains("regrid") ? parts.at("regrid").get<double>() : 0.0;
+  const double regrid = parts.contains("regrid") ? parts.at("regrid").get<double>() : 0.0;
   double leaf_cells = 0.0;
   for (const auto& level : simulation->snapshot().levels)
     for (std::int32_t b = 0; b < level.size(); ++b) leaf_cells += static_cast<double>(level.box(b).volume());

@@ -26,13 +26,14 @@ nlohmann::json measure(const comm::Communicator& world, int cells, int block, in
       "Mpc\"\nz_start = 50\nz_end = 0\n",
       cells, block, 0.222 * cells);
   const sims::RunConfig config = sims::read_run(core::parse_toml(text, "bench"));
-  const auto simulation = config.plan->make(world, {});
+  core::Bill bill;
+  const auto simulation = config.plan->make(world, {}, bill);
   simulation->initialize();
   simulation->advance();
 
   std::vector<double> cpu_us;
   const double count = std::pow(cells, 3);
-  const sims::PartSeconds before = simulation->seconds();
+  const auto before = bill.lines();
   for (int step = 0; step < steps; ++step) {
     world.barrier();
     const double start = bench::cpu_seconds();
@@ -40,9 +41,10 @@ nlohmann::json measure(const comm::Communicator& world, int cells, int block, in
     cpu_us.push_back(1e6 * bench::total(world, bench::cpu_seconds() - start) / count);
   }
   nlohmann::json parts;
-  for (const auto& [name, seconds] : simulation->seconds()) {
-    const auto earlier = before.find(name);
-    parts[name] =
+  for (const auto& [line, seconds] : bill.lines()) {
+    if (line.second != "simulation") continue;
+    const auto earlier = before.find(line);
+    parts[line.first] =
         1e6 * bench::total(world, seconds - (earlier == before.end() ? 0.0 : earlier->second)) / count / steps;
   }
   return {{"cells", cells},

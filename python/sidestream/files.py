@@ -10,7 +10,7 @@ from typing import Any
 
 from .error import Error, UsageError
 from .opening import is_run, unknown
-from .outputs import outputs_in
+from .outputs import is_pending, outputs_in
 from .programs import Tell, lines_of
 from .snapshot_file import SnapshotFile, bytes_of, format_of, formats
 
@@ -64,12 +64,13 @@ def verify(
 ) -> Iterator[dict[str, Any]]:
     """Reads a file, or every plot file and checkpoint in the folder of a run, and checks every checksum.
 
-    Yields one dictionary a file as soon as it is read: `path`, `is_good`, `seconds`, and `format`, `kind`, `bytes` or
-    `message`.
+    Yields one dictionary a file as soon as it is read: `path`, `is_good`, `is_pending`, `seconds`, and `format`,
+    `kind`, `bytes` or `message`.
     """
     paths = _to_verify(path)
     for line in lines_of(PROGRAM, ["verify", *map(str, paths)], ranks, launcher, tell, may_fail=True):
         verdict: dict[str, Any] = json.loads(line)
+        verdict["is_pending"] = is_pending(Path(verdict["path"]))
         if verdict["is_good"]:
             verdict["bytes"] = bytes_of(Path(verdict["path"]))
         yield verdict

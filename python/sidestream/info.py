@@ -7,7 +7,7 @@ from typing import Any
 
 from .error import Error
 from .opening import is_result, is_run, unknown
-from .outputs import CHECKPOINT, PLOT_FILE, outputs_in
+from .outputs import CHECKPOINT, PLOT_FILE, is_pending, outputs_in
 from .run import Run
 from .summary import bills, share_lost, wall_seconds
 from .views import duration, size
@@ -22,7 +22,8 @@ def describe(path: Path) -> Description:
     from .snapshot_file import SnapshotFile, format_of
 
     if format_of(path):
-        return SnapshotFile(path).describe()
+        state = {"state": "pending, not committed"} if is_pending(path) else {}
+        return SnapshotFile(path).describe() | state
     if is_run(path):
         return _run(Run(path))
     if is_result(path):
@@ -82,6 +83,7 @@ def _text(name: str, value: Any) -> str:
 def _run(run: Run) -> Description:
     events = run.events
     start, last = events.last("run_start"), events.last("step")
+    checkpoints = outputs_in(run.folder, CHECKPOINT)
     description: Description = {
         "kind": "run",
         "path": str(run.folder),
@@ -96,8 +98,10 @@ def _run(run: Run) -> Description:
         "wall_s": wall_seconds(events),
         "lost_to_analysis": f"{100 * share_lost(events, run.tasks):.2g} %",
         "plot_files": [output.path.name for output in outputs_in(run.folder, PLOT_FILE)],
-        "checkpoints": [output.path.name for output in outputs_in(run.folder, CHECKPOINT)],
+        "checkpoints": [output.path.name for output in checkpoints if not output.is_pending],
     }
+    if pending := [output.path.name for output in checkpoints if output.is_pending]:
+        description["pending_checkpoints"] = pending
     description["tasks"] = [
         {
             "name": bill.name,

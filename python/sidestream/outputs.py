@@ -8,6 +8,7 @@ from pathlib import Path
 from .core import extension
 
 CHECKPOINT, PLOT_FILE = "checkpoint", "plot file"
+PENDING = "pending"  # the folder in that of a run where checkpoints lie until they are committed
 
 
 @dataclass(frozen=True)
@@ -17,15 +18,23 @@ class Output:
     path: Path
     kind: str
     step: int
+    is_pending: bool = False  # a checkpoint that was written and not committed: a restart passes over it
 
 
 def outputs_in(folder: Path, kind: str | None = None) -> list[Output]:
     """The outputs in a folder by kind and step, checkpoints first; those of one kind if it is named."""
-    found = [output for output in map(_output_at, folder.iterdir()) if output is not None]
+    pending = folder / PENDING
+    paths = [*folder.iterdir(), *(pending.iterdir() if pending.is_dir() else ())]
+    found = [output for output in map(_output_at, paths) if output is not None]
     chosen = [output for output in found if kind is None or output.kind == kind]
     return sorted(chosen, key=lambda output: (output.kind, output.step, output.path.name))
 
 
 def _output_at(path: Path) -> Output | None:
     named: tuple[str, int] | None = extension().output_named(path.name)
-    return None if named is None else Output(path, *named)
+    return None if named is None else Output(path, *named, is_pending=is_pending(path))
+
+
+def is_pending(path: Path) -> bool:
+    """Whether a path is that of a checkpoint that waits to be committed."""
+    return path.absolute().parent.name == PENDING

@@ -99,17 +99,6 @@ def wall_seconds(events: Events) -> float:
     return max((event["t"] for event in events), default=0.0)
 
 
-def seconds_by_part(events: Events) -> dict[str, float]:
-    """Where the simulation's time went, most first."""
-    total: dict[str, float] = {}
-    for end in events.of("run_end"):
-        parts = end.get("seconds_by_part")
-        for name, seconds in parts.items() if isinstance(parts, dict) else ():
-            if isinstance(seconds, (int, float)):
-                total[name] = total.get(name, 0.0) + float(seconds)
-    return dict(sorted(total.items(), key=lambda item: -item[1]))
-
-
 def share_lost(events: Events, tasks: list[str]) -> float:
     """The share of the wall time that the simulation lost to the analyses."""
     wall = wall_seconds(events)

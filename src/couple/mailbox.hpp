@@ -17,7 +17,8 @@ enum class Tag : int {
   command = 1,  ///< to the sidecars, in order: levels, a publish, the end
   stop,         ///< to the sidecars: leave out what waits
   reply,        ///< from the sidecars: received, ended
-  data,         ///< the fields of a publish
+  data,         ///< of a publish
+  wanted,       ///< from a sidecar to a rank that computes: it receives the data of the next publish now
 };
 
 /// Small messages between the first ranks of the two groups.
@@ -34,6 +35,8 @@ class Mailbox {
   bool has(Tag tag) const;
   /// Forgets what has been sent. Returns whether all has.
   bool progress();
+  /// Whether nothing was under way when it was looked at last.
+  bool is_empty() const { return sent_.empty(); }
 
  private:
   struct Sent {

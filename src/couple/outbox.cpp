@@ -5,12 +5,30 @@
 #include <algorithm>
 #include <utility>
 
+#include "particle_cargo.hpp"
 #include "patience.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::couple {
 
 using nlohmann::json;
+
+namespace {
+
+// Of the time of the simulation, for data that flow; and how long it is left alone at least, and at most.
+constexpr double share_of_transfers = 0.1, shortest_rest_s = 0.5e-3, longest_rest_s = 20e-3;
+
+// The counts of all ranks' legs, on the first rank.
+std::vector<ParticleFlow> gathered_flows(const comm::Communicator& group, const Route& route, int first_peer,
+                                         const std::vector<std::int64_t>& counts) {
+  std::vector<ParticleFlow> flows;
+  const std::vector<int> peers = route.peers();
+  for (std::size_t leg = 0; leg < peers.size(); ++leg)
+    flows.push_back({group.rank(), peers[leg] - first_peer, counts[leg]});
+  return group.gather(std::span<const ParticleFlow>(flows));
+}
+
+}  // namespace
 
 Outbox::Outbox(const comm::Roles& roles, const CouplingConfig& config)
     : roles_(&roles),
@@ -21,15 +39,6 @@ Outbox::Outbox(const comm::Roles& roles, const CouplingConfig& config)
       when_full_(config.when_full),
       timeout_s_(config.timeout_s) {}
 
-// Only after an error is anything still under way here.
-Outbox::~Outbox() {
-  for (Parcel& parcel : parcels_)
-    for (MPI_Request& request : parcel.sends) {
-      MPI_Cancel(&request);
-      MPI_Request_free(&request);
-    }
-}
-
 Outbox::Room Outbox::take_room(std::int64_t bytes) {
   if (bytes > capacity_bytes_)
     throw_together(
@@ -37,7 +46,7 @@ Outbox::Room Outbox::take_room(std::int64_t bytes) {
                             "key `coupling.queue`", "make the queue larger, or reduce what is analysed in transit"));
   const core::Stopwatch watch;
   const Verdict verdict = broadcast(group_.rank() == 0 ? decide(bytes) : Verdict{});
-  release_parcels(verdict.received);
+  wait_until_gone(verdict.received);
   if (verdict.answer == Answer::silent)
     throw_together(group_, too_long("the sidecars to take a publish out of the full queue", timeout_s_));
   return {verdict.answer == Answer::granted, verdict.queue_bytes, watch.seconds()};
@@ -48,7 +57,7 @@ Outbox::Verdict Outbox::decide(std::int64_t bytes) {
   if (answer == Answer::full && when_full_ == WhenFull::block) {
     silence_.restart();
     const auto is_over = [&] { return has_room(bytes) || silence_.seconds() > timeout_s_; };
-    wait_until(is_over, forever_s);
+    wait_and_move(is_over, forever_s);
     answer = has_room(bytes) ? Answer::granted : Answer::silent;
   }
   if (answer == Answer::granted) {
@@ -63,11 +72,27 @@ bool Outbox::has_room(std::int64_t bytes) {
   return queue_bytes_ + bytes <= capacity_bytes_;
 }
 
-Outbox::Verdict Outbox::broadcast(Verdict verdict) const {
+Outbox::Verdict Outbox::broadcast(Verdict verdict) {
   MPI_Request request = MPI_REQUEST_NULL;
   comm::check(MPI_Ibcast(&verdict, sizeof verdict, MPI_BYTE, 0, group_.raw(), &request), "MPI_Ibcast");
-  wait_for(std::span(&request, 1), forever_s, "the first rank that computes");
+  const auto is_here = [&] {
+    int done = 0;
+    comm::check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    return done != 0;
+  };
+  wait_and_move(is_here, forever_s);
   return verdict;
+}
+
+// While the first rank waits for the sidecars, they wait for the data of all ranks.
+template <typename F>
+bool Outbox::wait_and_move(F is_over, double timeout_s) {
+  return wait_until(
+      [&] {
+        move();
+        return is_over();
+      },
+      timeout_s);
 }
 
 void Outbox::read_replies() {
@@ -109,62 +134,78 @@ std::optional<ParticleLabel> Outbox::describe_particles(const mesh::Snapshot& sn
 
 void Outbox::send(Announcement announcement, const mesh::Snapshot& snapshot) {
   announce(snapshot.levels);
-  std::optional<ParticleParcel> particles;
-  if (announcement.particles)
-    group_.agree_on([&] { particles.emplace(route_, *announcement.particles, snapshot, group_.rank()); });
+  ParticleLegs particles(route_);
+  std::size_t words_of_particle = 0;
+  if (announcement.particles) {
+    group_.agree_on([&] { particles = ParticleLegs(route_, snapshot, group_.rank()); });
+    announcement.flows = gathered_flows(group_, route_, roles_->counts().compute, particles.counts());
+    words_of_particle = announcement.particles->words();
+  }
   announcement.number = ++number_;
   std::vector<Route::Source> fields(announcement.fields.size());
   for (std::size_t f = 0; f < fields.size(); ++f)
     for (int level = 0; level <= snapshot.finest_level(); ++level)
       fields[f].push_back(&snapshot.field(announcement.fields[f].name, level));
-  Parcel parcel{number_, {}, static_cast<std::size_t>(route_.cells()) * fields.size(), std::move(particles), {}};
-  parcel.buffer = pool_.take(parcel.elements);
-  const std::span buffer(parcel.buffer.get(), parcel.elements);
-  route_.pack(fields, buffer);
+  Cargo cargo = route_.cargo(fields.size(), words_of_particle, particles.counts(), pool_);
+  route_.pack(fields, cargo);
+  if (announcement.particles && snapshot.particles != nullptr) particles.pack(*snapshot.particles, cargo);
   command("publish", to_message(announcement, snapshot));
-  parcel.sends = route_.send(joint_, buffer, fields.size());
-  if (parcel.particles) {
-    const std::vector<MPI_Request> sends = parcel.particles->send(joint_);
-    parcel.sends.insert(parcel.sends.end(), sends.begin(), sends.end());
-  }
-  parcels_.push_back(std::move(parcel));
+  shipments_.emplace_back(joint_, number_, std::move(cargo));
+  since_progress_.restart();
+}
+
+bool Outbox::has_work() const {
+  return !shipments_.empty() || !queue_.empty() || !mailbox_.is_empty() ||
+         (group_.rank() == 0 && last_command_.seconds() > 0.1 * timeout_s_);
 }
 
 void Outbox::progress() {
-  release_parcels(0);
-  if (group_.rank() != 0) return;
+  const double most_s = share_of_transfers * since_progress_.seconds();
+  const core::Stopwatch watch;
+  do {
+    move();
+  } while (!shipments_.empty() && shipments_.front().is_wanted() && watch.seconds() < most_s);
+  if (group_.rank() == 0) {
+    read_replies();
+    if (last_command_.seconds() > 0.1 * timeout_s_) command("alive", json::object());
+  }
+  // A call may take longer than it should: where there are more processes than cores, MPI yields to others.
+  rest_s_ = std::clamp(watch.seconds() / share_of_transfers, shortest_rest_s, longest_rest_s);
+  since_progress_.restart();
+}
+
+// The sidecars take a publish after the one before it, so that only the first can be under way.
+void Outbox::move() {
   mailbox_.progress();
-  read_replies();
-  if (last_command_.seconds() > 0.1 * timeout_s_) command("alive", json::object());
+  while (!shipments_.empty()) {
+    Shipment& first = shipments_.front();
+    first.progress();
+    if (!first.is_done()) return;
+    pool_.give_back(std::move(first).release());
+    shipments_.pop_front();
+  }
 }
 
-// Frees the buffers that have been sent; those up to `received` have arrived, so that their requests end at once.
-void Outbox::release_parcels(std::int64_t received) {
-  std::erase_if(parcels_, [&](Parcel& parcel) {
-    int done = 0;
-    if (parcel.number <= received)
-      wait_for(parcel.sends, timeout_s_, "data to be handed over", short_pause);
-    else
-      comm::check(MPI_Testall(static_cast<int>(parcel.sends.size()), parcel.sends.data(), &done, MPI_STATUSES_IGNORE),
-                  "MPI_Testall");
-    if (parcel.number > received && done == 0) return false;
-    pool_.give_back(std::move(parcel.buffer), parcel.elements);
-    return true;
-  });
+// Up to what the sidecars have received, it ends at once.
+void Outbox::wait_until_gone(std::int64_t number) {
+  const auto is_gone = [&] { return shipments_.empty() || shipments_.front().number() > number; };
+  if (!wait_and_move(is_gone, timeout_s_)) throw too_long("data to be handed over", timeout_s_);
 }
 
-void Outbox::settle() {
+std::int64_t Outbox::done() {
+  if (group_.rank() == 0) read_replies();
+  return done_;
+}
+
+void Outbox::wait_for_done(std::int64_t count) {
   if (group_.rank() == 0) {
     silence_.restart();
-    const auto is_over = [&] {
-      read_replies();
-      return done_ >= number_ || silence_.seconds() > timeout_s_;
-    };
-    wait_until(is_over, forever_s);
+    const auto is_over = [&] { return done() >= count || silence_.seconds() > timeout_s_; };
+    wait_and_move(is_over, forever_s);
   }
-  const Verdict verdict = broadcast({done_ >= number_ ? Answer::granted : Answer::silent, number_, 0});
+  const Verdict verdict = broadcast({done_ >= count ? Answer::granted : Answer::silent, count, 0});
   if (verdict.answer == Answer::silent) throw_together(group_, too_long("the sidecars to analyse", timeout_s_));
-  release_parcels(number_);
+  wait_until_gone(count);
 }
 
 json Outbox::end(Drain drain) {
@@ -176,11 +217,11 @@ json Outbox::end(Drain drain) {
       read_replies();
       return farewell_ || silence_.seconds() > timeout_s_;
     };
-    wait_until(is_over, forever_s);
+    wait_and_move(is_over, forever_s);
   }
   const Verdict verdict = broadcast({farewell_ ? Answer::granted : Answer::silent, number_, 0});
   if (verdict.answer == Answer::silent) throw_together(group_, too_long("the sidecars to finish", timeout_s_));
-  release_parcels(number_);
+  wait_until_gone(number_);
   wait_until([&] { return mailbox_.progress(); }, timeout_s_);
   return farewell_.value_or(json());
 }

@@ -1,18 +1,17 @@
 #pragma once
 
-#include <mpi.h>
-
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "mailbox.hpp"
-#include "particle_parcel.hpp"
 #include "protocol.hpp"
 #include "route.hpp"
+#include "shipment.hpp"
 #include "sidestream/comm/roles.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/couple/config.hpp"
@@ -26,7 +25,6 @@ class Outbox {
  public:
   /// `roles` outlives the outbox. Collective on the group that computes.
   Outbox(const comm::Roles& roles, const CouplingConfig& config);
-  ~Outbox();
   Outbox(Outbox&&) = delete;
 
   struct Room {
@@ -46,24 +44,25 @@ class Outbox {
   /// Collective. Throws core::Error on all ranks when a particle is not in a cell of its rank.
   void send(Announcement announcement, const mesh::Snapshot& snapshot);
 
-  /// Lets transfers go on, and says to the sidecars now and then that the simulation lives.
+  /// Whether `progress` has something to do and may take time for it. Local; next to nothing.
+  bool is_time_to_progress() const { return since_progress_.seconds() > rest_s_ && has_work(); }
+  /// Lets transfers go on, and says to the sidecars now and then that the simulation lives. While data that are wanted
+  /// flow, it takes as much as a tenth of the time between two calls. Local, never waits.
   void progress();
 
-  /// Waits until the sidecars have done everything that was sent. Collective. Throws core::Error on all ranks when they
-  /// were silent for too long.
-  void settle();
+  /// How many publishes were sent, and how many of them the sidecars have done (on the first rank).
+  std::int64_t sent() const { return number_; }
+  std::int64_t done();
+  /// Since they were heard of; on the first rank.
+  double silence_s() const { return silence_.seconds(); }
+  /// Waits until the sidecars have done the first `count`. Collective. Throws core::Error on all ranks when they were
+  /// silent for too long.
+  void wait_for_done(std::int64_t count);
 
   /// Ends the sidecars. Collective. Returns their message of farewell on rank 0.
   nlohmann::json end(Drain drain);
 
  private:
-  struct Parcel {
-    std::int64_t number = 0;
-    BufferPool::Buffer buffer;
-    std::size_t elements = 0;
-    std::optional<ParticleParcel> particles;
-    std::vector<MPI_Request> sends;
-  };
   struct Entry {
     std::int64_t number, bytes;
   };
@@ -75,11 +74,15 @@ class Outbox {
 
   Verdict decide(std::int64_t bytes);
   bool has_room(std::int64_t bytes);
-  Verdict broadcast(Verdict verdict) const;
+  Verdict broadcast(Verdict verdict);
   void read_replies();
   void command(const char* kind, nlohmann::json body);
   void announce(const std::vector<mesh::Layout>& levels);
-  void release_parcels(std::int64_t received);
+  bool has_work() const;
+  void move();
+  template <typename F>
+  bool wait_and_move(F is_over, double timeout_s);
+  void wait_until_gone(std::int64_t number);
 
   const comm::Roles* roles_;
   comm::Communicator joint_, group_;
@@ -91,8 +94,10 @@ class Outbox {
   std::vector<mesh::Layout> levels_;  // as they were announced last
   Route route_;
   BufferPool pool_;
-  std::deque<Parcel> parcels_;
+  std::list<Shipment> shipments_;  // first in, first out
   std::int64_t number_ = 0;
+  core::Stopwatch since_progress_;
+  double rest_s_ = 0.0;  // that the simulation has until it is disturbed again
 
   // On the first rank only.
   std::deque<Entry> queue_;

@@ -89,6 +89,7 @@ json to_message(const Announcement& announcement, const mesh::Snapshot& snapshot
           {"particles", announcement.particles ? to_message(*announcement.particles) : json()},
           {"bytes", announcement.bytes},
           {"first_step", announcement.first_step},
+          {"flows", binary(std::span<const ParticleFlow>(announcement.flows))},
           {"step", snapshot.step},
           {"time", snapshot.time},
           {"attributes", snapshot.attributes},
@@ -102,6 +103,7 @@ Announcement announcement_from(const json& message) {
   message.at("tasks").get_to(announcement.tasks);
   message.at("bytes").get_to(announcement.bytes);
   message.at("first_step").get_to(announcement.first_step);
+  announcement.flows = values_of<ParticleFlow>(message.at("flows"));
   announcement.fields = labels_from(message.at("fields"));
   if (const json& particles = message.at("particles"); !particles.is_null())
     announcement.particles = particle_label_from(particles);

@@ -28,6 +28,12 @@ struct ParticleLabel {
   std::int64_t bytes() const { return 8 * count * static_cast<std::int64_t>(words()); }
 };
 
+/// How many particles go from a rank that computes to a sidecar, each counted in its group.
+struct ParticleFlow {
+  std::int32_t from = 0, to = 0;
+  std::int64_t count = 0;
+};
+
 /// What the sidecars must know of a publish beyond its fields.
 struct Announcement {
   std::int64_t number = 0;         ///< counts the publishes of a run
@@ -36,6 +42,8 @@ struct Announcement {
   std::optional<ParticleLabel> particles;
   std::vector<std::int64_t> bytes;  ///< of all levels and particles, charged to each task
   std::int64_t first_step = 0;      ///< that the session was asked about
+  /// Where particles travel: one for each pair of ranks that exchange blocks, by `from`.
+  std::vector<ParticleFlow> flows;
 };
 
 nlohmann::json to_message(const mesh::Layout& layout);

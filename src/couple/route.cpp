@@ -1,10 +1,9 @@
 #include "route.hpp"
 
-#include <algorithm>
+#include <cstring>
 #include <map>
 #include <utility>
 
-#include "mailbox.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::couple {
@@ -37,67 +36,37 @@ std::vector<int> Route::peers() const {
   return peers;
 }
 
-void Route::pack(std::span<const Source> fields, std::span<double> buffer) const {
-  auto next = buffer.begin();
-  for (const Leg& leg : legs_)
+Cargo Route::cargo(std::size_t fields, std::size_t words_of_particle, std::span<const std::int64_t> particles,
+                   BufferPool& pool) const {
+  std::vector<Cargo::Size> sizes;
+  for (std::size_t l = 0; l < legs_.size(); ++l)
+    sizes.push_back({legs_[l].peer, static_cast<std::size_t>(legs_[l].cells) * fields,
+                     particles.empty() ? 0 : static_cast<std::size_t>(particles[l]) * words_of_particle});
+  return {sizes, pool};
+}
+
+void Route::pack(std::span<const Source> fields, const Cargo& cargo) const {
+  for (std::size_t l = 0; l < legs_.size(); ++l) {
+    Word* next = cargo.messages()[l].fields.data();
     for (const Source& field : fields)
-      for (const auto& [level, number] : leg.blocks) next = std::ranges::copy(field[level]->block(number), next).out;
-}
-
-void Route::unpack(std::span<const double> buffer, std::span<Target> fields) const {
-  auto next = buffer.begin();
-  for (const Leg& leg : legs_)
-    for (Target& field : fields)
-      for (const auto& [level, number] : leg.blocks) {
-        const std::span<double> block = field[level].block(number);
-        std::copy_n(next, block.size(), block.begin());
-        next += static_cast<std::ptrdiff_t>(block.size());
+      for (const auto& [level, number] : legs_[l].blocks) {
+        const std::span<const double> block = field[level]->block(number);
+        std::memcpy(next, block.data(), block.size_bytes());
+        next += block.size();
       }
-}
-
-template <typename Buffer, typename F>
-void Route::for_each_message(Buffer buffer, std::size_t fields, F post) const {
-  auto* data = buffer.data();
-  for (const Leg& leg : legs_) {
-    const std::size_t elements = static_cast<std::size_t>(leg.cells) * fields;
-    for_each_piece(elements, [&](std::size_t first, int count) { post(data + first, count, leg.peer); });
-    data += elements;
   }
 }
 
-std::vector<MPI_Request> Route::send(const comm::Communicator& joint, std::span<const double> buffer,
-                                     std::size_t fields) const {
-  std::vector<MPI_Request> requests;
-  for_each_message(buffer, fields, [&](const double* data, int count, int peer) {
-    comm::check(
-        MPI_Isend(data, count, MPI_DOUBLE, peer, static_cast<int>(Tag::data), joint.raw(), &requests.emplace_back()),
-        "MPI_Isend");
-  });
-  return requests;
-}
-
-std::vector<MPI_Request> Route::receive(const comm::Communicator& joint, std::span<double> buffer,
-                                        std::size_t fields) const {
-  std::vector<MPI_Request> requests;
-  for_each_message(buffer, fields, [&](double* data, int count, int peer) {
-    comm::check(
-        MPI_Irecv(data, count, MPI_DOUBLE, peer, static_cast<int>(Tag::data), joint.raw(), &requests.emplace_back()),
-        "MPI_Irecv");
-  });
-  return requests;
-}
-
-BufferPool::Buffer BufferPool::take(std::size_t elements) {
-  if (elements != elements_) kept_.clear();
-  elements_ = elements;
-  if (kept_.empty()) return std::make_unique_for_overwrite<double[]>(elements);
-  Buffer buffer = std::move(kept_.back());
-  kept_.pop_back();
-  return buffer;
-}
-
-void BufferPool::give_back(Buffer buffer, std::size_t elements) {
-  if (elements == elements_) kept_.push_back(std::move(buffer));
+void Route::unpack(const Cargo& cargo, std::span<Target> fields) const {
+  for (std::size_t l = 0; l < legs_.size(); ++l) {
+    const Word* next = cargo.messages()[l].fields.data();
+    for (Target& field : fields)
+      for (const auto& [level, number] : legs_[l].blocks) {
+        const std::span<double> block = field[level].block(number);
+        std::memcpy(block.data(), next, block.size_bytes());
+        next += block.size();
+      }
+  }
 }
 
 }  // namespace sidestream::couple

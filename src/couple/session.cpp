@@ -6,8 +6,10 @@
 #include <set>
 #include <utility>
 
+#include "bill_event.hpp"
 #include "outbox.hpp"
 #include "sidecar.hpp"
+#include "sidestream/comm/progress.hpp"
 #include "sidestream/comm/roles.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
@@ -50,25 +52,30 @@ std::string missing_field(const Task& task, const mesh::Snapshot& snapshot) {
 
 class Session::Impl {
  public:
-  Impl(const comm::Communicator& world, CouplingConfig config, const io::RunFolder& folder, Warn warn)
+  Impl(const comm::Communicator& world, CouplingConfig config, const io::RunFolder& folder, core::Bill& bill, Warn warn)
       : config_(std::move(config)),
+        bill_(bill),
         roles_(world, config_.sidecars_used()),
+        group_(comm::with_progress(roles_.group(), [this] { progress(); })),
         log_(open_log(roles_, folder)),
-        runner_(roles_.group(), folder, log_, std::move(warn), config_.timeout_s) {
+        runner_(group_, folder, log_, bill, std::move(warn), config_.timeout_s) {
     for (const Task& task : config_.tasks) totals_.emplace_back().task = task.name;
     if (roles_.counts().sidecars == 0) return;
     if (roles_.computes())
       outbox_ = std::make_unique<Outbox>(roles_, config_);
     else
-      sidecar_ = std::make_unique<Sidecar>(roles_, config_, runner_, log_, totals_);
+      sidecar_ = std::make_unique<Sidecar>(roles_, config_, runner_, log_, bill_, totals_);
   }
 
   const comm::Roles& roles() const { return roles_; }
+  const comm::Communicator& group() const { return group_; }
   io::EventLog& log() { return log_; }
 
   void serve() {
     core::require(sidecar_ != nullptr, "only a sidecar serves");
+    bill_.begin_rest();
     sidecar_->serve();
+    write_bill();
   }
 
   bool is_due(std::int64_t step, std::optional<double> redshift) {
@@ -84,24 +91,30 @@ class Session::Impl {
     Tasks here, sent;
     for (const std::size_t task : runnable_tasks(snapshot))
       (config_.tasks[task].transport == Transport::in_situ ? here : sent).push_back(task);
-    const Load load{snapshot, reads_particles(sent) ? outbox_->describe_particles(snapshot) : std::nullopt};
-    for (const Tasks& part : publishes_of(sent, load))
-      if (send_or_drop(part, load) == Action::in_situ) here.insert(here.end(), part.begin(), part.end());
+    send(snapshot, sent, here);
     for (const std::size_t task : here)
       if (config_.tasks[task].transport == Transport::in_situ) report_publish(task, snapshot, {});
     for (const std::size_t task : here) runner_.run(config_.tasks[task], snapshot, {}, totals_[task]);
   }
 
   void progress() {
-    if (outbox_) outbox_->progress();
+    if (!outbox_ || !outbox_->is_time_to_progress()) return;
+    const core::Bill::Part part = bill_.part("publish: transfers", "sidecars");
+    outbox_->progress();
   }
 
-  void settle() {
-    if (outbox_) outbox_->settle();
+  std::int64_t sent() const { return outbox_ ? outbox_->sent() : 0; }
+  std::int64_t done() { return outbox_ ? outbox_->done() : 0; }
+  double silence_s() const { return outbox_ ? outbox_->silence_s() : 0.0; }
+  void wait_for_done(std::int64_t count) {
+    if (outbox_) outbox_->wait_for_done(count);
   }
+
+  void write_bill() { log_.write("bill", summed(roles_.group(), bill_)); }
 
   std::vector<TaskTotals> finish(Drain drain) {
     core::require(roles_.computes(), "only the ranks that compute end a session");
+    const core::Bill::Part part = bill_.part("waiting for the last analyses", "sidecars");
     if (outbox_) add(outbox_->end(drain));
     return roles_.group().rank() == 0 ? totals_ : std::vector<TaskTotals>{};
   }
@@ -113,7 +126,7 @@ class Session::Impl {
     const mesh::Snapshot& snapshot;
     std::optional<ParticleLabel> particles;  // where there are any and somebody reads them
   };
-  struct Bill {
+  struct Charge {
     Action action = Action::in_situ;
     double pack_s = 0.0, wait_s = 0.0;
     std::int64_t bytes = 0, queue_bytes = 0;
@@ -187,44 +200,60 @@ class Session::Impl {
     return each;
   }
 
+  // Sends to sidecars what `tasks` read; those that there is no room for are done `here` where the policy says so.
+  void send(const mesh::Snapshot& snapshot, const Tasks& tasks, Tasks& here) {
+    const Load load{snapshot, reads_particles(tasks) ? outbox_->describe_particles(snapshot) : std::nullopt};
+    for (const Tasks& part : publishes_of(tasks, load))
+      if (send_or_drop(part, load) == Action::in_situ) here.insert(here.end(), part.begin(), part.end());
+  }
+
+  Outbox::Room take_room(const std::string& first_task, std::int64_t bytes) {
+    const core::Bill::Part part = bill_.part("publish: waiting for room", first_task);
+    return outbox_->take_room(bytes);
+  }
+
   Action send_or_drop(const Tasks& tasks, const Load& load) {
     const Announcement announcement = announcement_for(tasks, load);
     const std::int64_t bytes = bytes_of(announcement);
-    const Outbox::Room room = outbox_->take_room(bytes);
-    Bill whole{Action::sent, 0.0, room.wait_s, bytes, room.queue_bytes};
+    const Outbox::Room room = take_room(config_.tasks[tasks.front()].name, bytes);
+    Charge whole{Action::sent, 0.0, room.wait_s, bytes, room.queue_bytes};
     if (!room.is_granted) whole.action = config_.when_full == WhenFull::drop ? Action::dropped : Action::in_situ;
     const core::Stopwatch watch;
-    if (room.is_granted) outbox_->send(announcement, load.snapshot);
+    if (room.is_granted) {
+      const core::Bill::Part part = bill_.part("publish: packing", "");
+      outbox_->send(announcement, load.snapshot);
+    }
     whole.pack_s = watch.seconds();
+    divide(bill_, "publish: packing", config_.tasks, announcement);
     for (std::size_t t = 0; t < tasks.size(); ++t)
       report_publish(tasks[t], load.snapshot, share(whole, announcement.bytes[t], t == 0));
     return whole.action;
   }
 
-  // A task's share of the bill of a publish: packing by its bytes, all waiting to the first task.
-  static Bill share(const Bill& whole, std::int64_t bytes, bool is_first) {
-    Bill part = whole;
+  // A task's share of the cost of a publish: packing by its bytes, all waiting to the first task.
+  static Charge share(const Charge& whole, std::int64_t bytes, bool is_first) {
+    Charge part = whole;
     part.bytes = whole.action == Action::sent ? bytes : 0;
     part.wait_s = is_first ? whole.wait_s : 0.0;
     part.pack_s = whole.bytes > 0 ? whole.pack_s * static_cast<double>(bytes) / static_cast<double>(whole.bytes) : 0.0;
     return part;
   }
 
-  void report_publish(std::size_t task, const mesh::Snapshot& snapshot, const Bill& bill) {
+  void report_publish(std::size_t task, const mesh::Snapshot& snapshot, const Charge& charge) {
     TaskTotals& totals = totals_[task];
-    totals.pack_s += bill.pack_s;
-    totals.wait_s += bill.wait_s;
-    totals.bytes += bill.bytes;
-    totals.dropped += bill.action == Action::dropped;
+    totals.pack_s += charge.pack_s;
+    totals.wait_s += charge.wait_s;
+    totals.bytes += charge.bytes;
+    totals.dropped += charge.action == Action::dropped;
     constexpr std::array words{"sent", "dropped", "in-situ"};
     json event = moment_of(snapshot);
     event.update({{"task", totals.task},
                   {"transport", to_string(config_.tasks[task].transport)},
-                  {"pack_s", bill.pack_s},
-                  {"wait_s", bill.wait_s},
-                  {"bytes", bill.bytes},
-                  {"action", words[static_cast<std::size_t>(bill.action)]},
-                  {"queue_bytes", bill.queue_bytes}});
+                  {"pack_s", charge.pack_s},
+                  {"wait_s", charge.wait_s},
+                  {"bytes", charge.bytes},
+                  {"action", words[static_cast<std::size_t>(charge.action)]},
+                  {"queue_bytes", charge.queue_bytes}});
     log_.write("publish", event);
   }
 
@@ -239,17 +268,20 @@ class Session::Impl {
   }
 
   CouplingConfig config_;
+  core::Bill& bill_;
   comm::Roles roles_;
+  std::unique_ptr<Outbox> outbox_;
+  comm::Communicator group_;  // whoever has it may let the transfers of the outbox go on
   io::EventLog log_;
   TaskRunner runner_;
   std::vector<TaskTotals> totals_;
-  std::unique_ptr<Outbox> outbox_;
   std::unique_ptr<Sidecar> sidecar_;
   std::optional<std::int64_t> first_step_, last_step_;
 };
 
-Session::Session(const comm::Communicator& world, CouplingConfig config, const io::RunFolder& folder, Warn warn)
-    : impl_(std::make_unique<Impl>(world, std::move(config), folder, std::move(warn))) {}
+Session::Session(const comm::Communicator& world, CouplingConfig config, const io::RunFolder& folder, core::Bill& bill,
+                 Warn warn)
+    : impl_(std::make_unique<Impl>(world, std::move(config), folder, bill, std::move(warn))) {}
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
@@ -261,7 +293,7 @@ const comm::RankCounts& Session::counts() const {
   return impl_->roles().counts();
 }
 const comm::Communicator& Session::compute_group() const {
-  return impl_->roles().group();
+  return impl_->group();
 }
 io::EventLog& Session::log() {
   return impl_->log();
@@ -278,8 +310,20 @@ void Session::publish(const mesh::Snapshot& snapshot) {
 void Session::progress() {
   impl_->progress();
 }
-void Session::settle() {
-  impl_->settle();
+std::int64_t Session::sent() const {
+  return impl_->sent();
+}
+std::int64_t Session::done() {
+  return impl_->done();
+}
+double Session::silence_s() const {
+  return impl_->silence_s();
+}
+void Session::wait_for_done(std::int64_t count) {
+  impl_->wait_for_done(count);
+}
+void Session::write_bill() {
+  impl_->write_bill();
 }
 std::vector<TaskTotals> Session::finish(Drain drain) {
   return impl_->finish(drain);

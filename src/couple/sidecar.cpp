@@ -1,9 +1,9 @@
 #include "sidecar.hpp"
 
-#include <memory>
 #include <numeric>
 #include <utility>
 
+#include "bill_event.hpp"
 #include "patience.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
@@ -12,12 +12,20 @@ namespace sidestream::couple {
 
 using nlohmann::json;
 
+namespace {
+
+// That a sidecar has asked for and not yet received.
+constexpr std::int64_t most_bytes_under_way = std::int64_t{64} << 20;
+
+}  // namespace
+
 Sidecar::Sidecar(const comm::Roles& roles, CouplingConfig& config, TaskRunner& runner, io::EventLog& log,
-                 std::vector<TaskTotals>& totals)
+                 core::Bill& bill, std::vector<TaskTotals>& totals)
     : roles_(&roles),
       config_(&config),
       runner_(&runner),
       log_(&log),
+      bill_(&bill),
       totals_(&totals),
       joint_(roles.world().duplicate()),
       group_(roles.group().duplicate()),
@@ -36,6 +44,7 @@ void Sidecar::serve() {
 
 // The next command of the ranks that compute, on all sidecars.
 json Sidecar::next_command() {
+  const core::Bill::Part part = bill_->part("idle: waiting for a publish", "simulation");
   const core::Stopwatch watch;
   const bool is_first = group_.rank() == 0;
   const std::string bytes = broadcast_patiently(group_, is_first ? packed(wait_for_command()) : std::string());
@@ -68,8 +77,12 @@ void Sidecar::take(const json& command) {
   Received received{snapshot_from(command), {}};
   const mesh::Snapshot& snapshot = received.snapshot;
   const core::Stopwatch watch;
-  receive(announcement, received);
+  {
+    const core::Bill::Part part = bill_->part("receiving", "");
+    receive(announcement, received);
+  }
   const double transfer_s = watch.seconds();
+  divide(*bill_, "receiving", config_->tasks, announcement);
   json event = moment_of(snapshot);
   event.update({{"wait_s", std::exchange(idle_s_, 0.0)},
                 {"receive_s", transfer_s},
@@ -83,41 +96,47 @@ void Sidecar::take(const json& command) {
 }
 
 void Sidecar::receive(const Announcement& announcement, Received& into) {
-  const std::size_t count = announcement.fields.size();
-  const std::size_t elements = static_cast<std::size_t>(route_.cells()) * count;
-  const auto memory = std::make_unique_for_overwrite<double[]>(elements);
-  const std::span buffer(memory.get(), elements);
-  std::vector<MPI_Request> requests = route_.receive(joint_, buffer, count);
-  std::optional<ParticleParcel> parcel;
-  if (announcement.particles) {
-    const std::vector<MPI_Request> counts = parcel.emplace(route_, *announcement.particles).receive_counts(joint_);
-    requests.insert(requests.end(), counts.begin(), counts.end());
-  }
-  wait_for_data(requests);
-  if (parcel) wait_for_data(parcel->receive(joint_));
+  const Cargo cargo = room_for(announcement);
+  wait_for_data({joint_, cargo, most_bytes_under_way});
 
   MPI_Request all_have_it = MPI_REQUEST_NULL;
   comm::check(MPI_Ibarrier(group_.raw(), &all_have_it), "MPI_Ibarrier");
   wait_for(std::span(&all_have_it, 1), config_->timeout_s, "the other sidecars", short_pause);
   if (group_.rank() == 0) mailbox_.post(Tag::reply, {{"received", announcement.number}});
 
-  unpack(announcement, buffer, into.snapshot);
-  if (!parcel) return;
-  into.particles = parcel->unpacked();
+  unpack(announcement, cargo, into.snapshot);
+  if (!announcement.particles) return;
+  into.particles = unpacked_particles(*announcement.particles, cargo);
   into.snapshot.particles = &into.particles;
 }
 
-void Sidecar::wait_for_data(std::vector<MPI_Request> requests) const {
-  wait_for(requests, config_->timeout_s, "data of the ranks that compute", short_pause);
+Cargo Sidecar::room_for(const Announcement& announcement) const {
+  BufferPool pool;
+  if (!announcement.particles) return route_.cargo(announcement.fields.size(), 0, {}, pool);
+  std::vector<std::int64_t> particles;
+  for (const ParticleFlow& flow : announcement.flows)
+    if (flow.to == group_.rank()) particles.push_back(flow.count);
+  return route_.cargo(announcement.fields.size(), announcement.particles->words(), particles, pool);
 }
 
-void Sidecar::unpack(const Announcement& announcement, std::span<const double> buffer, mesh::Snapshot& snapshot) const {
+// The time-out is for the silence between two messages.
+void Sidecar::wait_for_data(Intake intake) const {
+  core::Stopwatch silence;
+  const auto is_over = [&] {
+    if (intake.progress()) silence.restart();
+    return intake.is_done() || silence.seconds() > config_->timeout_s;
+  };
+  wait_until(is_over, forever_s, short_pause);
+  if (!intake.is_done()) throw too_long("data of the ranks that compute", config_->timeout_s);
+}
+
+void Sidecar::unpack(const Announcement& announcement, const Cargo& cargo, mesh::Snapshot& snapshot) const {
   const std::size_t count = announcement.fields.size();
   snapshot.levels = levels_;
   std::vector<Route::Target> fields(count);
   for (Route::Target& field : fields)
     for (const mesh::Layout& layout : levels_) field.emplace_back(layout, group_.rank());
-  route_.unpack(buffer, fields);
+  route_.unpack(cargo, fields);
   for (std::size_t f = 0; f < count; ++f)
     snapshot.add(announcement.fields[f].name, announcement.fields[f].unit, std::move(fields[f]));
 }

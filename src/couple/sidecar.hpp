@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "mailbox.hpp"
-#include "particle_parcel.hpp"
+#include "particle_cargo.hpp"
 #include "protocol.hpp"
 #include "route.hpp"
+#include "shipment.hpp"
 #include "sidestream/comm/roles.hpp"
 #include "sidestream/couple/config.hpp"
 #include "sidestream/couple/session.hpp"
@@ -22,7 +23,7 @@ namespace sidestream::couple {
 class Sidecar {
  public:
   /// All references outlive the sidecar. Collective on the sidecars.
-  Sidecar(const comm::Roles& roles, CouplingConfig& config, TaskRunner& runner, io::EventLog& log,
+  Sidecar(const comm::Roles& roles, CouplingConfig& config, TaskRunner& runner, io::EventLog& log, core::Bill& bill,
           std::vector<TaskTotals>& totals);
 
   /// Until the ranks that compute say that they are done. Collective on the sidecars.
@@ -38,8 +39,9 @@ class Sidecar {
     mesh::Particles particles;  // to which the snapshot points
   };
   void receive(const Announcement& announcement, Received& into);
-  void wait_for_data(std::vector<MPI_Request> requests) const;
-  void unpack(const Announcement& announcement, std::span<const double> buffer, mesh::Snapshot& snapshot) const;
+  Cargo room_for(const Announcement& announcement) const;
+  void wait_for_data(Intake intake) const;
+  void unpack(const Announcement& announcement, const Cargo& cargo, mesh::Snapshot& snapshot) const;
   void leave_out(const Announcement& announcement, const mesh::Snapshot& snapshot);
   void run_tasks(const Announcement& announcement, const mesh::Snapshot& snapshot, double transfer_s);
   void say_farewell();
@@ -48,6 +50,7 @@ class Sidecar {
   CouplingConfig* config_;
   TaskRunner* runner_;
   io::EventLog* log_;
+  core::Bill* bill_;
   std::vector<TaskTotals>* totals_;
   comm::Communicator joint_, group_;
   Mailbox mailbox_;

@@ -45,12 +45,13 @@ json moment_of(const mesh::Snapshot& snapshot) {
   return moment;
 }
 
-TaskRunner::TaskRunner(const comm::Communicator& group, io::RunFolder folder, io::EventLog& log, Session::Warn warn,
-                       double timeout_s)
+TaskRunner::TaskRunner(const comm::Communicator& group, io::RunFolder folder, io::EventLog& log, core::Bill& bill,
+                       Session::Warn warn, double timeout_s)
     : group_(group.duplicate()),
       analysis_group_(group.duplicate()),
       folder_(std::move(folder)),
       log_(&log),
+      bill_(&bill),
       warn_(std::move(warn)),
       timeout_s_(timeout_s),
       earlier_(folder_) {}
@@ -58,6 +59,7 @@ TaskRunner::TaskRunner(const comm::Communicator& group, io::RunFolder folder, io
 void TaskRunner::run(const Task& task, const mesh::Snapshot& snapshot, const Delivery& delivery, TaskTotals& totals) {
   const double start = log_->seconds();
   const core::Stopwatch watch;
+  const core::Bill::Part part = bill_->part("analysis", task.name);
   const mesh::Result* earlier = task.analysis->looks_back() ? earlier_result(task, snapshot.step) : nullptr;
   const io::ResultAttributes attributes = attributes_of(task, snapshot);
   const std::string path = folder_.result(task.name, snapshot.step);
@@ -70,6 +72,7 @@ void TaskRunner::run(const Task& task, const mesh::Snapshot& snapshot, const Del
   }
   problem = problem_of_any_rank(problem, task);
   try {
+    const core::Bill::Part writing = bill_->part("writing results", task.name);
     if (problem.empty()) io::write_result(group_, path, result, attributes);
   } catch (const std::exception& error) {
     problem = "its result was not written: " + text_of(error);
@@ -124,6 +127,7 @@ void TaskRunner::report_failure(const Task& task, std::int64_t step, const std::
 // The text of the lowest rank that has one. An analysis must fail on all ranks together; one that does not would leave
 // the others waiting inside it, so this wait ends with the time-out and tells what the failing rank knows.
 std::string TaskRunner::problem_of_any_rank(const std::string& mine, const Task& task) const {
+  const core::Bill::Part part = bill_->part("waiting for the slowest rank's analysis", task.name);
   std::int64_t first = mine.empty() ? group_.size() : group_.rank();
   MPI_Request request = MPI_REQUEST_NULL;
   comm::check(MPI_Iallreduce(MPI_IN_PLACE, &first, 1, MPI_INT64_T, MPI_MIN, group_.raw(), &request), "MPI_Iallreduce");

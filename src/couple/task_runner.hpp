@@ -27,9 +27,9 @@ nlohmann::json moment_of(const mesh::Snapshot& snapshot);
 /// report.
 class TaskRunner {
  public:
-  /// `log` belongs to the group and outlives the runner. Collective on `group`.
-  TaskRunner(const comm::Communicator& group, io::RunFolder folder, io::EventLog& log, Session::Warn warn,
-             double timeout_s);
+  /// `log` belongs to the group and outlives the runner, as `bill` does. Collective on `group`.
+  TaskRunner(const comm::Communicator& group, io::RunFolder folder, io::EventLog& log, core::Bill& bill,
+             Session::Warn warn, double timeout_s);
 
   /// The first step that the session was asked about; said before the first `run`.
   void begin_at(std::int64_t first_step) { earlier_.begin_at(first_step); }
@@ -49,6 +49,7 @@ class TaskRunner {
   comm::Communicator group_, analysis_group_;
   io::RunFolder folder_;
   io::EventLog* log_;
+  core::Bill* bill_;
   Session::Warn warn_;
   double timeout_s_;
   std::set<std::string> warned_;

@@ -5,6 +5,7 @@
 
 #include "lines.hpp"
 #include "process_grid.hpp"
+#include "sidestream/comm/progress.hpp"
 
 namespace sidestream::fft {
 
@@ -19,6 +20,9 @@ using Spectrum = Field<Complex>;
 namespace {
 
 constexpr auto strategy = redistribute::Strategy::automatic;
+
+// A multiple of what lines take of the cache at a time.
+constexpr std::ptrdiff_t columns_in_piece = 4096;
 
 bool have_equal_boxes(const Layout& a, const Layout& b) {
   return std::ranges::equal(a.boxes(), b.boxes()) && std::ranges::equal(a.owners(), b.owners());
@@ -37,6 +41,7 @@ Int3 cells_of(const Layout& real) {
 }  // namespace
 
 struct FftPlan::Plan {
+  comm::Communicator comm;
   int rank;
   Int3 cells;
   ProcessGrid grid;
@@ -48,7 +53,7 @@ struct FftPlan::Plan {
   Field<double> real_work;
   Spectrum x_work, y_work;
 
-  Plan(const comm::Communicator& comm, const Layout& layout, Decomposition decomposition, std::int32_t ghost);
+  Plan(const comm::Communicator& its_comm, const Layout& layout, Decomposition decomposition, std::int32_t ghost);
 
   bool x_is_real() const { return have_equal_boxes(real, real_x); }
   bool y_is_x() const { return have_equal_boxes(spectral_x, spectral_y); }
@@ -61,16 +66,17 @@ struct FftPlan::Plan {
   void backward(Spectrum& spectrum, Field<double>& output);
 
  private:
-  void plan_redistributions(const comm::Communicator& comm, std::int32_t ghost);
+  void plan_redistributions(std::int32_t ghost);
   void forward_rows(const Field<double>& from, Spectrum& to, int k);
   void backward_rows(const Spectrum& from, Field<double>& to, int k);
   void transform_plane(Direction direction, Spectrum& field, int k);
   void transform_columns(Direction direction, Spectrum& field);
 };
 
-FftPlan::Plan::Plan(const comm::Communicator& comm, const Layout& layout, Decomposition decomposition,
+FftPlan::Plan::Plan(const comm::Communicator& its_comm, const Layout& layout, Decomposition decomposition,
                     std::int32_t ghost)
-    : rank(comm.rank()),
+    : comm(its_comm.duplicate()),
+      rank(comm.rank()),
       cells(cells_of(layout)),
       grid(choose_process_grid(cells, comm.size(), decomposition)),
       real(layout),
@@ -82,10 +88,10 @@ FftPlan::Plan::Plan(const comm::Communicator& comm, const Layout& layout, Decomp
   spectral_x = split(modes, {1, grid.rows, grid.columns});
   spectral_y = split(modes, {grid.rows, 1, grid.columns});
   spectral_z = split(modes, {grid.rows, grid.columns, 1});
-  plan_redistributions(comm, ghost);
+  plan_redistributions(ghost);
 }
 
-void FftPlan::Plan::plan_redistributions(const comm::Communicator& comm, std::int32_t ghost) {
+void FftPlan::Plan::plan_redistributions(std::int32_t ghost) {
   if (!x_is_real()) {
     real_to_x.emplace(comm, real, real_x, strategy);
     real_work = Field<double>(real_x, rank);
@@ -123,6 +129,7 @@ void FftPlan::Plan::backward_rows(const Spectrum& from, Field<double>& to, int k
 
 // Lines along y of plane k.
 void FftPlan::Plan::transform_plane(Direction direction, Spectrum& field, int k) {
+  comm::progress(comm);
   const Box& box = field.box(0);
   const auto view = field.view(0);
   y.apply(direction, &view(k, 0, box.lo.x), view.stride_y(), view.stride_y());
@@ -133,7 +140,10 @@ void FftPlan::Plan::transform_columns(Direction direction, Spectrum& field) {
   if (field.blocks() == 0) return;
   const Int3 extent = field.box(0).extent();
   const std::ptrdiff_t columns = std::ptrdiff_t{extent.x} * extent.y;
-  z.apply(direction, field.block(0).data(), columns, columns);
+  for (std::ptrdiff_t first = 0; first < columns; first += columns_in_piece) {
+    comm::progress(comm);
+    z.apply(direction, field.block(0).data() + first, columns, std::min(columns_in_piece, columns - first));
+  }
 }
 
 void FftPlan::Plan::forward(const Field<double>& input, Spectrum& spectrum) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <exception>
 
+#include "sidestream/comm/progress.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 
@@ -20,7 +21,8 @@ std::launch launch_policy() {
 
 }  // namespace
 
-BackgroundWriter::BackgroundWriter(const comm::Communicator& comm) : comm_(comm.duplicate()), main_(comm.duplicate()) {}
+BackgroundWriter::BackgroundWriter(const comm::Communicator& comm)
+    : comm_(comm::without_progress(comm)), main_(comm.duplicate()) {}
 
 BackgroundWriter::~BackgroundWriter() {
   if (writing_.valid()) writing_.wait();
@@ -46,8 +48,11 @@ void BackgroundWriter::start(
 
 std::optional<BackgroundWriter::Outcome> BackgroundWriter::finish(bool wait) {
   if (!is_busy()) return std::nullopt;
-  const bool is_done = writing_.wait_for(std::chrono::seconds(0)) != std::future_status::timeout;
-  if (!wait && !main_.all(is_done)) return std::nullopt;
+  const auto is_done_within = [&](std::chrono::milliseconds time) {
+    return writing_.wait_for(time) != std::future_status::timeout;
+  };
+  if (!wait && !main_.all(is_done_within(std::chrono::milliseconds(0)))) return std::nullopt;
+  while (!is_done_within(std::chrono::milliseconds(1))) comm::progress(main_);
   return writing_.get();
 }
 

@@ -44,6 +44,17 @@ bool is_complete(const Generation& generation) {
   }
 }
 
+// The name of a plot file or checkpoint whose writing or removal left `name`; empty where there is none.
+std::string unfinished_name(const std::string& name) {
+  if (!name.starts_with(".")) return "";
+  for (const std::string_view end : {".tmp", ".tmp.old"})
+    if (name.ends_with(end) && name.size() > end.size()) {
+      std::string own = name.substr(1, name.size() - 1 - end.size());
+      if (is_output_name(own)) return own;
+    }
+  return "";
+}
+
 // Under another name first, so that one that is half gone is never taken for a checkpoint.
 void remove_generation(const std::string& path) {
   const std::string temporary = temporary_name(path);
@@ -80,8 +91,9 @@ void remove_old_generations(const std::string& folder, int keep) {
     else
       remove_generation(generation.path);
   }
+  // Plot files are written beside this: theirs are no leftovers.
   for (const std::string& name : names_in(folder))
-    if (is_unfinished_output(name)) remove_all(folder + "/" + name);
+    if (!generations_of(folder, {unfinished_name(name)}).empty()) remove_all(folder + "/" + name);
 }
 
 bool is_output_name(const std::string& name) {
@@ -92,10 +104,7 @@ bool is_output_name(const std::string& name) {
 }
 
 bool is_unfinished_output(const std::string& name) {
-  if (!name.starts_with(".")) return false;
-  for (const std::string_view end : {".tmp", ".tmp.old"})
-    if (name.ends_with(end) && is_output_name(name.substr(1, name.size() - 1 - end.size()))) return true;
-  return false;
+  return !unfinished_name(name).empty();
 }
 
 }  // namespace sidestream::io

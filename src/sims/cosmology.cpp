@@ -8,10 +8,10 @@
 #include "file_state.hpp"
 #include "gas_books.hpp"
 #include "gas_quantity.hpp"
+#include "initial_matter.hpp"
 #include "initial_universe.hpp"
 #include "leaf_field.hpp"
 #include "moments.hpp"
-#include "part_timer.hpp"
 #include "registry.hpp"
 #include "sidestream/amr/adaptation.hpp"
 #include "sidestream/core/units.hpp"
@@ -29,34 +29,43 @@ using solvers::momentum_names;
 /// A universe in its background: chooses the steps, and shows the state in the units of analyses and files.
 class Cosmology : public Simulation {
  public:
-  Cosmology(const CosmologyConfig& config, const comm::Communicator& comm, const std::vector<double>& moments)
-      : config_(config), comm_(comm), background_(config.parameters), moments_(moments, config.run.z_end) {}
+  Cosmology(const CosmologyConfig& config, const comm::Communicator& comm, const std::vector<double>& moments,
+            core::Bill& bill)
+      : config_(config),
+        comm_(comm),
+        background_(config.parameters),
+        moments_(moments, config.run.z_end),
+        balance_(config.hydro.gamma),
+        bill_(bill) {}
 
   // Refines until the initial state asks for no more.
   void initialize() override {
-    timed(seconds_, "initial conditions", [&] {
+    core::timed(bill_, "initial conditions", [&] {
       set_redshift(config_.run.z_start);
       UniverseState start = config_.run.initial_file.empty() ? initial_universe(comm_, config_, background_, a_)
-                                                             : universe_from_file(comm_, config_, a_);
-      universe_.emplace(comm_, config_, background_, std::move(start), seconds_);
+                                                             : universe_from_file(comm_, config_, background_, a_);
+      universe_.emplace(comm_, config_, background_, std::move(start), bill_);
       for (int round = 0; round < config_.amr.max_level; ++round)
         if (!universe_->adapt(a_)) break;
       if (!universe_->refusal().empty())
         throw core::Error(universe_->refusal(), "", "raise `amr.max_blocks`, lower `amr.max_level` or refine less");
     });
     begin();
+    measure_energies();
     if (config_.has_gas) start_mass_ = universe_->gas_mass();
   }
 
   void restore(const io::SnapshotFile& file) override;
 
   void advance() override {
-    const double next_redshift = choose_step();
+    double next_redshift = 0.0;
+    core::timed(bill_, "time step", [&] { next_redshift = choose_step(); });
     const bool adapts = config_.amr.max_level > 0 && (step_ + 1) % config_.amr.regrid_every == 0;
     last_dtau_ = universe_->advance(a_, solvers::scale_factor(next_redshift), adapts);
     if (config_.has_gas) books_.enter(comm_, universe_->take_books());
     set_redshift(next_redshift);
     ++step_;
+    if (balance_.is_due(step_, a_) || is_complete()) measure_energies();
   }
 
   std::int64_t step() const override { return step_; }
@@ -79,6 +88,7 @@ class Cosmology : public Simulation {
       status["floored_cells"] = books_.floored_cells();
       status["booked"] = books_.to_json();
     }
+    if (balance_.scale_factor() == a_) status["energy"] = balance_.to_json();
     if (config_.amr.max_level == 0) return status;
     const mesh::Forest& forest = universe_->hierarchy().forest();
     std::vector<std::int32_t> blocks;
@@ -89,20 +99,22 @@ class Cosmology : public Simulation {
   }
 
   nlohmann::json summary() const override {
-    if (!config_.has_gas) return nlohmann::json::object();
-    return {{"gas_mass_error", std::abs(universe_->gas_mass() / start_mass_ - 1.0)},
-            {"cell_updates", comm_.sum(universe_->cell_updates())}};
+    nlohmann::json summary{{"energy", balance_.to_json()}};
+    if (!config_.has_gas) return summary;
+    summary["gas_mass_error"] = std::abs(universe_->gas_mass() / start_mass_ - 1.0);
+    summary["cell_updates"] = comm_.sum(universe_->cell_updates());
+    return summary;
   }
 
   mesh::Snapshot snapshot() override;
   io::OwnedContent plot(const std::vector<std::string>& variables) override;
   io::FileContent checkpoint() const override;
-  const PartSeconds& seconds() const override { return seconds_; }
 
  private:
   using Levels = std::vector<Field<double>>;
 
   void begin() { universe_->solve_gravity(); }
+  void measure_energies();
   double choose_step();
   void set_redshift(double redshift) {
     redshift_ = redshift;
@@ -127,11 +139,13 @@ class Cosmology : public Simulation {
   std::optional<Universe> universe_;
   mesh::Particles all_particles_;  // of all levels, for the snapshot of a refined mesh
 
+  EnergyBalance balance_;
+
   std::int64_t step_ = 0;
   double redshift_ = 0.0, a_ = 1.0, last_dtau_ = 0.0, dt_myr_ = 0.0, start_mass_ = 0.0;
   std::string limit_ = "start";
   GasBooks books_;
-  PartSeconds seconds_;
+  core::Bill& bill_;
 };
 
 // The attribute that holds the momentum along an axis, from whatever a file has: momenta of our own checkpoints, or
@@ -201,7 +215,7 @@ UniverseState Cosmology::read_state(const io::SnapshotFile& file) const {
 }
 
 void Cosmology::restore(const io::SnapshotFile& file) {
-  timed(seconds_, "restart", [&] {
+  core::timed(bill_, "restart", [&] {
     const io::FileDescription& description = file.description();
     step_ = description.step;
     const bool is_own = description.is_checkpoint && description.attributes.contains("last_dtau");
@@ -227,11 +241,17 @@ void Cosmology::restore(const io::SnapshotFile& file) {
     none.resize(0);
     state->particles.resize(static_cast<std::size_t>(state->hierarchy.finest_level()) + 1, none);
     redistribute::migrate_levels(comm_, state->hierarchy, state->particles);
-    universe_.emplace(comm_, config_, background_, std::move(*state), seconds_);
+    universe_.emplace(comm_, config_, background_, std::move(*state), bill_);
     if (config_.has_gas) start_mass_ = is_own ? description.attribute("start_mass") : universe_->gas_mass();
     if (is_own) books_.restore(description.attributes);
+    if (description.attributes.contains("energy_start")) balance_.restore(description.attributes);
   });
   begin();
+  if (balance_.scale_factor() == 0.0) measure_energies();
+}
+
+void Cosmology::measure_energies() {
+  core::timed(bill_, "energies", [&] { balance_.add(step_, a_, universe_->energies(a_), books_.energy()); });
 }
 
 // The supercomoving step allowed by gas, particles, expansion and the step before, cut so as to land on the next
@@ -393,6 +413,7 @@ io::FileContent Cosmology::checkpoint() const {
   io::FileContent content = file_content();
   content.attributes = {{"redshift", redshift_}, {"last_dtau", last_dtau_}, {"start_mass", start_mass_}};
   if (config_.has_gas) books_.store(content.attributes);
+  content.attributes.merge(balance_.attributes());
   if (config_.has_gas)
     for (int c = 0; c < solvers::gas_components; ++c)
       content.fields.push_back({gas_variables()[static_cast<std::size_t>(c)], "",
@@ -409,7 +430,8 @@ io::FileContent Cosmology::checkpoint() const {
 
 class CosmologyPlan : public SimulationPlan {
  public:
-  explicit CosmologyPlan(CosmologyConfig config) : config_(std::move(config)) {}
+  explicit CosmologyPlan(CosmologyConfig config)
+      : config_(std::move(config)), particles_(static_cast<double>(initial_particles(config_))) {}
 
   mesh::Int3 cells() const override { return config_.mesh.extent(); }
 
@@ -420,12 +442,11 @@ class CosmologyPlan : public SimulationPlan {
     for (int level = 0; level <= config_.amr.max_level; ++level)
       blocks += static_cast<double>(cells().product()) / block_cells * std::pow(8.0, level);
     if (config_.amr.max_level > 0) blocks = std::min(blocks, static_cast<double>(config_.amr.max_blocks));
-    return config_.bytes_per_cell() * blocks * block_cells +
-           64.0 * static_cast<double>(config_.particle_lattice().product());
+    return config_.bytes_per_cell() * blocks * block_cells + 64.0 * particles_;
   }
 
   // Id, position and momentum.
-  double particle_bytes() const override { return 56.0 * static_cast<double>(config_.particle_lattice().product()); }
+  double particle_bytes() const override { return 56.0 * particles_; }
 
   void check_start() const override {
     if (!config_.run.initial_file.empty()) check_initial_file(config_);
@@ -448,13 +469,14 @@ class CosmologyPlan : public SimulationPlan {
             {"has_gas", config_.has_gas}};
   }
 
-  std::unique_ptr<Simulation> make(const comm::Communicator& compute,
-                                   const std::vector<double>& moments) const override {
-    return std::make_unique<Cosmology>(config_, compute, moments);
+  std::unique_ptr<Simulation> make(const comm::Communicator& compute, const std::vector<double>& moments,
+                                   core::Bill& bill) const override {
+    return std::make_unique<Cosmology>(config_, compute, moments, bill);
   }
 
  private:
   CosmologyConfig config_;
+  double particles_;
 };
 
 SimulationEntry entry(const char* name, const char* documentation, bool has_gas) {

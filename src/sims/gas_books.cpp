@@ -6,6 +6,7 @@ namespace {
 
 constexpr std::array cell_names{"first_order_cells", "density_floored_cells", "energy_floored_cells"};
 constexpr std::array amount_names{"floor_mass", "floor_energy", "choice_added", "choice_discarded"};
+enum Amount { floor_mass, floor_energy, choice_added, choice_discarded };
 
 std::string attribute_name(const char* name) {
   return std::string("booked_") + name;
@@ -25,6 +26,10 @@ void GasBooks::enter(const comm::Communicator& comm, const solvers::HydroBooks& 
 
 std::int64_t GasBooks::floored_cells() const {
   return cells_[1] + cells_[2];
+}
+
+double GasBooks::energy() const {
+  return amounts_[floor_energy] + amounts_[choice_added] - amounts_[choice_discarded];
 }
 
 nlohmann::json GasBooks::to_json() const {

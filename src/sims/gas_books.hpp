@@ -19,6 +19,8 @@ class GasBooks {
   void enter(const comm::Communicator& comm, const solvers::HydroBooks& step);
 
   std::int64_t floored_cells() const;
+  /// Added by all that is booked, less what was discarded.
+  double energy() const;
   nlohmann::json to_json() const;
 
   /// For checkpoints.

@@ -9,8 +9,8 @@
 #include "amr_config.hpp"
 #include "file_state.hpp"
 #include "gas_books.hpp"
+#include "gas_gravity.hpp"
 #include "leaf_field.hpp"
-#include "part_timer.hpp"
 #include "sidestream/core/exact_sum.hpp"
 #include "tagging.hpp"
 
@@ -88,12 +88,12 @@ class Quantity {
 
 class GasSimulation : public Simulation {
  public:
-  GasSimulation(const GasSetup& setup, const comm::Communicator& comm)
-      : setup_(setup), comm_(comm), finest_(setup.problem.geometry.refined(setup.amr.max_level)) {}
+  GasSimulation(const GasSetup& setup, const comm::Communicator& comm, core::Bill& bill)
+      : setup_(setup), comm_(comm), finest_(setup.problem.geometry.refined(setup.amr.max_level)), bill_(bill) {}
 
   // Refines until the initial state asks for no more.
   void initialize() override {
-    timed(seconds_, "initial conditions", [&] {
+    core::timed(bill_, "initial conditions", [&] {
       start_on(hierarchy_of(mesh::Forest(setup_.mesh.extent(), setup_.mesh.block, setup_.problem.geometry.periodic)));
       for (int round = 0; round < setup_.amr.max_level; ++round) {
         const mesh::Forest forest = wanted_forest();
@@ -103,6 +103,7 @@ class GasSimulation : public Simulation {
         start_on(hierarchy_of(forest));
       }
     });
+    start_gravity();
     start_ = totals();
   }
 
@@ -111,22 +112,19 @@ class GasSimulation : public Simulation {
   void advance() override {
     if (setup_.amr.max_level > 0 && step_ % setup_.amr.regrid_every == 0 && step_ > 0) regrid();
     if (!stop_reason_.empty()) return;
-    timed(seconds_, "time step", [&] { dt_ = gas_->largest_step(); });
+    core::timed(bill_, "time step", [&] { dt_ = gas_->largest_step(); });
     const bool is_last = time_ + dt_ >= setup_.problem.end;
     if (is_last) dt_ = setup_.problem.end - time_;
     amr::subcycle(
-        {.level = gas_->base_level()}, gas_->finest_level(), setup_.amr.time_levels(),
-        [&](const amr::LevelStep& step) {
-          timed(seconds_, "ghost cells",
-                [&] { gas_->fill_ghosts(step.level, time_ + step.begin * dt_, step.coarse_weight); });
-          timed(seconds_, "hydro", [&] { gas_->advance(step.level, (step.end - step.begin) * dt_); });
-        },
-        [&](int level) { timed(seconds_, "synchronization", [&] { gas_->synchronize(level); }); });
-    timed(seconds_, "synchronization", [&] { gas_->average_below_base(); });
+        {.level = first_level()}, gas_->finest_level(), setup_.amr.time_levels(),
+        [&](const amr::LevelStep& step) { advance_level(step); },
+        [&](int level) { core::timed(bill_, "synchronization", [&] { gas_->synchronize(level); }); });
+    core::timed(bill_, "synchronization", [&] { gas_->average_below_base(); });
     books_.enter(comm_, gas_->take_books());
+    if (gas_->finest_level() > 0) solve_gravity();
     time_ = is_last ? setup_.problem.end : time_ + dt_;
     ++step_;
-    uniform_updates_ += std::pow(amr::substeps(setup_.amr.time_levels()), setup_.amr.max_level - gas_->base_level()) *
+    uniform_updates_ += std::pow(amr::substeps(setup_.amr.time_levels()), setup_.amr.max_level - first_level()) *
                         static_cast<double>(finest_.domain.volume());
   }
 
@@ -154,7 +152,6 @@ class GasSimulation : public Simulation {
   mesh::Snapshot snapshot() override { return make_snapshot(); }
   io::OwnedContent plot(const std::vector<std::string>& variables) override;
   io::FileContent checkpoint() const override;
-  const PartSeconds& seconds() const override { return seconds_; }
 
  private:
   Hierarchy hierarchy_of(const mesh::Forest& forest) const {
@@ -164,6 +161,11 @@ class GasSimulation : public Simulation {
     gas_.emplace(comm_, setup_.hydro, hierarchy, std::move(state), setup_.amr.time_levels(), setup_.problem.boundary);
   }
   void start_on(const Hierarchy& hierarchy);
+  void start_gravity();
+  void solve_gravity();
+  void advance_level(const amr::LevelStep& step);
+  // Gravity is solved from the root up; without it, coarse levels that are refined everywhere hold averages only.
+  int first_level() const { return gravity_ ? 0 : gas_->base_level(); }
   mesh::Forest wanted_forest();
   void regrid();
   Totals totals() const;
@@ -175,14 +177,38 @@ class GasSimulation : public Simulation {
   const comm::Communicator& comm_;
   mesh::Geometry finest_;
   std::optional<solvers::RefinedGas> gas_;
+  std::optional<GasGravity> gravity_;
   std::int64_t step_ = 0;
   double time_ = 0.0, dt_ = 0.0;
   Totals start_;
   double uniform_updates_ = 0.0;  // what the finest level everywhere would have taken
   std::string stop_reason_;
   GasBooks books_;
-  PartSeconds seconds_;
+  core::Bill& bill_;
 };
+
+void GasSimulation::start_gravity() {
+  if (setup_.problem.four_pi_g == 0.0) return;
+  gravity_.emplace(comm_, gas_->hierarchy(), setup_.problem.four_pi_g);
+  solve_gravity();
+}
+
+void GasSimulation::solve_gravity() {
+  if (gravity_) core::timed(bill_, "gravity", [&] { gravity_->solve(*gas_); });
+}
+
+// With gravity, kick, drift, kick: of second order.
+void GasSimulation::advance_level(const amr::LevelStep& step) {
+  const double dt = (step.end - step.begin) * dt_;
+  if (gravity_) core::timed(bill_, "gravity", [&] { gravity_->kick(*gas_, step.level, 0.5 * dt); });
+  core::timed(bill_, "ghost cells", [&] { gas_->fill_ghosts(step.level, time_ + step.begin * dt_, step.coarse_weight); });
+  core::timed(bill_, "hydro", [&] { gas_->advance(step.level, dt); });
+  if (!gravity_) return;
+  core::timed(bill_, "gravity", [&] {
+    gravity_->solve_level(*gas_, step);
+    gravity_->kick(*gas_, step.level, 0.5 * dt);
+  });
+}
 
 // Sets the initial state on all levels of `hierarchy`.
 void GasSimulation::start_on(const Hierarchy& hierarchy) {
@@ -213,10 +239,13 @@ mesh::Forest GasSimulation::wanted_forest() {
 }
 
 void GasSimulation::regrid() {
-  timed(seconds_, "regrid", [&] {
+  core::timed(bill_, "regrid", [&] {
     const mesh::Forest forest = wanted_forest();
     stop_reason_ = exceeded_budget(setup_.amr, forest, setup_.block_bytes());
-    if (stop_reason_.empty() && forest != gas_->hierarchy().forest()) gas_->move_to(hierarchy_of(forest), time_);
+    if (!stop_reason_.empty() || forest == gas_->hierarchy().forest()) return;
+    gas_->move_to(hierarchy_of(forest), time_);
+    if (gravity_) gravity_->move_to(gas_->hierarchy());
+    solve_gravity();
   });
 }
 
@@ -236,7 +265,7 @@ Totals GasSimulation::totals() const {
     }
   }
   comm_.sum(std::span(sums));
-  return {sums[0].value(), sums[1].value()};
+  return {sums[0].value(), sums[1].value() + (gravity_ ? gravity_->energy(*gas_) : 0.0)};
 }
 
 mesh::Snapshot GasSimulation::make_snapshot() const {
@@ -287,6 +316,7 @@ void GasSimulation::restore(const io::SnapshotFile& file) {
     read_gas(file, mesh, factors, state);
   });
   make_gas(*hierarchy, std::move(state));
+  start_gravity();
   step_ = description.step;
   time_ = description.time;
   const bool is_own = description.is_checkpoint && description.attributes.contains("mass_start");
@@ -366,8 +396,9 @@ class GasSimulationPlan : public SimulationPlan {
             {"max_level", setup_.amr.max_level},
             {"end", setup_.problem.end}};
   }
-  std::unique_ptr<Simulation> make(const comm::Communicator& compute, const std::vector<double>&) const override {
-    return std::make_unique<GasSimulation>(setup_, compute);
+  std::unique_ptr<Simulation> make(const comm::Communicator& compute, const std::vector<double>&,
+                                   core::Bill& bill) const override {
+    return std::make_unique<GasSimulation>(setup_, compute, bill);
   }
 
  private:

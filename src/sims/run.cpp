@@ -9,12 +9,14 @@
 #include <filesystem>
 #include <fstream>
 
+#include "outputs.hpp"
+#include "sidestream/core/bill.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/couple/session.hpp"
-#include "sidestream/io/background_writer.hpp"
 #include "sidestream/io/event_log.hpp"
 #include "sidestream/io/generations.hpp"
+#include "sidestream/io/pending.hpp"
 
 namespace sidestream::sims {
 
@@ -61,43 +63,28 @@ nlohmann::json totals_as_json(const std::vector<couple::TaskTotals>& totals) {
   return tasks;
 }
 
-// 0 for what somebody has removed meanwhile.
-std::int64_t bytes_of(const std::filesystem::path& path) try {
-  if (std::filesystem::is_regular_file(path)) return static_cast<std::int64_t>(std::filesystem::file_size(path));
-  std::int64_t total = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(path))
-    if (entry.is_regular_file()) total += static_cast<std::int64_t>(entry.file_size());
-  return total;
-} catch (const std::filesystem::filesystem_error&) {
-  return 0;
-}
-
 // One run on the ranks that compute: the loop over steps and what happens between them.
 class Run {
  public:
   Run(const comm::Communicator& world, const comm::Communicator& compute, RunConfig& config, couple::Session& session,
-      const io::RunFolder& folder, const std::function<void(const std::string&)>& progress)
+      const io::RunFolder& folder, core::Bill& bill, const std::function<void(const std::string&)>& progress)
       : world_(world),
         compute_(compute),
         config_(config),
         session_(session),
         folder_(folder),
+        bill_(bill),
         progress_(progress),
-        simulation_(config.plan->make(compute, config.moments())),
-        writer_(compute) {}
+        simulation_(config.plan->make(compute, config.moments(), bill)),
+        outputs_(compute, config, session, folder, bill, [this](const std::string& line) { say(line); }) {}
 
   RunStatus operator()(const RunStart& start) {
     write_start();
+    bill_.begin_rest();
     begin(start);
-    while (!simulation_->is_complete() && !must_stop()) {
-      const core::Stopwatch watch;
-      const std::int64_t before = simulation_->step();
-      simulation_->advance();
-      if (simulation_->step() == before) break;
-      write_step(watch.seconds());
+    while (!simulation_->is_complete() && !must_stop() && take_step()) {
       publish();
-      report_written(false);
-      write_outputs(false);
+      outputs_.write_due(*simulation_);
     }
     const bool is_finished = simulation_->is_complete();
     const RunStatus status = is_finished              ? RunStatus::finished
@@ -106,9 +93,12 @@ class Run {
                                                       : RunStatus::finished;
     if (status == RunStatus::stopped) say(fmt::format("the run ends here: {}", stop_reason()));
     if (status == RunStatus::stopped || end_ == End::late || end_ == End::told) prepare_last_checkpoint();
-    if (!is_finished) write_outputs(true);
-    report_written(true);
-    write_end(status, session_.finish(was_signalled() ? couple::Drain::no : couple::Drain::yes));
+    outputs_.write_last(*simulation_, !is_finished);
+    // A pending checkpoint relies on what waits in the queue; without one, a restart makes all of that again.
+    const bool drops = was_signalled() && !outputs_.has_pending();
+    const std::vector<couple::TaskTotals> totals = session_.finish(drops ? couple::Drain::no : couple::Drain::yes);
+    outputs_.commit_pending();
+    write_end(status, totals);
     return status;
   }
 
@@ -118,18 +108,29 @@ class Run {
       resume();
     } else {
       if (start.file.empty())
-        simulation_->initialize();
+        core::timed(bill_, "rest of the start", [&] { simulation_->initialize(); });
       else
         load(start.file);
       write_step(0.0);
       publish();
-      write_outputs(false);
+      outputs_.write_due(*simulation_);
     }
     first_progress_ = simulation_->progress();
     loop_watch_.restart();
   }
 
+  // Whether there was one to take.
+  bool take_step() {
+    const core::Stopwatch watch;
+    const std::int64_t before = simulation_->step();
+    core::timed(bill_, "rest of the step", [&] { simulation_->advance(); });
+    if (simulation_->step() == before) return false;
+    write_step(watch.seconds());
+    return true;
+  }
+
   void load(const std::string& path) {
+    const core::Bill::Part part = bill_.part("reading the state", "simulation");
     std::unique_ptr<io::SnapshotFile> file;
     compute_.agree_on([&] { file = io::open_snapshot_file(path); });
     simulation_->restore(*file);
@@ -145,6 +146,7 @@ class Run {
       try {
         load(generation.path);
         resume_triggers();
+        if (compute_.rank() == 0) io::remove_pending(folder_.path());
         return;
       } catch (const core::Error& error) {
         if (first_problem.empty()) first_problem = error.what();
@@ -153,126 +155,24 @@ class Run {
       }
     }
     throw_on_all("there is no good checkpoint to restart from", folder_.path(),
-                 first_problem.empty() ? "give the folder of a run that wrote checkpoints, or run without --restart"
-                                       : "of the newest one: " + first_problem);
+                 !first_problem.empty() ? "of the newest one: " + first_problem
+                 : std::filesystem::exists(folder_.path() + "/pending")
+                     ? "those in `pending` were never committed: results of before them are missing; `--from` begins "
+                       "with the state in one of them"
+                     : "give the folder of a run that wrote checkpoints, or run without --restart");
   }
 
   // What was due here was done before the checkpoint was written.
   void resume_triggers() {
     session_.is_due(simulation_->step(), simulation_->redshift());
-    is_due(config_.plotfile);
-    is_due(config_.checkpoint);
+    outputs_.skip_due(*simulation_);
   }
 
   void publish() {
     session_.progress();
-    if (session_.is_due(simulation_->step(), simulation_->redshift())) session_.publish(simulation_->snapshot());
-  }
-
-  bool is_due(std::optional<OutputConfig>& output) {
-    return output && output->trigger.is_due(simulation_->step(), simulation_->redshift());
-  }
-
-  void write_outputs(bool is_last) {
-    const std::int64_t step = simulation_->step();
-    if (is_due(config_.plotfile) && step != last_plotfile_) {
-      last_plotfile_ = step;
-      const OutputConfig& output = *config_.plotfile;
-      write("plotfile", output, output.format->plotfile->of(step), [&] {
-        io::OwnedContent plot = simulation_->plot(output.variables);
-        plot.content.precision = output.precision;
-        return plot;
-      });
-    }
-    const bool is_checkpoint_due = is_due(config_.checkpoint) && step > 0;
-    if (!config_.checkpoint || step == last_checkpoint_ || !(is_checkpoint_due || is_last)) return;
-    last_checkpoint_ = step;
-    session_.settle();
-    write("checkpoint", *config_.checkpoint, config_.checkpoint->format->checkpoint->of(step), [&] {
-      io::OwnedContent state;
-      state.content = simulation_->checkpoint();
-      return state;
-    });
-  }
-
-  // A file under way.
-  struct Output {
-    std::string what, path;
-    const OutputConfig* config = nullptr;
-    std::int64_t step = 0;
-    double copy_s = 0.0, wait_s = 0.0;
-  };
-
-  template <typename F>
-  void write(const std::string& what, const OutputConfig& config, const std::string& name, F content_of) {
-    const core::Stopwatch watch;
-    report_written(true);
-    Output output{what, folder_.path() + "/" + name, &config, simulation_->step(), 0.0, watch.seconds()};
-    io::OwnedContent content = content_of();
-    content.content.config = config_.resolved;
-    const auto write_file = [format = config.format, path = output.path, options = config.options](
-                                const comm::Communicator& comm, const io::FileContent& state) {
-      return format->write(comm, path, state, options);
-    };
-    if (config.is_asynchronous) {
-      const core::Stopwatch copy_watch;
-      io::OwnedContent copy = io::copy_of(content.content);
-      output.copy_s = copy_watch.seconds();
-      writer_.start(std::move(copy), write_file);
-      under_way_ = output;
-      return;
-    }
-    io::BackgroundWriter::Outcome outcome;
-    const core::Stopwatch write_watch;
-    try {
-      outcome.statistics = write_file(compute_, content.content);
-    } catch (const core::Error& error) {
-      outcome.error = error.what();
-    }
-    outcome.seconds = write_watch.seconds();
-    report(output, outcome);
-  }
-
-  // Tells of a file that was written in the background, with `wait` after waiting for it.
-  void report_written(bool wait) {
-    if (!under_way_) return;
-    const core::Stopwatch watch;
-    const auto outcome = writer_.finish(wait);
-    if (!outcome) return;
-    under_way_->wait_s += watch.seconds();
-    report(*under_way_, *outcome);
-    under_way_.reset();
-  }
-
-  // A file that cannot be written is reported; the run goes on unless it was told to stop.
-  void report(const Output& output, const io::BackgroundWriter::Outcome& outcome) {
-    nlohmann::json event{{"step", output.step}, {"path", output.path}};
-    if (!outcome.error.empty()) {
-      event["message"] = outcome.error;
-      session_.log().write(output.what + "_failed", event);
-      const bool stops = output.config->stops_on_failure;
-      say(fmt::format("the {} was not written, the run {}\n{}", output.what, stops ? "stops" : "goes on",
-                      outcome.error));
-      if (stops) failure_ = fmt::format("the {} could not be written", output.what);
-      return;
-    }
-    event.update({{"format", output.config->format->name},
-                  {"write_s", outcome.seconds},
-                  {"asynchronous", output.config->is_asynchronous},
-                  {"copy_s", output.copy_s},
-                  {"wait_s", output.wait_s},
-                  {"io", io::to_json(io::total(compute_, outcome.statistics))}});
-    if (compute_.rank() == 0) event["bytes"] = bytes_of(output.path);
-    session_.log().write(output.what, event);
-    if (output.what == "checkpoint" && output.config->keep > 0) remove_old_checkpoints(output.config->keep);
-  }
-
-  void remove_old_checkpoints(int keep) {
-    try {
-      if (compute_.rank() == 0) io::remove_old_generations(folder_.path(), keep);
-    } catch (const std::exception& error) {
-      say(fmt::format("an old checkpoint could not be removed\n{}", error.what()));
-    }
+    if (!session_.is_due(simulation_->step(), simulation_->redshift())) return;
+    const core::Bill::Part part = bill_.part("publish: preparing", "tasks");
+    session_.publish(simulation_->snapshot());
   }
 
   // A run that cannot go on, or may not, leaves a checkpoint, asked for or not.
@@ -292,7 +192,9 @@ class Run {
     told,         // by a batch system
   };
 
-  std::string stop_reason() const { return failure_.empty() ? simulation_->stop_reason() : failure_; }
+  std::string stop_reason() const {
+    return outputs_.failure().empty() ? simulation_->stop_reason() : outputs_.failure();
+  }
 
   bool must_stop() {
     if (!stop_reason().empty()) return true;
@@ -301,8 +203,19 @@ class Run {
     if (config_.wall_time_s && watch_.seconds() > *config_.wall_time_s) end = End::late;
     if (stop_signal != 0) end = stop_signal == SIGINT ? End::interrupted : End::told;
     stop_signal = 0;
-    end_ = static_cast<End>(compute_.max(static_cast<std::int64_t>(end)));
+    agree(end, outputs_.step_commit());
     return end_ != End::none;
+  }
+
+  // The ranks agree once a step. An end that another rank tells hides whether the checkpoint was committed; that is
+  // asked again.
+  void agree(End end, Outputs::Commit commit) {
+    constexpr std::int64_t commits = 4;
+    const core::Bill::Part part = bill_.part("waiting for the slowest rank's step", "simulation");
+    const std::int64_t agreed =
+        compute_.max(static_cast<std::int64_t>(end) * commits + static_cast<std::int64_t>(commit));
+    end_ = static_cast<End>(agreed / commits);
+    outputs_.take(static_cast<Outputs::Commit>(agreed % commits));
   }
 
   bool was_signalled() const { return end_ == End::interrupted || end_ == End::told; }
@@ -328,6 +241,7 @@ class Run {
   }
 
   void write_step(double wall_s) {
+    const core::Bill::Part part = bill_.part("events and messages", "program");
     nlohmann::json event = simulation_->status();
     event.update({{"step", simulation_->step()}, {"wall_s", wall_s}, {"progress", simulation_->progress()}});
     if (const auto z = simulation_->redshift()) event["redshift"] = *z;
@@ -344,6 +258,7 @@ class Run {
   }
 
   void write_end(RunStatus status, const std::vector<couple::TaskTotals>& totals) {
+    const core::Bill::Part part = bill_.part("events and messages", "program");
     static constexpr std::array names{"finished", "interrupted", "stopped"};
     const double memory = compute_.max(peak_memory_mib());
     nlohmann::json event = simulation_->status();
@@ -355,8 +270,8 @@ class Run {
                   {"wall_s", watch_.seconds()},
                   {"steps", simulation_->step()},
                   {"tasks", totals_as_json(totals)},
-                  {"peak_memory_mb", memory},
-                  {"seconds_by_part", simulation_->seconds()}});
+                  {"peak_memory_mb", memory}});
+    session_.write_bill();
     session_.log().write("run_end", event);
   }
 
@@ -373,13 +288,11 @@ class Run {
   RunConfig& config_;
   couple::Session& session_;
   const io::RunFolder& folder_;
+  core::Bill& bill_;
   const std::function<void(const std::string&)>& progress_;
   std::unique_ptr<Simulation> simulation_;
+  Outputs outputs_;
   core::Stopwatch watch_, loop_watch_;
-  io::BackgroundWriter writer_;
-  std::optional<Output> under_way_;
-  std::string failure_;  // why the run must stop, where it was told to when a file cannot be written
-  std::int64_t last_plotfile_ = -1, last_checkpoint_ = -1;
   double first_progress_ = 0.0;
   End end_ = End::none;
 };
@@ -392,13 +305,14 @@ void catch_stop_signals() {
 
 RunStatus run(const comm::Communicator& world, RunConfig config, const std::string& folder_path, const RunStart& start,
               const std::function<void(const std::string& line)>& progress) {
+  core::Bill bill(start.began);
   const io::RunFolder folder = io::prepare_run_folder(world, folder_path, start.existing, config.resolved);
-  couple::Session session(world, config.coupling, folder, progress);
+  couple::Session session(world, config.coupling, folder, bill, progress);
   if (!session.computes()) {
     session.serve();
     return RunStatus::finished;
   }
-  return Run(world, session.compute_group(), config, session, folder, progress)(start);
+  return Run(world, session.compute_group(), config, session, folder, bill, progress)(start);
 }
 
 }  // namespace sidestream::sims

@@ -6,7 +6,6 @@
 #include <numbers>
 
 #include "gas_quantity.hpp"
-#include "part_timer.hpp"
 #include "sidestream/core/exact_sum.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/units.hpp"
@@ -44,11 +43,11 @@ double largest_of(const Field<double>& acceleration) {
 }  // namespace
 
 Universe::Universe(const comm::Communicator& comm, const CosmologyConfig& config, const solvers::Background& background,
-                   UniverseState state, PartSeconds& seconds)
+                   UniverseState state, core::Bill& bill)
     : comm_(comm),
       config_(config),
       background_(background),
-      seconds_(seconds),
+      bill_(bill),
       hierarchy_(std::move(state.hierarchy)),
       particles_(std::move(state.particles)),
       total_particles_(count_of(comm, particles_)),
@@ -124,16 +123,16 @@ solvers::LeapfrogStep Universe::leapfrog_of(const amr::LevelStep& part) const {
 
 // What two levels share where they meet in time: fluxes, averages, and the particles that have changed sides.
 void Universe::synchronize(int level) {
-  if (gas_) timed(seconds_, "hydro", [&] { gas_->synchronize(level); });
-  timed(seconds_, "migration", [&] { redistribute::migrate_levels(comm_, hierarchy_, particles_, level); });
+  if (gas_) core::timed(bill_, "hydro", [&] { gas_->synchronize(level); });
+  core::timed(bill_, "migration", [&] { redistribute::migrate_levels(comm_, hierarchy_, particles_, level); });
 }
 
 void Universe::kick(int level, double factor) {
   const auto l = static_cast<std::size_t>(level);
   const Field<double>& acceleration = gravity_.acceleration(level);
-  if (gas_) timed(seconds_, "hydro", [&] { solvers::kick(gas_->state(level), acceleration, factor); });
-  timed(seconds_, "particles",
-        [&] { largest_momentum_[l] = particle_mesh_.kick(level, acceleration, factor, particles_[l]); });
+  if (gas_) core::timed(bill_, "hydro", [&] { solvers::kick(gas_->state(level), acceleration, factor); });
+  core::timed(bill_, "particles",
+              [&] { largest_momentum_[l] = particle_mesh_.kick(level, acceleration, factor, particles_[l]); });
 }
 
 // The expansion of a gas with gamma other than 5/3 is taken in two halves around the step.
@@ -144,10 +143,10 @@ void Universe::advance_gas(const amr::LevelStep& part, const solvers::LeapfrogSt
     if (gamma != 5.0 / 3.0) solvers::expansion_source(gas_->state(part.level), expansion);
   };
   gas_->set_epoch({config_.temperature_floor / config_.temperature_factor(step.a1), 1.0 / (step.a1 * step.a1)});
-  timed(seconds_, "hydro", expand);
-  timed(seconds_, "ghost exchange",
+  core::timed(bill_, "hydro", expand);
+  core::timed(bill_, "ghost exchange",
         [&] { gas_->fill_ghosts(part.level, part.begin * step_.dtau, part.coarse_weight); });
-  timed(seconds_, "hydro", [&] {
+  core::timed(bill_, "hydro", [&] {
     gas_->advance(part.level, step.drift);
     expand();
   });
@@ -155,9 +154,9 @@ void Universe::advance_gas(const amr::LevelStep& part, const solvers::LeapfrogSt
 
 void Universe::drift_particles(int level, double dtau) {
   auto& particles = particles_[static_cast<std::size_t>(level)];
-  timed(seconds_, "particles", [&] { solvers::drift(dtau, particles); });
+  core::timed(bill_, "particles", [&] { solvers::drift(dtau, particles); });
   particle_updates_ += static_cast<std::int64_t>(particles.size());
-  timed(seconds_, "migration", [&] {
+  core::timed(bill_, "migration", [&] {
     redistribute::migrate(comm_, hierarchy_.layout(level), hierarchy_.geometry(level), particles);
     if (steps_ % steps_between_sorts == 0) particle_mesh_.sort(level, particles);
   });
@@ -172,19 +171,19 @@ void Universe::solve_level(const amr::LevelStep& part) {
   std::vector<double> ahead(particles_.size(), dtau);
   ahead[l] = 0.0;
   if (l > 0) ahead[l - 1] = (coarse_weight - 1.0) * substeps * dtau;
-  timed(seconds_, "particles", [&] {
+  core::timed(bill_, "particles", [&] {
     particle_mesh_.deposit(particles_, ahead, density_, part.level);
     add_gas_density(part.level);
   });
-  timed(seconds_, "gravity", [&] { gravity_.solve_level(part.level, density_[l], coarse_weight); });
+  core::timed(bill_, "gravity", [&] { gravity_.solve_level(part.level, density_[l], coarse_weight); });
 }
 
 void Universe::solve_gravity() {
-  timed(seconds_, "particles", [&] {
+  core::timed(bill_, "particles", [&] {
     particle_mesh_.deposit(particles_, std::vector<double>(particles_.size(), 0.0), density_);
     for (int level = 0; level <= finest_level(); ++level) add_gas_density(level);
   });
-  timed(seconds_, "gravity", [&] { gravity_.solve(density_); });
+  core::timed(bill_, "gravity", [&] { gravity_.solve(density_); });
 }
 
 void Universe::add_gas_density(int level) {

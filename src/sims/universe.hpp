@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cosmology_config.hpp"
+#include "energies.hpp"
 #include "self_gravity.hpp"
 #include "sidestream/amr/subcycle.hpp"
 #include "sidestream/sims/simulation.hpp"
@@ -35,7 +36,7 @@ class Universe {
  public:
   /// `config`, `background` and `seconds`, to which the parts of the work add their times, outlive the object.
   Universe(const comm::Communicator& comm, const CosmologyConfig& config, const solvers::Background& background,
-           UniverseState state, PartSeconds& seconds);
+           UniverseState state, core::Bill& bill);
 
   /// What the levels allow for a step at the scale factor `a`.
   std::vector<StepLimit> step_limits(double a) const;
@@ -70,6 +71,8 @@ class Universe {
 
   /// Mass of all gas [Msun]: the leaves' exact sum.
   double gas_mass() const;
+  /// At the scale factor `a`, with the density and the potential of the last `solve_gravity`: the leaves' exact sums.
+  Energies energies(double a) const;
   /// What was done to the gas on this rank beside solving its equations since this was last called; energies are proper
   /// [Msun (km/s)^2], at the time when it was done.
   solvers::HydroBooks take_books() { return gas_->take_books(); }
@@ -97,7 +100,7 @@ class Universe {
   const comm::Communicator& comm_;
   const CosmologyConfig& config_;
   const solvers::Background& background_;
-  PartSeconds& seconds_;
+  core::Bill& bill_;
   mesh::Hierarchy hierarchy_;
   std::optional<solvers::RefinedGas> gas_;
   std::vector<mesh::Particles> particles_;  // with momenta w = a u

@@ -4,14 +4,11 @@
 
 namespace sidestream::sims {
 
-/// Throws core::Error when the file of the initial conditions cannot be read, or says another universe than the
-/// configuration: all differences at once. Reads headers alone. Local.
-void check_initial_file(const CosmologyConfig& config);
-
 /// The start of a universe that another program made (`[cosmology] initial_conditions`), on the root level alone. Each
 /// rank reads its share of the file; the particles then go to the owners of their cells. Gas that the file does not
 /// have is split from the particles by the cosmic fraction (docs/guides/initial_conditions.md). Bitwise the same for
 /// any number of ranks. Collective. Throws core::Error for what does not fit the configuration.
-UniverseState universe_from_file(const comm::Communicator& comm, const CosmologyConfig& config, double a);
+UniverseState universe_from_file(const comm::Communicator& comm, const CosmologyConfig& config,
+                                 const solvers::Background& background, double a);
 
 }  // namespace sidestream::sims

@@ -4,7 +4,6 @@
 #include <numbers>
 
 #include "gas_quantity.hpp"
-#include "part_timer.hpp"
 #include "sidestream/amr/adaptation.hpp"
 #include "sidestream/amr/level_transfer.hpp"
 #include "sidestream/core/exact_sum.hpp"
@@ -105,7 +104,7 @@ std::vector<std::vector<amr::Tags>> Universe::judge(double a) {
 
 bool Universe::adapt(double a) {
   bool is_changed = false;
-  timed(seconds_, "regrid", [&] {
+  core::timed(bill_, "regrid", [&] {
     const mesh::Forest forest = amr::adapted(comm_, hierarchy_, judge(a), config_.amr.limits());
     refusal_ = exceeded_budget(config_.amr, forest, config_.bytes_per_cell() * std::pow(config_.mesh.block, 3));
     is_changed = refusal_.empty() && !(forest == hierarchy_.forest());
@@ -117,9 +116,8 @@ bool Universe::adapt(double a) {
 // What the blocks of `forest` cost a step: their gas and the particles in them, by the times that both took so far.
 std::vector<std::vector<double>> Universe::costs_of(const mesh::Forest& forest) const {
   const auto seconds_of = [&](const char* part) {
-    const auto found = seconds_.find(part);
     core::ExactSum sum;
-    sum.add(found == seconds_.end() ? 0.0 : found->second);
+    sum.add(bill_.seconds({part, "simulation"}));
     return comm_.sum(sum);
   };
   const auto each = [](double seconds, std::int64_t count) {

@@ -203,7 +203,8 @@ double Hydro::largest_step(const mesh::Field<double>& state) const {
 }
 
 HydroBooks Hydro::advance(mesh::Field<double>& state, double dt, amr::SideFluxes* fluxes,
-                          std::span<const BlockUse> uses, const HydroEpoch& epoch) const {
+                          std::span<const BlockUse> uses, const HydroEpoch& epoch,
+                          const std::function<void()>& meanwhile) const {
   core::require(state.components() == gas_components && state.ghost() >= hydro_ghost,
                 "a gas state has six components and four layers of ghost cells");
   core::require(uses.empty() || uses.size() == static_cast<std::size_t>(state.blocks()),
@@ -230,6 +231,7 @@ HydroBooks Hydro::advance(mesh::Field<double>& state, double dt, amr::SideFluxes
     for (mesh::Box slice = box; slice.lo.y < box.hi.y; slice.lo.y = slice.hi.y) {
       slice.hi.y = std::min(slice.lo.y + rows_in_slice, box.hi.y);
       sweep.advance(slice, state.view(b), out, repairs, sides_of(slice, box, sides), worth);
+      if (meanwhile) meanwhile();
     }
     repair({config, state.view(b), out, volume, worth, repaired}, box, repairs);
     copy(box, out, state.view(b));

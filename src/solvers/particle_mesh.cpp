@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "sidestream/comm/progress.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/solvers/momentum.hpp"
@@ -14,6 +15,9 @@ namespace sidestream::solvers {
 namespace {
 
 constexpr int batch_size = 64;
+
+// So many particles are a piece of work after which something else may go on.
+constexpr std::size_t piece_size = 1024 * batch_size;
 
 // A power of two such that the masses of all particles together stay below 2^62, and each below 2^48, so that shares
 // are exact doubles.
@@ -187,11 +191,12 @@ void ParticleMesh::deposit_locally(const mesh::Particles& particles, double ahea
   masses.fill(static_cast<double>(mass_unit_));
   Batch batch;
   for (std::size_t start = 0; start < particles.size(); start += batch_size) {
+    if (start % piece_size == 0) comm::progress(comm_);
     const int count = static_cast<int>(std::min<std::size_t>(batch_size, particles.size() - start));
     locate(particles, start, count, batch);
     if (ahead != 0.0) displace(particles, start, count, ahead, batch);
     for (std::size_t n = 0; fractions != nullptr && n < static_cast<std::size_t>(count); ++n)
-      masses[n] = static_cast<double>(mass_unit_) * fractions[start + n];
+      masses[n] = std::rint(static_cast<double>(mass_unit_) * fractions[start + n]);
     split_mass(batch.axes, count, masses, batch.shares);
     add_shares(batch, count, at);
   }
@@ -238,6 +243,7 @@ double ParticleMesh::kick(const mesh::Field<double>& acceleration, double factor
   Batch batch;
   Pull pull;
   for (std::size_t start = 0; start < particles.size(); start += batch_size) {
+    if (start % piece_size == 0) comm::progress(comm_);
     const int count = static_cast<int>(std::min<std::size_t>(batch_size, particles.size() - start));
     locate(particles, start, count, batch);
     split_mass(batch.axes, count, weights, batch.shares);
@@ -288,6 +294,7 @@ void ParticleMesh::sort(mesh::Particles& particles) const {
   std::vector<std::uint32_t> cell(particles.size()), start(mass_.all().size() + 1), order(particles.size());
   Batch batch;
   for (std::size_t first = 0; first < particles.size(); first += batch_size) {
+    if (first % piece_size == 0) comm::progress(comm_);
     const int count = static_cast<int>(std::min<std::size_t>(batch_size, particles.size() - first));
     locate(particles, first, count, batch);
     for (std::size_t n = 0; n < static_cast<std::size_t>(count); ++n) {

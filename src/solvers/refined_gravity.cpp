@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sidestream/amr/level_transfer.hpp"
+#include "sidestream/comm/progress.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/exact_sum.hpp"
 #include "sidestream/core/for_each.hpp"
@@ -267,6 +268,7 @@ void RefinedGravity::Impl::cycle() {
 
 // What the fine level lacks becomes the source of the coarse cells below it: their Laplacian plus the residual.
 void RefinedGravity::Impl::relax_and_restrict(int level) {
+  comm::progress(comm);
   Level &fine = at(level), &coarse = at(level - 1);
   fine.poisson.relax(fine.phi, fine.rhs, sweeps, over_relaxation);
   fine.poisson.fill_ghosts(fine.phi);
@@ -280,6 +282,7 @@ void RefinedGravity::Impl::relax_and_restrict(int level) {
 }
 
 void RefinedGravity::Impl::correct_and_relax(int level) {
+  comm::progress(comm);
   Level &fine = at(level), &coarse = at(level - 1);
   for (int b = 0; b < coarse.phi.blocks(); ++b) {
     const auto phi = std::as_const(coarse.phi).view(b);

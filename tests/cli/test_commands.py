@@ -17,7 +17,19 @@ import snapshots
 import synthetic
 from fixtures import CommandLine, environment
 
-HELP = [[], ["run"], ["check"], ["info"], ["convert"], ["verify"], ["plot"], ["report"], ["watch"], ["bench", "io"]]
+HELP = [
+    [],
+    ["run"],
+    ["check"],
+    ["info"],
+    ["convert"],
+    ["verify"],
+    ["plot"],
+    ["report"],
+    ["bill"],
+    ["watch"],
+    ["bench", "io"],
+]
 HELP += [["halos"], ["halos", "query"], ["halos", "find"], ["halos", "mergers"]]
 WRONG = {
     "unknown-command": ["rnu"],
@@ -57,6 +69,7 @@ OPTIONS = {
     ],
     "verify": ["-n", "--launcher", "--json"],
     "plot": ["--task", "--out"],
+    "bill": ["--json"],
     "watch": ["--once"],
     "halos query": ["--t-boundary", "--t-halo", "--min-cells", "-o", "-n", "--launcher", "--json"],
     "halos find": [
@@ -95,6 +108,22 @@ def test_wrong_use_ends_with_2_and_says_what_to_do(name: str, sidestream: Comman
     assert done.returncode == 2
     assert done.stdout == ""
     snapshots.check_snapshot(f"wrong-{name}", done, {})
+
+
+def test_the_bill_of_each_group_adds_up(finished_run: Path, sidestream: CommandLine) -> None:
+    done = sidestream("bill", finished_run)
+
+    assert done.returncode == 0, done.stderr
+    snapshots.check_snapshot("bill", done, {})
+    for bill in json.loads(sidestream("bill", finished_run, "--json").stdout):
+        assert sum(line["mean_s"] for line in bill["lines"]) == pytest.approx(bill["wall_s"])
+
+
+def test_a_run_without_an_end_has_no_bill(tmp_path: Path, sidestream: CommandLine) -> None:
+    done = sidestream("bill", synthetic.write_run(tmp_path / "run", status=None))
+
+    assert done.returncode == 1
+    assert "no bill" in done.stderr
 
 
 KINDS = {".": "run", "plt00060": "plotfile", "chk00050.hdf5_chk": "checkpoint", "results/spectra/000060.nc": "result"}

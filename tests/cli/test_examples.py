@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import sidestream
+from sidestream.bill import group_bills
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SMALLER = {  # by name, what is changed
@@ -15,6 +16,7 @@ SMALLER = {  # by name, what is changed
     "cluster": ["mesh.cells=[16,16,16]", "amr.max_level=1", "run.max_steps=4"],
     "mergers": ["mesh.cells=[32,32,32]", "mesh.block=16", "cosmology.particles=[16,16,16]", "run.max_steps=3"],
     "nbody": ["mesh.cells=[32,32,32]", "mesh.block=16", "cosmology.particles=[16,16,16]", "run.max_steps=3"],
+    "nyx_lya": ["run.max_steps=3"],
     "sod": [],
     "sod_refined": [],
     "sedov": ["amr.max_level=3", "sedov.end=0.005"],
@@ -49,5 +51,14 @@ def test_each_example_runs_and_leaves_results(name: str, tmp_path: Path) -> None
     run = sidestream.open(tmp_path / "run")
     assert run.tasks
     assert (tmp_path / "run" / "report.html").exists()
+    bills = group_bills(run.events)
+    assert bills[0].group == "compute"
+    for bill in bills:
+        assert sum(line.mean_s for line in bill.lines) == pytest.approx(bill.wall_s, rel=0.01)
+        rest = {line.what: line.mean_s for line in bill.lines}.get("everything else", 0.0)
+        assert rest < 0.01 * bill.wall_s, bill
+    loop_s = run.events.last("run_end")["wall_s"]  # by a clock of its own, without the start of the program
+    start_s = sum(line.mean_s for line in bills[0].lines if line.what == "start-up")
+    assert bills[0].wall_s - start_s == pytest.approx(loop_s, rel=0.01, abs=0.05)
     end = [event for event in run.events if event["event"] == "run_end"][-1]
     assert all(task["failed"] == 0 for task in end["tasks"].values())

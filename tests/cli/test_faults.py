@@ -11,7 +11,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,7 +110,7 @@ def checkpoints(run: Path) -> list[Path]:
 
 
 def unfinished(run: Path) -> list[Path]:
-    return sorted(run.glob(".*chk*"))
+    return sorted([*run.glob(".*chk*"), *run.glob("pending/.*chk*")])
 
 
 def arrays_in(path: Path) -> dict[str, bytes]:
@@ -128,8 +128,9 @@ def arrays_in(path: Path) -> dict[str, bytes]:
     return found
 
 
-def results(run: Path) -> dict[str, dict[str, bytes]]:
-    return {path.name: arrays_in(path) for path in sorted(run.glob("results/spectra/*.nc"))}
+def results(run: Path, task: str = "*") -> dict[str, dict[str, bytes]]:
+    found = sorted(run.glob(f"results/{task}/*.nc"))
+    return {str(path.relative_to(run / "results")): arrays_in(path) for path in found}
 
 
 def expect_as_undisturbed(place: Place, out: str) -> None:
@@ -138,6 +139,7 @@ def expect_as_undisturbed(place: Place, out: str) -> None:
     assert arrays_in(checkpoints(other)[-1]) == arrays_in(checkpoints(whole)[-1])
     assert results(other) == results(whole)
     assert not unfinished(other)
+    assert not (other / "pending").exists()
 
 
 def go_on(place: Place, out: str) -> None:
@@ -190,7 +192,11 @@ def test_a_rank_killed_at_any_call_loses_nothing(place: Place, rank: int, fault:
 @pytest.mark.parametrize("fault", ["enospc", "eio"])
 def test_a_checkpoint_that_fails_is_told_and_the_run_goes_on(place: Place, fault: str) -> None:
     shutil.rmtree(place.folder / "failed", ignore_errors=True)
-    layer = {"SIDESTREAM_IO_PATH": "/failed/.chk00003", "SIDESTREAM_IO_FAULT": fault, "SIDESTREAM_IO_FAULT_AT": "3+"}
+    layer = {
+        "SIDESTREAM_IO_PATH": "/failed/pending/.chk00003",
+        "SIDESTREAM_IO_FAULT": fault,
+        "SIDESTREAM_IO_FAULT_AT": "3+",
+    }
 
     done = place.run("failed", layer=layer)
 
@@ -297,3 +303,100 @@ def test_a_folder_removed_while_it_is_written_to_is_told_and_no_rank_hangs(place
     assert "goes on" in done.stderr
     assert "No such file or directory" in done.stderr
     assert "was the folder removed" in done.stderr
+
+
+IN_TRANSIT = (
+    *("--set", "coupling.sidecars=1", "--set", "run.max_steps=20", "--set", "output.checkpoint.every=2"),
+    *("--set", "task.spectra.transport=in-transit", "--set", "output.checkpoint.keep=3"),
+)
+
+
+def rank_of(pid: int) -> int:
+    """-1 while the program has not begun."""
+    words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    found = [int(word.partition(b"=")[2]) for word in words if word.startswith(b"OMPI_COMM_WORLD_RANK=")]
+    return found[0] if found else -1
+
+
+def sidecar_of(process: subprocess.Popen[str]) -> int:
+    """The process of the last rank, once it is there."""
+    deadline = time.monotonic() + LIMIT_S
+    while time.monotonic() < deadline:
+        ranks = {rank_of(pid): pid for pid in ranks_of(process)}
+        if RANKS - 1 in ranks:
+            return ranks[RANKS - 1]
+        time.sleep(0.02)
+    pytest.fail("the sidecar does not start")
+
+
+def let_crawl(pid: int, until: Callable[[], object]) -> None:
+    """Lets a process work for a tenth of the time only: its analyses fall behind the steps."""
+    deadline = time.monotonic() + LIMIT_S
+    while not until():
+        assert time.monotonic() < deadline, "what was waited for did not come"
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(0.045)
+        os.kill(pid, signal.SIGCONT)
+        time.sleep(0.005)
+
+
+def committed_step(run: Path) -> int:
+    found = checkpoints(run)
+    return int(found[-1].name.removeprefix("chk").partition(".")[0]) if found else 0
+
+
+@pytest.fixture(scope="module")
+def in_transit(place: Place) -> Path:
+    """An undisturbed run with a sidecar."""
+    done = place.run("whole_in_transit", *IN_TRANSIT)
+    assert done.returncode == 0, done.stderr
+    return place.folder / "whole_in_transit"
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.05, 0.3])
+def test_killed_with_sidecars_behind_no_result_is_missing_and_none_is_there_twice(
+    place: Place, in_transit: Path, seconds: float
+) -> None:
+    run = place.folder / f"killed_in_transit_{seconds}"
+    process = place.start(run.name, *IN_TRANSIT)
+    sidecar = sidecar_of(process)
+    let_crawl(sidecar, lambda: checkpoints(run))
+    os.kill(sidecar, signal.SIGSTOP)  # what is written from now on stays pending
+    deadline = time.monotonic() + LIMIT_S
+    while not list(run.glob("pending/chk*")) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    time.sleep(seconds)
+    for pid in ranks_of(process):
+        os.kill(pid, signal.SIGKILL)
+    finish(process)
+
+    newest = committed_step(run)
+    (pending,) = run.glob("pending/chk*")
+    assert pending.name > f"chk{newest:05d}"
+    of_before = {name for name in results(in_transit) if int(Path(name).stem) <= newest}
+    assert of_before <= set(results(run)), "a result of before the committed checkpoint is missing"
+
+    again = place.run(run.name, *IN_TRANSIT, "--restart")
+    assert again.returncode == 0, again.stderr
+    assert Path(Run(run).events.last("restart")["path"]).name == f"chk{newest:05d}.hdf5_chk"
+    assert results(run) == results(in_transit)
+    assert arrays_in(checkpoints(run)[-1]) == arrays_in(checkpoints(in_transit)[-1])
+    assert not (run / "pending").exists()
+
+
+def test_a_signal_commits_the_last_checkpoint_with_all_results_of_before(place: Place) -> None:
+    run = place.folder / "interrupted_in_transit"
+    process = place.start(run.name, *IN_TRANSIT, "--set", "run.max_steps=100000", "--set", "cosmology.z_end=0")
+    sidecar = sidecar_of(process)
+    let_crawl(sidecar, lambda: checkpoints(run))
+
+    for pid in ranks_of(process):
+        os.kill(pid, signal.SIGINT)
+    done = finish(process)
+
+    log = Run(run).events
+    assert log.last("run_end")["status"] == "interrupted", done.stderr
+    last = log.last("step")["step"]
+    assert committed_step(run) == last
+    assert not (run / "pending").exists()
+    assert len(results(run)) == last + 1

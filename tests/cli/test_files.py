@@ -235,3 +235,17 @@ def test_without_the_program_the_message_says_how_to_get_it(
 
     with pytest.raises(ss.Error, match="`sidestream-files` was not found"):
         launcher.find_program("sidestream-files")
+
+
+def test_a_pending_checkpoint_is_called_so(tmp_path: Path, sidestream: CommandLine) -> None:
+    run = synthetic.write_run(tmp_path / "run")
+    (run / "pending").mkdir()
+    shutil.move(run / synthetic.CHECKPOINT.name, run / "pending")
+    lines = sidestream("verify", run, "-n", 1).stdout.splitlines()
+    info = sidestream("info", run / "pending" / synthetic.CHECKPOINT.name).stdout
+    of_run = sidestream("info", run, "--json").stdout
+
+    assert sum("pending, not committed" in line for line in lines) == 1
+    assert "pending, not committed" in info
+    assert json.loads(of_run)["checkpoints"] == []
+    assert json.loads(of_run)["pending_checkpoints"] == [synthetic.CHECKPOINT.name]

@@ -25,7 +25,8 @@ class LooksBack : public SessionTest {
   // A run, or a part of one that goes on from a checkpoint of step `restart`, in a folder of its own.
   void run_steps(const std::string& name, const CouplingConfig& config, const std::vector<std::int64_t>& steps,
                  std::optional<std::int64_t> restart = {}) {
-    Session session(world_, config, run_folder(name), [this](const std::string& text) { warnings_.push_back(text); });
+    Session session(world_, config, run_folder(name), bill_,
+                    [this](const std::string& text) { warnings_.push_back(text); });
     if (session.computes()) {
       if (restart) session.is_due(*restart, 5.0);
       for (const std::int64_t step : steps) session.publish(snapshot_of(session.compute_group(), step));

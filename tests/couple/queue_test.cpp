@@ -187,14 +187,38 @@ TEST_F(Queue, FinishWithoutDrainingLeavesOutWhatWaits) {
   EXPECT_FALSE(has_result("held", 1));
 }
 
-TEST_F(Queue, SettlingLeavesEveryResultOnTheDiskAndTheSessionOpen) {
+TEST_F(Queue, WhatIsDoneIsKnownWithoutWaiting) {
+  if (world_.size() == 1) return;
+  Session session = start_with_sidecar_at_gate(WhenFull::drop);
+  if (session.computes()) {
+    publish(session, 1);
+    publish(session, 2);  // dropped
+
+    EXPECT_EQ(session.sent(), 2);
+    EXPECT_EQ(session.done(), 0);
+    gate_->open(session.compute_group());
+    session.wait_for_done(1);
+    if (world_.rank() == 0) {
+      EXPECT_GE(session.done(), 1);
+      EXPECT_TRUE(has_result("gated", 0));
+    }
+    session.finish();
+    if (world_.rank() == 0) {
+      EXPECT_EQ(session.done(), 2);
+    }
+  } else {
+    session.serve();
+  }
+}
+
+TEST_F(Queue, WaitingForWhatIsDoneLeavesEveryResultOnTheDiskAndTheSessionOpen) {
   if (world_.size() == 1) return;
   const auto slow = std::make_shared<test::Told>([](const auto&, const mesh::Snapshot&) { usleep(20000); });
   Session session = start(config_of({task_of("slow", slow, Transport::in_transit)}, world_.size() - 1));
   if (session.computes()) {
     for (const std::int64_t step : {0, 1, 2}) publish(session, step);
 
-    session.settle();
+    session.wait_for_done(session.sent());
 
     for (const std::int64_t step : {0, 1, 2}) EXPECT_TRUE(has_result("slow", step)) << step;
     publish(session, 3);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "couple/protocol.hpp"
+#include "couple/shipment.hpp"
 #include "sidestream/comm/roles.hpp"
 #include "sidestream/mesh/forest.hpp"
 #include "support/fields.hpp"
@@ -90,7 +91,7 @@ TEST(Protocol, NumbersOfASnapshotKeepEveryBit) {
 
 TEST(Protocol, AnAnnouncementArrivesAsItWasSent) {
   const ParticleLabel particles{std::int64_t{1} << 40, 0.1, {{"momentum_x", "km/s"}, {"age", ""}}};
-  const Announcement sent{7, {0, 2}, {{"density", "g"}}, particles, {80, 0}, 12};
+  const Announcement sent{7, {0, 2}, {{"density", "g"}}, particles, {80, 0}, 12, {{3, 1, std::int64_t{1} << 33}}};
 
   const Announcement arrived =
       announcement_from(nlohmann::json::from_cbor(nlohmann::json::to_cbor(to_message(sent, mesh::Snapshot()))));
@@ -99,6 +100,10 @@ TEST(Protocol, AnAnnouncementArrivesAsItWasSent) {
   EXPECT_EQ(arrived.tasks, sent.tasks);
   EXPECT_EQ(arrived.bytes, sent.bytes);
   EXPECT_EQ(arrived.first_step, 12);
+  ASSERT_EQ(arrived.flows.size(), 1);
+  EXPECT_EQ(arrived.flows[0].from, 3);
+  EXPECT_EQ(arrived.flows[0].to, 1);
+  EXPECT_EQ(arrived.flows[0].count, std::int64_t{1} << 33);
   ASSERT_TRUE(arrived.particles);
   EXPECT_EQ(arrived.particles->count, particles.count);
   EXPECT_EQ(arrived.particles->mass, 0.1);
@@ -128,21 +133,21 @@ void expect_every_cell_arrives(const comm::Roles& roles, const Levels& ours, con
   const bool computes = roles.computes();
   const int rank = roles.group().rank();
   const Route route = computes ? Route(ours, rank, theirs, roles.counts().compute) : Route(theirs, rank, ours, 0);
-  std::vector<double> buffer(static_cast<std::size_t>(route.cells()) * 2);
-  std::vector<MPI_Request> requests;
+  BufferPool pool;
+  Cargo cargo = route.cargo(2, 0, {}, pool);
   if (computes) {
-    route.pack(pointers(two_quantities(ours, rank)), buffer);
-    requests = route.send(roles.world(), buffer, 2);
-  } else {
-    requests = route.receive(roles.world(), buffer, 2);
+    route.pack(pointers(two_quantities(ours, rank)), cargo);
+    Shipment shipment(roles.world(), 1, std::move(cargo));
+    while (!shipment.is_done()) shipment.progress();
+    return;
   }
-  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
-  if (computes) return;
+  Intake intake(roles.world(), cargo, 1000);
+  while (!intake.is_done()) intake.progress();
 
   std::vector<Route::Target> fields(2);
   for (Route::Target& field : fields)
     for (const mesh::Layout& layout : theirs) field.emplace_back(layout, rank);
-  route.unpack(buffer, fields);
+  route.unpack(cargo, fields);
 
   const std::vector<Route::Target> expected = two_quantities(theirs, rank);
   for (std::size_t f = 0; f < 2; ++f)
@@ -185,15 +190,6 @@ TEST(Route, OwnersMayBeInAnyOrderAndSomeMayOwnNothing) {
 
     expect_every_cell_arrives(roles, {ours}, {theirs});
   }
-}
-
-TEST(BufferPool, ABufferOfTheSameSizeIsUsedAgain) {
-  BufferPool pool;
-  BufferPool::Buffer buffer = pool.take(100);
-  const double* address = buffer.get();
-  pool.give_back(std::move(buffer), 100);
-
-  EXPECT_EQ(pool.take(100).get(), address);
 }
 
 }  // namespace

@@ -133,7 +133,8 @@ class SessionTest : public testing::Test {
   }
 
   Session start(CouplingConfig config) {
-    return Session(world_, std::move(config), folder_, [this](const std::string& text) { warnings_.push_back(text); });
+    return Session(world_, std::move(config), folder_, bill_,
+                   [this](const std::string& text) { warnings_.push_back(text); });
   }
 
   /// Publishes the steps 0 to `steps` - 1 and ends the session.
@@ -172,6 +173,7 @@ class SessionTest : public testing::Test {
 
   comm::Communicator world_{MPI_COMM_WORLD};
   io::RunFolder folder_;
+  core::Bill bill_;
   std::vector<std::string> warnings_;
 
  private:

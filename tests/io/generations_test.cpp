@@ -5,7 +5,9 @@
 
 #include <filesystem>
 
+#include "sidestream/core/error.hpp"
 #include "sidestream/io/background_writer.hpp"
+#include "sidestream/io/pending.hpp"
 #include "support/sample_content.hpp"
 #include "temporary_folder.hpp"
 
@@ -88,6 +90,66 @@ TEST_F(Generations, LeftoversOfInterruptedWritesGo) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / ".chk00002.hdf5_chk.tmp"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / ".chk00003.tmp"));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "notes.txt"));
+}
+
+TEST_F(Generations, APlotFileThatIsBeingWrittenIsNoLeftover) {
+  write(1);
+  if (comm_.rank() == 0) std::filesystem::create_directories(folder_ / ".plt00002.tmp/Level_0");
+
+  keep(1);
+
+  EXPECT_TRUE(std::filesystem::exists(folder_ / ".plt00002.tmp"));
+}
+
+TEST_F(Generations, APendingCheckpointOfAnyFormatIsNoneUntilItIsCommitted) {
+  for (const io::Format& format : io::formats()) {
+    if (!format.checkpoint) continue;
+    const std::string path = folder_ / format.checkpoint->of(7), other = folder_ / ("as_" + format.name);
+    io::write_pending(comm_, format, path, sample_.content(true), {});
+
+    EXPECT_THAT(steps(), ElementsAre()) << format.name;
+    EXPECT_TRUE(io::is_pending(io::pending_path(path)));
+    EXPECT_FALSE(io::is_pending(path));
+    io::open_snapshot_file(io::pending_path(path))->verify();
+    comm_.barrier();
+
+    if (comm_.rank() == 0) io::commit(path);
+    comm_.barrier();
+    EXPECT_THAT(steps(), ElementsAre(7)) << format.name;
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "pending"));
+    const auto file = io::open_snapshot_file(path);
+    file->verify();
+    EXPECT_EQ(file->description().format, format.name);
+    comm_.barrier();
+    if (comm_.rank() == 0) std::filesystem::remove_all(path);
+    comm_.barrier();
+  }
+}
+
+TEST_F(Generations, ACommittedCheckpointTakesThePlaceOfOneOfItsName) {
+  for (const char* name : {"sidestream", "nyx"}) {
+    const io::Format& format = io::format(name);
+    write(3, name);
+    const std::string path = folder_ / format.checkpoint->of(3);
+    io::FileContent content = sample_.content(true);
+    content.time = 42.0;
+    io::write_pending(comm_, format, path, content, {});
+    comm_.barrier();
+    if (comm_.rank() == 0) io::commit(path);
+    comm_.barrier();
+
+    EXPECT_EQ(io::open_snapshot_file(path)->description().time, 42.0) << name;
+  }
+}
+
+TEST_F(Generations, NothingOfAPendingCheckpointIsLeftWhenARunFolderIsGone) {
+  const std::string gone = folder_ / "gone";
+
+  EXPECT_THROW(
+      io::write_pending(comm_, io::format("sidestream"), gone + "/chk00001.hdf5_chk", sample_.content(true), {}),
+      core::Error);
+
+  EXPECT_FALSE(std::filesystem::exists(gone));
 }
 
 TEST(StepName, GivesTheStepBackAndNoOthers) {

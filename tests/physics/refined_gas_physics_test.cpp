@@ -44,7 +44,8 @@ const comm::Communicator& world() {
 
 /// A configuration run to its end.
 std::unique_ptr<sims::Simulation> finished(const std::string& text) {
-  auto simulation = sims::read_run(core::parse_toml(text, "test.toml")).plan->make(world(), {});
+  static core::Bill bill;
+  auto simulation = sims::read_run(core::parse_toml(text, "test.toml")).plan->make(world(), {}, bill);
   simulation->initialize();
   while (!simulation->is_complete()) simulation->advance();
   return simulation;

@@ -4,7 +4,6 @@
 #include <numbers>
 
 #include "sidestream/core/for_each.hpp"
-#include "sidestream/core/units.hpp"
 #include "sidestream/mesh/forest.hpp"
 #include "sidestream/solvers/initial_conditions.hpp"
 #include "support/cosmologies.hpp"
@@ -16,18 +15,11 @@ namespace {
 // A plane wave of dark matter collapses along x (Zel'dovich 1970). Until particles cross, at a = 0.5, its exact
 // solution is x = q - D(a)/D(0.5) sin(kq)/k in any universe. Errors are root mean squares over the amplitude of
 // position and momentum. A particle mesh of the same scheme, written independently, has the errors given here; the
-// tolerance is 1.5 times these.
-struct Accuracy {
-  int cells, steps;
-  double position, momentum;
-};
-constexpr Accuracy of_64{64, 200, 1.0e-2, 1.3e-2}, of_128{128, 200, 3.7e-3, 4.7e-3};
+// tolerance is 1.5 times these. (test_pancake.py has the same wave in the program, with its energy.)
+constexpr double position_of_128 = 3.7e-3, momentum_of_128 = 4.7e-3;
 constexpr double margin = 1.5;
 // The same with 1024 cells, where the steps in time make the error: 10, 20 and 40 of them; second order.
 constexpr double of_10_steps = 1.8e-2, of_20_steps = 4.7e-3, of_40_steps = 1.2e-3;
-// What the energy equation of Layzer and Irvine leaves with 128 cells, over the kinetic energy; tolerance twice this.
-constexpr double energy_residual = 2.5e-3;
-
 constexpr double a_start = 0.02, a_end = 0.45, a_crossing = 0.5;
 
 class Pancake {
@@ -60,26 +52,6 @@ class Pancake {
     return {std::sqrt(comm.sum(position) / count) / amplitude, std::sqrt(comm.sum(momentum) / count) / speed};
   }
 
-  // K = sum of m u^2 / 2 and W = 1/2 the integral of (rho - mean) phi, with lap phi = 4 pi G (rho - mean) / a.
-  double kinetic_energy() const {
-    core::ExactSum sum;
-    for (const auto& name : momentum_names)
-      for (const double w : run.particles().attribute(name)) sum.add(w * w);
-    const double a = run.scale_factor();
-    return 0.5 * run.particles().mass * comm.sum(sum) / (a * a);
-  }
-  double potential_energy() const {
-    const double mean = background.parameters().matter_density();
-    core::ExactSum sum;
-    for (int b = 0; b < run.density().blocks(); ++b) {
-      const auto rho = run.density().view(b), psi = run.potential().view(b);
-      core::for_each_cell(run.density().box(b),
-                          [&](int z, int y, int x) { sum.add((rho(z, y, x) - mean) * psi(z, y, x)); });
-    }
-    const double four_pi_g = 4.0 * std::numbers::pi * core::units::gravitational_constant;
-    return 0.5 * four_pi_g / run.scale_factor() * geometry.cell_volume() * comm.sum(sum);
-  }
-
   comm::Communicator comm{MPI_COMM_WORLD};
   Background background;
   mesh::Int3 cells;
@@ -102,18 +74,6 @@ class Pancake {
   }
 };
 
-class PancakeAccuracy : public testing::TestWithParam<Accuracy> {};
-INSTANTIATE_TEST_SUITE_P(Cells, PancakeAccuracy, testing::Values(of_64, of_128));
-
-TEST_P(PancakeAccuracy, FollowsTheExactSolutionUntilJustBeforeItCrosses) {
-  Pancake pancake(test::einstein_de_sitter(), GetParam().cells);
-
-  pancake.run.run_to(a_end, GetParam().steps);
-
-  EXPECT_LT(pancake.errors().position, margin * GetParam().position);
-  EXPECT_LT(pancake.errors().momentum, margin * GetParam().momentum);
-}
-
 TEST(Pancake, FollowsTheExactSolutionInAUniverseWithACosmologicalConstant) {
   // About half as high, so that it never crosses; with twice the cells it starts as many cells high as the one of 128
   // cells above.
@@ -121,8 +81,8 @@ TEST(Pancake, FollowsTheExactSolutionInAUniverseWithACosmologicalConstant) {
 
   pancake.run.run_to(0.75, 200);
 
-  EXPECT_LT(pancake.errors().position, margin * of_128.position);
-  EXPECT_LT(pancake.errors().momentum, margin * of_128.momentum);
+  EXPECT_LT(pancake.errors().position, margin * position_of_128);
+  EXPECT_LT(pancake.errors().momentum, margin * momentum_of_128);
 }
 
 TEST(Pancake, ErrorOfTheStepsIsOfSecondOrder) {
@@ -139,26 +99,6 @@ TEST(Pancake, ErrorOfTheStepsIsOfSecondOrder) {
   EXPECT_LT(of_40, margin * of_40_steps);
   EXPECT_GT(std::log2(of_10 / of_20), 1.8);
   EXPECT_GT(std::log2(of_20 / of_40), 1.8);
-}
-
-TEST(Pancake, EnergyObeysTheEquationOfLayzerAndIrvine) {
-  Pancake pancake(test::einstein_de_sitter(), 128);
-  const int steps = 200;
-  const double ln_step = std::log(a_end / a_start) / steps;
-  const double before = pancake.kinetic_energy() + pancake.potential_energy();
-
-  // d(K + W) = -(2 K + W) dln a, by the trapezoidal rule.
-  double lost = 0.0, rate = 2.0 * pancake.kinetic_energy() + pancake.potential_energy();
-  for (int n = 1; n <= steps; ++n) {
-    pancake.run.step_to(a_start * std::exp(n * ln_step));
-    const double next = 2.0 * pancake.kinetic_energy() + pancake.potential_energy();
-    lost += 0.5 * (rate + next) * ln_step;
-    rate = next;
-  }
-
-  const double kinetic = pancake.kinetic_energy();
-  const double residual = kinetic + pancake.potential_energy() - before + lost;
-  EXPECT_LT(std::abs(residual), 2.0 * energy_residual * kinetic);
 }
 
 }  // namespace

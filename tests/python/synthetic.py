@@ -101,6 +101,9 @@ def events(steps: int, status: str | None) -> tuple[list[dict], list[dict]]:
         t += 0.5
         compute.append(plotfile_event(t, steps))
     if status:
+        parts = {"hydro": 24.0, "gravity": 9.5, "particles": 7.1, "ghost cells": 3.0, "time step": 0.4}
+        compute.append(bill_event(max(t, free), parts, 3))
+        sidecar.append(bill_event(max(t, free), {"idle: waiting for a publish": 20.0}, 1))
         compute.append(end_event(status, max(t, free), steps))
     return compute, sidecar
 
@@ -149,8 +152,16 @@ def access(sizes: dict[str, int], size: float) -> dict:
     }
 
 
+def bill_event(t: float, parts: dict[str, float], ranks: int) -> dict:
+    parts = parts | {"everything else": t - sum(parts.values())}
+    lines = [
+        {"line": name, "for": "simulation", "mean_s": seconds, "max_s": 1.1 * seconds}
+        for name, seconds in parts.items()
+    ]
+    return {"event": "bill", "t": t, "ranks": ranks, "wall_s": t, "lines": lines}
+
+
 def end_event(status: str, t: float, steps: int) -> dict:
-    parts = {"hydro": 24.0, "gravity": 9.5, "particles": 7.1, "ghosts": 3.0, "time_step": 0.4}
     return {
         "event": "run_end",
         "t": t,
@@ -158,7 +169,6 @@ def end_event(status: str, t: float, steps: int) -> dict:
         "wall_s": t,
         "steps": steps,
         "peak_memory_mb": 312.0,
-        "seconds_by_part": parts,
     }
 
 

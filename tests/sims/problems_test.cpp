@@ -352,5 +352,27 @@ TEST(Problems, SayWhatIsWrongWithTheirTables) {
   EXPECT_THAT(error_of("sod", {8, 1, 1}, "[sod]\naxis = \"w\"\n").message(), HasSubstr("axis"));
 }
 
+TEST(HydrostaticSphere, HasTheDensityOfTheIsothermalSphere) {
+  const GasProblem problem = problem_of("hydrostatic_sphere", {64, 64, 64});
+  const mesh::Geometry fine = problem.geometry.refined(3);
+
+  // exp(-psi) of Emden's equation by SciPy.
+  const auto density_at = [&](double r) {
+    const auto cell = static_cast<std::int32_t>((6.0 + r) / fine.cell_size(0));
+    return problem.initial(fine, {cell, 256, 256}, fine)[solvers::density];
+  };
+
+  EXPECT_NEAR(density_at(1.0), 0.85314, 0.01);
+  EXPECT_NEAR(density_at(3.0), 0.34530, 0.01);
+}
+
+TEST(HydrostaticSphere, ThatDoesNotFitIsNamed) {
+  const core::Error error = error_of("hydrostatic_sphere", {32, 32, 32}, "[hydrostatic_sphere]\nradius = 5.0\n");
+
+  EXPECT_THAT(error.message(), HasSubstr("do not fit"));
+  EXPECT_THAT(error.hint(), HasSubstr("13"));
+  EXPECT_THAT(error_of("hydrostatic_sphere", {32, 32, 16}).message(), HasSubstr("cube"));
+}
+
 }  // namespace
 }  // namespace sidestream::sims

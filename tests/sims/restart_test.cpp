@@ -27,6 +27,13 @@ std::string blast(int block, const std::string& rest) {
   return "simulation = \"sedov\"\n[mesh]\ncells = [32, 32, 1]\nblock = " + std::to_string(block) +
          "\n[amr]\nmax_level = 1\n[refine.blast]\ncriterion = \"loehner\"\nfield = \"pressure\"\n" + rest;
 }
+// Gas with gravity of its own, in empty space.
+std::string sphere(int block, const std::string& rest) {
+  return "simulation = \"hydrostatic_sphere\"\n[mesh]\ncells = [32, 32, 32]\nblock = " + std::to_string(block) +
+         "\n[amr]\nmax_level = 1\nbuffer = 0\n[refine.core]\ncriterion = \"region\"\nlower = [4, 4, 4]\nupper = [8, 8, "
+         "8]\nmax_level = 1\n" +
+         rest;
+}
 std::string output(const std::string& format, const std::string& rest = "") {
   return "[output]\ncheckpoint = { format = \"" + format + "\", every = 2, keep = 3" + rest + " }\n";
 }
@@ -62,11 +69,15 @@ class RestartFrom : public Restart, public testing::WithParamInterface<std::stri
   using Problem = std::string (*)(int block, const std::string& rest);
   using State = std::map<std::string, std::string>;
 
+  static std::string name_of_problem(Problem problem) {
+    return problem == universe ? "universe" : problem == blast ? "blast" : "sphere";
+  }
+
   // What four steps without a stop lead to. Made once for all formats.
   const State& undisturbed(Problem problem) {
     static std::map<Problem, State> states;
     if (!states.contains(problem)) {
-      const std::string name = problem == universe ? "whole universe" : "whole blast";
+      const std::string name = "whole " + name_of_problem(problem);
       run(problem(8, limit(4) + output("sidestream")), name);
       states[problem] = test::state_bytes(newest(name));
     }
@@ -75,9 +86,9 @@ class RestartFrom : public Restart, public testing::WithParamInterface<std::stri
 };
 
 TEST_P(RestartFrom, TwoStepsAndTwoOnOtherRanksAreFourToTheBit) {
-  for (const Problem problem : {universe, blast}) {
+  for (const Problem problem : {universe, blast, sphere}) {
     const State& expected = undisturbed(problem);
-    const std::string name = problem == universe ? "universe" : "blast";
+    const std::string name = name_of_problem(problem);
     run(problem(8, limit(2) + output(GetParam())), name);
 
     run_on(std::max(1, world.size() - 1), problem(8, limit(4) + output(GetParam())), name, {io::ExistingRun::resume});

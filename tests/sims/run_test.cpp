@@ -5,6 +5,7 @@
 
 #include <csignal>
 
+#include "sidestream/comm/progress.hpp"
 #include "sidestream/core/error.hpp"
 #include "support/folder.hpp"
 #include "support/run_files.hpp"
@@ -73,6 +74,24 @@ TEST_F(RunTest, ABatchSystemThatEndsARunAndALimitOfTimeLeaveACheckpointAskedForO
   EXPECT_EQ(test::events(folder / "told", "checkpoint").size(), 1u);
   EXPECT_EQ(test::events(folder / "late", "checkpoint").size(), 1u);
   EXPECT_EQ(test::events(folder / "interrupted", "checkpoint").size(), 0u);
+}
+
+TEST_F(RunTest, AStepSaysAtEachBlockThatItIsAGoodMomentForTransfers) {
+  const std::string mesh = "[mesh]\ncells = [16, 16, 16]\nblock = 8\n";
+  const std::string box = "[cosmology]\nbox = \"20 Mpc\"\nz_start = 9\nz_end = 4\n";
+  for (const std::string& text : {"simulation = \"sod\"\n" + mesh, "simulation = \"cosmology\"\n" + mesh + box}) {
+    int moments = 0;
+    const comm::Communicator listened = comm::with_progress(world, [&] { ++moments; });
+    const RunConfig config = read_run(core::parse_toml(text, "run.toml"));
+    const std::unique_ptr<Simulation> simulation = config.plan->make(listened, {});
+    simulation->initialize();
+
+    moments = 0;
+    simulation->advance();
+
+    const int blocks = 8 / world.size();
+    EXPECT_GE(moments, blocks + 1) << text;
+  }
 }
 
 TEST_F(RunTest, RefusesTheFolderOfAnEarlierRun) {

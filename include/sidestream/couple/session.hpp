@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sidestream/comm/communicator.hpp"
+#include "sidestream/core/bill.hpp"
 #include "sidestream/couple/config.hpp"
 #include "sidestream/mesh/snapshot.hpp"
 
@@ -39,7 +40,7 @@ enum class Drain {
 /// The coupling of one run: splits the world, decides which tasks are due, brings snapshots to them and keeps the
 /// books.
 ///
-///     couple::Session session(world, config, run_folder);
+///     couple::Session session(world, config, run_folder, bill);
 ///     if (!session.computes()) return session.serve();
 ///     ... each step:
 ///       session.progress();
@@ -53,9 +54,10 @@ class Session {
   using Warn = std::function<void(const std::string& text)>;
 
   /// Collective on `world`, with the same `config` on every rank; the folder exists. Its moment is the zero of the
-  /// events' times. Throws core::Error on all ranks for an impossible number of sidecars. `warn` is given what the user
-  /// should read, on one rank of each group.
-  Session(const comm::Communicator& world, CouplingConfig config, const io::RunFolder& folder, Warn warn = {});
+  /// events' times. Throws core::Error on all ranks for an impossible number of sidecars. `bill` outlives the session;
+  /// what it does is booked there, by task. `warn` is given what the user should read, on one rank of each group.
+  Session(const comm::Communicator& world, CouplingConfig config, const io::RunFolder& folder, core::Bill& bill,
+          Warn warn = {});
   ~Session();
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
@@ -63,13 +65,14 @@ class Session {
   /// Whether this rank computes; sidecars call `serve` and nothing else.
   bool computes() const;
   const comm::RankCounts& counts() const;
-  /// The ranks that compute (on a sidecar: the sidecars). Owners of published layouts are ranks of it.
+  /// The ranks that compute (on a sidecar: the sidecars). Owners of published layouts are ranks of it. Transfers go on
+  /// when `comm::progress` is called on it, or on what is duplicated or split from it, while the session lives.
   const comm::Communicator& compute_group() const;
   /// The event log of this rank's group.
   io::EventLog& log();
 
-  /// Sidecars: does the analyses that arrive, first in, first out, until the ranks that compute finish. Collective on
-  /// the sidecars.
+  /// Sidecars: does the analyses that arrive, first in, first out, until the ranks that compute finish; then writes the
+  /// bill. Collective on the sidecars.
   void serve();
 
   /// Whether a task is due at this step. Local and cheap; asked once a step at least, in order. `redshift` is empty
@@ -84,17 +87,29 @@ class Session {
   /// the ranks tell of different attributes.
   void publish(const mesh::Snapshot& snapshot);
 
-  /// Lets transfers go on; call it once a step. Local and cheap.
+  /// Lets transfers go on: call it once a step, and in long steps between two pieces of work (or
+  /// `comm::progress(compute_group())`). Where MPI moves data only when it is called, nothing is sent in between. Local
+  /// and cheap; while data flow it takes at most a tenth of the time.
   void progress();
 
-  /// Waits until the results of everything published are on the disk: before a checkpoint, so that a run which goes on
-  /// from it leaves none out. Collective on the ranks that compute. Throws core::Error on all ranks when the sidecars
-  /// were silent for `timeout_s`.
-  void settle();
+  /// How many publishes were sent so far; the same on all ranks that compute. What is in situ or was dropped counts
+  /// neither here nor as something to wait for: it is done when `publish` returns.
+  std::int64_t sent() const;
+  /// How many of them are done, in the order in which they were sent: analysed, the results on the disk, or reported as
+  /// failed or dropped. Known to the first rank; 0 on others. Local, never waits.
+  std::int64_t done();
+  /// Seconds since the sidecars were heard of; on the first rank.
+  double silence_s() const;
+  /// Waits until the first `count` publishes are done. Collective on the ranks that compute. Throws core::Error on all
+  /// ranks when the sidecars were silent for `timeout_s`.
+  void wait_for_done(std::int64_t count);
 
   /// Ends the sidecars, after the analyses under way and, with `Drain::yes`, those that wait. Collective on the ranks
   /// that compute, called once. Returns one entry a task on rank 0 (empty elsewhere).
   std::vector<TaskTotals> finish(Drain drain = Drain::yes);
+
+  /// Writes the event `bill` of the ranks that compute: all lines, mean and largest of the ranks. Collective on them.
+  void write_bill();
 
  private:
   class Impl;

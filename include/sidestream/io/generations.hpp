@@ -16,13 +16,13 @@ struct Generation {
   const Format* format = nullptr;
 };
 
-/// All checkpoints with a final name in `folder`, the newest first. Local.
+/// All committed checkpoints in `folder`, the newest first. Local.
 std::vector<Generation> generations_in(const std::string& folder);
 /// The same as the first rank sees them, on all ranks. Collective.
 std::vector<Generation> generations_in(const comm::Communicator& comm, const std::string& folder);
 
-/// Removes all but the newest `keep` checkpoints of `folder` that are complete, and what interrupted writes left.
-/// Local: call it on one rank after a checkpoint was written.
+/// Removes all but the newest `keep` checkpoints of `folder` that are complete, and what is left of others. Local: call
+/// it on one rank after a checkpoint was committed; plot files may be written meanwhile.
 void remove_old_generations(const std::string& folder, int keep);
 
 /// Whether `name` is that of a plot file or checkpoint of some format.

@@ -20,6 +20,17 @@ struct InitialDescription {
   mesh::Int3 gas_lattice{};  ///< cells along each axis where the gas is given on a grid, else zeros
   std::optional<double> redshift, omega_m, omega_b, omega_lambda, hubble;
   std::array<std::optional<double>, 3> box_mpc;  ///< comoving sides [Mpc]
+  /// Masses are parts of the mass of all matter or, where there is gas, of all dark matter and of all gas; else Msun.
+  bool masses_are_parts = false;
+  /// Without it, particles are on their lattice, and only their velocities tell where they are.
+  bool is_displaced = true;
+};
+
+/// What the configuration says, for files that leave it open.
+struct InitialAssumptions {
+  double hubble = 1.0;  ///< h, where a file gives lengths in Mpc/h alone
+  double redshift = 0.0;
+  double box_mpc = 0.0;  ///< a file without units of length is in kpc/h, or in Mpc/h if that makes this box
 };
 
 /// Attributes of what is read: proper peculiar velocities [km/s], masses [Msun] and, of gas, specific internal energies
@@ -54,13 +65,13 @@ class InitialFile {
 struct InitialFormat {
   std::string name, documentation;
   bool (*recognizes)(const std::string& path);
-  std::unique_ptr<InitialFile> (*open)(const std::string& path);
+  std::unique_ptr<InitialFile> (*open)(const std::string& path, const InitialAssumptions& assumptions);
 };
 
 /// All there are, in the order in which a file is shown to them.
 std::span<const InitialFormat> initial_formats();
 
 /// Opens a file, or a folder, of the format that recognises it. Throws core::Error naming the formats otherwise.
-std::unique_ptr<InitialFile> open_initial_file(const std::string& path);
+std::unique_ptr<InitialFile> open_initial_file(const std::string& path, const InitialAssumptions& assumptions);
 
 }  // namespace sidestream::io

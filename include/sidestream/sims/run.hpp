@@ -55,6 +55,7 @@ enum class RunStatus { finished, interrupted, stopped };
 struct RunStart {
   io::ExistingRun existing = io::ExistingRun::refuse;  ///< `resume`: from the newest good checkpoint in the folder
   std::string file{};  ///< begins with the state in this file, of any format; empty: with its initial conditions
+  core::Bill::Clock::time_point began = core::Bill::Clock::now();  ///< of the program: where the bill begins
 };
 
 /// Runs a configuration on `world`: from its beginning, then steps with their tasks and outputs until the end, a limit

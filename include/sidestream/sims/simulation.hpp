@@ -10,15 +10,13 @@
 #include <vector>
 
 #include "sidestream/comm/communicator.hpp"
+#include "sidestream/core/bill.hpp"
 #include "sidestream/core/config.hpp"
 #include "sidestream/io/owned_content.hpp"
 #include "sidestream/io/snapshot_file.hpp"
 #include "sidestream/mesh/snapshot.hpp"
 
 namespace sidestream::sims {
-
-/// Seconds spent in each named part of a simulation's step on this rank.
-using PartSeconds = std::map<std::string, double>;
 
 /// A simulation under way on the ranks that compute. All members but the plain accessors are collective on them.
 class Simulation {
@@ -55,8 +53,6 @@ class Simulation {
   virtual io::OwnedContent plot(const std::vector<std::string>& variables) = 0;
   /// What a restart needs; valid until the next step.
   virtual io::FileContent checkpoint() const = 0;
-
-  virtual const PartSeconds& seconds() const = 0;
 };
 
 /// A simulation's configuration, read and checked, before anything is allocated. Needs no MPI.
@@ -81,9 +77,10 @@ class SimulationPlan {
   /// header shows. A run that goes on from a checkpoint does without it.
   virtual void check_start() const {}
 
-  /// Collective on `compute`, which outlives the simulation. `moments`: redshifts to land on exactly, descending.
-  virtual std::unique_ptr<Simulation> make(const comm::Communicator& compute,
-                                           const std::vector<double>& moments) const = 0;
+  /// Collective on `compute`, which outlives the simulation, as `bill` does, on which it books the parts of its steps.
+  /// `moments`: redshifts to land on exactly, descending.
+  virtual std::unique_ptr<Simulation> make(const comm::Communicator& compute, const std::vector<double>& moments,
+                                           core::Bill& bill) const = 0;
 };
 
 /// A simulation by name.

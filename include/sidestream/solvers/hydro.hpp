@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -119,8 +120,11 @@ class Hydro {
   /// sides that it asks for, as the update used them, the same bits from both blocks at a face; `uses` says what
   /// becomes of each block (empty: all are leaves). Idle ones give no fluxes. Energies go into the books as those of
   /// the cells' volume times the worth of `epoch`.
+  ///
+  /// `meanwhile` is called between two pieces of the work, of at most 16 rows of a block along y.
   HydroBooks advance(mesh::Field<double>& state, double dt, amr::SideFluxes* fluxes = nullptr,
-                     std::span<const BlockUse> uses = {}, const HydroEpoch& epoch = {}) const;
+                     std::span<const BlockUse> uses = {}, const HydroEpoch& epoch = {},
+                     const std::function<void()>& meanwhile = {}) const;
 
  private:
   HydroConfig config_;

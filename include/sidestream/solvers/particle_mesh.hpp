@@ -15,8 +15,8 @@
 
 namespace sidestream::solvers {
 
-/// The attribute of particles that are not all alike: the mass of each over `Particles::mass`, 1 or a negative power of
-/// two above 2^-30.
+/// The attribute of particles that are not all alike: the mass of each over `Particles::mass`, from 2^-30 to 1. A
+/// particle counts for it times `ParticleMesh::mass_unit()`, rounded to an integer.
 inline const std::string mass_fraction_name = "mass_fraction";
 bool has_mass_fractions(const mesh::Particles& particles);
 

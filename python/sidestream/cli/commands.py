@@ -30,6 +30,7 @@ app = typer.Typer(
     "  sidestream check examples/cosmology.toml -n 4     what the run would take\n"
     "  sidestream run examples/cosmology.toml -n 4       run it; results in runs/cosmology\n"
     "  sidestream watch runs/cosmology                   pictures while it runs, as a page\n"
+    "  sidestream bill runs/cosmology                    where the time went\n"
     "  sidestream plot runs/cosmology                    pictures as PNG files\n"
     "  sidestream info runs/cosmology                    what is in a folder or file\n"
     "  sidestream verify runs/cosmology                  is every plot file and checkpoint good?\n"
@@ -213,6 +214,25 @@ def report(run: RunFolder) -> None:
     from ..report import write_report
 
     typer.echo(write_report(open_run(run)))
+
+
+@app.command(short_help="Say where the wall time of a run went.")
+def bill(run: RunFolder, as_json: Json = False) -> None:
+    """Say where the wall time of a run went: a table a group of ranks, with what each line was done or waited for.
+
+    Each moment of a rank is on exactly one line, so the lines add up to the wall time. `mean` is that of the ranks of
+    the group; what the slowest took longer, others waited for. Starts of a run that was gone on with are added up.
+
+    \b
+    Examples:
+      sidestream bill runs/demo
+      sidestream bill runs/demo --json
+    """
+    from .. import bill as bills
+    from ..opening import open_run
+
+    found = bills.bills_of(open_run(run))
+    console.print_json(bills.as_json(found)) if as_json else bills.print_bills(found)
 
 
 @app.command(short_help="Keep RUN/live.html up to date while the run goes on.")

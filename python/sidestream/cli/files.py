@@ -164,4 +164,5 @@ def _line(verdict: dict[str, Any]) -> str:
         return f"damaged  {name}  {problem.what}{where}"
     much, seconds = verdict["bytes"], verdict["seconds"]
     what = f"{verdict['kind']} of format {verdict['format']}"
-    return f"good     {name}  {what}, {size(much)} in {duration(seconds)} ({speed(much, seconds)})"
+    state = ", pending, not committed" if verdict["is_pending"] else ""
+    return f"good     {name}  {what}{state}, {size(much)} in {duration(seconds)} ({speed(much, seconds)})"

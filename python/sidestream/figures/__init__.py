@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..error import Error
-from . import files, halos, images, mergers, pdf, persistence, phase, spectra, timeline
+from . import energies, files, halos, images, mergers, pdf, persistence, phase, spectra, timeline
 from .picture import Picture
 from .scene import Scene
 
@@ -41,6 +41,7 @@ def pictures(run: Run, task: str | None = None) -> Iterator[Picture]:
                 yield from drawer(run, name)
             yield from mergers.pictures(run, name)
     if task is None:
+        yield from energies.pictures(run)
         yield from files.pictures(run)
         yield from timeline.pictures(run)
 

@@ -8,16 +8,17 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..bill import HEAD, GroupBill, group_bills, rows_of
 from ..error import Error
 from ..events import Event, Events, number
 from ..figures import Picture, Scene, pictures, scenes
+from ..figures.energies import energies, residual_share
 from ..summary import (
     FILE_KINDS,
     TaskBill,
     bills,
     file_bills,
     file_lost_s,
-    seconds_by_part,
     share_lost,
     wall_seconds,
 )
@@ -64,17 +65,20 @@ def render(run: Run) -> str:
     start, end = events.last("run_start"), events.last("run_end")
     rows = bills(events, run.tasks)
     drawn, turned, failed = _draw(run)
-    timeline, writes = ([picture for picture in drawn if picture.name == name] for name in ("timeline", "write-sizes"))
-    others = [picture for picture in drawn if picture not in [*timeline, *writes]]
+    timeline, writes, balance = (
+        [picture for picture in drawn if picture.name == name] for name in ("timeline", "write-sizes", "energies")
+    )
+    others = [picture for picture in drawn if picture not in [*timeline, *writes, *balance]]
     sections = [
         head_of(run, start, run.status, run.reason),
         _tiles(run, events, start, end),
         _notes(events, failed),
         gallery(others),
         _section("In three dimensions", stage(turned)),
+        _section("Energy", gallery(balance) + _energy_line(events)),
         _section("Who computed and who waited", gallery(timeline) + _bill_table(rows, wall_seconds(events))),
-        _section("Where the simulation's time went", _parts(seconds_by_part(events))),
         _section("What was done to the gas beside its equations", _books(end)),
+        _section("Where the time went", "".join(map(_group_bill, group_bills(events)))),
         _section("Results", _result_table(run, rows)),
         _section("Files", _file_bill_table(events) + gallery(writes) + _file_table(events)),
         _configuration(run),
@@ -95,9 +99,10 @@ def _draw(run: Run) -> tuple[list[Picture], list[Scene], list[str]]:
             failed.append(f"{task}: {problem.what} ({problem.where})")
         except Exception as problem:  # an unusual result must not cost the rest of the page
             failed.append(f"{task}: no picture could be drawn ({type(problem).__name__}: {problem})")
+    from ..figures import energies as balance
     from ..figures import files, timeline
 
-    return [*drawn, *files.pictures(run), *timeline.pictures(run)], turned, failed
+    return [*drawn, *balance.pictures(run), *files.pictures(run), *timeline.pictures(run)], turned, failed
 
 
 def _rank_of(run: Run, task: str) -> int:
@@ -224,17 +229,26 @@ def _bill_table(rows: Sequence[TaskBill], wall: float) -> str:
     return table([*head, "compute", "sent"], body, text_columns=2) + note
 
 
-def _parts(parts: dict[str, float]) -> str:
-    total = sum(parts.values())
-    if total <= 0:
+def _energy_line(events: Events) -> str:
+    measured = energies(events)
+    if not measured:
         return ""
-    rows = [
-        f"<tr><td>{escape(name.replace('_', ' '))}</td>"
-        f"<td class=bar><i style='width:{100 * seconds / total:.2f}%'></i></td>"
-        f"<td>{duration(seconds)}</td><td>{100 * seconds / total:.3g} %</td></tr>"
-        for name, seconds in parts.items()
-    ]
-    return f'<table class="parts">{"".join(rows)}</table>\n'
+    last = measured[-1]
+    kinetic = number(last, "kinetic_dark_matter") + number(last, "kinetic_gas")
+    return (
+        f"<p>At z = {1.0 / last['scale_factor'] - 1.0:.3g}: {kinetic:.3g} Msun (km/s)² of peculiar motion, "
+        f"{number(last, 'thermal'):.3g} of heat, {number(last, 'potential'):.3g} of gravity. The equation of Layzer "
+        f"and Irvine leaves {100.0 * residual_share(last):.2g} % of the energy of motion over.</p>"
+    )
+
+
+
+def _group_bill(bill: GroupBill) -> str:
+    note = (
+        f"<p class=note>{escape(bill.title)}: {duration(bill.wall_s)}. Each moment is on exactly one line; "
+        "<em>mean</em> is that of the ranks, and what the slowest took longer, others waited for.</p>"
+    )
+    return table(HEAD, rows_of(bill), text_columns=2) + note
 
 
 def _books(end: Event) -> str:

@@ -238,17 +238,27 @@ std::vector<std::int64_t> Hdf5Reader::integers(const std::string& name) const {
   return guarded(name, [&] { return read_all<std::int64_t>(file_, name, H5T_NATIVE_INT64, size_bytes_); });
 }
 
-std::vector<double> Hdf5Reader::double_rows(const std::string& name, std::int64_t first, std::int64_t count) const {
+template <typename T>
+std::vector<T> Hdf5Reader::rows(const std::string& name, hid_t type, std::int64_t first, std::int64_t count) const {
   return guarded(name, [&] {
     const DatasetHandle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), "H5Dopen2");
     check_size(shape_of(dataset), size_bytes_);
-    std::vector<double> values;
-    read_rows(dataset, H5T_NATIVE_DOUBLE, first, count, [&](std::int64_t elements) {
+    std::vector<T> values;
+    read_rows(dataset, type, first, count, [&](std::int64_t elements) {
       values.resize(static_cast<std::size_t>(elements));
       return values.data();
     });
     return values;
   });
+}
+
+std::vector<double> Hdf5Reader::double_rows(const std::string& name, std::int64_t first, std::int64_t count) const {
+  return rows<double>(name, H5T_NATIVE_DOUBLE, first, count);
+}
+
+std::vector<std::int64_t> Hdf5Reader::integer_rows(const std::string& name, std::int64_t first,
+                                                   std::int64_t count) const {
+  return rows<std::int64_t>(name, H5T_NATIVE_INT64, first, count);
 }
 
 std::vector<std::byte> Hdf5Reader::row_bytes(const std::string& name, ElementType type, std::int64_t first,

@@ -46,6 +46,7 @@ class Hdf5Reader {
   std::vector<double> doubles(const std::string& name) const;
   std::vector<std::int64_t> integers(const std::string& name) const;
   std::vector<double> double_rows(const std::string& name, std::int64_t first, std::int64_t count) const;
+  std::vector<std::int64_t> integer_rows(const std::string& name, std::int64_t first, std::int64_t count) const;
   /// Bytes of these rows as they stand in the file, for checksums. `type` must be that of the dataset.
   std::vector<std::byte> row_bytes(const std::string& name, ElementType type, std::int64_t first,
                                    std::int64_t count) const;
@@ -56,6 +57,8 @@ class Hdf5Reader {
  private:
   template <typename F>
   auto guarded(const std::string& name, F work) const;
+  template <typename T>
+  std::vector<T> rows(const std::string& name, hid_t type, std::int64_t first, std::int64_t count) const;
 
   std::string path_;
   std::int64_t size_bytes_ = 0;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "gadget_header.hpp"
 #include "initial_entries.hpp"
 #include "initial_particles.hpp"
 #include "io/byte_order.hpp"
@@ -103,10 +104,11 @@ class NyxInitialFile : public InitialFile {
 // The file has no mark of its own: every file that is of no other format is taken for one, and its header and size then
 // show whether it is.
 InitialFormat nyx_initial_format() {
-  return {
-      "nyx", "binary particle file of Nyx",
-      [](const std::string& path) { return std::filesystem::is_regular_file(path); },
-      [](const std::string& path) -> std::unique_ptr<InitialFile> { return std::make_unique<NyxInitialFile>(path); }};
+  return {"nyx", "binary particle file of Nyx",
+          [](const std::string& path) { return std::filesystem::is_regular_file(path) && !is_hdf5(path); },
+          [](const std::string& path, const InitialAssumptions&) -> std::unique_ptr<InitialFile> {
+            return std::make_unique<NyxInitialFile>(path);
+          }};
 }
 
 }  // namespace sidestream::io

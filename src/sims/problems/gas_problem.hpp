@@ -23,6 +23,7 @@ struct GasProblem {
   double end = 0.0;               ///< time at which the run ends
   bool is_closed = true;          ///< nothing crosses the boundary until the end: mass and energy are kept
   solvers::GasBoundary boundary;  ///< null where all axes are periodic
+  double four_pi_g = 0.0;         ///< of the gravity of the gas on itself; 0: none
 
   /// The mean state of `cell` on the level of `level` at time 0; `finest` is the geometry of the finest level that the
   /// run may have. Levels agree: the mean of a cell's children is the cell's.
@@ -50,6 +51,7 @@ GasProblemEntry sedov_problem();
 GasProblemEntry double_mach_problem();
 GasProblemEntry kelvin_helmholtz_problem();
 GasProblemEntry vortex_problem();
+GasProblemEntry hydrostatic_sphere_problem();
 GasProblemEntry cold_clump_problem();
 
 /// All problems there are.

@@ -5,8 +5,9 @@
 namespace sidestream::sims {
 
 std::span<const GasProblemEntry> gas_problems() {
-  static const std::array all{sod_problem(),    sedov_problem(),     double_mach_problem(), kelvin_helmholtz_problem(),
-                              vortex_problem(), cold_clump_problem()};
+  static const std::array all{
+      sod_problem(),    sedov_problem(),      double_mach_problem(),       kelvin_helmholtz_problem(),
+      vortex_problem(), cold_clump_problem(), hydrostatic_sphere_problem()};
   return all;
 }
 

@@ -1,4 +1,4 @@
-#include "particle_parcel.hpp"
+#include "particle_cargo.hpp"
 
 #include <fmt/format.h>
 
@@ -68,47 +68,34 @@ void for_each_number(P& particles, F f) {
 
 }  // namespace
 
-ParticleParcel::ParticleParcel(const Route& route, const ParticleLabel& label)
-    : label_(label), peers_(route.peers()), counts_(peers_.size(), 0) {}
-
-ParticleParcel::ParticleParcel(const Route& route, const ParticleLabel& label, const mesh::Snapshot& snapshot, int rank)
-    : ParticleParcel(route, label) {
+ParticleLegs::ParticleLegs(const Route& route, const mesh::Snapshot& snapshot, int rank) : ParticleLegs(route) {
   if (snapshot.particles == nullptr) return;
-  const std::vector<std::int32_t> legs = legs_of(route, snapshot, rank);
-  for (const std::int32_t leg : legs) ++counts_[static_cast<std::size_t>(leg)];
-  allocate();
-  pack(*snapshot.particles, legs);
+  legs_ = legs_of(route, snapshot, rank);
+  for (const std::int32_t leg : legs_) ++counts_[static_cast<std::size_t>(leg)];
 }
 
-void ParticleParcel::allocate() {
-  std::size_t words = 0;
-  for (const std::int64_t count : counts_) words += static_cast<std::size_t>(count) * label_.words();
-  words_ = std::make_unique_for_overwrite<std::uint64_t[]>(words);
-}
-
-void ParticleParcel::pack(const mesh::Particles& particles, const std::vector<std::int32_t>& legs) {
+void ParticleLegs::pack(const mesh::Particles& particles, const Cargo& cargo) const {
   for_each_number(particles, [&](std::size_t number, const auto& values) {
-    std::vector<std::uint64_t*> next;
-    std::uint64_t* leg_begin = words_.get();
-    for (const std::int64_t count : counts_) {
-      next.push_back(leg_begin + number * static_cast<std::size_t>(count));
-      leg_begin += static_cast<std::size_t>(count) * label_.words();
-    }
-    for (std::size_t p = 0; p < legs.size(); ++p)
-      *next[static_cast<std::size_t>(legs[p])]++ = std::bit_cast<std::uint64_t>(values[p]);
+    std::vector<Word*> next;
+    for (std::size_t leg = 0; leg < counts_.size(); ++leg)
+      next.push_back(cargo.messages()[leg].particles.data() + number * static_cast<std::size_t>(counts_[leg]));
+    for (std::size_t p = 0; p < legs_.size(); ++p)
+      *next[static_cast<std::size_t>(legs_[p])]++ = std::bit_cast<Word>(values[p]);
   });
 }
 
-mesh::Particles ParticleParcel::unpacked() const {
+mesh::Particles unpacked_particles(const ParticleLabel& label, const Cargo& cargo) {
   mesh::Particles particles;
-  particles.mass = label_.mass;
-  for (const FieldLabel& attribute : label_.attributes)
+  particles.mass = label.mass;
+  for (const FieldLabel& attribute : label.attributes)
     particles.attributes.push_back({attribute.name, attribute.unit, {}});
+  std::size_t count = 0;
+  for (const Cargo::Message& message : cargo.messages()) count += message.particles.size() / label.words();
+  particles.resize(count);
   std::size_t before = 0;
-  const std::uint64_t* next = words_.get();
-  for (const std::int64_t count : counts_) {
-    const std::size_t end = before + static_cast<std::size_t>(count);
-    particles.resize(end);
+  for (const Cargo::Message& message : cargo.messages()) {
+    const std::size_t end = before + message.particles.size() / label.words();
+    const Word* next = message.particles.data();
     for_each_number(particles, [&](std::size_t, auto& values) {
       for (std::size_t p = before; p < end; ++p)
         values[p] = std::bit_cast<typename std::decay_t<decltype(values)>::value_type>(*next++);
@@ -116,50 +103,6 @@ mesh::Particles ParticleParcel::unpacked() const {
     before = end;
   }
   return particles;
-}
-
-template <typename F>
-void ParticleParcel::for_each_message(F post) const {
-  std::uint64_t* data = words_.get();
-  for (std::size_t leg = 0; leg < peers_.size(); ++leg) {
-    const std::size_t words = static_cast<std::size_t>(counts_[leg]) * label_.words();
-    for_each_piece(words, [&](std::size_t first, int count) { post(data + first, count, peers_[leg]); });
-    data += words;
-  }
-}
-
-std::vector<MPI_Request> ParticleParcel::send(const comm::Communicator& joint) const {
-  std::vector<MPI_Request> requests;
-  for (std::size_t leg = 0; leg < peers_.size(); ++leg)
-    comm::check(MPI_Isend(&counts_[leg], 1, MPI_INT64_T, peers_[leg], static_cast<int>(Tag::data), joint.raw(),
-                          &requests.emplace_back()),
-                "MPI_Isend");
-  for_each_message([&](const std::uint64_t* data, int count, int peer) {
-    comm::check(
-        MPI_Isend(data, count, MPI_UINT64_T, peer, static_cast<int>(Tag::data), joint.raw(), &requests.emplace_back()),
-        "MPI_Isend");
-  });
-  return requests;
-}
-
-std::vector<MPI_Request> ParticleParcel::receive_counts(const comm::Communicator& joint) {
-  std::vector<MPI_Request> requests;
-  for (std::size_t leg = 0; leg < peers_.size(); ++leg)
-    comm::check(MPI_Irecv(&counts_[leg], 1, MPI_INT64_T, peers_[leg], static_cast<int>(Tag::data), joint.raw(),
-                          &requests.emplace_back()),
-                "MPI_Irecv");
-  return requests;
-}
-
-std::vector<MPI_Request> ParticleParcel::receive(const comm::Communicator& joint) {
-  allocate();
-  std::vector<MPI_Request> requests;
-  for_each_message([&](std::uint64_t* data, int count, int peer) {
-    comm::check(
-        MPI_Irecv(data, count, MPI_UINT64_T, peer, static_cast<int>(Tag::data), joint.raw(), &requests.emplace_back()),
-        "MPI_Irecv");
-  });
-  return requests;
 }
 
 std::optional<ParticleLabel> label_of(const comm::Communicator& group, const mesh::Snapshot& snapshot) {

@@ -1,0 +1,151 @@
+// A publish from ranks that compute to the last rank, a sidecar: what it costs the simulation, and how long it takes
+// until the sidecar has it, for blocks of different sizes and simulations that look after their transfers often, rarely
+// or once a step.
+//
+// Usage: mpirun -n RANKS bench_publish [CELLS a side, 64]. With Open MPI 4, `--mca btl_vader_single_copy_mechanism
+// none` stands for machines on which processes may not read each other's memory.
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "report.hpp"
+#include "sidestream/core/timer.hpp"
+#include "sidestream/couple/session.hpp"
+#include "sidestream/io/run_folder.hpp"
+#include "sidestream/mesh/forest.hpp"
+
+namespace {
+
+using namespace sidestream;
+using nlohmann::json;
+
+constexpr int publishes = 9;
+constexpr double step_s = 0.2;
+const std::vector<std::string> field_names{"density", "temperature", "velocity"};
+
+class Nothing : public analysis::Analysis {
+ public:
+  std::vector<std::string> fields() const override { return field_names; }
+  mesh::Result run(const comm::Communicator&, const mesh::Snapshot&) const override { return {}; }
+};
+
+couple::CouplingConfig coupling() {
+  couple::CouplingConfig config;
+  config.sidecars = 1;
+  config.tasks.push_back(
+      {"nothing", "nothing", std::make_shared<Nothing>(), couple::Transport::in_transit, couple::Trigger(1), ""});
+  return config;
+}
+
+mesh::Snapshot snapshot_of(const mesh::Layout& layout, int rank, std::int64_t step) {
+  mesh::Snapshot snapshot;
+  snapshot.step = step;
+  snapshot.geometry = {layout.domain(), {1.0, 1.0, 1.0}};
+  snapshot.levels = {layout};
+  for (const std::string& name : field_names) {
+    std::vector<mesh::Field<double>> field;
+    std::ranges::fill(field.emplace_back(layout, rank).all(), 1.0);
+    snapshot.add(name, "1", std::move(field));
+  }
+  return snapshot;
+}
+
+// Works for the time of a step and looks after transfers every `pause_s`. Returns what that took.
+double step(couple::Session& session, double pause_s) {
+  double lost_s = 0.0;
+  const auto look = [&] {
+    const core::Stopwatch watch;
+    session.progress();
+    lost_s += watch.seconds();
+  };
+  const core::Stopwatch watch;
+  core::Stopwatch since;
+  while (watch.seconds() < step_s)
+    if (since.seconds() > pause_s) {
+      look();
+      since.restart();
+    }
+  look();
+  return lost_s;
+}
+
+std::vector<json> events(const io::RunFolder& folder, const std::string& group, const std::string& kind) {
+  std::vector<json> found;
+  std::ifstream file(folder.events(group));
+  for (std::string line; std::getline(file, line);)
+    if (json event = json::parse(line); event.at("event") == kind) found.push_back(std::move(event));
+  return found;
+}
+
+// From the beginning of a publish, the copy included, until the sidecar has unpacked it.
+json summary(const io::RunFolder& folder, const std::vector<double>& lost_s, double bytes) {
+  const std::vector<json> sent = events(folder, "compute", "publish"), received = events(folder, "sidecar", "receive");
+  std::vector<double> pack_s, until_s;
+  for (std::size_t p = 0; p < sent.size(); ++p) {
+    pack_s.push_back(sent[p].at("pack_s"));
+    until_s.push_back(received.at(p).at("t").get<double>() - sent[p].at("t").get<double>() + pack_s.back());
+  }
+  const json until = bench::spread(until_s);
+  return {{"pack_s", bench::spread(pack_s)},
+          {"until_received_s", until},
+          {"lost_in_progress_s", bench::spread(lost_s)},
+          {"bytes_per_s", bytes / until.at("min").get<double>()}};
+}
+
+json measure(const comm::Communicator& world, const std::string& path, const mesh::Layout& layout, double pause_s) {
+  const io::RunFolder folder(path);
+  if (world.rank() == 0) std::filesystem::create_directories(path);
+  world.barrier();
+  std::vector<double> lost_s;
+  {
+    couple::Session session(world, coupling(), folder);
+    if (session.computes()) {
+      for (int p = 0; p < publishes; ++p) {
+        session.publish(snapshot_of(layout, world.rank(), p));
+        lost_s.push_back(step(session, pause_s) + step(session, pause_s));
+      }
+      session.finish();
+    } else {
+      session.serve();
+    }
+  }
+  world.barrier();
+  json result;
+  if (world.rank() == 0) {
+    result = summary(
+        folder, lost_s,
+        static_cast<double>(field_names.size() * sizeof(double)) * static_cast<double>(layout.domain().volume()));
+    std::filesystem::remove_all(path);
+  }
+  world.barrier();
+  return result;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const comm::Environment environment(argc, argv);
+  const comm::Communicator world(MPI_COMM_WORLD);
+  json report = bench::header(world, "publish");
+  if (world.size() == 1) {
+    report["note"] = "one rank has no sidecar";
+    std::puts(report.dump(2).c_str());
+    return 0;
+  }
+  const std::int32_t cells = argc > 1 ? std::atoi(argv[1]) : 64;
+  const std::string path = world.broadcast(
+      (std::filesystem::temp_directory_path() / ("bench_publish_" + std::to_string(getpid()))).string());
+
+  report["cells"] = cells;
+  report["mebibytes"] = static_cast<double>(field_names.size()) * cells * cells * cells / (1 << 17);
+  const std::map<std::string, double> pauses{{"every_ms", 1e-3}, {"every_50_ms", 50e-3}, {"once_a_step", step_s}};
+  for (const std::int32_t block : {8, 16, 32, 64}) {
+    if (cells % block != 0) continue;
+    const mesh::Layout layout = mesh::Forest({cells, cells, cells}, block).layout(world.size() - 1);
+    for (const auto& [name, pause_s] : pauses)
+      report["block_" + std::to_string(block)][name] = measure(world, path, layout, pause_s);
+  }
+  if (world.rank() == 0) std::puts(report.dump(2).c_str());
+}

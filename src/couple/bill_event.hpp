@@ -1,0 +1,20 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "protocol.hpp"
+#include "sidestream/comm/communicator.hpp"
+#include "sidestream/core/bill.hpp"
+#include "sidestream/couple/task.hpp"
+
+namespace sidestream::couple {
+
+/// The bill of a group of ranks as its event has it: each line with the mean and the largest of the ranks. Means add up
+/// to the mean wall time. Collective.
+nlohmann::json summed(const comm::Communicator& group, core::Bill& bill);
+
+/// Divides what was booked on `what` for nobody among the tasks of a publish, by their bytes.
+void divide(core::Bill& bill, const std::string& what, const std::vector<Task>& tasks,
+            const Announcement& announcement);
+
+}  // namespace sidestream::couple

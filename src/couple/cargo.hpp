@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace sidestream::couple {
+
+/// The unit in which data travel: a number of a field or of a particle, as its bits.
+using Word = std::uint64_t;
+
+/// Memory for data under way. What comes back is kept for publishes that need up to twice less, since fresh memory
+/// costs as much time as the copy; where none fits, all that is kept is freed first, so that no more is held than was
+/// under way at once.
+class BufferPool {
+ public:
+  struct Buffer {
+    std::unique_ptr<Word[]> words;
+    std::size_t capacity = 0;
+  };
+
+  /// Room for at least `words` words, not initialised.
+  Buffer take(std::size_t words);
+  void give_back(Buffer buffer) { kept_.push_back(std::move(buffer)); }
+
+ private:
+  std::vector<Buffer> kept_;
+};
+
+/// The data of one publish here: one message for each rank of the other group that blocks are exchanged with, all in
+/// one buffer, first the fields of a message, then its particles. Move-only.
+class Cargo {
+ public:
+  struct Message {
+    int peer = 0;  ///< in the joint communicator
+    std::span<Word> fields, particles;
+
+    std::span<Word> words() const { return {fields.data(), fields.size() + particles.size()}; }
+    std::int64_t bytes() const { return static_cast<std::int64_t>(words().size_bytes()); }
+  };
+  /// How many words a message has of each.
+  struct Size {
+    int peer = 0;
+    std::size_t fields = 0, particles = 0;
+  };
+
+  Cargo(std::span<const Size> sizes, BufferPool& pool);
+
+  std::span<const Message> messages() const { return messages_; }
+  /// The memory of what has arrived.
+  BufferPool::Buffer release() && { return std::move(buffer_); }
+
+ private:
+  BufferPool::Buffer buffer_;
+  std::vector<Message> messages_;
+};
+
+}  // namespace sidestream::couple

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "cosmology_config.hpp"
+#include "sidestream/comm/communicator.hpp"
+#include "sidestream/mesh/particles.hpp"
+#include "sidestream/solvers/background.hpp"
+
+namespace sidestream::sims {
+
+/// What a file of initial conditions holds, in the units of `io::InitialFile`, with masses in Msun.
+struct InitialMatter {
+  mesh::Particles particles, gas;
+  bool has_gas = false;  ///< else gas, if the simulation has any, is part of the particles
+};
+
+/// The particles that a run begins with: the header of the file tells. One a cell where it cannot, as in a restart
+/// after the file is gone; `check_initial_file` says what is wrong with it. Local.
+std::int64_t initial_particles(const CosmologyConfig& config);
+
+/// Throws core::Error when the file of the initial conditions cannot be read, or says another universe than the
+/// configuration: all differences at once. Reads headers alone. Local.
+void check_initial_file(const CosmologyConfig& config);
+
+/// This rank's share of the file, complete and checked. Collective. Throws core::Error on all ranks for what cannot be
+/// or does not fit the configuration.
+InitialMatter read_initial_matter(const comm::Communicator& comm, const CosmologyConfig& config,
+                                  const solvers::Background& background, double a);
+
+}  // namespace sidestream::sims

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "sidestream/core/bill.hpp"
+#include "sidestream/core/timer.hpp"
+#include "sidestream/couple/session.hpp"
+#include "sidestream/io/background_writer.hpp"
+#include "sidestream/io/run_folder.hpp"
+#include "sidestream/sims/run.hpp"
+
+namespace sidestream::sims {
+
+/// The plot files and checkpoints of a run. A checkpoint is written without waiting for anybody, as a pending one, and
+/// committed once the results of everything published before it are on the disk: a restart from it leaves none out.
+/// There is one pending at most; what falls due meanwhile is put off until that one is committed. All members but
+/// `step_commit` are collective on the ranks that compute.
+class Outputs {
+ public:
+  using Say = std::function<void(const std::string& line)>;
+
+  /// All references outlive the outputs.
+  Outputs(const comm::Communicator& compute, RunConfig& config, couple::Session& session, const io::RunFolder& folder,
+          core::Bill& bill, Say say);
+
+  /// Takes what is due at this moment as done: it was, before the checkpoint that a run goes on from was written.
+  void skip_due(const Simulation& simulation);
+  /// Writes what is due, or was put off and can be written now; tells of what was written behind the simulation.
+  void write_due(Simulation& simulation);
+  /// At the end of a run, after `write_due`: writes a checkpoint if the run may go on another time or one was put off,
+  /// and waits for what is written behind the simulation.
+  void write_last(Simulation& simulation, bool may_go_on);
+
+  /// How the pending checkpoint stands. The first rank commits it as soon as it can and knows; the ranks agree by the
+  /// maximum of what `step_commit` gives on each of them and hand it to `take`. An answer that was not taken is given
+  /// again.
+  enum class Commit : std::int64_t {
+    none,
+    silent,  // the sidecars, for too long
+    failed,
+    done,
+  };
+  Commit step_commit();
+  void take(Commit commit);
+
+  /// Whether a checkpoint waits for results of what was published before it.
+  bool has_pending() const { return pending_.has_value(); }
+  /// Commits it, if need be after waiting for those results.
+  void commit_pending();
+
+  /// Why the run must stop, where it was told to when a file cannot be written; empty otherwise.
+  const std::string& failure() const { return failure_; }
+
+ private:
+  // A file under way.
+  struct Output {
+    std::string what, path;
+    const OutputConfig* config = nullptr;
+    std::int64_t step = 0;
+    double copy_s = 0.0, wait_s = 0.0;
+  };
+  struct Pending {
+    Output output;
+    std::int64_t after = 0;  // publishes that come before it
+    bool is_written = false;
+    core::Stopwatch watch;  // since then
+    std::int64_t put_off = 0;
+    Commit commit = Commit::none;
+    std::string problem;
+  };
+
+  static bool is_due(std::optional<OutputConfig>& output, const Simulation& simulation);
+  void write_plotfile(Simulation& simulation);
+  void write_checkpoint(Simulation& simulation);
+  void put_off(std::int64_t step);
+  template <typename Content, typename Write>
+  void write(Output output, Content content_of, Write write_file);
+  void report_written(bool wait);
+  void report(const Output& output, const io::BackgroundWriter::Outcome& outcome);
+  void report_failure(const Output& output, const std::string& problem);
+
+  const comm::Communicator& compute_;
+  RunConfig& config_;
+  couple::Session& session_;
+  const io::RunFolder& folder_;
+  core::Bill& bill_;
+  Say say_;
+  io::BackgroundWriter writer_;
+  std::optional<Output> under_way_;
+  std::optional<Pending> pending_;
+  bool is_put_off_ = false;
+  std::int64_t last_plotfile_ = -1, last_checkpoint_ = -1;
+  std::string failure_;
+};
+
+}  // namespace sidestream::sims

@@ -1,0 +1,168 @@
+// How many messages a publish takes, and how many bytes of them are under way.
+#include <atomic>
+#include <numeric>
+
+#include "couple/mailbox.hpp"
+#include "couple/session_fixture.hpp"
+#include "couple/shipment.hpp"
+
+namespace {
+
+// Messages with data that this process has sent with tag `data`, whatever the communicator.
+std::atomic<int> data_messages{0};
+
+}  // namespace
+
+// MPI's profiling interface: this definition comes before that of the library.
+extern "C" int MPI_Isend(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                         MPI_Request* request) {
+  if (tag == static_cast<int>(sidestream::couple::Tag::data)) ++data_messages;
+  return PMPI_Isend(buffer, count, type, to, tag, comm, request);
+}
+
+namespace sidestream::couple {
+namespace {
+
+TEST(BufferPool, ABufferIsUsedAgainForWhatIsALittleSmallerOrLarger) {
+  BufferPool pool;
+  BufferPool::Buffer buffer = pool.take(1600);
+  const Word* address = buffer.words.get();
+  pool.give_back(std::move(buffer));
+
+  buffer = pool.take(1500);
+  EXPECT_EQ(buffer.words.get(), address);
+  pool.give_back(std::move(buffer));
+  buffer = pool.take(1700);
+  EXPECT_EQ(buffer.words.get(), address);
+  EXPECT_GE(buffer.capacity, 1700);
+}
+
+TEST(BufferPool, WhatIsFarTooLargeOrTooSmallIsFreed) {
+  for (const std::size_t words : {std::size_t{10}, std::size_t{10000}}) {
+    BufferPool pool;
+    pool.give_back(pool.take(1000));
+
+    EXPECT_LE(pool.take(words).capacity, words + words / 16);
+  }
+}
+
+constexpr std::size_t words_of_message = 50000;
+
+Cargo cargo_with(const std::vector<int>& peers, BufferPool& pool) {
+  std::vector<Cargo::Size> sizes;
+  for (const int peer : peers) sizes.push_back({peer, words_of_message - 7, 7});
+  return {sizes, pool};
+}
+
+// All ranks but the last send to it; it takes their messages one or two at a time.
+TEST(Intake, FromManySendersNoMoreIsUnderWayThanItIsTold) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const int receiver = world.size() - 1;
+  BufferPool pool;
+  for (const std::int64_t messages : {1, 2}) {
+    if (world.rank() != receiver) {
+      Cargo cargo = cargo_with({receiver}, pool);
+      std::ranges::fill(cargo.messages()[0].words(), static_cast<Word>(world.rank()) + 1);
+      Shipment shipment(world, 1, std::move(cargo));
+      while (!shipment.is_done()) shipment.progress();
+      continue;
+    }
+    std::vector<int> senders(static_cast<std::size_t>(receiver));
+    std::iota(senders.begin(), senders.end(), 0);
+    const Cargo cargo = cargo_with(senders, pool);
+    const std::int64_t most_bytes = messages * static_cast<std::int64_t>(8 * words_of_message) + 8;
+    Intake intake(world, cargo, most_bytes);
+    std::int64_t largest = 0;
+    while (!intake.is_done()) {
+      largest = std::max(largest, intake.bytes_under_way());
+      intake.progress();
+    }
+
+    EXPECT_LE(largest, most_bytes);
+    if (receiver > 0) {
+      EXPECT_EQ(largest, std::min<std::int64_t>(messages, receiver) * 8 * static_cast<std::int64_t>(words_of_message));
+    }
+    for (const Cargo::Message& message : cargo.messages())
+      EXPECT_EQ(std::ranges::count(message.words(), static_cast<Word>(message.peer) + 1), words_of_message);
+  }
+}
+
+// What is not asked for yet does not hold up its sender: it is told so, and goes on.
+TEST(Shipment, IsWantedOnlyOnceTheReceiverHasAskedForIt) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  if (world.size() == 1) return;
+  BufferPool pool;
+  if (world.rank() == 0) {
+    Shipment shipment(world, 1, cargo_with({1}, pool));
+    shipment.progress();
+    EXPECT_FALSE(shipment.is_wanted());
+    EXPECT_FALSE(shipment.is_done());
+    world.barrier();
+    while (!shipment.is_done()) shipment.progress();
+    EXPECT_FALSE(shipment.is_wanted());
+  } else {
+    world.barrier();
+    if (world.rank() > 1) return;
+    const Cargo cargo = cargo_with({0}, pool);
+    Intake intake(world, cargo, 1);
+    while (!intake.is_done()) intake.progress();
+  }
+}
+
+TEST(Shipment, MessagesWithoutWordsAreNotSent) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  BufferPool pool;
+  const std::vector<Cargo::Size> nothing{{0, 0, 0}};
+
+  const Shipment shipment(world, 1, Cargo(nothing, pool));
+  const Cargo cargo(nothing, pool);
+  const Intake intake(world, cargo, 1);
+
+  EXPECT_TRUE(shipment.is_done());
+  EXPECT_TRUE(intake.is_done());
+}
+
+class Messages : public SessionTest {
+ protected:
+  // Of all ranks together.
+  std::int64_t sent_in(const std::function<void()>& work) const {
+    world_.barrier();
+    data_messages = 0;
+    work();
+    return world_.sum(std::int64_t{data_messages});
+  }
+};
+
+TEST_F(Messages, APublishOfFieldsAndParticlesIsOneForEachPairOfRanksWhateverTheBlocks) {
+  if (world_.size() == 1) return;
+  for (const std::int32_t block : {2, 4, 8}) {
+    mesh::Particles particles;
+    const std::int64_t sent = sent_in([&] {
+      run(config_of({task_of("fields", std::make_shared<test::Digest>(), Transport::in_transit),
+                     task_of("particles", std::make_shared<test::ParticleSums>(std::vector<std::string>{}),
+                             Transport::in_transit)},
+                    1),
+          3, [&](const comm::Communicator& group, std::int64_t step) {
+            mesh::Snapshot snapshot = snapshot_of(group, step, block);
+            particles = {};
+            particles.mass = 1.0;
+            particles.attributes = {{"speed", "km/s", {}}};
+            for (const std::int32_t box : snapshot.levels[0].boxes_of(group.rank())) {
+              particles.id.push_back(box);
+              particles.attributes[0].values.push_back(1.0);
+              const mesh::Int3 cell = snapshot.levels[0].box(box).lo;
+              for (int axis = 0; axis < 3; ++axis)
+                particles.position[static_cast<std::size_t>(axis)].push_back((cell[axis] + 0.5) *
+                                                                             snapshot.geometry.cell_size(axis));
+            }
+            snapshot.particles = &particles;
+            return snapshot;
+          });
+    });
+
+    EXPECT_EQ(sent, 3 * (world_.size() - 1)) << "three publishes of blocks of " << block << " cells a side";
+  }
+}
+
+}  // namespace
+}  // namespace sidestream::couple

@@ -1,0 +1,141 @@
+"""Gas in the heaviest halos of the cluster example."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+import sidestream
+from book import Bound, Chapter
+from program import Program, plot_files
+from universe import CRITICAL, GRAVITY, NEUTRAL, PROTON_OVER_BOLTZMANN
+
+Array = NDArray[np.float64]
+
+HEAVIEST = 5
+FRENK = (
+    "the codes of the Santa Barbara comparison lie between 0.85 and 1 at the virial radius (Frenk et al. 1999, "
+    "ApJ 525, 554)"
+)
+TEMPERATURE = (
+    "the isothermal sphere has 1; simulations normalise with 0.75 to 1.1 (Bryan & Norman 1998, ApJ 495, 80, f_T of "
+    "several codes; Frenk et al. 1999)"
+)
+
+CHAPTERS = [
+    Chapter(
+        "Gas of clusters",
+        f"""`examples/cluster.toml` (32 Mpc, three levels, adiabatic) at z = 0: the {HEAVIEST} heaviest halos of the
+task `halos` by M_200m. Within R_200m around each peak, leaves of the plot file and particles are
+counted by NumPy. T is the mean by mass, against T_vir = mu m_p G M_200m / (2 k R_200m).""",
+        [
+            Bound("gas fraction over the cosmic one, mean of the halos", 0.85, 1.0, FRENK),
+            Bound(
+                "gas fraction over the cosmic one, each halo",
+                0.75,
+                1.1,
+                "the same, with a scatter from halo to halo of 0.1",
+            ),
+            Bound("T / T_vir, mean of the halos", 0.68, 1.21, f"{TEMPERATURE}; 10 % for the mean of five"),
+            Bound("T / T_vir, each halo", 0.6, 1.32, f"{TEMPERATURE}; 20 % from halo to halo"),
+            Bound(
+                "mass within R_200m over M_200m, each halo",
+                0.9,
+                1.1,
+                "the same sphere by another program: cells belong to it by their centres, at some ten cells a radius",
+            ),
+        ],
+        plots=["clusters"],
+        is_slow=True,
+    )
+]
+
+CLUSTER = (Path(__file__).parents[2] / "examples" / "cluster.toml").read_text(encoding="utf-8")
+OUTPUT = '\n[output]\nplotfile = { format = "nyx", at_redshift = [0] }\n'
+
+
+@dataclass(frozen=True)
+class Sphere:
+    """What NumPy counts within R_200m of a halo."""
+
+    mass: float  # M_200m of the catalogue [Msun]
+    counted: float
+    fraction: float  # of gas, over the cosmic one
+    warmth: float  # T / T_vir
+
+
+class Universe:
+    """The leaves and particles of a plot file."""
+
+    def __init__(self, plot: sidestream.SnapshotFile, omega_b: float, omega_m: float, hubble: float) -> None:
+        self.level = plot.levels - 1
+        self.density = plot.covering_grid("density", self.level).values
+        self.temperature = plot.covering_grid("Temp", self.level).values
+        self.side = plot.box_size[0]
+        particles = plot.particles()
+        self.positions = np.stack([particles[axis].values for axis in "xyz"], axis=1).astype(float)
+        self.masses = particles["mass"].values.astype(float)
+        self.cosmic = omega_b / omega_m
+        self.threshold = 200.0 * omega_m * CRITICAL * hubble**2
+
+    def sphere(self, centre: Array, mass: float) -> Sphere:
+        radius = (3.0 * mass / (4.0 * np.pi * self.threshold)) ** (1.0 / 3.0)
+        gas, heat = self._gas(centre, radius)
+        away = self._shortest(self.positions - centre)
+        dark = float(self.masses[(away**2).sum(axis=1) < radius**2].sum())
+        virial = NEUTRAL * PROTON_OVER_BOLTZMANN * GRAVITY * mass / (2.0 * radius)
+        return Sphere(mass, gas + dark, gas / (gas + dark) / self.cosmic, heat / gas / virial)
+
+    def _gas(self, centre: Array, radius: float) -> tuple[float, float]:
+        """Mass of gas and its sum with temperature."""
+        n = self.density.shape[0]
+        x = (np.arange(n) + 0.5) * self.side / n
+        squares = [self._shortest(x - c) ** 2 for c in centre]
+        near = [np.flatnonzero(square < radius**2) for square in squares]
+        part = np.ix_(near[2], near[1], near[0])
+        r2 = squares[2][near[2]][:, None, None] + squares[1][near[1]][:, None] + squares[0][near[0]]
+        rho = self.density[part][r2 < radius**2] * (self.side / n) ** 3
+        return float(rho.sum()), float((rho * self.temperature[part][r2 < radius**2]).sum())
+
+    def _shortest(self, distance: Array) -> Array:
+        return distance - self.side * np.round(distance / self.side)
+
+
+@pytest.mark.slow
+def test_gas_of_clusters_is_that_of_published_comparisons(program: Program, measured, picture) -> None:
+    run = program.run("cluster", CLUSTER + OUTPUT, minutes=120)
+    parameters = run.config["cosmology"]
+    universe = Universe(plot_files(run)[-1], *(parameters[name] for name in ("omega_b", "omega_m", "hubble")))
+    halos = run.result("halos", -1, "halo")
+    halos = halos.where(halos["inside"] < 0, drop=True)
+    order = np.argsort(halos["m200m"].values)[::-1][:HEAVIEST]
+
+    spheres = [
+        universe.sphere(np.array([float(halos[f"peak_{axis}"][n]) for axis in "xyz"]), float(halos["m200m"][n]))
+        for n in order
+    ]
+
+    measured("mass within R_200m over M_200m, each halo", [sphere.counted / sphere.mass for sphere in spheres])
+    measured("gas fraction over the cosmic one, each halo", [sphere.fraction for sphere in spheres])
+    measured("gas fraction over the cosmic one, mean of the halos", np.mean([sphere.fraction for sphere in spheres]))
+    measured("T / T_vir, each halo", [sphere.warmth for sphere in spheres])
+    measured("T / T_vir, mean of the halos", np.mean([sphere.warmth for sphere in spheres]))
+    picture("clusters", draw(spheres))
+
+
+def draw(spheres: list[Sphere]) -> Figure:
+    figure = Figure(figsize=(7.5, 3.5), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    mass = [sphere.mass for sphere in spheres]
+    left.plot(mass, [sphere.fraction for sphere in spheres], "o")
+    left.axhspan(0.85, 1.0, alpha=0.2)
+    left.set(xscale="log", xlabel="M_200m [Msun]", ylabel="gas fraction over the cosmic one")
+    right.plot(mass, [sphere.warmth for sphere in spheres], "o")
+    right.axhspan(0.75, 1.1, alpha=0.2)
+    right.set(xscale="log", xlabel="M_200m [Msun]", ylabel="T / T_vir")
+    return figure

@@ -1,0 +1,90 @@
+"""Uniform gas in an expanding universe."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from book import Bound, Chapter
+from nyx_files import State, write
+from program import Program, plot_files
+from universe import Universe
+
+GAMMAS = {"5/3": 5.0 / 3.0, "1.4": 1.4, "1.1": 1.1}
+
+COOLING = (
+    "the term of expansion is integrated exactly, for both energies; what is left is round-off over some 200 steps"
+)
+
+CHAPTERS = [
+    Chapter(
+        "Uniform gas cools as the universe expands",
+        """A box of 8^3 cells, uniform gas and particles at rest to each other, the gas streaming at 20 km/s, from
+z = 99 to 0 in a flat universe with Omega_m = 0.3. The specific internal energy falls as a^(-3 (gamma -
+1)), the velocity as 1/a, and the comoving density stays.""",
+        [
+            *(
+                Bound(f"internal energy over the exact one, less 1, gamma = {gamma}", -1e-6, 1e-6, COOLING)
+                for gamma in GAMMAS
+            ),
+            Bound("velocity over the exact one, less 1", -1e-9, 1e-9, "supercomoving momenta are constant: round-off"),
+            Bound("density over the mean, less 1", -1e-9, 1e-9, "round-off"),
+        ],
+    )
+]
+
+A0, SPEED, WARMTH = 0.01, 20.0, 4.0  # scale factor, km/s, (km/s)^2
+UNIVERSE = Universe(omega_m=0.3, omega_b=0.05, hubble=0.7)
+CONFIG = """simulation = "cosmology"
+
+[mesh]
+cells = [8, 8, 8]
+block = 8
+
+[cosmology]
+box = "8 Mpc"
+z_start = 99
+z_end = 0
+omega_m = 0.3
+omega_b = 0.05
+hubble = 0.7
+power = "eisenstein-hu"
+
+[output]
+plotfile = { format = "nyx", at_redshift = [0] }
+"""
+
+
+def uniform_state(cells: int, side: float) -> State:
+    ones = np.ones((cells, cells, cells))
+    k, j, i = np.indices(ones.shape).reshape(3, -1)
+    mass = (UNIVERSE.matter - UNIVERSE.gas) * (side / cells) ** 3
+    fields = {
+        "density": UNIVERSE.gas * ones,
+        "xmom": UNIVERSE.gas * SPEED * ones,
+        "ymom": 0.0 * ones,
+        "zmom": 0.0 * ones,
+        "rho_e": UNIVERSE.gas * WARMTH * ones,
+    }
+    positions = (np.stack([i, j, k], axis=1) + 0.5) * side / cells
+    return State(A0, (side,) * 3, fields, positions, np.zeros_like(positions), np.full(ones.size, mass))
+
+
+@pytest.mark.parametrize("gamma", GAMMAS)
+def test_uniform_gas_cools_as_its_gamma_says(gamma: str, program: Program, measured) -> None:
+    name = gamma.replace("/", "_")
+    start = write(program.folder / f"start_{name}", uniform_state(8, 8.0))
+
+    run = program.run(name, CONFIG, "--from", start, "--set", f"hydro.gamma={GAMMAS[gamma]!r}", ranks=1)
+
+    plot = plot_files(run)[-1]
+    density = plot["density"].values
+    energy = plot["rho_e"].values / density / (WARMTH * A0 ** (3.0 * (GAMMAS[gamma] - 1.0)))
+    velocity = plot["xmom"].values / density / (SPEED * A0)
+    measured(f"internal energy over the exact one, less 1, gamma = {gamma}", largest(energy - 1.0))
+    measured("velocity over the exact one, less 1", largest(velocity - 1.0))
+    measured("density over the mean, less 1", largest(density / UNIVERSE.gas - 1.0))
+
+
+def largest(values: np.ndarray) -> float:
+    return float(values.flat[np.argmax(np.abs(values))])

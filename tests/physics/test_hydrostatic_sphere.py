@@ -1,0 +1,174 @@
+"""A sphere of isothermal gas that rests in its own gravity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
+
+import sidestream
+from book import Bound, Chapter
+from program import Program, plot_files
+
+Array = NDArray[np.float64]
+
+RADIUS, SIDE, END = 3.0, 12.0, 6.0  # the problem's defaults: one crossing at the isothermal speed of sound
+CORE = 0.8 * RADIUS  # what is measured: waves from the envelope are not the sphere's own
+COARSE, FINE = 32, 48
+
+CHAPTERS = [
+    Chapter(
+        "A sphere at rest in its own gravity",
+        f"""`hydrostatic_sphere`: isothermal gas, gamma = 5/3, in empty space, held by its gravity and the pressure
+of gas that is thirty times as warm, for one sound crossing (2 R at the isothermal speed of sound). R =
+3 in units of c / sqrt(4 pi G rho_c): the density falls to a third. Errors are those within 0.8 R
+against the isothermal sphere of Emden by SciPy, the largest of all plot files. On {COARSE}^3 cells,
+{FINE}^3, and {COARSE}^3 refined once within a cube that just holds the sphere.""",
+        [
+            Bound(
+                f"{FINE}^3: root mean square error of the density over the central one",
+                0.0,
+                5e-3,
+                "second differences of gravity and pressure leave (dx / scale height)^2 / 12 = 5e-4 of the force, and "
+                "the gas swings about the balance of the mesh; ten times that",
+            ),
+            Bound(
+                f"{FINE}^3: root mean square speed over the isothermal one of sound", 0.0, 5e-3, "the same, as a wave"
+            ),
+            Bound("order of the error of the density", 1.6, 3.0, "second order"),
+            Bound("order of the speed", 1.6, 3.0, "second order"),
+            Bound(
+                f"refined: error of the density over that of {FINE}^3",
+                0.0,
+                1.2,
+                "the cells are 0.75 as large: 0.56; of the side between levels at most as much comes again",
+            ),
+            Bound(f"refined: speed over that of {FINE}^3", 0.0, 1.2, "the same"),
+            Bound(
+                f"{FINE}^3: central density over that at the start, less 1", -2e-2, 2e-2, "four times the mean error"
+            ),
+        ],
+        plots=["hydrostatic_sphere"],
+    )
+]
+
+CONFIG = """simulation = "hydrostatic_sphere"
+
+[mesh]
+cells = [{cells}, {cells}, {cells}]
+block = 8
+
+[output]
+plotfile = {{ format = "nyx", every = 20, variables = ["density", "x_velocity", "y_velocity", "z_velocity"] }}
+"""
+REFINED = """
+[amr]
+max_level = 1
+
+buffer = 0
+
+[refine.sphere]
+criterion = "region"
+lower = [3.1, 3.1, 3.1]
+upper = [8.9, 8.9, 8.9]
+max_level = 1
+"""
+
+
+def isothermal_sphere(r: Array) -> Array:
+    """Density over the central one: (r^2 psi')' = r^2 exp(-psi)."""
+
+    def slopes(x: float, y: Array) -> list[float]:
+        return [y[1] / x**2 if x > 0.0 else 0.0, x**2 * np.exp(-y[0])]
+
+    solution = solve_ivp(slopes, (0.0, 1.01 * RADIUS), [0.0, 0.0], rtol=1e-10, atol=1e-14, dense_output=True)
+    return np.exp(-solution.sol(r)[0])
+
+
+def distance(z: Array, y: Array, x: Array) -> Array:
+    return np.asarray(np.sqrt(z[:, None, None] ** 2 + y[:, None] ** 2 + x**2))
+
+
+def means(centres: Array, size: float) -> Array:
+    """Of the density in cells, where they are within the sphere: by two Gaussian points an axis."""
+    nodes = [centres - 0.5 * size / np.sqrt(3.0), centres + 0.5 * size / np.sqrt(3.0)]
+    radii = [np.minimum(distance(z, y, x), RADIUS) for z in nodes for y in nodes for x in nodes]
+    return np.mean([isothermal_sphere(r.ravel()).reshape(r.shape) for r in radii], axis=0)
+
+
+@dataclass(frozen=True)
+class Rest:
+    """How far from rest a run is within `CORE`, at each of its plot files."""
+
+    time: Array
+    density: Array  # root mean square error over the central density
+    speed: Array  # root mean square
+    centre: Array  # density over that at the start
+
+    @property
+    def worst(self) -> tuple[float, float]:
+        return float(self.density.max()), float(self.speed.max())
+
+
+def rest_of(run: sidestream.Run, level: int) -> Rest:
+    plots = plot_files(run)
+    (n, _, _) = plots[0].cells(level)
+    x = (np.arange(n) + 0.5) * SIDE / n - 0.5 * SIDE
+    inside = distance(x, x, x) < CORE
+    exact = means(x, SIDE / n)[inside]
+    rows = []
+    for plot in plots:
+        density = plot.covering_grid("density", level).values
+        squares = [plot.covering_grid(f"{axis}_velocity", level).values[inside] ** 2 for axis in "xyz"]
+        error = np.sqrt(np.mean((density[inside] - exact) ** 2))
+        middle = density[n // 2 - 1 : n // 2 + 1, n // 2 - 1 : n // 2 + 1, n // 2 - 1 : n // 2 + 1].mean()
+        rows.append((plot.attrs["time"], error, np.sqrt(np.mean(sum(squares))), middle))
+    time, error, speed, middle = np.array(rows).T
+    assert time[-1] > 0.9 * END
+    return Rest(time, error, speed, middle / middle[0])
+
+
+@pytest.fixture(scope="module")
+def rest(program: Program) -> Callable[[str], Rest]:
+    runs = {"coarse": (COARSE, "", 0), "fine": (FINE, "", 0), "refined": (COARSE, REFINED, 1)}
+
+    @cache
+    def rests(name: str) -> Rest:
+        cells, more, level = runs[name]
+        return rest_of(program.run(name, CONFIG.format(cells=cells) + more), level)
+
+    return rests
+
+
+def test_the_sphere_stays_to_second_order(rest: Callable[[str], Rest], measured, picture) -> None:
+    (coarse_error, coarse_speed), (error, speed) = rest("coarse").worst, rest("fine").worst
+    measured(f"{FINE}^3: root mean square error of the density over the central one", error)
+    measured(f"{FINE}^3: root mean square speed over the isothermal one of sound", speed)
+    measured("order of the error of the density", np.log(coarse_error / error) / np.log(FINE / COARSE))
+    measured("order of the speed", np.log(coarse_speed / speed) / np.log(FINE / COARSE))
+    measured(f"{FINE}^3: central density over that at the start, less 1", list(rest("fine").centre - 1.0))
+    picture("hydrostatic_sphere", draw({name: rest(name) for name in ("coarse", "fine", "refined")}))
+
+
+def test_a_refined_sphere_stays_as_well(rest: Callable[[str], Rest], measured) -> None:
+    (error, speed), (fine_error, fine_speed) = rest("refined").worst, rest("fine").worst
+    measured(f"refined: error of the density over that of {FINE}^3", error / fine_error)
+    measured(f"refined: speed over that of {FINE}^3", speed / fine_speed)
+
+
+def draw(runs: dict[str, Rest]) -> Figure:
+    figure = Figure(figsize=(7.5, 4.0), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for name, rest in runs.items():
+        left.plot(rest.time, rest.density, label=name)
+        right.plot(rest.time, rest.speed, label=name)
+    left.set(xlabel="time", ylabel="error of the density", yscale="log")
+    right.set(xlabel="time", ylabel="speed over that of sound", yscale="log")
+    left.legend()
+    return figure

@@ -1,0 +1,243 @@
+"""Waves of gas and dark matter that grow in the linear regime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+import sidestream
+from book import Bound, Chapter
+from nyx_files import State, write
+from program import Program, plot_files
+from universe import Universe
+
+Array = NDArray[np.float64]
+
+SCHEME = (
+    "the forces and flux differences of the scheme are derived mode by mode; what is left are the steps of 2 % "
+    "(second order: 1e-4) and third orders of the amplitude"
+)
+
+CHAPTERS = [
+    Chapter(
+        "Linear growth of gas and dark matter",
+        """64^3 cells and particles in a box of 100 Mpc/h, from z = 49 to 4, and the opposite universe, with
+clusters for voids. Bins are as wide as the fundamental mode, 0.063 h/Mpc. The first is that of the task
+`power_spectrum` with the true amplitude (sigma_8 = 0.8), mean of both universes, over the growth of the
+background, D^2. The next are compared with the growth that the scheme gives: its forces are weaker than
+Newton's by factors that differ between the species. There, the amplitude is an eightieth of the true one,
+and the power is that of half the difference of both universes.""",
+        [
+            Bound(
+                "first bin: growth of the dark matter's power over D^2",
+                0.99,
+                1.01,
+                "one cell is 0.1 / k: the forces are 0.24 % weaker than Newton's, which costs 0.6 % of the power",
+            ),
+            Bound("first bin: growth of the gas's power over D^2", 0.99, 1.01, "the same"),
+            Bound(
+                "first bin: amplitude of gas over dark matter, at the end over the start",
+                0.997,
+                1.003,
+                "both feel the same force to 0.2 %, and gas is pulled by dark matter",
+            ),
+            Bound("bins 1 to 4: growth of the dark matter's power over that of the scheme", 0.99, 1.01, SCHEME),
+            Bound("bins 1 to 4: growth of the gas's power over that of the scheme", 0.99, 1.01, SCHEME),
+        ],
+        plots=["linear_growth"],
+    )
+]
+
+CELLS, SIDE, BINS = 64, 100.0, 8  # Mpc/h
+Z_START, Z_END = 49.0, 4.0
+A_START, A_END = 1.0 / (1.0 + Z_START), 1.0 / (1.0 + Z_END)
+TRUE, SMALL = 0.8, 0.01  # sigma_8
+UNIVERSE = Universe(omega_m=0.30, omega_b=0.05, hubble=0.70)
+CONFIG = f"""simulation = "cosmology"
+
+[mesh]
+cells = [{CELLS}, {CELLS}, {CELLS}]
+block = 32
+
+[cosmology]
+box = "{SIDE} Mpc/h"
+z_start = {Z_START}
+z_end = {Z_END}
+omega_m = {UNIVERSE.omega_m}
+omega_b = {UNIVERSE.omega_b}
+hubble = {UNIVERSE.hubble}
+ns = 0.96
+sigma8 = {{sigma8}}
+power = "eisenstein-hu"
+seed = 1
+
+[task.spectra]
+analysis = "power_spectrum"
+at_redshift = [{Z_START}, {Z_END}]
+
+[output]
+plotfile = {{{{ format = "nyx", at_redshift = [{Z_START}, {Z_END}] }}}}
+"""
+
+
+def sinc(x: Array) -> Array:
+    return np.sinc(x / np.pi)
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """What the mesh does to a wave with the phases per cell `x` [axis, mode]: docs/concepts/physics_tests.md.
+
+    Forces are along k, over Newton's.
+    """
+
+    x: Array
+
+    @cached_property
+    def deposit(self) -> Array:
+        """What the mesh sees of particles that moved by less than a cell: differences over two cells."""
+        return np.sum(self.x * np.sin(self.x), axis=0) / np.sum(self.x**2, axis=0)
+
+    @cached_property
+    def force(self) -> Array:
+        """Central differences of the potential of the seven-point Laplacian."""
+        return np.sum(self.x * np.sin(self.x), axis=0) / np.sum(4.0 * np.sin(0.5 * self.x) ** 2, axis=0)
+
+    @cached_property
+    def gas_force(self) -> Array:
+        """The same, after the differences of fluxes, whose velocities at faces are cubic through four cells."""
+        half = 0.5 * self.x
+        faces = sinc(half) * (7.0 * np.cos(half) - np.cos(3.0 * half)) / 6.0
+        return np.sum(self.x * faces * np.sin(self.x), axis=0) / np.sum(4.0 * np.sin(half) ** 2, axis=0)
+
+    def matrix(self, mode: int) -> Array:
+        """Force on gas and on dark matter (rows) by gas and by dark matter (columns)."""
+        force, gas_force, deposit = self.force[mode], self.gas_force[mode], self.deposit[mode]
+        return np.array([[gas_force, gas_force * deposit], [force, force * deposit]])
+
+
+@dataclass(frozen=True)
+class Modes:
+    """The modes of a bin: those with (number - 1/2) <= |n| < (number + 1/2), n in units of the fundamental mode."""
+
+    number: int
+
+    @cached_property
+    def inside(self) -> NDArray[np.bool_]:
+        length = np.sqrt((lattice_of_modes() ** 2).sum(axis=0))
+        return (length >= self.number - 0.5) & (length < self.number + 0.5)
+
+    @cached_property
+    def phases(self) -> Array:
+        """Per cell along the axes [axis, mode]."""
+        return 2.0 * np.pi / CELLS * lattice_of_modes()[:, self.inside]
+
+    def power(self, contrast: Array) -> Array:
+        """Of each mode of each species [species, mode]."""
+        return np.array([np.abs(np.fft.fftn(species)[self.inside]) ** 2 for species in contrast])
+
+
+@cache
+def lattice_of_modes() -> Array:
+    return np.stack(np.meshgrid(*3 * [np.fft.fftfreq(CELLS, 1.0 / CELLS)], indexing="ij"))
+
+
+def growth_of_scheme(modes: Modes, power: Array) -> Array:
+    """Growth of the power of the bin, of gas and of dark matter: modes weigh with their `power` at the start."""
+    shares = np.array([UNIVERSE.omega_b, UNIVERSE.omega_m - UNIVERSE.omega_b]) / UNIVERSE.omega_m
+    scheme, start, speed = Scheme(modes.phases), np.ones(2), np.full(2, UNIVERSE.growth_rate(A_START))
+    sorted_phases = np.sort(np.abs(modes.phases), axis=0)
+    _, first, member = np.unique(np.round(sorted_phases, 9), axis=1, return_index=True, return_inverse=True)
+    growth = [UNIVERSE.coupled_growth(scheme.matrix(mode), shares, A_START, A_END, start, speed) for mode in first]
+    squares = np.array(growth).T[:, member.ravel()] ** 2
+    return np.sum(squares * power, axis=1) / np.sum(power, axis=1)
+
+
+def opposite(plot: sidestream.SnapshotFile) -> State:
+    """The universe that has a void for each cluster: all displacements, contrasts and velocities with the other
+    sign."""
+    box = plot.box_size
+    side, size = box[0], box[0] / CELLS
+    particles = plot.particles().sortby("id")
+    lattice = np.stack([particles["id"].values // CELLS**axis % CELLS for axis in range(3)], axis=1)
+    centres = (lattice + 0.5) * size
+    positions = np.stack([particles[axis].values for axis in "xyz"], axis=1).astype(float)
+    moved = (positions - centres + 0.5 * side) % side - 0.5 * side
+    velocities = -np.stack([particles[f"{axis}vel"].values for axis in "xyz"], axis=1)
+    rho = plot["density"].values
+    mirrored = 2.0 * rho.mean() - rho
+    fields = {"density": mirrored} | {name: -plot[name].values / rho * mirrored for name in ("xmom", "ymom", "zmom")}
+    fields["rho_e"] = plot["rho_e"].values / rho * mirrored
+    mass = particles["mass"].values.astype(float)
+    return State(plot.attrs["scale_factor"], box, fields, (centres - moved) % side, velocities, mass)
+
+
+Pair = tuple[sidestream.Run, sidestream.Run]
+
+
+@pytest.fixture(scope="module")
+def pair(program: Program) -> Callable[[float], Pair]:
+    """A universe and its opposite."""
+
+    @cache
+    def runs(sigma8: float) -> Pair:
+        config, name = CONFIG.format(sigma8=sigma8), f"sigma8_{sigma8}"
+        run = program.run(name, config)
+        start = write(program.folder / f"{name}_start", opposite(plot_files(run)[0]))
+        return run, program.run(f"{name}_opposite", config, "--from", start)
+
+    return runs
+
+
+def growth_of_background() -> float:
+    return (UNIVERSE.growth(A_END) / UNIVERSE.growth(A_START)) ** 2
+
+
+def test_the_longest_waves_grow_as_the_background_says(pair: Callable[[float], Pair], measured) -> None:
+    names = {"gas": "gas_density_power", "dark matter": "dark_matter_density_power"}
+    first, last = {}, {}
+    for species, name in names.items():
+        tables = [[run.result("spectra", run.steps("spectra")[n]) for run in pair(TRUE)] for n in (0, -1)]
+        first[species], last[species] = (sum(float(table[name].values[0]) for table in both) for both in tables)
+        growth = last[species] / first[species] / growth_of_background()
+        measured(f"first bin: growth of the {species}'s power over D^2", growth)
+    ratios = [np.sqrt(power["gas"] / power["dark matter"]) for power in (first, last)]
+    measured("first bin: amplitude of gas over dark matter, at the end over the start", ratios[1] / ratios[0])
+
+
+def contrasts(plot: sidestream.SnapshotFile) -> Array:
+    """Of gas and dark matter."""
+    densities = np.array([plot[name].values for name in ("density", "particle_mass_density")])
+    return densities / densities.mean(axis=(1, 2, 3), keepdims=True) - 1.0
+
+
+def test_waves_grow_as_the_forces_of_the_mesh_say(pair: Callable[[float], Pair], measured, picture) -> None:
+    run, other = (plot_files(run) for run in pair(SMALL))
+    start, end = (0.5 * (contrasts(run[n]) - contrasts(other[n])) for n in (0, -1))
+    bins = [Modes(number) for number in range(1, BINS + 1)]
+    before, after = ([modes.power(contrast) for modes in bins] for contrast in (start, end))
+    growth = np.array([b.sum(axis=1) / a.sum(axis=1) for a, b in zip(before, after, strict=True)])
+    scheme = np.array([growth_of_scheme(modes, power) for modes, power in zip(bins, before, strict=True)])
+    for species, name in enumerate(("gas", "dark matter")):
+        over_scheme = (growth / scheme)[:4, species]
+        measured(f"bins 1 to 4: growth of the {name}'s power over that of the scheme", list(over_scheme))
+    picture("linear_growth", draw(growth, scheme))
+
+
+def draw(growth: Array, scheme: Array) -> Figure:
+    figure = Figure(figsize=(7.5, 4.0), layout="constrained")
+    axes = figure.add_subplot()
+    k = 2.0 * np.pi / SIDE * np.arange(1, BINS + 1)
+    for species, (name, colour) in enumerate((("gas", "C0"), ("dark matter", "C3"))):
+        axes.plot(k, growth[:, species] / growth_of_background(), "o", color=colour, label=name)
+        axes.plot(k, scheme[:, species] / growth_of_background(), color=colour, label=f"{name}, forces of the mesh")
+    axes.axhline(1.0, color="grey", lw=0.8)
+    axes.set(xlabel="k [h/Mpc]", ylabel="growth of the power over D^2")
+    axes.legend()
+    return figure
