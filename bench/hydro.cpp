@@ -88,8 +88,8 @@ double operation_ns(F operation) {
 }
 
 // Of one cell in three dimensions: nine faces in the predictor and three final ones, eighteen corrected states, and the
-// conversions and traces of a cell.
-constexpr double divisions = 9 * 4 + 3 * 6 + 18 + 8, square_roots = 9 * 4 + 3 * 8 + 1;
+// conversions, sound speeds and energies of a cell.
+constexpr double divisions = 9 * 2 + 3 * 5 + 18 + 5, square_roots = 9 * 4 + 3 * 8 + 1;
 
 }  // namespace
 

@@ -4,19 +4,20 @@
 
 namespace sidestream::solvers {
 
-/// A parabola in a cell that has the cell's average: its values at the two faces (Colella & Woodward 1984, eq. 1.4).
+/// A parabola in a cell that has the cell's average (Colella & Woodward 1984, eq. 1.4): what it rises from the lower
+/// face to the average, and from there to the upper face.
 struct Parabola {
-  double mean, left, right;
+  double mean, below, above;
 
   /// Average over the part of the cell within `s` cell widths of the right face, 0 <= s <= 1 (eq. 1.12).
   [[gnu::always_inline]] double right_average(double s) const {
-    return right - 0.5 * s * ((right - left) - (1.0 - (2.0 / 3.0) * s) * curvature());
+    return (mean + above) - 0.5 * s * ((below + above) - (1.0 - (2.0 / 3.0) * s) * curvature());
   }
   /// The same at the left face.
   [[gnu::always_inline]] double left_average(double s) const {
-    return left + 0.5 * s * ((right - left) + (1.0 - (2.0 / 3.0) * s) * curvature());
+    return (mean - below) + 0.5 * s * ((below + above) + (1.0 - (2.0 / 3.0) * s) * curvature());
   }
-  [[gnu::always_inline]] double curvature() const { return 6.0 * mean - 3.0 * (left + right); }
+  [[gnu::always_inline]] double curvature() const { return 3.0 * (below - above); }
 };
 
 /// Central difference, limited by twice the one-sided ones; zero at an extremum (eq. 1.8).
@@ -27,21 +28,22 @@ struct Parabola {
   return below * above > 0.0 ? std::copysign(size, central) : 0.0;
 }
 
-/// The monotone parabola in the middle one of five cells, moved towards the mean by (1 - `steepness`).
-[[gnu::always_inline]] inline Parabola parabola(double a, double b, double mean, double d, double e, double steepness) {
-  const double slope_b = limited_slope(a, b, mean), slope = limited_slope(b, mean, d),
-               slope_d = limited_slope(mean, d, e);
-  double left = 0.5 * (b + mean) - (slope - slope_b) * (1.0 / 6.0);
-  double right = 0.5 * (mean + d) - (slope_d - slope) * (1.0 / 6.0);
+/// A value of the cell below, here and in the cell above.
+struct Three {
+  double below, here, above;
+};
 
-  // Eq. 1.10: no new extremum at the faces, none inside.
-  const double jump = right - left, bend = jump * (mean - 0.5 * (left + right)), limit = jump * jump * (1.0 / 6.0);
-  const bool is_extremum = (right - mean) * (mean - left) <= 0.0;
-  const double steep_left = bend > limit ? 3.0 * mean - 2.0 * right : left;
-  const double steep_right = bend < -limit ? 3.0 * mean - 2.0 * left : right;
-  left = is_extremum ? mean : steep_left;
-  right = is_extremum ? mean : steep_right;
-  return {mean, mean + steepness * (left - mean), mean + steepness * (right - mean)};
+/// The monotone parabola of a cell from the averages and the limited slopes there and beside it, moved towards the mean
+/// by (1 - `steepness`).
+[[gnu::always_inline]] inline Parabola parabola(const Three& average, const Three& slope, double steepness) {
+  const double below = 0.5 * (average.here - average.below) + (slope.here - slope.below) * (1.0 / 6.0);
+  const double above = 0.5 * (average.above - average.here) + (slope.here - slope.above) * (1.0 / 6.0);
+
+  // Eq. 1.10: no new extremum at the faces, and none inside, where one rise is more than twice the other.
+  const double steep = below * above > 0.0 ? steepness : 0.0;
+  const double below_size = std::fabs(below), above_size = std::fabs(above);
+  return {average.here, steep * std::copysign(smaller(below_size, 2.0 * above_size), below),
+          steep * std::copysign(smaller(above_size, 2.0 * below_size), above)};
 }
 
 /// Density, velocity and pressure beside a cell.

@@ -57,25 +57,30 @@ inline Middle two_shock_middle(const Gas& gas, const Side& l, const Side& r, int
 }
 
 /// The state in the face (at x = 0) between two waves with the gas `middle` between them; inside a rarefaction, between
-/// its ends linearly.
+/// its ends linearly. Speeds c are taken as mass fluxes rho c of the gas ahead: so one root and one division are
+/// enough.
 [[gnu::always_inline]] inline Face two_shock_face(const Gas& gas, const Side& l, const Side& r, const Middle& middle) {
   const bool from_left = middle.u > 0.0;
-  const double sign = from_left ? 1.0 : -1.0;
   const double rho = from_left ? l.rho : r.rho, u = from_left ? l.u : r.u, p = from_left ? l.p : r.p;
+  const double away = from_left ? -rho : rho;  // times a velocity: the mass flux away from the middle
+  const double rise = away * (middle.u - u);
 
-  const double thin = gas.minus * middle.p + gas.plus * p, dense = gas.minus * p + gas.plus * middle.p;
-  const double inverse = 1.0 / (rho * thin), inverse_rho = thin * inverse;
-
-  // The gas in the middle: after a shock by the jump conditions, after a rarefaction by the Riemann invariant. `head`
-  // and `tail` are the speeds of the ends of the wave, away from the middle; they are one in a shock.
+  // `head` and `tail` are the ends of the wave; they are one in a shock. The sound falls by a Riemann invariant.
   const bool is_shock = middle.p > p;
-  const double c = std::sqrt((is_shock ? dense : gas.gamma * p) * inverse_rho);
-  const double middle_c = larger(c - gas.minus * (sign * (middle.u - u)), 0.1 * c);
-  const double middle_rho =
-      is_shock ? rho * (rho * dense * inverse) : smaller(gas.gamma * middle.p / (middle_c * middle_c), rho);
-  const double head = c - sign * u;
-  const double tail = is_shock ? head : middle_c - sign * middle.u;
-  const double share = clamped(head / larger(head - tail, 1e-300), 0.0, 1.0);  // of the middle
+  const double dense = gas.minus * p + gas.plus * middle.p, sound_square = gas.gamma * p;
+  const double ahead = std::sqrt(rho * (is_shock ? dense : sound_square));
+  const double behind = larger(ahead + gas.minus * rise, 0.1 * ahead);  // in a rarefaction
+  const double head = ahead + away * u;
+  const double tail = is_shock ? head : behind + away * middle.u;
+  const double width = larger(head - tail, 1e-20 * ahead);
+
+  // The gas in the middle, after a shock by the jump conditions, after a rarefaction by p / rho = c^2 / gamma, and the
+  // share that it has in the face.
+  const double thinning = is_shock ? gas.minus * middle.p + gas.plus * p : behind * behind;
+  const double inverse = 1.0 / (thinning * width);
+  const double squeezed = rho * ((is_shock ? dense : rho * (gas.gamma * middle.p)) * (width * inverse));
+  const double middle_rho = is_shock ? squeezed : smaller(squeezed, rho);
+  const double share = clamped(head * (thinning * inverse), 0.0, 1.0);
 
   Face face;
   face.rho = (1.0 - share) * rho + share * middle_rho;
@@ -84,7 +89,7 @@ inline Middle two_shock_middle(const Gas& gas, const Side& l, const Side& r, int
   face.v = from_left ? l.v : r.v;
   face.w = from_left ? l.w : r.w;
   face.energy = gas.inverse_gamma_1 * face.p + 0.5 * face.rho * (face.u * face.u + (face.v * face.v + face.w * face.w));
-  face.internal_energy = gas.inverse_gamma_1 * p * inverse_rho;
+  face.internal_energy = gas.inverse_gamma_1 * p / rho;
   return face;
 }
 

@@ -20,6 +20,11 @@ constexpr double truncation_share = 0.1;
   return after > least_share * before;
 }
 
+/// Cells of the vectors that hold `cells` cells: loops over so many leave no rest to be done one by one.
+constexpr int whole_vectors(int cells) {
+  return (cells + row_padding) & ~row_padding;
+}
+
 template <bool dual>
 void compute_primitives_of(const RowContext context, int cells, ConstRows state, Rows primitive) {
   const double *rho_in = state[density], *mx = state[momentum_x], *my = state[momentum_y], *mz = state[momentum_z],
@@ -50,15 +55,20 @@ struct Reach {
 }
 
 template <bool flatten>
-void trace_of(int cells, int axis, double dt_over_dx, const std::array<ConstRows, 5>& stencil, ConstRows sound,
-              const std::array<const double*, 3>& strength, Rows lower_face, Rows upper_face) {
+void trace_of(int cells, int axis, double dt_over_dx, const Neighbors& primitive, const Neighbors& slope,
+              ConstRows sound, const std::array<const double*, 3>& strength, Rows lower_face, Rows upper_face) {
   const int normal = primitive_u + axis, first = primitive_u + (axis + 1) % 3, second = primitive_u + (axis + 2) % 3;
-  const auto rows_of = [&](int component) {
-    return std::array<const double*, 5>{stencil[0][component], stencil[1][component], stencil[2][component],
-                                        stencil[3][component], stencil[4][component]};
+  using ThreeRows = std::array<const double*, 3>;
+  const auto rows_of = [](const Neighbors& rows, int component) {
+    return ThreeRows{rows[0][component], rows[1][component], rows[2][component]};
   };
-  const auto rho = rows_of(primitive_rho), u = rows_of(normal), v = rows_of(first), w = rows_of(second),
-             p = rows_of(primitive_p);
+  const auto p_rows = rows_of(primitive, primitive_p);
+  const std::array<int, primitives> order{primitive_rho, normal, first, second, primitive_p};
+  std::array<ThreeRows, primitives> averages, slopes;
+  for (std::size_t n = 0; n < order.size(); ++n) {
+    averages[n] = rows_of(primitive, order[n]);
+    slopes[n] = rows_of(slope, order[n]);
+  }
   const double *c_row = sound[sound_speed_c], *impedance = sound[sound_impedance],
                *inverse_impedance = sound[sound_inverse_impedance], *inverse_square = sound[sound_inverse_square];
   const double *strength_below = strength[0], *strength_here = strength[1], *strength_above = strength[2];
@@ -66,16 +76,22 @@ void trace_of(int cells, int axis, double dt_over_dx, const std::array<ConstRows
          *lower_w = lower_face[second], *lower_p = lower_face[primitive_p];
   double *upper_rho = upper_face[primitive_rho], *upper_u = upper_face[normal], *upper_v = upper_face[first],
          *upper_w = upper_face[second], *upper_p = upper_face[primitive_p];
+  const int whole = whole_vectors(cells);
 #pragma GCC ivdep
-  for (int i = 0; i < cells; ++i) {
+  for (int i = 0; i < whole; ++i) {
     // The shock here or in the next cell towards lower pressure.
-    const double ahead = p[3][i] < p[1][i] ? strength_above[i] : (p[1][i] < p[3][i] ? strength_below[i] : 0.0);
+    const double p_below = p_rows[0][i], p_above = p_rows[2][i];
+    const double ahead =
+        flatten ? (p_above < p_below ? strength_above[i] : (p_below < p_above ? strength_below[i] : 0.0)) : 0.0;
     const double steepness = flatten ? 1.0 - larger(ahead, strength_here[i]) : 1.0;
-    const auto parabola_of = [&](const std::array<const double*, 5>& a) __attribute__((always_inline)) {
-      return parabola(a[0][i], a[1][i], a[2][i], a[3][i], a[4][i], steepness);
+    const auto parabola_of = [&](std::size_t n) __attribute__((always_inline)) {
+      const auto at = [i](const ThreeRows& rows) __attribute__((always_inline)) {
+        return Three{rows[0][i], rows[1][i], rows[2][i]};
+      };
+      return parabola(at(averages[n]), at(slopes[n]), steepness);
     };
-    const Parabola rho_in = parabola_of(rho), u_in = parabola_of(u), v_in = parabola_of(v), w_in = parabola_of(w),
-                   p_in = parabola_of(p);
+    const Parabola rho_in = parabola_of(0), u_in = parabola_of(1), v_in = parabola_of(2), w_in = parabola_of(3),
+                   p_in = parabola_of(4);
     const double c = c_row[i];
 
     {  // Towards the upper face: the state that u + c brings is taken as reference, the other waves correct it.
@@ -117,42 +133,35 @@ void trace_of(int cells, int axis, double dt_over_dx, const std::array<ConstRows
   }
 }
 
-/// What leaves a cell through its two faces along one axis, times dt / dx: of mass, momentum and, for the pressure,
-/// internal energy with the work that the gas does.
-struct Loss {
-  double rho, x, y, z, p;
-};
-[[gnu::always_inline]] inline Loss loss(const Gas& gas, const Transverse& t, std::ptrdiff_t i) {
-  const auto change = [&](int component) __attribute__((always_inline)) {
-    return t.factor * (t.upper[component][i] - t.lower[component][i]);
-  };
-  const double u_lower = t.lower[flux_velocity][i], u_upper = t.upper[flux_velocity][i];
-  const double p_lower = t.lower[flux_pressure][i], p_upper = t.upper[flux_pressure][i];
-  const double p =
-      (p_upper * u_upper - p_lower * u_lower) + 0.5 * gas.gamma_1 * (p_upper + p_lower) * (u_upper - u_lower);
-  return {change(flux_mass), change(flux_x), change(flux_y), change(flux_z), t.factor * p};
+/// A state of one side of a cell without what left the cell.
+[[gnu::always_inline]] inline void correct_side(ConstRows state, int i, const std::array<double, loss_components>& loss,
+                                                Rows corrected) {
+  const double rho = state[primitive_rho][i], u = state[primitive_u][i], v = state[primitive_v][i],
+               w = state[primitive_w][i], p = state[primitive_p][i];
+  const double new_rho = rho - loss[loss_mass], new_p = p - loss[loss_pressure];
+  const bool good = is_healthy(new_rho, rho) & is_healthy(new_p, p);
+  const double inverse = 1.0 / (good ? new_rho : rho);
+  corrected[primitive_rho][i] = good ? new_rho : rho;
+  corrected[primitive_u][i] = good ? (rho * u - loss[loss_x]) * inverse : u;
+  corrected[primitive_v][i] = good ? (rho * v - loss[loss_y]) * inverse : v;
+  corrected[primitive_w][i] = good ? (rho * w - loss[loss_z]) * inverse : w;
+  corrected[primitive_p][i] = good ? new_p : p;
 }
 
-template <int count>
-void correct_by(const RowContext context, int cells, ConstRows state, const std::array<Transverse, count> transverse,
-                Rows corrected) {
+template <std::size_t count>
+void correct_by(int cells, const std::array<ConstRows, 2> states, const std::array<ConstRows, count> losses,
+                const std::array<Rows, 2> corrected) {
+  const int whole = whole_vectors(cells);
 #pragma GCC ivdep
-  for (int i = 0; i < cells; ++i) {
-    Loss off = loss(context.gas, transverse[0], i);
-    if constexpr (count == 2) {
-      const Loss other = loss(context.gas, transverse[1], i);
-      off = {off.rho + other.rho, off.x + other.x, off.y + other.y, off.z + other.z, off.p + other.p};
+  for (int i = 0; i < whole; ++i) {
+    std::array<double, loss_components> loss;
+    for (int c = 0; c < loss_components; ++c) {
+      const auto n = static_cast<std::size_t>(c);
+      loss[n] = losses[0][c][i];
+      if constexpr (count == 2) loss[n] += losses[1][c][i];
     }
-    const double rho = state[primitive_rho][i], u = state[primitive_u][i], v = state[primitive_v][i],
-                 w = state[primitive_w][i], p = state[primitive_p][i];
-    const double new_rho = rho - off.rho, new_p = p - off.p;
-    const bool good = is_healthy(new_rho, rho) & is_healthy(new_p, p);
-    const double inverse = 1.0 / (good ? new_rho : rho);
-    corrected[primitive_rho][i] = good ? new_rho : rho;
-    corrected[primitive_u][i] = good ? (rho * u - off.x) * inverse : u;
-    corrected[primitive_v][i] = good ? (rho * v - off.y) * inverse : v;
-    corrected[primitive_w][i] = good ? (rho * w - off.z) * inverse : w;
-    corrected[primitive_p][i] = good ? new_p : p;
+    correct_side(states[0], i, loss, corrected[0]);
+    correct_side(states[1], i, loss, corrected[1]);
   }
 }
 
@@ -202,18 +211,19 @@ template <bool is_final>
 void solve_hllc(const RowContext context, int faces, int axis, ConstRows left, ConstRows right, Rows flux) {
   const SideRows l(left, axis), r(right, axis);
   const FluxRows out(flux, axis);
+  const int whole = whole_vectors(faces);
 #pragma GCC ivdep
-  for (int i = 0; i < faces; ++i) out.set<is_final>(i, hllc(context.gas, l.at(i), r.at(i)));
+  for (int i = 0; i < whole; ++i) out.set<is_final>(i, hllc(context.gas, l.at(i), r.at(i)));
 }
 
 // The Newton steps are made one after another for a batch of faces, not for each face: the operations of one face wait
 // for each other, those of different faces do not.
 template <bool is_final>
 void solve_two_shock(const RowContext context, int faces, int axis, ConstRows left, ConstRows right, Rows flux) {
-  constexpr int batch = 72;
+  constexpr int batch = 64;
   alignas(64) double p[batch], u[batch];
   for (int first = 0; first < faces; first += batch) {
-    const int count = faces - first < batch ? faces - first : batch;
+    const int count = whole_vectors(faces - first < batch ? faces - first : batch);
     const SideRows l(left.shifted(first), axis), r(right.shifted(first), axis);
     const FluxRows out(flux.shifted(first), axis);
 #pragma GCC ivdep
@@ -329,17 +339,21 @@ void compute_primitives(const RowContext& context, int cells, ConstRows state, R
 }
 
 void compute_sound(const RowContext& context, int cells, ConstRows primitive, Rows sound) {
-  const double *rho = primitive[primitive_rho], *p = primitive[primitive_p], gamma = context.gas.gamma;
+  const double *rho = primitive[primitive_rho], *p = primitive[primitive_p], gamma = context.gas.gamma,
+               inverse_gamma = 1.0 / gamma;
   double *c = sound[sound_speed_c], *impedance = sound[sound_impedance],
          *inverse_impedance = sound[sound_inverse_impedance], *inverse_square = sound[sound_inverse_square];
+  const int whole = whole_vectors(cells);
 #pragma GCC ivdep
-  for (int i = 0; i < cells; ++i) {
-    const double square = gamma * p[i] / rho[i];
+  for (int i = 0; i < whole; ++i) {
+    const double inverse = 1.0 / (rho[i] * p[i]), inverse_rho = p[i] * inverse;
+    const double square = gamma * p[i] * inverse_rho;
     const double speed = std::sqrt(square);
+    const double inverse_of_square = inverse_gamma * (rho[i] * (rho[i] * inverse));
     c[i] = speed;
     impedance[i] = rho[i] * speed;
-    inverse_impedance[i] = 1.0 / (rho[i] * speed);
-    inverse_square[i] = 1.0 / square;
+    inverse_impedance[i] = speed * inverse_of_square * inverse_rho;
+    inverse_square[i] = inverse_of_square;
   }
 }
 
@@ -350,23 +364,49 @@ void compute_shock_strength(const RowContext& context, int cells, int axis, cons
                *p_e = stencil[4][primitive_p], *u_b = stencil[1][u], *u_d = stencil[3][u],
                *rho_b = stencil[1][primitive_rho], *rho_d = stencil[3][primitive_rho];
   const Gas gas = context.gas;
+  const int whole = whole_vectors(cells);
 #pragma GCC ivdep
-  for (int i = 0; i < cells; ++i)
+  for (int i = 0; i < whole; ++i)
     strength[i] = shock_strength(gas, p_a[i], {rho_b[i], u_b[i], p_b[i]}, {rho_d[i], u_d[i], p_d[i]}, p_e[i]);
 }
 
-void trace(int cells, int axis, double dt_over_dx, const std::array<ConstRows, 5>& stencil, ConstRows sound,
-           const std::array<const double*, 3>& strength, Rows lower_face, Rows upper_face) {
-  (strength[1] != nullptr ? trace_of<true> : trace_of<false>)(cells, axis, dt_over_dx, stencil, sound, strength,
-                                                              lower_face, upper_face);
+void compute_slopes(int cells, const Neighbors& primitive, Rows slope) {
+  const int whole = whole_vectors(cells);
+  for (int c = 0; c < primitives; ++c) {
+    const double *below = primitive[0][c], *here = primitive[1][c], *above = primitive[2][c];
+    double* out = slope[c];
+#pragma GCC ivdep
+    for (int i = 0; i < whole; ++i) out[i] = limited_slope(below[i], here[i], above[i]);
+  }
 }
 
-void correct(const RowContext& context, int cells, ConstRows state, const Transverse* transverse, int count,
-             Rows corrected) {
-  if (count == 1)
-    correct_by<1>(context, cells, state, {transverse[0]}, corrected);
+void trace(int cells, int axis, double dt_over_dx, const Neighbors& primitive, const Neighbors& slope, ConstRows sound,
+           const std::array<const double*, 3>& strength, Rows lower_face, Rows upper_face) {
+  (strength[1] != nullptr ? trace_of<true> : trace_of<false>)(cells, axis, dt_over_dx, primitive, slope, sound,
+                                                              strength, lower_face, upper_face);
+}
+
+void take_loss(const RowContext& context, int cells, ConstRows lower_flux, ConstRows upper_flux, double factor,
+               Rows loss) {
+  const int whole = whole_vectors(cells);
+  const double half_gamma_1 = 0.5 * context.gas.gamma_1;
+#pragma GCC ivdep
+  for (int i = 0; i < whole; ++i) {
+    for (const int c : {loss_mass, loss_x, loss_y, loss_z}) loss[c][i] = factor * (upper_flux[c][i] - lower_flux[c][i]);
+    // Of internal energy, with the work that the gas does; in units of pressure.
+    const double u_lower = lower_flux[flux_velocity][i], u_upper = upper_flux[flux_velocity][i];
+    const double p_lower = lower_flux[flux_pressure][i], p_upper = upper_flux[flux_pressure][i];
+    loss[loss_pressure][i] =
+        factor * ((p_upper * u_upper - p_lower * u_lower) + half_gamma_1 * (p_upper + p_lower) * (u_upper - u_lower));
+  }
+}
+
+void correct(int cells, const std::array<ConstRows, 2>& states, std::span<const ConstRows> losses,
+             const std::array<Rows, 2>& corrected) {
+  if (losses.size() == 1)
+    correct_by<1>(cells, states, {losses[0]}, corrected);
   else
-    correct_by<2>(context, cells, state, {transverse[0], transverse[1]}, corrected);
+    correct_by<2>(cells, states, {losses[0], losses[1]}, corrected);
 }
 
 void solve_riemann(const RowContext& context, int faces, int axis, ConstRows left, ConstRows right, bool is_final,

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 
 #include "solvers/hydro_gas.hpp"
 
@@ -33,6 +34,10 @@ constexpr int sound_components = 4;
 enum Flux : int { flux_mass, flux_x, flux_y, flux_z, flux_velocity, flux_pressure, flux_energy, flux_internal };
 constexpr int predictor_flux_components = 6, final_flux_components = 8;
 
+/// Components of rows of losses: of mass, momentum and pressure.
+enum LossComponent : int { loss_mass, loss_x, loss_y, loss_z, loss_pressure };
+constexpr int loss_components = 5;
+
 enum class RiemannSolver { two_shock, hllc };
 
 /// What all kernels need to know.
@@ -46,6 +51,10 @@ struct RowContext {
 /// Primitive variables of `cells` cells of gas.
 void compute_primitives(const RowContext& context, int cells, ConstRows state, Rows primitive);
 
+/// Kernels work on whole vectors: those below (but for `update`) may compute up to this many cells more than they are
+/// asked for. The rows that they read and write have room for that, and nothing reads what comes out there.
+constexpr int row_padding = 7;
+
 /// Sound speed c, rho c, 1 / (rho c) and 1 / c^2.
 void compute_sound(const RowContext& context, int cells, ConstRows primitive, Rows sound);
 
@@ -53,22 +62,26 @@ void compute_sound(const RowContext& context, int cells, ConstRows primitive, Ro
 void compute_shock_strength(const RowContext& context, int cells, int axis, const std::array<ConstRows, 5>& stencil,
                             double* strength);
 
-/// The states that the cells of row `stencil[2]` send to their lower and upper faces normal to `axis` in half a step:
-/// averages of the parabolas over what each wave reaches (Colella & Woodward 1984, section 3; Colella 1990).
-/// `strength` are the rows of `shock_strength` one cell below, here, and one cell above, or null.
-void trace(int cells, int axis, double dt_over_dx, const std::array<ConstRows, 5>& stencil, ConstRows sound,
+/// Some quantity of the cells below along an axis, of the cells, and of those above.
+using Neighbors = std::array<ConstRows, 3>;
+
+/// The limited slopes of all primitive variables.
+void compute_slopes(int cells, const Neighbors& primitive, Rows slope);
+
+/// The states that cells send to their lower and upper faces normal to `axis` in half a step: averages of the parabolas
+/// over what each wave reaches (Colella & Woodward 1984, section 3; Colella 1990). `strength` are the rows of
+/// `shock_strength` one cell below, here, and one cell above, or null.
+void trace(int cells, int axis, double dt_over_dx, const Neighbors& primitive, const Neighbors& slope, ConstRows sound,
            const std::array<const double*, 3>& strength, Rows lower_face, Rows upper_face);
 
-/// Fluxes through the two faces of the cells of a row normal to a transverse axis, and the share of dt / dx to apply.
-struct Transverse {
-  ConstRows lower, upper;
-  double factor = 0.0;
-};
+/// What leaves cells through their two faces normal to a transverse axis: `factor` times the difference of the fluxes.
+void take_loss(const RowContext& context, int cells, ConstRows lower_flux, ConstRows upper_flux, double factor,
+               Rows loss);
 
-/// Face states with the divergence of transverse fluxes taken off, along one other axis or two. What would get nearly
-/// empty stays as it was.
-void correct(const RowContext& context, int cells, ConstRows state, const Transverse* transverse, int count,
-             Rows corrected);
+/// The states that cells send to their lower and upper faces, without what left through other faces: `losses` are
+/// those along one other axis or two. What would get nearly empty stays as it was.
+void correct(int cells, const std::array<ConstRows, 2>& states, std::span<const ConstRows> losses,
+             const std::array<Rows, 2>& corrected);
 
 /// Solves the Riemann problems between `left` and `right` across faces normal to `axis`; `is_final`: with energies.
 void solve_riemann(const RowContext& context, int faces, int axis, ConstRows left, ConstRows right, bool is_final,

@@ -56,11 +56,9 @@ std::array<double, 5> first_order_flux(const CellState& l, const CellState& r, i
 }  // namespace
 
 PlaneRing::PlaneRing(int planes, int components, int first_row, int rows, int first_cell, int cells)
-    : planes_(planes), first_row_(first_row) {
+    : planes_(planes), first_row_(first_row), first_cell_(first_cell), pitch_(cells) {
   constexpr int line = 8;  // doubles in a cache line
-  offset_ = (-first_cell + line - 1) / line * line;
-  pitch_ = (offset_ + first_cell + cells + line - 1) / line * line;
-  component_stride_ = pitch_ * rows;
+  component_stride_ = (pitch_ * rows + row_padding + line - 1) / line * line;
   plane_stride_ = component_stride_ * components;
   data_.assign(static_cast<std::size_t>(plane_stride_ * planes), 0.0);
 }
@@ -72,26 +70,37 @@ HydroSweep::HydroSweep(const HydroConfig& config, const std::array<double, 3>& d
       density_floor_(config.density_floor),
       flattening_(config.flattening),
       dt_over_dx_(dt_over_dx),
-      active_(active) {
-  const auto ring = [&](int planes, int components, int grown) {
-    return PlaneRing(is_active(2) ? planes : 1, components, -ghost(1, grown), largest.y + 2 * ghost(1, grown),
-                     -ghost(0, grown), largest.x + 2 * ghost(0, grown));
+      active_(active),
+      pitch_(largest.x + 2 * ghost(0, 1)) {
+  const auto ring = [&](int planes, int components, int grown_y = 1) {
+    return PlaneRing(is_active(2) ? planes : 1, components, -ghost(1, grown_y), largest.y + 2 * ghost(1, grown_y),
+                     -ghost(0, 1), pitch_);
+  };
+  const auto wide = [&](int components, int grown) {
+    return PlaneRing(1, components, 0, 1, -ghost(0, grown), largest.x + 2 * ghost(0, grown));
   };
   primitive_ = ring(7, primitives, hydro_ghost);
-  sound_ = ring(1, sound_components, 1);
-  left_buffer_ = right_buffer_ = PlaneRing(1, primitives, 0, 1, 0, largest.x + 2);
+  sound_ = ring(1, sound_components);
+  wide_row_ = wide(primitives, hydro_ghost);
+  lower_buffer_ = upper_buffer_ = ring(1, primitives);
+  flux_ = ring(1, predictor_flux_components);
   no_flux_ = PlaneRing(1, final_flux_components, 0, 1, 0, largest.x + 1);
   booked_ = PlaneRing(1, booked_components, 0, 1, 0, largest.x);
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (!active_[axis]) continue;
-    if (flattening_) shock_[axis] = ring(axis == 2 ? 3 : 1, 1, 2);
-    lower_face_[axis] = ring(2, primitives, 1);
-    upper_face_[axis] = ring(2, primitives, 1);
-    first_[axis] = ring(2, predictor_flux_components, 1);
-    last_[axis] = ring(2, final_flux_components, 1);
+    slope_[axis] = axis == 0 ? wide(primitives, 2) : axis == 1 ? ring(1, primitives, 2) : ring(3, primitives);
+    if (flattening_) shock_[axis] = axis == 0 ? wide(1, 2) : axis == 1 ? ring(1, 1, 2) : ring(3, 1);
+    lower_face_[axis] = ring(axis < 2 ? 2 : 1, primitives);
+    upper_face_[axis] = ring(2, primitives);
+    last_[axis] = ring(axis < 2 ? 1 : 2, final_flux_components);
+    first_loss_[axis] = ring(1, loss_components);
     for (std::size_t other = 0; other < 3; ++other)
-      if (other != axis && dimensions() == 3) second_[axis][other] = ring(2, predictor_flux_components, 1);
+      if (other != axis && dimensions() == 3) second_loss_[axis][other] = ring(1, loss_components);
   }
+  if (!is_active(2)) return;
+  first_z_ = ring(2, predictor_flux_components);
+  for (PlaneRing& each : second_z_) each = ring(2, predictor_flux_components);
+  for (PlaneRing& each : upper_z_) each = ring(2, primitives);
 }
 
 int HydroSweep::dimensions() const {
@@ -110,13 +119,16 @@ void HydroSweep::advance(mesh::Box box, core::View4<const double> state, core::V
   worth_ = worth;
   const Range planes = cells(2, 1);
   for (int k = planes.begin - ghost(2, 3); k < planes.begin + ghost(2, 3); ++k) load_plane(k);
-  if (is_active(2) && flattening_)
-    for (int k = planes.begin - 1; k <= planes.begin; ++k) measure_shocks(2, k);
+  const auto measure = [&](int axis, int k) {
+    measure_slopes(axis, k);
+    if (flattening_) measure_shocks(axis, k);
+  };
+  if (is_active(2))
+    for (int k = planes.begin - 1; k <= planes.begin; ++k) measure(2, k);
   for (int k = planes.begin; k < planes.end; ++k) {
     load_plane(k + ghost(2, 3));
-    if (flattening_)
-      for (int axis = 0; axis < 3; ++axis)
-        if (is_active(axis)) measure_shocks(axis, axis == 2 ? k + 1 : k);
+    for (int axis = 1; axis < 3; ++axis)
+      if (is_active(axis)) measure(axis, axis == 2 ? k + 1 : k);
     trace_plane(k);
     solve_plane(k);
     const int done = k - ghost(2, 1);
@@ -132,64 +144,89 @@ ConstRows HydroSweep::state_row(int k, int j) const {
 
 void HydroSweep::load_plane(int k) {
   const Range planes = cells(2, 1), rows = cells(1, k >= planes.begin && k < planes.end ? hydro_ghost : 1);
-  const Range row = cells(0, hydro_ghost);
+  const Range row = cells(0, 1);
   for (int j = rows.begin; j < rows.end; ++j)
     compute_primitives(context_, row.end - row.begin, state_row(k, j).shifted(row.begin),
                        primitive_.at(k, j).shifted(row.begin));
 }
 
-std::array<ConstRows, 5> HydroSweep::stencil(int axis, int k, int j) {
+// The rows of `patch` and those one and two cells away along y or z.
+std::array<ConstRows, 5> HydroSweep::stencil(int axis, int k, const Patch& patch) {
   std::array<ConstRows, 5> rows;
   for (int n = 0; n < 5; ++n) {
     const int shift = n - 2;
-    rows[static_cast<std::size_t>(n)] = axis == 0   ? primitive_.at(k, j).shifted(shift)
-                                        : axis == 1 ? primitive_.at(k, j + shift)
-                                                    : primitive_.at(k + shift, j);
+    rows[static_cast<std::size_t>(n)] =
+        axis == 1 ? at(primitive_, k, patch).shifted(shift * pitch_) : at(primitive_, k + shift, patch);
   }
   return rows;
 }
 
-void HydroSweep::measure_shocks(int axis, int k) {
-  const Range rows = cells(1, axis == 1 ? 2 : 1), row = cells(0, axis == 0 ? 2 : 1);
-  for (int j = rows.begin; j < rows.end; ++j) {
-    auto from = stencil(axis, k, j);
-    for (ConstRows& each : from) each = each.shifted(row.begin);
-    compute_shock_strength(context_, row.end - row.begin, axis, from,
-                           shock_[static_cast<std::size_t>(axis)].at(k, j)[0] + row.begin);
-  }
+Neighbors HydroSweep::neighbors(PlaneRing& ring, int axis, int k, const Patch& patch) {
+  const Rows here = at(ring, k, patch);
+  if (axis == 1) return {here.shifted(-pitch_), here, here.shifted(pitch_)};
+  return {at(ring, k - 1, patch), here, at(ring, k + 1, patch)};
 }
 
-std::array<const double*, 3> HydroSweep::shocks(int axis, int k, int j) {
+void HydroSweep::measure_slopes(int axis, int k) {
+  const Patch all = patch(1, axis == 1 ? 2 : 1);
+  compute_slopes(length(all), neighbors(primitive_, axis, k, all), at(slope_[static_cast<std::size_t>(axis)], k, all));
+}
+
+void HydroSweep::measure_shocks(int axis, int k) {
+  const Patch all = patch(1, axis == 1 ? 2 : 1);
+  compute_shock_strength(context_, length(all), axis, stencil(axis, k, all),
+                         at(shock_[static_cast<std::size_t>(axis)], k, all)[0]);
+}
+
+std::array<const double*, 3> HydroSweep::shocks(int axis, int k, const Patch& patch) {
   if (!flattening_) return {};
   PlaneRing& ring = shock_[static_cast<std::size_t>(axis)];
-  if (axis == 0) return {ring.at(k, j)[0] - 1, ring.at(k, j)[0], ring.at(k, j)[0] + 1};
-  if (axis == 1) return {ring.at(k, j - 1)[0], ring.at(k, j)[0], ring.at(k, j + 1)[0]};
-  return {ring.at(k - 1, j)[0], ring.at(k, j)[0], ring.at(k + 1, j)[0]};
+  const double* here = at(ring, k, patch)[0];
+  if (axis == 1) return {here - pitch_, here, here + pitch_};
+  return {at(ring, k - 1, patch)[0], here, at(ring, k + 1, patch)[0]};
 }
 
 void HydroSweep::trace_plane(int k) {
-  const Range rows = cells(1, 1), row = cells(0, 1);
-  const int count = row.end - row.begin;
+  const Patch all = patch(1, 1);
+  compute_sound(context_, length(all), at(primitive_, k, all), at(sound_, 0, all));
+  if (is_active(0)) trace_along_rows(k);
+  for (int axis = 1; axis < 3; ++axis) {
+    const auto a = static_cast<std::size_t>(axis);
+    if (is_active(axis))
+      trace(length(all), axis, dt_over_dx_[a], neighbors(primitive_, axis, k, all), neighbors(slope_[a], axis, k, all),
+            at(sound_, 0, all), shocks(axis, k, all), at(lower_face_[a], k, all), at(upper_face_[a], k, all));
+  }
+}
+
+// Along x, each row needs more cells than the planes have.
+void HydroSweep::trace_along_rows(int k) {
+  const Range rows = cells(1, 1), row = cells(0, 1), wide = cells(0, hydro_ghost), shocked = cells(0, 2);
+  const Rows primitive = wide_row_.at(0, 0);
+  const Rows slope = slope_[0].at(0, 0);
+  const auto neighbors_of = [](ConstRows of, int cell) {
+    return Neighbors{of.shifted(cell - 1), of.shifted(cell), of.shifted(cell + 1)};
+  };
+  std::array<const double*, 3> strength{};
   for (int j = rows.begin; j < rows.end; ++j) {
-    const Rows sound = sound_.at(0, j).shifted(row.begin);
-    compute_sound(context_, count, primitive_.at(k, j).shifted(row.begin), sound);
-    for (int axis = 0; axis < 3; ++axis) {
-      if (!is_active(axis)) continue;
-      const auto a = static_cast<std::size_t>(axis);
-      auto from = stencil(axis, k, j);
-      for (ConstRows& each : from) each = each.shifted(row.begin);
-      auto strength = shocks(axis, k, j);
-      if (flattening_)
-        for (const double*& each : strength) each += row.begin;
-      trace(count, axis, dt_over_dx_[a], from, sound, strength, lower_face_[a].at(k, j).shifted(row.begin),
-            upper_face_[a].at(k, j).shifted(row.begin));
+    compute_primitives(context_, wide.end - wide.begin, state_row(k, j).shifted(wide.begin),
+                       primitive.shifted(wide.begin));
+    if (flattening_) {
+      double* shock = shock_[0].at(0, 0)[0];
+      std::array<ConstRows, 5> around;
+      for (int n = 0; n < 5; ++n) around[static_cast<std::size_t>(n)] = primitive.shifted(shocked.begin + n - 2);
+      compute_shock_strength(context_, shocked.end - shocked.begin, 0, around, shock + shocked.begin);
+      for (int n = 0; n < 3; ++n) strength[static_cast<std::size_t>(n)] = shock + row.begin + n - 1;
     }
+    compute_slopes(shocked.end - shocked.begin, neighbors_of(primitive, shocked.begin), slope.shifted(shocked.begin));
+    trace(row.end - row.begin, 0, dt_over_dx_[0], neighbors_of(primitive, row.begin), neighbors_of(slope, row.begin),
+          sound_.at(0, j).shifted(row.begin), strength, lower_face_[0].at(k, j).shifted(row.begin),
+          upper_face_[0].at(k, j).shifted(row.begin));
   }
 }
 
 // The fluxes that become known with the traced plane `k`: those normal to x and y up to that plane, those normal to z
 // through its lower faces. Saltzman 1994: first fluxes from the traced states; second from states corrected along one
-// other axis; last from states corrected along both.
+// other axis; last from states corrected along both. Of the first and second, only what they take from a cell is kept.
 void HydroSweep::solve_plane(int k) {
   if (dimensions() > 1) solve_first(k);
   if (dimensions() == 3) solve_second(k);
@@ -197,23 +234,31 @@ void HydroSweep::solve_plane(int k) {
 }
 
 void HydroSweep::solve_first(int k) {
-  for (int axis = 0; axis < 3; ++axis)
-    if (is_active(axis) && (axis < 2 || k >= 0))
-      solve_faces(axis, k, nullptr, 0, false, first_[static_cast<std::size_t>(axis)]);
+  const double parts = dimensions() == 3 ? 3.0 : 2.0;
+  for (int axis = 0; axis < 2; ++axis) {
+    if (!is_active(axis)) continue;
+    solve_traced(axis, k, false, flux_);
+    take_loss_of(axis, k, cells_of(axis, {}), flux_, parts, first_loss_[static_cast<std::size_t>(axis)]);
+  }
+  if (!is_active(2) || k < 0) return;
+  solve_traced(2, k, false, first_z_);
+  if (k >= 1) take_loss_of(2, k - 1, cells_of(2, {}), first_z_, parts, first_loss_[2]);
 }
 
 void HydroSweep::solve_second(int k) {
   const auto solve = [&](int axis, int along, int plane) {
     const auto a = static_cast<std::size_t>(axis), b = static_cast<std::size_t>(along);
-    const Correction correction{along, &first_[b], dt_over_dx_[b] / 3.0};
-    solve_faces(axis, plane, &correction, 1, false, second_[a][b]);
+    const std::array corrections{Correction{along, &first_loss_[b]}};
+    PlaneRing& flux = axis == 2 ? second_z_[b] : flux_;
+    solve_corrected(axis, plane, corrections, axis == 2 ? upper_z_[b] : upper_buffer_, false, flux);
+    const int complete = axis == 2 ? plane - 1 : plane;  // the cells whose both faces are known
+    if (axis < 2 || complete >= 0)
+      take_loss_of(axis, complete, cells_of(axis, corrections), flux, 2.0, second_loss_[a][b]);
   };
   solve(0, 1, k);
   solve(1, 0, k);
-  if (k >= 0) {
-    solve(2, 0, k);
-    solve(2, 1, k);
-  }
+  solve(2, 0, k);
+  solve(2, 1, k);
   if (k >= 1) {
     solve(0, 2, k - 1);
     solve(1, 2, k - 1);
@@ -225,62 +270,73 @@ void HydroSweep::solve_last(int k) {
   if (plane >= 0 && plane < extent_.z)
     for (int axis = 0; axis < 2; ++axis)
       if (is_active(axis)) solve_last_faces(axis, plane);
-  if (is_active(2) && k >= 0) solve_last_faces(2, k);
+  if (is_active(2)) solve_last_faces(2, k);
 }
 
+// Corrected by the best fluxes along each other axis that do not know of `axis` yet.
 void HydroSweep::solve_last_faces(int axis, int k) {
   std::array<Correction, 2> corrections{};
-  int count = 0;
-  for (int along = 0; along < 3; ++along)
+  std::size_t count = 0;
+  for (int along = 0; along < 3; ++along) {
+    const auto b = static_cast<std::size_t>(along);
     if (along != axis && is_active(along))
-      corrections[static_cast<std::size_t>(count++)] = {along, &transverse_flux(axis, along),
-                                                        dt_over_dx_[static_cast<std::size_t>(along)] / 2.0};
-  solve_faces(axis, k, corrections.data(), count, true, last_[static_cast<std::size_t>(axis)]);
-}
-
-// The best fluxes along `along` that do not know of `axis` yet.
-PlaneRing& HydroSweep::transverse_flux(int axis, int along) {
-  const auto b = static_cast<std::size_t>(along);
-  return dimensions() == 3 ? second_[b][static_cast<std::size_t>(third_axis(axis, along))] : first_[b];
-}
-
-ConstRows HydroSweep::corrected(ConstRows face_state, int k, int j, Range range, const Correction* corrections,
-                                int count, Rows buffer) {
-  if (count == 0) return face_state.shifted(range.begin);
-  std::array<Transverse, 2> transverse;
-  for (int n = 0; n < count; ++n) {
-    const auto [axis, flux, factor] = corrections[n];
-    const Rows lower = flux->at(k, j).shifted(range.begin);
-    const Rows upper =
-        axis == 0 ? lower.shifted(1) : (axis == 1 ? flux->at(k, j + 1) : flux->at(k + 1, j)).shifted(range.begin);
-    transverse[static_cast<std::size_t>(n)] = {lower, upper, factor};
+      corrections[count++] = {along, dimensions() == 3
+                                         ? &second_loss_[b][static_cast<std::size_t>(third_axis(axis, along))]
+                                         : &first_loss_[b]};
   }
-  correct(context_, range.end - range.begin, face_state.shifted(range.begin), transverse.data(), count, buffer);
-  return buffer;
+  PlaneRing& flux = last_[static_cast<std::size_t>(axis)];
+  if (count > 0)
+    solve_corrected(axis, k, std::span(corrections).first(count), axis == 2 ? upper_z_[2] : upper_buffer_, true, flux);
+  else if (axis < 2 || k >= 0)
+    solve_traced(axis, k, true, flux);
 }
 
-// Fluxes through the faces normal to `axis` below the cells of plane `k` (and the highest above): on the whole plane
-// but for the outermost cells of axes whose corrections have been applied.
-void HydroSweep::solve_faces(int axis, int k, const Correction* corrections, int count, bool is_final,
-                             PlaneRing& flux) {
-  std::array<Range, 2> range{};
-  for (int a = 0; a < 2; ++a) {
-    const bool is_corrected =
-        std::any_of(corrections, corrections + count, [a](const Correction& c) { return c.axis == a; });
-    range[static_cast<std::size_t>(a)] = cells(a, a == axis || is_corrected ? 0 : 1);
-  }
-  auto [row, rows] = range;
-  if (axis == 0) ++row.end;
-  if (axis == 1) ++rows.end;
+// The cells between faces normal to `axis` whose sides know of `corrections`: all of the plane but for the outermost
+// along those axes.
+HydroSweep::Patch HydroSweep::cells_of(int axis, std::span<const Correction> corrections) const {
+  const auto grown = [&](int a) {
+    return a == axis || std::ranges::any_of(corrections, [a](const Correction& c) { return c.axis == a; }) ? 0 : 1;
+  };
+  return patch(grown(0), grown(1));
+}
+
+void HydroSweep::take_loss_of(int axis, int k, const Patch& cells, PlaneRing& flux, double parts, PlaneRing& loss) {
+  const Rows lower = at(flux, k, cells);
+  const Rows upper = axis == 0 ? lower.shifted(1) : axis == 1 ? lower.shifted(pitch_) : at(flux, k + 1, cells);
+  take_loss(context_, length(cells), lower, upper, dt_over_dx_[static_cast<std::size_t>(axis)] / parts,
+            at(loss, k, cells));
+}
+
+void HydroSweep::solve_traced(int axis, int k, bool is_final, PlaneRing& flux) {
   const auto a = static_cast<std::size_t>(axis);
-  const Range left_row = axis == 0 ? Range{row.begin - 1, row.end - 1} : row;
-  for (int j = rows.begin; j < rows.end; ++j) {
-    const int left_k = axis == 2 ? k - 1 : k, left_j = axis == 1 ? j - 1 : j;
-    const ConstRows left = corrected(upper_face_[a].at(left_k, left_j), left_k, left_j, left_row, corrections, count,
-                                     left_buffer_.at(0, 0));
-    const ConstRows right = corrected(lower_face_[a].at(k, j), k, j, row, corrections, count, right_buffer_.at(0, 0));
-    solve_riemann(context_, row.end - row.begin, axis, left, right, is_final, flux.at(k, j).shifted(row.begin));
-  }
+  solve_faces(axis, k, cells_of(axis, {}), upper_face_[a], lower_face_[a], is_final, flux);
+}
+
+// The corrected states of the upper sides are left in `upper`: along z, the plane above needs them.
+void HydroSweep::solve_corrected(int axis, int k, std::span<const Correction> corrections, PlaneRing& upper,
+                                 bool is_final, PlaneRing& flux) {
+  const Patch inside = cells_of(axis, corrections);
+  Patch both = inside;  // with the outer cells, one of whose sides is at a face
+  if (axis == 0) both.row = {inside.row.begin - 1, inside.row.end + 1};
+  if (axis == 1) both.rows = {inside.rows.begin - 1, inside.rows.end + 1};
+  std::array<ConstRows, 2> losses;
+  for (std::size_t n = 0; n < corrections.size(); ++n) losses[n] = at(*corrections[n].loss, k, both);
+  const auto a = static_cast<std::size_t>(axis);
+  correct(length(both), {at(lower_face_[a], k, both), at(upper_face_[a], k, both)},
+          std::span(losses).first(corrections.size()), {at(lower_buffer_, k, both), at(upper, k, both)});
+  if (axis < 2 || k >= 0) solve_faces(axis, k, inside, upper, lower_buffer_, is_final, flux);
+}
+
+// Fluxes through the faces normal to `axis` below `cells` of plane `k` (and above the highest).
+void HydroSweep::solve_faces(int axis, int k, const Patch& cells, PlaneRing& upper, PlaneRing& lower, bool is_final,
+                             PlaneRing& flux) {
+  Patch faces = cells;
+  if (axis == 0) ++faces.row.end;
+  if (axis == 1) ++faces.rows.end;
+  const Rows left = axis == 0   ? at(upper, k, faces).shifted(-1)
+                    : axis == 1 ? at(upper, k, faces).shifted(-pitch_)
+                                : at(upper, k - 1, faces);
+  solve_riemann(context_, length(faces), axis, left, at(lower, k, faces), is_final, at(flux, k, faces));
 }
 
 void HydroSweep::update_plane(int k, Repairs& repairs) {
@@ -309,12 +365,27 @@ void HydroSweep::update_plane(int k, Repairs& repairs) {
 Approach HydroSweep::approach(int k, int j) {
   Approach rows;
   for (int axis = 0; axis < 3; ++axis) {
-    const auto from = is_active(axis) ? stencil(axis, k, j) : std::array<ConstRows, 5>{};
-    for (std::size_t n = 0; n < 4; ++n)
-      rows[static_cast<std::size_t>(axis)][n] =
-          is_active(axis) ? from[n < 2 ? n : n + 1][primitive_u + axis] : no_flux_.at(0, 0)[0];
+    auto& along = rows[static_cast<std::size_t>(axis)];
+    along.fill(no_flux_.at(0, 0)[0]);
+    if (!is_active(axis)) continue;
+    const double* const row = axis == 0 ? velocity_along_row(k, j) : nullptr;
+    for (std::size_t n = 0; n < 4; ++n) {
+      const int shift = static_cast<int>(n < 2 ? n : n + 1) - 2;
+      along[n] = axis == 0   ? row + shift
+                 : axis == 1 ? primitive_.at(k, j + shift)[primitive_v]
+                             : primitive_.at(k + shift, j)[primitive_w];
+    }
   }
   return rows;
+}
+
+// The velocity along x of a row with two more cells at each end, of which the planes have one.
+const double* HydroSweep::velocity_along_row(int k, int j) {
+  double* const u = wide_row_.at(0, 0)[primitive_u];
+  const ConstRows state = state_row(k, j);
+  std::copy_n(primitive_.at(k, j)[primitive_u] - 1, extent_.x + 2, u - 1);
+  for (const int i : {-2, extent_.x + 1}) u[i] = state[momentum_x][i] * (1.0 / state[density][i]);
+  return u;
 }
 
 void HydroSweep::book_row(ConstRows booked) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <vector>
 
 #include "sidestream/amr/flux_register.hpp"
@@ -16,18 +17,18 @@ namespace sidestream::solvers {
 class PlaneRing {
  public:
   PlaneRing() = default;
-  /// Rows [first_row, first_row + rows) of cells [first_cell, first_cell + cells).
+  /// Rows [first_row, first_row + rows) of cells [first_cell, first_cell + cells), one row behind the other.
   PlaneRing(int planes, int components, int first_row, int rows, int first_cell, int cells);
 
   /// The rows of all components at plane `k`, row `j`; their data begins at the cell 0. `k` >= -8.
   Rows at(int k, int j) {
     const std::ptrdiff_t plane = (k + 8 * planes_) % planes_;
-    return {data_.data() + plane * plane_stride_ + (j - first_row_) * pitch_ + offset_, component_stride_};
+    return {data_.data() + plane * plane_stride_ + (j - first_row_) * pitch_ - first_cell_, component_stride_};
   }
 
  private:
-  int planes_ = 0, first_row_ = 0;
-  std::ptrdiff_t pitch_ = 0, component_stride_ = 0, plane_stride_ = 0, offset_ = 0;
+  int planes_ = 0, first_row_ = 0, first_cell_ = 0;
+  std::ptrdiff_t pitch_ = 0, component_stride_ = 0, plane_stride_ = 0;
   std::vector<double> data_;
 };
 
@@ -63,11 +64,15 @@ class HydroSweep {
  private:
   struct Correction {
     int axis;
-    PlaneRing* flux;
-    double factor;
+    PlaneRing* loss;
   };
   struct Range {
     int begin, end;
+  };
+  /// Some rows of a plane, and some cells of each. Kernels treat them as one long row, the cells between them included:
+  /// those come out meaningless, and nothing reads them.
+  struct Patch {
+    Range rows, row;
   };
 
   bool is_active(int axis) const { return active_[static_cast<std::size_t>(axis)]; }
@@ -76,22 +81,37 @@ class HydroSweep {
   Range cells(int axis, int grown) const { return {-ghost(axis, grown), extent_[axis] + ghost(axis, grown)}; }
   ConstRows state_row(int k, int j) const;
 
+  Patch patch(int grown_x, int grown_y) const { return {cells(1, grown_y), cells(0, grown_x)}; }
+  Patch cells_of(int axis, std::span<const Correction> corrections) const;
+  int length(const Patch& patch) const {
+    return (patch.rows.end - patch.rows.begin - 1) * pitch_ + patch.row.end - patch.row.begin;
+  }
+  static Rows at(PlaneRing& ring, int k, const Patch& patch) {
+    return ring.at(k, patch.rows.begin).shifted(patch.row.begin);
+  }
+
   void load_plane(int k);
-  std::array<ConstRows, 5> stencil(int axis, int k, int j);
+  std::array<ConstRows, 5> stencil(int axis, int k, const Patch& patch);
+  Neighbors neighbors(PlaneRing& ring, int axis, int k, const Patch& patch);
+  void measure_slopes(int axis, int k);
   void measure_shocks(int axis, int k);
-  std::array<const double*, 3> shocks(int axis, int k, int j);
+  std::array<const double*, 3> shocks(int axis, int k, const Patch& patch);
   void trace_plane(int k);
+  void trace_along_rows(int k);
   void solve_plane(int k);
   void solve_first(int k);
   void solve_second(int k);
   void solve_last(int k);
-  PlaneRing& transverse_flux(int axis, int along);
   void solve_last_faces(int axis, int k);
-  ConstRows corrected(ConstRows face_state, int k, int j, Range range, const Correction* corrections, int count,
-                      Rows buffer);
-  void solve_faces(int axis, int k, const Correction* corrections, int count, bool is_final, PlaneRing& flux);
+  void solve_traced(int axis, int k, bool is_final, PlaneRing& flux);
+  void solve_corrected(int axis, int k, std::span<const Correction> corrections, PlaneRing& upper, bool is_final,
+                       PlaneRing& flux);
+  void solve_faces(int axis, int k, const Patch& cells, PlaneRing& upper, PlaneRing& lower, bool is_final,
+                   PlaneRing& flux);
+  void take_loss_of(int axis, int k, const Patch& cells, PlaneRing& flux, double parts, PlaneRing& loss);
   void update_plane(int k, Repairs& repairs);
   Approach approach(int k, int j);
+  const double* velocity_along_row(int k, int j);
   void book_row(ConstRows booked);
   void record_plane(int k);
   void record_row(core::View4<double> to, int axis, int k, int j, Range row);
@@ -111,11 +131,19 @@ class HydroSweep {
   double worth_ = 1.0;
   HydroBooks books_;
 
-  PlaneRing primitive_, sound_, left_buffer_, right_buffer_, no_flux_, booked_;
-  std::array<PlaneRing, 3> shock_;                    // along each axis
+  int pitch_;  // of all planes below
+
+  PlaneRing primitive_, sound_, wide_row_, booked_;   // the last two: a row, the first with the ghost cells of x
+  std::array<PlaneRing, 3> slope_;                    // along each axis; along x of one row
+  std::array<PlaneRing, 3> shock_;                    // along each axis; along x of one row
   std::array<PlaneRing, 3> lower_face_, upper_face_;  // states traced to the faces, by axis
-  std::array<PlaneRing, 3> first_, last_;             // fluxes, by axis
-  std::array<std::array<PlaneRing, 3>, 3> second_;    // [axis][the axis that corrected them]
+  PlaneRing lower_buffer_, upper_buffer_;             // the same, corrected
+  std::array<PlaneRing, 3> upper_z_;                  // corrected along x, y and both: for the next plane
+  PlaneRing flux_, first_z_, no_flux_;
+  std::array<PlaneRing, 2> second_z_;  // fluxes along z, by the axis that corrected them
+  std::array<PlaneRing, 3> last_;      // fluxes, by axis
+  std::array<PlaneRing, 3> first_loss_;
+  std::array<std::array<PlaneRing, 3>, 3> second_loss_;  // [axis][the axis that corrected the fluxes]
 };
 
 }  // namespace sidestream::solvers

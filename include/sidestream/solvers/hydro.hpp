@@ -116,8 +116,8 @@ class Hydro {
 
   /// Advances the owned cells of `state` by `dt` in place. The ghost cells (`hydro_ghost` layers on each axis of more
   /// than one cell, corners included) hold the state at the start of the step, filled by the caller; they are left as
-  /// they were. Density and internal energy are positive before and after. Local. Cost: 0.7 to 1
-  /// microsecond a cell on one core at 2.5 GHz (bench/hydro.cpp), of which blocks of 16 cells a side are the dearest;
+  /// they were. Density and internal energy are positive before and after. Local. Cost:
+  /// docs/reference/performance.md; small blocks are the dearest, for the cells around them are computed as well. It
   /// allocates scratch of one or two megabytes and the owned cells of one block.
   ///
   /// For refined meshes: `fluxes` takes the fluxes of the components 0 to 4 (mass, momentum, total energy) through the
