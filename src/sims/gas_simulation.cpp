@@ -201,7 +201,8 @@ void GasSimulation::solve_gravity() {
 void GasSimulation::advance_level(const amr::LevelStep& step) {
   const double dt = (step.end - step.begin) * dt_;
   if (gravity_) core::timed(bill_, "gravity", [&] { gravity_->kick(*gas_, step.level, 0.5 * dt); });
-  core::timed(bill_, "ghost cells", [&] { gas_->fill_ghosts(step.level, time_ + step.begin * dt_, step.coarse_weight); });
+  core::timed(bill_, "ghost cells",
+              [&] { gas_->fill_ghosts(step.level, time_ + step.begin * dt_, step.coarse_weight); });
   core::timed(bill_, "hydro", [&] { gas_->advance(step.level, dt); });
   if (!gravity_) return;
   core::timed(bill_, "gravity", [&] {

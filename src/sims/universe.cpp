@@ -150,7 +150,7 @@ void Universe::advance_gas(const amr::LevelStep& part, const solvers::LeapfrogSt
   gas_->set_epoch({config_.temperature_floor / config_.temperature_factor(step.a1), 1.0 / (step.a1 * step.a1)});
   core::timed(bill_, "hydro", expand);
   core::timed(bill_, "ghost exchange",
-        [&] { gas_->fill_ghosts(part.level, part.begin * step_.dtau, part.coarse_weight); });
+              [&] { gas_->fill_ghosts(part.level, part.begin * step_.dtau, part.coarse_weight); });
   core::timed(bill_, "hydro", [&] {
     gas_->advance(part.level, step.drift);
     expand();

@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "sidestream/comm/progress.hpp"
+#include "sidestream/core/bill.hpp"
 #include "sidestream/core/error.hpp"
 #include "support/folder.hpp"
 #include "support/run_files.hpp"
@@ -83,7 +84,8 @@ TEST_F(RunTest, AStepSaysAtEachBlockThatItIsAGoodMomentForTransfers) {
     int moments = 0;
     const comm::Communicator listened = comm::with_progress(world, [&] { ++moments; });
     const RunConfig config = read_run(core::parse_toml(text, "run.toml"));
-    const std::unique_ptr<Simulation> simulation = config.plan->make(listened, {});
+    core::Bill bill;
+    const std::unique_ptr<Simulation> simulation = config.plan->make(listened, {}, bill);
     simulation->initialize();
 
     moments = 0;

@@ -242,7 +242,6 @@ def _energy_line(events: Events) -> str:
     )
 
 
-
 def _group_bill(bill: GroupBill) -> str:
     note = (
         f"<p class=note>{escape(bill.title)}: {duration(bill.wall_s)}. Each moment is on exactly one line; "
@@ -263,8 +262,7 @@ def _books(end: Event) -> str:
     line = (
         f"Energy added by the choice between total and internal energy {added:.3g}{energy}, discarded "
         f"{discarded:.3g}{energy}; added by floors {floored:.3g}{energy}, with "
-        f"{number(booked, 'floor_mass'):.3g}{mass}; "
-        f"in all {added + floored - discarded:+.3g}{energy}. Cells floored "
+        f"{number(booked, 'floor_mass'):.3g}{mass}; in all {added + floored - discarded:+.3g}{energy}. Cells floored "
         f"{int(number(booked, 'energy_floored_cells') + number(booked, 'density_floored_cells'))}, of first order "
         f"{int(number(booked, 'first_order_cells'))}."
     )
