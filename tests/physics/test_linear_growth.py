@@ -46,8 +46,8 @@ lattice of one particle a cell answers to displacements by their moduli too, whi
 waves has. So that power is compared with what a particle mesh of NumPy makes of the same start
 (`particle_mesh.py`: clouds in cells, the seven-point Laplacian, steps even in ln a, gas to first
 order), which has the effect of the lattice by itself; the shortfall against the linear theory is told too.
-In the first bin the dark matter was first held to 1 % of D^2, and missed it by 0.1 %: forces and lattice
-together cost 1.1 % of its power there. It is now held to 1 % about what its forces give.""",
+In the first bin the dark matter was first held to 1 % of D^2, and missed it by 0.1 %: it grows
+by 1.1 % less, of which the forces take 0.6 %. It is now held to 1 % about what its forces give.""",
         [
             Bound(
                 "first bin: growth of the dark matter's power over D^2",

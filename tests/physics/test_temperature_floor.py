@@ -50,6 +50,7 @@ omega_m = {UNIVERSE.omega_m}
 omega_b = {UNIVERSE.omega_b}
 hubble = {UNIVERSE.hubble}
 sigma8 = 0.001
+power = "eisenstein-hu"
 temperature_start = "{WARM_K} K"
 
 [hydro]
