@@ -167,9 +167,10 @@ def draw(runs: dict[str, Rest]) -> Figure:
     figure = Figure(figsize=(7.5, 4.0), layout="constrained")
     left, right = figure.subplots(1, 2)
     for name, rest in runs.items():
-        left.plot(rest.time, rest.density, label=name)
-        right.plot(rest.time, rest.speed, label=name)
-    left.set(xlabel="time", ylabel="error of the density", yscale="log")
-    right.set(xlabel="time", ylabel="speed over that of sound", yscale="log")
+        left.plot(rest.time[1:], rest.density[1:], label=name)  # at the start there is no error
+        right.plot(rest.time[1:], rest.speed[1:], label=name)
+    time = "time [1 / sqrt(4 pi G rho_c)]"
+    left.set(xlabel=time, ylabel="error of the density / rho_c", yscale="log")
+    right.set(xlabel=time, ylabel="speed / isothermal speed of sound", yscale="log")
     left.legend()
     return figure
