@@ -11,6 +11,7 @@
 #include <map>
 
 #include "report.hpp"
+#include "sidestream/core/bill.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/couple/session.hpp"
 #include "sidestream/io/event_log.hpp"
@@ -102,7 +103,8 @@ json measure(const comm::Communicator& world, const std::string& path, const mes
   world.barrier();
   std::vector<double> begin_s, lost_s;
   {
-    couple::Session session(world, coupling(), folder);
+    core::Bill bill;
+    couple::Session session(world, coupling(), folder, bill);
     if (session.computes()) {
       for (int p = 0; p < publishes; ++p) {
         const mesh::Snapshot snapshot = snapshot_of(layout, world.rank(), p);

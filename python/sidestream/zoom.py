@@ -143,7 +143,8 @@ def _radius(text: str, row: xr.Dataset) -> float:
 def _sides(run: Run) -> Array:
     start = run.events.last("run_start")
     cells = np.array(start["cells"], float)
-    return float(start["box_mpc"]) * cells / cells[0]
+    sides: Array = float(start["box_mpc"]) * cells / cells[0]
+    return sides
 
 
 def _particles_near(run: Run, halo: _Halo, sides: Array) -> tuple[NDArray[np.int64], Array]:

@@ -92,9 +92,9 @@ class Level {
     solvers::InitialGas part{Field<double>(layout, comm_.rank()), Field<double>(layout, comm_.rank(), 3)};
     cut.apply(initial.density, part.density);
     cut.apply(initial.velocity, part.velocity);
-    const double excess = gas_mass_of(part.density, level_, [](std::int32_t) { return true; }) /
-                          gas_mass_of(*coarser, level_ - 1,
-                                      [&](std::int32_t block) { return !hierarchy_.is_leaf(level_ - 1, block); });
+    const double excess =
+        gas_mass_of(part.density, level_, [](std::int32_t) { return true; }) /
+        gas_mass_of(*coarser, level_ - 1, [&](std::int32_t block) { return !hierarchy_.is_leaf(level_ - 1, block); });
     for (double& density : part.density.all()) density /= excess;
     return conserved_gas(config_, part, a_);
   }

@@ -127,7 +127,7 @@ solvers::LeapfrogStep Universe::leapfrog_of(const amr::LevelStep& part) const {
 void Universe::synchronize(int level) {
   if (gas_) core::timed(bill_, "hydro", [&] { gas_->synchronize(level); });
   core::timed(bill_, "migration",
-        [&] { redistribute::migrate_levels(comm_, hierarchy_, particles_, level, solvers::cloud_margin); });
+              [&] { redistribute::migrate_levels(comm_, hierarchy_, particles_, level, solvers::cloud_margin); });
   const amr::LevelStep& part = parts_[static_cast<std::size_t>(level)];
   if (level > 0 && coarse_weight_after(part) < 1.0) solve_from(part);
 }

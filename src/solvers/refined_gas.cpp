@@ -153,8 +153,7 @@ void RefinedGas::fill_ghosts(int level, double time, double coarse_weight) {
 void RefinedGas::advance(int level, double dt) {
   const auto l = static_cast<std::size_t>(level);
   if (level < finest_level()) copy_owned(state_[l], older_[l]);
-  books_ += hydro_[l].advance(state_[l], dt, &fluxes_[l], uses_[l], epoch_,
-                                [this] { comm::progress(comm_); });
+  books_ += hydro_[l].advance(state_[l], dt, &fluxes_[l], uses_[l], epoch_, [this] { comm::progress(comm_); });
   for (int b = 0; b < state_[l].blocks(); ++b)
     cell_updates_ += uses_[l][static_cast<std::size_t>(b)] == BlockUse::idle ? 0 : state_[l].box(b).volume();
   if (level < finest_level()) {

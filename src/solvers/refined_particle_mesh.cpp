@@ -76,8 +76,8 @@ RefinedParticleMesh::Exchange RefinedParticleMesh::make_exchange(const comm::Com
   return exchange;
 }
 
-// Coarse clouds leave mass on refined blocks only within four cells of their sides (`cloud_margin`, a step and the cloud
-// itself), and there the children are leaves; so the levels below `from_level` - 1 give nothing to those from
+// Coarse clouds leave mass on refined blocks only within four cells of their sides (`cloud_margin`, a step and the
+// cloud itself), and there the children are leaves; so the levels below `from_level` - 1 give nothing to those from
 // `from_level` on.
 void RefinedParticleMesh::deposit(std::span<const mesh::Particles> levels, std::span<const double> ahead,
                                   std::span<Field<double>> density, int from_level) {

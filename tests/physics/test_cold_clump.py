@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from book import Bound, Chapter
 from program import Program
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from book import Bound, Chapter
 from numpy.typing import NDArray
-from program import Program, plot_files
 
 import sidestream
+from book import Bound, Chapter
+from program import Program, plot_files
 
 Array = NDArray[np.float64]
 

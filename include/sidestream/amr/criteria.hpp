@@ -84,8 +84,8 @@ struct SphereRegion {
   std::array<double, 3> center{};
   double radius = 0.0;
 };
-/// Refines blocks that meet the region, down to `max_level`, and keeps them; asks for no buffer around them, so that the
-/// mesh of a region is the same whatever the buffer.
+/// Refines blocks that meet the region, down to `max_level`, and keeps them; asks for no buffer around them, so that
+/// the mesh of a region is the same whatever the buffer.
 Criterion region(const BoxRegion& box, int max_level);
 Criterion region(const SphereRegion& sphere, int max_level);
 

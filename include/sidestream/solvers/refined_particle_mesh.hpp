@@ -18,11 +18,11 @@ namespace sidestream::solvers {
 /// (docs/concepts/gravity.md).
 inline constexpr std::int32_t cloud_margin = 5;
 
-/// Carries mass from particles to a refined mesh and forces back. Each particle belongs to a level whose blocks hold it,
-/// as a rule that which `cloud_margin` gives, and is a cube of the size of that level's cells. What its cube shares with
-/// coarser leaves goes to the coarse cells that hold it, what it shares with refined blocks goes down to their children
-/// in equal parts; all of it as integers, as `ParticleMesh` does, which is what a mesh of one level comes down to: the
-/// same bits for any order of the particles and any ranks, and no mass lost.
+/// Carries mass from particles to a refined mesh and forces back. Each particle belongs to a level whose blocks hold
+/// it, as a rule that which `cloud_margin` gives, and is a cube of the size of that level's cells. What its cube shares
+/// with coarser leaves goes to the coarse cells that hold it, what it shares with refined blocks goes down to their
+/// children in equal parts; all of it as integers, as `ParticleMesh` does, which is what a mesh of one level comes down
+/// to: the same bits for any order of the particles and any ranks, and no mass lost.
 ///
 /// While a level is between two steps of the coarser one, a particle keeps its level, though it may have left the
 /// level's blocks by about a cell (`redistribute::migrate`; one that is further out counts as one cell out). Boundaries
