@@ -104,7 +104,11 @@ class Session::Impl {
   }
 
   std::int64_t sent() const { return outbox_ ? outbox_->sent() : 0; }
-  std::int64_t done() { return outbox_ ? outbox_->done() : 0; }
+  std::int64_t done() {
+    if (!outbox_) return 0;
+    const core::Bill::Part part = bill_.part("publish: transfers", "sidecars");  // MPI moves messages where it is asked
+    return outbox_->done();
+  }
   double silence_s() const { return outbox_ ? outbox_->silence_s() : 0.0; }
   void wait_for_done(std::int64_t count) {
     if (outbox_) outbox_->wait_for_done(count);

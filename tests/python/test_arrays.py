@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -156,8 +158,9 @@ def test_an_absurd_cell_leaves_the_other_halos_as_they_are(absurd: float) -> Non
     assert without.sizes["halo"] > 50
     assert float(with_it.mass.max()) == absurd
     others = with_it.isel(halo=with_it.mass.values != absurd)
-    for name in without.data_vars:
-        np.testing.assert_array_equal(others[name], without[name], err_msg=name)
+    spheres = re.compile(r"[mr](\d+[cm]|vir)|inside")  # of multiples of the mean, which the cell raises
+    for name in filter(lambda name: not spheres.fullmatch(str(name)), without.data_vars):
+        np.testing.assert_array_equal(others[name], without[name], err_msg=str(name))
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
