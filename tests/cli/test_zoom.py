@@ -16,11 +16,11 @@ BASE = """
 simulation = "nbody"
 
 [mesh]
-cells = [16, 16, 16]
+cells = [32, 32, 32]
 block = 8
 
 [cosmology]
-box = "64 Mpc"
+box = "128 Mpc"
 z_start = 49
 z_end = 0
 seed = 2
@@ -58,6 +58,8 @@ def heaviest(base: Path) -> int:
 def test_a_zoom_runs_and_has_fine_particles_where_the_halo_came_from(
     base: Path, tmp_path: Path, sidestream: CommandLine
 ) -> None:
+    from test_examples import command
+
     done = sidestream("zoom", base, "--halo", heaviest(base), "--radius", "4 Mpc")
 
     assert done.returncode == 0, done.stderr
@@ -66,8 +68,8 @@ def test_a_zoom_runs_and_has_fine_particles_where_the_halo_came_from(
     assert config["cosmology"]["seed"] == 2
     assert config["amr"]["max_level"] == config["refine"]["zoom"]["max_level"] == 1
     (tmp_path / "zoom.toml").write_text(done.stdout)
-    again = sidestream("run", "zoom.toml", "-n", 2, "--out", "zoomed", "--set", "run.max_steps=1",
-                       "--set", "output.plotfile.every=1")  # fmt: skip
+    again = command("run", str(tmp_path / "zoom.toml"), "-n", "2", "--out", str(tmp_path / "zoomed"),
+                    "--set", "run.max_steps=1", "--set", "output.plotfile.every=1")  # fmt: skip
     assert again.returncode == 0, again.stderr
     run = ss.open(tmp_path / "zoomed")
     assert isinstance(run, ss.Run)
@@ -75,6 +77,13 @@ def test_a_zoom_runs_and_has_fine_particles_where_the_halo_came_from(
     particles = plot.particles()
     fine = particles["mass"] < 0.5 * particles["mass"].max()
     assert 0 < int(fine.sum()) < particles.sizes["particle"]
+    lower, upper = (np.array(config["refine"]["zoom"][side]) for side in ("lower", "upper"))
+    cell, box = 4.0, 128.0  # nothing has moved by more than a cell yet
+    within = np.ones(particles.sizes["particle"], bool)
+    for axis, low, high in zip("xyz", lower + cell, upper - cell, strict=True):
+        within &= (particles[axis].values - low) % box < high - low
+    assert int(within.sum()) > 100
+    assert bool(fine.values[within].all())
     np.testing.assert_allclose(float(particles["mass"].astype(float).sum()), float(_mass_of(base)), rtol=1e-6)
 
 
@@ -89,7 +98,7 @@ def _mass_of(base: Path) -> float:
         (("--halo", -5), "there is no halo -5 among the"),
         (("--halo", "HEAVIEST", "--radius", "3 R300x"), "`3 R300x` is no radius"),
         (("--halo", "HEAVIEST", "--radius", "0 Mpc"), "`0 Mpc` is 0 Mpc for this halo"),
-        (("--halo", "HEAVIEST", "--radius", "31 Mpc"), "come from all of the box along"),
+        (("--halo", "HEAVIEST", "--radius", "63 Mpc"), "come from all of the box along"),
         (("--halo", "HEAVIEST", "--levels", 0), "a zoom of 0 levels is none"),
         (("--halo", "HEAVIEST", "--task", "holes"), "there is no task `holes`"),
         (("--halo", "HEAVIEST", "--step", 1), "has no result for step 1"),

@@ -28,7 +28,7 @@ constexpr double oblique_order = 1.7;  // 1.76 and 1.78: extrema are clipped on 
 constexpr double oblique_24 = 2e-2;    // 1.7e-2
 constexpr double sod_through_a_jump = 1.5;  // L1 error over that of the coarse mesh; measured 0.5 to 1
 constexpr double reflected_wave =
-    1e-2;                               // relative, in pressure; 3e-3 on the uniform mesh, 8e-3 where the shock refines
+    1e-2;  // relative, in pressure; 3e-3 on the uniform mesh, 8e-3 here, up to 1.4e-2 for other places of the sides
 constexpr double sod_to_fine = 2.5e-3;  // L1 difference to the fine mesh: 1.7e-3; of a mesh four times coarser 5.4e-3
 constexpr double sod_error_to_fine = 1.25;  // of the errors against the exact solution: 1.14
 constexpr double blast_radius = 0.5;        // difference to the uniform mesh, in finest cells: below 0.01
@@ -267,7 +267,7 @@ TEST(RefinedSod, PassesAChangeOfLevelWithoutAnEcho) {
   struct Patch {
     double lower, upper;
   };
-  for (const Patch& patch : {Patch{0.76, 0.99}, {0.26, 0.74}, {0.6, 0.74}}) {  // shock into, out of and through it
+  for (const Patch& patch : {Patch{0.7, 0.99}, {0.2, 0.8}, {0.55, 0.8}}) {  // shock into, out of and through it
     const auto refined = finished_sod(64, refined_between(patch.lower, patch.upper));
 
     EXPECT_LT(of(refined->summary(), "density_l1_error"), sod_through_a_jump * uniform);
