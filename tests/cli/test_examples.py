@@ -24,6 +24,7 @@ SMALLER = {  # by name, what is changed
     "double_mach": ["amr.max_level=2", "double_mach.end=0.02"],
     "kelvin_helmholtz": ["kelvin_helmholtz.end=0.1"],
     "vortex": ["vortex.end=0.5"],
+    "hydrostatic_sphere": ["hydrostatic_sphere.end=0.1"],
     "zoom": ["run.max_steps=2"],
 }
 
@@ -40,6 +41,10 @@ def test_each_example_is_valid_as_it_stands(name: str) -> None:
     result = command("check", str(EXAMPLES / f"{name}.toml"), "-n", "2")
 
     assert result.returncode == 0, result.stderr
+
+
+def test_no_example_is_left_out() -> None:
+    assert set(SMALLER) == {path.stem for path in EXAMPLES.glob("*.toml")}
 
 
 @pytest.mark.parametrize("name", sorted(SMALLER))
