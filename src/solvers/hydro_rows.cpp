@@ -11,9 +11,13 @@ namespace sidestream::solvers {
 
 namespace {
 
-/// Of the kinetic energy of the motion inside a cell: heat below it is not told from that motion. It is less than all
-/// of it, for what gravity does to the motion inside a cell is not in the total energy.
-constexpr double share_of_inner_motion = 0.75;
+/// Heat that a shock has brought is at least this share of the kinetic energy of the motion inside the cell. Less than
+/// all: what gravity does to that motion is not in the total energy.
+constexpr double share_of_shock = 0.75;
+
+/// Gas is at least this share as warm after a step as the coldest that was in the cell or came in: where the profile of
+/// the temperature has its minimum, what remains is colder than the mean.
+constexpr double share_of_coldest = 0.9;
 
 /// Whether a cell lost nearly all of its mass or energy in the update.
 [[gnu::always_inline]] inline bool is_healthy(double after, double before) {
@@ -265,8 +269,7 @@ void solve_two_shock(const RowContext context, int faces, int axis, ConstRows le
 }
 
 /// Internal energy after the step without the heat of shocks: d(rho e)/dt = -div(rho e u) - p div u, with p at the
-/// middle of the step as the mean of old and new. Gas is not colder afterwards than the coldest that was in the cell or
-/// came in, but for the expansion.
+/// middle of the step as the mean of old and new; not much less than the coldest gas has, but for the expansion.
 [[gnu::always_inline]] inline double adiabatic_energy(const RowContext& context, const Divergence& f, double rho_old,
                                                       double old, double rho, std::ptrdiff_t i) {
   const double expansion = clamped(0.5 * context.gas.gamma_1 * divergence(f, flux_velocity, i), -0.5, 0.5);
@@ -274,7 +277,7 @@ void solve_two_shock(const RowContext context, int faces, int axis, ConstRows le
   const double inside = old / rho_old;
   const double coldest = smaller(smaller(least_of_inflow(inside, f, 0, i), least_of_inflow(inside, f, 1, i)),
                                  least_of_inflow(inside, f, 2, i));
-  return larger(carried - expansion * old, (1.0 - expansion) * (rho * coldest)) / (1.0 + expansion);
+  return larger(carried - expansion * old, (1.0 - expansion) * (share_of_coldest * rho * coldest)) / (1.0 + expansion);
 }
 
 /// The kinetic energy per mass of the motion inside a cell, relative to its mean, if the velocity is linear there: a
@@ -315,9 +318,12 @@ UpdateCounts update_of(const RowContext context, int cells, ConstRows state, con
     bool good = is_healthy(rho, rho_old) & (rho >= density_floor);
     double believed = heat;
     if constexpr (dual) {
-      const bool is_large = (heat > context.eta * total) | is_in_shock(f, around, i);
-      const bool is_heat = heat > share_of_inner_motion * rho * inner_motion(around, i);
-      believed = is_large & is_heat ? heat : adiabatic_energy(context, f, rho_old, old, rho, i);
+      const double adiabatic = adiabatic_energy(context, f, rho_old, old, rho, i),
+                   inner = rho * inner_motion(around, i);
+      const bool is_shocked = is_in_shock(f, around, i) & (heat > larger(adiabatic, share_of_shock * inner));
+      const bool is_precise =
+          (heat > larger(context.eta * total, inner)) & (heat > 0.5 * adiabatic) & (heat < 2.0 * adiabatic);
+      believed = is_shocked | is_precise ? heat : adiabatic;
     } else {
       good = good & is_healthy(heat, old);
     }

@@ -77,13 +77,15 @@ enum class BlockUse : std::uint8_t {
 /// Dual energy (`dual_energy_eta` > 0). The total energy is conserved and knows the heat of shocks, but what it leaves
 /// beside the kinetic energy of a cell's mean motion, the heat, holds the motion inside the cell as well; the internal
 /// energy that is advanced by itself is precise but stays on its adiabat. After a step the internal energy is
-/// 1. the heat, where it is more than three quarters of the kinetic energy that a linear velocity has inside the cell,
-///    rho / 24 times the squares of the differences across the cell of all components along all axes, and is either
-///    more than `dual_energy_eta` of the total energy or in a shock: where the gas is compressed and at least two
-///    thirds of the fall of a velocity over four cells along its axis lie in the middle two (in even convergence,
-///    half);
-/// 2. else the adiabatic one. It is not less per mass than the least of what was in the cell and what flows in, but for
-///    expansion, so that neither advection nor expansion drives it through zero.
+/// 1. in a shock the heat, where it is more than the adiabatic energy and more than three quarters of the inner motion.
+///    A cell is in a shock where the gas is compressed and at least two thirds of the fall of a velocity over four
+///    cells along its axis lie in the middle two (in even convergence, half). The inner motion is the kinetic energy
+///    that a linear velocity has inside the cell relative to its mean: rho / 24 times the squares of the differences
+///    across the cell of all components along all axes;
+/// 2. in gas that is warm already the heat, where it is within a factor of two of the adiabatic energy, more than the
+///    inner motion and more than `dual_energy_eta` of the total energy;
+/// 3. else the adiabatic one. Per mass it is at least nine tenths of the least of what was in the cell and what flows
+///    in, but for expansion, so that neither advection nor expansion drives it through zero.
 /// The total energy stays as it is: what it holds beside kinetic and internal energy, of either sign, is the unresolved
 /// energy. It moves with the gas until it is believed to be heat, or is motion that the mesh resolves again. So no
 /// energy is discarded; floors and the repair of cells add some (`HydroBooks::floor_energy`, `floor_mass`). Cold gas
