@@ -238,7 +238,8 @@ def _energy_line(events: Events) -> str:
     return (
         f"<p>At z = {1.0 / last['scale_factor'] - 1.0:.3g}: {kinetic:.3g} Msun (km/s)² of peculiar motion, "
         f"{number(last, 'unresolved'):.3g} of motion inside cells, {number(last, 'thermal'):.3g} of heat, "
-        f"{number(last, 'potential'):.3g} of gravity. The equation of Layzer and Irvine leaves {100.0 * residual_share(last):.2g} % of the energy of motion over.</p>"
+        f"{number(last, 'potential'):.3g} of gravity. The equation of Layzer and Irvine leaves "
+        f"{100.0 * residual_share(last):.2g} % of the energy of motion over.</p>"
     )
 
 
