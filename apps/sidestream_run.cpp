@@ -59,7 +59,7 @@ void print_description(const nlohmann::json& description) {
 int check_configuration(const Arguments& arguments) {
   try {
     const sims::RunConfig config = sims::read_run(load_configuration(arguments));
-    if (begins_anew(arguments)) config.plan->check_start();
+    if (begins_anew(arguments)) config.plan->check_start(true);
     const nlohmann::json description = sims::describe(config, arguments.ranks);
     if (arguments.json)
       fmt::print("{}\n", description.dump());
@@ -110,7 +110,7 @@ std::optional<sims::RunConfig> read_together(const comm::Communicator& world, co
     std::optional<sims::RunConfig> config;
     world.agree_on([&] {
       config = sims::read_run(load_configuration(arguments));
-      if (begins_anew(arguments) && world.rank() == 0) config->plan->check_start();
+      if (begins_anew(arguments) && world.rank() == 0) config->plan->check_start(false);
     });
     return config;
   } catch (const core::Error& error) {

@@ -94,8 +94,7 @@ void Sidecar::take(const json& command) {
   else
     run_tasks(announcement, snapshot, transfer_s);
   if (group_.rank() == 0)
-    mailbox_.post(Tag::reply,
-                  {{"done", announcement.number}, {"is_written", unwritten(*totals_) == unwritten_before}});
+    mailbox_.post(Tag::reply, {{"done", announcement.number}, {"is_written", unwritten(*totals_) == unwritten_before}});
 }
 
 void Sidecar::receive(const Announcement& announcement, Received& into) {

@@ -88,6 +88,7 @@ void Outputs::write_plotfile(Simulation& simulation) {
 
 void Outputs::write_checkpoint(Simulation& simulation) {
   const std::int64_t step = simulation.step();
+  core::timed(bill_, "making the content", [&] { simulation.check_state(); });
   is_put_off_ = false;
   last_checkpoint_ = step;
   const OutputConfig& config = *config_.checkpoint;

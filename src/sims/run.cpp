@@ -88,11 +88,12 @@ class Run {
       publish();
       outputs_.write_due(*simulation_);
     }
+    core::timed(bill_, "rest of the step", [&] { simulation_->check_state(); });
     const bool is_finished = simulation_->is_complete();
     RunStatus status = is_finished              ? RunStatus::finished
-                             : !stop_reason().empty() ? RunStatus::stopped
-                             : was_signalled()        ? RunStatus::interrupted
-                                                      : RunStatus::finished;
+                       : !stop_reason().empty() ? RunStatus::stopped
+                       : was_signalled()        ? RunStatus::interrupted
+                                                : RunStatus::finished;
     if (status == RunStatus::stopped) say(fmt::format("the run ends here: {}", stop_reason()));
     if (status == RunStatus::stopped || end_ == End::late || end_ == End::told) prepare_last_checkpoint();
     outputs_.write_last(*simulation_, !is_finished);
