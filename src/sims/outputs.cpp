@@ -46,6 +46,13 @@ bool Outputs::is_due(std::optional<OutputConfig>& output, const Simulation& simu
   return output && output->trigger.is_due(simulation.step(), simulation.redshift());
 }
 
+// What `every` asks for begins after the first step; a redshift may be that of the start.
+bool Outputs::is_checkpoint_due(const Simulation& simulation) {
+  const bool is_due_here = is_due(config_.checkpoint, simulation);
+  if (simulation.step() > 0 || !config_.checkpoint) return is_due_here;
+  return couple::Trigger(0, config_.checkpoint->trigger.at_redshift()).is_due(0, simulation.redshift());
+}
+
 void Outputs::skip_due(const Simulation& simulation) {
   is_due(config_.plotfile, simulation);
   is_due(config_.checkpoint, simulation);
@@ -54,11 +61,11 @@ void Outputs::skip_due(const Simulation& simulation) {
 void Outputs::write_due(Simulation& simulation) {
   report_written(false);
   if (is_due(config_.plotfile, simulation)) write_plotfile(simulation);
-  const bool is_checkpoint_due = is_due(config_.checkpoint, simulation) && simulation.step() > 0;
-  if (!is_checkpoint_due && !is_put_off_) return;
+  const bool is_asked_for = is_checkpoint_due(simulation);
+  if (!is_asked_for && !is_put_off_) return;
   if (!pending_)
     write_checkpoint(simulation);
-  else if (is_checkpoint_due)
+  else if (is_asked_for)
     put_off(simulation.step());
 }
 

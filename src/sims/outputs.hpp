@@ -78,6 +78,7 @@ class Outputs {
   };
 
   static bool is_due(std::optional<OutputConfig>& output, const Simulation& simulation);
+  bool is_checkpoint_due(const Simulation& simulation);
   void write_plotfile(Simulation& simulation);
   void write_checkpoint(Simulation& simulation);
   void put_off(std::int64_t step);

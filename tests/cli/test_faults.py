@@ -262,6 +262,15 @@ def test_a_plot_file_that_cannot_be_written_is_lost_until_a_restart_makes_it(pla
     assert committed_step(run) == LAST_STEP
 
 
+def test_a_checkpoint_can_be_asked_for_at_the_redshift_of_the_start(place: Place) -> None:
+    words = ("--set", "output.checkpoint.every=0", "--set", "output.checkpoint.at_redshift=[50]")
+
+    done = place.run("at_start", *words, "--set", "run.max_steps=2")
+
+    assert done.returncode == 0, done.stderr
+    assert [event["step"] for event in Run(place.folder / "at_start").events.of("checkpoint_committed")] == [0]
+
+
 def size_of(path: Path) -> int:
     return sum(file.stat().st_size for file in [path, *path.rglob("*")] if file.is_file())
 

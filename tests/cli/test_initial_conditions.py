@@ -480,10 +480,13 @@ def test_a_run_refuses_it_before_anything_runs(name: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", CONTENTS)
 def test_numbers_that_cannot_be_are_refused_before_a_rank_starts(name: str, tmp_path: Path) -> None:
     for words in (["check"], ["run", "-n", 2, "--out", "o"]):
-        message = refused(tmp_path, CONTENTS[name], *words)
+        folder = tmp_path / words[0]
+        folder.mkdir()
+
+        message = refused(folder, CONTENTS[name], *words)
 
         assert re.search(CONTENTS[name][2], message), message
-        assert not (tmp_path / "o").exists()
+        assert not (folder / "o").exists()
 
 
 @pytest.mark.parametrize("name", ["not finite", "mass", "ids"])

@@ -46,7 +46,8 @@ struct Content {
 
 Lattice lattice_of(const Hdf5Reader& file, double box_mpc) {
   const std::vector<std::int64_t> shape = file.shape("DM_vx");
-  if (shape.size() != 3) throw core::Error("`DM_vx` has not three axes", file.path());
+  if (shape.size() != 3)
+    throw core::Error("`DM_vx` has not three axes", file.path(), "the file is damaged, or of another program");
   Lattice lattice{{}, {box_mpc, box_mpc, box_mpc}, SlowestAxis::x};
   for (std::size_t axis = 0; axis < 3; ++axis)
     lattice.points[static_cast<int>(axis)] =
@@ -58,9 +59,12 @@ Lattice lattice_of(const Hdf5Reader& file, double box_mpc) {
 void check_fields(const Hdf5Reader& file, const std::vector<std::string>& names) {
   const std::vector<std::int64_t> shape = file.shape("DM_vx");
   for (const std::string& name : names) {
-    if (!file.has(name)) throw core::Error(fmt::format("there is no field `{}`", name), file.path());
+    if (!file.has(name))
+      throw core::Error(fmt::format("there is no field `{}`", name), file.path(),
+                        "the file is damaged, or of another program");
     if (file.shape(name) != shape)
-      throw core::Error(fmt::format("the field `{}` is on another lattice than `DM_vx`", name), file.path());
+      throw core::Error(fmt::format("the field `{}` is on another lattice than `DM_vx`", name), file.path(),
+                        "the file is damaged, or of another program");
   }
 }
 
