@@ -59,7 +59,7 @@ void print_description(const nlohmann::json& description) {
 int check_configuration(const Arguments& arguments) {
   try {
     const sims::RunConfig config = sims::read_run(load_configuration(arguments));
-    if (begins_anew(arguments)) config.plan->check_start();
+    if (begins_anew(arguments)) config.plan->check_start(true);
     const nlohmann::json description = sims::describe(config, arguments.ranks);
     if (arguments.json)
       fmt::print("{}\n", description.dump());
@@ -110,7 +110,7 @@ std::optional<sims::RunConfig> read_together(const comm::Communicator& world, co
     std::optional<sims::RunConfig> config;
     world.agree_on([&] {
       config = sims::read_run(load_configuration(arguments));
-      if (begins_anew(arguments) && world.rank() == 0) config->plan->check_start();
+      if (begins_anew(arguments) && world.rank() == 0) config->plan->check_start(false);
     });
     return config;
   } catch (const core::Error& error) {
@@ -128,12 +128,11 @@ int run_configuration(const Arguments& arguments, core::Bill::Clock::time_point 
   const auto existing = arguments.restart     ? io::ExistingRun::resume
                         : arguments.overwrite ? io::ExistingRun::overwrite
                                               : io::ExistingRun::refuse;
-  const auto progress = [&](const std::string& line) {
-    if (!arguments.quiet) fmt::print(stderr, "{}\n", line);
-  };
+  const auto progress = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
   try {
     const auto status =
-        sims::run(world, std::move(*config), folder_of(arguments), {existing, arguments.file, began}, progress);
+        sims::run(world, std::move(*config), folder_of(arguments), {existing, arguments.file, began, !arguments.quiet},
+                  progress);
     return status == sims::RunStatus::finished ? done : failed;
   } catch (const core::Error& error) {
     abort_job(error.what(), error.is_reported_elsewhere());

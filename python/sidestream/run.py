@@ -120,13 +120,14 @@ class Run:
 
     @property
     def status(self) -> str:
-        """`finished`, `interrupted`, `stopped` (it could not go on; `reason` says why), `failed`, or `running`."""
+        """`finished`, `incomplete` (finished, but it has lost results), `interrupted`, `stopped` (it could not go on),
+        `failed`, or `running`; `reason` tells more."""
         return status_of(self.events, self.folder)
 
     @property
     def reason(self) -> str:
-        """Why a run that `stopped` could not go on; empty for others."""
-        if self.status != "stopped":
+        """Why a run that `stopped` could not go on, what one that is `incomplete` has lost; empty for others."""
+        if self.status not in ("stopped", "incomplete"):
             return ""
         ends = self.events.where(lambda e: e["event"] == "run_end" and e["group"] == "compute")
         return str(ends[-1].get("reason", ""))

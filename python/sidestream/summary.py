@@ -87,7 +87,18 @@ def bills(events: Events, tasks: list[str]) -> list[TaskBill]:
         name = event.get("task")
         if isinstance(name, str):
             _charge(found.setdefault(name, TaskBill(name)), event)
+    for event in lost_results(events):
+        found[str(event["task"])].failed += 1
     return list(found.values())
+
+
+def lost_results(events: Events) -> Events:
+    """One event `analysis_failed` for each result that is not there; a restart may have made it since."""
+    made = {(event.get("task"), event.get("step")) for event in events.of("analysis")}
+    failed = {
+        (event.get("task"), event.get("step")): event for event in events.of("analysis_failed") if "task" in event
+    }
+    return Events(event for moment, event in failed.items() if moment not in made)
 
 
 def wall_seconds(events: Events) -> float:
@@ -119,8 +130,6 @@ def _charge(bill: TaskBill, event: Event) -> None:
             bill.in_situ_s += number(event, "compute_s")
         else:
             bill.transfer_s += number(event, "wait_s")
-    elif event["event"] == "analysis_failed":
-        bill.failed += 1
 
 
 def _charge_file(bill: FileBill, event: Event) -> None:

@@ -116,6 +116,9 @@ class Progress:
     def _on_checkpoint_put_off(self, event: Event) -> str:
         return f"checkpoint of step {event.get('step', '?')} put off: {file_name(event)} waits for analyses"
 
+    def _on_checkpoint_refused(self, event: Event) -> str:
+        return f"checkpoint of step {event.get('step', '?')} does not count: results of before it could not be written"
+
     def _on_plotfile_failed(self, event: Event) -> None:
         self.problems.append(problem_with_file(event))
 

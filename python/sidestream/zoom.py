@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 PADDING = 1.0  # cells of the run on each side, so that the outermost particles have fine ones for neighbours
 LEAST_BUFFER = 3  # cells: what a rule asks for is then deep enough inside for clouds of its own level
 SIMULATIONS = ("cosmology", "nbody")
+MOST_LEVELS = 20  # of `amr.max_level`
+MOST_CELLS = 2**30  # along an axis of the finest level
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class ZoomRequest:
     """What to zoom in on, and how far."""
 
     halo: int  # its id in the catalogue
-    radius: str  # "3 R200m" or "2.5 Mpc"
+    radius: str  # "3 R200m", "2.5 Mpc" or "2500 kpc"
     task: str | None = None  # of halos; by default the only one
     step: int | None = None  # of the catalogue; by default the last one
     levels: int = 1  # how many times cells and the spacing of particles are halved
@@ -67,6 +69,7 @@ def zoom(run: Run, request: ZoomRequest) -> Zoom:
     if request.levels < 1:
         raise UsageError(f"a zoom of {request.levels} levels is none", hint="--levels takes 1 or more")
     config = _config_of(run)
+    _check_levels(request.levels, max(config["mesh"]["cells"]))
     halo = _halo_of(run, request)
     sides = _sides(run)
     ids, positions = _particles_near(run, halo, sides)
@@ -79,6 +82,15 @@ def zoom(run: Run, request: ZoomRequest) -> Zoom:
     )
     head = f"# A zoom of {run.folder}, step {halo.step}.\n# {told}.\n\n"
     return Zoom(head + toml_text(_zoomed(config, region, request.levels)), told)
+
+
+def _check_levels(levels: int, cells: int) -> None:
+    most = min(MOST_LEVELS, (MOST_CELLS // cells).bit_length() - 1)
+    if levels > most:
+        raise UsageError(
+            f"{levels} levels are more than a mesh can have",
+            hint=f"--levels takes at most {most} for {cells} cells; each takes eight times the particles in the region",
+        )
 
 
 def _config_of(run: Run) -> dict[str, Any]:
@@ -98,13 +110,23 @@ def _config_of(run: Run) -> dict[str, Any]:
 
 def _halo_of(run: Run, request: ZoomRequest) -> _Halo:
     task = request.task or _only_task(run)
+    if task not in run.tasks:
+        raise UsageError(
+            f"there is no task `{task}`", run.folder, f"--task takes {' or '.join(run.tasks) or 'one: it has none'}"
+        )
     steps = run.steps(task)
     step = steps[-1] if request.step is None and steps else request.step
+    if request.step is not None and request.step not in steps:
+        raise UsageError(
+            f"task `{task}` has no result for step {request.step}",
+            run.folder,
+            f"--step takes one of {', '.join(map(str, steps))}" if steps else "the task has no result at all",
+        )
     table = run.result(task, -1 if step is None else step, "halo")
     rows = np.flatnonzero(table["id"].values == request.halo) if "id" in table else np.array([], int)
     if len(rows) == 0:
         heaviest = table["id"].values[:5].tolist() if "id" in table else []
-        raise Error(
+        raise UsageError(
             f"there is no halo {request.halo} among the {table.sizes.get('halo', 0)} of task `{task}` at step {step}",
             run.result_path(task, int(step or 0)),
             f"its heaviest: {', '.join(map(str, heaviest))}" if heaviest else "a task of halos has a column `id`",
@@ -129,10 +151,13 @@ def _radius(text: str, row: xr.Dataset) -> float:
     """In Mpc; of a number and `Mpc`, or of a multiple of a radius in the catalogue."""
     spheres = sorted(str(name) for name in row if re.fullmatch(r"r\d+[cm]", str(name)))
     match = re.fullmatch(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z]\w*)\s*", text)
-    names = {"mpc": 1.0} | {name: float(row[name]) for name in spheres}
+    names = {"mpc": 1.0, "kpc": 1e-3} | {name: float(row[name]) for name in spheres}
     known = ", ".join(f'"3 {name.upper()[:-1] + name[-1]}"' for name in spheres) or "no sphere is in the catalogue"
     if match is None or match[2].lower() not in names:
-        raise UsageError(f"`{text}` is no radius", hint=f'--radius takes "2.5 Mpc", or of this catalogue: {known}')
+        raise UsageError(
+            f"`{text}` is no radius",
+            hint=f'--radius takes comoving "2.5 Mpc" or "2500 kpc", or of this catalogue: {known}',
+        )
     radius = float(match[1]) * names[match[2].lower()]
     if not radius > 0.0:
         hint = "the halo is not dense enough for this sphere" if match[2].lower() in spheres else "it is to be above 0"
@@ -170,7 +195,7 @@ def _particles_near(run: Run, halo: _Halo, sides: Array) -> tuple[NDArray[np.int
     offset = _nearest_image(positions - halo.centre, sides)
     inside = (offset**2).sum(axis=1) < halo.radius**2
     if not inside.any():
-        raise Error(f"no particle is within {halo.radius:g} Mpc of the halo", here[0], "give a larger --radius")
+        raise UsageError(f"no particle is within {halo.radius:g} Mpc of the halo", here[0], "give a larger --radius")
     return table["id"].values[inside].astype(np.int64), halo.centre + offset[inside]
 
 
@@ -215,7 +240,7 @@ def _region_of(start: Array, end: Array, sides: Array, padding: Array) -> _Regio
         low = first + min(0.0, to_last.min()) - padding[axis]
         high = first + max(from_first.max(), to_last.max()) + padding[axis]
         if high - low >= sides[axis]:
-            raise Error(
+            raise UsageError(
                 f"the particles of the halo come from all of the box along {'xyz'[axis]}",
                 hint="a smaller --radius, or a run in a larger box",
             )

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "sidestream/analysis/density.hpp"
+#include "sidestream/core/error.hpp"
 #include "sidestream/core/exact_sum.hpp"
 #include "sidestream/fft/modes.hpp"
 
@@ -48,24 +49,32 @@ struct Shell {
   core::ExactSum wavenumber, power;
 };
 
+// Amplitudes are multiplied by `unit`, a power of two, so that their squares are numbers.
 std::vector<Shell> sum_shells(const Spectrum& spectrum, const mesh::Geometry& geometry,
-                              const std::vector<double>& edges) {
+                              const std::vector<double>& edges, double unit) {
   std::array<double, 3> scale{};  // fundamental mode of each axis over that of the longest side
   for (std::size_t a = 0; a < 3; ++a) scale[a] = longest_side(geometry) / geometry.length[a];
   std::vector<Shell> shells(edges.size() - 1);
-  fft::for_each_mode(
-      spectrum, geometry.domain.extent(), [&](const fft::Mode& mode, const std::complex<double>& amplitude) {
-        const double x = mode.wavenumber.x * scale[0], y = mode.wavenumber.y * scale[1],
-                     z = mode.wavenumber.z * scale[2];
-        const double q = std::sqrt(x * x + y * y + z * z);
-        if (q < edges.front() || q >= edges.back()) return;
-        const auto edge = std::upper_bound(edges.begin(), edges.end(), q);
-        Shell& shell = shells[static_cast<std::size_t>(edge - edges.begin()) - 1];
-        shell.modes += mode.weight;
-        shell.wavenumber.add(mode.weight * q);
-        shell.power.add(mode.weight * (amplitude.real() * amplitude.real() + amplitude.imag() * amplitude.imag()));
-      });
+  fft::for_each_mode(spectrum, geometry.domain.extent(),
+                     [&](const fft::Mode& mode, const std::complex<double>& amplitude) {
+                       const double x = mode.wavenumber.x * scale[0], y = mode.wavenumber.y * scale[1],
+                                    z = mode.wavenumber.z * scale[2];
+                       const double q = std::sqrt(x * x + y * y + z * z);
+                       if (q < edges.front() || q >= edges.back()) return;
+                       const auto edge = std::upper_bound(edges.begin(), edges.end(), q);
+                       Shell& shell = shells[static_cast<std::size_t>(edge - edges.begin()) - 1];
+                       shell.modes += mode.weight;
+                       shell.wavenumber.add(mode.weight * q);
+                       const double re = unit * amplitude.real(), im = unit * amplitude.imag();
+                       shell.power.add(mode.weight * (re * re + im * im));
+                     });
   return shells;
+}
+
+// The power of two that takes `norm` next to 1.
+double unit_for(double norm) {
+  constexpr int most = 1000;
+  return std::ldexp(1.0, std::clamp(-std::ilogb(norm), -most, most));
 }
 
 // Squared sinc of each wave number of an axis of n cells.
@@ -103,7 +112,8 @@ void add_to(Spectrum& a, const Spectrum& b) {
 
 PowerSpectrum power_of(const comm::Communicator& comm, const Spectrum& spectrum, const mesh::Geometry& geometry,
                        double mean, const ShellOptions& options) {
-  const auto shells = sum_shells(spectrum, geometry, shell_edges(geometry, options));
+  const double sum = static_cast<double>(geometry.domain.volume()) * mean, unit = unit_for(sum), norm = unit * sum;
+  const auto shells = sum_shells(spectrum, geometry, shell_edges(geometry, options), unit);
   std::vector<core::ExactSum> sums;
   std::vector<std::int64_t> modes;
   for (const Shell& shell : shells) {
@@ -112,11 +122,16 @@ PowerSpectrum power_of(const comm::Communicator& comm, const Spectrum& spectrum,
   }
   comm.sum(std::span(sums));
   comm.sum(std::span(modes));
+  comm.agree_on([&] {
+    for (const core::ExactSum& one : sums)
+      if (!std::isfinite(sum) || !std::isfinite(one.value()))
+        throw core::Error("the power spectrum is not finite: the sum of all cells is beyond the largest number", "",
+                          "look for a cell of absurd density, or give the field a larger unit");
+  });
 
   PowerSpectrum result;
   if (comm.rank() != 0) return result;
   const double fundamental = 2.0 * pi / longest_side(geometry);
-  const double norm = static_cast<double>(geometry.domain.volume()) * mean;
   for (std::size_t s = 0; s < modes.size(); ++s) {
     if (modes[s] == 0) continue;
     const auto count = static_cast<double>(modes[s]);

@@ -104,6 +104,7 @@ void Outbox::read_replies() {
     }
     if (reply->contains("done")) {
       reply->at("done").get_to(done_);
+      if (!first_unwritten_ && !reply->at("is_written").get<bool>()) first_unwritten_ = done_;
       continue;
     }
     reply->at("received").get_to(received_);

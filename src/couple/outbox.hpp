@@ -53,6 +53,8 @@ class Outbox {
   /// How many publishes were sent, and how many of them the sidecars have done (on the first rank).
   std::int64_t sent() const { return number_; }
   std::int64_t done();
+  /// Whether each result of the first `count` publishes could be written, as far as they are done (on the first rank).
+  bool are_written(std::int64_t count) const { return !first_unwritten_ || *first_unwritten_ > count; }
   /// Since they were heard of; on the first rank.
   double silence_s() const { return silence_.seconds(); }
   /// Waits until the sidecars have done the first `count`. Collective. Throws core::Error on all ranks when they were
@@ -103,6 +105,7 @@ class Outbox {
   std::deque<Entry> queue_;
   std::int64_t queue_bytes_ = 0, received_ = 0, done_ = 0;
   core::Stopwatch silence_, last_command_;
+  std::optional<std::int64_t> first_unwritten_;  // the number of the publish
   std::optional<nlohmann::json> farewell_;
 };
 

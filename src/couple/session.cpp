@@ -109,6 +109,8 @@ class Session::Impl {
     const core::Bill::Part part = bill_.part("publish: transfers", "sidecars");  // MPI moves messages where it is asked
     return outbox_->done();
   }
+  bool are_written(std::int64_t count) const { return !outbox_ || outbox_->are_written(count); }
+  bool are_written_in_situ() const { return unwritten(totals_) == 0; }
   double silence_s() const { return outbox_ ? outbox_->silence_s() : 0.0; }
   void wait_for_done(std::int64_t count) {
     if (outbox_) outbox_->wait_for_done(count);
@@ -267,6 +269,7 @@ class Session::Impl {
       totals_[task].count += part.at("count").get<std::int64_t>();
       totals_[task].dropped += part.at("dropped").get<std::int64_t>();
       totals_[task].failed += part.at("failed").get<std::int64_t>();
+      totals_[task].unwritten += part.at("unwritten").get<std::int64_t>();
       totals_[task].compute_s += part.at("compute_s").get<double>();
     }
   }
@@ -319,6 +322,12 @@ std::int64_t Session::sent() const {
 }
 std::int64_t Session::done() {
   return impl_->done();
+}
+bool Session::are_written(std::int64_t count) const {
+  return impl_->are_written(count);
+}
+bool Session::are_written_in_situ() const {
+  return impl_->are_written_in_situ();
 }
 double Session::silence_s() const {
   return impl_->silence_s();

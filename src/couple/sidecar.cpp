@@ -88,11 +88,13 @@ void Sidecar::take(const json& command) {
                 {"receive_s", transfer_s},
                 {"bytes", std::accumulate(announcement.bytes.begin(), announcement.bytes.end(), std::int64_t{0})}});
   log_->write("receive", event);
+  const std::int64_t unwritten_before = unwritten(*totals_);
   if (command.at("is_stopped").get<bool>())
     leave_out(announcement, snapshot);
   else
     run_tasks(announcement, snapshot, transfer_s);
-  if (group_.rank() == 0) mailbox_.post(Tag::reply, {{"done", announcement.number}});
+  if (group_.rank() == 0)
+    mailbox_.post(Tag::reply, {{"done", announcement.number}, {"is_written", unwritten(*totals_) == unwritten_before}});
 }
 
 void Sidecar::receive(const Announcement& announcement, Received& into) {
@@ -162,8 +164,11 @@ void Sidecar::say_farewell() {
   if (group_.rank() != 0) return;
   json totals = json::array();
   for (const TaskTotals& task : *totals_)
-    totals.push_back(
-        {{"count", task.count}, {"dropped", task.dropped}, {"failed", task.failed}, {"compute_s", task.compute_s}});
+    totals.push_back({{"count", task.count},
+                      {"dropped", task.dropped},
+                      {"failed", task.failed},
+                      {"unwritten", task.unwritten},
+                      {"compute_s", task.compute_s}});
   mailbox_.post(Tag::reply, {{"farewell", totals}});
   wait_until([&] { return mailbox_.progress(); }, config_->timeout_s);
 }

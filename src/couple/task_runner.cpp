@@ -38,6 +38,12 @@ io::ResultAttributes attributes_of(const Task& task, const mesh::Snapshot& snaps
 
 }  // namespace
 
+std::int64_t unwritten(const std::vector<TaskTotals>& totals) {
+  std::int64_t sum = 0;
+  for (const TaskTotals& task : totals) sum += task.unwritten;
+  return sum;
+}
+
 json moment_of(const mesh::Snapshot& snapshot) {
   json moment = {{"step", snapshot.step}};
   if (const auto redshift = snapshot.attributes.find("redshift"); redshift != snapshot.attributes.end())
@@ -71,15 +77,17 @@ void TaskRunner::run(const Task& task, const mesh::Snapshot& snapshot, const Del
     problem = "the analysis failed: " + text_of(error);
   }
   problem = problem_of_any_rank(problem, task);
+  std::string unwritten;
   try {
     const core::Bill::Part writing = bill_->part("writing results", task.name);
     if (problem.empty()) io::write_result(group_, path, result, attributes);
   } catch (const std::exception& error) {
-    problem = "its result was not written: " + text_of(error);
+    unwritten = "its result was not written: " + text_of(error);
   }
   const double compute_s = watch.seconds();
   totals.compute_s += compute_s;
   if (!problem.empty()) return report_failure(task, snapshot.step, problem, totals);
+  if (!unwritten.empty()) return report_unwritten(task, snapshot.step, unwritten, totals);
 
   ++totals.count;
   json event = moment_of(snapshot);
@@ -117,11 +125,22 @@ const mesh::Result* TaskRunner::earlier_result(const Task& task, std::int64_t st
 
 void TaskRunner::report_failure(const Task& task, std::int64_t step, const std::string& message, TaskTotals& totals) {
   ++totals.failed;
+  report(task, step, message, "the run goes on");
+}
+
+void TaskRunner::report_unwritten(const Task& task, std::int64_t step, const std::string& message, TaskTotals& totals) {
+  ++totals.failed;
+  ++totals.unwritten;
+  report(task, step, message, "the run goes on, but no later checkpoint counts: a restart makes this result again");
+}
+
+void TaskRunner::report(const Task& task, std::int64_t step, const std::string& message,
+                        const std::string& consequence) {
   if (group_.rank() != 0) return;
   log_->write("analysis_failed",
               {{"task", task.name}, {"analysis", task.analysis_name}, {"step", step}, {"message", message}});
   if (warn_ && warned_.insert(task.name).second)
-    warn_(fmt::format("task `{}`, step {}: {} (said once; the run goes on)", task.name, step, message));
+    warn_(fmt::format("task `{}`, step {}: {} (said once; {})", task.name, step, message, consequence));
 }
 
 // The text of the lowest rank that has one. An analysis must fail on all ranks together; one that does not would leave

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "earlier_results.hpp"
 #include "sidestream/comm/communicator.hpp"
@@ -19,6 +20,9 @@ struct Delivery {
   std::int64_t bytes = 0;  ///< sent for this task
   double wait_s = 0.0;     ///< until they were here
 };
+
+/// The results of all tasks that could not be written.
+std::int64_t unwritten(const std::vector<TaskTotals>& totals);
 
 /// The step and, where there is one, the redshift of a snapshot, as every event has them.
 nlohmann::json moment_of(const mesh::Snapshot& snapshot);
@@ -40,8 +44,12 @@ class TaskRunner {
 
   /// Reports that a task could not be done: event, count, and for the first time a warning.
   void report_failure(const Task& task, std::int64_t step, const std::string& message, TaskTotals& totals);
+  /// Reports a result that was found and could not be written: no checkpoint after it counts, so that a restart makes
+  /// it again.
+  void report_unwritten(const Task& task, std::int64_t step, const std::string& message, TaskTotals& totals);
 
  private:
+  void report(const Task& task, std::int64_t step, const std::string& message, const std::string& consequence);
   std::string problem_of_any_rank(const std::string& mine, const Task& task) const;
   mesh::Result analyse(const Task& task, const mesh::Snapshot& snapshot, const mesh::Result* earlier) const;
   const mesh::Result* earlier_result(const Task& task, std::int64_t step);

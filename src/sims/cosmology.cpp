@@ -16,6 +16,7 @@
 #include "sidestream/amr/adaptation.hpp"
 #include "sidestream/core/units.hpp"
 #include "sidestream/redistribute/migration.hpp"
+#include "soundness.hpp"
 #include "universe.hpp"
 #include "universe_from_file.hpp"
 
@@ -25,6 +26,9 @@ namespace {
 
 using mesh::Field;
 using solvers::momentum_names;
+
+// Of the scale factor in a step, relative; less is lost in the rounding of redshifts.
+constexpr double least_expansion = 1e-14;
 
 /// A universe in its background: chooses the steps, and shows the state in the units of analyses and files.
 class Cosmology : public Simulation {
@@ -67,6 +71,8 @@ class Cosmology : public Simulation {
     ++step_;
     if (balance_.is_due(step_, a_) || is_complete()) measure_energies();
   }
+
+  void check_state() const override { require_sound(comm_, universe_->problem(a_), moment()); }
 
   std::int64_t step() const override { return step_; }
   std::optional<double> redshift() const override { return redshift_; }
@@ -113,7 +119,11 @@ class Cosmology : public Simulation {
  private:
   using Levels = std::vector<Field<double>>;
 
-  void begin() { universe_->solve_gravity(); }
+  void begin() {
+    check_state();
+    universe_->solve_gravity();
+  }
+  std::string moment() const { return fmt::format("step {}, z = {:.6g}", step_, redshift_); }
   void measure_energies();
   double choose_step();
   void set_redshift(double redshift) {
@@ -264,14 +274,19 @@ double Cosmology::choose_step() {
   if (last_dtau_ > 0.0) limits.push_back({config_.run.step_growth * last_dtau_, "growth"});
   const StepLimit least = *std::ranges::min_element(limits, {}, &StepLimit::dtau);
 
-  const double moment = moments_.next(redshift_);
-  const double left = background_.drift_integral(a_, solvers::scale_factor(moment));
-  double next = moment;
+  const double landing = moments_.next(redshift_);
+  const double left = background_.drift_integral(a_, solvers::scale_factor(landing));
+  double next = landing;
   limit_ = least.name;
   if (least.dtau < left) {
     // Two equal steps rather than a long one and a sliver.
     const double dtau = 2.0 * least.dtau > left ? 0.5 * left : least.dtau;
-    next = solvers::redshift(background_.scale_factor_after(a_, dtau));
+    const double after = background_.scale_factor_after(a_, dtau);
+    if (!(after / a_ - 1.0 > least_expansion)) {
+      check_state();
+      refuse_step(comm_, least.dtau, limit_, moment());
+    }
+    next = solvers::redshift(after);
   } else {
     limit_ = "moment";
   }
@@ -449,8 +464,8 @@ class CosmologyPlan : public SimulationPlan {
   // Id, position and momentum.
   double particle_bytes() const override { return 56.0 * particles_; }
 
-  void check_start() const override {
-    if (!config_.run.initial_file.empty()) check_initial_file(config_);
+  void check_start(bool reads_all) const override {
+    if (!config_.run.initial_file.empty()) check_initial_file(config_, reads_all);
   }
 
   bool has_redshift() const override { return true; }

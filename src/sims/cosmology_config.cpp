@@ -125,8 +125,27 @@ void leave_out_random_field(const CosmologyConfig& config, const core::Node& nod
 }
 
 void check_temperature(const CosmologyConfig& config, const core::Node& node) {
-  if (config.run.temperature_start && !(*config.run.temperature_start > 0.0))
+  if (!config.run.temperature_start) return;
+  const double kelvin = *config.run.temperature_start, light = core::units::speed_of_light;
+  if (!(kelvin > 0.0))
     core::reject(*node.find("temperature_start"), "the gas has no temperature", "for example \"214 K\"");
+  // Atoms as fast as light would be this hot.
+  const double most = config.run.molecular_weight * core::units::proton_mass_over_boltzmann * light * light;
+  if (!(kelvin < most))
+    core::reject(*node.find("temperature_start"),
+                 fmt::format("at {:.3g} K the atoms of the gas are faster than light", kelvin),
+                 "for example \"214 K\"; without the key, it has the temperature of the time");
+}
+
+// Both kinds of matter, each of which has a mass.
+void check_matter(const CosmologyConfig& config, const core::Node& node) {
+  const solvers::CosmologyParameters& p = config.parameters;
+  if (!config.has_gas || (p.omega_b > 0.0 && p.omega_b < p.omega_m)) return;
+  const core::Node* given = node.find("omega_b");
+  core::reject(given != nullptr ? *given : node,
+               p.omega_b > 0.0 ? "all matter is gas: there is no dark matter" : "there is no gas",
+               p.omega_b > 0.0 ? "`omega_m` counts all matter: omega_b is below it"
+                               : "give `omega_b` a value above zero, or take simulation = \"nbody\"");
 }
 
 // Particles stay within a cell of their level while it takes two steps; levels share the seven-point Laplacian.
@@ -142,6 +161,13 @@ void check_refinement(const CosmologyConfig& config, const core::Node& root) {
 }
 
 }  // namespace
+
+void check_floor(const CosmologyConfig& config) {
+  if (config.temperature_floor <= config.start_temperature()) return;
+  throw core::Error(fmt::format("`hydro.temperature_floor` is {:.4g} K, but the gas begins with {:.4g} K",
+                                config.temperature_floor, config.start_temperature()),
+                    "[hydro]", "a floor that is above the start would heat all gas at once: lower it");
+}
 
 mesh::Geometry CosmologyConfig::geometry() const {
   const mesh::Int3 cells = mesh.extent();
@@ -210,6 +236,7 @@ CosmologyConfig read_cosmology(const core::Node& root, bool has_gas, core::Node&
   check_span(config, *node);
   check_lattice(config, *node);
   check_temperature(config, *node);
+  check_matter(config, *node);
   leave_out_random_field(config, *node, full);
   resolved.set("cosmology", full);
 
@@ -223,6 +250,7 @@ CosmologyConfig read_cosmology(const core::Node& root, bool has_gas, core::Node&
     solvers::check(config.hydro);
     const GasLimits limits = read_part(limits_table(), hydro, gas, gas_table());
     config.temperature_floor = limits.temperature_floor.value_or(standard_temperature_floor(config));
+    if (config.run.initial_file.empty() || config.run.temperature_start) check_floor(config);
     gas.set("temperature_floor", core::Node(fmt::format("{} K", config.temperature_floor)));
     resolved.set("hydro", gas);
   }

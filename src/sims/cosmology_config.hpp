@@ -52,6 +52,10 @@ struct CosmologyConfig {
 /// Reads `[mesh]`, `[amr]`, `[refine]`, `[cosmology]`, `[gravity]` and, with gas, `[hydro]`. Throws core::Error.
 CosmologyConfig read_cosmology(const core::Node& root, bool has_gas, core::Node& resolved);
 
+/// Throws core::Error when the floor of the temperature is above the temperature that the gas begins with, where it
+/// brings none of its own.
+void check_floor(const CosmologyConfig& config);
+
 /// Fields of its snapshots, and those that criteria of refinement may look at.
 std::vector<std::string> cosmology_fields(bool has_gas);
 std::vector<std::string> cosmology_criterion_fields(bool has_gas);

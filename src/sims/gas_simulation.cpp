@@ -12,6 +12,7 @@
 #include "gas_gravity.hpp"
 #include "leaf_field.hpp"
 #include "sidestream/core/exact_sum.hpp"
+#include "soundness.hpp"
 #include "tagging.hpp"
 
 namespace sidestream::sims {
@@ -103,7 +104,7 @@ class GasSimulation : public Simulation {
         start_on(hierarchy_of(forest));
       }
     });
-    start_gravity();
+    begin();
     start_ = totals();
   }
 
@@ -113,6 +114,10 @@ class GasSimulation : public Simulation {
     if (setup_.amr.max_level > 0 && step_ % setup_.amr.regrid_every == 0 && step_ > 0) regrid();
     if (!stop_reason_.empty()) return;
     core::timed(bill_, "time step", [&] { dt_ = gas_->largest_step(); });
+    if (!(time_ + dt_ > time_)) {
+      check_state();
+      refuse_step(comm_, dt_, "gas", moment());
+    }
     const bool is_last = time_ + dt_ >= setup_.problem.end;
     if (is_last) dt_ = setup_.problem.end - time_;
     amr::subcycle(
@@ -127,6 +132,8 @@ class GasSimulation : public Simulation {
     uniform_updates_ += std::pow(amr::substeps(setup_.amr.time_levels()), setup_.amr.max_level - first_level()) *
                         static_cast<double>(finest_.domain.volume());
   }
+
+  void check_state() const override;
 
   std::int64_t step() const override { return step_; }
   std::optional<double> redshift() const override { return std::nullopt; }
@@ -161,8 +168,9 @@ class GasSimulation : public Simulation {
     gas_.emplace(comm_, setup_.hydro, hierarchy, std::move(state), setup_.amr.time_levels(), setup_.problem.boundary);
   }
   void start_on(const Hierarchy& hierarchy);
-  void start_gravity();
+  void begin();
   void solve_gravity();
+  std::string moment() const { return fmt::format("step {}, time {:.6g}", step_, time_); }
   void advance_level(const amr::LevelStep& step);
   // Gravity is solved from the root up; without it, coarse levels that are refined everywhere hold averages only.
   int first_level() const { return gravity_ ? 0 : gas_->base_level(); }
@@ -187,7 +195,15 @@ class GasSimulation : public Simulation {
   core::Bill& bill_;
 };
 
-void GasSimulation::start_gravity() {
+void GasSimulation::check_state() const {
+  std::string problem;
+  for (int level = 0; level <= gas_->finest_level() && problem.empty(); ++level)
+    problem = problem_of_gas(gas_->state(level), level);
+  require_sound(comm_, problem, moment());
+}
+
+void GasSimulation::begin() {
+  check_state();
   if (setup_.problem.four_pi_g == 0.0) return;
   gravity_.emplace(comm_, gas_->hierarchy(), setup_.problem.four_pi_g);
   solve_gravity();
@@ -319,9 +335,9 @@ void GasSimulation::restore(const io::SnapshotFile& file) {
     read_gas(file, mesh, factors, state);
   });
   make_gas(*hierarchy, std::move(state));
-  start_gravity();
   step_ = description.step;
   time_ = description.time;
+  begin();
   const bool is_own = description.is_checkpoint && description.attributes.contains("mass_start");
   start_ = is_own ? Totals{description.attribute("mass_start"), description.attribute("energy_start")} : totals();
   if (is_own) books_.restore(description.attributes);

@@ -7,6 +7,7 @@
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/exact_sum.hpp"
+#include "sidestream/core/units.hpp"
 #include "sidestream/io/initial_file.hpp"
 
 namespace sidestream::sims {
@@ -75,6 +76,7 @@ std::unique_ptr<io::InitialFile> open_checked(const CosmologyConfig& config) {
   auto file = open_file(config);
   check_universe(config, file->description());
   check_gas(config, file->description());
+  if (config.has_gas && file->description().gas_parcels == 0) check_floor(config);
   return file;
 }
 
@@ -92,6 +94,25 @@ void check_inside(const mesh::Geometry& geometry, const Particles& particles, co
   }
 }
 
+void check_speeds(const Particles& particles, const std::string& path) {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const auto& velocity = particles.attributes[axis].values;
+    for (std::size_t n = 0; n < particles.size(); ++n)
+      if (!(std::abs(velocity[n]) <= core::units::speed_of_light))
+        throw core::Error(fmt::format("the particle with id {} moves at {:.6g} km/s along {}, faster than light",
+                                      particles.id[n], velocity[n], "xyz"[axis]),
+                          path, "look at the units of the velocities in the file");
+  }
+}
+
+void check_ids(std::vector<std::int64_t> ids, const std::string& path) {
+  std::ranges::sort(ids);
+  const auto twice = std::ranges::adjacent_find(ids);
+  if (twice != ids.end())
+    throw core::Error(fmt::format("two particles have the id {}", *twice), path,
+                      "particles are told apart by their ids: give each one of its own");
+}
+
 // Each id is looked for by the rank that its remainder names.
 void check_ids(const comm::Communicator& comm, const Particles& particles, const std::string& path) {
   std::vector<std::vector<std::int64_t>> outgoing(static_cast<std::size_t>(comm.size()));
@@ -101,18 +122,8 @@ void check_ids(const comm::Communicator& comm, const Particles& particles, const
   comm.agree_on([&] {
     std::vector<std::int64_t> ids;
     for (const auto& message : incoming) ids.insert(ids.end(), message.begin(), message.end());
-    std::ranges::sort(ids);
-    const auto twice = std::ranges::adjacent_find(ids);
-    if (twice != ids.end())
-      throw core::Error(fmt::format("two particles have the id {}", *twice), path,
-                        "particles are told apart by their ids: give each one of its own");
+    check_ids(std::move(ids), path);
   });
-}
-
-double total_mass(const comm::Communicator& comm, const Particles& particles) {
-  core::ExactSum sum;
-  sum.add(particles.attribute(io::initial_mass_name));
-  return comm.sum(sum);
 }
 
 void check_mass(const char* matter, const char* key, double mass, double density, const CosmologyConfig& config) {
@@ -122,6 +133,21 @@ void check_mass(const char* matter, const char* key, double mass, double density
                                   "{:.6g} Msun in the box",
                                   matter, mass, key, wanted),
                       config.run.initial_file, "look at omega_m, omega_b, hubble and box");
+}
+
+// Of all matter in Msun.
+struct Masses {
+  core::ExactSum particles, gas;
+
+  void add(const InitialMatter& matter) {
+    particles.add(matter.particles.attribute(io::initial_mass_name));
+    if (matter.has_gas) gas.add(matter.gas.attribute(io::initial_mass_name));
+  }
+};
+
+void check_masses(const CosmologyConfig& config, bool has_gas, double particles, double gas) {
+  check_mass("all matter", "omega_m", particles + gas, config.parameters.matter_density(), config);
+  if (has_gas) check_mass("the gas", "omega_b", gas, config.gas_mean_density(), config);
 }
 
 void scale(double factor, std::vector<double>& values) {
@@ -144,6 +170,23 @@ void complete(const CosmologyConfig& config, const io::InitialDescription& file,
       matter.particles.position[axis][n] += per_velocity * matter.particles.attributes[axis].values[n];
 }
 
+// What the rank `rank` of `ranks` begins with. Local.
+InitialMatter read_share(const io::InitialFile& file, const CosmologyConfig& config,
+                         const solvers::Background& background, double a, int rank, int ranks) {
+  const std::string& path = config.run.initial_file;
+  InitialMatter matter;
+  matter.has_gas = config.has_gas && file.description().gas_parcels > 0;
+  matter.particles = file.particles(rank, ranks);
+  if (matter.has_gas) matter.gas = file.gas(rank, ranks);
+  check_speeds(matter.particles, path);
+  if (matter.has_gas) check_speeds(matter.gas, path);
+  complete(config, file.description(), background, a, matter);
+  if (file.description().masses_are_parts) return matter;  // displaced from a lattice: perhaps to the box's other side
+  check_inside(config.geometry(), matter.particles, path);
+  check_inside(config.geometry(), matter.gas, path);
+  return matter;
+}
+
 }  // namespace
 
 std::int64_t initial_particles(const CosmologyConfig& config) {
@@ -156,31 +199,36 @@ std::int64_t initial_particles(const CosmologyConfig& config) {
   }
 }
 
-void check_initial_file(const CosmologyConfig& config) {
-  open_checked(config);
+void check_initial_file(const CosmologyConfig& config, bool reads_all) {
+  constexpr std::int64_t piece = 1 << 20, most_ids = 1 << 24;
+  const auto file = open_checked(config);
+  if (!reads_all) return;
+  const solvers::Background background(config.parameters);
+  const double a = solvers::scale_factor(config.run.z_start);
+  const std::int64_t count = file->description().particles;
+  const int pieces = static_cast<int>((count + file->description().gas_parcels) / piece + 1);
+  Masses masses;
+  std::vector<std::int64_t> ids;
+  bool has_gas = false;
+  for (int part = 0; part < pieces; ++part) {
+    const InitialMatter matter = read_share(*file, config, background, a, part, pieces);
+    masses.add(matter);
+    has_gas = matter.has_gas;
+    if (count <= most_ids) ids.insert(ids.end(), matter.particles.id.begin(), matter.particles.id.end());
+  }
+  check_ids(std::move(ids), config.run.initial_file);
+  check_masses(config, has_gas, masses.particles.value(), masses.gas.value());
 }
 
 InitialMatter read_initial_matter(const comm::Communicator& comm, const CosmologyConfig& config,
                                   const solvers::Background& background, double a) {
   InitialMatter matter;
-  const std::string& path = config.run.initial_file;
-  comm.agree_on([&] {
-    const auto file = open_checked(config);
-    matter.has_gas = config.has_gas && file->description().gas_parcels > 0;
-    matter.particles = file->particles(comm.rank(), comm.size());
-    if (matter.has_gas) matter.gas = file->gas(comm.rank(), comm.size());
-    complete(config, file->description(), background, a, matter);
-    if (file->description().masses_are_parts) return;  // displaced from a lattice: neighbours of the box's other side
-    check_inside(config.geometry(), matter.particles, path);
-    check_inside(config.geometry(), matter.gas, path);
-  });
-  check_ids(comm, matter.particles, path);
-  const double gas_mass = matter.has_gas ? total_mass(comm, matter.gas) : 0.0;
-  const double mass = total_mass(comm, matter.particles) + gas_mass;
-  comm.agree_on([&] {
-    check_mass("all matter", "omega_m", mass, config.parameters.matter_density(), config);
-    if (matter.has_gas) check_mass("the gas", "omega_b", gas_mass, config.gas_mean_density(), config);
-  });
+  comm.agree_on([&] { matter = read_share(*open_checked(config), config, background, a, comm.rank(), comm.size()); });
+  check_ids(comm, matter.particles, config.run.initial_file);
+  Masses masses;
+  masses.add(matter);
+  const double particles = comm.sum(masses.particles), gas = comm.sum(masses.gas);
+  comm.agree_on([&] { check_masses(config, matter.has_gas, particles, gas); });
   return matter;
 }
 

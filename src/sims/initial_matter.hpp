@@ -18,8 +18,9 @@ struct InitialMatter {
 std::int64_t initial_particles(const CosmologyConfig& config);
 
 /// Throws core::Error when the file of the initial conditions cannot be read, or says another universe than the
-/// configuration: all differences at once. Reads headers alone. Local.
-void check_initial_file(const CosmologyConfig& config);
+/// configuration: all differences at once. Reads headers alone or, with `reads_all`, everything, in pieces: what
+/// `read_initial_matter` would refuse is refused (particles with one id, among up to 2^24). Local.
+void check_initial_file(const CosmologyConfig& config, bool reads_all);
 
 /// This rank's share of the file, complete and checked. Collective. Throws core::Error on all ranks for what cannot be
 /// or does not fit the configuration.

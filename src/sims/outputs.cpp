@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sidestream/core/error.hpp"
+#include "sidestream/io/atomic_file.hpp"
 #include "sidestream/io/event_log.hpp"
 #include "sidestream/io/generations.hpp"
 #include "sidestream/io/pending.hpp"
@@ -45,6 +46,13 @@ bool Outputs::is_due(std::optional<OutputConfig>& output, const Simulation& simu
   return output && output->trigger.is_due(simulation.step(), simulation.redshift());
 }
 
+// What `every` asks for begins after the first step; a redshift may be that of the start.
+bool Outputs::is_checkpoint_due(const Simulation& simulation) {
+  const bool is_due_here = is_due(config_.checkpoint, simulation);
+  if (simulation.step() > 0 || !config_.checkpoint) return is_due_here;
+  return couple::Trigger(0, config_.checkpoint->trigger.at_redshift()).is_due(0, simulation.redshift());
+}
+
 void Outputs::skip_due(const Simulation& simulation) {
   is_due(config_.plotfile, simulation);
   is_due(config_.checkpoint, simulation);
@@ -53,11 +61,11 @@ void Outputs::skip_due(const Simulation& simulation) {
 void Outputs::write_due(Simulation& simulation) {
   report_written(false);
   if (is_due(config_.plotfile, simulation)) write_plotfile(simulation);
-  const bool is_checkpoint_due = is_due(config_.checkpoint, simulation) && simulation.step() > 0;
-  if (!is_checkpoint_due && !is_put_off_) return;
+  const bool is_asked_for = is_checkpoint_due(simulation);
+  if (!is_asked_for && !is_put_off_) return;
   if (!pending_)
     write_checkpoint(simulation);
-  else if (is_checkpoint_due)
+  else if (is_asked_for)
     put_off(simulation.step());
 }
 
@@ -87,6 +95,7 @@ void Outputs::write_plotfile(Simulation& simulation) {
 
 void Outputs::write_checkpoint(Simulation& simulation) {
   const std::int64_t step = simulation.step();
+  core::timed(bill_, "making the content", [&] { simulation.check_state(); });
   is_put_off_ = false;
   last_checkpoint_ = step;
   const OutputConfig& config = *config_.checkpoint;
@@ -100,6 +109,7 @@ void Outputs::write_checkpoint(Simulation& simulation) {
   pending_.emplace();
   pending_->output = output;
   pending_->after = session_.sent();
+  pending_->is_whole = lost_plotfiles_ == 0 && session_.are_written_in_situ();
   write(output, content_of, [&config, path](const comm::Communicator& comm, const io::FileContent& content) {
     return io::write_pending(comm, *config.format, path, content, config.options);
   });
@@ -164,10 +174,14 @@ void Outputs::report_written(bool wait) {
 void Outputs::report(const Output& output, const io::BackgroundWriter::Outcome& outcome) {
   const bool is_checkpoint = output.what == "checkpoint";
   if (!outcome.error.empty()) {
-    if (is_checkpoint) pending_.reset();
+    if (is_checkpoint)
+      pending_.reset();
+    else
+      lose_plotfile();
     return report_failure(output, outcome.error);
   }
   if (is_checkpoint) {
+    remove_refused();
     pending_->is_written = true;
     pending_->watch.restart();
   }
@@ -183,11 +197,34 @@ void Outputs::report(const Output& output, const io::BackgroundWriter::Outcome& 
   session_.log().write(output.what, event);
 }
 
+// A checkpoint that is being begun comes after it, one that is written came before.
+void Outputs::lose_plotfile() {
+  ++lost_plotfiles_;
+  if (pending_ && !pending_->is_written) pending_->is_whole = false;
+}
+
 void Outputs::report_failure(const Output& output, const std::string& problem) {
   session_.log().write(output.what + "_failed", {{"step", output.step}, {"path", output.path}, {"message", problem}});
   const bool stops = output.config->stops_on_failure;
   say_(fmt::format("the {} was not written, the run {}\n{}", output.what, stops ? "stops" : "goes on", problem));
   if (stops) failure_ = fmt::format("the {} could not be written", output.what);
+}
+
+void Outputs::report_refusal(const Pending& pending) {
+  const std::string path = io::pending_path(pending.output.path);
+  session_.log().write("checkpoint_refused", {{"step", pending.output.step}, {"path", path}});
+  refused_ = path;
+}
+
+// One is enough for who would rather go on without what is missing.
+void Outputs::remove_refused() {
+  const std::string path = std::exchange(refused_, "");
+  if (compute_.rank() != 0 || path.empty()) return;
+  try {
+    io::remove_all(path);
+  } catch (const std::exception& error) {
+    say_(fmt::format("an old checkpoint could not be removed\n{}", error.what()));
+  }
 }
 
 Outputs::Commit Outputs::step_commit() {
@@ -196,6 +233,7 @@ Outputs::Commit Outputs::step_commit() {
   const double timeout_s = config_.coupling.timeout_s;
   if (session_.done() < pending_->after)
     return std::min(pending_->watch.seconds(), session_.silence_s()) > timeout_s ? Commit::silent : Commit::none;
+  if (!pending_->is_whole || !session_.are_written(pending_->after)) return pending_->commit = Commit::refused;
   const core::Bill::Part part = bill_.part("committing", "checkpoints");
   const Output& output = pending_->output;
   try {
@@ -220,6 +258,7 @@ void Outputs::take(Commit commit) {
   const Pending pending = std::move(*pending_);
   pending_.reset();
   if (commit == Commit::failed) return report_failure(pending.output, pending.problem);
+  if (commit == Commit::refused) return report_refusal(pending);
   session_.log().write("checkpoint_committed", {{"step", pending.output.step},
                                                 {"path", pending.output.path},
                                                 {"pending_s", pending.watch.seconds()},

@@ -15,6 +15,8 @@ namespace sidestream::sims {
 
 /// The plot files and checkpoints of a run. A checkpoint is written without waiting for anybody, as a pending one, and
 /// committed once the results of everything published before it are on the disk: a restart from it leaves none out.
+/// Where one of them, or a plot file, could not be written, it never is: it stays pending until a later one takes its
+/// place, a restart begins with the one that was committed last, and makes what is missing.
 /// There is one pending at most; what falls due meanwhile is put off until that one is committed. All members but
 /// `step_commit` are collective on the ranks that compute.
 class Outputs {
@@ -40,6 +42,7 @@ class Outputs {
     none,
     silent,  // the sidecars, for too long
     failed,
+    refused,  // something of before it could not be written
     done,
   };
   Commit step_commit();
@@ -50,6 +53,8 @@ class Outputs {
   /// Commits it, if need be after waiting for those results.
   void commit_pending();
 
+  /// Plot files that could not be written.
+  std::int64_t lost_plotfiles() const { return lost_plotfiles_; }
   /// Why the run must stop, where it was told to when a file cannot be written; empty otherwise.
   const std::string& failure() const { return failure_; }
 
@@ -64,6 +69,7 @@ class Outputs {
   struct Pending {
     Output output;
     std::int64_t after = 0;  // publishes that come before it
+    bool is_whole = true;    // as far as plot files and results in situ go
     bool is_written = false;
     core::Stopwatch watch;  // since then
     std::int64_t put_off = 0;
@@ -72,6 +78,7 @@ class Outputs {
   };
 
   static bool is_due(std::optional<OutputConfig>& output, const Simulation& simulation);
+  bool is_checkpoint_due(const Simulation& simulation);
   void write_plotfile(Simulation& simulation);
   void write_checkpoint(Simulation& simulation);
   void put_off(std::int64_t step);
@@ -79,7 +86,10 @@ class Outputs {
   void write(Output output, Content content_of, Write write_file);
   void report_written(bool wait);
   void report(const Output& output, const io::BackgroundWriter::Outcome& outcome);
+  void lose_plotfile();
   void report_failure(const Output& output, const std::string& problem);
+  void report_refusal(const Pending& pending);
+  void remove_refused();
 
   const comm::Communicator& compute_;
   RunConfig& config_;
@@ -91,7 +101,8 @@ class Outputs {
   std::optional<Output> under_way_;
   std::optional<Pending> pending_;
   bool is_put_off_ = false;
-  std::int64_t last_plotfile_ = -1, last_checkpoint_ = -1;
+  std::string refused_;  // the path of the newest refused one, as long as it lies there
+  std::int64_t last_plotfile_ = -1, last_checkpoint_ = -1, lost_plotfiles_ = 0;
   std::string failure_;
 };
 

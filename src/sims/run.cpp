@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "losses.hpp"
 #include "outputs.hpp"
 #include "sidestream/core/bill.hpp"
 #include "sidestream/core/error.hpp"
@@ -57,9 +58,9 @@ double peak_memory_mib() {
 nlohmann::json totals_as_json(const std::vector<couple::TaskTotals>& totals) {
   nlohmann::json tasks = nlohmann::json::object();
   for (const auto& task : totals)
-    tasks[task.task] = {{"count", task.count},   {"dropped", task.dropped}, {"failed", task.failed},
-                        {"pack_s", task.pack_s}, {"wait_s", task.wait_s},   {"compute_s", task.compute_s},
-                        {"bytes", task.bytes}};
+    tasks[task.task] = {{"count", task.count},         {"dropped", task.dropped}, {"failed", task.failed},
+                        {"unwritten", task.unwritten}, {"pack_s", task.pack_s},   {"wait_s", task.wait_s},
+                        {"compute_s", task.compute_s}, {"bytes", task.bytes}};
   return tasks;
 }
 
@@ -79,6 +80,7 @@ class Run {
         outputs_(compute, config, session, folder, bill, [this](const std::string& line) { say(line); }) {}
 
   RunStatus operator()(const RunStart& start) {
+    tells_steps_ = start.tells_steps;
     write_start();
     bill_.begin_rest();
     begin(start);
@@ -86,11 +88,12 @@ class Run {
       publish();
       outputs_.write_due(*simulation_);
     }
+    core::timed(bill_, "rest of the step", [&] { simulation_->check_state(); });
     const bool is_finished = simulation_->is_complete();
-    const RunStatus status = is_finished              ? RunStatus::finished
-                             : !stop_reason().empty() ? RunStatus::stopped
-                             : was_signalled()        ? RunStatus::interrupted
-                                                      : RunStatus::finished;
+    RunStatus status = is_finished              ? RunStatus::finished
+                       : !stop_reason().empty() ? RunStatus::stopped
+                       : was_signalled()        ? RunStatus::interrupted
+                                                : RunStatus::finished;
     if (status == RunStatus::stopped) say(fmt::format("the run ends here: {}", stop_reason()));
     if (status == RunStatus::stopped || end_ == End::late || end_ == End::told) prepare_last_checkpoint();
     outputs_.write_last(*simulation_, !is_finished);
@@ -98,7 +101,12 @@ class Run {
     const bool drops = was_signalled() && !outputs_.has_pending();
     const std::vector<couple::TaskTotals> totals = session_.finish(drops ? couple::Drain::no : couple::Drain::yes);
     outputs_.commit_pending();
-    write_end(status, totals);
+    const Losses losses(totals, outputs_.lost_plotfiles());
+    if (compute_.broadcast(losses.are_any())) {
+      if (status == RunStatus::finished) status = RunStatus::incomplete;
+      report(losses);
+    }
+    write_end(status, totals, losses);
     return status;
   }
 
@@ -210,7 +218,7 @@ class Run {
   // The ranks agree once a step. An end that another rank tells hides whether the checkpoint was committed; that is
   // asked again.
   void agree(End end, Outputs::Commit commit) {
-    constexpr std::int64_t commits = 4;
+    constexpr std::int64_t commits = 5;
     const core::Bill::Part part = bill_.part("waiting for the slowest rank's step", "simulation");
     const std::int64_t agreed =
         compute_.max(static_cast<std::int64_t>(end) * commits + static_cast<std::int64_t>(commit));
@@ -247,6 +255,7 @@ class Run {
     if (const auto z = simulation_->redshift()) event["redshift"] = *z;
     if (std::int64_t{simulation_->step()} > 0) event["left_s"] = seconds_left();
     session_.log().write("step", event);
+    if (!tells_steps_) return;
     const auto z = simulation_->redshift();
     say(fmt::format("step {}{}  {:.0f} %  {:.2f} s a step", simulation_->step(), z ? fmt::format("  z {:.3f}", *z) : "",
                     100.0 * simulation_->progress(), wall_s));
@@ -257,13 +266,29 @@ class Run {
     return done > 0.0 ? loop_watch_.seconds() * (1.0 - simulation_->progress()) / done : 0.0;
   }
 
-  void write_end(RunStatus status, const std::vector<couple::TaskTotals>& totals) {
+  void report(const Losses& losses) const {
+    session_.log().write("results_lost", {{"tasks", losses.of_tasks},
+                                          {"results", losses.results},
+                                          {"unwritten", losses.unwritten},
+                                          {"plotfiles", losses.plotfiles},
+                                          {"message", losses.text}});
+    say(core::Error(losses.text, folder_.path(),
+                    losses.can_be_made_again()
+                        ? "make room, then go on with `--restart`: it begins with the newest checkpoint of before and "
+                          "makes them again"
+                        : "the warnings above and the events `analysis_failed` say why")
+            .what());
+  }
+
+  void write_end(RunStatus status, const std::vector<couple::TaskTotals>& totals, const Losses& losses) {
     const core::Bill::Part part = bill_.part("events and messages", "program");
-    static constexpr std::array names{"finished", "interrupted", "stopped"};
+    static constexpr std::array names{"finished", "incomplete", "interrupted", "stopped"};
     const double memory = compute_.max(peak_memory_mib());
     nlohmann::json event = simulation_->status();
     event.update(simulation_->summary());
     if (status == RunStatus::stopped) event["reason"] = stop_reason();
+    if (status == RunStatus::incomplete) event["reason"] = losses.text;
+    if (losses.are_any()) event["lost"] = {{"results", losses.results}, {"plotfiles", losses.plotfiles}};
     event.update({{"status", names[static_cast<std::size_t>(status)]},
                   {"step", simulation_->step()},
                   {"progress", simulation_->progress()},
@@ -294,6 +319,7 @@ class Run {
   Outputs outputs_;
   core::Stopwatch watch_, loop_watch_;
   double first_progress_ = 0.0;
+  bool tells_steps_ = true;
   End end_ = End::none;
 };
 

@@ -8,8 +8,10 @@
 #include "gas_quantity.hpp"
 #include "sidestream/core/exact_sum.hpp"
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/core/largest_magnitude.hpp"
 #include "sidestream/core/units.hpp"
 #include "sidestream/redistribute/migration.hpp"
+#include "soundness.hpp"
 
 namespace sidestream::sims {
 
@@ -29,14 +31,13 @@ std::int64_t count_of(const comm::Communicator& comm, const std::vector<mesh::Pa
 }
 
 double largest_of(const Field<double>& acceleration) {
-  double largest = 0.0;
+  core::LargestMagnitude largest;
   for (int b = 0; b < acceleration.blocks(); ++b) {
     const auto g = acceleration.view(b);
     for (int axis = 0; axis < 3; ++axis)
-      core::for_each_cell(acceleration.box(b),
-                          [&](int k, int j, int i) { largest = std::max(largest, std::abs(g(axis, k, j, i))); });
+      core::for_each_cell(acceleration.box(b), [&](int k, int j, int i) { largest.add(g(axis, k, j, i)); });
   }
-  return largest;
+  return largest.value();
 }
 
 }  // namespace
@@ -210,6 +211,15 @@ void Universe::solve_gravity() {
       gas_->add_density(level, density_[static_cast<std::size_t>(level)]);
   });
   core::timed(bill_, "gravity", [&] { gravity_.solve(density_); });
+}
+
+std::string Universe::problem(double a) const {
+  std::string found;
+  for (int level = 0; level <= finest_level() && gas_ && found.empty(); ++level)
+    found = problem_of_gas(gas(level), level);
+  for (int level = 0; level <= finest_level() && found.empty(); ++level)
+    found = problem_of_particles(particles(level), a);
+  return found;
 }
 
 std::vector<Field<double>> Universe::dark_matter_density() {

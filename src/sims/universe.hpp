@@ -38,8 +38,11 @@ class Universe {
   Universe(const comm::Communicator& comm, const CosmologyConfig& config, const solvers::Background& background,
            UniverseState state, core::Bill& bill);
 
-  /// What the levels allow for a step at the scale factor `a`.
+  /// What the levels allow for a step at the scale factor `a`; zero where something is not finite.
   std::vector<StepLimit> step_limits(double a) const;
+
+  /// Why the state of this rank cannot be advanced; empty when it can. Local, a pass through all of it.
+  std::string problem(double a) const;
 
   /// One step of all levels, from the scale factor `a0` to `a1`: kick, drift, kick on each level, the finer ones in
   /// steps half as long. Second order, time-symmetric for the particles; the gas is advanced by the Euler equations in

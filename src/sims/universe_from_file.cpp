@@ -58,7 +58,8 @@ solvers::InitialGas gas_from(const comm::Communicator& comm, const CosmologyConf
   comm.agree_on([&] {
     if (empty > 0)
       throw core::Error(fmt::format("{} cells of the mesh get no gas", empty), config.run.initial_file,
-                        "take a mesh with no more cells along an axis than the file has particles");
+                        "they are more than a cell away from every particle: take larger cells, or a file with more "
+                        "particles");
   });
   return gas;
 }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/core/largest_magnitude.hpp"
 #include "solvers/hydro_sweep.hpp"
 
 namespace sidestream::solvers {
@@ -178,25 +179,31 @@ double Hydro::largest_step(const mesh::Field<double>& state) const {
   for (std::size_t axis = 0; axis < 3; ++axis)
     if (active[axis]) inverse_size[axis] = 1.0 / geometry_.cell_size(static_cast<int>(axis));
   const double square_factor = config_.gamma * (config_.gamma - 1.0);
-  double rate = 0.0;
+  core::LargestMagnitude rate, others;
   for (int b = 0; b < state.blocks(); ++b) {
     const auto u = state.view(b);
     const mesh::Box box = state.box(b);
     core::for_each_row(box, [&](int k, int j) {
       const double *rho = &u(density, k, j, 0), *mx = &u(momentum_x, k, j, 0), *my = &u(momentum_y, k, j, 0),
-                   *mz = &u(momentum_z, k, j, 0), *e = &u(internal_energy, k, j, 0);
-      double row_rate = rate;
+                   *mz = &u(momentum_z, k, j, 0), *e = &u(internal_energy, k, j, 0), *total = &u(total_energy, k, j, 0);
+      core::LargestMagnitude row_rate = rate, row_others = others;
       for (int i = box.lo.x; i < box.hi.x; ++i) {
-        const double inverse = 1.0 / rho[i], c = std::sqrt(square_factor * larger(e[i], 0.0) * inverse);
+        const double inverse = 1.0 / rho[i], c = std::sqrt(square_factor * e[i] * inverse);
         const double x = (std::fabs(mx[i]) * inverse + c) * inverse_size[0],
                      y = (std::fabs(my[i]) * inverse + c) * inverse_size[1],
                      z = (std::fabs(mz[i]) * inverse + c) * inverse_size[2];
-        row_rate = larger(larger(larger(x, y), z), row_rate);
+        row_rate.add(x);
+        row_rate.add(y);
+        row_rate.add(z);
+        row_others.add(rho[i]);
+        row_others.add(total[i]);
       }
       rate = row_rate;
+      others = row_others;
     });
   }
-  return rate > 0.0 ? config_.cfl / rate : std::numeric_limits<double>::infinity();
+  if (!std::isfinite(rate.value()) || !std::isfinite(others.value())) return 0.0;
+  return rate.value() > 0.0 ? config_.cfl / rate.value() : std::numeric_limits<double>::infinity();
 }
 
 HydroBooks Hydro::advance(mesh::Field<double>& state, double dt, amr::SideFluxes* fluxes,

@@ -11,6 +11,7 @@
 #include "sidestream/comm/progress.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/core/largest_magnitude.hpp"
 #include "sidestream/solvers/momentum.hpp"
 
 namespace sidestream::solvers {
@@ -262,7 +263,7 @@ double ParticleMesh::kick(const mesh::Field<double>& acceleration, double factor
   const double scale = factor / static_cast<double>(mass_unit_);
   std::array<double, batch_size> weights;
   weights.fill(static_cast<double>(mass_unit_));
-  double largest = 0.0;
+  core::LargestMagnitude largest;
   Batch batch;
   Pull pull;
   for (std::size_t start = 0; start < particles.size(); start += batch_size) {
@@ -274,10 +275,10 @@ double ParticleMesh::kick(const mesh::Field<double>& acceleration, double factor
     for (std::size_t axis = 0; axis < 3; ++axis)
       for (std::size_t n = 0; n < static_cast<std::size_t>(count); ++n) {
         momentum[axis][start + n] += scale * pull[axis][n];
-        largest = std::max(largest, std::abs(momentum[axis][start + n]));
+        largest.add(momentum[axis][start + n]);
       }
   }
-  return largest;
+  return largest.value();
 }
 
 void ParticleMesh::gather(const mesh::Field<double>& acceleration, const std::vector<Placement>& at, const Batch& batch,
@@ -352,14 +353,15 @@ void drift(double dtau, mesh::Particles& particles) {
 }
 
 double largest_momentum(const mesh::Particles& particles) {
-  double largest = 0.0;
+  core::LargestMagnitude largest;
   for (const auto& name : momentum_names)
-    for (const double w : particles.attribute(name)) largest = std::max(largest, std::abs(w));
-  return largest;
+    for (const double w : particles.attribute(name)) largest.add(w);
+  return largest.value();
 }
 
 double longest_drift(const mesh::Geometry& geometry, double largest, double fraction) {
   const double cell = std::min({geometry.cell_size(0), geometry.cell_size(1), geometry.cell_size(2)});
+  if (!std::isfinite(largest)) return 0.0;
   return largest > 0.0 ? fraction * cell / largest : std::numeric_limits<double>::infinity();
 }
 

@@ -99,6 +99,22 @@ TEST(PowerSpectrum, IsThatOfADirectTransform) {
   }
 }
 
+TEST(PowerSpectrum, OfNumbersOfAnySizeIsTheSameToTheBit) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const auto grid = [](double unit) {
+    return Grid::of({8, 8, 8},
+                    [=](int k, int j, int i) { return unit * (1.0 + 0.125 * ((7 * k + 3 * j + i * i) % 5)); });
+  };
+  const mesh::Geometry geometry{grid(1.0).domain(), {10.0, 10.0, 10.0}};
+  const PowerSpectrum expected = measured(world, grid(1.0), geometry);
+
+  for (const double unit : {0x1p-900, 0x1p515, 0x1p1000}) {
+    const PowerSpectrum found = measured(world, grid(unit), geometry);
+    EXPECT_EQ(found.power, expected.power) << unit;
+  }
+  EXPECT_THROW(measured(world, grid(0x1p1022), geometry), core::Error);
+}
+
 TEST(PowerSpectrum, OfWhiteNoiseIsFlatAtItsVariance) {
   const comm::Communicator world(MPI_COMM_WORLD);
   const double side = 32.0, sigma = 0.1;

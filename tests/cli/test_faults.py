@@ -22,6 +22,7 @@ import pytest
 
 from sidestream.launcher import find_program, mpi_environment
 from sidestream.run import Run
+from sidestream.summary import bills
 
 RANKS = 2
 LIMIT_S = 120
@@ -208,6 +209,68 @@ def test_a_checkpoint_that_fails_is_told_and_the_run_goes_on(place: Place, fault
     expect_as_undisturbed(place, "failed")
 
 
+WITHOUT_SIDECAR = ("--set", "output.checkpoint.keep=3")
+WITH_SIDECAR = (*WITHOUT_SIDECAR, "--set", "coupling.sidecars=1", "--set", "task.spectra.transport=in-transit")
+
+
+@pytest.mark.parametrize("words", [WITHOUT_SIDECAR, WITH_SIDECAR], ids=["in_situ", "in_transit"])
+def test_a_result_that_cannot_be_written_is_lost_until_a_restart_makes_it(place: Place, words: tuple[str, ...]) -> None:
+    shutil.rmtree(place.folder / "lost", ignore_errors=True)
+    run = place.folder / "lost"
+    layer = {
+        "SIDESTREAM_IO_PATH": "/lost/results/spectra/.00003",
+        "SIDESTREAM_IO_FAULT": "enospc",
+        "SIDESTREAM_IO_FAULT_AT": "1+",
+    }
+
+    done = place.run("lost", *words, layer=layer)
+
+    assert done.returncode == 1
+    assert "error: the run has lost 1 of 6 results of `spectra` (1 could not be written)" in done.stderr
+    log = Run(run).events
+    assert log.last("run_end")["status"] == "incomplete"
+    assert log.last("run_end")["lost"] == {"results": 1, "plotfiles": 0}
+    assert log.last("results_lost")["tasks"] == {"spectra": 1}
+    assert "1 of 6 results of `spectra`" in Run(run).reason
+    newest = committed_step(run)
+    assert newest in ((1, 2) if words is WITH_SIDECAR else (2,)), "a checkpoint after the lost result counts"
+    assert [path.name[:8] for path in run.glob("pending/chk*")] == ["chk00005"], "the newest of those, for `--from`"
+
+    again = place.run("lost", *words, "--restart")
+
+    assert again.returncode == 0, again.stderr
+    assert Path(Run(run).events.last("restart")["path"]).name.startswith(f"chk{newest:05d}")
+    assert results(run) == results(place.folder / "whole")
+    assert committed_step(run) == LAST_STEP
+    assert not (run / "pending").exists()
+    assert bills(Run(run).events, ["spectra"])[0].failed == 0
+
+
+def test_a_plot_file_that_cannot_be_written_is_lost_until_a_restart_makes_it(place: Place) -> None:
+    words = ("--set", "output.plotfile.every=1", "--set", "output.plotfile.format=raw")
+    layer = {"SIDESTREAM_IO_PATH": "/unplotted/.plt00004", "SIDESTREAM_IO_FAULT": "enospc"}
+    layer["SIDESTREAM_IO_FAULT_AT"] = "1+"
+    run = place.folder / "unplotted"
+
+    done = place.run(run.name, *words, layer=layer)
+
+    assert done.returncode == 1
+    assert "error: the run has lost 1 plot file\n" in done.stderr
+    assert committed_step(run) == 3
+    assert place.run(run.name, *words, "--restart").returncode == 0
+    assert len(list(run.glob("plt*"))) == LAST_STEP + 1
+    assert committed_step(run) == LAST_STEP
+
+
+def test_a_checkpoint_can_be_asked_for_at_the_redshift_of_the_start(place: Place) -> None:
+    words = ("--set", "output.checkpoint.every=0", "--set", "output.checkpoint.at_redshift=[50]")
+
+    done = place.run("at_start", *words, "--set", "run.max_steps=2")
+
+    assert done.returncode == 0, done.stderr
+    assert [event["step"] for event in Run(place.folder / "at_start").events.of("checkpoint_committed")] == [0, 2]
+
+
 def size_of(path: Path) -> int:
     return sum(file.stat().st_size for file in [path, *path.rglob("*")] if file.is_file())
 
@@ -239,9 +302,13 @@ def test_a_disk_with_room_for_part_of_a_checkpoint_loses_no_earlier_one(place: P
         with (disk / "ballast").open("wb") as ballast:
             os.posix_fallocate(ballast.fileno(), 0, max(1, free - checkpoint_bytes * percent // 100))
 
+        began = (disk / "run/config.toml").stat().st_mtime
         full = place.run("disk/run", "--restart")
 
-        assert full.returncode == 0 or full.stderr.count("error: ") >= 1
+        has_lost = len(results(disk / "run")) < LAST_STEP + 1
+        assert full.returncode == (1 if has_lost else 0)
+        said = "error: the run has lost" if (disk / "run/config.toml").stat().st_mtime > began else "config.toml"
+        assert (said in full.stderr) == has_lost
         assert "No space left" in full.stderr
         for name, arrays in kept.items():
             assert arrays_in(disk / "run" / name) == arrays
@@ -251,6 +318,7 @@ def test_a_disk_with_room_for_part_of_a_checkpoint_loses_no_earlier_one(place: P
         assert again.returncode == 0, again.stderr
         newest = checkpoints(disk / "run")[-1]
         assert arrays_in(newest) == arrays_in(place.folder / "whole" / newest.name)
+        assert results(disk / "run") == results(place.folder / "whole")
 
 
 def ranks_of(process: subprocess.Popen[str]) -> list[int]:

@@ -16,6 +16,7 @@ import pytest
 
 import initial_files as ic
 import sidestream
+from sidestream.launcher import find_program, mpi_environment
 
 CONFIG = f"""simulation = "cosmology"
 [run]
@@ -108,6 +109,7 @@ CASES = {
         lambda path: ic.write_grafic(path, ONLY_DARK, "<", CONTRAST, GAS.velocity), ONLY_DARK, CELLS, SINGLE
     ),
     "monofonic": Case(lambda path: ic.write_monofonic(path, ALL), ALL),
+    "monofonic of before 2020": Case(lambda path: without_omegas(ic.write_monofonic(path, ALL)), ALL),
     "monofonic with gas": Case(lambda path: ic.write_monofonic(path, ONLY_DARK, GAS), ONLY_DARK, GAS),
     "monofonic with gas on cells": Case(
         lambda path: ic.write_monofonic(path, ONLY_DARK, CELLS, gas_on_cells=True), ONLY_DARK, CELLS
@@ -120,6 +122,13 @@ def without_masses(path: Path) -> Path:
     with h5py.File(path, "a") as file:
         file["Header"].attrs["MassTable"] = [0, file["PartType1/Masses"][0], 0, 0, 0, 0]
         del file["PartType1/Masses"]
+    return path
+
+
+def without_omegas(path: Path) -> Path:
+    with h5py.File(path, "r+") as file:
+        for name in ("Omega_b", "Omega_m", "Omega_L"):
+            del file["Header"].attrs[name]
     return path
 
 
@@ -382,6 +391,11 @@ HEADERS = {  # shown by `sidestream check`
         [],
         "there is no field `DM_vz`",
     ),
+    "monofonic header": (
+        lambda path: changed(ic.write_monofonic(path, ALL), delete("Header")),
+        [],
+        "no attribute `Boxsize`",
+    ),
     "monofonic densities": (
         lambda path: changed(ic.write_monofonic(path, ALL), delete("DM_dx")),
         [],
@@ -390,7 +404,7 @@ HEADERS = {  # shown by `sidestream check`
     "random field": (lambda path: ic.write_nyx(path, ALL), ["cosmology.seed=3"], "`seed` has no effect on initial"),
     "temperature": (lambda path: ic.write_nyx(path, ALL), ["cosmology.temperature_start=0 K"], "no temperature"),
 }
-CONTENTS = {  # shown when the numbers are read, before the first step
+CONTENTS = {  # shown when the numbers are read: by `sidestream check`, and so before any rank starts
     "not finite": (
         lambda path: with_bytes(ic.write_nyx(path, ALL), 16 + 56 * 7 + 8, np.array(np.nan).tobytes()),
         [],
@@ -419,7 +433,16 @@ CONTENTS = {  # shown when the numbers are read, before the first step
         [],
         "mass of the particle with id 5 is -",
     ),
-    "empty cells": (lambda path: ic.write_nyx(path, ALL), ["mesh.cells=[64,64,64]"], "cells of the mesh get no gas"),
+    "faster than light": (
+        lambda path: ic.write_nyx(path, replace(ALL, velocity=ALL.velocity * 1e200)),
+        [],
+        "moves at .* km/s along .*, faster than light",
+    ),
+    "floor above the start": (
+        lambda path: ic.write_nyx(path, ALL),
+        ["hydro.temperature_floor=1e5 K"],
+        "but the gas begins with",
+    ),
     "grafic slab": (
         lambda path: with_bytes(ic.write_grafic(path, ALL) / "ic_velcx", 52 + 1032 * 3, b"\1").parent,
         [],
@@ -434,7 +457,7 @@ def refused(folder: Path, case: tuple[Callable[[Path], Path], list[str], str], *
     (folder / "box.toml").write_text(CONFIG.replace('"start"', f'"{path.name}"'))
     overrides = [part for change in changes for part in ("--set", change)]
     done = command(folder, words[0], "box.toml", *words[1:], *overrides)
-    assert done.returncode != 0
+    assert done.returncode in ((2,) if words[0] == "check" else (1, 2))
     assert done.stderr.count("error:") == 1
     return " ".join(done.stderr.split())
 
@@ -455,8 +478,34 @@ def test_a_run_refuses_it_before_anything_runs(name: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", CONTENTS)
-def test_numbers_that_cannot_be_are_refused_before_the_first_step(name: str, tmp_path: Path) -> None:
-    message = refused(tmp_path, CONTENTS[name], "run", "-n", 2, "--out", "o")
+def test_numbers_that_cannot_be_are_refused_before_a_rank_starts(name: str, tmp_path: Path) -> None:
+    for words in (["check"], ["run", "-n", 2, "--out", "o"]):
+        folder = tmp_path / words[0]
+        folder.mkdir()
 
-    assert re.search(CONTENTS[name][2], message), message
+        message = refused(folder, CONTENTS[name], *words)
+
+        assert re.search(CONTENTS[name][2], message), message
+        assert not (folder / "o").exists()
+
+
+@pytest.mark.parametrize("name", ["not finite", "mass", "ids"])
+def test_the_ranks_refuse_them_as_well(name: str, tmp_path: Path) -> None:
+    refused(tmp_path, CONTENTS[name], "check")
+    line = ["mpirun", "-n", "2", str(find_program()), "box.toml", "--out", "o"]
+    line += [part for change in CONTENTS[name][1] for part in ("--set", change)]
+
+    done = subprocess.run(
+        line, cwd=tmp_path, env=mpi_environment(os.environ, 2), capture_output=True, text=True, timeout=300
+    )
+
+    assert done.returncode == 1
+    assert re.search(CONTENTS[name][2], " ".join(done.stderr.split())), done.stderr
     assert not any((tmp_path / "o").glob("plt*"))
+
+
+def test_cells_without_gas_are_refused_before_the_first_step(tmp_path: Path) -> None:
+    case = (lambda path: ic.write_nyx(path, ALL), ["mesh.cells=[64,64,64]"], "")
+    message = refused(tmp_path, case, "run", "-n", 2, "--out", "o")
+
+    assert "cells of the mesh get no gas" in message

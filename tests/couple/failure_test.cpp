@@ -29,6 +29,7 @@ TEST_F(Failures, AnAnalysisThatThrowsIsReportedAndSkipped) {
 
     EXPECT_EQ(totals.at(0).count, 1);
     EXPECT_EQ(totals.at(0).failed, 2);
+    EXPECT_EQ(totals.at(0).unwritten, 0);  // it would fail again
     EXPECT_EQ(totals.at(1).count, 3);
   }
   EXPECT_TRUE(has_result("bad", 1));
@@ -92,6 +93,7 @@ TEST_F(Failures, AResultThatCannotBeWrittenDoesNotStopTheRun) {
 
   if (world_.rank() != 0) return;
   EXPECT_EQ(totals.at(0).failed, 2);
+  EXPECT_EQ(totals.at(0).unwritten, 2);
   EXPECT_THAT(events(analysing_group(), "analysis_failed").at(0).at("message"), HasSubstr("was not written"));
 }
 

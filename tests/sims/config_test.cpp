@@ -57,6 +57,11 @@ TEST(RunConfig, EachMistakeIsAnsweredWithItsPlaceAndARemedy) {
   EXPECT_THAT(error_of(good + "z_end = 60\n").message(), HasSubstr("starts at"));
   EXPECT_THAT(error_of(good + "particles = [8, 8, 8]\n").message(), HasSubstr("one particle for each cell"));
   EXPECT_THAT(error_of(good + "omega_b = 0.5\n").message(), HasSubstr("omega_b"));
+  EXPECT_THAT(error_of(good + "omega_m = 0.3\nomega_b = 0.3\n").message(), HasSubstr("no dark matter"));
+  EXPECT_THAT(error_of(good + "omega_b = 0\n").message(), HasSubstr("there is no gas"));
+  EXPECT_THAT(error_of(good + "temperature_start = \"1e300 K\"\n").message(), HasSubstr("faster than light"));
+  EXPECT_THAT(error_of(good + "temperature_start = \"9 K\"\n[hydro]\ntemperature_floor = \"10 K\"\n").message(),
+              HasSubstr("begins with 9 K"));
   EXPECT_THAT(error_of(good + "[output]\nplotfile = { format = \"nyx\" }\n").message(), HasSubstr("when"));
   EXPECT_THAT(error_of(good + "[output]\nplotfile = { format = \"nix\", every = 2 }\n").hint(), HasSubstr("\"nyx\""));
   EXPECT_THAT(error_of(good + "[task.h]\nanalysis = \"halo\"\nevery = 1\n").hint(), HasSubstr("halos"));

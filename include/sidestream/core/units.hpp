@@ -5,6 +5,7 @@
 namespace sidestream::core::units {
 
 inline constexpr double gravitational_constant = 4.300917e-9;  ///< G [Mpc (km/s)^2 / Msun]
+inline constexpr double speed_of_light = 299792.458;           ///< [km/s]
 inline constexpr double hubble_100 = 100.0;                    ///< H0 / h [km/s/Mpc]
 inline constexpr double gyr_per_time_unit = 977.792;           ///< 1 Mpc/(km/s) [Gyr]
 inline constexpr double proton_mass_over_boltzmann = 121.147;  ///< m_p / k_B [K (km/s)^-2]

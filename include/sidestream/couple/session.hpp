@@ -22,13 +22,14 @@ namespace sidestream::couple {
 /// What a task did and cost over a run. Times are of rank 0 of the group that spent them.
 struct TaskTotals {
   std::string task;
-  std::int64_t count = 0;    ///< results written
-  std::int64_t dropped = 0;  ///< moments left out because the queue was full or the run was stopped
-  std::int64_t failed = 0;   ///< analyses that threw
-  double pack_s = 0.0;       ///< lost by the simulation: making and copying fields
-  double wait_s = 0.0;       ///< lost by the simulation: waiting for room in the queue
-  double compute_s = 0.0;    ///< spent in the analysis, wherever it ran
-  std::int64_t bytes = 0;    ///< sent to sidecars
+  std::int64_t count = 0;      ///< results written
+  std::int64_t dropped = 0;    ///< moments left out because the queue was full or the run was stopped
+  std::int64_t failed = 0;     ///< moments without a result: the analysis threw, or what it found could not be written
+  std::int64_t unwritten = 0;  ///< of these, the ones that could not be written
+  double pack_s = 0.0;         ///< lost by the simulation: making and copying fields
+  double wait_s = 0.0;         ///< lost by the simulation: waiting for room in the queue
+  double compute_s = 0.0;      ///< spent in the analysis, wherever it ran
+  std::int64_t bytes = 0;      ///< sent to sidecars
 };
 
 /// What happens to publishes that wait in the queue when a run ends.
@@ -96,8 +97,13 @@ class Session {
   /// neither here nor as something to wait for: it is done when `publish` returns.
   std::int64_t sent() const;
   /// How many of them are done, in the order in which they were sent: analysed, the results on the disk, or reported as
-  /// failed or dropped. Known to the first rank; 0 on others. Local, never waits.
+  /// failed, unwritten or dropped. Known to the first rank; 0 on others. Local, never waits.
   std::int64_t done();
+  /// Of the first `count` publishes, as far as they are done: whether each result could be written. Known to the first
+  /// rank; true on others.
+  bool are_written(std::int64_t count) const;
+  /// The same of all results in situ so far, on all ranks that compute.
+  bool are_written_in_situ() const;
   /// Seconds since the sidecars were heard of; on the first rank.
   double silence_s() const;
   /// Waits until the first `count` publishes are done. Collective on the ranks that compute. Throws core::Error on all

@@ -48,18 +48,21 @@ RunConfig read_run(const core::Node& root);
 /// impossible number.
 nlohmann::json describe(const RunConfig& config, int ranks);
 
-/// How a run ended: at its end or a limit of its own; by a signal; because the simulation could not go on.
-enum class RunStatus { finished, interrupted, stopped };
+/// How a run ended: at its end or a limit of its own; there, but with results or plot files that could not be made; by
+/// a signal; because the simulation could not go on.
+enum class RunStatus { finished, incomplete, interrupted, stopped };
 
 /// How a run begins.
 struct RunStart {
   io::ExistingRun existing = io::ExistingRun::refuse;  ///< `resume`: from the newest good checkpoint in the folder
   std::string file{};  ///< begins with the state in this file, of any format; empty: with its initial conditions
   core::Bill::Clock::time_point began = core::Bill::Clock::now();  ///< of the program: where the bill begins
+  bool tells_steps = true;                                         ///< one line a step
 };
 
 /// Runs a configuration on `world`: from its beginning, then steps with their tasks and outputs until the end, a limit
-/// or a signal. Every rank of `world` calls it. `progress` is given one line a step on the first rank.
+/// or a signal. Every rank of `world` calls it. `progress` is given what the user should read, on the first rank of
+/// each group.
 RunStatus run(const comm::Communicator& world, RunConfig config, const std::string& folder, const RunStart& start,
               const std::function<void(const std::string& line)>& progress);
 

@@ -31,8 +31,11 @@ class Simulation {
   virtual void restore(const io::SnapshotFile& file) = 0;
 
   /// One step, ending exactly on the next of the moments that outputs and tasks ask for when that is near; none if it
-  /// finds that it cannot go on (`stop_reason`).
+  /// finds that it cannot go on (`stop_reason`). Throws core::Error on all ranks where a number of the state is not
+  /// finite, or the time would not go on.
   virtual void advance() = 0;
+  /// The same of the present state, by a pass through all of it. `initialize` and `restore` have done so.
+  virtual void check_state() const = 0;
 
   virtual std::int64_t step() const = 0;
   /// Empty in simulations without an expanding background.
@@ -74,8 +77,8 @@ class SimulationPlan {
   virtual nlohmann::json description() const = 0;
 
   /// Throws core::Error when a file that the simulation begins with is missing, damaged or does not fit, as far as its
-  /// header shows. A run that goes on from a checkpoint does without it.
-  virtual void check_start() const {}
+  /// header shows or, with `reads_all`, all of it. A run that goes on from a checkpoint does without it.
+  virtual void check_start([[maybe_unused]] bool reads_all) const {}
 
   /// Collective on `compute`, which outlives the simulation, as `bill` does, on which it books the parts of its steps.
   /// `moments`: redshifts to land on exactly, descending.

@@ -104,8 +104,8 @@ class Hydro {
   const HydroConfig& config() const { return config_; }
   const mesh::Geometry& geometry() const { return geometry_; }
 
-  /// `cfl` times the shortest time in which a wave crosses a cell of this rank; infinity for a rank without cells. The
-  /// caller takes the minimum over ranks. Local.
+  /// `cfl` times the shortest time in which a wave crosses a cell of this rank; infinity for a rank without cells, 0
+  /// where a number is not finite. The caller takes the minimum over ranks. Local.
   double largest_step(const mesh::Field<double>& state) const;
 
   /// Advances the owned cells of `state` by `dt` in place. The ghost cells (`hydro_ghost` layers on each axis of more

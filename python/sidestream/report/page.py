@@ -19,6 +19,7 @@ from ..summary import (
     bills,
     file_bills,
     file_lost_s,
+    lost_results,
     share_lost,
     wall_seconds,
 )
@@ -174,7 +175,7 @@ def _memory(end: Event) -> str:
 def _notes(events: Events, failed: Sequence[str]) -> str:
     lines = [
         f"{e.get('task', '?')} failed at step {e.get('step', '?')}: {e.get('message', 'no reason given')}"
-        for e in events.of("analysis_failed")
+        for e in lost_results(events)
     ]
     lines += map(problem_with_file, events.of("plotfile_failed", "checkpoint_failed", "checkpoint_skipped"))
     return notes([*lines, *failed])

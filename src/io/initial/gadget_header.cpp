@@ -32,7 +32,9 @@ std::optional<double> find_number(const Hdf5Reader& file, Names names) {
 
 std::vector<double> required_numbers(const Hdf5Reader& file, const char* name) {
   const auto numbers = numbers_of_attribute(file, "Header", name);
-  if (!numbers) throw core::Error(fmt::format("the header has no `{}`", name), file.path());
+  if (!numbers)
+    throw core::Error(fmt::format("the header has no `{}`", name), file.path(),
+                      "the file is damaged, or of another program");
   return *numbers;
 }
 

@@ -37,13 +37,15 @@ std::vector<std::string> paths_of(const std::string& path, std::int64_t files) {
     paths.push_back(fmt::format("{}{}{}", parts[1].str(), n, parts[3].str()));
     if (!std::filesystem::exists(paths.back()))
       throw core::Error(fmt::format("file {} of the {} files of the initial conditions is missing", n, files),
-                        paths.back());
+                        paths.back(), "all files of a set lie in one folder");
   }
   return paths;
 }
 
 void check_rows(const Hdf5Reader& file, const std::string& dataset, std::int64_t rows, std::int64_t width) {
-  if (!file.has(dataset)) throw core::Error(fmt::format("there is no dataset `{}`", dataset), file.path());
+  if (!file.has(dataset))
+    throw core::Error(fmt::format("there is no dataset `{}`", dataset), file.path(),
+                      "the file is damaged, or of another program");
   const std::vector<std::int64_t> shape = file.shape(dataset);
   const std::int64_t columns = shape.size() == 1 ? 1 : shape.size() == 2 ? shape[1] : 0;
   if (shape.empty() || shape[0] != rows || columns != width)
@@ -105,7 +107,8 @@ Set open_set(const std::string& path, const InitialAssumptions& assumptions) {
       throw core::Error(fmt::format("the files hold {} particles of type {}, their headers speak of {}", found[type],
                                     type, set.header.particles[type]),
                         path, "the set is not complete");
-  if (count_of(set.others) == 0) throw core::Error("there are no particles of dark matter", path);
+  if (count_of(set.others) == 0)
+    throw core::Error("there are no particles of dark matter", path, "particles of the types 1 to 5 are taken for it");
   return set;
 }
 

@@ -37,14 +37,16 @@ GraficHeader header_of(const InputFile& file, ByteOrder order) {
       throw core::Error(fmt::format("the header has a lattice of {} x {} x {} points", points[0], points[1], points[2]),
                         file.path(), "the file is damaged");
   for (const float number : numbers)
-    if (!std::isfinite(number)) throw core::Error("a number of the header is not finite", file.path());
+    if (!std::isfinite(number))
+      throw core::Error("a number of the header is not finite", file.path(), "the file is damaged");
   if (numbers[1] != 0.0F || numbers[2] != 0.0F || numbers[3] != 0.0F)
     throw core::Error("the lattice is a part of a box: its offset is not zero", file.path(),
                       "begin with a lattice over the whole box");
   const GraficHeader header{
       {points[0], points[1], points[2]}, numbers[0], numbers[4], numbers[5], numbers[6], numbers[7]};
   if (!(header.spacing > 0.0F && header.scale_factor > 0.0F && header.hubble_constant > 0.0F))
-    throw core::Error("spacing, scale factor and Hubble constant of the header are not all above zero", file.path());
+    throw core::Error("spacing, scale factor and Hubble constant of the header are not all above zero", file.path(),
+                      "the file is damaged");
   return header;
 }
 

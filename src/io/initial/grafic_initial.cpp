@@ -29,10 +29,13 @@ std::vector<GraficField> open_axes(const std::string& folder, const std::string&
     if (std::filesystem::exists(path))
       fields.emplace_back(path);
     else if (is_required || !fields.empty())
-      throw core::Error("a field of the initial conditions is missing", path);
+      throw core::Error(
+          "a field of the initial conditions is missing", path,
+          "a folder of grafic2 has ic_velcx, ic_velcy, ic_velcz and, for displacements, ic_poscx and so on");
   }
   if (!fields.empty() && fields.size() < 3)
-    throw core::Error(fmt::format("the field `{}` does not have all three axes", name), folder);
+    throw core::Error(fmt::format("the field `{}` does not have all three axes", name), folder,
+                      "add the missing files, or take the others away");
   return fields;
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <optional>
 #include <string>
 
 #include "gadget_header.hpp"
@@ -17,12 +18,20 @@ namespace {
 // monofonIC's "generic" output: arrays (x, y, z), z fastest, of the dark matter (DM) and of the gas (BA): displacements
 // _dx, _dy, _dz in units of the box, velocities _vx, _vy, _vz (proper, peculiar) in km/s over the box in Mpc/h, density
 // contrasts _delta and, with two fluids, masses in units of the critical density (names that end with the underscore).
+// The header has box and scale factor; versions before 2020 say nothing of Omega.
 constexpr std::array<const char*, 3> displacement_names{"_dx", "_dy", "_dz"}, velocity_names{"_vx", "_vy", "_vz"};
 
-double required(const Hdf5Reader& file, const char* name) {
+std::optional<double> in_header(const Hdf5Reader& file, const char* name) {
   const auto numbers = numbers_of_attribute(file, "Header", name);
-  if (!numbers) throw core::Error(fmt::format("the header has no `{}`", name), file.path());
-  return numbers->front();
+  return numbers ? std::optional(numbers->front()) : std::nullopt;
+}
+
+double required(const Hdf5Reader& file, const char* name) {
+  const auto number = in_header(file, name);
+  if (!number)
+    throw core::Error(fmt::format("the group `Header` has no attribute `{}`", name), file.path(),
+                      "monofonIC writes it: the file was changed, or is of another program");
+  return *number;
 }
 
 bool is_displaced(const Hdf5Reader& file, const std::string& fluid) {
@@ -37,7 +46,8 @@ struct Content {
 
 Lattice lattice_of(const Hdf5Reader& file, double box_mpc) {
   const std::vector<std::int64_t> shape = file.shape("DM_vx");
-  if (shape.size() != 3) throw core::Error("`DM_vx` has not three axes", file.path());
+  if (shape.size() != 3)
+    throw core::Error("`DM_vx` has not three axes", file.path(), "the file is damaged, or of another program");
   Lattice lattice{{}, {box_mpc, box_mpc, box_mpc}, SlowestAxis::x};
   for (std::size_t axis = 0; axis < 3; ++axis)
     lattice.points[static_cast<int>(axis)] =
@@ -49,17 +59,22 @@ Lattice lattice_of(const Hdf5Reader& file, double box_mpc) {
 void check_fields(const Hdf5Reader& file, const std::vector<std::string>& names) {
   const std::vector<std::int64_t> shape = file.shape("DM_vx");
   for (const std::string& name : names) {
-    if (!file.has(name)) throw core::Error(fmt::format("there is no field `{}`", name), file.path());
+    if (!file.has(name))
+      throw core::Error(fmt::format("there is no field `{}`", name), file.path(),
+                        "the file is damaged, or of another program");
     if (file.shape(name) != shape)
-      throw core::Error(fmt::format("the field `{}` is on another lattice than `DM_vx`", name), file.path());
+      throw core::Error(fmt::format("the field `{}` is on another lattice than `DM_vx`", name), file.path(),
+                        "the file is damaged, or of another program");
   }
 }
 
 Content read_content(const Hdf5Reader& file, const InitialAssumptions& assumptions) {
   Content content;
   content.box_mpc_per_h = required(file, "Boxsize");
-  if (!(content.box_mpc_per_h > 0.0)) throw core::Error("the box has no size", file.path());
-  if (!file.has("DM_vx")) throw core::Error("there is no field `DM_vx`", file.path());
+  if (!(content.box_mpc_per_h > 0.0))
+    throw core::Error("the box has no size: `Boxsize` is not above zero", file.path(), "the file is damaged");
+  if (!file.has("DM_vx"))
+    throw core::Error("there is no field `DM_vx`", file.path(), "let monofonIC write velocities of the dark matter");
   if (!is_displaced(file, "DM"))
     throw core::Error("there are no displacements of the dark matter, only its density", file.path(),
                       "let monofonIC write them: generic_out_eulerian = no");
@@ -74,8 +89,11 @@ Content read_content(const Hdf5Reader& file, const InitialAssumptions& assumptio
     if (content.is_gas_displaced) names.push_back(std::string("BA") + displacement_names[axis]);
   }
   if (content.has_gas && !content.is_gas_displaced) names.emplace_back("BA_delta");
-  for (const char* const masses : {"DM_", "BA_"})
-    if (file.has(masses)) names.emplace_back(masses);
+  for (const char* const masses : {"DM_", "BA_"}) {
+    if (!file.has(masses)) continue;
+    names.emplace_back(masses);
+    for (const char* const omega : {"Omega_m", "Omega_b"}) required(file, omega);
+  }
   check_fields(file, names);
   return content;
 }
@@ -89,9 +107,9 @@ InitialDescription describe(const Hdf5Reader& file, const Content& content) {
   if (content.has_gas) description.gas_parcels = description.particles;
   if (content.has_gas && !content.is_gas_displaced) description.gas_lattice = content.lattice.points;
   description.redshift = 1.0 / required(file, "astart") - 1.0;
-  description.omega_m = required(file, "Omega_m");
-  description.omega_lambda = required(file, "Omega_L");
-  description.omega_b = required(file, "Omega_b");
+  description.omega_m = in_header(file, "Omega_m");
+  description.omega_lambda = in_header(file, "Omega_L");
+  description.omega_b = in_header(file, "Omega_b");
   for (std::size_t axis = 0; axis < 3; ++axis) description.box_mpc[axis] = content.lattice.box_mpc[axis];
   return description;
 }
@@ -126,10 +144,11 @@ class MonofonicInitialFile : public InitialFile {
                   [=](double x, double displacement) { return x + box * displacement; });
     }
     std::vector<double>& mass = parcels.attributes[3].values;
-    const double omega_b = *description().omega_b, omega = is_gas ? omega_b : *description().omega_m - omega_b;
-    if (is_moved && file.has(name + "_"))
+    if (is_moved && file.has(name + "_")) {
+      const double omega_b = *description().omega_b, omega = is_gas ? omega_b : *description().omega_m - omega_b;
       change_by(field(name + "_"), lattice, slabs, mass,
                 [=](double part, double value) { return part * value / omega; });
+    }
     if (!is_moved)
       change_by(field(name + "_delta"), lattice, slabs, mass,
                 [](double part, double contrast) { return part * (1.0 + contrast); });
@@ -145,7 +164,9 @@ class MonofonicInitialFile : public InitialFile {
 InitialFormat monofonic_initial_format() {
   return {"monofonic", "generic HDF5 output of monofonIC",
           [](const std::string& path) {
-            return is_hdf5(path) && numbers_of_attribute(Hdf5Reader(path), "Header", "astart").has_value();
+            if (!is_hdf5(path)) return false;
+            const Hdf5Reader file(path);
+            return file.has("DM_vx") || numbers_of_attribute(file, "Header", "astart").has_value();
           },
           [](const std::string& path, const InitialAssumptions& assumptions) -> std::unique_ptr<InitialFile> {
             const Hdf5Reader file(path);

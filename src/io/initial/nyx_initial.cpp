@@ -49,7 +49,7 @@ Header read_header(const InputFile& file) {
   constexpr std::int64_t most = std::int64_t{1} << 56;
   if (particles < 1 || particles > most)
     throw core::Error(fmt::format("read as a particle file of Nyx, the header has {} particles", particles),
-                      file.path());
+                      file.path(), "the file is damaged, or of no known format of initial conditions");
   const std::int64_t single = size_with(particles, 4), twice = size_with(particles, 8);
   if (file.size_bytes() != single && file.size_bytes() != twice)
     throw core::Error(fmt::format("the file has {} bytes; {} particles take {} bytes in single precision, {} in double",

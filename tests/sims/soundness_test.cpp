@@ -1,0 +1,100 @@
+// A state that cannot be advanced ends a run at once, and the error says where it is ill.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "sidestream/core/error.hpp"
+#include "sidestream/sims/run.hpp"
+
+namespace sidestream::sims {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+const std::string blast =
+    "simulation = \"sedov\"\n[mesh]\ncells = [16, 16, 16]\nblock = 8\n[sedov]\nend = 1\n"
+    "[amr]\nmax_level = 1\nbuffer = 0\n[refine.all]\ncriterion = \"region\"\nlower = [0.0, 0.0, 0.0]\nupper = [0.1, "
+    "0.1, 0.1]\nmax_level = 1\n";
+const std::string universe =
+    "simulation = \"cosmology\"\n[mesh]\ncells = [16, 16, 16]\nblock = 8\n[cosmology]\nbox = \"8 Mpc\"\n";
+
+// A simulation after two steps, whose state can be spoilt.
+class Soundness : public testing::Test {
+ protected:
+  void start(const std::string& text) {
+    config = read_run(core::parse_toml(text, "run.toml"));
+    simulation = config.plan->make(world, {}, bill);
+    simulation->initialize();
+    simulation->advance();
+    simulation->advance();
+  }
+  // Of the first block of the last rank.
+  void spoil_gas(int component, int level, double value) {
+    if (world.rank() != world.size() - 1) return;
+    const io::FileContent content = simulation->checkpoint();
+    auto& field = const_cast<mesh::Field<double>&>(*content.fields.front().levels.at(static_cast<std::size_t>(level)));
+    ASSERT_GT(field.blocks(), 0);
+    const mesh::Int3 cell = field.box(0).lo;
+    field.view(0)(component, cell.z, cell.y, cell.x) = value;
+  }
+  std::string advance() {
+    try {
+      simulation->advance();
+    } catch (const core::Error& error) {
+      return error.what();
+    }
+    return "nothing";
+  }
+
+  comm::Communicator world{MPI_COMM_WORLD};
+  core::Bill bill;
+  RunConfig config;
+  std::unique_ptr<Simulation> simulation;
+};
+
+TEST_F(Soundness, WhateverIsNotFiniteInTheGasIsFoundBeforeTheNextStep) {
+  const std::vector<std::string> names{"density",          "momentum along x", "momentum along y",
+                                       "momentum along z", "total energy",     "internal energy"};
+  for (const std::string& text : {blast, universe})
+    for (int component = 0; component < 6; ++component)
+      for (const double value : {nan, std::numeric_limits<double>::infinity()}) {
+        start(text);
+        spoil_gas(component, 0, value);
+
+        EXPECT_THAT(advance(), AllOf(HasSubstr("the " + names[static_cast<std::size_t>(component)] + " of the gas is"),
+                                     HasSubstr("of level 0"), HasSubstr("step 2"), HasSubstr("hint")))
+            << text << component << value;
+      }
+}
+
+TEST_F(Soundness, FinerLevelsAreLookedAtToo) {
+  start(blast);
+  spoil_gas(0, 1, nan);
+
+  EXPECT_THAT(advance(), HasSubstr("of level 1"));
+}
+
+TEST_F(Soundness, AParticleWithoutAVelocityIsFoundInTheStepAfter) {
+  start(universe);
+  if (world.rank() == 0) {
+    const io::FileContent content = simulation->checkpoint();
+    const_cast<mesh::Particles&>(*content.particles.front()).attribute("momentum_y")[3] = nan;
+  }
+
+  EXPECT_THROW(simulation->check_state(), core::Error);
+  EXPECT_THAT(advance(), testing::Not("nothing"));
+}
+
+TEST_F(Soundness, GasThatIsTooFastForTheTimeToGoOnIsTold) {
+  start(universe);
+  spoil_gas(1, 0, 1e200);
+
+  EXPECT_THAT(advance(), AllOf(HasSubstr("the time does not go on"), HasSubstr("gas"), HasSubstr("z = ")));
+}
+
+}  // namespace
+}  // namespace sidestream::sims
