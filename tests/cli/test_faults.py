@@ -388,6 +388,34 @@ def test_killed_with_sidecars_behind_no_result_is_missing_and_none_is_there_twic
     assert not (run / "pending").exists()
 
 
+@pytest.mark.parametrize("sidecars", [1, 2])
+@pytest.mark.parametrize("committed", [2, 6, 12])
+def test_killed_at_any_moment_while_all_ranks_work_nothing_is_missing_or_there_twice(
+    place: Place, in_transit: Path, committed: int, sidecars: int
+) -> None:
+    run = place.folder / f"killed_at_work_{committed}_{sidecars}"
+    words = (*IN_TRANSIT, "--set", f"coupling.sidecars={sidecars}")
+    process = place.start(run.name, *words, ranks=3)
+    deadline = time.monotonic() + LIMIT_S
+    while committed_step(run) < committed and time.monotonic() < deadline:
+        time.sleep(0.001)
+    for pid in ranks_of(process):
+        os.kill(pid, signal.SIGKILL)
+    finish(process)
+
+    newest = committed_step(run)
+    assert committed <= newest < 20, "the run was not killed at work"
+    of_before = {name for name in results(in_transit) if int(Path(name).stem) <= newest}
+    assert of_before <= set(results(run)), "a result of before the committed checkpoint is missing"
+
+    again = place.run(run.name, *words, "--restart", ranks=3)
+    assert again.returncode == 0, again.stderr
+    assert Path(Run(run).events.last("restart")["path"]).name == f"chk{newest:05d}.hdf5_chk"
+    assert results(run) == results(in_transit)
+    assert arrays_in(checkpoints(run)[-1]) == arrays_in(checkpoints(in_transit)[-1])
+    assert not (run / "pending").exists()
+
+
 def test_a_signal_commits_the_last_checkpoint_with_all_results_of_before(place: Place) -> None:
     run = place.folder / "interrupted_in_transit"
     process = place.start(run.name, *IN_TRANSIT, "--set", "run.max_steps=100000", "--set", "cosmology.z_end=0")
