@@ -20,18 +20,18 @@ block = 8
 
 [cosmology]
 box = "4 Mpc"
-z_start = 20
+z_start = 49
 z_end = 0
 largest_expansion = 0.1
 
 [run]
-max_steps = 24
+max_steps = 60
 
 [hydro]
 temperature_floor = "20 K"
 
 [output]
-checkpoint = { format = "sidestream", every = 12 }
+checkpoint = { format = "sidestream", every = 30 }
 """
 SENTENCE = (
     r"Energy added by the choice between total and internal energy (\S+) Msun \S+, discarded (\S+) Msun \S+; added by "
@@ -56,7 +56,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> sidestream.Run:
 
 
 def test_the_books_are_the_same_on_any_ranks_and_after_a_restart(whole: sidestream.Run, tmp_path: Path) -> None:
-    run(tmp_path, "cut", "-n", "3", "--set", "run.max_steps=12")
+    run(tmp_path, "cut", "-n", "3", "--set", "run.max_steps=30")
 
     assert booked(run(tmp_path, "two", "-n", "2")) == booked(whole)
     assert booked(run(tmp_path, "cut", "-n", "2", "--restart")) == booked(whole)
