@@ -70,7 +70,9 @@ def test_the_halos_of_a_run_are_the_others_to_the_bit(factor: float, tmp_path: P
     tables = []
     for name, value in (("usual", USUAL), ("absurd", factor)):
         start = plot_file(tmp_path, value)
-        done = command("run", str(tmp_path / "box.toml"), "-n", "2", "--from", str(start), "--out", str(tmp_path / name))
+        done = command(
+            "run", str(tmp_path / "box.toml"), "-n", "2", "--from", str(start), "--out", str(tmp_path / name)
+        )
         assert done.returncode == 0, done.stderr
         table = ss.open(tmp_path / name).result("halos", 0, "halo")
         tables.append({str(column): table[column].values.tolist() for column in table})
@@ -83,9 +85,7 @@ def test_the_halos_of_a_run_are_the_others_to_the_bit(factor: float, tmp_path: P
 
 
 @pytest.mark.parametrize("factor", [1e25, 1e250])
-def test_the_halos_in_a_file_are_the_others_to_the_bit(
-    factor: float, tmp_path: Path, sidestream: CommandLine
-) -> None:
+def test_the_halos_in_a_file_are_the_others_to_the_bit(factor: float, tmp_path: Path, sidestream: CommandLine) -> None:
     words = ("--t-boundary", 20 * MEAN, "--t-halo", 40 * MEAN, "--json")
     usual, absurd = (
         json.loads(sidestream("halos", "find", plot_file(tmp_path, value), *words).stdout)["columns"]

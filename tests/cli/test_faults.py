@@ -316,7 +316,14 @@ def test_a_folder_removed_while_it_is_written_to_is_told_and_no_rank_hangs(place
 
 STEPS_IN_TRANSIT = 40
 IN_TRANSIT = (
-    *("--set", "coupling.sidecars=1", "--set", f"run.max_steps={STEPS_IN_TRANSIT}", "--set", "output.checkpoint.every=2"),
+    *(
+        "--set",
+        "coupling.sidecars=1",
+        "--set",
+        f"run.max_steps={STEPS_IN_TRANSIT}",
+        "--set",
+        "output.checkpoint.every=2",
+    ),
     *("--set", "task.spectra.transport=in-transit", "--set", "output.checkpoint.keep=3"),
 )
 
