@@ -149,7 +149,7 @@ def test_a_sphere_of_too_few_particles_is_refused() -> None:
     halo = zooms._Halo(7, 0, 0.0, 1.0, np.zeros(3), ["r200m"])
 
     with pytest.raises(ss.Error, match="R200m of halo 7 cannot be told from its particles"):
-        zooms._sphere_radius("r200m", isothermal(150, 20.0, 2.0), COSMOLOGY, halo, np.full(3, 20.0))
+        zooms._sphere_radius("r200m", isothermal(100, 20.0, 2.0), COSMOLOGY, halo, np.full(3, 20.0))
 
 
 def test_the_region_reaches_across_the_sides_of_the_box() -> None:
