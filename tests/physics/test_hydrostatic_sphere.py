@@ -30,8 +30,8 @@ of gas that is thirty times as warm, for one sound crossing (2 R at the isotherm
 3 in units of c / sqrt(4 pi G rho_c): the density falls to a third. Errors are those within 0.8 R
 against the isothermal sphere of Emden by SciPy, the largest of all plot files. On {COARSE}^3 cells,
 {FINE}^3, and {COARSE}^3 refined once within a cube that just holds the sphere. Then {COARSE}^3 with one half
-of the sphere refined, `amr.buffer` as it is by default: the levels meet in its middle, and what is measured has cells of
-both; errors are those of coarse cells, where refined ones are averaged.""",
+of the sphere refined, `amr.buffer` as it is by default: the levels meet in its middle, and what is measured has
+cells of both; errors are those of coarse cells, where refined ones are averaged.""",
         [
             Bound(
                 f"{FINE}^3: root mean square error of the density over the central one",
