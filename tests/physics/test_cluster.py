@@ -33,7 +33,8 @@ CHAPTERS = [
         f"""The cluster example in a box of 16 Mpc, refined to the same depth where a cell holds eight times the
 mean mass of a coarsest one (the example: ninety-six), adiabatic, at z = 0: of the {HEAVIEST} heaviest halos of the
 task `halos` by M_200m those with R_200m of at least {LEAST_CELLS} finest cells. Within R_200m around each peak, leaves
-of the plot file and particles are counted by NumPy. T is the mean by mass, against T_vir = mu m_p G M_200m / (2 k R_200m).""",
+of the plot file and particles are counted by NumPy. T is the mean by mass, against T_vir = mu m_p G M_200m / (2 k
+R_200m).""",
         [
             Bound("gas fraction over the cosmic one, mean of the halos", 0.85, 1.0, FRENK),
             Bound(
