@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,6 @@ from .error import Error, UsageError
 from .toml_text import toml_text
 
 if TYPE_CHECKING:
-    import xarray as xr
     from numpy.typing import NDArray
 
     from .run import Run
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 PADDING = 1.0  # cells of the run on each side, so that the outermost particles have fine ones for neighbours
+LEAST_PARTICLES = 100  # within a sphere, for its radius to be told
 LEAST_BUFFER = 3  # cells: what a rule asks for is then deep enough inside for clouds of its own level
 SIMULATIONS = ("cosmology", "nbody")
 MOST_LEVELS = 20  # of `amr.max_level`
@@ -52,8 +53,18 @@ class _Halo:
     step: int
     redshift: float
     mass: float
-    centre: Array  # [Mpc]
-    radius: float  # [Mpc]
+    peak: Array  # [Mpc]
+    spheres: list[str]  # whose radii may be asked for: r200m, r500c
+
+
+@dataclass(frozen=True)
+class _Particles:
+    """All particles of a step, about a halo."""
+
+    id: NDArray[np.int64]
+    centre: Array
+    offset: Array  # from there, the short way round [Mpc]
+    mass: Array
 
 
 @dataclass(frozen=True)
@@ -72,13 +83,15 @@ def zoom(run: Run, request: ZoomRequest) -> Zoom:
     _check_levels(request.levels, max(config["mesh"]["cells"]))
     halo = _halo_of(run, request)
     sides = _sides(run)
-    ids, positions = _particles_near(run, halo, sides)
+    particles = _particles_about(run, halo, sides, sides / np.array(config["mesh"]["cells"]))
+    radius = _radius(request.radius, halo, lambda name: _sphere_radius(name, particles, config, halo, sides))
+    ids, positions = _within(particles, radius, run.folder)
     start = _start_of(config, ids, sides, run.folder)
     region = _region_of(start, positions, sides, PADDING * sides / np.array(config["mesh"]["cells"]))
     extent = " x ".join(f"{size:.3g}" for size in region.upper - region.lower)
     told = (
         f"halo {halo.id} at z = {halo.redshift:.3g}: {halo.mass:.3g} Msun, {len(ids)} particles within "
-        f"{halo.radius:.3g} Mpc; the region of their way is {extent} Mpc"
+        f"{radius:.3g} Mpc; the region of their way is {extent} Mpc"
     )
     head = f"# A zoom of {run.folder}, step {halo.step}.\n# {told}.\n\n"
     return Zoom(head + toml_text(_zoomed(config, region, request.levels)), told)
@@ -135,7 +148,8 @@ def _halo_of(run: Run, request: ZoomRequest) -> _Halo:
     prefix = "peak_" if "peak_x" in row else ""
     centre = np.array([float(row[prefix + axis]) for axis in "xyz"])
     redshift = float(table.attrs.get("redshift", np.nan))
-    return _Halo(request.halo, int(step or 0), redshift, float(row["mass"]), centre, _radius(request.radius, row))
+    spheres = sorted(str(name) for name in row if re.fullmatch(r"r\d+[cm]", str(name)))
+    return _Halo(request.halo, int(step or 0), redshift, float(row["mass"]), centre, spheres)
 
 
 def _only_task(run: Run) -> str:
@@ -147,22 +161,49 @@ def _only_task(run: Run) -> str:
     raise Error("the run has no task of halos", run.folder, 'a task with `analysis = "halos"` makes catalogues')
 
 
-def _radius(text: str, row: xr.Dataset) -> float:
-    """In Mpc; of a number and `Mpc`, or of a multiple of a radius in the catalogue."""
-    spheres = sorted(str(name) for name in row if re.fullmatch(r"r\d+[cm]", str(name)))
+def _radius(text: str, halo: _Halo, sphere_radius: Callable[[str], float]) -> float:
+    """In Mpc; of a number and `Mpc`, or of a multiple of the radius of a sphere in the catalogue."""
     match = re.fullmatch(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z]\w*)\s*", text)
-    names = {"mpc": 1.0, "kpc": 1e-3} | {name: float(row[name]) for name in spheres}
-    known = ", ".join(f'"3 {name.upper()[:-1] + name[-1]}"' for name in spheres) or "no sphere is in the catalogue"
-    if match is None or match[2].lower() not in names:
+    known = ", ".join(f'"3 {name.upper()[:-1] + name[-1]}"' for name in halo.spheres) or "no sphere is in the catalogue"
+    units = {"mpc": 1.0, "kpc": 1e-3}
+    unit = match[2].lower() if match else ""
+    if match is None or unit not in (*units, *halo.spheres):
         raise UsageError(
             f"`{text}` is no radius",
             hint=f'--radius takes comoving "2.5 Mpc" or "2500 kpc", or of this catalogue: {known}',
         )
-    radius = float(match[1]) * names[match[2].lower()]
+    radius = float(match[1]) * (units[unit] if unit in units else sphere_radius(unit))
     if not radius > 0.0:
-        hint = "the halo is not dense enough for this sphere" if match[2].lower() in spheres else "it is to be above 0"
-        raise UsageError(f"`{text}` is {radius:g} Mpc for this halo", hint=f'{hint}; --radius "2.5 Mpc" needs none')
+        raise UsageError(f"`{text}` is {radius:g} Mpc", hint="it is to be above 0")
     return radius
+
+
+def _sphere_radius(name: str, particles: _Particles, config: dict[str, Any], halo: _Halo, sides: Array) -> float:
+    """Of the sphere with so many times the mean (m) or critical (c) density: of particles, not of cells, of which the
+    sphere may be one or two wide. Gas is taken to lie as they do."""
+    times_mean = float(name[1:-1]) / (_matter_share(config["cosmology"], halo.redshift) if name[-1] == "c" else 1.0)
+    distance = np.sqrt((particles.offset**2).sum(axis=1))
+    order = np.argsort(distance)
+    mean = particles.mass.sum() / sides.prod()
+    density = np.cumsum(particles.mass[order]) / (4.0 / 3.0 * np.pi * np.maximum(distance[order], 1e-30) ** 3)
+    outside = np.flatnonzero(density < times_mean * mean)
+    first = int(outside[outside >= LEAST_PARTICLES][0]) if (outside >= LEAST_PARTICLES).any() else len(order)
+    if first == LEAST_PARTICLES or first == len(order):
+        shown = name.upper()[:-1] + name[-1]
+        raise UsageError(
+            f"{shown} of halo {halo.id} cannot be told from its particles: a sphere of so high a density about its "
+            f"peak holds less than {LEAST_PARTICLES}",
+            hint='--radius "2.5 Mpc" needs none',
+        )
+    return float(distance[order][first - 1])
+
+
+def _matter_share(cosmology: dict[str, Any], redshift: float) -> float:
+    """Omega_m at a redshift."""
+    omega_m = float(cosmology["omega_m"])
+    omega_lambda = float(cosmology.get("omega_lambda", 1.0 - omega_m))
+    matter = omega_m * (1.0 + redshift) ** 3
+    return matter / (matter + (1.0 - omega_m - omega_lambda) * (1.0 + redshift) ** 2 + omega_lambda)
 
 
 def _sides(run: Run) -> Array:
@@ -172,8 +213,8 @@ def _sides(run: Run) -> Array:
     return sides
 
 
-def _particles_near(run: Run, halo: _Halo, sides: Array) -> tuple[NDArray[np.int64], Array]:
-    """Ids and positions in the sphere of the halo, from a plot file or checkpoint of its step."""
+def _particles_about(run: Run, halo: _Halo, sides: Array, cell: Array) -> _Particles:
+    """From a plot file or checkpoint of the halo's step."""
     from .outputs import outputs_in
     from .snapshot_file import SnapshotFile
 
@@ -192,11 +233,31 @@ def _particles_near(run: Run, halo: _Halo, sides: Array) -> tuple[NDArray[np.int
     if "id" not in table:
         raise Error("the file has no particles with ids", here[0])
     positions = np.stack([table[axis].values for axis in "xyz"], axis=1).astype(float)
-    offset = _nearest_image(positions - halo.centre, sides)
-    inside = (offset**2).sum(axis=1) < halo.radius**2
+    # Checkpoints of particles of one mass do not name it.
+    mass = next((table[name].values.astype(float) for name in ("mass", "mass_fraction") if name in table), None)
+    mass = np.ones(len(positions)) if mass is None else mass
+    centre = _centre_of(positions, mass, halo.peak, sides, cell)
+    return _Particles(table["id"].values.astype(np.int64), centre, _nearest_image(positions - centre, sides), mass)
+
+
+def _centre_of(positions: Array, mass: Array, peak: Array, sides: Array, cell: Array) -> Array:
+    """Where the particles about a peak, which is known to a cell, are densest: the middle of ever smaller spheres."""
+    centre, radius = peak, 2.0 * float(cell.max())
+    while True:
+        offset = _nearest_image(positions - centre, sides)
+        inside = (offset**2).sum(axis=1) < radius**2
+        if inside.sum() < LEAST_PARTICLES:
+            return centre
+        centre = centre + np.average(offset[inside], axis=0, weights=mass[inside])
+        radius *= 0.8
+
+
+def _within(particles: _Particles, radius: float, folder: Path) -> tuple[NDArray[np.int64], Array]:
+    """Ids and positions of the particles so near."""
+    inside = (particles.offset**2).sum(axis=1) < radius**2
     if not inside.any():
-        raise UsageError(f"no particle is within {halo.radius:g} Mpc of the halo", here[0], "give a larger --radius")
-    return table["id"].values[inside].astype(np.int64), halo.centre + offset[inside]
+        raise UsageError(f"no particle is within {radius:g} Mpc of the halo", folder, "give a larger --radius")
+    return particles.id[inside], particles.centre + particles.offset[inside]
 
 
 def _nearest_image(offset: Array, sides: Array) -> Array:

@@ -4,7 +4,7 @@
 
 namespace sidestream::core {
 
-Bill::Bill(Clock::time_point start) : last_(start) {
+Bill::Bill(Clock::time_point start) : began_(start), last_(start) {
   open_.push_back(&lines_[{"start-up", "program"}]);
 }
 

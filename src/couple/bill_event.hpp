@@ -9,8 +9,8 @@
 
 namespace sidestream::couple {
 
-/// The bill of a group of ranks as its event has it: each line with the mean and the largest of the ranks. Means add up
-/// to the mean wall time. Collective.
+/// The bill of a group of ranks as its event has it: each line with the mean and the largest of the ranks, and the mean
+/// wall time by the clock, to which the means must add up. Collective.
 nlohmann::json summed(const comm::Communicator& group, core::Bill& bill);
 
 /// Divides what was booked on `what` for nobody among the tasks of a publish, by their bytes.

@@ -129,6 +129,11 @@ def arrays_in(path: Path) -> dict[str, bytes]:
     return found
 
 
+def state_in(path: Path) -> dict[str, bytes]:
+    """The numbers in a checkpoint, but for those of the ranks that held its blocks."""
+    return {name: numbers for name, numbers in arrays_in(path).items() if name != "processor number"}
+
+
 def results(run: Path, task: str = "*") -> dict[str, dict[str, bytes]]:
     found = sorted(run.glob(f"results/{task}/*.nc"))
     return {str(path.relative_to(run / "results")): arrays_in(path) for path in found}
@@ -377,8 +382,16 @@ def test_a_folder_removed_while_it_is_written_to_is_told_and_no_rank_hangs(place
     assert "was the folder removed" in done.stderr
 
 
+STEPS_IN_TRANSIT = 40
 IN_TRANSIT = (
-    *("--set", "coupling.sidecars=1", "--set", "run.max_steps=20", "--set", "output.checkpoint.every=2"),
+    *(
+        "--set",
+        "coupling.sidecars=1",
+        "--set",
+        f"run.max_steps={STEPS_IN_TRANSIT}",
+        "--set",
+        "output.checkpoint.every=2",
+    ),
     *("--set", "task.spectra.transport=in-transit", "--set", "output.checkpoint.keep=3"),
 )
 
@@ -453,6 +466,45 @@ def test_killed_with_sidecars_behind_no_result_is_missing_and_none_is_there_twic
     assert Path(Run(run).events.last("restart")["path"]).name == f"chk{newest:05d}.hdf5_chk"
     assert results(run) == results(in_transit)
     assert arrays_in(checkpoints(run)[-1]) == arrays_in(checkpoints(in_transit)[-1])
+    assert not (run / "pending").exists()
+
+
+def killed_at_work(place: Place, name: str, words: tuple[str, ...], count: int) -> int:
+    """Kills all ranks of a run when it has committed and has so many results; the last committed step."""
+    run = place.folder / name
+    for _ in range(5):  # on a busy machine the run may end before it is killed
+        process = place.start(name, *words, "--overwrite", ranks=3)
+        deadline = time.monotonic() + LIMIT_S
+        while time.monotonic() < deadline and not (len(list(run.glob("results/*/*.nc"))) >= count and checkpoints(run)):
+            time.sleep(0.001)
+        for pid in ranks_of(process):
+            os.kill(pid, signal.SIGKILL)
+        finish(process)
+        newest = committed_step(run)
+        assert newest > 0
+        if newest < STEPS_IN_TRANSIT:
+            return newest
+    pytest.fail("the run could not be killed at work")
+
+
+@pytest.mark.parametrize("sidecars", [1, 2])
+@pytest.mark.parametrize("count", [3, 8, 20])
+def test_killed_at_any_moment_while_all_ranks_work_nothing_is_missing_or_there_twice(
+    place: Place, in_transit: Path, count: int, sidecars: int
+) -> None:
+    run = place.folder / f"killed_at_work_{count}_{sidecars}"
+    words = (*IN_TRANSIT, "--set", f"coupling.sidecars={sidecars}")
+
+    newest = killed_at_work(place, run.name, words, count)
+
+    of_before = {name for name in results(in_transit) if int(Path(name).stem) <= newest}
+    assert of_before <= set(results(run)), "a result of before the committed checkpoint is missing"
+
+    again = place.run(run.name, *words, "--restart", ranks=3)
+    assert again.returncode == 0, again.stderr
+    assert Path(Run(run).events.last("restart")["path"]).name == f"chk{newest:05d}.hdf5_chk"
+    assert results(run) == results(in_transit)
+    assert state_in(checkpoints(run)[-1]) == state_in(checkpoints(in_transit)[-1])
     assert not (run / "pending").exists()
 
 

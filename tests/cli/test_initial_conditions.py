@@ -469,6 +469,27 @@ def test_a_check_refuses_what_a_header_shows(name: str, tmp_path: Path) -> None:
     assert re.search(HEADERS[name][2], message), message
 
 
+OTHER_UNIVERSE = ("omega_m=0.31", "omega_b=0.06", "omega_lambda=0.69", "hubble=0.71", "z_start=50", "box=25 Mpc")
+EVERY = "z_start omega_m omega_lambda box"
+TOLD = {  # by format: what its files tell of the universe
+    "gadget": (lambda path: ic.write_gadget(path, {0: GAS, 1: ONLY_DARK}), f"{EVERY} omega_b hubble"),
+    "swift": (lambda path: ic.write_swift(path, {0: GAS, 1: ONLY_DARK}), f"{EVERY} omega_b hubble"),
+    "grafic": (lambda path: ic.write_grafic(path, ALL), f"{EVERY} hubble"),
+    "monofonic": (lambda path: ic.write_monofonic(path, ALL), f"{EVERY} omega_b"),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_each_number_in_which_the_universe_of_a_file_differs_is_named(name: str, tmp_path: Path) -> None:
+    write, told = TOLD[name]
+
+    message = refused(tmp_path, (write, [f"cosmology.{change}" for change in OTHER_UNIVERSE], ""), "check")
+
+    for number in told.split():
+        wanted = r"the box along x \[Mpc\] is [0-9.]+ in" if number == "box" else f"{number} is [0-9.]+ in the file"
+        assert re.search(wanted, message), (number, message)
+
+
 @pytest.mark.parametrize("name", ["missing", "differences"])
 def test_a_run_refuses_it_before_anything_runs(name: str, tmp_path: Path) -> None:
     message = refused(tmp_path, HEADERS[name], "run", "-n", 2, "--out", "o")

@@ -44,6 +44,36 @@ WITHOUT_SINGLE_COPY = {
     "MPIR_CVAR_CH4_CMA_ENABLE": "0",
 }
 
+# Stands before the system's library and counts the copies from process to process that MPI makes.
+COUNTER = r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+static void count(void) {
+  int file = open(COUNTS, O_WRONLY | O_CREAT | O_APPEND, 0644);
+  if (write(file, "x", 1) == 1) close(file);
+}
+#define COPY(name, number)                                                                                      \
+  ssize_t name(pid_t pid, const struct iovec* here, unsigned long m, const struct iovec* there, unsigned long n, \
+               unsigned long flags) {                                                                           \
+    count();                                                                                                    \
+    return syscall(number, pid, here, m, there, n, flags);                                                      \
+  }
+COPY(process_vm_readv, SYS_process_vm_readv)
+COPY(process_vm_writev, SYS_process_vm_writev)
+"""
+
+
+def counter(folder: Path) -> Path:
+    """The library, which leaves one byte for each copy in the file `copies`."""
+    (folder / "counter.c").write_text(COUNTER)
+    library = folder / "counter.so"
+    definition = f'-DCOUNTS="{folder / "copies"}"'
+    subprocess.run(["cc", "-shared", "-fPIC", definition, "-o", library, folder / "counter.c"], check=True)
+    return library
+
 
 def events(path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
@@ -52,9 +82,11 @@ def events(path: Path) -> list[dict[str, object]]:
 def test_the_sidecar_has_a_publish_of_6_mib_within_two_steps(tmp_path: Path) -> None:
     (tmp_path / "box.toml").write_text(CONFIG)
     line = [sys.executable, "-m", "sidestream", "run", "box.toml", "-n", "2", "--out", "o"]
-    environment = os.environ | {"NO_COLOR": "1"} | WITHOUT_SINGLE_COPY
+    preloaded = {"LD_PRELOAD": str(counter(tmp_path))}
+    environment = os.environ | {"NO_COLOR": "1"} | WITHOUT_SINGLE_COPY | preloaded
     done = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "copies").exists(), "MPI copied from process to process"
 
     computing = events(tmp_path / "o" / "events.jsonl")
     received = {e["step"]: e["t"] for e in events(tmp_path / "o" / "events.sidecar.jsonl") if e["event"] == "receive"}

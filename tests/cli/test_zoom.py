@@ -97,7 +97,7 @@ def _mass_of(base: Path) -> float:
     [
         (("--halo", -5), "there is no halo -5 among the"),
         (("--halo", "HEAVIEST", "--radius", "3 R300x"), "`3 R300x` is no radius"),
-        (("--halo", "HEAVIEST", "--radius", "0 Mpc"), "`0 Mpc` is 0 Mpc for this halo"),
+        (("--halo", "HEAVIEST", "--radius", "0 Mpc"), "`0 Mpc` is 0 Mpc\nhint: it is to be above 0"),
         (("--halo", "HEAVIEST", "--radius", "63 Mpc"), "come from all of the box along"),
         (("--halo", "HEAVIEST", "--radius", "4 Mpc/h"), 'takes comoving "2.5 Mpc" or "2500 kpc"'),
         (("--halo", "HEAVIEST", "--levels", 0), "a zoom of 0 levels is none"),
@@ -116,6 +116,42 @@ def test_what_cannot_be_zoomed_is_refused(
     assert done.returncode == 2
     assert message in " ".join(done.stderr.split())
     assert done.stdout == ""
+
+
+def isothermal(count: int, side: float, radius: float) -> zooms._Particles:
+    """A sphere of density 1 / r^2 about a point near a corner of the box, and as many particles spread evenly."""
+    random = np.random.default_rng(7)
+    direction = random.normal(size=(count, 3))
+    place = np.array([side - 0.2, 0.3, 5.0])
+    away = direction / np.linalg.norm(direction, axis=1)[:, None] * radius * random.uniform(size=(count, 1))
+    positions = np.concatenate([place + away, random.uniform(0.0, side, (count, 3))]) % side
+    sides, mass = np.full(3, side), np.ones(2 * count)
+    peak = (np.floor(place) + 0.5) % side  # to a cell of 1 Mpc
+    centre = zooms._centre_of(positions, mass, peak, sides, np.ones(3))
+    np.testing.assert_allclose(zooms._nearest_image(centre - place, sides), 0.0, atol=10.0 * radius / count**0.5)
+    return zooms._Particles(np.arange(2 * count), centre, zooms._nearest_image(positions - centre, sides), mass)
+
+
+COSMOLOGY = {"cosmology": {"omega_m": 0.3, "omega_lambda": 0.7}}
+
+
+@pytest.mark.parametrize(("name", "times", "redshift"), [("r200m", 200.0, 1.0), ("r200c", 200.0 / 0.3, 0.0)])
+def test_a_sphere_of_particles_is_as_dense_as_its_name_says(name: str, times: float, redshift: float) -> None:
+    side, radius, count = 20.0, 2.0, 40_000
+    halo = zooms._Halo(7, 0, redshift, 1.0, np.zeros(3), [name])
+
+    found = zooms._sphere_radius(name, isothermal(count, side, radius), COSMOLOGY, halo, np.full(3, side))
+
+    # count r / radius particles in it, and the mean of the box; r^2 = 3 count / (4 pi radius times mean)
+    exact = np.sqrt(3.0 * count / (4.0 * np.pi * radius * times * 2.0 * count / side**3))
+    assert found == pytest.approx(exact, rel=0.03)  # 15000 particles and more, and up to 1 % of the even ones
+
+
+def test_a_sphere_of_too_few_particles_is_refused() -> None:
+    halo = zooms._Halo(7, 0, 0.0, 1.0, np.zeros(3), ["r200m"])
+
+    with pytest.raises(ss.Error, match="R200m of halo 7 cannot be told from its particles"):
+        zooms._sphere_radius("r200m", isothermal(100, 20.0, 2.0), COSMOLOGY, halo, np.full(3, 20.0))
 
 
 def test_the_region_reaches_across_the_sides_of_the_box() -> None:

@@ -34,6 +34,7 @@ TEST(Bill, EveryMomentIsOnExactlyOneLine) {
 
   EXPECT_GE(sum_of(lines), before);
   EXPECT_LE(sum_of(lines), after);
+  EXPECT_GE(bill.wall_s(), after);
   EXPECT_GE(lines.at({"start-up", "program"}), 0.002);
   EXPECT_GE(lines.at({"inner", "b"}), 0.009);
   EXPECT_GE(lines.at({"outer", "a"}), 0.002);

@@ -47,8 +47,12 @@ def load_figures() -> dict[str, dict[str, list[float]]]:
     return dict(json.loads(FIGURES.read_text(encoding="utf-8")))
 
 
-def merge_figures(new: dict[str, dict[str, list[float]]]) -> None:
-    figures = load_figures()
-    for title, measured in new.items():
-        figures[title] = figures.get(title, {}) | measured
+def merge_figures(new: dict[str, dict[str, list[float]]], chapters: Sequence[Chapter]) -> None:
+    """Figures that were measured take the place of those before; what no table has any more goes."""
+    old, figures = load_figures(), {}
+    for chapter in chapters:
+        both = old.get(chapter.title, {}) | new.get(chapter.title, {})
+        kept = {bound.name: both[bound.name] for bound in chapter.bounds if bound.name in both}
+        if kept:
+            figures[chapter.title] = kept
     FIGURES.write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n", encoding="utf-8")

@@ -36,9 +36,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if not session.config.getoption("--record"):
         return
-    from page import page
+    from page import chapters, page
 
-    book.merge_figures(session.config.stash[MEASURED])
+    book.merge_figures(session.config.stash[MEASURED], chapters())
     book.PAGE.write_text(page(), encoding="utf-8")
 
 

@@ -27,6 +27,15 @@ z = 99 to 0 in a flat universe with Omega_m = 0.3. The specific internal energy 
                 Bound(f"internal energy over the exact one, less 1, gamma = {gamma}", -1e-6, 1e-6, COOLING)
                 for gamma in GAMMAS
             ),
+            *(
+                Bound(
+                    f"total less kinetic energy over the exact one, less 1, gamma = {gamma}",
+                    -1e-6,
+                    1e-6,
+                    "the same, by the other energy; round-off of a kinetic energy up to a million times the heat, 1e-9",
+                )
+                for gamma in GAMMAS
+            ),
             Bound("velocity over the exact one, less 1", -1e-9, 1e-9, "supercomoving momenta are constant: round-off"),
             Bound("density over the mean, less 1", -1e-9, 1e-9, "round-off"),
         ],
@@ -80,8 +89,11 @@ def test_uniform_gas_cools_as_its_gamma_says(gamma: str, program: Program, measu
     plot = plot_files(run)[-1]
     density = plot["density"].values
     energy = plot["rho_e"].values / density / (WARMTH * A0 ** (3.0 * (GAMMAS[gamma] - 1.0)))
+    motion = sum(plot[f"{axis}mom"].values ** 2 for axis in "xyz") / (2.0 * density)
+    difference = (plot["rho_E"].values - motion) / density / (WARMTH * A0 ** (3.0 * (GAMMAS[gamma] - 1.0)))
     velocity = plot["xmom"].values / density / (SPEED * A0)
     measured(f"internal energy over the exact one, less 1, gamma = {gamma}", largest(energy - 1.0))
+    measured(f"total less kinetic energy over the exact one, less 1, gamma = {gamma}", largest(difference - 1.0))
     measured("velocity over the exact one, less 1", largest(velocity - 1.0))
     measured("density over the mean, less 1", largest(density / UNIVERSE.gas - 1.0))
 

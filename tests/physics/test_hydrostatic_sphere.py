@@ -29,7 +29,9 @@ CHAPTERS = [
 of gas that is thirty times as warm, for one sound crossing (2 R at the isothermal speed of sound). R =
 3 in units of c / sqrt(4 pi G rho_c): the density falls to a third. Errors are those within 0.8 R
 against the isothermal sphere of Emden by SciPy, the largest of all plot files. On {COARSE}^3 cells,
-{FINE}^3, and {COARSE}^3 refined once within a cube that just holds the sphere.""",
+{FINE}^3, and {COARSE}^3 refined once within a cube that just holds the sphere. Then {COARSE}^3 with one half
+of the sphere refined, `amr.buffer` as it is by default: the levels meet in its middle, and what is measured has
+cells of both; errors are those of coarse cells, where refined ones are averaged.""",
         [
             Bound(
                 f"{FINE}^3: root mean square error of the density over the central one",
@@ -50,6 +52,14 @@ against the isothermal sphere of Emden by SciPy, the largest of all plot files. 
                 "the cells are 0.75 as large: 0.56; of the side between levels at most as much comes again",
             ),
             Bound(f"refined: speed over that of {FINE}^3", 0.0, 1.2, "the same"),
+            Bound(
+                f"one half refined: error of the density over that of {COARSE}^3",
+                0.0,
+                1.5,
+                "half of the cells err as those, the others a quarter as much; the second order of the side between "
+                "levels adds half as much again",
+            ),
+            Bound(f"one half refined: speed over that of {COARSE}^3", 0.0, 1.5, "the same"),
             Bound(
                 f"{FINE}^3: central density over that at the start, less 1", -2e-2, 2e-2, "four times the mean error"
             ),
@@ -76,6 +86,16 @@ buffer = 0
 [refine.sphere]
 criterion = "region"
 lower = [3.1, 3.1, 3.1]
+upper = [8.9, 8.9, 8.9]
+max_level = 1
+"""
+HALF = """
+[amr]
+max_level = 1
+
+[refine.half]
+criterion = "region"
+lower = [6.8, 3.8, 3.8]
 upper = [8.9, 8.9, 8.9]
 max_level = 1
 """
@@ -120,6 +140,9 @@ class Rest:
 def rest_of(run: sidestream.Run, level: int) -> Rest:
     plots = plot_files(run)
     (n, _, _) = plots[0].cells(level)
+    if level < plots[0].levels - 1:  # levels meet within what is measured
+        blocks = np.array([side for box in plots[0].boxes(level + 1) for side in box[:, 0]]) * SIDE / n / 2 - SIDE / 2
+        assert np.any(np.abs(blocks) < 0.5 * CORE)
     x = (np.arange(n) + 0.5) * SIDE / n - 0.5 * SIDE
     inside = distance(x, x, x) < CORE
     exact = means(x, SIDE / n)[inside]
@@ -137,7 +160,12 @@ def rest_of(run: sidestream.Run, level: int) -> Rest:
 
 @pytest.fixture(scope="module")
 def rest(program: Program) -> Callable[[str], Rest]:
-    runs = {"coarse": (COARSE, "", 0), "fine": (FINE, "", 0), "refined": (COARSE, REFINED, 1)}
+    runs = {
+        "coarse": (COARSE, "", 0),
+        "fine": (FINE, "", 0),
+        "refined": (COARSE, REFINED, 1),
+        "half": (COARSE, HALF, 0),
+    }
 
     @cache
     def rests(name: str) -> Rest:
@@ -161,6 +189,12 @@ def test_a_refined_sphere_stays_as_well(rest: Callable[[str], Rest], measured) -
     (error, speed), (fine_error, fine_speed) = rest("refined").worst, rest("fine").worst
     measured(f"refined: error of the density over that of {FINE}^3", error / fine_error)
     measured(f"refined: speed over that of {FINE}^3", speed / fine_speed)
+
+
+def test_a_sphere_stays_where_levels_meet_in_its_middle(rest: Callable[[str], Rest], measured) -> None:
+    (error, speed), (coarse_error, coarse_speed) = rest("half").worst, rest("coarse").worst
+    measured(f"one half refined: error of the density over that of {COARSE}^3", error / coarse_error)
+    measured(f"one half refined: speed over that of {COARSE}^3", speed / coarse_speed)
 
 
 def draw(runs: dict[str, Rest]) -> Figure:

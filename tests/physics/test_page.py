@@ -15,7 +15,8 @@ def test_every_figure_on_the_page_holds() -> None:
     for chapter in chapters():
         for bound in chapter.bounds:
             values = figures.get(chapter.title, {}).get(bound.name, [])
-            assert values or chapter.is_slow, f"{chapter.title}: {bound.name} was never recorded"
+            may_be_missing = chapter.is_slow and chapter.title not in figures  # never run: then all of it is
+            assert values or may_be_missing, f"{chapter.title}: {bound.name} was never recorded"
             assert all(map(bound.holds, values)), f"{chapter.title}: {bound.name}"
 
 

@@ -46,6 +46,8 @@ class Bill {
   std::map<Line, double> lines();
   /// Seconds of one line up to its last part's end; 0 where there was none.
   double seconds(const Line& line) const;
+  /// Seconds since the bill was begun, by the clock alone: what the lines must add up to.
+  double wall_s() const { return Seconds(Clock::now() - began_).count(); }
 
  private:
   using Seconds = std::chrono::duration<double>;
@@ -54,7 +56,7 @@ class Bill {
   void book();
   void end();
 
-  Clock::time_point last_;
+  Clock::time_point began_, last_;
   std::map<Line, double> lines_;
   std::vector<double*> open_;  // from the outermost in; entries of a map stay where they are
 };

@@ -1,0 +1,129 @@
+"""One rank, two, three, in situ and in transit: the same bits, however the universe began."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import initial_files as ic
+from sidestream.launcher import find_program, mpi_environment
+from test_faults import results, state_in
+
+STEPS = 3
+UNIVERSE = f"""simulation = "cosmology"
+
+[run]
+max_steps = {STEPS}
+
+[mesh]
+cells = [{ic.N}, {ic.N}, {ic.N}]
+block = 8
+
+[cosmology]
+box = "{ic.BOX} Mpc"
+z_start = {ic.Z}
+z_end = 0
+omega_m = {ic.OMEGA_M}
+omega_b = {ic.OMEGA_B}
+hubble = {ic.H}
+seed = 3
+power = "eisenstein-hu"
+"""
+TASKS = """
+[task.spectra]
+analysis = "power_spectrum"
+every = 1
+
+[task.halos]
+analysis = "halos"
+field = "dark_matter_density"
+t_boundary = "1.02 mean"
+t_halo = "1.05 mean"
+every = 1
+
+[output]
+checkpoint = { format = "sidestream", every = 3 }
+"""
+NESTED = """
+[amr]
+max_level = 1
+regrid_every = 1
+
+[refine.zone]
+criterion = "region"
+lower = [9.2, 1.5, 1.5]
+upper = [17.1, 7.6, 7.6]
+max_level = 1
+"""
+
+
+def given(folder: Path) -> str:
+    """A start from a file of gas and dark matter in two pieces."""
+    ic.write_gadget(folder / "start.hdf5", {0: ic.matter(2, GAS), 1: dark_matter()}, 2)
+    return UNIVERSE.replace('seed = 3\npower = "eisenstein-hu"', 'initial_conditions = "start.0.hdf5"')
+
+
+def given_and_refined(folder: Path) -> str:
+    return given(folder) + NESTED
+
+
+def nested(folder: Path) -> str:
+    return UNIVERSE + NESTED
+
+
+def zoom(folder: Path) -> str:
+    """A region across a side of the box, in two levels, of dark matter alone."""
+    region = NESTED.replace("[9.2, 1.5, 1.5]", "[14.0, 4.0, 4.0]").replace("[17.1, 7.6, 7.6]", "[26.0, 16.0, 16.0]")
+    region = region.replace("regrid_every = 1", "regrid_every = 1000\nbuffer = 3")
+    return UNIVERSE.replace("cosmology", "nbody", 1) + region
+
+
+GAS = ic.OMEGA_B * ic.CRITICAL
+
+
+def dark_matter() -> ic.Matter:
+    matter = ic.matter(1, (ic.OMEGA_M - ic.OMEGA_B) * ic.CRITICAL)
+    matter.id += ic.N**3
+    return matter
+
+
+STARTS: dict[str, Callable[[Path], str]] = {
+    "given": given,
+    "given and refined": given_and_refined,
+    "nested": nested,
+    "zoom": zoom,
+}
+# By name: ranks, of them sidecars.
+PLACES = {"2": (2, 0), "3": (3, 0), "2 with a sidecar": (2, 1), "3 with a sidecar": (3, 1), "3 with two": (3, 2)}
+
+
+def run(folder: Path, out: str, ranks: int, sidecars: int) -> Path:
+    words = ["--set", f"coupling.sidecars={sidecars}"]
+    if sidecars:
+        words += [word for task in ("spectra", "halos") for word in ("--set", f"task.{task}.transport=in-transit")]
+    line = ["mpirun", "-n", str(ranks), str(find_program()), "box.toml", "--out", out, *words]
+    done = subprocess.run(
+        line, cwd=folder, env=mpi_environment(os.environ, ranks), capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return folder / out
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_results_are_the_same_to_the_bit_on_any_ranks_and_by_any_way(start: str, tmp_path: Path) -> None:
+    (tmp_path / "box.toml").write_text(STARTS[start](tmp_path) + TASKS)
+    alone = run(tmp_path, "alone", 1, 0)
+    expected = results(alone)
+    state = state_in(alone / f"chk{STEPS:05d}.hdf5_chk")
+    assert len(expected) == 2 * (STEPS + 1)
+    assert len(state) > 8
+
+    for name, (ranks, sidecars) in PLACES.items():
+        other = run(tmp_path, name, ranks, sidecars)
+
+        assert results(other) == expected, name
+        assert state_in(other / f"chk{STEPS:05d}.hdf5_chk") == state, name
