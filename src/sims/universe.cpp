@@ -134,10 +134,10 @@ void Universe::synchronize(int level) {
 
 void Universe::kick(int level, double factor) {
   const auto l = static_cast<std::size_t>(level);
-  const Field<double>& acceleration = gravity_.acceleration(level);
-  if (gas_) core::timed(bill_, "hydro", [&] { solvers::kick(gas_->state(level), acceleration, factor); });
-  core::timed(bill_, "particles",
-              [&] { largest_momentum_[l] = particle_mesh_.kick(level, acceleration, factor, particles_[l]); });
+  if (gas_) core::timed(bill_, "hydro", [&] { gravity_.kick(level, factor, gas_->state(level)); });
+  core::timed(bill_, "particles", [&] {
+    largest_momentum_[l] = particle_mesh_.kick(level, gravity_.acceleration(level), factor, particles_[l]);
+  });
 }
 
 // The expansion of a gas with gamma other than 5/3 is taken in two halves around the step.

@@ -388,10 +388,20 @@ const double* HydroSweep::velocity_along_row(int k, int j) {
   return u;
 }
 
+HydroBooks HydroSweep::books() const {
+  HydroBooks books = books_;
+  added_.add_to(books.choice_added);
+  discarded_.add_to(books.choice_discarded);
+  return books;
+}
+
 void HydroSweep::book_row(ConstRows booked) {
   for (int i = 0; i < extent_.x; ++i) {
     const double chosen = booked[booked_choice][i], floor = booked[booked_floor][i];
-    if (chosen != 0.0) books_.book_choice(worth_ * chosen);
+    if (chosen > 0.0)
+      added_.add(worth_ * chosen);
+    else if (chosen != 0.0)
+      discarded_.add(-worth_ * chosen);
     if (floor != 0.0) books_.floor_energy.add(worth_ * floor);
   }
 }

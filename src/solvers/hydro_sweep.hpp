@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sidestream/amr/flux_register.hpp"
+#include "sidestream/core/compact_sum.hpp"
 #include "sidestream/core/view.hpp"
 #include "sidestream/mesh/box.hpp"
 #include "sidestream/solvers/hydro.hpp"
@@ -59,7 +60,7 @@ class HydroSweep {
   void advance(mesh::Box box, core::View4<const double> state, core::View4<double> out, Repairs& repairs,
                const amr::SideViews& sides = {}, double worth = 1.0);
 
-  const HydroBooks& books() const { return books_; }
+  HydroBooks books() const;
 
  private:
   struct Correction {
@@ -129,7 +130,8 @@ class HydroSweep {
   amr::SideViews sides_;
   bool has_sides_ = false;
   double worth_ = 1.0;
-  HydroBooks books_;
+  HydroBooks books_;                    // but for the choices between energies, of which nearly every cell has one:
+  core::CompactSum added_, discarded_;  // by them
 
   int pitch_;  // of all planes below
 

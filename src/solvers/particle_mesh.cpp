@@ -254,9 +254,33 @@ void ParticleMesh::convert_to_density(double particle_mass, mesh::Field<double>&
 }
 
 double ParticleMesh::kick(const mesh::Field<double>& acceleration, double factor, mesh::Particles& particles) const {
-  core::require(acceleration.layout() == layout_ && acceleration.components() == 3 && acceleration.ghost() > reach_,
-                "the acceleration is a vector with ghost cells on the layout of the mesh");
-  const auto at = placements(acceleration);
+  const bool is_vector = acceleration.components() == 3;
+  core::require(acceleration.layout() == layout_ && (is_vector || acceleration.components() == 1) &&
+                    acceleration.ghost() > (is_vector ? reach_ : reach_ + 1),
+                "particles are pulled by a vector or a potential with ghost cells on the layout of the mesh");
+  if (is_vector)
+    return kick_by(
+        acceleration,
+        [](const double* cell, std::size_t axis, const Placement& here) {
+          return cell[static_cast<std::ptrdiff_t>(axis) * here.stride_component];
+        },
+        factor, particles);
+  const std::array<double, 3> over_two_dx{0.5 / geometry_.cell_size(0), 0.5 / geometry_.cell_size(1),
+                                          0.5 / geometry_.cell_size(2)};
+  return kick_by(
+      acceleration,
+      [over_two_dx](const double* cell, std::size_t axis, const Placement& here) {
+        const std::int64_t step = axis == 0 ? 1 : axis == 1 ? here.stride_y : here.stride_z;
+        return (cell[-step] - cell[step]) * over_two_dx[axis];
+      },
+      factor, particles);
+}
+
+// `component(cell, axis, placement)`: the acceleration of a cell of `field`.
+template <typename Component>
+double ParticleMesh::kick_by(const mesh::Field<double>& field, Component component, double factor,
+                             mesh::Particles& particles) const {
+  const auto at = placements(field);
   std::array<double*, 3> momentum;
   for (std::size_t axis = 0; axis < 3; ++axis) momentum[axis] = particles.attribute(momentum_names[axis]).data();
   const double scale = factor / static_cast<double>(mass_unit_);
@@ -270,7 +294,7 @@ double ParticleMesh::kick(const mesh::Field<double>& acceleration, double factor
     const int count = static_cast<int>(std::min<std::size_t>(batch_size, particles.size() - start));
     locate(particles, start, count, batch);
     split_mass(batch.axes, count, weights, batch.shares);
-    gather(acceleration, at, batch, count, pull);
+    gather(field, component, at, batch, count, pull);
     for (std::size_t axis = 0; axis < 3; ++axis)
       for (std::size_t n = 0; n < static_cast<std::size_t>(count); ++n) {
         momentum[axis][start + n] += scale * pull[axis][n];
@@ -280,28 +304,30 @@ double ParticleMesh::kick(const mesh::Field<double>& acceleration, double factor
   return largest;
 }
 
-void ParticleMesh::gather(const mesh::Field<double>& acceleration, const std::vector<Placement>& at, const Batch& batch,
-                          int count, Pull& pull) {
-  const double* const all = acceleration.all().data();
+template <typename Component>
+void ParticleMesh::gather(const mesh::Field<double>& field, Component component, const std::vector<Placement>& at,
+                          const Batch& batch, int count, Pull& pull) {
+  const double* const all = field.all().data();
   for (std::size_t n = 0; n < static_cast<std::size_t>(count); ++n) {
     const Placement& here = at[static_cast<std::size_t>(batch.block[n])];
     const double* const cell = all + batch.first_cell(n, here);
-    const auto weighted = [&](const double* row, std::size_t corner) {
-      return batch.shares[corner][n] * row[0] + batch.shares[corner + 1][n] * row[1];
-    };
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      const double* const g = cell + static_cast<std::ptrdiff_t>(axis) * here.stride_component;
-      pull[axis][n] = (weighted(g, 0) + weighted(g + here.stride_y, 2)) +
-                      (weighted(g + here.stride_z, 4) + weighted(g + here.stride_z + here.stride_y, 6));
+      const auto weighted = [&](const double* row, std::size_t corner) {
+        return batch.shares[corner][n] * component(row, axis, here) +
+               batch.shares[corner + 1][n] * component(row + 1, axis, here);
+      };
+      pull[axis][n] = (weighted(cell, 0) + weighted(cell + here.stride_y, 2)) +
+                      (weighted(cell + here.stride_z, 4) + weighted(cell + here.stride_z + here.stride_y, 6));
     }
   }
 }
 
 namespace {
 
-// values[n] = values[order[n]], through `room`; the capacity stays.
+// values[n] = values[order[n]]; the capacity stays. The room for it is held no longer: it would be the peak of memory.
 template <typename T>
-void permute(const std::vector<std::uint32_t>& order, std::vector<T>& values, std::vector<T>& room) {
+void permute(const std::vector<std::uint32_t>& order, std::vector<T>& values) {
+  std::vector<T> room;
   room.reserve(values.capacity());
   room.resize(values.size());
   for (std::size_t n = 0; n < order.size(); ++n) room[n] = values[order[n]];
@@ -311,7 +337,7 @@ void permute(const std::vector<std::uint32_t>& order, std::vector<T>& values, st
 }  // namespace
 
 // Counting sort by the place of the owning cell in the mass field.
-void ParticleMesh::sort(mesh::Particles& particles) const {
+std::vector<std::uint32_t> ParticleMesh::order_of_cells(const mesh::Particles& particles) const {
   core::require(particles.size() < std::numeric_limits<std::uint32_t>::max(), "a rank holds fewer than 2^32 particles");
   const auto at = placements(mass_);
   std::vector<std::uint32_t> cell(particles.size()), start(mass_.all().size() + 1), order(particles.size());
@@ -330,12 +356,14 @@ void ParticleMesh::sort(mesh::Particles& particles) const {
   }
   for (std::size_t n = 1; n < start.size(); ++n) start[n] += start[n - 1];
   for (std::size_t n = 0; n < cell.size(); ++n) order[start[cell[n]]++] = static_cast<std::uint32_t>(n);
+  return order;
+}
 
-  std::vector<std::int64_t> integers;
-  permute(order, particles.id, integers);
-  std::vector<double> numbers;
-  for (auto& coordinate : particles.position) permute(order, coordinate, numbers);
-  for (auto& attribute : particles.attributes) permute(order, attribute.values, numbers);
+void ParticleMesh::sort(mesh::Particles& particles) const {
+  const auto order = order_of_cells(particles);
+  permute(order, particles.id);
+  for (auto& coordinate : particles.position) permute(order, coordinate);
+  for (auto& attribute : particles.attributes) permute(order, attribute.values);
 }
 
 bool has_mass_fractions(const mesh::Particles& particles) {

@@ -51,9 +51,10 @@ class ParticleMesh {
   /// The second half: sets the owned cells of `density` from `integer_mass()`. Local.
   void convert_to_density(double particle_mass, mesh::Field<double>& density) const;
 
-  /// w += `factor` * g(x) for the momenta of all particles, where g is interpolated from the three components of
-  /// `acceleration`, whose ghost cells (1 + `reach` layers or more) are filled. Local. Returns the largest |w_i| over
-  /// axes i and particles of this rank after the kick.
+  /// w += `factor` * g(x) for the momenta of all particles. g is interpolated from cells: they have the three
+  /// components of `acceleration`, whose ghost cells (1 + `reach` layers or more) are filled, or, where that has one
+  /// component, the central differences of this potential, which takes one more layer (`Gravity`; the bits are the
+  /// same). Local. Returns the largest |w_i| over axes i and particles of this rank after the kick.
   double kick(const mesh::Field<double>& acceleration, double factor, mesh::Particles& particles) const;
 
   /// Orders the particles by block and cell. Local. Results do not depend on it; call it every twenty steps or so.
@@ -77,15 +78,20 @@ class ParticleMesh {
   struct Batch;
   using Pull = std::array<std::array<double, 64>, 3>;
 
+  template <typename Component>
+  double kick_by(const mesh::Field<double>& field, Component component, double factor,
+                 mesh::Particles& particles) const;
   template <typename T>
   std::vector<Placement> placements(const mesh::Field<T>& field) const;
   void locate(const mesh::Particles& particles, std::size_t start, int count, Batch& batch) const;
   void locate_beyond_edges(int count, Batch& batch) const;
   void displace(const mesh::Particles& particles, std::size_t start, int count, double ahead, Batch& batch) const;
   void deposit_locally(const mesh::Particles& particles, double ahead);
+  std::vector<std::uint32_t> order_of_cells(const mesh::Particles& particles) const;
   void add_shares(const Batch& batch, int count, const std::vector<Placement>& at);
-  static void gather(const mesh::Field<double>& acceleration, const std::vector<Placement>& at, const Batch& batch,
-                     int count, Pull& pull);
+  template <typename Component>
+  static void gather(const mesh::Field<double>& field, Component component, const std::vector<Placement>& at,
+                     const Batch& batch, int count, Pull& pull);
 
   comm::Communicator comm_;
   mesh::Layout layout_;
