@@ -7,12 +7,13 @@ namespace sidestream::sims {
 using mesh::Field;
 
 SelfGravity::SelfGravity(const comm::Communicator& comm, const mesh::Hierarchy& hierarchy,
-                         const solvers::GravityConfig& config, bool may_be_refined)
+                         const solvers::GravityConfig& config, bool may_be_refined,
+                         const std::shared_ptr<core::Workroom>& room)
     : comm_(comm), hierarchy_(hierarchy) {
   if (may_be_refined)
     refined_.emplace(comm, hierarchy);
   else
-    uniform_.emplace(comm, hierarchy.layout(0), hierarchy.geometry(0), config);
+    uniform_.emplace(comm, hierarchy.layout(0), hierarchy.geometry(0), config, room);
   for (int level = 0; refined_ && level <= hierarchy.finest_level(); ++level)
     acceleration_.push_back(new_acceleration(level));
   older_.resize(acceleration_.size());

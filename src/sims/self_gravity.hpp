@@ -17,8 +17,9 @@ namespace sidestream::sims {
 /// particle does not let it pull itself (docs/concepts/gravity.md). All members but the accessors are collective.
 class SelfGravity {
  public:
+  /// What a mesh that is never refined uses during a solve alone is kept in `room`.
   SelfGravity(const comm::Communicator& comm, const mesh::Hierarchy& hierarchy, const solvers::GravityConfig& config,
-              bool may_be_refined);
+              bool may_be_refined, const std::shared_ptr<core::Workroom>& room = nullptr);
 
   /// Goes over to another hierarchy of the same root grid; `solve` comes next.
   void move_to(const mesh::Hierarchy& hierarchy);

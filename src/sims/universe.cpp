@@ -50,8 +50,9 @@ Universe::Universe(const comm::Communicator& comm, const CosmologyConfig& config
       hierarchy_(std::move(state.hierarchy)),
       particles_(std::move(state.particles)),
       total_particles_(count_of(comm, particles_)),
-      particle_mesh_(comm, hierarchy_, total_particles_),
-      gravity_(comm, hierarchy_, config.gravity, config.amr.max_level > 0) {
+      room_(std::make_shared<core::Workroom>()),
+      particle_mesh_(comm, hierarchy_, total_particles_, room_),
+      gravity_(comm, hierarchy_, config.gravity, config.amr.max_level > 0, room_) {
   if (!state.gas.empty()) gas_.emplace(comm, config.hydro, hierarchy_, std::move(state.gas), config.amr.time_levels());
   if (!state.potentials.empty()) gravity_.start_from(state.potentials);
   for (const auto& particles : particles_) largest_momentum_.push_back(solvers::largest_momentum(particles));
