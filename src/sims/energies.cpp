@@ -53,7 +53,7 @@ void add_squares(const mesh::Particles& particles, core::ExactSum& sum) {
 }  // namespace
 
 Energies Universe::energies(double a) const {
-  enum { squares, moving, heat, bound, count };
+  enum { squares, moving, total, heat, bound, count };
   std::array<core::ExactSum, count> sums;
   for (const mesh::Particles& particles : particles_) add_squares(particles, sums[squares]);
   const double mean = config_.parameters.matter_density();
@@ -74,14 +74,16 @@ Energies Universe::energies(double a) const {
                      z = state(solvers::momentum_z, k, j, i);
         return 0.5 * volume * (x * x + y * y + z * z) / state(solvers::density, k, j, i);
       });
+      add_cells(box, sums[total], [=](int k, int j, int i) { return volume * state(solvers::total_energy, k, j, i); });
       add_cells(box, sums[heat],
                 [=](int k, int j, int i) { return volume * state(solvers::internal_energy, k, j, i); });
     }
   }
   comm_.sum(std::span(sums));
   const double pull = 4.0 * std::numbers::pi * core::units::gravitational_constant / a;
+  const double unresolved = sums[total].value() - sums[moving].value() - sums[heat].value();
   return {0.5 * particles_.front().mass * sums[squares].value() / (a * a), sums[moving].value() / (a * a),
-          sums[heat].value() / (a * a), 0.5 * pull * sums[bound].value()};
+          unresolved / (a * a), sums[heat].value() / (a * a), 0.5 * pull * sums[bound].value()};
 }
 
 bool EnergyBalance::is_due(std::int64_t step, double a) const {
@@ -104,6 +106,7 @@ void EnergyBalance::add(std::int64_t step, double a, const Energies& energies, d
 nlohmann::json EnergyBalance::to_json() const {
   return {{"kinetic_dark_matter", last_.dark_kinetic},
           {"kinetic_gas", last_.gas_kinetic},
+          {"unresolved", last_.unresolved},
           {"thermal", last_.thermal},
           {"potential", last_.potential},
           {"lost_to_expansion", lost_},
@@ -115,6 +118,7 @@ nlohmann::json EnergyBalance::to_json() const {
 std::map<std::string, double> EnergyBalance::attributes() const {
   return {{"energy_dark_kinetic", last_.dark_kinetic},
           {"energy_gas_kinetic", last_.gas_kinetic},
+          {"energy_unresolved", last_.unresolved},
           {"energy_thermal", last_.thermal},
           {"energy_potential", last_.potential},
           {"energy_scale_factor", a_},
@@ -125,8 +129,8 @@ std::map<std::string, double> EnergyBalance::attributes() const {
 }
 
 void EnergyBalance::restore(const std::map<std::string, double>& attributes) {
-  last_ = {attributes.at("energy_dark_kinetic"), attributes.at("energy_gas_kinetic"), attributes.at("energy_thermal"),
-           attributes.at("energy_potential")};
+  last_ = {attributes.at("energy_dark_kinetic"), attributes.at("energy_gas_kinetic"),
+           attributes.at("energy_unresolved"), attributes.at("energy_thermal"), attributes.at("energy_potential")};
   a_ = attributes.at("energy_scale_factor");
   start_ = attributes.at("energy_start");
   lost_ = attributes.at("energy_lost");

@@ -7,12 +7,12 @@
 
 namespace sidestream::sims {
 
-/// The energies of the matter in a box, proper [Msun (km/s)^2]: of peculiar motions, of heat, and W, half the integral
-/// of (density - mean) phi.
+/// The energies of the matter in a box, proper [Msun (km/s)^2]: of peculiar motions, of motions inside the cells of the
+/// gas (its unresolved energy, see `solvers::Hydro`), of heat, and W, half the integral of (density - mean) phi.
 struct Energies {
-  double dark_kinetic = 0.0, gas_kinetic = 0.0, thermal = 0.0, potential = 0.0;
+  double dark_kinetic = 0.0, gas_kinetic = 0.0, unresolved = 0.0, thermal = 0.0, potential = 0.0;
 
-  double kinetic() const { return dark_kinetic + gas_kinetic; }
+  double kinetic() const { return dark_kinetic + gas_kinetic + unresolved; }
   double total() const { return kinetic() + thermal + potential; }
 };
 

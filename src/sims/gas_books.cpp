@@ -5,8 +5,8 @@ namespace sidestream::sims {
 namespace {
 
 constexpr std::array cell_names{"first_order_cells", "density_floored_cells", "energy_floored_cells"};
-constexpr std::array amount_names{"floor_mass", "floor_energy", "choice_added", "choice_discarded"};
-enum Amount { floor_mass, floor_energy, choice_added, choice_discarded };
+constexpr std::array amount_names{"floor_mass", "floor_energy"};
+enum Amount { floor_mass, floor_energy };
 
 std::string attribute_name(const char* name) {
   return std::string("booked_") + name;
@@ -16,8 +16,7 @@ std::string attribute_name(const char* name) {
 
 void GasBooks::enter(const comm::Communicator& comm, const solvers::HydroBooks& step) {
   std::array<std::int64_t, cell_counts> cells{step.first_order_cells, step.density_floors, step.energy_floors};
-  std::array<core::ExactSum, amounts> sums{step.floor_mass, step.floor_energy, step.choice_added,
-                                           step.choice_discarded};
+  std::array<core::ExactSum, amounts> sums{step.floor_mass, step.floor_energy};
   comm.sum(std::span(cells));
   comm.sum(std::span(sums));
   for (std::size_t n = 0; n < cell_counts; ++n) cells_[n] += cells[n];
@@ -29,7 +28,7 @@ std::int64_t GasBooks::floored_cells() const {
 }
 
 double GasBooks::energy() const {
-  return amounts_[floor_energy] + amounts_[choice_added] - amounts_[choice_discarded];
+  return amounts_[floor_energy];
 }
 
 nlohmann::json GasBooks::to_json() const {

@@ -19,7 +19,7 @@ class GasBooks {
   void enter(const comm::Communicator& comm, const solvers::HydroBooks& step);
 
   std::int64_t floored_cells() const;
-  /// Added by all that is booked, less what was discarded.
+  /// Added by floors and repairs.
   double energy() const;
   nlohmann::json to_json() const;
 
@@ -28,7 +28,7 @@ class GasBooks {
   void restore(const std::map<std::string, double>& attributes);
 
  private:
-  static constexpr std::size_t cell_counts = 3, amounts = 4;
+  static constexpr std::size_t cell_counts = 3, amounts = 2;
   std::array<std::int64_t, cell_counts> cells_{};
   std::array<double, amounts> amounts_{};
 };

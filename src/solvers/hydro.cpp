@@ -82,7 +82,7 @@ struct Repairman {
   double volume, worth;
   HydroBooks& books;
 
-  /// Makes the energies of a cell agree again and holds it to the floors.
+  /// Chooses the internal energy of a cell anew and holds it to the floors.
   void settle(mesh::Int3 at) const {
     const auto value = [&](int c) -> double& { return out(c, at.z, at.y, at.x); };
     const double old_rho = before(density, at.z, at.y, at.x),
@@ -98,16 +98,15 @@ struct Repairman {
         books.floor_energy.add(worth * (value(total_energy) - energy));
       }
     }
-    const double moving = kinetic_energy(value(density), value(momentum_x), value(momentum_y), value(momentum_z));
-    const double heat = value(total_energy) - moving;
+    const double heat =
+        value(total_energy) - kinetic_energy(value(density), value(momentum_x), value(momentum_y), value(momentum_z));
     const bool is_certain = config.dual_energy_eta == 0.0 || heat > config.dual_energy_eta * value(total_energy);
     const double e = is_certain ? heat : value(density) * old_e;
     const double least_e = value(density) * std::max(config.internal_energy_floor, least_share * old_e);
     value(internal_energy) = e > least_e ? e : least_e;
-    if (value(internal_energy) != heat) value(total_energy) = value(internal_energy) + moving;
-    if (worth == 0.0) return;
-    if (e != heat) books.book_choice(worth * (e - heat));
     if (e > least_e) return;
+    value(total_energy) += least_e - e;
+    if (worth == 0.0) return;
     ++books.energy_floors;
     books.floor_energy.add(worth * (least_e - e));
   }
@@ -165,8 +164,6 @@ HydroBooks& HydroBooks::operator+=(const HydroBooks& other) {
   energy_floors += other.energy_floors;
   floor_mass += other.floor_mass;
   floor_energy += other.floor_energy;
-  choice_added += other.choice_added;
-  choice_discarded += other.choice_discarded;
   return *this;
 }
 

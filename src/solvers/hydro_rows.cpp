@@ -11,9 +11,13 @@ namespace sidestream::solvers {
 
 namespace {
 
-/// The error of a cell's kinetic energy, in units of rho times the square of the velocity difference across the cell
-/// (like the pressure fix of the RAMSES code).
-constexpr double truncation_share = 0.1;
+/// Heat that a shock has brought is at least this share of the kinetic energy of the motion inside the cell. Less than
+/// all: what gravity does to that motion is not in the total energy.
+constexpr double share_of_shock = 0.75;
+
+/// Gas is at least this share as warm after a step as the coldest that was in the cell or came in: where the profile of
+/// the temperature has its minimum, what remains is colder than the mean.
+constexpr double share_of_coldest = 0.9;
 
 /// Whether a cell lost nearly all of its mass or energy in the update.
 [[gnu::always_inline]] inline bool is_healthy(double after, double before) {
@@ -248,11 +252,6 @@ void solve_two_shock(const RowContext context, int faces, int axis, ConstRows le
   return symmetric_sum(along(0), along(1), along(2));
 }
 
-/// Difference of the gas velocity along `axis` between upper and lower face.
-[[gnu::always_inline]] inline double velocity_jump(const Divergence& f, std::size_t axis, std::ptrdiff_t i) {
-  return std::fabs(f.upper[axis][flux_velocity][i] - f.lower[axis][flux_velocity][i]);
-}
-
 /// What leaves of internal energy along `axis`, times dt / dx.
 [[gnu::always_inline]] inline double internal_loss(const Divergence& f, std::size_t axis, std::ptrdiff_t i) {
   const ConstRows lower = f.lower[axis], upper = f.upper[axis];
@@ -260,40 +259,52 @@ void solve_two_shock(const RowContext context, int faces, int axis, ConstRows le
          (upper[flux_mass][i] * upper[flux_internal][i] - lower[flux_mass][i] * lower[flux_internal][i]);
 }
 
-/// Mass and internal energy that come in along an axis.
-struct Inflow {
-  double mass, energy;
-};
-[[gnu::always_inline]] inline Inflow inflow(const Divergence& f, std::size_t axis, std::ptrdiff_t i) {
-  const double below = f.dt_over_dx[axis] * larger(f.lower[axis][flux_mass][i], 0.0),
-               above = f.dt_over_dx[axis] * larger(-f.upper[axis][flux_mass][i], 0.0);
-  return {below + above, below * f.lower[axis][flux_internal][i] + above * f.upper[axis][flux_internal][i]};
+/// The least internal energy per mass of what is in a cell, `inside`, and of what flows in along an axis.
+[[gnu::always_inline]] inline double least_of_inflow(double inside, const Divergence& f, std::size_t axis,
+                                                     std::ptrdiff_t i) {
+  const ConstRows lower = f.lower[axis], upper = f.upper[axis];
+  const double from_below = lower[flux_mass][i] > 0.0 ? lower[flux_internal][i] : inside,
+               from_above = upper[flux_mass][i] < 0.0 ? upper[flux_internal][i] : inside;
+  return smaller(inside, smaller(from_below, from_above));
 }
 
 /// Internal energy after the step without the heat of shocks: d(rho e)/dt = -div(rho e u) - p div u, with p at the
-/// middle of the step as the mean of old and new. What remains in the cell has at least half of the mean energy of what
-/// was there and what came in, but for the expansion: so it stays above zero.
+/// middle of the step as the mean of old and new; not much less than the coldest gas has, but for the expansion.
 [[gnu::always_inline]] inline double adiabatic_energy(const RowContext& context, const Divergence& f, double rho_old,
                                                       double old, double rho, std::ptrdiff_t i) {
   const double expansion = clamped(0.5 * context.gas.gamma_1 * divergence(f, flux_velocity, i), -0.5, 0.5);
   const double carried = old - symmetric_sum(internal_loss(f, 0, i), internal_loss(f, 1, i), internal_loss(f, 2, i));
-  const Inflow x = inflow(f, 0, i), y = inflow(f, 1, i), z = inflow(f, 2, i);
-  const double mixed =
-      (old + symmetric_sum(x.energy, y.energy, z.energy)) / (rho_old + symmetric_sum(x.mass, y.mass, z.mass));
-  return larger(carried - expansion * old, (1.0 - expansion) * (0.5 * rho * mixed)) / (1.0 + expansion);
+  const double inside = old / rho_old;
+  const double coldest = smaller(smaller(least_of_inflow(inside, f, 0, i), least_of_inflow(inside, f, 1, i)),
+                                 least_of_inflow(inside, f, 2, i));
+  return larger(carried - expansion * old, (1.0 - expansion) * (share_of_coldest * rho * coldest)) / (1.0 + expansion);
+}
+
+/// The kinetic energy per mass of the motion inside a cell, relative to its mean, if the velocity is linear there: a
+/// 24th of the squared difference of each component across the cell along each axis.
+[[gnu::always_inline]] inline double inner_motion(const Surroundings& around, std::ptrdiff_t i) {
+  const auto along = [&](std::size_t axis) __attribute__((always_inline)) {
+    const auto square = [&](int component) __attribute__((always_inline)) {
+      const double rise = around.above[axis][component][i] - around.below[axis][component][i];
+      return rise * rise;
+    };
+    return symmetric_sum(square(primitive_u), square(primitive_v), square(primitive_w));
+  };
+  return (1.0 / 96.0) * symmetric_sum(along(0), along(1), along(2));
 }
 
 /// Whether the gas is pressed together in a shock, the velocity along some axis falling steeply.
-[[gnu::always_inline]] inline bool is_in_shock(const Divergence& f, const Approach& u, std::ptrdiff_t i) {
+[[gnu::always_inline]] inline bool is_in_shock(const Divergence& f, const Surroundings& around, std::ptrdiff_t i) {
   const auto steep = [&](std::size_t a) __attribute__((always_inline)) {
-    return falls_steeply(u[a][0][i], u[a][1][i], u[a][2][i], u[a][3][i]);
+    const int u = primitive_u + static_cast<int>(a);
+    return falls_steeply(around.far_below[a][i], around.below[a][u][i], around.above[a][u][i], around.far_above[a][i]);
   };
   return (divergence(f, flux_velocity, i) < 0.0) & (steep(0) | steep(1) | steep(2));
 }
 
 template <bool dual>
 UpdateCounts update_of(const RowContext context, int cells, ConstRows state, const Divergence f,
-                       const Approach approach, double density_floor, Rows out, Rows booked) {
+                       const Surroundings around, double density_floor, Rows out, double* given) {
   int unphysical = 0, floored = 0;
 #pragma GCC ivdep
   for (int i = 0; i < cells; ++i) {
@@ -303,31 +314,31 @@ UpdateCounts update_of(const RowContext context, int cells, ConstRows state, con
     const double my = state[momentum_y][i] - divergence(f, flux_y, i);
     const double mz = state[momentum_z][i] - divergence(f, flux_z, i);
     const double total = state[total_energy][i] - divergence(f, flux_energy, i);
-    const double moving = kinetic(1.0 / rho, mx, my, mz), heat = total - moving;
+    const double heat = total - kinetic(1.0 / rho, mx, my, mz);
     bool good = is_healthy(rho, rho_old) & (rho >= density_floor);
-    double chosen = heat;
+    double believed = heat;
     if constexpr (dual) {
-      const double adiabatic = adiabatic_energy(context, f, rho_old, old, rho, i);
-      const double jump = symmetric_sum(velocity_jump(f, 0, i), velocity_jump(f, 1, i), velocity_jump(f, 2, i));
-      const bool is_certain = (heat > context.eta * total) & (heat > truncation_share * rho * (jump * jump));
-      const double uncertain = is_in_shock(f, approach, i) ? larger(heat, adiabatic) : adiabatic;
-      chosen = is_certain ? heat : uncertain;
+      const double adiabatic = adiabatic_energy(context, f, rho_old, old, rho, i),
+                   inner = rho * inner_motion(around, i);
+      const bool is_shocked = is_in_shock(f, around, i) & (heat > larger(adiabatic, share_of_shock * inner));
+      const bool is_precise =
+          (heat > larger(context.eta * total, inner)) & (heat > 0.5 * adiabatic) & (heat < 2.0 * adiabatic);
+      believed = is_shocked | is_precise ? heat : adiabatic;
     } else {
       good = good & is_healthy(heat, old);
     }
     // What is repaired later keeps its energy until then.
-    const double least = rho * context.energy_floor, internal = larger(chosen, least);
-    const bool is_low = good & (chosen < least), keeps_total = !good | (internal == heat);
+    const double least = rho * context.energy_floor;
+    const bool is_low = good & (believed < least);
     unphysical += good ? 0 : 1;
     floored += is_low ? 1 : 0;
+    given[i] = is_low ? least - believed : 0.0;
     out[density][i] = rho;
     out[momentum_x][i] = mx;
     out[momentum_y][i] = my;
     out[momentum_z][i] = mz;
-    out[total_energy][i] = keeps_total ? total : internal + moving;
-    out[internal_energy][i] = internal;
-    booked[booked_choice][i] = good ? chosen - heat : 0.0;
-    booked[booked_floor][i] = is_low ? least - chosen : 0.0;
+    out[total_energy][i] = total + given[i];
+    out[internal_energy][i] = larger(believed, least);
   }
   return {unphysical, floored};
 }
@@ -336,6 +347,24 @@ UpdateCounts update_of(const RowContext context, int cells, ConstRows state, con
 
 void compute_primitives(const RowContext& context, int cells, ConstRows state, Rows primitive) {
   (context.eta > 0.0 ? compute_primitives_of<true> : compute_primitives_of<false>)(context, cells, state, primitive);
+}
+
+void compute_unresolved(int cells, ConstRows state, double* unresolved) {
+  const double *rho = state[density], *mx = state[momentum_x], *my = state[momentum_y], *mz = state[momentum_z],
+               *total = state[total_energy], *internal = state[internal_energy];
+#pragma GCC ivdep
+  for (int i = 0; i < cells; ++i) {
+    const double inverse = 1.0 / rho[i];
+    unresolved[i] = inverse * ((total[i] - kinetic(inverse, mx[i], my[i], mz[i])) - internal[i]);
+  }
+}
+
+void carry_unresolved(int faces, const double* below, const double* above, Rows flux) {
+  const double* mass = flux[flux_mass];
+  double* energy = flux[flux_energy];
+  const int whole = whole_vectors(faces);
+#pragma GCC ivdep
+  for (int i = 0; i < whole; ++i) energy[i] += mass[i] * (mass[i] > 0.0 ? below[i] : above[i]);
 }
 
 void compute_sound(const RowContext& context, int cells, ConstRows primitive, Rows sound) {
@@ -423,9 +452,9 @@ bool is_physical(const RowContext& context, ConstRows before, ConstRows after, i
 }
 
 UpdateCounts update(const RowContext& context, int cells, ConstRows state, const Divergence& fluxes,
-                    const Approach& approach, double density_floor, Rows out, Rows booked) {
-  return (context.eta > 0.0 ? update_of<true> : update_of<false>)(context, cells, state, fluxes, approach,
-                                                                  density_floor, out, booked);
+                    const Surroundings& around, double density_floor, Rows out, double* given) {
+  return (context.eta > 0.0 ? update_of<true> : update_of<false>)(context, cells, state, fluxes, around, density_floor,
+                                                                  out, given);
 }
 
 }  // namespace sidestream::solvers

@@ -51,6 +51,9 @@ struct RowContext {
 /// Primitive variables of `cells` cells of gas.
 void compute_primitives(const RowContext& context, int cells, ConstRows state, Rows primitive);
 
+/// What the total energy of cells holds per mass beside kinetic and internal energy.
+void compute_unresolved(int cells, ConstRows state, double* unresolved);
+
 /// Kernels work on whole vectors: those below (but for `update`) may compute up to this many cells more than they are
 /// asked for. The rows that they read and write have room for that, and nothing reads what comes out there.
 constexpr int row_padding = 7;
@@ -87,19 +90,21 @@ void correct(int cells, const std::array<ConstRows, 2>& states, std::span<const 
 void solve_riemann(const RowContext& context, int faces, int axis, ConstRows left, ConstRows right, bool is_final,
                    Rows flux);
 
+/// Adds what the mass through faces carries of `unresolved` energy, that of the cell it comes from, to its flux.
+void carry_unresolved(int faces, const double* below, const double* above, Rows flux);
+
 /// The fluxes through the faces of the cells of a row, along each axis.
 struct Divergence {
   std::array<ConstRows, 3> lower, upper;
   std::array<double, 3> dt_over_dx;
 };
 
-/// Rows of the velocity along each axis, before the step, of the cells two and one below and one and two above along
-/// that axis.
-using Approach = std::array<std::array<const double*, 4>, 3>;
-
-/// Rows of what the update did to the total energy beside the fluxes.
-enum Booked : int { booked_choice, booked_floor };
-constexpr int booked_components = 2;
+/// The gas around the cells of a row before the step, by axis: primitive variables of the cells below and above, and
+/// the velocities along the axis of those two below and two above.
+struct Surroundings {
+  std::array<ConstRows, 3> below, above;
+  std::array<const double*, 3> far_below, far_above;
+};
 
 /// Numbers of cells of a row.
 struct UpdateCounts {
@@ -110,8 +115,8 @@ struct UpdateCounts {
 /// Whether neither mass nor energy of a cell nearly vanished in a step.
 bool is_physical(const RowContext& context, ConstRows before, ConstRows after, int i, double density_floor);
 
-/// New gas of a row of cells, with the energies in agreement (see `Hydro`).
+/// New gas of a row of cells (see `Hydro`); `given`: the energy that the floor added to each.
 UpdateCounts update(const RowContext& context, int cells, ConstRows state, const Divergence& fluxes,
-                    const Approach& approach, double density_floor, Rows out, Rows booked);
+                    const Surroundings& around, double density_floor, Rows out, double* given);
 
 }  // namespace sidestream::solvers

@@ -81,11 +81,12 @@ HydroSweep::HydroSweep(const HydroConfig& config, const std::array<double, 3>& d
   };
   primitive_ = ring(7, primitives, hydro_ghost);
   sound_ = ring(1, sound_components);
+  if (context_.eta > 0.0) unresolved_ = ring(2, 1);
   wide_row_ = wide(primitives, hydro_ghost);
   lower_buffer_ = upper_buffer_ = ring(1, primitives);
   flux_ = ring(1, predictor_flux_components);
   no_flux_ = PlaneRing(1, final_flux_components, 0, 1, 0, largest.x + 1);
-  booked_ = PlaneRing(1, booked_components, 0, 1, 0, largest.x);
+  given_ = PlaneRing(1, 1, 0, 1, 0, largest.x);
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (!active_[axis]) continue;
     slope_[axis] = axis == 0 ? wide(primitives, 2) : axis == 1 ? ring(1, primitives, 2) : ring(3, primitives);
@@ -189,6 +190,10 @@ std::array<const double*, 3> HydroSweep::shocks(int axis, int k, const Patch& pa
 void HydroSweep::trace_plane(int k) {
   const Patch all = patch(1, 1);
   compute_sound(context_, length(all), at(primitive_, k, all), at(sound_, 0, all));
+  if (context_.eta > 0.0)
+    for (int j = all.rows.begin; j < all.rows.end; ++j)
+      compute_unresolved(all.row.end - all.row.begin, state_row(k, j).shifted(all.row.begin),
+                         unresolved_.at(k, j)[0] + all.row.begin);
   if (is_active(0)) trace_along_rows(k);
   for (int axis = 1; axis < 3; ++axis) {
     const auto a = static_cast<std::size_t>(axis);
@@ -337,6 +342,10 @@ void HydroSweep::solve_faces(int axis, int k, const Patch& cells, PlaneRing& upp
                     : axis == 1 ? at(upper, k, faces).shifted(-pitch_)
                                 : at(upper, k - 1, faces);
   solve_riemann(context_, length(faces), axis, left, at(lower, k, faces), is_final, at(flux, k, faces));
+  if (!is_final || context_.eta == 0.0) return;
+  const double* const above = at(unresolved_, k, faces)[0];
+  const double* const below = axis == 0 ? above - 1 : axis == 1 ? above - pitch_ : at(unresolved_, k - 1, faces)[0];
+  carry_unresolved(length(faces), below, above, at(flux, k, faces));
 }
 
 void HydroSweep::update_plane(int k, Repairs& repairs) {
@@ -352,31 +361,39 @@ void HydroSweep::update_plane(int k, Repairs& repairs) {
                            : axis == 1 ? ConstRows(last_[axis].at(k, j + 1))
                                        : ConstRows(last_[axis].at(k + 1, j));
     }
-    const Rows out{&out_(0, lo_.z + k, lo_.y + j, lo_.x), out_.stride_component()}, booked = booked_.at(0, 0);
+    const Rows out{&out_(0, lo_.z + k, lo_.y + j, lo_.x), out_.stride_component()};
+    double* const given = given_.at(0, 0)[0];
     const UpdateCounts counts =
-        update(context_, extent_.x, state_row(k, j), fluxes, approach(k, j), density_floor_, out, booked);
+        update(context_, extent_.x, state_row(k, j), fluxes, surroundings(k, j), density_floor_, out, given);
     if (counts.unphysical > 0) find_repairs(k, j, fluxes, out, repairs);
-    if (worth_ == 0.0) continue;
+    if (worth_ == 0.0 || counts.floored == 0) continue;
     books_.energy_floors += counts.floored;
-    book_row(booked);
+    for (int i = 0; i < extent_.x; ++i) books_.floor_energy.add(worth_ * given[i]);
   }
 }
 
-Approach HydroSweep::approach(int k, int j) {
-  Approach rows;
+Surroundings HydroSweep::surroundings(int k, int j) {
+  const ConstRows here = primitive_.at(k, j), nothing = no_flux_.at(0, 0);
+  Surroundings around{};
+  around.below.fill(nothing);
+  around.above.fill(nothing);
+  around.far_below.fill(nothing[0]);
+  around.far_above.fill(nothing[0]);
   for (int axis = 0; axis < 3; ++axis) {
-    auto& along = rows[static_cast<std::size_t>(axis)];
-    along.fill(no_flux_.at(0, 0)[0]);
     if (!is_active(axis)) continue;
-    const double* const row = axis == 0 ? velocity_along_row(k, j) : nullptr;
-    for (std::size_t n = 0; n < 4; ++n) {
-      const int shift = static_cast<int>(n < 2 ? n : n + 1) - 2;
-      along[n] = axis == 0   ? row + shift
-                 : axis == 1 ? primitive_.at(k, j + shift)[primitive_v]
-                             : primitive_.at(k + shift, j)[primitive_w];
-    }
+    const auto a = static_cast<std::size_t>(axis);
+    const auto row = [&](int shift) {
+      return axis == 0   ? here.shifted(shift)
+             : axis == 1 ? ConstRows(primitive_.at(k, j + shift))
+                         : ConstRows(primitive_.at(k + shift, j));
+    };
+    around.below[a] = row(-1);
+    around.above[a] = row(1);
+    const double* const along_row = axis == 0 ? velocity_along_row(k, j) : nullptr;
+    around.far_below[a] = axis == 0 ? along_row - 2 : row(-2)[primitive_u + axis];
+    around.far_above[a] = axis == 0 ? along_row + 2 : row(2)[primitive_u + axis];
   }
-  return rows;
+  return around;
 }
 
 // The velocity along x of a row with two more cells at each end, of which the planes have one.
@@ -386,24 +403,6 @@ const double* HydroSweep::velocity_along_row(int k, int j) {
   std::copy_n(primitive_.at(k, j)[primitive_u] - 1, extent_.x + 2, u - 1);
   for (const int i : {-2, extent_.x + 1}) u[i] = state[momentum_x][i] * (1.0 / state[density][i]);
   return u;
-}
-
-HydroBooks HydroSweep::books() const {
-  HydroBooks books = books_;
-  added_.add_to(books.choice_added);
-  discarded_.add_to(books.choice_discarded);
-  return books;
-}
-
-void HydroSweep::book_row(ConstRows booked) {
-  for (int i = 0; i < extent_.x; ++i) {
-    const double chosen = booked[booked_choice][i], floor = booked[booked_floor][i];
-    if (chosen > 0.0)
-      added_.add(worth_ * chosen);
-    else if (chosen != 0.0)
-      discarded_.add(-worth_ * chosen);
-    if (floor != 0.0) books_.floor_energy.add(worth_ * floor);
-  }
 }
 
 // Hands out the fluxes through those faces of plane `k` that lie in a side of the box.

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "sidestream/amr/flux_register.hpp"
-#include "sidestream/core/compact_sum.hpp"
 #include "sidestream/core/view.hpp"
 #include "sidestream/mesh/box.hpp"
 #include "sidestream/solvers/hydro.hpp"
@@ -60,7 +59,7 @@ class HydroSweep {
   void advance(mesh::Box box, core::View4<const double> state, core::View4<double> out, Repairs& repairs,
                const amr::SideViews& sides = {}, double worth = 1.0);
 
-  HydroBooks books() const;
+  const HydroBooks& books() const { return books_; }
 
  private:
   struct Correction {
@@ -111,9 +110,8 @@ class HydroSweep {
                    PlaneRing& flux);
   void take_loss_of(int axis, int k, const Patch& cells, PlaneRing& flux, double parts, PlaneRing& loss);
   void update_plane(int k, Repairs& repairs);
-  Approach approach(int k, int j);
+  Surroundings surroundings(int k, int j);
   const double* velocity_along_row(int k, int j);
-  void book_row(ConstRows booked);
   void record_plane(int k);
   void record_row(core::View4<double> to, int axis, int k, int j, Range row);
   void find_repairs(int k, int j, const Divergence& fluxes, ConstRows out, Repairs& repairs) const;
@@ -130,12 +128,12 @@ class HydroSweep {
   amr::SideViews sides_;
   bool has_sides_ = false;
   double worth_ = 1.0;
-  HydroBooks books_;                    // but for the choices between energies, of which nearly every cell has one:
-  core::CompactSum added_, discarded_;  // by them
+  HydroBooks books_;
 
   int pitch_;  // of all planes below
 
-  PlaneRing primitive_, sound_, wide_row_, booked_;   // the last two: a row, the first with the ghost cells of x
+  PlaneRing primitive_, sound_, unresolved_;
+  PlaneRing wide_row_, given_;                        // a row, the first with the ghost cells of x
   std::array<PlaneRing, 3> slope_;                    // along each axis; along x of one row
   std::array<PlaneRing, 3> shock_;                    // along each axis; along x of one row
   std::array<PlaneRing, 3> lower_face_, upper_face_;  // states traced to the faces, by axis

@@ -9,7 +9,7 @@ namespace {
 
 // Linear growth in a universe of matter alone: K and W grow as a, with 3 K = -2 W.
 Energies growing(double a) {
-  return {1.6 * a, 0.4 * a, 0.0, -3.0 * a};
+  return {1.6 * a, 0.3 * a, 0.1 * a, 0.0, -3.0 * a};
 }
 
 TEST(EnergyBalance, IsExactWhileStructureGrowsLinearly) {
@@ -26,7 +26,7 @@ TEST(EnergyBalance, TakesWhatExpandingGasLosesIntoAccount) {
 
   for (int n = 0; n <= 100; ++n) {
     const double a = 0.1 * std::pow(1.01, n);
-    balance.add(0, a, {0.0, 0.0, std::pow(a, -3.0 * (gamma - 1.0)), 0.0}, 0.0);
+    balance.add(0, a, {.thermal = std::pow(a, -3.0 * (gamma - 1.0))}, 0.0);
   }
 
   // The interpolation between measurements: 0.01^2 / 12 of what is lost, 11, times the square of a power.

@@ -49,16 +49,8 @@ struct HydroBooks {
   std::int64_t first_order_cells = 0;       ///< whose faces fell back to first order to keep the density positive
   std::int64_t density_floors = 0;          ///< set to the density floor
   std::int64_t energy_floors = 0;           ///< whose internal energy was raised to the floor
-  core::ExactSum floor_mass, floor_energy;  ///< that the floors brought in
-  core::ExactSum choice_added,
-      choice_discarded;  ///< total energy by the choice between the two energies, both positive
+  core::ExactSum floor_mass, floor_energy;  ///< that floors and repairs brought in
 
-  void book_choice(double energy) {
-    if (energy > 0.0)
-      choice_added.add(energy);
-    else
-      choice_discarded.add(-energy);
-  }
   HydroBooks& operator+=(const HydroBooks& other);
 };
 
@@ -83,20 +75,22 @@ enum class BlockUse : std::uint8_t {
 /// equations of a gas of gamma = 5/3 in an expanding universe.
 ///
 /// Dual energy (`dual_energy_eta` > 0). The total energy is conserved and knows the heat of shocks, but what it leaves
-/// beside the kinetic energy, the heat, has the error of the kinetic energy; the internal energy that is advanced by
-/// itself is precise but stays on its adiabat. After a step the internal energy is
-/// 1. the heat, where it is more than `dual_energy_eta` of the total energy and more than a tenth of rho du^2, du the
-///    velocity difference across the cell summed over the axes: well above the error of the kinetic energy;
-/// 2. else, in a shock, the larger of the two: a shock heats bit by bit, and never cools. A cell is in a shock where
-/// the
-///    gas is compressed and at least two thirds of the fall of a velocity over four cells along its axis lie in the
-///    middle two (in smooth convergence, half);
-/// 3. else the adiabatic one. Per mass it is at least half of the mean of what was in the cell and what flows in, but
-///    for expansion, so that neither advection nor expansion drives it through zero.
-/// The total energy is then set to internal plus kinetic energy. What this adds in cases 2 and 3, and what it discards
-/// in case 3 - the heat of an error, or of a wave too weak to be told from one - is booked (`HydroBooks::choice_added`,
-/// `choice_discarded`). Nothing else discards energy; floors and the repair of cells only add (`floor_energy`,
-/// `floor_mass`). So cold gas stays on its adiabat at Mach 1000 and shocks heat as they should, in any frame.
+/// beside the kinetic energy of a cell's mean motion, the heat, holds the motion inside the cell as well; the internal
+/// energy that is advanced by itself is precise but stays on its adiabat. After a step the internal energy is
+/// 1. in a shock the heat, where it is more than the adiabatic energy and more than three quarters of the inner motion.
+///    A cell is in a shock where the gas is compressed and at least two thirds of the fall of a velocity over four
+///    cells along its axis lie in the middle two (in even convergence, half). The inner motion is the kinetic energy
+///    that a linear velocity has inside the cell relative to its mean: rho / 24 times the squares of the differences
+///    across the cell of all components along all axes;
+/// 2. in gas that is warm already the heat, where it is within a factor of two of the adiabatic energy, more than the
+///    inner motion and more than `dual_energy_eta` of the total energy;
+/// 3. else the adiabatic one. Per mass it is at least nine tenths of the least of what was in the cell and what flows
+///    in, but for expansion, so that neither advection nor expansion drives it through zero.
+/// The total energy stays as it is: what it holds beside kinetic and internal energy, of either sign, is the unresolved
+/// energy. It moves with the gas until it is believed to be heat, or is motion that the mesh resolves again. So no
+/// energy is discarded; floors and the repair of cells add some (`HydroBooks::floor_energy`, `floor_mass`). Cold gas
+/// stays on its adiabat at Mach 1000 and in waves of a few cells, and shocks heat as they should, in any frame
+/// (docs/decisions/0014-heat-of-shocks.md).
 ///
 /// Axes along which the domain has one cell are left out: so one- and two-dimensional problems are solved.
 /// A cell's new value depends on the old values of the cells within four of it and on nothing else, to the bit:
@@ -148,8 +142,7 @@ void kick_by_potential(mesh::Field<double>& state, const mesh::Field<double>& po
 /// H, so that from scale factor a0 to a1 the factor is (a1 / a0)^(5 - 3 gamma), exactly.
 void expansion_source(mesh::Field<double>& state, double factor);
 
-/// Sets the total energy of the owned cells to internal plus kinetic energy: for initial conditions, and after heating
-/// or cooling changed the internal energy.
+/// Sets the total energy of the owned cells to internal plus kinetic energy, for initial conditions.
 void set_total_energy(mesh::Field<double>& state);
 
 /// Makes the internal energy of `cells` follow a total energy that was changed from outside, by fluxes or averages:

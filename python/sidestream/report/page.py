@@ -237,8 +237,9 @@ def _energy_line(events: Events) -> str:
     kinetic = number(last, "kinetic_dark_matter") + number(last, "kinetic_gas")
     return (
         f"<p>At z = {1.0 / last['scale_factor'] - 1.0:.3g}: {kinetic:.3g} Msun (km/s)² of peculiar motion, "
-        f"{number(last, 'thermal'):.3g} of heat, {number(last, 'potential'):.3g} of gravity. The equation of Layzer "
-        f"and Irvine leaves {100.0 * residual_share(last):.2g} % of the energy of motion over.</p>"
+        f"{number(last, 'unresolved'):.3g} of motion inside cells, {number(last, 'thermal'):.3g} of heat, "
+        f"{number(last, 'potential'):.3g} of gravity. The equation of Layzer and Irvine leaves "
+        f"{100.0 * residual_share(last):.2g} % of the energy of motion over.</p>"
     )
 
 
@@ -251,18 +252,15 @@ def _group_bill(bill: GroupBill) -> str:
 
 
 def _books(end: Event) -> str:
-    """What floors and the choice between the two energies of the gas came to; see `Hydro`."""
+    """What floors and repairs gave to the gas; see `Hydro`."""
     booked: Event = end["booked"] if isinstance(end.get("booked"), dict) else {}
     if not booked:
         return ""
     is_proper = "redshift" in end or "scale_factor" in end
     energy, mass = (" Msun (km/s)\N{SUPERSCRIPT TWO}", " Msun") if is_proper else ("", "")
-    added, floored = number(booked, "choice_added"), number(booked, "floor_energy")
-    discarded = number(booked, "choice_discarded")
     line = (
-        f"Energy added by the choice between total and internal energy {added:.3g}{energy}, discarded "
-        f"{discarded:.3g}{energy}; added by floors {floored:.3g}{energy}, with "
-        f"{number(booked, 'floor_mass'):.3g}{mass}; in all {added + floored - discarded:+.3g}{energy}. Cells floored "
+        f"Given to the gas by floors and repairs: {number(booked, 'floor_energy'):.3g}{energy}, "
+        f"{number(booked, 'floor_mass'):.3g}{mass}. Cells floored "
         f"{int(number(booked, 'energy_floored_cells') + number(booked, 'density_floored_cells'))}, of first order "
         f"{int(number(booked, 'first_order_cells'))}."
     )
