@@ -113,8 +113,8 @@ Field<double>& LevelTransfer::outlines_of(const Field<double>& coarse, int compo
 }
 
 void LevelTransfer::fill_ghosts(const Field<double>& coarse, Field<double>& fine, const Interpolation& interpolate,
-                                const FillOutside& outside) const {
-  interpolate_regions(outlines_of(coarse, fine.components(), 0), fine, interpolate, outside);
+                                const FillOutside& outside, std::optional<std::int32_t> layers) const {
+  interpolate_regions(outlines_of(coarse, fine.components(), 0), fine, interpolate, outside, layers.value_or(ghost_));
 }
 
 void LevelTransfer::fill_ghosts(const Field<double>& older, const Field<double>& newer, double weight,
@@ -124,66 +124,95 @@ void LevelTransfer::fill_ghosts(const Field<double>& older, const Field<double>&
   if (weight == 1.0) return fill_ghosts(newer, fine, interpolate, outside);
   Field<double>& outlines = outlines_of(older, fine.components(), 0);
   blend(outlines, outlines_of(newer, fine.components(), 1), weight);
-  interpolate_regions(outlines, fine, interpolate, outside);
+  interpolate_regions(outlines, fine, interpolate, outside, ghost_);
 }
 
 void LevelTransfer::interpolate_regions(Field<double>& outlines, Field<double>& fine, const Interpolation& interpolate,
-                                        const FillOutside& outside) const {
+                                        const FillOutside& outside, std::int32_t layers) const {
   if (outside) outside(outlines, coarse_geometry_);
   const Field<double>& coarse = outlines;
   for (const Region& region : regions_)
-    interpolate(coarse.view(region.outline), fine.view(region.fine_block), region.cells, axes_);
+    interpolate(coarse.view(region.outline), fine.view(region.fine_block),
+                intersection(region.cells, fine.box(region.fine_block).grown(layers)), axes_);
+}
+
+void LevelTransfer::take_memory(LevelTransfer&& before) {
+  for (std::size_t which = 0; which < outline_fields_.size(); ++which)
+    if (before.outline_fields_[which].components() > 0)
+      outline_fields_[which] = Field<double>(outlines_, std::move(before.outline_fields_[which]));
+  if (before.averages_.components() > 0) averages_ = Field<double>(coarsened_, std::move(before.averages_));
 }
 
 namespace {
 
-/// The new fields of one level: interpolated where the old forest had no block, copied elsewhere.
-Field<double> carried_over_level(const comm::Communicator& comm, const Hierarchy& from, const Hierarchy& to, int level,
-                                 const Field<double>* old, const Field<double>& shape, const Field<double>* coarser,
-                                 const Interpolation& interpolate, const FillOutside& outside, Field<double>* spare) {
+/// The cells of the blocks of a level that another rank will own.
+Field<double> leaving_blocks(const Field<double>& old, const Layout& layout) {
+  const Layout leaving = subset(old.layout(), [&](std::int32_t b) {
+    const std::int32_t index = layout.find(old.layout().box(b).lo);
+    return index >= 0 && layout.owner(index) != old.layout().owner(b);
+  });
+  Field<double> cells(leaving, old.rank(), old.components());
+  int next = 0;
+  for (int b = 0; b < old.blocks() && next < cells.blocks(); ++b) {
+    if (old.box(b) != cells.box(next)) continue;
+    const auto from = old.view(b);
+    const auto to = cells.view(next);
+    for (int c = 0; c < old.components(); ++c)
+      core::for_each_cell(old.box(b), [=](int k, int j, int i) { to(c, k, j, i) = from(c, k, j, i); });
+    ++next;
+  }
+  return cells;
+}
+
+/// `old` on the layout of its level, but for the cells of blocks that are new.
+Field<double> moved(const comm::Communicator& comm, const Layout& layout, Field<double> old) {
+  const Field<double> leaving = leaving_blocks(old, layout);
+  Field<double> field(layout, std::move(old));
+  if (leaving.layout().size() > 0) redistribute::Redistribution(comm, leaving.layout(), layout).apply(leaving, field);
+  return field;
+}
+
+/// Interpolates the blocks of a level that the old forest had not.
+void set_new_blocks(const comm::Communicator& comm, const Hierarchy& from, const Hierarchy& to, int level,
+                    const Field<double>& coarser, const Interpolation& interpolate, const FillOutside& outside,
+                    Field<double>& field) {
   const Layout& layout = to.layout(level);
   const RefinedAxes axes = refined_axes(to.geometry(0).domain);
-  Field<double> field = spare == nullptr
-                            ? Field<double>(layout, comm.rank(), shape.components(), shape.ghosts())
-                            : Field<double>(layout, comm.rank(), shape.components(), shape.ghosts(), std::move(*spare));
-  const auto is_new = [&](std::int32_t b) { return level > 0 && from.forest().find(to.forest().key(level, b)) < 0; };
-  if (level > 0) {
-    const Layout fresh = subset(layout, is_new), outlines = mesh::coarsened(fresh);
-    const mesh::Ghosts for_slopes = mesh::ghosts_of_active_axes(outlines.domain(), 1);
-    const redistribute::Redistribution up(comm, to.layout(level - 1), outlines, redistribute::Strategy::automatic,
-                                          {.destination_ghost = for_slopes});
-    Field<double> coarse(outlines, comm.rank(), shape.components(), for_slopes);
-    up.apply(*coarser, coarse);
-    if (outside) outside(coarse, to.geometry(level - 1));
-    const Field<double>& filled = coarse;
-    int outline = 0;
-    for (int b = 0; b < field.blocks(); ++b)
-      if (is_new(layout.boxes_of(comm.rank())[static_cast<std::size_t>(b)]))
-        interpolate(filled.view(outline++), field.view(b), field.box(b), axes);
-  }
-  if (old != nullptr) redistribute::Redistribution(comm, old->layout(), layout).apply(*old, field);
-  return field;
+  const auto is_new = [&](std::int32_t b) { return from.forest().find(to.forest().key(level, b)) < 0; };
+  const Layout fresh = subset(layout, is_new), outlines = mesh::coarsened(fresh);
+  if (fresh.size() == 0) return;
+  const mesh::Ghosts for_slopes = mesh::ghosts_of_active_axes(outlines.domain(), 1);
+  const redistribute::Redistribution up(comm, to.layout(level - 1), outlines, redistribute::Strategy::automatic,
+                                        {.destination_ghost = for_slopes});
+  Field<double> coarse(outlines, comm.rank(), field.components(), for_slopes);
+  up.apply(coarser, coarse);
+  if (outside) outside(coarse, to.geometry(level - 1));
+  const Field<double>& filled = coarse;
+  int outline = 0;
+  for (int b = 0; b < field.blocks(); ++b)
+    if (is_new(layout.boxes_of(comm.rank())[static_cast<std::size_t>(b)]))
+      interpolate(filled.view(outline++), field.view(b), field.box(b), axes);
 }
 
 }  // namespace
 
 std::vector<Field<double>> carried_over(const comm::Communicator& comm, const Hierarchy& from, const Hierarchy& to,
                                         std::vector<Field<double>> fields, const Interpolation& interpolate,
-                                        const FillOutside& outside, Field<double>* spare) {
+                                        const FillOutside& outside) {
   core::require(static_cast<int>(fields.size()) == from.finest_level() + 1, "a hierarchy has one field a level");
   std::vector<Field<double>> carried;
   for (int level = 0; level <= to.finest_level(); ++level) {
     const auto l = static_cast<std::size_t>(level);
-    const Field<double>* old = l < fields.size() ? &fields[l] : nullptr;
-    if (old != nullptr && old->layout() == to.layout(level)) {
+    const Layout& layout = to.layout(level);
+    if (l < fields.size() && fields[l].layout() == layout) {
       carried.push_back(std::move(fields[l]));
       continue;
     }
-    carried.push_back(carried_over_level(comm, from, to, level, old, old != nullptr ? *old : carried.front(),
-                                         level > 0 ? &carried.back() : nullptr, interpolate, outside, spare));
-    if (old == nullptr) continue;
-    if (spare != nullptr && spare->capacity() < old->capacity()) *spare = std::move(fields[l]);
-    fields[l] = {};
+    if (l < fields.size())
+      carried.push_back(moved(comm, layout, std::move(fields[l])));
+    else
+      carried.emplace_back(layout, comm.rank(), carried.front().components(), carried.front().ghosts());
+    if (level > 0) set_new_blocks(comm, from, to, level, carried[l - 1], interpolate, outside, carried[l]);
   }
   return carried;
 }

@@ -17,7 +17,7 @@ bool fits(Int128 number, int shift, int bits) {
 }
 
 // Adds `multiple` * 2^(`place` - 1074) to `sum`, in pieces that it takes.
-void add_to(ExactSum& sum, Int128 multiple, int place) {
+void add_pieces(ExactSum& sum, Int128 multiple, int place) {
   constexpr int digits = 43;
   for (int part = 0; part < 3; ++part, place += digits) {  // the last one keeps the sign
     const Int128 digit = part < 2 ? multiple & ((Int128{1} << digits) - 1) : multiple;
@@ -62,7 +62,12 @@ void CompactSum::add(const SumPortion& portion) {
   if (fits(window_, own_shift, window_bits - 1) && fits(other, shift, window_bits - 1))
     set_window((window_ << own_shift) + (other << shift), lowest);
   else
-    add_to(beyond(), other, place);
+    add_pieces(beyond(), other, place);
+}
+
+void CompactSum::add_to(ExactSum& sum) const {
+  if (beyond_) sum += *beyond_;
+  add_pieces(sum, window_, std::max(place_, 0));
 }
 
 double CompactSum::value(int power) const {
@@ -70,8 +75,8 @@ double CompactSum::value(int power) const {
     const double magnitude = rounded(magnitude_of(window_), false, place_ + power);
     return window_ < 0 ? -magnitude : magnitude;
   }
-  ExactSum total = *beyond_;
-  add_to(total, window_, std::max(place_, 0));
+  ExactSum total;
+  add_to(total);
   return total.value(power);
 }
 

@@ -2,8 +2,11 @@
 
 #include <sys/mman.h>
 
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <new>
+#include <utility>
 
 namespace sidestream::core {
 
@@ -12,24 +15,75 @@ namespace {
 constexpr std::size_t vector_bytes = 64, huge_page_bytes = std::size_t{2} << 20;
 constexpr std::size_t least_for_huge_pages = 4 * huge_page_bytes;
 
+// What precedes the bytes that are given: in the page before for mapped ones.
+struct Head {
+  std::size_t mapped_bytes;  // behind the head; 0 where the memory is the allocator's
+};
+constexpr std::size_t head_bytes = vector_bytes, head_page_bytes = 4096;
+
+Head& head_of(std::byte* data) {
+  return *reinterpret_cast<Head*>(data - head_bytes);
+}
+
 std::size_t rounded_up(std::size_t size, std::size_t unit) {
-  return (size / unit + 1) * unit;
+  return (size + unit - 1) / unit * unit;
+}
+
+// A huge page's multiple of addresses, aligned to it, behind a page for the head; nothing of it is taken yet.
+std::byte* mapped(std::size_t size_bytes) {
+  const std::size_t room = huge_page_bytes + size_bytes;
+  void* const found = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (found == MAP_FAILED) throw std::bad_alloc();
+  auto* const begin = static_cast<std::byte*>(found);
+  const std::size_t before = huge_page_bytes - reinterpret_cast<std::uintptr_t>(begin) % huge_page_bytes;
+  std::byte* const data = begin + before;
+  if (before > head_page_bytes) munmap(begin, before - head_page_bytes);
+  if (before < huge_page_bytes) munmap(data + size_bytes, huge_page_bytes - before);
+  madvise(data, size_bytes, MADV_HUGEPAGE);  // advice only: a system without huge pages refuses, and nothing is lost
+  head_of(data).mapped_bytes = size_bytes;
+  return data;
 }
 
 }  // namespace
 
 void FreeBytes::operator()(std::byte* data) const {
-  std::free(data);
+  if (const std::size_t size = head_of(data).mapped_bytes; size > 0)
+    munmap(data - head_page_bytes, head_page_bytes + size);
+  else
+    std::free(data - head_bytes);
 }
 
 Bytes allocate_bytes(std::size_t size_bytes) {
-  const bool is_large = size_bytes >= least_for_huge_pages;
-  const std::size_t alignment = is_large ? huge_page_bytes : vector_bytes;
-  auto* data = static_cast<std::byte*>(std::aligned_alloc(alignment, rounded_up(size_bytes, alignment)));
-  if (data == nullptr) throw std::bad_alloc();
-  // Advice only: a system without huge pages refuses, and nothing is lost.
-  if (is_large) madvise(data, size_bytes, MADV_HUGEPAGE);
+  if (size_bytes >= least_for_huge_pages) return Bytes(mapped(rounded_up(size_bytes, huge_page_bytes)));
+  auto* const found =
+      static_cast<std::byte*>(std::aligned_alloc(vector_bytes, rounded_up(head_bytes + size_bytes, vector_bytes)));
+  if (found == nullptr) throw std::bad_alloc();
+  std::byte* const data = found + head_bytes;
+  head_of(data).mapped_bytes = 0;
   return Bytes(data);
+}
+
+void grow(Bytes& bytes, std::size_t used_bytes, std::size_t size_bytes) {
+  Bytes larger = allocate_bytes(size_bytes);
+  const std::size_t old = head_of(bytes.get()).mapped_bytes, now = head_of(larger.get()).mapped_bytes;
+  if (old == 0 || now < old) {
+    std::memcpy(larger.get(), bytes.get(), used_bytes);
+    bytes = std::move(larger);
+    return;
+  }
+  // The pages go over to the first of the new addresses.
+  if (mremap(bytes.get(), old, old, MREMAP_MAYMOVE | MREMAP_FIXED, larger.get()) == MAP_FAILED) throw std::bad_alloc();
+  munmap(bytes.release() - head_page_bytes, head_page_bytes);
+  bytes = std::move(larger);
+}
+
+std::span<std::byte> Workroom::bytes(std::size_t size_bytes) {
+  if (size_bytes > size_bytes_) {
+    bytes_.reset();
+    bytes_ = allocate_bytes(size_bytes);
+    size_bytes_ = size_bytes;
+  }
+  return {bytes_.get(), size_bytes};
 }
 
 }  // namespace sidestream::core

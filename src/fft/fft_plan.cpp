@@ -50,7 +50,6 @@ struct FftPlan::Plan {
   ComplexLines y, z;
   std::optional<Redistribution> real_to_x, x_to_y, y_to_z, z_to_y, y_to_x, x_to_real;
   // Where the lines along x and y are worked on, unless that is the caller's field.
-  Field<double> real_work;
   Spectrum x_work, y_work;
 
   Plan(const comm::Communicator& its_comm, const Layout& layout, Decomposition decomposition, std::int32_t ghost);
@@ -61,6 +60,9 @@ struct FftPlan::Plan {
 
   Spectrum& y_field(Spectrum& z_field) { return y_to_z ? y_work : z_field; }
   Spectrum& x_field(Spectrum& z_field) { return x_to_y ? x_work : y_field(z_field); }
+  // The lines along x in the memory of their modes, which take a little more: a line begins before its modes do, so
+  // forward from the last line to the first, and backward from the first to the last, none is written over too early.
+  Field<double> rows_in(Spectrum& on_x) const { return {real_x, rank, 1, 0, std::as_writable_bytes(on_x.all())}; }
 
   void forward(const Field<double>& input, Spectrum& spectrum);
   void backward(Spectrum& spectrum, Field<double>& output);
@@ -92,10 +94,7 @@ FftPlan::Plan::Plan(const comm::Communicator& its_comm, const Layout& layout, De
 }
 
 void FftPlan::Plan::plan_redistributions(std::int32_t ghost) {
-  if (!x_is_real()) {
-    real_to_x.emplace(comm, real, real_x, strategy);
-    real_work = Field<double>(real_x, rank);
-  }
+  if (!x_is_real()) real_to_x.emplace(comm, real, real_x, strategy);
   if (!y_is_x()) {
     x_to_y.emplace(comm, spectral_x, spectral_y, strategy);
     y_to_x.emplace(comm, spectral_y, spectral_x, strategy);
@@ -147,13 +146,17 @@ void FftPlan::Plan::transform_columns(Direction direction, Spectrum& field) {
 }
 
 void FftPlan::Plan::forward(const Field<double>& input, Spectrum& spectrum) {
-  if (real_to_x) real_to_x->apply(input, real_work);
-  const Field<double>& rows = real_to_x ? real_work : input;
   Spectrum& on_x = x_field(spectrum);
   Spectrum& on_y = y_field(spectrum);
+  Field<double> own_rows;
+  if (real_to_x) {
+    own_rows = rows_in(on_x);
+    real_to_x->apply(input, own_rows);
+  }
+  const Field<double>& rows = real_to_x ? own_rows : input;
   // With slabs a plane goes through both x and y while it is in the cache.
   for (int b = 0; b < on_x.blocks(); ++b)
-    for (int k = on_x.box(b).lo.z; k < on_x.box(b).hi.z; ++k) {
+    for (int k = on_x.box(b).hi.z; k-- > on_x.box(b).lo.z;) {
       forward_rows(rows, on_x, k);
       if (!x_to_y) transform_plane(Direction::forward, on_y, k);
     }
@@ -169,7 +172,9 @@ void FftPlan::Plan::forward(const Field<double>& input, Spectrum& spectrum) {
 void FftPlan::Plan::backward(Spectrum& spectrum, Field<double>& output) {
   Spectrum& on_x = x_field(spectrum);
   Spectrum& on_y = y_field(spectrum);
-  Field<double>& rows = real_to_x ? real_work : output;
+  Field<double> own_rows;
+  if (real_to_x) own_rows = rows_in(on_x);
+  Field<double>& rows = real_to_x ? own_rows : output;
   transform_columns(Direction::backward, spectrum);
   if (z_to_y) z_to_y->apply(spectrum, on_y);
   if (y_to_x) {
@@ -202,8 +207,7 @@ Int3 FftPlan::cells() const {
 }
 
 std::size_t FftPlan::size_bytes() const {
-  std::size_t bytes =
-      plan_->real_work.all().size_bytes() + plan_->x_work.all().size_bytes() + plan_->y_work.all().size_bytes();
+  std::size_t bytes = plan_->x_work.all().size_bytes() + plan_->y_work.all().size_bytes();
   for (const auto* redistribution :
        {&plan_->real_to_x, &plan_->x_to_y, &plan_->y_to_z, &plan_->z_to_y, &plan_->y_to_x, &plan_->x_to_real})
     if (*redistribution) bytes += (*redistribution)->size_bytes();

@@ -144,7 +144,7 @@ void RealLines::pack_modes(Element* x) {
 
 void RealLines::forward(const double* real, std::ptrdiff_t real_stride, Complex* spectrum,
                         std::ptrdiff_t spectrum_stride, int count) {
-  for (int first = 0; first < count; first += batch) {
+  for (int first = (count - 1) / batch * batch; first >= 0; first -= batch) {
     const int lines = std::min(batch, count - first);
     const double* rows = real + first * real_stride;
     if (is_even()) {

@@ -35,7 +35,9 @@ class RealLines {
  public:
   explicit RealLines(int length);
 
-  /// Transforms `count` lines; line l begins at `real + l * real_stride` and `spectrum + l * spectrum_stride`.
+  /// Transforms `count` lines; line l begins at `real + l * real_stride` and `spectrum + l * spectrum_stride`. These
+  /// may be the same memory if no line begins behind its modes: forward goes from the last line to the first, backward
+  /// from the first to the last.
   void forward(const double* real, std::ptrdiff_t real_stride, std::complex<double>* spectrum,
                std::ptrdiff_t spectrum_stride, int count);
   void backward(const std::complex<double>* spectrum, std::ptrdiff_t spectrum_stride, double* real,

@@ -108,6 +108,7 @@ class Alltoallw final : public Exchange {
     int components = 0;
     std::size_t element_bytes = 0, arrival_bytes = 0;
     mesh::Int3 from_ghost, to_ghost;
+    std::vector<std::ptrdiff_t> from_places, to_places;  // of the blocks
     bool add = false;
     std::vector<Datatype> sends, receives;
     std::vector<MPI_Datatype> send_raw, receive_raw;
@@ -115,18 +116,34 @@ class Alltoallw final : public Exchange {
     std::vector<MPI_Aint> zeros;
   };
 
+  template <typename Byte>
+  static std::vector<std::ptrdiff_t> places_of(const Blocks<Byte>& blocks, const std::byte* all) {
+    std::vector<std::ptrdiff_t> places;
+    for (const Byte* const first : blocks.first) places.push_back(first - all);
+    return places;
+  }
+
   const Typed& typed_for(const Job& job) {
+    const auto from_places = places_of(job.from, job.from_all.data());
+    const auto to_places = places_of(job.to, job.to_all.data());
     for (const auto& typed : typed_)
       if (typed->components == job.components && typed->element_bytes == job.element_bytes &&
-          typed->from_ghost == job.from.ghost && typed->to_ghost == job.to.ghost && typed->add == (job.add != nullptr))
+          typed->from_ghost == job.from.ghost && typed->to_ghost == job.to.ghost && typed->from_places == from_places &&
+          typed->to_places == to_places && typed->add == (job.add != nullptr))
         return *typed;
     typed_.push_back(std::make_unique<Typed>(make_types(job)));
     return *typed_.back();
   }
 
   Typed make_types(const Job& job) {
-    Typed typed{
-        job.components, job.element_bytes, 0, job.from.ghost, job.to.ghost, job.add != nullptr, {}, {}, {}, {}, {}, {}};
+    Typed typed;
+    typed.components = job.components;
+    typed.element_bytes = job.element_bytes;
+    typed.from_ghost = job.from.ghost;
+    typed.to_ghost = job.to.ghost;
+    typed.from_places = places_of(job.from, job.from_all.data());
+    typed.to_places = places_of(job.to, job.to_all.data());
+    typed.add = job.add != nullptr;
     const Datatype element = element_type(job.element_bytes);
     for (const Message& message : tables_.outgoing.messages) typed.sends.push_back(send_type(message, job, element));
     for (const Message& message : tables_.incoming.messages) {

@@ -199,7 +199,8 @@ double CosmologyConfig::bytes_per_cell() const {
   const auto with_ghosts = [&](double ghost) { return std::pow((block + 2.0 * ghost) / block, 3); };
   const double state = has_gas ? 8.0 * solvers::gas_components : 0.0;
   const double gas = state * with_ghosts(solvers::hydro_ghost);
-  if (amr.max_level == 0) return gas + 8.0 + 50.0 + 24.0 * with_ghosts(1) + 8.0 * with_ghosts(1);
+  // Density, potential, what deposit and transform share, and on several ranks the transform's lines and messages.
+  if (amr.max_level == 0) return gas + 8.0 + 8.0 * with_ghosts(2) + 8.0 * with_ghosts(1) + 32.0;
   // The state and the acceleration before a step, three levels of the potential and one laid aside, and wider ghost
   // layers.
   return gas + state + 8.0 + 48.0 * with_ghosts(2) + 48.0 * with_ghosts(1) + 8.0 * with_ghosts(2);

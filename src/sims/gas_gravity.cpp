@@ -48,7 +48,7 @@ void GasGravity::solve_level(const solvers::RefinedGas& gas, const amr::LevelSte
 }
 
 void GasGravity::kick(solvers::RefinedGas& gas, int level, double dt) const {
-  solvers::kick(gas.state(level), gravity_.acceleration(level), four_pi_g_ * dt);
+  gravity_.kick(level, four_pi_g_ * dt, gas.state(level));
 }
 
 double GasGravity::energy(const solvers::RefinedGas& gas) const {

@@ -243,8 +243,7 @@ void GasSimulation::start_on(const Hierarchy& hierarchy) {
 }
 
 mesh::Forest GasSimulation::wanted_forest() {
-  if (amr::ghost_of(setup_.amr.criteria) > 0)
-    for (int level = gas_->base_level(); level <= gas_->finest_level(); ++level) gas_->fill_ghosts(level, time_, 1.0);
+  if (const std::int32_t ghost = amr::ghost_of(setup_.amr.criteria); ghost > 0) gas_->fill_ghosts_of_all(time_, ghost);
   const auto write = [&](const std::string& name, int level, int block, const mesh::Box& cells,
                          core::View4<double> out) {
     const core::View4<const double> gas = gas_->state(level).view(block);

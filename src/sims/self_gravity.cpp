@@ -1,17 +1,21 @@
 #include "self_gravity.hpp"
 
+#include "sidestream/solvers/hydro.hpp"
+
 namespace sidestream::sims {
 
 using mesh::Field;
 
 SelfGravity::SelfGravity(const comm::Communicator& comm, const mesh::Hierarchy& hierarchy,
-                         const solvers::GravityConfig& config, bool may_be_refined)
+                         const solvers::GravityConfig& config, bool may_be_refined,
+                         const std::shared_ptr<core::Workroom>& room)
     : comm_(comm), hierarchy_(hierarchy) {
   if (may_be_refined)
     refined_.emplace(comm, hierarchy);
   else
-    uniform_.emplace(comm, hierarchy.layout(0), hierarchy.geometry(0), config);
-  for (int level = 0; level <= hierarchy.finest_level(); ++level) acceleration_.push_back(new_acceleration(level));
+    uniform_.emplace(comm, hierarchy.layout(0), hierarchy.geometry(0), config, room);
+  for (int level = 0; refined_ && level <= hierarchy.finest_level(); ++level)
+    acceleration_.push_back(new_acceleration(level));
   older_.resize(acceleration_.size());
 }
 
@@ -25,12 +29,14 @@ void SelfGravity::move_to(const mesh::Hierarchy& hierarchy) {
 }
 
 Field<double> SelfGravity::new_acceleration(int level) const {
-  return {hierarchy_.layout(level), comm_.rank(), 3, uniform_ ? 1 : 2};
+  return {hierarchy_.layout(level), comm_.rank(), 3, 2};
 }
 
 void SelfGravity::solve(std::span<const Field<double>> density) {
-  if (uniform_) return uniform_->solve(density.front(), acceleration_.front());
-  solve_from(0, density, 1.0);
+  if (uniform_)
+    uniform_->solve_potential(density.front());
+  else
+    solve_from(0, density, 1.0);
 }
 
 void SelfGravity::solve_from(int level, std::span<const Field<double>> density, double coarse_weight) {
@@ -63,6 +69,17 @@ void SelfGravity::solve_level(int level, std::span<const Field<double>> density,
     refined_->solve_ahead(level, density, coarse_weight);
   }
   accelerate(level, density, coarse_weight);
+}
+
+const Field<double>& SelfGravity::acceleration(int level) const {
+  return uniform_ ? uniform_->potential() : acceleration_[static_cast<std::size_t>(level)];
+}
+
+void SelfGravity::kick(int level, double factor, Field<double>& gas) const {
+  if (uniform_)
+    solvers::kick_by_potential(gas, uniform_->potential(), hierarchy_.geometry(0), factor);
+  else
+    solvers::kick(gas, acceleration(level), factor);
 }
 
 const Field<double>& SelfGravity::potential(int level) const {

@@ -17,8 +17,9 @@ namespace sidestream::sims {
 /// particle does not let it pull itself (docs/concepts/gravity.md). All members but the accessors are collective.
 class SelfGravity {
  public:
+  /// What a mesh that is never refined uses during a solve alone is kept in `room`.
   SelfGravity(const comm::Communicator& comm, const mesh::Hierarchy& hierarchy, const solvers::GravityConfig& config,
-              bool may_be_refined);
+              bool may_be_refined, const std::shared_ptr<core::Workroom>& room = nullptr);
 
   /// Goes over to another hierarchy of the same root grid; `solve` comes next.
   void move_to(const mesh::Hierarchy& hierarchy);
@@ -36,8 +37,11 @@ class SelfGravity {
   /// The same where the finer levels have come to that time: of all of them.
   void solve_from(int level, std::span<const mesh::Field<double>> density, double coarse_weight);
 
-  /// Of the last solve, three components with filled ghost cells: one layer, or two on a mesh that may be refined.
-  const mesh::Field<double>& acceleration(int level) const { return acceleration_[static_cast<std::size_t>(level)]; }
+  /// Of the last solve, with two layers of filled ghost cells: on a mesh that may be refined, three components; on one
+  /// that is never, the potential, whose differences are taken where they are needed, for memory's sake.
+  const mesh::Field<double>& acceleration(int level) const;
+  /// Accelerates the gas of a level.
+  void kick(int level, double factor, mesh::Field<double>& gas) const;
   const mesh::Field<double>& potential(int level) const;
 
  private:
@@ -48,7 +52,7 @@ class SelfGravity {
   mesh::Hierarchy hierarchy_;
   std::optional<solvers::Gravity> uniform_;
   std::optional<solvers::RefinedGravity> refined_;
-  std::vector<mesh::Field<double>> acceleration_, older_;  // of each level; before its last `solve_level`
+  std::vector<mesh::Field<double>> acceleration_, older_;  // of each refined level; before its last `solve_level`
 };
 
 }  // namespace sidestream::sims

@@ -51,8 +51,9 @@ Universe::Universe(const comm::Communicator& comm, const CosmologyConfig& config
       hierarchy_(std::move(state.hierarchy)),
       particles_(std::move(state.particles)),
       total_particles_(count_of(comm, particles_)),
-      particle_mesh_(comm, hierarchy_, total_particles_),
-      gravity_(comm, hierarchy_, config.gravity, config.amr.max_level > 0) {
+      room_(std::make_shared<core::Workroom>()),
+      particle_mesh_(comm, hierarchy_, total_particles_, room_),
+      gravity_(comm, hierarchy_, config.gravity, config.amr.max_level > 0, room_) {
   if (!state.gas.empty()) gas_.emplace(comm, config.hydro, hierarchy_, std::move(state.gas), config.amr.time_levels());
   if (!state.potentials.empty()) gravity_.start_from(state.potentials);
   for (const auto& particles : particles_) largest_momentum_.push_back(solvers::largest_momentum(particles));
@@ -135,10 +136,10 @@ void Universe::synchronize(int level) {
 
 void Universe::kick(int level, double factor) {
   const auto l = static_cast<std::size_t>(level);
-  const Field<double>& acceleration = gravity_.acceleration(level);
-  if (gas_) core::timed(bill_, "hydro", [&] { solvers::kick(gas_->state(level), acceleration, factor); });
-  core::timed(bill_, "particles",
-              [&] { largest_momentum_[l] = particle_mesh_.kick(level, acceleration, factor, particles_[l]); });
+  if (gas_) core::timed(bill_, "hydro", [&] { gravity_.kick(level, factor, gas_->state(level)); });
+  core::timed(bill_, "particles", [&] {
+    largest_momentum_[l] = particle_mesh_.kick(level, gravity_.acceleration(level), factor, particles_[l]);
+  });
 }
 
 // The expansion of a gas with gamma other than 5/3 is taken in two halves around the step.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -110,6 +111,7 @@ class Universe {
   std::optional<solvers::RefinedGas> gas_;
   std::vector<mesh::Particles> particles_;  // with momenta w = a u
   std::int64_t total_particles_;
+  std::shared_ptr<core::Workroom> room_;  // of the deposit and of gravity
   solvers::RefinedParticleMesh particle_mesh_;
   SelfGravity gravity_;
   std::vector<mesh::Field<double>> density_;  // of all matter, comoving

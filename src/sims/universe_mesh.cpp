@@ -82,8 +82,7 @@ std::vector<std::vector<amr::Tags>> Universe::judge(double a) {
   Levels dark_matter;
   if (std::ranges::any_of(amr::fields_of(criteria), is_dark))
     dark_matter = with_ghosts(comm_, hierarchy_, dark_matter_density(), ghost);
-  if (gas_ && ghost > 0)
-    for (int level = 0; level <= finest_level(); ++level) gas_->fill_ghosts(level, 0.0, 1.0);
+  if (gas_ && ghost > 0) gas_->fill_ghosts_of_all(0.0, ghost);
 
   const double dark_mean = config_.parameters.matter_density() - config_.gas_mean_density();
   const auto write = [&](const std::string& name, int level, int block, const mesh::Box& cells,
@@ -141,7 +140,7 @@ void Universe::move_to(const mesh::Hierarchy& hierarchy) {
   if (gas_) gas_->move_to(hierarchy, 0.0);
   fit_levels(particles_, static_cast<std::size_t>(finest_level()) + 1);
   redistribute::migrate_levels(comm_, hierarchy, particles_, 0, solvers::cloud_margin);
-  particle_mesh_ = solvers::RefinedParticleMesh(comm_, hierarchy, total_particles_);
+  particle_mesh_ = solvers::RefinedParticleMesh(comm_, hierarchy, total_particles_, room_);
   gravity_.move_to(hierarchy);
   largest_momentum_.clear();
   for (const auto& particles : particles_) largest_momentum_.push_back(solvers::largest_momentum(particles));

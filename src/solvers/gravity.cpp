@@ -71,10 +71,11 @@ const core::Table<GravityConfig>& gravity_table() {
 }
 
 Gravity::Gravity(const comm::Communicator& comm, const mesh::Layout& blocks, const Geometry& geometry,
-                 const GravityConfig& config)
-    : over_two_dx_{0.5 / geometry.cell_size(0), 0.5 / geometry.cell_size(1), 0.5 / geometry.cell_size(2)},
+                 const GravityConfig& config, std::shared_ptr<core::Workroom> room)
+    : rank_(comm.rank()),
+      over_two_dx_{0.5 / geometry.cell_size(0), 0.5 / geometry.cell_size(1), 0.5 / geometry.cell_size(2)},
       transform_(comm, checked(blocks, geometry), fft::Decomposition::automatic, potential_ghost),
-      spectrum_(transform_.spectral(), comm.rank()),
+      room_(room ? std::move(room) : std::make_shared<core::Workroom>()),
       potential_(blocks, comm.rank(), 1, potential_ghost) {
   const bool is_spectral = config.green == "spectral";
   for (int axis = 0; axis < 3; ++axis)
@@ -91,19 +92,21 @@ void Gravity::solve(const Field<double>& density, Field<double>& acceleration) {
 }
 
 const Field<double>& Gravity::solve_potential(const Field<double>& density) {
-  transform_.forward(density, spectrum_);
-  multiply_by_green();
-  transform_.backward(spectrum_, potential_);
+  const mesh::Layout& modes = transform_.spectral();
+  Spectrum spectrum(modes, rank_, 1, 0, room_->bytes(Spectrum::size_bytes(modes, rank_)));
+  transform_.forward(density, spectrum);
+  multiply_by_green(spectrum);
+  transform_.backward(spectrum, potential_);
   return potential_;
 }
 
 // phi = -rho / k^2, and nothing for the mean. The transforms' factor of one over the number of cells goes in here.
-void Gravity::multiply_by_green() {
+void Gravity::multiply_by_green(Spectrum& spectrum) const {
   const auto& [k2_x, k2_y, k2_z] = k_squared_;
   const double norm = -1.0 / static_cast<double>(transform_.cells().product());
-  for (int b = 0; b < spectrum_.blocks(); ++b) {
-    const Box& box = spectrum_.box(b);
-    const auto view = spectrum_.view(b);
+  for (int b = 0; b < spectrum.blocks(); ++b) {
+    const Box& box = spectrum.box(b);
+    const auto view = spectrum.view(b);
     core::for_each_row(box, [&](int k, int j) {
       const double k2_yz = k2_y[static_cast<std::size_t>(j)] + k2_z[static_cast<std::size_t>(k)];
       std::complex<double>* row = &view(k, j, 0);

@@ -251,28 +251,61 @@ double sound_speed(double gamma, double rho, double rho_e) {
   return std::sqrt(gamma * pressure(gamma, rho_e) / rho);
 }
 
+namespace {
+
+/// `gx(i)`, `gy(i)`, `gz(i)`: the acceleration of a cell of the row.
+template <typename X, typename Y, typename Z>
+void kick_row(core::View4<double> u, int k, int j, int begin, int end, double factor, X gx, Y gy, Z gz) {
+  const double* rho = &u(density, k, j, 0);
+  double *mx = &u(momentum_x, k, j, 0), *my = &u(momentum_y, k, j, 0), *mz = &u(momentum_z, k, j, 0),
+         *e = &u(total_energy, k, j, 0);
+#pragma GCC ivdep
+  for (int i = begin; i < end; ++i) {
+    const double dx = factor * gx(i), dy = factor * gy(i), dz = factor * gz(i);
+    // The change of rho u^2 / 2 is that of the momentum times the mean of old and new velocity.
+    e[i] += symmetric_sum(dx * (mx[i] + 0.5 * (rho[i] * dx)), dy * (my[i] + 0.5 * (rho[i] * dy)),
+                          dz * (mz[i] + 0.5 * (rho[i] * dz)));
+    mx[i] += rho[i] * dx;
+    my[i] += rho[i] * dy;
+    mz[i] += rho[i] * dz;
+  }
+}
+
+}  // namespace
+
 void kick(mesh::Field<double>& state, const mesh::Field<double>& acceleration, double factor) {
   core::require(
       state.components() == gas_components && acceleration.components() == 3 && state.blocks() == acceleration.blocks(),
       "gas is accelerated by three components on its own blocks");
   for (int b = 0; b < state.blocks(); ++b) {
-    const auto u = state.view(b);
     const auto g = acceleration.view(b);
     const mesh::Box box = state.box(b);
-    core::for_each_row(box, [&](int k, int j) {
-      const double *rho = &u(density, k, j, 0), *gx = &g(0, k, j, 0), *gy = &g(1, k, j, 0), *gz = &g(2, k, j, 0);
-      double *mx = &u(momentum_x, k, j, 0), *my = &u(momentum_y, k, j, 0), *mz = &u(momentum_z, k, j, 0),
-             *e = &u(total_energy, k, j, 0);
-#pragma GCC ivdep
-      for (int i = box.lo.x; i < box.hi.x; ++i) {
-        const double dx = factor * gx[i], dy = factor * gy[i], dz = factor * gz[i];
-        // The change of rho u^2 / 2 is that of the momentum times the mean of old and new velocity.
-        e[i] += symmetric_sum(dx * (mx[i] + 0.5 * (rho[i] * dx)), dy * (my[i] + 0.5 * (rho[i] * dy)),
-                              dz * (mz[i] + 0.5 * (rho[i] * dz)));
-        mx[i] += rho[i] * dx;
-        my[i] += rho[i] * dy;
-        mz[i] += rho[i] * dz;
-      }
+    core::for_each_row(box, [&, u = state.view(b)](int k, int j) {
+      const double *x = &g(0, k, j, 0), *y = &g(1, k, j, 0), *z = &g(2, k, j, 0);
+      kick_row(
+          u, k, j, box.lo.x, box.hi.x, factor, [=](int i) { return x[i]; }, [=](int i) { return y[i]; },
+          [=](int i) { return z[i]; });
+    });
+  }
+}
+
+void kick_by_potential(mesh::Field<double>& state, const mesh::Field<double>& potential, const mesh::Geometry& geometry,
+                       double factor) {
+  core::require(state.components() == gas_components && potential.components() == 1 && potential.ghost() > 0 &&
+                    state.blocks() == potential.blocks(),
+                "gas is accelerated by a potential with ghost cells on its own blocks");
+  const double over_x = 0.5 / geometry.cell_size(0), over_y = 0.5 / geometry.cell_size(1),
+               over_z = 0.5 / geometry.cell_size(2);
+  for (int b = 0; b < state.blocks(); ++b) {
+    const auto phi = potential.view(b);
+    const mesh::Box box = state.box(b);
+    const std::ptrdiff_t y = phi.stride_y(), z = phi.stride_z();
+    core::for_each_row(box, [&, u = state.view(b)](int k, int j) {
+      const double* row = &phi(k, j, 0);
+      kick_row(
+          u, k, j, box.lo.x, box.hi.x, factor, [=](int i) { return (row[i - 1] - row[i + 1]) * over_x; },
+          [=](int i) { return (row[i - y] - row[i + y]) * over_y; },
+          [=](int i) { return (row[i - z] - row[i + z]) * over_z; });
     });
   }
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <span>
 
@@ -13,6 +14,10 @@
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/largest_magnitude.hpp"
 #include "sidestream/solvers/momentum.hpp"
+
+// Values of the vector types here never cross the boundary of a library, so the warning about how they would does not
+// matter.
+#pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace sidestream::solvers {
 
@@ -86,26 +91,47 @@ bool locate_on_axis(const Axis& axis, const double* x, int count, AxisBatch& out
   return outside == 0;
 }
 
+// A number for each of the eight cells that a cloud touches: (dz, dy, dx) is lane 4 dz + 2 dy + dx.
+using Corners [[gnu::vector_size(8 * sizeof(double))]] = double;
+using Quad [[gnu::vector_size(4 * sizeof(double))]] = double;
+using Pair [[gnu::vector_size(2 * sizeof(double))]] = double;
+using Counts [[gnu::vector_size(8 * sizeof(std::int64_t))]] = std::int64_t;
+using CountPair [[gnu::vector_size(2 * sizeof(std::int64_t))]] = std::int64_t;
+
+// To the nearest integer, halves to the even one, below 2^51: where numbers of this size have no digits for more.
+template <typename V>
+V rounded(V value) {
+  constexpr double integers_only = 0x1.8p52;
+  return (value + integers_only) - integers_only;
+}
+
 // Splits the mass along x, then y, then z; each piece is an integer and no more than what was split, so nothing is lost
 // or negative.
-using Shares = std::array<std::array<double, batch_size>, 8>;  // of the cells (dz, dy, dx) = 4 dz + 2 dy + dx
-void split_mass(const std::array<AxisBatch, 3>& axes, int count, const std::array<double, batch_size>& masses,
-                Shares& shares) {
-  for (std::size_t n = 0; n < static_cast<std::size_t>(count); ++n) {
-    const double fx = axes[0].fraction[n], fy = axes[1].fraction[n], fz = axes[2].fraction[n];
-    const double x1 = std::rint(masses[n] * fx), x0 = masses[n] - x1;
-    const double y01 = std::rint(x0 * fy), y00 = x0 - y01, y11 = std::rint(x1 * fy), y10 = x1 - y11;
-    const double z00 = std::rint(y00 * fz), z01 = std::rint(y01 * fz), z10 = std::rint(y10 * fz),
-                 z11 = std::rint(y11 * fz);
-    shares[0][n] = y00 - z00;
-    shares[1][n] = y10 - z10;
-    shares[2][n] = y01 - z01;
-    shares[3][n] = y11 - z11;
-    shares[4][n] = z00;
-    shares[5][n] = z10;
-    shares[6][n] = z01;
-    shares[7][n] = z11;
-  }
+Corners split_mass(double mass, double fx, double fy, double fz) {
+  const double upper = rounded(mass * fx);
+  const Pair x{mass - upper, upper};
+  const Pair y1 = rounded(x * fy), y0 = x - y1;
+  const Quad y = __builtin_shufflevector(y0, y1, 0, 1, 2, 3);
+  const Quad z1 = rounded(y * fz), z0 = y - z1;
+  return __builtin_shufflevector(z0, z1, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+
+// The numbers at `cell`, the one beside it, and those of the rows and planes above.
+Corners corners_at(const double* cell, std::ptrdiff_t stride_y, std::ptrdiff_t stride_z) {
+  const auto pair_at = [cell](std::ptrdiff_t place) {
+    Pair pair;
+    std::memcpy(&pair, cell + place, sizeof pair);
+    return pair;
+  };
+  const Quad low = __builtin_shufflevector(pair_at(0), pair_at(stride_y), 0, 1, 2, 3);
+  const Quad high = __builtin_shufflevector(pair_at(stride_z), pair_at(stride_z + stride_y), 0, 1, 2, 3);
+  return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+
+double sum_of(Corners numbers) {
+  const Quad rows =
+      __builtin_shufflevector(numbers, numbers, 0, 2, 4, 6) + __builtin_shufflevector(numbers, numbers, 1, 3, 5, 7);
+  return (rows[0] + rows[1]) + (rows[2] + rows[3]);
 }
 
 }  // namespace
@@ -113,9 +139,11 @@ void split_mass(const std::array<AxisBatch, 3>& axes, int count, const std::arra
 struct ParticleMesh::Batch {
   std::array<AxisBatch, 3> axes;
   std::array<std::int32_t, batch_size> block;
-  Shares shares;
 
   mesh::Int3 owner(std::size_t n) const { return {axes[0].owner[n], axes[1].owner[n], axes[2].owner[n]}; }
+  Corners shares(std::size_t n, double mass) const {
+    return split_mass(mass, axes[0].fraction[n], axes[1].fraction[n], axes[2].fraction[n]);
+  }
   // The index of the first of the eight cells in a field's storage.
   std::int64_t first_cell(std::size_t n, const Placement& at) const {
     return at.origin + axes[2].first[n] * at.stride_z + axes[1].first[n] * at.stride_y + axes[0].first[n];
@@ -123,15 +151,21 @@ struct ParticleMesh::Batch {
 };
 
 ParticleMesh::ParticleMesh(const comm::Communicator& comm, const mesh::Layout& layout, const mesh::Geometry& geometry,
-                           std::int64_t total_particles, std::int32_t reach)
+                           std::int64_t total_particles, std::int32_t reach, std::shared_ptr<core::Workroom> room)
     : comm_(comm.duplicate()),
       layout_(layout),
       geometry_(geometry),
       mass_unit_(unit_for(total_particles)),
       reach_(reach),
-      mass_(layout, comm.rank(), 1, 1 + reach),
+      room_(room ? std::move(room) : std::make_shared<core::Workroom>()),
+      mass_(field_in_room()),
       fold_(comm, layout, 1 + reach),
       own_(layout, comm.rank()) {}
+
+mesh::Field<std::int64_t> ParticleMesh::field_in_room() const {
+  using Mass = mesh::Field<std::int64_t>;
+  return {layout_, comm_.rank(), 1, ghost(), room_->bytes(Mass::size_bytes(layout_, comm_.rank(), 1, ghost()))};
+}
 
 template <typename T>
 std::vector<ParticleMesh::Placement> ParticleMesh::placements(const mesh::Field<T>& field) const {
@@ -202,6 +236,7 @@ void ParticleMesh::deposit(const mesh::Particles& particles, mesh::Field<double>
 
 void ParticleMesh::deposit_mass(const mesh::Particles& particles, double ahead) {
   core::require(ahead == 0.0 || reach_ > 0, "positions are predicted on a mesh with reach");
+  mass_ = field_in_room();
   std::fill(mass_.all().begin(), mass_.all().end(), 0);
   comm_.agree_on([&] { deposit_locally(particles, ahead); });
   fold_.fold(mass_);
@@ -221,24 +256,26 @@ void ParticleMesh::deposit_locally(const mesh::Particles& particles, double ahea
     if (ahead != 0.0) displace(particles, start, count, ahead, batch);
     if (fractions != nullptr)
       weigh({fractions + start, static_cast<std::size_t>(count)}, static_cast<double>(mass_unit_), masses);
-    split_mass(batch.axes, count, masses, batch.shares);
-    add_shares(batch, count, at);
+    add_shares(batch, count, masses.data(), at);
   }
 }
 
-void ParticleMesh::add_shares(const Batch& batch, int count, const std::vector<Placement>& at) {
+void ParticleMesh::add_shares(const Batch& batch, int count, const double* masses, const std::vector<Placement>& at) {
   std::int64_t* const mass = mass_.all().data();
   for (std::size_t n = 0; n < static_cast<std::size_t>(count); ++n) {
     const Placement& here = at[static_cast<std::size_t>(batch.block[n])];
     std::int64_t* const cell = mass + batch.first_cell(n, here);
-    const auto add = [&](std::int64_t* row, std::size_t corner) {
-      row[0] += static_cast<std::int64_t>(batch.shares[corner][n]);
-      row[1] += static_cast<std::int64_t>(batch.shares[corner + 1][n]);
+    const auto add = [](std::int64_t* row, CountPair counts) {
+      CountPair sum;
+      std::memcpy(&sum, row, sizeof sum);
+      sum += counts;
+      std::memcpy(row, &sum, sizeof sum);
     };
-    add(cell, 0);
-    add(cell + here.stride_y, 2);
-    add(cell + here.stride_z, 4);
-    add(cell + here.stride_z + here.stride_y, 6);
+    const Counts shares = __builtin_convertvector(batch.shares(n, masses[n]), Counts);
+    add(cell, __builtin_shufflevector(shares, shares, 0, 1));
+    add(cell + here.stride_y, __builtin_shufflevector(shares, shares, 2, 3));
+    add(cell + here.stride_z, __builtin_shufflevector(shares, shares, 4, 5));
+    add(cell + here.stride_z + here.stride_y, __builtin_shufflevector(shares, shares, 6, 7));
   }
 }
 
@@ -255,67 +292,62 @@ void ParticleMesh::convert_to_density(double particle_mass, mesh::Field<double>&
 }
 
 double ParticleMesh::kick(const mesh::Field<double>& acceleration, double factor, mesh::Particles& particles) const {
-  core::require(acceleration.layout() == layout_ && acceleration.components() == 3 && acceleration.ghost() > reach_,
-                "the acceleration is a vector with ghost cells on the layout of the mesh");
-  const auto at = placements(acceleration);
+  const bool is_vector = acceleration.components() == 3;
+  core::require(acceleration.layout() == layout_ && (is_vector || acceleration.components() == 1) &&
+                    acceleration.ghost() > (is_vector ? reach_ : reach_ + 1),
+                "particles are pulled by a vector or a potential with ghost cells on the layout of the mesh");
+  if (is_vector)
+    return kick_by(
+        acceleration,
+        [](const double* cell, int axis, const Placement& here) {
+          return corners_at(cell + axis * here.stride_component, here.stride_y, here.stride_z);
+        },
+        factor, particles);
+  const std::array<double, 3> over_two_dx{0.5 / geometry_.cell_size(0), 0.5 / geometry_.cell_size(1),
+                                          0.5 / geometry_.cell_size(2)};
+  return kick_by(
+      acceleration,
+      [over_two_dx](const double* cell, int axis, const Placement& here) {
+        const std::ptrdiff_t step = axis == 0 ? 1 : axis == 1 ? here.stride_y : here.stride_z;
+        return (corners_at(cell - step, here.stride_y, here.stride_z) -
+                corners_at(cell + step, here.stride_y, here.stride_z)) *
+               over_two_dx[static_cast<std::size_t>(axis)];
+      },
+      factor, particles);
+}
+
+// `component(cell, axis, placement)`: the accelerations of the eight cells from `cell` of `field` on.
+template <typename Component>
+double ParticleMesh::kick_by(const mesh::Field<double>& field, Component component, double factor,
+                             mesh::Particles& particles) const {
+  const auto at = placements(field);
   std::array<double*, 3> momentum;
   for (std::size_t axis = 0; axis < 3; ++axis) momentum[axis] = particles.attribute(momentum_names[axis]).data();
-  const double scale = factor / static_cast<double>(mass_unit_);
-  std::array<double, batch_size> weights;
-  weights.fill(static_cast<double>(mass_unit_));
+  const double unit = static_cast<double>(mass_unit_), scale = factor / unit;
   core::LargestMagnitude largest;
   Batch batch;
-  Pull pull;
   for (std::size_t start = 0; start < particles.size(); start += batch_size) {
     if (start % piece_size == 0) comm::progress(comm_);
     const int count = static_cast<int>(std::min<std::size_t>(batch_size, particles.size() - start));
     locate(particles, start, count, batch);
-    split_mass(batch.axes, count, weights, batch.shares);
-    gather(acceleration, at, batch, count, pull);
-    for (std::size_t axis = 0; axis < 3; ++axis)
-      for (std::size_t n = 0; n < static_cast<std::size_t>(count); ++n) {
-        momentum[axis][start + n] += scale * pull[axis][n];
-        largest.add(momentum[axis][start + n]);
+    for (std::size_t n = 0; n < static_cast<std::size_t>(count); ++n) {
+      const Placement& here = at[static_cast<std::size_t>(batch.block[n])];
+      const double* const cell = field.all().data() + batch.first_cell(n, here);
+      const Corners shares = batch.shares(n, unit);
+      for (int axis = 0; axis < 3; ++axis) {
+        double& w = momentum[static_cast<std::size_t>(axis)][start + n];
+        w += scale * sum_of(shares * component(cell, axis, here));
+        largest.add(w);
       }
+    }
   }
   return largest.value();
 }
 
-void ParticleMesh::gather(const mesh::Field<double>& acceleration, const std::vector<Placement>& at, const Batch& batch,
-                          int count, Pull& pull) {
-  const double* const all = acceleration.all().data();
-  for (std::size_t n = 0; n < static_cast<std::size_t>(count); ++n) {
-    const Placement& here = at[static_cast<std::size_t>(batch.block[n])];
-    const double* const cell = all + batch.first_cell(n, here);
-    const auto weighted = [&](const double* row, std::size_t corner) {
-      return batch.shares[corner][n] * row[0] + batch.shares[corner + 1][n] * row[1];
-    };
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      const double* const g = cell + static_cast<std::ptrdiff_t>(axis) * here.stride_component;
-      pull[axis][n] = (weighted(g, 0) + weighted(g + here.stride_y, 2)) +
-                      (weighted(g + here.stride_z, 4) + weighted(g + here.stride_z + here.stride_y, 6));
-    }
-  }
-}
-
-namespace {
-
-// values[n] = values[order[n]], through `room`; the capacity stays.
-template <typename T>
-void permute(const std::vector<std::uint32_t>& order, std::vector<T>& values, std::vector<T>& room) {
-  room.reserve(values.capacity());
-  room.resize(values.size());
-  for (std::size_t n = 0; n < order.size(); ++n) room[n] = values[order[n]];
-  values.swap(room);
-}
-
-}  // namespace
-
-// Counting sort by the place of the owning cell in the mass field.
-void ParticleMesh::sort(mesh::Particles& particles) const {
-  core::require(particles.size() < std::numeric_limits<std::uint32_t>::max(), "a rank holds fewer than 2^32 particles");
+// Calls `f(n, place)` for each particle and the place of the owning cell in the mass field.
+template <typename F>
+void ParticleMesh::for_each_place(const mesh::Particles& particles, F f) const {
   const auto at = placements(mass_);
-  std::vector<std::uint32_t> cell(particles.size()), start(mass_.all().size() + 1), order(particles.size());
   Batch batch;
   for (std::size_t first = 0; first < particles.size(); first += batch_size) {
     if (first % piece_size == 0) comm::progress(comm_);
@@ -323,20 +355,58 @@ void ParticleMesh::sort(mesh::Particles& particles) const {
     locate(particles, first, count, batch);
     for (std::size_t n = 0; n < static_cast<std::size_t>(count); ++n) {
       const Placement& here = at[static_cast<std::size_t>(batch.block[n])];
-      const std::int64_t place = here.origin + batch.axes[2].owner[n] * here.stride_z +
-                                 batch.axes[1].owner[n] * here.stride_y + batch.axes[0].owner[n];
-      cell[first + n] = static_cast<std::uint32_t>(place);
-      ++start[static_cast<std::size_t>(place) + 1];
+      f(first + n, static_cast<std::size_t>(here.origin + batch.axes[2].owner[n] * here.stride_z +
+                                            batch.axes[1].owner[n] * here.stride_y + batch.axes[0].owner[n]));
     }
   }
-  for (std::size_t n = 1; n < start.size(); ++n) start[n] += start[n - 1];
-  for (std::size_t n = 0; n < cell.size(); ++n) order[start[cell[n]]++] = static_cast<std::uint32_t>(n);
+}
 
-  std::vector<std::int64_t> integers;
-  permute(order, particles.id, integers);
-  std::vector<double> numbers;
-  for (auto& coordinate : particles.position) permute(order, coordinate, numbers);
-  for (auto& attribute : particles.attributes) permute(order, attribute.values, numbers);
+// Counting sort by the place of the owning cell in the mass field; the result is kept in the room. Places are found
+// twice rather than held, for memory's sake.
+std::span<const std::uint32_t> ParticleMesh::order_of_cells(const mesh::Particles& particles) {
+  core::require(particles.size() < std::numeric_limits<std::uint32_t>::max(), "a rank holds fewer than 2^32 particles");
+  const std::size_t places = mass_.all().size() + 1;
+  const auto bytes = room_->bytes((particles.size() + places) * sizeof(std::uint32_t));
+  mass_ = field_in_room();
+  auto* const order = reinterpret_cast<std::uint32_t*>(bytes.data());
+  const std::span start(order + particles.size(), places);
+  std::fill(start.begin(), start.end(), 0);
+  for_each_place(particles, [&](std::size_t, std::size_t place) { ++start[place + 1]; });
+  for (std::size_t n = 1; n < start.size(); ++n) start[n] += start[n - 1];
+  for_each_place(particles,
+                 [&](std::size_t n, std::size_t place) { order[start[place]++] = static_cast<std::uint32_t>(n); });
+  return {order, particles.size()};
+}
+
+namespace {
+
+// Puts the particle `order[n]` in the place n, for all n: cycle by cycle, so that only one has to be laid aside.
+void reorder(std::span<const std::uint32_t> order, mesh::Particles& particles) {
+  std::vector<double*> numbers;
+  for (auto& coordinate : particles.position) numbers.push_back(coordinate.data());
+  for (auto& attribute : particles.attributes) numbers.push_back(attribute.values.data());
+  std::vector<double> aside(numbers.size());
+  std::vector<bool> is_placed(order.size());
+  for (std::size_t first = 0; first < order.size(); ++first) {
+    if (is_placed[first] || order[first] == first) continue;
+    const std::int64_t id_aside = particles.id[first];
+    for (std::size_t a = 0; a < numbers.size(); ++a) aside[a] = numbers[a][first];
+    std::size_t n = first;
+    for (std::size_t from = order[n]; from != first; n = from, from = order[n]) {
+      is_placed[n] = true;
+      particles.id[n] = particles.id[from];
+      for (double* const array : numbers) array[n] = array[from];
+    }
+    is_placed[n] = true;
+    particles.id[n] = id_aside;
+    for (std::size_t a = 0; a < numbers.size(); ++a) numbers[a][n] = aside[a];
+  }
+}
+
+}  // namespace
+
+void ParticleMesh::sort(mesh::Particles& particles) {
+  reorder(order_of_cells(particles), particles);
 }
 
 bool has_mass_fractions(const mesh::Particles& particles) {

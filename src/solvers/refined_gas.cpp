@@ -101,13 +101,13 @@ RefinedGas::RefinedGas(const comm::Communicator& comm, const HydroConfig& config
 
 void RefinedGas::plan() {
   ghosts_.clear();
-  transfers_.clear();
+  inner_ghosts_.clear();
+  std::vector<amr::LevelTransfer> old_transfers = std::exchange(transfers_, {});
   registers_.clear();
   hydro_.clear();
   fluxes_.clear();
   uses_.clear();
-  std::vector<Field<double>> spares = std::exchange(older_, {});
-  spares.resize(static_cast<std::size_t>(finest_level()));
+  std::vector<Field<double>> old_older = std::exchange(older_, {});
   outlines_.clear();
   base_level_ = hierarchy_.coarsest_leaf_level();
   for (int level = 0; level <= finest_level(); ++level) {
@@ -120,9 +120,13 @@ void RefinedGas::plan() {
                      : hierarchy_.is_near_leaf(level, block) ? BlockUse::covered
                                                              : BlockUse::idle);
     if (level == finest_level()) break;
-    older_.emplace_back(hierarchy_.layout(level), comm_.rank(), gas_components, 0,
-                        std::move(spares[static_cast<std::size_t>(level)]));  // `advance` sets it
+    const auto l = static_cast<std::size_t>(level);
+    if (l < old_older.size())
+      older_.emplace_back(hierarchy_.layout(level), std::move(old_older[l]));  // for its memory: `advance` sets it
+    else
+      older_.emplace_back(hierarchy_.layout(level), comm_.rank(), gas_components);
     transfers_.emplace_back(comm_, hierarchy_, level, hydro_ghost);
+    if (l < old_transfers.size()) transfers_.back().take_memory(std::move(old_transfers[l]));
     registers_.emplace_back(comm_, hierarchy_, level, conserved_components);
   }
 }
@@ -148,6 +152,22 @@ void RefinedGas::fill_ghosts(int level, double time, double coarse_weight) {
   if (level > base_level_)
     transfers_[l - 1].fill_ghosts(older_[l - 1], state_[l - 1], coarse_weight, state_[l], interpolation_, outside);
   if (outside) outside(state_[l], hierarchy_.geometry(level));
+}
+
+void RefinedGas::fill_ghosts_of_all(double time, std::int32_t layers) {
+  const std::int32_t even = std::min(hydro_ghost, layers + layers % 2);
+  if (inner_layers_ != even) inner_ghosts_.clear();
+  inner_layers_ = even;
+  for (int level = static_cast<int>(inner_ghosts_.size()); level <= finest_level(); ++level)
+    inner_ghosts_.emplace_back(comm_, hierarchy_.layout(level),
+                               mesh::ghosts_of_active_axes(hierarchy_.geometry(level).domain, even));
+  const amr::FillOutside outside = outside_at(time);
+  for (int level = base_level_; level <= finest_level(); ++level) {
+    const auto l = static_cast<std::size_t>(level);
+    inner_ghosts_[l].fill(state_[l]);
+    if (level > base_level_) transfers_[l - 1].fill_ghosts(state_[l - 1], state_[l], interpolation_, outside, even);
+    if (outside) outside(state_[l], hierarchy_.geometry(level));
+  }
 }
 
 void RefinedGas::advance(int level, double dt) {
@@ -245,8 +265,7 @@ void RefinedGas::move_to(const mesh::Hierarchy& hierarchy, double time) {
   // alone must repair.
   const bool may_add_energy = config_.dual_energy_eta == 0.0;
   if (may_add_energy) book_leaf_energy(-1.0);
-  state_ =
-      amr::carried_over(comm_, hierarchy_, hierarchy, std::move(state_), interpolation_, outside_at(time), &spare_);
+  state_ = amr::carried_over(comm_, hierarchy_, hierarchy, std::move(state_), interpolation_, outside_at(time));
   hierarchy_ = hierarchy;
   plan();
   if (may_add_energy) book_leaf_energy(1.0);

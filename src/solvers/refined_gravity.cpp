@@ -373,8 +373,7 @@ RefinedGravity::RefinedGravity(const comm::Communicator& comm, const Hierarchy& 
   std::vector<Field<double>> potentials;
   for (Impl::Level& level : old.levels) potentials.push_back(std::move(level.phi));
   potentials = amr::carried_over(comm, old.hierarchy, hierarchy, std::move(potentials), interpolate_linear);
-  for (int level = 0; level <= impl_->finest(); ++level)
-    impl_->at(level).phi = std::move(potentials[static_cast<std::size_t>(level)]);
+  start_from(potentials);
 }
 
 RefinedGravity::~RefinedGravity() = default;

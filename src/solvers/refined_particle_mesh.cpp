@@ -43,13 +43,14 @@ Box beside(const Box& box, Int3 offset) {
 }  // namespace
 
 RefinedParticleMesh::RefinedParticleMesh(const comm::Communicator& comm, const mesh::Hierarchy& hierarchy,
-                                         std::int64_t total_particles)
+                                         std::int64_t total_particles, const std::shared_ptr<core::Workroom>& room)
     : rank_(comm.rank()) {
   const bool is_refined = hierarchy.finest_level() > 0;
   core::require(!is_refined || hierarchy.forest().block() >= 4,
                 "particles on a refined mesh take blocks of at least four cells a side");
   for (int level = 0; level <= hierarchy.finest_level(); ++level)
-    levels_.emplace_back(comm, hierarchy.layout(level), hierarchy.geometry(level), total_particles, is_refined ? 1 : 0);
+    levels_.emplace_back(comm, hierarchy.layout(level), hierarchy.geometry(level), total_particles, is_refined ? 1 : 0,
+                         level == 0 ? room : nullptr);
   for (int level = 0; level < hierarchy.finest_level(); ++level)
     exchanges_.push_back(make_exchange(comm, hierarchy, level));
 }

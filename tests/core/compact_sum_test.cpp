@@ -113,6 +113,22 @@ TEST(CompactSum, IsNotANumberOnceATermIsNotFinite) {
     }
 }
 
+TEST(CompactSum, IsAddedToAnExactSumWithoutLoss) {
+  std::vector<double> terms = numbers(1000, 30, 11);
+  terms.push_back(1e300);  // beyond the window
+  CompactSum sum;
+  ExactSum total, expected;
+  total.add(-1e300);
+  expected.add(-1e300);
+  for (const double term : terms) sum.add(term);
+  expected.add(terms);
+
+  sum.add_to(total);
+  CompactSum().add_to(total);
+
+  EXPECT_EQ(total.value(), expected.value());
+}
+
 TEST(CompactSum, TravelsAsOnePortionMostly) {
   CompactSum sum, other;
   for (const double term : numbers(1000, 5, 1)) sum.add(std::fabs(term) + 0.1);

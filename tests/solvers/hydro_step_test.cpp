@@ -7,6 +7,7 @@
 
 #include "sidestream/core/random.hpp"
 #include "sidestream/mesh/forest.hpp"
+#include "sidestream/solvers/gravity.hpp"
 #include "solvers/hydro_plain.hpp"
 #include "support/gas_run.hpp"
 
@@ -461,6 +462,25 @@ TEST(Kick, ChangesMomentumAndKineticEnergyAndLeavesTheHeat) {
                                                       u(momentum_y, k, j, i), u(momentum_z, k, j, i)),
                 1e-13);
   });
+}
+
+TEST(Kick, ByAPotentialHasTheBitsOfTheAcceleration) {
+  const auto geometry = geometry_of({16, 8, 12}, {1.0, 0.7, 1.3});
+  const mesh::Layout layout = mesh::Forest(geometry.domain.extent(), 4).layout(1);
+  Gravity gravity(alone(), layout, geometry);
+  mesh::Field<double> rho(layout, 0), acceleration(layout, 0, 3, 1);
+  for (std::size_t n = 0; n < rho.all().size(); ++n) rho.all()[n] = 1.0 + std::sin(static_cast<double>(n * n));
+  gravity.solve(rho, acceleration);
+  GasRun by_acceleration = run_on(alone(), geometry, layout), by_potential = run_on(alone(), geometry, layout);
+  by_acceleration.start(lively);
+  by_potential.start(lively);
+  const auto before = owned_cells(by_potential);
+
+  kick(by_acceleration.state(), acceleration, 0.7);
+  kick_by_potential(by_potential.state(), gravity.potential(), geometry, 0.7);
+
+  EXPECT_NE(owned_cells(by_potential), before);
+  EXPECT_EQ(owned_cells(by_potential), owned_cells(by_acceleration));
 }
 
 TEST(ExpansionSource, ChangesBothEnergiesByTheSameHeat) {

@@ -263,6 +263,23 @@ TEST_P(ParticleMeshOn, ParticlesOutsideTheDomainAreRefusedByAllRanks) {
   EXPECT_THROW(particle_mesh.deposit(particles, density), core::Error);
 }
 
+TEST_P(ParticleMeshOn, APotentialPullsWithTheBitsOfItsAcceleration) {
+  Gravity gravity(comm, layout, geometry);
+  mesh::Field<double> acceleration(layout, comm.rank(), 3, 1);
+  mesh::Particles by_acceleration = scattered(comm, layout), by_potential = by_acceleration;
+  const mesh::Particles before = by_acceleration;
+  particle_mesh.deposit(by_acceleration, density);
+  gravity.solve(density, acceleration);
+
+  const double largest = particle_mesh.kick(acceleration, 0.25, by_acceleration);
+
+  EXPECT_EQ(particle_mesh.kick(gravity.potential(), 0.25, by_potential), largest);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    EXPECT_EQ(by_potential.attributes[axis].values, by_acceleration.attributes[axis].values);
+    EXPECT_TRUE(before.size() == 0 || by_potential.attributes[axis].values != before.attributes[axis].values);
+  }
+}
+
 TEST_P(ParticleMeshOn, ParticlesOfAnotherRankAreRefused) {
   mesh::Particles particles = scattered(comm, layout);
   if (comm.size() == 1 || particles.size() == 0) return;

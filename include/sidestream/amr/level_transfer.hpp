@@ -3,6 +3,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sidestream/amr/interpolation.hpp"
@@ -27,14 +28,17 @@ class LevelTransfer {
   /// Between `coarse_level` and the level above it. `ghost`: the layers of fine ghost cells that `fill_ghosts` fills.
   LevelTransfer(const comm::Communicator& comm, const mesh::Hierarchy& hierarchy, int coarse_level, std::int32_t ghost);
 
+  /// Goes on with the memory of `before`, which was made alike for another hierarchy and is not used any more.
+  void take_memory(LevelTransfer&& before);
+
   /// Sets the refined blocks' cells of `coarse` to the averages of their children. Collective.
   void average_down(const mesh::Field<double>& fine, mesh::Field<double>& coarse) const;
 
   /// Fills those of the `ghost` layers of ghost cells of `fine` inside the domain that no block of the fine level owns,
   /// from `coarse` by `interpolate`. The other ghost cells are left as they were (fill them by a GhostFill and by
-  /// boundary conditions). Collective.
+  /// boundary conditions). `layers`: only so many, an even number. Collective.
   void fill_ghosts(const mesh::Field<double>& coarse, mesh::Field<double>& fine, const Interpolation& interpolate,
-                   const FillOutside& outside = {}) const;
+                   const FillOutside& outside = {}, std::optional<std::int32_t> layers = {}) const;
   /// The same from coarse data between two times: (1 - weight) * `older` + weight * `newer`.
   void fill_ghosts(const mesh::Field<double>& older, const mesh::Field<double>& newer, double weight,
                    mesh::Field<double>& fine, const Interpolation& interpolate, const FillOutside& outside = {}) const;
@@ -47,7 +51,7 @@ class LevelTransfer {
   void find_regions(const mesh::Hierarchy& hierarchy, int fine_level);
   mesh::Field<double>& outlines_of(const mesh::Field<double>& coarse, int components, std::size_t which) const;
   void interpolate_regions(mesh::Field<double>& outlines, mesh::Field<double>& fine, const Interpolation& interpolate,
-                           const FillOutside& outside) const;
+                           const FillOutside& outside, std::int32_t layers) const;
 
   int rank_;
   std::int32_t ghost_;
@@ -61,14 +65,11 @@ class LevelTransfer {
   mutable mesh::Field<double> averages_;
 };
 
-/// Moves the fields of a hierarchy, one a level, onto another hierarchy of the same root grid: blocks that both have
-/// are copied, new ones are interpolated from the level below (its own blocks first). Ghost cells are not carried over.
-/// `fields` is emptied on the way, level by level, so that no more than one level is held twice. If there is
-/// a `spare`, large fields are made in its memory, with ghost cells that nobody has set, and it keeps the largest that
-/// is left over for the next time. Collective.
+/// Moves the fields of a hierarchy, one a level, onto another hierarchy of the same root grid: blocks that a rank keeps
+/// stay where they are, others come from the rank that had them, new ones are interpolated from the level below (its
+/// own blocks first). Ghost cells hold anything. `fields` is emptied on the way, level by level. Collective.
 std::vector<mesh::Field<double>> carried_over(const comm::Communicator& comm, const mesh::Hierarchy& from,
                                               const mesh::Hierarchy& to, std::vector<mesh::Field<double>> fields,
-                                              const Interpolation& interpolate, const FillOutside& outside = {},
-                                              mesh::Field<double>* spare = nullptr);
+                                              const Interpolation& interpolate, const FillOutside& outside = {});
 
 }  // namespace sidestream::amr

@@ -53,6 +53,8 @@ class CompactSum {
         f(SumPortion{value, 0, -1 - digit});
   }
   void add(const SumPortion& portion);
+  /// Adds what was added here to `sum`.
+  void add_to(ExactSum& sum) const;
   void add(const CompactSum& other) {
     other.for_each_portion([this](const SumPortion& portion) { add(portion); });
   }

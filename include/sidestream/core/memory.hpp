@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 
 namespace sidestream::core {
 
@@ -15,5 +16,21 @@ using Bytes = std::unique_ptr<std::byte[], FreeBytes>;
 /// huge pages where the system grants them: strided loops over many rows then seldom wait for address translation.
 /// Throws std::bad_alloc.
 Bytes allocate_bytes(std::size_t size_bytes);
+
+/// Gives `bytes` the size `size_bytes`, no smaller than before, and keeps the first `used_bytes`. Large memory is not
+/// copied: its pages change their address. Throws std::bad_alloc.
+void grow(Bytes& bytes, std::size_t used_bytes, std::size_t size_bytes);
+
+/// Memory that several objects work in, never two at a time: each finds there what the last one left. It holds as much
+/// as the largest of them asks for.
+class Workroom {
+ public:
+  /// The first `size_bytes`, aligned like `allocate_bytes`. What was given before may be gone.
+  std::span<std::byte> bytes(std::size_t size_bytes);
+
+ private:
+  Bytes bytes_;
+  std::size_t size_bytes_ = 0;
+};
 
 }  // namespace sidestream::core

@@ -26,7 +26,8 @@ class FftPlan {
  public:
   /// `real` is any layout that covers the domain [0, cells) once, for example the simulation's blocks. `backward` also
   /// fills `ghost` layers of ghost cells (across the periodic boundaries of `real`), in the same exchange. Memory that
-  /// stays: 8 bytes a cell for each of the three arrows that remains, and the messages of the redistributions.
+  /// stays: 8 bytes a cell for each of the second and third arrow that remains, and the messages of the redistributions
+  /// (lines along x are worked on in the memory of their modes).
   FftPlan(const comm::Communicator& comm, const mesh::Layout& real,
           Decomposition decomposition = Decomposition::automatic, std::int32_t ghost = 0);
   ~FftPlan();

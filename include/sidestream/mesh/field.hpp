@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/memory.hpp"
@@ -44,34 +45,36 @@ class Field {
 
   /// All cells start as T{}.
   Field(Layout layout, int rank, int components = 1, Ghosts ghost = 0)
-      : Field(std::move(layout), rank, components, ghost, Field()) {
-    std::uninitialized_fill_n(data_, offset_.back(), T{});
+      : layout_(std::move(layout)), rank_(rank), components_(components), ghost_(ghost) {
+    place_blocks();
+    allocate(extent_);
+    std::uninitialized_fill_n(data_, extent_, T{});
   }
 
-  /// In the memory of `spare`, which is then empty, if that is enough and not more than twice as much: taking pages
-  /// from the system costs more than writing to them. No cell is set.
-  Field(Layout layout, int rank, int components, Ghosts ghost, Field&& spare)
+  /// In `memory` that somebody else keeps for as long as the field is used: `size_bytes` or more, aligned for T. No
+  /// cell is set.
+  Field(Layout layout, int rank, int components, Ghosts ghost, std::span<std::byte> memory)
       : layout_(std::move(layout)), rank_(rank), components_(components), ghost_(ghost) {
-    core::require(components > 0 && ghost.least() >= 0,
-                  "a field takes at least one component and no negative number of ghost cells");
-    std::size_t total = 0;
-    for (const auto index : layout_.boxes_of(rank_)) {
-      offset_.push_back(total);
-      total += static_cast<std::size_t>(layout_.box(index).grown(ghost_.layers).volume() * components_);
-    }
-    offset_.push_back(total);
-    if (total <= spare.capacity_ && spare.capacity_ <= 2 * total) {
-      bytes_ = std::move(spare.bytes_);
-      capacity_ = spare.capacity_;
-      spare = {};
-    } else {
-      capacity_ = total;
-      bytes_ = core::allocate_bytes(capacity_ * sizeof(T));
-    }
-    data_ = reinterpret_cast<T*>(bytes_.get());
+    place_blocks();
+    core::require(extent_ * sizeof(T) <= memory.size(), "a field is made in memory that is large enough");
+    data_ = reinterpret_cast<T*>(memory.data());
   }
-  /// How many elements its memory holds.
-  std::size_t capacity() const { return capacity_; }
+
+  /// `before` on another layout: blocks that this rank owns in both keep their cells, ghost cells included, and their
+  /// place in memory; the others take places that are free, with cells that nobody has set. So blocks are no longer in
+  /// order, and there may be gaps. All blocks are of one size.
+  Field(Layout layout, Field&& before)
+      : layout_(std::move(layout)), rank_(before.rank_), components_(before.components_), ghost_(before.ghost_) {
+    take_over(before);
+    before = {};
+  }
+
+  /// What a field takes.
+  static std::size_t size_bytes(const Layout& layout, int rank, int components = 1, Ghosts ghost = 0) {
+    std::int64_t cells = 0;
+    for (const auto index : layout.boxes_of(rank)) cells += layout.box(index).grown(ghost.layers).volume();
+    return static_cast<std::size_t>(cells * components) * sizeof(T);
+  }
 
   const Layout& layout() const { return layout_; }
   int rank() const { return rank_; }
@@ -81,20 +84,23 @@ class Field {
   Ghosts ghosts() const { return ghost_; }
 
   /// Number of boxes here; `b` below counts them in the order of `layout().boxes_of(rank())`.
-  int blocks() const { return static_cast<int>(offset_.empty() ? 0 : offset_.size() - 1); }
+  int blocks() const { return static_cast<int>(offset_.size()); }
   const Box& box(int b) const { return layout_.box(layout_.boxes_of(rank_)[static_cast<std::size_t>(b)]); }
 
   core::View4<T> view(int b) { return view_of<T>(b, data_); }
   core::View4<const T> view(int b) const { return view_of<const T>(b, data_); }
 
-  /// All cells of block `b`, ghost cells included; of all blocks.
-  std::span<T> block(int b) { return {data_ + offset(b), offset(b + 1) - offset(b)}; }
-  std::span<const T> block(int b) const { return {data_ + offset(b), offset(b + 1) - offset(b)}; }
-  std::span<T> all() { return {data_, offset_.empty() ? 0 : offset_.back()}; }
-  std::span<const T> all() const { return {data_, offset_.empty() ? 0 : offset_.back()}; }
+  /// All cells of block `b`, ghost cells included; the memory of all blocks.
+  std::span<T> block(int b) { return {data_ + offset(b), size_of(b)}; }
+  std::span<const T> block(int b) const { return {data_ + offset(b), size_of(b)}; }
+  std::span<T> all() { return {data_, extent_}; }
+  std::span<const T> all() const { return {data_, extent_}; }
 
  private:
   std::size_t offset(int b) const { return offset_[static_cast<std::size_t>(b)]; }
+  std::size_t size_of(int b) const {
+    return static_cast<std::size_t>(box(b).grown(ghost_.layers).volume() * components_);
+  }
   template <typename U>
   core::View4<U> view_of(int b, T* data) const {
     const Box grown = box(b).grown(ghost_.layers);
@@ -102,11 +108,80 @@ class Field {
     return {data + offset(b), grown.lo.x, grown.lo.y, grown.lo.z, n.x, n.y, n.z, components_};
   }
 
+  // One block after the other.
+  void place_blocks() {
+    core::require(components_ > 0 && ghost_.least() >= 0,
+                  "a field takes at least one component and no negative number of ghost cells");
+    offset_.resize(layout_.boxes_of(rank_).size());
+    extent_ = 0;
+    for (int b = 0; b < blocks(); ++b) {
+      offset_[static_cast<std::size_t>(b)] = extent_;
+      extent_ += size_of(b);
+    }
+  }
+
+  void allocate(std::size_t capacity) {
+    bytes_ = core::allocate_bytes(capacity * sizeof(T));
+    capacity_ = capacity;
+    data_ = reinterpret_cast<T*>(bytes_.get());
+  }
+
+  // The block with this box, or -1.
+  int find(const Box& box) const {
+    const std::int32_t index = layout_.find(box.lo);
+    if (index < 0 || layout_.owner(index) != rank_ || layout_.box(index) != box) return -1;
+    const auto own = layout_.boxes_of(rank_);
+    return static_cast<int>(std::lower_bound(own.begin(), own.end(), index) - own.begin());
+  }
+
+  // Memory that is too small grows by half, so that this is seldom; what is not used yet costs nothing.
+  void take_over(Field& before) {
+    place_blocks();
+    if (blocks() == 0) return;
+    std::vector<int> kept;
+    for (int b = 0; b < blocks(); ++b) {
+      core::require(size_of(b) == size_of(0), "fields go over to other layouts in blocks of one size");
+      kept.push_back(before.find(box(b)));
+    }
+    if (!before.bytes_ || before.capacity_ > 4 * extent_) {
+      allocate(extent_);
+      for (int b = 0; b < blocks(); ++b)
+        if (const int old = kept[static_cast<std::size_t>(b)]; old >= 0)
+          std::ranges::copy(before.block(old), block(b).begin());
+      return;
+    }
+    bytes_ = std::move(before.bytes_);
+    capacity_ = before.capacity_;
+    if (extent_ > capacity_) {
+      capacity_ = extent_ + extent_ / 2;
+      core::grow(bytes_, before.extent_ * sizeof(T), capacity_ * sizeof(T));
+    }
+    data_ = reinterpret_cast<T*>(bytes_.get());
+    keep_places(before, kept);
+  }
+
+  void keep_places(const Field& before, const std::vector<int>& kept) {
+    const std::size_t size = size_of(0);
+    std::vector<bool> is_taken(capacity_ / size);
+    for (std::size_t b = 0; b < kept.size(); ++b)
+      if (kept[b] >= 0) is_taken[(offset_[b] = before.offset(kept[b])) / size] = true;
+    std::size_t place = 0;
+    extent_ = 0;
+    for (std::size_t b = 0; b < kept.size(); ++b) {
+      if (kept[b] < 0) {
+        while (is_taken[place]) ++place;
+        offset_[b] = place++ * size;
+      }
+      extent_ = std::max(extent_, offset_[b] + size);
+    }
+  }
+
   Layout layout_;
   int rank_ = 0, components_ = 0;
   Ghosts ghost_ = 0;
   std::vector<std::size_t> offset_;
-  std::size_t capacity_ = 0;  // elements that the memory holds
+  std::size_t extent_ = 0;    // elements up to the end of the last block in memory
+  std::size_t capacity_ = 0;  // elements that `bytes_` holds
   core::Bytes bytes_;
   T* data_ = nullptr;
 };

@@ -132,6 +132,10 @@ class Hydro {
 /// Adds `factor` * acceleration to the velocity of the owned cells: `acceleration` has three components. The total
 /// energy changes by exactly the change of the kinetic energy; the internal energy does not change.
 void kick(mesh::Field<double>& state, const mesh::Field<double>& acceleration, double factor);
+/// The same by the central differences of a potential with filled ghost cells, one layer or more: the same bits as with
+/// the acceleration that `Gravity` makes of it, which need not be stored then.
+void kick_by_potential(mesh::Field<double>& state, const mesh::Field<double>& potential, const mesh::Geometry& geometry,
+                       double factor);
 
 /// The expansion term of a gas with gamma other than 5/3 in supercomoving variables: multiplies the internal energy of
 /// the owned cells by `factor` and adds the change to the total energy. Its rate of growth is (2 - 3 (gamma - 1)) a^2

@@ -2,11 +2,13 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "sidestream/comm/communicator.hpp"
+#include "sidestream/core/memory.hpp"
 #include "sidestream/mesh/field.hpp"
 #include "sidestream/mesh/geometry.hpp"
 #include "sidestream/mesh/particles.hpp"
@@ -34,11 +36,11 @@ bool has_mass_fractions(const mesh::Particles& particles);
 /// The layout may be a level of a refined mesh that does not cover the domain; `RefinedParticleMesh` joins the levels.
 class ParticleMesh {
  public:
-  /// Collective on `comm`. `total_particles` is the number on all ranks; it sets the integer unit of mass. Holds an
-  /// integer field of 8 bytes a cell. `reach` (0 or 1): how many cells outside the boxes of the layout particles may
-  /// be; fields have that many more layers of ghost cells.
+  /// Collective on `comm`. `total_particles` is the number on all ranks; it sets the integer unit of mass. `reach` (0
+  /// or 1): how many cells outside the boxes of the layout particles may be; fields have that many more layers of ghost
+  /// cells. Its integer field of 8 bytes a cell is kept in `room`, which it may share with others: none if it is null.
   ParticleMesh(const comm::Communicator& comm, const mesh::Layout& layout, const mesh::Geometry& geometry,
-               std::int64_t total_particles, std::int32_t reach = 0);
+               std::int64_t total_particles, std::int32_t reach = 0, std::shared_ptr<core::Workroom> room = nullptr);
 
   /// Sets the owned cells of `density` (on the layout) to the comoving density of the particles [Msun/Mpc^3].
   /// Collective.
@@ -51,18 +53,23 @@ class ParticleMesh {
   /// The second half: sets the owned cells of `density` from `integer_mass()`. Local.
   void convert_to_density(double particle_mass, mesh::Field<double>& density) const;
 
-  /// w += `factor` * g(x) for the momenta of all particles, where g is interpolated from the three components of
-  /// `acceleration`, whose ghost cells (1 + `reach` layers or more) are filled. Local. Returns the largest |w_i| over
-  /// axes i and particles of this rank after the kick.
+  /// w += `factor` * g(x) for the momenta of all particles. g is interpolated from cells: they have the three
+  /// components of `acceleration`, whose ghost cells (1 + `reach` layers or more) are filled, or, where that has one
+  /// component, the central differences of this potential, which takes one more layer (`Gravity`; the bits are the
+  /// same). Local. Returns the largest |w_i| over axes i and particles of this rank after the kick.
   double kick(const mesh::Field<double>& acceleration, double factor, mesh::Particles& particles) const;
 
   /// Orders the particles by block and cell. Local. Results do not depend on it; call it every twenty steps or so.
-  void sort(mesh::Particles& particles) const;
+  /// Takes a bit for each particle beside what the integer deposit takes, which is lost.
+  void sort(mesh::Particles& particles);
 
   /// Mass of a particle in units of the integer deposit: a power of two so small that all particles in one cell cannot
   /// overflow.
   std::int64_t mass_unit() const { return mass_unit_; }
-  /// The integer deposit (unit: particle mass / `mass_unit()`) of the last call of `deposit`.
+  /// Layers of ghost cells of the integer deposit.
+  std::int32_t ghost() const { return 1 + reach_; }
+  /// The integer deposit (unit: particle mass / `mass_unit()`) of the last call of `deposit`, until a sort or whoever
+  /// else uses the room.
   const mesh::Field<std::int64_t>& integer_mass() const { return mass_; }
   mesh::Field<std::int64_t>& integer_mass() { return mass_; }
 
@@ -72,27 +79,31 @@ class ParticleMesh {
   struct Placement {
     std::int64_t origin, stride_y, stride_z, stride_component;
   };
-  // Some particles: for each, its block, the first of the eight cells around it and its shares in them, in units of the
-  // integer mass.
+  // Some particles: for each, its block, the first of the eight cells around it and where it is between them.
   struct Batch;
-  using Pull = std::array<std::array<double, 64>, 3>;
 
+  mesh::Field<std::int64_t> field_in_room() const;
+  template <typename Component>
+  double kick_by(const mesh::Field<double>& field, Component component, double factor,
+                 mesh::Particles& particles) const;
   template <typename T>
   std::vector<Placement> placements(const mesh::Field<T>& field) const;
   void locate(const mesh::Particles& particles, std::size_t start, int count, Batch& batch) const;
   void locate_beyond_edges(int count, Batch& batch) const;
   void displace(const mesh::Particles& particles, std::size_t start, int count, double ahead, Batch& batch) const;
   void deposit_locally(const mesh::Particles& particles, double ahead);
-  void add_shares(const Batch& batch, int count, const std::vector<Placement>& at);
-  static void gather(const mesh::Field<double>& acceleration, const std::vector<Placement>& at, const Batch& batch,
-                     int count, Pull& pull);
+  std::span<const std::uint32_t> order_of_cells(const mesh::Particles& particles);
+  template <typename F>
+  void for_each_place(const mesh::Particles& particles, F f) const;
+  void add_shares(const Batch& batch, int count, const double* masses, const std::vector<Placement>& at);
 
   comm::Communicator comm_;
   mesh::Layout layout_;
   mesh::Geometry geometry_;
   std::int64_t mass_unit_;
   std::int32_t reach_;
-  mesh::Field<std::int64_t> mass_;
+  std::shared_ptr<core::Workroom> room_;
+  mesh::Field<std::int64_t> mass_;  // in the room
   redistribute::GhostFold fold_;
   redistribute::OwnedCells own_;
 };

@@ -54,6 +54,10 @@ class RefinedGas {
   /// time. Collective.
   void fill_ghosts(int level, double time, double coarse_weight);
 
+  /// Fills so many layers of ghost cells of the base level and all finer ones, which are at the same `time`: for those
+  /// who look at the gas. Collective.
+  void fill_ghosts_of_all(double time, std::int32_t layers);
+
   /// Advances `level`, whose ghost cells are filled, by `dt`. Local.
   void advance(int level, double dt);
 
@@ -101,10 +105,11 @@ class RefinedGas {
   int base_level_ = 0;
   GasBoundary boundary_;
   amr::Interpolation interpolation_;
-  mesh::Field<double> spare_;                       // memory left over from the last change of the mesh
   std::vector<mesh::Field<double>> state_, older_;  // of each level; `older_` of those that have a finer one
   std::vector<Hydro> hydro_;
   std::vector<redistribute::GhostFill> ghosts_;
+  std::vector<redistribute::GhostFill> inner_ghosts_;  // of `inner_layers_` layers; made on first use
+  std::int32_t inner_layers_ = 0;
   std::vector<amr::LevelTransfer> transfers_;  // [l]: between l and l + 1
   std::vector<amr::FluxRegister> registers_;   // [l]: between l and l + 1
   std::vector<amr::SideFluxes> fluxes_;

@@ -30,8 +30,9 @@ inline constexpr std::int32_t cloud_margin = 5;
 class RefinedParticleMesh {
  public:
   /// Collective on `comm`. `total_particles` is the number on all ranks and levels. Holds an integer field of 8 bytes a
-  /// cell on each level.
-  RefinedParticleMesh(const comm::Communicator& comm, const mesh::Hierarchy& hierarchy, std::int64_t total_particles);
+  /// cell on each level, that of level 0 in `room`.
+  RefinedParticleMesh(const comm::Communicator& comm, const mesh::Hierarchy& hierarchy, std::int64_t total_particles,
+                      const std::shared_ptr<core::Workroom>& room = nullptr);
 
   /// Sets the owned cells of `density`, on all blocks of the levels from `from_level` up, to the comoving density of
   /// the particles [Msun/Mpc^3]; a refined cell holds the mass of its children. The particles of level l (all of one
@@ -47,10 +48,10 @@ class RefinedParticleMesh {
     return levels_[static_cast<std::size_t>(level)].kick(acceleration, factor, particles);
   }
   /// Orders the particles of a level by block and cell: `ParticleMesh::sort`. Local.
-  void sort(int level, mesh::Particles& particles) const { levels_[static_cast<std::size_t>(level)].sort(particles); }
+  void sort(int level, mesh::Particles& particles) { levels_[static_cast<std::size_t>(level)].sort(particles); }
 
   /// Layers of ghost cells that `kick` reads: one on a mesh of one level, two otherwise.
-  std::int32_t ghost() const { return levels_.front().integer_mass().ghost(); }
+  std::int32_t ghost() const { return levels_.front().ghost(); }
   /// See `ParticleMesh`.
   std::int64_t mass_unit() const { return levels_.front().mass_unit(); }
   const mesh::Field<std::int64_t>& integer_mass(int level) const {

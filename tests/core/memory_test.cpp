@@ -1,0 +1,55 @@
+#include "sidestream/core/memory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace sidestream::core {
+namespace {
+
+constexpr std::size_t MiB = std::size_t{1} << 20;
+
+std::byte pattern(std::size_t place) {
+  return static_cast<std::byte>(place * 2654435761u >> 13);
+}
+
+TEST(Memory, IsAlignedForVectorsAndForHugePages) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{1000}, MiB}) {
+    const Bytes bytes = allocate_bytes(size);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(bytes.get()) % 64, 0u);
+  }
+  for (const std::size_t size : {8 * MiB, 8 * MiB + 1, 33 * MiB}) {
+    const Bytes bytes = allocate_bytes(size);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(bytes.get()) % (2 * MiB), 0u);
+    bytes[0] = bytes[size - 1] = std::byte{7};
+  }
+}
+
+TEST(Memory, KeepsWhatIsUsedWhenItGrows) {
+  std::size_t size = 1000;
+  Bytes bytes = allocate_bytes(size);
+  for (std::size_t place = 0; place < size; ++place) bytes[place] = pattern(place);
+  for (const std::size_t larger : {5000 * std::size_t{1}, MiB, 9 * MiB, 9 * MiB + 1, 40 * MiB}) {
+    grow(bytes, size, larger);
+    for (std::size_t place = 0; place < size; ++place) ASSERT_EQ(bytes[place], pattern(place)) << larger;
+    for (std::size_t place = size; place < larger; ++place) bytes[place] = pattern(place);
+    size = larger;
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(bytes.get()) % (size >= 8 * MiB ? 2 * MiB : 64), 0u);
+  }
+}
+
+TEST(Workroom, GivesTheSameMemoryUntilMoreIsAskedFor) {
+  Workroom room;
+  const auto first = room.bytes(1000);
+  std::ranges::fill(first, std::byte{5});
+  const auto second = room.bytes(500);
+
+  EXPECT_EQ(second.data(), first.data());
+  EXPECT_EQ(second.size(), 500u);
+  EXPECT_EQ(second[499], std::byte{5});
+  EXPECT_EQ(room.bytes(100000).size(), 100000u);
+}
+
+}  // namespace
+}  // namespace sidestream::core
