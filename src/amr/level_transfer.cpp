@@ -62,9 +62,11 @@ bool touches_coarser(const Hierarchy& hierarchy, int level, std::int32_t block) 
 
 /// (1 - weight) * a + weight * b, in `a`.
 void blend(Field<double>& a, const Field<double>& b, double weight) {
-  const auto from = b.all();
-  const auto to = a.all();
-  for (std::size_t n = 0; n < to.size(); ++n) to[n] += weight * (from[n] - to[n]);
+  for (int block = 0; block < a.blocks(); ++block) {
+    const auto from = b.block(block);
+    const auto to = a.block(block);
+    for (std::size_t n = 0; n < to.size(); ++n) to[n] += weight * (from[n] - to[n]);
+  }
 }
 
 }  // namespace
