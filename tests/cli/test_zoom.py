@@ -97,7 +97,7 @@ def _mass_of(base: Path) -> float:
     [
         (("--halo", -5), "there is no halo -5 among the"),
         (("--halo", "HEAVIEST", "--radius", "3 R300x"), "`3 R300x` is no radius"),
-        (("--halo", "HEAVIEST", "--radius", "0 Mpc"), "`0 Mpc` is 0 Mpc\nhint: it is to be above 0"),
+        (("--halo", "HEAVIEST", "--radius", "0 Mpc"), "`0 Mpc` is 0 Mpc hint: it is to be above 0"),
         (("--halo", "HEAVIEST", "--radius", "63 Mpc"), "come from all of the box along"),
         (("--halo", "HEAVIEST", "--radius", "4 Mpc/h"), 'takes comoving "2.5 Mpc" or "2500 kpc"'),
         (("--halo", "HEAVIEST", "--levels", 0), "a zoom of 0 levels is none"),
