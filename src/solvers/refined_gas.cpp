@@ -212,14 +212,20 @@ bool RefinedGas::is_leaf(int level, int block) const {
   return uses_[static_cast<std::size_t>(level)][static_cast<std::size_t>(block)] == BlockUse::leaf;
 }
 
-// Adds the energy of all leaves, times `sign`, to what floors brought in.
-void RefinedGas::book_leaf_energy(double sign) {
-  for (int level = 0; level <= finest_level(); ++level)
-    for (int b = 0; b < state(level).blocks(); ++b)
-      if (is_leaf(level, b))
-        core::for_each_cell(state(level).box(b), [&, u = state(level).view(b)](int k, int j, int i) {
-          books_.floor_energy.add(sign * worth(level) * u(total_energy, k, j, i));
-        });
+// Adds the energy of the leaves that are none in `other`, times `sign`, to what floors brought in.
+void RefinedGas::book_leaf_energy(const mesh::Forest& other, double sign) {
+  const mesh::Forest& forest = hierarchy_.forest();
+  for (int level = 0; level <= finest_level(); ++level) {
+    const auto own = hierarchy_.layout(level).boxes_of(comm_.rank());
+    for (int b = 0; b < state(level).blocks(); ++b) {
+      if (!is_leaf(level, b)) continue;
+      const std::int32_t there = other.find(forest.key(level, own[static_cast<std::size_t>(b)]));
+      if (there >= 0 && other.is_leaf(level, there)) continue;
+      core::for_each_cell(state(level).box(b), [&, u = state(level).view(b)](int k, int j, int i) {
+        books_.floor_energy.add(sign * worth(level) * u(total_energy, k, j, i));
+      });
+    }
+  }
 }
 
 void RefinedGas::advance_all(double time, double dt) {
@@ -264,11 +270,12 @@ void RefinedGas::move_to(const mesh::Hierarchy& hierarchy, double time) {
   // Children keep the energy of their cell but where it is too little for their motions, which only the total energy
   // alone must repair.
   const bool may_add_energy = config_.dual_energy_eta == 0.0;
-  if (may_add_energy) book_leaf_energy(-1.0);
+  const mesh::Forest before = hierarchy_.forest();
+  if (may_add_energy) book_leaf_energy(hierarchy.forest(), -1.0);
   state_ = amr::carried_over(comm_, hierarchy_, hierarchy, std::move(state_), interpolation_, outside_at(time));
   hierarchy_ = hierarchy;
   plan();
-  if (may_add_energy) book_leaf_energy(1.0);
+  if (may_add_energy) book_leaf_energy(before, 1.0);
 }
 
 }  // namespace sidestream::solvers

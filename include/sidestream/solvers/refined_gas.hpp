@@ -96,7 +96,7 @@ class RefinedGas {
   void follow_total_energy(int level, bool refined_blocks_only);
   bool is_leaf(int level, int block) const;
   double worth(int level) const { return epoch_.worth * hierarchy_.geometry(level).cell_volume(); }
-  void book_leaf_energy(double sign);
+  void book_leaf_energy(const mesh::Forest& other, double sign);
 
   comm::Communicator comm_;
   HydroConfig config_;
