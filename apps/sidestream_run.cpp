@@ -130,9 +130,8 @@ int run_configuration(const Arguments& arguments, core::Bill::Clock::time_point 
                                               : io::ExistingRun::refuse;
   const auto progress = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
   try {
-    const auto status =
-        sims::run(world, std::move(*config), folder_of(arguments), {existing, arguments.file, began, !arguments.quiet},
-                  progress);
+    const auto status = sims::run(world, std::move(*config), folder_of(arguments),
+                                  {existing, arguments.file, began, !arguments.quiet}, progress);
     return status == sims::RunStatus::finished ? done : failed;
   } catch (const core::Error& error) {
     abort_job(error.what(), error.is_reported_elsewhere());
