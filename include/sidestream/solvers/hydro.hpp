@@ -89,8 +89,9 @@ enum class BlockUse : std::uint8_t {
 /// The total energy stays as it is: what it holds beside kinetic and internal energy, of either sign, is the unresolved
 /// energy. It moves with the gas until it is believed to be heat, or is motion that the mesh resolves again. So no
 /// energy is discarded; floors and the repair of cells add some (`HydroBooks::floor_energy`, `floor_mass`). Cold gas
-/// stays on its adiabat at Mach 1000 and in waves of a few cells, and shocks heat as they should, in any frame
-/// (docs/decisions/0014-heat-of-shocks.md).
+/// stays on its adiabat at Mach 1000 and in waves of a few cells that are far from crossing. Shocks in cold gas heat as
+/// they should unless they move through the mesh at more than some ten times their own fall in velocity: then they are
+/// too wide to be told, and their heat stays unresolved (docs/decisions/0014-heat-of-shocks.md).
 ///
 /// Axes along which the domain has one cell are left out: so one- and two-dimensional problems are solved.
 /// A cell's new value depends on the old values of the cells within four of it and on nothing else, to the bit:
