@@ -465,7 +465,10 @@ class CosmologyPlan : public SimulationPlan {
   double particle_bytes() const override { return 56.0 * particles_; }
 
   void check_start(bool reads_all) const override {
-    if (!config_.run.initial_file.empty()) check_initial_file(config_, reads_all);
+    if (config_.run.initial_file.empty())
+      check_power(config_);
+    else
+      check_initial_file(config_, reads_all);
   }
 
   bool has_redshift() const override { return true; }
