@@ -145,9 +145,13 @@ void add_runs(const comm::Communicator& comm, const Box& root, const std::vector
   const auto border = [&](const MemberRun& run) {
     return Key{run.halo, run.level, run.cell - run.cell % row_length(root, run.level)};
   };
-  const std::vector<MemberRun> runs = joined(
-      ordered_rows(comm, members, [](const MemberRun& run) { return Key{run.halo, run.level, run.cell}; }, border),
-      root);
+  const std::vector<MemberRun> runs = joined(ordered_rows(
+                                                 comm, members,
+                                                 [](const MemberRun& run) {
+                                                   return Key{run.halo, run.level, run.cell};
+                                                 },
+                                                 border),
+                                             root);
   const auto add = [&](const char* name, const char* description, auto value) {
     add_column(result, run_dimension, name, description, collected(std::span(runs), value));
   };

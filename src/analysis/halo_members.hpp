@@ -43,8 +43,8 @@ HaloMembers members_of(const comm::Communicator& comm, const HaloRuns& runs, con
                        std::span<const std::int64_t> kept, std::span<const HaloParticle> particles);
 
 /// Adds the members of all ranks as columns of the distributed dimensions `member_run` and `member_particle`: rows by
-/// ascending halo and then level and cell, or particle, runs as long as they can be, so that the tables are the same for
-/// any ranks and blocks. `root` is the domain of level 0. Collective.
+/// ascending halo and then level and cell, or particle, runs as long as they can be, so that the tables are the same
+/// for any ranks and blocks. `root` is the domain of level 0. Collective.
 void add_runs(const comm::Communicator& comm, const mesh::Box& root, const std::vector<MemberRun>& members,
               mesh::Result& result);
 void add_particles(const comm::Communicator& comm, const std::vector<MemberParticle>& members, mesh::Result& result);

@@ -31,10 +31,9 @@ std::vector<T> ordered_rows(const comm::Communicator& comm, std::vector<T> rows,
   auto from = rows.begin();
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const std::size_t end = samples.size() * (rank + 1) / ranks;
-    const auto to = end == samples.size() ? rows.end()
-                                          : std::partition_point(from, rows.end(), [&](const T& row) {
-                                              return key(row) < samples[end];
-                                            });
+    const auto to = end == samples.size()
+                        ? rows.end()
+                        : std::partition_point(from, rows.end(), [&](const T& row) { return key(row) < samples[end]; });
     outgoing[rank].assign(from, to);
     from = to;
   }

@@ -21,8 +21,8 @@ constexpr int exchange_tag = 1;
 constexpr char separator = '\x1f';
 constexpr std::size_t largest_message = std::size_t{1} << 30;
 
-// A file that would grow beyond what the user allows (`ulimit -f`) is one that cannot be written, as on a full disk. The
-// signal would end the process before whoever writes gets the error. A handler that the program has set stays.
+// A file that would grow beyond what the user allows (`ulimit -f`) is one that cannot be written, as on a full disk.
+// The signal would end the process before whoever writes gets the error. A handler that the program has set stays.
 void take_file_size_limit_as_error() {
   struct sigaction action {};
   if (::sigaction(SIGXFSZ, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) std::signal(SIGXFSZ, SIG_IGN);

@@ -72,7 +72,10 @@ class Cosmology : public Simulation {
     if (balance_.is_due(step_, a_) || is_complete()) measure_energies();
   }
 
-  void check_state() const override { require_sound(comm_, universe_->problem(a_), moment()); }
+  void check_state() const override {
+    const std::string problem = universe_->problem(a_);
+    require_sound(comm_, problem.empty() ? books_.problem() : problem, moment());
+  }
 
   std::int64_t step() const override { return step_; }
   std::optional<double> redshift() const override { return redshift_; }

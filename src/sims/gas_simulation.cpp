@@ -199,6 +199,7 @@ void GasSimulation::check_state() const {
   std::string problem;
   for (int level = 0; level <= gas_->finest_level() && problem.empty(); ++level)
     problem = problem_of_gas(gas_->state(level), level);
+  if (problem.empty()) problem = books_.problem();
   require_sound(comm_, problem, moment());
 }
 

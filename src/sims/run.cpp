@@ -281,9 +281,7 @@ class Run {
                                           {"unwritten", losses.unwritten},
                                           {"plotfiles", losses.plotfiles},
                                           {"message", losses.text}});
-    say(core::Error(losses.text, folder_.path(),
-                    hint_for(losses))
-            .what());
+    say(core::Error(losses.text, folder_.path(), hint_for(losses)).what());
   }
 
   void write_end(RunStatus status, const std::vector<couple::TaskTotals>& totals, const Losses& losses) {

@@ -215,7 +215,8 @@ TEST(HalosTask, ThatLinksFollowsGroupsByTheirParticles) {
   EXPECT_EQ(second.distributed, std::set<std::string>{"member_particle"});
   const mesh::Result rows = whole(world, second);
   if (world.rank() != 0) return;
-  const auto &halos = test::integers(rows, "member_particle_halo"), &particles = test::integers(rows, "member_particle_id");
+  const auto &halos = test::integers(rows, "member_particle_halo"),
+             &particles = test::integers(rows, "member_particle_id");
   ASSERT_EQ(particles.size(), 90U);
   for (std::int64_t n = 0; n < 90; ++n) {  // of the halos 100, which holds two clumps, and 300, by id
     EXPECT_EQ(halos[static_cast<std::size_t>(n)], n < 60 ? 100 : 300);

@@ -156,7 +156,10 @@ def test_a_run_without_a_checkpoint_is_to_begin_again(config: Path, sidestream: 
 
 
 def test_a_table_of_events_that_are_not_all_there_says_so(config: Path, sidestream: CommandLine) -> None:
-    done, other = (sidestream("run", config, "--out", "o", "--overwrite", "--set", f"fake.mode={mode}") for mode in ("torn", "work"))
+    done, other = (
+        sidestream("run", config, "--out", "o", "--overwrite", "--set", f"fake.mode={mode}")
+        for mode in ("torn", "work")
+    )
 
     assert "warning: events of this run were lost: the table and the report tell of the others only" in done.stderr
     assert "events of this run were lost" not in other.stderr

@@ -103,9 +103,10 @@ void check_time(const Hdf5Reader& file, const std::optional<double>& redshift) {
   const auto time = numbers_of_attribute(file, "Header", "Time");
   if (!redshift || !time || time->front() == 0.0 || find_number(file, {"Unit length in cgs (U_L)"})) return;
   if (std::abs(time->front() * (1.0 + *redshift) - 1.0) <= largest_difference) return;
-  throw core::Error(fmt::format("the header contradicts itself: `Time`, the scale factor, is {:.9g} and `Redshift` {:.9g}",
-                                time->front(), *redshift),
-                    file.path(), fmt::format("the scale factor of that redshift is {:.9g}", 1.0 / (1.0 + *redshift)));
+  throw core::Error(
+      fmt::format("the header contradicts itself: `Time`, the scale factor, is {:.9g} and `Redshift` {:.9g}",
+                  time->front(), *redshift),
+      file.path(), fmt::format("the scale factor of that redshift is {:.9g}", 1.0 / (1.0 + *redshift)));
 }
 
 void check_units(const GadgetUnits& units, const std::string& path) {
