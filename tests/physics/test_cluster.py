@@ -56,8 +56,8 @@ of seed 7:
 
 With a start of 32^3 this test has a mean of 0.991, and one halo misses its bound by 0.0015: the start is too coarse, in
 particles and in cells, by 0.05 for this halo (fifth row against the fourth). The total energy alone gives 0.013 to
-0.034 less (the six heaviest halos; 0.02 % of the heat is unresolved), and finer cells about as few particles give more. The
-rest is in the state of that halo: in the fourth row it has 1.4 and 1.2 times as much gas as dark matter, in cosmic
+0.034 less (the six heaviest halos; 0.02 % of the heat is unresolved), and finer cells about as few particles give more.
+The rest is in the state of that halo: in the fourth row it has 1.4 and 1.2 times as much gas as dark matter, in cosmic
 shares, from 0.5 to 0.75 and to 1 R_200m, and 0.72 and 0.6 times as much out to 1.25 and 1.5, where (on three levels) a
 third of the dark matter moves outwards; within 1.5
 R_200m its fraction is 0.98 to 0.99 in all rows.
