@@ -42,7 +42,7 @@ The whole box begins on level 1, with 64^3 cells and particles.
 
 The bounds were set before the first run, the sample and the mesh after it: that run had one box, a start of 32^3, a
 buffer of one cell, two halos of so many cells, and a mean of 1.043. By one change at a time, for the heaviest halos
-of seed 7, measured before shocks that are carried fast were told as such:
+of seed 7, before shocks that are carried fast were told (the fourth row after it: 1.063, 0.953):
 
 | start | levels | refined above | buffer | gas fraction | T / T_vir |
 |---|---|---|---|---|---|
