@@ -100,7 +100,7 @@ RefinedGas::RefinedGas(const comm::Communicator& comm, const HydroConfig& config
 }
 
 void RefinedGas::plan() {
-  ghosts_.clear();
+  std::vector<redistribute::GhostFill> old_ghosts = std::exchange(ghosts_, {});
   inner_ghosts_.clear();
   std::vector<amr::LevelTransfer> old_transfers = std::exchange(transfers_, {});
   registers_.clear();
@@ -112,7 +112,11 @@ void RefinedGas::plan() {
   base_level_ = hierarchy_.coarsest_leaf_level();
   for (int level = 0; level <= finest_level(); ++level) {
     hydro_.emplace_back(config_, hierarchy_.geometry(level));
-    ghosts_.emplace_back(comm_, hierarchy_.layout(level), hydro_ghosts(hierarchy_.geometry(level).domain));
+    const auto l = static_cast<std::size_t>(level);
+    if (l < old_ghosts.size() && old_ghosts[l].layout() == hierarchy_.layout(level))
+      ghosts_.push_back(std::move(old_ghosts[l]));
+    else
+      ghosts_.emplace_back(comm_, hierarchy_.layout(level), hydro_ghosts(hierarchy_.geometry(level).domain));
     fluxes_.emplace_back(hierarchy_, level, comm_.rank(), conserved_components);
     auto& uses = uses_.emplace_back();
     for (const std::int32_t block : hierarchy_.layout(level).boxes_of(comm_.rank()))
@@ -120,7 +124,6 @@ void RefinedGas::plan() {
                      : hierarchy_.is_near_leaf(level, block) ? BlockUse::covered
                                                              : BlockUse::idle);
     if (level == finest_level()) break;
-    const auto l = static_cast<std::size_t>(level);
     if (l < old_older.size())
       older_.emplace_back(hierarchy_.layout(level), std::move(old_older[l]));  // for its memory: `advance` sets it
     else
@@ -158,13 +161,15 @@ void RefinedGas::fill_ghosts_of_all(double time, std::int32_t layers) {
   const std::int32_t even = std::min(hydro_ghost, layers + layers % 2);
   if (inner_layers_ != even) inner_ghosts_.clear();
   inner_layers_ = even;
-  for (int level = static_cast<int>(inner_ghosts_.size()); level <= finest_level(); ++level)
-    inner_ghosts_.emplace_back(comm_, hierarchy_.layout(level),
-                               mesh::ghosts_of_active_axes(hierarchy_.geometry(level).domain, even));
+  if (even < hydro_ghost)
+    for (int level = static_cast<int>(inner_ghosts_.size()); level <= finest_level(); ++level)
+      inner_ghosts_.emplace_back(comm_, hierarchy_.layout(level),
+                                 mesh::ghosts_of_active_axes(hierarchy_.geometry(level).domain, even));
+  const auto& ghosts = even < hydro_ghost ? inner_ghosts_ : ghosts_;
   const amr::FillOutside outside = outside_at(time);
   for (int level = base_level_; level <= finest_level(); ++level) {
     const auto l = static_cast<std::size_t>(level);
-    inner_ghosts_[l].fill(state_[l]);
+    ghosts[l].fill(state_[l]);
     if (level > base_level_) transfers_[l - 1].fill_ghosts(state_[l - 1], state_[l], interpolation_, outside, even);
     if (outside) outside(state_[l], hierarchy_.geometry(level));
   }
