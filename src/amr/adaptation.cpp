@@ -32,9 +32,11 @@ void spread(const Hierarchy& hierarchy, const mesh::BlockKey& key, const Tags& t
   const mesh::Forest& forest = hierarchy.forest();
   const Box box = forest.box(key);
   const bool grows = tags.refine && key.level < limits.highest_level;
-  for (std::int32_t z = -1; z <= 1; ++z)
-    for (std::int32_t y = -1; y <= 1; ++y)
-      for (std::int32_t x = -1; x <= 1; ++x) {
+  const Int3 cells = forest.cells();
+  const std::int32_t last_x = cells.x > 1 ? 1 : 0, last_y = cells.y > 1 ? 1 : 0, last_z = cells.z > 1 ? 1 : 0;
+  for (std::int32_t z = -last_z; z <= last_z; ++z)
+    for (std::int32_t y = -last_y; y <= last_y; ++y)
+      for (std::int32_t x = -last_x; x <= last_x; ++x) {
         const Int3 offset{x, y, z};
         if (offset == Int3{} || !reaches(tags.tagged, box, offset, limits.buffer)) continue;
         const std::int32_t neighbor = forest.neighbor(key, offset);
