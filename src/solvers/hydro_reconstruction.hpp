@@ -69,11 +69,17 @@ struct Beside {
   return is_shock ? clamped(10.0 * (ratio - 0.75), 0.0, 1.0) : 0.0;
 }
 
-/// Whether a velocity falls as in a shock: at least two thirds of the difference over four cells lie in the middle two.
-/// In flow that converges evenly it is half.
-[[gnu::always_inline]] inline bool falls_steeply(double u_a, double u_b, double u_d, double u_e) {
-  const double inner = u_b - u_d, outer = std::fabs(u_a - u_e);
-  return (inner > 0.0) & (3.0 * inner > 2.0 * outer);
+/// A velocity at two places.
+struct Fall {
+  double below, above;
+
+  [[gnu::always_inline]] double height() const { return below - above; }
+};
+
+/// Whether a velocity falls as in a shock: at least two thirds of the difference over some cells, `outer`, lie in their
+/// middle half, `inner`. In flow that converges evenly it is half.
+[[gnu::always_inline]] inline bool falls_steeply(const Fall& outer, const Fall& inner) {
+  return (inner.height() > 0.0) & (3.0 * inner.height() > 2.0 * std::fabs(outer.height()));
 }
 
 }  // namespace sidestream::solvers

@@ -1,5 +1,7 @@
 #include "solvers/hydro_rows.hpp"
 
+#include <limits>
+
 #include "sidestream/solvers/hydro.hpp"
 #include "solvers/hydro_reconstruction.hpp"
 #include "solvers/hydro_riemann.hpp"
@@ -11,9 +13,13 @@ namespace sidestream::solvers {
 
 namespace {
 
-/// Heat that a shock has brought is at least this share of the kinetic energy of the motion inside the cell. Less than
-/// all: what gravity does to that motion is not in the total energy.
-constexpr double share_of_shock = 0.75;
+/// Heat that a shock within four cells has brought is at least this share of the kinetic energy of the motion inside
+/// the cell. Less than all: what gravity does to that motion is not in the total energy.
+constexpr double share_of_narrow_shock = 0.75;
+
+/// Heat that a shock within eight cells has brought is at least this share of the squared fall of the velocity over the
+/// middle four: half of what two equal streams of that difference have to lose.
+constexpr double share_of_wide_shock = 1.0 / 16.0;
 
 /// Gas is at least this share as warm after a step as the coldest that was in the cell or came in: where the profile of
 /// the temperature has its minimum, what remains is colder than the mean.
@@ -293,13 +299,18 @@ void solve_two_shock(const RowContext context, int faces, int axis, ConstRows le
   return (1.0 / 96.0) * symmetric_sum(along(0), along(1), along(2));
 }
 
-/// Whether the gas is pressed together in a shock, the velocity along some axis falling steeply.
-[[gnu::always_inline]] inline bool is_in_shock(const Divergence& f, const Surroundings& around, std::ptrdiff_t i) {
-  const auto steep = [&](std::size_t a) __attribute__((always_inline)) {
+/// The least heat per mass of a shock along some axis; infinity where there is none. `inner`: see `inner_motion`.
+[[gnu::always_inline]] inline double least_of_shock(const Surroundings& around, double inner, std::ptrdiff_t i) {
+  constexpr double none = std::numeric_limits<double>::infinity();
+  const double narrow = share_of_narrow_shock * inner;
+  const auto along = [&](std::size_t a) __attribute__((always_inline)) {
     const int u = primitive_u + static_cast<int>(a);
-    return falls_steeply(around.far_below[a][i], around.below[a][u][i], around.above[a][u][i], around.far_above[a][i]);
+    const Fall two{around.below[a][u][i], around.above[a][u][i]}, four{around.far_below[a][i], around.far_above[a][i]},
+        eight{around.farthest_below[a][i], around.farthest_above[a][i]};
+    const double wide = larger(narrow, share_of_wide_shock * (four.height() * four.height()));
+    return falls_steeply(four, two) ? narrow : falls_steeply(eight, four) ? wide : none;
   };
-  return (divergence(f, flux_velocity, i) < 0.0) & (steep(0) | steep(1) | steep(2));
+  return smaller(smaller(along(0), along(1)), along(2));
 }
 
 template <bool dual>
@@ -318,9 +329,10 @@ UpdateCounts update_of(const RowContext context, int cells, ConstRows state, con
     bool good = is_healthy(rho, rho_old) & (rho >= density_floor);
     double believed = heat;
     if constexpr (dual) {
-      const double adiabatic = adiabatic_energy(context, f, rho_old, old, rho, i),
-                   inner = rho * inner_motion(around, i);
-      const bool is_shocked = is_in_shock(f, around, i) & (heat > larger(adiabatic, share_of_shock * inner));
+      const double adiabatic = adiabatic_energy(context, f, rho_old, old, rho, i), motion = inner_motion(around, i),
+                   inner = rho * motion;
+      const bool is_shocked =
+          (divergence(f, flux_velocity, i) < 0.0) & (heat > larger(adiabatic, rho * least_of_shock(around, motion, i)));
       const bool is_precise =
           (heat > larger(context.eta * total, inner)) & (heat > 0.5 * adiabatic) & (heat < 2.0 * adiabatic);
       believed = is_shocked | is_precise ? heat : adiabatic;

@@ -100,10 +100,10 @@ struct Divergence {
 };
 
 /// The gas around the cells of a row before the step, by axis: primitive variables of the cells below and above, and
-/// the velocities along the axis of those two below and two above.
+/// the velocities along the axis of those two and four below and above.
 struct Surroundings {
   std::array<ConstRows, 3> below, above;
-  std::array<const double*, 3> far_below, far_above;
+  std::array<const double*, 3> far_below, far_above, farthest_below, farthest_above;
 };
 
 /// Numbers of cells of a row.

@@ -79,7 +79,7 @@ HydroSweep::HydroSweep(const HydroConfig& config, const std::array<double, 3>& d
   const auto wide = [&](int components, int grown) {
     return PlaneRing(1, components, 0, 1, -ghost(0, grown), largest.x + 2 * ghost(0, grown));
   };
-  primitive_ = ring(7, primitives, hydro_ghost);
+  primitive_ = ring(9, primitives, hydro_ghost);
   sound_ = ring(1, sound_components);
   if (context_.eta > 0.0) unresolved_ = ring(2, 1);
   wide_row_ = wide(primitives, hydro_ghost);
@@ -377,8 +377,8 @@ Surroundings HydroSweep::surroundings(int k, int j) {
   Surroundings around{};
   around.below.fill(nothing);
   around.above.fill(nothing);
-  around.far_below.fill(nothing[0]);
-  around.far_above.fill(nothing[0]);
+  for (auto* rows : {&around.far_below, &around.far_above, &around.farthest_below, &around.farthest_above})
+    rows->fill(nothing[0]);
   for (int axis = 0; axis < 3; ++axis) {
     if (!is_active(axis)) continue;
     const auto a = static_cast<std::size_t>(axis);
@@ -390,18 +390,22 @@ Surroundings HydroSweep::surroundings(int k, int j) {
     around.below[a] = row(-1);
     around.above[a] = row(1);
     const double* const along_row = axis == 0 ? velocity_along_row(k, j) : nullptr;
-    around.far_below[a] = axis == 0 ? along_row - 2 : row(-2)[primitive_u + axis];
-    around.far_above[a] = axis == 0 ? along_row + 2 : row(2)[primitive_u + axis];
+    const auto velocity = [&](int shift) { return axis == 0 ? along_row + shift : row(shift)[primitive_u + axis]; };
+    around.far_below[a] = velocity(-2);
+    around.far_above[a] = velocity(2);
+    around.farthest_below[a] = velocity(-4);
+    around.farthest_above[a] = velocity(4);
   }
   return around;
 }
 
-// The velocity along x of a row with two more cells at each end, of which the planes have one.
+// The velocity along x of a row with four more cells at each end, of which the planes have one.
 const double* HydroSweep::velocity_along_row(int k, int j) {
   double* const u = wide_row_.at(0, 0)[primitive_u];
   const ConstRows state = state_row(k, j);
   std::copy_n(primitive_.at(k, j)[primitive_u] - 1, extent_.x + 2, u - 1);
-  for (const int i : {-2, extent_.x + 1}) u[i] = state[momentum_x][i] * (1.0 / state[density][i]);
+  for (const int i : {-4, -3, -2, extent_.x + 1, extent_.x + 2, extent_.x + 3})
+    u[i] = state[momentum_x][i] * (1.0 / state[density][i]);
   return u;
 }
 

@@ -77,11 +77,14 @@ enum class BlockUse : std::uint8_t {
 /// Dual energy (`dual_energy_eta` > 0). The total energy is conserved and knows the heat of shocks, but what it leaves
 /// beside the kinetic energy of a cell's mean motion, the heat, holds the motion inside the cell as well; the internal
 /// energy that is advanced by itself is precise but stays on its adiabat. After a step the internal energy is
-/// 1. in a shock the heat, where it is more than the adiabatic energy and more than three quarters of the inner motion.
-///    A cell is in a shock where the gas is compressed and at least two thirds of the fall of a velocity over four
-///    cells along its axis lie in the middle two (in even convergence, half). The inner motion is the kinetic energy
-///    that a linear velocity has inside the cell relative to its mean: rho / 24 times the squares of the differences
-///    across the cell of all components along all axes;
+/// 1. in a shock the heat, where it is more than the adiabatic energy and than the least that the shock brings. A cell
+///    is in a narrow shock where the gas is compressed and at least two thirds of the fall of a velocity over four
+///    cells along its axis lie in the middle two (in even convergence, half): the least is three quarters of the inner
+///    motion, the kinetic energy that a linear velocity has inside the cell relative to its mean, rho / 24 times the
+///    squares of the differences across the cell of all components along all axes. It is in a wide shock, such as
+///    advection makes of one that moves through the mesh fast, where the same holds of the fall over eight cells and
+///    the middle four: the least is, beside that, rho / 16 times the squared fall over the four, half of the kinetic
+///    energy that two equal streams of that difference have to lose;
 /// 2. in gas that is warm already the heat, where it is within a factor of two of the adiabatic energy, more than the
 ///    inner motion and more than `dual_energy_eta` of the total energy;
 /// 3. else the adiabatic one. Per mass it is at least nine tenths of the least of what was in the cell and what flows
@@ -90,8 +93,8 @@ enum class BlockUse : std::uint8_t {
 /// energy. It moves with the gas until it is believed to be heat, or is motion that the mesh resolves again. So no
 /// energy is discarded; floors and the repair of cells add some (`HydroBooks::floor_energy`, `floor_mass`). Cold gas
 /// stays on its adiabat at Mach 1000 and in waves of a few cells that are far from crossing. Shocks in cold gas heat as
-/// they should unless they move through the mesh at more than some ten times their own fall in velocity: then they are
-/// too wide to be told, and their heat stays unresolved (docs/decisions/0014-heat-of-shocks.md).
+/// they should, at rest or carried through the mesh at twenty times their own fall in velocity; the limits of both are
+/// in docs/decisions/0014-heat-of-shocks.md.
 ///
 /// Axes along which the domain has one cell are left out: so one- and two-dimensional problems are solved.
 /// A cell's new value depends on the old values of the cells within four of it and on nothing else, to the bit:
