@@ -31,9 +31,11 @@ void spread(const mesh::Forest& forest, const mesh::BlockKey& key, const Box& ce
             std::vector<Wish>& wishes) {
   if (cells.is_empty()) return;
   const Box box = forest.box(key);
-  for (std::int32_t z = -1; z <= 1; ++z)
-    for (std::int32_t y = -1; y <= 1; ++y)
-      for (std::int32_t x = -1; x <= 1; ++x) {
+  const Int3 root = forest.cells();
+  const Int3 last{root.x > 1 ? 1 : 0, root.y > 1 ? 1 : 0, root.z > 1 ? 1 : 0};
+  for (std::int32_t z = -last.z; z <= last.z; ++z)
+    for (std::int32_t y = -last.y; y <= last.y; ++y)
+      for (std::int32_t x = -last.x; x <= last.x; ++x) {
         const Int3 offset{x, y, z};
         if (offset == Int3{} || !reaches(cells, box, offset, buffer)) continue;
         const std::int32_t neighbor = forest.neighbor(key, offset);

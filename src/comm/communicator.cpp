@@ -12,6 +12,7 @@
 #include "comm/inherit_progress.hpp"
 #include "sidestream/comm/progress.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/memory.hpp"
 
 namespace sidestream::comm {
 
@@ -40,6 +41,7 @@ T reduce(T value, MPI_Op op, MPI_Comm comm) {
 // there before it waits for the other side. With the 3 of its default, 6 MiB take 64 turns of both, which last as long
 // as both compute between them. What the user has set stays; other MPIs know nothing of it.
 Environment::Environment(int& argc, char**& argv) {
+  core::return_large_memory();  // here, because every program of ours begins with it
   setenv("OMPI_MCA_pml_ob1_send_pipeline_depth", "32", 0);
   take_file_size_limit_as_error();
   int provided = 0;
