@@ -1,5 +1,6 @@
 #include "gas_books.hpp"
 
+#include <nlohmann/json.hpp>
 namespace sidestream::sims {
 
 namespace {
