@@ -22,9 +22,10 @@ mesh::Box hull(const mesh::Box& a, const mesh::Box& b) {
           {std::max(a.hi.x, b.hi.x), std::max(a.hi.y, b.hi.y), std::max(a.hi.z, b.hi.z)}};
 }
 
-/// `verdict(cell)` says whether a cell wants to be smaller and whether it may be larger.
+/// `verdict(cell)` says whether a cell wants to be smaller, whether it may be larger, and whether it is held.
 struct Verdict {
   bool refine, coarsen;
+  bool hold = false;
 };
 template <typename F>
 Tags tags_of(const mesh::Box& cells, F verdict) {
@@ -33,7 +34,9 @@ Tags tags_of(const mesh::Box& cells, F verdict) {
     const Int3 cell{i, j, k};
     const Verdict of_cell = verdict(cell);
     tags.coarsen = tags.coarsen && of_cell.coarsen;
-    if (of_cell.refine) tags.tagged = hull(tags.tagged, {cell, cell + Int3{1, 1, 1}});
+    const mesh::Box alone{cell, cell + Int3{1, 1, 1}};
+    if (of_cell.refine) tags.tagged = hull(tags.tagged, alone);
+    if (of_cell.hold) tags.held = hull(tags.held, alone);
   });
   tags.refine = !tags.tagged.is_empty();
   return tags;
@@ -203,6 +206,7 @@ Tags& Tags::operator+=(const Tags& other) {
   refine = refine || other.refine;
   coarsen = coarsen && other.coarsen;
   tagged = hull(tagged, other.tagged);
+  held = hull(held, other.held);
   return *this;
 }
 
@@ -274,8 +278,9 @@ Criterion threshold(std::vector<std::string> fields, Limits limits, double level
   return of_each_field("threshold", std::move(fields), 0, [limits, level_factor](const BlockData& block, View u) {
     const double factor = std::pow(level_factor, block.level);
     const Limits here{limits.refine_above * factor, limits.coarsen_below * (factor / level_factor)};
+    const double of_parent = limits.refine_above * (factor / level_factor);
     return tags_of(block.cells, [=](Int3 cell) {
-      return Verdict{at(u, cell) > here.refine_above, at(u, cell) < here.coarsen_below};
+      return Verdict{at(u, cell) > here.refine_above, at(u, cell) < here.coarsen_below, at(u, cell) > of_parent};
     });
   });
 }
@@ -289,7 +294,8 @@ Criterion jeans(std::string density, std::string pressure, double refine_below, 
     const double factor = square(2.0 * M_PI / size) * block.gamma / block.four_pi_g;
     return tags_of(block.cells, [&](Int3 cell) {
       const double squared_cells = factor * at(p, cell) / square(at(rho, cell));
-      return Verdict{squared_cells<square(refine_below), squared_cells> square(2.0 * coarsen_above)};
+      return Verdict{squared_cells<square(refine_below), squared_cells> square(2.0 * coarsen_above),
+                     squared_cells < square(2.0 * refine_below)};
     });
   };
   return criterion;
