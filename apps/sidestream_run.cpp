@@ -1,6 +1,7 @@
 #include <fmt/color.h>
 #include <fmt/format.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <CLI/CLI.hpp>
 #include <chrono>

@@ -1,3 +1,4 @@
+#include <nlohmann/json.hpp>
 // Ghost exchange of a gas field (6 components, 4 ghost cells) by each strategy, against a plain copy of as many bytes
 // by the same ranks at the same time; and the planning of an exchange among a quarter of a million boxes.
 //

@@ -1,3 +1,4 @@
+#include <nlohmann/json.hpp>
 // A publish from ranks that compute to the last rank, a sidecar: what it costs the simulation, and how long it takes
 // until the sidecar has it, for blocks of different sizes and simulations that look after their transfers often, rarely
 // or once a step.

@@ -1,3 +1,4 @@
+#include <nlohmann/json.hpp>
 // Transfer of a field from one group of ranks to another (lower half to upper half; alone, from rows to blocks within
 // the rank) by each strategy, against a plain copy of the same bytes; and the migration of particles.
 //

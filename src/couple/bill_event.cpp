@@ -1,5 +1,6 @@
 #include "bill_event.hpp"
 
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "mailbox.hpp"

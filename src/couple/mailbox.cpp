@@ -1,5 +1,6 @@
 #include "mailbox.hpp"
 
+#include <nlohmann/json.hpp>
 namespace sidestream::couple {
 
 using nlohmann::json;

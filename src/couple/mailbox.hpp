@@ -3,7 +3,7 @@
 #include <mpi.h>
 
 #include <list>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>

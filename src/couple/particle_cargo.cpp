@@ -1,6 +1,7 @@
 #include "particle_cargo.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <array>
 #include <bit>

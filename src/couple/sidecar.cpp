@@ -1,5 +1,6 @@
 #include "sidecar.hpp"
 
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <utility>
 

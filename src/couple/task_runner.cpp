@@ -1,6 +1,7 @@
 #include "task_runner.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <filesystem>
 #include <utility>

@@ -1,6 +1,7 @@
 #include "sidestream/io/access_statistics.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 namespace sidestream::io {
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <cerrno>
 #include <cstdio>
@@ -85,6 +86,10 @@ void EventLog::write(std::string_view event, const nlohmann::json& details) {
   nlohmann::ordered_json line = {{"event", event}, {"t", seconds()}};
   for (const auto& [key, value] : details.items()) line[key] = value;
   file_->append(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n');
+}
+
+void EventLog::write(std::string_view event) {
+  write(event, nlohmann::json::object());
 }
 
 }  // namespace sidestream::io

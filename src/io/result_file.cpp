@@ -1,6 +1,7 @@
 #include "sidestream/io/result_file.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <filesystem>

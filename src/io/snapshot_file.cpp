@@ -1,6 +1,7 @@
 #include "sidestream/io/snapshot_file.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 

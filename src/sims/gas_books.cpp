@@ -1,9 +1,9 @@
 #include "gas_books.hpp"
 
-#include <fmt/format.h>
 
 #include <cmath>
-
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 namespace sidestream::sims {
 
 namespace {

@@ -1,6 +1,7 @@
 #include "gas_simulation.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>

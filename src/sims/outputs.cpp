@@ -1,6 +1,7 @@
 #include "outputs.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <filesystem>
 #include <utility>

@@ -1,6 +1,7 @@
 #include "couple/route.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "couple/protocol.hpp"
 #include "couple/shipment.hpp"

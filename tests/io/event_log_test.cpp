@@ -1,6 +1,7 @@
 #include "sidestream/io/event_log.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <sstream>

@@ -1,3 +1,4 @@
+#include <nlohmann/json.hpp>
 // Gas on refined meshes against exact solutions and against uniform meshes.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

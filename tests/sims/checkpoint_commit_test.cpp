@@ -1,3 +1,4 @@
+#include <nlohmann/json.hpp>
 // Checkpoints are written without waiting for analyses, and count once the results of before are there.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/sims/run.hpp"

@@ -1,6 +1,7 @@
 #include "sims/energies.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 

@@ -1,3 +1,4 @@
+#include <nlohmann/json.hpp>
 // What a configuration may not ask of a refined mesh, and how a run ends that would grow beyond its blocks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <chrono>
 #include <memory>
@@ -27,7 +27,8 @@ class EventLog {
 
   /// Appends one line, visible to readers at once. `details` is a JSON object: `log.write("step", {{"step", 3},
   /// {"wall_s", 0.1}})`. A disk that is full loses lines, never the run: that is said once on stderr.
-  void write(std::string_view event, const nlohmann::json& details = nlohmann::json::object());
+  void write(std::string_view event, const nlohmann::json& details);
+  void write(std::string_view event);
 
   /// Seconds since the common start, as in `t`.
   double seconds() const;

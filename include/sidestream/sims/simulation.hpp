@@ -3,7 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -48,7 +48,7 @@ class Simulation {
   /// What the event of a step tells: time, time step and what limited it.
   virtual nlohmann::json status() const = 0;
   /// What the last event of a run adds: conservation, errors against exact solutions, work done.
-  virtual nlohmann::json summary() const { return nlohmann::json::object(); }
+  virtual nlohmann::json summary() const = 0;
 
   /// The present state for analyses; valid until the next step.
   virtual mesh::Snapshot snapshot() = 0;

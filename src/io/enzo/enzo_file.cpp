@@ -1,3 +1,4 @@
+#include <nlohmann/json.hpp>
 // Opens folders of Enzo, of ours with what we keep beside them, and of others from Enzo's own tables.
 #include "enzo_file.hpp"
 

@@ -1,6 +1,7 @@
 #include "enzo_state.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <set>

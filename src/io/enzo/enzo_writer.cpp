@@ -1,3 +1,4 @@
+#include <nlohmann/json.hpp>
 // Folders of Enzo (Bryan et al. 2014, ApJS 211, 19): parameters, hierarchy and boundary as text, and the grids in HDF5
 // files, one for each rank or one for all.
 #include <fmt/format.h>

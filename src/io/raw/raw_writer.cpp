@@ -1,3 +1,4 @@
+#include <nlohmann/json.hpp>
 // One file: an index, then arrays at multiples of 4096 bytes: of each level one a variable, whose runs are the boxes
 // in the order of the layout, then the particles.
 #include <fmt/format.h>

@@ -1,0 +1,126 @@
+"""What it costs to compile the package from nothing: CPU seconds of each file, and of each header over all files.
+
+    python tools/build_cost.py BUILD [--most SECONDS] [--jobs N]
+
+BUILD is a configured build folder with `compile_commands.json`. Prints the dearest files and headers and the sum; exits
+with 1 if the sum is over `--most`. Compiler caches are left out, and nothing is written into the build folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SHOWN = 10
+INCLUDE = re.compile(r'^#include ([<"].*[>"])', re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A file to compile, with the words of its command up to the output."""
+
+    file: Path
+    words: list[str]
+    folder: Path
+
+    def compile(self, source: Path, output: Path) -> float:
+        """CPU seconds of the command with another source."""
+        words = [*self.words, "-c", str(source), "-o", str(output)]
+        child = subprocess.Popen(words, cwd=self.folder, env=os.environ | {"CCACHE_DISABLE": "1"})
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode:
+            sys.exit(f"error: {shlex.join(words)} ended with {child.returncode}")
+        return usage.ru_utime + usage.ru_stime
+
+
+def units_of(build: Path) -> list[Unit]:
+    """The files of `src`, `apps` and `python` in a build folder."""
+    units = []
+    for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
+        file = Path(entry["file"])
+        if not file.is_relative_to(ROOT) or file.relative_to(ROOT).parts[0] not in ("src", "apps", "python"):
+            continue
+        words = shlex.split(entry["command"])
+        words = words[: words.index("-o")]
+        units.append(Unit(file, words[1:] if "ccache" in words[0] else words, Path(entry["directory"])))
+    return units
+
+
+def headers_of(files: list[Path]) -> Counter[str]:
+    """How often each header is included, directly or by way of the project's own headers."""
+    counts: Counter[str] = Counter()
+    direct = {file: INCLUDE.findall(file.read_text(encoding="utf-8")) for file in files}
+    own: dict[str, list[str]] = {}
+
+    def reach(header: str, seen: set[str]) -> None:
+        if header in seen:
+            return
+        seen.add(header)
+        if header not in own:
+            places = [ROOT / folder / header[1:-1] for folder in ("include", "src")]
+            text = next((place.read_text(encoding="utf-8") for place in places if place.is_file()), "")
+            own[header] = INCLUDE.findall(text)
+        for inner in own[header]:
+            reach(inner, seen)
+
+    for includes in direct.values():
+        seen: set[str] = set()
+        for header in includes:
+            reach(header, seen)
+        counts.update(seen)
+    return counts
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", type=Path)
+    parser.add_argument("--most", type=float, help="CPU seconds of all files together")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    arguments = parser.parse_args()
+
+    units = units_of(arguments.build)
+    headers = headers_of([unit.file for unit in units])
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.jobs) as pool:
+        scratch = Path(folder)
+
+        def cost_of(n: int) -> float:
+            return units[n].compile(units[n].file, scratch / f"{n}.o")
+
+        costs = dict(zip((unit.file for unit in units), pool.map(cost_of, range(len(units))), strict=True))
+
+        def cost_of_header(header: str) -> float:
+            name = f"header{abs(hash(header))}"
+            source = scratch / f"{name}.cpp"
+            source.write_text(f"#include {header}\n", encoding="utf-8")
+            owner = next(unit for unit in units if unit.file.is_relative_to(ROOT / "src" / "sims"))
+            return owner.compile(source, scratch / f"{name}.o")
+
+        often = [header for header, count in headers.items() if count >= 5]
+        parsed = dict(zip(often, pool.map(cost_of_header, often), strict=True))
+
+    total = sum(costs.values())
+    print("CPU seconds  file")
+    for file, cost in sorted(costs.items(), key=lambda item: -item[1])[:SHOWN]:
+        print(f"{cost:11.1f}  {file.relative_to(ROOT)}")
+    print("\nCPU seconds  files  each  header, with what it includes")
+    for header, cost in sorted(parsed.items(), key=lambda item: -item[1] * headers[item[0]])[:SHOWN]:
+        print(f"{cost * headers[header]:11.1f}  {headers[header]:5d}  {cost:4.2f}  {header}")
+    print(f"\n{total:.0f} CPU seconds in {len(units)} files")
+    if arguments.most is not None and total > arguments.most:
+        sys.exit(f"error: more than {arguments.most:.0f}")
+
+
+if __name__ == "__main__":
+    main()
