@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/representatives.hpp"
-#include "analysis/tree_part.hpp"
+#include "analysis/merge_tree/representatives.hpp"
+#include "analysis/merge_tree/tree_part.hpp"
 #include "lognormal.hpp"
 #include "report.hpp"
 

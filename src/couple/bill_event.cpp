@@ -1,9 +1,9 @@
-#include "bill_event.hpp"
+#include "couple/bill_event.hpp"
 
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "mailbox.hpp"
+#include "couple/in_transit/mailbox.hpp"
 
 namespace sidestream::couple {
 

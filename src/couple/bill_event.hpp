@@ -2,7 +2,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "protocol.hpp"
+#include "couple/in_transit/protocol.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/bill.hpp"
 #include "sidestream/couple/task.hpp"

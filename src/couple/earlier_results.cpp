@@ -1,4 +1,4 @@
-#include "earlier_results.hpp"
+#include "couple/earlier_results.hpp"
 
 #include <fmt/format.h>
 

@@ -7,16 +7,16 @@
 #include <set>
 #include <utility>
 
-#include "bill_event.hpp"
-#include "outbox.hpp"
-#include "sidecar.hpp"
+#include "couple/bill_event.hpp"
+#include "couple/in_transit/outbox.hpp"
+#include "couple/in_transit/sidecar.hpp"
+#include "couple/task_runner.hpp"
 #include "sidestream/comm/progress.hpp"
 #include "sidestream/comm/roles.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/io/event_log.hpp"
 #include "sidestream/io/run_folder.hpp"
-#include "task_runner.hpp"
 
 namespace sidestream::couple {
 

@@ -1,4 +1,4 @@
-#include "task_runner.hpp"
+#include "couple/task_runner.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "patience.hpp"
+#include "couple/in_transit/waiting.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/io/result_file.hpp"

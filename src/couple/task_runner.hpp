@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "earlier_results.hpp"
+#include "couple/earlier_results.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/couple/session.hpp"
 #include "sidestream/couple/task.hpp"

@@ -1,10 +1,10 @@
-#include "batch_transform.hpp"
+#include "fft/batch_transform.hpp"
 
 #include <cmath>
 #include <numbers>
 #include <utility>
 
-#include "fftw.hpp"
+#include "fft/fftw.hpp"
 
 namespace sidestream::fft {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "lanes.hpp"
+#include "fft/lanes.hpp"
 
 namespace sidestream::fft {
 

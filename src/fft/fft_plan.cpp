@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "lines.hpp"
-#include "process_grid.hpp"
+#include "fft/lines.hpp"
+#include "fft/process_grid.hpp"
 #include "sidestream/comm/progress.hpp"
 
 namespace sidestream::fft {

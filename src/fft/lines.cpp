@@ -1,4 +1,4 @@
-#include "lines.hpp"
+#include "fft/lines.hpp"
 
 #include <algorithm>
 #include <array>

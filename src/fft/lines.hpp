@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "batch_transform.hpp"
+#include "fft/batch_transform.hpp"
 
 namespace sidestream::fft {
 

@@ -1,4 +1,4 @@
-#include "process_grid.hpp"
+#include "fft/process_grid.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,8 +1,8 @@
-#include "registry.hpp"
+#include "sims/registry.hpp"
 
 #include <vector>
 
-#include "gas_simulation.hpp"
+#include "sims/gas/gas_simulation.hpp"
 
 namespace sidestream::sims {
 

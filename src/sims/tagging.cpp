@@ -1,4 +1,4 @@
-#include "tagging.hpp"
+#include "sims/tagging.hpp"
 
 #include "sidestream/amr/interpolation.hpp"
 

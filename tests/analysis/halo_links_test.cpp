@@ -1,5 +1,5 @@
 // Halos of two moments and what they share.
-#include "analysis/halo_links.hpp"
+#include "analysis/halos/halo_links.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,12 +1,12 @@
 // What halos consist of, and the task that links them.
-#include "analysis/halo_members.hpp"
+#include "analysis/halos/halo_members.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "analysis/halo_finder.hpp"
+#include "analysis/halos/halo_finder.hpp"
 #include "analysis/refined_mesh.hpp"
 #include "analysis/run.hpp"
 

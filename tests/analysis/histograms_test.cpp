@@ -2,8 +2,8 @@
 
 #include <numeric>
 
-#include "analysis/log_bins.hpp"
 #include "analysis/run.hpp"
+#include "analysis/statistics/log_bins.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::analysis {

@@ -1,5 +1,5 @@
 // Which ranks are near a point, against the distance to every box.
-#include "analysis/near_ranks.hpp"
+#include "analysis/friends_of_friends/ranks_near_points.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "couple/route.hpp"
+#include "couple/in_transit/block_messages.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "couple/protocol.hpp"
-#include "couple/shipment.hpp"
+#include "couple/in_transit/protocol.hpp"
+#include "couple/in_transit/shipment.hpp"
 #include "sidestream/comm/roles.hpp"
 #include "sidestream/mesh/forest.hpp"
 #include "support/fields.hpp"

@@ -2,9 +2,9 @@
 #include <atomic>
 #include <numeric>
 
-#include "couple/mailbox.hpp"
+#include "couple/in_transit/mailbox.hpp"
+#include "couple/in_transit/shipment.hpp"
 #include "couple/session_fixture.hpp"
-#include "couple/shipment.hpp"
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "io/hdf5/hdf5_arrays.hpp"
+#include "io/containers/hdf5/hdf5_arrays.hpp"
 #include "sidestream/io/array_file.hpp"
 #include "sidestream/io/atomic_file.hpp"
 #include "sidestream/mesh/field.hpp"

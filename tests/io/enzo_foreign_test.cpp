@@ -7,7 +7,7 @@
 #include <fstream>
 #include <random>
 
-#include "io/hdf5/hdf5_arrays.hpp"
+#include "io/containers/hdf5/hdf5_arrays.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/io/format.hpp"

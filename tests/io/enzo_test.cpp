@@ -6,9 +6,9 @@
 #include <set>
 
 #include "format_fixture.hpp"
-#include "io/enzo/enzo_hierarchy.hpp"
-#include "io/enzo/enzo_units.hpp"
-#include "io/hdf5/hdf5_arrays.hpp"
+#include "io/containers/hdf5/hdf5_arrays.hpp"
+#include "io/formats/enzo/enzo_hierarchy.hpp"
+#include "io/formats/enzo/enzo_units.hpp"
 #include "sidestream/core/error.hpp"
 #include "support/sample_content.hpp"
 

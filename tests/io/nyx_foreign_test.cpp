@@ -8,7 +8,7 @@
 #include <set>
 
 #include "format_fixture.hpp"
-#include "io/nyx/nyx_file.hpp"
+#include "io/formats/nyx/nyx_file.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/mesh/forest.hpp"
 #include "support/fields.hpp"

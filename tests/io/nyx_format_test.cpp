@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "format_fixture.hpp"
-#include "io/nyx/nyx_file.hpp"
-#include "io/nyx/nyx_ids.hpp"
+#include "io/formats/nyx/nyx_file.hpp"
+#include "io/formats/nyx/nyx_ids.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "format_fixture.hpp"
-#include "io/hdf5/hdf5_arrays.hpp"
+#include "io/containers/hdf5/hdf5_arrays.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream {

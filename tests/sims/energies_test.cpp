@@ -1,4 +1,4 @@
-#include "sims/energies.hpp"
+#include "sims/cosmology/energies.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -9,7 +9,7 @@
 #include "sidestream/redistribute/migration.hpp"
 #include "sidestream/solvers/momentum.hpp"
 #include "sidestream/solvers/refined_particle_mesh.hpp"
-#include "sims/self_gravity.hpp"
+#include "sims/gas/self_gravity.hpp"
 #include "solvers/refined_mesh.hpp"
 
 namespace sidestream::sims {

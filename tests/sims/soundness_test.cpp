@@ -6,7 +6,7 @@
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/sims/run.hpp"
-#include "sims/gas_books.hpp"
+#include "sims/gas/gas_books.hpp"
 
 namespace sidestream::sims {
 namespace {

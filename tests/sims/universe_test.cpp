@@ -1,4 +1,4 @@
-#include "sims/universe.hpp"
+#include "sims/cosmology/universe.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <map>
 
 #include "sidestream/core/for_each.hpp"
-#include "sims/initial_universe.hpp"
+#include "sims/cosmology/initial_universe.hpp"
 
 namespace sidestream::sims {
 namespace {

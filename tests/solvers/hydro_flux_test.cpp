@@ -6,7 +6,7 @@
 #include "sidestream/amr/flux_register.hpp"
 #include "sidestream/core/random.hpp"
 #include "sidestream/mesh/hierarchy.hpp"
-#include "solvers/hydro_sweep.hpp"
+#include "solvers/hydro/hydro_sweep.hpp"
 #include "support/gas_run.hpp"
 
 namespace sidestream::test {

@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "sidestream/mesh/box.hpp"
-#include "solvers/hydro_riemann.hpp"
+#include "solvers/hydro/hydro_riemann.hpp"
 
 namespace sidestream::test {
 

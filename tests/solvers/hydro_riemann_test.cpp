@@ -1,5 +1,5 @@
 // The Riemann solvers against an exact one and against numbers known from the literature.
-#include "solvers/hydro_riemann.hpp"
+#include "solvers/hydro/hydro_riemann.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "solvers/hydro_reconstruction.hpp"
+#include "solvers/hydro/hydro_reconstruction.hpp"
 
 namespace sidestream::solvers {
 namespace {

@@ -1,4 +1,4 @@
-#include "gadget_header.hpp"
+#include "io/initial/gadget_header.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "io/flash/flash_units.hpp"
-#include "paths.hpp"
+#include "io/formats/flash/flash_units.hpp"
+#include "io/initial/paths.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
 

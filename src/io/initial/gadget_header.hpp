@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "io/hdf5/hdf5_arrays.hpp"
-#include "io/hdf5/hdf5_attributes.hpp"
+#include "io/containers/hdf5/hdf5_arrays.hpp"
+#include "io/containers/hdf5/hdf5_attributes.hpp"
 #include "sidestream/io/initial_file.hpp"
 
 namespace sidestream::io {

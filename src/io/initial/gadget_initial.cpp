@@ -5,11 +5,11 @@
 #include <limits>
 #include <regex>
 
-#include "gadget_header.hpp"
-#include "initial_entries.hpp"
-#include "initial_particles.hpp"
-#include "paths.hpp"
-#include "share.hpp"
+#include "io/initial/gadget_header.hpp"
+#include "io/initial/initial_entries.hpp"
+#include "io/initial/initial_particles.hpp"
+#include "io/initial/paths.hpp"
+#include "io/initial/share.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {

@@ -1,4 +1,4 @@
-#include "grafic_field.hpp"
+#include "io/initial/grafic_field.hpp"
 
 #include <fmt/format.h>
 

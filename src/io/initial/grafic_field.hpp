@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "io/byte_order.hpp"
+#include "io/disk/byte_order.hpp"
 
 namespace sidestream::io {
 

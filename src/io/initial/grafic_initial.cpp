@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "grafic_field.hpp"
-#include "initial_entries.hpp"
-#include "initial_particles.hpp"
-#include "lattice.hpp"
-#include "paths.hpp"
+#include "io/initial/grafic_field.hpp"
+#include "io/initial/initial_entries.hpp"
+#include "io/initial/initial_particles.hpp"
+#include "io/initial/lattice.hpp"
+#include "io/initial/paths.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {

@@ -6,7 +6,7 @@
 #include <system_error>
 #include <vector>
 
-#include "initial_entries.hpp"
+#include "io/initial/initial_entries.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {

@@ -1,4 +1,4 @@
-#include "initial_particles.hpp"
+#include "io/initial/initial_particles.hpp"
 
 #include <fmt/format.h>
 

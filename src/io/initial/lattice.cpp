@@ -1,8 +1,8 @@
-#include "lattice.hpp"
+#include "io/initial/lattice.hpp"
 
 #include <fmt/format.h>
 
-#include "initial_particles.hpp"
+#include "io/initial/initial_particles.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "share.hpp"
+#include "io/initial/share.hpp"
 #include "sidestream/mesh/box.hpp"
 #include "sidestream/mesh/particles.hpp"
 

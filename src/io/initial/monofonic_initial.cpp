@@ -4,11 +4,11 @@
 #include <optional>
 #include <string>
 
-#include "gadget_header.hpp"
-#include "initial_entries.hpp"
-#include "initial_particles.hpp"
-#include "io/hdf5/hdf5_attributes.hpp"
-#include "lattice.hpp"
+#include "io/containers/hdf5/hdf5_attributes.hpp"
+#include "io/initial/gadget_header.hpp"
+#include "io/initial/initial_entries.hpp"
+#include "io/initial/initial_particles.hpp"
+#include "io/initial/lattice.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gadget_header.hpp"
-#include "initial_entries.hpp"
-#include "initial_particles.hpp"
-#include "io/byte_order.hpp"
-#include "io/stored_reals.hpp"
-#include "paths.hpp"
-#include "share.hpp"
+#include "io/disk/byte_order.hpp"
+#include "io/disk/stored_reals.hpp"
+#include "io/initial/gadget_header.hpp"
+#include "io/initial/initial_entries.hpp"
+#include "io/initial/initial_particles.hpp"
+#include "io/initial/paths.hpp"
+#include "io/initial/share.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
 

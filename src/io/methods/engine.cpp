@@ -7,8 +7,8 @@
 #include <memory>
 #include <optional>
 
+#include "io/methods/rows.hpp"
 #include "io/write_methods.hpp"
-#include "rows.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/io/atomic_file.hpp"
 #include "sidestream/redistribute/redistribution.hpp"

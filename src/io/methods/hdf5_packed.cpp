@@ -2,9 +2,9 @@
 // (which would switch collective transfers off).
 #include <algorithm>
 
-#include "io/hdf5/hdf5_arrays.hpp"
+#include "io/containers/hdf5/hdf5_arrays.hpp"
+#include "io/methods/parallel_hdf5.hpp"
 #include "io/write_methods.hpp"
-#include "parallel_hdf5.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 

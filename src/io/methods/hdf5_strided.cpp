@@ -2,9 +2,9 @@
 // not pack. For comparison.
 #include <algorithm>
 
-#include "in_place.hpp"
+#include "io/methods/in_place.hpp"
+#include "io/methods/parallel_hdf5.hpp"
 #include "io/write_methods.hpp"
-#include "parallel_hdf5.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 

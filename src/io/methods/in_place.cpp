@@ -1,4 +1,4 @@
-#include "in_place.hpp"
+#include "io/methods/in_place.hpp"
 
 #include <algorithm>
 

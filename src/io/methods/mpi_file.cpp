@@ -1,4 +1,4 @@
-#include "mpi_file.hpp"
+#include "io/methods/mpi_file.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "mpi_layouts.hpp"
+#include "io/methods/mpi_layouts.hpp"
 
 namespace sidestream::io {
 

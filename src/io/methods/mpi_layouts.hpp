@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "mpi_file.hpp"
-#include "rows.hpp"
+#include "io/methods/mpi_file.hpp"
+#include "io/methods/rows.hpp"
 
 namespace sidestream::io {
 

@@ -4,9 +4,9 @@
 #include <array>
 #include <numeric>
 
-#include "in_place.hpp"
+#include "io/methods/in_place.hpp"
+#include "io/methods/mpi_layouts.hpp"
 #include "io/write_methods.hpp"
-#include "mpi_layouts.hpp"
 #include "sidestream/core/timer.hpp"
 
 namespace sidestream::io {

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "io/methods/mpi_file.hpp"
+#include "io/methods/mpi_layouts.hpp"
+#include "io/methods/rows.hpp"
 #include "io/write_methods.hpp"
-#include "mpi_file.hpp"
-#include "mpi_layouts.hpp"
-#include "rows.hpp"
 #include "sidestream/core/timer.hpp"
 
 namespace sidestream::io {

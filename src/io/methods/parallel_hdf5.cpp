@@ -1,12 +1,12 @@
-#include "parallel_hdf5.hpp"
+#include "io/methods/parallel_hdf5.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
 #include <utility>
 
-#include "io/hdf5/hdf5_arrays.hpp"
-#include "mpi_file.hpp"
+#include "io/containers/hdf5/hdf5_arrays.hpp"
+#include "io/methods/mpi_file.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "io/hdf5/hdf5_handle.hpp"
-#include "rows.hpp"
+#include "io/containers/hdf5/hdf5_handle.hpp"
+#include "io/methods/rows.hpp"
 #include "sidestream/comm/communicator.hpp"
 
 namespace sidestream::io {

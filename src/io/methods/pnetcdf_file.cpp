@@ -1,12 +1,12 @@
-#include "pnetcdf_file.hpp"
+#include "io/methods/pnetcdf_file.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
 
-#include "io/netcdf/netcdf_handle.hpp"
-#include "mpi_file.hpp"
+#include "io/containers/netcdf/netcdf_handle.hpp"
+#include "io/methods/mpi_file.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "rows.hpp"
+#include "io/methods/rows.hpp"
 #include "sidestream/comm/communicator.hpp"
 
 namespace sidestream::io {

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <memory>
 
-#include "io/netcdf/netcdf_handle.hpp"
+#include "io/containers/netcdf/netcdf_handle.hpp"
+#include "io/methods/pnetcdf_file.hpp"
 #include "io/write_methods.hpp"
-#include "pnetcdf_file.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 

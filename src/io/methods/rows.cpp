@@ -1,4 +1,4 @@
-#include "rows.hpp"
+#include "io/methods/rows.hpp"
 
 #include <algorithm>
 

@@ -1,0 +1,142 @@
+#include "sidestream/analysis/density.hpp"
+
+#include <cmath>
+#include <cstdlib>
+
+#include "analysis/fields/levels.hpp"
+#include "sidestream/core/exact_sum.hpp"
+#include "sidestream/core/for_each.hpp"
+
+namespace sidestream::analysis {
+
+namespace {
+
+constexpr const char* total_name = "total_density";
+constexpr const char* gas_name = "gas_density";
+constexpr const char* dark_name = "dark_matter_density";
+
+// A field that the snapshot keeps.
+LeafField borrowed(const mesh::Snapshot& snapshot, const std::string& name) {
+  LeafField levels;
+  for (int level = 0; level <= snapshot.finest_level(); ++level)
+    levels.emplace_back(SharedField(), &snapshot.field(name, level));
+  return levels;
+}
+
+SharedField sum_of(const mesh::Field<double>& a, const mesh::Field<double>& b) {
+  auto sum = std::make_shared<mesh::Field<double>>(a.layout(), a.rank());
+  const auto to = sum->all();
+  const auto from_a = a.all(), from_b = b.all();
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] = from_a[i] + from_b[i];
+  return sum;
+}
+
+// The first cell of this rank that holds no finite number, as text; empty if all do.
+std::string first_bad_cell(const LeafField& field) {
+  std::string found;
+  for (std::size_t level = 0; level < field.size(); ++level)
+    for (int b = 0; b < field[level]->blocks() && found.empty(); ++b) {
+      const auto view = field[level]->view(b);
+      core::for_each_cell(field[level]->box(b), [&](int k, int j, int i) {
+        if (!found.empty() || std::isfinite(view(k, j, i))) return;
+        found = std::to_string(view(k, j, i)) + " at the cell (z, y, x) = (" + std::to_string(k) + ", " +
+                std::to_string(j) + ", " + std::to_string(i) + ")" +
+                (field.size() > 1 ? " of level " + std::to_string(level) : "");
+      });
+    }
+  return found;
+}
+
+// Adds the cells of this rank, each 2^`power` times.
+void add_cells(const mesh::Field<double>& field, int power, core::ExactSum& sum) {
+  for (int b = 0; b < field.blocks(); ++b) {
+    const mesh::Box& box = field.box(b);
+    const auto view = field.view(b);
+    const auto length = static_cast<std::size_t>(box.extent().x);
+    core::for_each_row(box, [&](int k, int j) {
+      for (const double value : std::span(&view(k, j, box.lo.x), length)) sum.add(value, power);
+    });
+  }
+}
+
+std::int64_t cells_of(const mesh::Field<double>& field) {
+  std::int64_t cells = 0;
+  for (int b = 0; b < field.blocks(); ++b) cells += field.box(b).volume();
+  return cells;
+}
+
+}  // namespace
+
+LeafField total_density(const mesh::Snapshot& snapshot) {
+  if (snapshot.has(total_name)) return borrowed(snapshot, total_name);
+  const bool has_gas = snapshot.has(gas_name), has_dark = snapshot.has(dark_name);
+  if (!has_gas || !has_dark) return borrowed(snapshot, has_gas ? gas_name : dark_name);
+  LeafField levels;
+  for (int level = 0; level <= snapshot.finest_level(); ++level)
+    levels.push_back(sum_of(snapshot.field(gas_name, level), snapshot.field(dark_name, level)));
+  return levels;
+}
+
+LeafField field_or_total(const mesh::Snapshot& snapshot, const std::string& name) {
+  return name == total_name ? total_density(snapshot) : borrowed(snapshot, name);
+}
+
+std::vector<std::string> names_for(const std::string& name) {
+  if (name != total_name) return {name};
+  return {std::string(total_name) + "?", std::string(gas_name) + "?", std::string(dark_name) + "?"};
+}
+
+std::string unit_of(const mesh::Snapshot& snapshot, const std::string& name) {
+  if (name != total_name || snapshot.has(name)) return snapshot.unit(name);
+  return snapshot.unit(snapshot.has(gas_name) ? gas_name : dark_name);
+}
+
+double mean(const comm::Communicator& comm, const LeafField& field, const std::string& name) {
+  const int bits = bits_a_level(root_domain(field)), finest = finest_level(field);
+  core::ExactSum sum;
+  std::vector<std::int64_t> cells;
+  for (int level = 0; level <= finest; ++level) {
+    const mesh::Field<double>& here = *field[static_cast<std::size_t>(level)];
+    add_cells(here, bits * (finest - level), sum);
+    cells.push_back(cells_of(here));
+  }
+  comm.sum(std::span(&sum, 1));
+  comm.sum(std::span(cells));
+  const double total = sum.value(-bits * finest), weight = volume_weighted(cells, bits);  // in cells of level 0
+  if (weight == 0) throw core::Error("the field `" + name + "` has no cells");
+  if (!std::isfinite(total)) {
+    const std::string bad = first_bad_cell(field);
+    comm.agree(bad.empty() ? bad : "the field `" + name + "` holds " + bad);
+    throw core::Error("the sum of the field `" + name + "` is too large for a double");
+  }
+  return total / weight;
+}
+
+double mean(const comm::Communicator& comm, const mesh::Field<double>& field, const std::string& name) {
+  return mean(comm, uniform(field), name);
+}
+
+Threshold parse_threshold(const std::string& text) {
+  const char* const hint =
+      "write \"81.66 mean\" for a multiple of the mean density, or a density such as \"4e12\" [Msun/Mpc^3]";
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  std::string unit(end);
+  std::erase(unit, ' ');
+  if (end == text.c_str()) throw core::Error("the threshold \"" + text + "\" does not start with a number", "", hint);
+  if (!std::isfinite(value)) throw core::Error("the threshold \"" + text + "\" is not a finite number", "", hint);
+  if (unit != "mean" && unit != "" && unit != "Msun/Mpc^3")
+    throw core::Error("the threshold \"" + text + "\" has the unknown unit `" + unit + "`", "", hint);
+  return {value, unit == "mean"};
+}
+
+Threshold read_threshold(const core::Node& node) {
+  if (!node.is_text()) return {node.number(), false};
+  try {
+    return parse_threshold(node.text());
+  } catch (const core::Error& error) {
+    core::reject(node, error.message(), error.hint());
+  }
+}
+
+}  // namespace sidestream::analysis

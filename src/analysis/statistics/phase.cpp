@@ -1,0 +1,173 @@
+#include <algorithm>
+#include <numeric>
+
+#include "analysis/entries.hpp"
+#include "analysis/fields/levels.hpp"
+#include "analysis/make.hpp"
+#include "analysis/statistics/log_bins.hpp"
+#include "analysis/statistics/totals.hpp"
+#include "sidestream/analysis/density.hpp"
+#include "sidestream/core/for_each.hpp"
+
+namespace sidestream::analysis {
+
+namespace {
+
+// Cells in each bin of temperature (slow) and density (fast), one level after another; the sum of their densities times
+// their volumes, in cells of the finest level, in each bin; and the cells in none.
+struct PhaseTable {
+  std::vector<std::int64_t> count;
+  std::vector<core::CompactSum> mass;
+  std::int64_t outside = 0;
+};
+
+// The numbers of all levels in a bin.
+template <typename T>
+std::vector<T> of_bin(const std::vector<T>& table, std::size_t bin, std::size_t bins) {
+  std::vector<T> levels;
+  for (; bin < table.size(); bin += bins) levels.push_back(table[bin]);
+  return levels;
+}
+
+class Phase final : public Analysis {
+ public:
+  struct Parameters {
+    std::string temperature, density;
+    double temperature_low = 0.0, temperature_high = 0.0, density_low = 0.0, density_high = 0.0;
+    std::int64_t temperature_bins = 0, density_bins = 0;
+  };
+
+  static core::Table<Parameters> table() {
+    auto table = task_table<Parameters>("Phase diagram: cells and mass by temperature and gas overdensity");
+    table.option("density", &Parameters::density, "gas_density").doc("field of the density");
+    table.option("density_low", &Parameters::density_low, 1e-3).doc("low edge of the first density bin, in means");
+    table.option("density_high", &Parameters::density_high, 1e5).doc("high edge of the last density bin, in means");
+    table.option("density_bins", &Parameters::density_bins, 160)
+        .range(1, 1e4)
+        .doc("number of density bins, of equal width in the logarithm");
+    table.option("temperature", &Parameters::temperature, "temperature").doc("field of the temperature");
+    table.option("temperature_low", &Parameters::temperature_low, 1e-4)
+        .doc("low edge of the first temperature bin [K]");
+    table.option("temperature_high", &Parameters::temperature_high, 1e8)
+        .doc("high edge of the last temperature bin [K]");
+    table.option("temperature_bins", &Parameters::temperature_bins, 240)
+        .range(1, 1e4)
+        .doc("number of temperature bins, of equal width in the logarithm");
+    return table;
+  }
+
+  explicit Phase(Parameters p)
+      : parameters_(std::move(p)),
+        density_bins_(bins_of("density", parameters_.density_low, parameters_.density_high, parameters_.density_bins)),
+        temperature_bins_(bins_of("temperature", parameters_.temperature_low, parameters_.temperature_high,
+                                  parameters_.temperature_bins)) {}
+
+  std::vector<std::string> fields() const override {
+    std::vector<std::string> names = names_for(parameters_.density);
+    append_new(names, {parameters_.temperature});
+    return names;
+  }
+
+  mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
+    const LeafField density = field_or_total(snapshot, parameters_.density);
+    const LeafField temperature = field_or_total(snapshot, parameters_.temperature);
+    const double average = mean(comm, density, parameters_.density);
+    mean(comm, temperature, parameters_.temperature);  // throws unless all values are finite
+    if (!(average > 0))
+      throw core::Error("the mean of the field `" + parameters_.density +
+                        "` is not positive, so it has no overdensity");
+    PhaseTable table{std::vector<std::int64_t>(density.size() * bins(), 0), std::vector<core::CompactSum>(bins()), 0};
+    const int a_level = bits_a_level(root_domain(density)), finest = finest_level(density);
+    for (int level = 0; level <= finest; ++level) count(density, temperature, level, average, table);
+    comm.sum(std::span(table.count));
+    table.outside = comm.sum(table.outside);
+    std::vector<double> mass = totals(comm, table.mass, -a_level * finest);
+    return comm.rank() == 0 ? result_of(table, std::move(mass), snapshot, average) : mesh::Result();
+  }
+
+ private:
+  static LogBins bins_of(const std::string& what, double low, double high, std::int64_t count) {
+    if (!(low > 0 && high > low))
+      throw core::Error("the bins of " + what + " go from " + std::to_string(low) + " to " + std::to_string(high), "",
+                        "set 0 < " + what + "_low < " + what + "_high");
+    return {low, high, count};
+  }
+
+  std::size_t bins() const {
+    return static_cast<std::size_t>(temperature_bins_.size()) * static_cast<std::size_t>(density_bins_.size());
+  }
+
+  // Adds the cells of a level.
+  void count(const LeafField& density, const LeafField& temperature, int level, double average,
+             PhaseTable& table) const {
+    const auto at = static_cast<std::size_t>(level);
+    const std::size_t first = at * bins();
+    const int power = bits_a_level(root_domain(density)) * (finest_level(density) - level);
+    for (int b = 0; b < density[at]->blocks(); ++b) {
+      const auto rho = density[at]->view(b), t = temperature[at]->view(b);
+      core::for_each_cell(density[at]->box(b), [&](int k, int j, int i) {
+        const std::int32_t column = density_bins_.find(rho(k, j, i) / average),
+                           row = temperature_bins_.find(t(k, j, i));
+        if (column < 0 || row < 0 || column == density_bins_.size() || row == temperature_bins_.size()) {
+          ++table.outside;
+          return;
+        }
+        const auto bin = static_cast<std::size_t>(row) * static_cast<std::size_t>(density_bins_.size()) +
+                         static_cast<std::size_t>(column);
+        ++table.count[first + bin];
+        table.mass[bin].add(rho(k, j, i), power);
+      });
+    }
+  }
+
+  static void add_bins(mesh::Result& result, const LogBins& bins, const std::string& name, const std::string& unit) {
+    std::vector<double> low, high;
+    for (std::int32_t i = 0; i < bins.size(); ++i) {
+      low.push_back(bins.edge(i));
+      high.push_back(bins.edge(i + 1));
+    }
+    const std::string dimension = name + "_bin", what = name == "density" ? "gas density over its mean" : name;
+    result.add(name + "_low", unit, what + ", low edge of the bin, inclusive", {dimension}, {bins.size()}, low);
+    result.add(name + "_high", unit, what + ", high edge of the bin, exclusive", {dimension}, {bins.size()}, high);
+  }
+
+  // `mass`: in densities times cells of level 0.
+  mesh::Result result_of(const PhaseTable& table, std::vector<double> mass, const mesh::Snapshot& snapshot,
+                         double average) const {
+    mesh::Result result;
+    add_bins(result, temperature_bins_, "temperature", "K");
+    add_bins(result, density_bins_, "density", "1");
+    const double cell_volume = snapshot.geometry.cell_volume();
+    const int bits = bits_a_level(snapshot.geometry.domain);
+    std::vector<std::int64_t> count;
+    std::vector<double> volume;
+    for (std::size_t bin = 0; bin < bins(); ++bin) {
+      const auto cells = of_bin(table.count, bin, bins());
+      count.push_back(std::accumulate(cells.begin(), cells.end(), std::int64_t{0}));
+      volume.push_back(volume_weighted(cells, bits) * cell_volume);
+      mass[bin] *= cell_volume;
+    }
+    const std::int64_t inside = std::accumulate(count.begin(), count.end(), std::int64_t{0});
+    const std::vector<std::string> dimensions{"temperature_bin", "density_bin"};
+    const std::vector<std::int64_t> lengths{temperature_bins_.size(), density_bins_.size()};
+    result.add("count", "1", "number of cells in the bin", dimensions, lengths, std::move(count));
+    result.add("volume", "Mpc^3", "volume in the bin", dimensions, lengths, std::move(volume));
+    result.add("mass", "Msun", "gas mass in the bin", dimensions, lengths, std::move(mass));
+    result.attributes["mean_density"] = average;
+    result.attributes["outside"] = table.outside;
+    result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
+    result.summary = std::to_string(inside) + " cells";
+    return result;
+  }
+
+  Parameters parameters_;
+  LogBins density_bins_, temperature_bins_;
+};
+
+}  // namespace
+
+AnalysisEntry phase_entry() {
+  return entry_of<Phase>("phase");
+}
+
+}  // namespace sidestream::analysis

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "couple/in_transit/cargo.hpp"
+#include "sidestream/mesh/snapshot.hpp"
+
+namespace sidestream::couple {
+
+/// The way of data between this rank and the other group. Both groups hold the same boxes, so a message is made of
+/// whole blocks of all levels: [field][level][block].
+class Route {
+ public:
+  Route() = default;
+  /// `mine` are the layouts of the levels in which `rank` of its group holds its blocks, `theirs` the same boxes with
+  /// the owners of the other group; its rank p is rank `first_peer + p` of the joint communicator. O(boxes of `rank`).
+  Route(std::span<const mesh::Layout> mine, int rank, std::span<const mesh::Layout> theirs, int first_peer);
+
+  /// Cells of all blocks here.
+  std::int64_t cells() const { return cells_; }
+
+  /// The ranks of the joint communicator with which blocks are exchanged, ascending, one a leg.
+  std::vector<int> peers() const;
+  /// The leg of a block, counted as those of a field are.
+  std::int32_t leg_of(std::size_t level, std::int32_t block) const {
+    return leg_of_[level][static_cast<std::size_t>(block)];
+  }
+
+  /// Room for the messages of `fields` fields and of particles of `words_of_particle` words, `particles` of them on
+  /// each leg (none where it is empty).
+  Cargo cargo(std::size_t fields, std::size_t words_of_particle, std::span<const std::int64_t> particles,
+              BufferPool& pool) const;
+
+  /// A quantity of one component and no ghost cells: one field a level.
+  using Source = std::vector<const mesh::Field<double>*>;
+  using Target = std::vector<mesh::Field<double>>;
+  /// Copies `fields` into `cargo`, which was made for so many.
+  void pack(std::span<const Source> fields, const Cargo& cargo) const;
+  /// The reverse.
+  void unpack(const Cargo& cargo, std::span<Target> fields) const;
+
+ private:
+  struct Block {
+    std::size_t level = 0;
+    int number = 0;  // among those of the level here
+  };
+  struct Leg {
+    int peer = 0;               // in the joint communicator
+    std::vector<Block> blocks;  // level by level, in the order of the layouts
+    std::int64_t cells = 0;
+  };
+
+  std::vector<Leg> legs_;
+  std::vector<std::vector<std::int32_t>> leg_of_;  // by level and block
+  std::int64_t cells_ = 0;
+};
+
+}  // namespace sidestream::couple

@@ -1,0 +1,130 @@
+#include "couple/in_transit/particle_cargo.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <bit>
+#include <utility>
+
+#include "couple/in_transit/mailbox.hpp"
+#include "sidestream/core/error.hpp"
+#include "sidestream/redistribute/owned_cells.hpp"
+
+namespace sidestream::couple {
+
+namespace {
+
+// Finds the leaf of a rank that holds a position.
+class LeafFinder {
+ public:
+  LeafFinder(const mesh::Snapshot& snapshot, int rank) : geometry_(snapshot.geometry) {
+    for (const mesh::Layout& layout : snapshot.levels) levels_.push_back({layout.domain(), {layout, rank}});
+  }
+
+  // The leg of the leaf; -1 where this rank has none.
+  std::int32_t leg_of(const Route& route, const std::array<double, 3>& position) const {
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      if (!(position[axis] >= 0.0 && position[axis] < geometry_.length[axis])) return -1;
+    for (std::size_t level = levels_.size(); level-- > 0;) {
+      const mesh::Geometry geometry{levels_[level].domain, geometry_.length, geometry_.periodic};
+      const std::int32_t block = levels_[level].cells.block_of(cell_of(geometry, position));
+      if (block >= 0) return route.leg_of(level, block);
+    }
+    return -1;
+  }
+
+ private:
+  struct Level {
+    mesh::Box domain;
+    redistribute::OwnedCells cells;
+  };
+  mesh::Geometry geometry_;
+  std::vector<Level> levels_;
+};
+
+std::vector<std::int32_t> legs_of(const Route& route, const mesh::Snapshot& snapshot, int rank) {
+  const mesh::Particles& particles = *snapshot.particles;
+  const LeafFinder finder(snapshot, rank);
+  std::vector<std::int32_t> legs(particles.size());
+  for (std::size_t p = 0; p < legs.size(); ++p) {
+    const std::array position{particles.position[0][p], particles.position[1][p], particles.position[2][p]};
+    legs[p] = finder.leg_of(route, position);
+    if (legs[p] < 0)
+      throw core::Error(fmt::format("particle {} at ({}, {}, {}) is in no cell of rank {}", particles.id[p],
+                                    position[0], position[1], position[2], rank),
+                        "", "migrate the particles before they are published");
+  }
+  return legs;
+}
+
+// Calls f(number, values) for the id, the position and the attributes of particles.
+template <typename P, typename F>
+void for_each_number(P& particles, F f) {
+  std::size_t number = 0;
+  f(number++, particles.id);
+  for (auto& axis : particles.position) f(number++, axis);
+  for (auto& attribute : particles.attributes) f(number++, attribute.values);
+}
+
+}  // namespace
+
+ParticleLegs::ParticleLegs(const Route& route, const mesh::Snapshot& snapshot, int rank) : ParticleLegs(route) {
+  if (snapshot.particles == nullptr) return;
+  legs_ = legs_of(route, snapshot, rank);
+  for (const std::int32_t leg : legs_) ++counts_[static_cast<std::size_t>(leg)];
+}
+
+void ParticleLegs::pack(const mesh::Particles& particles, const Cargo& cargo) const {
+  for_each_number(particles, [&](std::size_t number, const auto& values) {
+    std::vector<Word*> next;
+    for (std::size_t leg = 0; leg < counts_.size(); ++leg)
+      next.push_back(cargo.messages()[leg].particles.data() + number * static_cast<std::size_t>(counts_[leg]));
+    for (std::size_t p = 0; p < legs_.size(); ++p)
+      *next[static_cast<std::size_t>(legs_[p])]++ = std::bit_cast<Word>(values[p]);
+  });
+}
+
+mesh::Particles unpacked_particles(const ParticleLabel& label, const Cargo& cargo) {
+  mesh::Particles particles;
+  particles.mass = label.mass;
+  for (const FieldLabel& attribute : label.attributes)
+    particles.attributes.push_back({attribute.name, attribute.unit, {}});
+  std::size_t count = 0;
+  for (const Cargo::Message& message : cargo.messages()) count += message.particles.size() / label.words();
+  particles.resize(count);
+  std::size_t before = 0;
+  for (const Cargo::Message& message : cargo.messages()) {
+    const std::size_t end = before + message.particles.size() / label.words();
+    const Word* next = message.particles.data();
+    for_each_number(particles, [&](std::size_t, auto& values) {
+      for (std::size_t p = before; p < end; ++p)
+        values[p] = std::bit_cast<typename std::decay_t<decltype(values)>::value_type>(*next++);
+    });
+    before = end;
+  }
+  return particles;
+}
+
+std::optional<ParticleLabel> label_of(const comm::Communicator& group, const mesh::Snapshot& snapshot) {
+  const mesh::Particles* particles = snapshot.particles;
+  ParticleLabel own;
+  group.agree_on([&] {
+    if (particles == nullptr) return;
+    check(*particles);
+    own.mass = particles->mass;
+    for (const mesh::ParticleAttribute& attribute : particles->attributes)
+      own.attributes.push_back({attribute.name, attribute.unit});
+  });
+  const std::int64_t first = group.min(std::int64_t{particles == nullptr ? group.size() : group.rank()});
+  if (first == group.size()) return std::nullopt;
+  const std::string words = packed(to_message(own));
+  const std::string told = group.broadcast(words, static_cast<int>(first));
+  group.agree(particles == nullptr || words == told ? ""
+                                                    : "the ranks publish particles of different mass or attributes");
+  ParticleLabel label = particle_label_from(unpacked(told));
+  label.count = group.sum(static_cast<std::int64_t>(particles == nullptr ? 0 : particles->size()));
+  return label;
+}
+
+}  // namespace sidestream::couple

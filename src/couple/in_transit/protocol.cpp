@@ -1,0 +1,148 @@
+#include "couple/in_transit/protocol.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace sidestream::couple {
+
+using nlohmann::json;
+
+namespace {
+
+template <typename T>
+json binary(std::span<const T> values) {
+  std::vector<std::uint8_t> bytes(values.size_bytes());
+  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return json::binary(std::move(bytes));
+}
+
+template <typename T>
+std::vector<T> values_of(const json& message) {
+  const auto& bytes = message.get_binary();
+  std::vector<T> values(bytes.size() / sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+json corners(const mesh::Box& box) {
+  return binary(std::span<const mesh::Box>(&box, 1));
+}
+mesh::Box box_from(const json& message) {
+  return values_of<mesh::Box>(message).front();
+}
+
+json labels(const std::vector<FieldLabel>& all) {
+  json message = json::array();
+  for (const FieldLabel& label : all) message.push_back({label.name, label.unit});
+  return message;
+}
+std::vector<FieldLabel> labels_from(const json& message) {
+  std::vector<FieldLabel> all;
+  for (const json& label : message) all.push_back({label.at(0).get<std::string>(), label.at(1).get<std::string>()});
+  return all;
+}
+
+}  // namespace
+
+json to_message(const ParticleLabel& particles) {
+  return {{"count", particles.count}, {"mass", particles.mass}, {"attributes", labels(particles.attributes)}};
+}
+
+ParticleLabel particle_label_from(const json& message) {
+  return {message.at("count"), message.at("mass"), labels_from(message.at("attributes"))};
+}
+
+json to_message(const mesh::Layout& layout) {
+  return {{"domain", corners(layout.domain())},
+          {"periodic", layout.periodic()},
+          {"level", layout.level()},
+          {"boxes", binary(layout.boxes())},
+          {"owners", binary(layout.owners())}};
+}
+
+mesh::Layout layout_from(const json& message) {
+  return {box_from(message.at("domain")), message.at("periodic").get<mesh::Periodicity>(),
+          values_of<mesh::Box>(message.at("boxes")), values_of<std::int32_t>(message.at("owners")),
+          message.at("level").get<int>()};
+}
+
+json to_message(std::span<const mesh::Layout> levels, std::span<const mesh::Layout> known) {
+  json message = json::array();
+  for (std::size_t level = 0; level < levels.size(); ++level)
+    message.push_back(level < known.size() && known[level] == levels[level] ? json() : to_message(levels[level]));
+  return message;
+}
+
+std::vector<mesh::Layout> levels_from(const json& message, std::vector<mesh::Layout> known) {
+  known.resize(message.size());
+  for (std::size_t level = 0; level < message.size(); ++level)
+    if (!message[level].is_null()) known[level] = layout_from(message[level]);
+  return known;
+}
+
+json to_message(const Announcement& announcement, const mesh::Snapshot& snapshot) {
+  const mesh::Geometry& geometry = snapshot.geometry;
+  return {{"number", announcement.number},
+          {"tasks", announcement.tasks},
+          {"fields", labels(announcement.fields)},
+          {"particles", announcement.particles ? to_message(*announcement.particles) : json()},
+          {"bytes", announcement.bytes},
+          {"first_step", announcement.first_step},
+          {"flows", binary(std::span<const ParticleFlow>(announcement.flows))},
+          {"step", snapshot.step},
+          {"time", snapshot.time},
+          {"attributes", snapshot.attributes},
+          {"geometry",
+           {{"domain", corners(geometry.domain)}, {"length", geometry.length}, {"periodic", geometry.periodic}}}};
+}
+
+Announcement announcement_from(const json& message) {
+  Announcement announcement;
+  message.at("number").get_to(announcement.number);
+  message.at("tasks").get_to(announcement.tasks);
+  message.at("bytes").get_to(announcement.bytes);
+  message.at("first_step").get_to(announcement.first_step);
+  announcement.flows = values_of<ParticleFlow>(message.at("flows"));
+  announcement.fields = labels_from(message.at("fields"));
+  if (const json& particles = message.at("particles"); !particles.is_null())
+    announcement.particles = particle_label_from(particles);
+  return announcement;
+}
+
+mesh::Snapshot snapshot_from(const json& message) {
+  mesh::Snapshot snapshot;
+  message.at("step").get_to(snapshot.step);
+  message.at("time").get_to(snapshot.time);
+  message.at("attributes").get_to(snapshot.attributes);
+  const json& geometry = message.at("geometry");
+  snapshot.geometry.domain = box_from(geometry.at("domain"));
+  geometry.at("length").get_to(snapshot.geometry.length);
+  geometry.at("periodic").get_to(snapshot.geometry.periodic);
+  return snapshot;
+}
+
+mesh::Layout dealt(const mesh::Layout& layout, int ranks) {
+  std::int64_t total = 0, before = 0;
+  for (const mesh::Box& box : layout.boxes()) total += box.volume();
+  std::vector<std::int32_t> owners;
+  for (const mesh::Box& box : layout.boxes()) {
+    const double middle = static_cast<double>(before) + 0.5 * static_cast<double>(box.volume());
+    owners.push_back(std::min(ranks - 1, static_cast<std::int32_t>(middle * ranks / static_cast<double>(total))));
+    before += box.volume();
+  }
+  return {layout.domain(),
+          layout.periodic(),
+          {layout.boxes().begin(), layout.boxes().end()},
+          std::move(owners),
+          layout.level()};
+}
+
+std::vector<mesh::Layout> dealt(std::span<const mesh::Layout> levels, int ranks) {
+  std::vector<mesh::Layout> all;
+  for (const mesh::Layout& layout : levels) all.push_back(dealt(layout, ranks));
+  return all;
+}
+
+}  // namespace sidestream::couple

@@ -1,0 +1,177 @@
+#include "couple/in_transit/sidecar.hpp"
+
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <utility>
+
+#include "couple/bill_event.hpp"
+#include "couple/in_transit/waiting.hpp"
+#include "sidestream/core/error.hpp"
+#include "sidestream/core/timer.hpp"
+
+namespace sidestream::couple {
+
+using nlohmann::json;
+
+namespace {
+
+// That a sidecar has asked for and not yet received.
+constexpr std::int64_t most_bytes_under_way = std::int64_t{64} << 20;
+
+}  // namespace
+
+Sidecar::Sidecar(const comm::Roles& roles, CouplingConfig& config, TaskRunner& runner, io::EventLog& log,
+                 core::Bill& bill, std::vector<TaskTotals>& totals)
+    : roles_(&roles),
+      config_(&config),
+      runner_(&runner),
+      log_(&log),
+      bill_(&bill),
+      totals_(&totals),
+      joint_(roles.world().duplicate()),
+      group_(roles.group().duplicate()),
+      mailbox_(joint_, 0) {}
+
+void Sidecar::serve() {
+  while (true) {
+    const json command = next_command();
+    const auto& kind = command.at("kind").get_ref<const std::string&>();
+    if (kind == "levels") adopt(command.at("levels"));
+    if (kind == "publish") take(command);
+    if (kind == "silence") throw_together(group_, too_long("a sign of the ranks that compute", config_->timeout_s));
+    if (kind == "end") return say_farewell();
+  }
+}
+
+// The next command of the ranks that compute, on all sidecars.
+json Sidecar::next_command() {
+  const core::Bill::Part part = bill_->part("idle: waiting for a publish", "simulation");
+  const core::Stopwatch watch;
+  const bool is_first = group_.rank() == 0;
+  const std::string bytes = broadcast_patiently(group_, is_first ? packed(wait_for_command()) : std::string());
+  idle_s_ += watch.seconds();
+  return unpacked(bytes);
+}
+
+json Sidecar::wait_for_command() {
+  std::optional<json> command;
+  const auto is_there = [&] {
+    mailbox_.progress();
+    command = mailbox_.take(Tag::command);
+    return command.has_value();
+  };
+  if (!wait_until(is_there, config_->timeout_s)) return {{"kind", "silence"}};
+  is_stopped_ = is_stopped_ || mailbox_.take(Tag::stop);
+  (*command)["is_stopped"] = is_stopped_;
+  return *command;
+}
+
+void Sidecar::adopt(const json& levels) {
+  source_levels_ = levels_from(levels, std::move(source_levels_));
+  levels_ = dealt(source_levels_, group_.size());
+  route_ = Route(levels_, group_.rank(), source_levels_, 0);
+}
+
+void Sidecar::take(const json& command) {
+  const Announcement announcement = announcement_from(command);
+  runner_->begin_at(announcement.first_step);
+  Received received{snapshot_from(command), {}};
+  const mesh::Snapshot& snapshot = received.snapshot;
+  const core::Stopwatch watch;
+  {
+    const core::Bill::Part part = bill_->part("receiving", "");
+    receive(announcement, received);
+  }
+  const double transfer_s = watch.seconds();
+  divide(*bill_, "receiving", config_->tasks, announcement);
+  json event = moment_of(snapshot);
+  event.update({{"wait_s", std::exchange(idle_s_, 0.0)},
+                {"receive_s", transfer_s},
+                {"bytes", std::accumulate(announcement.bytes.begin(), announcement.bytes.end(), std::int64_t{0})}});
+  log_->write("receive", event);
+  const std::int64_t unwritten_before = unwritten(*totals_);
+  if (command.at("is_stopped").get<bool>())
+    leave_out(announcement, snapshot);
+  else
+    run_tasks(announcement, snapshot, transfer_s);
+  if (group_.rank() == 0)
+    mailbox_.post(Tag::reply, {{"done", announcement.number}, {"is_written", unwritten(*totals_) == unwritten_before}});
+}
+
+void Sidecar::receive(const Announcement& announcement, Received& into) {
+  const Cargo cargo = room_for(announcement);
+  wait_for_data({joint_, cargo, most_bytes_under_way});
+
+  MPI_Request all_have_it = MPI_REQUEST_NULL;
+  comm::check(MPI_Ibarrier(group_.raw(), &all_have_it), "MPI_Ibarrier");
+  wait_for(std::span(&all_have_it, 1), config_->timeout_s, "the other sidecars", short_pause);
+  if (group_.rank() == 0) mailbox_.post(Tag::reply, {{"received", announcement.number}});
+
+  unpack(announcement, cargo, into.snapshot);
+  if (!announcement.particles) return;
+  into.particles = unpacked_particles(*announcement.particles, cargo);
+  into.snapshot.particles = &into.particles;
+}
+
+Cargo Sidecar::room_for(const Announcement& announcement) const {
+  BufferPool pool;
+  if (!announcement.particles) return route_.cargo(announcement.fields.size(), 0, {}, pool);
+  std::vector<std::int64_t> particles;
+  for (const ParticleFlow& flow : announcement.flows)
+    if (flow.to == group_.rank()) particles.push_back(flow.count);
+  return route_.cargo(announcement.fields.size(), announcement.particles->words(), particles, pool);
+}
+
+// The time-out is for the silence between two messages.
+void Sidecar::wait_for_data(Intake intake) const {
+  core::Stopwatch silence;
+  const auto is_over = [&] {
+    if (intake.progress()) silence.restart();
+    return intake.is_done() || silence.seconds() > config_->timeout_s;
+  };
+  wait_until(is_over, forever_s, short_pause);
+  if (!intake.is_done()) throw too_long("data of the ranks that compute", config_->timeout_s);
+}
+
+void Sidecar::unpack(const Announcement& announcement, const Cargo& cargo, mesh::Snapshot& snapshot) const {
+  const std::size_t count = announcement.fields.size();
+  snapshot.levels = levels_;
+  std::vector<Route::Target> fields(count);
+  for (Route::Target& field : fields)
+    for (const mesh::Layout& layout : levels_) field.emplace_back(layout, group_.rank());
+  route_.unpack(cargo, fields);
+  for (std::size_t f = 0; f < count; ++f)
+    snapshot.add(announcement.fields[f].name, announcement.fields[f].unit, std::move(fields[f]));
+}
+
+void Sidecar::leave_out(const Announcement& announcement, const mesh::Snapshot& snapshot) {
+  for (const std::size_t task : announcement.tasks) {
+    ++(*totals_)[task].dropped;
+    json event = moment_of(snapshot);
+    event.update({{"task", config_->tasks[task].name}, {"transport", "in-transit"}, {"action", "dropped"}});
+    log_->write("publish", event);
+  }
+}
+
+void Sidecar::run_tasks(const Announcement& announcement, const mesh::Snapshot& snapshot, double transfer_s) {
+  for (std::size_t t = 0; t < announcement.tasks.size(); ++t) {
+    const std::size_t task = announcement.tasks[t];
+    const Delivery delivery{Transport::in_transit, announcement.bytes[t], t == 0 ? transfer_s : 0.0};
+    runner_->run(config_->tasks[task], snapshot, delivery, (*totals_)[task]);
+  }
+}
+
+void Sidecar::say_farewell() {
+  if (group_.rank() != 0) return;
+  json totals = json::array();
+  for (const TaskTotals& task : *totals_)
+    totals.push_back({{"count", task.count},
+                      {"dropped", task.dropped},
+                      {"failed", task.failed},
+                      {"unwritten", task.unwritten},
+                      {"compute_s", task.compute_s}});
+  mailbox_.post(Tag::reply, {{"farewell", totals}});
+  wait_until([&] { return mailbox_.progress(); }, config_->timeout_s);
+}
+
+}  // namespace sidestream::couple

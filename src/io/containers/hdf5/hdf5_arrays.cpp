@@ -1,0 +1,298 @@
+#include "io/containers/hdf5/hdf5_arrays.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "sidestream/core/error.hpp"
+#include "sidestream/io/atomic_file.hpp"
+
+namespace sidestream::io {
+
+namespace {
+
+constexpr hsize_t aligned_from_bytes = 65536, alignment_bytes = 4096;
+constexpr hsize_t tables_bytes = 32768;  // room for what HDF5 says of datasets, so that it does not lie between them
+
+std::vector<hsize_t> full_shape(const Array& array, std::int64_t rows) {
+  std::vector<hsize_t> shape{static_cast<hsize_t>(rows)};
+  for (const std::int64_t length : array.row_shape) shape.push_back(static_cast<hsize_t>(length));
+  return shape;
+}
+
+template <typename Info>
+herr_t collect_name(hid_t, const char* name, const Info*, void* names) {
+  static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+  return 0;
+}
+
+std::int64_t product(const std::vector<std::int64_t>& shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t length : shape) count *= length;
+  return count;
+}
+
+}  // namespace
+
+FileHandle create_hdf5_file(const std::string& path, unsigned creation_order) {
+  const PropertiesHandle access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate"),
+      creation(H5Pcreate(H5P_FILE_CREATE), "H5Pcreate");
+  check_hdf5(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18), "H5Pset_libver_bounds");
+  check_hdf5(H5Pset_alignment(access, aligned_from_bytes, alignment_bytes), "H5Pset_alignment");
+  check_hdf5(H5Pset_meta_block_size(access, tables_bytes), "H5Pset_meta_block_size");
+  check_hdf5(H5Pset_obj_track_times(creation, false), "H5Pset_obj_track_times");
+  check_hdf5(H5Pset_link_creation_order(creation, creation_order), "H5Pset_link_creation_order");
+  check_hdf5(H5Pset_attr_creation_order(creation, creation_order), "H5Pset_attr_creation_order");
+  return FileHandle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, access), "H5Fcreate");
+}
+
+hid_t hdf5_type(ElementType type) {
+  switch (type) {
+    case ElementType::float32:
+      return H5T_IEEE_F32LE;
+    case ElementType::float64:
+      return H5T_IEEE_F64LE;
+    case ElementType::int32:
+      return H5T_STD_I32LE;
+    case ElementType::int64:
+      return H5T_STD_I64LE;
+  }
+  return H5I_INVALID_HID;
+}
+
+DatasetHandle create_array(hid_t file, const Array& array, std::int64_t rows) {
+  const PropertiesHandle creation(H5Pcreate(H5P_DATASET_CREATE), "H5Pcreate"),
+      links(H5Pcreate(H5P_LINK_CREATE), "H5Pcreate");
+  check_hdf5(H5Pset_layout(creation, H5D_CONTIGUOUS), "H5Pset_layout");
+  check_hdf5(H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY), "H5Pset_alloc_time");
+  check_hdf5(H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER), "H5Pset_fill_time");
+  check_hdf5(H5Pset_obj_track_times(creation, false), "H5Pset_obj_track_times");
+  check_hdf5(H5Pset_create_intermediate_group(links, 1), "H5Pset_create_intermediate_group");
+  const std::vector<hsize_t> shape = full_shape(array, rows);
+  const SpaceHandle space(H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr), "H5Screate_simple");
+  return DatasetHandle(H5Dcreate2(file, array.name.c_str(), hdf5_type(array.type), space, links, creation, H5P_DEFAULT),
+                       "H5Dcreate2");
+}
+
+std::int64_t offset_of(const DatasetHandle& dataset) {
+  const haddr_t offset = H5Dget_offset(dataset);
+  return offset == HADDR_UNDEF ? 0 : static_cast<std::int64_t>(offset);
+}
+
+void put_dataset(hid_t file, const std::string& name, hid_t type, const std::vector<std::int64_t>& shape,
+                 const void* values) {
+  const PropertiesHandle creation(H5Pcreate(H5P_DATASET_CREATE), "H5Pcreate"),
+      links(H5Pcreate(H5P_LINK_CREATE), "H5Pcreate");
+  check_hdf5(H5Pset_obj_track_times(creation, false), "H5Pset_obj_track_times");
+  check_hdf5(H5Pset_create_intermediate_group(links, 1), "H5Pset_create_intermediate_group");
+  const std::vector<hsize_t> lengths(shape.begin(), shape.end());
+  const SpaceHandle space(lengths.empty() ? H5Screate(H5S_SCALAR)
+                                          : H5Screate_simple(static_cast<int>(lengths.size()), lengths.data(), nullptr),
+                          "H5Screate_simple");
+  const DatasetHandle dataset(H5Dcreate2(file, name.c_str(), type, space, links, creation, H5P_DEFAULT), "H5Dcreate2");
+  if (product(shape) > 0) check_hdf5(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), "H5Dwrite");
+}
+
+namespace {
+
+TypeHandle text_type(const std::string& text) {
+  TypeHandle type(H5Tcopy(H5T_C_S1), "H5Tcopy");
+  check_hdf5(H5Tset_size(type, text.size() + 1), "H5Tset_size");
+  return type;
+}
+
+}  // namespace
+
+void put_text_dataset(hid_t file, const std::string& name, const std::string& text) {
+  put_dataset(file, name, text_type(text), {}, text.c_str());
+}
+
+void put_text_attribute(hid_t object, const std::string& name, const std::string& text) {
+  const TypeHandle type = text_type(text);
+  const SpaceHandle space(H5Screate(H5S_SCALAR), "H5Screate");
+  const AttributeHandle attribute(H5Acreate2(object, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT),
+                                  "H5Acreate2");
+  check_hdf5(H5Awrite(attribute, type, text.c_str()), "H5Awrite");
+}
+
+// --- reading
+// -------------------------------------------------------------------------------------------------------------------
+
+template <typename F>
+auto Hdf5Reader::guarded(const std::string& name, F work) const {
+  const QuietHdf5 quiet;
+  try {
+    return work();
+  } catch (const core::Error& error) {
+    throw core::Error(error.message(), fmt::format("{}, `{}`", path_, name), "the file is damaged");
+  }
+}
+
+namespace {
+
+FileHandle open_hdf5(const std::string& path) {
+  const QuietHdf5 quiet;
+  try {
+    return FileHandle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "H5Fopen");
+  } catch (const core::Error& error) {
+    throw core::Error("this is not a sound HDF5 file: " + error.message(), path);
+  }
+}
+
+std::vector<std::int64_t> shape_of(hid_t dataset) {
+  const SpaceHandle space(H5Dget_space(dataset), "H5Dget_space");
+  std::vector<hsize_t> shape(
+      static_cast<std::size_t>(check_hdf5(H5Sget_simple_extent_ndims(space), "H5Sget_simple_extent_ndims")));
+  if (!shape.empty()) check_hdf5(H5Sget_simple_extent_dims(space, shape.data(), nullptr), "H5Sget_simple_extent_dims");
+  return {shape.begin(), shape.end()};
+}
+
+// Before memory is taken: compressed data may be larger than the file, but not without bound.
+void check_size(const std::vector<std::int64_t>& shape, std::int64_t file_bytes) {
+  constexpr std::int64_t largest_compression = 2000;
+  std::int64_t left = file_bytes * largest_compression;
+  for (const std::int64_t length : shape) {
+    if (length < 0 || (length > 0 && left / length == 0))
+      throw core::Error("the array claims more values than the file can hold");
+    if (length > 0) left /= length;
+  }
+}
+
+std::vector<hsize_t> row_start(const std::vector<std::int64_t>& shape, std::int64_t first) {
+  std::vector<hsize_t> start(shape.size(), 0);
+  start[0] = static_cast<hsize_t>(first);
+  return start;
+}
+
+// Rows of a dataset, read as `type` into `out` after `take(count of elements)` made room.
+template <typename Take>
+void read_rows(hid_t dataset, hid_t type, std::int64_t first, std::int64_t count, Take take) {
+  std::vector<std::int64_t> shape = shape_of(dataset);
+  if (shape.empty() || first < 0 || count < 0 || first > shape[0] - count)
+    throw core::Error(fmt::format("there are no rows {} to {}", first, first + count));
+  const std::vector<hsize_t> start = row_start(shape, first);
+  shape[0] = count;
+  const std::vector<hsize_t> extent(shape.begin(), shape.end());
+  void* const out = take(product(shape));
+  if (product(shape) == 0) return;
+  const SpaceHandle in_file(H5Dget_space(dataset), "H5Dget_space"),
+      in_memory(H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr), "H5Screate_simple");
+  check_hdf5(H5Sselect_hyperslab(in_file, H5S_SELECT_SET, start.data(), nullptr, extent.data(), nullptr),
+             "H5Sselect_hyperslab");
+  check_hdf5(H5Dread(dataset, type, in_memory, in_file, H5P_DEFAULT, out), "H5Dread");
+}
+
+template <typename T>
+std::vector<T> read_all(hid_t file, const std::string& name, hid_t type, std::int64_t file_bytes) {
+  const DatasetHandle dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "H5Dopen2");
+  const std::vector<std::int64_t> shape = shape_of(dataset);
+  check_size(shape, file_bytes);
+  std::vector<T> values(static_cast<std::size_t>(product(shape)));
+  if (!values.empty()) check_hdf5(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), "H5Dread");
+  return values;
+}
+
+}  // namespace
+
+Hdf5Reader::Hdf5Reader(std::string path)
+    : path_(std::move(path)), size_bytes_(InputFile(path_).size_bytes()), file_(open_hdf5(path_)) {}
+
+bool Hdf5Reader::has(const std::string& name) const {
+  const QuietHdf5 quiet;
+  // Every group on the way must be there before HDF5 may be asked for the next.
+  for (std::size_t end = name.find('/', 1);; end = name.find('/', end + 1)) {
+    if (H5Lexists(file_, name.substr(0, end).c_str(), H5P_DEFAULT) <= 0) return false;
+    if (end == std::string::npos) return true;
+  }
+}
+
+std::vector<std::int64_t> Hdf5Reader::shape(const std::string& name) const {
+  return guarded(name, [&] {
+    const DatasetHandle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), "H5Dopen2");
+    std::vector<std::int64_t> shape = shape_of(dataset);
+    check_size(shape, size_bytes_);
+    return shape;
+  });
+}
+
+bool Hdf5Reader::holds_integers(const std::string& name) const {
+  return guarded(name, [&] {
+    const DatasetHandle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), "H5Dopen2");
+    const TypeHandle type(H5Dget_type(dataset), "H5Dget_type");
+    return H5Tget_class(type) == H5T_INTEGER;
+  });
+}
+
+std::string Hdf5Reader::text(const std::string& name) const {
+  return guarded(name, [&] {
+    const DatasetHandle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), "H5Dopen2");
+    const TypeHandle type(H5Dget_type(dataset), "H5Dget_type");
+    const auto size = static_cast<std::int64_t>(H5Tget_size(type));
+    if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0 || product(shape_of(dataset)) != 1)
+      throw core::Error("a text of fixed length was expected");
+    if (size > size_bytes_) throw core::Error("the text claims to be longer than the file");
+    std::string text(static_cast<std::size_t>(size), '\0');
+    check_hdf5(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()), "H5Dread");
+    return std::string(text.c_str());
+  });
+}
+
+std::vector<double> Hdf5Reader::doubles(const std::string& name) const {
+  return guarded(name, [&] { return read_all<double>(file_, name, H5T_NATIVE_DOUBLE, size_bytes_); });
+}
+
+std::vector<std::int64_t> Hdf5Reader::integers(const std::string& name) const {
+  return guarded(name, [&] { return read_all<std::int64_t>(file_, name, H5T_NATIVE_INT64, size_bytes_); });
+}
+
+template <typename T>
+std::vector<T> Hdf5Reader::rows(const std::string& name, hid_t type, std::int64_t first, std::int64_t count) const {
+  return guarded(name, [&] {
+    const DatasetHandle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), "H5Dopen2");
+    check_size(shape_of(dataset), size_bytes_);
+    std::vector<T> values;
+    read_rows(dataset, type, first, count, [&](std::int64_t elements) {
+      values.resize(static_cast<std::size_t>(elements));
+      return values.data();
+    });
+    return values;
+  });
+}
+
+std::vector<double> Hdf5Reader::double_rows(const std::string& name, std::int64_t first, std::int64_t count) const {
+  return rows<double>(name, H5T_NATIVE_DOUBLE, first, count);
+}
+
+std::vector<std::int64_t> Hdf5Reader::integer_rows(const std::string& name, std::int64_t first,
+                                                   std::int64_t count) const {
+  return rows<std::int64_t>(name, H5T_NATIVE_INT64, first, count);
+}
+
+std::vector<std::byte> Hdf5Reader::row_bytes(const std::string& name, ElementType type, std::int64_t first,
+                                             std::int64_t count) const {
+  return guarded(name, [&] {
+    const DatasetHandle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), "H5Dopen2");
+    const TypeHandle in_file(H5Dget_type(dataset), "H5Dget_type");
+    if (check_hdf5(H5Tequal(in_file, hdf5_type(type)), "H5Tequal") == 0)
+      throw core::Error("the array has another type of numbers");
+    check_size(shape_of(dataset), size_bytes_);
+    std::vector<std::byte> bytes;
+    read_rows(dataset, in_file, first, count, [&](std::int64_t elements) {
+      bytes.resize(static_cast<std::size_t>(elements * size_of(type)));
+      return bytes.data();
+    });
+    return bytes;
+  });
+}
+
+std::vector<std::string> Hdf5Reader::names(const std::string& group) const {
+  return guarded(group, [&] {
+    const ObjectHandle object(H5Oopen(file_, group.c_str(), H5P_DEFAULT), "H5Oopen");
+    std::vector<std::string> all;
+    check_hdf5(H5Literate(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, collect_name<H5L_info_t>, &all), "H5Literate");
+    return all;
+  });
+}
+
+}  // namespace sidestream::io

@@ -1,0 +1,329 @@
+#include "sidestream/io/array_file.hpp"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <bit>
+#include <filesystem>
+#include <numeric>
+#include <optional>
+
+#include "io/disk/commit_record.hpp"
+#include "io/disk/memory_file.hpp"
+#include "io/named_entry.hpp"
+#include "io/write_methods.hpp"
+#include "sidestream/core/error.hpp"
+#include "sidestream/core/timer.hpp"
+#include "sidestream/io/atomic_file.hpp"
+
+namespace sidestream::io {
+
+std::int64_t size_of(ElementType type) {
+  return type == ElementType::float32 || type == ElementType::int32 ? 4 : 8;
+}
+
+std::int64_t Array::row_elements() const {
+  return std::accumulate(row_shape.begin(), row_shape.end(), std::int64_t{1}, std::multiplies{});
+}
+
+namespace {
+
+using Checksums = std::vector<std::int64_t>;  // [run][array] of a group
+
+void check_group(const ArrayGroup& group) {
+  core::require(!group.arrays.empty() && group.pack != nullptr, "a group of arrays has an array and packs its rows");
+  for (const Array& array : group.arrays)
+    core::require(array.type == group.arrays.front().type && array.row_shape == group.arrays.front().row_shape,
+                  "the arrays of a group have one type and row shape");
+  std::int64_t end = 0;
+  for (const RowRun& run : group.runs) {
+    core::require(run.first >= end && run.count >= 0, "the rows of a rank are in ascending order");
+    end = run.first + run.count;
+  }
+  core::require(end <= group.rows, "the rows of a rank are rows of the arrays");
+}
+
+Array checksum_array(const ArrayGroup& group) {
+  return {group.checksums, ElementType::int64, {static_cast<std::int64_t>(group.arrays.size())}};
+}
+
+// All arrays with their numbers of rows: those of the groups, then those of the checksums.
+struct ArrayTable {
+  std::vector<Array> arrays;
+  std::vector<std::int64_t> rows;
+};
+
+ArrayTable table_of(const ArrayFile& file) {
+  ArrayTable table;
+  for (const ArrayGroup& group : file.groups) {
+    table.arrays.insert(table.arrays.end(), group.arrays.begin(), group.arrays.end());
+    table.rows.insert(table.rows.end(), group.arrays.size(), group.rows);
+  }
+  for (const ArrayGroup& group : file.groups) {
+    if (group.checksums.empty()) continue;
+    table.arrays.push_back(checksum_array(group));
+    table.rows.push_back(group.run_total);
+  }
+  return table;
+}
+
+std::vector<ByteRange> ranges_of(const ArrayTable& table, const std::vector<std::int64_t>& offsets) {
+  std::vector<ByteRange> ranges;
+  for (std::size_t a = 0; a < offsets.size(); ++a)
+    ranges.push_back({offsets[a], table.rows[a] * table.arrays[a].row_bytes()});
+  std::ranges::sort(ranges, {}, &ByteRange::offset);
+  return ranges;
+}
+
+// A file with room for all arrays: where each begins, and where what the format knows of ends.
+struct MadeFile {
+  std::vector<std::int64_t> offsets;
+  std::int64_t end = 0;
+};
+
+std::int64_t bytes_of(const ArrayTable& table) {
+  std::int64_t bytes = 0;
+  for (std::size_t a = 0; a < table.arrays.size(); ++a) bytes += table.rows[a] * table.arrays[a].row_bytes();
+  return bytes;
+}
+
+// On the first rank: makes the file and takes room for everything. A library never meets a full disk: there is room for
+// the arrays before it begins, and it makes its tables in memory. (On a full disk HDF5 cannot close a file and ends the
+// process later, and MPI-IO says success.)
+MadeFile make_file(const std::string& path, const ArrayFile& file, const ArrayTable& table,
+                   AccessStatistics& statistics) {
+  const core::Stopwatch watch;
+  const bool is_in_memory = file.container != Container::raw;
+  std::optional<MemoryFile> memory;
+  if (is_in_memory) memory.emplace();
+  MadeFile made;
+  OutputFile(path, OutputFile::Open::create).reserve(bytes_of(table));
+  made.offsets = file.create(is_in_memory ? memory->path() : path, table.arrays, table.rows);
+  core::require(made.offsets.size() == table.arrays.size(), "the maker of a file tells the place of each array");
+  made.end = is_in_memory ? memory->size_bytes() : static_cast<std::int64_t>(std::filesystem::file_size(path));
+  for (const ByteRange& range : ranges_of(table, made.offsets))
+    made.end = std::max(made.end, range.offset + range.bytes);
+  statistics.metadata_s += watch.seconds();
+  OutputFile room(path, OutputFile::Open::modify);
+  room.reserve(made.end + most_record_bytes(table.arrays.size()));
+  if (is_in_memory) memory->copy_to(room);
+  room.close();
+  statistics += room.statistics();
+  return made;
+}
+
+// Libraries have been seen to say success on a full disk (Open MPI 4.1, collective writes).
+void check_length(const std::string& path, std::int64_t end) {
+  const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(path));
+  if (bytes < end)
+    throw core::Error(fmt::format("the file has {} bytes after it was written, {} too few", bytes, end - bytes), path,
+                      "the disk may be full; the method `engine` tells at once");
+}
+
+std::int64_t checksum_of(std::span<const std::byte> bytes) {
+  return static_cast<std::int64_t>(XXH3_64bits(bytes.data(), bytes.size()));
+}
+
+// The groups, packing of which leaves the checksums of the packed runs in `checksums`: of those that keep them, or all.
+std::vector<ArrayGroup> with_checksums(const std::vector<ArrayGroup>& groups, bool are_all_needed,
+                                       std::vector<Checksums>& checksums) {
+  std::vector<ArrayGroup> all = groups;
+  checksums.resize(groups.size());
+  for (std::size_t g = 0; g < all.size(); ++g) {
+    if (all[g].checksums.empty() && !are_all_needed) continue;
+    const std::size_t arrays = all[g].arrays.size();
+    checksums[g].assign(all[g].runs.size() * arrays, checksum_of({}));  // runs without rows are not packed
+    all[g].pack = [pack = groups[g].pack, &sums = checksums[g], arrays](std::size_t array, std::size_t run,
+                                                                        std::span<std::byte> out) {
+      pack(array, run, out);
+      sums[run * arrays + array] = checksum_of(out);
+    };
+  }
+  return all;
+}
+
+// What was written in place was never packed: its checksums are made now.
+void complete_checksums(const ArrayGroup& group, const Checksums& checksums) {
+  if (group.in_place.empty()) return;
+  std::vector<std::byte> scratch;
+  for (std::size_t run = 0; run < group.runs.size(); ++run)
+    for (std::size_t array = 0; array < group.arrays.size(); ++array) {
+      if (checksums[run * group.arrays.size() + array] != checksum_of({})) continue;
+      scratch.resize(static_cast<std::size_t>(group.runs[run].count * group.arrays[array].row_bytes()));
+      group.pack(array, run, scratch);
+    }
+}
+
+// Throws unless the rows of this rank stand in the file as they were packed.
+void verify_rows(const InputFile& file, const ArrayGroup& group, const Checksums& checksums,
+                 std::span<const std::int64_t> offsets, AccessStatistics& statistics) {
+  const core::Stopwatch watch;
+  std::vector<std::byte> rows;
+  for (std::size_t a = 0; a < group.arrays.size(); ++a)
+    for (std::size_t r = 0; r < group.runs.size(); ++r) {
+      const std::int64_t row_bytes = group.arrays[a].row_bytes();
+      if (group.runs[r].count * row_bytes == 0) continue;
+      rows.resize(static_cast<std::size_t>(group.runs[r].count * row_bytes));
+      const std::int64_t offset = offsets[a] + group.runs[r].first * row_bytes;
+      file.read(offset, rows);
+      statistics.add_read(group.runs[r].count * row_bytes);
+      if (checksum_of(rows) != checksums[r * group.arrays.size() + a])
+        throw core::Error(
+            fmt::format("`{}` stands in the file with other bytes than were written", group.arrays[a].name),
+            fmt::format("{}, offset {}", file.path(), offset),
+            "a library or the disk lost them without a word; use the method `engine`");
+    }
+  statistics.verify_s += watch.seconds();
+}
+
+void write_checksums(OutputFile& file, const ArrayGroup& group, Checksums checksums, std::int64_t offset,
+                     Container container) {
+  if (container == Container::netcdf && std::endian::native == std::endian::little)
+    for (std::int64_t& sum : checksums)
+      std::ranges::reverse(std::as_writable_bytes(std::span(&sum, 1)));  // the numbers of netCDF files are big-endian
+  const std::size_t arrays = group.arrays.size();
+  for (std::size_t begin = 0, end = 0; begin < group.runs.size(); begin = end) {
+    end = begin + 1;
+    while (end < group.runs.size() && group.runs[end].number == group.runs[end - 1].number + 1) ++end;
+    file.write_at(offset + group.runs[begin].number * static_cast<std::int64_t>(arrays) * 8,
+                  std::as_bytes(std::span(checksums).subspan(begin * arrays, (end - begin) * arrays)));
+  }
+}
+
+class ArrayFileWriter {
+ public:
+  ArrayFileWriter(const comm::Communicator& comm, const std::string& path, const ArrayFile& file,
+                  const WriteOptions& options)
+      : comm_(comm.split(0)), path_(path), file_(file), options_(options), table_(table_of(file)) {
+    comm_.agree_on([&] {
+      for (const ArrayGroup& group : file.groups) check_group(group);
+    });
+  }
+
+  AccessStatistics operator()() {
+    const WriteMethod& method = write_method(options_.method, file_.container);
+    const bool is_verified = options_.is_verified || method.hides_failures;
+    MadeFile made;
+    comm_.agree_on([&] {
+      if (comm_.rank() == 0) made = make_file(path_, file_, table_, statistics_);
+    });
+    const std::vector<std::int64_t> offsets = comm_.broadcast(std::move(made.offsets));
+    std::vector<Checksums> checksums;
+    const std::vector<ArrayGroup> groups = with_checksums(file_.groups, is_verified, checksums);
+    ArrayWrite work{comm_, path_, file_.container, groups, {}, options_};
+    std::size_t next = 0;
+    for (const ArrayGroup& group : groups) {
+      const auto first = offsets.begin() + static_cast<std::ptrdiff_t>(next);
+      work.offsets.emplace_back(first, first + static_cast<std::ptrdiff_t>(group.arrays.size()));
+      next += group.arrays.size();
+    }
+    comm_.agree_on([&] { statistics_ += method.write(work); });
+    comm_.agree_on([&] {
+      if (comm_.rank() == 0) check_length(path_, made.end);
+      for (std::size_t g = 0; g < groups.size(); ++g)
+        if (!checksums[g].empty()) complete_checksums(groups[g], checksums[g]);
+      if (is_verified) verify(work, checksums);
+      close_file(groups, checksums, std::span(offsets).subspan(next));
+    });
+    comm_.agree_on([&] {
+      if (comm_.rank() == 0) statistics_ += append_commit_record(path_, ranges_of(table_, offsets), made.end);
+    });
+    bring_to_disk();
+    return statistics_;
+  }
+
+ private:
+  void verify(const ArrayWrite& work, const std::vector<Checksums>& checksums) {
+    const InputFile file(path_);
+    for (std::size_t g = 0; g < work.groups.size(); ++g)
+      verify_rows(file, work.groups[g], checksums[g], work.offsets[g], statistics_);
+  }
+
+  void close_file(std::span<const ArrayGroup> groups, const std::vector<Checksums>& checksums,
+                  std::span<const std::int64_t> offsets) {
+    if (offsets.empty()) return;
+    OutputFile file(path_, OutputFile::Open::modify);
+    std::size_t next = 0;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      if (groups[g].checksums.empty()) continue;
+      write_checksums(file, groups[g], checksums[g], offsets[next++], file_.container);
+    }
+    file.close();
+    statistics_ += file.statistics();
+  }
+
+  // One rank of a node brings to the disk what all of the node wrote.
+  void bring_to_disk() {
+    if (!options_.is_durable) return;
+    const bool is_first_of_node = comm_.split_by_node().rank() == 0;
+    comm_.agree_on([&] {
+      if (!is_first_of_node) return;
+      OutputFile file(path_, OutputFile::Open::modify);
+      file.sync_and_close();
+      statistics_.sync_s += file.statistics().sync_s;
+    });
+  }
+
+  comm::Communicator comm_;
+  const std::string& path_;
+  const ArrayFile& file_;
+  const WriteOptions& options_;
+  ArrayTable table_;
+  AccessStatistics statistics_;
+};
+
+}  // namespace
+
+AccessStatistics write_array_file_in_place(const comm::Communicator& comm, const std::string& path,
+                                           const ArrayFile& file, const WriteOptions& options) {
+  return ArrayFileWriter(comm, path, file, options)();
+}
+
+AccessStatistics write_array_file(const comm::Communicator& comm, const std::string& path, const ArrayFile& file,
+                                  const WriteOptions& options) {
+  const std::string temporary = temporary_name(path);
+  try {
+    AccessStatistics statistics = write_array_file_in_place(comm, temporary, file, options);
+    comm.agree_on([&] {
+      if (comm.rank() != 0) return;
+      const core::Stopwatch watch;
+      move_file_into_place(temporary, path);
+      statistics.metadata_s += watch.seconds();
+    });
+    return statistics;
+  } catch (...) {
+    try {
+      if (comm.rank() == 0) remove_all(temporary);
+    } catch (const std::exception&) {
+      // The first error is the one to tell.
+    }
+    throw;
+  }
+}
+
+std::span<const WriteMethod> write_methods() {
+  static const std::vector<WriteMethod> methods = {engine_method(),
+                                                   aggregated_method(),
+                                                   hdf5_independent_method(),
+                                                   hdf5_collective_method(),
+                                                   hdf5_strided_method(),
+                                                   pnetcdf_blocking_method(),
+                                                   pnetcdf_nonblocking_method(),
+                                                   pnetcdf_buffered_method(),
+                                                   mpiio_independent_method(),
+                                                   mpiio_collective_method(),
+                                                   mpiio_derived_method()};
+  return methods;
+}
+
+const WriteMethod& write_method(std::string_view name, Container container) {
+  const WriteMethod& method =
+      name.empty() ? write_methods().front() : entry_named(write_methods(), name, "method of writing");
+  if (std::ranges::find(method.containers, container) == method.containers.end())
+    throw core::Error(fmt::format("the method `{}` cannot write files of this kind", method.name), "",
+                      "choose another `method`, or leave it out");
+  return method;
+}
+
+}  // namespace sidestream::io

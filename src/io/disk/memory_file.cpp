@@ -1,0 +1,65 @@
+#include "io/disk/memory_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "sidestream/core/error.hpp"
+
+namespace sidestream::io {
+
+namespace {
+
+constexpr std::int64_t most_bytes_at_once = std::int64_t{4} << 20;
+
+}  // namespace
+
+MemoryFile::MemoryFile() {
+  for (const std::string& folder : {std::string("/dev/shm"), std::filesystem::temp_directory_path().string()}) {
+    path_ = folder + "/sidestream_XXXXXX";
+    descriptor_ = ::mkostemp(path_.data(), O_CLOEXEC);
+    if (descriptor_ >= 0) return;
+  }
+  throw core::Error(fmt::format("cannot make a file in memory: {}", std::strerror(errno)), path_);
+}
+
+MemoryFile::~MemoryFile() {
+  if (descriptor_ < 0) return;
+  ::close(descriptor_);
+  ::unlink(path_.c_str());
+}
+
+MemoryFile::MemoryFile(MemoryFile&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+std::int64_t MemoryFile::size_bytes() const {
+  return ::lseek(descriptor_, 0, SEEK_END);
+}
+
+void MemoryFile::copy_to(OutputFile& file) const {
+  std::vector<std::byte> bytes;
+  const std::int64_t size = size_bytes();
+  for (std::int64_t begin = ::lseek(descriptor_, 0, SEEK_DATA); begin >= 0 && begin < size;
+       begin = ::lseek(descriptor_, begin, SEEK_DATA)) {
+    const std::int64_t end = std::min<std::int64_t>(::lseek(descriptor_, begin, SEEK_HOLE), size);
+    while (begin < end) {
+      bytes.resize(static_cast<std::size_t>(std::min(end - begin, most_bytes_at_once)));
+      const ssize_t count = ::pread(descriptor_, bytes.data(), bytes.size(), begin);
+      if (count <= 0) throw core::Error("a file in memory cannot be read back");
+      file.write_at(begin, std::span(bytes).first(static_cast<std::size_t>(count)));
+      begin += count;
+    }
+  }
+  const std::byte zero{};
+  if (file.position() < size) file.write_at(size - 1, std::span(&zero, 1));
+}
+
+}  // namespace sidestream::io

@@ -1,0 +1,228 @@
+// A data file a rank, so many at the same time, in about sqrt(ranks) sub-folders, and an index by which any number of
+// ranks finds the parts.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "io/content/pack_block.hpp"
+#include "io/content/particle_pieces.hpp"
+#include "io/disk/atomic_folder.hpp"
+#include "io/disk/checksum.hpp"
+#include "io/disk/piece_writer.hpp"
+#include "io/formats/file_shares.hpp"
+#include "io/formats/files/files_file.hpp"
+#include "io/formats/format_entries.hpp"
+#include "io/formats/index_text.hpp"
+#include "sidestream/core/error.hpp"
+#include "sidestream/core/timer.hpp"
+
+namespace sidestream::io {
+
+namespace {
+
+using comm::Communicator;
+
+// What a rank wrote: its boxes, level by level, with a checksum a field, and pieces of particles.
+struct Written {
+  std::int64_t file_bytes = 0;
+  std::vector<std::int64_t> boxes;  // their numbers among those of all levels
+  std::vector<FilesPlace> places;
+  std::vector<std::uint64_t> checksums;
+  std::vector<FilesPiece> pieces;
+};
+
+class FilesDataWriter {
+ public:
+  FilesDataWriter(const FileContent& content, int rank, const std::string& path, bool is_durable)
+      : content_(content),
+        rank_(rank),
+        file_(path, OutputFile::Open::create),
+        is_durable_(is_durable),
+        out_(file_, is_durable) {}
+
+  Written write(std::int64_t bytes) {
+    const core::Stopwatch watch;
+    file_.reserve(bytes);
+    const std::vector<std::int64_t> starts = block_starts(content_);
+    for (std::size_t level = 0; level < content_.levels.size(); ++level) {
+      int b = 0;
+      for (const std::int32_t box : content_.levels[level].boxes_of(rank_)) {
+        written_.boxes.push_back(starts[level] + box);
+        write_box(level, b++, content_.levels[level].box(box).volume());
+      }
+    }
+    for (const ParticlePiece& piece : particle_pieces(content_)) write_piece(piece);
+    out_.flush();
+    written_.file_bytes = file_.position();
+    const AccessStatistics& so_far = file_.statistics();
+    pack_s_ = watch.seconds() - so_far.data_s - so_far.sync_s - so_far.metadata_s;
+    if (is_durable_)
+      file_.sync_and_close();
+    else
+      file_.close();
+    return std::move(written_);
+  }
+  AccessStatistics statistics() const {
+    AccessStatistics all = file_.statistics();
+    all.exchange_s += pack_s_;
+    return all;
+  }
+
+ private:
+  void write_box(std::size_t level, int b, std::int64_t cells) {
+    written_.places.push_back({rank_, out_.position()});
+    for (const FileField& field : content_.fields) {
+      const std::span<std::byte> room = out_.room(static_cast<std::size_t>(cells * size_of(content_.precision)));
+      pack_block(field, level, b, content_.precision, room.data());
+      written_.checksums.push_back(checksum_of(room));
+    }
+  }
+
+  // All ids, then all x, y, z, then each real.
+  void write_piece(const ParticlePiece& piece) {
+    const std::int64_t offset = out_.position();
+    const std::size_t ids = piece.count * sizeof(std::int64_t),
+                      numbers = piece.count * static_cast<std::size_t>(size_of(content_.particle_precision));
+    const std::span<std::byte> room = out_.room(ids + numbers * particle_numbers(content_));
+    pack_ids(content_, piece, room.data());
+    for (std::size_t n = 0; n < particle_numbers(content_); ++n)
+      pack_numbers(content_, piece, n, room.data() + ids + n * numbers);
+    written_.pieces.push_back({static_cast<std::int64_t>(piece.count), {rank_, offset}, checksum_of(room)});
+  }
+
+  const FileContent& content_;
+  int rank_;
+  OutputFile file_;
+  bool is_durable_;
+  PieceWriter out_;
+  Written written_;
+  double pack_s_ = 0.0;
+};
+
+// Of the data of this rank.
+std::int64_t data_bytes(const FileContent& content, int rank) {
+  std::int64_t cells = 0, particles = 0;
+  for (const mesh::Layout& level : content.levels)
+    for (const std::int32_t box : level.boxes_of(rank)) cells += level.box(box).volume();
+  for (const mesh::Particles* level : content.particles) particles += static_cast<std::int64_t>(level->size());
+  return cells * size_of(content.precision) * std::ssize(content.fields) +
+         particles * (8 + size_of(content.particle_precision) * static_cast<std::int64_t>(particle_numbers(content)));
+}
+
+// The tables of all ranks, on the first one, with the boxes in the order of the levels.
+Written gathered(const Communicator& comm, const FileContent& content, const Written& own) {
+  const auto gather = [&]<typename T>(const std::vector<T>& part) { return comm.gather(std::span<const T>(part)); };
+  Written all{0, gather(own.boxes), gather(own.places), gather(own.checksums), gather(own.pieces)};
+  const std::size_t fields = content.fields.size();
+  Written ordered = all;
+  comm.agree_on([&] {
+    if (comm.rank() != 0) return;
+    if (std::ssize(all.boxes) != block_starts(content).back())
+      throw core::Error("a rank beyond this communicator owns boxes of the file's layouts");
+    for (std::size_t i = 0; i < all.boxes.size(); ++i) {
+      const auto box = static_cast<std::size_t>(all.boxes[i]);
+      ordered.places[box] = all.places[i];
+      std::copy_n(all.checksums.begin() + static_cast<std::ptrdiff_t>(i * fields), fields,
+                  ordered.checksums.begin() + static_cast<std::ptrdiff_t>(box * fields));
+    }
+  });
+  return ordered;
+}
+
+class FilesWriter {
+ public:
+  FilesWriter(const Communicator& comm, const FileContent& content, const WriteOptions& options)
+      : comm_(comm),
+        content_(content),
+        options_(options),
+        folders_(files_folders(comm.size())),
+        bytes_(data_bytes(content, comm.rank())) {}
+
+  AccessStatistics operator()(const std::string& folder) {
+    on_first_rank([&] {
+      for (int i = 0; i < folders_; ++i) make_folder(folder + "/" + files_folder(i));
+    });
+    Written own;
+    take_turns(comm_, options_.files, [&](const Turn&) {
+      if (bytes_ == 0) return;
+      FilesDataWriter writer(content_, comm_.rank(), folder + "/" + files_data(comm_.rank(), folders_),
+                             options_.is_durable);
+      own = writer.write(bytes_);
+      statistics_ += writer.statistics();
+    });
+    write_index(folder, own);
+    return statistics_;
+  }
+
+ private:
+  void on_first_rank(const std::function<void()>& work) {
+    comm_.agree_on([&] {
+      const core::Stopwatch watch;
+      if (comm_.rank() == 0) work();
+      statistics_.metadata_s += watch.seconds();
+    });
+  }
+
+  void write_index(const std::string& folder, const Written& own) {
+    const std::vector<std::int64_t> sizes = comm_.gather(std::span<const std::int64_t>(&own.file_bytes, 1));
+    const Written all = gathered(comm_, content_, own);
+    on_first_rank([&] {
+      std::int64_t particles = 0;
+      for (const FilesPiece& piece : all.pieces) particles += piece.count;
+      Index index;
+      put_description(content_, particles, index);
+      index.root["files"] = sizes.size();
+      index.root["folders"] = folders_;
+      index.root["pieces"] = all.pieces.size();
+      index.append(sizes);
+      index.append(all.places);
+      index.append(all.checksums);
+      index.append(all.pieces);
+      OutputFile file(folder + "/Header", OutputFile::Open::create);
+      file.write(index_text(files_magic, index));
+      if (options_.is_durable)
+        file.sync_and_close();
+      else
+        file.close();
+      statistics_ += file.statistics();
+      if (!options_.is_durable) return;
+      for (int i = 0; i < folders_; ++i) sync_folder(folder + "/" + files_folder(i));
+      sync_folder(folder);
+    });
+  }
+
+  const Communicator& comm_;
+  const FileContent& content_;
+  const WriteOptions& options_;
+  int folders_;
+  std::int64_t bytes_;
+  AccessStatistics statistics_;
+};
+
+AccessStatistics write_files(const Communicator& comm, const std::string& path, const FileContent& content,
+                             const WriteOptions& options) {
+  comm.agree_on([&] { check(content); });
+  check_particles_alike(comm, content);
+  AccessStatistics statistics;
+  write_folder_atomically(
+      comm, path, [&](const std::string& folder) { statistics = FilesWriter(comm, content, options)(folder); },
+      options.is_durable);
+  return statistics;
+}
+
+}  // namespace
+
+Format files_format() {
+  return {"files",
+          "a folder with a data file for each rank, read by any number of ranks",
+          StepName{"plt", ".files", 5},
+          StepName{"chk", ".files", 5},
+          {},
+          {},
+          write_files,
+          is_files_folder,
+          open_files_folder};
+}
+
+}  // namespace sidestream::io

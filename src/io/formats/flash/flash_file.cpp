@@ -1,0 +1,332 @@
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "io/disk/commit_record.hpp"
+#include "io/formats/flash/flash_blocks.hpp"
+#include "io/formats/flash/flash_rows.hpp"
+#include "io/formats/flash/flash_source.hpp"
+#include "io/formats/flash/flash_tables.hpp"
+#include "io/formats/metadata.hpp"
+#include "io/formats/vocabulary.hpp"
+#include "sidestream/core/error.hpp"
+
+namespace sidestream::io {
+
+namespace {
+
+constexpr std::int64_t particles_a_piece = 65536;
+constexpr const char* damaged = "the file is damaged; use an earlier one";
+
+// The checksums of an array of runs, read a piece at a time.
+class Checksums {
+ public:
+  Checksums(const FlashSource& source, std::string name, std::int64_t runs, std::int64_t arrays)
+      : source_(source), name_(std::move(name)), runs_(runs), arrays_(arrays) {
+    if (source.shape(name_) != std::vector<std::int64_t>{runs, arrays})
+      throw core::Error("the table of checksums does not fit the arrays", where(), damaged);
+  }
+
+  void verify(std::int64_t run, std::int64_t array, std::span<const std::byte> bytes, const std::string& what) {
+    if (XXH3_64bits(bytes.data(), bytes.size()) == of(run, array)) return;
+    throw core::Error(fmt::format("the checksum of `{}` in block {} is wrong", what, run + 1), source_.path(), damaged);
+  }
+
+ private:
+  std::string where() const { return fmt::format("{}, `{}`", source_.path(), name_); }
+  std::uint64_t of(std::int64_t run, std::int64_t array) {
+    constexpr std::int64_t runs_a_piece = 1024;
+    if (run < first_ || run >= first_ + static_cast<std::int64_t>(piece_.size()) / arrays_) {
+      const std::int64_t count = std::min(runs_a_piece, runs_ - run);
+      piece_ = numbers_in<std::uint64_t>(source_.row_bytes(name_, ElementType::int64, run, count), source_.order());
+      first_ = run;
+    }
+    return piece_[static_cast<std::size_t>((run - first_) * arrays_ + array)];
+  }
+
+  const FlashSource& source_;
+  std::string name_;
+  std::int64_t runs_, arrays_, first_ = 0;
+  std::vector<std::uint64_t> piece_;
+};
+
+std::vector<double> reals_in(std::span<const std::byte> bytes, ElementType type, ByteOrder order) {
+  if (type == ElementType::float64) return numbers_in<double>(bytes, order);
+  const std::vector<float> values = numbers_in<float>(bytes, order);
+  return {values.begin(), values.end()};
+}
+
+// --- what a file is about, from FLASH's own tables
+// ---------------------------------------------------------------------------------------------
+
+std::string unit_of(const std::string& name) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 14> units{{{"density", "g/cm^3"},
+                                                                                 {"particle_mass_density", "g/cm^3"},
+                                                                                 {"x_velocity", "cm/s"},
+                                                                                 {"y_velocity", "cm/s"},
+                                                                                 {"z_velocity", "cm/s"},
+                                                                                 {"specific_total_energy", "erg/g"},
+                                                                                 {"specific_internal_energy", "erg/g"},
+                                                                                 {"pressure", "erg/cm^3"},
+                                                                                 {"Temp", "K"},
+                                                                                 {"phi_grav", "cm^2/s^2"},
+                                                                                 {"mass", "g"},
+                                                                                 {"xvel", "cm/s"},
+                                                                                 {"yvel", "cm/s"},
+                                                                                 {"zvel", "cm/s"}}};
+  for (const auto& [quantity, unit] : units)
+    if (quantity == name) return std::string(unit);
+  return "";
+}
+
+std::string particle_name_of_flash(const std::string& name) {
+  if (name == "velx") return "xvel";
+  if (name == "vely") return "yvel";
+  return name == "velz" ? "zvel" : name;
+}
+
+void describe_state(const FlashSource& source, FileDescription& description) {
+  const auto number = [&](const char* name, double otherwise) { return source.number(name).value_or(otherwise); };
+  description.step = static_cast<std::int64_t>(number("nstep", 0.0));
+  description.time = number("time", 0.0);
+  description.scale_factor = number("scalefactor", 1.0 / (1.0 + number("redshift", 0.0)));
+  if (number("usecosmology", 0.0) != 0.0) {
+    description.omega_m = number("omegamatter", 0.0);
+    description.omega_lambda = number("cosmologicalconstant", 0.0);
+    description.hubble = number("hubbleconstant", 0.0) / hubble_100_per_second;
+  }
+  description.gamma = number("gamma", description.gamma);
+  description.length_unit = source.text("unitsystem").value_or("cgs") == "none" ? "" : "cm";
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    description.geometry.periodic[axis] =
+        source.text(fmt::format("{}l_boundary_type", "xyz"[axis])).value_or("periodic") == "periodic";
+}
+
+bool is_own_property(const std::string& name) {
+  return name == "blk" || name == "proc" || name == "tag" || name == "posx" || name == "posy" || name == "posz";
+}
+
+void describe_contents(const FlashSource& source, FileDescription& description) {
+  for (const std::string& flash : source.names("unknown names")) {
+    const std::string name = name_of_flash(flash);
+    description.fields.emplace_back(name, unit_of(name));
+  }
+  description.has_particles = source.has("tracer particles") && source.has("particle names");
+  if (!description.has_particles) return;
+  for (const std::string& flash : source.names("particle names")) {
+    const std::string name = particle_name_of_flash(flash);
+    if (!is_own_property(flash)) description.particle_reals.emplace_back(name, unit_of(name));
+  }
+}
+
+// --- the file
+// ------------------------------------------------------------------------------------------------------------------
+
+// Where the numbers of a particle stand in a row.
+struct Columns {
+  std::array<std::size_t, 3> position{};
+  std::size_t tag = 0;
+  std::vector<std::size_t> reals;
+};
+
+class FlashFile : public SnapshotFile {
+ public:
+  FlashFile(std::unique_ptr<FlashSource> source, FileDescription description, FlashBlocks blocks)
+      : SnapshotFile(std::move(description)),
+        source_(std::move(source)),
+        blocks_(std::move(blocks)),
+        variables_(source_->names("unknown names")),
+        is_combined_(source_->has(combined_name)) {
+    find_variables();
+    if (description_.has_particles) find_particles();
+  }
+
+  mesh::Particles read_particles(int rank, int ranks) const override;
+
+ protected:
+  std::vector<double> read_box(std::size_t field, int level, std::int32_t box) const override;
+
+ private:
+  void find_variables();
+  void find_particles();
+  void find_columns(const std::vector<std::string>& names);
+  void read_verified(std::size_t first, std::size_t last, mesh::Particles& particles) const;
+  void read_unverified(std::int64_t first, std::int64_t last, mesh::Particles& particles) const;
+  void append_rows(const std::vector<double>& rows, const std::vector<std::int64_t>& ids,
+                   mesh::Particles& particles) const;
+  [[noreturn]] void fail(const std::string& what, const char* dataset) const {
+    throw core::Error(what, fmt::format("{}, `{}`", source_->path(), dataset), damaged);
+  }
+
+  std::unique_ptr<FlashSource> source_;
+  FlashBlocks blocks_;
+  std::vector<std::string> variables_;
+  bool is_combined_ = false;
+  ElementType type_ = ElementType::float64;
+  std::unique_ptr<Checksums> checksums_, particle_checksums_, id_checksums_;
+  Columns columns_;
+  std::size_t properties_ = 0;
+  bool has_ids_ = false;
+  std::vector<std::int64_t> first_particle_;  // of each block; blocks + 1
+};
+
+void FlashFile::find_variables() {
+  if (variables_.size() != description_.fields.size())
+    fail("the fields are not those of the description", "unknown names");
+  const std::vector<std::int64_t> cells{blocks_.cells.z, blocks_.cells.y, blocks_.cells.x};
+  const auto check_shape = [&](const std::string& name, std::vector<std::int64_t> wanted) {
+    wanted.insert(wanted.end(), cells.begin(), cells.end());
+    if (source_->shape(name) != wanted) fail("the array has another shape than its blocks", name.c_str());
+    type_ = source_->real_type(name);
+  };
+  const auto count = static_cast<std::int64_t>(variables_.size());
+  if (count == 0) return;
+  if (is_combined_)
+    check_shape(combined_name, {blocks_.count, count});
+  else
+    for (const std::string& name : variables_) check_shape(name, {blocks_.count});
+  if (source_->has("checksum"))
+    checksums_ = std::make_unique<Checksums>(*source_, "checksum", blocks_.count, is_combined_ ? 1 : count);
+}
+
+std::vector<double> FlashFile::read_box(std::size_t field, int level, std::int32_t box) const {
+  const std::int64_t row = blocks_.rows[static_cast<std::size_t>(level)][static_cast<std::size_t>(box)];
+  const std::string& name = is_combined_ ? combined_name : variables_[field];
+  if (!checksums_ && !is_combined_) return source_->double_rows(name, row, 1);
+  const std::vector<std::byte> bytes = source_->row_bytes(name, type_, row, 1);
+  const std::int64_t array = is_combined_ ? 0 : static_cast<std::int64_t>(field);
+  if (checksums_) checksums_->verify(row, array, bytes, name);
+  const auto cells = static_cast<std::size_t>(blocks_.cells.product() * size_of(type_));
+  const std::span<const std::byte> own =
+      is_combined_ ? std::span(bytes).subspan(field * cells, cells) : std::span(bytes);
+  return reals_in(own, type_, source_->order());
+}
+
+void FlashFile::find_columns(const std::vector<std::string>& names) {
+  const auto column = [&](const std::string& name) {
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end()) fail(fmt::format("the particles have no `{}`", name), "particle names");
+    return static_cast<std::size_t>(found - names.begin());
+  };
+  const auto position_of = [&](const char* name) {
+    return std::ranges::find(names, name) == names.end() ? names.size() : column(name);
+  };
+  columns_ = {{column("posx"), position_of("posy"), position_of("posz")}, position_of("tag"), {}};
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (!is_own_property(names[i])) columns_.reals.push_back(i);
+  if (columns_.reals.size() != description_.particle_reals.size())
+    fail("the numbers of the particles are not those of the description", "particle names");
+}
+
+void FlashFile::find_particles() {
+  const std::vector<std::string> names = source_->names("particle names");
+  const std::vector<std::int64_t> shape = source_->shape("tracer particles");
+  if (shape.size() != 2 || shape[1] != static_cast<std::int64_t>(names.size()))
+    fail("the particles have other numbers than there are names", "tracer particles");
+  description_.particles = shape[0];
+  properties_ = names.size();
+  find_columns(names);
+  has_ids_ = source_->has("particle ids");
+  if (has_ids_ && source_->shape("particle ids") != std::vector<std::int64_t>{shape[0]})
+    fail("there are not as many ids as particles", "particle ids");
+  if (!source_->has("particle checksum") || !has_ids_) return;
+  first_particle_ = {0};
+  for (const std::int64_t count : source_->integers("localnp")) {
+    if (count < 0 || count > shape[0] - first_particle_.back())
+      fail("the particles of the blocks do not add up", "localnp");
+    first_particle_.push_back(first_particle_.back() + count);
+  }
+  if (static_cast<std::int64_t>(first_particle_.size()) != blocks_.count + 1 || first_particle_.back() != shape[0])
+    fail("the particles of the blocks do not add up", "localnp");
+  particle_checksums_ = std::make_unique<Checksums>(*source_, "particle checksum", blocks_.count, 1);
+  id_checksums_ = std::make_unique<Checksums>(*source_, "particle id checksum", blocks_.count, 1);
+}
+
+void FlashFile::append_rows(const std::vector<double>& rows, const std::vector<std::int64_t>& ids,
+                            mesh::Particles& particles) const {
+  constexpr double largest = 9.2e18;
+  for (std::size_t p = 0; p < rows.size() / properties_; ++p) {
+    const double* row = rows.data() + p * properties_;
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      particles.position[axis].push_back(
+          columns_.position[axis] < properties_ ? row[columns_.position[axis]] - description_.origin[axis] : 0.0);
+    for (std::size_t a = 0; a < columns_.reals.size(); ++a)
+      particles.attributes[a].values.push_back(row[columns_.reals[a]]);
+    const double tag = columns_.tag < properties_ ? row[columns_.tag] : static_cast<double>(particles.id.size());
+    particles.id.push_back(!ids.empty() ? ids[p] : std::abs(tag) < largest ? static_cast<std::int64_t>(tag) : -1);
+  }
+}
+
+// Whole blocks, some at a time.
+void FlashFile::read_verified(std::size_t first, std::size_t last, mesh::Particles& particles) const {
+  const std::int64_t row_bytes = static_cast<std::int64_t>(properties_) * 8;
+  for (std::size_t begin = first, end = first; begin < last; begin = end) {
+    const std::int64_t row = first_particle_[begin];
+    while (end < last && (end == begin || first_particle_[end + 1] - row <= particles_a_piece)) ++end;
+    const std::int64_t count = first_particle_[end] - row;
+    if (count == 0) continue;
+    const auto rows = source_->row_bytes("tracer particles", ElementType::float64, row, count),
+               ids = source_->row_bytes("particle ids", ElementType::int64, row, count);
+    for (std::size_t block = begin; block < end; ++block) {
+      const auto part = [&](const std::vector<std::byte>& bytes, std::int64_t width) {
+        return std::span(bytes).subspan(
+            static_cast<std::size_t>((first_particle_[block] - row) * width),
+            static_cast<std::size_t>((first_particle_[block + 1] - first_particle_[block]) * width));
+      };
+      const auto run = static_cast<std::int64_t>(block);
+      particle_checksums_->verify(run, 0, part(rows, row_bytes), "tracer particles");
+      id_checksums_->verify(run, 0, part(ids, 8), "particle ids");
+    }
+    append_rows(numbers_in<double>(rows, source_->order()), numbers_in<std::int64_t>(ids, source_->order()), particles);
+  }
+}
+
+void FlashFile::read_unverified(std::int64_t first, std::int64_t last, mesh::Particles& particles) const {
+  for (; first < last; first += particles_a_piece)
+    append_rows(source_->double_rows("tracer particles", first, std::min(particles_a_piece, last - first)), {},
+                particles);
+}
+
+mesh::Particles FlashFile::read_particles(int rank, int ranks) const {
+  mesh::Particles particles;
+  particles.mass = description_.particle_mass;
+  for (const auto& [name, unit] : description_.particle_reals) particles.attributes.push_back({name, unit, {}});
+  if (!description_.has_particles) return particles;
+  const std::int64_t first = description_.particles * rank / ranks, last = description_.particles * (rank + 1) / ranks;
+  if (!particle_checksums_) {
+    read_unverified(first, last, particles);
+    return particles;
+  }
+  const auto block_from = [&](std::int64_t row) {
+    return static_cast<std::size_t>(std::ranges::lower_bound(first_particle_, row) - first_particle_.begin());
+  };
+  read_verified(block_from(first), rank + 1 == ranks ? static_cast<std::size_t>(blocks_.count) : block_from(last),
+                particles);
+  return particles;
+}
+
+}  // namespace
+
+std::unique_ptr<SnapshotFile> open_flash(const std::string& format, std::unique_ptr<FlashSource> source,
+                                         bool is_committed) {
+  FileDescription description;
+  const std::string path = source->path();
+  description.format = format;
+  description.path = path;
+  const std::string metadata = source->metadata();
+  if (!metadata.empty() && !is_committed)
+    throw core::Error("the file is not complete: it has no record at its end", path, damaged);
+  if (metadata.empty()) {
+    describe_state(*source, description);
+    describe_contents(*source, description);
+  } else {
+    apply_metadata(metadata, path, description);
+  }
+  FlashBlocks blocks = read_flash_blocks(*source, description);
+  return std::make_unique<FlashFile>(std::move(source), std::move(description), std::move(blocks));
+}
+
+}  // namespace sidestream::io

@@ -1,0 +1,137 @@
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
+
+#include "io/disk/commit_record.hpp"
+#include "io/formats/flash/flash_format.hpp"
+#include "io/formats/flash/flash_source.hpp"
+#include "io/formats/format_entries.hpp"
+#include "sidestream/core/error.hpp"
+#include "sidestream/io/atomic_file.hpp"
+
+namespace sidestream::io {
+
+namespace {
+
+// A format of the family.
+struct Member {
+  std::string name, documentation;
+  FlashKind kind;
+  StepName plotfile, checkpoint;
+};
+
+const std::vector<Member>& members() {
+  static const std::vector<Member> all{
+      {"sidestream",
+       "HDF5 as FLASH writes it: opens in yt, VisIt and ParaView",
+       {Container::hdf5, FlashLayout::standard},
+       {"plt", ".hdf5_plt_cnt"},
+       {"chk", ".hdf5_chk"}},
+      {"flash",
+       "the same under the names that FLASH gives its files",
+       {Container::hdf5, FlashLayout::standard},
+       {"sidestream_hdf5_plt_cnt_", "", 4},
+       {"sidestream_hdf5_chk_", "", 4}},
+      {"flash-5d",
+       "FLASH's experimental layout: one dataset of all variables",
+       {Container::hdf5, FlashLayout::combined},
+       {"sidestream_5d_hdf5_plt_cnt_", "", 4},
+       {"sidestream_5d_hdf5_chk_", "", 4}},
+      {"flash-netcdf",
+       "FLASH's files in netCDF (CDF-5), as its PnetCDF output writes them",
+       {Container::netcdf, FlashLayout::standard},
+       {"sidestream_ncmpi_plt_cnt_", "", 4},
+       {"sidestream_ncmpi_chk_", "", 4}},
+      {"flash-netcdf-5d",
+       "the same with one variable that holds all fields",
+       {Container::netcdf, FlashLayout::combined},
+       {"sidestream_5d_ncmpi_plt_cnt_", "", 4},
+       {"sidestream_5d_ncmpi_chk_", "", 4}},
+  };
+  return all;
+}
+
+bool has_name(const Member& member, const std::string& path) {
+  const std::string name = std::filesystem::path(path).filename().string();
+  return member.plotfile.step_of(name) || member.checkpoint.step_of(name);
+}
+
+Container container_of(const std::string& path) {
+  std::array<std::byte, 4> magic{};
+  const InputFile file(path);
+  if (file.size_bytes() < 4) return Container::raw;
+  file.read(0, magic);
+  const std::string_view text(reinterpret_cast<const char*>(magic.data()), magic.size());
+  return text.substr(1) == "HDF" ? Container::hdf5 : text.starts_with("CDF") ? Container::netcdf : Container::raw;
+}
+
+std::unique_ptr<FlashSource> open_source(Container container, const std::string& path) {
+  return container == Container::netcdf ? open_flash_netcdf(path) : open_flash_hdf5(path);
+}
+
+// Looks into files of other names; they may be damaged.
+bool has_tables(const Member& member, const std::string& path) {
+  try {
+    if (!std::filesystem::is_regular_file(path) || container_of(path) != member.kind.container) return false;
+    check_commit_record(path);
+    const auto source = open_source(member.kind.container, path);
+    return source->has("bounding box") && source->has("refine level") &&
+           source->has(combined_name) == (member.kind.layout == FlashLayout::combined) &&
+           (member.name != "sidestream" || source->has("sidestream"));
+  } catch (const core::Error&) {
+    return false;
+  }
+}
+
+std::unique_ptr<SnapshotFile> open_member(const Member& member, const std::string& path) {
+  const bool is_committed = check_commit_record(path);
+  return open_flash(member.name, open_source(member.kind.container, path), is_committed);
+}
+
+std::vector<std::string> methods_for(Container container) {
+  std::vector<std::string> names;
+  for (const WriteMethod& method : write_methods())
+    if (std::ranges::find(method.containers, container) != method.containers.end()) names.push_back(method.name);
+  return names;
+}
+
+Format entry(const Member& member) {
+  Format format;
+  format.name = member.name;
+  format.documentation = member.documentation;
+  format.plotfile = member.plotfile;
+  format.checkpoint = member.checkpoint;
+  format.methods = methods_for(member.kind.container);
+  format.write = [kind = member.kind](const comm::Communicator& comm, const std::string& path,
+                                      const FileContent& content, const WriteOptions& options) {
+    return write_flash(comm, path, content, options, kind);
+  };
+  format.recognizes = [member](const std::string& path) {
+    const bool is_of_another = std::ranges::any_of(
+        members(), [&](const Member& other) { return other.name != member.name && has_name(other, path); });
+    return has_name(member, path) || (!is_of_another && has_tables(member, path));
+  };
+  format.open = [member](const std::string& path) { return open_member(member, path); };
+  return format;
+}
+
+}  // namespace
+
+Format sidestream_format() {
+  return entry(members()[0]);
+}
+Format flash_format() {
+  return entry(members()[1]);
+}
+Format flash_5d_format() {
+  return entry(members()[2]);
+}
+Format flash_netcdf_format() {
+  return entry(members()[3]);
+}
+Format flash_netcdf_5d_format() {
+  return entry(members()[4]);
+}
+
+}  // namespace sidestream::io

@@ -1,0 +1,132 @@
+#include "io/formats/flash/flash_units.hpp"
+
+#include <cctype>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+
+#include "io/formats/metadata.hpp"
+
+namespace sidestream::io {
+
+namespace {
+
+// unit := power {(' ' | '*' | '/') power}; power := (word | '1' | '(' unit ')') ['^' integer]. Words are replaced in
+// `text` as they are read.
+class UnitReader {
+ public:
+  UnitReader(std::string_view unit, double a) : rest_(unit), a_(a) {}
+
+  std::optional<ConvertedUnit> operator()() {
+    const double factor = product();
+    if (is_unknown_ || !rest_.empty()) return std::nullopt;
+    return ConvertedUnit{factor, text_};
+  }
+
+ private:
+  double product() {
+    double factor = power();
+    while (!is_unknown_ && !rest_.empty() && rest_.front() != ')') {
+      const char sign = take();
+      if (sign == '/')
+        factor /= power();
+      else if (sign == ' ' || sign == '*')
+        factor *= power();
+      else
+        is_unknown_ = true;
+    }
+    return factor;
+  }
+
+  double power() {
+    const double base = rest_.starts_with('(') ? bracket() : word();
+    if (is_unknown_ || !rest_.starts_with('^')) return base;
+    take();
+    const bool is_negative = rest_.starts_with('-');
+    if (is_negative) take();
+    if (rest_.empty() || std::isdigit(static_cast<unsigned char>(rest_.front())) == 0) is_unknown_ = true;
+    int exponent = 0;
+    while (!rest_.empty() && std::isdigit(static_cast<unsigned char>(rest_.front())) != 0 && exponent < 100)
+      exponent = 10 * exponent + (take() - '0');
+    return std::pow(base, is_negative ? -exponent : exponent);
+  }
+
+  double bracket() {
+    take();
+    const double inside = product();
+    if (rest_.starts_with(')'))
+      take();
+    else
+      is_unknown_ = true;
+    return inside;
+  }
+
+  double word() {
+    std::size_t length = 0;
+    while (length < rest_.size() && std::isalnum(static_cast<unsigned char>(rest_[length])) != 0) ++length;
+    const std::string_view name = rest_.substr(0, length);
+    rest_.remove_prefix(length);
+    const auto converted = [&](std::string_view to, double factor) {
+      text_ += to;
+      return factor;
+    };
+    if (name == "Msun") return converted("g", grams_per_msun);
+    if (name == "Mpc") return converted("cm", cm_per_mpc);
+    if (name == "kpc") return converted("cm", 1e-3 * cm_per_mpc);
+    if (name == "km") return converted("cm", 1e5 / a_);
+    if (name == "K") return converted("K", 1.0 / (a_ * a_));
+    if (name == "cm" || name == "g" || name == "s" || name == "1") return converted(name, 1.0);
+    is_unknown_ = true;
+    return 1.0;
+  }
+
+  char take() {
+    const char first = rest_.front();
+    text_ += first;
+    rest_.remove_prefix(1);
+    return first;
+  }
+
+  std::string_view rest_;
+  double a_;
+  std::string text_;
+  bool is_unknown_ = false;
+};
+
+// The mass that all particles have in common stands with them, and not in `content`.
+std::string with_particle_mass_in_grams(const std::string& metadata) {
+  nlohmann::json all = nlohmann::json::parse(metadata);
+  if (all.contains("particle_mass") && all["particle_mass"].is_number())
+    all["particle_mass"] = all["particle_mass"].get<double>() * grams_per_msun;
+  return all.dump();
+}
+
+}  // namespace
+
+ConvertedUnit flash_unit(const std::string& unit, double a) {
+  return UnitReader(unit, a)().value_or(ConvertedUnit{1.0, unit});
+}
+
+FlashContent in_flash_units(const FileContent& content) {
+  if (!content.attributes.empty() || content.length_unit != "Mpc")
+    return {content, content.geometry, 1.0, std::vector(content.particle_reals.size(), 1.0), metadata_text(content)};
+  FlashContent flash{content, content.geometry, cm_per_mpc, {}, ""};
+  for (double& length : flash.content.geometry.length) length *= cm_per_mpc;
+  flash.content.length_unit = "cm";
+  flash.content.time *= cm_per_mpc / 1e5;
+  for (FileField& field : flash.content.fields) {
+    const ConvertedUnit converted = flash_unit(field.unit, content.scale_factor);
+    field.factor *= converted.factor;
+    field.unit = converted.unit;
+  }
+  for (FileParticleReal& real : flash.content.particle_reals) {
+    const ConvertedUnit converted = flash_unit(real.unit, content.scale_factor);
+    flash.real_factors.push_back(converted.factor);
+    real.unit = converted.unit;
+  }
+  flash.metadata = with_particle_mass_in_grams(metadata_text(flash.content));
+  return flash;
+}
+
+}  // namespace sidestream::io

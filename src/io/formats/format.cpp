@@ -1,0 +1,58 @@
+#include "sidestream/io/format.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include "io/formats/format_entries.hpp"
+#include "io/named_entry.hpp"
+
+namespace sidestream::io {
+
+std::string StepName::of(std::int64_t step) const {
+  return fmt::format("{}{:0{}}{}", prefix, step, digits, suffix);
+}
+
+std::optional<std::int64_t> StepName::step_of(std::string_view name) const {
+  if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() < prefix.size() + suffix.size())
+    return std::nullopt;
+  const std::string_view number = name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
+  if (number.size() < static_cast<std::size_t>(digits) || number.size() > 18) return std::nullopt;
+  if (!std::ranges::all_of(number, [](char c) { return '0' <= c && c <= '9'; })) return std::nullopt;
+  std::int64_t step = 0;
+  std::from_chars(number.data(), number.data() + number.size(), step);
+  return step;
+}
+
+std::span<const Format> formats() {
+  static const std::vector<Format> all = [] {
+    std::vector<Format> entries;
+    for (const auto& entry :
+         {sidestream_format, flash_format, flash_5d_format, flash_netcdf_format, flash_netcdf_5d_format, nyx_format,
+          enzo_hdf5_format, enzo_format, vtkhdf_format, raw_format, files_format})
+      entries.push_back(entry());
+    return entries;
+  }();
+  return all;
+}
+
+const Format& format(std::string_view name) {
+  return entry_named(formats(), name, "format of files");
+}
+
+const Format& format_of(const std::string& path) {
+  if (!std::filesystem::exists(path)) throw core::Error("there is nothing of this name", path);
+  for (const Format& format : formats())
+    if (format.recognizes(path)) return format;
+  std::string known;
+  for (const Format& format : formats()) known += (known.empty() ? "" : ", ") + format.name;
+  throw core::Error("the file is of no known format", path, fmt::format("these can be read: {}", known));
+}
+
+std::unique_ptr<SnapshotFile> open_snapshot_file(const std::string& path) {
+  return format_of(path).open(path);
+}
+
+}  // namespace sidestream::io

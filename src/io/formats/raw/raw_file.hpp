@@ -1,0 +1,50 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/formats/index_text.hpp"
+#include "sidestream/io/snapshot_file.hpp"
+
+namespace sidestream::io {
+
+inline constexpr const char* raw_magic = "sidestream-raw";
+// Names of arrays.
+inline constexpr const char* raw_checksums = "checksums";
+inline constexpr const char* raw_ids = "particles/id";
+inline constexpr const char* raw_id_checksums = "particles/id_checksums";
+inline constexpr const char* raw_number_checksums = "particles/number_checksums";
+std::string raw_name(std::size_t level, const std::string& name);
+/// x, y, z, then the reals by their number.
+std::string raw_number_name(std::size_t number);
+
+/// A file of the format `raw`. All checksums are verified: of the index on opening, of the data on reading.
+class RawFile final : public SnapshotFile {
+ public:
+  explicit RawFile(const std::string& path);
+
+  mesh::Particles read_particles(int rank = 0, int ranks = 1) const override;
+
+ protected:
+  std::vector<double> read_box(std::size_t field, int level, std::int32_t box) const override;
+
+ private:
+  RawFile(IndexReader index, const std::string& path);
+  RawFile(IndexDescription description, IndexReader& index);
+  std::int64_t offset_of(const std::string& array) const;
+  std::vector<std::byte> checked_bytes(std::int64_t offset, std::int64_t bytes, std::int64_t checksum_offset,
+                                       const std::string& what) const;
+  void append_piece(std::size_t piece, mesh::Particles& out) const;
+
+  std::int64_t real_bytes_, particle_real_bytes_;
+  std::map<std::string, std::int64_t> offsets_;            // of arrays in the file
+  std::vector<std::vector<std::int64_t>> cells_before_;    // [level][box]
+  std::vector<std::int64_t> piece_counts_, piece_starts_;  // of particles
+};
+
+bool is_raw_file(const std::string& path);
+std::unique_ptr<SnapshotFile> open_raw_file(const std::string& path);
+
+}  // namespace sidestream::io

@@ -1,0 +1,491 @@
+#include "sims/gas/gas_simulation.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "sidestream/core/exact_sum.hpp"
+#include "sims/gas/gas_books.hpp"
+#include "sims/gas/gas_gravity.hpp"
+#include "sims/leaf_field.hpp"
+#include "sims/run/amr_config.hpp"
+#include "sims/run/file_state.hpp"
+#include "sims/run/soundness.hpp"
+#include "sims/tagging.hpp"
+
+namespace sidestream::sims {
+
+namespace {
+
+using mesh::Field;
+using mesh::Hierarchy;
+
+/// Everything that such a simulation reads.
+struct GasSetup {
+  MeshConfig mesh;
+  AmrConfig amr;
+  solvers::HydroConfig hydro;
+  GasProblem problem;
+
+  // The gas with its ghost cells, the state before a step, and what moves between levels.
+  double block_bytes() const {
+    double cells = 1.0, with_ghosts = 1.0;
+    for (int axis = 0; axis < 3; ++axis) {
+      const double n = std::min(mesh.block, mesh.extent()[axis]);
+      cells *= n;
+      with_ghosts *= n > 1 ? n + 2.0 * solvers::hydro_ghost : 1.0;
+    }
+    return 8.0 * solvers::gas_components * (with_ghosts + (amr.max_level > 0 ? 2.0 * cells : 0.0));
+  }
+};
+
+/// Sums over the domain that a closed problem keeps.
+struct Totals {
+  double mass = 0.0, energy = 0.0;
+};
+
+const std::vector<std::string>& field_names() {
+  static const std::vector<std::string> names{"gas_density", "pressure", "velocity_x", "velocity_y", "velocity_z"};
+  return names;
+}
+
+// The variables of plot files: what is conserved, and what follows from it.
+const std::vector<std::string>& file_variables() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all = gas_variables();
+    for (const char* const derived : {"x_velocity", "y_velocity", "z_velocity", "pressure"}) all.emplace_back(derived);
+    return all;
+  }();
+  return names;
+}
+
+// The field of `field_names` that files call `name`.
+std::string quantity_named(const std::string& name) {
+  return name.ends_with("_velocity") ? std::string("velocity_") + name.front() : name;
+}
+
+/// The value of a field of `field_names` from a gas state.
+class Quantity {
+ public:
+  Quantity(const std::string& name, double gamma)
+      : component_(name == "gas_density" ? static_cast<int>(solvers::density)
+                   : name == "pressure"  ? static_cast<int>(solvers::internal_energy)
+                                         : solvers::momentum_x + (name.back() - 'x')),
+        factor_(name == "pressure" ? gamma - 1.0 : 1.0),
+        is_per_mass_(name.starts_with("velocity")) {}
+
+  double operator()(core::View4<const double> gas, int k, int j, int i) const {
+    const double value = factor_ * gas(component_, k, j, i);
+    return is_per_mass_ ? value / gas(solvers::density, k, j, i) : value;
+  }
+
+  /// The value in all `cells`, without a decision for each.
+  void write(core::View4<const double> gas, const mesh::Box& cells, core::View4<double> out) const {
+    if (is_per_mass_)
+      return core::for_each_cell(cells, [=, *this](int k, int j, int i) { out(k, j, i) = (*this)(gas, k, j, i); });
+    core::for_each_row(cells, [&](int k, int j) {
+      const double* const from = &gas(component_, k, j, cells.lo.x);
+      std::transform(from, from + cells.extent().x, &out(k, j, cells.lo.x),
+                     [factor = factor_](double u) { return factor * u; });
+    });
+  }
+
+ private:
+  int component_;
+  double factor_;
+  bool is_per_mass_;
+};
+
+class GasSimulation : public Simulation {
+ public:
+  GasSimulation(const GasSetup& setup, const comm::Communicator& comm, core::Bill& bill)
+      : setup_(setup), comm_(comm), finest_(setup.problem.geometry.refined(setup.amr.max_level)), bill_(bill) {}
+
+  // Refines until the initial state asks for no more.
+  void initialize() override {
+    core::timed(bill_, "initial conditions", [&] {
+      start_on(hierarchy_of(mesh::Forest(setup_.mesh.extent(), setup_.mesh.block, setup_.problem.geometry.periodic)));
+      for (int round = 0; round < setup_.amr.max_level; ++round) {
+        fill_for_criteria();
+        const mesh::Forest forest = wanted_forest();
+        if (const std::string problem = exceeded_budget(setup_.amr, forest, setup_.block_bytes()); !problem.empty())
+          throw core::Error(problem, "", "raise `amr.max_blocks`, lower `amr.max_level` or tag less");
+        if (forest == gas_->hierarchy().forest()) break;
+        start_on(hierarchy_of(forest));
+      }
+    });
+    begin();
+    start_ = totals();
+  }
+
+  void restore(const io::SnapshotFile& file) override;
+
+  void advance() override {
+    if (setup_.amr.max_level > 0 && step_ % setup_.amr.regrid_every == 0 && step_ > 0) regrid();
+    if (!stop_reason_.empty()) return;
+    core::timed(bill_, "time step", [&] { dt_ = gas_->largest_step(); });
+    if (!(time_ + dt_ > time_)) {
+      check_state();
+      refuse_step(comm_, dt_, "gas", moment());
+    }
+    const bool is_last = time_ + dt_ >= setup_.problem.end;
+    if (is_last) dt_ = setup_.problem.end - time_;
+    amr::subcycle(
+        {.level = first_level()}, gas_->finest_level(), setup_.amr.time_levels(),
+        [&](const amr::LevelStep& step) { advance_level(step); },
+        [&](int level) { core::timed(bill_, "synchronization", [&] { gas_->synchronize(level); }); });
+    core::timed(bill_, "synchronization", [&] { gas_->average_below_base(); });
+    has_ghosts_ = false;
+    books_.enter(comm_, gas_->take_books());
+    if (gas_->finest_level() > 0) solve_gravity();
+    time_ = is_last ? setup_.problem.end : time_ + dt_;
+    ++step_;
+    uniform_updates_ += std::pow(amr::substeps(setup_.amr.time_levels()), setup_.amr.max_level - first_level()) *
+                        static_cast<double>(finest_.domain.volume());
+  }
+
+  void check_state() const override;
+
+  std::int64_t step() const override { return step_; }
+  std::optional<double> redshift() const override { return std::nullopt; }
+  double progress() const override { return time_ >= setup_.problem.end ? 1.0 : time_ / setup_.problem.end; }
+  std::string stop_reason() const override { return stop_reason_; }
+
+  nlohmann::json status() const override {
+    nlohmann::json status{{"time", time_},
+                          {"dt", dt_},
+                          {"dt_limit", "gas"},
+                          {"floored_cells", books_.floored_cells()},
+                          {"booked", books_.to_json()}};
+    if (setup_.amr.max_level == 0) return status;
+    const mesh::Forest& forest = gas_->hierarchy().forest();
+    std::vector<std::int32_t> blocks;
+    for (int level = 0; level <= forest.finest_level(); ++level) blocks.push_back(forest.size(level));
+    status["blocks"] = blocks;
+    status["leaves"] = forest.leaves();
+    return status;
+  }
+
+  nlohmann::json summary() const override;
+  mesh::Snapshot snapshot() override { return make_snapshot(); }
+  io::OwnedContent plot(const std::vector<std::string>& variables) override;
+  io::FileContent checkpoint() const override;
+
+ private:
+  Hierarchy hierarchy_of(const mesh::Forest& forest) const {
+    return {forest, setup_.problem.geometry, comm_.size(), amr::block_costs(forest)};
+  }
+  void make_gas(const Hierarchy& hierarchy, std::vector<Field<double>> state) {
+    gas_.emplace(comm_, setup_.hydro, hierarchy, std::move(state), setup_.amr.time_levels(), setup_.problem.boundary);
+    has_ghosts_ = false;
+  }
+  void start_on(const Hierarchy& hierarchy);
+  void begin();
+  void solve_gravity();
+  std::string moment() const { return fmt::format("step {}, time {:.6g}", step_, time_); }
+  void advance_level(const amr::LevelStep& step);
+  // Gravity is solved from the root up; without it, coarse levels that are refined everywhere hold averages only.
+  int first_level() const { return gravity_ ? 0 : gas_->base_level(); }
+  void fill_for_criteria();
+  mesh::Forest wanted_forest() const;
+  void regrid();
+  Totals totals() const;
+  mesh::Snapshot make_snapshot() const;
+  io::FileContent file_content() const;
+  Field<double> derived_field(const std::string& name, int level) const;
+
+  GasSetup setup_;
+  const comm::Communicator& comm_;
+  mesh::Geometry finest_;
+  std::optional<solvers::RefinedGas> gas_;
+  std::optional<GasGravity> gravity_;
+  std::int64_t step_ = 0;
+  double time_ = 0.0, dt_ = 0.0;
+  bool has_ghosts_ = false;  // on all levels, filled since the last step
+  Totals start_;
+  double uniform_updates_ = 0.0;  // what the finest level everywhere would have taken
+  std::string stop_reason_;
+  GasBooks books_;
+  core::Bill& bill_;
+};
+
+void GasSimulation::check_state() const {
+  std::string problem;
+  for (int level = 0; level <= gas_->finest_level() && problem.empty(); ++level)
+    problem = problem_of_gas(gas_->state(level), level);
+  if (problem.empty()) problem = books_.problem();
+  require_sound(comm_, problem, moment());
+}
+
+void GasSimulation::begin() {
+  check_state();
+  if (setup_.problem.four_pi_g == 0.0) return;
+  gravity_.emplace(comm_, gas_->hierarchy(), setup_.problem.four_pi_g);
+  solve_gravity();
+}
+
+void GasSimulation::solve_gravity() {
+  if (gravity_) core::timed(bill_, "gravity", [&] { gravity_->solve(*gas_); });
+}
+
+// With gravity, kick, drift, kick: of second order.
+void GasSimulation::advance_level(const amr::LevelStep& step) {
+  const double dt = (step.end - step.begin) * dt_;
+  if (gravity_) core::timed(bill_, "gravity", [&] { gravity_->kick(*gas_, step.level, 0.5 * dt); });
+  if (!(has_ghosts_ && step.begin == 0.0))
+    core::timed(bill_, "ghost cells",
+                [&] { gas_->fill_ghosts(step.level, time_ + step.begin * dt_, step.coarse_weight); });
+  core::timed(bill_, "hydro", [&] { gas_->advance(step.level, dt); });
+  if (!gravity_) return;
+  core::timed(bill_, "gravity", [&] {
+    gravity_->solve_level(*gas_, step);
+    gravity_->kick(*gas_, step.level, 0.5 * dt);
+  });
+}
+
+// Sets the initial state on all levels of `hierarchy`.
+void GasSimulation::start_on(const Hierarchy& hierarchy) {
+  std::vector<Field<double>> state;
+  for (int level = 0; level <= hierarchy.finest_level(); ++level) {
+    auto& field = state.emplace_back(hierarchy.layout(level), comm_.rank(), solvers::gas_components,
+                                     solvers::hydro_ghosts(hierarchy.geometry(level).domain));
+    for (int b = 0; b < field.blocks(); ++b)
+      core::for_each_cell(field.box(b), [&, gas = field.view(b)](int k, int j, int i) {
+        const GasCell cell = setup_.problem.initial(hierarchy.geometry(level), {i, j, k}, finest_);
+        for (int c = 0; c < solvers::gas_components; ++c) gas(c, k, j, i) = cell[static_cast<std::size_t>(c)];
+      });
+  }
+  make_gas(hierarchy, std::move(state));
+}
+
+// Gravity kicks the gas before a step fills its ghost cells; otherwise those that criteria read are those that the step
+// begins with.
+void GasSimulation::fill_for_criteria() {
+  const std::int32_t ghost = amr::ghost_of(setup_.amr.criteria);
+  if (ghost == 0) return;
+  gas_->fill_ghosts_of_all(time_, gravity_ ? ghost : solvers::hydro_ghost);
+  has_ghosts_ = !gravity_;
+}
+
+mesh::Forest GasSimulation::wanted_forest() const {
+  const auto write = [&](const std::string& name, int level, int block, const mesh::Box& cells,
+                         core::View4<double> out) {
+    Quantity(name, setup_.hydro.gamma).write(gas_->state(level).view(block), cells, out);
+  };
+  const auto tags = tag_blocks(gas_->hierarchy(), comm_.rank(), setup_.amr.criteria, {setup_.hydro.gamma, 0.0}, write);
+  return amr::adapted(comm_, gas_->hierarchy(), tags, setup_.amr.limits());
+}
+
+// The ghost cells that a step begins with are the step's; a new mesh has to fill them again, at its own expense.
+void GasSimulation::regrid() {
+  core::timed(bill_, gravity_ ? "regrid" : "ghost cells", [&] { fill_for_criteria(); });
+  core::timed(bill_, "regrid", [&] {
+    const mesh::Forest forest = wanted_forest();
+    stop_reason_ = exceeded_budget(setup_.amr, forest, setup_.block_bytes());
+    if (!stop_reason_.empty() || forest == gas_->hierarchy().forest()) return;
+    gas_->move_to(hierarchy_of(forest), time_);
+    if (has_ghosts_) fill_for_criteria();
+    if (gravity_) gravity_->move_to(gas_->hierarchy());
+    solve_gravity();
+  });
+}
+
+Totals GasSimulation::totals() const {
+  std::array<core::ExactSum, 2> sums;
+  const Hierarchy& hierarchy = gas_->hierarchy();
+  for (int level = 0; level <= hierarchy.finest_level(); ++level) {
+    const double volume = hierarchy.geometry(level).cell_volume();
+    const auto own = hierarchy.layout(level).boxes_of(comm_.rank());
+    for (int b = 0; b < gas_->state(level).blocks(); ++b) {
+      if (!hierarchy.is_leaf(level, own[static_cast<std::size_t>(b)])) continue;
+      const auto gas = gas_->state(level).view(b);
+      core::for_each_cell(gas_->state(level).box(b), [&](int k, int j, int i) {
+        sums[0].add(volume * gas(solvers::density, k, j, i));
+        sums[1].add(volume * gas(solvers::total_energy, k, j, i));
+      });
+    }
+  }
+  comm_.sum(std::span(sums));
+  return {sums[0].value(), sums[1].value() + (gravity_ ? gravity_->energy(*gas_) : 0.0)};
+}
+
+mesh::Snapshot GasSimulation::make_snapshot() const {
+  mesh::Snapshot snapshot;
+  snapshot.step = step_;
+  snapshot.time = time_;
+  snapshot.attributes = {{"time", time_}};
+  snapshot.geometry = setup_.problem.geometry;
+  const Hierarchy& hierarchy = gas_->hierarchy();
+  for (int level = 0; level <= hierarchy.finest_level(); ++level)
+    snapshot.levels.push_back(hierarchy.leaf_layout(level));
+  for (const std::string& name : field_names())
+    snapshot.add(name, "1", [this, name](int level) {
+      const auto value_of = [&](int b) {
+        return [gas = std::as_const(*gas_).state(level).view(b), value = Quantity(name, setup_.hydro.gamma)](
+                   int k, int j, int i) { return value(gas, k, j, i); };
+      };
+      return std::make_shared<const Field<double>>(leaf_field(gas_->hierarchy(), level, comm_.rank(), value_of));
+    });
+  return snapshot;
+}
+
+nlohmann::json GasSimulation::summary() const {
+  nlohmann::json summary = nlohmann::json::object();
+  if (setup_.problem.is_closed) {
+    const Totals now = totals();
+    summary["mass_error"] = std::fabs(now.mass / start_.mass - 1.0);
+    summary["energy_error"] = std::fabs(now.energy / start_.energy - 1.0);
+  }
+  summary["cell_updates"] = comm_.sum(gas_->cell_updates());
+  summary["uniform_cell_updates"] = uniform_updates_;
+  if (setup_.problem.measure) summary.update(setup_.problem.measure(comm_, make_snapshot()));
+  return summary;
+}
+
+void GasSimulation::restore(const io::SnapshotFile& file) {
+  const io::FileDescription& description = file.description();
+  std::optional<Hierarchy> hierarchy;
+  std::vector<Field<double>> state;
+  comm_.agree_on([&] {
+    check_mesh(description, setup_.mesh, setup_.amr.max_level);
+    const io::FileMesh mesh = io::mesh_of(description, setup_.mesh.block);
+    hierarchy = hierarchy_of(mesh.forest);
+    for (int level = 0; level <= hierarchy->finest_level(); ++level)
+      state.emplace_back(hierarchy->layout(level), comm_.rank(), solvers::gas_components,
+                         solvers::hydro_ghosts(hierarchy->geometry(level).domain));
+    GasFactors factors;
+    factors.gamma = setup_.hydro.gamma;
+    read_gas(file, mesh, factors, state);
+  });
+  make_gas(*hierarchy, std::move(state));
+  step_ = description.step;
+  time_ = description.time;
+  begin();
+  const bool is_own = description.is_checkpoint && description.attributes.contains("mass_start");
+  start_ = is_own ? Totals{description.attribute("mass_start"), description.attribute("energy_start")} : totals();
+  if (is_own) books_.restore(description.attributes);
+}
+
+io::FileContent GasSimulation::file_content() const {
+  io::FileContent content;
+  content.step = step_;
+  content.time = time_;
+  content.gamma = setup_.hydro.gamma;
+  content.geometry = setup_.problem.geometry;
+  for (int level = 0; level <= gas_->finest_level(); ++level) content.levels.push_back(gas_->hierarchy().layout(level));
+  return content;
+}
+
+io::OwnedContent GasSimulation::plot(const std::vector<std::string>& variables) {
+  io::OwnedContent plot;
+  plot.content = file_content();
+  for (const std::string& name : known_of(variables, file_variables())) {
+    io::FileField& field = plot.content.fields.emplace_back(io::FileField{name, "", {}, 0, 1.0});
+    const auto conserved = std::ranges::find(gas_variables(), name);
+    field.component = conserved == gas_variables().end() ? 0 : static_cast<int>(conserved - gas_variables().begin());
+    for (int level = 0; level <= gas_->finest_level(); ++level)
+      field.levels.push_back(conserved != gas_variables().end()
+                                 ? &gas_->state(level)
+                                 : &plot.fields.emplace_back(derived_field(quantity_named(name), level)));
+  }
+  return plot;
+}
+
+// A quantity on all blocks of a level.
+Field<double> GasSimulation::derived_field(const std::string& name, int level) const {
+  Field<double> field(gas_->hierarchy().layout(level), comm_.rank());
+  for (int b = 0; b < field.blocks(); ++b)
+    core::for_each_cell(field.box(b), [out = field.view(b), gas = std::as_const(*gas_).state(level).view(b),
+                                       value = Quantity(name, setup_.hydro.gamma)](int k, int j, int i) {
+      out(k, j, i) = value(gas, k, j, i);
+    });
+  return field;
+}
+
+io::FileContent GasSimulation::checkpoint() const {
+  io::FileContent content = file_content();
+  content.attributes = {{"mass_start", start_.mass}, {"energy_start", start_.energy}};
+  books_.store(content.attributes);
+  for (int c = 0; c < solvers::gas_components; ++c) {
+    io::FileField& field =
+        content.fields.emplace_back(io::FileField{gas_variables()[static_cast<std::size_t>(c)], "", {}, c, 1.0});
+    for (int level = 0; level <= gas_->finest_level(); ++level) field.levels.push_back(&gas_->state(level));
+  }
+  return content;
+}
+
+class GasSimulationPlan : public SimulationPlan {
+ public:
+  explicit GasSimulationPlan(GasSetup setup) : setup_(std::move(setup)) {}
+
+  mesh::Int3 cells() const override { return setup_.mesh.extent(); }
+  // A refined mesh may grow to its budget of blocks, but not beyond the finest level everywhere.
+  double memory_bytes() const override {
+    const mesh::Forest roots(cells(), setup_.mesh.block);
+    double blocks = 0.0;
+    for (int level = 0; level <= setup_.amr.max_level; ++level)
+      blocks += static_cast<double>(roots.size(0)) * std::pow(roots.children(), level);
+    const double most = setup_.amr.max_level > 0 ? static_cast<double>(setup_.amr.max_blocks) : blocks;
+    return setup_.block_bytes() * std::min(blocks, most);
+  }
+  bool has_redshift() const override { return false; }
+  std::vector<std::string> fields() const override { return field_names(); }
+  std::vector<std::string> plot_variables() const override { return file_variables(); }
+  nlohmann::json description() const override {
+    const mesh::Int3 n = cells();
+    return {{"cells", {n.x, n.y, n.z}},
+            {"block", setup_.mesh.block},
+            {"max_level", setup_.amr.max_level},
+            {"end", setup_.problem.end}};
+  }
+  std::unique_ptr<Simulation> make(const comm::Communicator& compute, const std::vector<double>&,
+                                   core::Bill& bill) const override {
+    return std::make_unique<GasSimulation>(setup_, compute, bill);
+  }
+
+ private:
+  GasSetup setup_;
+};
+
+void reject_jeans(const core::Node& root) {
+  const core::Node* refine = root.find("refine");
+  if (refine == nullptr) return;
+  for (const auto& [name, rule] : refine->members())
+    if (const core::Node* criterion = rule.find("criterion"); criterion != nullptr && criterion->text() == "jeans")
+      core::reject(*criterion, "a gas without gravity has no Jeans length",
+                   "use another criterion, such as \"loehner\"");
+}
+
+std::unique_ptr<SimulationPlan> read(const GasProblemEntry& problem, const core::Node& root, core::Node& resolved) {
+  GasSetup setup;
+  setup.mesh = read_mesh(root, resolved);
+  core::Node part;
+  setup.hydro = solvers::hydro_table(problem.standard).read(table_or_empty(root, "hydro"), &part);
+  solvers::check(setup.hydro);
+  resolved.set("hydro", part);
+  setup.problem = problem.read(root, setup.mesh.extent(), setup.hydro, resolved);
+  setup.amr = read_amr(root, setup.mesh, field_names(), resolved);
+  reject_jeans(root);
+  return std::make_unique<GasSimulationPlan>(std::move(setup));
+}
+
+}  // namespace
+
+SimulationEntry gas_simulation(const GasProblemEntry& problem) {
+  return {problem.name,
+          problem.documentation,
+          {"mesh", "amr", "refine", problem.name, "hydro"},
+          [problem](const core::Node& root, core::Node& resolved) { return read(problem, root, resolved); },
+          [problem] {
+            return std::map<std::string, std::vector<core::Option>>{
+                {"mesh", mesh_table().options()},
+                {"amr", amr_table().options()},
+                {problem.name, problem.options()},
+                {"hydro", solvers::hydro_table(problem.standard).options()}};
+          }};
+}
+
+}  // namespace sidestream::sims

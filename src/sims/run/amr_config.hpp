@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sidestream/amr/adaptation.hpp"
+#include "sidestream/amr/criteria.hpp"
+#include "sidestream/amr/subcycle.hpp"
+#include "sidestream/core/config.hpp"
+#include "sims/run/mesh_config.hpp"
+
+namespace sidestream::sims {
+
+/// The tables `[amr]` and `[refine.NAME]`.
+struct AmrConfig {
+  std::int32_t min_level = 0, max_level = 0;
+  std::int64_t regrid_every = 2;  ///< steps of the coarsest level that has leaves
+  std::int32_t buffer = 3;  ///< cells; the clouds of particles within 2.5 coarse cells of a level's side are coarse
+  bool subcycle = true;
+  std::int64_t max_blocks = 0;
+  std::vector<amr::Criterion> criteria;
+
+  amr::AdaptationLimits limits() const { return {min_level, max_level, buffer}; }
+  amr::TimeLevels time_levels() const { return subcycle ? amr::TimeLevels::subcycled : amr::TimeLevels::equal; }
+};
+
+core::Table<AmrConfig> amr_table();
+
+/// Reads `[amr]` and `[refine.NAME]` of `root` and checks that levels, blocks and criteria fit the mesh; stores them in
+/// `resolved`. `fields`: those that criteria may look at. Throws core::Error.
+AmrConfig read_amr(const core::Node& root, const MeshConfig& mesh, const std::vector<std::string>& fields,
+                   core::Node& resolved);
+
+/// "12345 blocks (3.1 GiB)", with `block_bytes` each.
+std::string describe_blocks(std::int64_t blocks, double block_bytes);
+
+/// Why `forest` may not be used, or "" if its blocks are within the budget.
+std::string exceeded_budget(const AmrConfig& config, const mesh::Forest& forest, double block_bytes);
+
+/// Blocks of all levels, leaves and refined ones.
+std::int64_t block_count(const mesh::Forest& forest);
+
+}  // namespace sidestream::sims

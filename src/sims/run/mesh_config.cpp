@@ -1,0 +1,31 @@
+#include "sims/run/mesh_config.hpp"
+
+namespace sidestream::sims {
+
+core::Table<MeshConfig> mesh_table() {
+  core::Table<MeshConfig> table("The grid");
+  table.option("cells", &MeshConfig::cells, {64, 64, 64}).range(1, 1 << 20).doc("cells along x, y, z");
+  table.option("block", &MeshConfig::block, 32).range(8, 256).doc("cells a block side; 16 to 64 are fastest");
+  return table;
+}
+
+core::Node table_or_empty(const core::Node& root, const std::string& name) {
+  const core::Node* found = root.find(name);
+  return found != nullptr ? *found : core::Node(core::Node::Members{}, name);
+}
+
+MeshConfig read_mesh(const core::Node& root, core::Node& resolved) {
+  const core::Node node = table_or_empty(root, "mesh");
+  core::Node part;
+  const MeshConfig config = mesh_table().read(node, &part);
+  try {
+    mesh::Forest(config.extent(), config.block);
+  } catch (const core::Error& error) {
+    const core::Node* cells = node.find("cells");
+    core::reject(cells != nullptr ? *cells : node, error.message(), error.hint());
+  }
+  resolved.set("mesh", part);
+  return config;
+}
+
+}  // namespace sidestream::sims

@@ -1,0 +1,280 @@
+#include "sims/run/outputs.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <utility>
+
+#include "sidestream/core/error.hpp"
+#include "sidestream/io/atomic_file.hpp"
+#include "sidestream/io/event_log.hpp"
+#include "sidestream/io/generations.hpp"
+#include "sidestream/io/pending.hpp"
+
+namespace sidestream::sims {
+
+namespace {
+
+// 0 for what somebody has removed meanwhile.
+std::int64_t bytes_of(const std::filesystem::path& path) try {
+  if (std::filesystem::is_regular_file(path)) return static_cast<std::int64_t>(std::filesystem::file_size(path));
+  std::int64_t total = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(path))
+    if (entry.is_regular_file()) total += static_cast<std::int64_t>(entry.file_size());
+  return total;
+} catch (const std::filesystem::filesystem_error&) {
+  return 0;
+}
+
+std::string kind_of(const std::string& what) {
+  return what == "checkpoint" ? "checkpoints" : "plot files";
+}
+
+}  // namespace
+
+Outputs::Outputs(const comm::Communicator& compute, RunConfig& config, couple::Session& session,
+                 const io::RunFolder& folder, core::Bill& bill, Say say)
+    : compute_(compute),
+      config_(config),
+      session_(session),
+      folder_(folder),
+      bill_(bill),
+      say_(std::move(say)),
+      writer_(compute) {}
+
+bool Outputs::is_due(std::optional<OutputConfig>& output, const Simulation& simulation) {
+  return output && output->trigger.is_due(simulation.step(), simulation.redshift());
+}
+
+// What `every` asks for begins after the first step; a redshift may be that of the start.
+bool Outputs::is_checkpoint_due(const Simulation& simulation) {
+  const bool is_due_here = is_due(config_.checkpoint, simulation);
+  if (simulation.step() > 0 || !config_.checkpoint) return is_due_here;
+  return couple::Trigger(0, config_.checkpoint->trigger.at_redshift()).is_due(0, simulation.redshift());
+}
+
+void Outputs::skip_due(const Simulation& simulation) {
+  is_due(config_.plotfile, simulation);
+  is_due(config_.checkpoint, simulation);
+}
+
+void Outputs::write_due(Simulation& simulation) {
+  report_written(false);
+  if (is_due(config_.plotfile, simulation)) write_plotfile(simulation);
+  const bool is_asked_for = is_checkpoint_due(simulation);
+  if (!is_asked_for && !is_put_off_) return;
+  if (!pending_)
+    write_checkpoint(simulation);
+  else if (is_asked_for)
+    put_off(simulation.step());
+}
+
+void Outputs::write_last(Simulation& simulation, bool may_go_on) {
+  if (config_.checkpoint && (may_go_on || is_put_off_) && simulation.step() != last_checkpoint_) {
+    commit_pending();
+    write_checkpoint(simulation);
+  }
+  report_written(true);
+}
+
+void Outputs::write_plotfile(Simulation& simulation) {
+  const std::int64_t step = simulation.step();
+  if (std::exchange(last_plotfile_, step) == step) return;
+  const OutputConfig& config = *config_.plotfile;
+  const std::string path = folder_.path() + "/" + config.format->plotfile->of(step);
+  const auto content_of = [&] {
+    io::OwnedContent plot = simulation.plot(config.variables);
+    plot.content.precision = config.precision;
+    return plot;
+  };
+  write({"plotfile", path, &config, step}, content_of,
+        [&config, path](const comm::Communicator& comm, const io::FileContent& content) {
+          return config.format->write(comm, path, content, config.options);
+        });
+}
+
+void Outputs::write_checkpoint(Simulation& simulation) {
+  const std::int64_t step = simulation.step();
+  core::timed(bill_, "making the content", [&] { simulation.check_state(); });
+  is_put_off_ = false;
+  last_checkpoint_ = step;
+  const OutputConfig& config = *config_.checkpoint;
+  const std::string path = folder_.path() + "/" + config.format->checkpoint->of(step);
+  const auto content_of = [&] {
+    io::OwnedContent state;
+    state.content = simulation.checkpoint();
+    return state;
+  };
+  const Output output{"checkpoint", path, &config, step};
+  pending_.emplace();
+  pending_->output = output;
+  pending_->after = session_.sent();
+  pending_->is_whole = lost_plotfiles_ == 0 && session_.are_written_in_situ();
+  write(output, content_of, [&config, path](const comm::Communicator& comm, const io::FileContent& content) {
+    return io::write_pending(comm, *config.format, path, content, config.options);
+  });
+}
+
+// Were it written now, two would be pending, then three: none would ever be the newest long enough to be committed by
+// an analysis that is slower than the checkpoints.
+void Outputs::put_off(std::int64_t step) {
+  is_put_off_ = true;
+  ++pending_->put_off;
+  session_.log().write("checkpoint_put_off",
+                       {{"step", step}, {"path", pending_->output.path}, {"pending_step", pending_->output.step}});
+}
+
+template <typename Content, typename Write>
+void Outputs::write(Output output, Content content_of, Write write_file) {
+  const std::string kind = kind_of(output.what);
+  const core::Stopwatch watch;
+  report_written(true);
+  output.wait_s = watch.seconds();
+  io::OwnedContent content;
+  {
+    const core::Bill::Part part = bill_.part("making the content", kind);
+    content = content_of();
+    content.content.config = config_.resolved;
+  }
+  if (output.config->is_asynchronous) {
+    const core::Bill::Part part = bill_.part("copying", kind);
+    const core::Stopwatch copy_watch;
+    io::OwnedContent copy = io::copy_of(content.content);
+    output.copy_s = copy_watch.seconds();
+    writer_.start(std::move(copy), write_file);
+    under_way_ = std::move(output);
+    return;
+  }
+  const core::Bill::Part part = bill_.part("writing", kind);
+  io::BackgroundWriter::Outcome outcome;
+  const core::Stopwatch write_watch;
+  try {
+    outcome.statistics = write_file(compute_, content.content);
+  } catch (const core::Error& error) {
+    outcome.error = error.what();
+  }
+  outcome.seconds = write_watch.seconds();
+  report(output, outcome);
+}
+
+// Tells of a file that was written in the background, with `wait` after waiting for it.
+void Outputs::report_written(bool wait) {
+  if (!under_way_) return;
+  const core::Bill::Part part = bill_.part("waiting for the file under way", kind_of(under_way_->what));
+  const core::Stopwatch watch;
+  const auto outcome = writer_.finish(wait);
+  if (!outcome) return;
+  under_way_->wait_s += watch.seconds();
+  const Output output = std::move(*under_way_);
+  under_way_.reset();
+  report(output, *outcome);
+}
+
+// A file that cannot be written is reported; the run goes on unless it was told to stop.
+void Outputs::report(const Output& output, const io::BackgroundWriter::Outcome& outcome) {
+  const bool is_checkpoint = output.what == "checkpoint";
+  if (!outcome.error.empty()) {
+    if (is_checkpoint)
+      pending_.reset();
+    else
+      lose_plotfile();
+    return report_failure(output, outcome.error);
+  }
+  if (is_checkpoint) {
+    remove_refused();
+    pending_->is_written = true;
+    pending_->watch.restart();
+  }
+  nlohmann::json event{{"step", output.step},
+                       {"path", output.path},
+                       {"format", output.config->format->name},
+                       {"write_s", outcome.seconds},
+                       {"asynchronous", output.config->is_asynchronous},
+                       {"copy_s", output.copy_s},
+                       {"wait_s", output.wait_s},
+                       {"io", io::to_json(io::total(compute_, outcome.statistics))}};
+  if (compute_.rank() == 0) event["bytes"] = bytes_of(is_checkpoint ? io::pending_path(output.path) : output.path);
+  session_.log().write(output.what, event);
+}
+
+// A checkpoint that is being begun comes after it, one that is written came before.
+void Outputs::lose_plotfile() {
+  ++lost_plotfiles_;
+  if (pending_ && !pending_->is_written) pending_->is_whole = false;
+}
+
+void Outputs::report_failure(const Output& output, const std::string& problem) {
+  session_.log().write(output.what + "_failed", {{"step", output.step}, {"path", output.path}, {"message", problem}});
+  const bool stops = output.config->stops_on_failure;
+  say_(fmt::format("the {} was not written, the run {}\n{}", output.what, stops ? "stops" : "goes on", problem));
+  if (stops) failure_ = fmt::format("the {} could not be written", output.what);
+}
+
+void Outputs::report_refusal(const Pending& pending) {
+  const std::string path = io::pending_path(pending.output.path);
+  session_.log().write("checkpoint_refused", {{"step", pending.output.step}, {"path", path}});
+  refused_ = path;
+}
+
+// One is enough for who would rather go on without what is missing.
+void Outputs::remove_refused() {
+  const std::string path = std::exchange(refused_, "");
+  if (compute_.rank() != 0 || path.empty()) return;
+  try {
+    io::remove_all(path);
+  } catch (const std::exception& error) {
+    say_(fmt::format("an old checkpoint could not be removed\n{}", error.what()));
+  }
+}
+
+Outputs::Commit Outputs::step_commit() {
+  if (compute_.rank() != 0 || !pending_ || !pending_->is_written) return Commit::none;
+  if (pending_->commit != Commit::none) return pending_->commit;
+  const double timeout_s = config_.coupling.timeout_s;
+  if (session_.done() < pending_->after)
+    return std::min(pending_->watch.seconds(), session_.silence_s()) > timeout_s ? Commit::silent : Commit::none;
+  if (!pending_->is_whole || !session_.are_written(pending_->after)) return pending_->commit = Commit::refused;
+  const core::Bill::Part part = bill_.part("committing", "checkpoints");
+  const Output& output = pending_->output;
+  try {
+    io::commit(output.path);
+    pending_->commit = Commit::done;
+  } catch (const std::exception& error) {
+    pending_->problem = error.what();
+    return pending_->commit = Commit::failed;
+  }
+  try {
+    if (output.config->keep > 0) io::remove_old_generations(folder_.path(), output.config->keep);
+  } catch (const std::exception& error) {
+    say_(fmt::format("an old checkpoint could not be removed\n{}", error.what()));
+  }
+  return pending_->commit;
+}
+
+void Outputs::take(Commit commit) {
+  if (commit == Commit::none) return;
+  if (commit == Commit::silent) return session_.wait_for_done(pending_->after);  // and give up together
+  const core::Bill::Part part = bill_.part("committing", "checkpoints");
+  const Pending pending = std::move(*pending_);
+  pending_.reset();
+  if (commit == Commit::failed) return report_failure(pending.output, pending.problem);
+  if (commit == Commit::refused) return report_refusal(pending);
+  session_.log().write("checkpoint_committed", {{"step", pending.output.step},
+                                                {"path", pending.output.path},
+                                                {"pending_s", pending.watch.seconds()},
+                                                {"put_off", pending.put_off}});
+}
+
+void Outputs::commit_pending() {
+  report_written(true);
+  if (!pending_) return;
+  const core::Bill::Part committing = bill_.part("committing", "checkpoints");  // by the first rank, for all
+  {
+    const core::Bill::Part part = bill_.part("waiting for analyses of before", "checkpoints");
+    session_.wait_for_done(pending_->after);
+  }
+  take(static_cast<Commit>(compute_.max(static_cast<std::int64_t>(step_commit()))));
+}
+
+}  // namespace sidestream::sims

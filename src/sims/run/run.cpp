@@ -1,0 +1,349 @@
+#include "sidestream/sims/run.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <nlohmann/json.hpp>
+
+#include <csignal>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+
+#include "sidestream/core/bill.hpp"
+#include "sidestream/core/error.hpp"
+#include "sidestream/core/timer.hpp"
+#include "sidestream/couple/session.hpp"
+#include "sidestream/io/event_log.hpp"
+#include "sidestream/io/generations.hpp"
+#include "sidestream/io/pending.hpp"
+#include "sims/run/losses.hpp"
+#include "sims/run/outputs.hpp"
+
+namespace sidestream::sims {
+
+namespace {
+
+// Set by a signal, read between steps: the only state a signal handler may touch.
+volatile std::sig_atomic_t stop_signal = 0;
+
+extern "C" void remember_stop_signal(int number) {
+  stop_signal = number;
+}
+
+nlohmann::json machine() {
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  std::string cpu = "unknown", line;
+  for (std::ifstream info("/proc/cpuinfo"); std::getline(info, line);)
+    if (line.starts_with("model name")) {
+      cpu = line.substr(line.find(':') + 2);
+      break;
+    }
+  return {{"host", host.data()}, {"cpu", cpu}, {"cores", sysconf(_SC_NPROCESSORS_ONLN)}};
+}
+
+std::string now_as_text() {
+  const std::time_t now = std::time(nullptr);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
+  return text.data();
+}
+
+double peak_memory_mib() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024.0;
+}
+
+nlohmann::json totals_as_json(const std::vector<couple::TaskTotals>& totals) {
+  nlohmann::json tasks = nlohmann::json::object();
+  for (const auto& task : totals)
+    tasks[task.task] = {{"count", task.count},         {"dropped", task.dropped}, {"failed", task.failed},
+                        {"unwritten", task.unwritten}, {"pack_s", task.pack_s},   {"wait_s", task.wait_s},
+                        {"compute_s", task.compute_s}, {"bytes", task.bytes}};
+  return tasks;
+}
+
+// One run on the ranks that compute: the loop over steps and what happens between them.
+class Run {
+ public:
+  Run(const comm::Communicator& world, const comm::Communicator& compute, RunConfig& config, couple::Session& session,
+      const io::RunFolder& folder, core::Bill& bill, const std::function<void(const std::string&)>& progress)
+      : world_(world),
+        compute_(compute),
+        config_(config),
+        session_(session),
+        folder_(folder),
+        bill_(bill),
+        progress_(progress),
+        simulation_(config.plan->make(compute, config.moments(), bill)),
+        outputs_(compute, config, session, folder, bill, [this](const std::string& line) { say(line); }) {}
+
+  RunStatus operator()(const RunStart& start) {
+    tells_steps_ = start.tells_steps;
+    write_start();
+    bill_.begin_rest();
+    begin(start);
+    while (!simulation_->is_complete() && !must_stop() && take_step()) {
+      publish();
+      outputs_.write_due(*simulation_);
+    }
+    core::timed(bill_, "rest of the step", [&] { simulation_->check_state(); });
+    const bool is_finished = simulation_->is_complete();
+    RunStatus status = is_finished              ? RunStatus::finished
+                       : !stop_reason().empty() ? RunStatus::stopped
+                       : was_signalled()        ? RunStatus::interrupted
+                                                : RunStatus::finished;
+    if (status == RunStatus::stopped) say(fmt::format("the run ends here: {}", stop_reason()));
+    if (status == RunStatus::stopped || end_ == End::late || end_ == End::told) prepare_last_checkpoint();
+    outputs_.write_last(*simulation_, !is_finished);
+    // A pending checkpoint relies on what waits in the queue; without one, a restart makes all of that again.
+    const bool drops = was_signalled() && !outputs_.has_pending();
+    const std::vector<couple::TaskTotals> totals = session_.finish(drops ? couple::Drain::no : couple::Drain::yes);
+    outputs_.commit_pending();
+    const Losses losses(totals, outputs_.lost_plotfiles());
+    if (compute_.broadcast(losses.are_any())) {
+      if (status == RunStatus::finished) status = RunStatus::incomplete;
+      report(losses);
+    }
+    write_end(status, totals, losses);
+    return status;
+  }
+
+ private:
+  void begin(const RunStart& start) {
+    if (start.existing == io::ExistingRun::resume) {
+      resume();
+    } else {
+      if (start.file.empty())
+        core::timed(bill_, "rest of the start", [&] { simulation_->initialize(); });
+      else
+        load(start.file);
+      write_step(0.0);
+      publish();
+      outputs_.write_due(*simulation_);
+    }
+    first_progress_ = simulation_->progress();
+    loop_watch_.restart();
+  }
+
+  // Whether there was one to take.
+  bool take_step() {
+    const core::Stopwatch watch;
+    const std::int64_t before = simulation_->step();
+    core::timed(bill_, "rest of the step", [&] { simulation_->advance(); });
+    if (simulation_->step() == before) return false;
+    write_step(watch.seconds());
+    return true;
+  }
+
+  void load(const std::string& path) {
+    const core::Bill::Part part = bill_.part("reading the state", "simulation");
+    std::unique_ptr<io::SnapshotFile> file;
+    compute_.agree_on([&] { file = io::open_snapshot_file(path); });
+    simulation_->restore(*file);
+    session_.log().write("restart", {{"path", path}, {"step", simulation_->step()}});
+    say(fmt::format("started from {}", path));
+  }
+
+  // Every checksum is verified while the state is read; a checkpoint that fails is named and the one before is tried.
+  void resume() {
+    const std::vector<io::Generation> generations = io::generations_in(compute_, folder_.path());
+    std::string first_problem;
+    for (const io::Generation& generation : generations) {
+      try {
+        load(generation.path);
+        resume_triggers();
+        if (compute_.rank() == 0) io::remove_pending(folder_.path());
+        return;
+      } catch (const core::Error& error) {
+        if (first_problem.empty()) first_problem = error.what();
+        session_.log().write("checkpoint_skipped", {{"path", generation.path}, {"message", error.what()}});
+        say(fmt::format("passed over the checkpoint {}\n{}", generation.path, error.what()));
+      }
+    }
+    throw_on_all("there is no good checkpoint to restart from", folder_.path(),
+                 !first_problem.empty() ? "of the newest one: " + first_problem
+                 : std::filesystem::exists(folder_.path() + "/pending")
+                     ? "those in `pending` were never committed: results of before them are missing; `--from` begins "
+                       "with the state in one of them"
+                     : "give the folder of a run that wrote checkpoints, or run without --restart");
+  }
+
+  // What was due here was done before the checkpoint was written.
+  void resume_triggers() {
+    session_.is_due(simulation_->step(), simulation_->redshift());
+    outputs_.skip_due(*simulation_);
+  }
+
+  void publish() {
+    session_.progress();
+    if (!session_.is_due(simulation_->step(), simulation_->redshift())) return;
+    const core::Bill::Part part = bill_.part("publish: preparing", "tasks");
+    session_.publish(simulation_->snapshot());
+  }
+
+  // A run that cannot go on, or may not, leaves a checkpoint, asked for or not.
+  void prepare_last_checkpoint() {
+    if (config_.checkpoint) return;
+    config_.checkpoint.emplace();
+    config_.checkpoint->format = &io::format("sidestream");
+    config_.checkpoint->trigger = couple::Trigger(0, {});
+  }
+
+  // Why the loop over steps ends before the simulation does; where ranks differ, the last of these counts.
+  enum class End : std::int64_t {
+    none,
+    steps,        // `max_steps`
+    late,         // `wall_time`
+    interrupted,  // from the keyboard
+    told,         // by a batch system
+  };
+
+  std::string stop_reason() const {
+    return outputs_.failure().empty() ? simulation_->stop_reason() : outputs_.failure();
+  }
+
+  bool must_stop() {
+    if (!stop_reason().empty()) return true;
+    End end = End::none;
+    if (config_.max_steps && simulation_->step() >= *config_.max_steps) end = End::steps;
+    if (config_.wall_time_s && watch_.seconds() > *config_.wall_time_s) end = End::late;
+    if (stop_signal != 0) end = stop_signal == SIGINT ? End::interrupted : End::told;
+    stop_signal = 0;
+    agree(end, outputs_.step_commit());
+    return end_ != End::none;
+  }
+
+  // The ranks agree once a step. An end that another rank tells hides whether the checkpoint was committed; that is
+  // asked again.
+  void agree(End end, Outputs::Commit commit) {
+    constexpr std::int64_t commits = 5;
+    const core::Bill::Part part = bill_.part("waiting for the slowest rank's step", "simulation");
+    const std::int64_t agreed =
+        compute_.max(static_cast<std::int64_t>(end) * commits + static_cast<std::int64_t>(commit));
+    end_ = static_cast<End>(agreed / commits);
+    outputs_.take(static_cast<Outputs::Commit>(agreed % commits));
+  }
+
+  bool was_signalled() const { return end_ == End::interrupted || end_ == End::told; }
+
+  void write_start() {
+    nlohmann::json event = describe_world();
+    event["machine"] = machine();
+    event["started"] = now_as_text();
+    session_.log().write("run_start", event);
+  }
+
+  nlohmann::json describe_world() const {
+    nlohmann::json event = config_.plan->description();
+    std::vector<std::string> tasks;
+    for (const auto& task : config_.coupling.tasks) tasks.push_back(task.name);
+    event.update({{"version", SIDESTREAM_VERSION},
+                  {"simulation", config_.simulation},
+                  {"ranks", world_.size()},
+                  {"compute", compute_.size()},
+                  {"sidecars", world_.size() - compute_.size()},
+                  {"tasks", tasks}});
+    return event;
+  }
+
+  void write_step(double wall_s) {
+    const core::Bill::Part part = bill_.part("events and messages", "program");
+    nlohmann::json event = simulation_->status();
+    event.update({{"step", simulation_->step()}, {"wall_s", wall_s}, {"progress", simulation_->progress()}});
+    if (const auto z = simulation_->redshift()) event["redshift"] = *z;
+    if (std::int64_t{simulation_->step()} > 0) event["left_s"] = seconds_left();
+    session_.log().write("step", event);
+    if (!tells_steps_) return;
+    const auto z = simulation_->redshift();
+    say(fmt::format("step {}{}  {:.0f} %  {:.2f} s a step", simulation_->step(), z ? fmt::format("  z {:.3f}", *z) : "",
+                    100.0 * simulation_->progress(), wall_s));
+  }
+
+  double seconds_left() const {
+    const double done = simulation_->progress() - first_progress_;
+    return done > 0.0 ? loop_watch_.seconds() * (1.0 - simulation_->progress()) / done : 0.0;
+  }
+
+  // Checkpoints that came after a loss are not committed.
+  std::string hint_for(const Losses& losses) const {
+    if (!losses.can_be_made_again()) return "the warnings above and the events `analysis_failed` say why";
+    return io::generations_in(folder_.path()).empty()
+               ? "there is no checkpoint of before: make room, then run again with `--overwrite`"
+               : "make room, then go on with `--restart`: it begins with the newest checkpoint of before and makes "
+                 "them again";
+  }
+
+  void report(const Losses& losses) const {
+    session_.log().write("results_lost", {{"tasks", losses.of_tasks},
+                                          {"results", losses.results},
+                                          {"unwritten", losses.unwritten},
+                                          {"plotfiles", losses.plotfiles},
+                                          {"message", losses.text}});
+    say(core::Error(losses.text, folder_.path(), hint_for(losses)).what());
+  }
+
+  void write_end(RunStatus status, const std::vector<couple::TaskTotals>& totals, const Losses& losses) {
+    const core::Bill::Part part = bill_.part("events and messages", "program");
+    static constexpr std::array names{"finished", "incomplete", "interrupted", "stopped"};
+    const double memory = compute_.max(peak_memory_mib());
+    nlohmann::json event = simulation_->status();
+    event.update(simulation_->summary());
+    if (status == RunStatus::stopped) event["reason"] = stop_reason();
+    if (status == RunStatus::incomplete) event["reason"] = losses.text;
+    if (losses.are_any()) event["lost"] = {{"results", losses.results}, {"plotfiles", losses.plotfiles}};
+    event.update({{"status", names[static_cast<std::size_t>(status)]},
+                  {"step", simulation_->step()},
+                  {"progress", simulation_->progress()},
+                  {"wall_s", watch_.seconds()},
+                  {"steps", simulation_->step()},
+                  {"tasks", totals_as_json(totals)},
+                  {"peak_memory_mb", memory}});
+    session_.write_bill();
+    session_.log().write("run_end", event);
+  }
+
+  void say(const std::string& line) const {
+    if (compute_.rank() == 0 && progress_) progress_(line);
+  }
+
+  void throw_on_all(const std::string& what, const std::string& where, const std::string& hint) const {
+    compute_.agree_on([&] { throw core::Error(what, where, hint); });
+  }
+
+  const comm::Communicator& world_;
+  const comm::Communicator& compute_;
+  RunConfig& config_;
+  couple::Session& session_;
+  const io::RunFolder& folder_;
+  core::Bill& bill_;
+  const std::function<void(const std::string&)>& progress_;
+  std::unique_ptr<Simulation> simulation_;
+  Outputs outputs_;
+  core::Stopwatch watch_, loop_watch_;
+  double first_progress_ = 0.0;
+  bool tells_steps_ = true;
+  End end_ = End::none;
+};
+
+}  // namespace
+
+void catch_stop_signals() {
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1}) std::signal(number, remember_stop_signal);
+}
+
+RunStatus run(const comm::Communicator& world, RunConfig config, const std::string& folder_path, const RunStart& start,
+              const std::function<void(const std::string& line)>& progress) {
+  core::Bill bill(start.began);
+  const io::RunFolder folder = io::prepare_run_folder(world, folder_path, start.existing, config.resolved);
+  couple::Session session(world, config.coupling, folder, bill, progress);
+  if (!session.computes()) {
+    session.serve();
+    return RunStatus::finished;
+  }
+  return Run(world, session.compute_group(), config, session, folder, bill, progress)(start);
+}
+
+}  // namespace sidestream::sims

@@ -1,0 +1,353 @@
+#include "sidestream/solvers/hydro.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "sidestream/core/for_each.hpp"
+#include "sidestream/core/largest_magnitude.hpp"
+#include "solvers/hydro/hydro_sweep.hpp"
+
+namespace sidestream::solvers {
+
+namespace {
+
+/// Blocks are swept in slices of so many rows along y, so that the scratch memory of a slice stays in the cache.
+constexpr std::int32_t rows_in_slice = 16;
+
+std::array<bool, 3> active_axes(const mesh::Geometry& geometry) {
+  const mesh::Int3 cells = geometry.domain.extent();
+  return {cells.x > 1, cells.y > 1, cells.z > 1};
+}
+
+mesh::Int3 largest_extent(const mesh::Field<double>& state) {
+  mesh::Int3 largest{1, 1, 1};
+  for (int b = 0; b < state.blocks(); ++b)
+    for (int axis = 0; axis < 3; ++axis) largest[axis] = std::max(largest[axis], state.box(b).extent()[axis]);
+  return largest;
+}
+
+/// The owned cells of one block at the end of the step, while the old ones are still needed.
+struct BlockBuffer {
+  explicit BlockBuffer(mesh::Int3 largest) : data(static_cast<std::size_t>(largest.product() * gas_components)) {}
+  core::View4<double> view(const mesh::Box& box) {
+    const mesh::Int3 n = box.extent();
+    return {data.data(), box.lo.x, box.lo.y, box.lo.z, n.x, n.y, n.z, gas_components};
+  }
+  std::vector<double> data;
+};
+
+void copy(const mesh::Box& box, core::View4<const double> from, core::View4<double> to) {
+  const std::ptrdiff_t cells = box.extent().x;
+  for (int c = 0; c < gas_components; ++c)
+    core::for_each_row(box,
+                       [=](int k, int j) { std::copy_n(&from(c, k, j, box.lo.x), cells, &to(c, k, j, box.lo.x)); });
+}
+
+/// Those of the sides of `box` that `slice` shares.
+amr::SideViews sides_of(const mesh::Box& slice, const mesh::Box& box, amr::SideViews sides) {
+  if (slice.lo.y != box.lo.y) sides[1][0] = {};
+  if (slice.hi.y != box.hi.y) sides[1][1] = {};
+  return sides;
+}
+
+/// The order of faces in a block, to find those that two cells want to replace.
+auto face_order(const FaceRepair& face) {
+  return std::array{face.axis, face.cell.z, face.cell.y, face.cell.x};
+}
+
+void add(core::View4<double> out, mesh::Int3 cell, const std::array<double, 5>& change, double sign) {
+  for (int c = 0; c < 5; ++c) out(c, cell.z, cell.y, cell.x) += sign * change[static_cast<std::size_t>(c)];
+}
+
+/// Replaces the fluxes at the faces inside `box` that have been found wanting; each change goes to both cells.
+void replace_fluxes(const mesh::Box& box, std::vector<FaceRepair>& faces, core::View4<double> out) {
+  std::sort(faces.begin(), faces.end(), [](const auto& a, const auto& b) { return face_order(a) < face_order(b); });
+  faces.erase(std::unique(faces.begin(), faces.end(),
+                          [](const auto& a, const auto& b) { return face_order(a) == face_order(b); }),
+              faces.end());
+  for (const FaceRepair& face : faces) {
+    mesh::Int3 below = face.cell;
+    --below[face.axis];
+    if (!box.contains(below) || !box.contains(face.cell)) continue;
+    add(out, below, face.change, -1.0);
+    add(out, face.cell, face.change, 1.0);
+  }
+}
+
+/// Repairs cells and enters what that adds into the books, where a density of 1 is `volume` and one of energy `worth`.
+struct Repairman {
+  const HydroConfig& config;
+  core::View4<const double> before;
+  core::View4<double> out;
+  double volume, worth;
+  HydroBooks& books;
+
+  /// Chooses the internal energy of a cell anew and holds it to the floors.
+  void settle(mesh::Int3 at) const {
+    const auto value = [&](int c) -> double& { return out(c, at.z, at.y, at.x); };
+    const double old_rho = before(density, at.z, at.y, at.x),
+                 old_e = before(internal_energy, at.z, at.y, at.x) / old_rho;
+    const double least_rho = std::max(config.density_floor, least_share * old_rho);
+    if (!(value(density) >= least_rho)) {
+      // Gas is added at the old velocity and temperature.
+      const double missing_mass = least_rho - value(density), energy = value(total_energy);
+      for (int c = 0; c < gas_components; ++c) value(c) = before(c, at.z, at.y, at.x) * (least_rho / old_rho);
+      if (worth > 0.0) {
+        ++books.density_floors;
+        books.floor_mass.add(volume * missing_mass);
+        books.floor_energy.add(worth * (value(total_energy) - energy));
+      }
+    }
+    const double heat =
+        value(total_energy) - kinetic_energy(value(density), value(momentum_x), value(momentum_y), value(momentum_z));
+    const bool is_certain = config.dual_energy_eta == 0.0 || heat > config.dual_energy_eta * value(total_energy);
+    const double e = is_certain ? heat : value(density) * old_e;
+    const double least_e = value(density) * std::max(config.internal_energy_floor, least_share * old_e);
+    value(internal_energy) = e > least_e ? e : least_e;
+    if (e > least_e) return;
+    value(total_energy) += least_e - e;
+    if (worth == 0.0) return;
+    ++books.energy_floors;
+    books.floor_energy.add(worth * (least_e - e));
+  }
+};
+
+void repair(const Repairman& man, const mesh::Box& box, Repairs& repairs) {
+  if (repairs.cells.empty()) return;
+  if (man.worth > 0.0) man.books.first_order_cells += static_cast<std::int64_t>(repairs.cells.size());
+  replace_fluxes(box, repairs.faces, man.out);
+  std::vector<mesh::Int3> touched = repairs.cells;
+  for (const FaceRepair& face : repairs.faces)
+    for (int below = 0; below < 2; ++below) {
+      mesh::Int3 cell = face.cell;
+      cell[face.axis] -= below;
+      if (box.contains(cell)) touched.push_back(cell);
+    }
+  const auto order = [&](mesh::Int3 cell) { return mesh::linear_index(box, cell); };
+  std::sort(touched.begin(), touched.end(), [&](mesh::Int3 a, mesh::Int3 b) { return order(a) < order(b); });
+  touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
+  for (const mesh::Int3 cell : touched) man.settle(cell);
+}
+
+}  // namespace
+
+core::Table<HydroConfig> hydro_table(const HydroConfig& standard) {
+  core::Table<HydroConfig> table("Gas dynamics");
+  table.option("gamma", &HydroConfig::gamma, standard.gamma).range(1.001, 10.0).doc("Ratio of specific heats");
+  table.option("cfl", &HydroConfig::cfl, standard.cfl).range(1e-6, 1.0).doc("Courant number of the hydrodynamic step");
+  table.option("riemann", &HydroConfig::riemann, standard.riemann).one_of({"two-shock", "hllc"}).doc("Riemann solver");
+  table.option("dual_energy_eta", &HydroConfig::dual_energy_eta, standard.dual_energy_eta)
+      .range(0.0, 1.0)
+      .doc("Share of internal in total energy below which the internal energy is advanced by itself; 0: never");
+  table.option("density_floor", &HydroConfig::density_floor, standard.density_floor).at_least(0.0).doc("Least density");
+  table.option("internal_energy_floor", &HydroConfig::internal_energy_floor, standard.internal_energy_floor)
+      .at_least(0.0)
+      .doc("Least internal energy per mass");
+  table.option("flattening", &HydroConfig::flattening, standard.flattening)
+      .doc("Flattens the reconstruction in strong shocks");
+  return table;
+}
+
+void check(const HydroConfig& config) {
+  core::require(config.gamma > 1.0, "gamma of a gas is above 1");
+  core::require(config.cfl > 0.0 && config.cfl <= 1.0, "the Courant number of the gas is in (0, 1]");
+  core::require(config.riemann == "two-shock" || config.riemann == "hllc",
+                "the Riemann solvers are two-shock and hllc");
+  core::require(config.dual_energy_eta >= 0.0 && config.dual_energy_eta <= 1.0, "eta of the dual energy is in [0, 1]");
+  core::require(config.density_floor >= 0.0 && config.internal_energy_floor >= 0.0,
+                "floors of the gas are not negative");
+}
+
+HydroBooks& HydroBooks::operator+=(const HydroBooks& other) {
+  first_order_cells += other.first_order_cells;
+  density_floors += other.density_floors;
+  energy_floors += other.energy_floors;
+  floor_mass += other.floor_mass;
+  floor_energy += other.floor_energy;
+  return *this;
+}
+
+Hydro::Hydro(const HydroConfig& config, const mesh::Geometry& geometry) : config_(config), geometry_(geometry) {
+  check(config_);
+}
+
+double Hydro::largest_step(const mesh::Field<double>& state) const {
+  core::require(state.components() == gas_components, "a gas state has six components");
+  const auto active = active_axes(geometry_);
+  std::array<double, 3> inverse_size{};
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (active[axis]) inverse_size[axis] = 1.0 / geometry_.cell_size(static_cast<int>(axis));
+  const double square_factor = config_.gamma * (config_.gamma - 1.0);
+  core::LargestMagnitude rate, others;
+  for (int b = 0; b < state.blocks(); ++b) {
+    const auto u = state.view(b);
+    const mesh::Box box = state.box(b);
+    core::for_each_row(box, [&](int k, int j) {
+      const double *rho = &u(density, k, j, 0), *mx = &u(momentum_x, k, j, 0), *my = &u(momentum_y, k, j, 0),
+                   *mz = &u(momentum_z, k, j, 0), *e = &u(internal_energy, k, j, 0), *total = &u(total_energy, k, j, 0);
+      core::LargestMagnitude row_rate = rate, row_others = others;
+      for (int i = box.lo.x; i < box.hi.x; ++i) {
+        const double inverse = 1.0 / rho[i], c = std::sqrt(square_factor * e[i] * inverse);
+        const double x = (std::fabs(mx[i]) * inverse + c) * inverse_size[0],
+                     y = (std::fabs(my[i]) * inverse + c) * inverse_size[1],
+                     z = (std::fabs(mz[i]) * inverse + c) * inverse_size[2];
+        row_rate.add(x);
+        row_rate.add(y);
+        row_rate.add(z);
+        row_others.add(rho[i]);
+        row_others.add(total[i]);
+      }
+      rate = row_rate;
+      others = row_others;
+    });
+  }
+  if (!std::isfinite(rate.value()) || !std::isfinite(others.value())) return 0.0;
+  return rate.value() > 0.0 ? config_.cfl / rate.value() : std::numeric_limits<double>::infinity();
+}
+
+HydroBooks Hydro::advance(mesh::Field<double>& state, double dt, amr::SideFluxes* fluxes,
+                          std::span<const BlockUse> uses, const HydroEpoch& epoch,
+                          const std::function<void()>& meanwhile) const {
+  core::require(state.components() == gas_components && state.ghosts().has_at_least(hydro_ghosts(geometry_.domain)),
+                "a gas state has six components and four layers of ghost cells on axes of more than one cell");
+  core::require(uses.empty() || uses.size() == static_cast<std::size_t>(state.blocks()),
+                "each block of the gas has one use");
+  if (state.blocks() == 0) return {};
+  const auto active = active_axes(geometry_);
+  std::array<double, 3> dt_over_dx{};
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (active[axis]) dt_over_dx[axis] = dt / geometry_.cell_size(static_cast<int>(axis));
+  HydroConfig config = config_;
+  config.internal_energy_floor = std::max(config.internal_energy_floor, epoch.internal_energy_floor);
+  const mesh::Int3 largest = largest_extent(state);
+  HydroSweep sweep(config, dt_over_dx, active, {largest.x, std::min(largest.y, rows_in_slice), largest.z});
+  BlockBuffer buffer(largest);
+  HydroBooks repaired;
+  for (int b = 0; b < state.blocks(); ++b) {
+    const BlockUse use = uses.empty() ? BlockUse::leaf : uses[static_cast<std::size_t>(b)];
+    if (use == BlockUse::idle) continue;
+    const double volume = use == BlockUse::leaf ? geometry_.cell_volume() : 0.0, worth = volume * epoch.worth;
+    const mesh::Box box = state.box(b);
+    const auto out = buffer.view(box);
+    const amr::SideViews sides = fluxes != nullptr ? fluxes->views(b) : amr::SideViews{};
+    Repairs repairs;
+    for (mesh::Box slice = box; slice.lo.y < box.hi.y; slice.lo.y = slice.hi.y) {
+      slice.hi.y = std::min(slice.lo.y + rows_in_slice, box.hi.y);
+      sweep.advance(slice, state.view(b), out, repairs, sides_of(slice, box, sides), worth);
+      if (meanwhile) meanwhile();
+    }
+    repair({config, state.view(b), out, volume, worth, repaired}, box, repairs);
+    copy(box, out, state.view(b));
+  }
+  return repaired += sweep.books();
+}
+
+double kinetic_energy(double rho, double rho_u, double rho_v, double rho_w) {
+  return kinetic(1.0 / rho, rho_u, rho_v, rho_w);
+}
+
+double sound_speed(double gamma, double rho, double rho_e) {
+  return std::sqrt(gamma * pressure(gamma, rho_e) / rho);
+}
+
+namespace {
+
+/// `gx(i)`, `gy(i)`, `gz(i)`: the acceleration of a cell of the row.
+template <typename X, typename Y, typename Z>
+void kick_row(core::View4<double> u, int k, int j, int begin, int end, double factor, X gx, Y gy, Z gz) {
+  const double* rho = &u(density, k, j, 0);
+  double *mx = &u(momentum_x, k, j, 0), *my = &u(momentum_y, k, j, 0), *mz = &u(momentum_z, k, j, 0),
+         *e = &u(total_energy, k, j, 0);
+#pragma GCC ivdep
+  for (int i = begin; i < end; ++i) {
+    const double dx = factor * gx(i), dy = factor * gy(i), dz = factor * gz(i);
+    // The change of rho u^2 / 2 is that of the momentum times the mean of old and new velocity.
+    e[i] += symmetric_sum(dx * (mx[i] + 0.5 * (rho[i] * dx)), dy * (my[i] + 0.5 * (rho[i] * dy)),
+                          dz * (mz[i] + 0.5 * (rho[i] * dz)));
+    mx[i] += rho[i] * dx;
+    my[i] += rho[i] * dy;
+    mz[i] += rho[i] * dz;
+  }
+}
+
+}  // namespace
+
+void kick(mesh::Field<double>& state, const mesh::Field<double>& acceleration, double factor) {
+  core::require(
+      state.components() == gas_components && acceleration.components() == 3 && state.blocks() == acceleration.blocks(),
+      "gas is accelerated by three components on its own blocks");
+  for (int b = 0; b < state.blocks(); ++b) {
+    const auto g = acceleration.view(b);
+    const mesh::Box box = state.box(b);
+    core::for_each_row(box, [&, u = state.view(b)](int k, int j) {
+      const double *x = &g(0, k, j, 0), *y = &g(1, k, j, 0), *z = &g(2, k, j, 0);
+      kick_row(
+          u, k, j, box.lo.x, box.hi.x, factor, [=](int i) { return x[i]; }, [=](int i) { return y[i]; },
+          [=](int i) { return z[i]; });
+    });
+  }
+}
+
+void kick_by_potential(mesh::Field<double>& state, const mesh::Field<double>& potential, const mesh::Geometry& geometry,
+                       double factor) {
+  core::require(state.components() == gas_components && potential.components() == 1 && potential.ghost() > 0 &&
+                    state.blocks() == potential.blocks(),
+                "gas is accelerated by a potential with ghost cells on its own blocks");
+  const double over_x = 0.5 / geometry.cell_size(0), over_y = 0.5 / geometry.cell_size(1),
+               over_z = 0.5 / geometry.cell_size(2);
+  for (int b = 0; b < state.blocks(); ++b) {
+    const auto phi = potential.view(b);
+    const mesh::Box box = state.box(b);
+    const std::ptrdiff_t y = phi.stride_y(), z = phi.stride_z();
+    core::for_each_row(box, [&, u = state.view(b)](int k, int j) {
+      const double* row = &phi(k, j, 0);
+      kick_row(
+          u, k, j, box.lo.x, box.hi.x, factor, [=](int i) { return (row[i - 1] - row[i + 1]) * over_x; },
+          [=](int i) { return (row[i - y] - row[i + y]) * over_y; },
+          [=](int i) { return (row[i - z] - row[i + z]) * over_z; });
+    });
+  }
+}
+
+void expansion_source(mesh::Field<double>& state, double factor) {
+  for (int b = 0; b < state.blocks(); ++b) {
+    const auto u = state.view(b);
+    core::for_each_cell(state.box(b), [=](int k, int j, int i) {
+      u(total_energy, k, j, i) += (factor - 1.0) * u(internal_energy, k, j, i);
+      u(internal_energy, k, j, i) *= factor;
+    });
+  }
+}
+
+std::int64_t follow_total_energy(const HydroConfig& config, core::View4<double> state, const mesh::Box& cells,
+                                 core::ExactSum* booked, double worth) {
+  std::int64_t kept = 0;
+  if (config.dual_energy_eta > 0.0) return kept;
+  core::for_each_cell(cells, [&](int k, int j, int i) {
+    const double moving = kinetic_energy(state(density, k, j, i), state(momentum_x, k, j, i),
+                                         state(momentum_y, k, j, i), state(momentum_z, k, j, i));
+    const double thermal = state(total_energy, k, j, i) - moving;
+    if (thermal > 0.0) {
+      state(internal_energy, k, j, i) = thermal;
+    } else {
+      if (booked != nullptr) booked->add(worth * (state(internal_energy, k, j, i) - thermal));
+      state(total_energy, k, j, i) = state(internal_energy, k, j, i) + moving;
+      ++kept;
+    }
+  });
+  return kept;
+}
+
+void set_total_energy(mesh::Field<double>& state) {
+  for (int b = 0; b < state.blocks(); ++b) {
+    const auto u = state.view(b);
+    core::for_each_cell(state.box(b), [=](int k, int j, int i) {
+      u(total_energy, k, j, i) =
+          u(internal_energy, k, j, i) +
+          kinetic(1.0 / u(density, k, j, i), u(momentum_x, k, j, i), u(momentum_y, k, j, i), u(momentum_z, k, j, i));
+    });
+  }
+}
+
+}  // namespace sidestream::solvers

@@ -1,0 +1,464 @@
+#include "solvers/hydro/hydro_sweep.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sidestream::solvers {
+
+namespace {
+
+/// The fluxes of what is conserved, in the order of the gas components.
+constexpr std::array<int, 5> conserved_flux{flux_mass, flux_x, flux_y, flux_z, flux_energy};
+
+constexpr int third_axis(int a, int b) {
+  return 3 - a - b;
+}
+
+RiemannSolver solver_named(const std::string& name) {
+  return name == "hllc" ? RiemannSolver::hllc : RiemannSolver::two_shock;
+}
+
+/// Primitive variables and conserved densities of a cell.
+struct CellState {
+  std::array<double, 5> conserved;  // mass, momentum, total energy
+  double p, c, normal_u;
+};
+
+CellState cell_state(const RowContext& context, ConstRows state, int i, int axis) {
+  CellState cell{};
+  for (int component = 0; component < 5; ++component)
+    cell.conserved[static_cast<std::size_t>(component)] = state[component][i];
+  const double rho = state[density][i];
+  cell.p = context.gas.gamma_1 * std::max(state[internal_energy][i], rho * context.energy_floor);
+  cell.c = std::sqrt(context.gas.gamma * cell.p / rho);
+  cell.normal_u = state[momentum_x + axis][i] / rho;
+  return cell;
+}
+
+/// The flux of Harten, Lax and van Leer between two cells: keeps density and pressure positive.
+std::array<double, 5> first_order_flux(const CellState& l, const CellState& r, int axis) {
+  const double l_speed = std::min({l.normal_u - l.c, r.normal_u - r.c, 0.0});
+  const double r_speed = std::max({l.normal_u + l.c, r.normal_u + r.c, 0.0});
+  const auto flux_of = [axis](const CellState& cell, std::size_t component) {
+    const double pressure_part = component == total_energy                          ? cell.p * cell.normal_u
+                                 : static_cast<int>(component) == momentum_x + axis ? cell.p
+                                                                                    : 0.0;
+    return cell.conserved[component] * cell.normal_u + pressure_part;
+  };
+  std::array<double, 5> flux{};
+  for (std::size_t n = 0; n < flux.size(); ++n)
+    flux[n] =
+        (r_speed * flux_of(l, n) - l_speed * flux_of(r, n) + l_speed * r_speed * (r.conserved[n] - l.conserved[n])) /
+        (r_speed - l_speed);
+  return flux;
+}
+
+}  // namespace
+
+PlaneRing::PlaneRing(int planes, int components, int first_row, int rows, int first_cell, int cells)
+    : planes_(planes), first_row_(first_row), first_cell_(first_cell), pitch_(cells) {
+  constexpr int line = 8;  // doubles in a cache line
+  component_stride_ = (pitch_ * rows + row_padding + line - 1) / line * line;
+  plane_stride_ = component_stride_ * components;
+  data_.assign(static_cast<std::size_t>(plane_stride_ * planes), 0.0);
+}
+
+HydroSweep::HydroSweep(const HydroConfig& config, const std::array<double, 3>& dt_over_dx,
+                       const std::array<bool, 3>& active, mesh::Int3 largest)
+    : context_{Gas(config.gamma), solver_named(config.riemann), config.dual_energy_eta,
+               std::max(config.internal_energy_floor, 1e-100)},
+      density_floor_(config.density_floor),
+      flattening_(config.flattening),
+      dt_over_dx_(dt_over_dx),
+      active_(active),
+      pitch_(largest.x + 2 * ghost(0, 1)) {
+  const auto ring = [&](int planes, int components, int grown_y = 1) {
+    return PlaneRing(is_active(2) ? planes : 1, components, -ghost(1, grown_y), largest.y + 2 * ghost(1, grown_y),
+                     -ghost(0, 1), pitch_);
+  };
+  const auto wide = [&](int components, int grown) {
+    return PlaneRing(1, components, 0, 1, -ghost(0, grown), largest.x + 2 * ghost(0, grown));
+  };
+  primitive_ = ring(9, primitives, hydro_ghost);
+  sound_ = ring(1, sound_components);
+  if (context_.eta > 0.0) unresolved_ = ring(2, 1);
+  wide_row_ = wide(primitives, hydro_ghost);
+  lower_buffer_ = upper_buffer_ = ring(1, primitives);
+  flux_ = ring(1, predictor_flux_components);
+  no_flux_ = PlaneRing(1, final_flux_components, 0, 1, 0, largest.x + 1);
+  given_ = PlaneRing(1, 1, 0, 1, 0, largest.x);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (!active_[axis]) continue;
+    slope_[axis] = axis == 0 ? wide(primitives, 2) : axis == 1 ? ring(1, primitives, 2) : ring(3, primitives);
+    if (flattening_) shock_[axis] = axis == 0 ? wide(1, 2) : axis == 1 ? ring(1, 1, 2) : ring(3, 1);
+    lower_face_[axis] = ring(axis < 2 ? 2 : 1, primitives);
+    upper_face_[axis] = ring(2, primitives);
+    last_[axis] = ring(axis < 2 ? 1 : 2, final_flux_components);
+    first_loss_[axis] = ring(1, loss_components);
+    for (std::size_t other = 0; other < 3; ++other)
+      if (other != axis && dimensions() == 3) second_loss_[axis][other] = ring(1, loss_components);
+  }
+  if (!is_active(2)) return;
+  first_z_ = ring(2, predictor_flux_components);
+  for (PlaneRing& each : second_z_) each = ring(2, predictor_flux_components);
+  for (PlaneRing& each : upper_z_) each = ring(2, primitives);
+}
+
+int HydroSweep::dimensions() const {
+  return static_cast<int>(std::count(active_.begin(), active_.end(), true));
+}
+
+void HydroSweep::advance(mesh::Box box, core::View4<const double> state, core::View4<double> out, Repairs& repairs,
+                         const amr::SideViews& sides, double worth) {
+  lo_ = box.lo;
+  extent_ = box.extent();
+  state_ = state;
+  out_ = out;
+  sides_ = sides;
+  has_sides_ =
+      std::ranges::any_of(sides, [](const auto& axis) { return axis[0].components() > 0 || axis[1].components() > 0; });
+  worth_ = worth;
+  const Range planes = cells(2, 1);
+  for (int k = planes.begin - ghost(2, 3); k < planes.begin + ghost(2, 3); ++k) load_plane(k);
+  const auto measure = [&](int axis, int k) {
+    measure_slopes(axis, k);
+    if (flattening_) measure_shocks(axis, k);
+  };
+  if (is_active(2))
+    for (int k = planes.begin - 1; k <= planes.begin; ++k) measure(2, k);
+  for (int k = planes.begin; k < planes.end; ++k) {
+    load_plane(k + ghost(2, 3));
+    for (int axis = 1; axis < 3; ++axis)
+      if (is_active(axis)) measure(axis, axis == 2 ? k + 1 : k);
+    trace_plane(k);
+    solve_plane(k);
+    const int done = k - ghost(2, 1);
+    if (done < 0 || done >= extent_.z) continue;
+    update_plane(done, repairs);
+    if (has_sides_) record_plane(done);
+  }
+}
+
+ConstRows HydroSweep::state_row(int k, int j) const {
+  return {&state_(0, lo_.z + k, lo_.y + j, lo_.x), state_.stride_component()};
+}
+
+void HydroSweep::load_plane(int k) {
+  const Range planes = cells(2, 1), rows = cells(1, k >= planes.begin && k < planes.end ? hydro_ghost : 1);
+  const Range row = cells(0, 1);
+  for (int j = rows.begin; j < rows.end; ++j)
+    compute_primitives(context_, row.end - row.begin, state_row(k, j).shifted(row.begin),
+                       primitive_.at(k, j).shifted(row.begin));
+}
+
+// The rows of `patch` and those one and two cells away along y or z.
+std::array<ConstRows, 5> HydroSweep::stencil(int axis, int k, const Patch& patch) {
+  std::array<ConstRows, 5> rows;
+  for (int n = 0; n < 5; ++n) {
+    const int shift = n - 2;
+    rows[static_cast<std::size_t>(n)] =
+        axis == 1 ? at(primitive_, k, patch).shifted(shift * pitch_) : at(primitive_, k + shift, patch);
+  }
+  return rows;
+}
+
+Neighbors HydroSweep::neighbors(PlaneRing& ring, int axis, int k, const Patch& patch) {
+  const Rows here = at(ring, k, patch);
+  if (axis == 1) return {here.shifted(-pitch_), here, here.shifted(pitch_)};
+  return {at(ring, k - 1, patch), here, at(ring, k + 1, patch)};
+}
+
+void HydroSweep::measure_slopes(int axis, int k) {
+  const Patch all = patch(1, axis == 1 ? 2 : 1);
+  compute_slopes(length(all), neighbors(primitive_, axis, k, all), at(slope_[static_cast<std::size_t>(axis)], k, all));
+}
+
+void HydroSweep::measure_shocks(int axis, int k) {
+  const Patch all = patch(1, axis == 1 ? 2 : 1);
+  compute_shock_strength(context_, length(all), axis, stencil(axis, k, all),
+                         at(shock_[static_cast<std::size_t>(axis)], k, all)[0]);
+}
+
+std::array<const double*, 3> HydroSweep::shocks(int axis, int k, const Patch& patch) {
+  if (!flattening_) return {};
+  PlaneRing& ring = shock_[static_cast<std::size_t>(axis)];
+  const double* here = at(ring, k, patch)[0];
+  if (axis == 1) return {here - pitch_, here, here + pitch_};
+  return {at(ring, k - 1, patch)[0], here, at(ring, k + 1, patch)[0]};
+}
+
+void HydroSweep::trace_plane(int k) {
+  const Patch all = patch(1, 1);
+  compute_sound(context_, length(all), at(primitive_, k, all), at(sound_, 0, all));
+  if (context_.eta > 0.0)
+    for (int j = all.rows.begin; j < all.rows.end; ++j)
+      compute_unresolved(all.row.end - all.row.begin, state_row(k, j).shifted(all.row.begin),
+                         unresolved_.at(k, j)[0] + all.row.begin);
+  if (is_active(0)) trace_along_rows(k);
+  for (int axis = 1; axis < 3; ++axis) {
+    const auto a = static_cast<std::size_t>(axis);
+    if (is_active(axis))
+      trace(length(all), axis, dt_over_dx_[a], neighbors(primitive_, axis, k, all), neighbors(slope_[a], axis, k, all),
+            at(sound_, 0, all), shocks(axis, k, all), at(lower_face_[a], k, all), at(upper_face_[a], k, all));
+  }
+}
+
+// Along x, each row needs more cells than the planes have.
+void HydroSweep::trace_along_rows(int k) {
+  const Range rows = cells(1, 1), row = cells(0, 1), wide = cells(0, hydro_ghost), shocked = cells(0, 2);
+  const Rows primitive = wide_row_.at(0, 0);
+  const Rows slope = slope_[0].at(0, 0);
+  const auto neighbors_of = [](ConstRows of, int cell) {
+    return Neighbors{of.shifted(cell - 1), of.shifted(cell), of.shifted(cell + 1)};
+  };
+  std::array<const double*, 3> strength{};
+  for (int j = rows.begin; j < rows.end; ++j) {
+    compute_primitives(context_, wide.end - wide.begin, state_row(k, j).shifted(wide.begin),
+                       primitive.shifted(wide.begin));
+    if (flattening_) {
+      double* shock = shock_[0].at(0, 0)[0];
+      std::array<ConstRows, 5> around;
+      for (int n = 0; n < 5; ++n) around[static_cast<std::size_t>(n)] = primitive.shifted(shocked.begin + n - 2);
+      compute_shock_strength(context_, shocked.end - shocked.begin, 0, around, shock + shocked.begin);
+      for (int n = 0; n < 3; ++n) strength[static_cast<std::size_t>(n)] = shock + row.begin + n - 1;
+    }
+    compute_slopes(shocked.end - shocked.begin, neighbors_of(primitive, shocked.begin), slope.shifted(shocked.begin));
+    trace(row.end - row.begin, 0, dt_over_dx_[0], neighbors_of(primitive, row.begin), neighbors_of(slope, row.begin),
+          sound_.at(0, j).shifted(row.begin), strength, lower_face_[0].at(k, j).shifted(row.begin),
+          upper_face_[0].at(k, j).shifted(row.begin));
+  }
+}
+
+// The fluxes that become known with the traced plane `k`: those normal to x and y up to that plane, those normal to z
+// through its lower faces. Saltzman 1994: first fluxes from the traced states; second from states corrected along one
+// other axis; last from states corrected along both. Of the first and second, only what they take from a cell is kept.
+void HydroSweep::solve_plane(int k) {
+  if (dimensions() > 1) solve_first(k);
+  if (dimensions() == 3) solve_second(k);
+  solve_last(k);
+}
+
+void HydroSweep::solve_first(int k) {
+  const double parts = dimensions() == 3 ? 3.0 : 2.0;
+  for (int axis = 0; axis < 2; ++axis) {
+    if (!is_active(axis)) continue;
+    solve_traced(axis, k, false, flux_);
+    take_loss_of(axis, k, cells_of(axis, {}), flux_, parts, first_loss_[static_cast<std::size_t>(axis)]);
+  }
+  if (!is_active(2) || k < 0) return;
+  solve_traced(2, k, false, first_z_);
+  if (k >= 1) take_loss_of(2, k - 1, cells_of(2, {}), first_z_, parts, first_loss_[2]);
+}
+
+void HydroSweep::solve_second(int k) {
+  const auto solve = [&](int axis, int along, int plane) {
+    const auto a = static_cast<std::size_t>(axis), b = static_cast<std::size_t>(along);
+    const std::array corrections{Correction{along, &first_loss_[b]}};
+    PlaneRing& flux = axis == 2 ? second_z_[b] : flux_;
+    solve_corrected(axis, plane, corrections, axis == 2 ? upper_z_[b] : upper_buffer_, false, flux);
+    const int complete = axis == 2 ? plane - 1 : plane;  // the cells whose both faces are known
+    if (axis < 2 || complete >= 0)
+      take_loss_of(axis, complete, cells_of(axis, corrections), flux, 2.0, second_loss_[a][b]);
+  };
+  solve(0, 1, k);
+  solve(1, 0, k);
+  solve(2, 0, k);
+  solve(2, 1, k);
+  if (k >= 1) {
+    solve(0, 2, k - 1);
+    solve(1, 2, k - 1);
+  }
+}
+
+void HydroSweep::solve_last(int k) {
+  const int plane = k - ghost(2, 1);  // all that touches this plane is known
+  if (plane >= 0 && plane < extent_.z)
+    for (int axis = 0; axis < 2; ++axis)
+      if (is_active(axis)) solve_last_faces(axis, plane);
+  if (is_active(2)) solve_last_faces(2, k);
+}
+
+// Corrected by the best fluxes along each other axis that do not know of `axis` yet.
+void HydroSweep::solve_last_faces(int axis, int k) {
+  std::array<Correction, 2> corrections{};
+  std::size_t count = 0;
+  for (int along = 0; along < 3; ++along) {
+    const auto b = static_cast<std::size_t>(along);
+    if (along != axis && is_active(along))
+      corrections[count++] = {along, dimensions() == 3
+                                         ? &second_loss_[b][static_cast<std::size_t>(third_axis(axis, along))]
+                                         : &first_loss_[b]};
+  }
+  PlaneRing& flux = last_[static_cast<std::size_t>(axis)];
+  if (count > 0)
+    solve_corrected(axis, k, std::span(corrections).first(count), axis == 2 ? upper_z_[2] : upper_buffer_, true, flux);
+  else if (axis < 2 || k >= 0)
+    solve_traced(axis, k, true, flux);
+}
+
+// The cells between faces normal to `axis` whose sides know of `corrections`: all of the plane but for the outermost
+// along those axes.
+HydroSweep::Patch HydroSweep::cells_of(int axis, std::span<const Correction> corrections) const {
+  const auto grown = [&](int a) {
+    return a == axis || std::ranges::any_of(corrections, [a](const Correction& c) { return c.axis == a; }) ? 0 : 1;
+  };
+  return patch(grown(0), grown(1));
+}
+
+void HydroSweep::take_loss_of(int axis, int k, const Patch& cells, PlaneRing& flux, double parts, PlaneRing& loss) {
+  const Rows lower = at(flux, k, cells);
+  const Rows upper = axis == 0 ? lower.shifted(1) : axis == 1 ? lower.shifted(pitch_) : at(flux, k + 1, cells);
+  take_loss(context_, length(cells), lower, upper, dt_over_dx_[static_cast<std::size_t>(axis)] / parts,
+            at(loss, k, cells));
+}
+
+void HydroSweep::solve_traced(int axis, int k, bool is_final, PlaneRing& flux) {
+  const auto a = static_cast<std::size_t>(axis);
+  solve_faces(axis, k, cells_of(axis, {}), upper_face_[a], lower_face_[a], is_final, flux);
+}
+
+// The corrected states of the upper sides are left in `upper`: along z, the plane above needs them.
+void HydroSweep::solve_corrected(int axis, int k, std::span<const Correction> corrections, PlaneRing& upper,
+                                 bool is_final, PlaneRing& flux) {
+  const Patch inside = cells_of(axis, corrections);
+  Patch both = inside;  // with the outer cells, one of whose sides is at a face
+  if (axis == 0) both.row = {inside.row.begin - 1, inside.row.end + 1};
+  if (axis == 1) both.rows = {inside.rows.begin - 1, inside.rows.end + 1};
+  std::array<ConstRows, 2> losses;
+  for (std::size_t n = 0; n < corrections.size(); ++n) losses[n] = at(*corrections[n].loss, k, both);
+  const auto a = static_cast<std::size_t>(axis);
+  correct(length(both), {at(lower_face_[a], k, both), at(upper_face_[a], k, both)},
+          std::span(losses).first(corrections.size()), {at(lower_buffer_, k, both), at(upper, k, both)});
+  if (axis < 2 || k >= 0) solve_faces(axis, k, inside, upper, lower_buffer_, is_final, flux);
+}
+
+// Fluxes through the faces normal to `axis` below `cells` of plane `k` (and above the highest).
+void HydroSweep::solve_faces(int axis, int k, const Patch& cells, PlaneRing& upper, PlaneRing& lower, bool is_final,
+                             PlaneRing& flux) {
+  Patch faces = cells;
+  if (axis == 0) ++faces.row.end;
+  if (axis == 1) ++faces.rows.end;
+  const Rows left = axis == 0   ? at(upper, k, faces).shifted(-1)
+                    : axis == 1 ? at(upper, k, faces).shifted(-pitch_)
+                                : at(upper, k - 1, faces);
+  solve_riemann(context_, length(faces), axis, left, at(lower, k, faces), is_final, at(flux, k, faces));
+  if (!is_final || context_.eta == 0.0) return;
+  const double* const above = at(unresolved_, k, faces)[0];
+  const double* const below = axis == 0 ? above - 1 : axis == 1 ? above - pitch_ : at(unresolved_, k - 1, faces)[0];
+  carry_unresolved(length(faces), below, above, at(flux, k, faces));
+}
+
+void HydroSweep::update_plane(int k, Repairs& repairs) {
+  for (int j = 0; j < extent_.y; ++j) {
+    Divergence fluxes{};
+    fluxes.lower.fill(no_flux_.at(0, 0));
+    fluxes.upper.fill(no_flux_.at(0, 0));
+    fluxes.dt_over_dx = dt_over_dx_;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      if (!active_[axis]) continue;
+      fluxes.lower[axis] = last_[axis].at(k, j);
+      fluxes.upper[axis] = axis == 0   ? fluxes.lower[axis].shifted(1)
+                           : axis == 1 ? ConstRows(last_[axis].at(k, j + 1))
+                                       : ConstRows(last_[axis].at(k + 1, j));
+    }
+    const Rows out{&out_(0, lo_.z + k, lo_.y + j, lo_.x), out_.stride_component()};
+    double* const given = given_.at(0, 0)[0];
+    const UpdateCounts counts =
+        update(context_, extent_.x, state_row(k, j), fluxes, surroundings(k, j), density_floor_, out, given);
+    if (counts.unphysical > 0) find_repairs(k, j, fluxes, out, repairs);
+    if (worth_ == 0.0 || counts.floored == 0) continue;
+    books_.energy_floors += counts.floored;
+    for (int i = 0; i < extent_.x; ++i) books_.floor_energy.add(worth_ * given[i]);
+  }
+}
+
+Surroundings HydroSweep::surroundings(int k, int j) {
+  const ConstRows here = primitive_.at(k, j), nothing = no_flux_.at(0, 0);
+  Surroundings around{};
+  around.below.fill(nothing);
+  around.above.fill(nothing);
+  for (auto* rows : {&around.far_below, &around.far_above, &around.farthest_below, &around.farthest_above})
+    rows->fill(nothing[0]);
+  for (int axis = 0; axis < 3; ++axis) {
+    if (!is_active(axis)) continue;
+    const auto a = static_cast<std::size_t>(axis);
+    const auto row = [&](int shift) {
+      return axis == 0   ? here.shifted(shift)
+             : axis == 1 ? ConstRows(primitive_.at(k, j + shift))
+                         : ConstRows(primitive_.at(k + shift, j));
+    };
+    around.below[a] = row(-1);
+    around.above[a] = row(1);
+    const double* const along_row = axis == 0 ? velocity_along_row(k, j) : nullptr;
+    const auto velocity = [&](int shift) { return axis == 0 ? along_row + shift : row(shift)[primitive_u + axis]; };
+    around.far_below[a] = velocity(-2);
+    around.far_above[a] = velocity(2);
+    around.farthest_below[a] = velocity(-4);
+    around.farthest_above[a] = velocity(4);
+  }
+  return around;
+}
+
+// The velocity along x of a row with four more cells at each end, of which the planes have one.
+const double* HydroSweep::velocity_along_row(int k, int j) {
+  double* const u = wide_row_.at(0, 0)[primitive_u];
+  const ConstRows state = state_row(k, j);
+  std::copy_n(primitive_.at(k, j)[primitive_u] - 1, extent_.x + 2, u - 1);
+  for (const int i : {-4, -3, -2, extent_.x + 1, extent_.x + 2, extent_.x + 3})
+    u[i] = state[momentum_x][i] * (1.0 / state[density][i]);
+  return u;
+}
+
+// Hands out the fluxes through those faces of plane `k` that lie in a side of the box.
+void HydroSweep::record_plane(int k) {
+  for (int axis = 0; axis < 3; ++axis)
+    for (int high = 0; high < 2; ++high) {
+      const core::View4<double> to = sides_[static_cast<std::size_t>(axis)][static_cast<std::size_t>(high)];
+      if (to.components() == 0 || !is_active(axis)) continue;
+      const int face = high == 1 ? extent_[axis] : 0;
+      if (axis == 0)
+        for (int j = 0; j < extent_.y; ++j) record_row(to, axis, k, j, {face, face + 1});
+      else if (axis == 1)
+        record_row(to, axis, k, face, {0, extent_.x});
+      else if (k == face - high)
+        for (int j = 0; j < extent_.y; ++j) record_row(to, axis, face, j, {0, extent_.x});
+    }
+}
+
+void HydroSweep::record_row(core::View4<double> to, int axis, int k, int j, Range row) {
+  const ConstRows flux = last_[static_cast<std::size_t>(axis)].at(k, j);
+  for (std::size_t n = 0; n < conserved_flux.size(); ++n)
+    for (int i = row.begin; i < row.end; ++i)
+      to(static_cast<int>(n), lo_.z + k, lo_.y + j, lo_.x + i) = flux[conserved_flux[n]][i];
+}
+
+// Notes the cells of a row that came out unphysical, and what first-order fluxes would change at their faces. Faces
+// between blocks keep their flux, because the other block does not know: so that no mass is lost.
+void HydroSweep::find_repairs(int k, int j, const Divergence& fluxes, ConstRows out, Repairs& repairs) const {
+  const ConstRows old = state_row(k, j);
+  for (int i = 0; i < extent_.x; ++i) {
+    if (is_physical(context_, old, out, i, density_floor_)) continue;
+    const mesh::Int3 cell = lo_ + mesh::Int3{i, j, k};
+    repairs.cells.push_back(cell);
+    for (int axis = 0; axis < 3; ++axis) {
+      if (!is_active(axis)) continue;
+      const auto a = static_cast<std::size_t>(axis);
+      const ConstRows below = axis == 0 ? old.shifted(-1) : axis == 1 ? state_row(k, j - 1) : state_row(k - 1, j);
+      const ConstRows above = axis == 0 ? old.shifted(1) : axis == 1 ? state_row(k, j + 1) : state_row(k + 1, j);
+      const auto repair = [&](ConstRows lower, ConstRows upper, ConstRows flux, mesh::Int3 upper_cell) {
+        const auto low_order =
+            first_order_flux(cell_state(context_, lower, i, axis), cell_state(context_, upper, i, axis), axis);
+        FaceRepair face{axis, upper_cell, {}};
+        for (std::size_t n = 0; n < 5; ++n)
+          face.change[n] = dt_over_dx_[a] * (low_order[n] - flux[conserved_flux[n]][i]);
+        repairs.faces.push_back(face);
+      };
+      mesh::Int3 next = cell;
+      ++next[axis];
+      repair(below, old, fluxes.lower[a], cell);
+      repair(old, above, fluxes.upper[a], next);
+    }
+  }
+}
+
+}  // namespace sidestream::solvers

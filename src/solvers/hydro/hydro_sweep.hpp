@@ -1,0 +1,149 @@
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "sidestream/amr/flux_register.hpp"
+#include "sidestream/core/view.hpp"
+#include "sidestream/mesh/box.hpp"
+#include "sidestream/solvers/hydro.hpp"
+#include "solvers/hydro/hydro_rows.hpp"
+
+namespace sidestream::solvers {
+
+/// The last few planes (of constant z) of rows of some quantity, in the order [plane][component][row][x]: what a sweep
+/// along z keeps of its intermediate results, so that they stay in the cache.
+class PlaneRing {
+ public:
+  PlaneRing() = default;
+  /// Rows [first_row, first_row + rows) of cells [first_cell, first_cell + cells), one row behind the other.
+  PlaneRing(int planes, int components, int first_row, int rows, int first_cell, int cells);
+
+  /// The rows of all components at plane `k`, row `j`; their data begins at the cell 0. `k` >= -8.
+  Rows at(int k, int j) {
+    const std::ptrdiff_t plane = (k + 8 * planes_) % planes_;
+    return {data_.data() + plane * plane_stride_ + (j - first_row_) * pitch_ - first_cell_, component_stride_};
+  }
+
+ private:
+  int planes_ = 0, first_row_ = 0, first_cell_ = 0;
+  std::ptrdiff_t pitch_ = 0, component_stride_ = 0, plane_stride_ = 0;
+  std::vector<double> data_;
+};
+
+/// A face at which the flux is replaced because a cell beside it came out unphysical: the change of the flux of mass,
+/// momentum and total energy (times dt / dx). `cell` is the one above the face.
+struct FaceRepair {
+  int axis;
+  mesh::Int3 cell;
+  std::array<double, 5> change;
+};
+
+/// What a sweep found in need of repair.
+struct Repairs {
+  std::vector<mesh::Int3> cells;
+  std::vector<FaceRepair> faces;
+};
+
+/// One step of the gas in a box of cells, plane by plane along z. Scratch memory is taken once and used for many boxes.
+class HydroSweep {
+ public:
+  /// For boxes of at most `largest` cells an axis. Axes that are not `active` have one cell and no fluxes.
+  HydroSweep(const HydroConfig& config, const std::array<double, 3>& dt_over_dx, const std::array<bool, 3>& active,
+             mesh::Int3 largest);
+
+  /// New states of the cells of `box` from `state` (with `hydro_ghost` cells around) into `out`. The fluxes through the
+  /// sides of the box go to those of `sides` that have components. An energy density of 1 in a cell goes into the books
+  /// as `worth`; where that is 0, nothing does.
+  void advance(mesh::Box box, core::View4<const double> state, core::View4<double> out, Repairs& repairs,
+               const amr::SideViews& sides = {}, double worth = 1.0);
+
+  const HydroBooks& books() const { return books_; }
+
+ private:
+  struct Correction {
+    int axis;
+    PlaneRing* loss;
+  };
+  struct Range {
+    int begin, end;
+  };
+  /// Some rows of a plane, and some cells of each. Kernels treat them as one long row, the cells between them included:
+  /// those come out meaningless, and nothing reads them.
+  struct Patch {
+    Range rows, row;
+  };
+
+  bool is_active(int axis) const { return active_[static_cast<std::size_t>(axis)]; }
+  int ghost(int axis, int width) const { return is_active(axis) ? width : 0; }
+  int dimensions() const;
+  Range cells(int axis, int grown) const { return {-ghost(axis, grown), extent_[axis] + ghost(axis, grown)}; }
+  ConstRows state_row(int k, int j) const;
+
+  Patch patch(int grown_x, int grown_y) const { return {cells(1, grown_y), cells(0, grown_x)}; }
+  Patch cells_of(int axis, std::span<const Correction> corrections) const;
+  int length(const Patch& patch) const {
+    return (patch.rows.end - patch.rows.begin - 1) * pitch_ + patch.row.end - patch.row.begin;
+  }
+  static Rows at(PlaneRing& ring, int k, const Patch& patch) {
+    return ring.at(k, patch.rows.begin).shifted(patch.row.begin);
+  }
+
+  void load_plane(int k);
+  std::array<ConstRows, 5> stencil(int axis, int k, const Patch& patch);
+  Neighbors neighbors(PlaneRing& ring, int axis, int k, const Patch& patch);
+  void measure_slopes(int axis, int k);
+  void measure_shocks(int axis, int k);
+  std::array<const double*, 3> shocks(int axis, int k, const Patch& patch);
+  void trace_plane(int k);
+  void trace_along_rows(int k);
+  void solve_plane(int k);
+  void solve_first(int k);
+  void solve_second(int k);
+  void solve_last(int k);
+  void solve_last_faces(int axis, int k);
+  void solve_traced(int axis, int k, bool is_final, PlaneRing& flux);
+  void solve_corrected(int axis, int k, std::span<const Correction> corrections, PlaneRing& upper, bool is_final,
+                       PlaneRing& flux);
+  void solve_faces(int axis, int k, const Patch& cells, PlaneRing& upper, PlaneRing& lower, bool is_final,
+                   PlaneRing& flux);
+  void take_loss_of(int axis, int k, const Patch& cells, PlaneRing& flux, double parts, PlaneRing& loss);
+  void update_plane(int k, Repairs& repairs);
+  Surroundings surroundings(int k, int j);
+  const double* velocity_along_row(int k, int j);
+  void record_plane(int k);
+  void record_row(core::View4<double> to, int axis, int k, int j, Range row);
+  void find_repairs(int k, int j, const Divergence& fluxes, ConstRows out, Repairs& repairs) const;
+
+  RowContext context_;
+  double density_floor_;
+  bool flattening_;
+  std::array<double, 3> dt_over_dx_;
+  std::array<bool, 3> active_;
+
+  mesh::Int3 lo_, extent_;  // of the box being advanced; loops below count cells from its low corner
+  core::View4<const double> state_;
+  core::View4<double> out_;
+  amr::SideViews sides_;
+  bool has_sides_ = false;
+  double worth_ = 1.0;
+  HydroBooks books_;
+
+  int pitch_;  // of all planes below
+
+  PlaneRing primitive_, sound_, unresolved_;
+  PlaneRing wide_row_, given_;                        // a row, the first with the ghost cells of x
+  std::array<PlaneRing, 3> slope_;                    // along each axis; along x of one row
+  std::array<PlaneRing, 3> shock_;                    // along each axis; along x of one row
+  std::array<PlaneRing, 3> lower_face_, upper_face_;  // states traced to the faces, by axis
+  PlaneRing lower_buffer_, upper_buffer_;             // the same, corrected
+  std::array<PlaneRing, 3> upper_z_;                  // corrected along x, y and both: for the next plane
+  PlaneRing flux_, first_z_, no_flux_;
+  std::array<PlaneRing, 2> second_z_;  // fluxes along z, by the axis that corrected them
+  std::array<PlaneRing, 3> last_;      // fluxes, by axis
+  std::array<PlaneRing, 3> first_loss_;
+  std::array<std::array<PlaneRing, 3>, 3> second_loss_;  // [axis][the axis that corrected the fluxes]
+};
+
+}  // namespace sidestream::solvers
