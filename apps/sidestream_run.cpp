@@ -69,6 +69,9 @@ int check_configuration(const Arguments& arguments) {
   } catch (const core::Error& error) {
     fmt::print(stderr, "{}\n", error.what());
     return used_wrongly;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    return failed;
   }
 }
 

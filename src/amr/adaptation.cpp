@@ -26,17 +26,18 @@ bool reaches(const Box& tagged, const Box& box, Int3 offset, std::int32_t buffer
   return true;
 }
 
-/// The blocks around a tagged one are to be as fine as it will be.
-void spread(const Hierarchy& hierarchy, const mesh::BlockKey& key, const Tags& tags, const AdaptationLimits& limits,
+/// The blocks within `buffer` cells of a box of cells of the block `key` are to be no coarser than it, or finer.
+void spread(const mesh::Forest& forest, const mesh::BlockKey& key, const Box& cells, std::int32_t buffer, bool grows,
             std::vector<Wish>& wishes) {
-  const mesh::Forest& forest = hierarchy.forest();
+  if (cells.is_empty()) return;
   const Box box = forest.box(key);
-  const bool grows = tags.refine && key.level < limits.highest_level;
-  for (std::int32_t z = -1; z <= 1; ++z)
-    for (std::int32_t y = -1; y <= 1; ++y)
-      for (std::int32_t x = -1; x <= 1; ++x) {
+  const Int3 root = forest.cells();
+  const Int3 last{root.x > 1 ? 1 : 0, root.y > 1 ? 1 : 0, root.z > 1 ? 1 : 0};
+  for (std::int32_t z = -last.z; z <= last.z; ++z)
+    for (std::int32_t y = -last.y; y <= last.y; ++y)
+      for (std::int32_t x = -last.x; x <= last.x; ++x) {
         const Int3 offset{x, y, z};
-        if (offset == Int3{} || !reaches(tags.tagged, box, offset, limits.buffer)) continue;
+        if (offset == Int3{} || !reaches(cells, box, offset, buffer)) continue;
         const std::int32_t neighbor = forest.neighbor(key, offset);
         if (neighbor >= 0) wishes.push_back({key.level, neighbor, grows ? Adaptation::refine : Adaptation::keep});
         if (neighbor == -1) wishes.push_back({key.level - 1, forest.coarser_neighbor(key, offset), Adaptation::refine});
@@ -55,7 +56,9 @@ std::vector<Wish> own_wishes(const comm::Communicator& comm, const Hierarchy& hi
         wishes.push_back({level, own[b], Adaptation::refine});
       else if (tag.coarsen)
         wishes.push_back({level, own[b], Adaptation::coarsen});
-      if (!tag.tagged.is_empty()) spread(hierarchy, hierarchy.forest().key(level, own[b]), tag, limits, wishes);
+      const mesh::BlockKey key = hierarchy.forest().key(level, own[b]);
+      spread(hierarchy.forest(), key, tag.tagged, limits.buffer, tag.refine && level < limits.highest_level, wishes);
+      if (level > limits.lowest_level) spread(hierarchy.forest(), key, tag.held, 2 * limits.buffer, false, wishes);
     }
   }
   return wishes;

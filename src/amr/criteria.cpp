@@ -22,9 +22,10 @@ mesh::Box hull(const mesh::Box& a, const mesh::Box& b) {
           {std::max(a.hi.x, b.hi.x), std::max(a.hi.y, b.hi.y), std::max(a.hi.z, b.hi.z)}};
 }
 
-/// `verdict(cell)` says whether a cell wants to be smaller and whether it may be larger.
+/// `verdict(cell)` says whether a cell wants to be smaller, whether it may be larger, and whether it is held.
 struct Verdict {
   bool refine, coarsen;
+  bool hold = false;
 };
 template <typename F>
 Tags tags_of(const mesh::Box& cells, F verdict) {
@@ -33,7 +34,9 @@ Tags tags_of(const mesh::Box& cells, F verdict) {
     const Int3 cell{i, j, k};
     const Verdict of_cell = verdict(cell);
     tags.coarsen = tags.coarsen && of_cell.coarsen;
-    if (of_cell.refine) tags.tagged = hull(tags.tagged, {cell, cell + Int3{1, 1, 1}});
+    const mesh::Box alone{cell, cell + Int3{1, 1, 1}};
+    if (of_cell.refine) tags.tagged = hull(tags.tagged, alone);
+    if (of_cell.hold) tags.held = hull(tags.held, alone);
   });
   tags.refine = !tags.tagged.is_empty();
   return tags;
@@ -122,10 +125,17 @@ struct Curvature {
           square(weight * scale_p) + square(weight * scale_q)};
 }
 
+/// `is_flat_z`: the weight of z is zero, and what it multiplies need not be computed.
+template <bool is_flat_z>
 [[gnu::always_inline]] inline double loehner_error_at(const double* u, const Stencil& stencil) {
   const Curvature x = curvature_along(u, stencil, 0), y = curvature_along(u, stencil, 1),
-                  z = curvature_along(u, stencil, 2), xy = mixed_curvature(u, stencil, 0, 1),
-                  yz = mixed_curvature(u, stencil, 1, 2), zx = mixed_curvature(u, stencil, 2, 0);
+                  xy = mixed_curvature(u, stencil, 0, 1);
+  Curvature z{0.0, 0.0}, yz{0.0, 0.0}, zx{0.0, 0.0};
+  if constexpr (!is_flat_z) {
+    z = curvature_along(u, stencil, 2);
+    yz = mixed_curvature(u, stencil, 1, 2);
+    zx = mixed_curvature(u, stencil, 2, 0);
+  }
   const double scale =
       core::symmetric_sum(x.scale, y.scale, z.scale) + core::symmetric_sum(xy.scale, yz.scale, zx.scale);
   const double square = core::symmetric_sum(x.derivative, y.derivative, z.derivative) +
@@ -134,11 +144,32 @@ struct Curvature {
 }
 
 /// The errors of the cells of a row along x that begins at `u`.
+template <bool is_flat_z>
 void loehner_errors(const double* u, const Stencil stencil, std::span<double> errors) {
   double* const error = errors.data();
   const auto cells = static_cast<std::ptrdiff_t>(errors.size());
 #pragma GCC ivdep
-  for (std::ptrdiff_t i = 0; i < cells; ++i) error[i] = loehner_error_at(u + i, stencil);
+  for (std::ptrdiff_t i = 0; i < cells; ++i) error[i] = loehner_error_at<is_flat_z>(u + i, stencil);
+}
+
+/// What the errors of the row of cells that begins at `first` say. Most rows want nothing: only the others are looked
+/// at cell by cell.
+Tags tags_of_row(Int3 first, std::span<const double> errors, const Limits& limits) {
+  int above = 0, below = 0;
+  for (const double error : errors) {
+    above += static_cast<int>(error > limits.refine_above);
+    below += static_cast<int>(error < limits.coarsen_below);
+  }
+  Tags tags;
+  tags.coarsen = below == static_cast<int>(errors.size());
+  if (above == 0) return tags;
+  const auto is_above = [&](double error) { return error > limits.refine_above; };
+  const auto begin = std::ranges::find_if(errors, is_above),
+             end = std::find_if(errors.rbegin(), errors.rend(), is_above).base();
+  tags.refine = true;
+  tags.tagged = {first + along(0, static_cast<std::int32_t>(begin - errors.begin())),
+                 first + Int3{static_cast<std::int32_t>(end - errors.begin()), 1, 1}};
+  return tags;
 }
 
 /// Distance along one axis from `x` to the interval [lo, hi] or the nearest of its images.
@@ -203,6 +234,7 @@ Tags& Tags::operator+=(const Tags& other) {
   refine = refine || other.refine;
   coarsen = coarsen && other.coarsen;
   tagged = hull(tagged, other.tagged);
+  held = hull(held, other.held);
   return *this;
 }
 
@@ -244,14 +276,12 @@ Criterion loehner(std::vector<std::string> fields, Limits limits) {
   return of_each_field("loehner", std::move(fields), 2, [limits](const BlockData& block, View u) {
     const mesh::Box& cells = block.cells;
     const Stencil stencil = stencil_of(u, cells.lo, block.geometry);
+    const auto errors_of_row = is_active(block.geometry, 2) ? loehner_errors<false> : loehner_errors<true>;
     std::vector<double> errors(static_cast<std::size_t>(cells.extent().x));
     Tags tags;
     core::for_each_row(cells, [&](int k, int j) {
-      loehner_errors(&u(k, j, cells.lo.x), stencil, errors);
-      tags += tags_of({{cells.lo.x, j, k}, {cells.hi.x, j + 1, k + 1}}, [&](Int3 cell) {
-        const double error = errors[static_cast<std::size_t>(cell.x - cells.lo.x)];
-        return Verdict{error > limits.refine_above, error < limits.coarsen_below};
-      });
+      errors_of_row(&u(k, j, cells.lo.x), stencil, errors);
+      tags += tags_of_row({cells.lo.x, j, k}, errors, limits);
     });
     return tags;
   });
@@ -274,8 +304,9 @@ Criterion threshold(std::vector<std::string> fields, Limits limits, double level
   return of_each_field("threshold", std::move(fields), 0, [limits, level_factor](const BlockData& block, View u) {
     const double factor = std::pow(level_factor, block.level);
     const Limits here{limits.refine_above * factor, limits.coarsen_below * (factor / level_factor)};
+    const double of_parent = limits.refine_above * (factor / level_factor);
     return tags_of(block.cells, [=](Int3 cell) {
-      return Verdict{at(u, cell) > here.refine_above, at(u, cell) < here.coarsen_below};
+      return Verdict{at(u, cell) > here.refine_above, at(u, cell) < here.coarsen_below, at(u, cell) > of_parent};
     });
   });
 }
@@ -289,7 +320,8 @@ Criterion jeans(std::string density, std::string pressure, double refine_below, 
     const double factor = square(2.0 * M_PI / size) * block.gamma / block.four_pi_g;
     return tags_of(block.cells, [&](Int3 cell) {
       const double squared_cells = factor * at(p, cell) / square(at(rho, cell));
-      return Verdict{squared_cells<square(refine_below), squared_cells> square(2.0 * coarsen_above)};
+      return Verdict{squared_cells<square(refine_below), squared_cells> square(2.0 * coarsen_above),
+                     squared_cells < square(2.0 * refine_below)};
     });
   };
   return criterion;
@@ -303,7 +335,7 @@ Criterion region(const SphereRegion& sphere, int max_level) {
 }
 
 double loehner_error(View u, Int3 cell, const mesh::Geometry& geometry) {
-  return loehner_error_at(&u(cell.z, cell.y, cell.x), stencil_of(u, cell, geometry));
+  return loehner_error_at<false>(&u(cell.z, cell.y, cell.x), stencil_of(u, cell, geometry));
 }
 
 }  // namespace sidestream::amr

@@ -356,8 +356,8 @@ void add_members_and_links(const comm::Communicator& comm, const HaloMembers& no
                            const mesh::Snapshot& snapshot, const mesh::Result& earlier, mesh::Result& result) {
   const HaloMembers before = read_members(comm, earlier, root_domain(density));
   const auto links = link_halos(comm, before, now, density, snapshot.geometry);
-  add_runs(result, now.runs);
-  add_particles(result, now.particles);
+  add_runs(comm, root_domain(density), now.runs, result);
+  add_particles(comm, now.particles, result);
   if (comm.rank() != 0) return;
   add_links(result, links, true);
   add_attributes(snapshot, earlier, result);
@@ -368,7 +368,7 @@ void add_members_and_links(const comm::Communicator& comm, const std::vector<Mem
                            const mesh::Snapshot& snapshot, const mesh::Result& earlier, mesh::Result& result) {
   const HaloMembers before = read_members(comm, earlier, snapshot.geometry.domain);
   const auto links = link_halos(comm, before.particles, now);
-  add_particles(result, now);
+  add_particles(comm, now, result);
   if (comm.rank() != 0) return;
   add_links(result, links, false);
   add_attributes(snapshot, earlier, result);

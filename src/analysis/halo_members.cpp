@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <tuple>
 
 #include "analysis/levels.hpp"
+#include "analysis/ordered_rows.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::analysis {
@@ -61,6 +63,11 @@ bool has_column(const mesh::Result& result, const std::string& name) {
                      [&](const mesh::Column& column) { return column.name == name; });
 }
 
+// Of the grid of a level.
+std::int64_t row_length(const Box& root, std::int64_t level) {
+  return std::int64_t{root.extent().x} << bits_between(root, static_cast<int>(level)).x;
+}
+
 // What keeps the run from being a part of a row of its level's domain; empty if nothing does.
 std::string fault_of(const MemberRun& run, const Box& root) {
   if (run.level < 0 || run.level > finest_possible_level) return "is on a level that cannot be";
@@ -73,7 +80,7 @@ std::string fault_of(const MemberRun& run, const Box& root) {
       return "is on a level of more cells than can be counted";
     volume *= cells;
   }
-  const std::int64_t row = std::int64_t{n.x} << bits.x;
+  const std::int64_t row = row_length(root, run.level);
   if (run.cell < 0 || run.cell >= volume) return "begins outside of the domain";
   if (run.cells < 1 || run.cells > row - run.cell % row) return "has no cells, or leaves its row";
   return "";
@@ -85,6 +92,23 @@ std::vector<std::int64_t> collected(std::span<const T> items, F value) {
   values.reserve(items.size());
   for (const T& item : items) values.push_back(value(item));
   return values;
+}
+
+// Runs of one halo that lie side by side in a row, as blocks cut them, made one. The runs ascend.
+std::vector<MemberRun> joined(const std::vector<MemberRun>& runs, const Box& root) {
+  std::vector<MemberRun> joined;
+  for (const MemberRun& run : runs) {
+    if (!joined.empty()) {
+      MemberRun& last = joined.back();
+      const bool is_next = last.halo == run.halo && last.level == run.level && last.cell + last.cells == run.cell;
+      if (is_next && run.cell % row_length(root, run.level) != 0) {
+        last.cells += run.cells;
+        continue;
+      }
+    }
+    joined.push_back(run);
+  }
+  return joined;
 }
 
 void add_column(mesh::Result& result, const char* dimension, const char* name, const char* description,
@@ -115,9 +139,21 @@ HaloMembers members_of(const comm::Communicator& comm, const HaloRuns& runs, con
   return members;
 }
 
-void add_runs(mesh::Result& result, std::span<const MemberRun> runs) {
+void add_runs(const comm::Communicator& comm, const Box& root, const std::vector<MemberRun>& members,
+              mesh::Result& result) {
+  using Key = std::array<std::int64_t, 3>;
+  const auto border = [&](const MemberRun& run) {
+    return Key{run.halo, run.level, run.cell - run.cell % row_length(root, run.level)};
+  };
+  const std::vector<MemberRun> runs = joined(ordered_rows(
+                                                 comm, members,
+                                                 [](const MemberRun& run) {
+                                                   return Key{run.halo, run.level, run.cell};
+                                                 },
+                                                 border),
+                                             root);
   const auto add = [&](const char* name, const char* description, auto value) {
-    add_column(result, run_dimension, name, description, collected(runs, value));
+    add_column(result, run_dimension, name, description, collected(std::span(runs), value));
   };
   add("member_run_level", "level of refinement of a run of cells along x in a halo", [](auto& r) { return r.level; });
   add("member_run_cell", "its first cell: linear index (z, y, x order) on the grid of its level",
@@ -126,9 +162,11 @@ void add_runs(mesh::Result& result, std::span<const MemberRun> runs) {
   add("member_run_halo", "id of the halo that they are in", [](auto& r) { return r.halo; });
 }
 
-void add_particles(mesh::Result& result, std::span<const MemberParticle> particles) {
+void add_particles(const comm::Communicator& comm, const std::vector<MemberParticle>& members, mesh::Result& result) {
+  const auto key = [](const MemberParticle& member) { return std::array{member.halo, member.particle}; };
+  const std::vector<MemberParticle> particles = ordered_rows(comm, members, key, key);
   const auto add = [&](const char* name, const char* description, auto value) {
-    add_column(result, particle_dimension, name, description, collected(particles, value));
+    add_column(result, particle_dimension, name, description, collected(std::span(particles), value));
   };
   add("member_particle_id", "id of a particle in a halo", [](auto& p) { return p.particle; });
   add("member_particle_halo", "id of the halo that it is in", [](auto& p) { return p.halo; });

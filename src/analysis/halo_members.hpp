@@ -42,9 +42,12 @@ struct HaloMembers {
 HaloMembers members_of(const comm::Communicator& comm, const HaloRuns& runs, const HaloFrame& frame,
                        std::span<const std::int64_t> kept, std::span<const HaloParticle> particles);
 
-/// Adds members as columns of the distributed dimensions `member_run` and `member_particle`. Local.
-void add_runs(mesh::Result& result, std::span<const MemberRun> runs);
-void add_particles(mesh::Result& result, std::span<const MemberParticle> particles);
+/// Adds the members of all ranks as columns of the distributed dimensions `member_run` and `member_particle`: rows by
+/// ascending halo and then level and cell, or particle, runs as long as they can be, so that the tables are the same
+/// for any ranks and blocks. `root` is the domain of level 0. Collective.
+void add_runs(const comm::Communicator& comm, const mesh::Box& root, const std::vector<MemberRun>& members,
+              mesh::Result& result);
+void add_particles(const comm::Communicator& comm, const std::vector<MemberParticle>& members, mesh::Result& result);
 
 /// The members that a result of another moment holds, dealt to the ranks in any way; none where it has no such columns.
 /// `root` is the domain of level 0. Local. Throws core::Error for columns that are not what `add_runs` and

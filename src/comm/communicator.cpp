@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <limits>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "comm/inherit_progress.hpp"
 #include "sidestream/comm/progress.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/memory.hpp"
 
 namespace sidestream::comm {
 
@@ -19,6 +21,13 @@ namespace {
 constexpr int exchange_tag = 1;
 constexpr char separator = '\x1f';
 constexpr std::size_t largest_message = std::size_t{1} << 30;
+
+// A file that would grow beyond what the user allows (`ulimit -f`) is one that cannot be written, as on a full disk.
+// The signal would end the process before whoever writes gets the error. A handler that the program has set stays.
+void take_file_size_limit_as_error() {
+  struct sigaction action {};
+  if (::sigaction(SIGXFSZ, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) std::signal(SIGXFSZ, SIG_IGN);
+}
 
 template <typename T>
 T reduce(T value, MPI_Op op, MPI_Comm comm) {
@@ -32,7 +41,9 @@ T reduce(T value, MPI_Op op, MPI_Comm comm) {
 // there before it waits for the other side. With the 3 of its default, 6 MiB take 64 turns of both, which last as long
 // as both compute between them. What the user has set stays; other MPIs know nothing of it.
 Environment::Environment(int& argc, char**& argv) {
+  core::return_large_memory();  // here, because every program of ours begins with it
   setenv("OMPI_MCA_pml_ob1_send_pipeline_depth", "32", 0);
+  take_file_size_limit_as_error();
   int provided = 0;
   check(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread");
 }

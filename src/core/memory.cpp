@@ -1,5 +1,6 @@
 #include "sidestream/core/memory.hpp"
 
+#include <malloc.h>
 #include <sys/mman.h>
 
 #include <cstdint>
@@ -75,6 +76,11 @@ void grow(Bytes& bytes, std::size_t used_bytes, std::size_t size_bytes) {
   if (mremap(bytes.get(), old, old, MREMAP_MAYMOVE | MREMAP_FIXED, larger.get()) == MAP_FAILED) throw std::bad_alloc();
   munmap(bytes.release() - head_page_bytes, head_page_bytes);
   bytes = std::move(larger);
+}
+
+void return_large_memory() {
+  constexpr int megabyte = 1 << 20;
+  mallopt(M_MMAP_THRESHOLD, megabyte);  // once it is set, the allocator no longer raises it
 }
 
 std::span<std::byte> Workroom::bytes(std::size_t size_bytes) {

@@ -231,6 +231,7 @@ void Forest::require_neighbors(std::vector<Codes>& refined) const {
 Forest Forest::adapted(const std::vector<std::vector<Adaptation>>& wishes, int lowest_level, int highest_level) const {
   core::require(wishes.size() == levels_.size(), "a forest takes the wishes of every level");
   std::vector<Codes> refined(static_cast<std::size_t>(std::max(highest_level, finest_level())));
+  bool is_same = true;
   for (std::size_t l = 0; l < levels_.size(); ++l) {
     core::require(wishes[l].size() == levels_[l].code.size(), "a forest takes one wish for each block");
     for (std::size_t b = 0; b < levels_[l].code.size(); ++b) {
@@ -238,8 +239,10 @@ Forest Forest::adapted(const std::vector<std::vector<Adaptation>>& wishes, int l
       const bool becomes_refined = levels_[l].refined[b] == 0 && static_cast<int>(l) < highest_level &&
                                    (wishes[l][b] == Adaptation::refine || static_cast<int>(l) < lowest_level);
       if (stays_refined || becomes_refined) refined[l].push_back(levels_[l].code[b]);
+      is_same = is_same && (stays_refined || becomes_refined) == (levels_[l].refined[b] != 0);
     }
   }
+  if (is_same) return *this;
   require_neighbors(refined);
   Forest forest = *this;
   forest.grow(std::move(refined));

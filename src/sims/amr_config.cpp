@@ -54,7 +54,7 @@ core::Table<AmrConfig> amr_table() {
   table.option("regrid_every", &AmrConfig::regrid_every, 2)
       .at_least(1)
       .doc("steps of the coarsest level that has leaves, from one change of the mesh to the next");
-  table.option("buffer", &AmrConfig::buffer, 2)
+  table.option("buffer", &AmrConfig::buffer, 3)
       .range(0, 64)
       .doc("blocks within so many cells of one that asks for refinement are refined too");
   table.option("subcycle", &AmrConfig::subcycle, true)

@@ -15,7 +15,7 @@ namespace sidestream::sims {
 struct AmrConfig {
   std::int32_t min_level = 0, max_level = 0;
   std::int64_t regrid_every = 2;  ///< steps of the coarsest level that has leaves
-  std::int32_t buffer = 2;        ///< cells
+  std::int32_t buffer = 3;        ///< cells; the clouds of particles within 2.5 coarse cells of a level's side are coarse
   bool subcycle = true;
   std::int64_t max_blocks = 0;
   std::vector<amr::Criterion> criteria;

@@ -72,7 +72,10 @@ class Cosmology : public Simulation {
     if (balance_.is_due(step_, a_) || is_complete()) measure_energies();
   }
 
-  void check_state() const override { require_sound(comm_, universe_->problem(a_), moment()); }
+  void check_state() const override {
+    const std::string problem = universe_->problem(a_);
+    require_sound(comm_, problem.empty() ? books_.problem() : problem, moment());
+  }
 
   std::int64_t step() const override { return step_; }
   std::optional<double> redshift() const override { return redshift_; }
@@ -465,7 +468,10 @@ class CosmologyPlan : public SimulationPlan {
   double particle_bytes() const override { return 56.0 * particles_; }
 
   void check_start(bool reads_all) const override {
-    if (!config_.run.initial_file.empty()) check_initial_file(config_, reads_all);
+    if (config_.run.initial_file.empty())
+      check_power(config_);
+    else
+      check_initial_file(config_, reads_all);
   }
 
   bool has_redshift() const override { return true; }

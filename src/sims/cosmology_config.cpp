@@ -13,12 +13,19 @@ namespace sidestream::sims {
 namespace {
 
 constexpr double largest_refined_particle_cfl = 0.4;
+// From the Jeans mass of the first gas to far beyond the horizon: what is outside is a slip of units.
+constexpr double smallest_box_mpc = 1e-6, largest_box_mpc = 1e6;
 
 // Lengths are comoving. Those given in Mpc/h are divided by h once it is known.
 double read_box(const core::Node& node, double hubble) {
   const core::Units units{{"Mpc", 1.0}, {"kpc", 1e-3}, {"Gpc", 1e3}, {"Mpc/h", 1.0 / hubble}, {"kpc/h", 1e-3 / hubble}};
   const double box = core::quantity(node, units);
   if (!(box > 0.0)) core::reject(node, "the box has no size", "for example box = \"14.2 Mpc\"");
+  if (!(box >= smallest_box_mpc && box <= largest_box_mpc))
+    core::reject(node,
+                 fmt::format("the box is {:.6g} Mpc long, not between {:g} and {:g} Mpc", box, smallest_box_mpc,
+                             largest_box_mpc),
+                 "for example box = \"14.2 Mpc\"");
   return box;
 }
 
@@ -33,7 +40,7 @@ core::Table<CosmologyRun> run_table(double hubble) {
       .parsed<double>("box", &CosmologyRun::box_mpc, 0.0,
                       [hubble](const core::Node& node) { return read_box(node, hubble); })
       .required()
-      .doc("comoving side along x, with its unit: \"14.2 Mpc\" or \"10 Mpc/h\"");
+      .doc("comoving side along x, with its unit: \"14.2 Mpc\" or \"10 Mpc/h\"; from 1e-6 to 1e6 Mpc");
   table.option("z_start", &CosmologyRun::z_start, 50.0).range(0.0, 1100.0).doc("redshift of the initial conditions");
   table.option("z_end", &CosmologyRun::z_end, 0.0).range(-0.99, 1100.0).doc("redshift at which the run ends");
   table.option("largest_expansion", &CosmologyRun::largest_expansion, 0.02)
@@ -167,6 +174,16 @@ void check_floor(const CosmologyConfig& config) {
   throw core::Error(fmt::format("`hydro.temperature_floor` is {:.4g} K, but the gas begins with {:.4g} K",
                                 config.temperature_floor, config.start_temperature()),
                     "[hydro]", "a floor that is above the start would heat all gas at once: lower it");
+}
+
+void check_power(const CosmologyConfig& config) {
+  int finest = 0;
+  for (const amr::Criterion& criterion : config.amr.criteria)
+    if (criterion.fields.empty()) finest = std::max(finest, std::min(criterion.max_level, config.amr.max_level));
+  mesh::Geometry lattice = config.geometry();
+  lattice.domain = mesh::domain_of(config.particle_lattice());
+  const solvers::LinearPower power = solvers::make_linear_power(config.initial.power, config.parameters);
+  power(solvers::largest_wavenumber(lattice.refined(finest)));
 }
 
 mesh::Geometry CosmologyConfig::geometry() const {

@@ -56,6 +56,10 @@ CosmologyConfig read_cosmology(const core::Node& root, bool has_gas, core::Node&
 /// brings none of its own.
 void check_floor(const CosmologyConfig& config);
 
+/// Throws core::Error when the power spectrum ends before the shortest wave of the finest particles that a random field
+/// is made for.
+void check_power(const CosmologyConfig& config);
+
 /// Fields of its snapshots, and those that criteria of refinement may look at.
 std::vector<std::string> cosmology_fields(bool has_gas);
 std::vector<std::string> cosmology_criterion_fields(bool has_gas);

@@ -1,5 +1,9 @@
 #include "gas_books.hpp"
 
+#include <fmt/format.h>
+
+#include <cmath>
+
 namespace sidestream::sims {
 
 namespace {
@@ -36,6 +40,12 @@ nlohmann::json GasBooks::to_json() const {
   for (std::size_t n = 0; n < cell_counts; ++n) books[cell_names[n]] = cells_[n];
   for (std::size_t n = 0; n < amounts; ++n) books[amount_names[n]] = amounts_[n];
   return books;
+}
+
+std::string GasBooks::problem() const {
+  for (std::size_t n = 0; n < amounts; ++n)
+    if (!std::isfinite(amounts_[n])) return fmt::format("the `{}` of the gas is {}", amount_names[n], amounts_[n]);
+  return "";
 }
 
 void GasBooks::store(std::map<std::string, double>& attributes) const {

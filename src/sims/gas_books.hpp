@@ -22,6 +22,9 @@ class GasBooks {
   /// Added by floors and repairs.
   double energy() const;
   nlohmann::json to_json() const;
+  /// What is wrong with them, in a sentence; empty if nothing is. A repair hides numbers that became too large within a
+  /// step, the books do not.
+  std::string problem() const;
 
   /// For checkpoints.
   void store(std::map<std::string, double>& attributes) const;

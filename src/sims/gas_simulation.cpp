@@ -81,6 +81,17 @@ class Quantity {
     return is_per_mass_ ? value / gas(solvers::density, k, j, i) : value;
   }
 
+  /// The value in all `cells`, without a decision for each.
+  void write(core::View4<const double> gas, const mesh::Box& cells, core::View4<double> out) const {
+    if (is_per_mass_)
+      return core::for_each_cell(cells, [=, *this](int k, int j, int i) { out(k, j, i) = (*this)(gas, k, j, i); });
+    core::for_each_row(cells, [&](int k, int j) {
+      const double* const from = &gas(component_, k, j, cells.lo.x);
+      std::transform(from, from + cells.extent().x, &out(k, j, cells.lo.x),
+                     [factor = factor_](double u) { return factor * u; });
+    });
+  }
+
  private:
   int component_;
   double factor_;
@@ -97,6 +108,7 @@ class GasSimulation : public Simulation {
     core::timed(bill_, "initial conditions", [&] {
       start_on(hierarchy_of(mesh::Forest(setup_.mesh.extent(), setup_.mesh.block, setup_.problem.geometry.periodic)));
       for (int round = 0; round < setup_.amr.max_level; ++round) {
+        fill_for_criteria();
         const mesh::Forest forest = wanted_forest();
         if (const std::string problem = exceeded_budget(setup_.amr, forest, setup_.block_bytes()); !problem.empty())
           throw core::Error(problem, "", "raise `amr.max_blocks`, lower `amr.max_level` or tag less");
@@ -125,6 +137,7 @@ class GasSimulation : public Simulation {
         [&](const amr::LevelStep& step) { advance_level(step); },
         [&](int level) { core::timed(bill_, "synchronization", [&] { gas_->synchronize(level); }); });
     core::timed(bill_, "synchronization", [&] { gas_->average_below_base(); });
+    has_ghosts_ = false;
     books_.enter(comm_, gas_->take_books());
     if (gas_->finest_level() > 0) solve_gravity();
     time_ = is_last ? setup_.problem.end : time_ + dt_;
@@ -166,6 +179,7 @@ class GasSimulation : public Simulation {
   }
   void make_gas(const Hierarchy& hierarchy, std::vector<Field<double>> state) {
     gas_.emplace(comm_, setup_.hydro, hierarchy, std::move(state), setup_.amr.time_levels(), setup_.problem.boundary);
+    has_ghosts_ = false;
   }
   void start_on(const Hierarchy& hierarchy);
   void begin();
@@ -174,7 +188,8 @@ class GasSimulation : public Simulation {
   void advance_level(const amr::LevelStep& step);
   // Gravity is solved from the root up; without it, coarse levels that are refined everywhere hold averages only.
   int first_level() const { return gravity_ ? 0 : gas_->base_level(); }
-  mesh::Forest wanted_forest();
+  void fill_for_criteria();
+  mesh::Forest wanted_forest() const;
   void regrid();
   Totals totals() const;
   mesh::Snapshot make_snapshot() const;
@@ -188,6 +203,7 @@ class GasSimulation : public Simulation {
   std::optional<GasGravity> gravity_;
   std::int64_t step_ = 0;
   double time_ = 0.0, dt_ = 0.0;
+  bool has_ghosts_ = false;  // on all levels, filled since the last step
   Totals start_;
   double uniform_updates_ = 0.0;  // what the finest level everywhere would have taken
   std::string stop_reason_;
@@ -199,6 +215,7 @@ void GasSimulation::check_state() const {
   std::string problem;
   for (int level = 0; level <= gas_->finest_level() && problem.empty(); ++level)
     problem = problem_of_gas(gas_->state(level), level);
+  if (problem.empty()) problem = books_.problem();
   require_sound(comm_, problem, moment());
 }
 
@@ -217,8 +234,9 @@ void GasSimulation::solve_gravity() {
 void GasSimulation::advance_level(const amr::LevelStep& step) {
   const double dt = (step.end - step.begin) * dt_;
   if (gravity_) core::timed(bill_, "gravity", [&] { gravity_->kick(*gas_, step.level, 0.5 * dt); });
-  core::timed(bill_, "ghost cells",
-              [&] { gas_->fill_ghosts(step.level, time_ + step.begin * dt_, step.coarse_weight); });
+  if (!(has_ghosts_ && step.begin == 0.0))
+    core::timed(bill_, "ghost cells",
+                [&] { gas_->fill_ghosts(step.level, time_ + step.begin * dt_, step.coarse_weight); });
   core::timed(bill_, "hydro", [&] { gas_->advance(step.level, dt); });
   if (!gravity_) return;
   core::timed(bill_, "gravity", [&] {
@@ -242,25 +260,33 @@ void GasSimulation::start_on(const Hierarchy& hierarchy) {
   make_gas(hierarchy, std::move(state));
 }
 
-mesh::Forest GasSimulation::wanted_forest() {
-  if (const std::int32_t ghost = amr::ghost_of(setup_.amr.criteria); ghost > 0) gas_->fill_ghosts_of_all(time_, ghost);
+// Gravity kicks the gas before a step fills its ghost cells; otherwise those that criteria read are those that the step
+// begins with.
+void GasSimulation::fill_for_criteria() {
+  const std::int32_t ghost = amr::ghost_of(setup_.amr.criteria);
+  if (ghost == 0) return;
+  gas_->fill_ghosts_of_all(time_, gravity_ ? ghost : solvers::hydro_ghost);
+  has_ghosts_ = !gravity_;
+}
+
+mesh::Forest GasSimulation::wanted_forest() const {
   const auto write = [&](const std::string& name, int level, int block, const mesh::Box& cells,
                          core::View4<double> out) {
-    const core::View4<const double> gas = gas_->state(level).view(block);
-    core::for_each_cell(cells, [=, value = Quantity(name, setup_.hydro.gamma)](int k, int j, int i) {
-      out(k, j, i) = value(gas, k, j, i);
-    });
+    Quantity(name, setup_.hydro.gamma).write(gas_->state(level).view(block), cells, out);
   };
   const auto tags = tag_blocks(gas_->hierarchy(), comm_.rank(), setup_.amr.criteria, {setup_.hydro.gamma, 0.0}, write);
   return amr::adapted(comm_, gas_->hierarchy(), tags, setup_.amr.limits());
 }
 
+// The ghost cells that a step begins with are the step's; a new mesh has to fill them again, at its own expense.
 void GasSimulation::regrid() {
+  core::timed(bill_, gravity_ ? "regrid" : "ghost cells", [&] { fill_for_criteria(); });
   core::timed(bill_, "regrid", [&] {
     const mesh::Forest forest = wanted_forest();
     stop_reason_ = exceeded_budget(setup_.amr, forest, setup_.block_bytes());
     if (!stop_reason_.empty() || forest == gas_->hierarchy().forest()) return;
     gas_->move_to(hierarchy_of(forest), time_);
+    if (has_ghosts_) fill_for_criteria();
     if (gravity_) gravity_->move_to(gas_->hierarchy());
     solve_gravity();
   });

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/exact_sum.hpp"
 #include "sidestream/core/units.hpp"
 #include "sidestream/io/initial_file.hpp"
+#include "sidestream/solvers/cloud_sums.hpp"
 
 namespace sidestream::sims {
 
@@ -95,13 +98,14 @@ void check_inside(const mesh::Geometry& geometry, const Particles& particles, co
 }
 
 void check_speeds(const Particles& particles, const std::string& path) {
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const auto& velocity = particles.attributes[axis].values;
-    for (std::size_t n = 0; n < particles.size(); ++n)
-      if (!(std::abs(velocity[n]) <= core::units::speed_of_light))
-        throw core::Error(fmt::format("the particle with id {} moves at {:.6g} km/s along {}, faster than light",
-                                      particles.id[n], velocity[n], "xyz"[axis]),
-                          path, "look at the units of the velocities in the file");
+  constexpr double most = core::units::speed_of_light;
+  const auto& velocity = particles.attributes;
+  for (std::size_t n = 0; n < particles.size(); ++n) {
+    const double u = velocity[0].values[n], v = velocity[1].values[n], w = velocity[2].values[n];
+    if (u * u + v * v + w * w <= most * most) continue;
+    throw core::Error(fmt::format("the particle with id {} moves at {:.6g} km/s, faster than light", particles.id[n],
+                                  std::hypot(u, v, w)),
+                      path, "look at the units of the velocities in the file");
   }
 }
 
@@ -150,6 +154,24 @@ void check_masses(const CosmologyConfig& config, bool has_gas, double particles,
   if (has_gas) check_mass("the gas", "omega_b", gas, config.gas_mean_density(), config);
 }
 
+// Those of dark matter, or of all matter where there is no gas.
+struct MassRange {
+  double least = std::numeric_limits<double>::infinity(), largest = 0.0;
+
+  void add(const Particles& particles) {
+    for (const double mass : particles.attribute(io::initial_mass_name)) {
+      least = std::min(least, mass);
+      largest = std::max(largest, mass);
+    }
+  }
+  void check(const std::string& path) const {
+    constexpr double smallest_fraction = 0x1p-30;  // that a deposit still resolves
+    if (least < smallest_fraction * largest)
+      throw core::Error(fmt::format("the masses of the particles go from {:.3g} to {:.3g} Msun", least, largest), path,
+                        "a run takes masses that differ by a factor of 2^30 at most");
+  }
+};
+
 void scale(double factor, std::vector<double>& values) {
   for (double& value : values) value *= factor;
 }
@@ -187,7 +209,32 @@ InitialMatter read_share(const io::InitialFile& file, const CosmologyConfig& con
   return matter;
 }
 
+// Every cell gets some of the gas, `largest` at most from each of `count` parcels, that `share_of` reads in `pieces`.
+template <typename F>
+void check_gas_everywhere(const CosmologyConfig& config, double largest, std::int64_t count, int pieces, F share_of) {
+  solvers::CloudCover cover(config.geometry(), largest, count);
+  for (int part = 0; part < pieces; ++part) {
+    const InitialMatter matter = share_of(part);
+    const Particles& parcels = matter.has_gas ? matter.gas : matter.particles;
+    std::vector<double> mass = parcels.attribute(io::initial_mass_name);
+    scale(gas_share(config, matter.has_gas), mass);
+    cover.add(parcels, mass);
+  }
+  require_gas_everywhere(config, cover.empty_cells());
+}
+
 }  // namespace
+
+double gas_share(const CosmologyConfig& config, bool has_gas) {
+  return has_gas ? 1.0 : config.parameters.omega_b / config.parameters.omega_m;
+}
+
+void require_gas_everywhere(const CosmologyConfig& config, std::int64_t empty_cells) {
+  if (empty_cells == 0) return;
+  throw core::Error(fmt::format("{} cells of the mesh get no gas", empty_cells), config.run.initial_file,
+                    "they are more than a cell away from every particle: take larger cells, or a file with more "
+                    "particles");
+}
 
 std::int64_t initial_particles(const CosmologyConfig& config) {
   const std::int64_t lattice = config.particle_lattice().product();
@@ -205,19 +252,27 @@ void check_initial_file(const CosmologyConfig& config, bool reads_all) {
   if (!reads_all) return;
   const solvers::Background background(config.parameters);
   const double a = solvers::scale_factor(config.run.z_start);
-  const std::int64_t count = file->description().particles;
-  const int pieces = static_cast<int>((count + file->description().gas_parcels) / piece + 1);
+  const std::int64_t count = file->description().particles, parcels = file->description().gas_parcels;
+  const int pieces = static_cast<int>((count + parcels) / piece + 1);
+  const auto share_of = [&](int part) { return read_share(*file, config, background, a, part, pieces); };
   Masses masses;
+  MassRange range, gas_range;
   std::vector<std::int64_t> ids;
   bool has_gas = false;
   for (int part = 0; part < pieces; ++part) {
-    const InitialMatter matter = read_share(*file, config, background, a, part, pieces);
+    const InitialMatter matter = share_of(part);
     masses.add(matter);
+    range.add(matter.particles);
     has_gas = matter.has_gas;
+    if (has_gas) gas_range.add(matter.gas);
     if (count <= most_ids) ids.insert(ids.end(), matter.particles.id.begin(), matter.particles.id.end());
   }
   check_ids(std::move(ids), config.run.initial_file);
   check_masses(config, has_gas, masses.particles.value(), masses.gas.value());
+  range.check(config.run.initial_file);
+  if (!config.has_gas) return;
+  const double largest = gas_share(config, has_gas) * (has_gas ? gas_range : range).largest;
+  check_gas_everywhere(config, largest, has_gas ? parcels : count, pieces, share_of);
 }
 
 InitialMatter read_initial_matter(const comm::Communicator& comm, const CosmologyConfig& config,
@@ -228,7 +283,13 @@ InitialMatter read_initial_matter(const comm::Communicator& comm, const Cosmolog
   Masses masses;
   masses.add(matter);
   const double particles = comm.sum(masses.particles), gas = comm.sum(masses.gas);
-  comm.agree_on([&] { check_masses(config, matter.has_gas, particles, gas); });
+  MassRange range;
+  range.add(matter.particles);
+  range = {comm.min(range.least), comm.max(range.largest)};
+  comm.agree_on([&] {
+    check_masses(config, matter.has_gas, particles, gas);
+    range.check(config.run.initial_file);
+  });
   return matter;
 }
 

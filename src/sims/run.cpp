@@ -266,18 +266,22 @@ class Run {
     return done > 0.0 ? loop_watch_.seconds() * (1.0 - simulation_->progress()) / done : 0.0;
   }
 
+  // Checkpoints that came after a loss are not committed.
+  std::string hint_for(const Losses& losses) const {
+    if (!losses.can_be_made_again()) return "the warnings above and the events `analysis_failed` say why";
+    return io::generations_in(folder_.path()).empty()
+               ? "there is no checkpoint of before: make room, then run again with `--overwrite`"
+               : "make room, then go on with `--restart`: it begins with the newest checkpoint of before and makes "
+                 "them again";
+  }
+
   void report(const Losses& losses) const {
     session_.log().write("results_lost", {{"tasks", losses.of_tasks},
                                           {"results", losses.results},
                                           {"unwritten", losses.unwritten},
                                           {"plotfiles", losses.plotfiles},
                                           {"message", losses.text}});
-    say(core::Error(losses.text, folder_.path(),
-                    losses.can_be_made_again()
-                        ? "make room, then go on with `--restart`: it begins with the newest checkpoint of before and "
-                          "makes them again"
-                        : "the warnings above and the events `analysis_failed` say why")
-            .what());
+    say(core::Error(losses.text, folder_.path(), hint_for(losses)).what());
   }
 
   void write_end(RunStatus status, const std::vector<couple::TaskTotals>& totals, const Losses& losses) {

@@ -50,16 +50,17 @@ std::string problem_of_gas(const mesh::Field<double>& gas, int level) {
 
 std::string problem_of_particles(const mesh::Particles& particles, double scale_factor) {
   const double most = core::units::speed_of_light * scale_factor;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const char letter = "xyz"[axis];
-    const auto& momentum = particles.attribute(solvers::momentum_names[axis]);
-    for (std::size_t n = 0; n < particles.size(); ++n) {
-      const double x = particles.position[axis][n];
-      if (!std::isfinite(x)) return fmt::format("{} of the particle with id {} is {}", letter, particles.id[n], x);
-      if (!(std::fabs(momentum[n]) <= most))
-        return fmt::format("the particle with id {} moves at {} km/s along {}: light makes {} km/s", particles.id[n],
-                           momentum[n] / scale_factor, letter, core::units::speed_of_light);
-    }
+  std::array<const double*, 3> momentum{};
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    momentum[axis] = particles.attribute(solvers::momentum_names[axis]).data();
+  for (std::size_t n = 0; n < particles.size(); ++n) {
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      if (const double x = particles.position[axis][n]; !std::isfinite(x))
+        return fmt::format("{} of the particle with id {} is {}", "xyz"[axis], particles.id[n], x);
+    const double u = momentum[0][n], v = momentum[1][n], w = momentum[2][n];
+    if (!(u * u + v * v + w * w <= most * most))
+      return fmt::format("the particle with id {} moves at {} km/s: light makes {} km/s", particles.id[n],
+                         std::hypot(u, v, w) / scale_factor, core::units::speed_of_light);
   }
   return "";
 }

@@ -44,9 +44,10 @@ std::vector<std::vector<amr::Tags>> tag_blocks(const mesh::Hierarchy& hierarchy,
     const mesh::Layout& layout = hierarchy.layout(level);
     const auto own = layout.boxes_of(rank);
     auto& of_level = tags.emplace_back(own.size());
+    amr::BlockData block{{}, level, hierarchy.geometry(level), {}, units.four_pi_g, units.gamma};
     for (std::size_t b = 0; b < own.size(); ++b) {
       if (!hierarchy.is_leaf(level, own[b])) continue;
-      amr::BlockData block{layout.box(own[b]), level, hierarchy.geometry(level), {}, units.four_pi_g, units.gamma};
+      block.cells = layout.box(own[b]);
       fields.read(block.cells, level, static_cast<int>(b), write, block);
       of_level[b] = amr::judged(criteria, block);
     }

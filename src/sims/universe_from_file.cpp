@@ -1,7 +1,5 @@
 #include "universe_from_file.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 
@@ -18,8 +16,6 @@ namespace sidestream::sims {
 namespace {
 
 using mesh::Particles;
-
-constexpr double smallest_mass_fraction = 0x1p-30;  // that a deposit still resolves
 
 void scale(double factor, std::vector<double>& values) {
   for (double& value : values) value *= factor;
@@ -55,12 +51,7 @@ solvers::InitialGas gas_from(const comm::Communicator& comm, const CosmologyConf
     });
   }
   empty = comm.sum(empty);
-  comm.agree_on([&] {
-    if (empty > 0)
-      throw core::Error(fmt::format("{} cells of the mesh get no gas", empty), config.run.initial_file,
-                        "they are more than a cell away from every particle: take larger cells, or a file with more "
-                        "particles");
-  });
+  comm.agree_on([&] { require_gas_everywhere(config, empty); });
   return gas;
 }
 
@@ -91,8 +82,7 @@ mesh::Field<double> gas_of(const comm::Communicator& comm, const CosmologyConfig
 
 // Dark matter as the simulation keeps it: momenta instead of velocities, one mass, and fractions of it where masses
 // differ. `share` of the masses is dark.
-Particles dark_matter(const comm::Communicator& comm, const CosmologyConfig& config, Particles from, double share,
-                      double a) {
+Particles dark_matter(const comm::Communicator& comm, Particles from, double share, double a) {
   Particles particles;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     scale(a, from.attributes[axis].values);
@@ -106,11 +96,6 @@ Particles dark_matter(const comm::Communicator& comm, const CosmologyConfig& con
   }
   largest = comm.max(largest);
   least = comm.min(least);
-  comm.agree_on([&] {
-    if (least < smallest_mass_fraction * largest)
-      throw core::Error(fmt::format("the masses of the particles go from {:.3g} to {:.3g} Msun", least, largest),
-                        config.run.initial_file, "a run takes masses that differ by a factor of 2^30 at most");
-  });
   particles.mass = share * largest;
   if (least < largest) {
     for (double& one : mass) one /= largest;
@@ -135,14 +120,14 @@ UniverseState universe_from_file(const comm::Communicator& comm, const Cosmology
   InitialMatter matter = read_initial_matter(comm, config, background, a);
   redistribute::migrate(comm, layout, geometry, matter.particles);
   const bool is_split = config.has_gas && !matter.has_gas;
-  const double gas_share = is_split ? config.parameters.omega_b / config.parameters.omega_m : 0.0;
+  const double share = gas_share(config, matter.has_gas);
   if (is_split) {
-    state.gas.push_back(gas_of(comm, config, state.hierarchy, matter.particles, gas_share, a));
+    state.gas.push_back(gas_of(comm, config, state.hierarchy, matter.particles, share, a));
   } else if (config.has_gas) {
     redistribute::migrate(comm, layout, geometry, matter.gas);
-    state.gas.push_back(gas_of(comm, config, state.hierarchy, matter.gas, 1.0, a));
+    state.gas.push_back(gas_of(comm, config, state.hierarchy, matter.gas, share, a));
   }
-  state.particles.push_back(dark_matter(comm, config, std::move(matter.particles), 1.0 - gas_share, a));
+  state.particles.push_back(dark_matter(comm, std::move(matter.particles), is_split ? 1.0 - share : 1.0, a));
   return state;
 }
 

@@ -52,29 +52,40 @@ std::vector<double> scales_of(const comm::Communicator& comm, std::size_t count,
   return scales;
 }
 
+// f(cell, part) for the eight cells that share a cloud, which may lie one beyond the domain; `cell` holds `position`.
+template <typename F>
+void for_each_share(const mesh::Geometry& geometry, const std::array<double, 3>& position, mesh::Int3 cell, F f) {
+  std::array<AxisShare, 3> share;
+  for (int axis = 0; axis < 3; ++axis) {
+    const auto a = static_cast<std::size_t>(axis);
+    share[a] = share_on_axis(geometry, axis, position[a], cell[axis]);
+  }
+  for (std::size_t corner = 0; corner < 8; ++corner) {
+    const std::size_t dx = corner & 1, dy = corner >> 1 & 1, dz = corner >> 2;
+    f(mesh::Int3{share[0].first + static_cast<int>(dx), share[1].first + static_cast<int>(dy),
+                 share[2].first + static_cast<int>(dz)},
+      share[0].part[dx] * share[1].part[dy] * share[2].part[dz]);
+  }
+}
+
+std::int64_t units_of(double part, double scale, double amount) {
+  return std::llrint(part * (scale * amount));
+}
+
 using Sums = mesh::Field<std::int64_t>;
 
 void add_clouds(const mesh::Geometry& geometry, const mesh::Particles& particles,
                 std::span<const std::span<const double>> amounts, const std::vector<double>& scales, Sums& sums) {
   const redistribute::OwnedCells own(sums.layout(), sums.rank());
   for (std::size_t p = 0; p < particles.size(); ++p) {
-    const mesh::Int3 cell =
-        cell_of(geometry, {particles.position[0][p], particles.position[1][p], particles.position[2][p]});
+    const std::array position{particles.position[0][p], particles.position[1][p], particles.position[2][p]};
+    const mesh::Int3 cell = cell_of(geometry, position);
     const std::int32_t block = geometry.domain.contains(cell) ? own.block_of(cell) : -1;
     core::require(block >= 0, "particles are on the rank that owns their cell");
-    std::array<AxisShare, 3> share;
-    for (int axis = 0; axis < 3; ++axis) {
-      const auto a = static_cast<std::size_t>(axis);
-      share[a] = share_on_axis(geometry, axis, particles.position[a][p], cell[axis]);
-    }
-    const auto sum = sums.view(block);
-    for (std::size_t corner = 0; corner < 8; ++corner) {
-      const std::size_t dx = corner & 1, dy = corner >> 1 & 1, dz = corner >> 2;
-      const double weight = share[0].part[dx] * share[1].part[dy] * share[2].part[dz];
+    for_each_share(geometry, position, cell, [&, sum = sums.view(block)](mesh::Int3 at, double part) {
       for (std::size_t c = 0; c < amounts.size(); ++c)
-        sum(static_cast<int>(c), share[2].first + static_cast<int>(dz), share[1].first + static_cast<int>(dy),
-            share[0].first + static_cast<int>(dx)) += std::llrint(weight * (scales[c] * amounts[c][p]));
-    }
+        sum(static_cast<int>(c), at.z, at.y, at.x) += units_of(part, scales[c], amounts[c][p]);
+    });
   }
 }
 
@@ -101,6 +112,29 @@ mesh::Field<double> cloud_sums(const comm::Communicator& comm, const mesh::Layou
       });
     }
   return density;
+}
+
+CloudCover::CloudCover(const mesh::Geometry& geometry, double largest, std::int64_t count)
+    : geometry_(geometry),
+      scale_(scale_for(largest, count)),
+      is_covered_(static_cast<std::size_t>(geometry.domain.volume()), false) {}
+
+void CloudCover::add(const mesh::Particles& particles, std::span<const double> amounts) {
+  const mesh::Int3 n = geometry_.domain.extent();
+  for (std::size_t p = 0; p < particles.size(); ++p) {
+    std::array<double, 3> position{};
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      position[axis] = mesh::wrapped_coordinate(particles.position[axis][p], geometry_.length[axis]);
+    for_each_share(geometry_, position, cell_of(geometry_, position), [&](mesh::Int3 at, double part) {
+      if (units_of(part, scale_, amounts[p]) == 0) return;
+      const mesh::Int3 cell{mesh::wrapped(at.x, n.x), mesh::wrapped(at.y, n.y), mesh::wrapped(at.z, n.z)};
+      is_covered_[static_cast<std::size_t>(linear_index(geometry_.domain, cell))] = true;
+    });
+  }
+}
+
+std::int64_t CloudCover::empty_cells() const {
+  return std::count(is_covered_.begin(), is_covered_.end(), false);
 }
 
 }  // namespace sidestream::solvers

@@ -136,6 +136,10 @@ core::Table<InitialConditionsConfig> initial_conditions_table() {
   return table;
 }
 
+double largest_wavenumber(const mesh::Geometry& lattice) {
+  return Wavenumbers(lattice).largest();
+}
+
 InitialConditions::InitialConditions(const comm::Communicator& comm, const mesh::Layout& layout,
                                      const mesh::Layout& lattice_layout, const mesh::Geometry& geometry,
                                      const Background& background, const std::string& order)
@@ -156,7 +160,7 @@ InitialConditions::InitialConditions(const comm::Communicator& comm, const mesh:
                                      const LinearPower& power, const InitialConditionsConfig& config)
     : InitialConditions(comm, layout, layout_of(lattice_of(layout.domain(), config), layout), geometry, background,
                         config.order) {
-  power(Wavenumbers(lattice_).largest());  // fails here, on all ranks, if the power spectrum does not go so far
+  power(largest_wavenumber(lattice_));  // fails here, on all ranks, if the power spectrum does not go so far
   plan_.forward(white_noise(config.seed, config.coarser_levels), modes_);
   shape(power, config.fixed_amplitude);
 }

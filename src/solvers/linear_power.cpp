@@ -45,6 +45,9 @@ double LinearPower::sigma(double radius) const {
 
 LinearPower LinearPower::normalized(double radius, double value) const {
   const double ratio = value / sigma(radius);
+  if (!std::isfinite(ratio))
+    throw core::Error("the linear power spectrum of these parameters is not finite", "",
+                      "look at omega_m, omega_b, hubble, ns and t_cmb");
   const auto scaled = [power = power_, factor = ratio * ratio](double k) { return factor * power(k); };
   return LinearPower(scaled, k_min_, k_max_, ns_);
 }

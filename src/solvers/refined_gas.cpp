@@ -99,32 +99,45 @@ RefinedGas::RefinedGas(const comm::Communicator& comm, const HydroConfig& config
   }
 }
 
+// Plans of levels whose blocks are where they were stay as they are, and so do those between two such levels.
 void RefinedGas::plan() {
-  ghosts_.clear();
-  inner_ghosts_.clear();
+  std::vector<bool> stays;
+  for (std::size_t l = 0; l <= static_cast<std::size_t>(finest_level()); ++l)
+    stays.push_back(l < ghosts_.size() && ghosts_[l].layout() == hierarchy_.layout(static_cast<int>(l)));
+  std::vector<redistribute::GhostFill> old_ghosts = std::exchange(ghosts_, {});
   std::vector<amr::LevelTransfer> old_transfers = std::exchange(transfers_, {});
-  registers_.clear();
+  std::vector<amr::FluxRegister> old_registers = std::exchange(registers_, {});
+  std::vector<Field<double>> old_older = std::exchange(older_, {});
+  inner_ghosts_.clear();
   hydro_.clear();
   fluxes_.clear();
   uses_.clear();
-  std::vector<Field<double>> old_older = std::exchange(older_, {});
   outlines_.clear();
   base_level_ = hierarchy_.coarsest_leaf_level();
   for (int level = 0; level <= finest_level(); ++level) {
+    const auto l = static_cast<std::size_t>(level);
+    const mesh::Layout& layout = hierarchy_.layout(level);
     hydro_.emplace_back(config_, hierarchy_.geometry(level));
-    ghosts_.emplace_back(comm_, hierarchy_.layout(level), hydro_ghosts(hierarchy_.geometry(level).domain));
+    if (stays[l])
+      ghosts_.push_back(std::move(old_ghosts[l]));
+    else
+      ghosts_.emplace_back(comm_, layout, hydro_ghosts(hierarchy_.geometry(level).domain));
     fluxes_.emplace_back(hierarchy_, level, comm_.rank(), conserved_components);
     auto& uses = uses_.emplace_back();
-    for (const std::int32_t block : hierarchy_.layout(level).boxes_of(comm_.rank()))
+    for (const std::int32_t block : layout.boxes_of(comm_.rank()))
       uses.push_back(hierarchy_.is_leaf(level, block)        ? BlockUse::leaf
                      : hierarchy_.is_near_leaf(level, block) ? BlockUse::covered
                                                              : BlockUse::idle);
     if (level == finest_level()) break;
-    const auto l = static_cast<std::size_t>(level);
     if (l < old_older.size())
-      older_.emplace_back(hierarchy_.layout(level), std::move(old_older[l]));  // for its memory: `advance` sets it
+      older_.emplace_back(layout, std::move(old_older[l]));  // for its memory: `advance` sets it
     else
-      older_.emplace_back(hierarchy_.layout(level), comm_.rank(), gas_components);
+      older_.emplace_back(layout, comm_.rank(), gas_components);
+    if (stays[l] && stays[l + 1]) {
+      transfers_.push_back(std::move(old_transfers[l]));
+      registers_.push_back(std::move(old_registers[l]));
+      continue;
+    }
     transfers_.emplace_back(comm_, hierarchy_, level, hydro_ghost);
     if (l < old_transfers.size()) transfers_.back().take_memory(std::move(old_transfers[l]));
     registers_.emplace_back(comm_, hierarchy_, level, conserved_components);
@@ -158,13 +171,15 @@ void RefinedGas::fill_ghosts_of_all(double time, std::int32_t layers) {
   const std::int32_t even = std::min(hydro_ghost, layers + layers % 2);
   if (inner_layers_ != even) inner_ghosts_.clear();
   inner_layers_ = even;
-  for (int level = static_cast<int>(inner_ghosts_.size()); level <= finest_level(); ++level)
-    inner_ghosts_.emplace_back(comm_, hierarchy_.layout(level),
-                               mesh::ghosts_of_active_axes(hierarchy_.geometry(level).domain, even));
+  if (even < hydro_ghost)
+    for (int level = static_cast<int>(inner_ghosts_.size()); level <= finest_level(); ++level)
+      inner_ghosts_.emplace_back(comm_, hierarchy_.layout(level),
+                                 mesh::ghosts_of_active_axes(hierarchy_.geometry(level).domain, even));
+  const auto& ghosts = even < hydro_ghost ? inner_ghosts_ : ghosts_;
   const amr::FillOutside outside = outside_at(time);
   for (int level = base_level_; level <= finest_level(); ++level) {
     const auto l = static_cast<std::size_t>(level);
-    inner_ghosts_[l].fill(state_[l]);
+    ghosts[l].fill(state_[l]);
     if (level > base_level_) transfers_[l - 1].fill_ghosts(state_[l - 1], state_[l], interpolation_, outside, even);
     if (outside) outside(state_[l], hierarchy_.geometry(level));
   }

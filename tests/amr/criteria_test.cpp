@@ -237,7 +237,7 @@ TEST(Region, ReachesAcrossPeriodicSidesAndIgnoresFlatAxes) {
 
 TEST(Criteria, RefineIfAnyWantsAndCoarsenIfAllAllow) {
   Criterion user{"user", {}, 0, 5, [](const BlockData& block) {
-                   Tags tags{true, false, {block.cells.lo, block.cells.lo + Int3{1, 1, 1}}};
+                   Tags tags{true, false, {block.cells.lo, block.cells.lo + Int3{1, 1, 1}}, {}};
                    return tags;
                  }};
   const Criterion never = threshold({"u"}, {10.0, 0.0});

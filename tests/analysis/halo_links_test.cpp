@@ -394,8 +394,13 @@ TEST(HaloLinksInResults, AreAnErrorOnAllRanksWhereTheEarlierMembersCannotBe) {
   const bool is_last = world->rank() == world->size() - 1;
   const auto with_run = [&](const MemberRun& run) {
     mesh::Result earlier;
-    const std::vector<MemberRun> runs(is_last ? 1 : 0, run);
-    add_runs(earlier, runs);
+    const auto add = [&](const char* name, std::int64_t value) {
+      earlier.add(name, "1", "", {"member_run"}, {is_last}, std::vector<std::int64_t>(is_last ? 1 : 0, value));
+    };
+    add("member_run_level", run.level);
+    add("member_run_cell", run.cell);
+    add("member_run_cells", run.cells);
+    add("member_run_halo", run.halo);
     return complaint_about(*world, earlier);
   };
   mesh::Result doubles, other_grid;

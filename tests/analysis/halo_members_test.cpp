@@ -160,17 +160,23 @@ TEST(HalosTask, ThatLinksFollowsHalosThatMoveAsAWhole) {
   }
 }
 
+// The result on rank 0 with the rows of all ranks, as a file has them; without columns elsewhere.
+mesh::Result whole(const comm::Communicator& comm, mesh::Result result) {
+  for (mesh::Column& column : result.columns)
+    if (result.distributed.contains(column.dimensions[0]))
+      column.values = comm.gather(std::span<const std::int64_t>(std::get<std::vector<std::int64_t>>(column.values)));
+  if (comm.rank() != 0) result.columns.clear();
+  return result;
+}
+
 TEST(HalosTask, ThatLinksGivesTheSameBitsOnAnyLayout) {
   const comm::Communicator world(MPI_COMM_WORLD), self(MPI_COMM_SELF);
-  const auto table_of = [](mesh::Result result) {
-    std::erase_if(result.columns, [&](const mesh::Column& c) { return result.distributed.contains(c.dimensions[0]); });
-    return result;
-  };
-  const auto alone = table_of(second_of_two(self, {test::one_box(cells), test::one_box(cells)}));
+  const auto alone = whole(self, second_of_two(self, {test::one_box(cells), test::one_box(cells)}));
+  EXPECT_GT(test::integers(alone, "member_particle_id").size(), 20U);
   for (std::uint64_t seed = 0; seed < 3; ++seed) {
     const auto together =
-        table_of(second_of_two(world, {test::random_layout(cells, periodic, world.size(), 9, seed),
-                                       test::random_layout(cells, periodic, world.size(), 5, seed + 9)}));
+        whole(world, second_of_two(world, {test::random_layout(cells, periodic, world.size(), 9, seed),
+                                           test::random_layout(cells, periodic, world.size(), 5, seed + 9)}));
 
     if (world.rank() == 0)
       EXPECT_TRUE(test::are_identical(together, alone)) << "seed " << seed;
@@ -207,7 +213,15 @@ TEST(HalosTask, ThatLinksFollowsGroupsByTheirParticles) {
   const auto second = groups_of(world, {9.0, 9.4, 2.0}, "", first);
 
   EXPECT_EQ(second.distributed, std::set<std::string>{"member_particle"});
+  const mesh::Result rows = whole(world, second);
   if (world.rank() != 0) return;
+  const auto &halos = test::integers(rows, "member_particle_halo"),
+             &particles = test::integers(rows, "member_particle_id");
+  ASSERT_EQ(particles.size(), 90U);
+  for (std::int64_t n = 0; n < 90; ++n) {  // of the halos 100, which holds two clumps, and 300, by id
+    EXPECT_EQ(halos[static_cast<std::size_t>(n)], n < 60 ? 100 : 300);
+    EXPECT_EQ(particles[static_cast<std::size_t>(n)], 100 * (n / 30 + 1) + n % 30);
+  }
   EXPECT_THAT(test::integers(first, "id"), testing::ElementsAre(100, 200, 300));
   EXPECT_THAT(test::integers(second, "id"), testing::ElementsAre(100, 300));
   EXPECT_THAT(test::integers(second, "progenitor"), testing::ElementsAre(100, 200, 300));

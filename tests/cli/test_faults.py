@@ -58,7 +58,14 @@ class Place:
 
     folder: Path
 
-    def command(self, out: str, *words: str, ranks: int = RANKS, layer: dict[str, str] | None = None) -> list[str]:
+    def command(
+        self,
+        out: str,
+        *words: str,
+        ranks: int = RANKS,
+        layer: dict[str, str] | None = None,
+        largest_file: int | None = None,  # bytes
+    ) -> list[str]:
         program = find_program()
         own = [str(program), "box.toml", "--out", out, *words]
         if layer is not None:
@@ -66,6 +73,8 @@ class Place:
             assert library.exists(), "the layer is installed beside the program"
             variables = {"LD_PRELOAD": str(library), "SIDESTREAM_IO_PATH": f"/{out}"} | layer
             own = ["env", *(f"{name}={value}" for name, value in variables.items()), *own]
+        if largest_file is not None:
+            own = ["prlimit", f"--fsize={largest_file}", *own]
         return ["mpirun", "-n", str(ranks), *own]
 
     def start(self, *words: str, **options: object) -> subprocess.Popen[str]:
@@ -243,6 +252,7 @@ def test_a_result_that_cannot_be_written_is_lost_until_a_restart_makes_it(place:
 
     again = place.run("lost", *words, "--restart")
 
+    assert "make room, then go on with `--restart`" in done.stderr
     assert again.returncode == 0, again.stderr
     assert Path(Run(run).events.last("restart")["path"]).name.startswith(f"chk{newest:05d}")
     assert results(run) == results(place.folder / "whole")
@@ -274,6 +284,28 @@ def test_a_checkpoint_can_be_asked_for_at_the_redshift_of_the_start(place: Place
 
     assert done.returncode == 0, done.stderr
     assert [event["step"] for event in Run(place.folder / "at_start").events.of("checkpoint_committed")] == [0, 2]
+
+
+@pytest.mark.skipif(shutil.which("prlimit") is None, reason="there is no `prlimit`")
+def test_a_file_beyond_the_largest_size_allowed_is_one_that_cannot_be_written(place: Place) -> None:
+    limit = size_of(checkpoints(place.folder / "whole")[-1]) // 2
+    run = place.folder / "limited"
+    plots = ("--set", "output.plotfile.every=1", "--set", "output.plotfile.format=sidestream")
+
+    done = place.run(run.name, *plots, largest_file=limit)
+
+    assert done.returncode == 1, done.stderr
+    assert "the checkpoint was not written, the run goes on" in done.stderr
+    assert "File too large" in done.stderr
+    log = Run(run).events
+    assert log.last("run_end")["status"] == "incomplete"
+    assert log.last("run_end")["step"] == LAST_STEP
+    assert results(run) == results(place.folder / "whole")
+    # There is nothing to go on from, and that is what the hint says.
+    assert checkpoints(run) == []
+    assert "hint: there is no checkpoint of before: make room, then run again with `--overwrite`" in done.stderr
+    assert place.run(run.name, "--overwrite").returncode == 0
+    expect_as_undisturbed(place, run.name)
 
 
 def size_of(path: Path) -> int:

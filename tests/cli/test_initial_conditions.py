@@ -310,6 +310,20 @@ def set_seventh(file: h5py.File) -> None:
     file["Header"].attrs["NumPart_Total"] = counts
 
 
+def linked(path: Path, target: str) -> Path:
+    path.symlink_to(target)
+    return path
+
+
+def linked_to_itself(path: Path) -> Path:
+    return linked(path, path.name)
+
+
+def piped(path: Path) -> Path:
+    os.mkfifo(path)
+    return path
+
+
 def without_file(path: Path) -> Path:
     ic.write_gadget(path, {1: ALL}, 3)
     path.with_suffix(".2.hdf5").unlink()
@@ -339,6 +353,33 @@ HEADERS = {  # shown by `sidestream check`
     "dimension": (lambda path: with_bytes(ic.write_nyx(path, ALL), 8, b"\2"), [], "has dimension 2 and 4 further"),
     "count": (lambda path: with_bytes(ic.write_nyx(path, ALL), 0, b"\xff" * 8), [], "the header has -1 particles"),
     "short": (text, [], "has 3 bytes, less than"),
+    "link that leads to itself": (linked_to_itself, [], "cannot be looked at: Too many levels of symbolic links"),
+    "pipe": (piped, [], "neither a file nor a folder"),
+    "grafic link that leads to itself": (
+        lambda path: linked_to_itself(grafic_without(path, "ic_velcy") / "ic_velcy").parent,
+        [],
+        "cannot open the file: Too many levels of symbolic links --> .*/ic_velcy",
+    ),
+    "grafic link that leads nowhere": (
+        lambda path: linked(grafic_without(path, "ic_poscx") / "ic_poscx", "nowhere").parent,
+        [],
+        "cannot open the file: No such file or directory --> .*/ic_poscx",
+    ),
+    "grafic pipe": (
+        lambda path: piped(grafic_without(path, "ic_velcy") / "ic_velcy").parent,
+        [],
+        "this is not a file --> .*/ic_velcy",
+    ),
+    "ids that are no integers": (
+        lambda path: ic.write_gadget(path, {1: ALL}, integer="f8"),
+        [],
+        "the ids in `PartType1/ParticleIDs` are no integers",
+    ),
+    "time and redshift": (
+        lambda path: changed(ic.write_gadget(path, {1: ALL}), set_header("Time", 0.5)),
+        [],
+        "contradicts itself: `Time`, the scale factor, is 0.5 and `Redshift` 49 ",
+    ),
     "differences": (
         lambda path: ic.write_gadget(path, {1: ALL}),
         ["cosmology.omega_m=0.31", "cosmology.hubble=0.71", "cosmology.box=25 Mpc", "cosmology.z_start=50"],
@@ -436,7 +477,39 @@ CONTENTS = {  # shown when the numbers are read: by `sidestream check`, and so b
     "faster than light": (
         lambda path: ic.write_nyx(path, replace(ALL, velocity=ALL.velocity * 1e200)),
         [],
-        "moves at .* km/s along .*, faster than light",
+        "moves at .* km/s, faster than light",
+    ),
+    "faster than light by all axes together": (
+        lambda path: ic.write_nyx(path, replace(ALL, velocity=np.where(ALL.id[:, None] == 7, 1.8e5, ALL.velocity))),
+        [],
+        "the particle with id 7 moves at 311769 km/s, faster than light",
+    ),
+    "ids that are too large": (
+        lambda path: changed(
+            ic.write_gadget(path, {1: ALL}), set_rows("PartType1/ParticleIDs", 5, np.uint64(2**63 + 5))
+        ),
+        [],
+        r"the id of the particle in row 5 of `PartType1` is 2\^63 - 1 or above",
+    ),
+    "masses": (
+        lambda path: ic.write_nyx(path, replace(ALL, mass=np.where(ALL.id == 0, ALL.mass.sum(), 1e-300))),
+        [],
+        "the masses of the particles go from 1e-300 to",
+    ),
+    "particles at one point": (
+        lambda path: ic.write_nyx(path, replace(ALL, position=np.full_like(ALL.position, 4.1))),
+        [],
+        f"{ROWS - 8} cells of the mesh get no gas",
+    ),
+    "one particle": (
+        lambda path: ic.write_nyx(path, replace(ic.part_of(ALL, slice(1)), mass=ALL.mass.sum(keepdims=True))),
+        [],
+        f"{ROWS - 8} cells of the mesh get no gas",
+    ),
+    "gas at one point": (
+        lambda path: ic.write_gadget(path, {0: replace(GAS, position=np.full_like(GAS.position, 4.1)), 1: ONLY_DARK}),
+        [],
+        f"{ROWS - 8} cells of the mesh get no gas",
     ),
     "floor above the start": (
         lambda path: ic.write_nyx(path, ALL),
@@ -510,7 +583,9 @@ def test_numbers_that_cannot_be_are_refused_before_a_rank_starts(name: str, tmp_
         assert not (folder / "o").exists()
 
 
-@pytest.mark.parametrize("name", ["not finite", "mass", "ids"])
+@pytest.mark.parametrize(
+    "name", ["not finite", "mass", "ids", "masses", "particles at one point", "faster than light by all axes together"]
+)
 def test_the_ranks_refuse_them_as_well(name: str, tmp_path: Path) -> None:
     refused(tmp_path, CONTENTS[name], "check")
     line = ["mpirun", "-n", "2", str(find_program()), "box.toml", "--out", "o"]
@@ -525,8 +600,8 @@ def test_the_ranks_refuse_them_as_well(name: str, tmp_path: Path) -> None:
     assert not any((tmp_path / "o").glob("plt*"))
 
 
-def test_cells_without_gas_are_refused_before_the_first_step(tmp_path: Path) -> None:
+def test_cells_without_gas_are_refused_before_a_rank_starts(tmp_path: Path) -> None:
     case = (lambda path: ic.write_nyx(path, ALL), ["mesh.cells=[64,64,64]"], "")
-    message = refused(tmp_path, case, "run", "-n", 2, "--out", "o")
+    message = refused(tmp_path, case, "check")
 
     assert "cells of the mesh get no gas" in message

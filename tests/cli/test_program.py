@@ -229,3 +229,33 @@ def test_check_tells_ranks_and_memory_and_starts_nothing(place: Path) -> None:
     assert "4" in done.stdout
     assert "MiB" in done.stdout
     assert not (place / "checked").exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        (["cosmology.box=1e200 Mpc"], "the box is 1e+200 Mpc long, not between 1e-06 and 1e+06 Mpc"),
+        (["cosmology.box=1e102 Mpc"], "the box is 1e+102 Mpc long"),
+        (["cosmology.box=1e-9 Mpc"], "the box is 1e-09 Mpc long"),
+        (
+            ["cosmology.omega_b=1e-300", "cosmology.power=eisenstein-hu"],
+            "the linear power spectrum of these parameters is not finite",
+        ),
+        (["cosmology.box=100 kpc"], "the linear power spectrum is asked for at k = 1741.24"),
+        (
+            ["cosmology.box=1 Mpc", "amr.max_level=2", "refine.a.criterion=region", "refine.a.center=[0.5,0.5,0.5]"]
+            + ["refine.a.radius=0.1", "refine.a.max_level=2"],
+            "the linear power spectrum is asked for at k = 696.49",
+        ),
+    ],
+)
+def test_a_universe_that_cannot_be_begun_is_refused_before_a_rank_starts(
+    settings: list[str], complaint: str, tmp_path: Path
+) -> None:
+    (tmp_path / "box.toml").write_text(CONFIG)
+    words = [word for setting in settings for word in ("--set", setting)]
+
+    for done in (command(tmp_path, "check", "box.toml", *words), command(tmp_path, "run", "box.toml", *words)):
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"error: {complaint}"), done.stderr
+    assert not (tmp_path / "runs").exists()

@@ -147,6 +147,25 @@ def test_a_run_that_cannot_go_on_says_why_and_how_to_go_on(
     assert "the mesh would grow too large" in (out / "report.html").read_text()
 
 
+def test_a_run_without_a_checkpoint_is_to_begin_again(config: Path, sidestream: CommandLine) -> None:
+    done = sidestream("run", config, "-n", 2, "--out", "o", "--set", "fake.mode=full-at-once")
+
+    assert done.returncode == 1
+    assert re.search(r"hint: .* --out o --overwrite`", done.stderr)
+    assert "--restart" not in done.stderr
+
+
+def test_a_table_of_events_that_are_not_all_there_says_so(config: Path, sidestream: CommandLine) -> None:
+    done, other = (
+        sidestream("run", config, "--out", "o", "--overwrite", "--set", f"fake.mode={mode}")
+        for mode in ("torn", "work")
+    )
+
+    assert "warning: events of this run were lost: the table and the report tell of the others only" in done.stderr
+    assert "events of this run were lost" not in other.stderr
+    assert "writing the report" in other.stderr
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_leaves_no_rank_and_a_folder_to_go_on_with(
     number: signal.Signals, slow_run: tuple[subprocess.Popen[str], Path], config: Path, sidestream: CommandLine

@@ -1,9 +1,11 @@
 #include "sidestream/core/memory.hpp"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 namespace sidestream::core {
 namespace {
@@ -37,6 +39,19 @@ TEST(Memory, KeepsWhatIsUsedWhenItGrows) {
     size = larger;
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(bytes.get()) % (size >= 8 * MiB ? 2 * MiB : 64), 0u);
   }
+}
+
+// The allocator counts the pieces that it has from the system one by one.
+TEST(Memory, OfManyMegabytesIsTheSystemsAgainEvenAfterLargerPiecesWereFreed) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the sanitizer has an allocator of its own";
+#endif
+  return_large_memory();
+  malloc_trim(0);                                       // nothing that others have freed is to be left in the heap
+  static_cast<void>(std::vector<std::byte>(30 * MiB));  // freed again
+  const auto before = mallinfo2().hblks;
+  const std::vector<std::byte> kept(24 * MiB);
+  EXPECT_EQ(mallinfo2().hblks, before + 1) << kept.size();
 }
 
 TEST(Workroom, GivesTheSameMemoryUntilMoreIsAskedFor) {

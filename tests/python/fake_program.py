@@ -2,7 +2,7 @@
 """Plays `sidestream-run` in the tests of the launcher and the command line.
 
 `--set fake.mode=WORD` chooses what it does: work (default), fail, crash, silent-fail, slow, stubborn, noisy, full,
-files (it writes checkpoints, one of which fails).
+full-at-once (before a checkpoint), files (it writes checkpoints, one of which fails), torn (events are lost).
 """
 
 import json
@@ -107,14 +107,19 @@ def work(out: Path, restart: bool, mode: str, stop: Stop) -> int:
                 write(
                     "checkpoint_failed", step=step, path=f"{out}/chk00003.hdf5_chk", message="error: the disk is full"
                 )
+            if mode == "torn" and step == 3:
+                sys.stderr.write(f"warning: events are lost: No space left on device\n  --> {out}/events.jsonl\n")
             if mode == "noisy" and step == 3:
                 sys.stderr.write(
                     "warning: the box is small\n" + "-" * 74 + "\nA notice of the launcher\n" + "-" * 74 + "\n"
                 )
             if stop.asked:
+                write("checkpoint_committed", step=step, path=f"{out}/chk{step:05d}.hdf5_chk")
                 status = "interrupted"
                 break
             if mode == "full" and step == 5:
+                write("checkpoint_committed", step=step, path=f"{out}/chk{step:05d}.hdf5_chk")
+            if mode in ("full", "full-at-once") and step == 5:
                 status, details["reason"] = "stopped", "the mesh would grow too large"
                 break
         write("run_end", status=status, wall_s=time.monotonic() - began, steps=step, **details)

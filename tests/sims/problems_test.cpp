@@ -209,6 +209,17 @@ TEST(Sedov, FindsTheShockOfTheExactSolutionOnRefinedMeshes) {
   }
 }
 
+TEST(Sedov, SaysWhereThereIsNoShock) {
+  const GasProblem problem = problem_of("sedov", {32, 32, 1});
+  const auto snapshot =
+      snapshot_of(uniform(problem, 32), 0.05, "gas_density", [](const mesh::Geometry&, Int3) { return 1.0; });
+
+  const auto found = problem.measure(world(), snapshot);
+
+  EXPECT_TRUE(found.at("shock_radius").is_null());
+  EXPECT_THAT(found.at("shock_radius_missing").get<std::string>(), HasSubstr("there is no shock"));
+}
+
 TEST(Sedov, KnowsWhetherTheShockReachesTheSides) {
   EXPECT_TRUE(problem_of("sedov", {8, 8, 8}).is_closed);
   EXPECT_FALSE(problem_of("sedov", {8, 8, 8}, "[sedov]\nend = 0.2\n").is_closed);
@@ -349,7 +360,24 @@ TEST(Problems, SayWhatIsWrongWithTheirTables) {
   EXPECT_THAT(error_of("vortex", {8, 8, 8}, "[mesh]\ncells = [8, 8, 8]\n").where(), HasSubstr("run.toml:2"));
   EXPECT_THAT(error_of("vortex", {8, 8, 1}, "[vortex]\nstrength = 11\n").message(), HasSubstr("vacuum"));
   EXPECT_THAT(error_of("sedov", {8, 8, 8}, "[sedov]\nenergie = 2\n").hint(), HasSubstr("`energy`"));
+  EXPECT_THAT(error_of("vortex", {8, 8, 1}, "[vortex]\nstrength = 1e300\n").message(), HasSubstr("vacuum"));
+  for (const std::string key : {"density_left", "pressure_left", "velocity_left"})
+    EXPECT_THAT(error_of("sod", {8, 1, 1}, "[sod]\n" + key + " = 1e300\n").message(), HasSubstr("between"));
+  EXPECT_THAT(error_of("sedov", {8, 8, 8}, "[sedov]\nenergy = 1e300\n").message(), HasSubstr("between"));
+  EXPECT_THAT(error_of("sedov", {8, 8, 8}, "[sedov]\nradius = 1e300\n").message(), HasSubstr("between"));
+  EXPECT_THAT(error_of("cold_clump", {8, 8, 8}, "[cold_clump]\ncontrast = 1e300\n").message(), HasSubstr("between"));
   EXPECT_THAT(error_of("sod", {8, 1, 1}, "[sod]\naxis = \"w\"\n").message(), HasSubstr("axis"));
+}
+
+TEST(Vortex, OfLessThanNothingInItsMiddleIsRefused) {
+  solvers::HydroConfig hydro = entry("vortex").standard;
+  core::Node resolved;
+  for (const double gamma : {1.5, 4.0 / 3.0, 2.0}) {  // of which a power is above zero
+    hydro.gamma = gamma;
+    EXPECT_THROW(
+        entry("vortex").read(core::parse_toml("[vortex]\nstrength = 20\n", "run.toml"), {8, 8, 1}, hydro, resolved),
+        core::Error);
+  }
 }
 
 TEST(HydrostaticSphere, HasTheDensityOfTheIsothermalSphere) {

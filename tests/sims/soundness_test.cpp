@@ -6,6 +6,7 @@
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/sims/run.hpp"
+#include "sims/gas_books.hpp"
 
 namespace sidestream::sims {
 namespace {
@@ -69,6 +70,19 @@ TEST_F(Soundness, WhateverIsNotFiniteInTheGasIsFoundBeforeTheNextStep) {
                                      HasSubstr("of level 0"), HasSubstr("step 2"), HasSubstr("hint")))
             << text << component << value;
       }
+}
+
+TEST(GasBooks, TellOfNumbersThatBecameTooLarge) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  GasBooks books;
+  solvers::HydroBooks step;
+  books.enter(world, step);
+  EXPECT_EQ(books.problem(), "");
+
+  if (world.rank() == world.size() - 1) step.floor_energy.add(std::numeric_limits<double>::infinity());
+  books.enter(world, step);
+
+  EXPECT_THAT(books.problem(), HasSubstr("the `floor_energy` of the gas is"));
 }
 
 TEST_F(Soundness, FinerLevelsAreLookedAtToo) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -88,6 +89,27 @@ TEST(CloudSums, AreTheSameToTheBitOnOneRank) {
     core::for_each_cell(sums.box(b), [&](int k, int j, int i) {
       for (int c = 0; c < 2; ++c) EXPECT_EQ(sums.view(b)(c, k, j, i), alone.view(0)(c, k, j, i));
     });
+}
+
+TEST(CloudCover, LeavesThoseCellsEmptyThatGetNothing) {
+  const comm::Communicator self(MPI_COMM_SELF);
+  const mesh::Layout layout(domain, {true, true, true}, {domain}, {0});
+  mesh::Particles particles = scattered(self, layout);
+  particles.resize(40);  // clouds of eight cells each, of 1536
+  std::vector<double> amounts;
+  for (const std::int64_t id : particles.id) amounts.push_back(id % 2 == 0 ? 1e-300 : 1.0 + amount_of(id, 0));
+  const std::vector<std::span<const double>> columns{amounts};
+  const mesh::Field<double> sums = cloud_sums(self, layout, geometry, particles, columns);
+  const auto empty = std::ranges::count(sums.all(), 0.0);
+  for (double& x : particles.position[0]) x += x < 4.0 ? geometry.length[0] : -geometry.length[0];
+
+  CloudCover cover(geometry, *std::ranges::max_element(amounts), 40);
+  EXPECT_EQ(cover.empty_cells(), domain.volume());
+  cover.add(particles, amounts);
+
+  EXPECT_GT(empty, domain.volume() - 8 * 40);
+  EXPECT_LT(empty, domain.volume() - 40);
+  EXPECT_EQ(cover.empty_cells(), empty);
 }
 
 TEST(CloudSums, OfNothingAreZero) {

@@ -180,6 +180,38 @@ TEST_P(RefinedGasTest, ResultsAreTheSameBitsOnAnyNumberOfRanks) {
   EXPECT_EQ(cells_that_differ(run(world()), run(alone())), 0);
 }
 
+// Who has looked at the gas may go on with the ghost cells that were filled for it: the first step of each level, and
+// no other, begins with them.
+TEST_P(RefinedGasTest, TheGhostCellsOfAllLevelsAreThoseThatTheirFirstStepsBeginWith) {
+  const auto run = [&](bool fills_all_first) {
+    std::mt19937 random(41);
+    RefinedGas gas = gas_of(world(), mesh::Forest({8, 8, 12}, 4), conserving(), pulse, GetParam());
+    for (int step = 0; step < 4; ++step) {
+      gas.move_to(hierarchy_of(test::randomly_adapted(gas.hierarchy().forest(), random, 2), world().size()), 0.0);
+      const double dt = gas.largest_step();
+      if (fills_all_first) gas.fill_ghosts_of_all(0.0, hydro_ghost);
+      amr::subcycle(
+          {.level = gas.base_level()}, gas.finest_level(), GetParam(),
+          [&](const amr::LevelStep& part) {
+            if (!fills_all_first || part.begin > 0.0) gas.fill_ghosts(part.level, 0.0, part.coarse_weight);
+            gas.advance(part.level, (part.end - part.begin) * dt);
+          },
+          [&](int level) { gas.synchronize(level); });
+      gas.average_below_base();
+    }
+    return gas;
+  };
+  const RefinedGas gas = run(true), plain = run(false);
+  ASSERT_EQ(gas.finest_level(), plain.finest_level());
+  for (int level = 0; level <= gas.finest_level(); ++level)
+    for (int b = 0; b < gas.state(level).blocks(); ++b) {
+      const auto u = gas.state(level).view(b), v = plain.state(level).view(b);
+      core::for_each_cell(gas.state(level).box(b), [&](int k, int j, int i) {
+        for (int c = 0; c < gas_components; ++c) ASSERT_EQ(u(c, k, j, i), v(c, k, j, i)) << "level " << level;
+      });
+    }
+}
+
 TEST_P(RefinedGasTest, AFullyRefinedDomainIsTheUniformGridOfThatResolutionToTheBit) {
   mesh::Forest fine({16, 16, 8}, 8);
   fine = fine.adapted(test::wishes_for(fine, mesh::Adaptation::refine), 0, 1);

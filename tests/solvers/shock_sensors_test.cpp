@@ -57,14 +57,15 @@ TEST(ShockStrength, IsNothingWhereGasMovesApart) {
 }
 
 TEST(SteepFall, IsThatOfAShockAndNotOfEvenConvergence) {
-  EXPECT_TRUE(falls_steeply(1.0, 1.0, -1.0, -1.0));
-  EXPECT_TRUE(falls_steeply(1.0, 0.8, -0.8, -1.0));
-  EXPECT_FALSE(falls_steeply(2.0, 1.0, -1.0, -2.0));
-  EXPECT_FALSE(falls_steeply(-1.0, -1.0, 1.0, 1.0));
-  EXPECT_FALSE(falls_steeply(0.0, 0.0, 0.0, 0.0));
+  EXPECT_TRUE(falls_steeply({1.0, -1.0}, {1.0, -1.0}));
+  EXPECT_TRUE(falls_steeply({1.0, -1.0}, {0.8, -0.8}));
+  EXPECT_FALSE(falls_steeply({2.0, -2.0}, {1.0, -1.0}));
+  EXPECT_FALSE(falls_steeply({-1.0, 1.0}, {-1.0, 1.0}));
+  EXPECT_FALSE(falls_steeply({0.0, 0.0}, {0.0, 0.0}));
   const double k = 2.0 * M_PI / 8.0;  // a wave of eight cells
-  EXPECT_TRUE(falls_steeply(std::sin(2.0 * k), std::sin(k), std::sin(-k), std::sin(-2.0 * k)));
-  EXPECT_FALSE(falls_steeply(std::sin(k), std::sin(0.5 * k), std::sin(-0.5 * k), std::sin(-k)));
+  const auto across = [k](double cells) { return Fall{std::sin(0.5 * k * cells), std::sin(-0.5 * k * cells)}; };
+  EXPECT_TRUE(falls_steeply(across(4.0), across(2.0)));
+  EXPECT_FALSE(falls_steeply(across(2.0), across(1.0)));
 }
 
 }  // namespace

@@ -19,6 +19,9 @@ struct Tags {
   /// The smallest box around the cells that want to be smaller, or as small as they are where the criterion goes no
   /// finer: a neighbour within the buffer around it is to be no coarser than level + `refine`.
   mesh::Box tagged;
+  /// The smallest box around the cells that are rightly as small as they are: by which the level below was refined,
+  /// though they ask for no more. A neighbour within the buffer, in cells of the level below, is to be no coarser.
+  mesh::Box held;
 
   /// Refines if either does, coarsens if both do.
   Tags& operator+=(const Tags& other);
@@ -70,10 +73,11 @@ Criterion loehner(std::vector<std::string> fields, Limits limits);
 Criterion gradient(std::vector<std::string> fields, Limits limits);
 /// Refines where any of `fields` is above the limit, which is multiplied by `level_factor` for each level: 8 keeps the
 /// mass of a cell about constant in three dimensions (4 in two). A block may be coarsened where all values are below
-/// the limit for that of the level that it would come to.
+/// the limit for that of the level that it would come to. Cells above the limit of the level below are held.
 Criterion threshold(std::vector<std::string> fields, Limits limits, double level_factor = 1.0);
 /// Refines where the Jeans length sqrt(pi c^2 / (G rho)), c^2 = gamma p / rho, is less than `refine_below` cells; a
 /// block may be coarsened where it is above `coarsen_above` of the cells that it would come to (Truelove et al. 1997).
+/// Cells in which it is less than `refine_below` cells of the level below are held.
 Criterion jeans(std::string density, std::string pressure, double refine_below, double coarsen_above);
 
 /// A region in physical coordinates: flat axes do not count, periodic images do.

@@ -13,7 +13,7 @@
 
 namespace sidestream::comm {
 
-/// Initialises MPI for the life of the object (with MPI_THREAD_MULTIPLE where it can be had) and finalises it.
+/// MPI for the life of the object (MPI_THREAD_MULTIPLE where it can be had), in which a full `ulimit -f` is an error.
 class Environment {
  public:
   Environment(int& argc, char**& argv);

@@ -21,6 +21,11 @@ Bytes allocate_bytes(std::size_t size_bytes);
 /// copied: its pages change their address. Throws std::bad_alloc.
 void grow(Bytes& bytes, std::size_t used_bytes, std::size_t size_bytes);
 
+/// Makes the allocator give all memory from a megabyte on back to the system when it is freed. Left to itself it learns
+/// from large pieces that were freed to carve the next ones out of its heap, where what is freed between others that
+/// stay is kept. For the whole process.
+void return_large_memory();
+
 /// Memory that several objects work in, never two at a time: each finds there what the last one left. It holds as much
 /// as the largest of them asks for.
 class Workroom {

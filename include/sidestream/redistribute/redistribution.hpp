@@ -97,6 +97,8 @@ class GhostFill {
   GhostFill(const comm::Communicator& comm, const mesh::Layout& layout, mesh::Ghosts ghost,
             Strategy strategy = Strategy::automatic);
 
+  const mesh::Layout& layout() const { return fill_.source(); }
+
   /// Copies owned cells into the ghost cells of all blocks that overlap them. Collective.
   template <typename T>
   void fill(mesh::Field<T>& field) const {

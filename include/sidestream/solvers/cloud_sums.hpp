@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <vector>
 
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/mesh/field.hpp"
@@ -18,5 +20,21 @@ namespace sidestream::solvers {
 mesh::Field<double> cloud_sums(const comm::Communicator& comm, const mesh::Layout& layout,
                                const mesh::Geometry& geometry, const mesh::Particles& particles,
                                std::span<const std::span<const double>> amounts);
+
+/// Which cells `cloud_sums` would give more than nothing, of amounts that are not negative: one bit a cell, for
+/// particles that come in pieces, wherever in or near the periodic domain they are. Local.
+class CloudCover {
+ public:
+  /// `largest`: the largest of the amounts of all `count` particles.
+  CloudCover(const mesh::Geometry& geometry, double largest, std::int64_t count);
+
+  void add(const mesh::Particles& particles, std::span<const double> amounts);
+  std::int64_t empty_cells() const;
+
+ private:
+  mesh::Geometry geometry_;
+  double scale_;
+  std::vector<bool> is_covered_;
+};
 
 }  // namespace sidestream::solvers

@@ -32,6 +32,9 @@ struct InitialConditionsConfig {
 /// The keys of a configuration: seed, order, power, fixed_amplitude, particles.
 core::Table<InitialConditionsConfig> initial_conditions_table();
 
+/// Of the waves on a lattice of particles, one in the middle of each cell [1/Mpc].
+double largest_wavenumber(const mesh::Geometry& lattice);
+
 /// Gas on the mesh at the initial time, without ghost cells.
 struct InitialGas {
   mesh::Field<double> density;   ///< comoving [Msun/Mpc^3]

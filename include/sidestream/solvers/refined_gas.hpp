@@ -55,7 +55,8 @@ class RefinedGas {
   void fill_ghosts(int level, double time, double coarse_weight);
 
   /// Fills so many layers of ghost cells of the base level and all finer ones, which are at the same `time`: for those
-  /// who look at the gas. Collective.
+  /// who look at the gas. All `hydro_ghost` layers are those that each level's first step from here needs, as long as
+  /// nobody changes the gas: `fill_ghosts` would write the same bits. Collective.
   void fill_ghosts_of_all(double time, std::int32_t layers);
 
   /// Advances `level`, whose ghost cells are filled, by `dt`. Local.

@@ -17,6 +17,7 @@ class MessageFilter:
     def __init__(self) -> None:
         self.noise: list[str] = []
         self.errors: list[str] = []  # the program's own error messages, in three-line form
+        self.has_lost_events = False  # the program could not write all that the logs should tell
         self._in_notice = False
         self._passing = True
 
@@ -37,6 +38,7 @@ class MessageFilter:
             self.noise.append(line)
             return None
         self._passing = True
+        self.has_lost_events |= line.startswith("warning: events are lost")
         return line if line.strip() else None
 
     def diagnosis(self, exit_code: int) -> Error | None:

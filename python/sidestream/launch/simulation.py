@@ -126,18 +126,22 @@ def _conclude(request: RunRequest, progress: Progress, messages: MessageFilter, 
             console.print_error(diagnosis)
     if not request.out.is_dir() or progress.steps_seen == 0 and not progress.end:
         return 1 if failed else 0
-    report = _write_report(request.out)
-    summarise(Run(request.out), report, _write_merger_tables(Run(request.out)))
+    console.say("writing the report")
+    report, merger_tables = _write_report(request.out), _write_merger_tables(Run(request.out))
+    if messages.has_lost_events:
+        console.say("warning: events of this run were lost: the table and the report tell of the others only")
+    finished = Run(request.out)
+    summarise(finished, report, merger_tables)
     if stopped:
         console.print_error(
             Error(
                 f"the run could not go on after {progress.headline}: {progress.end.get('reason', '')}",
                 str(request.out),
-                f"change the configuration and go on with `{_again(request)}`",
+                f"change the configuration and {_again(request, finished.events)}",
             )
         )
     elif interrupted:
-        console.say(f"stopped at {progress.headline}; go on with `{_again(request)}`")
+        console.say(f"stopped at {progress.headline}; {_again(request, finished.events)}")
     return 1 if failed else 0
 
 
@@ -198,5 +202,9 @@ def _about_files(row: FileBill, events: Events) -> str:
     return f"{row.count} written{lost}{failed}{last}"
 
 
-def _again(request: RunRequest) -> str:
-    return f"sidestream run {request.config} -n {request.ranks} --out {request.out} --restart"
+def _again(request: RunRequest, events: Events) -> str:
+    """What the user can do next."""
+    command = f"sidestream run {request.config} -n {request.ranks} --out {request.out}"
+    if events.of("checkpoint_committed"):
+        return f"go on with `{command} --restart`"
+    return f"begin again, as there is no checkpoint, with `{command} --overwrite`"

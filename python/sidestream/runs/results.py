@@ -35,8 +35,10 @@ def load_result(path: Path, dimension: str | None = None) -> xr.Dataset:
 
 def load_attributes(path: Path) -> dict[str, Any]:
     """The attributes of a result file, without its columns; `sidestream.Error` if it is missing or damaged."""
-    with _opened(path) as dataset:
-        return {str(name): value for name, value in dataset.attrs.items()}
+    import h5netcdf
+
+    with _readable(path), h5netcdf.File(path, "r") as file:  # xarray would look at every column
+        return {str(name): value for name, value in file.attrs.items()}
 
 
 def _over(dataset: xr.Dataset, dimension: str | None) -> list[Hashable]:
@@ -47,11 +49,16 @@ def _over(dataset: xr.Dataset, dimension: str | None) -> list[Hashable]:
 def _opened(path: Path) -> Iterator[xr.Dataset]:
     import xarray as xr
 
+    with _readable(path), xr.open_dataset(path, engine="h5netcdf") as dataset:
+        yield dataset
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
     if not path.is_file():
         raise Error("the result file does not exist", path)
     try:
-        with xr.open_dataset(path, engine="h5netcdf") as dataset:
-            yield dataset
+        yield
     except Exception as problem:  # h5py, h5netcdf and xarray raise a dozen types for a damaged file
         raise Error(
             "the result file cannot be read; it is damaged or not a result",

@@ -216,6 +216,14 @@ std::vector<std::int64_t> Hdf5Reader::shape(const std::string& name) const {
   });
 }
 
+bool Hdf5Reader::holds_integers(const std::string& name) const {
+  return guarded(name, [&] {
+    const DatasetHandle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), "H5Dopen2");
+    const TypeHandle type(H5Dget_type(dataset), "H5Dget_type");
+    return H5Tget_class(type) == H5T_INTEGER;
+  });
+}
+
 std::string Hdf5Reader::text(const std::string& name) const {
   return guarded(name, [&] {
     const DatasetHandle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), "H5Dopen2");

@@ -41,6 +41,8 @@ class Hdf5Reader {
   bool has(const std::string& name) const;
   /// Of a dataset; throws when a length is beyond what the file could hold.
   std::vector<std::int64_t> shape(const std::string& name) const;
+  /// Whether the numbers of a dataset are integers, of whatever size.
+  bool holds_integers(const std::string& name) const;
   std::string text(const std::string& name) const;
   /// All of a dataset, converted, and rows [first, first + count) of it.
   std::vector<double> doubles(const std::string& name) const;

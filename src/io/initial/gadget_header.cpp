@@ -5,10 +5,10 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 #include <initializer_list>
 
 #include "io/flash/flash_units.hpp"
+#include "paths.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
 
@@ -97,6 +97,18 @@ GadgetUnits units_of(const Hdf5Reader& file, double box, const GadgetHeader& hea
           velocity * velocity};
 }
 
+// Gadget and Arepo keep the scale factor as `Time`; files in which it is 0 leave that to the redshift.
+void check_time(const Hdf5Reader& file, const std::optional<double>& redshift) {
+  constexpr double largest_difference = 1e-4;  // programs round what they print into headers
+  const auto time = numbers_of_attribute(file, "Header", "Time");
+  if (!redshift || !time || time->front() == 0.0 || find_number(file, {"Unit length in cgs (U_L)"})) return;
+  if (std::abs(time->front() * (1.0 + *redshift) - 1.0) <= largest_difference) return;
+  throw core::Error(
+      fmt::format("the header contradicts itself: `Time`, the scale factor, is {:.9g} and `Redshift` {:.9g}",
+                  time->front(), *redshift),
+      file.path(), fmt::format("the scale factor of that redshift is {:.9g}", 1.0 / (1.0 + *redshift)));
+}
+
 void check_units(const GadgetUnits& units, const std::string& path) {
   for (const double unit : {units.length, units.mass, units.velocity, units.energy})
     if (!(std::isfinite(unit) && unit > 0.0))
@@ -114,6 +126,7 @@ GadgetHeader read_gadget_header(const Hdf5Reader& file, const InitialAssumptions
   universe.omega_lambda = find_number(file, {"OmegaLambda", "Omega_lambda"});
   universe.hubble = find_number(file, {"HubbleParam", "h"});
   universe.redshift = find_number(file, {"Redshift"});
+  check_time(file, universe.redshift);
   header.scale_factor = 1.0 / (1.0 + universe.redshift.value_or(assumptions.redshift));
   const std::vector<double> box = required_numbers(file, "BoxSize");
   header.units = units_of(file, box.front(), header, assumptions);
@@ -130,7 +143,7 @@ double comoving_energy_factor(const Hdf5Reader& file, const std::string& dataset
 
 bool is_hdf5(const std::string& path) {
   constexpr std::array<char, 8> signature{'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
-  if (!std::filesystem::is_regular_file(path)) return false;
+  if (!is_file(path)) return false;
   const InputFile file(path);
   if (file.size_bytes() < static_cast<std::int64_t>(signature.size())) return false;
   const std::vector<std::byte> bytes = file.bytes(0, signature.size());

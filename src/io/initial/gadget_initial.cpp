@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
+#include <limits>
 #include <regex>
 
 #include "gadget_header.hpp"
 #include "initial_entries.hpp"
 #include "initial_particles.hpp"
+#include "paths.hpp"
 #include "share.hpp"
 #include "sidestream/core/error.hpp"
 
@@ -35,7 +36,7 @@ std::vector<std::string> paths_of(const std::string& path, std::int64_t files) {
   std::vector<std::string> paths;
   for (std::int64_t n = 0; n < files; ++n) {
     paths.push_back(fmt::format("{}{}{}", parts[1].str(), n, parts[3].str()));
-    if (!std::filesystem::exists(paths.back()))
+    if (!has_entry(paths.back()))
       throw core::Error(fmt::format("file {} of the {} files of the initial conditions is missing", n, files),
                         paths.back(), "all files of a set lie in one folder");
   }
@@ -63,7 +64,11 @@ std::string energy_dataset(const Hdf5Reader& file, const std::string& group) {
 void check_piece(const Hdf5Reader& file, const Piece& piece) {
   check_rows(file, piece.group + "/Coordinates", piece.count, 3);
   check_rows(file, piece.group + "/Velocities", piece.count, 3);
-  check_rows(file, piece.group + "/ParticleIDs", piece.count, 1);
+  const std::string ids = piece.group + "/ParticleIDs";
+  check_rows(file, ids, piece.count, 1);
+  if (!file.holds_integers(ids))
+    throw core::Error(fmt::format("the ids in `{}` are no integers", ids), file.path(),
+                      "particles are told apart by their ids: write them as integers of 32 or 64 bits");
   if (piece.mass == 0.0) check_rows(file, piece.group + "/Masses", piece.count, 1);
   const std::string energies = energy_dataset(file, piece.group);
   if (!energies.empty()) check_rows(file, energies, piece.count, 1);
@@ -122,6 +127,18 @@ InitialDescription describe(const std::string& path, const Set& set) {
   return description;
 }
 
+// HDF5 gives the largest of our integers for all that are larger.
+std::vector<std::int64_t> ids_of(const Hdf5Reader& file, const Piece& piece, std::int64_t row, std::int64_t count) {
+  constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+  std::vector<std::int64_t> ids = file.integer_rows(piece.group + "/ParticleIDs", row, count);
+  const auto beyond = std::ranges::find(ids, largest);
+  if (beyond != ids.end())
+    throw core::Error(fmt::format("the id of the particle in row {} of `{}` is 2^63 - 1 or above",
+                                  row + (beyond - ids.begin()), piece.group),
+                      file.path(), "ids are signed integers of 64 bits here: number the particles from 0 or 1 on");
+  return ids;
+}
+
 class GadgetInitialFile : public InitialFile {
  public:
   GadgetInitialFile(const std::string& path, Set set) : InitialFile(describe(path, set)), set_(std::move(set)) {}
@@ -156,7 +173,7 @@ class GadgetInitialFile : public InitialFile {
     const GadgetUnits& units = set_.header.units;
     const auto vectors = [&](const char* name) { return file.double_rows(piece.group + name, row, count); };
     const std::vector<double> position = vectors("/Coordinates"), velocity = vectors("/Velocities");
-    const std::vector<std::int64_t> id = file.integer_rows(piece.group + "/ParticleIDs", row, count);
+    const std::vector<std::int64_t> id = ids_of(file, piece, row, count);
     std::vector<double> mass(id.size(), piece.mass);
     if (piece.mass == 0.0) mass = vectors("/Masses");
     for (std::size_t n = 0; n < id.size(); ++n) {

@@ -8,6 +8,7 @@
 #include "initial_entries.hpp"
 #include "initial_particles.hpp"
 #include "lattice.hpp"
+#include "paths.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {
@@ -26,7 +27,7 @@ std::vector<GraficField> open_axes(const std::string& folder, const std::string&
   std::vector<GraficField> fields;
   for (const char axis : {'x', 'y', 'z'}) {
     const std::string path = (std::filesystem::path(folder) / (name + axis)).string();
-    if (std::filesystem::exists(path))
+    if (has_entry(path))
       fields.emplace_back(path);
     else if (is_required || !fields.empty())
       throw core::Error(
@@ -43,7 +44,7 @@ Fields open_fields(const std::string& folder) {
   Fields fields{
       open_axes(folder, "ic_velc", true), open_axes(folder, "ic_posc", false), open_axes(folder, "ic_velb", false), {}};
   const std::string contrast = (std::filesystem::path(folder) / "ic_deltab").string();
-  if (std::filesystem::exists(contrast)) fields.gas_contrast.emplace_back(contrast);
+  if (has_entry(contrast)) fields.gas_contrast.emplace_back(contrast);
   const GraficHeader& first = fields.velocity.front().header();
   for (const auto* group : {&fields.velocity, &fields.displacement, &fields.gas_velocity, &fields.gas_contrast})
     for (const GraficField& field : *group)
@@ -127,7 +128,7 @@ class GraficInitialFile : public InitialFile {
 
 InitialFormat grafic_initial_format() {
   return {"grafic", "folder of fields of grafic2, as RAMSES reads it",
-          [](const std::string& path) { return std::filesystem::exists(std::filesystem::path(path) / "ic_velcx"); },
+          [](const std::string& path) { return has_entry(std::filesystem::path(path) / "ic_velcx"); },
           [](const std::string& path, const InitialAssumptions&) -> std::unique_ptr<InitialFile> {
             return std::make_unique<GraficInitialFile>(path, open_fields(path));
           }};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <system_error>
 #include <vector>
 
 #include "initial_entries.hpp"
@@ -17,9 +18,15 @@ std::span<const InitialFormat> initial_formats() {
 }
 
 std::unique_ptr<InitialFile> open_initial_file(const std::string& path, const InitialAssumptions& assumptions) {
-  if (!std::filesystem::exists(path))
+  std::error_code error;
+  const auto type = std::filesystem::status(path, error).type();
+  if (type == std::filesystem::file_type::not_found)
     throw core::Error("the file of the initial conditions does not exist", path,
                       "a relative path begins at the folder of the configuration");
+  if (error) throw core::Error("the initial conditions cannot be looked at: " + error.message(), path);
+  if (type != std::filesystem::file_type::regular && type != std::filesystem::file_type::directory)
+    throw core::Error("the initial conditions are neither a file nor a folder", path,
+                      "give the path of a file, or of a folder of grafic2");
   std::string known;
   for (const InitialFormat& format : initial_formats()) {
     if (format.recognizes(path)) return format.open(path, assumptions);

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 #include "gadget_header.hpp"
 #include "initial_entries.hpp"
 #include "initial_particles.hpp"
 #include "io/byte_order.hpp"
 #include "io/stored_reals.hpp"
+#include "paths.hpp"
 #include "share.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
@@ -104,8 +104,7 @@ class NyxInitialFile : public InitialFile {
 // The file has no mark of its own: every file that is of no other format is taken for one, and its header and size then
 // show whether it is.
 InitialFormat nyx_initial_format() {
-  return {"nyx", "binary particle file of Nyx",
-          [](const std::string& path) { return std::filesystem::is_regular_file(path) && !is_hdf5(path); },
+  return {"nyx", "binary particle file of Nyx", [](const std::string& path) { return is_file(path) && !is_hdf5(path); },
           [](const std::string& path, const InitialAssumptions&) -> std::unique_ptr<InitialFile> {
             return std::make_unique<NyxInitialFile>(path);
           }};

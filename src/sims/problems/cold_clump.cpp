@@ -16,13 +16,13 @@ struct ClumpConfig {
 core::Table<ClumpConfig> clump_table() {
   core::Table<ClumpConfig> table("A clump of cold gas that flies through warmer gas of its pressure and velocity");
   table.option("contrast", &ClumpConfig::contrast, 10.0)
-      .at_least(1.0)
+      .range(1.0, 1e30)
       .doc("density in its middle over that far away, where density and speed of sound are 1");
   table.option("radius", &ClumpConfig::radius, 0.125)
       .range(1e-3, 0.25)
       .doc("standard deviation of the clump, which has the shape of a bell, in sides of the box along x");
   table.option("mach", &ClumpConfig::mach, 1000.0)
-      .at_least(0.0)
+      .range(0.0, largest_speed)
       .doc("velocity along x in speeds of sound of the middle of the clump; half of it along y and a quarter along z");
   table.option("rounds", &ClumpConfig::rounds, 1.0)
       .at_least(0.0)

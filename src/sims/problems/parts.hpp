@@ -14,6 +14,10 @@
 
 namespace sidestream::sims {
 
+/// What densities, pressures and energies may be in any units (an explosion of 1e51 erg in gas of 1e-27 g/cm^3), and
+/// speeds: products and sums of them stay finite.
+constexpr double least_amount = 1e-30, largest_amount = 1e60, largest_speed = 1e30;
+
 /// Density, velocity and pressure at a point.
 struct PointGas {
   double rho = 1.0;

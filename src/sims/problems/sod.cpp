@@ -24,12 +24,24 @@ core::Table<SodConfig> sod_table() {
   core::Table<SodConfig> table("A shock tube of unit length, opened in the middle");
   table.option("axis", &SodConfig::axis, "x").one_of({"x", "y", "z"}).doc("axis of the tube");
   table.option("end", &SodConfig::end, 0.2).at_least(0.0).doc("time at which the run ends");
-  table.option("density_left", &SodConfig::density_left, 1.0).at_least(1e-30).doc("density below the middle");
-  table.option("pressure_left", &SodConfig::pressure_left, 1.0).at_least(1e-30).doc("pressure below the middle");
-  table.option("velocity_left", &SodConfig::velocity_left, 0.0).doc("velocity below the middle");
-  table.option("density_right", &SodConfig::density_right, 0.125).at_least(1e-30).doc("density above the middle");
-  table.option("pressure_right", &SodConfig::pressure_right, 0.1).at_least(1e-30).doc("pressure above the middle");
-  table.option("velocity_right", &SodConfig::velocity_right, 0.0).doc("velocity above the middle");
+  table.option("density_left", &SodConfig::density_left, 1.0)
+      .range(least_amount, largest_amount)
+      .doc("density below the middle");
+  table.option("pressure_left", &SodConfig::pressure_left, 1.0)
+      .range(least_amount, largest_amount)
+      .doc("pressure below the middle");
+  table.option("velocity_left", &SodConfig::velocity_left, 0.0)
+      .range(-largest_speed, largest_speed)
+      .doc("velocity below the middle");
+  table.option("density_right", &SodConfig::density_right, 0.125)
+      .range(least_amount, largest_amount)
+      .doc("density above the middle");
+  table.option("pressure_right", &SodConfig::pressure_right, 0.1)
+      .range(least_amount, largest_amount)
+      .doc("pressure above the middle");
+  table.option("velocity_right", &SodConfig::velocity_right, 0.0)
+      .range(-largest_speed, largest_speed)
+      .doc("velocity above the middle");
   return table;
 }
 

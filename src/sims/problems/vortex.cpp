@@ -25,12 +25,15 @@ struct Vortex {
 
   PointGas at(double x, double y, double time) const {
     const double dx = offset(x - time), dy = offset(y - time), square = dx * dx + dy * dy;
-    const double turn = strength / (2.0 * M_PI) * std::exp(0.5 * (1.0 - square));
-    const double temperature = 1.0 - (gamma - 1.0) / (2.0 * gamma) * turn * turn;
+    const double turn = turn_at(square);
+    const double temperature = temperature_where(turn);
     return {std::pow(temperature, 1.0 / (gamma - 1.0)),
             {1.0 - turn * dy, 1.0 + turn * dx, 0.0},
             std::pow(temperature, gamma / (gamma - 1.0))};
   }
+
+  double turn_at(double square) const { return strength / (2.0 * M_PI) * std::exp(0.5 * (1.0 - square)); }
+  double temperature_where(double turn) const { return 1.0 - (gamma - 1.0) / (2.0 * gamma) * turn * turn; }
 
   GasCell cell(const mesh::Geometry& level, mesh::Int3 cell, double time) const {
     GasMixture gas;
@@ -63,7 +66,7 @@ GasProblem read(const core::Node& root, mesh::Int3 cells, const solvers::HydroCo
   const VortexConfig config = vortex_table().read(table_or_empty(root, "vortex"), &part);
   resolved.set("vortex", part);
   const Vortex vortex{config.strength, hydro.gamma};
-  if (!(vortex.at(0.5 * Vortex::side, 0.5 * Vortex::side, 0.0).p > 0.0))
+  if (!(vortex.temperature_where(vortex.turn_at(0.0)) > 0.0))
     core::reject(table_or_empty(root, "vortex"), "the vortex is so strong that there is a vacuum in its middle",
                  "set `vortex.strength` lower");
   GasProblem problem;
