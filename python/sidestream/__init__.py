@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 from .error import Error
 
 if TYPE_CHECKING:
-    from .arrays import friends_of_friends, halos, power_spectrum
-    from .events import Events
-    from .opening import open
-    from .run import Run
-    from .snapshot_file import SnapshotFile
-    from .tree import MergeTree, merge_tree, open_tree
+    from .arrays.analyses import friends_of_friends, halos, power_spectrum
+    from .arrays.tree import MergeTree, merge_tree, open_tree
+    from .files.opening import open
+    from .files.snapshot import SnapshotFile
+    from .runs.events import Events
+    from .runs.run import Run
 
 __all__ = [
     "Error",
@@ -43,16 +43,16 @@ __all__ = [
 ]
 
 _HOME = {
-    "Events": "events",
-    "MergeTree": "tree",
-    "Run": "run",
-    "SnapshotFile": "snapshot_file",
-    "friends_of_friends": "arrays",
-    "halos": "arrays",
-    "merge_tree": "tree",
-    "open": "opening",
-    "open_tree": "tree",
-    "power_spectrum": "arrays",
+    "Events": "runs.events",
+    "MergeTree": "arrays.tree",
+    "Run": "runs.run",
+    "SnapshotFile": "files.snapshot",
+    "friends_of_friends": "arrays.analyses",
+    "halos": "arrays.analyses",
+    "merge_tree": "arrays.tree",
+    "open": "files.opening",
+    "open_tree": "arrays.tree",
+    "power_spectrum": "arrays.analyses",
 }
 
 

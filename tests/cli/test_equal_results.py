@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import initial_files as ic
-from sidestream.launcher import find_program, mpi_environment
+from sidestream.launch.launcher import find_program, mpi_environment
 from test_faults import results, state_in
 
 STEPS = 3

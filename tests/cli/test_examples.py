@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import sidestream
-from sidestream.bill import GroupBill, group_bills
-from sidestream.launcher import find_program
+from sidestream.launch.launcher import find_program
+from sidestream.runs.bill import GroupBill, group_bills
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SMALLER = {  # by name, what is changed

@@ -20,9 +20,9 @@ import h5py
 import numpy as np
 import pytest
 
-from sidestream.launcher import find_program, mpi_environment
-from sidestream.run import Run
-from sidestream.summary import bills
+from sidestream.launch.launcher import find_program, mpi_environment
+from sidestream.runs.run import Run
+from sidestream.runs.summary import bills
 
 RANKS = 2
 LIMIT_S = 120

@@ -17,7 +17,7 @@ import sidestream as ss
 import snapshots
 import synthetic
 from fixtures import CommandLine, environment
-from sidestream.snapshot_file import formats
+from sidestream.files.snapshot import formats
 
 DATA = Path(__file__).parents[1] / "data"
 REFINED = DATA / "refined_plt00007"
@@ -227,7 +227,7 @@ def is_alive(pid: str) -> bool:
 def test_without_the_program_the_message_says_how_to_get_it(
     tmp_path: Path, sidestream: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sidestream import launcher
+    from sidestream.launch import launcher
 
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))

@@ -16,7 +16,7 @@ import pytest
 
 import initial_files as ic
 import sidestream
-from sidestream.launcher import find_program, mpi_environment
+from sidestream.launch.launcher import find_program, mpi_environment
 
 CONFIG = f"""simulation = "cosmology"
 [run]

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from fixtures import FAKE, CommandLine, environment
-from sidestream.run import Run
+from sidestream.runs.run import Run
 
 SUMMARY = r"task +results.*\nhalos +2 +0 +0 .*\nlost to analysis .* % of the wall time\nrun folder .*\nreport .*\n"
 

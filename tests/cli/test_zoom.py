@@ -9,7 +9,7 @@ import pytest
 import tomllib
 
 import sidestream as ss
-import sidestream.zoom as zooms
+import sidestream.launch.zoom as zooms
 from fixtures import CommandLine
 
 BASE = """

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from sidestream import bench_io
+from sidestream.launch import benchmark
 
 
-def case(format_: str, method: str, seconds: list[float], content: str = "checkpoint") -> bench_io.Case:
+def case(format_: str, method: str, seconds: list[float], content: str = "checkpoint") -> benchmark.Case:
     return {
         "content": content,
         "format": format_,
@@ -17,7 +17,7 @@ def case(format_: str, method: str, seconds: list[float], content: str = "checkp
     }
 
 
-def report(*cases: bench_io.Case) -> dict[str, object]:
+def report(*cases: benchmark.Case) -> dict[str, object]:
     return {"ranks": 2, "cores": 2, "processor": "p", "file_system": "ext4", "model": False, "cases": list(cases)}
 
 
@@ -27,7 +27,7 @@ COLLECTIVE = case("flash", "hdf5-collective", [0.03, 0.08, 0.40])
 
 
 def test_speeds_are_medians_and_ratios_are_taken_repetition_by_repetition() -> None:
-    found = bench_io.compare(report(dict(DISK), dict(ENGINE), dict(COLLECTIVE)))["cases"]
+    found = benchmark.compare(report(dict(DISK), dict(ENGINE), dict(COLLECTIVE)))["cases"]
 
     assert found[1]["speed_seconds"]["mb_per_s"] == pytest.approx(100.0)
     assert found[1]["speed_seconds"]["of_disk"] == pytest.approx(0.5)
@@ -36,7 +36,7 @@ def test_speeds_are_medians_and_ratios_are_taken_repetition_by_repetition() -> N
 
 
 def test_claims_stand_beside_what_was_measured() -> None:
-    claims = bench_io.compare(report(dict(DISK), dict(ENGINE), dict(COLLECTIVE)))["claims"]
+    claims = benchmark.compare(report(dict(DISK), dict(ENGINE), dict(COLLECTIVE)))["claims"]
 
     assert [claim["factor"] for claim in claims] == pytest.approx([2.0, 2.0])
     assert all(claim["holds"] and claim["wanted"] == 1.6 for claim in claims)
@@ -45,14 +45,14 @@ def test_claims_stand_beside_what_was_measured() -> None:
 def test_a_case_that_failed_is_left_out_of_the_comparisons() -> None:
     failed = case("flash", "hdf5-collective", []) | {"error": "error: the disk is full"}
 
-    found = bench_io.compare(report(dict(DISK), dict(ENGINE), failed))
+    found = benchmark.compare(report(dict(DISK), dict(ENGINE), failed))
 
     assert "of_best_peer" not in found["cases"][1]["speed_seconds"]
     assert not found["claims"]
 
 
 def test_the_report_is_printed_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
-    bench_io.print_report(bench_io.compare(report(dict(DISK), dict(ENGINE), dict(COLLECTIVE))))
+    benchmark.print_report(benchmark.compare(report(dict(DISK), dict(ENGINE), dict(COLLECTIVE))))
 
     said = capsys.readouterr().out
     assert "hdf5-collective" in said
@@ -60,4 +60,4 @@ def test_the_report_is_printed_as_a_table(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_small_writes_are_told_apart() -> None:
-    assert bench_io.large_writes(ENGINE) == 10
+    assert benchmark.large_writes(ENGINE) == 10

@@ -14,13 +14,13 @@ from scipy.integrate import trapezoid
 
 import sidestream
 import synthetic
-from sidestream.events import Events
 from sidestream.figures import Picture, pictures, save_pictures
 from sidestream.figures.cosmology import Theory
 from sidestream.figures.timeline import BEHIND, IDLE, PACK, STEP, WAIT, WRITE, spans_of
 from sidestream.report import write_report
-from sidestream.run import Run
-from sidestream.summary import bills, file_bills, share_lost
+from sidestream.runs.events import Events
+from sidestream.runs.run import Run
+from sidestream.runs.summary import bills, file_bills, share_lost
 
 
 @pytest.fixture(scope="module")

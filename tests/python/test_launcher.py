@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import sidestream
-from sidestream import launcher
-from sidestream.messages import MessageFilter
-from sidestream.watch import EventTail, Progress
+from sidestream.launch import launcher
+from sidestream.launch.messages import MessageFilter
+from sidestream.runs.progress import EventTail, Progress
 
 RULE = "-" * 74
 PRIMARY_JOB = [

@@ -12,7 +12,7 @@ import sidestream
 import synthetic
 import synthetic_mergers
 from sidestream.figures.mergers import Branch, branches_of, lay_out, pictures
-from sidestream.merger_tree import MergerTree, has_links, write_merger_table
+from sidestream.runs.mergers import MergerTree
 from synthetic_mergers import LINKS, TASK
 
 
@@ -106,8 +106,8 @@ def test_a_branch_ends_where_the_result_before_has_been_removed(tmp_path: Path) 
 def test_a_task_that_does_not_link_is_an_error_with_the_way_out(linked_run: Path) -> None:
     run = sidestream.open(linked_run)
 
-    assert has_links(run, TASK)
-    assert not has_links(run, "halos")
+    assert run.has_links(TASK)
+    assert not run.has_links("halos")
     with pytest.raises(sidestream.Error, match="not linked") as caught:
         run.merger_tree("halos")
     assert "link = true" in caught.value.hint
@@ -116,13 +116,13 @@ def test_a_task_that_does_not_link_is_an_error_with_the_way_out(linked_run: Path
 def test_the_table_is_written_as_one_file_that_reads_back(linked_run: Path, tmp_path: Path, tree: MergerTree) -> None:
     run = sidestream.open(linked_run)
 
-    path = write_merger_table(run, TASK, tmp_path / "mergers.nc")
+    path = run.merger_tree(TASK).save(tmp_path / "mergers.nc")
 
     with xr.open_dataset(path, engine="h5netcdf") as stored:
         xr.testing.assert_identical(stored.load(), tree.links)
     assert [path.name for path in tmp_path.iterdir()] == ["mergers.nc"]
     with pytest.raises(sidestream.Error, match="cannot be written"):
-        write_merger_table(run, TASK, tmp_path / "not" / "there.nc")
+        run.merger_tree(TASK).save(tmp_path / "not" / "there.nc")
 
 
 def test_branches_of_the_diagram_do_not_cross(tree: MergerTree) -> None:
@@ -163,7 +163,7 @@ def test_linked_halos_have_two_more_pictures(linked_run: Path) -> None:
 
 
 def test_the_end_of_a_run_writes_the_tables_of_tasks_that_link(linked_run: Path, capsys: pytest.CaptureFixture) -> None:
-    from sidestream.running import _write_merger_tables, summarise
+    from sidestream.launch.simulation import _write_merger_tables, summarise
 
     run = sidestream.open(linked_run)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import sidestream
-from sidestream.launcher import has_mpirun, prepare
+from sidestream.launch.launcher import has_mpirun, prepare
 
 pytest.importorskip("mpi4py")
 SCRIPT = Path(__file__).with_name("mpi_blocks.py")

@@ -10,8 +10,8 @@ import pytest
 
 import sidestream
 import synthetic
-from sidestream import files
-from sidestream.snapshot_file import CM_PER_MPC, GRAMS_PER_MSUN, formats
+from sidestream.files.snapshot import CM_PER_MPC, GRAMS_PER_MSUN, formats
+from sidestream.launch.conversion import Conversion, convert
 
 
 def test_a_file_tells_cells_fields_redshift_and_cosmology(tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def converted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("converted")
     paths = {form: folder / f"sample_{form}" for form in formats()}
     for form, path in paths.items():
-        files.convert(files.Conversion(REFINED, path, form), ranks=2)
+        convert(Conversion(REFINED, path, form), ranks=2)
     return paths
 
 
@@ -285,8 +285,8 @@ def test_a_file_of_flash_in_cgs_is_analysed_in_mpc_and_solar_masses(tmp_path: Pa
 
 def test_a_cosmology_goes_to_the_units_of_flash_and_back(tmp_path: Path) -> None:
     path = synthetic.write_plotfile(tmp_path / "plt00010", redshift=3.0)
-    files.convert(files.Conversion(path, tmp_path / "a_hdf5_plt_cnt_0010", "flash"), ranks=2)
-    files.convert(files.Conversion(tmp_path / "a_hdf5_plt_cnt_0010", tmp_path / "back", "nyx"), ranks=2)
+    convert(Conversion(path, tmp_path / "a_hdf5_plt_cnt_0010", "flash"), ranks=2)
+    convert(Conversion(tmp_path / "a_hdf5_plt_cnt_0010", tmp_path / "back", "nyx"), ranks=2)
 
     before, flash, after = map(sidestream.open, (path, tmp_path / "a_hdf5_plt_cnt_0010", tmp_path / "back"))
     in_cgs = np.asarray(before["density"]) * GRAMS_PER_MSUN / CM_PER_MPC**3

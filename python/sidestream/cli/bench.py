@@ -60,7 +60,7 @@ def io(
       sidestream bench io -n 1 --contents plotfile --formats nyx
       sidestream bench io -n 8 --model --json
     """
-    from .. import bench_io
+    from ..launch import benchmark
 
     if ranks is not None and ranks < 1:
         raise UsageError(f"{ranks} ranks cannot write anything", hint="-n takes 1 or more")
@@ -68,7 +68,7 @@ def io(
         raise UsageError(f"{blocks} blocks are nothing to write", hint="--blocks takes 1 or more")
     if repetitions < 1:
         raise UsageError(f"{repetitions} repetitions measure nothing", hint="--repetitions takes 1 or more")
-    request = bench_io.BenchRequest(
+    request = benchmark.BenchRequest(
         ranks=ranks or 4,
         folder=folder,
         repetitions=repetitions,
@@ -79,6 +79,6 @@ def io(
         model=model,
         launcher=launcher,
     )
-    report = bench_io.measure(request)
-    console.print_json(report) if as_json else bench_io.print_report(report)
+    report = benchmark.measure(request)
+    console.print_json(report) if as_json else benchmark.print_report(report)
     return 1 if any("error" in case for case in report["cases"]) else 0

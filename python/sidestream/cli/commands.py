@@ -17,7 +17,7 @@ from .bench import bench
 from .halos import halos
 
 if TYPE_CHECKING:
-    from ..running import RunRequest
+    from ..launch.simulation import RunRequest
 
 app = typer.Typer(
     name="sidestream",
@@ -62,7 +62,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a tabl
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from sidestream import __version__
+        from .. import __version__
 
         typer.echo(f"sidestream {__version__}")
         raise typer.Exit
@@ -115,7 +115,7 @@ def run(
       sidestream run box.toml -n 8 --out runs/more --from runs/large/plt00200
       sidestream run box.toml -n 512 --launcher "srun --exclusive"
     """
-    from .. import running
+    from ..launch import simulation
 
     if restart and overwrite:
         raise UsageError(
@@ -128,11 +128,11 @@ def run(
     request = replace(
         _request(config, ranks, settings, out), restart=restart, overwrite=overwrite, launcher=launcher, start=start
     )
-    verdict = running.check(request, as_json=True)
+    verdict = simulation.check(request, as_json=True)
     sys.stderr.write(verdict.messages)
     if verdict.code != 0:
         return 2 if verdict.code == 2 else 1
-    return running.run(request, verdict.processes(request.ranks))
+    return simulation.run(request, verdict.processes(request.ranks))
 
 
 @app.command(short_help="Check a configuration; print what it would take.")
@@ -146,9 +146,9 @@ def check(
       sidestream check box.toml -n 8
       sidestream check box.toml -n 8 --set coupling.sidecars=2
     """
-    from .. import running
+    from ..launch import simulation
 
-    verdict = running.check(_request(config, ranks, settings, out), as_json)
+    verdict = simulation.check(_request(config, ranks, settings, out), as_json)
     sys.stdout.write(verdict.output)
     sys.stderr.write(verdict.messages)
     return verdict.code if verdict.code in (0, 2) else 1
@@ -173,7 +173,7 @@ def info(
       sidestream info sedov_hdf5_chk_0010
       sidestream info runs/demo/results/halos/000120.nc --json
     """
-    from ..info import describe, print_description
+    from ..files.description import describe, print_description
 
     description = describe(path)
     console.print_json(description) if as_json else print_description(description)
@@ -197,7 +197,7 @@ def plot(
       sidestream plot runs/demo --task halos --out pictures
     """
     from ..figures import save_pictures
-    from ..opening import open_run
+    from ..files.opening import open_run
 
     for path in save_pictures(open_run(run), out or run / "pictures", task):
         typer.echo(path)
@@ -211,7 +211,7 @@ def report(run: RunFolder) -> None:
     Example:
       sidestream report runs/demo
     """
-    from ..opening import open_run
+    from ..files.opening import open_run
     from ..report import write_report
 
     typer.echo(write_report(open_run(run)))
@@ -229,8 +229,8 @@ def bill(run: RunFolder, as_json: Json = False) -> None:
       sidestream bill runs/demo
       sidestream bill runs/demo --json
     """
-    from .. import bill as bills
-    from ..opening import open_run
+    from ..files.opening import open_run
+    from ..runs import bill as bills
 
     found = bills.bills_of(open_run(run))
     console.print_json(bills.as_json(found)) if as_json else bills.print_bills(found)
@@ -250,7 +250,7 @@ def watch(
       sidestream watch runs/demo
       sidestream watch runs/demo --once
     """
-    from ..opening import open_run
+    from ..files.opening import open_run
     from ..report import live
 
     opened = open_run(run)
@@ -293,8 +293,8 @@ def zoom(
       sidestream zoom runs/box --halo 7302 --task clusters --step 120 > zoom.toml
       sidestream run zoom.toml -n 8
     """
-    from .. import zoom as zooms
-    from ..opening import open_run
+    from ..files.opening import open_run
+    from ..launch import zoom as zooms
 
     made = zooms.zoom(open_run(run), zooms.ZoomRequest(halo, radius, task, step, levels))
     typer.echo(made.config, nl=False)
@@ -306,8 +306,8 @@ app.command(short_help="Check every checksum of a file, or of all files of a run
 
 
 def _request(config: Path, ranks: int | None, settings: list[str] | None, out: Path | None) -> RunRequest:
-    from ..launcher import default_ranks
-    from ..running import RunRequest
+    from ..launch.launcher import default_ranks
+    from ..launch.simulation import RunRequest
 
     if ranks is not None and ranks < 1:
         raise UsageError(f"{ranks} ranks cannot run anything", hint="-n takes 1 or more")

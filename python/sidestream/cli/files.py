@@ -13,7 +13,7 @@ from .. import console
 from ..error import Error, UsageError
 
 if TYPE_CHECKING:
-    from ..programs import Tell
+    from ..launch.programs import Tell
 
 Ranks = Annotated[int | None, typer.Option("-n", "--ranks", metavar="RANKS", help="MPI ranks (default: one a core).")]
 Launcher = Annotated[
@@ -62,12 +62,12 @@ def convert(
       sidestream convert sedov_hdf5_chk_0010 plt00010 --format nyx -n 4
       sidestream convert chk00050.hdf5_chk small --format nyx --fields density,Temp --precision single
     """
-    from .. import files
-    from ..info import print_description
+    from ..files.description import print_description
+    from ..launch import conversion
 
-    conversion = files.Conversion(source, target, form, _names(fields), precision, block, method, overwrite)
+    request = conversion.Conversion(source, target, form, _names(fields), precision, block, method, overwrite)
     with status(f"converting {source}") as tell:
-        report = files.convert(conversion, count_of(ranks), launcher, tell)
+        report = conversion.convert(request, count_of(ranks), launcher, tell)
     if report["left_out_particles"]:
         console.say(f"warning: {form} files hold no particles: {report['left_out_particles']} were left out")
     console.print_json(report) if as_json else print_description(_summary(report))
@@ -92,11 +92,11 @@ def verify(
       sidestream verify runs/demo/chk00050.hdf5_chk -n 4
       sidestream verify runs/demo --json
     """
-    from .. import files
+    from ..launch import verification
 
     verdicts: list[dict[str, Any]] = []
     with status(f"verifying {path}") as tell:
-        for verdict in files.verify(path, count_of(ranks), launcher, tell):
+        for verdict in verification.verify(path, count_of(ranks), launcher, tell):
             verdicts.append(verdict)
             if not as_json:
                 typer.echo(_line(verdict))
@@ -117,7 +117,7 @@ def _names(fields: list[str] | None) -> list[str]:
 
 def count_of(ranks: int | None) -> int:
     """The ranks asked for, or one a core."""
-    from ..launcher import default_ranks
+    from ..launch.launcher import default_ranks
 
     if ranks is not None and ranks < 1:
         raise UsageError(f"{ranks} ranks cannot read anything", hint="-n takes 1 or more")
@@ -137,7 +137,7 @@ def status(title: str) -> Iterator[Tell]:
 
 
 def _summary(report: dict[str, Any]) -> dict[str, Any]:
-    from ..views import speed
+    from ..quantities import speed
 
     access = report["io"]
     return {
@@ -155,7 +155,7 @@ def _summary(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def _line(verdict: dict[str, Any]) -> str:
-    from ..views import duration, size, speed
+    from ..quantities import duration, size, speed
 
     name = Path(verdict["path"]).name
     if not verdict["is_good"]:

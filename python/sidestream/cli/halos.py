@@ -65,13 +65,13 @@ def query(
       sidestream halos query tree.nc --t-boundary "60 mean" --t-halo "100 mean" -o halos.csv
       sidestream halos query tree.nc --t-boundary "60 mean" --t-halo "100 mean" -n 4 --json
     """
-    from .. import halo_query
-    from ..views import duration
+    from ..launch import halos as stored
+    from ..quantities import duration
 
     _check(out, min_cells)
-    request = halo_query.TreeQuery(tree, t_boundary, t_halo, min_cells)
+    request = stored.TreeQuery(tree, t_boundary, t_halo, min_cells)
     with status(f"asking {tree}") as tell:
-        table, report = halo_query.query(request, count_of(ranks), launcher, tell)
+        table, report = stored.query(request, count_of(ranks), launcher, tell)
     times = {name: report[name] for name in ("read_s", "query_s")}
     told = f"the query took {duration(times['query_s'])}, reading the file {duration(times['read_s'])}"
     _give(table, out, as_json, told, times)
@@ -111,8 +111,8 @@ def find(
     """
     from time import perf_counter
 
-    from ..snapshot_file import SnapshotFile
-    from ..views import duration
+    from ..files.snapshot import SnapshotFile
+    from ..quantities import duration
 
     _check(out, 1)
     if finder not in FINDERS:
@@ -148,21 +148,21 @@ def mergers(
       sidestream halos mergers runs/mergers
       sidestream halos mergers runs/mergers --task halos -o links.nc
     """
-    from ..merger_tree import has_links, write_merger_table
-    from ..opening import open_run
+    from ..files.opening import open_run
+    from ..runs.mergers import table_path
 
     opened = open_run(run)
-    tasks = [task] if task else [name for name in opened.tasks if has_links(opened, name)]
+    tasks = [task] if task else [name for name in opened.tasks if opened.has_links(name)]
     if not tasks:
         raise Error("no task of the run links its halos", run, "set `link = true` in the table of a halo task")
     if out is not None and len(tasks) > 1:
         raise UsageError(f"{len(tasks)} tasks do not fit into one file", hint=f"--task takes {' or '.join(tasks)}")
     for name in tasks:
-        typer.echo(write_merger_table(opened, name, out))
+        typer.echo(opened.merger_tree(name).save(out or table_path(opened.folder, name)))
 
 
 def _check(out: Path | None, min_cells: int) -> None:
-    from ..catalogue import check_target
+    from ..runs.catalogue import check_target
 
     check_target(out)
     if min_cells < 1:
@@ -171,7 +171,7 @@ def _check(out: Path | None, min_cells: int) -> None:
 
 def _give(table: xr.Dataset, out: Path | None, as_json: bool, told: str, times: dict[str, float]) -> None:
     """Writes and prints a catalogue."""
-    from .. import catalogue
+    from ..runs import catalogue
 
     count = table.sizes.get("halo", 0)
     if out is not None:

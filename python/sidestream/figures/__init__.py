@@ -16,7 +16,7 @@ from .picture import Picture
 from .scene import Scene
 
 if TYPE_CHECKING:
-    from ..run import Run
+    from ..runs.run import Run
 
 __all__ = ["Picture", "Scene", "pictures", "save_pictures", "scenes"]
 

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from .picture import Picture, look
 
 if TYPE_CHECKING:
-    from ..events import Event, Events
-    from ..run import Run
+    from ..runs.events import Event, Events
+    from ..runs.run import Run
 
 KINDS = {
     "kinetic_dark_matter": "motion of the dark matter",

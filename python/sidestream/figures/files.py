@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from ..summary import WRITE_SIZES, FileBill, file_bills
+from ..runs.summary import WRITE_SIZES, FileBill, file_bills
 from .picture import BLUE, TEAL, Picture, look
 
 if TYPE_CHECKING:
-    from ..run import Run
+    from ..runs.run import Run
 
 _COLOURS = {"checkpoint": BLUE, "plotfile": TEAL}
 

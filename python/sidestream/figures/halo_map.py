@@ -17,7 +17,7 @@ from .picture import Picture, field_name, length_unit, look, moment, unit_label
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..run import Run
+    from ..runs.run import Run
 
 OVERDENSITY = 200.0  # of groups of particles, about
 MOST_CIRCLES = 1000  # of the heaviest halos

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ..results import ROWS
+from ..runs.results import ROWS
 from .cosmology import Theory
 from .halo_map import halo_map
 from .halo_properties import properties
@@ -32,7 +32,7 @@ from .scene import Scene
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..run import Run
+    from ..runs.run import Run
 
 COMPARISON = "mass-function-comparison"
 

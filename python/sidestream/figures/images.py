@@ -14,7 +14,7 @@ from .picture import Picture, field_name, length_unit, look, moment, spread, uni
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..run import Run
+    from ..runs.run import Run
 
 _MAPS = {"temperature": "inferno", "gas_density": "viridis", "dark_matter_density": "magma", "total_density": "magma"}
 _PLANES = {"x": ("y", "z"), "y": ("x", "z"), "z": ("x", "y")}  # axis of sight: the axes of the picture

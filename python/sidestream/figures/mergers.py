@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from ..merger_tree import MergerTree, has_links, merger_tree
+from ..runs.mergers import MergerTree
 from .picture import AMBER, BLUE, FAINT, GREY, RED, TEAL, VIOLET, Picture, look
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..run import Run
+    from ..runs.run import Run
 
 MAIN = VIOLET
 OTHERS = (TEAL, AMBER, BLUE, RED, GREY)  # the next heaviest
@@ -25,9 +25,9 @@ MOST_BRANCHES = 60
 
 def pictures(run: Run, task: str) -> Iterator[Picture]:
     """The growth of the heaviest halos and the tree of the heaviest; nothing for a task that does not link."""
-    if not has_links(run, task):
+    if not run.has_links(task):
         return
-    tree = merger_tree(run, task)
+    tree = run.merger_tree(task)
     if tree.links.sizes["link"]:
         yield _growth(task, tree)
         yield _diagram(task, tree)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from .picture import Picture, field_name, look, moment, redshift_colours, spread
 
 if TYPE_CHECKING:
-    from ..run import Run
+    from ..runs.run import Run
 
 SUFFIX = "_pdf"
 

@@ -13,7 +13,7 @@ from .picture import FAINT, MUTED, VIOLET, Picture, look
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..run import Run
+    from ..runs.run import Run
 
 LEAST_RATIO = 1.01  # of birth to death: branches that hardly stand out are left out
 

@@ -14,7 +14,7 @@ from .picture import Picture, look, unit_label
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..run import Run
+    from ..runs.run import Run
 
 
 def pictures(run: Run, task: str) -> Iterator[Picture]:

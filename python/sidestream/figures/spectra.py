@@ -14,7 +14,7 @@ from .picture import MUTED, Picture, field_name, look, redshift_colours, spread,
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..run import Run
+    from ..runs.run import Run
 
 SUFFIX = "_power"
 

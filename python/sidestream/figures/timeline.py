@@ -10,11 +10,11 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from ..events import Event, Events, number
+from ..runs.events import Event, Events, number
 from .picture import AMBER, BLUE, GREY, INK, MUTED, RED, TASK_COLOURS, Picture, look
 
 if TYPE_CHECKING:
-    from ..run import Run
+    from ..runs.run import Run
 
 STEP, PACK, WAIT, WRITE = "step", "packing", "waiting for the analyses", "writing files"
 BEHIND = "writing behind the run"

@@ -7,11 +7,11 @@ from html import escape
 from pathlib import Path
 
 from ..error import Error
-from ..events import Event, read_events
 from ..figures import pictures
-from ..run import Run
-from ..views import percent
-from ..watch import EventTail, Progress
+from ..quantities import percent
+from ..runs.events import Event, read_events
+from ..runs.progress import EventTail, Progress
+from ..runs.run import Run
 from .page import document, gallery, head_of, notes, table, write_page
 
 NAME = "live.html"

@@ -8,12 +8,14 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..bill import HEAD, GroupBill, group_bills, rows_of
 from ..error import Error
-from ..events import Event, Events, number
 from ..figures import Picture, Scene, pictures, scenes
 from ..figures.energies import energies, residual_share
-from ..summary import (
+from ..quantities import duration, size, speed
+from ..runs.bill import HEAD, GroupBill, group_bills, rows_of
+from ..runs.events import Event, Events, number
+from ..runs.progress import file_name, problem_with_file
+from ..runs.summary import (
     FILE_KINDS,
     TaskBill,
     bills,
@@ -23,12 +25,10 @@ from ..summary import (
     share_lost,
     wall_seconds,
 )
-from ..views import duration, size, speed
-from ..watch import file_name, problem_with_file
 from .interactive import stage
 
 if TYPE_CHECKING:
-    from ..run import Run
+    from ..runs.run import Run
 
 NAME = "report.html"
 

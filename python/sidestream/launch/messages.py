@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .error import Error
+from ..error import Error
 
 _RULE = re.compile(r"^-{20,}\s*$")  # Open MPI frames its notices with these
 _LAUNCHER = re.compile(r"^(\[[\w.-]+:\d+\]|\[mpiexec@|\[proxy:|mpirun[: ]|mpiexec[: ]|prterun[: ]|srun: |slurmstepd: )")

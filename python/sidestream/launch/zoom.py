@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .error import Error, UsageError
-from .toml_text import toml_text
+from ..error import Error, UsageError
+from .configuration import toml_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .run import Run
+    from ..runs.run import Run
 
     Array = NDArray[np.float64]
 
@@ -215,8 +215,8 @@ def _sides(run: Run) -> Array:
 
 def _particles_about(run: Run, halo: _Halo, sides: Array, cell: Array) -> _Particles:
     """From a plot file or checkpoint of the halo's step."""
-    from .outputs import outputs_in
-    from .snapshot_file import SnapshotFile
+    from ..files.snapshot import SnapshotFile
+    from ..runs.outputs import outputs_in
 
     outputs = outputs_in(run.folder)
     here = [output.path for output in outputs if output.step == halo.step]

@@ -13,8 +13,8 @@ from pathlib import Path
 from statistics import median
 from typing import IO, Any
 
-from . import console
-from .error import Error
+from .. import console
+from ..error import Error
 from .launcher import BENCH_IO, find_program, prepare
 from .messages import MessageFilter
 

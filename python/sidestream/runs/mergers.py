@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .error import Error
+from ..error import Error
 from .results import ROWS, load_attributes, load_result
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from .run import Run
 
 LINK = "link"  # the dimension of links, in results and here
 
@@ -155,31 +153,24 @@ class MergerTree:
         return int(self.halos["step"].max())
 
 
-def merger_tree(run: Run, task: str) -> MergerTree:
-    """Reads the links of a task over all its steps; `sidestream.Error` if it does not link its halos."""
-    halos = run[task]
-    about = {step: load_attributes(run.result_path(task, step)) for step in run.steps(task)}
-    linked = [step for step in about if "member_step" in about[step]]
+def read_merger_tree(results: Mapping[int, Path], halos: xr.Dataset) -> MergerTree | None:
+    """The tree of a task from its results, a file a step, and its `halos` of all steps; None if no result has links."""
+    about = {step: load_attributes(path) for step, path in results.items()}
+    linked = [step for step in results if are_linked(about[step])]
     if not linked:
-        raise Error(f"the halos of task `{task}` are not linked", run.folder, f"set `link = true` in [task.{task}]")
-    tables = [_with_moments(load_result(run.result_path(task, step), LINK), step, about) for step in linked]
+        return None
+    tables = [_with_moments(load_result(results[step], LINK), step, about) for step in linked]
     return MergerTree(_with_masses(_joined(tables), halos), halos)
 
 
-def has_links(run: Run, task: str) -> bool:
-    """Whether the newest result of a task links its halos."""
-    steps = run.steps(task)
-    return bool(steps) and "member_step" in load_attributes(run.result_path(task, steps[-1]))
+def are_linked(attributes: Mapping[str, Any]) -> bool:
+    """Whether a result with these attributes links its halos."""
+    return "member_step" in attributes
 
 
-def table_path(run: Run, task: str) -> Path:
-    """Where the links of a task are written at the end of a run."""
-    return run.folder / f"mergers.{task}.nc"
-
-
-def write_merger_table(run: Run, task: str, path: Path | None = None) -> Path:
-    """Writes the links of a task over all its steps as one netCDF file, by default into the folder of the run."""
-    return merger_tree(run, task).save(table_path(run, task) if path is None else path)
+def table_path(folder: Path, task: str) -> Path:
+    """Where the links of a task are written at the end of a run, in its folder."""
+    return folder / f"mergers.{task}.nc"
 
 
 def _with_moments(links: xr.Dataset, step: int, about: dict[int, dict[str, Any]]) -> xr.Dataset:

@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .error import Error
-from .run import Run
+from ..error import Error
+from ..runs.run import Run
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from .snapshot_file import SnapshotFile
+    from .snapshot import SnapshotFile
 
 RESULT = ".nc"  # how the names of results end
 
@@ -40,14 +40,14 @@ def open(path: str | os.PathLike[str]) -> Run | SnapshotFile | xr.Dataset:  # no
             target,
             "`sidestream run CONFIG --out DIR` makes a run; its folder is what to open",
         )
-    from .snapshot_file import SnapshotFile, format_of
+    from .snapshot import SnapshotFile, format_of
 
     if format_of(target):
         return SnapshotFile(target)
     if is_run(target):
         return Run(target)
     if is_result(target):
-        from .results import load_result
+        from ..runs.results import load_result
 
         return load_result(target)
     raise unknown(target)
@@ -65,7 +65,7 @@ def is_result(path: Path) -> bool:
 
 def unknown(path: Path) -> Error:
     """The error for a path that is nothing known."""
-    from .snapshot_file import formats
+    from .snapshot import formats
 
     what = "the folder is neither a run nor a plot file" if path.is_dir() else "the file is of no known format"
     own = "a run folder holds `events.jsonl`" if path.is_dir() else f"the names of results end in `{RESULT}`"

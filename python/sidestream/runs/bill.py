@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .error import Error
+from ..error import Error
+from ..quantities import duration
 from .events import Event, Events, number
-from .views import duration
 
 if TYPE_CHECKING:
     from .run import Run
@@ -109,7 +109,7 @@ def print_bills(bills: list[GroupBill]) -> None:
     """Prints a table a group."""
     from rich.table import Table
 
-    from . import console
+    from .. import console
 
     for index, bill in enumerate(bills):
         table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))

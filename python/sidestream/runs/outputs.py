@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from .core import extension
+from ..core import extension
 
 CHECKPOINT, PLOT_FILE = "checkpoint", "plot file"
 PENDING = "pending"  # the folder in that of a run where checkpoints lie until they are committed

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .core import extension, translated_errors
-from .error import Error
+from ..core import extension, translated_errors
+from ..error import Error
 
 Triple: TypeAlias = tuple[int, int, int]
 Origin: TypeAlias = Sequence[int] | Sequence[Sequence[int]] | None

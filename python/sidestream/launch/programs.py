@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from .error import Error
+from ..error import Error
 from .job import POLL_S, Job
 from .launcher import find_program, prepare
 from .messages import MessageFilter

@@ -11,16 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import console
-from .error import Error
-from .events import Events, number
+from .. import console
+from ..error import Error
+from ..quantities import duration, size
+from ..runs.events import Events, number
+from ..runs.progress import EventTail, Progress, file_name
+from ..runs.run import Run
+from ..runs.summary import FileBill, bills, file_bills, share_lost
 from .job import POLL_S, Job, StopRequests
 from .launcher import find_program, mpi_environment, prepare
 from .messages import MessageFilter
-from .run import Run
-from .summary import FileBill, bills, file_bills, share_lost
-from .views import View, choose_view, duration, size
-from .watch import EventTail, Progress, file_name
+from .views import View, choose_view
 
 DISPLAYED_BY_THE_BAR = frozenset({"analysis", "plotfile", "checkpoint"})
 STEP_LINE = re.compile(r"step \d+\b")  # the program's own progress, which the view shows already
@@ -146,7 +147,7 @@ def _conclude(request: RunRequest, progress: Progress, messages: MessageFilter, 
 
 def _write_report(folder: Path) -> Path | None:
     try:
-        from .report import write_report
+        from ..report import write_report
 
         return write_report(Run(folder))
     except Exception as problem:  # whatever goes wrong with a picture, the run itself is done
@@ -156,13 +157,13 @@ def _write_report(folder: Path) -> Path | None:
 
 def _write_merger_tables(run: Run) -> list[Path]:
     """The links of each task that links halos, over all its steps, beside the report."""
-    from .merger_tree import has_links, write_merger_table
+    from ..runs.mergers import table_path
 
     written = []
     for task in run.tasks:
         try:
-            if has_links(run, task):
-                written.append(write_merger_table(run, task))
+            if run.has_links(task):
+                written.append(run.merger_tree(task).save(table_path(run.folder, task)))
         except Exception as problem:  # a damaged result must not cost the rest
             console.say(f"warning: the merger tree of task `{task}` was not written: {problem}")
     return written

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .error import Error
+from ..error import Error
 from .events import Event, group_of, log_files, number, parse_line
 
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .arrays import check_connectivity, result_of, sides_of, table_of, threshold
+from ..core import extension, translated_errors
+from ..error import Error
+from ..machine import available_cores
+from .analyses import check_connectivity, result_of, sides_of, table_of, threshold
 from .blocks import Origin, blocks_of, handle_of, on_all
-from .core import extension, translated_errors
-from .error import Error
-from .launcher import available_cores
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import console
-from .error import Error, UsageError
+from .. import console
+from ..error import Error, UsageError
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .error import Error
+from ..error import Error
 
 if TYPE_CHECKING:
     import xarray as xr

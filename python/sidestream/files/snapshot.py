@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .core import extension, translated_errors
-from .error import Error
+from ..core import extension, translated_errors
+from ..error import Error
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -184,8 +184,8 @@ class SnapshotFile:
 
         Files in cm and g/cm^3 are analysed in Mpc and Msun/Mpc^3; what has other units keeps them, unnamed.
         """
-        from .arrays import check_connectivity, halos_of, threshold
-        from .blocks import blocks_of
+        from ..arrays.analyses import check_connectivity, halos_of, threshold
+        from ..arrays.blocks import blocks_of
 
         check_connectivity(connectivity)
         options = {"t_boundary": threshold(t_boundary), "t_halo": threshold(t_halo), "connectivity": connectivity}
@@ -204,8 +204,8 @@ class SnapshotFile:
             level: the resolution of the density.
             min_particles: smaller groups are left out.
         """
-        from .arrays import halos_of
-        from .blocks import blocks_of
+        from ..arrays.analyses import halos_of
+        from ..arrays.blocks import blocks_of
 
         grid, sides, is_known = self._for_analyses(field, level)
         options = {"finder": "fof", "linking_length": linking_length, "min_particles": min_particles}
@@ -215,7 +215,7 @@ class SnapshotFile:
 
     def power_spectrum(self, field: str = "density", level: int = 0) -> xr.Dataset:
         """The power spectrum of a field at the resolution of `level`, with k in 1/Mpc if the file has known units."""
-        from .arrays import power_spectrum
+        from ..arrays.analyses import power_spectrum
 
         grid, sides, _ = self._for_analyses(field, level)
         found = power_spectrum(grid, sides)

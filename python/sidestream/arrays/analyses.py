@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from ..core import extension, translated_errors
+from ..error import Error
 from .blocks import Origin, blocks_of, on_all
-from .core import extension, translated_errors
-from .error import Error
 
 if TYPE_CHECKING:
     import xarray as xr

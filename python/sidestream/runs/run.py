@@ -8,13 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .error import Error
+from ..error import Error
 from .events import Events, log_files, number, read_events
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from .merger_tree import MergerTree
+    from .mergers import MergerTree
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -70,13 +70,8 @@ class Run:
 
     def analysis(self, task: str) -> str:
         """The kind of analysis that a task is, as the configuration or else the newest result says."""
-        from .results import load_attributes
-
         configured = self.config.get("task", {}).get(task, {}).get("analysis", "")
-        steps = self.steps(task)
-        if configured or not steps:
-            return str(configured)
-        return str(load_attributes(self.result_path(task, steps[-1])).get("analysis", ""))
+        return str(configured or self._newest_attributes(task).get("analysis", ""))
 
     def __getitem__(self, task: str) -> xr.Dataset:
         """All results of `task` in one dataset: rows below each other, anything else stacked along `step`."""
@@ -95,9 +90,21 @@ class Run:
             >>> (heaviest,) = tree.heaviest()
             >>> tree.main_branch(heaviest)["mass"]
         """
-        from .merger_tree import merger_tree
+        from .mergers import read_merger_tree
 
-        return merger_tree(self, task)
+        results = {step: self.result_path(task, step) for step in self.steps(task)}
+        tree = read_merger_tree(results, self[task])
+        if tree is None:
+            raise Error(
+                f"the halos of task `{task}` are not linked", self.folder, f"set `link = true` in [task.{task}]"
+            )
+        return tree
+
+    def has_links(self, task: str) -> bool:
+        """Whether the newest result of a task links its halos, so that there is a merger tree."""
+        from .mergers import are_linked
+
+        return are_linked(self._newest_attributes(task))
 
     def __contains__(self, task: object) -> bool:
         return task in self.tasks
@@ -139,6 +146,13 @@ class Run:
     def result_path(self, task: str, step: int) -> Path:
         """The file of one result."""
         return next(p for p in (self._results / task).glob("*.nc") if p.stem.isdigit() and int(p.stem) == step)
+
+    def _newest_attributes(self, task: str) -> dict[str, Any]:
+        """Of the newest result; empty if there is none."""
+        from .results import load_attributes
+
+        steps = self.steps(task)
+        return load_attributes(self.result_path(task, steps[-1])) if steps else {}
 
     def _check_task(self, task: str) -> None:
         tasks = self.tasks

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .error import Error
+from ..error import Error
+from ..runs.results import load_result
+from .launcher import HALOS
 from .programs import Tell, lines_of
-from .results import load_result
 
 if TYPE_CHECKING:
     import xarray as xr
-
-PROGRAM = "sidestream-halos"
 
 
 @dataclass(frozen=True)
@@ -41,5 +40,5 @@ def query(
         raise Error("there is no such file", request.tree, 'give the result of a task with `analysis = "merge_tree"`')
     with tempfile.TemporaryDirectory(prefix="sidestream-") as folder:
         target = Path(folder) / "halos.nc"
-        (line,) = lines_of(PROGRAM, request.arguments(target), ranks, launcher, tell)
+        (line,) = lines_of(HALOS, request.arguments(target), ranks, launcher, tell)
         return load_result(target), json.loads(line)

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
-from .error import Error
+from ..error import Error
 from .launcher import Launch
 
 GRACE_S = 60.0  # for the step in progress to end and the folder to be closed

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .error import Error
+from ..error import Error
+from ..quantities import duration, size
+from ..runs.outputs import CHECKPOINT, PLOT_FILE, is_pending, outputs_in
+from ..runs.run import Run
+from ..runs.summary import bills, share_lost, wall_seconds
 from .opening import is_result, is_run, unknown
-from .outputs import CHECKPOINT, PLOT_FILE, is_pending, outputs_in
-from .run import Run
-from .summary import bills, share_lost, wall_seconds
-from .views import duration, size
 
 Description = dict[str, Any]
 
@@ -19,7 +19,7 @@ def describe(path: Path) -> Description:
     """Describes whatever lies at `path`."""
     if not path.exists():
         raise Error("there is nothing", path, "give a run folder, a plot file, a checkpoint or a result")
-    from .snapshot_file import SnapshotFile, format_of
+    from .snapshot import SnapshotFile, format_of
 
     if format_of(path):
         state = {"state": "pending, not committed"} if is_pending(path) else {}
@@ -35,7 +35,7 @@ def print_description(description: Description) -> None:
     """Prints a description as a table, with a second one for tasks or variables."""
     from rich.table import Table
 
-    from . import console
+    from .. import console
 
     facts = Table.grid(padding=(0, 3))
     lists = {}
@@ -117,7 +117,7 @@ def _run(run: Run) -> Description:
 
 
 def _result(path: Path) -> Description:
-    from .results import load_result
+    from ..runs.results import load_result
 
     dataset = load_result(path)
     attributes = {str(name): value for name, value in dataset.attrs.items() if not str(name).startswith("_")}

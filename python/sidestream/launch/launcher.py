@@ -14,9 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .error import Error
+from ..error import Error
+from ..machine import available_cores
 
 PROGRAM = "sidestream-run"
+FILES = "sidestream-files"
+HALOS = "sidestream-halos"
 BENCH_IO = "sidestream-bench-io"
 RANKS_OPTION = "-n"  # understood by mpirun, mpiexec, srun, aprun, jsrun
 
@@ -49,14 +52,6 @@ def find_program(program: str = PROGRAM) -> Path:
             hint="install the package with `pip install .`, or set SIDESTREAM_RUN to the path of the program",
         )
     return Path(found).absolute()
-
-
-def available_cores() -> int:
-    """The number of cores this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on Linux
-        return os.cpu_count() or 1
 
 
 def has_mpirun() -> bool:

@@ -1,0 +1,1 @@
+"""The analyses on NumPy arrays: halos, power spectra, merge trees."""
