@@ -13,7 +13,7 @@
 
 namespace sidestream::comm {
 
-/// MPI for the life of the object (threads where it can). A full `ulimit -f` is an error; freed memory goes back at once.
+/// MPI for the life of the object (threads where it can). A full `ulimit -f` is an error; freed memory goes back.
 class Environment {
  public:
   Environment(int& argc, char**& argv);
