@@ -39,6 +39,7 @@ block = 8
 [amr]
 max_level = 2
 regrid_every = 1
+buffer = 2
 [refine.blast]
 criterion = "loehner"
 fields = ["gas_density", "pressure"]
