@@ -15,7 +15,7 @@ CPP := $(shell find src include apps tests bench python/bindings -name '*.cpp' -
 CHECKED_PYTHON := python/sidestream tests/python tests/cli tests/physics tools bench
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-cpp test-python test-physics test-physics-docs test-slow sanitize bench format format-check lint tidy measures clean
+.PHONY: help setup build demo test test-cpp test-python test-physics test-physics-docs test-slow sanitize bench format format-check lint tidy measures build-cost clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -97,6 +97,9 @@ tidy: $(BUILD)/build.ninja  ## clang-tidy on the C++ files that differ from the 
 
 measures:  ## lengths of files and functions, the longest first
 	@python3 tools/measures.py
+
+build-cost: $(BUILD)/build.ninja  ## CPU seconds to compile the package from nothing, and the dearest files and headers
+	@python3 tools/build_cost.py $(BUILD)
 
 clean:  ## remove what was built
 	rm -rf build $(VENV)

@@ -36,7 +36,7 @@ class Unit:
 
     def compile(self, source: Path, output: Path) -> float:
         """CPU seconds of the command with another source."""
-        words = [*self.words, "-c", str(source), "-o", str(output)]
+        words = [*self.words, "-w", "-c", str(source), "-o", str(output)]
         child = subprocess.Popen(words, cwd=self.folder, env=os.environ | {"CCACHE_DISABLE": "1"})
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
@@ -101,7 +101,7 @@ def main() -> None:
         costs = dict(zip((unit.file for unit in units), pool.map(cost_of, range(len(units))), strict=True))
 
         def cost_of_header(header: str) -> float:
-            name = f"header{abs(hash(header))}"
+            name = re.sub(r"\W", "_", header)
             source = scratch / f"{name}.cpp"
             source.write_text(f"#include {header}\n", encoding="utf-8")
             owner = next(unit for unit in units if unit.file.is_relative_to(ROOT / "src" / "sims"))
