@@ -220,7 +220,7 @@ void check_output(const Arguments& arguments) {
 }
 
 int convert(const comm::Communicator& comm, const Arguments& arguments) {
-  const io::Format& format = io::format(arguments.format);
+  const io::Format& format = io::formats().named(arguments.format);
   comm.agree_on([&] { check_output(arguments); });
   const core::Stopwatch read_watch;
   const auto file = open_together(comm, arguments.input);
@@ -299,13 +299,13 @@ int main(int argc, char** argv) {
       "Files of a simulation's state, of any format, on as many ranks as it was started with.\n"
       "Example: mpirun -n 4 sidestream-files convert plt00010 flash_hdf5_plt_cnt_0010 --format flash"};
   app.require_subcommand(1);
-  std::vector<std::string> formats;
-  for (const io::Format& format : io::formats()) formats.push_back(format.name);
 
   CLI::App* convert_app = app.add_subcommand("convert", "write the state in a file again in another format");
   convert_app->add_option("input", arguments.input, "file or folder to read")->required();
   convert_app->add_option("output", arguments.output, "file or folder to write")->required();
-  convert_app->add_option("--format", arguments.format, "format to write")->required()->check(CLI::IsMember(formats));
+  convert_app->add_option("--format", arguments.format, "format to write")
+      ->required()
+      ->check(CLI::IsMember(io::formats().names()));
   convert_app->add_option("--fields", arguments.fields, "fields to take over (default: all)");
   convert_app->add_option("--precision", arguments.precision, "of the fields")
       ->check(CLI::IsMember({"double", "single"}));

@@ -66,7 +66,7 @@ nb::dict halos(const Blocks& blocks, const Sides& box_size, const Options& optio
     snapshot.attributes = moment;
     const mesh::Particles particles = ids ? particles_of(*ids, reals) : mesh::Particles();
     if (ids) snapshot.particles = &particles;
-    result = analysis::find_analysis(task).make(task, nullptr)->run(blocks.comm(), snapshot);
+    result = analysis::analyses().chosen(task, "analysis").make(task, nullptr)->run(blocks.comm(), snapshot);
   }
   return dict_of(result);
 }

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <optional>
 #include <utility>
@@ -14,29 +13,6 @@ namespace sidestream::couple {
 namespace {
 
 constexpr double gibibyte = 1024.0 * 1024.0 * 1024.0;
-
-template <typename T>
-struct Word {
-  const char* text;
-  T meaning;
-};
-constexpr std::array transports{Word{"in-situ", Transport::in_situ}, Word{"in-transit", Transport::in_transit}};
-constexpr std::array counts{Word{"total", comm::SidecarCount::total}, Word{"extra", comm::SidecarCount::extra}};
-constexpr std::array policies{Word{"block", WhenFull::block}, Word{"drop", WhenFull::drop},
-                              Word{"in-situ", WhenFull::in_situ}};
-
-template <typename Words>
-std::vector<std::string> texts(const Words& words) {
-  std::vector<std::string> all;
-  for (const auto& word : words) all.emplace_back(word.text);
-  return all;
-}
-
-// The meaning of a word that the table of options has accepted.
-template <typename Words>
-auto meaning(const Words& words, const std::string& text) {
-  return std::ranges::find(words, text, [](const auto& word) { return std::string(word.text); })->meaning;
-}
 
 // The tables as they are written; the public structs hold what they mean.
 struct CouplingTable {
@@ -51,21 +27,27 @@ struct TaskTable {
   std::optional<std::vector<double>> at_redshift;
 };
 
+// What each entry of a registry is, in one line.
+template <typename Entries>
+std::string documented(const Entries& entries) {
+  std::vector<std::string> parts;
+  for (const auto& entry : entries) parts.push_back(fmt::format("{}: {}", entry.name, entry.documentation));
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
 core::Table<CouplingTable> coupling_table() {
   core::Table<CouplingTable> table("Who analyses, and what happens when the analyses are slower than the simulation");
   table.option("sidecars", &CouplingTable::sidecars, 0).at_least(0).doc("ranks that do the analyses in transit");
   table.option("count", &CouplingTable::count, "total")
-      .one_of(texts(counts))
+      .one_of({"total", "extra"})
       .doc("whether sidecars are part of the ranks asked for (total) or come on top (extra)");
   table.option("queue", &CouplingTable::queue, gibibyte)
       .in(core::size_units())
       .at_least(0)
       .doc("data published and not yet received by the sidecars, over all ranks");
   table.option("when_full", &CouplingTable::when_full, "block")
-      .one_of(texts(policies))
-      .doc(
-          "when the queue is full: the simulation waits (block), the moment is left out (drop), or the ranks that "
-          "compute do the analysis (in-situ)");
+      .one_of(policies().names())
+      .doc("when the queue is full: " + documented(policies()));
   table.option("timeout", &CouplingTable::timeout, 3600.0)
       .in(core::wall_time_units())
       .at_least(0)
@@ -77,8 +59,8 @@ core::Table<TaskTable> task_table() {
   core::Table<TaskTable> table("An analysis, how it gets its data and when");
   table.option("analysis", &TaskTable::analysis, "").required().doc("name of the analysis");
   table.option("transport", &TaskTable::transport, "in-situ")
-      .one_of(texts(transports))
-      .doc("in-situ: on the ranks that compute, which wait; in-transit: on sidecars, while the simulation goes on");
+      .one_of(transports().names())
+      .doc(documented(transports()));
   table.option("every", &TaskTable::every, std::nullopt).at_least(1).doc("due every so many steps");
   table.option("at_redshift", &TaskTable::at_redshift, std::nullopt).doc("due at these redshifts");
   return table;
@@ -119,18 +101,20 @@ Trigger read_trigger(const core::Node& node, const TaskTable& table) {
   return Trigger(table.every.value_or(0), redshifts);
 }
 
-Task read_task(const std::string& name, const core::Node& node, const FindAnalysis& find, core::Node* resolved) {
+using Analyses = core::Registry<analysis::AnalysisEntry>;
+
+Task read_task(const std::string& name, const core::Node& node, const Analyses& analyses, core::Node* resolved) {
   check_name(name, node);
   // The analysis looks first: it knows all keys of the table and so finds a slip in any of them.
   core::Node full_task, full_analysis;
   Task task;
   task.name = name;
-  task.analysis = find(node).make(node, &full_analysis);
+  task.analysis = analyses.chosen(node, "analysis").make(node, &full_analysis);
   const core::Table<TaskTable> options = task_table();
   const std::vector<std::string> keys = names_of(options.options());
   const TaskTable table = options.read(members_of(node, keys, true), &full_task);
   task.analysis_name = table.analysis;
-  task.transport = meaning(transports, table.transport);
+  task.transport = transports().named(table.transport).transport;
   task.trigger = read_trigger(node, table);
   const core::Node parameters = members_of(full_analysis, keys, false);
   task.parameters = core::to_toml(parameters);
@@ -167,6 +151,15 @@ std::string bytes_text(double bytes) {
 
 }  // namespace
 
+const core::Registry<PolicyEntry>& policies() {
+  static const core::Registry<PolicyEntry> all(
+      {"policies", "policy", "what happens when the queue is full: `when_full` of [coupling]"},
+      {{"block", "the simulation waits", WhenFull::block},
+       {"drop", "the moment is left out, and counted", WhenFull::drop},
+       {"in-situ", "the ranks that compute do the analysis", WhenFull::in_situ}});
+  return all;
+}
+
 int CouplingConfig::sidecars_used() const {
   return std::ranges::any_of(tasks, [](const Task& task) { return task.transport == Transport::in_transit; }) ? sidecars
                                                                                                               : 0;
@@ -181,7 +174,7 @@ std::vector<double> CouplingConfig::moments() const {
   return all;
 }
 
-CouplingConfig read_coupling(const core::Node& root, core::Node* resolved, const FindAnalysis& find) {
+CouplingConfig read_coupling(const core::Node& root, core::Node* resolved, const Analyses& analyses) {
   const core::Node none(core::Node::Members{}, "coupling"), no_tasks(core::Node::Members{}, "task");
   const core::Node* coupling = root.find("coupling");
   const core::Node* tasks = root.find("task");
@@ -190,11 +183,12 @@ CouplingConfig read_coupling(const core::Node& root, core::Node* resolved, const
 
   core::Node full_coupling, full_tasks = no_tasks;
   const CouplingTable table = coupling_table().read(*coupling, &full_coupling);
-  CouplingConfig config{
-      table.sidecars, meaning(counts, table.count), table.queue, meaning(policies, table.when_full), table.timeout, {}};
+  CouplingConfig config{table.sidecars, table.count == "total" ? comm::SidecarCount::total : comm::SidecarCount::extra,
+                        table.queue,    policies().named(table.when_full).policy,
+                        table.timeout,  {}};
   for (const auto& [name, node] : tasks->members()) {
     core::Node full;
-    config.tasks.push_back(read_task(name, node, find, &full));
+    config.tasks.push_back(read_task(name, node, analyses, &full));
     full_tasks.set(name, std::move(full));
   }
   check_sidecars(config, *tasks);

@@ -17,8 +17,16 @@ double tolerance(double redshift) {
 
 }  // namespace
 
+const core::Registry<TransportEntry>& transports() {
+  static const core::Registry<TransportEntry> all(
+      {"transports", "transport", "how a snapshot reaches an analysis: `transport` of [task.NAME]"},
+      {{"in-situ", "on the ranks that compute, which wait", Transport::in_situ},
+       {"in-transit", "on sidecars, while the simulation goes on", Transport::in_transit}});
+  return all;
+}
+
 std::string to_string(Transport transport) {
-  return transport == Transport::in_situ ? "in-situ" : "in-transit";
+  return std::ranges::find(transports(), transport, &TransportEntry::transport)->name;
 }
 
 Trigger::Trigger(std::int64_t every, std::vector<double> at_redshift)

@@ -11,7 +11,7 @@ namespace sidestream::test {
 /// The analysis that the TOML text of a task describes.
 inline std::unique_ptr<analysis::Analysis> analysis_of(const std::string& toml, core::Node* resolved = nullptr) {
   const core::Node table = core::parse_toml(toml, "task.toml");
-  return analysis::find_analysis(table).make(table, resolved);
+  return analysis::analyses().chosen(table, "analysis").make(table, resolved);
 }
 
 /// The values of a column of a result.

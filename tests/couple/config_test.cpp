@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 CouplingConfig read(const std::string& text, core::Node* resolved = nullptr) {
-  return read_coupling(core::parse_toml(text, "run.toml"), resolved, test::find_digest);
+  return read_coupling(core::parse_toml(text, "run.toml"), resolved, test::only_digest());
 }
 
 core::Error error_of(const std::string& text) {
@@ -154,7 +154,7 @@ TEST(CouplingConfig, ATaskThatLooksBackCannotChangeSides) {
         core::parse_toml("[coupling]\nsidecars = 1\nwhen_full = \"" + when_full +
                              "\"\n[task.links]\nanalysis = \"counter\"\nevery = 1\ntransport = \"" + transport + "\"",
                          "run.toml"),
-        nullptr, test::find_counter);
+        nullptr, test::only_counter());
   };
 
   EXPECT_NO_THROW(read_counter("in-transit", "drop"));

@@ -18,7 +18,7 @@ namespace sidestream {
 /// Files of the sample state in the format that is the test's parameter.
 class FlashTest : public testing::TestWithParam<std::string> {
  protected:
-  const io::Format& format() const { return io::format(GetParam()); }
+  const io::Format& format() const { return io::formats().named(GetParam()); }
   std::string path(bool is_checkpoint = true) const {
     return folder_ / (is_checkpoint ? format().checkpoint : format().plotfile)->of(7);
   }

@@ -103,7 +103,7 @@ class NyxBytesTest : public testing::Test {
   std::string write(const io::FileContent& all) const {
     io::WriteOptions options;
     options.files = 1;
-    io::format("nyx").write(comm_, folder_ / "plt00007", all, options);
+    io::formats().named("nyx").write(comm_, folder_ / "plt00007", all, options);
     comm_.barrier();
     return folder_ / "plt00007";
   }

@@ -162,7 +162,7 @@ class ForeignNyxTest : public testing::Test {
       all.particles.push_back(all.particles.empty() ? &two : &none);
     }
     all.particle_precision = io::Precision::single_precision;
-    io::format("nyx").write(comm::Communicator(MPI_COMM_SELF), path_, all, {});
+    io::formats().named("nyx").write(comm::Communicator(MPI_COMM_SELF), path_, all, {});
     std::filesystem::remove(path_ + "/sidestream.json");
     std::filesystem::remove(path_ + "/sidestream.commit");
   }

@@ -19,7 +19,7 @@ using testing::Not;
 
 class NyxFormatTest : public test::FormatTest {
  protected:
-  const io::Format& format() const override { return io::format("nyx"); }
+  const io::Format& format() const override { return io::formats().named("nyx"); }
 };
 
 TEST_F(NyxFormatTest, TakesAtMostAsManyFilesAsAsked) {

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +19,13 @@ enum class WhenFull {
   in_situ,  ///< the ranks that compute do the analyses themselves
 };
 
+struct PolicyEntry {
+  std::string name, documentation;
+  WhenFull policy;
+};
+/// All policies there are.
+const core::Registry<PolicyEntry>& policies();
+
 /// The tables `[coupling]` and `[task.*]` of a configuration.
 struct CouplingConfig {
   std::int32_t sidecars = 0;  ///< as asked for; see `sidecars_used`
@@ -35,14 +41,11 @@ struct CouplingConfig {
   std::vector<double> moments() const;
 };
 
-/// Finds the analysis that a task's table names; `analysis::find_analysis` unless the caller has analyses of its own.
-using FindAnalysis = std::function<const analysis::AnalysisEntry&(const core::Node& table)>;
-
 /// Reads and checks both tables of the whole configuration `root`, on each rank by itself. Throws core::Error with
 /// file, line and key. Stores them with all defaults filled in as the members `coupling` and `task` of `resolved`
 /// unless null.
 CouplingConfig read_coupling(const core::Node& root, core::Node* resolved = nullptr,
-                             const FindAnalysis& find = analysis::find_analysis);
+                             const core::Registry<analysis::AnalysisEntry>& analyses = analysis::analyses());
 
 /// The processes to start when the user asks for `ranks`, and how they are divided. Throws core::Error for an
 /// impossible number.

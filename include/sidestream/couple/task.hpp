@@ -16,6 +16,13 @@ enum class Transport {
   in_transit,  ///< the data go to sidecar ranks, and the simulation goes on
 };
 
+struct TransportEntry {
+  std::string name, documentation;
+  Transport transport;
+};
+/// All transports there are.
+const core::Registry<TransportEntry>& transports();
+
 /// The word of the configuration for a transport: "in-situ".
 std::string to_string(Transport transport);
 

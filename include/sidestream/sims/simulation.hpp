@@ -5,13 +5,13 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/bill.hpp"
 #include "sidestream/core/config.hpp"
+#include "sidestream/core/registry.hpp"
 #include "sidestream/io/owned_content.hpp"
 #include "sidestream/io/snapshot_file.hpp"
 #include "sidestream/mesh/snapshot.hpp"
@@ -98,6 +98,6 @@ struct SimulationEntry {
 };
 
 /// All simulations there are.
-std::span<const SimulationEntry> simulations();
+const core::Registry<SimulationEntry>& simulations();
 
 }  // namespace sidestream::sims

@@ -51,8 +51,8 @@ std::vector<std::string> formats_for(Kind kind) {
 core::Table<Output> output_table(Kind kind) {
   const bool is_checkpoint = kind == Kind::checkpoint;
   const io::WriteOptions standard;
-  std::vector<std::string> methods{"automatic"};
-  for (const io::WriteMethod& method : io::write_methods()) methods.push_back(method.name);
+  std::vector<std::string> methods = io::write_methods().names();
+  methods.insert(methods.begin(), "automatic");
   core::Table<Output> table("When and how a kind of file is written");
   table.option("format", &Output::format, is_checkpoint ? "sidestream" : "nyx")
       .one_of(formats_for(kind))
@@ -107,7 +107,7 @@ std::optional<OutputConfig> read_output(const core::Node* node, Kind kind, const
   if (!output.at_redshift.empty() && !plan.has_redshift())
     core::reject(*node->find("at_redshift"), "this simulation has no redshift", "use `every`");
   OutputConfig config;
-  config.format = &io::format(output.format);
+  config.format = &io::formats().named(output.format);
   config.trigger = couple::Trigger(output.every, output.at_redshift);
   config.keep = output.keep;
   check_method(*node, *config.format, output.method);
@@ -120,28 +120,6 @@ std::optional<OutputConfig> read_output(const core::Node* node, Kind kind, const
   config.variables = output.variables.empty() ? config.format->variables : output.variables;
   if (output.precision == "single") config.precision = io::Precision::single_precision;
   return config;
-}
-
-template <typename Entries>
-std::vector<std::string> names_of(const Entries& entries) {
-  std::vector<std::string> names;
-  for (const auto& entry : entries) names.push_back(entry.name);
-  return names;
-}
-
-const SimulationEntry& find_simulation(const core::Node& root) {
-  const auto all = simulations();
-  const std::vector<std::string> names = names_of(all);
-  const core::Node* name = root.find("simulation");
-  if (name == nullptr)
-    core::reject(root, "the key `simulation` is missing",
-                 fmt::format("for example simulation = \"{}\"", names.front()));
-  core::Option option;
-  option.name = "simulation";
-  option.choices = names;
-  std::string chosen;
-  core::read_value(*name, option, chosen);
-  return *std::ranges::find(all, chosen, &SimulationEntry::name);
 }
 
 void read_outputs(const core::Node& root, RunConfig& config, core::Node& resolved) {
@@ -179,7 +157,7 @@ std::vector<double> RunConfig::moments() const {
 }
 
 RunConfig read_run(const core::Node& root) {
-  const SimulationEntry& simulation = find_simulation(root);
+  const SimulationEntry& simulation = simulations().chosen(root, "simulation");
   std::vector<std::string> tables{"simulation", "run", "output", "coupling", "task"};
   tables.insert(tables.end(), simulation.tables.begin(), simulation.tables.end());
   core::check_known_keys(root, tables);

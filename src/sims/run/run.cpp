@@ -188,7 +188,7 @@ class Run {
   void prepare_last_checkpoint() {
     if (config_.checkpoint) return;
     config_.checkpoint.emplace();
-    config_.checkpoint->format = &io::format("sidestream");
+    config_.checkpoint->format = &io::formats().named("sidestream");
     config_.checkpoint->trigger = couple::Trigger(0, {});
   }
 
