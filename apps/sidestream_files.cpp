@@ -53,7 +53,7 @@ struct Unit {
 
 // Files of a cosmology in cm are comoving and hold velocities v/a, energies e/a^2 and temperatures T/a^2 (FLASH).
 bool is_comoving_in_cm(const io::FileDescription& file) {
-  return file.length_unit == "cm" && (file.hubble > 0.0 || file.scale_factor != 1.0);
+  return file.length_unit == "cm" && (file.hubble > 0.0 || file.moment.scale_factor.value_or(1.0) != 1.0);
 }
 
 // `unit` of a file; units of other kinds stay as they are.
@@ -78,7 +78,7 @@ Unit common_unit(const io::FileDescription& file, const std::string& unit) {
   };
   const auto row = std::ranges::find_if(rows, [&](const Row& candidate) { return unit == candidate.from; });
   if (!is_comoving_in_cm(file) || row == rows.end()) return {unit, 1.0};
-  const double a = file.scale_factor, density = std::pow(cm_per_mpc, 3) / grams_per_msun;
+  const double a = file.moment.scale_factor.value_or(1.0), density = std::pow(cm_per_mpc, 3) / grams_per_msun;
   return {row->to, std::pow(density, row->densities) * std::pow(a / cm_per_km, row->velocities) *
                        std::pow(1.0 / grams_per_msun, row->masses) * std::pow(1.0 / cm_per_mpc, row->lengths) *
                        std::pow(a * a, row->temperatures)};
@@ -170,9 +170,9 @@ bool stays_checkpoint(const io::FileDescription& file, const Arguments& argument
 }
 
 void describe_moment(const io::FileDescription& file, const Arguments& arguments, io::FileContent& content) {
-  content.step = file.step;
-  content.time = file.time * (is_comoving_in_cm(file) ? cm_per_km / cm_per_mpc : 1.0);
-  content.scale_factor = file.scale_factor;
+  content.moment.step = file.moment.step;
+  content.moment.time = file.moment.time * (is_comoving_in_cm(file) ? cm_per_km / cm_per_mpc : 1.0);
+  content.moment.scale_factor = file.moment.scale_factor;
   content.omega_m = file.omega_m;
   content.omega_lambda = file.omega_lambda;
   content.hubble = file.hubble;
@@ -182,7 +182,7 @@ void describe_moment(const io::FileDescription& file, const Arguments& arguments
   content.length_unit = is_comoving_in_cm(file) ? "Mpc" : file.length_unit;
   if (arguments.precision == "single") content.precision = io::Precision::single_precision;
   if (!stays_checkpoint(file, arguments)) return;
-  content.attributes = file.attributes;
+  content.moment.attributes = file.moment.attributes;
   content.texts = file.texts;
 }
 
@@ -238,7 +238,7 @@ int convert(const comm::Communicator& comm, const Arguments& arguments) {
   const nlohmann::json report{
       {"path", arguments.output},
       {"format", format.name},
-      {"kind", content.attributes.empty() ? "plot file" : "checkpoint"},
+      {"kind", content.moment.attributes.empty() ? "plot file" : "checkpoint"},
       {"fields", content.fields.size()},
       {"levels", content.levels.size()},
       {"particles",

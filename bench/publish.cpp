@@ -44,7 +44,7 @@ couple::CouplingConfig coupling() {
 
 mesh::Snapshot snapshot_of(const mesh::Layout& layout, int rank, std::int64_t step) {
   mesh::Snapshot snapshot;
-  snapshot.step = step;
+  snapshot.moment.step = step;
   snapshot.geometry = {layout.domain(), {1.0, 1.0, 1.0}};
   snapshot.levels = {layout};
   for (const std::string& name : field_names) {

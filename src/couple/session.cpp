@@ -79,16 +79,16 @@ class Session::Impl {
     write_bill();
   }
 
-  bool is_due(std::int64_t step, std::optional<double> redshift) {
-    begin_at(step);
-    return !tasks_due(step, redshift).empty();
+  bool is_due(const mesh::Moment& moment) {
+    begin_at(moment.step);
+    return !tasks_due(moment).empty();
   }
 
   void publish(const mesh::Snapshot& snapshot) {
     core::require(roles_.computes(), "only the ranks that compute publish");
-    if (last_step_ == snapshot.step) return;
-    last_step_ = snapshot.step;
-    begin_at(snapshot.step);
+    if (last_step_ == snapshot.moment.step) return;
+    last_step_ = snapshot.moment.step;
+    begin_at(snapshot.moment.step);
     Tasks here, sent;
     for (const std::size_t task : runnable_tasks(snapshot))
       (config_.tasks[task].transport == Transport::in_situ ? here : sent).push_back(task);
@@ -149,22 +149,20 @@ class Session::Impl {
                                [&](std::size_t task) { return config_.tasks[task].analysis->reads_particles(); });
   }
 
-  Tasks tasks_due(std::int64_t step, std::optional<double> redshift) {
+  Tasks tasks_due(const mesh::Moment& moment) {
     Tasks due;
     for (std::size_t task = 0; task < config_.tasks.size(); ++task)
-      if (config_.tasks[task].trigger.is_due(step, redshift)) due.push_back(task);
+      if (config_.tasks[task].trigger.is_due(moment)) due.push_back(task);
     return due;
   }
 
   // The tasks that are due and find their fields; the others are reported.
   Tasks runnable_tasks(const mesh::Snapshot& snapshot) {
-    const auto redshift = snapshot.attributes.find("redshift");
-    Tasks due = tasks_due(snapshot.step,
-                          redshift == snapshot.attributes.end() ? std::nullopt : std::optional(redshift->second));
+    Tasks due = tasks_due(snapshot.moment);
     std::erase_if(due, [&](std::size_t task) {
       const std::string missing = missing_field(config_.tasks[task], snapshot);
       if (missing.empty()) return false;
-      runner_.report_failure(config_.tasks[task], snapshot.step, "the snapshot has no field `" + missing + "`",
+      runner_.report_failure(config_.tasks[task], snapshot.moment.step, "the snapshot has no field `" + missing + "`",
                              totals_[task]);
       return true;
     });
@@ -253,7 +251,7 @@ class Session::Impl {
     totals.bytes += charge.bytes;
     totals.dropped += charge.action == Action::dropped;
     constexpr std::array words{"sent", "dropped", "in-situ"};
-    json event = moment_of(snapshot);
+    json event = to_json(snapshot.moment);
     event.update({{"task", totals.task},
                   {"transport", to_string(config_.tasks[task].transport)},
                   {"pack_s", charge.pack_s},
@@ -309,8 +307,8 @@ io::EventLog& Session::log() {
 void Session::serve() {
   impl_->serve();
 }
-bool Session::is_due(std::int64_t step, std::optional<double> redshift) {
-  return impl_->is_due(step, redshift);
+bool Session::is_due(const mesh::Moment& moment) {
+  return impl_->is_due(moment);
 }
 void Session::publish(const mesh::Snapshot& snapshot) {
   impl_->publish(snapshot);

@@ -32,15 +32,16 @@ std::string to_string(Transport transport) {
 Trigger::Trigger(std::int64_t every, std::vector<double> at_redshift)
     : every_(every), at_redshift_(std::move(at_redshift)) {}
 
-bool Trigger::is_due(std::int64_t step, std::optional<double> redshift) {
-  const bool by_step = every_ > 0 && step % every_ == 0;
+bool Trigger::is_due(const mesh::Moment& moment) {
+  const bool by_step = every_ > 0 && moment.step % every_ == 0;
   if (at_redshift_.empty()) return by_step;
+  const auto redshift = moment.redshift();
   if (!redshift)
     throw core::Error("a task is due at redshifts, but this simulation has none", "key `at_redshift`",
                       "say `every = 10` for every ten steps");
-  if (!now_ || now_->step != step) {
+  if (!now_ || now_->step != moment.step) {
     if (now_) before_ = now_->redshift;
-    now_ = Moment{step, *redshift};
+    now_ = Place{moment.step, *redshift};
   }
   return by_step || reaches_redshift(now_->redshift);
 }

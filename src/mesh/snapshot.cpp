@@ -1,22 +1,9 @@
 #include "sidestream/mesh/snapshot.hpp"
 
-#include <fmt/format.h>
-
+#include "mesh/named.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::mesh {
-
-namespace {
-
-template <typename Map>
-const typename Map::mapped_type& find_named(const Map& map, const std::string& name, const char* noun) {
-  if (const auto found = map.find(name); found != map.end()) return found->second;
-  std::string known;
-  for (const auto& [key, value] : map) known += (known.empty() ? "" : ", ") + key;
-  throw core::Error(fmt::format("the snapshot has no {} `{}`", noun, name), "", fmt::format("it has: {}", known));
-}
-
-}  // namespace
 
 void Snapshot::add(std::string name, std::string unit, Provider provide) {
   fields_[std::move(name)] = {std::move(unit), std::move(provide), {}};
@@ -55,10 +42,6 @@ const Field<double>& Snapshot::field(const std::string& name, int level) const {
   if (found.levels.size() <= at) found.levels.resize(at + 1);
   if (!found.levels[at]) found.levels[at] = found.provide(level);
   return *found.levels[at];
-}
-
-double Snapshot::attribute(const std::string& name) const {
-  return find_named(attributes, name, "attribute");
 }
 
 }  // namespace sidestream::mesh

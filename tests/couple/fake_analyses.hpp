@@ -139,7 +139,7 @@ class Counter : public analysis::Analysis {
     }
     last = comm.broadcast(last);
     if (comm.rank() == comm.size() - 1) {
-      steps.push_back(snapshot.step);
+      steps.push_back(snapshot.moment.step);
       before.push_back(last);
     }
     const auto rows = static_cast<std::int64_t>(steps.size());
@@ -161,7 +161,7 @@ class Told : public analysis::Analysis {
   mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
     action_(comm, snapshot);
     mesh::Result result;
-    result.add<std::int64_t>("steps", "", "the step", {"one"}, {1}, {snapshot.step});
+    result.add<std::int64_t>("steps", "", "the step", {"one"}, {1}, {snapshot.moment.step});
     return result;
   }
 

@@ -140,7 +140,7 @@ TEST_F(LooksBack, AMomentThatFailedIsPassedOver) {
    public:
     mesh::Result run_after(const comm::Communicator& comm, const mesh::Snapshot& snapshot,
                            const mesh::Result& earlier) const override {
-      if (snapshot.step == 2) throw core::Error("not today");
+      if (snapshot.moment.step == 2) throw core::Error("not today");
       return Counter::run_after(comm, snapshot, earlier);
     }
   };

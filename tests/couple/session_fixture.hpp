@@ -36,9 +36,9 @@ inline Task task_of(std::string name, std::shared_ptr<const analysis::Analysis> 
 inline mesh::Snapshot snapshot_on(std::vector<mesh::Layout> levels, const comm::Communicator& group,
                                   std::int64_t step) {
   mesh::Snapshot snapshot;
-  snapshot.step = step;
-  snapshot.time = 0.1 * static_cast<double>(step);
-  snapshot.attributes = {{"redshift", 10.0 - static_cast<double>(step)}, {"omega_m", 0.3}};
+  snapshot.moment.step = step;
+  snapshot.moment.time = 0.1 * static_cast<double>(step);
+  snapshot.moment.attributes = {{"redshift", 10.0 - static_cast<double>(step)}, {"omega_m", 0.3}};
   snapshot.geometry = {mesh::domain_of({16, 16, 16}), {1.0, 2.0, 1.0 / 3.0}, {true, true, true}};
   snapshot.levels = std::move(levels);
   const auto add = [&](const char* name, double factor) {

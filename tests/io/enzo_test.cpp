@@ -200,7 +200,7 @@ TEST_P(FlatEnzoTest, ComesBackBitForBit) {
   std::vector<mesh::Field<double>> fields;
   io::FileContent content;
   content.geometry = geometry();
-  content.attributes = {{"a", 1.0}};
+  content.moment.attributes = {{"a", 1.0}};
   for (int level = 0; level < 3; ++level) {
     content.levels.push_back(layout(level));
     fields.emplace_back(layout(level), comm_.rank());

@@ -26,7 +26,7 @@ class FlashTest : public testing::TestWithParam<std::string> {
     io::WriteOptions options;
     options.method = method;
     options.is_durable = false;
-    const std::string at = path(!content.attributes.empty());
+    const std::string at = path(!content.moment.attributes.empty());
     format().write(comm_, at, content, options);
     return at;
   }

@@ -20,7 +20,7 @@ class Generations : public testing::Test {
  protected:
   void write(std::int64_t step, const std::string& name = "sidestream") const {
     io::FileContent content = sample_.content(true);
-    content.step = step;
+    content.moment.step = step;
     const io::Format& format = io::formats().named(name);
     format.write(comm_, folder_ / format.checkpoint->of(step), content, {});
   }
@@ -132,13 +132,13 @@ TEST_F(Generations, ACommittedCheckpointTakesThePlaceOfOneOfItsName) {
     write(3, name);
     const std::string path = folder_ / format.checkpoint->of(3);
     io::FileContent content = sample_.content(true);
-    content.time = 42.0;
+    content.moment.time = 42.0;
     io::write_pending(comm_, format, path, content, {});
     comm_.barrier();
     if (comm_.rank() == 0) io::commit(path);
     comm_.barrier();
 
-    EXPECT_EQ(io::open_snapshot_file(path)->description().time, 42.0) << name;
+    EXPECT_EQ(io::open_snapshot_file(path)->description().moment.time, 42.0) << name;
   }
 }
 

@@ -81,9 +81,9 @@ class NyxBytesTest : public testing::Test {
 
   io::FileContent content() const {
     io::FileContent all;
-    all.step = 7;
-    all.time = 0.5;
-    all.scale_factor = 0.5;
+    all.moment.step = 7;
+    all.moment.time = 0.5;
+    all.moment.scale_factor = 0.5;
     all.omega_m = 0.3;
     all.omega_lambda = 0.7;
     all.hubble = 0.68;

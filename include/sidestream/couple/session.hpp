@@ -45,7 +45,7 @@ enum class Drain {
 ///     if (!session.computes()) return session.serve();
 ///     ... each step:
 ///       session.progress();
-///       if (session.is_due(step, redshift)) session.publish(snapshot);
+///       if (session.is_due(moment)) session.publish(snapshot);
 ///     const auto totals = session.finish();
 ///
 /// Results go to `results/<task>/<step>.nc` of the run folder, events to `events.jsonl` (ranks that compute) and
@@ -76,11 +76,10 @@ class Session {
   /// bill. Collective on the sidecars.
   void serve();
 
-  /// Whether a task is due at this step. Local and cheap; asked once a step at least, in order. `redshift` is empty
-  /// where there is none.
-  bool is_due(std::int64_t step, std::optional<double> redshift = {});
+  /// Whether a task is due at this moment. Local and cheap; asked once a step at least, in order.
+  bool is_due(const mesh::Moment& moment);
 
-  /// Brings a snapshot to the tasks that are due (by its step and its attribute `redshift`, if any): sends what
+  /// Brings a snapshot to the tasks that are due at its moment: sends what
   /// sidecars analyse, then does what is in situ. Collective on the ranks that compute. Waits for sidecars only when
   /// the queue is full and `when_full` says so; then at most `timeout_s`, after which it throws core::Error on all
   /// ranks. An analysis that fails is reported and skipped. One copy of the data that are sent: fields, and particles

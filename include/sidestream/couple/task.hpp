@@ -34,15 +34,15 @@ class Trigger {
   /// Every `every` steps (0: never by steps), and at each of these redshifts: when the run lands on one or passes it.
   explicit Trigger(std::int64_t every, std::vector<double> at_redshift = {});
 
-  /// `redshift` is empty in simulations that have none; then a trigger with redshifts throws core::Error. A redshift
-  /// that was passed before the first step asked about (a restart) is not due again.
-  bool is_due(std::int64_t step, std::optional<double> redshift);
+  /// A trigger with redshifts throws core::Error at a moment without one. A redshift that was passed before the first
+  /// step asked about (a restart) is not due again.
+  bool is_due(const mesh::Moment& moment);
 
   std::int64_t every() const { return every_; }
   const std::vector<double>& at_redshift() const { return at_redshift_; }
 
  private:
-  struct Moment {
+  struct Place {
     std::int64_t step;
     double redshift;
   };
@@ -50,7 +50,7 @@ class Trigger {
 
   std::int64_t every_ = 0;
   std::vector<double> at_redshift_;
-  std::optional<Moment> now_;
+  std::optional<Place> now_;
   std::optional<double> before_;  // redshift of the step before `now_`
 };
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -9,11 +8,12 @@
 
 #include "sidestream/mesh/field.hpp"
 #include "sidestream/mesh/geometry.hpp"
+#include "sidestream/mesh/moment.hpp"
 #include "sidestream/mesh/particles.hpp"
 
 namespace sidestream::mesh {
 
-/// A moment of a simulation, read-only: time, attributes, named scalar fields, particles. What an analysis eats. Fields
+/// The state of a simulation at a moment, read-only: named scalar fields, particles. What an analysis eats. Fields
 /// live on one layout a level of refinement: the leaves, which together tile the domain, each cell of it once. On a
 /// uniform grid there is one level. Fields are computed on first use and then kept, so only what somebody asks for
 /// costs anything.
@@ -21,10 +21,8 @@ class Snapshot {
  public:
   using Provider = std::function<std::shared_ptr<const Field<double>>(int level)>;
 
-  std::int64_t step = 0;
-  double time = 0.0;                         ///< in the simulation's unit of time
-  std::map<std::string, double> attributes;  ///< scale_factor, redshift, omega_m, omega_b, hubble, box_mpc, ...
-  Geometry geometry;                         ///< of level 0
+  Moment moment;
+  Geometry geometry;                     ///< of level 0
   std::vector<Layout> levels;            ///< the leaves of each level, coarsest first; a level may be empty of boxes
   const Particles* particles = nullptr;  ///< of this rank, or null
 
@@ -43,8 +41,6 @@ class Snapshot {
   const std::string& unit(const std::string& name) const;
   /// Throws core::Error naming the fields there are.
   const Field<double>& field(const std::string& name, int level = 0) const;
-  /// The value of an attribute; throws core::Error naming those there are.
-  double attribute(const std::string& name) const;
 
  private:
   struct Entry {

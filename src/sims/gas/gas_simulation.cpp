@@ -129,7 +129,7 @@ class GasSimulation : public Simulation {
     core::timed(bill_, "time step", [&] { dt_ = gas_->largest_step(); });
     if (!(time_ + dt_ > time_)) {
       check_state();
-      refuse_step(comm_, dt_, "gas", moment());
+      refuse_step(comm_, dt_, "gas", place());
     }
     const bool is_last = time_ + dt_ >= setup_.problem.end;
     if (is_last) dt_ = setup_.problem.end - time_;
@@ -149,8 +149,7 @@ class GasSimulation : public Simulation {
 
   void check_state() const override;
 
-  std::int64_t step() const override { return step_; }
-  std::optional<double> redshift() const override { return std::nullopt; }
+  mesh::Moment moment() const override { return {.step = step_, .time = time_}; }
   double progress() const override { return time_ >= setup_.problem.end ? 1.0 : time_ / setup_.problem.end; }
   std::string stop_reason() const override { return stop_reason_; }
 
@@ -185,7 +184,7 @@ class GasSimulation : public Simulation {
   void start_on(const Hierarchy& hierarchy);
   void begin();
   void solve_gravity();
-  std::string moment() const { return fmt::format("step {}, time {:.6g}", step_, time_); }
+  std::string place() const { return fmt::format("step {}, time {:.6g}", step_, time_); }
   void advance_level(const amr::LevelStep& step);
   // Gravity is solved from the root up; without it, coarse levels that are refined everywhere hold averages only.
   int first_level() const { return gravity_ ? 0 : gas_->base_level(); }
@@ -217,7 +216,7 @@ void GasSimulation::check_state() const {
   for (int level = 0; level <= gas_->finest_level() && problem.empty(); ++level)
     problem = problem_of_gas(gas_->state(level), level);
   if (problem.empty()) problem = books_.problem();
-  require_sound(comm_, problem, moment());
+  require_sound(comm_, problem, place());
 }
 
 void GasSimulation::begin() {
@@ -314,9 +313,8 @@ Totals GasSimulation::totals() const {
 
 mesh::Snapshot GasSimulation::make_snapshot() const {
   mesh::Snapshot snapshot;
-  snapshot.step = step_;
-  snapshot.time = time_;
-  snapshot.attributes = {{"time", time_}};
+  snapshot.moment = moment();
+  snapshot.moment.attributes = {{"time", time_}};
   snapshot.geometry = setup_.problem.geometry;
   const Hierarchy& hierarchy = gas_->hierarchy();
   for (int level = 0; level <= hierarchy.finest_level(); ++level)
@@ -361,18 +359,18 @@ void GasSimulation::restore(const io::SnapshotFile& file) {
     read_gas(file, mesh, factors, state);
   });
   make_gas(*hierarchy, std::move(state));
-  step_ = description.step;
-  time_ = description.time;
+  step_ = description.moment.step;
+  time_ = description.moment.time;
   begin();
-  const bool is_own = description.is_checkpoint && description.attributes.contains("mass_start");
+  const bool is_own = description.is_checkpoint && description.moment.attributes.contains("mass_start");
   start_ = is_own ? Totals{description.attribute("mass_start"), description.attribute("energy_start")} : totals();
-  if (is_own) books_.restore(description.attributes);
+  if (is_own) books_.restore(description.moment.attributes);
 }
 
 io::FileContent GasSimulation::file_content() const {
   io::FileContent content;
-  content.step = step_;
-  content.time = time_;
+  content.moment.step = step_;
+  content.moment.time = time_;
   content.gamma = setup_.hydro.gamma;
   content.geometry = setup_.problem.geometry;
   for (int level = 0; level <= gas_->finest_level(); ++level) content.levels.push_back(gas_->hierarchy().layout(level));
@@ -407,8 +405,8 @@ Field<double> GasSimulation::derived_field(const std::string& name, int level) c
 
 io::FileContent GasSimulation::checkpoint() const {
   io::FileContent content = file_content();
-  content.attributes = {{"mass_start", start_.mass}, {"energy_start", start_.energy}};
-  books_.store(content.attributes);
+  content.moment.attributes = {{"mass_start", start_.mass}, {"energy_start", start_.energy}};
+  books_.store(content.moment.attributes);
   for (int c = 0; c < solvers::gas_components; ++c) {
     io::FileField& field =
         content.fields.emplace_back(io::FileField{gas_variables()[static_cast<std::size_t>(c)], "", {}, c, 1.0});

@@ -44,14 +44,14 @@ Outputs::Outputs(const comm::Communicator& compute, RunConfig& config, couple::S
       writer_(compute) {}
 
 bool Outputs::is_due(std::optional<OutputConfig>& output, const Simulation& simulation) {
-  return output && output->trigger.is_due(simulation.step(), simulation.redshift());
+  return output && output->trigger.is_due(simulation.moment());
 }
 
 // What `every` asks for begins after the first step; a redshift may be that of the start.
 bool Outputs::is_checkpoint_due(const Simulation& simulation) {
   const bool is_due_here = is_due(config_.checkpoint, simulation);
-  if (simulation.step() > 0 || !config_.checkpoint) return is_due_here;
-  return couple::Trigger(0, config_.checkpoint->trigger.at_redshift()).is_due(0, simulation.redshift());
+  if (simulation.moment().step > 0 || !config_.checkpoint) return is_due_here;
+  return couple::Trigger(0, config_.checkpoint->trigger.at_redshift()).is_due(simulation.moment());
 }
 
 void Outputs::skip_due(const Simulation& simulation) {
@@ -67,11 +67,11 @@ void Outputs::write_due(Simulation& simulation) {
   if (!pending_)
     write_checkpoint(simulation);
   else if (is_asked_for)
-    put_off(simulation.step());
+    put_off(simulation.moment().step);
 }
 
 void Outputs::write_last(Simulation& simulation, bool may_go_on) {
-  if (config_.checkpoint && (may_go_on || is_put_off_) && simulation.step() != last_checkpoint_) {
+  if (config_.checkpoint && (may_go_on || is_put_off_) && simulation.moment().step != last_checkpoint_) {
     commit_pending();
     write_checkpoint(simulation);
   }
@@ -79,7 +79,7 @@ void Outputs::write_last(Simulation& simulation, bool may_go_on) {
 }
 
 void Outputs::write_plotfile(Simulation& simulation) {
-  const std::int64_t step = simulation.step();
+  const std::int64_t step = simulation.moment().step;
   if (std::exchange(last_plotfile_, step) == step) return;
   const OutputConfig& config = *config_.plotfile;
   const std::string path = folder_.path() + "/" + config.format->plotfile->of(step);
@@ -95,7 +95,7 @@ void Outputs::write_plotfile(Simulation& simulation) {
 }
 
 void Outputs::write_checkpoint(Simulation& simulation) {
-  const std::int64_t step = simulation.step();
+  const std::int64_t step = simulation.moment().step;
   core::timed(bill_, "making the content", [&] { simulation.check_state(); });
   is_put_off_ = false;
   last_checkpoint_ = step;

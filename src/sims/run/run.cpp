@@ -131,9 +131,9 @@ class Run {
   // Whether there was one to take.
   bool take_step() {
     const core::Stopwatch watch;
-    const std::int64_t before = simulation_->step();
+    const std::int64_t before = simulation_->moment().step;
     core::timed(bill_, "rest of the step", [&] { simulation_->advance(); });
-    if (simulation_->step() == before) return false;
+    if (simulation_->moment().step == before) return false;
     write_step(watch.seconds());
     return true;
   }
@@ -143,7 +143,7 @@ class Run {
     std::unique_ptr<io::SnapshotFile> file;
     compute_.agree_on([&] { file = io::open_snapshot_file(path); });
     simulation_->restore(*file);
-    session_.log().write("restart", {{"path", path}, {"step", simulation_->step()}});
+    session_.log().write("restart", {{"path", path}, {"step", simulation_->moment().step}});
     say(fmt::format("started from {}", path));
   }
 
@@ -173,13 +173,13 @@ class Run {
 
   // What was due here was done before the checkpoint was written.
   void resume_triggers() {
-    session_.is_due(simulation_->step(), simulation_->redshift());
+    session_.is_due(simulation_->moment());
     outputs_.skip_due(*simulation_);
   }
 
   void publish() {
     session_.progress();
-    if (!session_.is_due(simulation_->step(), simulation_->redshift())) return;
+    if (!session_.is_due(simulation_->moment())) return;
     const core::Bill::Part part = bill_.part("publish: preparing", "tasks");
     session_.publish(simulation_->snapshot());
   }
@@ -208,7 +208,7 @@ class Run {
   bool must_stop() {
     if (!stop_reason().empty()) return true;
     End end = End::none;
-    if (config_.max_steps && simulation_->step() >= *config_.max_steps) end = End::steps;
+    if (config_.max_steps && simulation_->moment().step >= *config_.max_steps) end = End::steps;
     if (config_.wall_time_s && watch_.seconds() > *config_.wall_time_s) end = End::late;
     if (stop_signal != 0) end = stop_signal == SIGINT ? End::interrupted : End::told;
     stop_signal = 0;
@@ -251,14 +251,15 @@ class Run {
 
   void write_step(double wall_s) {
     const core::Bill::Part part = bill_.part("events and messages", "program");
+    const mesh::Moment moment = simulation_->moment();
     nlohmann::json event = simulation_->status();
-    event.update({{"step", simulation_->step()}, {"wall_s", wall_s}, {"progress", simulation_->progress()}});
-    if (const auto z = simulation_->redshift()) event["redshift"] = *z;
-    if (std::int64_t{simulation_->step()} > 0) event["left_s"] = seconds_left();
+    event.update({{"step", moment.step}, {"wall_s", wall_s}, {"progress", simulation_->progress()}});
+    const auto z = moment.redshift();
+    if (z) event["redshift"] = *z;
+    if (moment.step > 0) event["left_s"] = seconds_left();
     session_.log().write("step", event);
     if (!tells_steps_) return;
-    const auto z = simulation_->redshift();
-    say(fmt::format("step {}{}  {:.0f} %  {:.2f} s a step", simulation_->step(), z ? fmt::format("  z {:.3f}", *z) : "",
+    say(fmt::format("step {}{}  {:.0f} %  {:.2f} s a step", moment.step, z ? fmt::format("  z {:.3f}", *z) : "",
                     100.0 * simulation_->progress(), wall_s));
   }
 
@@ -295,10 +296,10 @@ class Run {
     if (status == RunStatus::incomplete) event["reason"] = losses.text;
     if (losses.are_any()) event["lost"] = {{"results", losses.results}, {"plotfiles", losses.plotfiles}};
     event.update({{"status", names[static_cast<std::size_t>(status)]},
-                  {"step", simulation_->step()},
+                  {"step", simulation_->moment().step},
                   {"progress", simulation_->progress()},
                   {"wall_s", watch_.seconds()},
-                  {"steps", simulation_->step()},
+                  {"steps", simulation_->moment().step},
                   {"tasks", totals_as_json(totals)},
                   {"peak_memory_mb", memory}});
     session_.write_bill();
