@@ -54,8 +54,8 @@ void print_description(const nlohmann::json& description) {
              description.at("memory_bytes").get<double>() / 0x1p20,
              description.at("queue_bytes").get<double>() / 0x1p20);
   for (const auto& task : description.at("tasks"))
-    fmt::print("task {}: {}, {}\n", task.at("name").get<std::string>(), task.at("analysis").get<std::string>(),
-               task.at("transport").get<std::string>());
+    fmt::print("task {}: {}, {}, {}\n", task.at("name").get<std::string>(), task.at("analysis").get<std::string>(),
+               task.at("transport").get<std::string>(), task.at("due").get<std::string>());
 }
 
 int check_configuration(const Arguments& arguments) {

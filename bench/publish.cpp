@@ -37,8 +37,8 @@ class Nothing : public analysis::Analysis {
 couple::CouplingConfig coupling() {
   couple::CouplingConfig config;
   config.sidecars = 1;
-  config.tasks.push_back(
-      {"nothing", "nothing", std::make_shared<Nothing>(), couple::Transport::in_transit, couple::Trigger(1), ""});
+  config.tasks.push_back({"nothing", "nothing", std::make_shared<Nothing>(), couple::Transport::in_transit,
+                          couple::Trigger({.every = 1}), ""});
   return config;
 }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <optional>
 #include <utility>
 
 namespace sidestream::couple {
@@ -21,10 +20,8 @@ struct CouplingTable {
   double queue = 0.0, timeout = 0.0;
 };
 
-struct TaskTable {
+struct TaskTable : TriggerKeys {
   std::string analysis, transport;
-  std::optional<std::int64_t> every;
-  std::optional<std::vector<double>> at_redshift;
 };
 
 // What each entry of a registry is, in one line.
@@ -55,14 +52,13 @@ core::Table<CouplingTable> coupling_table() {
   return table;
 }
 
-core::Table<TaskTable> task_table() {
+core::Table<TaskTable> task_table(const TimeKeeping& times) {
   core::Table<TaskTable> table("An analysis, how it gets its data and when");
   table.option("analysis", &TaskTable::analysis, "").required().doc("name of the analysis");
   table.option("transport", &TaskTable::transport, "in-situ")
       .one_of(transports().names())
       .doc(documented(transports()));
-  table.option("every", &TaskTable::every, std::nullopt).at_least(1).doc("due every so many steps");
-  table.option("at_redshift", &TaskTable::at_redshift, std::nullopt).doc("due at these redshifts");
+  add_trigger_options(table, times);
   return table;
 }
 
@@ -89,33 +85,22 @@ void check_name(const std::string& name, const core::Node& table) {
                  "use letters, digits, `_` and `-`: the results go to a folder of that name");
 }
 
-Trigger read_trigger(const core::Node& node, const TaskTable& table) {
-  if (!table.every && !table.at_redshift)
-    core::reject(node, "the task is never due", "add for example `every = 10` (steps) or `at_redshift = [3, 2]`");
-  const std::vector<double> redshifts = table.at_redshift.value_or(std::vector<double>{});
-  if (table.at_redshift && redshifts.empty() && !table.every)
-    core::reject(*node.find("at_redshift"), "the task is never due", "name at least one redshift");
-  for (const double z : redshifts)
-    if (z <= -1.0)
-      core::reject(*node.find("at_redshift"), fmt::format("{} is no redshift", z), "redshifts are above -1");
-  return Trigger(table.every.value_or(0), redshifts);
-}
-
 using Analyses = core::Registry<analysis::AnalysisEntry>;
 
-Task read_task(const std::string& name, const core::Node& node, const Analyses& analyses, core::Node* resolved) {
+Task read_task(const std::string& name, const core::Node& node, const Analyses& analyses, const TimeKeeping& times,
+               core::Node* resolved) {
   check_name(name, node);
   // The analysis looks first: it knows all keys of the table and so finds a slip in any of them.
   core::Node full_task, full_analysis;
   Task task;
   task.name = name;
   task.analysis = analyses.chosen(node, "analysis").make(node, &full_analysis);
-  const core::Table<TaskTable> options = task_table();
+  const core::Table<TaskTable> options = task_table(times);
   const std::vector<std::string> keys = names_of(options.options());
   const TaskTable table = options.read(members_of(node, keys, true), &full_task);
   task.analysis_name = table.analysis;
   task.transport = transports().named(table.transport).transport;
-  task.trigger = read_trigger(node, table);
+  task.trigger = Trigger(read_when(node, table, "the task", times));
   const core::Node parameters = members_of(full_analysis, keys, false);
   task.parameters = core::to_toml(parameters);
   if (resolved != nullptr) {
@@ -165,16 +150,8 @@ int CouplingConfig::sidecars_used() const {
                                                                                                               : 0;
 }
 
-std::vector<double> CouplingConfig::moments() const {
-  std::vector<double> all;
-  for (const Task& task : tasks)
-    all.insert(all.end(), task.trigger.at_redshift().begin(), task.trigger.at_redshift().end());
-  std::ranges::sort(all, std::greater{});
-  all.erase(std::ranges::unique(all).begin(), all.end());
-  return all;
-}
-
-CouplingConfig read_coupling(const core::Node& root, core::Node* resolved, const Analyses& analyses) {
+CouplingConfig read_coupling(const core::Node& root, core::Node* resolved, const Analyses& analyses,
+                             const TimeKeeping& times) {
   const core::Node none(core::Node::Members{}, "coupling"), no_tasks(core::Node::Members{}, "task");
   const core::Node* coupling = root.find("coupling");
   const core::Node* tasks = root.find("task");
@@ -183,12 +160,16 @@ CouplingConfig read_coupling(const core::Node& root, core::Node* resolved, const
 
   core::Node full_coupling, full_tasks = no_tasks;
   const CouplingTable table = coupling_table().read(*coupling, &full_coupling);
-  CouplingConfig config{table.sidecars, table.count == "total" ? comm::SidecarCount::total : comm::SidecarCount::extra,
-                        table.queue,    policies().named(table.when_full).policy,
-                        table.timeout,  {}};
+  CouplingConfig config;
+  config.sidecars = table.sidecars;
+  config.count = table.count == "total" ? comm::SidecarCount::total : comm::SidecarCount::extra;
+  config.queue_bytes = table.queue;
+  config.when_full = policies().named(table.when_full).policy;
+  config.timeout_s = table.timeout;
+  config.times = times;
   for (const auto& [name, node] : tasks->members()) {
     core::Node full;
-    config.tasks.push_back(read_task(name, node, analyses, &full));
+    config.tasks.push_back(read_task(name, node, analyses, times, &full));
     full_tasks.set(name, std::move(full));
   }
   check_sidecars(config, *tasks);
@@ -219,6 +200,7 @@ void check_queue(const CouplingConfig& config, std::int64_t cells, double partic
 }
 
 void check_fields(const CouplingConfig& config, std::span<const std::string> names) {
+  for (const Task& task : config.tasks) check_conditions(task.trigger.when(), names, config.times.has_redshift);
   for (const Task& task : config.tasks)
     for (const FieldRequest& field : requested_fields(task))
       if (!field.is_optional && std::ranges::find(names, field.name) == names.end())
@@ -231,7 +213,7 @@ std::vector<core::Option> coupling_options() {
   return coupling_table().options();
 }
 std::vector<core::Option> task_options() {
-  return task_table().options();
+  return task_table({}).options();
 }
 
 }  // namespace sidestream::couple

@@ -113,7 +113,7 @@ mesh::Result TaskRunner::analyse(const Task& task, const mesh::Snapshot& snapsho
 // A run that goes on after steps in which the task was due has a result of one of them, unless somebody removed it.
 const mesh::Result* TaskRunner::earlier_result(const Task& task, std::int64_t step) {
   const EarlierResults::Found found = earlier_.before(group_, task.name, step);
-  const bool is_missing = found.is_first_look && found.result->columns.empty() && task.trigger.every() > 0 &&
+  const bool is_missing = found.is_first_look && found.result->columns.empty() && task.trigger.when().every > 0 &&
                           earlier_.first_step() > 0 && group_.rank() == 0;
   const std::string problem = !found.problem.empty() ? found.problem
                               : is_missing           ? "the run folder has no earlier result"

@@ -17,7 +17,8 @@ const core::Registry<core::Listing>& listings() {
       {"kinds", "kind of names", "what can be listed"},
       {simulations().listing(), gas_problems().listing(), io::initial_formats().listing(),
        amr::criterion_kinds().listing(), analysis::analyses().listing(), couple::transports().listing(),
-       couple::policies().listing(), io::formats().listing(), io::write_methods().listing(),
+       couple::policies().listing(), couple::trigger_keys().listing(), couple::reductions().listing(),
+       couple::variables().listing(), io::formats().listing(), io::write_methods().listing(),
        redistribute::strategies().listing()});
   return all;
 }

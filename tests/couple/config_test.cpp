@@ -49,8 +49,8 @@ TEST(CouplingConfig, EveryKeyIsRead) {
   EXPECT_EQ(config.tasks[0].name, "sums");
   EXPECT_EQ(config.tasks[0].analysis_name, "digest");
   EXPECT_EQ(config.tasks[0].transport, Transport::in_transit);
-  EXPECT_EQ(config.tasks[0].trigger.every(), 10);
-  EXPECT_THAT(config.tasks[0].trigger.at_redshift(), ElementsAre(3, 2.5));
+  EXPECT_EQ(config.tasks[0].trigger.when().every, 10);
+  EXPECT_THAT(config.tasks[0].trigger.when().at_redshift, ElementsAre(3, 2.5));
 }
 
 TEST(CouplingConfig, WithoutTablesThereIsNothingToDo) {

@@ -28,7 +28,7 @@ class LooksBack : public SessionTest {
     Session session(world_, config, run_folder(name), bill_,
                     [this](const std::string& text) { warnings_.push_back(text); });
     if (session.computes()) {
-      if (restart) session.is_due(*restart, 5.0);
+      if (restart) session.resume(moment_at(*restart, 5.0));
       for (const std::int64_t step : steps) session.publish(snapshot_of(session.compute_group(), step));
       session.finish();
     } else {

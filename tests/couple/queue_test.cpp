@@ -132,7 +132,7 @@ TEST_F(Queue, PublishesAreAnalysedInTheOrderInWhichTheyCome) {
         [&done, name](const auto&, const mesh::Snapshot& snapshot) { done.emplace_back(name, snapshot.moment.step); });
   };
 
-  run(config_of({task_of("a", recording("a"), Transport::in_transit, Trigger(2)),
+  run(config_of({task_of("a", recording("a"), Transport::in_transit, Trigger({.every = 2})),
                  task_of("b", recording("b"), Transport::in_transit)},
                 1),
       4);
@@ -297,7 +297,7 @@ TEST_F(Queue, SidecarsThatHearNothingGiveUpTogether) {
 TEST_F(Queue, AStepNowAndThenKeepsTheSidecarsWaiting) {
   if (world_.size() == 1) return;
   const auto nothing = std::make_shared<test::Told>([](const auto&, const auto&) {});
-  CouplingConfig config = config_of({task_of("rare", nothing, Transport::in_transit, Trigger(100))}, 1);
+  CouplingConfig config = config_of({task_of("rare", nothing, Transport::in_transit, Trigger({.every = 100}))}, 1);
   config.timeout_s = 2.0;
   Session session = start(std::move(config));
   if (session.computes()) {

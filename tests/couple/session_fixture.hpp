@@ -27,8 +27,12 @@ namespace sidestream::couple {
 constexpr std::int64_t test_cells = 16 * 16 * 16;
 constexpr std::int64_t field_bytes = test_cells * static_cast<std::int64_t>(sizeof(double));
 
+inline mesh::Moment moment_at(std::int64_t step, double redshift) {
+  return {.step = step, .attributes = {{"redshift", redshift}}};
+}
+
 inline Task task_of(std::string name, std::shared_ptr<const analysis::Analysis> analysis, Transport transport,
-                    Trigger trigger = Trigger(1)) {
+                    Trigger trigger = Trigger({.every = 1})) {
   return {std::move(name), "fake", std::move(analysis), transport, std::move(trigger), "scale = 1.0\n"};
 }
 

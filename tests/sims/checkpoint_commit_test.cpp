@@ -37,7 +37,8 @@ class CheckpointCommit : public testing::TestWithParam<bool> {
     RunConfig config = without_tasks(max_steps);
     config.coupling.sidecars = 1;
     const auto told = std::make_shared<test::Told>(std::move(action), std::vector<std::string>{"gas_density"});
-    config.coupling.tasks.push_back({"slow", "fake", told, couple::Transport::in_transit, couple::Trigger(1), ""});
+    config.coupling.tasks.push_back(
+        {"slow", "fake", told, couple::Transport::in_transit, couple::Trigger({.every = 1}), ""});
     return config;
   }
   void run(RunConfig config, const RunStart& start = {}) {
@@ -87,7 +88,7 @@ TEST_P(CheckpointCommit, AdvancesThoughAnAnalysisTakesThreeTimesAsLongAsTheInter
   RunConfig paced = config(steps, slow);
   paced.coupling.tasks.push_back({"pace", "fake",
                                   std::make_shared<test::Told>(pace, std::vector<std::string>{"gas_density"}),
-                                  couple::Transport::in_situ, couple::Trigger(1), ""});
+                                  couple::Transport::in_situ, couple::Trigger({.every = 1}), ""});
 
   run(std::move(paced));
 

@@ -12,6 +12,7 @@
 #include "sidestream/core/bill.hpp"
 #include "sidestream/core/config.hpp"
 #include "sidestream/core/registry.hpp"
+#include "sidestream/couple/trigger.hpp"
 #include "sidestream/io/owned_content.hpp"
 #include "sidestream/io/snapshot_file.hpp"
 #include "sidestream/mesh/snapshot.hpp"
@@ -67,7 +68,8 @@ class SimulationPlan {
   virtual double memory_bytes() const = 0;
   /// Expected size of the particles of a snapshot with ids, positions and attributes, over all ranks.
   virtual double particle_bytes() const { return 0.0; }
-  virtual bool has_redshift() const = 0;
+  /// What its times are.
+  virtual couple::TimeKeeping times() const = 0;
   /// Names of the fields of its snapshots.
   virtual std::vector<std::string> fields() const = 0;
   /// Names of the variables of its plot files.
@@ -80,8 +82,7 @@ class SimulationPlan {
   virtual void check_start([[maybe_unused]] bool reads_all) const {}
 
   /// Collective on `compute`, which outlives the simulation, as `bill` does, on which it books the parts of its steps.
-  /// `moments`: redshifts to land on exactly, descending.
-  virtual std::unique_ptr<Simulation> make(const comm::Communicator& compute, const std::vector<double>& moments,
+  virtual std::unique_ptr<Simulation> make(const comm::Communicator& compute, const couple::Landings& landings,
                                            core::Bill& bill) const = 0;
 };
 

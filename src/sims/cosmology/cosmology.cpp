@@ -34,12 +34,12 @@ constexpr double least_expansion = 1e-14;
 /// A universe in its background: chooses the steps, and shows the state in the units of analyses and files.
 class Cosmology : public Simulation {
  public:
-  Cosmology(const CosmologyConfig& config, const comm::Communicator& comm, const std::vector<double>& moments,
+  Cosmology(const CosmologyConfig& config, const comm::Communicator& comm, const couple::Landings& landings,
             core::Bill& bill)
       : config_(config),
         comm_(comm),
         background_(config.parameters),
-        moments_(moments, config.run.z_end),
+        moments_(landings, background_, config.run.z_end),
         balance_(config.hydro.gamma),
         bill_(bill) {}
 
@@ -473,7 +473,11 @@ class CosmologyPlan : public SimulationPlan {
       check_initial_file(config_, reads_all);
   }
 
-  bool has_redshift() const override { return true; }
+  couple::TimeKeeping times() const override {
+    static const core::Units units{{"Gyr", 1.0 / core::units::gyr_per_time_unit},
+                                   {"Myr", 1e-3 / core::units::gyr_per_time_unit}};
+    return {true, &units, 1.0 / core::units::gyr_per_time_unit};
+  }
   std::vector<std::string> fields() const override { return cosmology_fields(config_.has_gas); }
   std::vector<std::string> plot_variables() const override { return file_variables(config_.has_gas); }
 
@@ -490,9 +494,9 @@ class CosmologyPlan : public SimulationPlan {
             {"has_gas", config_.has_gas}};
   }
 
-  std::unique_ptr<Simulation> make(const comm::Communicator& compute, const std::vector<double>& moments,
+  std::unique_ptr<Simulation> make(const comm::Communicator& compute, const couple::Landings& landings,
                                    core::Bill& bill) const override {
-    return std::make_unique<Cosmology>(config_, compute, moments, bill);
+    return std::make_unique<Cosmology>(config_, compute, landings, bill);
   }
 
  private:

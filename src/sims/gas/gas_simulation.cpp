@@ -101,8 +101,16 @@ class Quantity {
 
 class GasSimulation : public Simulation {
  public:
-  GasSimulation(const GasSetup& setup, const comm::Communicator& comm, core::Bill& bill)
-      : setup_(setup), comm_(comm), finest_(setup.problem.geometry.refined(setup.amr.max_level)), bill_(bill) {}
+  GasSimulation(const GasSetup& setup, const comm::Communicator& comm, const couple::Landings& landings,
+                core::Bill& bill)
+      : setup_(setup),
+        comm_(comm),
+        finest_(setup.problem.geometry.refined(setup.amr.max_level)),
+        landings_(landings.times),
+        bill_(bill) {
+    landings_.push_back(setup.problem.end);
+    std::ranges::sort(landings_);
+  }
 
   // Refines until the initial state asks for no more.
   void initialize() override {
@@ -131,8 +139,9 @@ class GasSimulation : public Simulation {
       check_state();
       refuse_step(comm_, dt_, "gas", place());
     }
-    const bool is_last = time_ + dt_ >= setup_.problem.end;
-    if (is_last) dt_ = setup_.problem.end - time_;
+    const double landing = next_landing();
+    const bool lands = time_ + dt_ >= landing;
+    if (lands) dt_ = landing - time_;
     amr::subcycle(
         {.level = first_level()}, gas_->finest_level(), setup_.amr.time_levels(),
         [&](const amr::LevelStep& step) { advance_level(step); },
@@ -141,7 +150,7 @@ class GasSimulation : public Simulation {
     has_ghosts_ = false;
     books_.enter(comm_, gas_->take_books());
     if (gas_->finest_level() > 0) solve_gravity();
-    time_ = is_last ? setup_.problem.end : time_ + dt_;
+    time_ = lands ? landing : time_ + dt_;
     ++step_;
     uniform_updates_ += std::pow(amr::substeps(setup_.amr.time_levels()), setup_.amr.max_level - first_level()) *
                         static_cast<double>(finest_.domain.volume());
@@ -188,6 +197,11 @@ class GasSimulation : public Simulation {
   void advance_level(const amr::LevelStep& step);
   // Gravity is solved from the root up; without it, coarse levels that are refined everywhere hold averages only.
   int first_level() const { return gravity_ ? 0 : gas_->base_level(); }
+  // The next of the times to land on, of which the end is the last.
+  double next_landing() const {
+    const auto next = std::ranges::upper_bound(landings_, time_);
+    return next == landings_.end() ? setup_.problem.end : std::min(*next, setup_.problem.end);
+  }
   void fill_for_criteria();
   mesh::Forest wanted_forest() const;
   void regrid();
@@ -199,6 +213,7 @@ class GasSimulation : public Simulation {
   GasSetup setup_;
   const comm::Communicator& comm_;
   mesh::Geometry finest_;
+  std::vector<double> landings_;  // times, ascending
   std::optional<solvers::RefinedGas> gas_;
   std::optional<GasGravity> gravity_;
   std::int64_t step_ = 0;
@@ -429,7 +444,7 @@ class GasSimulationPlan : public SimulationPlan {
     const double most = setup_.amr.max_level > 0 ? static_cast<double>(setup_.amr.max_blocks) : blocks;
     return setup_.block_bytes() * std::min(blocks, most);
   }
-  bool has_redshift() const override { return false; }
+  couple::TimeKeeping times() const override { return {.has_redshift = false}; }
   std::vector<std::string> fields() const override { return field_names(); }
   std::vector<std::string> plot_variables() const override { return file_variables(); }
   nlohmann::json description() const override {
@@ -439,9 +454,9 @@ class GasSimulationPlan : public SimulationPlan {
             {"max_level", setup_.amr.max_level},
             {"end", setup_.problem.end}};
   }
-  std::unique_ptr<Simulation> make(const comm::Communicator& compute, const std::vector<double>&,
+  std::unique_ptr<Simulation> make(const comm::Communicator& compute, const couple::Landings& landings,
                                    core::Bill& bill) const override {
-    return std::make_unique<GasSimulation>(setup_, compute, bill);
+    return std::make_unique<GasSimulation>(setup_, compute, landings, bill);
   }
 
  private:

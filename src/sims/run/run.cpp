@@ -77,7 +77,7 @@ class Run {
         folder_(folder),
         bill_(bill),
         progress_(progress),
-        simulation_(config.plan->make(compute, config.moments(), bill)),
+        simulation_(config.plan->make(compute, config.landings(), bill)),
         outputs_(compute, config, session, folder, bill, [this](const std::string& line) { say(line); }) {}
 
   RunStatus operator()(const RunStart& start) {
@@ -121,7 +121,7 @@ class Run {
       else
         load(start.file);
       write_step(0.0);
-      publish();
+      publish(true);
       outputs_.write_due(*simulation_);
     }
     first_progress_ = simulation_->progress();
@@ -138,13 +138,17 @@ class Run {
     return true;
   }
 
-  void load(const std::string& path) {
+  // Returns what the triggers remember.
+  std::string load(const std::string& path) {
     const core::Bill::Part part = bill_.part("reading the state", "simulation");
     std::unique_ptr<io::SnapshotFile> file;
     compute_.agree_on([&] { file = io::open_snapshot_file(path); });
     simulation_->restore(*file);
     session_.log().write("restart", {{"path", path}, {"step", simulation_->moment().step}});
     say(fmt::format("started from {}", path));
+    const auto& texts = file->description().texts;
+    const auto memory = texts.find(triggers_text);
+    return memory == texts.end() ? "" : memory->second;
   }
 
   // Every checksum is verified while the state is read; a checkpoint that fails is named and the one before is tried.
@@ -153,8 +157,8 @@ class Run {
     std::string first_problem;
     for (const io::Generation& generation : generations) {
       try {
-        load(generation.path);
-        resume_triggers();
+        // What was due there was done before it was written.
+        session_.resume(simulation_->moment(), load(generation.path));
         if (compute_.rank() == 0) io::remove_pending(folder_.path());
         return;
       } catch (const core::Error& error) {
@@ -171,17 +175,20 @@ class Run {
                      : "give the folder of a run that wrote checkpoints, or run without --restart");
   }
 
-  // What was due here was done before the checkpoint was written.
-  void resume_triggers() {
-    session_.is_due(simulation_->moment());
-    outputs_.skip_due(*simulation_);
+  void publish(bool is_start = false) {
+    session_.progress();
+    std::optional<mesh::Snapshot> present;
+    const auto snapshot = [&]() -> const mesh::Snapshot& {
+      if (!present) present = simulation_->snapshot();
+      return *present;
+    };
+    if (!session_.is_due({simulation_->moment(), is_start, is_last_step(), wall_s_}, snapshot)) return;
+    const core::Bill::Part part = bill_.part("publish: preparing", "tasks");
+    session_.publish(snapshot());
   }
 
-  void publish() {
-    session_.progress();
-    if (!session_.is_due(simulation_->moment())) return;
-    const core::Bill::Part part = bill_.part("publish: preparing", "tasks");
-    session_.publish(simulation_->snapshot());
+  bool is_last_step() const {
+    return simulation_->is_complete() || (config_.max_steps && simulation_->moment().step >= *config_.max_steps);
   }
 
   // A run that cannot go on, or may not, leaves a checkpoint, asked for or not.
@@ -189,7 +196,6 @@ class Run {
     if (config_.checkpoint) return;
     config_.checkpoint.emplace();
     config_.checkpoint->format = &io::formats().named("sidestream");
-    config_.checkpoint->trigger = couple::Trigger(0, {});
   }
 
   // Why the loop over steps ends before the simulation does; where ranks differ, the last of these counts.
@@ -216,15 +222,17 @@ class Run {
     return end_ != End::none;
   }
 
-  // The ranks agree once a step. An end that another rank tells hides whether the checkpoint was committed; that is
-  // asked again.
+  // The ranks agree once a step, on one number. An end that another rank tells hides whether the checkpoint was
+  // committed, which is asked again, and the first rank's clock, which no trigger asks any more.
   void agree(End end, Outputs::Commit commit) {
-    constexpr std::int64_t commits = 5;
+    constexpr std::int64_t commits = 5, milliseconds = std::int64_t{1} << 50;
     const core::Bill::Part part = bill_.part("waiting for the slowest rank's step", "simulation");
-    const std::int64_t agreed =
-        compute_.max(static_cast<std::int64_t>(end) * commits + static_cast<std::int64_t>(commit));
-    end_ = static_cast<End>(agreed / commits);
-    outputs_.take(static_cast<Outputs::Commit>(agreed % commits));
+    const auto own_ms = compute_.rank() == 0 ? static_cast<std::int64_t>(1e3 * watch_.seconds()) : 0;
+    const std::int64_t mine = static_cast<std::int64_t>(end) * commits + static_cast<std::int64_t>(commit);
+    const std::int64_t agreed = compute_.max(mine * milliseconds + own_ms);
+    wall_s_ = 1e-3 * static_cast<double>(agreed % milliseconds);
+    end_ = static_cast<End>(agreed / milliseconds / commits);
+    outputs_.take(static_cast<Outputs::Commit>(agreed / milliseconds % commits));
   }
 
   bool was_signalled() const { return end_ == End::interrupted || end_ == End::told; }
@@ -325,6 +333,7 @@ class Run {
   Outputs outputs_;
   core::Stopwatch watch_, loop_watch_;
   double first_progress_ = 0.0;
+  double wall_s_ = 0.0;  // since the start, agreed on before the step
   bool tells_steps_ = true;
   End end_ = End::none;
 };
