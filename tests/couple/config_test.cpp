@@ -78,13 +78,6 @@ TEST(CouplingConfig, TheResolvedTablesHoldEveryDefault) {
   EXPECT_EQ(read(core::to_toml(resolved)).tasks[0].parameters, "scale = 1.0\n");
 }
 
-TEST(CouplingConfig, TheMomentsAreAllRedshiftsDescendingOnce) {
-  const CouplingConfig config = read(
-      "[task.a]\nanalysis = \"digest\"\nat_redshift = [2, 5]\n[task.b]\nanalysis = \"digest\"\nat_redshift = [5, 3]");
-
-  EXPECT_THAT(config.moments(), ElementsAre(5, 3, 2));
-}
-
 TEST(CouplingConfig, AnUnknownTransportIsAnsweredWithThoseThereAre) {
   const core::Error error = error_of("[task.a]\nanalysis = \"digest\"\nevery = 1\ntransport = \"stream\"");
 
