@@ -1,5 +1,6 @@
 #include "sidestream/couple/condition.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -74,10 +75,10 @@ TEST(Condition, WhatDecidesNothingIsNotLookedAt) {
 TEST(Condition, ReductionsAreThoseOfTheWholeMesh) {
   const comm::Communicator world(MPI_COMM_WORLD);
   const mesh::Snapshot snapshot = snapshot_of(world, 2);
-  // (global index + 2) / 3 in each of 16^3 cells; the index counts from 0.
-  const double last = (4095.0 + 2.0) / 3.0;
+  // (8 * global index + 2) / 3 in each of 16^3 cells; the index counts from 0.
+  const double last = (8.0 * 4095.0 + 2.0) / 3.0;
   core::ExactSum sum;
-  for (int i = 0; i < 4096; ++i) sum.add((static_cast<double>(i) + 2.0) / 3.0);
+  for (int i = 0; i < 4096; ++i) sum.add((8.0 * static_cast<double>(i) + 2.0) / 3.0);
 
   EXPECT_TRUE(holds("min(density) == " + fmt::format("{}", 2.0 / 3.0), snapshot));
   EXPECT_TRUE(holds("max(density) == " + fmt::format("{}", last), snapshot));

@@ -94,7 +94,7 @@ TEST(CouplingConfig, AMistypedKeyNamesTheNearest) {
 TEST(CouplingConfig, ATaskThatIsNeverDueIsRefused) {
   EXPECT_EQ(error_of("[task.a]\nanalysis = \"digest\"").message(), "the task is never due");
   EXPECT_EQ(error_of("[task.a]\nanalysis = \"digest\"\nat_redshift = []").message(), "the task is never due");
-  EXPECT_THAT(error_of("[task.a]\nanalysis = \"digest\"\nevery = 0").message(), HasSubstr("at least 1"));
+  EXPECT_THAT(error_of("[task.a]\nanalysis = \"digest\"\nevery = -1").message(), HasSubstr("at least 0"));
 }
 
 TEST(CouplingConfig, TransitWithoutSidecarsIsRefused) {

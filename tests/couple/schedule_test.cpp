@@ -46,7 +46,7 @@ TEST_F(ScheduleTest, DecidesOnceAStep) {
 TEST_F(ScheduleTest, AReductionIsMadeOnceAStepHoweverManyAskForIt) {
   Schedule all = schedule();
   for (const char* const name : {"a", "b", "c"})
-    all.add(name, Trigger({.when = condition("max(density) > 1366 or max(density) < 0")}));
+    all.add(name, Trigger({.when = condition("max(density) > 10921 or max(density) < 0")}));
   decide(all, 2);
   EXPECT_EQ(snapshots_, 1);
   EXPECT_FALSE(all.is_due("a"));
