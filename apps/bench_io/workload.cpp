@@ -64,7 +64,7 @@ Workload::Workload(const comm::Communicator& comm, const WorkloadSize& size)
   std::vector<int> all(static_cast<std::size_t>(size.variables));
   std::iota(all.begin(), all.end(), 0);
   checkpoint_ = content_of(all, io::Precision::double_precision);
-  checkpoint_.attributes = {{"time", 0.25}};
+  checkpoint_.moment.attributes = {{"time", 0.25}};
   plotfile_ = content_of(plotted, io::Precision::single_precision);
 }
 

@@ -193,7 +193,7 @@ TEST(PowerSpectrumTask, MakesTheTotalOfItsParts) {
   const auto layout = test::random_layout({12, 12, 12}, {true, true, true}, world.size(), 6, 3);
   const auto parts = test::cosmology_snapshot(layout, world.rank());
   auto whole = test::snapshot_on(layout, 14.2);
-  whole.attributes = parts.attributes;
+  whole.moment.attributes = parts.moment.attributes;
   mesh::Field<double> sum(layout, world.rank());
   for (std::size_t i = 0; i < sum.all().size(); ++i)
     sum.all()[i] = parts.field("gas_density").all()[i] + parts.field("dark_matter_density").all()[i];
