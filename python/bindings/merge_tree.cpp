@@ -33,7 +33,7 @@ class Tree {
     options.sets = is_above ? analysis::Sets::above : analysis::Sets::below;
     options.threads = threads;
     if (cut_off) options.cut_off = (is_above ? 1.0 : -1.0) * threshold(*cut_off);
-    made_ = std::make_unique<analysis::MergeTree>(comm_, analysis::uniform(*field_), options);
+    made_ = std::make_unique<analysis::MergeTree>(comm_, analysis::LeafField{field_}, options);
   }
 
   Tree(const std::string& path, std::optional<int> handle) : comm_(communicator(handle)) {
@@ -76,7 +76,7 @@ class Tree {
  private:
   analysis::TreeField with_sides(const std::optional<Sides>& sides) const {
     analysis::TreeField field = about_;
-    if (sides) field.geometry.length = Blocks::geometry_of(tree().field().front()->layout(), *sides).length;
+    if (sides) field.geometry.length = Blocks::geometry_of(tree().field().front().layout(), *sides).length;
     return field;
   }
 

@@ -1,6 +1,5 @@
 #include "couple/in_transit/block_messages.hpp"
 
-#include <cstring>
 #include <map>
 #include <utility>
 
@@ -8,7 +7,8 @@
 
 namespace sidestream::couple {
 
-Route::Route(std::span<const mesh::Layout> mine, int rank, std::span<const mesh::Layout> theirs, int first_peer) {
+Route::Route(std::span<const mesh::Layout> mine, int rank, std::span<const mesh::Layout> theirs, int first_peer)
+    : layouts_(mine.begin(), mine.end()), rank_(rank) {
   core::require(mine.size() == theirs.size(), "both groups hold the same levels");
   std::map<int, Leg> legs;
   for (std::size_t level = 0; level < mine.size(); ++level) {
@@ -45,28 +45,51 @@ Cargo Route::cargo(std::size_t fields, std::size_t words_of_particle, std::span<
   return {sizes, pool};
 }
 
-void Route::pack(std::span<const Source> fields, const Cargo& cargo) const {
+void Route::pack(std::size_t fields, const Write& write, const Cargo& cargo) const {
   for (std::size_t l = 0; l < legs_.size(); ++l) {
-    Word* next = cargo.messages()[l].fields.data();
-    for (const Source& field : fields)
+    auto* next = reinterpret_cast<double*>(cargo.messages()[l].fields.data());
+    for (std::size_t field = 0; field < fields; ++field)
       for (const auto& [level, number] : legs_[l].blocks) {
-        const std::span<const double> block = field[level]->block(number);
-        std::memcpy(next, block.data(), block.size_bytes());
-        next += block.size();
+        const mesh::Box& box = box_of(level, number);
+        const mesh::Int3 n = box.extent();
+        write(field, level, box, {next, box.lo.x, box.lo.y, box.lo.z, n.x, n.y, n.z, 1});
+        next += box.volume();
       }
   }
 }
 
-void Route::unpack(const Cargo& cargo, std::span<Target> fields) const {
-  for (std::size_t l = 0; l < legs_.size(); ++l) {
-    const Word* next = cargo.messages()[l].fields.data();
-    for (Target& field : fields)
-      for (const auto& [level, number] : legs_[l].blocks) {
-        const std::span<double> block = field[level].block(number);
-        std::memcpy(block.data(), next, block.size_bytes());
-        next += block.size();
-      }
+std::vector<mesh::FieldView<const double>> Route::views(const std::shared_ptr<const Cargo>& cargo,
+                                                        std::size_t number) const {
+  struct Arrived {
+    mesh::BlockTable table;
+    std::shared_ptr<const Cargo> cargo;
+  };
+  std::vector<std::shared_ptr<Arrived>> levels;
+  for (std::size_t level = 0; level < layouts_.size(); ++level) {
+    levels.push_back(std::make_shared<Arrived>(Arrived{{layouts_[level], rank_, 1, 0, {}}, cargo}));
+    levels.back()->table.blocks.resize(leg_of_[level].size());
   }
+  for (std::size_t l = 0; l < legs_.size(); ++l) {
+    auto* next = reinterpret_cast<double*>(cargo->messages()[l].fields.data()) +
+                 number * static_cast<std::size_t>(legs_[l].cells);
+    for (const auto& [level, block] : legs_[l].blocks) {
+      const mesh::Box& box = box_of(level, block);
+      const mesh::Int3 n = box.extent();
+      const core::View4<double> view(next, box.lo.x, box.lo.y, box.lo.z, n.x, n.y, n.z, 1);
+      levels[level]->table.blocks[static_cast<std::size_t>(block)] = {view.origin(), view.stride_y(), view.stride_z(),
+                                                                      view.stride_component()};
+      next += box.volume();
+    }
+  }
+  std::vector<mesh::FieldView<const double>> views;
+  for (const auto& arrived : levels)
+    views.emplace_back(std::shared_ptr<const mesh::BlockTable>(arrived, &arrived->table));
+  return views;
+}
+
+const mesh::Box& Route::box_of(std::size_t level, int block) const {
+  const mesh::Layout& layout = layouts_[level];
+  return layout.box(layout.boxes_of(rank_)[static_cast<std::size_t>(block)]);
 }
 
 }  // namespace sidestream::couple
