@@ -53,7 +53,7 @@ struct Unit {
 
 // Files of a cosmology in cm are comoving and hold velocities v/a, energies e/a^2 and temperatures T/a^2 (FLASH).
 bool is_comoving_in_cm(const io::FileDescription& file) {
-  return file.length_unit == "cm" && (file.hubble > 0.0 || file.scale_factor != 1.0);
+  return file.length_unit == "cm" && (file.hubble > 0.0 || file.moment.scale_factor.value_or(1.0) != 1.0);
 }
 
 // `unit` of a file; units of other kinds stay as they are.
@@ -78,7 +78,7 @@ Unit common_unit(const io::FileDescription& file, const std::string& unit) {
   };
   const auto row = std::ranges::find_if(rows, [&](const Row& candidate) { return unit == candidate.from; });
   if (!is_comoving_in_cm(file) || row == rows.end()) return {unit, 1.0};
-  const double a = file.scale_factor, density = std::pow(cm_per_mpc, 3) / grams_per_msun;
+  const double a = file.moment.scale_factor.value_or(1.0), density = std::pow(cm_per_mpc, 3) / grams_per_msun;
   return {row->to, std::pow(density, row->densities) * std::pow(a / cm_per_km, row->velocities) *
                        std::pow(1.0 / grams_per_msun, row->masses) * std::pow(1.0 / cm_per_mpc, row->lengths) *
                        std::pow(a * a, row->temperatures)};
@@ -170,9 +170,9 @@ bool stays_checkpoint(const io::FileDescription& file, const Arguments& argument
 }
 
 void describe_moment(const io::FileDescription& file, const Arguments& arguments, io::FileContent& content) {
-  content.step = file.step;
-  content.time = file.time * (is_comoving_in_cm(file) ? cm_per_km / cm_per_mpc : 1.0);
-  content.scale_factor = file.scale_factor;
+  content.moment.step = file.moment.step;
+  content.moment.time = file.moment.time * (is_comoving_in_cm(file) ? cm_per_km / cm_per_mpc : 1.0);
+  content.moment.scale_factor = file.moment.scale_factor;
   content.omega_m = file.omega_m;
   content.omega_lambda = file.omega_lambda;
   content.hubble = file.hubble;
@@ -182,7 +182,7 @@ void describe_moment(const io::FileDescription& file, const Arguments& arguments
   content.length_unit = is_comoving_in_cm(file) ? "Mpc" : file.length_unit;
   if (arguments.precision == "single") content.precision = io::Precision::single_precision;
   if (!stays_checkpoint(file, arguments)) return;
-  content.attributes = file.attributes;
+  content.moment.attributes = file.moment.attributes;
   content.texts = file.texts;
 }
 
@@ -220,7 +220,7 @@ void check_output(const Arguments& arguments) {
 }
 
 int convert(const comm::Communicator& comm, const Arguments& arguments) {
-  const io::Format& format = io::format(arguments.format);
+  const io::Format& format = io::formats().named(arguments.format);
   comm.agree_on([&] { check_output(arguments); });
   const core::Stopwatch read_watch;
   const auto file = open_together(comm, arguments.input);
@@ -238,7 +238,7 @@ int convert(const comm::Communicator& comm, const Arguments& arguments) {
   const nlohmann::json report{
       {"path", arguments.output},
       {"format", format.name},
-      {"kind", content.attributes.empty() ? "plot file" : "checkpoint"},
+      {"kind", content.moment.attributes.empty() ? "plot file" : "checkpoint"},
       {"fields", content.fields.size()},
       {"levels", content.levels.size()},
       {"particles",
@@ -299,13 +299,13 @@ int main(int argc, char** argv) {
       "Files of a simulation's state, of any format, on as many ranks as it was started with.\n"
       "Example: mpirun -n 4 sidestream-files convert plt00010 flash_hdf5_plt_cnt_0010 --format flash"};
   app.require_subcommand(1);
-  std::vector<std::string> formats;
-  for (const io::Format& format : io::formats()) formats.push_back(format.name);
 
   CLI::App* convert_app = app.add_subcommand("convert", "write the state in a file again in another format");
   convert_app->add_option("input", arguments.input, "file or folder to read")->required();
   convert_app->add_option("output", arguments.output, "file or folder to write")->required();
-  convert_app->add_option("--format", arguments.format, "format to write")->required()->check(CLI::IsMember(formats));
+  convert_app->add_option("--format", arguments.format, "format to write")
+      ->required()
+      ->check(CLI::IsMember(io::formats().names()));
   convert_app->add_option("--fields", arguments.fields, "fields to take over (default: all)");
   convert_app->add_option("--precision", arguments.precision, "of the fields")
       ->check(CLI::IsMember({"double", "single"}));

@@ -12,6 +12,7 @@
 #include "sidestream/amr/criteria.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/sims/listings.hpp"
 #include "sidestream/sims/run.hpp"
 
 namespace {
@@ -21,7 +22,7 @@ using namespace sidestream;
 enum ExitCode { done = 0, failed = 1, used_wrongly = 2 };
 
 struct Arguments {
-  std::string config, folder, file;
+  std::string config, folder, file, kind;
   std::vector<std::string> overrides;
   int ranks = 1;
   bool check = false, json = false, restart = false, overwrite = false, quiet = false, options = false;
@@ -53,8 +54,8 @@ void print_description(const nlohmann::json& description) {
              description.at("memory_bytes").get<double>() / 0x1p20,
              description.at("queue_bytes").get<double>() / 0x1p20);
   for (const auto& task : description.at("tasks"))
-    fmt::print("task {}: {}, {}\n", task.at("name").get<std::string>(), task.at("analysis").get<std::string>(),
-               task.at("transport").get<std::string>());
+    fmt::print("task {}: {}, {}, {}\n", task.at("name").get<std::string>(), task.at("analysis").get<std::string>(),
+               task.at("transport").get<std::string>(), task.at("due").get<std::string>());
 }
 
 int check_configuration(const Arguments& arguments) {
@@ -87,15 +88,36 @@ void print_options() {
     fmt::print("\nsimulation = \"{}\": {}\n", simulation.name, simulation.documentation);
     for (const auto& [name, options] : simulation.options()) print_table(name, options);
   }
-  for (const auto& [name, options] : amr::criterion_options()) {
-    fmt::print("\ncriterion = \"{}\":", name);
-    print_table("refine.NAME", options);
+  for (const auto& criterion : amr::criterion_kinds()) {
+    fmt::print("\ncriterion = \"{}\": {}", criterion.name, criterion.documentation);
+    print_table("refine.NAME", criterion.options());
   }
   print_table("coupling", couple::coupling_options());
   print_table("task.NAME", couple::task_options());
   for (const auto& analysis : analysis::analyses()) {
     fmt::print("\nanalysis = \"{}\": {}", analysis.name, analysis.documentation);
     print_table("task.NAME", analysis.options());
+  }
+}
+
+// The names of one kind, or of all.
+int list_names(const Arguments& arguments) {
+  try {
+    nlohmann::json kinds;
+    if (!arguments.kind.empty()) sims::listings().named(arguments.kind);
+    for (const core::Listing& listing : sims::listings()) {
+      if (!arguments.kind.empty() && listing.name != arguments.kind) continue;
+      if (!arguments.json) fmt::print("{}: {}\n", listing.name, listing.documentation);
+      for (const auto& [name, documentation] : listing.lines) {
+        if (!arguments.json) fmt::print("  {:<20} {}\n", name, documentation);
+        kinds[listing.name][name] = documentation;
+      }
+    }
+    if (arguments.json) fmt::print("{}\n", kinds.dump());
+    return done;
+  } catch (const core::Error& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return used_wrongly;
   }
 }
 
@@ -162,12 +184,15 @@ int main(int argc, char** argv) {
   app.add_flag("--quiet", arguments.quiet, "no line for each step");
   app.add_flag("--check", arguments.check, "check the configuration, say what it would take, and stop");
   app.add_option("--ranks", arguments.ranks, "with --check: the ranks to be asked for")->check(CLI::PositiveNumber);
-  app.add_flag("--json", arguments.json, "with --check: answer in JSON");
+  app.add_flag("--json", arguments.json, "with --check or --list: answer in JSON");
   app.add_flag("--options", arguments.options, "list every option of the configuration and stop");
+  auto* const list = app.add_option("--list", arguments.kind, "list all names of a KIND, or of every kind, and stop");
+  list->expected(0, 1)->type_name("[KIND]");
   app.set_version_flag("--version", SIDESTREAM_VERSION);
   try {
     app.parse(argc, argv);
     if (arguments.options) return print_options(), done;
+    if (list->count() > 0) return list_names(arguments);
     if (arguments.config.empty()) throw CLI::RequiredError("config");
     if (arguments.restart && arguments.overwrite)
       throw CLI::ValidationError("--restart and --overwrite exclude each other");

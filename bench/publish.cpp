@@ -37,14 +37,14 @@ class Nothing : public analysis::Analysis {
 couple::CouplingConfig coupling() {
   couple::CouplingConfig config;
   config.sidecars = 1;
-  config.tasks.push_back(
-      {"nothing", "nothing", std::make_shared<Nothing>(), couple::Transport::in_transit, couple::Trigger(1), ""});
+  config.tasks.push_back({"nothing", "nothing", std::make_shared<Nothing>(), couple::Transport::in_transit,
+                          couple::Trigger({.every = 1}), ""});
   return config;
 }
 
 mesh::Snapshot snapshot_of(const mesh::Layout& layout, int rank, std::int64_t step) {
   mesh::Snapshot snapshot;
-  snapshot.step = step;
+  snapshot.moment.step = step;
   snapshot.geometry = {layout.domain(), {1.0, 1.0, 1.0}};
   snapshot.levels = {layout};
   for (const std::string& name : field_names) {

@@ -110,7 +110,7 @@ json time_blast(const comm::Communicator& world, int root, int block, int levels
     for (std::int32_t b = 0; b < level.size(); ++b) leaf_cells += static_cast<double>(level.box(b).volume());
   return {{"status", simulation->status()},
           {"levels", levels},
-          {"steps", simulation->step()},
+          {"steps", simulation->moment().step},
           {"cpu_s", cpu},
           {"wall_s_of_parts_over_ranks", parts},
           {"regrid_share", regrid / all_parts},

@@ -74,7 +74,7 @@ void add_formats(std::vector<Case>& all, const comm::Communicator& comm, const W
     const std::vector<std::string> own_way{""};
     for (const std::string& method : format.methods.empty() ? own_way : format.methods) {
       if (!is_selected(selection.methods, method)) continue;
-      const std::string path = fmt::format("{}/{}", folder, file_name->of(content.step));
+      const std::string path = fmt::format("{}/{}", folder, file_name->of(content.moment.step));
       const auto write = [&comm, &format, &content, path, method](bool is_durable) {
         io::WriteOptions options;
         options.method = method;

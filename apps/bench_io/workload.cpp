@@ -64,14 +64,14 @@ Workload::Workload(const comm::Communicator& comm, const WorkloadSize& size)
   std::vector<int> all(static_cast<std::size_t>(size.variables));
   std::iota(all.begin(), all.end(), 0);
   checkpoint_ = content_of(all, io::Precision::double_precision);
-  checkpoint_.attributes = {{"time", 0.25}};
+  checkpoint_.moment.attributes = {{"time", 0.25}};
   plotfile_ = content_of(plotted, io::Precision::single_precision);
 }
 
 io::FileContent Workload::content_of(std::span<const int> variables, io::Precision precision) const {
   io::FileContent content;
-  content.step = 1;
-  content.time = 0.25;
+  content.moment.step = 1;
+  content.moment.time = 0.25;
   const mesh::Int3 cells = layout_.domain().extent();
   content.geometry.domain = layout_.domain();
   for (int axis = 0; axis < 3; ++axis) content.geometry.length[static_cast<std::size_t>(axis)] = cells[axis] / 64.0;

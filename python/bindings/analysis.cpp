@@ -55,6 +55,13 @@ mesh::Particles particles_of(const Ids& ids, const Reals& reals) {
   return particles;
 }
 
+mesh::Moment moment_of(std::map<std::string, double> numbers) {
+  mesh::Moment moment;
+  if (const auto a = numbers.extract("scale_factor")) moment.scale_factor = a.mapped();
+  moment.attributes = std::move(numbers);
+  return moment;
+}
+
 nb::dict halos(const Blocks& blocks, const Sides& box_size, const Options& options,
                const std::map<std::string, double>& moment, const std::optional<Ids>& ids, const Reals& reals) {
   mesh::Result result;
@@ -63,10 +70,10 @@ nb::dict halos(const Blocks& blocks, const Sides& box_size, const Options& optio
     core::Node task = node_of(options);
     task.set("analysis", core::Node(std::string("halos")));
     mesh::Snapshot snapshot = snapshot_of(blocks, box_size);
-    snapshot.attributes = moment;
+    snapshot.moment = moment_of(moment);
     const mesh::Particles particles = ids ? particles_of(*ids, reals) : mesh::Particles();
     if (ids) snapshot.particles = &particles;
-    result = analysis::find_analysis(task).make(task, nullptr)->run(blocks.comm(), snapshot);
+    result = analysis::analyses().chosen(task, "analysis").make(task, nullptr)->run(blocks.comm(), snapshot);
   }
   return dict_of(result);
 }

@@ -36,9 +36,7 @@ std::string format_of_file(const std::string& path) {
 }
 
 std::vector<std::string> file_formats() {
-  std::vector<std::string> names;
-  for (const io::Format& format : io::formats()) names.push_back(format.name);
-  return names;
+  return io::formats().names();
 }
 
 // What a run calls its files: ("checkpoint" or "plot file", step) of a name, whatever the format; None for other names.

@@ -28,12 +28,18 @@ struct Keys {
   std::optional<std::int32_t> max_level;
 };
 
-/// A kind of criterion: its options and how it is made of them.
-struct Kind {
-  std::string name;
-  Table<Keys> table;
-  Criterion (*make)(const Node& node, const Keys& keys);
-};
+using Make = Criterion (*)(const Node& node, const Keys& keys);
+
+// A kind of criterion: its options and how it is made of them.
+CriterionEntry entry_of(std::string name, const Table<Keys>& table, Make make) {
+  return {std::move(name), table.documentation(), [table] { return table.options(); },
+          [table, make](const Node& node, Node* resolved) {
+            const Keys keys = table.read(node, resolved);
+            Criterion criterion = make(node, keys);
+            if (keys.max_level) criterion.max_level = *keys.max_level;
+            return criterion;
+          }};
+}
 
 std::vector<std::string> chosen_fields(const Node& node, const Keys& keys) {
   if (keys.field.has_value() == keys.fields.has_value())
@@ -97,7 +103,7 @@ void add_fields(Table<Keys>& table) {
   add_max_level(table);
 }
 
-Kind loehner_kind() {
+CriterionEntry loehner_entry() {
   Table<Keys> table = table_of("Loehner's estimate of the error, from 0 (linear) to 1 (a jump)");
   add_fields(table);
   table.option("refine_above", &Keys::refine_above, 0.8)
@@ -106,12 +112,12 @@ Kind loehner_kind() {
   table.option("coarsen_below", &Keys::coarsen_below, 0.2)
       .range(0.0, 1.0)
       .doc("coarsens where it is below this everywhere");
-  return {"loehner", table, [](const Node& node, const Keys& keys) {
-            return loehner(chosen_fields(node, keys), checked_limits(node, keys));
-          }};
+  return entry_of("loehner", table, [](const Node& node, const Keys& keys) {
+    return loehner(chosen_fields(node, keys), checked_limits(node, keys));
+  });
 }
 
-Kind gradient_kind() {
+CriterionEntry gradient_entry() {
   Table<Keys> table = table_of("The relative jump |u(i+1) - u(i-1)| / |u(i)| across a cell");
   add_fields(table);
   table.option("refine_above", &Keys::refine_above, 0.0)
@@ -122,12 +128,12 @@ Kind gradient_kind() {
       .required()
       .at_least(0.0)
       .doc("coarsens where it is below this everywhere");
-  return {"gradient", table, [](const Node& node, const Keys& keys) {
-            return gradient(chosen_fields(node, keys), checked_limits(node, keys));
-          }};
+  return entry_of("gradient", table, [](const Node& node, const Keys& keys) {
+    return gradient(chosen_fields(node, keys), checked_limits(node, keys));
+  });
 }
 
-Kind threshold_kind() {
+CriterionEntry threshold_entry() {
   Table<Keys> table = table_of("The value itself");
   add_fields(table);
   table.option("refine_above", &Keys::refine_above, 0.0).required().doc("refines where the value is above this");
@@ -138,12 +144,12 @@ Kind threshold_kind() {
       .at_least(1.0)
       .doc(
           "both limits grow by this factor with each level: 8 keeps the mass of a cell constant (4 in two dimensions)");
-  return {"threshold", table, [](const Node& node, const Keys& keys) {
-            return threshold(chosen_fields(node, keys), checked_limits(node, keys), keys.level_factor);
-          }};
+  return entry_of("threshold", table, [](const Node& node, const Keys& keys) {
+    return threshold(chosen_fields(node, keys), checked_limits(node, keys), keys.level_factor);
+  });
 }
 
-Kind jeans_kind() {
+CriterionEntry jeans_entry() {
   Table<Keys> table = table_of("The Jeans length of self-gravitating gas in cells");
   table.option("density", &Keys::density, "gas_density").doc("name of the field of density");
   table.option("pressure", &Keys::pressure, "pressure").doc("name of the field of pressure");
@@ -154,39 +160,27 @@ Kind jeans_kind() {
   table.option("coarsen_above", &Keys::coarsen_above, 5.0)
       .at_least(1e-30)
       .doc("coarsens to a level where it is more than so many cells everywhere");
-  return {"jeans", table, make_jeans};
+  return entry_of("jeans", table, make_jeans);
 }
 
-Kind region_kind() {
+CriterionEntry region_entry() {
   Table<Keys> table = table_of("A box or a sphere that is always refined");
   table.option("lower", &Keys::lower, std::nullopt).doc("low corner of a box, in units of length of the simulation");
   table.option("upper", &Keys::upper, std::nullopt).doc("its high corner");
   table.option("center", &Keys::center, std::nullopt).doc("or the centre of a sphere");
   table.option("radius", &Keys::radius, std::nullopt).at_least(1e-30).doc("its radius");
   table.option("max_level", &Keys::max_level, std::nullopt).required().range(0, 30).doc("level of the region");
-  return {"region", table, make_region};
-}
-
-const std::vector<Kind>& kinds() {
-  static const std::vector<Kind> all{loehner_kind(), threshold_kind(), gradient_kind(), jeans_kind(), region_kind()};
-  return all;
-}
-
-const Kind& kind_of(const Node& node) {
-  std::vector<std::string> names;
-  for (const Kind& kind : kinds()) names.push_back(kind.name);
-  const Node* criterion = node.find("criterion");
-  if (criterion == nullptr)
-    core::reject(node, "the key `criterion` is missing", fmt::format("there are: {}", fmt::join(names, ", ")));
-  const auto found = std::ranges::find(kinds(), criterion->text(), &Kind::name);
-  if (found != kinds().end()) return *found;
-  const std::string near = core::nearest_name(criterion->text(), names);
-  core::reject(
-      *criterion, fmt::format("there is no criterion \"{}\"", criterion->text()),
-      near.empty() ? fmt::format("there are: {}", fmt::join(names, ", ")) : fmt::format("did you mean \"{}\"?", near));
+  return entry_of("region", table, make_region);
 }
 
 }  // namespace
+
+const core::Registry<CriterionEntry>& criterion_kinds() {
+  static const core::Registry<CriterionEntry> all(
+      {"criteria", "criterion", "where a mesh is refined: `criterion` of [refine.NAME]"},
+      {loehner_entry(), threshold_entry(), gradient_entry(), jeans_entry(), region_entry()});
+  return all;
+}
 
 std::vector<Criterion> read_criteria(const Node& root, Node& resolved) {
   std::vector<Criterion> criteria;
@@ -197,22 +191,13 @@ std::vector<Criterion> read_criteria(const Node& root, Node& resolved) {
     if (!node.is_table())
       core::reject(node, fmt::format("`refine.{}` is {}, not a table", name, node.kind()),
                    "each criterion has a table of its own, such as [refine.shocks]");
-    const Kind& kind = kind_of(node);
     Node part;
-    const Keys keys = kind.table.read(node, &part);
-    criteria.push_back(kind.make(node, keys));
+    criteria.push_back(criterion_kinds().chosen(node, "criterion").make(node, &part));
     criteria.back().name = name;
-    if (keys.max_level) criteria.back().max_level = *keys.max_level;
     full.set(name, std::move(part));
   }
   resolved.set("refine", std::move(full));
   return criteria;
-}
-
-std::map<std::string, std::vector<core::Option>> criterion_options() {
-  std::map<std::string, std::vector<core::Option>> all;
-  for (const Kind& kind : kinds()) all[kind.name] = kind.table.options();
-  return all;
 }
 
 }  // namespace sidestream::amr

@@ -4,9 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <optional>
 #include <utility>
 
 namespace sidestream::couple {
@@ -15,29 +13,6 @@ namespace {
 
 constexpr double gibibyte = 1024.0 * 1024.0 * 1024.0;
 
-template <typename T>
-struct Word {
-  const char* text;
-  T meaning;
-};
-constexpr std::array transports{Word{"in-situ", Transport::in_situ}, Word{"in-transit", Transport::in_transit}};
-constexpr std::array counts{Word{"total", comm::SidecarCount::total}, Word{"extra", comm::SidecarCount::extra}};
-constexpr std::array policies{Word{"block", WhenFull::block}, Word{"drop", WhenFull::drop},
-                              Word{"in-situ", WhenFull::in_situ}};
-
-template <typename Words>
-std::vector<std::string> texts(const Words& words) {
-  std::vector<std::string> all;
-  for (const auto& word : words) all.emplace_back(word.text);
-  return all;
-}
-
-// The meaning of a word that the table of options has accepted.
-template <typename Words>
-auto meaning(const Words& words, const std::string& text) {
-  return std::ranges::find(words, text, [](const auto& word) { return std::string(word.text); })->meaning;
-}
-
 // The tables as they are written; the public structs hold what they mean.
 struct CouplingTable {
   std::int32_t sidecars = 0;
@@ -45,27 +20,31 @@ struct CouplingTable {
   double queue = 0.0, timeout = 0.0;
 };
 
-struct TaskTable {
+struct TaskTable : TriggerKeys {
   std::string analysis, transport;
-  std::optional<std::int64_t> every;
-  std::optional<std::vector<double>> at_redshift;
 };
+
+// What each entry of a registry is, in one line.
+template <typename Entries>
+std::string documented(const Entries& entries) {
+  std::vector<std::string> parts;
+  for (const auto& entry : entries) parts.push_back(fmt::format("{}: {}", entry.name, entry.documentation));
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
 
 core::Table<CouplingTable> coupling_table() {
   core::Table<CouplingTable> table("Who analyses, and what happens when the analyses are slower than the simulation");
   table.option("sidecars", &CouplingTable::sidecars, 0).at_least(0).doc("ranks that do the analyses in transit");
   table.option("count", &CouplingTable::count, "total")
-      .one_of(texts(counts))
+      .one_of({"total", "extra"})
       .doc("whether sidecars are part of the ranks asked for (total) or come on top (extra)");
   table.option("queue", &CouplingTable::queue, gibibyte)
       .in(core::size_units())
       .at_least(0)
       .doc("data published and not yet received by the sidecars, over all ranks");
   table.option("when_full", &CouplingTable::when_full, "block")
-      .one_of(texts(policies))
-      .doc(
-          "when the queue is full: the simulation waits (block), the moment is left out (drop), or the ranks that "
-          "compute do the analysis (in-situ)");
+      .one_of(policies().names())
+      .doc("when the queue is full: " + documented(policies()));
   table.option("timeout", &CouplingTable::timeout, 3600.0)
       .in(core::wall_time_units())
       .at_least(0)
@@ -73,14 +52,13 @@ core::Table<CouplingTable> coupling_table() {
   return table;
 }
 
-core::Table<TaskTable> task_table() {
+core::Table<TaskTable> task_table(const TimeKeeping& times) {
   core::Table<TaskTable> table("An analysis, how it gets its data and when");
   table.option("analysis", &TaskTable::analysis, "").required().doc("name of the analysis");
   table.option("transport", &TaskTable::transport, "in-situ")
-      .one_of(texts(transports))
-      .doc("in-situ: on the ranks that compute, which wait; in-transit: on sidecars, while the simulation goes on");
-  table.option("every", &TaskTable::every, std::nullopt).at_least(1).doc("due every so many steps");
-  table.option("at_redshift", &TaskTable::at_redshift, std::nullopt).doc("due at these redshifts");
+      .one_of(transports().names())
+      .doc(documented(transports()));
+  add_trigger_options(table, times);
   return table;
 }
 
@@ -107,31 +85,22 @@ void check_name(const std::string& name, const core::Node& table) {
                  "use letters, digits, `_` and `-`: the results go to a folder of that name");
 }
 
-Trigger read_trigger(const core::Node& node, const TaskTable& table) {
-  if (!table.every && !table.at_redshift)
-    core::reject(node, "the task is never due", "add for example `every = 10` (steps) or `at_redshift = [3, 2]`");
-  const std::vector<double> redshifts = table.at_redshift.value_or(std::vector<double>{});
-  if (table.at_redshift && redshifts.empty() && !table.every)
-    core::reject(*node.find("at_redshift"), "the task is never due", "name at least one redshift");
-  for (const double z : redshifts)
-    if (z <= -1.0)
-      core::reject(*node.find("at_redshift"), fmt::format("{} is no redshift", z), "redshifts are above -1");
-  return Trigger(table.every.value_or(0), redshifts);
-}
+using Analyses = core::Registry<analysis::AnalysisEntry>;
 
-Task read_task(const std::string& name, const core::Node& node, const FindAnalysis& find, core::Node* resolved) {
+Task read_task(const std::string& name, const core::Node& node, const Analyses& analyses, const TimeKeeping& times,
+               core::Node* resolved) {
   check_name(name, node);
   // The analysis looks first: it knows all keys of the table and so finds a slip in any of them.
   core::Node full_task, full_analysis;
   Task task;
   task.name = name;
-  task.analysis = find(node).make(node, &full_analysis);
-  const core::Table<TaskTable> options = task_table();
+  task.analysis = analyses.chosen(node, "analysis").make(node, &full_analysis);
+  const core::Table<TaskTable> options = task_table(times);
   const std::vector<std::string> keys = names_of(options.options());
   const TaskTable table = options.read(members_of(node, keys, true), &full_task);
   task.analysis_name = table.analysis;
-  task.transport = meaning(transports, table.transport);
-  task.trigger = read_trigger(node, table);
+  task.transport = transports().named(table.transport).transport;
+  task.trigger = Trigger(read_when(node, table, "the task", times));
   const core::Node parameters = members_of(full_analysis, keys, false);
   task.parameters = core::to_toml(parameters);
   if (resolved != nullptr) {
@@ -167,21 +136,22 @@ std::string bytes_text(double bytes) {
 
 }  // namespace
 
+const core::Registry<PolicyEntry>& policies() {
+  static const core::Registry<PolicyEntry> all(
+      {"policies", "policy", "what happens when the queue is full: `when_full` of [coupling]"},
+      {{"block", "the simulation waits", WhenFull::block},
+       {"drop", "the moment is left out, and counted", WhenFull::drop},
+       {"in-situ", "the ranks that compute do the analysis", WhenFull::in_situ}});
+  return all;
+}
+
 int CouplingConfig::sidecars_used() const {
   return std::ranges::any_of(tasks, [](const Task& task) { return task.transport == Transport::in_transit; }) ? sidecars
                                                                                                               : 0;
 }
 
-std::vector<double> CouplingConfig::moments() const {
-  std::vector<double> all;
-  for (const Task& task : tasks)
-    all.insert(all.end(), task.trigger.at_redshift().begin(), task.trigger.at_redshift().end());
-  std::ranges::sort(all, std::greater{});
-  all.erase(std::ranges::unique(all).begin(), all.end());
-  return all;
-}
-
-CouplingConfig read_coupling(const core::Node& root, core::Node* resolved, const FindAnalysis& find) {
+CouplingConfig read_coupling(const core::Node& root, core::Node* resolved, const Analyses& analyses,
+                             const TimeKeeping& times) {
   const core::Node none(core::Node::Members{}, "coupling"), no_tasks(core::Node::Members{}, "task");
   const core::Node* coupling = root.find("coupling");
   const core::Node* tasks = root.find("task");
@@ -190,11 +160,16 @@ CouplingConfig read_coupling(const core::Node& root, core::Node* resolved, const
 
   core::Node full_coupling, full_tasks = no_tasks;
   const CouplingTable table = coupling_table().read(*coupling, &full_coupling);
-  CouplingConfig config{
-      table.sidecars, meaning(counts, table.count), table.queue, meaning(policies, table.when_full), table.timeout, {}};
+  CouplingConfig config;
+  config.sidecars = table.sidecars;
+  config.count = table.count == "total" ? comm::SidecarCount::total : comm::SidecarCount::extra;
+  config.queue_bytes = table.queue;
+  config.when_full = policies().named(table.when_full).policy;
+  config.timeout_s = table.timeout;
+  config.times = times;
   for (const auto& [name, node] : tasks->members()) {
     core::Node full;
-    config.tasks.push_back(read_task(name, node, find, &full));
+    config.tasks.push_back(read_task(name, node, analyses, times, &full));
     full_tasks.set(name, std::move(full));
   }
   check_sidecars(config, *tasks);
@@ -225,6 +200,7 @@ void check_queue(const CouplingConfig& config, std::int64_t cells, double partic
 }
 
 void check_fields(const CouplingConfig& config, std::span<const std::string> names) {
+  for (const Task& task : config.tasks) check_conditions(task.trigger.when(), names, config.times.has_redshift);
   for (const Task& task : config.tasks)
     for (const FieldRequest& field : requested_fields(task))
       if (!field.is_optional && std::ranges::find(names, field.name) == names.end())
@@ -237,7 +213,7 @@ std::vector<core::Option> coupling_options() {
   return coupling_table().options();
 }
 std::vector<core::Option> task_options() {
-  return task_table().options();
+  return task_table({}).options();
 }
 
 }  // namespace sidestream::couple

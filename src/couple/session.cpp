@@ -59,8 +59,12 @@ class Session::Impl {
         roles_(world, config_.sidecars_used()),
         group_(comm::with_progress(roles_.group(), [this] { progress(); })),
         log_(open_log(roles_, folder)),
-        runner_(group_, folder, log_, bill, std::move(warn), config_.timeout_s) {
-    for (const Task& task : config_.tasks) totals_.emplace_back().task = task.name;
+        runner_(group_, folder, log_, bill, std::move(warn), config_.timeout_s),
+        schedule_(group_, bill, config_.times.unit) {
+    for (const Task& task : config_.tasks) {
+      totals_.emplace_back().task = task.name;
+      schedule_.add(task.name, task.trigger);
+    }
     if (roles_.counts().sidecars == 0) return;
     if (roles_.computes())
       outbox_ = std::make_unique<Outbox>(roles_, config_);
@@ -79,16 +83,25 @@ class Session::Impl {
     write_bill();
   }
 
-  bool is_due(std::int64_t step, std::optional<double> redshift) {
-    begin_at(step);
-    return !tasks_due(step, redshift).empty();
+  Schedule& schedule() { return schedule_; }
+
+  bool is_due(const Occasion& occasion, const PresentState::SnapshotOf& snapshot) {
+    begin_at(occasion.moment.step);
+    schedule_.decide(occasion, snapshot);
+    return !tasks_due().empty();
+  }
+
+  void resume(const mesh::Moment& moment, const std::string& memory) {
+    begin_at(moment.step);
+    schedule_.resume(moment, memory);
   }
 
   void publish(const mesh::Snapshot& snapshot) {
     core::require(roles_.computes(), "only the ranks that compute publish");
-    if (last_step_ == snapshot.step) return;
-    last_step_ = snapshot.step;
-    begin_at(snapshot.step);
+    if (last_step_ == snapshot.moment.step) return;
+    last_step_ = snapshot.moment.step;
+    begin_at(snapshot.moment.step);
+    schedule_.decide({snapshot.moment}, [&]() -> const mesh::Snapshot& { return snapshot; });
     Tasks here, sent;
     for (const std::size_t task : runnable_tasks(snapshot))
       (config_.tasks[task].transport == Transport::in_situ ? here : sent).push_back(task);
@@ -149,22 +162,20 @@ class Session::Impl {
                                [&](std::size_t task) { return config_.tasks[task].analysis->reads_particles(); });
   }
 
-  Tasks tasks_due(std::int64_t step, std::optional<double> redshift) {
+  Tasks tasks_due() const {
     Tasks due;
     for (std::size_t task = 0; task < config_.tasks.size(); ++task)
-      if (config_.tasks[task].trigger.is_due(step, redshift)) due.push_back(task);
+      if (schedule_.is_due(config_.tasks[task].name)) due.push_back(task);
     return due;
   }
 
   // The tasks that are due and find their fields; the others are reported.
   Tasks runnable_tasks(const mesh::Snapshot& snapshot) {
-    const auto redshift = snapshot.attributes.find("redshift");
-    Tasks due = tasks_due(snapshot.step,
-                          redshift == snapshot.attributes.end() ? std::nullopt : std::optional(redshift->second));
+    Tasks due = tasks_due();
     std::erase_if(due, [&](std::size_t task) {
       const std::string missing = missing_field(config_.tasks[task], snapshot);
       if (missing.empty()) return false;
-      runner_.report_failure(config_.tasks[task], snapshot.step, "the snapshot has no field `" + missing + "`",
+      runner_.report_failure(config_.tasks[task], snapshot.moment.step, "the snapshot has no field `" + missing + "`",
                              totals_[task]);
       return true;
     });
@@ -253,7 +264,7 @@ class Session::Impl {
     totals.bytes += charge.bytes;
     totals.dropped += charge.action == Action::dropped;
     constexpr std::array words{"sent", "dropped", "in-situ"};
-    json event = moment_of(snapshot);
+    json event = to_json(snapshot.moment);
     event.update({{"task", totals.task},
                   {"transport", to_string(config_.tasks[task].transport)},
                   {"pack_s", charge.pack_s},
@@ -282,6 +293,7 @@ class Session::Impl {
   comm::Communicator group_;  // whoever has it may let the transfers of the outbox go on
   io::EventLog log_;
   TaskRunner runner_;
+  Schedule schedule_;
   std::vector<TaskTotals> totals_;
   std::unique_ptr<Sidecar> sidecar_;
   std::optional<std::int64_t> first_step_, last_step_;
@@ -309,8 +321,14 @@ io::EventLog& Session::log() {
 void Session::serve() {
   impl_->serve();
 }
-bool Session::is_due(std::int64_t step, std::optional<double> redshift) {
-  return impl_->is_due(step, redshift);
+Schedule& Session::schedule() {
+  return impl_->schedule();
+}
+bool Session::is_due(const Occasion& occasion, const PresentState::SnapshotOf& snapshot) {
+  return impl_->is_due(occasion, snapshot);
+}
+void Session::resume(const mesh::Moment& moment, const std::string& memory) {
+  impl_->resume(moment, memory);
 }
 void Session::publish(const mesh::Snapshot& snapshot) {
   impl_->publish(snapshot);

@@ -28,11 +28,12 @@ std::string text_of(const std::exception& error) {
 
 io::ResultAttributes attributes_of(const Task& task, const mesh::Snapshot& snapshot) {
   io::ResultAttributes all;
-  for (const auto& [name, value] : snapshot.attributes) all[name] = value;
+  for (const auto& [name, value] : snapshot.moment.attributes) all[name] = value;
+  if (snapshot.moment.scale_factor) all["scale_factor"] = *snapshot.moment.scale_factor;
   all["analysis"] = task.analysis_name;
   all["task"] = task.name;
-  all["step"] = snapshot.step;
-  all["time"] = snapshot.time;
+  all["step"] = snapshot.moment.step;
+  all["time"] = snapshot.moment.time;
   all["parameters"] = task.parameters;
   return all;
 }
@@ -45,11 +46,10 @@ std::int64_t unwritten(const std::vector<TaskTotals>& totals) {
   return sum;
 }
 
-json moment_of(const mesh::Snapshot& snapshot) {
-  json moment = {{"step", snapshot.step}};
-  if (const auto redshift = snapshot.attributes.find("redshift"); redshift != snapshot.attributes.end())
-    moment["redshift"] = redshift->second;
-  return moment;
+json to_json(const mesh::Moment& moment) {
+  json event = {{"step", moment.step}};
+  if (const auto redshift = moment.redshift()) event["redshift"] = *redshift;
+  return event;
 }
 
 TaskRunner::TaskRunner(const comm::Communicator& group, io::RunFolder folder, io::EventLog& log, core::Bill& bill,
@@ -67,9 +67,9 @@ void TaskRunner::run(const Task& task, const mesh::Snapshot& snapshot, const Del
   const double start = log_->seconds();
   const core::Stopwatch watch;
   const core::Bill::Part part = bill_->part("analysis", task.name);
-  const mesh::Result* earlier = task.analysis->looks_back() ? earlier_result(task, snapshot.step) : nullptr;
+  const mesh::Result* earlier = task.analysis->looks_back() ? earlier_result(task, snapshot.moment.step) : nullptr;
   const io::ResultAttributes attributes = attributes_of(task, snapshot);
-  const std::string path = folder_.result(task.name, snapshot.step);
+  const std::string path = folder_.result(task.name, snapshot.moment.step);
   mesh::Result result;
   std::string problem;
   try {
@@ -87,11 +87,11 @@ void TaskRunner::run(const Task& task, const mesh::Snapshot& snapshot, const Del
   }
   const double compute_s = watch.seconds();
   totals.compute_s += compute_s;
-  if (!problem.empty()) return report_failure(task, snapshot.step, problem, totals);
-  if (!unwritten.empty()) return report_unwritten(task, snapshot.step, unwritten, totals);
+  if (!problem.empty()) return report_failure(task, snapshot.moment.step, problem, totals);
+  if (!unwritten.empty()) return report_unwritten(task, snapshot.moment.step, unwritten, totals);
 
   ++totals.count;
-  json event = moment_of(snapshot);
+  json event = to_json(snapshot.moment);
   event.update({{"task", task.name},
                 {"analysis", task.analysis_name},
                 {"transport", to_string(delivery.transport)},
@@ -113,7 +113,7 @@ mesh::Result TaskRunner::analyse(const Task& task, const mesh::Snapshot& snapsho
 // A run that goes on after steps in which the task was due has a result of one of them, unless somebody removed it.
 const mesh::Result* TaskRunner::earlier_result(const Task& task, std::int64_t step) {
   const EarlierResults::Found found = earlier_.before(group_, task.name, step);
-  const bool is_missing = found.is_first_look && found.result->columns.empty() && task.trigger.every() > 0 &&
+  const bool is_missing = found.is_first_look && found.result->columns.empty() && task.trigger.when().every > 0 &&
                           earlier_.first_step() > 0 && group_.rank() == 0;
   const std::string problem = !found.problem.empty() ? found.problem
                               : is_missing           ? "the run folder has no earlier result"

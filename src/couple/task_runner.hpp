@@ -24,8 +24,8 @@ struct Delivery {
 /// The results of all tasks that could not be written.
 std::int64_t unwritten(const std::vector<TaskTotals>& totals);
 
-/// The step and, where there is one, the redshift of a snapshot, as every event has them.
-nlohmann::json moment_of(const mesh::Snapshot& snapshot);
+/// The step and, where there is one, the redshift, as every event has them.
+nlohmann::json to_json(const mesh::Moment& moment);
 
 /// Runs tasks on a group of ranks: calls the analysis, writes its result and the event, and turns a failure into a
 /// report.

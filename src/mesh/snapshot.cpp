@@ -1,23 +1,14 @@
 #include "sidestream/mesh/snapshot.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "mesh/named.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
 
 namespace sidestream::mesh {
 
 namespace {
-
-template <typename Map>
-const typename Map::mapped_type& find_named(const Map& map, const std::string& name, const char* noun) {
-  if (const auto found = map.find(name); found != map.end()) return found->second;
-  std::string known;
-  for (const auto& [key, value] : map) known += (known.empty() ? "" : ", ") + key;
-  throw core::Error(fmt::format("the snapshot has no {} `{}`", noun, name), "", fmt::format("it has: {}", known));
-}
 
 // Numbers that are not real are refused.
 void copy_block(const AnyField& cells, int b, const core::View4<double>& out) {
@@ -101,10 +92,6 @@ Field<double> Snapshot::filled(const Entry& entry, int level) const {
     else
       entry.fill(level, field.box(b), field.view(b));
   return field;
-}
-
-double Snapshot::attribute(const std::string& name) const {
-  return find_named(attributes, name, "attribute");
 }
 
 }  // namespace sidestream::mesh

@@ -18,32 +18,11 @@ namespace {
 
 using mesh::Layout;
 
-using Maker = std::unique_ptr<Exchange> (*)(const comm::Communicator&, const Tables&);
-
-struct NamedStrategy {
-  std::string_view name;
-  Strategy strategy;
-  Maker make;
-};
-
-// The registry: one line a strategy.
-constexpr std::array strategies{
-    NamedStrategy{"automatic", Strategy::automatic, nullptr},
-    NamedStrategy{"p2p", Strategy::p2p, make_p2p},
-    NamedStrategy{"alltoallw", Strategy::alltoallw, make_alltoallw},
-    NamedStrategy{"shared", Strategy::shared, make_shared},
-};
-
 // Derived datatypes were fastest of those without a window (bench/ghost_exchange.cpp, bench/transfer.cpp), but their
 // call takes lists as long as the communicator.
 Strategy automatic_strategy(int ranks) {
   constexpr int most_for_alltoallw = 64;
   return ranks <= most_for_alltoallw ? Strategy::alltoallw : Strategy::p2p;
-}
-
-Maker maker_of(Strategy strategy) {
-  return std::find_if(strategies.begin(), strategies.end(), [&](const auto& s) { return s.strategy == strategy; })
-      ->make;
 }
 
 void require_owners_within(const Layout& layout, const comm::Communicator& comm) {
@@ -120,13 +99,15 @@ struct Claim {
 
 }  // namespace
 
-Strategy strategy_named(std::string_view name) {
-  std::string known;
-  for (const auto& candidate : strategies) {
-    if (candidate.name == name) return candidate.strategy;
-    known += fmt::format("{}`{}`", known.empty() ? "" : ", ", candidate.name);
-  }
-  throw core::Error(fmt::format("there is no exchange strategy `{}`", name), "", "use one of " + known);
+const core::Registry<StrategyEntry>& strategies() {
+  static const core::Registry<StrategyEntry> all(
+      {"strategies", "exchange strategy", "how cells travel between ranks, in C++"},
+      {{"automatic", "alltoallw on up to 64 ranks, p2p beyond", Strategy::automatic, nullptr},
+       {"p2p", "one packed message, in chunks, for each pair of ranks that share cells", Strategy::p2p, make_p2p},
+       {"alltoallw", "MPI derived datatypes in one collective call, no packing", Strategy::alltoallw, make_alltoallw},
+       {"shared", "ranks of one node through a window of shared memory, between nodes p2p", Strategy::shared,
+        make_shared}});
+  return all;
 }
 
 struct Redistribution::Plan {
@@ -141,7 +122,7 @@ struct Redistribution::Plan {
       : comm(group.duplicate()),
         tables(std::move(its_tables)),
         strategy(its_strategy),
-        exchange(maker_of(strategy)(comm, tables)) {}
+        exchange(std::ranges::find(strategies(), strategy, &StrategyEntry::strategy)->make(comm, tables)) {}
 
   // What was sent ends when the peers take it. An exchange that an exception cut short, here or there, may never end:
   // its buffers are left to MPI rather than waited for, and so is the communicator, lest a later one with its number

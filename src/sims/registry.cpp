@@ -6,12 +6,12 @@
 
 namespace sidestream::sims {
 
-std::span<const SimulationEntry> simulations() {
-  static const std::vector<SimulationEntry> all = [] {
+const core::Registry<SimulationEntry>& simulations() {
+  static const core::Registry<SimulationEntry> all({"simulations", "simulation", "the key `simulation`"}, [] {
     std::vector<SimulationEntry> entries{cosmology_entry(), nbody_entry()};
     for (const GasProblemEntry& problem : gas_problems()) entries.push_back(gas_simulation(problem));
     return entries;
-  }();
+  }());
   return all;
 }
 

@@ -321,8 +321,8 @@ mesh::Snapshot snapshot_of(const Moment& moment, std::int64_t step) {
   mesh::Snapshot snapshot;
   snapshot.geometry = moment.mesh.geometry;
   snapshot.levels = moment.mesh.levels;
-  snapshot.step = step;
-  snapshot.attributes["scale_factor"] = 0.01 * static_cast<double>(step);
+  snapshot.moment.step = step;
+  snapshot.moment.scale_factor = 0.01 * static_cast<double>(step);
   return snapshot;
 }
 

@@ -27,7 +27,7 @@ struct Moment {
 void fill(Moment& moment, const mesh::Layout& layout, const comm::Communicator& comm, bool has_gas) {
   moment.snapshot = test::cosmology_snapshot(layout, comm.rank(), has_gas);
   mesh::Snapshot& snapshot = moment.snapshot;
-  snapshot.attributes["omega_m"] = 0.3;
+  snapshot.moment.attributes["omega_m"] = 0.3;
   if (has_gas)
     for (const std::uint64_t axis : {1u, 2u}) {
       test::Grid velocity(cells);

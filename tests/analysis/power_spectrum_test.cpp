@@ -193,7 +193,7 @@ TEST(PowerSpectrumTask, MakesTheTotalOfItsParts) {
   const auto layout = test::random_layout({12, 12, 12}, {true, true, true}, world.size(), 6, 3);
   const auto parts = test::cosmology_snapshot(layout, world.rank());
   auto whole = test::snapshot_on(layout, 14.2);
-  whole.attributes = parts.attributes;
+  whole.moment = parts.moment;
   mesh::Field<double> sum(layout, world.rank());
   for (int b = 0; b < sum.blocks(); ++b)
     core::for_each_cell(sum.box(b), [to = sum.view(b), gas = parts.field("gas_density").view(b),

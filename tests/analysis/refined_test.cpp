@@ -35,7 +35,7 @@ mesh::Snapshot refined_snapshot(const RefinedMesh& mesh, int rank) {
   mesh::Snapshot snapshot;
   snapshot.geometry = mesh.geometry;
   snapshot.levels = mesh.levels;
-  snapshot.attributes = {{"hubble", 0.7}, {"particles", 1000.0}};
+  snapshot.moment.attributes = {{"hubble", 0.7}, {"particles", 1000.0}};
   for (std::size_t f = 0; f < names.size(); ++f)
     snapshot.add(names[f], "1",
                  test::leaves_of(mesh, rank, [f](int level, Int3 cell) { return value_of(f, level, cell); }));
@@ -46,7 +46,7 @@ mesh::Snapshot spread_snapshot(const RefinedMesh& mesh) {
   mesh::Snapshot snapshot;
   snapshot.geometry = mesh.geometry.refined(mesh.finest_level());
   snapshot.levels = {test::one_box(mesh.finest_cells())};
-  snapshot.attributes = {{"hubble", 0.7}, {"particles", 1000.0}};
+  snapshot.moment.attributes = {{"hubble", 0.7}, {"particles", 1000.0}};
   for (std::size_t f = 0; f < names.size(); ++f) {
     const Grid grid = test::spread(mesh, [f](int level, Int3 cell) { return value_of(f, level, cell); });
     snapshot.add(names[f], "1", grid.on(snapshot.levels.front(), 0));

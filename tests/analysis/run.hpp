@@ -11,7 +11,7 @@ namespace sidestream::test {
 /// The analysis that the TOML text of a task describes.
 inline std::unique_ptr<analysis::Analysis> analysis_of(const std::string& toml, core::Node* resolved = nullptr) {
   const core::Node table = core::parse_toml(toml, "task.toml");
-  return analysis::find_analysis(table).make(table, resolved);
+  return analysis::analyses().chosen(table, "analysis").make(table, resolved);
 }
 
 /// The values of a column of a result.
@@ -41,7 +41,7 @@ inline mesh::Snapshot cosmology_snapshot(const mesh::Layout& layout, int rank, b
     return grid.on(layout, rank);
   };
   mesh::Snapshot snapshot = snapshot_on(layout, 14.2);
-  snapshot.attributes = {{"hubble", 0.7}, {"redshift", 3.0}, {"particles", 1000.0}};
+  snapshot.moment.attributes = {{"hubble", 0.7}, {"redshift", 3.0}, {"particles", 1000.0}};
   if (has_gas) {
     snapshot.add("gas_density", "Msun/Mpc^3", lognormal(1, 6e9, 1.5));
     snapshot.add("temperature", "K", lognormal(3, 1e4, 2.0));

@@ -60,7 +60,7 @@ TEST_P(EveryTask, NamesTheCellThatHoldsNoNumber) {
   const mesh::Int3 cells{8, 8, 8};
   const auto layout = mesh::split(mesh::domain_of(cells), {1, 1, world.size()});
   mesh::Snapshot snapshot = test::snapshot_on(layout, 10.0);
-  snapshot.attributes["particles"] = 512;
+  snapshot.moment.attributes["particles"] = 512;
   const auto bad = [&](const std::string& name) {
     test::Grid grid(cells, 1.0);
     grid(6, 5, 4) = std::numeric_limits<double>::quiet_NaN();

@@ -21,6 +21,7 @@ HELP = [
     [],
     ["run"],
     ["check"],
+    ["list"],
     ["info"],
     ["convert"],
     ["verify"],
@@ -64,6 +65,7 @@ def test_help(command: list[str], sidestream: CommandLine) -> None:
 OPTIONS = {
     "run": ["-n", "--set", "--out", "--restart", "--overwrite", "--from", "--launcher"],
     "check": ["-n", "--set", "--out", "--json"],
+    "list": ["--json"],
     "info": ["--json"],
     "convert": [
         *("--format", "--fields", "--precision", "--block", "--method", "--overwrite", "-n", "--launcher", "--json")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -259,3 +260,16 @@ def test_a_universe_that_cannot_be_begun_is_refused_before_a_rank_starts(
         assert done.returncode == 2
         assert done.stderr.startswith(f"error: {complaint}"), done.stderr
     assert not (tmp_path / "runs").exists()
+
+
+def test_everything_with_a_name_can_be_listed(tmp_path: Path) -> None:
+    every = command(tmp_path, "list", "--json")
+    analyses = command(tmp_path, "list", "analyses")
+    wrong = command(tmp_path, "list", "analysis")
+
+    kinds = json.loads(every.stdout)
+    assert {"simulations", "problems", "analyses", "transports", "policies", "formats", "methods"} <= set(kinds)
+    assert all(sentence for kind in kinds.values() for sentence in kind.values())
+    assert set(kinds["analyses"]) == {line.split()[0] for line in analyses.stdout.splitlines()[1:]}
+    assert (every.returncode, analyses.returncode, wrong.returncode) == (0, 0, 2)
+    assert "hint: did you mean `analyses`?" in wrong.stderr

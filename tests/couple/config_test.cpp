@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 CouplingConfig read(const std::string& text, core::Node* resolved = nullptr) {
-  return read_coupling(core::parse_toml(text, "run.toml"), resolved, test::find_digest);
+  return read_coupling(core::parse_toml(text, "run.toml"), resolved, test::only_digest());
 }
 
 core::Error error_of(const std::string& text) {
@@ -49,8 +49,8 @@ TEST(CouplingConfig, EveryKeyIsRead) {
   EXPECT_EQ(config.tasks[0].name, "sums");
   EXPECT_EQ(config.tasks[0].analysis_name, "digest");
   EXPECT_EQ(config.tasks[0].transport, Transport::in_transit);
-  EXPECT_EQ(config.tasks[0].trigger.every(), 10);
-  EXPECT_THAT(config.tasks[0].trigger.at_redshift(), ElementsAre(3, 2.5));
+  EXPECT_EQ(config.tasks[0].trigger.when().every, 10);
+  EXPECT_THAT(config.tasks[0].trigger.when().at_redshift, ElementsAre(3, 2.5));
 }
 
 TEST(CouplingConfig, WithoutTablesThereIsNothingToDo) {
@@ -78,13 +78,6 @@ TEST(CouplingConfig, TheResolvedTablesHoldEveryDefault) {
   EXPECT_EQ(read(core::to_toml(resolved)).tasks[0].parameters, "scale = 1.0\n");
 }
 
-TEST(CouplingConfig, TheMomentsAreAllRedshiftsDescendingOnce) {
-  const CouplingConfig config = read(
-      "[task.a]\nanalysis = \"digest\"\nat_redshift = [2, 5]\n[task.b]\nanalysis = \"digest\"\nat_redshift = [5, 3]");
-
-  EXPECT_THAT(config.moments(), ElementsAre(5, 3, 2));
-}
-
 TEST(CouplingConfig, AnUnknownTransportIsAnsweredWithThoseThereAre) {
   const core::Error error = error_of("[task.a]\nanalysis = \"digest\"\nevery = 1\ntransport = \"stream\"");
 
@@ -101,7 +94,7 @@ TEST(CouplingConfig, AMistypedKeyNamesTheNearest) {
 TEST(CouplingConfig, ATaskThatIsNeverDueIsRefused) {
   EXPECT_EQ(error_of("[task.a]\nanalysis = \"digest\"").message(), "the task is never due");
   EXPECT_EQ(error_of("[task.a]\nanalysis = \"digest\"\nat_redshift = []").message(), "the task is never due");
-  EXPECT_THAT(error_of("[task.a]\nanalysis = \"digest\"\nevery = 0").message(), HasSubstr("at least 1"));
+  EXPECT_THAT(error_of("[task.a]\nanalysis = \"digest\"\nevery = -1").message(), HasSubstr("at least 0"));
 }
 
 TEST(CouplingConfig, TransitWithoutSidecarsIsRefused) {
@@ -154,7 +147,7 @@ TEST(CouplingConfig, ATaskThatLooksBackCannotChangeSides) {
         core::parse_toml("[coupling]\nsidecars = 1\nwhen_full = \"" + when_full +
                              "\"\n[task.links]\nanalysis = \"counter\"\nevery = 1\ntransport = \"" + transport + "\"",
                          "run.toml"),
-        nullptr, test::find_counter);
+        nullptr, test::only_counter());
   };
 
   EXPECT_NO_THROW(read_counter("in-transit", "drop"));

@@ -11,7 +11,7 @@ class Failures : public SessionTest {
  protected:
   static Task throwing(Transport transport) {
     return task_of("bad", std::make_shared<test::Told>([](const auto&, const mesh::Snapshot& snapshot) {
-                     if (snapshot.step != 1) throw core::Error("no halo in sight", "box 3", "look elsewhere");
+                     if (snapshot.moment.step != 1) throw core::Error("no halo in sight", "box 3", "look elsewhere");
                    }),
                    transport);
   }

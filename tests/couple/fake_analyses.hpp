@@ -143,7 +143,7 @@ class Counter : public analysis::Analysis {
     }
     last = comm.broadcast(last);
     if (comm.rank() == comm.size() - 1) {
-      steps.push_back(snapshot.step);
+      steps.push_back(snapshot.moment.step);
       before.push_back(last);
     }
     const auto rows = static_cast<std::int64_t>(steps.size());
@@ -165,7 +165,7 @@ class Told : public analysis::Analysis {
   mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
     action_(comm, snapshot);
     mesh::Result result;
-    result.add<std::int64_t>("steps", "", "the step", {"one"}, {1}, {snapshot.step});
+    result.add<std::int64_t>("steps", "", "the step", {"one"}, {1}, {snapshot.moment.step});
     return result;
   }
 
@@ -175,33 +175,35 @@ class Told : public analysis::Analysis {
 };
 
 /// The registry of one analysis, `counter`, without parameters.
-inline const analysis::AnalysisEntry& find_counter(const core::Node&) {
-  static const analysis::AnalysisEntry entry{
-      "counter", "counts on",
-      [](const core::Node&, core::Node* resolved) -> std::unique_ptr<analysis::Analysis> {
-        if (resolved != nullptr) *resolved = core::Node(core::Node::Members{}, "counter");
-        return std::make_unique<Counter>();
-      },
-      [] { return std::vector<core::Option>(); }};
-  return entry;
+inline const core::Registry<analysis::AnalysisEntry>& only_counter() {
+  static const core::Registry<analysis::AnalysisEntry> all(
+      {"analyses", "analysis", "for tests"},
+      {{"counter", "counts on",
+        [](const core::Node&, core::Node* resolved) -> std::unique_ptr<analysis::Analysis> {
+          if (resolved != nullptr) *resolved = core::Node(core::Node::Members{}, "counter");
+          return std::make_unique<Counter>();
+        },
+        [] { return std::vector<core::Option>(); }}});
+  return all;
 }
 
 /// The registry of one analysis, `digest`, with one parameter.
-inline const analysis::AnalysisEntry& find_digest(const core::Node&) {
+inline const core::Registry<analysis::AnalysisEntry>& only_digest() {
   struct Parameters {
     double scale = 1.0;
   };
-  static const analysis::AnalysisEntry entry{
-      "digest", "sums of boxes",
-      [](const core::Node& node, core::Node* resolved) -> std::unique_ptr<analysis::Analysis> {
-        core::Table<Parameters> table("sums of boxes");
-        table.option("scale", &Parameters::scale, 1.0);
-        for (const std::string& key : analysis::task_keys()) table.ignore(key);
-        table.read(node, resolved);
-        return std::make_unique<Digest>();
-      },
-      [] { return std::vector<core::Option>(); }};
-  return entry;
+  static const core::Registry<analysis::AnalysisEntry> all(
+      {"analyses", "analysis", "for tests"},
+      {{"digest", "sums of boxes",
+        [](const core::Node& node, core::Node* resolved) -> std::unique_ptr<analysis::Analysis> {
+          core::Table<Parameters> table("sums of boxes");
+          table.option("scale", &Parameters::scale, 1.0);
+          for (const std::string& key : analysis::task_keys()) table.ignore(key);
+          table.read(node, resolved);
+          return std::make_unique<Digest>();
+        },
+        [] { return std::vector<core::Option>(); }}});
+  return all;
 }
 
 }  // namespace sidestream::test

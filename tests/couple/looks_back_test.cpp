@@ -28,7 +28,7 @@ class LooksBack : public SessionTest {
     Session session(world_, config, run_folder(name), bill_,
                     [this](const std::string& text) { warnings_.push_back(text); });
     if (session.computes()) {
-      if (restart) session.is_due(*restart, 5.0);
+      if (restart) session.resume(moment_at(*restart, 5.0));
       for (const std::int64_t step : steps) session.publish(snapshot_of(session.compute_group(), step));
       session.finish();
     } else {
@@ -140,7 +140,7 @@ TEST_F(LooksBack, AMomentThatFailedIsPassedOver) {
    public:
     mesh::Result run_after(const comm::Communicator& comm, const mesh::Snapshot& snapshot,
                            const mesh::Result& earlier) const override {
-      if (snapshot.step == 2) throw core::Error("not today");
+      if (snapshot.moment.step == 2) throw core::Error("not today");
       return Counter::run_after(comm, snapshot, earlier);
     }
   };

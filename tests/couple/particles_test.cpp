@@ -38,8 +38,8 @@ void add_particles_of_box(const mesh::Snapshot& snapshot, const mesh::Layout& la
     const std::int64_t id = (std::int64_t{layout.level()} << 40) + (std::int64_t{box} << 20) + n;
     particles.id.push_back(id);
     for (int axis = 0; axis < 3; ++axis)
-      particles.position[static_cast<std::size_t>(axis)].push_back(
-          coordinate_in(geometry, layout.box(box), axis, static_cast<std::uint64_t>(3 * id + axis + snapshot.step)));
+      particles.position[static_cast<std::size_t>(axis)].push_back(coordinate_in(
+          geometry, layout.box(box), axis, static_cast<std::uint64_t>(3 * id + axis + snapshot.moment.step)));
     particles.attributes[0].values.push_back(core::uniform(3, 0, static_cast<std::uint64_t>(id)) - 0.5);
     particles.attributes[1].values.push_back(1.0 / static_cast<double>(id + 1));
   }

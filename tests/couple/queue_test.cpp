@@ -13,8 +13,8 @@ class Queue : public SessionTest {
   Session start_with_sidecar_at_gate(WhenFull when_full, double timeout_s = 60.0) {
     gate_ = std::make_unique<Gate>(world_, world_.size() - 1);
     const auto stop_at_step_0 = [this](const comm::Communicator& group, const mesh::Snapshot& snapshot) {
-      done_.push_back(snapshot.step);
-      if (snapshot.step == 0) gate_->enter(group);
+      done_.push_back(snapshot.moment.step);
+      if (snapshot.moment.step == 0) gate_->enter(group);
     };
     CouplingConfig config =
         config_of({task_of("gated", std::make_shared<test::Told>(stop_at_step_0), Transport::in_transit)}, 1);
@@ -106,7 +106,7 @@ TEST_F(Queue, AFullQueueBlocksUntilThereIsRoomAndTheWaitIsOnTheBill) {
   constexpr double analysis_s = 0.4;
   std::vector<std::int64_t> done;
   const auto slow = std::make_shared<test::Told>([&](const auto&, const mesh::Snapshot& snapshot) {
-    done.push_back(snapshot.step);
+    done.push_back(snapshot.moment.step);
     usleep(static_cast<useconds_t>(1e6 * analysis_s));
   });
   CouplingConfig config = config_of({task_of("slow", slow, Transport::in_transit)}, 1);
@@ -129,10 +129,10 @@ TEST_F(Queue, PublishesAreAnalysedInTheOrderInWhichTheyCome) {
   std::vector<std::pair<std::string, std::int64_t>> done;
   const auto recording = [&](const char* name) {
     return std::make_shared<test::Told>(
-        [&done, name](const auto&, const mesh::Snapshot& snapshot) { done.emplace_back(name, snapshot.step); });
+        [&done, name](const auto&, const mesh::Snapshot& snapshot) { done.emplace_back(name, snapshot.moment.step); });
   };
 
-  run(config_of({task_of("a", recording("a"), Transport::in_transit, Trigger(2)),
+  run(config_of({task_of("a", recording("a"), Transport::in_transit, Trigger({.every = 2})),
                  task_of("b", recording("b"), Transport::in_transit)},
                 1),
       4);
@@ -149,7 +149,7 @@ TEST_F(Queue, FinishDrainsWhatWaits) {
   std::vector<std::int64_t> done;
   const auto slow = std::make_shared<test::Told>([&](const auto&, const mesh::Snapshot& snapshot) {
     usleep(20000);
-    done.push_back(snapshot.step);
+    done.push_back(snapshot.moment.step);
   });
 
   const auto totals = run(config_of({task_of("slow", slow, Transport::in_transit)}, sidecars), 5);
@@ -297,7 +297,7 @@ TEST_F(Queue, SidecarsThatHearNothingGiveUpTogether) {
 TEST_F(Queue, AStepNowAndThenKeepsTheSidecarsWaiting) {
   if (world_.size() == 1) return;
   const auto nothing = std::make_shared<test::Told>([](const auto&, const auto&) {});
-  CouplingConfig config = config_of({task_of("rare", nothing, Transport::in_transit, Trigger(100))}, 1);
+  CouplingConfig config = config_of({task_of("rare", nothing, Transport::in_transit, Trigger({.every = 100}))}, 1);
   config.timeout_s = 2.0;
   Session session = start(std::move(config));
   if (session.computes()) {

@@ -27,8 +27,12 @@ namespace sidestream::couple {
 constexpr std::int64_t test_cells = 16 * 16 * 16;
 constexpr std::int64_t field_bytes = test_cells * static_cast<std::int64_t>(sizeof(double));
 
+inline mesh::Moment moment_at(std::int64_t step, double redshift) {
+  return {.step = step, .attributes = {{"redshift", redshift}}};
+}
+
 inline Task task_of(std::string name, std::shared_ptr<const analysis::Analysis> analysis, Transport transport,
-                    Trigger trigger = Trigger(1)) {
+                    Trigger trigger = Trigger({.every = 1})) {
   return {std::move(name), "fake", std::move(analysis), transport, std::move(trigger), "scale = 1.0\n"};
 }
 
@@ -36,9 +40,9 @@ inline Task task_of(std::string name, std::shared_ptr<const analysis::Analysis> 
 inline mesh::Snapshot snapshot_on(std::vector<mesh::Layout> levels, const comm::Communicator& group,
                                   std::int64_t step) {
   mesh::Snapshot snapshot;
-  snapshot.step = step;
-  snapshot.time = 0.1 * static_cast<double>(step);
-  snapshot.attributes = {{"redshift", 10.0 - static_cast<double>(step)}, {"omega_m", 0.3}};
+  snapshot.moment.step = step;
+  snapshot.moment.time = 0.1 * static_cast<double>(step);
+  snapshot.moment.attributes = {{"redshift", 10.0 - static_cast<double>(step)}, {"omega_m", 0.3}};
   snapshot.geometry = {mesh::domain_of({16, 16, 16}), {1.0, 2.0, 1.0 / 3.0}, {true, true, true}};
   snapshot.levels = std::move(levels);
   const auto add = [&](const char* name, double factor) {

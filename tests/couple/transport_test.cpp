@@ -121,8 +121,8 @@ TEST_F(Transports, AnOptionalFieldTravelsWhenTheSnapshotHasIt) {
 }
 
 TEST_F(Transports, TasksAreDoneWhenTheyAreDueAndOnlyThen) {
-  run(config_of({task_of("third", digest(), Transport::in_situ, Trigger(3)),
-                 task_of("moments", digest(), Transport::in_situ, Trigger(0, {8.0, 5.5}))}),
+  run(config_of({task_of("third", digest(), Transport::in_situ, Trigger({.every = 3})),
+                 task_of("moments", digest(), Transport::in_situ, Trigger({.at_redshift = {8.0, 5.5}}))}),
       7);
 
   for (std::int64_t step = 0; step < 7; ++step) {
@@ -132,13 +132,14 @@ TEST_F(Transports, TasksAreDoneWhenTheyAreDueAndOnlyThen) {
 }
 
 TEST_F(Transports, IsDueIsTrueWhenAnyTaskIs) {
-  Session session = start(config_of({task_of("third", digest(), Transport::in_situ, Trigger(3)),
-                                     task_of("moment", digest(), Transport::in_situ, Trigger(0, {8.0}))}));
+  Session session =
+      start(config_of({task_of("third", digest(), Transport::in_situ, Trigger({.every = 3})),
+                       task_of("moment", digest(), Transport::in_situ, Trigger({.at_redshift = {8.0}}))}));
 
-  EXPECT_TRUE(session.is_due(0, 10.0));
-  EXPECT_FALSE(session.is_due(1, 9.0));
-  EXPECT_TRUE(session.is_due(2, 8.0));
-  EXPECT_TRUE(session.is_due(3, 7.0));
+  EXPECT_TRUE(session.is_due({moment_at(0, 10.0)}));
+  EXPECT_FALSE(session.is_due({moment_at(1, 9.0)}));
+  EXPECT_TRUE(session.is_due({moment_at(2, 8.0)}));
+  EXPECT_TRUE(session.is_due({moment_at(3, 7.0)}));
 }
 
 TEST_F(Transports, AStepIsAnalysedOnceHoweverOftenItIsPublished) {

@@ -49,7 +49,7 @@ class CheckpointFaultsTest : public testing::TestWithParam<Case> {
 
   comm::Communicator comm_{MPI_COMM_WORLD};
   test::TemporaryFolder folder_{comm_};
-  const io::Format& format_ = io::format(GetParam().format);
+  const io::Format& format_ = io::formats().named(GetParam().format);
   test::RefinedContent first_{comm_, 1}, second_{comm_, 2};
 };
 

@@ -46,9 +46,9 @@ class RefinedContent {
 
 inline RefinedContent::RefinedContent(const comm::Communicator& comm, int generation)
     : comm_(comm), generation_(generation) {
-  content_.step = generation;
-  content_.time = 0.1 * generation;
-  content_.attributes = {{"third", generation / 3.0}, {"zero", -0.0}};
+  content_.moment.step = generation;
+  content_.moment.time = 0.1 * generation;
+  content_.moment.attributes = {{"third", generation / 3.0}, {"zero", -0.0}};
   content_.texts = {{"scheduler", "a \"quoted\"\nline"}};
   content_.config = "[run]\n";
   content_.geometry = {mesh::domain_of({16, 16, 16}), {1.0, 1.0, 1.0}, {true, true, true}};
@@ -138,8 +138,9 @@ inline bool RefinedContent::is_in(const std::string& path) const {
   comm_.agree_on([&] {
     const auto file = io::open_snapshot_file(path);
     const io::FileDescription& found = file->description();
-    is_equal = found.is_checkpoint && found.step == generation_ && found.attributes == content_.attributes &&
-               found.texts == content_.texts && fields_are_in(*file);
+    is_equal = found.is_checkpoint && found.moment.step == generation_ &&
+               found.moment.attributes == content_.moment.attributes && found.texts == content_.texts &&
+               fields_are_in(*file);
   });
   std::unique_ptr<io::SnapshotFile> file;
   comm_.agree_on([&] { file = io::open_snapshot_file(path); });

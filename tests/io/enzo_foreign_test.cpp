@@ -136,8 +136,8 @@ TEST_F(ForeignEnzoTest, IsReadWithAnyRatioCompressionAndOrderOfBytes) {
   file->read_covering("density", fine, 1);
 
   EXPECT_EQ(found.format, "enzo");
-  EXPECT_EQ(found.step, 17);
-  EXPECT_EQ(found.time, 2.5);
+  EXPECT_EQ(found.moment.step, 17);
+  EXPECT_EQ(found.moment.time, 2.5);
   EXPECT_EQ(found.gamma, 1.4);
   EXPECT_FALSE(found.is_checkpoint);
   EXPECT_EQ(found.geometry.periodic, (mesh::Periodicity{true, false, true}));
@@ -172,7 +172,7 @@ TEST_F(ForeignEnzoTest, AUniverseIsBroughtToOurUnits) {
   file->read_field("density", density);
   const mesh::Particles particles = file->read_particles();
 
-  EXPECT_EQ(file->description().scale_factor, 0.25);
+  EXPECT_EQ(file->description().moment.scale_factor, 0.25);
   EXPECT_EQ(file->description().length_unit, "Mpc");
   EXPECT_NEAR(file->description().geometry.length[0], 64.0, 1e-12);
   const double mean = 2.7754e11 * 0.25 * 0.3;  // [Msun/Mpc^3]

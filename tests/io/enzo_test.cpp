@@ -22,7 +22,7 @@ using testing::HasSubstr;
 
 class EnzoTest : public test::FormatTest {
  protected:
-  const io::Format& format() const override { return io::format("enzo"); }
+  const io::Format& format() const override { return io::formats().named("enzo"); }
 
   static int grid_files(const std::string& path) {
     int count = 0;
@@ -61,7 +61,7 @@ TEST_F(EnzoTest, AllThatARankHoldsIsWrittenAtOnce) {
   content.particle_reals.clear();
 
   for (const char* name : {"enzo", "enzo-hdf5"}) {
-    const io::AccessStatistics own = io::format(name).write(comm_, folder_ / name, content, {});
+    const io::AccessStatistics own = io::formats().named(name).write(comm_, folder_ / name, content, {});
 
     const int blocks = state.layouts(1).front().size(), ranks = comm_.size();
     const bool has_blocks = blocks * (comm_.rank() + 1) / ranks > blocks * comm_.rank() / ranks;
@@ -151,7 +151,7 @@ TEST(EnzoTree, IsWalkedAsEnzoDoes) {
 TEST_F(EnzoTest, ADamagedDatasetIsNamed) {
   for (const char* name : {"enzo", "enzo-hdf5"}) {
     const std::string path = folder_ / name;
-    io::format(name).write(comm_, path, SampleState(comm_, 2, Deal::in_pieces).checkpoint(), {});
+    io::formats().named(name).write(comm_, path, SampleState(comm_, 2, Deal::in_pieces).checkpoint(), {});
     comm_.barrier();
     if (comm_.rank() != 0) continue;
     const std::string file = path + "/" + name + ".cpu0000";
@@ -200,7 +200,7 @@ TEST_P(FlatEnzoTest, ComesBackBitForBit) {
   std::vector<mesh::Field<double>> fields;
   io::FileContent content;
   content.geometry = geometry();
-  content.attributes = {{"a", 1.0}};
+  content.moment.attributes = {{"a", 1.0}};
   for (int level = 0; level < 3; ++level) {
     content.levels.push_back(layout(level));
     fields.emplace_back(layout(level), comm_.rank());
@@ -237,7 +237,7 @@ TEST_F(EnzoTest, TheAggregatedMethodWritesTheSame) {
   for (const char* name : {"enzo", "enzo-hdf5"}) {
     io::WriteOptions options;
     options.method = "aggregated";
-    io::format(name).write(comm_, folder_ / name, SampleState(comm_, 3).checkpoint(), options);
+    io::formats().named(name).write(comm_, folder_ / name, SampleState(comm_, 3).checkpoint(), options);
     comm_.barrier();
     test::expect_sample_checkpoint(comm_, *format().open(folder_ / name), 3);
     test::expect_sample_particles(comm_, *format().open(folder_ / name), 3);

@@ -18,7 +18,7 @@ namespace sidestream {
 /// Files of the sample state in the format that is the test's parameter.
 class FlashTest : public testing::TestWithParam<std::string> {
  protected:
-  const io::Format& format() const { return io::format(GetParam()); }
+  const io::Format& format() const { return io::formats().named(GetParam()); }
   std::string path(bool is_checkpoint = true) const {
     return folder_ / (is_checkpoint ? format().checkpoint : format().plotfile)->of(7);
   }
@@ -26,7 +26,7 @@ class FlashTest : public testing::TestWithParam<std::string> {
     io::WriteOptions options;
     options.method = method;
     options.is_durable = false;
-    const std::string at = path(!content.attributes.empty());
+    const std::string at = path(!content.moment.attributes.empty());
     format().write(comm_, at, content, options);
     return at;
   }

@@ -163,8 +163,8 @@ TEST_P(ForeignFlashTest, TheTablesTellWhatTheFileHolds) {
   const io::FileDescription& description = file->description();
   EXPECT_EQ(description.format, "flash");
   EXPECT_FALSE(description.is_checkpoint);
-  EXPECT_EQ(description.step, 12);
-  EXPECT_EQ(description.time, 2.5);
+  EXPECT_EQ(description.moment.step, 12);
+  EXPECT_EQ(description.moment.time, 2.5);
   EXPECT_EQ(description.gamma, 1.4);
   EXPECT_EQ(description.geometry.domain, mesh::domain_of({8, 4, 1}));
   EXPECT_EQ(description.geometry.length, (std::array<double, 3>{16.0, 8.0, 1.0}));

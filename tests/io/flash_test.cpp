@@ -29,14 +29,14 @@ TEST_P(FlashTest, ACheckpointKeepsEverythingThatARestartNeeds) {
   const io::FileDescription& description = file->description();
   EXPECT_EQ(description.format, GetParam());
   EXPECT_TRUE(description.is_checkpoint);
-  EXPECT_EQ(description.step, content.step);
-  EXPECT_EQ(description.attributes, content.attributes);
+  EXPECT_EQ(description.moment.step, content.moment.step);
+  EXPECT_EQ(description.moment.attributes, content.moment.attributes);
   EXPECT_EQ(description.texts, content.texts);
   EXPECT_EQ(description.config, content.config);
   EXPECT_EQ(description.geometry.length, content.geometry.length);
   EXPECT_EQ(description.geometry.domain, content.geometry.domain);
   EXPECT_EQ(description.length_unit, "Mpc");
-  EXPECT_EQ(description.time, content.time);
+  EXPECT_EQ(description.moment.time, content.moment.time);
   ASSERT_EQ(description.fields.size(), content.fields.size());
   for (std::size_t f = 0; f < content.fields.size(); ++f) {
     EXPECT_EQ(description.fields[f].first, content.fields[f].name);
@@ -156,7 +156,7 @@ struct Flat {
     io::FileContent all;
     all.geometry = {domain, {3.0, 2.0, 1.0}, {false, true, true}};
     all.levels = {layout};
-    all.attributes = {{"t", 1.0}};
+    all.moment.attributes = {{"t", 1.0}};
     all.fields = {{"density", "g", {&field}, 1, 1.0}, {"dense gas", "", {&field}, 0, 0.5}};
     all.particles = {&particles};
     return all;

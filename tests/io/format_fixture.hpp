@@ -52,7 +52,8 @@ class SampleState {
   /// All that a run would need: exact doubles in code units.
   io::FileContent checkpoint(std::int64_t step = 7) const {
     io::FileContent all = common(step);
-    all.attributes = {{"time_step", 1.0 / 3.0}, {"zero", -0.0}, {"never", std::numeric_limits<double>::infinity()}};
+    all.moment.attributes = {
+        {"time_step", 1.0 / 3.0}, {"zero", -0.0}, {"never", std::numeric_limits<double>::infinity()}};
     all.texts = {{"scheduler", "a \"quoted\"\nline"}};
     all.config = "[run]\nname = \"x\"\n";
     all.particle_reals = {{"vx", "km/s", {}, 1.0}, {"vy", "km/s", {}, 1.0}};
@@ -135,9 +136,9 @@ class SampleState {
 
   io::FileContent common(std::int64_t step) const {
     io::FileContent all;
-    all.step = step;
-    all.time = 2.0 / 3.0;
-    all.scale_factor = 0.3;
+    all.moment.step = step;
+    all.moment.time = 2.0 / 3.0;
+    all.moment.scale_factor = 0.3;
     all.omega_m = 0.31;
     all.omega_lambda = 0.69;
     all.hubble = 0.68;
@@ -179,8 +180,8 @@ inline std::int64_t cells_off_sample(const mesh::Field<double>& field, int c, do
 inline void expect_sample_checkpoint(const comm::Communicator& comm, const io::SnapshotFile& file, int levels) {
   const io::FileDescription& found = file.description();
   EXPECT_TRUE(found.is_checkpoint);
-  EXPECT_EQ(found.step, 7);
-  EXPECT_EQ(found.time, 2.0 / 3.0);
+  EXPECT_EQ(found.moment.step, 7);
+  EXPECT_EQ(found.moment.time, 2.0 / 3.0);
   EXPECT_EQ(found.gamma, 1.4);
   EXPECT_EQ(found.attribute("time_step"), 1.0 / 3.0);
   EXPECT_TRUE(std::signbit(found.attribute("zero")));

@@ -19,7 +19,7 @@ using test::SampleState;
 
 class EveryFormat : public test::FormatTest, public testing::WithParamInterface<std::string> {
  protected:
-  const io::Format& format() const override { return io::format(GetParam()); }
+  const io::Format& format() const override { return io::formats().named(GetParam()); }
   std::string name(std::int64_t step = 7) const {
     return (format().checkpoint ? format().checkpoint : format().plotfile)->of(step);
   }
@@ -239,9 +239,7 @@ TEST_P(EveryFormat, AFlippedBitInAnyFileIsFoundOut) {
 }
 
 std::vector<std::string> names_of_all_formats() {
-  std::vector<std::string> names;
-  for (const io::Format& format : io::formats()) names.push_back(format.name);
-  return names;
+  return io::formats().names();
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, EveryFormat, testing::ValuesIn(names_of_all_formats()), [](const auto& entry) {
@@ -251,9 +249,9 @@ INSTANTIATE_TEST_SUITE_P(Formats, EveryFormat, testing::ValuesIn(names_of_all_fo
 });
 
 TEST(Formats, AreFoundByNameAndTheNearestIsNamed) {
-  EXPECT_EQ(io::format("nyx").name, "nyx");
+  EXPECT_EQ(io::formats().named("nyx").name, "nyx");
   try {
-    io::format("nix");
+    io::formats().named("nix");
     ADD_FAILURE();
   } catch (const core::Error& error) {
     EXPECT_THAT(error.hint(), testing::HasSubstr("nyx"));

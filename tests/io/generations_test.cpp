@@ -20,8 +20,8 @@ class Generations : public testing::Test {
  protected:
   void write(std::int64_t step, const std::string& name = "sidestream") const {
     io::FileContent content = sample_.content(true);
-    content.step = step;
-    const io::Format& format = io::format(name);
+    content.moment.step = step;
+    const io::Format& format = io::formats().named(name);
     format.write(comm_, folder_ / format.checkpoint->of(step), content, {});
   }
   std::vector<std::int64_t> steps() const {
@@ -30,7 +30,7 @@ class Generations : public testing::Test {
     return found;
   }
   void cut(std::int64_t step) const {
-    const std::string path = folder_ / io::format("sidestream").checkpoint->of(step);
+    const std::string path = folder_ / io::formats().named("sidestream").checkpoint->of(step);
     if (comm_.rank() == 0) std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
     comm_.barrier();
   }
@@ -128,26 +128,26 @@ TEST_F(Generations, APendingCheckpointOfAnyFormatIsNoneUntilItIsCommitted) {
 
 TEST_F(Generations, ACommittedCheckpointTakesThePlaceOfOneOfItsName) {
   for (const char* name : {"sidestream", "nyx"}) {
-    const io::Format& format = io::format(name);
+    const io::Format& format = io::formats().named(name);
     write(3, name);
     const std::string path = folder_ / format.checkpoint->of(3);
     io::FileContent content = sample_.content(true);
-    content.time = 42.0;
+    content.moment.time = 42.0;
     io::write_pending(comm_, format, path, content, {});
     comm_.barrier();
     if (comm_.rank() == 0) io::commit(path);
     comm_.barrier();
 
-    EXPECT_EQ(io::open_snapshot_file(path)->description().time, 42.0) << name;
+    EXPECT_EQ(io::open_snapshot_file(path)->description().moment.time, 42.0) << name;
   }
 }
 
 TEST_F(Generations, NothingOfAPendingCheckpointIsLeftWhenARunFolderIsGone) {
   const std::string gone = folder_ / "gone";
 
-  EXPECT_THROW(
-      io::write_pending(comm_, io::format("sidestream"), gone + "/chk00001.hdf5_chk", sample_.content(true), {}),
-      core::Error);
+  EXPECT_THROW(io::write_pending(comm_, io::formats().named("sidestream"), gone + "/chk00001.hdf5_chk",
+                                 sample_.content(true), {}),
+               core::Error);
 
   EXPECT_FALSE(std::filesystem::exists(gone));
 }
@@ -163,7 +163,7 @@ TEST(StepName, GivesTheStepBackAndNoOthers) {
 }
 
 TEST_F(Generations, AFileWrittenInTheBackgroundIsThatOfTheMomentItWasStarted) {
-  const io::Format& format = io::format("sidestream");
+  const io::Format& format = io::formats().named("sidestream");
   const std::string path = folder_ / format.checkpoint->of(1), here = folder_ / format.checkpoint->of(2);
   io::BackgroundWriter writer(comm_);
   {
@@ -187,7 +187,7 @@ TEST_F(Generations, AFileWrittenInTheBackgroundIsThatOfTheMomentItWasStarted) {
 TEST_F(Generations, AFailureInTheBackgroundIsToldOnAllRanks) {
   io::BackgroundWriter writer(comm_);
   writer.start(io::copy_of(sample_.content(true)), [&](const comm::Communicator& comm, const io::FileContent& content) {
-    return io::format("sidestream").write(comm, folder_ / "no such folder/chk00001.hdf5_chk", content, {});
+    return io::formats().named("sidestream").write(comm, folder_ / "no such folder/chk00001.hdf5_chk", content, {});
   });
 
   const auto outcome = writer.finish(true);

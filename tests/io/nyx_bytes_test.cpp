@@ -81,9 +81,9 @@ class NyxBytesTest : public testing::Test {
 
   io::FileContent content() const {
     io::FileContent all;
-    all.step = 7;
-    all.time = 0.5;
-    all.scale_factor = 0.5;
+    all.moment.step = 7;
+    all.moment.time = 0.5;
+    all.moment.scale_factor = 0.5;
     all.omega_m = 0.3;
     all.omega_lambda = 0.7;
     all.hubble = 0.68;
@@ -103,7 +103,7 @@ class NyxBytesTest : public testing::Test {
   std::string write(const io::FileContent& all) const {
     io::WriteOptions options;
     options.files = 1;
-    io::format("nyx").write(comm_, folder_ / "plt00007", all, options);
+    io::formats().named("nyx").write(comm_, folder_ / "plt00007", all, options);
     comm_.barrier();
     return folder_ / "plt00007";
   }

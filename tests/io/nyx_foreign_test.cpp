@@ -41,9 +41,9 @@ TEST(GenuineNyxFolder, HasItsHeaderReadRight) {
   for (const auto& [name, unit] : file.description().fields) names.push_back(name);
   EXPECT_THAT(names, testing::ElementsAre("density", "xmom", "ymom", "zmom", "rho_e", "Temp", "phi_grav",
                                           "particle_count", "particle_mass_density"));
-  EXPECT_EQ(file.description().step, 2);
-  EXPECT_EQ(file.description().time, 2.71032165558811e-07);
-  EXPECT_NEAR(1.0 / file.description().scale_factor - 1.0, 155.84850940126282, 1e-9);
+  EXPECT_EQ(file.description().moment.step, 2);
+  EXPECT_EQ(file.description().moment.time, 2.71032165558811e-07);
+  EXPECT_NEAR(file.description().moment.redshift().value(), 155.84850940126282, 1e-9);
   EXPECT_EQ(file.description().omega_m, 0.275);
   EXPECT_EQ(file.description().omega_lambda, 0.725);
   EXPECT_EQ(file.description().hubble, 0.702);
@@ -162,7 +162,7 @@ class ForeignNyxTest : public testing::Test {
       all.particles.push_back(all.particles.empty() ? &two : &none);
     }
     all.particle_precision = io::Precision::single_precision;
-    io::format("nyx").write(comm::Communicator(MPI_COMM_SELF), path_, all, {});
+    io::formats().named("nyx").write(comm::Communicator(MPI_COMM_SELF), path_, all, {});
     std::filesystem::remove(path_ + "/sidestream.json");
     std::filesystem::remove(path_ + "/sidestream.commit");
   }

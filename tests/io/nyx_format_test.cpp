@@ -19,7 +19,7 @@ using testing::Not;
 
 class NyxFormatTest : public test::FormatTest {
  protected:
-  const io::Format& format() const override { return io::format("nyx"); }
+  const io::Format& format() const override { return io::formats().named("nyx"); }
 };
 
 TEST_F(NyxFormatTest, TakesAtMostAsManyFilesAsAsked) {
@@ -72,9 +72,9 @@ TEST_F(NyxFormatTest, TellsReadersOfNyxWhatItIsToo) {
   const io::NyxFile file(path);
 
   const io::FileDescription& found = file.description();
-  EXPECT_EQ(found.step, 7);
-  EXPECT_EQ(found.time, 2.0 / 3.0);
-  EXPECT_EQ(found.scale_factor, 0.3);
+  EXPECT_EQ(found.moment.step, 7);
+  EXPECT_EQ(found.moment.time, 2.0 / 3.0);
+  EXPECT_EQ(found.moment.scale_factor, 0.3);
   EXPECT_EQ(found.hubble, 0.68);
   EXPECT_EQ(found.omega_m, 0.31);
   EXPECT_EQ(found.geometry.length[0], SampleState::side);

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 class VtkhdfTest : public test::FormatTest {
  protected:
-  const io::Format& format() const override { return io::format("vtkhdf"); }
+  const io::Format& format() const override { return io::formats().named("vtkhdf"); }
 };
 
 TEST_F(VtkhdfTest, HasAGroupForEachLevelWithBoxesAndCells) {

@@ -223,9 +223,9 @@ TEST(Redistribution, CutShortByAnExceptionWaitsForNobody) {
 }
 
 TEST(Redistribution, NamesItsStrategies) {
-  EXPECT_EQ(strategy_named("shared"), Strategy::shared);
+  EXPECT_EQ(strategies().named("shared").strategy, Strategy::shared);
   try {
-    strategy_named("pigeon");
+    strategies().named("pigeon");
     FAIL() << "no error";
   } catch (const core::Error& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("pigeon"));

@@ -37,7 +37,8 @@ class CheckpointCommit : public testing::TestWithParam<bool> {
     RunConfig config = without_tasks(max_steps);
     config.coupling.sidecars = 1;
     const auto told = std::make_shared<test::Told>(std::move(action), std::vector<std::string>{"gas_density"});
-    config.coupling.tasks.push_back({"slow", "fake", told, couple::Transport::in_transit, couple::Trigger(1), ""});
+    config.coupling.tasks.push_back(
+        {"slow", "fake", told, couple::Transport::in_transit, couple::Trigger({.every = 1}), ""});
     return config;
   }
   void run(RunConfig config, const RunStart& start = {}) {
@@ -74,19 +75,20 @@ TEST_P(CheckpointCommit, AdvancesThoughAnAnalysisTakesThreeTimesAsLongAsTheInter
   if (world.size() == 1) return;
   std::vector<std::int64_t> missing;  // results of before a committed checkpoint
   const auto slow = [&](const comm::Communicator&, const mesh::Snapshot& snapshot) {
-    EXPECT_TRUE(waited_for([&] { return last_step() >= std::min<std::int64_t>(3 * (snapshot.step + 1), steps); }));
+    EXPECT_TRUE(
+        waited_for([&] { return last_step() >= std::min<std::int64_t>(3 * (snapshot.moment.step + 1), steps); }));
     const auto found = io::generations_in(folder / "run");
     for (std::int64_t step = 0; !found.empty() && step <= found.front().step; ++step)
       if (!has_result(step)) missing.push_back(step);
   };
 
   const auto pace = [&](const comm::Communicator&, const mesh::Snapshot& snapshot) {
-    EXPECT_TRUE(waited_for([&] { return snapshot.step < 3 || has_result(snapshot.step / 3 - 1); }));
+    EXPECT_TRUE(waited_for([&] { return snapshot.moment.step < 3 || has_result(snapshot.moment.step / 3 - 1); }));
   };
   RunConfig paced = config(steps, slow);
   paced.coupling.tasks.push_back({"pace", "fake",
                                   std::make_shared<test::Told>(pace, std::vector<std::string>{"gas_density"}),
-                                  couple::Transport::in_situ, couple::Trigger(1), ""});
+                                  couple::Transport::in_situ, couple::Trigger({.every = 1}), ""});
 
   run(std::move(paced));
 
@@ -109,7 +111,7 @@ TEST_P(CheckpointCommit, DoesNotComeBeforeTheResultsOfBefore) {
   if (world.size() == 1) return;
   const std::string first = (folder / "run") + "/chk00001.hdf5_chk";
   const auto looks = [&](const comm::Communicator&, const mesh::Snapshot& snapshot) {
-    if (snapshot.step != 1) return;
+    if (snapshot.moment.step != 1) return;
     EXPECT_TRUE(waited_for([&] { return last_step() >= 3 && std::filesystem::exists(io::pending_path(first)); }));
     EXPECT_TRUE(io::generations_in(folder / "run").empty());
   };

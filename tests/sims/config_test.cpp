@@ -81,12 +81,12 @@ TEST(RunConfig, RedshiftsMeanNothingToAShockTube) {
       HasSubstr("no redshift"));
 }
 
-TEST(RunConfig, MomentsAreThoseOfTasksAndOutputsInFallingOrder) {
+TEST(RunConfig, LandsOnTheMomentsOfTasksAndOutputs) {
   const RunConfig config =
       read_run(core::parse_toml(good + "[task.h]\nanalysis = \"halos\"\nat_redshift = [2, 5]\n[output]\nplotfile = { "
                                        "format = \"nyx\", at_redshift = [3, 2] }\n",
                                 "run.toml"));
-  EXPECT_EQ(config.moments(), (std::vector<double>{5, 3, 2}));
+  EXPECT_EQ(config.landings().redshifts, (std::vector<double>{2, 5, 3, 2}));
 }
 
 TEST(RunConfig, ImpossibleNumbersOfRanksAreRefused) {

@@ -48,7 +48,7 @@ core::Error error_of(const std::string& name, Int3 cells, const std::string& tex
 mesh::Snapshot snapshot_of(const mesh::Hierarchy& hierarchy, double time, const std::string& name,
                            const std::function<double(const mesh::Geometry& level, Int3 cell)>& value) {
   mesh::Snapshot snapshot;
-  snapshot.time = time;
+  snapshot.moment.time = time;
   snapshot.geometry = hierarchy.geometry(0);
   std::vector<mesh::Field<double>> levels;
   for (int l = 0; l <= hierarchy.finest_level(); ++l) {
@@ -239,7 +239,7 @@ nlohmann::json measured_run(const std::string& name, Int3 cells, std::int32_t bl
     });
   run.run(problem.end);
   mesh::Snapshot snapshot;
-  snapshot.time = problem.end;
+  snapshot.moment.time = problem.end;
   snapshot.geometry = problem.geometry;
   snapshot.levels = {mesh.layout(0)};
   const auto add = [&](const std::string& field, auto value) {

@@ -173,7 +173,7 @@ TEST_F(Restart, DensityVelocitiesAndPressureAreAStateToBeginWith) {
   run(blast(8, limit(3) + "[output]\nplotfile = { format = \"flash\", every = 3, variables = [\"density\", "
                           "\"x_velocity\", \"y_velocity\", \"z_velocity\", \"pressure\"] }\n"),
       "a");
-  const std::string plot = (folder / "a") + "/" + io::format("flash").plotfile->of(3);
+  const std::string plot = (folder / "a") + "/" + io::formats().named("flash").plotfile->of(3);
 
   run(blast(8, limit(3) + output("sidestream")), "b", {io::ExistingRun::refuse, plot});
   run(blast(8, limit(3) + output("sidestream")), "c");

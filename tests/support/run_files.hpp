@@ -50,7 +50,7 @@ inline std::map<std::string, std::string> state_bytes(const std::string& path) {
       for (int b = 0; b < field.blocks(); ++b)
         keep(name + std::to_string(level) + mesh::to_string(field.box(b)), field.block(b));
     }
-  for (const auto& [name, value] : description.attributes) keep(name, std::array{value});
+  for (const auto& [name, value] : description.moment.attributes) keep(name, std::array{value});
   if (!description.has_particles) return all;
   const mesh::Particles particles = file->read_particles();
   std::vector<std::size_t> order(particles.size());

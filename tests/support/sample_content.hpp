@@ -78,9 +78,9 @@ class SampleContent {
   /// Plot file or checkpoint: the latter is double throughout and has attributes. Refers to this object.
   io::FileContent content(bool is_checkpoint) const {
     io::FileContent all;
-    all.step = 7;
-    all.time = 0.25;
-    all.scale_factor = 0.5;
+    all.moment.step = 7;
+    all.moment.time = 0.25;
+    all.moment.scale_factor = 0.5;
     all.omega_m = 0.3;
     all.omega_lambda = 0.7;
     all.hubble = 0.68;
@@ -101,7 +101,7 @@ class SampleContent {
     all.precision = is_checkpoint ? io::Precision::double_precision : io::Precision::single_precision;
     all.particle_precision = all.precision;
     if (is_checkpoint) {
-      all.attributes = {{"time", 0.25}, {"third", 1.0 / 3.0}};
+      all.moment.attributes = {{"time", 0.25}, {"third", 1.0 / 3.0}};
       all.texts = {{"scheduler", "a \"quoted\"\nline"}};
       all.config = "[run]\nname = \"sample\"\n";
     }

@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
     sidestream::io::WriteOptions options;
     if (argc > 4) options.method = argv[4];
     const bool is_checkpoint = std::string(argv[3]) == "checkpoint";
-    sidestream::io::format(argv[1]).write(comm, argv[2], sample.content(is_checkpoint), options);
+    sidestream::io::formats().named(argv[1]).write(comm, argv[2], sample.content(is_checkpoint), options);
   } catch (const sidestream::core::Error& error) {
     if (!error.is_reported_elsewhere()) std::fprintf(stderr, "error: %s\n", error.what());
     return 1;

@@ -2,11 +2,10 @@
 
 #include <functional>
 #include <limits>
-#include <map>
 #include <string>
 #include <vector>
 
-#include "sidestream/core/config.hpp"
+#include "sidestream/core/registry.hpp"
 #include "sidestream/core/view.hpp"
 #include "sidestream/mesh/geometry.hpp"
 
@@ -102,7 +101,14 @@ double loehner_error(core::View4<const double> u, mesh::Int3 cell, const mesh::G
 /// Reads the tables `[refine.NAME]` of `root`, with defaults filled in into `resolved`. Throws core::Error.
 std::vector<Criterion> read_criteria(const core::Node& root, core::Node& resolved);
 
-/// The kinds of criteria and their options, for the reference.
-std::map<std::string, std::vector<core::Option>> criterion_options();
+/// A kind of criterion by name.
+struct CriterionEntry {
+  std::string name, documentation;
+  std::function<std::vector<core::Option>()> options;
+  /// Makes one from a table `[refine.NAME]`, with defaults filled in into `resolved`. Throws core::Error.
+  std::function<Criterion(const core::Node& table, core::Node* resolved)> make;
+};
+/// All kinds there are.
+const core::Registry<CriterionEntry>& criterion_kinds();
 
 }  // namespace sidestream::amr

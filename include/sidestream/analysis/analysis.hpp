@@ -8,6 +8,7 @@
 
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/config.hpp"
+#include "sidestream/core/registry.hpp"
 #include "sidestream/mesh/result.hpp"
 #include "sidestream/mesh/snapshot.hpp"
 
@@ -50,10 +51,7 @@ struct AnalysisEntry {
 };
 
 /// All analyses there are.
-std::span<const AnalysisEntry> analyses();
-
-/// The analysis that the key `analysis` of `table` names; throws core::Error naming the nearest when there is none.
-const AnalysisEntry& find_analysis(const core::Node& table);
+const core::Registry<AnalysisEntry>& analyses();
 
 /// The keys of a task's table that belong to the coupling, not to the analysis.
 std::span<const std::string> task_keys();

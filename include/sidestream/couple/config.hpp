@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +19,13 @@ enum class WhenFull {
   in_situ,  ///< the ranks that compute do the analyses themselves
 };
 
+struct PolicyEntry {
+  std::string name, documentation;
+  WhenFull policy;
+};
+/// All policies there are.
+const core::Registry<PolicyEntry>& policies();
+
 /// The tables `[coupling]` and `[task.*]` of a configuration.
 struct CouplingConfig {
   std::int32_t sidecars = 0;  ///< as asked for; see `sidecars_used`
@@ -27,22 +33,19 @@ struct CouplingConfig {
   double queue_bytes = 1024.0 * 1024.0 * 1024.0;  ///< published and not yet received, over all ranks
   WhenFull when_full = WhenFull::block;
   double timeout_s = 3600.0;  ///< longest silence of the other group
-  std::vector<Task> tasks;    ///< in the order of the file
+  TimeKeeping times;
+  std::vector<Task> tasks;  ///< in the order of the file
 
   /// Sidecars that have something to do: none when no task is in transit, so that one word moves a run to in situ.
   int sidecars_used() const;
-  /// All redshifts at which some task is due, descending, each once: moments for the simulation to land on exactly.
-  std::vector<double> moments() const;
 };
 
-/// Finds the analysis that a task's table names; `analysis::find_analysis` unless the caller has analyses of its own.
-using FindAnalysis = std::function<const analysis::AnalysisEntry&(const core::Node& table)>;
-
 /// Reads and checks both tables of the whole configuration `root`, on each rank by itself. Throws core::Error with
-/// file, line and key. Stores them with all defaults filled in as the members `coupling` and `task` of `resolved`
-/// unless null.
+/// file, line and key. `times`: those of the simulation. Stores them with all defaults filled in as the members
+/// `coupling` and `task` of `resolved` unless null.
 CouplingConfig read_coupling(const core::Node& root, core::Node* resolved = nullptr,
-                             const FindAnalysis& find = analysis::find_analysis);
+                             const core::Registry<analysis::AnalysisEntry>& analyses = analysis::analyses(),
+                             const TimeKeeping& times = {});
 
 /// The processes to start when the user asks for `ranks`, and how they are divided. Throws core::Error for an
 /// impossible number.
@@ -52,7 +55,8 @@ comm::RankCounts plan_ranks(int ranks, const CouplingConfig& config);
 /// the tasks that read them, could never fit into the queue. Local, O(tasks).
 void check_queue(const CouplingConfig& config, std::int64_t cells, double particle_bytes = 0.0);
 
-/// Throws core::Error when a task needs a field that is not among `names`, those which a simulation publishes.
+/// Throws core::Error when a task, or a condition on when it is due, needs a field that is not among `names`, those
+/// which a simulation publishes.
 void check_fields(const CouplingConfig& config, std::span<const std::string> names);
 
 /// The options of `[coupling]` and those of every `[task.NAME]` that belong to the coupling, for the reference.

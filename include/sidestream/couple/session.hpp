@@ -10,6 +10,7 @@
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/bill.hpp"
 #include "sidestream/couple/config.hpp"
+#include "sidestream/couple/schedule.hpp"
 #include "sidestream/mesh/snapshot.hpp"
 
 namespace sidestream::io {
@@ -45,7 +46,7 @@ enum class Drain {
 ///     if (!session.computes()) return session.serve();
 ///     ... each step:
 ///       session.progress();
-///       if (session.is_due(step, redshift)) session.publish(snapshot);
+///       if (session.is_due({moment})) session.publish(snapshot);
 ///     const auto totals = session.finish();
 ///
 /// Results go to `results/<task>/<step>.nc` of the run folder, events to `events.jsonl` (ranks that compute) and
@@ -76,11 +77,17 @@ class Session {
   /// bill. Collective on the sidecars.
   void serve();
 
-  /// Whether a task is due at this step. Local and cheap; asked once a step at least, in order. `redshift` is empty
-  /// where there is none.
-  bool is_due(std::int64_t step, std::optional<double> redshift = {});
+  /// What is due when: the tasks by their names, and what is added to it before the first step. Of the ranks that
+  /// compute; asked through `is_due` and `publish`.
+  Schedule& schedule();
+  /// Whether a task is due on this occasion; asked once a step at least, in order. Local and cheap unless a trigger has
+  /// a condition or goes by wall time: then collective on the ranks that compute, and `snapshot` may be asked for the
+  /// present state.
+  bool is_due(const Occasion& occasion, const PresentState::SnapshotOf& snapshot = {});
+  /// Goes on at the moment of a checkpoint, where what was due is done, with what `schedule().memory()` was then.
+  void resume(const mesh::Moment& moment, const std::string& memory = {});
 
-  /// Brings a snapshot to the tasks that are due (by its step and its attribute `redshift`, if any): sends what
+  /// Brings a snapshot to the tasks that are due at its moment: sends what
   /// sidecars analyse, then does what is in situ. Collective on the ranks that compute. Waits for sidecars only when
   /// the queue is full and `when_full` says so; then at most `timeout_s`, after which it throws core::Error on all
   /// ranks. An analysis that fails is reported and skipped. One copy of the data that are sent: fields, and particles

@@ -1,12 +1,11 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "sidestream/analysis/analysis.hpp"
+#include "sidestream/couple/trigger.hpp"
 
 namespace sidestream::couple {
 
@@ -16,36 +15,15 @@ enum class Transport {
   in_transit,  ///< the data go to sidecar ranks, and the simulation goes on
 };
 
+struct TransportEntry {
+  std::string name, documentation;
+  Transport transport;
+};
+/// All transports there are.
+const core::Registry<TransportEntry>& transports();
+
 /// The word of the configuration for a transport: "in-situ".
 std::string to_string(Transport transport);
-
-/// Says at which moments of a run a task is due. Remembers where the run stands, so it is asked about each step, in
-/// order; asking again about the same step gives the same answer.
-class Trigger {
- public:
-  Trigger() = default;
-  /// Every `every` steps (0: never by steps), and at each of these redshifts: when the run lands on one or passes it.
-  explicit Trigger(std::int64_t every, std::vector<double> at_redshift = {});
-
-  /// `redshift` is empty in simulations that have none; then a trigger with redshifts throws core::Error. A redshift
-  /// that was passed before the first step asked about (a restart) is not due again.
-  bool is_due(std::int64_t step, std::optional<double> redshift);
-
-  std::int64_t every() const { return every_; }
-  const std::vector<double>& at_redshift() const { return at_redshift_; }
-
- private:
-  struct Moment {
-    std::int64_t step;
-    double redshift;
-  };
-  bool reaches_redshift(double now) const;
-
-  std::int64_t every_ = 0;
-  std::vector<double> at_redshift_;
-  std::optional<Moment> now_;
-  std::optional<double> before_;  // redshift of the step before `now_`
-};
 
 /// An analysis, how it gets its data and when: one `[task.NAME]` table.
 struct Task {

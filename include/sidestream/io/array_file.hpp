@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sidestream/comm/communicator.hpp"
+#include "sidestream/core/registry.hpp"
 #include "sidestream/io/access_statistics.hpp"
 #include "sidestream/mesh/field.hpp"
 
@@ -108,7 +109,7 @@ struct WriteMethod {
 };
 
 /// All methods there are; the first is the default.
-std::span<const WriteMethod> write_methods();
+const core::Registry<WriteMethod>& write_methods();
 /// Throws core::Error naming the nearest, or those that can write the container.
 const WriteMethod& write_method(std::string_view name, Container container);
 

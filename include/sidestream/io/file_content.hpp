@@ -7,6 +7,7 @@
 
 #include "sidestream/mesh/field.hpp"
 #include "sidestream/mesh/geometry.hpp"
+#include "sidestream/mesh/moment.hpp"
 #include "sidestream/mesh/particles.hpp"
 
 namespace sidestream::io {
@@ -34,13 +35,12 @@ struct FileParticleReal {
 /// refined mesh all blocks of a level, with averages in the refined ones. Boxes of a level lie in those of the next
 /// coarser one and are twice as fine (flat axes excepted).
 struct FileContent {
-  std::int64_t step = 0;
-  double time = 0.0;                                       ///< [Mpc/(km/s)] or the simulation's unit
-  double scale_factor = 1.0;                               ///< a = 1/(1+z); 1 when there is no expansion
+  /// Time in Mpc/(km/s) or the simulation's unit; as attributes what else a restart needs, bit exact (none: a plot
+  /// file).
+  mesh::Moment moment;
   double omega_m = 0.0, omega_lambda = 0.0, hubble = 0.0;  ///< present day; `hubble` is h. All zero without cosmology.
   double gamma = 5.0 / 3.0;                                ///< ratio of specific heats of the gas
-  std::map<std::string, double> attributes;                ///< what else a restart needs; bit exact; empty: a plot file
-  std::map<std::string, std::string> texts;                ///< the same, as text
+  std::map<std::string, std::string> texts;                ///< what else a restart needs, as text
   std::string config;                                      ///< the resolved configuration
   mesh::Geometry geometry;                                 ///< of level 0
   std::string length_unit;                                 ///< "Mpc" (comoving); empty: the problem's own

@@ -4,12 +4,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "sidestream/comm/communicator.hpp"
+#include "sidestream/core/registry.hpp"
 #include "sidestream/io/access_statistics.hpp"
 #include "sidestream/io/array_file.hpp"
 #include "sidestream/io/file_content.hpp"
@@ -47,9 +47,7 @@ struct Format {
 };
 
 /// All formats there are. Of two that recognise a file the first counts.
-std::span<const Format> formats();
-/// Throws core::Error naming the nearest when there is none called `name`.
-const Format& format(std::string_view name);
+const core::Registry<Format>& formats();
 /// The format of the file at `path`; throws core::Error when none recognises it.
 const Format& format_of(const std::string& path);
 /// Opens a file of any format. Local.

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 
+#include "sidestream/core/registry.hpp"
 #include "sidestream/mesh/box.hpp"
 #include "sidestream/mesh/particles.hpp"
 
@@ -69,7 +69,7 @@ struct InitialFormat {
 };
 
 /// All there are, in the order in which a file is shown to them.
-std::span<const InitialFormat> initial_formats();
+const core::Registry<InitialFormat>& initial_formats();
 
 /// Opens a file, or a folder, of the format that recognises it. Throws core::Error naming the formats otherwise.
 std::unique_ptr<InitialFile> open_initial_file(const std::string& path, const InitialAssumptions& assumptions);

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "sidestream/io/access_statistics.hpp"
 #include "sidestream/mesh/field.hpp"
 #include "sidestream/mesh/geometry.hpp"
+#include "sidestream/mesh/moment.hpp"
 #include "sidestream/mesh/particles.hpp"
 
 namespace sidestream::io {
@@ -19,15 +21,13 @@ namespace sidestream::io {
 /// What a file holds, whatever its format.
 struct FileDescription {
   std::string format, path;
-  std::int64_t step = 0;
-  double time = 0.0, scale_factor = 1.0;
+  mesh::Moment moment;
   double omega_m = 0.0, omega_lambda = 0.0, hubble = 0.0;  ///< zero where the file does not say
   double gamma = 5.0 / 3.0;
-  std::map<std::string, double> attributes;
   std::map<std::string, std::string> texts;
   std::string config;
-  /// Whether Sidestream wrote it as a checkpoint: `attributes` and fields are what a simulation goes on from, to the
-  /// bit.
+  /// Whether Sidestream wrote it as a checkpoint: the moment's attributes and the fields are what a simulation goes on
+  /// from, to the bit.
   bool is_checkpoint = false;
   mesh::Geometry geometry;           ///< of level 0; periodic where the format does not say
   std::string length_unit;           ///< "Mpc" (comoving), "cm"; empty: the problem's own
@@ -41,8 +41,11 @@ struct FileDescription {
   std::vector<std::pair<std::string, std::string>> particle_reals;  ///< name and unit, beside position
 
   bool has_field(const std::string& name) const;
-  double attribute(const std::string& name) const;  ///< throws core::Error naming those there are
+  double attribute(const std::string& name) const;  ///< of the moment; throws core::Error naming those there are
 };
+
+/// The scale factor that a file says: files without expansion, which have no Hubble constant, say 1.
+std::optional<double> scale_factor_in_file(double said, double hubble);
 
 /// The description as `sidestream info` tells it: numbers of cells, levels, boxes, particles; names; the moment.
 nlohmann::json to_json(const FileDescription& description);

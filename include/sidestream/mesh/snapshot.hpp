@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -9,11 +8,12 @@
 #include "sidestream/core/view.hpp"
 #include "sidestream/mesh/any_field.hpp"
 #include "sidestream/mesh/geometry.hpp"
+#include "sidestream/mesh/moment.hpp"
 #include "sidestream/mesh/particles.hpp"
 
 namespace sidestream::mesh {
 
-/// A moment of a simulation, read-only: time, attributes, named scalar fields, particles. What an analysis eats. Fields
+/// The state of a simulation at a moment, read-only: named scalar fields, particles. What an analysis eats. Fields
 /// live on one layout a level of refinement: the leaves, which together tile the domain, each cell of it once. On a
 /// uniform grid there is one level. A field is a view of cells that lie in memory, or is computed on first use and then
 /// kept, so only what somebody asks for costs anything.
@@ -25,10 +25,8 @@ class Snapshot {
   /// Fills the cells of `box`, one of this rank's of `levels[level]`. Local.
   using Kernel = std::function<void(int level, const Box& box, const core::View4<double>& out)>;
 
-  std::int64_t step = 0;
-  double time = 0.0;                         ///< in the simulation's unit of time
-  std::map<std::string, double> attributes;  ///< scale_factor, redshift, omega_m, omega_b, hubble, box_mpc, ...
-  Geometry geometry;                         ///< of level 0
+  Moment moment;
+  Geometry geometry;                     ///< of level 0
   std::vector<Layout> levels;            ///< the leaves of each level, coarsest first; a level may be empty of boxes
   int rank = 0;                          ///< the owner in `levels` that this process is
   const Particles* particles = nullptr;  ///< of this rank, or null
@@ -53,8 +51,6 @@ class Snapshot {
   /// Writes the cells of `box`, one of this rank's of `levels[level]`, to `out` without keeping them; local after
   /// `prepare`.
   void write(const std::string& name, int level, const Box& box, const core::View4<double>& out) const;
-  /// The value of an attribute; throws core::Error naming those there are.
-  double attribute(const std::string& name) const;
 
  private:
   struct Entry {

@@ -4,10 +4,10 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "sidestream/comm/communicator.hpp"
+#include "sidestream/core/registry.hpp"
 #include "sidestream/mesh/any_field.hpp"
 
 namespace sidestream::redistribute {
@@ -20,8 +20,17 @@ enum class Strategy {
   shared,     ///< ranks of one node: through a window of shared memory (in /dev/shm), no message; between nodes p2p
 };
 
-/// The strategy called `name`; throws core::Error naming all of them.
-Strategy strategy_named(std::string_view name);
+class Exchange;
+struct Tables;
+
+struct StrategyEntry {
+  std::string name, documentation;
+  Strategy strategy;
+  /// Makes the exchange of a plan; null for a strategy that chooses one of the others.
+  std::unique_ptr<Exchange> (*make)(const comm::Communicator& comm, const Tables& tables);
+};
+/// All strategies there are.
+const core::Registry<StrategyEntry>& strategies();
 
 /// What happens to the cells of the destination that the source covers.
 enum class Combine { replace, add };

@@ -37,8 +37,8 @@ struct RunConfig {
   std::optional<OutputConfig> plotfile, checkpoint;
   std::string resolved;  ///< the configuration with every default filled in, as TOML
 
-  /// Redshifts that the run lands on exactly, descending.
-  std::vector<double> moments() const;
+  /// What the run lands on exactly.
+  couple::Landings landings() const;
 };
 
 /// Reads and checks `root`; throws core::Error with file, line, key and hint. Needs no MPI and allocates no field.

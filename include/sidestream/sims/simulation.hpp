@@ -5,13 +5,14 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/bill.hpp"
 #include "sidestream/core/config.hpp"
+#include "sidestream/core/registry.hpp"
+#include "sidestream/couple/trigger.hpp"
 #include "sidestream/io/owned_content.hpp"
 #include "sidestream/io/snapshot_file.hpp"
 #include "sidestream/mesh/snapshot.hpp"
@@ -37,9 +38,8 @@ class Simulation {
   /// The same of the present state, by a pass through all of it. `initialize` and `restore` have done so.
   virtual void check_state() const = 0;
 
-  virtual std::int64_t step() const = 0;
-  /// Empty in simulations without an expanding background.
-  virtual std::optional<double> redshift() const = 0;
+  /// The attributes are those that triggers may ask for, not all of a snapshot's.
+  virtual mesh::Moment moment() const = 0;
   /// From 0 at the start to 1 at the end.
   virtual double progress() const = 0;
   bool is_complete() const { return progress() >= 1.0; }
@@ -68,7 +68,8 @@ class SimulationPlan {
   virtual double memory_bytes() const = 0;
   /// Expected size of the particles of a snapshot with ids, positions and attributes, over all ranks.
   virtual double particle_bytes() const { return 0.0; }
-  virtual bool has_redshift() const = 0;
+  /// What its times are.
+  virtual couple::TimeKeeping times() const = 0;
   /// Names of the fields of its snapshots.
   virtual std::vector<std::string> fields() const = 0;
   /// Names of the variables of its plot files.
@@ -81,8 +82,7 @@ class SimulationPlan {
   virtual void check_start([[maybe_unused]] bool reads_all) const {}
 
   /// Collective on `compute`, which outlives the simulation, as `bill` does, on which it books the parts of its steps.
-  /// `moments`: redshifts to land on exactly, descending.
-  virtual std::unique_ptr<Simulation> make(const comm::Communicator& compute, const std::vector<double>& moments,
+  virtual std::unique_ptr<Simulation> make(const comm::Communicator& compute, const couple::Landings& landings,
                                            core::Bill& bill) const = 0;
 };
 
@@ -98,6 +98,6 @@ struct SimulationEntry {
 };
 
 /// All simulations there are.
-std::span<const SimulationEntry> simulations();
+const core::Registry<SimulationEntry>& simulations();
 
 }  // namespace sidestream::sims

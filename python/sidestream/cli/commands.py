@@ -28,6 +28,7 @@ app = typer.Typer(
     "\b\n"
     "Examples:\n"
     "  sidestream check examples/cosmology.toml -n 4     what the run would take\n"
+    "  sidestream list analyses                          every analysis there is\n"
     "  sidestream run examples/cosmology.toml -n 4       run it; results in runs/cosmology\n"
     "  sidestream watch runs/cosmology                   pictures while it runs, as a page\n"
     "  sidestream bill runs/cosmology                    where the time went\n"
@@ -149,6 +150,28 @@ def check(
     from ..launch import simulation
 
     verdict = simulation.check(_request(config, ranks, settings, out), as_json)
+    sys.stdout.write(verdict.output)
+    sys.stderr.write(verdict.messages)
+    return verdict.code if verdict.code in (0, 2) else 1
+
+
+@app.command(name="list", short_help="List analyses, formats and all else that has a name.")
+def list_names(
+    kind: Annotated[
+        str | None, typer.Argument(metavar="[KIND]", help="Only this kind, such as analyses.", show_default=False)
+    ] = None,
+    as_json: Json = False,
+) -> int:
+    """List what a configuration can name, with a sentence each: simulations, analyses, transports, formats and more.
+
+    \b
+    Examples:
+      sidestream list
+      sidestream list analyses
+    """
+    from ..launch import simulation
+
+    verdict = simulation.names(kind, as_json)
     sys.stdout.write(verdict.output)
     sys.stderr.write(verdict.messages)
     return verdict.code if verdict.code in (0, 2) else 1

@@ -68,8 +68,17 @@ class Verdict:
 
 def check(request: RunRequest, as_json: bool = False) -> Verdict:
     """Lets `sidestream-run` validate the configuration."""
-    command = [str(find_program()), "--check", *request.arguments(), "--ranks", str(request.ranks)]
-    command += ["--json"] * as_json
+    command = ["--check", *request.arguments(), "--ranks", str(request.ranks), *["--json"] * as_json]
+    return _answer(command)
+
+
+def names(kind: str | None, as_json: bool = False) -> Verdict:
+    """What `sidestream-run` knows by name: of a kind, or of all."""
+    return _answer([*["--json"] * as_json, "--list", *([kind] if kind else [])])
+
+
+def _answer(arguments: list[str]) -> Verdict:
+    command = [str(find_program()), *arguments]
     environment = mpi_environment(os.environ, 1)
     try:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)

@@ -300,9 +300,8 @@ std::string text_of(const mesh::Result& result, const std::string& name) {
 
 // The attributes that a later moment asks for, and what they say about the earlier one. On rank 0.
 void add_attributes(const mesh::Snapshot& snapshot, const mesh::Result& earlier, mesh::Result& result) {
-  result.attributes["member_step"] = snapshot.step;
-  if (const auto a = snapshot.attributes.find("scale_factor"); a != snapshot.attributes.end())
-    result.attributes["member_scale_factor"] = a->second;
+  result.attributes["member_step"] = snapshot.moment.step;
+  if (snapshot.moment.scale_factor) result.attributes["member_scale_factor"] = *snapshot.moment.scale_factor;
   for (const char* name : {"step", "scale_factor"})
     if (const auto known = earlier.attributes.find(std::string("member_") + name); known != earlier.attributes.end())
       result.attributes[std::string("progenitor_") + name] = known->second;

@@ -23,13 +23,13 @@ const std::string gas_name = "gas_density";
 const std::array<std::string, 3> velocity_names{"velocity_x", "velocity_y", "velocity_z"};
 
 std::optional<double> attribute_of(const mesh::Snapshot& snapshot, const std::string& name) {
-  const auto found = snapshot.attributes.find(name);
-  return found == snapshot.attributes.end() ? std::nullopt : std::optional(found->second);
+  const auto found = snapshot.moment.attributes.find(name);
+  return found == snapshot.moment.attributes.end() ? std::nullopt : std::optional(found->second);
 }
 
 // Omega_m at the redshift of the snapshot, if that is known. Without `omega_lambda`, space is flat.
 std::optional<double> matter_share(const mesh::Snapshot& snapshot) {
-  const auto omega_m = attribute_of(snapshot, "omega_m"), z = attribute_of(snapshot, "redshift");
+  const auto omega_m = attribute_of(snapshot, "omega_m"), z = snapshot.moment.redshift();
   if (!omega_m || !z || !(*omega_m > 0.0) || !(*z > -1.0)) return std::nullopt;
   const double lambda = attribute_of(snapshot, "omega_lambda").value_or(1.0 - *omega_m), growth = 1.0 + *z;
   const double matter = *omega_m * growth * growth * growth;
@@ -47,8 +47,8 @@ std::optional<double> overdensity(const std::string& name, const std::optional<d
 }
 
 double scale_factor_of(const mesh::Snapshot& snapshot) {
-  if (const auto a = attribute_of(snapshot, "scale_factor")) return *a;
-  return 1.0 / (1.0 + attribute_of(snapshot, "redshift").value_or(0.0));
+  if (snapshot.moment.scale_factor) return *snapshot.moment.scale_factor;
+  return 1.0 / (1.0 + snapshot.moment.redshift().value_or(0.0));
 }
 
 bool has_velocities(const mesh::Snapshot& snapshot) {

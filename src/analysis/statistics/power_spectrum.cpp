@@ -110,8 +110,8 @@ class PowerSpectra final : public Analysis {
   // V / N [Mpc^3]
   static double shot_noise_of(const comm::Communicator& comm, const mesh::Snapshot& snapshot) {
     double particles = 0.0;
-    if (snapshot.attributes.contains("particles"))
-      particles = snapshot.attribute("particles");
+    if (snapshot.moment.attributes.contains("particles"))
+      particles = snapshot.moment.attribute("particles");
     else
       particles =
           static_cast<double>(comm.sum(static_cast<std::int64_t>(snapshot.particles ? snapshot.particles->size() : 0)));
@@ -159,8 +159,8 @@ class PowerSpectra final : public Analysis {
     PowerSpectrum power = power_of(m.comm, spectrum, m.geometry, average, shells_);
     ++m.spectra;
     if (m.comm.rank() != 0) return;
-    const auto hubble = m.snapshot.attributes.find("hubble");
-    const bool has_h = hubble != m.snapshot.attributes.end();
+    const auto hubble = m.snapshot.moment.attributes.find("hubble");
+    const bool has_h = hubble != m.snapshot.moment.attributes.end();
     const double h = has_h ? hubble->second : 1.0;
     for (double& k : power.k) k /= h;
     for (double& p : power.power) p = (p - shot_noise) * (h * h * h);

@@ -91,9 +91,10 @@ json to_message(const Announcement& announcement, const mesh::Snapshot& snapshot
           {"bytes", announcement.bytes},
           {"first_step", announcement.first_step},
           {"flows", binary(std::span<const ParticleFlow>(announcement.flows))},
-          {"step", snapshot.step},
-          {"time", snapshot.time},
-          {"attributes", snapshot.attributes},
+          {"step", snapshot.moment.step},
+          {"time", snapshot.moment.time},
+          {"attributes", snapshot.moment.attributes},
+          {"scale_factor", snapshot.moment.scale_factor ? json(*snapshot.moment.scale_factor) : json()},
           {"geometry",
            {{"domain", corners(geometry.domain)}, {"length", geometry.length}, {"periodic", geometry.periodic}}}};
 }
@@ -113,9 +114,11 @@ Announcement announcement_from(const json& message) {
 
 mesh::Snapshot snapshot_from(const json& message) {
   mesh::Snapshot snapshot;
-  message.at("step").get_to(snapshot.step);
-  message.at("time").get_to(snapshot.time);
-  message.at("attributes").get_to(snapshot.attributes);
+  message.at("step").get_to(snapshot.moment.step);
+  message.at("time").get_to(snapshot.moment.time);
+  message.at("attributes").get_to(snapshot.moment.attributes);
+  if (const json& scale_factor = message.at("scale_factor"); !scale_factor.is_null())
+    snapshot.moment.scale_factor = scale_factor.get<double>();
   const json& geometry = message.at("geometry");
   snapshot.geometry.domain = box_from(geometry.at("domain"));
   geometry.at("length").get_to(snapshot.geometry.length);

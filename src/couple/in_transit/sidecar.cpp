@@ -85,7 +85,7 @@ void Sidecar::take(const json& command) {
   }
   const double transfer_s = watch.seconds();
   divide(*bill_, "receiving", config_->tasks, announcement);
-  json event = moment_of(snapshot);
+  json event = to_json(snapshot.moment);
   event.update({{"wait_s", std::exchange(idle_s_, 0.0)},
                 {"receive_s", transfer_s},
                 {"bytes", std::accumulate(announcement.bytes.begin(), announcement.bytes.end(), std::int64_t{0})}});
@@ -141,7 +141,7 @@ void Sidecar::wait_for_data(Intake intake) const {
 void Sidecar::leave_out(const Announcement& announcement, const mesh::Snapshot& snapshot) {
   for (const std::size_t task : announcement.tasks) {
     ++(*totals_)[task].dropped;
-    json event = moment_of(snapshot);
+    json event = to_json(snapshot.moment);
     event.update({{"task", config_->tasks[task].name}, {"transport", "in-transit"}, {"action", "dropped"}});
     log_->write("publish", event);
   }

@@ -15,12 +15,16 @@ bool FileDescription::has_field(const std::string& name) const {
 }
 
 double FileDescription::attribute(const std::string& name) const {
-  const auto found = attributes.find(name);
-  if (found != attributes.end()) return found->second;
+  const auto found = moment.attributes.find(name);
+  if (found != moment.attributes.end()) return found->second;
   std::string known;
-  for (const auto& [key, value] : attributes) known += (known.empty() ? "" : ", ") + key;
+  for (const auto& [key, value] : moment.attributes) known += (known.empty() ? "" : ", ") + key;
   throw core::Error(fmt::format("the file has no attribute `{}`", name), path,
                     known.empty() ? "it has none" : fmt::format("it has: {}", known));
+}
+
+std::optional<double> scale_factor_in_file(double said, double hubble) {
+  return hubble > 0.0 || said != 1.0 ? std::optional(said) : std::nullopt;
 }
 
 namespace {
@@ -44,14 +48,14 @@ nlohmann::json to_json(const FileDescription& file) {
   return {{"format", file.format},
           {"path", file.path},
           {"kind", file.is_checkpoint ? "checkpoint" : "plot file"},
-          {"step", file.step},
-          {"time", file.time},
-          {"scale_factor", file.scale_factor},
+          {"step", file.moment.step},
+          {"time", file.moment.time},
+          {"scale_factor", file.moment.scale_factor.value_or(1.0)},
           {"omega_m", file.omega_m},
           {"omega_lambda", file.omega_lambda},
           {"hubble", file.hubble},
           {"gamma", file.gamma},
-          {"attributes", file.attributes},
+          {"attributes", file.moment.attributes},
           {"length", file.geometry.length},
           {"length_unit", file.length_unit},
           {"origin", file.origin},

@@ -11,7 +11,6 @@
 
 #include "io/disk/commit_record.hpp"
 #include "io/disk/memory_file.hpp"
-#include "io/named_entry.hpp"
 #include "io/write_methods.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
@@ -302,24 +301,17 @@ AccessStatistics write_array_file(const comm::Communicator& comm, const std::str
   }
 }
 
-std::span<const WriteMethod> write_methods() {
-  static const std::vector<WriteMethod> methods = {engine_method(),
-                                                   aggregated_method(),
-                                                   hdf5_independent_method(),
-                                                   hdf5_collective_method(),
-                                                   hdf5_strided_method(),
-                                                   pnetcdf_blocking_method(),
-                                                   pnetcdf_nonblocking_method(),
-                                                   pnetcdf_buffered_method(),
-                                                   mpiio_independent_method(),
-                                                   mpiio_collective_method(),
-                                                   mpiio_derived_method()};
-  return methods;
+const core::Registry<WriteMethod>& write_methods() {
+  static const core::Registry<WriteMethod> all(
+      {"methods", "method of writing", "how data reach the disk: `method` in [output]"},
+      {engine_method(), aggregated_method(), hdf5_independent_method(), hdf5_collective_method(), hdf5_strided_method(),
+       pnetcdf_blocking_method(), pnetcdf_nonblocking_method(), pnetcdf_buffered_method(), mpiio_independent_method(),
+       mpiio_collective_method(), mpiio_derived_method()});
+  return all;
 }
 
 const WriteMethod& write_method(std::string_view name, Container container) {
-  const WriteMethod& method =
-      name.empty() ? write_methods().front() : entry_named(write_methods(), name, "method of writing");
+  const WriteMethod& method = name.empty() ? write_methods().front() : write_methods().named(name);
   if (std::ranges::find(method.containers, container) == method.containers.end())
     throw core::Error(fmt::format("the method `{}` cannot write files of this kind", method.name), "",
                       "choose another `method`, or leave it out");

@@ -1,13 +1,13 @@
 #include "sidestream/io/format.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
 
 #include "io/formats/format_entries.hpp"
-#include "io/named_entry.hpp"
 
 namespace sidestream::io {
 
@@ -26,29 +26,20 @@ std::optional<std::int64_t> StepName::step_of(std::string_view name) const {
   return step;
 }
 
-std::span<const Format> formats() {
-  static const std::vector<Format> all = [] {
-    std::vector<Format> entries;
-    for (const auto& entry :
-         {sidestream_format, flash_format, flash_5d_format, flash_netcdf_format, flash_netcdf_5d_format, nyx_format,
-          enzo_hdf5_format, enzo_format, vtkhdf_format, raw_format, files_format})
-      entries.push_back(entry());
-    return entries;
-  }();
+const core::Registry<Format>& formats() {
+  static const core::Registry<Format> all(
+      {"formats", "format of files", "of plot files and checkpoints: `format` in [output]"},
+      {sidestream_format(), flash_format(), flash_5d_format(), flash_netcdf_format(), flash_netcdf_5d_format(),
+       nyx_format(), enzo_hdf5_format(), enzo_format(), vtkhdf_format(), raw_format(), files_format()});
   return all;
-}
-
-const Format& format(std::string_view name) {
-  return entry_named(formats(), name, "format of files");
 }
 
 const Format& format_of(const std::string& path) {
   if (!std::filesystem::exists(path)) throw core::Error("there is nothing of this name", path);
   for (const Format& format : formats())
     if (format.recognizes(path)) return format;
-  std::string known;
-  for (const Format& format : formats()) known += (known.empty() ? "" : ", ") + format.name;
-  throw core::Error("the file is of no known format", path, fmt::format("these can be read: {}", known));
+  throw core::Error("the file is of no known format", path,
+                    fmt::format("these can be read: {}", fmt::join(formats().names(), ", ")));
 }
 
 std::unique_ptr<SnapshotFile> open_snapshot_file(const std::string& path) {

@@ -40,11 +40,11 @@ std::vector<std::pair<std::string, std::string>> pairs_of(const json& list) {
 
 std::string metadata_text(const FileContent& content) {
   json attributes = json::object();
-  for (const auto& [name, value] : content.attributes) attributes[name] = number(value);
+  for (const auto& [name, value] : content.moment.attributes) attributes[name] = number(value);
   json text{{"version", version},
-            {"step", content.step},
-            {"time", number(content.time)},
-            {"scale_factor", number(content.scale_factor)},
+            {"step", content.moment.step},
+            {"time", number(content.moment.time)},
+            {"scale_factor", number(content.moment.scale_factor.value_or(1.0))},
             {"omega_m", content.omega_m},
             {"omega_lambda", content.omega_lambda},
             {"hubble", content.hubble},
@@ -70,17 +70,18 @@ void apply_metadata(const std::string& text, const std::string& where, FileDescr
     if (all.at("version").get<int>() != version)
       throw core::Error(fmt::format("the file is of version {}, not {}", all.at("version").dump(), version), where,
                         "read it with the version of Sidestream that wrote it");
-    description.step = all.at("step").get<std::int64_t>();
-    description.time = number_of(all.at("time"));
-    description.scale_factor = number_of(all.at("scale_factor"));
+    description.moment.step = all.at("step").get<std::int64_t>();
+    description.moment.time = number_of(all.at("time"));
     description.omega_m = all.at("omega_m").get<double>();
     description.omega_lambda = all.at("omega_lambda").get<double>();
     description.hubble = all.at("hubble").get<double>();
+    description.moment.scale_factor = scale_factor_in_file(number_of(all.at("scale_factor")), description.hubble);
     description.gamma = all.at("gamma").get<double>();
-    for (const auto& [name, value] : all.at("attributes").items()) description.attributes[name] = number_of(value);
+    for (const auto& [name, value] : all.at("attributes").items())
+      description.moment.attributes[name] = number_of(value);
     description.texts = all.at("texts").get<std::map<std::string, std::string>>();
     description.config = all.at("config").get<std::string>();
-    description.is_checkpoint = !description.attributes.empty();
+    description.is_checkpoint = !description.moment.attributes.empty();
     description.geometry.length = all.at("length").get<std::array<double, 3>>();
     description.length_unit = all.at("length_unit").get<std::string>();
     description.geometry.periodic = all.at("periodic").get<mesh::Periodicity>();

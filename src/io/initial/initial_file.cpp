@@ -1,19 +1,20 @@
 #include "sidestream/io/initial_file.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <system_error>
-#include <vector>
 
 #include "io/initial/initial_entries.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {
 
-std::span<const InitialFormat> initial_formats() {
-  static const std::vector<InitialFormat> all{gadget_initial_format(), monofonic_initial_format(),
-                                              grafic_initial_format(), nyx_initial_format()};
+const core::Registry<InitialFormat>& initial_formats() {
+  static const core::Registry<InitialFormat> all(
+      {"initial-conditions", "format of initial conditions", "of other programs: `initial_conditions` of [cosmology]"},
+      {gadget_initial_format(), monofonic_initial_format(), grafic_initial_format(), nyx_initial_format()});
   return all;
 }
 
@@ -27,12 +28,10 @@ std::unique_ptr<InitialFile> open_initial_file(const std::string& path, const In
   if (type != std::filesystem::file_type::regular && type != std::filesystem::file_type::directory)
     throw core::Error("the initial conditions are neither a file nor a folder", path,
                       "give the path of a file, or of a folder of grafic2");
-  std::string known;
-  for (const InitialFormat& format : initial_formats()) {
+  for (const InitialFormat& format : initial_formats())
     if (format.recognizes(path)) return format.open(path, assumptions);
-    known += (known.empty() ? "" : ", ") + format.name;
-  }
-  throw core::Error("the initial conditions are of no known format", path, fmt::format("these can be read: {}", known));
+  throw core::Error("the initial conditions are of no known format", path,
+                    fmt::format("these can be read: {}", fmt::join(initial_formats().names(), ", ")));
 }
 
 }  // namespace sidestream::io

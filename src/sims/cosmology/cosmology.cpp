@@ -34,12 +34,12 @@ constexpr double least_expansion = 1e-14;
 /// A universe in its background: chooses the steps, and shows the state in the units of analyses and files.
 class Cosmology : public Simulation {
  public:
-  Cosmology(const CosmologyConfig& config, const comm::Communicator& comm, const std::vector<double>& moments,
+  Cosmology(const CosmologyConfig& config, const comm::Communicator& comm, const couple::Landings& landings,
             core::Bill& bill)
       : config_(config),
         comm_(comm),
         background_(config.parameters),
-        moments_(moments, config.run.z_end),
+        moments_(landings, background_, config.run.z_end),
         balance_(config.hydro.gamma),
         bill_(bill) {}
 
@@ -75,11 +75,10 @@ class Cosmology : public Simulation {
 
   void check_state() const override {
     const std::string problem = universe_->problem(a_);
-    require_sound(comm_, problem.empty() ? books_.problem() : problem, moment());
+    require_sound(comm_, problem.empty() ? books_.problem() : problem, place());
   }
 
-  std::int64_t step() const override { return step_; }
-  std::optional<double> redshift() const override { return redshift_; }
+  mesh::Moment moment() const override { return {step_, background_.time(a_), a_, {{"redshift", redshift_}}}; }
   double progress() const override {
     if (redshift_ <= config_.run.z_end) return 1.0;
     const double first = std::log(solvers::scale_factor(config_.run.z_start));
@@ -127,7 +126,7 @@ class Cosmology : public Simulation {
     check_state();
     universe_->solve_gravity();
   }
-  std::string moment() const { return fmt::format("step {}, z = {:.6g}", step_, redshift_); }
+  std::string place() const { return fmt::format("step {}, z = {:.6g}", step_, redshift_); }
   void measure_energies();
   double choose_step();
   void set_redshift(double redshift) {
@@ -232,10 +231,11 @@ UniverseState Cosmology::read_state(const io::SnapshotFile& file) const {
 void Cosmology::restore(const io::SnapshotFile& file) {
   core::timed(bill_, "restart", [&] {
     const io::FileDescription& description = file.description();
-    step_ = description.step;
-    const bool is_own = description.is_checkpoint && description.attributes.contains("last_dtau");
-    set_redshift(is_own ? description.attribute("redshift") : solvers::redshift(description.scale_factor));
-    a_ = description.scale_factor;
+    step_ = description.moment.step;
+    const bool is_own = description.is_checkpoint && description.moment.attributes.contains("last_dtau");
+    set_redshift(is_own ? description.attribute("redshift")
+                        : solvers::redshift(description.moment.scale_factor.value_or(1.0)));
+    a_ = description.moment.scale_factor.value_or(1.0);
     last_dtau_ = is_own ? description.attribute("last_dtau") : 0.0;
     std::optional<UniverseState> state;
     mesh::Particles from;
@@ -258,8 +258,8 @@ void Cosmology::restore(const io::SnapshotFile& file) {
     redistribute::migrate_levels(comm_, state->hierarchy, state->particles, 0, solvers::cloud_margin);
     universe_.emplace(comm_, config_, background_, std::move(*state), bill_);
     if (config_.has_gas) start_mass_ = is_own ? description.attribute("start_mass") : universe_->gas_mass();
-    if (is_own) books_.restore(description.attributes);
-    if (description.attributes.contains("energy_start")) balance_.restore(description.attributes);
+    if (is_own) books_.restore(description.moment.attributes);
+    if (description.moment.attributes.contains("energy_start")) balance_.restore(description.moment.attributes);
   });
   begin();
   if (balance_.scale_factor() == 0.0) measure_energies();
@@ -288,7 +288,7 @@ double Cosmology::choose_step() {
     const double after = background_.scale_factor_after(a_, dtau);
     if (!(after / a_ - 1.0 > least_expansion)) {
       check_state();
-      refuse_step(comm_, least.dtau, limit_, moment());
+      refuse_step(comm_, least.dtau, limit_, place());
     }
     next = solvers::redshift(after);
   } else {
@@ -310,20 +310,18 @@ void Cosmology::gather_particles() {
 
 mesh::Snapshot Cosmology::snapshot() {
   mesh::Snapshot snapshot;
-  snapshot.step = step_;
-  snapshot.time = background_.time(a_);
+  snapshot.moment = moment();
   const auto& p = config_.parameters;
-  snapshot.attributes = {{"scale_factor", a_},
-                         {"redshift", redshift_},
-                         {"time_gyr", snapshot.time * core::units::gyr_per_time_unit},
-                         {"box_mpc", config_.run.box_mpc},
-                         {"hubble", p.hubble},
-                         {"omega_lambda", p.lambda()},
-                         {"omega_m", p.omega_m},
-                         {"omega_b", config_.has_gas ? p.omega_b : 0.0},
-                         {"sigma8", p.sigma8},
-                         {"ns", p.ns},
-                         {"particles", static_cast<double>(universe_->total_particles())}};
+  snapshot.moment.attributes = {{"redshift", redshift_},
+                                {"time_gyr", snapshot.moment.time * core::units::gyr_per_time_unit},
+                                {"box_mpc", config_.run.box_mpc},
+                                {"hubble", p.hubble},
+                                {"omega_lambda", p.lambda()},
+                                {"omega_m", p.omega_m},
+                                {"omega_b", config_.has_gas ? p.omega_b : 0.0},
+                                {"sigma8", p.sigma8},
+                                {"ns", p.ns},
+                                {"particles", static_cast<double>(universe_->total_particles())}};
   const mesh::Hierarchy& hierarchy = universe_->hierarchy();
   snapshot.geometry = hierarchy.geometry(0);
   snapshot.rank = comm_.rank();
@@ -353,9 +351,9 @@ mesh::Snapshot Cosmology::snapshot() {
 
 io::FileContent Cosmology::file_content() const {
   io::FileContent content;
-  content.step = step_;
-  content.time = background_.time(a_) - background_.time(solvers::scale_factor(config_.run.z_start));
-  content.scale_factor = a_;
+  content.moment.step = step_;
+  content.moment.time = background_.time(a_) - background_.time(solvers::scale_factor(config_.run.z_start));
+  content.moment.scale_factor = a_;
   content.omega_m = config_.parameters.omega_m;
   content.omega_lambda = config_.parameters.lambda();
   content.hubble = config_.parameters.hubble;
@@ -434,9 +432,9 @@ io::OwnedContent Cosmology::plot(const std::vector<std::string>& variables) {
 
 io::FileContent Cosmology::checkpoint() const {
   io::FileContent content = file_content();
-  content.attributes = {{"redshift", redshift_}, {"last_dtau", last_dtau_}, {"start_mass", start_mass_}};
-  if (config_.has_gas) books_.store(content.attributes);
-  content.attributes.merge(balance_.attributes());
+  content.moment.attributes = {{"redshift", redshift_}, {"last_dtau", last_dtau_}, {"start_mass", start_mass_}};
+  if (config_.has_gas) books_.store(content.moment.attributes);
+  content.moment.attributes.merge(balance_.attributes());
   if (config_.has_gas)
     for (int c = 0; c < solvers::gas_components; ++c)
       content.fields.push_back({gas_variables()[static_cast<std::size_t>(c)], "",
@@ -478,7 +476,11 @@ class CosmologyPlan : public SimulationPlan {
       check_initial_file(config_, reads_all);
   }
 
-  bool has_redshift() const override { return true; }
+  couple::TimeKeeping times() const override {
+    static const core::Units units{{"Gyr", 1.0 / core::units::gyr_per_time_unit},
+                                   {"Myr", 1e-3 / core::units::gyr_per_time_unit}};
+    return {true, &units, 1.0 / core::units::gyr_per_time_unit};
+  }
   std::vector<std::string> fields() const override { return cosmology_fields(config_.has_gas); }
   std::vector<std::string> plot_variables() const override { return file_variables(config_.has_gas); }
 
@@ -495,9 +497,9 @@ class CosmologyPlan : public SimulationPlan {
             {"has_gas", config_.has_gas}};
   }
 
-  std::unique_ptr<Simulation> make(const comm::Communicator& compute, const std::vector<double>& moments,
+  std::unique_ptr<Simulation> make(const comm::Communicator& compute, const couple::Landings& landings,
                                    core::Bill& bill) const override {
-    return std::make_unique<Cosmology>(config_, compute, moments, bill);
+    return std::make_unique<Cosmology>(config_, compute, landings, bill);
   }
 
  private:

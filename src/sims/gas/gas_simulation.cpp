@@ -101,8 +101,16 @@ class Quantity {
 
 class GasSimulation : public Simulation {
  public:
-  GasSimulation(const GasSetup& setup, const comm::Communicator& comm, core::Bill& bill)
-      : setup_(setup), comm_(comm), finest_(setup.problem.geometry.refined(setup.amr.max_level)), bill_(bill) {}
+  GasSimulation(const GasSetup& setup, const comm::Communicator& comm, const couple::Landings& landings,
+                core::Bill& bill)
+      : setup_(setup),
+        comm_(comm),
+        finest_(setup.problem.geometry.refined(setup.amr.max_level)),
+        landings_(landings.times),
+        bill_(bill) {
+    landings_.push_back(setup.problem.end);
+    std::ranges::sort(landings_);
+  }
 
   // Refines until the initial state asks for no more.
   void initialize() override {
@@ -129,10 +137,11 @@ class GasSimulation : public Simulation {
     core::timed(bill_, "time step", [&] { dt_ = gas_->largest_step(); });
     if (!(time_ + dt_ > time_)) {
       check_state();
-      refuse_step(comm_, dt_, "gas", moment());
+      refuse_step(comm_, dt_, "gas", place());
     }
-    const bool is_last = time_ + dt_ >= setup_.problem.end;
-    if (is_last) dt_ = setup_.problem.end - time_;
+    const double landing = next_landing();
+    const bool lands = time_ + dt_ >= landing;
+    if (lands) dt_ = landing - time_;
     amr::subcycle(
         {.level = first_level()}, gas_->finest_level(), setup_.amr.time_levels(),
         [&](const amr::LevelStep& step) { advance_level(step); },
@@ -141,7 +150,7 @@ class GasSimulation : public Simulation {
     has_ghosts_ = false;
     books_.enter(comm_, gas_->take_books());
     if (gas_->finest_level() > 0) solve_gravity();
-    time_ = is_last ? setup_.problem.end : time_ + dt_;
+    time_ = lands ? landing : time_ + dt_;
     ++step_;
     uniform_updates_ += std::pow(amr::substeps(setup_.amr.time_levels()), setup_.amr.max_level - first_level()) *
                         static_cast<double>(finest_.domain.volume());
@@ -149,8 +158,7 @@ class GasSimulation : public Simulation {
 
   void check_state() const override;
 
-  std::int64_t step() const override { return step_; }
-  std::optional<double> redshift() const override { return std::nullopt; }
+  mesh::Moment moment() const override { return {.step = step_, .time = time_}; }
   double progress() const override { return time_ >= setup_.problem.end ? 1.0 : time_ / setup_.problem.end; }
   std::string stop_reason() const override { return stop_reason_; }
 
@@ -185,10 +193,15 @@ class GasSimulation : public Simulation {
   void start_on(const Hierarchy& hierarchy);
   void begin();
   void solve_gravity();
-  std::string moment() const { return fmt::format("step {}, time {:.6g}", step_, time_); }
+  std::string place() const { return fmt::format("step {}, time {:.6g}", step_, time_); }
   void advance_level(const amr::LevelStep& step);
   // Gravity is solved from the root up; without it, coarse levels that are refined everywhere hold averages only.
   int first_level() const { return gravity_ ? 0 : gas_->base_level(); }
+  // The next of the times to land on, of which the end is the last.
+  double next_landing() const {
+    const auto next = std::ranges::upper_bound(landings_, time_);
+    return next == landings_.end() ? setup_.problem.end : std::min(*next, setup_.problem.end);
+  }
   void fill_for_criteria();
   mesh::Forest wanted_forest() const;
   void regrid();
@@ -200,6 +213,7 @@ class GasSimulation : public Simulation {
   GasSetup setup_;
   const comm::Communicator& comm_;
   mesh::Geometry finest_;
+  std::vector<double> landings_;  // times, ascending
   std::optional<solvers::RefinedGas> gas_;
   std::optional<GasGravity> gravity_;
   std::int64_t step_ = 0;
@@ -217,7 +231,7 @@ void GasSimulation::check_state() const {
   for (int level = 0; level <= gas_->finest_level() && problem.empty(); ++level)
     problem = problem_of_gas(gas_->state(level), level);
   if (problem.empty()) problem = books_.problem();
-  require_sound(comm_, problem, moment());
+  require_sound(comm_, problem, place());
 }
 
 void GasSimulation::begin() {
@@ -314,9 +328,8 @@ Totals GasSimulation::totals() const {
 
 mesh::Snapshot GasSimulation::make_snapshot() const {
   mesh::Snapshot snapshot;
-  snapshot.step = step_;
-  snapshot.time = time_;
-  snapshot.attributes = {{"time", time_}};
+  snapshot.moment = moment();
+  snapshot.moment.attributes = {{"time", time_}};
   snapshot.geometry = setup_.problem.geometry;
   snapshot.rank = comm_.rank();
   const Hierarchy& hierarchy = gas_->hierarchy();
@@ -360,18 +373,18 @@ void GasSimulation::restore(const io::SnapshotFile& file) {
     read_gas(file, mesh, factors, state);
   });
   make_gas(*hierarchy, std::move(state));
-  step_ = description.step;
-  time_ = description.time;
+  step_ = description.moment.step;
+  time_ = description.moment.time;
   begin();
-  const bool is_own = description.is_checkpoint && description.attributes.contains("mass_start");
+  const bool is_own = description.is_checkpoint && description.moment.attributes.contains("mass_start");
   start_ = is_own ? Totals{description.attribute("mass_start"), description.attribute("energy_start")} : totals();
-  if (is_own) books_.restore(description.attributes);
+  if (is_own) books_.restore(description.moment.attributes);
 }
 
 io::FileContent GasSimulation::file_content() const {
   io::FileContent content;
-  content.step = step_;
-  content.time = time_;
+  content.moment.step = step_;
+  content.moment.time = time_;
   content.gamma = setup_.hydro.gamma;
   content.geometry = setup_.problem.geometry;
   for (int level = 0; level <= gas_->finest_level(); ++level) content.levels.push_back(gas_->hierarchy().layout(level));
@@ -406,8 +419,8 @@ Field<double> GasSimulation::derived_field(const std::string& name, int level) c
 
 io::FileContent GasSimulation::checkpoint() const {
   io::FileContent content = file_content();
-  content.attributes = {{"mass_start", start_.mass}, {"energy_start", start_.energy}};
-  books_.store(content.attributes);
+  content.moment.attributes = {{"mass_start", start_.mass}, {"energy_start", start_.energy}};
+  books_.store(content.moment.attributes);
   for (int c = 0; c < solvers::gas_components; ++c) {
     io::FileField& field =
         content.fields.emplace_back(io::FileField{gas_variables()[static_cast<std::size_t>(c)], "", {}, c, 1.0});
@@ -430,7 +443,7 @@ class GasSimulationPlan : public SimulationPlan {
     const double most = setup_.amr.max_level > 0 ? static_cast<double>(setup_.amr.max_blocks) : blocks;
     return setup_.block_bytes() * std::min(blocks, most);
   }
-  bool has_redshift() const override { return false; }
+  couple::TimeKeeping times() const override { return {.has_redshift = false}; }
   std::vector<std::string> fields() const override { return field_names(); }
   std::vector<std::string> plot_variables() const override { return file_variables(); }
   nlohmann::json description() const override {
@@ -440,9 +453,9 @@ class GasSimulationPlan : public SimulationPlan {
             {"max_level", setup_.amr.max_level},
             {"end", setup_.problem.end}};
   }
-  std::unique_ptr<Simulation> make(const comm::Communicator& compute, const std::vector<double>&,
+  std::unique_ptr<Simulation> make(const comm::Communicator& compute, const couple::Landings& landings,
                                    core::Bill& bill) const override {
-    return std::make_unique<GasSimulation>(setup_, compute, bill);
+    return std::make_unique<GasSimulation>(setup_, compute, landings, bill);
   }
 
  private:

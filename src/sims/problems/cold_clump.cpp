@@ -69,7 +69,7 @@ class Clump {
     for_each_leaf_cell<2>(snapshot, {"gas_density", "pressure"},
                           [&](int, const mesh::Geometry& level, mesh::Int3 at, const std::array<double, 2>& values) {
                             const auto [rho, p] = values;
-                            const double exact = density(level, at, snapshot.time);
+                            const double exact = density(level, at, snapshot.moment.time);
                             least_entropy = std::min(least_entropy, p / pressure());
                             if (2.0 * exact < config_.contrast + 1.0) return;
                             error = std::max(error, std::fabs(p / rho * exact / pressure() - 1.0));

@@ -3,12 +3,12 @@
 #include <array>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/config.hpp"
+#include "sidestream/core/registry.hpp"
 #include "sidestream/mesh/snapshot.hpp"
 #include "sidestream/solvers/refined_gas.hpp"
 
@@ -55,6 +55,6 @@ GasProblemEntry hydrostatic_sphere_problem();
 GasProblemEntry cold_clump_problem();
 
 /// All problems there are.
-std::span<const GasProblemEntry> gas_problems();
+const core::Registry<GasProblemEntry>& gas_problems();
 
 }  // namespace sidestream::sims

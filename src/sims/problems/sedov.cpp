@@ -156,7 +156,7 @@ nlohmann::json measure(const SedovConfig& config, const SedovSolution& solution,
                        const mesh::Snapshot& snapshot) {
   const double size = snapshot.geometry.refined(snapshot.finest_level()).cell_size(0);
   const double ambient = config.ambient_density;
-  const double exact_radius = solution.shock_radius(config.energy, ambient, snapshot.time);
+  const double exact_radius = solution.shock_radius(config.energy, ambient, snapshot.moment.time);
   ShellMeans shells(size);
   MeanDifference difference;
   for_each_leaf_cell<1>(snapshot, {"gas_density"},

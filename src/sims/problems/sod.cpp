@@ -83,7 +83,7 @@ nlohmann::json measure(const SodConfig& sod, double gamma, const comm::Communica
   const int axis = sod.axis_index();
   std::vector<std::vector<double>> exact;
   for (int l = 0; l <= snapshot.finest_level(); ++l)
-    exact.push_back(exact_layers(solution, snapshot.geometry.refined(l), axis, snapshot.time));
+    exact.push_back(exact_layers(solution, snapshot.geometry.refined(l), axis, snapshot.moment.time));
   MeanDifference error;
   for_each_leaf_cell<1>(snapshot, {"gas_density"}, [&](int l, const auto& level, mesh::Int3 cell, const auto& values) {
     error.add(values[0] - exact[static_cast<std::size_t>(l)][static_cast<std::size_t>(cell[axis])],

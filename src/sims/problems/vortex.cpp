@@ -47,7 +47,7 @@ struct Vortex {
     MeanDifference error;
     for_each_leaf_cell<1>(snapshot, {"gas_density"},
                           [&](int, const mesh::Geometry& level, mesh::Int3 at, const std::array<double, 1>& values) {
-                            const double exact = cell(level, at, snapshot.time)[solvers::density];
+                            const double exact = cell(level, at, snapshot.moment.time)[solvers::density];
                             error.add(values[0] - exact, level.cell_volume());
                           });
     return {{"density_l1_error", error.value(comm)}};

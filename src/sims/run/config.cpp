@@ -26,10 +26,8 @@ core::Table<Limits> limits_table() {
   return table;
 }
 
-struct Output {
+struct Output : couple::TriggerKeys {
   std::string format, method, precision, on_failure;
-  std::int64_t every = 0;
-  std::vector<double> at_redshift;
   std::vector<std::string> variables;
   std::int32_t keep = 0, files = 0, aggregators = 0;
   bool is_asynchronous = false;
@@ -48,17 +46,16 @@ std::vector<std::string> formats_for(Kind kind) {
   return names;
 }
 
-core::Table<Output> output_table(Kind kind) {
+core::Table<Output> output_table(Kind kind, const couple::TimeKeeping& times) {
   const bool is_checkpoint = kind == Kind::checkpoint;
   const io::WriteOptions standard;
-  std::vector<std::string> methods{"automatic"};
-  for (const io::WriteMethod& method : io::write_methods()) methods.push_back(method.name);
+  std::vector<std::string> methods = io::write_methods().names();
+  methods.insert(methods.begin(), "automatic");
   core::Table<Output> table("When and how a kind of file is written");
   table.option("format", &Output::format, is_checkpoint ? "sidestream" : "nyx")
       .one_of(formats_for(kind))
       .doc("format of the file");
-  table.option("every", &Output::every, 0).at_least(0).doc("write after every so many steps; 0: not by steps");
-  table.option("at_redshift", &Output::at_redshift, {}).at_least(0).doc("write at each of these redshifts");
+  couple::add_trigger_options(table, times);
   table.option("method", &Output::method, "automatic")
       .one_of(methods)
       .doc("how the data reach the disk, in formats that leave a choice");
@@ -100,15 +97,14 @@ void check_method(const core::Node& node, const io::Format& format, const std::s
 std::optional<OutputConfig> read_output(const core::Node* node, Kind kind, const SimulationPlan& plan,
                                         core::Node& resolved) {
   if (node == nullptr) return std::nullopt;
-  const Output output = output_table(kind).read(*node, &resolved);
-  if (output.every == 0 && output.at_redshift.empty())
-    core::reject(*node, fmt::format("`{}` says not when to write", node->key()),
-                 "set `every` (steps) or `at_redshift`");
-  if (!output.at_redshift.empty() && !plan.has_redshift())
-    core::reject(*node->find("at_redshift"), "this simulation has no redshift", "use `every`");
+  const couple::TimeKeeping times = plan.times();
+  const Output output = output_table(kind, times).read(*node, &resolved);
+  couple::When when = couple::read_when(*node, output, fmt::format("`{}`", node->key()), times);
+  couple::check_conditions(when, plan.fields(), times.has_redshift);
+  when.counts_start = kind == Kind::plotfile;  // the start is there without a checkpoint
   OutputConfig config;
-  config.format = &io::format(output.format);
-  config.trigger = couple::Trigger(output.every, output.at_redshift);
+  config.format = &io::formats().named(output.format);
+  config.trigger = couple::Trigger(std::move(when));
   config.keep = output.keep;
   check_method(*node, *config.format, output.method);
   check_variables(*node, output.variables, plan.plot_variables());
@@ -120,28 +116,6 @@ std::optional<OutputConfig> read_output(const core::Node* node, Kind kind, const
   config.variables = output.variables.empty() ? config.format->variables : output.variables;
   if (output.precision == "single") config.precision = io::Precision::single_precision;
   return config;
-}
-
-template <typename Entries>
-std::vector<std::string> names_of(const Entries& entries) {
-  std::vector<std::string> names;
-  for (const auto& entry : entries) names.push_back(entry.name);
-  return names;
-}
-
-const SimulationEntry& find_simulation(const core::Node& root) {
-  const auto all = simulations();
-  const std::vector<std::string> names = names_of(all);
-  const core::Node* name = root.find("simulation");
-  if (name == nullptr)
-    core::reject(root, "the key `simulation` is missing",
-                 fmt::format("for example simulation = \"{}\"", names.front()));
-  core::Option option;
-  option.name = "simulation";
-  option.choices = names;
-  std::string chosen;
-  core::read_value(*name, option, chosen);
-  return *std::ranges::find(all, chosen, &SimulationEntry::name);
 }
 
 void read_outputs(const core::Node& root, RunConfig& config, core::Node& resolved) {
@@ -156,30 +130,23 @@ void read_outputs(const core::Node& root, RunConfig& config, core::Node& resolve
   resolved.set("output", full);
 }
 
-void check_tasks(const RunConfig& config, const core::Node& root) {
-  for (const couple::Task& task : config.coupling.tasks)
-    if (!task.trigger.at_redshift().empty() && !config.plan->has_redshift())
-      core::reject(*root.find("task")->find(task.name)->find("at_redshift"), "this simulation has no redshift",
-                   "use `every`");
+void check_tasks(const RunConfig& config) {
   couple::check_queue(config.coupling, config.plan->cells().product(), config.plan->particle_bytes());
   couple::check_fields(config.coupling, config.plan->fields());
 }
 
 }  // namespace
 
-std::vector<double> RunConfig::moments() const {
-  std::vector<double> all = coupling.moments();
+couple::Landings RunConfig::landings() const {
+  couple::Landings all;
+  for (const couple::Task& task : coupling.tasks) all.add(task.trigger.when());
   for (const auto* output : {&plotfile, &checkpoint})
-    if (*output)
-      all.insert(all.end(), (*output)->trigger.at_redshift().begin(), (*output)->trigger.at_redshift().end());
-  std::ranges::sort(all, std::greater{});
-  const auto repeated = std::ranges::unique(all);
-  all.erase(repeated.begin(), repeated.end());
+    if (*output) all.add((*output)->trigger.when());
   return all;
 }
 
 RunConfig read_run(const core::Node& root) {
-  const SimulationEntry& simulation = find_simulation(root);
+  const SimulationEntry& simulation = simulations().chosen(root, "simulation");
   std::vector<std::string> tables{"simulation", "run", "output", "coupling", "task"};
   tables.insert(tables.end(), simulation.tables.begin(), simulation.tables.end());
   core::check_known_keys(root, tables);
@@ -197,9 +164,9 @@ RunConfig read_run(const core::Node& root) {
   resolved.set("run", part);
 
   config.plan = simulation.read(root, resolved);
-  config.coupling = couple::read_coupling(root, &resolved);
+  config.coupling = couple::read_coupling(root, &resolved, analysis::analyses(), config.plan->times());
   read_outputs(root, config, resolved);
-  check_tasks(config, root);
+  check_tasks(config);
   config.resolved = core::to_toml(resolved);
   return config;
 }
@@ -208,8 +175,10 @@ nlohmann::json describe(const RunConfig& config, int ranks) {
   const comm::RankCounts counts = couple::plan_ranks(ranks, config.coupling);
   nlohmann::json tasks = nlohmann::json::array();
   for (const couple::Task& task : config.coupling.tasks)
-    tasks.push_back(
-        {{"name", task.name}, {"analysis", task.analysis_name}, {"transport", couple::to_string(task.transport)}});
+    tasks.push_back({{"name", task.name},
+                     {"analysis", task.analysis_name},
+                     {"transport", couple::to_string(task.transport)},
+                     {"due", couple::in_words(task.trigger.when())}});
   nlohmann::json description = config.plan->description();
   description.update({{"simulation", config.simulation},
                       {"ranks", counts.world},

@@ -16,6 +16,9 @@ namespace sidestream::sims {
 
 namespace {
 
+// No task has a name with a dot.
+constexpr const char *plotfile_trigger = "output.plotfile", *checkpoint_trigger = "output.checkpoint";
+
 // 0 for what somebody has removed meanwhile.
 std::int64_t bytes_of(const std::filesystem::path& path) try {
   if (std::filesystem::is_regular_file(path)) return static_cast<std::int64_t>(std::filesystem::file_size(path));
@@ -41,37 +44,24 @@ Outputs::Outputs(const comm::Communicator& compute, RunConfig& config, couple::S
       folder_(folder),
       bill_(bill),
       say_(std::move(say)),
-      writer_(compute) {}
-
-bool Outputs::is_due(std::optional<OutputConfig>& output, const Simulation& simulation) {
-  return output && output->trigger.is_due(simulation.step(), simulation.redshift());
-}
-
-// What `every` asks for begins after the first step; a redshift may be that of the start.
-bool Outputs::is_checkpoint_due(const Simulation& simulation) {
-  const bool is_due_here = is_due(config_.checkpoint, simulation);
-  if (simulation.step() > 0 || !config_.checkpoint) return is_due_here;
-  return couple::Trigger(0, config_.checkpoint->trigger.at_redshift()).is_due(0, simulation.redshift());
-}
-
-void Outputs::skip_due(const Simulation& simulation) {
-  is_due(config_.plotfile, simulation);
-  is_due(config_.checkpoint, simulation);
+      writer_(compute) {
+  if (config.plotfile) session.schedule().add(plotfile_trigger, config.plotfile->trigger);
+  if (config.checkpoint) session.schedule().add(checkpoint_trigger, config.checkpoint->trigger);
 }
 
 void Outputs::write_due(Simulation& simulation) {
   report_written(false);
-  if (is_due(config_.plotfile, simulation)) write_plotfile(simulation);
-  const bool is_asked_for = is_checkpoint_due(simulation);
+  if (session_.schedule().is_due(plotfile_trigger)) write_plotfile(simulation);
+  const bool is_asked_for = session_.schedule().is_due(checkpoint_trigger);
   if (!is_asked_for && !is_put_off_) return;
   if (!pending_)
     write_checkpoint(simulation);
   else if (is_asked_for)
-    put_off(simulation.step());
+    put_off(simulation.moment().step);
 }
 
 void Outputs::write_last(Simulation& simulation, bool may_go_on) {
-  if (config_.checkpoint && (may_go_on || is_put_off_) && simulation.step() != last_checkpoint_) {
+  if (config_.checkpoint && (may_go_on || is_put_off_) && simulation.moment().step != last_checkpoint_) {
     commit_pending();
     write_checkpoint(simulation);
   }
@@ -79,7 +69,7 @@ void Outputs::write_last(Simulation& simulation, bool may_go_on) {
 }
 
 void Outputs::write_plotfile(Simulation& simulation) {
-  const std::int64_t step = simulation.step();
+  const std::int64_t step = simulation.moment().step;
   if (std::exchange(last_plotfile_, step) == step) return;
   const OutputConfig& config = *config_.plotfile;
   const std::string path = folder_.path() + "/" + config.format->plotfile->of(step);
@@ -95,7 +85,7 @@ void Outputs::write_plotfile(Simulation& simulation) {
 }
 
 void Outputs::write_checkpoint(Simulation& simulation) {
-  const std::int64_t step = simulation.step();
+  const std::int64_t step = simulation.moment().step;
   core::timed(bill_, "making the content", [&] { simulation.check_state(); });
   is_put_off_ = false;
   last_checkpoint_ = step;
@@ -104,6 +94,8 @@ void Outputs::write_checkpoint(Simulation& simulation) {
   const auto content_of = [&] {
     io::OwnedContent state;
     state.content = simulation.checkpoint();
+    if (std::string memory = session_.schedule().memory(); !memory.empty())
+      state.content.texts[triggers_text] = std::move(memory);
     return state;
   };
   const Output output{"checkpoint", path, &config, step};

@@ -13,6 +13,9 @@
 
 namespace sidestream::sims {
 
+/// What triggers remember, among the texts of a checkpoint.
+inline const std::string triggers_text = "triggers";
+
 /// The plot files and checkpoints of a run. A checkpoint is written without waiting for anybody, as a pending one, and
 /// committed once the results of everything published before it are on the disk: a restart from it leaves none out.
 /// Where one of them, or a plot file, could not be written, it never is: it stays pending until a later one takes its
@@ -27,9 +30,8 @@ class Outputs {
   Outputs(const comm::Communicator& compute, RunConfig& config, couple::Session& session, const io::RunFolder& folder,
           core::Bill& bill, Say say);
 
-  /// Takes what is due at this moment as done: it was, before the checkpoint that a run goes on from was written.
-  void skip_due(const Simulation& simulation);
-  /// Writes what is due, or was put off and can be written now; tells of what was written behind the simulation.
+  /// Writes what the session's schedule found due, or was put off and can be written now; tells of what was written
+  /// behind the simulation.
   void write_due(Simulation& simulation);
   /// At the end of a run, after `write_due`: writes a checkpoint if the run may go on another time or one was put off,
   /// and waits for what is written behind the simulation.
@@ -77,8 +79,6 @@ class Outputs {
     std::string problem;
   };
 
-  static bool is_due(std::optional<OutputConfig>& output, const Simulation& simulation);
-  bool is_checkpoint_due(const Simulation& simulation);
   void write_plotfile(Simulation& simulation);
   void write_checkpoint(Simulation& simulation);
   void put_off(std::int64_t step);

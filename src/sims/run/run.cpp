@@ -77,7 +77,7 @@ class Run {
         folder_(folder),
         bill_(bill),
         progress_(progress),
-        simulation_(config.plan->make(compute, config.moments(), bill)),
+        simulation_(config.plan->make(compute, config.landings(), bill)),
         outputs_(compute, config, session, folder, bill, [this](const std::string& line) { say(line); }) {}
 
   RunStatus operator()(const RunStart& start) {
@@ -121,7 +121,7 @@ class Run {
       else
         load(start.file);
       write_step(0.0);
-      publish();
+      publish(true);
       outputs_.write_due(*simulation_);
     }
     first_progress_ = simulation_->progress();
@@ -131,20 +131,24 @@ class Run {
   // Whether there was one to take.
   bool take_step() {
     const core::Stopwatch watch;
-    const std::int64_t before = simulation_->step();
+    const std::int64_t before = simulation_->moment().step;
     core::timed(bill_, "rest of the step", [&] { simulation_->advance(); });
-    if (simulation_->step() == before) return false;
+    if (simulation_->moment().step == before) return false;
     write_step(watch.seconds());
     return true;
   }
 
-  void load(const std::string& path) {
+  // Returns what the triggers remember.
+  std::string load(const std::string& path) {
     const core::Bill::Part part = bill_.part("reading the state", "simulation");
     std::unique_ptr<io::SnapshotFile> file;
     compute_.agree_on([&] { file = io::open_snapshot_file(path); });
     simulation_->restore(*file);
-    session_.log().write("restart", {{"path", path}, {"step", simulation_->step()}});
+    session_.log().write("restart", {{"path", path}, {"step", simulation_->moment().step}});
     say(fmt::format("started from {}", path));
+    const auto& texts = file->description().texts;
+    const auto memory = texts.find(triggers_text);
+    return memory == texts.end() ? "" : memory->second;
   }
 
   // Every checksum is verified while the state is read; a checkpoint that fails is named and the one before is tried.
@@ -153,8 +157,8 @@ class Run {
     std::string first_problem;
     for (const io::Generation& generation : generations) {
       try {
-        load(generation.path);
-        resume_triggers();
+        // What was due there was done before it was written.
+        session_.resume(simulation_->moment(), load(generation.path));
         if (compute_.rank() == 0) io::remove_pending(folder_.path());
         return;
       } catch (const core::Error& error) {
@@ -171,25 +175,27 @@ class Run {
                      : "give the folder of a run that wrote checkpoints, or run without --restart");
   }
 
-  // What was due here was done before the checkpoint was written.
-  void resume_triggers() {
-    session_.is_due(simulation_->step(), simulation_->redshift());
-    outputs_.skip_due(*simulation_);
+  void publish(bool is_start = false) {
+    session_.progress();
+    std::optional<mesh::Snapshot> present;
+    const auto snapshot = [&]() -> const mesh::Snapshot& {
+      if (!present) present = simulation_->snapshot();
+      return *present;
+    };
+    if (!session_.is_due({simulation_->moment(), is_start, is_last_step(), wall_s_}, snapshot)) return;
+    const core::Bill::Part part = bill_.part("publish: preparing", "tasks");
+    session_.publish(snapshot());
   }
 
-  void publish() {
-    session_.progress();
-    if (!session_.is_due(simulation_->step(), simulation_->redshift())) return;
-    const core::Bill::Part part = bill_.part("publish: preparing", "tasks");
-    session_.publish(simulation_->snapshot());
+  bool is_last_step() const {
+    return simulation_->is_complete() || (config_.max_steps && simulation_->moment().step >= *config_.max_steps);
   }
 
   // A run that cannot go on, or may not, leaves a checkpoint, asked for or not.
   void prepare_last_checkpoint() {
     if (config_.checkpoint) return;
     config_.checkpoint.emplace();
-    config_.checkpoint->format = &io::format("sidestream");
-    config_.checkpoint->trigger = couple::Trigger(0, {});
+    config_.checkpoint->format = &io::formats().named("sidestream");
   }
 
   // Why the loop over steps ends before the simulation does; where ranks differ, the last of these counts.
@@ -208,7 +214,7 @@ class Run {
   bool must_stop() {
     if (!stop_reason().empty()) return true;
     End end = End::none;
-    if (config_.max_steps && simulation_->step() >= *config_.max_steps) end = End::steps;
+    if (config_.max_steps && simulation_->moment().step >= *config_.max_steps) end = End::steps;
     if (config_.wall_time_s && watch_.seconds() > *config_.wall_time_s) end = End::late;
     if (stop_signal != 0) end = stop_signal == SIGINT ? End::interrupted : End::told;
     stop_signal = 0;
@@ -216,15 +222,17 @@ class Run {
     return end_ != End::none;
   }
 
-  // The ranks agree once a step. An end that another rank tells hides whether the checkpoint was committed; that is
-  // asked again.
+  // The ranks agree once a step, on one number. An end that another rank tells hides whether the checkpoint was
+  // committed, which is asked again, and the first rank's clock, which no trigger asks any more.
   void agree(End end, Outputs::Commit commit) {
-    constexpr std::int64_t commits = 5;
+    constexpr std::int64_t commits = 5, milliseconds = std::int64_t{1} << 50;
     const core::Bill::Part part = bill_.part("waiting for the slowest rank's step", "simulation");
-    const std::int64_t agreed =
-        compute_.max(static_cast<std::int64_t>(end) * commits + static_cast<std::int64_t>(commit));
-    end_ = static_cast<End>(agreed / commits);
-    outputs_.take(static_cast<Outputs::Commit>(agreed % commits));
+    const auto own_ms = compute_.rank() == 0 ? static_cast<std::int64_t>(1e3 * watch_.seconds()) : 0;
+    const std::int64_t mine = static_cast<std::int64_t>(end) * commits + static_cast<std::int64_t>(commit);
+    const std::int64_t agreed = compute_.max(mine * milliseconds + own_ms);
+    wall_s_ = 1e-3 * static_cast<double>(agreed % milliseconds);
+    end_ = static_cast<End>(agreed / milliseconds / commits);
+    outputs_.take(static_cast<Outputs::Commit>(agreed / milliseconds % commits));
   }
 
   bool was_signalled() const { return end_ == End::interrupted || end_ == End::told; }
@@ -251,14 +259,15 @@ class Run {
 
   void write_step(double wall_s) {
     const core::Bill::Part part = bill_.part("events and messages", "program");
+    const mesh::Moment moment = simulation_->moment();
     nlohmann::json event = simulation_->status();
-    event.update({{"step", simulation_->step()}, {"wall_s", wall_s}, {"progress", simulation_->progress()}});
-    if (const auto z = simulation_->redshift()) event["redshift"] = *z;
-    if (std::int64_t{simulation_->step()} > 0) event["left_s"] = seconds_left();
+    event.update({{"step", moment.step}, {"wall_s", wall_s}, {"progress", simulation_->progress()}});
+    const auto z = moment.redshift();
+    if (z) event["redshift"] = *z;
+    if (moment.step > 0) event["left_s"] = seconds_left();
     session_.log().write("step", event);
     if (!tells_steps_) return;
-    const auto z = simulation_->redshift();
-    say(fmt::format("step {}{}  {:.0f} %  {:.2f} s a step", simulation_->step(), z ? fmt::format("  z {:.3f}", *z) : "",
+    say(fmt::format("step {}{}  {:.0f} %  {:.2f} s a step", moment.step, z ? fmt::format("  z {:.3f}", *z) : "",
                     100.0 * simulation_->progress(), wall_s));
   }
 
@@ -295,10 +304,10 @@ class Run {
     if (status == RunStatus::incomplete) event["reason"] = losses.text;
     if (losses.are_any()) event["lost"] = {{"results", losses.results}, {"plotfiles", losses.plotfiles}};
     event.update({{"status", names[static_cast<std::size_t>(status)]},
-                  {"step", simulation_->step()},
+                  {"step", simulation_->moment().step},
                   {"progress", simulation_->progress()},
                   {"wall_s", watch_.seconds()},
-                  {"steps", simulation_->step()},
+                  {"steps", simulation_->moment().step},
                   {"tasks", totals_as_json(totals)},
                   {"peak_memory_mb", memory}});
     session_.write_bill();
@@ -324,6 +333,7 @@ class Run {
   Outputs outputs_;
   core::Stopwatch watch_, loop_watch_;
   double first_progress_ = 0.0;
+  double wall_s_ = 0.0;  // since the start, agreed on before the step
   bool tells_steps_ = true;
   End end_ = End::none;
 };

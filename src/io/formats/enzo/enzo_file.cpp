@@ -227,8 +227,8 @@ class EnzoOpener {
 
   // Of others: numbers are brought to our units where the run is comoving, else left as they are.
   void read_time_and_units() {
-    description_.step = static_cast<std::int64_t>(parameters_.number("InitialCycleNumber", 0.0));
-    description_.time = parameters_.number("InitialTime", 0.0);
+    description_.moment.step = static_cast<std::int64_t>(parameters_.number("InitialCycleNumber", 0.0));
+    description_.moment.time = parameters_.number("InitialTime", 0.0);
     description_.gamma = parameters_.number("Gamma", 5.0 / 3.0);
     if (parameters_.number("ComovingCoordinates", 0.0) != 1.0) return;
     EnzoCosmology cosmology;
@@ -243,7 +243,7 @@ class EnzoOpener {
       fail("the parameters of the cosmology are absurd", "");
     units_ = cosmology.units();
     tables_.length_factor = units_.length;
-    description_.scale_factor = 1.0 / (1.0 + cosmology.redshift);
+    description_.moment.scale_factor = 1.0 / (1.0 + cosmology.redshift);
     description_.length_unit = "Mpc";
     for (std::size_t axis = 0; axis < 3; ++axis) {
       description_.geometry.length[axis] /= units_.length;

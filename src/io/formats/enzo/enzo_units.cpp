@@ -94,8 +94,8 @@ EnzoUnits EnzoCosmology::units() const {
 }
 
 bool is_enzo_cosmology(const FileContent& content) {
-  return content.attributes.empty() && content.length_unit == "Mpc" && content.omega_m > 0.0 && content.hubble > 0.0 &&
-         content.scale_factor > 0.0;
+  return content.moment.attributes.empty() && content.length_unit == "Mpc" && content.omega_m > 0.0 &&
+         content.hubble > 0.0 && content.moment.scale_factor.value_or(1.0) > 0.0;
 }
 
 EnzoCosmology enzo_cosmology(const FileContent& content) {
@@ -105,7 +105,7 @@ EnzoCosmology enzo_cosmology(const FileContent& content) {
   cosmology.omega_lambda = content.omega_lambda;
   cosmology.hubble = content.hubble;
   cosmology.box_size = *std::ranges::max_element(content.geometry.length) * content.hubble;
-  cosmology.redshift = 1.0 / content.scale_factor - 1.0;
+  cosmology.redshift = 1.0 / content.moment.scale_factor.value_or(1.0) - 1.0;
   cosmology.initial_redshift = std::max(usual_initial_redshift, cosmology.redshift);
   return cosmology;
 }

@@ -108,7 +108,7 @@ std::string own_unit_parameters(const FileContent& content) {
   constexpr double cm_a_km = 1e5;
   double length = 1.0, density = 1.0, time = 1.0;
   if (content.length_unit == "Mpc") {
-    length = cm_a_mpc * content.scale_factor;
+    length = cm_a_mpc * content.moment.scale_factor.value_or(1.0);
     density = grams_a_sun / std::pow(length, 3);
     time = length / cm_a_km;
   }
@@ -120,7 +120,7 @@ std::string own_unit_parameters(const FileContent& content) {
 
 // Enzo counts a universe's time from the beginning.
 double time_of(const EnzoState& state) {
-  if (!state.units.is_comoving) return state.content.time;
+  if (!state.units.is_comoving) return state.content.moment.time;
   const EnzoCosmology cosmology = enzo_cosmology(state.content);
   return cosmology.age() / cosmology.time_unit();
 }
@@ -128,7 +128,7 @@ double time_of(const EnzoState& state) {
 std::string parameter_text(const EnzoState& state) {
   const FileContent& content = state.content;
   std::string text =
-      fmt::format("InitialCycleNumber     = {}\nInitialTime            = {:#}\n", content.step, time_of(state));
+      fmt::format("InitialCycleNumber     = {}\nInitialTime            = {:#}\n", content.moment.step, time_of(state));
   text += mesh_parameters(state);
   text += state.units.is_comoving ? cosmology_parameters(enzo_cosmology(content)) : own_unit_parameters(content);
   text += fmt::format(

@@ -90,14 +90,15 @@ std::string particle_name_of_flash(const std::string& name) {
 
 void describe_state(const FlashSource& source, FileDescription& description) {
   const auto number = [&](const char* name, double otherwise) { return source.number(name).value_or(otherwise); };
-  description.step = static_cast<std::int64_t>(number("nstep", 0.0));
-  description.time = number("time", 0.0);
-  description.scale_factor = number("scalefactor", 1.0 / (1.0 + number("redshift", 0.0)));
+  description.moment.step = static_cast<std::int64_t>(number("nstep", 0.0));
+  description.moment.time = number("time", 0.0);
   if (number("usecosmology", 0.0) != 0.0) {
     description.omega_m = number("omegamatter", 0.0);
     description.omega_lambda = number("cosmologicalconstant", 0.0);
     description.hubble = number("hubbleconstant", 0.0) / hubble_100_per_second;
   }
+  description.moment.scale_factor =
+      scale_factor_in_file(number("scalefactor", 1.0 / (1.0 + number("redshift", 0.0))), description.hubble);
   description.gamma = number("gamma", description.gamma);
   description.length_unit = source.text("unitsystem").value_or("cgs") == "none" ? "" : "cm";
   for (std::size_t axis = 0; axis < 3; ++axis)

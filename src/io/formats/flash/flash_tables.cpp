@@ -136,7 +136,7 @@ void set_integers(const FileContent& content, std::int64_t particles, FlashTable
                             {"globalnumblocks", in_32_bits(tables.blocks)},
                             {"globalnumparticles", in_32_bits(particles)},
                             {"dimensionality", tables.dimensions},
-                            {"nstep", in_32_bits(content.step)}};
+                            {"nstep", in_32_bits(content.moment.step)}};
   tables.integer_parameters = {{"nblockx", roots.x},
                                {"nblocky", roots.y},
                                {"nblockz", roots.z},
@@ -145,16 +145,17 @@ void set_integers(const FileContent& content, std::int64_t particles, FlashTable
 }
 
 void set_reals(const FileContent& content, FlashTables& tables) {
-  const auto dt = content.attributes.find("dt");
-  tables.real_scalars = {{"time", content.time}, {"dt", dt == content.attributes.end() ? 0.0 : dt->second}};
+  const auto dt = content.moment.attributes.find("dt");
+  tables.real_scalars = {{"time", content.moment.time},
+                         {"dt", dt == content.moment.attributes.end() ? 0.0 : dt->second}};
   for (std::size_t axis = 0; axis < 3; ++axis) {
     tables.real_parameters.emplace_back(fmt::format("{}min", "xyz"[axis]), 0.0);
     tables.real_parameters.emplace_back(fmt::format("{}max", "xyz"[axis]), content.geometry.length[axis]);
   }
   tables.real_parameters.emplace_back("gamma", content.gamma);
   if (content.hubble == 0.0) return;
-  tables.real_scalars.emplace_back("redshift", 1.0 / content.scale_factor - 1.0);
-  tables.real_scalars.emplace_back("scalefactor", content.scale_factor);
+  tables.real_scalars.emplace_back("redshift", 1.0 / content.moment.scale_factor.value_or(1.0) - 1.0);
+  tables.real_scalars.emplace_back("scalefactor", content.moment.scale_factor.value_or(1.0));
   tables.real_parameters.emplace_back("omegamatter", content.omega_m);
   tables.real_parameters.emplace_back("cosmologicalconstant", content.omega_lambda);
   tables.real_parameters.emplace_back("hubbleconstant", content.hubble * hubble_100_per_second);

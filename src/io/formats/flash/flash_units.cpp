@@ -109,19 +109,19 @@ ConvertedUnit flash_unit(const std::string& unit, double a) {
 }
 
 FlashContent in_flash_units(const FileContent& content) {
-  if (!content.attributes.empty() || content.length_unit != "Mpc")
+  if (!content.moment.attributes.empty() || content.length_unit != "Mpc")
     return {content, content.geometry, 1.0, std::vector(content.particle_reals.size(), 1.0), metadata_text(content)};
   FlashContent flash{content, content.geometry, cm_per_mpc, {}, ""};
   for (double& length : flash.content.geometry.length) length *= cm_per_mpc;
   flash.content.length_unit = "cm";
-  flash.content.time *= cm_per_mpc / 1e5;
+  flash.content.moment.time *= cm_per_mpc / 1e5;
   for (FileField& field : flash.content.fields) {
-    const ConvertedUnit converted = flash_unit(field.unit, content.scale_factor);
+    const ConvertedUnit converted = flash_unit(field.unit, content.moment.scale_factor.value_or(1.0));
     field.factor *= converted.factor;
     field.unit = converted.unit;
   }
   for (FileParticleReal& real : flash.content.particle_reals) {
-    const ConvertedUnit converted = flash_unit(real.unit, content.scale_factor);
+    const ConvertedUnit converted = flash_unit(real.unit, content.moment.scale_factor.value_or(1.0));
     flash.real_factors.push_back(converted.factor);
     real.unit = converted.unit;
   }

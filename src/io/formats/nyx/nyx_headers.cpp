@@ -124,7 +124,7 @@ class NyxHeaderReader {
       description_.fields.emplace_back(trimmed(header.line("the name of a field")), "");
     if (header.integer("the number of dimensions", 1, 3) != 3)
       header.fail("only plot files of three dimensions can be read");
-    description_.time = header.number("the time");
+    description_.moment.time = header.number("the time");
     const auto levels = header.integer("the finest level", 0, most_levels - 1) + 1;
     read_geometry(header, static_cast<std::size_t>(levels));
     tables_.components = static_cast<int>(field_count());
@@ -146,7 +146,7 @@ class NyxHeaderReader {
     description_.geometry.domain = domains_[0];
     const auto steps = header.integers("the steps of the levels");
     if (steps.empty()) header.fail("the steps of the levels expected");
-    description_.step = steps[0];
+    description_.moment.step = steps[0];
     for (std::size_t level = 0; level < levels; ++level) header.numbers("the cell sizes of a level", 3);
     header.integer("the coordinate system", 0, 0);
     header.integer("the width of the boundary", 0, 1000);
@@ -256,8 +256,8 @@ class NyxHeaderReader {
     if (!fs::exists(description_.path + "/comoving_a")) return;
     TextReader text(description_.path + "/comoving_a");
     description_.length_unit = "Mpc";
-    description_.scale_factor = text.number("the scale factor");
-    if (!(description_.scale_factor > 0.0) || !std::isfinite(description_.scale_factor))
+    description_.moment.scale_factor = text.number("the scale factor");
+    if (!(*description_.moment.scale_factor > 0.0) || !std::isfinite(*description_.moment.scale_factor))
       text.fail("the scale factor is not positive");
   }
 

@@ -82,7 +82,7 @@ std::string three_numbers(double x, double y, double z) {
 std::string level_text(const FileContent& content, std::size_t level) {
   const mesh::Geometry geometry = geometry_of(content, level);
   const Layout& layout = content.levels[level];
-  std::string text = fmt::format("{} {} {:.17g}\n{}\n", level, layout.size(), content.time, content.step);
+  std::string text = fmt::format("{} {} {:.17g}\n{}\n", level, layout.size(), content.moment.time, content.moment.step);
   for (const Box& box : layout.boxes())
     for (int axis = 0; axis < 3; ++axis) {
       const auto edge = [&](std::int32_t index) {
@@ -99,13 +99,13 @@ std::string header_text(const FileContent& content) {
   const auto& length = content.geometry.length;
   std::string text = fmt::format("HyperCLaw-V1.1\n{}\n", content.fields.size());
   for (const FileField& field : content.fields) text += field.name + "\n";
-  text += fmt::format("3\n{:.17g}\n{}\n0 0 0 \n", content.time, levels - 1);
+  text += fmt::format("3\n{:.17g}\n{}\n0 0 0 \n", content.moment.time, levels - 1);
   text += three_numbers(length[0], length[1], length[2]);
   for (std::size_t level = 1; level < levels; ++level) text += "2 ";
   text += "\n";
   for (std::size_t level = 0; level < levels; ++level) text += fab_box(geometry_of(content, level).domain) + " ";
   text += "\n";
-  for (std::size_t level = 0; level < levels; ++level) text += fmt::format("{} ", content.step);
+  for (std::size_t level = 0; level < levels; ++level) text += fmt::format("{} ", content.moment.step);
   text += "\n";
   for (std::size_t level = 0; level < levels; ++level) {
     const mesh::Geometry geometry = geometry_of(content, level);
@@ -120,8 +120,8 @@ std::string header_text(const FileContent& content) {
 // must not occur in it, nor those of its other codes: yt would find the file ambiguous.
 std::string job_info(const FileContent& content) {
   const std::string rule(78, '=');
-  std::string text =
-      fmt::format("{0}\n Nyx-compatible plot file, written by Sidestream\n{0}\nstep: {1}\n\n", rule, content.step);
+  std::string text = fmt::format("{0}\n Nyx-compatible plot file, written by Sidestream\n{0}\nstep: {1}\n\n", rule,
+                                 content.moment.step);
   if (content.omega_m == 0.0 && content.omega_lambda == 0.0 && content.hubble == 0.0) return text;
   return text +
          fmt::format(
@@ -134,9 +134,10 @@ std::string job_info(const FileContent& content) {
 
 std::map<std::string, std::string> nyx_texts(const FileContent& content, std::span<const NyxLevelTable> levels,
                                              std::int64_t largest_id) {
-  std::map<std::string, std::string> texts{{"Header", header_text(content)},
-                                           {"comoving_a", fmt::format("{:.17g}\n", content.scale_factor)},
-                                           {"job_info", job_info(content)}};
+  std::map<std::string, std::string> texts{
+      {"Header", header_text(content)},
+      {"comoving_a", fmt::format("{:.17g}\n", content.moment.scale_factor.value_or(1.0))},
+      {"job_info", job_info(content)}};
   for (std::size_t level = 0; level < levels.size(); ++level) {
     const std::string folder = nyx_level_folder(level);
     texts[folder + "/Cell_H"] = cell_header(content.levels[level], levels[level], content.fields.size());
