@@ -170,6 +170,22 @@ TEST(Hydro, GivesTheSameBitsForAnyBlocksAndRanks) {
     }
 }
 
+TEST(Hydro, GivesTheSameBitsForManyBlocksThatAreSweptInLongerSlices) {
+  const auto geometry = geometry_of({16, 40, 16}, {1.0, 2.5, 1.0});
+  const mesh::Layout one = mesh::split(geometry.domain, {1, 1, 1}), split = mesh::split(geometry.domain, {4, 1, 4});
+  std::vector<mesh::Box> boxes;
+  for (std::int32_t b = 0; b < 16; ++b) boxes.push_back(split.box(b));
+  GasRun whole = run_on(alone(), geometry, one),
+         parts = run_on(alone(), geometry, {geometry.domain, split.periodic(), boxes, std::vector<std::int32_t>(16)});
+
+  for (GasRun* run : {&whole, &parts}) {
+    run->start(lively);
+    for (int step = 0; step < 3; ++step) run->step(0.4 * geometry.cell_size(0) / 6.0);
+  }
+
+  EXPECT_EQ(owned_cells(whole), owned_cells(parts));
+}
+
 /// A cell and its state after the axes have been permuted: axis a of the new problem is axis `axes[a]` of the old.
 Gas permuted(const Gas& gas, std::array<int, 3> axes) {
   const std::array<double, 3> u{gas.u, gas.v, gas.w};
