@@ -25,9 +25,9 @@ class Tree {
  public:
   Tree(const Blocks& blocks, std::int64_t connectivity, bool is_above, const std::optional<std::string>& cut_off,
        int threads)
-      : comm_(blocks.comm().duplicate()), field_(blocks.field()) {
-    about_.mean = analysis::mean(comm_, *field_, "array");
-    about_.geometry = blocks.geometry(static_cast<double>(field_->layout().domain().extent().x));
+      : comm_(blocks.comm().duplicate()), field_(blocks.copy_of_field()) {
+    about_.mean = analysis::mean(comm_, field_, "array");
+    about_.geometry = blocks.geometry(static_cast<double>(field_.layout().domain().extent().x));
     analysis::TreeOptions options;
     options.connectivity = analysis::connectivity_of(connectivity);
     options.sets = is_above ? analysis::Sets::above : analysis::Sets::below;
@@ -81,7 +81,7 @@ class Tree {
   }
 
   comm::Communicator comm_;
-  std::shared_ptr<const mesh::Field<double>> field_;
+  mesh::FieldView<const double> field_;
   analysis::TreeField about_;
   std::unique_ptr<analysis::MergeTree> made_;
   std::unique_ptr<analysis::StoredTree> stored_;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -55,11 +56,21 @@ class FieldView {
 
   FieldView() = default;
   explicit FieldView(std::shared_ptr<const BlockTable> table) : table_(std::move(table)) {}
+  /// Of cells that lie where `blocks` say, one for each box of `rank` and in their order. `memory` is kept as long as
+  /// the view.
+  FieldView(const Layout& layout, int rank, std::span<const core::View4<T>> blocks, std::shared_ptr<const void> memory,
+            Ghosts ghosts = 0) {
+    core::require(blocks.size() == layout.boxes_of(rank).size(), "a view has as many blocks as its rank has boxes");
+    BlockTable table{layout, rank, blocks.empty() ? 1 : blocks.front().components(), ghosts, {}};
+    for (const core::View4<T>& block : blocks)
+      table.blocks.push_back(
+          {const_cast<Element*>(block.origin()), block.stride_y(), block.stride_z(), block.stride_component()});
+    *this = kept_with(std::move(table), std::move(memory));
+  }
   FieldView(Field<T>& field) requires(!std::is_const_v<T>) : table_(field.table()) {}  // NOLINT: as good as one
-  FieldView(const Field<Element>& field) requires std::is_const_v<T> : table_(field.table()) {}      // NOLINT
+  FieldView(const Field<Element>& field) requires std::is_const_v<T> : table_(field.table()) {}  // NOLINT
   template <typename U>
-  requires(std::is_const_v<T> && std::is_same_v<U, Element>)
-      FieldView(const FieldView<U>& other)  // NOLINT
+  requires(std::is_const_v<T>&& std::is_same_v<U, Element>) FieldView(const FieldView<U>& other)  // NOLINT
       : table_(other.table()) {}
   template <typename F>
   requires(std::is_const_v<T>&& std::is_same_v<std::remove_const_t<F>, Field<Element>>)
@@ -85,7 +96,7 @@ class FieldView {
   core::View4<T> view_on(const Box& box) const { return view(known().block_on(box)); }
 
   /// The blocks on `layout`, whose boxes of this rank are among those of this view's.
-  FieldView on(const Layout& layout) const { return derived(part_of(known(), layout)); }
+  FieldView on(const Layout& layout) const { return kept_with(part_of(known(), layout), table_); }
   /// `count` components from `first` on.
   FieldView component(int first, int count = 1) const {
     core::require(first >= 0 && count >= 1 && first + count <= components(), "a view has no such components");
@@ -93,20 +104,20 @@ class FieldView {
     part.components = count;
     for (BlockTable::Block& block : part.blocks)
       block.origin = static_cast<Element*>(block.origin) + first * block.stride_component;
-    return derived(std::move(part));
+    return kept_with(std::move(part), table_);
   }
 
   const std::shared_ptr<const BlockTable>& table() const { return table_; }
 
  private:
-  struct Derived {
+  struct Kept {
     BlockTable table;
-    std::shared_ptr<const BlockTable> memory;
+    std::shared_ptr<const void> memory;
   };
 
   const BlockTable& known() const { return table_ ? *table_ : no_blocks(); }
-  FieldView derived(BlockTable table) const {
-    const auto both = std::make_shared<const Derived>(Derived{std::move(table), table_});
+  static FieldView kept_with(BlockTable table, std::shared_ptr<const void> memory) {
+    const auto both = std::make_shared<const Kept>(Kept{std::move(table), std::move(memory)});
     return FieldView(std::shared_ptr<const BlockTable>(both, &both->table));
   }
 

@@ -7,6 +7,17 @@
 
 namespace sidestream::couple {
 
+namespace {
+
+// The cells of `box` one after the other.
+template <typename T>
+core::View4<T> packed_block(T* first, const mesh::Box& box) {
+  const mesh::Int3 n = box.extent();
+  return {first, box.lo.x, box.lo.y, box.lo.z, n.x, n.y, n.z, 1};
+}
+
+}  // namespace
+
 Route::Route(std::span<const mesh::Layout> mine, int rank, std::span<const mesh::Layout> theirs, int first_peer)
     : layouts_(mine.begin(), mine.end()), rank_(rank) {
   core::require(mine.size() == theirs.size(), "both groups hold the same levels");
@@ -51,8 +62,7 @@ void Route::pack(std::size_t fields, const Write& write, const Cargo& cargo) con
     for (std::size_t field = 0; field < fields; ++field)
       for (const auto& [level, number] : legs_[l].blocks) {
         const mesh::Box& box = box_of(level, number);
-        const mesh::Int3 n = box.extent();
-        write(field, level, box, {next, box.lo.x, box.lo.y, box.lo.z, n.x, n.y, n.z, 1});
+        write(field, level, box, packed_block(next, box));
         next += box.volume();
       }
   }
@@ -60,30 +70,19 @@ void Route::pack(std::size_t fields, const Write& write, const Cargo& cargo) con
 
 std::vector<mesh::FieldView<const double>> Route::views(const std::shared_ptr<const Cargo>& cargo,
                                                         std::size_t number) const {
-  struct Arrived {
-    mesh::BlockTable table;
-    std::shared_ptr<const Cargo> cargo;
-  };
-  std::vector<std::shared_ptr<Arrived>> levels;
-  for (std::size_t level = 0; level < layouts_.size(); ++level) {
-    levels.push_back(std::make_shared<Arrived>(Arrived{{layouts_[level], rank_, 1, 0, {}}, cargo}));
-    levels.back()->table.blocks.resize(leg_of_[level].size());
-  }
+  std::vector<std::vector<core::View4<const double>>> blocks;
+  for (const auto& legs : leg_of_) blocks.emplace_back(legs.size());
   for (std::size_t l = 0; l < legs_.size(); ++l) {
-    auto* next = reinterpret_cast<double*>(cargo->messages()[l].fields.data()) +
-                 number * static_cast<std::size_t>(legs_[l].cells);
+    const auto* next = reinterpret_cast<const double*>(cargo->messages()[l].fields.data()) +
+                       number * static_cast<std::size_t>(legs_[l].cells);
     for (const auto& [level, block] : legs_[l].blocks) {
-      const mesh::Box& box = box_of(level, block);
-      const mesh::Int3 n = box.extent();
-      const core::View4<double> view(next, box.lo.x, box.lo.y, box.lo.z, n.x, n.y, n.z, 1);
-      levels[level]->table.blocks[static_cast<std::size_t>(block)] = {view.origin(), view.stride_y(), view.stride_z(),
-                                                                      view.stride_component()};
-      next += box.volume();
+      blocks[level][static_cast<std::size_t>(block)] = packed_block(next, box_of(level, block));
+      next += box_of(level, block).volume();
     }
   }
   std::vector<mesh::FieldView<const double>> views;
-  for (const auto& arrived : levels)
-    views.emplace_back(std::shared_ptr<const mesh::BlockTable>(arrived, &arrived->table));
+  for (std::size_t level = 0; level < layouts_.size(); ++level)
+    views.emplace_back(layouts_[level], rank_, blocks[level], cargo);
   return views;
 }
 

@@ -22,9 +22,8 @@ void for_each_level(const mesh::Snapshot& snapshot, const std::string& quantity,
     for (int b = 0; b < field.blocks(); ++b) {
       const mesh::Box& box = field.box(b);
       const auto length = static_cast<std::size_t>(box.extent().x);
-      core::for_each_row(box, [&, cells = field.view(b)](int k, int j) {
-        take(std::span(&cells(k, j, box.lo.x), length), level);
-      });
+      core::for_each_row(
+          box, [&, cells = field.view(b)](int k, int j) { take(std::span(&cells(k, j, box.lo.x), length), level); });
     }
   }
 }
