@@ -79,6 +79,7 @@ TEST(Protocol, NumbersOfASnapshotKeepEveryBit) {
   snapshot.moment.step = std::int64_t{1} << 40;
   snapshot.moment.time = 0.1 + 0.2;
   snapshot.moment.attributes = {{"a", 1.0 / 3.0}, {"b", -0.0}, {"c", 1e-310}, {"d", 16777217.0}};
+  snapshot.moment.scale_factor = 1.0 / 3.0;
   snapshot.geometry = {{{0, 0, 0}, {4, 5, 6}}, {1.0 / 7.0, 2.0, 3.0}, {true, false, true}};
 
   const mesh::Snapshot arrived =
@@ -88,6 +89,7 @@ TEST(Protocol, NumbersOfASnapshotKeepEveryBit) {
   EXPECT_EQ(arrived.moment.time, snapshot.moment.time);
   EXPECT_EQ(arrived.moment.attributes, snapshot.moment.attributes);
   EXPECT_TRUE(std::signbit(arrived.moment.attribute("b")));
+  EXPECT_EQ(arrived.moment.scale_factor, snapshot.moment.scale_factor);
   EXPECT_EQ(arrived.geometry.domain, snapshot.geometry.domain);
   EXPECT_EQ(arrived.geometry.length, snapshot.geometry.length);
   EXPECT_EQ(arrived.geometry.periodic, snapshot.geometry.periodic);

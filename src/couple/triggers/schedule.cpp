@@ -14,7 +14,8 @@ std::map<std::string, TriggerMemory> memories_in(const std::string& text) {
   std::map<std::string, TriggerMemory> all;
   if (text.empty()) return all;
   try {
-    for (const auto& [name, memory] : nlohmann::json::parse(text).items())
+    const nlohmann::json stored = nlohmann::json::parse(text);
+    for (const auto& [name, memory] : stored.items())
       all[name] = {memory.at("quiet_s").get<double>(), memory.at("was_true").get<bool>()};
   } catch (const nlohmann::json::exception& error) {
     throw core::Error(std::string("what the triggers remember is damaged: ") + error.what());
