@@ -22,17 +22,6 @@ const comm::Communicator& world() {
   return comm;
 }
 
-/// Steep waves that no two cells share a value of, so that no selection hangs on round-off.
-Gas tangled(double x, double y, double z) {
-  const auto wave = [=](double a, double b, double c) {
-    constexpr double turn = 2.0 * M_PI;
-    return std::sin(turn * x + a) + 0.8 * std::sin(turn * (y / 1.2) + b) * std::cos(turn * (z / 0.9) + c) +
-           0.3 * std::sin(2.0 * turn * (z / 0.9) + a + c);
-  };
-  return {std::exp(wave(0.3, 1.1, 2.7)), 1.3 * wave(2.1, 0.4, 0.9), -0.9 * wave(1.7, 2.9, 0.2), wave(0.6, 1.9, 1.3),
-          std::exp(1.1 * wave(1.2, 0.1, 2.2))};
-}
-
 const comm::Communicator& alone() {
   static const comm::Communicator comm(MPI_COMM_SELF);
   return comm;
@@ -338,11 +327,7 @@ TEST(Hydro, KeepsMassWhereItFallsBackToFirstOrder) {
   config.dual_energy_eta = 0.0;
   const auto geometry = geometry_of({8, 8, 8}, {1.0, 1.0, 1.0});
   GasRun run = run_on(alone(), geometry, mesh::Forest({8, 8, 8}, 4).layout(1), config);
-  run.start([](double x, double y, double z) {
-    Gas cold = tangled(x, y, z);
-    cold.p = 1e-4;
-    return cold;
-  });
+  run.start(cold_and_tangled);
   const double before = run.total(density);
 
   while (run.counts.first_order_cells == 0 && run.steps < 50) run.step(run.largest_step());
