@@ -106,36 +106,15 @@ TEST(TwoShock, TakesTheStateOfTheSupersonicSide) {
   EXPECT_EQ(face.p, left.p);
 }
 
-/// Two streams that meet so that a cold gas at rest, and nothing else, would be between them.
-std::pair<Side, Side> cold_streams(double mach, double ratio, double lead) {
-  const double p = 1.0 / (1.4 * mach * mach);
-  return {{1.0, 1.0 + lead, 0.0, 0.0, p}, {ratio, -1.0 / std::sqrt(ratio), 0.0, 0.0, p}};
-}
+TEST(TwoShock, LetsNothingThroughWhereEqualColdStreamsMeet) {
+  for (const double mach : {3.0, 30.0, 1e3, 1e6})
+    for (const int iterations : {predictor_iterations, final_iterations}) {
+      const Side left{1.0, mach, 0.3, -0.2, 1.0 / 1.4};
 
-TEST(TwoShock, LetsNoColdStreamThroughAnotherOfEqualMomentum) {
-  for (const double mach : {10.0, 30.0, 1e3, 1e6})
-    for (const double ratio : {1.0, 10.0, 1e3})
-      for (const double lead : {0.0, 1e-9, -1e-9})
-        for (const int iterations : {predictor_iterations, final_iterations}) {
-          const auto [left, right] = cold_streams(mach, ratio, lead);
+      const Face face = two_shock(air, left, mirrored(left), iterations);
 
-          const Face face = two_shock(air, left, right, iterations);
-
-          // The gas between the shocks is at most six times as dense as that ahead.
-          EXPECT_LE(std::fabs(mass_flux(face)), 6.0 * ratio * std::fabs(lead) + 1e-12 * std::sqrt(ratio))
-              << mach << " " << ratio << " " << lead << " " << iterations;
-        }
-}
-
-TEST(TwoShock, FindsThePressureOfColdStreamsInTheStepsItHas) {
-  for (const double mach : {10.0, 30.0, 1e3, 1e6})
-    for (const double ratio : {1.0, 10.0, 1e3}) {
-      const auto [left, right] = cold_streams(mach, ratio, 0.0);
-
-      const double exact = exact_middle(1.4, left, right).p;
-
-      EXPECT_NEAR(two_shock_middle(air, left, right, predictor_iterations).p / exact, 1.0, 0.26);
-      EXPECT_NEAR(two_shock_middle(air, left, right, final_iterations).p / exact, 1.0, 1e-3);
+      EXPECT_EQ(mass_flux(face), 0.0) << mach << " " << iterations;
+      EXPECT_GT(face.p, left.p);
     }
 }
 

@@ -308,7 +308,6 @@ TEST(Hydro, AllowsAnyStepToARankWithoutCells) {
 TEST(Hydro, SurvivesGasThatTearsApartAndSaysWhatItRepaired) {
   HydroConfig config;
   config.dual_energy_eta = 0.0;
-  config.cfl = 1.0;
   const auto geometry = geometry_of({8, 8, 8}, {1.0, 1.0, 1.0});
   GasRun run = run_on(alone(), geometry, mesh::split(geometry.domain, {1, 1, 1}), config);
   const auto away = [](double x) { return x < 0.5 ? -30.0 : 30.0; };

@@ -24,26 +24,16 @@ struct Middle {
   double p, u;
 };
 
-/// The pressure between two shocks is at least this. Where the sides collide: that of the thinner gas in a shock of half
-/// the velocity difference, (gamma + 1) / 2 rho (du / 2)^2, the solution for cold streams of equal density.
-[[gnu::always_inline]] inline double least_pressure(const Gas& gas, const Side& l, const Side& r) {
-  const double fall = l.u - r.u, ahead = smaller(l.p, r.p);
-  const double colliding = larger(0.25 * gas.plus * smaller(l.rho, r.rho) * (fall * fall), ahead);
-  return fall > 0.0 ? colliding : 1e-6 * ahead;
-}
-
-/// Where the iteration for the pressure begins: the pressure between acoustic waves in the mean gas (Toro 2009, eq.
-/// 9.28), but for collisions at many times the speed of sound. There it is so small that after a few steps the waves
-/// would not get away from the face, and all of a stream would pass where two equal ones meet.
-[[gnu::always_inline]] inline double first_pressure(const Gas& gas, const Side& l, const Side& r) {
+/// The pressure between acoustic waves in the mean gas (Toro 2009, eq. 9.28).
+[[gnu::always_inline]] inline double acoustic_pressure(const Gas& gas, const Side& l, const Side& r) {
   const double mean_impedance = 0.5 * std::sqrt(gas.gamma * (l.p + r.p) * (l.rho + r.rho));
-  return larger(0.5 * ((l.p + r.p) - (r.u - l.u) * mean_impedance), least_pressure(gas, l, r));
+  return larger(0.5 * ((l.p + r.p) - (r.u - l.u) * mean_impedance), 1e-6 * smaller(l.p, r.p));
 }
 
 /// A step of Newton's method, from `p` on, for the pressure between two waves that are both taken as shocks (Colella &
 /// Glaz 1985), and the velocity that goes with the new pressure. The velocity jump is an increasing concave function of
-/// the pressure, so that the iteration climbs to the root from below without overshooting; from far above it would fall
-/// far below, but not below the least. Symmetric in the two sides to the bit. Square roots and divisions are most of the cost: numerator and denominator are multiplied by powers of
+/// the pressure, so that the iteration climbs to the root from below without overshooting. Symmetric in the two sides
+/// to the bit. Square roots and divisions are most of the cost: numerator and denominator are multiplied by powers of
 /// the mass fluxes W = rho c, so that a step takes one division (any units in which W is between 1e-40 and 1e40 will
 /// do).
 [[gnu::always_inline]] inline Middle two_shock_step(const Gas& gas, const Side& l, const Side& r, double p) {
@@ -56,12 +46,12 @@ struct Middle {
   const double inverse = 1.0 / (both * (l_slope + r_slope));
   const double step = 2.0 * (both * both * both) * ((r.u - l.u) * both + (l_jump + r_jump)) * inverse;
   const double u = ((l.u * both - l_jump) * r_slope + (r.u * both + r_jump) * l_slope) * inverse;
-  return {larger(p - step, least_pressure(gas, l, r)), u};
+  return {larger(p - step, 1e-6 * smaller(l.p, r.p)), u};
 }
 
 /// Pressure and velocity between two shocks after `iterations` steps.
 inline Middle two_shock_middle(const Gas& gas, const Side& l, const Side& r, int iterations) {
-  Middle middle{first_pressure(gas, l, r), 0.0};
+  Middle middle{acoustic_pressure(gas, l, r), 0.0};
   for (int iteration = 0; iteration < iterations; ++iteration) middle = two_shock_step(gas, l, r, middle.p);
   return middle;
 }
@@ -85,7 +75,8 @@ inline Middle two_shock_middle(const Gas& gas, const Side& l, const Side& r, int
   const double width = larger(head - tail, 1e-20 * ahead);
 
   // The gas in the middle, after a shock by the jump conditions, after a rarefaction by p / rho = c^2 / gamma, and the
-  // share that it has in the face: all where it is at rest, when no side is the one that the gas comes from.
+  // share that it has in the face. At rest it has all: no side is the one that the gas comes from. Where cold streams
+  // meet, the pressure after a few steps may be too small to drive the waves away from the face.
   const double thinning = is_shock ? gas.minus * middle.p + gas.plus * p : behind * behind;
   const double inverse = 1.0 / (thinning * width);
   const double squeezed = rho * ((is_shock ? dense : rho * (gas.gamma * middle.p)) * (width * inverse));

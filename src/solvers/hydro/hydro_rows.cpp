@@ -237,7 +237,7 @@ void solve_two_shock(const RowContext context, int faces, int axis, ConstRows le
     const SideRows l(left.shifted(first), axis), r(right.shifted(first), axis);
     const FluxRows out(flux.shifted(first), axis);
 #pragma GCC ivdep
-    for (int i = 0; i < count; ++i) p[i] = first_pressure(context.gas, l.at(i), r.at(i));
+    for (int i = 0; i < count; ++i) p[i] = acoustic_pressure(context.gas, l.at(i), r.at(i));
     for (int iteration = 0; iteration < (is_final ? final_iterations : predictor_iterations); ++iteration)
 #pragma GCC ivdep
       for (int i = 0; i < count; ++i) {
