@@ -255,7 +255,9 @@ TEST(Hydro, KeepsCollidingColdStreamsMirroredToTheBit) {
 
       const auto all = owned_cells(run);
       int different = 0;
-      const auto at = [&](int c, int j, int i) { return all[static_cast<std::size_t>((j * cells + i) * gas_components + c)]; };
+      const auto at = [&](int c, int j, int i) {
+        return all[static_cast<std::size_t>((j * cells + i) * gas_components + c)];
+      };
       for (int c = 0; c < gas_components; ++c)
         for (int j = 0; j < cells; ++j)
           for (int i = 0; i < cells; ++i)
