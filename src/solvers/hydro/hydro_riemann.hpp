@@ -88,9 +88,12 @@ struct Fan {
   const double head = ahead + from.away * from.u;
   const double tail = is_shock ? head : behind + from.away * middle.u;
   const double width = larger(head - tail, 1e-20 * ahead);
+
+  // At rest the middle has all of the face: no side is the one that the gas comes from. Where cold streams meet, the
+  // pressure after a few steps may be too small to drive the waves away from the face.
   const double thinning = is_shock ? gas.minus * middle.p + gas.plus * from.p : behind * behind;
   const double inverse = 1.0 / (thinning * width);
-  return {clamped(head * (thinning * inverse), 0.0, 1.0), width * inverse};
+  return {middle.u == 0.0 ? 1.0 : clamped(head * (thinning * inverse), 0.0, 1.0), width * inverse};
 }
 
 /// The state in the face (at x = 0) between two waves with the gas `middle` between them; inside a rarefaction, between
