@@ -103,7 +103,7 @@ TEST(Tasks, SayWhatIsWrongWithTheirConfiguration) {
   const auto complaint = [](const std::string& toml) { return message_of([&] { test::analysis_of(toml); }); };
 
   EXPECT_THAT(complaint("analysis = 'hallos'"), HasSubstr("`halos`"));
-  EXPECT_THAT(complaint("every = 3"), HasSubstr("does not say which analysis"));
+  EXPECT_THAT(complaint("every = 3"), HasSubstr("the key `analysis` is missing"));
   EXPECT_THAT(complaint("analysis = 'halos'\nt_bondary = '80 mean'"), HasSubstr("t_boundary"));
   EXPECT_THAT(complaint("analysis = 'halos'\nt_halo = '80 maen'"), HasSubstr("maen"));
   EXPECT_THAT(complaint("analysis = 'halos'\nt_halo = 'many'"), HasSubstr("does not start with a number"));
