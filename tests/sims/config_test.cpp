@@ -63,7 +63,7 @@ TEST(RunConfig, EachMistakeIsAnsweredWithItsPlaceAndARemedy) {
   EXPECT_THAT(error_of(good + "temperature_start = \"1e300 K\"\n").message(), HasSubstr("faster than light"));
   EXPECT_THAT(error_of(good + "temperature_start = \"9 K\"\n[hydro]\ntemperature_floor = \"10 K\"\n").message(),
               HasSubstr("begins with 9 K"));
-  EXPECT_THAT(error_of(good + "[output]\nplotfile = { format = \"nyx\" }\n").message(), HasSubstr("is never due"));
+  EXPECT_THAT(error_of(good + "[output]\nplotfile = { format = \"nyx\" }\n").message(), HasSubstr("never due"));
   EXPECT_THAT(error_of(good + "[output]\nplotfile = { format = \"nix\", every = 2 }\n").hint(), HasSubstr("\"nyx\""));
   EXPECT_THAT(error_of(good + "[task.h]\nanalysis = \"halo\"\nevery = 1\n").hint(), HasSubstr("halos"));
 }
