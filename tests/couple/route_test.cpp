@@ -148,11 +148,20 @@ void expect_every_cell_arrives(const comm::Roles& roles, const Levels& ours, con
 
   for (std::size_t number = 0; number < 2; ++number) {
     const auto views = route.views(cargo, number);
+    const auto is_in_a_message = [&](const double* cell) {
+      const auto* const word = reinterpret_cast<const Word*>(cell);
+      return std::ranges::any_of(cargo->messages(), [&](const Cargo::Message& message) {
+        return word >= message.fields.data() && word < message.fields.data() + message.fields.size();
+      });
+    };
     for (std::size_t level = 0; level < theirs.size(); ++level) {
       const mesh::Field<double> expected = quantity(theirs[level], rank, number);
       for (int b = 0; b < expected.blocks(); ++b)
-        core::for_each_cell(expected.box(b), [&, is = views[level].view(b), was = expected.view(b)](
-                                                 int k, int j, int i) { ASSERT_EQ(is(k, j, i), was(k, j, i)); });
+        core::for_each_cell(expected.box(b),
+                            [&, is = views[level].view(b), was = expected.view(b)](int k, int j, int i) {
+                              ASSERT_EQ(is(k, j, i), was(k, j, i));
+                              ASSERT_TRUE(is_in_a_message(&is(k, j, i))) << "cells are read where they arrived";
+                            });
     }
   }
 }
