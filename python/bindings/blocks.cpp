@@ -1,6 +1,7 @@
 #include "blocks.hpp"
 
 #include <fmt/format.h>
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -132,8 +133,35 @@ nb::dict dict_of(const mesh::Result& result) {
   return both;
 }
 
+namespace {
+
+// The cells of each box of the field where they lie, as arrays (z, y, x) that cannot be written to.
+nb::list arrays_of(const mesh::FieldView<const double>& field) {
+  using Array = nb::ndarray<nb::numpy, const double>;
+  nb::list arrays;
+  for (int b = 0; b < field.blocks(); ++b) {
+    const mesh::Box& box = field.box(b);
+    const auto view = field.view(b);
+    const mesh::Int3 n = box.extent();
+    auto keeper = std::make_unique<mesh::FieldView<const double>>(field);
+    const nb::capsule owner(keeper.get(),
+                            [](void* kept) noexcept { delete static_cast<mesh::FieldView<const double>*>(kept); });
+    keeper.release();
+    arrays.append(
+        nb::cast(Array(&view(box.lo.z, box.lo.y, box.lo.x),
+                       {static_cast<std::size_t>(n.z), static_cast<std::size_t>(n.y), static_cast<std::size_t>(n.x)},
+                       owner, {view.stride_z(), view.stride_y(), 1})));
+  }
+  return arrays;
+}
+
+}  // namespace
+
 void bind_blocks(nb::module_& module) {
   nb::class_<Blocks> blocks(module, "Blocks", "A whole field as blocks (z, y, x) on the ranks of a communicator.");
+  blocks.def(
+      "arrays", [](const Blocks& self) { return arrays_of(self.field()); },
+      "The cells where they lie, a read-only array (z, y, x) for each box.");
   const auto bind_for = [&]<typename T>(T) {
     using Arrays = std::vector<FieldArray<T>>;
     blocks.def(
