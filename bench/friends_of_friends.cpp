@@ -121,7 +121,7 @@ json measure(const comm::Communicator& comm, std::int64_t count, const std::stri
   analysis::HaloMeasures measures;
   measures.particles = &particles;
   result["halos"] = cpu_us_per_particle(comm, count, [&] {
-    find_group_halos(comm, analysis::uniform(density), geometry, {linking_length, 20}, measures);
+    find_group_halos(comm, analysis::LeafField{density}, geometry, {linking_length, 20}, measures);
   });
   result["sort"] = cpu_us_per_particle(comm, count, [&] {
     std::vector<double> x = particles.position[0];

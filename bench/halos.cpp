@@ -73,7 +73,7 @@ json measure(const comm::Communicator& comm, const mesh::Layout& layout, const F
   const double cells = static_cast<double>(layout.domain().volume());
   const double mean = analysis::mean(comm, field, "density");
   const analysis::HaloCriteria criteria{82 * mean, 200 * mean}, low{5 * mean, 10 * mean};
-  const analysis::LeafField levels = analysis::uniform(field);
+  const analysis::LeafField levels = analysis::LeafField{field};
   const analysis::HaloMeasures none;
   analysis::TreeOptions cut;
   cut.cut_off = criteria.t_boundary;

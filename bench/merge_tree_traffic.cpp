@@ -73,7 +73,7 @@ class Post {
 };
 
 // The part of `whole`, which one rank holds, that virtual rank `rank` owns.
-mesh::Field<double> part_of(const mesh::Field<double>& whole, const mesh::Layout& layout, int rank) {
+mesh::Field<double> part_of(const analysis::ScalarView& whole, const mesh::Layout& layout, int rank) {
   mesh::Field<double> field(layout, rank);
   for (int b = 0; b < field.blocks(); ++b)
     core::for_each_cell(
@@ -108,7 +108,7 @@ json elder_traffic(const std::vector<TreePart>& parts) {
   return {{"questions", questions.report()}, {"answers", answers.report()}};
 }
 
-json traffic(const mesh::Field<double>& whole, int side, const analysis::TreeOptions& options) {
+json traffic(const analysis::ScalarView& whole, int side, const analysis::TreeOptions& options) {
   const int ranks = side * side * side;
   const mesh::Layout layout = mesh::split(whole.layout().domain(), {side, side, side});
   std::vector<mesh::Field<double>> fields;
@@ -116,7 +116,7 @@ json traffic(const mesh::Field<double>& whole, int side, const analysis::TreeOpt
   fields.reserve(static_cast<std::size_t>(ranks));
   for (int rank = 0; rank < ranks; ++rank) {
     fields.push_back(part_of(whole, layout, rank));
-    parts.emplace_back(analysis::uniform(fields.back()), rank, options);
+    parts.emplace_back(analysis::LeafField{fields.back()}, rank, options);
   }
   json report{{"ranks", ranks}};
 

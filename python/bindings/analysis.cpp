@@ -31,7 +31,8 @@ core::Node node_of(const Options& options) {
 mesh::Snapshot snapshot_of(const Blocks& blocks, const Sides& box_size) {
   mesh::Snapshot snapshot;
   snapshot.geometry = blocks.geometry(box_size);
-  snapshot.levels = {blocks.field()->layout()};
+  snapshot.levels = {blocks.field().layout()};
+  snapshot.rank = blocks.comm().rank();
   snapshot.add("total_density", "Msun/Mpc^3", [field = blocks.field()](int) { return field; });
   return snapshot;
 }
@@ -82,7 +83,7 @@ nb::dict power_spectrum(const Blocks& blocks, const Sides& box_size) {
   analysis::PowerSpectrum spectrum;
   {
     const nb::gil_scoped_release unlocked;
-    spectrum = analysis::power_spectrum(blocks.comm(), *blocks.field(), blocks.geometry(box_size));
+    spectrum = analysis::power_spectrum(blocks.comm(), blocks.field(), blocks.geometry(box_size));
   }
   nb::dict columns;
   columns["k"] = array_of(std::move(spectrum.k));

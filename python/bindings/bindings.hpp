@@ -12,9 +12,9 @@ namespace sidestream::bindings {
 
 namespace nb = nanobind;
 
-/// A field as NumPy gives it: (z, y, x), x fastest.
+/// A field as NumPy gives it: (z, y, x); along x cells lie one after the other.
 template <typename T>
-using FieldArray = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using FieldArray = nb::ndarray<const T, nb::ndim<3>, nb::device::cpu>;
 
 /// An array that owns `owner`, whose data are at `data`.
 template <typename T, typename Owner>

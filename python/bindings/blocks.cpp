@@ -1,14 +1,18 @@
 #include "blocks.hpp"
 
 #include <fmt/format.h>
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <memory>
+#include <type_traits>
 
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/for_each.hpp"
 
 namespace sidestream::bindings {
 
@@ -34,6 +38,25 @@ std::vector<mesh::Box> boxes_of(const std::vector<FieldArray<T>>& arrays, const 
   return boxes;
 }
 
+// The arrays, given back to Python when nobody looks at them any more.
+template <typename T>
+std::shared_ptr<const void> kept_while_seen(const std::vector<FieldArray<T>>& arrays) {
+  return {new std::vector<FieldArray<T>>(arrays), [](const std::vector<FieldArray<T>>* kept) {
+            const nb::gil_scoped_acquire locked;
+            delete kept;
+          }};
+}
+
+template <typename T>
+std::shared_ptr<const mesh::Field<double>> converted(const mesh::FieldView<const T>& view) {
+  auto field = std::make_shared<mesh::Field<double>>(view.layout(), view.rank());
+  for (int b = 0; b < view.blocks(); ++b)
+    core::for_each_cell(view.box(b), [to = field->view(b), from = view.view(b)](int k, int j, int i) {
+      to(k, j, i) = static_cast<double>(from(k, j, i));
+    });
+  return field;
+}
+
 }  // namespace
 
 comm::Communicator communicator(std::optional<int> handle) {
@@ -45,12 +68,27 @@ template <typename T>
 Blocks::Blocks(const std::vector<FieldArray<T>>& arrays, const std::vector<Triple>& origins, const Triple& shape,
                bool is_periodic, std::optional<int> comm)
     : comm_(std::make_shared<const comm::Communicator>(communicator(comm))) {
+  const auto kept = kept_while_seen(arrays);
   const nb::gil_scoped_release unlocked;
-  auto field =
-      std::make_shared<mesh::Field<double>>(layout_of(boxes_of(arrays, origins), shape, is_periodic), comm_->rank());
-  auto to = field->all().begin();
-  for (const auto& array : arrays) to = std::copy_n(array.data(), array.size(), to);
-  field_ = std::move(field);
+  const std::vector<mesh::Box> boxes = boxes_of(arrays, origins);
+  const mesh::Layout layout = layout_of(boxes, shape, is_periodic);
+  std::vector<core::View4<const T>> blocks;
+  for (std::size_t b = 0; b < arrays.size(); ++b) {
+    const FieldArray<T>& array = arrays[b];
+    const mesh::Int3 origin = int3(origins[b]);
+    const core::View4<const T> whole(array.data() - origin.x - origin.y * array.stride(1) - origin.z * array.stride(0),
+                                     array.stride(1), array.stride(0), 0, 1);
+    for (std::size_t plane = 0; plane < array.shape(0); plane += slab_planes) blocks.push_back(whole);
+  }
+  const mesh::FieldView<const T> field(layout, comm_->rank(), blocks, kept);
+  if constexpr (std::is_same_v<T, double>)
+    field_ = field;
+  else
+    field_ = converted(field);
+}
+
+mesh::FieldView<const double> Blocks::copy_of_field() const {
+  return converted(field_);
 }
 
 mesh::Layout Blocks::layout_of(std::vector<mesh::Box> mine, const Triple& shape, bool is_periodic) const {
@@ -95,8 +133,35 @@ nb::dict dict_of(const mesh::Result& result) {
   return both;
 }
 
+namespace {
+
+// The cells of each box of the field where they lie, as arrays (z, y, x) that cannot be written to.
+nb::list arrays_of(const mesh::FieldView<const double>& field) {
+  using Array = nb::ndarray<nb::numpy, const double>;
+  nb::list arrays;
+  for (int b = 0; b < field.blocks(); ++b) {
+    const mesh::Box& box = field.box(b);
+    const auto view = field.view(b);
+    const mesh::Int3 n = box.extent();
+    auto keeper = std::make_unique<mesh::FieldView<const double>>(field);
+    const nb::capsule owner(keeper.get(),
+                            [](void* kept) noexcept { delete static_cast<mesh::FieldView<const double>*>(kept); });
+    keeper.release();
+    arrays.append(
+        nb::cast(Array(&view(box.lo.z, box.lo.y, box.lo.x),
+                       {static_cast<std::size_t>(n.z), static_cast<std::size_t>(n.y), static_cast<std::size_t>(n.x)},
+                       owner, {view.stride_z(), view.stride_y(), 1})));
+  }
+  return arrays;
+}
+
+}  // namespace
+
 void bind_blocks(nb::module_& module) {
   nb::class_<Blocks> blocks(module, "Blocks", "A whole field as blocks (z, y, x) on the ranks of a communicator.");
+  blocks.def(
+      "arrays", [](const Blocks& self) { return arrays_of(self.field()); },
+      "The cells where they lie, a read-only array (z, y, x) for each box.");
   const auto bind_for = [&]<typename T>(T) {
     using Arrays = std::vector<FieldArray<T>>;
     blocks.def(

@@ -17,7 +17,8 @@ namespace sidestream::bindings {
 /// A side of the box along x, with cubic cells, or three along x, y, z.
 using Sides = std::variant<double, std::array<double, 3>>;
 
-/// A whole field, of which each rank of a communicator has given some blocks as arrays (z, y, x).
+/// A whole field, of which each rank of a communicator has given some blocks as arrays (z, y, x). Cells in double
+/// precision stay where they are, and the arrays live as long as what looks at them.
 class Blocks {
  public:
   using Triple = std::array<std::int64_t, 3>;  ///< z, y, x
@@ -30,8 +31,10 @@ class Blocks {
          bool is_periodic, std::optional<int> comm);
 
   const comm::Communicator& comm() const { return *comm_; }
-  const std::shared_ptr<const mesh::Field<double>>& field() const { return field_; }
-  mesh::Geometry geometry(const Sides& sides) const { return geometry_of(field_->layout(), sides); }
+  const mesh::FieldView<const double>& field() const { return field_; }
+  /// A copy, for what outlives the call: arrays may change afterwards.
+  mesh::FieldView<const double> copy_of_field() const;
+  mesh::Geometry geometry(const Sides& sides) const { return geometry_of(field_.layout(), sides); }
 
   static mesh::Geometry geometry_of(const mesh::Layout& layout, const Sides& sides);
 
@@ -39,7 +42,7 @@ class Blocks {
   mesh::Layout layout_of(std::vector<mesh::Box> mine, const Triple& shape, bool is_periodic) const;
 
   std::shared_ptr<const comm::Communicator> comm_;
-  std::shared_ptr<const mesh::Field<double>> field_;
+  mesh::FieldView<const double> field_;
 };
 
 /// The communicator with a Fortran handle, duplicated; that of this process alone without one.

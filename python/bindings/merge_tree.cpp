@@ -25,15 +25,15 @@ class Tree {
  public:
   Tree(const Blocks& blocks, std::int64_t connectivity, bool is_above, const std::optional<std::string>& cut_off,
        int threads)
-      : comm_(blocks.comm().duplicate()), field_(blocks.field()) {
-    about_.mean = analysis::mean(comm_, *field_, "array");
-    about_.geometry = blocks.geometry(static_cast<double>(field_->layout().domain().extent().x));
+      : comm_(blocks.comm().duplicate()), field_(blocks.copy_of_field()) {
+    about_.mean = analysis::mean(comm_, field_, "array");
+    about_.geometry = blocks.geometry(static_cast<double>(field_.layout().domain().extent().x));
     analysis::TreeOptions options;
     options.connectivity = analysis::connectivity_of(connectivity);
     options.sets = is_above ? analysis::Sets::above : analysis::Sets::below;
     options.threads = threads;
     if (cut_off) options.cut_off = (is_above ? 1.0 : -1.0) * threshold(*cut_off);
-    made_ = std::make_unique<analysis::MergeTree>(comm_, analysis::uniform(*field_), options);
+    made_ = std::make_unique<analysis::MergeTree>(comm_, analysis::LeafField{field_}, options);
   }
 
   Tree(const std::string& path, std::optional<int> handle) : comm_(communicator(handle)) {
@@ -76,12 +76,12 @@ class Tree {
  private:
   analysis::TreeField with_sides(const std::optional<Sides>& sides) const {
     analysis::TreeField field = about_;
-    if (sides) field.geometry.length = Blocks::geometry_of(tree().field().front()->layout(), *sides).length;
+    if (sides) field.geometry.length = Blocks::geometry_of(tree().field().front().layout(), *sides).length;
     return field;
   }
 
   comm::Communicator comm_;
-  std::shared_ptr<const mesh::Field<double>> field_;
+  mesh::FieldView<const double> field_;
   analysis::TreeField about_;
   std::unique_ptr<analysis::MergeTree> made_;
   std::unique_ptr<analysis::StoredTree> stored_;

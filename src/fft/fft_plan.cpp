@@ -11,6 +11,8 @@ namespace sidestream::fft {
 
 using mesh::Box;
 using mesh::Field;
+using mesh::FieldView;
+using RealView = FieldView<const double>;
 using mesh::Int3;
 using mesh::Layout;
 using redistribute::Redistribution;
@@ -64,13 +66,13 @@ struct FftPlan::Plan {
   // forward from the last line to the first, and backward from the first to the last, none is written over too early.
   Field<double> rows_in(Spectrum& on_x) const { return {real_x, rank, 1, 0, std::as_writable_bytes(on_x.all())}; }
 
-  void forward(const Field<double>& input, Spectrum& spectrum);
-  void backward(Spectrum& spectrum, Field<double>& output);
+  void forward(const RealView& input, Spectrum& spectrum);
+  void backward(Spectrum& spectrum, const FieldView<double>& output);
 
  private:
   void plan_redistributions(std::int32_t ghost);
-  void forward_rows(const Field<double>& from, Spectrum& to, int k);
-  void backward_rows(const Spectrum& from, Field<double>& to, int k);
+  void forward_rows(const RealView& from, Spectrum& to, int k);
+  void backward_rows(const Spectrum& from, const FieldView<double>& to, int k);
   void transform_plane(Direction direction, Spectrum& field, int k);
   void transform_columns(Direction direction, Spectrum& field);
 };
@@ -112,14 +114,14 @@ void FftPlan::Plan::plan_redistributions(std::int32_t ghost) {
 }
 
 // Lines along x of plane k, of a rank's one box.
-void FftPlan::Plan::forward_rows(const Field<double>& from, Spectrum& to, int k) {
+void FftPlan::Plan::forward_rows(const RealView& from, Spectrum& to, int k) {
   const Box& box = to.box(0);
   const auto in = from.view(0);
   const auto out = to.view(0);
   x.forward(&in(k, box.lo.y, 0), in.stride_y(), &out(k, box.lo.y, 0), out.stride_y(), box.extent().y);
 }
 
-void FftPlan::Plan::backward_rows(const Spectrum& from, Field<double>& to, int k) {
+void FftPlan::Plan::backward_rows(const Spectrum& from, const FieldView<double>& to, int k) {
   const Box& box = from.box(0);
   const auto in = from.view(0);
   const auto out = to.view(0);
@@ -145,7 +147,7 @@ void FftPlan::Plan::transform_columns(Direction direction, Spectrum& field) {
   }
 }
 
-void FftPlan::Plan::forward(const Field<double>& input, Spectrum& spectrum) {
+void FftPlan::Plan::forward(const RealView& input, Spectrum& spectrum) {
   Spectrum& on_x = x_field(spectrum);
   Spectrum& on_y = y_field(spectrum);
   Field<double> own_rows;
@@ -153,7 +155,7 @@ void FftPlan::Plan::forward(const Field<double>& input, Spectrum& spectrum) {
     own_rows = rows_in(on_x);
     real_to_x->apply(input, own_rows);
   }
-  const Field<double>& rows = real_to_x ? own_rows : input;
+  const RealView rows = real_to_x ? RealView(own_rows) : input;
   // With slabs a plane goes through both x and y while it is in the cache.
   for (int b = 0; b < on_x.blocks(); ++b)
     for (int k = on_x.box(b).hi.z; k-- > on_x.box(b).lo.z;) {
@@ -169,12 +171,12 @@ void FftPlan::Plan::forward(const Field<double>& input, Spectrum& spectrum) {
   transform_columns(Direction::forward, spectrum);
 }
 
-void FftPlan::Plan::backward(Spectrum& spectrum, Field<double>& output) {
+void FftPlan::Plan::backward(Spectrum& spectrum, const FieldView<double>& output) {
   Spectrum& on_x = x_field(spectrum);
   Spectrum& on_y = y_field(spectrum);
   Field<double> own_rows;
   if (real_to_x) own_rows = rows_in(on_x);
-  Field<double>& rows = real_to_x ? own_rows : output;
+  const FieldView<double> rows = real_to_x ? FieldView<double>(own_rows) : output;
   transform_columns(Direction::backward, spectrum);
   if (z_to_y) z_to_y->apply(spectrum, on_y);
   if (y_to_x) {
@@ -214,13 +216,13 @@ std::size_t FftPlan::size_bytes() const {
   return bytes;
 }
 
-void FftPlan::forward(const Field<double>& input, Spectrum& spectrum) const {
+void FftPlan::forward(const RealView& input, Spectrum& spectrum) const {
   core::require(input.components() == 1 && spectrum.components() == 1 && spectrum.ghost() == 0,
                 "a Fourier transform takes fields of one component and a spectrum without ghost cells");
   plan_->forward(input, spectrum);
 }
 
-void FftPlan::backward(Spectrum& spectrum, Field<double>& output) const {
+void FftPlan::backward(Spectrum& spectrum, const FieldView<double>& output) const {
   core::require(output.components() == 1 && spectrum.components() == 1 && spectrum.ghost() == 0,
                 "a Fourier transform takes fields of one component and a spectrum without ghost cells");
   plan_->backward(spectrum, output);

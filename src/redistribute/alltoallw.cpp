@@ -35,15 +35,20 @@ Datatype element_type(std::size_t element_bytes) {
   return Datatype(type);
 }
 
-// The cells of `region` in all components of an array over `block`.
-Datatype region_type(const mesh::Box& block, const mesh::Box& region, int components, const Datatype& element) {
-  const mesh::Int3 n = block.extent(), part = region.extent(), at = region.lo - block.lo;
-  const std::array sizes{components, n.z, n.y, n.x}, parts{components, part.z, part.y, part.x},
-      starts{0, at.z, at.y, at.x};
+// `count` of `inner`, `step` bytes apart.
+Datatype repeated(const Datatype& inner, std::int64_t count, std::ptrdiff_t step) {
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  comm::check(MPI_Type_create_subarray(4, sizes.data(), parts.data(), starts.data(), MPI_ORDER_C, element.raw(), &type),
-              "MPI_Type_create_subarray");
+  comm::check(MPI_Type_create_hvector(static_cast<int>(count), 1, step, inner.raw(), &type), "MPI_Type_create_hvector");
   return Datatype(type);
+}
+
+// Rows of elements, in all components.
+template <typename Byte>
+Datatype rows_type(const Rows<Byte>& rows, const RowShape& shape, std::size_t element_bytes, const Datatype& element) {
+  const Datatype row = repeated(element, static_cast<std::int64_t>(shape.row_bytes / element_bytes),
+                                static_cast<std::ptrdiff_t>(element_bytes));
+  return repeated(repeated(repeated(row, shape.ny, rows.step_y), shape.nz, rows.step_z), shape.components,
+                  rows.step_component);
 }
 
 Datatype combined_type(const std::vector<Datatype>& parts, const std::vector<MPI_Aint>& places) {
@@ -57,8 +62,8 @@ Datatype combined_type(const std::vector<Datatype>& parts, const std::vector<MPI
   return Datatype(type);
 }
 
-/// One derived datatype for each neighbor; the library walks the field itself, and this module packs nothing. (For
-/// Combine::add the cells arrive packed in a buffer.)
+/// One derived datatype for each neighbor; the library walks the field itself, and this module packs nothing. (Cells
+/// that are added or converted arrive packed in a buffer.)
 class Alltoallw final : public Exchange {
  public:
   Alltoallw(const comm::Communicator& comm, const Tables& tables)
@@ -81,13 +86,13 @@ class Alltoallw final : public Exchange {
   void start(const Job& job) override {
     job_ = &job;
     const Typed& typed = typed_for(job);
-    if (job.add && capacity_ < typed.arrival_bytes) {
+    if (arrives_packed(job) && capacity_ < typed.arrival_bytes) {
       arrivals_ = std::make_unique_for_overwrite<std::byte[]>(typed.arrival_bytes);
       capacity_ = typed.arrival_bytes;
     }
-    if (job.add) locate(job);
-    void* to = job.add ? static_cast<void*>(arrivals_.get()) : static_cast<void*>(job.to_all.data());
-    comm::check(MPI_Ineighbor_alltoallw(job.from_all.data(), typed.one_each.data(), typed.zeros.data(),
+    if (arrives_packed(job)) locate(job);
+    void* to = arrives_packed(job) ? arrivals_.get() : first_of(job.to);
+    comm::check(MPI_Ineighbor_alltoallw(first_of(job.from), typed.one_each.data(), typed.zeros.data(),
                                         typed.send_raw.data(), to, typed.one_each.data(), typed.zeros.data(),
                                         typed.receive_raw.data(), neighbors_, &request_),
                 "MPI_Ineighbor_alltoallw");
@@ -99,56 +104,68 @@ class Alltoallw final : public Exchange {
   }
   void finish() override {
     comm::check(MPI_Wait(&request_, MPI_STATUS_IGNORE), "MPI_Wait");
-    if (job_->add) combine_all(tables_, *job_, payloads_);
+    if (job_->adds())
+      combine_all(tables_, *job_, payloads_);
+    else if (arrives_packed(*job_))
+      unpack_all(tables_, *job_, payloads_);
   }
 
  private:
+  // Places of blocks as seen from the first of them.
+  struct Places {
+    std::vector<std::array<std::ptrdiff_t, 4>> blocks;
+    bool operator==(const Places&) const = default;
+  };
+
   // The types for fields of one shape.
   struct Typed {
     int components = 0;
     std::size_t element_bytes = 0, arrival_bytes = 0;
-    mesh::Int3 from_ghost, to_ghost;
-    std::vector<std::ptrdiff_t> from_places, to_places;  // of the blocks
-    bool add = false;
+    Places from, to;
+    bool arrives_packed = false;
     std::vector<Datatype> sends, receives;
     std::vector<MPI_Datatype> send_raw, receive_raw;
     std::vector<int> one_each;
     std::vector<MPI_Aint> zeros;
   };
 
+  static bool arrives_packed(const Job& job) { return job.arrival != Arrival::copied; }
+
   template <typename Byte>
-  static std::vector<std::ptrdiff_t> places_of(const Blocks<Byte>& blocks, const std::byte* all) {
-    std::vector<std::ptrdiff_t> places;
-    for (const Byte* const first : blocks.first) places.push_back(first - all);
+  static Byte* first_of(const Blocks<Byte>& blocks) {
+    return blocks.blocks.empty() ? nullptr : blocks.blocks.front().origin;
+  }
+
+  template <typename Byte>
+  static Places places_of(const Blocks<Byte>& blocks) {
+    Places places;
+    for (const auto& block : blocks.blocks)
+      places.blocks.push_back({block.origin - first_of(blocks), block.step_y, block.step_z, block.step_component});
     return places;
   }
 
   const Typed& typed_for(const Job& job) {
-    const auto from_places = places_of(job.from, job.from_all.data());
-    const auto to_places = places_of(job.to, job.to_all.data());
+    const Places from = places_of(job.from), to = places_of(job.to);
     for (const auto& typed : typed_)
-      if (typed->components == job.components && typed->element_bytes == job.element_bytes &&
-          typed->from_ghost == job.from.ghost && typed->to_ghost == job.to.ghost && typed->from_places == from_places &&
-          typed->to_places == to_places && typed->add == (job.add != nullptr))
+      if (typed->components == job.components && typed->element_bytes == job.element_bytes() && typed->from == from &&
+          typed->to == to && typed->arrives_packed == arrives_packed(job))
         return *typed;
-    typed_.push_back(std::make_unique<Typed>(make_types(job)));
+    typed_.push_back(std::make_unique<Typed>(make_types(job, from, to)));
     return *typed_.back();
   }
 
-  Typed make_types(const Job& job) {
+  Typed make_types(const Job& job, const Places& from, const Places& to) {
     Typed typed;
     typed.components = job.components;
-    typed.element_bytes = job.element_bytes;
-    typed.from_ghost = job.from.ghost;
-    typed.to_ghost = job.to.ghost;
-    typed.from_places = places_of(job.from, job.from_all.data());
-    typed.to_places = places_of(job.to, job.to_all.data());
-    typed.add = job.add != nullptr;
-    const Datatype element = element_type(job.element_bytes);
+    typed.element_bytes = job.element_bytes();
+    typed.from = from;
+    typed.to = to;
+    typed.arrives_packed = arrives_packed(job);
+    const Datatype element = element_type(job.element_bytes());
     for (const Message& message : tables_.outgoing.messages) typed.sends.push_back(send_type(message, job, element));
     for (const Message& message : tables_.incoming.messages) {
-      typed.receives.push_back(job.add ? packed_type(message, job, element, typed.arrival_bytes)
-                                       : receive_type(message, job, element));
+      typed.receives.push_back(typed.arrives_packed ? packed_type(message, job, element, typed.arrival_bytes)
+                                                    : receive_type(message, job, element));
       typed.arrival_bytes += static_cast<std::size_t>(message.cells) * job.cell_bytes();
     }
     for (const Datatype& type : typed.sends) typed.send_raw.push_back(type.raw());
@@ -160,39 +177,46 @@ class Alltoallw final : public Exchange {
   }
 
   Datatype send_type(const Message& message, const Job& job, const Datatype& element) const {
-    std::vector<Datatype> parts;
-    std::vector<MPI_Aint> places;
-    for (std::size_t p = message.first; p < message.last; ++p) {
-      const Piece& piece = tables_.outgoing.pieces[p];
-      const mesh::Box block = tables_.from.box(piece.source).grown(job.from.ghost);
-      const mesh::Box region = tables_.region(piece).shifted(mesh::Int3{} - piece.shift);
-      parts.push_back(region_type(block, region, job.components, element));
-      places.push_back(job.from.first[static_cast<std::size_t>(piece.source_block)] - job.from_all.data());
-    }
-    return combined_type(parts, places);
+    return type_of(
+        tables_.outgoing, message, job, element,
+        [&](const Piece& piece, const mesh::Box& region) {
+          return rows_of(job.from, piece.source_block, region.shifted(mesh::Int3{} - piece.shift));
+        },
+        first_of(job.from));
   }
 
   Datatype receive_type(const Message& message, const Job& job, const Datatype& element) const {
-    std::vector<Datatype> parts;
-    std::vector<MPI_Aint> places;
-    for (std::size_t p = message.first; p < message.last; ++p) {
-      const Piece& piece = tables_.incoming.pieces[p];
-      const mesh::Box block = tables_.to.box(piece.destination).grown(job.to.ghost);
-      parts.push_back(region_type(block, tables_.region(piece), job.components, element));
-      places.push_back(job.to.first[static_cast<std::size_t>(piece.destination_block)] - job.to_all.data());
-    }
-    return combined_type(parts, places);
+    return type_of(
+        tables_.incoming, message, job, element,
+        [&](const Piece& piece, const mesh::Box& region) { return rows_of(job.to, piece.destination_block, region); },
+        first_of(job.to));
   }
 
   // The pieces one after the other, from `offset` of the buffer of arrivals.
   Datatype packed_type(const Message& message, const Job& job, const Datatype& element, std::size_t offset) const {
+    const std::byte* const buffer = nullptr;
+    return type_of(
+        tables_.incoming, message, job, element,
+        [&](const Piece&, const mesh::Box& region) {
+          const auto rows = packed_rows(buffer + offset, shape_of(region, job.components, job.element_bytes()));
+          offset += static_cast<std::size_t>(region.volume()) * job.cell_bytes();
+          return rows;
+        },
+        buffer);
+  }
+
+  // All pieces of a message, seen from `base`, where `rows_of_piece` finds them.
+  template <typename RowsOfPiece, typename Byte>
+  Datatype type_of(const Traffic& traffic, const Message& message, const Job& job, const Datatype& element,
+                   RowsOfPiece rows_of_piece, Byte* base) const {
     std::vector<Datatype> parts;
     std::vector<MPI_Aint> places;
     for (std::size_t p = message.first; p < message.last; ++p) {
-      const mesh::Box region = tables_.region(tables_.incoming.pieces[p]);
-      parts.push_back(region_type(region, region, job.components, element));
-      places.push_back(static_cast<MPI_Aint>(offset));
-      offset += static_cast<std::size_t>(region.volume()) * job.cell_bytes();
+      const mesh::Box region = tables_.region(traffic.pieces[p]);
+      const auto rows = rows_of_piece(traffic.pieces[p], region);
+      const RowShape shape = shape_of(region, job.components, job.element_bytes());
+      parts.push_back(rows_type(rows, shape, job.element_bytes(), element));
+      places.push_back(rows.first - base);
     }
     return combined_type(parts, places);
   }

@@ -17,18 +17,15 @@ struct Region {
 
 Region region_of(const Tables& tables, const Job& job, const Piece& piece) {
   const mesh::Box box = tables.region(piece);
-  return {box, shape_of(box, job.components, job.element_bytes)};
+  return {box, shape_of(box, job.components, job.element_bytes())};
 }
 
-Rows<const std::byte> source_rows(const Tables& tables, const Job& job, const Piece& piece, const mesh::Box& region) {
-  return rows_of(job.from.first[static_cast<std::size_t>(piece.source_block)],
-                 tables.from.box(piece.source).grown(job.from.ghost), region.shifted(mesh::Int3{} - piece.shift),
-                 job.element_bytes);
+Rows<const std::byte> source_rows(const Job& job, const Piece& piece, const mesh::Box& region) {
+  return rows_of(job.from, piece.source_block, region.shifted(mesh::Int3{} - piece.shift));
 }
 
-Rows<std::byte> destination_rows(const Tables& tables, const Job& job, const Piece& piece, const mesh::Box& region) {
-  return rows_of(job.to.first[static_cast<std::size_t>(piece.destination_block)],
-                 tables.to.box(piece.destination).grown(job.to.ghost), region, job.element_bytes);
+Rows<std::byte> destination_rows(const Job& job, const Piece& piece, const mesh::Box& region) {
+  return rows_of(job.to, piece.destination_block, region);
 }
 
 // Calls f(piece, region, first row, last row, bytes) for each piece of a chunk.
@@ -60,9 +57,9 @@ auto order_of(const Piece& p) {
 
 const Cut& Cuts::for_job(const Job& job) {
   for (const auto& cut : cuts_)
-    if (cut->components == job.components && cut->element_bytes == job.element_bytes) return *cut;
+    if (cut->components == job.components && cut->element_bytes == job.element_bytes()) return *cut;
   cuts_.push_back(std::make_unique<Cut>(
-      Cut{job.components, job.element_bytes, chunks_of(tables_.outgoing, job), chunks_of(tables_.incoming, job)}));
+      Cut{job.components, job.element_bytes(), chunks_of(tables_.outgoing, job), chunks_of(tables_.incoming, job)}));
   return *cuts_.back();
 }
 
@@ -104,14 +101,14 @@ void pack(const Tables& tables, const Job& job, const Chunk& chunk, std::byte* b
                 [&](const Piece& piece, const Region& region, std::int64_t begin, std::int64_t end, std::size_t at) {
                   move_rows(copy_kernel(region.shape.row_bytes),
                             packed_from(buffer + chunk.offset + at, begin, region.shape),
-                            source_rows(tables, job, piece, region.box), region.shape, begin, end);
+                            source_rows(job, piece, region.box), region.shape, begin, end);
                 });
 }
 
 void unpack(const Tables& tables, const Job& job, const Chunk& chunk, const std::byte* buffer) {
   for_each_part(tables, tables.incoming, job, chunk,
                 [&](const Piece& piece, const Region& region, std::int64_t begin, std::int64_t end, std::size_t at) {
-                  move_rows(copy_kernel(region.shape.row_bytes), destination_rows(tables, job, piece, region.box),
+                  move_rows(job.kernel_for(region.shape.row_bytes), destination_rows(job, piece, region.box),
                             packed_from(buffer + chunk.offset + at, begin, region.shape), region.shape, begin, end);
                 });
 }
@@ -125,8 +122,8 @@ void copy_local(const Tables& tables, const Job& job) {
   };
   const auto copy_of = [&](const Piece& piece) {
     const Region region = region_of(tables, job, piece);
-    return Copy{copy_kernel(region.shape.row_bytes), destination_rows(tables, job, piece, region.box),
-                source_rows(tables, job, piece, region.box), region.shape};
+    return Copy{job.kernel_for(region.shape.row_bytes), destination_rows(job, piece, region.box),
+                source_rows(job, piece, region.box), region.shape};
   };
   const auto run = [](const Copy& copy, std::int64_t component) {
     const std::int64_t rows = copy.shape.ny * copy.shape.nz;
@@ -143,6 +140,20 @@ void copy_local(const Tables& tables, const Job& job) {
       group[size++] = copy_of(tables.local[p]);
     for (int component = 0; component < job.components; ++component)
       for (std::size_t n = 0; n < size; ++n) run(group[n], component);
+  }
+}
+
+void unpack_all(const Tables& tables, const Job& job, std::span<const std::byte* const> payloads) {
+  for (std::size_t m = 0; m < tables.incoming.messages.size(); ++m) {
+    const Message& message = tables.incoming.messages[m];
+    const std::byte* packed = payloads[m];
+    for (std::size_t p = message.first; p < message.last; ++p) {
+      const Piece& piece = tables.incoming.pieces[p];
+      const Region region = region_of(tables, job, piece);
+      move_rows(job.kernel_for(region.shape.row_bytes), destination_rows(job, piece, region.box),
+                packed_rows(packed, region.shape), region.shape, 0, region.shape.rows());
+      packed += static_cast<std::size_t>(region.shape.rows()) * region.shape.row_bytes;
+    }
   }
 }
 
@@ -168,9 +179,8 @@ void combine_all(const Tables& tables, const Job& job, std::span<const std::byte
     Cursor& cursor = cursors.back();
     const Piece& piece = *cursor.next++;
     const Region region = region_of(tables, job, piece);
-    const auto from =
-        cursor.packed ? packed_rows(cursor.packed, region.shape) : source_rows(tables, job, piece, region.box);
-    move_rows(job.add, destination_rows(tables, job, piece, region.box), from, region.shape, 0, region.shape.rows());
+    const auto from = cursor.packed ? packed_rows(cursor.packed, region.shape) : source_rows(job, piece, region.box);
+    move_rows(job.kernel, destination_rows(job, piece, region.box), from, region.shape, 0, region.shape.rows());
     if (cursor.packed) cursor.packed += static_cast<std::size_t>(region.shape.rows()) * region.shape.row_bytes;
     if (cursor.next == cursor.end)
       cursors.pop_back();

@@ -11,17 +11,21 @@
 
 namespace sidestream::redistribute {
 
-/// The fields of one exchange, without their type.
+/// What becomes of the cells of the destination.
+enum class Arrival { copied, converted, added };
+
+/// The fields of one exchange, without their type. Cells travel as the source has them.
 struct Job {
   Blocks<const std::byte> from;
   Blocks<std::byte> to;
-  std::span<const std::byte> from_all;  ///< all blocks of the source, one after the other
-  std::span<std::byte> to_all;
   int components = 0;
-  std::size_t element_bytes = 0;
-  RowKernel add = nullptr;  ///< for Combine::add, otherwise null: copy
+  Arrival arrival = Arrival::copied;
+  RowKernel kernel = nullptr;  ///< that converts or adds; null: copy
 
-  std::size_t cell_bytes() const { return element_bytes * static_cast<std::size_t>(components); }
+  std::size_t element_bytes() const { return from.element_bytes; }
+  std::size_t cell_bytes() const { return element_bytes() * static_cast<std::size_t>(components); }
+  RowKernel kernel_for(std::size_t row_bytes) const { return kernel ? kernel : copy_kernel(row_bytes); }
+  bool adds() const { return arrival == Arrival::added; }
 };
 
 /// A strategy at work: brings the pieces from rank to rank. The pieces of a rank to itself are not its business, except
@@ -89,6 +93,9 @@ void unpack(const Tables& tables, const Job& job, const Chunk& chunk, const std:
 
 /// Copies the pieces of this rank to itself, fastest when they are ordered for copies.
 void copy_local(const Tables& tables, const Job& job);
+
+/// Brings the pieces in `payloads` (one for each incoming message) to the destination.
+void unpack_all(const Tables& tables, const Job& job, std::span<const std::byte* const> payloads);
 
 /// For Combine::add: adds all pieces, local ones (which are ordered for sums) and those in `payloads` (one for each
 /// incoming message), to the destination in the order of (destination, source, shift), so that the sum does not depend

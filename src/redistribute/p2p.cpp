@@ -57,7 +57,7 @@ void PointToPoint::start(const Job& job) {
 void PointToPoint::take(int arrived) {
   if (arrived == MPI_UNDEFINED) return;
   missing_ -= static_cast<std::size_t>(arrived);
-  if (job_->add) return;
+  if (job_->adds()) return;
   for (int n = 0; n < arrived; ++n)
     unpack(tables_, *job_, cut_->incoming[static_cast<std::size_t>(arrived_[static_cast<std::size_t>(n)])],
            receive_buffer_.get());
@@ -112,7 +112,7 @@ class P2p final : public Exchange {
   }
   void finish() override {
     all_.wait();
-    if (!job_->add) return;
+    if (!job_->adds()) return;
     all_.locate(payloads_);
     combine_all(tables_, *job_, payloads_);
   }

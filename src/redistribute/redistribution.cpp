@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <complex>
 #include <exception>
 #include <thread>
 
@@ -17,7 +16,6 @@ namespace sidestream::redistribute {
 
 namespace {
 
-using mesh::Field;
 using mesh::Layout;
 
 // Derived datatypes were fastest of those without a window (bench/ghost_exchange.cpp, bench/transfer.cpp), but their
@@ -48,23 +46,33 @@ void require_same_boundaries(const Layout& from, const Layout& to, Coverage cove
 
 // Holds a field to the layout and ghost width of its side of the plan. A rank without boxes there may pass an empty
 // field.
-template <typename T>
-void require_fit(const Field<T>& field, std::span<const std::int32_t> own, mesh::Ghosts ghost, const char* side) {
+void require_fit(const mesh::BlockTable& field, std::span<const std::int32_t> own, mesh::Ghosts ghost,
+                 const char* side) {
   if (own.empty()) return;
-  if (static_cast<std::size_t>(field.blocks()) != own.size())
-    throw core::Error(
-        fmt::format("the {} of a redistribution has {} blocks here, its plan {}", side, field.blocks(), own.size()));
-  if (!field.ghosts().has_at_least(ghost))
+  if (field.blocks.size() != own.size())
+    throw core::Error(fmt::format("the {} of a redistribution has {} blocks here, its plan {}", side,
+                                  field.blocks.size(), own.size()));
+  if (!field.ghosts.has_at_least(ghost))
     throw core::Error(fmt::format("the {} of a redistribution has {} ghost cells, its plan needs {}", side,
-                                  field.ghost(), ghost.most()));
+                                  field.ghosts.most(), ghost.most()));
 }
 
-template <typename Byte, typename F>
-void gather_blocks(F& field, Blocks<Byte>& blocks) {
-  blocks.ghost = field.ghosts().layers;
-  blocks.first.resize(static_cast<std::size_t>(field.blocks()));
-  for (int b = 0; b < field.blocks(); ++b)
-    blocks.first[static_cast<std::size_t>(b)] = reinterpret_cast<Byte*>(field.block(b).data());
+template <typename Byte, typename Field>
+void gather_blocks(const Field& field, Blocks<Byte>& blocks) {
+  const auto element = static_cast<std::ptrdiff_t>(mesh::size_bytes(field.type()));
+  blocks.element_bytes = static_cast<std::size_t>(element);
+  blocks.blocks.clear();
+  for (const mesh::BlockTable::Block& block : field.table().blocks)
+    blocks.blocks.push_back({static_cast<Byte*>(block.origin), block.stride_y * element, block.stride_z * element,
+                             block.stride_component * element});
+}
+
+void choose_kernel(mesh::ElementType from, mesh::ElementType to, Combine combine, Job& job) {
+  job.arrival = combine == Combine::add ? Arrival::added : from != to ? Arrival::converted : Arrival::copied;
+  job.kernel = job.adds() ? sum_kernel(to) : conversion_kernel(from, to);
+  if (from != to && (job.adds() || job.kernel == nullptr))
+    throw core::Error(fmt::format("elements of {} cannot be {} to {}", to_string(from),
+                                  job.adds() ? "added" : "converted", to_string(to)));
 }
 
 std::int64_t cells_of(const Traffic& traffic) {
@@ -171,36 +179,33 @@ Strategy Redistribution::strategy() const {
   return plan_->strategy;
 }
 
-template <typename T>
-void Redistribution::start(const Field<T>& from, Field<T>& to, Combine combine) const {
+void Redistribution::start(const mesh::AnyField& from, const mesh::WritableField& to, Combine combine) const {
   Plan& plan = *plan_;
   const auto own_from = plan.tables.from.boxes_of(plan.comm.rank()), own_to = plan.tables.to.boxes_of(plan.comm.rank());
   core::require(!plan.is_under_way, "an exchange of this plan is under way already; finish it first");
-  require_fit(from, own_from, plan.tables.coverage.source_ghost, "source");
-  require_fit(to, own_to, plan.tables.coverage.destination_ghost, "destination");
-  core::require(own_from.empty() || own_to.empty() || from.components() == to.components(),
+  require_fit(from.table(), own_from, plan.tables.coverage.source_ghost, "source");
+  require_fit(to.table(), own_to, plan.tables.coverage.destination_ghost, "destination");
+  core::require(own_from.empty() || own_to.empty() || from.table().components == to.table().components,
                 "source and destination of a redistribution have unlike numbers of components");
 
   Job& job = plan.job;
+  choose_kernel(from.type(), to.type(), combine, job);
   gather_blocks(from, job.from);
   gather_blocks(to, job.to);
-  job.from_all = std::as_bytes(from.all());
-  job.to_all = std::as_writable_bytes(to.all());
-  job.components = own_from.empty() ? to.components() : from.components();
-  job.element_bytes = sizeof(T);
-  job.add = combine == Combine::add ? add_rows<T> : nullptr;
+  job.components = own_from.empty() ? to.table().components : from.table().components;
   plan.order_local(combine);
   plan.is_under_way = true;
   plan.exchange->start(job);
   if (combine == Combine::replace) copy_local(plan.tables, job);
 }
 
-template <typename T>
-void Redistribution::finish(Field<T>& to, Combine combine) const {
+void Redistribution::finish(const mesh::WritableField& to, Combine combine) const {
   Plan& plan = *plan_;
   core::require(plan.is_under_way, "no exchange of this plan is under way; start one first");
-  core::require(std::as_writable_bytes(to.all()).data() == plan.job.to_all.data() &&
-                    (plan.job.add != nullptr) == (combine == Combine::add),
+  const auto& blocks = plan.job.to.blocks;
+  const bool is_same = blocks.size() == to.table().blocks.size() &&
+                       (blocks.empty() || blocks.front().origin == to.table().blocks.front().origin);
+  core::require(is_same && plan.job.adds() == (combine == Combine::add),
                 "an exchange is finished with the field and the combination it was started with");
   plan.exchange->finish();
   plan.is_under_way = false;
@@ -247,18 +252,5 @@ GhostFill::GhostFill(const comm::Communicator& comm, const Layout& layout, mesh:
 
 GhostFold::GhostFold(const comm::Communicator& comm, const Layout& layout, std::int32_t ghost, Strategy strategy)
     : fold_(comm, layout, layout, strategy, {.source_ghost = ghost, .destination_ghost = 0, .skip_own = true}) {}
-
-template void Redistribution::start(const Field<float>&, Field<float>&, Combine) const;
-template void Redistribution::finish(Field<float>&, Combine) const;
-template void Redistribution::start(const Field<double>&, Field<double>&, Combine) const;
-template void Redistribution::finish(Field<double>&, Combine) const;
-template void Redistribution::start(const Field<std::complex<float>>&, Field<std::complex<float>>&, Combine) const;
-template void Redistribution::finish(Field<std::complex<float>>&, Combine) const;
-template void Redistribution::start(const Field<std::complex<double>>&, Field<std::complex<double>>&, Combine) const;
-template void Redistribution::finish(Field<std::complex<double>>&, Combine) const;
-template void Redistribution::start(const Field<std::int64_t>&, Field<std::int64_t>&, Combine) const;
-template void Redistribution::finish(Field<std::int64_t>&, Combine) const;
-template void Redistribution::start(const Field<std::int32_t>&, Field<std::int32_t>&, Combine) const;
-template void Redistribution::finish(Field<std::int32_t>&, Combine) const;
 
 }  // namespace sidestream::redistribute

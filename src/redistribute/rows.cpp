@@ -1,5 +1,7 @@
 #include "redistribute/rows.hpp"
 
+#include <array>
+#include <complex>
 #include <cstring>
 
 namespace sidestream::redistribute {
@@ -56,6 +58,44 @@ RowKernel copy_kernel(std::size_t row_bytes) {
     default:
       return copy_rows;
   }
+}
+
+RowKernel sum_kernel(mesh::ElementType type) {
+  switch (type) {
+    case mesh::ElementType::float32:
+      return add_rows<float>;
+    case mesh::ElementType::float64:
+      return add_rows<double>;
+    case mesh::ElementType::complex64:
+      return add_rows<std::complex<float>>;
+    case mesh::ElementType::complex128:
+      return add_rows<std::complex<double>>;
+    case mesh::ElementType::int32:
+      return add_rows<std::int32_t>;
+    case mesh::ElementType::int64:
+      return add_rows<std::int64_t>;
+  }
+  return nullptr;
+}
+
+RowKernel conversion_kernel(mesh::ElementType from, mesh::ElementType to) {
+  using enum mesh::ElementType;
+  struct Conversion {
+    mesh::ElementType from, to;
+    RowKernel kernel;
+  };
+  static constexpr std::array conversions{
+      Conversion{float32, float64, convert_rows<float, double>},
+      Conversion{float64, float32, convert_rows<double, float>},
+      Conversion{complex64, complex128, convert_rows<std::complex<float>, std::complex<double>>},
+      Conversion{complex128, complex64, convert_rows<std::complex<double>, std::complex<float>>},
+      Conversion{int32, int64, convert_rows<std::int32_t, std::int64_t>},
+      Conversion{int32, float64, convert_rows<std::int32_t, double>},
+      Conversion{int64, float64, convert_rows<std::int64_t, double>},
+  };
+  const auto found = std::ranges::find_if(
+      conversions, [&](const Conversion& conversion) { return conversion.from == from && conversion.to == to; });
+  return found == conversions.end() ? nullptr : found->kernel;
 }
 
 void move_rows(RowKernel kernel, const Rows<std::byte>& to, const Rows<const std::byte>& from, const RowShape& shape,

@@ -5,15 +5,23 @@
 #include <cstdint>
 #include <vector>
 
-#include "sidestream/mesh/field.hpp"
+#include "sidestream/mesh/any_field.hpp"
 
 namespace sidestream::redistribute {
 
-/// The blocks of a field as bytes; `Byte` is std::byte or const std::byte.
+/// The blocks of a view as bytes; `Byte` is std::byte or const std::byte.
 template <typename Byte>
 struct Blocks {
-  std::vector<Byte*> first;  ///< of each block: its first cell, ghost cells included
-  mesh::Int3 ghost;
+  struct Block {
+    Byte* origin = nullptr;  ///< where the cell (0, 0, 0) would be
+    std::ptrdiff_t step_y = 0, step_z = 0, step_component = 0;
+
+    bool operator==(const Block&) const = default;
+  };
+  std::vector<Block> blocks;
+  std::size_t element_bytes = 0;
+
+  const Block& of(std::int32_t block) const { return blocks[static_cast<std::size_t>(block)]; }
 };
 
 /// A box of cells of an array (component, z, y, x) as rows along x: where its first cell lies and the steps in bytes.
@@ -23,7 +31,7 @@ struct Rows {
   std::ptrdiff_t step_y = 0, step_z = 0, step_component = 0;
 };
 
-/// How many rows: `nz` * `ny` of `row_bytes` for each component.
+/// How many rows: `nz` * `ny` of `row_bytes` (as the source has them) for each component.
 struct RowShape {
   std::int64_t ny = 0, nz = 0, components = 0;
   std::size_t row_bytes = 0;
@@ -36,13 +44,13 @@ inline RowShape shape_of(const mesh::Box& region, int components, std::size_t el
   return {n.y, n.z, components, static_cast<std::size_t>(n.x) * element_bytes};
 }
 
-/// The rows of `region` in the block `first` that holds the cells of `block` (ghost cells included).
+/// The rows of `region` in block `number`.
 template <typename Byte>
-Rows<Byte> rows_of(Byte* first, const mesh::Box& block, const mesh::Box& region, std::size_t element_bytes) {
-  const mesh::Int3 n = block.hi - block.lo, at = region.lo - block.lo;
-  const auto element = static_cast<std::ptrdiff_t>(element_bytes);
-  const std::ptrdiff_t step_y = n.x * element, step_z = n.y * step_y;
-  return {first + at.x * element + at.y * step_y + at.z * step_z, step_y, step_z, n.z * step_z};
+Rows<Byte> rows_of(const Blocks<Byte>& blocks, std::int32_t number, const mesh::Box& region) {
+  const auto& block = blocks.of(number);
+  return {block.origin + region.lo.x * static_cast<std::ptrdiff_t>(blocks.element_bytes) + region.lo.y * block.step_y +
+              region.lo.z * block.step_z,
+          block.step_y, block.step_z, block.step_component};
 }
 
 /// The rows of an array that holds nothing else, such as a message.
@@ -52,7 +60,7 @@ Rows<Byte> packed_rows(Byte* first, const RowShape& shape) {
   return {first, step_y, step_z, step_z * shape.nz};
 }
 
-/// Brings `rows` rows of `row_bytes` from one place to another: a copy or a sum.
+/// Brings `rows` rows of `row_bytes` of the source from one place to another: a copy, a sum or a conversion.
 using RowKernel = void (*)(std::byte* to, std::ptrdiff_t to_step, const std::byte* from, std::ptrdiff_t from_step,
                            std::int64_t rows, std::size_t row_bytes);
 
@@ -70,6 +78,23 @@ void add_rows(std::byte* to, std::ptrdiff_t to_step, const std::byte* from, std:
     for (std::size_t i = 0; i < count; ++i) sum[i] = static_cast<T>(sum[i] + term[i]);
   }
 }
+
+/// Converts elements of type From to type To.
+template <typename From, typename To>
+void convert_rows(std::byte* to, std::ptrdiff_t to_step, const std::byte* from, std::ptrdiff_t from_step,
+                  std::int64_t rows, std::size_t row_bytes) {
+  const std::size_t count = row_bytes / sizeof(From);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    To* converted = reinterpret_cast<To*>(to + r * to_step);
+    const From* value = reinterpret_cast<const From*>(from + r * from_step);
+    for (std::size_t i = 0; i < count; ++i) converted[i] = static_cast<To>(value[i]);
+  }
+}
+
+/// What adds elements of a type, and what converts those of one type into another; null where elements are not
+/// converted (equal types, or numbers that would lose more than their last digits).
+RowKernel sum_kernel(mesh::ElementType type);
+RowKernel conversion_kernel(mesh::ElementType from, mesh::ElementType to);
 
 /// Applies `kernel` to the rows [begin, end) of a region, counted in the order component, z, y.
 void move_rows(RowKernel kernel, const Rows<std::byte>& to, const Rows<const std::byte>& from, const RowShape& shape,

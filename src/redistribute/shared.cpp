@@ -185,14 +185,14 @@ class WindowLinks {
   bool receive(Link& link) {
     const std::uint64_t ready = load(link.slot->ready);
     while (link.next < link.last && ready > link.count_before + (link.next - link.first)) {
-      if (!job_->add) {
+      if (!job_->adds()) {
         const std::byte* message = link.sender_part + link.slot->offset;
         unpack(tables_, *job_, cut_->incoming[link.next], message - cut_->incoming[link.first].offset);
       }
       ++link.next;
     }
     const bool is_complete = link.next == link.last;
-    if (is_complete && !job_->add) store(link.slot->taken, link.count_after());
+    if (is_complete && !job_->adds()) store(link.slot->taken, link.count_after());
     return is_complete;
   }
 
@@ -231,7 +231,7 @@ class Shared final : public Exchange {
   }
   void finish() override {
     wait_until(comm_, [&] { return progress(); });
-    if (!job_->add) return;
+    if (!job_->adds()) return;
     far_.locate(payloads_);
     near_.locate(payloads_);
     combine_all(tables_, *job_, payloads_);

@@ -319,7 +319,7 @@ TEST(CriteriaConfig, WithoutTablesThereAreNone) {
 
 TEST(CriteriaConfig, EachMistakeIsAnsweredWithItsPlaceAndARemedy) {
   const core::Error unknown = error_of("[refine.a]\ncriterion = \"lohner\"\n");
-  EXPECT_THAT(unknown.hint(), HasSubstr("\"loehner\""));
+  EXPECT_THAT(unknown.hint(), HasSubstr("`loehner`"));
   EXPECT_THAT(unknown.where(), HasSubstr("run.toml:2"));
 
   EXPECT_THAT(error_of("[refine.a]\nfield = \"u\"\n").message(), HasSubstr("`criterion`"));

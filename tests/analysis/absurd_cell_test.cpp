@@ -50,12 +50,12 @@ std::vector<Halo> halos_of(const comm::Communicator& world, const Grid& grid) {
   const mesh::Field<double> field = grid.on(layout, world.rank());
   HaloMeasures measures;
   measures.sphere_densities = {20.0};
-  measures.moving_density = uniform(field);
+  measures.moving_density = LeafField{field};
   const mesh::Field<double> speed =
       Grid::of(cells, [](int k, int j, int i) { return 3.0 * k - j + 0.3 * i; }).on(layout, world.rank());
-  measures.velocity = {uniform(speed), uniform(speed), uniform(speed)};
+  measures.velocity = {LeafField{speed}, LeafField{speed}, LeafField{speed}};
   return world.broadcast(
-      find_halos(world, uniform(field), test::unit_cells(cells), HaloCriteria{80.0, 90.0}, measures));
+      find_halos(world, LeafField{field}, test::unit_cells(cells), HaloCriteria{80.0, 90.0}, measures));
 }
 
 TEST(AbsurdCell, LeavesTheOtherHalosAlone) {
@@ -160,11 +160,11 @@ TEST(AbsurdCell, TouchesOneCellOfACoveringGrid) {
                  }));
     return covering_field(world, snapshot, "total_density", 0);
   };
-  const SharedField expected = grid_of(1.0);
+  const ScalarView expected = grid_of(1.0);
   for (const double value : absurd_values) {
-    const SharedField grid = grid_of(value);
-    for (int b = 0; b < grid->blocks(); ++b)
-      core::for_each_cell(grid->box(b), [&, before = expected->view(b), now = grid->view(b)](int k, int j, int i) {
+    const ScalarView grid = grid_of(value);
+    for (int b = 0; b < grid.blocks(); ++b)
+      core::for_each_cell(grid.box(b), [&, before = expected.view(b), now = grid.view(b)](int k, int j, int i) {
         EXPECT_TRUE((Int3{i, j, k} == Int3{}) || same(now(k, j, i), before(k, j, i)));
       });
   }

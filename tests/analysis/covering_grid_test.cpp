@@ -30,7 +30,7 @@ mesh::Snapshot snapshot_of(const RefinedMesh& mesh, int rank) {
 }
 
 // Each cell of the field differs from the same of the grid by no more than the relative tolerance.
-void expect_near(const mesh::Field<double>& field, const Grid& grid, double tolerance) {
+void expect_near(const ScalarView& field, const Grid& grid, double tolerance) {
   ASSERT_EQ(field.layout().domain(), grid.domain());
   for (int b = 0; b < field.blocks(); ++b)
     core::for_each_cell(field.box(b), [&, view = field.view(b)](int k, int j, int i) {
@@ -43,9 +43,9 @@ TEST(CoveringGrid, OfTheFinestLevelHasTheValuesOfTheLeaves) {
   for (const Int3 cells : {Int3{16, 8, 8}, Int3{8, 16, 1}, Int3{4, 4, 12}}) {
     const RefinedMesh mesh = test::random_mesh(cells, 4, 2, periodic, world.size(), 6);
 
-    const SharedField field = covering_field(world, snapshot_of(mesh, world.rank()), "total_density", 2);
+    const ScalarView field = covering_field(world, snapshot_of(mesh, world.rank()), "total_density", 2);
 
-    expect_near(*field, test::spread(mesh, density), 0.0);
+    expect_near(field, test::spread(mesh, density), 0.0);
   }
 }
 
@@ -55,9 +55,9 @@ TEST(CoveringGrid, OfACoarserLevelHasAverages) {
     for (int level = 0; level < 3; ++level) {
       const RefinedMesh mesh = test::random_mesh(cells, 4, 3, periodic, world.size(), 8);
 
-      const SharedField field = covering_field(world, snapshot_of(mesh, world.rank()), "total_density", level);
+      const ScalarView field = covering_field(world, snapshot_of(mesh, world.rank()), "total_density", level);
 
-      expect_near(*field, test::averaged(test::spread(mesh, density), 3 - level), 1e-13);
+      expect_near(field, test::averaged(test::spread(mesh, density), 3 - level), 1e-13);
     }
 }
 
@@ -66,11 +66,11 @@ TEST(CoveringGrid, DoesNotDependOnTheRanks) {
   const RefinedMesh mesh = test::random_mesh({8, 8, 8}, 2, 3, periodic, world.size(), 9);
   const RefinedMesh same = test::random_mesh({8, 8, 8}, 2, 3, periodic, 1, 9);
 
-  const SharedField together = covering_field(world, snapshot_of(mesh, world.rank()), "total_density", 0);
+  const ScalarView together = covering_field(world, snapshot_of(mesh, world.rank()), "total_density", 0);
 
-  const SharedField alone = covering_field(self, snapshot_of(same, 0), "total_density", 0);
-  const Grid grid = Grid::of({8, 8, 8}, [view = alone->view(0)](int k, int j, int i) { return view(k, j, i); });
-  expect_near(*together, grid, 0.0);
+  const ScalarView alone = covering_field(self, snapshot_of(same, 0), "total_density", 0);
+  const Grid grid = Grid::of({8, 8, 8}, [view = alone.view(0)](int k, int j, int i) { return view(k, j, i); });
+  expect_near(together, grid, 0.0);
 }
 
 TEST(CoveringGrid, KeepsAConstant) {
@@ -79,9 +79,9 @@ TEST(CoveringGrid, KeepsAConstant) {
   mesh::Snapshot snapshot = snapshot_of(mesh, world.rank());
   snapshot.add("constant", "1", test::leaves_of(mesh, world.rank(), [](int, Int3) { return 0.1; }));
   for (int level = 0; level < 5; ++level) {
-    const SharedField field = covering_field(world, snapshot, "constant", level);
+    const ScalarView field = covering_field(world, snapshot, "constant", level);
 
-    expect_near(*field, Grid(field->layout().domain().extent(), 0.1), 0.0);
+    expect_near(field, Grid(field.layout().domain().extent(), 0.1), 0.0);
   }
 }
 
@@ -91,8 +91,8 @@ TEST(CoveringGrid, OfAUniformSnapshotIsItsField) {
   auto snapshot = test::snapshot_on(layout, 1.0);
   snapshot.add("density", "1", test::random_field({8, 8, 8}, 3).on(layout, world.rank()));
 
-  EXPECT_EQ(covering_field(world, snapshot, "density", 0).get(), &snapshot.field("density"));
-  EXPECT_EQ(covering_field(world, snapshot, "density", 1)->layout().domain().extent(), (Int3{16, 16, 16}));
+  EXPECT_EQ(covering_field(world, snapshot, "density", 0).table(), snapshot.field("density").table());
+  EXPECT_EQ(covering_field(world, snapshot, "density", 1).layout().domain().extent(), (Int3{16, 16, 16}));
 }
 
 TEST(CoveringGrid, ThatWouldNotFitIsRefusedWithAnEstimate) {

@@ -19,7 +19,7 @@ class HaloCatalogue : public testing::Test {
   MergeTree tree_of(Sets sets) {
     TreeOptions options;
     options.sets = sets;
-    return {world_, uniform(field_), options};
+    return {world_, LeafField{field_}, options};
   }
   TreeField about() const { return {"density", "Msun/Mpc^3", mean_, test::unit_cells(grid_.cells, periodic)}; }
   std::vector<std::int64_t> ids(const mesh::Result& result) const {

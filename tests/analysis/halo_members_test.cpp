@@ -91,7 +91,7 @@ TEST(MembersOf, NoHalosAreNone) {
   const auto layout = mesh::split(mesh::domain_of({8, 8, 8}), {1, 1, world.size()});
   const auto field = Grid({8, 8, 8}, 1.0).on(layout, world.rank());
 
-  const auto found = find_halos_and_members(world, uniform(field), test::unit_cells({8, 8, 8}), {2.0, 3.0}, {});
+  const auto found = find_halos_and_members(world, LeafField{field}, test::unit_cells({8, 8, 8}), {2.0, 3.0}, {});
 
   EXPECT_TRUE(found.halos.empty() && found.members.runs.empty() && found.members.particles.empty());
 }

@@ -57,7 +57,7 @@ void expect_same_as_flood_fill(const World& world, const Grid& grid, const mesh:
   }
   EXPECT_TRUE(halos == world.alone(grid, criteria, layout.periodic())) << "differs from one rank alone";
   const auto field = grid.on(layout, (*world).rank());
-  const auto levels = halo_membership(*world, uniform(field), criteria);
+  const auto levels = halo_membership(*world, LeafField{field}, criteria);
   const auto& ids = levels.front();
   const auto expected_ids = oracle.membership(criteria.t_halo);
   for (int b = 0; b < ids.blocks(); ++b) {

@@ -22,7 +22,7 @@ constexpr mesh::Periodicity periodic{true, true, true};
 // The field of a grid on a layout, and its merge tree.
 struct Tree {
   Tree(const comm::Communicator& comm, const Grid& grid, const mesh::Layout& layout, TreeOptions options = {})
-      : field(grid.on(layout, comm.rank())), tree(comm, uniform(field), options) {}
+      : field(grid.on(layout, comm.rank())), tree(comm, LeafField{field}, options) {}
   const MergeTree* operator->() const { return &tree; }
   std::vector<Branch> branches(const comm::Communicator& comm) const { return comm.broadcast(tree.all_branches()); }
 

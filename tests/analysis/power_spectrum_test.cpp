@@ -193,10 +193,13 @@ TEST(PowerSpectrumTask, MakesTheTotalOfItsParts) {
   const auto layout = test::random_layout({12, 12, 12}, {true, true, true}, world.size(), 6, 3);
   const auto parts = test::cosmology_snapshot(layout, world.rank());
   auto whole = test::snapshot_on(layout, 14.2);
-  whole.moment.attributes = parts.moment.attributes;
+  whole.moment = parts.moment;
   mesh::Field<double> sum(layout, world.rank());
-  for (std::size_t i = 0; i < sum.all().size(); ++i)
-    sum.all()[i] = parts.field("gas_density").all()[i] + parts.field("dark_matter_density").all()[i];
+  for (int b = 0; b < sum.blocks(); ++b)
+    core::for_each_cell(sum.box(b), [to = sum.view(b), gas = parts.field("gas_density").view(b),
+                                     dark = parts.field("dark_matter_density").view(b)](int k, int j, int i) {
+      to(k, j, i) = gas(k, j, i) + dark(k, j, i);
+    });
   whole.add("total_density", "Msun/Mpc^3", std::move(sum));
   const auto task = test::analysis_of("analysis = 'power_spectrum'\nfields = ['total_density']\ndeconvolve = []");
 

@@ -52,9 +52,9 @@ TEST_P(StoredTrees, AnswerAsTheTreeDoesOnAnyDealOfTheirRows) {
     TreeOptions options;
     options.connectivity = connectivity_of(GetParam());
     options.cut_off = cut_off;
-    const MergeTree tree(world_, uniform(field), options);
+    const MergeTree tree(world_, LeafField{field}, options);
 
-    const mesh::Result result = tree.to_result({{"twice", "1", uniform(field)}});
+    const mesh::Result result = tree.to_result({{"twice", "1", LeafField{field}}});
     const StoredTree same(world_, result), other(world_, on_one_rank(world_, result, world_.size() - 1));
 
     expect_same(tree, same.tree, {8.0, 20.0, 40.0});
@@ -87,7 +87,7 @@ TEST(StoredTree, OfSetsBelowAndOfNothingAnswer) {
   below.sets = Sets::below;
   below.cut_off = -0.5;
   nothing.cut_off = 2.0;
-  const MergeTree tree(world, uniform(field), below), empty(world, uniform(field), nothing);
+  const MergeTree tree(world, LeafField{field}, below), empty(world, LeafField{field}, nothing);
 
   const StoredTree stored(world, tree.to_result()), none(world, empty.to_result());
 
@@ -103,7 +103,7 @@ TEST(StoredTree, RefusesTablesThatDoNotFitTogether) {
   const auto field = grid.on(test::random_layout(grid.cells, periodic, world.size(), 25, 3), world.rank());
   TreeOptions options;
   options.cut_off = 8.0;
-  const mesh::Result sound = MergeTree(world, uniform(field), options).to_result();
+  const mesh::Result sound = MergeTree(world, LeafField{field}, options).to_result();
   const auto change = [&](const std::string& name, std::int64_t by) {
     mesh::Result damaged = sound;
     for (mesh::Column& column : damaged.columns)

@@ -43,6 +43,7 @@ analysis = "halos"
 field = "dark_matter_density"
 t_boundary = "1.02 mean"
 t_halo = "1.05 mean"
+link = true
 every = 1
 
 [output]

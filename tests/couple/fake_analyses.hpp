@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "sidestream/analysis/analysis.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/exact_sum.hpp"
+#include "sidestream/core/for_each.hpp"
 #include "sidestream/mesh/field.hpp"
 
 namespace sidestream::test {
@@ -42,21 +44,23 @@ class Digest : public analysis::Analysis {
     std::vector<std::int64_t> hashes(static_cast<std::size_t>(boxes), 0);
     std::size_t before = 0;
     for (int level = 0; level <= snapshot.finest_level(); ++level) {
-      const mesh::Field<double>& field = snapshot.field(name, level);
+      const mesh::FieldView<const double> field = snapshot.field(name, level);
       const mesh::Layout& layout = snapshot.levels[static_cast<std::size_t>(level)];
       const auto own = layout.boxes_of(comm.rank());
       for (int b = 0; b < field.blocks(); ++b)
-        hashes[before + static_cast<std::size_t>(own[static_cast<std::size_t>(b)])] = hash(field.block(b));
+        hashes[before + static_cast<std::size_t>(own[static_cast<std::size_t>(b)])] = hash(field.box(b), field.view(b));
       before += static_cast<std::size_t>(layout.size());
     }
     comm.sum(hashes);
     if (comm.rank() == 0) result.add(name, snapshot.unit(name), "bits of a box", {"box"}, {boxes}, std::move(hashes));
   }
 
-  static std::int64_t hash(std::span<const double> cells) {
+  static std::int64_t hash(const mesh::Box& box, const core::View4<const double>& cells) {
     std::uint64_t hash = 1469598103934665603U;
-    for (const std::byte byte : std::as_bytes(cells))
-      hash = (hash ^ std::to_integer<std::uint64_t>(byte)) * 1099511628211U;
+    core::for_each_cell(box, [&](int k, int j, int i) {
+      for (const std::byte byte : std::as_bytes(std::span(&cells(k, j, i), 1)))
+        hash = (hash ^ std::to_integer<std::uint64_t>(byte)) * 1099511628211U;
+    });
     return static_cast<std::int64_t>(hash >> 2U);
   }
 };

@@ -1,11 +1,14 @@
 #include "couple/in_transit/block_messages.hpp"
 
 #include <gtest/gtest.h>
+#include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "couple/in_transit/protocol.hpp"
 #include "couple/in_transit/shipment.hpp"
 #include "sidestream/comm/roles.hpp"
+#include "sidestream/core/for_each.hpp"
 #include "sidestream/mesh/forest.hpp"
 #include "support/fields.hpp"
 #include "support/levels.hpp"
@@ -114,21 +117,11 @@ TEST(Protocol, AnAnnouncementArrivesAsItWasSent) {
   EXPECT_EQ(arrived.particles->bytes(), particles.count * 48);
 }
 
-// Two quantities on all levels, the second the negative of the first.
-std::vector<Route::Target> two_quantities(const Levels& levels, int rank) {
-  std::vector<Route::Target> fields(2);
-  for (const mesh::Layout& layout : levels) {
-    fields[0].push_back(test::field_of_global_index(layout, rank));
-    std::ranges::transform(fields[0].back().all(), fields[1].emplace_back(layout, rank).all().begin(), std::negate{});
-  }
-  return fields;
-}
-
-std::vector<Route::Source> pointers(const std::vector<Route::Target>& fields) {
-  std::vector<Route::Source> all(fields.size());
-  for (std::size_t f = 0; f < fields.size(); ++f)
-    for (const mesh::Field<double>& level : fields[f]) all[f].push_back(&level);
-  return all;
+// Two quantities on a level, the second the negative of the first.
+mesh::Field<double> quantity(const mesh::Layout& layout, int rank, std::size_t number) {
+  mesh::Field<double> field = test::field_of_global_index(layout, rank);
+  if (number == 1) std::ranges::transform(field.all(), field.all().begin(), std::negate{});
+  return field;
 }
 
 // Sends two quantities of the group that computes to sidecars that hold the boxes as `theirs`.
@@ -137,25 +130,40 @@ void expect_every_cell_arrives(const comm::Roles& roles, const Levels& ours, con
   const int rank = roles.group().rank();
   const Route route = computes ? Route(ours, rank, theirs, roles.counts().compute) : Route(theirs, rank, ours, 0);
   BufferPool pool;
-  Cargo cargo = route.cargo(2, 0, {}, pool);
+  auto cargo = std::make_shared<Cargo>(route.cargo(2, 0, {}, pool));
   if (computes) {
-    route.pack(pointers(two_quantities(ours, rank)), cargo);
-    Shipment shipment(roles.world(), 1, std::move(cargo));
+    const auto write = [&](std::size_t number, std::size_t level, const mesh::Box& box,
+                           const core::View4<double>& out) {
+      const mesh::Field<double> field = quantity(ours[level], rank, number);
+      const auto from = mesh::FieldView<const double>(field).view_on(box);
+      core::for_each_cell(box, [=](int k, int j, int i) { out(k, j, i) = from(k, j, i); });
+    };
+    route.pack(2, write, *cargo);
+    Shipment shipment(roles.world(), 1, std::move(*cargo));
     while (!shipment.is_done()) shipment.progress();
     return;
   }
-  Intake intake(roles.world(), cargo, 1000);
+  Intake intake(roles.world(), *cargo, 1000);
   while (!intake.is_done()) intake.progress();
 
-  std::vector<Route::Target> fields(2);
-  for (Route::Target& field : fields)
-    for (const mesh::Layout& layout : theirs) field.emplace_back(layout, rank);
-  route.unpack(cargo, fields);
-
-  const std::vector<Route::Target> expected = two_quantities(theirs, rank);
-  for (std::size_t f = 0; f < 2; ++f)
-    for (std::size_t level = 0; level < theirs.size(); ++level)
-      EXPECT_TRUE(std::ranges::equal(fields[f][level].all(), expected[f][level].all())) << level;
+  for (std::size_t number = 0; number < 2; ++number) {
+    const auto views = route.views(cargo, number);
+    const auto is_in_a_message = [&](const double* cell) {
+      const auto* const word = reinterpret_cast<const Word*>(cell);
+      return std::ranges::any_of(cargo->messages(), [&](const Cargo::Message& message) {
+        return word >= message.fields.data() && word < message.fields.data() + message.fields.size();
+      });
+    };
+    for (std::size_t level = 0; level < theirs.size(); ++level) {
+      const mesh::Field<double> expected = quantity(theirs[level], rank, number);
+      for (int b = 0; b < expected.blocks(); ++b)
+        core::for_each_cell(expected.box(b),
+                            [&, is = views[level].view(b), was = expected.view(b)](int k, int j, int i) {
+                              ASSERT_EQ(is(k, j, i), was(k, j, i));
+                              ASSERT_TRUE(is_in_a_message(&is(k, j, i))) << "cells are read where they arrived";
+                            });
+    }
+  }
 }
 
 TEST(Route, EveryCellArrivesForEverySplitOfTheWorld) {

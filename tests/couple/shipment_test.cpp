@@ -26,14 +26,14 @@ namespace {
 TEST(BufferPool, ABufferIsUsedAgainForWhatIsALittleSmallerOrLarger) {
   BufferPool pool;
   BufferPool::Buffer buffer = pool.take(1600);
-  const Word* address = buffer.words.get();
+  const std::byte* address = buffer.bytes.get();
   pool.give_back(std::move(buffer));
 
   buffer = pool.take(1500);
-  EXPECT_EQ(buffer.words.get(), address);
+  EXPECT_EQ(buffer.bytes.get(), address);
   pool.give_back(std::move(buffer));
   buffer = pool.take(1700);
-  EXPECT_EQ(buffer.words.get(), address);
+  EXPECT_EQ(buffer.bytes.get(), address);
   EXPECT_GE(buffer.capacity, 1700);
 }
 

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <complex>
+#include <memory>
+#include <vector>
 
 #include "redistribute/layouts.hpp"
 #include "sidestream/core/error.hpp"
@@ -44,6 +47,63 @@ TEST_P(Remap, RowsToQuadrantsKeepEveryCell) {
   const auto quadrants = dealt(split(domain_of({8, 9, 10}), {2, 2, 1}));
 
   EXPECT_EQ(cells_lost<double>(rows, quadrants, GetParam(), 2), 0);
+}
+
+// Elements of another type are converted on arrival, on the rank itself and from others.
+template <typename From, typename To>
+int cells_lost_in_conversion(Strategy strategy) {
+  const auto from_layout = random_layout(domain_of({13, 9, 11}), 30, all_ranks(), 5),
+             to_layout = random_layout(domain_of({13, 9, 11}), 20, all_ranks(), 6);
+  const Redistribution plan(world(), from_layout, to_layout, strategy);
+  Field<To> to(to_layout, world().rank(), 2, 1);
+  plan.apply(field_of_global_index<From>(from_layout, world().rank(), 2, 2), to);
+  return cells_that_differ(to);
+}
+
+TEST_P(Remap, ElementsAreConvertedOnArrival) {
+  EXPECT_EQ((cells_lost_in_conversion<float, double>(GetParam())), 0);
+  EXPECT_EQ((cells_lost_in_conversion<double, float>(GetParam())), 0);
+  EXPECT_EQ((cells_lost_in_conversion<std::complex<double>, std::complex<float>>(GetParam())), 0);
+  EXPECT_EQ((cells_lost_in_conversion<std::complex<float>, std::complex<double>>(GetParam())), 0);
+  EXPECT_EQ((cells_lost_in_conversion<std::int32_t, double>(GetParam())), 0);
+  EXPECT_EQ((cells_lost_in_conversion<std::int64_t, double>(GetParam())), 0);
+  EXPECT_EQ((cells_lost_in_conversion<std::int32_t, std::int64_t>(GetParam())), 0);
+  EXPECT_THROW((cells_lost_in_conversion<double, std::int32_t>(GetParam())), core::Error);
+  EXPECT_THROW((cells_lost_in_conversion<std::complex<double>, double>(GetParam())), core::Error);
+}
+
+// Views of one component and of some blocks of fields, and of rows with gaps between them.
+TEST_P(Remap, ViewsOfWhateverMemoryKeepEveryCell) {
+  const Box domain = domain_of({12, 8, 8});
+  const auto from_layout = random_layout(domain, 24, all_ranks(), 7),
+             to_layout = random_layout(domain, 16, all_ranks(), 8);
+  const Field<double> whole = field_of_global_index<double>(from_layout, world().rank(), 3, 1);
+  std::vector<std::shared_ptr<std::vector<double>>> memory;
+  std::vector<core::View4<double>> blocks;
+  for (const std::int32_t index : to_layout.boxes_of(world().rank())) {
+    const Box& box = to_layout.box(index);
+    const Int3 n = box.extent();
+    const std::ptrdiff_t row = n.x + 3, plane = row * n.y + 5;
+    memory.push_back(std::make_shared<std::vector<double>>(plane * n.z, -1.0));
+    blocks.emplace_back(memory.back()->data() - box.lo.x - box.lo.y * row - box.lo.z * plane, row, plane, 0, 1);
+  }
+  const mesh::FieldView<double> to(to_layout, world().rank(), blocks, {});
+  const Redistribution plan(world(), from_layout, to_layout, GetParam());
+
+  plan.apply(mesh::FieldView<const double>(whole).component(2), to);
+
+  int lost = 0;
+  for (int b = 0; b < to.blocks(); ++b)
+    core::for_each_cell(to.box(b), [&, view = to.view(b)](int k, int j, int i) {
+      lost += view(k, j, i) != test::global_value<double>(domain, {i, j, k}, 2);
+    });
+  EXPECT_EQ(lost, 0);
+  std::int64_t untouched = 0, cells = 0;
+  for (const auto& block : memory) untouched += std::ranges::count(*block, -1.0);
+  for (int b = 0; b < to.blocks(); ++b) cells += to.box(b).volume();
+  std::int64_t places = 0;
+  for (const auto& block : memory) places += static_cast<std::int64_t>(block->size());
+  EXPECT_EQ(untouched, places - cells);
 }
 
 TEST_P(Remap, RandomBoxesWithRandomOwnersKeepEveryCell) {

@@ -243,8 +243,7 @@ TEST(SideFluxes, StayThoseOfTheUpdateWhereCellsFallBackToFirstOrder) {
   GasRun run(alone, geometry, mesh::Forest({8, 8, 8}, 4).layout(1), conserving());
   const redistribute::GhostFill ghosts(alone, run.state().layout(), hydro_ghost);
   const Hydro hydro(conserving(), geometry);
-  const auto away = [](double x) { return x < 0.5 ? -1.0 : 1.0; };
-  run.start([&](double x, double y, double z) { return Gas{1.0, away(x), away(y), away(z), 1e-4}; });
+  run.start(cold_and_tangled);
   HydroBooks counts;
 
   for (int step = 0; step < 50 && counts.first_order_cells == 0; ++step) {

@@ -18,6 +18,24 @@ struct Gas {
   double rho = 1.0, u = 0.0, v = 0.0, w = 0.0, p = 1.0;
 };
 
+/// Steep waves that no two cells share a value of, so that no selection hangs on round-off.
+inline Gas tangled(double x, double y, double z) {
+  const auto wave = [=](double a, double b, double c) {
+    constexpr double turn = 2.0 * M_PI;
+    return std::sin(turn * x + a) + 0.8 * std::sin(turn * (y / 1.2) + b) * std::cos(turn * (z / 0.9) + c) +
+           0.3 * std::sin(2.0 * turn * (z / 0.9) + a + c);
+  };
+  return {std::exp(wave(0.3, 1.1, 2.7)), 1.3 * wave(2.1, 0.4, 0.9), -0.9 * wave(1.7, 2.9, 0.2), wave(0.6, 1.9, 1.3),
+          std::exp(1.1 * wave(1.2, 0.1, 2.2))};
+}
+
+/// The same with cold streams, which overthrow cells.
+inline Gas cold_and_tangled(double x, double y, double z) {
+  Gas gas = tangled(x, y, z);
+  gas.p = 1e-4;
+  return gas;
+}
+
 inline mesh::Geometry geometry_of(mesh::Int3 cells, std::array<double, 3> length,
                                   mesh::Periodicity periodic = {true, true, true}) {
   return {mesh::domain_of(cells), length, periodic};

@@ -28,7 +28,7 @@ class CoveringGrid {
   /// `field` (finite, on the layouts of the constructor) on this grid; on a uniform mesh and level 0 the field itself,
   /// not a copy. Collective. Memory: 8 bytes a cell, and 32 more for each that
   /// finer leaves fill.
-  SharedField of(const comm::Communicator& comm, const LeafField& field) const;
+  ScalarView of(const comm::Communicator& comm, const LeafField& field) const;
 
  private:
   struct Transfer {
@@ -36,7 +36,7 @@ class CoveringGrid {
     redistribute::Redistribution plan;
   };
   void average(const comm::Communicator& comm, const LeafField& field, mesh::Field<double>& grid) const;
-  void inject(const Transfer& coarser, const mesh::Field<double>& leaves, mesh::Field<double>& grid) const;
+  void inject(const Transfer& coarser, const ScalarView& leaves, mesh::Field<double>& grid) const;
 
   int level_;
   mesh::Layout layout_;
@@ -48,7 +48,7 @@ class CoveringGrid {
 
 /// The field `name` of the snapshot ("total_density" may be made of its parts) on the covering grid of `level`.
 /// Collective. Lives as long as `snapshot`.
-SharedField covering_field(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const std::string& name,
-                           int level);
+ScalarView covering_field(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const std::string& name,
+                          int level);
 
 }  // namespace sidestream::analysis

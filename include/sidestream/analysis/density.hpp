@@ -28,7 +28,7 @@ std::string unit_of(const mesh::Snapshot& snapshot, const std::string& name);
 /// not finite.
 double mean(const comm::Communicator& comm, const LeafField& field, const std::string& name);
 /// The same of one level alone.
-double mean(const comm::Communicator& comm, const mesh::Field<double>& field, const std::string& name);
+double mean(const comm::Communicator& comm, const ScalarView& field, const std::string& name);
 
 /// A threshold on a density: so many times its mean ("81.66 mean"), or a density as such ("4e12").
 struct Threshold {

@@ -106,8 +106,8 @@ std::vector<Halo> find_halos(const comm::Communicator& comm, const LeafField& fi
 std::vector<Halo> find_halos(const comm::Communicator& comm, const MergeTree& tree, const mesh::Geometry& geometry,
                              const HaloCriteria& criteria, const HaloMeasures& measures = {});
 /// The same for a field of one level, which covers the domain.
-std::vector<Halo> find_halos(const comm::Communicator& comm, const mesh::Field<double>& field,
-                             const mesh::Geometry& geometry, const HaloCriteria& criteria);
+std::vector<Halo> find_halos(const comm::Communicator& comm, const ScalarView& field, const mesh::Geometry& geometry,
+                             const HaloCriteria& criteria);
 
 /// For each cell the id of the halo it belongs to, or -1: one field a level. Collective.
 std::vector<mesh::Field<std::int64_t>> halo_membership(const comm::Communicator& comm, const LeafField& field,

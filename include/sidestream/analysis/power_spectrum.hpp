@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "sidestream/analysis/leaf_field.hpp"
 #include "sidestream/comm/communicator.hpp"
-#include "sidestream/mesh/field.hpp"
 #include "sidestream/mesh/geometry.hpp"
 
 namespace sidestream::analysis {
@@ -29,7 +29,7 @@ struct PowerSpectrum {
 /// The power spectrum of a field that covers its domain, complete on rank 0. The same bits for any layout and number of
 /// ranks. Collective. `deconvolve` divides by the window of a cloud-in-cell deposit. Throws core::Error when the mean
 /// is not positive or a value not finite. Memory: the transform, 8 bytes a cell, and what it needs on the way.
-PowerSpectrum power_spectrum(const comm::Communicator& comm, const mesh::Field<double>& field,
-                             const mesh::Geometry& geometry, const ShellOptions& shells = {}, bool deconvolve = false);
+PowerSpectrum power_spectrum(const comm::Communicator& comm, const ScalarView& field, const mesh::Geometry& geometry,
+                             const ShellOptions& shells = {}, bool deconvolve = false);
 
 }  // namespace sidestream::analysis

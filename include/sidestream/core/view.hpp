@@ -21,6 +21,14 @@ class View4 {
         origin_(data - x0 - y0 * stride_y_ - z0 * stride_z_),
         components_(components) {}
 
+  /// `origin` is where the cell (0, 0, 0) of component 0 would be; the strides are in elements.
+  View4(T* origin, std::ptrdiff_t stride_y, std::ptrdiff_t stride_z, std::ptrdiff_t stride_component, int components)
+      : stride_y_(stride_y),
+        stride_z_(stride_z),
+        stride_component_(stride_component),
+        origin_(origin),
+        components_(components) {}
+
   template <typename U>
   requires(std::is_same_v<const U, T> && !std::is_const_v<U>) View4(const View4<U>& other)
       : stride_y_(other.stride_y()),

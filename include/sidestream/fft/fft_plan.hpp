@@ -44,10 +44,10 @@ class FftPlan {
 
   /// sum over cells of real(x) exp(-i k.x), not normalised. Both fields have one component; `input` may have ghost
   /// cells (unused), `spectrum` (on `spectral()`) has none.
-  void forward(const mesh::Field<double>& input, mesh::Field<std::complex<double>>& spectrum) const;
+  void forward(const mesh::FieldView<const double>& input, mesh::Field<std::complex<double>>& spectrum) const;
   /// sum over modes of spectrum(k) exp(+i k.x), not normalised; `spectrum` is used as work space and lost. Writes the
   /// owned cells of `output` and as many layers of its ghost cells as the plan was made for.
-  void backward(mesh::Field<std::complex<double>>& spectrum, mesh::Field<double>& output) const;
+  void backward(mesh::Field<std::complex<double>>& spectrum, const mesh::FieldView<double>& output) const;
 
  private:
   struct Plan;

@@ -10,29 +10,11 @@
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/memory.hpp"
 #include "sidestream/core/view.hpp"
+#include "sidestream/mesh/field_view.hpp"
+#include "sidestream/mesh/ghosts.hpp"
 #include "sidestream/mesh/layout.hpp"
 
 namespace sidestream::mesh {
-
-/// How many layers of ghost cells boxes have along each axis. A number means as many along all.
-struct Ghosts {
-  Int3 layers;
-
-  Ghosts(std::int32_t everywhere) : layers{everywhere, everywhere, everywhere} {}  // NOLINT: as good as a number
-  explicit Ghosts(Int3 of_axis) : layers(of_axis) {}
-
-  std::int32_t most() const { return std::max({layers.x, layers.y, layers.z}); }
-  std::int32_t least() const { return std::min({layers.x, layers.y, layers.z}); }
-  bool has_at_least(const Ghosts& other) const {
-    return layers.x >= other.layers.x && layers.y >= other.layers.y && layers.z >= other.layers.z;
-  }
-};
-
-/// So many layers along the axes on which `domain` has more than one cell, for what never looks along flat axes.
-inline Ghosts ghosts_of_active_axes(const Box& domain, std::int32_t layers) {
-  const Int3 n = domain.extent();
-  return Ghosts(Int3{n.x > 1 ? layers : 0, n.y > 1 ? layers : 0, n.z > 1 ? layers : 0});
-}
 
 /// Components over the boxes of a layout that one rank owns, with ghost cells around each box. One allocation, in the
 /// order [block][component][z][y][x], x fastest, so a block is an array (component, z, y, x) without a copy. Move-only.
@@ -48,6 +30,7 @@ class Field {
       : layout_(std::move(layout)), rank_(rank), components_(components), ghost_(ghost) {
     place_blocks();
     allocate(extent_);
+    make_table();
     std::uninitialized_fill_n(data_, extent_, T{});
   }
 
@@ -58,6 +41,7 @@ class Field {
     place_blocks();
     core::require(extent_ * sizeof(T) <= memory.size(), "a field is made in memory that is large enough");
     data_ = reinterpret_cast<T*>(memory.data());
+    make_table();
   }
 
   /// `before` on another layout: blocks that this rank owns in both keep their cells, ghost cells included, and their
@@ -66,6 +50,7 @@ class Field {
   Field(Layout layout, Field&& before)
       : layout_(std::move(layout)), rank_(before.rank_), components_(before.components_), ghost_(before.ghost_) {
     take_over(before);
+    make_table();
     before = {};
   }
 
@@ -87,8 +72,10 @@ class Field {
   int blocks() const { return static_cast<int>(offset_.size()); }
   const Box& box(int b) const { return layout_.box(layout_.boxes_of(rank_)[static_cast<std::size_t>(b)]); }
 
-  core::View4<T> view(int b) { return view_of<T>(b, data_); }
-  core::View4<const T> view(int b) const { return view_of<const T>(b, data_); }
+  core::View4<T> view(int b) { return view_of<T>(b); }
+  core::View4<const T> view(int b) const { return view_of<const T>(b); }
+  /// Where the blocks lie: as long as the field is not given another layout or value.
+  const std::shared_ptr<const BlockTable>& table() const { return table_; }
 
   /// All cells of block `b`, ghost cells included; the memory of all blocks.
   std::span<T> block(int b) { return {data_ + offset(b), size_of(b)}; }
@@ -102,10 +89,9 @@ class Field {
     return static_cast<std::size_t>(box(b).grown(ghost_.layers).volume() * components_);
   }
   template <typename U>
-  core::View4<U> view_of(int b, T* data) const {
-    const Box grown = box(b).grown(ghost_.layers);
-    const Int3 n = grown.extent();
-    return {data + offset(b), grown.lo.x, grown.lo.y, grown.lo.z, n.x, n.y, n.z, components_};
+  core::View4<U> view_of(int b) const {
+    const BlockTable::Block& block = table_->blocks[static_cast<std::size_t>(b)];
+    return {static_cast<U*>(block.origin), block.stride_y, block.stride_z, block.stride_component, components_};
   }
 
   // One block after the other.
@@ -118,6 +104,17 @@ class Field {
       offset_[static_cast<std::size_t>(b)] = extent_;
       extent_ += size_of(b);
     }
+  }
+
+  void make_table() {
+    BlockTable table{layout_, rank_, components_, ghost_, {}};
+    for (int b = 0; b < blocks(); ++b) {
+      const Box grown = box(b).grown(ghost_.layers);
+      const Int3 n = grown.extent();
+      const core::View4<T> view(data_ + offset(b), grown.lo.x, grown.lo.y, grown.lo.z, n.x, n.y, n.z, components_);
+      table.blocks.push_back({view.origin(), view.stride_y(), view.stride_z(), view.stride_component()});
+    }
+    table_ = std::make_shared<const BlockTable>(std::move(table));
   }
 
   void allocate(std::size_t capacity) {
@@ -184,6 +181,7 @@ class Field {
   std::size_t capacity_ = 0;  // elements that `bytes_` holds
   core::Bytes bytes_;
   T* data_ = nullptr;
+  std::shared_ptr<const BlockTable> table_;
 };
 
 }  // namespace sidestream::mesh

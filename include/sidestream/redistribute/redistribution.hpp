@@ -8,7 +8,7 @@
 
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/registry.hpp"
-#include "sidestream/mesh/field.hpp"
+#include "sidestream/mesh/any_field.hpp"
 
 namespace sidestream::redistribute {
 
@@ -45,8 +45,9 @@ struct Coverage {
 /// An immutable plan that moves fields from layout `from` to layout `to`, across periodic boundaries where ghost cells
 /// reach over them. The owners of both layouts are ranks of `comm`; a rank may own boxes of one, both or none, so the
 /// same plan serves one group of ranks and two disjoint ones. Built once (collective on `comm`), applied often (no
-/// allocation after the first use of a type). With ghost cells both layouts have the same domain and periodicity. With
-/// `source_ghost` and Combine::replace, sources that overlap must agree; which of them wins is not said.
+/// allocation of buffers after the first use of a type). Fields are views: whoever owns their memory, however strided.
+/// With ghost cells both layouts have the same domain and periodicity. With `source_ghost` and Combine::replace,
+/// sources that overlap must agree; which of them wins is not said.
 class Redistribution {
  public:
   Redistribution(const comm::Communicator& comm, const mesh::Layout& from, const mesh::Layout& to,
@@ -60,13 +61,13 @@ class Redistribution {
   const mesh::Layout& destination() const;
   Strategy strategy() const;
 
-  /// Moves `from` (on `source()`) into `to` (on `destination()`), all components. Collective on the plan's
-  /// communicator. Ghost cells of `to` that the plan does not cover are left as they were. Both fields have the ghost
-  /// width that the coverage needs, or more. `from` and `to` may be the same field (ghost exchange) if only one side
-  /// has ghost cells in the plan. A rank without boxes on one side may pass an empty field there. Combine::add adds the
-  /// pieces of a cell in an order that owners do not change.
-  template <typename T>
-  void apply(const mesh::Field<T>& from, mesh::Field<T>& to, Combine combine = Combine::replace) const {
+  /// Moves `from` (on `source()`) into `to` (on `destination()`), all components; elements of another type are
+  /// converted on arrival (float, double; their complex twins; integers to wider ones and to double). Collective on the
+  /// plan's communicator. Ghost cells of `to` that the plan does not cover are left as they were. Both fields have the
+  /// ghost width that the coverage needs, or more. `from` and `to` may be the same field (ghost exchange) if only one
+  /// side has ghost cells in the plan. A rank without boxes on one side may pass an empty field there. Combine::add
+  /// adds the pieces of a cell in an order that owners do not change.
+  void apply(const mesh::AnyField& from, const mesh::WritableField& to, Combine combine = Combine::replace) const {
     start(from, to, combine);
     finish(to, combine);
   }
@@ -75,10 +76,8 @@ class Redistribution {
   /// stays on the rank and does not wait for the receivers (but for those that have not yet taken the exchange before;
   /// and with Strategy::shared, the first use of a larger cell is collective on the node); `finish` waits for what this
   /// rank receives. `from` must not change in between. One exchange of a plan may be under way at a time.
-  template <typename T>
-  void start(const mesh::Field<T>& from, mesh::Field<T>& to, Combine combine = Combine::replace) const;
-  template <typename T>
-  void finish(mesh::Field<T>& to, Combine combine = Combine::replace) const;
+  void start(const mesh::AnyField& from, const mesh::WritableField& to, Combine combine = Combine::replace) const;
+  void finish(const mesh::WritableField& to, Combine combine = Combine::replace) const;
 
   /// Takes what has arrived of the exchange under way (into `to` at once, for Combine::replace) and lets MPI progress;
   /// true when `finish` would not wait and the receivers have taken all that this rank sent, so that the next `start`
@@ -109,18 +108,9 @@ class GhostFill {
   const mesh::Layout& layout() const { return fill_.source(); }
 
   /// Copies owned cells into the ghost cells of all blocks that overlap them. Collective.
-  template <typename T>
-  void fill(mesh::Field<T>& field) const {
-    fill_.apply(field, field);
-  }
-  template <typename T>
-  void start(mesh::Field<T>& field) const {
-    fill_.start(field, field);
-  }
-  template <typename T>
-  void finish(mesh::Field<T>& field) const {
-    fill_.finish(field);
-  }
+  void fill(const mesh::WritableField& field) const { fill_.apply(field, field); }
+  void start(const mesh::WritableField& field) const { fill_.start(field, field); }
+  void finish(const mesh::WritableField& field) const { fill_.finish(field); }
 
  private:
   Redistribution fill_;
@@ -134,10 +124,7 @@ class GhostFold {
             Strategy strategy = Strategy::automatic);
 
   /// Collective. The ghost cells keep their values.
-  template <typename T>
-  void fold(mesh::Field<T>& field) const {
-    fold_.apply(field, field, Combine::add);
-  }
+  void fold(const mesh::WritableField& field) const { fold_.apply(field, field, Combine::add); }
 
  private:
   Redistribution fold_;

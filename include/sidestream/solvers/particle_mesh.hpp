@@ -83,9 +83,8 @@ class ParticleMesh {
   struct Batch;
 
   mesh::Field<std::int64_t> field_in_room() const;
-  template <typename Component>
-  double kick_by(const mesh::Field<double>& field, Component component, double factor,
-                 mesh::Particles& particles) const;
+  template <typename Pull>
+  double kick_by(const mesh::Field<double>& field, Pull pull, double factor, mesh::Particles& particles) const;
   template <typename T>
   std::vector<Placement> placements(const mesh::Field<T>& field) const;
   void locate(const mesh::Particles& particles, std::size_t start, int count, Batch& batch) const;

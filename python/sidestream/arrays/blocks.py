@@ -61,7 +61,7 @@ def on_all(comm: Any, value: Any) -> Any:
 
 
 def field_of(array: ArrayLike) -> NDArray[Any]:
-    """A field as a contiguous array of single or double precision."""
+    """A field of single or double precision with contiguous rows: the array itself where it is one."""
     field = _real(array)
     if field.size == 0:
         raise Error(f"the array of shape {field.shape} holds no cell")
@@ -74,7 +74,15 @@ def _real(array: ArrayLike) -> NDArray[Any]:
         raise Error(f"the array has {field.ndim} dimensions, not 3", hint="give it as array[z, y, x]")
     if field.dtype.kind not in "fiub":
         raise Error(f"the array holds `{field.dtype}`, not real numbers")
-    return np.ascontiguousarray(field, dtype=np.float32 if field.dtype == np.float32 else np.float64)
+    real = field.astype(np.float32 if field.dtype == np.float32 else np.float64, copy=False)
+    return real if _has_rows(real) else np.ascontiguousarray(real)
+
+
+def _has_rows(field: NDArray[Any]) -> bool:
+    """Whether cells lie one after the other along x, as the compiled part needs them."""
+    z, y, x = field.strides
+    is_row = x == field.itemsize or field.shape[2] == 1
+    return is_row and field.flags.aligned and z % field.itemsize == 0 and y % field.itemsize == 0
 
 
 def _own_blocks(array: Any, origin: Origin) -> tuple[list[NDArray[Any]], list[Triple]]:

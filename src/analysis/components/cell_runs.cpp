@@ -18,8 +18,8 @@ bool is_finite(std::span<const double> row) {
 
 }  // namespace
 
-Runs::Runs(const mesh::Field<double>& field, Sets sets, double cut_off, RunCount before)
-    : field_(&field), sign_(sets == Sets::above ? 1.0 : -1.0), before_(before), end_(before) {
+Runs::Runs(const ScalarView& field, Sets sets, double cut_off, RunCount before)
+    : field_(field), sign_(sets == Sets::above ? 1.0 : -1.0), before_(before), end_(before) {
   for (int b = 0; b < field.blocks(); ++b) {
     const mesh::Box& cells = field.box(b);
     const auto view = field.view(b);
@@ -43,7 +43,7 @@ void Runs::add_row(const double* row, mesh::Int3 first, std::int32_t length, dou
     const double* const bad = std::find_if(row, row + length, [](double value) { return !std::isfinite(value); });
     problem_ = "the field holds " + std::to_string(*bad) + " at the cell (z, y, x) = (" + std::to_string(first.z) +
                ", " + std::to_string(first.y) + ", " + std::to_string(first.x + (bad - row)) + ")";
-    if (field_->layout().level() > 0) problem_ += " of level " + std::to_string(field_->layout().level());
+    if (field_.layout().level() > 0) problem_ += " of level " + std::to_string(field_.layout().level());
   }
   std::int32_t i = 0;
   while (true) {

@@ -28,13 +28,13 @@ struct RunCount {
 class Runs {
  public:
   /// Runs and cells are numbered from `before` on. Throws core::Error when there are 2^31 runs or cells, or more.
-  Runs(const mesh::Field<double>& field, Sets sets, double cut_off, RunCount before = {});
+  Runs(const ScalarView& field, Sets sets, double cut_off, RunCount before = {});
 
   /// One more than the numbers of the last run and cell.
   RunCount end() const { return end_; }
-  const mesh::Field<double>& field() const { return *field_; }
-  int blocks() const { return field_->blocks(); }
-  const mesh::Box& box(int block) const { return field_->box(block); }
+  const ScalarView& field() const { return field_; }
+  int blocks() const { return field_.blocks(); }
+  const mesh::Box& box(int block) const { return field_.box(block); }
   /// The first value that is not finite, and where, in words; empty if there is none.
   const std::string& problem() const { return problem_; }
 
@@ -103,7 +103,7 @@ class Runs {
            static_cast<std::size_t>(y - cells.lo.y);
   }
 
-  const mesh::Field<double>* field_;
+  ScalarView field_;
   double sign_;
   RunCount before_, end_;
   std::vector<Run> runs_;

@@ -57,7 +57,7 @@ Layout outlines(const Layout& fine, int levels) {
 // Calls `f(cell, sum)` for each coarse cell that a block touches: the sum of the fine cells in it, each 2^`power`
 // times.
 template <typename F>
-void sum_cells(const mesh::Field<double>& fine, int block, Int3 bits, int power, F f) {
+void sum_cells(const ScalarView& fine, int block, Int3 bits, int power, F f) {
   const Box outline = coarsened(fine.box(block), bits);
   std::vector<core::CompactSum> sums(static_cast<std::size_t>(outline.volume()));
   core::for_each_cell(fine.box(block), [&, view = fine.view(block)](int k, int j, int i) {
@@ -87,12 +87,12 @@ CoveringGrid::CoveringGrid(const comm::Communicator& comm, std::span<const Layou
   }
 }
 
-SharedField CoveringGrid::of(const comm::Communicator& comm, const LeafField& field) const {
+ScalarView CoveringGrid::of(const comm::Communicator& comm, const LeafField& field) const {
   if (is_uniform_) return field.front();
   auto grid = std::make_shared<mesh::Field<double>>(layout_, comm.rank());
   if (has_finer_) average(comm, field, *grid);
-  for (const Transfer& coarser : coarser_) inject(coarser, *field[static_cast<std::size_t>(coarser.level)], *grid);
-  if (equal_) equal_->apply(*field[static_cast<std::size_t>(level_)], *grid);
+  for (const Transfer& coarser : coarser_) inject(coarser, field[static_cast<std::size_t>(coarser.level)], *grid);
+  if (equal_) equal_->apply(field[static_cast<std::size_t>(level_)], *grid);
   return grid;
 }
 
@@ -100,7 +100,7 @@ void CoveringGrid::average(const comm::Communicator& comm, const LeafField& fiel
   const int a_level = bits_a_level(layout_.domain()), finest = finest_level(field);
   std::vector<std::vector<IndexedPortion>> outgoing(static_cast<std::size_t>(comm.size()));
   for (int level = level_ + 1; level <= finest; ++level) {
-    const mesh::Field<double>& leaves = *field[static_cast<std::size_t>(level)];
+    const ScalarView& leaves = field[static_cast<std::size_t>(level)];
     for (int b = 0; b < leaves.blocks(); ++b)
       sum_cells(leaves, b, bits_between(layout_.domain(), level - level_), a_level * (finest - level),
                 [&](Int3 cell, const core::CompactSum& sum) {
@@ -121,7 +121,7 @@ void CoveringGrid::average(const comm::Communicator& comm, const LeafField& fiel
   }
 }
 
-void CoveringGrid::inject(const Transfer& coarser, const mesh::Field<double>& leaves, mesh::Field<double>& grid) const {
+void CoveringGrid::inject(const Transfer& coarser, const ScalarView& leaves, mesh::Field<double>& grid) const {
   const Int3 bits = bits_between(layout_.domain(), level_ - coarser.level);
   mesh::Field<double> outline(coarser.plan.destination(), grid.rank());
   coarser.plan.apply(leaves, outline);
@@ -134,8 +134,8 @@ void CoveringGrid::inject(const Transfer& coarser, const mesh::Field<double>& le
     });
 }
 
-SharedField covering_field(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const std::string& name,
-                           int level) {
+ScalarView covering_field(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const std::string& name,
+                          int level) {
   return CoveringGrid(comm, snapshot.levels, level).of(comm, field_or_total(snapshot, name));
 }
 

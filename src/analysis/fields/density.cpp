@@ -2,10 +2,13 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <memory>
+#include <utility>
 
 #include "analysis/fields/levels.hpp"
 #include "sidestream/core/exact_sum.hpp"
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/mesh/field.hpp"
 
 namespace sidestream::analysis {
 
@@ -18,16 +21,15 @@ constexpr const char* dark_name = "dark_matter_density";
 // A field that the snapshot keeps.
 LeafField borrowed(const mesh::Snapshot& snapshot, const std::string& name) {
   LeafField levels;
-  for (int level = 0; level <= snapshot.finest_level(); ++level)
-    levels.emplace_back(SharedField(), &snapshot.field(name, level));
+  for (int level = 0; level <= snapshot.finest_level(); ++level) levels.push_back(snapshot.field(name, level));
   return levels;
 }
 
-SharedField sum_of(const mesh::Field<double>& a, const mesh::Field<double>& b) {
+ScalarView sum_of(const ScalarView& a, const ScalarView& b) {
   auto sum = std::make_shared<mesh::Field<double>>(a.layout(), a.rank());
-  const auto to = sum->all();
-  const auto from_a = a.all(), from_b = b.all();
-  for (std::size_t i = 0; i < to.size(); ++i) to[i] = from_a[i] + from_b[i];
+  for (int block = 0; block < a.blocks(); ++block)
+    core::for_each_cell(a.box(block), [to = sum->view(block), one = a.view(block), other = b.view(block)](
+                                          int k, int j, int i) { to(k, j, i) = one(k, j, i) + other(k, j, i); });
   return sum;
 }
 
@@ -35,9 +37,9 @@ SharedField sum_of(const mesh::Field<double>& a, const mesh::Field<double>& b) {
 std::string first_bad_cell(const LeafField& field) {
   std::string found;
   for (std::size_t level = 0; level < field.size(); ++level)
-    for (int b = 0; b < field[level]->blocks() && found.empty(); ++b) {
-      const auto view = field[level]->view(b);
-      core::for_each_cell(field[level]->box(b), [&](int k, int j, int i) {
+    for (int b = 0; b < field[level].blocks() && found.empty(); ++b) {
+      const auto view = field[level].view(b);
+      core::for_each_cell(field[level].box(b), [&](int k, int j, int i) {
         if (!found.empty() || std::isfinite(view(k, j, i))) return;
         found = std::to_string(view(k, j, i)) + " at the cell (z, y, x) = (" + std::to_string(k) + ", " +
                 std::to_string(j) + ", " + std::to_string(i) + ")" +
@@ -48,7 +50,7 @@ std::string first_bad_cell(const LeafField& field) {
 }
 
 // Adds the cells of this rank, each 2^`power` times.
-void add_cells(const mesh::Field<double>& field, int power, core::ExactSum& sum) {
+void add_cells(const ScalarView& field, int power, core::ExactSum& sum) {
   for (int b = 0; b < field.blocks(); ++b) {
     const mesh::Box& box = field.box(b);
     const auto view = field.view(b);
@@ -59,7 +61,7 @@ void add_cells(const mesh::Field<double>& field, int power, core::ExactSum& sum)
   }
 }
 
-std::int64_t cells_of(const mesh::Field<double>& field) {
+std::int64_t cells_of(const ScalarView& field) {
   std::int64_t cells = 0;
   for (int b = 0; b < field.blocks(); ++b) cells += field.box(b).volume();
   return cells;
@@ -96,7 +98,7 @@ double mean(const comm::Communicator& comm, const LeafField& field, const std::s
   core::ExactSum sum;
   std::vector<std::int64_t> cells;
   for (int level = 0; level <= finest; ++level) {
-    const mesh::Field<double>& here = *field[static_cast<std::size_t>(level)];
+    const ScalarView& here = field[static_cast<std::size_t>(level)];
     add_cells(here, bits * (finest - level), sum);
     cells.push_back(cells_of(here));
   }
@@ -112,8 +114,8 @@ double mean(const comm::Communicator& comm, const LeafField& field, const std::s
   return total / weight;
 }
 
-double mean(const comm::Communicator& comm, const mesh::Field<double>& field, const std::string& name) {
-  return mean(comm, uniform(field), name);
+double mean(const comm::Communicator& comm, const ScalarView& field, const std::string& name) {
+  return mean(comm, LeafField{field}, name);
 }
 
 Threshold parse_threshold(const std::string& text) {

@@ -55,7 +55,7 @@ inline int finest_level(const LeafField& field) {
   return static_cast<int>(field.size()) - 1;
 }
 inline const mesh::Box& root_domain(const LeafField& field) {
-  return field.front()->layout().domain();
+  return field.front().layout().domain();
 }
 
 /// The sum over levels of `numbers[level]` (whole numbers below 2^53) times the volume of a cell of that level in cells

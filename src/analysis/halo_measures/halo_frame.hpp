@@ -18,7 +18,7 @@ class HaloFrame {
   HaloFrame(const LeafField& field, const mesh::Geometry& geometry)
       : field_(field),
         root_(geometry),
-        finest_(field.back()->layout().domain()),
+        finest_(field.back().layout().domain()),
         finest_geometry_(geometry.refined(finest_level(field))) {
     for (int level = 0; level <= finest_level(field); ++level)
       bits_.push_back(bits_between(finest_, finest_level(field) - level));
@@ -71,7 +71,7 @@ class HaloFrame {
   int level_of(mesh::Int3 finest_cell) const {
     int level = finest_level(field_);
     const auto has = [&](int l) {
-      return field_[static_cast<std::size_t>(l)]->layout().find(coarsened(finest_cell, bits(l))) >= 0;
+      return field_[static_cast<std::size_t>(l)].layout().find(coarsened(finest_cell, bits(l))) >= 0;
     };
     while (level > 0 && !has(level)) --level;
     return level;

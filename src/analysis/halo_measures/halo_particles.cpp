@@ -20,7 +20,7 @@ bool is_finite(const std::array<double, 3>& numbers) {
 class Finder {
  public:
   Finder(const HaloRuns& runs, const HaloFrame& frame, int rank) : runs_(runs), frame_(frame) {
-    for (const SharedField& level : frame.field()) owned_.emplace_back(level->layout(), rank);
+    for (const ScalarView& level : frame.field()) owned_.emplace_back(level.layout(), rank);
   }
 
   std::vector<HaloParticle> take() { return std::move(found_); }
@@ -79,7 +79,7 @@ class Finder {
   }
   int owner_of(Int3 finest_cell) const {
     for (int level = frame_.levels() - 1; level >= 0; --level) {
-      const mesh::Layout& layout = frame_.field()[static_cast<std::size_t>(level)]->layout();
+      const mesh::Layout& layout = frame_.field()[static_cast<std::size_t>(level)].layout();
       const std::int32_t box = layout.find(coarsened(finest_cell, frame_.bits(level)));
       if (box >= 0) return layout.owner(box);
     }

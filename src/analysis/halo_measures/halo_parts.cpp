@@ -61,7 +61,7 @@ class LevelCells {
 
  private:
   const double* row_of(const LeafField& field, int block, std::int32_t z, std::int32_t y) const {
-    return &field[static_cast<std::size_t>(level_)]->view(block)(z, y, 0);
+    return &field[static_cast<std::size_t>(level_)].view(block)(z, y, 0);
   }
   void place(int axis, std::int32_t index, std::int32_t corner) {
     const auto a = static_cast<std::size_t>(axis);

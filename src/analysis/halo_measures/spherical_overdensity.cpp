@@ -63,7 +63,7 @@ class Ball {
   // Calls `f(index, shift)` for each image of a box of a level that may have cells in it.
   template <typename F>
   void for_each_box(int level, F f) const {
-    const mesh::Layout& layout = frame_.field()[static_cast<std::size_t>(level)]->layout();
+    const mesh::Layout& layout = frame_.field()[static_cast<std::size_t>(level)].layout();
     if (layout.size() > 0) layout.for_each_image_meeting(region(level), f);
   }
 
@@ -81,7 +81,7 @@ class Counter {
     const Ball ball(frame_, query_);
     for (int level = 0; level < frame_.levels(); ++level) {
       set_level(level);
-      const mesh::Layout& layout = frame_.field()[static_cast<std::size_t>(level)]->layout();
+      const mesh::Layout& layout = frame_.field()[static_cast<std::size_t>(level)].layout();
       const auto own = layout.boxes_of(rank);
       ball.for_each_box(level, [&](std::int32_t index, Int3 shift) {
         if (layout.owner(index) != rank) return;
@@ -113,7 +113,7 @@ class Counter {
   }
 
   void count_block(int block, Int3 shift, const Box& cells) {
-    const auto view = frame_.field()[static_cast<std::size_t>(level_)]->view(block);
+    const auto view = frame_.field()[static_cast<std::size_t>(level_)].view(block);
     const double reach = query_.radius + half_diagonal_;
     for (std::int32_t z = cells.lo.z; z < cells.hi.z; ++z)
       for (std::int32_t y = cells.lo.y; y < cells.hi.y; ++y) {
@@ -223,7 +223,7 @@ class Searcher {
                         static_cast<std::int32_t>(number)};
       ranks.clear();
       for (int level = 0; level < frame_.levels(); ++level) {
-        const mesh::Layout& layout = frame_.field()[static_cast<std::size_t>(level)]->layout();
+        const mesh::Layout& layout = frame_.field()[static_cast<std::size_t>(level)].layout();
         Ball(frame_, query).for_each_box(level, [&](std::int32_t index, Int3) {
           ranks.push_back(layout.owner(index));
         });

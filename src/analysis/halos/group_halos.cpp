@@ -136,7 +136,7 @@ std::vector<Summary> GroupFinder::summaries() const {
   std::vector<Summary> own(groups_.names.size());
   for (std::size_t m = 0; m < members_.size(); ++m) {
     const Cell cell = cell_of(members_[m]);
-    const auto view = frame_.field()[at(cell.level)]->view(cell.block);
+    const auto view = frame_.field()[at(cell.level)].view(cell.block);
     own[at(groups_.part[m])].add({1, {view(cell.cell.z, cell.cell.y, cell.cell.x), index_of(cell), comm_.rank()}});
   }
   struct Addressed {
@@ -268,7 +268,7 @@ std::vector<MemberParticle> GroupFinder::members() const {
 
 std::vector<mesh::Layout> layouts_of(const LeafField& field) {
   std::vector<mesh::Layout> layouts;
-  for (const SharedField& level : field) layouts.push_back(level->layout());
+  for (const ScalarView& level : field) layouts.push_back(level.layout());
   return layouts;
 }
 

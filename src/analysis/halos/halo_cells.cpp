@@ -16,7 +16,7 @@ HaloRuns::HaloRuns(const comm::Communicator& comm, const MergeTree& tree, double
   }
   for (int level = 0; level < static_cast<int>(levels_.size()); ++level) {
     Level& runs = levels_[static_cast<std::size_t>(level)];
-    const int blocks = tree.field()[static_cast<std::size_t>(level)]->blocks();
+    const int blocks = tree.field()[static_cast<std::size_t>(level)].blocks();
     runs.first.assign(static_cast<std::size_t>(blocks) + 1, 0);
     if (peaks_.empty()) continue;
     components.for_each_run(level, [&](int block, std::int32_t z, std::int32_t y, Run run, std::int32_t c) {

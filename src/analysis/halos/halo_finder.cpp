@@ -94,9 +94,9 @@ std::vector<Halo> find_halos(const comm::Communicator& comm, const LeafField& fi
   return find_halos(comm, tree_of(comm, field, criteria), geometry, criteria, measures);
 }
 
-std::vector<Halo> find_halos(const comm::Communicator& comm, const mesh::Field<double>& field,
-                             const mesh::Geometry& geometry, const HaloCriteria& criteria) {
-  return find_halos(comm, uniform(field), geometry, criteria);
+std::vector<Halo> find_halos(const comm::Communicator& comm, const ScalarView& field, const mesh::Geometry& geometry,
+                             const HaloCriteria& criteria) {
+  return find_halos(comm, LeafField{field}, geometry, criteria);
 }
 
 std::vector<mesh::Field<std::int64_t>> halo_membership(const comm::Communicator& comm, const LeafField& field,
@@ -105,7 +105,7 @@ std::vector<mesh::Field<std::int64_t>> halo_membership(const comm::Communicator&
   const HaloRuns runs(comm, tree_of(comm, field, criteria), criteria.t_boundary, criteria.t_halo);
   std::vector<mesh::Field<std::int64_t>> levels;
   for (int level = 0; level <= finest_level(field); ++level) {
-    const mesh::Field<double>& from = *field[static_cast<std::size_t>(level)];
+    const ScalarView& from = field[static_cast<std::size_t>(level)];
     auto& ids = levels.emplace_back(from.layout(), from.rank());
     std::fill(ids.all().begin(), ids.all().end(), std::int64_t{-1});
     runs.for_each(level, [&](int block, std::int32_t z, std::int32_t y, Run run, std::int32_t halo) {

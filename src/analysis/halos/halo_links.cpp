@@ -70,7 +70,7 @@ void for_each_box_meeting(const LeafField& field, const MemberRun& run, F f) {
   for (int level = 0; level <= finest_level(field); ++level) {
     const Box region = level >= of_run ? refined(cells, bits_between(root, level - of_run))
                                        : coarsened(cells, bits_between(root, of_run - level));
-    field[static_cast<std::size_t>(level)]->layout().for_each_meeting(
+    field[static_cast<std::size_t>(level)].layout().for_each_meeting(
         region, [&](std::int32_t index) { f(level, region, index); });
   }
 }
@@ -83,7 +83,7 @@ std::vector<std::vector<MemberRun>> by_owner(const comm::Communicator& comm, con
   for (const MemberRun& run : runs) {
     owners.clear();
     for_each_box_meeting(field, run, [&](int level, const Box&, std::int32_t index) {
-      owners.push_back(field[static_cast<std::size_t>(level)]->layout().owner(index));
+      owners.push_back(field[static_cast<std::size_t>(level)].layout().owner(index));
     });
     std::sort(owners.begin(), owners.end());
     owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
@@ -97,12 +97,12 @@ class Overlaps {
  public:
   Overlaps(const LeafField& density, std::span<const MemberRun> now, int finest) : density_(density), finest_(finest) {
     for (int level = 0; level <= finest_level(density); ++level)
-      now_.emplace_back(*density[static_cast<std::size_t>(level)], level, now);
+      now_.emplace_back(density[static_cast<std::size_t>(level)], level, now);
   }
 
   void add(const MemberRun& earlier, std::vector<Share>& shares) const {
     for_each_box_meeting(density_, earlier, [&](int level, const Box& region, std::int32_t index) {
-      const mesh::Field<double>& field = *density_[static_cast<std::size_t>(level)];
+      const ScalarView& field = density_[static_cast<std::size_t>(level)];
       if (field.layout().owner(index) != field.rank()) return;
       const int block = block_of(field.layout(), field.rank(), index);
       const Box cells = intersection(region, field.box(block));
@@ -125,7 +125,7 @@ class Overlaps {
                             bits_between(root, finest_ - of_run));  // in cells of the finest level
     const Int3 bits = bits_between(root, finest_ - level);
     Share share{{0, 0, earlier.halo, halo}};
-    const auto view = density_[static_cast<std::size_t>(level)]->view(block);
+    const auto view = density_[static_cast<std::size_t>(level)].view(block);
     for (std::int32_t x = part.lo.x; x < part.hi.x; ++x) {
       const Box cell = refined(Box{{x, part.lo.y, part.lo.z}, {x + 1, part.hi.y, part.hi.z}}, bits);
       const std::int64_t volume = intersection(cell, run).volume();

@@ -125,7 +125,7 @@ HaloMembers members_of(const comm::Communicator& comm, const HaloRuns& runs, con
   const std::vector<std::int64_t> ids = kept_ids(comm, runs, kept);
   HaloMembers members;
   for (int level = 0; level < frame.levels(); ++level) {
-    const Box& domain = frame.field()[static_cast<std::size_t>(level)]->layout().domain();
+    const Box& domain = frame.field()[static_cast<std::size_t>(level)].layout().domain();
     runs.for_each(level, [&](int, std::int32_t z, std::int32_t y, Run run, std::int32_t halo) {
       const std::int64_t id = ids[static_cast<std::size_t>(halo)];
       if (id != no_halo)
@@ -196,8 +196,8 @@ HaloMembers members_from(const mesh::Result& result, const Box& root) {
   return members;
 }
 
-HaloCells::HaloCells(const mesh::Field<double>& field, int level, std::span<const MemberRun> runs)
-    : field_(&field), block_start_{0} {
+HaloCells::HaloCells(const ScalarView& field, int level, std::span<const MemberRun> runs)
+    : field_(field), block_start_{0} {
   for (int b = 0; b < field.blocks(); ++b) {
     const Int3 n = field.box(b).extent();
     block_start_.push_back(block_start_.back() + static_cast<std::size_t>(n.z) * static_cast<std::size_t>(n.y));
@@ -220,7 +220,7 @@ HaloCells::HaloCells(const mesh::Field<double>& field, int level, std::span<cons
 }
 
 std::size_t HaloCells::row_index(int block, std::int32_t z, std::int32_t y) const {
-  const Box& box = field_->box(block);
+  const Box& box = field_.box(block);
   return block_start_[static_cast<std::size_t>(block)] +
          static_cast<std::size_t>(z - box.lo.z) * static_cast<std::size_t>(box.extent().y) +
          static_cast<std::size_t>(y - box.lo.y);

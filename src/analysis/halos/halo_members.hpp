@@ -63,16 +63,16 @@ class HaloCells {
   };
 
   /// Of `runs` those of `level`, which lie in blocks of `field` here.
-  HaloCells(const mesh::Field<double>& field, int level, std::span<const MemberRun> runs);
+  HaloCells(const ScalarView& field, int level, std::span<const MemberRun> runs);
 
-  const mesh::Field<double>& field() const { return *field_; }
+  const ScalarView& field() const { return field_; }
   /// The entries of the row (z, y) of a block that end behind `x`, by ascending x.
   std::span<const Entry> row_from(int block, std::int32_t z, std::int32_t y, std::int32_t x) const;
 
  private:
   std::size_t row_index(int block, std::int32_t z, std::int32_t y) const;
 
-  const mesh::Field<double>* field_;
+  ScalarView field_;
   std::vector<Entry> entries_;
   std::vector<std::size_t> block_start_;  // index of the first row of each block, and the end
   std::vector<std::int32_t> row_start_;   // index of the first entry of each row, and the end

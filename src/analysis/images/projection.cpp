@@ -23,7 +23,7 @@ template <typename T, typename Taker, typename Emit>
 void project_level(const LeafField& leaves, int level, const ImagePlane& plane, Taker taker, Emit emit) {
   using Footprint = std::array<std::int32_t, 4>;  // rows and columns [begin, end)
   std::map<Footprint, std::vector<T>> pieces;
-  const mesh::Field<double>& field = *leaves[static_cast<std::size_t>(level)];
+  const ScalarView& field = leaves[static_cast<std::size_t>(level)];
   const mesh::Int3 finer = plane.bits_finer(level), coarser = plane.bits_coarser(level);
   for (int b = 0; b < field.blocks(); ++b) {
     const mesh::Box box = coarsened(field.box(b), finer);
@@ -90,7 +90,7 @@ std::vector<double> sum_along(const comm::Communicator& comm, const LeafField& f
 
 // The views of the blocks of all levels.
 auto views_of(const LeafField& field) {
-  return [&field](int level, int block) { return field[static_cast<std::size_t>(level)]->view(block); };
+  return [&field](int level, int block) { return field[static_cast<std::size_t>(level)].view(block); };
 }
 
 std::vector<double> sum_of(const comm::Communicator& comm, const LeafField& field, const ImagePlane& plane) {

@@ -35,14 +35,14 @@ class PlaneOfCells {
 
  private:
   mesh::Box cells_of(int level, int block) const {
-    mesh::Box cells = field_[static_cast<std::size_t>(level)]->box(block);
+    mesh::Box cells = field_[static_cast<std::size_t>(level)].box(block);
     cells.lo[plane_.axis] = std::max(cells.lo[plane_.axis], depth(level));
     cells.hi[plane_.axis] = std::min(cells.hi[plane_.axis], depth(level) + 1);
     return cells;
   }
 
   void add_pixels(int level, std::vector<Pixel<double>>& pixels) const {
-    const mesh::Field<double>& field = *field_[static_cast<std::size_t>(level)];
+    const ScalarView& field = field_[static_cast<std::size_t>(level)];
     const mesh::Int3 coarser = plane_.bits_coarser(level);
     for (int b = 0; b < field.blocks(); ++b)
       core::for_each_cell(cells_of(level, b), [&, view = field.view(b)](int k, int j, int i) {
@@ -64,7 +64,7 @@ class PlaneOfCells {
   }
 
   void add_fillings(int level, std::vector<IndexedPortion>& values, std::vector<IndexedPortion>& counts) const {
-    const mesh::Field<double>& field = *field_[static_cast<std::size_t>(level)];
+    const ScalarView& field = field_[static_cast<std::size_t>(level)];
     const mesh::Int3 finer = plane_.bits_finer(level);
     const int power = plane_.bits_of_pixel(finest_level(field_)) - plane_.bits_of_pixel(level);
     for (int b = 0; b < field.blocks(); ++b) {

@@ -57,7 +57,7 @@ MergeTree::Impl::Impl(const comm::Communicator& comm_, LeafField field_, const T
     : comm(comm_.duplicate()), field(std::move(field_)), options(options_), part(std::move(part_)) {}
 
 TreePart MergeTree::Impl::make_part() const {
-  require_countable(field.back()->layout().domain());
+  require_countable(field.back().layout().domain());
   if (std::isnan(options.cut_off)) throw core::Error("the cut-off of the merge tree is not a number");
   return {field, comm.rank(), options};
 }

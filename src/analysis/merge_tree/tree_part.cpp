@@ -64,8 +64,8 @@ BlockTree tree_of_block(const Runs& runs, int block, int rank, const Link& link,
 
 std::vector<Runs> TreePart::make_runs(const LeafField& field, const TreeOptions& options) {
   std::vector<Runs> levels;
-  for (const SharedField& level : field)
-    levels.emplace_back(*level, options.sets, options.cut_off, levels.empty() ? RunCount{} : levels.back().end());
+  for (const ScalarView& level : field)
+    levels.emplace_back(level, options.sets, options.cut_off, levels.empty() ? RunCount{} : levels.back().end());
   return levels;
 }
 

@@ -79,7 +79,7 @@ void add_runs(const TreePart& part, mesh::Result& result) {
 std::vector<double> values_of(const TreePart& part, const LeafField& field) {
   std::vector<double> values;
   for_each_block(part, [&](int level, int b) {
-    const auto view = field[at(level)]->view(b);
+    const auto view = field[at(level)].view(b);
     part.levels()[at(level)].for_each(b, [&](std::int32_t z, std::int32_t y, Run run, std::int32_t) {
       const double* const row = &view(z, y, 0);
       values.insert(values.end(), row + run.begin, row + run.end);
@@ -140,7 +140,7 @@ mesh::Result MergeTree::to_result(const std::vector<NamedField>& more) const {
   add_maxima(part, impl_->sign(), elders(impl_->comm, part), first, result);
   if (impl_->comm.rank() != 0) return result;
 
-  const mesh::Layout& root = impl_->field.front()->layout();
+  const mesh::Layout& root = impl_->field.front().layout();
   result.attributes["tree_levels"] = static_cast<std::int64_t>(impl_->field.size());
   for (int axis = 0; axis < 3; ++axis) {
     const std::string letter(1, "xyz"[axis]);

@@ -21,7 +21,7 @@ class Histogram {
   // Collective. `of_mass`: whether shares are those of the mass; these on rank 0 only.
   Histogram(const comm::Communicator& comm, const LeafField& field, double average, const LogBins& bins, bool of_mass)
       : cells_(static_cast<std::size_t>(bins.size()) + 2, std::vector<std::int64_t>(field.size(), 0)) {
-    for (std::size_t level = 0; level < field.size(); ++level) count(comm, *field[level], level, average, bins);
+    for (std::size_t level = 0; level < field.size(); ++level) count(comm, field[level], level, average, bins);
     shares_ = of_mass ? shares_of_mass(comm, field, average, bins) : shares_of_volume(bits_a_level(root_domain(field)));
   }
 
@@ -32,7 +32,7 @@ class Histogram {
 
  private:
   template <typename F>
-  static void for_each_bin(const mesh::Field<double>& field, double average, const LogBins& bins, F f) {
+  static void for_each_bin(const ScalarView& field, double average, const LogBins& bins, F f) {
     for (int b = 0; b < field.blocks(); ++b)
       core::for_each_cell(field.box(b), [&, view = field.view(b)](int k, int j, int i) {
         const double value = view(k, j, i);
@@ -40,7 +40,7 @@ class Histogram {
       });
   }
 
-  void count(const comm::Communicator& comm, const mesh::Field<double>& field, std::size_t level, double average,
+  void count(const comm::Communicator& comm, const ScalarView& field, std::size_t level, double average,
              const LogBins& bins) {
     std::vector<std::int64_t> counts(cells_.size(), 0);
     for_each_bin(field, average, bins, [&](std::size_t bin, double) { ++counts[bin]; });
@@ -63,7 +63,7 @@ class Histogram {
     const int a_level = bits_a_level(root_domain(field)), finest = finest_level(field);
     std::vector<core::CompactSum> sums(cells_.size() + 1);  // of each bin, and of all
     for (int level = 0; level <= finest; ++level)
-      for_each_bin(*field[static_cast<std::size_t>(level)], average, bins,
+      for_each_bin(field[static_cast<std::size_t>(level)], average, bins,
                    [&](std::size_t bin, double value) { sums[bin].add(value, a_level * (finest - level)); });
     for (std::size_t bin = 0; bin < cells_.size(); ++bin) sums.back().add(sums[bin]);
     std::vector<double> shares = totals(comm, sums, -a_level * finest);

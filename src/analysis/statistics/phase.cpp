@@ -103,9 +103,9 @@ class Phase final : public Analysis {
     const auto at = static_cast<std::size_t>(level);
     const std::size_t first = at * bins();
     const int power = bits_a_level(root_domain(density)) * (finest_level(density) - level);
-    for (int b = 0; b < density[at]->blocks(); ++b) {
-      const auto rho = density[at]->view(b), t = temperature[at]->view(b);
-      core::for_each_cell(density[at]->box(b), [&](int k, int j, int i) {
+    for (int b = 0; b < density[at].blocks(); ++b) {
+      const auto rho = density[at].view(b), t = temperature[at].view(b);
+      core::for_each_cell(density[at].box(b), [&](int k, int j, int i) {
         const std::int32_t column = density_bins_.find(rho(k, j, i) / average),
                            row = temperature_bins_.find(t(k, j, i));
         if (column < 0 || row < 0 || column == density_bins_.size() || row == temperature_bins_.size()) {

@@ -122,7 +122,7 @@ class PowerSpectra final : public Analysis {
   }
 
   Spectrum spectrum_of(const Measurement& m, const std::string& name) const {
-    Spectrum spectrum = transform(m.comm, m.plan, *m.grid.of(m.comm, field_or_total(m.snapshot, name)));
+    Spectrum spectrum = transform(m.comm, m.plan, m.grid.of(m.comm, field_or_total(m.snapshot, name)));
     if (contains(parameters_.deconvolve, name)) divide_by_cic_window(spectrum, m.geometry.domain.extent());
     return spectrum;
   }

@@ -90,7 +90,7 @@ std::vector<double> window_of_axis(std::int32_t n) {
 
 }  // namespace
 
-Spectrum transform(const comm::Communicator& comm, const fft::FftPlan& plan, const mesh::Field<double>& field) {
+Spectrum transform(const comm::Communicator& comm, const fft::FftPlan& plan, const ScalarView& field) {
   Spectrum spectrum(plan.spectral(), comm.rank());
   plan.forward(field, spectrum);
   return spectrum;
@@ -142,8 +142,8 @@ PowerSpectrum power_of(const comm::Communicator& comm, const Spectrum& spectrum,
   return result;
 }
 
-PowerSpectrum power_spectrum(const comm::Communicator& comm, const mesh::Field<double>& field,
-                             const mesh::Geometry& geometry, const ShellOptions& shells, bool deconvolve) {
+PowerSpectrum power_spectrum(const comm::Communicator& comm, const ScalarView& field, const mesh::Geometry& geometry,
+                             const ShellOptions& shells, bool deconvolve) {
   const double average = mean(comm, field, "density");
   if (!(average > 0)) throw core::Error("the mean of the field is not positive, so it has no relative fluctuation");
   Spectrum spectrum = transform(comm, fft::FftPlan(comm, field.layout()), field);

@@ -11,7 +11,7 @@ namespace sidestream::analysis {
 using Spectrum = mesh::Field<std::complex<double>>;
 
 /// The transform of a field. Collective.
-Spectrum transform(const comm::Communicator& comm, const fft::FftPlan& plan, const mesh::Field<double>& field);
+Spectrum transform(const comm::Communicator& comm, const fft::FftPlan& plan, const ScalarView& field);
 
 /// Divides by the window of the cloud-in-cell assignment, prod_i sinc^2(k_i dx_i / 2) (Hockney & Eastwood 1981, eq.
 /// 5-165).

@@ -1,6 +1,5 @@
 #include "couple/in_transit/block_messages.hpp"
 
-#include <cstring>
 #include <map>
 #include <utility>
 
@@ -8,7 +7,19 @@
 
 namespace sidestream::couple {
 
-Route::Route(std::span<const mesh::Layout> mine, int rank, std::span<const mesh::Layout> theirs, int first_peer) {
+namespace {
+
+// The cells of `box` one after the other.
+template <typename T>
+core::View4<T> packed_block(T* first, const mesh::Box& box) {
+  const mesh::Int3 n = box.extent();
+  return {first, box.lo.x, box.lo.y, box.lo.z, n.x, n.y, n.z, 1};
+}
+
+}  // namespace
+
+Route::Route(std::span<const mesh::Layout> mine, int rank, std::span<const mesh::Layout> theirs, int first_peer)
+    : layouts_(mine.begin(), mine.end()), rank_(rank) {
   core::require(mine.size() == theirs.size(), "both groups hold the same levels");
   std::map<int, Leg> legs;
   for (std::size_t level = 0; level < mine.size(); ++level) {
@@ -45,28 +56,39 @@ Cargo Route::cargo(std::size_t fields, std::size_t words_of_particle, std::span<
   return {sizes, pool};
 }
 
-void Route::pack(std::span<const Source> fields, const Cargo& cargo) const {
+void Route::pack(std::size_t fields, const Write& write, const Cargo& cargo) const {
   for (std::size_t l = 0; l < legs_.size(); ++l) {
-    Word* next = cargo.messages()[l].fields.data();
-    for (const Source& field : fields)
+    auto* next = reinterpret_cast<double*>(cargo.messages()[l].fields.data());
+    for (std::size_t field = 0; field < fields; ++field)
       for (const auto& [level, number] : legs_[l].blocks) {
-        const std::span<const double> block = field[level]->block(number);
-        std::memcpy(next, block.data(), block.size_bytes());
-        next += block.size();
+        const mesh::Box& box = box_of(level, number);
+        write(field, level, box, packed_block(next, box));
+        next += box.volume();
       }
   }
 }
 
-void Route::unpack(const Cargo& cargo, std::span<Target> fields) const {
+std::vector<mesh::FieldView<const double>> Route::views(const std::shared_ptr<const Cargo>& cargo,
+                                                        std::size_t number) const {
+  std::vector<std::vector<core::View4<const double>>> blocks;
+  for (const auto& legs : leg_of_) blocks.emplace_back(legs.size());
   for (std::size_t l = 0; l < legs_.size(); ++l) {
-    const Word* next = cargo.messages()[l].fields.data();
-    for (Target& field : fields)
-      for (const auto& [level, number] : legs_[l].blocks) {
-        const std::span<double> block = field[level].block(number);
-        std::memcpy(block.data(), next, block.size_bytes());
-        next += block.size();
-      }
+    const auto* next = reinterpret_cast<const double*>(cargo->messages()[l].fields.data()) +
+                       number * static_cast<std::size_t>(legs_[l].cells);
+    for (const auto& [level, block] : legs_[l].blocks) {
+      blocks[level][static_cast<std::size_t>(block)] = packed_block(next, box_of(level, block));
+      next += box_of(level, block).volume();
+    }
   }
+  std::vector<mesh::FieldView<const double>> views;
+  for (std::size_t level = 0; level < layouts_.size(); ++level)
+    views.emplace_back(layouts_[level], rank_, blocks[level], cargo);
+  return views;
+}
+
+const mesh::Box& Route::box_of(std::size_t level, int block) const {
+  const mesh::Layout& layout = layouts_[level];
+  return layout.box(layout.boxes_of(rank_)[static_cast<std::size_t>(block)]);
 }
 
 }  // namespace sidestream::couple

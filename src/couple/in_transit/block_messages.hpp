@@ -2,11 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "couple/in_transit/cargo.hpp"
-#include "sidestream/mesh/snapshot.hpp"
+#include "sidestream/core/view.hpp"
+#include "sidestream/mesh/field_view.hpp"
 
 namespace sidestream::couple {
 
@@ -34,13 +37,13 @@ class Route {
   Cargo cargo(std::size_t fields, std::size_t words_of_particle, std::span<const std::int64_t> particles,
               BufferPool& pool) const;
 
-  /// A quantity of one component and no ghost cells: one field a level.
-  using Source = std::vector<const mesh::Field<double>*>;
-  using Target = std::vector<mesh::Field<double>>;
-  /// Copies `fields` into `cargo`, which was made for so many.
-  void pack(std::span<const Source> fields, const Cargo& cargo) const;
-  /// The reverse.
-  void unpack(const Cargo& cargo, std::span<Target> fields) const;
+  /// Fills the cells of `box` of a level with those of a field, counted as in the cargo.
+  using Write =
+      std::function<void(std::size_t field, std::size_t level, const mesh::Box& box, const core::View4<double>& out)>;
+  /// Has each field written straight into the messages of `cargo`, which was made for `fields` of them.
+  void pack(std::size_t fields, const Write& write, const Cargo& cargo) const;
+  /// The cells of field `number` of all levels where they arrived. The views keep `cargo` alive.
+  std::vector<mesh::FieldView<const double>> views(const std::shared_ptr<const Cargo>& cargo, std::size_t number) const;
 
  private:
   struct Block {
@@ -53,6 +56,10 @@ class Route {
     std::int64_t cells = 0;
   };
 
+  const mesh::Box& box_of(std::size_t level, int block) const;
+
+  std::vector<mesh::Layout> layouts_;
+  int rank_ = 0;
   std::vector<Leg> legs_;
   std::vector<std::vector<std::int32_t>> leg_of_;  // by level and block
   std::int64_t cells_ = 0;

@@ -12,7 +12,7 @@ BufferPool::Buffer BufferPool::take(std::size_t words) {
     kept_.clear();
     // The number of particles changes a little from publish to publish.
     const std::size_t capacity = words + words / 16;
-    return {std::make_unique_for_overwrite<Word[]>(capacity), capacity};
+    return {core::allocate_bytes(capacity * sizeof(Word)), capacity};
   }
   Buffer buffer = std::move(*fitting);
   kept_.erase(fitting);
@@ -23,7 +23,7 @@ Cargo::Cargo(std::span<const Size> sizes, BufferPool& pool) {
   std::size_t words = 0;
   for (const Size& size : sizes) words += size.fields + size.particles;
   buffer_ = pool.take(words);
-  Word* next = buffer_.words.get();
+  Word* next = reinterpret_cast<Word*>(buffer_.bytes.get());
   for (const Size& size : sizes) {
     messages_.push_back({size.peer, {next, size.fields}, {next + size.fields, size.particles}});
     next += size.fields + size.particles;

@@ -2,9 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
+
+#include "sidestream/core/memory.hpp"
 
 namespace sidestream::couple {
 
@@ -17,8 +18,8 @@ using Word = std::uint64_t;
 class BufferPool {
  public:
   struct Buffer {
-    std::unique_ptr<Word[]> words;
-    std::size_t capacity = 0;
+    core::Bytes bytes;
+    std::size_t capacity = 0;  ///< in words
   };
 
   /// Room for at least `words` words, not initialised.

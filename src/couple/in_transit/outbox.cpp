@@ -144,12 +144,12 @@ void Outbox::send(Announcement announcement, const mesh::Snapshot& snapshot) {
     words_of_particle = announcement.particles->words();
   }
   announcement.number = ++number_;
-  std::vector<Route::Source> fields(announcement.fields.size());
-  for (std::size_t f = 0; f < fields.size(); ++f)
-    for (int level = 0; level <= snapshot.finest_level(); ++level)
-      fields[f].push_back(&snapshot.field(announcement.fields[f].name, level));
-  Cargo cargo = route_.cargo(fields.size(), words_of_particle, particles.counts(), pool_);
-  route_.pack(fields, cargo);
+  for (const FieldLabel& field : announcement.fields) snapshot.prepare(field.name);
+  Cargo cargo = route_.cargo(announcement.fields.size(), words_of_particle, particles.counts(), pool_);
+  const auto write = [&](std::size_t field, std::size_t level, const mesh::Box& box, const core::View4<double>& out) {
+    snapshot.write(announcement.fields[field].name, static_cast<int>(level), box, out);
+  };
+  route_.pack(announcement.fields.size(), write, cargo);
   if (announcement.particles && snapshot.particles != nullptr) particles.pack(*snapshot.particles, cargo);
   command("publish", to_message(announcement, snapshot));
   shipments_.emplace_back(joint_, number_, std::move(cargo));

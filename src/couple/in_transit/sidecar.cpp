@@ -1,5 +1,6 @@
 #include "couple/in_transit/sidecar.hpp"
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <utility>
@@ -99,17 +100,21 @@ void Sidecar::take(const json& command) {
 }
 
 void Sidecar::receive(const Announcement& announcement, Received& into) {
-  const Cargo cargo = room_for(announcement);
-  wait_for_data({joint_, cargo, most_bytes_under_way});
+  const auto cargo = std::make_shared<const Cargo>(room_for(announcement));
+  wait_for_data({joint_, *cargo, most_bytes_under_way});
 
   MPI_Request all_have_it = MPI_REQUEST_NULL;
   comm::check(MPI_Ibarrier(group_.raw(), &all_have_it), "MPI_Ibarrier");
   wait_for(std::span(&all_have_it, 1), config_->timeout_s, "the other sidecars", short_pause);
   if (group_.rank() == 0) mailbox_.post(Tag::reply, {{"received", announcement.number}});
 
-  unpack(announcement, cargo, into.snapshot);
+  into.snapshot.levels = levels_;
+  into.snapshot.rank = group_.rank();
+  for (std::size_t f = 0; f < announcement.fields.size(); ++f)
+    into.snapshot.add(announcement.fields[f].name, announcement.fields[f].unit,
+                      [views = route_.views(cargo, f)](int level) { return views[static_cast<std::size_t>(level)]; });
   if (!announcement.particles) return;
-  into.particles = unpacked_particles(*announcement.particles, cargo);
+  into.particles = unpacked_particles(*announcement.particles, *cargo);
   into.snapshot.particles = &into.particles;
 }
 
@@ -131,17 +136,6 @@ void Sidecar::wait_for_data(Intake intake) const {
   };
   wait_until(is_over, forever_s, short_pause);
   if (!intake.is_done()) throw too_long("data of the ranks that compute", config_->timeout_s);
-}
-
-void Sidecar::unpack(const Announcement& announcement, const Cargo& cargo, mesh::Snapshot& snapshot) const {
-  const std::size_t count = announcement.fields.size();
-  snapshot.levels = levels_;
-  std::vector<Route::Target> fields(count);
-  for (Route::Target& field : fields)
-    for (const mesh::Layout& layout : levels_) field.emplace_back(layout, group_.rank());
-  route_.unpack(cargo, fields);
-  for (std::size_t f = 0; f < count; ++f)
-    snapshot.add(announcement.fields[f].name, announcement.fields[f].unit, std::move(fields[f]));
 }
 
 void Sidecar::leave_out(const Announcement& announcement, const mesh::Snapshot& snapshot) {

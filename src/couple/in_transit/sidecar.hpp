@@ -41,7 +41,6 @@ class Sidecar {
   void receive(const Announcement& announcement, Received& into);
   Cargo room_for(const Announcement& announcement) const;
   void wait_for_data(Intake intake) const;
-  void unpack(const Announcement& announcement, const Cargo& cargo, mesh::Snapshot& snapshot) const;
   void leave_out(const Announcement& announcement, const mesh::Snapshot& snapshot);
   void run_tasks(const Announcement& announcement, const mesh::Snapshot& snapshot, double transfer_s);
   void say_farewell();

@@ -3,21 +3,28 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "couple/triggers/expression.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/exact_sum.hpp"
+#include "sidestream/core/for_each.hpp"
 
 namespace sidestream::couple {
 
 namespace {
 
-// All values of a quantity on this rank, level by level.
+// All values of a quantity on this rank, row by row and level by level.
 template <typename Take>
 void for_each_level(const mesh::Snapshot& snapshot, const std::string& quantity, Take take) {
   for (int level = 0; level <= snapshot.finest_level(); ++level) {
-    const mesh::Field<double>& field = snapshot.field(quantity, level);
-    for (int b = 0; b < field.blocks(); ++b) take(field.block(b), level);
+    const mesh::FieldView<const double> field = snapshot.field(quantity, level);
+    for (int b = 0; b < field.blocks(); ++b) {
+      const mesh::Box& box = field.box(b);
+      const auto length = static_cast<std::size_t>(box.extent().x);
+      core::for_each_row(
+          box, [&, cells = field.view(b)](int k, int j) { take(std::span(&cells(k, j, box.lo.x), length), level); });
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "sidestream/amr/adaptation.hpp"
+#include "sidestream/core/for_each.hpp"
 #include "sidestream/core/units.hpp"
 #include "sidestream/redistribute/migration.hpp"
 #include "sims/cosmology/cosmology_config.hpp"
@@ -15,7 +16,6 @@
 #include "sims/cosmology/universe.hpp"
 #include "sims/cosmology/universe_from_file.hpp"
 #include "sims/gas/gas_books.hpp"
-#include "sims/leaf_field.hpp"
 #include "sims/registry.hpp"
 #include "sims/run/file_state.hpp"
 #include "sims/run/moments.hpp"
@@ -299,9 +299,13 @@ double Cosmology::choose_step() {
   return next;
 }
 
+// Near the side of a level a particle is with a coarser block than the leaf it is in, which another rank may own.
 void Cosmology::gather_particles() {
-  all_particles_ = universe_->particles(0);
-  for (int level = 1; level <= finest_level(); ++level) mesh::append(universe_->particles(level), all_particles_);
+  std::vector<mesh::Particles> levels;
+  for (int level = 0; level <= finest_level(); ++level) levels.push_back(universe_->particles(level));
+  redistribute::migrate_levels(comm_, universe_->hierarchy(), levels);
+  all_particles_ = std::move(levels.front());
+  for (std::size_t level = 1; level < levels.size(); ++level) mesh::append(levels[level], all_particles_);
 }
 
 mesh::Snapshot Cosmology::snapshot() {
@@ -320,28 +324,27 @@ mesh::Snapshot Cosmology::snapshot() {
                                 {"particles", static_cast<double>(universe_->total_particles())}};
   const mesh::Hierarchy& hierarchy = universe_->hierarchy();
   snapshot.geometry = hierarchy.geometry(0);
+  snapshot.rank = comm_.rank();
   for (int level = 0; level <= finest_level(); ++level) snapshot.levels.push_back(hierarchy.leaf_layout(level));
   if (finest_level() > 0) gather_particles();
   snapshot.particles = finest_level() > 0 ? &all_particles_ : &universe_->particles(0);
 
-  const auto density = std::make_shared<Levels>();
-  snapshot.add("dark_matter_density", "Msun/Mpc^3", [this, density](int level) {
-    if (density->empty()) *density = universe_->dark_matter_density();
-    return std::make_shared<const Field<double>>(leaf_field(universe_->hierarchy(), level, comm_.rank(), [&](int b) {
-      return std::as_const((*density)[static_cast<std::size_t>(level)]).view(b);
-    }));
-  });
+  snapshot.add("dark_matter_density", "Msun/Mpc^3",
+               [this, density = std::make_shared<Levels>(), leaves = snapshot.levels](int level) {
+                 if (density->empty()) *density = universe_->dark_matter_density();
+                 const auto at = static_cast<std::size_t>(level);
+                 const std::shared_ptr<const Field<double>> field(density, &(*density)[at]);
+                 return mesh::FieldView<const double>(field).on(leaves[at]);
+               });
   for (const std::string& name : cosmology_fields(config_.has_gas)) {
     if (name == "dark_matter_density") continue;
     const char* const unit = name == "gas_density" ? "Msun/Mpc^3" : name == "temperature" ? "K" : "km/s";
-    snapshot.add(name, unit, [this, name](int level) {
-      const auto value_of = [&](int b) {
-        return [gas = universe_->gas(level).view(b), value = GasQuantity(config_, name, a_)](int k, int j, int i) {
-          return value(gas, k, j, i);
-        };
-      };
-      return std::make_shared<const Field<double>>(leaf_field(universe_->hierarchy(), level, comm_.rank(), value_of));
-    });
+    snapshot.add_computed(name, unit,
+                          [this, value = GasQuantity(config_, name, a_)](int level, const mesh::Box& box,
+                                                                         const core::View4<double>& out) {
+                            const auto gas = mesh::FieldView<const double>(universe_->gas(level)).view_on(box);
+                            core::for_each_cell(box, [=](int k, int j, int i) { out(k, j, i) = value(gas, k, j, i); });
+                          });
   }
   return snapshot;
 }

@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "sidestream/core/exact_sum.hpp"
+#include "sidestream/core/for_each.hpp"
 #include "sims/gas/gas_books.hpp"
 #include "sims/gas/gas_gravity.hpp"
-#include "sims/leaf_field.hpp"
 #include "sims/run/amr_config.hpp"
 #include "sims/run/file_state.hpp"
 #include "sims/run/soundness.hpp"
@@ -331,17 +331,16 @@ mesh::Snapshot GasSimulation::make_snapshot() const {
   snapshot.moment = moment();
   snapshot.moment.attributes = {{"time", time_}};
   snapshot.geometry = setup_.problem.geometry;
+  snapshot.rank = comm_.rank();
   const Hierarchy& hierarchy = gas_->hierarchy();
   for (int level = 0; level <= hierarchy.finest_level(); ++level)
     snapshot.levels.push_back(hierarchy.leaf_layout(level));
   for (const std::string& name : field_names())
-    snapshot.add(name, "1", [this, name](int level) {
-      const auto value_of = [&](int b) {
-        return [gas = std::as_const(*gas_).state(level).view(b), value = Quantity(name, setup_.hydro.gamma)](
-                   int k, int j, int i) { return value(gas, k, j, i); };
-      };
-      return std::make_shared<const Field<double>>(leaf_field(gas_->hierarchy(), level, comm_.rank(), value_of));
-    });
+    snapshot.add_computed(name, "1",
+                          [this, value = Quantity(name, setup_.hydro.gamma)](int level, const mesh::Box& box,
+                                                                             const core::View4<double>& out) {
+                            value.write(mesh::FieldView<const double>(gas_->state(level)).view_on(box), box, out);
+                          });
   return snapshot;
 }
 

@@ -71,12 +71,12 @@ template <std::size_t count, typename F>
 void for_each_leaf_cell(const mesh::Snapshot& snapshot, const std::array<std::string, count>& names, F f) {
   for (int l = 0; l <= snapshot.finest_level(); ++l) {
     const mesh::Geometry level = snapshot.geometry.refined(l);
-    std::array<const mesh::Field<double>*, count> fields{};
-    for (std::size_t n = 0; n < count; ++n) fields[n] = &snapshot.field(names[n], l);
-    for (int b = 0; b < fields[0]->blocks(); ++b) {
+    std::array<mesh::FieldView<const double>, count> fields;
+    for (std::size_t n = 0; n < count; ++n) fields[n] = snapshot.field(names[n], l);
+    for (int b = 0; b < fields[0].blocks(); ++b) {
       std::array<core::View4<const double>, count> views;
-      for (std::size_t n = 0; n < count; ++n) views[n] = fields[n]->view(b);
-      core::for_each_cell(fields[0]->box(b), [&](int k, int j, int i) {
+      for (std::size_t n = 0; n < count; ++n) views[n] = fields[n].view(b);
+      core::for_each_cell(fields[0].box(b), [&](int k, int j, int i) {
         std::array<double, count> values{};
         for (std::size_t n = 0; n < count; ++n) values[n] = views[n](k, j, i);
         f(l, level, mesh::Int3{i, j, k}, values);

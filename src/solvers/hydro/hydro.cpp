@@ -12,9 +12,6 @@ namespace sidestream::solvers {
 
 namespace {
 
-/// Blocks are swept in slices of so many rows along y, so that the scratch memory of a slice stays in the cache.
-constexpr std::int32_t rows_in_slice = 16;
-
 std::array<bool, 3> active_axes(const mesh::Geometry& geometry) {
   const mesh::Int3 cells = geometry.domain.extent();
   return {cells.x > 1, cells.y > 1, cells.z > 1};
@@ -25,6 +22,14 @@ mesh::Int3 largest_extent(const mesh::Field<double>& state) {
   for (int b = 0; b < state.blocks(); ++b)
     for (int axis = 0; axis < 3; ++axis) largest[axis] = std::max(largest[axis], state.box(b).extent()[axis]);
   return largest;
+}
+
+/// Blocks are swept in slices of so many rows along y: the fewer, the less scratch memory and the more cells beside the
+/// slices that are computed twice. Where there are many blocks, nearly three megabytes for slices of 32 by 32 do not
+/// count.
+std::int32_t rows_in_slice(mesh::Int3 largest, int blocks) {
+  constexpr std::int32_t few = 16, many = 32;
+  return largest.x <= many && blocks >= 16 ? many : few;
 }
 
 /// The owned cells of one block at the end of the step, while the old ones are still needed.
@@ -221,7 +226,8 @@ HydroBooks Hydro::advance(mesh::Field<double>& state, double dt, amr::SideFluxes
   HydroConfig config = config_;
   config.internal_energy_floor = std::max(config.internal_energy_floor, epoch.internal_energy_floor);
   const mesh::Int3 largest = largest_extent(state);
-  HydroSweep sweep(config, dt_over_dx, active, {largest.x, std::min(largest.y, rows_in_slice), largest.z});
+  const std::int32_t rows = std::min(largest.y, rows_in_slice(largest, state.blocks()));
+  HydroSweep sweep(config, dt_over_dx, active, {largest.x, rows, largest.z});
   BlockBuffer buffer(largest);
   HydroBooks repaired;
   for (int b = 0; b < state.blocks(); ++b) {
@@ -233,7 +239,7 @@ HydroBooks Hydro::advance(mesh::Field<double>& state, double dt, amr::SideFluxes
     const amr::SideViews sides = fluxes != nullptr ? fluxes->views(b) : amr::SideViews{};
     Repairs repairs;
     for (mesh::Box slice = box; slice.lo.y < box.hi.y; slice.lo.y = slice.hi.y) {
-      slice.hi.y = std::min(slice.lo.y + rows_in_slice, box.hi.y);
+      slice.hi.y = std::min(slice.lo.y + rows, box.hi.y);
       sweep.advance(slice, state.view(b), out, repairs, sides_of(slice, box, sides), worth);
       if (meanwhile) meanwhile();
     }

@@ -56,46 +56,74 @@ inline Middle two_shock_middle(const Gas& gas, const Side& l, const Side& r, int
   return middle;
 }
 
-/// The state in the face (at x = 0) between two waves with the gas `middle` between them; inside a rarefaction, between
-/// its ends linearly. Speeds c are taken as mass fluxes rho c of the gas ahead: so one root and one division are
-/// enough.
-[[gnu::always_inline]] inline Face two_shock_face(const Gas& gas, const Side& l, const Side& r, const Middle& middle) {
-  const bool from_left = middle.u > 0.0;
-  const double rho = from_left ? l.rho : r.rho, u = from_left ? l.u : r.u, p = from_left ? l.p : r.p;
-  const double away = from_left ? -rho : rho;  // times a velocity: the mass flux away from the middle
-  const double rise = away * (middle.u - u);
+/// The gas that flows into a face: that of the side the middle moves away from.
+struct Upstream {
+  Upstream(const Side& l, const Side& r, double middle_u)
+      : from_left(middle_u > 0.0),
+        rho(from_left ? l.rho : r.rho),
+        u(from_left ? l.u : r.u),
+        p(from_left ? l.p : r.p),
+        away(from_left ? -rho : rho) {}
+
+  bool from_left;
+  double rho, u, p;
+  double away;  ///< times a velocity: the mass flux away from the middle
+};
+
+/// The wave towards that side. Speeds c are taken as mass fluxes rho c of the gas ahead: so one root and one division
+/// are enough.
+struct Fan {
+  double share;             ///< of the face that the gas in the middle has; the rest is as ahead of the wave
+  double inverse_thinning;  ///< what makes the density of the middle
+};
+[[gnu::always_inline]] inline Fan two_shock_fan(const Gas& gas, const Side& l, const Side& r, const Middle& middle) {
+  const Upstream from(l, r, middle.u);
+  const double rise = from.away * (middle.u - from.u);
 
   // `head` and `tail` are the ends of the wave; they are one in a shock. The sound falls by a Riemann invariant.
-  const bool is_shock = middle.p > p;
-  const double dense = gas.minus * p + gas.plus * middle.p, sound_square = gas.gamma * p;
-  const double ahead = std::sqrt(rho * (is_shock ? dense : sound_square));
+  const bool is_shock = middle.p > from.p;
+  const double dense = gas.minus * from.p + gas.plus * middle.p, sound_square = gas.gamma * from.p;
+  const double ahead = std::sqrt(from.rho * (is_shock ? dense : sound_square));
   const double behind = larger(ahead + gas.minus * rise, 0.1 * ahead);  // in a rarefaction
-  const double head = ahead + away * u;
-  const double tail = is_shock ? head : behind + away * middle.u;
+  const double head = ahead + from.away * from.u;
+  const double tail = is_shock ? head : behind + from.away * middle.u;
   const double width = larger(head - tail, 1e-20 * ahead);
 
-  // The gas in the middle, after a shock by the jump conditions, after a rarefaction by p / rho = c^2 / gamma, and the
-  // share that it has in the face.
-  const double thinning = is_shock ? gas.minus * middle.p + gas.plus * p : behind * behind;
+  // At rest the middle has all of the face: no side is the one that the gas comes from. Where cold streams meet, the
+  // pressure after a few steps may be too small to drive the waves away from the face.
+  const double thinning = is_shock ? gas.minus * middle.p + gas.plus * from.p : behind * behind;
   const double inverse = 1.0 / (thinning * width);
-  const double squeezed = rho * ((is_shock ? dense : rho * (gas.gamma * middle.p)) * (width * inverse));
-  const double middle_rho = is_shock ? squeezed : smaller(squeezed, rho);
-  const double share = clamped(head * (thinning * inverse), 0.0, 1.0);
+  return {middle.u == 0.0 ? 1.0 : clamped(head * (thinning * inverse), 0.0, 1.0), width * inverse};
+}
+
+/// The state in the face (at x = 0) between two waves with the gas `middle` between them; inside a rarefaction, between
+/// its ends linearly.
+[[gnu::always_inline]] inline Face two_shock_face(const Gas& gas, const Side& l, const Side& r, const Middle& middle,
+                                                  const Fan& fan) {
+  const Upstream from(l, r, middle.u);
+
+  // The gas in the middle, after a shock by the jump conditions, after a rarefaction by p / rho = c^2 / gamma.
+  const bool is_shock = middle.p > from.p;
+  const double dense = gas.minus * from.p + gas.plus * middle.p;
+  const double squeezed = from.rho * ((is_shock ? dense : from.rho * (gas.gamma * middle.p)) * fan.inverse_thinning);
+  const double middle_rho = is_shock ? squeezed : smaller(squeezed, from.rho);
+  const double share = fan.share;
 
   Face face;
-  face.rho = (1.0 - share) * rho + share * middle_rho;
-  face.u = (1.0 - share) * u + share * middle.u;
-  face.p = (1.0 - share) * p + share * middle.p;
-  face.v = from_left ? l.v : r.v;
-  face.w = from_left ? l.w : r.w;
+  face.rho = (1.0 - share) * from.rho + share * middle_rho;
+  face.u = (1.0 - share) * from.u + share * middle.u;
+  face.p = (1.0 - share) * from.p + share * middle.p;
+  face.v = from.from_left ? l.v : r.v;
+  face.w = from.from_left ? l.w : r.w;
   face.energy = gas.inverse_gamma_1 * face.p + 0.5 * face.rho * (face.u * face.u + (face.v * face.v + face.w * face.w));
-  face.internal_energy = gas.inverse_gamma_1 * p / rho;
+  face.internal_energy = gas.inverse_gamma_1 * from.p / from.rho;
   return face;
 }
 
-/// Both of the above.
+/// All of the above.
 inline Face two_shock(const Gas& gas, const Side& l, const Side& r, int iterations) {
-  return two_shock_face(gas, l, r, two_shock_middle(gas, l, r, iterations));
+  const Middle middle = two_shock_middle(gas, l, r, iterations);
+  return two_shock_face(gas, l, r, middle, two_shock_fan(gas, l, r, middle));
 }
 
 /// HLLC (Toro, Spruce & Speares 1994) with the wave speeds of Einfeldt and Batten: the extremes of those of the sides

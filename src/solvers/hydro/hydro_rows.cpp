@@ -226,27 +226,37 @@ void solve_hllc(const RowContext context, int faces, int axis, ConstRows left, C
   for (int i = 0; i < whole; ++i) out.set<is_final>(i, hllc(context.gas, l.at(i), r.at(i)));
 }
 
-// The Newton steps are made one after another for a batch of faces, not for each face: the operations of one face wait
-// for each other, those of different faces do not.
+// The parts are done one after another for a batch of faces, not for each face: the operations of one face wait for
+// each other, those of different faces do not.
 template <bool is_final>
 void solve_two_shock(const RowContext context, int faces, int axis, ConstRows left, ConstRows right, Rows flux) {
-  constexpr int batch = 64;
-  alignas(64) double p[batch], u[batch];
+  constexpr int batch = 64, iterations = is_final ? final_iterations : predictor_iterations;
+  alignas(64) double p[batch], u[batch], share[batch], inverse_thinning[batch];
+  const Gas gas = context.gas;
   for (int first = 0; first < faces; first += batch) {
     const int count = whole_vectors(faces - first < batch ? faces - first : batch);
     const SideRows l(left.shifted(first), axis), r(right.shifted(first), axis);
     const FluxRows out(flux.shifted(first), axis);
 #pragma GCC ivdep
-    for (int i = 0; i < count; ++i) p[i] = acoustic_pressure(context.gas, l.at(i), r.at(i));
-    for (int iteration = 0; iteration < (is_final ? final_iterations : predictor_iterations); ++iteration)
+    for (int i = 0; i < count; ++i) p[i] = acoustic_pressure(gas, l.at(i), r.at(i));
+    for (int iteration = 1; iteration < iterations; ++iteration)
 #pragma GCC ivdep
-      for (int i = 0; i < count; ++i) {
-        const Middle middle = two_shock_step(context.gas, l.at(i), r.at(i), p[i]);
-        p[i] = middle.p;
-        u[i] = middle.u;
-      }
+      for (int i = 0; i < count; ++i) p[i] = two_shock_step(gas, l.at(i), r.at(i), p[i]).p;
 #pragma GCC ivdep
-    for (int i = 0; i < count; ++i) out.set<is_final>(i, two_shock_face(context.gas, l.at(i), r.at(i), {p[i], u[i]}));
+    for (int i = 0; i < count; ++i) {
+      const Middle middle = two_shock_step(gas, l.at(i), r.at(i), p[i]);
+      p[i] = middle.p;
+      u[i] = middle.u;
+    }
+#pragma GCC ivdep
+    for (int i = 0; i < count; ++i) {
+      const Fan fan = two_shock_fan(gas, l.at(i), r.at(i), {p[i], u[i]});
+      share[i] = fan.share;
+      inverse_thinning[i] = fan.inverse_thinning;
+    }
+#pragma GCC ivdep
+    for (int i = 0; i < count; ++i)
+      out.set<is_final>(i, two_shock_face(gas, l.at(i), r.at(i), {p[i], u[i]}, {share[i], inverse_thinning[i]}));
   }
 }
 

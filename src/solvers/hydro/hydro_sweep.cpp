@@ -14,6 +14,15 @@ constexpr int third_axis(int a, int b) {
   return 3 - a - b;
 }
 
+/// Cells of a plane that the kernels go through one after the other: what one leaves is near when the next one reads
+/// it.
+constexpr int piece_size = 192;
+
+/// The last place up to `end` that is a number of whole vectors from `begin` on.
+constexpr int last_vector(int begin, int end) {
+  return end <= begin ? begin : begin + ((end - begin) & ~row_padding);
+}
+
 RiemannSolver solver_named(const std::string& name) {
   return name == "hllc" ? RiemannSolver::hllc : RiemannSolver::two_shock;
 }
@@ -55,14 +64,6 @@ std::array<double, 5> first_order_flux(const CellState& l, const CellState& r, i
 
 }  // namespace
 
-PlaneRing::PlaneRing(int planes, int components, int first_row, int rows, int first_cell, int cells)
-    : planes_(planes), first_row_(first_row), first_cell_(first_cell), pitch_(cells) {
-  constexpr int line = 8;  // doubles in a cache line
-  component_stride_ = (pitch_ * rows + row_padding + line - 1) / line * line;
-  plane_stride_ = component_stride_ * components;
-  data_.assign(static_cast<std::size_t>(plane_stride_ * planes), 0.0);
-}
-
 HydroSweep::HydroSweep(const HydroConfig& config, const std::array<double, 3>& dt_over_dx,
                        const std::array<bool, 3>& active, mesh::Int3 largest)
     : context_{Gas(config.gamma), solver_named(config.riemann), config.dual_energy_eta,
@@ -83,8 +84,9 @@ HydroSweep::HydroSweep(const HydroConfig& config, const std::array<double, 3>& d
   sound_ = ring(1, sound_components);
   if (context_.eta > 0.0) unresolved_ = ring(2, 1);
   wide_row_ = wide(primitives, hydro_ghost);
-  lower_buffer_ = upper_buffer_ = ring(1, primitives);
-  flux_ = ring(1, predictor_flux_components);
+  lower_piece_ = PieceBuffer(primitives, piece_size, 0);
+  upper_piece_ = PieceBuffer(primitives, piece_size, in_vectors(pitch_ + row_padding));
+  flux_piece_ = PieceBuffer(predictor_flux_components, piece_size, in_vectors(pitch_ + row_padding));
   no_flux_ = PlaneRing(1, final_flux_components, 0, 1, 0, largest.x + 1);
   given_ = PlaneRing(1, 1, 0, 1, 0, largest.x);
   for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -240,33 +242,26 @@ void HydroSweep::solve_plane(int k) {
 
 void HydroSweep::solve_first(int k) {
   const double parts = dimensions() == 3 ? 3.0 : 2.0;
-  for (int axis = 0; axis < 2; ++axis) {
-    if (!is_active(axis)) continue;
-    solve_traced(axis, k, false, flux_);
-    take_loss_of(axis, k, cells_of(axis, {}), flux_, parts, first_loss_[static_cast<std::size_t>(axis)]);
-  }
-  if (!is_active(2) || k < 0) return;
-  solve_traced(2, k, false, first_z_);
-  if (k >= 1) take_loss_of(2, k - 1, cells_of(2, {}), first_z_, parts, first_loss_[2]);
+  for (int axis = 0; axis < 3; ++axis)
+    if (is_active(axis))
+      solve(
+          {axis, k, {}, nullptr, axis == 2 ? &first_z_ : nullptr, &first_loss_[static_cast<std::size_t>(axis)], parts});
 }
 
 void HydroSweep::solve_second(int k) {
-  const auto solve = [&](int axis, int along, int plane) {
+  const auto solve_along = [&](int axis, int along, int plane) {
     const auto a = static_cast<std::size_t>(axis), b = static_cast<std::size_t>(along);
     const std::array corrections{Correction{along, &first_loss_[b]}};
-    PlaneRing& flux = axis == 2 ? second_z_[b] : flux_;
-    solve_corrected(axis, plane, corrections, axis == 2 ? upper_z_[b] : upper_buffer_, false, flux);
-    const int complete = axis == 2 ? plane - 1 : plane;  // the cells whose both faces are known
-    if (axis < 2 || complete >= 0)
-      take_loss_of(axis, complete, cells_of(axis, corrections), flux, 2.0, second_loss_[a][b]);
+    solve({axis, plane, corrections, axis == 2 ? &upper_z_[b] : nullptr, axis == 2 ? &second_z_[b] : nullptr,
+           &second_loss_[a][b], 2.0});
   };
-  solve(0, 1, k);
-  solve(1, 0, k);
-  solve(2, 0, k);
-  solve(2, 1, k);
+  solve_along(0, 1, k);
+  solve_along(1, 0, k);
+  solve_along(2, 0, k);
+  solve_along(2, 1, k);
   if (k >= 1) {
-    solve(0, 2, k - 1);
-    solve(1, 2, k - 1);
+    solve_along(0, 2, k - 1);
+    solve_along(1, 2, k - 1);
   }
 }
 
@@ -289,11 +284,8 @@ void HydroSweep::solve_last_faces(int axis, int k) {
                                          ? &second_loss_[b][static_cast<std::size_t>(third_axis(axis, along))]
                                          : &first_loss_[b]};
   }
-  PlaneRing& flux = last_[static_cast<std::size_t>(axis)];
-  if (count > 0)
-    solve_corrected(axis, k, std::span(corrections).first(count), axis == 2 ? upper_z_[2] : upper_buffer_, true, flux);
-  else if (axis < 2 || k >= 0)
-    solve_traced(axis, k, true, flux);
+  solve({axis, k, std::span(corrections).first(count), axis == 2 ? &upper_z_[2] : nullptr,
+         &last_[static_cast<std::size_t>(axis)], nullptr, 1.0});
 }
 
 // The cells between faces normal to `axis` whose sides know of `corrections`: all of the plane but for the outermost
@@ -305,47 +297,69 @@ HydroSweep::Patch HydroSweep::cells_of(int axis, std::span<const Correction> cor
   return patch(grown(0), grown(1));
 }
 
-void HydroSweep::take_loss_of(int axis, int k, const Patch& cells, PlaneRing& flux, double parts, PlaneRing& loss) {
-  const Rows lower = at(flux, k, cells);
-  const Rows upper = axis == 0 ? lower.shifted(1) : axis == 1 ? lower.shifted(pitch_) : at(flux, k + 1, cells);
-  take_loss(context_, length(cells), lower, upper, dt_over_dx_[static_cast<std::size_t>(axis)] / parts,
-            at(loss, k, cells));
+// Piece by piece, so that what one kernel leaves is still in the first cache when the next one takes it up. A face
+// needs the cells at both its sides, a loss the faces at both its sides, so each lags behind what it needs.
+void HydroSweep::solve(const Faces& of) {
+  const Patch inside = cells_of(of.axis, of.corrections);
+  Patch both = inside, faces = inside;  // `both` with the outer cells, one of whose sides is at a face
+  if (of.axis == 0) both.row = {inside.row.begin - 1, faces.row.end = inside.row.end + 1};
+  if (of.axis == 1) both.rows = {inside.rows.begin - 1, faces.rows.end = inside.rows.end + 1};
+  const int step = of.axis == 0 ? 1 : of.axis == 1 ? pitch_ : 0;  // between the faces of a cell in a plane
+  const bool has_faces = of.axis < 2 || of.k >= 0, has_losses = of.loss != nullptr && (of.axis < 2 || of.k >= 1);
+  const Range cells = flat(both), last_faces = flat(faces), last_losses = flat(inside);
+  int solved = last_faces.begin, taken = last_losses.begin;
+  for (Range piece{cells.begin, 0}; piece.begin < cells.end; piece.begin = piece.end) {
+    piece.end = std::min(piece.begin + piece_size, cells.end);
+    for (PieceBuffer* const buffer : {&lower_piece_, &upper_piece_, &flux_piece_}) buffer->move_to(piece.begin);
+    if (!of.corrections.empty()) correct_cells(of, piece);
+    if (!has_faces) continue;
+    const bool is_last = piece.end == cells.end;
+    const Range next{solved, is_last ? last_faces.end : last_vector(solved, piece.end)};
+    solve_faces(of, next);
+    solved = next.end;
+    if (!has_losses) continue;
+    const Range lost{taken, is_last ? last_losses.end : last_vector(taken, solved - step)};
+    take_losses(of, lost);
+    taken = lost.end;
+  }
 }
 
-void HydroSweep::solve_traced(int axis, int k, bool is_final, PlaneRing& flux) {
-  const auto a = static_cast<std::size_t>(axis);
-  solve_faces(axis, k, cells_of(axis, {}), upper_face_[a], lower_face_[a], is_final, flux);
-}
-
-// The corrected states of the upper sides are left in `upper`: along z, the plane above needs them.
-void HydroSweep::solve_corrected(int axis, int k, std::span<const Correction> corrections, PlaneRing& upper,
-                                 bool is_final, PlaneRing& flux) {
-  const Patch inside = cells_of(axis, corrections);
-  Patch both = inside;  // with the outer cells, one of whose sides is at a face
-  if (axis == 0) both.row = {inside.row.begin - 1, inside.row.end + 1};
-  if (axis == 1) both.rows = {inside.rows.begin - 1, inside.rows.end + 1};
+void HydroSweep::correct_cells(const Faces& of, Range cells) {
   std::array<ConstRows, 2> losses;
-  for (std::size_t n = 0; n < corrections.size(); ++n) losses[n] = at(*corrections[n].loss, k, both);
-  const auto a = static_cast<std::size_t>(axis);
-  correct(length(both), {at(lower_face_[a], k, both), at(upper_face_[a], k, both)},
-          std::span(losses).first(corrections.size()), {at(lower_buffer_, k, both), at(upper, k, both)});
-  if (axis < 2 || k >= 0) solve_faces(axis, k, inside, upper, lower_buffer_, is_final, flux);
+  for (std::size_t n = 0; n < of.corrections.size(); ++n) losses[n] = at(*of.corrections[n].loss, of.k, cells);
+  const auto a = static_cast<std::size_t>(of.axis);
+  correct(length(cells), {at(lower_face_[a], of.k, cells), at(upper_face_[a], of.k, cells)},
+          std::span(losses).first(of.corrections.size()),
+          {lower_piece_.at(cells.begin), places(of.upper, of.k, upper_piece_, cells)});
 }
 
-// Fluxes through the faces normal to `axis` below `cells` of plane `k` (and above the highest).
-void HydroSweep::solve_faces(int axis, int k, const Patch& cells, PlaneRing& upper, PlaneRing& lower, bool is_final,
-                             PlaneRing& flux) {
-  Patch faces = cells;
-  if (axis == 0) ++faces.row.end;
-  if (axis == 1) ++faces.rows.end;
-  const Rows left = axis == 0   ? at(upper, k, faces).shifted(-1)
-                    : axis == 1 ? at(upper, k, faces).shifted(-pitch_)
-                                : at(upper, k - 1, faces);
-  solve_riemann(context_, length(faces), axis, left, at(lower, k, faces), is_final, at(flux, k, faces));
-  if (!is_final || context_.eta == 0.0) return;
-  const double* const above = at(unresolved_, k, faces)[0];
-  const double* const below = axis == 0 ? above - 1 : axis == 1 ? above - pitch_ : at(unresolved_, k - 1, faces)[0];
-  carry_unresolved(length(faces), below, above, at(flux, k, faces));
+// Fluxes through the faces below the cells `faces` of the plane.
+void HydroSweep::solve_faces(const Faces& of, Range faces) {
+  if (length(faces) <= 0) return;
+  const auto a = static_cast<std::size_t>(of.axis);
+  const bool is_corrected = !of.corrections.empty(), is_final = of.loss == nullptr;
+  const int step = of.axis == 0 ? 1 : pitch_;
+  const auto below = [&](PlaneRing& ring) {
+    return of.axis == 2 ? at(ring, of.k - 1, faces) : at(ring, of.k, faces).shifted(-step);
+  };
+  const Rows flux = places(of.flux, of.k, flux_piece_, faces);
+  const Rows upper = !is_corrected         ? below(upper_face_[a])
+                     : of.upper != nullptr ? below(*of.upper)
+                                           : upper_piece_.at(faces.begin - step);
+  solve_riemann(context_, length(faces), of.axis, upper,
+                is_corrected ? lower_piece_.at(faces.begin) : at(lower_face_[a], of.k, faces), is_final, flux);
+  if (is_final && context_.eta > 0.0)
+    carry_unresolved(length(faces), below(unresolved_)[0], at(unresolved_, of.k, faces)[0], flux);
+}
+
+// What leaves cells of the plane or, along z, of the one below, where both faces are known.
+void HydroSweep::take_losses(const Faces& of, Range cells) {
+  if (length(cells) <= 0) return;
+  const int complete = of.axis == 2 ? of.k - 1 : of.k;
+  const Rows lower = places(of.flux, complete, flux_piece_, cells);
+  const Rows upper = of.axis == 2 ? at(*of.flux, of.k, cells) : lower.shifted(of.axis == 0 ? 1 : pitch_);
+  take_loss(context_, length(cells), lower, upper, dt_over_dx_[static_cast<std::size_t>(of.axis)] / of.parts,
+            at(*of.loss, complete, cells));
 }
 
 void HydroSweep::update_plane(int k, Repairs& repairs) {

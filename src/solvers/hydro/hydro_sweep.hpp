@@ -9,28 +9,9 @@
 #include "sidestream/mesh/box.hpp"
 #include "sidestream/solvers/hydro.hpp"
 #include "solvers/hydro/hydro_rows.hpp"
+#include "solvers/hydro/plane_ring.hpp"
 
 namespace sidestream::solvers {
-
-/// The last few planes (of constant z) of rows of some quantity, in the order [plane][component][row][x]: what a sweep
-/// along z keeps of its intermediate results, so that they stay in the cache.
-class PlaneRing {
- public:
-  PlaneRing() = default;
-  /// Rows [first_row, first_row + rows) of cells [first_cell, first_cell + cells), one row behind the other.
-  PlaneRing(int planes, int components, int first_row, int rows, int first_cell, int cells);
-
-  /// The rows of all components at plane `k`, row `j`; their data begins at the cell 0. `k` >= -8.
-  Rows at(int k, int j) {
-    const std::ptrdiff_t plane = (k + 8 * planes_) % planes_;
-    return {data_.data() + plane * plane_stride_ + (j - first_row_) * pitch_ - first_cell_, component_stride_};
-  }
-
- private:
-  int planes_ = 0, first_row_ = 0, first_cell_ = 0;
-  std::ptrdiff_t pitch_ = 0, component_stride_ = 0, plane_stride_ = 0;
-  std::vector<double> data_;
-};
 
 /// A face at which the flux is replaced because a cell beside it came out unphysical: the change of the flux of mass,
 /// momentum and total energy (times dt / dx). `cell` is the one above the face.
@@ -74,6 +55,16 @@ class HydroSweep {
   struct Patch {
     Range rows, row;
   };
+  /// Riemann problems at the faces normal to `axis` below the cells of plane `k` (and above the highest along x and y):
+  /// with the traced states or, where there are `corrections`, with corrected ones, those of the upper sides in
+  /// `upper`. What the fluxes take from the cells between them goes to `loss`, a `parts`-th of it; null: the fluxes are
+  /// final.
+  struct Faces {
+    int axis, k;
+    std::span<const Correction> corrections;
+    PlaneRing *upper, *flux, *loss;
+    double parts;
+  };
 
   bool is_active(int axis) const { return active_[static_cast<std::size_t>(axis)]; }
   int ghost(int axis, int width) const { return is_active(axis) ? width : 0; }
@@ -83,12 +74,19 @@ class HydroSweep {
 
   Patch patch(int grown_x, int grown_y) const { return {cells(1, grown_y), cells(0, grown_x)}; }
   Patch cells_of(int axis, std::span<const Correction> corrections) const;
-  int length(const Patch& patch) const {
-    return (patch.rows.end - patch.rows.begin - 1) * pitch_ + patch.row.end - patch.row.begin;
+  static int length(Range range) { return range.end - range.begin; }
+  int length(const Patch& patch) const { return length(flat(patch)); }
+  /// The places of a patch in a plane, counted from its cell 0 on, one row behind the other, from a whole number of
+  /// vectors on: in the first cache, a vector across two lines costs as much as two.
+  Range flat(const Patch& patch) const {
+    return {(patch.rows.begin * pitch_ + patch.row.begin) & ~row_padding,
+            (patch.rows.end - 1) * pitch_ + patch.row.end};
   }
-  static Rows at(PlaneRing& ring, int k, const Patch& patch) {
-    return ring.at(k, patch.rows.begin).shifted(patch.row.begin);
+  static Rows at(PlaneRing& ring, int k, Range places) { return ring.at(k, 0).shifted(places.begin); }
+  static Rows places(PlaneRing* ring, int k, const PieceBuffer& buffer, Range range) {
+    return ring != nullptr ? at(*ring, k, range) : buffer.at(range.begin);
   }
+  Rows at(PlaneRing& ring, int k, const Patch& patch) const { return at(ring, k, flat(patch)); }
 
   void load_plane(int k);
   std::array<ConstRows, 5> stencil(int axis, int k, const Patch& patch);
@@ -103,12 +101,10 @@ class HydroSweep {
   void solve_second(int k);
   void solve_last(int k);
   void solve_last_faces(int axis, int k);
-  void solve_traced(int axis, int k, bool is_final, PlaneRing& flux);
-  void solve_corrected(int axis, int k, std::span<const Correction> corrections, PlaneRing& upper, bool is_final,
-                       PlaneRing& flux);
-  void solve_faces(int axis, int k, const Patch& cells, PlaneRing& upper, PlaneRing& lower, bool is_final,
-                   PlaneRing& flux);
-  void take_loss_of(int axis, int k, const Patch& cells, PlaneRing& flux, double parts, PlaneRing& loss);
+  void solve(const Faces& of);
+  void correct_cells(const Faces& of, Range cells);
+  void solve_faces(const Faces& of, Range faces);
+  void take_losses(const Faces& of, Range cells);
   void update_plane(int k, Repairs& repairs);
   Surroundings surroundings(int k, int j);
   const double* velocity_along_row(int k, int j);
@@ -137,9 +133,10 @@ class HydroSweep {
   std::array<PlaneRing, 3> slope_;                    // along each axis; along x of one row
   std::array<PlaneRing, 3> shock_;                    // along each axis; along x of one row
   std::array<PlaneRing, 3> lower_face_, upper_face_;  // states traced to the faces, by axis
-  PlaneRing lower_buffer_, upper_buffer_;             // the same, corrected
+  PieceBuffer lower_piece_, upper_piece_;             // the same, corrected
   std::array<PlaneRing, 3> upper_z_;                  // corrected along x, y and both: for the next plane
-  PlaneRing flux_, first_z_, no_flux_;
+  PieceBuffer flux_piece_;                            // in the predictor
+  PlaneRing first_z_, no_flux_;
   std::array<PlaneRing, 2> second_z_;  // fluxes along z, by the axis that corrected them
   std::array<PlaneRing, 3> last_;      // fluxes, by axis
   std::array<PlaneRing, 3> first_loss_;

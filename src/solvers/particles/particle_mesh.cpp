@@ -71,6 +71,14 @@ struct AxisBatch {
   }
 };
 
+// Asks for the numbers of the batch behind the one that starts at `start`: the processor by itself looks no further
+// than the end of a page, and each of the many arrays of particles has another.
+void prefetch(const double* numbers, std::size_t start, std::size_t size) {
+  constexpr std::size_t line = 64 / sizeof(double);
+  const std::size_t end = std::min(start + 2 * batch_size, size);
+  for (std::size_t n = start + batch_size; n < end; n += line) __builtin_prefetch(numbers + n);
+}
+
 struct Axis {
   double cells_per_length, length;
   std::int32_t cells;
@@ -116,22 +124,47 @@ Corners split_mass(double mass, double fx, double fy, double fz) {
   return __builtin_shufflevector(z0, z1, 0, 1, 2, 3, 4, 5, 6, 7);
 }
 
-// The numbers at `cell`, the one beside it, and those of the rows and planes above.
-Corners corners_at(const double* cell, std::ptrdiff_t stride_y, std::ptrdiff_t stride_z) {
-  const auto pair_at = [cell](std::ptrdiff_t place) {
-    Pair pair;
-    std::memcpy(&pair, cell + place, sizeof pair);
-    return pair;
-  };
-  const Quad low = __builtin_shufflevector(pair_at(0), pair_at(stride_y), 0, 1, 2, 3);
-  const Quad high = __builtin_shufflevector(pair_at(stride_z), pair_at(stride_z + stride_y), 0, 1, 2, 3);
-  return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
+template <typename V>
+V load(const double* from) {
+  V values;
+  std::memcpy(&values, from, sizeof values);
+  return values;
 }
 
-double sum_of(Corners numbers) {
-  const Quad rows =
-      __builtin_shufflevector(numbers, numbers, 0, 2, 4, 6) + __builtin_shufflevector(numbers, numbers, 1, 3, 5, 7);
-  return (rows[0] + rows[1]) + (rows[2] + rows[3]);
+Corners together(Pair low, Pair low_y, Pair low_z, Pair high) {
+  return __builtin_shufflevector(__builtin_shufflevector(low, low_y, 0, 1, 2, 3),
+                                 __builtin_shufflevector(low_z, high, 0, 1, 2, 3), 0, 1, 2, 3, 4, 5, 6, 7);
+}
+
+// The numbers at `cell`, the one beside it, and those of the rows and planes above.
+Corners corners_at(const double* cell, std::ptrdiff_t stride_y, std::ptrdiff_t stride_z) {
+  return together(load<Pair>(cell), load<Pair>(cell + stride_y), load<Pair>(cell + stride_z),
+                  load<Pair>(cell + stride_z + stride_y));
+}
+
+// Along each axis, by how much a potential falls from the cell before each of these eight to the one behind it. Most of
+// the numbers are used more than once.
+std::array<Corners, 3> falls_at(const double* cell, std::ptrdiff_t stride_y, std::ptrdiff_t stride_z) {
+  const auto row = [=](int z, int y) { return cell + z * stride_z + y * stride_y; };
+  const auto pair = [=](int z, int y) { return load<Pair>(row(z, y)); };
+  const Corners here = corners_at(cell, stride_y, stride_z), before = corners_at(cell - 1, stride_y, stride_z),
+                behind = corners_at(cell + 1, stride_y, stride_z);
+  const Pair p00 = __builtin_shufflevector(here, here, 0, 1), p01 = __builtin_shufflevector(here, here, 2, 3),
+             p10 = __builtin_shufflevector(here, here, 4, 5), p11 = __builtin_shufflevector(here, here, 6, 7);
+  return {before - behind, together(pair(0, -1), p00, pair(1, -1), p10) - together(p01, pair(0, 2), p11, pair(1, 2)),
+          together(pair(-1, 0), pair(-1, 1), p00, p01) - together(p10, p11, pair(2, 0), pair(2, 1))};
+}
+
+// The sums of the numbers at all eight corners, pair by pair, then row by row, for three sets side by side.
+std::array<double, 3> sums_of(const std::array<Corners, 3>& n) {
+  const Corners first = __builtin_shufflevector(n[0], n[1], 0, 8, 2, 10, 4, 12, 6, 14) +
+                        __builtin_shufflevector(n[0], n[1], 1, 9, 3, 11, 5, 13, 7, 15),
+                last = n[2] + __builtin_shufflevector(n[2], n[2], 1, 0, 3, 2, 5, 4, 7, 6);
+  const Corners planes = __builtin_shufflevector(first, last, 0, 1, 4, 5, 8, 9, 12, 13) +
+                         __builtin_shufflevector(first, last, 2, 3, 6, 7, 10, 11, 14, 15);
+  const Quad all =
+      __builtin_shufflevector(planes, planes, 0, 1, 4, 5) + __builtin_shufflevector(planes, planes, 2, 3, 6, 7);
+  return {all[0], all[1], all[2]};
 }
 
 }  // namespace
@@ -182,6 +215,7 @@ void ParticleMesh::locate(const mesh::Particles& particles, std::size_t start, i
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const std::int32_t cells = geometry_.domain.hi[static_cast<int>(axis)];
     const double length = geometry_.length[axis];
+    prefetch(particles.position[axis].data(), start, particles.size());
     is_inside &= locate_on_axis({cells / length, length, cells}, particles.position[axis].data() + start, count,
                                 batch.axes[axis]);
   }
@@ -299,26 +333,28 @@ double ParticleMesh::kick(const mesh::Field<double>& acceleration, double factor
   if (is_vector)
     return kick_by(
         acceleration,
-        [](const double* cell, int axis, const Placement& here) {
-          return corners_at(cell + axis * here.stride_component, here.stride_y, here.stride_z);
+        [](const double* cell, const Placement& here) {
+          const auto along = [&](int axis) {
+            return corners_at(cell + axis * here.stride_component, here.stride_y, here.stride_z);
+          };
+          return std::array{along(0), along(1), along(2)};
         },
         factor, particles);
   const std::array<double, 3> over_two_dx{0.5 / geometry_.cell_size(0), 0.5 / geometry_.cell_size(1),
                                           0.5 / geometry_.cell_size(2)};
   return kick_by(
       acceleration,
-      [over_two_dx](const double* cell, int axis, const Placement& here) {
-        const std::ptrdiff_t step = axis == 0 ? 1 : axis == 1 ? here.stride_y : here.stride_z;
-        return (corners_at(cell - step, here.stride_y, here.stride_z) -
-                corners_at(cell + step, here.stride_y, here.stride_z)) *
-               over_two_dx[static_cast<std::size_t>(axis)];
+      [over_two_dx](const double* cell, const Placement& here) {
+        std::array<Corners, 3> falls = falls_at(cell, here.stride_y, here.stride_z);
+        for (std::size_t axis = 0; axis < 3; ++axis) falls[axis] *= over_two_dx[axis];
+        return falls;
       },
       factor, particles);
 }
 
-// `component(cell, axis, placement)`: the accelerations of the eight cells from `cell` of `field` on.
-template <typename Component>
-double ParticleMesh::kick_by(const mesh::Field<double>& field, Component component, double factor,
+// `pull(cell, placement)`: the accelerations along each axis of the eight cells from `cell` of `field` on.
+template <typename Pull>
+double ParticleMesh::kick_by(const mesh::Field<double>& field, Pull pull, double factor,
                              mesh::Particles& particles) const {
   const auto at = placements(field);
   std::array<double*, 3> momentum;
@@ -326,18 +362,25 @@ double ParticleMesh::kick_by(const mesh::Field<double>& field, Component compone
   const double unit = static_cast<double>(mass_unit_), scale = factor / unit;
   core::LargestMagnitude largest;
   Batch batch;
+  std::array<std::array<double, batch_size>, 3> sums;
   for (std::size_t start = 0; start < particles.size(); start += batch_size) {
     if (start % piece_size == 0) comm::progress(comm_);
-    const int count = static_cast<int>(std::min<std::size_t>(batch_size, particles.size() - start));
-    locate(particles, start, count, batch);
-    for (std::size_t n = 0; n < static_cast<std::size_t>(count); ++n) {
+    const auto count = std::min<std::size_t>(batch_size, particles.size() - start);
+    for (const double* const w : momentum) prefetch(w, start, particles.size());
+    locate(particles, start, static_cast<int>(count), batch);
+    for (std::size_t n = 0; n < count; ++n) {
       const Placement& here = at[static_cast<std::size_t>(batch.block[n])];
-      const double* const cell = field.all().data() + batch.first_cell(n, here);
       const Corners shares = batch.shares(n, unit);
-      for (int axis = 0; axis < 3; ++axis) {
-        double& w = momentum[static_cast<std::size_t>(axis)][start + n];
-        w += scale * sum_of(shares * component(cell, axis, here));
-        largest.add(w);
+      std::array<Corners, 3> pulls = pull(field.all().data() + batch.first_cell(n, here), here);
+      for (Corners& along : pulls) along *= shares;
+      const std::array<double, 3> sum = sums_of(pulls);
+      for (std::size_t axis = 0; axis < 3; ++axis) sums[axis][n] = sum[axis];
+    }
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      double* const w = momentum[axis] + start;
+      for (std::size_t n = 0; n < count; ++n) {
+        w[n] += scale * sums[axis][n];
+        largest.add(w[n]);
       }
     }
   }
