@@ -1,6 +1,7 @@
 #include "sidestream/mesh/snapshot.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "mesh/named.hpp"
 #include "sidestream/core/error.hpp"
@@ -46,6 +47,11 @@ std::vector<std::string> Snapshot::names() const {
   std::vector<std::string> all;
   for (const auto& [name, entry] : fields_) all.push_back(name);
   return all;
+}
+
+const Particles* Snapshot::particles() const {
+  if (provide_particles_) particles_ = std::exchange(provide_particles_, {})();
+  return particles_;
 }
 
 const Snapshot::Entry& Snapshot::entry(const std::string& name) const {

@@ -45,7 +45,7 @@ void fill(Moment& moment, const mesh::Layout& layout, const comm::Communicator& 
       particles.attributes[a].values.push_back(30 * core::normal(5, a, i));
     }
   }
-  snapshot.particles = &particles;
+  snapshot.set_particles(&particles);
 }
 
 std::set<std::string> names_of(const mesh::Result& result) {

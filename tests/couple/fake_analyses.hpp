@@ -75,7 +75,7 @@ class ParticleSums : public analysis::Analysis {
 
   mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
     const mesh::Particles none;
-    const mesh::Particles& particles = snapshot.particles == nullptr ? none : *snapshot.particles;
+    const mesh::Particles& particles = snapshot.particles() == nullptr ? none : *snapshot.particles();
     std::vector<core::ExactSum> sums(6);
     std::vector<std::int64_t> counts(4, 0);
     for (std::size_t p = 0; p < particles.size(); ++p) {
@@ -86,7 +86,7 @@ class ParticleSums : public analysis::Analysis {
       counts[2] += owns_leaf_of(comm, snapshot, particles, p) ? 0 : 1;
     }
     counts[0] = static_cast<std::int64_t>(particles.size());
-    counts[3] = snapshot.particles != nullptr ? 1 : 0;
+    counts[3] = snapshot.particles() != nullptr ? 1 : 0;
     comm.sum(counts);
     comm.sum(std::span(sums));
     if (comm.rank() != 0) return {};

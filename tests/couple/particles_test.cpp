@@ -60,7 +60,7 @@ class ParticleTransport : public SessionTest {
     for (const mesh::Layout& layout : snapshot.levels)
       for (const std::int32_t box : layout.boxes_of(group.rank()))
         add_particles_of_box(snapshot, layout, box, particles);
-    snapshot.particles = particles.size() == 0 ? nullptr : &particles;
+    snapshot.set_particles(particles.size() == 0 ? nullptr : &particles);
     return snapshot;
   }
   std::vector<TaskTotals> run_with_particles(CouplingConfig config, std::int64_t steps, bool is_refined) {
@@ -156,7 +156,7 @@ TEST_F(ParticleTransport, ATaskThatDoesNotReadThemDoesNotCauseThemToTravel) {
   if (world_.size() == 1) return;
   bool has_particles = false;
   const auto looks = std::make_shared<test::Told>(
-      [&](const auto&, const mesh::Snapshot& snapshot) { has_particles = snapshot.particles != nullptr; });
+      [&](const auto&, const mesh::Snapshot& snapshot) { has_particles = snapshot.particles() != nullptr; });
 
   const auto totals = run_with_particles(config_of({task_of("looks", looks, Transport::in_transit)}, 1), 1, false);
 
@@ -172,7 +172,7 @@ TEST_F(ParticleTransport, ASnapshotWithoutParticlesAndOneWithAnEmptyListArriveAs
   run(config_of({task_of("sums", sums(), sidecars > 0 ? Transport::in_transit : Transport::in_situ)}, sidecars), 2,
       [&](const comm::Communicator& group, std::int64_t step) {
         mesh::Snapshot snapshot = snapshot_of(group, step);
-        snapshot.particles = step == 1 && group.rank() == group.size() - 1 ? &none : nullptr;
+        snapshot.set_particles(step == 1 && group.rank() == group.size() - 1 ? &none : nullptr);
         return snapshot;
       });
   if (world_.rank() != 0) return;

@@ -155,7 +155,7 @@ TEST_F(Messages, APublishOfFieldsAndParticlesIsOneForEachPairOfRanksWhateverTheB
                 particles.position[static_cast<std::size_t>(axis)].push_back((cell[axis] + 0.5) *
                                                                              snapshot.geometry.cell_size(axis));
             }
-            snapshot.particles = &particles;
+            snapshot.set_particles(&particles);
             return snapshot;
           });
     });

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sidestream/core/view.hpp"
@@ -24,12 +25,13 @@ class Snapshot {
   using Provider = std::function<AnyField(int level)>;
   /// Fills the cells of `box`, one of this rank's of `levels[level]`. Local.
   using Kernel = std::function<void(int level, const Box& box, const core::View4<double>& out)>;
+  /// Gives the particles of this rank: called at most once, by all ranks together.
+  using ParticleProvider = std::function<const Particles*()>;
 
   Moment moment;
-  Geometry geometry;                     ///< of level 0
-  std::vector<Layout> levels;            ///< the leaves of each level, coarsest first; a level may be empty of boxes
-  int rank = 0;                          ///< the owner in `levels` that this process is
-  const Particles* particles = nullptr;  ///< of this rank, or null
+  Geometry geometry;           ///< of level 0
+  std::vector<Layout> levels;  ///< the leaves of each level, coarsest first; a level may be empty of boxes
+  int rank = 0;                ///< the owner in `levels` that this process is
 
   int finest_level() const { return static_cast<int>(levels.size()) - 1; }
   bool is_refined() const { return levels.size() > 1; }
@@ -39,6 +41,12 @@ class Snapshot {
   void add(std::string name, std::string unit, std::vector<Field<double>> fields);
   void add(std::string name, std::string unit, Field<double> field);
   void add_computed(std::string name, std::string unit, Kernel fill);
+
+  /// They outlive the snapshot.
+  void set_particles(const Particles* particles) { particles_ = particles; }
+  void set_particles(ParticleProvider provide) { provide_particles_ = std::move(provide); }
+  /// Of this rank, each in a leaf of its own; null where there are none. All ranks ask together the first time.
+  const Particles* particles() const;
 
   bool has(const std::string& name) const { return fields_.contains(name); }
   std::vector<std::string> names() const;
@@ -63,6 +71,8 @@ class Snapshot {
   Field<double> filled(const Entry& entry, int level) const;
   AnyField& at_hand(const Entry& entry, int level) const;
   std::map<std::string, Entry> fields_;
+  mutable const Particles* particles_ = nullptr;
+  mutable ParticleProvider provide_particles_;
 };
 
 }  // namespace sidestream::mesh

@@ -253,8 +253,8 @@ class Halos final : public Analysis {
                      HaloMeasures& measures, HaloColumns& columns) const {
     measures.scale_factor = scale_factor_of(snapshot);
     columns.is_of_particles = is_of_particles();
-    columns.has_particles = comm.max(std::int64_t{snapshot.particles != nullptr}) > 0;
-    if (columns.has_particles) measures.particles = snapshot.particles != nullptr ? snapshot.particles : &none;
+    columns.has_particles = comm.max(std::int64_t{snapshot.particles() != nullptr}) > 0;
+    if (columns.has_particles) measures.particles = snapshot.particles() != nullptr ? snapshot.particles() : &none;
     if (is_of_particles() && !columns.has_particles)
       throw core::Error("the simulation has no particles to group", "",
                         "use `finder = \"iso-density\"` for halos of `" + parameters_.field + "`");

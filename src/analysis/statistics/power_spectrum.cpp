@@ -113,8 +113,8 @@ class PowerSpectra final : public Analysis {
     if (snapshot.moment.attributes.contains("particles"))
       particles = snapshot.moment.attribute("particles");
     else
-      particles =
-          static_cast<double>(comm.sum(static_cast<std::int64_t>(snapshot.particles ? snapshot.particles->size() : 0)));
+      particles = static_cast<double>(
+          comm.sum(static_cast<std::int64_t>(snapshot.particles() ? snapshot.particles()->size() : 0)));
     if (!(particles > 0))
       throw core::Error("the shot noise cannot be subtracted: the simulation has no particles", "",
                         "set `subtract_shot_noise = false`");

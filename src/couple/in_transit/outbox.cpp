@@ -150,7 +150,7 @@ void Outbox::send(Announcement announcement, const mesh::Snapshot& snapshot) {
     snapshot.write(announcement.fields[field].name, static_cast<int>(level), box, out);
   };
   route_.pack(announcement.fields.size(), write, cargo);
-  if (announcement.particles && snapshot.particles != nullptr) particles.pack(*snapshot.particles, cargo);
+  if (announcement.particles && snapshot.particles() != nullptr) particles.pack(*snapshot.particles(), cargo);
   command("publish", to_message(announcement, snapshot));
   shipments_.emplace_back(joint_, number_, std::move(cargo));
   since_progress_.restart();

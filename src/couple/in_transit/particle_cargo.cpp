@@ -44,7 +44,7 @@ class LeafFinder {
 };
 
 std::vector<std::int32_t> legs_of(const Route& route, const mesh::Snapshot& snapshot, int rank) {
-  const mesh::Particles& particles = *snapshot.particles;
+  const mesh::Particles& particles = *snapshot.particles();
   const LeafFinder finder(snapshot, rank);
   std::vector<std::int32_t> legs(particles.size());
   for (std::size_t p = 0; p < legs.size(); ++p) {
@@ -70,7 +70,7 @@ void for_each_number(P& particles, F f) {
 }  // namespace
 
 ParticleLegs::ParticleLegs(const Route& route, const mesh::Snapshot& snapshot, int rank) : ParticleLegs(route) {
-  if (snapshot.particles == nullptr) return;
+  if (snapshot.particles() == nullptr) return;
   legs_ = legs_of(route, snapshot, rank);
   for (const std::int32_t leg : legs_) ++counts_[static_cast<std::size_t>(leg)];
 }
@@ -107,7 +107,7 @@ mesh::Particles unpacked_particles(const ParticleLabel& label, const Cargo& carg
 }
 
 std::optional<ParticleLabel> label_of(const comm::Communicator& group, const mesh::Snapshot& snapshot) {
-  const mesh::Particles* particles = snapshot.particles;
+  const mesh::Particles* particles = snapshot.particles();
   ParticleLabel own;
   group.agree_on([&] {
     if (particles == nullptr) return;

@@ -115,7 +115,7 @@ void Sidecar::receive(const Announcement& announcement, Received& into) {
                       [views = route_.views(cargo, f)](int level) { return views[static_cast<std::size_t>(level)]; });
   if (!announcement.particles) return;
   into.particles = unpacked_particles(*announcement.particles, *cargo);
-  into.snapshot.particles = &into.particles;
+  into.snapshot.set_particles(&into.particles);
 }
 
 Cargo Sidecar::room_for(const Announcement& announcement) const {

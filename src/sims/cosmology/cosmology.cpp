@@ -326,8 +326,11 @@ mesh::Snapshot Cosmology::snapshot() {
   snapshot.geometry = hierarchy.geometry(0);
   snapshot.rank = comm_.rank();
   for (int level = 0; level <= finest_level(); ++level) snapshot.levels.push_back(hierarchy.leaf_layout(level));
-  if (finest_level() > 0) gather_particles();
-  snapshot.particles = finest_level() > 0 ? &all_particles_ : &universe_->particles(0);
+  snapshot.set_particles([this]() -> const mesh::Particles* {
+    if (finest_level() == 0) return &universe_->particles(0);
+    gather_particles();
+    return &all_particles_;
+  });
 
   snapshot.add("dark_matter_density", "Msun/Mpc^3",
                [this, density = std::make_shared<Levels>(), leaves = snapshot.levels](int level) {
