@@ -37,7 +37,7 @@ class Nothing : public analysis::Analysis {
 couple::CouplingConfig coupling() {
   couple::CouplingConfig config;
   config.sidecars = 1;
-  config.tasks.push_back({"nothing", "nothing", std::make_shared<Nothing>(), couple::Transport::in_transit,
+  config.tasks.push_back({"nothing", "nothing", std::make_shared<Nothing>(), &couple::transports().named("in-transit"),
                           couple::Trigger({.every = 1}), ""});
   return config;
 }

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "couple/in_transit/mailbox.hpp"
+#include "couple/publish/protocol.hpp"
 
 namespace sidestream::couple {
 

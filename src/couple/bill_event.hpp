@@ -2,7 +2,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "couple/in_transit/protocol.hpp"
+#include "couple/publish/announcement.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/bill.hpp"
 #include "sidestream/couple/task.hpp"

@@ -13,10 +13,12 @@ namespace {
 
 constexpr double gibibyte = 1024.0 * 1024.0 * 1024.0;
 
+using Transports = core::Registry<TransportEntry>;
+
 // The tables as they are written; the public structs hold what they mean.
 struct CouplingTable {
   std::int32_t sidecars = 0;
-  std::string count, when_full;
+  std::string count, when_full, spill;
   double queue = 0.0, timeout = 0.0;
 };
 
@@ -41,23 +43,25 @@ core::Table<CouplingTable> coupling_table() {
   table.option("queue", &CouplingTable::queue, gibibyte)
       .in(core::size_units())
       .at_least(0)
-      .doc("data published and not yet received by the sidecars, over all ranks");
+      .doc("data published and not yet taken up by those who analyse, over all ranks");
   table.option("when_full", &CouplingTable::when_full, "block")
       .one_of(policies().names())
       .doc("when the queue is full: " + documented(policies()));
+  table.option("spill", &CouplingTable::spill, "")
+      .doc("folder on a disk of each node for what finds no room, with `when_full = \"spill\"`");
   table.option("timeout", &CouplingTable::timeout, 3600.0)
       .in(core::wall_time_units())
       .at_least(0)
-      .doc("longest time without a sign of the other group");
+      .doc("longest time without a sign of those who analyse");
   return table;
 }
 
-core::Table<TaskTable> task_table(const TimeKeeping& times) {
+core::Table<TaskTable> task_table(const TimeKeeping& times, const Transports& transports = couple::transports()) {
   core::Table<TaskTable> table("An analysis, how it gets its data and when");
   table.option("analysis", &TaskTable::analysis, "").required().doc("name of the analysis");
-  table.option("transport", &TaskTable::transport, "in-situ")
-      .one_of(transports().names())
-      .doc(documented(transports()));
+  table.option("transport", &TaskTable::transport, transports.front().name)
+      .one_of(transports.names())
+      .doc(documented(transports));
   add_trigger_options(table, times);
   return table;
 }
@@ -88,18 +92,18 @@ void check_name(const std::string& name, const core::Node& table) {
 using Analyses = core::Registry<analysis::AnalysisEntry>;
 
 Task read_task(const std::string& name, const core::Node& node, const Analyses& analyses, const TimeKeeping& times,
-               core::Node* resolved) {
+               const Transports& transports, core::Node* resolved) {
   check_name(name, node);
   // The analysis looks first: it knows all keys of the table and so finds a slip in any of them.
   core::Node full_task, full_analysis;
   Task task;
   task.name = name;
   task.analysis = analyses.chosen(node, "analysis").make(node, &full_analysis);
-  const core::Table<TaskTable> options = task_table(times);
+  const core::Table<TaskTable> options = task_table(times, transports);
   const std::vector<std::string> keys = names_of(options.options());
   const TaskTable table = options.read(members_of(node, keys, true), &full_task);
   task.analysis_name = table.analysis;
-  task.transport = transports().named(table.transport).transport;
+  task.transport = &transports.named(table.transport);
   task.trigger = Trigger(read_when(node, table, "the task", times));
   const core::Node parameters = members_of(full_analysis, keys, false);
   task.parameters = core::to_toml(parameters);
@@ -113,20 +117,25 @@ Task read_task(const std::string& name, const core::Node& node, const Analyses& 
 void check_sidecars(const CouplingConfig& config, const core::Node& tasks) {
   if (config.sidecars > 0) return;
   for (const Task& task : config.tasks)
-    if (task.transport == Transport::in_transit)
+    if (task.transport->serve)
       core::reject(*tasks.find(task.name),
-                   fmt::format("the task `{}` is in transit, but there are no sidecars", task.name),
+                   fmt::format("the task `{}` is {}, but there are no sidecars", task.name, task.transport->name),
                    "set `coupling.sidecars` to 1 or more, or the task's transport to \"in-situ\"");
 }
 
-// Its results follow one another, so they must all come from the same ranks, which know the one before.
+// The results of a task that looks back follow one another, so they must all come from the same ranks, which know the
+// one before.
 void check_when_full(const CouplingConfig& config, const core::Node& coupling) {
-  if (config.when_full != WhenFull::in_situ) return;
+  using Otherwise = PolicyEntry::Otherwise;
+  if (config.when_full->otherwise == Otherwise::store && config.spill.empty())
+    core::reject(*coupling.find("when_full"), "there is no folder for what finds no room in the queue",
+                 "set `coupling.spill` to a folder on a disk of each node: spill = \"/scratch/spill\"");
+  if (config.when_full->otherwise != Otherwise::do_here) return;
   for (const Task& task : config.tasks)
-    if (task.transport == Transport::in_transit && task.analysis->looks_back())
+    if (task.transport->has_queue && task.analysis->looks_back())
       core::reject(*coupling.find("when_full"),
                    fmt::format("the task `{}` compares with the moment before and cannot change sides", task.name),
-                   "use `when_full = \"block\"` or \"drop\", or set the task's transport to \"in-situ\"");
+                   "use `when_full = \"block\"` or \"drop-newest\", or set the task's transport to \"in-situ\"");
 }
 
 std::string bytes_text(double bytes) {
@@ -137,21 +146,32 @@ std::string bytes_text(double bytes) {
 }  // namespace
 
 const core::Registry<PolicyEntry>& policies() {
+  using GivesWay = PolicyEntry::GivesWay;
+  using Otherwise = PolicyEntry::Otherwise;
   static const core::Registry<PolicyEntry> all(
       {"policies", "policy", "what happens when the queue is full: `when_full` of [coupling]"},
-      {{"block", "the simulation waits", WhenFull::block},
-       {"drop", "the moment is left out, and counted", WhenFull::drop},
-       {"in-situ", "the ranks that compute do the analysis", WhenFull::in_situ}});
+      {{"block", "the simulation waits", GivesWay::nothing, Otherwise::wait},
+       {"drop-newest", "the moment is left out, and counted", GivesWay::nothing, Otherwise::leave_out},
+       {"drop-oldest", "the oldest moments that wait give way, and are counted", GivesWay::oldest,
+        Otherwise::leave_out},
+       {"latest", "only the newest moment waits, the others are left out and counted", GivesWay::all,
+        Otherwise::leave_out},
+       {"in-situ", "the ranks that compute do the analysis", GivesWay::nothing, Otherwise::do_here},
+       {"spill", "the moment waits on a disk: `spill` of [coupling]", GivesWay::nothing, Otherwise::store}});
   return all;
 }
 
 int CouplingConfig::sidecars_used() const {
-  return std::ranges::any_of(tasks, [](const Task& task) { return task.transport == Transport::in_transit; }) ? sidecars
-                                                                                                              : 0;
+  const bool serves = std::ranges::any_of(tasks, [](const Task& task) { return static_cast<bool>(task.transport->serve); });
+  return serves ? sidecars : 0;
+}
+
+bool CouplingConfig::uses_queue() const {
+  return std::ranges::any_of(tasks, [](const Task& task) { return task.transport->has_queue; });
 }
 
 CouplingConfig read_coupling(const core::Node& root, core::Node* resolved, const Analyses& analyses,
-                             const TimeKeeping& times) {
+                             const TimeKeeping& times, const Transports& transports) {
   const core::Node none(core::Node::Members{}, "coupling"), no_tasks(core::Node::Members{}, "task");
   const core::Node* coupling = root.find("coupling");
   const core::Node* tasks = root.find("task");
@@ -164,12 +184,13 @@ CouplingConfig read_coupling(const core::Node& root, core::Node* resolved, const
   config.sidecars = table.sidecars;
   config.count = table.count == "total" ? comm::SidecarCount::total : comm::SidecarCount::extra;
   config.queue_bytes = table.queue;
-  config.when_full = policies().named(table.when_full).policy;
+  config.when_full = &policies().named(table.when_full);
+  config.spill = table.spill;
   config.timeout_s = table.timeout;
   config.times = times;
   for (const auto& [name, node] : tasks->members()) {
     core::Node full;
-    config.tasks.push_back(read_task(name, node, analyses, times, &full));
+    config.tasks.push_back(read_task(name, node, analyses, times, transports, &full));
     full_tasks.set(name, std::move(full));
   }
   check_sidecars(config, *tasks);
@@ -187,7 +208,7 @@ comm::RankCounts plan_ranks(int ranks, const CouplingConfig& config) {
 
 void check_queue(const CouplingConfig& config, std::int64_t cells, double particle_bytes) {
   for (const Task& task : config.tasks) {
-    if (task.transport != Transport::in_transit) continue;
+    if (!task.transport->has_queue) continue;
     const auto fields =
         std::ranges::count_if(requested_fields(task), [](const FieldRequest& f) { return !f.is_optional; });
     const double bytes = static_cast<double>(fields) * static_cast<double>(cells) * sizeof(double) +

@@ -34,6 +34,8 @@ class EarlierResults {
   /// Keeps `result` as a file with the attributes `extra` would give it back.
   void keep(const comm::Communicator& group, const std::string& task, mesh::Result result,
             const io::ResultAttributes& extra);
+  /// Keeps a result as it was read, instead of looking into the folder.
+  void keep(const std::string& task, mesh::Result result) { newest_[task] = std::move(result); }
 
  private:
   mesh::Result read(const comm::Communicator& group, const std::string& task, std::int64_t step) const;

@@ -1,26 +1,24 @@
 #include "sidestream/couple/session.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
-#include <numeric>
-#include <set>
 #include <utility>
 
 #include "couple/bill_event.hpp"
-#include "couple/in_transit/outbox.hpp"
-#include "couple/in_transit/sidecar.hpp"
+#include "couple/books.hpp"
+#include "couple/surroundings.hpp"
 #include "couple/task_runner.hpp"
 #include "sidestream/comm/progress.hpp"
 #include "sidestream/comm/roles.hpp"
+#include "sidestream/comm/threads.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/io/event_log.hpp"
 #include "sidestream/io/run_folder.hpp"
 
 namespace sidestream::couple {
-
-using nlohmann::json;
 
 namespace {
 
@@ -33,13 +31,6 @@ io::EventLog open_log(const comm::Roles& roles, const io::RunFolder& folder) {
   roles.world().agree_on(
       [&] { log = io::EventLog(writes ? folder.events(roles.computes() ? "compute" : "sidecar") : "", start); });
   return log;
-}
-
-std::int64_t cells_of(const std::vector<mesh::Layout>& levels) {
-  std::int64_t cells = 0;
-  for (const mesh::Layout& layout : levels)
-    for (const mesh::Box& box : layout.boxes()) cells += box.volume();
-  return cells;
 }
 
 // The first field that a task cannot do without and the snapshot does not have, or "".
@@ -56,20 +47,17 @@ class Session::Impl {
   Impl(const comm::Communicator& world, CouplingConfig config, const io::RunFolder& folder, core::Bill& bill, Warn warn)
       : config_(std::move(config)),
         bill_(bill),
+        folder_(folder),
+        warn_(std::move(warn)),
         roles_(world, config_.sidecars_used()),
         group_(comm::with_progress(roles_.group(), [this] { progress(); })),
-        log_(open_log(roles_, folder)),
-        runner_(group_, folder, log_, bill, std::move(warn), config_.timeout_s),
+        log_(open_log(roles_, folder_)),
+        books_(config_.tasks, log_),
+        runner_(group_, folder_, log_, bill, warn_, config_.timeout_s),
         schedule_(group_, bill, config_.times.unit) {
-    for (const Task& task : config_.tasks) {
-      totals_.emplace_back().task = task.name;
-      schedule_.add(task.name, task.trigger);
-    }
-    if (roles_.counts().sidecars == 0) return;
-    if (roles_.computes())
-      outbox_ = std::make_unique<Outbox>(roles_, config_);
-    else
-      sidecar_ = std::make_unique<Sidecar>(roles_, config_, runner_, log_, bill_, totals_);
+    check_threads(world);
+    for (const Task& task : config_.tasks) schedule_.add(task.name, task.trigger);
+    if (roles_.computes()) make_ways();
   }
 
   const comm::Roles& roles() const { return roles_; }
@@ -77,226 +65,147 @@ class Session::Impl {
   io::EventLog& log() { return log_; }
 
   void serve() {
-    core::require(sidecar_ != nullptr, "only a sidecar serves");
+    core::require(!roles_.computes(), "only a sidecar serves");
     bill_.begin_rest();
-    sidecar_->serve();
+    for (const TransportEntry* entry : entries())
+      if (entry->serve) entry->serve(around_);
     write_bill();
   }
 
   Schedule& schedule() { return schedule_; }
 
   bool is_due(const Occasion& occasion, const PresentState::SnapshotOf& snapshot) {
-    begin_at(occasion.moment.step);
+    come_to(occasion.moment.step);
     schedule_.decide(occasion, snapshot);
-    return !tasks_due().empty();
+    return std::ranges::any_of(config_.tasks, [this](const Task& task) { return schedule_.is_due(task.name); });
   }
 
   void resume(const mesh::Moment& moment, const std::string& memory) {
-    begin_at(moment.step);
+    come_to(moment.step);
     schedule_.resume(moment, memory);
   }
 
   void publish(const mesh::Snapshot& snapshot) {
     core::require(roles_.computes(), "only the ranks that compute publish");
-    if (last_step_ == snapshot.moment.step) return;
-    last_step_ = snapshot.moment.step;
-    begin_at(snapshot.moment.step);
+    if (std::exchange(last_published_, snapshot.moment.step) == snapshot.moment.step) return;
+    come_to(snapshot.moment.step);
     schedule_.decide({snapshot.moment}, [&]() -> const mesh::Snapshot& { return snapshot; });
-    Tasks here, sent;
-    for (const std::size_t task : runnable_tasks(snapshot))
-      (config_.tasks[task].transport == Transport::in_situ ? here : sent).push_back(task);
-    send(snapshot, sent, here);
-    for (const std::size_t task : here)
-      if (config_.tasks[task].transport == Transport::in_situ) report_publish(task, snapshot, {});
-    for (const std::size_t task : here) runner_.run(config_.tasks[task], snapshot, {}, totals_[task]);
+    const std::vector<std::size_t> due = runnable_tasks(snapshot);
+    Orders left;
+    for (const Way& way : ways_) {
+      Orders orders;
+      for (const std::size_t task : due)
+        if (config_.tasks[task].transport == way.entry) orders.push_back({task});
+      std::ranges::copy(way.transport->publish(snapshot, orders), std::back_inserter(left));
+    }
+    ways_.back().transport->publish(snapshot, left);
   }
 
   void progress() {
-    if (!outbox_ || !outbox_->is_time_to_progress()) return;
-    const core::Bill::Part part = bill_.part("publish: transfers", "sidecars");
-    outbox_->progress();
+    for (const Way& way : ways_) way.transport->progress();
   }
 
-  std::int64_t sent() const { return outbox_ ? outbox_->sent() : 0; }
-  std::int64_t done() {
-    if (!outbox_) return 0;
-    const core::Bill::Part part = bill_.part("publish: transfers", "sidecars");  // MPI moves messages where it is asked
-    return outbox_->done();
+  Mark mark() {
+    Mark mark;
+    for (const Way& way : ways_) mark.sent.push_back(way.transport->standing().sent);
+    return mark;
   }
-  bool are_written(std::int64_t count) const { return !outbox_ || outbox_->are_written(count); }
-  bool are_written_in_situ() const { return unwritten(totals_) == 0; }
-  double silence_s() const { return outbox_ ? outbox_->silence_s() : 0.0; }
-  void wait_for_done(std::int64_t count) {
-    if (outbox_) outbox_->wait_for_done(count);
+
+  Outlook outlook(const Mark& mark) {
+    Outlook all;
+    for (std::size_t w = 0; w < ways_.size(); ++w) {
+      const Standing one = ways_[w].transport->standing();
+      if (one.done < mark.sent[w]) {
+        all.is_done = false;
+        all.silence_s = std::max(all.silence_s, one.silence_s);
+      }
+      if (one.first_unwritten && *one.first_unwritten <= mark.sent[w]) all.are_written = false;
+    }
+    return all;
+  }
+
+  void wait_for(const Mark& mark) {
+    for (std::size_t w = 0; w < ways_.size(); ++w) ways_[w].transport->settle(mark.sent[w]);
   }
 
   void write_bill() { log_.write("bill", summed(roles_.group(), bill_)); }
 
   std::vector<TaskTotals> finish(Drain drain) {
     core::require(roles_.computes(), "only the ranks that compute end a session");
-    const core::Bill::Part part = bill_.part("waiting for the last analyses", "sidecars");
-    if (outbox_) add(outbox_->end(drain));
-    return roles_.group().rank() == 0 ? totals_ : std::vector<TaskTotals>{};
+    const core::Bill::Part part = bill_.part("waiting for the last analyses", "tasks");
+    for (const Way& way : ways_) way.transport->finish(drain);
+    return roles_.group().rank() == 0 ? books_.totals() : std::vector<TaskTotals>{};
   }
 
  private:
-  using Tasks = std::vector<std::size_t>;  // indices into the configuration
-  enum class Action { sent, dropped, in_situ };
-  struct Load {
-    const mesh::Snapshot& snapshot;
-    std::optional<ParticleLabel> particles;  // where there are any and somebody reads them
-  };
-  struct Charge {
-    Action action = Action::in_situ;
-    double pack_s = 0.0, wait_s = 0.0;
-    std::int64_t bytes = 0, queue_bytes = 0;
+  // A transport that tasks name.
+  struct Way {
+    const TransportEntry* entry;
+    std::unique_ptr<Transport> transport;
   };
 
-  void begin_at(std::int64_t step) {
-    if (!first_step_) first_step_ = step;
-    runner_.begin_at(*first_step_);
+  // Those that tasks name, and the last one for what they leave, which is that of tasks in situ, too: nobody waits for
+  // the ranks that compute before these do.
+  std::vector<const TransportEntry*> entries() const {
+    const TransportEntry* last = &transports().front();
+    std::vector<const TransportEntry*> all;
+    for (const Task& task : config_.tasks)
+      if (task.transport != last && std::ranges::find(all, task.transport) == all.end()) all.push_back(task.transport);
+    all.push_back(last);
+    return all;
   }
 
-  bool reads_particles(const Tasks& tasks) const {
-    return std::ranges::any_of(tasks,
-                               [&](std::size_t task) { return config_.tasks[task].analysis->reads_particles(); });
+  void make_ways() {
+    for (const TransportEntry* entry : entries()) ways_.push_back({entry, entry->make(around_)});
   }
 
-  Tasks tasks_due() const {
-    Tasks due;
-    for (std::size_t task = 0; task < config_.tasks.size(); ++task)
-      if (schedule_.is_due(config_.tasks[task].name)) due.push_back(task);
-    return due;
+  void check_threads(const comm::Communicator& world) const {
+    world.agree_on([&] {
+      for (const Task& task : config_.tasks)
+        if (task.transport->needs_threads && !comm::allows_threads())
+          throw core::Error(fmt::format("the transport `{}` needs an MPI that several threads may call at a time "
+                                        "(MPI_THREAD_MULTIPLE), and this one does not allow it",
+                                        task.transport->name),
+                            fmt::format("key `task.{}.transport`", task.name),
+                            "initialise MPI with MPI_THREAD_MULTIPLE, or set the transport to \"in-situ\"");
+    });
+  }
+
+  // What goes on behind the steps is settled between them.
+  void come_to(std::int64_t step) {
+    if (!first_step_) runner_.begin_at(*(first_step_ = step));
+    if (std::exchange(present_step_, step) == step) return;
+    for (const Way& way : ways_) way.transport->settle(0);
   }
 
   // The tasks that are due and find their fields; the others are reported.
-  Tasks runnable_tasks(const mesh::Snapshot& snapshot) {
-    Tasks due = tasks_due();
-    std::erase_if(due, [&](std::size_t task) {
+  std::vector<std::size_t> runnable_tasks(const mesh::Snapshot& snapshot) {
+    std::vector<std::size_t> found;
+    for (std::size_t task = 0; task < config_.tasks.size(); ++task) {
+      if (!schedule_.is_due(config_.tasks[task].name)) continue;
       const std::string missing = missing_field(config_.tasks[task], snapshot);
-      if (missing.empty()) return false;
-      runner_.report_failure(config_.tasks[task], snapshot.moment.step, "the snapshot has no field `" + missing + "`",
-                             totals_[task]);
-      return true;
-    });
-    return due;
-  }
-
-  // One publish for all `tasks`. What several of them read, a field or the particles, travels once and is charged to
-  // the first.
-  Announcement announcement_for(const Tasks& tasks, const Load& load) {
-    const mesh::Snapshot& snapshot = load.snapshot;
-    Announcement announcement;
-    announcement.tasks = tasks;
-    announcement.first_step = *first_step_;
-    std::set<std::string> taken;
-    const std::int64_t field_bytes = cells_of(snapshot.levels) * static_cast<std::int64_t>(sizeof(double));
-    for (const std::size_t task : tasks) {
-      std::int64_t& bytes = announcement.bytes.emplace_back(0);
-      for (const FieldRequest& field : requested_fields(config_.tasks[task])) {
-        if (!snapshot.has(field.name) || !taken.insert(field.name).second) continue;
-        announcement.fields.push_back({field.name, snapshot.unit(field.name)});
-        bytes += field_bytes;
-      }
-      if (!load.particles || announcement.particles || !config_.tasks[task].analysis->reads_particles()) continue;
-      announcement.particles = load.particles;
-      bytes += load.particles->bytes();
+      if (missing.empty())
+        found.push_back(task);
+      else
+        runner_.report_failure(config_.tasks[task], snapshot.moment.step,
+                               "the snapshot has no field `" + missing + "`", books_.of(task));
     }
-    return announcement;
-  }
-
-  static std::int64_t bytes_of(const Announcement& announcement) {
-    return std::accumulate(announcement.bytes.begin(), announcement.bytes.end(), std::int64_t{0});
-  }
-
-  // All tasks share one publish, unless it would be larger than the whole queue: then each has its own.
-  std::vector<Tasks> publishes_of(const Tasks& tasks, const Load& load) {
-    if (tasks.empty()) return {};
-    if (static_cast<double>(bytes_of(announcement_for(tasks, load))) <= config_.queue_bytes) return {tasks};
-    std::vector<Tasks> each;
-    for (const std::size_t task : tasks) each.push_back({task});
-    return each;
-  }
-
-  // Sends to sidecars what `tasks` read; those that there is no room for are done `here` where the policy says so.
-  void send(const mesh::Snapshot& snapshot, const Tasks& tasks, Tasks& here) {
-    const Load load{snapshot, reads_particles(tasks) ? outbox_->describe_particles(snapshot) : std::nullopt};
-    for (const Tasks& part : publishes_of(tasks, load))
-      if (send_or_drop(part, load) == Action::in_situ) here.insert(here.end(), part.begin(), part.end());
-  }
-
-  Outbox::Room take_room(const std::string& first_task, std::int64_t bytes) {
-    const core::Bill::Part part = bill_.part("publish: waiting for room", first_task);
-    return outbox_->take_room(bytes);
-  }
-
-  Action send_or_drop(const Tasks& tasks, const Load& load) {
-    const Announcement announcement = announcement_for(tasks, load);
-    const std::int64_t bytes = bytes_of(announcement);
-    const Outbox::Room room = take_room(config_.tasks[tasks.front()].name, bytes);
-    Charge whole{Action::sent, 0.0, room.wait_s, bytes, room.queue_bytes};
-    if (!room.is_granted) whole.action = config_.when_full == WhenFull::drop ? Action::dropped : Action::in_situ;
-    const core::Stopwatch watch;
-    if (room.is_granted) {
-      const core::Bill::Part part = bill_.part("publish: packing", "");
-      outbox_->send(announcement, load.snapshot);
-    }
-    whole.pack_s = watch.seconds();
-    divide(bill_, "publish: packing", config_.tasks, announcement);
-    for (std::size_t t = 0; t < tasks.size(); ++t)
-      report_publish(tasks[t], load.snapshot, share(whole, announcement.bytes[t], t == 0));
-    return whole.action;
-  }
-
-  // A task's share of the cost of a publish: packing by its bytes, all waiting to the first task.
-  static Charge share(const Charge& whole, std::int64_t bytes, bool is_first) {
-    Charge part = whole;
-    part.bytes = whole.action == Action::sent ? bytes : 0;
-    part.wait_s = is_first ? whole.wait_s : 0.0;
-    part.pack_s = whole.bytes > 0 ? whole.pack_s * static_cast<double>(bytes) / static_cast<double>(whole.bytes) : 0.0;
-    return part;
-  }
-
-  void report_publish(std::size_t task, const mesh::Snapshot& snapshot, const Charge& charge) {
-    TaskTotals& totals = totals_[task];
-    totals.pack_s += charge.pack_s;
-    totals.wait_s += charge.wait_s;
-    totals.bytes += charge.bytes;
-    totals.dropped += charge.action == Action::dropped;
-    constexpr std::array words{"sent", "dropped", "in-situ"};
-    json event = to_json(snapshot.moment);
-    event.update({{"task", totals.task},
-                  {"transport", to_string(config_.tasks[task].transport)},
-                  {"pack_s", charge.pack_s},
-                  {"wait_s", charge.wait_s},
-                  {"bytes", charge.bytes},
-                  {"action", words[static_cast<std::size_t>(charge.action)]},
-                  {"queue_bytes", charge.queue_bytes}});
-    log_.write("publish", event);
-  }
-
-  void add(const json& sidecar_totals) {
-    for (std::size_t task = 0; task < sidecar_totals.size(); ++task) {
-      const json& part = sidecar_totals[task];
-      totals_[task].count += part.at("count").get<std::int64_t>();
-      totals_[task].dropped += part.at("dropped").get<std::int64_t>();
-      totals_[task].failed += part.at("failed").get<std::int64_t>();
-      totals_[task].unwritten += part.at("unwritten").get<std::int64_t>();
-      totals_[task].compute_s += part.at("compute_s").get<double>();
-    }
+    return found;
   }
 
   CouplingConfig config_;
   core::Bill& bill_;
+  io::RunFolder folder_;
+  Warn warn_;
   comm::Roles roles_;
-  std::unique_ptr<Outbox> outbox_;
-  comm::Communicator group_;  // whoever has it may let the transfers of the outbox go on
+  std::vector<Way> ways_;     // empty on sidecars
+  comm::Communicator group_;  // whoever has it may let the transfers go on
   io::EventLog log_;
+  Books books_;
   TaskRunner runner_;
   Schedule schedule_;
-  std::vector<TaskTotals> totals_;
-  std::unique_ptr<Sidecar> sidecar_;
-  std::optional<std::int64_t> first_step_, last_step_;
+  Surroundings around_{roles_, config_, folder_, log_, bill_, books_, runner_, warn_};
+  std::optional<std::int64_t> first_step_, present_step_, last_published_;
 };
 
 Session::Session(const comm::Communicator& world, CouplingConfig config, const io::RunFolder& folder, core::Bill& bill,
@@ -336,23 +245,14 @@ void Session::publish(const mesh::Snapshot& snapshot) {
 void Session::progress() {
   impl_->progress();
 }
-std::int64_t Session::sent() const {
-  return impl_->sent();
+Session::Mark Session::mark() {
+  return impl_->mark();
 }
-std::int64_t Session::done() {
-  return impl_->done();
+Session::Outlook Session::outlook(const Mark& mark) {
+  return impl_->outlook(mark);
 }
-bool Session::are_written(std::int64_t count) const {
-  return impl_->are_written(count);
-}
-bool Session::are_written_in_situ() const {
-  return impl_->are_written_in_situ();
-}
-double Session::silence_s() const {
-  return impl_->silence_s();
-}
-void Session::wait_for_done(std::int64_t count) {
-  impl_->wait_for_done(count);
+void Session::wait_for(const Mark& mark) {
+  impl_->wait_for(mark);
 }
 void Session::write_bill() {
   impl_->write_bill();

@@ -6,7 +6,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "couple/in_transit/waiting.hpp"
+#include "couple/books.hpp"
+#include "couple/waiting.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/io/result_file.hpp"
@@ -26,31 +27,19 @@ std::string text_of(const std::exception& error) {
   return text;
 }
 
-io::ResultAttributes attributes_of(const Task& task, const mesh::Snapshot& snapshot) {
+io::ResultAttributes attributes_of(const Task& task, const mesh::Moment& moment) {
   io::ResultAttributes all;
-  for (const auto& [name, value] : snapshot.moment.attributes) all[name] = value;
-  if (snapshot.moment.scale_factor) all["scale_factor"] = *snapshot.moment.scale_factor;
+  for (const auto& [name, value] : moment.attributes) all[name] = value;
+  if (moment.scale_factor) all["scale_factor"] = *moment.scale_factor;
   all["analysis"] = task.analysis_name;
   all["task"] = task.name;
-  all["step"] = snapshot.moment.step;
-  all["time"] = snapshot.moment.time;
+  all["step"] = moment.step;
+  all["time"] = moment.time;
   all["parameters"] = task.parameters;
   return all;
 }
 
 }  // namespace
-
-std::int64_t unwritten(const std::vector<TaskTotals>& totals) {
-  std::int64_t sum = 0;
-  for (const TaskTotals& task : totals) sum += task.unwritten;
-  return sum;
-}
-
-json to_json(const mesh::Moment& moment) {
-  json event = {{"step", moment.step}};
-  if (const auto redshift = moment.redshift()) event["redshift"] = *redshift;
-  return event;
-}
 
 TaskRunner::TaskRunner(const comm::Communicator& group, io::RunFolder folder, io::EventLog& log, core::Bill& bill,
                        Session::Warn warn, double timeout_s)
@@ -64,64 +53,76 @@ TaskRunner::TaskRunner(const comm::Communicator& group, io::RunFolder folder, io
       earlier_(folder_) {}
 
 void TaskRunner::run(const Task& task, const mesh::Snapshot& snapshot, const Delivery& delivery, TaskTotals& totals) {
-  const double start = log_->seconds();
+  const core::Bill::Part part = bill_->part("analysis", task.name);
+  Finding finding = analyse(task, snapshot, delivery);
+  if (settle(task, finding, totals) && task.analysis->looks_back())
+    keep(task, finding.moment, std::move(finding.result));
+}
+
+Finding TaskRunner::analyse(const Task& task, const mesh::Snapshot& snapshot, const Delivery& delivery) {
+  Finding finding{snapshot.moment, delivery, {}, {}, log_->seconds()};
   const core::Stopwatch watch;
   const core::Bill::Part part = bill_->part("analysis", task.name);
-  const mesh::Result* earlier = task.analysis->looks_back() ? earlier_result(task, snapshot.moment.step) : nullptr;
-  const io::ResultAttributes attributes = attributes_of(task, snapshot);
-  const std::string path = folder_.result(task.name, snapshot.moment.step);
-  mesh::Result result;
-  std::string problem;
+  const mesh::Result* earlier =
+      task.analysis->looks_back() ? &earlier_result(task, snapshot.moment.step) : nullptr;
   try {
-    result = analyse(task, snapshot, earlier);
+    finding.result = earlier == nullptr ? task.analysis->run(analysis_group_, snapshot)
+                                        : task.analysis->run_after(analysis_group_, snapshot, *earlier);
   } catch (const std::exception& error) {
-    problem = "the analysis failed: " + text_of(error);
+    finding.problem = "the analysis failed: " + text_of(error);
   }
-  problem = problem_of_any_rank(problem, task);
+  finding.problem = problem_of_any_rank(finding.problem, task);
+  finding.compute_s = watch.seconds();
+  return finding;
+}
+
+bool TaskRunner::settle(const Task& task, const Finding& finding, TaskTotals& totals) {
+  const core::Stopwatch watch;
+  const std::int64_t step = finding.moment.step;
+  const std::string path = folder_.result(task.name, step);
   std::string unwritten;
   try {
     const core::Bill::Part writing = bill_->part("writing results", task.name);
-    if (problem.empty()) io::write_result(group_, path, result, attributes);
+    if (finding.problem.empty()) io::write_result(group_, path, finding.result, attributes_of(task, finding.moment));
   } catch (const std::exception& error) {
     unwritten = "its result was not written: " + text_of(error);
   }
-  const double compute_s = watch.seconds();
+  const double compute_s = finding.compute_s + watch.seconds();
   totals.compute_s += compute_s;
-  if (!problem.empty()) return report_failure(task, snapshot.moment.step, problem, totals);
-  if (!unwritten.empty()) return report_unwritten(task, snapshot.moment.step, unwritten, totals);
+  if (!finding.problem.empty()) return report_failure(task, step, finding.problem, totals), false;
+  if (!unwritten.empty()) return report_unwritten(task, step, unwritten, totals), false;
 
   ++totals.count;
-  json event = to_json(snapshot.moment);
+  json event = to_json(finding.moment);
   event.update({{"task", task.name},
                 {"analysis", task.analysis_name},
-                {"transport", to_string(delivery.transport)},
-                {"start", start},
-                {"wait_s", delivery.wait_s},
+                {"transport", finding.delivery.transport},
+                {"start", finding.start},
+                {"wait_s", finding.delivery.wait_s},
                 {"compute_s", compute_s},
-                {"bytes_in", delivery.bytes},
+                {"bytes_in", finding.delivery.bytes},
                 {"result", std::filesystem::path(path).lexically_relative(folder_.path()).string()},
-                {"summary", result.summary}});
+                {"summary", finding.result.summary}});
   log_->write("analysis", event);
-  if (earlier != nullptr) earlier_.keep(group_, task.name, std::move(result), attributes);
+  return true;
 }
 
-mesh::Result TaskRunner::analyse(const Task& task, const mesh::Snapshot& snapshot, const mesh::Result* earlier) const {
-  return earlier == nullptr ? task.analysis->run(analysis_group_, snapshot)
-                            : task.analysis->run_after(analysis_group_, snapshot, *earlier);
+void TaskRunner::keep(const Task& task, const mesh::Moment& moment, mesh::Result result) {
+  earlier_.keep(group_, task.name, std::move(result), attributes_of(task, moment));
 }
 
 // A run that goes on after steps in which the task was due has a result of one of them, unless somebody removed it.
-const mesh::Result* TaskRunner::earlier_result(const Task& task, std::int64_t step) {
+const mesh::Result& TaskRunner::earlier_result(const Task& task, std::int64_t step) {
   const EarlierResults::Found found = earlier_.before(group_, task.name, step);
   const bool is_missing = found.is_first_look && found.result->columns.empty() && task.trigger.when().every > 0 &&
                           earlier_.first_step() > 0 && group_.rank() == 0;
   const std::string problem = !found.problem.empty() ? found.problem
                               : is_missing           ? "the run folder has no earlier result"
                                                      : "";
-  if (problem.empty() || group_.rank() != 0) return found.result;
+  if (problem.empty() || group_.rank() != 0) return *found.result;
   log_->write("no_earlier_result", {{"task", task.name}, {"step", step}, {"message", problem}});
   if (warn_) warn_(fmt::format("task `{}`, step {}: compares with no earlier moment: {}", task.name, step, problem));
-  return found.result;
+  return *found.result;
 }
 
 void TaskRunner::report_failure(const Task& task, std::int64_t step, const std::string& message, TaskTotals& totals) {

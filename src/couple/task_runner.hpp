@@ -16,16 +16,19 @@ namespace sidestream::couple {
 
 /// How the data of an analysis came.
 struct Delivery {
-  Transport transport = Transport::in_situ;
+  std::string transport;   ///< that brought them
   std::int64_t bytes = 0;  ///< sent for this task
   double wait_s = 0.0;     ///< until they were here
 };
 
-/// The results of all tasks that could not be written.
-std::int64_t unwritten(const std::vector<TaskTotals>& totals);
-
-/// The step and, where there is one, the redshift, as every event has them.
-nlohmann::json to_json(const mesh::Moment& moment);
+/// What an analysis has found, or why it has found nothing: all that is needed to write it down.
+struct Finding {
+  mesh::Moment moment;
+  Delivery delivery;
+  mesh::Result result;
+  std::string problem;  ///< empty: none
+  double start = 0.0, compute_s = 0.0;
+};
 
 /// Runs tasks on a group of ranks: calls the analysis, writes its result and the event, and turns a failure into a
 /// report.
@@ -37,10 +40,23 @@ class TaskRunner {
 
   /// The first step that the session was asked about; said before the first `run`.
   void begin_at(std::int64_t first_step) { earlier_.begin_at(first_step); }
+  std::int64_t first_step() const { return earlier_.first_step(); }
 
-  /// Collective on the group. Whatever the analysis throws is reported on all ranks alike; an error escapes only when
-  /// one rank failed and the others never came back from the analysis.
+  /// Calls the analysis and writes what it finds. Collective on the group, as both parts of it are.
   void run(const Task& task, const mesh::Snapshot& snapshot, const Delivery& delivery, TaskTotals& totals);
+  /// Calls the analysis. Whatever it throws is in the finding, on all ranks alike; an error escapes only when one rank
+  /// failed and the others never came back from the analysis.
+  Finding analyse(const Task& task, const mesh::Snapshot& snapshot, const Delivery& delivery);
+  /// Writes the result and the event, or reports. Returns whether there is a result.
+  bool settle(const Task& task, const Finding& finding, TaskTotals& totals);
+
+  /// The result with which a task that looks back compares at `step`, read from the run folder where none is kept.
+  /// Collective on the group.
+  const mesh::Result& earlier_result(const Task& task, std::int64_t step);
+  /// Keeps what a file with this finding would give back, for the next moment.
+  void keep(const Task& task, const mesh::Moment& moment, mesh::Result result);
+  /// Keeps a result that was read from one.
+  void keep_read(const Task& task, mesh::Result result) { earlier_.keep(task.name, std::move(result)); }
 
   /// Reports that a task could not be done: event, count, and for the first time a warning.
   void report_failure(const Task& task, std::int64_t step, const std::string& message, TaskTotals& totals);
@@ -51,8 +67,6 @@ class TaskRunner {
  private:
   void report(const Task& task, std::int64_t step, const std::string& message, const std::string& consequence);
   std::string problem_of_any_rank(const std::string& mine, const Task& task) const;
-  mesh::Result analyse(const Task& task, const mesh::Snapshot& snapshot, const mesh::Result* earlier) const;
-  const mesh::Result* earlier_result(const Task& task, std::int64_t step);
 
   comm::Communicator group_, analysis_group_;
   io::RunFolder folder_;

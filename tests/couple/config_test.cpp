@@ -32,7 +32,7 @@ TEST(CouplingConfig, EveryKeyIsRead) {
     sidecars = 2
     count = "extra"
     queue = "3 MiB"
-    when_full = "drop"
+    when_full = "drop-newest"
     timeout = "2 min"
     [task.sums]
     analysis = "digest"
@@ -43,12 +43,12 @@ TEST(CouplingConfig, EveryKeyIsRead) {
   EXPECT_EQ(config.sidecars, 2);
   EXPECT_EQ(config.count, comm::SidecarCount::extra);
   EXPECT_EQ(config.queue_bytes, 3 * 1024 * 1024);
-  EXPECT_EQ(config.when_full, WhenFull::drop);
+  EXPECT_EQ(config.when_full->name, "drop-newest");
   EXPECT_EQ(config.timeout_s, 120);
   ASSERT_EQ(config.tasks.size(), 1);
   EXPECT_EQ(config.tasks[0].name, "sums");
   EXPECT_EQ(config.tasks[0].analysis_name, "digest");
-  EXPECT_EQ(config.tasks[0].transport, Transport::in_transit);
+  EXPECT_EQ(config.tasks[0].transport->name, "in-transit");
   EXPECT_EQ(config.tasks[0].trigger.when().every, 10);
   EXPECT_THAT(config.tasks[0].trigger.when().at_redshift, ElementsAre(3, 2.5));
 }
@@ -57,14 +57,14 @@ TEST(CouplingConfig, WithoutTablesThereIsNothingToDo) {
   const CouplingConfig config = read("");
 
   EXPECT_EQ(config.sidecars, 0);
-  EXPECT_EQ(config.when_full, WhenFull::block);
+  EXPECT_EQ(config.when_full->name, "block");
   EXPECT_TRUE(config.tasks.empty());
 }
 
 TEST(CouplingConfig, ATaskIsInSituUnlessItSaysOtherwise) {
   const CouplingConfig config = read("[task.sums]\nanalysis = \"digest\"\nevery = 1");
 
-  EXPECT_EQ(config.tasks[0].transport, Transport::in_situ);
+  EXPECT_EQ(config.tasks[0].transport->name, "in-situ");
 }
 
 TEST(CouplingConfig, TheResolvedTablesHoldEveryDefault) {
@@ -100,7 +100,7 @@ TEST(CouplingConfig, ATaskThatIsNeverDueIsRefused) {
 TEST(CouplingConfig, TransitWithoutSidecarsIsRefused) {
   const core::Error error = error_of("[task.a]\nanalysis = \"digest\"\nevery = 1\ntransport = \"in-transit\"");
 
-  EXPECT_EQ(error.message(), "the task `a` is in transit, but there are no sidecars");
+  EXPECT_EQ(error.message(), "the task `a` is in-transit, but there are no sidecars");
   EXPECT_THAT(error.hint(), HasSubstr("coupling.sidecars"));
 }
 
@@ -150,8 +150,9 @@ TEST(CouplingConfig, ATaskThatLooksBackCannotChangeSides) {
         nullptr, test::only_counter());
   };
 
-  EXPECT_NO_THROW(read_counter("in-transit", "drop"));
+  EXPECT_NO_THROW(read_counter("in-transit", "drop-newest"));
   EXPECT_NO_THROW(read_counter("in-situ", "in-situ"));
+  EXPECT_THROW(read_counter("async", "in-situ"), core::Error);
   try {
     read_counter("in-transit", "in-situ");
     ADD_FAILURE() << "accepted";
@@ -161,6 +162,13 @@ TEST(CouplingConfig, ATaskThatLooksBackCannotChangeSides) {
     EXPECT_THAT(error.where(), HasSubstr("coupling.when_full"));
     EXPECT_THAT(error.hint(), HasSubstr("block"));
   }
+}
+
+TEST(CouplingConfig, ToStoreWhatFindsNoRoomThereMustBeAFolder) {
+  const core::Error error = error_of("[coupling]\nwhen_full = \"spill\"");
+
+  EXPECT_THAT(error.hint(), HasSubstr("coupling.spill"));
+  EXPECT_EQ(read("[coupling]\nwhen_full = \"spill\"\nspill = \"/scratch\"").spill, "/scratch");
 }
 
 TEST(CouplingConfig, AFieldThatASimulationDoesNotHaveIsNamedBeforehand) {

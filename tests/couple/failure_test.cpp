@@ -7,26 +7,25 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class Failures : public SessionTest {
+class Failures : public SessionTest, public testing::WithParamInterface<std::string> {
  protected:
-  static Task throwing(Transport transport) {
+  static Task throwing() {
     return task_of("bad", std::make_shared<test::Told>([](const auto&, const mesh::Snapshot& snapshot) {
                      if (snapshot.moment.step != 1) throw core::Error("no halo in sight", "box 3", "look elsewhere");
                    }),
-                   transport);
+                   GetParam());
   }
-  static Task sound(Transport transport) { return task_of("good", std::make_shared<test::Digest>(), transport); }
-
-  int any_sidecars() const { return world_.size() > 1 ? 1 : 0; }
-  Transport any_transport() const { return world_.size() > 1 ? Transport::in_transit : Transport::in_situ; }
-  std::string analysing_group() const { return world_.size() > 1 ? "sidecar" : "compute"; }
+  static Task sound() { return task_of("good", std::make_shared<test::Digest>(), GetParam()); }
+  static std::string analysing_group() { return group_of(GetParam()); }
 };
 
-TEST_F(Failures, AnAnalysisThatThrowsIsReportedAndSkipped) {
-  for (const Transport transport : {Transport::in_situ, any_transport()}) {
-    const auto totals = run(config_of({throwing(transport), sound(transport)}, any_sidecars()), 3);
-    if (world_.rank() != 0) continue;
+INSTANTIATE_TEST_SUITE_P(By, Failures, testing::Values("in-situ", "async", "in-transit"),
+                         [](const auto& one) { return test::plain(one.param); });
 
+TEST_P(Failures, AnAnalysisThatThrowsIsReportedAndSkipped) {
+  if (!allows(GetParam())) return;
+  const auto totals = run(config_of({throwing(), sound()}, 1), 3);
+  if (world_.rank() == 0) {
     EXPECT_EQ(totals.at(0).count, 1);
     EXPECT_EQ(totals.at(0).failed, 2);
     EXPECT_EQ(totals.at(0).unwritten, 0);  // it would fail again
@@ -36,8 +35,9 @@ TEST_F(Failures, AnAnalysisThatThrowsIsReportedAndSkipped) {
   EXPECT_FALSE(has_result("bad", 2));
 }
 
-TEST_F(Failures, TheReportSaysWhatWhereAndWhatToDo) {
-  run(config_of({throwing(any_transport())}, any_sidecars()), 3);
+TEST_P(Failures, TheReportSaysWhatWhereAndWhatToDo) {
+  if (!allows(GetParam())) return;
+  run(config_of({throwing()}, 1), 3);
   if (world_.rank() != 0) return;
 
   const auto failures = events(analysing_group(), "analysis_failed");
@@ -48,33 +48,36 @@ TEST_F(Failures, TheReportSaysWhatWhereAndWhatToDo) {
   EXPECT_EQ(failures[0].at("message"), "the analysis failed: no halo in sight (box 3); look elsewhere");
 }
 
-TEST_F(Failures, TheUserIsWarnedOnce) {
-  run(config_of({throwing(Transport::in_situ)}), 3);
+TEST_P(Failures, TheUserIsWarnedOnce) {
+  if (!allows(GetParam())) return;
+  run(config_of({throwing()}, 1), 3);
 
-  if (world_.rank() == 0) {
+  if (analyses(GetParam()) && world_.rank() == (GetParam() == "in-transit" ? world_.size() - 1 : 0)) {
     EXPECT_THAT(warnings_, ElementsAre(HasSubstr("task `bad`, step 0: the analysis failed: no halo in sight")));
   } else {
     EXPECT_THAT(warnings_, ElementsAre());
   }
 }
 
-TEST_F(Failures, AnExceptionOfOneRankCountsForAll) {
+TEST_P(Failures, AnExceptionOfOneRankCountsForAll) {
+  if (!allows(GetParam())) return;
   const auto last_rank_throws = std::make_shared<test::Told>([](const comm::Communicator& group, const auto&) {
     if (group.rank() == group.size() - 1) throw std::runtime_error("out of luck");
   });
 
-  const auto totals = run(config_of({task_of("odd", last_rank_throws, Transport::in_situ)}), 1);
+  const auto totals = run(config_of({task_of("odd", last_rank_throws, GetParam())}, 1), 1);
 
   if (world_.rank() != 0) return;
   EXPECT_EQ(totals.at(0).failed, 1);
-  EXPECT_EQ(events("compute", "analysis_failed").at(0).at("message"), "the analysis failed: out of luck");
+  EXPECT_EQ(events(analysing_group(), "analysis_failed").at(0).at("message"), "the analysis failed: out of luck");
 }
 
-TEST_F(Failures, AMissingFieldIsAFailureOfItsTaskOnly) {
+TEST_P(Failures, AMissingFieldIsAFailureOfItsTaskOnly) {
+  if (!allows(GetParam())) return;
   const auto nothing = std::make_shared<test::Told>([](const auto&, const auto&) {}, std::vector<std::string>{"spin"});
 
   const auto totals =
-      run(config_of({task_of("spins", nothing, any_transport()), sound(any_transport())}, any_sidecars()), 2);
+      run(config_of({task_of("spins", nothing, GetParam()), sound()}, 1), 2);
 
   if (world_.rank() != 0) return;
   EXPECT_EQ(totals.at(0).failed, 2);
@@ -82,14 +85,15 @@ TEST_F(Failures, AMissingFieldIsAFailureOfItsTaskOnly) {
   EXPECT_EQ(events("compute", "analysis_failed").at(0).at("message"), "the snapshot has no field `spin`");
 }
 
-TEST_F(Failures, AResultThatCannotBeWrittenDoesNotStopTheRun) {
+TEST_P(Failures, AResultThatCannotBeWrittenDoesNotStopTheRun) {
+  if (!allows(GetParam())) return;
   if (world_.rank() == 0) {
     std::filesystem::create_directories(folder_.path() + "/results");
     std::ofstream(folder_.path() + "/results/good") << "a file where a folder should be";
   }
   world_.barrier();
 
-  const auto totals = run(config_of({sound(any_transport())}, any_sidecars()), 2);
+  const auto totals = run(config_of({sound()}, 1), 2);
 
   if (world_.rank() != 0) return;
   EXPECT_EQ(totals.at(0).failed, 2);

@@ -174,6 +174,12 @@ class Told : public analysis::Analysis {
   std::vector<std::string> fields_;
 };
 
+/// A name as a part of the name of a test.
+inline std::string plain(std::string name) {
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
 /// The registry of one analysis, `counter`, without parameters.
 inline const core::Registry<analysis::AnalysisEntry>& only_counter() {
   static const core::Registry<analysis::AnalysisEntry> all(

@@ -16,10 +16,17 @@ std::string bytes_at(const std::string& path) {
 
 class LooksBack : public SessionTest {
  protected:
-  CouplingConfig counter(int sidecars) const {
-    return config_of({task_of("count", std::make_shared<test::Counter>(),
-                              sidecars > 0 ? Transport::in_transit : Transport::in_situ)},
-                     sidecars);
+  // In situ with none, on threads with `on_threads`.
+  static constexpr int on_threads = -1;
+  CouplingConfig counter(int sidecars) const { return told(std::make_shared<test::Counter>(), sidecars); }
+  CouplingConfig told(std::shared_ptr<const analysis::Analysis> analysis, int sidecars) const {
+    const std::string transport = sidecars == on_threads ? "async" : sidecars > 0 ? "in-transit" : "in-situ";
+    return config_of({task_of("count", std::move(analysis), transport)}, std::max(sidecars, 0));
+  }
+  std::vector<int> places() const {
+    std::vector<int> all{0, on_threads};
+    for (int sidecars = 1; sidecars < world_.size(); ++sidecars) all.push_back(sidecars);
+    return all;
   }
 
   // A run, or a part of one that goes on from a checkpoint of step `restart`, in a folder of its own.
@@ -62,7 +69,7 @@ class LooksBack : public SessionTest {
 };
 
 TEST_F(LooksBack, EachMomentIsGivenTheResultOfTheOneBefore) {
-  for (int sidecars = 0; sidecars < world_.size(); ++sidecars) {
+  for (const int sidecars : places()) {
     const std::string name = std::to_string(sidecars);
     run_steps(name, counter(sidecars), {0, 2, 3, 7});
 
@@ -74,7 +81,7 @@ TEST_F(LooksBack, EachMomentIsGivenTheResultOfTheOneBefore) {
 }
 
 TEST_F(LooksBack, ARestartGivesTheSameBytes) {
-  for (int sidecars = 0; sidecars < world_.size(); ++sidecars) {
+  for (const int sidecars : places()) {
     const std::string name = std::to_string(sidecars);
     run_steps("whole" + name, counter(sidecars), {0, 1, 2, 3, 4, 5});
     run_steps("parts" + name, counter(sidecars), {0, 1, 2});
@@ -88,7 +95,7 @@ TEST_F(LooksBack, ARestartGivesTheSameBytes) {
 }
 
 TEST_F(LooksBack, ResultsOfStepsAfterTheCheckpointAreNotTaken) {
-  for (int sidecars = 0; sidecars < world_.size(); ++sidecars) {
+  for (const int sidecars : places()) {
     const std::string name = std::to_string(sidecars);
     run_steps("whole" + name, counter(sidecars), {0, 1, 2, 4, 5});
     run_steps("parts" + name, counter(sidecars), {0, 1, 2, 3, 4, 5, 6});
@@ -101,17 +108,17 @@ TEST_F(LooksBack, ResultsOfStepsAfterTheCheckpointAreNotTaken) {
 }
 
 TEST_F(LooksBack, ARestartOnTheOtherTransportGivesTheSameBytes) {
-  const int sidecars = world_.size() - 1;
-  run_steps("whole", counter(0), {0, 1, 2, 3});
-  run_steps("parts", counter(sidecars), {0, 1});
+  run_steps("whole", counter(0), {0, 1, 2, 3, 4, 5});
+  run_steps("parts", counter(world_.size() - 1), {0, 1});
 
-  run_steps("parts", counter(0), {2, 3}, 1);
+  run_steps("parts", counter(on_threads), {2, 3}, 1);
+  run_steps("parts", counter(0), {4, 5}, 3);
 
-  expect_same_bytes("whole", "parts", {0, 1, 2, 3});
+  expect_same_bytes("whole", "parts", {0, 1, 2, 3, 4, 5});
 }
 
 TEST_F(LooksBack, ADamagedResultIsSaidAndTheTaskBeginsAnew) {
-  for (int sidecars = 0; sidecars < world_.size(); ++sidecars) {
+  for (const int sidecars : places()) {
     const std::string name = std::to_string(sidecars);
     run_steps(name, counter(sidecars), {0, 1, 2});
     const std::string path = run_folder(name).result("count", 2);
@@ -128,11 +135,15 @@ TEST_F(LooksBack, ADamagedResultIsSaidAndTheTaskBeginsAnew) {
 }
 
 TEST_F(LooksBack, AMissingResultIsSaidAndTheTaskBeginsAnew) {
-  run_steps("run", counter(0), {4, 5}, 3);
+  for (const int place : {0, on_threads}) {
+    const std::string name = "run" + std::to_string(place);
+    warnings_.clear();
+    run_steps(name, counter(place), {4, 5}, 3);
 
-  EXPECT_THAT(column("run", 5, "before"), ElementsAre(-1, 4));
-  EXPECT_EQ(warnings(), 1);
-  for (const std::string& warning : warnings_) EXPECT_THAT(warning, HasSubstr("no earlier result"));
+    EXPECT_THAT(column(name, 5, "before"), ElementsAre(-1, 4));
+    EXPECT_EQ(warnings(), 1);
+    for (const std::string& warning : warnings_) EXPECT_THAT(warning, HasSubstr("no earlier result"));
+  }
 }
 
 TEST_F(LooksBack, AMomentThatFailedIsPassedOver) {
@@ -144,9 +155,12 @@ TEST_F(LooksBack, AMomentThatFailedIsPassedOver) {
       return Counter::run_after(comm, snapshot, earlier);
     }
   };
-  run_steps("run", config_of({task_of("count", std::make_shared<Moody>(), Transport::in_situ)}), {0, 1, 2, 3});
+  for (const int place : {0, on_threads}) {
+    const std::string name = "run" + std::to_string(place);
+    run_steps(name, told(std::make_shared<Moody>(), place), {0, 1, 2, 3});
 
-  EXPECT_THAT(column("run", 3, "before"), ElementsAre(-1, 0, 1));
+    EXPECT_THAT(column(name, 3, "before"), ElementsAre(-1, 0, 1));
+  }
 }
 
 }  // namespace

@@ -97,14 +97,13 @@ class ParticleTransport : public SessionTest {
   std::deque<mesh::Particles> particles_;
 };
 
-TEST_F(ParticleTransport, SumsAreTheSameInSituAndForEveryNumberOfSidecars) {
+TEST_F(ParticleTransport, SumsAreTheSameWhoeverAnalyses) {
   for (const bool is_refined : {false, true}) {
     constexpr std::int64_t steps = 6;
-    run_with_particles(config_of({task_of("here", sums(), Transport::in_situ)}), steps, is_refined);
-    for (int sidecars = 1; sidecars < world_.size(); ++sidecars) {
-      const std::string name = "aside" + std::to_string(sidecars);
-      run_with_particles(config_of({task_of(name, sums(), Transport::in_transit),
-                                    task_of("fields", std::make_shared<test::Digest>(), Transport::in_transit)},
+    run_with_particles(config_of({task_of("here", sums(), "in-situ")}), steps, is_refined);
+    for (const auto& [name, transport, sidecars] : ways()) {
+      run_with_particles(config_of({task_of(name, sums(), transport),
+                                    task_of("fields", std::make_shared<test::Digest>(), transport)},
                                    sidecars),
                          steps, is_refined);
 
@@ -114,31 +113,32 @@ TEST_F(ParticleTransport, SumsAreTheSameInSituAndForEveryNumberOfSidecars) {
 }
 
 TEST_F(ParticleTransport, AFullQueueAndAMeshThatChangesLoseNoParticle) {
-  if (world_.size() == 1) return;
   constexpr std::int64_t steps = 8;
-  run_with_particles(config_of({task_of("here", sums({"density"}), Transport::in_situ)}), steps, true);
-  for (const auto& [name, policy] : {std::pair("block", WhenFull::block), std::pair("drop", WhenFull::drop),
-                                     std::pair("in-situ", WhenFull::in_situ)}) {
-    CouplingConfig config = config_of({task_of(name, sums({"density"}), Transport::in_transit)}, 1);
-    config.queue_bytes = 8.0 * field_bytes + 2e4 * bytes_of_particle;
-    config.when_full = policy;
-    const auto totals = run_with_particles(std::move(config), steps, true);
+  run_with_particles(config_of({task_of("here", sums({"density"}), "in-situ")}), steps, true);
+  for (const std::string transport : {"async", "in-transit"})
+    for (const PolicyEntry& policy : policies()) {
+      if (!allows(transport)) continue;
+      const std::string name = transport + "-" + policy.name;
+      CouplingConfig config = config_of({task_of(name, sums({"density"}), transport)}, 1);
+      config.queue_bytes = 8.0 * field_bytes + 2e4 * bytes_of_particle;
+      config.when_full = &policy;
+      const auto totals = run_with_particles(std::move(config), steps, true);
 
-    expect_equal_results(name, steps, [&](std::int64_t step) { return has_result(name, step); });
-    if (world_.rank() != 0) continue;
-    EXPECT_EQ(totals.at(0).count + totals.at(0).dropped, steps);
-    EXPECT_EQ(totals.at(0).failed, 0);
-    if (policy != WhenFull::drop) {
-      EXPECT_EQ(totals.at(0).count, steps);
+      expect_equal_results(name, steps, [&](std::int64_t step) { return has_result(name, step); });
+      if (world_.rank() != 0) continue;
+      EXPECT_EQ(totals.at(0).count + totals.at(0).dropped, steps) << name;
+      EXPECT_EQ(totals.at(0).failed, 0);
+      if (policy.otherwise != PolicyEntry::Otherwise::leave_out) {
+        EXPECT_EQ(totals.at(0).count, steps) << name;
+      }
     }
-  }
 }
 
 TEST_F(ParticleTransport, TheyTravelOnceAndAreChargedToTheFirstTaskThatReadsThem) {
   if (world_.size() == 1) return;
-  run_with_particles(config_of({task_of("fields", std::make_shared<test::Digest>(), Transport::in_transit),
-                                task_of("first", sums(), Transport::in_transit),
-                                task_of("second", sums({"density"}), Transport::in_transit)},
+  run_with_particles(config_of({task_of("fields", std::make_shared<test::Digest>(), "in-transit"),
+                                task_of("first", sums(), "in-transit"),
+                                task_of("second", sums({"density"}), "in-transit")},
                                1),
                      1, false);
   if (world_.rank() != 0) return;
@@ -158,7 +158,7 @@ TEST_F(ParticleTransport, ATaskThatDoesNotReadThemDoesNotCauseThemToTravel) {
   const auto looks = std::make_shared<test::Told>(
       [&](const auto&, const mesh::Snapshot& snapshot) { has_particles = snapshot.particles() != nullptr; });
 
-  const auto totals = run_with_particles(config_of({task_of("looks", looks, Transport::in_transit)}, 1), 1, false);
+  const auto totals = run_with_particles(config_of({task_of("looks", looks, "in-transit")}, 1), 1, false);
 
   EXPECT_FALSE(has_particles);
   if (world_.rank() == 0) {
@@ -167,26 +167,27 @@ TEST_F(ParticleTransport, ATaskThatDoesNotReadThemDoesNotCauseThemToTravel) {
 }
 
 TEST_F(ParticleTransport, ASnapshotWithoutParticlesAndOneWithAnEmptyListArriveAsTheyAre) {
-  const int sidecars = world_.size() - 1;
   mesh::Particles none = no_particles();
-  run(config_of({task_of("sums", sums(), sidecars > 0 ? Transport::in_transit : Transport::in_situ)}, sidecars), 2,
-      [&](const comm::Communicator& group, std::int64_t step) {
-        mesh::Snapshot snapshot = snapshot_of(group, step);
-        snapshot.set_particles(step == 1 && group.rank() == group.size() - 1 ? &none : nullptr);
-        return snapshot;
-      });
-  if (world_.rank() != 0) return;
+  for (const auto& [name, transport, sidecars] : ways()) {
+    run(config_of({task_of(name, sums(), transport)}, sidecars), 2,
+        [&](const comm::Communicator& group, std::int64_t step) {
+          mesh::Snapshot snapshot = snapshot_of(group, step);
+          snapshot.set_particles(step == 1 && group.rank() == group.size() - 1 ? &none : nullptr);
+          return snapshot;
+        });
+    if (world_.rank() != 0) continue;
 
-  const auto counts_of = [&](std::int64_t step) {
-    return std::get<std::vector<std::int64_t>>(io::read_result(folder_.result("sums", step)).column("counts").values);
-  };
-  EXPECT_EQ(counts_of(0), (std::vector<std::int64_t>{0, 0, 0, 0}));
-  EXPECT_EQ(counts_of(1), (std::vector<std::int64_t>{0, 0, 0, 1}));
+    const auto counts_of = [&](std::int64_t step) {
+      return std::get<std::vector<std::int64_t>>(io::read_result(folder_.result(name, step)).column("counts").values);
+    };
+    EXPECT_EQ(counts_of(0), (std::vector<std::int64_t>{0, 0, 0, 0})) << name;
+    EXPECT_EQ(counts_of(1), (std::vector<std::int64_t>{0, 0, 0, 1})) << name;
+  }
 }
 
 TEST_F(ParticleTransport, ParticlesThatDoNotFitIntoTheQueueAreRefusedOnAllRanks) {
   if (world_.size() == 1) return;
-  CouplingConfig config = config_of({task_of("large", sums(), Transport::in_transit)}, 1);
+  CouplingConfig config = config_of({task_of("large", sums(), "in-transit")}, 1);
   config.queue_bytes = static_cast<double>(bytes_of_particle * particles_on(snapshot_of(world_, 0).levels) - 1);
   Session session = start(std::move(config));
   if (session.computes()) {
@@ -204,7 +205,7 @@ class BadParticles : public ParticleTransport {
   void expect_refused(const std::function<void(const comm::Communicator&, mesh::Particles&)>& spoil,
                       const std::string& text) {
     if (world_.size() == 1) return;
-    Session session = start(config_of({task_of("sums", sums(), Transport::in_transit)}, 1));
+    Session session = start(config_of({task_of("sums", sums(), "in-transit")}, 1));
     if (session.computes()) {
       const mesh::Snapshot snapshot = with_particles(snapshot_of(session.compute_group(), 0), session.compute_group());
       spoil(session.compute_group(), particles_.back());

@@ -1,11 +1,11 @@
-#include "couple/in_transit/block_messages.hpp"
+#include "couple/publish/block_messages.hpp"
 
 #include <gtest/gtest.h>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "couple/in_transit/protocol.hpp"
+#include "couple/publish/protocol.hpp"
 #include "couple/in_transit/shipment.hpp"
 #include "sidestream/comm/roles.hpp"
 #include "sidestream/core/for_each.hpp"
@@ -139,11 +139,11 @@ void expect_every_cell_arrives(const comm::Roles& roles, const Levels& ours, con
       core::for_each_cell(box, [=](int k, int j, int i) { out(k, j, i) = from(k, j, i); });
     };
     route.pack(2, write, *cargo);
-    Shipment shipment(roles.world(), 1, std::move(*cargo));
+    Shipment shipment(roles.world(), 1, std::move(*cargo), pool, false);
     while (!shipment.is_done()) shipment.progress();
     return;
   }
-  Intake intake(roles.world(), *cargo, 1000);
+  Intake intake(roles.world(), 1, *cargo, 1000);
   while (!intake.is_done()) intake.progress();
 
   for (std::size_t number = 0; number < 2; ++number) {

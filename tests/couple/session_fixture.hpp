@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -31,9 +32,10 @@ inline mesh::Moment moment_at(std::int64_t step, double redshift) {
   return {.step = step, .attributes = {{"redshift", redshift}}};
 }
 
-inline Task task_of(std::string name, std::shared_ptr<const analysis::Analysis> analysis, Transport transport,
+inline Task task_of(std::string name, std::shared_ptr<const analysis::Analysis> analysis, const std::string& transport,
                     Trigger trigger = Trigger({.every = 1})) {
-  return {std::move(name), "fake", std::move(analysis), transport, std::move(trigger), "scale = 1.0\n"};
+  return {std::move(name),    "fake",           std::move(analysis), &transports().named(transport),
+          std::move(trigger), "scale = 1.0\n"};
 }
 
 /// Fields on `levels` that depend on the step and on the global cell index only, whatever the group.
@@ -77,47 +79,63 @@ inline mesh::Snapshot refined_snapshot_of(const comm::Communicator& group, std::
   return snapshot_on(levels_of_step(step, group.size()), group, step);
 }
 
-/// An analysis on the sidecars stops here until the first rank that computes lets it go on.
+/// An analysis on sidecars, or on threads, stops here until the first rank that computes lets it go on.
 class Gate {
  public:
+  /// Where `first_sidecar` is no rank of `world`, threads of all ranks stop.
   Gate(const comm::Communicator& world, int first_sidecar) : world_(world.duplicate()), first_sidecar_(first_sidecar) {}
 
-  /// In the analysis, on all ranks that run it. Nothing happens on ranks that compute. Throws after half a minute.
-  void enter(const comm::Communicator& group) const {
-    if (world_.rank() < first_sidecar_) return;
+  /// In the analysis, on all ranks that run it. Nothing happens on ranks that compute while there are sidecars. Throws
+  /// after half a minute.
+  void enter(const comm::Communicator& group) {
     bool is_open = true;
-    if (group.rank() == 0) {
+    if (stops_threads()) {
+      has_entered_ = true;
+      is_open = waited_for([this] { return is_open_.load(); });
+    } else if (world_.rank() < first_sidecar_) {
+      return;
+    } else if (group.rank() == 0) {
       char signal = 0;
       MPI_Send(&signal, 1, MPI_CHAR, 0, 1, world_.raw());
-      is_open = receive_within(30.0);
+      is_open = receive_within();
     }
     if (!group.broadcast(is_open)) throw core::Error("nobody opened the gate");
   }
   /// On all ranks that compute.
-  void wait_until_entered(const comm::Communicator& compute) const {
+  void wait_until_entered(const comm::Communicator& compute) {
     char signal = 0;
-    if (compute.rank() == 0) MPI_Recv(&signal, 1, MPI_CHAR, first_sidecar_, 1, world_.raw(), MPI_STATUS_IGNORE);
+    if (stops_threads())
+      EXPECT_TRUE(waited_for([this] { return has_entered_.load(); }));
+    else if (compute.rank() == 0)
+      MPI_Recv(&signal, 1, MPI_CHAR, first_sidecar_, 1, world_.raw(), MPI_STATUS_IGNORE);
     compute.barrier();
   }
-  void open(const comm::Communicator& compute) const {
+  void open(const comm::Communicator& compute) {
     char signal = 0;
-    if (compute.rank() == 0) MPI_Send(&signal, 1, MPI_CHAR, first_sidecar_, 2, world_.raw());
+    is_open_ = true;
+    if (!stops_threads() && compute.rank() == 0) MPI_Send(&signal, 1, MPI_CHAR, first_sidecar_, 2, world_.raw());
   }
 
  private:
-  bool receive_within(double timeout_s) const {
+  bool stops_threads() const { return first_sidecar_ >= world_.size(); }
+  template <typename F>
+  static bool waited_for(F condition) {
+    for (const double start = MPI_Wtime(); !condition() && MPI_Wtime() - start < 30.0;) usleep(200);
+    return condition();
+  }
+  bool receive_within() const {
     char signal = 0;
-    int done = 0;
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Irecv(&signal, 1, MPI_CHAR, 0, 2, world_.raw(), &request);
-    for (const double start = MPI_Wtime(); done == 0 && MPI_Wtime() - start < timeout_s;) {
+    return waited_for([&] {
+      int done = 0;
       MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-      usleep(200);
-    }
-    return done != 0;
+      return done != 0;
+    });
   }
   comm::Communicator world_;
   int first_sidecar_;
+  std::atomic<bool> has_entered_{false}, is_open_{false};
 };
 
 class SessionTest : public testing::Test {
@@ -128,10 +146,13 @@ class SessionTest : public testing::Test {
     if (world_.rank() == 0) std::filesystem::remove_all(folder_.path());
   }
 
+  std::string spill_folder() const { return folder_.path() + "/spill"; }
+
   CouplingConfig config_of(std::vector<Task> tasks, int sidecars = 0) const {
     CouplingConfig config;
     config.sidecars = sidecars;
     config.timeout_s = 60.0;
+    config.spill = spill_folder();
     config.tasks = std::move(tasks);
     return config;
   }
@@ -159,6 +180,28 @@ class SessionTest : public testing::Test {
     }
     world_.barrier();
     return totals;
+  }
+
+  /// Every way to analyse elsewhere, or later, with so many sidecars.
+  struct Way {
+    std::string name, transport;
+    int sidecars;
+  };
+  std::vector<Way> ways() const {
+    std::vector<Way> all{{"behind", "async", 0}};
+    for (int sidecars = 1; sidecars < world_.size(); ++sidecars)
+      all.push_back({"aside" + std::to_string(sidecars), "in-transit", sidecars});
+    return all;
+  }
+  /// Whether a transport works on so many ranks.
+  bool allows(const std::string& transport) const { return transport != "in-transit" || world_.size() > 1; }
+  /// Whether this rank analyses what a transport brings, with so many sidecars where it needs any.
+  bool analyses(const std::string& transport, int sidecars = 1) const {
+    return transport != "in-transit" || world_.rank() >= world_.size() - sidecars;
+  }
+  /// Whose log tells of analyses.
+  static std::string group_of(const std::string& transport) {
+    return transport == "in-situ" ? "compute" : transport == "in-transit" ? "sidecar" : transport;
   }
 
   bool has_result(const std::string& task, std::int64_t step) const {

@@ -8,7 +8,7 @@
 
 namespace {
 
-// Messages with data that this process has sent with tag `data`, whatever the communicator.
+// Messages with data that this process has sent with the tag of some publish's data, whatever the communicator.
 std::atomic<int> data_messages{0};
 
 }  // namespace
@@ -16,7 +16,7 @@ std::atomic<int> data_messages{0};
 // MPI's profiling interface: this definition comes before that of the library.
 extern "C" int MPI_Isend(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                          MPI_Request* request) {
-  if (tag == static_cast<int>(sidestream::couple::Tag::data)) ++data_messages;
+  if (tag >= sidestream::couple::data_tag(0)) ++data_messages;
   return PMPI_Isend(buffer, count, type, to, tag, comm, request);
 }
 
@@ -63,7 +63,7 @@ TEST(Intake, FromManySendersNoMoreIsUnderWayThanItIsTold) {
     if (world.rank() != receiver) {
       Cargo cargo = cargo_with({receiver}, pool);
       std::ranges::fill(cargo.messages()[0].words(), static_cast<Word>(world.rank()) + 1);
-      Shipment shipment(world, 1, std::move(cargo));
+      Shipment shipment(world, 1, std::move(cargo), pool, false);
       while (!shipment.is_done()) shipment.progress();
       continue;
     }
@@ -71,7 +71,7 @@ TEST(Intake, FromManySendersNoMoreIsUnderWayThanItIsTold) {
     std::iota(senders.begin(), senders.end(), 0);
     const Cargo cargo = cargo_with(senders, pool);
     const std::int64_t most_bytes = messages * static_cast<std::int64_t>(8 * words_of_message) + 8;
-    Intake intake(world, cargo, most_bytes);
+    Intake intake(world, 1, cargo, most_bytes);
     std::int64_t largest = 0;
     while (!intake.is_done()) {
       largest = std::max(largest, intake.bytes_under_way());
@@ -93,7 +93,7 @@ TEST(Shipment, IsWantedOnlyOnceTheReceiverHasAskedForIt) {
   if (world.size() == 1) return;
   BufferPool pool;
   if (world.rank() == 0) {
-    Shipment shipment(world, 1, cargo_with({1}, pool));
+    Shipment shipment(world, 1, cargo_with({1}, pool), pool, false);
     shipment.progress();
     EXPECT_FALSE(shipment.is_wanted());
     EXPECT_FALSE(shipment.is_done());
@@ -104,7 +104,7 @@ TEST(Shipment, IsWantedOnlyOnceTheReceiverHasAskedForIt) {
     world.barrier();
     if (world.rank() > 1) return;
     const Cargo cargo = cargo_with({0}, pool);
-    Intake intake(world, cargo, 1);
+    Intake intake(world, 1, cargo, 1);
     while (!intake.is_done()) intake.progress();
   }
 }
@@ -114,9 +114,9 @@ TEST(Shipment, MessagesWithoutWordsAreNotSent) {
   BufferPool pool;
   const std::vector<Cargo::Size> nothing{{0, 0, 0}};
 
-  const Shipment shipment(world, 1, Cargo(nothing, pool));
+  const Shipment shipment(world, 1, Cargo(nothing, pool), pool, false);
   const Cargo cargo(nothing, pool);
-  const Intake intake(world, cargo, 1);
+  const Intake intake(world, 1, cargo, 1);
 
   EXPECT_TRUE(shipment.is_done());
   EXPECT_TRUE(intake.is_done());
@@ -138,9 +138,9 @@ TEST_F(Messages, APublishOfFieldsAndParticlesIsOneForEachPairOfRanksWhateverTheB
   for (const std::int32_t block : {2, 4, 8}) {
     mesh::Particles particles;
     const std::int64_t sent = sent_in([&] {
-      run(config_of({task_of("fields", std::make_shared<test::Digest>(), Transport::in_transit),
+      run(config_of({task_of("fields", std::make_shared<test::Digest>(), "in-transit"),
                      task_of("particles", std::make_shared<test::ParticleSums>(std::vector<std::string>{}),
-                             Transport::in_transit)},
+                             "in-transit")},
                     1),
           3, [&](const comm::Communicator& group, std::int64_t step) {
             mesh::Snapshot snapshot = snapshot_of(group, step, block);

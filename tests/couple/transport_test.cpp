@@ -1,5 +1,6 @@
-// In situ and in transit: the same results, the same books.
+// Whatever brings the snapshot: the same results, the same books.
 #include "couple/session_fixture.hpp"
+#include "couple/surroundings.hpp"
 
 namespace sidestream::couple {
 namespace {
@@ -10,11 +11,10 @@ std::shared_ptr<const analysis::Analysis> digest() {
   return std::make_shared<test::Digest>();
 }
 
-TEST_F(Transports, ResultsAreTheSameInSituAndForEveryNumberOfSidecars) {
-  run(config_of({task_of("here", digest(), Transport::in_situ)}), 2);
-  for (int sidecars = 1; sidecars < world_.size(); ++sidecars) {
-    const std::string name = "aside" + std::to_string(sidecars);
-    run(config_of({task_of(name, digest(), Transport::in_transit)}, sidecars), 2);
+TEST_F(Transports, ResultsAreTheSameInSituOnThreadsAndForEveryNumberOfSidecars) {
+  run(config_of({task_of("here", digest(), "in-situ")}), 2);
+  for (const auto& [name, transport, sidecars] : ways()) {
+    run(config_of({task_of(name, digest(), transport)}, sidecars), 2);
     if (world_.rank() != 0) continue;
 
     for (const std::int64_t step : {0, 1}) {
@@ -28,10 +28,9 @@ TEST_F(Transports, ResultsAreTheSameInSituAndForEveryNumberOfSidecars) {
 
 TEST_F(Transports, ARefinedMeshThatChangesGivesTheSameResultsWhoeverAnalyses) {
   constexpr std::int64_t steps = 9;
-  run(config_of({task_of("here", digest(), Transport::in_situ)}), steps, refined_snapshot_of);
-  for (int sidecars = 1; sidecars < world_.size(); ++sidecars) {
-    const std::string name = "aside" + std::to_string(sidecars);
-    run(config_of({task_of(name, digest(), Transport::in_transit)}, sidecars), steps, refined_snapshot_of);
+  run(config_of({task_of("here", digest(), "in-situ")}), steps, refined_snapshot_of);
+  for (const auto& [name, transport, sidecars] : ways()) {
+    run(config_of({task_of(name, digest(), transport)}, sidecars), steps, refined_snapshot_of);
     if (world_.rank() != 0) continue;
 
     for (std::int64_t step = 0; step < steps; ++step) {
@@ -44,36 +43,96 @@ TEST_F(Transports, ARefinedMeshThatChangesGivesTheSameResultsWhoeverAnalyses) {
 }
 
 TEST_F(Transports, AMeshThatChangesWhileTheQueueIsFullChangesNoResult) {
-  if (world_.size() == 1) return;
   constexpr std::int64_t steps = 12;
-  run(config_of({task_of("here", digest(), Transport::in_situ)}), steps, refined_snapshot_of);
-  for (const auto& [name, policy] : {std::pair("block", WhenFull::block), std::pair("drop", WhenFull::drop),
-                                     std::pair("in-situ", WhenFull::in_situ)}) {
-    CouplingConfig config = config_of({task_of(name, digest(), Transport::in_transit)}, 1);
-    config.queue_bytes = 2 * 8.0 * field_bytes;  // two fields of the finest step
-    config.when_full = policy;
-    const auto totals = run(std::move(config), steps, refined_snapshot_of);
-    if (world_.rank() != 0) continue;
+  run(config_of({task_of("here", digest(), "in-situ")}), steps, refined_snapshot_of);
+  for (const std::string transport : {"async", "in-transit"})
+    for (const PolicyEntry& policy : policies()) {
+      if (!allows(transport)) continue;
+      const std::string name = transport + "-" + policy.name;
+      CouplingConfig config = config_of({task_of(name, digest(), transport)}, 1);
+      config.queue_bytes = 2 * 8.0 * field_bytes;  // two fields of the finest step
+      config.when_full = &policy;
+      const auto totals = run(std::move(config), steps, refined_snapshot_of);
+      if (world_.rank() != 0) continue;
 
-    std::int64_t found = 0;
-    for (std::int64_t step = 0; step < steps; ++step) {
-      if (!has_result(name, step)) continue;
-      ++found;
-      mesh::Result here = io::read_result(folder_.result("here", step));
-      here.attributes["task"] = name;
-      expect_equal(here, io::read_result(folder_.result(name, step)));
+      std::int64_t found = 0;
+      for (std::int64_t step = 0; step < steps; ++step) {
+        if (!has_result(name, step)) continue;
+        ++found;
+        mesh::Result here = io::read_result(folder_.result("here", step));
+        here.attributes["task"] = name;
+        expect_equal(here, io::read_result(folder_.result(name, step)));
+      }
+      EXPECT_EQ(found + totals.at(0).dropped, steps) << name;
+      EXPECT_EQ(found, totals.at(0).count) << name;
+      if (policy.otherwise != PolicyEntry::Otherwise::leave_out) {
+        EXPECT_EQ(found, steps) << name;
+      }
     }
-    EXPECT_EQ(found + totals.at(0).dropped, steps);
-    EXPECT_EQ(found, totals.at(0).count);
-    if (policy != WhenFull::drop) {
-      EXPECT_EQ(found, steps);
-    }
+}
+
+// A transport as somebody else may write one: it analyses a moment when the next one comes.
+class Later : public Transport {
+ public:
+  explicit Later(Surroundings& around) : around_(around) {}
+
+  Orders publish(const mesh::Snapshot& snapshot, const Orders& orders) override {
+    settle(standing_.sent);
+    if (orders.empty()) return {};
+    ++standing_.sent;
+    waiting_.emplace(snapshot, orders);
+    return {};
+  }
+  Standing standing() override { return standing_; }
+  void settle(std::int64_t count) override {
+    if (count <= standing_.done) return;
+    for (const auto& [task, charge] : waiting_->second)
+      around_.runner.run(around_.config.tasks[task], waiting_->first, {.transport = "later"}, around_.books.of(task));
+    waiting_.reset();
+    standing_.done = standing_.sent;
+  }
+  void finish(Drain) override { settle(standing_.sent); }
+
+ private:
+  Surroundings& around_;
+  Standing standing_;
+  std::optional<std::pair<mesh::Snapshot, Orders>> waiting_;
+};
+
+TEST_F(Transports, AnotherOneIsAClassAndALineInATable) {
+  const core::Registry<TransportEntry> table(
+      {"transports", "transport", "for this test"},
+      {transports().front(),
+       {"later", "one moment late", [](Surroundings& around) { return std::make_unique<Later>(around); }}});
+  CouplingConfig config = read_coupling(
+      core::parse_toml("[task.here]\nanalysis = \"digest\"\nevery = 1\n"
+                       "[task.late]\nanalysis = \"digest\"\nevery = 1\ntransport = \"later\"",
+                       "run.toml"),
+      nullptr, test::only_digest(), {}, table);
+  Session session = start(std::move(config));
+  const auto publish = [&](std::int64_t step) { session.publish(snapshot_of(session.compute_group(), step)); };
+  publish(0);
+  EXPECT_FALSE(session.outlook(session.mark()).is_done);
+  publish(1);
+  publish(2);
+  EXPECT_TRUE(has_result("late", 1));
+  EXPECT_FALSE(has_result("late", 2));
+
+  const auto totals = session.finish();
+
+  EXPECT_TRUE(session.outlook(session.mark()).is_done);
+  if (world_.rank() != 0) return;
+  EXPECT_EQ(totals.at(1).count, 3);
+  for (const std::int64_t step : {0, 1, 2}) {
+    mesh::Result here = io::read_result(folder_.result("here", step));
+    here.attributes["task"] = "late";
+    expect_equal(here, io::read_result(folder_.result("late", step)));
   }
 }
 
 TEST_F(Transports, TheBytesAreThoseOfTheCellsOfAllLevels) {
   if (world_.size() == 1) return;
-  const auto totals = run(config_of({task_of("aside", digest(), Transport::in_transit)}, 1), 4, refined_snapshot_of);
+  const auto totals = run(config_of({task_of("aside", digest(), "in-transit")}, 1), 4, refined_snapshot_of);
   if (world_.rank() != 0) return;
 
   // A refined block of 4^3 cells is replaced by eight of them.
@@ -88,7 +147,7 @@ TEST_F(Transports, TheBytesAreThoseOfTheCellsOfAllLevels) {
 }
 
 TEST_F(Transports, AResultTellsWhereItComesFrom) {
-  run(config_of({task_of("sums", digest(), Transport::in_situ)}), 4);
+  run(config_of({task_of("sums", digest(), "in-situ")}), 4);
   if (world_.rank() != 0) return;
 
   const mesh::Result result = io::read_result(folder_.result("sums", 3));
@@ -105,7 +164,7 @@ TEST_F(Transports, AResultTellsWhereItComesFrom) {
 TEST_F(Transports, AnOptionalFieldTravelsWhenTheSnapshotHasIt) {
   const int sidecars = world_.size() > 1 ? 1 : 0;
   Session session = start(
-      config_of({task_of("sums", digest(), sidecars > 0 ? Transport::in_transit : Transport::in_situ)}, sidecars));
+      config_of({task_of("sums", digest(), sidecars > 0 ? "in-transit" : "in-situ")}, sidecars));
   if (session.computes()) {
     mesh::Snapshot snapshot = snapshot_of(session.compute_group(), 0);
     snapshot.add("metals", "", test::field_of_global_index(snapshot.levels.front(), session.compute_group().rank()));
@@ -121,8 +180,8 @@ TEST_F(Transports, AnOptionalFieldTravelsWhenTheSnapshotHasIt) {
 }
 
 TEST_F(Transports, TasksAreDoneWhenTheyAreDueAndOnlyThen) {
-  run(config_of({task_of("third", digest(), Transport::in_situ, Trigger({.every = 3})),
-                 task_of("moments", digest(), Transport::in_situ, Trigger({.at_redshift = {8.0, 5.5}}))}),
+  run(config_of({task_of("third", digest(), "in-situ", Trigger({.every = 3})),
+                 task_of("moments", digest(), "in-situ", Trigger({.at_redshift = {8.0, 5.5}}))}),
       7);
 
   for (std::int64_t step = 0; step < 7; ++step) {
@@ -133,8 +192,8 @@ TEST_F(Transports, TasksAreDoneWhenTheyAreDueAndOnlyThen) {
 
 TEST_F(Transports, IsDueIsTrueWhenAnyTaskIs) {
   Session session =
-      start(config_of({task_of("third", digest(), Transport::in_situ, Trigger({.every = 3})),
-                       task_of("moment", digest(), Transport::in_situ, Trigger({.at_redshift = {8.0}}))}));
+      start(config_of({task_of("third", digest(), "in-situ", Trigger({.every = 3})),
+                       task_of("moment", digest(), "in-situ", Trigger({.at_redshift = {8.0}}))}));
 
   EXPECT_TRUE(session.is_due({moment_at(0, 10.0)}));
   EXPECT_FALSE(session.is_due({moment_at(1, 9.0)}));
@@ -143,7 +202,7 @@ TEST_F(Transports, IsDueIsTrueWhenAnyTaskIs) {
 }
 
 TEST_F(Transports, AStepIsAnalysedOnceHoweverOftenItIsPublished) {
-  Session session = start(config_of({task_of("sums", digest(), Transport::in_situ)}));
+  Session session = start(config_of({task_of("sums", digest(), "in-situ")}));
   session.publish(snapshot_of(session.compute_group(), 1));
   session.publish(snapshot_of(session.compute_group(), 1));
 
@@ -160,7 +219,7 @@ TEST_F(Transports, AFieldThatTwoTasksReadTravelsOnceAndIsChargedToTheFirst) {
 
   const auto totals =
       run(config_of(
-              {task_of("sums", digest(), Transport::in_transit), task_of("again", density, Transport::in_transit)}, 1),
+              {task_of("sums", digest(), "in-transit"), task_of("again", density, "in-transit")}, 1),
           3);
 
   if (world_.rank() != 0) return;
@@ -173,7 +232,7 @@ TEST_F(Transports, AFieldThatTwoTasksReadTravelsOnceAndIsChargedToTheFirst) {
 TEST_F(Transports, TheLayoutMayChangeFromOnePublishToTheNext) {
   if (world_.size() == 1) return;
   for (const auto& [name, transport, sidecars] :
-       {std::tuple("here", Transport::in_situ, 0), std::tuple("aside", Transport::in_transit, 1)}) {
+       {Way{"here", "in-situ", 0}, Way{"behind", "async", 0}, Way{"aside", "in-transit", 1}}) {
     Session session = start(config_of({task_of(name, digest(), transport)}, sidecars));
     if (session.computes()) {
       for (const std::int32_t block : {8, 4, 16})
@@ -188,14 +247,16 @@ TEST_F(Transports, TheLayoutMayChangeFromOnePublishToTheNext) {
 
   for (const std::int64_t step : {104, 108, 116}) {
     mesh::Result here = io::read_result(folder_.result("here", step));
-    here.attributes["task"] = "aside";
-    expect_equal(here, io::read_result(folder_.result("aside", step)));
+    for (const std::string name : {"behind", "aside"}) {
+      here.attributes["task"] = name;
+      expect_equal(here, io::read_result(folder_.result(name, step)));
+    }
   }
 }
 
 TEST_F(Transports, TheEventsTellWhatWasSentAndDone) {
   if (world_.size() == 1) return;
-  run(config_of({task_of("aside", digest(), Transport::in_transit), task_of("here", digest(), Transport::in_situ)}, 1),
+  run(config_of({task_of("aside", digest(), "in-transit"), task_of("here", digest(), "in-situ")}, 1),
       2);
   if (world_.rank() != 0) return;
 
@@ -225,31 +286,52 @@ TEST_F(Transports, TheEventsTellWhatWasSentAndDone) {
   EXPECT_EQ(here[0].at("transport"), "in-situ");
 }
 
-TEST_F(Transports, TheTotalsOfBothGroupsComeTogether) {
-  if (world_.size() == 1) return;
+TEST_F(Transports, TheTotalsOfAllWhoTookPartComeTogether) {
   const auto slow = std::make_shared<test::Told>([](const auto&, const auto&) { usleep(20000); });
+  for (const std::string transport : {"async", "in-transit"}) {
+    if (!allows(transport)) continue;
+    const auto totals = run(config_of({task_of("slow", slow, transport)}, 1), 3);
 
-  const auto totals = run(config_of({task_of("slow", slow, Transport::in_transit)}, 1), 3);
+    EXPECT_EQ(totals.empty(), world_.rank() != 0);
+    if (world_.rank() != 0) continue;
+    EXPECT_EQ(totals.at(0).task, "slow");
+    EXPECT_EQ(totals.at(0).count, 3);
+    EXPECT_EQ(totals.at(0).dropped, 0);
+    EXPECT_EQ(totals.at(0).bytes, 3 * field_bytes);
+    EXPECT_GT(totals.at(0).pack_s, 0.0);
+    EXPECT_GE(totals.at(0).compute_s, 0.06);
+  }
+}
 
-  EXPECT_EQ(totals.empty(), world_.rank() != 0);
+TEST_F(Transports, ThreadsHaveABillOfTheirOwnAndNobodyPaysTwice) {
+  const auto slow = std::make_shared<test::Told>([](const auto&, const auto&) { usleep(50000); });
+
+  run(config_of({task_of("slow", slow, "async")}), 4);
+
+  EXPECT_EQ(bill_.seconds({"analysis", "slow"}), 0.0);
   if (world_.rank() != 0) return;
-  EXPECT_EQ(totals.at(0).task, "slow");
-  EXPECT_EQ(totals.at(0).count, 3);
-  EXPECT_EQ(totals.at(0).dropped, 0);
-  EXPECT_EQ(totals.at(0).bytes, 3 * field_bytes);
-  EXPECT_GT(totals.at(0).pack_s, 0.0);
-  EXPECT_GE(totals.at(0).compute_s, 0.06);
+  const auto bills = events("async", "bill");
+  ASSERT_EQ(bills.size(), 1);
+  double sum = 0.0, analysis = 0.0;
+  for (const auto& line : bills[0].at("lines")) {
+    sum += line.at("mean_s").get<double>();
+    if (line.at("line") == "analysis") analysis += line.at("mean_s").get<double>();
+  }
+  EXPECT_GE(analysis, 0.2);
+  EXPECT_NEAR(sum, bills[0].at("wall_s").get<double>(), 0.01 * sum);
+  ASSERT_EQ(events("async", "analysis").size(), 4);
+  EXPECT_EQ(events("async", "analysis")[1].at("transport"), "async");
 }
 
 TEST_F(Transports, SidecarsWithoutATaskInTransitComputeLikeTheOthers) {
-  const Session session = start(config_of({task_of("sums", digest(), Transport::in_situ)}, 1));
+  const Session session = start(config_of({task_of("sums", digest(), "in-situ")}, 1));
 
   EXPECT_TRUE(session.computes());
   EXPECT_EQ(session.compute_group().size(), world_.size());
 }
 
 TEST_F(Transports, AWorldOfSidecarsOnlyIsRefusedOnAllRanks) {
-  EXPECT_THROW(start(config_of({task_of("sums", digest(), Transport::in_transit)}, world_.size())), core::Error);
+  EXPECT_THROW(start(config_of({task_of("sums", digest(), "in-transit")}, world_.size())), core::Error);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ class CheckpointCommit : public testing::TestWithParam<bool> {
     config.coupling.sidecars = 1;
     const auto told = std::make_shared<test::Told>(std::move(action), std::vector<std::string>{"gas_density"});
     config.coupling.tasks.push_back(
-        {"slow", "fake", told, couple::Transport::in_transit, couple::Trigger({.every = 1}), ""});
+        {"slow", "fake", told, &couple::transports().named("in-transit"), couple::Trigger({.every = 1}), ""});
     return config;
   }
   void run(RunConfig config, const RunStart& start = {}) {
@@ -88,7 +88,7 @@ TEST_P(CheckpointCommit, AdvancesThoughAnAnalysisTakesThreeTimesAsLongAsTheInter
   RunConfig paced = config(steps, slow);
   paced.coupling.tasks.push_back({"pace", "fake",
                                   std::make_shared<test::Told>(pace, std::vector<std::string>{"gas_density"}),
-                                  couple::Transport::in_situ, couple::Trigger({.every = 1}), ""});
+                                  &couple::transports().named("in-situ"), couple::Trigger({.every = 1}), ""});
 
   run(std::move(paced));
 

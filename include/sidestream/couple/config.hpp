@@ -12,16 +12,22 @@
 
 namespace sidestream::couple {
 
-/// What happens to a publish for which the queue has no room.
-enum class WhenFull {
-  block,    ///< the simulation waits until there is room
-  drop,     ///< it is left out, and counted
-  in_situ,  ///< the ranks that compute do the analyses themselves
-};
-
+/// What happens when the queue has no room for a publish. Only what nobody has begun to receive can give way.
 struct PolicyEntry {
+  enum class GivesWay {
+    nothing,
+    oldest,  ///< of what waits, as far as need be
+    all,     ///< that waits, even where there is room
+  };
+  enum class Otherwise {
+    wait,
+    leave_out,  ///< and count
+    do_here,    ///< on the ranks that compute
+    store,      ///< on a disk, until there is room
+  };
   std::string name, documentation;
-  WhenFull policy;
+  GivesWay gives_way = GivesWay::nothing;
+  Otherwise otherwise = Otherwise::wait;  ///< where there is no room all the same
 };
 /// All policies there are.
 const core::Registry<PolicyEntry>& policies();
@@ -30,14 +36,18 @@ const core::Registry<PolicyEntry>& policies();
 struct CouplingConfig {
   std::int32_t sidecars = 0;  ///< as asked for; see `sidecars_used`
   comm::SidecarCount count = comm::SidecarCount::total;
-  double queue_bytes = 1024.0 * 1024.0 * 1024.0;  ///< published and not yet received, over all ranks
-  WhenFull when_full = WhenFull::block;
+  double queue_bytes = 1024.0 * 1024.0 * 1024.0;  ///< published and not yet taken up, over all ranks
+  const PolicyEntry* when_full = &policies().front();
+  std::string spill;          ///< the folder for what is stored
   double timeout_s = 3600.0;  ///< longest silence of the other group
   TimeKeeping times;
   std::vector<Task> tasks;  ///< in the order of the file
 
-  /// Sidecars that have something to do: none when no task is in transit, so that one word moves a run to in situ.
+  /// Sidecars that have something to do: none when no task's transport needs any, so that one word moves a run to in
+  /// situ.
   int sidecars_used() const;
+  /// Whether the data of any task wait in the queue.
+  bool uses_queue() const;
 };
 
 /// Reads and checks both tables of the whole configuration `root`, on each rank by itself. Throws core::Error with
@@ -45,7 +55,8 @@ struct CouplingConfig {
 /// `coupling` and `task` of `resolved` unless null.
 CouplingConfig read_coupling(const core::Node& root, core::Node* resolved = nullptr,
                              const core::Registry<analysis::AnalysisEntry>& analyses = analysis::analyses(),
-                             const TimeKeeping& times = {});
+                             const TimeKeeping& times = {},
+                             const core::Registry<TransportEntry>& transports = couple::transports());
 
 /// The processes to start when the user asks for `ranks`, and how they are divided. Throws core::Error for an
 /// impossible number.

@@ -24,19 +24,13 @@ namespace sidestream::couple {
 struct TaskTotals {
   std::string task;
   std::int64_t count = 0;      ///< results written
-  std::int64_t dropped = 0;    ///< moments left out because the queue was full or the run was stopped
+  std::int64_t dropped = 0;    ///< moments left out because there was no room or the run was stopped
   std::int64_t failed = 0;     ///< moments without a result: the analysis threw, or what it found could not be written
   std::int64_t unwritten = 0;  ///< of these, the ones that could not be written
   double pack_s = 0.0;         ///< lost by the simulation: making and copying fields
   double wait_s = 0.0;         ///< lost by the simulation: waiting for room in the queue
   double compute_s = 0.0;      ///< spent in the analysis, wherever it ran
-  std::int64_t bytes = 0;      ///< sent to sidecars
-};
-
-/// What happens to publishes that wait in the queue when a run ends.
-enum class Drain {
-  yes,  ///< they are analysed
-  no,   ///< they are dropped, and counted
+  std::int64_t bytes = 0;      ///< published into the queue
 };
 
 /// The coupling of one run: splits the world, decides which tasks are due, brings snapshots to them and keeps the
@@ -81,18 +75,17 @@ class Session {
   /// compute; asked through `is_due` and `publish`.
   Schedule& schedule();
   /// Whether a task is due on this occasion; asked once a step at least, in order. Local and cheap unless a trigger has
-  /// a condition or goes by wall time: then collective on the ranks that compute, and `snapshot` may be asked for the
-  /// present state.
+  /// a condition or goes by wall time, or a task of a thread is under way, whose results are written here: then
+  /// collective on the ranks that compute, and `snapshot` may be asked for the present state.
   bool is_due(const Occasion& occasion, const PresentState::SnapshotOf& snapshot = {});
   /// Goes on at the moment of a checkpoint, where what was due is done, with what `schedule().memory()` was then.
   void resume(const mesh::Moment& moment, const std::string& memory = {});
 
-  /// Brings a snapshot to the tasks that are due at its moment: sends what
-  /// sidecars analyse, then does what is in situ. Collective on the ranks that compute. Waits for sidecars only when
-  /// the queue is full and `when_full` says so; then at most `timeout_s`, after which it throws core::Error on all
-  /// ranks. An analysis that fails is reported and skipped. One copy of the data that are sent: fields, and particles
-  /// for tasks that read them. Throws core::Error on all ranks, too, when such a particle is in no cell of its rank or
-  /// the ranks tell of different attributes.
+  /// Brings a snapshot to the tasks that are due at its moment, each by its transport, those in situ last. Collective
+  /// on the ranks that compute. Waits for others only when the queue is full and `when_full` says so; then at most
+  /// `timeout_s`, after which it throws core::Error on all ranks. An analysis that fails is reported and skipped. One
+  /// copy of the data that leave: fields, and particles for tasks that read them. Throws core::Error on all ranks, too,
+  /// when such a particle is in no cell of its rank or the ranks tell of different attributes.
   void publish(const mesh::Snapshot& snapshot);
 
   /// Lets transfers go on: call it once a step, and in long steps between two pieces of work (or
@@ -100,24 +93,24 @@ class Session {
   /// and cheap; while data flow it takes at most a tenth of the time.
   void progress();
 
-  /// How many publishes were sent so far; the same on all ranks that compute. What is in situ or was dropped counts
-  /// neither here nor as something to wait for: it is done when `publish` returns.
-  std::int64_t sent() const;
-  /// How many of them are done, in the order in which they were sent: analysed, the results on the disk, or reported as
-  /// failed, unwritten or dropped. Known to the first rank; 0 on others. Local, never waits.
-  std::int64_t done();
-  /// Of the first `count` publishes, as far as they are done: whether each result could be written. Known to the first
-  /// rank; true on others.
-  bool are_written(std::int64_t count) const;
-  /// The same of all results in situ so far, on all ranks that compute.
-  bool are_written_in_situ() const;
-  /// Seconds since the sidecars were heard of; on the first rank.
-  double silence_s() const;
-  /// Waits until the first `count` publishes are done. Collective on the ranks that compute. Throws core::Error on all
-  /// ranks when the sidecars were silent for `timeout_s`.
-  void wait_for_done(std::int64_t count);
+  /// What was published so far, to be asked about later; the same on all ranks that compute.
+  struct Mark {
+    std::vector<std::int64_t> sent;  ///< by each transport
+  };
+  Mark mark();
+  /// How everything up to a mark stands, as the first rank knows it. What was dropped is done.
+  struct Outlook {
+    bool is_done = true;      ///< analysed, the results on the disk, or reported as failed, unwritten or dropped
+    bool are_written = true;  ///< each result of what is done
+    double silence_s = 0.0;   ///< since those were heard of who have something to do yet
+  };
+  /// Local, never waits.
+  Outlook outlook(const Mark& mark);
+  /// Waits until everything up to a mark is done. Collective on the ranks that compute. Throws core::Error on all ranks
+  /// when those who analyse were silent for `timeout_s`.
+  void wait_for(const Mark& mark);
 
-  /// Ends the sidecars, after the analyses under way and, with `Drain::yes`, those that wait. Collective on the ranks
+  /// Ends whoever analyses, after the analyses under way and, with `Drain::yes`, those that wait. Collective on the ranks
   /// that compute, called once. Returns one entry a task on rank 0 (empty elsewhere).
   std::vector<TaskTotals> finish(Drain drain = Drain::yes);
 

@@ -1,6 +1,7 @@
 #include "couple/in_transit/mailbox.hpp"
 
 #include <nlohmann/json.hpp>
+
 namespace sidestream::couple {
 
 using nlohmann::json;
@@ -40,16 +41,6 @@ bool Mailbox::progress() {
     return done != 0;
   });
   return sent_.empty();
-}
-
-std::string packed(const json& message) {
-  std::string bytes;
-  json::to_cbor(message, bytes);
-  return bytes;
-}
-
-json unpacked(const std::string& bytes) {
-  return json::from_cbor(bytes);
 }
 
 }  // namespace sidestream::couple

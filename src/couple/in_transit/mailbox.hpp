@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <list>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -17,9 +18,16 @@ enum class Tag : int {
   command = 1,  ///< to the sidecars, in order: levels, a publish, the end
   stop,         ///< to the sidecars: leave out what waits
   reply,        ///< from the sidecars: received, ended
-  data,         ///< of a publish
-  wanted,       ///< from a sidecar to a rank that computes: it receives the data of the next publish now
 };
+
+/// The tags of a publish: of its data, and of a sidecar's word to a rank that computes that it receives these now. Each
+/// publish has its own, since one before it may be withdrawn or read back from a disk.
+constexpr int data_tag(std::int64_t number) {
+  return 1 << 14 | static_cast<int>(number % (1 << 13));
+}
+constexpr int wanted_tag(std::int64_t number) {
+  return 1 << 13 | static_cast<int>(number % (1 << 13));
+}
 
 /// Small messages between the first ranks of the two groups.
 class Mailbox {
@@ -47,9 +55,5 @@ class Mailbox {
   int peer_;
   std::list<Sent> sent_;
 };
-
-/// A message as bytes that keep every number to the bit.
-std::string packed(const nlohmann::json& message);
-nlohmann::json unpacked(const std::string& bytes);
 
 }  // namespace sidestream::couple

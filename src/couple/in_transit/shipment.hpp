@@ -5,11 +5,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "couple/in_transit/cargo.hpp"
+#include "couple/publish/cargo.hpp"
 #include "sidestream/comm/communicator.hpp"
 
 // How a cargo moves: one message for each pair of ranks (of at most a GiB; a larger one is cut). The sender starts all
-// of them at once and goes on. The receiver posts the receives of some at a time, so that what is larger than MPI's
+// of them at once and goes on; but where the publish may yet be withdrawn or is not in memory, each one when it is
+// wanted. The receiver posts the receives of some at a time, so that what is larger than MPI's
 // eager limit stays with its sender until then, and says to each of those senders that it is wanted now: where MPI
 // moves data only when it is called, the sender then knows that calling it is worth the time.
 namespace sidestream::couple {
@@ -17,29 +18,36 @@ namespace sidestream::couple {
 /// The sender's side of one cargo.
 class Shipment {
  public:
-  /// Starts to send; `joint` outlives the shipment.
-  Shipment(const comm::Communicator& joint, std::int64_t number, Cargo cargo);
+  /// `joint` and `pool` outlive the shipment. Starts to send unless the publish is held back.
+  Shipment(const comm::Communicator& joint, std::int64_t number, Cargo cargo, BufferPool& pool, bool is_held);
   ~Shipment();
   Shipment(const Shipment&) = delete;
 
   std::int64_t number() const { return number_; }
-  /// Lets the transfer go on. Local, never waits.
+  /// Lets the transfer go on. Local, never waits for the other side. Throws core::Error where the cargo was stored and
+  /// cannot be read back.
   void progress();
   /// Whether a message is wanted and not gone, as `progress` found it.
   bool is_wanted() const { return wanted_ > 0; }
   bool is_done() const { return left_ == 0; }
-  /// The memory, once it is done.
+  /// The memory, once it is done or withdrawn.
   BufferPool::Buffer release() && { return std::move(cargo_).release(); }
 
  private:
   // A message, which is over when it has gone and was wanted.
   struct Leg {
+    std::size_t message = 0;  // of the cargo
+    bool has_begun = false;
     std::vector<MPI_Request> sends;
     MPI_Request word = MPI_REQUEST_NULL;
   };
 
+  void begin(Leg& leg);
+
+  const comm::Communicator* joint_;
   std::int64_t number_;
   Cargo cargo_;
+  BufferPool* pool_;
   std::vector<Leg> legs_;
   std::size_t left_ = 0, wanted_ = 0;  // legs
 };
@@ -49,7 +57,7 @@ class Shipment {
 class Intake {
  public:
   /// References outlive the object.
-  Intake(const comm::Communicator& joint, const Cargo& cargo, std::int64_t most_bytes);
+  Intake(const comm::Communicator& joint, std::int64_t number, const Cargo& cargo, std::int64_t most_bytes);
 
   /// Lets the transfer go on; returns whether something arrived. Local, never waits.
   bool progress();
@@ -65,6 +73,7 @@ class Intake {
   void ask_for_next();
 
   const comm::Communicator& joint_;
+  std::int64_t number_;
   std::vector<Cargo::Message> messages_;  // those that are not empty
   std::int64_t most_bytes_;
   std::size_t next_ = 0;

@@ -2,11 +2,10 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <utility>
 
 #include "couple/bill_event.hpp"
-#include "couple/in_transit/waiting.hpp"
+#include "couple/waiting.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 
@@ -21,16 +20,11 @@ constexpr std::int64_t most_bytes_under_way = std::int64_t{64} << 20;
 
 }  // namespace
 
-Sidecar::Sidecar(const comm::Roles& roles, CouplingConfig& config, TaskRunner& runner, io::EventLog& log,
-                 core::Bill& bill, std::vector<TaskTotals>& totals)
-    : roles_(&roles),
-      config_(&config),
-      runner_(&runner),
-      log_(&log),
-      bill_(&bill),
-      totals_(&totals),
-      joint_(roles.world().duplicate()),
-      group_(roles.group().duplicate()),
+Sidecar::Sidecar(Surroundings& around)
+    : around_(around),
+      joint_(around.roles.world()),
+      group_(around.roles.group().duplicate()),
+      timeout_s_(around.config.timeout_s),
       mailbox_(joint_, 0) {}
 
 void Sidecar::serve() {
@@ -39,14 +33,14 @@ void Sidecar::serve() {
     const auto& kind = command.at("kind").get_ref<const std::string&>();
     if (kind == "levels") adopt(command.at("levels"));
     if (kind == "publish") take(command);
-    if (kind == "silence") throw_together(group_, too_long("a sign of the ranks that compute", config_->timeout_s));
+    if (kind == "silence") throw_together(group_, too_long("a sign of the ranks that compute", timeout_s_));
     if (kind == "end") return say_farewell();
   }
 }
 
 // The next command of the ranks that compute, on all sidecars.
 json Sidecar::next_command() {
-  const core::Bill::Part part = bill_->part("idle: waiting for a publish", "simulation");
+  const core::Bill::Part part = around_.bill.part("idle: waiting for a publish", "simulation");
   const core::Stopwatch watch;
   const bool is_first = group_.rank() == 0;
   const std::string bytes = broadcast_patiently(group_, is_first ? packed(wait_for_command()) : std::string());
@@ -61,7 +55,7 @@ json Sidecar::wait_for_command() {
     command = mailbox_.take(Tag::command);
     return command.has_value();
   };
-  if (!wait_until(is_there, config_->timeout_s)) return {{"kind", "silence"}};
+  if (!wait_until(is_there, timeout_s_)) return {{"kind", "silence"}};
   is_stopped_ = is_stopped_ || mailbox_.take(Tag::stop);
   (*command)["is_stopped"] = is_stopped_;
   return *command;
@@ -75,37 +69,37 @@ void Sidecar::adopt(const json& levels) {
 
 void Sidecar::take(const json& command) {
   const Announcement announcement = announcement_from(command);
-  runner_->begin_at(announcement.first_step);
+  around_.runner.begin_at(announcement.first_step);
   Received received{snapshot_from(command), {}};
   const mesh::Snapshot& snapshot = received.snapshot;
   const core::Stopwatch watch;
   {
-    const core::Bill::Part part = bill_->part("receiving", "");
+    const core::Bill::Part part = around_.bill.part("receiving", "");
     receive(announcement, received);
   }
   const double transfer_s = watch.seconds();
-  divide(*bill_, "receiving", config_->tasks, announcement);
+  divide(around_.bill, "receiving", around_.config.tasks, announcement);
   json event = to_json(snapshot.moment);
   event.update({{"wait_s", std::exchange(idle_s_, 0.0)},
                 {"receive_s", transfer_s},
-                {"bytes", std::accumulate(announcement.bytes.begin(), announcement.bytes.end(), std::int64_t{0})}});
-  log_->write("receive", event);
-  const std::int64_t unwritten_before = unwritten(*totals_);
+                {"bytes", total_bytes(announcement)}});
+  around_.log.write("receive", event);
+  const std::int64_t unwritten_before = around_.books.unwritten();
   if (command.at("is_stopped").get<bool>())
-    leave_out(announcement, snapshot);
+    for (const std::size_t task : announcement.tasks) around_.books.drop(task, snapshot.moment);
   else
     run_tasks(announcement, snapshot, transfer_s);
   if (group_.rank() == 0)
-    mailbox_.post(Tag::reply, {{"done", announcement.number}, {"is_written", unwritten(*totals_) == unwritten_before}});
+    mailbox_.post(Tag::reply, {{"done", announcement.number}, {"is_written", around_.books.unwritten() == unwritten_before}});
 }
 
 void Sidecar::receive(const Announcement& announcement, Received& into) {
   const auto cargo = std::make_shared<const Cargo>(room_for(announcement));
-  wait_for_data({joint_, *cargo, most_bytes_under_way});
+  wait_for_data({joint_, announcement.number, *cargo, most_bytes_under_way});
 
   MPI_Request all_have_it = MPI_REQUEST_NULL;
   comm::check(MPI_Ibarrier(group_.raw(), &all_have_it), "MPI_Ibarrier");
-  wait_for(std::span(&all_have_it, 1), config_->timeout_s, "the other sidecars", short_pause);
+  wait_for(std::span(&all_have_it, 1), timeout_s_, "the other sidecars", short_pause);
   if (group_.rank() == 0) mailbox_.post(Tag::reply, {{"received", announcement.number}});
 
   into.snapshot.levels = levels_;
@@ -132,40 +126,32 @@ void Sidecar::wait_for_data(Intake intake) const {
   core::Stopwatch silence;
   const auto is_over = [&] {
     if (intake.progress()) silence.restart();
-    return intake.is_done() || silence.seconds() > config_->timeout_s;
+    return intake.is_done() || silence.seconds() > timeout_s_;
   };
   wait_until(is_over, forever_s, short_pause);
-  if (!intake.is_done()) throw too_long("data of the ranks that compute", config_->timeout_s);
-}
-
-void Sidecar::leave_out(const Announcement& announcement, const mesh::Snapshot& snapshot) {
-  for (const std::size_t task : announcement.tasks) {
-    ++(*totals_)[task].dropped;
-    json event = to_json(snapshot.moment);
-    event.update({{"task", config_->tasks[task].name}, {"transport", "in-transit"}, {"action", "dropped"}});
-    log_->write("publish", event);
-  }
+  if (!intake.is_done()) throw too_long("data of the ranks that compute", timeout_s_);
 }
 
 void Sidecar::run_tasks(const Announcement& announcement, const mesh::Snapshot& snapshot, double transfer_s) {
   for (std::size_t t = 0; t < announcement.tasks.size(); ++t) {
     const std::size_t task = announcement.tasks[t];
-    const Delivery delivery{Transport::in_transit, announcement.bytes[t], t == 0 ? transfer_s : 0.0};
-    runner_->run(config_->tasks[task], snapshot, delivery, (*totals_)[task]);
+    const Task& own = around_.config.tasks[task];
+    const Delivery delivery{own.transport->name, announcement.bytes[t], t == 0 ? transfer_s : 0.0};
+    around_.runner.run(own, snapshot, delivery, around_.books.of(task));
   }
 }
 
 void Sidecar::say_farewell() {
   if (group_.rank() != 0) return;
   json totals = json::array();
-  for (const TaskTotals& task : *totals_)
+  for (const TaskTotals& task : around_.books.totals())
     totals.push_back({{"count", task.count},
                       {"dropped", task.dropped},
                       {"failed", task.failed},
                       {"unwritten", task.unwritten},
                       {"compute_s", task.compute_s}});
   mailbox_.post(Tag::reply, {{"farewell", totals}});
-  wait_until([&] { return mailbox_.progress(); }, config_->timeout_s);
+  wait_until([&] { return mailbox_.progress(); }, timeout_s_);
 }
 
 }  // namespace sidestream::couple

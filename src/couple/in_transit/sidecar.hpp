@@ -6,15 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "couple/in_transit/block_messages.hpp"
+#include "couple/publish/block_messages.hpp"
 #include "couple/in_transit/mailbox.hpp"
-#include "couple/in_transit/particle_cargo.hpp"
-#include "couple/in_transit/protocol.hpp"
+#include "couple/publish/particle_cargo.hpp"
+#include "couple/publish/protocol.hpp"
 #include "couple/in_transit/shipment.hpp"
-#include "couple/task_runner.hpp"
-#include "sidestream/comm/roles.hpp"
-#include "sidestream/couple/config.hpp"
-#include "sidestream/couple/session.hpp"
+#include "couple/surroundings.hpp"
 
 namespace sidestream::couple {
 
@@ -22,9 +19,8 @@ namespace sidestream::couple {
 /// analyses. What waits meanwhile stays with the ranks that compute, so a sidecar holds the data of one publish only.
 class Sidecar {
  public:
-  /// All references outlive the sidecar. Collective on the sidecars.
-  Sidecar(const comm::Roles& roles, CouplingConfig& config, TaskRunner& runner, io::EventLog& log, core::Bill& bill,
-          std::vector<TaskTotals>& totals);
+  /// Collective on the sidecars.
+  explicit Sidecar(Surroundings& around);
 
   /// Until the ranks that compute say that they are done. Collective on the sidecars.
   void serve();
@@ -41,17 +37,13 @@ class Sidecar {
   void receive(const Announcement& announcement, Received& into);
   Cargo room_for(const Announcement& announcement) const;
   void wait_for_data(Intake intake) const;
-  void leave_out(const Announcement& announcement, const mesh::Snapshot& snapshot);
   void run_tasks(const Announcement& announcement, const mesh::Snapshot& snapshot, double transfer_s);
   void say_farewell();
 
-  const comm::Roles* roles_;
-  CouplingConfig* config_;
-  TaskRunner* runner_;
-  io::EventLog* log_;
-  core::Bill* bill_;
-  std::vector<TaskTotals>* totals_;
-  comm::Communicator joint_, group_;
+  Surroundings& around_;
+  const comm::Communicator& joint_;
+  comm::Communicator group_;
+  double timeout_s_;
   Mailbox mailbox_;
   std::vector<mesh::Layout> source_levels_, levels_;  // the same boxes: owned by the ranks that compute, and here
   Route route_;

@@ -1,11 +1,10 @@
 #include "sidestream/io/background_writer.hpp"
 
-#include <mpi.h>
-
 #include <chrono>
 #include <exception>
 
 #include "sidestream/comm/progress.hpp"
+#include "sidestream/comm/threads.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 
@@ -14,9 +13,7 @@ namespace sidestream::io {
 namespace {
 
 std::launch launch_policy() {
-  int level = MPI_THREAD_SINGLE;
-  MPI_Query_thread(&level);
-  return level == MPI_THREAD_MULTIPLE ? std::launch::async : std::launch::deferred;
+  return comm::allows_threads() ? std::launch::async : std::launch::deferred;
 }
 
 }  // namespace

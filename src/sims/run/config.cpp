@@ -177,7 +177,7 @@ nlohmann::json describe(const RunConfig& config, int ranks) {
   for (const couple::Task& task : config.coupling.tasks)
     tasks.push_back({{"name", task.name},
                      {"analysis", task.analysis_name},
-                     {"transport", couple::to_string(task.transport)},
+                     {"transport", task.transport->name},
                      {"due", couple::in_words(task.trigger.when())}});
   nlohmann::json description = config.plan->description();
   description.update({{"simulation", config.simulation},
@@ -185,7 +185,7 @@ nlohmann::json describe(const RunConfig& config, int ranks) {
                       {"compute", counts.compute},
                       {"sidecars", counts.sidecars},
                       {"memory_bytes", config.plan->memory_bytes()},
-                      {"queue_bytes", counts.sidecars > 0 ? config.coupling.queue_bytes : 0.0},
+                      {"queue_bytes", config.coupling.uses_queue() ? config.coupling.queue_bytes : 0.0},
                       {"tasks", tasks}});
   return description;
 }

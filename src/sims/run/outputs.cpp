@@ -101,8 +101,8 @@ void Outputs::write_checkpoint(Simulation& simulation) {
   const Output output{"checkpoint", path, &config, step};
   pending_.emplace();
   pending_->output = output;
-  pending_->after = session_.sent();
-  pending_->is_whole = lost_plotfiles_ == 0 && session_.are_written_in_situ();
+  pending_->after = session_.mark();
+  pending_->is_whole = lost_plotfiles_ == 0;
   write(output, content_of, [&config, path](const comm::Communicator& comm, const io::FileContent& content) {
     return io::write_pending(comm, *config.format, path, content, config.options);
   });
@@ -224,9 +224,10 @@ Outputs::Commit Outputs::step_commit() {
   if (compute_.rank() != 0 || !pending_ || !pending_->is_written) return Commit::none;
   if (pending_->commit != Commit::none) return pending_->commit;
   const double timeout_s = config_.coupling.timeout_s;
-  if (session_.done() < pending_->after)
-    return std::min(pending_->watch.seconds(), session_.silence_s()) > timeout_s ? Commit::silent : Commit::none;
-  if (!pending_->is_whole || !session_.are_written(pending_->after)) return pending_->commit = Commit::refused;
+  const couple::Session::Outlook before = session_.outlook(pending_->after);
+  if (!before.is_done)
+    return std::min(pending_->watch.seconds(), before.silence_s) > timeout_s ? Commit::silent : Commit::none;
+  if (!pending_->is_whole || !before.are_written) return pending_->commit = Commit::refused;
   const core::Bill::Part part = bill_.part("committing", "checkpoints");
   const Output& output = pending_->output;
   try {
@@ -246,7 +247,7 @@ Outputs::Commit Outputs::step_commit() {
 
 void Outputs::take(Commit commit) {
   if (commit == Commit::none) return;
-  if (commit == Commit::silent) return session_.wait_for_done(pending_->after);  // and give up together
+  if (commit == Commit::silent) return session_.wait_for(pending_->after);  // and give up together
   const core::Bill::Part part = bill_.part("committing", "checkpoints");
   const Pending pending = std::move(*pending_);
   pending_.reset();
@@ -264,7 +265,7 @@ void Outputs::commit_pending() {
   const core::Bill::Part committing = bill_.part("committing", "checkpoints");  // by the first rank, for all
   {
     const core::Bill::Part part = bill_.part("waiting for analyses of before", "checkpoints");
-    session_.wait_for_done(pending_->after);
+    session_.wait_for(pending_->after);
   }
   take(static_cast<Commit>(compute_.max(static_cast<std::int64_t>(step_commit()))));
 }

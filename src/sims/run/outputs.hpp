@@ -70,8 +70,8 @@ class Outputs {
   };
   struct Pending {
     Output output;
-    std::int64_t after = 0;  // publishes that come before it
-    bool is_whole = true;    // as far as plot files and results in situ go
+    couple::Session::Mark after;  // what was published before it
+    bool is_whole = true;         // as far as plot files go
     bool is_written = false;
     core::Stopwatch watch;  // since then
     std::int64_t put_off = 0;

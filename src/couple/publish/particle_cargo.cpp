@@ -1,4 +1,4 @@
-#include "couple/in_transit/particle_cargo.hpp"
+#include "couple/publish/particle_cargo.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -7,7 +7,7 @@
 #include <bit>
 #include <utility>
 
-#include "couple/in_transit/mailbox.hpp"
+#include "couple/publish/protocol.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/redistribute/owned_cells.hpp"
 
@@ -45,8 +45,9 @@ class LeafFinder {
 
 std::vector<std::int32_t> legs_of(const Route& route, const mesh::Snapshot& snapshot, int rank) {
   const mesh::Particles& particles = *snapshot.particles();
-  const LeafFinder finder(snapshot, rank);
   std::vector<std::int32_t> legs(particles.size());
+  if (route.stays() && !route.peers().empty()) return legs;
+  const LeafFinder finder(snapshot, rank);
   for (std::size_t p = 0; p < legs.size(); ++p) {
     const std::array position{particles.position[0][p], particles.position[1][p], particles.position[2][p]};
     legs[p] = finder.leg_of(route, position);

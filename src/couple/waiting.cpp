@@ -1,4 +1,4 @@
-#include "couple/in_transit/waiting.hpp"
+#include "couple/waiting.hpp"
 
 #include <fmt/format.h>
 

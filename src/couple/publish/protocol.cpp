@@ -1,8 +1,9 @@
-#include "couple/in_transit/protocol.hpp"
+#include "couple/publish/protocol.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <utility>
 
 namespace sidestream::couple {
@@ -124,6 +125,20 @@ mesh::Snapshot snapshot_from(const json& message) {
   geometry.at("length").get_to(snapshot.geometry.length);
   geometry.at("periodic").get_to(snapshot.geometry.periodic);
   return snapshot;
+}
+
+std::string packed(const json& message) {
+  std::string bytes;
+  json::to_cbor(message, bytes);
+  return bytes;
+}
+
+json unpacked(const std::string& bytes) {
+  return json::from_cbor(bytes);
+}
+
+std::int64_t total_bytes(const Announcement& announcement) {
+  return std::accumulate(announcement.bytes.begin(), announcement.bytes.end(), std::int64_t{0});
 }
 
 mesh::Layout dealt(const mesh::Layout& layout, int ranks) {

@@ -1,4 +1,4 @@
-#include "couple/in_transit/block_messages.hpp"
+#include "couple/publish/block_messages.hpp"
 
 #include <map>
 #include <utility>

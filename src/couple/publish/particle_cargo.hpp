@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "couple/in_transit/block_messages.hpp"
-#include "couple/in_transit/cargo.hpp"
-#include "couple/in_transit/protocol.hpp"
+#include "couple/publish/block_messages.hpp"
+#include "couple/publish/cargo.hpp"
+#include "couple/publish/protocol.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/mesh/particles.hpp"
 #include "sidestream/mesh/snapshot.hpp"

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "couple/in_transit/cargo.hpp"
+#include "couple/publish/cargo.hpp"
 #include "sidestream/core/view.hpp"
 #include "sidestream/mesh/field_view.hpp"
 
@@ -21,6 +21,11 @@ class Route {
   /// `mine` are the layouts of the levels in which `rank` of its group holds its blocks, `theirs` the same boxes with
   /// the owners of the other group; its rank p is rank `first_peer + p` of the joint communicator. O(boxes of `rank`).
   Route(std::span<const mesh::Layout> mine, int rank, std::span<const mesh::Layout> theirs, int first_peer);
+  /// To another thread of the same rank, with all that it has.
+  Route(std::span<const mesh::Layout> mine, int rank) : Route(mine, rank, mine, 0) { stays_ = true; }
+
+  /// Whether everything stays on its rank.
+  bool stays() const { return stays_; }
 
   /// Cells of all blocks here.
   std::int64_t cells() const { return cells_; }
@@ -63,6 +68,7 @@ class Route {
   std::vector<Leg> legs_;
   std::vector<std::vector<std::int32_t>> leg_of_;  // by level and block
   std::int64_t cells_ = 0;
+  bool stays_ = false;
 };
 
 }  // namespace sidestream::couple

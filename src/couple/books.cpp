@@ -1,0 +1,45 @@
+#include "couple/books.hpp"
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+namespace sidestream::couple {
+
+using nlohmann::json;
+
+Books::Books(const std::vector<Task>& tasks, io::EventLog& log) : tasks_(&tasks), log_(&log) {
+  for (const Task& task : tasks) totals_.emplace_back().task = task.name;
+}
+
+void Books::enter(Action action, const Order& order, const mesh::Moment& moment) {
+  const Charge& charge = order.charge;
+  TaskTotals& totals = totals_[order.task];
+  totals.pack_s += charge.pack_s;
+  totals.wait_s += charge.wait_s;
+  totals.bytes += charge.bytes;
+  totals.dropped += action == Action::dropped;
+  constexpr std::array words{"sent", "stored", "dropped", "in-situ"};
+  json event = to_json(moment);
+  event.update({{"task", totals.task},
+                {"transport", (*tasks_)[order.task].transport->name},
+                {"pack_s", charge.pack_s},
+                {"wait_s", charge.wait_s},
+                {"bytes", charge.bytes},
+                {"action", words[static_cast<std::size_t>(action)]},
+                {"queue_bytes", charge.queue_bytes}});
+  log_->write("publish", event);
+}
+
+std::int64_t Books::unwritten() const {
+  std::int64_t sum = 0;
+  for (const TaskTotals& task : totals_) sum += task.unwritten;
+  return sum;
+}
+
+json to_json(const mesh::Moment& moment) {
+  json event = {{"step", moment.step}};
+  if (const auto redshift = moment.redshift()) event["redshift"] = *redshift;
+  return event;
+}
+
+}  // namespace sidestream::couple

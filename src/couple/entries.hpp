@@ -1,0 +1,12 @@
+#pragma once
+
+#include "sidestream/couple/transport.hpp"
+
+namespace sidestream::couple {
+
+/// The transports, each in a file or a folder of its name.
+TransportEntry in_situ();
+TransportEntry in_transit();
+TransportEntry async();
+
+}  // namespace sidestream::couple

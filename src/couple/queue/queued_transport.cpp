@@ -1,0 +1,303 @@
+#include "couple/queue/queued_transport.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "couple/bill_event.hpp"
+#include "couple/publish/particle_cargo.hpp"
+#include "couple/waiting.hpp"
+#include "sidestream/core/error.hpp"
+
+namespace sidestream::couple {
+
+namespace {
+
+std::int64_t cells_of(const std::vector<mesh::Layout>& levels) {
+  std::int64_t cells = 0;
+  for (const mesh::Layout& layout : levels)
+    for (const mesh::Box& box : layout.boxes()) cells += box.volume();
+  return cells;
+}
+
+// Each task's share of the cost of a publish: packing by its bytes, all waiting to the first task.
+Orders charged(const Orders& orders, const Announcement& announcement, const Charge& whole) {
+  Orders shares = orders;
+  for (std::size_t t = 0; t < shares.size(); ++t) {
+    const std::int64_t bytes = whole.bytes > 0 ? announcement.bytes[t] : 0;
+    const double share = whole.bytes > 0 ? static_cast<double>(bytes) / static_cast<double>(whole.bytes) : 0.0;
+    shares[t].charge = {whole.pack_s * share, t == 0 ? whole.wait_s : 0.0, bytes, whole.queue_bytes};
+  }
+  return shares;
+}
+
+}  // namespace
+
+QueuedTransport::QueuedTransport(Surroundings& around, std::string whom, std::unique_ptr<Channel> channel)
+    : around_(around),
+      whom_(std::move(whom)),
+      group_(around.roles.group().duplicate()),
+      channel_(std::move(channel)),
+      queue_(static_cast<std::int64_t>(around.config.queue_bytes), *around.config.when_full) {
+  if (around.config.when_full->otherwise == PolicyEntry::Otherwise::store)
+    group_.agree_on([&] { spill_ = std::make_shared<SpillFile>(around.config.spill); });
+}
+
+// All tasks share one publish, unless it would be larger than the whole queue: then each has its own.
+Orders QueuedTransport::publish(const mesh::Snapshot& snapshot, const Orders& orders) {
+  if (orders.empty()) return {};
+  const bool reads_particles = std::ranges::any_of(
+      orders, [&](const Order& order) { return around_.config.tasks[order.task].analysis->reads_particles(); });
+  const Load load{snapshot, reads_particles ? label_of(group_, snapshot) : std::nullopt};
+  std::vector<Orders> parts{orders};
+  if (static_cast<double>(total_bytes(announcement_for(orders, load))) > around_.config.queue_bytes) {
+    parts.clear();
+    for (const Order& order : orders) parts.push_back({order});
+  }
+  Orders left;
+  for (const Orders& part : parts) std::ranges::copy(publish_together(part, load), std::back_inserter(left));
+  return left;
+}
+
+// One publish for all `orders`. What several of their tasks read, a field or the particles, travels once and is charged
+// to the first.
+Announcement QueuedTransport::announcement_for(const Orders& orders, const Load& load) const {
+  const mesh::Snapshot& snapshot = load.snapshot;
+  Announcement announcement;
+  announcement.first_step = around_.runner.first_step();
+  std::set<std::string> taken;
+  const std::int64_t field_bytes = cells_of(snapshot.levels) * static_cast<std::int64_t>(sizeof(double));
+  for (const Order& order : orders) {
+    const Task& task = around_.config.tasks[order.task];
+    announcement.tasks.push_back(order.task);
+    std::int64_t& bytes = announcement.bytes.emplace_back(0);
+    for (const FieldRequest& field : requested_fields(task)) {
+      if (!snapshot.has(field.name) || !taken.insert(field.name).second) continue;
+      announcement.fields.push_back({field.name, snapshot.unit(field.name)});
+      bytes += field_bytes;
+    }
+    if (!load.particles || announcement.particles || !task.analysis->reads_particles()) continue;
+    announcement.particles = load.particles;
+    bytes += load.particles->bytes();
+  }
+  return announcement;
+}
+
+Orders QueuedTransport::publish_together(const Orders& orders, const Load& load) {
+  const Announcement announcement = announcement_for(orders, load);
+  Charge whole;
+  const core::Stopwatch wait_watch;
+  const Queue::Verdict room = take_room(around_.config.tasks[orders.front().task].name, total_bytes(announcement));
+  whole.wait_s = wait_watch.seconds();
+  whole.queue_bytes = room.queue_bytes;
+  if (room.answer == Queue::Answer::do_here) return charged(orders, announcement, whole);
+  Books::Action action = Books::Action::dropped;
+  if (room.answer != Queue::Answer::left_out) {
+    const core::Stopwatch watch;
+    {
+      const core::Bill::Part part = around_.bill.part("publish: packing", "");
+      action = send(announcement, load, room.answer);
+    }
+    whole.pack_s = watch.seconds();
+    whole.bytes = total_bytes(announcement);
+    divide(around_.bill, "publish: packing", around_.config.tasks, announcement);
+  }
+  for (const Order& order : charged(orders, announcement, whole))
+    around_.books.enter(action, order, load.snapshot.moment);
+  return {};
+}
+
+Queue::Verdict QueuedTransport::take_room(const std::string& first_task, std::int64_t bytes) {
+  const core::Bill::Part part = around_.bill.part("publish: waiting for room", first_task);
+  const auto capacity = static_cast<std::int64_t>(around_.config.queue_bytes);
+  if (bytes > capacity)
+    throw_together(group_,
+                   core::Error(fmt::format("one publish takes {} bytes, but the queue holds {}", bytes, capacity),
+                               "key `coupling.queue`", "make the queue larger, or reduce what its tasks analyse"));
+  const Room room = broadcast(is_first() ? decide(bytes) : Room{});
+  if (room.verdict.answer == Queue::Answer::full)
+    throw_together(group_, too_long("the " + whom_ + " to take a publish out of the full queue", around_.config.timeout_s));
+  held_.erase(held_.begin(), held_.upper_bound(room.received));
+  withdraw(room.verdict.withdrawn);
+  if (channel_->is_settled_together()) channel_->start(room.start);
+  channel_->release(room.received);
+  return room.verdict;
+}
+
+QueuedTransport::Room QueuedTransport::decide(std::int64_t bytes) {
+  Room room;
+  const auto is_over = [&] {
+    listen();
+    start_held();
+    room.verdict = queue_.admit(bytes);
+    return room.verdict.answer != Queue::Answer::full || silence_.seconds() > around_.config.timeout_s;
+  };
+  silence_.restart();
+  wait_and_move(is_over);
+  room.received = heard_.received;
+  room.start = started_;
+  return room;
+}
+
+// The cells are computed, or copied, straight into the messages.
+Books::Action QueuedTransport::send(Announcement announcement, const Load& load, Queue::Answer answer) {
+  const mesh::Snapshot& snapshot = load.snapshot;
+  if (snapshot.levels != levels_) {
+    levels_ = snapshot.levels;
+    route_ = channel_->route_for(levels_);
+  }
+  ParticleLegs particles(route_);
+  std::size_t words_of_particle = 0;
+  if (announcement.particles) {
+    group_.agree_on([&] { particles = ParticleLegs(route_, snapshot, group_.rank()); });
+    words_of_particle = announcement.particles->words();
+  }
+  announcement.number = ++number_;
+  for (const FieldLabel& field : announcement.fields) snapshot.prepare(field.name);
+  Cargo cargo = route_.cargo(announcement.fields.size(), words_of_particle, particles.counts(), channel_->pool());
+  const auto write = [&](std::size_t field, std::size_t level, const mesh::Box& box, const core::View4<double>& out) {
+    snapshot.write(announcement.fields[field].name, static_cast<int>(level), box, out);
+  };
+  route_.pack(announcement.fields.size(), write, cargo);
+  if (announcement.particles && snapshot.particles() != nullptr) particles.pack(*snapshot.particles(), cargo);
+
+  const bool is_stored = answer == Queue::Answer::stored && store(cargo, snapshot.moment.step);
+  if (answer != Queue::Answer::started) held_[number_] = {announcement.tasks, snapshot.moment};
+  mesh::Snapshot head;
+  head.moment = snapshot.moment;
+  head.geometry = snapshot.geometry;
+  head.levels = snapshot.levels;
+  channel_->send({std::move(announcement), std::move(head), std::move(cargo)}, answer != Queue::Answer::started);
+  if (answer == Queue::Answer::stored && !is_stored)  // it stays in memory, so there has to be room for it
+    go_on_until([&] { return queue_.is_started(number_); }, "to take a publish out of the full queue");
+  return is_stored ? Books::Action::stored : Books::Action::sent;
+}
+
+// Returns whether all ranks could. Where one could not, the simulation waits as if the policy were to block.
+bool QueuedTransport::store(Cargo& cargo, std::int64_t step) {
+  std::string problem;
+  try {
+    cargo.store(spill_, channel_->pool());
+  } catch (const core::Error& error) {
+    problem = error.what();
+  }
+  const std::int64_t first = group_.min(std::int64_t{problem.empty() ? group_.size() : group_.rank()});
+  if (first == group_.size()) return true;
+  problem = group_.broadcast(problem, static_cast<int>(first));
+  around_.log.write("spill_failed", {{"step", step}, {"message", problem}});
+  if (!std::exchange(has_told_of_spill_, true) && is_first() && around_.warn)
+    around_.warn("the simulation waits until there is room in the queue (said once)\n" + problem);
+  return false;
+}
+
+void QueuedTransport::withdraw(const Range& numbers) {
+  if (numbers.is_empty()) return;
+  channel_->withdraw(numbers);
+  for (auto held = held_.lower_bound(numbers.first); held != held_.end() && held->first <= numbers.last;) {
+    for (const std::size_t task : held->second.tasks) around_.books.drop(task, held->second.moment);
+    held = held_.erase(held);
+  }
+}
+
+void QueuedTransport::progress() {
+  if (!channel_->is_time_to_progress()) return;
+  const core::Bill::Part part = around_.bill.part("publish: transfers", whom_);
+  channel_->progress();
+  if (!is_first() || channel_->is_settled_together()) return;
+  listen();
+  start_held();
+}
+
+Standing QueuedTransport::standing() {
+  if (!is_first()) return {.sent = number_};
+  const core::Bill::Part part = around_.bill.part("publish: transfers", whom_);  // MPI moves messages where it is asked
+  listen();
+  return {number_, queue_.done(), channel_->first_unwritten(), silence_.seconds()};
+}
+
+void QueuedTransport::settle(std::int64_t count) {
+  const bool is_only_a_look = count == 0;
+  if (is_only_a_look ? settled_ == number_ || !channel_->is_settled_together() : count <= settled_) return;
+  const auto is_enough = [&] { return queue_.done() >= count; };
+  if (!is_only_a_look) return go_on_until(is_enough, "to analyse");
+  const core::Bill::Part part = around_.bill.part("settling results", whom_);
+  go_on_until(is_enough, "to analyse");
+}
+
+void QueuedTransport::finish(Drain drain) {
+  if (drain == Drain::no) {
+    withdraw(broadcast(is_first() ? queue_.withdraw_held() : Range{}));
+    channel_->stop();
+  }
+  settle(number_);
+  channel_->end();
+}
+
+void QueuedTransport::listen() {
+  heard_ = channel_->hear();
+  if (heard_.is_new) silence_.restart();
+  queue_.receive(heard_.received);
+  if (!channel_->is_settled_together()) queue_.finish(heard_.analysed);
+}
+
+void QueuedTransport::start_held() {
+  const std::int64_t last = queue_.start_next();
+  if (last == 0) return;
+  started_ = last;
+  if (!channel_->is_settled_together()) channel_->start(last);
+}
+
+template <typename F>
+QueuedTransport::Step QueuedTransport::next_step(F is_enough) {
+  const bool together = channel_->is_settled_together();
+  const std::int64_t told = started_;
+  const auto has_news = [&] {
+    listen();
+    start_held();
+    return is_enough() || (together && (started_ > told || heard_.analysed > settled_));
+  };
+  bool is_silent = false;
+  silence_.restart();
+  wait_and_move([&] { return has_news() || (is_silent = silence_.seconds() > around_.config.timeout_s); });
+  if (together) queue_.finish(heard_.analysed);
+  return {started_, heard_.analysed, queue_.done(), is_enough(), is_silent};
+}
+
+template <typename F>
+void QueuedTransport::go_on_until(F is_enough, const std::string& what) {
+  for (Step step; !step.is_enough;) {
+    step = broadcast(is_first() ? next_step(is_enough) : Step{});
+    if (step.is_silent) throw_together(group_, too_long("the " + whom_ + " " + what, around_.config.timeout_s));
+    if (channel_->is_settled_together()) channel_->start(step.start);
+    channel_->release(step.analysed);
+    channel_->settle(step.analysed);
+    settled_ = step.done;
+  }
+}
+
+// While the first rank waits for those who analyse, they wait for the data of all ranks.
+template <typename F>
+void QueuedTransport::wait_and_move(F is_over) {
+  const auto look = [&] {
+    channel_->move();
+    return is_over();
+  };
+  wait_until(look, forever_s);
+}
+
+template <typename T>
+T QueuedTransport::broadcast(T value) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  comm::check(MPI_Ibcast(&value, sizeof value, MPI_BYTE, 0, group_.raw(), &request), "MPI_Ibcast");
+  wait_and_move([&] {
+    int done = 0;
+    comm::check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    return done != 0;
+  });
+  return value;
+}
+
+}  // namespace sidestream::couple

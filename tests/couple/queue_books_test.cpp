@@ -1,0 +1,155 @@
+// The books of a queue by themselves: who is let in, who gives way, who begins when.
+#include "couple/queue/queue.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "couple/queue/spill_file.hpp"
+#include "sidestream/core/error.hpp"
+
+namespace sidestream::couple {
+namespace {
+
+using testing::HasSubstr;
+using Answer = Queue::Answer;
+
+Queue queue_with(const char* policy, std::int64_t capacity = 10) {
+  return {capacity, policies().named(policy)};
+}
+
+TEST(QueueBooks, RoomIsGivenBackWhenAPublishIsReceivedAndItIsDoneLater) {
+  Queue queue = queue_with("block");
+  EXPECT_EQ(queue.admit(6).answer, Answer::started);
+  EXPECT_EQ(queue.admit(6).answer, Answer::full);
+  EXPECT_EQ(queue.sent(), 1);
+
+  queue.receive(1);
+  EXPECT_EQ(queue.done(), 0);
+  EXPECT_EQ(queue.admit(6).queue_bytes, 6);
+
+  queue.finish(1);
+  EXPECT_EQ(queue.done(), 1);
+  queue.finish(2);
+  EXPECT_EQ(queue.done(), 2);
+  EXPECT_EQ(queue.admit(10).answer, Answer::started);
+}
+
+TEST(QueueBooks, WhatGivesWayIsWhatNobodyHasBegunToReceive) {
+  Queue queue = queue_with("drop-oldest");
+  EXPECT_EQ(queue.admit(4).answer, Answer::started);
+  EXPECT_EQ(queue.admit(3).answer, Answer::held);
+  EXPECT_EQ(queue.admit(3).answer, Answer::held);
+
+  const Queue::Verdict verdict = queue.admit(5);
+
+  EXPECT_EQ(verdict.answer, Answer::held);
+  EXPECT_EQ(verdict.withdrawn.first, 2);
+  EXPECT_EQ(verdict.withdrawn.last, 3);
+  EXPECT_EQ(verdict.queue_bytes, 9);
+  EXPECT_EQ(queue.admit(7).answer, Answer::left_out) << "the first is under way";
+  EXPECT_EQ(queue.done(), 0);
+  queue.finish(1);
+  EXPECT_EQ(queue.done(), 4) << "those withdrawn are nothing to wait for";
+}
+
+TEST(QueueBooks, WhatMayGiveWayBeginsWhenAllBeforeItIsDone) {
+  Queue queue = queue_with("latest", 100);
+  EXPECT_EQ(queue.admit(1).answer, Answer::started);
+  EXPECT_EQ(queue.admit(1).answer, Answer::held);
+  EXPECT_EQ(queue.start_next(), 0);
+  EXPECT_EQ(queue.admit(1).withdrawn.last, 2);
+  queue.receive(1);
+  EXPECT_EQ(queue.start_next(), 0) << "it is at work";
+
+  queue.finish(1);
+
+  EXPECT_EQ(queue.start_next(), 3);
+  EXPECT_TRUE(queue.is_started(3));
+  EXPECT_TRUE(queue.admit(1).withdrawn.is_empty());
+}
+
+TEST(QueueBooks, WhatIsStoredTakesNoRoomAndNobodyOvertakesIt) {
+  Queue queue = queue_with("spill");
+  EXPECT_EQ(queue.admit(8).answer, Answer::started);
+  EXPECT_EQ(queue.admit(9).answer, Answer::stored);
+  const Queue::Verdict small = queue.admit(1);
+  EXPECT_EQ(small.answer, Answer::stored);
+  EXPECT_EQ(small.queue_bytes, 8);
+  EXPECT_EQ(queue.start_next(), 0);
+
+  queue.receive(1);
+
+  EXPECT_EQ(queue.start_next(), 3) << "both fit";
+  EXPECT_EQ(queue.admit(1).answer, Answer::stored);
+}
+
+TEST(QueueBooks, AtTheEndWhatIsHeldOrStoredMayBeTakenBack) {
+  for (const char* policy : {"latest", "spill"}) {
+    Queue queue = queue_with(policy);
+    queue.admit(10);
+    queue.admit(5);
+
+    const Range left = queue.withdraw_held();
+
+    EXPECT_EQ(left.first, 2);
+    EXPECT_EQ(left.last, 2);
+    queue.finish(1);
+    EXPECT_EQ(queue.done(), 2);
+  }
+}
+
+class Spill : public testing::Test {
+ protected:
+  ~Spill() override { std::filesystem::remove_all(folder); }
+  std::string folder = std::filesystem::temp_directory_path() / ("sidestream_spill_test_" + std::to_string(getpid()));
+};
+
+TEST_F(Spill, WhatIsPutThereComesBackAndTheFileHasNoName) {
+  SpillFile file(folder);
+  const std::vector<Word> one{1, 2, 3}, two{4, 5};
+  const std::int64_t first = file.put(one), second = file.put(two);
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+
+  std::vector<Word> words(3);
+  file.take(first, words);
+  EXPECT_EQ(words, one);
+  words.resize(2);
+  file.take(second, words);
+  EXPECT_EQ(words, two);
+  EXPECT_EQ(file.put(one), 0) << "the space is used again";
+}
+
+TEST_F(Spill, ACargoIsTheSameAfterItWasStored) {
+  const auto file = std::make_shared<SpillFile>(folder);
+  BufferPool pool;
+  const std::vector<Cargo::Size> sizes{{0, 3, 1}, {1, 0, 0}, {2, 2, 0}};
+  Cargo cargo(sizes, pool);
+  Word next = 7;
+  for (const Cargo::Message& message : cargo.messages())
+    for (Word& word : message.words()) word = next++;
+
+  cargo.store(file, pool);
+  Cargo other(sizes, pool);  // takes the memory
+  cargo.load(pool);
+
+  next = 7;
+  for (const Cargo::Message& message : cargo.messages())
+    for (const Word word : message.words()) EXPECT_EQ(word, next++);
+  EXPECT_EQ(next, 13);
+}
+
+TEST_F(Spill, AFolderThatCannotBeIsNamed) {
+  try {
+    SpillFile("/proc/nowhere");
+    ADD_FAILURE() << "made";
+  } catch (const core::Error& error) {
+    EXPECT_THAT(error.where(), HasSubstr("/proc/nowhere"));
+    EXPECT_THAT(error.hint(), HasSubstr("coupling.spill"));
+  }
+}
+
+}  // namespace
+}  // namespace sidestream::couple
