@@ -1,4 +1,4 @@
-"""One rank, two, three, in situ and in transit: the same bits, however the universe began."""
+"""One rank, two, three, in situ, on threads and in transit: the same bits, however the universe began."""
 
 from __future__ import annotations
 
@@ -98,14 +98,21 @@ STARTS: dict[str, Callable[[Path], str]] = {
     "nested": nested,
     "zoom": zoom,
 }
-# By name: ranks, of them sidecars.
-PLACES = {"2": (2, 0), "3": (3, 0), "2 with a sidecar": (2, 1), "3 with a sidecar": (3, 1), "3 with two": (3, 2)}
+# By name: ranks, of them sidecars, and the transport.
+PLACES = {
+    "2": (2, 0, "in-situ"),
+    "3": (3, 0, "in-situ"),
+    "1 with a thread": (1, 0, "async"),
+    "3 with a thread each": (3, 0, "async"),
+    "2 with a sidecar": (2, 1, "in-transit"),
+    "3 with a sidecar": (3, 1, "in-transit"),
+    "3 with two": (3, 2, "in-transit"),
+}
 
 
-def run(folder: Path, out: str, ranks: int, sidecars: int) -> Path:
+def run(folder: Path, out: str, ranks: int, sidecars: int, transport: str = "in-situ") -> Path:
     words = ["--set", f"coupling.sidecars={sidecars}"]
-    if sidecars:
-        words += [word for task in ("spectra", "halos") for word in ("--set", f"task.{task}.transport=in-transit")]
+    words += [word for task in ("spectra", "halos") for word in ("--set", f"task.{task}.transport={transport}")]
     line = ["mpirun", "-n", str(ranks), str(find_program()), "box.toml", "--out", out, *words]
     done = subprocess.run(
         line, cwd=folder, env=mpi_environment(os.environ, ranks), capture_output=True, text=True, timeout=120
@@ -123,8 +130,8 @@ def test_results_are_the_same_to_the_bit_on_any_ranks_and_by_any_way(start: str,
     assert len(expected) == 2 * (STEPS + 1)
     assert len(state) > 8
 
-    for name, (ranks, sidecars) in PLACES.items():
-        other = run(tmp_path, name, ranks, sidecars)
+    for name, (ranks, sidecars, transport) in PLACES.items():
+        other = run(tmp_path, name, ranks, sidecars, transport)
 
         assert results(other) == expected, name
         assert state_in(other / f"chk{STEPS:05d}.hdf5_chk") == state, name

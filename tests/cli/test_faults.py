@@ -227,7 +227,10 @@ WITHOUT_SIDECAR = ("--set", "output.checkpoint.keep=3")
 WITH_SIDECAR = (*WITHOUT_SIDECAR, "--set", "coupling.sidecars=1", "--set", "task.spectra.transport=in-transit")
 
 
-@pytest.mark.parametrize("words", [WITHOUT_SIDECAR, WITH_SIDECAR], ids=["in_situ", "in_transit"])
+ON_THREADS = (*WITHOUT_SIDECAR, "--set", "task.spectra.transport=async")
+
+
+@pytest.mark.parametrize("words", [WITHOUT_SIDECAR, ON_THREADS, WITH_SIDECAR], ids=["in_situ", "async", "in_transit"])
 def test_a_result_that_cannot_be_written_is_lost_until_a_restart_makes_it(place: Place, words: tuple[str, ...]) -> None:
     shutil.rmtree(place.folder / "lost", ignore_errors=True)
     run = place.folder / "lost"
@@ -247,7 +250,7 @@ def test_a_result_that_cannot_be_written_is_lost_until_a_restart_makes_it(place:
     assert log.last("results_lost")["tasks"] == {"spectra": 1}
     assert "1 of 6 results of `spectra`" in Run(run).reason
     newest = committed_step(run)
-    assert newest in ((1, 2) if words is WITH_SIDECAR else (2,)), "a checkpoint after the lost result counts"
+    assert newest in ((2,) if words is WITHOUT_SIDECAR else (1, 2)), "a checkpoint after the lost result counts"
     assert [path.name[:8] for path in run.glob("pending/chk*")] == ["chk00005"], "the newest of those, for `--from`"
 
     again = place.run("lost", *words, "--restart")
@@ -519,13 +522,24 @@ def killed_at_work(place: Place, name: str, words: tuple[str, ...], count: int) 
     pytest.fail("the run could not be killed at work")
 
 
-@pytest.mark.parametrize("sidecars", [1, 2])
+WAYS = {
+    "a_sidecar": IN_TRANSIT,
+    "two_sidecars": (*IN_TRANSIT, "--set", "coupling.sidecars=2"),
+    "threads": (*IN_TRANSIT, "--set", "task.spectra.transport=async"),
+    "threads_and_a_disk": (
+        *(*IN_TRANSIT, "--set", "task.spectra.transport=async", "--set", "coupling.queue=80 kB"),
+        *("--set", "coupling.when_full=spill", "--set", "coupling.spill=spill"),
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("count", [3, 8, 20])
 def test_killed_at_any_moment_while_all_ranks_work_nothing_is_missing_or_there_twice(
-    place: Place, in_transit: Path, count: int, sidecars: int
+    place: Place, in_transit: Path, count: int, way: str
 ) -> None:
-    run = place.folder / f"killed_at_work_{count}_{sidecars}"
-    words = (*IN_TRANSIT, "--set", f"coupling.sidecars={sidecars}")
+    run = place.folder / f"killed_at_work_{count}_{way}"
+    words = WAYS[way]
 
     newest = killed_at_work(place, run.name, words, count)
 
@@ -538,6 +552,25 @@ def test_killed_at_any_moment_while_all_ranks_work_nothing_is_missing_or_there_t
     assert results(run) == results(in_transit)
     assert state_in(checkpoints(run)[-1]) == state_in(checkpoints(in_transit)[-1])
     assert not (run / "pending").exists()
+
+
+def test_a_signal_commits_the_last_checkpoint_with_all_results_of_threads(place: Place) -> None:
+    run = place.folder / "interrupted_with_threads"
+    process = place.start(run.name, *WAYS["threads"], "--set", "run.max_steps=100000", "--set", "cosmology.z_end=0")
+    deadline = time.monotonic() + LIMIT_S
+    while time.monotonic() < deadline and not checkpoints(run):
+        time.sleep(0.01)
+
+    for pid in ranks_of(process):
+        os.kill(pid, signal.SIGINT)
+    done = finish(process)
+
+    log = Run(run).events
+    assert log.last("run_end")["status"] == "interrupted", done.stderr
+    last = log.last("step")["step"]
+    assert committed_step(run) == last
+    assert not (run / "pending").exists()
+    assert len(results(run)) == last + 1
 
 
 def test_a_signal_commits_the_last_checkpoint_with_all_results_of_before(place: Place) -> None:

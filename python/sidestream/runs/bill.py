@@ -13,7 +13,7 @@ from .events import Event, Events, number
 if TYPE_CHECKING:
     from .run import Run
 
-GROUPS = {"compute": "ranks that compute", "sidecar": "sidecars"}
+GROUPS = {"compute": "ranks that compute", "sidecar": "sidecars", "async": "threads that analyse"}
 
 
 @dataclass
