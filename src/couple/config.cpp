@@ -162,7 +162,8 @@ const core::Registry<PolicyEntry>& policies() {
 }
 
 int CouplingConfig::sidecars_used() const {
-  const bool serves = std::ranges::any_of(tasks, [](const Task& task) { return static_cast<bool>(task.transport->serve); });
+  const bool serves =
+      std::ranges::any_of(tasks, [](const Task& task) { return static_cast<bool>(task.transport->serve); });
   return serves ? sidecars : 0;
 }
 

@@ -187,8 +187,8 @@ class Session::Impl {
       if (missing.empty())
         found.push_back(task);
       else
-        runner_.report_failure(config_.tasks[task], snapshot.moment.step,
-                               "the snapshot has no field `" + missing + "`", books_.of(task));
+        runner_.report_failure(config_.tasks[task], snapshot.moment.step, "the snapshot has no field `" + missing + "`",
+                               books_.of(task));
     }
     return found;
   }

@@ -63,8 +63,7 @@ Finding TaskRunner::analyse(const Task& task, const mesh::Snapshot& snapshot, co
   Finding finding{snapshot.moment, delivery, {}, {}, log_->seconds()};
   const core::Stopwatch watch;
   const core::Bill::Part part = bill_->part("analysis", task.name);
-  const mesh::Result* earlier =
-      task.analysis->looks_back() ? &earlier_result(task, snapshot.moment.step) : nullptr;
+  const mesh::Result* earlier = task.analysis->looks_back() ? &earlier_result(task, snapshot.moment.step) : nullptr;
   try {
     finding.result = earlier == nullptr ? task.analysis->run(analysis_group_, snapshot)
                                         : task.analysis->run_after(analysis_group_, snapshot, *earlier);

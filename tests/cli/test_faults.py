@@ -527,7 +527,7 @@ WAYS = {
     "two_sidecars": (*IN_TRANSIT, "--set", "coupling.sidecars=2"),
     "threads": (*IN_TRANSIT, "--set", "task.spectra.transport=async"),
     "threads_and_a_disk": (
-        *(*IN_TRANSIT, "--set", "task.spectra.transport=async", "--set", "coupling.queue=80 kB"),
+        *(*IN_TRANSIT, "--set", "task.spectra.transport=async", "--set", "coupling.queue=80 KiB"),
         *("--set", "coupling.when_full=spill", "--set", "coupling.spill=spill"),
     ),
 }

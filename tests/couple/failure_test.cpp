@@ -76,8 +76,7 @@ TEST_P(Failures, AMissingFieldIsAFailureOfItsTaskOnly) {
   if (!allows(GetParam())) return;
   const auto nothing = std::make_shared<test::Told>([](const auto&, const auto&) {}, std::vector<std::string>{"spin"});
 
-  const auto totals =
-      run(config_of({task_of("spins", nothing, GetParam()), sound()}, 1), 2);
+  const auto totals = run(config_of({task_of("spins", nothing, GetParam()), sound()}, 1), 2);
 
   if (world_.rank() != 0) return;
   EXPECT_EQ(totals.at(0).failed, 2);

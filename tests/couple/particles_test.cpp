@@ -102,10 +102,10 @@ TEST_F(ParticleTransport, SumsAreTheSameWhoeverAnalyses) {
     constexpr std::int64_t steps = 6;
     run_with_particles(config_of({task_of("here", sums(), "in-situ")}), steps, is_refined);
     for (const auto& [name, transport, sidecars] : ways()) {
-      run_with_particles(config_of({task_of(name, sums(), transport),
-                                    task_of("fields", std::make_shared<test::Digest>(), transport)},
-                                   sidecars),
-                         steps, is_refined);
+      run_with_particles(
+          config_of({task_of(name, sums(), transport), task_of("fields", std::make_shared<test::Digest>(), transport)},
+                    sidecars),
+          steps, is_refined);
 
       expect_equal_results(name, steps);
     }
@@ -136,11 +136,11 @@ TEST_F(ParticleTransport, AFullQueueAndAMeshThatChangesLoseNoParticle) {
 
 TEST_F(ParticleTransport, TheyTravelOnceAndAreChargedToTheFirstTaskThatReadsThem) {
   if (world_.size() == 1) return;
-  run_with_particles(config_of({task_of("fields", std::make_shared<test::Digest>(), "in-transit"),
-                                task_of("first", sums(), "in-transit"),
-                                task_of("second", sums({"density"}), "in-transit")},
-                               1),
-                     1, false);
+  run_with_particles(
+      config_of({task_of("fields", std::make_shared<test::Digest>(), "in-transit"),
+                 task_of("first", sums(), "in-transit"), task_of("second", sums({"density"}), "in-transit")},
+                1),
+      1, false);
   if (world_.rank() != 0) return;
 
   const std::int64_t particle_bytes = bytes_of_particle * particles_on(snapshot_of(world_, 0).levels);

@@ -21,8 +21,7 @@ class Queues : public SessionTest, public testing::WithParamInterface<std::strin
       done_.push_back(snapshot.moment.step);
       if (snapshot.moment.step == 0) gate_->enter(group);
     };
-    CouplingConfig config =
-        config_of({task_of("gated", std::make_shared<test::Told>(stop_at_step_0), GetParam())}, 1);
+    CouplingConfig config = config_of({task_of("gated", std::make_shared<test::Told>(stop_at_step_0), GetParam())}, 1);
     config.queue_bytes = static_cast<double>(field_bytes);
     config.when_full = &policies().named(when_full);
     config.timeout_s = timeout_s;
@@ -216,9 +215,9 @@ TEST_P(Queues, PublishesAreAnalysedInTheOrderInWhichTheyCome) {
         [&done, name](const auto&, const mesh::Snapshot& snapshot) { done.emplace_back(name, snapshot.moment.step); });
   };
 
-  run(config_of({task_of("a", recording("a"), GetParam(), Trigger({.every = 2})),
-                 task_of("b", recording("b"), GetParam())},
-                1),
+  run(config_of(
+          {task_of("a", recording("a"), GetParam(), Trigger({.every = 2})), task_of("b", recording("b"), GetParam())},
+          1),
       4);
 
   if (analyses(GetParam())) {
@@ -333,9 +332,8 @@ TEST_P(Queues, APublishLargerThanTheQueueIsRefusedOnAllRanks) {
 TEST_P(Queues, TasksWhoseCommonPublishWouldNotFitAreSentOneByOne) {
   if (!allows(GetParam())) return;
   const auto other = std::make_shared<test::Told>([](const auto&, const auto&) {}, std::vector<std::string>{"unused"});
-  CouplingConfig config = config_of({task_of("two", std::make_shared<test::Digest>(), GetParam()),
-                                     task_of("one", other, GetParam())},
-                                    1);
+  CouplingConfig config =
+      config_of({task_of("two", std::make_shared<test::Digest>(), GetParam()), task_of("one", other, GetParam())}, 1);
   config.queue_bytes = static_cast<double>(2 * field_bytes);
 
   const auto totals = run(std::move(config), 2);

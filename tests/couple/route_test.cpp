@@ -5,8 +5,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "couple/publish/protocol.hpp"
 #include "couple/in_transit/shipment.hpp"
+#include "couple/publish/protocol.hpp"
 #include "sidestream/comm/roles.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/mesh/forest.hpp"

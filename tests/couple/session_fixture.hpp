@@ -34,7 +34,7 @@ inline mesh::Moment moment_at(std::int64_t step, double redshift) {
 
 inline Task task_of(std::string name, std::shared_ptr<const analysis::Analysis> analysis, const std::string& transport,
                     Trigger trigger = Trigger({.every = 1})) {
-  return {std::move(name),    "fake",           std::move(analysis), &transports().named(transport),
+  return {std::move(name),    "fake",         std::move(analysis), &transports().named(transport),
           std::move(trigger), "scale = 1.0\n"};
 }
 

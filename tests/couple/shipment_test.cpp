@@ -138,10 +138,10 @@ TEST_F(Messages, APublishOfFieldsAndParticlesIsOneForEachPairOfRanksWhateverTheB
   for (const std::int32_t block : {2, 4, 8}) {
     mesh::Particles particles;
     const std::int64_t sent = sent_in([&] {
-      run(config_of({task_of("fields", std::make_shared<test::Digest>(), "in-transit"),
-                     task_of("particles", std::make_shared<test::ParticleSums>(std::vector<std::string>{}),
-                             "in-transit")},
-                    1),
+      run(config_of(
+              {task_of("fields", std::make_shared<test::Digest>(), "in-transit"),
+               task_of("particles", std::make_shared<test::ParticleSums>(std::vector<std::string>{}), "in-transit")},
+              1),
           3, [&](const comm::Communicator& group, std::int64_t step) {
             mesh::Snapshot snapshot = snapshot_of(group, step, block);
             particles = {};

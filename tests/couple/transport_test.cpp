@@ -104,11 +104,11 @@ TEST_F(Transports, AnotherOneIsAClassAndALineInATable) {
       {"transports", "transport", "for this test"},
       {transports().front(),
        {"later", "one moment late", [](Surroundings& around) { return std::make_unique<Later>(around); }}});
-  CouplingConfig config = read_coupling(
-      core::parse_toml("[task.here]\nanalysis = \"digest\"\nevery = 1\n"
-                       "[task.late]\nanalysis = \"digest\"\nevery = 1\ntransport = \"later\"",
-                       "run.toml"),
-      nullptr, test::only_digest(), {}, table);
+  CouplingConfig config =
+      read_coupling(core::parse_toml("[task.here]\nanalysis = \"digest\"\nevery = 1\n"
+                                     "[task.late]\nanalysis = \"digest\"\nevery = 1\ntransport = \"later\"",
+                                     "run.toml"),
+                    nullptr, test::only_digest(), {}, table);
   Session session = start(std::move(config));
   const auto publish = [&](std::int64_t step) { session.publish(snapshot_of(session.compute_group(), step)); };
   publish(0);
@@ -163,8 +163,7 @@ TEST_F(Transports, AResultTellsWhereItComesFrom) {
 
 TEST_F(Transports, AnOptionalFieldTravelsWhenTheSnapshotHasIt) {
   const int sidecars = world_.size() > 1 ? 1 : 0;
-  Session session = start(
-      config_of({task_of("sums", digest(), sidecars > 0 ? "in-transit" : "in-situ")}, sidecars));
+  Session session = start(config_of({task_of("sums", digest(), sidecars > 0 ? "in-transit" : "in-situ")}, sidecars));
   if (session.computes()) {
     mesh::Snapshot snapshot = snapshot_of(session.compute_group(), 0);
     snapshot.add("metals", "", test::field_of_global_index(snapshot.levels.front(), session.compute_group().rank()));
@@ -191,9 +190,8 @@ TEST_F(Transports, TasksAreDoneWhenTheyAreDueAndOnlyThen) {
 }
 
 TEST_F(Transports, IsDueIsTrueWhenAnyTaskIs) {
-  Session session =
-      start(config_of({task_of("third", digest(), "in-situ", Trigger({.every = 3})),
-                       task_of("moment", digest(), "in-situ", Trigger({.at_redshift = {8.0}}))}));
+  Session session = start(config_of({task_of("third", digest(), "in-situ", Trigger({.every = 3})),
+                                     task_of("moment", digest(), "in-situ", Trigger({.at_redshift = {8.0}}))}));
 
   EXPECT_TRUE(session.is_due({moment_at(0, 10.0)}));
   EXPECT_FALSE(session.is_due({moment_at(1, 9.0)}));
@@ -218,9 +216,7 @@ TEST_F(Transports, AFieldThatTwoTasksReadTravelsOnceAndIsChargedToTheFirst) {
   const auto density = std::make_shared<test::Told>([](const auto&, const auto&) {});
 
   const auto totals =
-      run(config_of(
-              {task_of("sums", digest(), "in-transit"), task_of("again", density, "in-transit")}, 1),
-          3);
+      run(config_of({task_of("sums", digest(), "in-transit"), task_of("again", density, "in-transit")}, 1), 3);
 
   if (world_.rank() != 0) return;
   EXPECT_EQ(totals.at(0).bytes, 3 * 2 * field_bytes);
@@ -256,8 +252,7 @@ TEST_F(Transports, TheLayoutMayChangeFromOnePublishToTheNext) {
 
 TEST_F(Transports, TheEventsTellWhatWasSentAndDone) {
   if (world_.size() == 1) return;
-  run(config_of({task_of("aside", digest(), "in-transit"), task_of("here", digest(), "in-situ")}, 1),
-      2);
+  run(config_of({task_of("aside", digest(), "in-transit"), task_of("here", digest(), "in-situ")}, 1), 2);
   if (world_.rank() != 0) return;
 
   const auto publishes = events("compute", "publish"), here = events("compute", "analysis");

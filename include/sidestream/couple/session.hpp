@@ -110,8 +110,8 @@ class Session {
   /// when those who analyse were silent for `timeout_s`.
   void wait_for(const Mark& mark);
 
-  /// Ends whoever analyses, after the analyses under way and, with `Drain::yes`, those that wait. Collective on the ranks
-  /// that compute, called once. Returns one entry a task on rank 0 (empty elsewhere).
+  /// Ends whoever analyses, after the analyses under way and, with `Drain::yes`, those that wait. Collective on the
+  /// ranks that compute, called once. Returns one entry a task on rank 0 (empty elsewhere).
   std::vector<TaskTotals> finish(Drain drain = Drain::yes);
 
   /// Writes the event `bill` of the ranks that compute: all lines, mean and largest of the ranks. Collective on them.

@@ -46,9 +46,9 @@ void Shipment::begin(Leg& leg) {
   cargo_.load(*pool_);
   const Cargo::Message& message = cargo_.messages()[leg.message];
   for_each_piece(message.words(), [&](const Word* data, int count) {
-    comm::check(MPI_Isend(data, count, MPI_UINT64_T, message.peer, data_tag(number_), joint_->raw(),
-                          &leg.sends.emplace_back()),
-                "MPI_Isend");
+    comm::check(
+        MPI_Isend(data, count, MPI_UINT64_T, message.peer, data_tag(number_), joint_->raw(), &leg.sends.emplace_back()),
+        "MPI_Isend");
   });
 }
 

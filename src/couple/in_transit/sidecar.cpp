@@ -80,9 +80,8 @@ void Sidecar::take(const json& command) {
   const double transfer_s = watch.seconds();
   divide(around_.bill, "receiving", around_.config.tasks, announcement);
   json event = to_json(snapshot.moment);
-  event.update({{"wait_s", std::exchange(idle_s_, 0.0)},
-                {"receive_s", transfer_s},
-                {"bytes", total_bytes(announcement)}});
+  event.update(
+      {{"wait_s", std::exchange(idle_s_, 0.0)}, {"receive_s", transfer_s}, {"bytes", total_bytes(announcement)}});
   around_.log.write("receive", event);
   const std::int64_t unwritten_before = around_.books.unwritten();
   if (command.at("is_stopped").get<bool>())
@@ -90,7 +89,8 @@ void Sidecar::take(const json& command) {
   else
     run_tasks(announcement, snapshot, transfer_s);
   if (group_.rank() == 0)
-    mailbox_.post(Tag::reply, {{"done", announcement.number}, {"is_written", around_.books.unwritten() == unwritten_before}});
+    mailbox_.post(Tag::reply,
+                  {{"done", announcement.number}, {"is_written", around_.books.unwritten() == unwritten_before}});
 }
 
 void Sidecar::receive(const Announcement& announcement, Received& into) {

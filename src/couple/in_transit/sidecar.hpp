@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "couple/publish/block_messages.hpp"
 #include "couple/in_transit/mailbox.hpp"
+#include "couple/in_transit/shipment.hpp"
+#include "couple/publish/block_messages.hpp"
 #include "couple/publish/particle_cargo.hpp"
 #include "couple/publish/protocol.hpp"
-#include "couple/in_transit/shipment.hpp"
 #include "couple/surroundings.hpp"
 
 namespace sidestream::couple {

@@ -35,7 +35,8 @@ struct Cargo::Stored {
 
 Cargo::Cargo(std::span<const Size> sizes, BufferPool& pool) {
   for (const Size& size : sizes)
-    messages_.push_back({size.peer, {static_cast<Word*>(nullptr), size.fields}, {static_cast<Word*>(nullptr), size.particles}});
+    messages_.push_back(
+        {size.peer, {static_cast<Word*>(nullptr), size.fields}, {static_cast<Word*>(nullptr), size.particles}});
   take_memory(pool);
 }
 Cargo::~Cargo() = default;

@@ -119,7 +119,8 @@ Queue::Verdict QueuedTransport::take_room(const std::string& first_task, std::in
                                "key `coupling.queue`", "make the queue larger, or reduce what its tasks analyse"));
   const Room room = broadcast(is_first() ? decide(bytes) : Room{});
   if (room.verdict.answer == Queue::Answer::full)
-    throw_together(group_, too_long("the " + whom_ + " to take a publish out of the full queue", around_.config.timeout_s));
+    throw_together(group_,
+                   too_long("the " + whom_ + " to take a publish out of the full queue", around_.config.timeout_s));
   held_.erase(held_.begin(), held_.upper_bound(room.received));
   withdraw(room.verdict.withdrawn);
   if (channel_->is_settled_together()) channel_->start(room.start);
