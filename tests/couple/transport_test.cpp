@@ -108,7 +108,7 @@ TEST_F(Transports, AnOptionalFieldTravelsWhenTheSnapshotHasIt) {
       config_of({task_of("sums", digest(), sidecars > 0 ? Transport::in_transit : Transport::in_situ)}, sidecars));
   if (session.computes()) {
     mesh::Snapshot snapshot = snapshot_of(session.compute_group(), 0);
-    snapshot.add("metals", "", test::field_of_global_index(snapshot.levels.front(), session.compute_group().rank()));
+    snapshot.add({"metals", ""}, test::field_of_global_index(snapshot.levels.front(), session.compute_group().rank()));
     session.publish(snapshot);
     session.finish();
   } else {

@@ -1,3 +1,4 @@
+#include "sidestream/io/snapshot_content.hpp"
 #include "sidestream/io/generations.hpp"
 
 #include <gmock/gmock.h>

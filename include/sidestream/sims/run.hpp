@@ -23,7 +23,7 @@ struct OutputConfig {
   io::WriteOptions options;
   bool is_asynchronous = false;        ///< written from a copy, behind the simulation
   bool stops_on_failure = false;       ///< the run ends when a file cannot be written
-  std::vector<std::string> variables;  ///< of plot files; empty: what the format's readers look for
+  std::vector<std::string> quantities;  ///< of a plot file; of a checkpoint beside its state
   io::Precision precision = io::Precision::double_precision;  ///< of plot files
 };
 

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "sidestream/core/error.hpp"
+#include "sidestream/io/snapshot_content.hpp"
 #include "sidestream/sims/run.hpp"
 
 namespace sidestream::sims {
@@ -72,19 +73,23 @@ core::Table<Output> output_table(Kind kind, const couple::TimeKeeping& times) {
   if (is_checkpoint) {
     table.option("keep", &Output::keep, 2).at_least(0).doc("newest checkpoints that stay; 0: all");
   } else {
-    table.option("variables", &Output::variables, {}).doc("what to write; empty: what readers of the format look for");
+    table.option("variables", &Output::variables, {}).doc("quantities to write; empty: what readers of the format look for");
     table.option("precision", &Output::precision, "double").one_of({"double", "single"}).doc("of the fields");
   }
   return table;
 }
 
-void check_variables(const core::Node& node, const std::vector<std::string>& wanted,
-                     const std::vector<std::string>& known) {
+// By their own names or by those that files have for them.
+std::vector<std::string> read_quantities(const core::Node& node, const std::vector<std::string>& wanted,
+                                         const std::vector<std::string>& known) {
+  std::vector<std::string> quantities;
   for (const std::string& name : wanted) {
-    if (std::ranges::find(known, name) != known.end()) continue;
-    core::reject(*node.find("variables"), fmt::format("there is no variable `{}`", name),
-                 fmt::format("choose from: {}", fmt::join(known, ", ")));
+    quantities.push_back(std::ranges::find(known, name) != known.end() ? name : io::quantity_of(name));
+    if (std::ranges::find(known, quantities.back()) == known.end())
+      core::reject(*node.find("variables"), fmt::format("there is no quantity `{}`", name),
+                   fmt::format("choose from: {}", fmt::join(known, ", ")));
   }
+  return quantities;
 }
 
 void check_method(const core::Node& node, const io::Format& format, const std::string& method) {
@@ -100,20 +105,24 @@ std::optional<OutputConfig> read_output(const core::Node* node, Kind kind, const
   const couple::TimeKeeping times = plan.times();
   const Output output = output_table(kind, times).read(*node, &resolved);
   couple::When when = couple::read_when(*node, output, fmt::format("`{}`", node->key()), times);
-  couple::check_conditions(when, plan.fields(), times.has_redshift);
+  const std::vector<std::string> known = mesh::names_of(plan.quantities());
+  couple::check_conditions(when, known, times.has_redshift);
   when.counts_start = kind == Kind::plotfile;  // the start is there without a checkpoint
   OutputConfig config;
   config.format = &io::formats().named(output.format);
   config.trigger = couple::Trigger(std::move(when));
   config.keep = output.keep;
   check_method(*node, *config.format, output.method);
-  check_variables(*node, output.variables, plan.plot_variables());
   config.options.method = output.method == "automatic" ? "" : output.method;
   config.options.aggregators = output.aggregators;
   config.options.files = output.files;
   config.is_asynchronous = output.is_asynchronous;
   config.stops_on_failure = output.on_failure == "stop";
-  config.variables = output.variables.empty() ? config.format->variables : output.variables;
+  const auto& variables = config.format->variables;
+  if (!output.variables.empty())
+    config.quantities = read_quantities(*node, output.variables, known);
+  else if (kind == Kind::plotfile || !config.format->checkpoint_shows.empty())
+    config.quantities = io::usual_quantities(kind == Kind::plotfile ? variables : config.format->checkpoint_shows, known);
   if (output.precision == "single") config.precision = io::Precision::single_precision;
   return config;
 }
@@ -132,7 +141,7 @@ void read_outputs(const core::Node& root, RunConfig& config, core::Node& resolve
 
 void check_tasks(const RunConfig& config) {
   couple::check_queue(config.coupling, config.plan->cells().product(), config.plan->particle_bytes());
-  couple::check_fields(config.coupling, config.plan->fields());
+  couple::check_fields(config.coupling, mesh::names_of(config.plan->quantities()));
 }
 
 }  // namespace
