@@ -40,6 +40,10 @@ void Snapshot::add_computed(Quantity quantity, Kernel fill) {
   put({.quantity = std::move(quantity), .fill = std::move(fill)});
 }
 
+void Snapshot::add_derived(Quantity quantity, std::vector<std::string> of, Derivation derive) {
+  put({.quantity = std::move(quantity), .of = std::move(of), .derive = std::move(derive)});
+}
+
 void Snapshot::add(Quantity quantity, std::vector<Field<double>> fields) {
   Entry entry{.quantity = std::move(quantity)};
   for (Field<double>& field : fields)
@@ -108,8 +112,25 @@ void Snapshot::prepare(const std::string& name) const {
 void Snapshot::write(const std::string& name, int level, const Box& box, const core::View4<double>& out) const {
   const Entry& found = entry(name);
   const AnyField& cells = at_hand(found, level);
-  if (!cells) return found.fill(level, box, out);
-  copy_block(cells, cells.table().block_on(box), out);
+  if (cells) return copy_block(cells, cells.table().block_on(box), out);
+  const auto at = static_cast<std::size_t>(level);
+  if (at < found.leaves.size() && found.leaves[at].table() && levels[at].find(box.lo) >= 0)
+    return copy_block(found.leaves[at], found.leaves[at].table()->block_on(box), out);
+  make(found, level, box, out);
+}
+
+void Snapshot::make(const Entry& entry, int level, const Box& box, const core::View4<double>& out) const {
+  if (entry.fill) return entry.fill(level, box, out);
+  const Int3 n = box.extent();
+  const auto cells = static_cast<std::size_t>(box.volume());
+  std::vector<double> room(cells * entry.of.size());
+  std::vector<core::View4<const double>> inputs;
+  for (std::size_t i = 0; i < entry.of.size(); ++i) {
+    const core::View4<double> input(room.data() + i * cells, box.lo.x, box.lo.y, box.lo.z, n.x, n.y, n.z, 1);
+    write(entry.of[i], level, box, input);
+    inputs.emplace_back(input);
+  }
+  entry.derive(box, inputs, out);
 }
 
 // The cells, if they are in memory or are given by all ranks together; nothing where a kernel makes them.
@@ -118,6 +139,7 @@ AnyField& Snapshot::at_hand(const Entry& entry, int level) const {
   core::require(at < levels.size(), "a snapshot has no such level");
   if (entry.levels.size() <= at) entry.levels.resize(at + 1);
   if (!entry.levels[at] && entry.provide) entry.levels[at] = entry.provide(level);
+  for (const std::string& name : entry.of) at_hand(this->entry(name), level);
   return entry.levels[at];
 }
 
@@ -128,7 +150,7 @@ Field<double> Snapshot::filled(const Entry& entry, int level) const {
     if (entry.levels[at])
       copy_block(entry.levels[at], entry.levels[at].table().block_on(field.box(b)), field.view(b));
     else
-      entry.fill(level, field.box(b), field.view(b));
+      make(entry, level, field.box(b), field.view(b));
   return field;
 }
 

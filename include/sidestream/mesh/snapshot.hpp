@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,9 @@ class Snapshot {
   using Provider = std::function<AnyField(int level)>;
   /// Fills the cells of `box`, one of this rank's of `blocks()[level]`. Local.
   using Kernel = std::function<void(int level, const Box& box, const core::View4<double>& out)>;
+  /// Fills `out` on `box` from the cells `of` of other quantities. Local.
+  using Derivation =
+      std::function<void(const Box& box, std::span<const core::View4<const double>> of, const core::View4<double>& out)>;
   /// Gives the particles of this rank: called at most once, by all ranks together.
   using ParticleProvider = std::function<const Particles*()>;
 
@@ -56,6 +60,8 @@ class Snapshot {
   void add(Quantity quantity, std::vector<Field<double>> fields);
   void add(Quantity quantity, Field<double> field);
   void add_computed(Quantity quantity, Kernel fill);
+  /// Adds one that follows, cell by cell, from the quantities `of`.
+  void add_derived(Quantity quantity, std::vector<std::string> of, Derivation derive);
   /// Adds `factor` times what a simulation stores: component `component` on all blocks of each level, coarsest first.
   void add_stored(Quantity quantity, std::vector<FieldView<const double>> stored, int component, double factor = 1.0);
 
@@ -97,6 +103,8 @@ class Snapshot {
     Quantity quantity{};
     Provider provide{};
     Kernel fill{};
+    std::vector<std::string> of{};
+    Derivation derive{};
     Stored stored{};
     mutable std::vector<AnyField> levels{};                  // at hand
     mutable std::vector<FieldView<const double>> leaves{};  // as somebody read them
@@ -105,6 +113,7 @@ class Snapshot {
   const Entry& entry(const std::string& name) const;
   Field<double> filled(const Entry& entry, int level) const;
   AnyField& at_hand(const Entry& entry, int level) const;
+  void make(const Entry& entry, int level, const Box& box, const core::View4<double>& out) const;
   std::map<std::string, Entry> quantities_;
   std::vector<Quantity> order_;
   mutable const Particles* particles_ = nullptr;

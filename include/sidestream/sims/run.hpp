@@ -11,6 +11,7 @@
 #include "sidestream/couple/config.hpp"
 #include "sidestream/io/format.hpp"
 #include "sidestream/io/run_folder.hpp"
+#include "sidestream/mesh/derived.hpp"
 #include "sidestream/sims/simulation.hpp"
 
 namespace sidestream::sims {
@@ -33,10 +34,15 @@ struct RunConfig {
   std::optional<std::int64_t> max_steps;
   std::optional<double> wall_time_s;
   std::unique_ptr<SimulationPlan> plan;
+  std::vector<mesh::DerivedQuantity> derived;  ///< as `[quantity.NAME]` declares them
   couple::CouplingConfig coupling;
   std::optional<OutputConfig> plotfile, checkpoint;
   std::string resolved;  ///< the configuration with every default filled in, as TOML
 
+  /// All quantities of the run's snapshots: those of the simulation and derived ones.
+  std::vector<mesh::Quantity> quantities() const;
+  /// The present state with all of them.
+  mesh::Snapshot snapshot_of(Simulation& running) const;
   /// What the run lands on exactly.
   couple::Landings landings() const;
 };

@@ -89,6 +89,8 @@ struct SimulationEntry {
   std::function<std::unique_ptr<SimulationPlan>(const core::Node& root, core::Node& resolved)> read;
   /// The options of each of its tables, for the reference.
   std::function<std::map<std::string, std::vector<core::Option>>()> options;
+  /// The quantities of its snapshots with the default options, for the reference.
+  std::function<std::vector<mesh::Quantity>()> quantities;
 };
 
 /// All simulations there are.

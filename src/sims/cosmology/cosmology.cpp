@@ -440,7 +440,12 @@ SimulationEntry entry(const char* name, const char* documentation, bool has_gas)
           [has_gas](const core::Node& root, core::Node& resolved) {
             return std::make_unique<CosmologyPlan>(read_cosmology(root, has_gas, resolved));
           },
-          [has_gas] { return cosmology_options(has_gas); }};
+          [has_gas] { return cosmology_options(has_gas); },
+          [has_gas] {
+            CosmologyConfig config;
+            config.has_gas = has_gas;
+            return cosmology_quantities(config);
+          }};
 }
 
 }  // namespace

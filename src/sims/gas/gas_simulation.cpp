@@ -400,7 +400,8 @@ SimulationEntry gas_simulation(const GasProblemEntry& problem) {
                 {"amr", amr_table().options()},
                 {problem.name, problem.options()},
                 {"hydro", solvers::hydro_table(problem.standard).options()}};
-          }};
+          },
+          [] { return quantities_of({}); }};
 }
 
 }  // namespace sidestream::sims

@@ -99,13 +99,12 @@ void check_method(const core::Node& node, const io::Format& format, const std::s
                                       : fmt::format("choose from: {}", fmt::join(format.methods, ", ")));
 }
 
-std::optional<OutputConfig> read_output(const core::Node* node, Kind kind, const SimulationPlan& plan,
-                                        core::Node& resolved) {
+std::optional<OutputConfig> read_output(const core::Node* node, Kind kind, const RunConfig& run, core::Node& resolved) {
   if (node == nullptr) return std::nullopt;
-  const couple::TimeKeeping times = plan.times();
+  const couple::TimeKeeping times = run.plan->times();
   const Output output = output_table(kind, times).read(*node, &resolved);
   couple::When when = couple::read_when(*node, output, fmt::format("`{}`", node->key()), times);
-  const std::vector<std::string> known = mesh::names_of(plan.quantities());
+  const std::vector<std::string> known = mesh::names_of(run.quantities());
   couple::check_conditions(when, known, times.has_redshift);
   when.counts_start = kind == Kind::plotfile;  // the start is there without a checkpoint
   OutputConfig config;
@@ -132,19 +131,31 @@ void read_outputs(const core::Node& root, RunConfig& config, core::Node& resolve
   if (output == nullptr) return;
   core::check_known_keys(*output, std::array<std::string, 2>{"plotfile", "checkpoint"});
   core::Node full = *output, part;
-  config.plotfile = read_output(output->find("plotfile"), Kind::plotfile, *config.plan, part);
+  config.plotfile = read_output(output->find("plotfile"), Kind::plotfile, config, part);
   if (config.plotfile) full.set("plotfile", part);
-  config.checkpoint = read_output(output->find("checkpoint"), Kind::checkpoint, *config.plan, part);
+  config.checkpoint = read_output(output->find("checkpoint"), Kind::checkpoint, config, part);
   if (config.checkpoint) full.set("checkpoint", part);
   resolved.set("output", full);
 }
 
 void check_tasks(const RunConfig& config) {
   couple::check_queue(config.coupling, config.plan->cells().product(), config.plan->particle_bytes());
-  couple::check_fields(config.coupling, mesh::names_of(config.plan->quantities()));
+  couple::check_fields(config.coupling, mesh::names_of(config.quantities()));
 }
 
 }  // namespace
+
+std::vector<mesh::Quantity> RunConfig::quantities() const {
+  std::vector<mesh::Quantity> all = plan->quantities();
+  for (const mesh::DerivedQuantity& one : derived) all.push_back(one.quantity());
+  return all;
+}
+
+mesh::Snapshot RunConfig::snapshot_of(Simulation& running) const {
+  mesh::Snapshot snapshot = running.snapshot();
+  for (const mesh::DerivedQuantity& one : derived) one.add_to(snapshot);
+  return snapshot;
+}
 
 couple::Landings RunConfig::landings() const {
   couple::Landings all;
@@ -156,7 +167,7 @@ couple::Landings RunConfig::landings() const {
 
 RunConfig read_run(const core::Node& root) {
   const SimulationEntry& simulation = simulations().chosen(root, "simulation");
-  std::vector<std::string> tables{"simulation", "run", "output", "coupling", "task"};
+  std::vector<std::string> tables{"simulation", "run", "output", "coupling", "task", "quantity"};
   tables.insert(tables.end(), simulation.tables.begin(), simulation.tables.end());
   core::check_known_keys(root, tables);
 
@@ -173,6 +184,8 @@ RunConfig read_run(const core::Node& root) {
   resolved.set("run", part);
 
   config.plan = simulation.read(root, resolved);
+  config.derived =
+      mesh::read_derived(root, config.plan->quantities(), config.plan->times().has_redshift, &resolved);
   config.coupling = couple::read_coupling(root, &resolved, analysis::analyses(), config.plan->times());
   read_outputs(root, config, resolved);
   check_tasks(config);

@@ -75,7 +75,7 @@ void Outputs::write_plotfile(Simulation& simulation) {
   const OutputConfig& config = *config_.plotfile;
   const std::string path = folder_.path() + "/" + config.format->plotfile->of(step);
   const auto content_of = [&] {
-    io::FileContent plot = io::plot_content(std::make_shared<mesh::Snapshot>(simulation.snapshot()), config.quantities);
+    io::FileContent plot = io::plot_content(std::make_shared<mesh::Snapshot>(config_.snapshot_of(simulation)), config.quantities);
     plot.precision = config.precision;
     return plot;
   };
@@ -94,7 +94,7 @@ void Outputs::write_checkpoint(Simulation& simulation) {
   const std::string path = folder_.path() + "/" + config.format->checkpoint->of(step);
   const auto content_of = [&] {
     io::FileContent state =
-        io::checkpoint_content(std::make_shared<mesh::Snapshot>(simulation.snapshot()), config.quantities);
+        io::checkpoint_content(std::make_shared<mesh::Snapshot>(config_.snapshot_of(simulation)), config.quantities);
     if (std::string memory = session_.schedule().memory(); !memory.empty())
       state.texts[triggers_text] = std::move(memory);
     return state;
