@@ -158,11 +158,9 @@ void check_name(const core::Node& node, const std::string& name, const std::vect
   if (std::ranges::find(known, name, &Quantity::name) != known.end() || is_of_moment(name))
     core::reject(node, fmt::format("`{}` is there already", name), "give the new quantity another name");
   const auto is_fit = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  const bool is_name =
-      !name.empty() && is_fit(name.front()) &&
-      std::ranges::all_of(name, [&](char c) { return is_fit(c) || (c >= '0' && c <= '9'); });
-  if (!is_name)
-    core::reject(node, fmt::format("`{}` is no name of a quantity", name), "use letters, digits and `_`");
+  const bool is_name = !name.empty() && is_fit(name.front()) &&
+                       std::ranges::all_of(name, [&](char c) { return is_fit(c) || (c >= '0' && c <= '9'); });
+  if (!is_name) core::reject(node, fmt::format("`{}` is no name of a quantity", name), "use letters, digits and `_`");
 }
 
 // Each after those that it follows from.
@@ -224,15 +222,15 @@ void DerivedQuantity::check(const std::vector<std::string>& quantities, bool has
 
 void DerivedQuantity::add_to(Snapshot& snapshot) const {
   const double a = snapshot.moment.scale_factor.value_or(1.0);
-  snapshot.add_derived(quantity_, of_,
-                       [term = term_, a](const Box& box, std::span<const core::View4<const double>> of,
-                                         const core::View4<double>& out) {
-                         core::for_each_row(box, [&](int k, int j) {
-                           Row row{{}, static_cast<std::size_t>(box.extent().x), a};
-                           for (const auto& input : of) row.inputs.push_back(&input(k, j, box.lo.x));
-                           std::ranges::copy(value_of(*term, row), &out(k, j, box.lo.x));
-                         });
-                       });
+  snapshot.add_derived(
+      quantity_, of_,
+      [term = term_, a](const Box& box, std::span<const core::View4<const double>> of, const core::View4<double>& out) {
+        core::for_each_row(box, [&](int k, int j) {
+          Row row{{}, static_cast<std::size_t>(box.extent().x), a};
+          for (const auto& input : of) row.inputs.push_back(&input(k, j, box.lo.x));
+          std::ranges::copy(value_of(*term, row), &out(k, j, box.lo.x));
+        });
+      });
 }
 
 std::vector<DerivedQuantity> read_derived(const core::Node& root, const std::vector<Quantity>& known, bool has_redshift,
@@ -247,7 +245,8 @@ std::vector<DerivedQuantity> read_derived(const core::Node& root, const std::vec
     core::Node part;
     const Keys keys = quantity_table().read(node, &part);
     if (node.find("expression") == nullptr)
-      core::reject(node, "the key `expression` is missing", "for example expression = \"sqrt(pressure / gas_density)\"");
+      core::reject(node, "the key `expression` is missing",
+                   "for example expression = \"sqrt(pressure / gas_density)\"");
     all.emplace_back(Quantity{name, keys.unit, keys.meaning}, *node.find("expression"));
     full.set(name, part);
     names.push_back(name);

@@ -39,8 +39,8 @@ const core::Registry<core::Listing>& listings() {
       {simulations().listing(), gas_problems().listing(), io::initial_formats().listing(),
        amr::criterion_kinds().listing(), analysis::analyses().listing(), couple::transports().listing(),
        couple::policies().listing(), couple::trigger_keys().listing(), couple::reductions().listing(),
-       couple::variables().listing(), mesh::cell_functions().listing(), io::formats().listing(), io::write_methods().listing(),
-       redistribute::strategies().listing(), quantities()});
+       couple::variables().listing(), mesh::cell_functions().listing(), io::formats().listing(),
+       io::write_methods().listing(), redistribute::strategies().listing(), quantities()});
   return all;
 }
 

@@ -185,7 +185,8 @@ TEST(RefinedPictures, HaveNoMoreThan2048PixelsASideUnlessToldSo) {
   mesh::Snapshot snapshot;
   snapshot.geometry = mesh.geometry;
   snapshot.levels = mesh.levels;
-  snapshot.add({"total_density", "1"}, test::leaves_of(mesh, world.rank(), [](int level, Int3) { return level + 1.0; }));
+  snapshot.add({"total_density", "1"},
+               test::leaves_of(mesh, world.rank(), [](int level, Int3) { return level + 1.0; }));
 
   const auto by_default = test::analysis_of("analysis = 'slice'")->run(world, snapshot);
   const auto as_told = test::analysis_of("analysis = 'slice'\nlevel = 3")->run(world, snapshot);

@@ -228,7 +228,8 @@ def test_times_and_redshifts_of_a_universe(tmp_path: Path) -> None:
     [
         ("when=max(presure) > 1", ["there is no quantity `presure`", "column 5", "did you mean `pressure`?"]),
         ("only_if=max(density)", ["neither true nor false"]),
-        ("when=max(pressure > 1", ["takes the name of one quantity"]),
+        ("when=max(pressure > 1", ["a `)` is missing", "column 17"]),
+        ("when=max(pressure > 1) > 0", ["takes the name of one quantity"]),
         ("when=redshift < 3", ["this simulation has no redshift"]),
         ("at_redshift=[3]", ["this simulation has no redshift", "`at_time`"]),
         ("at_time=['1 Gyr']", ["must be a number"]),

@@ -56,7 +56,7 @@ struct FileContent {
   /// none. Positions and ids are written from here.
   std::vector<const mesh::Particles*> particles;
   std::vector<FileParticleReal> particle_reals;
-  std::shared_ptr<const void> memory;  ///< keeps what the particles point to
+  std::shared_ptr<const void> memory;                          ///< keeps what the particles point to
   Precision precision = Precision::double_precision;           ///< of the fields
   Precision particle_precision = Precision::double_precision;  ///< of the particles' positions and reals
 };

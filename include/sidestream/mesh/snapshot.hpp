@@ -36,16 +36,16 @@ class Snapshot {
   /// Fills the cells of `box`, one of this rank's of `blocks()[level]`. Local.
   using Kernel = std::function<void(int level, const Box& box, const core::View4<double>& out)>;
   /// Fills `out` on `box` from the cells `of` of other quantities. Local.
-  using Derivation =
-      std::function<void(const Box& box, std::span<const core::View4<const double>> of, const core::View4<double>& out)>;
+  using Derivation = std::function<void(const Box& box, std::span<const core::View4<const double>> of,
+                                        const core::View4<double>& out)>;
   /// Gives the particles of this rank: called at most once, by all ranks together.
   using ParticleProvider = std::function<const Particles*()>;
 
   Moment moment;
-  Geometry geometry;           ///< of level 0
-  std::string length_unit;     ///< "Mpc" (comoving); empty: the problem's own
-  double gamma = 5.0 / 3.0;    ///< ratio of specific heats of the gas
-  std::vector<Layout> levels;  ///< the leaves of each level, coarsest first; a level may be empty of boxes
+  Geometry geometry;                 ///< of level 0
+  std::string length_unit;           ///< "Mpc" (comoving); empty: the problem's own
+  double gamma = 5.0 / 3.0;          ///< ratio of specific heats of the gas
+  std::vector<Layout> levels;        ///< the leaves of each level, coarsest first; a level may be empty of boxes
   std::vector<Layout> with_refined;  ///< all blocks of each level, where some are refined; see `blocks`
   int rank = 0;                      ///< the owner in `levels` that this process is
   std::map<std::string, double> state_numbers;  ///< that a restart needs, to the bit
@@ -106,7 +106,7 @@ class Snapshot {
     std::vector<std::string> of{};
     Derivation derive{};
     Stored stored{};
-    mutable std::vector<AnyField> levels{};                  // at hand
+    mutable std::vector<AnyField> levels{};                 // at hand
     mutable std::vector<FieldView<const double>> leaves{};  // as somebody read them
   };
   void put(Entry entry);

@@ -77,8 +77,9 @@ void check_names(const Expression& expression, const core::Source& source) {
   if (expression.kind == Expression::Kind::name && find(variables(), expression.name) == nullptr) {
     const core::Error error =
         core::unknown_name("variable", expression.name, variables().names(), source.place(expression.column));
-    throw core::Error(error.message(), error.where(),
-                      error.hint() + fmt::format("; of a quantity take a reduction, such as `max({})`", expression.name));
+    throw core::Error(
+        error.message(), error.where(),
+        error.hint() + fmt::format("; of a quantity take a reduction, such as `max({})`", expression.name));
   }
   if (expression.kind != Expression::Kind::call) {
     for (const Expression& part : expression.parts) check_names(part, source);

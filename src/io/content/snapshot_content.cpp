@@ -59,7 +59,8 @@ bool has_name(const FileContent& content, const std::string& name) {
 }
 
 void add_number(const mesh::Snapshot& snapshot, const mesh::ParticleNumber& number, FileContent& content) {
-  FileParticleReal& real = content.particle_reals.emplace_back(FileParticleReal{number.name, number.unit, {}, number.factor});
+  FileParticleReal& real =
+      content.particle_reals.emplace_back(FileParticleReal{number.name, number.unit, {}, number.factor});
   if (number.attribute.empty()) return;
   for (const mesh::Particles* level : snapshot.stored_particles)
     real.levels.push_back(&level->attribute(number.attribute));
@@ -86,10 +87,11 @@ struct Copies {
 
 std::vector<std::string> usual_quantities(const std::vector<std::string>& usual,
                                           const std::vector<std::string>& known) {
-  static const std::vector<std::string> standard{
-      "gas_density", "gas_momentum_x", "gas_momentum_y", "gas_momentum_z", "gas_total_energy",   "gas_internal_energy",
-      "temperature", "velocity_x",     "velocity_y",     "velocity_z",     "pressure",           "potential",
-      "dark_matter_density"};
+  static const std::vector<std::string> standard{"gas_density",        "gas_momentum_x",   "gas_momentum_y",
+                                                 "gas_momentum_z",     "gas_total_energy", "gas_internal_energy",
+                                                 "temperature",        "velocity_x",       "velocity_y",
+                                                 "velocity_z",         "pressure",         "potential",
+                                                 "dark_matter_density"};
   std::vector<std::string> wanted;
   for (const std::string& name : usual) wanted.push_back(quantity_of(name));
   const auto both = [&](const std::vector<std::string>& names) {
@@ -134,8 +136,8 @@ FileContent copy_of(const FileContent& content) {
   for (FileField& field : copy.fields) {
     std::vector<mesh::FieldView<const double>> levels;
     for (std::size_t level = 0; level < content.levels.size(); ++level)
-      levels.emplace_back(std::make_shared<const mesh::Field<double>>(
-          copy_of_level(field, level, content.levels[level], field.levels.empty() ? content.rank : field.levels[level].rank())));
+      levels.emplace_back(std::make_shared<const mesh::Field<double>>(copy_of_level(
+          field, level, content.levels[level], field.levels.empty() ? content.rank : field.levels[level].rank())));
     field.levels = std::move(levels);
     field.fill = {};
     field.component = 0;

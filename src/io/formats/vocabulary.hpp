@@ -10,7 +10,7 @@ namespace sidestream::io {
 struct Word {
   std::string_view quantity;  ///< as simulations and analyses say
   std::string_view name;      ///< as Nyx says
-  std::string_view flash;  ///< four letters
+  std::string_view flash;     ///< four letters
   std::string_view enzo;
 };
 

@@ -8,8 +8,9 @@ namespace sidestream::io {
 
 bool is_in_place(const ArrayWrite& work, const ArrayGroup& group) {
   const bool has_fields =
-      group.in_place.size() == group.arrays.size() &&
-      std::ranges::all_of(group.in_place, [](const InPlace& place) { return place.field.table() && lies_together(place.field); });
+      group.in_place.size() == group.arrays.size() && std::ranges::all_of(group.in_place, [](const InPlace& place) {
+        return place.field.table() && lies_together(place.field);
+      });
   return work.comm.all(work.container != Container::netcdf && (has_fields || group.runs.empty())) &&
          work.comm.max(std::int64_t{has_fields ? 1 : 0}) == 1;
 }

@@ -355,10 +355,9 @@ void Cosmology::add_dark_matter(mesh::Snapshot& snapshot) {
     std::ranges::transform(from->all(), field->all().begin(), [=](double value) { return unit * value; });
     return mesh::AnyField(field);
   });
-  snapshot.add_stored(
-      quantity("potential"),
-      on_levels([&](int level) { return mesh::FieldView<const double>(universe_->potential(level)); }), 0,
-      4.0 * std::numbers::pi * core::units::gravitational_constant / a_);
+  snapshot.add_stored(quantity("potential"),
+                      on_levels([&](int level) { return mesh::FieldView<const double>(universe_->potential(level)); }),
+                      0, 4.0 * std::numbers::pi * core::units::gravitational_constant / a_);
 }
 
 // In Msun and km/s, with proper peculiar velocities.
@@ -436,7 +435,9 @@ class CosmologyPlan : public SimulationPlan {
 SimulationEntry entry(const char* name, const char* documentation, bool has_gas) {
   std::vector<std::string> tables{"mesh", "amr", "refine", "cosmology", "gravity"};
   if (has_gas) tables.push_back("hydro");
-  return {name, documentation, tables,
+  return {name,
+          documentation,
+          tables,
           [has_gas](const core::Node& root, core::Node& resolved) {
             return std::make_unique<CosmologyPlan>(read_cosmology(root, has_gas, resolved));
           },

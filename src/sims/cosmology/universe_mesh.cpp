@@ -85,9 +85,9 @@ std::vector<std::vector<amr::Tags>> Universe::judge(double a) {
   if (gas_ && ghost > 0) gas_->fill_ghosts_of_all(0.0, ghost);
 
   const double dark_mean = config_.parameters.matter_density() - config_.gas_mean_density();
-  const auto write = [&, table = gas_quantities(config_.gas_units(a))](
-                         const std::string& name, int level, int block, const mesh::Box& cells,
-                         core::View4<double> out) {
+  const auto write = [&, table = gas_quantities(config_.gas_units(a))](const std::string& name, int level, int block,
+                                                                       const mesh::Box& cells,
+                                                                       core::View4<double> out) {
     if (is_dark(name)) {
       const core::View4<const double> density = dark_matter[static_cast<std::size_t>(level)].view(block);
       const double unit = name == "dark_matter_overdensity" ? 1.0 / dark_mean : 1.0;

@@ -48,7 +48,8 @@ std::vector<GasQuantity> gas_quantities(const GasUnits& units) {
                    solvers::momentum_x + axis,
                    true,
                    speed});
-  all.push_back({{"pressure", energy_density, "of the gas"}, solvers::internal_energy, false, (units.gamma - 1.0) * energy});
+  all.push_back(
+      {{"pressure", energy_density, "of the gas"}, solvers::internal_energy, false, (units.gamma - 1.0) * energy});
   all.push_back({{"specific_total_energy", specific, "internal and kinetic energy of a mass of gas"},
                  solvers::total_energy,
                  true,
@@ -84,9 +85,10 @@ void add_gas(const std::vector<GasQuantity>& table, const std::vector<mesh::Fiel
     if (!gas.is_per_mass)
       snapshot.add_stored(gas.quantity, state, gas.component, gas.factor);
     else
-      snapshot.add_computed(gas.quantity, [gas, state](int level, const mesh::Box& box, const core::View4<double>& out) {
-        gas.write(state[static_cast<std::size_t>(level)].view_on(box), box, out);
-      });
+      snapshot.add_computed(gas.quantity,
+                            [gas, state](int level, const mesh::Box& box, const core::View4<double>& out) {
+                              gas.write(state[static_cast<std::size_t>(level)].view_on(box), box, out);
+                            });
   }
 }
 

@@ -73,7 +73,8 @@ core::Table<Output> output_table(Kind kind, const couple::TimeKeeping& times) {
   if (is_checkpoint) {
     table.option("keep", &Output::keep, 2).at_least(0).doc("newest checkpoints that stay; 0: all");
   } else {
-    table.option("variables", &Output::variables, {}).doc("quantities to write; empty: what readers of the format look for");
+    table.option("variables", &Output::variables, {})
+        .doc("quantities to write; empty: what readers of the format look for");
     table.option("precision", &Output::precision, "double").one_of({"double", "single"}).doc("of the fields");
   }
   return table;
@@ -121,7 +122,8 @@ std::optional<OutputConfig> read_output(const core::Node* node, Kind kind, const
   if (!output.variables.empty())
     config.quantities = read_quantities(*node, output.variables, known);
   else if (kind == Kind::plotfile || !config.format->checkpoint_shows.empty())
-    config.quantities = io::usual_quantities(kind == Kind::plotfile ? variables : config.format->checkpoint_shows, known);
+    config.quantities =
+        io::usual_quantities(kind == Kind::plotfile ? variables : config.format->checkpoint_shows, known);
   if (output.precision == "single") config.precision = io::Precision::single_precision;
   return config;
 }
@@ -184,8 +186,7 @@ RunConfig read_run(const core::Node& root) {
   resolved.set("run", part);
 
   config.plan = simulation.read(root, resolved);
-  config.derived =
-      mesh::read_derived(root, config.plan->quantities(), config.plan->times().has_redshift, &resolved);
+  config.derived = mesh::read_derived(root, config.plan->quantities(), config.plan->times().has_redshift, &resolved);
   config.coupling = couple::read_coupling(root, &resolved, analysis::analyses(), config.plan->times());
   read_outputs(root, config, resolved);
   check_tasks(config);

@@ -75,7 +75,8 @@ void Outputs::write_plotfile(Simulation& simulation) {
   const OutputConfig& config = *config_.plotfile;
   const std::string path = folder_.path() + "/" + config.format->plotfile->of(step);
   const auto content_of = [&] {
-    io::FileContent plot = io::plot_content(std::make_shared<mesh::Snapshot>(config_.snapshot_of(simulation)), config.quantities);
+    io::FileContent plot =
+        io::plot_content(std::make_shared<mesh::Snapshot>(config_.snapshot_of(simulation)), config.quantities);
     plot.precision = config.precision;
     return plot;
   };

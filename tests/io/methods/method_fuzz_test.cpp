@@ -132,8 +132,7 @@ class Maker {
                [g, volume](const io::RowRun& run, int component, std::int64_t cell) {
                  return mixed({static_cast<std::int64_t>(g), run.first, component, cell % volume});
                });
-    for (const auto& chosen_components : of_array)
-      sample.group.in_place.push_back({*sample.field, chosen_components});
+    for (const auto& chosen_components : of_array) sample.group.in_place.push_back({*sample.field, chosen_components});
     return sample;
   }
 

@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "io/containers/hdf5/hdf5_arrays.hpp"
-#include "io/disk/stored_reals.hpp"
 #include "io/content/pack_block.hpp"
+#include "io/disk/stored_reals.hpp"
 #include "io/formats/enzo/enzo_state.hpp"
 #include "sidestream/core/error.hpp"
 
