@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <deque>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -14,7 +15,6 @@
 #include "sidestream/core/timer.hpp"
 #include "sidestream/io/file_mesh.hpp"
 #include "sidestream/io/format.hpp"
-#include "sidestream/io/owned_content.hpp"
 #include "sidestream/mesh/hierarchy.hpp"
 #include "sidestream/redistribute/migration.hpp"
 
@@ -195,7 +195,7 @@ io::FileContent content_of(const io::FileDescription& file, const Loaded& loaded
   for (const std::string& name : wanted_fields(file, arguments.fields)) {
     const Unit unit = common_unit(file, unit_of(file, name));
     io::FileField& field = content.fields.emplace_back(io::FileField{name, unit.name, {}, 0, unit.factor});
-    for (const mesh::Field<double>& level : *levels) field.levels.push_back(&level);
+    for (const mesh::Field<double>& level : *levels) field.levels.emplace_back(level);
     ++levels;
   }
   for (const mesh::Particles& particles : loaded.particles) content.particles.push_back(&particles);

@@ -94,6 +94,7 @@ void print_options() {
   }
   print_table("coupling", couple::coupling_options());
   print_table("task.NAME", couple::task_options());
+  print_table("quantity.NAME", mesh::quantity_options());
   for (const auto& analysis : analysis::analyses()) {
     fmt::print("\nanalysis = \"{}\": {}", analysis.name, analysis.documentation);
     print_table("task.NAME", analysis.options());

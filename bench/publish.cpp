@@ -50,7 +50,7 @@ mesh::Snapshot snapshot_of(const mesh::Layout& layout, int rank, std::int64_t st
   for (const std::string& name : field_names) {
     std::vector<mesh::Field<double>> field;
     std::ranges::fill(field.emplace_back(layout, rank).all(), 1.0);
-    snapshot.add(name, "1", std::move(field));
+    snapshot.add({name, "1"}, std::move(field));
   }
   return snapshot;
 }

@@ -77,7 +77,7 @@ io::FileContent Workload::content_of(std::span<const int> variables, io::Precisi
   for (int axis = 0; axis < 3; ++axis) content.geometry.length[static_cast<std::size_t>(axis)] = cells[axis] / 64.0;
   content.levels = {layout_};
   for (const int variable : variables)
-    content.fields.push_back({names[static_cast<std::size_t>(variable)], "", {&state_}, variable, 1.0});
+    content.fields.push_back({names[static_cast<std::size_t>(variable)], "", {state_}, variable, 1.0});
   content.precision = precision;
   return content;
 }

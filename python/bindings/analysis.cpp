@@ -33,7 +33,7 @@ mesh::Snapshot snapshot_of(const Blocks& blocks, const Sides& box_size) {
   snapshot.geometry = blocks.geometry(box_size);
   snapshot.levels = {blocks.field().layout()};
   snapshot.rank = blocks.comm().rank();
-  snapshot.add("total_density", "Msun/Mpc^3", [field = blocks.field()](int) { return field; });
+  snapshot.add({"total_density", "Msun/Mpc^3"}, [field = blocks.field()](int) { return field; });
   return snapshot;
 }
 

@@ -22,30 +22,63 @@ void copy_block(const AnyField& cells, int b, const core::View4<double>& out) {
 
 }  // namespace
 
-void Snapshot::add(std::string name, std::string unit, Provider provide) {
-  fields_[std::move(name)] = {std::move(unit), std::move(provide), {}, {}};
+void Snapshot::put(Entry entry) {
+  const std::string name = entry.quantity.name;
+  const auto known = std::ranges::find(order_, name, &Quantity::name);
+  if (known == order_.end())
+    order_.push_back(entry.quantity);
+  else
+    *known = entry.quantity;
+  quantities_[name] = std::move(entry);
 }
 
-void Snapshot::add_computed(std::string name, std::string unit, Kernel fill) {
-  fields_[std::move(name)] = {std::move(unit), {}, std::move(fill), {}};
+void Snapshot::add(Quantity quantity, Provider provide) {
+  put({.quantity = std::move(quantity), .provide = std::move(provide)});
 }
 
-void Snapshot::add(std::string name, std::string unit, std::vector<Field<double>> fields) {
-  Entry entry{std::move(unit), {}, {}, {}};
+void Snapshot::add_computed(Quantity quantity, Kernel fill) {
+  put({.quantity = std::move(quantity), .fill = std::move(fill)});
+}
+
+void Snapshot::add_derived(Quantity quantity, std::vector<std::string> of, Derivation derive) {
+  put({.quantity = std::move(quantity), .of = std::move(of), .derive = std::move(derive)});
+}
+
+void Snapshot::add(Quantity quantity, std::vector<Field<double>> fields) {
+  Entry entry{.quantity = std::move(quantity)};
   for (Field<double>& field : fields)
     entry.levels.emplace_back(std::make_shared<const Field<double>>(std::move(field)));
-  fields_[std::move(name)] = std::move(entry);
+  put(std::move(entry));
 }
 
-void Snapshot::add(std::string name, std::string unit, Field<double> field) {
+void Snapshot::add(Quantity quantity, Field<double> field) {
   std::vector<Field<double>> fields;
   fields.push_back(std::move(field));
-  add(std::move(name), std::move(unit), std::move(fields));
+  add(std::move(quantity), std::move(fields));
 }
 
-std::vector<std::string> Snapshot::names() const {
+void Snapshot::add_stored(Quantity quantity, std::vector<FieldView<const double>> stored, int component,
+                          double factor) {
+  Entry entry{.quantity = std::move(quantity), .stored = {std::move(stored), component, factor}};
+  if (factor == 1.0)
+    entry.provide = [from = entry.stored](int level) {
+      return AnyField(from.levels[static_cast<std::size_t>(level)].component(from.component));
+    };
+  else
+    entry.fill = [from = entry.stored](int level, const Box& box, const core::View4<double>& out) {
+      const core::View4<const double> cells = from.levels[static_cast<std::size_t>(level)].view_on(box);
+      core::for_each_row(box, [&](int k, int j) {
+        const double* const row = &cells(from.component, k, j, box.lo.x);
+        std::transform(row, row + box.extent().x, &out(k, j, box.lo.x),
+                       [factor = from.factor](double value) { return factor * value; });
+      });
+    };
+  put(std::move(entry));
+}
+
+std::vector<std::string> names_of(const std::vector<Quantity>& quantities) {
   std::vector<std::string> all;
-  for (const auto& [name, entry] : fields_) all.push_back(name);
+  for (const Quantity& quantity : quantities) all.push_back(quantity.name);
   return all;
 }
 
@@ -55,18 +88,21 @@ const Particles* Snapshot::particles() const {
 }
 
 const Snapshot::Entry& Snapshot::entry(const std::string& name) const {
-  return find_named(fields_, name, "field");
-}
-
-const std::string& Snapshot::unit(const std::string& name) const {
-  return entry(name).unit;
+  return find_named(quantities_, name, "field");
 }
 
 FieldView<const double> Snapshot::field(const std::string& name, int level) const {
   const Entry& found = entry(name);
-  AnyField& cells = at_hand(found, level);
-  if (!cells || !cells.holds<double>()) cells = std::make_shared<const Field<double>>(filled(found, level));
-  return cells.as<double>();
+  const AnyField& cells = at_hand(found, level);
+  const auto at = static_cast<std::size_t>(level);
+  found.leaves.resize(levels.size());
+  FieldView<const double>& view = found.leaves[at];
+  if (view.table()) return view;
+  if (!cells || !cells.holds<double>())
+    view = std::make_shared<const Field<double>>(filled(found, level));
+  else
+    view = cells.table().layout == levels[at] ? cells.as<double>() : cells.as<double>().on(levels[at]);
+  return view;
 }
 
 void Snapshot::prepare(const std::string& name) const {
@@ -76,8 +112,25 @@ void Snapshot::prepare(const std::string& name) const {
 void Snapshot::write(const std::string& name, int level, const Box& box, const core::View4<double>& out) const {
   const Entry& found = entry(name);
   const AnyField& cells = at_hand(found, level);
-  if (!cells) return found.fill(level, box, out);
-  copy_block(cells, cells.table().block_on(box), out);
+  if (cells) return copy_block(cells, cells.table().block_on(box), out);
+  const auto at = static_cast<std::size_t>(level);
+  if (at < found.leaves.size() && found.leaves[at].table() && levels[at].find(box.lo) >= 0)
+    return copy_block(found.leaves[at], found.leaves[at].table()->block_on(box), out);
+  make(found, level, box, out);
+}
+
+void Snapshot::make(const Entry& entry, int level, const Box& box, const core::View4<double>& out) const {
+  if (entry.fill) return entry.fill(level, box, out);
+  const Int3 n = box.extent();
+  const auto cells = static_cast<std::size_t>(box.volume());
+  std::vector<double> room(cells * entry.of.size());
+  std::vector<core::View4<const double>> inputs;
+  for (std::size_t i = 0; i < entry.of.size(); ++i) {
+    const core::View4<double> input(room.data() + i * cells, box.lo.x, box.lo.y, box.lo.z, n.x, n.y, n.z, 1);
+    write(entry.of[i], level, box, input);
+    inputs.emplace_back(input);
+  }
+  entry.derive(box, inputs, out);
 }
 
 // The cells, if they are in memory or are given by all ranks together; nothing where a kernel makes them.
@@ -86,6 +139,7 @@ AnyField& Snapshot::at_hand(const Entry& entry, int level) const {
   core::require(at < levels.size(), "a snapshot has no such level");
   if (entry.levels.size() <= at) entry.levels.resize(at + 1);
   if (!entry.levels[at] && entry.provide) entry.levels[at] = entry.provide(level);
+  for (const std::string& name : entry.of) at_hand(this->entry(name), level);
   return entry.levels[at];
 }
 
@@ -94,9 +148,9 @@ Field<double> Snapshot::filled(const Entry& entry, int level) const {
   Field<double> field(levels[at], rank);
   for (int b = 0; b < field.blocks(); ++b)
     if (entry.levels[at])
-      copy_block(entry.levels[at], b, field.view(b));
+      copy_block(entry.levels[at], entry.levels[at].table().block_on(field.box(b)), field.view(b));
     else
-      entry.fill(level, field.box(b), field.view(b));
+      make(entry, level, field.box(b), field.view(b));
   return field;
 }
 

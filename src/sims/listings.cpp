@@ -1,16 +1,37 @@
 #include "sidestream/sims/listings.hpp"
 
+#include <algorithm>
+
 #include "sidestream/amr/criteria.hpp"
 #include "sidestream/analysis/analysis.hpp"
 #include "sidestream/couple/config.hpp"
 #include "sidestream/io/array_file.hpp"
 #include "sidestream/io/format.hpp"
 #include "sidestream/io/initial_file.hpp"
+#include "sidestream/mesh/derived.hpp"
 #include "sidestream/redistribute/redistribution.hpp"
 #include "sidestream/sims/simulation.hpp"
 #include "sims/problems/gas_problem.hpp"
 
 namespace sidestream::sims {
+
+namespace {
+
+// Of all simulations, each once.
+core::Listing quantities() {
+  core::Listing all{"quantities", "of a cell, by simulation; more are declared as `[quantity.NAME]`", {}};
+  for (const SimulationEntry& simulation : simulations())
+    for (const mesh::Quantity& quantity : simulation.quantities()) {
+      const auto known = std::ranges::find(all.lines, quantity.name, &core::Listing::Line::name);
+      if (known == all.lines.end())
+        all.lines.push_back({quantity.name, quantity.meaning + ": " + simulation.name});
+      else
+        known->documentation += ", " + simulation.name;
+    }
+  return all;
+}
+
+}  // namespace
 
 const core::Registry<core::Listing>& listings() {
   static const core::Registry<core::Listing> all(
@@ -18,8 +39,8 @@ const core::Registry<core::Listing>& listings() {
       {simulations().listing(), gas_problems().listing(), io::initial_formats().listing(),
        amr::criterion_kinds().listing(), analysis::analyses().listing(), couple::transports().listing(),
        couple::policies().listing(), couple::trigger_keys().listing(), couple::reductions().listing(),
-       couple::variables().listing(), io::formats().listing(), io::write_methods().listing(),
-       redistribute::strategies().listing()});
+       couple::variables().listing(), mesh::cell_functions().listing(), io::formats().listing(),
+       io::write_methods().listing(), redistribute::strategies().listing(), quantities()});
   return all;
 }
 

@@ -86,9 +86,9 @@ TEST(AbsurdCell, AddsUpWithItsNeighbours) {
 mesh::Snapshot snapshot_of(const comm::Communicator& world, const Grid& grid) {
   const mesh::Layout layout = test::random_layout(cells, periodic, world.size(), 7, 4);
   mesh::Snapshot snapshot = test::snapshot_on(layout, cells.x);
-  snapshot.add("gas_density", "Msun/Mpc^3", grid.on(layout, world.rank()));
+  snapshot.add({"gas_density", "Msun/Mpc^3"}, grid.on(layout, world.rank()));
   const Grid temperature = Grid::of(cells, [](int k, int, int) { return 10.0 * (1 + k); });
-  snapshot.add("temperature", "K", temperature.on(layout, world.rank()));
+  snapshot.add({"temperature", "K"}, temperature.on(layout, world.rank()));
   return snapshot;
 }
 
@@ -154,7 +154,7 @@ TEST(AbsurdCell, TouchesOneCellOfACoveringGrid) {
     mesh::Snapshot snapshot;
     snapshot.geometry = mesh.geometry;
     snapshot.levels = mesh.levels;
-    snapshot.add("total_density", "1", test::leaves_of(mesh, world.rank(), [&](int level, Int3 cell) {
+    snapshot.add({"total_density", "1"}, test::leaves_of(mesh, world.rank(), [&](int level, Int3 cell) {
                    const double ordinary = std::exp(5 * test::noise(7, level, cell));
                    return level == 2 && cell == Int3{} ? value : ordinary;
                  }));

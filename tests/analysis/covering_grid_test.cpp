@@ -25,7 +25,7 @@ mesh::Snapshot snapshot_of(const RefinedMesh& mesh, int rank) {
   mesh::Snapshot snapshot;
   snapshot.geometry = mesh.geometry;
   snapshot.levels = mesh.levels;
-  snapshot.add("total_density", "1", test::leaves_of(mesh, rank, density));
+  snapshot.add({"total_density", "1"}, test::leaves_of(mesh, rank, density));
   return snapshot;
 }
 
@@ -77,7 +77,7 @@ TEST(CoveringGrid, KeepsAConstant) {
   const comm::Communicator world(MPI_COMM_WORLD);
   const RefinedMesh mesh = test::random_mesh({8, 8, 8}, 4, 4, periodic, world.size(), 2);
   mesh::Snapshot snapshot = snapshot_of(mesh, world.rank());
-  snapshot.add("constant", "1", test::leaves_of(mesh, world.rank(), [](int, Int3) { return 0.1; }));
+  snapshot.add({"constant", "1"}, test::leaves_of(mesh, world.rank(), [](int, Int3) { return 0.1; }));
   for (int level = 0; level < 5; ++level) {
     const ScalarView field = covering_field(world, snapshot, "constant", level);
 
@@ -89,7 +89,7 @@ TEST(CoveringGrid, OfAUniformSnapshotIsItsField) {
   const comm::Communicator world(MPI_COMM_WORLD);
   const auto layout = test::random_layout({8, 8, 8}, periodic, world.size(), 5, 1);
   auto snapshot = test::snapshot_on(layout, 1.0);
-  snapshot.add("density", "1", test::random_field({8, 8, 8}, 3).on(layout, world.rank()));
+  snapshot.add({"density", "1"}, test::random_field({8, 8, 8}, 3).on(layout, world.rank()));
 
   EXPECT_EQ(covering_field(world, snapshot, "density", 0).table(), snapshot.field("density").table());
   EXPECT_EQ(covering_field(world, snapshot, "density", 1).layout().domain().extent(), (Int3{16, 16, 16}));

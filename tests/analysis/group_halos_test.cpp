@@ -242,7 +242,7 @@ mesh::Snapshot snapshot_of(const RefinedMesh& mesh, const mesh::Particles* parti
   snapshot.geometry = mesh.geometry;
   snapshot.levels = mesh.levels;
   snapshot.moment.attributes = {{"redshift", 1.0}, {"omega_m", 0.3}};
-  snapshot.add("dark_matter_density", "Msun/Mpc^3", test::leaves_of(mesh, world().rank(), density));
+  snapshot.add({"dark_matter_density", "Msun/Mpc^3"}, test::leaves_of(mesh, world().rank(), density));
   snapshot.set_particles(particles);
   return snapshot;
 }

@@ -113,7 +113,7 @@ struct Moment {
     const Grid density = Grid::of(cells, [](int k, int j, int i) {
       return std::exp(3 * core::normal(5, 1, static_cast<std::uint64_t>((k / 2 * 100 + j / 2) * 100 + i / 2)));
     });
-    snapshot.add("dark_matter_density", "Msun/Mpc^3", density.rolled({shift, 0, 0}).on(layout, comm.rank()));
+    snapshot.add({"dark_matter_density", "Msun/Mpc^3"}, density.rolled({shift, 0, 0}).on(layout, comm.rank()));
     core::for_each_cell(density.domain(), [&](int k, int j, int i) {
       const Int3 cell{mesh::wrapped(i + shift, cells.x), j, k};
       if (layout.owner(layout.find(cell)) != comm.rank()) return;
@@ -201,7 +201,7 @@ mesh::Result groups_of(const comm::Communicator& comm, const std::array<double, 
       particles.id.push_back(100 * (clump + 1) + p);
       for (std::size_t axis = 0; axis < 3; ++axis) particles.position[axis].push_back(axis == 0 ? x : 7.0);
     }
-  snapshot.add("dark_matter_density", "Msun/Mpc^3", Grid(cells, 1.0).on(layout, comm.rank()));
+  snapshot.add({"dark_matter_density", "Msun/Mpc^3"}, Grid(cells, 1.0).on(layout, comm.rank()));
   return test::analysis_of("analysis = 'halos'\nfinder = 'fof'\nlink = true\n" + more)
       ->run_after(comm, snapshot, earlier);
 }

@@ -32,7 +32,7 @@ void fill(Moment& moment, const mesh::Layout& layout, const comm::Communicator& 
     for (const std::uint64_t axis : {1u, 2u}) {
       test::Grid velocity(cells);
       for (std::size_t i = 0; i < velocity.values.size(); ++i) velocity.values[i] = 100 * core::normal(42, 5 + axis, i);
-      snapshot.add(std::string("velocity_") + "xyz"[axis], "km/s", velocity.on(layout, comm.rank()));
+      snapshot.add({std::string("velocity_") + "xyz"[axis], "km/s"}, velocity.on(layout, comm.rank()));
     }
   mesh::Particles& particles = moment.particles;
   particles.mass = 5e10;
@@ -101,7 +101,7 @@ TEST(HalosTask, LeavesOutWhatTheSnapshotCannotTell) {
   const comm::Communicator self(MPI_COMM_SELF);
   const auto analysis = test::analysis_of(task + "kinematics = true");
   mesh::Snapshot bare = test::snapshot_on(test::one_box(cells), 10.0);
-  bare.add("gas_density", "1", test::wave_field(16).on(test::one_box({16, 16, 16}), 0));
+  bare.add({"gas_density", "1"}, test::wave_field(16).on(test::one_box({16, 16, 16}), 0));
   bare.geometry.domain = mesh::domain_of({16, 16, 16});
   bare.levels = {test::one_box({16, 16, 16})};
 
@@ -174,7 +174,7 @@ TEST(HalosTask, OfFlatDomainsHasNoSpheres) {
   const comm::Communicator self(MPI_COMM_SELF);
   const auto layout = test::one_box({12, 12, 1});
   mesh::Snapshot flat = test::snapshot_on(layout, 1.0);
-  flat.add("gas_density", "1", test::random_field({12, 12, 1}, 5).on(layout, 0));
+  flat.add({"gas_density", "1"}, test::random_field({12, 12, 1}, 5).on(layout, 0));
 
   const auto result =
       test::analysis_of("analysis = 'halos'\nt_boundary = '1.5 mean'\nt_halo = '1.8 mean'")->run(self, flat);
@@ -188,7 +188,7 @@ TEST(HalosTask, OfFieldsWithoutMatterIsEmpty) {
   const auto layout = mesh::split(mesh::domain_of(cells), {world.size(), 1, 1});
   for (const double value : {0.0, 3.0}) {
     mesh::Snapshot snapshot = test::snapshot_on(layout, 10.0);
-    snapshot.add("total_density", "Msun/Mpc^3", test::Grid(cells, value).on(layout, world.rank()));
+    snapshot.add({"total_density", "Msun/Mpc^3"}, test::Grid(cells, value).on(layout, world.rank()));
 
     const auto result = test::analysis_of("analysis = 'halos'\nkinematics = true")->run(world, snapshot);
 
@@ -214,7 +214,7 @@ TEST(HalosTask, SaysWhatIsWrongWithItsThresholdsAndSpheres) {
   const auto error_of = [&](const std::string& keys, double value) {
     return message_of([&] {
       mesh::Snapshot snapshot = test::snapshot_on(layout, 10.0);
-      snapshot.add("total_density", "Msun/Mpc^3", test::Grid(cells, value).on(layout, world.rank()));
+      snapshot.add({"total_density", "Msun/Mpc^3"}, test::Grid(cells, value).on(layout, world.rank()));
       test::analysis_of("analysis = 'halos'\n" + keys)->run(world, snapshot);
     });
   };

@@ -47,8 +47,8 @@ mesh::Snapshot three_densities(const mesh::Layout& layout, int rank) {
     gas.values[i] = i < 256 ? 0.5 : i < 384 ? 1.0 : i < 448 ? 4.0 : 0.0;
     if (i < 128) temperature.values[i] = 15000.0;
   }
-  snapshot.add("gas_density", "Msun/Mpc^3", gas.on(layout, rank));
-  snapshot.add("temperature", "K", temperature.on(layout, rank));
+  snapshot.add({"gas_density", "Msun/Mpc^3"}, gas.on(layout, rank));
+  snapshot.add({"temperature", "K"}, temperature.on(layout, rank));
   return snapshot;
 }
 
@@ -109,7 +109,7 @@ TEST(Pdf, RefusesAFieldWithoutAMean) {
   const comm::Communicator world(MPI_COMM_WORLD);
   const auto layout = mesh::split(mesh::domain_of({8, 8, 8}), {1, 1, world.size()});
   mesh::Snapshot snapshot = test::snapshot_on(layout, 8.0);
-  snapshot.add("gas_density", "Msun/Mpc^3", test::Grid({8, 8, 8}, 0.0).on(layout, world.rank()));
+  snapshot.add({"gas_density", "Msun/Mpc^3"}, test::Grid({8, 8, 8}, 0.0).on(layout, world.rank()));
 
   EXPECT_THROW(test::analysis_of("analysis = 'pdf'")->run(world, snapshot), core::Error);
 }

@@ -14,9 +14,9 @@ mesh::Snapshot digits(const comm::Communicator& world) {
   mesh::Snapshot snapshot;
   snapshot.geometry = test::unit_cells(grid.cells);
   snapshot.levels = {layout};
-  snapshot.add("digits", "K", grid.on(layout, world.rank()));
+  snapshot.add({"digits", "K"}, grid.on(layout, world.rank()));
   const test::Grid weight = test::Grid::of({4, 3, 2}, [](int k, int, int) { return k == 0 ? 1.0 : 3.0; });
-  snapshot.add("weight", "1", weight.on(layout, world.rank()));
+  snapshot.add({"weight", "1"}, weight.on(layout, world.rank()));
   return snapshot;
 }
 

@@ -200,7 +200,7 @@ TEST(PowerSpectrumTask, MakesTheTotalOfItsParts) {
                                      dark = parts.field("dark_matter_density").view(b)](int k, int j, int i) {
       to(k, j, i) = gas(k, j, i) + dark(k, j, i);
     });
-  whole.add("total_density", "Msun/Mpc^3", std::move(sum));
+  whole.add({"total_density", "Msun/Mpc^3"}, std::move(sum));
   const auto task = test::analysis_of("analysis = 'power_spectrum'\nfields = ['total_density']\ndeconvolve = []");
 
   const auto from_parts = task->run(world, parts), from_whole = task->run(world, whole);

@@ -37,7 +37,7 @@ mesh::Snapshot refined_snapshot(const RefinedMesh& mesh, int rank) {
   snapshot.levels = mesh.levels;
   snapshot.moment.attributes = {{"hubble", 0.7}, {"particles", 1000.0}};
   for (std::size_t f = 0; f < names.size(); ++f)
-    snapshot.add(names[f], "1",
+    snapshot.add({names[f], "1"},
                  test::leaves_of(mesh, rank, [f](int level, Int3 cell) { return value_of(f, level, cell); }));
   return snapshot;
 }
@@ -49,7 +49,7 @@ mesh::Snapshot spread_snapshot(const RefinedMesh& mesh) {
   snapshot.moment.attributes = {{"hubble", 0.7}, {"particles", 1000.0}};
   for (std::size_t f = 0; f < names.size(); ++f) {
     const Grid grid = test::spread(mesh, [f](int level, Int3 cell) { return value_of(f, level, cell); });
-    snapshot.add(names[f], "1", grid.on(snapshot.levels.front(), 0));
+    snapshot.add({names[f], "1"}, grid.on(snapshot.levels.front(), 0));
   }
   return snapshot;
 }
@@ -125,7 +125,7 @@ TEST(RefinedPdf, CountsLeavesAndWeighsThemByVolumeOrMass) {
   snapshot.geometry = mesh.geometry;
   snapshot.levels = mesh.levels;
   // An eighth of the volume has the density 4.5, the rest 0.5: the mean is 1.
-  snapshot.add("gas_density", "1",
+  snapshot.add({"gas_density", "1"},
                test::leaves_of(mesh, world.rank(), [](int level, Int3) { return level ? 4.5 : 0.5; }));
   const std::string toml = "analysis = 'pdf'\nfields = ['gas_density']\nlow = 0.1\nhigh = 10.0\nbins = 2\n";
 
@@ -185,7 +185,8 @@ TEST(RefinedPictures, HaveNoMoreThan2048PixelsASideUnlessToldSo) {
   mesh::Snapshot snapshot;
   snapshot.geometry = mesh.geometry;
   snapshot.levels = mesh.levels;
-  snapshot.add("total_density", "1", test::leaves_of(mesh, world.rank(), [](int level, Int3) { return level + 1.0; }));
+  snapshot.add({"total_density", "1"},
+               test::leaves_of(mesh, world.rank(), [](int level, Int3) { return level + 1.0; }));
 
   const auto by_default = test::analysis_of("analysis = 'slice'")->run(world, snapshot);
   const auto as_told = test::analysis_of("analysis = 'slice'\nlevel = 3")->run(world, snapshot);
@@ -206,7 +207,7 @@ TEST(RefinedSlice, ShowsAPixelWithoutANumberWhereOneOfItsCellsHasNone) {
   mesh::Snapshot snapshot;
   snapshot.geometry = mesh.geometry;
   snapshot.levels = mesh.levels;
-  snapshot.add("total_density", "1", test::leaves_of(mesh, world.rank(), [](int, Int3 cell) {
+  snapshot.add({"total_density", "1"}, test::leaves_of(mesh, world.rank(), [](int, Int3 cell) {
                  return cell == Int3{3, 0, 0} ? std::numeric_limits<double>::quiet_NaN() : cell.x;
                }));
 
@@ -224,7 +225,7 @@ TEST(RefinedTasks, NameTheLevelOfACellThatHoldsNoNumber) {
   const RefinedMesh mesh = some_mesh(world.size());
   const Int3 bad = mesh.levels[1].box(0).lo;
   auto snapshot = refined_snapshot(mesh, world.rank());
-  snapshot.add("gas_density", "1", test::leaves_of(mesh, world.rank(), [&](int level, Int3 cell) {
+  snapshot.add({"gas_density", "1"}, test::leaves_of(mesh, world.rank(), [&](int level, Int3 cell) {
                  return level == 1 && cell == bad ? std::numeric_limits<double>::infinity() : 1.0;
                }));
   for (const char* name : {"halos", "pdf", "phase", "power_spectrum", "projection"}) {

@@ -43,13 +43,13 @@ inline mesh::Snapshot cosmology_snapshot(const mesh::Layout& layout, int rank, b
   mesh::Snapshot snapshot = snapshot_on(layout, 14.2);
   snapshot.moment.attributes = {{"hubble", 0.7}, {"redshift", 3.0}, {"particles", 1000.0}};
   if (has_gas) {
-    snapshot.add("gas_density", "Msun/Mpc^3", lognormal(1, 6e9, 1.5));
-    snapshot.add("temperature", "K", lognormal(3, 1e4, 2.0));
+    snapshot.add({"gas_density", "Msun/Mpc^3"}, lognormal(1, 6e9, 1.5));
+    snapshot.add({"temperature", "K"}, lognormal(3, 1e4, 2.0));
     Grid velocity(cells);
     for (std::size_t i = 0; i < velocity.values.size(); ++i) velocity.values[i] = 100 * core::normal(42, 4, i);
-    snapshot.add("velocity_x", "km/s", velocity.on(layout, rank));
+    snapshot.add({"velocity_x", "km/s"}, velocity.on(layout, rank));
   }
-  snapshot.add("dark_matter_density", "Msun/Mpc^3", lognormal(2, 3e10, 2.0));
+  snapshot.add({"dark_matter_density", "Msun/Mpc^3"}, lognormal(2, 3e10, 2.0));
   return snapshot;
 }
 

@@ -64,7 +64,7 @@ TEST_P(EveryTask, NamesTheCellThatHoldsNoNumber) {
   const auto bad = [&](const std::string& name) {
     test::Grid grid(cells, 1.0);
     grid(6, 5, 4) = std::numeric_limits<double>::quiet_NaN();
-    snapshot.add(name, "1", grid.on(layout, world.rank()));
+    snapshot.add({name, "1"}, grid.on(layout, world.rank()));
   };
   for (const char* name : {"gas_density", "dark_matter_density", "temperature", "velocity_x"}) bad(name);
   const auto analysis = test::analysis_of(GetParam());
@@ -149,7 +149,7 @@ TEST(HalosTask, GivesAnEmptyCatalogueWhereNothingIsDense) {
   const comm::Communicator world(MPI_COMM_WORLD);
   const auto layout = mesh::split(mesh::domain_of({8, 8, 8}), {1, 1, world.size()});
   mesh::Snapshot snapshot = test::snapshot_on(layout, 10.0);
-  snapshot.add("gas_density", "Msun/Mpc^3", test::Grid({8, 8, 8}, 2.0).on(layout, world.rank()));
+  snapshot.add({"gas_density", "Msun/Mpc^3"}, test::Grid({8, 8, 8}, 2.0).on(layout, world.rank()));
 
   const auto result = test::analysis_of("analysis = 'halos'")->run(world, snapshot);
 
@@ -165,7 +165,7 @@ TEST(HalosTask, TakesThresholdsAsMultiplesOfTheMeanOrAsDensities) {
   mesh::Snapshot snapshot = test::snapshot_on(layout, 4.0);
   test::Grid grid({8, 8, 8}, 1.0);
   grid(1, 2, 3) = 513.0;  // the mean is 2
-  snapshot.add("total_density", "Msun/Mpc^3", grid.on(layout, world.rank()));
+  snapshot.add({"total_density", "Msun/Mpc^3"}, grid.on(layout, world.rank()));
 
   const auto relative = test::analysis_of("analysis = 'halos'")->run(world, snapshot);
   const auto absolute =

@@ -66,7 +66,7 @@ TEST(Condition, KnowsTheMoment) {
 TEST(Condition, WhatDecidesNothingIsNotLookedAt) {
   mesh::Snapshot snapshot;
   snapshot.moment.step = 3;
-  snapshot.add("dear", "", [](int) -> std::shared_ptr<const mesh::Field<double>> { throw core::Error("looked at"); });
+  snapshot.add({"dear", ""}, [](int) -> std::shared_ptr<const mesh::Field<double>> { throw core::Error("looked at"); });
 
   EXPECT_FALSE(holds("step > 10 and max(dear) > 1", snapshot));
   EXPECT_TRUE(holds("step > 2 or max(dear) > 1", snapshot));
@@ -95,7 +95,7 @@ TEST(Condition, CellsOfARefinedMeshCountByTheirVolume) {
     ones.emplace_back(layout, world.rank());
     for (double& value : ones.back().all()) value = 1.0;
   }
-  snapshot.add("one", "", std::move(ones));
+  snapshot.add({"one", ""}, std::move(ones));
 
   EXPECT_GT(snapshot.finest_level(), 0);
   EXPECT_TRUE(holds("sum(one) == 4096 and mean(one) == 1", snapshot));

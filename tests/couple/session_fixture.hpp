@@ -53,7 +53,7 @@ inline mesh::Snapshot snapshot_on(std::vector<mesh::Layout> levels, const comm::
       fields.push_back(test::field_of_global_index(layout, group.rank()));
       for (double& value : fields.back().all()) value = factor * (value + static_cast<double>(step)) / 3.0;
     }
-    snapshot.add(name, "unit of " + std::string(name), std::move(fields));
+    snapshot.add({name, "unit of " + std::string(name)}, std::move(fields));
   };
   add("density", 1.0);
   add("temperature", -7.0);

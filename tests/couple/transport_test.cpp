@@ -166,7 +166,7 @@ TEST_F(Transports, AnOptionalFieldTravelsWhenTheSnapshotHasIt) {
   Session session = start(config_of({task_of("sums", digest(), sidecars > 0 ? "in-transit" : "in-situ")}, sidecars));
   if (session.computes()) {
     mesh::Snapshot snapshot = snapshot_of(session.compute_group(), 0);
-    snapshot.add("metals", "", test::field_of_global_index(snapshot.levels.front(), session.compute_group().rank()));
+    snapshot.add({"metals", ""}, test::field_of_global_index(snapshot.levels.front(), session.compute_group().rank()));
     session.publish(snapshot);
     session.finish();
   } else {

@@ -55,7 +55,7 @@ inline RefinedContent::RefinedContent(const comm::Communicator& comm, int genera
   for (int level = 0; level <= forest_.finest_level(); ++level) add_level(level, forest_.layout(comm.size(), level));
   for (std::size_t c = 0; c < names.size(); ++c) {
     io::FileField& field = content_.fields.emplace_back(io::FileField{names[c], "", {}, static_cast<int>(c), 1.0});
-    for (const auto& level : fields_) field.levels.push_back(level.get());
+    for (const auto& level : fields_) field.levels.emplace_back(*level);
   }
   for (const auto& level : particles_) content_.particles.push_back(level.get());
   io::FileParticleReal& speed = content_.particle_reals.emplace_back(io::FileParticleReal{"xvel", "km/s", {}, 1.0});

@@ -209,7 +209,7 @@ TEST_P(FlatEnzoTest, ComesBackBitForBit) {
         fields.back().view(b)(k, j, i) = SampleState::value(layout(level).domain(), level, {i, j, k}, 0);
       });
   }
-  content.fields = {{"density", "", {&fields[0], &fields[1], &fields[2]}, 0, 1.0}};
+  content.fields = {{"density", "", {fields[0], fields[1], fields[2]}, 0, 1.0}};
 
   const auto file = format().open(write(content, "DD00001"));
 

@@ -85,7 +85,7 @@ TEST_P(FlashDamageTest, BlocksOfDifferentSizeAreRefusedOnAllRanks) {
   io::FileContent content;
   content.geometry = {uneven.domain(), {1.0, 1.0, 1.0}, {}};
   content.levels = {uneven};
-  content.fields = {{"density", "", {&field}, 0, 1.0}};
+  content.fields = {{"density", "", {field}, 0, 1.0}};
 
   EXPECT_THROW(write(content), core::Error);
 }

@@ -157,7 +157,7 @@ struct Flat {
     all.geometry = {domain, {3.0, 2.0, 1.0}, {false, true, true}};
     all.levels = {layout};
     all.moment.attributes = {{"t", 1.0}};
-    all.fields = {{"density", "g", {&field}, 1, 1.0}, {"dense gas", "", {&field}, 0, 0.5}};
+    all.fields = {{"density", "g", {field}, 1, 1.0}, {"dense gas", "", {field}, 0, 0.5}};
     all.particles = {&particles};
     return all;
   }

@@ -149,9 +149,9 @@ class SampleState {
     all.fields = {
         {"density", "Msun/Mpc^3", {}, 0, 1.0}, {"xmom", "", {}, 1, 1.0}, {"phi_grav", "km^2/s^2", {}, 0, 1.0}};
     for (std::size_t level = 0; level < layouts_.size(); ++level) {
-      all.fields[0].levels.push_back(&gas_[level]);
-      all.fields[1].levels.push_back(&gas_[level]);
-      all.fields[2].levels.push_back(&potential_[level]);
+      all.fields[0].levels.emplace_back(gas_[level]);
+      all.fields[1].levels.emplace_back(gas_[level]);
+      all.fields[2].levels.emplace_back(potential_[level]);
       all.particles.push_back(&particles_[level]);
     }
     return all;

@@ -1,4 +1,5 @@
 #include "sidestream/io/generations.hpp"
+#include "sidestream/io/snapshot_content.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

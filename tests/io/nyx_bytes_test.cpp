@@ -92,7 +92,7 @@ class NyxBytesTest : public testing::Test {
     all.particle_reals = {{"mass", "", {}, 3.0}, {"xvel", "", {}, 2.0}};
     all.particle_precision = io::Precision::single_precision;
     for (auto& field : all.fields)
-      for (const auto& level : fields_) field.levels.push_back(&level);
+      for (const auto& level : fields_) field.levels.emplace_back(level);
     for (const auto& level : fields_) all.levels.push_back(level.layout());
     for (const auto& level : particles_) {
       all.particles.push_back(&level);

@@ -158,7 +158,7 @@ class ForeignNyxTest : public testing::Test {
     for (auto& coordinate : two.position) coordinate = {1.5, side - 1.5};
     for (const auto& field : fields) {
       all.levels.push_back(field.layout());
-      all.fields[0].levels.push_back(&field);
+      all.fields[0].levels.emplace_back(field);
       all.particles.push_back(all.particles.empty() ? &two : &none);
     }
     all.particle_precision = io::Precision::single_precision;

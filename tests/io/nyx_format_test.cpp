@@ -43,7 +43,7 @@ TEST_F(NyxFormatTest, WritesFewLargePieces) {
   io::FileContent all;
   all.geometry = {layout.domain(), {1.0, 1.0, 1.0}, {true, true, true}};
   all.levels = {here};
-  for (int c = 0; c < 4; ++c) all.fields.push_back({"f" + std::to_string(c), "", {&field}, c, 1.0});
+  for (int c = 0; c < 4; ++c) all.fields.push_back({"f" + std::to_string(c), "", {field}, c, 1.0});
 
   const io::AccessStatistics own = format().write(comm_, folder_ / "plt00001", all, {});
 

@@ -65,7 +65,7 @@ TEST_F(VtkhdfTest, FlatMeshesComeBack) {
         fields.back().view(b)(k, j, i) = SampleState::value(domain, level, {i, j, k}, 0);
       });
   }
-  content.fields = {{"a/b", "", {&fields[0], &fields[1]}, 0, 1.0}};
+  content.fields = {{"a/b", "", {fields[0], fields[1]}, 0, 1.0}};
 
   const auto file = format().open(write(content, "plt00001.vtkhdf"));
 

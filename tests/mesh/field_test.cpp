@@ -121,7 +121,7 @@ TEST(Snapshot, ComputesAFieldOnceAndOnlyWhenAsked) {
   int calls = 0;
   Snapshot snapshot;
   snapshot.levels = {two_boxes};
-  snapshot.add("temperature", "K", [&](int) {
+  snapshot.add({"temperature", "K"}, [&](int) {
     ++calls;
     return std::make_shared<const Field<double>>(two_boxes, 0);
   });
@@ -135,7 +135,7 @@ TEST(Snapshot, ComputesAFieldOnceAndOnlyWhenAsked) {
 TEST(Snapshot, NamesWhatItHasWhenAskedForSomethingElse) {
   Snapshot snapshot;
   snapshot.levels = {two_boxes};
-  snapshot.add("gas_density", "Msun/Mpc^3", Field<double>(two_boxes, 0));
+  snapshot.add({"gas_density", "Msun/Mpc^3"}, Field<double>(two_boxes, 0));
   try {
     snapshot.field("density");
     FAIL();

@@ -90,8 +90,8 @@ TEST(Snapshot, GivesAViewOfDoublesWithoutACopyAndConvertsOthersOnce) {
   Snapshot snapshot;
   snapshot.levels = {quarters};
   snapshot.rank = rank;
-  snapshot.add("double", "1", [&](int) { return doubles; });
-  snapshot.add("single", "1", [&](int) { return floats; });
+  snapshot.add({"double", "1"}, [&](int) { return doubles; });
+  snapshot.add({"single", "1"}, [&](int) { return floats; });
 
   EXPECT_EQ(snapshot.field("double").table(), doubles->table());
   EXPECT_EQ(snapshot.field("single").table(), snapshot.field("single").table());
@@ -106,7 +106,7 @@ TEST(Snapshot, WritesAComputedFieldWhereItIsWantedAndKeepsNoCopy) {
   Snapshot snapshot;
   snapshot.levels = {quarters};
   snapshot.rank = rank;
-  snapshot.add_computed("sum", "1", [&](int, const Box& box, const core::View4<double>& out) {
+  snapshot.add_computed({"sum", "1"}, [&](int, const Box& box, const core::View4<double>& out) {
     ++calls;
     core::for_each_cell(box, [=](int k, int j, int i) { out(k, j, i) = k + j + i; });
   });

@@ -59,7 +59,7 @@ mesh::Snapshot snapshot_of(const mesh::Hierarchy& hierarchy, double time, const 
         view(k, j, i) = value(hierarchy.geometry(l), {i, j, k});
       });
   }
-  snapshot.add(name, "1", std::move(levels));
+  snapshot.add({name, "1"}, std::move(levels));
   return snapshot;
 }
 
@@ -248,7 +248,7 @@ nlohmann::json measured_run(const std::string& name, Int3 cells, std::int32_t bl
       core::for_each_cell(out.box(b), [&, to = out.view(b)](int k, int j, int i) {
         to(k, j, i) = value(run.gas_at(run.state().view(b), k, j, i));
       });
-    snapshot.add(field, "1", std::move(out));
+    snapshot.add({field, "1"}, std::move(out));
   };
   add("gas_density", [](const test::Gas& gas) { return gas.rho; });
   add("velocity_y", [](const test::Gas& gas) { return gas.v; });

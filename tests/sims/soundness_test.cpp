@@ -36,11 +36,11 @@ class Soundness : public testing::Test {
   // Of the first block of the last rank.
   void spoil_gas(int component, int level, double value) {
     if (world.rank() != world.size() - 1) return;
-    const io::FileContent content = simulation->checkpoint();
-    auto& field = const_cast<mesh::Field<double>&>(*content.fields.front().levels.at(static_cast<std::size_t>(level)));
-    ASSERT_GT(field.blocks(), 0);
-    const mesh::Int3 cell = field.box(0).lo;
-    field.view(0)(component, cell.z, cell.y, cell.x) = value;
+    const mesh::Snapshot snapshot = simulation->snapshot();
+    const auto& gas = snapshot.stored("gas_density").levels.at(static_cast<std::size_t>(level));
+    ASSERT_GT(gas.blocks(), 0);
+    const mesh::Int3 cell = gas.box(0).lo;
+    const_cast<double&>(gas.view(0)(component, cell.z, cell.y, cell.x)) = value;
   }
   std::string advance() {
     try {
@@ -95,8 +95,8 @@ TEST_F(Soundness, FinerLevelsAreLookedAtToo) {
 TEST_F(Soundness, AParticleWithoutAVelocityIsFoundInTheStepAfter) {
   start(universe);
   if (world.rank() == 0) {
-    const io::FileContent content = simulation->checkpoint();
-    const_cast<mesh::Particles&>(*content.particles.front()).attribute("momentum_y")[3] = nan;
+    const mesh::Snapshot snapshot = simulation->snapshot();
+    const_cast<mesh::Particles&>(*snapshot.stored_particles.front()).attribute("momentum_y")[3] = nan;
   }
 
   EXPECT_THROW(simulation->check_state(), core::Error);

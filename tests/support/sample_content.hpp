@@ -89,7 +89,7 @@ class SampleContent {
     all.levels = layouts_;
     for (std::size_t f = 0; f < names.size(); ++f) {
       all.fields.push_back({names[f], units[f], {}, static_cast<int>(f), 1.0});
-      for (const auto& field : fields_) all.fields.back().levels.push_back(&field);
+      for (const auto& field : fields_) all.fields.back().levels.emplace_back(field);
     }
     for (const auto& particles : particles_) all.particles.push_back(&particles);
     all.particle_reals = {{"mass", "Msun", {}, 1.0}};

@@ -9,12 +9,11 @@
 #include <vector>
 
 #include "sidestream/comm/communicator.hpp"
+#include "sidestream/core/expression.hpp"
 #include "sidestream/core/registry.hpp"
 #include "sidestream/mesh/snapshot.hpp"
 
 namespace sidestream::couple {
-
-struct Expression;
 
 /// How the cells of a quantity become one number.
 struct Reduction {
@@ -68,7 +67,7 @@ class Condition {
 
  private:
   std::string text_, where_;
-  std::shared_ptr<const Expression> expression_;
+  std::shared_ptr<const core::Expression> expression_;
 };
 
 }  // namespace sidestream::couple

@@ -9,7 +9,7 @@
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/registry.hpp"
 #include "sidestream/io/access_statistics.hpp"
-#include "sidestream/mesh/field.hpp"
+#include "sidestream/mesh/field_view.hpp"
 
 namespace sidestream::io {
 
@@ -35,8 +35,8 @@ struct RowRun {
 
 /// Owned cells of a field as they lie in memory: rows of arrays that a method may write without packing.
 struct InPlace {
-  const mesh::Field<double>* field = nullptr;  ///< run r of this rank is block r of it
-  std::vector<int> components;                 ///< of each row, in this order
+  mesh::FieldView<const double> field;  ///< run r of this rank is block r of it
+  std::vector<int> components;          ///< of each row, in this order
 };
 
 /// Arrays of the same rows, of equal row shape and element type, that travel together.

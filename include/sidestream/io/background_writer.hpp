@@ -7,7 +7,7 @@
 
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/io/access_statistics.hpp"
-#include "sidestream/io/owned_content.hpp"
+#include "sidestream/io/file_content.hpp"
 
 namespace sidestream::io {
 
@@ -26,7 +26,7 @@ class BackgroundWriter {
   };
 
   /// Begins to write `content`; there must be nothing under way.
-  void start(OwnedContent content,
+  void start(FileContent content,
              std::function<AccessStatistics(const comm::Communicator& comm, const FileContent& content)> write);
   bool is_busy() const { return writing_.valid(); }
   /// The outcome of what is under way, once all ranks are through: with `wait` in any case, else nothing while some

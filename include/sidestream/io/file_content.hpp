@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "sidestream/mesh/field.hpp"
+#include "sidestream/mesh/field_view.hpp"
 #include "sidestream/mesh/geometry.hpp"
 #include "sidestream/mesh/moment.hpp"
 #include "sidestream/mesh/particles.hpp"
@@ -14,13 +17,15 @@ namespace sidestream::io {
 
 enum class Precision { single_precision, double_precision };
 
-/// One variable of a file: `factor` times a component of a field on each level (owned cells only are written). Names
-/// are those of `vocabulary.hpp` where it has one.
+/// One variable of a file: `factor` times a component of cells on each level (owned cells only are written), or what
+/// `fill` makes. Names are those of `vocabulary.hpp` where it has one.
 struct FileField {
   std::string name, unit;
-  std::vector<const mesh::Field<double>*> levels;  ///< coarsest first; one on a uniform grid
+  std::vector<mesh::FieldView<const double>> levels;  ///< coarsest first; one on a uniform grid
   int component = 0;
   double factor = 1.0;
+  /// Where there are no `levels`: fills the cells of `box`, one of this rank's of a level. Local.
+  std::function<void(int level, const mesh::Box& box, const core::View4<double>& out)> fill{};
 };
 
 /// One number of each particle in a file: `factor` times the value, or `factor` for all.
@@ -45,11 +50,13 @@ struct FileContent {
   mesh::Geometry geometry;                                 ///< of level 0
   std::string length_unit;                                 ///< "Mpc" (comoving); empty: the problem's own
   std::vector<mesh::Layout> levels;                        ///< all blocks of each level, coarsest first
+  int rank = 0;                                            ///< the owner in `levels` that this process is
   std::vector<FileField> fields;                           ///< each with the layouts `levels`
   /// Of this rank, a set for each level, each particle in a box of its rank on that level; an empty list on all ranks:
   /// none. Positions and ids are written from here.
   std::vector<const mesh::Particles*> particles;
   std::vector<FileParticleReal> particle_reals;
+  std::shared_ptr<const void> memory;                          ///< keeps what the particles point to
   Precision precision = Precision::double_precision;           ///< of the fields
   Precision particle_precision = Precision::double_precision;  ///< of the particles' positions and reals
 };

@@ -44,6 +44,8 @@ struct Format {
   std::function<bool(const std::string& path)> recognizes;
   /// Opens one for reading. Local. Damage is a core::Error.
   std::function<std::unique_ptr<SnapshotFile>(const std::string& path)> open;
+  /// Variables that its readers look for in a checkpoint too: they are there beside what a restart needs.
+  std::vector<std::string> checkpoint_shows{};
 };
 
 /// All formats there are. Of two that recognise a file the first counts.

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,36 +12,58 @@
 #include "sidestream/mesh/geometry.hpp"
 #include "sidestream/mesh/moment.hpp"
 #include "sidestream/mesh/particles.hpp"
+#include "sidestream/mesh/quantity.hpp"
 
 namespace sidestream::mesh {
 
-/// The state of a simulation at a moment, read-only: named scalar fields, particles. What an analysis eats. Fields
-/// live on one layout a level of refinement: the leaves, which together tile the domain, each cell of it once. On a
-/// uniform grid there is one level. A field is a view of cells that lie in memory, or is computed on first use and then
-/// kept, so only what somebody asks for costs anything.
+/// One number of each particle as files hold it: `factor` times an attribute, or `factor` for all where `attribute` is
+/// empty.
+struct ParticleNumber {
+  std::string name, unit, attribute;
+  double factor = 1.0;
+};
+
+/// The state of a simulation at a moment, read-only: quantities, particles, and what a restart needs beside them. The
+/// one description of a state: analyses eat it, plot files and checkpoints are made of it. Quantities live on levels of
+/// refinement, of which the leaves together tile the domain, each cell of it once. On a uniform grid there is one
+/// level. A quantity is a view of cells that lie in memory, or is computed on first use and then kept, so only what
+/// somebody asks for costs anything.
 class Snapshot {
  public:
-  /// Gives the cells of a level, of one component, real numbers of any type, on `levels[level]`: called at most once
-  /// for each level, by all ranks together.
+  /// Gives the cells of a level, of one component, real numbers of any type, on the leaves or on all blocks of the
+  /// level: called at most once for each level, by all ranks together.
   using Provider = std::function<AnyField(int level)>;
-  /// Fills the cells of `box`, one of this rank's of `levels[level]`. Local.
+  /// Fills the cells of `box`, one of this rank's of `blocks()[level]`. Local.
   using Kernel = std::function<void(int level, const Box& box, const core::View4<double>& out)>;
+  /// Fills `out` on `box` from the cells `of` of other quantities. Local.
+  using Derivation = std::function<void(const Box& box, std::span<const core::View4<const double>> of,
+                                        const core::View4<double>& out)>;
   /// Gives the particles of this rank: called at most once, by all ranks together.
   using ParticleProvider = std::function<const Particles*()>;
 
   Moment moment;
-  Geometry geometry;           ///< of level 0
-  std::vector<Layout> levels;  ///< the leaves of each level, coarsest first; a level may be empty of boxes
-  int rank = 0;                ///< the owner in `levels` that this process is
+  Geometry geometry;                 ///< of level 0
+  std::string length_unit;           ///< "Mpc" (comoving); empty: the problem's own
+  double gamma = 5.0 / 3.0;          ///< ratio of specific heats of the gas
+  std::vector<Layout> levels;        ///< the leaves of each level, coarsest first; a level may be empty of boxes
+  std::vector<Layout> with_refined;  ///< all blocks of each level, where some are refined; see `blocks`
+  int rank = 0;                      ///< the owner in `levels` that this process is
+  std::map<std::string, double> state_numbers;  ///< that a restart needs, to the bit
 
   int finest_level() const { return static_cast<int>(levels.size()) - 1; }
   bool is_refined() const { return levels.size() > 1; }
+  /// All blocks of each level: the leaves and those that finer ones cover, which hold their averages.
+  const std::vector<Layout>& blocks() const { return with_refined.empty() ? levels : with_refined; }
 
-  void add(std::string name, std::string unit, Provider provide);
-  /// Adds a field of which all levels are at hand, coarsest first.
-  void add(std::string name, std::string unit, std::vector<Field<double>> fields);
-  void add(std::string name, std::string unit, Field<double> field);
-  void add_computed(std::string name, std::string unit, Kernel fill);
+  void add(Quantity quantity, Provider provide);
+  /// Adds a quantity of which all levels are at hand, coarsest first.
+  void add(Quantity quantity, std::vector<Field<double>> fields);
+  void add(Quantity quantity, Field<double> field);
+  void add_computed(Quantity quantity, Kernel fill);
+  /// Adds one that follows, cell by cell, from the quantities `of`.
+  void add_derived(Quantity quantity, std::vector<std::string> of, Derivation derive);
+  /// Adds `factor` times what a simulation stores: component `component` on all blocks of each level, coarsest first.
+  void add_stored(Quantity quantity, std::vector<FieldView<const double>> stored, int component, double factor = 1.0);
 
   /// They outlive the snapshot.
   void set_particles(const Particles* particles) { particles_ = particles; }
@@ -48,29 +71,51 @@ class Snapshot {
   /// Of this rank, each in a leaf of its own; null where there are none. All ranks ask together the first time.
   const Particles* particles() const;
 
-  bool has(const std::string& name) const { return fields_.contains(name); }
-  std::vector<std::string> names() const;
-  const std::string& unit(const std::string& name) const;
-  /// Throws core::Error naming the fields there are. What is not at hand as doubles is made and kept. The view lives as
-  /// long as the snapshot, and as what it was made of.
+  /// The particles of this rank as they are stored, a set for each level, each in a block of its rank there; none, or
+  /// one for each level. They outlive the snapshot.
+  std::vector<const Particles*> stored_particles;
+  /// What a plot file tells of them.
+  std::vector<ParticleNumber> particle_numbers;
+
+  bool has(const std::string& name) const { return quantities_.contains(name); }
+  /// In the order in which they were added.
+  const std::vector<Quantity>& quantities() const { return order_; }
+  const Quantity& quantity(const std::string& name) const { return entry(name).quantity; }
+  const std::string& unit(const std::string& name) const { return quantity(name).unit; }
+  /// The cells of the leaves. Throws core::Error naming the quantities there are. What is not at hand as doubles is
+  /// made and kept. The view lives as long as the snapshot, and as what it was made of.
   FieldView<const double> field(const std::string& name, int level = 0) const;
   /// Makes what all ranks have to make together, so that `write` is local.
   void prepare(const std::string& name) const;
-  /// Writes the cells of `box`, one of this rank's of `levels[level]`, to `out` without keeping them; local after
+  /// Writes the cells of `box`, one of this rank's of `blocks()[level]`, to `out` without keeping them; local after
   /// `prepare`.
   void write(const std::string& name, int level, const Box& box, const core::View4<double>& out) const;
+  /// What a simulation stores of a quantity: `factor` times component `component` of `levels` is the quantity.
+  struct Stored {
+    std::vector<FieldView<const double>> levels;  ///< all blocks of each; none: it is not stored
+    int component = 0;
+    double factor = 1.0;
+  };
+  const Stored& stored(const std::string& name) const { return entry(name).stored; }
 
  private:
   struct Entry {
-    std::string unit;
-    Provider provide;
-    Kernel fill;
-    mutable std::vector<AnyField> levels;
+    Quantity quantity{};
+    Provider provide{};
+    Kernel fill{};
+    std::vector<std::string> of{};
+    Derivation derive{};
+    Stored stored{};
+    mutable std::vector<AnyField> levels{};                 // at hand
+    mutable std::vector<FieldView<const double>> leaves{};  // as somebody read them
   };
+  void put(Entry entry);
   const Entry& entry(const std::string& name) const;
   Field<double> filled(const Entry& entry, int level) const;
   AnyField& at_hand(const Entry& entry, int level) const;
-  std::map<std::string, Entry> fields_;
+  void make(const Entry& entry, int level, const Box& box, const core::View4<double>& out) const;
+  std::map<std::string, Entry> quantities_;
+  std::vector<Quantity> order_;
   mutable const Particles* particles_ = nullptr;
   mutable ParticleProvider provide_particles_;
 };

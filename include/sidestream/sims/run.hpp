@@ -11,6 +11,7 @@
 #include "sidestream/couple/config.hpp"
 #include "sidestream/io/format.hpp"
 #include "sidestream/io/run_folder.hpp"
+#include "sidestream/mesh/derived.hpp"
 #include "sidestream/sims/simulation.hpp"
 
 namespace sidestream::sims {
@@ -21,9 +22,9 @@ struct OutputConfig {
   couple::Trigger trigger;
   std::int32_t keep = 0;  ///< newest checkpoints that stay; 0: all
   io::WriteOptions options;
-  bool is_asynchronous = false;        ///< written from a copy, behind the simulation
-  bool stops_on_failure = false;       ///< the run ends when a file cannot be written
-  std::vector<std::string> variables;  ///< of plot files; empty: what the format's readers look for
+  bool is_asynchronous = false;                               ///< written from a copy, behind the simulation
+  bool stops_on_failure = false;                              ///< the run ends when a file cannot be written
+  std::vector<std::string> quantities;                        ///< of a plot file; of a checkpoint beside its state
   io::Precision precision = io::Precision::double_precision;  ///< of plot files
 };
 
@@ -33,10 +34,15 @@ struct RunConfig {
   std::optional<std::int64_t> max_steps;
   std::optional<double> wall_time_s;
   std::unique_ptr<SimulationPlan> plan;
+  std::vector<mesh::DerivedQuantity> derived;  ///< as `[quantity.NAME]` declares them
   couple::CouplingConfig coupling;
   std::optional<OutputConfig> plotfile, checkpoint;
   std::string resolved;  ///< the configuration with every default filled in, as TOML
 
+  /// All quantities of the run's snapshots: those of the simulation and derived ones.
+  std::vector<mesh::Quantity> quantities() const;
+  /// The present state with all of them.
+  mesh::Snapshot snapshot_of(Simulation& running) const;
   /// What the run lands on exactly.
   couple::Landings landings() const;
 };

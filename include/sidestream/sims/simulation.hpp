@@ -13,7 +13,6 @@
 #include "sidestream/core/config.hpp"
 #include "sidestream/core/registry.hpp"
 #include "sidestream/couple/trigger.hpp"
-#include "sidestream/io/owned_content.hpp"
 #include "sidestream/io/snapshot_file.hpp"
 #include "sidestream/mesh/snapshot.hpp"
 
@@ -50,12 +49,9 @@ class Simulation {
   /// What the last event of a run adds: conservation, errors against exact solutions, work done.
   virtual nlohmann::json summary() const = 0;
 
-  /// The present state for analyses; valid until the next step.
+  /// The present state, with all quantities of the plan's table: for analyses, plot files and checkpoints; valid until
+  /// the next step.
   virtual mesh::Snapshot snapshot() = 0;
-  /// What a plot file shows: those of `variables` that there are, all when it is empty; valid until the next step.
-  virtual io::OwnedContent plot(const std::vector<std::string>& variables) = 0;
-  /// What a restart needs; valid until the next step.
-  virtual io::FileContent checkpoint() const = 0;
 };
 
 /// A simulation's configuration, read and checked, before anything is allocated. Needs no MPI.
@@ -70,10 +66,8 @@ class SimulationPlan {
   virtual double particle_bytes() const { return 0.0; }
   /// What its times are.
   virtual couple::TimeKeeping times() const = 0;
-  /// Names of the fields of its snapshots.
-  virtual std::vector<std::string> fields() const = 0;
-  /// Names of the variables of its plot files.
-  virtual std::vector<std::string> plot_variables() const = 0;
+  /// All quantities of its snapshots.
+  virtual std::vector<mesh::Quantity> quantities() const = 0;
   /// What the first event of a run tells of it: cells, block, box, first and last redshift.
   virtual nlohmann::json description() const = 0;
 
@@ -95,6 +89,8 @@ struct SimulationEntry {
   std::function<std::unique_ptr<SimulationPlan>(const core::Node& root, core::Node& resolved)> read;
   /// The options of each of its tables, for the reference.
   std::function<std::map<std::string, std::vector<core::Option>>()> options;
+  /// The quantities of its snapshots with the default options, for the reference.
+  std::function<std::vector<mesh::Quantity>()> quantities;
 };
 
 /// All simulations there are.

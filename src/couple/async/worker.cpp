@@ -54,7 +54,7 @@ void Worker::do_job(Job job) {
     snapshot.rank = rank_;
     const Route route(snapshot.levels, rank_);
     for (std::size_t f = 0; f < announcement.fields.size(); ++f)
-      snapshot.add(announcement.fields[f].name, announcement.fields[f].unit,
+      snapshot.add({announcement.fields[f].name, announcement.fields[f].unit},
                    [views = route.views(cargo, f)](int level) { return views[static_cast<std::size_t>(level)]; });
     mesh::Particles particles;
     if (announcement.particles) {

@@ -105,7 +105,7 @@ void Sidecar::receive(const Announcement& announcement, Received& into) {
   into.snapshot.levels = levels_;
   into.snapshot.rank = group_.rank();
   for (std::size_t f = 0; f < announcement.fields.size(); ++f)
-    into.snapshot.add(announcement.fields[f].name, announcement.fields[f].unit,
+    into.snapshot.add({announcement.fields[f].name, announcement.fields[f].unit},
                       [views = route_.views(cargo, f)](int level) { return views[static_cast<std::size_t>(level)]; });
   if (!announcement.particles) return;
   into.particles = unpacked_particles(*announcement.particles, *cargo);

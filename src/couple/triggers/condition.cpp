@@ -1,11 +1,12 @@
 #include "sidestream/couple/condition.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <span>
 
-#include "couple/triggers/expression.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/exact_sum.hpp"
 #include "sidestream/core/for_each.hpp"
@@ -62,16 +63,77 @@ double mean(const comm::Communicator& comm, const mesh::Snapshot& snapshot, cons
   return sum(comm, snapshot, quantity) / static_cast<double>(snapshot.geometry.domain.volume());
 }
 
-void check_parts(const Expression& expression, const Source& source, std::span<const std::string> quantities,
-                 bool has_redshift) {
-  if (expression.kind == Expression::Kind::reduction) {
-    const std::vector<std::string> names(quantities.begin(), quantities.end());
-    if (std::ranges::find(names, expression.quantity) == names.end())
-      throw core::unknown_name("quantity", expression.quantity, names, source.place(expression.column));
+using core::Expression;
+
+template <typename Entry>
+const Entry* find(const core::Registry<Entry>& all, const std::string& name) {
+  for (const Entry& entry : all)
+    if (entry.name == name) return &entry;
+  return nullptr;
+}
+
+// That names are variables, calls are reductions of one quantity, and the whole is true or false.
+void check_names(const Expression& expression, const core::Source& source) {
+  if (expression.kind == Expression::Kind::name && find(variables(), expression.name) == nullptr) {
+    const core::Error error =
+        core::unknown_name("variable", expression.name, variables().names(), source.place(expression.column));
+    throw core::Error(
+        error.message(), error.where(),
+        error.hint() + fmt::format("; of a quantity take a reduction, such as `max({})`", expression.name));
   }
-  if (expression.kind == Expression::Kind::variable && expression.variable->name == "redshift" && !has_redshift)
+  if (expression.kind != Expression::Kind::call) {
+    for (const Expression& part : expression.parts) check_names(part, source);
+    return;
+  }
+  if (find(reductions(), expression.name) == nullptr)
+    throw core::unknown_name("reduction", expression.name, reductions().names(), source.place(expression.column));
+  if (expression.parts.size() != 1 || expression.parts.front().kind != Expression::Kind::name)
+    throw core::Error(fmt::format("`{}` takes the name of one quantity", expression.name),
+                      source.place(expression.column), fmt::format("for example `{}(density)`", expression.name));
+}
+
+Expression parsed(const core::Source& source) {
+  Expression all = core::parse(source);
+  check_names(all, source);
+  if (!all.is_truth)
+    throw core::Error("a number is neither true nor false", source.place(1),
+                      "compare it with another, for example `... > 1e7`");
+  return all;
+}
+
+void check_parts(const Expression& expression, const core::Source& source, std::span<const std::string> quantities,
+                 bool has_redshift) {
+  if (expression.kind == Expression::Kind::call) {
+    const std::vector<std::string> names(quantities.begin(), quantities.end());
+    const Expression& quantity = expression.parts.front();
+    if (std::ranges::find(names, quantity.name) == names.end())
+      throw core::unknown_name("quantity", quantity.name, names, source.place(quantity.column));
+    return;
+  }
+  if (expression.kind == Expression::Kind::name && expression.name == "redshift" && !has_redshift)
     throw core::Error("this simulation has no redshift", source.place(expression.column), "use `time` or `step`");
   for (const Expression& part : expression.parts) check_parts(part, source, quantities, has_redshift);
+}
+
+double value_of(const Expression& expression, PresentState& state) {
+  using Kind = Expression::Kind;
+  const auto part = [&](std::size_t n) { return value_of(expression.parts[n], state); };
+  switch (expression.kind) {
+    case Kind::number:
+      return expression.number;
+    case Kind::name:
+      return state.value(*find(variables(), expression.name));
+    case Kind::call:
+      return state.reduced(*find(reductions(), expression.name), expression.parts.front().name);
+    case Kind::both:
+      return part(0) != 0.0 ? part(1) : 0.0;
+    case Kind::either:
+      return part(0) != 0.0 ? 1.0 : part(1);
+    case Kind::operation:
+      break;
+  }
+  const double left = part(0);
+  return expression.operation(left, expression.parts.size() > 1 ? part(1) : 0.0);
 }
 
 }  // namespace
@@ -103,31 +165,10 @@ double PresentState::reduced(const Reduction& reduction, const std::string& quan
   return known->second;
 }
 
-double value_of(const Expression& expression, PresentState& state) {
-  using Kind = Expression::Kind;
-  const auto part = [&](std::size_t n) { return value_of(expression.parts[n], state); };
-  switch (expression.kind) {
-    case Kind::number:
-      return expression.number;
-    case Kind::variable:
-      return state.value(*expression.variable);
-    case Kind::reduction:
-      return state.reduced(*expression.reduction, expression.quantity);
-    case Kind::both:
-      return part(0) != 0.0 ? part(1) : 0.0;
-    case Kind::either:
-      return part(0) != 0.0 ? 1.0 : part(1);
-    case Kind::operation:
-      break;
-  }
-  const double left = part(0);
-  return expression.operation(left, expression.parts.size() > 1 ? part(1) : 0.0);
-}
-
 Condition::Condition(const core::Node& node)
     : text_(node.text()),
       where_(node.where()),
-      expression_(std::make_shared<const Expression>(parse({text_, where_}))) {}
+      expression_(std::make_shared<const Expression>(parsed({text_, where_}))) {}
 
 bool Condition::holds(PresentState& state) const {
   return value_of(*expression_, state) != 0.0;

@@ -9,10 +9,11 @@ namespace sidestream::io {
 namespace {
 
 void check_field(const FileField& field, const FileContent& content) {
+  if (field.fill && field.levels.empty()) return;
   core::require(field.levels.size() == content.levels.size(), "a field of a file is given for each level");
   for (std::size_t level = 0; level < field.levels.size(); ++level) {
-    core::require(field.levels[level] != nullptr, "a field of a file is missing");
-    const mesh::Field<double>& values = *field.levels[level];
+    const mesh::FieldView<const double>& values = field.levels[level];
+    core::require(values.table() != nullptr, "a field of a file is missing");
     core::require(field.component >= 0 && field.component < values.components(),
                   "a field of a file lacks this component");
     core::require(values.layout() == content.levels[level], "the fields of a file share the layout of a level");

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "sidestream/io/file_content.hpp"
 
@@ -16,9 +17,15 @@ inline std::int64_t size_of(Precision precision) {
   return precision == Precision::double_precision ? 8 : 4;
 }
 
-/// Writes the owned cells of block `b` of `level`, an array (z, y, x) of numbers of `precision`, to `out`, which may
-/// have any alignment: `entry.factor` times the values, to the bit where that is 1. Returns the extremes of the
-/// doubles.
-Extremes pack_block(const FileField& entry, std::size_t level, int b, Precision precision, std::byte* out);
+/// The cells of `box`, one of this rank's of `level`: where they lie, or made in `room`. To be multiplied by the
+/// factor of `entry`.
+core::View4<const double> cells_of(const FileField& entry, std::size_t level, const mesh::Box& box,
+                                   std::vector<double>& room);
+
+/// Writes the cells of `box`, one of this rank's of `level`, an array (z, y, x) of numbers of `precision`, to `out`,
+/// which may have any alignment: `entry.factor` times the values, to the bit where that is 1. Returns the extremes of
+/// the doubles.
+Extremes pack_block(const FileField& entry, std::size_t level, const mesh::Box& box, Precision precision,
+                    std::byte* out);
 
 }  // namespace sidestream::io

@@ -26,14 +26,14 @@ BackgroundWriter::~BackgroundWriter() {
 }
 
 void BackgroundWriter::start(
-    OwnedContent content,
+    FileContent content,
     std::function<AccessStatistics(const comm::Communicator& comm, const FileContent& content)> write) {
   core::require(!is_busy(), "one file is written in the background at a time");
   writing_ = std::async(launch_policy(), [this, content = std::move(content), write = std::move(write)] {
     const core::Stopwatch watch;
     Outcome outcome;
     try {
-      outcome.statistics = write(comm_, content.content);
+      outcome.statistics = write(comm_, content);
     } catch (const std::exception& error) {
       outcome.error = error.what();
     }

@@ -4,26 +4,28 @@
 #include <array>
 #include <cctype>
 
+#include "sidestream/io/snapshot_content.hpp"
+
 namespace sidestream::io {
 
 namespace {
 
 constexpr std::array words{
-    Word{"density", "dens", "Density"},
-    Word{"xmom", "momx", "MomentumDensity1"},
-    Word{"ymom", "momy", "MomentumDensity2"},
-    Word{"zmom", "momz", "MomentumDensity3"},
-    Word{"rho_E", "rhoe", "TotalEnergyDensity"},
-    Word{"rho_e", "rhei", "GasEnergyDensity"},
-    Word{"x_velocity", "velx", "x-velocity"},
-    Word{"y_velocity", "vely", "y-velocity"},
-    Word{"z_velocity", "velz", "z-velocity"},
-    Word{"specific_total_energy", "ener", "TotalEnergy"},
-    Word{"specific_internal_energy", "eint", "GasEnergy"},
-    Word{"pressure", "pres", "Pressure"},
-    Word{"Temp", "temp", "Temperature"},
-    Word{"phi_grav", "gpot", "PotentialField"},
-    Word{"particle_mass_density", "pden", "Dark_Matter_Density"},
+    Word{"gas_density", "density", "dens", "Density"},
+    Word{"gas_momentum_x", "xmom", "momx", "MomentumDensity1"},
+    Word{"gas_momentum_y", "ymom", "momy", "MomentumDensity2"},
+    Word{"gas_momentum_z", "zmom", "momz", "MomentumDensity3"},
+    Word{"gas_total_energy", "rho_E", "rhoe", "TotalEnergyDensity"},
+    Word{"gas_internal_energy", "rho_e", "rhei", "GasEnergyDensity"},
+    Word{"velocity_x", "x_velocity", "velx", "x-velocity"},
+    Word{"velocity_y", "y_velocity", "vely", "y-velocity"},
+    Word{"velocity_z", "z_velocity", "velz", "z-velocity"},
+    Word{"specific_total_energy", "specific_total_energy", "ener", "TotalEnergy"},
+    Word{"specific_internal_energy", "specific_internal_energy", "eint", "GasEnergy"},
+    Word{"pressure", "pressure", "pres", "Pressure"},
+    Word{"temperature", "Temp", "temp", "Temperature"},
+    Word{"potential", "phi_grav", "gpot", "PotentialField"},
+    Word{"dark_matter_density", "particle_mass_density", "pden", "Dark_Matter_Density"},
 };
 
 const Word* find(std::string_view Word::*language, std::string_view text) {
@@ -32,6 +34,16 @@ const Word* find(std::string_view Word::*language, std::string_view text) {
 }
 
 }  // namespace
+
+std::string file_name_of(const std::string& quantity) {
+  const Word* word = find(&Word::quantity, quantity);
+  return word != nullptr ? std::string(word->name) : quantity;
+}
+
+std::string quantity_of(const std::string& file_name) {
+  const Word* word = find(&Word::name, file_name);
+  return word != nullptr ? std::string(word->quantity) : file_name;
+}
 
 std::string flash_name(std::string_view name) {
   if (const Word* word = find(&Word::name, name)) return std::string(word->flash);

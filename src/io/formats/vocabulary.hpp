@@ -8,8 +8,9 @@ namespace sidestream::io {
 
 /// The words of the formats for a quantity. Files of ours are written and read in the first; the formats translate.
 struct Word {
-  std::string_view name;   ///< as Nyx says
-  std::string_view flash;  ///< four letters
+  std::string_view quantity;  ///< as simulations and analyses say
+  std::string_view name;      ///< as Nyx says
+  std::string_view flash;     ///< four letters
   std::string_view enzo;
 };
 

@@ -12,19 +12,19 @@ namespace sidestream::io {
 
 namespace {
 
-using mesh::Field;
+using Cells = mesh::FieldView<const double>;
 
 // HDF5 goes through a selection in memory in ascending order, so the blocks must be alike and the components ascend.
 bool can_select(const ArrayGroup& group) {
   return std::ranges::all_of(group.in_place, [](const InPlace& place) {
-    return place.field == nullptr ||
-           (has_equal_blocks(*place.field) && std::ranges::is_sorted(place.components, std::ranges::less_equal{}));
+    return !place.field.table() ||
+           (has_equal_blocks(place.field) && std::ranges::is_sorted(place.components, std::ranges::less_equal{}));
   });
 }
 
 // The field as (block, component, z, y, x), of which the owned cells of components of the first blocks are selected.
 SpaceHandle selected_cells(const ArrayGroup& group, const InPlace& place) {
-  const Field<double>& field = *place.field;
+  const Cells& field = place.field;
   const mesh::Int3 owned = field.box(0).extent();
   const mesh::Int3 ghosts = field.ghosts().layers, grown = owned + ghosts + ghosts;
   const auto length = [](std::int64_t value) { return static_cast<hsize_t>(value); };
@@ -88,7 +88,7 @@ class StridedHdf5 {
                                                  : SpaceHandle(H5Screate_simple(1, &one, nullptr), "H5Screate_simple");
     if (part.count == 0) check_hdf5(H5Sselect_none(in_memory), "H5Sselect_none");
     const double nothing = 0;
-    const double* const data = part.count > 0 ? group.in_place[a].field->all().data() : &nothing;
+    const double* const data = part.count > 0 ? start_of(group.in_place[a].field, 0) : &nothing;
     check_hdf5(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, in_memory, in_file, transfer_, data), "H5Dwrite");
     statistics_.data_s += watch.seconds();
     if (part.count > 0) statistics_.add_write(part.count * array.row_bytes());

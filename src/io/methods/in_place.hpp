@@ -16,6 +16,10 @@ bool is_in_place(const ArrayWrite& work, const ArrayGroup& group);
 void check_in_place(const ArrayGroup& group, std::size_t array);
 
 /// Whether all blocks of the field have the same shape.
-bool has_equal_blocks(const mesh::Field<double>& field);
+bool has_equal_blocks(const mesh::FieldView<const double>& field);
+/// Where the memory of block `b` begins, ghost cells included.
+const double* start_of(const mesh::FieldView<const double>& field, int b);
+/// Whether the blocks, ghost cells included, lie one after another as (component, z, y, x) without gaps.
+bool lies_together(const mesh::FieldView<const double>& field);
 
 }  // namespace sidestream::io

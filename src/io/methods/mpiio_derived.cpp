@@ -13,7 +13,7 @@ namespace sidestream::io {
 
 namespace {
 
-using mesh::Field;
+using Cells = mesh::FieldView<const double>;
 using Sizes = std::array<int, 4>;  // component, z, y, x
 
 // `type` repeated at distances of `bytes`.
@@ -37,7 +37,7 @@ MpiType subarray(const Sizes& all, const Sizes& chosen, const Sizes& start) {
 }
 
 // Owned cells of `components` of a block; its extent is the whole block, so that it repeats from block to block.
-MpiType block_type(const Field<double>& field, int block, const std::vector<int>& components) {
+MpiType block_type(const Cells& field, int block, const std::vector<int>& components) {
   const mesh::Int3 owned = field.box(block).extent();
   const mesh::Int3 ghost = field.ghosts().layers, grown = owned + ghost + ghost;
   const Sizes all{field.components(), grown.z, grown.y, grown.x};
@@ -56,7 +56,7 @@ MpiType block_type(const Field<double>& field, int block, const std::vector<int>
 
 // Blocks [first, last) of a field, relative to its first cell.
 MpiType blocks_type(const InPlace& place, std::size_t first, std::size_t last) {
-  const Field<double>& field = *place.field;
+  const Cells& field = place.field;
   std::vector<MpiType> types;
   std::vector<MPI_Datatype> raw;
   std::vector<MPI_Aint> offsets;
@@ -70,7 +70,7 @@ MpiType blocks_type(const InPlace& place, std::size_t first, std::size_t last) {
     }
     types.push_back(block_type(field, block, place.components));
     raw.push_back(types.back().raw());
-    offsets.push_back(static_cast<MPI_Aint>((field.block(block).data() - field.all().data()) * 8));
+    offsets.push_back(static_cast<MPI_Aint>((start_of(field, block) - start_of(field, 0)) * 8));
     counts.push_back(1);
   }
   MPI_Datatype type = MPI_DATATYPE_NULL;
@@ -112,7 +112,7 @@ void write_runs(MpiFile& file, const ArrayGroup& group, std::size_t array, std::
   file.set_view(view.raw());
   if (runs == nullptr) return file.write_all(nullptr, 0, MPI_BYTE, 0);
   const MpiType memory = blocks_type(group.in_place[array], runs->first, runs->last);
-  file.write_all(group.in_place[array].field->all().data(), 1, memory.raw(), in_file.bytes());
+  file.write_all(start_of(group.in_place[array].field, 0), 1, memory.raw(), in_file.bytes());
 }
 
 void write_in_place(const ArrayWrite& work, std::size_t g, MpiFile& file, FirstFailure& failure) {

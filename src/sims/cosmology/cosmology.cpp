@@ -10,12 +10,12 @@
 #include "sidestream/core/units.hpp"
 #include "sidestream/redistribute/migration.hpp"
 #include "sims/cosmology/cosmology_config.hpp"
-#include "sims/cosmology/gas_quantity.hpp"
 #include "sims/cosmology/initial_matter.hpp"
 #include "sims/cosmology/initial_universe.hpp"
 #include "sims/cosmology/universe.hpp"
 #include "sims/cosmology/universe_from_file.hpp"
 #include "sims/gas/gas_books.hpp"
+#include "sims/gas/gas_quantities.hpp"
 #include "sims/registry.hpp"
 #include "sims/run/file_state.hpp"
 #include "sims/run/moments.hpp"
@@ -116,8 +116,6 @@ class Cosmology : public Simulation {
   }
 
   mesh::Snapshot snapshot() override;
-  io::OwnedContent plot(const std::vector<std::string>& variables) override;
-  io::FileContent checkpoint() const override;
 
  private:
   using Levels = std::vector<Field<double>>;
@@ -135,8 +133,8 @@ class Cosmology : public Simulation {
   }
   int finest_level() const { return universe_->finest_level(); }
   void gather_particles();
-  io::FileContent file_content() const;
-  void add_variable(const std::string& name, io::OwnedContent& plot);
+  void add_dark_matter(mesh::Snapshot& snapshot);
+  void add_particles(mesh::Snapshot& snapshot);
   UniverseState read_state(const io::SnapshotFile& file) const;
   template <typename F>
   auto on_levels(F value_of) const {
@@ -324,132 +322,57 @@ mesh::Snapshot Cosmology::snapshot() {
                                 {"particles", static_cast<double>(universe_->total_particles())}};
   const mesh::Hierarchy& hierarchy = universe_->hierarchy();
   snapshot.geometry = hierarchy.geometry(0);
+  snapshot.length_unit = "Mpc";
+  snapshot.gamma = config_.hydro.gamma;
   snapshot.rank = comm_.rank();
-  for (int level = 0; level <= finest_level(); ++level) snapshot.levels.push_back(hierarchy.leaf_layout(level));
+  for (int level = 0; level <= finest_level(); ++level) {
+    snapshot.levels.push_back(hierarchy.leaf_layout(level));
+    if (finest_level() > 0) snapshot.with_refined.push_back(hierarchy.layout(level));
+  }
+  snapshot.state_numbers = {{"redshift", redshift_}, {"last_dtau", last_dtau_}, {"start_mass", start_mass_}};
+  if (config_.has_gas) books_.store(snapshot.state_numbers);
+  snapshot.state_numbers.merge(balance_.attributes());
+  add_dark_matter(snapshot);
+  if (config_.has_gas)
+    add_gas(gas_quantities(config_.gas_units(a_)),
+            on_levels([&](int level) { return mesh::FieldView<const double>(universe_->gas(level)); }), snapshot);
+  add_particles(snapshot);
+  return snapshot;
+}
+
+void Cosmology::add_dark_matter(mesh::Snapshot& snapshot) {
+  const std::vector<mesh::Quantity> table = cosmology_quantities(config_);
+  const auto quantity = [&](const std::string& name) { return *std::ranges::find(table, name, &mesh::Quantity::name); };
+  const auto density = [this, levels = std::make_shared<Levels>()](int level) {
+    if (levels->empty()) *levels = universe_->dark_matter_density();
+    return std::shared_ptr<const Field<double>>(levels, &(*levels)[static_cast<std::size_t>(level)]);
+  };
+  snapshot.add(quantity("dark_matter_density"), [density](int level) { return mesh::AnyField(density(level)); });
+  const double mean = config_.parameters.matter_density() - config_.gas_mean_density();
+  snapshot.add(quantity("dark_matter_overdensity"), [density, unit = 1.0 / mean](int level) {
+    const auto from = density(level);
+    auto field = std::make_shared<Field<double>>(from->layout(), from->rank());
+    std::ranges::transform(from->all(), field->all().begin(), [=](double value) { return unit * value; });
+    return mesh::AnyField(field);
+  });
+  snapshot.add_stored(quantity("potential"),
+                      on_levels([&](int level) { return mesh::FieldView<const double>(universe_->potential(level)); }),
+                      0, 4.0 * std::numbers::pi * core::units::gravitational_constant / a_);
+}
+
+// In Msun and km/s, with proper peculiar velocities.
+void Cosmology::add_particles(mesh::Snapshot& snapshot) {
   snapshot.set_particles([this]() -> const mesh::Particles* {
     if (finest_level() == 0) return &universe_->particles(0);
     gather_particles();
     return &all_particles_;
   });
-
-  snapshot.add("dark_matter_density", "Msun/Mpc^3",
-               [this, density = std::make_shared<Levels>(), leaves = snapshot.levels](int level) {
-                 if (density->empty()) *density = universe_->dark_matter_density();
-                 const auto at = static_cast<std::size_t>(level);
-                 const std::shared_ptr<const Field<double>> field(density, &(*density)[at]);
-                 return mesh::FieldView<const double>(field).on(leaves[at]);
-               });
-  for (const std::string& name : cosmology_fields(config_.has_gas)) {
-    if (name == "dark_matter_density") continue;
-    const char* const unit = name == "gas_density" ? "Msun/Mpc^3" : name == "temperature" ? "K" : "km/s";
-    snapshot.add_computed(name, unit,
-                          [this, value = GasQuantity(config_, name, a_)](int level, const mesh::Box& box,
-                                                                         const core::View4<double>& out) {
-                            const auto gas = mesh::FieldView<const double>(universe_->gas(level)).view_on(box);
-                            core::for_each_cell(box, [=](int k, int j, int i) { out(k, j, i) = value(gas, k, j, i); });
-                          });
-  }
-  return snapshot;
-}
-
-io::FileContent Cosmology::file_content() const {
-  io::FileContent content;
-  content.moment.step = step_;
-  content.moment.time = background_.time(a_) - background_.time(solvers::scale_factor(config_.run.z_start));
-  content.moment.scale_factor = a_;
-  content.omega_m = config_.parameters.omega_m;
-  content.omega_lambda = config_.parameters.lambda();
-  content.hubble = config_.parameters.hubble;
-  content.gamma = config_.hydro.gamma;
-  content.geometry = universe_->hierarchy().geometry(0);
-  content.length_unit = "Mpc";
-  for (int level = 0; level <= finest_level(); ++level) {
-    content.levels.push_back(universe_->hierarchy().layout(level));
-    content.particles.push_back(&universe_->particles(level));
-  }
-  return content;
-}
-
-const std::vector<std::string>& file_variables(bool has_gas) {
-  static const std::vector<std::string> dark{"phi_grav", "particle_mass_density"};
-  static const std::vector<std::string> all = [] {
-    std::vector<std::string> names = gas_variables();
-    for (const char* const derived : {"Temp", "x_velocity", "y_velocity", "z_velocity", "pressure"})
-      names.emplace_back(derived);
-    names.insert(names.end(), dark.begin(), dark.end());
-    return names;
-  }();
-  return has_gas ? all : dark;
-}
-
-const char* unit_of(const std::string& name) {
-  if (name == "density" || name == "particle_mass_density") return "Msun/Mpc^3";
-  if (name == "Temp") return "K";
-  if (name == "phi_grav") return "(km/s)^2";
-  if (name.ends_with("velocity")) return "km/s";
-  return name.ends_with("mom") ? "Msun/Mpc^3 km/s" : "Msun/Mpc^3 (km/s)^2";
-}
-
-// In comoving Msun and Mpc, with proper peculiar velocities.
-void Cosmology::add_variable(const std::string& name, io::OwnedContent& plot) {
-  io::FileField& field = plot.content.fields.emplace_back(io::FileField{name, unit_of(name), {}, 0, 1.0});
-  const auto keep = [&](Levels levels, double factor) {
-    field.factor = factor;
-    for (Field<double>& level : levels) field.levels.push_back(&plot.fields.emplace_back(std::move(level)));
-  };
-  const auto conserved = std::ranges::find(gas_variables(), name);
-  if (conserved != gas_variables().end()) {
-    field.component = static_cast<int>(conserved - gas_variables().begin());
-    field.factor = name.ends_with("mom") ? 1.0 / a_ : name.starts_with("rho") ? 1.0 / (a_ * a_) : 1.0;
-    field.levels = on_levels([&](int level) { return &universe_->gas(level); });
-  } else if (name == "phi_grav") {
-    field.factor = 4.0 * std::numbers::pi * core::units::gravitational_constant / a_;
-    field.levels = on_levels([&](int level) { return &universe_->potential(level); });
-  } else if (name == "particle_mass_density") {
-    keep(universe_->dark_matter_density(), 1.0);
-  } else if (name.ends_with("_velocity")) {
-    keep(universe_->gas_quantity(std::string("velocity_") + name.front(), a_), 1.0);
-  } else if (name == "pressure") {
-    keep(universe_->gas_quantity("pressure", a_), 1.0 / (a_ * a_));
-  } else {
-    keep(universe_->gas_quantity("temperature", a_), 1.0);
-  }
-}
-
-io::OwnedContent Cosmology::plot(const std::vector<std::string>& variables) {
-  io::OwnedContent plot;
-  plot.content = file_content();
-  for (const std::string& name : known_of(variables, file_variables(config_.has_gas))) add_variable(name, plot);
-  const auto attribute = [&](const std::string& name) {
-    return on_levels([&](int level) { return &universe_->particles(level).attribute(name); });
-  };
-  auto& reals = plot.content.particle_reals;
-  reals.push_back({"mass", "Msun", {}, universe_->particles(0).mass});
-  if (solvers::has_mass_fractions(universe_->particles(0)))
-    reals.back().levels = attribute(solvers::mass_fraction_name);
+  snapshot.stored_particles = on_levels([&](int level) { return &universe_->particles(level); });
+  const mesh::Particles& first = universe_->particles(0);
+  const std::string fraction = solvers::has_mass_fractions(first) ? solvers::mass_fraction_name : "";
+  snapshot.particle_numbers = {{"mass", "Msun", fraction, first.mass}};
   for (std::size_t axis = 0; axis < 3; ++axis)
-    reals.push_back({fmt::format("{}vel", "xyz"[axis]), "km/s", attribute(momentum_names[axis]), 1.0 / a_});
-  plot.content.particle_precision = io::Precision::single_precision;
-  return plot;
-}
-
-io::FileContent Cosmology::checkpoint() const {
-  io::FileContent content = file_content();
-  content.moment.attributes = {{"redshift", redshift_}, {"last_dtau", last_dtau_}, {"start_mass", start_mass_}};
-  if (config_.has_gas) books_.store(content.moment.attributes);
-  content.moment.attributes.merge(balance_.attributes());
-  if (config_.has_gas)
-    for (int c = 0; c < solvers::gas_components; ++c)
-      content.fields.push_back({gas_variables()[static_cast<std::size_t>(c)], "",
-                                on_levels([&](int level) { return &universe_->gas(level); }), c, 1.0});
-  if (config_.amr.max_level > 0)
-    content.fields.push_back(
-        {"phi_grav", "", on_levels([&](int level) { return &universe_->potential(level); }), 0, 1.0});
-  for (const mesh::ParticleAttribute& attribute : universe_->particles(0).attributes)
-    content.particle_reals.push_back(
-        {attribute.name, attribute.unit,
-         on_levels([&](int level) { return &universe_->particles(level).attribute(attribute.name); }), 1.0});
-  return content;
+    snapshot.particle_numbers.push_back({fmt::format("{}vel", "xyz"[axis]), "km/s", momentum_names[axis], 1.0 / a_});
 }
 
 class CosmologyPlan : public SimulationPlan {
@@ -484,8 +407,7 @@ class CosmologyPlan : public SimulationPlan {
                                    {"Myr", 1e-3 / core::units::gyr_per_time_unit}};
     return {true, &units, 1.0 / core::units::gyr_per_time_unit};
   }
-  std::vector<std::string> fields() const override { return cosmology_fields(config_.has_gas); }
-  std::vector<std::string> plot_variables() const override { return file_variables(config_.has_gas); }
+  std::vector<mesh::Quantity> quantities() const override { return cosmology_quantities(config_); }
 
   nlohmann::json description() const override {
     const mesh::Int3 n = cells();
@@ -513,11 +435,18 @@ class CosmologyPlan : public SimulationPlan {
 SimulationEntry entry(const char* name, const char* documentation, bool has_gas) {
   std::vector<std::string> tables{"mesh", "amr", "refine", "cosmology", "gravity"};
   if (has_gas) tables.push_back("hydro");
-  return {name, documentation, tables,
+  return {name,
+          documentation,
+          tables,
           [has_gas](const core::Node& root, core::Node& resolved) {
             return std::make_unique<CosmologyPlan>(read_cosmology(root, has_gas, resolved));
           },
-          [has_gas] { return cosmology_options(has_gas); }};
+          [has_gas] { return cosmology_options(has_gas); },
+          [has_gas] {
+            CosmologyConfig config;
+            config.has_gas = has_gas;
+            return cosmology_quantities(config);
+          }};
 }
 
 }  // namespace

@@ -223,16 +223,18 @@ double CosmologyConfig::bytes_per_cell() const {
   return gas + state + 8.0 + 48.0 * with_ghosts(2) + 48.0 * with_ghosts(1) + 8.0 * with_ghosts(2);
 }
 
-std::vector<std::string> cosmology_fields(bool has_gas) {
-  if (!has_gas) return {"dark_matter_density"};
-  return {"dark_matter_density", "gas_density", "temperature", "velocity_x", "velocity_y", "velocity_z"};
+GasUnits CosmologyConfig::gas_units(double a) const {
+  return {hydro.gamma, 1.0 / a, temperature_factor(a), parameters.baryon_density(), true};
 }
 
-std::vector<std::string> cosmology_criterion_fields(bool has_gas) {
-  std::vector<std::string> names = cosmology_fields(has_gas);
-  names.emplace_back("dark_matter_overdensity");
-  if (has_gas) names.insert(names.end(), {"gas_overdensity", "pressure"});
-  return names;
+std::vector<mesh::Quantity> cosmology_quantities(const CosmologyConfig& config) {
+  std::vector<mesh::Quantity> all{
+      {"dark_matter_density", "Msun/Mpc^3", "mass of the dark matter in a comoving volume"},
+      {"dark_matter_overdensity", "1", "density of the dark matter in units of its mean"},
+      {"potential", "(km/s)^2", "of gravity, of all matter's deviations from the mean", config.amr.max_level > 0}};
+  if (!config.has_gas) return all;
+  for (const GasQuantity& gas : gas_quantities(config.gas_units(1.0))) all.push_back(gas.quantity);
+  return all;
 }
 
 CosmologyConfig read_cosmology(const core::Node& root, bool has_gas, core::Node& resolved) {
@@ -272,7 +274,9 @@ CosmologyConfig read_cosmology(const core::Node& root, bool has_gas, core::Node&
     gas.set("temperature_floor", core::Node(fmt::format("{} K", config.temperature_floor)));
     resolved.set("hydro", gas);
   }
-  config.amr = read_amr(root, config.mesh, cosmology_criterion_fields(has_gas), resolved);
+  std::vector<std::string> names = mesh::names_of(cosmology_quantities(config));
+  std::erase(names, "potential");
+  config.amr = read_amr(root, config.mesh, names, resolved);
   check_refinement(config, root);
   if (config.run.initial_file.empty()) solvers::make_linear_power(config.initial.power, config.parameters);
   return config;

@@ -8,6 +8,7 @@
 #include "sidestream/solvers/gravity.hpp"
 #include "sidestream/solvers/hydro.hpp"
 #include "sidestream/solvers/initial_conditions.hpp"
+#include "sims/gas/gas_quantities.hpp"
 #include "sims/run/amr_config.hpp"
 #include "sims/run/mesh_config.hpp"
 
@@ -45,6 +46,8 @@ struct CosmologyConfig {
   double start_temperature() const;
   /// Temperature [K] of gas of supercomoving specific internal energy 1 at the scale factor `a`.
   double temperature_factor(double a) const;
+  /// Of the supercomoving state at the scale factor `a`.
+  GasUnits gas_units(double a) const;
   /// Memory of a cell of the mesh, without particles.
   double bytes_per_cell() const;
 };
@@ -60,9 +63,9 @@ void check_floor(const CosmologyConfig& config);
 /// is made for.
 void check_power(const CosmologyConfig& config);
 
-/// Fields of its snapshots, and those that criteria of refinement may look at.
-std::vector<std::string> cosmology_fields(bool has_gas);
-std::vector<std::string> cosmology_criterion_fields(bool has_gas);
+/// The quantities of its snapshots: of the dark matter, of gravity, of the gas. Criteria of refinement may look at all
+/// but the potential.
+std::vector<mesh::Quantity> cosmology_quantities(const CosmologyConfig& config);
 
 /// The options of these tables, for the reference.
 std::map<std::string, std::vector<core::Option>> cosmology_options(bool has_gas);

@@ -10,7 +10,6 @@
 #include "sidestream/core/largest_magnitude.hpp"
 #include "sidestream/core/units.hpp"
 #include "sidestream/redistribute/migration.hpp"
-#include "sims/cosmology/gas_quantity.hpp"
 #include "sims/run/soundness.hpp"
 
 namespace sidestream::sims {
@@ -228,20 +227,6 @@ std::vector<Field<double>> Universe::dark_matter_density() {
   for (int level = 0; level <= finest_level(); ++level) density.emplace_back(hierarchy_.layout(level), comm_.rank());
   particle_mesh_.deposit(particles_, std::vector<double>(particles_.size(), 0.0), density);
   return density;
-}
-
-std::vector<Field<double>> Universe::gas_quantity(const std::string& name, double a) const {
-  const GasQuantity value(config_, name, a);
-  std::vector<Field<double>> levels;
-  for (int level = 0; level <= finest_level(); ++level) {
-    Field<double>& field = levels.emplace_back(hierarchy_.layout(level), comm_.rank());
-    for (int b = 0; b < field.blocks(); ++b) {
-      const auto out = field.view(b);
-      const auto state = gas(level).view(b);
-      core::for_each_cell(field.box(b), [=](int k, int j, int i) { out(k, j, i) = value(state, k, j, i); });
-    }
-  }
-  return levels;
 }
 
 double Universe::gas_mass() const {

@@ -69,8 +69,6 @@ class Universe {
   const mesh::Field<double>& potential(int level) const { return gravity_.potential(level); }
   /// Comoving density of the particles on all blocks of all levels.
   std::vector<mesh::Field<double>> dark_matter_density();
-  /// A `GasQuantity` at the scale factor `a`, on all blocks of all levels.
-  std::vector<mesh::Field<double>> gas_quantity(const std::string& name, double a) const;
   std::int64_t total_particles() const { return total_particles_; }
 
   /// Mass of all gas [Msun]: the leaves' exact sum.

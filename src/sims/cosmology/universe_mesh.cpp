@@ -9,8 +9,8 @@
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/units.hpp"
 #include "sidestream/redistribute/migration.hpp"
-#include "sims/cosmology/gas_quantity.hpp"
 #include "sims/cosmology/universe.hpp"
+#include "sims/gas/gas_quantities.hpp"
 #include "sims/tagging.hpp"
 
 namespace sidestream::sims {
@@ -85,19 +85,19 @@ std::vector<std::vector<amr::Tags>> Universe::judge(double a) {
   if (gas_ && ghost > 0) gas_->fill_ghosts_of_all(0.0, ghost);
 
   const double dark_mean = config_.parameters.matter_density() - config_.gas_mean_density();
-  const auto write = [&](const std::string& name, int level, int block, const mesh::Box& cells,
-                         core::View4<double> out) {
+  const auto write = [&, table = gas_quantities(config_.gas_units(a))](const std::string& name, int level, int block,
+                                                                       const mesh::Box& cells,
+                                                                       core::View4<double> out) {
     if (is_dark(name)) {
       const core::View4<const double> density = dark_matter[static_cast<std::size_t>(level)].view(block);
       const double unit = name == "dark_matter_overdensity" ? 1.0 / dark_mean : 1.0;
       core::for_each_cell(cells, [=](int k, int j, int i) { out(k, j, i) = unit * density(k, j, i); });
     } else {
-      const GasQuantity value(config_, name, a);
-      const core::View4<const double> state = gas(level).view(block);
-      core::for_each_cell(cells, [=](int k, int j, int i) { out(k, j, i) = value(state, k, j, i); });
+      find(table, name)->write(gas(level).view(block), cells, out);
     }
   };
-  const double four_pi_g = 4.0 * std::numbers::pi * core::units::gravitational_constant * a;
+  // For the Jeans length in comoving units, from the pressure with proper velocities.
+  const double four_pi_g = 4.0 * std::numbers::pi * core::units::gravitational_constant / a;
   return tag_blocks(hierarchy_, comm_.rank(), criteria, {config_.hydro.gamma, four_pi_g}, write);
 }
 

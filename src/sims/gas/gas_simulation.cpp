@@ -11,6 +11,7 @@
 #include "sidestream/core/for_each.hpp"
 #include "sims/gas/gas_books.hpp"
 #include "sims/gas/gas_gravity.hpp"
+#include "sims/gas/gas_quantities.hpp"
 #include "sims/run/amr_config.hpp"
 #include "sims/run/file_state.hpp"
 #include "sims/run/soundness.hpp"
@@ -45,58 +46,6 @@ struct GasSetup {
 /// Sums over the domain that a closed problem keeps.
 struct Totals {
   double mass = 0.0, energy = 0.0;
-};
-
-const std::vector<std::string>& field_names() {
-  static const std::vector<std::string> names{"gas_density", "pressure", "velocity_x", "velocity_y", "velocity_z"};
-  return names;
-}
-
-// The variables of plot files: what is conserved, and what follows from it.
-const std::vector<std::string>& file_variables() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all = gas_variables();
-    for (const char* const derived : {"x_velocity", "y_velocity", "z_velocity", "pressure"}) all.emplace_back(derived);
-    return all;
-  }();
-  return names;
-}
-
-// The field of `field_names` that files call `name`.
-std::string quantity_named(const std::string& name) {
-  return name.ends_with("_velocity") ? std::string("velocity_") + name.front() : name;
-}
-
-/// The value of a field of `field_names` from a gas state.
-class Quantity {
- public:
-  Quantity(const std::string& name, double gamma)
-      : component_(name == "gas_density" ? static_cast<int>(solvers::density)
-                   : name == "pressure"  ? static_cast<int>(solvers::internal_energy)
-                                         : solvers::momentum_x + (name.back() - 'x')),
-        factor_(name == "pressure" ? gamma - 1.0 : 1.0),
-        is_per_mass_(name.starts_with("velocity")) {}
-
-  double operator()(core::View4<const double> gas, int k, int j, int i) const {
-    const double value = factor_ * gas(component_, k, j, i);
-    return is_per_mass_ ? value / gas(solvers::density, k, j, i) : value;
-  }
-
-  /// The value in all `cells`, without a decision for each.
-  void write(core::View4<const double> gas, const mesh::Box& cells, core::View4<double> out) const {
-    if (is_per_mass_)
-      return core::for_each_cell(cells, [=, *this](int k, int j, int i) { out(k, j, i) = (*this)(gas, k, j, i); });
-    core::for_each_row(cells, [&](int k, int j) {
-      const double* const from = &gas(component_, k, j, cells.lo.x);
-      std::transform(from, from + cells.extent().x, &out(k, j, cells.lo.x),
-                     [factor = factor_](double u) { return factor * u; });
-    });
-  }
-
- private:
-  int component_;
-  double factor_;
-  bool is_per_mass_;
 };
 
 class GasSimulation : public Simulation {
@@ -179,8 +128,6 @@ class GasSimulation : public Simulation {
 
   nlohmann::json summary() const override;
   mesh::Snapshot snapshot() override { return make_snapshot(); }
-  io::OwnedContent plot(const std::vector<std::string>& variables) override;
-  io::FileContent checkpoint() const override;
 
  private:
   Hierarchy hierarchy_of(const mesh::Forest& forest) const {
@@ -207,8 +154,7 @@ class GasSimulation : public Simulation {
   void regrid();
   Totals totals() const;
   mesh::Snapshot make_snapshot() const;
-  io::FileContent file_content() const;
-  Field<double> derived_field(const std::string& name, int level) const;
+  std::vector<GasQuantity> quantities() const { return gas_quantities({.gamma = setup_.hydro.gamma}); }
 
   GasSetup setup_;
   const comm::Communicator& comm_;
@@ -285,9 +231,9 @@ void GasSimulation::fill_for_criteria() {
 }
 
 mesh::Forest GasSimulation::wanted_forest() const {
-  const auto write = [&](const std::string& name, int level, int block, const mesh::Box& cells,
-                         core::View4<double> out) {
-    Quantity(name, setup_.hydro.gamma).write(gas_->state(level).view(block), cells, out);
+  const auto write = [&, table = quantities()](const std::string& name, int level, int block, const mesh::Box& cells,
+                                               core::View4<double> out) {
+    find(table, name)->write(gas_->state(level).view(block), cells, out);
   };
   const auto tags = tag_blocks(gas_->hierarchy(), comm_.rank(), setup_.amr.criteria, {setup_.hydro.gamma, 0.0}, write);
   return amr::adapted(comm_, gas_->hierarchy(), tags, setup_.amr.limits());
@@ -331,16 +277,18 @@ mesh::Snapshot GasSimulation::make_snapshot() const {
   snapshot.moment = moment();
   snapshot.moment.attributes = {{"time", time_}};
   snapshot.geometry = setup_.problem.geometry;
+  snapshot.gamma = setup_.hydro.gamma;
   snapshot.rank = comm_.rank();
+  snapshot.state_numbers = {{"mass_start", start_.mass}, {"energy_start", start_.energy}};
+  books_.store(snapshot.state_numbers);
   const Hierarchy& hierarchy = gas_->hierarchy();
-  for (int level = 0; level <= hierarchy.finest_level(); ++level)
+  std::vector<mesh::FieldView<const double>> state;
+  for (int level = 0; level <= hierarchy.finest_level(); ++level) {
     snapshot.levels.push_back(hierarchy.leaf_layout(level));
-  for (const std::string& name : field_names())
-    snapshot.add_computed(name, "1",
-                          [this, value = Quantity(name, setup_.hydro.gamma)](int level, const mesh::Box& box,
-                                                                             const core::View4<double>& out) {
-                            value.write(mesh::FieldView<const double>(gas_->state(level)).view_on(box), box, out);
-                          });
+    if (hierarchy.finest_level() > 0) snapshot.with_refined.push_back(hierarchy.layout(level));
+    state.emplace_back(gas_->state(level));
+  }
+  add_gas(quantities(), state, snapshot);
   return snapshot;
 }
 
@@ -381,52 +329,8 @@ void GasSimulation::restore(const io::SnapshotFile& file) {
   if (is_own) books_.restore(description.moment.attributes);
 }
 
-io::FileContent GasSimulation::file_content() const {
-  io::FileContent content;
-  content.moment.step = step_;
-  content.moment.time = time_;
-  content.gamma = setup_.hydro.gamma;
-  content.geometry = setup_.problem.geometry;
-  for (int level = 0; level <= gas_->finest_level(); ++level) content.levels.push_back(gas_->hierarchy().layout(level));
-  return content;
-}
-
-io::OwnedContent GasSimulation::plot(const std::vector<std::string>& variables) {
-  io::OwnedContent plot;
-  plot.content = file_content();
-  for (const std::string& name : known_of(variables, file_variables())) {
-    io::FileField& field = plot.content.fields.emplace_back(io::FileField{name, "", {}, 0, 1.0});
-    const auto conserved = std::ranges::find(gas_variables(), name);
-    field.component = conserved == gas_variables().end() ? 0 : static_cast<int>(conserved - gas_variables().begin());
-    for (int level = 0; level <= gas_->finest_level(); ++level)
-      field.levels.push_back(conserved != gas_variables().end()
-                                 ? &gas_->state(level)
-                                 : &plot.fields.emplace_back(derived_field(quantity_named(name), level)));
-  }
-  return plot;
-}
-
-// A quantity on all blocks of a level.
-Field<double> GasSimulation::derived_field(const std::string& name, int level) const {
-  Field<double> field(gas_->hierarchy().layout(level), comm_.rank());
-  for (int b = 0; b < field.blocks(); ++b)
-    core::for_each_cell(field.box(b), [out = field.view(b), gas = std::as_const(*gas_).state(level).view(b),
-                                       value = Quantity(name, setup_.hydro.gamma)](int k, int j, int i) {
-      out(k, j, i) = value(gas, k, j, i);
-    });
-  return field;
-}
-
-io::FileContent GasSimulation::checkpoint() const {
-  io::FileContent content = file_content();
-  content.moment.attributes = {{"mass_start", start_.mass}, {"energy_start", start_.energy}};
-  books_.store(content.moment.attributes);
-  for (int c = 0; c < solvers::gas_components; ++c) {
-    io::FileField& field =
-        content.fields.emplace_back(io::FileField{gas_variables()[static_cast<std::size_t>(c)], "", {}, c, 1.0});
-    for (int level = 0; level <= gas_->finest_level(); ++level) field.levels.push_back(&gas_->state(level));
-  }
-  return content;
+std::vector<mesh::Quantity> quantities_of(const solvers::HydroConfig& hydro) {
+  return quantities_in(gas_quantities({.gamma = hydro.gamma}));
 }
 
 class GasSimulationPlan : public SimulationPlan {
@@ -444,8 +348,7 @@ class GasSimulationPlan : public SimulationPlan {
     return setup_.block_bytes() * std::min(blocks, most);
   }
   couple::TimeKeeping times() const override { return {.has_redshift = false}; }
-  std::vector<std::string> fields() const override { return field_names(); }
-  std::vector<std::string> plot_variables() const override { return file_variables(); }
+  std::vector<mesh::Quantity> quantities() const override { return quantities_of(setup_.hydro); }
   nlohmann::json description() const override {
     const mesh::Int3 n = cells();
     return {{"cells", {n.x, n.y, n.z}},
@@ -479,7 +382,7 @@ std::unique_ptr<SimulationPlan> read(const GasProblemEntry& problem, const core:
   solvers::check(setup.hydro);
   resolved.set("hydro", part);
   setup.problem = problem.read(root, setup.mesh.extent(), setup.hydro, resolved);
-  setup.amr = read_amr(root, setup.mesh, field_names(), resolved);
+  setup.amr = read_amr(root, setup.mesh, mesh::names_of(quantities_of(setup.hydro)), resolved);
   reject_jeans(root);
   return std::make_unique<GasSimulationPlan>(std::move(setup));
 }
@@ -497,7 +400,8 @@ SimulationEntry gas_simulation(const GasProblemEntry& problem) {
                 {"amr", amr_table().options()},
                 {problem.name, problem.options()},
                 {"hydro", solvers::hydro_table(problem.standard).options()}};
-          }};
+          },
+          [] { return quantities_of({}); }};
 }
 
 }  // namespace sidestream::sims

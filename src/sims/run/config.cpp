@@ -6,6 +6,7 @@
 #include <array>
 
 #include "sidestream/core/error.hpp"
+#include "sidestream/io/snapshot_content.hpp"
 #include "sidestream/sims/run.hpp"
 
 namespace sidestream::sims {
@@ -72,19 +73,24 @@ core::Table<Output> output_table(Kind kind, const couple::TimeKeeping& times) {
   if (is_checkpoint) {
     table.option("keep", &Output::keep, 2).at_least(0).doc("newest checkpoints that stay; 0: all");
   } else {
-    table.option("variables", &Output::variables, {}).doc("what to write; empty: what readers of the format look for");
+    table.option("variables", &Output::variables, {})
+        .doc("quantities to write; empty: what readers of the format look for");
     table.option("precision", &Output::precision, "double").one_of({"double", "single"}).doc("of the fields");
   }
   return table;
 }
 
-void check_variables(const core::Node& node, const std::vector<std::string>& wanted,
-                     const std::vector<std::string>& known) {
+// By their own names or by those that files have for them.
+std::vector<std::string> read_quantities(const core::Node& node, const std::vector<std::string>& wanted,
+                                         const std::vector<std::string>& known) {
+  std::vector<std::string> quantities;
   for (const std::string& name : wanted) {
-    if (std::ranges::find(known, name) != known.end()) continue;
-    core::reject(*node.find("variables"), fmt::format("there is no variable `{}`", name),
-                 fmt::format("choose from: {}", fmt::join(known, ", ")));
+    quantities.push_back(std::ranges::find(known, name) != known.end() ? name : io::quantity_of(name));
+    if (std::ranges::find(known, quantities.back()) == known.end())
+      core::reject(*node.find("variables"), fmt::format("there is no quantity `{}`", name),
+                   fmt::format("choose from: {}", fmt::join(known, ", ")));
   }
+  return quantities;
 }
 
 void check_method(const core::Node& node, const io::Format& format, const std::string& method) {
@@ -94,26 +100,30 @@ void check_method(const core::Node& node, const io::Format& format, const std::s
                                       : fmt::format("choose from: {}", fmt::join(format.methods, ", ")));
 }
 
-std::optional<OutputConfig> read_output(const core::Node* node, Kind kind, const SimulationPlan& plan,
-                                        core::Node& resolved) {
+std::optional<OutputConfig> read_output(const core::Node* node, Kind kind, const RunConfig& run, core::Node& resolved) {
   if (node == nullptr) return std::nullopt;
-  const couple::TimeKeeping times = plan.times();
+  const couple::TimeKeeping times = run.plan->times();
   const Output output = output_table(kind, times).read(*node, &resolved);
   couple::When when = couple::read_when(*node, output, fmt::format("`{}`", node->key()), times);
-  couple::check_conditions(when, plan.fields(), times.has_redshift);
+  const std::vector<std::string> known = mesh::names_of(run.quantities());
+  couple::check_conditions(when, known, times.has_redshift);
   when.counts_start = kind == Kind::plotfile;  // the start is there without a checkpoint
   OutputConfig config;
   config.format = &io::formats().named(output.format);
   config.trigger = couple::Trigger(std::move(when));
   config.keep = output.keep;
   check_method(*node, *config.format, output.method);
-  check_variables(*node, output.variables, plan.plot_variables());
   config.options.method = output.method == "automatic" ? "" : output.method;
   config.options.aggregators = output.aggregators;
   config.options.files = output.files;
   config.is_asynchronous = output.is_asynchronous;
   config.stops_on_failure = output.on_failure == "stop";
-  config.variables = output.variables.empty() ? config.format->variables : output.variables;
+  const auto& variables = config.format->variables;
+  if (!output.variables.empty())
+    config.quantities = read_quantities(*node, output.variables, known);
+  else if (kind == Kind::plotfile || !config.format->checkpoint_shows.empty())
+    config.quantities =
+        io::usual_quantities(kind == Kind::plotfile ? variables : config.format->checkpoint_shows, known);
   if (output.precision == "single") config.precision = io::Precision::single_precision;
   return config;
 }
@@ -123,19 +133,31 @@ void read_outputs(const core::Node& root, RunConfig& config, core::Node& resolve
   if (output == nullptr) return;
   core::check_known_keys(*output, std::array<std::string, 2>{"plotfile", "checkpoint"});
   core::Node full = *output, part;
-  config.plotfile = read_output(output->find("plotfile"), Kind::plotfile, *config.plan, part);
+  config.plotfile = read_output(output->find("plotfile"), Kind::plotfile, config, part);
   if (config.plotfile) full.set("plotfile", part);
-  config.checkpoint = read_output(output->find("checkpoint"), Kind::checkpoint, *config.plan, part);
+  config.checkpoint = read_output(output->find("checkpoint"), Kind::checkpoint, config, part);
   if (config.checkpoint) full.set("checkpoint", part);
   resolved.set("output", full);
 }
 
 void check_tasks(const RunConfig& config) {
   couple::check_queue(config.coupling, config.plan->cells().product(), config.plan->particle_bytes());
-  couple::check_fields(config.coupling, config.plan->fields());
+  couple::check_fields(config.coupling, mesh::names_of(config.quantities()));
 }
 
 }  // namespace
+
+std::vector<mesh::Quantity> RunConfig::quantities() const {
+  std::vector<mesh::Quantity> all = plan->quantities();
+  for (const mesh::DerivedQuantity& one : derived) all.push_back(one.quantity());
+  return all;
+}
+
+mesh::Snapshot RunConfig::snapshot_of(Simulation& running) const {
+  mesh::Snapshot snapshot = running.snapshot();
+  for (const mesh::DerivedQuantity& one : derived) one.add_to(snapshot);
+  return snapshot;
+}
 
 couple::Landings RunConfig::landings() const {
   couple::Landings all;
@@ -147,7 +169,7 @@ couple::Landings RunConfig::landings() const {
 
 RunConfig read_run(const core::Node& root) {
   const SimulationEntry& simulation = simulations().chosen(root, "simulation");
-  std::vector<std::string> tables{"simulation", "run", "output", "coupling", "task"};
+  std::vector<std::string> tables{"simulation", "run", "output", "coupling", "task", "quantity"};
   tables.insert(tables.end(), simulation.tables.begin(), simulation.tables.end());
   core::check_known_keys(root, tables);
 
@@ -164,6 +186,7 @@ RunConfig read_run(const core::Node& root) {
   resolved.set("run", part);
 
   config.plan = simulation.read(root, resolved);
+  config.derived = mesh::read_derived(root, config.plan->quantities(), config.plan->times().has_redshift, &resolved);
   config.coupling = couple::read_coupling(root, &resolved, analysis::analyses(), config.plan->times());
   read_outputs(root, config, resolved);
   check_tasks(config);

@@ -124,15 +124,4 @@ void read_gas(const io::SnapshotFile& file, const io::FileMesh& mesh, const GasF
   });
 }
 
-bool is_wanted(const std::vector<std::string>& variables, const std::string& name) {
-  return variables.empty() || std::ranges::find(variables, name) != variables.end();
-}
-
-std::vector<std::string> known_of(const std::vector<std::string>& wanted, const std::vector<std::string>& known) {
-  std::vector<std::string> both;
-  for (const std::string& name : wanted)
-    if (std::ranges::find(known, name) != known.end()) both.push_back(name);
-  return both.empty() ? known : both;
-}
-
 }  // namespace sidestream::sims

@@ -1,10 +1,8 @@
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "sidestream/io/file_mesh.hpp"
-#include "sidestream/io/owned_content.hpp"
 #include "sidestream/io/snapshot_file.hpp"
 #include "sims/run/mesh_config.hpp"
 
@@ -24,17 +22,5 @@ struct GasFactors {
 /// pressure, or temperature. Local. Throws core::Error naming what is missing.
 void read_gas(const io::SnapshotFile& file, const io::FileMesh& mesh, const GasFactors& factors,
               std::vector<mesh::Field<double>>& levels);
-
-/// Whether a plot file of `variables` (all when empty) holds `name`.
-bool is_wanted(const std::vector<std::string>& variables, const std::string& name);
-
-/// The names that both lists have, in the order of `wanted`; all `known` ones when nothing is wanted or known.
-std::vector<std::string> known_of(const std::vector<std::string>& wanted, const std::vector<std::string>& known);
-
-/// Components of the conserved gas under the names of files.
-inline const std::vector<std::string>& gas_variables() {
-  static const std::vector<std::string> names{"density", "xmom", "ymom", "zmom", "rho_E", "rho_e"};
-  return names;
-}
 
 }  // namespace sidestream::sims

@@ -11,6 +11,7 @@
 #include "sidestream/io/event_log.hpp"
 #include "sidestream/io/generations.hpp"
 #include "sidestream/io/pending.hpp"
+#include "sidestream/io/snapshot_content.hpp"
 
 namespace sidestream::sims {
 
@@ -74,8 +75,9 @@ void Outputs::write_plotfile(Simulation& simulation) {
   const OutputConfig& config = *config_.plotfile;
   const std::string path = folder_.path() + "/" + config.format->plotfile->of(step);
   const auto content_of = [&] {
-    io::OwnedContent plot = simulation.plot(config.variables);
-    plot.content.precision = config.precision;
+    io::FileContent plot =
+        io::plot_content(std::make_shared<mesh::Snapshot>(config_.snapshot_of(simulation)), config.quantities);
+    plot.precision = config.precision;
     return plot;
   };
   write({"plotfile", path, &config, step}, content_of,
@@ -92,10 +94,10 @@ void Outputs::write_checkpoint(Simulation& simulation) {
   const OutputConfig& config = *config_.checkpoint;
   const std::string path = folder_.path() + "/" + config.format->checkpoint->of(step);
   const auto content_of = [&] {
-    io::OwnedContent state;
-    state.content = simulation.checkpoint();
+    io::FileContent state =
+        io::checkpoint_content(std::make_shared<mesh::Snapshot>(config_.snapshot_of(simulation)), config.quantities);
     if (std::string memory = session_.schedule().memory(); !memory.empty())
-      state.content.texts[triggers_text] = std::move(memory);
+      state.texts[triggers_text] = std::move(memory);
     return state;
   };
   const Output output{"checkpoint", path, &config, step};
@@ -123,16 +125,16 @@ void Outputs::write(Output output, Content content_of, Write write_file) {
   const core::Stopwatch watch;
   report_written(true);
   output.wait_s = watch.seconds();
-  io::OwnedContent content;
+  io::FileContent content;
   {
     const core::Bill::Part part = bill_.part("making the content", kind);
     content = content_of();
-    content.content.config = config_.resolved;
+    content.config = config_.resolved;
   }
   if (output.config->is_asynchronous) {
     const core::Bill::Part part = bill_.part("copying", kind);
     const core::Stopwatch copy_watch;
-    io::OwnedContent copy = io::copy_of(content.content);
+    io::FileContent copy = io::copy_of(content);
     output.copy_s = copy_watch.seconds();
     writer_.start(std::move(copy), write_file);
     under_way_ = std::move(output);
@@ -142,7 +144,7 @@ void Outputs::write(Output output, Content content_of, Write write_file) {
   io::BackgroundWriter::Outcome outcome;
   const core::Stopwatch write_watch;
   try {
-    outcome.statistics = write_file(compute_, content.content);
+    outcome.statistics = write_file(compute_, content);
   } catch (const core::Error& error) {
     outcome.error = error.what();
   }

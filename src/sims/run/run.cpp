@@ -179,7 +179,7 @@ class Run {
     session_.progress();
     std::optional<mesh::Snapshot> present;
     const auto snapshot = [&]() -> const mesh::Snapshot& {
-      if (!present) present = simulation_->snapshot();
+      if (!present) present = config_.snapshot_of(*simulation_);
       return *present;
     };
     if (!session_.is_due({simulation_->moment(), is_start, is_last_step(), wall_s_}, snapshot)) return;

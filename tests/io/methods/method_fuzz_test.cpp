@@ -132,8 +132,7 @@ class Maker {
                [g, volume](const io::RowRun& run, int component, std::int64_t cell) {
                  return mixed({static_cast<std::int64_t>(g), run.first, component, cell % volume});
                });
-    for (const auto& chosen_components : of_array)
-      sample.group.in_place.push_back({sample.field.get(), chosen_components});
+    for (const auto& chosen_components : of_array) sample.group.in_place.push_back({*sample.field, chosen_components});
     return sample;
   }
 
@@ -156,7 +155,7 @@ class Maker {
     fill_field(sample, shapes, components, [g](const io::RowRun& run, int component, std::int64_t cell) {
       return mixed({static_cast<std::int64_t>(g), component, run.first + cell});
     });
-    for (int c = 0; c < components; ++c) sample.group.in_place.push_back({sample.field.get(), {c}});
+    for (int c = 0; c < components; ++c) sample.group.in_place.push_back({*sample.field, {c}});
     return sample;
   }
 

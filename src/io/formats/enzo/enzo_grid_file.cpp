@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "io/containers/hdf5/hdf5_arrays.hpp"
+#include "io/content/pack_block.hpp"
 #include "io/disk/stored_reals.hpp"
 #include "io/formats/enzo/enzo_state.hpp"
 #include "sidestream/core/error.hpp"
@@ -34,14 +35,17 @@ void put(std::span<std::byte>& out, T value) {
   out = out.subspan(sizeof value);
 }
 
-void pack_cells(const FileField& field, const EnzoField& as, const EnzoBlock& block, std::span<std::byte> out) {
-  const mesh::Field<double>& values = *field.levels[static_cast<std::size_t>(block.level)];
-  const mesh::Box box = values.box(block.local);
-  const auto view = values.view(block.local);
+void pack_cells(const FileContent& content, std::size_t number, const EnzoField& as, const EnzoBlock& block,
+                std::span<std::byte> out) {
+  const FileField& field = content.fields[number];
+  const auto level = static_cast<std::size_t>(block.level);
+  const mesh::Box& box = content.levels[level].box(block.box);
+  std::vector<double> room;
+  const auto view = cells_of(field, level, box, room);
   const double factor = field.factor * as.factor;
   for (int k = box.lo.z; k < box.hi.z; ++k)
     for (int j = box.lo.y; j < box.hi.y; ++j)
-      for (int i = box.lo.x; i < box.hi.x; ++i) put_real(out, as.type, factor * view(field.component, k, j, i));
+      for (int i = box.lo.x; i < box.hi.x; ++i) put_real(out, as.type, factor * view(k, j, i));
 }
 
 void pack_real(const EnzoState& state, const EnzoColumn& column, const EnzoBlock& block, double scale,
@@ -121,7 +125,7 @@ ArrayGroup field_group(const EnzoState& state, const std::vector<std::int64_t>& 
   ArrayGroup group = builder.take();
   group.pack = [&state, &own](std::size_t, std::size_t run, std::span<std::byte> out) {
     const std::size_t fields = state.tables.fields.size(), f = run % fields;
-    pack_cells(state.content.fields[f], state.tables.fields[f], own[run / fields], out);
+    pack_cells(state.content, f, state.tables.fields[f], own[run / fields], out);
   };
   return group;
 }

@@ -46,10 +46,9 @@ class FilesDataWriter {
     file_.reserve(bytes);
     const std::vector<std::int64_t> starts = block_starts(content_);
     for (std::size_t level = 0; level < content_.levels.size(); ++level) {
-      int b = 0;
       for (const std::int32_t box : content_.levels[level].boxes_of(rank_)) {
         written_.boxes.push_back(starts[level] + box);
-        write_box(level, b++, content_.levels[level].box(box).volume());
+        write_box(level, content_.levels[level].box(box));
       }
     }
     for (const ParticlePiece& piece : particle_pieces(content_)) write_piece(piece);
@@ -70,11 +69,11 @@ class FilesDataWriter {
   }
 
  private:
-  void write_box(std::size_t level, int b, std::int64_t cells) {
+  void write_box(std::size_t level, const mesh::Box& box) {
     written_.places.push_back({rank_, out_.position()});
     for (const FileField& field : content_.fields) {
-      const std::span<std::byte> room = out_.room(static_cast<std::size_t>(cells * size_of(content_.precision)));
-      pack_block(field, level, b, content_.precision, room.data());
+      const std::span<std::byte> room = out_.room(static_cast<std::size_t>(box.volume() * size_of(content_.precision)));
+      pack_block(field, level, box, content_.precision, room.data());
       written_.checksums.push_back(checksum_of(room));
     }
   }

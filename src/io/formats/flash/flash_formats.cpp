@@ -107,6 +107,10 @@ Format entry(const Member& member) {
                                       const FileContent& content, const WriteOptions& options) {
     return write_flash(comm, path, content, options, kind);
   };
+  if (member.name.starts_with("flash"))
+    format.checkpoint_shows = {
+        "x_velocity", "y_velocity", "z_velocity", "specific_total_energy", "specific_internal_energy",
+        "pressure",   "Temp",       "phi_grav"};
   format.recognizes = [member](const std::string& path) {
     const bool is_of_another = std::ranges::any_of(
         members(), [&](const Member& other) { return other.name != member.name && has_name(other, path); });

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "io/content/pack_block.hpp"
 #include "io/formats/flash/flash_tables.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
@@ -17,9 +18,8 @@ std::vector<OwnBlock> own_blocks(const FileContent& content, int rank) {
   const std::vector<std::int64_t> starts = block_starts(content);
   std::vector<OwnBlock> blocks;
   for (std::size_t level = 0; level < content.levels.size(); ++level) {
-    int number = 0;
     for (const std::int32_t index : content.levels[level].boxes_of(rank))
-      blocks.push_back({level, number++, starts[level] + index});
+      blocks.push_back({level, content.levels[level].box(index), starts[level] + index});
   }
   return blocks;
 }
@@ -27,12 +27,12 @@ std::vector<OwnBlock> own_blocks(const FileContent& content, int rank) {
 namespace {
 
 void put_cells(const FileField& field, const OwnBlock& block, ElementType type, ByteWriter& out) {
-  const mesh::Field<double>& values = *field.levels[block.level];
-  const Box box = values.box(block.number);
-  const auto view = values.view(block.number);
+  const Box& box = block.box;
+  std::vector<double> room;
+  const auto view = cells_of(field, block.level, box, room);
   const std::int32_t width = box.extent().x;
   core::for_each_row(box, [&](int k, int j) {
-    const double* row = &view(field.component, k, j, box.lo.x);
+    const double* row = &view(k, j, box.lo.x);
     if (type == ElementType::float32)
       out.put_scaled<float>(row, width, field.factor);
     else
@@ -41,18 +41,19 @@ void put_cells(const FileField& field, const OwnBlock& block, ElementType type, 
 }
 
 // The field that all variables are unconverted components of, as long as there is one.
-const mesh::Field<double>* field_in_place(const FileContent& content) {
+mesh::FieldView<const double> field_in_place(const FileContent& content) {
   if (content.levels.size() != 1 || content.precision != Precision::double_precision || content.fields.empty())
-    return nullptr;
-  const mesh::Field<double>* first = content.fields.front().levels.front();
+    return {};
   for (const FileField& field : content.fields)
-    if (field.levels.front() != first || field.factor != 1.0) return nullptr;
-  return first;
+    if (field.levels.empty() || field.levels.front().table() != content.fields.front().levels.front().table() ||
+        field.factor != 1.0)
+      return {};
+  return content.fields.front().levels.front();
 }
 
 void set_in_place(const FileContent& content, FlashLayout layout, ArrayGroup& group) {
-  const mesh::Field<double>* field = field_in_place(content);
-  if (field == nullptr) return;
+  const mesh::FieldView<const double> field = field_in_place(content);
+  if (!field.table()) return;
   InPlace all{field, {}};
   for (const FileField& variable : content.fields) {
     all.components.push_back(variable.component);

@@ -16,7 +16,7 @@ namespace sidestream::io {
 /// A block of this rank.
 struct OwnBlock {
   std::size_t level = 0;
-  int number = 0;        ///< among those of the rank on its level
+  mesh::Box box;
   std::int64_t row = 0;  ///< among all blocks of the file
 };
 std::vector<OwnBlock> own_blocks(const FileContent& content, int rank);

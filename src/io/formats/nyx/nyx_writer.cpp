@@ -105,7 +105,7 @@ class NyxDataWriter {
 
   void write_field(const FileField& entry, std::size_t b, PieceWriter& pieces) {
     const std::span<std::byte> room = pieces.room(static_cast<std::size_t>(field_bytes(own_[b])));
-    const Extremes extremes = pack_block(entry, level_, static_cast<int>(b), content_.precision, room.data());
+    const Extremes extremes = pack_block(entry, level_, layout().box(own_[b]), content_.precision, room.data());
     table_.fields.push_back({extremes.lowest, extremes.highest, checksum_of(room)});
   }
 

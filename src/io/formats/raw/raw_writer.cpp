@@ -47,12 +47,13 @@ ArrayGroup cells_of(const FileContent& content, std::size_t level, int rank) {
   bool is_in_place = content.precision == Precision::double_precision;
   for (const FileField& field : content.fields) {
     group.arrays.push_back({raw_name(level, field.name), type_of(content.precision), {cells}});
-    group.in_place.push_back({field.levels[level], {field.component}});
-    is_in_place = is_in_place && field.factor == 1.0;
+    is_in_place = is_in_place && !field.levels.empty() && field.factor == 1.0;
+    if (is_in_place) group.in_place.push_back({field.levels[level], {field.component}});
   }
   if (!is_in_place) group.in_place.clear();
-  group.pack = [&content, level](std::size_t array, std::size_t run, std::span<std::byte> out) {
-    pack_block(content.fields[array], level, static_cast<int>(run), content.precision, out.data());
+  group.pack = [&content, level, own = layout.boxes_of(rank)](std::size_t array, std::size_t run,
+                                                              std::span<std::byte> out) {
+    pack_block(content.fields[array], level, content.levels[level].box(own[run]), content.precision, out.data());
   };
   group.checksums = raw_name(level, raw_checksums);
   return group;

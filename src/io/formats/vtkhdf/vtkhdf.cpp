@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "io/containers/hdf5/hdf5_arrays.hpp"
+#include "io/content/pack_block.hpp"
 #include "io/disk/stored_reals.hpp"
 #include "io/formats/format_entries.hpp"
 #include "io/formats/metadata.hpp"
@@ -25,13 +26,13 @@ std::vector<std::int64_t> cell_starts(const mesh::Layout& layout) {
   return starts;
 }
 
-void pack_cells(const FileField& field, std::size_t level, int local, ElementType type, std::span<std::byte> out) {
-  const mesh::Field<double>& values = *field.levels[level];
-  const mesh::Box box = values.box(local);
-  const auto view = values.view(local);
+void pack_cells(const FileField& field, std::size_t level, const mesh::Box& box, ElementType type,
+                std::span<std::byte> out) {
+  std::vector<double> room;
+  const auto view = cells_of(field, level, box, room);
   for (int k = box.lo.z; k < box.hi.z; ++k)
     for (int j = box.lo.y; j < box.hi.y; ++j)
-      for (int i = box.lo.x; i < box.hi.x; ++i) put_real(out, type, field.factor * view(field.component, k, j, i));
+      for (int i = box.lo.x; i < box.hi.x; ++i) put_real(out, type, field.factor * view(k, j, i));
 }
 
 // The cells of a level: an array for each variable, a run for each box.
@@ -48,8 +49,9 @@ ArrayGroup level_group_of(const FileContent& content, std::size_t level, int ran
   for (const FileField& field : content.fields)
     group.arrays.push_back({level_group(level) + "/CellData/" + vtkhdf_array_name(field.name), type, {}});
   group.checksums = vtkhdf_checksums(level);
-  group.pack = [&content, level, type](std::size_t array, std::size_t run, std::span<std::byte> out) {
-    pack_cells(content.fields[array], level, static_cast<int>(run), type, out);
+  group.pack = [&content, level, type, own = layout.boxes_of(rank)](std::size_t array, std::size_t run,
+                                                                    std::span<std::byte> out) {
+    pack_cells(content.fields[array], level, content.levels[level].box(own[run]), type, out);
   };
   return group;
 }

@@ -1,25 +1,23 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
-#include "sidestream/couple/condition.hpp"
+namespace sidestream::core {
 
-namespace sidestream::couple {
-
-/// A node of an expression. Truth is 1 or 0.
+/// A node of an expression such as `max(temperature) > 1e7 and step > 10`: arithmetic, comparisons and calls. What
+/// names and functions mean is for who reads it. Truth is 1 or 0.
 struct Expression {
-  enum class Kind { number, variable, reduction, operation, both, either };
+  enum class Kind { number, name, call, operation, both, either };
 
   Kind kind = Kind::number;
   bool is_truth = false;
   std::size_t column = 1;  ///< in the text, from 1
   double number = 0.0;
-  const Variable* variable = nullptr;
-  const Reduction* reduction = nullptr;
-  std::string quantity{};
+  std::string name{};                                        ///< of what is called, too
   double (*operation)(double left, double right) = nullptr;  ///< of one or two parts
-  std::vector<Expression> parts{};
+  std::vector<Expression> parts{};                           ///< arguments of a call
 };
 
 /// Where an expression was written: its text and its place in the configuration.
@@ -31,10 +29,7 @@ struct Source {
   std::string place(std::size_t column) const;
 };
 
-/// Throws core::Error.
+/// Throws core::Error with the column.
 Expression parse(const Source& source);
 
-/// Collective where it asks for a reduction.
-double value_of(const Expression& expression, PresentState& state);
-
-}  // namespace sidestream::couple
+}  // namespace sidestream::core

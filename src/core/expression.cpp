@@ -1,3 +1,5 @@
+#include "sidestream/core/expression.hpp"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -7,10 +9,9 @@
 #include <string_view>
 #include <utility>
 
-#include "couple/triggers/expression.hpp"
 #include "sidestream/core/error.hpp"
 
-namespace sidestream::couple {
+namespace sidestream::core {
 
 namespace {
 
@@ -61,20 +62,18 @@ class Parser {
       fail(longest, "the expression is too long", fmt::format("{} characters are the most", longest));
     Expression all = either();
     if (!at_end()) fail(at_, "this is not understood", hint_for_rest());
-    if (!all.is_truth)
-      fail(1, "a number is neither true nor false", "compare it with another, for example `... > 1e7`");
     return all;
   }
 
  private:
   [[noreturn]] void fail(std::size_t column, const std::string& what, const std::string& hint) const {
-    throw core::Error(what, source_.place(column), hint);
+    throw Error(what, source_.place(column), hint);
   }
   std::string hint_for_rest() const {
     const std::string_view rest = std::string_view(source_.text).substr(at_ - 1);
     for (const auto& [sign, hint] : foreign)
       if (rest.starts_with(sign)) return std::string(hint);
-    return "an expression is made of min, max, mean, sum, numbers, + - * /, comparisons, `and`, `or`, `not`";
+    return "an expression is made of numbers, names, functions of them, + - * /, comparisons, `and`, `or`, `not`";
   }
 
   // Skips blanks.
@@ -170,7 +169,7 @@ class Parser {
   }
 
   Expression operand() {
-    if (at_end()) fail(at_, "the expression ends too early", "a number, a variable or a reduction is missing here");
+    if (at_end()) fail(at_, "the expression ends too early", "a number or a name is missing here");
     const std::size_t column = at_;
     if (takes("(")) {
       Expression inner = either();
@@ -180,7 +179,8 @@ class Parser {
     const std::string_view name = name_here();
     if (name.empty() || !begins_name(name.front())) return number();
     at_ += name.size();
-    return takes("(") ? reduction(column, name) : variable(column, name);
+    if (takes("(")) return call(column, name);
+    return {.kind = Kind::name, .column = column, .name = std::string(name)};
   }
   Expression number() {
     const char* const first = source_.text.data() + (at_ - 1);
@@ -190,26 +190,12 @@ class Parser {
     at_ += static_cast<std::size_t>(end - first);
     return found;
   }
-  Expression variable(std::size_t column, std::string_view name) const {
-    for (const Variable& known : variables())
-      if (known.name == name) return {.kind = Kind::variable, .column = column, .variable = &known};
-    const core::Error error = core::unknown_name("variable", name, variables().names(), source_.place(column));
-    throw core::Error(error.message(), error.where(),
-                      error.hint() + fmt::format("; of a quantity take a reduction, such as `max({})`", name));
-  }
-  Expression reduction(std::size_t column, std::string_view name) {
-    Expression found{.kind = Kind::reduction, .column = column};
-    for (const Reduction& known : reductions())
-      if (known.name == name) found.reduction = &known;
-    if (found.reduction == nullptr)
-      throw core::unknown_name("reduction", name, reductions().names(), source_.place(column));
-    at_end();
-    found.column = at_;
-    found.quantity = name_here();
-    at_ += found.quantity.size();
-    if (found.quantity.empty() || !takes(")"))
-      fail(at_, fmt::format("`{}` takes the name of one quantity", name),
-           fmt::format("for example `{}(density)`", name));
+  Expression call(std::size_t column, std::string_view name) {
+    Expression found{.kind = Kind::call, .column = column, .name = std::string(name)};
+    if (takes(")")) return found;
+    do found.parts.push_back(either());
+    while (takes(","));
+    if (!takes(")")) fail(at_, "a `)` is missing", "");
     return found;
   }
 
@@ -228,4 +214,4 @@ Expression parse(const Source& source) {
   return Parser(source).whole();
 }
 
-}  // namespace sidestream::couple
+}  // namespace sidestream::core

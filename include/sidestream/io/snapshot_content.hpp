@@ -1,0 +1,32 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sidestream/io/file_content.hpp"
+#include "sidestream/mesh/snapshot.hpp"
+
+namespace sidestream::io {
+
+/// The name that files have for a quantity, as Nyx says it; the quantity's own where it says nothing.
+std::string file_name_of(const std::string& quantity);
+/// The quantity of a name in files; the name itself where none is known by it.
+std::string quantity_of(const std::string& file_name);
+
+/// Of `known`, those that a plot file shows when nobody chooses: `usual`, names in files, as far as they are known;
+/// where that is empty, the state, velocities, pressure, temperature, potential and dark matter.
+std::vector<std::string> usual_quantities(const std::vector<std::string>& usual, const std::vector<std::string>& known);
+
+/// What a plot file of `quantities` holds. Collective on the ranks of the snapshot, which lives until the file is
+/// written.
+FileContent plot_content(std::shared_ptr<const mesh::Snapshot> snapshot, const std::vector<std::string>& quantities);
+/// What a checkpoint holds: the quantities marked as state, all attributes of the particles and the numbers of the
+/// state, each to the bit; and `shown`, what readers of its format look for beside them.
+FileContent checkpoint_content(std::shared_ptr<const mesh::Snapshot> snapshot,
+                               const std::vector<std::string>& shown = {});
+
+/// A copy of all that `content` names (owned cells only), which stays as it is while the simulation goes on. Local.
+FileContent copy_of(const FileContent& content);
+
+}  // namespace sidestream::io

@@ -1,0 +1,157 @@
+#include "sidestream/io/snapshot_content.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+#include "io/content/pack_block.hpp"
+#include "sidestream/core/for_each.hpp"
+
+namespace sidestream::io {
+
+namespace {
+
+using Snapshots = std::shared_ptr<const mesh::Snapshot>;
+
+// Attributes that formats keep in a place of their own.
+double number_of(const mesh::Moment& moment, const char* name) {
+  const auto found = moment.attributes.find(name);
+  return found == moment.attributes.end() ? 0.0 : found->second;
+}
+
+FileContent without_fields(const Snapshots& snapshot) {
+  FileContent content;
+  content.moment = snapshot->moment;
+  content.moment.attributes.clear();
+  content.omega_m = number_of(snapshot->moment, "omega_m");
+  content.omega_lambda = number_of(snapshot->moment, "omega_lambda");
+  content.hubble = number_of(snapshot->moment, "hubble");
+  content.gamma = snapshot->gamma;
+  content.geometry = snapshot->geometry;
+  content.length_unit = snapshot->length_unit;
+  content.levels = snapshot->blocks();
+  content.rank = snapshot->rank;
+  content.particles = snapshot->stored_particles;
+  content.memory = snapshot;
+  return content;
+}
+
+FileField stored_field(const mesh::Snapshot& snapshot, const std::string& name) {
+  const mesh::Snapshot::Stored& stored = snapshot.stored(name);
+  return {file_name_of(name), "", stored.levels, stored.component, stored.factor, {}};
+}
+
+void show(const Snapshots& snapshot, const std::string& name, FileContent& content) {
+  FileField field = stored_field(*snapshot, name);
+  const std::string& unit = snapshot->unit(name);
+  field.unit = unit == "1" ? "" : unit;
+  if (field.levels.empty()) {
+    snapshot->prepare(name);
+    field.fill = [snapshot, name](int level, const mesh::Box& box, const core::View4<double>& out) {
+      snapshot->write(name, level, box, out);
+    };
+  }
+  content.fields.push_back(std::move(field));
+}
+
+bool has_name(const FileContent& content, const std::string& name) {
+  return std::ranges::find(content.fields, name, &FileField::name) != content.fields.end();
+}
+
+void add_number(const mesh::Snapshot& snapshot, const mesh::ParticleNumber& number, FileContent& content) {
+  FileParticleReal& real =
+      content.particle_reals.emplace_back(FileParticleReal{number.name, number.unit, {}, number.factor});
+  if (number.attribute.empty()) return;
+  for (const mesh::Particles* level : snapshot.stored_particles)
+    real.levels.push_back(&level->attribute(number.attribute));
+}
+
+mesh::Field<double> copy_of_level(const FileField& field, std::size_t level, const mesh::Layout& layout, int rank) {
+  mesh::Field<double> copy(layout, rank);
+  std::vector<double> room;
+  for (int b = 0; b < copy.blocks(); ++b) {
+    const auto from = cells_of(field, level, copy.box(b), room);
+    const auto to = copy.view(b);
+    core::for_each_cell(copy.box(b), [=](int k, int j, int i) { to(k, j, i) = from(k, j, i); });
+  }
+  return copy;
+}
+
+// What a copy of a content points to.
+struct Copies {
+  std::deque<mesh::Particles> particles;
+  std::deque<std::vector<double>> reals;
+};
+
+}  // namespace
+
+std::vector<std::string> usual_quantities(const std::vector<std::string>& usual,
+                                          const std::vector<std::string>& known) {
+  static const std::vector<std::string> standard{"gas_density",        "gas_momentum_x",   "gas_momentum_y",
+                                                 "gas_momentum_z",     "gas_total_energy", "gas_internal_energy",
+                                                 "temperature",        "velocity_x",       "velocity_y",
+                                                 "velocity_z",         "pressure",         "potential",
+                                                 "dark_matter_density"};
+  std::vector<std::string> wanted;
+  for (const std::string& name : usual) wanted.push_back(quantity_of(name));
+  const auto both = [&](const std::vector<std::string>& names) {
+    std::vector<std::string> found;
+    std::ranges::copy_if(names, std::back_inserter(found),
+                         [&](const std::string& name) { return std::ranges::find(known, name) != known.end(); });
+    return found;
+  };
+  const std::vector<std::string> chosen = both(wanted);
+  return chosen.empty() ? both(standard) : chosen;
+}
+
+FileContent plot_content(Snapshots snapshot, const std::vector<std::string>& quantities) {
+  FileContent content = without_fields(snapshot);
+  for (const std::string& name : quantities) show(snapshot, name, content);
+  for (const mesh::ParticleNumber& number : snapshot->particle_numbers) add_number(*snapshot, number, content);
+  content.particle_precision = Precision::single_precision;
+  return content;
+}
+
+FileContent checkpoint_content(Snapshots snapshot, const std::vector<std::string>& shown) {
+  FileContent content = without_fields(snapshot);
+  content.moment.attributes = snapshot->state_numbers;
+  for (const mesh::Quantity& quantity : snapshot->quantities()) {
+    if (!quantity.is_state) continue;
+    FileField field = stored_field(*snapshot, quantity.name);
+    field.factor = 1.0;
+    content.fields.push_back(std::move(field));
+  }
+  for (const std::string& name : shown)
+    if (snapshot->has(name) && !has_name(content, file_name_of(name))) show(snapshot, name, content);
+  if (snapshot->stored_particles.empty()) return content;
+  for (const mesh::ParticleAttribute& attribute : snapshot->stored_particles.front()->attributes)
+    add_number(*snapshot, {attribute.name, attribute.unit, attribute.name, 1.0}, content);
+  return content;
+}
+
+FileContent copy_of(const FileContent& content) {
+  FileContent copy = content;
+  const auto copies = std::make_shared<Copies>();
+  copy.memory = copies;
+  for (FileField& field : copy.fields) {
+    std::vector<mesh::FieldView<const double>> levels;
+    for (std::size_t level = 0; level < content.levels.size(); ++level)
+      levels.emplace_back(std::make_shared<const mesh::Field<double>>(copy_of_level(
+          field, level, content.levels[level], field.levels.empty() ? content.rank : field.levels[level].rank())));
+    field.levels = std::move(levels);
+    field.fill = {};
+    field.component = 0;
+  }
+  for (const mesh::Particles*& particles : copy.particles) {
+    mesh::Particles& own = copies->particles.emplace_back();
+    own.id = particles->id;
+    own.position = particles->position;
+    own.mass = particles->mass;
+    particles = &own;
+  }
+  for (FileParticleReal& real : copy.particle_reals)
+    for (const std::vector<double>*& values : real.levels) values = &copies->reals.emplace_back(*values);
+  return copy;
+}
+
+}  // namespace sidestream::io
