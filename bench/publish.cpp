@@ -1,7 +1,8 @@
 #include <nlohmann/json.hpp>
-// A publish from ranks that compute to the last rank, a sidecar: what it costs the simulation, and how long it takes
-// until the sidecar has it, for blocks of different sizes and simulations that look after their transfers often, rarely
-// or once a step.
+// A publish from ranks that compute to the last rank, a sidecar, or to a thread of each rank: what it costs the
+// simulation, beside a plain copy of the same data; and how long it takes until a sidecar has it, for blocks of
+// different sizes and simulations that look after their transfers often, rarely or once a step. `idle_s` is what a step
+// in which nothing is due costs.
 //
 // Usage: mpirun -n RANKS bench_publish [CELLS a side, 64]. With Open MPI 4, `--mca btl_vader_single_copy_mechanism
 // none` stands for machines on which processes may not read each other's memory.
@@ -34,11 +35,11 @@ class Nothing : public analysis::Analysis {
   mesh::Result run(const comm::Communicator&, const mesh::Snapshot&) const override { return {}; }
 };
 
-couple::CouplingConfig coupling() {
+couple::CouplingConfig coupling(const std::string& transport, std::int64_t every = 1) {
   couple::CouplingConfig config;
   config.sidecars = 1;
-  config.tasks.push_back({"nothing", "nothing", std::make_shared<Nothing>(), &couple::transports().named("in-transit"),
-                          couple::Trigger({.every = 1}), ""});
+  config.tasks.push_back({"nothing", "nothing", std::make_shared<Nothing>(), &couple::transports().named(transport),
+                          couple::Trigger({.every = every}), ""});
   return config;
 }
 
@@ -105,7 +106,7 @@ json measure(const comm::Communicator& world, const std::string& path, const mes
   std::vector<double> begin_s, lost_s;
   {
     core::Bill bill;
-    couple::Session session(world, coupling(), folder, bill);
+    couple::Session session(world, coupling("in-transit"), folder, bill);
     if (session.computes()) {
       for (int p = 0; p < publishes; ++p) {
         const mesh::Snapshot snapshot = snapshot_of(layout, world.rank(), p);
@@ -130,17 +131,59 @@ json measure(const comm::Communicator& world, const std::string& path, const mes
   return result;
 }
 
+// What publishing to threads costs, each time after the thread is done, and a copy of the same fields into memory that
+// has been used before; what a step costs in which nothing is due.
+json measure_threads(const comm::Communicator& world, const std::string& path, const mesh::Layout& layout) {
+  const io::RunFolder folder(path);
+  if (world.rank() == 0) std::filesystem::create_directories(path);
+  world.barrier();
+  std::vector<double> publish_s, copy_s;
+  double idle_s = 0.0;
+  {
+    core::Bill bill;
+    couple::Session session(world, coupling("async", 100), folder, bill);
+    std::vector<double> buffer;
+    for (int p = 0; p < 3 * publishes; ++p) {
+      const mesh::Snapshot snapshot = snapshot_of(layout, world.rank(), 100 * p);
+      const core::Stopwatch copy_watch;
+      buffer.clear();
+      for (const std::string& name : field_names) {
+        const mesh::FieldView<const double> field = snapshot.field(name);
+        for (int b = 0; b < field.blocks(); ++b) {
+          const mesh::Box& box = field.box(b);  // without ghost cells, one cell after the other
+          const double* first = &field.view(b)(box.lo.z, box.lo.y, box.lo.x);
+          buffer.insert(buffer.end(), first, first + box.volume());
+        }
+      }
+      copy_s.push_back(copy_watch.seconds());
+      const core::Stopwatch watch;
+      session.publish(snapshot);
+      publish_s.push_back(watch.seconds());
+      session.wait_for(session.mark());
+    }
+    constexpr int steps = 50;
+    const core::Stopwatch idle_watch;
+    for (int s = 0; s < steps; ++s) {
+      session.progress();
+      session.is_due({{.step = 300 * publishes + s - 60}});
+    }
+    idle_s = idle_watch.seconds() / steps;
+    session.finish();
+  }
+  world.barrier();
+  if (world.rank() == 0) std::filesystem::remove_all(path);
+  world.barrier();
+  publish_s.erase(publish_s.begin());  // on fresh memory, as the first copy
+  copy_s.erase(copy_s.begin());
+  return {{"publish_s", bench::spread(publish_s)}, {"copy_s", bench::spread(copy_s)}, {"idle_s", idle_s}};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const comm::Environment environment(argc, argv);
   const comm::Communicator world(MPI_COMM_WORLD);
   json report = bench::header(world, "publish");
-  if (world.size() == 1) {
-    report["note"] = "one rank has no sidecar";
-    std::puts(report.dump(2).c_str());
-    return 0;
-  }
   const std::int32_t cells = argc > 1 ? std::atoi(argv[1]) : 64;
   const std::string path = world.broadcast(
       (std::filesystem::temp_directory_path() / ("bench_publish_" + std::to_string(getpid()))).string());
@@ -150,6 +193,9 @@ int main(int argc, char** argv) {
   const std::map<std::string, double> pauses{{"every_ms", 1e-3}, {"every_50_ms", 50e-3}, {"once_a_step", step_s}};
   for (const std::int32_t block : {8, 16, 32, 64}) {
     if (cells % block != 0) continue;
+    report["block_" + std::to_string(block)]["threads"] =
+        measure_threads(world, path, mesh::Forest({cells, cells, cells}, block).layout(world.size()));
+    if (world.size() == 1) continue;  // no sidecar
     const mesh::Layout layout = mesh::Forest({cells, cells, cells}, block).layout(world.size() - 1);
     for (const auto& [name, pause_s] : pauses)
       report["block_" + std::to_string(block)][name] = measure(world, path, layout, pause_s);

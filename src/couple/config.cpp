@@ -171,6 +171,10 @@ bool CouplingConfig::uses_queue() const {
   return std::ranges::any_of(tasks, [](const Task& task) { return task.transport->has_queue; });
 }
 
+bool CouplingConfig::uses_threads() const {
+  return std::ranges::any_of(tasks, [](const Task& task) { return task.transport->needs_threads; });
+}
+
 CouplingConfig read_coupling(const core::Node& root, core::Node* resolved, const Analyses& analyses,
                              const TimeKeeping& times, const Transports& transports) {
   const core::Node none(core::Node::Members{}, "coupling"), no_tasks(core::Node::Members{}, "task");

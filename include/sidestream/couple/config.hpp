@@ -48,6 +48,8 @@ struct CouplingConfig {
   int sidecars_used() const;
   /// Whether the data of any task wait in the queue.
   bool uses_queue() const;
+  /// Whether each rank that computes has a second thread, which analyses.
+  bool uses_threads() const;
 };
 
 /// Reads and checks both tables of the whole configuration `root`, on each rank by itself. Throws core::Error with

@@ -133,7 +133,7 @@ def run(
     sys.stderr.write(verdict.messages)
     if verdict.code != 0:
         return 2 if verdict.code == 2 else 1
-    return simulation.run(request, verdict.processes(request.ranks))
+    return simulation.run(request, verdict.processes(request.ranks), verdict.threads())
 
 
 @app.command(short_help="Check a configuration; print what it would take.")

@@ -64,7 +64,9 @@ def default_ranks() -> int:
     return available_cores() if has_mpirun() else 1
 
 
-def prepare(program: Path, arguments: Sequence[str], ranks: int, launcher: str | None = None) -> Launch:
+def prepare(
+    program: Path, arguments: Sequence[str], ranks: int, launcher: str | None = None, threads: int = 1
+) -> Launch:
     """The command and environment that start `program` on `ranks` ranks.
 
     Args:
@@ -73,9 +75,10 @@ def prepare(program: Path, arguments: Sequence[str], ranks: int, launcher: str |
         ranks: the number of MPI ranks.
         launcher: a launcher with its own options, such as `"srun --exclusive"`; without it `mpirun`, and where that is
             missing the program itself, on one rank.
+        threads: those of each rank that call MPI.
     """
     own = [str(program), *arguments]
-    environment = mpi_environment(os.environ, ranks)
+    environment = mpi_environment(os.environ, ranks * threads)
     if launcher is None and not has_mpirun():
         if ranks > 1:
             raise Error(
@@ -91,8 +94,8 @@ def prepare(program: Path, arguments: Sequence[str], ranks: int, launcher: str |
     return Launch([*words, RANKS_OPTION, str(ranks), *own], environment, direct=False)
 
 
-def mpi_environment(base: Mapping[str, str], ranks: int) -> dict[str, str]:
-    """The environment of the ranks: `base` and what Open MPI needs on this machine."""
+def mpi_environment(base: Mapping[str, str], threads: int) -> dict[str, str]:
+    """The environment of the ranks, with so many threads in all: `base` and what Open MPI needs on this machine."""
     wanted = {
         "OMPI_MCA_rmaps_base_oversubscribe": "1",  # Open MPI counts cores, not what the user asked for
         "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",  # the same for Open MPI 5
@@ -102,6 +105,6 @@ def mpi_environment(base: Mapping[str, str], ranks: int) -> dict[str, str]:
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         wanted |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         wanted |= {"PRTE_ALLOW_RUN_AS_ROOT": "1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    if ranks > available_cores():
+    if threads > available_cores():
         wanted["OMPI_MCA_mpi_yield_when_idle"] = "1"
     return wanted | dict(base)

@@ -60,10 +60,17 @@ class Verdict:
 
     def processes(self, asked: int) -> int:
         """The ranks to start, from a verdict in JSON: more than asked for where sidecars come on top."""
+        return self._number("ranks", asked)
+
+    def threads(self) -> int:
+        """The threads of each rank, from a verdict in JSON: more than one where some analyse."""
+        return self._number("threads", 1)
+
+    def _number(self, key: str, otherwise: int) -> int:
         try:
-            return int(json.loads(self.output)["ranks"])
+            return int(json.loads(self.output)[key])
         except (ValueError, KeyError, TypeError):
-            return asked
+            return otherwise
 
 
 def check(request: RunRequest, as_json: bool = False) -> Verdict:
@@ -92,10 +99,10 @@ def _answer(arguments: list[str]) -> Verdict:
     return Verdict(done.returncode, done.stdout, "".join(f"{line}\n" for line in kept))
 
 
-def run(request: RunRequest, processes: int) -> int:
-    """Runs a configuration, on so many processes, to its end; returns the exit code for the shell."""
+def run(request: RunRequest, processes: int, threads: int = 1) -> int:
+    """Runs a configuration, on processes of so many threads, to its end; returns the exit code for the shell."""
     program = find_program()
-    launch = prepare(program, request.arguments(), processes, request.launcher)
+    launch = prepare(program, request.arguments(), processes, request.launcher, threads)
     tail, progress, messages = EventTail(request.out), Progress(), MessageFilter()
     job = Job(launch, program)
     with choose_view() as view, StopRequests(job, view.tell) as stops:

@@ -207,6 +207,7 @@ nlohmann::json describe(const RunConfig& config, int ranks) {
                       {"ranks", counts.world},
                       {"compute", counts.compute},
                       {"sidecars", counts.sidecars},
+                      {"threads", config.coupling.uses_threads() ? 2 : 1},
                       {"memory_bytes", config.plan->memory_bytes()},
                       {"queue_bytes", config.coupling.uses_queue() ? config.coupling.queue_bytes : 0.0},
                       {"tasks", tasks}});
