@@ -116,7 +116,7 @@ class Hydro {
   /// than one cell, corners included) hold the state at the start of the step, filled by the caller; they are left as
   /// they were. Density and internal energy are positive before and after. Local. Cost:
   /// docs/reference/performance.md; small blocks are the dearest, for the cells around them are computed as well. It
-  /// allocates scratch of one or two megabytes and the owned cells of one block.
+  /// allocates scratch of up to three megabytes.
   ///
   /// For refined meshes: `fluxes` takes the fluxes of the components 0 to 4 (mass, momentum, total energy) through the
   /// sides that it asks for, as the update used them, the same bits from both blocks at a face; `uses` says what

@@ -32,23 +32,6 @@ std::int32_t rows_in_slice(mesh::Int3 largest, int blocks) {
   return largest.x <= many && blocks >= 16 ? many : few;
 }
 
-/// The owned cells of one block at the end of the step, while the old ones are still needed.
-struct BlockBuffer {
-  explicit BlockBuffer(mesh::Int3 largest) : data(static_cast<std::size_t>(largest.product() * gas_components)) {}
-  core::View4<double> view(const mesh::Box& box) {
-    const mesh::Int3 n = box.extent();
-    return {data.data(), box.lo.x, box.lo.y, box.lo.z, n.x, n.y, n.z, gas_components};
-  }
-  std::vector<double> data;
-};
-
-void copy(const mesh::Box& box, core::View4<const double> from, core::View4<double> to) {
-  const std::ptrdiff_t cells = box.extent().x;
-  for (int c = 0; c < gas_components; ++c)
-    core::for_each_row(box,
-                       [=](int k, int j) { std::copy_n(&from(c, k, j, box.lo.x), cells, &to(c, k, j, box.lo.x)); });
-}
-
 /// Those of the sides of `box` that `slice` shares.
 amr::SideViews sides_of(const mesh::Box& slice, const mesh::Box& box, amr::SideViews sides) {
   if (slice.lo.y != box.lo.y) sides[1][0] = {};
@@ -61,12 +44,12 @@ auto face_order(const FaceRepair& face) {
   return std::array{face.axis, face.cell.z, face.cell.y, face.cell.x};
 }
 
-void add(core::View4<double> out, mesh::Int3 cell, const std::array<double, 5>& change, double sign) {
-  for (int c = 0; c < 5; ++c) out(c, cell.z, cell.y, cell.x) += sign * change[static_cast<std::size_t>(c)];
+void add(core::View4<double> state, mesh::Int3 cell, const std::array<double, 5>& change, double sign) {
+  for (int c = 0; c < 5; ++c) state(c, cell.z, cell.y, cell.x) += sign * change[static_cast<std::size_t>(c)];
 }
 
 /// Replaces the fluxes at the faces inside `box` that have been found wanting; each change goes to both cells.
-void replace_fluxes(const mesh::Box& box, std::vector<FaceRepair>& faces, core::View4<double> out) {
+void replace_fluxes(const mesh::Box& box, std::vector<FaceRepair>& faces, core::View4<double> state) {
   std::sort(faces.begin(), faces.end(), [](const auto& a, const auto& b) { return face_order(a) < face_order(b); });
   faces.erase(std::unique(faces.begin(), faces.end(),
                           [](const auto& a, const auto& b) { return face_order(a) == face_order(b); }),
@@ -75,29 +58,29 @@ void replace_fluxes(const mesh::Box& box, std::vector<FaceRepair>& faces, core::
     mesh::Int3 below = face.cell;
     --below[face.axis];
     if (!box.contains(below) || !box.contains(face.cell)) continue;
-    add(out, below, face.change, -1.0);
-    add(out, face.cell, face.change, 1.0);
+    add(state, below, face.change, -1.0);
+    add(state, face.cell, face.change, 1.0);
   }
 }
 
 /// Repairs cells and enters what that adds into the books, where a density of 1 is `volume` and one of energy `worth`.
 struct Repairman {
   const HydroConfig& config;
-  core::View4<const double> before;
-  core::View4<double> out;
+  core::View4<double> state;
   double volume, worth;
   HydroBooks& books;
 
   /// Chooses the internal energy of a cell anew and holds it to the floors.
-  void settle(mesh::Int3 at) const {
-    const auto value = [&](int c) -> double& { return out(c, at.z, at.y, at.x); };
-    const double old_rho = before(density, at.z, at.y, at.x),
-                 old_e = before(internal_energy, at.z, at.y, at.x) / old_rho;
+  void settle(const CellBefore& before) const {
+    const mesh::Int3 at = before.cell;
+    const auto value = [&](int c) -> double& { return state(c, at.z, at.y, at.x); };
+    const double old_rho = before.gas[density], old_e = before.gas[internal_energy] / old_rho;
     const double least_rho = std::max(config.density_floor, least_share * old_rho);
     if (!(value(density) >= least_rho)) {
       // Gas is added at the old velocity and temperature.
       const double missing_mass = least_rho - value(density), energy = value(total_energy);
-      for (int c = 0; c < gas_components; ++c) value(c) = before(c, at.z, at.y, at.x) * (least_rho / old_rho);
+      for (int c = 0; c < gas_components; ++c)
+        value(c) = before.gas[static_cast<std::size_t>(c)] * (least_rho / old_rho);
       if (worth > 0.0) {
         ++books.density_floors;
         books.floor_mass.add(volume * missing_mass);
@@ -119,20 +102,15 @@ struct Repairman {
 };
 
 void repair(const Repairman& man, const mesh::Box& box, Repairs& repairs) {
-  if (repairs.cells.empty()) return;
-  if (man.worth > 0.0) man.books.first_order_cells += static_cast<std::int64_t>(repairs.cells.size());
-  replace_fluxes(box, repairs.faces, man.out);
-  std::vector<mesh::Int3> touched = repairs.cells;
-  for (const FaceRepair& face : repairs.faces)
-    for (int below = 0; below < 2; ++below) {
-      mesh::Int3 cell = face.cell;
-      cell[face.axis] -= below;
-      if (box.contains(cell)) touched.push_back(cell);
-    }
-  const auto order = [&](mesh::Int3 cell) { return mesh::linear_index(box, cell); };
-  std::sort(touched.begin(), touched.end(), [&](mesh::Int3 a, mesh::Int3 b) { return order(a) < order(b); });
-  touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
-  for (const mesh::Int3 cell : touched) man.settle(cell);
+  if (repairs.cells == 0) return;
+  if (man.worth > 0.0) man.books.first_order_cells += repairs.cells;
+  replace_fluxes(box, repairs.faces, man.state);
+  auto& touched = repairs.touched;
+  std::erase_if(touched, [&](const CellBefore& each) { return !box.contains(each.cell); });
+  std::ranges::sort(touched, {}, [&](const CellBefore& each) { return mesh::linear_index(box, each.cell); });
+  const auto repeated = std::ranges::unique(touched, {}, &CellBefore::cell);
+  touched.erase(repeated.begin(), repeated.end());
+  for (const CellBefore& each : touched) man.settle(each);
 }
 
 }  // namespace
@@ -227,24 +205,21 @@ HydroBooks Hydro::advance(mesh::Field<double>& state, double dt, amr::SideFluxes
   config.internal_energy_floor = std::max(config.internal_energy_floor, epoch.internal_energy_floor);
   const mesh::Int3 largest = largest_extent(state);
   const std::int32_t rows = std::min(largest.y, rows_in_slice(largest, state.blocks()));
-  HydroSweep sweep(config, dt_over_dx, active, {largest.x, rows, largest.z});
-  BlockBuffer buffer(largest);
+  HydroSweep sweep(config, dt_over_dx, active, {largest.x, rows, largest.z}, rows < largest.y);
   HydroBooks repaired;
   for (int b = 0; b < state.blocks(); ++b) {
     const BlockUse use = uses.empty() ? BlockUse::leaf : uses[static_cast<std::size_t>(b)];
     if (use == BlockUse::idle) continue;
     const double volume = use == BlockUse::leaf ? geometry_.cell_volume() : 0.0, worth = volume * epoch.worth;
     const mesh::Box box = state.box(b);
-    const auto out = buffer.view(box);
     const amr::SideViews sides = fluxes != nullptr ? fluxes->views(b) : amr::SideViews{};
     Repairs repairs;
     for (mesh::Box slice = box; slice.lo.y < box.hi.y; slice.lo.y = slice.hi.y) {
       slice.hi.y = std::min(slice.lo.y + rows, box.hi.y);
-      sweep.advance(slice, state.view(b), out, repairs, sides_of(slice, box, sides), worth);
+      sweep.advance(slice, state.view(b), repairs, sides_of(slice, box, sides), worth, slice.lo.y > box.lo.y);
       if (meanwhile) meanwhile();
     }
-    repair({config, state.view(b), out, volume, worth, repaired}, box, repairs);
-    copy(box, out, state.view(b));
+    repair({config, state.view(b), volume, worth, repaired}, box, repairs);
   }
   return repaired += sweep.books();
 }

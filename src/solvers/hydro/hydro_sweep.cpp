@@ -44,6 +44,16 @@ CellState cell_state(const RowContext& context, ConstRows state, int i, int axis
   return cell;
 }
 
+CellBefore cell_before(mesh::Int3 cell, ConstRows state, int i) {
+  CellBefore before{cell, {}};
+  for (int c = 0; c < gas_components; ++c) before.gas[static_cast<std::size_t>(c)] = state[c][i];
+  return before;
+}
+
+void copy_row(ConstRows from, int cells, Rows to) {
+  for (int c = 0; c < gas_components; ++c) std::copy_n(from[c], cells, to[c]);
+}
+
 /// The flux of Harten, Lax and van Leer between two cells: keeps density and pressure positive.
 std::array<double, 5> first_order_flux(const CellState& l, const CellState& r, int axis) {
   const double l_speed = std::min({l.normal_u - l.c, r.normal_u - r.c, 0.0});
@@ -65,11 +75,12 @@ std::array<double, 5> first_order_flux(const CellState& l, const CellState& r, i
 }  // namespace
 
 HydroSweep::HydroSweep(const HydroConfig& config, const std::array<double, 3>& dt_over_dx,
-                       const std::array<bool, 3>& active, mesh::Int3 largest)
+                       const std::array<bool, 3>& active, mesh::Int3 largest, bool in_slices)
     : context_{Gas(config.gamma), solver_named(config.riemann), config.dual_energy_eta,
                std::max(config.internal_energy_floor, 1e-100)},
       density_floor_(config.density_floor),
       flattening_(config.flattening),
+      in_slices_(in_slices),
       dt_over_dx_(dt_over_dx),
       active_(active),
       pitch_(largest.x + 2 * ghost(0, 1)) {
@@ -89,6 +100,10 @@ HydroSweep::HydroSweep(const HydroConfig& config, const std::array<double, 3>& d
   flux_piece_ = PieceBuffer(predictor_flux_components, piece_size, in_vectors(pitch_ + row_padding));
   no_flux_ = PlaneRing(1, final_flux_components, 0, 1, 0, largest.x + 1);
   given_ = PlaneRing(1, 1, 0, 1, 0, largest.x);
+  fresh_ = PlaneRing(is_active(2) ? 2 : 1, gas_components, 0, largest.y, 0, in_vectors(largest.x));
+  if (in_slices_)
+    edge_ = PlaneRing(largest.z, gas_components, -hydro_ghost, hydro_ghost, -ghost(0, hydro_ghost),
+                      largest.x + 2 * ghost(0, hydro_ghost));
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (!active_[axis]) continue;
     slope_[axis] = axis == 0 ? wide(primitives, 2) : axis == 1 ? ring(1, primitives, 2) : ring(3, primitives);
@@ -110,12 +125,12 @@ int HydroSweep::dimensions() const {
   return static_cast<int>(std::count(active_.begin(), active_.end(), true));
 }
 
-void HydroSweep::advance(mesh::Box box, core::View4<const double> state, core::View4<double> out, Repairs& repairs,
-                         const amr::SideViews& sides, double worth) {
+void HydroSweep::advance(mesh::Box box, core::View4<double> state, Repairs& repairs, const amr::SideViews& sides,
+                         double worth, bool follows) {
   lo_ = box.lo;
   extent_ = box.extent();
   state_ = state;
-  out_ = out;
+  follows_ = follows;
   sides_ = sides;
   has_sides_ =
       std::ranges::any_of(sides, [](const auto& axis) { return axis[0].components() > 0 || axis[1].components() > 0; });
@@ -138,11 +153,26 @@ void HydroSweep::advance(mesh::Box box, core::View4<const double> state, core::V
     if (done < 0 || done >= extent_.z) continue;
     update_plane(done, repairs);
     if (has_sides_) record_plane(done);
+    if (done > 0) put_plane(done - 1);
   }
+  put_plane(extent_.z - 1);
 }
 
-ConstRows HydroSweep::state_row(int k, int j) const {
+Rows HydroSweep::owned_row(int k, int j) const {
   return {&state_(0, lo_.z + k, lo_.y + j, lo_.x), state_.stride_component()};
+}
+
+ConstRows HydroSweep::state_row(int k, int j) {
+  const bool is_remembered = follows_ && j < 0 && k >= 0 && k < extent_.z;
+  return is_remembered ? ConstRows(edge_.at(k, j)) : ConstRows(owned_row(k, j));
+}
+
+// Replaces plane `k` of the state by the new one; its last rows are remembered for the box that follows.
+void HydroSweep::put_plane(int k) {
+  const Range wide = cells(0, hydro_ghost);
+  for (int j = std::max(extent_.y - hydro_ghost, 0); j < extent_.y && in_slices_; ++j)
+    copy_row(owned_row(k, j).shifted(wide.begin), length(wide), edge_.at(k, j - extent_.y).shifted(wide.begin));
+  for (int j = 0; j < extent_.y; ++j) copy_row(fresh_.at(k, j), extent_.x, owned_row(k, j));
 }
 
 void HydroSweep::load_plane(int k) {
@@ -375,7 +405,7 @@ void HydroSweep::update_plane(int k, Repairs& repairs) {
                            : axis == 1 ? ConstRows(last_[axis].at(k, j + 1))
                                        : ConstRows(last_[axis].at(k + 1, j));
     }
-    const Rows out{&out_(0, lo_.z + k, lo_.y + j, lo_.x), out_.stride_component()};
+    const Rows out = fresh_.at(k, j);
     double* const given = given_.at(0, 0)[0];
     const UpdateCounts counts =
         update(context_, extent_.x, state_row(k, j), fluxes, surroundings(k, j), density_floor_, out, given);
@@ -448,12 +478,13 @@ void HydroSweep::record_row(core::View4<double> to, int axis, int k, int j, Rang
 
 // Notes the cells of a row that came out unphysical, and what first-order fluxes would change at their faces. Faces
 // between blocks keep their flux, because the other block does not know: so that no mass is lost.
-void HydroSweep::find_repairs(int k, int j, const Divergence& fluxes, ConstRows out, Repairs& repairs) const {
+void HydroSweep::find_repairs(int k, int j, const Divergence& fluxes, ConstRows out, Repairs& repairs) {
   const ConstRows old = state_row(k, j);
   for (int i = 0; i < extent_.x; ++i) {
     if (is_physical(context_, old, out, i, density_floor_)) continue;
     const mesh::Int3 cell = lo_ + mesh::Int3{i, j, k};
-    repairs.cells.push_back(cell);
+    ++repairs.cells;
+    repairs.touched.push_back(cell_before(cell, old, i));
     for (int axis = 0; axis < 3; ++axis) {
       if (!is_active(axis)) continue;
       const auto a = static_cast<std::size_t>(axis);
@@ -467,10 +498,13 @@ void HydroSweep::find_repairs(int k, int j, const Divergence& fluxes, ConstRows 
           face.change[n] = dt_over_dx_[a] * (low_order[n] - flux[conserved_flux[n]][i]);
         repairs.faces.push_back(face);
       };
-      mesh::Int3 next = cell;
+      mesh::Int3 next = cell, before = cell;
       ++next[axis];
+      --before[axis];
       repair(below, old, fluxes.lower[a], cell);
       repair(old, above, fluxes.upper[a], next);
+      repairs.touched.push_back(cell_before(before, below, i));
+      repairs.touched.push_back(cell_before(next, above, i));
     }
   }
 }
