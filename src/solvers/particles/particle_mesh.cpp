@@ -142,17 +142,31 @@ Corners corners_at(const double* cell, std::ptrdiff_t stride_y, std::ptrdiff_t s
                   load<Pair>(cell + stride_z + stride_y));
 }
 
+Quad together(Pair low, Pair high) {
+  return __builtin_shufflevector(low, high, 0, 1, 2, 3);
+}
+Corners together(Quad low, Quad high) {
+  return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+
 // Along each axis, by how much a potential falls from the cell before each of these eight to the one behind it. Most of
-// the numbers are used more than once.
+// the numbers are used more than once, so each is loaded once: rows of four through the eight cells, pairs beside them.
 std::array<Corners, 3> falls_at(const double* cell, std::ptrdiff_t stride_y, std::ptrdiff_t stride_z) {
-  const auto row = [=](int z, int y) { return cell + z * stride_z + y * stride_y; };
-  const auto pair = [=](int z, int y) { return load<Pair>(row(z, y)); };
-  const Corners here = corners_at(cell, stride_y, stride_z), before = corners_at(cell - 1, stride_y, stride_z),
-                behind = corners_at(cell + 1, stride_y, stride_z);
-  const Pair p00 = __builtin_shufflevector(here, here, 0, 1), p01 = __builtin_shufflevector(here, here, 2, 3),
-             p10 = __builtin_shufflevector(here, here, 4, 5), p11 = __builtin_shufflevector(here, here, 6, 7);
-  return {before - behind, together(pair(0, -1), p00, pair(1, -1), p10) - together(p01, pair(0, 2), p11, pair(1, 2)),
-          together(pair(-1, 0), pair(-1, 1), p00, p01) - together(p10, p11, pair(2, 0), pair(2, 1))};
+  const auto row = [=](int z, int y) { return load<Quad>(cell - 1 + z * stride_z + y * stride_y); };
+  const auto pair = [=](int z, int y) { return load<Pair>(cell + z * stride_z + y * stride_y); };
+  const Corners low = together(row(0, 0), row(0, 1)), high = together(row(1, 0), row(1, 1));
+  const Corners before = __builtin_shufflevector(low, high, 0, 1, 4, 5, 8, 9, 12, 13),
+                here = __builtin_shufflevector(low, high, 1, 2, 5, 6, 9, 10, 13, 14),
+                behind = __builtin_shufflevector(low, high, 2, 3, 6, 7, 10, 11, 14, 15);
+  const Corners before_y = together(together(pair(0, -1), pair(1, -1)), Quad{}),
+                behind_y = together(together(pair(0, 2), pair(1, 2)), Quad{}),
+                before_z = together(together(pair(-1, 0), pair(-1, 1)), Quad{}),
+                behind_z = together(together(pair(2, 0), pair(2, 1)), Quad{});
+  return {before - behind,
+          __builtin_shufflevector(before_y, here, 0, 1, 8, 9, 2, 3, 12, 13) -
+              __builtin_shufflevector(here, behind_y, 2, 3, 8, 9, 6, 7, 10, 11),
+          __builtin_shufflevector(before_z, here, 0, 1, 2, 3, 8, 9, 10, 11) -
+              __builtin_shufflevector(here, behind_z, 4, 5, 6, 7, 8, 9, 10, 11)};
 }
 
 // The sums of the numbers at all eight corners, pair by pair, then row by row, for three sets side by side.
