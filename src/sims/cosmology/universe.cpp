@@ -101,9 +101,9 @@ double Universe::advance(double a0, double a1, bool adapts) {
 void Universe::advance_level(const amr::LevelStep& part) {
   parts_[static_cast<std::size_t>(part.level)] = part;
   const solvers::LeapfrogStep step = leapfrog_of(part);
-  kick(part.level, step.first_kick);
+  kick(part.level, step.first_kick, step.drift);
   advance_gas(part, step);
-  drift_particles(part.level, step.drift);
+  migrate_particles(part.level);
   if (finest_level() == 0)
     solve_gravity();
   else
@@ -133,11 +133,12 @@ void Universe::synchronize(int level) {
   if (level > 0 && coarse_weight_after(part) < 1.0) solve_from(part);
 }
 
-void Universe::kick(int level, double factor) {
+// Particles then drift, while each is at hand.
+void Universe::kick(int level, double factor, double drift) {
   const auto l = static_cast<std::size_t>(level);
   if (gas_) core::timed(bill_, "hydro", [&] { gravity_.kick(level, factor, gas_->state(level)); });
   core::timed(bill_, "particles", [&] {
-    largest_momentum_[l] = particle_mesh_.kick(level, gravity_.acceleration(level), factor, particles_[l]);
+    largest_momentum_[l] = particle_mesh_.kick(level, gravity_.acceleration(level), factor, particles_[l], drift);
   });
 }
 
@@ -158,9 +159,8 @@ void Universe::advance_gas(const amr::LevelStep& part, const solvers::LeapfrogSt
   });
 }
 
-void Universe::drift_particles(int level, double dtau) {
+void Universe::migrate_particles(int level) {
   auto& particles = particles_[static_cast<std::size_t>(level)];
-  core::timed(bill_, "particles", [&] { solvers::drift(dtau, particles); });
   particle_updates_ += static_cast<std::int64_t>(particles.size());
   core::timed(bill_, "migration", [&] {
     redistribute::migrate(comm_, hierarchy_.layout(level), hierarchy_.geometry(level), particles);

@@ -89,9 +89,9 @@ class Universe {
   void advance_level(const amr::LevelStep& part);
   void synchronize(int level);
   solvers::LeapfrogStep leapfrog_of(const amr::LevelStep& part) const;
-  void kick(int level, double factor);
+  void kick(int level, double factor, double drift = 0.0);
   void advance_gas(const amr::LevelStep& part, const solvers::LeapfrogStep& step);
-  void drift_particles(int level, double dtau);
+  void migrate_particles(int level);
   double coarse_weight_after(const amr::LevelStep& part) const;
   void deposit_from(const amr::LevelStep& part, double finer_ahead);
   void solve_level(const amr::LevelStep& part);

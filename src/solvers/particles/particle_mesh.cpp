@@ -339,7 +339,8 @@ void ParticleMesh::convert_to_density(double particle_mass, mesh::Field<double>&
   }
 }
 
-double ParticleMesh::kick(const mesh::Field<double>& acceleration, double factor, mesh::Particles& particles) const {
+double ParticleMesh::kick(const mesh::Field<double>& acceleration, double factor, mesh::Particles& particles,
+                          double drift) const {
   const bool is_vector = acceleration.components() == 3;
   core::require(acceleration.layout() == layout_ && (is_vector || acceleration.components() == 1) &&
                     acceleration.ghost() > (is_vector ? reach_ : reach_ + 1),
@@ -353,7 +354,7 @@ double ParticleMesh::kick(const mesh::Field<double>& acceleration, double factor
           };
           return std::array{along(0), along(1), along(2)};
         },
-        factor, particles);
+        factor, particles, drift);
   const std::array<double, 3> over_two_dx{0.5 / geometry_.cell_size(0), 0.5 / geometry_.cell_size(1),
                                           0.5 / geometry_.cell_size(2)};
   return kick_by(
@@ -363,13 +364,13 @@ double ParticleMesh::kick(const mesh::Field<double>& acceleration, double factor
         for (std::size_t axis = 0; axis < 3; ++axis) falls[axis] *= over_two_dx[axis];
         return falls;
       },
-      factor, particles);
+      factor, particles, drift);
 }
 
 // `pull(cell, placement)`: the accelerations along each axis of the eight cells from `cell` of `field` on.
 template <typename Pull>
-double ParticleMesh::kick_by(const mesh::Field<double>& field, Pull pull, double factor,
-                             mesh::Particles& particles) const {
+double ParticleMesh::kick_by(const mesh::Field<double>& field, Pull pull, double factor, mesh::Particles& particles,
+                             double drift) const {
   const auto at = placements(field);
   std::array<double*, 3> momentum;
   for (std::size_t axis = 0; axis < 3; ++axis) momentum[axis] = particles.attribute(momentum_names[axis]).data();
@@ -396,6 +397,8 @@ double ParticleMesh::kick_by(const mesh::Field<double>& field, Pull pull, double
         w[n] += scale * sums[axis][n];
         largest.add(w[n]);
       }
+      double* const x = particles.position[axis].data() + start;
+      for (std::size_t n = 0; n < count && drift != 0.0; ++n) x[n] += drift * w[n];
     }
   }
   return largest.value();
@@ -469,14 +472,6 @@ void ParticleMesh::sort(mesh::Particles& particles) {
 bool has_mass_fractions(const mesh::Particles& particles) {
   return std::ranges::any_of(particles.attributes,
                              [](const auto& attribute) { return attribute.name == mass_fraction_name; });
-}
-
-void drift(double dtau, mesh::Particles& particles) {
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    double* const x = particles.position[axis].data();
-    const double* const w = particles.attribute(momentum_names[axis]).data();
-    for (std::size_t n = 0; n < particles.size(); ++n) x[n] += dtau * w[n];
-  }
 }
 
 double largest_momentum(const mesh::Particles& particles) {
