@@ -335,13 +335,17 @@ void HydroSweep::solve(const Faces& of) {
   if (of.axis == 0) both.row = {inside.row.begin - 1, faces.row.end = inside.row.end + 1};
   if (of.axis == 1) both.rows = {inside.rows.begin - 1, faces.rows.end = inside.rows.end + 1};
   const int step = of.axis == 0 ? 1 : of.axis == 1 ? pitch_ : 0;  // between the faces of a cell in a plane
+  const int kept = step > 0 ? in_vectors(step + row_padding) : 0;
+  const bool is_corrected = !of.corrections.empty();
   const bool has_faces = of.axis < 2 || of.k >= 0, has_losses = of.loss != nullptr && (of.axis < 2 || of.k >= 1);
   const Range cells = flat(both), last_faces = flat(faces), last_losses = flat(inside);
   int solved = last_faces.begin, taken = last_losses.begin;
   for (Range piece{cells.begin, 0}; piece.begin < cells.end; piece.begin = piece.end) {
     piece.end = std::min(piece.begin + piece_size, cells.end);
-    for (PieceBuffer* const buffer : {&lower_piece_, &upper_piece_, &flux_piece_}) buffer->move_to(piece.begin);
-    if (!of.corrections.empty()) correct_cells(of, piece);
+    lower_piece_.move_to(piece.begin, 0);
+    upper_piece_.move_to(piece.begin, is_corrected ? kept : 0);
+    flux_piece_.move_to(piece.begin, has_losses ? kept : 0);
+    if (is_corrected) correct_cells(of, piece);
     if (!has_faces) continue;
     const bool is_last = piece.end == cells.end;
     const Range next{solved, is_last ? last_faces.end : last_vector(solved, piece.end)};
