@@ -513,11 +513,14 @@ TEST(Kick, ByAPotentialHasTheBitsOfTheAcceleration) {
   by_potential.start(lively);
   const auto before = owned_cells(by_potential);
 
-  kick(by_acceleration.state(), acceleration, 0.7);
-  kick_by_potential(by_potential.state(), gravity.potential(), geometry, 0.7);
+  FastestWave wave({}, geometry), wave_by_potential({}, geometry);
+  kick(by_acceleration.state(), acceleration, 0.7, &wave);
+  kick_by_potential(by_potential.state(), gravity.potential(), geometry, 0.7, &wave_by_potential);
 
   EXPECT_NE(owned_cells(by_potential), before);
   EXPECT_EQ(owned_cells(by_potential), owned_cells(by_acceleration));
+  EXPECT_EQ(wave.largest_step(), Hydro({}, geometry).largest_step(by_acceleration.state()));
+  EXPECT_EQ(wave_by_potential.largest_step(), wave.largest_step());
 }
 
 TEST(ExpansionSource, ChangesBothEnergiesByTheSameHeat) {

@@ -81,34 +81,40 @@ std::vector<StepLimit> Universe::step_limits(double a) const {
   }
   std::vector<StepLimit> limits{{comm_.min(crossing), "particles"}};
   if (finest_level() > 0) limits.push_back({comm_.min(fall), "acceleration"});
-  if (gas_) limits.push_back({gas_->largest_step(), "gas"});
+  if (gas_) limits.push_back({gas_step_ ? comm_.min(*gas_step_) : gas_->largest_step(), "gas"});
   return limits;
 }
 
 double Universe::advance(double a0, double a1, bool adapts) {
   step_ = {a0, a1, solvers::leapfrog_step(background_, a0, a1).drift};
   parts_.resize(density_.size());
+  gas_step_.reset();
   amr::subcycle(
       {}, finest_level(), config_.amr.time_levels(), [&](const amr::LevelStep& part) { advance_level(part); },
       [&](int level) { synchronize(level); });
   ++steps_;
   const bool is_changed = adapts && adapt(a1);
+  if (is_changed) gas_step_.reset();
   if (finest_level() > 0 || is_changed) solve_gravity();
   return step_.dtau;
 }
 
-// On a mesh of one level the gravity of the level is that of all matter.
+// On a mesh of one level the gravity of the level is that of all matter, and what the last kick leaves is the state
+// from which the next step is chosen.
 void Universe::advance_level(const amr::LevelStep& part) {
   parts_[static_cast<std::size_t>(part.level)] = part;
   const solvers::LeapfrogStep step = leapfrog_of(part);
-  kick(part.level, step.first_kick, step.drift);
+  kick(part.level, step.first_kick, step.drift, nullptr);
   advance_gas(part, step);
   migrate_particles(part.level);
   if (finest_level() == 0)
     solve_gravity();
   else
     solve_level(part);
-  kick(part.level, step.second_kick);
+  if (finest_level() > 0 || !gas_) return kick(part.level, step.second_kick, 0.0, nullptr);
+  solvers::FastestWave wave = gas_->fastest_wave(part.level);
+  kick(part.level, step.second_kick, 0.0, &wave);
+  gas_step_ = wave.largest_step();
 }
 
 solvers::LeapfrogStep Universe::leapfrog_of(const amr::LevelStep& part) const {
@@ -134,9 +140,9 @@ void Universe::synchronize(int level) {
 }
 
 // Particles then drift, while each is at hand.
-void Universe::kick(int level, double factor, double drift) {
+void Universe::kick(int level, double factor, double drift, solvers::FastestWave* wave) {
   const auto l = static_cast<std::size_t>(level);
-  if (gas_) core::timed(bill_, "hydro", [&] { gravity_.kick(level, factor, gas_->state(level)); });
+  if (gas_) core::timed(bill_, "hydro", [&] { gravity_.kick(level, factor, gas_->state(level), wave); });
   core::timed(bill_, "particles", [&] {
     largest_momentum_[l] = particle_mesh_.kick(level, gravity_.acceleration(level), factor, particles_[l], drift);
   });

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "sidestream/core/for_each.hpp"
-#include "sidestream/core/largest_magnitude.hpp"
 #include "solvers/hydro/hydro_sweep.hpp"
 
 namespace sidestream::solvers {
@@ -155,38 +154,42 @@ Hydro::Hydro(const HydroConfig& config, const mesh::Geometry& geometry) : config
   check(config_);
 }
 
+FastestWave::FastestWave(const HydroConfig& config, const mesh::Geometry& geometry)
+    : cfl_(config.cfl), square_factor_(config.gamma * (config.gamma - 1.0)) {
+  const auto active = active_axes(geometry);
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (active[axis]) inverse_size_[axis] = 1.0 / geometry.cell_size(static_cast<int>(axis));
+}
+
+void FastestWave::look_at(core::View4<const double> state, const mesh::Box& box, int k, int j) {
+  const double *rho = &state(density, k, j, 0), *mx = &state(momentum_x, k, j, 0), *my = &state(momentum_y, k, j, 0),
+               *mz = &state(momentum_z, k, j, 0), *e = &state(internal_energy, k, j, 0),
+               *total = &state(total_energy, k, j, 0);
+  const auto [over_x, over_y, over_z] = inverse_size_;
+  core::LargestMagnitude rate = rate_, others = others_;
+  for (int i = box.lo.x; i < box.hi.x; ++i) {
+    const double inverse = 1.0 / rho[i], c = std::sqrt(square_factor_ * e[i] * inverse);
+    rate.add((std::fabs(mx[i]) * inverse + c) * over_x);
+    rate.add((std::fabs(my[i]) * inverse + c) * over_y);
+    rate.add((std::fabs(mz[i]) * inverse + c) * over_z);
+    others.add(rho[i]);
+    others.add(total[i]);
+  }
+  rate_ = rate;
+  others_ = others;
+}
+
+double FastestWave::largest_step() const {
+  if (!std::isfinite(rate_.value()) || !std::isfinite(others_.value())) return 0.0;
+  return rate_.value() > 0.0 ? cfl_ / rate_.value() : std::numeric_limits<double>::infinity();
+}
+
 double Hydro::largest_step(const mesh::Field<double>& state) const {
   core::require(state.components() == gas_components, "a gas state has six components");
-  const auto active = active_axes(geometry_);
-  std::array<double, 3> inverse_size{};
-  for (std::size_t axis = 0; axis < 3; ++axis)
-    if (active[axis]) inverse_size[axis] = 1.0 / geometry_.cell_size(static_cast<int>(axis));
-  const double square_factor = config_.gamma * (config_.gamma - 1.0);
-  core::LargestMagnitude rate, others;
-  for (int b = 0; b < state.blocks(); ++b) {
-    const auto u = state.view(b);
-    const mesh::Box box = state.box(b);
-    core::for_each_row(box, [&](int k, int j) {
-      const double *rho = &u(density, k, j, 0), *mx = &u(momentum_x, k, j, 0), *my = &u(momentum_y, k, j, 0),
-                   *mz = &u(momentum_z, k, j, 0), *e = &u(internal_energy, k, j, 0), *total = &u(total_energy, k, j, 0);
-      core::LargestMagnitude row_rate = rate, row_others = others;
-      for (int i = box.lo.x; i < box.hi.x; ++i) {
-        const double inverse = 1.0 / rho[i], c = std::sqrt(square_factor * e[i] * inverse);
-        const double x = (std::fabs(mx[i]) * inverse + c) * inverse_size[0],
-                     y = (std::fabs(my[i]) * inverse + c) * inverse_size[1],
-                     z = (std::fabs(mz[i]) * inverse + c) * inverse_size[2];
-        row_rate.add(x);
-        row_rate.add(y);
-        row_rate.add(z);
-        row_others.add(rho[i]);
-        row_others.add(total[i]);
-      }
-      rate = row_rate;
-      others = row_others;
-    });
-  }
-  if (!std::isfinite(rate.value()) || !std::isfinite(others.value())) return 0.0;
-  return rate.value() > 0.0 ? config_.cfl / rate.value() : std::numeric_limits<double>::infinity();
+  FastestWave wave(config_, geometry_);
+  for (int b = 0; b < state.blocks(); ++b)
+    core::for_each_row(state.box(b), [&](int k, int j) { wave.look_at(state.view(b), state.box(b), k, j); });
+  return wave.largest_step();
 }
 
 HydroBooks Hydro::advance(mesh::Field<double>& state, double dt, amr::SideFluxes* fluxes,
@@ -254,7 +257,7 @@ void kick_row(core::View4<double> u, int k, int j, int begin, int end, double fa
 
 }  // namespace
 
-void kick(mesh::Field<double>& state, const mesh::Field<double>& acceleration, double factor) {
+void kick(mesh::Field<double>& state, const mesh::Field<double>& acceleration, double factor, FastestWave* wave) {
   core::require(
       state.components() == gas_components && acceleration.components() == 3 && state.blocks() == acceleration.blocks(),
       "gas is accelerated by three components on its own blocks");
@@ -266,12 +269,13 @@ void kick(mesh::Field<double>& state, const mesh::Field<double>& acceleration, d
       kick_row(
           u, k, j, box.lo.x, box.hi.x, factor, [=](int i) { return x[i]; }, [=](int i) { return y[i]; },
           [=](int i) { return z[i]; });
+      if (wave != nullptr) wave->look_at(u, box, k, j);
     });
   }
 }
 
 void kick_by_potential(mesh::Field<double>& state, const mesh::Field<double>& potential, const mesh::Geometry& geometry,
-                       double factor) {
+                       double factor, FastestWave* wave) {
   core::require(state.components() == gas_components && potential.components() == 1 && potential.ghost() > 0 &&
                     state.blocks() == potential.blocks(),
                 "gas is accelerated by a potential with ghost cells on its own blocks");
@@ -287,6 +291,7 @@ void kick_by_potential(mesh::Field<double>& state, const mesh::Field<double>& po
           u, k, j, box.lo.x, box.hi.x, factor, [=](int i) { return (row[i - 1] - row[i + 1]) * over_x; },
           [=](int i) { return (row[i - y] - row[i + y]) * over_y; },
           [=](int i) { return (row[i - z] - row[i + z]) * over_z; });
+      if (wave != nullptr) wave->look_at(u, box, k, j);
     });
   }
 }
