@@ -94,7 +94,8 @@ nlohmann::json measure(const comm::Communicator& comm, int cells, const std::str
   const auto time = [&](auto work) { return time_per_particle(comm, total, repetitions, work); };
   ns["deposit"] = time([&] { particle_mesh.deposit(particles, density); });
   ns["kick"] = time([&] { particle_mesh.kick(acceleration, 1.0, particles); });
-  ns["kick and drift"] = time([&] { particle_mesh.kick(acceleration, 1.0, particles, 1e-30); });  // which moves nobody out of its block
+  ns["kick and drift"] =
+      time([&] { particle_mesh.kick(acceleration, 1.0, particles, 1e-30); });  // which moves nobody out of its block
   ns["migrate"] = time([&] { redistribute::migrate(comm, layout, geometry, particles); });
   mesh::Particles copy = particles;  // after the migration, which changes how many there are on a rank
   ns["copy"] = time([&] { copy_particles(particles, copy); });

@@ -176,7 +176,8 @@ Tags tags_of_errors(const mesh::Box& cells, std::span<const double> errors, cons
   std::size_t row = 0;
   if (tags.refine)
     core::for_each_row(cells, [&](int k, int j) {
-      tags.tagged = hull(tags.tagged, tagged_of_row({cells.lo.x, j, k}, errors.subspan(row, width), limits.refine_above));
+      tags.tagged =
+          hull(tags.tagged, tagged_of_row({cells.lo.x, j, k}, errors.subspan(row, width), limits.refine_above));
       row += width;
     });
   return tags;

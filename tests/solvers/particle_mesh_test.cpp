@@ -292,8 +292,7 @@ TEST_P(ParticleMeshOn, AKickMovesWithTheMomentaAfterIt) {
   test::drift(0.125, kicked);
   EXPECT_EQ(moved.position, kicked.position);
   EXPECT_TRUE(moved.size() == 0 || moved.position != before);
-  for (std::size_t axis = 0; axis < 3; ++axis)
-    EXPECT_EQ(moved.attributes[axis].values, kicked.attributes[axis].values);
+  for (std::size_t axis = 0; axis < 3; ++axis) EXPECT_EQ(moved.attributes[axis].values, kicked.attributes[axis].values);
 }
 
 TEST_P(ParticleMeshOn, ParticlesOfAnotherRankAreRefused) {

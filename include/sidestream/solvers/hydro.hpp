@@ -75,8 +75,8 @@ class FastestWave {
 
   /// Looks at the cells of `box` in the row (k, j).
   void look_at(core::View4<const double> state, const mesh::Box& box, int k, int j);
-  /// `cfl` times the shortest time in which a wave crosses a cell; infinity where there was no cell, 0 where a number is
-  /// not finite.
+  /// `cfl` times the shortest time in which a wave crosses a cell; infinity where there was no cell, 0 where a number
+  /// is not finite.
   double largest_step() const;
 
  private:
@@ -152,8 +152,8 @@ class Hydro {
 };
 
 /// Adds `factor` * acceleration to the velocity of the owned cells: `acceleration` has three components. The total
-/// energy changes by exactly the change of the kinetic energy; the internal energy does not change. `wave`, if any, looks
-/// at the cells afterwards.
+/// energy changes by exactly the change of the kinetic energy; the internal energy does not change. `wave`, if any,
+/// looks at the cells afterwards.
 void kick(mesh::Field<double>& state, const mesh::Field<double>& acceleration, double factor,
           FastestWave* wave = nullptr);
 /// The same by the central differences of a potential with filled ghost cells, one layer or more: the same bits as with

@@ -6,8 +6,8 @@
 
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/mesh/hierarchy.hpp"
-#include "sidestream/solvers/hydro.hpp"
 #include "sidestream/solvers/gravity.hpp"
+#include "sidestream/solvers/hydro.hpp"
 #include "sidestream/solvers/refined_gravity.hpp"
 
 namespace sidestream::sims {
