@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "sidestream/core/for_each.hpp"
+#include "solvers/hydro/hydro_repair.hpp"
 #include "solvers/hydro/hydro_sweep.hpp"
 
 namespace sidestream::solvers {
@@ -36,80 +37,6 @@ amr::SideViews sides_of(const mesh::Box& slice, const mesh::Box& box, amr::SideV
   if (slice.lo.y != box.lo.y) sides[1][0] = {};
   if (slice.hi.y != box.hi.y) sides[1][1] = {};
   return sides;
-}
-
-/// The order of faces in a block, to find those that two cells want to replace.
-auto face_order(const FaceRepair& face) {
-  return std::array{face.axis, face.cell.z, face.cell.y, face.cell.x};
-}
-
-void add(core::View4<double> state, mesh::Int3 cell, const std::array<double, 5>& change, double sign) {
-  for (int c = 0; c < 5; ++c) state(c, cell.z, cell.y, cell.x) += sign * change[static_cast<std::size_t>(c)];
-}
-
-/// Replaces the fluxes at the faces inside `box` that have been found wanting; each change goes to both cells.
-void replace_fluxes(const mesh::Box& box, std::vector<FaceRepair>& faces, core::View4<double> state) {
-  std::sort(faces.begin(), faces.end(), [](const auto& a, const auto& b) { return face_order(a) < face_order(b); });
-  faces.erase(std::unique(faces.begin(), faces.end(),
-                          [](const auto& a, const auto& b) { return face_order(a) == face_order(b); }),
-              faces.end());
-  for (const FaceRepair& face : faces) {
-    mesh::Int3 below = face.cell;
-    --below[face.axis];
-    if (!box.contains(below) || !box.contains(face.cell)) continue;
-    add(state, below, face.change, -1.0);
-    add(state, face.cell, face.change, 1.0);
-  }
-}
-
-/// Repairs cells and enters what that adds into the books, where a density of 1 is `volume` and one of energy `worth`.
-struct Repairman {
-  const HydroConfig& config;
-  core::View4<double> state;
-  double volume, worth;
-  HydroBooks& books;
-
-  /// Chooses the internal energy of a cell anew and holds it to the floors.
-  void settle(const CellBefore& before) const {
-    const mesh::Int3 at = before.cell;
-    const auto value = [&](int c) -> double& { return state(c, at.z, at.y, at.x); };
-    const double old_rho = before.gas[density], old_e = before.gas[internal_energy] / old_rho;
-    const double least_rho = std::max(config.density_floor, least_share * old_rho);
-    if (!(value(density) >= least_rho)) {
-      // Gas is added at the old velocity and temperature.
-      const double missing_mass = least_rho - value(density), energy = value(total_energy);
-      for (int c = 0; c < gas_components; ++c)
-        value(c) = before.gas[static_cast<std::size_t>(c)] * (least_rho / old_rho);
-      if (worth > 0.0) {
-        ++books.density_floors;
-        books.floor_mass.add(volume * missing_mass);
-        books.floor_energy.add(worth * (value(total_energy) - energy));
-      }
-    }
-    const double heat =
-        value(total_energy) - kinetic_energy(value(density), value(momentum_x), value(momentum_y), value(momentum_z));
-    const bool is_certain = config.dual_energy_eta == 0.0 || heat > config.dual_energy_eta * value(total_energy);
-    const double e = is_certain ? heat : value(density) * old_e;
-    const double least_e = value(density) * std::max(config.internal_energy_floor, least_share * old_e);
-    value(internal_energy) = e > least_e ? e : least_e;
-    if (e > least_e) return;
-    value(total_energy) += least_e - e;
-    if (worth == 0.0) return;
-    ++books.energy_floors;
-    books.floor_energy.add(worth * (least_e - e));
-  }
-};
-
-void repair(const Repairman& man, const mesh::Box& box, Repairs& repairs) {
-  if (repairs.cells == 0) return;
-  if (man.worth > 0.0) man.books.first_order_cells += repairs.cells;
-  replace_fluxes(box, repairs.faces, man.state);
-  auto& touched = repairs.touched;
-  std::erase_if(touched, [&](const CellBefore& each) { return !box.contains(each.cell); });
-  std::ranges::sort(touched, {}, [&](const CellBefore& each) { return mesh::linear_index(box, each.cell); });
-  const auto repeated = std::ranges::unique(touched, {}, &CellBefore::cell);
-  touched.erase(repeated.begin(), repeated.end());
-  for (const CellBefore& each : touched) man.settle(each);
 }
 
 }  // namespace

@@ -27,49 +27,8 @@ RiemannSolver solver_named(const std::string& name) {
   return name == "hllc" ? RiemannSolver::hllc : RiemannSolver::two_shock;
 }
 
-/// Primitive variables and conserved densities of a cell.
-struct CellState {
-  std::array<double, 5> conserved;  // mass, momentum, total energy
-  double p, c, normal_u;
-};
-
-CellState cell_state(const RowContext& context, ConstRows state, int i, int axis) {
-  CellState cell{};
-  for (int component = 0; component < 5; ++component)
-    cell.conserved[static_cast<std::size_t>(component)] = state[component][i];
-  const double rho = state[density][i];
-  cell.p = context.gas.gamma_1 * std::max(state[internal_energy][i], rho * context.energy_floor);
-  cell.c = std::sqrt(context.gas.gamma * cell.p / rho);
-  cell.normal_u = state[momentum_x + axis][i] / rho;
-  return cell;
-}
-
-CellBefore cell_before(mesh::Int3 cell, ConstRows state, int i) {
-  CellBefore before{cell, {}};
-  for (int c = 0; c < gas_components; ++c) before.gas[static_cast<std::size_t>(c)] = state[c][i];
-  return before;
-}
-
 void copy_row(ConstRows from, int cells, Rows to) {
   for (int c = 0; c < gas_components; ++c) std::copy_n(from[c], cells, to[c]);
-}
-
-/// The flux of Harten, Lax and van Leer between two cells: keeps density and pressure positive.
-std::array<double, 5> first_order_flux(const CellState& l, const CellState& r, int axis) {
-  const double l_speed = std::min({l.normal_u - l.c, r.normal_u - r.c, 0.0});
-  const double r_speed = std::max({l.normal_u + l.c, r.normal_u + r.c, 0.0});
-  const auto flux_of = [axis](const CellState& cell, std::size_t component) {
-    const double pressure_part = component == total_energy                          ? cell.p * cell.normal_u
-                                 : static_cast<int>(component) == momentum_x + axis ? cell.p
-                                                                                    : 0.0;
-    return cell.conserved[component] * cell.normal_u + pressure_part;
-  };
-  std::array<double, 5> flux{};
-  for (std::size_t n = 0; n < flux.size(); ++n)
-    flux[n] =
-        (r_speed * flux_of(l, n) - l_speed * flux_of(r, n) + l_speed * r_speed * (r.conserved[n] - l.conserved[n])) /
-        (r_speed - l_speed);
-  return flux;
 }
 
 }  // namespace
@@ -495,8 +454,7 @@ void HydroSweep::find_repairs(int k, int j, const Divergence& fluxes, ConstRows 
       const ConstRows below = axis == 0 ? old.shifted(-1) : axis == 1 ? state_row(k, j - 1) : state_row(k - 1, j);
       const ConstRows above = axis == 0 ? old.shifted(1) : axis == 1 ? state_row(k, j + 1) : state_row(k + 1, j);
       const auto repair = [&](ConstRows lower, ConstRows upper, ConstRows flux, mesh::Int3 upper_cell) {
-        const auto low_order =
-            first_order_flux(cell_state(context_, lower, i, axis), cell_state(context_, upper, i, axis), axis);
+        const auto low_order = first_order_flux(context_, lower, upper, i, axis);
         FaceRepair face{axis, upper_cell, {}};
         for (std::size_t n = 0; n < 5; ++n)
           face.change[n] = dt_over_dx_[a] * (low_order[n] - flux[conserved_flux[n]][i]);

@@ -8,31 +8,11 @@
 #include "sidestream/core/view.hpp"
 #include "sidestream/mesh/box.hpp"
 #include "sidestream/solvers/hydro.hpp"
+#include "solvers/hydro/hydro_repair.hpp"
 #include "solvers/hydro/hydro_rows.hpp"
 #include "solvers/hydro/plane_ring.hpp"
 
 namespace sidestream::solvers {
-
-/// A face at which the flux is replaced because a cell beside it came out unphysical: the change of the flux of mass,
-/// momentum and total energy (times dt / dx). `cell` is the one above the face.
-struct FaceRepair {
-  int axis;
-  mesh::Int3 cell;
-  std::array<double, 5> change;
-};
-
-/// A cell as it was before the step.
-struct CellBefore {
-  mesh::Int3 cell;
-  std::array<double, gas_components> gas;
-};
-
-/// What a sweep found in need of repair.
-struct Repairs {
-  std::int64_t cells = 0;           ///< that came out unphysical
-  std::vector<FaceRepair> faces;    ///< theirs
-  std::vector<CellBefore> touched;  ///< they and the cells at the other sides of these faces
-};
 
 /// One step of the gas in boxes of cells, in place, plane by plane along z: new planes wait until the old ones are no
 /// longer needed. Scratch memory is taken once and used for many boxes.
