@@ -23,12 +23,12 @@ struct OutputConfig {
   couple::Trigger trigger;
   std::int32_t keep = 0;  ///< newest checkpoints that stay; 0: all
   io::WriteOptions options;
-  bool is_asynchronous = false;                               ///< written from a copy, behind the simulation
-  bool stops_on_failure = false;                              ///< the run ends when a file cannot be written
-  std::vector<std::string> quantities;                        ///< of a plot file; of a checkpoint beside its state
+  bool is_asynchronous = false;         ///< written from a copy, behind the simulation
+  bool stops_on_failure = false;        ///< the run ends when a file cannot be written
+  std::vector<std::string> quantities;  ///< of a plot file; of a checkpoint beside its state
   // Of plot files.
   io::Precision precision = io::Precision::double_precision;
-  double particle_share = 1.0;  ///< so many of the particles, by their ids; 0: none
+  double particle_share = 1.0;                ///< so many of the particles, by their ids; 0: none
   std::vector<std::string> particle_numbers;  ///< beside id and position; empty: all there are
 };
 

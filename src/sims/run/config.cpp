@@ -38,7 +38,8 @@ struct Output : couple::TriggerKeys {
 enum class Kind { plotfile, particles, checkpoint };
 
 bool serves(const io::Format& format, Kind kind) {
-  return (kind == Kind::checkpoint ? format.checkpoint : format.plotfile).has_value();
+  if (kind == Kind::checkpoint) return format.checkpoint.has_value();
+  return format.plotfile.has_value() && (kind == Kind::plotfile || format.holds_particles_alone);
 }
 
 std::vector<std::string> formats_for(Kind kind) {
@@ -61,7 +62,7 @@ core::Table<Output> output_table(Kind kind, const couple::TimeKeeping& times) {
   std::vector<std::string> methods = io::write_methods().names();
   methods.insert(methods.begin(), "automatic");
   core::Table<Output> table("When and how a kind of file is written");
-  table.option("format", &Output::format, is_checkpoint ? "sidestream" : "nyx")
+  table.option("format", &Output::format, kind == Kind::plotfile ? "nyx" : "sidestream")
       .one_of(formats_for(kind))
       .doc("format of the file");
   couple::add_trigger_options(table, times);

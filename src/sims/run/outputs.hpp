@@ -101,7 +101,7 @@ class Outputs {
   std::optional<Output> under_way_;
   std::optional<Pending> pending_;
   bool is_put_off_ = false;
-  std::string refused_;  // the path of the newest refused one, as long as it lies there
+  std::string refused_;                       // the path of the newest refused one, as long as it lies there
   std::vector<std::int64_t> last_plotfiles_;  // of each
   std::int64_t last_checkpoint_ = -1, lost_plotfiles_ = 0;
   std::string failure_;
