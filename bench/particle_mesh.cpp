@@ -94,13 +94,14 @@ nlohmann::json measure(const comm::Communicator& comm, int cells, const std::str
   const auto time = [&](auto work) { return time_per_particle(comm, total, repetitions, work); };
   ns["deposit"] = time([&] { particle_mesh.deposit(particles, density); });
   ns["kick"] = time([&] { particle_mesh.kick(acceleration, 1.0, particles); });
-  ns["drift"] = time([&] { solvers::drift(0.01, particles); });
+  ns["kick and drift"] =
+      time([&] { particle_mesh.kick(acceleration, 1.0, particles, 1e-30); });  // which moves nobody out of its block
   ns["migrate"] = time([&] { redistribute::migrate(comm, layout, geometry, particles); });
   mesh::Particles copy = particles;  // after the migration, which changes how many there are on a rank
   ns["copy"] = time([&] { copy_particles(particles, copy); });
   ns["sort"] = time([&] { particle_mesh.sort(particles); });
   const double step =
-      ns["deposit"]["min"].get<double>() + 2.0 * ns["kick"]["min"].get<double>() + ns["drift"]["min"].get<double>();
+      ns["deposit"]["min"].get<double>() + ns["kick and drift"]["min"].get<double>() + ns["kick"]["min"].get<double>();
   result["step_us_per_particle"] = 1e-3 * step;  // one deposit, two half kicks, one drift
   result["particles_per_cpu_second"] = 1e9 / step;
   result["ratio_to_copy"] = step / ns["copy"]["min"].get<double>();

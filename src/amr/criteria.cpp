@@ -152,23 +152,34 @@ void loehner_errors(const double* u, const Stencil stencil, std::span<double> er
   for (std::ptrdiff_t i = 0; i < cells; ++i) error[i] = loehner_error_at<is_flat_z>(u + i, stencil);
 }
 
-/// What the errors of the row of cells that begins at `first` say. Most rows want nothing: only the others are looked
-/// at cell by cell.
-Tags tags_of_row(Int3 first, std::span<const double> errors, const Limits& limits) {
+/// The cells of a row that begins at `first` from the first one whose error is above the limit to the last.
+mesh::Box tagged_of_row(Int3 first, std::span<const double> errors, double limit) {
+  const auto is_above = [limit](double error) { return error > limit; };
+  const auto begin = std::ranges::find_if(errors, is_above),
+             end = std::find_if(errors.rbegin(), errors.rend(), is_above).base();
+  if (begin == errors.end()) return {};
+  return {first + along(0, static_cast<std::int32_t>(begin - errors.begin())),
+          first + Int3{static_cast<std::int32_t>(end - errors.begin()), 1, 1}};
+}
+
+/// What the errors of `cells` say, row behind row. Most blocks want nothing: only the others are looked at row by row.
+Tags tags_of_errors(const mesh::Box& cells, std::span<const double> errors, const Limits& limits) {
   int above = 0, below = 0;
   for (const double error : errors) {
     above += static_cast<int>(error > limits.refine_above);
     below += static_cast<int>(error < limits.coarsen_below);
   }
   Tags tags;
+  tags.refine = above > 0;
   tags.coarsen = below == static_cast<int>(errors.size());
-  if (above == 0) return tags;
-  const auto is_above = [&](double error) { return error > limits.refine_above; };
-  const auto begin = std::ranges::find_if(errors, is_above),
-             end = std::find_if(errors.rbegin(), errors.rend(), is_above).base();
-  tags.refine = true;
-  tags.tagged = {first + along(0, static_cast<std::int32_t>(begin - errors.begin())),
-                 first + Int3{static_cast<std::int32_t>(end - errors.begin()), 1, 1}};
+  const auto width = static_cast<std::size_t>(cells.extent().x);
+  std::size_t row = 0;
+  if (tags.refine)
+    core::for_each_row(cells, [&](int k, int j) {
+      tags.tagged =
+          hull(tags.tagged, tagged_of_row({cells.lo.x, j, k}, errors.subspan(row, width), limits.refine_above));
+      row += width;
+    });
   return tags;
 }
 
@@ -277,13 +288,14 @@ Criterion loehner(std::vector<std::string> fields, Limits limits) {
     const mesh::Box& cells = block.cells;
     const Stencil stencil = stencil_of(u, cells.lo, block.geometry);
     const auto errors_of_row = is_active(block.geometry, 2) ? loehner_errors<false> : loehner_errors<true>;
-    std::vector<double> errors(static_cast<std::size_t>(cells.extent().x));
-    Tags tags;
+    const auto width = static_cast<std::size_t>(cells.extent().x);
+    std::vector<double> errors(static_cast<std::size_t>(cells.volume()));
+    std::size_t row = 0;
     core::for_each_row(cells, [&](int k, int j) {
-      errors_of_row(&u(k, j, cells.lo.x), stencil, errors);
-      tags += tags_of_row({cells.lo.x, j, k}, errors, limits);
+      errors_of_row(&u(k, j, cells.lo.x), stencil, std::span(errors).subspan(row, width));
+      row += width;
     });
-    return tags;
+    return tags_of_errors(cells, errors, limits);
   });
 }
 

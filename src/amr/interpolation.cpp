@@ -2,15 +2,32 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/symmetric.hpp"
+
+// Values of the vector types here never cross the boundary of a library, so the warning about how they would does not
+// matter.
+#pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace sidestream::amr {
 
 namespace {
 
 using core::View4;
+
+/// A number for each of the eight children of a cell: (dz, dy, dx) is lane 4 dz + 2 dy + dx. On a flat axis there is
+/// but the first one.
+using Children [[gnu::vector_size(8 * sizeof(double))]] = double;
+
+/// `core::symmetric_sum` in each lane, to the bit.
+[[gnu::always_inline]] inline Children symmetric_sum(Children a, Children b, Children c) {
+  const auto smaller = [](Children l, Children r) { return r < l ? r : l; };
+  const auto larger = [](Children l, Children r) { return l < r ? r : l; };
+  const Children first = (a + b) + c, second = (b + c) + a, third = (c + a) + b;
+  return larger(smaller(first, second), smaller(larger(first, second), third));
+}
 
 /// A quarter of the monotonised central slope: by how much the children of a cell differ from it along an axis.
 [[gnu::always_inline]] inline double quarter_slope(double below, double at, double above) {
@@ -45,34 +62,38 @@ mesh::Box refined(const mesh::Box& coarse, RefinedAxes axes) {
   return fine;
 }
 
+// All children of a cell are computed at once; those at the edge of the region that lie beyond it are left out.
 void interpolate_limited(View4<const double> coarse, View4<double> fine, const mesh::Box& region, RefinedAxes axes) {
   const std::array<int, 3> half{axes[0], axes[1], axes[2]};
-  // The children along an axis of a coarse cell that lie in the region, and by how many slopes each is above its
-  // parent.
-  const auto first = [=, &region](int axis, int at) {
-    return std::max(at << half[static_cast<std::size_t>(axis)], region.lo[axis]);
-  };
-  const auto last = [=, &region](int axis, int at) {
-    const int h = half[static_cast<std::size_t>(axis)];
-    return std::min((at << h) + h, region.hi[axis] - 1);
-  };
-  const auto side = [](int child) { return 2.0 * (child & 1) - 1.0; };
+  // By how many slopes each child is above its parent: one on a flat axis counts as a lower one.
+  constexpr Children side_x{-1, 1, -1, 1, -1, 1, -1, 1}, side_y{-1, -1, 1, 1, -1, -1, 1, 1},
+      side_z{-1, -1, -1, -1, 1, 1, 1, 1};
   const mesh::Box parents = coarsened(region, axes);
   const std::ptrdiff_t dx = half[0], dy = half[1] * coarse.stride_y(), dz = half[2] * coarse.stride_z();
   for (int c = 0; c < fine.components(); ++c)
     core::for_each_row(parents, [&](int K, int J) {
       const double* const row = &coarse(c, K, J, 0);
-      const int first_k = first(2, K), last_k = last(2, K), first_j = first(1, J), last_j = last(1, J);
+      const int first_k = K << half[2], first_j = J << half[1];
+      const int begin_k = std::max(first_k, region.lo.z), end_k = std::min(first_k + half[2] + 1, region.hi.z);
+      const int begin_j = std::max(first_j, region.lo.y), end_j = std::min(first_j + half[1] + 1, region.hi.y);
       for (int I = parents.lo.x; I < parents.hi.x; ++I) {
         // On a flat axis the neighbours are the cell itself: no slope.
         const double* const at = row + I;
         const double x = quarter_slope(*(at - dx), *at, *(at + dx)), y = quarter_slope(*(at - dy), *at, *(at + dy)),
                      z = quarter_slope(*(at - dz), *at, *(at + dz));
-        const int first_i = first(0, I), last_i = last(0, I);
-        for (int k = first_k; k <= last_k; ++k)
-          for (int j = first_j; j <= last_j; ++j)
-            for (int i = first_i; i <= last_i; ++i)
-              fine(c, k, j, i) = *at + core::symmetric_sum(side(i) * x, side(j) * y, side(k) * z);
+        const Children children = *at + symmetric_sum(side_x * x, side_y * y, side_z * z);
+        alignas(sizeof children) std::array<double, 8> values;
+        std::memcpy(values.data(), &children, sizeof children);
+        const int first_i = I << half[0];
+        const int begin_i = std::max(first_i, region.lo.x), end_i = std::min(first_i + half[0] + 1, region.hi.x);
+        for (int k = begin_k; k < end_k; ++k)
+          for (int j = begin_j; j < end_j; ++j) {
+            const double* const pair = &values[static_cast<std::size_t>(4 * (k - first_k) + 2 * (j - first_j))];
+            if (end_i - begin_i == 2)
+              std::memcpy(&fine(c, k, j, begin_i), pair, 2 * sizeof(double));
+            else
+              fine(c, k, j, begin_i) = pair[begin_i - first_i];
+          }
       }
     });
 }
@@ -86,15 +107,18 @@ void inject(View4<const double> coarse, View4<double> fine, const mesh::Box& reg
 void average(View4<const double> fine, View4<double> coarse, const mesh::Box& region, RefinedAxes axes) {
   const int x = axes[0] ? 1 : 0, y = axes[1] ? 1 : 0, z = axes[2] ? 1 : 0;
   for (int c = 0; c < coarse.components(); ++c)
-    core::for_each_cell(region, [=](int K, int J, int I) {
-      const int k = K << z, j = J << y, i = I << x;
-      // Opposite corners first: exchanging or mirroring axes only permutes the four sums. On flat axes both corners
-      // are the same cells, counted twice.
-      const double a = fine(c, k, j, i) + fine(c, k + z, j + y, i + x);
-      const double b = fine(c, k, j, i + x) + fine(c, k + z, j + y, i);
-      const double d = fine(c, k, j + y, i) + fine(c, k + z, j, i + x);
-      const double e = fine(c, k + z, j, i) + fine(c, k, j + y, i + x);
-      coarse(c, K, J, I) = 0.125 * core::symmetric_sum(a, b, d, e);
+    core::for_each_row(region, [&](int K, int J) {
+      const int first = region.lo.x << x;
+      const double *low = &fine(c, K << z, J << y, first), *low_y = &fine(c, K << z, (J << y) + y, first),
+                   *low_z = &fine(c, (K << z) + z, J << y, first), *high = &fine(c, (K << z) + z, (J << y) + y, first);
+      double* const out = &coarse(c, K, J, region.lo.x);
+      for (int n = 0; n < region.extent().x; ++n) {
+        const int i = n << x;
+        // Opposite corners first: exchanging or mirroring axes only permutes the four sums. On flat axes both corners
+        // are the same cells, counted twice.
+        out[n] = 0.125 * core::symmetric_sum(low[i] + high[i + x], low[i + x] + high[i], low_y[i] + low_z[i + x],
+                                             low_z[i] + low_y[i + x]);
+      }
     });
 }
 

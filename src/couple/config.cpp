@@ -82,6 +82,11 @@ core::Node members_of(const core::Node& table, const std::vector<std::string>& n
   return out;
 }
 
+// Whether a task writes a file of the state: who knows formats reads it.
+bool writes_file(const core::Node& task) {
+  return task.find("write") != nullptr;
+}
+
 void check_name(const std::string& name, const core::Node& table) {
   const auto is_plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; };
   if (name.empty() || !std::ranges::all_of(name, is_plain))
@@ -93,7 +98,6 @@ using Analyses = core::Registry<analysis::AnalysisEntry>;
 
 Task read_task(const std::string& name, const core::Node& node, const Analyses& analyses, const TimeKeeping& times,
                const Transports& transports, core::Node* resolved) {
-  check_name(name, node);
   // The analysis looks first: it knows all keys of the table and so finds a slip in any of them.
   core::Node full_task, full_analysis;
   Task task;
@@ -194,6 +198,8 @@ CouplingConfig read_coupling(const core::Node& root, core::Node* resolved, const
   config.timeout_s = table.timeout;
   config.times = times;
   for (const auto& [name, node] : tasks->members()) {
+    check_name(name, node);
+    if (writes_file(node)) continue;
     core::Node full;
     config.tasks.push_back(read_task(name, node, analyses, times, transports, &full));
     full_tasks.set(name, std::move(full));

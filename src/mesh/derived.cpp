@@ -148,6 +148,7 @@ struct Keys {
 core::Table<Keys> quantity_table() {
   core::Table<Keys> table("A quantity that follows from others, cell by cell");
   table.option("expression", &Keys::expression, "")
+      .required()
       .doc("of quantities, numbers, `redshift` and `scale_factor`, with + - * /, comparisons and functions");
   table.option("unit", &Keys::unit, "1").doc("its unit, as tables and figures name it");
   table.option("meaning", &Keys::meaning, "").doc("what it is, in a few words");
@@ -244,9 +245,6 @@ std::vector<DerivedQuantity> read_derived(const core::Node& root, const std::vec
     check_name(node, name, known);
     core::Node part;
     const Keys keys = quantity_table().read(node, &part);
-    if (node.find("expression") == nullptr)
-      core::reject(node, "the key `expression` is missing",
-                   "for example expression = \"sqrt(pressure / gas_density)\"");
     all.emplace_back(Quantity{name, keys.unit, keys.meaning}, *node.find("expression"));
     full.set(name, part);
     names.push_back(name);

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
+#include <span>
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
@@ -28,20 +31,45 @@ struct Leaver {
                     "", "look at the time step and at the forces");
 }
 
+constexpr std::size_t batch_size = 64;
+using CellsOnAxis = std::array<std::int32_t, batch_size>;
+
+// The cells along an axis of some coordinates; whether all lie inside the domain. Else the cells mean nothing.
+bool locate_on_axis(const Geometry& geometry, int axis, std::span<const double> x, CellsOnAxis& cells) {
+  const double length = geometry.length[static_cast<std::size_t>(axis)];
+  int outside = 0;
+  for (std::size_t n = 0; n < x.size(); ++n) outside |= static_cast<int>(!(x[n] >= 0.0 && x[n] < length));
+  for (std::size_t n = 0; n < x.size() && outside == 0; ++n) cells[n] = cell_of(geometry, axis, x[n]);
+  return outside == 0;
+}
+
+void wrap(const Geometry& geometry, Particles& particles, std::size_t p) {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    double& x = particles.position[axis][p];
+    const double inside = geometry.periodic[axis] ? mesh::wrapped_coordinate(x, geometry.length[axis]) : x;
+    if (!(inside >= 0.0 && inside < geometry.length[axis])) reject(particles, p, "is outside of the domain");
+    x = inside;
+  }
+}
+
 // Wraps all positions into the domain and calls f(p, cell) for each particle and its cell.
 template <typename F>
 void for_each_wrapped(const Geometry geometry, Particles& particles, F f) {
-  for (std::size_t p = 0; p < particles.size(); ++p) {
-    Int3 cell;
-    for (int axis = 0; axis < 3; ++axis) {
-      const auto a = static_cast<std::size_t>(axis);
-      const double x = particles.position[a][p];
-      const double inside = geometry.periodic[a] ? mesh::wrapped_coordinate(x, geometry.length[a]) : x;
-      if (!(inside >= 0.0 && inside < geometry.length[a])) reject(particles, p, "is outside of the domain");
-      if (inside != x) particles.position[a][p] = inside;
-      cell[axis] = cell_of(geometry, axis, inside);
+  std::array<CellsOnAxis, 3> cells;
+  for (std::size_t first = 0; first < particles.size(); first += batch_size) {
+    const std::size_t count = std::min(batch_size, particles.size() - first);
+    const auto locate = [&] {
+      bool is_inside = true;
+      for (std::size_t axis = 0; axis < 3; ++axis)
+        is_inside &= locate_on_axis(geometry, static_cast<int>(axis),
+                                    std::span(particles.position[axis]).subspan(first, count), cells[axis]);
+      return is_inside;
+    };
+    if (!locate()) {
+      for (std::size_t n = 0; n < count; ++n) wrap(geometry, particles, first + n);
+      locate();
     }
-    f(p, cell);
+    for (std::size_t n = 0; n < count; ++n) f(first + n, Int3{cells[0][n], cells[1][n], cells[2][n]});
   }
 }
 

@@ -25,13 +25,27 @@ core::Error error_of(const std::string& text) {
 TEST(RunConfig, ASmallConfigurationIsEnough) {
   const RunConfig config = read_run(core::parse_toml(good, "run.toml"));
   EXPECT_EQ(config.plan->cells(), (mesh::Int3{32, 32, 32}));
-  EXPECT_FALSE(config.plotfile.has_value());
+  EXPECT_TRUE(config.plotfiles.empty());
 }
 
 TEST(RunConfig, TheResolvedTextReadsBackToItself) {
   const RunConfig config = read_run(core::parse_toml(good, "run.toml"));
   EXPECT_EQ(read_run(core::parse_toml(config.resolved, "config.toml")).resolved, config.resolved);
   EXPECT_THAT(config.resolved, HasSubstr("z_end"));
+}
+
+TEST(RunConfig, ATaskThatWritesReadsBackToItself) {
+  const std::string text = good + "[task.thin]\nwrite = \"particles\"\nat_redshift = [3]\nparticle_share = 0.1\n" +
+                           "[task.saved]\nwrite = \"checkpoint\"\nevery = 5\n" +
+                           "[quantity.twice]\nexpression = \"2 * temperature\"\n";
+  const RunConfig config = read_run(core::parse_toml(text, "run.toml"));
+  ASSERT_EQ(config.plotfiles.size(), 1U);
+  EXPECT_EQ(config.plotfiles.front().task, "thin");
+  EXPECT_TRUE(config.plotfiles.front().quantities.empty());
+  EXPECT_TRUE(config.checkpoint.has_value());
+  EXPECT_TRUE(config.coupling.tasks.empty());
+
+  EXPECT_EQ(read_run(core::parse_toml(config.resolved, "config.toml")).resolved, config.resolved);
 }
 
 TEST(RunConfig, BoxesInMpcOverHAreDividedByH) {

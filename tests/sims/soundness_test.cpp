@@ -22,6 +22,11 @@ const std::string blast =
     "0.1, 0.1]\nmax_level = 1\n";
 const std::string universe =
     "simulation = \"cosmology\"\n[mesh]\ncells = [16, 16, 16]\nblock = 8\n[cosmology]\nbox = \"8 Mpc\"\n";
+// Looks at its gas anew before each step; on one level, the step before has done so.
+const std::string refined_universe =
+    universe +
+    "[amr]\nmax_level = 1\nbuffer = 0\n[refine.all]\ncriterion = \"region\"\nlower = [0.0, 0.0, 0.0]\nupper = [0.1, "
+    "0.1, 0.1]\nmax_level = 1\n";
 
 // A simulation after two steps, whose state can be spoilt.
 class Soundness : public testing::Test {
@@ -60,7 +65,7 @@ class Soundness : public testing::Test {
 TEST_F(Soundness, WhateverIsNotFiniteInTheGasIsFoundBeforeTheNextStep) {
   const std::vector<std::string> names{"density",          "momentum along x", "momentum along y",
                                        "momentum along z", "total energy",     "internal energy"};
-  for (const std::string& text : {blast, universe})
+  for (const std::string& text : {blast, refined_universe})
     for (int component = 0; component < 6; ++component)
       for (const double value : {nan, std::numeric_limits<double>::infinity()}) {
         start(text);
@@ -70,6 +75,16 @@ TEST_F(Soundness, WhateverIsNotFiniteInTheGasIsFoundBeforeTheNextStep) {
                                      HasSubstr("of level 0"), HasSubstr("step 2"), HasSubstr("hint")))
             << text << component << value;
       }
+}
+
+TEST_F(Soundness, WhatAStepLeavesThatIsNotFiniteIsFoundBeforeTheNextOne) {
+  for (int component = 0; component < 6; ++component) {
+    start(universe);
+    spoil_gas(component, 0, nan);
+    advance();
+
+    EXPECT_THAT(advance(), AllOf(HasSubstr("of the gas is"), HasSubstr("step 3"), HasSubstr("hint"))) << component;
+  }
 }
 
 TEST(GasBooks, TellOfNumbersThatBecameTooLarge) {
@@ -104,7 +119,7 @@ TEST_F(Soundness, AParticleWithoutAVelocityIsFoundInTheStepAfter) {
 }
 
 TEST_F(Soundness, GasThatIsTooFastForTheTimeToGoOnIsTold) {
-  start(universe);
+  start(refined_universe);
   spoil_gas(1, 0, 1e200);
 
   EXPECT_THAT(advance(), AllOf(HasSubstr("the time does not go on"), HasSubstr("gas"), HasSubstr("z = ")));

@@ -513,11 +513,19 @@ TEST(Kick, ByAPotentialHasTheBitsOfTheAcceleration) {
   by_potential.start(lively);
   const auto before = owned_cells(by_potential);
 
-  kick(by_acceleration.state(), acceleration, 0.7);
-  kick_by_potential(by_potential.state(), gravity.potential(), geometry, 0.7);
+  FastestWave wave({}, geometry), wave_by_potential({}, geometry);
+  kick(by_acceleration.state(), acceleration, 0.7, &wave);
+  kick_by_potential(by_potential.state(), gravity.potential(), geometry, 0.7, &wave_by_potential);
 
   EXPECT_NE(owned_cells(by_potential), before);
   EXPECT_EQ(owned_cells(by_potential), owned_cells(by_acceleration));
+  EXPECT_EQ(wave.largest_step(), Hydro({}, geometry).largest_step(by_acceleration.state()));
+  EXPECT_EQ(wave_by_potential.largest_step(), wave.largest_step());
+
+  const mesh::Int3 cell = by_potential.state().box(1).lo;
+  by_potential.state().view(1)(density, cell.z, cell.y, cell.x) = std::numeric_limits<double>::quiet_NaN();
+  kick_by_potential(by_potential.state(), gravity.potential(), geometry, 0.7, &wave_by_potential);
+  EXPECT_EQ(wave_by_potential.largest_step(), 0.0);
 }
 
 TEST(ExpansionSource, ChangesBothEnergiesByTheSameHeat) {

@@ -12,6 +12,7 @@
 #include "sidestream/redistribute/migration.hpp"
 #include "sidestream/solvers/gravity.hpp"
 #include "sidestream/solvers/momentum.hpp"
+#include "support/drift.hpp"
 
 namespace sidestream::solvers {
 namespace {
@@ -280,6 +281,20 @@ TEST_P(ParticleMeshOn, APotentialPullsWithTheBitsOfItsAcceleration) {
   }
 }
 
+TEST_P(ParticleMeshOn, AKickMovesWithTheMomentaAfterIt) {
+  mesh::Particles moved = scattered(comm, layout), kicked = moved;
+  const auto acceleration = some_acceleration(comm, layout, 2);
+
+  const double largest = particle_mesh.kick(acceleration, 0.25, moved, 0.125);
+
+  EXPECT_EQ(particle_mesh.kick(acceleration, 0.25, kicked), largest);
+  const auto before = kicked.position;
+  test::drift(0.125, kicked);
+  EXPECT_EQ(moved.position, kicked.position);
+  EXPECT_TRUE(moved.size() == 0 || moved.position != before);
+  for (std::size_t axis = 0; axis < 3; ++axis) EXPECT_EQ(moved.attributes[axis].values, kicked.attributes[axis].values);
+}
+
 TEST_P(ParticleMeshOn, ParticlesOfAnotherRankAreRefused) {
   mesh::Particles particles = scattered(comm, layout);
   if (comm.size() == 1 || particles.size() == 0) return;
@@ -334,15 +349,7 @@ TEST(ParticleMesh, MassFractionsAreKeptOrRefused) {
     EXPECT_THROW(deposited(fraction), core::Error) << fraction;
 }
 
-TEST(ParticleMesh, DriftMovesAndTheLongestDriftIsAFractionOfACell) {
-  mesh::Particles particles = without_particles();
-  add(particles, 100, {1.0, 2.0, 0.5});  // w = (1, 0, -1)
-
-  drift(0.25, particles);
-
-  EXPECT_EQ(particles.position[0][0], 1.25);
-  EXPECT_EQ(particles.position[1][0], 2.0);
-  EXPECT_EQ(particles.position[2][0], 0.25);
+TEST(ParticleMesh, TheLongestDriftIsAFractionOfACell) {
   EXPECT_DOUBLE_EQ(longest_drift(geometry, 2.0, 0.5), 0.5 * 0.25 / 2.0);
   EXPECT_TRUE(std::isinf(longest_drift(geometry, 0.0, 0.5)));
 }

@@ -12,6 +12,7 @@
 #include "sidestream/core/random.hpp"
 #include "sidestream/redistribute/migration.hpp"
 #include "sidestream/solvers/momentum.hpp"
+#include "support/drift.hpp"
 #include "support/refined.hpp"
 
 namespace sidestream::solvers {
@@ -86,7 +87,7 @@ std::vector<Particles> between_steps(const comm::Communicator& comm, const Hiera
   const auto times = times_to_cross(hierarchy, cells);
   for (std::size_t l = 0; l < levels.size(); ++l) {
     const int level = static_cast<int>(l);
-    drift(times[l], levels[l]);
+    test::drift(times[l], levels[l]);
     redistribute::migrate(comm, hierarchy.layout(level), hierarchy.geometry(level), levels[l]);
   }
   return levels;
@@ -262,7 +263,7 @@ TEST_F(RefinedParticles, DepositAheadIsTheDepositOfWhatHasMoved) {
 
   const auto predicted = deposited(levels, ahead);
 
-  for (std::size_t l = 0; l < levels.size(); ++l) drift(ahead[l], levels[l]);
+  for (std::size_t l = 0; l < levels.size(); ++l) test::drift(ahead[l], levels[l]);
   expect_mass(predicted, expected_mass(comm, hierarchy, levels));
 }
 

@@ -31,8 +31,7 @@ class NBody {
 
   void step_to(double a) {
     const solvers::LeapfrogStep step = solvers::leapfrog_step(background_, a_, a);
-    particle_mesh_.kick(acceleration_, step.first_kick, particles_);
-    solvers::drift(step.drift, particles_);
+    particle_mesh_.kick(acceleration_, step.first_kick, particles_, step.drift);
     redistribute::migrate(comm_, layout_, geometry_, particles_);
     if (++steps_ % 10 == 0) particle_mesh_.sort(particles_);
     solve();

@@ -52,7 +52,8 @@ struct CouplingConfig {
   bool uses_threads() const;
 };
 
-/// Reads and checks both tables of the whole configuration `root`, on each rank by itself. Throws core::Error with
+/// Reads and checks both tables of the whole configuration `root`, on each rank by itself; tasks with the key `write`
+/// are others' business. Throws core::Error with
 /// file, line and key. `times`: those of the simulation. Stores them with all defaults filled in as the members
 /// `coupling` and `task` of `resolved` unless null.
 CouplingConfig read_coupling(const core::Node& root, core::Node* resolved = nullptr,

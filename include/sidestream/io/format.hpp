@@ -46,6 +46,7 @@ struct Format {
   std::function<std::unique_ptr<SnapshotFile>(const std::string& path)> open;
   /// Variables that its readers look for in a checkpoint too: they are there beside what a restart needs.
   std::vector<std::string> checkpoint_shows{};
+  bool holds_particles_alone = true;  ///< whether a plot file may have particles and no fields
 };
 
 /// All formats there are. Of two that recognise a file the first counts.

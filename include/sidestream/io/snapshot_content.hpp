@@ -26,6 +26,11 @@ FileContent plot_content(std::shared_ptr<const mesh::Snapshot> snapshot, const s
 FileContent checkpoint_content(std::shared_ptr<const mesh::Snapshot> snapshot,
                                const std::vector<std::string>& shown = {});
 
+/// Leaves of the particles of `content` a share of `share`, chosen by their ids, so that they are the same ones at
+/// every moment, and of their numbers those of `names`; all where that is empty. Local. Throws core::Error when there
+/// is no such number.
+void take_particles(FileContent& content, const std::vector<std::string>& names, double share);
+
 /// A copy of all that `content` names (owned cells only), which stays as it is while the simulation goes on. Local.
 FileContent copy_of(const FileContent& content);
 

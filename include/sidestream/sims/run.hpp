@@ -16,16 +16,20 @@
 
 namespace sidestream::sims {
 
-/// When and how plot files or checkpoints are written.
+/// When and how plot files or checkpoints are written: `[output]`, or a task that writes.
 struct OutputConfig {
+  std::string task;  ///< its name, that of the folder of its files too; empty: `[output]`
   const io::Format* format = nullptr;
   couple::Trigger trigger;
   std::int32_t keep = 0;  ///< newest checkpoints that stay; 0: all
   io::WriteOptions options;
-  bool is_asynchronous = false;                               ///< written from a copy, behind the simulation
-  bool stops_on_failure = false;                              ///< the run ends when a file cannot be written
-  std::vector<std::string> quantities;                        ///< of a plot file; of a checkpoint beside its state
-  io::Precision precision = io::Precision::double_precision;  ///< of plot files
+  bool is_asynchronous = false;         ///< written from a copy, behind the simulation
+  bool stops_on_failure = false;        ///< the run ends when a file cannot be written
+  std::vector<std::string> quantities;  ///< of a plot file; of a checkpoint beside its state
+  // Of plot files.
+  io::Precision precision = io::Precision::double_precision;
+  double particle_share = 1.0;                ///< so many of the particles, by their ids; 0: none
+  std::vector<std::string> particle_numbers;  ///< beside id and position; empty: all there are
 };
 
 /// A whole configuration, read and checked.
@@ -36,7 +40,8 @@ struct RunConfig {
   std::unique_ptr<SimulationPlan> plan;
   std::vector<mesh::DerivedQuantity> derived;  ///< as `[quantity.NAME]` declares them
   couple::CouplingConfig coupling;
-  std::optional<OutputConfig> plotfile, checkpoint;
+  std::vector<OutputConfig> plotfiles;
+  std::optional<OutputConfig> checkpoint;
   std::string resolved;  ///< the configuration with every default filled in, as TOML
 
   /// All quantities of the run's snapshots: those of the simulation and derived ones.

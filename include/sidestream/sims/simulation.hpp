@@ -64,6 +64,8 @@ class SimulationPlan {
   virtual double memory_bytes() const = 0;
   /// Expected size of the particles of a snapshot with ids, positions and attributes, over all ranks.
   virtual double particle_bytes() const { return 0.0; }
+  /// Names of what its plot files tell of particles beside id and position; none: it has no particles.
+  virtual std::vector<std::string> particle_numbers() const { return {}; }
   /// What its times are.
   virtual couple::TimeKeeping times() const = 0;
   /// All quantities of its snapshots.

@@ -8,6 +8,7 @@
 #include "sidestream/amr/flux_register.hpp"
 #include "sidestream/core/config.hpp"
 #include "sidestream/core/exact_sum.hpp"
+#include "sidestream/core/largest_magnitude.hpp"
 #include "sidestream/core/view.hpp"
 #include "sidestream/mesh/field.hpp"
 #include "sidestream/mesh/geometry.hpp"
@@ -67,6 +68,23 @@ enum class BlockUse : std::uint8_t {
   idle      ///< left as it is
 };
 
+/// The fastest waves in the gas that has been looked at, and the step that goes with them.
+class FastestWave {
+ public:
+  FastestWave(const HydroConfig& config, const mesh::Geometry& geometry);
+
+  /// Looks at the cells of `box` in the row (k, j).
+  void look_at(core::View4<const double> state, const mesh::Box& box, int k, int j);
+  /// `cfl` times the shortest time in which a wave crosses a cell; infinity where there was no cell, 0 where a number
+  /// is not finite.
+  double largest_step() const;
+
+ private:
+  double cfl_, square_factor_;
+  std::array<double, 3> inverse_size_{};  // of cells; 0 along flat axes
+  core::LargestMagnitude rate_, others_;
+};
+
 /// Godunov's method for an ideal gas: dimensionally unsplit corner transport upwind with the full coupling of corners
 /// (Colella 1990; Saltzman 1994), the piecewise parabolic method with characteristic tracing (Colella & Woodward 1984),
 /// a Riemann solver at each face. Second order in smooth flow, stable to a Courant number of 1. Solves
@@ -108,15 +126,15 @@ class Hydro {
   const HydroConfig& config() const { return config_; }
   const mesh::Geometry& geometry() const { return geometry_; }
 
-  /// `cfl` times the shortest time in which a wave crosses a cell of this rank; infinity for a rank without cells, 0
-  /// where a number is not finite. The caller takes the minimum over ranks. Local.
+  /// The step that the `FastestWave` in the owned cells of this rank allows. The caller takes the minimum over ranks.
+  /// Local.
   double largest_step(const mesh::Field<double>& state) const;
 
   /// Advances the owned cells of `state` by `dt` in place. The ghost cells (`hydro_ghost` layers on each axis of more
   /// than one cell, corners included) hold the state at the start of the step, filled by the caller; they are left as
   /// they were. Density and internal energy are positive before and after. Local. Cost:
   /// docs/reference/performance.md; small blocks are the dearest, for the cells around them are computed as well. It
-  /// allocates scratch of one or two megabytes and the owned cells of one block.
+  /// allocates scratch of up to three megabytes.
   ///
   /// For refined meshes: `fluxes` takes the fluxes of the components 0 to 4 (mass, momentum, total energy) through the
   /// sides that it asks for, as the update used them, the same bits from both blocks at a face; `uses` says what
@@ -134,12 +152,14 @@ class Hydro {
 };
 
 /// Adds `factor` * acceleration to the velocity of the owned cells: `acceleration` has three components. The total
-/// energy changes by exactly the change of the kinetic energy; the internal energy does not change.
-void kick(mesh::Field<double>& state, const mesh::Field<double>& acceleration, double factor);
+/// energy changes by exactly the change of the kinetic energy; the internal energy does not change. `wave`, if any,
+/// looks at the cells afterwards.
+void kick(mesh::Field<double>& state, const mesh::Field<double>& acceleration, double factor,
+          FastestWave* wave = nullptr);
 /// The same by the central differences of a potential with filled ghost cells, one layer or more: the same bits as with
 /// the acceleration that `Gravity` makes of it, which need not be stored then.
 void kick_by_potential(mesh::Field<double>& state, const mesh::Field<double>& potential, const mesh::Geometry& geometry,
-                       double factor);
+                       double factor, FastestWave* wave = nullptr);
 
 /// The expansion term of a gas with gamma other than 5/3 in supercomoving variables: multiplies the internal energy of
 /// the owned cells by `factor` and adds the change to the total energy. Its rate of growth is (2 - 3 (gamma - 1)) a^2

@@ -56,8 +56,10 @@ class ParticleMesh {
   /// w += `factor` * g(x) for the momenta of all particles. g is interpolated from cells: they have the three
   /// components of `acceleration`, whose ghost cells (1 + `reach` layers or more) are filled, or, where that has one
   /// component, the central differences of this potential, which takes one more layer (`Gravity`; the bits are the
-  /// same). Local. Returns the largest |w_i| over axes i and particles of this rank after the kick.
-  double kick(const mesh::Field<double>& acceleration, double factor, mesh::Particles& particles) const;
+  /// same). Then x += `drift` * w; positions may leave the domain until the migration that follows. Local. Returns the
+  /// largest |w_i| over axes i and particles of this rank after the kick.
+  double kick(const mesh::Field<double>& acceleration, double factor, mesh::Particles& particles,
+              double drift = 0.0) const;
 
   /// Orders the particles by block and cell. Local. Results do not depend on it; call it every twenty steps or so.
   /// Takes a bit for each particle beside what the integer deposit takes, which is lost.
@@ -84,7 +86,8 @@ class ParticleMesh {
 
   mesh::Field<std::int64_t> field_in_room() const;
   template <typename Pull>
-  double kick_by(const mesh::Field<double>& field, Pull pull, double factor, mesh::Particles& particles) const;
+  double kick_by(const mesh::Field<double>& field, Pull pull, double factor, mesh::Particles& particles,
+                 double drift) const;
   template <typename T>
   std::vector<Placement> placements(const mesh::Field<T>& field) const;
   void locate(const mesh::Particles& particles, std::size_t start, int count, Batch& batch) const;
@@ -106,9 +109,6 @@ class ParticleMesh {
   redistribute::GhostFold fold_;
   redistribute::OwnedCells own_;
 };
-
-/// x += `dtau` * w for all particles; positions may leave the domain until the migration that follows. Local.
-void drift(double dtau, mesh::Particles& particles);
 
 /// The largest |w_i| over axes i and particles of this rank, as `ParticleMesh::kick` returns it; for the first step and
 /// after a restart.

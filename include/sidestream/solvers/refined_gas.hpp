@@ -48,6 +48,8 @@ class RefinedGas {
 
   /// The longest step of the base level that all finer levels can follow; the same on all ranks. Collective.
   double largest_step() const;
+  /// To look at gas of `level`: its configuration and cells.
+  FastestWave fastest_wave(int level) const { return {config_, hierarchy_.geometry(level)}; }
 
   /// Fills the ghost cells of `level` at `time`. For levels above 0 the coarser level may have taken its step already:
   /// `coarse_weight` is the place of `time` between that step's beginning and end; 1 where both levels are at the same

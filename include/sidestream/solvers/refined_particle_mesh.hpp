@@ -41,11 +41,12 @@ class RefinedParticleMesh {
   void deposit(std::span<const mesh::Particles> levels, std::span<const double> ahead,
                std::span<mesh::Field<double>> density, int from_level = 0);
 
-  /// w += `factor` * g(x) for the momenta of the particles of a level: `ParticleMesh::kick` with the acceleration on
-  /// that level's layout, and `ghost()` layers of its ghost cells filled. Local. Returns the largest |w_i| of this
-  /// rank.
-  double kick(int level, const mesh::Field<double>& acceleration, double factor, mesh::Particles& particles) const {
-    return levels_[static_cast<std::size_t>(level)].kick(acceleration, factor, particles);
+  /// w += `factor` * g(x), then x += `drift` * w for the particles of a level: `ParticleMesh::kick` with the
+  /// acceleration on that level's layout, and `ghost()` layers of its ghost cells filled. Local. Returns the largest
+  /// |w_i| of this rank.
+  double kick(int level, const mesh::Field<double>& acceleration, double factor, mesh::Particles& particles,
+              double drift = 0.0) const {
+    return levels_[static_cast<std::size_t>(level)].kick(acceleration, factor, particles, drift);
   }
   /// Orders the particles of a level by block and cell: `ParticleMesh::sort`. Local.
   void sort(int level, mesh::Particles& particles) { levels_[static_cast<std::size_t>(level)].sort(particles); }

@@ -1,11 +1,15 @@
 #include "sidestream/io/snapshot_content.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <deque>
+#include <type_traits>
 #include <utility>
 
 #include "io/content/pack_block.hpp"
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/core/random.hpp"
+#include "sidestream/core/registry.hpp"
 
 namespace sidestream::io {
 
@@ -83,6 +87,15 @@ struct Copies {
   std::deque<std::vector<double>> reals;
 };
 
+// Some of the particles, and what a content points to beside them.
+struct Sample {
+  Copies copies;
+  std::shared_ptr<const void> rest;
+};
+
+// Of the choice of particles; any will do, as long as it stays.
+constexpr std::uint64_t sample_seed = 7;
+
 }  // namespace
 
 std::vector<std::string> usual_quantities(const std::vector<std::string>& usual,
@@ -127,6 +140,50 @@ FileContent checkpoint_content(Snapshots snapshot, const std::vector<std::string
   for (const mesh::ParticleAttribute& attribute : snapshot->stored_particles.front()->attributes)
     add_number(*snapshot, {attribute.name, attribute.unit, attribute.name, 1.0}, content);
   return content;
+}
+
+void take_particles(FileContent& content, const std::vector<std::string>& names, double share) {
+  if (content.particles.empty()) return;
+  if (!names.empty()) {
+    std::vector<FileParticleReal> wanted;
+    for (const std::string& name : names) {
+      const auto found = std::ranges::find(content.particle_reals, name, &FileParticleReal::name);
+      if (found == content.particle_reals.end()) {
+        std::vector<std::string> known;
+        for (const FileParticleReal& real : content.particle_reals) known.push_back(real.name);
+        throw core::unknown_name("number of the particles", name, known);
+      }
+      wanted.push_back(*found);
+    }
+    content.particle_reals = std::move(wanted);
+  }
+  if (share >= 1.0) return;
+  if (share <= 0.0) {
+    content.particles.clear();
+    content.particle_reals.clear();
+    return;
+  }
+  const auto sample = std::make_shared<Sample>();
+  sample->rest = content.memory;
+  for (std::size_t level = 0; level < content.particles.size(); ++level) {
+    const mesh::Particles& all = *content.particles[level];
+    std::vector<std::size_t> chosen;
+    for (std::size_t p = 0; p < all.size(); ++p)
+      if (core::uniform(sample_seed, 0, static_cast<std::uint64_t>(all.id[p])) < share) chosen.push_back(p);
+    const auto taken = [&](const auto& values) {
+      std::remove_cvref_t<decltype(values)> some;
+      for (const std::size_t p : chosen) some.push_back(values[p]);
+      return some;
+    };
+    mesh::Particles& own = sample->copies.particles.emplace_back();
+    own.id = taken(all.id);
+    for (std::size_t axis = 0; axis < 3; ++axis) own.position[axis] = taken(all.position[axis]);
+    own.mass = all.mass;
+    content.particles[level] = &own;
+    for (FileParticleReal& real : content.particle_reals)
+      if (!real.levels.empty()) real.levels[level] = &sample->copies.reals.emplace_back(taken(*real.levels[level]));
+  }
+  content.memory = sample;
 }
 
 FileContent copy_of(const FileContent& content) {

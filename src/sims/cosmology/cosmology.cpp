@@ -394,6 +394,7 @@ class CosmologyPlan : public SimulationPlan {
 
   // Id, position and momentum.
   double particle_bytes() const override { return 56.0 * particles_; }
+  std::vector<std::string> particle_numbers() const override { return {"mass", "xvel", "yvel", "zvel"}; }
 
   void check_start(bool reads_all) const override {
     if (config_.run.initial_file.empty())

@@ -81,34 +81,40 @@ std::vector<StepLimit> Universe::step_limits(double a) const {
   }
   std::vector<StepLimit> limits{{comm_.min(crossing), "particles"}};
   if (finest_level() > 0) limits.push_back({comm_.min(fall), "acceleration"});
-  if (gas_) limits.push_back({gas_->largest_step(), "gas"});
+  if (gas_) limits.push_back({gas_step_ ? comm_.min(*gas_step_) : gas_->largest_step(), "gas"});
   return limits;
 }
 
 double Universe::advance(double a0, double a1, bool adapts) {
   step_ = {a0, a1, solvers::leapfrog_step(background_, a0, a1).drift};
   parts_.resize(density_.size());
+  gas_step_.reset();
   amr::subcycle(
       {}, finest_level(), config_.amr.time_levels(), [&](const amr::LevelStep& part) { advance_level(part); },
       [&](int level) { synchronize(level); });
   ++steps_;
   const bool is_changed = adapts && adapt(a1);
+  if (is_changed) gas_step_.reset();
   if (finest_level() > 0 || is_changed) solve_gravity();
   return step_.dtau;
 }
 
-// On a mesh of one level the gravity of the level is that of all matter.
+// On a mesh of one level the gravity of the level is that of all matter, and what the last kick leaves is the state
+// from which the next step is chosen.
 void Universe::advance_level(const amr::LevelStep& part) {
   parts_[static_cast<std::size_t>(part.level)] = part;
   const solvers::LeapfrogStep step = leapfrog_of(part);
-  kick(part.level, step.first_kick);
+  kick(part.level, step.first_kick, step.drift, nullptr);
   advance_gas(part, step);
-  drift_particles(part.level, step.drift);
+  migrate_particles(part.level);
   if (finest_level() == 0)
     solve_gravity();
   else
     solve_level(part);
-  kick(part.level, step.second_kick);
+  if (finest_level() > 0 || !gas_) return kick(part.level, step.second_kick, 0.0, nullptr);
+  solvers::FastestWave wave = gas_->fastest_wave(part.level);
+  kick(part.level, step.second_kick, 0.0, &wave);
+  gas_step_ = wave.largest_step();
 }
 
 solvers::LeapfrogStep Universe::leapfrog_of(const amr::LevelStep& part) const {
@@ -133,11 +139,12 @@ void Universe::synchronize(int level) {
   if (level > 0 && coarse_weight_after(part) < 1.0) solve_from(part);
 }
 
-void Universe::kick(int level, double factor) {
+// Particles then drift, while each is at hand.
+void Universe::kick(int level, double factor, double drift, solvers::FastestWave* wave) {
   const auto l = static_cast<std::size_t>(level);
-  if (gas_) core::timed(bill_, "hydro", [&] { gravity_.kick(level, factor, gas_->state(level)); });
+  if (gas_) core::timed(bill_, "hydro", [&] { gravity_.kick(level, factor, gas_->state(level), wave); });
   core::timed(bill_, "particles", [&] {
-    largest_momentum_[l] = particle_mesh_.kick(level, gravity_.acceleration(level), factor, particles_[l]);
+    largest_momentum_[l] = particle_mesh_.kick(level, gravity_.acceleration(level), factor, particles_[l], drift);
   });
 }
 
@@ -158,9 +165,8 @@ void Universe::advance_gas(const amr::LevelStep& part, const solvers::LeapfrogSt
   });
 }
 
-void Universe::drift_particles(int level, double dtau) {
+void Universe::migrate_particles(int level) {
   auto& particles = particles_[static_cast<std::size_t>(level)];
-  core::timed(bill_, "particles", [&] { solvers::drift(dtau, particles); });
   particle_updates_ += static_cast<std::int64_t>(particles.size());
   core::timed(bill_, "migration", [&] {
     redistribute::migrate(comm_, hierarchy_.layout(level), hierarchy_.geometry(level), particles);

@@ -89,9 +89,9 @@ class Universe {
   void advance_level(const amr::LevelStep& part);
   void synchronize(int level);
   solvers::LeapfrogStep leapfrog_of(const amr::LevelStep& part) const;
-  void kick(int level, double factor);
+  void kick(int level, double factor, double drift, solvers::FastestWave* wave);
   void advance_gas(const amr::LevelStep& part, const solvers::LeapfrogStep& step);
-  void drift_particles(int level, double dtau);
+  void migrate_particles(int level);
   double coarse_weight_after(const amr::LevelStep& part) const;
   void deposit_from(const amr::LevelStep& part, double finer_ahead);
   void solve_level(const amr::LevelStep& part);
@@ -114,6 +114,7 @@ class Universe {
   SelfGravity gravity_;
   std::vector<mesh::Field<double>> density_;  // of all matter, comoving
   std::vector<double> largest_momentum_;      // of each level, on this rank
+  std::optional<double> gas_step_;            // that gas allows on this rank, where the last kick has seen all of it
   Step step_;
   std::vector<amr::LevelStep> parts_;              // the last one of each level
   std::int64_t steps_ = 0, particle_updates_ = 0;  // particles that were moved on this rank, each as often as it was

@@ -75,11 +75,11 @@ const Field<double>& SelfGravity::acceleration(int level) const {
   return uniform_ ? uniform_->potential() : acceleration_[static_cast<std::size_t>(level)];
 }
 
-void SelfGravity::kick(int level, double factor, Field<double>& gas) const {
+void SelfGravity::kick(int level, double factor, Field<double>& gas, solvers::FastestWave* wave) const {
   if (uniform_)
-    solvers::kick_by_potential(gas, uniform_->potential(), hierarchy_.geometry(0), factor);
+    solvers::kick_by_potential(gas, uniform_->potential(), hierarchy_.geometry(0), factor, wave);
   else
-    solvers::kick(gas, acceleration(level), factor);
+    solvers::kick(gas, acceleration(level), factor, wave);
 }
 
 const Field<double>& SelfGravity::potential(int level) const {

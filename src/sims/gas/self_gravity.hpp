@@ -7,6 +7,7 @@
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/mesh/hierarchy.hpp"
 #include "sidestream/solvers/gravity.hpp"
+#include "sidestream/solvers/hydro.hpp"
 #include "sidestream/solvers/refined_gravity.hpp"
 
 namespace sidestream::sims {
@@ -41,7 +42,7 @@ class SelfGravity {
   /// that is never, the potential, whose differences are taken where they are needed, for memory's sake.
   const mesh::Field<double>& acceleration(int level) const;
   /// Accelerates the gas of a level.
-  void kick(int level, double factor, mesh::Field<double>& gas) const;
+  void kick(int level, double factor, mesh::Field<double>& gas, solvers::FastestWave* wave = nullptr) const;
   const mesh::Field<double>& potential(int level) const;
 
  private:

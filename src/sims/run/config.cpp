@@ -29,15 +29,17 @@ core::Table<Limits> limits_table() {
 
 struct Output : couple::TriggerKeys {
   std::string format, method, precision, on_failure;
-  std::vector<std::string> variables;
+  std::vector<std::string> variables, particle_numbers;
+  double particle_share = 1.0;
   std::int32_t keep = 0, files = 0, aggregators = 0;
   bool is_asynchronous = false;
 };
 
-enum class Kind { plotfile, checkpoint };
+enum class Kind { plotfile, particles, checkpoint };
 
 bool serves(const io::Format& format, Kind kind) {
-  return (kind == Kind::plotfile ? format.plotfile : format.checkpoint).has_value();
+  if (kind == Kind::checkpoint) return format.checkpoint.has_value();
+  return format.plotfile.has_value() && (kind == Kind::plotfile || format.holds_particles_alone);
 }
 
 std::vector<std::string> formats_for(Kind kind) {
@@ -47,13 +49,20 @@ std::vector<std::string> formats_for(Kind kind) {
   return names;
 }
 
+// `kinds`: those that a task may write.
+const std::array<std::pair<std::string, Kind>, 3>& kinds() {
+  static const std::array<std::pair<std::string, Kind>, 3> all{
+      {{"plotfile", Kind::plotfile}, {"particles", Kind::particles}, {"checkpoint", Kind::checkpoint}}};
+  return all;
+}
+
 core::Table<Output> output_table(Kind kind, const couple::TimeKeeping& times) {
   const bool is_checkpoint = kind == Kind::checkpoint;
   const io::WriteOptions standard;
   std::vector<std::string> methods = io::write_methods().names();
   methods.insert(methods.begin(), "automatic");
   core::Table<Output> table("When and how a kind of file is written");
-  table.option("format", &Output::format, is_checkpoint ? "sidestream" : "nyx")
+  table.option("format", &Output::format, kind == Kind::plotfile ? "nyx" : "sidestream")
       .one_of(formats_for(kind))
       .doc("format of the file");
   couple::add_trigger_options(table, times);
@@ -72,11 +81,18 @@ core::Table<Output> output_table(Kind kind, const couple::TimeKeeping& times) {
       .doc("what the run does when the file cannot be written");
   if (is_checkpoint) {
     table.option("keep", &Output::keep, 2).at_least(0).doc("newest checkpoints that stay; 0: all");
-  } else {
+    return table;
+  }
+  if (kind == Kind::plotfile) {
     table.option("variables", &Output::variables, {})
         .doc("quantities to write; empty: what readers of the format look for");
     table.option("precision", &Output::precision, "double").one_of({"double", "single"}).doc("of the fields");
   }
+  table.option("particle_share", &Output::particle_share, 1.0)
+      .range(0.0, 1.0)
+      .doc("so many of the particles, always the same ones; 0: none");
+  table.option("particle_numbers", &Output::particle_numbers, {})
+      .doc("what to write of them beside id and position; empty: all there is");
   return table;
 }
 
@@ -100,14 +116,24 @@ void check_method(const core::Node& node, const io::Format& format, const std::s
                                       : fmt::format("choose from: {}", fmt::join(format.methods, ", ")));
 }
 
-std::optional<OutputConfig> read_output(const core::Node* node, Kind kind, const RunConfig& run, core::Node& resolved) {
-  if (node == nullptr) return std::nullopt;
+void check_particles(const core::Node& node, Kind kind, const std::vector<std::string>& wanted,
+                     const std::vector<std::string>& known) {
+  if (kind == Kind::particles && known.empty())
+    core::reject(*node.find("write"), "this simulation has no particles", "write a plot file");
+  for (const std::string& name : wanted)
+    if (std::ranges::find(known, name) == known.end())
+      throw core::unknown_name("number of the particles", name, known, node.find("particle_numbers")->where());
+}
+
+OutputConfig read_output(const core::Node* node, Kind kind, const RunConfig& run, core::Node& resolved) {
   const couple::TimeKeeping times = run.plan->times();
-  const Output output = output_table(kind, times).read(*node, &resolved);
+  core::Table<Output> table = output_table(kind, times);
+  table.ignore("write");
+  const Output output = table.read(*node, &resolved);
   couple::When when = couple::read_when(*node, output, fmt::format("`{}`", node->key()), times);
   const std::vector<std::string> known = mesh::names_of(run.quantities());
   couple::check_conditions(when, known, times.has_redshift);
-  when.counts_start = kind == Kind::plotfile;  // the start is there without a checkpoint
+  when.counts_start = kind != Kind::checkpoint;  // the start is there without a checkpoint
   OutputConfig config;
   config.format = &io::formats().named(output.format);
   config.trigger = couple::Trigger(std::move(when));
@@ -121,9 +147,13 @@ std::optional<OutputConfig> read_output(const core::Node* node, Kind kind, const
   const auto& variables = config.format->variables;
   if (!output.variables.empty())
     config.quantities = read_quantities(*node, output.variables, known);
-  else if (kind == Kind::plotfile || !config.format->checkpoint_shows.empty())
-    config.quantities =
-        io::usual_quantities(kind == Kind::plotfile ? variables : config.format->checkpoint_shows, known);
+  else if (kind == Kind::plotfile)
+    config.quantities = io::usual_quantities(variables, known);
+  else if (kind == Kind::checkpoint && !config.format->checkpoint_shows.empty())
+    config.quantities = io::usual_quantities(config.format->checkpoint_shows, known);
+  check_particles(*node, kind, output.particle_numbers, run.plan->particle_numbers());
+  config.particle_share = output.particle_share;
+  config.particle_numbers = output.particle_numbers;
   if (output.precision == "single") config.precision = io::Precision::single_precision;
   return config;
 }
@@ -133,11 +163,51 @@ void read_outputs(const core::Node& root, RunConfig& config, core::Node& resolve
   if (output == nullptr) return;
   core::check_known_keys(*output, std::array<std::string, 2>{"plotfile", "checkpoint"});
   core::Node full = *output, part;
-  config.plotfile = read_output(output->find("plotfile"), Kind::plotfile, config, part);
-  if (config.plotfile) full.set("plotfile", part);
-  config.checkpoint = read_output(output->find("checkpoint"), Kind::checkpoint, config, part);
-  if (config.checkpoint) full.set("checkpoint", part);
+  if (const core::Node* plotfile = output->find("plotfile")) {
+    config.plotfiles.push_back(read_output(plotfile, Kind::plotfile, config, part));
+    full.set("plotfile", part);
+  }
+  if (const core::Node* checkpoint = output->find("checkpoint")) {
+    config.checkpoint = read_output(checkpoint, Kind::checkpoint, config, part);
+    full.set("checkpoint", part);
+  }
   resolved.set("output", full);
+}
+
+Kind kind_of(const core::Node& write) {
+  std::vector<std::string> names;
+  for (const auto& [name, kind] : kinds()) {
+    if (write.text() == name) return kind;
+    names.push_back(name);
+  }
+  throw core::unknown_name("kind of file", write.text(), names, write.where());
+}
+
+// The tasks that write files.
+void read_writing_tasks(const core::Node& root, RunConfig& config, core::Node& resolved) {
+  const core::Node* const tasks = root.find("task");
+  if (tasks == nullptr) return;
+  core::Node full = *resolved.find("task");
+  for (const auto& [name, node] : tasks->members()) {
+    const core::Node* const write = node.find("write");
+    if (write == nullptr) continue;
+    if (const core::Node* analysis = node.find("analysis"))
+      core::reject(*analysis, fmt::format("the task `{}` writes files", name), "let another task do the analysis");
+    const Kind kind = kind_of(*write);
+    core::Node part;
+    OutputConfig output = read_output(&node, kind, config, part);
+    part.set("write", core::Node(write->text()));
+    full.set(name, part);
+    if (kind != Kind::checkpoint) {
+      output.task = name;
+      config.plotfiles.push_back(std::move(output));
+    } else if (config.checkpoint) {
+      core::reject(node, "the run has checkpoints already", "join their triggers in one table");
+    } else {
+      config.checkpoint = std::move(output);
+    }
+  }
+  resolved.set("task", full);
 }
 
 void check_tasks(const RunConfig& config) {
@@ -162,8 +232,8 @@ mesh::Snapshot RunConfig::snapshot_of(Simulation& running) const {
 couple::Landings RunConfig::landings() const {
   couple::Landings all;
   for (const couple::Task& task : coupling.tasks) all.add(task.trigger.when());
-  for (const auto* output : {&plotfile, &checkpoint})
-    if (*output) all.add((*output)->trigger.when());
+  for (const OutputConfig& output : plotfiles) all.add(output.trigger.when());
+  if (checkpoint) all.add(checkpoint->trigger.when());
   return all;
 }
 
@@ -189,6 +259,7 @@ RunConfig read_run(const core::Node& root) {
   config.derived = mesh::read_derived(root, config.plan->quantities(), config.plan->times().has_redshift, &resolved);
   config.coupling = couple::read_coupling(root, &resolved, analysis::analyses(), config.plan->times());
   read_outputs(root, config, resolved);
+  read_writing_tasks(root, config, resolved);
   check_tasks(config);
   config.resolved = core::to_toml(resolved);
   return config;
@@ -202,6 +273,12 @@ nlohmann::json describe(const RunConfig& config, int ranks) {
                      {"analysis", task.analysis_name},
                      {"transport", task.transport->name},
                      {"due", couple::in_words(task.trigger.when())}});
+  for (const OutputConfig& output : config.plotfiles)
+    if (!output.task.empty())
+      tasks.push_back({{"name", output.task},
+                       {"analysis", "writes " + output.format->name},
+                       {"transport", output.is_asynchronous ? "async" : "in-situ"},
+                       {"due", couple::in_words(output.trigger.when())}});
   nlohmann::json description = config.plan->description();
   description.update({{"simulation", config.simulation},
                       {"ranks", counts.world},

@@ -18,7 +18,11 @@ namespace sidestream::sims {
 namespace {
 
 // No task has a name with a dot.
-constexpr const char *plotfile_trigger = "output.plotfile", *checkpoint_trigger = "output.checkpoint";
+constexpr const char* checkpoint_trigger = "output.checkpoint";
+
+std::string trigger_of(const OutputConfig& plotfile) {
+  return plotfile.task.empty() ? "output.plotfile" : plotfile.task;
+}
 
 // 0 for what somebody has removed meanwhile.
 std::int64_t bytes_of(const std::filesystem::path& path) try {
@@ -46,13 +50,18 @@ Outputs::Outputs(const comm::Communicator& compute, RunConfig& config, couple::S
       bill_(bill),
       say_(std::move(say)),
       writer_(compute) {
-  if (config.plotfile) session.schedule().add(plotfile_trigger, config.plotfile->trigger);
+  for (const OutputConfig& plotfile : config.plotfiles) {
+    session.schedule().add(trigger_of(plotfile), plotfile.trigger);
+    last_plotfiles_.push_back(-1);
+  }
   if (config.checkpoint) session.schedule().add(checkpoint_trigger, config.checkpoint->trigger);
 }
 
 void Outputs::write_due(Simulation& simulation) {
   report_written(false);
-  if (session_.schedule().is_due(plotfile_trigger)) write_plotfile(simulation);
+  for (std::size_t p = 0; p < config_.plotfiles.size(); ++p)
+    if (session_.schedule().is_due(trigger_of(config_.plotfiles[p])))
+      write_plotfile(simulation, config_.plotfiles[p], last_plotfiles_[p]);
   const bool is_asked_for = session_.schedule().is_due(checkpoint_trigger);
   if (!is_asked_for && !is_put_off_) return;
   if (!pending_)
@@ -69,19 +78,23 @@ void Outputs::write_last(Simulation& simulation, bool may_go_on) {
   report_written(true);
 }
 
-void Outputs::write_plotfile(Simulation& simulation) {
+void Outputs::write_plotfile(Simulation& simulation, const OutputConfig& config, std::int64_t& last) {
   const std::int64_t step = simulation.moment().step;
-  if (std::exchange(last_plotfile_, step) == step) return;
-  const OutputConfig& config = *config_.plotfile;
-  const std::string path = folder_.path() + "/" + config.format->plotfile->of(step);
+  if (std::exchange(last, step) == step) return;
+  const std::string folder = folder_.path() + (config.task.empty() ? "" : "/" + config.task);
+  const std::string path = folder + "/" + config.format->plotfile->of(step);
   const auto content_of = [&] {
     io::FileContent plot =
         io::plot_content(std::make_shared<mesh::Snapshot>(config_.snapshot_of(simulation)), config.quantities);
     plot.precision = config.precision;
+    io::take_particles(plot, config.particle_numbers, config.particle_share);
     return plot;
   };
   write({"plotfile", path, &config, step}, content_of,
-        [&config, path](const comm::Communicator& comm, const io::FileContent& content) {
+        [&config, folder, path](const comm::Communicator& comm, const io::FileContent& content) {
+          comm.agree_on([&] {
+            if (comm.rank() == 0) io::make_folder(folder);
+          });
           return config.format->write(comm, path, content, config.options);
         });
 }

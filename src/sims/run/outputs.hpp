@@ -79,7 +79,7 @@ class Outputs {
     std::string problem;
   };
 
-  void write_plotfile(Simulation& simulation);
+  void write_plotfile(Simulation& simulation, const OutputConfig& config, std::int64_t& last);
   void write_checkpoint(Simulation& simulation);
   void put_off(std::int64_t step);
   template <typename Content, typename Write>
@@ -101,8 +101,9 @@ class Outputs {
   std::optional<Output> under_way_;
   std::optional<Pending> pending_;
   bool is_put_off_ = false;
-  std::string refused_;  // the path of the newest refused one, as long as it lies there
-  std::int64_t last_plotfile_ = -1, last_checkpoint_ = -1, lost_plotfiles_ = 0;
+  std::string refused_;                       // the path of the newest refused one, as long as it lies there
+  std::vector<std::int64_t> last_plotfiles_;  // of each
+  std::int64_t last_checkpoint_ = -1, lost_plotfiles_ = 0;
   std::string failure_;
 };
 

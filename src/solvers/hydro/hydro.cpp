@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "sidestream/core/for_each.hpp"
-#include "sidestream/core/largest_magnitude.hpp"
+#include "solvers/hydro/hydro_repair.hpp"
 #include "solvers/hydro/hydro_sweep.hpp"
 
 namespace sidestream::solvers {
@@ -32,107 +32,11 @@ std::int32_t rows_in_slice(mesh::Int3 largest, int blocks) {
   return largest.x <= many && blocks >= 16 ? many : few;
 }
 
-/// The owned cells of one block at the end of the step, while the old ones are still needed.
-struct BlockBuffer {
-  explicit BlockBuffer(mesh::Int3 largest) : data(static_cast<std::size_t>(largest.product() * gas_components)) {}
-  core::View4<double> view(const mesh::Box& box) {
-    const mesh::Int3 n = box.extent();
-    return {data.data(), box.lo.x, box.lo.y, box.lo.z, n.x, n.y, n.z, gas_components};
-  }
-  std::vector<double> data;
-};
-
-void copy(const mesh::Box& box, core::View4<const double> from, core::View4<double> to) {
-  const std::ptrdiff_t cells = box.extent().x;
-  for (int c = 0; c < gas_components; ++c)
-    core::for_each_row(box,
-                       [=](int k, int j) { std::copy_n(&from(c, k, j, box.lo.x), cells, &to(c, k, j, box.lo.x)); });
-}
-
 /// Those of the sides of `box` that `slice` shares.
 amr::SideViews sides_of(const mesh::Box& slice, const mesh::Box& box, amr::SideViews sides) {
   if (slice.lo.y != box.lo.y) sides[1][0] = {};
   if (slice.hi.y != box.hi.y) sides[1][1] = {};
   return sides;
-}
-
-/// The order of faces in a block, to find those that two cells want to replace.
-auto face_order(const FaceRepair& face) {
-  return std::array{face.axis, face.cell.z, face.cell.y, face.cell.x};
-}
-
-void add(core::View4<double> out, mesh::Int3 cell, const std::array<double, 5>& change, double sign) {
-  for (int c = 0; c < 5; ++c) out(c, cell.z, cell.y, cell.x) += sign * change[static_cast<std::size_t>(c)];
-}
-
-/// Replaces the fluxes at the faces inside `box` that have been found wanting; each change goes to both cells.
-void replace_fluxes(const mesh::Box& box, std::vector<FaceRepair>& faces, core::View4<double> out) {
-  std::sort(faces.begin(), faces.end(), [](const auto& a, const auto& b) { return face_order(a) < face_order(b); });
-  faces.erase(std::unique(faces.begin(), faces.end(),
-                          [](const auto& a, const auto& b) { return face_order(a) == face_order(b); }),
-              faces.end());
-  for (const FaceRepair& face : faces) {
-    mesh::Int3 below = face.cell;
-    --below[face.axis];
-    if (!box.contains(below) || !box.contains(face.cell)) continue;
-    add(out, below, face.change, -1.0);
-    add(out, face.cell, face.change, 1.0);
-  }
-}
-
-/// Repairs cells and enters what that adds into the books, where a density of 1 is `volume` and one of energy `worth`.
-struct Repairman {
-  const HydroConfig& config;
-  core::View4<const double> before;
-  core::View4<double> out;
-  double volume, worth;
-  HydroBooks& books;
-
-  /// Chooses the internal energy of a cell anew and holds it to the floors.
-  void settle(mesh::Int3 at) const {
-    const auto value = [&](int c) -> double& { return out(c, at.z, at.y, at.x); };
-    const double old_rho = before(density, at.z, at.y, at.x),
-                 old_e = before(internal_energy, at.z, at.y, at.x) / old_rho;
-    const double least_rho = std::max(config.density_floor, least_share * old_rho);
-    if (!(value(density) >= least_rho)) {
-      // Gas is added at the old velocity and temperature.
-      const double missing_mass = least_rho - value(density), energy = value(total_energy);
-      for (int c = 0; c < gas_components; ++c) value(c) = before(c, at.z, at.y, at.x) * (least_rho / old_rho);
-      if (worth > 0.0) {
-        ++books.density_floors;
-        books.floor_mass.add(volume * missing_mass);
-        books.floor_energy.add(worth * (value(total_energy) - energy));
-      }
-    }
-    const double heat =
-        value(total_energy) - kinetic_energy(value(density), value(momentum_x), value(momentum_y), value(momentum_z));
-    const bool is_certain = config.dual_energy_eta == 0.0 || heat > config.dual_energy_eta * value(total_energy);
-    const double e = is_certain ? heat : value(density) * old_e;
-    const double least_e = value(density) * std::max(config.internal_energy_floor, least_share * old_e);
-    value(internal_energy) = e > least_e ? e : least_e;
-    if (e > least_e) return;
-    value(total_energy) += least_e - e;
-    if (worth == 0.0) return;
-    ++books.energy_floors;
-    books.floor_energy.add(worth * (least_e - e));
-  }
-};
-
-void repair(const Repairman& man, const mesh::Box& box, Repairs& repairs) {
-  if (repairs.cells.empty()) return;
-  if (man.worth > 0.0) man.books.first_order_cells += static_cast<std::int64_t>(repairs.cells.size());
-  replace_fluxes(box, repairs.faces, man.out);
-  std::vector<mesh::Int3> touched = repairs.cells;
-  for (const FaceRepair& face : repairs.faces)
-    for (int below = 0; below < 2; ++below) {
-      mesh::Int3 cell = face.cell;
-      cell[face.axis] -= below;
-      if (box.contains(cell)) touched.push_back(cell);
-    }
-  const auto order = [&](mesh::Int3 cell) { return mesh::linear_index(box, cell); };
-  std::sort(touched.begin(), touched.end(), [&](mesh::Int3 a, mesh::Int3 b) { return order(a) < order(b); });
-  touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
-  for (const mesh::Int3 cell : touched) man.settle(cell);
 }
 
 }  // namespace
@@ -177,38 +81,42 @@ Hydro::Hydro(const HydroConfig& config, const mesh::Geometry& geometry) : config
   check(config_);
 }
 
+FastestWave::FastestWave(const HydroConfig& config, const mesh::Geometry& geometry)
+    : cfl_(config.cfl), square_factor_(config.gamma * (config.gamma - 1.0)) {
+  const auto active = active_axes(geometry);
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (active[axis]) inverse_size_[axis] = 1.0 / geometry.cell_size(static_cast<int>(axis));
+}
+
+void FastestWave::look_at(core::View4<const double> state, const mesh::Box& box, int k, int j) {
+  const double *rho = &state(density, k, j, 0), *mx = &state(momentum_x, k, j, 0), *my = &state(momentum_y, k, j, 0),
+               *mz = &state(momentum_z, k, j, 0), *e = &state(internal_energy, k, j, 0),
+               *total = &state(total_energy, k, j, 0);
+  const auto [over_x, over_y, over_z] = inverse_size_;
+  core::LargestMagnitude rate = rate_, others = others_;
+  for (int i = box.lo.x; i < box.hi.x; ++i) {
+    const double inverse = 1.0 / rho[i], c = std::sqrt(square_factor_ * e[i] * inverse);
+    rate.add((std::fabs(mx[i]) * inverse + c) * over_x);
+    rate.add((std::fabs(my[i]) * inverse + c) * over_y);
+    rate.add((std::fabs(mz[i]) * inverse + c) * over_z);
+    others.add(rho[i]);
+    others.add(total[i]);
+  }
+  rate_ = rate;
+  others_ = others;
+}
+
+double FastestWave::largest_step() const {
+  if (!std::isfinite(rate_.value()) || !std::isfinite(others_.value())) return 0.0;
+  return rate_.value() > 0.0 ? cfl_ / rate_.value() : std::numeric_limits<double>::infinity();
+}
+
 double Hydro::largest_step(const mesh::Field<double>& state) const {
   core::require(state.components() == gas_components, "a gas state has six components");
-  const auto active = active_axes(geometry_);
-  std::array<double, 3> inverse_size{};
-  for (std::size_t axis = 0; axis < 3; ++axis)
-    if (active[axis]) inverse_size[axis] = 1.0 / geometry_.cell_size(static_cast<int>(axis));
-  const double square_factor = config_.gamma * (config_.gamma - 1.0);
-  core::LargestMagnitude rate, others;
-  for (int b = 0; b < state.blocks(); ++b) {
-    const auto u = state.view(b);
-    const mesh::Box box = state.box(b);
-    core::for_each_row(box, [&](int k, int j) {
-      const double *rho = &u(density, k, j, 0), *mx = &u(momentum_x, k, j, 0), *my = &u(momentum_y, k, j, 0),
-                   *mz = &u(momentum_z, k, j, 0), *e = &u(internal_energy, k, j, 0), *total = &u(total_energy, k, j, 0);
-      core::LargestMagnitude row_rate = rate, row_others = others;
-      for (int i = box.lo.x; i < box.hi.x; ++i) {
-        const double inverse = 1.0 / rho[i], c = std::sqrt(square_factor * e[i] * inverse);
-        const double x = (std::fabs(mx[i]) * inverse + c) * inverse_size[0],
-                     y = (std::fabs(my[i]) * inverse + c) * inverse_size[1],
-                     z = (std::fabs(mz[i]) * inverse + c) * inverse_size[2];
-        row_rate.add(x);
-        row_rate.add(y);
-        row_rate.add(z);
-        row_others.add(rho[i]);
-        row_others.add(total[i]);
-      }
-      rate = row_rate;
-      others = row_others;
-    });
-  }
-  if (!std::isfinite(rate.value()) || !std::isfinite(others.value())) return 0.0;
-  return rate.value() > 0.0 ? config_.cfl / rate.value() : std::numeric_limits<double>::infinity();
+  FastestWave wave(config_, geometry_);
+  for (int b = 0; b < state.blocks(); ++b)
+    core::for_each_row(state.box(b), [&](int k, int j) { wave.look_at(state.view(b), state.box(b), k, j); });
+  return wave.largest_step();
 }
 
 HydroBooks Hydro::advance(mesh::Field<double>& state, double dt, amr::SideFluxes* fluxes,
@@ -227,24 +135,21 @@ HydroBooks Hydro::advance(mesh::Field<double>& state, double dt, amr::SideFluxes
   config.internal_energy_floor = std::max(config.internal_energy_floor, epoch.internal_energy_floor);
   const mesh::Int3 largest = largest_extent(state);
   const std::int32_t rows = std::min(largest.y, rows_in_slice(largest, state.blocks()));
-  HydroSweep sweep(config, dt_over_dx, active, {largest.x, rows, largest.z});
-  BlockBuffer buffer(largest);
+  HydroSweep sweep(config, dt_over_dx, active, {largest.x, rows, largest.z}, rows < largest.y);
   HydroBooks repaired;
   for (int b = 0; b < state.blocks(); ++b) {
     const BlockUse use = uses.empty() ? BlockUse::leaf : uses[static_cast<std::size_t>(b)];
     if (use == BlockUse::idle) continue;
     const double volume = use == BlockUse::leaf ? geometry_.cell_volume() : 0.0, worth = volume * epoch.worth;
     const mesh::Box box = state.box(b);
-    const auto out = buffer.view(box);
     const amr::SideViews sides = fluxes != nullptr ? fluxes->views(b) : amr::SideViews{};
     Repairs repairs;
     for (mesh::Box slice = box; slice.lo.y < box.hi.y; slice.lo.y = slice.hi.y) {
       slice.hi.y = std::min(slice.lo.y + rows, box.hi.y);
-      sweep.advance(slice, state.view(b), out, repairs, sides_of(slice, box, sides), worth);
+      sweep.advance(slice, state.view(b), repairs, sides_of(slice, box, sides), worth, slice.lo.y > box.lo.y);
       if (meanwhile) meanwhile();
     }
-    repair({config, state.view(b), out, volume, worth, repaired}, box, repairs);
-    copy(box, out, state.view(b));
+    repair({config, state.view(b), volume, worth, repaired}, box, repairs);
   }
   return repaired += sweep.books();
 }
@@ -279,7 +184,7 @@ void kick_row(core::View4<double> u, int k, int j, int begin, int end, double fa
 
 }  // namespace
 
-void kick(mesh::Field<double>& state, const mesh::Field<double>& acceleration, double factor) {
+void kick(mesh::Field<double>& state, const mesh::Field<double>& acceleration, double factor, FastestWave* wave) {
   core::require(
       state.components() == gas_components && acceleration.components() == 3 && state.blocks() == acceleration.blocks(),
       "gas is accelerated by three components on its own blocks");
@@ -291,12 +196,13 @@ void kick(mesh::Field<double>& state, const mesh::Field<double>& acceleration, d
       kick_row(
           u, k, j, box.lo.x, box.hi.x, factor, [=](int i) { return x[i]; }, [=](int i) { return y[i]; },
           [=](int i) { return z[i]; });
+      if (wave != nullptr) wave->look_at(u, box, k, j);
     });
   }
 }
 
 void kick_by_potential(mesh::Field<double>& state, const mesh::Field<double>& potential, const mesh::Geometry& geometry,
-                       double factor) {
+                       double factor, FastestWave* wave) {
   core::require(state.components() == gas_components && potential.components() == 1 && potential.ghost() > 0 &&
                     state.blocks() == potential.blocks(),
                 "gas is accelerated by a potential with ghost cells on its own blocks");
@@ -312,6 +218,7 @@ void kick_by_potential(mesh::Field<double>& state, const mesh::Field<double>& po
           u, k, j, box.lo.x, box.hi.x, factor, [=](int i) { return (row[i - 1] - row[i + 1]) * over_x; },
           [=](int i) { return (row[i - y] - row[i + y]) * over_y; },
           [=](int i) { return (row[i - z] - row[i + z]) * over_z; });
+      if (wave != nullptr) wave->look_at(u, box, k, j);
     });
   }
 }

@@ -27,49 +27,19 @@ RiemannSolver solver_named(const std::string& name) {
   return name == "hllc" ? RiemannSolver::hllc : RiemannSolver::two_shock;
 }
 
-/// Primitive variables and conserved densities of a cell.
-struct CellState {
-  std::array<double, 5> conserved;  // mass, momentum, total energy
-  double p, c, normal_u;
-};
-
-CellState cell_state(const RowContext& context, ConstRows state, int i, int axis) {
-  CellState cell{};
-  for (int component = 0; component < 5; ++component)
-    cell.conserved[static_cast<std::size_t>(component)] = state[component][i];
-  const double rho = state[density][i];
-  cell.p = context.gas.gamma_1 * std::max(state[internal_energy][i], rho * context.energy_floor);
-  cell.c = std::sqrt(context.gas.gamma * cell.p / rho);
-  cell.normal_u = state[momentum_x + axis][i] / rho;
-  return cell;
-}
-
-/// The flux of Harten, Lax and van Leer between two cells: keeps density and pressure positive.
-std::array<double, 5> first_order_flux(const CellState& l, const CellState& r, int axis) {
-  const double l_speed = std::min({l.normal_u - l.c, r.normal_u - r.c, 0.0});
-  const double r_speed = std::max({l.normal_u + l.c, r.normal_u + r.c, 0.0});
-  const auto flux_of = [axis](const CellState& cell, std::size_t component) {
-    const double pressure_part = component == total_energy                          ? cell.p * cell.normal_u
-                                 : static_cast<int>(component) == momentum_x + axis ? cell.p
-                                                                                    : 0.0;
-    return cell.conserved[component] * cell.normal_u + pressure_part;
-  };
-  std::array<double, 5> flux{};
-  for (std::size_t n = 0; n < flux.size(); ++n)
-    flux[n] =
-        (r_speed * flux_of(l, n) - l_speed * flux_of(r, n) + l_speed * r_speed * (r.conserved[n] - l.conserved[n])) /
-        (r_speed - l_speed);
-  return flux;
+void copy_row(ConstRows from, int cells, Rows to) {
+  for (int c = 0; c < gas_components; ++c) std::copy_n(from[c], cells, to[c]);
 }
 
 }  // namespace
 
 HydroSweep::HydroSweep(const HydroConfig& config, const std::array<double, 3>& dt_over_dx,
-                       const std::array<bool, 3>& active, mesh::Int3 largest)
+                       const std::array<bool, 3>& active, mesh::Int3 largest, bool in_slices)
     : context_{Gas(config.gamma), solver_named(config.riemann), config.dual_energy_eta,
                std::max(config.internal_energy_floor, 1e-100)},
       density_floor_(config.density_floor),
       flattening_(config.flattening),
+      in_slices_(in_slices),
       dt_over_dx_(dt_over_dx),
       active_(active),
       pitch_(largest.x + 2 * ghost(0, 1)) {
@@ -89,6 +59,10 @@ HydroSweep::HydroSweep(const HydroConfig& config, const std::array<double, 3>& d
   flux_piece_ = PieceBuffer(predictor_flux_components, piece_size, in_vectors(pitch_ + row_padding));
   no_flux_ = PlaneRing(1, final_flux_components, 0, 1, 0, largest.x + 1);
   given_ = PlaneRing(1, 1, 0, 1, 0, largest.x);
+  fresh_ = PlaneRing(is_active(2) ? 2 : 1, gas_components, 0, largest.y, 0, in_vectors(largest.x));
+  if (in_slices_)
+    edge_ = PlaneRing(largest.z, gas_components, -hydro_ghost, hydro_ghost, -ghost(0, hydro_ghost),
+                      largest.x + 2 * ghost(0, hydro_ghost));
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (!active_[axis]) continue;
     slope_[axis] = axis == 0 ? wide(primitives, 2) : axis == 1 ? ring(1, primitives, 2) : ring(3, primitives);
@@ -110,12 +84,12 @@ int HydroSweep::dimensions() const {
   return static_cast<int>(std::count(active_.begin(), active_.end(), true));
 }
 
-void HydroSweep::advance(mesh::Box box, core::View4<const double> state, core::View4<double> out, Repairs& repairs,
-                         const amr::SideViews& sides, double worth) {
+void HydroSweep::advance(mesh::Box box, core::View4<double> state, Repairs& repairs, const amr::SideViews& sides,
+                         double worth, bool follows) {
   lo_ = box.lo;
   extent_ = box.extent();
   state_ = state;
-  out_ = out;
+  follows_ = follows;
   sides_ = sides;
   has_sides_ =
       std::ranges::any_of(sides, [](const auto& axis) { return axis[0].components() > 0 || axis[1].components() > 0; });
@@ -138,11 +112,26 @@ void HydroSweep::advance(mesh::Box box, core::View4<const double> state, core::V
     if (done < 0 || done >= extent_.z) continue;
     update_plane(done, repairs);
     if (has_sides_) record_plane(done);
+    if (done > 0) put_plane(done - 1);
   }
+  put_plane(extent_.z - 1);
 }
 
-ConstRows HydroSweep::state_row(int k, int j) const {
+Rows HydroSweep::owned_row(int k, int j) const {
   return {&state_(0, lo_.z + k, lo_.y + j, lo_.x), state_.stride_component()};
+}
+
+ConstRows HydroSweep::state_row(int k, int j) {
+  const bool is_remembered = follows_ && j < 0 && k >= 0 && k < extent_.z;
+  return is_remembered ? ConstRows(edge_.at(k, j)) : ConstRows(owned_row(k, j));
+}
+
+// Replaces plane `k` of the state by the new one; its last rows are remembered for the box that follows.
+void HydroSweep::put_plane(int k) {
+  const Range wide = cells(0, hydro_ghost);
+  for (int j = std::max(extent_.y - hydro_ghost, 0); j < extent_.y && in_slices_; ++j)
+    copy_row(owned_row(k, j).shifted(wide.begin), length(wide), edge_.at(k, j - extent_.y).shifted(wide.begin));
+  for (int j = 0; j < extent_.y; ++j) copy_row(fresh_.at(k, j), extent_.x, owned_row(k, j));
 }
 
 void HydroSweep::load_plane(int k) {
@@ -305,13 +294,17 @@ void HydroSweep::solve(const Faces& of) {
   if (of.axis == 0) both.row = {inside.row.begin - 1, faces.row.end = inside.row.end + 1};
   if (of.axis == 1) both.rows = {inside.rows.begin - 1, faces.rows.end = inside.rows.end + 1};
   const int step = of.axis == 0 ? 1 : of.axis == 1 ? pitch_ : 0;  // between the faces of a cell in a plane
+  const int kept = step > 0 ? in_vectors(step + row_padding) : 0;
+  const bool is_corrected = !of.corrections.empty();
   const bool has_faces = of.axis < 2 || of.k >= 0, has_losses = of.loss != nullptr && (of.axis < 2 || of.k >= 1);
   const Range cells = flat(both), last_faces = flat(faces), last_losses = flat(inside);
   int solved = last_faces.begin, taken = last_losses.begin;
   for (Range piece{cells.begin, 0}; piece.begin < cells.end; piece.begin = piece.end) {
     piece.end = std::min(piece.begin + piece_size, cells.end);
-    for (PieceBuffer* const buffer : {&lower_piece_, &upper_piece_, &flux_piece_}) buffer->move_to(piece.begin);
-    if (!of.corrections.empty()) correct_cells(of, piece);
+    lower_piece_.move_to(piece.begin, 0);
+    upper_piece_.move_to(piece.begin, is_corrected ? kept : 0);
+    flux_piece_.move_to(piece.begin, has_losses ? kept : 0);
+    if (is_corrected) correct_cells(of, piece);
     if (!has_faces) continue;
     const bool is_last = piece.end == cells.end;
     const Range next{solved, is_last ? last_faces.end : last_vector(solved, piece.end)};
@@ -375,7 +368,7 @@ void HydroSweep::update_plane(int k, Repairs& repairs) {
                            : axis == 1 ? ConstRows(last_[axis].at(k, j + 1))
                                        : ConstRows(last_[axis].at(k + 1, j));
     }
-    const Rows out{&out_(0, lo_.z + k, lo_.y + j, lo_.x), out_.stride_component()};
+    const Rows out = fresh_.at(k, j);
     double* const given = given_.at(0, 0)[0];
     const UpdateCounts counts =
         update(context_, extent_.x, state_row(k, j), fluxes, surroundings(k, j), density_floor_, out, given);
@@ -448,29 +441,32 @@ void HydroSweep::record_row(core::View4<double> to, int axis, int k, int j, Rang
 
 // Notes the cells of a row that came out unphysical, and what first-order fluxes would change at their faces. Faces
 // between blocks keep their flux, because the other block does not know: so that no mass is lost.
-void HydroSweep::find_repairs(int k, int j, const Divergence& fluxes, ConstRows out, Repairs& repairs) const {
+void HydroSweep::find_repairs(int k, int j, const Divergence& fluxes, ConstRows out, Repairs& repairs) {
   const ConstRows old = state_row(k, j);
   for (int i = 0; i < extent_.x; ++i) {
     if (is_physical(context_, old, out, i, density_floor_)) continue;
     const mesh::Int3 cell = lo_ + mesh::Int3{i, j, k};
-    repairs.cells.push_back(cell);
+    ++repairs.cells;
+    repairs.touched.push_back(cell_before(cell, old, i));
     for (int axis = 0; axis < 3; ++axis) {
       if (!is_active(axis)) continue;
       const auto a = static_cast<std::size_t>(axis);
       const ConstRows below = axis == 0 ? old.shifted(-1) : axis == 1 ? state_row(k, j - 1) : state_row(k - 1, j);
       const ConstRows above = axis == 0 ? old.shifted(1) : axis == 1 ? state_row(k, j + 1) : state_row(k + 1, j);
       const auto repair = [&](ConstRows lower, ConstRows upper, ConstRows flux, mesh::Int3 upper_cell) {
-        const auto low_order =
-            first_order_flux(cell_state(context_, lower, i, axis), cell_state(context_, upper, i, axis), axis);
+        const auto low_order = first_order_flux(context_, lower, upper, i, axis);
         FaceRepair face{axis, upper_cell, {}};
         for (std::size_t n = 0; n < 5; ++n)
           face.change[n] = dt_over_dx_[a] * (low_order[n] - flux[conserved_flux[n]][i]);
         repairs.faces.push_back(face);
       };
-      mesh::Int3 next = cell;
+      mesh::Int3 next = cell, before = cell;
       ++next[axis];
+      --before[axis];
       repair(below, old, fluxes.lower[a], cell);
       repair(old, above, fluxes.upper[a], next);
+      repairs.touched.push_back(cell_before(before, below, i));
+      repairs.touched.push_back(cell_before(next, above, i));
     }
   }
 }

@@ -8,37 +8,27 @@
 #include "sidestream/core/view.hpp"
 #include "sidestream/mesh/box.hpp"
 #include "sidestream/solvers/hydro.hpp"
+#include "solvers/hydro/hydro_repair.hpp"
 #include "solvers/hydro/hydro_rows.hpp"
 #include "solvers/hydro/plane_ring.hpp"
 
 namespace sidestream::solvers {
 
-/// A face at which the flux is replaced because a cell beside it came out unphysical: the change of the flux of mass,
-/// momentum and total energy (times dt / dx). `cell` is the one above the face.
-struct FaceRepair {
-  int axis;
-  mesh::Int3 cell;
-  std::array<double, 5> change;
-};
-
-/// What a sweep found in need of repair.
-struct Repairs {
-  std::vector<mesh::Int3> cells;
-  std::vector<FaceRepair> faces;
-};
-
-/// One step of the gas in a box of cells, plane by plane along z. Scratch memory is taken once and used for many boxes.
+/// One step of the gas in boxes of cells, in place, plane by plane along z: new planes wait until the old ones are no
+/// longer needed. Scratch memory is taken once and used for many boxes.
 class HydroSweep {
  public:
-  /// For boxes of at most `largest` cells an axis. Axes that are not `active` have one cell and no fluxes.
+  /// For boxes of at most `largest` cells an axis; `in_slices`: some follow others along y. Axes that are not `active`
+  /// have one cell and no fluxes.
   HydroSweep(const HydroConfig& config, const std::array<double, 3>& dt_over_dx, const std::array<bool, 3>& active,
-             mesh::Int3 largest);
+             mesh::Int3 largest, bool in_slices);
 
-  /// New states of the cells of `box` from `state` (with `hydro_ghost` cells around) into `out`. The fluxes through the
-  /// sides of the box go to those of `sides` that have components. An energy density of 1 in a cell goes into the books
-  /// as `worth`; where that is 0, nothing does.
-  void advance(mesh::Box box, core::View4<const double> state, core::View4<double> out, Repairs& repairs,
-               const amr::SideViews& sides = {}, double worth = 1.0);
+  /// Advances the cells of `box` in `state`, which has `hydro_ghost` cells around them. The fluxes through the sides of
+  /// the box go to those of `sides` that have components. An energy density of 1 in a cell goes into the books as
+  /// `worth`; where that is 0, nothing does. `follows`: the cells below along y are those of the box before, which have
+  /// been advanced already and are remembered as they were.
+  void advance(mesh::Box box, core::View4<double> state, Repairs& repairs, const amr::SideViews& sides = {},
+               double worth = 1.0, bool follows = false);
 
   const HydroBooks& books() const { return books_; }
 
@@ -70,7 +60,8 @@ class HydroSweep {
   int ghost(int axis, int width) const { return is_active(axis) ? width : 0; }
   int dimensions() const;
   Range cells(int axis, int grown) const { return {-ghost(axis, grown), extent_[axis] + ghost(axis, grown)}; }
-  ConstRows state_row(int k, int j) const;
+  Rows owned_row(int k, int j) const;
+  ConstRows state_row(int k, int j);
 
   Patch patch(int grown_x, int grown_y) const { return {cells(1, grown_y), cells(0, grown_x)}; }
   Patch cells_of(int axis, std::span<const Correction> corrections) const;
@@ -110,17 +101,18 @@ class HydroSweep {
   const double* velocity_along_row(int k, int j);
   void record_plane(int k);
   void record_row(core::View4<double> to, int axis, int k, int j, Range row);
-  void find_repairs(int k, int j, const Divergence& fluxes, ConstRows out, Repairs& repairs) const;
+  void find_repairs(int k, int j, const Divergence& fluxes, ConstRows out, Repairs& repairs);
+  void put_plane(int k);
 
   RowContext context_;
   double density_floor_;
-  bool flattening_;
+  bool flattening_, in_slices_;
   std::array<double, 3> dt_over_dx_;
   std::array<bool, 3> active_;
 
   mesh::Int3 lo_, extent_;  // of the box being advanced; loops below count cells from its low corner
-  core::View4<const double> state_;
-  core::View4<double> out_;
+  core::View4<double> state_;
+  bool follows_ = false;
   amr::SideViews sides_;
   bool has_sides_ = false;
   double worth_ = 1.0;
@@ -130,6 +122,8 @@ class HydroSweep {
 
   PlaneRing primitive_, sound_, unresolved_;
   PlaneRing wide_row_, given_;                        // a row, the first with the ghost cells of x
+  PlaneRing fresh_;                                   // new planes that wait
+  PlaneRing edge_;                                    // last rows of a box as they were, for the one that follows
   std::array<PlaneRing, 3> slope_;                    // along each axis; along x of one row
   std::array<PlaneRing, 3> shock_;                    // along each axis; along x of one row
   std::array<PlaneRing, 3> lower_face_, upper_face_;  // states traced to the faces, by axis

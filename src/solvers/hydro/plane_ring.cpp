@@ -23,9 +23,12 @@ PieceBuffer::PieceBuffer(int components, int size, int before)
   components_ = components;
 }
 
-void PieceBuffer::move_to(int place) {
-  if (place == place_ + size_)
-    for (int c = 0; c < components_; ++c) std::copy_n(rows_[c] + size_, before_, rows_[c]);
+void PieceBuffer::move_to(int place, int kept) {
+  if (place == place_ + size_ && kept > 0)
+    for (int c = 0; c < components_; ++c) {
+      double* const end = rows_[c] + before_;
+      std::copy_n(end + size_ - kept, kept, end - kept);
+    }
   place_ = place;
 }
 

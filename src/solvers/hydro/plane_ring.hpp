@@ -40,8 +40,8 @@ class PieceBuffer {
   /// For pieces of up to `size` places, with `before` of those before them.
   PieceBuffer(int components, int size, int before);
 
-  /// Goes over to the piece that begins at `place`; when it follows the one before, keeps the last places of that.
-  void move_to(int place);
+  /// Goes over to the piece that begins at `place`; when it follows the one before, keeps its last `kept` places.
+  void move_to(int place, int kept);
 
   /// From `place` on; `move_to` has been there, or to the place that many places before it.
   Rows at(int place) const { return rows_.shifted(before_ + place - place_); }

@@ -142,17 +142,31 @@ Corners corners_at(const double* cell, std::ptrdiff_t stride_y, std::ptrdiff_t s
                   load<Pair>(cell + stride_z + stride_y));
 }
 
+Quad together(Pair low, Pair high) {
+  return __builtin_shufflevector(low, high, 0, 1, 2, 3);
+}
+Corners together(Quad low, Quad high) {
+  return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+
 // Along each axis, by how much a potential falls from the cell before each of these eight to the one behind it. Most of
-// the numbers are used more than once.
+// the numbers are used more than once, so each is loaded once: rows of four through the eight cells, pairs beside them.
 std::array<Corners, 3> falls_at(const double* cell, std::ptrdiff_t stride_y, std::ptrdiff_t stride_z) {
-  const auto row = [=](int z, int y) { return cell + z * stride_z + y * stride_y; };
-  const auto pair = [=](int z, int y) { return load<Pair>(row(z, y)); };
-  const Corners here = corners_at(cell, stride_y, stride_z), before = corners_at(cell - 1, stride_y, stride_z),
-                behind = corners_at(cell + 1, stride_y, stride_z);
-  const Pair p00 = __builtin_shufflevector(here, here, 0, 1), p01 = __builtin_shufflevector(here, here, 2, 3),
-             p10 = __builtin_shufflevector(here, here, 4, 5), p11 = __builtin_shufflevector(here, here, 6, 7);
-  return {before - behind, together(pair(0, -1), p00, pair(1, -1), p10) - together(p01, pair(0, 2), p11, pair(1, 2)),
-          together(pair(-1, 0), pair(-1, 1), p00, p01) - together(p10, p11, pair(2, 0), pair(2, 1))};
+  const auto row = [=](int z, int y) { return load<Quad>(cell - 1 + z * stride_z + y * stride_y); };
+  const auto pair = [=](int z, int y) { return load<Pair>(cell + z * stride_z + y * stride_y); };
+  const Corners low = together(row(0, 0), row(0, 1)), high = together(row(1, 0), row(1, 1));
+  const Corners before = __builtin_shufflevector(low, high, 0, 1, 4, 5, 8, 9, 12, 13),
+                here = __builtin_shufflevector(low, high, 1, 2, 5, 6, 9, 10, 13, 14),
+                behind = __builtin_shufflevector(low, high, 2, 3, 6, 7, 10, 11, 14, 15);
+  const Corners before_y = together(together(pair(0, -1), pair(1, -1)), Quad{}),
+                behind_y = together(together(pair(0, 2), pair(1, 2)), Quad{}),
+                before_z = together(together(pair(-1, 0), pair(-1, 1)), Quad{}),
+                behind_z = together(together(pair(2, 0), pair(2, 1)), Quad{});
+  return {before - behind,
+          __builtin_shufflevector(before_y, here, 0, 1, 8, 9, 2, 3, 12, 13) -
+              __builtin_shufflevector(here, behind_y, 2, 3, 8, 9, 6, 7, 10, 11),
+          __builtin_shufflevector(before_z, here, 0, 1, 2, 3, 8, 9, 10, 11) -
+              __builtin_shufflevector(here, behind_z, 4, 5, 6, 7, 8, 9, 10, 11)};
 }
 
 // The sums of the numbers at all eight corners, pair by pair, then row by row, for three sets side by side.
@@ -325,7 +339,8 @@ void ParticleMesh::convert_to_density(double particle_mass, mesh::Field<double>&
   }
 }
 
-double ParticleMesh::kick(const mesh::Field<double>& acceleration, double factor, mesh::Particles& particles) const {
+double ParticleMesh::kick(const mesh::Field<double>& acceleration, double factor, mesh::Particles& particles,
+                          double drift) const {
   const bool is_vector = acceleration.components() == 3;
   core::require(acceleration.layout() == layout_ && (is_vector || acceleration.components() == 1) &&
                     acceleration.ghost() > (is_vector ? reach_ : reach_ + 1),
@@ -339,7 +354,7 @@ double ParticleMesh::kick(const mesh::Field<double>& acceleration, double factor
           };
           return std::array{along(0), along(1), along(2)};
         },
-        factor, particles);
+        factor, particles, drift);
   const std::array<double, 3> over_two_dx{0.5 / geometry_.cell_size(0), 0.5 / geometry_.cell_size(1),
                                           0.5 / geometry_.cell_size(2)};
   return kick_by(
@@ -349,13 +364,13 @@ double ParticleMesh::kick(const mesh::Field<double>& acceleration, double factor
         for (std::size_t axis = 0; axis < 3; ++axis) falls[axis] *= over_two_dx[axis];
         return falls;
       },
-      factor, particles);
+      factor, particles, drift);
 }
 
 // `pull(cell, placement)`: the accelerations along each axis of the eight cells from `cell` of `field` on.
 template <typename Pull>
-double ParticleMesh::kick_by(const mesh::Field<double>& field, Pull pull, double factor,
-                             mesh::Particles& particles) const {
+double ParticleMesh::kick_by(const mesh::Field<double>& field, Pull pull, double factor, mesh::Particles& particles,
+                             double drift) const {
   const auto at = placements(field);
   std::array<double*, 3> momentum;
   for (std::size_t axis = 0; axis < 3; ++axis) momentum[axis] = particles.attribute(momentum_names[axis]).data();
@@ -382,6 +397,8 @@ double ParticleMesh::kick_by(const mesh::Field<double>& field, Pull pull, double
         w[n] += scale * sums[axis][n];
         largest.add(w[n]);
       }
+      double* const x = particles.position[axis].data() + start;
+      for (std::size_t n = 0; n < count && drift != 0.0; ++n) x[n] += drift * w[n];
     }
   }
   return largest.value();
@@ -455,14 +472,6 @@ void ParticleMesh::sort(mesh::Particles& particles) {
 bool has_mass_fractions(const mesh::Particles& particles) {
   return std::ranges::any_of(particles.attributes,
                              [](const auto& attribute) { return attribute.name == mass_fraction_name; });
-}
-
-void drift(double dtau, mesh::Particles& particles) {
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    double* const x = particles.position[axis].data();
-    const double* const w = particles.attribute(momentum_names[axis]).data();
-    for (std::size_t n = 0; n < particles.size(); ++n) x[n] += dtau * w[n];
-  }
 }
 
 double largest_momentum(const mesh::Particles& particles) {

@@ -287,7 +287,9 @@ Format nyx_format() {
           {},
           write_nyx,
           is_nyx_folder,
-          open_nyx_folder};
+          open_nyx_folder,
+          {},
+          false};
 }
 
 }  // namespace sidestream::io

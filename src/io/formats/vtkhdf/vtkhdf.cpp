@@ -160,6 +160,7 @@ Format vtkhdf_format() {
   format.write = write_vtkhdf;
   format.recognizes = is_vtkhdf_file;
   format.open = open_vtkhdf_file;
+  format.holds_particles_alone = false;
   return format;
 }
 

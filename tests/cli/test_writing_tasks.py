@@ -1,0 +1,151 @@
+"""Tasks that write files of the state, through the program: their own triggers, quantities and particles."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sidestream
+from sidestream.launch.launcher import find_program, mpi_environment
+
+BOX = """simulation = "cosmology"
+
+[run]
+max_steps = 8
+
+[mesh]
+cells = [16, 16, 16]
+block = 8
+
+[cosmology]
+box = "8 Mpc"
+z_start = 40
+z_end = 10
+
+[quantity.ratio]
+expression = "gas_density / dark_matter_density"
+
+[task.density]
+write = "plotfile"
+format = "nyx"
+every = 4
+variables = ["gas_density", "ratio"]
+precision = "single"
+particle_share = 0
+
+[task.sample]
+write = "particles"
+format = "FORMAT"
+every = 2
+particle_share = 0.25
+particle_numbers = ["yvel"]
+
+[task.saved]
+write = "checkpoint"
+every = 4
+
+[output]
+plotfile = { format = "nyx", every = 8 }
+"""
+FORMATS = ["sidestream", "flash-netcdf", "enzo", "raw", "files"]
+
+
+def run(folder: Path, ranks: int, *words: str) -> subprocess.CompletedProcess[str]:
+    line = ["mpirun", "-n", str(ranks), str(find_program()), "box.toml", "--quiet", *words]
+    return subprocess.run(
+        line, cwd=folder, env=mpi_environment(os.environ, ranks), capture_output=True, text=True, timeout=300
+    )
+
+
+@pytest.fixture(scope="module")
+def box(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("writing")
+    (folder / "box.toml").write_text(BOX.replace("FORMAT", "sidestream"))
+    done = run(folder, 2, "--out", "o")
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_each_task_has_its_files_in_a_folder_of_its_own(box: Path) -> None:
+    assert names(box / "o" / "density") == ["plt00000", "plt00004", "plt00008"]
+    assert names(box / "o" / "sample") == [f"plt0000{step}.hdf5_plt_cnt" for step in (0, 2, 4, 6, 8)]
+    assert [path.name for path in sorted((box / "o").glob("plt*"))] == ["plt00000", "plt00008"]
+    assert (box / "o" / "chk00008.hdf5_chk").exists()
+
+
+def test_a_plot_file_has_what_was_asked_for_and_no_particles(box: Path) -> None:
+    small = sidestream.open(box / "o" / "density" / "plt00008")
+    whole = sidestream.open(box / "o" / "plt00008")
+
+    assert set(small.fields) == {"density", "ratio"}
+    assert small.describe()["particles"] is None
+    gas, dark = whole.covering_grid("density"), whole.covering_grid("particle_mass_density")
+    np.testing.assert_array_equal(small.covering_grid("ratio"), (gas / dark).astype(np.float32))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_sample_of_the_particles_is_always_the_same(box: Path, tmp_path: Path, format: str) -> None:
+    (tmp_path / "box.toml").write_text(BOX.replace("FORMAT", format))
+    done = run(tmp_path, 3, "--out", "o")
+    assert done.returncode == 0, done.stderr
+
+    files = sorted((tmp_path / "o" / "sample").iterdir())
+    first, last = (sidestream.open(path).particles() for path in (files[0], files[-1]))
+    all_of_last = sidestream.open(tmp_path / "o" / "plt00008").particles()
+    ids = np.sort(np.asarray(last["id"]))
+    assert 0.2 < len(ids) / len(all_of_last["id"]) < 0.3
+    np.testing.assert_array_equal(np.sort(np.asarray(first["id"])), ids)
+    of_all = {int(i): x for i, x in zip(np.asarray(all_of_last["id"]), np.asarray(all_of_last["x"]), strict=True)}
+    ratio = np.asarray(last["x"]) / [of_all[int(i)] for i in np.asarray(last["id"])]  # formats have units of their own
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-6)
+
+
+def test_a_checkpoint_that_a_task_wrote_is_gone_on_from(box: Path) -> None:
+    cut = run(box, 2, "--out", "cut", "--set", "run.max_steps=6")
+    assert cut.returncode == 0, cut.stderr
+    rest = run(box, 1, "--out", "cut", "--restart")
+    assert rest.returncode == 0, rest.stderr
+
+    for step in (6, 8):
+        name = Path("sample") / f"plt{step:05}.hdf5_plt_cnt"
+        one, other = (sidestream.open(box / folder / name).particles() for folder in ("o", "cut"))
+        order, other_order = np.argsort(one["id"]), np.argsort(other["id"])
+        np.testing.assert_array_equal(np.asarray(one["x"])[order], np.asarray(other["x"])[other_order])
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ('task.density.write="plotfil"', ["there is no kind of file `plotfil`", "did you mean `plotfile`?"]),
+        ('task.density.analysis="halos"', ["the task `density` writes files"]),
+        ('task.sample.format="nyx"', ["task.sample.format", "sidestream"]),
+        ("task.sample.particle_share=1.5", ["particle_share"]),
+        ('task.sample.particle_numbers=["xvell"]', ["there is no number of the particles `xvell`", "`xvel`"]),
+        ('task.sample.variables=["gas_density"]', ["variables"]),
+        ('task.density.variables=["Temperature"]', ["there is no quantity `Temperature`"]),
+        ("output.checkpoint.every=3", ["the run has checkpoints already"]),
+    ],
+)
+def test_wrong_keys_are_told_before_the_run(box: Path, key: str, words: list[str]) -> None:
+    done = run(box, 1, "--out", "never", "--set", key)
+
+    assert done.returncode == 2, done.stdout
+    assert not (box / "never").exists()
+    for word in words:
+        assert word in done.stderr
+
+
+def test_a_simulation_without_particles_writes_none(tmp_path: Path) -> None:
+    (tmp_path / "box.toml").write_text('simulation = "sod"\n[task.p]\nwrite = "particles"\nevery = 1\n')
+    done = run(tmp_path, 1, "--out", "never")
+
+    assert done.returncode == 2
+    assert "this simulation has no particles" in done.stderr
