@@ -31,10 +31,11 @@ namespace {
 
 using Term = DerivedQuantity::Term;
 
-constexpr std::array moment_names{"redshift", "scale_factor"};
+// Numbers of the moment, and columns of results that stand beside those of quantities.
+constexpr std::array taken_names{"redshift", "scale_factor", "step", "time", "x", "y", "z"};
 
-bool is_of_moment(const std::string& name) {
-  return std::ranges::find(moment_names, name) != moment_names.end();
+bool is_taken(const std::string& name) {
+  return std::ranges::find(taken_names, name) != taken_names.end();
 }
 
 // The inputs of a row of cells.
@@ -156,7 +157,7 @@ core::Table<Keys> quantity_table() {
 }
 
 void check_name(const core::Node& node, const std::string& name, const std::vector<Quantity>& known) {
-  if (std::ranges::find(known, name, &Quantity::name) != known.end() || is_of_moment(name))
+  if (std::ranges::find(known, name, &Quantity::name) != known.end() || is_taken(name))
     core::reject(node, fmt::format("`{}` is there already", name), "give the new quantity another name");
   const auto is_fit = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   const bool is_name = !name.empty() && is_fit(name.front()) &&

@@ -127,6 +127,7 @@ def test_a_checkpoint_that_a_task_wrote_is_gone_on_from(box: Path) -> None:
         ('task.density.write="plotfil"', ["there is no kind of file `plotfil`", "did you mean `plotfile`?"]),
         ('task.density.analysis="halos"', ["the task `density` writes files"]),
         ('task.sample.format="nyx"', ["task.sample.format", "sidestream"]),
+        ('task.results.write="particles"', ["a run has a folder `results` of its own"]),
         ("task.sample.particle_share=1.5", ["particle_share"]),
         ('task.sample.particle_numbers=["xvell"]', ["there is no number of the particles `xvell`", "`xvel`"]),
         ('task.sample.variables=["gas_density"]', ["variables"]),

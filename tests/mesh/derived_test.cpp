@@ -96,6 +96,7 @@ TEST(DerivedQuantity, WrongExpressionsAreToldWithTheirPlace) {
   EXPECT_THAT(error_of("[quantity.q]\nexpresion = \"density\"\n"), HasSubstr("did you mean `expression`?"));
   EXPECT_THAT(error_of("[quantity.q]\nunit = \"g\"\n"), HasSubstr("`expression` is missing"));
   EXPECT_THAT(error_of("[quantity.speed]\nexpression = \"density\"\n"), HasSubstr("is there already"));
+  EXPECT_THAT(error_of("[quantity.x]\nexpression = \"density\"\n"), HasSubstr("is there already"));
   EXPECT_THAT(error_of("[quantity.\"a b\"]\nexpression = \"density\"\n"), HasSubstr("no name of a quantity"));
   EXPECT_THAT(error_of("[quantity.a]\nexpression = \"b\"\n[quantity.b]\nexpression = \"a\"\n"),
               HasSubstr("follows from itself"));
