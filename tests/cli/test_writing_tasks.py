@@ -121,6 +121,20 @@ def test_a_checkpoint_that_a_task_wrote_is_gone_on_from(box: Path) -> None:
         np.testing.assert_array_equal(np.asarray(one["x"])[order], np.asarray(other["x"])[other_order])
 
 
+def test_a_new_run_removes_the_files_of_the_one_before(box: Path) -> None:
+    assert run(box, 2, "--out", "again").returncode == 0
+    mine = box / "again" / "mine"
+    mine.mkdir()
+    (mine / "plt00000.raw").write_text("mine")
+
+    done = run(box, 2, "--out", "again", "--overwrite", "--set", "run.max_steps=2")
+
+    assert done.returncode == 0, done.stderr
+    assert names(box / "again" / "sample") == ["plt00000.hdf5_plt_cnt", "plt00002.hdf5_plt_cnt"]
+    assert names(box / "again" / "density") == ["plt00000"]
+    assert (mine / "plt00000.raw").read_text() == "mine"
+
+
 @pytest.mark.parametrize(
     ("key", "words"),
     [

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sidestream/core/config.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
 #include "sidestream/io/generations.hpp"
@@ -51,6 +52,20 @@ void remove_files_of(const std::string& folder, Condition condition) {
   for (const fs::path& file : files_of(folder, condition)) remove_all(file.string());
 }
 
+// The folders of those tasks of the run in `folder` that write files.
+std::vector<std::string> folders_of_tasks(const std::string& folder) {
+  std::vector<std::string> folders;
+  try {
+    const core::Node config = core::load_toml(folder + "/config.toml");
+    if (const core::Node* tasks = config.find("task"))
+      for (const auto& [name, task] : tasks->members())
+        if (task.find("write") != nullptr) folders.push_back(folder + "/" + name);
+  } catch (const core::Error&) {
+    folders.clear();  // a run that tells nothing of its tasks has none
+  }
+  return folders;
+}
+
 void prove_writable(const std::string& folder) {
   const std::string probe = folder + "/.writable.tmp";
   OutputFile file(probe, OutputFile::Open::create);
@@ -63,6 +78,7 @@ void take_over(const RunFolder& run, ExistingRun existing) {
     throw core::Error("the output folder holds an earlier run", run.path(),
                       "choose another folder with `--out`, go on from its checkpoint with `--restart`, or replace it "
                       "with `--overwrite`");
+  for (const std::string& folder : folders_of_tasks(run.path())) remove_files_of(folder, is_output_name);
   remove_files_of(run.path(), belongs_to_a_run);
 }
 
@@ -107,6 +123,7 @@ RunFolder prepare_run_folder(const comm::Communicator& comm, const std::string& 
     if (comm.rank() != 0) return;
     make_folder(path);
     prove_writable(path);
+    for (const std::string& folder : folders_of_tasks(path)) remove_files_of(folder, is_leftover);
     take_over(run, existing);
     remove_files_of(path, is_leftover);
     write_file_atomically(run.config(), config_toml);
