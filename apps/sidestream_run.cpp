@@ -12,6 +12,7 @@
 #include "sidestream/amr/criteria.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/couple/stored.hpp"
 #include "sidestream/sims/listings.hpp"
 #include "sidestream/sims/run.hpp"
 
@@ -25,7 +26,7 @@ struct Arguments {
   std::string config, folder, file, kind;
   std::vector<std::string> overrides;
   int ranks = 1;
-  bool check = false, json = false, restart = false, overwrite = false, quiet = false, options = false;
+  bool check = false, analyze = false, json = false, restart = false, overwrite = false, quiet = false, options = false;
 };
 
 core::Node load_configuration(const Arguments& arguments) {
@@ -36,7 +37,7 @@ core::Node load_configuration(const Arguments& arguments) {
 
 // Rather than with a state that a file holds.
 bool begins_anew(const Arguments& arguments) {
-  return !arguments.restart && arguments.file.empty();
+  return !arguments.restart && !arguments.analyze && arguments.file.empty();
 }
 
 std::string folder_of(const Arguments& arguments) {
@@ -146,6 +147,21 @@ std::optional<sims::RunConfig> read_together(const comm::Communicator& world, co
   }
 }
 
+void tell(const std::string& line) {
+  fmt::print(stderr, "{}\n", line);
+}
+
+// The tasks that a run left for later.
+int analyze_stored(const comm::Communicator& world, const Arguments& arguments, const couple::CouplingConfig& config,
+                   core::Bill::Clock::time_point began) {
+  core::Bill bill(began);
+  std::int64_t failed_results = 0;
+  for (const couple::TaskTotals& task :
+       couple::analyze_stored(world, config, io::RunFolder(folder_of(arguments)), bill, tell))
+    failed_results += task.failed;
+  return world.broadcast(failed_results) == 0 ? done : failed;
+}
+
 int run_configuration(const Arguments& arguments, core::Bill::Clock::time_point began, int argc, char** argv) {
   const comm::Environment environment(argc, argv);
   const comm::Communicator world(MPI_COMM_WORLD);
@@ -155,10 +171,10 @@ int run_configuration(const Arguments& arguments, core::Bill::Clock::time_point 
   const auto existing = arguments.restart     ? io::ExistingRun::resume
                         : arguments.overwrite ? io::ExistingRun::overwrite
                                               : io::ExistingRun::refuse;
-  const auto progress = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
   try {
+    if (arguments.analyze) return analyze_stored(world, arguments, config->coupling, began);
     const auto status = sims::run(world, std::move(*config), folder_of(arguments),
-                                  {existing, arguments.file, began, !arguments.quiet}, progress);
+                                  {existing, arguments.file, began, !arguments.quiet}, tell);
     return status == sims::RunStatus::finished ? done : failed;
   } catch (const core::Error& error) {
     abort_job(error.what(), error.is_reported_elsewhere());
@@ -181,6 +197,9 @@ int main(int argc, char** argv) {
   app.add_flag("--restart", arguments.restart, "go on from the newest good checkpoint in the folder");
   app.add_option("--from", arguments.file,
                  "begin with the state in this file: a checkpoint or plot file of any format that is known");
+  app.add_flag("--analyze", arguments.analyze,
+               "do what tasks of the transport `file` left for later in the folder of the run, whose configuration is "
+               "config.toml there");
   app.add_flag("--overwrite", arguments.overwrite, "replace an earlier run in the folder");
   app.add_flag("--quiet", arguments.quiet, "no line for each step");
   app.add_flag("--check", arguments.check, "check the configuration, say what it would take, and stop");

@@ -8,5 +8,6 @@ namespace sidestream::couple {
 TransportEntry in_situ();
 TransportEntry in_transit();
 TransportEntry async();
+TransportEntry file();
 
 }  // namespace sidestream::couple

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sidestream/comm/communicator.hpp"
 
@@ -28,6 +29,11 @@ class RunFolder {
   /// The newest step below `below` of which `task` has a result. Local.
   std::optional<std::int64_t> newest_result(const std::string& task, std::int64_t below) const;
   std::string report() const;  ///< report.html
+  /// snapshots: what tasks of the transport `file` are to be done with, a stored snapshot for each step.
+  std::string snapshots() const;
+  std::string snapshot(std::int64_t step) const;
+  /// The steps of those that are there, ascending. Local.
+  std::vector<std::int64_t> stored_steps() const;
 
   /// Whether the folder holds (part of) a run.
   bool holds_a_run() const;

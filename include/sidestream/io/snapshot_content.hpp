@@ -26,6 +26,11 @@ FileContent plot_content(std::shared_ptr<const mesh::Snapshot> snapshot, const s
 FileContent checkpoint_content(std::shared_ptr<const mesh::Snapshot> snapshot,
                                const std::vector<std::string>& shown = {});
 
+/// What a stored snapshot holds: `quantities` by their own names and, if asked for, the particles with all attributes,
+/// with all attributes of the moment, each to the bit: `open_snapshot` gives them back. Collective, as above.
+FileContent stored_content(std::shared_ptr<const mesh::Snapshot> snapshot, const std::vector<std::string>& quantities,
+                           bool with_particles);
+
 /// Leaves of the particles of `content` a share of `share`, chosen by their ids, so that they are the same ones at
 /// every moment, and of their numbers those of `names`; all where that is empty. Local. Throws core::Error when there
 /// is no such number.

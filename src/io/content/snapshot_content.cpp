@@ -1,6 +1,7 @@
 #include "sidestream/io/snapshot_content.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <type_traits>
@@ -45,16 +46,22 @@ FileField stored_field(const mesh::Snapshot& snapshot, const std::string& name) 
   return {file_name_of(name), "", stored.levels, stored.component, stored.factor, {}};
 }
 
+std::string unit_in_file(const mesh::Snapshot& snapshot, const std::string& name) {
+  const std::string& unit = snapshot.unit(name);
+  return unit == "1" ? "" : unit;
+}
+
+void fill_from(const Snapshots& snapshot, const std::string& name, FileField& field) {
+  snapshot->prepare(name);
+  field.fill = [snapshot, name](int level, const mesh::Box& box, const core::View4<double>& out) {
+    snapshot->write(name, level, box, out);
+  };
+}
+
 void show(const Snapshots& snapshot, const std::string& name, FileContent& content) {
   FileField field = stored_field(*snapshot, name);
-  const std::string& unit = snapshot->unit(name);
-  field.unit = unit == "1" ? "" : unit;
-  if (field.levels.empty()) {
-    snapshot->prepare(name);
-    field.fill = [snapshot, name](int level, const mesh::Box& box, const core::View4<double>& out) {
-      snapshot->write(name, level, box, out);
-    };
-  }
+  field.unit = unit_in_file(*snapshot, name);
+  if (field.levels.empty()) fill_from(snapshot, name, field);
   content.fields.push_back(std::move(field));
 }
 
@@ -79,6 +86,43 @@ mesh::Field<double> copy_of_level(const FileField& field, std::size_t level, con
     core::for_each_cell(copy.box(b), [=](int k, int j, int i) { to(k, j, i) = from(k, j, i); });
   }
   return copy;
+}
+
+void add_attributes(const mesh::Particles& particles, FileContent& content) {
+  for (const mesh::ParticleAttribute& attribute : particles.attributes) {
+    FileParticleReal& real = content.particle_reals.emplace_back(FileParticleReal{attribute.name, attribute.unit, {}});
+    for (const mesh::Particles* level : content.particles) real.levels.push_back(&level->attribute(attribute.name));
+  }
+}
+
+// All particles, by the level of the leaf that holds each, and what the content kept before.
+struct Divided {
+  std::vector<mesh::Particles> levels;
+  std::shared_ptr<const void> rest;
+};
+
+void divide_by_level(const mesh::Particles& all, FileContent& content) {
+  const auto divided = std::make_shared<Divided>();
+  divided->rest = content.memory;
+  divided->levels.resize(content.levels.size());
+  for (mesh::Particles& level : divided->levels) {
+    level.mass = all.mass;
+    for (const auto& attribute : all.attributes) level.attributes.push_back({attribute.name, attribute.unit, {}});
+  }
+  for (std::size_t p = 0; p < all.size(); ++p) {
+    const std::array at{all.position[0][p], all.position[1][p], all.position[2][p]};
+    std::size_t level = content.levels.size() - 1;
+    while (level > 0 &&
+           content.levels[level].find(cell_of(content.geometry.refined(static_cast<int>(level)), at)) < 0)
+      --level;
+    mesh::Particles& own = divided->levels[level];
+    own.id.push_back(all.id[p]);
+    for (std::size_t axis = 0; axis < 3; ++axis) own.position[axis].push_back(at[axis]);
+    for (std::size_t a = 0; a < own.attributes.size(); ++a)
+      own.attributes[a].values.push_back(all.attributes[a].values[p]);
+  }
+  for (const mesh::Particles& level : divided->levels) content.particles.push_back(&level);
+  content.memory = divided;
 }
 
 // What a copy of a content points to.
@@ -136,9 +180,25 @@ FileContent checkpoint_content(Snapshots snapshot, const std::vector<std::string
   }
   for (const std::string& name : shown)
     if (snapshot->has(name) && !has_name(content, file_name_of(name))) show(snapshot, name, content);
-  if (snapshot->stored_particles.empty()) return content;
-  for (const mesh::ParticleAttribute& attribute : snapshot->stored_particles.front()->attributes)
-    add_number(*snapshot, {attribute.name, attribute.unit, attribute.name, 1.0}, content);
+  if (!content.particles.empty()) add_attributes(*content.particles.front(), content);
+  return content;
+}
+
+FileContent stored_content(Snapshots snapshot, const std::vector<std::string>& quantities, bool with_particles) {
+  FileContent content = without_fields(snapshot);
+  content.moment.attributes = snapshot->moment.attributes;
+  for (const std::string& name : quantities) {
+    FileField& field = content.fields.emplace_back(FileField{name, unit_in_file(*snapshot, name), {}});
+    fill_from(snapshot, name, field);
+  }
+  content.particles.clear();
+  const mesh::Particles* const particles = with_particles ? snapshot->particles() : nullptr;
+  if (particles == nullptr) return content;
+  if (snapshot->is_refined())
+    divide_by_level(*particles, content);
+  else
+    content.particles = {particles};
+  add_attributes(*particles, content);
   return content;
 }
 

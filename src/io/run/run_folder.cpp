@@ -23,7 +23,7 @@ namespace {
 // Whether a run makes a file or folder of this name: what may be removed when a run is overwritten.
 bool belongs_to_a_run(const std::string& name) {
   return name == "config.toml" || name == "report.html" || name == "live.html" || name == "results" ||
-         name == "pending" || (name.starts_with("events") && name.ends_with(".jsonl")) ||
+         name == "pending" || name == "snapshots" || (name.starts_with("events") && name.ends_with(".jsonl")) ||
          (name.starts_with("mergers.") && name.ends_with(".nc")) || is_output_name(name);
 }
 
@@ -31,6 +31,11 @@ bool belongs_to_a_run(const std::string& name) {
 bool is_leftover(const std::string& name) {
   return is_unfinished_output(name) ||
          (name.starts_with(".") && name.ends_with(".tmp") && belongs_to_a_run(name.substr(1, name.size() - 5)));
+}
+
+// Of the format in which snapshots are stored.
+const StepName& snapshot_name() {
+  return *formats().named("sidestream").plotfile;
 }
 
 bool is_result(const std::string& name) {
@@ -108,6 +113,21 @@ std::optional<std::int64_t> RunFolder::newest_result(const std::string& task, st
   }
   return newest;
 }
+std::string RunFolder::snapshots() const {
+  return path_ + "/snapshots";
+}
+std::string RunFolder::snapshot(std::int64_t step) const {
+  return snapshots() + "/" + snapshot_name().of(step);
+}
+std::vector<std::int64_t> RunFolder::stored_steps() const {
+  std::vector<std::int64_t> steps;
+  for (const fs::path& file : files_of(snapshots(), [](const std::string& name) {
+         return snapshot_name().step_of(name).has_value();
+       }))
+    steps.push_back(*snapshot_name().step_of(file.filename().string()));
+  std::ranges::sort(steps);
+  return steps;
+}
 std::string RunFolder::report() const {
   return path_ + "/report.html";
 }
@@ -124,6 +144,7 @@ RunFolder prepare_run_folder(const comm::Communicator& comm, const std::string& 
     make_folder(path);
     prove_writable(path);
     for (const std::string& folder : folders_of_tasks(path)) remove_files_of(folder, is_leftover);
+    remove_files_of(run.snapshots(), is_leftover);
     take_over(run, existing);
     remove_files_of(path, is_leftover);
     write_file_atomically(run.config(), config_toml);

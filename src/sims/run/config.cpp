@@ -193,7 +193,7 @@ void read_writing_tasks(const core::Node& root, RunConfig& config, core::Node& r
     if (write == nullptr) continue;
     if (const core::Node* analysis = node.find("analysis"))
       core::reject(*analysis, fmt::format("the task `{}` writes files", name), "let another task do the analysis");
-    if (name == "results" || name == "pending")
+    if (name == "results" || name == "pending" || name == "snapshots")
       core::reject(node, fmt::format("a run has a folder `{}` of its own", name), "give the task another name");
     const Kind kind = kind_of(*write);
     core::Node part;

@@ -1,0 +1,100 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "couple/entries.hpp"
+#include "couple/file/stored_tasks.hpp"
+#include "couple/surroundings.hpp"
+#include "sidestream/core/error.hpp"
+#include "sidestream/core/timer.hpp"
+#include "sidestream/io/atomic_file.hpp"
+#include "sidestream/io/format.hpp"
+#include "sidestream/io/snapshot_content.hpp"
+
+namespace sidestream::couple {
+
+namespace {
+
+/// Stores what the tasks read, for `analyse_stored`: one file a moment for all of them.
+class File : public Transport {
+ public:
+  explicit File(Surroundings& around) : around_(around), comm_(around.roles.group().duplicate()) {}
+
+  Orders publish(const mesh::Snapshot& snapshot, const Orders& orders) override {
+    if (orders.empty()) return {};
+    ++standing_.sent;
+    const core::Stopwatch watch;
+    const core::Bill::Part part = around_.bill.part("storing snapshots", "tasks");
+    const std::string path = around_.folder.snapshot(snapshot.moment.step);
+    io::AccessStatistics statistics;
+    std::string problem;
+    try {
+      statistics = store(snapshot, orders, path);
+    } catch (const std::exception& error) {
+      problem = error.what();
+    }
+    book(snapshot.moment, orders, watch.seconds());
+    if (problem.empty()) {
+      const auto relative = std::filesystem::path(path).lexically_relative(around_.folder.path()).string();
+      around_.log.write("snapshot", {{"step", snapshot.moment.step},
+                                     {"path", relative},
+                                     {"write_s", watch.seconds()},
+                                     {"io", io::to_json(io::total(comm_, statistics))}});
+    } else {
+      for (const Order& order : orders)
+        around_.runner.report_unwritten(around_.config.tasks[order.task], snapshot.moment.step,
+                                        "the snapshot was not stored: " + problem, around_.books.of(order.task));
+      if (!standing_.first_unwritten) standing_.first_unwritten = standing_.sent;
+    }
+    standing_.done = standing_.sent;
+    return {};
+  }
+  Standing standing() override { return standing_; }
+  void settle(std::int64_t) override {}
+  void finish(Drain) override {}
+
+ private:
+  io::AccessStatistics store(const mesh::Snapshot& snapshot, const Orders& orders, const std::string& path) {
+    std::vector<std::string> tasks, quantities;
+    bool reads_particles = false;
+    for (const Order& order : orders) {
+      const Task& task = around_.config.tasks[order.task];
+      tasks.push_back(task.name);
+      reads_particles |= task.analysis->reads_particles();
+      for (const FieldRequest& field : requested_fields(task))
+        if (snapshot.has(field.name) && std::ranges::find(quantities, field.name) == quantities.end())
+          quantities.push_back(field.name);
+    }
+    const std::shared_ptr<const mesh::Snapshot> present(std::shared_ptr<void>(), &snapshot);
+    io::FileContent content = io::stored_content(present, quantities, reads_particles);
+    content.texts[stored_tasks_text] = nlohmann::json(tasks).dump();
+    comm_.agree_on([&] {
+      if (comm_.rank() == 0) io::make_folder(around_.folder.snapshots());
+    });
+    return io::formats().named("sidestream").write(comm_, path, content, {});
+  }
+
+  // The time is lost to all tasks alike.
+  void book(const mesh::Moment& moment, const Orders& orders, double seconds) {
+    for (Order order : orders) {
+      order.charge.wait_s = seconds / static_cast<double>(orders.size());
+      around_.books.enter(Books::Action::stored, order, moment);
+    }
+  }
+
+  Surroundings& around_;
+  comm::Communicator comm_;
+  Standing standing_;
+};
+
+}  // namespace
+
+TransportEntry file() {
+  return {"file", "later: what it reads is stored, and `sidestream analyze` does it",
+          [](Surroundings& around) { return std::make_unique<File>(around); }};
+}
+
+}  // namespace sidestream::couple
