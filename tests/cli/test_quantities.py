@@ -131,7 +131,7 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("format", formats())
+@pytest.mark.parametrize("format", [name for name in formats() if name != "enzo-hdf5"])  # which is read only
 def test_names_of_any_length_are_read_again_in_every_format(tmp_path: Path, format: str) -> None:
     tables = "".join(f'[quantity.{name}]\nexpression = "{text}"\n' for name, text in NAMES.items())
     shown = [*NAMES, "pressure", "gas_density", "total_density", "velocity_x"]
@@ -142,9 +142,9 @@ def test_names_of_any_length_are_read_again_in_every_format(tmp_path: Path, form
     assert done.returncode == 0, done.stderr
 
     (path,) = [path for path in (tmp_path / "o").iterdir() if path.suffix not in (".jsonl", ".toml", ".html")]
-    checked = subprocess.run(
-        [sys.executable, "-m", "sidestream", "verify", str(path)], capture_output=True, text=True, timeout=100
-    )
+    # Not with what MPI adds to the environment of a process in which a test has opened a file.
+    line = [sys.executable, "-m", "sidestream", "verify", str(path)]
+    checked = subprocess.run(line, env=os.environ, capture_output=True, text=True, timeout=100)
     assert checked.returncode == 0, checked.stdout + checked.stderr
     opened = sidestream.open(path)
     assert len(set(opened.fields)) == len(opened.fields) == len(shown)
