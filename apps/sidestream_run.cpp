@@ -159,6 +159,10 @@ int analyze_stored(const comm::Communicator& world, const Arguments& arguments, 
   for (const couple::TaskTotals& task :
        couple::analyze_stored(world, config, io::RunFolder(folder_of(arguments)), bill, tell))
     failed_results += task.failed;
+  if (failed_results > 0)
+    tell(core::Error(fmt::format("{} results could not be made", failed_results), folder_of(arguments),
+                     "the warnings above and the events `analysis_failed` say why")
+             .what());
   return world.broadcast(failed_results) == 0 ? done : failed;
 }
 
@@ -167,7 +171,7 @@ int run_configuration(const Arguments& arguments, core::Bill::Clock::time_point 
   const comm::Communicator world(MPI_COMM_WORLD);
   std::optional<sims::RunConfig> config = read_together(world, arguments);
   if (!config) return used_wrongly;
-  sims::catch_stop_signals();
+  if (!arguments.analyze) sims::catch_stop_signals();
   const auto existing = arguments.restart     ? io::ExistingRun::resume
                         : arguments.overwrite ? io::ExistingRun::overwrite
                                               : io::ExistingRun::refuse;
@@ -216,6 +220,8 @@ int main(int argc, char** argv) {
     if (arguments.config.empty()) throw CLI::RequiredError("config");
     if (arguments.restart && arguments.overwrite)
       throw CLI::ValidationError("--restart and --overwrite exclude each other");
+    if (arguments.analyze && (arguments.restart || arguments.overwrite || !arguments.file.empty()))
+      throw CLI::ValidationError("--analyze goes with --out alone: nothing is run");
     if (arguments.restart && !arguments.file.empty())
       throw CLI::ValidationError("--restart and --from exclude each other");
   } catch (const CLI::ParseError& error) {
