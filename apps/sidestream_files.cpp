@@ -259,7 +259,7 @@ bool verify_one(const comm::Communicator& comm, const std::string& path) {
   try {
     const auto file = open_together(comm, path);
     line["format"] = file->description().format;
-    line["kind"] = file->description().is_checkpoint ? "checkpoint" : "plot file";
+    line["kind"] = io::kind_of(file->description());
     comm.agree_on([&] { file->verify(comm.rank(), comm.size()); });
   } catch (const core::Error& error) {
     line["is_good"] = false;

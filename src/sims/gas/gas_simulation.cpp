@@ -194,7 +194,11 @@ void GasSimulation::solve_gravity() {
 // With gravity, kick, drift, kick: of second order.
 void GasSimulation::advance_level(const amr::LevelStep& step) {
   const double dt = (step.end - step.begin) * dt_;
-  if (gravity_) core::timed(bill_, "gravity", [&] { gravity_->kick(*gas_, step.level, 0.5 * dt); });
+  if (gravity_)
+    core::timed(bill_, "gravity", [&] {
+      gas_->begin_with_half(step.level);
+      gravity_->kick(*gas_, step.level, 0.5 * dt);
+    });
   if (!(has_ghosts_ && step.begin == 0.0))
     core::timed(bill_, "ghost cells",
                 [&] { gas_->fill_ghosts(step.level, time_ + step.begin * dt_, step.coarse_weight); });

@@ -226,7 +226,7 @@ void kick_by_potential(mesh::Field<double>& state, const mesh::Field<double>& po
 void expansion_source(mesh::Field<double>& state, double factor) {
   for (int b = 0; b < state.blocks(); ++b) {
     const auto u = state.view(b);
-    core::for_each_cell(state.box(b), [=](int k, int j, int i) {
+    core::for_each_cell(state.box(b).grown(state.ghosts().layers), [=](int k, int j, int i) {
       u(total_energy, k, j, i) += (factor - 1.0) * u(internal_energy, k, j, i);
       u(internal_energy, k, j, i) *= factor;
     });
