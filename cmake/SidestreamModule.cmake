@@ -23,8 +23,8 @@ function(sidestream_embed name file)
 endfunction()
 
 # Warnings are errors, but for those that GCC draws from inlined code: they are wrong at times, and depend on the processor
-# it compiles for. Contraction to fused multiply-add is off, so that a kernel gives the same bits wherever it is
-# inlined; errno and floating-point traps are given up, so that loops with sqrt and selections vectorise.
+# it compiles for. Contraction to fused multiply-add is off, also where others compile our headers, so that a kernel
+# gives the same bits wherever it is inlined; errno and floating-point traps are given up, so that loops with sqrt and selections vectorise.
 function(sidestream_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_compile_definitions(${target} PRIVATE SIDESTREAM_VERSION="${PROJECT_VERSION}")
@@ -32,7 +32,8 @@ function(sidestream_compile_options target)
     -Wall -Wextra -Wconversion -Wshadow -Werror
     -Wno-error=free-nonheap-object -Wno-error=array-bounds -Wno-error=stringop-overflow
     -Wno-error=maybe-uninitialized
-    -ffp-contract=off -fno-math-errno -fno-trapping-math
+    PUBLIC -ffp-contract=off
+    PRIVATE -fno-math-errno -fno-trapping-math
     $<$<CONFIG:Release>:-O3>)
   if(SIDESTREAM_ARCH)
     target_compile_options(${target} PRIVATE -march=${SIDESTREAM_ARCH})

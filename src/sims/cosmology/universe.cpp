@@ -8,6 +8,7 @@
 #include "sidestream/core/exact_sum.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/largest_magnitude.hpp"
+#include "sidestream/core/math.hpp"
 #include "sidestream/core/units.hpp"
 #include "sidestream/redistribute/migration.hpp"
 #include "sims/run/soundness.hpp"
@@ -156,7 +157,7 @@ void Universe::kick(int level, double factor, double drift, solvers::FastestWave
 // The expansion of a gas with gamma other than 5/3 is taken in two halves around the step.
 void Universe::advance_gas(const amr::LevelStep& part, const solvers::LeapfrogStep& step) {
   if (!gas_) return;
-  const double gamma = config_.hydro.gamma, expansion = std::pow(step.a1 / step.a0, 0.5 * (5.0 - 3.0 * gamma));
+  const double gamma = config_.hydro.gamma, expansion = core::pow(step.a1 / step.a0, 0.5 * (5.0 - 3.0 * gamma));
   const auto expand = [&] {
     if (gamma != 5.0 / 3.0) gas_->expand(part.level, expansion);
   };

@@ -9,6 +9,7 @@
 
 #include "sidestream/core/exact_sum.hpp"
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/core/math.hpp"
 #include "sims/gas/gas_books.hpp"
 #include "sims/gas/gas_gravity.hpp"
 #include "sims/gas/gas_quantities.hpp"
@@ -101,7 +102,7 @@ class GasSimulation : public Simulation {
     if (gas_->finest_level() > 0) solve_gravity();
     time_ = lands ? landing : time_ + dt_;
     ++step_;
-    uniform_updates_ += std::pow(amr::substeps(setup_.amr.time_levels()), setup_.amr.max_level - first_level()) *
+    uniform_updates_ += core::pow(amr::substeps(setup_.amr.time_levels()), setup_.amr.max_level - first_level()) *
                         static_cast<double>(finest_.domain.volume());
   }
 
@@ -347,7 +348,7 @@ class GasSimulationPlan : public SimulationPlan {
     const mesh::Forest roots(cells(), setup_.mesh.block);
     double blocks = 0.0;
     for (int level = 0; level <= setup_.amr.max_level; ++level)
-      blocks += static_cast<double>(roots.size(0)) * std::pow(roots.children(), level);
+      blocks += static_cast<double>(roots.size(0)) * core::pow(roots.children(), level);
     const double most = setup_.amr.max_level > 0 ? static_cast<double>(setup_.amr.max_blocks) : blocks;
     return setup_.block_bytes() * std::min(blocks, most);
   }
