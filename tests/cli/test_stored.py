@@ -177,9 +177,7 @@ def test_a_restart_stores_again_and_overwriting_removes(runs: tuple[Path, Path],
     assert [path.name[:8] for path in (folder / "snapshots").iterdir()] == ["plt00000"]
 
 
-def test_a_snapshot_that_finds_no_place_holds_back_later_checkpoints(
-    runs: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_a_snapshot_that_finds_no_place_holds_back_later_checkpoints(runs: tuple[Path, Path], tmp_path: Path) -> None:
     (tmp_path / "box.toml").write_text(BOX)
     folder = run(tmp_path, "full", 2, "--set", "run.max_steps=2")
     (folder / "snapshots").rename(tmp_path / "aside")

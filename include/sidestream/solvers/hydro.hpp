@@ -162,8 +162,8 @@ void kick_by_potential(mesh::Field<double>& state, const mesh::Field<double>& po
                        double factor, FastestWave* wave = nullptr);
 
 /// The expansion term of a gas with gamma other than 5/3 in supercomoving variables: multiplies the internal energy of
-/// all cells, ghost cells too, by `factor` and adds the change to the total energy. Its rate of growth is (2 - 3 (gamma - 1)) a^2
-/// H, so that from scale factor a0 to a1 the factor is (a1 / a0)^(5 - 3 gamma), exactly.
+/// all cells, ghost cells too, by `factor` and adds the change to the total energy. Its rate of growth is (2 - 3 (gamma
+/// - 1)) a^2 H, so that from scale factor a0 to a1 the factor is (a1 / a0)^(5 - 3 gamma), exactly.
 void expansion_source(mesh::Field<double>& state, double factor);
 
 /// Sets the total energy of the owned cells to internal plus kinetic energy, for initial conditions.

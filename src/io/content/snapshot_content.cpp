@@ -66,8 +66,7 @@ void fill_from(const Snapshots& snapshot, const std::string& name, FileField& fi
 decltype(FileField::fill) or_nan(const Snapshots& snapshot, decltype(FileField::fill) fill) {
   return [snapshot, fill = std::move(fill)](int level, const mesh::Box& box, const core::View4<double>& out) {
     if (snapshot->levels[static_cast<std::size_t>(level)].find(box.lo) >= 0) return fill(level, box, out);
-    core::for_each_cell(
-        box, [=](int k, int j, int i) { out(k, j, i) = std::numeric_limits<double>::quiet_NaN(); });
+    core::for_each_cell(box, [=](int k, int j, int i) { out(k, j, i) = std::numeric_limits<double>::quiet_NaN(); });
   };
 }
 
@@ -121,7 +120,8 @@ mesh::Particles none_like(const comm::Communicator& comm, const mesh::Particles*
     for (const auto& attribute : particles.attributes) attributes.push_back({attribute.name, attribute.unit});
     return attributes.dump();
   };
-  const int first = static_cast<int>(-comm.max(static_cast<std::int64_t>(own != nullptr ? -comm.rank() : -comm.size())));
+  const int first =
+      static_cast<int>(-comm.max(static_cast<std::int64_t>(own != nullptr ? -comm.rank() : -comm.size())));
   mesh::Particles none;
   if (first == comm.size()) return none;
   const std::string text = comm.broadcast(comm.rank() == first ? described(*own) : "", first);

@@ -121,9 +121,8 @@ std::string RunFolder::snapshot(std::int64_t step) const {
 }
 std::vector<std::int64_t> RunFolder::stored_steps() const {
   std::vector<std::int64_t> steps;
-  for (const fs::path& file : files_of(snapshots(), [](const std::string& name) {
-         return snapshot_name().step_of(name).has_value();
-       }))
+  for (const fs::path& file :
+       files_of(snapshots(), [](const std::string& name) { return snapshot_name().step_of(name).has_value(); }))
     steps.push_back(*snapshot_name().step_of(file.filename().string()));
   std::ranges::sort(steps);
   return steps;

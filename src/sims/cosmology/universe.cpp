@@ -139,7 +139,8 @@ void Universe::synchronize(int level) {
   core::timed(bill_, "migration",
               [&] { redistribute::migrate_levels(comm_, hierarchy_, particles_, level, solvers::cloud_margin); });
   // With equal steps, how far a particle may go depends on its level.
-  for (std::size_t l = 0; level == 0 && config_.amr.time_levels() == amr::TimeLevels::equal && l < particles_.size(); ++l)
+  for (std::size_t l = 0; level == 0 && config_.amr.time_levels() == amr::TimeLevels::equal && l < particles_.size();
+       ++l)
     largest_momentum_[l] = solvers::largest_momentum(particles_[l]);
   const amr::LevelStep& part = parts_[static_cast<std::size_t>(level)];
   if (level > 0 && coarse_weight_after(part) < 1.0) solve_from(part);
