@@ -32,11 +32,12 @@ namespace {
 
 using Term = DerivedQuantity::Term;
 
-// Numbers of the moment, and columns of results that stand beside those of quantities.
-constexpr std::array taken_names{"redshift", "scale_factor", "step", "time", "x", "y", "z"};
+// Numbers of the moment, columns of results that stand beside those of quantities, and words of expressions.
+constexpr std::array taken_names{"redshift", "scale_factor", "step", "time", "id", "x", "y", "z", "and", "or", "not"};
 
 bool is_taken(const std::string& name) {
-  return std::ranges::find(taken_names, name) != taken_names.end();
+  return std::ranges::find(taken_names, name) != taken_names.end() ||
+         std::ranges::find(cell_functions(), name, &CellFunction::name) != cell_functions().end();
 }
 
 // The inputs of a row of cells.

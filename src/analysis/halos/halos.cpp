@@ -97,17 +97,18 @@ class Halos final : public Analysis {
 
   explicit Halos(Parameters parameters)
       : parameters_(std::move(parameters)),
-        t_boundary_(parse_threshold(parameters_.t_boundary)),
-        t_halo_(parse_threshold(parameters_.t_halo)) {
+        t_boundary_(parse_threshold(parameters_.t_boundary, "t_boundary")),
+        t_halo_(parse_threshold(parameters_.t_halo, "t_halo")) {
     connectivity_of(parameters_.connectivity);
-    if (t_boundary_.is_of_mean == t_halo_.is_of_mean && t_halo_.value < t_boundary_.value)
+    if (!is_of_particles() && t_boundary_.is_of_mean == t_halo_.is_of_mean && t_halo_.value < t_boundary_.value)
       throw core::Error("`t_halo` (" + parameters_.t_halo + ") is below `t_boundary` (" + parameters_.t_boundary + ")",
-                        "", "the peak of a halo lies above its boundary: raise t_halo or lower t_boundary");
+                        "t_boundary", "the peak of a halo lies above its boundary: raise t_halo or lower t_boundary");
     check_linking_length(parameters_.linking_length);
     std::vector<std::string> once;
     append_new(once, parameters_.spherical_overdensity);
     if (once.size() < parameters_.spherical_overdensity.size())
-      throw core::Error("`spherical_overdensity` names a sphere twice", "", "name each sphere once");
+      throw core::Error("`spherical_overdensity` names a sphere twice", "spherical_overdensity",
+                        "name each sphere once");
   }
 
   std::vector<std::string> fields() const override {

@@ -39,7 +39,7 @@ class MergeTreeTask final : public Analysis {
 
   explicit MergeTreeTask(Parameters parameters) : parameters_(std::move(parameters)) {
     connectivity_of(parameters_.connectivity);
-    if (parameters_.cut_off != "none") parse_threshold(parameters_.cut_off);
+    if (parameters_.cut_off != "none") parse_threshold(parameters_.cut_off, "cut_off");
   }
 
   std::vector<std::string> fields() const override {

@@ -407,7 +407,10 @@ class CosmologyPlan : public SimulationPlan {
   couple::TimeKeeping times() const override {
     static const core::Units units{{"Gyr", 1.0 / core::units::gyr_per_time_unit},
                                    {"Myr", 1e-3 / core::units::gyr_per_time_unit}};
-    return {true, &units, 1.0 / core::units::gyr_per_time_unit};
+    const solvers::Background background(config_.parameters);
+    const auto time = [&](double z) { return background.time(solvers::scale_factor(z)); };
+    const double first = config_.run.z_start, last = config_.run.z_end;
+    return {true, &units, 1.0 / core::units::gyr_per_time_unit, time(first), time(last), first, last};
   }
   std::vector<mesh::Quantity> quantities() const override { return cosmology_quantities(config_); }
 

@@ -352,7 +352,9 @@ class GasSimulationPlan : public SimulationPlan {
     const double most = setup_.amr.max_level > 0 ? static_cast<double>(setup_.amr.max_blocks) : blocks;
     return setup_.block_bytes() * std::min(blocks, most);
   }
-  couple::TimeKeeping times() const override { return {.has_redshift = false}; }
+  couple::TimeKeeping times() const override {
+    return {.has_redshift = false, .first_time = 0.0, .last_time = setup_.problem.end};
+  }
   std::vector<mesh::Quantity> quantities() const override { return quantities_of(setup_.hydro); }
   nlohmann::json description() const override {
     const mesh::Int3 n = cells();
