@@ -399,7 +399,13 @@ void read_value(const Node& node, const Option& option, std::vector<double>& out
 
 void read_value(const Node& node, const Option& option, std::vector<std::string>& out) {
   out.clear();
-  for (const Node& element : node.elements()) read_value(element, option, out.emplace_back());
+  for (const Node& element : node.elements()) {
+    std::string name;
+    read_value(element, option, name);
+    if (std::ranges::find(out, name) != out.end())
+      reject(element, fmt::format("`{}` is named twice", name), "name it once");
+    out.push_back(std::move(name));
+  }
 }
 
 void read_value(const Node& node, const Option& option, std::array<std::int32_t, 3>& out) {

@@ -47,6 +47,12 @@ def program(folder: Path, *words: str, ranks: int = 1) -> subprocess.CompletedPr
         (TASK.format("slice") + 'fields = ["pressure", "presure"]\n', "task.t.fields", ["`presure`", "it has: "]),
         (TASK.format("projection") + 'weight = "heat"\n', "task.t.weight", ["`heat`"]),
         (TASK.format("projection") + 'weight = "pressure"\ncombine = "max"\n', "task.t.weight", ["no meaning"]),
+        (TASK.format("pdf") + 'fields = ["gas_density", "gas_density"]\n', "task.t.fields", ["named twice"]),
+        (
+            TASK.format("merge_tree") + 'store = ["value"]\n[quantity.value]\nexpression = "1"\n',
+            "task.t.store",
+            ["value"],
+        ),
         (TASK.format("projection") + "level = 30\n", "task.t.level", ["picture of level 30", "lower `level`"]),
         (TASK.format("slice") + "level = 14\n", "task.t.level", ["picture of level 14"]),
         (TASK.format("power_spectrum") + "level = 12\n", "task.t.level", ["covering grid of level 12"]),

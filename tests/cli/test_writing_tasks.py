@@ -162,7 +162,7 @@ def test_a_new_run_removes_the_files_of_the_one_before(box: Path) -> None:
         ('task.density.analysis="halos"', ["the task `density` writes files"]),
         ('task.sample.format="nyx"', ["task.sample.format", "sidestream"]),
         *[(f'task.{name}.write="particles"', [f"called `{name}` of its own", "folder of that name"]) for name in OWN],
-        ('task.sample.particle_numbers=["yvel", "yvel"]', ["`yvel` is there twice"]),
+        ('task.sample.particle_numbers=["yvel", "yvel"]', ["`yvel` is named twice"]),
         ("task.sample.particle_share=1.5", ["particle_share"]),
         ('task.sample.particle_numbers=["xvell"]', ["there is no number of the particles `xvell`", "`xvel`"]),
         ('task.sample.variables=["gas_density"]', ["variables"]),

@@ -104,11 +104,6 @@ class Halos final : public Analysis {
       throw core::Error("`t_halo` (" + parameters_.t_halo + ") is below `t_boundary` (" + parameters_.t_boundary + ")",
                         "t_boundary", "the peak of a halo lies above its boundary: raise t_halo or lower t_boundary");
     check_linking_length(parameters_.linking_length);
-    std::vector<std::string> once;
-    append_new(once, parameters_.spherical_overdensity);
-    if (once.size() < parameters_.spherical_overdensity.size())
-      throw core::Error("`spherical_overdensity` names a sphere twice", "spherical_overdensity",
-                        "name each sphere once");
   }
 
   std::vector<std::string> fields() const override {

@@ -84,23 +84,19 @@ core::Table<Output> output_table(const OutputKind& kind, const couple::TimeKeepi
   return table;
 }
 
-void check_once(const core::Node& node, const std::vector<std::string>& names) {
-  for (auto name = names.begin(); name != names.end(); ++name)
-    if (std::find(names.begin(), name, *name) != name)
-      core::reject(node, fmt::format("`{}` is there twice", *name), "name it once");
-}
-
 // By their own names or by those that files have for them.
 std::vector<std::string> read_quantities(const core::Node& node, const std::vector<std::string>& wanted,
                                          const std::vector<std::string>& known) {
   std::vector<std::string> quantities;
   for (const std::string& name : wanted) {
-    quantities.push_back(std::ranges::find(known, name) != known.end() ? name : io::quantity_of(name));
-    if (std::ranges::find(known, quantities.back()) == known.end())
+    const std::string own = std::ranges::find(known, name) != known.end() ? name : io::quantity_of(name);
+    if (std::ranges::find(known, own) == known.end())
       core::reject(*node.find("variables"), fmt::format("there is no quantity `{}`", name),
                    fmt::format("choose from: {}", fmt::join(known, ", ")));
+    if (std::ranges::find(quantities, own) != quantities.end())
+      core::reject(*node.find("variables"), fmt::format("`{}` is named twice", own), "name it once");
+    quantities.push_back(own);
   }
-  check_once(*node.find("variables"), quantities);
   return quantities;
 }
 
@@ -118,7 +114,6 @@ void check_particles(const core::Node& node, const OutputKind& kind, const std::
   for (const std::string& name : wanted)
     if (std::ranges::find(known, name) == known.end())
       throw core::unknown_name("number of the particles", name, known, node.find("particle_numbers")->where());
-  if (!wanted.empty()) check_once(*node.find("particle_numbers"), wanted);
 }
 
 OutputConfig read_output(const core::Node* node, const OutputKind& kind, const RunConfig& run, core::Node& resolved) {
