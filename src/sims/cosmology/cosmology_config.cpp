@@ -51,7 +51,7 @@ core::Table<CosmologyRun> run_table(double hubble) {
       .doc("cells that the fastest particle may cross in a step");
   table.option("step_growth", &CosmologyRun::step_growth, 1.3)
       .range(1.01, 10.0)
-      .doc("largest growth of the step from one to the next");
+      .doc("largest growth of the step from one to the next, as they are before one is cut to land on a moment");
   table.option("molecular_weight", &CosmologyRun::molecular_weight, 1.2195)
       .range(0.5, 2.5)
       .doc("mean molecular weight that turns internal energy into temperature [proton masses]");

@@ -15,6 +15,7 @@
 #include "sims/gas/gas_quantities.hpp"
 #include "sims/run/amr_config.hpp"
 #include "sims/run/file_state.hpp"
+#include "sims/run/moments.hpp"
 #include "sims/run/soundness.hpp"
 #include "sims/tagging.hpp"
 
@@ -56,11 +57,8 @@ class GasSimulation : public Simulation {
       : setup_(setup),
         comm_(comm),
         finest_(setup.problem.geometry.refined(setup.amr.max_level)),
-        landings_(landings.times),
-        bill_(bill) {
-    landings_.push_back(setup.problem.end);
-    std::ranges::sort(landings_);
-  }
+        landings_(landings.times, setup.problem.end),
+        bill_(bill) {}
 
   // Refines until the initial state asks for no more.
   void initialize() override {
@@ -89,7 +87,7 @@ class GasSimulation : public Simulation {
       check_state();
       refuse_step(comm_, dt_, "gas", place());
     }
-    const double landing = next_landing();
+    const double landing = landings_.next(time_);
     const bool lands = time_ + dt_ >= landing;
     if (lands) dt_ = landing - time_;
     amr::subcycle(
@@ -145,11 +143,6 @@ class GasSimulation : public Simulation {
   void advance_level(const amr::LevelStep& step);
   // Gravity is solved from the root up; without it, coarse levels that are refined everywhere hold averages only.
   int first_level() const { return gravity_ ? 0 : gas_->base_level(); }
-  // The next of the times to land on, of which the end is the last.
-  double next_landing() const {
-    const auto next = std::ranges::upper_bound(landings_, time_);
-    return next == landings_.end() ? setup_.problem.end : std::min(*next, setup_.problem.end);
-  }
   void fill_for_criteria();
   mesh::Forest wanted_forest() const;
   void regrid();
@@ -160,7 +153,7 @@ class GasSimulation : public Simulation {
   GasSetup setup_;
   const comm::Communicator& comm_;
   mesh::Geometry finest_;
-  std::vector<double> landings_;  // times, ascending
+  Times landings_;
   std::optional<solvers::RefinedGas> gas_;
   std::optional<GasGravity> gravity_;
   std::int64_t step_ = 0;
