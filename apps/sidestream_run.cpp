@@ -13,6 +13,7 @@
 #include "sidestream/amr/criteria.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/instruction_set.hpp"
 #include "sidestream/couple/stored.hpp"
 #include "sidestream/sims/listings.hpp"
 #include "sidestream/sims/run.hpp"
@@ -226,7 +227,7 @@ int main(int argc, char** argv) {
   app.add_flag("--options", arguments.options, "list every option of the configuration and stop");
   auto* const list = app.add_option("--list", arguments.kind, "list all names of a KIND, or of every kind, and stop");
   list->expected(0, 1)->type_name("[KIND]");
-  app.set_version_flag("--version", SIDESTREAM_VERSION);
+  app.set_version_flag("--version", fmt::format("{} ({})", SIDESTREAM_VERSION, core::instruction_set()));
   try {
     app.parse(argc, argv);
     if (arguments.options) return print_options(), done;

@@ -5,7 +5,8 @@
 
 The C library chooses between variants of exp, pow, sin, ... by the processor, and they round differently: no library or
 program imports them, `core/math.hpp` has functions with one answer. Allowed are those whose result is exact or
-correctly rounded. Every file is compiled without contraction to fused multiply-adds.
+correctly rounded. Every file is compiled without contraction to fused multiply-adds. A shared library, compiled for
+some level of processors, exports no inline function that could stand in for that of a program for lower ones.
 """
 
 import ctypes
@@ -47,6 +48,14 @@ def faults_of_imports(path: str) -> list[str]:
     ]
 
 
+def faults_of_exports(path: str) -> list[str]:
+    """One line for each inline function that a shared library offers to others."""
+    command = ["nm", "--defined-only", "--dynamic", "--demangle", path]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    symbols = [line.split(maxsplit=2) for line in text.splitlines()]
+    return [f"{path}: exports `{name}`, which is inline" for _, kind, name in symbols if kind in "WVu"]
+
+
 def faults_of_commands(path: str) -> list[str]:
     """One line for each file that is compiled with contraction."""
     commands = json.loads(pathlib.Path(path).read_text())
@@ -59,7 +68,9 @@ def faults_of_commands(path: str) -> list[str]:
 
 def faults_of(path: str) -> list[str]:
     """One line for each fault of a file of any kind."""
-    return faults_of_commands(path) if path.endswith(".json") else faults_of_imports(path)
+    if path.endswith(".json"):
+        return faults_of_commands(path)
+    return faults_of_imports(path) + (faults_of_exports(path) if path.endswith(".so") else [])
 
 
 def main(paths: list[str]) -> int:

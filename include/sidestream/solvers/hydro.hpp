@@ -12,13 +12,9 @@
 #include "sidestream/core/view.hpp"
 #include "sidestream/mesh/field.hpp"
 #include "sidestream/mesh/geometry.hpp"
+#include "sidestream/solvers/gas_components.hpp"
 
 namespace sidestream::solvers {
-
-/// The components of a gas state: densities of mass, momentum, total energy (internal and kinetic) and internal energy.
-/// The internal energy is carried twice so that it stays accurate in gas far colder than its motion (dual energy).
-enum GasComponent : int { density, momentum_x, momentum_y, momentum_z, total_energy, internal_energy };
-constexpr int gas_components = 6;
 
 /// Width of the ghost cells that `Hydro` reads.
 constexpr std::int32_t hydro_ghost = 4;
