@@ -13,6 +13,7 @@
 #include "sidestream/amr/criteria.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/instruction_set.hpp"
 #include "sidestream/couple/stored.hpp"
 #include "sidestream/sims/listings.hpp"
 #include "sidestream/sims/run.hpp"
@@ -171,6 +172,10 @@ int analyze_stored(const comm::Communicator& world, const Arguments& arguments, 
   for (const couple::TaskTotals& task :
        couple::analyze_stored(world, config, io::RunFolder(folder_of(arguments)), bill, tell))
     failed_results += task.failed;
+  if (failed_results > 0)
+    tell(core::Error(fmt::format("{} results could not be made", failed_results), folder_of(arguments),
+                     "the warnings above and the events `analysis_failed` say why")
+             .what());
   return world.broadcast(failed_results) == 0 ? done : failed;
 }
 
@@ -180,7 +185,7 @@ int run_configuration(const Arguments& arguments, core::Bill::Clock::time_point 
   const sims::RunStart start = start_of(arguments, began);
   std::optional<sims::RunConfig> config = read_together(world, arguments, start);
   if (!config) return used_wrongly;
-  sims::catch_stop_signals();
+  if (!arguments.analyze) sims::catch_stop_signals();
   try {
     if (arguments.analyze) return analyze_stored(world, arguments, config->coupling, began);
     const auto status = sims::run(world, std::move(*config), folder_of(arguments), start, tell);
@@ -222,7 +227,7 @@ int main(int argc, char** argv) {
   app.add_flag("--options", arguments.options, "list every option of the configuration and stop");
   auto* const list = app.add_option("--list", arguments.kind, "list all names of a KIND, or of every kind, and stop");
   list->expected(0, 1)->type_name("[KIND]");
-  app.set_version_flag("--version", SIDESTREAM_VERSION);
+  app.set_version_flag("--version", fmt::format("{} ({})", SIDESTREAM_VERSION, core::instruction_set()));
   try {
     app.parse(argc, argv);
     if (arguments.options) return print_options(), done;
@@ -230,6 +235,8 @@ int main(int argc, char** argv) {
     if (arguments.config.empty()) throw CLI::RequiredError("config");
     if (arguments.restart && arguments.overwrite)
       throw CLI::ValidationError("--restart and --overwrite exclude each other");
+    if (arguments.analyze && (arguments.restart || arguments.overwrite || !arguments.file.empty()))
+      throw CLI::ValidationError("--analyze goes with --out alone: nothing is run");
     if (arguments.restart && !arguments.file.empty())
       throw CLI::ValidationError("--restart and --from exclude each other");
   } catch (const CLI::ParseError& error) {

@@ -10,6 +10,7 @@
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/expression.hpp"
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/core/math.hpp"
 
 namespace sidestream::mesh {
 
@@ -193,10 +194,10 @@ const core::Registry<CellFunction>& cell_functions() {
       {"functions", "function", "of a cell's numbers, in `[quantity.NAME] expression`"},
       {{"sqrt", "sqrt(x): the square root", 1, [](double a, double, double) { return std::sqrt(a); }},
        {"abs", "abs(x): without its sign", 1, [](double a, double, double) { return std::fabs(a); }},
-       {"exp", "exp(x): e to the power of x", 1, [](double a, double, double) { return std::exp(a); }},
-       {"log", "log(x): the natural logarithm", 1, [](double a, double, double) { return std::log(a); }},
-       {"log10", "log10(x): the decimal logarithm", 1, [](double a, double, double) { return std::log10(a); }},
-       {"pow", "pow(x, y): x to the power of y", 2, [](double a, double b, double) { return std::pow(a, b); }},
+       {"exp", "exp(x): e to the power of x", 1, [](double a, double, double) { return core::exp(a); }},
+       {"log", "log(x): the natural logarithm", 1, [](double a, double, double) { return core::log(a); }},
+       {"log10", "log10(x): the decimal logarithm", 1, [](double a, double, double) { return core::log10(a); }},
+       {"pow", "pow(x, y): x to the power of y", 2, [](double a, double b, double) { return core::pow(a, b); }},
        {"min", "min(x, y): the smaller one", 2, [](double a, double b, double) { return b < a ? b : a; }},
        {"max", "max(x, y): the larger one", 2, [](double a, double b, double) { return b > a ? b : a; }},
        {"where", "where(condition, x, y): x in cells where the condition holds, y elsewhere", 3,

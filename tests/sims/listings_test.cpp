@@ -66,8 +66,10 @@ TEST(Listings, NoRegistryIsLeftOut) {
   const std::vector<std::string> registries = declared_registries();
 
   EXPECT_EQ(registries.size(), listings().size());  // one is of quantities, and one is the list itself
-  for (const std::string& name : registries)
-    if (name != "listings") EXPECT_NE(listed.find(name + "().listing()"), std::string::npos) << name;
+  for (const std::string& name : registries) {
+    if (name == "listings") continue;
+    EXPECT_NE(listed.find(name + "().listing()"), std::string::npos) << name;
+  }
 }
 
 TEST(Listings, EveryEntryIsInTheDocumentationOfItsKind) {

@@ -48,6 +48,11 @@ struct Landings {
   void add(const When& when);
 };
 
+/// Whether a moment has come to a time or redshift that is wanted, or is past it, but for rounding: what follows within
+/// that is the same moment.
+bool has_come_to_time(double wanted, double now);
+bool has_come_to_redshift(double wanted, double now);
+
 /// A moment at which triggers are asked.
 struct Occasion {
   mesh::Moment moment;
@@ -70,7 +75,7 @@ class Trigger {
   Trigger() = default;
   explicit Trigger(When when) : when_(std::move(when)) {}
 
-  /// `state` is looked at only where nothing else says yes (`when`), or something does (`only_if`): then it is
+  /// `state` is looked at at every step for `when`, and where something says yes for `only_if`: then it is
   /// collective. Throws core::Error at a moment without redshift when it has redshifts. A time or redshift that was
   /// passed before the first step asked about is not due.
   bool is_due(const Occasion& occasion, PresentState& state);

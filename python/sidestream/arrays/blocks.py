@@ -76,8 +76,9 @@ def _real(array: ArrayLike) -> NDArray[Any]:
         raise Error(f"the array has {field.ndim} dimensions, not 3", hint="give it as array[z, y, x]")
     if field.dtype.kind not in "fiub":
         raise Error(f"the array holds `{field.dtype}`, not real numbers")
-    real = field.astype(np.float32 if field.dtype == np.float32 else np.float64, copy=False)
-    return real if _has_rows(real) else np.ascontiguousarray(real)
+    # The compiled part takes such rows where they lie, floats by converting them: that is then their only copy.
+    takes = field.dtype in (np.float32, np.float64) and _has_rows(field)
+    return field if takes else field.astype(np.float64, order="C")
 
 
 def _has_rows(field: NDArray[Any]) -> bool:

@@ -1,7 +1,6 @@
 #include "sidestream/analysis/halos.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numbers>
 #include <optional>
 
@@ -14,6 +13,7 @@
 #include "analysis/make.hpp"
 #include "sidestream/analysis/density.hpp"
 #include "sidestream/analysis/friends_of_friends.hpp"
+#include "sidestream/core/math.hpp"
 
 namespace sidestream::analysis {
 
@@ -185,7 +185,7 @@ class Halos final : public Analysis {
                    const HaloMeasures& measures) const {
     const std::int64_t particles = comm.sum(static_cast<std::int64_t>(measures.particles->size()));
     const double separation =
-        std::cbrt(snapshot.geometry.volume() / static_cast<double>(std::max<std::int64_t>(1, particles)));
+        core::cbrt(snapshot.geometry.volume() / static_cast<double>(std::max<std::int64_t>(1, particles)));
     const GroupCriteria criteria{parameters_.linking_length * separation, parameters_.min_particles};
     Catalogue catalogue;
     if (parameters_.link)

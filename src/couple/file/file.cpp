@@ -68,7 +68,7 @@ class File : public Transport {
         if (std::ranges::find(quantities, field) == quantities.end()) quantities.push_back(field);
     }
     const std::shared_ptr<const mesh::Snapshot> present(std::shared_ptr<void>(), &snapshot);
-    io::FileContent content = io::stored_content(present, quantities, reads_particles);
+    io::FileContent content = io::stored_content(comm_, present, quantities, reads_particles);
     content.texts[stored_tasks_text] = nlohmann::json(tasks).dump();
     comm_.agree_on([&] {
       if (comm_.rank() == 0) io::make_folder(around_.folder.snapshots());

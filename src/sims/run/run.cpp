@@ -12,6 +12,7 @@
 
 #include "sidestream/core/bill.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/instruction_set.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/couple/session.hpp"
 #include "sidestream/io/event_log.hpp"
@@ -245,6 +246,7 @@ class Run {
   void write_start() {
     nlohmann::json event = describe_world();
     event["machine"] = machine();
+    event["instruction_set"] = core::instruction_set();
     event["started"] = now_as_text();
     session_.log().write("run_start", event);
   }
