@@ -136,15 +136,12 @@ when = "max(pressure) < {limit}"
 def expected(peaks: list[float]) -> dict[str, list[int]]:
     below = [peak < peaks[10] for peak in peaks]
     rises = [step for step, now in enumerate(below) if now and (step == 0 or not below[step - 1])]
-    asked = [step for step in range(len(peaks)) if step % 6 != 0]
-    seen = [(step, below[step]) for step in asked]
-    either = [step for n, (step, now) in enumerate(seen) if now and (n == 0 or not seen[n - 1][1])]
     return {
         "start": [0],
         "end": [len(peaks) - 1],
         "fall": rises,
         "some": [step for step in range(0, len(peaks), 3) if below[step] or step == 3],
-        "either": sorted({*range(0, len(peaks), 6), *either}),
+        "either": sorted({*range(0, len(peaks), 6), *rises}),
     }
 
 

@@ -16,6 +16,7 @@
 #include "couple/fake_analyses.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/couple/session.hpp"
+#include "sidestream/couple/stored.hpp"
 #include "sidestream/io/event_log.hpp"
 #include "sidestream/io/result_file.hpp"
 #include "sidestream/io/run_folder.hpp"
@@ -182,6 +183,17 @@ class SessionTest : public testing::Test {
     return totals;
   }
 
+  /// Does what tasks of the transport `file` left for later, on so many of the ranks.
+  std::vector<TaskTotals> analyze_stored(const CouplingConfig& config, int ranks) {
+    std::vector<TaskTotals> totals;
+    const comm::Communicator some = world_.split(world_.rank() < ranks ? 0 : 1);
+    if (world_.rank() < ranks)
+      totals = couple::analyze_stored(some, config, folder_, bill_,
+                                      [this](const std::string& text) { told_.push_back(text); });
+    world_.barrier();
+    return totals;
+  }
+
   /// Every way to analyse elsewhere, or later, with so many sidecars.
   struct Way {
     std::string name, transport;
@@ -221,7 +233,7 @@ class SessionTest : public testing::Test {
   comm::Communicator world_{MPI_COMM_WORLD};
   io::RunFolder folder_;
   core::Bill bill_;
-  std::vector<std::string> warnings_;
+  std::vector<std::string> warnings_, told_;
 
  private:
   io::RunFolder new_folder() const {

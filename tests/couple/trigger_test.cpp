@@ -108,9 +108,11 @@ TEST(Trigger, WhenIsDueWhereItBecomesTrueAndOnlyThere) {
   EXPECT_EQ(due_at_times(Trigger({.when = condition("time >= 0")}), {0, 1}), (Steps{0}));
 }
 
-TEST(Trigger, WhenIsNotLookedAtWhereSomethingElseSaysYes) {
+TEST(Trigger, WhenIsLookedAtWhereSomethingElseSaysYes) {
   EXPECT_EQ(due_at_times(Trigger({.every = 2, .when = condition("time > 1.5")}), {0, 1, 2, 3, 4, 5, 6}),
-            (Steps{0, 2, 3, 4, 6}));
+            (Steps{0, 2, 4, 6}));
+  EXPECT_EQ(due_at_times(Trigger({.every = 3, .when = condition("time > 3")}), {0, 1, 2, 3, 4, 5, 6}),
+            (Steps{0, 3, 4, 6}));
 }
 
 TEST(Trigger, OnlyIfChoosesAmongTheMomentsOfTheOthers) {

@@ -53,6 +53,29 @@ TEST_F(RunTest, ARunLandsOnItsMomentsAndItsEnd) {
   EXPECT_EQ(test::events(folder / "a", "run_end").front().at("status"), "finished");
 }
 
+TEST_F(RunTest, AStepThatIsCutSoAsToLandDoesNotHoldBackTheStepsAfterIt) {
+  const auto redshifts = [&](const std::string& name) {
+    std::vector<double> all;
+    for (const auto& event : test::events(folder / name, "step")) all.push_back(event.at("redshift"));
+    return all;
+  };
+  const auto text = [](const std::string& moments) {
+    return nbody + "[task.pdf]\nanalysis = \"pdf\"\nat_redshift = " + moments + "\n";
+  };
+  run(text("[7]"), "one");
+  run(text("[7, 6.999999]"), "two");
+  const std::vector<double> two = redshifts("two");
+
+  // Beside the step between both, the steps after are another sequence, which may land otherwise.
+  EXPECT_LE(two.size(), redshifts("one").size() + 2);
+
+  const auto cut = std::ranges::find(two, 6.999999) - two.begin();
+  run(text("[7, 6.999999]") + fmt::format("[run]\nmax_steps = {}\n[output]\ncheckpoint = {{ at_end = true }}\n", cut),
+      "cut");
+  run(text("[7, 6.999999]"), "cut", io::ExistingRun::resume);
+  EXPECT_EQ(redshifts("cut"), two);
+}
+
 TEST_F(RunTest, AStepLimitEndsARunWithALastCheckpoint) {
   run(nbody + "[run]\nmax_steps = 3\n[output]\ncheckpoint = { format = \"sidestream\", every = 100 }\n", "a");
   EXPECT_TRUE(std::filesystem::exists((folder / "a") + "/chk00003.hdf5_chk"));

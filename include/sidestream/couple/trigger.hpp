@@ -19,6 +19,8 @@ struct TimeKeeping {
   bool has_redshift = true;
   const core::Units* units = nullptr;  ///< of times in the configuration; null: numbers without a unit
   double unit = 1.0;                   ///< of `time` in expressions, in the simulation's unit of time
+  /// What the simulation goes through, as far as it knows.
+  std::optional<double> first_time{}, last_time{}, first_redshift{}, last_redshift{};
 };
 
 /// When something is due: the keys of a task, a plot file or a checkpoint. Due when any of them says so, and `only_if`,
@@ -46,6 +48,11 @@ struct Landings {
   void add(const When& when);
 };
 
+/// Whether a moment has come to a time or redshift that is wanted, or is past it, but for rounding: what follows within
+/// that is the same moment.
+bool has_come_to_time(double wanted, double now);
+bool has_come_to_redshift(double wanted, double now);
+
 /// A moment at which triggers are asked.
 struct Occasion {
   mesh::Moment moment;
@@ -68,7 +75,7 @@ class Trigger {
   Trigger() = default;
   explicit Trigger(When when) : when_(std::move(when)) {}
 
-  /// `state` is looked at only where nothing else says yes (`when`), or something does (`only_if`): then it is
+  /// `state` is looked at at every step for `when`, and where something says yes for `only_if`: then it is
   /// collective. Throws core::Error at a moment without redshift when it has redshifts. A time or redshift that was
   /// passed before the first step asked about is not due.
   bool is_due(const Occasion& occasion, PresentState& state);
@@ -114,7 +121,7 @@ void add_trigger_options(core::Table<T>& table, const TimeKeeping& times) {
   table.option("every_wall_time", own(&TriggerKeys::every_wall_time_s), std::nullopt)
       .in(core::wall_time_units())
       .at_least(0)
-      .doc("due when this time has passed by the clock since it was due: \"10 min\"");
+      .doc("due when this time has passed by the clock since it was due: \"10 min\"; 0: not by the clock");
   table.option("at_start", own(&TriggerKeys::at_start), false).doc("due before the first step");
   table.option("at_end", own(&TriggerKeys::at_end), false)
       .doc("due after the last step, of the simulation or of `max_steps`");
@@ -127,7 +134,8 @@ void add_trigger_options(core::Table<T>& table, const TimeKeeping& times) {
       .doc("of the moments that the other keys name, only those at which this is true");
 }
 
-/// What the keys in the table `node` mean. `what` is never due without: "the task". Throws core::Error.
+/// What the keys in the table `node` mean. `what` is never due without: "the task". Throws core::Error, for a time or
+/// redshift too that the simulation never comes to.
 When read_when(const core::Node& node, const TriggerKeys& keys, const std::string& what, const TimeKeeping& times);
 /// Throws core::Error unless the conditions ask only for what there is.
 void check_conditions(const When& when, std::span<const std::string> quantities, bool has_redshift);

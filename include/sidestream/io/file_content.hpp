@@ -45,6 +45,7 @@ struct FileContent {
   mesh::Moment moment;
   double omega_m = 0.0, omega_lambda = 0.0, hubble = 0.0;  ///< present day; `hubble` is h. All zero without cosmology.
   double gamma = 5.0 / 3.0;                                ///< ratio of specific heats of the gas
+  bool is_stored = false;                                  ///< a stored snapshot, with all attributes of its moment
   std::map<std::string, std::string> texts;                ///< what else a restart needs, as text
   std::string config;                                      ///< the resolved configuration
   mesh::Geometry geometry;                                 ///< of level 0

@@ -12,4 +12,8 @@ namespace sidestream::io {
 /// the next level has a block at its lower corner. Local, O(blocks). Throws core::Error where boxes are no blocks.
 std::vector<mesh::BlockKey> refined_blocks(std::span<const mesh::Layout> levels);
 
+/// `leaves`, the layouts of the leaves of each level, with the blocks that finer ones cover, each owned by one of the
+/// ranks that own its children. Local, O(blocks).
+std::vector<mesh::Layout> with_refined_blocks(std::span<const mesh::Layout> leaves);
+
 }  // namespace sidestream::io

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "sidestream/comm/communicator.hpp"
 #include "sidestream/io/file_content.hpp"
 #include "sidestream/mesh/snapshot.hpp"
 
@@ -13,6 +15,8 @@ namespace sidestream::io {
 std::string file_name_of(const std::string& quantity);
 /// The quantity of a name in files; the name itself where none is known by it.
 std::string quantity_of(const std::string& file_name);
+/// The quantity that the files of some format call `name`; nothing where none do.
+std::optional<std::string> quantity_called(const std::string& name);
 
 /// Of `known`, those that a plot file shows when nobody chooses: `usual`, names in files, as far as they are known;
 /// where that is empty, the state, velocities, pressure, temperature, potential and dark matter.
@@ -27,9 +31,11 @@ FileContent checkpoint_content(std::shared_ptr<const mesh::Snapshot> snapshot,
                                const std::vector<std::string>& shown = {});
 
 /// What a stored snapshot holds: `quantities` by their own names and, if asked for, the particles with all attributes,
-/// with all attributes of the moment, each to the bit: `open_snapshot` gives them back. Collective, as above.
-FileContent stored_content(std::shared_ptr<const mesh::Snapshot> snapshot, const std::vector<std::string>& quantities,
-                           bool with_particles);
+/// with all attributes of the moment, each to the bit: `open_snapshot` gives them back. Cells that finer ones cover are
+/// NaN where the snapshot has the leaves alone. Collective on `comm`, the ranks of the snapshot. Throws core::Error on
+/// all of them when they tell of different attributes of the particles.
+FileContent stored_content(const comm::Communicator& comm, std::shared_ptr<const mesh::Snapshot> snapshot,
+                           const std::vector<std::string>& quantities, bool with_particles);
 
 /// Leaves of the particles of `content` a share of `share`, chosen by their ids, so that they are the same ones at
 /// every moment, and of their numbers those of `names`; all where that is empty. Local. Throws core::Error when there

@@ -31,6 +31,7 @@ app = typer.Typer(
     "  sidestream list analyses                          every analysis there is\n"
     "  sidestream run examples/cosmology.toml -n 4       run it; results in runs/cosmology\n"
     "  sidestream watch runs/cosmology                   pictures while it runs, as a page\n"
+    "  sidestream analyze runs/cosmology                 the analyses that it stored for later\n"
     "  sidestream bill runs/cosmology                    where the time went\n"
     "  sidestream plot runs/cosmology                    pictures as PNG files\n"
     "  sidestream info runs/cosmology                    what is in a folder or file\n"
@@ -134,6 +135,28 @@ def run(
     if verdict.code != 0:
         return 2 if verdict.code == 2 else 1
     return simulation.run(request, verdict.processes(request.ranks), verdict.threads())
+
+
+@app.command(short_help="Do the analyses that a run stored for later.")
+def analyze(run: RunFolder, ranks: Ranks = None, launcher: files.Launcher = None) -> None:
+    """Do what the tasks with `transport = "file"` left for later: results and report, as if made while RUN ran.
+
+    Such a task stores what it reads, in RUN/snapshots, whenever it is due. Here each snapshot is analysed, on as many
+    ranks as you like and with the same results to the bit. Results that are there are not made again, so a command that
+    was interrupted goes on, and one beside a run that goes on does what is there. Snapshots are yours to remove.
+
+    \b
+    Examples:
+      sidestream analyze runs/demo
+      sidestream analyze runs/demo -n 16 --launcher "srun --exclusive"
+    """
+    from ..files.opening import open_run
+    from ..launch import later
+
+    opened = open_run(run)
+    with files.status(f"analysing {run}") as tell:
+        made = later.analyze(opened, files.count_of(ranks), launcher, tell)
+    console.say(f"{made} results were made")
 
 
 @app.command(short_help="Check a configuration; print what it would take.")

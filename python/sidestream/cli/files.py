@@ -83,8 +83,9 @@ def verify(
 ) -> None:
     """Read a plot file or checkpoint of any format and check every checksum in it.
 
-    Of a run, every plot file and checkpoint is read, and each has a line that says whether it is good. Exit code 1
-    means that one is damaged. Files of other codes have no checksums: that they can be read is all there is to check.
+    Of a run, every plot file, checkpoint and stored snapshot is read, those of its tasks too, and each has a line that
+    says whether it is good. Exit code 1 means that one is damaged. Files of other codes have no checksums: that they
+    can be read is all there is to check.
 
     \b
     Examples:

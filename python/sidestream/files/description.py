@@ -7,7 +7,7 @@ from typing import Any
 
 from ..error import Error
 from ..quantities import duration, size
-from ..runs.outputs import CHECKPOINT, PLOT_FILE, is_pending, outputs_in
+from ..runs.outputs import CHECKPOINT, PLOT_FILE, SNAPSHOTS, all_outputs_in, is_pending, outputs_in
 from ..runs.run import Run
 from ..runs.summary import bills, share_lost, wall_seconds
 from .opening import is_result, is_run, unknown
@@ -96,10 +96,16 @@ def _run(run: Run) -> Description:
         "step": last.get("step"),
         "redshift": last.get("redshift"),
         "wall_s": wall_seconds(events),
-        "lost_to_analysis": f"{100 * share_lost(events, run.tasks):.2g} %",
-        "plot_files": [output.path.name for output in outputs_in(run.folder, PLOT_FILE)],
+        "lost_to_analysis": f"{100 * share_lost(events, run.analyses):.2g} %",
+        "plot_files": [
+            str(output.path.relative_to(run.folder))
+            for output in all_outputs_in(run.folder)
+            if output.kind == PLOT_FILE and output.path.parent.name != SNAPSHOTS
+        ],
         "checkpoints": [output.path.name for output in checkpoints if not output.is_pending],
     }
+    if stored := [output for output in all_outputs_in(run.folder) if output.path.parent.name == SNAPSHOTS]:
+        description["stored_snapshots"] = len(stored)
     if pending := [output.path.name for output in checkpoints if output.is_pending]:
         description["pending_checkpoints"] = pending
     description["tasks"] = [
@@ -111,7 +117,7 @@ def _run(run: Run) -> Description:
             "compute_s": bill.compute_s,
             "lost_s": bill.lost_s,
         }
-        for bill in bills(events, run.tasks)
+        for bill in bills(events, run.analyses)
     ]
     return description
 

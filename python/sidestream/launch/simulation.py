@@ -142,12 +142,10 @@ def _conclude(request: RunRequest, progress: Progress, messages: MessageFilter, 
             console.print_error(diagnosis)
     if not request.out.is_dir() or progress.steps_seen == 0 and not progress.end:
         return 1 if failed else 0
-    console.say("writing the report")
-    report, merger_tables = _write_report(request.out), _write_merger_tables(Run(request.out))
     if messages.has_lost_events:
         console.say("warning: events of this run were lost: the table and the report tell of the others only")
     finished = Run(request.out)
-    summarise(finished, report, merger_tables)
+    report_on(finished)
     if stopped:
         console.print_error(
             Error(
@@ -159,6 +157,12 @@ def _conclude(request: RunRequest, progress: Progress, messages: MessageFilter, 
     elif interrupted:
         console.say(f"stopped at {progress.headline}; {_again(request, finished.events)}")
     return 1 if failed else 0
+
+
+def report_on(run: Run) -> None:
+    """Writes the report and the merger tables of a run, and prints what was done and where to look."""
+    console.say("writing the report")
+    summarise(run, _write_report(run.folder), _write_merger_tables(run))
 
 
 def _write_report(folder: Path) -> Path | None:
@@ -190,7 +194,7 @@ def summarise(run: Run, report: Path | None, merger_tables: Sequence[Path] = ())
     from rich.table import Table
 
     events = run.events
-    rows = bills(events, run.tasks)
+    rows = bills(events, run.analyses)
     if rows:
         table = Table(box=None, pad_edge=False, header_style="bold")
         table.add_column("task")
@@ -200,7 +204,7 @@ def summarise(run: Run, report: Path | None, merger_tables: Sequence[Path] = ())
             counts = (bill.results, bill.dropped, bill.failed)
             table.add_row(bill.name, *map(str, counts), duration(bill.compute_s), duration(bill.lost_s))
         console.out().print(table)
-        console.out().print(f"lost to analysis  {100 * share_lost(events, run.tasks):.2g} % of the wall time")
+        console.out().print(f"lost to analysis  {100 * share_lost(events, run.analyses):.2g} % of the wall time")
     for row in file_bills(events):
         console.out().print(f"{row.title:<18}{_about_files(row, events)}")
     console.out().print(f"run folder        {run.folder}", soft_wrap=True)

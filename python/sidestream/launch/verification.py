@@ -10,7 +10,7 @@ from typing import Any
 from ..error import Error
 from ..files.opening import is_run, unknown
 from ..files.snapshot import bytes_of, format_of
-from ..runs.outputs import is_pending, outputs_in
+from ..runs.outputs import all_outputs_in, is_pending
 from .launcher import FILES
 from .programs import Tell, lines_of
 
@@ -18,7 +18,7 @@ from .programs import Tell, lines_of
 def verify(
     path: Path, ranks: int, launcher: str | None = None, tell: Tell = lambda _: None
 ) -> Iterator[dict[str, Any]]:
-    """Reads a file, or every plot file and checkpoint in the folder of a run, and checks every checksum.
+    """Reads a file, or every plot file, checkpoint and stored snapshot of a run, and checks every checksum.
 
     Yields one dictionary a file as soon as it is read: `path`, `is_good`, `is_pending`, `seconds`, and `format`,
     `kind`, `bytes` or `message`.
@@ -39,7 +39,7 @@ def _to_verify(path: Path) -> list[Path]:
         return [path]
     if not is_run(path):
         raise unknown(path)
-    found = [output.path for output in outputs_in(path)]
+    found = [output.path for output in all_outputs_in(path)]
     if not found:
         raise Error("the run has written neither plot files nor checkpoints", path)
     return found

@@ -64,7 +64,7 @@ def render(run: Run) -> str:
     """The page as text."""
     events = run.events
     start, end = events.last("run_start"), events.last("run_end")
-    rows = bills(events, run.tasks)
+    rows = bills(events, run.analyses)
     drawn, turned, failed = _draw(run)
     timeline, writes, balance = (
         [picture for picture in drawn if picture.name == name] for name in ("timeline", "write-sizes", "energies")
@@ -141,7 +141,7 @@ def _tiles(run: Run, events: Events, start: Event, end: Event) -> str:
         ("redshift", f"{number(last, 'redshift'):.3g}" if "redshift" in last else "", _from(start)),
         ("steps", str(int(number(last, "step"))) if last else "", ""),
         ("wall time", duration(wall_seconds(events)), ""),
-        ("lost to analysis", f"{100 * share_lost(events, run.tasks):.2g} %", "of the wall time"),
+        ("lost to analysis", f"{100 * share_lost(events, run.analyses):.2g} %", "of the wall time"),
         ("peak memory", _memory(end), "on the fullest rank"),
     ]
     shown = [

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 Event = dict[str, Any]
 
 
+LATER = "analyze"  # the group that analyses stored snapshots, when the run is over
+
+
 class Events(list[Event]):
     """The events of a run in order of time. Each is a dict with at least `event`, `t` (seconds) and `group`.
 
@@ -75,13 +78,18 @@ def group_of(path: Path) -> str:
 
 
 def read_events(folder: Path) -> Events:
-    """All events of a run folder. A run that was restarted has its parts one after another on one axis of time."""
+    """All events of a run folder. A run that was restarted has its parts one after another on one axis of time; what
+    was analysed later comes after them."""
     parts = {group_of(path): _parts(_read_log(path)) for path in log_files(folder)}
+    later = parts.pop(LATER, [])
     starts = _start_times(parts.values())
     events = Events()
     for group, logs in parts.items():
         for start, log in zip(starts, logs, strict=False):
             events.extend(_moved(event, start, group) for event in log)
+    end = max((event["t"] for event in events), default=0.0)
+    for start, log in zip(_start_times([later]), later, strict=True):
+        events.extend(_moved(event, end + start, LATER) for event in log)
     events.sort(key=lambda event: event["t"])
     return events
 
@@ -92,11 +100,11 @@ def _read_log(path: Path) -> list[Event]:
 
 
 def _parts(log: list[Event]) -> list[list[Event]]:
-    """Splits a log where the run was started again: at `run_start`, or where the clock jumps back."""
+    """Splits a log where the program was started again: at a start of its own, or where the clock jumps back."""
     parts: list[list[Event]] = []
     latest = 0.0
     for event in log:
-        if not parts or event["event"] == "run_start" or event["t"] < latest - 1.0:
+        if not parts or event["event"] in ("run_start", "analyze_start") or event["t"] < latest - 1.0:
             parts.append([])
             latest = 0.0
         parts[-1].append(event)

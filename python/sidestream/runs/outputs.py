@@ -9,6 +9,7 @@ from ..core import extension
 
 CHECKPOINT, PLOT_FILE = "checkpoint", "plot file"
 PENDING = "pending"  # the folder in that of a run where checkpoints lie until they are committed
+SNAPSHOTS = "snapshots"  # the folder with what tasks of the transport `file` are to be done with
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,14 @@ def outputs_in(folder: Path, kind: str | None = None) -> list[Output]:
     found = [output for output in map(_output_at, paths) if output is not None]
     chosen = [output for output in found if kind is None or output.kind == kind]
     return sorted(chosen, key=lambda output: (output.kind, output.step, output.path.name))
+
+
+def all_outputs_in(folder: Path) -> list[Output]:
+    """Those of the run itself, then what tasks wrote into folders of their own and snapshots that were stored."""
+    own = outputs_in(folder)
+    taken = {output.path for output in own} | {folder / PENDING}
+    others = sorted(path for path in folder.iterdir() if path.is_dir() and path not in taken)
+    return [*own, *(output for path in others for output in outputs_in(path))]
 
 
 def _output_at(path: Path) -> Output | None:

@@ -47,6 +47,12 @@ class Run:
         found = sorted(path.name for path in self._results.iterdir() if path.is_dir()) if self._results.is_dir() else []
         return list(dict.fromkeys([*configured, *found]))
 
+    @property
+    def analyses(self) -> list[str]:
+        """The names of the tasks that make results: all but those that write files of the state."""
+        configured = self.config.get("task", {})
+        return [task for task in self.tasks if "write" not in configured.get(task, {})]
+
     def steps(self, task: str) -> list[int]:
         """The steps for which `task` has a result, ascending."""
         self._check_task(task)
@@ -79,7 +85,7 @@ class Run:
 
         steps = self.steps(task)
         if not steps:
-            raise Error(f"task `{task}` has no result yet", self.folder, f"the run is {self.status}")
+            raise self._without_results(task)
         return join_steps([load_result(self.result_path(task, step), ROWS) for step in steps], steps)
 
     def merger_tree(self, task: str) -> MergerTree:
@@ -153,6 +159,16 @@ class Run:
 
         steps = self.steps(task)
         return load_attributes(self.result_path(task, steps[-1])) if steps else {}
+
+    def _without_results(self, task: str) -> Error:
+        configured = self.config.get("task", {}).get(task, {})
+        if "write" in configured:
+            what = f"task `{task}` writes files, which are no results"
+            return Error(what, self.folder / task, "open one of them: sidestream.open(run.folder / TASK / FILE)")
+        hint = f"the run is {self.status}"
+        if configured.get("transport") == "file":
+            hint += f"; `sidestream analyze {self.folder}` does what it left for later"
+        return Error(f"task `{task}` has no result yet", self.folder, hint)
 
     def _check_task(self, task: str) -> None:
         tasks = self.tasks

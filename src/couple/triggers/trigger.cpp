@@ -17,7 +17,23 @@ bool comes_to(double wanted, std::optional<double> before, double now, double sl
   return before ? *before < wanted - slack && now >= wanted - slack : std::abs(now - wanted) <= slack;
 }
 
+double slack_of_time(double wanted) {
+  return rounding * std::abs(wanted);
+}
+
+double slack_of_redshift(double wanted) {
+  return rounding * (1.0 + std::abs(wanted));
+}
+
 }  // namespace
+
+bool has_come_to_time(double wanted, double now) {
+  return now >= wanted - slack_of_time(wanted);
+}
+
+bool has_come_to_redshift(double wanted, double now) {
+  return now <= wanted + slack_of_redshift(wanted);
+}
 
 void Landings::add(const When& when) {
   times.insert(times.end(), when.at_time.begin(), when.at_time.end());
@@ -27,7 +43,7 @@ void Landings::add(const When& when) {
 bool Trigger::is_due(const Occasion& occasion, PresentState& state) {
   bool is_due = says_yes(occasion);
   before_ = occasion.moment;
-  if (!is_due && when_.when) is_due = becomes_true(state);
+  if (when_.when) is_due |= becomes_true(state);
   if (is_due && when_.only_if) is_due = when_.only_if->holds(state);
   if (is_due) last_s_ = occasion.wall_s.value_or(0.0);
   return is_due;
@@ -44,8 +60,7 @@ bool Trigger::says_yes(const Occasion& occasion) const {
 
 bool Trigger::reaches_time(const mesh::Moment& now) const {
   return std::ranges::any_of(when_.at_time, [&](double wanted) {
-    return comes_to(wanted, before_ ? std::optional(before_->time) : std::nullopt, now.time,
-                    rounding * std::abs(wanted));
+    return comes_to(wanted, before_ ? std::optional(before_->time) : std::nullopt, now.time, slack_of_time(wanted));
   });
 }
 
@@ -56,8 +71,7 @@ bool Trigger::reaches_redshift(const mesh::Moment& now) const {
     throw core::Error("a task is due at redshifts, but this simulation has none", "key `at_redshift`",
                       "say `every = 10` for every ten steps");
   return std::ranges::any_of(when_.at_redshift, [&](double wanted) {
-    return comes_to(-wanted, z_before ? std::optional(-*z_before) : std::nullopt, -*z,
-                    rounding * (1.0 + std::abs(wanted)));
+    return comes_to(-wanted, z_before ? std::optional(-*z_before) : std::nullopt, -*z, slack_of_redshift(wanted));
   });
 }
 

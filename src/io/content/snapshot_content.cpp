@@ -1,16 +1,20 @@
 #include "sidestream/io/snapshot_content.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <deque>
+#include <limits>
+#include <nlohmann/json.hpp>
 #include <type_traits>
 #include <utility>
 
 #include "io/content/pack_block.hpp"
+#include "io/content/particle_levels.hpp"
+#include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/random.hpp"
 #include "sidestream/core/registry.hpp"
+#include "sidestream/io/refined_blocks.hpp"
 
 namespace sidestream::io {
 
@@ -58,6 +62,14 @@ void fill_from(const Snapshots& snapshot, const std::string& name, FileField& fi
   };
 }
 
+// In blocks that are no leaves: nobody has averages.
+decltype(FileField::fill) or_nan(const Snapshots& snapshot, decltype(FileField::fill) fill) {
+  return [snapshot, fill = std::move(fill)](int level, const mesh::Box& box, const core::View4<double>& out) {
+    if (snapshot->levels[static_cast<std::size_t>(level)].find(box.lo) >= 0) return fill(level, box, out);
+    core::for_each_cell(box, [=](int k, int j, int i) { out(k, j, i) = std::numeric_limits<double>::quiet_NaN(); });
+  };
+}
+
 void show(const Snapshots& snapshot, const std::string& name, FileContent& content) {
   FileField field = stored_field(*snapshot, name);
   field.unit = unit_in_file(*snapshot, name);
@@ -95,34 +107,48 @@ void add_attributes(const mesh::Particles& particles, FileContent& content) {
   }
 }
 
-// All particles, by the level of the leaf that holds each, and what the content kept before.
+// The particles of a snapshot as files take them, a set for each level, and what the content kept before.
 struct Divided {
   std::vector<mesh::Particles> levels;
   std::shared_ptr<const void> rest;
 };
 
-void divide_by_level(const mesh::Particles& all, FileContent& content) {
+// None, with what all particles have in common. Ranks without any may have no particles to tell it from.
+mesh::Particles none_like(const comm::Communicator& comm, const mesh::Particles* own) {
+  const auto described = [](const mesh::Particles& particles) {
+    nlohmann::json attributes = nlohmann::json::array();
+    for (const auto& attribute : particles.attributes) attributes.push_back({attribute.name, attribute.unit});
+    return attributes.dump();
+  };
+  const int first =
+      static_cast<int>(-comm.max(static_cast<std::int64_t>(own != nullptr ? -comm.rank() : -comm.size())));
+  mesh::Particles none;
+  if (first == comm.size()) return none;
+  const std::string text = comm.broadcast(comm.rank() == first ? described(*own) : "", first);
+  comm.agree_on([&] {
+    if (own != nullptr && described(*own) != text)
+      throw core::Error("the ranks tell of different attributes of the particles", "snapshot",
+                        "give all ranks the same attributes in the same order");
+  });
+  for (const auto& attribute : nlohmann::json::parse(text))
+    none.attributes.push_back({attribute.at(0).get<std::string>(), attribute.at(1).get<std::string>(), {}});
+  none.mass = comm.broadcast(comm.rank() == first ? own->mass : 0.0, first);
+  return none;
+}
+
+void store_particles(const comm::Communicator& comm, const mesh::Particles* own, FileContent& content) {
+  const mesh::Particles none = none_like(comm, own);
+  if (none.attributes.empty() && comm.max(std::int64_t{own != nullptr}) == 0) return;
   const auto divided = std::make_shared<Divided>();
   divided->rest = content.memory;
-  divided->levels.resize(content.levels.size());
-  for (mesh::Particles& level : divided->levels) {
-    level.mass = all.mass;
-    for (const auto& attribute : all.attributes) level.attributes.push_back({attribute.name, attribute.unit, {}});
+  if (own != nullptr && content.levels.size() == 1) {
+    content.particles = {own};
+  } else {
+    divided->levels = by_level(own != nullptr ? *own : none, content.levels, content.geometry);
+    for (const mesh::Particles& level : divided->levels) content.particles.push_back(&level);
   }
-  for (std::size_t p = 0; p < all.size(); ++p) {
-    const std::array at{all.position[0][p], all.position[1][p], all.position[2][p]};
-    std::size_t level = content.levels.size() - 1;
-    while (level > 0 &&
-           content.levels[level].find(cell_of(content.geometry.refined(static_cast<int>(level)), at)) < 0)
-      --level;
-    mesh::Particles& own = divided->levels[level];
-    own.id.push_back(all.id[p]);
-    for (std::size_t axis = 0; axis < 3; ++axis) own.position[axis].push_back(at[axis]);
-    for (std::size_t a = 0; a < own.attributes.size(); ++a)
-      own.attributes[a].values.push_back(all.attributes[a].values[p]);
-  }
-  for (const mesh::Particles& level : divided->levels) content.particles.push_back(&level);
   content.memory = divided;
+  add_attributes(none, content);
 }
 
 // What a copy of a content points to.
@@ -184,21 +210,20 @@ FileContent checkpoint_content(Snapshots snapshot, const std::vector<std::string
   return content;
 }
 
-FileContent stored_content(Snapshots snapshot, const std::vector<std::string>& quantities, bool with_particles) {
+FileContent stored_content(const comm::Communicator& comm, Snapshots snapshot,
+                           const std::vector<std::string>& quantities, bool with_particles) {
   FileContent content = without_fields(snapshot);
   content.moment.attributes = snapshot->moment.attributes;
+  content.is_stored = true;
+  content.particles.clear();
+  const bool has_leaves_alone = snapshot->is_refined() && snapshot->with_refined.empty();
+  if (has_leaves_alone) content.levels = with_refined_blocks(snapshot->levels);
   for (const std::string& name : quantities) {
     FileField& field = content.fields.emplace_back(FileField{name, unit_in_file(*snapshot, name), {}});
     fill_from(snapshot, name, field);
+    if (has_leaves_alone) field.fill = or_nan(snapshot, std::move(field.fill));
   }
-  content.particles.clear();
-  const mesh::Particles* const particles = with_particles ? snapshot->particles() : nullptr;
-  if (particles == nullptr) return content;
-  if (snapshot->is_refined())
-    divide_by_level(*particles, content);
-  else
-    content.particles = {particles};
-  add_attributes(*particles, content);
+  if (with_particles) store_particles(comm, snapshot->particles(), content);
   return content;
 }
 

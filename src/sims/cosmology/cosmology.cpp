@@ -7,6 +7,7 @@
 
 #include "sidestream/amr/adaptation.hpp"
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/core/math.hpp"
 #include "sidestream/core/units.hpp"
 #include "sidestream/redistribute/migration.hpp"
 #include "sims/cosmology/cosmology_config.hpp"
@@ -63,12 +64,13 @@ class Cosmology : public Simulation {
   void restore(const io::SnapshotFile& file) override;
 
   void advance() override {
-    double next_redshift = 0.0;
-    core::timed(bill_, "time step", [&] { next_redshift = choose_step(); });
+    NextStep next;
+    core::timed(bill_, "time step", [&] { next = choose_step(); });
     const bool adapts = config_.amr.max_level > 0 && (step_ + 1) % config_.amr.regrid_every == 0;
-    last_dtau_ = universe_->advance(a_, solvers::scale_factor(next_redshift), adapts);
+    const double dtau = universe_->advance(a_, solvers::scale_factor(next.redshift), adapts);
+    last_dtau_ = next.uncut_dtau.value_or(dtau);
     if (config_.has_gas) books_.enter(comm_, universe_->take_books());
-    set_redshift(next_redshift);
+    set_redshift(next.redshift);
     ++step_;
     if (balance_.is_due(step_, a_) || is_complete()) measure_energies();
   }
@@ -81,9 +83,9 @@ class Cosmology : public Simulation {
   mesh::Moment moment() const override { return {step_, background_.time(a_), a_, {{"redshift", redshift_}}}; }
   double progress() const override {
     if (redshift_ <= config_.run.z_end) return 1.0;
-    const double first = std::log(solvers::scale_factor(config_.run.z_start));
-    const double last = std::log(solvers::scale_factor(config_.run.z_end));
-    return (std::log(a_) - first) / (last - first);
+    const double first = core::log(solvers::scale_factor(config_.run.z_start));
+    const double last = core::log(solvers::scale_factor(config_.run.z_end));
+    return (core::log(a_) - first) / (last - first);
   }
   std::string stop_reason() const override { return universe_->refusal(); }
 
@@ -119,6 +121,10 @@ class Cosmology : public Simulation {
 
  private:
   using Levels = std::vector<Field<double>>;
+  struct NextStep {
+    double redshift = 0.0;               // at its end
+    std::optional<double> uncut_dtau{};  // where it is cut so as to land on a moment
+  };
 
   void begin() {
     check_state();
@@ -126,7 +132,7 @@ class Cosmology : public Simulation {
   }
   std::string place() const { return fmt::format("step {}, z = {:.6g}", step_, redshift_); }
   void measure_energies();
-  double choose_step();
+  NextStep choose_step();
   void set_redshift(double redshift) {
     redshift_ = redshift;
     a_ = solvers::scale_factor(redshift);
@@ -153,7 +159,8 @@ class Cosmology : public Simulation {
   EnergyBalance balance_;
 
   std::int64_t step_ = 0;
-  double redshift_ = 0.0, a_ = 1.0, last_dtau_ = 0.0, dt_myr_ = 0.0, start_mass_ = 0.0;
+  double redshift_ = 0.0, a_ = 1.0, dt_myr_ = 0.0, start_mass_ = 0.0;
+  double last_dtau_ = 0.0;  // of the last step, as it was before it was cut
   std::string limit_ = "start";
   GasBooks books_;
   core::Bill& bill_;
@@ -268,32 +275,33 @@ void Cosmology::measure_energies() {
 }
 
 // The supercomoving step allowed by gas, particles, expansion and the step before, cut so as to land on the next
-// moment.
-double Cosmology::choose_step() {
+// moment. What output cuts off says nothing of the state, so the step after may be as long as if it had not been cut.
+Cosmology::NextStep Cosmology::choose_step() {
   const double expanded = a_ * (1.0 + config_.run.largest_expansion);
   std::vector<StepLimit> limits = universe_->step_limits(a_);
   limits.push_back({background_.drift_integral(a_, expanded), "expansion"});
   if (last_dtau_ > 0.0) limits.push_back({config_.run.step_growth * last_dtau_, "growth"});
   const StepLimit least = *std::ranges::min_element(limits, {}, &StepLimit::dtau);
 
-  const double landing = moments_.next(redshift_);
+  const double landing = moments_.next(moment());
   const double left = background_.drift_integral(a_, solvers::scale_factor(landing));
-  double next = landing;
+  const bool lands = least.dtau >= left, is_cut = lands || 2.0 * least.dtau > left;
+  NextStep next{landing, is_cut ? std::optional(least.dtau) : std::nullopt};
   limit_ = least.name;
-  if (least.dtau < left) {
+  if (!lands) {
     // Two equal steps rather than a long one and a sliver.
-    const double dtau = 2.0 * least.dtau > left ? 0.5 * left : least.dtau;
+    const double dtau = is_cut ? 0.5 * left : least.dtau;
     const double after = background_.scale_factor_after(a_, dtau);
     if (!(after / a_ - 1.0 > least_expansion)) {
       check_state();
       refuse_step(comm_, least.dtau, limit_, place());
     }
-    next = solvers::redshift(after);
+    next.redshift = solvers::redshift(after);
   } else {
     limit_ = "moment";
   }
-  dt_myr_ =
-      (background_.time(solvers::scale_factor(next)) - background_.time(a_)) * core::units::gyr_per_time_unit * 1e3;
+  dt_myr_ = (background_.time(solvers::scale_factor(next.redshift)) - background_.time(a_)) *
+            core::units::gyr_per_time_unit * 1e3;
   return next;
 }
 
@@ -384,10 +392,10 @@ class CosmologyPlan : public SimulationPlan {
 
   // A refined mesh may grow to its budget of blocks, but not beyond the finest level everywhere.
   double memory_bytes() const override {
-    const double block_cells = std::pow(config_.mesh.block, 3);
+    const double block_cells = core::pow(config_.mesh.block, 3);
     double blocks = 0.0;
     for (int level = 0; level <= config_.amr.max_level; ++level)
-      blocks += static_cast<double>(cells().product()) / block_cells * std::pow(8.0, level);
+      blocks += static_cast<double>(cells().product()) / block_cells * core::pow(8.0, level);
     if (config_.amr.max_level > 0) blocks = std::min(blocks, static_cast<double>(config_.amr.max_blocks));
     return config_.bytes_per_cell() * blocks * block_cells + 64.0 * particles_;
   }
@@ -406,7 +414,10 @@ class CosmologyPlan : public SimulationPlan {
   couple::TimeKeeping times() const override {
     static const core::Units units{{"Gyr", 1.0 / core::units::gyr_per_time_unit},
                                    {"Myr", 1e-3 / core::units::gyr_per_time_unit}};
-    return {true, &units, 1.0 / core::units::gyr_per_time_unit};
+    const solvers::Background background(config_.parameters);
+    const auto time = [&](double z) { return background.time(solvers::scale_factor(z)); };
+    const double first = config_.run.z_start, last = config_.run.z_end;
+    return {true, &units, 1.0 / core::units::gyr_per_time_unit, time(first), time(last), first, last};
   }
   std::vector<mesh::Quantity> quantities() const override { return cosmology_quantities(config_); }
 

@@ -20,7 +20,7 @@ struct CosmologyRun {
   double z_start = 50.0, z_end = 0.0;
   double largest_expansion = 0.02;          ///< of the scale factor in a step, relative
   double particle_cfl = 0.4;                ///< cells that the fastest particle may cross in a step
-  double step_growth = 1.3;                 ///< of the supercomoving step from one to the next
+  double step_growth = 1.3;                 ///< of the supercomoving step from one to the next, uncut
   double molecular_weight = 1.2195;         ///< mean, in proton masses: neutral primordial gas
   std::optional<double> temperature_start;  ///< of gas at the mean density [K]; none: that of the time
   std::string initial_file;                 ///< with the initial conditions; empty: a random field

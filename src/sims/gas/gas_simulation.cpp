@@ -9,11 +9,13 @@
 
 #include "sidestream/core/exact_sum.hpp"
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/core/math.hpp"
 #include "sims/gas/gas_books.hpp"
 #include "sims/gas/gas_gravity.hpp"
 #include "sims/gas/gas_quantities.hpp"
 #include "sims/run/amr_config.hpp"
 #include "sims/run/file_state.hpp"
+#include "sims/run/moments.hpp"
 #include "sims/run/soundness.hpp"
 #include "sims/tagging.hpp"
 
@@ -55,11 +57,8 @@ class GasSimulation : public Simulation {
       : setup_(setup),
         comm_(comm),
         finest_(setup.problem.geometry.refined(setup.amr.max_level)),
-        landings_(landings.times),
-        bill_(bill) {
-    landings_.push_back(setup.problem.end);
-    std::ranges::sort(landings_);
-  }
+        landings_(landings.times, setup.problem.end),
+        bill_(bill) {}
 
   // Refines until the initial state asks for no more.
   void initialize() override {
@@ -88,7 +87,7 @@ class GasSimulation : public Simulation {
       check_state();
       refuse_step(comm_, dt_, "gas", place());
     }
-    const double landing = next_landing();
+    const double landing = landings_.next(time_);
     const bool lands = time_ + dt_ >= landing;
     if (lands) dt_ = landing - time_;
     amr::subcycle(
@@ -101,7 +100,7 @@ class GasSimulation : public Simulation {
     if (gas_->finest_level() > 0) solve_gravity();
     time_ = lands ? landing : time_ + dt_;
     ++step_;
-    uniform_updates_ += std::pow(amr::substeps(setup_.amr.time_levels()), setup_.amr.max_level - first_level()) *
+    uniform_updates_ += core::pow(amr::substeps(setup_.amr.time_levels()), setup_.amr.max_level - first_level()) *
                         static_cast<double>(finest_.domain.volume());
   }
 
@@ -144,11 +143,6 @@ class GasSimulation : public Simulation {
   void advance_level(const amr::LevelStep& step);
   // Gravity is solved from the root up; without it, coarse levels that are refined everywhere hold averages only.
   int first_level() const { return gravity_ ? 0 : gas_->base_level(); }
-  // The next of the times to land on, of which the end is the last.
-  double next_landing() const {
-    const auto next = std::ranges::upper_bound(landings_, time_);
-    return next == landings_.end() ? setup_.problem.end : std::min(*next, setup_.problem.end);
-  }
   void fill_for_criteria();
   mesh::Forest wanted_forest() const;
   void regrid();
@@ -159,7 +153,7 @@ class GasSimulation : public Simulation {
   GasSetup setup_;
   const comm::Communicator& comm_;
   mesh::Geometry finest_;
-  std::vector<double> landings_;  // times, ascending
+  Times landings_;
   std::optional<solvers::RefinedGas> gas_;
   std::optional<GasGravity> gravity_;
   std::int64_t step_ = 0;
@@ -194,7 +188,11 @@ void GasSimulation::solve_gravity() {
 // With gravity, kick, drift, kick: of second order.
 void GasSimulation::advance_level(const amr::LevelStep& step) {
   const double dt = (step.end - step.begin) * dt_;
-  if (gravity_) core::timed(bill_, "gravity", [&] { gravity_->kick(*gas_, step.level, 0.5 * dt); });
+  if (gravity_)
+    core::timed(bill_, "gravity", [&] {
+      gas_->begin_with_half(step.level);
+      gravity_->kick(*gas_, step.level, 0.5 * dt);
+    });
   if (!(has_ghosts_ && step.begin == 0.0))
     core::timed(bill_, "ghost cells",
                 [&] { gas_->fill_ghosts(step.level, time_ + step.begin * dt_, step.coarse_weight); });
@@ -343,11 +341,13 @@ class GasSimulationPlan : public SimulationPlan {
     const mesh::Forest roots(cells(), setup_.mesh.block);
     double blocks = 0.0;
     for (int level = 0; level <= setup_.amr.max_level; ++level)
-      blocks += static_cast<double>(roots.size(0)) * std::pow(roots.children(), level);
+      blocks += static_cast<double>(roots.size(0)) * core::pow(roots.children(), level);
     const double most = setup_.amr.max_level > 0 ? static_cast<double>(setup_.amr.max_blocks) : blocks;
     return setup_.block_bytes() * std::min(blocks, most);
   }
-  couple::TimeKeeping times() const override { return {.has_redshift = false}; }
+  couple::TimeKeeping times() const override {
+    return {.has_redshift = false, .first_time = 0.0, .last_time = setup_.problem.end};
+  }
   std::vector<mesh::Quantity> quantities() const override { return quantities_of(setup_.hydro); }
   nlohmann::json description() const override {
     const mesh::Int3 n = cells();

@@ -1,29 +1,36 @@
 #include "sims/run/moments.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
+#include <utility>
 
 namespace sidestream::sims {
 
-// A time that is that of a redshift but for rounding is left out, so that no step is next to nothing.
-Moments::Moments(const couple::Landings& landings, const solvers::Background& background, double last)
-    : redshifts_(landings.redshifts) {
-  std::erase_if(redshifts_, [&](double z) { return z < last; });
-  redshifts_.push_back(last);
-  const double end = background.time(solvers::scale_factor(last));
-  for (const double time : landings.times) {
-    if (!(time > 0.0 && time < end)) continue;
-    const double wanted = solvers::redshift(background.scale_factor_at(time));
-    if (std::ranges::none_of(redshifts_, [&](double z) { return std::abs(z - wanted) <= 1e-9 * (1.0 + wanted); }))
-      redshifts_.push_back(wanted);
-  }
-  std::ranges::sort(redshifts_, std::greater{});
+Moments::Moments(const couple::Landings& landings, const solvers::Background& background, double last) : last_(last) {
+  for (const double redshift : landings.redshifts) wanted_.push_back({redshift, {}});
+  for (const double time : landings.times)
+    if (time > 0.0 && time < background.time(solvers::scale_factor(last)))
+      wanted_.push_back({solvers::redshift(background.scale_factor_at(time)), time});
+  std::erase_if(wanted_, [&](const Wanted& one) { return couple::has_come_to_redshift(last, one.redshift); });
+  std::ranges::sort(wanted_, std::greater{}, &Wanted::redshift);
 }
 
-double Moments::next(double redshift) const {
-  const auto found = std::ranges::find_if(redshifts_, [&](double z) { return z < redshift; });
-  return found == redshifts_.end() ? redshifts_.back() : *found;
+double Moments::next(const mesh::Moment& now) const {
+  const auto found = std::ranges::find_if(wanted_, [&](const Wanted& one) {
+    return one.time ? !couple::has_come_to_time(*one.time, now.time)
+                    : !couple::has_come_to_redshift(one.redshift, now.redshift().value());
+  });
+  return found == wanted_.end() ? last_ : found->redshift;
+}
+
+Times::Times(std::vector<double> wanted, double last) : wanted_(std::move(wanted)), last_(last) {
+  std::erase_if(wanted_, [&](double time) { return couple::has_come_to_time(last, time); });
+  std::ranges::sort(wanted_);
+}
+
+double Times::next(double now) const {
+  const auto found = std::ranges::find_if(wanted_, [&](double time) { return !couple::has_come_to_time(time, now); });
+  return found == wanted_.end() ? last_ : *found;
 }
 
 }  // namespace sidestream::sims
