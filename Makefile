@@ -76,7 +76,7 @@ sanitize: $(VENV)/.tools  ## unit tests on 1 and 2 ranks under the address and u
 	cmake --preset debug && cmake --build build/debug && ctest --preset debug
 
 sanitize-threads: $(VENV)/.tools  ## what runs threads, on 1 to 4 ranks under the thread sanitizer
-	cmake --preset tsan && cmake --build build/tsan --target test_core test_comm test_couple test_io && ctest --preset tsan
+	cmake --preset tsan && cmake --build build/tsan --target test_io test_analysis test_couple && ctest --preset tsan
 
 bench: build  ## benchmarks: one JSON object each, with ratios against a peer or the machine's limit
 	@tools/run_benchmarks.sh $(BUILD)

@@ -73,9 +73,12 @@ void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
 }
 }
 
-void* operator new(std::size_t bytes) {
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   see_taken(bytes);
-  if (void* const memory = std::malloc(bytes > 0 ? bytes : 1)) return memory;
+  return std::malloc(bytes > 0 ? bytes : 1);
+}
+void* operator new(std::size_t bytes) {
+  if (void* const memory = operator new(bytes, std::nothrow)) return memory;
   throw std::bad_alloc();
 }
 void operator delete(void* memory) noexcept {
