@@ -239,6 +239,20 @@ Node parse_toml(const std::string& text, const std::string& source) {
   }
 }
 
+namespace {
+
+// A value with all that is in it, as if it had been written at `key`.
+Node moved_to(const Node& value, const std::string& key, const std::string& place) {
+  Node::Value moved = value.value();
+  if (auto* elements = std::get_if<Node::Array>(&moved))
+    for (Node& element : *elements) element = moved_to(element, key, place);
+  if (auto* members = std::get_if<Node::Members>(&moved))
+    for (auto& [name, member] : *members) member = moved_to(member, joined(key, name), place);
+  return {std::move(moved), key, place};
+}
+
+}  // namespace
+
 void override_key(Node& root, const std::string& assignment) {
   const std::string source = "--set " + assignment;
   const auto equals = assignment.find('=');
@@ -259,7 +273,7 @@ void override_key(Node& root, const std::string& assignment) {
     if (name.empty()) throw Error("an override names its key as table.key", source);
     path = joined(path, name);
     if (dot == std::string::npos) {
-      table->set(name, Node(value.value(), path, source));
+      table->set(name, moved_to(value, path, source));
       return;
     }
     if (table->find(name) == nullptr) table->set(name, Node(Node::Members{}, path, source));

@@ -18,7 +18,7 @@ void Books::enter(Action action, const Order& order, const mesh::Moment& moment)
   totals.wait_s += charge.wait_s;
   totals.bytes += charge.bytes;
   totals.dropped += action == Action::dropped;
-  constexpr std::array words{"sent", "stored", "dropped", "in-situ"};
+  constexpr std::array words{"sent", "stored", "dropped", "in-situ", "refused"};
   json event = to_json(moment);
   event.update({{"task", totals.task},
                 {"transport", (*tasks_)[order.task].transport->name},
@@ -28,6 +28,13 @@ void Books::enter(Action action, const Order& order, const mesh::Moment& moment)
                 {"action", words[static_cast<std::size_t>(action)]},
                 {"queue_bytes", charge.queue_bytes}});
   log_->write("publish", event);
+}
+
+void Books::withdraw(std::size_t task, const mesh::Moment& moment) {
+  ++totals_[task].dropped;
+  json event = to_json(moment);
+  event.update({{"task", totals_[task].task}, {"transport", (*tasks_)[task].transport->name}});
+  log_->write("withdrawn", event);
 }
 
 std::int64_t Books::unwritten() const {

@@ -16,11 +16,11 @@ class Books {
   /// `tasks` and `log` outlive the books.
   Books(const std::vector<Task>& tasks, io::EventLog& log);
 
-  enum class Action { sent, stored, dropped, in_situ };
+  enum class Action { sent, stored, dropped, in_situ, refused };
   /// A task that was due, and what became of it.
   void enter(Action action, const Order& order, const mesh::Moment& moment);
-  /// A moment that a task was to have and does not get.
-  void drop(std::size_t task, const mesh::Moment& moment) { enter(Action::dropped, {task, {}}, moment); }
+  /// A moment that was sent or stored for a task and gives way.
+  void withdraw(std::size_t task, const mesh::Moment& moment);
 
   TaskTotals& of(std::size_t task) { return totals_[task]; }
   const std::vector<TaskTotals>& totals() const { return totals_; }

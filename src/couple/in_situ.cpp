@@ -18,9 +18,16 @@ class InSitu : public Transport {
     if (orders.empty()) return {};
     ++standing_.sent;
     const std::int64_t unwritten = around_.books.unwritten();
-    for (const Order& order : orders) around_.books.enter(Books::Action::in_situ, order, snapshot.moment);
-    for (const auto& [task, charge] : orders)
-      around_.runner.run(around_.config.tasks[task], snapshot, {.transport = name}, around_.books.of(task));
+    for (const Order& order : orders)
+      around_.books.enter(order.refusal.empty() ? Books::Action::in_situ : Books::Action::refused, order,
+                          snapshot.moment);
+    for (const auto& [task, charge, refusal] : orders) {
+      const Task& own = around_.config.tasks[task];
+      if (refusal.empty())
+        around_.runner.run(own, snapshot, {.transport = name}, around_.books.of(task));
+      else
+        around_.runner.report_unwritten(own, snapshot.moment.step, refusal, around_.books.of(task));
+    }
     if (!standing_.first_unwritten && around_.books.unwritten() > unwritten) standing_.first_unwritten = standing_.sent;
     standing_.done = standing_.sent;
     return {};

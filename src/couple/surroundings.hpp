@@ -1,5 +1,8 @@
 #pragma once
 
+#include <set>
+#include <string>
+
 #include "couple/books.hpp"
 #include "couple/task_runner.hpp"
 #include "sidestream/comm/roles.hpp"
@@ -22,6 +25,7 @@ struct Surroundings {
   Books& books;
   TaskRunner& runner;  ///< of the group: for analyses in situ, and on sidecars for all
   const Session::Warn& warn;
+  std::set<std::string> told{};  ///< what is said once in a run, whichever transport meets it first
 };
 
 }  // namespace sidestream::couple

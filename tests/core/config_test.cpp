@@ -97,6 +97,16 @@ TEST(Config, AnOverrideReachesNestedTablesAndMakesThem) {
   EXPECT_EQ(root.find("task")->find("pdf")->find("transport")->text(), "in-situ");
 }
 
+TEST(Config, WhatIsInAnOverrideKnowsItsKey) {
+  Node root = parse_toml("", "run.toml");
+
+  override_key(root, "task.s.at_time=[1.0, 'soon']");
+  override_key(root, "output={ plotfile = { every = 'often' } }");
+
+  EXPECT_THAT(root.find("task")->find("s")->find("at_time")->elements()[1].where(), HasSubstr("key `task.s.at_time`"));
+  EXPECT_THAT(root.find("output")->find("plotfile")->find("every")->where(), HasSubstr("key `output.plotfile.every`"));
+}
+
 TEST(Config, AnOverrideThroughAValueThatIsNoTableIsRefused) {
   Node root = parse_toml("steps = 1", "run.toml");
   EXPECT_THROW(override_key(root, "steps.more=1"), Error);

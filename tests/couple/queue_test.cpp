@@ -1,4 +1,5 @@
 // Publishes that wait: while the queue has room nobody else does, and when it is full the policy decides.
+#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <csignal>
@@ -101,8 +102,11 @@ TEST_P(Queues, AFullQueueDropsTheOldestWhenTheUserSaysSoAndCountsIt) {
     EXPECT_THAT(done_, ElementsAre(0, 3));
   }
   if (world_.rank() != 0) return;
-  EXPECT_THAT(actions(), ElementsAre("sent", "sent", "dropped", "sent", "dropped", "sent"));
-  EXPECT_EQ(events("compute", "publish").at(2).at("step"), 1);
+  EXPECT_THAT(actions(), ElementsAre("sent", "sent", "sent", "sent"));
+  const auto withdrawn = events("compute", "withdrawn");
+  ASSERT_EQ(withdrawn.size(), 2);
+  EXPECT_EQ(withdrawn[0].at("step"), 1);
+  EXPECT_EQ(withdrawn[1].at("step"), 2);
 }
 
 TEST_P(Queues, OnlyTheLatestWaitsEvenWhereThereIsRoom) {
@@ -178,7 +182,7 @@ TEST_P(Queues, ADiskWithoutRoomIsToldAndThenTheSimulationWaits) {
   }
   world_.barrier();
   if (world_.rank() != 0) return;
-  EXPECT_GE(events("compute", "spill_failed").size(), 1);
+  EXPECT_EQ(events("compute", "spill_failed").size(), 1);
   ASSERT_EQ(warnings_.size(), 1);
   EXPECT_THAT(warnings_[0], HasSubstr("File too large"));
   EXPECT_THAT(actions(), testing::Each("sent"));
@@ -315,15 +319,49 @@ TEST_P(Queues, WaitingForWhatIsDoneLeavesEveryResultOnTheDiskAndTheSessionOpen) 
   }
 }
 
-TEST_P(Queues, APublishLargerThanTheQueueIsRefusedOnAllRanks) {
+TEST_P(Queues, APublishThatOutgrowsTheQueueIsLeftOutOrDoneByTheRanksThatCompute) {
   if (!allows(GetParam())) return;
-  const auto nothing = std::make_shared<test::Told>([](const auto&, const auto&) {});
-  CouplingConfig config = config_of({task_of("large", nothing, GetParam())}, 1);
+  const auto small = std::make_shared<test::Told>([](const auto&, const auto&) {}, std::vector<std::string>{"unused"});
+  for (const std::string name : {"block", "in-situ", "spill", "drop-newest", "drop-oldest", "latest"}) {
+    CouplingConfig config = config_of(
+        {task_of("large", std::make_shared<test::Digest>(), GetParam()), task_of("small", small, GetParam())}, 1);
+    config.queue_bytes = static_cast<double>(field_bytes);  // the digest reads two
+    config.when_full = &policies().named(name);
+    const bool is_complete = name == "block" || name == "in-situ" || name == "spill";
+
+    const auto totals = run(std::move(config), 2);
+
+    if (world_.rank() != 0) continue;
+    EXPECT_EQ(totals.at(0).count, is_complete ? 2 : 0) << name;
+    EXPECT_EQ(totals.at(0).dropped, is_complete ? 0 : 2) << name;
+    EXPECT_EQ(totals.at(0).failed, 0) << name;
+    EXPECT_EQ(totals.at(1).count + totals.at(1).dropped, 2) << name;
+    EXPECT_EQ(has_result("large", 0), is_complete) << name;
+    ASSERT_EQ(warnings_.size(), 1) << name;
+    EXPECT_THAT(warnings_[0],
+                HasSubstr(fmt::format("takes {} bytes, but the queue holds {}", 2 * field_bytes, field_bytes)));
+    warnings_.clear();
+    std::filesystem::remove(folder_.result("large", 0));
+  }
+}
+
+TEST_P(Queues, AMomentBeyondTheQueueOfATaskThatLooksBackIsLeftToARestart) {
+  if (!allows(GetParam())) return;
+  CouplingConfig config = config_of({task_of("chain", std::make_shared<test::Counter>(), GetParam())}, 1);
   config.queue_bytes = static_cast<double>(field_bytes - 1);
   Session session = start(std::move(config));
   if (session.computes()) {
-    EXPECT_THROW(session.publish(snapshot_of(session.compute_group(), 0)), core::Error);
-    session.finish();
+    publish(session, 0);
+    const Session::Mark mark = session.mark();
+    if (world_.rank() == 0) {
+      EXPECT_FALSE(session.outlook(mark).are_written);  // no checkpoint counts
+    }
+    const auto totals = session.finish();
+    if (world_.rank() == 0) {
+      EXPECT_EQ(totals.at(0).unwritten, 1);
+      EXPECT_THAT(actions(), ElementsAre("refused"));
+      EXPECT_THAT(events("compute", "analysis_failed").at(0).at("message"), HasSubstr("`coupling.queue`"));
+    }
   } else {
     session.serve();
   }

@@ -137,6 +137,16 @@ def test_a_publish_shared_among_tasks_is_drawn_once_and_in_full() -> None:
     assert spans[0].end == pytest.approx(spans[1].start)
 
 
+def test_a_publish_that_gave_way_counts_as_dropped_and_not_as_another_publish() -> None:
+    sent = {"event": "publish", "task": "a", "action": "sent", "t": 1.0, "bytes": 8}
+    events = Events([sent | {"step": 1}, sent | {"step": 2}, {"event": "withdrawn", "task": "a", "step": 1, "t": 2.0}])
+
+    (bill,) = bills(events, ["a"])
+
+    assert bill.dropped == 1
+    assert bill.bytes == 16
+
+
 def test_the_bill_of_a_task_adds_up(finished_run: Path) -> None:
     run = sidestream.open(finished_run)
 

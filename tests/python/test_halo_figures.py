@@ -303,3 +303,12 @@ def test_a_page_without_halos_holds_no_library(tmp_path: Path) -> None:
     synthetic.write_log(tmp_path / "events.jsonl", [synthetic.start_event()])
 
     assert "<script" not in write_report(sidestream.open(tmp_path)).read_text()
+
+
+def test_what_a_cosmology_has_computed_serves_the_next_picture() -> None:
+    first, other = Theory(COSMOLOGY), Theory({**COSMOLOGY, "sigma8": 0.9})
+    density = first.mass_function(np.array([1e12]), 0.0)
+
+    assert other.mass_function(np.array([1e12]), 0.0) != density
+    assert Theory(COSMOLOGY).mass_function(np.array([1e12]), 0.0) == density
+    assert Theory(COSMOLOGY)._cosmology() is first._cosmology()

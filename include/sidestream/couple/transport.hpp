@@ -24,6 +24,7 @@ struct Charge {
 struct Order {
   std::size_t task = 0;
   Charge charge{};
+  std::string refusal{};  ///< of one that was not taken: why nobody can do it; empty: the ranks that compute can
 };
 using Orders = std::vector<Order>;
 
@@ -49,7 +50,8 @@ class Transport {
  public:
   virtual ~Transport() = default;
 
-  /// Brings a snapshot to tasks. Returns those that it did not take, which are to be done in situ.
+  /// Brings a snapshot to tasks. Returns those that it did not take, which are to be done in situ, or to be
+  /// reported.
   virtual Orders publish(const mesh::Snapshot& snapshot, const Orders& orders) = 0;
   /// Lets transfers go on. Local, never waits, does not throw.
   virtual void progress() {}

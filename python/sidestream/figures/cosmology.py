@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -79,5 +80,14 @@ class Theory:
     def _cosmology(self) -> Any:
         from colossus.cosmology import cosmology
 
-        # No persistence: nothing is written to the user's home.
-        return cosmology.setCosmology("sidestream", params=self._parameters, persistence="")
+        current = _known_cosmology(tuple(self._parameters.items()))
+        cosmology.setCurrent(current)
+        return current
+
+
+@cache  # with the variances that it has computed, which take seconds
+def _known_cosmology(parameters: tuple[tuple[str, Any], ...]) -> Any:
+    from colossus.cosmology import cosmology
+
+    # No persistence: nothing is written to the user's home.
+    return cosmology.setCosmology("sidestream", params=dict(parameters), persistence="")

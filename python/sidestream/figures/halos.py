@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ..runs.results import ROWS
+from ..runs.results import ROWS, load_result
 from .cosmology import Theory
 from .halo_map import halo_map
 from .halo_properties import properties
@@ -40,17 +40,18 @@ COMPARISON = "mass-function-comparison"
 def pictures(run: Run, task: str) -> Iterator[Picture]:
     """The mass function, a map and the properties of the last step, the growth over steps, and a comparison."""
     steps = run.steps(task)
-    tables = {step: run.result(task, step, ROWS) for step in steps}
-    filled = [step for step in steps if tables[step].sizes.get("halo", 0) > 0]
+    masses = {step: load_result(run.result_path(task, step), names={"mass"}) for step in steps}
+    filled = [step for step in steps if masses[step].sizes.get("halo", 0) > 0]
+    tables = {step: run.result(task, step, ROWS) for step in spread(filled, 4)}
     if filled:
-        yield _mass_functions(run, task, [tables[step] for step in spread(filled, 4)])
+        yield _mass_functions(run, task, list(tables.values()))
         yield halo_map(run, task, filled[-1], tables[filled[-1]])
         table = properties(task, tables[filled[-1]])
         if table is not None:
             yield table
     if len(filled) > 1:
         first = max(steps.index(filled[0]) - 1, 0)
-        yield _growth(task, [tables[step] for step in steps[first:]])
+        yield _growth(task, [masses[step] for step in steps[first:]])
     if filled and is_friends_of_friends(tables[filled[-1]]):
         comparison = _comparison(run, task, filled[-1])
         if comparison is not None:

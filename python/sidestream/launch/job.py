@@ -10,6 +10,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import IO
@@ -155,6 +156,21 @@ class StopRequests:
 
     def _note(self, _signal: int, _frame: FrameType | None) -> None:
         self.count += 1
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Has Ctrl-C raise `KeyboardInterrupt`, also where SIGINT was ignored before, and the second one end the process."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _send(pid: int, number: int) -> None:

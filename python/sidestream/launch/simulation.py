@@ -18,7 +18,7 @@ from ..runs.events import Events, number
 from ..runs.progress import EventTail, Progress, file_name
 from ..runs.run import Run
 from ..runs.summary import FileBill, bills, file_bills, share_lost
-from .job import POLL_S, Job, StopRequests
+from .job import POLL_S, Job, StopRequests, interruptible
 from .launcher import find_program, mpi_environment, prepare
 from .messages import MessageFilter
 from .views import View, choose_view
@@ -145,7 +145,7 @@ def _conclude(request: RunRequest, progress: Progress, messages: MessageFilter, 
     if messages.has_lost_events:
         console.say("warning: events of this run were lost: the table and the report tell of the others only")
     finished = Run(request.out)
-    report_on(finished)
+    failed = not report_on(finished) or failed
     if stopped:
         console.print_error(
             Error(
@@ -159,10 +159,22 @@ def _conclude(request: RunRequest, progress: Progress, messages: MessageFilter, 
     return 1 if failed else 0
 
 
-def report_on(run: Run) -> None:
-    """Writes the report and the merger tables of a run, and prints what was done and where to look."""
+def report_on(run: Run) -> bool:
+    """Writes the merger tables and the report of a run, and prints what was done and where to look.
+
+    Returns:
+        whether nobody interrupted that.
+    """
     console.say("writing the report")
-    summarise(run, _write_report(run.folder), _write_merger_tables(run))
+    try:
+        with interruptible():
+            merger_tables = _write_merger_tables(run)
+            report = _write_report(run.folder)
+    except KeyboardInterrupt:
+        console.say(f"the report was not written; `sidestream report {run.folder}` makes it")
+        return False
+    summarise(run, report, merger_tables)
+    return True
 
 
 def _write_report(folder: Path) -> Path | None:

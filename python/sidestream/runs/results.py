@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..error import Error
+from .columns import read_attributes, read_columns
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -22,35 +23,21 @@ ROWS = "halo"  # the dimension whose length changes from step to step
 MOMENT = ("redshift", "scale_factor", "time_gyr")  # attributes that become coordinates over steps
 
 
-def load_result(path: Path, dimension: str | None = None) -> xr.Dataset:
+def load_result(path: Path, dimension: str | None = None, names: Collection[str] | None = None) -> xr.Dataset:
     """Reads one result file into memory; `sidestream.Error` if it is missing or damaged.
 
     With a `dimension` that the file has, only the columns over it are read: of halos with their members, the table.
+    With `names`, only those columns.
     """
-    with _opened(path) as dataset:
-        kept = dataset if dimension not in dataset.dims else dataset[_over(dataset, dimension)]
-        loaded: xr.Dataset = kept.load()
+    with _readable(path):
+        loaded = read_columns(path, dimension, names)
     return loaded if ROWS in loaded.dims else loaded.set_coords([n for n in loaded.data_vars if n in AXES])
 
 
 def load_attributes(path: Path) -> dict[str, Any]:
     """The attributes of a result file, without its columns; `sidestream.Error` if it is missing or damaged."""
-    import h5netcdf
-
-    with _readable(path), h5netcdf.File(path, "r") as file:  # xarray would look at every column
-        return {str(name): value for name, value in file.attrs.items()}
-
-
-def _over(dataset: xr.Dataset, dimension: str | None) -> list[Hashable]:
-    return [name for name, column in dataset.data_vars.items() if column.dims == (dimension,)]
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[xr.Dataset]:
-    import xarray as xr
-
-    with _readable(path), xr.open_dataset(path, engine="h5netcdf") as dataset:
-        yield dataset
+    with _readable(path):
+        return read_attributes(path)
 
 
 @contextmanager
@@ -59,7 +46,7 @@ def _readable(path: Path) -> Iterator[None]:
         raise Error("the result file does not exist", path)
     try:
         yield
-    except Exception as problem:  # h5py, h5netcdf and xarray raise a dozen types for a damaged file
+    except Exception as problem:  # h5py and xarray raise a dozen types for a damaged file
         raise Error(
             "the result file cannot be read; it is damaged or not a result",
             path,

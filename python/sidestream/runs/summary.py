@@ -123,6 +123,8 @@ def _charge(bill: TaskBill, event: Event) -> None:
         bill.wait_s += number(event, "wait_s")
         bill.bytes += number(event, "bytes")
         bill.dropped += event.get("action") == "dropped"
+    elif event["event"] == "withdrawn":
+        bill.dropped += 1
     elif event["event"] == "analysis":
         bill.results += 1
         bill.compute_s += number(event, "compute_s")

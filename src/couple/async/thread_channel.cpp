@@ -75,7 +75,8 @@ void ThreadChannel::stop() {
   const std::int64_t last = group_.max(desk().pause());
   const std::vector<Job> left = desk().resume_until(last);
   for (auto job = left.rbegin(); job != left.rend(); ++job)
-    for (const std::size_t task : job->publish.announcement.tasks) around_.books.drop(task, job->publish.head.moment);
+    for (const std::size_t task : job->publish.announcement.tasks)
+      around_.books.withdraw(task, job->publish.head.moment);
 }
 
 void ThreadChannel::end() {

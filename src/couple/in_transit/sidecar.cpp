@@ -85,7 +85,7 @@ void Sidecar::take(const json& command) {
   around_.log.write("receive", event);
   const std::int64_t unwritten_before = around_.books.unwritten();
   if (command.at("is_stopped").get<bool>())
-    for (const std::size_t task : announcement.tasks) around_.books.drop(task, snapshot.moment);
+    for (const std::size_t task : announcement.tasks) around_.books.withdraw(task, snapshot.moment);
   else
     run_tasks(announcement, snapshot, transfer_s);
   if (group_.rank() == 0)

@@ -52,14 +52,43 @@ Orders QueuedTransport::publish(const mesh::Snapshot& snapshot, const Orders& or
   const bool reads_particles = std::ranges::any_of(
       orders, [&](const Order& order) { return around_.config.tasks[order.task].analysis->reads_particles(); });
   const Load load{snapshot, reads_particles ? label_of(group_, snapshot) : std::nullopt};
-  std::vector<Orders> parts{orders};
-  if (static_cast<double>(total_bytes(announcement_for(orders, load))) > around_.config.queue_bytes) {
-    parts.clear();
-    for (const Order& order : orders) parts.push_back({order});
-  }
+  const auto bytes_of = [&](const Orders& part) { return total_bytes(announcement_for(part, load)); };
+  const auto fits = [&](const Orders& part) { return bytes_of(part) <= capacity(); };
+  if (fits(orders)) return publish_together(orders, load);
   Orders left;
-  for (const Orders& part : parts) std::ranges::copy(publish_together(part, load), std::back_inserter(left));
+  for (const Order& order : orders)
+    std::ranges::copy(
+        fits({order}) ? publish_together({order}, load) : beyond_the_queue(order, bytes_of({order}), snapshot.moment),
+        std::back_inserter(left));
   return left;
+}
+
+// A mesh that is refined may outgrow the queue. No waiting makes room then, on a disk or elsewhere, for what has to
+// pass the memory of the queue, so that ranks that compute do the analysis unless moments may be left out. Where they
+// know nothing of the moment before, it is a result that could not be written, which a restart with a larger queue
+// makes.
+Orders QueuedTransport::beyond_the_queue(const Order& order, std::int64_t bytes, const mesh::Moment& moment) {
+  const Task& task = around_.config.tasks[order.task];
+  const std::string problem = fmt::format("one publish takes {} bytes, but the queue holds {}", bytes, capacity());
+  const auto tell = [&](const std::string& consequence) {
+    tell_once("beyond the queue: " + task.name, fmt::format("task `{}`, step {}: {}; {} (said once; `coupling.queue`)",
+                                                            task.name, moment.step, problem, consequence));
+  };
+  if (around_.config.when_full->otherwise == PolicyEntry::Otherwise::leave_out) {
+    tell("its moments are left out");
+    around_.books.enter(Books::Action::dropped, order, moment);
+    return {};
+  }
+  if (task.analysis->looks_back())
+    return {{order.task, order.charge,
+             problem + ", and only those who have its result of the moment before can compare with that; make "
+                       "`coupling.queue` larger"}};
+  tell("the ranks that compute do the analysis");
+  return {order};
+}
+
+void QueuedTransport::tell_once(const std::string& about, const std::string& text) {
+  if (around_.told.insert(about).second && is_first() && around_.warn) around_.warn(text);
 }
 
 // One publish for all `orders`. What several of their tasks read, a field or the particles, travels once and is charged
@@ -112,11 +141,6 @@ Orders QueuedTransport::publish_together(const Orders& orders, const Load& load)
 
 Queue::Verdict QueuedTransport::take_room(const std::string& first_task, std::int64_t bytes) {
   const core::Bill::Part part = around_.bill.part("publish: waiting for room", first_task);
-  const auto capacity = static_cast<std::int64_t>(around_.config.queue_bytes);
-  if (bytes > capacity)
-    throw_together(group_,
-                   core::Error(fmt::format("one publish takes {} bytes, but the queue holds {}", bytes, capacity),
-                               "key `coupling.queue`", "make the queue larger, or reduce what its tasks analyse"));
   const Room room = broadcast(is_first() ? decide(bytes) : Room{});
   if (room.verdict.answer == Queue::Answer::full)
     throw_together(group_,
@@ -186,11 +210,11 @@ bool QueuedTransport::store(Cargo& cargo, std::int64_t step) {
     problem = error.what();
   }
   const std::int64_t first = group_.min(std::int64_t{problem.empty() ? group_.size() : group_.rank()});
-  if (first == group_.size()) return true;
+  const bool could_store = std::exchange(could_store_, first == group_.size());
+  if (could_store_) return true;
   problem = group_.broadcast(problem, static_cast<int>(first));
-  around_.log.write("spill_failed", {{"step", step}, {"message", problem}});
-  if (!std::exchange(has_told_of_spill_, true) && is_first() && around_.warn)
-    around_.warn("the simulation waits until there is room in the queue (said once)\n" + problem);
+  if (could_store) around_.log.write("spill_failed", {{"step", step}, {"message", problem}});
+  tell_once("spill", "the simulation waits until there is room in the queue (said once)\n" + problem);
   return false;
 }
 
@@ -198,7 +222,7 @@ void QueuedTransport::withdraw(const Range& numbers) {
   if (numbers.is_empty()) return;
   channel_->withdraw(numbers);
   for (auto held = held_.lower_bound(numbers.first); held != held_.end() && held->first <= numbers.last;) {
-    for (const std::size_t task : held->second.tasks) around_.books.drop(task, held->second.moment);
+    for (const std::size_t task : held->second.tasks) around_.books.withdraw(task, held->second.moment);
     held = held_.erase(held);
   }
 }

@@ -46,12 +46,15 @@ class QueuedTransport : public Transport {
 
   Announcement announcement_for(const Orders& orders, const Load& load) const;
   Orders publish_together(const Orders& orders, const Load& load);
+  Orders beyond_the_queue(const Order& order, std::int64_t bytes, const mesh::Moment& moment);
+  void tell_once(const std::string& about, const std::string& text);
   Queue::Verdict take_room(const std::string& first_task, std::int64_t bytes);
   Room decide(std::int64_t bytes);
   Books::Action send(Announcement announcement, const Load& load, Queue::Answer answer);
   bool store(Cargo& cargo, std::int64_t step);
   void withdraw(const Range& numbers);
 
+  std::int64_t capacity() const { return static_cast<std::int64_t>(around_.config.queue_bytes); }
   bool is_first() const { return group_.rank() == 0; }
   // On the first rank.
   void listen();
@@ -71,7 +74,7 @@ class QueuedTransport : public Transport {
   comm::Communicator group_;  // on which nobody listens
   std::unique_ptr<Channel> channel_;
   std::shared_ptr<SpillFile> spill_;  // where the policy is to store
-  bool has_told_of_spill_ = false;
+  bool could_store_ = true;
 
   std::vector<mesh::Layout> levels_;  // of the last publish
   Route route_;

@@ -1,0 +1,85 @@
+"""The columns of a netCDF-4 file, read at once.
+
+A run has thousands of results of dozens of short columns each. xarray looks at every column for minutes until it reads
+one; here the file is walked once, and xarray gets what was in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import h5py
+    import xarray as xr
+
+# What the format keeps for itself.
+_OF_THE_FORMAT = frozenset(
+    {
+        "CLASS",
+        "NAME",
+        "DIMENSION_LABELS",
+        "DIMENSION_LIST",
+        "REFERENCE_LIST",
+        "_NCProperties",
+        "_Netcdf4Coordinates",
+        "_Netcdf4Dimid",
+        "_nc3_strict",
+    }
+)
+_NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable"
+
+
+def read_columns(path: Path, dimension: str | None = None, names: Collection[str] | None = None) -> xr.Dataset:
+    """All columns of a file in memory; with a `dimension` that the file has, those over it alone; or those of `names`."""
+    import h5py
+    import xarray as xr
+
+    with h5py.File(path, "r") as file:
+        wanted = [name for name in file if names is None or name in names]
+        columns = {name: file[name] for name in wanted if not _is_bare_dimension(file[name])}
+        dimensions = {name: _dimensions(name, column, file) for name, column in columns.items()}
+        if any(dimension in over for over in dimensions.values()):
+            dimensions = {name: over for name, over in dimensions.items() if over == (dimension,)}
+        variables: dict[Hashable, Any] = {
+            name: xr.Variable(over, _values(columns[name]), _attributes(columns[name].attrs))
+            for name, over in dimensions.items()
+        }
+        return xr.decode_cf(xr.Dataset(variables, attrs=_attributes(file.attrs))).load()
+
+
+def read_attributes(path: Path) -> dict[str, Any]:
+    """The attributes of a file, without its columns."""
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        return _attributes(file.attrs)
+
+
+def _is_bare_dimension(column: h5py.Dataset) -> bool:
+    return bytes(column.attrs.get("NAME", b"")).startswith(_NO_VARIABLE)
+
+
+def _dimensions(name: str, column: h5py.Dataset, file: h5py.File) -> tuple[str, ...]:
+    if "DIMENSION_LIST" in column.attrs:
+        return tuple(file[scales[0]].name.lstrip("/") for scales in column.attrs["DIMENSION_LIST"])
+    return (name,) * column.ndim  # a dimension with values of its own
+
+
+def _values(column: h5py.Dataset) -> np.ndarray:
+    import h5py
+
+    return np.asarray(column.asstr()[()] if h5py.check_string_dtype(column.dtype) else column[()])
+
+
+def _attributes(stored: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _plain(value) for name, value in stored.items() if name not in _OF_THE_FORMAT}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray) and value.shape == (1,):
+        value = value[0]
+    return value.decode() if isinstance(value, bytes) else value
