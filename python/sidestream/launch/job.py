@@ -160,7 +160,7 @@ class StopRequests:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Has Ctrl-C raise `KeyboardInterrupt`, also where SIGINT was ignored before, and the second one end the process."""
+    """Has Ctrl-C raise `KeyboardInterrupt`, also where SIGINT was ignored, and the second one end the process."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -34,7 +34,7 @@ _NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable"
 
 
 def read_columns(path: Path, dimension: str | None = None, names: Collection[str] | None = None) -> xr.Dataset:
-    """All columns of a file in memory; with a `dimension` that the file has, those over it alone; or those of `names`."""
+    """All columns of a file in memory; of a `dimension` that the file has, those over it alone; or those named."""
     import h5py
     import xarray as xr
 
@@ -48,7 +48,8 @@ def read_columns(path: Path, dimension: str | None = None, names: Collection[str
             name: xr.Variable(over, _values(columns[name]), _attributes(columns[name].attrs))
             for name, over in dimensions.items()
         }
-        return xr.decode_cf(xr.Dataset(variables, attrs=_attributes(file.attrs))).load()
+        dataset: xr.Dataset = xr.decode_cf(xr.Dataset(variables, attrs=_attributes(file.attrs))).load()
+    return dataset
 
 
 def read_attributes(path: Path) -> dict[str, Any]:
@@ -65,8 +66,8 @@ def _is_bare_dimension(column: h5py.Dataset) -> bool:
 
 def _dimensions(name: str, column: h5py.Dataset, file: h5py.File) -> tuple[str, ...]:
     if "DIMENSION_LIST" in column.attrs:
-        return tuple(file[scales[0]].name.lstrip("/") for scales in column.attrs["DIMENSION_LIST"])
-    return (name,) * column.ndim  # a dimension with values of its own
+        return tuple(str(file[scales[0]].name).lstrip("/") for scales in column.attrs["DIMENSION_LIST"])
+    return (name,) * int(column.ndim)  # a dimension with values of its own
 
 
 def _values(column: h5py.Dataset) -> np.ndarray:
