@@ -50,7 +50,6 @@ std::string metadata_text(const FileContent& content) {
             {"hubble", content.hubble},
             {"gamma", content.gamma},
             {"attributes", attributes},
-            {"is_stored", content.is_stored},
             {"texts", content.texts},
             {"config", content.config},
             {"length", content.geometry.length},
@@ -58,6 +57,7 @@ std::string metadata_text(const FileContent& content) {
             {"periodic", content.geometry.periodic},
             {"fields", names_and_units(content.fields)},
             {"has_particles", !content.particles.empty()}};
+  if (content.is_stored) text["is_stored"] = true;
   if (!content.particles.empty()) {
     text["particle_mass"] = number(content.particles.front()->mass);
     text["particle_reals"] = names_and_units(content.particle_reals);
