@@ -116,6 +116,15 @@ void check_particles(const core::Node& node, const OutputKind& kind, const std::
       throw core::unknown_name("number of the particles", name, known, node.find("particle_numbers")->where());
 }
 
+void check_state(const core::Node& node, const OutputKind& kind, const io::Format& format,
+                 const std::vector<mesh::Quantity>& quantities) {
+  if (!kind.is_checkpoint || format.holds_particles_alone) return;
+  if (std::ranges::none_of(quantities, &mesh::Quantity::is_state))
+    core::reject(*node.find("format"),
+                 fmt::format("the state of this simulation is particles alone, which the format `{}` cannot hold", format.name),
+                 "take another format, such as \"sidestream\"");
+}
+
 OutputConfig read_output(const core::Node* node, const OutputKind& kind, const RunConfig& run, core::Node& resolved) {
   const couple::TimeKeeping& times = run.coupling.times;
   core::Table<Output> table = output_table(kind, times);
@@ -129,6 +138,7 @@ OutputConfig read_output(const core::Node* node, const OutputKind& kind, const R
   config.format = &io::formats().named(output.format);
   config.trigger = couple::Trigger(std::move(when));
   config.keep = output.keep;
+  check_state(*node, kind, *config.format, run.quantities());
   check_method(*node, *config.format, output.method);
   config.options.method = output.method == "automatic" ? "" : output.method;
   config.options.aggregators = output.aggregators;
