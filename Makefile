@@ -15,7 +15,7 @@ CPP := $(shell find src include apps tests bench python/bindings -name '*.cpp' -
 CHECKED_PYTHON := python/sidestream tests/python tests/cli tests/physics tools bench
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-cpp test-python test-physics test-physics-docs test-slow sanitize bench format format-check lint tidy measures build-cost clean
+.PHONY: help setup build demo test test-cpp test-python test-physics test-physics-docs test-slow sanitize sanitize-threads bench format format-check lint tidy measures build-cost clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -42,7 +42,8 @@ test-physics: $(VENV)/.installed  ## physics through the program, what takes min
 test-physics-docs: $(VENV)/.installed  ## the same, and docs/reference/physics.md with its pictures anew
 	$(PYTHON) -m pytest -q tests/physics --record
 
-test-slow: $(VENV)/.installed  ## physics that takes minutes, and its figures into docs/reference/physics.md
+test-slow: $(VENV)/.installed  ## tests that take minutes: long runs, and physics with its figures into docs/reference/physics.md
+	$(PYTHON) -m pytest -q tests/cli -m slow
 	$(PYTHON) -m pytest -q tests/physics -m slow --record
 
 setup: $(VENV)/.installed  ## system packages, virtual environment, Python package
@@ -73,6 +74,9 @@ build: $(BUILD)/build.ninja  ## compile library, programs, tests and benchmarks 
 
 sanitize: $(VENV)/.tools  ## unit tests on 1 and 2 ranks under the address and undefined-behaviour sanitizers
 	cmake --preset debug && cmake --build build/debug && ctest --preset debug
+
+sanitize-threads: $(VENV)/.tools  ## what runs threads, on 1 to 4 ranks under the thread sanitizer
+	cmake --preset tsan && cmake --build build/tsan --target test_io test_analysis test_couple && ctest --preset tsan
 
 bench: build  ## benchmarks: one JSON object each, with ratios against a peer or the machine's limit
 	@tools/run_benchmarks.sh $(BUILD)

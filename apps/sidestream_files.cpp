@@ -12,6 +12,7 @@
 
 #include "in_parallel.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/math.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/io/file_mesh.hpp"
 #include "sidestream/io/format.hpp"
@@ -78,10 +79,10 @@ Unit common_unit(const io::FileDescription& file, const std::string& unit) {
   };
   const auto row = std::ranges::find_if(rows, [&](const Row& candidate) { return unit == candidate.from; });
   if (!is_comoving_in_cm(file) || row == rows.end()) return {unit, 1.0};
-  const double a = file.moment.scale_factor.value_or(1.0), density = std::pow(cm_per_mpc, 3) / grams_per_msun;
-  return {row->to, std::pow(density, row->densities) * std::pow(a / cm_per_km, row->velocities) *
-                       std::pow(1.0 / grams_per_msun, row->masses) * std::pow(1.0 / cm_per_mpc, row->lengths) *
-                       std::pow(a * a, row->temperatures)};
+  const double a = file.moment.scale_factor.value_or(1.0), density = core::pow(cm_per_mpc, 3) / grams_per_msun;
+  return {row->to, core::pow(density, row->densities) * core::pow(a / cm_per_km, row->velocities) *
+                       core::pow(1.0 / grams_per_msun, row->masses) * core::pow(1.0 / cm_per_mpc, row->lengths) *
+                       core::pow(a * a, row->temperatures)};
 }
 
 double length_factor(const io::FileDescription& file) {
@@ -259,7 +260,7 @@ bool verify_one(const comm::Communicator& comm, const std::string& path) {
   try {
     const auto file = open_together(comm, path);
     line["format"] = file->description().format;
-    line["kind"] = file->description().is_checkpoint ? "checkpoint" : "plot file";
+    line["kind"] = io::kind_of(file->description());
     comm.agree_on([&] { file->verify(comm.rank(), comm.size()); });
   } catch (const core::Error& error) {
     line["is_good"] = false;

@@ -6,12 +6,14 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdlib>
+#include <new>
 #include <optional>
 #include <thread>
 
 #include "sidestream/amr/criteria.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/instruction_set.hpp"
 #include "sidestream/couple/stored.hpp"
 #include "sidestream/sims/listings.hpp"
 #include "sidestream/sims/run.hpp"
@@ -40,6 +42,13 @@ bool begins_anew(const Arguments& arguments) {
   return !arguments.restart && !arguments.analyze && arguments.file.empty();
 }
 
+sims::RunStart start_of(const Arguments& arguments, core::Bill::Clock::time_point began) {
+  const auto existing = arguments.restart     ? io::ExistingRun::resume
+                        : arguments.overwrite ? io::ExistingRun::overwrite
+                                              : io::ExistingRun::refuse;
+  return {existing, arguments.file, began, !arguments.quiet};
+}
+
 std::string folder_of(const Arguments& arguments) {
   if (!arguments.folder.empty()) return arguments.folder;
   return (std::filesystem::path("runs") / std::filesystem::path(arguments.config).stem()).string();
@@ -61,8 +70,9 @@ void print_description(const nlohmann::json& description) {
 
 int check_configuration(const Arguments& arguments) {
   try {
-    const sims::RunConfig config = sims::read_run(load_configuration(arguments));
+    const sims::RunConfig config = sims::read_run(load_configuration(arguments), begins_anew(arguments));
     if (begins_anew(arguments)) config.plan->check_start(true);
+    sims::check_start(folder_of(arguments), start_of(arguments, {}));
     const nlohmann::json description = sims::describe(config, arguments.ranks);
     if (arguments.json)
       fmt::print("{}\n", description.dump());
@@ -133,12 +143,15 @@ int list_names(const Arguments& arguments) {
   std::_Exit(failed);
 }
 
-std::optional<sims::RunConfig> read_together(const comm::Communicator& world, const Arguments& arguments) {
+std::optional<sims::RunConfig> read_together(const comm::Communicator& world, const Arguments& arguments,
+                                             const sims::RunStart& start) {
   try {
     std::optional<sims::RunConfig> config;
     world.agree_on([&] {
-      config = sims::read_run(load_configuration(arguments));
-      if (begins_anew(arguments) && world.rank() == 0) config->plan->check_start(false);
+      config = sims::read_run(load_configuration(arguments), begins_anew(arguments));
+      if (world.rank() != 0) return;
+      if (begins_anew(arguments)) config->plan->check_start(false);
+      if (!arguments.analyze) sims::check_start(folder_of(arguments), start);
     });
     return config;
   } catch (const core::Error& error) {
@@ -169,19 +182,21 @@ int analyze_stored(const comm::Communicator& world, const Arguments& arguments, 
 int run_configuration(const Arguments& arguments, core::Bill::Clock::time_point began, int argc, char** argv) {
   const comm::Environment environment(argc, argv);
   const comm::Communicator world(MPI_COMM_WORLD);
-  std::optional<sims::RunConfig> config = read_together(world, arguments);
+  const sims::RunStart start = start_of(arguments, began);
+  std::optional<sims::RunConfig> config = read_together(world, arguments, start);
   if (!config) return used_wrongly;
   if (!arguments.analyze) sims::catch_stop_signals();
-  const auto existing = arguments.restart     ? io::ExistingRun::resume
-                        : arguments.overwrite ? io::ExistingRun::overwrite
-                                              : io::ExistingRun::refuse;
   try {
     if (arguments.analyze) return analyze_stored(world, arguments, config->coupling, began);
-    const auto status = sims::run(world, std::move(*config), folder_of(arguments),
-                                  {existing, arguments.file, began, !arguments.quiet}, tell);
+    const auto status = sims::run(world, std::move(*config), folder_of(arguments), start, tell);
     return status == sims::RunStatus::finished ? done : failed;
   } catch (const core::Error& error) {
     abort_job(error.what(), error.is_reported_elsewhere());
+  } catch (const std::bad_alloc&) {
+    abort_job(core::Error("there is not enough memory", fmt::format("rank {} of {}", world.rank(), world.size()),
+                          "`sidestream check` tells how much the simulation takes over all ranks")
+                  .what(),
+              false);
   } catch (const std::exception& error) {
     abort_job(fmt::format("error: {}\n  --> rank {} of {}", error.what(), world.rank(), world.size()), false);
   }
@@ -212,7 +227,7 @@ int main(int argc, char** argv) {
   app.add_flag("--options", arguments.options, "list every option of the configuration and stop");
   auto* const list = app.add_option("--list", arguments.kind, "list all names of a KIND, or of every kind, and stop");
   list->expected(0, 1)->type_name("[KIND]");
-  app.set_version_flag("--version", SIDESTREAM_VERSION);
+  app.set_version_flag("--version", fmt::format("{} ({})", SIDESTREAM_VERSION, core::instruction_set()));
   try {
     app.parse(argc, argv);
     if (arguments.options) return print_options(), done;

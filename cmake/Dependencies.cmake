@@ -10,6 +10,8 @@ pkg_check_modules(FFTW3 REQUIRED IMPORTED_TARGET fftw3)
 add_library(fftw3::fftw3 ALIAS PkgConfig::FFTW3)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 add_library(xxhash::xxhash ALIAS PkgConfig::XXHASH)
+pkg_check_modules(SLEEF REQUIRED IMPORTED_TARGET sleef)
+add_library(sleef::sleef ALIAS PkgConfig::SLEEF)
 
 # The parallel HDF5, so that files may be written by all ranks.
 set(HDF5_PREFER_PARALLEL TRUE)

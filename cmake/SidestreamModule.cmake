@@ -3,6 +3,9 @@
 function(sidestream_module name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+  if(TARGET sidestream_kernels)
+    list(REMOVE_ITEM sources ${SIDESTREAM_KERNELS})
+  endif()
   add_library(sidestream_${name} STATIC ${sources})
   add_library(Sidestream::${name} ALIAS sidestream_${name})
   target_include_directories(sidestream_${name}
@@ -22,20 +25,24 @@ function(sidestream_embed name file)
   target_include_directories(sidestream_${name} PRIVATE ${PROJECT_BINARY_DIR}/embedded)
 endfunction()
 
-# Warnings are errors, but for those that GCC draws from inlined code: they are wrong at times, and depend on the processor
-# it compiles for. Contraction to fused multiply-add is off, so that a kernel gives the same bits wherever it is
-# inlined; errno and floating-point traps are given up, so that loops with sqrt and selections vectorise.
+# sidestream_compile_options(TARGET [ARCH]): for the instruction set ARCH, unless SIDESTREAM_ARCH says which; by default
+# the lowest. Warnings are errors, but for those that GCC draws from inlined code: they are wrong at times, and depend on the processor
+# it compiles for. Contraction to fused multiply-add is off, also where others compile our headers, so that a kernel
+# gives the same bits wherever it is inlined; errno and floating-point traps are given up, so that loops with sqrt and selections vectorise.
 function(sidestream_compile_options target)
+  set(choices ${SIDESTREAM_ARCH} ${ARGN} ${SIDESTREAM_LOWEST_ARCH} ${CMAKE_SYSTEM_PROCESSOR})
+  list(GET choices 0 arch)
   target_compile_features(${target} PUBLIC cxx_std_20)
-  target_compile_definitions(${target} PRIVATE SIDESTREAM_VERSION="${PROJECT_VERSION}")
+  target_compile_definitions(${target} PRIVATE SIDESTREAM_VERSION="${PROJECT_VERSION}" SIDESTREAM_INSTRUCTION_SET="${arch}")
   target_compile_options(${target} PRIVATE
     -Wall -Wextra -Wconversion -Wshadow -Werror
     -Wno-error=free-nonheap-object -Wno-error=array-bounds -Wno-error=stringop-overflow
-    -Wno-error=maybe-uninitialized
-    -ffp-contract=off -fno-math-errno -fno-trapping-math
+    -Wno-error=maybe-uninitialized -Wno-psabi
+    PUBLIC -ffp-contract=off
+    PRIVATE -fno-math-errno -fno-trapping-math
     $<$<CONFIG:Release>:-O3>)
-  if(SIDESTREAM_ARCH)
-    target_compile_options(${target} PRIVATE -march=${SIDESTREAM_ARCH})
+  if(NOT arch STREQUAL CMAKE_SYSTEM_PROCESSOR)
+    target_compile_options(${target} PRIVATE -march=${arch})
   endif()
   if(SIDESTREAM_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${SIDESTREAM_SANITIZE} -fno-omit-frame-pointer)

@@ -6,6 +6,7 @@
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/core/math.hpp"
 #include "sidestream/core/symmetric.hpp"
 
 namespace sidestream::amr {
@@ -314,7 +315,7 @@ Criterion gradient(std::vector<std::string> fields, Limits limits) {
 
 Criterion threshold(std::vector<std::string> fields, Limits limits, double level_factor) {
   return of_each_field("threshold", std::move(fields), 0, [limits, level_factor](const BlockData& block, View u) {
-    const double factor = std::pow(level_factor, block.level);
+    const double factor = core::pow(level_factor, block.level);
     const Limits here{limits.refine_above * factor, limits.coarsen_below * (factor / level_factor)};
     const double of_parent = limits.refine_above * (factor / level_factor);
     return tags_of(block.cells, [=](Int3 cell) {

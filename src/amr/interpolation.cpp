@@ -7,10 +7,6 @@
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/symmetric.hpp"
 
-// Values of the vector types here never cross the boundary of a library, so the warning about how they would does not
-// matter.
-#pragma GCC diagnostic ignored "-Wpsabi"
-
 namespace sidestream::amr {
 
 namespace {

@@ -107,25 +107,23 @@ void LevelTransfer::average_down(const Field<double>& fine, Field<double>& coars
   down_.apply(averages_, coarse);
 }
 
-Field<double>& LevelTransfer::outlines_of(const Field<double>& coarse, int components, std::size_t which) const {
+Field<double>& LevelTransfer::outlines_of(const CoarseState& coarse, int components, std::size_t which) const {
   Field<double>& outlines = outline_fields_[which];
   if (outlines.components() != components) outlines = {outlines_, rank_, components, outline_ghosts(ghost_, outlines_)};
-  up_.apply(coarse, outlines);
+  up_.apply(coarse.field, outlines);
+  if (coarse.prepare) coarse.prepare(outlines);
   return outlines;
 }
 
 void LevelTransfer::fill_ghosts(const Field<double>& coarse, Field<double>& fine, const Interpolation& interpolate,
                                 const FillOutside& outside, std::optional<std::int32_t> layers) const {
-  interpolate_regions(outlines_of(coarse, fine.components(), 0), fine, interpolate, outside, layers.value_or(ghost_));
+  interpolate_regions(outlines_of({coarse}, fine.components(), 0), fine, interpolate, outside, layers.value_or(ghost_));
 }
 
-void LevelTransfer::fill_ghosts(const Field<double>& older, const Field<double>& newer, double weight,
-                                Field<double>& fine, const Interpolation& interpolate,
-                                const FillOutside& outside) const {
-  if (weight == 0.0) return fill_ghosts(older, fine, interpolate, outside);
-  if (weight == 1.0) return fill_ghosts(newer, fine, interpolate, outside);
-  Field<double>& outlines = outlines_of(older, fine.components(), 0);
-  blend(outlines, outlines_of(newer, fine.components(), 1), weight);
+void LevelTransfer::fill_ghosts(const CoarseState& older, const CoarseState& newer, double weight, Field<double>& fine,
+                                const Interpolation& interpolate, const FillOutside& outside) const {
+  Field<double>& outlines = outlines_of(weight == 1.0 ? newer : older, fine.components(), 0);
+  if (weight > 0.0 && weight < 1.0) blend(outlines, outlines_of(newer, fine.components(), 1), weight);
   interpolate_regions(outlines, fine, interpolate, outside, ghost_);
 }
 

@@ -19,12 +19,18 @@ core::Table<T> task_table(std::string documentation) {
 }
 
 /// The registry entry of an analysis class `A` with a plain struct `A::Parameters`, their table `A::table()`, and a
-/// constructor from them that throws core::Error for what the table cannot say.
+/// constructor from them that throws core::Error for what the table cannot say, at the key that it is about.
 template <typename A>
 AnalysisEntry entry_of(std::string name) {
   return {std::move(name), A::table().documentation(),
           [](const core::Node& node, core::Node* resolved) -> std::unique_ptr<Analysis> {
-            return std::make_unique<A>(A::table().read(node, resolved));
+            auto parameters = A::table().read(node, resolved);
+            try {
+              return std::make_unique<A>(std::move(parameters));
+            } catch (const core::Error& error) {
+              const core::Node* const key = node.find(error.where());
+              core::reject(key != nullptr ? *key : node, error.message(), error.hint());
+            }
           },
           [] { return A::table().options(); }};
 }

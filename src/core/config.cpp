@@ -32,6 +32,14 @@ std::pair<std::uint_least32_t, std::uint_least32_t> position(const TomlValue& va
   return {location.line(), location.column()};
 }
 
+// The parser gives numbers that do not fit the nearest one that does.
+std::int64_t whole_number(const TomlValue& value, const std::string& where) {
+  const std::int64_t number = value.as_integer();
+  if (number == std::numeric_limits<std::int64_t>::max() || number == std::numeric_limits<std::int64_t>::min())
+    throw Error("the whole number has too many digits", where, "18 digits are the most");
+  return number;
+}
+
 Node converted(const TomlValue& value, const std::string& key, const std::string& source);
 
 Node::Members converted_members(const TomlValue& value, const std::string& key, const std::string& source) {
@@ -59,7 +67,7 @@ Node converted(const TomlValue& value, const std::string& key, const std::string
     case toml::value_t::string:
       return Node(std::string(value.as_string().str), key, place);
     case toml::value_t::integer:
-      return Node(std::int64_t{value.as_integer()}, key, place);
+      return Node(whole_number(value, fmt::format("{}, key `{}`", place, key)), key, place);
     case toml::value_t::floating:
       return Node(double{value.as_floating()}, key, place);
     case toml::value_t::boolean:
@@ -405,7 +413,13 @@ void read_value(const Node& node, const Option& option, std::vector<double>& out
 
 void read_value(const Node& node, const Option& option, std::vector<std::string>& out) {
   out.clear();
-  for (const Node& element : node.elements()) read_value(element, option, out.emplace_back());
+  for (const Node& element : node.elements()) {
+    std::string name;
+    read_value(element, option, name);
+    if (std::ranges::find(out, name) != out.end())
+      reject(element, fmt::format("`{}` is named twice", name), "name it once");
+    out.push_back(std::move(name));
+  }
 }
 
 void read_value(const Node& node, const Option& option, std::array<std::int32_t, 3>& out) {

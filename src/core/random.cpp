@@ -3,6 +3,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "sidestream/core/math.hpp"
+
 namespace sidestream::core {
 
 namespace {
@@ -46,8 +48,8 @@ double uniform(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
 
 double normal(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
   const auto word = draw(seed, stream, index);
-  const double radius = std::sqrt(-2.0 * std::log(unit_interval(word[0], word[1])));
-  return radius * std::cos(2.0 * std::numbers::pi * unit_interval(word[2], word[3]));
+  const double radius = std::sqrt(-2.0 * log(unit_interval(word[0], word[1])));
+  return radius * cos(2.0 * std::numbers::pi * unit_interval(word[2], word[3]));
 }
 
 }  // namespace sidestream::core

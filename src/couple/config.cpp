@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace sidestream::couple {
@@ -102,6 +104,7 @@ Task read_task(const std::string& name, const core::Node& node, const Analyses& 
   core::Node full_task, full_analysis;
   Task task;
   task.name = name;
+  task.table = node;
   task.analysis = analyses.chosen(node, "analysis").make(node, &full_analysis);
   const core::Table<TaskTable> options = task_table(times, transports);
   const std::vector<std::string> keys = names_of(options.options());
@@ -142,9 +145,20 @@ void check_when_full(const CouplingConfig& config, const core::Node& coupling) {
                    "use `when_full = \"block\"` or \"drop-newest\", or set the task's transport to \"in-situ\"");
 }
 
+// What is not there yet is made.
+void check_spill(const CouplingConfig& config, const core::Node& coupling) {
+  std::error_code unknown;
+  const std::filesystem::path spill = config.spill;
+  if (!config.spill.empty() && std::filesystem::exists(spill, unknown) &&
+      !std::filesystem::is_directory(spill, unknown))
+    core::reject(*coupling.find("spill"), fmt::format("\"{}\" is no folder", config.spill),
+                 "name a folder on a disk of each node: spill = \"/scratch/spill\"");
+}
+
 std::string bytes_text(double bytes) {
-  return bytes >= gibibyte ? fmt::format("{:.3g} GiB", bytes / gibibyte)
-                           : fmt::format("{:.3g} MiB", bytes / (1024.0 * 1024.0));
+  for (const auto& [name, size] : {std::pair("GiB", 0x1p30), std::pair("MiB", 0x1p20), std::pair("KiB", 0x1p10)})
+    if (bytes >= size) return fmt::format("{:.3g} {}", bytes / size, name);
+  return fmt::format("{:.0f} B", bytes);
 }
 
 }  // namespace
@@ -193,6 +207,8 @@ CouplingConfig read_coupling(const core::Node& root, core::Node* resolved, const
   config.sidecars = table.sidecars;
   config.count = table.count == "total" ? comm::SidecarCount::total : comm::SidecarCount::extra;
   config.queue_bytes = table.queue;
+  const core::Node* const queue = coupling->find("queue");
+  config.queue_where = queue != nullptr ? queue->where() : coupling->where();
   config.when_full = &policies().named(table.when_full);
   config.spill = table.spill;
   config.timeout_s = table.timeout;
@@ -206,6 +222,7 @@ CouplingConfig read_coupling(const core::Node& root, core::Node* resolved, const
   }
   check_sidecars(config, *tasks);
   check_when_full(config, *coupling);
+  check_spill(config, *coupling);
   if (resolved != nullptr) {
     resolved->set("coupling", std::move(full_coupling));
     resolved->set("task", std::move(full_tasks));
@@ -217,28 +234,36 @@ comm::RankCounts plan_ranks(int ranks, const CouplingConfig& config) {
   return comm::plan_ranks(ranks, config.sidecars_used(), config.count);
 }
 
-void check_queue(const CouplingConfig& config, std::int64_t cells, double particle_bytes) {
+void check_queue(const CouplingConfig& config, const Expected& expected) {
+  const auto field_bytes = static_cast<double>(expected.domain.volume()) * sizeof(double);
   for (const Task& task : config.tasks) {
     if (!task.transport->has_queue) continue;
-    const auto fields =
-        std::ranges::count_if(requested_fields(task), [](const FieldRequest& f) { return !f.is_optional; });
-    const double bytes = static_cast<double>(fields) * static_cast<double>(cells) * sizeof(double) +
-                         (task.analysis->reads_particles() ? particle_bytes : 0.0);
+    const double bytes = static_cast<double>(fields_to_send(task, expected.quantities).size()) * field_bytes +
+                         (task.analysis->reads_particles() ? expected.particle_bytes : 0.0);
     if (bytes > config.queue_bytes)
       throw core::Error(fmt::format("one publish for the task `{}` takes {}, but the queue holds {}", task.name,
                                     bytes_text(bytes), bytes_text(config.queue_bytes)),
-                        "key `coupling.queue`", fmt::format("set it to \"{}\" or more", bytes_text(2.0 * bytes)));
+                        config.queue_where,
+                        fmt::format("set `coupling.queue` to \"{}\" or more", bytes_text(2.0 * bytes)));
   }
 }
 
-void check_fields(const CouplingConfig& config, std::span<const std::string> names) {
-  for (const Task& task : config.tasks) check_conditions(task.trigger.when(), names, config.times.has_redshift);
-  for (const Task& task : config.tasks)
+void check_tasks(const CouplingConfig& config, const Expected& expected) {
+  const std::vector<std::string> names = mesh::names_of(expected.quantities);
+  for (const Task& task : config.tasks) {
+    check_conditions(task.trigger.when(), names, config.times.has_redshift);
     for (const FieldRequest& field : requested_fields(task))
       if (!field.is_optional && std::ranges::find(names, field.name) == names.end())
         throw core::Error(fmt::format("the task `{}` needs the field `{}`, which this simulation does not have",
                                       task.name, field.name),
-                          fmt::format("key `task.{}`", task.name), fmt::format("it has: {}", fmt::join(names, ", ")));
+                          place_of(task, field.name), fmt::format("it has: {}", fmt::join(names, ", ")));
+    try {
+      task.analysis->check(expected.domain);
+    } catch (const core::Error& error) {
+      const core::Node* const key = task.table.find(error.where());
+      core::reject(key != nullptr ? *key : task.table, error.message(), error.hint());
+    }
+  }
 }
 
 std::vector<core::Option> coupling_options() {

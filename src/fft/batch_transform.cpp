@@ -2,9 +2,8 @@
 
 #include <cmath>
 #include <numbers>
-#include <utility>
 
-#include "fft/fftw.hpp"
+#include "fft/batch_passes.hpp"
 
 namespace sidestream::fft {
 
@@ -27,69 +26,6 @@ std::vector<int> radices_of(int length) {
   return length == 1 ? radices : std::vector<int>{};
 }
 
-template <int R>
-struct Butterfly {
-  // Odd radix: pairs j and R - j share their cosines and, but for the sign, their sines.
-  static void apply(Element (&a)[R], const Complex* roots) {
-    constexpr int half = (R - 1) / 2;
-    Element sum[half], difference[half];
-    for (int j = 0; j < half; ++j) {
-      sum[j] = a[j + 1] + a[R - 1 - j];
-      difference[j] = times_minus_i(a[j + 1] - a[R - 1 - j]);
-    }
-    const Element first = a[0];
-    for (int j = 0; j < half; ++j) a[0] = a[0] + sum[j];
-    for (int k = 1; k <= half; ++k) {
-      Element even = first, odd = {};
-      for (int j = 1; j <= half; ++j) {
-        const Complex root = roots[j * k % R];
-        even = even + sum[j - 1] * root.real();
-        odd = odd + difference[j - 1] * -root.imag();
-      }
-      a[k] = even + odd;
-      a[R - k] = even - odd;
-    }
-  }
-};
-
-template <>
-struct Butterfly<2> {
-  static void apply(Element (&a)[2], const Complex*) {
-    const Element difference = a[0] - a[1];
-    a[0] = a[0] + a[1];
-    a[1] = difference;
-  }
-};
-
-template <>
-struct Butterfly<4> {
-  static void apply(Element (&a)[4], const Complex*) {
-    const Element even = a[0] + a[2], odd = a[0] - a[2], even_next = a[1] + a[3], odd_next = times_minus_i(a[1] - a[3]);
-    a[0] = even + even_next;
-    a[1] = odd + odd_next;
-    a[2] = even - even_next;
-    a[3] = odd - odd_next;
-  }
-};
-
-template <>
-struct Butterfly<8> {
-  static void apply(Element (&a)[8], const Complex*) {
-    constexpr double root_half = std::numbers::sqrt2 / 2;
-    Element even[4] = {a[0], a[2], a[4], a[6]}, odd[4] = {a[1], a[3], a[5], a[7]};
-    Butterfly<4>::apply(even, nullptr);
-    Butterfly<4>::apply(odd, nullptr);
-    // times the eighth roots of unity
-    odd[1] = Element{odd[1].re + odd[1].im, odd[1].im - odd[1].re} * root_half;
-    odd[2] = times_minus_i(odd[2]);
-    odd[3] = Element{odd[3].im - odd[3].re, -odd[3].re - odd[3].im} * root_half;
-    for (int k = 0; k < 4; ++k) {
-      a[k] = even[k] + odd[k];
-      a[k + 4] = even[k] - odd[k];
-    }
-  }
-};
-
 }  // namespace
 
 Complex root_of_unity(std::int64_t k, std::int64_t n) {
@@ -108,76 +44,20 @@ Complex root_of_unity(std::int64_t k, std::int64_t n) {
   return {static_cast<double>(std::cos(angle)), static_cast<double>(-std::sin(angle))};
 }
 
-// One pass of the transform of lines whose length so far is `stride`: lines of radix * count * stride elements.
-struct BatchTransform::Pass {
-  int radix, count, stride;
-  std::vector<Complex> roots;     // of order radix
-  std::vector<Complex> twiddles;  // exp(-2 pi i p j / (radix count)) for p < count, 0 < j < radix
+BatchTransform::Pass::Pass(int r, int m, int s) : radix(r), count(m), stride(s) {
+  for (int j = 0; j < r; ++j) roots.push_back(root_of_unity(j, r));
+  for (int p = 0; p < m; ++p)
+    for (int j = 1; j < r; ++j) twiddles.push_back(root_of_unity(std::int64_t{p} * j, std::int64_t{r} * m));
+}
 
-  Pass(int r, int m, int s) : radix(r), count(m), stride(s) {
-    for (int j = 0; j < r; ++j) roots.push_back(root_of_unity(j, r));
-    for (int p = 0; p < m; ++p)
-      for (int j = 1; j < r; ++j) twiddles.push_back(root_of_unity(std::int64_t{p} * j, std::int64_t{r} * m));
-  }
-
-  template <int R>
-  void apply(const Element* in, Element* out) const {
-    for (int p = 0; p < count; ++p) {
-      const Complex* twiddle = twiddles.data() + p * (R - 1);
-      const Element* from = in + p * stride;
-      Element* to = out + p * stride * R;
-      for (int q = 0; q < stride; ++q) {
-        Element a[R];
-        for (int j = 0; j < R; ++j) a[j] = from[q + j * count * stride];
-        Butterfly<R>::apply(a, roots.data());
-        to[q] = a[0];
-        for (int j = 1; j < R; ++j) to[q + j * stride] = p == 0 ? a[j] : a[j] * twiddle[j - 1];
-      }
-    }
-  }
-
-  void apply(const Element* in, Element* out) const {
-    switch (radix) {
-      case 2:
-        return apply<2>(in, out);
-      case 3:
-        return apply<3>(in, out);
-      case 4:
-        return apply<4>(in, out);
-      case 5:
-        return apply<5>(in, out);
-      case 7:
-        return apply<7>(in, out);
-      case 8:
-        return apply<8>(in, out);
-      case 11:
-        return apply<11>(in, out);
-      default:
-        return apply<13>(in, out);
-    }
-  }
-};
-
-// FFTW on the real and imaginary parts where they lie: element i of lane l is number 2 batch i + l, its imaginary part
-// `batch` further.
-struct BatchTransform::Fftw {
-  Plan1d plan;
-
-  explicit Fftw(int length) {
-    std::vector<Element> lines(static_cast<std::size_t>(length));
-    Element* data = lines.data();
-    const fftw_iodim line{length, 2 * batch, 2 * batch}, lanes{batch, 1, 1};
-    plan = make_plan([&] {
-      return fftw_plan_guru_split_dft(1, &line, 1, &lanes, re(data), im(data), re(data), im(data), FFTW_ESTIMATE);
-    });
-  }
-  void apply_in_place(Element* data) const {
-    fftw_execute_split_dft(plan.get(), re(data), im(data), re(data), im(data));
-  }
-
-  static double* re(Element* element) { return reinterpret_cast<double*>(element); }
-  static double* im(Element* element) { return re(element) + batch; }
-};
+BatchTransform::Fftw::Fftw(int length) {
+  std::vector<Element> lines(static_cast<std::size_t>(length));
+  Element* data = lines.data();
+  const fftw_iodim line{length, 2 * batch, 2 * batch}, lanes{batch, 1, 1};
+  plan = make_plan([&] {
+    return fftw_plan_guru_split_dft(1, &line, 1, &lanes, re(data), im(data), re(data), im(data), plan_flags);
+  });
+}
 
 BatchTransform::BatchTransform(int length) : length_(length) {
   const std::vector<int> radices = radices_of(length);
@@ -191,15 +71,5 @@ BatchTransform::BatchTransform(int length) : length_(length) {
 BatchTransform::~BatchTransform() = default;
 BatchTransform::BatchTransform(BatchTransform&&) noexcept = default;
 BatchTransform& BatchTransform::operator=(BatchTransform&&) noexcept = default;
-
-// The last pass (count 1) writes where it reads, so that it can end in `data` whatever the number of passes.
-void BatchTransform::apply_in_place(Element* data, Element* scratch) const {
-  if (fftw_) return fftw_->apply_in_place(data);
-  Element *from = data, *to = scratch;
-  for (const Pass& pass : passes_) {
-    pass.apply(from, pass.count == 1 ? data : to);
-    std::swap(from, to);
-  }
-}
 
 }  // namespace sidestream::fft

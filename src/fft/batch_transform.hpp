@@ -23,7 +23,7 @@ class BatchTransform {
   int length() const { return length_; }
 
   /// Transforms the `length` elements of `data` with the help of `scratch`, as long.
-  void apply_in_place(Element* data, Element* scratch) const;
+  [[gnu::visibility("default")]] void apply_in_place(Element* data, Element* scratch) const;
 
  private:
   struct Pass;

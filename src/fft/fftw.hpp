@@ -16,6 +16,10 @@ struct DestroyPlan {
 };
 using Plan1d = std::unique_ptr<std::remove_pointer_t<fftw_plan>, DestroyPlan>;
 
+/// By rule and not by timing, and without vector instructions, which FFTW chooses by the processor and rounds
+/// differently with.
+constexpr unsigned plan_flags = FFTW_ESTIMATE | FFTW_NO_SIMD;
+
 /// The plan that `make` asks FFTW for, as if this process had never planned before: wisdom that others gathered by
 /// timing would change the plan, and with it the last bits, from run to run. FFTW's planner serves one thread at a
 /// time.

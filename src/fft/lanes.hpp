@@ -4,9 +4,6 @@
 #include <cstddef>
 #include <cstring>
 
-// Values of this type never cross the boundary of a library, so the warning about how they would does not matter.
-#pragma GCC diagnostic ignored "-Wpsabi"
-
 namespace sidestream::fft {
 
 /// Lines that are transformed together: one number of each line in a vector of `batch` lanes. All arithmetic is lane by
@@ -15,8 +12,9 @@ namespace sidestream::fft {
 constexpr int batch = 8;
 using Lanes [[gnu::vector_size(batch * sizeof(double))]] = double;
 
-/// One complex element of each line of a batch.
-struct Element {
+/// One complex element of each line of a batch. Aligned for the widest vectors, whatever this file is compiled for:
+/// arrays are made by code of one instruction set and transformed by that of another.
+struct alignas(batch * sizeof(double)) Element {
   Lanes re, im;
 
   friend Element operator+(const Element& a, const Element& b) { return {a.re + b.re, a.im + b.im}; }

@@ -18,7 +18,8 @@ class ComplexLines {
   explicit ComplexLines(int length);
 
   /// Transforms `count` interleaved lines in place: element i of line l is `data[i * stride + l]`.
-  void apply(Direction direction, std::complex<double>* data, std::ptrdiff_t stride, std::ptrdiff_t count);
+  [[gnu::visibility("default")]] void apply(Direction direction, std::complex<double>* data, std::ptrdiff_t stride,
+                                            std::ptrdiff_t count);
 
  private:
   template <Direction direction>
@@ -38,10 +39,11 @@ class RealLines {
   /// Transforms `count` lines; line l begins at `real + l * real_stride` and `spectrum + l * spectrum_stride`. These
   /// may be the same memory if no line begins behind its modes: forward goes from the last line to the first, backward
   /// from the first to the last.
-  void forward(const double* real, std::ptrdiff_t real_stride, std::complex<double>* spectrum,
-               std::ptrdiff_t spectrum_stride, int count);
-  void backward(const std::complex<double>* spectrum, std::ptrdiff_t spectrum_stride, double* real,
-                std::ptrdiff_t real_stride, int count);
+  [[gnu::visibility("default")]] void forward(const double* real, std::ptrdiff_t real_stride,
+                                              std::complex<double>* spectrum, std::ptrdiff_t spectrum_stride,
+                                              int count);
+  [[gnu::visibility("default")]] void backward(const std::complex<double>* spectrum, std::ptrdiff_t spectrum_stride,
+                                               double* real, std::ptrdiff_t real_stride, int count);
 
  private:
   bool is_even() const { return length_ % 2 == 0; }

@@ -10,6 +10,7 @@
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/expression.hpp"
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/core/math.hpp"
 
 namespace sidestream::mesh {
 
@@ -31,11 +32,12 @@ namespace {
 
 using Term = DerivedQuantity::Term;
 
-// Numbers of the moment, and columns of results that stand beside those of quantities.
-constexpr std::array taken_names{"redshift", "scale_factor", "step", "time", "x", "y", "z"};
+// Numbers of the moment, columns of results that stand beside those of quantities, and words of expressions.
+constexpr std::array taken_names{"redshift", "scale_factor", "step", "time", "id", "x", "y", "z", "and", "or", "not"};
 
 bool is_taken(const std::string& name) {
-  return std::ranges::find(taken_names, name) != taken_names.end();
+  return std::ranges::find(taken_names, name) != taken_names.end() ||
+         std::ranges::find(cell_functions(), name, &CellFunction::name) != cell_functions().end();
 }
 
 // The inputs of a row of cells.
@@ -192,10 +194,10 @@ const core::Registry<CellFunction>& cell_functions() {
       {"functions", "function", "of a cell's numbers, in `[quantity.NAME] expression`"},
       {{"sqrt", "sqrt(x): the square root", 1, [](double a, double, double) { return std::sqrt(a); }},
        {"abs", "abs(x): without its sign", 1, [](double a, double, double) { return std::fabs(a); }},
-       {"exp", "exp(x): e to the power of x", 1, [](double a, double, double) { return std::exp(a); }},
-       {"log", "log(x): the natural logarithm", 1, [](double a, double, double) { return std::log(a); }},
-       {"log10", "log10(x): the decimal logarithm", 1, [](double a, double, double) { return std::log10(a); }},
-       {"pow", "pow(x, y): x to the power of y", 2, [](double a, double b, double) { return std::pow(a, b); }},
+       {"exp", "exp(x): e to the power of x", 1, [](double a, double, double) { return core::exp(a); }},
+       {"log", "log(x): the natural logarithm", 1, [](double a, double, double) { return core::log(a); }},
+       {"log10", "log10(x): the decimal logarithm", 1, [](double a, double, double) { return core::log10(a); }},
+       {"pow", "pow(x, y): x to the power of y", 2, [](double a, double b, double) { return core::pow(a, b); }},
        {"min", "min(x, y): the smaller one", 2, [](double a, double b, double) { return b < a ? b : a; }},
        {"max", "max(x, y): the larger one", 2, [](double a, double b, double) { return b > a ? b : a; }},
        {"where", "where(condition, x, y): x in cells where the condition holds, y elsewhere", 3,

@@ -12,6 +12,8 @@
 #include "sidestream/redistribute/redistribution.hpp"
 #include "sidestream/sims/simulation.hpp"
 #include "sims/problems/gas_problem.hpp"
+#include "sims/run/output_kinds.hpp"
+#include "sims/run/total_density.hpp"
 
 namespace sidestream::sims {
 
@@ -21,7 +23,7 @@ namespace {
 core::Listing quantities() {
   core::Listing all{"quantities", "of a cell, by simulation; more are declared as `[quantity.NAME]`", {}};
   for (const SimulationEntry& simulation : simulations())
-    for (const mesh::Quantity& quantity : simulation.quantities()) {
+    for (const mesh::Quantity& quantity : with_total_density(simulation.quantities())) {
       const auto known = std::ranges::find(all.lines, quantity.name, &core::Listing::Line::name);
       if (known == all.lines.end())
         all.lines.push_back({quantity.name, quantity.meaning + ": " + simulation.name});
@@ -40,7 +42,7 @@ const core::Registry<core::Listing>& listings() {
        amr::criterion_kinds().listing(), analysis::analyses().listing(), couple::transports().listing(),
        couple::policies().listing(), couple::trigger_keys().listing(), couple::reductions().listing(),
        couple::variables().listing(), mesh::cell_functions().listing(), io::formats().listing(),
-       io::write_methods().listing(), redistribute::strategies().listing(), quantities()});
+       io::write_methods().listing(), output_kinds().listing(), redistribute::strategies().listing(), quantities()});
   return all;
 }
 

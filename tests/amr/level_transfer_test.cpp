@@ -118,7 +118,7 @@ TEST_P(LevelTransferTest, BetweenTwoTimesTheCoarseDataAreInterpolatedLinearly) {
   fill(older[0], hierarchy.geometry(0), [](const auto&, int) { return 2.0; });
   fill(newer[0], hierarchy.geometry(0), [](const auto&, int) { return 6.0; });
   const LevelTransfer transfer(world(), hierarchy, 0, 1);
-  transfer.fill_ghosts(older[0], newer[0], 0.25, newer[1], inject);
+  transfer.fill_ghosts({older[0]}, {newer[0]}, 0.25, newer[1], inject);
   std::int64_t filled = 0;
   for (const double value : newer[1].all()) filled += value == 3.0 ? 1 : 0;
   EXPECT_GT(world().sum(filled), 0);

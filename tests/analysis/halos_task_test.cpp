@@ -224,7 +224,7 @@ TEST(HalosTask, SaysWhatIsWrongWithItsThresholdsAndSpheres) {
   EXPECT_THAT(error_of("t_boundary = 'inf'", 1.0), HasSubstr("not a finite number"));
   EXPECT_THAT(error_of("t_halo = '1e308 mean'", 1e6), HasSubstr("give a finite density"));
   EXPECT_THAT(error_of("", -1.0), HasSubstr("its multiples are no thresholds"));
-  EXPECT_THAT(error_of("spherical_overdensity = ['200m', '200m']", 1.0), HasSubstr("names a sphere twice"));
+  EXPECT_THAT(error_of("spherical_overdensity = ['200m', '200m']", 1.0), HasSubstr("`200m` is named twice"));
   EXPECT_THAT(error_of("spherical_overdensity = ['300m']", 1.0), HasSubstr("300m"));
 }
 

@@ -30,6 +30,7 @@ HELP = [
     ["bill"],
     ["zoom"],
     ["watch"],
+    ["analyze"],
     ["bench", "io"],
 ]
 HELP += [["halos"], ["halos", "query"], ["halos", "find"], ["halos", "mergers"]]

@@ -1,4 +1,4 @@
-"""One rank, two, three, in situ, on threads and in transit: the same bits, however the universe began."""
+"""One rank, two, three, in situ, on threads, in transit and later: the same bits, however the universe began."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import initial_files as ic
+from sidestream.cli import run_command
 from sidestream.launch.launcher import find_program, mpi_environment
 from test_faults import results, state_in
 
@@ -107,6 +108,7 @@ PLACES = {
     "2 with a sidecar": (2, 1, "in-transit"),
     "3 with a sidecar": (3, 1, "in-transit"),
     "3 with two": (3, 2, "in-transit"),
+    "2 and later 3": (2, 0, "file"),
 }
 
 
@@ -118,6 +120,8 @@ def run(folder: Path, out: str, ranks: int, sidecars: int, transport: str = "in-
         line, cwd=folder, env=mpi_environment(os.environ, ranks), capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
+    if transport == "file":
+        assert run_command(["analyze", str(folder / out), "-n", "3"]) == 0
     return folder / out
 
 

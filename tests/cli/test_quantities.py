@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 import yt
 
 import sidestream
+from sidestream.files.snapshot import formats
 from sidestream.launch.launcher import find_program, mpi_environment
 
 BLAST = """simulation = "sedov"
@@ -59,6 +62,9 @@ when = "max(speed) > 0.1"
 plotfile = { format = "nyx", every = 4, variables = ["gas_density", "x_velocity", "speed"] }
 checkpoint = { format = "flash", every = 8 }
 """
+
+TAKEN = ["pressure", "total_density", "gas_density", "redshift", "step", "id", "x", "and", "or", "not", "sqrt", "min"]
+WORDS = {"density": "gas_density", "Temp": "temperature", "Density": "gas_density", "Temperature": "temperature"}
 
 
 def run(folder: Path, ranks: int, *words: str) -> subprocess.CompletedProcess[str]:
@@ -113,6 +119,111 @@ def test_plot_files_take_both_names_and_hold_their_own(blast: Path) -> None:
     np.testing.assert_array_equal(np.squeeze(opened.covering_grid("speed", level)), speed)
 
 
+# Of any length, beside words that FLASH has for other quantities, and alike in their first four letters.
+NAMES = {
+    "q": "2 * pressure",
+    "gid": "pressure",
+    "vel": "velocity_x",
+    "dens": "3 * pressure",
+    "machine": "4 * pressure",
+    "mach": "5 * pressure",
+    "temperature_ratio": "6 * pressure",
+}
+
+
+@pytest.mark.parametrize("format", [name for name in formats() if name != "enzo-hdf5"])  # which is read only
+def test_names_of_any_length_are_read_again_in_every_format(tmp_path: Path, format: str) -> None:
+    tables = "".join(f'[quantity.{name}]\nexpression = "{text}"\n' for name, text in NAMES.items())
+    shown = [*NAMES, "pressure", "gas_density", "total_density", "velocity_x"]
+    plotfile = f'[output]\nplotfile = {{ format = "{format}", at_end = true, variables = {shown} }}\n'
+    head = BLAST[: BLAST.index("[amr]")].replace("max_steps = 12", "max_steps = 2")
+    (tmp_path / "blast.toml").write_text(head + tables + plotfile.replace("'", '"'))
+    done = run(tmp_path, 2, "--out", "o")
+    assert done.returncode == 0, done.stderr
+
+    (path,) = [path for path in (tmp_path / "o").iterdir() if path.suffix not in (".jsonl", ".toml", ".html")]
+    # Not with what MPI adds to the environment of a process in which a test has opened a file.
+    line = [sys.executable, "-m", "sidestream", "verify", str(path)]
+    checked = subprocess.run(line, env=os.environ, capture_output=True, text=True, timeout=100)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    opened = sidestream.open(path)
+    assert len(set(opened.fields)) == len(opened.fields) == len(shown)
+    pressure, density = opened.covering_grid("pressure"), opened.covering_grid("density")
+    for name, text in NAMES.items():
+        factor, quantity = text.split(" * ") if "*" in text else ("1", text)
+        wanted = pressure if quantity == "pressure" else opened.covering_grid("x_velocity")
+        np.testing.assert_array_equal(opened.covering_grid(name), float(factor) * wanted, err_msg=name)
+    np.testing.assert_array_equal(opened.covering_grid("total_density"), density)
+
+
+def test_readers_of_flash_do_not_take_one_quantity_for_another(tmp_path: Path) -> None:
+    (tmp_path / "blast.toml").write_text(
+        BLAST[: BLAST.index("[amr]")].replace("max_steps = 12", "max_steps = 2")
+        + '[quantity.dens]\nexpression = "3 * pressure"\n[output]\n'
+        + 'plotfile = { format = "flash", at_end = true, variables = ["dens", "pressure"] }\n'
+    )
+    assert run(tmp_path, 1, "--out", "o").returncode == 0
+
+    dataset = yt.load(str(tmp_path / "o" / "sidestream_hdf5_plt_cnt_0002"))
+    assert {name for kind, name in dataset.field_list if kind == "flash"} == {"den0", "pres"}
+
+
+BOX = """simulation = "cosmology"
+[run]
+max_steps = 4
+[mesh]
+cells = [16, 16, 16]
+block = 8
+[cosmology]
+box = "14.2 Mpc"
+z_end = 2
+[coupling]
+sidecars = 1
+[quantity.share]
+expression = "gas_density / total_density"
+[task.there]
+analysis = "slice"
+fields = ["total_density", "gas_density", "dark_matter_density", "share"]
+transport = "in-transit"
+every = 2
+[task.total]
+analysis = "projection"
+transport = "in-transit"
+every = 2
+[task.here]
+analysis = "slice"
+fields = ["total_density"]
+when = "max(total_density) > mean(dark_matter_density)"
+[output]
+plotfile = { format = "nyx", at_end = true, variables = ["total_density", "gas_density", "dark_matter_density"] }
+"""
+
+
+def test_the_total_density_can_be_named_wherever_a_quantity_can(tmp_path: Path) -> None:
+    (tmp_path / "blast.toml").write_text(BOX)
+    done = run(tmp_path, 3, "--out", "o")
+    assert done.returncode == 0, done.stderr
+
+    opened = sidestream.open(tmp_path / "o")
+    there, here = opened.result("there", 0), opened.result("here", 0)
+    total = there["gas_density"].values + there["dark_matter_density"].values
+    np.testing.assert_array_equal(there["total_density"], total)
+    np.testing.assert_array_equal(here["total_density"], total)
+    np.testing.assert_array_equal(there["share"], there["gas_density"].values / total)
+    plotfile = sidestream.open(tmp_path / "o" / "plt00004")
+    parts = plotfile.covering_grid("density") + plotfile.covering_grid("particle_mass_density")
+    np.testing.assert_array_equal(plotfile.covering_grid("total_density"), parts)
+    field = 8 * 16**3
+    sent = {event["task"]: event["bytes"] for event in opened.events.of("publish") if event["step"] == 2}
+    assert sent == {"there": 3 * field, "total": 0}  # its parts, once for both tasks
+
+
+def test_the_total_density_is_listed() -> None:
+    listed = subprocess.run([str(find_program()), "--list", "quantities", "--json"], capture_output=True, text=True)
+
+    assert "sedov" in json.loads(listed.stdout)["quantities"]["total_density"]
+
+
 def test_a_checkpoint_of_flash_has_what_its_readers_look_for(blast: Path) -> None:
     dataset = yt.load(str(blast / "o" / "sidestream_hdf5_chk_0008"))
     fields = {name for kind, name in dataset.field_list if kind == "flash"}
@@ -130,7 +241,10 @@ def test_a_checkpoint_of_flash_has_what_its_readers_look_for(blast: Path) -> Non
     ("key", "words"),
     [
         ('quantity.speed.expression="sqrt(twice)"', ["there is no quantity `twice`", "column 6"]),
-        ('quantity.pressure.expression="1"', ["`pressure` is there already"]),
+        *[(f'quantity.{name}.expression="1"', [f"`{name}` is there already"]) for name in TAKEN],
+        *[(f'quantity.{name}.expression="1"', [f"files call `{of}` so: `{name}`"]) for name, of in WORDS.items()],
+        ('output.plotfile.variables=["gas_density", "speed", "gas_density"]', ["`gas_density` is named twice"]),
+        ('output.plotfile.variables=["density", "gas_density"]', ["`gas_density` is named twice"]),
         ('quantity.twice_kinetic.expression="speed"', ["follows from itself"]),
         ('quantity.speed.expression="redshift"', ["no redshift"]),
         ('quantity.speed.units="km"', ["did you mean `unit`?"]),

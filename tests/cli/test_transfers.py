@@ -44,35 +44,60 @@ WITHOUT_SINGLE_COPY = {
     "MPIR_CVAR_CH4_CMA_ENABLE": "0",
 }
 
-# Stands before the system's library and counts the copies from process to process that MPI makes.
+# Stands before the system's library: tells who has loaded it, and counts the copies from process to process that MPI
+# makes.
 COUNTER = r"""
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
-static void count(void) {
-  int file = open(COUNTS, O_WRONLY | O_CREAT | O_APPEND, 0644);
-  if (write(file, "x", 1) == 1) close(file);
+static void note(const char* path, const char* line) {
+  int file = open(path, O_WRONLY | O_CREAT | O_APPEND, 0644);
+  if (write(file, line, strlen(line)) > 0) close(file);
+}
+__attribute__((constructor)) static void load(void) {
+  note(LOADED, program_invocation_short_name);
+  note(LOADED, "\n");
 }
 #define COPY(name, number)                                                                                      \
   ssize_t name(pid_t pid, const struct iovec* here, unsigned long m, const struct iovec* there, unsigned long n, \
                unsigned long flags) {                                                                           \
-    count();                                                                                                    \
+    note(COPIES, "x");                                                                                          \
     return syscall(number, pid, here, m, there, n, flags);                                                      \
   }
 COPY(process_vm_readv, SYS_process_vm_readv)
 COPY(process_vm_writev, SYS_process_vm_writev)
 """
 
+# Copies from itself to itself, by the function of the system's library that MPI calls.
+COPIES_ONE_BYTE = """
+import ctypes, os
+class Memory(ctypes.Structure):
+    _fields_ = [("first", ctypes.c_void_p), ("bytes", ctypes.c_size_t)]
+source, copy = ctypes.create_string_buffer(b"a", 1), ctypes.create_string_buffer(1)
+here, there = (Memory(ctypes.addressof(buffer), 1) for buffer in (copy, source))
+ctypes.CDLL(None).process_vm_readv(os.getpid(), ctypes.byref(here), 1, ctypes.byref(there), 1, 0)
+"""
+
 
 def counter(folder: Path) -> Path:
-    """The library, which leaves one byte for each copy in the file `copies`."""
+    """The library, which leaves a line for each process in the file `loaded`, and a byte for each copy in `copies`."""
     (folder / "counter.c").write_text(COUNTER)
     library = folder / "counter.so"
-    definition = f'-DCOUNTS="{folder / "copies"}"'
-    subprocess.run(["cc", "-shared", "-fPIC", definition, "-o", library, folder / "counter.c"], check=True)
+    files = [f'-D{name.upper()}="{folder / name}"' for name in ("loaded", "copies")]
+    subprocess.run(["cc", "-shared", "-fPIC", *files, "-o", library, folder / "counter.c"], check=True)
     return library
+
+
+def test_the_counter_sees_a_copy(tmp_path: Path) -> None:
+    environment = os.environ | {"LD_PRELOAD": str(counter(tmp_path))}
+
+    subprocess.run([sys.executable, "-c", COPIES_ONE_BYTE], env=environment, check=True)
+
+    assert (tmp_path / "copies").read_text() == "x"
 
 
 def events(path: Path) -> list[dict[str, object]]:
@@ -86,6 +111,8 @@ def test_the_sidecar_has_a_publish_of_6_mib_within_two_steps(tmp_path: Path) -> 
     environment = os.environ | {"NO_COLOR": "1"} | WITHOUT_SINGLE_COPY | preloaded
     done = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
+    # Both ranks, and before them the check of the configuration.
+    assert (tmp_path / "loaded").read_text().split().count("sidestream-run") == 3
     assert not (tmp_path / "copies").exists(), "MPI copied from process to process"
 
     computing = events(tmp_path / "o" / "events.jsonl")

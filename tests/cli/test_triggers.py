@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -192,14 +193,35 @@ def test_a_run_lands_on_times(place: Path, times: list[float]) -> None:
 
 def test_wall_time_is_the_same_on_all_ranks(place: Path) -> None:
     text = BLAST + '\n[task.clock]\nanalysis = "slice"\ntransport = "in-transit"\nevery_wall_time = "0.005 s"\n'
-    text = text.replace("every = 100 }", 'every_wall_time = "0.02 s", format = "sidestream" }')
+    text = text.replace("every = 100 }", 'every_wall_time = "0.02 s", format = "enzo", keep = 0 }')
     (place / "clock.toml").write_text(text.replace("= 24", "= 1000"))
     finished(place, "clock.toml", 3, "clock")
-    finished(place, "clock.toml", 3, "clock", "--restart", "--set", "run.max_steps=1020")
 
     run = sidestream.open(place / "clock")
     assert 1 <= len(run.steps("clock")) < 1000
-    assert any(event["event"] == "checkpoint_committed" for event in run.events)
+    # Each of the two ranks that compute has written its file of every checkpoint.
+    written = [event["step"] for event in run.events.of("checkpoint_committed")]
+    assert written
+    for step in written:
+        assert len(list((place / "clock").glob(f"*{step:05}/*.cpu0*"))) == 2, step
+
+
+def test_wall_time_goes_on_over_a_restart(place: Path) -> None:
+    text = BLAST + '\n[task.clock]\nanalysis = "slice"\nevery_wall_time = "1000 h"\n\n[sedov]\nend = 1000\n'
+    text = text.replace("sidecars = 1", "sidecars = 0").replace("every = 100 }", "at_end = true }")
+    text = text.replace("every = 1\n", "every = 1000\n")  # of `task.all`
+    (place / "waits.toml").write_text(text)
+    finished(place, "waits.toml", 2, "waits", "--set", "run.max_steps=300")
+    steps = sidestream.open(place / "waits").events.of("step")
+    waited_s = steps[-1]["t"] - steps[0]["t"]  # and more: nothing was due by the clock
+
+    for period, due in ((f"{0.5 * waited_s} s", [301]), ("1000 h", [])):
+        shutil.rmtree(place / "goes-on", ignore_errors=True)
+        shutil.copytree(place / "waits", place / "goes-on")
+        words = ("--set", "run.max_steps=301", "--set", f"task.clock.every_wall_time={period}")
+        finished(place, "waits.toml", 2, "goes-on", "--restart", *words)
+
+        assert steps_of(place / "goes-on").get("clock", []) == due
 
 
 def test_times_and_redshifts_of_a_universe(tmp_path: Path) -> None:

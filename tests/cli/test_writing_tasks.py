@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +52,8 @@ every = 4
 [output]
 plotfile = { format = "nyx", every = 8 }
 """
+# Of a run, or of plot files and checkpoints of one format or another.
+OWN = ["results", "pending", "snapshots", "plt00002", "chk00002", "sidestream_hdf5_chk_0002"]
 FORMATS = ["sidestream", "flash-netcdf", "enzo", "raw", "files"]
 
 
@@ -59,6 +62,11 @@ def run(folder: Path, ranks: int, *words: str) -> subprocess.CompletedProcess[st
     return subprocess.run(
         line, cwd=folder, env=mpi_environment(os.environ, ranks), capture_output=True, text=True, timeout=300
     )
+
+
+def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "sidestream", *words]
+    return subprocess.run(line, cwd=folder, env=os.environ, capture_output=True, text=True, timeout=300)
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +87,18 @@ def test_each_task_has_its_files_in_a_folder_of_its_own(box: Path) -> None:
     assert names(box / "o" / "sample") == [f"plt0000{step}.hdf5_plt_cnt" for step in (0, 2, 4, 6, 8)]
     assert [path.name for path in sorted((box / "o").glob("plt*"))] == ["plt00000", "plt00008"]
     assert (box / "o" / "chk00008.hdf5_chk").exists()
+
+
+def test_all_that_was_written_is_told_of_and_whole(box: Path) -> None:
+    told = command(box, "info", "o")
+    checked = command(box, "verify", "o")
+
+    assert told.returncode == checked.returncode == 0, told.stderr + checked.stderr
+    for path in ("o/plt00008", "o/chk00008.hdf5_chk", "o/density/plt00008", "o/sample/plt00008.hdf5_plt_cnt"):
+        assert command(box, "verify", path).returncode == 0, path
+    written = {event["path"] for event in sidestream.open(box / "o").events.of("plotfile")}
+    assert len(written) == 2 + 3 + 5
+    assert all((box / path).exists() for path in written)
 
 
 def test_a_plot_file_has_what_was_asked_for_and_no_particles(box: Path) -> None:
@@ -141,7 +161,8 @@ def test_a_new_run_removes_the_files_of_the_one_before(box: Path) -> None:
         ('task.density.write="plotfil"', ["there is no kind of file `plotfil`", "did you mean `plotfile`?"]),
         ('task.density.analysis="halos"', ["the task `density` writes files"]),
         ('task.sample.format="nyx"', ["task.sample.format", "sidestream"]),
-        ('task.results.write="particles"', ["a run has a folder `results` of its own"]),
+        *[(f'task.{name}.write="particles"', [f"called `{name}` of its own", "folder of that name"]) for name in OWN],
+        ('task.sample.particle_numbers=["yvel", "yvel"]', ["`yvel` is named twice"]),
         ("task.sample.particle_share=1.5", ["particle_share"]),
         ('task.sample.particle_numbers=["xvell"]', ["there is no number of the particles `xvell`", "`xvel`"]),
         ('task.sample.variables=["gas_density"]', ["variables"]),

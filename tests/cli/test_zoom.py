@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tomllib
+from numpy.typing import NDArray
 
 import sidestream as ss
 import sidestream.launch.zoom as zooms
 from fixtures import CommandLine
+from sidestream.files.snapshot import formats
+from sidestream.launch.launcher import find_program, mpi_environment
+from sidestream.runs.outputs import CHECKPOINT, outputs_in
 
 BASE = """
 simulation = "nbody"
@@ -163,3 +172,112 @@ def test_the_region_reaches_across_the_sides_of_the_box() -> None:
 
     np.testing.assert_allclose(region.lower, [9.0, 3.5, 9.0])
     np.testing.assert_allclose(region.upper, [11.0, 5.5, 12.5])
+
+
+# The particles of its heaviest halo have come from more than a quarter of the box away.
+SMALL = """
+simulation = "nbody"
+
+[mesh]
+cells = [16, 16, 16]
+block = 8
+
+[cosmology]
+box = "14.2 Mpc"
+z_start = 100
+z_end = 0
+seed = 2
+largest_expansion = 0.2
+
+[task.halos]
+analysis = "halos"
+field = "dark_matter_density"
+at_redshift = [0]
+t_boundary = "5 mean"
+t_halo = "10 mean"
+
+[output]
+plotfile = { at_redshift = [0] }
+checkpoint = { at_redshift = [0] }
+"""
+# What stands in where a format has no plot files, and no checkpoints of particles alone.
+PLOT_FILES, CHECKPOINTS = {"enzo-hdf5": "enzo"}, {"vtkhdf": "sidestream", "nyx": "sidestream"}
+WITHOUT_PARTICLES = "vtkhdf"
+
+
+def small_run(folder: Path, name: str) -> ss.Run:
+    """Leaves a plot file and a checkpoint of that format, both of the step of the catalogue."""
+    (folder / "small.toml").write_text(SMALL)
+    chosen = [f"output.plotfile.format={PLOT_FILES.get(name, name)}"]
+    chosen += [f"output.checkpoint.format={CHECKPOINTS.get(name, name)}"]
+    words = [word for key in chosen for word in ("--set", key)]
+    line = ["mpirun", "-n", "2", str(find_program()), "small.toml", "--quiet", "--out", "small", *words]
+    done = subprocess.run(line, cwd=folder, env=mpi_environment(os.environ, 2), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    run = ss.open(folder / "small")
+    assert isinstance(run, ss.Run)
+    return run
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> ss.Run:
+    return small_run(tmp_path_factory.mktemp("small"), "nyx")
+
+
+def zoomed(run: ss.Run) -> zooms.Zoom:
+    return zooms.zoom(run, zooms.ZoomRequest(heaviest(run.folder), "1 R200m"))
+
+
+def corners(zoom: zooms.Zoom) -> list[list[float]]:
+    region = tomllib.loads(zoom.config)["refine"]["zoom"]
+    return [region["lower"], region["upper"]]
+
+
+@pytest.mark.parametrize("name", formats())
+def test_any_format_tells_where_the_particles_are(name: str, small: ss.Run, tmp_path: Path) -> None:
+    expected, close = corners(zoomed(small)), {"rtol": 0.0, "atol": 2e-4}  # written with four digits after the point
+    run = small_run(tmp_path, name)
+    (checkpoint,) = outputs_in(run.folder, CHECKPOINT)
+
+    np.testing.assert_allclose(corners(zoomed(run)), expected, **close)  # a checkpoint comes first
+    shutil.rmtree(checkpoint.path) if checkpoint.path.is_dir() else checkpoint.path.unlink()
+
+    if name == WITHOUT_PARTICLES:
+        with pytest.raises(ss.Error, match="the file has no particles with ids"):
+            zoomed(run)
+    else:
+        np.testing.assert_allclose(corners(zoomed(run)), expected, **close)
+
+
+def small_particles(run: ss.Run) -> tuple[zooms._Particles, NDArray[np.float64]]:
+    halo = zooms._halo_of(run, zooms.ZoomRequest(heaviest(run.folder), "1 Mpc"))
+    sides = zooms._sides(run)
+    return zooms._particles_about(run, halo, sides, sides / 16), sides
+
+
+def test_particles_may_have_come_from_far(small: ss.Run) -> None:
+    particles, sides = small_particles(small)
+    ids, positions = zooms._within(particles, 0.8, small.folder)
+    way = zooms._nearest_image(positions - zooms._start_of(small.config, ids, sides, small.folder), sides)
+
+    zooms._check_ids(particles, small.config, sides, small.folder)
+
+    assert np.sqrt((way**2).sum(axis=1).mean()) > 0.25 * sides[0]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(lambda i, j, k: np.random.default_rng(1).permutation(i + 16 * (j + 16 * k)), id="shuffled"),
+        pytest.param(lambda i, j, k: k + 16 * (j + 16 * i), id="z fastest"),
+        pytest.param(lambda i, j, k: j + 16 * (i + 16 * k), id="y fastest"),
+        pytest.param(lambda i, j, k: (15 - i) + 16 * (j + 16 * k), id="backwards along x"),
+        pytest.param(lambda i, j, k: (i + 8) % 16 + 16 * (j + 16 * k), id="half a box away"),
+    ],
+)
+def test_ids_that_tell_nothing_are_refused(other: Callable[..., NDArray[np.int64]], small: ss.Run) -> None:
+    particles, sides = small_particles(small)
+    ids = other(particles.id % 16, particles.id // 16 % 16, particles.id // 256)
+
+    with pytest.raises(ss.Error, match="the ids do not tell where the particles began"):
+        zooms._check_ids(dataclasses.replace(particles, id=ids), small.config, sides, small.folder)

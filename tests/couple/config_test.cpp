@@ -125,20 +125,24 @@ TEST(CouplingConfig, RanksArePlannedByTheCount) {
   EXPECT_THROW(plan_ranks(1, in_transit("sidecars = 1")), core::Error);
 }
 
+Expected expected(std::int32_t cells, double particle_bytes = 0.0) {
+  return {{{"density", "1"}, {"temperature", "K"}}, mesh::domain_of({cells, 1, 1}), particle_bytes};
+}
+
 TEST(CouplingConfig, APublishThatCouldNeverFitIsRefusedBeforehand) {
   const CouplingConfig config = in_transit("sidecars = 1\nqueue = \"1 MiB\"");
 
-  EXPECT_NO_THROW(check_queue(config, 65536));  // two fields of half a MiB
-  EXPECT_THROW(check_queue(config, 65537), core::Error);
+  EXPECT_NO_THROW(check_queue(config, expected(65536)));  // two fields of half a MiB
+  EXPECT_THROW(check_queue(config, expected(65537)), core::Error);
 }
 
 TEST(CouplingConfig, TheParticlesCountForTasksThatReadThem) {
   CouplingConfig config = in_transit("sidecars = 1\nqueue = \"1 MiB\"");
 
-  EXPECT_NO_THROW(check_queue(config, 65536, 1e9));
+  EXPECT_NO_THROW(check_queue(config, expected(65536, 1e9)));
   config.tasks.front().analysis = std::make_shared<test::ParticleSums>();
-  EXPECT_NO_THROW(check_queue(config, 65536, 1024 * 1024));
-  EXPECT_THROW(check_queue(config, 65536, 1024 * 1024 + 8), core::Error);
+  EXPECT_NO_THROW(check_queue(config, expected(65536, 1024 * 1024)));
+  EXPECT_THROW(check_queue(config, expected(65536, 1024 * 1024 + 8)), core::Error);
 }
 
 TEST(CouplingConfig, ATaskThatLooksBackCannotChangeSides) {
@@ -173,10 +177,17 @@ TEST(CouplingConfig, ToStoreWhatFindsNoRoomThereMustBeAFolder) {
 
 TEST(CouplingConfig, AFieldThatASimulationDoesNotHaveIsNamedBeforehand) {
   const CouplingConfig config = in_transit("sidecars = 1");
-  const std::vector<std::string> enough{"density", "temperature"}, too_few{"density", "pressure"};
+  Expected too_few = expected(8);
+  too_few.quantities.pop_back();
 
-  EXPECT_NO_THROW(check_fields(config, enough));
-  EXPECT_THROW(check_fields(config, too_few), core::Error);
+  EXPECT_NO_THROW(check_tasks(config, expected(8)));
+  try {
+    check_tasks(config, too_few);
+    ADD_FAILURE() << "accepted";
+  } catch (const core::Error& error) {
+    EXPECT_THAT(error.message(), HasSubstr("`temperature`"));
+    EXPECT_THAT(error.where(), HasSubstr("run.toml:"));
+  }
 }
 
 }  // namespace

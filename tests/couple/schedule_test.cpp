@@ -1,6 +1,11 @@
 #include "sidestream/couple/schedule.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <nlohmann/json.hpp>
 
 #include "couple/session_fixture.hpp"
 
@@ -101,6 +106,47 @@ TEST_F(ScheduleTest, TheClockIsThatOfTheFirstRankWhereNobodyTellsIt) {
   decide(all, 1, std::nullopt);
 
   EXPECT_TRUE(all.is_due("always"));
+}
+
+// The clocks of the ranks have begun at other times, and again after each restart.
+TEST_F(ScheduleTest, ByTheClockTheSameIsDueOnAllRanksAndGoesOnOverRestarts) {
+  constexpr double period_s = 0.01;
+  constexpr std::array<useconds_t, 8> pauses_us{3000, 1000, 11000, 2000, 500, 4000, 12000, 6000};
+  std::string memory;
+  std::int64_t step = 0, due = 0;
+  for (int start = 0; start < 5; ++start) {
+    core::Bill bill(core::Bill::Clock::now() - std::chrono::milliseconds(7 * world_.rank()));
+    Schedule all(world_, bill, 1.0);
+    all.add("wall", Trigger({.every_wall_time_s = period_s}));
+    // When it was due last, by the clock of rank 0: not before, and not after.
+    std::array<double, 2> last{0.0, 0.0}, now{0.0, 0.0};
+    if (start > 0) {
+      all.resume({.step = step}, memory);
+      last.fill(-nlohmann::json::parse(memory).at("wall").at("quiet_s").get<double>());
+    }
+    for (const useconds_t pause : pauses_us) {
+      usleep(pause);
+      now[0] = bill.wall_s();
+      decide(all, ++step, std::nullopt);
+      now[1] = bill.wall_s();
+
+      const bool is_due = all.is_due("wall");
+      EXPECT_EQ(world_.sum(std::int64_t{is_due}), is_due ? world_.size() : 0) << "step " << step;
+      if (world_.rank() == 0) {
+        EXPECT_GE(now[1] - last[0], is_due ? period_s : 0.0) << "step " << step;
+        EXPECT_TRUE(is_due || now[0] - last[1] < period_s) << "step " << step;
+      }
+      if (is_due) last = now;
+      due += is_due;
+    }
+    memory = all.memory();
+    EXPECT_EQ(memory, world_.broadcast(memory));
+    const double quiet_s = nlohmann::json::parse(memory).at("wall").at("quiet_s");
+    if (world_.rank() == 0) {
+      EXPECT_TRUE(now[0] - last[1] <= quiet_s && quiet_s <= now[1] - last[0]) << quiet_s;
+    }
+  }
+  EXPECT_GE(due, 10);  // in each start after the two long pauses
 }
 
 }  // namespace

@@ -1,24 +1,10 @@
 // How many messages a publish takes, and how many bytes of them are under way.
-#include <atomic>
+#include <limits>
 #include <numeric>
 
-#include "couple/in_transit/mailbox.hpp"
 #include "couple/in_transit/shipment.hpp"
 #include "couple/session_fixture.hpp"
-
-namespace {
-
-// Messages with data that this process has sent with the tag of some publish's data, whatever the communicator.
-std::atomic<int> data_messages{0};
-
-}  // namespace
-
-// MPI's profiling interface: this definition comes before that of the library.
-extern "C" int MPI_Isend(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-                         MPI_Request* request) {
-  if (tag >= sidestream::couple::data_tag(0)) ++data_messages;
-  return PMPI_Isend(buffer, count, type, to, tag, comm, request);
-}
+#include "couple/watched_traffic.hpp"
 
 namespace sidestream::couple {
 namespace {
@@ -127,9 +113,9 @@ class Messages : public SessionTest {
   // Of all ranks together.
   std::int64_t sent_in(const std::function<void()>& work) const {
     world_.barrier();
-    data_messages = 0;
+    test::watch_traffic(std::numeric_limits<std::size_t>::max());
     work();
-    return world_.sum(std::int64_t{data_messages});
+    return world_.sum(static_cast<std::int64_t>(test::seen_traffic().sent.size()));
   }
 };
 

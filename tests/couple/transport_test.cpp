@@ -86,8 +86,9 @@ class Later : public Transport {
   Standing standing() override { return standing_; }
   void settle(std::int64_t count) override {
     if (count <= standing_.done) return;
-    for (const auto& [task, charge, refusal] : waiting_->second)
-      around_.runner.run(around_.config.tasks[task], waiting_->first, {.transport = "later"}, around_.books.of(task));
+    for (const Order& order : waiting_->second)
+      around_.runner.run(around_.config.tasks[order.task], waiting_->first, {.transport = "later"},
+                         around_.books.of(order.task));
     waiting_.reset();
     standing_.done = standing_.sent;
   }

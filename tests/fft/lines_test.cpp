@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <string>
 #include <vector>
 
+#include "fft/fftw.hpp"
 #include "sidestream/core/random.hpp"
 
 namespace sidestream::fft {
@@ -88,6 +92,21 @@ TEST_P(Lines, BackwardOfARealLineDisregardsImaginaryPartsThatARealLineCannotHave
 }
 
 INSTANTIATE_TEST_SUITE_P(Lengths, Lines, testing::ValuesIn(lengths));
+
+// Vector codelets round otherwise, and which there are depends on the processor.
+TEST(Fftw, PlansHaveNoVectorInstructions) {
+  for (const int length : {17, 34, 37, 76, 97, 127, 1021}) {
+    std::vector<double> numbers(static_cast<std::size_t>(2 * batch * length));
+    double *const re = numbers.data(), *const im = re + batch;
+    const fftw_iodim line{length, 2 * batch, 2 * batch}, lanes{batch, 1, 1};
+    const Plan1d plan =
+        make_plan([&] { return fftw_plan_guru_split_dft(1, &line, 1, &lanes, re, im, re, im, plan_flags); });
+    const std::unique_ptr<char, decltype(&std::free)> text(fftw_sprint_plan(plan.get()), &std::free);
+
+    EXPECT_EQ(std::string(text.get()).find("sse"), std::string::npos) << text.get();
+    EXPECT_EQ(std::string(text.get()).find("avx"), std::string::npos) << text.get();
+  }
+}
 
 }  // namespace
 }  // namespace sidestream::fft

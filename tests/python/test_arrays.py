@@ -102,6 +102,19 @@ def test_halos_of_random_fields_are_those_of_brute_force(seed: int, connectivity
     np.testing.assert_array_equal(found["peak"], [halo[3] for halo in expected])
 
 
+def test_periodic_is_true_or_false() -> None:
+    field = np.ones((8, 8, 8))
+    calls = [
+        lambda: sidestream.halos(field, 8.0, periodic="yes"),  # type: ignore[arg-type]
+        lambda: sidestream.merge_tree(field, periodic=1),  # type: ignore[arg-type]
+        lambda: sidestream.friends_of_friends(np.ones((2, 3)), 8.0, linking_length=0.2, periodic="no"),  # type: ignore
+    ]
+    for call in calls:
+        with pytest.raises(sidestream.Error, match="`periodic` is .*, neither True nor False"):
+            call()
+    assert sidestream.halos(field, 8.0, 0.5, 0.5, periodic=np.bool_(False)).sizes["halo"] == 1
+
+
 def test_the_axes_of_the_array_are_z_y_x() -> None:
     field = np.zeros((8, 8, 8))
     field[1, 2, 3] = 900.0

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import tracemalloc
 import weakref
 
 import numpy as np
 import pytest
 
 import sidestream
+import sidestream.arrays.blocks as module_of_blocks
 from sidestream.arrays.blocks import blocks_of
 
 SHAPE = (40, 6, 7)
@@ -38,23 +40,61 @@ def test_rows_of_doubles_are_not_copied(array: np.ndarray) -> None:
     assert np.array_equal(np.concatenate(blocks), array)
     expected = sidestream.halos(array.copy(), box_size=1.0, t_boundary="1 mean", t_halo="2 mean")
     found = sidestream.halos(array, box_size=1.0, t_boundary="1 mean", t_halo="2 mean")
-    assert len(found) > 0
+    assert found.sizes["halo"] > 0
     for name in expected:
         assert np.array_equal(found[name], expected[name])
+
+
+LARGE = np.random.default_rng(3).lognormal(size=(40, 60, 70))
+SMALL_THINGS = 64 * 1024  # bytes of Python's objects, less than a tenth of the array
 
 
 @pytest.mark.parametrize(
     "array",
     [
-        pytest.param(whole().astype(np.float32), id="single precision"),
-        pytest.param(np.asfortranarray(whole()), id="order of Fortran"),
-        pytest.param(whole()[:, :, ::2], id="every second cell"),
-        pytest.param(whole().astype(">f8"), id="bytes of another machine"),
-        pytest.param((100 * whole()).astype(np.int16), id="whole numbers"),
+        pytest.param(np.asfortranarray(LARGE), id="order of Fortran"),
+        pytest.param(np.asfortranarray(LARGE, np.float32), id="single precision in the order of Fortran"),
+        pytest.param(np.repeat(LARGE, 2, axis=2)[:, :, ::2], id="every second cell"),
+        pytest.param(LARGE.astype(">f8"), id="bytes of another machine"),
+        pytest.param((100 * LARGE).astype(np.int16), id="whole numbers"),
+        pytest.param(np.asfortranarray(100 * LARGE, np.int16), id="whole numbers in the order of Fortran"),
     ],
 )
-def test_other_cells_are_packed_once(array: np.ndarray) -> None:
-    assert np.array_equal(np.concatenate(cells_of(array)), array)
+def test_other_cells_are_packed_once(array: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    (packed,), blocks, most = made_of(array, monkeypatch)
+
+    assert packed.nbytes <= most < packed.nbytes + SMALL_THINGS
+    assert all(np.shares_memory(block, packed) for block in blocks)
+    assert np.array_equal(np.concatenate(blocks), array)
+
+
+def test_rows_of_floats_are_converted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    array = LARGE.astype(np.float32)
+
+    (given,), blocks, most = made_of(array, monkeypatch)
+
+    assert np.shares_memory(given, array)
+    assert most < SMALL_THINGS  # the compiled part has the copy
+    assert np.array_equal(np.concatenate(blocks), array)
+
+
+def made_of(array: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> tuple[list[np.ndarray], list[np.ndarray], int]:
+    """What Python gives the compiled part for an array, what that has then, and the most memory Python held [bytes]."""
+    given: list[np.ndarray] = []
+    made = module_of_blocks._made
+
+    def watched(arrays: list[np.ndarray], *rest: object) -> object:
+        given.extend(arrays)
+        return made(arrays, *rest)
+
+    monkeypatch.setattr(module_of_blocks, "_made", watched)
+    cells_of(array)  # whatever is loaded at first
+    given.clear()
+    tracemalloc.start()
+    blocks = cells_of(array)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return given, blocks, most
 
 
 def test_arrays_live_as_long_as_somebody_looks_at_them() -> None:

@@ -2,22 +2,50 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <regex>
 #include <set>
 
 namespace sidestream::sims {
 namespace {
 
-// All pages of the reference and the guides.
-std::string documentation() {
+std::string text_of(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<std::string> found_in(const std::string& text, const std::string& pattern) {
+  const std::regex expression(pattern);
+  std::vector<std::string> all;
+  for (std::sregex_iterator found(text.begin(), text.end(), expression), end; found != end; ++found)
+    all.push_back((*found)[1]);
+  return all;
+}
+
+// Those pages of the reference and the guides that tell where entries of this kind are chosen: keys in backticks.
+std::string pages_about(const core::Listing& kind) {
+  const std::vector<std::string> keys = found_in(kind.documentation, "(`[^`]+`)");
   std::string all;
   for (const char* const folder : {"/docs/reference", "/docs/guides"})
     for (const auto& page : std::filesystem::directory_iterator(std::string(SIDESTREAM_SOURCE_DIR) + folder)) {
-      std::ifstream file(page.path());
-      all.append(std::istreambuf_iterator<char>(file), {});
+      const std::string text = text_of(page.path());
+      const auto tells = [&](const std::string& key) { return text.find(key) != std::string::npos; };
+      if (std::ranges::all_of(keys, tells)) all += text;
     }
+  return all;
+}
+
+// The registries that headers declare.
+std::vector<std::string> declared_registries() {
+  std::vector<std::string> all;
+  for (const char* const folder : {"/include", "/src"})
+    for (const auto& file : std::filesystem::recursive_directory_iterator(std::string(SIDESTREAM_SOURCE_DIR) + folder))
+      if (file.path().extension() == ".hpp")
+        for (const std::string& name : found_in(text_of(file.path()), R"(\bRegistry<[\w:]+>& (\w+)\(\);)"))
+          all.push_back(name);
   return all;
 }
 
@@ -33,14 +61,26 @@ TEST(Listings, EveryEntryHasANameOfItsOwnAndASentence) {
   }
 }
 
-TEST(Listings, EveryEntryIsInTheDocumentation) {
-  const std::string pages = documentation();
+TEST(Listings, NoRegistryIsLeftOut) {
+  const std::string listed = text_of(std::string(SIDESTREAM_SOURCE_DIR) + "/src/sims/listings.cpp");
+  const std::vector<std::string> registries = declared_registries();
 
-  for (const core::Listing& kind : listings())
+  EXPECT_EQ(registries.size(), listings().size());  // one is of quantities, and one is the list itself
+  for (const std::string& name : registries) {
+    if (name == "listings") continue;
+    EXPECT_NE(listed.find(name + "().listing()"), std::string::npos) << name;
+  }
+}
+
+TEST(Listings, EveryEntryIsInTheDocumentationOfItsKind) {
+  for (const core::Listing& kind : listings()) {
+    const std::string pages = pages_about(kind);
+    EXPECT_FALSE(pages.empty()) << kind.name << ": " << kind.documentation;
     for (const auto& [name, sentence] : kind.lines)
       EXPECT_TRUE(pages.find('`' + name + '`') != std::string::npos ||
                   pages.find('"' + name + '"') != std::string::npos)
           << kind.name << " " << name;
+  }
 }
 
 TEST(Listings, AWrongNameIsAnsweredWithTheNearestAndAll) {

@@ -20,6 +20,12 @@ using Interpolation = std::function<void(core::View4<const double> coarse, core:
 /// Writes the ghost cells outside the domain of a field on the level of `geometry`.
 using FillOutside = std::function<void(mesh::Field<double>& field, const mesh::Geometry& geometry)>;
 
+/// Coarse data at a time. `prepare` is done to a copy of those that are interpolated, ghost cells too.
+struct CoarseState {
+  const mesh::Field<double>& field;
+  std::function<void(mesh::Field<double>& copy)> prepare{};
+};
+
 /// Carries fields between a level and the next finer one: averages down, ghost cells up. Every movement is a
 /// redistribution between the coarse blocks and the fine blocks' outlines on the coarse level. Built once for a
 /// hierarchy (collective), applied often. Memory: the outlines of the fine blocks, where they border on coarser ones.
@@ -40,8 +46,8 @@ class LevelTransfer {
   void fill_ghosts(const mesh::Field<double>& coarse, mesh::Field<double>& fine, const Interpolation& interpolate,
                    const FillOutside& outside = {}, std::optional<std::int32_t> layers = {}) const;
   /// The same from coarse data between two times: (1 - weight) * `older` + weight * `newer`.
-  void fill_ghosts(const mesh::Field<double>& older, const mesh::Field<double>& newer, double weight,
-                   mesh::Field<double>& fine, const Interpolation& interpolate, const FillOutside& outside = {}) const;
+  void fill_ghosts(const CoarseState& older, const CoarseState& newer, double weight, mesh::Field<double>& fine,
+                   const Interpolation& interpolate, const FillOutside& outside = {}) const;
 
  private:
   struct Region {
@@ -49,7 +55,7 @@ class LevelTransfer {
     mesh::Box cells;
   };
   void find_regions(const mesh::Hierarchy& hierarchy, int fine_level);
-  mesh::Field<double>& outlines_of(const mesh::Field<double>& coarse, int components, std::size_t which) const;
+  mesh::Field<double>& outlines_of(const CoarseState& coarse, int components, std::size_t which) const;
   void interpolate_regions(mesh::Field<double>& outlines, mesh::Field<double>& fine, const Interpolation& interpolate,
                            const FillOutside& outside, std::int32_t layers) const;
 

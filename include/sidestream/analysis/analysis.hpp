@@ -23,6 +23,9 @@ class Analysis {
   /// optional: the field is sent if the simulation has it, and `run` finds out by `snapshot.has`.
   virtual std::vector<std::string> fields() const = 0;
 
+  /// Throws core::Error when it cannot be done in a box of these cells on level 0, whatever the state.
+  virtual void check(const mesh::Box& domain) const { static_cast<void>(domain); }
+
   /// Whether it reads the snapshot's particles where there are any, so that they are sent.
   virtual bool reads_particles() const { return false; }
   /// Collective on `comm`, whose ranks are the owners in `snapshot.levels`. The result is complete on rank 0, but for

@@ -12,13 +12,16 @@
 
 namespace sidestream::analysis {
 
+/// Throws core::Error when a grid of `level`, above 0, would have more than 10^10 cells.
+void check_covering_grid(const mesh::Box& root, int level);
+
 /// The whole domain at the resolution of one level, on one layout. A cell of it is the average of the finer leaves
 /// inside (whichever ranks hold them: sums do not depend on order), or has the value of the leaf, of its own size or
 /// coarser, that holds it. Built once (collective), applied often.
 class CoveringGrid {
  public:
   /// `levels` are the layouts of the leaves, coarsest first; `level` may be finer than all of them. Throws core::Error
-  /// when a grid finer than level 0 would have more than 10^10 cells.
+  /// as above.
   CoveringGrid(const comm::Communicator& comm, std::span<const mesh::Layout> levels, int level);
 
   /// On a uniform mesh and level 0 the layout of the leaves; else slabs, one for each rank while there are planes

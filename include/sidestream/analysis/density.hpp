@@ -15,6 +15,9 @@ namespace sidestream::analysis {
 /// none. Lives as long as `snapshot`.
 LeafField total_density(const mesh::Snapshot& snapshot);
 
+/// Whether the snapshot has a "total_density" that is not the sum of other fields of it.
+bool has_own_total(const mesh::Snapshot& snapshot);
+
 /// The field `name` of the snapshot on all levels, where "total_density" may be made by the function of that name.
 LeafField field_or_total(const mesh::Snapshot& snapshot, const std::string& name);
 
@@ -38,9 +41,7 @@ struct Threshold {
   double in(double mean) const { return is_of_mean ? value * mean : value; }
 };
 
-/// Reads a threshold from text; throws core::Error saying what is wrong with it.
-Threshold parse_threshold(const std::string& text);
-/// The same from a configuration, where a bare number is a density.
-Threshold read_threshold(const core::Node& node);
+/// Reads a threshold from text; throws core::Error saying what is wrong with it, at `where`.
+Threshold parse_threshold(const std::string& text, const std::string& where = "");
 
 }  // namespace sidestream::analysis

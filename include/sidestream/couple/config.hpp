@@ -40,6 +40,7 @@ struct CouplingConfig {
   const PolicyEntry* when_full = &policies().front();
   std::string spill;          ///< the folder for what is stored
   double timeout_s = 3600.0;  ///< longest silence of the other group
+  std::string queue_where;    ///< the place of its size
   TimeKeeping times;
   std::vector<Task> tasks;  ///< in the order of the file
 
@@ -65,13 +66,20 @@ CouplingConfig read_coupling(const core::Node& root, core::Node* resolved = null
 /// impossible number.
 comm::RankCounts plan_ranks(int ranks, const CouplingConfig& config);
 
-/// Throws core::Error when a publish of `cells` cells, those of all levels, and of `particle_bytes` of particles for
-/// the tasks that read them, could never fit into the queue. Local, O(tasks).
-void check_queue(const CouplingConfig& config, std::int64_t cells, double particle_bytes = 0.0);
+/// What tasks are given, before there is any.
+struct Expected {
+  std::vector<mesh::Quantity> quantities;
+  mesh::Box domain;             ///< of level 0
+  double particle_bytes = 0.0;  ///< over all ranks
+};
 
-/// Throws core::Error when a task, or a condition on when it is due, needs a field that is not among `names`, those
-/// which a simulation publishes.
-void check_fields(const CouplingConfig& config, std::span<const std::string> names);
+/// Throws core::Error, with the place, when a publish of the fields of level 0 and of the particles, for the tasks that
+/// read them, could never fit into the queue. Local, O(tasks).
+void check_queue(const CouplingConfig& config, const Expected& expected);
+
+/// Throws core::Error, with the place, when a task, or a condition on when it is due, needs a field that there is not,
+/// or a task asks for more cells than it can have.
+void check_tasks(const CouplingConfig& config, const Expected& expected);
 
 /// The options of `[coupling]` and those of every `[task.NAME]` that belong to the coupling, for the reference.
 std::vector<core::Option> coupling_options();

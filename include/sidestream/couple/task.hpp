@@ -18,6 +18,7 @@ struct Task {
   const TransportEntry* transport = &transports().front();
   Trigger trigger;
   std::string parameters;  ///< the analysis's own keys as TOML, defaults filled in; stored with each result
+  core::Node table{};      ///< as it was written, for messages
 };
 
 /// A field an analysis asks for. A trailing '?' of its name in `Analysis::fields` means that it is used only if the
@@ -27,5 +28,12 @@ struct FieldRequest {
   bool is_optional = false;
 };
 std::vector<FieldRequest> requested_fields(const Task& task);
+
+/// Those of `known`, by name, that the task is sent where it runs elsewhere: what it asks for, as far as it is there,
+/// but for sums, of which it gets the parts.
+std::vector<std::string> fields_to_send(const Task& task, const std::vector<mesh::Quantity>& known);
+
+/// Where the task's table says `value`, itself or in a list; the table's place where it does not.
+std::string place_of(const Task& task, const std::string& value);
 
 }  // namespace sidestream::couple

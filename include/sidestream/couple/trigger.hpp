@@ -19,6 +19,8 @@ struct TimeKeeping {
   bool has_redshift = true;
   const core::Units* units = nullptr;  ///< of times in the configuration; null: numbers without a unit
   double unit = 1.0;                   ///< of `time` in expressions, in the simulation's unit of time
+  /// What the simulation goes through, as far as it knows.
+  std::optional<double> first_time{}, last_time{}, first_redshift{}, last_redshift{};
 };
 
 /// When something is due: the keys of a task, a plot file or a checkpoint. Due when any of them says so, and `only_if`,
@@ -119,7 +121,7 @@ void add_trigger_options(core::Table<T>& table, const TimeKeeping& times) {
   table.option("every_wall_time", own(&TriggerKeys::every_wall_time_s), std::nullopt)
       .in(core::wall_time_units())
       .at_least(0)
-      .doc("due when this time has passed by the clock since it was due: \"10 min\"");
+      .doc("due when this time has passed by the clock since it was due: \"10 min\"; 0: not by the clock");
   table.option("at_start", own(&TriggerKeys::at_start), false).doc("due before the first step");
   table.option("at_end", own(&TriggerKeys::at_end), false)
       .doc("due after the last step, of the simulation or of `max_steps`");
@@ -132,7 +134,8 @@ void add_trigger_options(core::Table<T>& table, const TimeKeeping& times) {
       .doc("of the moments that the other keys name, only those at which this is true");
 }
 
-/// What the keys in the table `node` mean. `what` is never due without: "the task". Throws core::Error.
+/// What the keys in the table `node` mean. `what` is never due without: "the task". Throws core::Error, for a time or
+/// redshift too that the simulation never comes to.
 When read_when(const core::Node& node, const TriggerKeys& keys, const std::string& what, const TimeKeeping& times);
 /// Throws core::Error unless the conditions ask only for what there is.
 void check_conditions(const When& when, std::span<const std::string> quantities, bool has_redshift);

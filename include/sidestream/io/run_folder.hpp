@@ -42,6 +42,9 @@ class RunFolder {
   std::string path_;
 };
 
+/// Whether a run makes a file or folder of this name in its folder, with any formats.
+bool belongs_to_a_run(const std::string& name);
+
 /// A step in file names: at least five digits.
 std::string step_name(std::int64_t step);
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ namespace sidestream::io {
 std::string file_name_of(const std::string& quantity);
 /// The quantity of a name in files; the name itself where none is known by it.
 std::string quantity_of(const std::string& file_name);
+/// The quantity that the files of some format call `name`; nothing where none do.
+std::optional<std::string> quantity_called(const std::string& name);
 
 /// Of `known`, those that a plot file shows when nobody chooses: `usual`, names in files, as far as they are known;
 /// where that is empty, the state, velocities, pressure, temperature, potential and dark matter.

@@ -29,6 +29,7 @@ struct FileDescription {
   /// Whether Sidestream wrote it as a checkpoint: the moment's attributes and the fields are what a simulation goes on
   /// from, to the bit.
   bool is_checkpoint = false;
+  bool is_stored = false;            ///< a stored snapshot: the fields have their names of everywhere
   mesh::Geometry geometry;           ///< of level 0; periodic where the format does not say
   std::string length_unit;           ///< "Mpc" (comoving), "cm"; empty: the problem's own
   std::array<double, 3> origin{};    ///< lower corner; positions of particles are given from here on
@@ -47,6 +48,8 @@ struct FileDescription {
 /// The scale factor that a file says: files without expansion, which have no Hubble constant, say 1.
 std::optional<double> scale_factor_in_file(double said, double hubble);
 
+/// "checkpoint", "plot file" or "stored snapshot".
+std::string kind_of(const FileDescription& description);
 /// The description as `sidestream info` tells it: numbers of cells, levels, boxes, particles; names; the moment.
 nlohmann::json to_json(const FileDescription& description);
 

@@ -10,6 +10,8 @@ struct Quantity {
   std::string name, unit;
   std::string meaning{};  ///< one line
   bool is_state = false;  ///< a restart goes on from it
+  /// The sum of others that are there too: analyses elsewhere are sent those and add them up.
+  bool is_of_parts = false;
 };
 
 /// The names of `quantities`, in their order.

@@ -53,7 +53,8 @@ struct RunConfig {
 };
 
 /// Reads and checks `root`; throws core::Error with file, line, key and hint. Needs no MPI and allocates no field.
-RunConfig read_run(const core::Node& root);
+/// `begins_anew`: rather than with the state in a file, of which it is not known when it is.
+RunConfig read_run(const core::Node& root, bool begins_anew = true);
 
 /// What `check` tells: ranks and memory that the run would take when `ranks` are asked for. Throws core::Error for an
 /// impossible number.
@@ -70,6 +71,9 @@ struct RunStart {
   core::Bill::Clock::time_point began = core::Bill::Clock::now();  ///< of the program: where the bill begins
   bool tells_steps = true;                                         ///< one line a step
 };
+
+/// Throws core::Error when there is nothing in `folder`, or no such file, to begin with. Local; writes nothing.
+void check_start(const std::string& folder, const RunStart& start);
 
 /// Runs a configuration on `world`: from its beginning, then steps with their tasks and outputs until the end, a limit
 /// or a signal. Every rank of `world` calls it. `progress` is given what the user should read, on the first rank of

@@ -12,13 +12,9 @@
 #include "sidestream/core/view.hpp"
 #include "sidestream/mesh/field.hpp"
 #include "sidestream/mesh/geometry.hpp"
+#include "sidestream/solvers/gas_components.hpp"
 
 namespace sidestream::solvers {
-
-/// The components of a gas state: densities of mass, momentum, total energy (internal and kinetic) and internal energy.
-/// The internal energy is carried twice so that it stays accurate in gas far colder than its motion (dual energy).
-enum GasComponent : int { density, momentum_x, momentum_y, momentum_z, total_energy, internal_energy };
-constexpr int gas_components = 6;
 
 /// Width of the ghost cells that `Hydro` reads.
 constexpr std::int32_t hydro_ghost = 4;
@@ -162,8 +158,8 @@ void kick_by_potential(mesh::Field<double>& state, const mesh::Field<double>& po
                        double factor, FastestWave* wave = nullptr);
 
 /// The expansion term of a gas with gamma other than 5/3 in supercomoving variables: multiplies the internal energy of
-/// the owned cells by `factor` and adds the change to the total energy. Its rate of growth is (2 - 3 (gamma - 1)) a^2
-/// H, so that from scale factor a0 to a1 the factor is (a1 / a0)^(5 - 3 gamma), exactly.
+/// all cells, ghost cells too, by `factor` and adds the change to the total energy. Its rate of growth is (2 - 3 (gamma
+/// - 1)) a^2 H, so that from scale factor a0 to a1 the factor is (a1 / a0)^(5 - 3 gamma), exactly.
 void expansion_source(mesh::Field<double>& state, double factor);
 
 /// Sets the total energy of the owned cells to internal plus kinetic energy, for initial conditions.

@@ -21,6 +21,9 @@ namespace sidestream::solvers {
 inline const std::string mass_fraction_name = "mass_fraction";
 bool has_mass_fractions(const mesh::Particles& particles);
 
+struct ParticleBatch;
+struct ParticlePlacement;
+
 /// Carries mass from particles to a mesh and forces back, by cloud-in-cell weights (each particle is a cube of the size
 /// of a cell). Masses are added up as integers, so that the density is bitwise the same for any order of the particles
 /// and any ranks, and no mass is lost: the eight shares of a particle are not negative and add up to its mass exactly.
@@ -76,28 +79,17 @@ class ParticleMesh {
   mesh::Field<std::int64_t>& integer_mass() { return mass_; }
 
  private:
-  // Where a block's cells lie in a field's storage: the cell (k, j, i) of component 0 is at origin + k * stride_z + j *
-  // stride_y + i.
-  struct Placement {
-    std::int64_t origin, stride_y, stride_z, stride_component;
-  };
-  // Some particles: for each, its block, the first of the eight cells around it and where it is between them.
-  struct Batch;
-
   mesh::Field<std::int64_t> field_in_room() const;
-  template <typename Pull>
-  double kick_by(const mesh::Field<double>& field, Pull pull, double factor, mesh::Particles& particles,
-                 double drift) const;
   template <typename T>
-  std::vector<Placement> placements(const mesh::Field<T>& field) const;
-  void locate(const mesh::Particles& particles, std::size_t start, int count, Batch& batch) const;
-  void locate_beyond_edges(int count, Batch& batch) const;
-  void displace(const mesh::Particles& particles, std::size_t start, int count, double ahead, Batch& batch) const;
+  std::vector<ParticlePlacement> placements(const mesh::Field<T>& field) const;
+  void locate(const mesh::Particles& particles, std::size_t start, int count, ParticleBatch& batch) const;
+  void locate_beyond_edges(int count, ParticleBatch& batch) const;
+  void displace(const mesh::Particles& particles, std::size_t start, int count, double ahead,
+                ParticleBatch& batch) const;
   void deposit_locally(const mesh::Particles& particles, double ahead);
   std::span<const std::uint32_t> order_of_cells(const mesh::Particles& particles);
   template <typename F>
   void for_each_place(const mesh::Particles& particles, F f) const;
-  void add_shares(const Batch& batch, int count, const double* masses, const std::vector<Placement>& at);
 
   comm::Communicator comm_;
   mesh::Layout layout_;

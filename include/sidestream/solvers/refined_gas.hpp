@@ -28,7 +28,8 @@ amr::Interpolation gas_interpolation(const HydroConfig& config);
 /// round-off (with dual energy off). On a hierarchy of one level it is `Hydro` with a ghost exchange. Results depend on
 /// the blocks, not on the ranks.
 ///
-/// Memory, a cell: six numbers with ghost cells, and six without for levels that have a finer one.
+/// Memory, a cell: six numbers with ghost cells, and six without for levels that have a finer one, twelve where steps
+/// begin with half a kick.
 class RefinedGas {
  public:
   /// `state[level]`, on the hierarchy's layouts with `hydro_ghost` ghost cells; refined blocks need not be set. The
@@ -50,6 +51,14 @@ class RefinedGas {
   double largest_step() const;
   /// To look at gas of `level`: its configuration and cells.
   FastestWave fastest_wave(int level) const { return {config_, hierarchy_.geometry(level)}; }
+
+  /// All levels are at the same time, and a step of all begins. Local.
+  void begin_step() { grown_.assign(grown_.size(), 1.0); }
+  /// A step of `level` begins with something else than `advance`, by a half of what is done to its gas: a kick, the
+  /// expansion; the other half follows when it was advanced. Local.
+  void begin_with_half(int level);
+  /// Multiplies the internal energy of `level` by `factor`: the expansion of a gas (`expansion_source`). Local.
+  void expand(int level, double factor);
 
   /// Fills the ghost cells of `level` at `time`. For levels above 0 the coarser level may have taken its step already:
   /// `coarse_weight` is the place of `time` between that step's beginning and end; 1 where both levels are at the same
@@ -108,7 +117,12 @@ class RefinedGas {
   int base_level_ = 0;
   GasBoundary boundary_;
   amr::Interpolation interpolation_;
+  amr::CoarseState coarse_state(const mesh::Field<double>& state, double grown, int finer_level) const;
+
   std::vector<mesh::Field<double>> state_, older_;  // of each level; `older_` of those that have a finer one
+  std::vector<mesh::Field<double>> untouched_;      // before a half of a kick; empty where levels do without
+  // What `expand` has made of internal energies since the step of all levels began, in each of these.
+  std::vector<double> grown_, older_grown_, untouched_grown_;
   std::vector<Hydro> hydro_;
   std::vector<redistribute::GhostFill> ghosts_;
   std::vector<redistribute::GhostFill> inner_ghosts_;  // of `inner_layers_` layers; made on first use

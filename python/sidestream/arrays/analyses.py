@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core import extension, translated_errors
 from ..error import Error
-from .blocks import Origin, blocks_of, on_all
+from .blocks import Origin, blocks_of, check_truth, on_all
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -149,6 +149,7 @@ def friends_of_friends(
         >>> sidestream.friends_of_friends(positions, box_size=10.0, linking_length=0.5)
         array([0, 0, 2])
     """
+    check_truth(periodic, "periodic")
     points = np.asarray(positions)
     if points.ndim != 2 or points.shape[1] != 3 or points.dtype.kind not in "fiu":
         raise Error(
@@ -167,10 +168,11 @@ def friends_of_friends(
         if box_size is None:
             raise Error("a periodic box has a `box_size`", hint="give it, or periodic=False")
         sides = np.broadcast_to(sides_of(box_size), 3)
+    own = np.ascontiguousarray(names, dtype=np.int64)
     axes = np.ascontiguousarray(points.T, dtype=np.float64)
     with translated_errors():
         groups: NDArray[np.int64] = extension().friends_of_friends(
-            np.ascontiguousarray(names, dtype=np.int64), axes, tuple(map(float, sides)), float(linking_length), periodic
+            own, axes, tuple(map(float, sides)), float(linking_length), bool(periodic)
         )
     return groups
 

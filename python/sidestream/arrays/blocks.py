@@ -28,6 +28,7 @@ def blocks_of(array: Any, periodic: bool, comm: Any = None, origin: Origin = Non
         shape: `(nz, ny, nx)` of the whole; by default as far as the blocks reach.
     """
     if comm is None:
+        check_truth(periodic, "periodic")
         if origin is not None or shape is not None:
             raise Error("`origin` and `shape` are for blocks on several ranks", hint="give `comm`, or the array alone")
         field = field_of(array)
@@ -37,6 +38,7 @@ def blocks_of(array: Any, periodic: bool, comm: Any = None, origin: Origin = Non
     origins: list[Triple] = []
     problem: Error | None = None
     try:
+        check_truth(periodic, "periodic")
         arrays, origins = _own_blocks(array, origin)
         whole = None if shape is None else _triple(shape, "shape")
     except Error as caught:
@@ -74,8 +76,9 @@ def _real(array: ArrayLike) -> NDArray[Any]:
         raise Error(f"the array has {field.ndim} dimensions, not 3", hint="give it as array[z, y, x]")
     if field.dtype.kind not in "fiub":
         raise Error(f"the array holds `{field.dtype}`, not real numbers")
-    real = field.astype(np.float32 if field.dtype == np.float32 else np.float64, copy=False)
-    return real if _has_rows(real) else np.ascontiguousarray(real)
+    # The compiled part takes such rows where they lie, floats by converting them: that is then their only copy.
+    takes = field.dtype in (np.float32, np.float64) and _has_rows(field)
+    return field if takes else field.astype(np.float64, order="C")
 
 
 def _has_rows(field: NDArray[Any]) -> bool:
@@ -125,6 +128,12 @@ def _agree(comm: Any, problem: Error | None) -> None:
             raise Error(parts[0], parts[1] or f"rank {rank}", parts[2])
 
 
+def check_truth(value: Any, name: str) -> None:
+    """An error unless `value` is true or false."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise Error(f"`{name}` is {value!r}, neither True nor False")
+
+
 def _made(arrays: list[NDArray[Any]], origins: list[Triple], shape: Triple, periodic: bool, handle: int | None) -> Any:
     with translated_errors():
-        return extension().Blocks(arrays, origins, shape, periodic, handle)
+        return extension().Blocks(arrays, origins, shape, bool(periodic), handle)

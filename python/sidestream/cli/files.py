@@ -84,7 +84,8 @@ def verify(
     """Read a plot file or checkpoint of any format and check every checksum in it.
 
     Of a run, every plot file, checkpoint and stored snapshot is read, those of its tasks too, and each has a line that
-    says whether it is good. Exit code 1 means that one is damaged. Files of other codes have no checksums: that they can be read is all there is to check.
+    says whether it is good. Exit code 1 means that one is damaged. Files of other codes have no checksums: that they
+    can be read is all there is to check.
 
     \b
     Examples:

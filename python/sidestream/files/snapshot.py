@@ -111,6 +111,12 @@ class SnapshotFile:
         return x, y, z
 
     @property
+    def origin(self) -> tuple[float, float, float]:
+        """The lower corner x, y, z of the domain [`length_unit`]."""
+        x, y, z = map(float, self._facts["origin"])
+        return x, y, z
+
+    @property
     def attrs(self) -> dict[str, float]:
         """Step, time, scale factor, redshift and cosmology, as far as the file tells."""
         facts = self._facts
@@ -164,7 +170,7 @@ class SnapshotFile:
             return xr.Dataset(attrs=self.attrs)
         with translated_errors():
             columns = dict(extension().file_particles(str(self.path)))
-        for axis, origin in zip("xyz", self._facts["origin"], strict=True):
+        for axis, origin in zip("xyz", self.origin, strict=True):
             columns[axis] = columns[axis] + origin
         units = dict.fromkeys("xyz", self.length_unit)
         units |= {str(real["name"]): str(real["units"]) for real in self._facts["particle_reals"]}
@@ -233,8 +239,8 @@ class SnapshotFile:
             "cells": list(self.cells()),
             "levels": self.levels,
             "boxes": [level["boxes"] for level in facts["levels"]],
-            "low": facts["origin"],
-            "high": [low + side for low, side in zip(facts["origin"], self.box_size, strict=True)],
+            "low": list(self.origin),
+            "high": [low + side for low, side in zip(self.origin, self.box_size, strict=True)],
             "length_unit": self.length_unit or None,
             "particles": facts["particles"],
             **moment,
@@ -273,7 +279,7 @@ class SnapshotFile:
 
     def _centres(self, cells: tuple[int, int, int]) -> dict[str, Any]:
         coords = {}
-        for axis, n, low, side in zip("xyz", cells, self._facts["origin"], self.box_size, strict=True):
+        for axis, n, low, side in zip("xyz", cells, self.origin, self.box_size, strict=True):
             centres = low + (np.arange(n) + 0.5) * side / n
             comoving = "comoving " if self.length_unit == "Mpc" else ""
             coords[axis] = (axis, centres, _unit(self.length_unit) | {"long_name": f"{comoving}{axis}"})

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 PADDING = 1.0  # cells of the run on each side, so that the outermost particles have fine ones for neighbours
 LEAST_PARTICLES = 100  # within a sphere, for its radius to be told
+CHANCE = 5.0  # standard deviations, below which two numbers may agree for no reason
+PAIRS = 1_000_000  # of a start and a place, which tell as much as all would
 LEAST_BUFFER = 3  # cells: what a rule asks for is then deep enough inside for clouds of its own level
 SIMULATIONS = ("cosmology", "nbody")
 MOST_LEVELS = 20  # of `amr.max_level`
@@ -85,6 +87,7 @@ def zoom(run: Run, request: ZoomRequest) -> Zoom:
     sides = _sides(run)
     particles = _particles_about(run, halo, sides, sides / np.array(config["mesh"]["cells"]))
     radius = _radius(request.radius, halo, lambda name: _sphere_radius(name, particles, config, halo, sides))
+    _check_ids(particles, config, sides, run.folder)
     ids, positions = _within(particles, radius, run.folder)
     start = _start_of(config, ids, sides, run.folder)
     region = _region_of(start, positions, sides, PADDING * sides / np.array(config["mesh"]["cells"]))
@@ -229,10 +232,14 @@ def _particles_about(run: Run, halo: _Halo, sides: Array, cell: Array) -> _Parti
             if both
             else "let the run write one at the redshift of the catalogue: [output] plotfile = { at_redshift = [0] }",
         )
-    table = SnapshotFile(here[0]).particles()
-    if "id" not in table:
-        raise Error("the file has no particles with ids", here[0])
-    positions = np.stack([table[axis].values for axis in "xyz"], axis=1).astype(float)
+    files = [SnapshotFile(path) for path in here]
+    tables = [(file, table) for file, table in ((file, file.particles()) for file in files) if "id" in table]
+    if not tables:
+        raise Error("the file has no particles with ids", here[0], "those of format `vtkhdf` have none, all others do")
+    file, table = tables[0]
+    # Files have units of their own, but the box is that of the run.
+    from_corner = np.stack([table[axis].values for axis in "xyz"], axis=1).astype(float) - file.origin
+    positions = from_corner * (sides / file.box_size)
     # Checkpoints of particles of one mass do not name it.
     mass = next((table[name].values.astype(float) for name in ("mass", "mass_fraction") if name in table), None)
     mass = np.ones(len(positions)) if mass is None else mass
@@ -264,6 +271,27 @@ def _nearest_image(offset: Array, sides: Array) -> Array:
     return np.asarray(offset - sides * np.round(offset / sides))
 
 
+def _check_ids(particles: _Particles, config: dict[str, Any], sides: Array, folder: Path) -> None:
+    """Refuses ids that tell nothing of where particles began, however far these have come since.
+
+    The phase of the longest wave along an axis, at the start and now, is compared over the whole box. As particles
+    spread the two lose their likeness, but unless the ids are wrong they are more alike than those of two different
+    axes, and than chance makes the phases of so many particles.
+    """
+    few = slice(None, None, len(particles.id) // PAIRS + 1)
+    places = (_start_of(config, particles.id[few], sides, folder), particles.centre + particles.offset[few])
+    phases = np.concatenate([np.exp(2j * np.pi * place / sides).T for place in places])
+    alike = np.corrcoef(phases)[:3, 3:]
+    others = np.abs(alike[~np.eye(3, dtype=bool)]).max()
+    least = max(float(others), CHANCE / np.sqrt(2.0 * phases.shape[1]))
+    if not alike.diagonal().real.min() > least:
+        raise Error(
+            "the ids do not tell where the particles began: where they are now has nothing to do with that",
+            folder,
+            "zoom a run that began by itself, and whose files nothing has changed",
+        )
+
+
 def _start_of(config: dict[str, Any], ids: NDArray[np.int64], sides: Array, folder: Path) -> Array:
     """Where particles were on their lattice, which their ids number: x fastest, finer lattices after coarser ones."""
     lattice = np.array([own or cells for own, cells in zip(_lattice(config), config["mesh"]["cells"], strict=True)])
@@ -288,11 +316,6 @@ def _lattice(config: dict[str, Any]) -> list[int]:
 def _region_of(start: Array, end: Array, sides: Array, padding: Array) -> _Region:
     """The smallest periodic box around where the particles were and are; in between they are, by and large, too."""
     way = _nearest_image(end - start, sides)
-    if np.sqrt((way**2).sum(axis=1).mean()) > 0.25 * sides.min():  # anywhere in the box: 0.5
-        raise Error(
-            "the ids do not tell where the particles began: on average they are a quarter of the box from there",
-            hint="zoom a run that began by itself, not from a file",
-        )
     lower, upper = np.zeros(3), np.zeros(3)
     for axis in range(3):
         first = _lowest_in_arc(start[:, axis], sides[axis])

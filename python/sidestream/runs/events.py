@@ -100,7 +100,7 @@ def _read_log(path: Path) -> list[Event]:
 
 
 def _parts(log: list[Event]) -> list[list[Event]]:
-    """Splits a log where the program was started again: at `run_start` or `analyze_start`, or where the clock jumps back."""
+    """Splits a log where the program was started again: at a start of its own, or where the clock jumps back."""
     parts: list[list[Event]] = []
     latest = 0.0
     for event in log:

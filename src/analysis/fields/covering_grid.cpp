@@ -12,20 +12,20 @@
 
 namespace sidestream::analysis {
 
-namespace {
-
 using mesh::Box;
 using mesh::Int3;
 using mesh::Layout;
 
-void require_bearable(const Box& root, int level) {
+void check_covering_grid(const Box& root, int level) {
   constexpr double most = 1e10, bytes_a_cell = 24;  // the field, its transform and the transform's work space
   const double cells = std::ldexp(static_cast<double>(root.volume()), bits_a_level(root) * level);
   if (level > 0 && cells > most)
-    throw core::Error(fmt::format("the covering grid of level {} has {:.3g} cells", level, cells), "",
+    throw core::Error(fmt::format("the covering grid of level {} has {:.3g} cells", level, cells), "level",
                       fmt::format("its spectrum would take {:.3g} GiB of memory: choose a lower `level`",
                                   cells * bytes_a_cell / 0x1p30));
 }
+
+namespace {
 
 // Slabs of the root grid, refined, so that the boxes do not cut through cells of any coarser level.
 Layout slabs(const Layout& root, int ranks, int level) {
@@ -72,7 +72,7 @@ void sum_cells(const ScalarView& fine, int block, Int3 bits, int power, F f) {
 CoveringGrid::CoveringGrid(const comm::Communicator& comm, std::span<const Layout> levels, int level)
     : level_(level), is_uniform_(levels.size() == 1 && level == 0) {
   core::require(level >= 0, "a covering grid has a level of 0 or more");
-  require_bearable(levels.front().domain(), level);
+  check_covering_grid(levels.front().domain(), level);
   layout_ = is_uniform_ ? levels.front() : slabs(levels.front(), comm.size(), level);
   if (is_uniform_) return;
   for (int leaf_level = 0; leaf_level < static_cast<int>(levels.size()); ++leaf_level) {

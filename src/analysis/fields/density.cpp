@@ -69,9 +69,14 @@ std::int64_t cells_of(const ScalarView& field) {
 
 }  // namespace
 
+bool has_own_total(const mesh::Snapshot& snapshot) {
+  return snapshot.has(total_name) && !snapshot.quantity(total_name).is_of_parts;
+}
+
 LeafField total_density(const mesh::Snapshot& snapshot) {
-  if (snapshot.has(total_name)) return borrowed(snapshot, total_name);
   const bool has_gas = snapshot.has(gas_name), has_dark = snapshot.has(dark_name);
+  if (has_own_total(snapshot) || (has_gas && has_dark && snapshot.has(total_name)))
+    return borrowed(snapshot, total_name);
   if (!has_gas || !has_dark) return borrowed(snapshot, has_gas ? gas_name : dark_name);
   LeafField levels;
   for (int level = 0; level <= snapshot.finest_level(); ++level)
@@ -118,27 +123,19 @@ double mean(const comm::Communicator& comm, const ScalarView& field, const std::
   return mean(comm, LeafField{field}, name);
 }
 
-Threshold parse_threshold(const std::string& text) {
+Threshold parse_threshold(const std::string& text, const std::string& where) {
   const char* const hint =
       "write \"81.66 mean\" for a multiple of the mean density, or a density such as \"4e12\" [Msun/Mpc^3]";
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   std::string unit(end);
   std::erase(unit, ' ');
-  if (end == text.c_str()) throw core::Error("the threshold \"" + text + "\" does not start with a number", "", hint);
-  if (!std::isfinite(value)) throw core::Error("the threshold \"" + text + "\" is not a finite number", "", hint);
+  if (end == text.c_str())
+    throw core::Error("the threshold \"" + text + "\" does not start with a number", where, hint);
+  if (!std::isfinite(value)) throw core::Error("the threshold \"" + text + "\" is not a finite number", where, hint);
   if (unit != "mean" && unit != "" && unit != "Msun/Mpc^3")
-    throw core::Error("the threshold \"" + text + "\" has the unknown unit `" + unit + "`", "", hint);
+    throw core::Error("the threshold \"" + text + "\" has the unknown unit `" + unit + "`", where, hint);
   return {value, unit == "mean"};
-}
-
-Threshold read_threshold(const core::Node& node) {
-  if (!node.is_text()) return {node.number(), false};
-  try {
-    return parse_threshold(node.text());
-  } catch (const core::Error& error) {
-    core::reject(node, error.message(), error.hint());
-  }
 }
 
 }  // namespace sidestream::analysis

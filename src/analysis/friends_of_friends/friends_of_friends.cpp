@@ -10,6 +10,7 @@
 #include "analysis/fields/leaf_owners.hpp"
 #include "analysis/friends_of_friends/particle_groups.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/math.hpp"
 
 namespace sidestream::analysis {
 
@@ -136,7 +137,7 @@ std::vector<std::int64_t> friends_of_friends(std::span<const std::int64_t> ids,
 }
 
 double warren_mass(double mass, std::int64_t particles) {
-  return mass * (1.0 - std::pow(static_cast<double>(particles), -0.6));
+  return mass * (1.0 - core::pow(static_cast<double>(particles), -0.6));
 }
 
 }  // namespace sidestream::analysis

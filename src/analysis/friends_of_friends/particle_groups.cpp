@@ -194,7 +194,7 @@ ParticleGroups own_groups(const LocalGroups& groups, std::span<const std::int64_
 
 void check_linking_length(double linking_length) {
   if (!(linking_length > 0.0 && std::isfinite(linking_length)))
-    throw core::Error(fmt::format("the linking length is {}", linking_length), "",
+    throw core::Error(fmt::format("the linking length is {}", linking_length), "linking_length",
                       "it is a length above 0, commonly 0.2 mean separations of the particles");
 }
 

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/math.hpp"
 #include "sidestream/core/units.hpp"
 
 namespace sidestream::analysis {
@@ -42,7 +43,7 @@ void set_motion(Halo& halo, const Motion& motion, double scale_factor) {
     square += halo.angular_momentum[a] * halo.angular_momentum[a];
   }
   if (!(motion.mass > 0.0 && halo.mass > 0.0)) return;
-  const double radius = scale_factor * std::cbrt(0.75 * std::numbers::inv_pi * halo.volume);
+  const double radius = scale_factor * core::cbrt(0.75 * std::numbers::inv_pi * halo.volume);
   const double circular = std::sqrt(core::units::gravitational_constant * halo.mass / radius);
   halo.spin = std::sqrt(square) / motion.mass / (std::numbers::sqrt2 * circular * radius);
 }

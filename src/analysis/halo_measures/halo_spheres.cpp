@@ -1,9 +1,10 @@
 #include <algorithm>
-#include <cmath>
 #include <numbers>
 
 #include "analysis/halo_measures/halo_properties.hpp"
 #include "analysis/halo_measures/spherical_overdensity.hpp"
+
+#include "sidestream/core/math.hpp"
 
 namespace sidestream::analysis {
 
@@ -26,7 +27,7 @@ SphereSeed seed_of(const Halo& halo, const HaloFrame& frame, double density) {
     seed.center[static_cast<std::size_t>(axis)] = 2 * std::int64_t{corner[axis]} + (1 << bits[axis]);
     smallest = std::max(smallest, frame.finest().cell_size(axis) * (1 << bits[axis]));
   }
-  const double radius = margin * std::cbrt(0.75 * std::numbers::inv_pi * std::max(halo.mass, 0.0) / density);
+  const double radius = margin * core::cbrt(0.75 * std::numbers::inv_pi * std::max(halo.mass, 0.0) / density);
   seed.radius = std::max(radius, smallest);
   return seed;
 }

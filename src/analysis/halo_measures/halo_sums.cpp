@@ -4,6 +4,8 @@
 #include <cmath>
 #include <functional>
 
+#include "sidestream/core/math.hpp"
+
 namespace sidestream::analysis {
 
 namespace {
@@ -14,7 +16,7 @@ using Matrix = std::array<std::array<double, 3>, 3>;
 void rotate(Matrix& matrix, std::size_t p, std::size_t q) {
   if (matrix[p][q] == 0.0) return;
   const double half_cotangent = (matrix[q][q] - matrix[p][p]) / (2.0 * matrix[p][q]);
-  const double t = std::copysign(1.0, half_cotangent) / (std::abs(half_cotangent) + std::hypot(1.0, half_cotangent));
+  const double t = std::copysign(1.0, half_cotangent) / (std::abs(half_cotangent) + core::hypot(1.0, half_cotangent));
   const double c = 1.0 / std::sqrt(1.0 + t * t), s = t * c;
   const std::size_t r = 3 - p - q;
   const double rp = matrix[r][p], rq = matrix[r][q];

@@ -4,6 +4,8 @@
 
 #include "analysis/halo_measures/halo_properties.hpp"
 
+#include "sidestream/core/math.hpp"
+
 namespace sidestream::analysis {
 
 namespace {
@@ -16,7 +18,7 @@ class PeakGrid {
   PeakGrid(const mesh::Geometry& geometry, std::span<const Halo> halos)
       : geometry_(geometry),
         halos_(halos),
-        buckets_(std::max(1, static_cast<std::int32_t>(std::cbrt(static_cast<double>(halos.size()))))),
+        buckets_(std::max(1, static_cast<std::int32_t>(core::cbrt(static_cast<double>(halos.size()))))),
         in_bucket_(static_cast<std::size_t>(buckets_) * static_cast<std::size_t>(buckets_) *
                    static_cast<std::size_t>(buckets_)) {
     for (std::size_t h = 0; h < halos.size(); ++h) {

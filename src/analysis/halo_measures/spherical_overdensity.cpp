@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "sidestream/core/compact_sum.hpp"
+#include "sidestream/core/math.hpp"
 
 namespace sidestream::analysis {
 
@@ -278,9 +279,9 @@ class Searcher {
     const auto outer = std::find_if(inside.begin(), inside.end(), [&](const Inside& i) { return i.mean() < density; });
     if (outer == inside.begin() || outer == inside.end()) return {};
     const Inside& inner = *(outer - 1);
-    const double part = std::log(inner.mean() / density) / std::log(inner.mean() / outer->mean());
-    const double volume = inner.volume * std::pow(outer->volume / inner.volume, part);
-    return {std::cbrt(0.75 * std::numbers::inv_pi * volume), density * volume};
+    const double part = core::log(inner.mean() / density) / core::log(inner.mean() / outer->mean());
+    const double volume = inner.volume * core::pow(outer->volume / inner.volume, part);
+    return {core::cbrt(0.75 * std::numbers::inv_pi * volume), density * volume};
   }
 
   const comm::Communicator& comm_;

@@ -1,7 +1,6 @@
 #include "sidestream/analysis/halos.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numbers>
 #include <optional>
 
@@ -14,6 +13,7 @@
 #include "analysis/make.hpp"
 #include "sidestream/analysis/density.hpp"
 #include "sidestream/analysis/friends_of_friends.hpp"
+#include "sidestream/core/math.hpp"
 
 namespace sidestream::analysis {
 
@@ -97,17 +97,13 @@ class Halos final : public Analysis {
 
   explicit Halos(Parameters parameters)
       : parameters_(std::move(parameters)),
-        t_boundary_(parse_threshold(parameters_.t_boundary)),
-        t_halo_(parse_threshold(parameters_.t_halo)) {
+        t_boundary_(parse_threshold(parameters_.t_boundary, "t_boundary")),
+        t_halo_(parse_threshold(parameters_.t_halo, "t_halo")) {
     connectivity_of(parameters_.connectivity);
-    if (t_boundary_.is_of_mean == t_halo_.is_of_mean && t_halo_.value < t_boundary_.value)
+    if (!is_of_particles() && t_boundary_.is_of_mean == t_halo_.is_of_mean && t_halo_.value < t_boundary_.value)
       throw core::Error("`t_halo` (" + parameters_.t_halo + ") is below `t_boundary` (" + parameters_.t_boundary + ")",
-                        "", "the peak of a halo lies above its boundary: raise t_halo or lower t_boundary");
+                        "t_boundary", "the peak of a halo lies above its boundary: raise t_halo or lower t_boundary");
     check_linking_length(parameters_.linking_length);
-    std::vector<std::string> once;
-    append_new(once, parameters_.spherical_overdensity);
-    if (once.size() < parameters_.spherical_overdensity.size())
-      throw core::Error("`spherical_overdensity` names a sphere twice", "", "name each sphere once");
   }
 
   std::vector<std::string> fields() const override {
@@ -189,7 +185,7 @@ class Halos final : public Analysis {
                    const HaloMeasures& measures) const {
     const std::int64_t particles = comm.sum(static_cast<std::int64_t>(measures.particles->size()));
     const double separation =
-        std::cbrt(snapshot.geometry.volume() / static_cast<double>(std::max<std::int64_t>(1, particles)));
+        core::cbrt(snapshot.geometry.volume() / static_cast<double>(std::max<std::int64_t>(1, particles)));
     const GroupCriteria criteria{parameters_.linking_length * separation, parameters_.min_particles};
     Catalogue catalogue;
     if (parameters_.link)

@@ -6,27 +6,23 @@
 
 namespace sidestream::analysis {
 
-namespace {
-
-void require_bearable(const ImagePlane& level_0, int level) {
+void check_plane(const mesh::Box& root, const std::string& axis, std::int64_t level) {
+  if (level <= 0) return;
   constexpr double most = 1e9;
-  const mesh::Int3 bits = bits_between(level_0.domain, level);
+  const ImagePlane level_0(axis, root, 0);
+  const mesh::Int3 bits = bits_between(root, static_cast<int>(level));
   const double pixels =
       std::ldexp(static_cast<double>(level_0.pixels()), bits[level_0.horizontal] + bits[level_0.vertical]);
-  if (level > 0 && pixels > most)
-    throw core::Error(fmt::format("a picture of level {} has {:.3g} pixels", level, pixels), "",
+  if (pixels > most)
+    throw core::Error(fmt::format("a picture of level {} has {:.3g} pixels", level, pixels), "level",
                       fmt::format("it would take {:.3g} GiB of memory: choose a lower `level`", pixels * 8 / 0x1p30));
 }
-
-}  // namespace
 
 ImagePlane plane_of(const mesh::Snapshot& snapshot, const std::string& axis, std::int64_t level) {
   constexpr std::int32_t most_a_side = 2048;
   const mesh::Box& root = snapshot.geometry.domain;
-  if (level >= 0) {
-    require_bearable(ImagePlane(axis, root, 0), static_cast<int>(level));
-    return {axis, root, static_cast<int>(level)};
-  }
+  check_plane(root, axis, level);
+  if (level >= 0) return {axis, root, static_cast<int>(level)};
   for (int finest = snapshot.finest_level();; --finest) {
     const ImagePlane plane(axis, root, finest);
     if (finest == 0 || std::max(plane.columns(), plane.rows()) <= most_a_side) return plane;

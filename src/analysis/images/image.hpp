@@ -51,9 +51,10 @@ struct ImagePlane {
 };
 
 /// The plane of a picture of a snapshot: with pixels of `level`, or, if that is negative, of the finest level at which
-/// neither side has more than 2048 of them (level 0 at least). Throws core::Error when a level above 0 would take more
-/// than 10^9 pixels.
+/// neither side has more than 2048 of them (level 0 at least). Throws core::Error as below.
 ImagePlane plane_of(const mesh::Snapshot& snapshot, const std::string& axis, std::int64_t level);
+/// Throws core::Error when a level above 0 would take more than 10^9 pixels.
+void check_plane(const mesh::Box& root, const std::string& axis, std::int64_t level);
 
 /// A rank's contribution to one pixel.
 template <typename T>

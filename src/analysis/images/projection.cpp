@@ -156,8 +156,8 @@ class Projection final : public Analysis {
   explicit Projection(Parameters parameters) : parameters_(std::move(parameters)) {
     if (parameters_.weight != "volume" && parameters_.combine != "mean")
       throw core::Error(
-          "the weight `" + parameters_.weight + "` has no meaning with `combine = \"" + parameters_.combine + "\"`", "",
-          "leave `weight` out or set `combine = \"mean\"`");
+          "the weight `" + parameters_.weight + "` has no meaning with `combine = \"" + parameters_.combine + "\"`",
+          "weight", "leave `weight` out or set `combine = \"mean\"`");
   }
 
   std::vector<std::string> fields() const override {
@@ -166,6 +166,8 @@ class Projection final : public Analysis {
     if (parameters_.weight != "volume") append_new(names, names_for(parameters_.weight));
     return names;
   }
+
+  void check(const mesh::Box& domain) const override { check_plane(domain, parameters_.axis, parameters_.level); }
 
   mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
     const ImagePlane plane = plane_of(snapshot, parameters_.axis, parameters_.level);

@@ -129,6 +129,8 @@ class Slice final : public Analysis {
     return names;
   }
 
+  void check(const mesh::Box& domain) const override { check_plane(domain, parameters_.axis, parameters_.level); }
+
   mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
     const ImagePlane plane = plane_of(snapshot, parameters_.axis, parameters_.level);
     mesh::Result result;

@@ -27,7 +27,7 @@ bool is_neighbor(Connectivity connectivity, mesh::Int3 offset) {
 
 Connectivity connectivity_of(std::int64_t neighbors) {
   if (neighbors != 6 && neighbors != 14 && neighbors != 26)
-    throw core::Error("connectivity " + std::to_string(neighbors) + " is not known", "", "use 6, 14 or 26");
+    throw core::Error("connectivity " + std::to_string(neighbors) + " is not known", "connectivity", "use 6, 14 or 26");
   return static_cast<Connectivity>(neighbors);
 }
 

@@ -2,6 +2,7 @@
 
 #include "analysis/entries.hpp"
 #include "analysis/make.hpp"
+#include "analysis/merge_tree/tree_tables.hpp"
 #include "sidestream/analysis/density.hpp"
 #include "sidestream/analysis/merge_tree.hpp"
 
@@ -39,7 +40,12 @@ class MergeTreeTask final : public Analysis {
 
   explicit MergeTreeTask(Parameters parameters) : parameters_(std::move(parameters)) {
     connectivity_of(parameters_.connectivity);
-    if (parameters_.cut_off != "none") parse_threshold(parameters_.cut_off);
+    if (parameters_.cut_off != "none") parse_threshold(parameters_.cut_off, "cut_off");
+    for (const std::string& name : parameters_.store)
+      if (const std::string column = tree_tables::field_prefix + name;
+          column == tree_tables::own_field || column == tree_tables::maximum_of_cell)
+        throw core::Error("the tree has a column `" + column + "` of its own", "store",
+                          "give the quantity another name than `" + name + "`");
   }
 
   std::vector<std::string> fields() const override {

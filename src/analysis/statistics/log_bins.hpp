@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/math.hpp"
 
 namespace sidestream::analysis {
 
@@ -17,10 +18,10 @@ class LogBins {
   LogBins(double low, double high, std::int64_t count) {
     core::require(low > 0 && high > low && std::isfinite(high) && count > 0,
                   "bins go from a positive number to a larger one, and there is at least one");
-    const double decades = std::log10(high) - std::log10(low);
+    const double decades = core::log10(high) - core::log10(low);
     edges_.push_back(low);
     for (std::int64_t i = 1; i < count; ++i)
-      edges_.push_back(low * std::pow(10.0, decades * static_cast<double>(i) / static_cast<double>(count)));
+      edges_.push_back(low * core::pow(10.0, decades * static_cast<double>(i) / static_cast<double>(count)));
     edges_.push_back(high);
     first_key_ = key(low);
     std::int32_t bin = 0;
@@ -34,7 +35,7 @@ class LogBins {
   std::int32_t size() const { return static_cast<std::int32_t>(edges_.size()) - 1; }
   double edge(std::int32_t i) const { return edges_[static_cast<std::size_t>(i)]; }
   double center(std::int32_t i) const { return std::sqrt(edge(i) * edge(i + 1)); }
-  double width_dex(std::int32_t i) const { return std::log10(edge(i + 1) / edge(i)); }
+  double width_dex(std::int32_t i) const { return core::log10(edge(i + 1) / edge(i)); }
 
   /// The bin of a number, -1 below the first edge (and for NaN), size() from the last edge on.
   std::int32_t find(double number) const {

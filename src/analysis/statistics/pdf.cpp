@@ -136,7 +136,7 @@ class Pdf final : public Analysis {
     if (!(p.low > 0 && p.high > p.low))
       throw core::Error("the bins of the histogram go from `low` = " + std::to_string(p.low) +
                             " to `high` = " + std::to_string(p.high),
-                        "", "set 0 < low < high");
+                        "low", "set 0 < low < high");
     return {p.low, p.high, p.bins};
   }
   static bool is_standard(const std::string& name) {

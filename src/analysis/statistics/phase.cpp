@@ -88,8 +88,8 @@ class Phase final : public Analysis {
  private:
   static LogBins bins_of(const std::string& what, double low, double high, std::int64_t count) {
     if (!(low > 0 && high > low))
-      throw core::Error("the bins of " + what + " go from " + std::to_string(low) + " to " + std::to_string(high), "",
-                        "set 0 < " + what + "_low < " + what + "_high");
+      throw core::Error("the bins of " + what + " go from " + std::to_string(low) + " to " + std::to_string(high),
+                        what + "_low", "set 0 < " + what + "_low < " + what + "_high");
     return {low, high, count};
   }
 

@@ -70,6 +70,10 @@ class PowerSpectra final : public Analysis {
     return names;
   }
 
+  void check(const mesh::Box& domain) const override {
+    check_covering_grid(domain, static_cast<int>(parameters_.level));
+  }
+
   mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
     const auto shot_noise = parameters_.subtract_shot_noise ? shot_noise_of(comm, snapshot) : 0.0;
     const int level = static_cast<int>(parameters_.level);
@@ -78,7 +82,7 @@ class PowerSpectra final : public Analysis {
     Measurement measurement{comm, snapshot, grid, plan, snapshot.geometry.refined(level), shot_noise, {}};
     measure_parts(measurement);
     for (const std::string& name : parameters_.fields)
-      if (name != gas_name && name != dark_name && (name != total_name || snapshot.has(total_name)))
+      if (name != gas_name && name != dark_name && (name != total_name || has_own_total(snapshot)))
         measure_field(measurement, name);
     if (comm.rank() != 0) return {};
     auto& spectra = measurement.spectra;
@@ -129,7 +133,7 @@ class PowerSpectra final : public Analysis {
 
   // Gas, dark matter and the total made of them: the transform of a sum is the sum of the transforms.
   void measure_parts(Measurement& m) const {
-    const bool wants_total = contains(parameters_.fields, total_name) && !m.snapshot.has(total_name);
+    const bool wants_total = contains(parameters_.fields, total_name) && !has_own_total(m.snapshot);
     std::optional<Spectrum> total;
     double total_mean = 0.0, dark_mean = 0.0;
     for (const std::string name : {gas_name, dark_name}) {

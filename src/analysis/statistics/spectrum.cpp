@@ -9,6 +9,7 @@
 #include "sidestream/analysis/density.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/exact_sum.hpp"
+#include "sidestream/core/math.hpp"
 #include "sidestream/fft/modes.hpp"
 
 namespace sidestream::analysis {
@@ -35,7 +36,7 @@ std::vector<double> shell_edges(const mesh::Geometry& geometry, const ShellOptio
   constexpr double round_off = 1e-12;
   const double nyquist = nyquist_of(geometry) * (1.0 + round_off);
   const auto edge = [&](int n) {
-    return shells.is_logarithmic ? 0.5 * std::pow(10.0, n / static_cast<double>(shells.per_decade))
+    return shells.is_logarithmic ? 0.5 * core::pow(10.0, n / static_cast<double>(shells.per_decade))
                                  : (n + 0.5) * shells.width;
   };
   std::vector<double> edges{edge(0)};
@@ -82,7 +83,7 @@ std::vector<double> window_of_axis(std::int32_t n) {
   std::vector<double> window;
   for (std::int32_t i = 0; i < n; ++i) {
     const double half = pi * fft::wavenumber(i, n) / n;  // k dx / 2
-    const double sinc = i == 0 ? 1.0 : std::sin(half) / half;
+    const double sinc = i == 0 ? 1.0 : core::sin(half) / half;
     window.push_back(sinc * sinc);
   }
   return window;

@@ -64,9 +64,8 @@ class File : public Transport {
       const Task& task = around_.config.tasks[order.task];
       tasks.push_back(task.name);
       reads_particles |= task.analysis->reads_particles();
-      for (const FieldRequest& field : requested_fields(task))
-        if (snapshot.has(field.name) && std::ranges::find(quantities, field.name) == quantities.end())
-          quantities.push_back(field.name);
+      for (const std::string& field : fields_to_send(task, snapshot.quantities()))
+        if (std::ranges::find(quantities, field) == quantities.end()) quantities.push_back(field);
     }
     const std::shared_ptr<const mesh::Snapshot> present(std::shared_ptr<void>(), &snapshot);
     io::FileContent content = io::stored_content(comm_, present, quantities, reads_particles);

@@ -37,9 +37,8 @@ std::vector<std::int64_t> steps_of(const comm::Communicator& world, const io::Ru
 
 io::EventLog open_log(const comm::Communicator& world, const io::RunFolder& folder) {
   io::EventLog log;
-  world.agree_on([&] {
-    log = io::EventLog(world.rank() == 0 ? folder.events("analyze") : "", io::EventLog::Clock::now());
-  });
+  world.agree_on(
+      [&] { log = io::EventLog(world.rank() == 0 ? folder.events("analyze") : "", io::EventLog::Clock::now()); });
   return log;
 }
 

@@ -103,9 +103,9 @@ Announcement QueuedTransport::announcement_for(const Orders& orders, const Load&
     const Task& task = around_.config.tasks[order.task];
     announcement.tasks.push_back(order.task);
     std::int64_t& bytes = announcement.bytes.emplace_back(0);
-    for (const FieldRequest& field : requested_fields(task)) {
-      if (!snapshot.has(field.name) || !taken.insert(field.name).second) continue;
-      announcement.fields.push_back({field.name, snapshot.unit(field.name)});
+    for (const std::string& field : fields_to_send(task, snapshot.quantities())) {
+      if (!taken.insert(field).second) continue;
+      announcement.fields.push_back({field, snapshot.unit(field)});
       bytes += field_bytes;
     }
     if (!load.particles || announcement.particles || !task.analysis->reads_particles()) continue;

@@ -1,10 +1,50 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
+
 #include "sidestream/core/error.hpp"
 #include "sidestream/couple/trigger.hpp"
 
 namespace sidestream::couple {
+
+namespace {
+
+// The run lands on moments by way of the scale factor: one that is not quite the first or last is.
+constexpr double rounding = 1e-9;
+
+void check_reach(const When& when, const core::Node& node, const TimeKeeping& times) {
+  const auto refuse = [&](const char* key, const std::string& what, const std::string& hint) {
+    core::reject(*node.find(key), what, hint);
+  };
+  const auto text = [&](double time) {
+    std::string unit;
+    if (times.units != nullptr)
+      for (const auto& [name, factor] : *times.units)
+        if (factor == times.unit) unit = " " + name;
+    return fmt::format("{:g}{}", time / times.unit, unit);
+  };
+  for (const double z : when.at_redshift) {
+    const double slack = rounding * (1.0 + std::abs(z));
+    if (times.first_redshift && z > *times.first_redshift + slack)
+      refuse("at_redshift", fmt::format("the run begins at redshift {:g}, after {:g}", *times.first_redshift, z),
+             "leave it out, or begin earlier");
+    if (times.last_redshift && z < *times.last_redshift - slack)
+      refuse("at_redshift", fmt::format("the run ends at redshift {:g}, before {:g}", *times.last_redshift, z),
+             "leave it out, or end later");
+  }
+  for (const double time : when.at_time) {
+    const double slack = rounding * std::abs(time);
+    if (times.first_time && time < *times.first_time - slack)
+      refuse("at_time", fmt::format("the run begins at the time {}, after {}", text(*times.first_time), text(time)),
+             "leave it out, or begin earlier");
+    if (times.last_time && time > *times.last_time + slack)
+      refuse("at_time", fmt::format("the run ends at the time {}, before {}", text(*times.last_time), text(time)),
+             "leave it out, or end later");
+  }
+}
+
+}  // namespace
 
 When read_when(const core::Node& node, const TriggerKeys& keys, const std::string& what, const TimeKeeping& times) {
   When when{.every = keys.every.value_or(0),
@@ -29,6 +69,7 @@ When read_when(const core::Node& node, const TriggerKeys& keys, const std::strin
       core::reject(*node.find("at_redshift"), fmt::format("{} is no redshift", z), "redshifts are above -1");
   for (const double time : when.at_time)
     if (time < 0.0) core::reject(*node.find("at_time"), "times are counted from 0", "leave out what is below it");
+  check_reach(when, node, times);
   return when;
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {
@@ -18,6 +20,15 @@ void check_field(const FileField& field, const FileContent& content) {
                   "a field of a file lacks this component");
     core::require(values.layout() == content.levels[level], "the fields of a file share the layout of a level");
   }
+}
+
+void check_names(const FileContent& content) {
+  std::set<std::string> names;
+  for (const FileField& field : content.fields)
+    core::require(names.insert(field.name).second, "each field of a file has a name of its own");
+  names.clear();
+  for (const FileParticleReal& real : content.particle_reals)
+    core::require(names.insert(real.name).second, "each number of the particles of a file has a name of its own");
 }
 
 void check_particles(const FileContent& content) {
@@ -44,6 +55,7 @@ void check(const FileContent& content) {
     core::require(content.geometry.refined(static_cast<int>(level)).domain == content.levels[level].domain(),
                   "the geometry of a file, twice as fine on each level, has the domains of its levels");
   }
+  check_names(content);
   for (const FileField& field : content.fields) check_field(field, content);
   check_particles(content);
 }

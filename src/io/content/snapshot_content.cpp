@@ -1,7 +1,6 @@
 #include "sidestream/io/snapshot_content.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <limits>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "io/content/pack_block.hpp"
+#include "io/content/particle_levels.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/random.hpp"
@@ -66,8 +66,7 @@ void fill_from(const Snapshots& snapshot, const std::string& name, FileField& fi
 decltype(FileField::fill) or_nan(const Snapshots& snapshot, decltype(FileField::fill) fill) {
   return [snapshot, fill = std::move(fill)](int level, const mesh::Box& box, const core::View4<double>& out) {
     if (snapshot->levels[static_cast<std::size_t>(level)].find(box.lo) >= 0) return fill(level, box, out);
-    core::for_each_cell(
-        box, [=](int k, int j, int i) { out(k, j, i) = std::numeric_limits<double>::quiet_NaN(); });
+    core::for_each_cell(box, [=](int k, int j, int i) { out(k, j, i) = std::numeric_limits<double>::quiet_NaN(); });
   };
 }
 
@@ -121,7 +120,8 @@ mesh::Particles none_like(const comm::Communicator& comm, const mesh::Particles*
     for (const auto& attribute : particles.attributes) attributes.push_back({attribute.name, attribute.unit});
     return attributes.dump();
   };
-  const int first = static_cast<int>(-comm.max(static_cast<std::int64_t>(own != nullptr ? -comm.rank() : -comm.size())));
+  const int first =
+      static_cast<int>(-comm.max(static_cast<std::int64_t>(own != nullptr ? -comm.rank() : -comm.size())));
   mesh::Particles none;
   if (first == comm.size()) return none;
   const std::string text = comm.broadcast(comm.rank() == first ? described(*own) : "", first);
@@ -136,33 +136,15 @@ mesh::Particles none_like(const comm::Communicator& comm, const mesh::Particles*
   return none;
 }
 
-void append_one(const mesh::Particles& from, std::size_t p, mesh::Particles& to) {
-  to.id.push_back(from.id[p]);
-  for (std::size_t axis = 0; axis < 3; ++axis) to.position[axis].push_back(from.position[axis][p]);
-  for (std::size_t a = 0; a < to.attributes.size(); ++a)
-    to.attributes[a].values.push_back(from.attributes[a].values[p]);
-}
-
-std::size_t level_of_leaf(const FileContent& content, const std::array<double, 3>& position) {
-  std::size_t level = content.levels.size() - 1;
-  while (level > 0 &&
-         content.levels[level].find(cell_of(content.geometry.refined(static_cast<int>(level)), position)) < 0)
-    --level;
-  return level;
-}
-
 void store_particles(const comm::Communicator& comm, const mesh::Particles* own, FileContent& content) {
   const mesh::Particles none = none_like(comm, own);
   if (none.attributes.empty() && comm.max(std::int64_t{own != nullptr}) == 0) return;
   const auto divided = std::make_shared<Divided>();
   divided->rest = content.memory;
-  divided->levels.resize(content.levels.size(), none);
   if (own != nullptr && content.levels.size() == 1) {
     content.particles = {own};
   } else {
-    for (std::size_t p = 0; own != nullptr && p < own->size(); ++p)
-      append_one(*own, p,
-                 divided->levels[level_of_leaf(content, {own->position[0][p], own->position[1][p], own->position[2][p]})]);
+    divided->levels = by_level(own != nullptr ? *own : none, content.levels, content.geometry);
     for (const mesh::Particles& level : divided->levels) content.particles.push_back(&level);
   }
   content.memory = divided;

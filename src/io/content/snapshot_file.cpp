@@ -41,13 +41,17 @@ nlohmann::json as_json(mesh::Int3 n) {
 
 }  // namespace
 
+std::string kind_of(const FileDescription& file) {
+  return file.is_stored ? "stored snapshot" : file.is_checkpoint ? "checkpoint" : "plot file";
+}
+
 nlohmann::json to_json(const FileDescription& file) {
   nlohmann::json levels = nlohmann::json::array();
   for (const mesh::Layout& level : file.levels)
     levels.push_back({{"cells", as_json(level.domain().extent())}, {"boxes", level.size()}});
   return {{"format", file.format},
           {"path", file.path},
-          {"kind", file.is_checkpoint ? "checkpoint" : "plot file"},
+          {"kind", kind_of(file)},
           {"step", file.moment.step},
           {"time", file.moment.time},
           {"scale_factor", file.moment.scale_factor.value_or(1.0)},

@@ -50,7 +50,6 @@ std::string metadata_text(const FileContent& content) {
             {"hubble", content.hubble},
             {"gamma", content.gamma},
             {"attributes", attributes},
-            {"is_checkpoint", !attributes.empty() && !content.is_stored},
             {"texts", content.texts},
             {"config", content.config},
             {"length", content.geometry.length},
@@ -58,6 +57,7 @@ std::string metadata_text(const FileContent& content) {
             {"periodic", content.geometry.periodic},
             {"fields", names_and_units(content.fields)},
             {"has_particles", !content.particles.empty()}};
+  if (content.is_stored) text["is_stored"] = true;
   if (!content.particles.empty()) {
     text["particle_mass"] = number(content.particles.front()->mass);
     text["particle_reals"] = names_and_units(content.particle_reals);
@@ -82,7 +82,8 @@ void apply_metadata(const std::string& text, const std::string& where, FileDescr
       description.moment.attributes[name] = number_of(value);
     description.texts = all.at("texts").get<std::map<std::string, std::string>>();
     description.config = all.at("config").get<std::string>();
-    description.is_checkpoint = all.value("is_checkpoint", !description.moment.attributes.empty());
+    description.is_stored = all.value("is_stored", false);
+    description.is_checkpoint = !description.is_stored && !description.moment.attributes.empty();
     description.geometry.length = all.at("length").get<std::array<double, 3>>();
     description.length_unit = all.at("length_unit").get<std::string>();
     description.geometry.periodic = all.at("periodic").get<mesh::Periodicity>();

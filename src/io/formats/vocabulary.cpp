@@ -45,6 +45,12 @@ std::string quantity_of(const std::string& file_name) {
   return word != nullptr ? std::string(word->quantity) : file_name;
 }
 
+std::optional<std::string> quantity_called(const std::string& name) {
+  for (const Word& word : words)
+    if (word.name == name || word.enzo == name) return std::string(word.quantity);
+  return std::nullopt;
+}
+
 std::string flash_name(std::string_view name) {
   if (const Word* word = find(&Word::name, name)) return std::string(word->flash);
   std::string four;
@@ -53,6 +59,12 @@ std::string flash_name(std::string_view name) {
       four += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   four.resize(4, ' ');
   return four;
+}
+
+std::vector<std::string> flash_words() {
+  std::vector<std::string> all;
+  for (const Word& word : words) all.emplace_back(word.flash);
+  return all;
 }
 
 std::string enzo_name(std::string_view name) {

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sidestream::io {
 
@@ -16,6 +17,8 @@ struct Word {
 
 /// FLASH's name for the field `name`: from the table, or four letters made of its first ones.
 std::string flash_name(std::string_view name);
+/// All names of the table, which readers of FLASH files know.
+std::vector<std::string> flash_words();
 /// Enzo's name for the field `name`; the name itself where the table has none.
 std::string enzo_name(std::string_view name);
 /// Our name for a field of FLASH or Enzo; the name itself where the table has none.

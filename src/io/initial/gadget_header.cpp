@@ -10,6 +10,7 @@
 #include "io/formats/flash/flash_units.hpp"
 #include "io/initial/paths.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/math.hpp"
 #include "sidestream/io/atomic_file.hpp"
 
 namespace sidestream::io {
@@ -138,7 +139,7 @@ GadgetHeader read_gadget_header(const Hdf5Reader& file, const InitialAssumptions
 
 double comoving_energy_factor(const Hdf5Reader& file, const std::string& dataset, double scale_factor) {
   const auto exponent = numbers_of_attribute(file, dataset, "a-scale exponent");
-  return exponent ? std::pow(scale_factor, exponent->front()) : 1.0;
+  return exponent ? core::pow(scale_factor, exponent->front()) : 1.0;
 }
 
 bool is_hdf5(const std::string& path) {

@@ -18,14 +18,13 @@ namespace sidestream::io {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-// Whether a run makes a file or folder of this name: what may be removed when a run is overwritten.
 bool belongs_to_a_run(const std::string& name) {
   return name == "config.toml" || name == "report.html" || name == "live.html" || name == "results" ||
          name == "pending" || name == "snapshots" || (name.starts_with("events") && name.ends_with(".jsonl")) ||
          (name.starts_with("mergers.") && name.ends_with(".nc")) || is_output_name(name);
 }
+
+namespace {
 
 // What a write that was interrupted left behind.
 bool is_leftover(const std::string& name) {
@@ -121,9 +120,8 @@ std::string RunFolder::snapshot(std::int64_t step) const {
 }
 std::vector<std::int64_t> RunFolder::stored_steps() const {
   std::vector<std::int64_t> steps;
-  for (const fs::path& file : files_of(snapshots(), [](const std::string& name) {
-         return snapshot_name().step_of(name).has_value();
-       }))
+  for (const fs::path& file :
+       files_of(snapshots(), [](const std::string& name) { return snapshot_name().step_of(name).has_value(); }))
     steps.push_back(*snapshot_name().step_of(file.filename().string()));
   std::ranges::sort(steps);
   return steps;

@@ -7,6 +7,7 @@
 
 #include "sidestream/amr/adaptation.hpp"
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/core/math.hpp"
 #include "sidestream/core/units.hpp"
 #include "sidestream/redistribute/migration.hpp"
 #include "sims/cosmology/cosmology_config.hpp"
@@ -82,9 +83,9 @@ class Cosmology : public Simulation {
   mesh::Moment moment() const override { return {step_, background_.time(a_), a_, {{"redshift", redshift_}}}; }
   double progress() const override {
     if (redshift_ <= config_.run.z_end) return 1.0;
-    const double first = std::log(solvers::scale_factor(config_.run.z_start));
-    const double last = std::log(solvers::scale_factor(config_.run.z_end));
-    return (std::log(a_) - first) / (last - first);
+    const double first = core::log(solvers::scale_factor(config_.run.z_start));
+    const double last = core::log(solvers::scale_factor(config_.run.z_end));
+    return (core::log(a_) - first) / (last - first);
   }
   std::string stop_reason() const override { return universe_->refusal(); }
 
@@ -391,10 +392,10 @@ class CosmologyPlan : public SimulationPlan {
 
   // A refined mesh may grow to its budget of blocks, but not beyond the finest level everywhere.
   double memory_bytes() const override {
-    const double block_cells = std::pow(config_.mesh.block, 3);
+    const double block_cells = core::pow(config_.mesh.block, 3);
     double blocks = 0.0;
     for (int level = 0; level <= config_.amr.max_level; ++level)
-      blocks += static_cast<double>(cells().product()) / block_cells * std::pow(8.0, level);
+      blocks += static_cast<double>(cells().product()) / block_cells * core::pow(8.0, level);
     if (config_.amr.max_level > 0) blocks = std::min(blocks, static_cast<double>(config_.amr.max_blocks));
     return config_.bytes_per_cell() * blocks * block_cells + 64.0 * particles_;
   }
@@ -413,7 +414,10 @@ class CosmologyPlan : public SimulationPlan {
   couple::TimeKeeping times() const override {
     static const core::Units units{{"Gyr", 1.0 / core::units::gyr_per_time_unit},
                                    {"Myr", 1e-3 / core::units::gyr_per_time_unit}};
-    return {true, &units, 1.0 / core::units::gyr_per_time_unit};
+    const solvers::Background background(config_.parameters);
+    const auto time = [&](double z) { return background.time(solvers::scale_factor(z)); };
+    const double first = config_.run.z_start, last = config_.run.z_end;
+    return {true, &units, 1.0 / core::units::gyr_per_time_unit, time(first), time(last), first, last};
   }
   std::vector<mesh::Quantity> quantities() const override { return cosmology_quantities(config_); }
 

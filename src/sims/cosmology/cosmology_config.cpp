@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "sidestream/core/config_path.hpp"
+#include "sidestream/core/math.hpp"
 #include "sidestream/core/units.hpp"
 
 namespace sidestream::sims {
@@ -87,7 +87,7 @@ core::Table<solvers::HydroConfig> gas_table() {
 double standard_temperature_floor(const CosmologyConfig& config) {
   constexpr double share = 1e-3;
   const double expansion = (1.0 + config.run.z_start) / (1.0 + config.run.z_end);
-  return share * config.start_temperature() * std::pow(expansion, -3.0 * (config.hydro.gamma - 1.0));
+  return share * config.start_temperature() * core::pow(expansion, -3.0 * (config.hydro.gamma - 1.0));
 }
 
 // `[cosmology]` holds the keys of three tables, each of which takes those of the others as known.
@@ -213,7 +213,7 @@ double CosmologyConfig::temperature_factor(double a) const {
 // Gas with its ghost cells, and what gravity and the particles keep; see docs/concepts/cosmology.md.
 double CosmologyConfig::bytes_per_cell() const {
   const double block = mesh.block;
-  const auto with_ghosts = [&](double ghost) { return std::pow((block + 2.0 * ghost) / block, 3); };
+  const auto with_ghosts = [&](double ghost) { return core::pow((block + 2.0 * ghost) / block, 3); };
   const double state = has_gas ? 8.0 * solvers::gas_components : 0.0;
   const double gas = state * with_ghosts(solvers::hydro_ghost);
   // Density, potential, what deposit and transform share, and on several ranks the transform's lines and messages.

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numbers>
 
 #include "sidestream/core/exact_sum.hpp"
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/core/math.hpp"
 #include "sidestream/core/units.hpp"
 #include "sims/cosmology/universe.hpp"
 
@@ -95,7 +95,7 @@ void EnergyBalance::add(std::int64_t step, double a, const Energies& energies, d
   if (a_ == 0.0) {
     start_ = energies.total();
   } else {
-    const double growth = std::log(a / a_), before = rate(last_), now = rate(energies);
+    const double growth = core::log(a / a_), before = rate(last_), now = rate(energies);
     lost_ += before * growth + (now - before) * (1.0 - a_ * growth / (a - a_));
   }
   step_ = step;

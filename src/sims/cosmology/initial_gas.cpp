@@ -1,8 +1,7 @@
 #include "sims/cosmology/initial_gas.hpp"
 
-#include <cmath>
-
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/core/math.hpp"
 
 namespace sidestream::sims {
 
@@ -18,7 +17,7 @@ mesh::Field<double> conserved_gas(const CosmologyConfig& config, const solvers::
       gas(solvers::density, k, j, i) = rho(k, j, i);
       for (int axis = 0; axis < 3; ++axis)
         gas(solvers::momentum_x + axis, k, j, i) = rho(k, j, i) * velocity(axis, k, j, i);
-      gas(solvers::internal_energy, k, j, i) = rho(k, j, i) * energy * std::pow(rho(k, j, i) / mean, exponent);
+      gas(solvers::internal_energy, k, j, i) = rho(k, j, i) * energy * core::pow(rho(k, j, i) / mean, exponent);
     });
   }
   solvers::set_total_energy(state);

@@ -9,6 +9,7 @@
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/exact_sum.hpp"
+#include "sidestream/core/math.hpp"
 #include "sidestream/core/units.hpp"
 #include "sidestream/io/initial_file.hpp"
 #include "sidestream/solvers/cloud_sums.hpp"
@@ -104,7 +105,7 @@ void check_speeds(const Particles& particles, const std::string& path) {
     const double u = velocity[0].values[n], v = velocity[1].values[n], w = velocity[2].values[n];
     if (u * u + v * v + w * w <= most * most) continue;
     throw core::Error(fmt::format("the particle with id {} moves at {:.6g} km/s, faster than light", particles.id[n],
-                                  std::hypot(u, v, w)),
+                                  core::hypot(core::hypot(u, v), w)),
                       path, "look at the units of the velocities in the file");
   }
 }

@@ -1,11 +1,11 @@
 #include "sims/cosmology/initial_universe.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "sidestream/amr/adaptation.hpp"
 #include "sidestream/core/exact_sum.hpp"
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/core/math.hpp"
 #include "sidestream/redistribute/migration.hpp"
 #include "sidestream/redistribute/redistribution.hpp"
 #include "sims/cosmology/initial_gas.hpp"
@@ -74,7 +74,7 @@ class Level {
         kept.attributes[i].values[n] = particles_.attributes[i].values[inside[n]];
     }
     kept.attributes.push_back(
-        {solvers::mass_fraction_name, "1", std::vector<double>(kept.size(), std::pow(8.0, -level_))});
+        {solvers::mass_fraction_name, "1", std::vector<double>(kept.size(), core::pow(8.0, -level_))});
     particles_ = Particles();
     return kept;
   }

@@ -8,6 +8,7 @@
 #include "sidestream/core/exact_sum.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/largest_magnitude.hpp"
+#include "sidestream/core/math.hpp"
 #include "sidestream/core/units.hpp"
 #include "sidestream/redistribute/migration.hpp"
 #include "sims/run/soundness.hpp"
@@ -89,6 +90,7 @@ double Universe::advance(double a0, double a1, bool adapts) {
   step_ = {a0, a1, solvers::leapfrog_step(background_, a0, a1).drift};
   parts_.resize(density_.size());
   gas_step_.reset();
+  if (gas_) gas_->begin_step();
   amr::subcycle(
       {}, finest_level(), config_.amr.time_levels(), [&](const amr::LevelStep& part) { advance_level(part); },
       [&](int level) { synchronize(level); });
@@ -104,6 +106,7 @@ double Universe::advance(double a0, double a1, bool adapts) {
 void Universe::advance_level(const amr::LevelStep& part) {
   parts_[static_cast<std::size_t>(part.level)] = part;
   const solvers::LeapfrogStep step = leapfrog_of(part);
+  if (gas_) core::timed(bill_, "hydro", [&] { gas_->begin_with_half(part.level); });
   kick(part.level, step.first_kick, step.drift, nullptr);
   advance_gas(part, step);
   migrate_particles(part.level);
@@ -135,6 +138,10 @@ void Universe::synchronize(int level) {
   if (gas_) core::timed(bill_, "hydro", [&] { gas_->synchronize(level); });
   core::timed(bill_, "migration",
               [&] { redistribute::migrate_levels(comm_, hierarchy_, particles_, level, solvers::cloud_margin); });
+  // With equal steps, how far a particle may go depends on its level.
+  for (std::size_t l = 0; level == 0 && config_.amr.time_levels() == amr::TimeLevels::equal && l < particles_.size();
+       ++l)
+    largest_momentum_[l] = solvers::largest_momentum(particles_[l]);
   const amr::LevelStep& part = parts_[static_cast<std::size_t>(level)];
   if (level > 0 && coarse_weight_after(part) < 1.0) solve_from(part);
 }
@@ -151,9 +158,9 @@ void Universe::kick(int level, double factor, double drift, solvers::FastestWave
 // The expansion of a gas with gamma other than 5/3 is taken in two halves around the step.
 void Universe::advance_gas(const amr::LevelStep& part, const solvers::LeapfrogStep& step) {
   if (!gas_) return;
-  const double gamma = config_.hydro.gamma, expansion = std::pow(step.a1 / step.a0, 0.5 * (5.0 - 3.0 * gamma));
+  const double gamma = config_.hydro.gamma, expansion = core::pow(step.a1 / step.a0, 0.5 * (5.0 - 3.0 * gamma));
   const auto expand = [&] {
-    if (gamma != 5.0 / 3.0) solvers::expansion_source(gas_->state(part.level), expansion);
+    if (gamma != 5.0 / 3.0) gas_->expand(part.level, expansion);
   };
   gas_->set_epoch({config_.temperature_floor / config_.temperature_factor(step.a1), 1.0 / (step.a1 * step.a1)});
   core::timed(bill_, "hydro", expand);

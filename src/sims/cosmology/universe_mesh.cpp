@@ -1,12 +1,12 @@
 // How the mesh of a universe changes.
 #include <algorithm>
-#include <cmath>
 #include <numbers>
 
 #include "sidestream/amr/adaptation.hpp"
 #include "sidestream/amr/level_transfer.hpp"
 #include "sidestream/core/exact_sum.hpp"
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/core/math.hpp"
 #include "sidestream/core/units.hpp"
 #include "sidestream/redistribute/migration.hpp"
 #include "sims/cosmology/universe.hpp"
@@ -105,7 +105,7 @@ bool Universe::adapt(double a) {
   bool is_changed = false;
   core::timed(bill_, "regrid", [&] {
     const mesh::Forest forest = amr::adapted(comm_, hierarchy_, judge(a), config_.amr.limits());
-    refusal_ = exceeded_budget(config_.amr, forest, config_.bytes_per_cell() * std::pow(config_.mesh.block, 3));
+    refusal_ = exceeded_budget(config_.amr, forest, config_.bytes_per_cell() * core::pow(config_.mesh.block, 3));
     is_changed = refusal_.empty() && !(forest == hierarchy_.forest());
     if (is_changed) move_to(mesh::Hierarchy(forest, hierarchy_.geometry(0), comm_.size(), costs_of(forest)));
   });
@@ -127,7 +127,7 @@ std::vector<std::vector<double>> Universe::costs_of(const mesh::Forest& forest) 
 
   std::vector<std::vector<double>> costs = amr::block_costs(forest);
   if (cell_s == 0.0 || particle_s == 0.0) return costs;
-  const double particle_share = particle_s / (cell_s * std::pow(config_.mesh.block, 3));
+  const double particle_share = particle_s / (cell_s * core::pow(config_.mesh.block, 3));
   const std::vector<std::vector<std::int64_t>> counts = particles_in_blocks(comm_, forest, hierarchy_, particles_);
   for (std::size_t level = 0; level < costs.size(); ++level)
     for (std::size_t b = 0; b < costs[level].size(); ++b)

@@ -9,6 +9,7 @@
 
 #include "sidestream/core/exact_sum.hpp"
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/core/math.hpp"
 #include "sims/gas/gas_books.hpp"
 #include "sims/gas/gas_gravity.hpp"
 #include "sims/gas/gas_quantities.hpp"
@@ -99,7 +100,7 @@ class GasSimulation : public Simulation {
     if (gas_->finest_level() > 0) solve_gravity();
     time_ = lands ? landing : time_ + dt_;
     ++step_;
-    uniform_updates_ += std::pow(amr::substeps(setup_.amr.time_levels()), setup_.amr.max_level - first_level()) *
+    uniform_updates_ += core::pow(amr::substeps(setup_.amr.time_levels()), setup_.amr.max_level - first_level()) *
                         static_cast<double>(finest_.domain.volume());
   }
 
@@ -187,7 +188,11 @@ void GasSimulation::solve_gravity() {
 // With gravity, kick, drift, kick: of second order.
 void GasSimulation::advance_level(const amr::LevelStep& step) {
   const double dt = (step.end - step.begin) * dt_;
-  if (gravity_) core::timed(bill_, "gravity", [&] { gravity_->kick(*gas_, step.level, 0.5 * dt); });
+  if (gravity_)
+    core::timed(bill_, "gravity", [&] {
+      gas_->begin_with_half(step.level);
+      gravity_->kick(*gas_, step.level, 0.5 * dt);
+    });
   if (!(has_ghosts_ && step.begin == 0.0))
     core::timed(bill_, "ghost cells",
                 [&] { gas_->fill_ghosts(step.level, time_ + step.begin * dt_, step.coarse_weight); });
@@ -336,11 +341,13 @@ class GasSimulationPlan : public SimulationPlan {
     const mesh::Forest roots(cells(), setup_.mesh.block);
     double blocks = 0.0;
     for (int level = 0; level <= setup_.amr.max_level; ++level)
-      blocks += static_cast<double>(roots.size(0)) * std::pow(roots.children(), level);
+      blocks += static_cast<double>(roots.size(0)) * core::pow(roots.children(), level);
     const double most = setup_.amr.max_level > 0 ? static_cast<double>(setup_.amr.max_blocks) : blocks;
     return setup_.block_bytes() * std::min(blocks, most);
   }
-  couple::TimeKeeping times() const override { return {.has_redshift = false}; }
+  couple::TimeKeeping times() const override {
+    return {.has_redshift = false, .first_time = 0.0, .last_time = setup_.problem.end};
+  }
   std::vector<mesh::Quantity> quantities() const override { return quantities_of(setup_.hydro); }
   nlohmann::json description() const override {
     const mesh::Int3 n = cells();

@@ -5,6 +5,8 @@
 
 #include "sims/problems/parts.hpp"
 
+#include "sidestream/core/math.hpp"
+
 namespace sidestream::sims {
 
 namespace {
@@ -50,7 +52,7 @@ class Clump {
       const double nearest = x - side * std::floor(x / side + 0.5);
       squares += nearest * nearest;
     }
-    return 1.0 + (config_.contrast - 1.0) * std::exp(-0.5 * squares / (config_.radius * config_.radius));
+    return 1.0 + (config_.contrast - 1.0) * core::exp(-0.5 * squares / (config_.radius * config_.radius));
   }
 
   GasCell cell(const mesh::Geometry& level, mesh::Int3 cell, const mesh::Geometry& finest) const {

@@ -4,6 +4,8 @@
 
 #include "sims/problems/parts.hpp"
 
+#include "sidestream/core/math.hpp"
+
 namespace sidestream::sims {
 
 namespace {
@@ -24,10 +26,10 @@ PointGas layers(double x, double y) {
   constexpr double edge = 0.025, p = 2.5, rho_outside = 1.0, rho_inside = 2.0, u_outside = 0.5, u_inside = -0.5;
   const auto smooth = [=](double outside, double inside) {
     const double half = 0.5 * (outside - inside), from_edge = std::min(std::fabs(y - 0.25), std::fabs(y - 0.75));
-    const double fade = half * std::exp(-from_edge / edge);
+    const double fade = half * core::exp(-from_edge / edge);
     return y >= 0.25 && y < 0.75 ? inside + fade : outside - fade;
   };
-  return {smooth(rho_outside, rho_inside), {smooth(u_outside, u_inside), 0.01 * std::sin(4.0 * M_PI * x), 0.0}, p};
+  return {smooth(rho_outside, rho_inside), {smooth(u_outside, u_inside), 0.01 * core::sin(4.0 * M_PI * x), 0.0}, p};
 }
 
 GasCell initial_gas(const mesh::Geometry& level, mesh::Int3 cell, double gamma) {
@@ -44,13 +46,13 @@ nlohmann::json measure(const comm::Communicator& comm, const mesh::Snapshot& sna
                         [&](int, const mesh::Geometry& level, mesh::Int3 cell, const std::array<double, 1>& values) {
                           const double x = (cell.x + 0.5) * level.cell_size(0), y = (cell.y + 0.5) * level.cell_size(1);
                           const double from_edge = std::fabs(y < 0.5 ? y - 0.25 : 0.75 - y);
-                          const double weight = level.cell_volume() * std::exp(-4.0 * M_PI * from_edge);
-                          sums[0].add(values[0] * std::sin(4.0 * M_PI * x) * weight);
-                          sums[1].add(values[0] * std::cos(4.0 * M_PI * x) * weight);
+                          const double weight = level.cell_volume() * core::exp(-4.0 * M_PI * from_edge);
+                          sums[0].add(values[0] * core::sin(4.0 * M_PI * x) * weight);
+                          sums[1].add(values[0] * core::cos(4.0 * M_PI * x) * weight);
                           sums[2].add(weight);
                         });
   comm.sum(std::span(sums));
-  return {{"mode_amplitude", 2.0 * std::hypot(sums[0].value(), sums[1].value()) / sums[2].value()}};
+  return {{"mode_amplitude", 2.0 * core::hypot(sums[0].value(), sums[1].value()) / sums[2].value()}};
 }
 
 GasProblem read(const core::Node& root, mesh::Int3 cells, const solvers::HydroConfig& hydro, core::Node& resolved) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/math.hpp"
 
 namespace sidestream::sims {
 
@@ -25,8 +26,8 @@ WaveVelocity wave_velocity(const RiemannState& gas, double gamma, double p) {
     return {(p - gas.p) * root, root * (1.0 - 0.5 * (p - gas.p) / (p + b))};
   }
   const double c = sound_speed(gas, gamma), ratio = p / gas.p;
-  return {2.0 * c / (gamma - 1.0) * (std::pow(ratio, (gamma - 1.0) / (2.0 * gamma)) - 1.0),
-          std::pow(ratio, -(gamma + 1.0) / (2.0 * gamma)) / (gas.rho * c)};
+  return {2.0 * c / (gamma - 1.0) * (core::pow(ratio, (gamma - 1.0) / (2.0 * gamma)) - 1.0),
+          core::pow(ratio, -(gamma + 1.0) / (2.0 * gamma)) / (gas.rho * c)};
 }
 
 /// Speed of the head of the wave that faces left.
@@ -41,11 +42,11 @@ RiemannState left_of_contact(const RiemannState& gas, double gamma, double p, do
   const double c = sound_speed(gas, gamma), ratio = p / gas.p, plus = gamma + 1.0, minus = gamma - 1.0;
   if (speed <= front(gas, gamma, p)) return gas;
   if (p > gas.p) return {gas.rho * (ratio + minus / plus) / (minus / plus * ratio + 1.0), u, p};
-  const double tail_c = c * std::pow(ratio, minus / (2.0 * gamma));
-  if (speed >= u - tail_c) return {gas.rho * std::pow(ratio, 1.0 / gamma), u, p};
+  const double tail_c = c * core::pow(ratio, minus / (2.0 * gamma));
+  if (speed >= u - tail_c) return {gas.rho * core::pow(ratio, 1.0 / gamma), u, p};
   const double inside = 2.0 / plus + minus / (plus * c) * (gas.u - speed);
-  return {gas.rho * std::pow(inside, 2.0 / minus), 2.0 / plus * (c + 0.5 * minus * gas.u + speed),
-          gas.p * std::pow(inside, 2.0 * gamma / minus)};
+  return {gas.rho * core::pow(inside, 2.0 / minus), 2.0 / plus * (c + 0.5 * minus * gas.u + speed),
+          gas.p * core::pow(inside, 2.0 * gamma / minus)};
 }
 
 RiemannState mirrored(const RiemannState& gas) {

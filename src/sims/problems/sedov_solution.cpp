@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/math.hpp"
 
 namespace sidestream::sims {
 
@@ -39,29 +40,29 @@ SedovSolution::SedovSolution(int dimensions, double gamma) : dimensions_(dimensi
     const double xi = x * x;
     const Profile gas = at(xi);
     const double density = 0.5 * gas.rho * gas.u * gas.u + gas.p / (gamma - 1.0);
-    return density * std::pow(xi, j - 1.0) * 2.0 * x;
+    return density * core::pow(xi, j - 1.0) * 2.0 * x;
   });
   const double sphere = dimensions == 3 ? 4.0 * M_PI : 2.0 * M_PI;
   const double alpha = sphere * a0_ * a0_ * shares;
-  beta_ = std::pow(alpha, -1.0 / s);
+  beta_ = core::pow(alpha, -1.0 / s);
 }
 
 double SedovSolution::shock_radius(double energy, double rho, double time) const {
-  return beta_ * std::pow(energy * time * time / rho, 1.0 / (dimensions_ + 2.0));
+  return beta_ * core::pow(energy * time * time / rho, 1.0 / (dimensions_ + 2.0));
 }
 
 // The curve is followed by y = x2^(-a2), which is 0 at the centre, 1 at the shock and nearly proportional to xi: so
 // nothing cancels at the centre.
 SedovSolution::Point SedovSolution::point(double y) const {
   const double j = dimensions_, s = j + 2.0, plus = gamma_ + 1.0, minus = gamma_ - 1.0;
-  const double x2 = std::pow(y, -1.0 / a2_), w = x2 * minus / plus;  // w = c V - 1
+  const double x2 = core::pow(y, -1.0 / a2_), w = x2 * minus / plus;  // w = c V - 1
   const double v = (1.0 + w) * 2.0 / (s * gamma_);
   const double x1 = 0.25 * s * plus * v;
   const double x3 = s * plus / (s * plus - 2.0 * (2.0 + j * minus)) * (1.0 - 0.5 * (2.0 + j * minus) * v);
   const double x4 = plus / minus * (minus - w) / gamma_;
-  const double xi = std::pow(x1, -a0_) * std::pow(x3, -a1_) * y;
-  const double rho = std::pow(x2, a3_) * std::pow(x3, a4_) * std::pow(x4, a5_);
-  const double p = std::pow(x1, a0_ * j) * std::pow(x3, a4_ - 2.0 * a1_) * std::pow(x4, 1.0 + a5_);
+  const double xi = core::pow(x1, -a0_) * core::pow(x3, -a1_) * y;
+  const double rho = core::pow(x2, a3_) * core::pow(x3, a4_) * core::pow(x4, a5_);
+  const double p = core::pow(x1, a0_ * j) * core::pow(x3, a4_ - 2.0 * a1_) * core::pow(x4, 1.0 + a5_);
   return {xi, {plus / minus * rho, 2.0 / plus * x1 * xi, 2.0 / plus * p}};
 }
 

@@ -3,6 +3,8 @@
 
 #include "sims/problems/parts.hpp"
 
+#include "sidestream/core/math.hpp"
+
 namespace sidestream::sims {
 
 namespace {
@@ -28,12 +30,12 @@ struct Vortex {
     const double dx = offset(x - time), dy = offset(y - time), square = dx * dx + dy * dy;
     const double turn = turn_at(square);
     const double temperature = temperature_where(turn);
-    return {std::pow(temperature, 1.0 / (gamma - 1.0)),
+    return {core::pow(temperature, 1.0 / (gamma - 1.0)),
             {1.0 - turn * dy, 1.0 + turn * dx, 0.0},
-            std::pow(temperature, gamma / (gamma - 1.0))};
+            core::pow(temperature, gamma / (gamma - 1.0))};
   }
 
-  double turn_at(double square) const { return strength / (2.0 * M_PI) * std::exp(0.5 * (1.0 - square)); }
+  double turn_at(double square) const { return strength / (2.0 * M_PI) * core::exp(0.5 * (1.0 - square)); }
   double temperature_where(double turn) const { return 1.0 - (gamma - 1.0) / (2.0 * gamma) * turn * turn; }
 
   GasCell cell(const mesh::Geometry& level, mesh::Int3 cell, double time) const {

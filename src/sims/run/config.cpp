@@ -8,6 +8,8 @@
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/snapshot_content.hpp"
 #include "sidestream/sims/run.hpp"
+#include "sims/run/output_kinds.hpp"
+#include "sims/run/total_density.hpp"
 
 namespace sidestream::sims {
 
@@ -35,34 +37,20 @@ struct Output : couple::TriggerKeys {
   bool is_asynchronous = false;
 };
 
-enum class Kind { plotfile, particles, checkpoint };
-
-bool serves(const io::Format& format, Kind kind) {
-  if (kind == Kind::checkpoint) return format.checkpoint.has_value();
-  return format.plotfile.has_value() && (kind == Kind::plotfile || format.holds_particles_alone);
-}
-
-std::vector<std::string> formats_for(Kind kind) {
+std::vector<std::string> formats_for(const OutputKind& kind) {
   std::vector<std::string> names;
   for (const io::Format& format : io::formats())
-    if (serves(format, kind)) names.push_back(format.name);
+    if (kind.fits(format)) names.push_back(format.name);
   return names;
 }
 
-// `kinds`: those that a task may write.
-const std::array<std::pair<std::string, Kind>, 3>& kinds() {
-  static const std::array<std::pair<std::string, Kind>, 3> all{
-      {{"plotfile", Kind::plotfile}, {"particles", Kind::particles}, {"checkpoint", Kind::checkpoint}}};
-  return all;
-}
-
-core::Table<Output> output_table(Kind kind, const couple::TimeKeeping& times) {
-  const bool is_checkpoint = kind == Kind::checkpoint;
+core::Table<Output> output_table(const OutputKind& kind, const couple::TimeKeeping& times) {
+  const bool is_plotfile = kind.has_fields && !kind.is_checkpoint;
   const io::WriteOptions standard;
   std::vector<std::string> methods = io::write_methods().names();
   methods.insert(methods.begin(), "automatic");
   core::Table<Output> table("When and how a kind of file is written");
-  table.option("format", &Output::format, kind == Kind::plotfile ? "nyx" : "sidestream")
+  table.option("format", &Output::format, is_plotfile ? "nyx" : "sidestream")
       .one_of(formats_for(kind))
       .doc("format of the file");
   couple::add_trigger_options(table, times);
@@ -79,11 +67,11 @@ core::Table<Output> output_table(Kind kind, const couple::TimeKeeping& times) {
   table.option("on_failure", &Output::on_failure, "continue")
       .one_of({"continue", "stop"})
       .doc("what the run does when the file cannot be written");
-  if (is_checkpoint) {
+  if (kind.is_checkpoint) {
     table.option("keep", &Output::keep, 2).at_least(0).doc("newest checkpoints that stay; 0: all");
     return table;
   }
-  if (kind == Kind::plotfile) {
+  if (is_plotfile) {
     table.option("variables", &Output::variables, {})
         .doc("quantities to write; empty: what readers of the format look for");
     table.option("precision", &Output::precision, "double").one_of({"double", "single"}).doc("of the fields");
@@ -101,10 +89,13 @@ std::vector<std::string> read_quantities(const core::Node& node, const std::vect
                                          const std::vector<std::string>& known) {
   std::vector<std::string> quantities;
   for (const std::string& name : wanted) {
-    quantities.push_back(std::ranges::find(known, name) != known.end() ? name : io::quantity_of(name));
-    if (std::ranges::find(known, quantities.back()) == known.end())
+    const std::string own = std::ranges::find(known, name) != known.end() ? name : io::quantity_of(name);
+    if (std::ranges::find(known, own) == known.end())
       core::reject(*node.find("variables"), fmt::format("there is no quantity `{}`", name),
                    fmt::format("choose from: {}", fmt::join(known, ", ")));
+    if (std::ranges::find(quantities, own) != quantities.end())
+      core::reject(*node.find("variables"), fmt::format("`{}` is named twice", own), "name it once");
+    quantities.push_back(own);
   }
   return quantities;
 }
@@ -116,24 +107,24 @@ void check_method(const core::Node& node, const io::Format& format, const std::s
                                       : fmt::format("choose from: {}", fmt::join(format.methods, ", ")));
 }
 
-void check_particles(const core::Node& node, Kind kind, const std::vector<std::string>& wanted,
+void check_particles(const core::Node& node, const OutputKind& kind, const std::vector<std::string>& wanted,
                      const std::vector<std::string>& known) {
-  if (kind == Kind::particles && known.empty())
+  if (!kind.has_fields && known.empty())
     core::reject(*node.find("write"), "this simulation has no particles", "write a plot file");
   for (const std::string& name : wanted)
     if (std::ranges::find(known, name) == known.end())
       throw core::unknown_name("number of the particles", name, known, node.find("particle_numbers")->where());
 }
 
-OutputConfig read_output(const core::Node* node, Kind kind, const RunConfig& run, core::Node& resolved) {
-  const couple::TimeKeeping times = run.plan->times();
+OutputConfig read_output(const core::Node* node, const OutputKind& kind, const RunConfig& run, core::Node& resolved) {
+  const couple::TimeKeeping& times = run.coupling.times;
   core::Table<Output> table = output_table(kind, times);
   table.ignore("write");
   const Output output = table.read(*node, &resolved);
   couple::When when = couple::read_when(*node, output, fmt::format("`{}`", node->key()), times);
   const std::vector<std::string> known = mesh::names_of(run.quantities());
   couple::check_conditions(when, known, times.has_redshift);
-  when.counts_start = kind != Kind::checkpoint;  // the start is there without a checkpoint
+  when.counts_start = !kind.is_checkpoint;  // the start is there without a checkpoint
   OutputConfig config;
   config.format = &io::formats().named(output.format);
   config.trigger = couple::Trigger(std::move(when));
@@ -147,9 +138,9 @@ OutputConfig read_output(const core::Node* node, Kind kind, const RunConfig& run
   const auto& variables = config.format->variables;
   if (!output.variables.empty())
     config.quantities = read_quantities(*node, output.variables, known);
-  else if (kind == Kind::plotfile)
+  else if (kind.has_fields && !kind.is_checkpoint)
     config.quantities = io::usual_quantities(variables, known);
-  else if (kind == Kind::checkpoint && !config.format->checkpoint_shows.empty())
+  else if (kind.is_checkpoint && !config.format->checkpoint_shows.empty())
     config.quantities = io::usual_quantities(config.format->checkpoint_shows, known);
   check_particles(*node, kind, output.particle_numbers, run.plan->particle_numbers());
   config.particle_share = output.particle_share;
@@ -164,23 +155,14 @@ void read_outputs(const core::Node& root, RunConfig& config, core::Node& resolve
   core::check_known_keys(*output, std::array<std::string, 2>{"plotfile", "checkpoint"});
   core::Node full = *output, part;
   if (const core::Node* plotfile = output->find("plotfile")) {
-    config.plotfiles.push_back(read_output(plotfile, Kind::plotfile, config, part));
+    config.plotfiles.push_back(read_output(plotfile, output_kinds().named("plotfile"), config, part));
     full.set("plotfile", part);
   }
   if (const core::Node* checkpoint = output->find("checkpoint")) {
-    config.checkpoint = read_output(checkpoint, Kind::checkpoint, config, part);
+    config.checkpoint = read_output(checkpoint, output_kinds().named("checkpoint"), config, part);
     full.set("checkpoint", part);
   }
   resolved.set("output", full);
-}
-
-Kind kind_of(const core::Node& write) {
-  std::vector<std::string> names;
-  for (const auto& [name, kind] : kinds()) {
-    if (write.text() == name) return kind;
-    names.push_back(name);
-  }
-  throw core::unknown_name("kind of file", write.text(), names, write.where());
 }
 
 // The tasks that write files.
@@ -193,14 +175,15 @@ void read_writing_tasks(const core::Node& root, RunConfig& config, core::Node& r
     if (write == nullptr) continue;
     if (const core::Node* analysis = node.find("analysis"))
       core::reject(*analysis, fmt::format("the task `{}` writes files", name), "let another task do the analysis");
-    if (name == "results" || name == "pending" || name == "snapshots")
-      core::reject(node, fmt::format("a run has a folder `{}` of its own", name), "give the task another name");
-    const Kind kind = kind_of(*write);
+    if (io::belongs_to_a_run(name))
+      core::reject(node, fmt::format("a run has files or a folder called `{}` of its own", name),
+                   "give the task another name: its files go to a folder of that name");
+    const OutputKind& kind = output_kinds().chosen(node, "write");
     core::Node part;
     OutputConfig output = read_output(&node, kind, config, part);
     part.set("write", core::Node(write->text()));
     full.set(name, part);
-    if (kind != Kind::checkpoint) {
+    if (!kind.is_checkpoint) {
       output.task = name;
       config.plotfiles.push_back(std::move(output));
     } else if (config.checkpoint) {
@@ -212,21 +195,41 @@ void read_writing_tasks(const core::Node& root, RunConfig& config, core::Node& r
   resolved.set("task", full);
 }
 
+// Readers of files would take it for another quantity.
+void check_names_in_files(const std::vector<mesh::DerivedQuantity>& derived, const core::Node& root) {
+  for (const mesh::DerivedQuantity& one : derived) {
+    const std::string& name = one.quantity().name;
+    if (const auto other = io::quantity_called(name); other.value_or(name) != name)
+      core::reject(*root.find("quantity")->find(name), fmt::format("files call `{}` so: `{}`", *other, name),
+                   "give the new quantity another name");
+  }
+}
+
 void check_tasks(const RunConfig& config) {
-  couple::check_queue(config.coupling, config.plan->cells().product(), config.plan->particle_bytes());
-  couple::check_fields(config.coupling, mesh::names_of(config.quantities()));
+  const couple::Expected expected{config.quantities(), mesh::domain_of(config.plan->cells()),
+                                  config.plan->particle_bytes()};
+  couple::check_queue(config.coupling, expected);
+  couple::check_tasks(config.coupling, expected);
+}
+
+// A run that begins with the state in a file begins when that was.
+couple::TimeKeeping times_of(const SimulationPlan& plan, bool begins_anew) {
+  couple::TimeKeeping times = plan.times();
+  if (!begins_anew) times.first_time = times.first_redshift = std::nullopt;
+  return times;
 }
 
 }  // namespace
 
 std::vector<mesh::Quantity> RunConfig::quantities() const {
-  std::vector<mesh::Quantity> all = plan->quantities();
+  std::vector<mesh::Quantity> all = with_total_density(plan->quantities());
   for (const mesh::DerivedQuantity& one : derived) all.push_back(one.quantity());
   return all;
 }
 
 mesh::Snapshot RunConfig::snapshot_of(Simulation& running) const {
   mesh::Snapshot snapshot = running.snapshot();
+  add_total_density(snapshot);
   for (const mesh::DerivedQuantity& one : derived) one.add_to(snapshot);
   return snapshot;
 }
@@ -239,7 +242,7 @@ couple::Landings RunConfig::landings() const {
   return all;
 }
 
-RunConfig read_run(const core::Node& root) {
+RunConfig read_run(const core::Node& root, bool begins_anew) {
   const SimulationEntry& simulation = simulations().chosen(root, "simulation");
   std::vector<std::string> tables{"simulation", "run", "output", "coupling", "task", "quantity"};
   tables.insert(tables.end(), simulation.tables.begin(), simulation.tables.end());
@@ -258,8 +261,10 @@ RunConfig read_run(const core::Node& root) {
   resolved.set("run", part);
 
   config.plan = simulation.read(root, resolved);
-  config.derived = mesh::read_derived(root, config.plan->quantities(), config.plan->times().has_redshift, &resolved);
-  config.coupling = couple::read_coupling(root, &resolved, analysis::analyses(), config.plan->times());
+  const couple::TimeKeeping times = times_of(*config.plan, begins_anew);
+  config.derived = mesh::read_derived(root, config.quantities(), times.has_redshift, &resolved);
+  check_names_in_files(config.derived, root);
+  config.coupling = couple::read_coupling(root, &resolved, analysis::analyses(), times);
   read_outputs(root, config, resolved);
   read_writing_tasks(root, config, resolved);
   check_tasks(config);

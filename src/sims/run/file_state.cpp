@@ -66,12 +66,9 @@ void read_momenta(const io::SnapshotFile& file, const io::FileMesh& mesh, const 
 }
 
 double kinetic(const Gas& gas, int k, int j, int i) {
-  double squares = 0.0;
-  for (int axis = 0; axis < 3; ++axis) {
-    const double momentum = gas(solvers::momentum_x + axis, k, j, i);
-    squares += momentum * momentum;
-  }
-  return 0.5 * squares / gas(solvers::density, k, j, i);
+  using namespace solvers;
+  return kinetic_energy(gas(density, k, j, i), gas(momentum_x, k, j, i), gas(momentum_y, k, j, i),
+                        gas(momentum_z, k, j, i));
 }
 
 // Returns false when the file has none; the kinetic part is added or taken away where only one energy is there.

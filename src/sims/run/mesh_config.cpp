@@ -1,5 +1,9 @@
 #include "sims/run/mesh_config.hpp"
 
+#include <fmt/format.h>
+
+#include <cmath>
+
 namespace sidestream::sims {
 
 core::Table<MeshConfig> mesh_table() {
@@ -14,10 +18,26 @@ core::Node table_or_empty(const core::Node& root, const std::string& name) {
   return found != nullptr ? *found : core::Node(core::Node::Members{}, name);
 }
 
+namespace {
+
+// Every rank knows all blocks, of which lists and indices have to stay small.
+void check_blocks(const MeshConfig& config, const core::Node& node) {
+  constexpr double most = 1 << 24;
+  double blocks = 1.0;
+  for (const std::int32_t cells : config.cells) blocks *= std::ceil(static_cast<double>(cells) / config.block);
+  if (blocks <= most) return;
+  const core::Node* const cells = node.find("cells");
+  core::reject(cells != nullptr ? *cells : node, fmt::format("these are {:.3g} blocks of {}", blocks, config.block),
+               fmt::format("{} are the most: take a larger `mesh.block`, or fewer cells", 1 << 24));
+}
+
+}  // namespace
+
 MeshConfig read_mesh(const core::Node& root, core::Node& resolved) {
   const core::Node node = table_or_empty(root, "mesh");
   core::Node part;
   const MeshConfig config = mesh_table().read(node, &part);
+  check_blocks(config, node);
   try {
     mesh::Forest(config.extent(), config.block);
   } catch (const core::Error& error) {

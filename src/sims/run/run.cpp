@@ -12,6 +12,7 @@
 
 #include "sidestream/core/bill.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/instruction_set.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/couple/session.hpp"
 #include "sidestream/io/event_log.hpp"
@@ -63,6 +64,16 @@ nlohmann::json totals_as_json(const std::vector<couple::TaskTotals>& totals) {
                         {"unwritten", task.unwritten}, {"pack_s", task.pack_s},   {"wait_s", task.wait_s},
                         {"compute_s", task.compute_s}, {"bytes", task.bytes}};
   return tasks;
+}
+
+// `problem`: of the newest one, if there is one.
+core::Error no_checkpoint(const std::string& folder, const std::string& problem) {
+  return core::Error("there is no good checkpoint to restart from", folder,
+                     !problem.empty() ? "of the newest one: " + problem
+                     : std::filesystem::exists(folder + "/pending")
+                         ? "those in `pending` were never committed: results of before them are missing; `--from` "
+                           "begins with the state in one of them"
+                         : "give the folder of a run that wrote checkpoints, or run without --restart");
 }
 
 // One run on the ranks that compute: the loop over steps and what happens between them.
@@ -167,12 +178,7 @@ class Run {
         say(fmt::format("passed over the checkpoint {}\n{}", generation.path, error.what()));
       }
     }
-    throw_on_all("there is no good checkpoint to restart from", folder_.path(),
-                 !first_problem.empty() ? "of the newest one: " + first_problem
-                 : std::filesystem::exists(folder_.path() + "/pending")
-                     ? "those in `pending` were never committed: results of before them are missing; `--from` begins "
-                       "with the state in one of them"
-                     : "give the folder of a run that wrote checkpoints, or run without --restart");
+    compute_.agree_on([&] { throw no_checkpoint(folder_.path(), first_problem); });
   }
 
   void publish(bool is_start = false) {
@@ -240,6 +246,7 @@ class Run {
   void write_start() {
     nlohmann::json event = describe_world();
     event["machine"] = machine();
+    event["instruction_set"] = core::instruction_set();
     event["started"] = now_as_text();
     session_.log().write("run_start", event);
   }
@@ -318,10 +325,6 @@ class Run {
     if (compute_.rank() == 0 && progress_) progress_(line);
   }
 
-  void throw_on_all(const std::string& what, const std::string& where, const std::string& hint) const {
-    compute_.agree_on([&] { throw core::Error(what, where, hint); });
-  }
-
   const comm::Communicator& world_;
   const comm::Communicator& compute_;
   RunConfig& config_;
@@ -342,6 +345,11 @@ class Run {
 
 void catch_stop_signals() {
   for (const int number : {SIGINT, SIGTERM, SIGUSR1}) std::signal(number, remember_stop_signal);
+}
+
+void check_start(const std::string& folder, const RunStart& start) {
+  if (start.existing == io::ExistingRun::resume && io::generations_in(folder).empty()) throw no_checkpoint(folder, "");
+  if (!start.file.empty()) io::open_snapshot_file(start.file);
 }
 
 RunStatus run(const comm::Communicator& world, RunConfig config, const std::string& folder_path, const RunStart& start,

@@ -7,6 +7,7 @@
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/core/math.hpp"
 #include "sidestream/core/units.hpp"
 #include "sidestream/solvers/hydro.hpp"
 #include "sidestream/solvers/momentum.hpp"
@@ -60,7 +61,7 @@ std::string problem_of_particles(const mesh::Particles& particles, double scale_
     const double u = momentum[0][n], v = momentum[1][n], w = momentum[2][n];
     if (!(u * u + v * v + w * w <= most * most))
       return fmt::format("the particle with id {} moves at {} km/s: light makes {} km/s", particles.id[n],
-                         std::hypot(u, v, w) / scale_factor, core::units::speed_of_light);
+                         core::hypot(core::hypot(u, v), w) / scale_factor, core::units::speed_of_light);
   }
   return "";
 }

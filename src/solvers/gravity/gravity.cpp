@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/core/math.hpp"
 
 namespace sidestream::solvers {
 
@@ -29,7 +30,7 @@ std::vector<double> squared_wavenumbers(const Geometry& geometry, int axis, bool
   std::vector<double> squares;
   for (int i = 0; i < n; ++i) {
     const double half_phase = std::numbers::pi * std::abs(fft::wavenumber(i, n)) / n;
-    const double k = (is_spectral ? half_phase : std::sin(half_phase)) * 2.0 / dx;
+    const double k = (is_spectral ? half_phase : core::sin(half_phase)) * 2.0 / dx;
     squares.push_back(k * k);
   }
   return squares;

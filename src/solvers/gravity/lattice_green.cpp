@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/core/math.hpp"
 
 namespace sidestream::solvers {
 
@@ -68,13 +69,13 @@ struct Times {
 
 // After the last time the integrand falls as t^(-3/2), so the terms that are left out are a geometric series.
 Times times_of(double smallest_dx, int cells) {
-  const double last = 2.0 * std::log(3e4 * cells);
+  const double last = 2.0 * core::log(3e4 * cells);
   Times times;
   for (double s = first; s < last; s += step) {
-    times.value.push_back(smallest_dx * smallest_dx * std::exp(s));
+    times.value.push_back(smallest_dx * smallest_dx * core::exp(s));
     times.weight.push_back(step * times.value.back());
   }
-  times.weight.back() /= 1.0 - std::exp(-0.5 * step);
+  times.weight.back() /= 1.0 - core::exp(-0.5 * step);
   return times;
 }
 

@@ -1,9 +1,9 @@
 #include "solvers/gravity/level_multigrid.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numbers>
 
+#include "sidestream/core/math.hpp"
 #include "sidestream/mesh/hierarchy.hpp"
 
 namespace sidestream::solvers {
@@ -67,7 +67,7 @@ void LevelMultigrid::correct(std::size_t rung, const Field<double>& finer_residu
   std::ranges::fill(grid.correction.all(), 0.0);
   if (rung + 1 == rungs_.size()) {
     const auto width = width_of(grid.poisson.layout());
-    grid.poisson.relax(grid.correction, grid.rhs, width + 1, 2.0 / (1.0 + std::sin(std::numbers::pi / (width + 1))));
+    grid.poisson.relax(grid.correction, grid.rhs, width + 1, 2.0 / (1.0 + core::sin(std::numbers::pi / (width + 1))));
   } else {
     grid.poisson.relax(grid.correction, grid.rhs, sweeps, over_relaxation);
     grid.poisson.fill_ghosts(grid.correction);

@@ -435,7 +435,8 @@ void RefinedGravity::acceleration(int level, Field<double>& g, const Field<doubl
   const Impl::Level& its = impl_->at(level);
   for (int b = 0; b < g.blocks(); ++b) differentiate(g.box(b), its.phi.view(b), its.poisson.cell_size(), g.view(b));
   its.acceleration_ghosts.fill(g);
-  if (level > 0) impl_->below(level).transfer.fill_ghosts(*coarse_older, *coarse_newer, weight, g, interpolate_linear);
+  if (level > 0)
+    impl_->below(level).transfer.fill_ghosts({*coarse_older}, {*coarse_newer}, weight, g, interpolate_linear);
 }
 
 }  // namespace sidestream::solvers

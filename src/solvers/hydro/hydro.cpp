@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "sidestream/core/for_each.hpp"
+#include "solvers/hydro/gas_rows.hpp"
 #include "solvers/hydro/hydro_repair.hpp"
 #include "solvers/hydro/hydro_sweep.hpp"
 
@@ -89,21 +90,8 @@ FastestWave::FastestWave(const HydroConfig& config, const mesh::Geometry& geomet
 }
 
 void FastestWave::look_at(core::View4<const double> state, const mesh::Box& box, int k, int j) {
-  const double *rho = &state(density, k, j, 0), *mx = &state(momentum_x, k, j, 0), *my = &state(momentum_y, k, j, 0),
-               *mz = &state(momentum_z, k, j, 0), *e = &state(internal_energy, k, j, 0),
-               *total = &state(total_energy, k, j, 0);
-  const auto [over_x, over_y, over_z] = inverse_size_;
-  core::LargestMagnitude rate = rate_, others = others_;
-  for (int i = box.lo.x; i < box.hi.x; ++i) {
-    const double inverse = 1.0 / rho[i], c = std::sqrt(square_factor_ * e[i] * inverse);
-    rate.add((std::fabs(mx[i]) * inverse + c) * over_x);
-    rate.add((std::fabs(my[i]) * inverse + c) * over_y);
-    rate.add((std::fabs(mz[i]) * inverse + c) * over_z);
-    others.add(rho[i]);
-    others.add(total[i]);
-  }
-  rate_ = rate;
-  others_ = others;
+  find_fastest(box.extent().x, square_factor_, inverse_size_, {&state(0, k, j, box.lo.x), state.stride_component()},
+               rate_, others_);
 }
 
 double FastestWave::largest_step() const {
@@ -164,22 +152,8 @@ double sound_speed(double gamma, double rho, double rho_e) {
 
 namespace {
 
-/// `gx(i)`, `gy(i)`, `gz(i)`: the acceleration of a cell of the row.
-template <typename X, typename Y, typename Z>
-void kick_row(core::View4<double> u, int k, int j, int begin, int end, double factor, X gx, Y gy, Z gz) {
-  const double* rho = &u(density, k, j, 0);
-  double *mx = &u(momentum_x, k, j, 0), *my = &u(momentum_y, k, j, 0), *mz = &u(momentum_z, k, j, 0),
-         *e = &u(total_energy, k, j, 0);
-#pragma GCC ivdep
-  for (int i = begin; i < end; ++i) {
-    const double dx = factor * gx(i), dy = factor * gy(i), dz = factor * gz(i);
-    // The change of rho u^2 / 2 is that of the momentum times the mean of old and new velocity.
-    e[i] += symmetric_sum(dx * (mx[i] + 0.5 * (rho[i] * dx)), dy * (my[i] + 0.5 * (rho[i] * dy)),
-                          dz * (mz[i] + 0.5 * (rho[i] * dz)));
-    mx[i] += rho[i] * dx;
-    my[i] += rho[i] * dy;
-    mz[i] += rho[i] * dz;
-  }
+Rows row_of(const core::View4<double>& gas, const mesh::Box& box, int k, int j) {
+  return {&gas(0, k, j, box.lo.x), gas.stride_component()};
 }
 
 }  // namespace
@@ -192,10 +166,8 @@ void kick(mesh::Field<double>& state, const mesh::Field<double>& acceleration, d
     const auto g = acceleration.view(b);
     const mesh::Box box = state.box(b);
     core::for_each_row(box, [&, u = state.view(b)](int k, int j) {
-      const double *x = &g(0, k, j, 0), *y = &g(1, k, j, 0), *z = &g(2, k, j, 0);
-      kick_row(
-          u, k, j, box.lo.x, box.hi.x, factor, [=](int i) { return x[i]; }, [=](int i) { return y[i]; },
-          [=](int i) { return z[i]; });
+      const std::array<const double*, 3> along{&g(0, k, j, box.lo.x), &g(1, k, j, box.lo.x), &g(2, k, j, box.lo.x)};
+      kick_row(box.extent().x, factor, along, row_of(u, box, k, j));
       if (wave != nullptr) wave->look_at(u, box, k, j);
     });
   }
@@ -206,18 +178,14 @@ void kick_by_potential(mesh::Field<double>& state, const mesh::Field<double>& po
   core::require(state.components() == gas_components && potential.components() == 1 && potential.ghost() > 0 &&
                     state.blocks() == potential.blocks(),
                 "gas is accelerated by a potential with ghost cells on its own blocks");
-  const double over_x = 0.5 / geometry.cell_size(0), over_y = 0.5 / geometry.cell_size(1),
-               over_z = 0.5 / geometry.cell_size(2);
+  const std::array<double, 3> over_two_dx{0.5 / geometry.cell_size(0), 0.5 / geometry.cell_size(1),
+                                          0.5 / geometry.cell_size(2)};
   for (int b = 0; b < state.blocks(); ++b) {
     const auto phi = potential.view(b);
     const mesh::Box box = state.box(b);
-    const std::ptrdiff_t y = phi.stride_y(), z = phi.stride_z();
     core::for_each_row(box, [&, u = state.view(b)](int k, int j) {
-      const double* row = &phi(k, j, 0);
-      kick_row(
-          u, k, j, box.lo.x, box.hi.x, factor, [=](int i) { return (row[i - 1] - row[i + 1]) * over_x; },
-          [=](int i) { return (row[i - y] - row[i + y]) * over_y; },
-          [=](int i) { return (row[i - z] - row[i + z]) * over_z; });
+      kick_row_by_potential(box.extent().x, factor, &phi(k, j, box.lo.x), phi.stride_y(), phi.stride_z(), over_two_dx,
+                            row_of(u, box, k, j));
       if (wave != nullptr) wave->look_at(u, box, k, j);
     });
   }
@@ -226,7 +194,7 @@ void kick_by_potential(mesh::Field<double>& state, const mesh::Field<double>& po
 void expansion_source(mesh::Field<double>& state, double factor) {
   for (int b = 0; b < state.blocks(); ++b) {
     const auto u = state.view(b);
-    core::for_each_cell(state.box(b), [=](int k, int j, int i) {
+    core::for_each_cell(state.box(b).grown(state.ghosts().layers), [=](int k, int j, int i) {
       u(total_energy, k, j, i) += (factor - 1.0) * u(internal_energy, k, j, i);
       u(internal_energy, k, j, i) *= factor;
     });

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <map>
+
+#include "sidestream/core/symmetric.hpp"
 
 namespace sidestream::solvers {
 
@@ -29,23 +33,33 @@ auto face_order(const FaceRepair& face) {
   return std::array{face.axis, face.cell.z, face.cell.y, face.cell.x};
 }
 
-void add(core::View4<double> state, mesh::Int3 cell, const std::array<double, 5>& change, double sign) {
-  for (int c = 0; c < 5; ++c) state(c, cell.z, cell.y, cell.x) += sign * change[static_cast<std::size_t>(c)];
-}
+/// What replaced fluxes change in a cell, along each axis.
+using CellChange = std::array<std::array<double, 5>, 3>;
 
-/// Replaces the fluxes at the faces inside `box` that have been found wanting; each change goes to both cells.
+/// Replaces the fluxes at the faces inside `box` that have been found wanting; each change goes to both cells. No axis
+/// comes before another.
 void replace_fluxes(const mesh::Box& box, std::vector<FaceRepair>& faces, core::View4<double> state) {
   std::sort(faces.begin(), faces.end(), [](const auto& a, const auto& b) { return face_order(a) < face_order(b); });
   faces.erase(std::unique(faces.begin(), faces.end(),
                           [](const auto& a, const auto& b) { return face_order(a) == face_order(b); }),
               faces.end());
+  std::map<std::array<std::int32_t, 3>, CellChange> changes;
   for (const FaceRepair& face : faces) {
     mesh::Int3 below = face.cell;
     --below[face.axis];
     if (!box.contains(below) || !box.contains(face.cell)) continue;
-    add(state, below, face.change, -1.0);
-    add(state, face.cell, face.change, 1.0);
+    const auto axis = static_cast<std::size_t>(face.axis);
+    auto& lower = changes[{below.z, below.y, below.x}][axis];
+    auto& upper = changes[{face.cell.z, face.cell.y, face.cell.x}][axis];
+    for (std::size_t c = 0; c < 5; ++c) {
+      lower[c] -= face.change[c];
+      upper[c] += face.change[c];
+    }
   }
+  for (const auto& [cell, change] : changes)
+    for (std::size_t c = 0; c < 5; ++c)
+      state(static_cast<int>(c), cell[0], cell[1], cell[2]) +=
+          core::symmetric_sum(change[0][c], change[1][c], change[2][c]);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "sidestream/solvers/hydro.hpp"
+#include "sidestream/solvers/gas_components.hpp"
 #include "solvers/hydro/hydro_reconstruction.hpp"
 #include "solvers/hydro/hydro_riemann.hpp"
 
@@ -367,6 +367,8 @@ UpdateCounts update_of(const RowContext context, int cells, ConstRows state, con
 
 }  // namespace
 
+inline namespace kernels {
+
 void compute_primitives(const RowContext& context, int cells, ConstRows state, Rows primitive) {
   (context.eta > 0.0 ? compute_primitives_of<true> : compute_primitives_of<false>)(context, cells, state, primitive);
 }
@@ -478,5 +480,7 @@ UpdateCounts update(const RowContext& context, int cells, ConstRows state, const
   return (context.eta > 0.0 ? update_of<true> : update_of<false>)(context, cells, state, fluxes, around, density_floor,
                                                                   out, given);
 }
+
+}  // namespace kernels
 
 }  // namespace sidestream::solvers

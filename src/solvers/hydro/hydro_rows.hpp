@@ -48,6 +48,10 @@ struct RowContext {
   double energy_floor;  ///< least specific internal energy
 };
 
+// Loops over the cells of a row, for every instruction set.
+#pragma GCC visibility push(default)
+inline namespace kernels {
+
 /// Primitive variables of `cells` cells of gas.
 void compute_primitives(const RowContext& context, int cells, ConstRows state, Rows primitive);
 
@@ -71,13 +75,14 @@ using Neighbors = std::array<ConstRows, 3>;
 /// The limited slopes of all primitive variables.
 void compute_slopes(int cells, const Neighbors& primitive, Rows slope);
 
-/// The states that cells send to their lower and upper faces normal to `axis` in half a step: averages of the parabolas
-/// over what each wave reaches (Colella & Woodward 1984, section 3; Colella 1990). `strength` are the rows of
-/// `shock_strength` one cell below, here, and one cell above, or null.
+/// The states that cells send to their lower and upper faces normal to `axis` in half a step: averages of the
+/// parabolas over what each wave reaches (Colella & Woodward 1984, section 3; Colella 1990). `strength` are the rows
+/// of `shock_strength` one cell below, here, and one cell above, or null.
 void trace(int cells, int axis, double dt_over_dx, const Neighbors& primitive, const Neighbors& slope, ConstRows sound,
            const std::array<const double*, 3>& strength, Rows lower_face, Rows upper_face);
 
-/// What leaves cells through their two faces normal to a transverse axis: `factor` times the difference of the fluxes.
+/// What leaves cells through their two faces normal to a transverse axis: `factor` times the difference of the
+/// fluxes.
 void take_loss(const RowContext& context, int cells, ConstRows lower_flux, ConstRows upper_flux, double factor,
                Rows loss);
 
@@ -118,5 +123,8 @@ bool is_physical(const RowContext& context, ConstRows before, ConstRows after, i
 /// New gas of a row of cells (see `Hydro`); `given`: the energy that the floor added to each.
 UpdateCounts update(const RowContext& context, int cells, ConstRows state, const Divergence& fluxes,
                     const Surroundings& around, double density_floor, Rows out, double* given);
+
+}  // namespace kernels
+#pragma GCC visibility pop
 
 }  // namespace sidestream::solvers

@@ -108,7 +108,10 @@ void RefinedGas::plan() {
   std::vector<amr::LevelTransfer> old_transfers = std::exchange(transfers_, {});
   std::vector<amr::FluxRegister> old_registers = std::exchange(registers_, {});
   std::vector<Field<double>> old_older = std::exchange(older_, {});
+  std::vector<Field<double>> old_untouched = std::exchange(untouched_, {});
   inner_ghosts_.clear();
+  for (std::vector<double>* grown : {&grown_, &older_grown_, &untouched_grown_})
+    grown->assign(static_cast<std::size_t>(finest_level()) + 1, 1.0);
   hydro_.clear();
   fluxes_.clear();
   uses_.clear();
@@ -133,6 +136,9 @@ void RefinedGas::plan() {
       older_.emplace_back(layout, std::move(old_older[l]));  // for its memory: `advance` sets it
     else
       older_.emplace_back(layout, comm_.rank(), gas_components);
+    untouched_.emplace_back();
+    if (l < old_untouched.size() && old_untouched[l].components() > 0)
+      untouched_.back() = Field<double>(layout, std::move(old_untouched[l]));
     if (stays[l] && stays[l + 1]) {
       transfers_.push_back(std::move(old_transfers[l]));
       registers_.push_back(std::move(old_registers[l]));
@@ -158,12 +164,43 @@ amr::FillOutside RefinedGas::outside_at(double time) const {
   return [this, time](Field<double>& field, const mesh::Geometry& geometry) { boundary_(field, geometry, time); };
 }
 
+void RefinedGas::begin_with_half(int level) {
+  const auto l = static_cast<std::size_t>(level);
+  if (level == finest_level() || time_levels_ == amr::TimeLevels::equal) return;
+  if (untouched_[l].components() == 0) untouched_[l] = {hierarchy_.layout(level), comm_.rank(), gas_components};
+  copy_owned(state_[l], untouched_[l]);
+  untouched_grown_[l] = grown_[l];
+}
+
+void RefinedGas::expand(int level, double factor) {
+  const auto l = static_cast<std::size_t>(level);
+  expansion_source(state_[l], factor);
+  grown_[l] *= factor;
+}
+
+// Data of a level with the expansion of the next finer one.
+amr::CoarseState RefinedGas::coarse_state(const Field<double>& state, double grown, int finer_level) const {
+  const double factor = grown_[static_cast<std::size_t>(finer_level)] / grown;
+  if (factor == 1.0) return {state};
+  return {state, [factor](Field<double>& copy) { expansion_source(copy, factor); }};
+}
+
+// Where steps begin with a half of a kick, half as much of it as the coarser level took is in the finer one's first
+// step, and what lies halfway between that level's beginning and end is in its second.
 void RefinedGas::fill_ghosts(int level, double time, double coarse_weight) {
   const auto l = static_cast<std::size_t>(level);
   const amr::FillOutside outside = outside_at(time);
   ghosts_[l].fill(state_[l]);
-  if (level > base_level_)
-    transfers_[l - 1].fill_ghosts(older_[l - 1], state_[l - 1], coarse_weight, state_[l], interpolation_, outside);
+  if (level > base_level_) {
+    const std::size_t c = l - 1;
+    const amr::CoarseState older = coarse_state(older_[c], older_grown_[c], level);
+    if (coarse_weight == 0.0 && untouched_[c].components() > 0)
+      transfers_[c].fill_ghosts(coarse_state(untouched_[c], untouched_grown_[c], level), older, 0.5, state_[l],
+                                interpolation_, outside);
+    else
+      transfers_[c].fill_ghosts(older, coarse_state(state_[c], grown_[c], level), coarse_weight, state_[l],
+                                interpolation_, outside);
+  }
   if (outside) outside(state_[l], hierarchy_.geometry(level));
 }
 
@@ -187,7 +224,10 @@ void RefinedGas::fill_ghosts_of_all(double time, std::int32_t layers) {
 
 void RefinedGas::advance(int level, double dt) {
   const auto l = static_cast<std::size_t>(level);
-  if (level < finest_level()) copy_owned(state_[l], older_[l]);
+  if (level < finest_level()) {
+    copy_owned(state_[l], older_[l]);
+    older_grown_[l] = grown_[l];
+  }
   books_ += hydro_[l].advance(state_[l], dt, &fluxes_[l], uses_[l], epoch_, [this] { comm::progress(comm_); });
   for (int b = 0; b < state_[l].blocks(); ++b)
     cell_updates_ += uses_[l][static_cast<std::size_t>(b)] == BlockUse::idle ? 0 : state_[l].box(b).volume();

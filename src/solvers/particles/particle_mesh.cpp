@@ -14,16 +14,11 @@
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/largest_magnitude.hpp"
 #include "sidestream/solvers/momentum.hpp"
-
-// Values of the vector types here never cross the boundary of a library, so the warning about how they would does not
-// matter.
-#pragma GCC diagnostic ignored "-Wpsabi"
+#include "solvers/particles/particle_rows.hpp"
 
 namespace sidestream::solvers {
 
 namespace {
-
-constexpr int batch_size = 64;
 
 // So many particles are a piece of work after which something else may go on.
 constexpr std::size_t piece_size = 1024 * batch_size;
@@ -57,19 +52,17 @@ void weigh(std::span<const double> fractions, double unit, std::array<double, ba
                     "deposit of particles", "begin with particles whose masses differ less");
 }
 
-// Where a coordinate lies between the centres of two neighbouring cells.
-struct AxisBatch {
-  std::array<std::int32_t, batch_size> owner;  // the cell that holds it
-  std::array<std::int32_t, batch_size> first;  // the lower of the two cells; `owner` or one below
-  std::array<double, batch_size> fraction;     // of the way to the upper one
+// The cell that holds a particle.
+mesh::Int3 owner(const ParticleBatch& batch, std::size_t n) {
+  return {batch.axes[0].owner[n], batch.axes[1].owner[n], batch.axes[2].owner[n]};
+}
 
-  // Puts the cloud at `place` = first + fraction, up to one cell beyond `box`.
-  void put(std::size_t n, double place, const mesh::Box& box, int axis) {
-    const double within = std::min(std::max(box.lo[axis] - 1.5, place), box.hi[axis] + 0.5);
-    first[n] = static_cast<std::int32_t>(std::floor(within));
-    fraction[n] = within - std::floor(within);
-  }
-};
+// Puts the cloud of a particle at `place` = first + fraction, up to one cell beyond `box`.
+void put(AxisBatch& along, std::size_t n, double place, const mesh::Box& box, int axis) {
+  const double within = std::min(std::max(box.lo[axis] - 1.5, place), box.hi[axis] + 0.5);
+  along.first[n] = static_cast<std::int32_t>(std::floor(within));
+  along.fraction[n] = within - std::floor(within);
+}
 
 // Asks for the numbers of the batch behind the one that starts at `start`: the processor by itself looks no further
 // than the end of a page, and each of the many arrays of particles has another.
@@ -79,123 +72,7 @@ void prefetch(const double* numbers, std::size_t start, std::size_t size) {
   for (std::size_t n = start + batch_size; n < end; n += line) __builtin_prefetch(numbers + n);
 }
 
-struct Axis {
-  double cells_per_length, length;
-  std::int32_t cells;
-};
-
-// The owner agrees with mesh::cell_of. Returns whether all coordinates are inside [0, length).
-bool locate_on_axis(const Axis& axis, const double* x, int count, AxisBatch& out) {
-  int outside = 0;
-  const double last = axis.cells - 1;
-  for (int n = 0; n < count; ++n) {
-    outside |= !(x[n] >= 0.0 && x[n] < axis.length);
-    const double scaled = x[n] * axis.cells_per_length, cell = std::min(std::floor(scaled), last);
-    const double within = scaled - cell, upper = within >= 0.5 ? 1.0 : 0.0;
-    out.owner[static_cast<std::size_t>(n)] = static_cast<std::int32_t>(cell);
-    out.first[static_cast<std::size_t>(n)] = static_cast<std::int32_t>(cell - 1.0 + upper);
-    out.fraction[static_cast<std::size_t>(n)] = within + 0.5 - upper;
-  }
-  return outside == 0;
-}
-
-// A number for each of the eight cells that a cloud touches: (dz, dy, dx) is lane 4 dz + 2 dy + dx.
-using Corners [[gnu::vector_size(8 * sizeof(double))]] = double;
-using Quad [[gnu::vector_size(4 * sizeof(double))]] = double;
-using Pair [[gnu::vector_size(2 * sizeof(double))]] = double;
-using Counts [[gnu::vector_size(8 * sizeof(std::int64_t))]] = std::int64_t;
-using CountPair [[gnu::vector_size(2 * sizeof(std::int64_t))]] = std::int64_t;
-
-// To the nearest integer, halves to the even one, below 2^51: where numbers of this size have no digits for more.
-template <typename V>
-V rounded(V value) {
-  constexpr double integers_only = 0x1.8p52;
-  return (value + integers_only) - integers_only;
-}
-
-// Splits the mass along x, then y, then z; each piece is an integer and no more than what was split, so nothing is lost
-// or negative.
-Corners split_mass(double mass, double fx, double fy, double fz) {
-  const double upper = rounded(mass * fx);
-  const Pair x{mass - upper, upper};
-  const Pair y1 = rounded(x * fy), y0 = x - y1;
-  const Quad y = __builtin_shufflevector(y0, y1, 0, 1, 2, 3);
-  const Quad z1 = rounded(y * fz), z0 = y - z1;
-  return __builtin_shufflevector(z0, z1, 0, 1, 2, 3, 4, 5, 6, 7);
-}
-
-template <typename V>
-V load(const double* from) {
-  V values;
-  std::memcpy(&values, from, sizeof values);
-  return values;
-}
-
-Corners together(Pair low, Pair low_y, Pair low_z, Pair high) {
-  return __builtin_shufflevector(__builtin_shufflevector(low, low_y, 0, 1, 2, 3),
-                                 __builtin_shufflevector(low_z, high, 0, 1, 2, 3), 0, 1, 2, 3, 4, 5, 6, 7);
-}
-
-// The numbers at `cell`, the one beside it, and those of the rows and planes above.
-Corners corners_at(const double* cell, std::ptrdiff_t stride_y, std::ptrdiff_t stride_z) {
-  return together(load<Pair>(cell), load<Pair>(cell + stride_y), load<Pair>(cell + stride_z),
-                  load<Pair>(cell + stride_z + stride_y));
-}
-
-Quad together(Pair low, Pair high) {
-  return __builtin_shufflevector(low, high, 0, 1, 2, 3);
-}
-Corners together(Quad low, Quad high) {
-  return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
-}
-
-// Along each axis, by how much a potential falls from the cell before each of these eight to the one behind it. Most of
-// the numbers are used more than once, so each is loaded once: rows of four through the eight cells, pairs beside them.
-std::array<Corners, 3> falls_at(const double* cell, std::ptrdiff_t stride_y, std::ptrdiff_t stride_z) {
-  const auto row = [=](int z, int y) { return load<Quad>(cell - 1 + z * stride_z + y * stride_y); };
-  const auto pair = [=](int z, int y) { return load<Pair>(cell + z * stride_z + y * stride_y); };
-  const Corners low = together(row(0, 0), row(0, 1)), high = together(row(1, 0), row(1, 1));
-  const Corners before = __builtin_shufflevector(low, high, 0, 1, 4, 5, 8, 9, 12, 13),
-                here = __builtin_shufflevector(low, high, 1, 2, 5, 6, 9, 10, 13, 14),
-                behind = __builtin_shufflevector(low, high, 2, 3, 6, 7, 10, 11, 14, 15);
-  const Corners before_y = together(together(pair(0, -1), pair(1, -1)), Quad{}),
-                behind_y = together(together(pair(0, 2), pair(1, 2)), Quad{}),
-                before_z = together(together(pair(-1, 0), pair(-1, 1)), Quad{}),
-                behind_z = together(together(pair(2, 0), pair(2, 1)), Quad{});
-  return {before - behind,
-          __builtin_shufflevector(before_y, here, 0, 1, 8, 9, 2, 3, 12, 13) -
-              __builtin_shufflevector(here, behind_y, 2, 3, 8, 9, 6, 7, 10, 11),
-          __builtin_shufflevector(before_z, here, 0, 1, 2, 3, 8, 9, 10, 11) -
-              __builtin_shufflevector(here, behind_z, 4, 5, 6, 7, 8, 9, 10, 11)};
-}
-
-// The sums of the numbers at all eight corners, pair by pair, then row by row, for three sets side by side.
-std::array<double, 3> sums_of(const std::array<Corners, 3>& n) {
-  const Corners first = __builtin_shufflevector(n[0], n[1], 0, 8, 2, 10, 4, 12, 6, 14) +
-                        __builtin_shufflevector(n[0], n[1], 1, 9, 3, 11, 5, 13, 7, 15),
-                last = n[2] + __builtin_shufflevector(n[2], n[2], 1, 0, 3, 2, 5, 4, 7, 6);
-  const Corners planes = __builtin_shufflevector(first, last, 0, 1, 4, 5, 8, 9, 12, 13) +
-                         __builtin_shufflevector(first, last, 2, 3, 6, 7, 10, 11, 14, 15);
-  const Quad all =
-      __builtin_shufflevector(planes, planes, 0, 1, 4, 5) + __builtin_shufflevector(planes, planes, 2, 3, 6, 7);
-  return {all[0], all[1], all[2]};
-}
-
 }  // namespace
-
-struct ParticleMesh::Batch {
-  std::array<AxisBatch, 3> axes;
-  std::array<std::int32_t, batch_size> block;
-
-  mesh::Int3 owner(std::size_t n) const { return {axes[0].owner[n], axes[1].owner[n], axes[2].owner[n]}; }
-  Corners shares(std::size_t n, double mass) const {
-    return split_mass(mass, axes[0].fraction[n], axes[1].fraction[n], axes[2].fraction[n]);
-  }
-  // The index of the first of the eight cells in a field's storage.
-  std::int64_t first_cell(std::size_t n, const Placement& at) const {
-    return at.origin + axes[2].first[n] * at.stride_z + axes[1].first[n] * at.stride_y + axes[0].first[n];
-  }
-};
 
 ParticleMesh::ParticleMesh(const comm::Communicator& comm, const mesh::Layout& layout, const mesh::Geometry& geometry,
                            std::int64_t total_particles, std::int32_t reach, std::shared_ptr<core::Workroom> room)
@@ -215,8 +92,8 @@ mesh::Field<std::int64_t> ParticleMesh::field_in_room() const {
 }
 
 template <typename T>
-std::vector<ParticleMesh::Placement> ParticleMesh::placements(const mesh::Field<T>& field) const {
-  std::vector<Placement> all;
+std::vector<ParticlePlacement> ParticleMesh::placements(const mesh::Field<T>& field) const {
+  std::vector<ParticlePlacement> all;
   for (int b = 0; b < field.blocks(); ++b) {
     const auto view = field.view(b);
     all.push_back({view.origin() - field.all().data(), view.stride_y(), view.stride_z(), view.stride_component()});
@@ -224,7 +101,7 @@ std::vector<ParticleMesh::Placement> ParticleMesh::placements(const mesh::Field<
   return all;
 }
 
-void ParticleMesh::locate(const mesh::Particles& particles, std::size_t start, int count, Batch& batch) const {
+void ParticleMesh::locate(const mesh::Particles& particles, std::size_t start, int count, ParticleBatch& batch) const {
   bool is_inside = true;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const std::int32_t cells = geometry_.domain.hi[static_cast<int>(axis)];
@@ -236,7 +113,7 @@ void ParticleMesh::locate(const mesh::Particles& particles, std::size_t start, i
   if (!is_inside) throw core::Error("a particle is outside the domain", "", "migrate the particles after each drift");
   std::int32_t lowest = 0;
   for (std::size_t n = 0; n < static_cast<std::size_t>(count); ++n) {
-    batch.block[n] = own_.block_of(batch.owner(n));
+    batch.block[n] = own_.block_of(owner(batch, n));
     lowest = std::min(lowest, batch.block[n]);
   }
   if (lowest < 0) locate_beyond_edges(count, batch);
@@ -244,10 +121,10 @@ void ParticleMesh::locate(const mesh::Particles& particles, std::size_t start, i
 
 // Gives the particles that no block of this rank holds to the one beside them that keeps them, in whose frame their
 // cells are then counted.
-void ParticleMesh::locate_beyond_edges(int count, Batch& batch) const {
+void ParticleMesh::locate_beyond_edges(int count, ParticleBatch& batch) const {
   for (std::size_t n = 0; n < static_cast<std::size_t>(count); ++n) {
     if (batch.block[n] >= 0) continue;
-    const mesh::Int3 cell = batch.owner(n);
+    const mesh::Int3 cell = owner(batch, n);
     const redistribute::Home home = redistribute::home_of(layout_, cell);
     if (home.box < 0 || layout_.owner(home.box) != comm_.rank() || reach_ == 0)
       throw core::Error("a particle is not on the rank that owns its cell", "rank " + std::to_string(comm_.rank()),
@@ -258,21 +135,21 @@ void ParticleMesh::locate_beyond_edges(int count, Batch& batch) const {
       AxisBatch& along = batch.axes[static_cast<std::size_t>(axis)];
       const mesh::Box within_reach = layout_.box(home.box).grown(reach_);
       along.owner[n] = std::clamp(home.cell[axis], within_reach.lo[axis], within_reach.hi[axis] - 1);
-      along.put(n, along.first[n] + (home.cell[axis] - cell[axis]) + along.fraction[n], layout_.box(home.box), axis);
+      put(along, n, along.first[n] + (home.cell[axis] - cell[axis]) + along.fraction[n], layout_.box(home.box), axis);
     }
   }
 }
 
 // Moves the clouds of located particles by `ahead` * w, up to one cell beyond their blocks.
 void ParticleMesh::displace(const mesh::Particles& particles, std::size_t start, int count, double ahead,
-                            Batch& batch) const {
+                            ParticleBatch& batch) const {
   for (int axis = 0; axis < 3; ++axis) {
     const auto a = static_cast<std::size_t>(axis);
     const double* const momentum = particles.attribute(momentum_names[a]).data() + start;
     const double cells = ahead / geometry_.cell_size(axis);
     AxisBatch& along = batch.axes[a];
     for (std::size_t n = 0; n < static_cast<std::size_t>(count); ++n) {
-      along.put(n, along.first[n] + along.fraction[n] + cells * momentum[n], mass_.box(batch.block[n]), axis);
+      put(along, n, along.first[n] + along.fraction[n] + cells * momentum[n], mass_.box(batch.block[n]), axis);
     }
   }
 }
@@ -296,7 +173,7 @@ void ParticleMesh::deposit_locally(const mesh::Particles& particles, double ahea
       has_mass_fractions(particles) ? particles.attribute(mass_fraction_name).data() : nullptr;
   std::array<double, batch_size> masses;
   masses.fill(static_cast<double>(mass_unit_));
-  Batch batch;
+  ParticleBatch batch;
   for (std::size_t start = 0; start < particles.size(); start += batch_size) {
     if (start % piece_size == 0) comm::progress(comm_);
     const int count = static_cast<int>(std::min<std::size_t>(batch_size, particles.size() - start));
@@ -304,26 +181,7 @@ void ParticleMesh::deposit_locally(const mesh::Particles& particles, double ahea
     if (ahead != 0.0) displace(particles, start, count, ahead, batch);
     if (fractions != nullptr)
       weigh({fractions + start, static_cast<std::size_t>(count)}, static_cast<double>(mass_unit_), masses);
-    add_shares(batch, count, masses.data(), at);
-  }
-}
-
-void ParticleMesh::add_shares(const Batch& batch, int count, const double* masses, const std::vector<Placement>& at) {
-  std::int64_t* const mass = mass_.all().data();
-  for (std::size_t n = 0; n < static_cast<std::size_t>(count); ++n) {
-    const Placement& here = at[static_cast<std::size_t>(batch.block[n])];
-    std::int64_t* const cell = mass + batch.first_cell(n, here);
-    const auto add = [](std::int64_t* row, CountPair counts) {
-      CountPair sum;
-      std::memcpy(&sum, row, sizeof sum);
-      sum += counts;
-      std::memcpy(row, &sum, sizeof sum);
-    };
-    const Counts shares = __builtin_convertvector(batch.shares(n, masses[n]), Counts);
-    add(cell, __builtin_shufflevector(shares, shares, 0, 1));
-    add(cell + here.stride_y, __builtin_shufflevector(shares, shares, 2, 3));
-    add(cell + here.stride_z, __builtin_shufflevector(shares, shares, 4, 5));
-    add(cell + here.stride_z + here.stride_y, __builtin_shufflevector(shares, shares, 6, 7));
+    add_shares(batch, count, masses.data(), at.data(), mass_.all().data());
   }
 }
 
@@ -345,61 +203,28 @@ double ParticleMesh::kick(const mesh::Field<double>& acceleration, double factor
   core::require(acceleration.layout() == layout_ && (is_vector || acceleration.components() == 1) &&
                     acceleration.ghost() > (is_vector ? reach_ : reach_ + 1),
                 "particles are pulled by a vector or a potential with ghost cells on the layout of the mesh");
-  if (is_vector)
-    return kick_by(
-        acceleration,
-        [](const double* cell, const Placement& here) {
-          const auto along = [&](int axis) {
-            return corners_at(cell + axis * here.stride_component, here.stride_y, here.stride_z);
-          };
-          return std::array{along(0), along(1), along(2)};
-        },
-        factor, particles, drift);
   const std::array<double, 3> over_two_dx{0.5 / geometry_.cell_size(0), 0.5 / geometry_.cell_size(1),
                                           0.5 / geometry_.cell_size(2)};
-  return kick_by(
-      acceleration,
-      [over_two_dx](const double* cell, const Placement& here) {
-        std::array<Corners, 3> falls = falls_at(cell, here.stride_y, here.stride_z);
-        for (std::size_t axis = 0; axis < 3; ++axis) falls[axis] *= over_two_dx[axis];
-        return falls;
-      },
-      factor, particles, drift);
-}
-
-// `pull(cell, placement)`: the accelerations along each axis of the eight cells from `cell` of `field` on.
-template <typename Pull>
-double ParticleMesh::kick_by(const mesh::Field<double>& field, Pull pull, double factor, mesh::Particles& particles,
-                             double drift) const {
-  const auto at = placements(field);
+  const auto at = placements(acceleration);
+  const PlacedField field{acceleration.all().data(), at.data()};
   std::array<double*, 3> momentum;
   for (std::size_t axis = 0; axis < 3; ++axis) momentum[axis] = particles.attribute(momentum_names[axis]).data();
   const double unit = static_cast<double>(mass_unit_), scale = factor / unit;
   core::LargestMagnitude largest;
-  Batch batch;
-  std::array<std::array<double, batch_size>, 3> sums;
+  ParticleBatch batch;
+  PullBatch sums;
   for (std::size_t start = 0; start < particles.size(); start += batch_size) {
     if (start % piece_size == 0) comm::progress(comm_);
-    const auto count = std::min<std::size_t>(batch_size, particles.size() - start);
+    const auto count = static_cast<int>(std::min<std::size_t>(batch_size, particles.size() - start));
     for (const double* const w : momentum) prefetch(w, start, particles.size());
-    locate(particles, start, static_cast<int>(count), batch);
-    for (std::size_t n = 0; n < count; ++n) {
-      const Placement& here = at[static_cast<std::size_t>(batch.block[n])];
-      const Corners shares = batch.shares(n, unit);
-      std::array<Corners, 3> pulls = pull(field.all().data() + batch.first_cell(n, here), here);
-      for (Corners& along : pulls) along *= shares;
-      const std::array<double, 3> sum = sums_of(pulls);
-      for (std::size_t axis = 0; axis < 3; ++axis) sums[axis][n] = sum[axis];
-    }
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      double* const w = momentum[axis] + start;
-      for (std::size_t n = 0; n < count; ++n) {
-        w[n] += scale * sums[axis][n];
-        largest.add(w[n]);
-      }
-      double* const x = particles.position[axis].data() + start;
-      for (std::size_t n = 0; n < count && drift != 0.0; ++n) x[n] += drift * w[n];
-    }
+    locate(particles, start, count, batch);
+    if (is_vector)
+      pull_by_acceleration(batch, count, unit, field, sums);
+    else
+      pull_by_potential(batch, count, unit, field, over_two_dx, sums);
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      kick_and_drift(count, scale, sums[axis].data(), drift, momentum[axis] + start,
+                     particles.position[axis].data() + start, largest);
   }
   return largest.value();
 }
@@ -408,13 +233,13 @@ double ParticleMesh::kick_by(const mesh::Field<double>& field, Pull pull, double
 template <typename F>
 void ParticleMesh::for_each_place(const mesh::Particles& particles, F f) const {
   const auto at = placements(mass_);
-  Batch batch;
+  ParticleBatch batch;
   for (std::size_t first = 0; first < particles.size(); first += batch_size) {
     if (first % piece_size == 0) comm::progress(comm_);
     const int count = static_cast<int>(std::min<std::size_t>(batch_size, particles.size() - first));
     locate(particles, first, count, batch);
     for (std::size_t n = 0; n < static_cast<std::size_t>(count); ++n) {
-      const Placement& here = at[static_cast<std::size_t>(batch.block[n])];
+      const ParticlePlacement& here = at[static_cast<std::size_t>(batch.block[n])];
       f(first + n, static_cast<std::size_t>(here.origin + batch.axes[2].owner[n] * here.stride_z +
                                             batch.axes[1].owner[n] * here.stride_y + batch.axes[0].owner[n]));
     }

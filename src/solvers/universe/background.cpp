@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/math.hpp"
 #include "sidestream/core/units.hpp"
 #include "solvers/universe/quadrature.hpp"
 
@@ -96,8 +97,8 @@ double Background::drift_integral(double a0, double a1) const {
     return 2.0 / std::sqrt(reduced(1.0 / r, parameters_.omega_m, omega_k_, omega_lambda_));
   };
   // Panels of equal ratios: the integrand varies on the scale of r itself where the cosmological constant matters.
-  const int count = 1 + static_cast<int>(std::abs(std::log(r0 / r1)) / 0.2);
-  const double ratio = std::pow(r0 / r1, 1.0 / count);
+  const int count = 1 + static_cast<int>(std::abs(core::log(r0 / r1)) / 0.2);
+  const double ratio = core::pow(r0 / r1, 1.0 / count);
   double sum = 0.0;
   double lower = r1;
   for (int n = 0; n < count; ++n) {
@@ -138,11 +139,11 @@ double Background::growth_rate(double a) const {
 // Bouchet et al. 1995 (A&A 296, 575), equations 44 and 55, for flat universes.
 double Background::second_order_growth(double a) const {
   const double first = growth(a);
-  return -3.0 / 7.0 * first * first * std::pow(omega_m(a), -1.0 / 143.0);
+  return -3.0 / 7.0 * first * first * core::pow(omega_m(a), -1.0 / 143.0);
 }
 
 double Background::second_order_growth_rate(double a) const {
-  return 2.0 * std::pow(omega_m(a), 6.0 / 11.0);
+  return 2.0 * core::pow(omega_m(a), 6.0 / 11.0);
 }
 
 LeapfrogStep leapfrog_step(const Background& background, double a0, double a1) {

@@ -7,6 +7,7 @@
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/core/math.hpp"
 #include "sidestream/core/random.hpp"
 #include "sidestream/fft/modes.hpp"
 #include "sidestream/redistribute/migration.hpp"
@@ -77,12 +78,12 @@ double square(const Vector& k) {
 // The power spectrum sampled so finely (200 points in each e-fold of k) that a spline through the samples is as good as
 // the spectrum itself, and quicker.
 CubicSpline amplitude_of_ln_k(const LinearPower& power, double k_min, double k_max) {
-  const double from = std::log(k_min), to = std::log(k_max);
+  const double from = core::log(k_min), to = core::log(k_max);
   const int intervals = 4 + static_cast<int>(200.0 * (to - from));
   std::vector<double> ln_k, amplitude;
   for (int n = 0; n <= intervals; ++n) {
     ln_k.push_back(from + (to - from) * n / intervals);
-    amplitude.push_back(std::sqrt(power(std::min(std::exp(ln_k.back()), power.k_max()))));
+    amplitude.push_back(std::sqrt(power(std::min(core::exp(ln_k.back()), power.k_max()))));
   }
   return CubicSpline(std::move(ln_k), std::move(amplitude));
 }
@@ -111,7 +112,7 @@ double nested_normal(std::uint64_t seed, mesh::Int3 points, int coarser_levels, 
 }
 
 Complex with_modulus(Complex value, double modulus) {
-  const double found = std::abs(value);
+  const double found = core::hypot(value.real(), value.imag());
   return found > 0.0 ? value * (modulus / found) : Complex(modulus);
 }
 
@@ -194,7 +195,7 @@ void InitialConditions::shape(const LinearPower& power, bool fixed_amplitude) {
   fft::for_each_mode(modes_, plan_.cells(), [&](const fft::Mode& mode, Complex& amplitude) {
     const double k_squared = square(wavenumbers(mode.wavenumber));
     if (fixed_amplitude) amplitude = with_modulus(amplitude, std::sqrt(points));
-    amplitude *= k_squared > 0.0 ? scale * amplitude_at(0.5 * std::log(k_squared)) : 0.0;
+    amplitude *= k_squared > 0.0 ? scale * amplitude_at(0.5 * core::log(k_squared)) : 0.0;
   });
 }
 

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/math.hpp"
 #include "solvers/universe/quadrature.hpp"
 
 namespace sidestream::solvers {
@@ -13,7 +14,7 @@ namespace {
 // The Fourier transform of a sphere of radius 1 and volume 1.
 double top_hat(double x) {
   if (x < 0.02) return 1.0 - x * x / 10.0 * (1.0 - x * x / 28.0);
-  return 3.0 * (std::sin(x) - x * std::cos(x)) / (x * x * x);
+  return 3.0 * (core::sin(x) - x * core::cos(x)) / (x * x * x);
 }
 
 }  // namespace
@@ -27,17 +28,17 @@ double LinearPower::operator()(double k) const {
                           std::to_string(k_max_) + " / Mpc",
                       "", "use a table that goes further, or power = \"eisenstein-hu\"");
   if (k <= 0.0) return 0.0;
-  return k < k_min_ ? power_(k_min_) * std::pow(k / k_min_, ns_) : power_(k);
+  return k < k_min_ ? power_(k_min_) * core::pow(k / k_min_, ns_) : power_(k);
 }
 
 double LinearPower::sigma(double radius) const {
   // The top hat oscillates in k with the period 2 pi / radius; what lies beyond 300 / radius adds less than 1e-9.
   const double k_end = std::min(k_max_, 300.0 / radius);
   const auto variance_in_ln_k = [&](double ln_k) {
-    const double k = std::exp(ln_k), window = top_hat(k * radius);
+    const double k = core::exp(ln_k), window = top_hat(k * radius);
     return k * k * k * (*this)(std::min(k, k_max_)) * window * window;
   };
-  const double from = std::log(1e-6), to = std::log(k_end);
+  const double from = core::log(1e-6), to = core::log(k_end);
   const int panels = 1 + static_cast<int>((to - from) / 0.05);
   const double variance = gauss_legendre(from, to, panels, variance_in_ln_k);
   return std::sqrt(variance / (2.0 * std::numbers::pi * std::numbers::pi));

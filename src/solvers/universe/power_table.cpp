@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/math.hpp"
 #include "sidestream/solvers/linear_power.hpp"
 #include "solvers/universe/cubic_spline.hpp"
 
@@ -92,11 +93,11 @@ LinearPower interpolated(const PowerTable& table, const std::string& source, con
   const double h = parameters.hubble;
   std::vector<double> ln_k, ln_power;
   for (std::size_t n = 0; n < table.k.size(); ++n) {
-    ln_k.push_back(std::log(table.k[n] * h));
-    ln_power.push_back(std::log(table.power[n] / (h * h * h)));
+    ln_k.push_back(core::log(table.k[n] * h));
+    ln_power.push_back(core::log(table.power[n] / (h * h * h)));
   }
   const auto spline = std::make_shared<const CubicSpline>(std::move(ln_k), std::move(ln_power));
-  const auto power = [spline](double k) { return std::exp((*spline)(std::log(k))); };
+  const auto power = [spline](double k) { return core::exp((*spline)(core::log(k))); };
   return LinearPower(power, table.k.front() * h, table.k.back() * h, parameters.ns)
       .normalized(8.0 / h, parameters.sigma8);
 }

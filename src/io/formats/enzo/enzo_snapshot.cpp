@@ -12,6 +12,7 @@
 #include "io/disk/commit_record.hpp"
 #include "io/disk/stored_reals.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/math.hpp"
 
 namespace sidestream::io {
 
@@ -179,7 +180,7 @@ void EnzoFile::add_particles(const EnzoBoxGrid& grid, int level, std::int64_t fi
   const double volume = description_.geometry.cell_volume() *
                         static_cast<double>(description_.geometry.domain.volume()) /
                         static_cast<double>(description_.levels[static_cast<std::size_t>(level)].domain().volume()) *
-                        std::pow(tables_.length_factor, 3);
+                        core::pow(tables_.length_factor, 3);
   for (std::size_t i = 0; i < tables_.reals.size(); ++i) {
     const EnzoReal& real = tables_.reals[i];
     std::vector<double> values(static_cast<std::size_t>(grid.text.particles), real.value);

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "sidestream/core/math.hpp"
+
 namespace sidestream::io {
 
 namespace {
@@ -60,24 +62,24 @@ double EnzoUnits::factor_of(std::string_view name, std::string_view unit) const 
   for (const Dimension& dimension : by_name)
     if (dimension.word == name) found = &dimension;
   if (found == nullptr || !is_comoving) return 1.0;
-  return std::pow(density, found->density) * std::pow(velocity, found->velocity) * std::pow(mass(), found->mass) *
-         std::pow(length, found->length);
+  return core::pow(density, found->density) * core::pow(velocity, found->velocity) * core::pow(mass(), found->mass) *
+         core::pow(length, found->length);
 }
 
 double EnzoCosmology::time_unit() const {
-  return time_scale() / std::sqrt(omega_m) / hubble / std::pow(1.0 + initial_redshift, 1.5);
+  return time_scale() / std::sqrt(omega_m) / hubble / core::pow(1.0 + initial_redshift, 1.5);
 }
 
 // With y = a^(3/2) the integrand is smooth: t = 2/(3 H0) int dy / sqrt(Om + Ok y^(2/3) + OL y^2); Simpson's rule.
 double EnzoCosmology::age() const {
   constexpr int intervals = 1000;
-  const double end = std::pow(1.0 + redshift, -1.5), curvature = 1.0 - omega_m - omega_lambda;
+  const double end = core::pow(1.0 + redshift, -1.5), curvature = 1.0 - omega_m - omega_lambda;
   const double hubble_time = cm_a_mpc / (100.0 * cm_a_km * hubble);
   double sum = 0.0;
   for (int i = 0; i <= intervals; ++i) {
     const double y = end * i / intervals;
     const int weight = i == 0 || i == intervals ? 1 : i % 2 == 1 ? 4 : 2;
-    sum += weight / std::sqrt(omega_m + curvature * std::cbrt(y * y) + omega_lambda * y * y);
+    sum += weight / std::sqrt(omega_m + curvature * core::cbrt(y * y) + omega_lambda * y * y);
   }
   return 2.0 / 3.0 * hubble_time * sum * end / (3.0 * intervals);
 }
@@ -88,7 +90,7 @@ EnzoUnits EnzoCosmology::units() const {
   EnzoUnits units;
   units.is_comoving = true;
   units.length = hubble / box_size;
-  units.density = grams_a_sun / std::pow(cm_a_mpc, 3) / (critical_density_cgs * omega_m * hubble * hubble);
+  units.density = grams_a_sun / core::pow(cm_a_mpc, 3) / (critical_density_cgs * omega_m * hubble * hubble);
   units.velocity = cm_a_km / velocity_unit;
   return units;
 }

@@ -6,7 +6,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <numeric>
 
@@ -19,6 +18,7 @@
 #include "io/formats/format_entries.hpp"
 #include "io/formats/metadata.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/math.hpp"
 #include "sidestream/io/atomic_file.hpp"
 
 namespace sidestream::io {
@@ -109,7 +109,7 @@ std::string own_unit_parameters(const FileContent& content) {
   double length = 1.0, density = 1.0, time = 1.0;
   if (content.length_unit == "Mpc") {
     length = cm_a_mpc * content.moment.scale_factor.value_or(1.0);
-    density = grams_a_sun / std::pow(length, 3);
+    density = grams_a_sun / core::pow(length, 3);
     time = length / cm_a_km;
   }
   return fmt::format(

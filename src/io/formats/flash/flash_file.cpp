@@ -88,6 +88,17 @@ std::string particle_name_of_flash(const std::string& name) {
   return name == "velz" ? "zvel" : name;
 }
 
+// FLASH fills names up to four letters with blanks, those of the datasets too; some who write like it leave them out.
+std::vector<std::string> datasets_of_variables(const FlashSource& source) {
+  std::vector<std::string> names = source.names("unknown names");
+  for (std::string& name : names) {
+    std::string padded = name;
+    padded.resize(std::max<std::size_t>(4, name.size()), ' ');
+    if (source.has(padded)) name = padded;
+  }
+  return names;
+}
+
 void describe_state(const FlashSource& source, FileDescription& description) {
   const auto number = [&](const char* name, double otherwise) { return source.number(name).value_or(otherwise); };
   description.moment.step = static_cast<std::int64_t>(number("nstep", 0.0));
@@ -139,7 +150,7 @@ class FlashFile : public SnapshotFile {
       : SnapshotFile(std::move(description)),
         source_(std::move(source)),
         blocks_(std::move(blocks)),
-        variables_(source_->names("unknown names")),
+        variables_(datasets_of_variables(*source_)),
         is_combined_(source_->has(combined_name)) {
     find_variables();
     if (description_.has_particles) find_particles();

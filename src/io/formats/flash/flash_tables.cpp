@@ -175,8 +175,14 @@ void set_texts(const FileContent& content, FlashTables& tables) {
 }  // namespace
 
 std::vector<std::string> flash_variables(const FileContent& content) {
-  std::vector<std::string> names;
-  for (const FileField& field : content.fields) names.push_back(distinct(flash_name(field.name), names));
+  const std::vector<std::string> words = flash_words();
+  std::vector<std::string> names, taken = words;
+  for (const FileField& field : content.fields) {
+    const std::string name = flash_name(field.name);
+    const bool is_known = std::ranges::find(words, name) != words.end() && name_of_flash(name) == field.name;
+    names.push_back(is_known ? name : distinct(name, taken));
+    taken.push_back(names.back());
+  }
   return names;
 }
 

@@ -1,12 +1,13 @@
 #include "io/formats/flash/flash_units.hpp"
 
 #include <cctype>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 
 #include "io/formats/metadata.hpp"
+
+#include "sidestream/core/math.hpp"
 
 namespace sidestream::io {
 
@@ -49,7 +50,7 @@ class UnitReader {
     int exponent = 0;
     while (!rest_.empty() && std::isdigit(static_cast<unsigned char>(rest_.front())) != 0 && exponent < 100)
       exponent = 10 * exponent + (take() - '0');
-    return std::pow(base, is_negative ? -exponent : exponent);
+    return core::pow(base, is_negative ? -exponent : exponent);
   }
 
   double bracket() {

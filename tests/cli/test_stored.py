@@ -1,0 +1,196 @@
+"""Tasks of the transport `file` through the program: stored while a run goes on, analysed when it is over."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import sidestream
+from sidestream.cli import run_command
+from sidestream.launch.launcher import find_program, mpi_environment
+from test_faults import results
+
+BOX = """simulation = "cosmology"
+
+[run]
+max_steps = 6
+
+[mesh]
+cells = [16, 16, 16]
+block = 8
+
+[amr]
+max_level = 1
+
+[refine.dense]
+criterion = "threshold"
+field = "dark_matter_overdensity"
+refine_above = 1.3
+coarsen_below = 1.1
+
+[cosmology]
+box = "4 Mpc"
+z_start = 30
+z_end = 0
+
+[quantity.ratio]
+expression = "gas_density / (gas_density + dark_matter_density)"
+
+[task.halos]
+analysis = "halos"
+field = "dark_matter_density"
+t_boundary = "1.02 mean"
+t_halo = "1.05 mean"
+link = true
+every = 2
+transport = "file"
+
+[task.ratio]
+analysis = "pdf"
+fields = ["ratio"]
+every = 3
+transport = "file"
+
+[task.clumps]
+analysis = "halos"
+finder = "fof"
+every = 3
+transport = "file"
+
+[output]
+checkpoint = { format = "sidestream", every = 2, keep = 0 }
+"""
+TASKS = ("halos", "ratio", "clumps")
+
+
+def run(folder: Path, out: str, ranks: int, *words: str, code: int = 0) -> Path:
+    line = ["mpirun", "-n", str(ranks), str(find_program()), "box.toml", "--quiet", "--out", out, *words]
+    done = subprocess.run(
+        line, cwd=folder, env=mpi_environment(os.environ, ranks), capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == code, done.stderr
+    return folder / out
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """One that stored everything, and one that did everything at once."""
+    folder = tmp_path_factory.mktemp("stored")
+    (folder / "box.toml").write_text(BOX)
+    at_once = [word for task in TASKS for word in ("--set", f"task.{task}.transport=in-situ")]
+    return run(folder, "stored", 2), run(folder, "at_once", 1, *at_once)
+
+
+@pytest.fixture
+def stored(runs: tuple[Path, Path], tmp_path: Path) -> Path:
+    return Path(shutil.copytree(runs[0], tmp_path / "stored"))
+
+
+def test_results_are_those_of_in_situ_on_other_ranks(runs: tuple[Path, Path], stored: Path) -> None:
+    assert not (stored / "results").exists()
+    assert len(results(runs[1])) == 4 + 3 + 3
+
+    assert run_command(["analyze", str(stored), "-n", "3"]) == 0
+
+    assert results(stored) == results(runs[1])
+
+
+def test_the_report_and_the_bill_tell_of_it(stored: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["analyze", str(stored), "-n", "1"]) == 0
+
+    told = capsys.readouterr()
+    assert "10 results were made" in told.err
+    assert "halos" in told.out
+    opened = sidestream.open(stored)
+    assert isinstance(opened, sidestream.Run)
+    assert opened.steps("clumps") == [0, 3, 6]
+    assert opened.events.of("analyze_start")[0]["t"] >= opened.events.last("run_end")["t"]
+    assert run_command(["bill", str(stored), "--json"]) == 0
+    groups = {group["group"]: group for group in json.loads(capsys.readouterr().out)}
+    later = groups["analyze"]
+    assert sum(line["mean_s"] for line in later["lines"]) == pytest.approx(later["wall_s"], rel=0.01)
+    assert {"reading snapshots", "analysis"} <= {line["line"] for line in later["lines"]}
+    assert "storing snapshots" in {line["line"] for line in groups["compute"]["lines"]}
+
+
+def test_what_is_missing_is_made_and_nothing_else(runs: tuple[Path, Path], stored: Path) -> None:
+    assert run_command(["analyze", str(stored), "-n", "2"]) == 0
+    (stored / "results" / "ratio" / "00003.nc").unlink()
+    before = {path: path.stat().st_mtime_ns for path in (stored / "results").glob("*/*.nc")}
+
+    assert run_command(["analyze", str(stored), "-n", "2"]) == 0
+
+    assert results(stored) == results(runs[1])
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+def test_a_damaged_snapshot_costs_its_own_results(
+    runs: tuple[Path, Path], stored: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = next((stored / "snapshots").glob("plt00003*"))
+    damaged = bytearray(path.read_bytes())
+    damaged[len(damaged) // 2] ^= 0xFF
+    path.write_bytes(damaged)
+
+    assert run_command(["verify", str(stored)]) == 1
+    assert run_command(["analyze", str(stored), "-n", "2"]) == 1
+
+    assert "plt00003" in capsys.readouterr().err
+    whole, made = results(runs[1]), results(stored)
+    missing = set(whole) - set(made)
+    assert missing
+    assert all("00003" in name for name in missing)
+    assert all(whole[name] == found for name, found in made.items())
+
+
+def test_a_run_that_stored_nothing_says_what_would(runs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["analyze", str(runs[1])]) == 1
+    told = capsys.readouterr().err
+    assert 'transport = "file"' in told
+    assert "snapshots" in told
+
+
+def test_before_it_a_task_says_how_to_get_its_results(stored: Path) -> None:
+    opened = sidestream.open(stored)
+    assert isinstance(opened, sidestream.Run)
+    with pytest.raises(sidestream.Error, match="sidestream analyze"):
+        opened["halos"]
+
+
+def test_a_restart_stores_again_and_overwriting_removes(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "box.toml").write_text(BOX)
+    folder = run(tmp_path, "part", 2, "--set", "run.max_steps=5")
+    for path in (folder / "snapshots").glob("plt00004*"):
+        path.unlink()  # of after the last checkpoint but one
+    for path in [*folder.glob("chk00004*"), *folder.glob("chk00005*"), *(folder / "pending").glob("*")]:
+        path.unlink()
+    run(tmp_path, "part", 3, "--restart")
+    assert run_command(["analyze", str(folder), "-n", "2"]) == 0
+    assert results(folder) == results(runs[1])
+
+    run(tmp_path, "part", 1, "--overwrite", "--set", "run.max_steps=0")
+    assert [path.name[:8] for path in (folder / "snapshots").iterdir()] == ["plt00000"]
+
+
+def test_a_snapshot_that_finds_no_place_holds_back_later_checkpoints(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "box.toml").write_text(BOX)
+    folder = run(tmp_path, "full", 2, "--set", "run.max_steps=2")
+    (folder / "snapshots").rename(tmp_path / "aside")
+    (folder / "snapshots").write_text("in the way")
+
+    run(tmp_path, "full", 2, "--restart", code=1)
+
+    opened = sidestream.open(folder)
+    assert isinstance(opened, sidestream.Run)
+    assert opened.status == "incomplete"
+    assert [path.name[:8] for path in sorted(folder.glob("chk*"))] == ["chk00002"]
+    (folder / "snapshots").unlink()
+    (tmp_path / "aside").rename(folder / "snapshots")
+    run(tmp_path, "full", 3, "--restart")
+    assert run_command(["analyze", str(folder), "-n", "2"]) == 0
+    assert results(folder) == results(runs[1])
