@@ -61,13 +61,24 @@ TEST_F(ScheduleTest, AReductionIsMadeOnceAStepHoweverManyAskForIt) {
   EXPECT_TRUE(all.is_due("a") && all.is_due("b") && all.is_due("c"));
 }
 
+// What restricts others is looked at where these are due, what becomes true in every step.
 TEST_F(ScheduleTest, NobodyIsAskedForWhatIsNotNeeded) {
   Schedule all = schedule();
-  all.add("steps", Trigger({.every = 1, .when = condition("max(density) > 0")}));
   all.add("some", Trigger({.every = 2, .only_if = condition("max(density) > 0")}));
   decide(all, 1);
-
   EXPECT_EQ(snapshots_, 0);
+
+  decide(all, 2);
+  EXPECT_EQ(snapshots_, 1);
+}
+
+TEST_F(ScheduleTest, WhatBecameTrueWhereSomethingElseWasDueIsNotDueForItAgain) {
+  Schedule all = schedule();
+  all.add("both", Trigger({.every = 10, .when = condition("step >= 10")}));
+  for (std::int64_t step = 9; step <= 12; ++step) {
+    decide(all, step);
+    EXPECT_EQ(all.is_due("both"), step == 10) << step;
+  }
 }
 
 TEST_F(ScheduleTest, WhatTriggersRememberOutlivesARestart) {
