@@ -218,7 +218,7 @@ def test_a_finished_run_is_not_overwritten_unasked(place: Path, ranks: int) -> N
 def test_a_restart_without_a_checkpoint_is_one_clear_error(place: Path) -> None:
     done = command(place, "run", "box.toml", "-n", 2, "--out", "empty", "--restart")
 
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stderr.count("error: ") == 1
     assert "checkpoint" in done.stderr
 
