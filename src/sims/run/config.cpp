@@ -120,9 +120,10 @@ void check_state(const core::Node& node, const OutputKind& kind, const io::Forma
                  const std::vector<mesh::Quantity>& quantities) {
   if (!kind.is_checkpoint || format.holds_particles_alone) return;
   if (std::ranges::none_of(quantities, &mesh::Quantity::is_state))
-    core::reject(*node.find("format"),
-                 fmt::format("the state of this simulation is particles alone, which the format `{}` cannot hold", format.name),
-                 "take another format, such as \"sidestream\"");
+    core::reject(
+        *node.find("format"),
+        fmt::format("the state of this simulation is particles alone, which the format `{}` cannot hold", format.name),
+        "take another format, such as \"sidestream\"");
 }
 
 OutputConfig read_output(const core::Node* node, const OutputKind& kind, const RunConfig& run, core::Node& resolved) {
