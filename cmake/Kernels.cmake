@@ -4,6 +4,8 @@
 # A kernel calls nothing outside of its file but FFTW and the standard library, and what it exports is marked: no inline
 # function of one level may ever stand in for that of another.
 set(SIDESTREAM_KERNELS
+  src/amr/interpolation.cpp
+  src/amr/loehner_rows.cpp
   src/core/instruction_set.cpp
   src/fft/batch_passes.cpp
   src/fft/line_transforms.cpp

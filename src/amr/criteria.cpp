@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "amr/loehner_rows.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/math.hpp"
@@ -84,12 +85,6 @@ std::array<double, 3> axis_weights(const mesh::Geometry& geometry) {
   return weights;
 }
 
-/// Where the neighbours of a cell are, in numbers, and what derivatives count; flat axes lead back to the cell itself.
-struct Stencil {
-  std::array<std::ptrdiff_t, 3> step{};
-  std::array<double, 3> weight{};
-};
-
 Stencil stencil_of(View u, Int3 cell, const mesh::Geometry& geometry) {
   Stencil stencil{{}, axis_weights(geometry)};
   for (int axis = 0; axis < 3; ++axis)
@@ -97,60 +92,6 @@ Stencil stencil_of(View u, Int3 cell, const mesh::Geometry& geometry) {
       stencil.step[static_cast<std::size_t>(axis)] =
           &u(cell.z + (axis == 2), cell.y + (axis == 1), cell.x + (axis == 0)) - &u(cell.z, cell.y, cell.x);
   return stencil;
-}
-
-/// A derivative (times four cell sizes squared) and what it is compared with, both squared and weighted.
-struct Curvature {
-  double derivative, scale;
-};
-
-[[gnu::always_inline]] inline Curvature curvature_along(const double* u, const Stencil& stencil, std::size_t p) {
-  const double below = u[-2 * stencil.step[p]], here = *u, above = u[2 * stencil.step[p]];
-  const double ripples = (std::fabs(above) + std::fabs(below)) + 2.0 * std::fabs(here);
-  const double scale = (std::fabs(above - here) + std::fabs(here - below)) + loehner_filter * ripples;
-  const double weight = stencil.weight[p] * stencil.weight[p];
-  return {square(weight * ((above + below) - 2.0 * here)), square(weight * scale)};
-}
-
-/// d^2u / dp dq, which stands for d^2u / dq dp as well.
-[[gnu::always_inline]] inline Curvature mixed_curvature(const double* u, const Stencil& stencil, std::size_t p,
-                                                        std::size_t q) {
-  const std::ptrdiff_t up = stencil.step[p], uq = stencil.step[q];
-  const double high_high = u[up + uq], low_low = u[-up - uq], high_low = u[up - uq], low_high = u[uq - up];
-  const double ripples =
-      loehner_filter * ((std::fabs(high_high) + std::fabs(low_low)) + (std::fabs(high_low) + std::fabs(low_high)));
-  const double scale_p = (std::fabs(high_high - low_high) + std::fabs(high_low - low_low)) + ripples,
-               scale_q = (std::fabs(high_high - high_low) + std::fabs(low_high - low_low)) + ripples;
-  const double weight = stencil.weight[p] * stencil.weight[q];
-  return {2.0 * square(weight * ((high_high + low_low) - (high_low + low_high))),
-          square(weight * scale_p) + square(weight * scale_q)};
-}
-
-/// `is_flat_z`: the weight of z is zero, and what it multiplies need not be computed.
-template <bool is_flat_z>
-[[gnu::always_inline]] inline double loehner_error_at(const double* u, const Stencil& stencil) {
-  const Curvature x = curvature_along(u, stencil, 0), y = curvature_along(u, stencil, 1),
-                  xy = mixed_curvature(u, stencil, 0, 1);
-  Curvature z{0.0, 0.0}, yz{0.0, 0.0}, zx{0.0, 0.0};
-  if constexpr (!is_flat_z) {
-    z = curvature_along(u, stencil, 2);
-    yz = mixed_curvature(u, stencil, 1, 2);
-    zx = mixed_curvature(u, stencil, 2, 0);
-  }
-  const double scale =
-      core::symmetric_sum(x.scale, y.scale, z.scale) + core::symmetric_sum(xy.scale, yz.scale, zx.scale);
-  const double square = core::symmetric_sum(x.derivative, y.derivative, z.derivative) +
-                        core::symmetric_sum(xy.derivative, yz.derivative, zx.derivative);
-  return scale > 0.0 ? std::sqrt(square / scale) : 0.0;
-}
-
-/// The errors of the cells of a row along x that begins at `u`.
-template <bool is_flat_z>
-void loehner_errors(const double* u, const Stencil stencil, std::span<double> errors) {
-  double* const error = errors.data();
-  const auto cells = static_cast<std::ptrdiff_t>(errors.size());
-#pragma GCC ivdep
-  for (std::ptrdiff_t i = 0; i < cells; ++i) error[i] = loehner_error_at<is_flat_z>(u + i, stencil);
 }
 
 /// The cells of a row that begins at `first` from the first one whose error is above the limit to the last.
@@ -288,12 +229,12 @@ Criterion loehner(std::vector<std::string> fields, Limits limits) {
   return of_each_field("loehner", std::move(fields), 2, [limits](const BlockData& block, View u) {
     const mesh::Box& cells = block.cells;
     const Stencil stencil = stencil_of(u, cells.lo, block.geometry);
-    const auto errors_of_row = is_active(block.geometry, 2) ? loehner_errors<false> : loehner_errors<true>;
+    const bool is_flat_z = !is_active(block.geometry, 2);
     const auto width = static_cast<std::size_t>(cells.extent().x);
     std::vector<double> errors(static_cast<std::size_t>(cells.volume()));
     std::size_t row = 0;
     core::for_each_row(cells, [&](int k, int j) {
-      errors_of_row(&u(k, j, cells.lo.x), stencil, std::span(errors).subspan(row, width));
+      loehner_errors(&u(k, j, cells.lo.x), stencil, is_flat_z, std::span(errors).subspan(row, width));
       row += width;
     });
     return tags_of_errors(cells, errors, limits);
@@ -348,7 +289,9 @@ Criterion region(const SphereRegion& sphere, int max_level) {
 }
 
 double loehner_error(View u, Int3 cell, const mesh::Geometry& geometry) {
-  return loehner_error_at<false>(&u(cell.z, cell.y, cell.x), stencil_of(u, cell, geometry));
+  double error = 0.0;
+  loehner_errors(&u(cell.z, cell.y, cell.x), stencil_of(u, cell, geometry), false, {&error, 1});
+  return error;
 }
 
 }  // namespace sidestream::amr

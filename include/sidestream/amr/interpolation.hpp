@@ -15,6 +15,9 @@ inline RefinedAxes refined_axes(const mesh::Box& domain) {
   return {cells.x > 1, cells.y > 1, cells.z > 1};
 }
 
+// Loops over cells, for every instruction set.
+#pragma GCC visibility push(default)
+
 /// The coarse cell that holds a fine cell, and the box of coarse cells that a box of fine cells touches.
 mesh::Int3 coarsened(mesh::Int3 fine, RefinedAxes axes);
 mesh::Box coarsened(const mesh::Box& fine, RefinedAxes axes);
@@ -35,5 +38,7 @@ void inject(core::View4<const double> coarse, core::View4<double> fine, const me
 /// Writes the cells `region` of `coarse`, all components, as averages of their children in `fine`: the same bits for
 /// mirrored or axis-exchanged children; equal children are averaged exactly.
 void average(core::View4<const double> fine, core::View4<double> coarse, const mesh::Box& region, RefinedAxes axes);
+
+#pragma GCC visibility pop
 
 }  // namespace sidestream::amr
