@@ -12,10 +12,10 @@ export CC CXX
 
 SOURCES := $(shell find src include apps cmake data python -type f -not -path '*/__pycache__/*' 2>/dev/null) CMakeLists.txt pyproject.toml
 CPP := $(shell find src include apps tests bench python/bindings -name '*.cpp' -o -name '*.hpp' 2>/dev/null)
-CHECKED_PYTHON := python/sidestream tests/python tests/cli tests/physics tools bench
+CHECKED_PYTHON := python/sidestream tests tools bench
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-cpp test-python test-physics test-physics-docs test-slow sanitize sanitize-threads bench format format-check lint tidy measures build-cost clean
+.PHONY: help setup build demo test test-cpp test-python test-physics test-physics-docs test-slow test-clang test-mpich sanitize sanitize-threads bench format format-check lint tidy measures build-cost clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -27,30 +27,40 @@ demo: $(VENV)/.installed  ## set up what is missing, then run the demo: a cosmol
 
 test: test-cpp test-python test-physics  ## set up what is missing, then run every test: C++, MPI on 1 to 4 ranks, Python, physics
 
+# Tests write many small files for good: they wait for the disk most of the time, but not in memory, where there is room.
+test-cpp test-python test-physics test-slow: export TMPDIR := $(shell \
+  test "$$(df --output=avail --block-size=G /dev/shm 2>/dev/null | tr -dc 0-9)" -ge 8 2>/dev/null && echo /dev/shm || echo $${TMPDIR:-/tmp})
+SIDE_BY_SIDE := -n $(JOBS) --dist loadfile
+
 test-cpp: build
 	@echo "== tests: C++ and MPI"
-	ctest --preset release -j 1
+	ctest --preset release -j $(JOBS)
 
 test-python: $(VENV)/.installed
 	@echo "== tests: Python and command line"
-	$(PYTHON) -m pytest -q tests/python tests/cli
+	$(PYTHON) -m pytest -q $(SIDE_BY_SIDE) tests/python tests/cli
 
 test-physics: $(VENV)/.installed  ## physics through the program, what takes minutes left out
 	@echo "== tests: physics"
-	$(PYTHON) -m pytest -q tests/physics
+	$(PYTHON) -m pytest -q $(SIDE_BY_SIDE) tests/physics
 
 test-physics-docs: $(VENV)/.installed  ## the same, and docs/reference/physics.md with its pictures anew
 	$(PYTHON) -m pytest -q tests/physics --record
 
-test-slow: $(VENV)/.installed  ## tests that take minutes: long runs, and physics with its figures into docs/reference/physics.md
-	$(PYTHON) -m pytest -q tests/cli -m slow
+test-slow: $(VENV)/.installed build test-clang test-mpich  ## what takes minutes: other compilers, faults at every call, long runs, and physics with its figures into docs/reference/physics.md
+	ctest --preset slow
+	$(PYTHON) -m pytest -q tests/python tests/cli -m slow
 	$(PYTHON) -m pytest -q tests/physics -m slow --record
 
 setup: $(VENV)/.installed  ## system packages, virtual environment, Python package
 
 $(VENV)/.system: tools/system_packages.txt tools/install_system_packages.sh
-	@tools/install_system_packages.sh
+	@tools/install_system_packages.sh tools/system_packages.txt
 	@mkdir -p $(VENV) && touch $@
+
+$(VENV)/.system_slow: tools/system_packages_slow.txt $(VENV)/.system
+	@tools/install_system_packages.sh tools/system_packages_slow.txt
+	@touch $@
 
 $(VENV)/.tools: $(VENV)/.system pyproject.toml tools/requirements.py
 	@echo "== virtual environment $(VENV)"
@@ -71,6 +81,12 @@ $(BUILD)/build.ninja: $(VENV)/.tools CMakePresets.json
 build: $(BUILD)/build.ninja  ## compile library, programs, tests and benchmarks (build/release)
 	@echo "== build/release"
 	@cmake --build $(BUILD)
+
+test-clang: $(VENV)/.tools $(VENV)/.system_slow  ## the C++ and MPI tests, built by Clang
+	cmake --preset clang && cmake --build build/clang && ctest --preset clang
+
+test-mpich: $(VENV)/.tools $(VENV)/.system_slow  ## the C++ and MPI tests, with MPICH
+	cmake --preset mpich && cmake --build build/mpich && ctest --preset mpich
 
 sanitize: $(VENV)/.tools  ## unit tests on 1 and 2 ranks under the address and undefined-behaviour sanitizers
 	cmake --preset debug && cmake --build build/debug && ctest --preset debug

@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <deque>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -16,6 +15,9 @@
 #include "sidestream/core/timer.hpp"
 #include "sidestream/io/file_mesh.hpp"
 #include "sidestream/io/format.hpp"
+#include "sidestream/io/open_snapshot.hpp"
+#include "sidestream/io/quantity_names.hpp"
+#include "sidestream/io/write_snapshot.hpp"
 #include "sidestream/mesh/hierarchy.hpp"
 #include "sidestream/redistribute/migration.hpp"
 
@@ -53,12 +55,13 @@ struct Unit {
 };
 
 // Files of a cosmology in cm are comoving and hold velocities v/a, energies e/a^2 and temperatures T/a^2 (FLASH).
-bool is_comoving_in_cm(const io::FileDescription& file) {
-  return file.length_unit == "cm" && (file.hubble > 0.0 || file.moment.scale_factor.value_or(1.0) != 1.0);
+bool is_comoving_in_cm(const mesh::Snapshot& file) {
+  return file.length_unit == "cm" &&
+         (file.moment.attributes.contains("hubble") || file.moment.scale_factor.value_or(1.0) != 1.0);
 }
 
 // `unit` of a file; units of other kinds stay as they are.
-Unit common_unit(const io::FileDescription& file, const std::string& unit) {
+Unit common_unit(const mesh::Snapshot& file, const std::string& unit) {
   struct Row {
     const char *from, *to;
     int densities, velocities, masses, lengths, temperatures;
@@ -85,18 +88,18 @@ Unit common_unit(const io::FileDescription& file, const std::string& unit) {
                        core::pow(a * a, row->temperatures)};
 }
 
-double length_factor(const io::FileDescription& file) {
+double length_factor(const mesh::Snapshot& file) {
   return is_comoving_in_cm(file) ? 1.0 / cm_per_mpc : 1.0;
 }
 
-mesh::Geometry common_geometry(const io::FileDescription& file) {
+mesh::Geometry common_geometry(const mesh::Snapshot& file) {
   mesh::Geometry geometry = file.geometry;
   for (double& length : geometry.length) length *= length_factor(file);
   return geometry;
 }
 
 // In the units of `common_geometry`, inside it however a product rounds.
-mesh::Particles common_positions(const io::FileDescription& file, mesh::Particles particles) {
+mesh::Particles common_positions(const mesh::Snapshot& file, mesh::Particles particles) {
   if (!is_comoving_in_cm(file)) return particles;
   const mesh::Geometry geometry = common_geometry(file);
   for (std::size_t axis = 0; axis < 3; ++axis)
@@ -107,106 +110,85 @@ mesh::Particles common_positions(const io::FileDescription& file, mesh::Particle
 
 // --- convert
 
-// Fields and particles of a file, dealt to all ranks.
-struct Loaded {
-  mesh::Hierarchy hierarchy;
-  std::deque<std::vector<mesh::Field<double>>> fields;
-  std::vector<mesh::Particles> particles;
-};
+std::int32_t block_for(const mesh::Snapshot& file, std::int32_t asked) {
+  if (asked > 0) return asked;
+  if (const std::optional<std::int32_t> found = io::block_of(file)) return *found;
+  throw core::Error("the boxes of the file do not begin at multiples of two cells", file.source,
+                    "name the size of blocks to cut the mesh into with --block");
+}
 
-std::vector<std::string> wanted_fields(const io::FileDescription& file, const std::vector<std::string>& asked) {
-  if (!asked.empty()) return asked;
+// Quantities by the names that the user gives them, which are those of files.
+std::vector<std::string> wanted_quantities(const mesh::Snapshot& file, const std::vector<std::string>& asked) {
+  if (asked.empty()) return mesh::names_of(file.quantities());
   std::vector<std::string> all;
-  for (const auto& [name, unit] : file.fields) all.push_back(name);
+  for (const std::string& name : asked) all.push_back(file.has(name) ? name : io::quantity_of(name));
   return all;
 }
 
-std::int32_t block_for(const io::FileDescription& file, std::int32_t asked) {
-  const std::optional<std::int32_t> found = io::block_of(file);
-  if (asked > 0) return asked;
-  if (!found)
-    throw core::Error("the boxes of the file do not begin at multiples of two cells", file.path,
-                      "name the size of blocks to cut the mesh into with --block");
-  return *found;
-}
-
-Loaded load(const comm::Communicator& comm, const io::SnapshotFile& file, const Arguments& arguments) {
-  const io::FileDescription& description = file.description();
-  std::optional<Loaded> loaded;
-  comm.agree_on([&] {
-    const io::FileMesh mesh = io::mesh_of(description, block_for(description, arguments.block));
-    loaded.emplace(Loaded{{mesh.forest, common_geometry(description), comm.size()}, {}, {}});
-    for (const std::string& name : wanted_fields(description, arguments.fields)) {
-      say(comm, fmt::format("reading {}", name));
-      auto& levels = loaded->fields.emplace_back();
-      for (int level = 0; level <= mesh.forest.finest_level(); ++level)
-        levels.emplace_back(loaded->hierarchy.layout(level), comm.rank());
-      io::read_levels(file, name, mesh, levels);
-    }
-    if (!description.has_particles) return;
-    say(comm, "reading particles");
-    loaded->particles.push_back(common_positions(description, file.read_particles(comm.rank(), comm.size())));
-  });
-  if (!description.has_particles) return std::move(*loaded);
-  mesh::Particles none = loaded->particles.front();
-  none.resize(0);
-  loaded->particles.resize(static_cast<std::size_t>(loaded->hierarchy.finest_level()) + 1, none);
-  redistribute::migrate_levels(comm, loaded->hierarchy, loaded->particles);
-  return std::move(*loaded);
-}
-
-std::string unit_of(const io::FileDescription& file, const std::string& name) {
-  for (const auto& [field, unit] : file.fields)
-    if (field == name) return unit;
-  return "";
-}
-
-// A checkpoint that was taken over in part or rounded is none any more.
-bool stays_checkpoint(const io::FileDescription& file, const Arguments& arguments) {
-  return file.is_checkpoint && arguments.precision == "double" &&
-         std::ranges::all_of(file.fields, [&](const auto& field) {
-           return arguments.fields.empty() ||
-                  std::ranges::find(arguments.fields, field.first) != arguments.fields.end();
-         });
-}
-
-void describe_moment(const io::FileDescription& file, const Arguments& arguments, io::FileContent& content) {
-  content.moment.step = file.moment.step;
-  content.moment.time = file.moment.time * (is_comoving_in_cm(file) ? cm_per_km / cm_per_mpc : 1.0);
-  content.moment.scale_factor = file.moment.scale_factor;
-  content.omega_m = file.omega_m;
-  content.omega_lambda = file.omega_lambda;
-  content.hubble = file.hubble;
-  content.gamma = file.gamma;
-  content.config = file.config;
-  content.geometry = common_geometry(file);
-  content.length_unit = is_comoving_in_cm(file) ? "Mpc" : file.length_unit;
-  if (arguments.precision == "single") content.precision = io::Precision::single_precision;
-  if (!stays_checkpoint(file, arguments)) return;
-  content.moment.attributes = file.moment.attributes;
-  content.texts = file.texts;
-}
-
-io::FileContent content_of(const io::FileDescription& file, const Loaded& loaded, const Arguments& arguments) {
-  io::FileContent content;
-  describe_moment(file, arguments, content);
-  for (int level = 0; level <= loaded.hierarchy.finest_level(); ++level)
-    content.levels.push_back(loaded.hierarchy.layout(level));
-  auto levels = loaded.fields.begin();
-  for (const std::string& name : wanted_fields(file, arguments.fields)) {
-    const Unit unit = common_unit(file, unit_of(file, name));
-    io::FileField& field = content.fields.emplace_back(io::FileField{name, unit.name, {}, 0, unit.factor});
-    for (const mesh::Field<double>& level : *levels) field.levels.emplace_back(level);
-    ++levels;
+// What a checkpoint has of the state goes into another as it is.
+void add_in_common_unit(const mesh::Snapshot& file, const std::string& name, mesh::Snapshot& state) {
+  std::vector<mesh::FieldView<const double>> levels;
+  for (int level = 0; level <= file.finest_level(); ++level) {
+    const auto cells = std::make_shared<mesh::Field<double>>(file.blocks()[static_cast<std::size_t>(level)], file.rank);
+    file.read(name, level, *cells);
+    levels.emplace_back(cells);
   }
-  for (const mesh::Particles& particles : loaded.particles) content.particles.push_back(&particles);
-  for (const auto& [name, unit] : file.particle_reals) {
+  const Unit unit = common_unit(file, file.unit(name));
+  state.add_stored({name, unit.name}, std::move(levels), 0, unit.factor);
+}
+
+void add_particles(const comm::Communicator& comm, const mesh::Snapshot& file, const mesh::Hierarchy& hierarchy,
+                   mesh::Snapshot& state) {
+  say(comm, "reading particles");
+  std::vector<mesh::Particles> levels{common_positions(file, file.take_particles())};
+  levels.front().mass *= common_unit(file, "g").factor;
+  for (const auto& [name, unit, values] : levels.front().attributes) {
     const Unit common = common_unit(file, unit);
-    io::FileParticleReal& real =
-        content.particle_reals.emplace_back(io::FileParticleReal{name, common.name, {}, common.factor});
-    for (const mesh::Particles& particles : loaded.particles) real.levels.push_back(&particles.attribute(name));
+    state.particle_numbers.push_back({name, common.name, name, common.factor});
   }
-  return content;
+  mesh::Particles none = levels.front();
+  none.resize(0);
+  levels.resize(state.levels.size(), none);
+  redistribute::migrate_levels(comm, hierarchy, levels);
+  for (mesh::Particles& level : levels)
+    state.stored_particles.push_back(std::make_shared<const mesh::Particles>(std::move(level)));
+}
+
+// All of `file` on the blocks of `hierarchy`, which it was opened on.
+mesh::Snapshot in_common_units(const comm::Communicator& comm, const mesh::Snapshot& file,
+                               const mesh::Hierarchy& hierarchy, const std::vector<std::string>& quantities) {
+  mesh::Snapshot state;
+  state.moment = file.moment;
+  state.moment.time *= is_comoving_in_cm(file) ? cm_per_km / cm_per_mpc : 1.0;
+  state.geometry = hierarchy.geometry(0);
+  state.length_unit = is_comoving_in_cm(file) ? "Mpc" : file.length_unit;
+  state.gamma = file.gamma;
+  state.levels = file.levels;
+  state.with_refined = file.with_refined;
+  state.rank = file.rank;
+  state.state_numbers = file.state_numbers;
+  for (const std::string& name : quantities) {
+    say(comm, fmt::format("reading {}", name));
+    add_in_common_unit(file, name, state);
+  }
+  if (file.has_particles()) add_particles(comm, file, hierarchy, state);
+  return state;
+}
+
+// A checkpoint that is taken over in part or rounded is none any more.
+io::FileChoice choice_of(const mesh::Snapshot& file, const Arguments& arguments,
+                         const std::vector<std::string>& quantities) {
+  io::FileChoice choice{.format = &io::formats().named(arguments.format), .quantities = quantities};
+  choice.options = arguments.options;
+  if (arguments.precision == "single") choice.precision = io::Precision::single_precision;
+  const bool has_all = std::ranges::all_of(file.quantities(), [&](const mesh::Quantity& quantity) {
+    return std::ranges::find(quantities, quantity.name) != quantities.end();
+  });
+  const bool stays_checkpoint = !file.state_numbers.empty() && arguments.precision == "double" && has_all;
+  if (stays_checkpoint) choice.kind = io::FileKind::checkpoint;
+  for (const auto& [name, text] : file.texts)
+    if (stays_checkpoint || name == io::config_text) choice.texts[name] = text;
+  return choice;
 }
 
 std::unique_ptr<io::SnapshotFile> open_together(const comm::Communicator& comm, const std::string& path) {
@@ -221,29 +203,37 @@ void check_output(const Arguments& arguments) {
 }
 
 int convert(const comm::Communicator& comm, const Arguments& arguments) {
-  const io::Format& format = io::formats().named(arguments.format);
   comm.agree_on([&] { check_output(arguments); });
   const core::Stopwatch read_watch;
-  const auto file = open_together(comm, arguments.input);
-  Loaded loaded = load(comm, *file, arguments);
-  const double mass_factor = common_unit(file->description(), "g").factor;
-  for (mesh::Particles& particles : loaded.particles) particles.mass = mass_factor * file->description().particle_mass;
-  const io::FileContent content = content_of(file->description(), loaded, arguments);
+  std::optional<mesh::Hierarchy> hierarchy;
+  const mesh::Snapshot file = io::open_snapshot(comm, arguments.input, [&](const mesh::Snapshot& opened) {
+    const mesh::Forest forest = io::forest_of(opened, block_for(opened, arguments.block));
+    return hierarchy.emplace(forest, common_geometry(opened), comm.size());
+  });
+  std::vector<std::string> quantities;
+  comm.agree_on([&] {
+    quantities = wanted_quantities(file, arguments.fields);
+    for (const std::string& name : quantities) file.quantity(name);
+  });
+  const io::FileChoice choice = choice_of(file, arguments, quantities);
+  const mesh::Snapshot state = in_common_units(comm, file, *hierarchy, quantities);
+  std::int64_t particles = 0;
+  for (const auto& level : state.stored_particles) particles += static_cast<std::int64_t>(level->size());
+  particles = comm.sum(particles);
   const double read_s = read_watch.seconds();
   say(comm, fmt::format("writing {}", arguments.output));
   const core::Stopwatch write_watch;
-  const io::AccessStatistics own = format.write(comm, arguments.output, content, arguments.options);
+  const io::AccessStatistics own = io::write_snapshot(comm, state, choice, arguments.output);
   const double write_s = write_watch.seconds();
   const io::AccessStatistics all = io::total(comm, own);
   if (comm.rank() != 0) return done;
   const nlohmann::json report{
       {"path", arguments.output},
-      {"format", format.name},
-      {"kind", content.moment.attributes.empty() ? "plot file" : "checkpoint"},
-      {"fields", content.fields.size()},
-      {"levels", content.levels.size()},
-      {"particles",
-       file->description().has_particles ? nlohmann::json(file->description().particles) : nlohmann::json()},
+      {"format", choice.format->name},
+      {"kind", to_string(choice.kind)},
+      {"fields", quantities.size()},
+      {"levels", state.levels.size()},
+      {"particles", state.stored_particles.empty() ? nlohmann::json() : nlohmann::json(particles)},
       {"read_s", read_s},
       {"write_s", write_s},
       {"io", io::to_json(all)}};
@@ -260,7 +250,7 @@ bool verify_one(const comm::Communicator& comm, const std::string& path) {
   try {
     const auto file = open_together(comm, path);
     line["format"] = file->description().format;
-    line["kind"] = io::kind_of(file->description());
+    line["kind"] = to_string(file->description().kind);
     comm.agree_on([&] { file->verify(comm.rank(), comm.size()); });
   } catch (const core::Error& error) {
     line["is_good"] = false;

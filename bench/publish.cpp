@@ -1,8 +1,8 @@
 #include <nlohmann/json.hpp>
 // A publish from ranks that compute to the last rank, a sidecar, or to a thread of each rank: what it costs the
-// simulation, beside a plain copy of the same data; and how long it takes until a sidecar has it, for blocks of
-// different sizes and simulations that look after their transfers often, rarely or once a step. `idle_s` is what a step
-// in which nothing is due costs.
+// simulation, beside a plain copy of the same data; and how long it takes until a sidecar has it, and has read it once,
+// where it lies (`lent`) or sent by MPI (`sent`), for blocks of different sizes and simulations that look after their
+// transfers often, rarely or once a step. `idle_s` is what a step in which nothing is due costs.
 //
 // Usage: mpirun -n RANKS bench_publish [CELLS a side, 64]. With Open MPI 4, `--mca btl_vader_single_copy_mechanism
 // none` stands for machines on which processes may not read each other's memory.
@@ -14,6 +14,7 @@
 
 #include "report.hpp"
 #include "sidestream/core/bill.hpp"
+#include "sidestream/core/for_each.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/couple/session.hpp"
 #include "sidestream/io/event_log.hpp"
@@ -29,16 +30,28 @@ constexpr int publishes = 9;
 constexpr double step_s = 0.2;
 const std::vector<std::string> field_names{"density", "temperature", "velocity"};
 
-class Nothing : public analysis::Analysis {
+// Reads every cell once.
+class Sum : public analysis::Analysis {
  public:
   std::vector<std::string> fields() const override { return field_names; }
-  mesh::Result run(const comm::Communicator&, const mesh::Snapshot&) const override { return {}; }
+  mesh::Result run(const comm::Communicator&, const mesh::Snapshot& snapshot) const override {
+    double sum = 0.0;
+    for (const std::string& name : field_names) {
+      const mesh::FieldView<const double> field = snapshot.field(name);
+      for (int b = 0; b < field.blocks(); ++b)
+        core::for_each_cell(field.box(b),
+                            [&sum, cells = field.view(b)](int k, int j, int i) { sum += cells(k, j, i); });
+    }
+    mesh::Result result;
+    result.attributes["sum"] = sum;
+    return result;
+  }
 };
 
 couple::CouplingConfig coupling(const std::string& transport, std::int64_t every = 1) {
   couple::CouplingConfig config;
   config.sidecars = 1;
-  config.tasks.push_back({"nothing", "nothing", std::make_shared<Nothing>(), &couple::transports().named(transport),
+  config.tasks.push_back({"sum", "sum", std::make_shared<Sum>(), &couple::transports().named(transport),
                           couple::Trigger({.every = every}), ""});
   return config;
 }
@@ -83,30 +96,36 @@ std::vector<json> events(const io::RunFolder& folder, const std::string& group, 
   return found;
 }
 
-// From the beginning of a publish, the copy included, until the sidecar has unpacked it.
+// From the beginning of a publish, the copy included, until the sidecar has it, and until it has read it.
 json summary(const io::RunFolder& folder, const std::vector<double>& begin_s, const std::vector<double>& lost_s,
              double bytes) {
   const std::vector<json> sent = events(folder, "compute", "publish"), received = events(folder, "sidecar", "receive");
-  std::vector<double> pack_s, until_s;
+  const std::vector<json> analysed = events(folder, "sidecar", "analysis");
+  std::vector<double> pack_s, until_s, until_read_s;
   for (std::size_t p = 0; p < sent.size(); ++p) {
     pack_s.push_back(sent[p].at("pack_s"));
     until_s.push_back(received.at(p).at("t").get<double>() - begin_s[p]);
+    until_read_s.push_back(until_s.back() + analysed.at(p).at("compute_s").get<double>());
   }
   const json until = bench::spread(until_s);
   return {{"pack_s", bench::spread(pack_s)},
           {"until_received_s", until},
+          {"until_read_s", bench::spread(until_read_s)},
           {"lost_in_progress_s", bench::spread(lost_s)},
           {"bytes_per_s", bytes / until.at("min").get<double>()}};
 }
 
-json measure(const comm::Communicator& world, const std::string& path, const mesh::Layout& layout, double pause_s) {
+json measure(const comm::Communicator& world, const std::string& path, const mesh::Layout& layout, bool is_lent,
+             double pause_s) {
   const io::RunFolder folder(path);
+  couple::CouplingConfig config = coupling("in-transit");
+  config.shares_memory = is_lent;
   if (world.rank() == 0) std::filesystem::create_directories(path);
   world.barrier();
   std::vector<double> begin_s, lost_s;
   {
     core::Bill bill;
-    couple::Session session(world, coupling("in-transit"), folder, bill);
+    couple::Session session(world, config, folder, bill);
     if (session.computes()) {
       for (int p = 0; p < publishes; ++p) {
         const mesh::Snapshot snapshot = snapshot_of(layout, world.rank(), p);
@@ -197,8 +216,10 @@ int main(int argc, char** argv) {
         measure_threads(world, path, mesh::Forest({cells, cells, cells}, block).layout(world.size()));
     if (world.size() == 1) continue;  // no sidecar
     const mesh::Layout layout = mesh::Forest({cells, cells, cells}, block).layout(world.size() - 1);
-    for (const auto& [name, pause_s] : pauses)
-      report["block_" + std::to_string(block)][name] = measure(world, path, layout, pause_s);
+    for (const bool is_lent : {true, false})
+      for (const auto& [name, pause_s] : pauses)
+        report["block_" + std::to_string(block)][is_lent ? "lent" : "sent"][name] =
+            measure(world, path, layout, is_lent, pause_s);
   }
   if (world.rank() == 0) std::puts(report.dump(2).c_str());
 }

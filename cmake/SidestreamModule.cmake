@@ -3,6 +3,11 @@
 function(sidestream_module name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+  if(SIDESTREAM_PNETCDF)
+    list(FILTER sources EXCLUDE REGEX "/without_pnetcdf\\.cpp$")
+  else()
+    list(FILTER sources EXCLUDE REGEX "/(pnetcdf_[a-z]+|netcdf_handle|flash_netcdf)\\.cpp$")
+  endif()
   if(TARGET sidestream_kernels)
     list(REMOVE_ITEM sources ${SIDESTREAM_KERNELS})
   endif()
@@ -36,8 +41,9 @@ function(sidestream_compile_options target)
   target_compile_definitions(${target} PRIVATE SIDESTREAM_VERSION="${PROJECT_VERSION}" SIDESTREAM_INSTRUCTION_SET="${arch}")
   target_compile_options(${target} PRIVATE
     -Wall -Wextra -Wconversion -Wshadow -Werror
-    -Wno-error=free-nonheap-object -Wno-error=array-bounds -Wno-error=stringop-overflow
-    -Wno-error=maybe-uninitialized -Wno-psabi
+    "$<$<CXX_COMPILER_ID:GNU>:-Wno-error=free-nonheap-object;-Wno-error=array-bounds;-Wno-error=stringop-overflow;-Wno-error=maybe-uninitialized>"
+    "$<$<CXX_COMPILER_ID:Clang>:-Wno-unknown-pragmas;-Wno-bitwise-instead-of-logical;-Wno-bitwise-conditional-parentheses>"
+    -Wno-psabi
     PUBLIC -ffp-contract=off
     PRIVATE -fno-math-errno -fno-trapping-math
     $<$<CONFIG:Release>:-O3>)

@@ -58,9 +58,10 @@ def units_of(build: Path) -> list[Unit]:
     return units
 
 
-def headers_of(files: list[Path]) -> Counter[str]:
-    """How often each header is included, directly or by way of the project's own headers."""
+def headers_of(files: list[Path]) -> tuple[Counter[str], dict[str, Path]]:
+    """How often each header is included, directly or by way of the project's own headers, and a file that does."""
     counts: Counter[str] = Counter()
+    users: dict[str, Path] = {}
     direct = {file: INCLUDE.findall(file.read_text(encoding="utf-8")) for file in files}
     own: dict[str, list[str]] = {}
 
@@ -75,12 +76,13 @@ def headers_of(files: list[Path]) -> Counter[str]:
         for inner in own[header]:
             reach(inner, seen)
 
-    for includes in direct.values():
+    for file, includes in direct.items():
         seen: set[str] = set()
         for header in includes:
             reach(header, seen)
         counts.update(seen)
-    return counts
+        users |= dict.fromkeys(seen - users.keys(), file)
+    return counts, users
 
 
 def main() -> None:
@@ -91,28 +93,29 @@ def main() -> None:
     arguments = parser.parse_args()
 
     units = units_of(arguments.build)
-    headers = headers_of([unit.file for unit in units])
+    headers, users = headers_of([unit.file for unit in units])
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.jobs) as pool:
         scratch = Path(folder)
 
         def cost_of(n: int) -> float:
             return units[n].compile(units[n].file, scratch / f"{n}.o")
 
-        costs = dict(zip((unit.file for unit in units), pool.map(cost_of, range(len(units))), strict=True))
+        costs: Counter[Path] = Counter()  # a kernel is compiled once for each level of processors
+        for unit, cost in zip(units, pool.map(cost_of, range(len(units))), strict=True):
+            costs[unit.file] += cost
 
         def cost_of_header(header: str) -> float:
             name = re.sub(r"\W", "_", header)
             source = scratch / f"{name}.cpp"
             source.write_text(f"#include {header}\n", encoding="utf-8")
-            owner = next(unit for unit in units if unit.file.is_relative_to(ROOT / "src" / "sims"))
-            return owner.compile(source, scratch / f"{name}.o")
+            return next(unit for unit in units if unit.file == users[header]).compile(source, scratch / f"{name}.o")
 
         often = [header for header, count in headers.items() if count >= 5]
         parsed = dict(zip(often, pool.map(cost_of_header, often), strict=True))
 
     total = sum(costs.values())
     print("CPU seconds  file")
-    for file, cost in sorted(costs.items(), key=lambda item: -item[1])[:SHOWN]:
+    for file, cost in costs.most_common(SHOWN):
         print(f"{cost:11.1f}  {file.relative_to(ROOT)}")
     print("\nCPU seconds  files  each  header, with what it includes")
     for header, cost in sorted(parsed.items(), key=lambda item: -item[1] * headers[item[0]])[:SHOWN]:

@@ -24,6 +24,7 @@ EXACT = {
 LONG = {"sinl", "cosl", "sincosl"}
 ALLOWED = {name + suffix for name in EXACT for suffix in ("", "f", "l")} | LONG
 UNCONTRACTED = "-ffp-contract=off"
+REARRANGED = {"-Ofast", "-ffast-math", "-funsafe-math-optimizations", "-fassociative-math", "-freciprocal-math"}
 
 
 def imported(path: str) -> set[str]:
@@ -57,13 +58,14 @@ def faults_of_exports(path: str) -> list[str]:
 
 
 def faults_of_commands(path: str) -> list[str]:
-    """One line for each file that is compiled with contraction."""
-    commands = json.loads(pathlib.Path(path).read_text())
-    return [
-        f"{each['file']}: is compiled without {UNCONTRACTED}"
-        for each in commands
-        if UNCONTRACTED not in each["command"].split()
-    ]
+    """One line for each file that is compiled with contraction, or with arithmetic that may be rearranged."""
+    faults = []
+    for each in json.loads(pathlib.Path(path).read_text()):
+        words = each["command"].split()
+        if [word for word in words if word.startswith("-ffp-contract=")][-1:] != [UNCONTRACTED]:
+            faults.append(f"{each['file']}: is compiled without {UNCONTRACTED}")
+        faults += [f"{each['file']}: is compiled with {word}" for word in words if word in REARRANGED]
+    return faults
 
 
 def faults_of(path: str) -> list[str]:

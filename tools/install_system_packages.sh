@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# Installs the packages of tools/system_packages.txt that are missing, with apt (through sudo when not root).
+# Installs the packages of a list that are missing, with apt (through sudo when not root): install_system_packages.sh LIST
 set -euo pipefail
-cd "$(dirname "$0")/.."
 
 missing=()
 while read -r package; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q "install ok installed" || missing+=("$package")
-done < tools/system_packages.txt
+done < "$1"
 if [ ${#missing[@]} -eq 0 ]; then
   echo "== system packages: all there"
   exit 0

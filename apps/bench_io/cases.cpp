@@ -10,6 +10,7 @@
 #include "sidestream/io/array_file.hpp"
 #include "sidestream/io/atomic_file.hpp"
 #include "sidestream/io/format.hpp"
+#include "sidestream/io/write_snapshot.hpp"
 
 namespace sidestream::bench {
 
@@ -45,9 +46,9 @@ Case sequential(const comm::Communicator& comm, const std::string& content, std:
 
 // Each rank packs its cells and writes them to a file of its own.
 Case file_per_rank(const comm::Communicator& comm, const Workload& workload, const std::string& name,
-                   const io::FileContent& content, const std::string& path) {
+                   const io::FileChoice& content, const std::string& path) {
   const std::string own_path = fmt::format("{}/{:05}", path, comm.rank());
-  const auto write = [&comm, &workload, &content, path, own_path](bool is_durable) {
+  const auto write = [&comm, &workload, content, path, own_path](bool is_durable) {
     if (comm.rank() == 0) io::make_folder(path);
     comm.barrier();
     const core::Stopwatch watch;
@@ -67,21 +68,22 @@ Case file_per_rank(const comm::Communicator& comm, const Workload& workload, con
 void add_formats(std::vector<Case>& all, const comm::Communicator& comm, const Workload& workload,
                  const std::string& folder, const std::string& name, const Selection& selection) {
   const bool is_checkpoint = name == "checkpoint";
-  const io::FileContent& content = is_checkpoint ? workload.checkpoint() : workload.plotfile();
+  const io::FileChoice content = workload.choice(is_checkpoint);
   for (const io::Format& format : io::formats()) {
     const std::optional<io::StepName>& file_name = is_checkpoint ? format.checkpoint : format.plotfile;
     if (!file_name || !is_selected(selection.formats, format.name)) continue;
     const std::vector<std::string> own_way{""};
     for (const std::string& method : format.methods.empty() ? own_way : format.methods) {
       if (!is_selected(selection.methods, method)) continue;
-      const std::string path = fmt::format("{}/{}", folder, file_name->of(content.moment.step));
-      const auto write = [&comm, &format, &content, path, method](bool is_durable) {
-        io::WriteOptions options;
-        options.method = method;
-        options.is_durable = is_durable;
-        return format.write(comm, path, content, options);
+      const std::string path = fmt::format("{}/{}", folder, file_name->of(workload.state().moment.step));
+      const auto write = [&comm, &workload, &format, content, path, method](bool is_durable) {
+        io::FileChoice choice = content;
+        choice.format = &format;
+        choice.options.method = method;
+        choice.options.is_durable = is_durable;
+        return io::write_snapshot(comm, workload.state(), choice, path);
       };
-      const auto check = [&workload, &format, &content, path] { workload.check(content, *format.open(path)); };
+      const auto check = [&workload, &format, content, path] { workload.check(content, *format.open(path)); };
       all.push_back({name, format.name, method, workload.bytes(content), path, write, check});
     }
   }
@@ -94,7 +96,7 @@ std::vector<Case> cases(const comm::Communicator& comm, const Workload& workload
   std::vector<Case> all;
   for (const std::string name : {"checkpoint", "plotfile"}) {
     if (!is_selected(selection.contents, name)) continue;
-    const io::FileContent& content = name == "checkpoint" ? workload.checkpoint() : workload.plotfile();
+    const io::FileChoice content = workload.choice(name == "checkpoint");
     all.push_back(sequential(comm, name, workload.bytes(content), folder + "/sequential"));
     all.push_back(file_per_rank(comm, workload, name, content, folder + "/file_per_rank"));
     add_formats(all, comm, workload, folder, name, selection);

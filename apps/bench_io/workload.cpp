@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 #include <utility>
 
 #include "sidestream/core/error.hpp"
@@ -17,7 +16,6 @@ namespace {
 
 constexpr std::array<const char*, 10> names{"density", "xmom",     "ymom",  "zmom",     "rho_E",
                                             "Temp",    "pressure", "rho_e", "phi_grav", "particle_mass_density"};
-constexpr std::array plotted{0, 5, 6};
 
 // Positive numbers with no zeros at their ends.
 double value(std::int64_t cell, int variable) {
@@ -49,6 +47,10 @@ void pack_component(const mesh::Field<double>& field, int component, std::span<s
   }
 }
 
+std::int64_t width_of(const io::FileChoice& choice) {
+  return choice.precision == io::Precision::single_precision ? 4 : 8;
+}
+
 }  // namespace
 
 Workload::Workload(const comm::Communicator& comm, const WorkloadSize& size)
@@ -61,62 +63,64 @@ Workload::Workload(const comm::Communicator& comm, const WorkloadSize& size)
       for (int c = 0; c < size.variables; ++c) view(c, k, j, i) = value(linear_index(layout_.domain(), {i, j, k}), c);
     });
   }
-  std::vector<int> all(static_cast<std::size_t>(size.variables));
-  std::iota(all.begin(), all.end(), 0);
-  checkpoint_ = content_of(all, io::Precision::double_precision);
-  checkpoint_.moment.attributes = {{"time", 0.25}};
-  plotfile_ = content_of(plotted, io::Precision::single_precision);
-}
-
-io::FileContent Workload::content_of(std::span<const int> variables, io::Precision precision) const {
-  io::FileContent content;
-  content.moment.step = 1;
-  content.moment.time = 0.25;
+  snapshot_.moment = {1, 0.25};
   const mesh::Int3 cells = layout_.domain().extent();
-  content.geometry.domain = layout_.domain();
-  for (int axis = 0; axis < 3; ++axis) content.geometry.length[static_cast<std::size_t>(axis)] = cells[axis] / 64.0;
-  content.levels = {layout_};
-  for (const int variable : variables)
-    content.fields.push_back({names[static_cast<std::size_t>(variable)], "", {state_}, variable, 1.0});
-  content.precision = precision;
-  return content;
+  snapshot_.geometry.domain = layout_.domain();
+  for (int axis = 0; axis < 3; ++axis) snapshot_.geometry.length[static_cast<std::size_t>(axis)] = cells[axis] / 64.0;
+  snapshot_.levels = {layout_};
+  snapshot_.rank = comm.rank();
+  snapshot_.state_numbers = {{"time", 0.25}};
+  for (int c = 0; c < size.variables; ++c) snapshot_.add_stored({names[static_cast<std::size_t>(c)], "1"}, {state_}, c);
 }
 
-std::int64_t Workload::own_bytes(const io::FileContent& content) const {
+io::FileChoice Workload::choice(bool is_checkpoint) const {
+  io::FileChoice choice;
+  choice.quantities = mesh::names_of(snapshot_.quantities());
+  if (is_checkpoint) {
+    choice.kind = io::FileKind::checkpoint;
+  } else {
+    choice.quantities = {names[0], names[5], names[6]};
+    choice.precision = io::Precision::single_precision;
+  }
+  return choice;
+}
+
+std::int64_t Workload::own_bytes(const io::FileChoice& choice) const {
   std::int64_t cells = 0;
   for (int b = 0; b < state_.blocks(); ++b) cells += state_.box(b).volume();
-  const int width = content.precision == io::Precision::single_precision ? 4 : 8;
-  return cells * width * static_cast<std::int64_t>(content.fields.size());
+  return cells * width_of(choice) * std::ssize(choice.quantities);
 }
 
-std::int64_t Workload::bytes(const io::FileContent& content) const {
-  const int width = content.precision == io::Precision::single_precision ? 4 : 8;
-  return layout_.domain().volume() * width * static_cast<std::int64_t>(content.fields.size());
+std::int64_t Workload::bytes(const io::FileChoice& choice) const {
+  return layout_.domain().volume() * width_of(choice) * std::ssize(choice.quantities);
 }
 
-void Workload::pack(const io::FileContent& content, std::span<std::byte> out) const {
-  for (const io::FileField& field : content.fields)
-    content.precision == io::Precision::single_precision ? pack_component<float>(state_, field.component, out)
-                                                         : pack_component<double>(state_, field.component, out);
+void Workload::pack(const io::FileChoice& choice, std::span<std::byte> out) const {
+  for (const std::string& name : choice.quantities) {
+    const int component = snapshot_.stored(name).component;
+    choice.precision == io::Precision::single_precision ? pack_component<float>(state_, component, out)
+                                                        : pack_component<double>(state_, component, out);
+  }
 }
 
-void Workload::check(const io::FileContent& content, const io::SnapshotFile& file) const {
-  const bool is_single = content.precision == io::Precision::single_precision;
-  for (const io::FileField& field : content.fields) {
+void Workload::check(const io::FileChoice& choice, const io::SnapshotFile& file) const {
+  const bool is_single = choice.precision == io::Precision::single_precision;
+  for (const std::string& name : choice.quantities) {
+    const int component = snapshot_.stored(name).component;
     mesh::Field<double> read(layout_, state_.rank());
-    file.read_field(field.name, read);
+    file.read_field(name, read);
     std::int64_t wrong = 0;
     for (int b = 0; b < read.blocks(); ++b) {
       const auto found = std::as_const(read).view(b);
       const auto written = state_.view(b);
       core::for_each_cell(read.box(b), [&](int k, int j, int i) {
-        const double expected = written(field.component, k, j, i);
+        const double expected = written(component, k, j, i);
         const double stored = is_single ? static_cast<double>(static_cast<float>(expected)) : expected;
         wrong += found(0, k, j, i) != stored ? 1 : 0;
       });
     }
     if (wrong > 0)
-      throw core::Error(fmt::format("{} cells of `{}` came back wrong", wrong, field.name), file.description().path);
+      throw core::Error(fmt::format("{} cells of `{}` came back wrong", wrong, name), file.description().state.source);
   }
 }
 

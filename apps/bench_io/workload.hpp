@@ -5,9 +5,10 @@
 #include <string>
 
 #include "sidestream/comm/communicator.hpp"
-#include "sidestream/io/file_content.hpp"
+#include "sidestream/io/file_choice.hpp"
 #include "sidestream/io/snapshot_file.hpp"
 #include "sidestream/mesh/forest.hpp"
+#include "sidestream/mesh/snapshot.hpp"
 
 namespace sidestream::bench {
 
@@ -26,23 +27,22 @@ class Workload {
   Workload(const comm::Communicator& comm, const WorkloadSize& size);
   Workload(const Workload&) = delete;
 
-  const io::FileContent& checkpoint() const { return checkpoint_; }
-  const io::FileContent& plotfile() const { return plotfile_; }
+  const mesh::Snapshot& state() const { return snapshot_; }
+  /// What goes into a checkpoint, or into a plot file.
+  io::FileChoice choice(bool is_checkpoint) const;
 
   /// Bytes of the variables of all ranks, and of this one.
-  std::int64_t bytes(const io::FileContent& content) const;
-  std::int64_t own_bytes(const io::FileContent& content) const;
+  std::int64_t bytes(const io::FileChoice& choice) const;
+  std::int64_t own_bytes(const io::FileChoice& choice) const;
   /// The variables of this rank, one after another, as they stand in a file.
-  void pack(const io::FileContent& content, std::span<std::byte> out) const;
+  void pack(const io::FileChoice& choice, std::span<std::byte> out) const;
   /// Throws a core::Error unless this rank's cells of all variables are in `file`. Local.
-  void check(const io::FileContent& content, const io::SnapshotFile& file) const;
+  void check(const io::FileChoice& choice, const io::SnapshotFile& file) const;
 
  private:
-  io::FileContent content_of(std::span<const int> variables, io::Precision precision) const;
-
   mesh::Layout layout_;
   mesh::Field<double> state_;
-  io::FileContent checkpoint_, plotfile_;
+  mesh::Snapshot snapshot_;
 };
 
 }  // namespace sidestream::bench

@@ -9,6 +9,7 @@
 
 #include "bindings.hpp"
 #include "sidestream/io/format.hpp"
+#include "sidestream/io/quantity_names.hpp"
 #include "sidestream/mesh/layout.hpp"
 
 namespace sidestream::bindings {
@@ -57,7 +58,7 @@ nb::object covering_grid(const std::string& path, const std::string& field, int 
   {
     const nb::gil_scoped_release unlocked;
     const auto file = io::open_snapshot_file(path);
-    const mesh::Box domain = file->description().levels.at(static_cast<std::size_t>(level)).domain();
+    const mesh::Box domain = file->description().state.levels.at(static_cast<std::size_t>(level)).domain();
     values = std::make_unique<mesh::Field<double>>(mesh::split(domain, {1, 1, 1}), 0);
     file->read_covering(field, *values, level);
   }
@@ -72,7 +73,7 @@ nb::object boxes(const std::string& path, int level) {
   prepare_to_read(path);
   const auto file = io::open_snapshot_file(path);
   std::vector<std::int32_t> corners;
-  for (const mesh::Box& box : file->description().levels.at(static_cast<std::size_t>(level)).boxes())
+  for (const mesh::Box& box : file->description().state.levels.at(static_cast<std::size_t>(level)).boxes())
     corners.insert(corners.end(), {box.lo.x, box.lo.y, box.lo.z, box.hi.x, box.hi.y, box.hi.z});
   return array_of(std::move(corners));
 }
@@ -100,6 +101,7 @@ void bind_io(nb::module_& module) {
   module.def("describe_file", &describe_file, nb::arg("path"), "What a file of any format holds, as JSON.");
   module.def("format_of_file", &format_of_file, nb::arg("path"),
              "The name of a file's format; empty when none recognises it.");
+  module.def("quantity_of", &io::quantity_of, nb::arg("name"), "The quantity that files know by a name.");
   module.def("file_formats", &file_formats, "The names of all formats.");
   module.def("output_named", &output_named, nb::arg("name"),
              "(kind, step) of the name of a file in the folder of a run; None when it is no such name.");

@@ -54,5 +54,6 @@ NB_MODULE(_core, module) {
   bind_analysis(module);
   bind_merge_tree(module);
   bind_io(module);
+  bind_derived(module);
   bind_particles(module);
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "sidestream/comm/shared_memory.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::comm {
@@ -27,9 +28,11 @@ RankCounts counts_of(const Communicator& world, int sidecars) {
 
 }  // namespace
 
-Roles::Roles(const Communicator& world, int sidecars)
+Roles::Roles(const Communicator& world, int sidecars, bool shares_memory)
     : counts_(counts_of(world, sidecars)),
       world_(world.duplicate()),
-      group_(world.split(world.rank() < counts_.compute ? 0 : 1)) {}
+      group_(world.split(world.rank() < counts_.compute ? 0 : 1)),
+      sharers_of_memory_(shares_memory && sidecars > 0 ? comm::sharers_of_memory(world_)
+                                                       : std::vector<bool>(static_cast<std::size_t>(world.size()))) {}
 
 }  // namespace sidestream::comm

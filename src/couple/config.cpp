@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <filesystem>
+#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -22,6 +24,8 @@ struct CouplingTable {
   std::int32_t sidecars = 0;
   std::string count, when_full, spill;
   double queue = 0.0, timeout = 0.0;
+  bool shared_memory = true;
+  std::vector<double> cores;
 };
 
 struct TaskTable : TriggerKeys {
@@ -51,6 +55,11 @@ core::Table<CouplingTable> coupling_table() {
       .doc("when the queue is full: " + documented(policies()));
   table.option("spill", &CouplingTable::spill, "")
       .doc("folder on a disk of each node for what finds no room, with `when_full = \"spill\"`");
+  table.option("shared_memory", &CouplingTable::shared_memory, true)
+      .doc("whether sidecars read what ranks of their own node have written where it lies; else it is sent to them");
+  table.option("cores", &CouplingTable::cores, {})
+      .at_least(0)
+      .doc("numbers of the cores of each node on which the threads of `async` run; none: those of their rank");
   table.option("timeout", &CouplingTable::timeout, 3600.0)
       .in(core::wall_time_units())
       .at_least(0)
@@ -145,6 +154,18 @@ void check_when_full(const CouplingConfig& config, const core::Node& coupling) {
                    "use `when_full = \"block\"` or \"drop-newest\", or set the task's transport to \"in-situ\"");
 }
 
+// Whether they are there is for each node to say.
+std::vector<int> read_cores(const core::Node& coupling, const std::vector<double>& numbers) {
+  std::vector<int> cores;
+  for (const double number : numbers) {
+    if (number != std::floor(number) || number > std::numeric_limits<int>::max())
+      core::reject(*coupling.find("cores"), fmt::format("{} is no number of a core", number),
+                   "they are counted from 0, as `lscpu -e` shows them: cores = [2, 3]");
+    cores.push_back(static_cast<int>(number));
+  }
+  return cores;
+}
+
 // What is not there yet is made.
 void check_spill(const CouplingConfig& config, const core::Node& coupling) {
   std::error_code unknown;
@@ -211,6 +232,8 @@ CouplingConfig read_coupling(const core::Node& root, core::Node* resolved, const
   config.queue_where = queue != nullptr ? queue->where() : coupling->where();
   config.when_full = &policies().named(table.when_full);
   config.spill = table.spill;
+  config.shares_memory = table.shared_memory;
+  config.cores = read_cores(*coupling, table.cores);
   config.timeout_s = table.timeout;
   config.times = times;
   for (const auto& [name, node] : tasks->members()) {

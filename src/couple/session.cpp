@@ -49,7 +49,7 @@ class Session::Impl {
         bill_(bill),
         folder_(folder),
         warn_(std::move(warn)),
-        roles_(world, config_.sidecars_used()),
+        roles_(world, config_.sidecars_used(), config_.shares_memory),
         group_(comm::with_progress(roles_.group(), [this] { progress(); })),
         log_(open_log(roles_, folder_)),
         books_(config_.tasks, log_),

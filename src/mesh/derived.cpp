@@ -159,12 +159,10 @@ core::Table<Keys> quantity_table() {
 }
 
 void check_name(const core::Node& node, const std::string& name, const std::vector<Quantity>& known) {
-  if (std::ranges::find(known, name, &Quantity::name) != known.end() || is_taken(name))
+  if (std::ranges::find(known, name, &Quantity::name) != known.end())
     core::reject(node, fmt::format("`{}` is there already", name), "give the new quantity another name");
-  const auto is_fit = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  const bool is_name = !name.empty() && is_fit(name.front()) &&
-                       std::ranges::all_of(name, [&](char c) { return is_fit(c) || (c >= '0' && c <= '9'); });
-  if (!is_name) core::reject(node, fmt::format("`{}` is no name of a quantity", name), "use letters, digits and `_`");
+  if (const std::string problem = problem_of_name(name); !problem.empty())
+    core::reject(node, problem, "use letters, digits and `_`, and no word that means something else");
 }
 
 // Each after those that it follows from.
@@ -205,6 +203,14 @@ const core::Registry<CellFunction>& cell_functions() {
   return all;
 }
 
+std::string problem_of_name(const std::string& name) {
+  const auto is_fit = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const bool is_name = !name.empty() && is_fit(name.front()) &&
+                       std::ranges::all_of(name, [&](char c) { return is_fit(c) || (c >= '0' && c <= '9'); });
+  if (!is_name) return fmt::format("`{}` is no name of a quantity", name);
+  return is_taken(name) ? fmt::format("`{}` is there already", name) : "";
+}
+
 DerivedQuantity::DerivedQuantity(Quantity quantity, const core::Node& expression)
     : quantity_(std::move(quantity)), text_(expression.text()), where_(expression.where()) {
   const core::Source source{text_, where_};
@@ -225,16 +231,19 @@ void DerivedQuantity::check(const std::vector<std::string>& quantities, bool has
 }
 
 void DerivedQuantity::add_to(Snapshot& snapshot) const {
-  const double a = snapshot.moment.scale_factor.value_or(1.0);
-  snapshot.add_derived(
-      quantity_, of_,
-      [term = term_, a](const Box& box, std::span<const core::View4<const double>> of, const core::View4<double>& out) {
-        core::for_each_row(box, [&](int k, int j) {
-          Row row{{}, static_cast<std::size_t>(box.extent().x), a};
-          for (const auto& input : of) row.inputs.push_back(&input(k, j, box.lo.x));
-          std::ranges::copy(value_of(*term, row), &out(k, j, box.lo.x));
-        });
-      });
+  snapshot.add_derived(quantity_, of_,
+                       [derived = *this, a = snapshot.moment.scale_factor.value_or(1.0)](
+                           const Box& box, std::span<const core::View4<const double>> of,
+                           const core::View4<double>& out) { derived.fill(box, of, a, out); });
+}
+
+void DerivedQuantity::fill(const Box& box, std::span<const core::View4<const double>> of, double scale_factor,
+                           const core::View4<double>& out) const {
+  core::for_each_row(box, [&](int k, int j) {
+    Row row{{}, static_cast<std::size_t>(box.extent().x), scale_factor};
+    for (const auto& input : of) row.inputs.push_back(&input(k, j, box.lo.x));
+    std::ranges::copy(value_of(*term_, row), &out(k, j, box.lo.x));
+  });
 }
 
 std::vector<DerivedQuantity> read_derived(const core::Node& root, const std::vector<Quantity>& known, bool has_redshift,

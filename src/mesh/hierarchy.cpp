@@ -55,4 +55,11 @@ Layout coarsened(const Layout& layout) {
           layout.level() - 1};
 }
 
+LevelLayouts::LevelLayouts(const Hierarchy& hierarchy) {
+  for (int level = 0; level <= hierarchy.finest_level(); ++level) {
+    blocks.push_back(hierarchy.layout(level));
+    leaves.push_back(hierarchy.leaf_layout(level));
+  }
+}
+
 }  // namespace sidestream::mesh

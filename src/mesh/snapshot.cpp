@@ -54,6 +54,26 @@ void Snapshot::add_computed(Quantity quantity, Kernel fill) {
   put({.quantity = std::move(quantity), .fill = std::move(fill)});
 }
 
+std::array<std::string, 2> complex_parts(const std::string& name) {
+  return {name + "_real", name + "_imag"};
+}
+
+void Snapshot::add_complex(const Quantity& quantity, const std::vector<FieldView<const std::complex<double>>>& stored) {
+  const auto names = complex_parts(quantity.name);
+  for (std::size_t part = 0; part < names.size(); ++part) {
+    Quantity real = quantity;
+    real.name = names[part];
+    real.meaning = (part == 0 ? "real part: " : "imaginary part: ") + quantity.meaning;
+    add_computed(std::move(real), [stored, part](int level, const Box& box, const core::View4<double>& out) {
+      const auto cells = stored[static_cast<std::size_t>(level)].view_on(box);
+      core::for_each_cell(box, [=](int k, int j, int i) {
+        const std::complex<double> value = cells(k, j, i);
+        out(k, j, i) = part == 0 ? value.real() : value.imag();
+      });
+    });
+  }
+}
+
 void Snapshot::add_derived(Quantity quantity, std::vector<std::string> of, Derivation derive) {
   put({.quantity = std::move(quantity), .of = std::move(of), .derive = std::move(derive)});
 }
@@ -97,8 +117,14 @@ std::vector<std::string> names_of(const std::vector<Quantity>& quantities) {
 }
 
 const Particles* Snapshot::particles() const {
-  if (provide_particles_) particles_ = std::exchange(provide_particles_, {})();
-  return particles_;
+  if (provide_particles_) particles_ = std::make_shared<const Particles>(std::exchange(provide_particles_, {})());
+  return particles_.get();
+}
+
+Particles Snapshot::take_particles() const {
+  if (provide_particles_) return std::exchange(provide_particles_, {})();
+  core::require(particles_ != nullptr, "a snapshot has no particles to take");
+  return *particles_;
 }
 
 const Snapshot::Entry& Snapshot::entry(const std::string& name) const {
@@ -117,6 +143,22 @@ FieldView<const double> Snapshot::field(const std::string& name, int level) cons
   else
     view = cells.table().layout == levels[at] ? cells.as<double>() : cells.as<double>().on(levels[at]);
   return view;
+}
+
+void Snapshot::read(const std::string& name, int level, Field<double>& into, int component) const {
+  const Entry& found = entry(name);
+  const auto at = static_cast<std::size_t>(level);
+  AnyField cells;
+  if (at < found.levels.size()) cells = found.levels[at];
+  if (!cells && found.provide) cells = found.provide(level);
+  if (!cells) prepare(name);
+  for (int b = 0; b < into.blocks(); ++b) {
+    const core::View4<double> out = into.view(b).component(component);
+    if (cells)
+      copy_block(cells, cells.table().block_on(into.box(b)), out);
+    else
+      make(found, level, into.box(b), out);
+  }
 }
 
 void Snapshot::prepare(const std::string& name) const {

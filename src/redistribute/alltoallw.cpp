@@ -63,14 +63,16 @@ Datatype combined_type(const std::vector<Datatype>& parts, const std::vector<MPI
 }
 
 /// One derived datatype for each neighbor; the library walks the field itself, and this module packs nothing. (Cells
-/// that are added or converted arrive packed in a buffer.)
+/// that are added or converted arrive packed in a buffer.) Every rank is the last neighbor of its own, with nothing to
+/// send: where a rank only sends or only receives, MPICH (4.0) loses what is sent.
 class Alltoallw final : public Exchange {
  public:
   Alltoallw(const comm::Communicator& comm, const Tables& tables)
       : tables_(tables), payloads_(tables.incoming.messages.size()) {
-    const auto peers = [](const Traffic& traffic) {
+    const auto peers = [&](const Traffic& traffic) {
       std::vector<int> ranks;
       for (const Message& message : traffic.messages) ranks.push_back(message.peer);
+      ranks.push_back(comm.rank());
       return ranks;
     };
     const auto sources = peers(tables.incoming), destinations = peers(tables.outgoing);
@@ -92,8 +94,8 @@ class Alltoallw final : public Exchange {
     }
     if (arrives_packed(job)) locate(job);
     void* to = arrives_packed(job) ? arrivals_.get() : first_of(job.to);
-    comm::check(MPI_Ineighbor_alltoallw(first_of(job.from), typed.one_each.data(), typed.zeros.data(),
-                                        typed.send_raw.data(), to, typed.one_each.data(), typed.zeros.data(),
+    comm::check(MPI_Ineighbor_alltoallw(first_of(job.from), typed.send_counts.data(), typed.zeros.data(),
+                                        typed.send_raw.data(), to, typed.receive_counts.data(), typed.zeros.data(),
                                         typed.receive_raw.data(), neighbors_, &request_),
                 "MPI_Ineighbor_alltoallw");
   }
@@ -125,7 +127,7 @@ class Alltoallw final : public Exchange {
     bool arrives_packed = false;
     std::vector<Datatype> sends, receives;
     std::vector<MPI_Datatype> send_raw, receive_raw;
-    std::vector<int> one_each;
+    std::vector<int> send_counts, receive_counts;
     std::vector<MPI_Aint> zeros;
   };
 
@@ -168,11 +170,15 @@ class Alltoallw final : public Exchange {
                                                     : receive_type(message, job, element));
       typed.arrival_bytes += static_cast<std::size_t>(message.cells) * job.cell_bytes();
     }
-    for (const Datatype& type : typed.sends) typed.send_raw.push_back(type.raw());
-    for (const Datatype& type : typed.receives) typed.receive_raw.push_back(type.raw());
-    const std::size_t most = std::max(typed.sends.size(), typed.receives.size());
-    typed.one_each.assign(most, 1);
-    typed.zeros.assign(most, 0);
+    const auto list = [](const std::vector<Datatype>& types, std::vector<MPI_Datatype>& raw, std::vector<int>& counts) {
+      for (const Datatype& type : types) raw.push_back(type.raw());
+      raw.push_back(MPI_BYTE);
+      counts.assign(types.size(), 1);
+      counts.push_back(0);
+    };
+    list(typed.sends, typed.send_raw, typed.send_counts);
+    list(typed.receives, typed.receive_raw, typed.receive_counts);
+    typed.zeros.assign(std::max(typed.send_raw.size(), typed.receive_raw.size()), 0);
     return typed;
   }
 

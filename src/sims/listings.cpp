@@ -12,8 +12,8 @@
 #include "sidestream/redistribute/redistribution.hpp"
 #include "sidestream/sims/simulation.hpp"
 #include "sims/problems/gas_problem.hpp"
+#include "sims/quantities/common_quantities.hpp"
 #include "sims/run/output_kinds.hpp"
-#include "sims/run/total_density.hpp"
 
 namespace sidestream::sims {
 
@@ -23,7 +23,7 @@ namespace {
 core::Listing quantities() {
   core::Listing all{"quantities", "of a cell, by simulation; more are declared as `[quantity.NAME]`", {}};
   for (const SimulationEntry& simulation : simulations())
-    for (const mesh::Quantity& quantity : with_total_density(simulation.quantities())) {
+    for (const mesh::Quantity& quantity : with_common_quantities(simulation.quantities())) {
       const auto known = std::ranges::find(all.lines, quantity.name, &core::Listing::Line::name);
       if (known == all.lines.end())
         all.lines.push_back({quantity.name, quantity.meaning + ": " + simulation.name});

@@ -9,6 +9,7 @@
 #include "analysis/flood_fill.hpp"
 #include "analysis/grid.hpp"
 #include "sidestream/core/error.hpp"
+#include "support/places.hpp"
 
 namespace sidestream::analysis {
 
@@ -136,7 +137,7 @@ TEST(Halos, OfTheWaveFieldAreTheKnownOnes) {
 TEST(Halos, OfTheWaveFieldMatchTheReferenceCatalogue) {
   const World world;
   const Grid grid = test::wave_field(16);
-  std::ifstream file(std::string(SIDESTREAM_TEST_DATA) + "/halo_catalogue_F16.json");
+  std::ifstream file(test::test_data("halo_catalogue_F16.json"));
   const auto catalogue = nlohmann::json::parse(file);
   for (const int connectivity : {6, 14, 26}) {
     const auto& expected = catalogue["halos"]["conn" + std::to_string(connectivity)];

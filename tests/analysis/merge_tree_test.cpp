@@ -11,6 +11,7 @@
 #include "analysis/grid.hpp"
 #include "analysis/vertex_sweep.hpp"
 #include "sidestream/core/error.hpp"
+#include "support/places.hpp"
 
 namespace sidestream::analysis {
 namespace {
@@ -50,8 +51,7 @@ struct Pair {
 };
 
 std::vector<Pair> reference_pairs(int connectivity) {
-  std::ifstream file(std::string(SIDESTREAM_TEST_DATA) + "/halo_pairs_F16_conn" + std::to_string(connectivity) +
-                     ".csv");
+  std::ifstream file(test::test_data("halo_pairs_F16_conn") + std::to_string(connectivity) + ".csv");
   std::vector<Pair> pairs;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import sidestream as ss
+from calls import program
 from fixtures import CommandLine
 from nyx_files import State, write
-from test_examples import command
 
 N, SIDE = 16, 16.0
 MEAN = 6.0e9  # Msun/Mpc^3, of the gas
@@ -70,9 +70,7 @@ def test_the_halos_of_a_run_are_the_others_to_the_bit(factor: float, tmp_path: P
     tables = []
     for name, value in (("usual", USUAL), ("absurd", factor)):
         start = plot_file(tmp_path, value)
-        done = command(
-            "run", str(tmp_path / "box.toml"), "-n", "2", "--from", str(start), "--out", str(tmp_path / name)
-        )
+        done = program(tmp_path, 2, "box.toml", "--quiet", "--from", start, "--out", name)
         assert done.returncode == 0, done.stderr
         table = ss.open(tmp_path / name).result("halos", 0, "halo")
         tables.append({str(column): table[column].values.tolist() for column in table})

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import sidestream
-from test_examples import command
+from calls import command, program
 
 # The floor acts in all cells.
 CONFIG = """simulation = "cosmology"
@@ -39,9 +39,9 @@ SENTENCE = (
 )
 
 
-def run(folder: Path, name: str, *words: str) -> sidestream.Run:
+def run(folder: Path, ranks: int, name: str, *words: str) -> sidestream.Run:
     (folder / "box.toml").write_text(CONFIG)
-    done = command("run", str(folder / "box.toml"), "--out", str(folder / name), *words)
+    done = program(folder, ranks, "box.toml", "--quiet", "--out", name, *words)
     assert done.returncode == 0, done.stderr
     return sidestream.open(folder / name)
 
@@ -52,14 +52,14 @@ def booked(run: sidestream.Run) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> sidestream.Run:
-    return run(tmp_path_factory.mktemp("books"), "whole", "-n", "1")
+    return run(tmp_path_factory.mktemp("books"), 1, "whole")
 
 
 def test_the_books_are_the_same_on_any_ranks_and_after_a_restart(whole: sidestream.Run, tmp_path: Path) -> None:
-    run(tmp_path, "cut", "-n", "3", "--set", "run.max_steps=30")
+    run(tmp_path, 3, "cut", "--set", "run.max_steps=30")
 
-    assert booked(run(tmp_path, "two", "-n", "2")) == booked(whole)
-    assert booked(run(tmp_path, "cut", "-n", "2", "--restart")) == booked(whole)
+    assert booked(run(tmp_path, 2, "two")) == booked(whole)
+    assert booked(run(tmp_path, 2, "cut", "--restart")) == booked(whole)
 
 
 def test_they_grow_step_by_step_to_what_stands_at_the_end(whole: sidestream.Run) -> None:
@@ -79,6 +79,7 @@ def test_the_balance_of_energy_counts_them(whole: sidestream.Run) -> None:
 
 
 def test_the_report_has_a_line_of_them(whole: sidestream.Run) -> None:
+    assert command(whole.folder, "report", ".").returncode == 0
     line = re.search(SENTENCE, (whole.folder / "report.html").read_text(encoding="utf-8"))
 
     assert line is not None

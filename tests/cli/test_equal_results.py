@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import initial_files as ic
+from calls import program
 from sidestream.cli import run_command
-from sidestream.launch.launcher import find_program, mpi_environment
 from test_faults import results, state_in
 
 STEPS = 3
@@ -99,34 +97,41 @@ STARTS: dict[str, Callable[[Path], str]] = {
     "nested": nested,
     "zoom": zoom,
 }
-# By name: ranks, of them sidecars, and the transport.
+# By name: ranks, of them sidecars, the transport, and whether sidecars read where the others have written.
 PLACES = {
-    "2": (2, 0, "in-situ"),
-    "3": (3, 0, "in-situ"),
-    "1 with a thread": (1, 0, "async"),
-    "3 with a thread each": (3, 0, "async"),
-    "2 with a sidecar": (2, 1, "in-transit"),
-    "3 with a sidecar": (3, 1, "in-transit"),
-    "3 with two": (3, 2, "in-transit"),
-    "2 and later 3": (2, 0, "file"),
+    "2": (2, 0, "in-situ", True),
+    "3": (3, 0, "in-situ", True),
+    "1 with a thread": (1, 0, "async", True),
+    "3 with a thread each": (3, 0, "async", True),
+    "2 with a sidecar": (2, 1, "in-transit", True),
+    "3 with a sidecar": (3, 1, "in-transit", True),
+    "3 with two": (3, 2, "in-transit", True),
+    "3 with two by messages": (3, 2, "in-transit", False),
+    "2 and later 3": (2, 0, "file", True),
 }
 
 
-def run(folder: Path, out: str, ranks: int, sidecars: int, transport: str = "in-situ") -> Path:
-    words = ["--set", f"coupling.sidecars={sidecars}"]
+def run(
+    folder: Path, out: str, ranks: int, sidecars: int, transport: str = "in-situ", shares_memory: bool = True
+) -> Path:
+    words = ["--set", f"coupling.sidecars={sidecars}", "--set", f"coupling.shared_memory={str(shares_memory).lower()}"]
     words += [word for task in ("spectra", "halos") for word in ("--set", f"task.{task}.transport={transport}")]
-    line = ["mpirun", "-n", str(ranks), str(find_program()), "box.toml", "--out", out, *words]
-    done = subprocess.run(
-        line, cwd=folder, env=mpi_environment(os.environ, ranks), capture_output=True, text=True, timeout=120
-    )
+    done = program(folder, ranks, "box.toml", "--quiet", "--out", out, *words)
     assert done.returncode == 0, done.stderr
     if transport == "file":
         assert run_command(["analyze", str(folder / out), "-n", "3"]) == 0
     return folder / out
 
 
-@pytest.mark.parametrize("start", STARTS)
-def test_results_are_the_same_to_the_bit_on_any_ranks_and_by_any_way(start: str, tmp_path: Path) -> None:
+FEW = ["3", "3 with two"]
+CASES = [("given and refined", [*PLACES]), ("zoom", [*PLACES]), ("given", FEW), ("nested", FEW)]
+LONG = [pytest.param(start, [*PLACES], marks=pytest.mark.slow) for start in ("given", "nested")]
+
+
+@pytest.mark.parametrize(("start", "places"), CASES + LONG)
+def test_results_are_the_same_to_the_bit_on_any_ranks_and_by_any_way(
+    start: str, places: list[str], tmp_path: Path
+) -> None:
     (tmp_path / "box.toml").write_text(STARTS[start](tmp_path) + TASKS)
     alone = run(tmp_path, "alone", 1, 0)
     expected = results(alone)
@@ -134,8 +139,8 @@ def test_results_are_the_same_to_the_bit_on_any_ranks_and_by_any_way(start: str,
     assert len(expected) == 2 * (STEPS + 1)
     assert len(state) > 8
 
-    for name, (ranks, sidecars, transport) in PLACES.items():
-        other = run(tmp_path, name, ranks, sidecars, transport)
+    for name in places:
+        other = run(tmp_path, name, *PLACES[name])
 
         assert results(other) == expected, name
         assert state_in(other / f"chk{STEPS:05d}.hdf5_chk") == state, name

@@ -1,13 +1,11 @@
 """Every example is valid, and runs: those that take longer than seconds on a smaller grid or for a shorter time."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import sidestream
+from calls import command
 from sidestream.launch.launcher import find_program
 from sidestream.runs.bill import GroupBill, group_bills
 
@@ -41,16 +39,9 @@ exit $code
 OUTSIDE_S = 0.5  # of a process's life before `main` and after the bill is written: libraries, the end of MPI
 
 
-def command(*arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
-    # Not the environment of the process itself: where an earlier test started MPI in it, that names the wrong job.
-    environment = os.environ | {"NO_COLOR": "1"} | extra
-    line = [sys.executable, "-m", "sidestream", *arguments]
-    return subprocess.run(line, env=environment, capture_output=True, text=True, timeout=300)
-
-
 @pytest.mark.parametrize("name", [path.stem for path in sorted(EXAMPLES.glob("*.toml"))])
 def test_each_example_is_valid_as_it_stands(name: str) -> None:
-    result = command("check", str(EXAMPLES / f"{name}.toml"), "-n", "2")
+    result = command(EXAMPLES, "check", f"{name}.toml", "-n", 2)
 
     assert result.returncode == 0, result.stderr
 
@@ -67,8 +58,8 @@ def test_each_example_runs_and_leaves_results(name: str, tmp_path: Path) -> None
     watch.write_text(WATCH.format(program=find_program(), folder=tmp_path))
     watch.chmod(0o755)
 
-    line = ["run", str(EXAMPLES / f"{name}.toml"), "-n", "2", "--out", str(tmp_path / "run"), *overrides]
-    result = command(*line, SIDESTREAM_RUN=str(watch))
+    line = ["run", EXAMPLES / f"{name}.toml", "-n", 2, "--out", "run", *overrides]
+    result = command(tmp_path, *line, SIDESTREAM_RUN=str(watch))
 
     assert result.returncode == 0, result.stderr
     run = sidestream.open(tmp_path / "run")

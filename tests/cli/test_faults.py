@@ -1,11 +1,12 @@
 """Runs that are killed, that find the disk full, that are told to stop: what is left is whole, and a restart goes on
 to the bit.
 
-With SIDESTREAM_ALL_FAULTS=1 a process is killed at every single call on a file of the run, otherwise at a sample.
+A process is killed at a sample of the calls on files of the run, and in the slow tests at every single one.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -27,7 +28,7 @@ from sidestream.runs.summary import bills
 RANKS = 2
 LIMIT_S = 120
 LAST_STEP = 5
-SAMPLE = 6  # of the calls of a rank
+SAMPLE = 3  # of the calls of a rank
 CONFIG = f"""simulation = "cosmology"
 
 [mesh]
@@ -50,6 +51,11 @@ every = 1
 [output]
 checkpoint = {{ format = "sidestream", every = 1, keep = 2 }}
 """
+
+
+def slow(*values: object) -> list[object]:
+    """Of a parameter, for the slow tests."""
+    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
 
 
 @dataclass
@@ -168,28 +174,31 @@ def go_on(place: Place, out: str) -> None:
     expect_as_undisturbed(place, out)
 
 
-def calls_of_rank(place: Place, rank: int) -> int:
-    """The calls on files of a run that a rank makes in all."""
-    count = place.folder / f"count{rank}"
-    done = place.run("counted", "--overwrite", layer={"SIDESTREAM_IO_COUNT": str(count), "SIDESTREAM_IO_CALLS": "all"})
+@pytest.fixture(scope="module")
+def calls_of_ranks(place: Place) -> list[int]:
+    """The calls on files of a run that each rank makes in all."""
+    count = place.folder / "count"
+    done = place.run("counted", layer={"SIDESTREAM_IO_COUNT": str(count), "SIDESTREAM_IO_CALLS": "all"})
     assert done.returncode == 0, done.stderr
-    report = Path(f"{count}.{rank}.json")
-    if not report.exists():  # a rank that touches no file
-        return 0
-    text = report.read_text()
-    return int(text.split('"matching_calls": ')[1].split(",")[0])
+    reports = [Path(f"{count}.{rank}.json") for rank in range(RANKS)]  # none of a rank that touches no file
+    return [int(json.loads(path.read_text())["matching_calls"]) if path.exists() else 0 for path in reports]
 
 
-def chosen(calls: int) -> list[int]:
-    if os.environ.get("SIDESTREAM_ALL_FAULTS") == "1":
-        return list(range(1, calls + 1))
+def sample(calls: int) -> list[int]:
     return sorted({1 + round(i * (calls - 1) / (SAMPLE - 1)) for i in range(SAMPLE)}) if calls else []
 
 
+def every(calls: int) -> list[int]:
+    return list(range(1, calls + 1))
+
+
+@pytest.mark.parametrize("chosen", [sample, *slow(every)])
 @pytest.mark.parametrize("fault", ["kill", "torn"])
 @pytest.mark.parametrize("rank", range(RANKS))
-def test_a_rank_killed_at_any_call_loses_nothing(place: Place, rank: int, fault: str) -> None:
-    calls = calls_of_rank(place, rank)
+def test_a_rank_killed_at_any_call_loses_nothing(
+    place: Place, calls_of_ranks: list[int], rank: int, fault: str, chosen: Callable[[int], list[int]]
+) -> None:
+    calls = calls_of_ranks[rank]
     for n in chosen(calls):
         shutil.rmtree(place.folder / "killed", ignore_errors=True)
         layer = {"SIDESTREAM_IO_FAULT": fault, "SIDESTREAM_IO_FAULT_AT": str(n)}
@@ -323,7 +332,7 @@ def small_disk(folder: Path, size_bytes: int) -> Iterator[Path]:
         ["mount", "-t", "tmpfs", "-o", f"size={size_bytes}", "tmpfs", disk], capture_output=True, text=True
     )
     if mounted.returncode != 0:
-        pytest.skip(f"a file system cannot be mounted here: {mounted.stderr.strip()}")
+        pytest.skip(f"not allowed here: to mount a file system: {mounted.stderr.strip()}")
     try:
         yield disk
     finally:
@@ -331,7 +340,7 @@ def small_disk(folder: Path, size_bytes: int) -> Iterator[Path]:
 
 
 @pytest.mark.skipif(shutil.which("mount") is None, reason="there is no `mount`")
-@pytest.mark.parametrize("percent", [0, 1, 10, 35, 60, 85, 99])
+@pytest.mark.parametrize("percent", [0, 35, 99, *slow(1, 10, 60, 85)])
 def test_a_disk_with_room_for_part_of_a_checkpoint_loses_no_earlier_one(place: Place, percent: int) -> None:
     checkpoint_bytes = size_of(checkpoints(place.folder / "whole")[-1])
     with small_disk(place.folder, 64 << 20) as disk:
@@ -473,7 +482,7 @@ def in_transit(place: Place) -> Path:
     return place.folder / "whole_in_transit"
 
 
-@pytest.mark.parametrize("seconds", [0.0, 0.05, 0.3])
+@pytest.mark.parametrize("seconds", [0.05, *slow(0.0, 0.3)])
 def test_killed_with_sidecars_behind_no_result_is_missing_and_none_is_there_twice(
     place: Place, in_transit: Path, seconds: float
 ) -> None:
@@ -534,7 +543,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("count", [3, 8, 20])
+@pytest.mark.parametrize("count", [8, *slow(3, 20)])
 def test_killed_at_any_moment_while_all_ranks_work_nothing_is_missing_or_there_twice(
     place: Place, in_transit: Path, count: int, way: str
 ) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +14,7 @@ import pytest
 
 import initial_files as ic
 import sidestream
-from sidestream.launch.launcher import find_program, mpi_environment
+from calls import command, program
 
 CONFIG = f"""simulation = "cosmology"
 [run]
@@ -39,12 +37,6 @@ checkpoint = {{ every = 1 }}
 SPLIT = ic.OMEGA_B / ic.OMEGA_M
 DARK = (ic.OMEGA_M - ic.OMEGA_B) * ic.CRITICAL
 MEAN_GAS = ic.OMEGA_B * ic.CRITICAL
-
-
-def command(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"NO_COLOR": "1"}
-    line = [sys.executable, "-m", "sidestream", *map(str, words)]
-    return subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
 
 
 def growing(some: ic.Matter) -> ic.Matter:
@@ -136,7 +128,7 @@ def started(folder: Path, path: Path, ranks: int, out: str, *changes: str) -> si
     """The checkpoint of step 0 of a run that begins with `path`."""
     (folder / "box.toml").write_text(CONFIG.replace('"start"', f'"{path.relative_to(folder)}"'))
     words = [part for change in changes for part in ("--set", change)]
-    done = command(folder, "run", "box.toml", "-n", ranks, "--out", out, *words)
+    done = program(folder, ranks, "box.toml", "--quiet", "--out", out, *words)
     assert done.returncode == 0, done.stderr
     return sidestream.open(next((folder / out).glob("chk*")))
 
@@ -588,12 +580,9 @@ def test_numbers_that_cannot_be_are_refused_before_a_rank_starts(name: str, tmp_
 )
 def test_the_ranks_refuse_them_as_well(name: str, tmp_path: Path) -> None:
     refused(tmp_path, CONTENTS[name], "check")
-    line = ["mpirun", "-n", "2", str(find_program()), "box.toml", "--out", "o"]
-    line += [part for change in CONTENTS[name][1] for part in ("--set", change)]
+    changes = [part for change in CONTENTS[name][1] for part in ("--set", change)]
 
-    done = subprocess.run(
-        line, cwd=tmp_path, env=mpi_environment(os.environ, 2), capture_output=True, text=True, timeout=300
-    )
+    done = program(tmp_path, 2, "box.toml", "--out", "o", *changes)
 
     assert done.returncode == 1
     assert re.search(CONTENTS[name][2], " ".join(done.stderr.split())), done.stderr

@@ -7,13 +7,11 @@ chooses the kernels, and from the library's own choices.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from sidestream.launch.launcher import find_program, mpi_environment
+from calls import program
 from test_equal_results import STARTS, STEPS, TASKS
 from test_faults import results, state_in
 
@@ -52,9 +50,8 @@ AWKWARD = "cells = [34, 34, 34]\nblock = 17"  # transforms by FFTW
 
 
 def run(folder: Path, out: str, mask: str) -> Path:
-    environment = mpi_environment(os.environ, 1) | {"GLIBC_TUNABLES": f"glibc.cpu.hwcaps={mask}" if mask else ""}
-    line = ["mpirun", "-n", "1", str(find_program()), "box.toml", "--out", out]
-    done = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    tunables = f"glibc.cpu.hwcaps={mask}" if mask else ""
+    done = program(folder, 1, "box.toml", "--quiet", "--out", out, GLIBC_TUNABLES=tunables)
     assert done.returncode == 0, done.stderr
     return folder / out
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +9,7 @@ import pytest
 import xarray as xr
 
 import sidestream
+from calls import command, program
 
 CONFIG = """simulation = "nbody"
 
@@ -39,12 +37,6 @@ at_redshift = [4, 3, 2, 1, 0.5, 0]
 [output]
 checkpoint = { format = "sidestream", every = 5, keep = 1 }
 """
-
-
-def command(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "sidestream", *map(str, words)]
-    environment = os.environ | {"NO_COLOR": "1"}
-    return subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +88,7 @@ def test_a_restart_in_the_middle_on_other_ranks_and_in_transit_gives_the_same_re
     steps = sidestream.open(place / "o").steps("halos")
     in_transit = ("--set", "coupling.sidecars=1", "--set", "task.halos.transport=in-transit")
 
-    cut = command(place, "run", "box.toml", "-n", 2, "--out", "cut", "--set", f"run.max_steps={steps[3] + 1}")
+    cut = program(place, 2, "box.toml", "--quiet", "--out", "cut", "--set", f"run.max_steps={steps[3] + 1}")
     went_on = command(place, "run", "box.toml", "-n", 3, "--out", "cut", "--restart", *in_transit)
 
     assert (cut.returncode, went_on.returncode) == (0, 0), cut.stderr + went_on.stderr

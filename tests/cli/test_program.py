@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +13,7 @@ import pytest
 import yt
 
 import sidestream
+from calls import command, program
 
 CONFIG = """simulation = "cosmology"
 
@@ -54,12 +52,6 @@ checkpoint = { format = "sidestream", every = 10, keep = 2 }
 """
 
 
-def command(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"NO_COLOR": "1"}
-    line = [sys.executable, "-m", "sidestream", *map(str, words)]
-    return subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
-
-
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder with a configuration and a finished run `o` of it, in transit on two ranks."""
@@ -86,10 +78,8 @@ def test_a_run_ends_at_its_last_redshift_with_results_of_every_task(place: Path)
 
 
 def test_the_results_do_not_depend_on_the_transport_or_the_ranks(place: Path) -> None:
-    done = command(
-        *(place, "run", "box.toml", "-n", 3, "--out", "in-situ"),
-        *("--set", "task.halos.transport=in-situ", "--set", "task.spectra.transport=in-situ"),
-    )
+    in_situ = ("--set", "task.halos.transport=in-situ", "--set", "task.spectra.transport=in-situ")
+    done = program(place, 3, "box.toml", "--quiet", "--out", "in-situ", *in_situ, "--set", "coupling.sidecars=0")
 
     assert done.returncode == 0, done.stderr
     first, second = sidestream.open(place / "o"), sidestream.open(place / "in-situ")
@@ -98,7 +88,7 @@ def test_the_results_do_not_depend_on_the_transport_or_the_ranks(place: Path) ->
 
 
 def test_a_restart_on_other_ranks_ends_with_the_same_results(place: Path) -> None:
-    cut = command(place, "run", "box.toml", "-n", 2, "--out", "cut", "--set", "run.max_steps=15")
+    cut = program(place, 2, "box.toml", "--quiet", "--out", "cut", "--set", "run.max_steps=15")
     went_on = command(place, "run", "box.toml", "-n", 3, "--out", "cut", "--restart")
 
     assert (cut.returncode, went_on.returncode) == (0, 0), cut.stderr + went_on.stderr
@@ -139,7 +129,7 @@ def flip_a_bit(path: Path) -> None:
 def test_a_converted_checkpoint_goes_on_to_the_same_bits(place: Path, form: str) -> None:
     first = sorted((place / "o").glob("chk*"))[0]
     converted = command(place, "convert", first, f"state_{form}", "--format", form, "-n", 2)
-    done = command(place, "run", "box.toml", "-n", 3, "--out", f"from-{form}", "--from", f"state_{form}")
+    done = program(place, 3, "box.toml", "--quiet", "--out", f"from-{form}", "--from", f"state_{form}")
 
     assert (converted.returncode, done.returncode) == (0, 0), converted.stderr + done.stderr
     whole, part = sidestream.open(place / "o"), sidestream.open(place / f"from-{form}")

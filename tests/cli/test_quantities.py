@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +11,9 @@ import pytest
 import yt
 
 import sidestream
+from calls import Done, command, program
 from sidestream.files.snapshot import formats
-from sidestream.launch.launcher import find_program, mpi_environment
+from sidestream.launch.launcher import find_program
 
 BLAST = """simulation = "sedov"
 
@@ -67,11 +66,8 @@ TAKEN = ["pressure", "total_density", "gas_density", "redshift", "step", "id", "
 WORDS = {"density": "gas_density", "Temp": "temperature", "Density": "gas_density", "Temperature": "temperature"}
 
 
-def run(folder: Path, ranks: int, *words: str) -> subprocess.CompletedProcess[str]:
-    line = ["mpirun", "-n", str(ranks), str(find_program()), "blast.toml", "--quiet", *words]
-    return subprocess.run(
-        line, cwd=folder, env=mpi_environment(os.environ, ranks), capture_output=True, text=True, timeout=300
-    )
+def run(folder: Path, ranks: int, *words: str) -> Done:
+    return program(folder, ranks, "blast.toml", "--quiet", *words)
 
 
 @pytest.fixture(scope="module")
@@ -142,9 +138,7 @@ def test_names_of_any_length_are_read_again_in_every_format(tmp_path: Path, form
     assert done.returncode == 0, done.stderr
 
     (path,) = [path for path in (tmp_path / "o").iterdir() if path.suffix not in (".jsonl", ".toml", ".html")]
-    # Not with what MPI adds to the environment of a process in which a test has opened a file.
-    line = [sys.executable, "-m", "sidestream", "verify", str(path)]
-    checked = subprocess.run(line, env=os.environ, capture_output=True, text=True, timeout=100)
+    checked = command(tmp_path, "verify", path)
     assert checked.returncode == 0, checked.stdout + checked.stderr
     opened = sidestream.open(path)
     assert len(set(opened.fields)) == len(opened.fields) == len(shown)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from sidestream.launch.launcher import find_program, mpi_environment
+from calls import Done, program
 
 BOX = """simulation = "cosmology"
 [run]
@@ -26,11 +24,8 @@ TASK = '[task.t]\nevery = 1\nanalysis = "{}"\n'
 AWAY = 'transport = "in-transit"\n[coupling]\nsidecars = 1\n'
 
 
-def program(folder: Path, *words: str, ranks: int = 1) -> subprocess.CompletedProcess[str]:
-    line = ["mpirun", "-n", str(ranks), str(find_program()), "box.toml", "--quiet", *words]
-    return subprocess.run(
-        line, cwd=folder, env=mpi_environment(os.environ, ranks), capture_output=True, text=True, timeout=300
-    )
+def run(folder: Path, *words: str, ranks: int = 1) -> Done:
+    return program(folder, ranks, "box.toml", "--quiet", *words)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +69,7 @@ def test_a_mistake_is_told_with_its_place(tmp_path: Path, lines: str, key: str, 
     (tmp_path / "box.toml").write_text(BOX + lines)
 
     for way in (("--check", "--ranks", "2"), ("--out", "never")):
-        done = program(tmp_path, *way, ranks=2 if "--out" in way else 1)
+        done = run(tmp_path, *way, ranks=2 if "--out" in way else 1)
 
         assert done.returncode == 2, done.stdout + done.stderr
         assert re.search(rf"--> box\.toml:\d+:\d+, key `{re.escape(key)}`", done.stderr), done.stderr
@@ -92,7 +87,7 @@ def test_a_mistake_is_told_with_its_place(tmp_path: Path, lines: str, key: str, 
 )
 def test_more_blocks_than_there_can_be(tmp_path: Path, mesh: str, words: list[str]) -> None:
     (tmp_path / "box.toml").write_text(BOX.replace("cells = [16, 16, 16]\nblock = 8", mesh))
-    done = program(tmp_path, "--check")
+    done = run(tmp_path, "--check")
 
     assert done.returncode == 2
     assert "box.toml:5:9, key `mesh.cells`" in done.stderr
@@ -102,17 +97,17 @@ def test_more_blocks_than_there_can_be(tmp_path: Path, mesh: str, words: list[st
 
 def test_what_groups_of_particles_do_not_use_is_not_compared(tmp_path: Path) -> None:
     (tmp_path / "box.toml").write_text(BOX + TASK.format("halos") + 'finder = "fof"\nt_boundary = "300 mean"\n')
-    assert program(tmp_path, "--check").returncode == 0
+    assert run(tmp_path, "--check").returncode == 0
 
 
 def test_the_first_and_the_last_moment_are_in_reach(tmp_path: Path) -> None:
     (tmp_path / "box.toml").write_text(BOX + TASK.format("slice") + "at_redshift = [50, 2]\n")
-    assert program(tmp_path, "--check").returncode == 0
+    assert run(tmp_path, "--check").returncode == 0
 
 
 def test_a_problem_in_time_ends_too(tmp_path: Path) -> None:
     (tmp_path / "box.toml").write_text('simulation = "sod"\n[task.t]\nanalysis = "slice"\nat_time = [0.1, 1e3]\n')
-    done = program(tmp_path, "--check")
+    done = run(tmp_path, "--check")
 
     assert done.returncode == 2
     assert "box.toml:4:" in done.stderr and "before 1000" in done.stderr
@@ -129,21 +124,21 @@ def test_a_problem_in_time_ends_too(tmp_path: Path) -> None:
 def test_a_run_without_a_state_to_begin_with_leaves_nothing(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
     (tmp_path / "box.toml").write_text(BOX)
     for way in (("--check", "--ranks", "2"), ()):
-        done = program(tmp_path, "--out", "new", *words, *way, ranks=1 if way else 2)
+        done = run(tmp_path, "--out", "new", *words, *way, ranks=1 if way else 2)
 
         assert done.returncode == 2, done.stderr
         assert told in done.stderr
         assert not (tmp_path / "new").exists()
-    right = program(tmp_path, "--out", "new", "--set", "run.max_steps=1")
+    right = run(tmp_path, "--out", "new", "--set", "run.max_steps=1")
     assert right.returncode == 0, right.stderr
 
 
 def test_a_file_may_begin_before_the_initial_conditions(tmp_path: Path) -> None:
     (tmp_path / "box.toml").write_text(BOX + "[output]\nplotfile = { at_start = true }\n")
-    assert program(tmp_path, "--out", "early").returncode == 0
+    assert run(tmp_path, "--out", "early").returncode == 0
     (tmp_path / "box.toml").write_text(BOX.replace("50", "20") + TASK.format("slice") + "at_redshift = [48]\n")
 
-    done = program(tmp_path, "--from", "early/plt00000", "--check")
+    done = run(tmp_path, "--from", "early/plt00000", "--check")
 
     assert done.returncode == 0, done.stderr
-    assert program(tmp_path, "--check").returncode == 2
+    assert run(tmp_path, "--check").returncode == 2

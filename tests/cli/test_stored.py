@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 import sidestream
+from calls import program
 from sidestream.cli import run_command
-from sidestream.launch.launcher import find_program, mpi_environment
 from test_faults import results
 
 BOX = """simulation = "cosmology"
@@ -69,10 +67,7 @@ TASKS = ("halos", "ratio", "clumps")
 
 
 def run(folder: Path, out: str, ranks: int, *words: str, code: int = 0) -> Path:
-    line = ["mpirun", "-n", str(ranks), str(find_program()), "box.toml", "--quiet", "--out", out, *words]
-    done = subprocess.run(
-        line, cwd=folder, env=mpi_environment(os.environ, ranks), capture_output=True, text=True, timeout=120
-    )
+    done = program(folder, ranks, "box.toml", "--quiet", "--out", out, *words)
     assert done.returncode == code, done.stderr
     return folder / out
 

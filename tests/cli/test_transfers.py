@@ -8,6 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from calls import command
+
 CONFIG = """simulation = "cosmology"
 
 [run]
@@ -24,6 +28,7 @@ z_end = 0
 
 [coupling]
 sidecars = 1
+shared_memory = {shared_memory}
 
 [task.phase]
 analysis = "phase"
@@ -104,22 +109,26 @@ def events(path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_the_sidecar_has_a_publish_of_6_mib_within_two_steps(tmp_path: Path) -> None:
-    (tmp_path / "box.toml").write_text(CONFIG)
-    line = [sys.executable, "-m", "sidestream", "run", "box.toml", "-n", "2", "--out", "o"]
+@pytest.mark.parametrize(("shared_memory", "most_steps"), [("true", 1), ("false", 2)])
+def test_the_sidecar_has_a_publish_of_6_mib_within_two_steps(
+    tmp_path: Path, shared_memory: str, most_steps: int
+) -> None:
+    """Memory that both share needs no step but the one that is under way."""
+    (tmp_path / "box.toml").write_text(CONFIG.format(shared_memory=shared_memory))
     preloaded = {"LD_PRELOAD": str(counter(tmp_path))}
-    environment = os.environ | {"NO_COLOR": "1"} | WITHOUT_SINGLE_COPY | preloaded
-    done = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    done = command(tmp_path, "run", "box.toml", "-n", 2, "--out", "o", **WITHOUT_SINGLE_COPY, **preloaded)
     assert done.returncode == 0, done.stderr
     # Both ranks, and before them the check of the configuration.
     assert (tmp_path / "loaded").read_text().split().count("sidestream-run") == 3
     assert not (tmp_path / "copies").exists(), "MPI copied from process to process"
 
     computing = events(tmp_path / "o" / "events.jsonl")
-    received = {e["step"]: e["t"] for e in events(tmp_path / "o" / "events.sidecar.jsonl") if e["event"] == "receive"}
+    receive = [e for e in events(tmp_path / "o" / "events.sidecar.jsonl") if e["event"] == "receive"]
+    assert all(e["bytes_in_place"] == (e["bytes"] if shared_memory == "true" else 0) for e in receive)
+    received = {e["step"]: e["t"] for e in receive}
     sent = {e["step"]: e["t"] for e in computing if e["event"] == "publish"}
     assert sum(e["bytes"] for e in computing if e["event"] == "publish" and e["step"] == 0) == 6 * 2**20
     assert sent.keys() == received.keys() == {0, 5}
     for step, time in sent.items():
         meanwhile = [e["step"] for e in computing if e["event"] == "step" and time < e["t"] < received[step]]
-        assert len(meanwhile) <= 2, f"the publish of step {step} took the steps {meanwhile}"
+        assert len(meanwhile) <= most_steps, f"the publish of step {step} took the steps {meanwhile}"

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import sidestream
-from sidestream.launch.launcher import find_program, mpi_environment
+from calls import command, program
 
 BLAST = """simulation = "sedov"
 
@@ -65,18 +62,8 @@ checkpoint = { every = 100 }
 """
 
 
-def command(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "sidestream", *map(str, words)]
-    environment = os.environ | {"NO_COLOR": "1"}
-    return subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
-
-
 def finished(folder: Path, config: str, ranks: int, out: str, *words: str) -> None:
-    """Runs the program itself, without the report."""
-    line = ["mpirun", "-n", str(ranks), str(find_program()), config, "--quiet", "--out", out, *words]
-    done = subprocess.run(
-        line, cwd=folder, env=mpi_environment(os.environ, ranks), capture_output=True, text=True, timeout=300
-    )
+    done = program(folder, ranks, config, "--quiet", "--out", out, *words)
     assert done.returncode == 0, done.stderr
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import sidestream
-from sidestream.launch.launcher import find_program, mpi_environment
+from calls import Done, command, program
 
 BOX = """simulation = "cosmology"
 
@@ -57,16 +54,8 @@ OWN = ["results", "pending", "snapshots", "plt00002", "chk00002", "sidestream_hd
 FORMATS = ["sidestream", "flash-netcdf", "enzo", "raw", "files"]
 
 
-def run(folder: Path, ranks: int, *words: str) -> subprocess.CompletedProcess[str]:
-    line = ["mpirun", "-n", str(ranks), str(find_program()), "box.toml", "--quiet", *words]
-    return subprocess.run(
-        line, cwd=folder, env=mpi_environment(os.environ, ranks), capture_output=True, text=True, timeout=300
-    )
-
-
-def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "sidestream", *words]
-    return subprocess.run(line, cwd=folder, env=os.environ, capture_output=True, text=True, timeout=300)
+def run(folder: Path, ranks: int, *words: str) -> Done:
+    return program(folder, ranks, "box.toml", "--quiet", *words)
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,9 +14,9 @@ from numpy.typing import NDArray
 
 import sidestream as ss
 import sidestream.launch.zoom as zooms
+from calls import program
 from fixtures import CommandLine
 from sidestream.files.snapshot import formats
-from sidestream.launch.launcher import find_program, mpi_environment
 from sidestream.runs.outputs import CHECKPOINT, outputs_in
 
 BASE = """
@@ -49,11 +47,9 @@ plotfile = { format = "nyx", at_redshift = [0] }
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from test_examples import command
-
     folder = tmp_path_factory.mktemp("zoom")
     (folder / "base.toml").write_text(BASE)
-    done = command("run", str(folder / "base.toml"), "-n", "2", "--out", str(folder / "base"))
+    done = program(folder, 2, "base.toml", "--quiet", "--out", "base")
     assert done.returncode == 0, done.stderr
     return folder / "base"
 
@@ -67,8 +63,6 @@ def heaviest(base: Path) -> int:
 def test_a_zoom_runs_and_has_fine_particles_where_the_halo_came_from(
     base: Path, tmp_path: Path, sidestream: CommandLine
 ) -> None:
-    from test_examples import command
-
     done = sidestream("zoom", base, "--halo", heaviest(base), "--radius", "4 Mpc")
 
     assert done.returncode == 0, done.stderr
@@ -77,8 +71,8 @@ def test_a_zoom_runs_and_has_fine_particles_where_the_halo_came_from(
     assert config["cosmology"]["seed"] == 2
     assert config["amr"]["max_level"] == config["refine"]["zoom"]["max_level"] == 1
     (tmp_path / "zoom.toml").write_text(done.stdout)
-    again = command("run", str(tmp_path / "zoom.toml"), "-n", "2", "--out", str(tmp_path / "zoomed"),
-                    "--set", "run.max_steps=1", "--set", "output.plotfile.every=1")  # fmt: skip
+    changes = ("--set", "run.max_steps=1", "--set", "output.plotfile.every=1")
+    again = program(tmp_path, 2, "zoom.toml", "--quiet", "--out", "zoomed", *changes)
     assert again.returncode == 0, again.stderr
     run = ss.open(tmp_path / "zoomed")
     assert isinstance(run, ss.Run)
@@ -211,8 +205,7 @@ def small_run(folder: Path, name: str) -> ss.Run:
     chosen = [f"output.plotfile.format={PLOT_FILES.get(name, name)}"]
     chosen += [f"output.checkpoint.format={CHECKPOINTS.get(name, name)}"]
     words = [word for key in chosen for word in ("--set", key)]
-    line = ["mpirun", "-n", "2", str(find_program()), "small.toml", "--quiet", "--out", "small", *words]
-    done = subprocess.run(line, cwd=folder, env=mpi_environment(os.environ, 2), capture_output=True, text=True)
+    done = program(folder, 2, "small.toml", "--quiet", "--out", "small", *words)
     assert done.returncode == 0, done.stderr
     run = ss.open(folder / "small")
     assert isinstance(run, ss.Run)

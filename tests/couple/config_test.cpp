@@ -34,6 +34,8 @@ TEST(CouplingConfig, EveryKeyIsRead) {
     queue = "3 MiB"
     when_full = "drop-newest"
     timeout = "2 min"
+    shared_memory = false
+    cores = [3, 5]
     [task.sums]
     analysis = "digest"
     transport = "in-transit"
@@ -45,6 +47,8 @@ TEST(CouplingConfig, EveryKeyIsRead) {
   EXPECT_EQ(config.queue_bytes, 3 * 1024 * 1024);
   EXPECT_EQ(config.when_full->name, "drop-newest");
   EXPECT_EQ(config.timeout_s, 120);
+  EXPECT_FALSE(config.shares_memory);
+  EXPECT_THAT(config.cores, ElementsAre(3, 5));
   ASSERT_EQ(config.tasks.size(), 1);
   EXPECT_EQ(config.tasks[0].name, "sums");
   EXPECT_EQ(config.tasks[0].analysis_name, "digest");
@@ -59,6 +63,13 @@ TEST(CouplingConfig, WithoutTablesThereIsNothingToDo) {
   EXPECT_EQ(config.sidecars, 0);
   EXPECT_EQ(config.when_full->name, "block");
   EXPECT_TRUE(config.tasks.empty());
+}
+
+TEST(CouplingConfig, ACoreIsAWholeNumber) {
+  for (const std::string number : {"1.5", "-1", "1e30"}) {
+    const core::Error error = error_of("[coupling]\ncores = [0, " + number + "]");
+    EXPECT_THAT(error.where(), HasSubstr("coupling.cores")) << number;
+  }
 }
 
 TEST(CouplingConfig, ATaskIsInSituUnlessItSaysOtherwise) {

@@ -1,11 +1,15 @@
 // How often a number is written on its way from the simulation to the analysis. A cell: by the kernel, and by MPI if it
-// goes to another process. This is counted: cells that kernels have filled and bytes that MPI was given. That there is
+// goes to another node. This is counted: cells that kernels have filled and bytes that MPI was given. That there is
 // no other copy in between is seen by where everything lies, and by the memory that was taken.
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 #include <mutex>
+#include <set>
 
 #include "couple/session_fixture.hpp"
 #include "couple/watched_traffic.hpp"
+#include "sidestream/comm/shared_memory.hpp"
 
 namespace sidestream::couple {
 namespace {
@@ -39,6 +43,24 @@ Memory memory_of(const View& cells, const mesh::Box& box) {
   return {first, reinterpret_cast<const std::byte*>(&cells(last.z, last.y, last.x) + 1)};
 }
 
+// The numbers of the files without a name that hold memory lent between processes, of which `all` are a part; none for
+// other memory.
+std::set<std::int64_t> lent_files_of(const std::vector<Memory>& all) {
+  std::set<std::int64_t> found;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::uint64_t begin = 0, end = 0;
+    std::int64_t number = 0;
+    if (line.find("/memfd:sidestream") == std::string::npos ||
+        std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %" SCNd64, &begin, &end, &number) != 3)
+      continue;
+    const Memory mapped(reinterpret_cast<const std::byte*>(begin), static_cast<std::size_t>(end - begin));
+    for (const Memory one : all)
+      if (is_within(one, {mapped})) found.insert(number);
+  }
+  return found;
+}
+
 // Notes where what it analyses lies.
 class Onlooker : public analysis::Analysis {
  public:
@@ -47,12 +69,15 @@ class Onlooker : public analysis::Analysis {
     for (const std::string& name : fields()) {
       const mesh::FieldView<const double> field = snapshot.field(name);
       for (int b = 0; b < field.blocks(); ++b) seen_[name].push_back(memory_of(field.view(b), field.box(b)));
+      lent_files_.merge(lent_files_of(seen_[name]));
     }
     return {};
   }
   const std::vector<Memory>& seen(const std::string& name) const { return seen_[name]; }
+  const std::set<std::int64_t>& lent_files() const { return lent_files_; }
 
  private:
+  mutable std::set<std::int64_t> lent_files_;
   mutable std::map<std::string, std::vector<Memory>> seen_;
 };
 
@@ -62,6 +87,7 @@ class Copies : public SessionTest {
   void publish_one(const std::string& transport, int sidecars) {
     watched_ = std::make_shared<Onlooker>();
     filled_.clear();
+    lent_files_.clear();
     Session session = start(config_of({task_of(transport, watched_, transport)}, sidecars));
     if (!session.computes()) return serve(session);
     const comm::Communicator& group = session.compute_group();
@@ -78,7 +104,15 @@ class Copies : public SessionTest {
     });
     test::watch_traffic(block_bytes);
     session.publish(snapshot);
+    lent_files_ = lent_files_of(filled_);
     session.finish();
+  }
+
+  /// Of all ranks together.
+  std::set<std::int64_t> together(const std::set<std::int64_t>& numbers) const {
+    const std::vector<std::int64_t> own(numbers.begin(), numbers.end());
+    const std::vector<std::int64_t> all = world_.all_gather(std::span(own));
+    return {all.begin(), all.end()};
   }
 
   // Two fields in one buffer, which may be a sixteenth larger, and no block besides.
@@ -90,6 +124,7 @@ class Copies : public SessionTest {
   std::shared_ptr<Onlooker> watched_;
   std::shared_ptr<const mesh::Field<double>> stored_;
   std::vector<Memory> filled_;  // by the kernel, in the order of its calls
+  std::set<std::int64_t> lent_files_;
 
  private:
   void serve(Session& session) {
@@ -112,8 +147,42 @@ TEST_F(Copies, ACellIsWrittenOnceForAThread) {
   expect_one_buffer(2 * bytes_of(filled_), traffic.bytes_taken);
 }
 
-TEST_F(Copies, ACellIsWrittenTwiceForASidecar) {
+TEST_F(Copies, ACellIsWrittenOnceForASidecarOfTheSameNode) {
   for (int sidecars = 1; sidecars < world_.size(); ++sidecars) {
+    publish_one("in-transit", sidecars);
+
+    const test::Traffic traffic = test::seen_traffic();
+    for (const Memory note : traffic.sent) EXPECT_EQ(note.size(), sizeof(comm::SharedMemory::Address));
+    EXPECT_EQ(world_.sum(bytes_of(filled_)), bytes_of_field);
+    EXPECT_EQ(traffic.bytes_taken, 0);
+    for (const char* const name : {"computed", "stored"})
+      EXPECT_EQ(world_.sum(bytes_of(watched_->seen(name))), bytes_of_field);
+    EXPECT_FALSE(together(lent_files_).empty());
+    EXPECT_EQ(together(lent_files_), together(watched_->lent_files())) << "read where it was written";
+  }
+}
+
+TEST_F(Copies, ToASidecarOfAnotherNodeACellIsSentToThatOfTheSameItIsNot) {
+  if (world_.size() < 3) return;
+  test::pretend_nodes(2);
+  publish_one("in-transit", 1);
+
+  std::int64_t sent = 0;
+  for (const Memory message : test::seen_traffic().sent)
+    if (message.size() > sizeof(comm::SharedMemory::Address)) sent += static_cast<std::int64_t>(message.size());
+  const bool is_apart = world_.rank() / 2 != (world_.size() - 1) / 2;
+  EXPECT_EQ(sent, is_apart ? 2 * bytes_of(filled_) : 0);
+  EXPECT_EQ(lent_files_.empty(), is_apart || filled_.empty());
+  const std::int64_t sent_by_all = world_.sum(sent);
+  if (world_.rank() != 0) return;
+  const nlohmann::json event = events("sidecar", "receive").at(0);
+  EXPECT_EQ(event.at("bytes"), 2 * bytes_of_field);
+  EXPECT_EQ(event.at("bytes_in_place"), 2 * bytes_of_field - sent_by_all);
+}
+
+TEST_F(Copies, ACellIsWrittenTwiceForASidecarOfAnotherNode) {
+  for (int sidecars = 1; sidecars < world_.size(); ++sidecars) {
+    test::pretend_nodes(1);
     publish_one("in-transit", sidecars);
 
     const test::Traffic traffic = test::seen_traffic();

@@ -101,13 +101,13 @@ TEST_F(ParticleTransport, SumsAreTheSameWhoeverAnalyses) {
   for (const bool is_refined : {false, true}) {
     constexpr std::int64_t steps = 6;
     run_with_particles(config_of({task_of("here", sums(), "in-situ")}), steps, is_refined);
-    for (const auto& [name, transport, sidecars] : ways()) {
-      run_with_particles(
-          config_of({task_of(name, sums(), transport), task_of("fields", std::make_shared<test::Digest>(), transport)},
-                    sidecars),
-          steps, is_refined);
+    for (const Way& way : ways()) {
+      run_with_particles(config_of({task_of(way.name, sums(), way.transport),
+                                    task_of("fields", std::make_shared<test::Digest>(), way.transport)},
+                                   way),
+                         steps, is_refined);
 
-      expect_equal_results(name, steps);
+      expect_equal_results(way.name, steps);
     }
   }
 }
@@ -168,8 +168,9 @@ TEST_F(ParticleTransport, ATaskThatDoesNotReadThemDoesNotCauseThemToTravel) {
 
 TEST_F(ParticleTransport, ASnapshotWithoutParticlesAndOneWithAnEmptyListArriveAsTheyAre) {
   mesh::Particles none = no_particles();
-  for (const auto& [name, transport, sidecars] : ways()) {
-    run(config_of({task_of(name, sums(), transport)}, sidecars), 2,
+  for (const Way& way : ways()) {
+    const std::string& name = way.name;
+    run(config_of({task_of(name, sums(), way.transport)}, way), 2,
         [&](const comm::Communicator& group, std::int64_t step) {
           mesh::Snapshot snapshot = snapshot_of(group, step);
           snapshot.set_particles(step == 1 && group.rank() == group.size() - 1 ? &none : nullptr);

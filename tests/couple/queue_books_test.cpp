@@ -125,20 +125,22 @@ TEST_F(Spill, WhatIsPutThereComesBackAndTheFileHasNoName) {
 TEST_F(Spill, ACargoIsTheSameAfterItWasStored) {
   const auto file = std::make_shared<SpillFile>(folder);
   BufferPool pool;
-  const std::vector<Cargo::Size> sizes{{0, 3, 1}, {1, 0, 0}, {2, 2, 0}};
-  Cargo cargo(sizes, pool);
+  const std::vector<Cargo::Size> sizes{{0, 3, 1}, {1, 0, 0}, {2, 2, 0}, {3, 0, 5, true}};
+  Cargo cargo(sizes);
+  cargo.load(pool);
   Word next = 7;
   for (const Cargo::Message& message : cargo.messages())
     for (Word& word : message.words()) word = next++;
 
   cargo.store(file, pool);
-  Cargo other(sizes, pool);  // takes the memory
+  Cargo other(sizes);
+  other.load(pool);  // takes the memory
   cargo.load(pool);
 
   next = 7;
   for (const Cargo::Message& message : cargo.messages())
     for (const Word word : message.words()) EXPECT_EQ(word, next++);
-  EXPECT_EQ(next, 13);
+  EXPECT_EQ(next, 18);
 }
 
 TEST_F(Spill, AFolderThatCannotBeIsNamed) {

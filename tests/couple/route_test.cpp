@@ -128,10 +128,13 @@ mesh::Field<double> quantity(const mesh::Layout& layout, int rank, std::size_t n
 void expect_every_cell_arrives(const comm::Roles& roles, const Levels& ours, const Levels& theirs) {
   const bool computes = roles.computes();
   const int rank = roles.group().rank();
-  const Route route = computes ? Route(ours, rank, theirs, roles.counts().compute) : Route(theirs, rank, ours, 0);
+  const std::vector<bool>& sharers = roles.sharers_of_memory();
+  const Route route =
+      computes ? Route(ours, rank, theirs, roles.counts().compute, sharers) : Route(theirs, rank, ours, 0, sharers);
   BufferPool pool;
-  auto cargo = std::make_shared<Cargo>(route.cargo(2, 0, {}, pool));
+  auto cargo = std::make_shared<Cargo>(route.cargo(2, 0, {}));
   if (computes) {
+    cargo->load(pool);
     const auto write = [&](std::size_t number, std::size_t level, const mesh::Box& box,
                            const core::View4<double>& out) {
       const mesh::Field<double> field = quantity(ours[level], rank, number);
@@ -141,10 +144,13 @@ void expect_every_cell_arrives(const comm::Roles& roles, const Levels& ours, con
     route.pack(2, write, *cargo);
     Shipment shipment(roles.world(), 1, std::move(*cargo), pool, false);
     while (!shipment.is_done()) shipment.progress();
+    pool.give_back(std::move(shipment).release());
+    roles.world().barrier();  // what is lent is kept so long
     return;
   }
   Intake intake(roles.world(), 1, *cargo, 1000);
   while (!intake.is_done()) intake.progress();
+  roles.world().barrier();
 
   for (std::size_t number = 0; number < 2; ++number) {
     const auto views = route.views(cargo, number);

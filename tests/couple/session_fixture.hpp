@@ -1,5 +1,6 @@
 #pragma once
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "couple/fake_analyses.hpp"
+#include "couple/watched_traffic.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/couple/session.hpp"
 #include "sidestream/couple/stored.hpp"
@@ -141,11 +143,17 @@ class Gate {
 
 class SessionTest : public testing::Test {
  protected:
-  SessionTest() : folder_(new_folder()) {}
+  SessionTest() : folder_(new_folder()) { test::pretend_nodes(0); }
   ~SessionTest() override {
     world_.barrier();
     if (world_.rank() == 0) std::filesystem::remove_all(folder_.path());
   }
+
+  /// A way to analyse elsewhere, with so many sidecars, as if so many ranks shared a node (0: as it is).
+  struct Way {
+    std::string name, transport;
+    int sidecars, ranks_of_node;
+  };
 
   std::string spill_folder() const { return folder_.path() + "/spill"; }
 
@@ -156,6 +164,11 @@ class SessionTest : public testing::Test {
     config.spill = spill_folder();
     config.tasks = std::move(tasks);
     return config;
+  }
+
+  CouplingConfig config_of(std::vector<Task> tasks, const Way& way) const {
+    test::pretend_nodes(way.ranks_of_node);
+    return config_of(std::move(tasks), way.sidecars);
   }
 
   Session start(CouplingConfig config) {
@@ -194,15 +207,12 @@ class SessionTest : public testing::Test {
     return totals;
   }
 
-  /// Every way to analyse elsewhere, or later, with so many sidecars.
-  struct Way {
-    std::string name, transport;
-    int sidecars;
-  };
+  /// On threads, and for every number of sidecars on nodes of one rank, of two, and of all.
   std::vector<Way> ways() const {
-    std::vector<Way> all{{"behind", "async", 0}};
+    std::vector<Way> all{{"behind", "async", 0, 0}};
     for (int sidecars = 1; sidecars < world_.size(); ++sidecars)
-      all.push_back({"aside" + std::to_string(sidecars), "in-transit", sidecars});
+      for (const int ranks_of_node : {0, 1, 2})
+        all.push_back({fmt::format("aside{}-nodes{}", sidecars, ranks_of_node), "in-transit", sidecars, ranks_of_node});
     return all;
   }
   /// Whether a transport works on so many ranks.

@@ -9,35 +9,66 @@
 namespace sidestream::couple {
 namespace {
 
+void give_back(BufferPool& pool, Buffer buffer) {
+  std::vector<Buffer> buffers;
+  buffers.push_back(std::move(buffer));
+  pool.give_back(std::move(buffers));
+}
+
 TEST(BufferPool, ABufferIsUsedAgainForWhatIsALittleSmallerOrLarger) {
   BufferPool pool;
-  BufferPool::Buffer buffer = pool.take(1600);
-  const std::byte* address = buffer.bytes.get();
-  pool.give_back(std::move(buffer));
+  Buffer buffer = pool.take(1600);
+  const Word* address = buffer.words();
+  give_back(pool, std::move(buffer));
 
   buffer = pool.take(1500);
-  EXPECT_EQ(buffer.bytes.get(), address);
-  pool.give_back(std::move(buffer));
+  EXPECT_EQ(buffer.words(), address);
+  give_back(pool, std::move(buffer));
   buffer = pool.take(1700);
-  EXPECT_EQ(buffer.bytes.get(), address);
+  EXPECT_EQ(buffer.words(), address);
   EXPECT_GE(buffer.capacity, 1700);
 }
 
 TEST(BufferPool, WhatIsFarTooLargeOrTooSmallIsFreed) {
   for (const std::size_t words : {std::size_t{10}, std::size_t{10000}}) {
     BufferPool pool;
-    pool.give_back(pool.take(1000));
+    give_back(pool, pool.take(1000));
 
     EXPECT_LE(pool.take(words).capacity, words + words / 16);
   }
 }
 
+TEST(BufferPool, WhatIsLentIsKeptAndNotUsedBeforeItIsGivenBack) {
+  BufferPool pool;
+  Buffer buffer = pool.take(1000, true);
+  const Word* address = buffer.words();
+  ASSERT_TRUE(buffer.shared) << "this machine has memory that can be lent";
+  std::optional<comm::SharedMemory> borrowed = comm::SharedMemory::borrow(buffer.shared->lend());
+  give_back(pool, std::move(buffer));
+
+  buffer = pool.take(1000, true);
+  EXPECT_NE(buffer.words(), address);
+  borrowed.reset();
+  EXPECT_EQ(pool.take(1000, true).words(), address);
+}
+
+TEST(BufferPool, WhereNoMemoryCanBeLentItIsOfTheOtherKind) {
+  BufferPool pool;
+  test::refuse_shared_memory(true);
+
+  const Buffer buffer = pool.take(1000, true);
+  test::refuse_shared_memory(false);
+
+  EXPECT_FALSE(buffer.shared);
+  EXPECT_GE(buffer.capacity, 1000);
+}
+
 constexpr std::size_t words_of_message = 50000;
 
-Cargo cargo_with(const std::vector<int>& peers, BufferPool& pool) {
+Cargo cargo_with(const std::vector<int>& peers, bool is_lent = false) {
   std::vector<Cargo::Size> sizes;
-  for (const int peer : peers) sizes.push_back({peer, words_of_message - 7, 7});
-  return {sizes, pool};
+  for (const int peer : peers) sizes.push_back({peer, words_of_message - 7, 7, is_lent});
+  return Cargo(sizes);
 }
 
 // All ranks but the last send to it; it takes their messages one or two at a time.
@@ -47,7 +78,8 @@ TEST(Intake, FromManySendersNoMoreIsUnderWayThanItIsTold) {
   BufferPool pool;
   for (const std::int64_t messages : {1, 2}) {
     if (world.rank() != receiver) {
-      Cargo cargo = cargo_with({receiver}, pool);
+      Cargo cargo = cargo_with({receiver});
+      cargo.load(pool);
       std::ranges::fill(cargo.messages()[0].words(), static_cast<Word>(world.rank()) + 1);
       Shipment shipment(world, 1, std::move(cargo), pool, false);
       while (!shipment.is_done()) shipment.progress();
@@ -55,7 +87,7 @@ TEST(Intake, FromManySendersNoMoreIsUnderWayThanItIsTold) {
     }
     std::vector<int> senders(static_cast<std::size_t>(receiver));
     std::iota(senders.begin(), senders.end(), 0);
-    const Cargo cargo = cargo_with(senders, pool);
+    Cargo cargo = cargo_with(senders);
     const std::int64_t most_bytes = messages * static_cast<std::int64_t>(8 * words_of_message) + 8;
     Intake intake(world, 1, cargo, most_bytes);
     std::int64_t largest = 0;
@@ -79,7 +111,7 @@ TEST(Shipment, IsWantedOnlyOnceTheReceiverHasAskedForIt) {
   if (world.size() == 1) return;
   BufferPool pool;
   if (world.rank() == 0) {
-    Shipment shipment(world, 1, cargo_with({1}, pool), pool, false);
+    Shipment shipment(world, 1, cargo_with({1}), pool, false);
     shipment.progress();
     EXPECT_FALSE(shipment.is_wanted());
     EXPECT_FALSE(shipment.is_done());
@@ -89,7 +121,7 @@ TEST(Shipment, IsWantedOnlyOnceTheReceiverHasAskedForIt) {
   } else {
     world.barrier();
     if (world.rank() > 1) return;
-    const Cargo cargo = cargo_with({0}, pool);
+    Cargo cargo = cargo_with({0});
     Intake intake(world, 1, cargo, 1);
     while (!intake.is_done()) intake.progress();
   }
@@ -100,12 +132,74 @@ TEST(Shipment, MessagesWithoutWordsAreNotSent) {
   BufferPool pool;
   const std::vector<Cargo::Size> nothing{{0, 0, 0}};
 
-  const Shipment shipment(world, 1, Cargo(nothing, pool), pool, false);
-  const Cargo cargo(nothing, pool);
+  const Shipment shipment(world, 1, Cargo(nothing), pool, false);
+  Cargo cargo(nothing);
   const Intake intake(world, 1, cargo, 1);
 
   EXPECT_TRUE(shipment.is_done());
   EXPECT_TRUE(intake.is_done());
+}
+
+// The sender has no further part in it, and may write there again once the receiver has read.
+TEST(Shipment, WhatIsLentIsReadWhereItWasWritten) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  if (world.size() == 1) return;
+  BufferPool pool;
+  test::watch_traffic(8 * words_of_message);
+  if (world.rank() == 0) {
+    Cargo cargo = cargo_with({1}, true);
+    cargo.load(pool);
+    std::ranges::fill(cargo.messages()[0].words(), Word{17});
+    Shipment shipment(world, 1, std::move(cargo), pool, false);
+    while (!shipment.is_done()) shipment.progress();
+    const std::vector<Buffer> buffers = std::move(shipment).release();
+    world.barrier();
+    EXPECT_TRUE(buffers.at(0).is_lent());
+    buffers[0].words()[words_of_message - 1] = 18;
+    world.barrier();
+    world.barrier();
+    EXPECT_FALSE(buffers[0].is_lent());
+    EXPECT_EQ(test::seen_traffic().sent.size(), 1);
+    EXPECT_EQ(test::seen_traffic().sent.at(0).size(), sizeof(comm::SharedMemory::Address));
+    return;
+  }
+  std::optional<Cargo> cargo = cargo_with({0}, true);
+  if (world.rank() == 1) {
+    Intake intake(world, 1, *cargo, 1);
+    while (!intake.is_done()) intake.progress();
+    EXPECT_EQ(std::ranges::count(cargo->messages()[0].words(), 17), words_of_message);
+    EXPECT_EQ(cargo->bytes_lent(), 8 * words_of_message);
+    EXPECT_EQ(test::seen_traffic().bytes_taken, 0);
+  }
+  world.barrier();
+  world.barrier();
+  if (world.rank() == 1) {
+    EXPECT_EQ(cargo->messages()[0].words().back(), 18) << "no copy";
+  }
+  cargo.reset();
+  world.barrier();
+}
+
+TEST(Shipment, WhereNoMemoryCanBeLentTheDataFollowTheNote) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  if (world.size() == 1) return;
+  BufferPool pool;
+  if (world.rank() == 0) {
+    test::refuse_shared_memory(true);
+    Cargo cargo = cargo_with({1}, true);
+    cargo.load(pool);
+    test::refuse_shared_memory(false);
+    std::iota(cargo.messages()[0].words().begin(), cargo.messages()[0].words().end(), Word{5});
+    Shipment shipment(world, 1, std::move(cargo), pool, false);
+    while (!shipment.is_done()) shipment.progress();
+  } else if (world.rank() == 1) {
+    Cargo cargo = cargo_with({0}, true);
+    Intake intake(world, 1, cargo, 1);
+    while (!intake.is_done()) intake.progress();
+    EXPECT_EQ(cargo.messages()[0].words().front(), 5);
+    EXPECT_EQ(cargo.messages()[0].words().back(), words_of_message + 4);
+    EXPECT_EQ(cargo.bytes_lent(), 0);
+  }
 }
 
 class Messages : public SessionTest {

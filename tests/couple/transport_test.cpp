@@ -13,8 +13,9 @@ std::shared_ptr<const analysis::Analysis> digest() {
 
 TEST_F(Transports, ResultsAreTheSameInSituOnThreadsAndForEveryNumberOfSidecars) {
   run(config_of({task_of("here", digest(), "in-situ")}), 2);
-  for (const auto& [name, transport, sidecars] : ways()) {
-    run(config_of({task_of(name, digest(), transport)}, sidecars), 2);
+  for (const Way& way : ways()) {
+    const std::string& name = way.name;
+    run(config_of({task_of(name, digest(), way.transport)}, way), 2);
     if (world_.rank() != 0) continue;
 
     for (const std::int64_t step : {0, 1}) {
@@ -29,8 +30,9 @@ TEST_F(Transports, ResultsAreTheSameInSituOnThreadsAndForEveryNumberOfSidecars) 
 TEST_F(Transports, ARefinedMeshThatChangesGivesTheSameResultsWhoeverAnalyses) {
   constexpr std::int64_t steps = 9;
   run(config_of({task_of("here", digest(), "in-situ")}), steps, refined_snapshot_of);
-  for (const auto& [name, transport, sidecars] : ways()) {
-    run(config_of({task_of(name, digest(), transport)}, sidecars), steps, refined_snapshot_of);
+  for (const Way& way : ways()) {
+    const std::string& name = way.name;
+    run(config_of({task_of(name, digest(), way.transport)}, way), steps, refined_snapshot_of);
     if (world_.rank() != 0) continue;
 
     for (std::int64_t step = 0; step < steps; ++step) {
@@ -228,8 +230,8 @@ TEST_F(Transports, AFieldThatTwoTasksReadTravelsOnceAndIsChargedToTheFirst) {
 
 TEST_F(Transports, TheLayoutMayChangeFromOnePublishToTheNext) {
   if (world_.size() == 1) return;
-  for (const auto& [name, transport, sidecars] :
-       {Way{"here", "in-situ", 0}, Way{"behind", "async", 0}, Way{"aside", "in-transit", 1}}) {
+  for (const auto& [name, transport, sidecars, ranks_of_node] :
+       {Way{"here", "in-situ", 0, 0}, Way{"behind", "async", 0, 0}, Way{"aside", "in-transit", 1, 0}}) {
     Session session = start(config_of({task_of(name, digest(), transport)}, sidecars));
     if (session.computes()) {
       for (const std::int32_t block : {8, 4, 16})

@@ -1,8 +1,12 @@
 #include "couple/watched_traffic.hpp"
 
 #include <mpi.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <limits>
 #include <mutex>
@@ -18,6 +22,8 @@ std::mutex mutex;
 Traffic traffic;
 std::atomic<std::size_t> least_taken{std::numeric_limits<std::size_t>::max()};
 std::atomic<std::int64_t> bytes_taken{0};
+std::atomic<int> ranks_of_node{0};
+std::atomic<bool> is_shared_memory_refused{false};
 
 void see_message(std::vector<Memory> Traffic::*way, const void* data, int count, MPI_Datatype type, int tag) {
   if (tag < couple::data_tag(0)) return;
@@ -47,6 +53,14 @@ Traffic seen_traffic() {
   return seen;
 }
 
+void pretend_nodes(int ranks) {
+  ranks_of_node = ranks;
+}
+
+void refuse_shared_memory(bool does_refuse) {
+  is_shared_memory_refused = does_refuse;
+}
+
 }  // namespace sidestream::test
 
 using sidestream::test::see_message;
@@ -64,6 +78,20 @@ int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, M
 int MPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request* request) {
   see_message(&Traffic::asked_for, data, count, type, tag);
   return PMPI_Irecv(data, count, type, from, tag, comm, request);
+}
+
+int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* part) {
+  const int ranks = sidestream::test::ranks_of_node;
+  if (ranks == 0) return PMPI_Comm_split_type(comm, type, key, info, part);
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  return PMPI_Comm_split(comm, rank / ranks, key, part);
+}
+
+int memfd_create(const char* name, unsigned int flags) noexcept {
+  if (!sidestream::test::is_shared_memory_refused) return static_cast<int>(syscall(SYS_memfd_create, name, flags));
+  errno = ENOMEM;
+  return -1;
 }
 
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {

@@ -21,4 +21,9 @@ struct Traffic {
 void watch_traffic(std::size_t least_bytes);
 Traffic seen_traffic();
 
+/// As if so many ranks of a communicator, in their order, shared a node; 0: as it is.
+void pretend_nodes(int ranks_of_node);
+/// As if the system had no memory that can be lent.
+void refuse_shared_memory(bool does_refuse);
+
 }  // namespace sidestream::test

@@ -75,7 +75,7 @@ class ArrayFileFaultsTest : public testing::Test {
         {[this](int generation) { return path(generation); },
          [this, options](int generation) { io::write_array_file(comm_, path(generation), file(generation), options); },
          [this](int generation) { return is_good(generation); }},
-        1000};
+        12};
   }
 
   comm::Communicator comm_{MPI_COMM_WORLD};

@@ -41,10 +41,10 @@ class CheckpointFaultsTest : public testing::TestWithParam<Case> {
             folder_,
             {[this](int generation) { return path(generation); },
              [this, options](int generation) {
-               format_.write(comm_, path(generation), content(generation).content(), options);
+               test::write(comm_, format_, path(generation), content(generation).content(), options);
              },
              [this](int generation) { return content(generation).is_in(path(generation)); }},
-            8};
+            3};
   }
 
   comm::Communicator comm_{MPI_COMM_WORLD};

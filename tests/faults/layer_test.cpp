@@ -13,16 +13,16 @@ class LayerTest : public testing::Test {
  protected:
   std::int64_t bytes_of_fields() const {
     std::int64_t bytes = 0;
-    for (const mesh::Layout& level : content_.content().levels)
+    for (const mesh::Layout& level : content_.content().state.levels)
       for (const mesh::Box& box : level.boxes()) bytes += box.volume() * 8;
-    return bytes * static_cast<std::int64_t>(content_.content().fields.size());
+    return bytes * static_cast<std::int64_t>(content_.content().state.quantities().size());
   }
   sidestream_io_counts counts_of(const io::Format& format, const std::string& method) const {
     io::WriteOptions options;
     options.method = method;
     sidestream_io_watch(folder_.path().c_str());
     sidestream_io_reset();
-    format.write(comm_, folder_ / format.checkpoint->of(1), content_.content(), options);
+    test::write(comm_, format, folder_ / format.checkpoint->of(1), content_.content(), options);
     sidestream_io_watch(nullptr);
     return sidestream_io_read();
   }

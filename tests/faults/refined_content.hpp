@@ -11,6 +11,7 @@
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/io/format.hpp"
+#include "support/file_state.hpp"
 #include "support/refined.hpp"
 
 namespace sidestream::test {
@@ -22,7 +23,7 @@ class RefinedContent {
   RefinedContent(const comm::Communicator& comm, int generation);
   RefinedContent(const RefinedContent&) = delete;
 
-  const io::FileContent& content() const { return content_; }
+  const FileState& content() const { return content_; }
   /// Whether the file at `path` holds this content to the bit. Collective; the same answer on all ranks.
   bool is_in(const std::string& path) const;
 
@@ -41,29 +42,30 @@ class RefinedContent {
   mesh::Forest forest_ = corner_forest();
   std::vector<std::unique_ptr<mesh::Field<double>>> fields_;
   std::vector<std::unique_ptr<mesh::Particles>> particles_;
-  io::FileContent content_;
+  FileState content_;
 };
 
 inline RefinedContent::RefinedContent(const comm::Communicator& comm, int generation)
     : comm_(comm), generation_(generation) {
-  content_.moment.step = generation;
-  content_.moment.time = 0.1 * generation;
-  content_.moment.attributes = {{"third", generation / 3.0}, {"zero", -0.0}};
-  content_.texts = {{"scheduler", "a \"quoted\"\nline"}};
-  content_.config = "[run]\n";
-  content_.geometry = {mesh::domain_of({16, 16, 16}), {1.0, 1.0, 1.0}, {true, true, true}};
-  for (int level = 0; level <= forest_.finest_level(); ++level) add_level(level, forest_.layout(comm.size(), level));
-  for (std::size_t c = 0; c < names.size(); ++c) {
-    io::FileField& field = content_.fields.emplace_back(io::FileField{names[c], "", {}, static_cast<int>(c), 1.0});
-    for (const auto& level : fields_) field.levels.emplace_back(*level);
+  mesh::Snapshot& state = content_.state;
+  state.moment = {generation, 0.1 * generation};
+  state.state_numbers = {{"third", generation / 3.0}, {"zero", -0.0}};
+  state.geometry = {mesh::domain_of({16, 16, 16}), {1.0, 1.0, 1.0}, {true, true, true}};
+  content_.choice.kind = io::FileKind::checkpoint;
+  content_.choice.texts = {{"scheduler", "a \"quoted\"\nline"}, {io::config_text, "[run]\n"}};
+  std::vector<mesh::Layout> levels;
+  for (int level = 0; level <= forest_.finest_level(); ++level) {
+    levels.push_back(forest_.layout(comm.size(), level));
+    add_level(level, levels.back());
   }
-  for (const auto& level : particles_) content_.particles.push_back(level.get());
-  io::FileParticleReal& speed = content_.particle_reals.emplace_back(io::FileParticleReal{"xvel", "km/s", {}, 1.0});
-  for (const auto& level : particles_) speed.levels.push_back(&level->attributes.front().values);
+  set_levels(state, levels, comm.rank());
+  std::vector<mesh::FieldView<const double>> fields;
+  for (const auto& level : fields_) fields.emplace_back(*level);
+  for (std::size_t c = 0; c < names.size(); ++c) add(content_, names[c], "", fields, static_cast<int>(c));
+  for (const auto& level : particles_) state.stored_particles.push_back(kept_elsewhere(*level));
 }
 
 inline void RefinedContent::add_level(int level, const mesh::Layout& layout) {
-  content_.levels.push_back(layout);
   fields_.push_back(
       std::make_unique<mesh::Field<double>>(layout, comm_.rank(), static_cast<int>(names.size()), level % 2 * 2));
   for (int b = 0; b < fields_.back()->blocks(); ++b) {
@@ -81,7 +83,7 @@ inline mesh::Particles RefinedContent::particles_of(int level, const mesh::Layou
   mesh::Particles particles;
   particles.mass = 1.0 / 3.0;
   particles.attributes = {{"xvel", "km/s", {}}};
-  const mesh::Geometry geometry = content_.geometry.refined(level);
+  const mesh::Geometry geometry = content_.state.geometry.refined(level);
   for (const std::int32_t b : layout.boxes_of(comm_.rank())) {
     if (!forest_.is_leaf(level, b)) continue;
     particles.id.push_back(1000 * level + b);
@@ -96,7 +98,7 @@ inline mesh::Particles RefinedContent::particles_of(int level, const mesh::Layou
 inline bool RefinedContent::fields_are_in(const io::SnapshotFile& file) const {
   for (std::size_t level = 0; level < fields_.size(); ++level)
     for (std::size_t c = 0; c < names.size(); ++c) {
-      mesh::Field<double> read(content_.levels[level], comm_.rank());
+      mesh::Field<double> read(content_.state.levels[level], comm_.rank());
       file.read_field(names[c], read, static_cast<int>(level));
       for (int b = 0; b < read.blocks(); ++b) {
         bool is_equal = true;
@@ -117,14 +119,14 @@ inline bool RefinedContent::particles_are_in(const io::SnapshotFile& file) const
   std::int64_t total = 0;
   for (int rank = 0; rank < comm_.size(); ++rank)
     for (std::size_t level = 0; level < fields_.size(); ++level)
-      for (const std::int32_t b : content_.levels[level].boxes_of(rank))
+      for (const std::int32_t b : content_.state.levels[level].boxes_of(rank))
         total += forest_.is_leaf(static_cast<int>(level), b) ? 1 : 0;
   bool is_equal = true;
   for (std::size_t p = 0; p < read.size(); ++p) {
     const auto level = static_cast<int>(read.id[p] / 1000);
     const auto b = static_cast<std::int32_t>(read.id[p] % 1000);
     if (level > forest_.finest_level() || b >= forest_.size(level)) return false;
-    const mesh::Geometry geometry = content_.geometry.refined(level);
+    const mesh::Geometry geometry = content_.state.geometry.refined(level);
     for (int axis = 0; axis < 3; ++axis)
       is_equal = is_equal && read.position[static_cast<std::size_t>(axis)][p] ==
                                  (forest_.box(level, b).lo[axis] + 1.0 / (2 + generation_)) * geometry.cell_size(axis);
@@ -138,9 +140,9 @@ inline bool RefinedContent::is_in(const std::string& path) const {
   comm_.agree_on([&] {
     const auto file = io::open_snapshot_file(path);
     const io::FileDescription& found = file->description();
-    is_equal = found.is_checkpoint && found.moment.step == generation_ &&
-               found.moment.attributes == content_.moment.attributes && found.texts == content_.texts &&
-               fields_are_in(*file);
+    is_equal = found.kind == io::FileKind::checkpoint && found.state.moment.step == generation_ &&
+               found.state.state_numbers == content_.state.state_numbers &&
+               found.state.texts == content_.choice.texts && fields_are_in(*file);
   });
   std::unique_ptr<io::SnapshotFile> file;
   comm_.agree_on([&] { file = io::open_snapshot_file(path); });

@@ -18,8 +18,8 @@
 
 namespace sidestream::test {
 
-/// The calls at which a fault is tried: all of them with SIDESTREAM_ALL_FAULTS=1 in the environment, otherwise at most
-/// `most`, evenly spread, the first and the last among them.
+/// The calls at which a fault is tried: all of them with SIDESTREAM_ALL_FAULTS=1 in the environment (`make test-slow`),
+/// otherwise at most `most`, evenly spread, the first and the last among them.
 inline std::vector<std::int64_t> tried(std::int64_t calls, std::int64_t most) {
   if (const char* all = std::getenv("SIDESTREAM_ALL_FAULTS"); all != nullptr && std::string(all) == "1") most = calls;
   most = std::min(most, calls);

@@ -1,6 +1,8 @@
 #pragma once
 
+#ifndef SIDESTREAM_WITHOUT_PNETCDF
 #include <pnetcdf.h>
+#endif
 #include <xxhash.h>
 
 #include <algorithm>
@@ -97,6 +99,7 @@ inline auto hdf5_maker(Offsets offsets) {
   };
 }
 
+#ifndef SIDESTREAM_WITHOUT_PNETCDF
 inline auto netcdf_maker(Offsets offsets) {
   return [offsets](const std::string& path, std::span<const io::Array> arrays, std::span<const std::int64_t> rows) {
     const auto check = [](int status) {
@@ -126,6 +129,7 @@ inline auto netcdf_maker(Offsets offsets) {
     return *offsets;
   };
 }
+#endif
 
 /// Arrays in any order, with gaps.
 inline auto raw_maker(Offsets offsets, std::uint64_t seed) {

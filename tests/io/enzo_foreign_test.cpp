@@ -136,14 +136,14 @@ TEST_F(ForeignEnzoTest, IsReadWithAnyRatioCompressionAndOrderOfBytes) {
   file->read_covering("density", fine, 1);
 
   EXPECT_EQ(found.format, "enzo");
-  EXPECT_EQ(found.moment.step, 17);
-  EXPECT_EQ(found.moment.time, 2.5);
-  EXPECT_EQ(found.gamma, 1.4);
-  EXPECT_FALSE(found.is_checkpoint);
-  EXPECT_EQ(found.geometry.periodic, (mesh::Periodicity{true, false, true}));
+  EXPECT_EQ(found.state.moment.step, 17);
+  EXPECT_EQ(found.state.moment.time, 2.5);
+  EXPECT_EQ(found.state.gamma, 1.4);
+  EXPECT_EQ(found.kind, io::FileKind::plot_file);
+  EXPECT_EQ(found.state.geometry.periodic, (mesh::Periodicity{true, false, true}));
   EXPECT_EQ(found.ratios[1], (mesh::Int3{4, 4, 4}));
-  EXPECT_EQ(found.levels[1].box(0), (mesh::Box{{8, 8, 0}, {16, 16, 8}}));
-  EXPECT_TRUE(found.has_field("Metal_Density")) << "names that we do not know stay";
+  EXPECT_EQ(found.state.levels[1].box(0), (mesh::Box{{8, 8, 0}, {16, 16, 8}}));
+  EXPECT_THAT(mesh::names_of(found.fields), testing::Contains("Metal_Density")) << "names that we do not know stay";
   EXPECT_FLOAT_EQ(static_cast<float>(coarse.view(0)(7, 2, 5)),
                   1.0F + 0.5F * 0.6875F + 0.25F * 0.3125F + 0.125F * 0.9375F);
   EXPECT_NEAR(fine.view(0)(3, 9, 12), density_at(12.5 / 32, 9.5 / 32, 3.5 / 32), 1e-6) << "from the fine grid";
@@ -172,9 +172,9 @@ TEST_F(ForeignEnzoTest, AUniverseIsBroughtToOurUnits) {
   file->read_field("density", density);
   const mesh::Particles particles = file->read_particles();
 
-  EXPECT_EQ(file->description().moment.scale_factor, 0.25);
-  EXPECT_EQ(file->description().length_unit, "Mpc");
-  EXPECT_NEAR(file->description().geometry.length[0], 64.0, 1e-12);
+  EXPECT_EQ(file->description().state.moment.scale_factor, 0.25);
+  EXPECT_EQ(file->description().state.length_unit, "Mpc");
+  EXPECT_NEAR(file->description().state.geometry.length[0], 64.0, 1e-12);
   const double mean = 2.7754e11 * 0.25 * 0.3;  // [Msun/Mpc^3]
   EXPECT_NEAR(density.view(0)(0, 0, 0) / mean, density_at(0.0625, 0.0625, 0.0625), 1e-3);
   EXPECT_NEAR(particles.attribute("mass")[1] / (2.0 * mean * 64 * 64 * 64), 1.0, 1e-3);

@@ -50,18 +50,17 @@ TEST_F(EnzoTest, TheFilesOfAFolderAreThoseOfEnzo) {
     EXPECT_TRUE(std::filesystem::exists(path + "/" + name)) << name;
   for (const char* name : {"", "/RD00007", "/RD00007.hierarchy"}) {
     EXPECT_TRUE(format().recognizes(path + name)) << name;
-    EXPECT_EQ(format().open(path + name)->description().levels.size(), 2U);
+    EXPECT_EQ(format().open(path + name)->description().state.levels.size(), 2U);
   }
 }
 
 TEST_F(EnzoTest, AllThatARankHoldsIsWrittenAtOnce) {
   const SampleState state(comm_, 1, Deal::in_pieces);
   auto content = state.checkpoint();
-  content.particles.clear();
-  content.particle_reals.clear();
+  content.state.stored_particles.clear();
 
   for (const char* name : {"enzo", "enzo-hdf5"}) {
-    const io::AccessStatistics own = io::formats().named(name).write(comm_, folder_ / name, content, {});
+    const io::AccessStatistics own = test::write(comm_, io::formats().named(name), folder_ / name, content);
 
     const int blocks = state.layouts(1).front().size(), ranks = comm_.size();
     const bool has_blocks = blocks * (comm_.rank() + 1) / ranks > blocks * comm_.rank() / ranks;
@@ -75,7 +74,7 @@ TEST_F(EnzoTest, AllThatARankHoldsIsWrittenAtOnce) {
 
 TEST_F(EnzoTest, APlotFileOfAUniverseHasEnzosUnitsAndComesBackInOurs) {
   const SampleContent sample(comm_.rank(), comm_.size());
-  const io::FileContent content = sample.content(false);
+  const test::FileState content = sample.content(false);
   const std::string path = write(content, "RD00007");
 
   const io::EnzoParameters parameters(path + "/RD00007");
@@ -85,7 +84,7 @@ TEST_F(EnzoTest, APlotFileOfAUniverseHasEnzosUnitsAndComesBackInOurs) {
   EXPECT_EQ(parameters.number("CosmologyComovingBoxSize"), 16.0 * 0.68);
   EXPECT_EQ(parameters.number("CosmologyCurrentRedshift"), 1.0);
   EXPECT_EQ(parameters.numbers("DomainRightEdge", 3), (std::vector<double>{1.0, 1.0, 1.0}));
-  EXPECT_EQ(file->description().geometry.length[2], 16.0);
+  EXPECT_EQ(file->description().state.geometry.length[2], 16.0);
   for (int level = 0; level < 3; ++level)
     for (std::size_t f = 0; f < SampleContent::names.size(); ++f) {
       mesh::Field<double> read(sample.layouts()[static_cast<std::size_t>(level)], comm_.rank());
@@ -151,7 +150,8 @@ TEST(EnzoTree, IsWalkedAsEnzoDoes) {
 TEST_F(EnzoTest, ADamagedDatasetIsNamed) {
   for (const char* name : {"enzo", "enzo-hdf5"}) {
     const std::string path = folder_ / name;
-    io::formats().named(name).write(comm_, path, SampleState(comm_, 2, Deal::in_pieces).checkpoint(), {});
+    const SampleState state(comm_, 2, Deal::in_pieces);
+    test::write(comm_, io::formats().named(name), path, state.checkpoint());
     comm_.barrier();
     if (comm_.rank() != 0) continue;
     const std::string file = path + "/" + name + ".cpu0000";
@@ -198,24 +198,25 @@ class FlatEnzoTest : public EnzoTest, public testing::WithParamInterface<mesh::I
 
 TEST_P(FlatEnzoTest, ComesBackBitForBit) {
   std::vector<mesh::Field<double>> fields;
-  io::FileContent content;
-  content.geometry = geometry();
-  content.moment.attributes = {{"a", 1.0}};
+  test::FileState content;
+  content.state.geometry = geometry();
+  content.state.state_numbers = {{"a", 1.0}};
+  content.choice.kind = io::FileKind::checkpoint;
+  test::set_levels(content.state, {layout(0), layout(1), layout(2)}, comm_.rank());
   for (int level = 0; level < 3; ++level) {
-    content.levels.push_back(layout(level));
     fields.emplace_back(layout(level), comm_.rank());
     for (int b = 0; b < fields.back().blocks(); ++b)
       core::for_each_cell(fields.back().box(b), [&](int k, int j, int i) {
         fields.back().view(b)(k, j, i) = SampleState::value(layout(level).domain(), level, {i, j, k}, 0);
       });
   }
-  content.fields = {{"density", "", {fields[0], fields[1], fields[2]}, 0, 1.0}};
+  test::add(content, "density", "", {fields.begin(), fields.end()});
 
   const auto file = format().open(write(content, "DD00001"));
 
-  EXPECT_EQ(file->description().geometry.periodic, content.geometry.periodic);
+  EXPECT_EQ(file->description().state.geometry.periodic, content.state.geometry.periodic);
   for (int level = 0; level < 3; ++level) {
-    EXPECT_EQ(file->description().levels[static_cast<std::size_t>(level)].domain(), layout(level).domain());
+    EXPECT_EQ(file->description().state.levels[static_cast<std::size_t>(level)].domain(), layout(level).domain());
     mesh::Field<double> read(layout(level), comm_.rank());
     file->read_field("density", read, level);
     EXPECT_EQ(test::cells_off_sample(read, 0), 0);
@@ -237,7 +238,8 @@ TEST_F(EnzoTest, TheAggregatedMethodWritesTheSame) {
   for (const char* name : {"enzo", "enzo-hdf5"}) {
     io::WriteOptions options;
     options.method = "aggregated";
-    io::formats().named(name).write(comm_, folder_ / name, SampleState(comm_, 3).checkpoint(), options);
+    const SampleState state(comm_, 3);
+    test::write(comm_, io::formats().named(name), folder_ / name, state.checkpoint(), options);
     comm_.barrier();
     test::expect_sample_checkpoint(comm_, *format().open(folder_ / name), 3);
     test::expect_sample_particles(comm_, *format().open(folder_ / name), 3);
@@ -248,11 +250,11 @@ TEST_F(EnzoTest, TheAggregatedMethodWritesTheSame) {
 TEST_F(EnzoTest, AParticleOutsideItsBoxIsRefusedByAll) {
   const SampleState state(comm_, 1);
   auto content = state.checkpoint();
-  mesh::Particles strays;
+  mesh::Particles strays = *content.state.stored_particles.front();
+  strays.resize(1);
   strays.id = {1};
   for (auto& axis : strays.position) axis = {SampleState::side * 2.0};
-  content.particle_reals.clear();
-  if (comm_.rank() == comm_.size() - 1) content.particles = {&strays};
+  if (comm_.rank() == comm_.size() - 1) content.state.stored_particles = {test::kept_elsewhere(strays)};
 
   EXPECT_THROW(write(content, "DD00001"), core::Error);
 }

@@ -6,6 +6,7 @@
 
 #include "file_size_limit.hpp"
 #include "flash_fixture.hpp"
+#include "format_fixture.hpp"
 
 namespace sidestream {
 namespace {
@@ -30,7 +31,7 @@ class FlashDamageTest : public FlashTest {
     return bytes;
   }
 
-  io::FileContent content_;
+  test::FileState content_;
   std::string path_, bytes_;
 };
 
@@ -82,10 +83,10 @@ TEST_P(FlashDamageTest, ARankThatCannotWriteFailsTogetherWithAllAndLeavesTheOldF
 TEST_P(FlashDamageTest, BlocksOfDifferentSizeAreRefusedOnAllRanks) {
   const mesh::Layout uneven({{0, 0, 0}, {8, 4, 4}}, {}, {{{0, 0, 0}, {2, 4, 4}}, {{2, 0, 0}, {8, 4, 4}}}, {0, 0});
   const mesh::Field<double> field(uneven, comm_.rank());
-  io::FileContent content;
-  content.geometry = {uneven.domain(), {1.0, 1.0, 1.0}, {}};
-  content.levels = {uneven};
-  content.fields = {{"density", "", {field}, 0, 1.0}};
+  test::FileState content;
+  content.state.geometry = {uneven.domain(), {1.0, 1.0, 1.0}, {}};
+  test::set_levels(content.state, {uneven}, comm_.rank());
+  test::add(content, "density", "", {field});
 
   EXPECT_THROW(write(content), core::Error);
 }
@@ -122,8 +123,9 @@ TEST_P(FlashDamageTest, AFlippedBitInEachDatasetIsNamed) {
           << place.name << ", byte " << at;
 }
 
-INSTANTIATE_TEST_SUITE_P(Flash, FlashDamageTest,
-                         testing::Values("sidestream", "flash-5d", "flash-netcdf", "flash-netcdf-5d"), test_name);
+INSTANTIATE_TEST_SUITE_P(
+    Flash, FlashDamageTest,
+    testing::ValuesIn(test::written({"sidestream", "flash-5d", "flash-netcdf", "flash-netcdf-5d"})), test_name);
 
 }  // namespace
 }  // namespace sidestream

@@ -162,25 +162,26 @@ TEST_P(ForeignFlashTest, TheTablesTellWhatTheFileHolds) {
 
   const io::FileDescription& description = file->description();
   EXPECT_EQ(description.format, "flash");
-  EXPECT_FALSE(description.is_checkpoint);
-  EXPECT_EQ(description.moment.step, 12);
-  EXPECT_EQ(description.moment.time, 2.5);
-  EXPECT_EQ(description.gamma, 1.4);
-  EXPECT_EQ(description.geometry.domain, mesh::domain_of({8, 4, 1}));
-  EXPECT_EQ(description.geometry.length, (std::array<double, 3>{16.0, 8.0, 1.0}));
-  EXPECT_EQ(description.geometry.periodic, (mesh::Periodicity{false, true, true}));
+  EXPECT_EQ(description.kind, io::FileKind::plot_file);
+  EXPECT_EQ(description.state.moment.step, 12);
+  EXPECT_EQ(description.state.moment.time, 2.5);
+  EXPECT_EQ(description.state.gamma, 1.4);
+  EXPECT_EQ(description.state.geometry.domain, mesh::domain_of({8, 4, 1}));
+  EXPECT_EQ(description.state.geometry.length, (std::array<double, 3>{16.0, 8.0, 1.0}));
+  EXPECT_EQ(description.state.geometry.periodic, (mesh::Periodicity{false, true, true}));
   EXPECT_EQ(description.origin, (std::array<double, 3>{lower, lower, 0.0}));
-  EXPECT_EQ(description.length_unit, "cm");
-  ASSERT_EQ(description.levels.size(), 2U);
-  EXPECT_EQ(description.levels[0].size(), 4);
-  EXPECT_EQ(description.levels[1].size(), 4);
+  EXPECT_EQ(description.state.length_unit, "cm");
+  ASSERT_EQ(description.state.levels.size(), 2U);
+  EXPECT_EQ(description.state.levels[0].size(), 4);
+  EXPECT_EQ(description.state.levels[1].size(), 4);
   EXPECT_EQ(description.ratios[1], (mesh::Int3{2, 2, 1}));
-  EXPECT_EQ(description.fields[0], (std::pair<std::string, std::string>{"density", "g/cm^3"}));
+  EXPECT_EQ(description.fields[0].name, "density");
+  EXPECT_EQ(description.fields[0].unit, "g/cm^3");
 }
 
 TEST_P(ForeignFlashTest, CellsAreReadOfTheLevelThatIsAskedForAndOfTheFinest) {
   const auto file = io::open_snapshot_file(path_);
-  const mesh::Box fine = file->description().levels[1].domain();
+  const mesh::Box fine = file->description().state.levels[1].domain();
   mesh::Field<double> coarse(mesh::split(mesh::domain_of({8, 4, 1}), {1, comm_.size(), 1}), comm_.rank()),
       covering(mesh::split(fine, {comm_.size(), 1, 1}), comm_.rank());
 

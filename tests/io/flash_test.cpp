@@ -1,5 +1,6 @@
 // FLASH files of all kinds: what is written comes back.
 #include "flash_fixture.hpp"
+#include "format_fixture.hpp"
 #include "support/fields.hpp"
 
 namespace sidestream {
@@ -12,9 +13,9 @@ double exactly(double value) {
 TEST_P(FlashTest, ACheckpointComesBackBitForBitOnAnotherLayout) {
   const auto file = io::open_snapshot_file(write(sample_.content(true)));
 
-  ASSERT_EQ(file->description().levels.size(), 3U);
+  ASSERT_EQ(file->description().state.levels.size(), 3U);
   for (int level = 0; level < 3; ++level) {
-    EXPECT_TRUE(std::ranges::equal(file->description().levels[static_cast<std::size_t>(level)].boxes(),
+    EXPECT_TRUE(std::ranges::equal(file->description().state.levels[static_cast<std::size_t>(level)].boxes(),
                                    sample_.layouts()[static_cast<std::size_t>(level)].boxes()));
     for (std::size_t field = 0; field < test::SampleContent::names.size(); ++field)
       EXPECT_EQ(cells_that_differ(*file, level, field, exactly), 0);
@@ -23,24 +24,23 @@ TEST_P(FlashTest, ACheckpointComesBackBitForBitOnAnotherLayout) {
 }
 
 TEST_P(FlashTest, ACheckpointKeepsEverythingThatARestartNeeds) {
-  const io::FileContent content = sample_.content(true);
+  const test::FileState content = sample_.content(true);
   const auto file = io::open_snapshot_file(write(content));
 
   const io::FileDescription& description = file->description();
   EXPECT_EQ(description.format, GetParam());
-  EXPECT_TRUE(description.is_checkpoint);
-  EXPECT_EQ(description.moment.step, content.moment.step);
-  EXPECT_EQ(description.moment.attributes, content.moment.attributes);
-  EXPECT_EQ(description.texts, content.texts);
-  EXPECT_EQ(description.config, content.config);
-  EXPECT_EQ(description.geometry.length, content.geometry.length);
-  EXPECT_EQ(description.geometry.domain, content.geometry.domain);
-  EXPECT_EQ(description.length_unit, "Mpc");
-  EXPECT_EQ(description.moment.time, content.moment.time);
-  ASSERT_EQ(description.fields.size(), content.fields.size());
-  for (std::size_t f = 0; f < content.fields.size(); ++f) {
-    EXPECT_EQ(description.fields[f].first, content.fields[f].name);
-    EXPECT_EQ(description.fields[f].second, content.fields[f].unit);
+  EXPECT_EQ(description.kind, io::FileKind::checkpoint);
+  EXPECT_EQ(description.state.moment.step, content.state.moment.step);
+  EXPECT_EQ(description.state.state_numbers, content.state.state_numbers);
+  EXPECT_EQ(description.state.texts, content.choice.texts);
+  EXPECT_EQ(description.state.geometry.length, content.state.geometry.length);
+  EXPECT_EQ(description.state.geometry.domain, content.state.geometry.domain);
+  EXPECT_EQ(description.state.length_unit, "Mpc");
+  EXPECT_EQ(description.state.moment.time, content.state.moment.time);
+  ASSERT_EQ(description.fields.size(), content.state.quantities().size());
+  for (std::size_t f = 0; f < content.state.quantities().size(); ++f) {
+    EXPECT_EQ(description.fields[f].name, content.state.quantities()[f].name);
+    EXPECT_EQ(description.fields[f].unit, content.state.quantities()[f].unit);
   }
   EXPECT_EQ(description.ratios[0], (mesh::Int3{1, 1, 1}));
   EXPECT_EQ(description.ratios[2], (mesh::Int3{2, 2, 2}));
@@ -64,7 +64,7 @@ TEST_P(FlashTest, ParticlesComeBackWithAllBitsOfTheirIds) {
     for (std::size_t i = 0; i < p.size(); ++i)
       expected[p.id[i]] = {{p.position[0][i], p.position[1][i], p.position[2][i]},
                            test::SampleContent::mass_of(p.id[i]),
-                           p.attributes[0].values[i]};
+                           p.attribute("xvel")[i]};
   }
   for (std::size_t i = 0; i < read.size(); ++i)
     found[read.id[i]] = {{read.position[0][i], read.position[1][i], read.position[2][i]},
@@ -87,15 +87,16 @@ TEST_P(FlashTest, EveryMethodWritesTheSameBytes) {
 }
 
 TEST_P(FlashTest, PlotFilesHoldSinglePrecisionInUnitsOfFlash) {
-  io::FileContent content = sample_.content(false);
+  const test::FileState content = sample_.content(false);
   const auto file = io::open_snapshot_file(write(content));
 
   const io::FileDescription& description = file->description();
-  EXPECT_FALSE(description.is_checkpoint);
-  EXPECT_EQ(description.length_unit, "cm");
-  EXPECT_DOUBLE_EQ(description.geometry.length[0], 16.0 * 3.085677580962325e24);
-  EXPECT_EQ(description.fields[0], (std::pair<std::string, std::string>{"density", "g/cm^3"}));
-  EXPECT_EQ(description.fields[5].second, "g/cm^3 (cm/s)^2");
+  EXPECT_EQ(description.kind, io::FileKind::plot_file);
+  EXPECT_EQ(description.state.length_unit, "cm");
+  EXPECT_DOUBLE_EQ(description.state.geometry.length[0], 16.0 * 3.085677580962325e24);
+  EXPECT_EQ(description.fields[0].name, "density");
+  EXPECT_EQ(description.fields[0].unit, "g/cm^3");
+  EXPECT_EQ(description.fields[5].unit, "g/cm^3 (cm/s)^2");
   const double density_unit = 1.98841586e33 / std::pow(3.085677580962325e24, 3);
   const auto in_file = [&](double value) { return static_cast<double>(static_cast<float>(density_unit * value)); };
   for (int level = 0; level < 3; ++level) EXPECT_EQ(cells_that_differ(*file, level, 0, in_file), 0);
@@ -105,13 +106,12 @@ TEST_P(FlashTest, PlotFilesHoldSinglePrecisionInUnitsOfFlash) {
 
 TEST_P(FlashTest, UniformMeshesWithoutParticlesComeBack) {
   const test::SampleContent uniform(comm_.rank(), comm_.size(), 1);
-  io::FileContent content = uniform.content(true);
-  content.particles.clear();
-  content.particle_reals.clear();
+  test::FileState content = uniform.content(true);
+  content.state.stored_particles.clear();
 
   const auto file = io::open_snapshot_file(write(content));
 
-  ASSERT_EQ(file->description().levels.size(), 1U);
+  ASSERT_EQ(file->description().state.levels.size(), 1U);
   EXPECT_FALSE(file->description().has_particles);
   EXPECT_EQ(cells_that_differ(*file, 0, 4, exactly), 0);
   EXPECT_EQ(file->read_particles().size(), 0U);
@@ -125,7 +125,7 @@ TEST_P(FlashTest, BytesDoNotDependOnTheNumberOfRanks) {
   if (first.is_empty()) return;
   const test::SampleContent alone(0, 1);
 
-  format().write(first, path(), alone.content(true), {});
+  test::write(first, format(), path(), alone.content(true));
 
   const std::string of_one = test::content_of(path());
   ASSERT_EQ(of_one.size(), of_all.size());
@@ -152,13 +152,15 @@ struct Flat {
     layout = mesh::Layout(domain, {}, boxes, owners);
     field = test::field_of_global_index(layout, comm.rank(), 2, 3);
   }
-  io::FileContent content() const {
-    io::FileContent all;
-    all.geometry = {domain, {3.0, 2.0, 1.0}, {false, true, true}};
-    all.levels = {layout};
-    all.moment.attributes = {{"t", 1.0}};
-    all.fields = {{"density", "g", {field}, 1, 1.0}, {"dense gas", "", {field}, 0, 0.5}};
-    all.particles = {&particles};
+  test::FileState content() const {
+    test::FileState all;
+    all.state.geometry = {domain, {3.0, 2.0, 1.0}, {false, true, true}};
+    test::set_levels(all.state, {layout}, field.rank());
+    all.state.state_numbers = {{"t", 1.0}};
+    all.choice.kind = io::FileKind::checkpoint;
+    test::add(all, "density", "g", {field}, 1);
+    test::add(all, "dense gas", "", {field}, 0, 0.5);
+    all.state.stored_particles = {test::kept_elsewhere(particles)};
     return all;
   }
 
@@ -173,9 +175,9 @@ TEST_P(FlashTest, DomainsOfAnyDimensionComeBack) {
     const Flat flat(comm_, cells);
     const auto file = io::open_snapshot_file(write(flat.content()));
 
-    EXPECT_EQ(file->description().geometry.domain, flat.domain);
-    EXPECT_EQ(file->description().geometry.length, (std::array<double, 3>{3.0, 2.0, 1.0}));
-    EXPECT_EQ(file->description().geometry.periodic, (mesh::Periodicity{false, true, true}));
+    EXPECT_EQ(file->description().state.geometry.domain, flat.domain);
+    EXPECT_EQ(file->description().state.geometry.length, (std::array<double, 3>{3.0, 2.0, 1.0}));
+    EXPECT_EQ(file->description().state.geometry.periodic, (mesh::Periodicity{false, true, true}));
     mesh::Field<double> again(mesh::split(flat.domain, {comm_.size(), 1, 1}), comm_.rank(), 2);
     file->read_field("dense gas", again, 0, 0);
     file->read_field("density", again, 0, 1);
@@ -214,7 +216,8 @@ TEST_P(FlashTest, AParticleOutsideTheBlocksOfItsRankIsAnErrorOfAll) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Flash, FlashTest,
-                         testing::Values("sidestream", "flash", "flash-5d", "flash-netcdf", "flash-netcdf-5d"),
+                         testing::ValuesIn(test::written({"sidestream", "flash", "flash-5d", "flash-netcdf",
+                                                          "flash-netcdf-5d"})),
                          test_name);
 
 }  // namespace

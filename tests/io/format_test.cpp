@@ -29,7 +29,7 @@ class EveryFormat : public test::FormatTest, public testing::WithParamInterface<
     try {
       const auto file = format().open(path);
       file->verify();
-      return file->description().is_checkpoint;
+      return file->description().kind == io::FileKind::checkpoint;
     } catch (const core::Error& error) {
       EXPECT_FALSE(error.where().empty()) << error.what();
       return false;
@@ -67,11 +67,11 @@ TEST_P(EveryFormat, APlotFileHoldsRoundedValues) {
   if (!format().plotfile || !keeps_units()) GTEST_SKIP() << "has plot files in the units of its readers, or none";
   const SampleState state(comm_, 3);
   auto content = state.plotfile();
-  content.length_unit = "";  // else some formats convert to units of their own
+  content.state.length_unit = "";  // else some formats convert to units of their own
 
   const auto file = format().open(write(content, format().plotfile->of(7)));
 
-  EXPECT_FALSE(file->description().is_checkpoint);
+  EXPECT_EQ(file->description().kind, io::FileKind::plot_file);
   const std::vector<mesh::Layout> layouts = SampleState::layouts(3);
   for (int level = 0; level < 3; ++level) {
     const mesh::Layout layout = test::dealt(layouts[static_cast<std::size_t>(level)], comm_.size(), Deal::in_turn);
@@ -108,13 +108,11 @@ TEST_P(EveryFormat, ACoveringGridHasTheFinestValueOfEachCell) {
 TEST_P(EveryFormat, WorksWithoutParticlesAndWithNone) {
   const SampleState state(comm_, 2);
   auto without = state.checkpoint();
-  without.particles.clear();
-  without.particle_reals.clear();
+  without.state.stored_particles.clear();
   mesh::Particles nobody;
   nobody.attributes = {{"vx", "km/s", {}}, {"vy", "km/s", {}}};
   auto with_none = without;
-  with_none.particles = {&nobody, &nobody};
-  with_none.particle_reals = {{"vx", "km/s", {&nobody.attributes[0].values, &nobody.attributes[0].values}, 1.0}};
+  with_none.state.stored_particles = {test::kept_elsewhere(nobody), test::kept_elsewhere(nobody)};
 
   const auto first = format().open(write(without, name(1)));
   const auto second = format().open(write(with_none, name(2)));
@@ -167,7 +165,8 @@ TEST_P(EveryFormat, ADiskThatFillsUpOnOneRankStopsAllAndLosesNothing) {
           comm_.barrier();
           std::unique_ptr<test::FileSizeLimit> limit;
           if (comm_.rank() == full) limit = std::make_unique<test::FileSizeLimit>(room);
-          const bool failed = fails([&] { format().write(comm_, folder_ / name(step), state.checkpoint(), options); });
+          const bool failed =
+              fails([&] { test::write(comm_, format(), folder_ / name(step), state.checkpoint(), options); });
           limit.reset();
           comm_.barrier();
           EXPECT_EQ(comm_.all(failed), comm_.max(std::int64_t{failed}) == 1) << "all ranks fail or none";
@@ -185,14 +184,19 @@ TEST_P(EveryFormat, ADiskThatFillsUpOnOneRankStopsAllAndLosesNothing) {
 TEST_P(EveryFormat, WhatDoesNotFitTogetherIsRefusedByAll) {
   const SampleState state(comm_, 3);
   auto fewer_levels = state.checkpoint(), fewer_particles = state.checkpoint(), swapped = state.checkpoint();
-  fewer_levels.fields[1].levels.pop_back();
-  fewer_particles.particles.pop_back();
-  std::swap(swapped.fields[0].levels[0], swapped.fields[0].levels[1]);
+  const mesh::Snapshot::Stored density = swapped.state.stored("density");
+  fewer_levels.state.add_stored({"density", ""}, {density.levels[0], density.levels[1]}, 0);
+  fewer_particles.state.stored_particles.pop_back();
+  swapped.state.add_stored({"density", ""}, {density.levels[1], density.levels[0], density.levels[2]}, 0);
 
   for (const auto& content : {fewer_levels, fewer_particles, swapped})
     EXPECT_THROW(write(content, name()), core::Error);
   auto on_one_rank = state.checkpoint();
-  if (comm_.rank() == comm_.size() - 1) on_one_rank.particle_reals[0].levels.pop_back();
+  if (comm_.rank() == comm_.size() - 1) {
+    mesh::Particles other = *on_one_rank.state.stored_particles.front();
+    other.attributes.front().values.push_back(0.0);
+    on_one_rank.state.stored_particles.front() = std::make_shared<const mesh::Particles>(other);
+  }
   EXPECT_THROW(write(on_one_rank, name()), core::Error);
 
   comm_.barrier();
@@ -238,15 +242,12 @@ TEST_P(EveryFormat, AFlippedBitInAnyFileIsFoundOut) {
   EXPECT_TRUE(is_good(path));
 }
 
-std::vector<std::string> names_of_all_formats() {
-  return io::formats().names();
-}
-
-INSTANTIATE_TEST_SUITE_P(Formats, EveryFormat, testing::ValuesIn(names_of_all_formats()), [](const auto& entry) {
-  std::string name = entry.param;
-  std::ranges::replace(name, '-', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Formats, EveryFormat, testing::ValuesIn(test::written(io::formats().names())),
+                         [](const auto& entry) {
+                           std::string name = entry.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
 
 TEST(Formats, AreFoundByNameAndTheNearestIsNamed) {
   EXPECT_EQ(io::formats().named("nyx").name, "nyx");

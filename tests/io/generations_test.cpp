@@ -1,5 +1,4 @@
 #include "sidestream/io/generations.hpp"
-#include "sidestream/io/snapshot_content.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,10 +19,14 @@ using testing::ElementsAre;
 class Generations : public testing::Test {
  protected:
   void write(std::int64_t step, const std::string& name = "sidestream") const {
-    io::FileContent content = sample_.content(true);
-    content.moment.step = step;
+    test::FileState content = sample_.content(true);
+    content.state.moment.step = step;
     const io::Format& format = io::formats().named(name);
-    format.write(comm_, folder_ / format.checkpoint->of(step), content, {});
+    test::write(comm_, format, folder_ / format.checkpoint->of(step), content);
+  }
+  void write_pending(const io::Format& format, const std::string& path, test::FileState content) const {
+    content.choice.format = &format;
+    io::write_pending(comm_, content.state, content.choice, path);
   }
   std::vector<std::int64_t> steps() const {
     std::vector<std::int64_t> found;
@@ -106,7 +109,7 @@ TEST_F(Generations, APendingCheckpointOfAnyFormatIsNoneUntilItIsCommitted) {
   for (const io::Format& format : io::formats()) {
     if (!format.checkpoint) continue;
     const std::string path = folder_ / format.checkpoint->of(7), other = folder_ / ("as_" + format.name);
-    io::write_pending(comm_, format, path, sample_.content(true), {});
+    write_pending(format, path, sample_.content(true));
 
     EXPECT_THAT(steps(), ElementsAre()) << format.name;
     EXPECT_TRUE(io::is_pending(io::pending_path(path)));
@@ -132,22 +135,21 @@ TEST_F(Generations, ACommittedCheckpointTakesThePlaceOfOneOfItsName) {
     const io::Format& format = io::formats().named(name);
     write(3, name);
     const std::string path = folder_ / format.checkpoint->of(3);
-    io::FileContent content = sample_.content(true);
-    content.moment.time = 42.0;
-    io::write_pending(comm_, format, path, content, {});
+    test::FileState content = sample_.content(true);
+    content.state.moment.time = 42.0;
+    write_pending(format, path, content);
     comm_.barrier();
     if (comm_.rank() == 0) io::commit(path);
     comm_.barrier();
 
-    EXPECT_EQ(io::open_snapshot_file(path)->description().moment.time, 42.0) << name;
+    EXPECT_EQ(io::open_snapshot_file(path)->description().state.moment.time, 42.0) << name;
   }
 }
 
 TEST_F(Generations, NothingOfAPendingCheckpointIsLeftWhenARunFolderIsGone) {
   const std::string gone = folder_ / "gone";
 
-  EXPECT_THROW(io::write_pending(comm_, io::formats().named("sidestream"), gone + "/chk00001.hdf5_chk",
-                                 sample_.content(true), {}),
+  EXPECT_THROW(write_pending(io::formats().named("sidestream"), gone + "/chk00001.hdf5_chk", sample_.content(true)),
                core::Error);
 
   EXPECT_FALSE(std::filesystem::exists(gone));
@@ -169,12 +171,12 @@ TEST_F(Generations, AFileWrittenInTheBackgroundIsThatOfTheMomentItWasStarted) {
   io::BackgroundWriter writer(comm_);
   {
     test::SampleContent passing(comm_.rank(), comm_.size());
-    writer.start(io::copy_of(passing.content(true)),
-                 [&](const comm::Communicator& comm, const io::FileContent& content) {
-                   return format.write(comm, path, content, {});
-                 });
+    const test::FileState content = passing.content(true);
+    writer.start(
+        [&format, path, copy = test::FileState{io::copy_of(comm_, content.state, content.choice), content.choice}](
+            const comm::Communicator& comm) { return test::write(comm, format, path, copy); });
   }
-  format.write(comm_, here, sample_.content(true), {});
+  test::write(comm_, format, here, sample_.content(true));
 
   const auto outcome = writer.finish(true);
 
@@ -187,8 +189,9 @@ TEST_F(Generations, AFileWrittenInTheBackgroundIsThatOfTheMomentItWasStarted) {
 
 TEST_F(Generations, AFailureInTheBackgroundIsToldOnAllRanks) {
   io::BackgroundWriter writer(comm_);
-  writer.start(io::copy_of(sample_.content(true)), [&](const comm::Communicator& comm, const io::FileContent& content) {
-    return io::formats().named("sidestream").write(comm, folder_ / "no such folder/chk00001.hdf5_chk", content, {});
+  writer.start([&](const comm::Communicator& comm) {
+    return test::write(comm, io::formats().named("sidestream"), folder_ / "no such folder/chk00001.hdf5_chk",
+                       sample_.content(true));
   });
 
   const auto outcome = writer.finish(true);

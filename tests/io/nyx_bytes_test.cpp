@@ -6,7 +6,9 @@
 
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/io/format.hpp"
+#include "support/file_state.hpp"
 #include "support/levels.hpp"
+#include "support/places.hpp"
 #include "temporary_folder.hpp"
 
 namespace sidestream {
@@ -79,31 +81,24 @@ class NyxBytesTest : public testing::Test {
     return particles;
   }
 
-  io::FileContent content() const {
-    io::FileContent all;
-    all.moment.step = 7;
-    all.moment.time = 0.5;
-    all.moment.scale_factor = 0.5;
-    all.omega_m = 0.3;
-    all.omega_lambda = 0.7;
-    all.hubble = 0.68;
-    all.geometry = {mesh::domain_of({cells, cells, cells}), {8.0, 8.0, 8.0}, {true, true, true}};
-    all.fields = {{"density", "", {}, 0, 2.0}, {"Temp", "", {}, 1, 1.0}};
-    all.particle_reals = {{"mass", "", {}, 3.0}, {"xvel", "", {}, 2.0}};
-    all.particle_precision = io::Precision::single_precision;
-    for (auto& field : all.fields)
-      for (const auto& level : fields_) field.levels.emplace_back(level);
-    for (const auto& level : fields_) all.levels.push_back(level.layout());
-    for (const auto& level : particles_) {
-      all.particles.push_back(&level);
-      all.particle_reals[1].levels.push_back(&level.attributes[0].values);
-    }
+  test::FileState content() const {
+    test::FileState all;
+    all.state.moment = {7, 0.5, 0.5, {{"omega_m", 0.3}, {"omega_lambda", 0.7}, {"hubble", 0.68}}};
+    all.state.geometry = {mesh::domain_of({cells, cells, cells}), {8.0, 8.0, 8.0}, {true, true, true}};
+    std::vector<mesh::Layout> levels;
+    for (const auto& level : fields_) levels.push_back(level.layout());
+    test::set_levels(all.state, levels, comm_.rank());
+    test::add(all, "density", "", {fields_.begin(), fields_.end()}, 0, 2.0);
+    test::add(all, "Temp", "", {fields_.begin(), fields_.end()}, 1);
+    for (const auto& level : particles_) all.state.stored_particles.push_back(test::kept_elsewhere(level));
+    all.state.particle_numbers = {{"mass", "", "", 3.0}, {"xvel", "", "vx", 2.0}};
+    all.choice.particle_precision = io::Precision::single_precision;
     return all;
   }
-  std::string write(const io::FileContent& all) const {
+  std::string write(const test::FileState& all) const {
     io::WriteOptions options;
     options.files = 1;
-    io::formats().named("nyx").write(comm_, folder_ / "plt00007", all, options);
+    test::write(comm_, io::formats().named("nyx"), folder_ / "plt00007", all, options);
     comm_.barrier();
     return folder_ / "plt00007";
   }
@@ -117,7 +112,7 @@ class NyxBytesTest : public testing::Test {
 // The file that tests/python reads with yt. Run on one rank with SIDESTREAM_UPDATE_SNAPSHOTS=1 to write it anew.
 TEST_F(NyxBytesTest, TheBytesAreThoseOfTheKeptFileForAnyNumberOfRanks) {
   namespace fs = std::filesystem;
-  const std::string written = write(content()), kept = SIDESTREAM_TEST_DATA "/refined_plt00007";
+  const std::string written = write(content()), kept = test::test_data("refined_plt00007");
   if (std::getenv("SIDESTREAM_UPDATE_SNAPSHOTS") != nullptr && comm_.size() == 1)
     fs::copy(written, kept, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
 

@@ -12,6 +12,7 @@
 #include "sidestream/core/error.hpp"
 #include "sidestream/mesh/forest.hpp"
 #include "support/fields.hpp"
+#include "support/places.hpp"
 
 namespace sidestream {
 namespace {
@@ -32,25 +33,24 @@ mesh::Field<double> read(const io::SnapshotFile& file, const std::string& name, 
 // --- a file of Nyx itself; the values were read with yt 4.4.3
 // ---------------------------------------------------------------------
 
-const std::string genuine = SIDESTREAM_TEST_DATA "/nyx_plt00002";
+const std::string genuine = test::test_data("nyx_plt00002");
 
 TEST(GenuineNyxFolder, HasItsHeaderReadRight) {
   const io::NyxFile file(genuine);
 
-  std::vector<std::string> names;
-  for (const auto& [name, unit] : file.description().fields) names.push_back(name);
-  EXPECT_THAT(names, testing::ElementsAre("density", "xmom", "ymom", "zmom", "rho_e", "Temp", "phi_grav",
-                                          "particle_count", "particle_mass_density"));
-  EXPECT_EQ(file.description().moment.step, 2);
-  EXPECT_EQ(file.description().moment.time, 2.71032165558811e-07);
-  EXPECT_NEAR(file.description().moment.redshift().value(), 155.84850940126282, 1e-9);
-  EXPECT_EQ(file.description().omega_m, 0.275);
-  EXPECT_EQ(file.description().omega_lambda, 0.725);
-  EXPECT_EQ(file.description().hubble, 0.702);
-  EXPECT_EQ(file.description().geometry.domain, mesh::domain_of({32, 32, 32}));
-  EXPECT_EQ(file.description().geometry.length[2], 28.49002849);
-  ASSERT_EQ(file.description().levels.size(), 1U);
-  EXPECT_EQ(file.description().levels[0].size(), 8);
+  EXPECT_THAT(mesh::names_of(file.description().fields),
+              testing::ElementsAre("density", "xmom", "ymom", "zmom", "rho_e", "Temp", "phi_grav", "particle_count",
+                                   "particle_mass_density"));
+  EXPECT_EQ(file.description().state.moment.step, 2);
+  EXPECT_EQ(file.description().state.moment.time, 2.71032165558811e-07);
+  EXPECT_NEAR(file.description().state.moment.redshift().value(), 155.84850940126282, 1e-9);
+  EXPECT_EQ(file.description().state.moment.attribute("omega_m"), 0.275);
+  EXPECT_EQ(file.description().state.moment.attribute("omega_lambda"), 0.725);
+  EXPECT_EQ(file.description().state.moment.attribute("hubble"), 0.702);
+  EXPECT_EQ(file.description().state.geometry.domain, mesh::domain_of({32, 32, 32}));
+  EXPECT_EQ(file.description().state.geometry.length[2], 28.49002849);
+  ASSERT_EQ(file.description().state.levels.size(), 1U);
+  EXPECT_EQ(file.description().state.levels[0].size(), 8);
   EXPECT_EQ(file.tables().levels[0].maxima.at(7).at(0), 7.0838783869569645e+09);
 }
 
@@ -93,7 +93,7 @@ TEST(GenuineNyxFolder, HoldsTheParticlesThatOthersReadFromIt) {
   const io::NyxFile file(genuine);
   ASSERT_EQ(file.description().particles, 32768);
   std::vector<std::string> names;
-  for (const auto& [name, unit] : file.description().particle_reals) names.push_back(name);
+  for (const auto& number : file.description().no_particles.attributes) names.push_back(number.name);
   EXPECT_THAT(names, testing::ElementsAre("mass", "xvel", "yvel", "zvel"));
 
   const mesh::Particles own = file.read_particles(comm.rank(), comm.size());
@@ -150,19 +150,20 @@ class ForeignNyxTest : public testing::Test {
   void write(const std::vector<mesh::Field<double>>& fields) const {
     const mesh::Box domain = fields.front().layout().domain();
     const double side = domain.extent().x;
-    io::FileContent all;
-    all.geometry = {domain, {side, side, side}, {true, true, true}};
-    all.fields = {{"density", "", {}, 0, 1.0}};
+    test::FileState all;
+    all.state.geometry = {domain, {side, side, side}, {true, true, true}};
     mesh::Particles two, none;
     two.id = {1, 2};
     for (auto& coordinate : two.position) coordinate = {1.5, side - 1.5};
+    std::vector<mesh::Layout> levels;
     for (const auto& field : fields) {
-      all.levels.push_back(field.layout());
-      all.fields[0].levels.emplace_back(field);
-      all.particles.push_back(all.particles.empty() ? &two : &none);
+      all.state.stored_particles.push_back(test::kept_elsewhere(levels.empty() ? two : none));
+      levels.push_back(field.layout());
     }
-    all.particle_precision = io::Precision::single_precision;
-    io::formats().named("nyx").write(comm::Communicator(MPI_COMM_SELF), path_, all, {});
+    test::set_levels(all.state, levels, 0);
+    test::add(all, "density", "", {fields.begin(), fields.end()});
+    all.choice.particle_precision = io::Precision::single_precision;
+    test::write(comm::Communicator(MPI_COMM_SELF), io::formats().named("nyx"), path_, all);
     std::filesystem::remove(path_ + "/sidestream.json");
     std::filesystem::remove(path_ + "/sidestream.commit");
   }
@@ -179,10 +180,10 @@ class ForeignNyxTest : public testing::Test {
   bool reads() const {
     try {
       const io::NyxFile file(path_);
-      const int finest = static_cast<int>(file.description().levels.size()) - 1;
+      const int finest = static_cast<int>(file.description().state.levels.size()) - 1;
       mesh::Field<double> into(
-          mesh::split(file.description().levels[static_cast<std::size_t>(finest)].domain(), {1, 1, 1}), 0);
-      file.read_covering(file.description().fields[0].first, into, finest);
+          mesh::split(file.description().state.levels[static_cast<std::size_t>(finest)].domain(), {1, 1, 1}), 0);
+      file.read_covering(file.description().fields[0].name, into, finest);
       file.read_particles();
       return true;
     } catch (const core::Error& error) {
@@ -214,7 +215,7 @@ class ForeignNyxTest : public testing::Test {
 TEST_F(ForeignNyxTest, IsSoundBeforeAndRecognised) {
   EXPECT_TRUE(reads());
   EXPECT_EQ(io::format_of(path_).name, "nyx");
-  EXPECT_FALSE(io::NyxFile(path_).description().is_checkpoint);
+  EXPECT_EQ(io::NyxFile(path_).description().kind, io::FileKind::plot_file);
 }
 
 constexpr const char* texts[] = {"/Header", "/Level_0/Cell_H", "/DM/Header"};

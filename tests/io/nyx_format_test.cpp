@@ -40,12 +40,12 @@ TEST_F(NyxFormatTest, WritesFewLargePieces) {
   const mesh::Layout layout = mesh::split(mesh::domain_of({32, 32, 32 * comm_.size()}), {2, 2, 2 * comm_.size()});
   const mesh::Layout here = test::dealt(layout, comm_.size(), Deal::in_pieces);
   const mesh::Field<double> field(here, comm_.rank(), 4, 2);
-  io::FileContent all;
-  all.geometry = {layout.domain(), {1.0, 1.0, 1.0}, {true, true, true}};
-  all.levels = {here};
-  for (int c = 0; c < 4; ++c) all.fields.push_back({"f" + std::to_string(c), "", {field}, c, 1.0});
+  test::FileState all;
+  all.state.geometry = {layout.domain(), {1.0, 1.0, 1.0}, {true, true, true}};
+  test::set_levels(all.state, {here}, comm_.rank());
+  for (int c = 0; c < 4; ++c) test::add(all, "f" + std::to_string(c), "", {field}, c);
 
-  const io::AccessStatistics own = format().write(comm_, folder_ / "plt00001", all, {});
+  const io::AccessStatistics own = test::write(comm_, format(), folder_ / "plt00001", all);
 
   const int texts = comm_.rank() == 0 ? 7 : 0;
   EXPECT_EQ(own.writes, 1 + texts) << "8 boxes of 4 fields, 1 MiB, at once";
@@ -72,13 +72,13 @@ TEST_F(NyxFormatTest, TellsReadersOfNyxWhatItIsToo) {
   const io::NyxFile file(path);
 
   const io::FileDescription& found = file.description();
-  EXPECT_EQ(found.moment.step, 7);
-  EXPECT_EQ(found.moment.time, 2.0 / 3.0);
-  EXPECT_EQ(found.moment.scale_factor, 0.3);
-  EXPECT_EQ(found.hubble, 0.68);
-  EXPECT_EQ(found.omega_m, 0.31);
-  EXPECT_EQ(found.geometry.length[0], SampleState::side);
-  EXPECT_EQ(found.fields[1].first, "xmom");
+  EXPECT_EQ(found.state.moment.step, 7);
+  EXPECT_EQ(found.state.moment.time, 2.0 / 3.0);
+  EXPECT_EQ(found.state.moment.scale_factor, 0.3);
+  EXPECT_EQ(found.state.moment.attribute("hubble"), 0.68);
+  EXPECT_EQ(found.state.moment.attribute("omega_m"), 0.31);
+  EXPECT_EQ(found.state.geometry.length[0], SampleState::side);
+  EXPECT_EQ(found.fields[1].name, "xmom");
   EXPECT_EQ(file.tables().levels[0].minima.at(0).at(0), std::sqrt(0.1));
   EXPECT_TRUE(file.tables().levels[0].checksums.empty());
   mesh::Field<double> density(test::dealt(SampleState::layouts(2)[1], comm_.size(), Deal::in_turn), comm_.rank());
@@ -89,9 +89,9 @@ TEST_F(NyxFormatTest, TellsReadersOfNyxWhatItIsToo) {
 TEST_F(NyxFormatTest, AParticleOnTheWrongRankIsRefusedByAll) {
   const SampleState state(comm_, 1);
   auto content = state.checkpoint();
-  mesh::Particles wrong = *content.particles[0];
+  mesh::Particles wrong = *content.state.stored_particles[0];
   if (comm_.rank() == 0) wrong.position[0][0] = comm_.size() == 1 ? -100.0 : 0.75 * SampleState::side;
-  content.particles = {&wrong};
+  content.state.stored_particles = {test::kept_elsewhere(wrong)};
 
   EXPECT_THROW(write(content, "chk00007"), core::Error);
   comm_.barrier();
@@ -101,9 +101,9 @@ TEST_F(NyxFormatTest, AParticleOnTheWrongRankIsRefusedByAll) {
 TEST_F(NyxFormatTest, AnIdThatDoesNotFitIsRefusedByAll) {
   const SampleState state(comm_, 1);
   auto content = state.checkpoint();
-  mesh::Particles wrong = *content.particles[0];
+  mesh::Particles wrong = *content.state.stored_particles[0];
   if (comm_.rank() == 0) wrong.id[0] = -1;
-  content.particles = {&wrong};
+  content.state.stored_particles = {test::kept_elsewhere(wrong)};
 
   EXPECT_THROW(write(content, "chk00007"), core::Error);
 }

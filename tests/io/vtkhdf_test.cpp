@@ -52,26 +52,28 @@ TEST_F(VtkhdfTest, EveryMethodWritesTheSameNumbers) {
 TEST_F(VtkhdfTest, FlatMeshesComeBack) {
   const mesh::Geometry geometry{mesh::domain_of({8, 6, 1}), {4.0, 3.0, 1.0}, {true, true, true}};
   std::vector<mesh::Field<double>> fields;
-  io::FileContent content;
-  content.geometry = geometry;
+  test::FileState content;
+  content.state.geometry = geometry;
+  std::vector<mesh::Layout> levels;
   for (int level = 0; level < 2; ++level) {
     const mesh::Box domain = geometry.refined(level).domain;
     const mesh::Layout layout(domain, {true, true, true}, {{domain.lo, {8, domain.hi.y, 1}}}, {comm_.size() - 1},
                               level);
-    content.levels.push_back(layout);
+    levels.push_back(layout);
     fields.emplace_back(layout, comm_.rank());
     for (int b = 0; b < fields.back().blocks(); ++b)
       core::for_each_cell(fields.back().box(b), [&](int k, int j, int i) {
         fields.back().view(b)(k, j, i) = SampleState::value(domain, level, {i, j, k}, 0);
       });
   }
-  content.fields = {{"a/b", "", {fields[0], fields[1]}, 0, 1.0}};
+  test::set_levels(content.state, levels, comm_.rank());
+  test::add(content, "a/b", "", {fields[0], fields[1]});
 
   const auto file = format().open(write(content, "plt00001.vtkhdf"));
 
   EXPECT_EQ(file->description().ratios[1], (mesh::Int3{2, 2, 1}));
   for (int level = 0; level < 2; ++level) {
-    mesh::Field<double> read(content.levels[static_cast<std::size_t>(level)], comm_.rank());
+    mesh::Field<double> read(levels[static_cast<std::size_t>(level)], comm_.rank());
     file->read_field("a/b", read, level);
     EXPECT_EQ(test::cells_off_sample(read, 0), 0);
   }
@@ -141,10 +143,10 @@ TEST_F(ForeignVtkhdfTest, IsReadFromItsLowestCorner) {
   file->read_covering("rho", fine, 1);
 
   EXPECT_EQ(found.format, "vtkhdf");
-  EXPECT_EQ(found.geometry.domain, mesh::domain_of({4, 4, 4}));
-  EXPECT_EQ(found.geometry.length[0], 2.0);
+  EXPECT_EQ(found.state.geometry.domain, mesh::domain_of({4, 4, 4}));
+  EXPECT_EQ(found.state.geometry.length[0], 2.0);
   EXPECT_EQ(found.origin, (std::array<double, 3>{0.0, 2.0, 3.0}));
-  EXPECT_EQ(found.levels[1].box(0), (mesh::Box{{0, 2, 0}, {4, 6, 4}}));
+  EXPECT_EQ(found.state.levels[1].box(0), (mesh::Box{{0, 2, 0}, {4, 6, 4}}));
   EXPECT_EQ(fine.view(0)(0, 2, 1), 1.5) << "from the fine box";
   EXPECT_EQ(fine.view(0)(7, 7, 7), 63.5) << "from the coarse box";
   EXPECT_FALSE(found.has_particles);

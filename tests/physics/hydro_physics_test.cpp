@@ -8,6 +8,7 @@
 
 #include "sidestream/mesh/forest.hpp"
 #include "support/gas_run.hpp"
+#include "support/places.hpp"
 
 namespace sidestream::test {
 namespace {
@@ -36,7 +37,7 @@ const comm::Communicator& world() {
 
 /// Rows of numbers of a reference file; lines with # are comments.
 std::vector<std::vector<double>> read_table(const std::string& name) {
-  std::ifstream file(SIDESTREAM_TEST_DATA "/" + name);
+  std::ifstream file(test::test_data(name));
   std::vector<std::vector<double>> rows;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;

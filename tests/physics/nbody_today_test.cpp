@@ -11,6 +11,7 @@
 #include "support/cosmologies.hpp"
 #include "support/csv.hpp"
 #include "support/nbody.hpp"
+#include "support/places.hpp"
 #include "support/power_bins.hpp"
 
 namespace sidestream::solvers {
@@ -51,7 +52,7 @@ class Today : public testing::Test {
     comm::Communicator comm{MPI_COMM_WORLD};
     CosmologyParameters parameters = test::cosmology_a();
     Background background{parameters};
-    LinearPower power = read_linear_power(std::string(SIDESTREAM_TEST_DATA) + "/nonlinear_power_A.csv", parameters);
+    LinearPower power = read_linear_power(test::test_data("nonlinear_power_A.csv"), parameters);
     double length = side / parameters.hubble;
     mesh::Geometry geometry{mesh::domain_of({mesh_cells, mesh_cells, mesh_cells}), {length, length, length}};
     mesh::Layout layout = mesh::Forest(geometry.domain.hi, 32).layout(comm.size());

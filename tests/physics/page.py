@@ -11,7 +11,7 @@ from book import HERE, Bound, Chapter, load_figures
 HEAD = """# Physics: what the tests measure
 
 Made by `make test-physics-docs` and `make test-slow` from the tests in `tests/physics`; do not edit. Each test runs
-`sidestream run` on a configuration with the default options of its simulation and reads the results and plot files of
+`sidestream-run` on a configuration with the default options of its simulation and reads the results and plot files of
 the run; what is expected comes from NumPy and SciPy alone. Tolerances were set from theory before anything was
 measured; the reasons stand beside them, and where one was changed later, its chapter says so. How the
 expectations of growing waves and of the energy are derived:

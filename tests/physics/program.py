@@ -1,15 +1,14 @@
-"""`sidestream run` as a user types it."""
+"""Runs of the program."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import sidestream
+from calls import Done, command, program
 
-RANKS = 2
+RANKS = 1 if "PYTEST_XDIST_WORKER" in os.environ else 2  # a core for each test
 
 
 class Program:
@@ -20,22 +19,18 @@ class Program:
 
     def run(self, name: str, config: str, *words: object, ranks: int = RANKS, minutes: float = 30.0) -> sidestream.Run:
         """The finished run `name` of the text of a configuration; `words` are added to the command line."""
-        path = self.folder / f"{name}.toml"
-        path.write_text(config, encoding="utf-8")
-        done = self.call("run", path, "-n", ranks, "--out", self.folder / name, *words, minutes=minutes)
+        (self.folder / f"{name}.toml").write_text(config, encoding="utf-8")
+        own = (f"{name}.toml", "--quiet", "--out", name)
+        done = program(self.folder, ranks, *own, *words, limit_s=60.0 * minutes)
         assert done.returncode == 0, done.stderr[-4000:]
         run = sidestream.open(self.folder / name)
         assert isinstance(run, sidestream.Run)
         assert run.status == "finished"
         return run
 
-    def call(self, *words: object, minutes: float = 30.0) -> subprocess.CompletedProcess[str]:
-        """The command line itself, in the folder."""
-        line = [sys.executable, "-m", "sidestream", *map(str, words)]
-        environment = os.environ | {"NO_COLOR": "1"}
-        return subprocess.run(
-            line, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=60.0 * minutes
-        )
+    def call(self, *words: object) -> Done:
+        """The command line, in the folder."""
+        return command(self.folder, *words)
 
 
 def plot_files(run: sidestream.Run) -> list[sidestream.SnapshotFile]:

@@ -62,7 +62,7 @@ plotfile = {{ format = "nyx", at_redshift = [{Z_END}] }}
 
 
 def test_the_demo_never_reaches_the_floor(program: Program, measured) -> None:
-    run = program.run("demo", DEMO, "--set", "mesh.cells=[32, 32, 32]", "--set", "mesh.block=16")
+    run = program.run("demo", DEMO, "--set", "mesh.cells=[32, 32, 32]", "--set", "mesh.block=16", ranks=2)
 
     floor = kelvin(run.config["hydro"]["temperature_floor"])
     lowest = min(float(plot["Temp"].values.min()) for plot in plot_files(run))

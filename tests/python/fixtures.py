@@ -1,17 +1,17 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from calls import Done, command
 from synthetic import write_run
 
 FAKE = Path(__file__).parent / "fake_program.py"
-CommandLine = Callable[..., subprocess.CompletedProcess[str]]
+CommandLine = Callable[..., Done]
 
 
 @pytest.fixture(scope="session")
@@ -34,17 +34,11 @@ def config(tmp_path: Path) -> Path:
 
 
 def environment(**extra: str) -> dict[str, str]:
-    return os.environ | {"NO_COLOR": "1", "SIDESTREAM_RUN": str(FAKE), "PYTHONDONTWRITEBYTECODE": "1"} | extra
+    """With the fake program in place of the real one."""
+    return os.environ | {"NO_COLOR": "1", "SIDESTREAM_RUN": str(FAKE)} | extra
 
 
 @pytest.fixture
 def sidestream(tmp_path: Path) -> CommandLine:
     """Runs the command line in an empty folder, with the fake program behind it."""
-
-    def call(*words: object, **extra: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "sidestream", *map(str, words)]
-        return subprocess.run(
-            command, cwd=tmp_path, env=environment(**extra), capture_output=True, text=True, timeout=120
-        )
-
-    return call
+    return partial(command, tmp_path, SIDESTREAM_RUN=str(FAKE))

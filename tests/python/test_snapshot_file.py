@@ -30,6 +30,65 @@ def test_a_file_tells_cells_fields_redshift_and_cosmology(tmp_path: Path) -> Non
     assert plot.particles().sizes == {}
 
 
+def test_fields_are_derived_by_expressions(tmp_path: Path) -> None:
+    plot = sidestream.open(synthetic.write_plotfile(tmp_path / "plt00010", redshift=3.0))
+    plot.derive("hot", "where(Temp > 800, density, 0)", unit=plot.units["density"])
+    plot.derive("hot_share", "hot / Temp * (1 + redshift)")
+
+    temperature, density = plot["Temp"].values, plot["density"].values
+    hot = np.where(temperature > 800, density, 0)
+    assert 0 < np.count_nonzero(hot) < hot.size
+    np.testing.assert_array_equal(plot["hot"], hot)
+    np.testing.assert_array_equal(plot["hot_share"], hot / temperature * (1 / plot.attrs["scale_factor"]))
+    assert plot.fields == ["density", "Temp", "hot", "hot_share"]
+    assert plot["hot"].attrs["units"] == "Msun/Mpc^3"
+    halos = plot.halos("hot", t_boundary="1 mean", t_halo="2 mean")
+    expected = sidestream.halos(hot, plot.box_size, t_boundary="1 mean", t_halo="2 mean")
+    assert halos.sizes["halo"] > 0
+    assert halos[list(expected)].equals(expected)
+
+
+def test_fields_are_found_by_the_names_of_their_quantities(tmp_path: Path) -> None:
+    plot = sidestream.open(synthetic.write_plotfile(tmp_path / "plt00010", redshift=3.0))
+
+    assert plot.quantities == {"gas_density": "density", "temperature": "Temp"}
+    assert "temperature" in plot
+    assert "pressure" not in plot
+    np.testing.assert_array_equal(plot["gas_density"], plot["density"])
+    plot.derive("thermal", "gas_density * temperature")
+    np.testing.assert_array_equal(plot["thermal"], plot["density"].values * plot["Temp"].values)
+    with pytest.raises(sidestream.Error, match="presure"):
+        plot["presure"]
+
+
+def test_derived_fields_follow_each_level() -> None:
+    plot = sidestream.open(REFINED)
+    plot.derive("twice", "2 * Temp")
+
+    np.testing.assert_array_equal(plot.covering_grid("twice", 2), 2.0 * plot.covering_grid("Temp", 2).values)
+
+
+@pytest.mark.parametrize(
+    ("name", "expression", "message"),
+    [
+        ("Temp", "density", "there is a field `Temp` already"),
+        ("hot", "where(Tmp > 1, density, 0)", "no quantity `Tmp`"),
+        ("hot", "density +", "end"),
+        ("hot", "1 + 1", "names no field"),
+        ("sqrt", "2 * density", "`sqrt` is there already"),
+        ("../x", "2 * density", "is no name of a quantity"),
+        ("", "2 * density", "is no name of a quantity"),
+        ("hot", "sqrrt(density)", "no function `sqrrt`"),
+    ],
+)
+def test_wrong_expressions_are_told(tmp_path: Path, name: str, expression: str, message: str) -> None:
+    plot = sidestream.open(synthetic.write_plotfile(tmp_path / "plt00010", redshift=3.0))
+
+    with pytest.raises(sidestream.Error, match=message):
+        plot.derive(name, expression)
+    assert plot.fields == ["density", "Temp"]
+
+
 def test_a_checkpoint_is_one(tmp_path: Path) -> None:
     checkpoint = sidestream.open(synthetic.CHECKPOINT)
 

@@ -41,7 +41,7 @@ TEST(RunConfig, ATaskThatWritesReadsBackToItself) {
   const RunConfig config = read_run(core::parse_toml(text, "run.toml"));
   ASSERT_EQ(config.plotfiles.size(), 1U);
   EXPECT_EQ(config.plotfiles.front().task, "thin");
-  EXPECT_TRUE(config.plotfiles.front().quantities.empty());
+  EXPECT_TRUE(config.plotfiles.front().file.quantities.empty());
   EXPECT_TRUE(config.checkpoint.has_value());
   EXPECT_TRUE(config.coupling.tasks.empty());
 

@@ -9,6 +9,8 @@
 #include <regex>
 #include <set>
 
+#include "support/places.hpp"
+
 namespace sidestream::sims {
 namespace {
 
@@ -30,7 +32,7 @@ std::string pages_about(const core::Listing& kind) {
   const std::vector<std::string> keys = found_in(kind.documentation, "(`[^`]+`)");
   std::string all;
   for (const char* const folder : {"/docs/reference", "/docs/guides"})
-    for (const auto& page : std::filesystem::directory_iterator(std::string(SIDESTREAM_SOURCE_DIR) + folder)) {
+    for (const auto& page : std::filesystem::directory_iterator(test::source_folder() + folder)) {
       const std::string text = text_of(page.path());
       const auto tells = [&](const std::string& key) { return text.find(key) != std::string::npos; };
       if (std::ranges::all_of(keys, tells)) all += text;
@@ -42,7 +44,7 @@ std::string pages_about(const core::Listing& kind) {
 std::vector<std::string> declared_registries() {
   std::vector<std::string> all;
   for (const char* const folder : {"/include", "/src"})
-    for (const auto& file : std::filesystem::recursive_directory_iterator(std::string(SIDESTREAM_SOURCE_DIR) + folder))
+    for (const auto& file : std::filesystem::recursive_directory_iterator(test::source_folder() + folder))
       if (file.path().extension() == ".hpp")
         for (const std::string& name : found_in(text_of(file.path()), R"(\bRegistry<[\w:]+>& (\w+)\(\);)"))
           all.push_back(name);
@@ -62,7 +64,7 @@ TEST(Listings, EveryEntryHasANameOfItsOwnAndASentence) {
 }
 
 TEST(Listings, NoRegistryIsLeftOut) {
-  const std::string listed = text_of(std::string(SIDESTREAM_SOURCE_DIR) + "/src/sims/listings.cpp");
+  const std::string listed = text_of(test::source_folder() + "/src/sims/listings.cpp");
   const std::vector<std::string> registries = declared_registries();
 
   EXPECT_EQ(registries.size(), listings().size());  // one is of quantities, and one is the list itself

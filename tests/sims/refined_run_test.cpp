@@ -55,6 +55,20 @@ TEST(RefinedConfig, CriteriaLookAtFieldsThatThereAre) {
   EXPECT_THAT(error.hint(), HasSubstr("`gas_density`"));
 }
 
+TEST(RefinedConfig, CriteriaLookAtWhatFollowsFromWhatTheySee) {
+  const std::string box =
+      "simulation = \"cosmology\"\n[mesh]\ncells = [16, 16, 16]\nblock = 8\n[cosmology]\nbox = \"10 "
+      "Mpc\"\n[amr]\nmax_level = 1\n[refine.one]\ncriterion = \"threshold\"\nfield = \"mine\"\n"
+      "refine_above = 2\ncoarsen_below = 1\n[quantity.mine]\nexpression = ";
+  EXPECT_NO_THROW(read_run(core::parse_toml(box + "\"2 * gas_overdensity / redshift\"\n", "run.toml")));
+
+  for (const std::string unseen : {"potential", "total_density"}) {
+    const core::Error error = error_of(box + "\"2 * " + unseen + "\"\n");
+    EXPECT_THAT(error.where(), HasSubstr("refine.one"));
+    EXPECT_THAT(error.message(), HasSubstr("`" + unseen + "`, which criteria cannot see"));
+  }
+}
+
 TEST(RefinedConfig, LevelsAreAsManyAsAnAxisCanHave) {
   const std::string wide = "simulation = \"sod\"\n[mesh]\ncells = [1048576, 1, 1]\nblock = 8\n";
   const core::Error error = error_of(wide + "[amr]\nmax_level = 12\n" + shocks);
@@ -127,6 +141,20 @@ TEST_F(RefinedRun, AMeshThatOutgrowsItsBlocksEndsTheRunWithACheckpointToGoOnFrom
   const nlohmann::json resumed = end_of("a");
   for (const char* key : {"step", "time", "blocks", "shock_radius", "density_l1_error", "energy_error"})
     EXPECT_EQ(resumed.at(key), whole.at(key)) << key;
+}
+
+TEST_F(RefinedRun, AQuantityThatIsDerivedRefinesAsTheOneThatItEquals) {
+  ASSERT_EQ(run(blast(10000), "stored"), RunStatus::finished);
+  const std::string derived =
+      "simulation = \"sedov\"\n[mesh]\ncells = [32, 32, 1]\nblock = 8\n[sedov]\nend = 0.02\n"
+      "[amr]\nmax_level = 2\nmax_blocks = 10000\n[refine.blast]\ncriterion = \"loehner\"\n"
+      "field = \"squeezed\"\n[quantity.squeezed]\nexpression = \"half + half\"\n"
+      "[quantity.half]\nexpression = \"0.5 * pressure\"\n";
+  ASSERT_EQ(run(derived, "derived"), RunStatus::finished);
+
+  const nlohmann::json stored = end_of("stored");
+  for (const char* key : {"step", "time", "blocks", "cell_updates", "shock_radius", "density_l1_error", "energy_error"})
+    EXPECT_EQ(end_of("derived").at(key), stored.at(key)) << key;
 }
 
 TEST_F(RefinedRun, TheStepAtWhichItStopsIsToldAndAnalysedOnce) {

@@ -181,9 +181,10 @@ TEST_F(Restart, DensityVelocitiesAndPressureAreAStateToBeginWith) {
 
   const auto found = io::open_snapshot_file(newest("b")), expected = io::open_snapshot_file(newest("c"));
   for (const char* name : {"density", "xmom", "rho_E", "rho_e"}) {
-    mesh::Field<double> a(found->description().levels.back(), 0), b(expected->description().levels.back(), 0);
-    found->read_field(name, a, found->description().levels.back().level());
-    expected->read_field(name, b, expected->description().levels.back().level());
+    mesh::Field<double> a(found->description().state.levels.back(), 0),
+        b(expected->description().state.levels.back(), 0);
+    found->read_field(name, a, found->description().state.levels.back().level());
+    expected->read_field(name, b, expected->description().state.levels.back().level());
     for (std::size_t i = 0; i < a.all().size(); ++i)
       ASSERT_NEAR(a.all()[i], b.all()[i], 1e-13 * (1.0 + std::abs(b.all()[i]))) << name;
   }

@@ -61,6 +61,7 @@ struct Case {
 class PlainTwin : public testing::TestWithParam<Case> {};
 
 TEST_P(PlainTwin, AgreesWithTheFastSolverOnOddSizes) {
+  if (world().size() > 1) return;  // of each rank alone
   HydroConfig config;
   config.riemann = GetParam().riemann;
   config.flattening = GetParam().flattening;

@@ -6,11 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "places.hpp"
+
 namespace sidestream::test {
 
 /// The numbers of a table in tests/data, row by row; lines that start with # are left out.
 inline std::vector<std::vector<double>> read_csv(const std::string& name) {
-  std::ifstream file(std::string(SIDESTREAM_TEST_DATA) + "/" + name);
+  std::ifstream file(test_data(name));
   if (!file) throw std::runtime_error("no test data " + name);
   std::vector<std::vector<double>> rows;
   for (std::string line; std::getline(file, line);) {

@@ -43,14 +43,14 @@ inline std::map<std::string, std::string> state_bytes(const std::string& path) {
     const auto bytes = std::as_bytes(std::span(values));
     all[name] = std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   };
-  for (const auto& [name, unit] : description.fields)
-    for (std::size_t level = 0; level < description.levels.size(); ++level) {
-      mesh::Field<double> field(description.levels[level], 0);
+  for (const auto& [name, unit, meaning, is_state, is_of_parts] : description.fields)
+    for (std::size_t level = 0; level < description.state.levels.size(); ++level) {
+      mesh::Field<double> field(description.state.levels[level], 0);
       file->read_field(name, field, static_cast<int>(level));
       for (int b = 0; b < field.blocks(); ++b)
         keep(name + std::to_string(level) + mesh::to_string(field.box(b)), field.block(b));
     }
-  for (const auto& [name, value] : description.moment.attributes) keep(name, std::array{value});
+  for (const auto& [name, value] : description.state.state_numbers) keep(name, std::array{value});
   if (!description.has_particles) return all;
   const mesh::Particles particles = file->read_particles();
   std::vector<std::size_t> order(particles.size());

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sidestream/core/for_each.hpp"
-#include "sidestream/io/file_content.hpp"
+#include "support/file_state.hpp"
 #include "support/levels.hpp"
 
 namespace sidestream::test {
@@ -52,8 +52,6 @@ class SampleContent {
     for (const mesh::Layout& layout : layouts_) {
       fields_.push_back(field_on(layout, rank));
       particles_.push_back(particles_on(fields_.back(), static_cast<int>(layouts_.size())));
-      masses_.emplace_back();
-      for (const std::int64_t id : particles_.back().id) masses_.back().push_back(mass_of(id));
     }
   }
 
@@ -75,35 +73,25 @@ class SampleContent {
   /// [Msun]; ids are 10^16 + 10^6 level + block, beyond what a double holds.
   static double mass_of(std::int64_t id) { return 1e9 * (1.0 + static_cast<double>(id % 1000)); }
 
-  /// Plot file or checkpoint: the latter is double throughout and has attributes. Refers to this object.
-  io::FileContent content(bool is_checkpoint) const {
-    io::FileContent all;
-    all.moment.step = 7;
-    all.moment.time = 0.25;
-    all.moment.scale_factor = 0.5;
-    all.omega_m = 0.3;
-    all.omega_lambda = 0.7;
-    all.hubble = 0.68;
-    all.geometry = {layouts_.front().domain(), {side, side, side}, {true, true, true}};
-    all.length_unit = "Mpc";
-    all.levels = layouts_;
-    for (std::size_t f = 0; f < names.size(); ++f) {
-      all.fields.push_back({names[f], units[f], {}, static_cast<int>(f), 1.0});
-      for (const auto& field : fields_) all.fields.back().levels.emplace_back(field);
-    }
-    for (const auto& particles : particles_) all.particles.push_back(&particles);
-    all.particle_reals = {{"mass", "Msun", {}, 1.0}};
-    for (const auto& mass : masses_) all.particle_reals[0].levels.push_back(&mass);
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      all.particle_reals.push_back({std::string(1, "xyz"[axis]) + "vel", "km/s", {}, 1.0});
-      for (const auto& set : particles_) all.particle_reals.back().levels.push_back(&set.attributes[axis].values);
-    }
-    all.precision = is_checkpoint ? io::Precision::double_precision : io::Precision::single_precision;
-    all.particle_precision = all.precision;
+  /// Plot file or checkpoint: the latter is double throughout and has numbers of the state. Refers to this object.
+  FileState content(bool is_checkpoint) const {
+    FileState all;
+    all.state.moment = {7, 0.25, 0.5, {{"omega_m", 0.3}, {"omega_lambda", 0.7}, {"hubble", 0.68}}};
+    all.state.geometry = {layouts_.front().domain(), {side, side, side}, {true, true, true}};
+    all.state.length_unit = "Mpc";
+    set_levels(all.state, layouts_, fields_.front().rank());
+    for (std::size_t f = 0; f < names.size(); ++f)
+      add(all, names[f], units[f], {fields_.begin(), fields_.end()}, static_cast<int>(f));
+    for (const auto& particles : particles_) all.state.stored_particles.push_back(kept_elsewhere(particles));
+    all.state.particle_numbers = {{"mass", "Msun", "mass"}};
+    for (const char axis : {'x', 'y', 'z'})
+      all.state.particle_numbers.push_back({std::string(1, axis) + "vel", "km/s", std::string(1, axis) + "vel"});
+    const io::Precision precision = is_checkpoint ? io::Precision::double_precision : io::Precision::single_precision;
+    all.choice.precision = all.choice.particle_precision = precision;
     if (is_checkpoint) {
-      all.moment.attributes = {{"time", 0.25}, {"third", 1.0 / 3.0}};
-      all.texts = {{"scheduler", "a \"quoted\"\nline"}};
-      all.config = "[run]\nname = \"sample\"\n";
+      all.choice.kind = io::FileKind::checkpoint;
+      all.state.state_numbers = {{"time", 0.25}, {"third", 1.0 / 3.0}};
+      all.choice.texts = {{"scheduler", "a \"quoted\"\nline"}, {io::config_text, "[run]\nname = \"sample\"\n"}};
     }
     return all;
   }
@@ -128,7 +116,7 @@ class SampleContent {
   static mesh::Particles particles_on(const mesh::Field<double>& field, int level_total) {
     mesh::Particles particles;
     particles.mass = 0.0;
-    particles.attributes = {{"vx", "km/s", {}}, {"vy", "km/s", {}}, {"vz", "km/s", {}}};
+    particles.attributes = {{"mass", "Msun", {}}, {"xvel", "km/s", {}}, {"yvel", "km/s", {}}, {"zvel", "km/s", {}}};
     const int level = field.layout().level();
     const double size = side / (cells << level);
     for (int b = 0; b < field.blocks(); ++b) {
@@ -142,7 +130,8 @@ class SampleContent {
         particles.position[axis].push_back(at[axis]);
       }
       for (std::size_t axis = 0; axis < 3; ++axis)
-        particles.attributes[axis].values.push_back(value(2 + axis, at[0], at[1], at[2]));
+        particles.attributes[1 + axis].values.push_back(value(2 + axis, at[0], at[1], at[2]));
+      particles.attributes[0].values.push_back(mass_of(particles.id.back()));
     }
     return particles;
   }
@@ -150,7 +139,6 @@ class SampleContent {
   std::vector<mesh::Layout> layouts_;
   std::vector<mesh::Field<double>> fields_;
   std::vector<mesh::Particles> particles_;
-  std::vector<std::vector<double>> masses_;
 };
 
 }  // namespace sidestream::test

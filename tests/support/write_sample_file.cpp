@@ -54,7 +54,8 @@ int main(int argc, char** argv) {
     sidestream::io::WriteOptions options;
     if (argc > 4) options.method = argv[4];
     const bool is_checkpoint = std::string(argv[3]) == "checkpoint";
-    sidestream::io::formats().named(argv[1]).write(comm, argv[2], sample.content(is_checkpoint), options);
+    sidestream::test::write(comm, sidestream::io::formats().named(argv[1]), argv[2], sample.content(is_checkpoint),
+                            options);
   } catch (const sidestream::core::Error& error) {
     if (!error.is_reported_elsewhere()) std::fprintf(stderr, "error: %s\n", error.what());
     return 1;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "sidestream/comm/communicator.hpp"
 
 namespace sidestream::comm {
@@ -23,8 +25,9 @@ RankCounts plan_ranks(int ranks, int sidecars, SidecarCount count);
 /// one of them. Any sizes, as long as one rank computes.
 class Roles {
  public:
-  /// Collective on `world`. Throws core::Error on all ranks when `sidecars` leaves no rank to compute.
-  Roles(const Communicator& world, int sidecars);
+  /// Collective on `world`. Throws core::Error on all ranks when `sidecars` leaves no rank to compute. Where
+  /// `shares_memory`, it finds out which ranks may lend memory to each other, if there are sidecars.
+  Roles(const Communicator& world, int sidecars, bool shares_memory = true);
 
   bool computes() const { return world_.rank() < counts_.compute; }
   const RankCounts& counts() const { return counts_; }
@@ -34,10 +37,13 @@ class Roles {
   /// The group that this rank belongs to.
   const Communicator& group() const { return group_; }
   int world_rank_of_sidecar(int sidecar) const { return counts_.compute + sidecar; }
+  /// By rank of `world`: whether it and this one may borrow memory from each other.
+  const std::vector<bool>& sharers_of_memory() const { return sharers_of_memory_; }
 
  private:
   RankCounts counts_;
   Communicator world_, group_;
+  std::vector<bool> sharers_of_memory_;
 };
 
 }  // namespace sidestream::comm

@@ -42,6 +42,9 @@ class View4 {
   }
   T& operator()(int k, int j, int i) const { return origin_[k * stride_z_ + j * stride_y_ + i]; }
 
+  /// One component alone.
+  View4 component(int c) const { return {origin_ + c * stride_component_, stride_y_, stride_z_, stride_component_, 1}; }
+
   int components() const { return components_; }
   std::ptrdiff_t stride_y() const { return stride_y_; }
   std::ptrdiff_t stride_z() const { return stride_z_; }

@@ -39,6 +39,8 @@ struct CouplingConfig {
   double queue_bytes = 1024.0 * 1024.0 * 1024.0;  ///< published and not yet taken up, over all ranks
   const PolicyEntry* when_full = &policies().front();
   std::string spill;          ///< the folder for what is stored
+  bool shares_memory = true;  ///< between the groups, where both are on a node
+  std::vector<int> cores;     ///< of each node, on which threads analyse; none: where their rank runs
   double timeout_s = 3600.0;  ///< longest silence of the other group
   std::string queue_where;    ///< the place of its size
   TimeKeeping times;

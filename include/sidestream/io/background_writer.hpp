@@ -7,7 +7,6 @@
 
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/io/access_statistics.hpp"
-#include "sidestream/io/file_content.hpp"
 
 namespace sidestream::io {
 
@@ -25,9 +24,8 @@ class BackgroundWriter {
     std::string error;            ///< empty: written
   };
 
-  /// Begins to write `content`; there must be nothing under way.
-  void start(FileContent content,
-             std::function<AccessStatistics(const comm::Communicator& comm, const FileContent& content)> write);
+  /// Begins to write what `write` writes; there must be nothing under way.
+  void start(std::function<AccessStatistics(const comm::Communicator& comm)> write);
   bool is_busy() const { return writing_.valid(); }
   /// The outcome of what is under way, once all ranks are through: with `wait` in any case, else nothing while some
   /// rank still writes.

@@ -12,10 +12,12 @@
 #include "sidestream/core/registry.hpp"
 #include "sidestream/io/access_statistics.hpp"
 #include "sidestream/io/array_file.hpp"
-#include "sidestream/io/file_content.hpp"
+#include "sidestream/io/file_choice.hpp"
 #include "sidestream/io/snapshot_file.hpp"
 
 namespace sidestream::io {
+
+struct FileContent;
 
 /// How files of a kind are called: `prefix`, the step with at least `digits` digits, `suffix`.
 struct StepName {
@@ -34,9 +36,7 @@ struct Format {
   std::vector<std::string> methods;              ///< of `write_methods`, the default first; empty: its own way only
   /// The variables of a plot file that readers of this format look for (of `vocabulary.hpp`); empty: all.
   std::vector<std::string> variables;
-  /// Collective on `comm`, whose ranks own the boxes of the content's layouts. `path` appears complete and durable or
-  /// not at all, replacing what has its name. When one rank fails (disk full), all throw its core::Error and nothing
-  /// of the new file is left. Returns this rank's statistics.
+  /// What `write_snapshot` calls.
   std::function<AccessStatistics(const comm::Communicator& comm, const std::string& path, const FileContent& content,
                                  const WriteOptions& options)>
       write;

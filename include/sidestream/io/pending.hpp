@@ -3,7 +3,7 @@
 #include <string>
 
 #include "sidestream/comm/communicator.hpp"
-#include "sidestream/io/format.hpp"
+#include "sidestream/io/write_snapshot.hpp"
 
 namespace sidestream::io {
 
@@ -16,9 +16,9 @@ std::string pending_path(const std::string& path);
 /// Whether `path` is that of a pending checkpoint.
 bool is_pending(const std::string& path);
 
-/// Writes the checkpoint `path` as a pending one, as `Format::write` does. Collective; all ranks throw together.
-AccessStatistics write_pending(const comm::Communicator& comm, const Format& format, const std::string& path,
-                               const FileContent& content, const WriteOptions& options);
+/// Writes the checkpoint `path` as a pending one, as `write_snapshot` does. Collective; all ranks throw together.
+AccessStatistics write_pending(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const FileChoice& choice,
+                               const std::string& path);
 
 /// Gives the pending checkpoint `path` its name, at once and durably; what had the name goes. Local: one rank does it,
 /// after all have returned from `write_pending`.

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -10,46 +9,35 @@
 #include <utility>
 #include <vector>
 
-#include "sidestream/io/access_statistics.hpp"
+#include "sidestream/io/file_choice.hpp"
 #include "sidestream/mesh/field.hpp"
-#include "sidestream/mesh/geometry.hpp"
-#include "sidestream/mesh/moment.hpp"
-#include "sidestream/mesh/particles.hpp"
+#include "sidestream/mesh/snapshot.hpp"
 
 namespace sidestream::io {
 
 /// What a file holds, whatever its format.
 struct FileDescription {
-  std::string format, path;
-  mesh::Moment moment;
-  double omega_m = 0.0, omega_lambda = 0.0, hubble = 0.0;  ///< zero where the file does not say
-  double gamma = 5.0 / 3.0;
-  std::map<std::string, std::string> texts;
-  std::string config;
-  /// Whether Sidestream wrote it as a checkpoint: the moment's attributes and the fields are what a simulation goes on
-  /// from, to the bit.
-  bool is_checkpoint = false;
-  bool is_stored = false;            ///< a stored snapshot: the fields have their names of everywhere
-  mesh::Geometry geometry;           ///< of level 0; periodic where the format does not say
-  std::string length_unit;           ///< "Mpc" (comoving), "cm"; empty: the problem's own
-  std::array<double, 3> origin{};    ///< lower corner; positions of particles are given from here on
-  std::vector<mesh::Layout> levels;  ///< boxes of each level, coarsest first, all owned by rank 0
-  std::vector<mesh::Int3> ratios;    ///< cells of a level in one of the next coarser; (1, 1, 1) for level 0
-  std::vector<std::pair<std::string, std::string>> fields;  ///< name and unit, in the file's order and words
+  std::string format;
+  FileKind kind = FileKind::plot_file;  ///< a checkpoint: one that Sidestream wrote
+  /// All but its quantities and particles; the levels are the boxes of the file, all owned by rank 0, periodic where
+  /// the format does not say.
+  mesh::Snapshot state;
+  std::array<double, 3> origin{};      ///< lower corner; positions of particles are given from here on
+  std::vector<mesh::Int3> ratios;      ///< cells of a level in one of the next coarser; (1, 1, 1) for level 0
+  std::vector<mesh::Quantity> fields;  ///< in the file's order and words
   std::int64_t particles = 0;
   bool has_particles = false;
-  double particle_mass = 0.0;                                       ///< of each, if all are alike
-  std::vector<std::pair<std::string, std::string>> particle_reals;  ///< name and unit, beside position
-
-  bool has_field(const std::string& name) const;
-  double attribute(const std::string& name) const;  ///< of the moment; throws core::Error naming those there are
+  mesh::Particles no_particles;  ///< none, with the numbers of each beside position, and the mass if all are alike
 };
+
+/// Keeps the present-day parameters of a cosmology that a file tells, where there is one, as attributes of `moment`.
+void set_cosmology(mesh::Moment& moment, double omega_m, double omega_lambda, double hubble);
 
 /// The scale factor that a file says: files without expansion, which have no Hubble constant, say 1.
 std::optional<double> scale_factor_in_file(double said, double hubble);
 
 /// "checkpoint", "plot file" or "stored snapshot".
-std::string kind_of(const FileDescription& description);
+std::string to_string(FileKind kind);
 /// The description as `sidestream info` tells it: numbers of cells, levels, boxes, particles; names; the moment.
 nlohmann::json to_json(const FileDescription& description);
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ class DerivedQuantity {
   /// redshift.
   void check(const std::vector<std::string>& quantities, bool has_redshift) const;
   void add_to(Snapshot& snapshot) const;
+  /// Fills `out` on `box` from the cells of the quantities `of()`, in their order.
+  void fill(const Box& box, std::span<const core::View4<const double>> of, double scale_factor,
+            const core::View4<double>& out) const;
 
   struct Term;
 
@@ -43,6 +47,9 @@ class DerivedQuantity {
   std::vector<std::size_t> columns_;  // where they are named first
   std::shared_ptr<const Term> term_;
 };
+
+/// Why no derived quantity may be called so; empty where one may.
+std::string problem_of_name(const std::string& name);
 
 /// The tables `[quantity.NAME]` of the configuration `root`, each after those that it follows from. `known`: what the
 /// simulation has. Stores them in `resolved` unless null. Throws core::Error with the place.

@@ -40,4 +40,13 @@ class Hierarchy {
 /// The boxes of `layout` coarsened by two (flat axes excepted), with the same owners, on the next coarser domain.
 Layout coarsened(const Layout& layout);
 
+/// The blocks of each level, coarsest first, and the leaves among them: of a hierarchy, or of any boxes on one level.
+struct LevelLayouts {
+  std::vector<Layout> blocks, leaves;
+
+  LevelLayouts() = default;
+  LevelLayouts(const Hierarchy& hierarchy);  // NOLINT: as good as one
+  explicit LevelLayouts(const Layout& uniform) : blocks{uniform}, leaves{uniform} {}
+};
+
 }  // namespace sidestream::mesh

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <array>
+#include <complex>
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -23,6 +26,9 @@ struct ParticleNumber {
   double factor = 1.0;
 };
 
+/// The names of the real and the imaginary part of a complex quantity.
+std::array<std::string, 2> complex_parts(const std::string& name);
+
 /// The state of a simulation at a moment, read-only: quantities, particles, and what a restart needs beside them. The
 /// one description of a state: analyses eat it, plot files and checkpoints are made of it. Quantities live on levels of
 /// refinement, of which the leaves together tile the domain, each cell of it once. On a uniform grid there is one
@@ -30,8 +36,8 @@ struct ParticleNumber {
 /// somebody asks for costs anything.
 class Snapshot {
  public:
-  /// Gives the cells of a level, of one component, real numbers of any type, on the leaves or on all blocks of the
-  /// level: called at most once for each level, by all ranks together.
+  /// Gives the cells of a level, of one component, float or double, on the leaves or on all blocks of the
+  /// level: called by all ranks together.
   using Provider = std::function<AnyField(int level)>;
   /// Fills the cells of `box`, one of this rank's of `blocks()[level]`. Local.
   using Kernel = std::function<void(int level, const Box& box, const core::View4<double>& out)>;
@@ -39,7 +45,7 @@ class Snapshot {
   using Derivation = std::function<void(const Box& box, std::span<const core::View4<const double>> of,
                                         const core::View4<double>& out)>;
   /// Gives the particles of this rank: called at most once, by all ranks together.
-  using ParticleProvider = std::function<const Particles*()>;
+  using ParticleProvider = std::function<Particles()>;
 
   Moment moment;
   Geometry geometry;                 ///< of level 0
@@ -49,6 +55,8 @@ class Snapshot {
   std::vector<Layout> with_refined;  ///< all blocks of each level, where some are refined; see `blocks`
   int rank = 0;                      ///< the owner in `levels` that this process is
   std::map<std::string, double> state_numbers;  ///< that a restart needs, to the bit
+  std::map<std::string, std::string> texts;     ///< that the file keeps beside the state it was read from
+  std::string source;                           ///< that file, for messages
 
   int finest_level() const { return static_cast<int>(levels.size()) - 1; }
   bool is_refined() const { return levels.size() > 1; }
@@ -65,15 +73,22 @@ class Snapshot {
   /// Adds `factor` times what a simulation stores: component `component` on all blocks of each level, coarsest first.
   void add_stored(Quantity quantity, std::vector<FieldView<const double>> stored, int component, double factor = 1.0);
 
+  /// Adds a complex quantity as two real ones, `complex_parts(quantity.name)`; `stored`: all blocks of each level,
+  /// coarsest first.
+  void add_complex(const Quantity& quantity, const std::vector<FieldView<const std::complex<double>>>& stored);
+
   /// They outlive the snapshot.
-  void set_particles(const Particles* particles) { particles_ = particles; }
+  void set_particles(const Particles* particles) { particles_ = {std::shared_ptr<void>(), particles}; }
   void set_particles(ParticleProvider provide) { provide_particles_ = std::move(provide); }
+  bool has_particles() const { return particles_ || provide_particles_; }
   /// Of this rank, each in a leaf of its own; null where there are none. All ranks ask together the first time.
   const Particles* particles() const;
+  /// The same for somebody who alters them: without a copy where nobody has asked for them yet, and none are left then.
+  Particles take_particles() const;
 
   /// The particles of this rank as they are stored, a set for each level, each in a block of its rank there; none, or
-  /// one for each level. They outlive the snapshot.
-  std::vector<const Particles*> stored_particles;
+  /// one for each level.
+  std::vector<std::shared_ptr<const Particles>> stored_particles;
   /// What a plot file tells of them.
   std::vector<ParticleNumber> particle_numbers;
 
@@ -85,6 +100,9 @@ class Snapshot {
   /// The cells of the leaves. Throws core::Error naming the quantities there are. What is not at hand as doubles is
   /// made and kept. The view lives as long as the snapshot, and as what it was made of.
   FieldView<const double> field(const std::string& name, int level = 0) const;
+  /// Writes the cells of this rank's blocks of `into`, which are blocks of `blocks()[level]`, to its component
+  /// `component`; what is made for it is not kept. All ranks together.
+  void read(const std::string& name, int level, Field<double>& into, int component = 0) const;
   /// Makes what all ranks have to make together, so that `write` is local.
   void prepare(const std::string& name) const;
   /// Writes the cells of `box`, one of this rank's of `blocks()[level]`, to `out` without keeping them; local after
@@ -116,7 +134,7 @@ class Snapshot {
   void make(const Entry& entry, int level, const Box& box, const core::View4<double>& out) const;
   std::map<std::string, Entry> quantities_;
   std::vector<Quantity> order_;
-  mutable const Particles* particles_ = nullptr;
+  mutable std::shared_ptr<const Particles> particles_;
   mutable ParticleProvider provide_particles_;
 };
 

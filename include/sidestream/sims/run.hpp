@@ -19,17 +19,11 @@ namespace sidestream::sims {
 /// When and how plot files or checkpoints are written: `[output]`, or a task that writes.
 struct OutputConfig {
   std::string task;  ///< its name, that of the folder of its files too; empty: `[output]`
-  const io::Format* format = nullptr;
   couple::Trigger trigger;
-  std::int32_t keep = 0;  ///< newest checkpoints that stay; 0: all
-  io::WriteOptions options;
-  bool is_asynchronous = false;         ///< written from a copy, behind the simulation
-  bool stops_on_failure = false;        ///< the run ends when a file cannot be written
-  std::vector<std::string> quantities;  ///< of a plot file; of a checkpoint beside its state
-  // Of plot files.
-  io::Precision precision = io::Precision::double_precision;
-  double particle_share = 1.0;                ///< so many of the particles, by their ids; 0: none
-  std::vector<std::string> particle_numbers;  ///< beside id and position; empty: all there are
+  io::FileChoice file;
+  std::int32_t keep = 0;          ///< newest checkpoints that stay; 0: all
+  bool is_asynchronous = false;   ///< written from a copy, behind the simulation
+  bool stops_on_failure = false;  ///< the run ends when a file cannot be written
 };
 
 /// A whole configuration, read and checked.
@@ -53,8 +47,10 @@ struct RunConfig {
 };
 
 /// Reads and checks `root`; throws core::Error with file, line, key and hint. Needs no MPI and allocates no field.
-/// `begins_anew`: rather than with the state in a file, of which it is not known when it is.
-RunConfig read_run(const core::Node& root, bool begins_anew = true);
+/// `begins_anew`: rather than with the state in a file, of which it is not known when it is. `known`: the simulations
+/// that the configuration may name; those of another program run as ours do.
+RunConfig read_run(const core::Node& root, bool begins_anew = true,
+                   const core::Registry<SimulationEntry>& known = simulations());
 
 /// What `check` tells: ranks and memory that the run would take when `ranks` are asked for. Throws core::Error for an
 /// impossible number.

@@ -13,7 +13,7 @@
 #include "sidestream/core/config.hpp"
 #include "sidestream/core/registry.hpp"
 #include "sidestream/couple/trigger.hpp"
-#include "sidestream/io/snapshot_file.hpp"
+#include "sidestream/mesh/hierarchy.hpp"
 #include "sidestream/mesh/snapshot.hpp"
 
 namespace sidestream::sims {
@@ -23,12 +23,15 @@ class Simulation {
  public:
   virtual ~Simulation() = default;
 
-  /// The state before the first step: made from initial conditions, or read from a file of any format, number of ranks
-  /// and size of blocks. A checkpoint of this simulation gives back every bit (with the same blocks); any other file
-  /// that has what the simulation advances gives its state in the file's precision. Throws core::Error on all ranks
-  /// when a file is damaged or lacks something.
+  /// The state before the first step: made from initial conditions, or taken from one that was opened, on the blocks of
+  /// `blocks_for`, from a file of any format, number of ranks and size of blocks. A checkpoint of this simulation
+  /// gives back every bit (with the same blocks); any other state that has what the simulation advances is taken in the
+  /// precision of its file. Throws core::Error on all ranks when a file is damaged or lacks something.
   virtual void initialize() = 0;
-  virtual void restore(const io::SnapshotFile& file) = 0;
+  virtual void restore(const mesh::Snapshot& state) = 0;
+  /// The blocks on which it goes on from the state in a file, of which nothing is read. Local. Throws core::Error where
+  /// the file has other cells or more levels than the simulation.
+  virtual mesh::LevelLayouts blocks_for(const mesh::Snapshot& file) const = 0;
 
   /// One step, ending exactly on the next of the moments that outputs and tasks ask for when that is near; none if it
   /// finds that it cannot go on (`stop_reason`). Throws core::Error on all ranks where a number of the state is not

@@ -65,6 +65,7 @@ class SnapshotFile:
         self.path = Path(path)
         with translated_errors():
             self._facts: dict[str, Any] = json.loads(extension().describe_file(str(self.path)))
+        self._derived: dict[str, tuple[Any, str]] = {}
 
     def __repr__(self) -> str:
         size = " x ".join(map(str, self.cells()))
@@ -86,13 +87,20 @@ class SnapshotFile:
 
     @property
     def fields(self) -> list[str]:
-        """The names of the fields."""
-        return [str(field["name"]) for field in self._facts["fields"]]
+        """The names of the fields: those of the file, then those that `derive` added."""
+        return [str(field["name"]) for field in self._facts["fields"]] + list(self._derived)
 
     @property
     def units(self) -> dict[str, str]:
         """The unit of each field; empty where the file does not say."""
-        return {str(field["name"]): str(field["units"]) for field in self._facts["fields"]}
+        own = {str(field["name"]): str(field["units"]) for field in self._facts["fields"]}
+        return own | {name: unit for name, (_, unit) in self._derived.items()}
+
+    @property
+    def quantities(self) -> dict[str, str]:
+        """The field of each quantity that a simulation calls so, whatever the format: `{"gas_density": "density"}`."""
+        named = extension().quantity_of
+        return {str(named(str(field["name"]))): str(field["name"]) for field in self._facts["fields"]}
 
     @property
     def length_unit(self) -> str:
@@ -139,11 +147,35 @@ class SnapshotFile:
         return np.asarray(boxes).reshape(-1, 2, 3)
 
     def __getitem__(self, field: str) -> xr.DataArray:
-        """The field on the coarsest level."""
+        """The field on the coarsest level, by its name in the file or by that of its quantity."""
         return self.covering_grid(field)
 
     def __contains__(self, field: object) -> bool:
-        return field in self.fields
+        return isinstance(field, str) and self._named(field) in self.fields
+
+    def derive(self, name: str, expression: str, unit: str = "1") -> None:
+        """Adds a field that follows from others, cell by cell, in the words of `[quantity.NAME]` of configurations.
+
+        Args:
+            name: of the new field, another than those there are.
+            expression: of the file's fields and of derived ones, numbers, `redshift` and `scale_factor`, with
+                + - * /, comparisons and functions.
+            unit: of the new field.
+
+        Example:
+            >>> plot.derive("hot", "where(Temp > 1e5, density, 0)", unit=plot.units["density"])
+            >>> plot.covering_grid("hot", level=1).sum()
+        """
+        if name in self.fields:
+            raise Error(f"there is a field `{name}` already", self.path, "give the new one another name")
+        with translated_errors():
+            derived = extension().DerivedQuantity(name, expression)
+            derived.check([*self.fields, *self.quantities], "redshift" in self.attrs)
+        if not derived.of:
+            raise Error(
+                f"the expression {expression!r} names no field", self.path, f"there are: {', '.join(self.fields)}"
+            )
+        self._derived[name] = (derived, unit)
 
     def covering_grid(self, field: str, level: int = 0) -> xr.DataArray:
         """The field on the whole domain at the resolution of `level`.
@@ -154,8 +186,8 @@ class SnapshotFile:
         import xarray as xr
 
         cells = self.cells(level)
-        with translated_errors():
-            values = np.asarray(extension().covering_grid(str(self.path), field, level))
+        field = self._named(field)
+        values = self._covering(field, level)
         attributes = _unit(self.units[field]) | {"level": level} | self.attrs
         return xr.DataArray(values, self._centres(cells), ("z", "y", "x"), name=field, attrs=attributes)
 
@@ -250,10 +282,23 @@ class SnapshotFile:
             **({"particle_reals": facts["particle_reals"]} if facts["particle_reals"] else {}),
         }
 
+    def _named(self, name: str) -> str:
+        """The file's name of a field that is asked for by its own or by that of its quantity."""
+        return name if name in self.fields else self.quantities.get(name, name)
+
+    def _covering(self, field: str, level: int) -> NDArray[np.float64]:
+        if field not in self._derived:
+            with translated_errors():
+                return np.asarray(extension().covering_grid(str(self.path), field, level))
+        derived, _ = self._derived[field]
+        parts = [self._covering(self._named(name), level) for name in derived.of]
+        with translated_errors():
+            return np.asarray(derived(parts, self.attrs.get("scale_factor", 1.0)))
+
     def _for_analyses(self, field: str, level: int) -> tuple[xr.DataArray, list[float], bool]:
         """The field and the sides of the box in Msun/Mpc^3 and Mpc, and whether the file's units allow it."""
         grid = self.covering_grid(field, level)
-        length, density = _MPC.get(self.length_unit), _MSUN_PER_MPC3.get(self.units[field])
+        length, density = _MPC.get(self.length_unit), _MSUN_PER_MPC3.get(self.units[self._named(field)])
         if length is None or density is None:
             return grid, [(length or 1.0) * side for side in self.box_size], False
         return (grid if density == 1.0 else grid * density), [length * side for side in self.box_size], True

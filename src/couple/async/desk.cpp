@@ -1,5 +1,8 @@
 #include "couple/async/desk.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace sidestream::couple {
 
 using Lock = std::unique_lock<std::mutex>;
@@ -68,7 +71,7 @@ void Desk::check() const {
   if (failure_) std::rethrow_exception(failure_);
 }
 
-std::vector<BufferPool::Buffer> Desk::empty_buffers() {
+std::vector<Buffer> Desk::empty_buffers() {
   const Lock lock(mutex_);
   return std::exchange(buffers_, {});
 }
@@ -84,12 +87,12 @@ std::optional<Job> Desk::next() {
   return job;
 }
 
-void Desk::put(Found found, std::optional<BufferPool::Buffer> buffer) {
+void Desk::put(Found found, std::vector<Buffer> buffers) {
   const Lock lock(mutex_);
   done_ = found.number;
   is_busy_ = false;
   found_.push_back(std::move(found));
-  if (buffer) buffers_.push_back(std::move(*buffer));
+  std::ranges::move(buffers, std::back_inserter(buffers_));
 }
 
 void Desk::fail(std::exception_ptr failure) {

@@ -52,12 +52,13 @@ class Desk {
   /// Throws what ended the other thread, if anything did.
   void check() const;
   /// Memory that the jobs do not need any more.
-  std::vector<BufferPool::Buffer> empty_buffers();
+  std::vector<Buffer> empty_buffers();
 
   // The thread that analyses.
   /// Waits for the next job; nothing when the desk is closed.
   std::optional<Job> next();
-  void put(Found found, std::optional<BufferPool::Buffer> buffer);
+  /// With the memory that is free.
+  void put(Found found, std::vector<Buffer> buffers);
   void fail(std::exception_ptr failure);
 
  private:
@@ -65,7 +66,7 @@ class Desk {
   std::condition_variable there_is_a_job_;
   std::deque<Job> jobs_;
   std::deque<Found> found_;
-  std::vector<BufferPool::Buffer> buffers_;
+  std::vector<Buffer> buffers_;
   std::int64_t put_ = 0, begun_ = 0, done_ = 0;
   bool is_busy_ = false, is_paused_ = false, is_closed_ = false;
   std::exception_ptr failure_;

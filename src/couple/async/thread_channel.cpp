@@ -43,7 +43,7 @@ void ThreadChannel::send(Publish publish, bool is_held) {
 
 void ThreadChannel::move() {
   desk().check();
-  for (BufferPool::Buffer& buffer : desk().empty_buffers()) pool().give_back(std::move(buffer));
+  pool().give_back(desk().empty_buffers());
 }
 
 Heard ThreadChannel::hear() {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 
+#include "couple/async/cores.hpp"
 #include "couple/publish/particle_cargo.hpp"
 #include "sidestream/comm/progress.hpp"
 
@@ -25,13 +26,16 @@ io::EventLog open_log(const Surroundings& around) {
 
 Worker::Worker(const Surroundings& around)
     : tasks_(around.config.tasks),
+      cores_(around.config.cores),
       rank_(around.roles.group().rank()),
       log_(open_log(around)),
       runner_(comm::without_progress(around.roles.group()), around.folder, log_, bill_, {}, around.config.timeout_s) {
+  around.roles.group().agree_on([&] { check_cores(cores_); });
   bill_.begin_rest();
 }
 
 void Worker::work() try {
+  run_on(cores_);
   while (std::optional<Job> job = next()) do_job(std::move(*job));
 } catch (...) {
   desk_.fail(std::current_exception());
@@ -64,7 +68,7 @@ void Worker::do_job(Job job) {
     found = analyse(job, snapshot);
   }
   const bool is_free = cargo.use_count() == 1;  // no analysis has kept a view
-  desk_.put(std::move(found), is_free ? std::optional(std::move(*cargo).release()) : std::nullopt);
+  desk_.put(std::move(found), is_free ? std::move(*cargo).release() : std::vector<Buffer>{});
 }
 
 Found Worker::analyse(Job& job, const mesh::Snapshot& snapshot) {

@@ -28,6 +28,7 @@ class Worker {
   Found analyse(Job& job, const mesh::Snapshot& snapshot);
 
   std::vector<Task> tasks_;
+  std::vector<int> cores_;
   int rank_;
   Desk desk_;
   io::EventLog log_;

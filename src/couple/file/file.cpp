@@ -12,7 +12,7 @@
 #include "sidestream/core/timer.hpp"
 #include "sidestream/io/atomic_file.hpp"
 #include "sidestream/io/format.hpp"
-#include "sidestream/io/snapshot_content.hpp"
+#include "sidestream/io/write_snapshot.hpp"
 
 namespace sidestream::couple {
 
@@ -67,13 +67,16 @@ class File : public Transport {
       for (const std::string& field : fields_to_send(task, snapshot.quantities()))
         if (std::ranges::find(quantities, field) == quantities.end()) quantities.push_back(field);
     }
-    const std::shared_ptr<const mesh::Snapshot> present(std::shared_ptr<void>(), &snapshot);
-    io::FileContent content = io::stored_content(comm_, present, quantities, reads_particles);
-    content.texts[stored_tasks_text] = nlohmann::json(tasks).dump();
     comm_.agree_on([&] {
       if (comm_.rank() == 0) io::make_folder(around_.folder.snapshots());
     });
-    return io::formats().named("sidestream").write(comm_, path, content, {});
+    return io::write_snapshot(comm_, snapshot,
+                              {.format = &io::formats().named("raw"),
+                               .kind = io::FileKind::stored_snapshot,
+                               .quantities = quantities,
+                               .particle_share = reads_particles ? 1.0 : 0.0,
+                               .texts = {{stored_tasks_text, nlohmann::json(tasks).dump()}}},
+                              path);
   }
 
   // The time is lost to all tasks alike.

@@ -78,7 +78,7 @@ class StoredAnalysis {
     const std::vector<std::size_t> missing = missing_at(step);
     if (missing.empty()) return;
     const core::Stopwatch watch;
-    std::optional<io::OpenedSnapshot> opened;
+    std::optional<mesh::Snapshot> opened;
     std::vector<std::size_t> tasks;
     std::string problem;
     try {
@@ -95,7 +95,7 @@ class StoredAnalysis {
       names.push_back(config_.tasks[task].name);
       if (config_.tasks[task].analysis->looks_back()) begun_.insert(task);
       if (problem.empty())
-        runner_.run(config_.tasks[task], opened->snapshot, {.transport = file().name, .bytes = 0, .wait_s = open_s},
+        runner_.run(config_.tasks[task], *opened, {.transport = file().name, .bytes = 0, .wait_s = open_s},
                     books_.of(task));
       else
         runner_.report_failure(config_.tasks[task], step, "its snapshot cannot be read: " + problem, books_.of(task));
@@ -115,7 +115,7 @@ class StoredAnalysis {
   }
 
   // Those for which the snapshot was stored.
-  std::vector<std::size_t> waiting(const io::OpenedSnapshot& opened, const std::vector<std::size_t>& tasks) const {
+  std::vector<std::size_t> waiting(const mesh::Snapshot& opened, const std::vector<std::size_t>& tasks) const {
     std::set<std::string> names;
     if (const auto text = opened.texts.find(stored_tasks_text); text != opened.texts.end())
       names = nlohmann::json::parse(text->second).get<std::set<std::string>>();

@@ -37,7 +37,7 @@ MpiChannel::MpiChannel(Surroundings& around)
 
 Route MpiChannel::route_for(const std::vector<mesh::Layout>& levels) const {
   const comm::RankCounts& counts = around_.roles.counts();
-  return {levels, group_.rank(), dealt(levels, counts.sidecars), counts.compute};
+  return {levels, group_.rank(), dealt(levels, counts.sidecars), counts.compute, around_.roles.sharers_of_memory()};
 }
 
 void MpiChannel::send(Publish publish, bool is_held) {

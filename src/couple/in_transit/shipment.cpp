@@ -1,9 +1,12 @@
 #include "couple/in_transit/shipment.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "couple/in_transit/mailbox.hpp"
+#include "sidestream/core/error.hpp"
 
 namespace sidestream::couple {
 
@@ -26,6 +29,10 @@ void for_each_piece(std::span<Word> words, F f) {
   }
 }
 
+bool is_somewhere(const comm::SharedMemory::Address& note) {
+  return note.process != 0;
+}
+
 }  // namespace
 
 Shipment::Shipment(const comm::Communicator& joint, std::int64_t number, Cargo cargo, BufferPool& pool, bool is_held)
@@ -43,8 +50,15 @@ Shipment::Shipment(const comm::Communicator& joint, std::int64_t number, Cargo c
 
 void Shipment::begin(Leg& leg) {
   leg.has_begun = true;
-  cargo_.load(*pool_);
+  cargo_.load(leg.message, *pool_);
   const Cargo::Message& message = cargo_.messages()[leg.message];
+  if (message.is_lent) {
+    leg.note = cargo_.lend(leg.message);
+    comm::check(MPI_Isend(&leg.note, sizeof leg.note, MPI_BYTE, message.peer, data_tag(number_), joint_->raw(),
+                          &leg.sends.emplace_back()),
+                "MPI_Isend");
+    if (is_somewhere(leg.note)) return;
+  }
   for_each_piece(message.words(), [&](const Word* data, int count) {
     comm::check(
         MPI_Isend(data, count, MPI_UINT64_T, message.peer, data_tag(number_), joint_->raw(), &leg.sends.emplace_back()),
@@ -77,16 +91,14 @@ void Shipment::progress() {
   }
 }
 
-Intake::Intake(const comm::Communicator& joint, std::int64_t number, const Cargo& cargo, std::int64_t most_bytes)
-    : joint_(joint), number_(number), most_bytes_(most_bytes) {
-  std::ranges::copy_if(cargo.messages(), std::back_inserter(messages_),
-                       [](const Cargo::Message& message) { return !message.is_empty(); });
+Intake::Intake(const comm::Communicator& joint, std::int64_t number, Cargo& cargo, std::int64_t most_bytes)
+    : joint_(joint), number_(number), cargo_(cargo), most_bytes_(most_bytes) {
   ask_for_next();
 }
 
 bool Intake::progress() {
   const std::size_t arrived = std::erase_if(under_way_, [&](Arrival& arrival) {
-    if (!are_done(arrival.requests)) return false;
+    if (!are_done(arrival.requests) || (arrival.note && !read(arrival))) return false;
     bytes_under_way_ -= arrival.bytes;
     return true;
   });
@@ -94,20 +106,52 @@ bool Intake::progress() {
   return arrived > 0;
 }
 
+bool Intake::read(Arrival& arrival) {
+  const auto note = std::move(arrival.note);
+  if (!is_somewhere(*note)) {
+    cargo_.give_up_loan(arrival.message);
+    ask_for_data(arrival);
+    return false;
+  }
+  std::optional<comm::SharedMemory> memory = comm::SharedMemory::borrow(*note);
+  if (!memory)
+    throw core::Error("memory that another process lends cannot be reached",
+                      fmt::format("rank {}, process {}", cargo_.messages()[arrival.message].peer, note->process),
+                      "let processes have more files and memory, or set `coupling.shared_memory` to false");
+  cargo_.borrow(arrival.message, std::move(*memory));
+  return true;
+}
+
+void Intake::ask_for_data(Arrival& arrival) {
+  cargo_.load(arrival.message, pool_);
+  const Cargo::Message& message = cargo_.messages()[arrival.message];
+  for_each_piece(message.words(), [&](Word* data, int count) {
+    comm::check(MPI_Irecv(data, count, MPI_UINT64_T, message.peer, data_tag(number_), joint_.raw(),
+                          &arrival.requests.emplace_back()),
+                "MPI_Irecv");
+  });
+  arrival.bytes = message.bytes();
+  bytes_under_way_ += arrival.bytes;
+}
+
 void Intake::ask_for_next() {
-  while (next_ < messages_.size() &&
-         (under_way_.empty() || bytes_under_way_ + messages_[next_].bytes() <= most_bytes_)) {
-    const Cargo::Message& message = messages_[next_++];
-    Arrival& arrival = under_way_.emplace_back(Arrival{{}, message.bytes()});
-    for_each_piece(message.words(), [&](Word* data, int count) {
-      comm::check(MPI_Irecv(data, count, MPI_UINT64_T, message.peer, data_tag(number_), joint_.raw(),
-                            &arrival.requests.emplace_back()),
+  for (; next_ < cargo_.messages().size(); ++next_) {
+    const Cargo::Message& message = cargo_.messages()[next_];
+    if (message.is_empty()) continue;
+    if (!message.is_lent && bytes_under_way_ > 0 && bytes_under_way_ + message.bytes() > most_bytes_) return;
+    Arrival& arrival = under_way_.emplace_back();
+    arrival.message = next_;
+    if (message.is_lent) {
+      arrival.note = std::make_unique<comm::SharedMemory::Address>();
+      comm::check(MPI_Irecv(arrival.note.get(), sizeof *arrival.note, MPI_BYTE, message.peer, data_tag(number_),
+                            joint_.raw(), &arrival.requests.emplace_back()),
                   "MPI_Irecv");
-    });
+    } else {
+      ask_for_data(arrival);
+    }
     comm::check(MPI_Isend(nullptr, 0, MPI_BYTE, message.peer, wanted_tag(number_), joint_.raw(),
                           &arrival.requests.emplace_back()),
                 "MPI_Isend");
-    bytes_under_way_ += arrival.bytes;
   }
 }
 

@@ -64,7 +64,7 @@ json Sidecar::wait_for_command() {
 void Sidecar::adopt(const json& levels) {
   source_levels_ = levels_from(levels, std::move(source_levels_));
   levels_ = dealt(source_levels_, group_.size());
-  route_ = Route(levels_, group_.rank(), source_levels_, 0);
+  route_ = Route(levels_, group_.rank(), source_levels_, 0, around_.roles.sharers_of_memory());
 }
 
 void Sidecar::take(const json& command) {
@@ -73,15 +73,18 @@ void Sidecar::take(const json& command) {
   Received received{snapshot_from(command), {}};
   const mesh::Snapshot& snapshot = received.snapshot;
   const core::Stopwatch watch;
+  std::int64_t bytes_in_place = 0;
   {
     const core::Bill::Part part = around_.bill.part("receiving", "");
-    receive(announcement, received);
+    bytes_in_place = receive(announcement, received);
   }
   const double transfer_s = watch.seconds();
   divide(around_.bill, "receiving", around_.config.tasks, announcement);
   json event = to_json(snapshot.moment);
-  event.update(
-      {{"wait_s", std::exchange(idle_s_, 0.0)}, {"receive_s", transfer_s}, {"bytes", total_bytes(announcement)}});
+  event.update({{"wait_s", std::exchange(idle_s_, 0.0)},
+                {"receive_s", transfer_s},
+                {"bytes", total_bytes(announcement)},
+                {"bytes_in_place", bytes_in_place}});
   around_.log.write("receive", event);
   const std::int64_t unwritten_before = around_.books.unwritten();
   if (command.at("is_stopped").get<bool>())
@@ -93,13 +96,16 @@ void Sidecar::take(const json& command) {
                   {{"done", announcement.number}, {"is_written", around_.books.unwritten() == unwritten_before}});
 }
 
-void Sidecar::receive(const Announcement& announcement, Received& into) {
-  const auto cargo = std::make_shared<const Cargo>(room_for(announcement));
+std::int64_t Sidecar::receive(const Announcement& announcement, Received& into) {
+  const auto cargo = std::make_shared<Cargo>(cargo_for(announcement));
   wait_for_data({joint_, announcement.number, *cargo, most_bytes_under_way});
 
-  MPI_Request all_have_it = MPI_REQUEST_NULL;
-  comm::check(MPI_Ibarrier(group_.raw(), &all_have_it), "MPI_Ibarrier");
-  wait_for(std::span(&all_have_it, 1), timeout_s_, "the other sidecars", short_pause);
+  // All have theirs when this is over.
+  std::int64_t bytes_in_place = cargo->bytes_lent();
+  MPI_Request sum = MPI_REQUEST_NULL;
+  comm::check(MPI_Iallreduce(MPI_IN_PLACE, &bytes_in_place, 1, MPI_INT64_T, MPI_SUM, group_.raw(), &sum),
+              "MPI_Iallreduce");
+  wait_for(std::span(&sum, 1), timeout_s_, "the other sidecars", short_pause);
   if (group_.rank() == 0) mailbox_.post(Tag::reply, {{"received", announcement.number}});
 
   into.snapshot.levels = levels_;
@@ -107,18 +113,19 @@ void Sidecar::receive(const Announcement& announcement, Received& into) {
   for (std::size_t f = 0; f < announcement.fields.size(); ++f)
     into.snapshot.add({announcement.fields[f].name, announcement.fields[f].unit},
                       [views = route_.views(cargo, f)](int level) { return views[static_cast<std::size_t>(level)]; });
-  if (!announcement.particles) return;
-  into.particles = unpacked_particles(*announcement.particles, *cargo);
-  into.snapshot.set_particles(&into.particles);
+  if (announcement.particles) {
+    into.particles = unpacked_particles(*announcement.particles, *cargo);
+    into.snapshot.set_particles(&into.particles);
+  }
+  return bytes_in_place;
 }
 
-Cargo Sidecar::room_for(const Announcement& announcement) const {
-  BufferPool pool;
-  if (!announcement.particles) return route_.cargo(announcement.fields.size(), 0, {}, pool);
+Cargo Sidecar::cargo_for(const Announcement& announcement) const {
+  if (!announcement.particles) return route_.cargo(announcement.fields.size(), 0, {});
   std::vector<std::int64_t> particles;
   for (const ParticleFlow& flow : announcement.flows)
     if (flow.to == group_.rank()) particles.push_back(flow.count);
-  return route_.cargo(announcement.fields.size(), announcement.particles->words(), particles, pool);
+  return route_.cargo(announcement.fields.size(), announcement.particles->words(), particles);
 }
 
 // The time-out is for the silence between two messages.

@@ -34,8 +34,9 @@ class Sidecar {
     mesh::Snapshot snapshot;
     mesh::Particles particles;  // to which the snapshot points
   };
-  void receive(const Announcement& announcement, Received& into);
-  Cargo room_for(const Announcement& announcement) const;
+  /// Returns how many bytes of all sidecars are read where the ranks that compute have written them.
+  std::int64_t receive(const Announcement& announcement, Received& into);
+  Cargo cargo_for(const Announcement& announcement) const;
   void wait_for_data(Intake intake) const;
   void run_tasks(const Announcement& announcement, const mesh::Snapshot& snapshot, double transfer_s);
   void say_farewell();

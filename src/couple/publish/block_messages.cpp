@@ -18,7 +18,8 @@ core::View4<T> packed_block(T* first, const mesh::Box& box) {
 
 }  // namespace
 
-Route::Route(std::span<const mesh::Layout> mine, int rank, std::span<const mesh::Layout> theirs, int first_peer)
+Route::Route(std::span<const mesh::Layout> mine, int rank, std::span<const mesh::Layout> theirs, int first_peer,
+             const std::vector<bool>& sharers)
     : layouts_(mine.begin(), mine.end()), rank_(rank) {
   core::require(mine.size() == theirs.size(), "both groups hold the same levels");
   std::map<int, Leg> legs;
@@ -32,6 +33,7 @@ Route::Route(std::span<const mesh::Layout> mine, int rank, std::span<const mesh:
   }
   for (auto& [peer, leg] : legs) {
     leg.peer = first_peer + peer;
+    leg.is_lent = !sharers.empty() && sharers[static_cast<std::size_t>(leg.peer)];
     cells_ += leg.cells;
     legs_.push_back(std::move(leg));
   }
@@ -47,13 +49,13 @@ std::vector<int> Route::peers() const {
   return peers;
 }
 
-Cargo Route::cargo(std::size_t fields, std::size_t words_of_particle, std::span<const std::int64_t> particles,
-                   BufferPool& pool) const {
+Cargo Route::cargo(std::size_t fields, std::size_t words_of_particle, std::span<const std::int64_t> particles) const {
   std::vector<Cargo::Size> sizes;
   for (std::size_t l = 0; l < legs_.size(); ++l)
     sizes.push_back({legs_[l].peer, static_cast<std::size_t>(legs_[l].cells) * fields,
-                     particles.empty() ? 0 : static_cast<std::size_t>(particles[l]) * words_of_particle});
-  return {sizes, pool};
+                     particles.empty() ? 0 : static_cast<std::size_t>(particles[l]) * words_of_particle,
+                     legs_[l].is_lent});
+  return Cargo(sizes);
 }
 
 void Route::pack(std::size_t fields, const Write& write, const Cargo& cargo) const {

@@ -19,8 +19,10 @@ class Route {
  public:
   Route() = default;
   /// `mine` are the layouts of the levels in which `rank` of its group holds its blocks, `theirs` the same boxes with
-  /// the owners of the other group; its rank p is rank `first_peer + p` of the joint communicator. O(boxes of `rank`).
-  Route(std::span<const mesh::Layout> mine, int rank, std::span<const mesh::Layout> theirs, int first_peer);
+  /// the owners of the other group; its rank p is rank `first_peer + p` of the joint communicator. `sharers` says, by
+  /// rank of that, who may borrow memory from this rank, or lend it (without it, nobody). O(boxes of `rank`).
+  Route(std::span<const mesh::Layout> mine, int rank, std::span<const mesh::Layout> theirs, int first_peer,
+        const std::vector<bool>& sharers = {});
   /// To another thread of the same rank, with all that it has.
   Route(std::span<const mesh::Layout> mine, int rank) : Route(mine, rank, mine, 0) { stays_ = true; }
 
@@ -37,10 +39,9 @@ class Route {
     return leg_of_[level][static_cast<std::size_t>(block)];
   }
 
-  /// Room for the messages of `fields` fields and of particles of `words_of_particle` words, `particles` of them on
-  /// each leg (none where it is empty).
-  Cargo cargo(std::size_t fields, std::size_t words_of_particle, std::span<const std::int64_t> particles,
-              BufferPool& pool) const;
+  /// The messages of `fields` fields and of particles of `words_of_particle` words, `particles` of them on each leg
+  /// (none where it is empty); without memory yet.
+  Cargo cargo(std::size_t fields, std::size_t words_of_particle, std::span<const std::int64_t> particles) const;
 
   /// Fills the cells of `box` of a level with those of a field, counted as in the cargo.
   using Write =
@@ -56,7 +57,8 @@ class Route {
     int number = 0;  // among those of the level here
   };
   struct Leg {
-    int peer = 0;               // in the joint communicator
+    int peer = 0;  // in the joint communicator
+    bool is_lent = false;
     std::vector<Block> blocks;  // level by level, in the order of the layouts
     std::int64_t cells = 0;
   };

@@ -1,25 +1,10 @@
 #include "couple/publish/cargo.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "couple/queue/spill_file.hpp"
 
 namespace sidestream::couple {
-
-BufferPool::Buffer BufferPool::take(std::size_t words) {
-  const auto fitting = std::ranges::find_if(
-      kept_, [&](const Buffer& kept) { return kept.capacity >= words && kept.capacity <= 2 * words; });
-  if (fitting == kept_.end()) {
-    kept_.clear();
-    // The number of particles changes a little from publish to publish.
-    const std::size_t capacity = words + words / 16;
-    return {core::allocate_bytes(capacity * sizeof(Word)), capacity};
-  }
-  Buffer buffer = std::move(*fitting);
-  kept_.erase(fitting);
-  return buffer;
-}
 
 // Frees its place in the file.
 struct Cargo::Stored {
@@ -33,45 +18,63 @@ struct Cargo::Stored {
   }
 };
 
-Cargo::Cargo(std::span<const Size> sizes, BufferPool& pool) {
+Cargo::Cargo(std::span<const Size> sizes) : buffers_(sizes.size()), stored_(sizes.size()) {
+  Word* const nowhere = nullptr;
   for (const Size& size : sizes)
-    messages_.push_back(
-        {size.peer, {static_cast<Word*>(nullptr), size.fields}, {static_cast<Word*>(nullptr), size.particles}});
-  take_memory(pool);
+    messages_.push_back({size.peer, {nowhere, size.fields}, {nowhere, size.particles}, size.is_lent});
 }
 Cargo::~Cargo() = default;
 Cargo::Cargo(Cargo&&) noexcept = default;
 Cargo& Cargo::operator=(Cargo&&) noexcept = default;
 
-std::size_t Cargo::words() const {
-  std::size_t words = 0;
-  for (const Message& message : messages_) words += message.fields.size() + message.particles.size();
-  return words;
-}
-
-void Cargo::take_memory(BufferPool& pool) {
-  buffer_ = pool.take(words());
-  Word* next = reinterpret_cast<Word*>(buffer_.bytes.get());
-  for (Message& message : messages_) {
-    message.fields = {next, message.fields.size()};
-    message.particles = {next + message.fields.size(), message.particles.size()};
-    next += message.fields.size() + message.particles.size();
-  }
-}
-
-void Cargo::store(std::shared_ptr<SpillFile> file, BufferPool& pool) {
-  const std::size_t count = words();
-  const std::int64_t place = file->put({reinterpret_cast<const Word*>(buffer_.bytes.get()), count});
-  stored_ = std::make_unique<Stored>(std::move(file), place, count);
-  pool.give_back(std::exchange(buffer_, {}));
+void Cargo::place(std::size_t message, Buffer buffer) {
+  Message& placed = messages_[message];
+  placed.fields = {buffer.words(), placed.fields.size()};
+  placed.particles = {buffer.words() + placed.fields.size(), placed.particles.size()};
+  buffers_[message] = std::move(buffer);
 }
 
 void Cargo::load(BufferPool& pool) {
-  if (!stored_) return;
-  take_memory(pool);
-  stored_->file->take(stored_->place, {reinterpret_cast<Word*>(buffer_.bytes.get()), stored_->words});
-  stored_->is_taken = true;
-  stored_.reset();
+  for (std::size_t message = 0; message < messages_.size(); ++message) load(message, pool);
+}
+
+void Cargo::load(std::size_t message, BufferPool& pool) {
+  if (!buffers_[message].is_empty() || messages_[message].is_empty()) return;
+  place(message, pool.take(messages_[message].words().size(), messages_[message].is_lent));
+  if (!stored_[message]) return;
+  stored_[message]->file->take(stored_[message]->place, messages_[message].words());
+  stored_[message]->is_taken = true;
+  stored_[message].reset();
+}
+
+void Cargo::store(const std::shared_ptr<SpillFile>& file, BufferPool& pool) {
+  std::vector<std::unique_ptr<Stored>> stored(messages_.size());
+  for (std::size_t message = 0; message < messages_.size(); ++message)
+    if (const std::span<Word> words = messages_[message].words(); !words.empty())
+      stored[message] = std::make_unique<Stored>(file, file->put(words), words.size());
+  stored_ = std::move(stored);
+  pool.give_back(std::exchange(buffers_, std::vector<Buffer>(messages_.size())));
+}
+
+comm::SharedMemory::Address Cargo::lend(std::size_t message) const {
+  const std::optional<comm::SharedMemory>& memory = buffers_[message].shared;
+  return memory ? memory->lend() : comm::SharedMemory::Address{};
+}
+
+void Cargo::borrow(std::size_t message, comm::SharedMemory memory) {
+  const std::size_t capacity = memory.bytes().size() / sizeof(Word);
+  place(message, {{}, std::move(memory), capacity});
+}
+
+std::int64_t Cargo::bytes_lent() const {
+  std::int64_t bytes = 0;
+  for (const Message& message : messages_)
+    if (message.is_lent) bytes += message.bytes();
+  return bytes;
+}
+
+std::vector<Buffer> Cargo::release() && {
+  return std::move(buffers_);
 }
 
 }  // namespace sidestream::couple

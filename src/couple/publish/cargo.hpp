@@ -6,77 +6,67 @@
 #include <span>
 #include <vector>
 
-#include "sidestream/core/memory.hpp"
+#include "couple/publish/buffer_pool.hpp"
 
 namespace sidestream::couple {
 
-/// The unit in which data travel: a number of a field or of a particle, as its bits.
-using Word = std::uint64_t;
-
 class SpillFile;
 
-/// Memory for data under way. What comes back is kept for publishes that need up to twice less, since fresh memory
-/// costs as much time as the copy; where none fits, all that is kept is freed first, so that no more is held than was
-/// under way at once.
-class BufferPool {
- public:
-  struct Buffer {
-    core::Bytes bytes;
-    std::size_t capacity = 0;  ///< in words
-  };
-
-  /// Room for at least `words` words, not initialised.
-  Buffer take(std::size_t words);
-  void give_back(Buffer buffer) { kept_.push_back(std::move(buffer)); }
-
- private:
-  std::vector<Buffer> kept_;
-};
-
-/// The data of one publish here: one message for each rank of the other group that blocks are exchanged with, all in
-/// one buffer, first the fields of a message, then its particles. Move-only.
+/// The data of one publish here: one message for each rank of the other group that blocks are exchanged with, first its
+/// fields, then its particles. Move-only.
 class Cargo {
  public:
-  struct Message {
+  /// How many words a message has of each.
+  struct Size {
     int peer = 0;  ///< in the joint communicator
+    std::size_t fields = 0, particles = 0;
+    bool is_lent = false;  ///< rather than sent: the one that receives it reads the memory of the one that wrote it
+  };
+  struct Message {
+    int peer = 0;
     std::span<Word> fields, particles;
+    bool is_lent = false;
 
     std::span<Word> words() const { return {fields.data(), fields.size() + particles.size()}; }
     bool is_empty() const { return fields.empty() && particles.empty(); }
     std::int64_t bytes() const { return static_cast<std::int64_t>(words().size_bytes()); }
   };
-  /// How many words a message has of each.
-  struct Size {
-    int peer = 0;
-    std::size_t fields = 0, particles = 0;
-  };
 
-  Cargo(std::span<const Size> sizes, BufferPool& pool);
+  /// Without memory yet.
+  explicit Cargo(std::span<const Size> sizes);
   ~Cargo();
   Cargo(Cargo&&) noexcept;
   Cargo& operator=(Cargo&&) noexcept;
 
   std::span<const Message> messages() const { return messages_; }
 
+  /// Has memory for all messages, or one, with what was stored of them. Throws core::Error where that cannot be read.
+  void load(BufferPool& pool);
+  void load(std::size_t message, BufferPool& pool);
   /// Puts the data into `file`, and the memory back into the pool. Throws core::Error where the disk does not take
   /// them: then they stay where they were.
-  void store(std::shared_ptr<SpillFile> file, BufferPool& pool);
-  /// Back into memory, if they are not there. Throws core::Error.
-  void load(BufferPool& pool);
+  void store(const std::shared_ptr<SpillFile>& file, BufferPool& pool);
+
+  /// Where the one that receives a message finds it; nowhere if its memory cannot be lent.
+  comm::SharedMemory::Address lend(std::size_t message) const;
+  /// The message lies in the memory of the one that wrote it, until the cargo ends.
+  void borrow(std::size_t message, comm::SharedMemory memory);
+  /// It is sent after all.
+  void give_up_loan(std::size_t message) { messages_[message].is_lent = false; }
+  /// Of the messages that are lent.
+  std::int64_t bytes_lent() const;
 
   /// The memory of what has arrived.
-  BufferPool::Buffer release() && { return std::move(buffer_); }
+  std::vector<Buffer> release() &&;
 
  private:
   struct Stored;
 
-  std::size_t words() const;
-  // Gives each message its part of the memory, by the sizes they have.
-  void take_memory(BufferPool& pool);
+  void place(std::size_t message, Buffer buffer);
 
-  BufferPool::Buffer buffer_;
   std::vector<Message> messages_;
-  std::unique_ptr<Stored> stored_;
+  std::vector<Buffer> buffers_;                  // by message
+  std::vector<std::unique_ptr<Stored>> stored_;  // by message, where it is not in memory
 };
 
 }  // namespace sidestream::couple

@@ -182,7 +182,8 @@ Books::Action QueuedTransport::send(Announcement announcement, const Load& load,
   }
   announcement.number = ++number_;
   for (const FieldLabel& field : announcement.fields) snapshot.prepare(field.name);
-  Cargo cargo = route_.cargo(announcement.fields.size(), words_of_particle, particles.counts(), channel_->pool());
+  Cargo cargo = route_.cargo(announcement.fields.size(), words_of_particle, particles.counts());
+  cargo.load(channel_->pool());
   const auto write = [&](std::size_t field, std::size_t level, const mesh::Box& box, const core::View4<double>& out) {
     snapshot.write(announcement.fields[field].name, static_cast<int>(level), box, out);
   };

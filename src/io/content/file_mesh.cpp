@@ -11,19 +11,19 @@ namespace {
 
 using mesh::Int3;
 
-bool has_blocks_of(const FileDescription& file, const mesh::Forest& roots) {
+bool has_blocks_of(const mesh::Snapshot& file, const mesh::Forest& roots) {
   const Int3 extent = roots.box(0, 0).extent();
-  for (const mesh::Layout& level : file.levels)
+  for (const mesh::Layout& level : file.blocks())
     for (const mesh::Box& box : level.boxes())
       for (int axis = 0; axis < 3; ++axis)
         if (box.extent()[axis] != extent[axis] || box.lo[axis] % extent[axis] != 0) return false;
   return true;
 }
 
-void check_levels(const FileDescription& file, const mesh::Forest& roots) {
-  for (std::size_t level = 0; level < file.levels.size(); ++level)
-    if (file.levels[level].domain() != mesh::domain_of(roots.cells(static_cast<int>(level))))
-      throw core::Error(fmt::format("level {} of the file is not twice as fine as the one before", level), file.path,
+void check_levels(const mesh::Snapshot& file, const mesh::Forest& roots) {
+  for (std::size_t level = 0; level < file.blocks().size(); ++level)
+    if (file.blocks()[level].domain() != mesh::domain_of(roots.cells(static_cast<int>(level))))
+      throw core::Error(fmt::format("level {} of the file is not twice as fine as the one before", level), file.source,
                         "only files whose levels are refined by two have a mesh of blocks");
 }
 
@@ -46,10 +46,10 @@ std::vector<std::vector<mesh::Adaptation>> wishes_of(const mesh::Layout& finer, 
 
 // The blocks of the file as they are, unless neighbours among them differ by more than a level, which a file may have
 // and a forest not.
-std::optional<mesh::Forest> same_blocks(const FileDescription& file, const mesh::Forest& roots, std::int32_t block) {
+std::optional<mesh::Forest> same_blocks(const mesh::Snapshot& file, const mesh::Forest& roots, std::int32_t block) {
   if (!has_blocks_of(file, roots)) return std::nullopt;
   try {
-    return mesh::Forest(roots.cells(), block, file.geometry.periodic, refined_blocks(file.levels));
+    return mesh::Forest(roots.cells(), block, file.geometry.periodic, refined_blocks(file.blocks()));
   } catch (const core::Error&) {
     return std::nullopt;
   }
@@ -57,35 +57,25 @@ std::optional<mesh::Forest> same_blocks(const FileDescription& file, const mesh:
 
 }  // namespace
 
-FileMesh mesh_of(const FileDescription& file, std::int32_t block) {
-  mesh::Forest forest(file.levels.front().domain().extent(), block, file.geometry.periodic);
+mesh::Forest forest_of(const mesh::Snapshot& file, std::int32_t block) {
+  mesh::Forest forest(file.blocks().front().domain().extent(), block, file.geometry.periodic);
   check_levels(file, forest);
-  if (const auto same = same_blocks(file, forest, block)) return {*same, true};
-  const auto finest = static_cast<int>(file.levels.size()) - 1;
+  if (const auto same = same_blocks(file, forest, block)) return *same;
+  const auto finest = static_cast<int>(file.blocks().size()) - 1;
   for (int level = 0; level < finest; ++level)
-    forest = forest.adapted(wishes_of(file.levels[static_cast<std::size_t>(level) + 1], forest, level), 0, finest);
-  return {forest, false};
+    forest = forest.adapted(wishes_of(file.blocks()[static_cast<std::size_t>(level) + 1], forest, level), 0, finest);
+  return forest;
 }
 
-std::optional<std::int32_t> block_of(const FileDescription& file) {
+std::optional<std::int32_t> block_of(const mesh::Snapshot& file) {
   std::int32_t block = 64;
-  for (const mesh::Layout& level : file.levels)
+  for (const mesh::Layout& level : file.blocks())
     for (int axis = 0; axis < 3; ++axis) {
       if (level.domain().extent()[axis] == 1) continue;
       for (const mesh::Box& box : level.boxes())
         while (block > 1 && (box.lo[axis] % block != 0 || box.hi[axis] % block != 0)) block /= 2;
     }
   return block < 2 ? std::nullopt : std::optional(block);
-}
-
-void read_levels(const SnapshotFile& file, const std::string& name, const FileMesh& mesh,
-                 std::vector<mesh::Field<double>>& levels, int component) {
-  for (std::size_t level = 0; level < levels.size(); ++level) {
-    if (mesh.has_same_blocks)
-      file.read_field(name, levels[level], static_cast<int>(level), component);
-    else
-      file.read_covering(name, levels[level], static_cast<int>(level), component);
-  }
 }
 
 }  // namespace sidestream::io

@@ -10,17 +10,15 @@
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/file_mesh.hpp"
 #include "sidestream/io/format.hpp"
-#include "sidestream/io/snapshot_content.hpp"
-#include "sidestream/mesh/hierarchy.hpp"
+#include "sidestream/io/quantity_names.hpp"
 #include "sidestream/redistribute/migration.hpp"
 
 namespace sidestream::io {
 
 namespace {
 
-struct Levels {
-  std::vector<mesh::Layout> all, leaves;
-  bool are_of_file = true;
+struct Levels : mesh::LevelLayouts {
+  bool are_of_file = true;  ///< the boxes
 };
 
 bool covers(const mesh::Layout& finer, const mesh::Box& box) {
@@ -40,61 +38,72 @@ mesh::Layout dealt(const mesh::Layout& of, std::vector<mesh::Box> boxes, int ran
 // The boxes of the file, where each is a leaf or wholly covered by finer ones.
 std::optional<Levels> own_levels(const FileDescription& file, int ranks) {
   Levels levels;
-  for (std::size_t level = 0; level < file.levels.size(); ++level) {
-    const mesh::Layout& of = file.levels[level];
+  for (std::size_t level = 0; level < file.state.levels.size(); ++level) {
+    const mesh::Layout& of = file.state.levels[level];
     std::vector<mesh::Box> all(of.boxes().begin(), of.boxes().end()), leaves;
     for (const mesh::Box& box : all) {
       mesh::Box children = box;
       for (int axis = 0; axis < 3; ++axis)
         if (of.domain().extent()[axis] > 1) children.lo[axis] *= 2, children.hi[axis] *= 2;
       bool is_refined = false;
-      if (level + 1 < file.levels.size())
-        file.levels[level + 1].for_each_meeting(children, [&](std::int32_t) { is_refined = true; });
+      if (level + 1 < file.state.levels.size())
+        file.state.levels[level + 1].for_each_meeting(children, [&](std::int32_t) { is_refined = true; });
       if (!is_refined)
         leaves.push_back(box);
-      else if (!covers(file.levels[level + 1], children))
+      else if (!covers(file.state.levels[level + 1], children))
         return std::nullopt;
     }
-    levels.all.push_back(dealt(of, std::move(all), ranks));
+    levels.blocks.push_back(dealt(of, std::move(all), ranks));
     // A leaf has one owner, whichever list it is looked up in.
     std::vector<std::int32_t> owners;
-    for (const mesh::Box& box : leaves) owners.push_back(levels.all.back().owner(levels.all.back().find(box.lo)));
+    for (const mesh::Box& box : leaves) owners.push_back(levels.blocks.back().owner(levels.blocks.back().find(box.lo)));
     levels.leaves.emplace_back(of.domain(), of.periodic(), std::move(leaves), std::move(owners), of.level());
   }
   return levels;
 }
 
+bool have_same_boxes(const mesh::Layout& one, const mesh::Layout& other) {
+  return one.size() == other.size() && std::ranges::all_of(one.boxes(), [&](const mesh::Box& box) {
+           const std::int32_t found = other.find(box.lo);
+           return found >= 0 && other.box(found) == box;
+         });
+}
+
+Levels compared(mesh::LevelLayouts wanted, const FileDescription& file) {
+  Levels levels{std::move(wanted)};
+  levels.are_of_file = std::ranges::equal(levels.blocks, file.state.levels, have_same_boxes);
+  return levels;
+}
+
 // Blocks with the file's resolution everywhere.
-Levels levels_of_blocks(const FileDescription& file, int ranks) {
+mesh::Hierarchy nested(const mesh::Snapshot& file, int ranks) {
   const auto block = block_of(file);
   if (!block)
     throw core::Error("the boxes of the file do not begin and end at even cells, so that blocks could hold them",
-                      file.path, "convert it into another format with boxes of a power of two cells");
-  const mesh::Hierarchy hierarchy(mesh_of(file, *block).forest, file.geometry, ranks);
-  Levels levels{{}, {}, false};
-  for (int level = 0; level <= hierarchy.finest_level(); ++level) {
-    levels.all.push_back(hierarchy.layout(level));
-    levels.leaves.push_back(hierarchy.leaf_layout(level));
-  }
-  return levels;
+                      file.source, "convert it into another format with boxes of a power of two cells");
+  return {forest_of(file, *block), file.geometry, ranks};
 }
 
 // What the quantities and particles of an opened file come from.
 class Source {
  public:
   Source(const comm::Communicator& comm, const std::string& path) : comm_(comm) {
-    comm.agree_on([&] {
-      file_ = open_snapshot_file(path);
-      auto own = own_levels(description(), comm.size());
-      levels_ = own ? std::move(*own) : levels_of_blocks(description(), comm.size());
+    comm.agree_on([&] { file_ = open_snapshot_file(path); });
+  }
+
+  void choose_levels(const mesh::Snapshot& state, const Deal& deal) {
+    comm_.agree_on([&] {
+      const FileDescription& file = file_->description();
+      const auto own = deal ? std::nullopt : own_levels(file, comm_.size());
+      levels_ = own ? *own : compared(deal ? deal(state) : nested(state, comm_.size()), file);
     });
   }
 
-  const FileDescription& description() const { return file_->description(); }
   const Levels& levels() const { return levels_; }
+  const FileDescription& description() const { return file_->description(); }
 
   mesh::AnyField read(const std::string& name, int level) const {
-    auto field = std::make_shared<mesh::Field<double>>(levels_.all[static_cast<std::size_t>(level)], comm_.rank());
+    auto field = std::make_shared<mesh::Field<double>>(levels_.blocks[static_cast<std::size_t>(level)], comm_.rank());
     comm_.agree_on([&] {
       if (levels_.are_of_file)
         file_->read_field(name, *field, level);
@@ -104,59 +113,48 @@ class Source {
     return mesh::AnyField(std::shared_ptr<const mesh::Field<double>>(std::move(field)));
   }
 
-  const mesh::Particles* particles() {
+  mesh::Particles particles() const {
     mesh::Particles read;
     comm_.agree_on([&] { read = file_->read_particles(comm_.rank(), comm_.size()); });
-    read.mass = description().particle_mass;
-    std::vector<mesh::Particles> of_level = by_level(read, levels_.leaves, description().geometry);
+    std::vector<mesh::Particles> of_level = by_level(std::move(read), levels_.leaves, description().state.geometry);
     for (std::size_t level = 0; level < of_level.size(); ++level) {
-      const mesh::Geometry geometry = description().geometry.refined(static_cast<int>(level));
+      const mesh::Geometry geometry = description().state.geometry.refined(static_cast<int>(level));
       if (levels_.leaves[level].size() > 0)
         redistribute::migrate(comm_, levels_.leaves[level], geometry, of_level[level]);
-      if (level == 0)
-        particles_ = std::move(of_level[level]);
-      else
-        mesh::append(of_level[level], particles_);
+      if (level > 0) mesh::append(of_level[level], of_level.front());
     }
-    return &particles_;
+    return std::move(of_level.front());
   }
 
  private:
   const comm::Communicator& comm_;
   std::unique_ptr<SnapshotFile> file_;
   Levels levels_;
-  mesh::Particles particles_;
 };
 
-mesh::Moment moment_of(const FileDescription& file) {
-  mesh::Moment moment = file.moment;
-  if (file.hubble > 0.0)
-    for (const auto& [name, value] : {std::pair{"omega_m", file.omega_m}, std::pair{"omega_lambda", file.omega_lambda},
-                                      std::pair{"hubble", file.hubble}})
-      moment.attributes.try_emplace(name, value);
-  return moment;
+// On the boxes of the file.
+mesh::Snapshot state_of(const std::shared_ptr<const Source>& source, int rank) {
+  const FileDescription& file = source->description();
+  mesh::Snapshot state = file.state;
+  state.rank = rank;
+  for (const mesh::Quantity& field : file.fields)
+    state.add({.name = file.kind == FileKind::stored_snapshot ? field.name : quantity_of(field.name),
+               .unit = field.unit.empty() ? "1" : field.unit,
+               .is_state = file.kind == FileKind::checkpoint},
+              [source, name = field.name](int level) { return source->read(name, level); });
+  if (file.has_particles) state.set_particles([source] { return source->particles(); });
+  return state;
 }
 
 }  // namespace
 
-OpenedSnapshot open_snapshot(const comm::Communicator& comm, const std::string& path) {
+mesh::Snapshot open_snapshot(const comm::Communicator& comm, const std::string& path, const Deal& deal) {
   const auto source = std::make_shared<Source>(comm, path);
-  const FileDescription& file = source->description();
-  OpenedSnapshot opened;
-  opened.texts = file.texts;
-  mesh::Snapshot& snapshot = opened.snapshot;
-  snapshot.moment = moment_of(file);
-  snapshot.geometry = file.geometry;
-  snapshot.length_unit = file.length_unit;
-  snapshot.gamma = file.gamma;
-  snapshot.rank = comm.rank();
-  snapshot.levels = source->levels().leaves;
-  if (snapshot.is_refined()) snapshot.with_refined = source->levels().all;
-  for (const auto& [name, unit] : file.fields)
-    snapshot.add({file.is_stored ? name : quantity_of(name), unit.empty() ? "1" : unit},
-                 [source, field = name](int level) { return source->read(field, level); });
-  if (file.has_particles) snapshot.set_particles([source] { return source->particles(); });
-  return opened;
+  mesh::Snapshot state = state_of(source, comm.rank());
+  source->choose_levels(state, deal);
+  state.levels = source->levels().leaves;
+  if (state.is_refined()) state.with_refined = source->levels().blocks;
+  return state;
 }
 
 }  // namespace sidestream::io

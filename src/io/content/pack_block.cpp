@@ -30,19 +30,17 @@ void pack_lanes(const double* from, double factor, std::size_t count, std::byte*
 }
 
 template <typename Real, bool is_scaled>
-Extremes pack(const FileField& entry, std::size_t level, const mesh::Box& box, std::byte* out) {
+Extremes pack(const BlockCells& from, const mesh::Box& box, std::byte* out) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  std::vector<double> room;
-  const auto view = cells_of(entry, level, box, room);
   const auto row = static_cast<std::size_t>(box.extent().x);
   LaneExtremes extremes;
   extremes.lowest.fill(infinity);
   extremes.highest.fill(-infinity);
   core::for_each_row(box, [&](int k, int j) {
-    const double* from = &view(k, j, box.lo.x);
+    const double* const cells = &from.cells(k, j, box.lo.x);
     for (std::size_t i = 0; i < row; i += lanes) {
       const std::size_t count = std::min(lanes, row - i);
-      pack_lanes<Real, is_scaled>(from + i, entry.factor, count, out, extremes);
+      pack_lanes<Real, is_scaled>(cells + i, from.factor, count, out, extremes);
       out += count * sizeof(Real);
     }
   });
@@ -51,26 +49,25 @@ Extremes pack(const FileField& entry, std::size_t level, const mesh::Box& box, s
 
 }  // namespace
 
-core::View4<const double> cells_of(const FileField& entry, std::size_t level, const mesh::Box& box,
-                                   std::vector<double>& room) {
-  if (!entry.levels.empty()) {
-    const core::View4<const double> all = entry.levels[level].view_on(box);
-    return {all.origin() + entry.component * all.stride_component(), all.stride_y(), all.stride_z(),
-            all.stride_component(), 1};
-  }
+BlockCells cells_of(const FileContent& content, const std::string& field, std::size_t level, const mesh::Box& box,
+                    std::vector<double>& room) {
+  const mesh::Snapshot::Stored& stored = content.state.stored(field);
+  if (!stored.levels.empty()) return {stored.levels[level].view_on(box).component(stored.component), stored.factor};
   room.resize(static_cast<std::size_t>(box.volume()));
   const mesh::Int3 n = box.extent();
   const core::View4<double> made(room.data(), box.lo.x, box.lo.y, box.lo.z, n.x, n.y, n.z, 1);
-  entry.fill(static_cast<int>(level), box, made);
-  return made;
+  content.state.write(field, static_cast<int>(level), box, made);
+  return {made};
 }
 
-Extremes pack_block(const FileField& entry, std::size_t level, const mesh::Box& box, Precision precision,
+Extremes pack_block(const FileContent& content, const std::string& field, std::size_t level, const mesh::Box& box,
                     std::byte* out) {
-  const bool is_scaled = entry.factor != 1.0;
-  if (precision == Precision::double_precision)
-    return is_scaled ? pack<double, true>(entry, level, box, out) : pack<double, false>(entry, level, box, out);
-  return is_scaled ? pack<float, true>(entry, level, box, out) : pack<float, false>(entry, level, box, out);
+  std::vector<double> room;
+  const BlockCells from = cells_of(content, field, level, box, room);
+  const bool is_scaled = from.factor != 1.0;
+  if (content.precision == Precision::double_precision)
+    return is_scaled ? pack<double, true>(from, box, out) : pack<double, false>(from, box, out);
+  return is_scaled ? pack<float, true>(from, box, out) : pack<float, false>(from, box, out);
 }
 
 }  // namespace sidestream::io

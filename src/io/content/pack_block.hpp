@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sidestream/io/file_content.hpp"
+#include "io/content/file_content.hpp"
 
 namespace sidestream::io {
 
@@ -17,15 +17,19 @@ inline std::int64_t size_of(Precision precision) {
   return precision == Precision::double_precision ? 8 : 4;
 }
 
-/// The cells of `box`, one of this rank's of `level`: where they lie, or made in `room`. To be multiplied by the
-/// factor of `entry`.
-core::View4<const double> cells_of(const FileField& entry, std::size_t level, const mesh::Box& box,
-                                   std::vector<double>& room);
+/// A variable is `factor` times `cells`.
+struct BlockCells {
+  core::View4<const double> cells;
+  double factor = 1.0;
+};
 
-/// Writes the cells of `box`, one of this rank's of `level`, an array (z, y, x) of numbers of `precision`, to `out`,
-/// which may have any alignment: `entry.factor` times the values, to the bit where that is 1. Returns the extremes of
-/// the doubles.
-Extremes pack_block(const FileField& entry, std::size_t level, const mesh::Box& box, Precision precision,
+/// The variable `field` on `box`, one of this rank's of `level`: where the cells lie, or made in `room`.
+BlockCells cells_of(const FileContent& content, const std::string& field, std::size_t level, const mesh::Box& box,
+                    std::vector<double>& room);
+
+/// Writes the variable `field` on `box`, one of this rank's of `level`, an array (z, y, x) of numbers of the file's
+/// precision, to `out`, which may have any alignment. Returns the extremes of the doubles.
+Extremes pack_block(const FileContent& content, const std::string& field, std::size_t level, const mesh::Box& box,
                     std::byte* out);
 
 }  // namespace sidestream::io

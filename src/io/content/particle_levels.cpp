@@ -1,6 +1,7 @@
 #include "io/content/particle_levels.hpp"
 
 #include <array>
+#include <utility>
 
 namespace sidestream::io {
 
@@ -15,9 +16,13 @@ void append_one(const mesh::Particles& from, std::size_t p, mesh::Particles& to)
 
 }  // namespace
 
-std::vector<mesh::Particles> by_level(const mesh::Particles& all, std::span<const mesh::Layout> levels,
+std::vector<mesh::Particles> by_level(mesh::Particles all, std::span<const mesh::Layout> levels,
                                       const mesh::Geometry& geometry) {
-  if (levels.size() == 1) return {all};
+  if (levels.size() == 1) {
+    std::vector<mesh::Particles> one;
+    one.push_back(std::move(all));
+    return one;
+  }
   mesh::Particles none;
   none.mass = all.mass;
   for (const auto& attribute : all.attributes) none.attributes.push_back({attribute.name, attribute.unit, {}});

@@ -1,7 +1,5 @@
 #include "io/content/particle_pieces.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -21,21 +19,12 @@ void pack(const std::vector<double>* values, double factor, const ParticlePiece&
   }
 }
 
-// What all ranks must say alike of all their particles.
-std::string words_for(const FileContent& content) {
-  if (content.particles.empty()) return "none";
-  std::string text;
-  for (const mesh::Particles* particles : content.particles) text += fmt::format("mass {:a}; ", particles->mass);
-  for (const FileParticleReal& real : content.particle_reals) text += fmt::format("{} [{}]; ", real.name, real.unit);
-  return text;
-}
-
 }  // namespace
 
 std::vector<ParticlePiece> particle_pieces(const FileContent& content) {
   std::vector<ParticlePiece> pieces;
-  for (std::size_t level = 0; level < content.particles.size(); ++level) {
-    const std::size_t size = content.particles[level]->size();
+  for (std::size_t level = 0; level < content.particles().size(); ++level) {
+    const std::size_t size = content.particles()[level]->size();
     for (std::size_t first = 0; first < size; first += particles_a_piece)
       pieces.push_back({level, first, std::min(particles_a_piece, size - first)});
   }
@@ -43,32 +32,27 @@ std::vector<ParticlePiece> particle_pieces(const FileContent& content) {
 }
 
 std::size_t particle_numbers(const FileContent& content) {
-  return 3 + content.particle_reals.size();
+  return 3 + content.state.particle_numbers.size();
 }
 
 void pack_ids(const FileContent& content, const ParticlePiece& piece, std::byte* out) {
-  std::memcpy(out, content.particles[piece.level]->id.data() + piece.first, piece.count * sizeof(std::int64_t));
+  std::memcpy(out, content.particles()[piece.level]->id.data() + piece.first, piece.count * sizeof(std::int64_t));
 }
 
 void pack_numbers(const FileContent& content, const ParticlePiece& piece, std::size_t number, std::byte* out) {
   const std::vector<double>* values = nullptr;
   double factor = 1.0;
   if (number < 3) {
-    values = &content.particles[piece.level]->position[number];
+    values = &content.particles()[piece.level]->position[number];
   } else {
-    const FileParticleReal& real = content.particle_reals[number - 3];
+    const mesh::ParticleNumber& real = content.state.particle_numbers[number - 3];
     factor = real.factor;
-    if (!real.levels.empty()) values = real.levels[piece.level];
+    values = content.values(real, piece.level);
   }
   if (content.particle_precision == Precision::double_precision)
     pack<double>(values, factor, piece, out);
   else
     pack<float>(values, factor, piece, out);
-}
-
-void check_particles_alike(const comm::Communicator& comm, const FileContent& content) {
-  const std::string own = words_for(content), first = comm.broadcast(own);
-  comm.agree(own == first ? "" : fmt::format("the ranks tell of different particles: `{}` and `{}`", first, own));
 }
 
 }  // namespace sidestream::io

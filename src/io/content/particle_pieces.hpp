@@ -4,8 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "sidestream/comm/communicator.hpp"
-#include "sidestream/io/file_content.hpp"
+#include "io/content/file_content.hpp"
 
 namespace sidestream::io {
 
@@ -23,8 +22,5 @@ std::size_t particle_numbers(const FileContent& content);
 /// Writes the ids of a piece, or its numbers `number` in the file's precision, to `out` of any alignment.
 void pack_ids(const FileContent& content, const ParticlePiece& piece, std::byte* out);
 void pack_numbers(const FileContent& content, const ParticlePiece& piece, std::size_t number, std::byte* out);
-
-/// Throws on all ranks unless they tell of the same particles: none, or those of equal mass and names. Collective.
-void check_particles_alike(const comm::Communicator& comm, const FileContent& content);
 
 }  // namespace sidestream::io

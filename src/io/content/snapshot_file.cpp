@@ -3,24 +3,16 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
+#include <array>
 
 #include "io/content/block_copy.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {
 
-bool FileDescription::has_field(const std::string& name) const {
-  return std::ranges::any_of(fields, [&](const auto& field) { return field.first == name; });
-}
-
-double FileDescription::attribute(const std::string& name) const {
-  const auto found = moment.attributes.find(name);
-  if (found != moment.attributes.end()) return found->second;
-  std::string known;
-  for (const auto& [key, value] : moment.attributes) known += (known.empty() ? "" : ", ") + key;
-  throw core::Error(fmt::format("the file has no attribute `{}`", name), path,
-                    known.empty() ? "it has none" : fmt::format("it has: {}", known));
+void set_cosmology(mesh::Moment& moment, double omega_m, double omega_lambda, double hubble) {
+  if (!(hubble > 0.0)) return;
+  moment.attributes.insert({{"omega_m", omega_m}, {"omega_lambda", omega_lambda}, {"hubble", hubble}});
 }
 
 std::optional<double> scale_factor_in_file(double said, double hubble) {
@@ -29,9 +21,9 @@ std::optional<double> scale_factor_in_file(double said, double hubble) {
 
 namespace {
 
-nlohmann::json names_and_units(const std::vector<std::pair<std::string, std::string>>& entries) {
+nlohmann::json names_and_units(const auto& entries) {
   nlohmann::json list = nlohmann::json::array();
-  for (const auto& [name, unit] : entries) list.push_back({{"name", name}, {"units", unit}});
+  for (const auto& entry : entries) list.push_back({{"name", entry.name}, {"units", entry.unit}});
   return list;
 }
 
@@ -41,56 +33,60 @@ nlohmann::json as_json(mesh::Int3 n) {
 
 }  // namespace
 
-std::string kind_of(const FileDescription& file) {
-  return file.is_stored ? "stored snapshot" : file.is_checkpoint ? "checkpoint" : "plot file";
+std::string to_string(FileKind kind) {
+  static constexpr std::array names{"plot file", "checkpoint", "stored snapshot"};
+  return names[static_cast<std::size_t>(kind)];
 }
 
 nlohmann::json to_json(const FileDescription& file) {
+  const auto& attributes = file.state.moment.attributes;
+  const auto present = [&](const char* name) { return attributes.contains(name) ? attributes.at(name) : 0.0; };
+  const bool is_stored = file.kind == FileKind::stored_snapshot;
   nlohmann::json levels = nlohmann::json::array();
-  for (const mesh::Layout& level : file.levels)
+  for (const mesh::Layout& level : file.state.levels)
     levels.push_back({{"cells", as_json(level.domain().extent())}, {"boxes", level.size()}});
   return {{"format", file.format},
-          {"path", file.path},
-          {"kind", kind_of(file)},
-          {"step", file.moment.step},
-          {"time", file.moment.time},
-          {"scale_factor", file.moment.scale_factor.value_or(1.0)},
-          {"omega_m", file.omega_m},
-          {"omega_lambda", file.omega_lambda},
-          {"hubble", file.hubble},
-          {"gamma", file.gamma},
-          {"attributes", file.moment.attributes},
-          {"length", file.geometry.length},
-          {"length_unit", file.length_unit},
+          {"path", file.state.source},
+          {"kind", to_string(file.kind)},
+          {"step", file.state.moment.step},
+          {"time", file.state.moment.time},
+          {"scale_factor", file.state.moment.scale_factor.value_or(1.0)},
+          {"omega_m", present("omega_m")},
+          {"omega_lambda", present("omega_lambda")},
+          {"hubble", present("hubble")},
+          {"gamma", file.state.gamma},
+          {"attributes", is_stored ? attributes : file.state.state_numbers},
+          {"length", file.state.geometry.length},
+          {"length_unit", file.state.length_unit},
           {"origin", file.origin},
-          {"periodic", file.geometry.periodic},
+          {"periodic", file.state.geometry.periodic},
           {"levels", levels},
           {"fields", names_and_units(file.fields)},
           {"particles", file.has_particles ? nlohmann::json(file.particles) : nlohmann::json()},
-          {"particle_reals", names_and_units(file.particle_reals)}};
+          {"particle_reals", names_and_units(file.no_particles.attributes)}};
 }
 
 std::size_t SnapshotFile::field_number(const std::string& name) const {
   std::string known;
   for (std::size_t i = 0; i < description_.fields.size(); ++i) {
-    if (description_.fields[i].first == name) return i;
-    known += (known.empty() ? "" : ", ") + description_.fields[i].first;
+    if (description_.fields[i].name == name) return i;
+    known += (known.empty() ? "" : ", ") + description_.fields[i].name;
   }
-  throw core::Error(fmt::format("there is no field `{}`", name), description_.path,
+  throw core::Error(fmt::format("there is no field `{}`", name), description_.state.source,
                     known.empty() ? "it has none" : fmt::format("it has: {}", known));
 }
 
 void SnapshotFile::check_level(int level, const mesh::Box& domain) const {
-  if (level < 0 || level >= static_cast<int>(description_.levels.size()))
-    throw core::Error(fmt::format("there is no level {}", level), description_.path,
-                      fmt::format("it has {} of them", description_.levels.size()));
-  check_domain(description_.levels[static_cast<std::size_t>(level)].domain(), domain, description_.path);
+  if (level < 0 || level >= static_cast<int>(description_.state.levels.size()))
+    throw core::Error(fmt::format("there is no level {}", level), description_.state.source,
+                      fmt::format("it has {} of them", description_.state.levels.size()));
+  check_domain(description_.state.levels[static_cast<std::size_t>(level)].domain(), domain, description_.state.source);
 }
 
 // Copies what `level`, whose cells are `ratio` cells of `into` long, has of `into`. Returns how many cells.
 std::int64_t SnapshotFile::copy_level(std::size_t field, int level, mesh::Int3 ratio, mesh::Field<double>& into,
                                       int component) const {
-  const mesh::Layout& source = description_.levels[static_cast<std::size_t>(level)];
+  const mesh::Layout& source = description_.state.levels[static_cast<std::size_t>(level)];
   std::int64_t copied = 0;
   for (const std::int32_t index : boxes_needed(source, into, ratio)) {
     const std::vector<double> cells = read_box(field, level, index);
@@ -102,7 +98,7 @@ std::int64_t SnapshotFile::copy_level(std::size_t field, int level, mesh::Int3 r
 void SnapshotFile::read_field(const std::string& name, mesh::Field<double>& into, int level, int component) const {
   const std::size_t field = field_number(name);
   check_level(level, into.layout().domain());
-  check_covered(copy_level(field, level, {1, 1, 1}, into, component), into, description_.path);
+  check_covered(copy_level(field, level, {1, 1, 1}, into, component), into, description_.state.source);
 }
 
 void SnapshotFile::read_covering(const std::string& name, mesh::Field<double>& into, int level, int component) const {
@@ -113,15 +109,15 @@ void SnapshotFile::read_covering(const std::string& name, mesh::Field<double>& i
     for (int finer = source + 1; finer <= level; ++finer)
       for (int axis = 0; axis < 3; ++axis) ratio[axis] *= description_.ratios[static_cast<std::size_t>(finer)][axis];
     const std::int64_t copied = copy_level(field, source, ratio, into, component);
-    if (source == 0) check_covered(copied, into, description_.path);
+    if (source == 0) check_covered(copied, into, description_.state.source);
   }
 }
 
 void SnapshotFile::verify(int rank, int ranks) const {
   std::int64_t number = 0;
   for (std::size_t field = 0; field < description_.fields.size(); ++field)
-    for (std::size_t level = 0; level < description_.levels.size(); ++level)
-      for (std::int32_t box = 0; box < description_.levels[level].size(); ++box, ++number)
+    for (std::size_t level = 0; level < description_.state.levels.size(); ++level)
+      for (std::int32_t box = 0; box < description_.state.levels[level].size(); ++box, ++number)
         if (number % ranks == rank) read_box(field, static_cast<int>(level), box);
   if (description_.has_particles) read_particles(rank, ranks);
 }

@@ -305,8 +305,10 @@ const core::Registry<WriteMethod>& write_methods() {
   static const core::Registry<WriteMethod> all(
       {"methods", "method of writing", "how data reach the disk: `method` in [output]"},
       {engine_method(), aggregated_method(), hdf5_independent_method(), hdf5_collective_method(), hdf5_strided_method(),
-       pnetcdf_blocking_method(), pnetcdf_nonblocking_method(), pnetcdf_buffered_method(), mpiio_independent_method(),
-       mpiio_collective_method(), mpiio_derived_method()});
+#ifndef SIDESTREAM_WITHOUT_PNETCDF
+       pnetcdf_blocking_method(), pnetcdf_nonblocking_method(), pnetcdf_buffered_method(),
+#endif
+       mpiio_independent_method(), mpiio_collective_method(), mpiio_derived_method()});
   return all;
 }
 

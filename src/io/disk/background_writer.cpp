@@ -25,15 +25,13 @@ BackgroundWriter::~BackgroundWriter() {
   if (writing_.valid()) writing_.wait();
 }
 
-void BackgroundWriter::start(
-    FileContent content,
-    std::function<AccessStatistics(const comm::Communicator& comm, const FileContent& content)> write) {
+void BackgroundWriter::start(std::function<AccessStatistics(const comm::Communicator& comm)> write) {
   core::require(!is_busy(), "one file is written in the background at a time");
-  writing_ = std::async(launch_policy(), [this, content = std::move(content), write = std::move(write)] {
+  writing_ = std::async(launch_policy(), [this, write = std::move(write)] {
     const core::Stopwatch watch;
     Outcome outcome;
     try {
-      outcome.statistics = write(comm_, content);
+      outcome.statistics = write(comm_);
     } catch (const std::exception& error) {
       outcome.error = error.what();
     }

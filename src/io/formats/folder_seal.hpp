@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "io/content/file_content.hpp"
 #include "sidestream/io/access_statistics.hpp"
-#include "sidestream/io/file_content.hpp"
 
 namespace sidestream::io {
 

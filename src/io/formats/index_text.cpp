@@ -55,17 +55,17 @@ void take_levels(IndexReader& index, FileDescription& description) {
     if (const std::string fault = fault_of_boxes(domain, boxes); !fault.empty()) index.fail(fault);
     mesh::Int3 ratio{1, 1, 1};
     for (int axis = 0; level > 0 && axis < 3; ++axis) {
-      const std::int32_t coarse = description.levels[level - 1].domain().extent()[axis];
+      const std::int32_t coarse = description.state.levels[level - 1].domain().extent()[axis];
       ratio[axis] = domain.extent()[axis] / coarse;
       if (ratio[axis] < 1 || ratio[axis] * coarse != domain.extent()[axis])
         index.fail("the domains of the levels are no multiples of each other");
     }
     std::vector<std::int32_t> owners(boxes.size(), 0);
-    description.levels.emplace_back(domain, description.geometry.periodic, std::move(boxes), std::move(owners),
-                                    static_cast<int>(level));
+    description.state.levels.emplace_back(domain, description.state.geometry.periodic, std::move(boxes),
+                                          std::move(owners), static_cast<int>(level));
     description.ratios.push_back(ratio);
   }
-  description.geometry.domain = description.levels.front().domain();
+  description.state.geometry.domain = description.state.levels.front().domain();
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ void put_description(const FileContent& content, std::int64_t particles, Index& 
   index.root["particle_precision"] = word_of(content.particle_precision);
   index.root["particles"] = particles;
   index.root["levels"] = json::array();
-  for (const mesh::Layout& level : content.levels) {
+  for (const mesh::Layout& level : content.state.levels) {
     index.root["levels"].push_back({{"domain", to_json(level.domain())}, {"boxes", level.size()}});
     index.append(std::vector<mesh::Box>(level.boxes().begin(), level.boxes().end()));
   }
@@ -126,7 +126,7 @@ void put_description(const FileContent& content, std::int64_t particles, Index& 
 IndexDescription take_description(IndexReader& index, const std::string& format, const std::string& path) {
   IndexDescription all;
   all.description.format = format;
-  all.description.path = path;
+  all.description.state.source = path;
   try {
     apply_metadata(index.root().at("state").dump(), index.path(), all.description);
     all.precision = precision_in(index.root().at("precision"), index);

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sidestream/io/file_content.hpp"
+#include "io/content/file_content.hpp"
 #include "sidestream/io/snapshot_file.hpp"
 
 namespace sidestream::io {

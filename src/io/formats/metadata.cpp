@@ -30,37 +30,46 @@ json names_and_units(const auto& entries) {
   return list;
 }
 
-std::vector<std::pair<std::string, std::string>> pairs_of(const json& list) {
-  std::vector<std::pair<std::string, std::string>> pairs;
-  for (const json& entry : list) pairs.emplace_back(entry.at(0).get<std::string>(), entry.at(1).get<std::string>());
-  return pairs;
+template <typename Entry>
+std::vector<Entry> named(const json& list) {
+  std::vector<Entry> entries;
+  for (const json& entry : list) {
+    entries.emplace_back();
+    entries.back().name = entry.at(0).get<std::string>();
+    entries.back().unit = entry.at(1).get<std::string>();
+  }
+  return entries;
 }
 
 }  // namespace
 
 std::string metadata_text(const FileContent& content) {
   json attributes = json::object();
-  for (const auto& [name, value] : content.moment.attributes) attributes[name] = number(value);
+  for (const auto& [name, value] : content.kept()) attributes[name] = number(value);
   json text{{"version", version},
-            {"step", content.moment.step},
-            {"time", number(content.moment.time)},
-            {"scale_factor", number(content.moment.scale_factor.value_or(1.0))},
-            {"omega_m", content.omega_m},
-            {"omega_lambda", content.omega_lambda},
-            {"hubble", content.hubble},
-            {"gamma", content.gamma},
+            {"step", content.state.moment.step},
+            {"time", number(content.state.moment.time)},
+            {"scale_factor", number(content.state.moment.scale_factor.value_or(1.0))},
+            {"omega_m", content.attribute("omega_m")},
+            {"omega_lambda", content.attribute("omega_lambda")},
+            {"hubble", content.attribute("hubble")},
+            {"gamma", content.state.gamma},
             {"attributes", attributes},
-            {"texts", content.texts},
-            {"config", content.config},
-            {"length", content.geometry.length},
-            {"length_unit", content.length_unit},
-            {"periodic", content.geometry.periodic},
-            {"fields", names_and_units(content.fields)},
-            {"has_particles", !content.particles.empty()}};
-  if (content.is_stored) text["is_stored"] = true;
-  if (!content.particles.empty()) {
-    text["particle_mass"] = number(content.particles.front()->mass);
-    text["particle_reals"] = names_and_units(content.particle_reals);
+            {"texts", content.state.texts},
+            {"config", ""},
+            {"length", content.state.geometry.length},
+            {"length_unit", content.state.length_unit},
+            {"periodic", content.state.geometry.periodic},
+            {"fields", names_and_units(content.fields())},
+            {"has_particles", !content.particles().empty()}};
+  if (const auto config = text["texts"].find(config_text); config != text["texts"].end()) {
+    text["config"] = *config;
+    text["texts"].erase(config);
+  }
+  if (content.kind == FileKind::stored_snapshot) text["is_stored"] = true;
+  if (!content.particles().empty()) {
+    text["particle_mass"] = number(content.particles().front()->mass);
+    text["particle_reals"] = names_and_units(content.state.particle_numbers);
   }
   return text.dump();
 }
@@ -71,27 +80,32 @@ void apply_metadata(const std::string& text, const std::string& where, FileDescr
     if (all.at("version").get<int>() != version)
       throw core::Error(fmt::format("the file is of version {}, not {}", all.at("version").dump(), version), where,
                         "read it with the version of Sidestream that wrote it");
-    description.moment.step = all.at("step").get<std::int64_t>();
-    description.moment.time = number_of(all.at("time"));
-    description.omega_m = all.at("omega_m").get<double>();
-    description.omega_lambda = all.at("omega_lambda").get<double>();
-    description.hubble = all.at("hubble").get<double>();
-    description.moment.scale_factor = scale_factor_in_file(number_of(all.at("scale_factor")), description.hubble);
-    description.gamma = all.at("gamma").get<double>();
-    for (const auto& [name, value] : all.at("attributes").items())
-      description.moment.attributes[name] = number_of(value);
-    description.texts = all.at("texts").get<std::map<std::string, std::string>>();
-    description.config = all.at("config").get<std::string>();
-    description.is_stored = all.value("is_stored", false);
-    description.is_checkpoint = !description.is_stored && !description.moment.attributes.empty();
-    description.geometry.length = all.at("length").get<std::array<double, 3>>();
-    description.length_unit = all.at("length_unit").get<std::string>();
-    description.geometry.periodic = all.at("periodic").get<mesh::Periodicity>();
-    description.fields = pairs_of(all.at("fields"));
+    description.state.moment.step = all.at("step").get<std::int64_t>();
+    description.state.moment.time = number_of(all.at("time"));
+    const auto hubble = all.at("hubble").get<double>();
+    description.state.moment.scale_factor = scale_factor_in_file(number_of(all.at("scale_factor")), hubble);
+    description.state.gamma = all.at("gamma").get<double>();
+    std::map<std::string, double> kept;
+    for (const auto& [name, value] : all.at("attributes").items()) kept[name] = number_of(value);
+    const bool is_stored = all.value("is_stored", false);
+    description.kind = is_stored       ? FileKind::stored_snapshot
+                       : !kept.empty() ? FileKind::checkpoint
+                                       : FileKind::plot_file;
+    description.state.moment.attributes = kept;
+    set_cosmology(description.state.moment, all.at("omega_m").get<double>(), all.at("omega_lambda").get<double>(),
+                  hubble);
+    if (description.kind == FileKind::checkpoint) description.state.state_numbers = std::move(kept);
+    description.state.texts = all.at("texts").get<std::map<std::string, std::string>>();
+    if (const auto config = all.at("config").get<std::string>(); !config.empty())
+      description.state.texts[config_text] = config;
+    description.state.geometry.length = all.at("length").get<std::array<double, 3>>();
+    description.state.length_unit = all.at("length_unit").get<std::string>();
+    description.state.geometry.periodic = all.at("periodic").get<mesh::Periodicity>();
+    description.fields = named<mesh::Quantity>(all.at("fields"));
     description.has_particles = all.at("has_particles").get<bool>();
     if (description.has_particles) {
-      description.particle_mass = number_of(all.at("particle_mass"));
-      description.particle_reals = pairs_of(all.at("particle_reals"));
+      description.no_particles.mass = number_of(all.at("particle_mass"));
+      description.no_particles.attributes = named<mesh::ParticleAttribute>(all.at("particle_reals"));
     }
   } catch (const json::exception& error) {
     throw core::Error(fmt::format("the description of the state is damaged: {}", error.what()), where);

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "sidestream/io/file_content.hpp"
+#include "io/content/file_content.hpp"
 #include "sidestream/io/snapshot_file.hpp"
 
 namespace sidestream::io {

@@ -4,7 +4,7 @@
 #include <array>
 #include <cctype>
 
-#include "sidestream/io/snapshot_content.hpp"
+#include "sidestream/io/quantity_names.hpp"
 
 namespace sidestream::io {
 
@@ -49,6 +49,25 @@ std::optional<std::string> quantity_called(const std::string& name) {
   for (const Word& word : words)
     if (word.name == name || word.enzo == name) return std::string(word.quantity);
   return std::nullopt;
+}
+
+std::vector<std::string> usual_quantities(const std::vector<std::string>& usual,
+                                          const std::vector<std::string>& known) {
+  static const std::vector<std::string> standard{"gas_density",        "gas_momentum_x",   "gas_momentum_y",
+                                                 "gas_momentum_z",     "gas_total_energy", "gas_internal_energy",
+                                                 "temperature",        "velocity_x",       "velocity_y",
+                                                 "velocity_z",         "pressure",         "potential",
+                                                 "dark_matter_density"};
+  std::vector<std::string> wanted;
+  for (const std::string& name : usual) wanted.push_back(quantity_of(name));
+  const auto both = [&](const std::vector<std::string>& names) {
+    std::vector<std::string> found;
+    std::ranges::copy_if(names, std::back_inserter(found),
+                         [&](const std::string& name) { return std::ranges::find(known, name) != known.end(); });
+    return found;
+  };
+  const std::vector<std::string> chosen = both(wanted);
+  return chosen.empty() ? both(standard) : chosen;
 }
 
 std::string flash_name(std::string_view name) {

@@ -41,15 +41,15 @@ bool is_pending(const std::string& path) {
   return clean.parent_path().filename() == folder_name;
 }
 
-AccessStatistics write_pending(const comm::Communicator& comm, const Format& format, const std::string& path,
-                               const FileContent& content, const WriteOptions& options) {
+AccessStatistics write_pending(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const FileChoice& choice,
+                               const std::string& path) {
   const std::string pending = pending_path(path);
   const fs::path folder = fs::path(pending).parent_path();
   comm.agree_on([&] {
     if (comm.rank() == 0) make_one_folder(folder);
   });
   try {
-    return format.write(comm, pending, content, options);
+    return write_snapshot(comm, snapshot, choice, pending);
   } catch (...) {
     if (comm.rank() == 0) remove_if_empty(folder);
     throw;

@@ -32,9 +32,9 @@ bool is_leftover(const std::string& name) {
          (name.starts_with(".") && name.ends_with(".tmp") && belongs_to_a_run(name.substr(1, name.size() - 5)));
 }
 
-// Of the format in which snapshots are stored.
+// Of the format in which snapshots are stored: one that takes boxes of any size.
 const StepName& snapshot_name() {
-  return *formats().named("sidestream").plotfile;
+  return *formats().named("raw").plotfile;
 }
 
 bool is_result(const std::string& name) {

@@ -9,6 +9,7 @@
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/math.hpp"
 #include "sidestream/core/units.hpp"
+#include "sidestream/io/file_mesh.hpp"
 #include "sidestream/redistribute/migration.hpp"
 #include "sims/cosmology/cosmology_config.hpp"
 #include "sims/cosmology/initial_matter.hpp"
@@ -61,7 +62,17 @@ class Cosmology : public Simulation {
     if (config_.has_gas) start_mass_ = universe_->gas_mass();
   }
 
-  void restore(const io::SnapshotFile& file) override;
+  void restore(const mesh::Snapshot& state) override;
+  mesh::LevelLayouts blocks_for(const mesh::Snapshot& file) const override { return hierarchy_for(file); }
+  mesh::Hierarchy hierarchy_for(const mesh::Snapshot& file) const {
+    if (file.length_unit == "cm")
+      throw core::Error("the lengths of the file are in cm", file.source,
+                        "start from a file of Sidestream or Nyx, or convert it first");
+    check_mesh(file, config_.mesh, config_.amr.max_level);
+    if (!file.has_particles()) throw core::Error("the file has no particles", file.source);
+    const mesh::Forest forest = io::forest_of(file, config_.mesh.block);
+    return {forest, config_.geometry(), comm_.size(), amr::block_costs(forest)};
+  }
 
   void advance() override {
     NextStep next;
@@ -138,10 +149,10 @@ class Cosmology : public Simulation {
     a_ = solvers::scale_factor(redshift);
   }
   int finest_level() const { return universe_->finest_level(); }
-  void gather_particles();
+  mesh::Particles gathered_particles() const;
   void add_dark_matter(mesh::Snapshot& snapshot);
   void add_particles(mesh::Snapshot& snapshot);
-  UniverseState read_state(const io::SnapshotFile& file) const;
+  UniverseState read_state(const mesh::Snapshot& file) const;
   template <typename F>
   auto on_levels(F value_of) const {
     std::vector<decltype(value_of(0))> levels;
@@ -154,7 +165,6 @@ class Cosmology : public Simulation {
   solvers::Background background_;
   Moments moments_;
   std::optional<Universe> universe_;
-  mesh::Particles all_particles_;  // of all levels, for the snapshot of a refined mesh
 
   EnergyBalance balance_;
 
@@ -168,103 +178,87 @@ class Cosmology : public Simulation {
 
 // The attribute that holds the momentum along an axis, from whatever a file has: momenta of our own checkpoints, or
 // proper peculiar velocities.
-std::vector<double> momenta(mesh::Particles& particles, const io::FileDescription& file, std::size_t axis, double a) {
+std::vector<double> momenta(mesh::Particles& particles, const std::string& file, std::size_t axis, double a) {
   const std::string letter(1, "xyz"[axis]);
-  for (const auto& [name, unit] : file.particle_reals) {
+  for (auto& [name, unit, values] : particles.attributes) {
     const bool is_momentum = name == momentum_names[axis];
     if (!is_momentum && name != letter + "vel" && name != "vel" + letter && name != "particle_velocity_" + letter)
       continue;
-    std::vector<double> values = std::move(particles.attribute(name));
     const double factor = is_momentum ? 1.0 : a;
     if (factor != 1.0)
       for (double& value : values) value *= factor;
-    return values;
+    return std::move(values);
   }
-  throw core::Error("the particles of the file have no velocities", file.path,
+  throw core::Error("the particles of the file have no velocities", file,
                     "a run starts from particles with positions and velocities");
 }
 
 // Masses that differ are kept as fractions of the largest.
-void set_masses(mesh::Particles& particles, mesh::Particles& from, const io::FileDescription& file, double largest) {
-  particles.mass = file.particle_mass > 0.0 ? file.particle_mass : largest;
-  for (const auto& [name, unit] : file.particle_reals) {
-    if (name == solvers::mass_fraction_name) {
-      particles.attributes.push_back({name, "1", std::move(from.attribute(name))});
-    } else if (name == "mass" && file.particle_mass == 0.0) {
-      std::vector<double> fractions = std::move(from.attribute(name));
-      for (double& value : fractions) value /= largest;
-      particles.attributes.push_back({solvers::mass_fraction_name, "1", std::move(fractions)});
-    }
+void set_masses(mesh::Particles& particles, mesh::Particles& from, double largest) {
+  particles.mass = from.mass > 0.0 ? from.mass : largest;
+  for (auto& [name, unit, values] : from.attributes) {
+    const bool are_masses = name == "mass" && from.mass == 0.0;
+    if (!are_masses && name != solvers::mass_fraction_name) continue;
+    if (are_masses)
+      for (double& value : values) value /= largest;
+    particles.attributes.push_back({solvers::mass_fraction_name, "1", std::move(values)});
   }
 }
 
-double largest_mass(const comm::Communicator& comm, const mesh::Particles& particles, const io::FileDescription& file) {
+double largest_mass(const comm::Communicator& comm, const mesh::Particles& particles) {
   double largest = 0.0;
-  for (const auto& [name, unit] : file.particle_reals)
-    if (name == "mass" && file.particle_mass == 0.0)
-      for (const double mass : particles.attribute(name)) largest = std::max(largest, mass);
+  for (const auto& [name, unit, values] : particles.attributes)
+    if (name == "mass" && particles.mass == 0.0)
+      for (const double mass : values) largest = std::max(largest, mass);
   return comm.max(largest);
 }
 
-UniverseState Cosmology::read_state(const io::SnapshotFile& file) const {
-  const io::FileDescription& description = file.description();
-  if (description.length_unit == "cm")
-    throw core::Error("the lengths of the file are in cm", description.path,
-                      "start from a file of Sidestream or Nyx, or convert it first");
-  check_mesh(description, config_.mesh, config_.amr.max_level);
-  const io::FileMesh mesh = io::mesh_of(description, config_.mesh.block);
-  UniverseState state{{mesh.forest, config_.geometry(), comm_.size(), amr::block_costs(mesh.forest)}, {}, {}, {}};
-  for (int level = 0; level <= mesh.forest.finest_level(); ++level) {
+UniverseState Cosmology::read_state(const mesh::Snapshot& file) const {
+  UniverseState state{hierarchy_for(file), {}, {}, {}};
+  const bool is_exact = !file.state_numbers.empty();
+  for (int level = 0; level <= state.hierarchy.finest_level(); ++level) {
     const mesh::Layout& layout = state.hierarchy.layout(level);
     if (config_.has_gas)
       state.gas.emplace_back(layout, comm_.rank(), solvers::gas_components, solvers::hydro_ghosts(layout.domain()));
-    if (config_.amr.max_level > 0 && description.is_checkpoint && description.has_field("phi_grav"))
+    if (config_.amr.max_level > 0 && is_exact && file.has("potential"))
       state.potentials.emplace_back(layout, comm_.rank());
   }
-  const bool is_exact = description.is_checkpoint;
   GasFactors factors;
   factors.gamma = config_.hydro.gamma;
   factors.velocity = is_exact ? 1.0 : a_;
   factors.specific_energy = factors.velocity * factors.velocity;
   factors.temperature = 1.0 / (config_.temperature_factor(a_) * a_ * a_);
-  if (config_.has_gas) read_gas(file, mesh, factors, state.gas);
-  if (!state.potentials.empty()) io::read_levels(file, "phi_grav", mesh, state.potentials, 0);
-  if (!description.has_particles) throw core::Error("the file has no particles", description.path);
+  if (config_.has_gas) read_gas(comm_, file, factors, state.gas);
+  if (!state.potentials.empty()) read_levels(file, "potential", state.potentials);
+  mesh::Particles from = file.take_particles();
+  const double largest = largest_mass(comm_, from);
+  comm_.agree_on([&] {
+    mesh::Particles& particles = state.particles.emplace_back();
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      particles.attributes.push_back({momentum_names[axis], "km/s", momenta(from, file.source, axis, a_)});
+    set_masses(particles, from, largest);
+    particles.id = std::move(from.id);
+    particles.position = std::move(from.position);
+  });
+  mesh::Particles none = state.particles.front();
+  none.resize(0);
+  state.particles.resize(static_cast<std::size_t>(state.hierarchy.finest_level()) + 1, none);
+  redistribute::migrate_levels(comm_, state.hierarchy, state.particles, 0, solvers::cloud_margin);
   return state;
 }
 
-void Cosmology::restore(const io::SnapshotFile& file) {
+void Cosmology::restore(const mesh::Snapshot& state) {
   core::timed(bill_, "restart", [&] {
-    const io::FileDescription& description = file.description();
-    step_ = description.moment.step;
-    const bool is_own = description.is_checkpoint && description.moment.attributes.contains("last_dtau");
-    set_redshift(is_own ? description.attribute("redshift")
-                        : solvers::redshift(description.moment.scale_factor.value_or(1.0)));
-    a_ = description.moment.scale_factor.value_or(1.0);
-    last_dtau_ = is_own ? description.attribute("last_dtau") : 0.0;
-    std::optional<UniverseState> state;
-    mesh::Particles from;
-    comm_.agree_on([&] {
-      state = read_state(file);
-      from = file.read_particles(comm_.rank(), comm_.size());
-    });
-    const double largest = largest_mass(comm_, from, description);
-    comm_.agree_on([&] {
-      mesh::Particles& particles = state->particles.emplace_back();
-      for (std::size_t axis = 0; axis < 3; ++axis)
-        particles.attributes.push_back({momentum_names[axis], "km/s", momenta(from, description, axis, a_)});
-      set_masses(particles, from, description, largest);
-      particles.id = std::move(from.id);
-      particles.position = std::move(from.position);
-    });
-    mesh::Particles none = state->particles.front();
-    none.resize(0);
-    state->particles.resize(static_cast<std::size_t>(state->hierarchy.finest_level()) + 1, none);
-    redistribute::migrate_levels(comm_, state->hierarchy, state->particles, 0, solvers::cloud_margin);
-    universe_.emplace(comm_, config_, background_, std::move(*state), bill_);
-    if (config_.has_gas) start_mass_ = is_own ? description.attribute("start_mass") : universe_->gas_mass();
-    if (is_own) books_.restore(description.moment.attributes);
-    if (description.moment.attributes.contains("energy_start")) balance_.restore(description.moment.attributes);
+    const std::map<std::string, double>& kept = state.state_numbers;
+    const bool is_own = kept.contains("last_dtau");
+    step_ = state.moment.step;
+    a_ = state.moment.scale_factor.value_or(1.0);
+    redshift_ = is_own ? kept.at("redshift") : solvers::redshift(a_);
+    last_dtau_ = is_own ? kept.at("last_dtau") : 0.0;
+    universe_.emplace(comm_, config_, background_, read_state(state), bill_);
+    if (config_.has_gas) start_mass_ = is_own ? kept.at("start_mass") : universe_->gas_mass();
+    if (is_own) books_.restore(kept);
+    if (kept.contains("energy_start")) balance_.restore(kept);
   });
   begin();
   if (balance_.scale_factor() == 0.0) measure_energies();
@@ -306,12 +300,12 @@ Cosmology::NextStep Cosmology::choose_step() {
 }
 
 // Near the side of a level a particle is with a coarser block than the leaf it is in, which another rank may own.
-void Cosmology::gather_particles() {
+mesh::Particles Cosmology::gathered_particles() const {
   std::vector<mesh::Particles> levels;
   for (int level = 0; level <= finest_level(); ++level) levels.push_back(universe_->particles(level));
   redistribute::migrate_levels(comm_, universe_->hierarchy(), levels);
-  all_particles_ = std::move(levels.front());
-  for (std::size_t level = 1; level < levels.size(); ++level) mesh::append(levels[level], all_particles_);
+  for (std::size_t level = 1; level < levels.size(); ++level) mesh::append(levels[level], levels.front());
+  return std::move(levels.front());
 }
 
 mesh::Snapshot Cosmology::snapshot() {
@@ -370,12 +364,13 @@ void Cosmology::add_dark_matter(mesh::Snapshot& snapshot) {
 
 // In Msun and km/s, with proper peculiar velocities.
 void Cosmology::add_particles(mesh::Snapshot& snapshot) {
-  snapshot.set_particles([this]() -> const mesh::Particles* {
-    if (finest_level() == 0) return &universe_->particles(0);
-    gather_particles();
-    return &all_particles_;
+  if (finest_level() == 0)
+    snapshot.set_particles(&universe_->particles(0));
+  else
+    snapshot.set_particles([this] { return gathered_particles(); });
+  snapshot.stored_particles = on_levels([&](int level) {
+    return std::shared_ptr<const mesh::Particles>(std::shared_ptr<void>(), &universe_->particles(level));
   });
-  snapshot.stored_particles = on_levels([&](int level) { return &universe_->particles(level); });
   const mesh::Particles& first = universe_->particles(0);
   const std::string fraction = solvers::has_mass_fractions(first) ? solvers::mass_fraction_name : "";
   snapshot.particle_numbers = {{"mass", "Msun", fraction, first.mass}};

@@ -274,9 +274,7 @@ CosmologyConfig read_cosmology(const core::Node& root, bool has_gas, core::Node&
     gas.set("temperature_floor", core::Node(fmt::format("{} K", config.temperature_floor)));
     resolved.set("hydro", gas);
   }
-  std::vector<std::string> names = mesh::names_of(cosmology_quantities(config));
-  std::erase(names, "potential");
-  config.amr = read_amr(root, config.mesh, names, resolved);
+  config.amr = read_amr(root, config.mesh, cosmology_quantities(config), {"potential"}, resolved);
   check_refinement(config, root);
   if (config.run.initial_file.empty()) solvers::make_linear_power(config.initial.power, config.parameters);
   return config;

@@ -80,7 +80,7 @@ std::vector<std::vector<amr::Tags>> Universe::judge(double a) {
   const std::int32_t ghost = amr::ghost_of(criteria);
   const auto is_dark = [](const std::string& name) { return name.starts_with("dark_matter"); };
   Levels dark_matter;
-  if (std::ranges::any_of(amr::fields_of(criteria), is_dark))
+  if (std::ranges::any_of(stored_fields_of(criteria, config_.amr.derived), is_dark))
     dark_matter = with_ghosts(comm_, hierarchy_, dark_matter_density(), ghost);
   if (gas_ && ghost > 0) gas_->fill_ghosts_of_all(0.0, ghost);
 
@@ -98,7 +98,8 @@ std::vector<std::vector<amr::Tags>> Universe::judge(double a) {
   };
   // For the Jeans length in comoving units, from the pressure with proper velocities.
   const double four_pi_g = 4.0 * std::numbers::pi * core::units::gravitational_constant / a;
-  return tag_blocks(hierarchy_, comm_.rank(), criteria, {config_.hydro.gamma, four_pi_g}, write);
+  return tag_blocks(hierarchy_, comm_.rank(), criteria, {config_.hydro.gamma, four_pi_g, a}, write,
+                    config_.amr.derived);
 }
 
 bool Universe::adapt(double a) {

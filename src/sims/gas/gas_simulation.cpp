@@ -10,6 +10,7 @@
 #include "sidestream/core/exact_sum.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/math.hpp"
+#include "sidestream/io/file_mesh.hpp"
 #include "sims/gas/gas_books.hpp"
 #include "sims/gas/gas_gravity.hpp"
 #include "sims/gas/gas_quantities.hpp"
@@ -77,7 +78,12 @@ class GasSimulation : public Simulation {
     start_ = totals();
   }
 
-  void restore(const io::SnapshotFile& file) override;
+  void restore(const mesh::Snapshot& state) override;
+  mesh::LevelLayouts blocks_for(const mesh::Snapshot& file) const override { return hierarchy_for(file); }
+  Hierarchy hierarchy_for(const mesh::Snapshot& file) const {
+    check_mesh(file, setup_.mesh, setup_.amr.max_level);
+    return hierarchy_of(io::forest_of(file, setup_.mesh.block));
+  }
 
   void advance() override {
     if (setup_.amr.max_level > 0 && step_ % setup_.amr.regrid_every == 0 && step_ > 0) regrid();
@@ -233,7 +239,8 @@ mesh::Forest GasSimulation::wanted_forest() const {
                                                core::View4<double> out) {
     find(table, name)->write(gas_->state(level).view(block), cells, out);
   };
-  const auto tags = tag_blocks(gas_->hierarchy(), comm_.rank(), setup_.amr.criteria, {setup_.hydro.gamma, 0.0}, write);
+  const auto tags = tag_blocks(gas_->hierarchy(), comm_.rank(), setup_.amr.criteria, {setup_.hydro.gamma, 0.0, 1.0},
+                               write, setup_.amr.derived);
   return amr::adapted(comm_, gas_->hierarchy(), tags, setup_.amr.limits());
 }
 
@@ -303,28 +310,23 @@ nlohmann::json GasSimulation::summary() const {
   return summary;
 }
 
-void GasSimulation::restore(const io::SnapshotFile& file) {
-  const io::FileDescription& description = file.description();
-  std::optional<Hierarchy> hierarchy;
-  std::vector<Field<double>> state;
-  comm_.agree_on([&] {
-    check_mesh(description, setup_.mesh, setup_.amr.max_level);
-    const io::FileMesh mesh = io::mesh_of(description, setup_.mesh.block);
-    hierarchy = hierarchy_of(mesh.forest);
-    for (int level = 0; level <= hierarchy->finest_level(); ++level)
-      state.emplace_back(hierarchy->layout(level), comm_.rank(), solvers::gas_components,
-                         solvers::hydro_ghosts(hierarchy->geometry(level).domain));
-    GasFactors factors;
-    factors.gamma = setup_.hydro.gamma;
-    read_gas(file, mesh, factors, state);
-  });
-  make_gas(*hierarchy, std::move(state));
-  step_ = description.moment.step;
-  time_ = description.moment.time;
+void GasSimulation::restore(const mesh::Snapshot& state) {
+  const Hierarchy hierarchy = hierarchy_for(state);
+  std::vector<Field<double>> gas;
+  for (int level = 0; level <= hierarchy.finest_level(); ++level)
+    gas.emplace_back(hierarchy.layout(level), comm_.rank(), solvers::gas_components,
+                     solvers::hydro_ghosts(hierarchy.geometry(level).domain));
+  GasFactors factors;
+  factors.gamma = setup_.hydro.gamma;
+  read_gas(comm_, state, factors, gas);
+  make_gas(hierarchy, std::move(gas));
+  step_ = state.moment.step;
+  time_ = state.moment.time;
   begin();
-  const bool is_own = description.is_checkpoint && description.moment.attributes.contains("mass_start");
-  start_ = is_own ? Totals{description.attribute("mass_start"), description.attribute("energy_start")} : totals();
-  if (is_own) books_.restore(description.moment.attributes);
+  const std::map<std::string, double>& kept = state.state_numbers;
+  const bool is_own = kept.contains("mass_start");
+  start_ = is_own ? Totals{kept.at("mass_start"), kept.at("energy_start")} : totals();
+  if (is_own) books_.restore(kept);
 }
 
 std::vector<mesh::Quantity> quantities_of(const solvers::HydroConfig& hydro) {
@@ -382,7 +384,7 @@ std::unique_ptr<SimulationPlan> read(const GasProblemEntry& problem, const core:
   solvers::check(setup.hydro);
   resolved.set("hydro", part);
   setup.problem = problem.read(root, setup.mesh.extent(), setup.hydro, resolved);
-  setup.amr = read_amr(root, setup.mesh, mesh::names_of(quantities_of(setup.hydro)), resolved);
+  setup.amr = read_amr(root, setup.mesh, quantities_of(setup.hydro), {}, resolved);
   reject_jeans(root);
   return std::make_unique<GasSimulationPlan>(std::move(setup));
 }

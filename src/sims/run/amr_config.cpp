@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
+
+#include "sims/quantities/common_quantities.hpp"
 
 namespace sidestream::sims {
 
@@ -27,23 +30,49 @@ void check_levels(const AmrConfig& config, const MeshConfig& mesh, const core::N
                  "lower `amr.max_level`");
 }
 
-void check_criteria(const AmrConfig& config, const std::vector<std::string>& fields, const core::Node& root) {
+void check_criteria(const AmrConfig& config, const core::Node& root) {
   const core::Node* refine = root.find("refine");
   if (config.max_level == 0 && refine != nullptr)
     core::reject(*refine, "there are rules for refinement, but no finer levels", "set `amr.max_level`");
   if (config.max_level > config.min_level && config.criteria.empty())
     core::reject(*root.find("amr")->find("max_level"), "nothing says where to refine",
                  "add a table such as [refine.shocks] with criterion = \"loehner\" and fields = [\"gas_density\"]");
-  for (const amr::Criterion& criterion : config.criteria)
-    for (const std::string& field : criterion.fields)
-      if (std::ranges::find(fields, field) == fields.end()) {
-        const std::string nearest = core::nearest_name(field, fields);
-        core::reject(*refine->find(criterion.name),
-                     fmt::format("`refine.{}` looks at `{}`, which this simulation has not", criterion.name, field),
-                     nearest.empty() ? fmt::format("it has: {}", fmt::join(fields, ", "))
-                                     : fmt::format("did you mean `{}`?", nearest));
-      }
 }
+
+/// Which quantities criteria may look at, and which derived ones they do.
+class Seen {
+ public:
+  Seen(std::vector<std::string> names, std::vector<mesh::DerivedQuantity> derived)
+      : names_(std::move(names)), derived_(std::move(derived)), is_looked_at_(derived_.size()) {}
+
+  void look_at(const std::string& name, const std::string& rule, const core::Node& refine) {
+    if (std::ranges::find(names_, name) != names_.end()) return;
+    const auto found = std::ranges::find(derived_, name, [](const auto& one) { return one.quantity().name; });
+    if (found == derived_.end()) refuse(name, rule, refine);
+    is_looked_at_[static_cast<std::size_t>(found - derived_.begin())] = true;
+    for (const std::string& part : found->of()) look_at(part, rule, refine);
+  }
+  std::vector<mesh::DerivedQuantity> looked_at() const {
+    std::vector<mesh::DerivedQuantity> all;
+    for (std::size_t d = 0; d < derived_.size(); ++d)
+      if (is_looked_at_[d]) all.push_back(derived_[d]);
+    return all;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& name, const std::string& rule, const core::Node& refine) const {
+    std::vector<std::string> all = names_;
+    for (const auto& one : derived_) all.push_back(one.quantity().name);
+    const std::string nearest = core::nearest_name(name, all);
+    core::reject(*refine.find(rule), fmt::format("`refine.{}` looks at `{}`, which criteria cannot see", rule, name),
+                 nearest.empty() ? fmt::format("they see: {}", fmt::join(all, ", "))
+                                 : fmt::format("did you mean `{}`?", nearest));
+  }
+
+  std::vector<std::string> names_;
+  std::vector<mesh::DerivedQuantity> derived_;
+  std::vector<bool> is_looked_at_;
+};
 
 }  // namespace
 
@@ -65,15 +94,21 @@ core::Table<AmrConfig> amr_table() {
   return table;
 }
 
-AmrConfig read_amr(const core::Node& root, const MeshConfig& mesh, const std::vector<std::string>& fields,
-                   core::Node& resolved) {
+AmrConfig read_amr(const core::Node& root, const MeshConfig& mesh, const std::vector<mesh::Quantity>& quantities,
+                   const std::vector<std::string>& unseen, core::Node& resolved) {
   const core::Node node = table_or_empty(root, "amr");
   core::Node part;
   AmrConfig config = amr_table().read(node, &part);
   resolved.set("amr", part);
   check_levels(config, mesh, node);
   config.criteria = amr::read_criteria(root, resolved);
-  check_criteria(config, fields, root);
+  check_criteria(config, root);
+  std::vector<std::string> names = mesh::names_of(quantities);
+  std::erase_if(names, [&](const std::string& name) { return std::ranges::find(unseen, name) != unseen.end(); });
+  Seen seen(std::move(names), mesh::read_derived(root, with_common_quantities(quantities), true));
+  for (const amr::Criterion& criterion : config.criteria)
+    for (const std::string& field : criterion.fields) seen.look_at(field, criterion.name, *root.find("refine"));
+  config.derived = seen.looked_at();
   return config;
 }
 

@@ -7,6 +7,7 @@
 #include "sidestream/amr/criteria.hpp"
 #include "sidestream/amr/subcycle.hpp"
 #include "sidestream/core/config.hpp"
+#include "sidestream/mesh/derived.hpp"
 #include "sims/run/mesh_config.hpp"
 
 namespace sidestream::sims {
@@ -19,6 +20,8 @@ struct AmrConfig {
   bool subcycle = true;
   std::int64_t max_blocks = 0;
   std::vector<amr::Criterion> criteria;
+  /// What criteria look at beside the quantities of the simulation, each after those that it follows from.
+  std::vector<mesh::DerivedQuantity> derived;
 
   amr::AdaptationLimits limits() const { return {min_level, max_level, buffer}; }
   amr::TimeLevels time_levels() const { return subcycle ? amr::TimeLevels::subcycled : amr::TimeLevels::equal; }
@@ -27,9 +30,10 @@ struct AmrConfig {
 core::Table<AmrConfig> amr_table();
 
 /// Reads `[amr]` and `[refine.NAME]` of `root` and checks that levels, blocks and criteria fit the mesh; stores them in
-/// `resolved`. `fields`: those that criteria may look at. Throws core::Error.
-AmrConfig read_amr(const core::Node& root, const MeshConfig& mesh, const std::vector<std::string>& fields,
-                   core::Node& resolved);
+/// `resolved`. Criteria may look at the simulation's `quantities` but those of `unseen`, and at what `[quantity.NAME]`
+/// derives from them. Throws core::Error.
+AmrConfig read_amr(const core::Node& root, const MeshConfig& mesh, const std::vector<mesh::Quantity>& quantities,
+                   const std::vector<std::string>& unseen, core::Node& resolved);
 
 /// "12345 blocks (3.1 GiB)", with `block_bytes` each.
 std::string describe_blocks(std::int64_t blocks, double block_bytes);

@@ -6,10 +6,10 @@
 #include <array>
 
 #include "sidestream/core/error.hpp"
-#include "sidestream/io/snapshot_content.hpp"
+#include "sidestream/io/quantity_names.hpp"
 #include "sidestream/sims/run.hpp"
+#include "sims/quantities/common_quantities.hpp"
 #include "sims/run/output_kinds.hpp"
-#include "sims/run/total_density.hpp"
 
 namespace sidestream::sims {
 
@@ -136,27 +136,29 @@ OutputConfig read_output(const core::Node* node, const OutputKind& kind, const R
   couple::check_conditions(when, known, times.has_redshift);
   when.counts_start = !kind.is_checkpoint;  // the start is there without a checkpoint
   OutputConfig config;
-  config.format = &io::formats().named(output.format);
+  config.file.format = &io::formats().named(output.format);
+  config.file.kind = kind.is_checkpoint ? io::FileKind::checkpoint : io::FileKind::plot_file;
   config.trigger = couple::Trigger(std::move(when));
   config.keep = output.keep;
-  check_state(*node, kind, *config.format, run.quantities());
-  check_method(*node, *config.format, output.method);
-  config.options.method = output.method == "automatic" ? "" : output.method;
-  config.options.aggregators = output.aggregators;
-  config.options.files = output.files;
+  check_state(*node, kind, *config.file.format, run.quantities());
+  check_method(*node, *config.file.format, output.method);
+  config.file.options.method = output.method == "automatic" ? "" : output.method;
+  config.file.options.aggregators = output.aggregators;
+  config.file.options.files = output.files;
   config.is_asynchronous = output.is_asynchronous;
   config.stops_on_failure = output.on_failure == "stop";
-  const auto& variables = config.format->variables;
+  const auto& variables = config.file.format->variables;
   if (!output.variables.empty())
-    config.quantities = read_quantities(*node, output.variables, known);
+    config.file.quantities = read_quantities(*node, output.variables, known);
   else if (kind.has_fields && !kind.is_checkpoint)
-    config.quantities = io::usual_quantities(variables, known);
-  else if (kind.is_checkpoint && !config.format->checkpoint_shows.empty())
-    config.quantities = io::usual_quantities(config.format->checkpoint_shows, known);
+    config.file.quantities = io::usual_quantities(variables, known);
+  else if (kind.is_checkpoint && !config.file.format->checkpoint_shows.empty())
+    config.file.quantities = io::usual_quantities(config.file.format->checkpoint_shows, known);
   check_particles(*node, kind, output.particle_numbers, run.plan->particle_numbers());
-  config.particle_share = output.particle_share;
-  config.particle_numbers = output.particle_numbers;
-  if (output.precision == "single") config.precision = io::Precision::single_precision;
+  if (!kind.is_checkpoint) config.file.particle_precision = io::Precision::single_precision;
+  config.file.particle_share = output.particle_share;
+  config.file.particle_numbers = output.particle_numbers;
+  if (output.precision == "single") config.file.precision = io::Precision::single_precision;
   return config;
 }
 
@@ -233,14 +235,14 @@ couple::TimeKeeping times_of(const SimulationPlan& plan, bool begins_anew) {
 }  // namespace
 
 std::vector<mesh::Quantity> RunConfig::quantities() const {
-  std::vector<mesh::Quantity> all = with_total_density(plan->quantities());
+  std::vector<mesh::Quantity> all = with_common_quantities(plan->quantities());
   for (const mesh::DerivedQuantity& one : derived) all.push_back(one.quantity());
   return all;
 }
 
 mesh::Snapshot RunConfig::snapshot_of(Simulation& running) const {
   mesh::Snapshot snapshot = running.snapshot();
-  add_total_density(snapshot);
+  add_common_quantities(snapshot);
   for (const mesh::DerivedQuantity& one : derived) one.add_to(snapshot);
   return snapshot;
 }
@@ -253,8 +255,8 @@ couple::Landings RunConfig::landings() const {
   return all;
 }
 
-RunConfig read_run(const core::Node& root, bool begins_anew) {
-  const SimulationEntry& simulation = simulations().chosen(root, "simulation");
+RunConfig read_run(const core::Node& root, bool begins_anew, const core::Registry<SimulationEntry>& known) {
+  const SimulationEntry& simulation = known.chosen(root, "simulation");
   std::vector<std::string> tables{"simulation", "run", "output", "coupling", "task", "quantity"};
   tables.insert(tables.end(), simulation.tables.begin(), simulation.tables.end());
   core::check_known_keys(root, tables);
@@ -294,7 +296,7 @@ nlohmann::json describe(const RunConfig& config, int ranks) {
   for (const OutputConfig& output : config.plotfiles)
     if (!output.task.empty())
       tasks.push_back({{"name", output.task},
-                       {"analysis", "writes " + output.format->name},
+                       {"analysis", "writes " + output.file.format->name},
                        {"transport", output.is_asynchronous ? "async" : "in-situ"},
                        {"due", couple::in_words(output.trigger.when())}});
   nlohmann::json description = config.plan->description();

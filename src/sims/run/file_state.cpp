@@ -27,12 +27,11 @@ void for_each_state(Levels& levels, F f) {
 using Gas = core::View4<double>;
 
 // Reads the first of `names` that the file has into `component`; returns its number or -1.
-int read_first(const io::SnapshotFile& file, const io::FileMesh& mesh, std::initializer_list<const char*> names,
-               Levels& levels, int component) {
+int read_first(const mesh::Snapshot& file, std::initializer_list<const char*> names, Levels& levels, int component) {
   int number = 0;
   for (const char* name : names) {
-    if (file.description().has_field(name)) {
-      io::read_levels(file, name, mesh, levels, component);
+    if (file.has(name)) {
+      read_levels(file, name, levels, component);
       return number;
     }
     ++number;
@@ -47,20 +46,23 @@ void scale(Levels& levels, int component, double factor, bool is_per_mass) {
   });
 }
 
-[[noreturn]] void miss(const io::SnapshotFile& file, const char* what) {
-  throw core::Error(fmt::format("the file has no {}", what), file.description().path,
-                    "a run can start from a file with density, momenta or velocities, and energy, pressure or "
-                    "temperature of the gas");
+void miss(const comm::Communicator& comm, const mesh::Snapshot& file, const char* what) {
+  comm.agree_on([&] {
+    throw core::Error(fmt::format("the file has no {}", what), file.source,
+                      "a run can start from a file with density, momenta or velocities, and energy, pressure or "
+                      "temperature of the gas");
+  });
 }
 
-void read_momenta(const io::SnapshotFile& file, const io::FileMesh& mesh, const GasFactors& factors, Levels& levels) {
+void read_momenta(const comm::Communicator& comm, const mesh::Snapshot& file, const GasFactors& factors,
+                  Levels& levels) {
   static constexpr std::array<std::array<const char*, 2>, 3> names{
-      {{"xmom", "x_velocity"}, {"ymom", "y_velocity"}, {"zmom", "z_velocity"}}};
+      {{"gas_momentum_x", "velocity_x"}, {"gas_momentum_y", "velocity_y"}, {"gas_momentum_z", "velocity_z"}}};
   for (int axis = 0; axis < 3; ++axis) {
     const auto& [momentum, velocity] = names[static_cast<std::size_t>(axis)];
     const int component = solvers::momentum_x + axis;
-    const int found = read_first(file, mesh, {momentum, velocity}, levels, component);
-    if (found < 0) miss(file, "velocities");
+    const int found = read_first(file, {momentum, velocity}, levels, component);
+    if (found < 0) miss(comm, file, "velocities");
     scale(levels, component, factors.velocity, found == 1);
   }
 }
@@ -72,10 +74,9 @@ double kinetic(const Gas& gas, int k, int j, int i) {
 }
 
 // Returns false when the file has none; the kinetic part is added or taken away where only one energy is there.
-bool read_internal_energy(const io::SnapshotFile& file, const io::FileMesh& mesh, const GasFactors& factors,
-                          Levels& levels) {
-  static constexpr std::array names{"rho_e", "specific_internal_energy", "pressure", "Temp"};
-  const int found = read_first(file, mesh, {names[0], names[1], names[2], names[3]}, levels, solvers::internal_energy);
+bool read_internal_energy(const mesh::Snapshot& file, const GasFactors& factors, Levels& levels) {
+  static constexpr std::array names{"gas_internal_energy", "specific_internal_energy", "pressure", "temperature"};
+  const int found = read_first(file, {names[0], names[1], names[2], names[3]}, levels, solvers::internal_energy);
   if (found < 0 || (found == 3 && factors.temperature == 0.0)) return false;
   const std::array<double, 4> factor{1.0, 1.0, 1.0 / (factors.gamma - 1.0), factors.temperature};
   scale(levels, solvers::internal_energy, factors.specific_energy * factor[static_cast<std::size_t>(found)],
@@ -83,10 +84,9 @@ bool read_internal_energy(const io::SnapshotFile& file, const io::FileMesh& mesh
   return true;
 }
 
-bool read_total_energy(const io::SnapshotFile& file, const io::FileMesh& mesh, const GasFactors& factors,
-                       Levels& levels) {
-  static constexpr std::array names{"rho_E", "specific_total_energy"};
-  const int found = read_first(file, mesh, {names[0], names[1]}, levels, solvers::total_energy);
+bool read_total_energy(const mesh::Snapshot& file, const GasFactors& factors, Levels& levels) {
+  static constexpr std::array names{"gas_total_energy", "specific_total_energy"};
+  const int found = read_first(file, {names[0], names[1]}, levels, solvers::total_energy);
   if (found < 0) return false;
   scale(levels, solvers::total_energy, factors.specific_energy, found == 1);
   return true;
@@ -94,24 +94,29 @@ bool read_total_energy(const io::SnapshotFile& file, const io::FileMesh& mesh, c
 
 }  // namespace
 
-void check_mesh(const io::FileDescription& file, const MeshConfig& mesh, int highest_level) {
+void check_mesh(const mesh::Snapshot& file, const MeshConfig& mesh, int highest_level) {
   const mesh::Box domain = mesh::domain_of(mesh.extent());
   if (file.levels.front().domain() != domain)
     throw core::Error(fmt::format("the file holds the cells {}, the run {}", to_string(file.levels.front().domain()),
                                   to_string(domain)),
-                      file.path, "give the run the `mesh.cells` of the file");
+                      file.source, "give the run the `mesh.cells` of the file");
   const auto finest = static_cast<int>(file.levels.size()) - 1;
   if (finest > highest_level)
-    throw core::Error(fmt::format("the file has {} levels of refinement, the run {}", finest, highest_level), file.path,
-                      fmt::format("set `amr.max_level` to {} or more", finest));
+    throw core::Error(fmt::format("the file has {} levels of refinement, the run {}", finest, highest_level),
+                      file.source, fmt::format("set `amr.max_level` to {} or more", finest));
 }
 
-void read_gas(const io::SnapshotFile& file, const io::FileMesh& mesh, const GasFactors& factors, Levels& levels) {
-  if (read_first(file, mesh, {"density"}, levels, solvers::density) < 0) miss(file, "density");
-  read_momenta(file, mesh, factors, levels);
-  const bool has_internal = read_internal_energy(file, mesh, factors, levels);
-  const bool has_total = read_total_energy(file, mesh, factors, levels);
-  if (!has_internal && !has_total) miss(file, "energy");
+void read_levels(const mesh::Snapshot& file, const std::string& name, Levels& levels, int component) {
+  for (std::size_t level = 0; level < levels.size(); ++level)
+    file.read(name, static_cast<int>(level), levels[level], component);
+}
+
+void read_gas(const comm::Communicator& comm, const mesh::Snapshot& file, const GasFactors& factors, Levels& levels) {
+  if (read_first(file, {"gas_density"}, levels, solvers::density) < 0) miss(comm, file, "density");
+  read_momenta(comm, file, factors, levels);
+  const bool has_internal = read_internal_energy(file, factors, levels);
+  const bool has_total = read_total_energy(file, factors, levels);
+  if (!has_internal && !has_total) miss(comm, file, "energy");
   if (has_internal && has_total) return;
   const int from = has_total ? solvers::total_energy : solvers::internal_energy,
             to = has_total ? solvers::internal_energy : solvers::total_energy;

@@ -11,7 +11,6 @@
 #include "sidestream/io/event_log.hpp"
 #include "sidestream/io/generations.hpp"
 #include "sidestream/io/pending.hpp"
-#include "sidestream/io/snapshot_content.hpp"
 
 namespace sidestream::sims {
 
@@ -82,20 +81,13 @@ void Outputs::write_plotfile(Simulation& simulation, const OutputConfig& config,
   const std::int64_t step = simulation.moment().step;
   if (std::exchange(last, step) == step) return;
   const std::string folder = folder_.path() + (config.task.empty() ? "" : "/" + config.task);
-  const std::string path = folder + "/" + config.format->plotfile->of(step);
-  const auto content_of = [&] {
-    io::FileContent plot =
-        io::plot_content(std::make_shared<mesh::Snapshot>(config_.snapshot_of(simulation)), config.quantities);
-    plot.precision = config.precision;
-    io::take_particles(plot, config.particle_numbers, config.particle_share);
-    return plot;
-  };
-  write({"plotfile", path, &config, step}, content_of,
-        [&config, folder, path](const comm::Communicator& comm, const io::FileContent& content) {
+  const std::string path = folder + "/" + config.file.format->plotfile->of(step);
+  write({"plotfile", path, &config, step}, simulation, config.file,
+        [folder, path](const comm::Communicator& comm, const mesh::Snapshot& snapshot, const io::FileChoice& choice) {
           comm.agree_on([&] {
             if (comm.rank() == 0) io::make_folder(folder);
           });
-          return config.format->write(comm, path, content, config.options);
+          return io::write_snapshot(comm, snapshot, choice, path);
         });
 }
 
@@ -105,22 +97,19 @@ void Outputs::write_checkpoint(Simulation& simulation) {
   is_put_off_ = false;
   last_checkpoint_ = step;
   const OutputConfig& config = *config_.checkpoint;
-  const std::string path = folder_.path() + "/" + config.format->checkpoint->of(step);
-  const auto content_of = [&] {
-    io::FileContent state =
-        io::checkpoint_content(std::make_shared<mesh::Snapshot>(config_.snapshot_of(simulation)), config.quantities);
-    if (std::string memory = session_.schedule().memory(); !memory.empty())
-      state.texts[triggers_text] = std::move(memory);
-    return state;
-  };
+  const std::string path = folder_.path() + "/" + config.file.format->checkpoint->of(step);
+  io::FileChoice choice = config.file;
+  if (std::string memory = session_.schedule().memory(); !memory.empty())
+    choice.texts[triggers_text] = std::move(memory);
   const Output output{"checkpoint", path, &config, step};
   pending_.emplace();
   pending_->output = output;
   pending_->after = session_.mark();
   pending_->is_whole = lost_plotfiles_ == 0;
-  write(output, content_of, [&config, path](const comm::Communicator& comm, const io::FileContent& content) {
-    return io::write_pending(comm, *config.format, path, content, config.options);
-  });
+  write(output, simulation, std::move(choice),
+        [path](const comm::Communicator& comm, const mesh::Snapshot& snapshot, const io::FileChoice& what) {
+          return io::write_pending(comm, snapshot, what, path);
+        });
 }
 
 // Were it written now, two would be pending, then three: none would ever be the newest long enough to be committed by
@@ -132,24 +121,26 @@ void Outputs::put_off(std::int64_t step) {
                        {{"step", step}, {"path", pending_->output.path}, {"pending_step", pending_->output.step}});
 }
 
-template <typename Content, typename Write>
-void Outputs::write(Output output, Content content_of, Write write_file) {
+void Outputs::write(Output output, Simulation& simulation, io::FileChoice choice, const Write& write_file) {
   const std::string kind = kind_of(output.what);
   const core::Stopwatch watch;
   report_written(true);
   output.wait_s = watch.seconds();
-  io::FileContent content;
+  choice.texts[io::config_text] = config_.resolved;
+  mesh::Snapshot snapshot;
   {
     const core::Bill::Part part = bill_.part("making the content", kind);
-    content = content_of();
-    content.config = config_.resolved;
+    snapshot = config_.snapshot_of(simulation);
+    io::prepare(snapshot, choice);
   }
   if (output.config->is_asynchronous) {
     const core::Bill::Part part = bill_.part("copying", kind);
     const core::Stopwatch copy_watch;
-    io::FileContent copy = io::copy_of(content);
+    const auto copy = std::make_shared<const mesh::Snapshot>(io::copy_of(compute_, snapshot, choice));
     output.copy_s = copy_watch.seconds();
-    writer_.start(std::move(copy), write_file);
+    writer_.start([copy, choice = std::move(choice), write_file](const comm::Communicator& comm) {
+      return write_file(comm, *copy, choice);
+    });
     under_way_ = std::move(output);
     return;
   }
@@ -157,7 +148,7 @@ void Outputs::write(Output output, Content content_of, Write write_file) {
   io::BackgroundWriter::Outcome outcome;
   const core::Stopwatch write_watch;
   try {
-    outcome.statistics = write_file(compute_, content);
+    outcome.statistics = write_file(compute_, snapshot, choice);
   } catch (const core::Error& error) {
     outcome.error = error.what();
   }
@@ -195,7 +186,7 @@ void Outputs::report(const Output& output, const io::BackgroundWriter::Outcome& 
   }
   nlohmann::json event{{"step", output.step},
                        {"path", output.path},
-                       {"format", output.config->format->name},
+                       {"format", output.config->file.format->name},
                        {"write_s", outcome.seconds},
                        {"asynchronous", output.config->is_asynchronous},
                        {"copy_s", output.copy_s},

@@ -82,8 +82,9 @@ class Outputs {
   void write_plotfile(Simulation& simulation, const OutputConfig& config, std::int64_t& last);
   void write_checkpoint(Simulation& simulation);
   void put_off(std::int64_t step);
-  template <typename Content, typename Write>
-  void write(Output output, Content content_of, Write write_file);
+  using Write = std::function<io::AccessStatistics(const comm::Communicator& comm, const mesh::Snapshot& snapshot,
+                                                   const io::FileChoice& choice)>;
+  void write(Output output, Simulation& simulation, io::FileChoice choice, const Write& write_file);
   void report_written(bool wait);
   void report(const Output& output, const io::BackgroundWriter::Outcome& outcome);
   void lose_plotfile();

@@ -17,6 +17,7 @@
 #include "sidestream/couple/session.hpp"
 #include "sidestream/io/event_log.hpp"
 #include "sidestream/io/generations.hpp"
+#include "sidestream/io/open_snapshot.hpp"
 #include "sidestream/io/pending.hpp"
 #include "sims/run/losses.hpp"
 #include "sims/run/outputs.hpp"
@@ -152,14 +153,13 @@ class Run {
   // Returns what the triggers remember.
   std::string load(const std::string& path) {
     const core::Bill::Part part = bill_.part("reading the state", "simulation");
-    std::unique_ptr<io::SnapshotFile> file;
-    compute_.agree_on([&] { file = io::open_snapshot_file(path); });
-    simulation_->restore(*file);
+    const mesh::Snapshot state =
+        io::open_snapshot(compute_, path, [this](const mesh::Snapshot& file) { return simulation_->blocks_for(file); });
+    simulation_->restore(state);
     session_.log().write("restart", {{"path", path}, {"step", simulation_->moment().step}});
     say(fmt::format("started from {}", path));
-    const auto& texts = file->description().texts;
-    const auto memory = texts.find(triggers_text);
-    return memory == texts.end() ? "" : memory->second;
+    const auto memory = state.texts.find(triggers_text);
+    return memory == state.texts.end() ? "" : memory->second;
   }
 
   // Every checksum is verified while the state is read; a checkpoint that fails is named and the one before is tried.
@@ -201,7 +201,8 @@ class Run {
   void prepare_last_checkpoint() {
     if (config_.checkpoint) return;
     config_.checkpoint.emplace();
-    config_.checkpoint->format = &io::formats().named("sidestream");
+    config_.checkpoint->file.format = &io::formats().named("sidestream");
+    config_.checkpoint->file.kind = io::FileKind::checkpoint;
   }
 
   // Why the loop over steps ends before the simulation does; where ranks differ, the last of these counts.

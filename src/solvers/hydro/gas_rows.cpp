@@ -32,8 +32,7 @@ inline namespace kernels {
 void kick_row(int cells, double factor, const std::array<const double*, 3>& acceleration, Rows gas) {
   const auto [x, y, z] = acceleration;
   kick_row_by(
-      cells, factor, gas, [x = x](int i) { return x[i]; }, [y = y](int i) { return y[i]; },
-      [z = z](int i) { return z[i]; });
+      cells, factor, gas, [x](int i) { return x[i]; }, [y](int i) { return y[i]; }, [z](int i) { return z[i]; });
 }
 
 void kick_row_by_potential(int cells, double factor, const double* phi, std::ptrdiff_t stride_y,

@@ -98,7 +98,7 @@ class EnzoOpener {
 
   std::unique_ptr<SnapshotFile> operator()() {
     description_.format = own_ ? own_->format : "enzo";
-    description_.path = path_;
+    description_.state.source = path_;
     read_geometry();
     read_grids();
     if (own_) {
@@ -124,7 +124,7 @@ class EnzoOpener {
                right = parameters_.numbers("DomainRightEdge", rank_);
     refine_by_ = static_cast<std::int32_t>(parameters_.integer("RefineBy", 1, 64));
     mesh::Int3 n{1, 1, 1};
-    description_.geometry.length = {1.0, 1.0, 1.0};
+    description_.state.geometry.length = {1.0, 1.0, 1.0};
     for (int axis = 0; axis < rank_; ++axis) {
       const auto a = static_cast<std::size_t>(axis);
       if (cells[a] != std::floor(cells[a]) || cells[a] < 1 || cells[a] > most_cells_an_axis)
@@ -133,21 +133,21 @@ class EnzoOpener {
       n[axis] = static_cast<std::int32_t>(cells[a]);
       left_[a] = left[a];
       description_.origin[a] = left[a];
-      description_.geometry.length[a] = right[a] - left[a];
+      description_.state.geometry.length[a] = right[a] - left[a];
     }
-    description_.geometry.domain = mesh::domain_of(n);
+    description_.state.geometry.domain = mesh::domain_of(n);
     if (parameters_.has("LeftFaceBoundaryCondition")) {
       constexpr double periodic = 3.0;
       const auto faces = parameters_.numbers("LeftFaceBoundaryCondition", rank_);
       for (std::size_t axis = 0; axis < faces.size(); ++axis)
-        description_.geometry.periodic[axis] = faces[axis] == periodic;
+        description_.state.geometry.periodic[axis] = faces[axis] == periodic;
     }
   }
 
   mesh::Int3 ratio() const {
     mesh::Int3 ratio{1, 1, 1};
     for (int axis = 0; axis < rank_; ++axis)
-      if (!own_ || description_.geometry.domain.extent()[axis] > 1) ratio[axis] = refine_by_;
+      if (!own_ || description_.state.geometry.domain.extent()[axis] > 1) ratio[axis] = refine_by_;
     return ratio;
   }
 
@@ -163,7 +163,7 @@ class EnzoOpener {
       auto& level = grids_[static_cast<std::size_t>(grid.level)];
       level.push_back({std::move(grid), number, 0});
     }
-    mesh::Int3 cells = description_.geometry.domain.extent(), refinement{1, 1, 1};
+    mesh::Int3 cells = description_.state.geometry.domain.extent(), refinement{1, 1, 1};
     for (std::size_t level = 0; level < grids_.size(); ++level) {
       if (level > 0) refinement = ratio();
       for (int axis = 0; axis < 3; ++axis) {
@@ -172,7 +172,7 @@ class EnzoOpener {
         cells[axis] = static_cast<std::int32_t>(finer);
       }
       description_.ratios.push_back(refinement);
-      description_.levels.push_back(layout_of(static_cast<int>(level), mesh::domain_of(cells)));
+      description_.state.levels.push_back(layout_of(static_cast<int>(level), mesh::domain_of(cells)));
     }
     std::map<std::string, std::int64_t> in_file;
     for (auto& level : grids_)
@@ -196,7 +196,7 @@ class EnzoOpener {
     if (const std::string fault = fault_of_boxes(domain, boxes); !fault.empty())
       fail(fmt::format("level {}: {}", level, fault), ".hierarchy");
     std::vector<std::int32_t> owners(boxes.size(), 0);
-    return {domain, description_.geometry.periodic, std::move(boxes), std::move(owners), level};
+    return {domain, description_.state.geometry.periodic, std::move(boxes), std::move(owners), level};
   }
 
   // Edges need not be exact; the number of cells is.
@@ -205,7 +205,7 @@ class EnzoOpener {
     mesh::Box box = mesh::domain_of({1, 1, 1});
     for (int axis = 0; axis < rank_; ++axis) {
       const auto a = static_cast<std::size_t>(axis);
-      const double size = description_.geometry.length[a] / domain.extent()[axis];
+      const double size = description_.state.geometry.length[a] / domain.extent()[axis];
       const double lo = (grid.text.left[a] - left_[a]) / size, hi = (grid.text.right[a] - left_[a]) / size;
       const auto count = static_cast<double>(grid.text.end[a] - grid.text.start[a] + 1);
       if (!(std::fabs(lo - std::round(lo)) < tolerance_cells) || !(std::fabs(hi - lo - count) < tolerance_cells) ||
@@ -219,7 +219,8 @@ class EnzoOpener {
 
   void check_own_tables() const {
     const bool fits = tables_.fields.size() == description_.fields.size() &&
-                      tables_.reals.size() == description_.particle_reals.size() && tables_.length_factor > 0.0 &&
+                      tables_.reals.size() == description_.no_particles.attributes.size() &&
+                      tables_.length_factor > 0.0 &&
                       std::ranges::all_of(tables_.fields, [](const EnzoField& field) { return field.factor > 0.0; });
     if (!fits)
       throw core::Error("the tables do not fit together", folder_ + "/" + enzo_metadata_name, "the file is damaged");
@@ -227,26 +228,27 @@ class EnzoOpener {
 
   // Of others: numbers are brought to our units where the run is comoving, else left as they are.
   void read_time_and_units() {
-    description_.moment.step = static_cast<std::int64_t>(parameters_.number("InitialCycleNumber", 0.0));
-    description_.moment.time = parameters_.number("InitialTime", 0.0);
-    description_.gamma = parameters_.number("Gamma", 5.0 / 3.0);
+    description_.state.moment.step = static_cast<std::int64_t>(parameters_.number("InitialCycleNumber", 0.0));
+    description_.state.moment.time = parameters_.number("InitialTime", 0.0);
+    description_.state.gamma = parameters_.number("Gamma", 5.0 / 3.0);
     if (parameters_.number("ComovingCoordinates", 0.0) != 1.0) return;
     EnzoCosmology cosmology;
-    cosmology.omega_m = description_.omega_m = parameters_.number("CosmologyOmegaMatterNow");
-    cosmology.omega_lambda = description_.omega_lambda = parameters_.number("CosmologyOmegaLambdaNow");
-    cosmology.hubble = description_.hubble = parameters_.number("CosmologyHubbleConstantNow");
+    cosmology.omega_m = parameters_.number("CosmologyOmegaMatterNow");
+    cosmology.omega_lambda = parameters_.number("CosmologyOmegaLambdaNow");
+    cosmology.hubble = parameters_.number("CosmologyHubbleConstantNow");
     cosmology.box_size = parameters_.number("CosmologyComovingBoxSize");
     cosmology.initial_redshift = parameters_.number("CosmologyInitialRedshift");
     cosmology.redshift = parameters_.number("CosmologyCurrentRedshift");
     if (!(cosmology.omega_m > 0.0) || !(cosmology.hubble > 0.0) || !(cosmology.box_size > 0.0) ||
         !(cosmology.redshift > -1.0) || !(cosmology.initial_redshift > -1.0))
       fail("the parameters of the cosmology are absurd", "");
+    set_cosmology(description_.state.moment, cosmology.omega_m, cosmology.omega_lambda, cosmology.hubble);
     units_ = cosmology.units();
     tables_.length_factor = units_.length;
-    description_.moment.scale_factor = 1.0 / (1.0 + cosmology.redshift);
-    description_.length_unit = "Mpc";
+    description_.state.moment.scale_factor = 1.0 / (1.0 + cosmology.redshift);
+    description_.state.length_unit = "Mpc";
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      description_.geometry.length[axis] /= units_.length;
+      description_.state.geometry.length[axis] /= units_.length;
       description_.origin[axis] /= units_.length;
     }
   }
@@ -284,14 +286,14 @@ class EnzoOpener {
     if (static_cast<int>(file.hdf5.shape(path).size()) != rank_) return;
     const std::string known = name_of_enzo(name);
     tables_.fields.push_back({name, ElementType::float64, units_.factor_of(known, "")});
-    description_.fields.emplace_back(known, unit_of(known, units_));
+    description_.fields.push_back({known, unit_of(known, units_)});
   }
 
   void add_real(const std::string& dataset) {
     const std::string name = name_of_particle_dataset(dataset);
     const double factor = units_.factor_of(name, "");
     tables_.reals.push_back({dataset, factor, name == "mass", 0.0});
-    description_.particle_reals.emplace_back(name, unit_of(name, units_));
+    description_.no_particles.attributes.push_back({name, unit_of(name, units_), {}});
   }
 
   std::string path_, stem_, folder_;

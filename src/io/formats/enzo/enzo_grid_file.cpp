@@ -17,9 +17,9 @@ namespace {
 
 // Of a grid in the file: its datasets' shape, (z, y, x) of as many axes as the run has.
 std::vector<std::int64_t> cells_of(const EnzoState& state, std::int64_t block) {
-  const EnzoPlace place = enzo_place(state.content.levels, block);
-  const mesh::Int3 n = state.content.levels[static_cast<std::size_t>(place.level)].box(place.box).extent();
-  const mesh::Int3 domain = state.content.geometry.domain.extent();
+  const EnzoPlace place = enzo_place(state.content.state.levels, block);
+  const mesh::Int3 n = state.content.state.levels[static_cast<std::size_t>(place.level)].box(place.box).extent();
+  const mesh::Int3 domain = state.content.state.geometry.domain.extent();
   if (domain.z > 1) return {n.z, n.y, n.x};
   if (domain.y > 1) return {n.y, n.x};
   return {n.x};
@@ -37,12 +37,11 @@ void put(std::span<std::byte>& out, T value) {
 
 void pack_cells(const FileContent& content, std::size_t number, const EnzoField& as, const EnzoBlock& block,
                 std::span<std::byte> out) {
-  const FileField& field = content.fields[number];
   const auto level = static_cast<std::size_t>(block.level);
-  const mesh::Box& box = content.levels[level].box(block.box);
+  const mesh::Box& box = content.state.levels[level].box(block.box);
   std::vector<double> room;
-  const auto view = cells_of(field, level, box, room);
-  const double factor = field.factor * as.factor;
+  const auto [view, own_factor] = cells_of(content, content.fields()[number].name, level, box, room);
+  const double factor = own_factor * as.factor;
   for (int k = box.lo.z; k < box.hi.z; ++k)
     for (int j = box.lo.y; j < box.hi.y; ++j)
       for (int i = box.lo.x; i < box.hi.x; ++i) put_real(out, as.type, factor * view(k, j, i));
@@ -52,17 +51,16 @@ void pack_real(const EnzoState& state, const EnzoColumn& column, const EnzoBlock
                std::span<std::byte> out) {
   const auto level = static_cast<std::size_t>(block.level);
   const FileContent& content = state.content;
-  const bool is_listed = column.number < content.particle_reals.size();
-  const double factor = is_listed ? content.particle_reals[column.number].factor : content.particles[level]->mass;
-  const std::vector<double>* values = is_listed && !content.particle_reals[column.number].levels.empty()
-                                          ? content.particle_reals[column.number].levels[level]
-                                          : nullptr;
+  const std::vector<mesh::ParticleNumber>& numbers = content.state.particle_numbers;
+  const bool is_listed = column.number < numbers.size();
+  const double factor = is_listed ? numbers[column.number].factor : content.particles()[level]->mass;
+  const std::vector<double>* const values = is_listed ? content.values(numbers[column.number], level) : nullptr;
   for (const std::int32_t p : block.particles)
     put_real(out, column.type, (values != nullptr ? factor * (*values)[static_cast<std::size_t>(p)] : factor) * scale);
 }
 
 void pack_column(const EnzoState& state, const EnzoColumn& column, const EnzoBlock& block, std::span<std::byte> out) {
-  const mesh::Particles& particles = *state.content.particles[static_cast<std::size_t>(block.level)];
+  const mesh::Particles& particles = *state.content.particles()[static_cast<std::size_t>(block.level)];
   switch (column.holds) {
     case EnzoColumn::Holds::position:
       for (const std::int32_t p : block.particles)
@@ -73,7 +71,7 @@ void pack_column(const EnzoState& state, const EnzoColumn& column, const EnzoBlo
       break;
     case EnzoColumn::Holds::mass_density: {
       const double side = state.units.length;
-      const double volume = state.content.geometry.refined(block.level).cell_volume() * side * side * side;
+      const double volume = state.content.state.geometry.refined(block.level).cell_volume() * side * side * side;
       pack_real(state, column, block, column.factor / volume, out);
       break;
     }

@@ -38,7 +38,8 @@ std::shared_ptr<const EnzoGridFile> EnzoGridFiles::open(const std::string& name)
 
 std::shared_ptr<const EnzoGridFile> EnzoFile::open(const EnzoBoxGrid& grid) const {
   if (grid.text.file.empty())
-    throw core::Error(fmt::format("grid {} has no file", grid.number), description_.path, "the file is damaged");
+    throw core::Error(fmt::format("grid {} has no file", grid.number), description_.state.source,
+                      "the file is damaged");
   return files_.open(grid.text.file);
 }
 
@@ -83,7 +84,7 @@ std::vector<double> EnzoFile::read_box(std::size_t field, int level, std::int32_
 std::vector<double> EnzoFile::active_cells(std::vector<double> values, const std::vector<std::int64_t>& shape,
                                            const EnzoBoxGrid& grid, int level, std::int32_t box,
                                            const std::string& where) const {
-  const mesh::Int3 n = description_.levels[static_cast<std::size_t>(level)].box(box).extent();
+  const mesh::Int3 n = description_.state.levels[static_cast<std::size_t>(level)].box(box).extent();
   std::array<std::int64_t, 3> in_file{1, 1, 1};
   if (shape.empty() || shape.size() > 3) throw core::Error("the data have no shape of a grid", where);
   for (std::size_t axis = 0; axis < shape.size(); ++axis) in_file[axis] = shape[shape.size() - 1 - axis];
@@ -106,7 +107,7 @@ std::vector<double> EnzoFile::active_cells(std::vector<double> values, const std
 std::size_t EnzoFile::column_number(const std::string& dataset) const {
   const auto found = std::ranges::find(tables_.columns, dataset, &EnzoColumn::dataset);
   if (found == tables_.columns.end())
-    throw core::Error(fmt::format("there is no dataset `{}` of particles", dataset), description_.path);
+    throw core::Error(fmt::format("there is no dataset `{}` of particles", dataset), description_.state.source);
   return static_cast<std::size_t>(found - tables_.columns.begin());
 }
 
@@ -169,18 +170,18 @@ void EnzoFile::add_particles(const EnzoBoxGrid& grid, int level, std::int64_t fi
       values = particle_values(*file, grid, dataset);
     else
       values.resize(static_cast<std::size_t>(grid.text.particles));
-    const double length = description_.geometry.length[axis];
+    const double length = description_.state.geometry.length[axis];
     for (double& x : values) {
       x = (tables_.length_factor == 1.0 ? x : x / tables_.length_factor) - description_.origin[axis];
-      if (std::isfinite(x) && description_.geometry.periodic[axis]) x = mesh::wrapped_coordinate(x, length);
+      if (std::isfinite(x) && description_.state.geometry.periodic[axis]) x = mesh::wrapped_coordinate(x, length);
     }
     append(values, into.position[axis]);
   }
   append(particle_ids(*file, grid, first), into.id);
-  const double volume = description_.geometry.cell_volume() *
-                        static_cast<double>(description_.geometry.domain.volume()) /
-                        static_cast<double>(description_.levels[static_cast<std::size_t>(level)].domain().volume()) *
-                        core::pow(tables_.length_factor, 3);
+  const double volume =
+      description_.state.geometry.cell_volume() * static_cast<double>(description_.state.geometry.domain.volume()) /
+      static_cast<double>(description_.state.levels[static_cast<std::size_t>(level)].domain().volume()) *
+      core::pow(tables_.length_factor, 3);
   for (std::size_t i = 0; i < tables_.reals.size(); ++i) {
     const EnzoReal& real = tables_.reals[i];
     std::vector<double> values(static_cast<std::size_t>(grid.text.particles), real.value);
@@ -193,9 +194,7 @@ void EnzoFile::add_particles(const EnzoBoxGrid& grid, int level, std::int64_t fi
 }
 
 mesh::Particles EnzoFile::read_particles(int rank, int ranks) const {
-  mesh::Particles particles;
-  particles.mass = description_.particle_mass;
-  for (const auto& [name, unit] : description_.particle_reals) particles.attributes.push_back({name, unit, {}});
+  mesh::Particles particles = description_.no_particles;
   const std::int64_t total = description_.particles;
   const std::int64_t begin = total * rank / ranks, end = total * (rank + 1) / ranks;
   std::int64_t first = 0;

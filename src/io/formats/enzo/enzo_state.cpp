@@ -44,12 +44,12 @@ void add_positions(EnzoTables& tables, std::set<std::string>& taken) {
 // to the bit.
 void add_reals(EnzoTables& tables, const FileContent& content, const EnzoUnits& units, std::set<std::string>& taken) {
   using Holds = EnzoColumn::Holds;
-  for (std::size_t i = 0; i < content.particle_reals.size(); ++i) {
-    const FileParticleReal& real = content.particle_reals[i];
+  for (std::size_t i = 0; i < content.state.particle_numbers.size(); ++i) {
+    const mesh::ParticleNumber& real = content.state.particle_numbers[i];
     const bool is_mass = real.name == "mass";
     if (is_mass)
       tables.columns.push_back({"particle_mass", tables.particle_type, Holds::mass_density, i, units.mass()});
-    if (real.levels.empty()) {
+    if (real.attribute.empty()) {
       tables.reals.push_back({"", 1.0, false, real.factor});
     } else if (is_mass && units.is_comoving) {
       tables.reals.push_back({"particle_mass", units.mass(), true, 0.0});
@@ -67,10 +67,10 @@ void add_columns(EnzoTables& tables, const FileContent& content, const EnzoUnits
   add_positions(tables, taken);
   add_reals(tables, content, units, taken);
   const bool has_mass =
-      std::ranges::any_of(content.particle_reals, [](const auto& real) { return real.name == "mass"; });
-  if (!has_mass && content.particles.front()->mass > 0.0)
-    tables.columns.push_back(
-        {"particle_mass", tables.particle_type, Holds::mass_density, content.particle_reals.size(), units.mass()});
+      std::ranges::any_of(content.state.particle_numbers, [](const auto& real) { return real.name == "mass"; });
+  if (!has_mass && content.particles().front()->mass > 0.0)
+    tables.columns.push_back({"particle_mass", tables.particle_type, Holds::mass_density,
+                              content.state.particle_numbers.size(), units.mass()});
   tables.columns.push_back({"particle_index", ElementType::int64, Holds::id, 0, 1.0});
   tables.columns.push_back({"particle_type", ElementType::int32, Holds::kind, 0, 1.0});
 }
@@ -82,10 +82,10 @@ EnzoTables enzo_tables(const FileContent& content, const EnzoUnits& units) {
   tables.particle_type = element_type(content.particle_precision);
   tables.length_factor = units.length;
   std::set<std::string> taken;
-  for (const FileField& field : content.fields)
+  for (const mesh::Quantity& field : content.fields())
     tables.fields.push_back({dataset_name(enzo_name(field.name), taken), element_type(content.precision),
                              units.factor_of(field.name, field.unit)});
-  if (!content.particles.empty()) add_columns(tables, content, units, taken);
+  if (!content.particles().empty()) add_columns(tables, content, units, taken);
   return tables;
 }
 
@@ -146,9 +146,9 @@ namespace {
 std::vector<EnzoBlock> own_blocks(const FileContent& content, int rank) {
   std::vector<EnzoBlock> own;
   const std::vector<std::int64_t> starts = block_starts(content);
-  for (std::size_t level = 0; level < content.levels.size(); ++level) {
+  for (std::size_t level = 0; level < content.state.levels.size(); ++level) {
     int local = 0;
-    for (const std::int32_t box : content.levels[level].boxes_of(rank))
+    for (const std::int32_t box : content.state.levels[level].boxes_of(rank))
       own.push_back({starts[level] + box, static_cast<int>(level), box, local++, {}});
   }
   return own;
@@ -157,11 +157,11 @@ std::vector<EnzoBlock> own_blocks(const FileContent& content, int rank) {
 // Each particle to the block of this rank that holds it.
 void deal_particles(const FileContent& content, int rank, std::vector<EnzoBlock>& own) {
   std::size_t begin = 0;
-  for (std::size_t level = 0; level < content.particles.size(); ++level) {
-    const mesh::Layout& layout = content.levels[level];
+  for (std::size_t level = 0; level < content.particles().size(); ++level) {
+    const mesh::Layout& layout = content.state.levels[level];
     const auto boxes = layout.boxes_of(rank);
-    const mesh::Geometry geometry = content.geometry.refined(static_cast<int>(level));
-    const mesh::Particles& particles = *content.particles[level];
+    const mesh::Geometry geometry = content.state.geometry.refined(static_cast<int>(level));
+    const mesh::Particles& particles = *content.particles()[level];
     for (std::size_t p = 0; p < particles.size(); ++p) {
       const std::array<double, 3> position{particles.position[0][p], particles.position[1][p],
                                            particles.position[2][p]};
@@ -188,10 +188,9 @@ EnzoState enzo_state(const comm::Communicator& comm, const FileContent& content)
   EnzoState state{content, {}, {}, {}, {}, {}};
   std::vector<Count> counts;
   comm.agree_on([&] {
-    check(content);
     if (is_enzo_cosmology(content)) state.units = enzo_cosmology(content).units();
     state.tables = enzo_tables(content, state.units);
-    state.tree = enzo_tree(content.levels);
+    state.tree = enzo_tree(content.state.levels);
     state.own = own_blocks(content, comm.rank());
     deal_particles(content, comm.rank(), state.own);
     for (const EnzoBlock& block : state.own)

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "io/content/file_content.hpp"
 #include "io/formats/enzo/enzo_hierarchy.hpp"
 #include "io/formats/enzo/enzo_units.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/io/array_file.hpp"
-#include "sidestream/io/file_content.hpp"
 
 namespace sidestream::io {
 

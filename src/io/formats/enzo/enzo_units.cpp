@@ -96,18 +96,19 @@ EnzoUnits EnzoCosmology::units() const {
 }
 
 bool is_enzo_cosmology(const FileContent& content) {
-  return content.moment.attributes.empty() && content.length_unit == "Mpc" && content.omega_m > 0.0 &&
-         content.hubble > 0.0 && content.moment.scale_factor.value_or(1.0) > 0.0;
+  return content.kind == FileKind::plot_file && content.state.length_unit == "Mpc" &&
+         content.attribute("omega_m") > 0.0 && content.attribute("hubble") > 0.0 &&
+         content.state.moment.scale_factor.value_or(1.0) > 0.0;
 }
 
 EnzoCosmology enzo_cosmology(const FileContent& content) {
   constexpr double usual_initial_redshift = 99.0;
   EnzoCosmology cosmology;
-  cosmology.omega_m = content.omega_m;
-  cosmology.omega_lambda = content.omega_lambda;
-  cosmology.hubble = content.hubble;
-  cosmology.box_size = *std::ranges::max_element(content.geometry.length) * content.hubble;
-  cosmology.redshift = 1.0 / content.moment.scale_factor.value_or(1.0) - 1.0;
+  cosmology.omega_m = content.attribute("omega_m");
+  cosmology.omega_lambda = content.attribute("omega_lambda");
+  cosmology.hubble = content.attribute("hubble");
+  cosmology.box_size = *std::ranges::max_element(content.state.geometry.length) * content.attribute("hubble");
+  cosmology.redshift = 1.0 / content.state.moment.scale_factor.value_or(1.0) - 1.0;
   cosmology.initial_redshift = std::max(usual_initial_redshift, cosmology.redshift);
   return cosmology;
 }

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "sidestream/io/file_content.hpp"
+#include "io/content/file_content.hpp"
 
 namespace sidestream::io {
 

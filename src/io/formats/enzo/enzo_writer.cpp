@@ -76,7 +76,7 @@ bool has_dataset(const EnzoState& state, std::string_view name) {
 // ---------------------------------------------------------------------------------------------------------------
 
 std::string mesh_parameters(const EnzoState& state) {
-  const mesh::Geometry& geometry = state.content.geometry;
+  const mesh::Geometry& geometry = state.content.state.geometry;
   const int rank = rank_of(geometry.domain);
   const auto face = [&](int axis) { return geometry.periodic[static_cast<std::size_t>(axis)] ? 3 : 1; };
   return fmt::format(
@@ -89,8 +89,8 @@ std::string mesh_parameters(const EnzoState& state) {
               [&](int axis) {
                 return fmt::format("{:#}", geometry.length[static_cast<std::size_t>(axis)] * state.units.length);
               }),
-      on_axes(rank, face), on_axes(rank, face), state.content.levels.size() - 1,
-      state.content.levels.size() > 1 ? 0 : 1);
+      on_axes(rank, face), on_axes(rank, face), state.content.state.levels.size() - 1,
+      state.content.state.levels.size() > 1 ? 0 : 1);
 }
 
 std::string cosmology_parameters(const EnzoCosmology& cosmology) {
@@ -107,8 +107,8 @@ std::string cosmology_parameters(const EnzoCosmology& cosmology) {
 std::string own_unit_parameters(const FileContent& content) {
   constexpr double cm_a_km = 1e5;
   double length = 1.0, density = 1.0, time = 1.0;
-  if (content.length_unit == "Mpc") {
-    length = cm_a_mpc * content.moment.scale_factor.value_or(1.0);
+  if (content.state.length_unit == "Mpc") {
+    length = cm_a_mpc * content.state.moment.scale_factor.value_or(1.0);
     density = grams_a_sun / core::pow(length, 3);
     time = length / cm_a_km;
   }
@@ -120,22 +120,22 @@ std::string own_unit_parameters(const FileContent& content) {
 
 // Enzo counts a universe's time from the beginning.
 double time_of(const EnzoState& state) {
-  if (!state.units.is_comoving) return state.content.moment.time;
+  if (!state.units.is_comoving) return state.content.state.moment.time;
   const EnzoCosmology cosmology = enzo_cosmology(state.content);
   return cosmology.age() / cosmology.time_unit();
 }
 
 std::string parameter_text(const EnzoState& state) {
   const FileContent& content = state.content;
-  std::string text =
-      fmt::format("InitialCycleNumber     = {}\nInitialTime            = {:#}\n", content.moment.step, time_of(state));
+  std::string text = fmt::format("InitialCycleNumber     = {}\nInitialTime            = {:#}\n",
+                                 content.state.moment.step, time_of(state));
   text += mesh_parameters(state);
   text += state.units.is_comoving ? cosmology_parameters(enzo_cosmology(content)) : own_unit_parameters(content);
   text += fmt::format(
       "Gamma                  = {:#}\nHydroMethod            = 0\nDualEnergyFormalism    = {}\n"
       "MultiSpecies           = 0\nNumberOfGhostZones     = {}\nNumberOfParticles      = {}\n"
       "ParticleTypeInFile     = 1\n",
-      content.gamma, has_dataset(state, "GasEnergy") && has_dataset(state, "TotalEnergy") ? 1 : 0, ghost_cells,
+      content.state.gamma, has_dataset(state, "GasEnergy") && has_dataset(state, "TotalEnergy") ? 1 : 0, ghost_cells,
       total_particles(state));
   for (std::size_t f = 0; f < state.tables.fields.size(); ++f)
     text += fmt::format("DataLabel[{}]           = {}\n", f, state.tables.fields[f].dataset);
@@ -146,7 +146,7 @@ std::string parameter_text(const EnzoState& state) {
 // -----------------------------------------------------------------------------------------------------------------
 
 std::string edges(const EnzoState& state, int level, mesh::Int3 cell, int rank) {
-  const mesh::Geometry geometry = state.content.geometry.refined(level);
+  const mesh::Geometry geometry = state.content.state.geometry.refined(level);
   return on_axes(rank, [&](int axis) {
     const double whole = geometry.length[static_cast<std::size_t>(axis)] * state.units.length;
     return fmt::format("{:#}", whole * cell[axis] / geometry.domain.extent()[axis]);
@@ -155,11 +155,12 @@ std::string edges(const EnzoState& state, int level, mesh::Int3 cell, int rank) 
 
 std::string block_text(const EnzoState& state, std::int64_t block, const std::string& stem, GridFiles files,
                        double time) {
-  const EnzoPlace place = enzo_place(state.content.levels, block);
-  const mesh::Layout& layout = state.content.levels[static_cast<std::size_t>(place.level)];
+  const EnzoPlace place = enzo_place(state.content.state.levels, block);
+  const mesh::Layout& layout = state.content.state.levels[static_cast<std::size_t>(place.level)];
   const mesh::Box box = layout.box(place.box);
   const mesh::Int3 n = box.extent();
-  const int rank = rank_of(state.content.geometry.domain), task = files == GridFiles::one ? 0 : layout.owner(place.box);
+  const int rank = rank_of(state.content.state.geometry.domain),
+            task = files == GridFiles::one ? 0 : layout.owner(place.box);
   const std::string file = grid_file_name(stem, task);
   const std::int64_t particles = state.particles[static_cast<std::size_t>(block)];
   std::string text = fmt::format(
@@ -185,7 +186,7 @@ std::string hierarchy_text(const EnzoState& state, const std::string& stem, Grid
 }
 
 std::string boundary_text(const EnzoState& state, const std::string& stem) {
-  const mesh::Box domain = state.content.geometry.domain;
+  const mesh::Box domain = state.content.state.geometry.domain;
   const int rank = rank_of(domain);
   std::string text = fmt::format(
       "BoundaryRank         = {}\nBoundaryDimension    = {}\nNumberOfBaryonFields = {}\nParticleBoundaryType = 0\n",
@@ -212,7 +213,7 @@ void put_constant(hid_t file, const std::string& name, std::int64_t count, float
 // The kind of boundary of each field at each cell of each face: Enzo opens it even when all are periodic.
 void write_boundary_hdf(const EnzoState& state, const std::string& path) {
   constexpr float outflow = 1.0F, periodic = 3.0F;
-  const mesh::Box domain = state.content.geometry.domain;
+  const mesh::Box domain = state.content.state.geometry.domain;
   const int rank = rank_of(domain);
   const QuietHdf5 quiet;
   const MemoryFile memory;
@@ -222,7 +223,7 @@ void write_boundary_hdf(const EnzoState& state, const std::string& path) {
     for (int other = 0; other < rank; ++other)
       if (other != axis) face *= domain.extent()[other] + 2 * ghost_cells;
     const std::int64_t count = face * 2 * static_cast<std::int64_t>(state.tables.fields.size());
-    const bool is_periodic = state.content.geometry.periodic[static_cast<std::size_t>(axis)];
+    const bool is_periodic = state.content.state.geometry.periodic[static_cast<std::size_t>(axis)];
     put_constant(file, fmt::format("BoundaryDimensionType.{}", axis), count, is_periodic ? periodic : outflow);
     put_constant(file, fmt::format("BoundaryDimensionValue.{}", axis), count, 0.0F);
   }

@@ -47,7 +47,7 @@ FilesFile::FilesFile(IndexDescription all, IndexReader& index)
       real_bytes_(size_of(all.precision)),
       particle_real_bytes_(size_of(all.particle_precision)) {
   starts_.push_back(0);
-  for (const mesh::Layout& level : description_.levels)
+  for (const mesh::Layout& level : description_.state.levels)
     starts_.push_back(starts_.back() + static_cast<std::size_t>(level.size()));
   const auto boxes = static_cast<std::int64_t>(starts_.back());
   try {
@@ -72,9 +72,9 @@ FilesFile::FilesFile(IndexDescription all, IndexReader& index)
 
 std::string FilesFile::data_path(std::int64_t file) const {
   if (file < 0 || file >= std::ssize(file_bytes_))
-    throw core::Error(fmt::format("there is no data file {}", file), index_path(description_.path),
+    throw core::Error(fmt::format("there is no data file {}", file), index_path(description_.state.source),
                       "the index is damaged; use an earlier file");
-  return description_.path + "/" + files_data(file, folders_);
+  return description_.state.source + "/" + files_data(file, folders_);
 }
 
 std::vector<std::byte> FilesFile::checked_bytes(const FilesPlace& place, std::int64_t bytes, std::uint64_t checksum,
@@ -88,16 +88,16 @@ std::vector<std::byte> FilesFile::checked_bytes(const FilesPlace& place, std::in
 }
 
 std::vector<double> FilesFile::read_box(std::size_t field, int level, std::int32_t box) const {
-  const mesh::Box& cells = description_.levels[static_cast<std::size_t>(level)].box(box);
+  const mesh::Box& cells = description_.state.levels[static_cast<std::size_t>(level)].box(box);
   const std::size_t number = starts_[static_cast<std::size_t>(level)] + static_cast<std::size_t>(box);
   const std::int64_t bytes = cells.volume() * real_bytes_;
   const FilesPlace& place = places_[number];
   const std::int64_t before = bytes * static_cast<std::int64_t>(field);
   if (place.offset < 0 || place.offset > std::numeric_limits<std::int64_t>::max() - before)
-    throw core::Error("the place of a box is absurd", index_path(description_.path), "use an earlier file");
+    throw core::Error("the place of a box is absurd", index_path(description_.state.source), "use an earlier file");
   const std::vector<std::byte> data =
       checked_bytes({place.file, place.offset + before}, bytes, checksums_[number * description_.fields.size() + field],
-                    fmt::format("field `{}`, box {}", description_.fields[field].first, to_string(cells)));
+                    fmt::format("field `{}`, box {}", description_.fields[field].name, to_string(cells)));
   std::vector<double> values(static_cast<std::size_t>(cells.volume()));
   reals_to_doubles(data.data(), real_bytes_ == 8, false, cells.volume(), values.data());
   return values;
@@ -119,9 +119,7 @@ void FilesFile::append_piece(std::size_t number, mesh::Particles& out) const {
 }
 
 mesh::Particles FilesFile::read_particles(int rank, int ranks) const {
-  mesh::Particles out;
-  out.mass = description_.particle_mass;
-  for (const auto& [name, unit] : description_.particle_reals) out.attributes.push_back({name, unit, {}});
+  mesh::Particles out = description_.no_particles;
   const std::size_t total = pieces_.size();
   const auto begin_of = [&](int r) { return total * static_cast<std::size_t>(r) / static_cast<std::size_t>(ranks); };
   for (std::size_t piece = begin_of(rank); piece < begin_of(rank + 1); ++piece) append_piece(piece, out);

@@ -45,10 +45,10 @@ class FilesDataWriter {
     const core::Stopwatch watch;
     file_.reserve(bytes);
     const std::vector<std::int64_t> starts = block_starts(content_);
-    for (std::size_t level = 0; level < content_.levels.size(); ++level) {
-      for (const std::int32_t box : content_.levels[level].boxes_of(rank_)) {
+    for (std::size_t level = 0; level < content_.state.levels.size(); ++level) {
+      for (const std::int32_t box : content_.state.levels[level].boxes_of(rank_)) {
         written_.boxes.push_back(starts[level] + box);
-        write_box(level, content_.levels[level].box(box));
+        write_box(level, content_.state.levels[level].box(box));
       }
     }
     for (const ParticlePiece& piece : particle_pieces(content_)) write_piece(piece);
@@ -71,9 +71,9 @@ class FilesDataWriter {
  private:
   void write_box(std::size_t level, const mesh::Box& box) {
     written_.places.push_back({rank_, out_.position()});
-    for (const FileField& field : content_.fields) {
+    for (const mesh::Quantity& field : content_.fields()) {
       const std::span<std::byte> room = out_.room(static_cast<std::size_t>(box.volume() * size_of(content_.precision)));
-      pack_block(field, level, box, content_.precision, room.data());
+      pack_block(content_, field.name, level, box, room.data());
       written_.checksums.push_back(checksum_of(room));
     }
   }
@@ -102,10 +102,10 @@ class FilesDataWriter {
 // Of the data of this rank.
 std::int64_t data_bytes(const FileContent& content, int rank) {
   std::int64_t cells = 0, particles = 0;
-  for (const mesh::Layout& level : content.levels)
+  for (const mesh::Layout& level : content.state.levels)
     for (const std::int32_t box : level.boxes_of(rank)) cells += level.box(box).volume();
-  for (const mesh::Particles* level : content.particles) particles += static_cast<std::int64_t>(level->size());
-  return cells * size_of(content.precision) * std::ssize(content.fields) +
+  for (const auto& level : content.particles()) particles += static_cast<std::int64_t>(level->size());
+  return cells * size_of(content.precision) * std::ssize(content.fields()) +
          particles * (8 + size_of(content.particle_precision) * static_cast<std::int64_t>(particle_numbers(content)));
 }
 
@@ -113,7 +113,7 @@ std::int64_t data_bytes(const FileContent& content, int rank) {
 Written gathered(const Communicator& comm, const FileContent& content, const Written& own) {
   const auto gather = [&]<typename T>(const std::vector<T>& part) { return comm.gather(std::span<const T>(part)); };
   Written all{0, gather(own.boxes), gather(own.places), gather(own.checksums), gather(own.pieces)};
-  const std::size_t fields = content.fields.size();
+  const std::size_t fields = content.fields().size();
   Written ordered = all;
   comm.agree_on([&] {
     if (comm.rank() != 0) return;
@@ -201,8 +201,6 @@ class FilesWriter {
 
 AccessStatistics write_files(const Communicator& comm, const std::string& path, const FileContent& content,
                              const WriteOptions& options) {
-  comm.agree_on([&] { check(content); });
-  check_particles_alike(comm, content);
   AccessStatistics statistics;
   write_folder_atomically(
       comm, path, [&](const std::string& folder) { statistics = FilesWriter(comm, content, options)(folder); },

@@ -53,12 +53,12 @@ class BlockGrid {
       const std::string fault = fault_of_boxes(domain, boxes[level]);
       if (!fault.empty()) fail(fault, source_, "bounding box");
       const std::vector<std::int32_t> owners(boxes[level].size(), 0);
-      description.levels.emplace_back(domain, description.geometry.periodic, std::move(boxes[level]), owners,
-                                      static_cast<int>(level));
+      description.state.levels.emplace_back(domain, description.state.geometry.periodic, std::move(boxes[level]),
+                                            owners, static_cast<int>(level));
       description.ratios.push_back(ratio(level));
     }
-    description.geometry.domain = description.levels.front().domain();
-    if (description.geometry.length[0] == 0.0) description.geometry.length = length_;
+    description.state.geometry.domain = description.state.levels.front().domain();
+    if (description.state.geometry.length[0] == 0.0) description.state.geometry.length = length_;
     description.origin = lower_;
     return blocks;
   }
@@ -102,7 +102,7 @@ class BlockGrid {
                  high = source_.number(fmt::format("{}max", "xyz"[axis]));
       lower_[i] = low.value_or(axis < axes_ ? outermost(axis, 0) : 0.0);
       length_[i] = high.value_or(axis < axes_ ? outermost(axis, 1) : 1.0) - lower_[i];
-      if (description.geometry.length[i] != 0.0) length_[i] = description.geometry.length[i];
+      if (description.state.geometry.length[i] != 0.0) length_[i] = description.state.geometry.length[i];
       if (axis >= dimensions_ && !(length_[i] > 0.0)) length_[i] = 1.0;
       if (!(length_[i] > 0.0) || !std::isfinite(length_[i]) || !std::isfinite(lower_[i]))
         fail("the domain has no extent", source_, "real runtime parameters");

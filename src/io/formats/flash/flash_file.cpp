@@ -101,19 +101,17 @@ std::vector<std::string> datasets_of_variables(const FlashSource& source) {
 
 void describe_state(const FlashSource& source, FileDescription& description) {
   const auto number = [&](const char* name, double otherwise) { return source.number(name).value_or(otherwise); };
-  description.moment.step = static_cast<std::int64_t>(number("nstep", 0.0));
-  description.moment.time = number("time", 0.0);
-  if (number("usecosmology", 0.0) != 0.0) {
-    description.omega_m = number("omegamatter", 0.0);
-    description.omega_lambda = number("cosmologicalconstant", 0.0);
-    description.hubble = number("hubbleconstant", 0.0) / hubble_100_per_second;
-  }
-  description.moment.scale_factor =
-      scale_factor_in_file(number("scalefactor", 1.0 / (1.0 + number("redshift", 0.0))), description.hubble);
-  description.gamma = number("gamma", description.gamma);
-  description.length_unit = source.text("unitsystem").value_or("cgs") == "none" ? "" : "cm";
+  description.state.moment.step = static_cast<std::int64_t>(number("nstep", 0.0));
+  description.state.moment.time = number("time", 0.0);
+  const bool has_cosmology = number("usecosmology", 0.0) != 0.0;
+  const double hubble = has_cosmology ? number("hubbleconstant", 0.0) / hubble_100_per_second : 0.0;
+  set_cosmology(description.state.moment, number("omegamatter", 0.0), number("cosmologicalconstant", 0.0), hubble);
+  description.state.moment.scale_factor =
+      scale_factor_in_file(number("scalefactor", 1.0 / (1.0 + number("redshift", 0.0))), hubble);
+  description.state.gamma = number("gamma", description.state.gamma);
+  description.state.length_unit = source.text("unitsystem").value_or("cgs") == "none" ? "" : "cm";
   for (std::size_t axis = 0; axis < 3; ++axis)
-    description.geometry.periodic[axis] =
+    description.state.geometry.periodic[axis] =
         source.text(fmt::format("{}l_boundary_type", "xyz"[axis])).value_or("periodic") == "periodic";
 }
 
@@ -124,13 +122,13 @@ bool is_own_property(const std::string& name) {
 void describe_contents(const FlashSource& source, FileDescription& description) {
   for (const std::string& flash : source.names("unknown names")) {
     const std::string name = name_of_flash(flash);
-    description.fields.emplace_back(name, unit_of(name));
+    description.fields.push_back({name, unit_of(name)});
   }
   description.has_particles = source.has("tracer particles") && source.has("particle names");
   if (!description.has_particles) return;
   for (const std::string& flash : source.names("particle names")) {
     const std::string name = particle_name_of_flash(flash);
-    if (!is_own_property(flash)) description.particle_reals.emplace_back(name, unit_of(name));
+    if (!is_own_property(flash)) description.no_particles.attributes.push_back({name, unit_of(name), {}});
   }
 }
 
@@ -229,7 +227,7 @@ void FlashFile::find_columns(const std::vector<std::string>& names) {
   columns_ = {{column("posx"), position_of("posy"), position_of("posz")}, position_of("tag"), {}};
   for (std::size_t i = 0; i < names.size(); ++i)
     if (!is_own_property(names[i])) columns_.reals.push_back(i);
-  if (columns_.reals.size() != description_.particle_reals.size())
+  if (columns_.reals.size() != description_.no_particles.attributes.size())
     fail("the numbers of the particles are not those of the description", "particle names");
 }
 
@@ -303,9 +301,7 @@ void FlashFile::read_unverified(std::int64_t first, std::int64_t last, mesh::Par
 }
 
 mesh::Particles FlashFile::read_particles(int rank, int ranks) const {
-  mesh::Particles particles;
-  particles.mass = description_.particle_mass;
-  for (const auto& [name, unit] : description_.particle_reals) particles.attributes.push_back({name, unit, {}});
+  mesh::Particles particles = description_.no_particles;
   if (!description_.has_particles) return particles;
   const std::int64_t first = description_.particles * rank / ranks, last = description_.particles * (rank + 1) / ranks;
   if (!particle_checksums_) {
@@ -327,7 +323,7 @@ std::unique_ptr<SnapshotFile> open_flash(const std::string& format, std::unique_
   FileDescription description;
   const std::string path = source->path();
   description.format = format;
-  description.path = path;
+  description.state.source = path;
   const std::string metadata = source->metadata();
   if (!metadata.empty() && !is_committed)
     throw core::Error("the file is not complete: it has no record at its end", path, damaged);

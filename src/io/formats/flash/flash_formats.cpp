@@ -14,6 +14,12 @@ namespace sidestream::io {
 
 namespace {
 
+#ifdef SIDESTREAM_WITHOUT_PNETCDF
+constexpr bool has_pnetcdf = false;
+#else
+constexpr bool has_pnetcdf = true;
+#endif
+
 // A format of the family.
 struct Member {
   std::string name, documentation;
@@ -100,8 +106,12 @@ Format entry(const Member& member) {
   Format format;
   format.name = member.name;
   format.documentation = member.documentation;
-  format.plotfile = member.plotfile;
-  format.checkpoint = member.checkpoint;
+  if (member.kind.container == Container::netcdf && !has_pnetcdf) {
+    format.documentation += "; read only: built without PnetCDF";
+  } else {
+    format.plotfile = member.plotfile;
+    format.checkpoint = member.checkpoint;
+  }
   format.methods = methods_for(member.kind.container);
   format.write = [kind = member.kind](const comm::Communicator& comm, const std::string& path,
                                       const FileContent& content, const WriteOptions& options) {

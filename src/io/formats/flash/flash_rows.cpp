@@ -17,47 +17,50 @@ using mesh::Int3;
 std::vector<OwnBlock> own_blocks(const FileContent& content, int rank) {
   const std::vector<std::int64_t> starts = block_starts(content);
   std::vector<OwnBlock> blocks;
-  for (std::size_t level = 0; level < content.levels.size(); ++level) {
-    for (const std::int32_t index : content.levels[level].boxes_of(rank))
-      blocks.push_back({level, content.levels[level].box(index), starts[level] + index});
+  for (std::size_t level = 0; level < content.state.levels.size(); ++level) {
+    for (const std::int32_t index : content.state.levels[level].boxes_of(rank))
+      blocks.push_back({level, content.state.levels[level].box(index), starts[level] + index});
   }
   return blocks;
 }
 
 namespace {
 
-void put_cells(const FileField& field, const OwnBlock& block, ElementType type, ByteWriter& out) {
+void put_cells(const FileContent& content, const std::string& field, const OwnBlock& block, ElementType type,
+               ByteWriter& out) {
   const Box& box = block.box;
   std::vector<double> room;
-  const auto view = cells_of(field, block.level, box, room);
+  const auto [view, factor] = cells_of(content, field, block.level, box, room);
   const std::int32_t width = box.extent().x;
-  core::for_each_row(box, [&](int k, int j) {
-    const double* row = &view(k, j, box.lo.x);
+  core::for_each_row(box, [&, from = view, by = factor](int k, int j) {
+    const double* row = &from(k, j, box.lo.x);
     if (type == ElementType::float32)
-      out.put_scaled<float>(row, width, field.factor);
+      out.put_scaled<float>(row, width, by);
     else
-      out.put_scaled<double>(row, width, field.factor);
+      out.put_scaled<double>(row, width, by);
   });
 }
 
 // The field that all variables are unconverted components of, as long as there is one.
 mesh::FieldView<const double> field_in_place(const FileContent& content) {
-  if (content.levels.size() != 1 || content.precision != Precision::double_precision || content.fields.empty())
+  if (content.state.levels.size() != 1 || content.precision != Precision::double_precision || content.fields().empty())
     return {};
-  for (const FileField& field : content.fields)
-    if (field.levels.empty() || field.levels.front().table() != content.fields.front().levels.front().table() ||
-        field.factor != 1.0)
+  const std::vector<mesh::FieldView<const double>>& first = content.state.stored(content.fields().front().name).levels;
+  for (const mesh::Quantity& field : content.fields()) {
+    const mesh::Snapshot::Stored& stored = content.state.stored(field.name);
+    if (stored.levels.empty() || stored.levels.front().table() != first.front().table() || stored.factor != 1.0)
       return {};
-  return content.fields.front().levels.front();
+  }
+  return first.front();
 }
 
 void set_in_place(const FileContent& content, FlashLayout layout, ArrayGroup& group) {
   const mesh::FieldView<const double> field = field_in_place(content);
   if (!field.table()) return;
   InPlace all{field, {}};
-  for (const FileField& variable : content.fields) {
-    all.components.push_back(variable.component);
-    if (layout == FlashLayout::standard) group.in_place.push_back({field, {variable.component}});
+  for (const mesh::Quantity& variable : content.fields()) {
+    all.components.push_back(content.state.stored(variable.name).component);
+    if (layout == FlashLayout::standard) group.in_place.push_back({field, {all.components.back()}});
   }
   if (layout == FlashLayout::combined) group.in_place.push_back(all);
 }
@@ -82,10 +85,10 @@ ArrayGroup flash_cells(const FileContent& content, int rank, FlashLayout layout,
   group.pack = [&content, blocks, layout, type, order](std::size_t array, std::size_t run, std::span<std::byte> out) {
     ByteWriter writer(out, order);
     if (layout == FlashLayout::standard) {
-      put_cells(content.fields[array], blocks[run], type, writer);
+      put_cells(content, content.fields()[array].name, blocks[run], type, writer);
       return;
     }
-    for (const FileField& field : content.fields) put_cells(field, blocks[run], type, writer);
+    for (const mesh::Quantity& field : content.fields()) put_cells(content, field.name, blocks[run], type, writer);
   };
   if (order == ByteOrder::little) set_in_place(content, layout, group);
   group.checksums = "checksum";
@@ -97,7 +100,7 @@ ArrayGroup flash_cells(const FileContent& content, int rank, FlashLayout layout,
 
 FlashParticles::FlashParticles(const comm::Communicator& comm, const FlashContent& flash)
     : rank_(comm.rank()), flash_(flash), blocks_(own_blocks(flash.content, comm.rank())) {
-  for (const mesh::Layout& level : flash.content.levels)
+  for (const mesh::Layout& level : flash.content.state.levels)
     first_own_.push_back((first_own_.empty() ? 0 : first_own_.back()) +
                          static_cast<std::int64_t>(level.boxes_of(rank_).size()));
   comm.agree_on([&] { find_places(); });
@@ -114,8 +117,8 @@ FlashParticles::FlashParticles(const comm::Communicator& comm, const FlashConten
 }
 
 std::int64_t FlashParticles::block_of(std::size_t level, std::size_t index) const {
-  const mesh::Particles& particles = *flash_.content.particles[level];
-  const mesh::Layout& layout = flash_.content.levels[level];
+  const mesh::Particles& particles = *flash_.content.particles()[level];
+  const mesh::Layout& layout = flash_.content.state.levels[level];
   const Int3 cell = cell_of(flash_.geometry.refined(static_cast<int>(level)),
                             {particles.position[0][index], particles.position[1][index], particles.position[2][index]});
   const std::int32_t box = layout.find(cell);
@@ -128,8 +131,8 @@ std::int64_t FlashParticles::block_of(std::size_t level, std::size_t index) cons
 }
 
 void FlashParticles::find_places() {
-  for (std::size_t level = 0; level < flash_.content.particles.size(); ++level) {
-    const mesh::Particles& particles = *flash_.content.particles[level];
+  for (std::size_t level = 0; level < flash_.content.particles().size(); ++level) {
+    const mesh::Particles& particles = *flash_.content.particles()[level];
     for (std::size_t p = 0; p < particles.size(); ++p)
       places_.push_back({block_of(level, p), particles.id[p], level, p});
   }
@@ -143,7 +146,7 @@ void FlashParticles::find_places() {
 bool FlashParticles::is_before(const Place& a, const Place& b) const {
   if (a.block != b.block) return a.block < b.block;
   if (a.id != b.id) return a.id < b.id;
-  const mesh::Particles& particles = *flash_.content.particles[a.level];
+  const mesh::Particles& particles = *flash_.content.particles()[a.level];
   for (const auto& coordinate : particles.position)
     if (coordinate[a.index] != coordinate[b.index]) return coordinate[a.index] < coordinate[b.index];
   return false;
@@ -160,22 +163,23 @@ ArrayGroup FlashParticles::rows() const {
 // The processor of a particle is left open, so that files do not depend on the number of ranks. Positions keep all
 // bits, so that each stays in its block.
 void FlashParticles::put_properties(const Place& place, ByteWriter& out) const {
-  const mesh::Particles& particles = *flash_.content.particles[place.level];
+  const mesh::Particles& particles = *flash_.content.particles()[place.level];
   out.put(static_cast<double>(blocks_[static_cast<std::size_t>(place.block)].row + 1));
   for (const auto& coordinate : particles.position) out.put(flash_.position_factor * coordinate[place.index]);
   out.put(-1.0);
   out.put(static_cast<double>(place.id));
   const bool is_single = flash_.content.particle_precision == Precision::single_precision;
   for (std::size_t r = 0; r < flash_.real_factors.size(); ++r) {
-    const FileParticleReal& real = flash_.content.particle_reals[r];
-    const double value = real.levels.empty() ? real.factor : real.factor * (*real.levels[place.level])[place.index];
+    const mesh::ParticleNumber& real = flash_.content.state.particle_numbers[r];
+    const std::vector<double>* const values = flash_.content.values(real, place.level);
+    const double value = values == nullptr ? real.factor : real.factor * (*values)[place.index];
     out.put(flash_.real_factors[r] * (is_single ? static_cast<double>(static_cast<float>(value)) : value));
   }
 }
 
 ArrayGroup FlashParticles::properties(ByteOrder order) const {
   ArrayGroup group = rows();
-  const auto width = flash_own_properties + flash_.content.particle_reals.size();
+  const auto width = flash_own_properties + flash_.content.state.particle_numbers.size();
   group.arrays = {{"tracer particles", ElementType::float64, {static_cast<std::int64_t>(width)}}};
   group.pack = [this, order](std::size_t, std::size_t run, std::span<std::byte> out) {
     ByteWriter writer(out, order);

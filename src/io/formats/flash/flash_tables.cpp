@@ -54,12 +54,12 @@ int dimensions_of(const Box& domain) {
 class Tree {
  public:
   explicit Tree(const FileContent& content)
-      : levels_(content.levels),
-        periodic_(content.geometry.periodic),
+      : levels_(content.state.levels),
+        periodic_(content.state.geometry.periodic),
         starts_(block_starts(content)),
-        block_(content.levels.front().box(0).extent()),
-        dimensions_(dimensions_of(content.geometry.domain)) {
-    for (int axis = 0; axis < 3; ++axis) ratio_[axis] = content.geometry.domain.extent()[axis] > 1 ? 2 : 1;
+        block_(content.state.levels.front().box(0).extent()),
+        dimensions_(dimensions_of(content.state.geometry.domain)) {
+    for (int axis = 0; axis < 3; ++axis) ratio_[axis] = content.state.geometry.domain.extent()[axis] > 1 ? 2 : 1;
   }
 
   void append(std::size_t level, std::int32_t index, FlashTables& tables) const {
@@ -113,9 +113,9 @@ class Tree {
 };
 
 void append_box(const FileContent& content, std::size_t level, const Box& box, FlashTables& tables) {
-  const Int3 cells = content.levels[level].domain().extent();
+  const Int3 cells = content.state.levels[level].domain().extent();
   for (int axis = 0; axis < 3; ++axis) {
-    const double length = content.geometry.length[static_cast<std::size_t>(axis)];
+    const double length = content.state.geometry.length[static_cast<std::size_t>(axis)];
     const double low = length * box.lo[axis] / cells[axis], high = length * box.hi[axis] / cells[axis];
     tables.bounding_box.push_back(low);
     tables.bounding_box.push_back(high);
@@ -129,47 +129,46 @@ std::int32_t in_32_bits(std::int64_t number) {
 }
 
 void set_integers(const FileContent& content, std::int64_t particles, FlashTables& tables) {
-  const Int3 roots = divided(content.geometry.domain.extent(), tables.block_cells);
+  const Int3 roots = divided(content.state.geometry.domain.extent(), tables.block_cells);
   tables.integer_scalars = {{"nxb", tables.block_cells.x},
                             {"nyb", tables.block_cells.y},
                             {"nzb", tables.block_cells.z},
                             {"globalnumblocks", in_32_bits(tables.blocks)},
                             {"globalnumparticles", in_32_bits(particles)},
                             {"dimensionality", tables.dimensions},
-                            {"nstep", in_32_bits(content.moment.step)}};
+                            {"nstep", in_32_bits(content.state.moment.step)}};
   tables.integer_parameters = {{"nblockx", roots.x},
                                {"nblocky", roots.y},
                                {"nblockz", roots.z},
                                {"lrefine_min", 1},
-                               {"lrefine_max", static_cast<std::int32_t>(content.levels.size())}};
+                               {"lrefine_max", static_cast<std::int32_t>(content.state.levels.size())}};
 }
 
 void set_reals(const FileContent& content, FlashTables& tables) {
-  const auto dt = content.moment.attributes.find("dt");
-  tables.real_scalars = {{"time", content.moment.time},
-                         {"dt", dt == content.moment.attributes.end() ? 0.0 : dt->second}};
+  const auto dt = content.kept().find("dt");
+  tables.real_scalars = {{"time", content.state.moment.time}, {"dt", dt == content.kept().end() ? 0.0 : dt->second}};
   for (std::size_t axis = 0; axis < 3; ++axis) {
     tables.real_parameters.emplace_back(fmt::format("{}min", "xyz"[axis]), 0.0);
-    tables.real_parameters.emplace_back(fmt::format("{}max", "xyz"[axis]), content.geometry.length[axis]);
+    tables.real_parameters.emplace_back(fmt::format("{}max", "xyz"[axis]), content.state.geometry.length[axis]);
   }
-  tables.real_parameters.emplace_back("gamma", content.gamma);
-  if (content.hubble == 0.0) return;
-  tables.real_scalars.emplace_back("redshift", 1.0 / content.moment.scale_factor.value_or(1.0) - 1.0);
-  tables.real_scalars.emplace_back("scalefactor", content.moment.scale_factor.value_or(1.0));
-  tables.real_parameters.emplace_back("omegamatter", content.omega_m);
-  tables.real_parameters.emplace_back("cosmologicalconstant", content.omega_lambda);
-  tables.real_parameters.emplace_back("hubbleconstant", content.hubble * hubble_100_per_second);
+  tables.real_parameters.emplace_back("gamma", content.state.gamma);
+  if (content.attribute("hubble") == 0.0) return;
+  tables.real_scalars.emplace_back("redshift", 1.0 / content.state.moment.scale_factor.value_or(1.0) - 1.0);
+  tables.real_scalars.emplace_back("scalefactor", content.state.moment.scale_factor.value_or(1.0));
+  tables.real_parameters.emplace_back("omegamatter", content.attribute("omega_m"));
+  tables.real_parameters.emplace_back("cosmologicalconstant", content.attribute("omega_lambda"));
+  tables.real_parameters.emplace_back("hubbleconstant", content.attribute("hubble") * hubble_100_per_second);
 }
 
 void set_texts(const FileContent& content, FlashTables& tables) {
   tables.string_parameters.emplace_back("geometry", "cartesian");
   tables.string_parameters.emplace_back("basenm", "sidestream_");
-  tables.string_parameters.emplace_back("unitsystem", content.length_unit == "cm" ? "cgs" : "none");
+  tables.string_parameters.emplace_back("unitsystem", content.state.length_unit == "cm" ? "cgs" : "none");
   for (std::size_t axis = 0; axis < 3; ++axis)
     for (const char side : {'l', 'r'})
       tables.string_parameters.emplace_back(fmt::format("{}{}_boundary_type", "xyz"[axis], side),
-                                            content.geometry.periodic[axis] ? "periodic" : "outflow");
-  if (content.hubble != 0.0) tables.logical_parameters.emplace_back("usecosmology", 1);
+                                            content.state.geometry.periodic[axis] ? "periodic" : "outflow");
+  if (content.attribute("hubble") != 0.0) tables.logical_parameters.emplace_back("usecosmology", 1);
 }
 
 }  // namespace
@@ -177,7 +176,7 @@ void set_texts(const FileContent& content, FlashTables& tables) {
 std::vector<std::string> flash_variables(const FileContent& content) {
   const std::vector<std::string> words = flash_words();
   std::vector<std::string> names, taken = words;
-  for (const FileField& field : content.fields) {
+  for (const mesh::Quantity& field : content.fields()) {
     const std::string name = flash_name(field.name);
     const bool is_known = std::ranges::find(words, name) != words.end() && name_of_flash(name) == field.name;
     names.push_back(is_known ? name : distinct(name, taken));
@@ -188,7 +187,7 @@ std::vector<std::string> flash_variables(const FileContent& content) {
 
 std::vector<std::string> flash_particle_properties(const FileContent& content) {
   std::vector<std::string> names{"blk", "posx", "posy", "posz", "proc", "tag"};
-  for (const FileParticleReal& real : content.particle_reals) {
+  for (const mesh::ParticleNumber& real : content.state.particle_numbers) {
     const std::string wanted = property_name(real.name);
     std::string name = wanted;
     for (int number = 2; std::ranges::find(names, name) != names.end(); ++number)
@@ -199,14 +198,14 @@ std::vector<std::string> flash_particle_properties(const FileContent& content) {
 }
 
 Int3 check_flash_blocks(const FileContent& content) {
-  const Int3 block = content.levels.front().box(0).extent();
-  for (const Layout& level : content.levels)
+  const Int3 block = content.state.levels.front().box(0).extent();
+  for (const Layout& level : content.state.levels)
     for (const Box& box : level.boxes()) {
       bool is_good = box.extent() == block;
       for (int axis = 0; axis < 3; ++axis) is_good = is_good && box.lo[axis] % block[axis] == 0;
       if (!is_good)
         throw core::Error(fmt::format("a FLASH file takes blocks of equal size, not {} beside {}", mesh::to_string(box),
-                                      mesh::to_string(content.levels.front().box(0))),
+                                      mesh::to_string(content.state.levels.front().box(0))),
                           "", "choose a size of blocks that divides the domain, or another format");
     }
   return block;
@@ -216,11 +215,11 @@ FlashTables flash_tables(const FileContent& content, const std::vector<std::int6
   FlashTables tables;
   tables.block_cells = check_flash_blocks(content);
   tables.blocks = block_starts(content).back();
-  tables.dimensions = dimensions_of(content.geometry.domain);
+  tables.dimensions = dimensions_of(content.state.geometry.domain);
   tables.gid_width = 2 * tables.dimensions + 1 + (1 << tables.dimensions);
   const Tree tree(content);
-  for (std::size_t level = 0; level < content.levels.size(); ++level) {
-    const Layout& layout = content.levels[level];
+  for (std::size_t level = 0; level < content.state.levels.size(); ++level) {
+    const Layout& layout = content.state.levels[level];
     for (std::int32_t index = 0; index < layout.size(); ++index) {
       tree.append(level, index, tables);
       append_box(content, level, layout.box(index), tables);

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "sidestream/io/file_content.hpp"
+#include "io/content/file_content.hpp"
 
 namespace sidestream::io {
 

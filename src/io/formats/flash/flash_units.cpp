@@ -7,6 +7,7 @@
 
 #include "io/formats/metadata.hpp"
 
+#include "sidestream/core/for_each.hpp"
 #include "sidestream/core/math.hpp"
 
 namespace sidestream::io {
@@ -109,22 +110,37 @@ ConvertedUnit flash_unit(const std::string& unit, double a) {
   return UnitReader(unit, a)().value_or(ConvertedUnit{1.0, unit});
 }
 
+namespace {
+
+// A field of `from`, which outlives `to`, in another unit.
+void add_converted(const mesh::Snapshot& from, const mesh::Quantity& field, mesh::Snapshot& to) {
+  const ConvertedUnit converted = flash_unit(field.unit, from.moment.scale_factor.value_or(1.0));
+  const mesh::Quantity in_file{field.name, converted.unit};
+  if (const mesh::Snapshot::Stored& stored = from.stored(field.name); !stored.levels.empty())
+    return to.add_stored(in_file, stored.levels, stored.component, stored.factor * converted.factor);
+  to.add_computed(in_file, [&from, name = field.name, factor = converted.factor](int level, const mesh::Box& box,
+                                                                                 const core::View4<double>& out) {
+    from.write(name, level, box, out);
+    core::for_each_cell(box, [=](int k, int j, int i) { out(k, j, i) *= factor; });
+  });
+}
+
+}  // namespace
+
 FlashContent in_flash_units(const FileContent& content) {
-  if (!content.moment.attributes.empty() || content.length_unit != "Mpc")
-    return {content, content.geometry, 1.0, std::vector(content.particle_reals.size(), 1.0), metadata_text(content)};
-  FlashContent flash{content, content.geometry, cm_per_mpc, {}, ""};
-  for (double& length : flash.content.geometry.length) length *= cm_per_mpc;
-  flash.content.length_unit = "cm";
-  flash.content.moment.time *= cm_per_mpc / 1e5;
-  for (FileField& field : flash.content.fields) {
-    const ConvertedUnit converted = flash_unit(field.unit, content.moment.scale_factor.value_or(1.0));
-    field.factor *= converted.factor;
-    field.unit = converted.unit;
-  }
-  for (FileParticleReal& real : flash.content.particle_reals) {
-    const ConvertedUnit converted = flash_unit(real.unit, content.moment.scale_factor.value_or(1.0));
+  const mesh::Snapshot& state = content.state;
+  if (content.kind != FileKind::plot_file || state.length_unit != "Mpc")
+    return {content, state.geometry, 1.0, std::vector(state.particle_numbers.size(), 1.0), metadata_text(content)};
+  FlashContent flash{content, state.geometry, cm_per_mpc, {}, ""};
+  mesh::Snapshot& in_file = flash.content.state;
+  for (double& length : in_file.geometry.length) length *= cm_per_mpc;
+  in_file.length_unit = "cm";
+  in_file.moment.time *= cm_per_mpc / 1e5;
+  for (const mesh::Quantity& field : state.quantities()) add_converted(state, field, in_file);
+  for (mesh::ParticleNumber& number : in_file.particle_numbers) {
+    const ConvertedUnit converted = flash_unit(number.unit, state.moment.scale_factor.value_or(1.0));
     flash.real_factors.push_back(converted.factor);
-    real.unit = converted.unit;
+    number.unit = converted.unit;
   }
   flash.metadata = with_particle_mass_in_grams(metadata_text(flash.content));
   return flash;

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sidestream/io/file_content.hpp"
+#include "io/content/file_content.hpp"
 
 namespace sidestream::io {
 

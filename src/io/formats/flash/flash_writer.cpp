@@ -18,20 +18,17 @@ ArrayGroup in_netcdf_words(ArrayGroup group) {
 
 AccessStatistics write_flash(const comm::Communicator& comm, const std::string& path, const FileContent& content,
                              const WriteOptions& options, FlashKind kind) {
-  comm.agree_on([&] {
-    check(content);
-    check_flash_blocks(content);
-  });
+  comm.agree_on([&] { check_flash_blocks(content); });
   const FlashContent flash = in_flash_units(content);
   const bool is_netcdf = kind.container == Container::netcdf;
   const ByteOrder order = is_netcdf ? ByteOrder::big : ByteOrder::little;
-  FlashHeader header{flash.content, flash.metadata, !content.particles.empty(), {}};
+  FlashHeader header{flash.content, flash.metadata, !content.particles().empty(), {}};
   ArrayFile file;
   file.container = kind.container;
   const auto add = [&](ArrayGroup group) {
     file.groups.push_back(is_netcdf ? in_netcdf_words(std::move(group)) : std::move(group));
   };
-  if (!content.fields.empty()) add(flash_cells(flash.content, comm.rank(), kind.layout, order));
+  if (!content.fields().empty()) add(flash_cells(flash.content, comm.rank(), kind.layout, order));
   std::optional<FlashParticles> particles;
   if (header.has_particles) {
     particles.emplace(comm, flash);

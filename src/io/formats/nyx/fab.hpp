@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "io/content/file_content.hpp"
 #include "sidestream/io/atomic_file.hpp"
-#include "sidestream/io/file_content.hpp"
 
 namespace sidestream::io {
 

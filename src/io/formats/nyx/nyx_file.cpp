@@ -55,7 +55,7 @@ FileDescription described(const std::string& path) {
   if (!fs::is_directory(path)) throw core::Error("there is no folder of this name", path);
   FileDescription description;
   description.format = "nyx";
-  description.path = path;
+  description.state.source = path;
   return description;
 }
 
@@ -68,8 +68,8 @@ NyxFile::NyxFile(const std::string& path) : SnapshotFile(described(path)) {
 std::vector<double> NyxFile::read_box(std::size_t field, int level, std::int32_t box) const {
   const NyxTables::Level& table = tables_.levels[static_cast<std::size_t>(level)];
   const NyxTables::Grid& grid = table.grids[static_cast<std::size_t>(box)];
-  const mesh::Box cells = description_.levels[static_cast<std::size_t>(level)].box(box);
-  const InputFile file(description_.path + "/" + grid.file);
+  const mesh::Box cells = description_.state.levels[static_cast<std::size_t>(level)].box(box);
+  const InputFile file(description_.state.source + "/" + grid.file);
   const auto where = [&] { return fmt::format("{}, offset {}", file.path(), grid.offset); };
   const FabHeader header = read_fab_header(file, grid.offset);
   if (header.box != cells.grown(table.ghost) || header.components != tables_.components)
@@ -85,7 +85,7 @@ std::vector<double> NyxFile::read_box(std::size_t field, int level, std::int32_t
       throw core::Error("the line before the data of a box is not as it was written", where(), "the file is damaged");
     const auto number = static_cast<std::size_t>(box) * static_cast<std::size_t>(tables_.components) + field;
     check_data(bytes, table.checksums[number],
-               fmt::format("field `{}`, box {}", description_.fields[field].first, to_string(cells)), where());
+               fmt::format("field `{}`, box {}", description_.fields[field].name, to_string(cells)), where());
   }
   std::vector<double> values(static_cast<std::size_t>(header.box.volume()));
   reals_to_doubles(bytes.data(), header.is_double, header.is_big_endian, header.box.volume(), values.data());
@@ -116,11 +116,11 @@ void check_length(const InputFile& file, std::int64_t end) {
 void NyxFile::check_data_files(int rank, int ranks) const {
   LastPieces cells, particles;
   for (std::size_t level = 0; level < tables_.levels.size(); ++level)
-    for (std::int32_t box = 0; box < description_.levels[level].size(); ++box) {
+    for (std::int32_t box = 0; box < description_.state.levels[level].size(); ++box) {
       const NyxTables::Level& table = tables_.levels[level];
       const NyxTables::Grid& grid = table.grids[static_cast<std::size_t>(box)];
-      note(cells, description_.path + "/" + grid.file,
-           {grid.offset, description_.levels[level].box(box).grown(table.ghost).volume()});
+      note(cells, description_.state.source + "/" + grid.file,
+           {grid.offset, description_.state.levels[level].box(box).grown(table.ghost).volume()});
     }
   for (const NyxTables::ParticleGrid& grid : tables_.particle_grids)
     if (grid.count > 0) note(particles, particle_data_path(grid), {grid.offset, grid.count});
@@ -140,7 +140,7 @@ void NyxFile::check_data_files(int rank, int ranks) const {
 
 // Older codes number with four digits.
 std::string NyxFile::particle_data_path(const NyxTables::ParticleGrid& grid) const {
-  const std::string folder = fmt::format("{}/DM/Level_{}/", description_.path, grid.level);
+  const std::string folder = fmt::format("{}/DM/Level_{}/", description_.state.source, grid.level);
   const std::string name = fmt::format("{}DATA_{:05}", folder, grid.file),
                     old_name = fmt::format("{}DATA_{:04}", folder, grid.file);
   return fs::exists(name) || !fs::exists(old_name) ? name : old_name;
@@ -171,9 +171,7 @@ void NyxFile::append_particles(std::size_t grid, std::int64_t first, std::int64_
 }
 
 mesh::Particles NyxFile::read_particles(int rank, int ranks) const {
-  mesh::Particles out;
-  out.mass = description_.particle_mass;
-  for (const auto& [name, unit] : description_.particle_reals) out.attributes.push_back({name, unit, {}});
+  mesh::Particles out = description_.no_particles;
   const std::int64_t total = tables_.particle_count;
   const auto begin_of = [&](int r) { return total / ranks * r + std::min<std::int64_t>(total % ranks, r); };
   const std::int64_t begin = begin_of(rank), end = begin_of(rank + 1);

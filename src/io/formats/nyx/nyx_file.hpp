@@ -60,7 +60,7 @@ class NyxFile final : public SnapshotFile {
 bool is_nyx_folder(const std::string& path);
 std::unique_ptr<SnapshotFile> open_nyx_folder(const std::string& path);
 
-/// Reads the headers of the folder `description.path` into `description` and `tables`.
+/// Reads the headers of the folder `description.state.source` into `description` and `tables`.
 void read_nyx_headers(FileDescription& description, NyxTables& tables);
 
 }  // namespace sidestream::io

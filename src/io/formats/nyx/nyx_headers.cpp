@@ -45,19 +45,20 @@ class NyxHeaderReader {
   NyxHeaderReader(FileDescription& description, NyxTables& tables) : description_(description), tables_(tables) {}
 
   void read_all() {
-    const std::optional<std::string> state = check_sealed_texts(description_.path);
+    const std::optional<std::string> state = check_sealed_texts(description_.state.source);
     is_ours_ = state.has_value();
     // Twice: the layouts want the boundaries, and what the seal says counts more than the rounded texts of the format.
     if (is_ours_) apply_seal(*state);
-    periodic_ = is_ours_ ? description_.geometry.periodic : mesh::Periodicity{true, true, true};
+    periodic_ = is_ours_ ? description_.state.geometry.periodic : mesh::Periodicity{true, true, true};
     description_.fields.clear();
     read_header();
     read_scale_factor();
     read_cosmology();
-    if (is_ours_ ? description_.has_particles : fs::exists(description_.path + "/DM/Header")) read_particle_header();
+    if (is_ours_ ? description_.has_particles : fs::exists(description_.state.source + "/DM/Header"))
+      read_particle_header();
     if (is_ours_)
       finish_ours(*state);
-    else if (description_.length_unit == "Mpc")
+    else if (description_.state.length_unit == "Mpc")
       name_units();
   }
 
@@ -66,8 +67,8 @@ class NyxHeaderReader {
   using Grid = NyxTables::Grid;
 
   void name_units() {
-    for (auto& [name, unit] : description_.fields) unit = unit_of(name);
-    for (auto& [name, unit] : description_.particle_reals) unit = unit_of(name);
+    for (mesh::Quantity& field : description_.fields) field.unit = unit_of(field.name);
+    for (mesh::ParticleAttribute& number : description_.no_particles.attributes) number.unit = unit_of(number.name);
   }
 
   // Nyx's own quantities.
@@ -97,34 +98,34 @@ class NyxHeaderReader {
   }
 
   void apply_seal(const std::string& state) {
-    apply_metadata(state, description_.path + "/sidestream.json", description_);
+    apply_metadata(state, description_.state.source + "/sidestream.json", description_);
   }
 
   void finish_ours(const std::string& state) {
-    const std::vector<std::pair<std::string, std::string>> reals = std::move(description_.particle_reals);
+    const std::size_t reals = description_.no_particles.attributes.size();
     const bool has_particles = description_.has_particles;
     apply_seal(state);
     if (static_cast<int>(description_.fields.size()) != tables_.components ||
         description_.has_particles != has_particles ||
-        (has_particles && description_.particle_reals.size() != reals.size()))
-      throw core::Error("this and `sidestream.json` do not fit together", description_.path + "/Header",
+        (has_particles && description_.no_particles.attributes.size() != reals))
+      throw core::Error("this and `sidestream.json` do not fit together", description_.state.source + "/Header",
                         "the file is damaged");
     if (has_particles && tables_.particle_checksums.size() != tables_.particle_grids.size())
-      throw core::Error("another number of grids than there are boxes", description_.path + "/DM/Header",
+      throw core::Error("another number of grids than there are boxes", description_.state.source + "/DM/Header",
                         "the file is damaged");
   }
 
   void read_header() {
-    TextReader header(description_.path + "/Header");
+    TextReader header(description_.state.source + "/Header");
     const std::string version = trimmed(header.line("the version"));
     if (!version.starts_with("HyperCLaw") && !version.starts_with("NavierStokes"))
       header.fail(fmt::format("`{}` is not the first line of a plot file", version.substr(0, 80)));
     const auto count = header.integer("the number of fields", 1, most_fields);
     for (std::int64_t i = 0; i < count; ++i)
-      description_.fields.emplace_back(trimmed(header.line("the name of a field")), "");
+      description_.fields.push_back({trimmed(header.line("the name of a field")), ""});
     if (header.integer("the number of dimensions", 1, 3) != 3)
       header.fail("only plot files of three dimensions can be read");
-    description_.moment.time = header.number("the time");
+    description_.state.moment.time = header.number("the time");
     const auto levels = header.integer("the finest level", 0, most_levels - 1) + 1;
     read_geometry(header, static_cast<std::size_t>(levels));
     tables_.components = static_cast<int>(field_count());
@@ -135,7 +136,7 @@ class NyxHeaderReader {
     const auto low = header.numbers("the low corner", 3), high = header.numbers("the high corner", 3);
     for (std::size_t axis = 0; axis < 3; ++axis) {
       description_.origin[axis] = low[axis];
-      description_.geometry.length[axis] = high[axis] - low[axis];
+      description_.state.geometry.length[axis] = high[axis] - low[axis];
       if (!std::isfinite(low[axis]) || !std::isfinite(high[axis]) || !(high[axis] > low[axis]))
         header.fail("the high corner is not beyond the low corner");
     }
@@ -143,10 +144,10 @@ class NyxHeaderReader {
     domains_ = header.boxes("the index boxes of the levels");
     if (domains_.size() != levels) header.fail(fmt::format("{} index boxes for {} levels", domains_.size(), levels));
     for (std::size_t level = 1; level < levels; ++level) ratios_.push_back(read_ratio(header, level));
-    description_.geometry.domain = domains_[0];
+    description_.state.geometry.domain = domains_[0];
     const auto steps = header.integers("the steps of the levels");
     if (steps.empty()) header.fail("the steps of the levels expected");
-    description_.moment.step = steps[0];
+    description_.state.moment.step = steps[0];
     for (std::size_t level = 0; level < levels; ++level) header.numbers("the cell sizes of a level", 3);
     header.integer("the coordinate system", 0, 0);
     header.integer("the width of the boundary", 0, 1000);
@@ -180,7 +181,7 @@ class NyxHeaderReader {
   }
 
   void read_cell_header(const std::string& folder, const std::string& stem, int number, std::int64_t count) {
-    TextReader header(description_.path + "/" + folder + "/" + stem + "_H");
+    TextReader header(description_.state.source + "/" + folder + "/" + stem + "_H");
     Level level;
     if (header.integer("the version", 1, 100) != 1)
       header.fail("data without a header for each box cannot be read; write the file with `vismf.headerversion = 1`");
@@ -191,7 +192,7 @@ class NyxHeaderReader {
     for (std::int64_t i = 0; i < count; ++i) level.grids.push_back(read_grid(header, folder));
     read_extremes(header, level.minima, count);
     read_extremes(header, level.maxima, count);
-    if (is_ours_) read_checksums(description_.path + "/" + folder + "/checksums", level, count);
+    if (is_ours_) read_checksums(description_.state.source + "/" + folder + "/checksums", level, count);
     tables_.levels.push_back(std::move(level));
   }
 
@@ -207,8 +208,8 @@ class NyxHeaderReader {
     if (const std::string fault = fault_of_boxes(domain, boxes); !fault.empty()) header.fail(fault);
     if (trimmed(header.line("the end of the boxes")) != ")") header.fail("the end of the boxes, `)`, expected");
     header.integer("the number of boxes again", count, count);
-    description_.levels.emplace_back(domain, periodic_, std::move(boxes),
-                                     std::vector<std::int32_t>(static_cast<std::size_t>(count), 0), number);
+    description_.state.levels.emplace_back(domain, periodic_, std::move(boxes),
+                                           std::vector<std::int32_t>(static_cast<std::size_t>(count), 0), number);
     description_.ratios.push_back(ratios_[static_cast<std::size_t>(number)]);
   }
 
@@ -253,25 +254,26 @@ class NyxHeaderReader {
   }
 
   void read_scale_factor() {
-    if (!fs::exists(description_.path + "/comoving_a")) return;
-    TextReader text(description_.path + "/comoving_a");
-    description_.length_unit = "Mpc";
-    description_.moment.scale_factor = text.number("the scale factor");
-    if (!(*description_.moment.scale_factor > 0.0) || !std::isfinite(*description_.moment.scale_factor))
+    if (!fs::exists(description_.state.source + "/comoving_a")) return;
+    TextReader text(description_.state.source + "/comoving_a");
+    description_.state.length_unit = "Mpc";
+    description_.state.moment.scale_factor = text.number("the scale factor");
+    if (!(*description_.state.moment.scale_factor > 0.0) || !std::isfinite(*description_.state.moment.scale_factor))
       text.fail("the scale factor is not positive");
   }
 
   void read_cosmology() {
-    if (!fs::exists(description_.path + "/job_info")) return;
-    const std::pair<double*, const char*> numbers[] = {{&description_.omega_m, "Omega_m (comoving):"},
-                                                       {&description_.omega_lambda, "Omega_lambda (comoving):"},
-                                                       {&description_.hubble, "h (comoving):"}};
-    TextReader text(description_.path + "/job_info");
+    if (!fs::exists(description_.state.source + "/job_info")) return;
+    double omega_m = 0.0, omega_lambda = 0.0, hubble = 0.0;
+    const std::pair<double*, const char*> numbers[] = {
+        {&omega_m, "Omega_m (comoving):"}, {&omega_lambda, "Omega_lambda (comoving):"}, {&hubble, "h (comoving):"}};
+    TextReader text(description_.state.source + "/job_info");
     while (!text.at_end()) {
       const std::string line = trimmed(text.line("a line"));
       for (const auto& [number, label] : numbers)
         if (line.starts_with(label)) *number = value_after(text, line, label);
     }
+    set_cosmology(description_.state.moment, omega_m, omega_lambda, hubble);
   }
 
   static double value_after(const TextReader& text, const std::string& line, std::string_view label) {
@@ -284,7 +286,7 @@ class NyxHeaderReader {
   }
 
   void read_particle_header() {
-    TextReader header(description_.path + "/DM/Header");
+    TextReader header(description_.state.source + "/DM/Header");
     const std::string version = trimmed(header.line("the version"));
     if (!version.starts_with("Version_Two_Dot_Zero_") && !version.starts_with("Version_Two_Dot_One_"))
       header.fail(fmt::format("particles of the unknown version `{}`", version.substr(0, 80)));
@@ -294,9 +296,9 @@ class NyxHeaderReader {
       header.fail("particles neither of single nor of double precision");
     header.integer("the number of dimensions", 3, 3);
     const auto reals = header.integer("the number of reals", 0, most_fields);
-    description_.particle_reals.clear();
+    description_.no_particles.attributes.clear();
     for (std::int64_t i = 0; i < reals; ++i)
-      description_.particle_reals.emplace_back(trimmed(header.line("the name of a real")), "");
+      description_.no_particles.attributes.push_back({trimmed(header.line("the name of a real")), "", {}});
     const auto integers = header.integer("the number of integers", 0, most_fields);
     for (std::int64_t i = 0; i < integers; ++i) header.line("the name of an integer");
     const bool has_ids = header.integer("whether there are ids", 0, 1) == 1;

@@ -19,7 +19,7 @@ std::string nyx_level_folder(std::size_t level) {
 namespace {
 
 mesh::Geometry geometry_of(const FileContent& content, std::size_t level) {
-  return content.geometry.refined(static_cast<int>(level));
+  return content.state.geometry.refined(static_cast<int>(level));
 }
 
 std::string box_list(const Layout& layout) {
@@ -68,8 +68,8 @@ std::string particle_header(const FileContent& content, std::span<const NyxLevel
     }
   std::string text = fmt::format("Version_Two_Dot_Zero_{}\n3\n{}\n",
                                  content.particle_precision == Precision::double_precision ? "double" : "single",
-                                 content.particle_reals.size());
-  for (const auto& real : content.particle_reals) text += real.name + "\n";
+                                 content.state.particle_numbers.size());
+  for (const auto& real : content.state.particle_numbers) text += real.name + "\n";
   text += fmt::format("0\n1\n{}\n{}\n{}\n", total, nyx_id(largest_id).id + 1, levels.size() - 1);
   for (const NyxLevelTable& level : levels) text += fmt::format("{}\n", level.particles.size());
   return text + table;
@@ -81,8 +81,9 @@ std::string three_numbers(double x, double y, double z) {
 
 std::string level_text(const FileContent& content, std::size_t level) {
   const mesh::Geometry geometry = geometry_of(content, level);
-  const Layout& layout = content.levels[level];
-  std::string text = fmt::format("{} {} {:.17g}\n{}\n", level, layout.size(), content.moment.time, content.moment.step);
+  const Layout& layout = content.state.levels[level];
+  std::string text =
+      fmt::format("{} {} {:.17g}\n{}\n", level, layout.size(), content.state.moment.time, content.state.moment.step);
   for (const Box& box : layout.boxes())
     for (int axis = 0; axis < 3; ++axis) {
       const auto edge = [&](std::int32_t index) {
@@ -95,17 +96,17 @@ std::string level_text(const FileContent& content, std::size_t level) {
 }
 
 std::string header_text(const FileContent& content) {
-  const std::size_t levels = content.levels.size();
-  const auto& length = content.geometry.length;
-  std::string text = fmt::format("HyperCLaw-V1.1\n{}\n", content.fields.size());
-  for (const FileField& field : content.fields) text += field.name + "\n";
-  text += fmt::format("3\n{:.17g}\n{}\n0 0 0 \n", content.moment.time, levels - 1);
+  const std::size_t levels = content.state.levels.size();
+  const auto& length = content.state.geometry.length;
+  std::string text = fmt::format("HyperCLaw-V1.1\n{}\n", content.fields().size());
+  for (const mesh::Quantity& field : content.fields()) text += field.name + "\n";
+  text += fmt::format("3\n{:.17g}\n{}\n0 0 0 \n", content.state.moment.time, levels - 1);
   text += three_numbers(length[0], length[1], length[2]);
   for (std::size_t level = 1; level < levels; ++level) text += "2 ";
   text += "\n";
   for (std::size_t level = 0; level < levels; ++level) text += fab_box(geometry_of(content, level).domain) + " ";
   text += "\n";
-  for (std::size_t level = 0; level < levels; ++level) text += fmt::format("{} ", content.moment.step);
+  for (std::size_t level = 0; level < levels; ++level) text += fmt::format("{} ", content.state.moment.step);
   text += "\n";
   for (std::size_t level = 0; level < levels; ++level) {
     const mesh::Geometry geometry = geometry_of(content, level);
@@ -121,13 +122,15 @@ std::string header_text(const FileContent& content) {
 std::string job_info(const FileContent& content) {
   const std::string rule(78, '=');
   std::string text = fmt::format("{0}\n Nyx-compatible plot file, written by Sidestream\n{0}\nstep: {1}\n\n", rule,
-                                 content.moment.step);
-  if (content.omega_m == 0.0 && content.omega_lambda == 0.0 && content.hubble == 0.0) return text;
+                                 content.state.moment.step);
+  if (content.attribute("omega_m") == 0.0 && content.attribute("omega_lambda") == 0.0 &&
+      content.attribute("hubble") == 0.0)
+    return text;
   return text +
          fmt::format(
              "{0}\n Cosmology Information\n{0}\nOmega_m (comoving):      {1:.17g}\nOmega_lambda (comoving): {2:.17g}\n"
              "h (comoving):            {3:.17g}\n",
-             rule, content.omega_m, content.omega_lambda, content.hubble);
+             rule, content.attribute("omega_m"), content.attribute("omega_lambda"), content.attribute("hubble"));
 }
 
 }  // namespace
@@ -136,15 +139,15 @@ std::map<std::string, std::string> nyx_texts(const FileContent& content, std::sp
                                              std::int64_t largest_id) {
   std::map<std::string, std::string> texts{
       {"Header", header_text(content)},
-      {"comoving_a", fmt::format("{:.17g}\n", content.moment.scale_factor.value_or(1.0))},
+      {"comoving_a", fmt::format("{:.17g}\n", content.state.moment.scale_factor.value_or(1.0))},
       {"job_info", job_info(content)}};
   for (std::size_t level = 0; level < levels.size(); ++level) {
     const std::string folder = nyx_level_folder(level);
-    texts[folder + "/Cell_H"] = cell_header(content.levels[level], levels[level], content.fields.size());
+    texts[folder + "/Cell_H"] = cell_header(content.state.levels[level], levels[level], content.fields().size());
     texts[folder + "/checksums"] = checksums_text(levels[level]);
-    if (!content.particles.empty()) texts["DM/" + folder + "/Particle_H"] = box_list(content.levels[level]);
+    if (!content.particles().empty()) texts["DM/" + folder + "/Particle_H"] = box_list(content.state.levels[level]);
   }
-  if (!content.particles.empty()) {
+  if (!content.particles().empty()) {
     texts["DM/Header"] = particle_header(content, levels, largest_id);
     texts["DM/precision"] = "NATIVE\n";
   }

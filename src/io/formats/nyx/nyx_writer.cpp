@@ -34,7 +34,7 @@ class NyxDataWriter {
       : turn_(turn),
         content_(content),
         level_(level),
-        own_(content.levels[level].boxes_of(rank)),
+        own_(content.state.levels[level].boxes_of(rank)),
         is_durable_(is_durable),
         syncs_(syncs) {}
 
@@ -43,7 +43,7 @@ class NyxDataWriter {
     std::vector<std::string> lines;
     std::int64_t bytes = 0;
     for (const std::int32_t box : own_) {
-      lines.push_back(fab_line(layout().box(box), static_cast<int>(content_.fields.size()), content_.precision));
+      lines.push_back(fab_line(layout().box(box), static_cast<int>(content_.fields().size()), content_.precision));
       bytes += static_cast<std::int64_t>(lines.back().size()) + field_bytes(box) * field_count();
     }
     file.reserve(bytes);
@@ -53,7 +53,7 @@ class NyxDataWriter {
       const double waited_s = seconds_of(file);
       table_.boxes.push_back({own_[b], turn_.file, pieces.position(), 0});
       std::ranges::copy(std::as_bytes(std::span(lines[b])), pieces.room(lines[b].size()).begin());
-      for (const FileField& entry : content_.fields) write_field(entry, b, pieces);
+      for (const mesh::Quantity& entry : content_.fields()) write_field(entry, b, pieces);
       statistics_.exchange_s += watch.seconds() - (seconds_of(file) - waited_s);
     }
     pieces.flush();
@@ -83,12 +83,12 @@ class NyxDataWriter {
   const AccessStatistics& statistics() const { return statistics_; }
 
  private:
-  const Layout& layout() const { return content_.levels[level_]; }
+  const Layout& layout() const { return content_.state.levels[level_]; }
   std::int64_t field_bytes(std::int32_t box) const { return layout().box(box).volume() * size_of(content_.precision); }
-  std::int64_t field_count() const { return static_cast<std::int64_t>(content_.fields.size()); }
+  std::int64_t field_count() const { return static_cast<std::int64_t>(content_.fields().size()); }
   std::size_t particle_bytes() const {
-    return sizeof(NyxId) +
-           (3 + content_.particle_reals.size()) * static_cast<std::size_t>(size_of(content_.particle_precision));
+    return sizeof(NyxId) + (3 + content_.state.particle_numbers.size()) *
+                               static_cast<std::size_t>(size_of(content_.particle_precision));
   }
 
   static double seconds_of(const OutputFile& file) { return file.statistics().data_s + file.statistics().sync_s; }
@@ -103,17 +103,17 @@ class NyxDataWriter {
     statistics_ += file.statistics();
   }
 
-  void write_field(const FileField& entry, std::size_t b, PieceWriter& pieces) {
+  void write_field(const mesh::Quantity& entry, std::size_t b, PieceWriter& pieces) {
     const std::span<std::byte> room = pieces.room(static_cast<std::size_t>(field_bytes(own_[b])));
-    const Extremes extremes = pack_block(entry, level_, layout().box(own_[b]), content_.precision, room.data());
+    const Extremes extremes = pack_block(content_, entry.name, level_, layout().box(own_[b]), room.data());
     table_.fields.push_back({extremes.lowest, extremes.highest, checksum_of(room)});
   }
 
   // The particles of this rank sorted by the box they are in: those of its b-th box are order_[start_[b]] to
   // order_[start_[b + 1] - 1].
   void sort_by_box() {
-    const mesh::Particles& particles = *content_.particles[level_];
-    const mesh::Geometry geometry = content_.geometry.refined(static_cast<int>(level_));
+    const mesh::Particles& particles = *content_.particles()[level_];
+    const mesh::Geometry geometry = content_.state.geometry.refined(static_cast<int>(level_));
     std::vector<std::size_t> box_of(particles.size());
     start_.assign(own_.size() + 1, 0);
     for (std::size_t p = 0; p < particles.size(); ++p) {
@@ -135,7 +135,10 @@ class NyxDataWriter {
   // First the two integers of every particle, then positions and reals of every particle.
   template <typename Real>
   void pack_particles(std::span<const std::size_t> which, std::byte* out) const {
-    const mesh::Particles& particles = *content_.particles[level_];
+    const mesh::Particles& particles = *content_.particles()[level_];
+    const std::vector<mesh::ParticleNumber>& numbers = content_.state.particle_numbers;
+    std::vector<const std::vector<double>*> values;
+    for (const mesh::ParticleNumber& number : numbers) values.push_back(content_.values(number, level_));
     const auto put = [&](const auto& value) {
       std::memcpy(out, &value, sizeof value);
       out += sizeof value;
@@ -143,8 +146,8 @@ class NyxDataWriter {
     for (const std::size_t p : which) put(nyx_id(particles.id[p]));
     for (const std::size_t p : which) {
       for (const auto& coordinate : particles.position) put(static_cast<Real>(coordinate[p]));
-      for (const auto& real : content_.particle_reals)
-        put(static_cast<Real>(real.levels.empty() ? real.factor : real.factor * (*real.levels[level_])[p]));
+      for (std::size_t n = 0; n < numbers.size(); ++n)
+        put(static_cast<Real>(values[n] == nullptr ? numbers[n].factor : numbers[n].factor * (*values[n])[p]));
     }
   }
 
@@ -187,7 +190,7 @@ class NyxWriter {
 
   AccessStatistics operator()(const std::string& folder) {
     for_each_folder(folder, make_folder);
-    for (std::size_t level = 0; level < content_.levels.size(); ++level) write_level(folder, level);
+    for (std::size_t level = 0; level < content_.state.levels.size(); ++level) write_level(folder, level);
     const std::int64_t largest_id = comm_.max(largest_id_here());
     comm_.agree_on([&] {
       if (comm_.rank() == 0)
@@ -204,7 +207,7 @@ class NyxWriter {
     comm_.agree_on([&] {
       if (comm_.rank() != 0) return;
       const core::Stopwatch watch;
-      for (std::size_t level = 0; level < content_.levels.size(); ++level) {
+      for (std::size_t level = 0; level < content_.state.levels.size(); ++level) {
         work(folder + "/" + nyx_level_folder(level));
         if (has_particles()) work(folder + "/DM/" + nyx_level_folder(level));
       }
@@ -230,18 +233,18 @@ class NyxWriter {
     const auto gather = [&]<typename T>(const std::vector<T>& part) { return comm_.gather(std::span<const T>(part)); };
     NyxLevelTable all{gather(own.boxes), gather(own.fields), gather(own.particles), gather(own.particle_checksums)};
     comm_.agree_on([&] {
-      if (comm_.rank() == 0 && std::ssize(all.boxes) != content_.levels[level].size())
+      if (comm_.rank() == 0 && std::ssize(all.boxes) != content_.state.levels[level].size())
         throw core::Error("a rank beyond this communicator owns boxes of the file's layouts");
     });
     return {in_order_of_boxes(all.boxes, all.boxes), in_order_of_boxes(all.boxes, all.fields),
             in_order_of_boxes(all.particles, all.particles), in_order_of_boxes(all.particles, all.particle_checksums)};
   }
 
-  bool has_particles() const { return !content_.particles.empty(); }
+  bool has_particles() const { return !content_.particles().empty(); }
 
   std::int64_t largest_id_here() const {
     std::int64_t largest = 0;
-    for (const mesh::Particles* particles : content_.particles)
+    for (const auto& particles : content_.particles())
       for (const std::int64_t id : particles->id) largest = std::max(largest, id);
     return largest;
   }
@@ -255,9 +258,8 @@ class NyxWriter {
 };
 
 void check_nyx(const FileContent& content) {
-  check(content);
-  core::require(!content.fields.empty(), "a file in the format `nyx` takes at least one field");
-  for (const mesh::Particles* particles : content.particles)
+  core::require(!content.fields().empty(), "a file in the format `nyx` takes at least one field");
+  for (const auto& particles : content.particles())
     for (const std::int64_t id : particles->id)
       if (id < 0 || id > largest_particle_id)
         throw core::Error(fmt::format("the id {} of a particle does not fit into the format `nyx`", id), "",
@@ -267,8 +269,6 @@ void check_nyx(const FileContent& content) {
 AccessStatistics write_nyx(const Communicator& comm, const std::string& path, const FileContent& content,
                            const WriteOptions& options) {
   comm.agree_on([&] { check_nyx(content); });
-  const bool has_particles = comm.max(std::int64_t{!content.particles.empty()}) > 0;
-  comm.agree(has_particles == content.particles.empty() ? "some ranks give particles to a file, others none" : "");
   AccessStatistics statistics;
   write_folder_atomically(
       comm, path, [&](const std::string& folder) { statistics = NyxWriter(comm, content, options)(folder); },

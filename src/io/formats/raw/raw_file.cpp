@@ -61,7 +61,7 @@ RawFile::RawFile(IndexDescription all, IndexReader& index)
     total += count;
   }
   if (total != description_.particles) index.fail("the pieces are fewer than all particles");
-  for (const mesh::Layout& level : description_.levels) {
+  for (const mesh::Layout& level : description_.state.levels) {
     std::int64_t cells = 0;
     cells_before_.emplace_back();
     for (const mesh::Box& box : level.boxes()) {
@@ -74,26 +74,27 @@ RawFile::RawFile(IndexDescription all, IndexReader& index)
 std::int64_t RawFile::offset_of(const std::string& array) const {
   const auto found = offsets_.find(array);
   if (found == offsets_.end())
-    throw core::Error(fmt::format("the index has no array `{}`", array), description_.path, "use an earlier file");
+    throw core::Error(fmt::format("the index has no array `{}`", array), description_.state.source,
+                      "use an earlier file");
   return found->second;
 }
 
 std::vector<std::byte> RawFile::checked_bytes(std::int64_t offset, std::int64_t bytes, std::int64_t checksum_offset,
                                               const std::string& what) const {
-  const InputFile file(description_.path);
+  const InputFile file(description_.state.source);
   std::uint64_t checksum = 0;
   file.read(checksum_offset, std::as_writable_bytes(std::span(&checksum, 1)));
   std::vector<std::byte> data = file.bytes(offset, bytes);
   if (checksum_of(data) != checksum)
     throw core::Error(fmt::format("the checksum of {} is wrong: the data are damaged", what),
-                      fmt::format("{}, offset {}", description_.path, offset), "use an earlier file");
+                      fmt::format("{}, offset {}", description_.state.source, offset), "use an earlier file");
   return data;
 }
 
 std::vector<double> RawFile::read_box(std::size_t field, int level, std::int32_t box) const {
   const auto l = static_cast<std::size_t>(level);
-  const std::string& name = description_.fields[field].first;
-  const mesh::Box& cells = description_.levels[l].box(box);
+  const std::string& name = description_.fields[field].name;
+  const mesh::Box& cells = description_.state.levels[l].box(box);
   const auto number = box * std::ssize(description_.fields) + static_cast<std::int64_t>(field);
   const std::vector<std::byte> bytes =
       checked_bytes(offset_of(raw_name(l, name)) + cells_before_[l][static_cast<std::size_t>(box)] * real_bytes_,
@@ -126,9 +127,7 @@ void RawFile::append_piece(std::size_t piece, mesh::Particles& out) const {
 }
 
 mesh::Particles RawFile::read_particles(int rank, int ranks) const {
-  mesh::Particles out;
-  out.mass = description_.particle_mass;
-  for (const auto& [name, unit] : description_.particle_reals) out.attributes.push_back({name, unit, {}});
+  mesh::Particles out = description_.no_particles;
   const std::size_t total = piece_counts_.size();
   const auto begin_of = [&](int r) { return total * static_cast<std::size_t>(r) / static_cast<std::size_t>(ranks); };
   for (std::size_t piece = begin_of(rank); piece < begin_of(rank + 1); ++piece) append_piece(piece, out);

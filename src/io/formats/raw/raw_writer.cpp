@@ -33,7 +33,7 @@ std::int64_t cells_a_row(const Layout& layout) {
 }
 
 ArrayGroup cells_of(const FileContent& content, std::size_t level, int rank) {
-  const Layout& layout = content.levels[level];
+  const Layout& layout = content.state.levels[level];
   const std::int64_t cells = cells_a_row(layout);
   ArrayGroup group;
   group.run_total = layout.size();
@@ -45,15 +45,16 @@ ArrayGroup cells_of(const FileContent& content, std::size_t level, int rank) {
   for (const std::int32_t box : layout.boxes_of(rank))
     group.runs.push_back({box, firsts[static_cast<std::size_t>(box)], layout.box(box).volume() / cells});
   bool is_in_place = content.precision == Precision::double_precision;
-  for (const FileField& field : content.fields) {
+  for (const mesh::Quantity& field : content.fields()) {
     group.arrays.push_back({raw_name(level, field.name), type_of(content.precision), {cells}});
-    is_in_place = is_in_place && !field.levels.empty() && field.factor == 1.0;
-    if (is_in_place) group.in_place.push_back({field.levels[level], {field.component}});
+    const mesh::Snapshot::Stored& stored = content.state.stored(field.name);
+    is_in_place = is_in_place && !stored.levels.empty() && stored.factor == 1.0;
+    if (is_in_place) group.in_place.push_back({stored.levels[level], {stored.component}});
   }
   if (!is_in_place) group.in_place.clear();
   group.pack = [&content, level, own = layout.boxes_of(rank)](std::size_t array, std::size_t run,
                                                               std::span<std::byte> out) {
-    pack_block(content.fields[array], level, content.levels[level].box(own[run]), content.precision, out.data());
+    pack_block(content, content.fields()[array].name, level, content.state.levels[level].box(own[run]), out.data());
   };
   group.checksums = raw_name(level, raw_checksums);
   return group;
@@ -156,12 +157,10 @@ std::vector<std::int64_t> create_raw_file(const std::string& path, Index index, 
 
 AccessStatistics write_raw(const Communicator& comm, const std::string& path, const FileContent& content,
                            const WriteOptions& options) {
-  comm.agree_on([&] { check(content); });
-  check_particles_alike(comm, content);
   const RawParticles particles(comm, content);
   ArrayFile file;
   file.container = Container::raw;
-  for (std::size_t level = 0; level < content.levels.size() && !content.fields.empty(); ++level)
+  for (std::size_t level = 0; level < content.state.levels.size() && !content.fields().empty(); ++level)
     file.groups.push_back(cells_of(content, level, comm.rank()));
   particles.append_groups(file.groups);
   file.create = [&](const std::string& temporary, std::span<const Array> arrays, std::span<const std::int64_t> rows) {

@@ -26,18 +26,18 @@ std::vector<std::int64_t> cell_starts(const mesh::Layout& layout) {
   return starts;
 }
 
-void pack_cells(const FileField& field, std::size_t level, const mesh::Box& box, ElementType type,
-                std::span<std::byte> out) {
+void pack_cells(const FileContent& content, const std::string& field, std::size_t level, const mesh::Box& box,
+                ElementType type, std::span<std::byte> out) {
   std::vector<double> room;
-  const auto view = cells_of(field, level, box, room);
+  const auto [view, factor] = cells_of(content, field, level, box, room);
   for (int k = box.lo.z; k < box.hi.z; ++k)
     for (int j = box.lo.y; j < box.hi.y; ++j)
-      for (int i = box.lo.x; i < box.hi.x; ++i) put_real(out, type, field.factor * view(k, j, i));
+      for (int i = box.lo.x; i < box.hi.x; ++i) put_real(out, type, factor * view(k, j, i));
 }
 
 // The cells of a level: an array for each variable, a run for each box.
 ArrayGroup level_group_of(const FileContent& content, std::size_t level, int rank) {
-  const mesh::Layout& layout = content.levels[level];
+  const mesh::Layout& layout = content.state.levels[level];
   const std::vector<std::int64_t> starts = cell_starts(layout);
   const ElementType type =
       content.precision == Precision::single_precision ? ElementType::float32 : ElementType::float64;
@@ -46,12 +46,12 @@ ArrayGroup level_group_of(const FileContent& content, std::size_t level, int ran
   group.run_total = layout.size();
   for (const std::int32_t box : layout.boxes_of(rank))
     group.runs.push_back({box, starts[static_cast<std::size_t>(box)], layout.box(box).volume()});
-  for (const FileField& field : content.fields)
+  for (const mesh::Quantity& field : content.fields())
     group.arrays.push_back({level_group(level) + "/CellData/" + vtkhdf_array_name(field.name), type, {}});
   group.checksums = vtkhdf_checksums(level);
   group.pack = [&content, level, type, own = layout.boxes_of(rank)](std::size_t array, std::size_t run,
                                                                     std::span<std::byte> out) {
-    pack_cells(content.fields[array], level, content.levels[level].box(own[run]), type, out);
+    pack_cells(content, content.fields()[array].name, level, content.state.levels[level].box(own[run]), type, out);
   };
   return group;
 }
@@ -84,8 +84,8 @@ ObjectHandle make_group(hid_t file, const std::string& name) {
 }
 
 void put_level(hid_t file, const FileContent& content, std::size_t level) {
-  const mesh::Layout& layout = content.levels[level];
-  const mesh::Geometry geometry = content.geometry.refined(static_cast<int>(level));
+  const mesh::Layout& layout = content.state.levels[level];
+  const mesh::Geometry geometry = content.state.geometry.refined(static_cast<int>(level));
   const ObjectHandle group = make_group(file, level_group(level));
   put_attribute<double>(group, "Spacing", H5T_NATIVE_DOUBLE,
                         {geometry.cell_size(0), geometry.cell_size(1), geometry.cell_size(2)});
@@ -107,7 +107,7 @@ std::vector<std::int64_t> make_container(const FileContent& content, const std::
     put_word(root, "GridDescription", "XYZ");
     put_attribute<double>(root, "Origin", H5T_NATIVE_DOUBLE, {0.0, 0.0, 0.0});
   }
-  for (std::size_t level = 0; level < content.levels.size(); ++level) put_level(file, content, level);
+  for (std::size_t level = 0; level < content.state.levels.size(); ++level) put_level(file, content, level);
   put_text_dataset(file, vtkhdf_metadata, metadata_text(content));
   std::vector<std::int64_t> offsets;
   for (std::size_t a = 0; a < arrays.size(); ++a) offsets.push_back(offset_of(create_array(file, arrays[a], rows[a])));
@@ -117,7 +117,7 @@ std::vector<std::int64_t> make_container(const FileContent& content, const std::
 
 void check_names(const FileContent& content) {
   std::vector<std::string> names;
-  for (const FileField& field : content.fields) names.push_back(vtkhdf_array_name(field.name));
+  for (const mesh::Quantity& field : content.fields()) names.push_back(vtkhdf_array_name(field.name));
   std::ranges::sort(names);
   core::require(std::ranges::adjacent_find(names) == names.end(), "the variables of a file have different names");
 }
@@ -126,10 +126,9 @@ AccessStatistics write_vtkhdf(const comm::Communicator& comm, const std::string&
                               const WriteOptions& options) {
   ArrayFile file;
   comm.agree_on([&] {
-    check(content);
     check_names(content);
     file.container = Container::hdf5;
-    for (std::size_t level = 0; !content.fields.empty() && level < content.levels.size(); ++level)
+    for (std::size_t level = 0; !content.fields().empty() && level < content.state.levels.size(); ++level)
       file.groups.push_back(level_group_of(content, level, comm.rank()));
     file.create = [&](const std::string& where, std::span<const Array> arrays, std::span<const std::int64_t> rows) {
       return make_container(content, where, arrays, rows);

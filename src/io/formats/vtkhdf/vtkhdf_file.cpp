@@ -83,7 +83,7 @@ class VtkhdfFile final : public SnapshotFile {
   explicit VtkhdfFile(const std::string& path)
       : SnapshotFile(FileDescription{}), has_record_(check_commit_record(path)), file_(path) {
     description_.format = "vtkhdf";
-    description_.path = path;
+    description_.state.source = path;
     is_own_ = file_.has(vtkhdf_metadata);
     if (is_own_ && !has_record_) fail("the file has no record at its end: it is not complete");
     description_.origin = with_group(file_, "VTKHDF", [](hid_t group) { return three_numbers(group, "Origin"); });
@@ -91,9 +91,9 @@ class VtkhdfFile final : public SnapshotFile {
     read_levels();
     if (!is_own_)
       for (const std::string& name : file_.names(level_name(0) + "/CellData"))
-        description_.fields.emplace_back(name, "");
+        description_.fields.push_back({name, ""});
     description_.has_particles = false;
-    description_.particle_reals.clear();
+    description_.no_particles.attributes.clear();
     check_arrays();
   }
 
@@ -104,11 +104,11 @@ class VtkhdfFile final : public SnapshotFile {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw core::Error(what, description_.path, "the file is damaged or of another kind");
+    throw core::Error(what, description_.state.source, "the file is damaged or of another kind");
   }
 
   std::string array_name(std::size_t level, std::size_t field) const {
-    return level_name(level) + "/CellData/" + vtkhdf_array_name(description_.fields[field].first);
+    return level_name(level) + "/CellData/" + vtkhdf_array_name(description_.fields[field].name);
   }
 
   void read_levels();
@@ -171,10 +171,10 @@ void VtkhdfFile::set_domain(std::vector<mesh::Box>& boxes) {
       domain.hi[axis] = std::max(domain.hi[axis], box.hi[axis]);
     }
   first_cell_ = domain.lo;
-  description_.geometry.domain = mesh::domain_of(domain.extent());
+  description_.state.geometry.domain = mesh::domain_of(domain.extent());
   for (int axis = 0; axis < 3; ++axis) {
     const auto a = static_cast<std::size_t>(axis);
-    if (!is_own_) description_.geometry.length[a] = levels_[0].spacing[a] * domain.extent()[axis];
+    if (!is_own_) description_.state.geometry.length[a] = levels_[0].spacing[a] * domain.extent()[axis];
     description_.origin[a] += levels_[0].spacing[a] * domain.lo[axis];
   }
 }
@@ -194,7 +194,7 @@ mesh::Int3 VtkhdfFile::ratio_to_coarser(std::size_t level) const {
 void VtkhdfFile::add_level(std::vector<mesh::Box> boxes) {
   const std::size_t level = levels_.size() - 1;
   if (level == 0) set_domain(boxes);
-  mesh::Int3 cells = description_.geometry.domain.extent(), first = first_cell_;
+  mesh::Int3 cells = description_.state.geometry.domain.extent(), first = first_cell_;
   description_.ratios.push_back(level == 0 ? mesh::Int3{1, 1, 1} : ratio_to_coarser(level));
   for (int axis = 0; axis < 3; ++axis) {
     std::int64_t n = cells[axis], begin = first[axis];
@@ -211,8 +211,8 @@ void VtkhdfFile::add_level(std::vector<mesh::Box> boxes) {
   if (const std::string fault = fault_of_boxes(mesh::domain_of(cells), boxes); !fault.empty())
     fail(fmt::format("level {}: {}", level, fault));
   std::vector<std::int32_t> owners(boxes.size(), 0);
-  description_.levels.emplace_back(mesh::domain_of(cells), description_.geometry.periodic, std::move(boxes),
-                                   std::move(owners), static_cast<int>(level));
+  description_.state.levels.emplace_back(mesh::domain_of(cells), description_.state.geometry.periodic, std::move(boxes),
+                                         std::move(owners), static_cast<int>(level));
 }
 
 void VtkhdfFile::check_arrays() const {

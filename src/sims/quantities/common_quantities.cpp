@@ -1,0 +1,32 @@
+#include "sims/quantities/common_quantities.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace sidestream::sims {
+
+namespace {
+
+// Each may follow from those before it.
+constexpr std::array all{total_density};
+
+}  // namespace
+
+const mesh::Quantity* find(const std::vector<mesh::Quantity>& quantities, const std::string& name) {
+  const auto found = std::ranges::find(quantities, name, &mesh::Quantity::name);
+  return found == quantities.end() ? nullptr : &*found;
+}
+
+std::vector<mesh::Quantity> with_common_quantities(std::vector<mesh::Quantity> quantities) {
+  for (const auto common : all)
+    if (auto one = common(quantities)) quantities.push_back(std::move(one->quantity));
+  return quantities;
+}
+
+void add_common_quantities(mesh::Snapshot& snapshot) {
+  for (const auto common : all)
+    if (auto one = common(snapshot.quantities()))
+      snapshot.add_derived(std::move(one->quantity), std::move(one->of), std::move(one->derive));
+}
+
+}  // namespace sidestream::sims

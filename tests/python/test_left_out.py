@@ -1,0 +1,36 @@
+"""In continuous integration a test that is left out for want of a package fails."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CONFTEST = Path(__file__).parents[1] / "conftest.py"
+TESTS = """import pytest
+
+def test_needs_what_is_not_there():
+    pytest.importorskip("nothing_of_this_name")
+
+def test_needs_a_right():
+    pytest.skip("not allowed here: to mount")
+
+@pytest.mark.skipif(True, reason="no program")
+def test_needs_a_program(): ...
+"""
+
+
+@pytest.mark.parametrize(("in_ci", "counts"), [("false", "3 skipped"), ("true", "1 failed, 1 skipped, 1 error")])
+def test_what_the_set_up_installs_must_be_there(in_ci: str, counts: str, tmp_path: Path) -> None:
+    shutil.copy(CONFTEST, tmp_path)
+    (tmp_path / "test_some.py").write_text(TESTS)
+
+    line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_some.py"]
+    done = subprocess.run(line, cwd=tmp_path, env=os.environ | {"CI": in_ci}, capture_output=True, text=True)
+
+    assert f"{counts} in " in done.stdout
+    assert done.returncode == (1 if in_ci == "true" else 0)

@@ -1,0 +1,195 @@
+// A simulation of another program, whose state is a complex spectrum in pencils, with neither redshift nor blocks of
+// equal size: its checkpoints, restarts and tasks are those of any simulation.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+#include <nlohmann/json.hpp>
+
+#include "sidestream/core/for_each.hpp"
+#include "sidestream/couple/stored.hpp"
+#include "sidestream/io/generations.hpp"
+#include "sidestream/sims/run.hpp"
+#include "support/folder.hpp"
+#include "support/run_files.hpp"
+
+namespace sidestream::sims {
+namespace {
+
+using Complex = std::complex<double>;
+
+constexpr mesh::Box modes{{0, 0, 0}, {9, 16, 12}};  // of 16 x 16 x 12 cells
+constexpr double end = 1.0, viscosity = 0.01;
+
+mesh::Quantity amplitude() {
+  return {"amplitude", "m/s", "of a decaying and turning wave", true};
+}
+double wavenumber(std::int32_t number, std::int32_t of) {
+  return number <= of / 2 ? number : number - of;
+}
+
+// Pencils along x, of unequal width, dealt to the ranks as whole rows of them.
+mesh::Layout pencils(int ranks) {
+  std::vector<mesh::Box> boxes;
+  std::vector<std::int32_t> owners;
+  for (std::int32_t y = 0; y < 16; y += 5)
+    for (std::int32_t z = 0; z < 12; z += 5) {
+      boxes.push_back({{0, y, z}, {9, std::min(16, y + 5), std::min(12, z + 5)}});
+      owners.push_back(y / 5 % ranks);
+    }
+  return {modes, {false, false, false}, std::move(boxes), std::move(owners)};
+}
+
+// u_k decays and turns; each step by its own wavenumber.
+class Spectrum final : public Simulation {
+ public:
+  explicit Spectrum(const comm::Communicator& comm)
+      : comm_(comm), layout_(pencils(comm.size())), state_(layout_, comm.rank()) {}
+
+  void initialize() override {
+    for_each([](Complex& u, double kx, double ky, double kz) { u = Complex(kx + 1.0, ky - 2.0) / (1.0 + kz * kz); });
+  }
+  mesh::LevelLayouts blocks_for(const mesh::Snapshot&) const override { return mesh::LevelLayouts(layout_); }
+  void restore(const mesh::Snapshot& state) override {
+    const auto [real, imag] = mesh::complex_parts(amplitude().name);
+    const auto reals = state.field(real), imags = state.field(imag);
+    for (int b = 0; b < state_.blocks(); ++b)
+      core::for_each_cell(state_.box(b),
+                          [u = state_.view(b), re = reals.view(b), im = imags.view(b)](int k, int j, int i) {
+                            u(k, j, i) = {re(k, j, i), im(k, j, i)};
+                          });
+    step_ = state.moment.step;
+    time_ = state.moment.time;
+  }
+  void advance() override {
+    const double dt = end / 16;
+    for_each([dt](Complex& u, double kx, double ky, double kz) {
+      u *= (1.0 - viscosity * dt * (kx * kx + ky * ky + kz * kz)) * Complex(0.8, 0.6 * kx / 8.0);
+    });
+    time_ += dt;
+    ++step_;
+  }
+  void check_state() const override {}
+  mesh::Moment moment() const override { return {.step = step_, .time = time_}; }
+  double progress() const override { return time_ / end; }
+  nlohmann::json status() const override { return {{"time", time_}}; }
+  nlohmann::json summary() const override { return nlohmann::json::object(); }
+  mesh::Snapshot snapshot() override {
+    mesh::Snapshot snapshot;
+    snapshot.moment = moment();
+    snapshot.geometry = {modes, {9.0, 16.0, 12.0}, {false, false, false}};
+    snapshot.levels = {layout_};
+    snapshot.rank = comm_.rank();
+    snapshot.add_complex(amplitude(), {state_});
+    return snapshot;
+  }
+
+ private:
+  template <typename F>
+  void for_each(F f) {
+    for (int b = 0; b < state_.blocks(); ++b)
+      core::for_each_cell(state_.box(b), [f, u = state_.view(b)](int k, int j, int i) {
+        f(u(k, j, i), i, wavenumber(j, 16), wavenumber(k, 12));
+      });
+  }
+
+  const comm::Communicator& comm_;
+  mesh::Layout layout_;
+  mesh::Field<Complex> state_;
+  std::int64_t step_ = 0;
+  double time_ = 0.0;
+};
+
+class SpectrumPlan final : public SimulationPlan {
+ public:
+  mesh::Int3 cells() const override { return modes.extent(); }
+  double memory_bytes() const override { return 16.0 * static_cast<double>(modes.volume()); }
+  couple::TimeKeeping times() const override { return {.has_redshift = false, .first_time = 0.0, .last_time = end}; }
+  std::vector<mesh::Quantity> quantities() const override {
+    std::vector<mesh::Quantity> both;
+    for (const std::string& name : mesh::complex_parts(amplitude().name))
+      both.push_back({name, amplitude().unit, amplitude().meaning, true});
+    return both;
+  }
+  nlohmann::json description() const override { return {{"cells", {9, 16, 12}}}; }
+  std::unique_ptr<Simulation> make(const comm::Communicator& compute, const couple::Landings&,
+                                   core::Bill&) const override {
+    return std::make_unique<Spectrum>(compute);
+  }
+};
+
+const core::Registry<SimulationEntry> known({"simulations", "simulation", "for this test"},
+                                            {{"spectrum",
+                                              "modes that decay and turn",
+                                              {},
+                                              [](const core::Node&, core::Node&) {
+                                                return std::make_unique<SpectrumPlan>();
+                                              },
+                                              [] { return std::map<std::string, std::vector<core::Option>>(); },
+                                              [] { return SpectrumPlan().quantities(); }}});
+
+RunConfig configuration(const std::string& rest) {
+  return read_run(core::parse_toml("simulation = \"spectrum\"\n" + rest, "run.toml"), true, known);
+}
+
+class SpectrumRun : public testing::Test {
+ protected:
+  void run(const std::string& rest, const std::string& name, const RunStart& start = {}, int ranks = 0) {
+    const comm::Communicator some = world.split(ranks == 0 || world.rank() < ranks ? 0 : -1);
+    if (!some.is_empty()) sims::run(some, configuration(rest), folder / name, start, {});
+    world.barrier();
+  }
+  std::map<std::string, std::string> state(const std::string& name) const {
+    return test::state_bytes(io::generations_in(folder / name).front().path);
+  }
+
+  comm::Communicator world{MPI_COMM_WORLD};
+  test::SharedFolder folder{world};
+};
+
+std::string steps(int most) {
+  return "[run]\nmax_steps = " + std::to_string(most) + "\n";
+}
+
+TEST_F(SpectrumRun, GoesOnFromACheckpointOnOtherRanksToTheBit) {
+  const std::string output = "[output]\ncheckpoint = { format = \"raw\", every = 2, keep = 3 }\n";
+  run(output, "whole");
+  run(steps(6) + output, "parts", {}, std::max(1, world.size() - 1));
+
+  run(output, "parts", {io::ExistingRun::resume});
+
+  const auto expected = state("whole");
+  EXPECT_GT(expected.size(), 20u);
+  EXPECT_EQ(state("parts"), expected);
+}
+
+TEST_F(SpectrumRun, EveryTransportBringsTheSameBits) {
+  const auto tasks = [](const std::string& transport) {
+    const std::string when = "\nevery = 2\ntransport = \"" + transport + "\"\n";
+    return steps(5) +
+           "[quantity.power]\nexpression = \"amplitude_real * amplitude_real + amplitude_imag * amplitude_imag\"\n"
+           "[task.power]\nanalysis = \"pdf\"\nfields = [\"power\"]" +
+           when + "[task.cut]\nanalysis = \"slice\"\naxis = \"y\"\nfields = [\"amplitude_real\", \"amplitude_imag\"]" +
+           when;
+  };
+  run(tasks("in-situ"), "in-situ");
+  const auto expected = test::result_bytes(folder / "in-situ");
+  ASSERT_GT(expected.size(), 10u);
+
+  run(tasks("async"), "async");
+  EXPECT_EQ(test::result_bytes(folder / "async"), expected);
+  run(tasks("file"), "file");
+  core::Bill bill;
+  couple::analyze_stored(world, configuration(tasks("file")).coupling, io::RunFolder(folder / "file"), bill,
+                         [](const std::string&) {});
+  world.barrier();
+  EXPECT_EQ(test::result_bytes(folder / "file"), expected);
+  if (world.size() > 1) {
+    run("[coupling]\nsidecars = 1\n" + tasks("in-transit"), "in-transit");
+    EXPECT_EQ(test::result_bytes(folder / "in-transit"), expected);
+  }
+}
+
+}  // namespace
+}  // namespace sidestream::sims

@@ -1,0 +1,82 @@
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "couple/entries.hpp"
+#include "couple/surroundings.hpp"
+
+namespace sidestream::couple {
+
+namespace {
+
+constexpr const char* name = "example";
+
+/// What the tasks read of a snapshot, with memory of its own: the simulation may go on.
+mesh::Snapshot copy_of(const mesh::Snapshot& snapshot, const Orders& orders, const Surroundings& around) {
+  mesh::Snapshot copy;
+  copy.moment = snapshot.moment;
+  copy.geometry = snapshot.geometry;
+  copy.levels = snapshot.levels;
+  copy.rank = around.roles.group().rank();
+  bool has_particles = false;
+  for (const Order& order : orders) {
+    const Task& task = around.config.tasks[order.task];
+    has_particles = has_particles || task.analysis->reads_particles();
+    for (const std::string& field : fields_to_send(task, snapshot.quantities())) {
+      if (copy.has(field)) continue;
+      std::vector<mesh::Field<double>> levels;
+      for (int level = 0; level <= copy.finest_level(); ++level) {
+        levels.emplace_back(copy.levels[static_cast<std::size_t>(level)], copy.rank);
+        snapshot.read(field, level, levels.back());
+      }
+      copy.add(snapshot.quantity(field), std::move(levels));
+    }
+  }
+  if (const mesh::Particles* const particles = has_particles ? snapshot.particles() : nullptr)
+    copy.set_particles([own = *particles] { return own; });
+  return copy;
+}
+
+/// Has what the tasks read analysed by the ranks that compute when the next snapshot comes.
+class Example : public Transport {
+ public:
+  explicit Example(Surroundings& around) : around_(around) {}
+
+  Orders publish(const mesh::Snapshot& snapshot, const Orders& orders) override {
+    settle(standing_.sent);
+    if (orders.empty()) return {};
+    ++standing_.sent;
+    waiting_.emplace(copy_of(snapshot, orders, around_), orders);
+    return {};
+  }
+  Standing standing() override { return standing_; }
+  void settle(std::int64_t count) override {
+    if (count <= standing_.done) return;
+    const std::int64_t unwritten = around_.books.unwritten();
+    for (const Order& order : waiting_->second) {
+      around_.books.enter(Books::Action::sent, order, waiting_->first.moment);
+      around_.runner.run(around_.config.tasks[order.task], waiting_->first, {.transport = name},
+                         around_.books.of(order.task));
+    }
+    waiting_.reset();
+    standing_.done = standing_.sent;
+    if (!standing_.first_unwritten && around_.books.unwritten() > unwritten) standing_.first_unwritten = standing_.sent;
+  }
+  void finish(Drain) override { settle(standing_.sent); }
+
+ private:
+  Surroundings& around_;
+  Standing standing_;
+  std::optional<std::pair<mesh::Snapshot, Orders>> waiting_;  // the publish that is not done
+};
+
+}  // namespace
+
+TransportEntry example() {
+  return {name, "on the ranks that compute, one moment later",
+          [](Surroundings& around) { return std::make_unique<Example>(around); }};
+}
+
+}  // namespace sidestream::couple
