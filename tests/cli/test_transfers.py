@@ -55,6 +55,7 @@ COUNTER = r"""
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -64,8 +65,9 @@ static void note(const char* path, const char* line) {
   if (write(file, line, strlen(line)) > 0) close(file);
 }
 __attribute__((constructor)) static void load(void) {
-  note(LOADED, program_invocation_short_name);
-  note(LOADED, "\n");
+  char line[64];
+  snprintf(line, sizeof line, "%s\n", program_invocation_short_name);
+  note(LOADED, line);
 }
 #define COPY(name, number)                                                                                      \
   ssize_t name(pid_t pid, const struct iovec* here, unsigned long m, const struct iovec* there, unsigned long n, \
