@@ -13,8 +13,9 @@ const core::Registry<AnalysisEntry>& analyses() {
 }
 
 std::span<const std::string> task_keys() {
-  static const std::array<std::string, 10> keys{"analysis",        "transport", "every",  "at_time", "at_redshift",
-                                                "every_wall_time", "at_start",  "at_end", "when",    "only_if"};
+  static const std::array<std::string, 11> keys{"analysis", "grid",        "transport",       "every",
+                                                "at_time",  "at_redshift", "every_wall_time", "at_start",
+                                                "at_end",   "when",        "only_if"};
   return keys;
 }
 

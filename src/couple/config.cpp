@@ -29,7 +29,7 @@ struct CouplingTable {
 };
 
 struct TaskTable : TriggerKeys {
-  std::string analysis, transport;
+  std::string analysis, grid, transport;
 };
 
 // What each entry of a registry is, in one line.
@@ -70,6 +70,8 @@ core::Table<CouplingTable> coupling_table() {
 core::Table<TaskTable> task_table(const TimeKeeping& times, const Transports& transports = couple::transports()) {
   core::Table<TaskTable> table("An analysis, how it gets its data and when");
   table.option("analysis", &TaskTable::analysis, "").required().doc("name of the analysis");
+  table.option("grid", &TaskTable::grid, "")
+      .doc("grid of the simulation whose quantities it reads; empty: the one of its state");
   table.option("transport", &TaskTable::transport, transports.front().name)
       .one_of(transports.names())
       .doc(documented(transports));
@@ -119,6 +121,7 @@ Task read_task(const std::string& name, const core::Node& node, const Analyses& 
   const std::vector<std::string> keys = names_of(options.options());
   const TaskTable table = options.read(members_of(node, keys, true), &full_task);
   task.analysis_name = table.analysis;
+  task.grid = table.grid;
   task.transport = &transports.named(table.transport);
   task.trigger = Trigger(read_when(node, table, "the task", times));
   const core::Node parameters = members_of(full_analysis, keys, false);
@@ -257,11 +260,23 @@ comm::RankCounts plan_ranks(int ranks, const CouplingConfig& config) {
   return comm::plan_ranks(ranks, config.sidecars_used(), config.count);
 }
 
+const mesh::Grid& grid_named(const mesh::Grids& grids, const std::string& name, const core::Node& table) {
+  const auto found = grids.find(name);
+  if (found != grids.end()) return found->second;
+  std::vector<std::string> names;
+  for (const auto& [known, grid] : grids)
+    if (!known.empty()) names.push_back(known);
+  const core::Node& key = *table.find("grid");
+  if (names.empty()) core::reject(key, "this simulation has one grid", "leave the key out");
+  throw core::unknown_name("grid", name, names, key.where());
+}
+
 void check_queue(const CouplingConfig& config, const Expected& expected) {
-  const auto field_bytes = static_cast<double>(expected.domain.volume()) * sizeof(double);
   for (const Task& task : config.tasks) {
     if (!task.transport->has_queue) continue;
-    const double bytes = static_cast<double>(fields_to_send(task, expected.quantities).size()) * field_bytes +
+    const mesh::Grid& grid = grid_named(expected.grids, task.grid, task.table);
+    const auto field_bytes = static_cast<double>(grid.domain.volume()) * sizeof(double);
+    const double bytes = static_cast<double>(fields_to_send(task, grid.quantities).size()) * field_bytes +
                          (task.analysis->reads_particles() ? expected.particle_bytes : 0.0);
     if (bytes > config.queue_bytes)
       throw core::Error(fmt::format("one publish for the task `{}` takes {}, but the queue holds {}", task.name,
@@ -272,16 +287,17 @@ void check_queue(const CouplingConfig& config, const Expected& expected) {
 }
 
 void check_tasks(const CouplingConfig& config, const Expected& expected) {
-  const std::vector<std::string> names = mesh::names_of(expected.quantities);
   for (const Task& task : config.tasks) {
-    check_conditions(task.trigger.when(), names, config.times.has_redshift);
+    check_conditions(task.trigger.when(), mesh::names_of(expected.grids.at("").quantities), config.times.has_redshift);
+    const mesh::Grid& grid = grid_named(expected.grids, task.grid, task.table);
+    const std::vector<std::string> names = mesh::names_of(grid.quantities);
     for (const FieldRequest& field : requested_fields(task))
       if (!field.is_optional && std::ranges::find(names, field.name) == names.end())
-        throw core::Error(fmt::format("the task `{}` needs the field `{}`, which this simulation does not have",
-                                      task.name, field.name),
+        throw core::Error(fmt::format("the task `{}` needs the field `{}`, which {} does not have", task.name,
+                                      field.name, task.grid.empty() ? "this simulation" : "this grid"),
                           place_of(task, field.name), fmt::format("it has: {}", fmt::join(names, ", ")));
     try {
-      task.analysis->check(expected.domain);
+      task.analysis->check(grid.domain);
     } catch (const core::Error& error) {
       const core::Node* const key = task.table.find(error.where());
       core::reject(key != nullptr ? *key : task.table, error.message(), error.hint());

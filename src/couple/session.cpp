@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -35,8 +36,9 @@ io::EventLog open_log(const comm::Roles& roles, const io::RunFolder& folder) {
 
 // The first field that a task cannot do without and the snapshot does not have, or "".
 std::string missing_field(const Task& task, const mesh::Snapshot& snapshot) {
+  const mesh::Snapshot& on_grid = snapshot.on_grid(task.grid);
   for (const FieldRequest& field : requested_fields(task))
-    if (!field.is_optional && !snapshot.has(field.name)) return field.name;
+    if (!field.is_optional && !on_grid.has(field.name)) return field.name;
   return "";
 }
 
@@ -90,15 +92,17 @@ class Session::Impl {
     if (std::exchange(last_published_, snapshot.moment.step) == snapshot.moment.step) return;
     come_to(snapshot.moment.step);
     schedule_.decide({snapshot.moment}, [&]() -> const mesh::Snapshot& { return snapshot; });
-    const std::vector<std::size_t> due = runnable_tasks(snapshot);
-    Orders left;
-    for (const Way& way : ways_) {
-      Orders orders;
-      for (const std::size_t task : due)
-        if (config_.tasks[task].transport == way.entry) orders.push_back({task});
-      std::ranges::copy(way.transport->publish(snapshot, orders), std::back_inserter(left));
-    }
-    ways_.back().transport->publish(snapshot, left);
+    std::map<std::string, std::vector<std::size_t>> due;  // by grid
+    for (const std::size_t task : runnable_tasks(snapshot)) due[config_.tasks[task].grid].push_back(task);
+    std::map<std::string, Orders> left;
+    for (const Way& way : ways_)
+      for (const auto& [grid, tasks] : due) {
+        Orders orders;
+        for (const std::size_t task : tasks)
+          if (config_.tasks[task].transport == way.entry) orders.push_back({task});
+        std::ranges::copy(way.transport->publish(snapshot.on_grid(grid), orders), std::back_inserter(left[grid]));
+      }
+    for (const auto& [grid, orders] : left) ways_.back().transport->publish(snapshot.on_grid(grid), orders);
   }
 
   void progress() {

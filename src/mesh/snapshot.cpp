@@ -6,6 +6,7 @@
 #include "mesh/named.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/core/registry.hpp"
 
 namespace sidestream::mesh {
 
@@ -44,6 +45,21 @@ void Snapshot::put(Entry entry) {
   else
     *known = entry.quantity;
   quantities_[name] = std::move(entry);
+}
+
+void Snapshot::add_grid(const std::string& name, Snapshot on_it) {
+  core::require(!name.empty(), "a grid beside that of a snapshot has a name");
+  on_it.moment = moment;
+  grids_[name] = std::make_shared<const Snapshot>(std::move(on_it));
+}
+
+const Snapshot& Snapshot::on_grid(const std::string& name) const {
+  if (name.empty()) return *this;
+  const auto found = grids_.find(name);
+  if (found != grids_.end()) return *found->second;
+  std::vector<std::string> known;
+  for (const auto& grid : grids_) known.push_back(grid.first);
+  throw core::unknown_name("grid", name, known);
 }
 
 void Snapshot::add(Quantity quantity, Provider provide) {

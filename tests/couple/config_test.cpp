@@ -137,7 +137,7 @@ TEST(CouplingConfig, RanksArePlannedByTheCount) {
 }
 
 Expected expected(std::int32_t cells, double particle_bytes = 0.0) {
-  return {{{"density", "1"}, {"temperature", "K"}}, mesh::domain_of({cells, 1, 1}), particle_bytes};
+  return {{{"", {mesh::domain_of({cells, 1, 1}), {{"density", "1"}, {"temperature", "K"}}}}}, particle_bytes};
 }
 
 TEST(CouplingConfig, APublishThatCouldNeverFitIsRefusedBeforehand) {
@@ -189,7 +189,7 @@ TEST(CouplingConfig, ToStoreWhatFindsNoRoomThereMustBeAFolder) {
 TEST(CouplingConfig, AFieldThatASimulationDoesNotHaveIsNamedBeforehand) {
   const CouplingConfig config = in_transit("sidecars = 1");
   Expected too_few = expected(8);
-  too_few.quantities.pop_back();
+  too_few.grids.at("").quantities.pop_back();
 
   EXPECT_NO_THROW(check_tasks(config, expected(8)));
   try {

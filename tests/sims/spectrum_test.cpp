@@ -1,5 +1,6 @@
 // A simulation of another program, whose state is a complex spectrum in pencils, with neither redshift nor blocks of
-// equal size: its checkpoints, restarts and tasks are those of any simulation.
+// equal size, and which shows a line through space beside it, a grid of its own: its checkpoints, restarts, files and
+// tasks are those of any simulation.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,10 +21,14 @@ namespace {
 using Complex = std::complex<double>;
 
 constexpr mesh::Box modes{{0, 0, 0}, {9, 16, 12}};  // of 16 x 16 x 12 cells
+constexpr mesh::Box line{{0, 0, 0}, {24, 1, 1}};    // points along x, from the corner
 constexpr double end = 1.0, viscosity = 0.01;
 
 mesh::Quantity amplitude() {
   return {"amplitude", "m/s", "of a decaying and turning wave", true};
+}
+mesh::Quantity velocity() {
+  return {"velocity", "m/s", "at the points of the line"};
 }
 double wavenumber(std::int32_t number, std::int32_t of) {
   return number <= of / 2 ? number : number - of;
@@ -39,6 +44,11 @@ mesh::Layout pencils(int ranks) {
       owners.push_back(y / 5 % ranks);
     }
   return {modes, {false, false, false}, std::move(boxes), std::move(owners)};
+}
+
+// Dealt to the ranks in pieces of unequal size; with many ranks some have none.
+mesh::Layout points(int ranks) {
+  return {line, {true, false, false}, {{{0, 0, 0}, {7, 1, 1}}, {{7, 0, 0}, {24, 1, 1}}}, {0, ranks - 1}};
 }
 
 // u_k decays and turns; each step by its own wavenumber.
@@ -82,10 +92,41 @@ class Spectrum final : public Simulation {
     snapshot.levels = {layout_};
     snapshot.rank = comm_.rank();
     snapshot.add_complex(amplitude(), {state_});
+    snapshot.add_grid("line", on_line());
     return snapshot;
   }
 
  private:
+  mesh::Snapshot on_line() {
+    mesh::Snapshot snapshot;
+    snapshot.geometry = {line, {1.0, 1.0 / 24, 1.0 / 24}, {true, false, false}};
+    snapshot.levels = {points(comm_.size())};
+    snapshot.rank = comm_.rank();
+    snapshot.add(velocity(), [this](int) {
+      const std::vector<double> values = transformed();
+      mesh::Field<double> field(points(comm_.size()), comm_.rank());
+      for (int b = 0; b < field.blocks(); ++b)
+        core::for_each_cell(field.box(b), [&, out = field.view(b)](int k, int j, int i) {
+          out(k, j, i) = values[static_cast<std::size_t>(i)];
+        });
+      return mesh::AnyField(std::make_shared<const mesh::Field<double>>(std::move(field)));
+    });
+    return snapshot;
+  }
+  // The real part of the sum over all modes, on all ranks.
+  std::vector<double> transformed() {
+    std::vector<core::ExactSum> sums(static_cast<std::size_t>(line.volume()));
+    for_each([&](const Complex& u, double kx, double, double) {
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        const double phase = 2.0 * M_PI * kx * static_cast<double>(i) / static_cast<double>(sums.size());
+        sums[i].add(u.real() * std::cos(phase) - u.imag() * std::sin(phase));
+      }
+    });
+    comm_.sum(sums);
+    std::vector<double> values;
+    for (const core::ExactSum& sum : sums) values.push_back(sum.value());
+    return values;
+  }
   template <typename F>
   void for_each(F f) {
     for (int b = 0; b < state_.blocks(); ++b)
@@ -112,6 +153,7 @@ class SpectrumPlan final : public SimulationPlan {
       both.push_back({name, amplitude().unit, amplitude().meaning, true});
     return both;
   }
+  mesh::Grids other_grids() const override { return {{"line", {line, {velocity()}}}}; }
   nlohmann::json description() const override { return {{"cells", {9, 16, 12}}}; }
   std::unique_ptr<Simulation> make(const comm::Communicator& compute, const couple::Landings&,
                                    core::Bill&) const override {
@@ -170,8 +212,9 @@ TEST_F(SpectrumRun, EveryTransportBringsTheSameBits) {
     return steps(5) +
            "[quantity.power]\nexpression = \"amplitude_real * amplitude_real + amplitude_imag * amplitude_imag\"\n"
            "[task.power]\nanalysis = \"pdf\"\nfields = [\"power\"]" +
-           when + "[task.cut]\nanalysis = \"slice\"\naxis = \"y\"\nfields = [\"amplitude_real\", \"amplitude_imag\"]" +
-           when;
+           when + "[task.velocities]\nanalysis = \"pdf\"\ngrid = \"line\"\nfields = [\"velocity\"]" + when +
+           "[task.profile]\nanalysis = \"projection\"\naxis = \"y\"\ngrid = \"line\"\nfields = [\"velocity\"]" + when +
+           "[task.cut]\nanalysis = \"slice\"\naxis = \"y\"\nfields = [\"amplitude_real\", \"amplitude_imag\"]" + when;
   };
   run(tasks("in-situ"), "in-situ");
   const auto expected = test::result_bytes(folder / "in-situ");
@@ -189,6 +232,44 @@ TEST_F(SpectrumRun, EveryTransportBringsTheSameBits) {
     run("[coupling]\nsidecars = 1\n" + tasks("in-transit"), "in-transit");
     EXPECT_EQ(test::result_bytes(folder / "in-transit"), expected);
   }
+}
+
+// u(0) is the sum of all real parts.
+TEST_F(SpectrumRun, APlotFileOfAnotherGridHoldsWhatLiesThere) {
+  run(steps(4) + "[output]\nplotfile = { format = \"raw\", grid = \"line\", every = 4 }\n" +
+          "checkpoint = { format = \"raw\", every = 4 }\n",
+      "files");
+
+  const std::string path = folder / ("files/" + io::formats().named("raw").plotfile->of(4));
+  const auto file = io::open_snapshot_file(path);
+  ASSERT_EQ(file->description().state.levels.front().domain(), line);
+  mesh::Field<double> velocities(points(1), 0), real(pencils(1), 0);
+  file->read_field("velocity", velocities, 0);
+  io::open_snapshot_file(io::generations_in(folder / "files").front().path)->read_field("amplitude_real", real, 0);
+  core::ExactSum sum;
+  for (int b = 0; b < real.blocks(); ++b) sum.add(real.block(b));
+  EXPECT_EQ(velocities.view(0)(0, 0, 0), sum.value());
+}
+
+TEST(SpectrumConfiguration, AGridThatIsNotThereIsRefusedWithTheNearestName) {
+  const auto problem = [](const std::string& rest) -> std::string {
+    try {
+      configuration(rest);
+    } catch (const core::Error& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  const std::string task = "[task.a]\nanalysis = \"pdf\"\nevery = 1\n";
+  using testing::AllOf, testing::HasSubstr;
+
+  EXPECT_THAT(problem(task + "grid = \"lines\"\nfields = [\"velocity\"]"),
+              AllOf(HasSubstr("`lines`"), HasSubstr("`line`"), HasSubstr("run.toml:5")));
+  EXPECT_THAT(problem(task + "grid = \"line\"\nfields = [\"amplitude_real\"]"),
+              AllOf(HasSubstr("this grid does not have"), HasSubstr("velocity")));
+  EXPECT_THAT(problem(task + "fields = [\"velocity\"]"), HasSubstr("this simulation does not have"));
+  EXPECT_THAT(problem("[output]\nplotfile = { format = \"raw\", grid = \"lin\", every = 4 }"), HasSubstr("`line`"));
+  EXPECT_EQ(problem(task + "grid = \"line\"\nfields = [\"velocity\"]"), "accepted");
 }
 
 }  // namespace

@@ -70,10 +70,12 @@ comm::RankCounts plan_ranks(int ranks, const CouplingConfig& config);
 
 /// What tasks are given, before there is any.
 struct Expected {
-  std::vector<mesh::Quantity> quantities;
-  mesh::Box domain;             ///< of level 0
+  mesh::Grids grids;
   double particle_bytes = 0.0;  ///< over all ranks
 };
+
+/// The grid that `table`, of a task or a file, names. Throws core::Error with the place.
+const mesh::Grid& grid_named(const mesh::Grids& grids, const std::string& name, const core::Node& table);
 
 /// Throws core::Error, with the place, when a publish of the fields of level 0 and of the particles, for the tasks that
 /// read them, could never fit into the queue. Local, O(tasks).

@@ -19,6 +19,7 @@ struct Task {
   Trigger trigger;
   std::string parameters;  ///< the analysis's own keys as TOML, defaults filled in; stored with each result
   core::Node table{};      ///< as it was written, for messages
+  std::string grid{};      ///< of the snapshot's, which it reads; empty: the one of the state
 };
 
 /// A field an analysis asks for. A trailing '?' of its name in `Analysis::fields` means that it is used only if the

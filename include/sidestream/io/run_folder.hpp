@@ -29,11 +29,12 @@ class RunFolder {
   /// The newest step below `below` of which `task` has a result. Local.
   std::optional<std::int64_t> newest_result(const std::string& task, std::int64_t below) const;
   std::string report() const;  ///< report.html
-  /// snapshots: what tasks of the transport `file` are to be done with, a stored snapshot for each step.
-  std::string snapshots() const;
-  std::string snapshot(std::int64_t step) const;
+  /// snapshots, or snapshots.GRID: what tasks of the transport `file` are to be done with, a stored snapshot for each
+  /// step.
+  std::string snapshots(const std::string& grid = "") const;
+  std::string snapshot(std::int64_t step, const std::string& grid = "") const;
   /// The steps of those that are there, ascending. Local.
-  std::vector<std::int64_t> stored_steps() const;
+  std::vector<std::int64_t> stored_steps(const std::string& grid = "") const;
 
   /// Whether the folder holds (part of) a run.
   bool holds_a_run() const;

@@ -63,6 +63,13 @@ class Snapshot {
   /// All blocks of each level: the leaves and those that finer ones cover, which hold their averages.
   const std::vector<Layout>& blocks() const { return with_refined.empty() ? levels : with_refined; }
 
+  /// Adds another grid, at the moment of this one, with quantities of its own: the modes of a spectrum, a coarser mesh,
+  /// skewers, a slice.
+  void add_grid(const std::string& name, Snapshot on_it);
+  /// What there is on the grid `name`; this snapshot itself where it is empty. Throws core::Error naming the grids
+  /// there are.
+  const Snapshot& on_grid(const std::string& name) const;
+
   void add(Quantity quantity, Provider provide);
   /// Adds a quantity of which all levels are at hand, coarsest first.
   void add(Quantity quantity, std::vector<Field<double>> fields);
@@ -134,6 +141,7 @@ class Snapshot {
   void make(const Entry& entry, int level, const Box& box, const core::View4<double>& out) const;
   std::map<std::string, Entry> quantities_;
   std::vector<Quantity> order_;
+  std::map<std::string, std::shared_ptr<const Snapshot>> grids_;
   mutable std::shared_ptr<const Particles> particles_;
   mutable ParticleProvider provide_particles_;
 };

@@ -20,6 +20,7 @@ namespace sidestream::sims {
 struct OutputConfig {
   std::string task;  ///< its name, that of the folder of its files too; empty: `[output]`
   couple::Trigger trigger;
+  std::string grid{};  ///< of the snapshot's
   io::FileChoice file;
   std::int32_t keep = 0;          ///< newest checkpoints that stay; 0: all
   bool is_asynchronous = false;   ///< written from a copy, behind the simulation
@@ -38,8 +39,10 @@ struct RunConfig {
   std::optional<OutputConfig> checkpoint;
   std::string resolved;  ///< the configuration with every default filled in, as TOML
 
-  /// All quantities of the run's snapshots: those of the simulation and derived ones.
+  /// All quantities of the run's snapshots on the grid of the state: those of the simulation and derived ones.
   std::vector<mesh::Quantity> quantities() const;
+  /// All grids of the run's snapshots.
+  mesh::Grids grids() const;
   /// The present state with all of them.
   mesh::Snapshot snapshot_of(Simulation& running) const;
   /// What the run lands on exactly.

@@ -73,6 +73,8 @@ class SimulationPlan {
   virtual couple::TimeKeeping times() const = 0;
   /// All quantities of its snapshots.
   virtual std::vector<mesh::Quantity> quantities() const = 0;
+  /// The other grids of its snapshots, by name.
+  virtual mesh::Grids other_grids() const { return {}; }
   /// What the first event of a run tells of it: cells, block, box, first and last redshift.
   virtual nlohmann::json description() const = 0;
 

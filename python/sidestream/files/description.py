@@ -7,7 +7,7 @@ from typing import Any
 
 from ..error import Error
 from ..quantities import duration, size
-from ..runs.outputs import CHECKPOINT, PLOT_FILE, SNAPSHOTS, all_outputs_in, is_pending, outputs_in
+from ..runs.outputs import CHECKPOINT, PLOT_FILE, all_outputs_in, is_pending, outputs_in
 from ..runs.run import Run
 from ..runs.summary import bills, share_lost, wall_seconds
 from .opening import is_result, is_run, unknown
@@ -100,11 +100,11 @@ def _run(run: Run) -> Description:
         "plot_files": [
             str(output.path.relative_to(run.folder))
             for output in all_outputs_in(run.folder)
-            if output.kind == PLOT_FILE and output.path.parent.name != SNAPSHOTS
+            if output.kind == PLOT_FILE and not output.is_stored_for_later
         ],
         "checkpoints": [output.path.name for output in checkpoints if not output.is_pending],
     }
-    if stored := [output for output in all_outputs_in(run.folder) if output.path.parent.name == SNAPSHOTS]:
+    if stored := [output for output in all_outputs_in(run.folder) if output.is_stored_for_later]:
         description["stored_snapshots"] = len(stored)
     if pending := [output.path.name for output in checkpoints if output.is_pending]:
         description["pending_checkpoints"] = pending

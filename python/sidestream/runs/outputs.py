@@ -9,7 +9,7 @@ from ..core import extension
 
 CHECKPOINT, PLOT_FILE = "checkpoint", "plot file"
 PENDING = "pending"  # the folder in that of a run where checkpoints lie until they are committed
-SNAPSHOTS = "snapshots"  # the folder with what tasks of the transport `file` are to be done with
+SNAPSHOTS = "snapshots"  # the folder with what tasks of the transport `file` are to be done with, also .GRID
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,11 @@ class Output:
     kind: str
     step: int
     is_pending: bool = False  # a checkpoint that was written and not committed: a restart passes over it
+
+    @property
+    def is_stored_for_later(self) -> bool:
+        """Whether a task of the transport `file` left it."""
+        return self.path.parent.name.split(".")[0] == SNAPSHOTS
 
 
 def outputs_in(folder: Path, kind: str | None = None) -> list[Output]:

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -28,7 +29,8 @@ class File : public Transport {
     ++standing_.sent;
     const core::Stopwatch watch;
     const core::Bill::Part part = around_.bill.part("storing snapshots", "tasks");
-    const std::string path = around_.folder.snapshot(snapshot.moment.step);
+    const std::string& grid = around_.config.tasks[orders.front().task].grid;
+    const std::string path = around_.folder.snapshot(snapshot.moment.step, grid);
     io::AccessStatistics statistics;
     std::string problem;
     try {
@@ -68,7 +70,7 @@ class File : public Transport {
         if (std::ranges::find(quantities, field) == quantities.end()) quantities.push_back(field);
     }
     comm_.agree_on([&] {
-      if (comm_.rank() == 0) io::make_folder(around_.folder.snapshots());
+      if (comm_.rank() == 0) io::make_folder(std::filesystem::path(path).parent_path().string());
     });
     return io::write_snapshot(comm_, snapshot,
                               {.format = &io::formats().named("raw"),

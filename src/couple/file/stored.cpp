@@ -23,16 +23,31 @@ namespace sidestream::couple {
 
 namespace {
 
+// A snapshot that was stored.
+struct Stored {
+  std::int64_t step = 0;
+  std::string grid;
+  auto operator<=>(const Stored&) const = default;
+};
+
 // All ranks see what the first one does: others may write results and snapshots meanwhile.
-std::vector<std::int64_t> steps_of(const comm::Communicator& world, const io::RunFolder& folder) {
-  nlohmann::json steps;
+std::vector<Stored> stored_in(const comm::Communicator& world, const io::RunFolder& folder,
+                              const std::vector<Task>& tasks) {
+  std::set<std::string> grids;
+  for (const Task& task : tasks) grids.insert(task.grid);
+  std::vector<Stored> all;
+  for (const std::string& grid : grids) {
+    const nlohmann::json steps = world.rank() == 0 ? folder.stored_steps(grid) : std::vector<std::int64_t>{};
+    for (const nlohmann::json& step : nlohmann::json::parse(world.broadcast(steps.dump())))
+      all.push_back({step.get<std::int64_t>(), grid});
+  }
+  std::ranges::sort(all);
   world.agree_on([&] {
-    if (world.rank() == 0) steps = folder.stored_steps();
-    if (world.rank() == 0 && steps.empty())
+    if (all.empty())
       throw core::Error("no snapshot was stored", folder.snapshots(),
                         "tasks with `transport = \"file\"` leave them, when they are due");
   });
-  return nlohmann::json::parse(world.broadcast(steps.dump())).get<std::vector<std::int64_t>>();
+  return all;
 }
 
 io::EventLog open_log(const comm::Communicator& world, const io::RunFolder& folder) {
@@ -59,10 +74,10 @@ class StoredAnalysis {
         books_(config.tasks, log_),
         runner_(world, folder, log_, bill, tell_, config.timeout_s) {}
 
-  std::vector<TaskTotals> operator()(const std::vector<std::int64_t>& steps) {
-    log_.write("analyze_start", {{"ranks", world_.size()}, {"snapshots", steps.size()}});
+  std::vector<TaskTotals> operator()(const std::vector<Stored>& all) {
+    log_.write("analyze_start", {{"ranks", world_.size()}, {"snapshots", all.size()}});
     bill_.begin_rest();
-    for (const std::int64_t step : steps) analyze(step);
+    for (const Stored& snapshot : all) analyze(snapshot);
     log_.write("bill", summed(world_, bill_));
     std::vector<TaskTotals> totals;
     for (std::size_t task = 0; task < config_.tasks.size() && world_.rank() == 0; ++task)
@@ -74,8 +89,9 @@ class StoredAnalysis {
  private:
   bool is_stored(std::size_t task) const { return config_.tasks[task].transport->name == file().name; }
 
-  void analyze(std::int64_t step) {
-    const std::vector<std::size_t> missing = missing_at(step);
+  void analyze(const Stored& snapshot) {
+    const std::int64_t step = snapshot.step;
+    const std::vector<std::size_t> missing = missing_at(snapshot);
     if (missing.empty()) return;
     const core::Stopwatch watch;
     std::optional<mesh::Snapshot> opened;
@@ -83,7 +99,7 @@ class StoredAnalysis {
     std::string problem;
     try {
       const core::Bill::Part part = bill_.part("reading snapshots", "tasks");
-      opened = io::open_snapshot(world_, folder_.snapshot(step));
+      opened = io::open_snapshot(world_, folder_.snapshot(step, snapshot.grid));
       tasks = waiting(*opened, missing);
     } catch (const std::exception& error) {
       problem = error.what();
@@ -104,11 +120,11 @@ class StoredAnalysis {
   }
 
   // Those whose results are not there, or compare with one that was made here.
-  std::vector<std::size_t> missing_at(std::int64_t step) const {
+  std::vector<std::size_t> missing_at(const Stored& snapshot) const {
     std::vector<std::size_t> missing;
     for (std::size_t task = 0; task < config_.tasks.size(); ++task) {
-      if (!is_stored(task)) continue;
-      const bool is_there = std::filesystem::exists(folder_.result(config_.tasks[task].name, step));
+      if (!is_stored(task) || config_.tasks[task].grid != snapshot.grid) continue;
+      const bool is_there = std::filesystem::exists(folder_.result(config_.tasks[task].name, snapshot.step));
       if (!world_.broadcast(is_there) || begun_.contains(task)) missing.push_back(task);
     }
     return missing;
@@ -141,8 +157,8 @@ class StoredAnalysis {
 std::vector<TaskTotals> analyze_stored(const comm::Communicator& world, const CouplingConfig& config,
                                        const io::RunFolder& folder, core::Bill& bill,
                                        const std::function<void(const std::string& line)>& tell) {
-  const std::vector<std::int64_t> steps = steps_of(world, folder);
-  return StoredAnalysis(world, config, folder, bill, tell)(steps);
+  const std::vector<Stored> all = stored_in(world, folder, config.tasks);
+  return StoredAnalysis(world, config, folder, bill, tell)(all);
 }
 
 }  // namespace sidestream::couple

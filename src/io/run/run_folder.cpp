@@ -18,9 +18,17 @@ namespace sidestream::io {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+bool holds_snapshots(const std::string& name) {
+  return name == "snapshots" || name.starts_with("snapshots.");
+}
+
+}  // namespace
+
 bool belongs_to_a_run(const std::string& name) {
   return name == "config.toml" || name == "report.html" || name == "live.html" || name == "results" ||
-         name == "pending" || name == "snapshots" || (name.starts_with("events") && name.ends_with(".jsonl")) ||
+         name == "pending" || holds_snapshots(name) || (name.starts_with("events") && name.ends_with(".jsonl")) ||
          (name.starts_with("mergers.") && name.ends_with(".nc")) || is_output_name(name);
 }
 
@@ -112,16 +120,16 @@ std::optional<std::int64_t> RunFolder::newest_result(const std::string& task, st
   }
   return newest;
 }
-std::string RunFolder::snapshots() const {
-  return path_ + "/snapshots";
+std::string RunFolder::snapshots(const std::string& grid) const {
+  return path_ + "/snapshots" + (grid.empty() ? "" : "." + grid);
 }
-std::string RunFolder::snapshot(std::int64_t step) const {
-  return snapshots() + "/" + snapshot_name().of(step);
+std::string RunFolder::snapshot(std::int64_t step, const std::string& grid) const {
+  return snapshots(grid) + "/" + snapshot_name().of(step);
 }
-std::vector<std::int64_t> RunFolder::stored_steps() const {
+std::vector<std::int64_t> RunFolder::stored_steps(const std::string& grid) const {
   std::vector<std::int64_t> steps;
   for (const fs::path& file :
-       files_of(snapshots(), [](const std::string& name) { return snapshot_name().step_of(name).has_value(); }))
+       files_of(snapshots(grid), [](const std::string& name) { return snapshot_name().step_of(name).has_value(); }))
     steps.push_back(*snapshot_name().step_of(file.filename().string()));
   std::ranges::sort(steps);
   return steps;
@@ -142,7 +150,7 @@ RunFolder prepare_run_folder(const comm::Communicator& comm, const std::string& 
     make_folder(path);
     prove_writable(path);
     for (const std::string& folder : folders_of_tasks(path)) remove_files_of(folder, is_leftover);
-    remove_files_of(run.snapshots(), is_leftover);
+    for (const fs::path& grid : files_of(path, holds_snapshots)) remove_files_of(grid.string(), is_leftover);
     take_over(run, existing);
     remove_files_of(path, is_leftover);
     write_file_atomically(run.config(), config_toml);

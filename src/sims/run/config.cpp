@@ -30,7 +30,7 @@ core::Table<Limits> limits_table() {
 }
 
 struct Output : couple::TriggerKeys {
-  std::string format, method, precision, on_failure;
+  std::string format, grid, method, precision, on_failure;
   std::vector<std::string> variables, particle_numbers;
   double particle_share = 1.0;
   std::int32_t keep = 0, files = 0, aggregators = 0;
@@ -72,8 +72,9 @@ core::Table<Output> output_table(const OutputKind& kind, const couple::TimeKeepi
     return table;
   }
   if (is_plotfile) {
+    table.option("grid", &Output::grid, "").doc("grid of the simulation that is written; empty: the one of its state");
     table.option("variables", &Output::variables, {})
-        .doc("quantities to write; empty: what readers of the format look for");
+        .doc("quantities to write; empty: what readers of the format look for, or all where there is none of it");
     table.option("precision", &Output::precision, "double").one_of({"double", "single"}).doc("of the fields");
   }
   table.option("particle_share", &Output::particle_share, 1.0)
@@ -98,6 +99,14 @@ std::vector<std::string> read_quantities(const core::Node& node, const std::vect
     quantities.push_back(own);
   }
   return quantities;
+}
+
+// What a file shows when nobody chooses.
+std::vector<std::string> usual_quantities(const OutputKind& kind, const io::Format& format,
+                                          const std::vector<std::string>& known) {
+  if (!kind.has_fields || (kind.is_checkpoint && format.checkpoint_shows.empty())) return {};
+  const auto usual = io::usual_quantities(kind.is_checkpoint ? format.checkpoint_shows : format.variables, known);
+  return usual.empty() && !kind.is_checkpoint ? known : usual;
 }
 
 void check_method(const core::Node& node, const io::Format& format, const std::string& method) {
@@ -132,28 +141,25 @@ OutputConfig read_output(const core::Node* node, const OutputKind& kind, const R
   table.ignore("write");
   const Output output = table.read(*node, &resolved);
   couple::When when = couple::read_when(*node, output, fmt::format("`{}`", node->key()), times);
-  const std::vector<std::string> known = mesh::names_of(run.quantities());
-  couple::check_conditions(when, known, times.has_redshift);
+  const mesh::Grids grids = run.grids();
+  couple::check_conditions(when, mesh::names_of(grids.at("").quantities), times.has_redshift);
+  const std::vector<std::string> known = mesh::names_of(couple::grid_named(grids, output.grid, *node).quantities);
   when.counts_start = !kind.is_checkpoint;  // the start is there without a checkpoint
   OutputConfig config;
+  config.grid = output.grid;
   config.file.format = &io::formats().named(output.format);
   config.file.kind = kind.is_checkpoint ? io::FileKind::checkpoint : io::FileKind::plot_file;
   config.trigger = couple::Trigger(std::move(when));
   config.keep = output.keep;
-  check_state(*node, kind, *config.file.format, run.quantities());
+  check_state(*node, kind, *config.file.format, grids.at("").quantities);
   check_method(*node, *config.file.format, output.method);
   config.file.options.method = output.method == "automatic" ? "" : output.method;
   config.file.options.aggregators = output.aggregators;
   config.file.options.files = output.files;
   config.is_asynchronous = output.is_asynchronous;
   config.stops_on_failure = output.on_failure == "stop";
-  const auto& variables = config.file.format->variables;
-  if (!output.variables.empty())
-    config.file.quantities = read_quantities(*node, output.variables, known);
-  else if (kind.has_fields && !kind.is_checkpoint)
-    config.file.quantities = io::usual_quantities(variables, known);
-  else if (kind.is_checkpoint && !config.file.format->checkpoint_shows.empty())
-    config.file.quantities = io::usual_quantities(config.file.format->checkpoint_shows, known);
+  config.file.quantities = output.variables.empty() ? usual_quantities(kind, *config.file.format, known)
+                                                    : read_quantities(*node, output.variables, known);
   check_particles(*node, kind, output.particle_numbers, run.plan->particle_numbers());
   if (!kind.is_checkpoint) config.file.particle_precision = io::Precision::single_precision;
   config.file.particle_share = output.particle_share;
@@ -219,8 +225,7 @@ void check_names_in_files(const std::vector<mesh::DerivedQuantity>& derived, con
 }
 
 void check_tasks(const RunConfig& config) {
-  const couple::Expected expected{config.quantities(), mesh::domain_of(config.plan->cells()),
-                                  config.plan->particle_bytes()};
+  const couple::Expected expected{config.grids(), config.plan->particle_bytes()};
   couple::check_queue(config.coupling, expected);
   couple::check_tasks(config.coupling, expected);
 }
@@ -237,6 +242,12 @@ couple::TimeKeeping times_of(const SimulationPlan& plan, bool begins_anew) {
 std::vector<mesh::Quantity> RunConfig::quantities() const {
   std::vector<mesh::Quantity> all = with_common_quantities(plan->quantities());
   for (const mesh::DerivedQuantity& one : derived) all.push_back(one.quantity());
+  return all;
+}
+
+mesh::Grids RunConfig::grids() const {
+  mesh::Grids all = plan->other_grids();
+  all[""] = {mesh::domain_of(plan->cells()), quantities()};
   return all;
 }
 

@@ -131,12 +131,13 @@ void Outputs::write(Output output, Simulation& simulation, io::FileChoice choice
   {
     const core::Bill::Part part = bill_.part("making the content", kind);
     snapshot = config_.snapshot_of(simulation);
-    io::prepare(snapshot, choice);
+    io::prepare(snapshot.on_grid(output.config->grid), choice);
   }
+  const mesh::Snapshot& on_grid = snapshot.on_grid(output.config->grid);
   if (output.config->is_asynchronous) {
     const core::Bill::Part part = bill_.part("copying", kind);
     const core::Stopwatch copy_watch;
-    const auto copy = std::make_shared<const mesh::Snapshot>(io::copy_of(compute_, snapshot, choice));
+    const auto copy = std::make_shared<const mesh::Snapshot>(io::copy_of(compute_, on_grid, choice));
     output.copy_s = copy_watch.seconds();
     writer_.start([copy, choice = std::move(choice), write_file](const comm::Communicator& comm) {
       return write_file(comm, *copy, choice);
@@ -148,7 +149,7 @@ void Outputs::write(Output output, Simulation& simulation, io::FileChoice choice
   io::BackgroundWriter::Outcome outcome;
   const core::Stopwatch write_watch;
   try {
-    outcome.statistics = write_file(compute_, snapshot, choice);
+    outcome.statistics = write_file(compute_, on_grid, choice);
   } catch (const core::Error& error) {
     outcome.error = error.what();
   }
