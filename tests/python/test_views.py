@@ -54,6 +54,7 @@ SMALL_THINGS = 64 * 1024  # bytes of Python's objects, less than a tenth of the 
     [
         pytest.param(np.asfortranarray(LARGE), id="order of Fortran"),
         pytest.param(np.asfortranarray(LARGE, np.float32), id="single precision in the order of Fortran"),
+        pytest.param(np.swapaxes(LARGE, 1, 2)[::-1], id="rows along y, planes backwards"),
         pytest.param(np.repeat(LARGE, 2, axis=2)[:, :, ::2], id="every second cell"),
         pytest.param(LARGE.astype(">f8"), id="bytes of another machine"),
         pytest.param((100 * LARGE).astype(np.int16), id="whole numbers"),
