@@ -111,7 +111,8 @@ def add(kind: str, name: str) -> None:
     check = named(tomllib.loads((TEMPLATES / kind / "kind.toml").read_text())["check"], name)
     for path in files:
         print("changed" if path in before else "made   ", path.relative_to(ROOT))
-    print(f"It works as it is: build and run {check}. Then make it yours: code, test, words of the documentation.")
+    print(f"It works as it is: `make build` (or `make setup` for what is Python), then run {check}.")
+    print("Then make it yours: code, test, words of the documentation.")
 
 
 def main(arguments: list[str]) -> int:

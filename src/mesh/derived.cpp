@@ -18,7 +18,7 @@ using core::Expression;
 
 /// An expression whose names are known.
 struct DerivedQuantity::Term {
-  enum class Kind { number, quantity, scale_factor, redshift, function, operation, both, either };
+  enum class Kind { number, quantity, scale_factor, redshift, gamma, function, operation, both, either };
 
   Kind kind = Kind::number;
   double number = 0.0;
@@ -33,7 +33,8 @@ namespace {
 using Term = DerivedQuantity::Term;
 
 // Numbers of the moment, columns of results that stand beside those of quantities, and words of expressions.
-constexpr std::array taken_names{"redshift", "scale_factor", "step", "time", "id", "x", "y", "z", "and", "or", "not"};
+constexpr std::array taken_names{"redshift", "scale_factor", "gamma", "step", "time", "id", "x", "y",
+                                 "z",        "and",          "or",    "not"};
 
 bool is_taken(const std::string& name) {
   return std::ranges::find(taken_names, name) != taken_names.end() ||
@@ -44,7 +45,7 @@ bool is_taken(const std::string& name) {
 struct Row {
   std::vector<const double*> inputs;
   std::size_t width = 0;
-  double scale_factor = 1.0;
+  CellConstants constants;
 };
 
 using Values = std::vector<double>;
@@ -68,9 +69,11 @@ Values value_of(const Term& term, const Row& row) {
     case Kind::number:
       return all(term.number);
     case Kind::scale_factor:
-      return all(row.scale_factor);
+      return all(row.constants.scale_factor);
     case Kind::redshift:
-      return all(1.0 / row.scale_factor - 1.0);
+      return all(1.0 / row.constants.scale_factor - 1.0);
+    case Kind::gamma:
+      return all(row.constants.gamma);
     case Kind::quantity:
       return {row.inputs[term.input], row.inputs[term.input] + row.width};
     case Kind::function:
@@ -121,6 +124,7 @@ class Resolver {
   Term named(const Expression& expression) {
     if (expression.name == "scale_factor") return {.kind = Term::Kind::scale_factor};
     if (expression.name == "redshift") return {.kind = Term::Kind::redshift};
+    if (expression.name == "gamma") return {.kind = Term::Kind::gamma};
     auto found = std::ranges::find(of_, expression.name);
     if (found == of_.end()) {
       found = of_.insert(of_.end(), expression.name);
@@ -152,7 +156,7 @@ core::Table<Keys> quantity_table() {
   core::Table<Keys> table("A quantity that follows from others, cell by cell");
   table.option("expression", &Keys::expression, "")
       .required()
-      .doc("of quantities, numbers, `redshift` and `scale_factor`, with + - * /, comparisons and functions");
+      .doc("of quantities, numbers, `gamma`, `redshift` and `scale_factor`, with + - * /, comparisons and functions");
   table.option("unit", &Keys::unit, "1").doc("its unit, as tables and figures name it");
   table.option("meaning", &Keys::meaning, "").doc("what it is, in a few words");
   return table;
@@ -231,16 +235,17 @@ void DerivedQuantity::check(const std::vector<std::string>& quantities, bool has
 }
 
 void DerivedQuantity::add_to(Snapshot& snapshot) const {
-  snapshot.add_derived(quantity_, of_,
-                       [derived = *this, a = snapshot.moment.scale_factor.value_or(1.0)](
-                           const Box& box, std::span<const core::View4<const double>> of,
-                           const core::View4<double>& out) { derived.fill(box, of, a, out); });
+  const CellConstants constants{snapshot.moment.scale_factor.value_or(1.0), snapshot.gamma};
+  snapshot.add_derived(
+      quantity_, of_,
+      [derived = *this, constants](const Box& box, std::span<const core::View4<const double>> of,
+                                   const core::View4<double>& out) { derived.fill(box, of, constants, out); });
 }
 
-void DerivedQuantity::fill(const Box& box, std::span<const core::View4<const double>> of, double scale_factor,
-                           const core::View4<double>& out) const {
+void DerivedQuantity::fill(const Box& box, std::span<const core::View4<const double>> of,
+                           const CellConstants& constants, const core::View4<double>& out) const {
   core::for_each_row(box, [&](int k, int j) {
-    Row row{{}, static_cast<std::size_t>(box.extent().x), scale_factor};
+    Row row{{}, static_cast<std::size_t>(box.extent().x), constants};
     for (const auto& input : of) row.inputs.push_back(&input(k, j, box.lo.x));
     std::ranges::copy(value_of(*term_, row), &out(k, j, box.lo.x));
   });

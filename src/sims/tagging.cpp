@@ -12,10 +12,10 @@ namespace {
 class BlockFields {
  public:
   BlockFields(const mesh::Hierarchy& hierarchy, const std::vector<amr::Criterion>& criteria,
-              std::span<const mesh::DerivedQuantity> derived, double scale_factor)
+              std::span<const mesh::DerivedQuantity> derived, const mesh::CellConstants& constants)
       : stored_(stored_fields_of(criteria, derived)),
         derived_(derived),
-        scale_factor_(scale_factor),
+        constants_(constants),
         data_(stored_.size() + derived.size()) {
     const auto active = amr::refined_axes(hierarchy.geometry(0).domain);
     for (int axis = 0; axis < 3; ++axis)
@@ -34,7 +34,7 @@ class BlockFields {
       const core::View4<double> view = room(n++, cells);
       std::vector<core::View4<const double>> of;
       for (const std::string& name : one.of()) of.push_back(out.field(name));
-      one.fill(cells, of, scale_factor_, view);
+      one.fill(cells, of, constants_, view);
       out.fields[one.quantity().name] = view;
     }
   }
@@ -48,7 +48,7 @@ class BlockFields {
 
   std::vector<std::string> stored_;
   std::span<const mesh::DerivedQuantity> derived_;
-  double scale_factor_;
+  mesh::CellConstants constants_;
   std::vector<std::vector<double>> data_;
   mesh::Int3 ghost_;
 };
@@ -71,7 +71,7 @@ std::vector<std::vector<amr::Tags>> tag_blocks(const mesh::Hierarchy& hierarchy,
                                                const std::vector<amr::Criterion>& criteria, TagUnits units,
                                                const WriteBlockField& write,
                                                std::span<const mesh::DerivedQuantity> derived) {
-  BlockFields fields(hierarchy, criteria, derived, units.scale_factor);
+  BlockFields fields(hierarchy, criteria, derived, {units.scale_factor, units.gamma});
   std::vector<std::vector<amr::Tags>> tags;
   for (int level = 0; level <= hierarchy.finest_level(); ++level) {
     const mesh::Layout& layout = hierarchy.layout(level);

@@ -33,6 +33,7 @@ Snapshot eight_cells(int& calls) {
   snapshot.geometry.domain = domain_of({8, 1, 1});
   snapshot.levels = {Layout(snapshot.geometry.domain, {}, {snapshot.geometry.domain}, {0})};
   snapshot.moment.scale_factor = 0.25;
+  snapshot.gamma = 1.4;
   snapshot.add_computed({"density", "g"}, [&calls](int, const Box& box, const core::View4<double>& out) {
     ++calls;
     core::for_each_cell(box, [=](int k, int j, int i) { out(k, j, i) = i + 1.0; });
@@ -56,6 +57,7 @@ TEST(DerivedQuantity, IsWhatItsExpressionSaysInEachCell) {
   EXPECT_EQ(third_cell("sqrt(density + 1) / 4"), 0.5);
   EXPECT_EQ(third_cell("-speed + redshift"), -17.0);
   EXPECT_EQ(third_cell("scale_factor"), 0.25);
+  EXPECT_EQ(third_cell("gamma"), 1.4);
   EXPECT_EQ(third_cell("where(density > 2 and speed < 30, 1, 2)"), 1.0);
   EXPECT_EQ(third_cell("where(density > 3 or not speed == 20, 1, 2)"), 2.0);
   EXPECT_EQ(third_cell("min(density, speed) + max(density, 7)"), 10.0);

@@ -70,6 +70,25 @@ def test_attributes_that_differ_between_steps_are_not_those_of_the_whole(finishe
     assert "step" not in attributes
 
 
+def test_numbers_among_them_are_variables_over_the_steps(own_run: Path) -> None:
+    steps = sidestream.open(own_run).steps("spectra")
+    for step, shots in zip(steps, (7.5, 8.5, 9.5, 10.5, 11.5), strict=False):
+        own = synthetic.spectra(1.0)
+        synthetic.write_result(
+            own_run, "shots", "power_spectrum", step, 1.0, own, shot_noise=shots, same=2.0, said=f"at {step}"
+        )
+    synthetic.write_result(own_run, "shots", "power_spectrum", steps[-1] + 1, 1.0, own, same=2.0)
+
+    joined = sidestream.open(own_run)["shots"]
+
+    count = min(5, len(steps))
+    assert joined["shot_noise"].dims == ("step",)
+    np.testing.assert_array_equal(joined["shot_noise"], [*np.arange(7.5, 7.5 + count), np.nan])
+    assert joined.attrs["same"] == 2.0
+    assert "said" not in joined
+    assert "said" not in joined.attrs
+
+
 def test_axes_that_move_from_step_to_step_are_stacked_too(own_run: Path) -> None:
     table = synthetic.spectra(0.5)
     table["k"] = (("k_bin",), 2 * table["k"][1], "h/Mpc")

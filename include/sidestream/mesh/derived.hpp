@@ -20,10 +20,15 @@ struct CellFunction {
 /// All there are.
 const core::Registry<CellFunction>& cell_functions();
 
+/// What expressions of derived quantities know that is the same in all cells.
+struct CellConstants {
+  double scale_factor = 1.0, gamma = 5.0 / 3.0;
+};
+
 /// A quantity that follows from others cell by cell: `[quantity.mach] expression = "..."`.
 class DerivedQuantity {
  public:
-  /// `expression` is a text of a configuration; its names are quantities, `redshift` or `scale_factor`. Throws
+  /// `expression` is a text of a configuration; its names are quantities, `gamma`, `redshift` or `scale_factor`. Throws
   /// core::Error with the place.
   DerivedQuantity(Quantity quantity, const core::Node& expression);
 
@@ -35,7 +40,7 @@ class DerivedQuantity {
   void check(const std::vector<std::string>& quantities, bool has_redshift) const;
   void add_to(Snapshot& snapshot) const;
   /// Fills `out` on `box` from the cells of the quantities `of()`, in their order.
-  void fill(const Box& box, std::span<const core::View4<const double>> of, double scale_factor,
+  void fill(const Box& box, std::span<const core::View4<const double>> of, const CellConstants& constants,
             const core::View4<double>& out) const;
 
   struct Term;

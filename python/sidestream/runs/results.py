@@ -58,7 +58,8 @@ def join_steps(datasets: Sequence[xr.Dataset], steps: Sequence[int]) -> xr.Datas
     """Joins the results of one task.
 
     Tables of rows (halos) are put below each other, with the coordinates `step` and `redshift` for each row; all others
-    are stacked along a new dimension `step` with the coordinates `redshift` and `time_gyr`.
+    are stacked along a new dimension `step` with the coordinates `redshift` and `time_gyr`; numbers among their
+    attributes that differ from step to step become variables over it.
     """
     if _is_table_of_rows(datasets):
         return _below_each_other(datasets, steps)
@@ -94,7 +95,20 @@ def _stacked(datasets: Sequence[xr.Dataset], steps: Sequence[int]) -> xr.Dataset
     joined: xr.Dataset = xr.concat(varying, dim=axis, data_vars="all", join="outer")
     joined = joined.assign_coords(single).assign_coords({n: ("step", v) for n, v in _moments(datasets).items()})
     joined.attrs = _common_attributes(datasets)
+    differing = _numbers_over_steps(datasets, {*joined.attrs, *joined.variables, *MOMENT, "step"})
+    joined = joined.assign({name: ("step", values) for name, values in differing.items()})
     return joined
+
+
+def _numbers_over_steps(datasets: Sequence[xr.Dataset], known: set[Any]) -> dict[str, np.ndarray]:
+    """Those attributes beside the known ones that are one number wherever they are; NaN elsewhere."""
+
+    def is_number(value: Any) -> bool:
+        return np.ndim(value) == 0 and np.asarray(value).dtype.kind in "fiu"
+
+    names = dict.fromkeys(str(name) for dataset in datasets for name in dataset.attrs if name not in known)
+    numbers = {name: [d.attrs.get(name, np.nan) for d in datasets] for name in names}
+    return {name: np.array(values) for name, values in numbers.items() if all(map(is_number, values))}
 
 
 def _same(one: xr.Dataset, other: xr.Dataset, name: str) -> bool:
