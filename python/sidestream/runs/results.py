@@ -94,9 +94,10 @@ def _stacked(datasets: Sequence[xr.Dataset], steps: Sequence[int]) -> xr.Dataset
     axis = xr.DataArray(np.asarray(steps, dtype=np.int64), dims="step", name="step")
     joined: xr.Dataset = xr.concat(varying, dim=axis, data_vars="all", join="outer")
     joined = joined.assign_coords(single).assign_coords({n: ("step", v) for n, v in _moments(datasets).items()})
-    joined.attrs = _common_attributes(datasets)
-    differing = _numbers_over_steps(datasets, {*joined.attrs, *joined.variables, *MOMENT, "step"})
+    common = _common_attributes(datasets)
+    differing = _numbers_over_steps(datasets, {*common, *joined.variables, *MOMENT, "step"})
     joined = joined.assign({name: ("step", values) for name, values in differing.items()})
+    joined.attrs = common
     return joined
 
 

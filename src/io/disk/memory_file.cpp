@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,14 +20,41 @@ namespace sidestream::io {
 namespace {
 
 constexpr std::int64_t most_bytes_at_once = std::int64_t{4} << 20;
+constexpr const char* prefix = "sidestream_";
+
+// Held by an open file, whatever becomes of its process; HDF5 takes locks of another kind.
+bool lock(int descriptor) {
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  return ::fcntl(descriptor, F_OFD_SETLK, &whole) == 0;
+}
+
+// Those of processes that were killed: nobody holds them.
+void remove_abandoned(const std::string& folder) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (!entry->path().filename().string().starts_with(prefix)) continue;
+    const int descriptor = ::open(entry->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (descriptor < 0) continue;
+    struct stat status {};
+    if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid() &&
+        lock(descriptor))
+      ::unlink(entry->path().c_str());
+    ::close(descriptor);
+  }
+}
 
 }  // namespace
 
 MemoryFile::MemoryFile() {
   for (const std::string& folder : {std::string("/dev/shm"), std::filesystem::temp_directory_path().string()}) {
-    path_ = folder + "/sidestream_XXXXXX";
-    descriptor_ = ::mkostemp(path_.data(), O_CLOEXEC);
-    if (descriptor_ >= 0) return;
+    remove_abandoned(folder);
+    std::string unlocked = folder + "/." + prefix + "XXXXXX";
+    descriptor_ = ::mkostemp(unlocked.data(), O_CLOEXEC);
+    if (descriptor_ < 0) continue;
+    lock(descriptor_);
+    path_ = folder + "/" + unlocked.substr(folder.size() + 2);
+    if (::rename(unlocked.c_str(), path_.c_str()) == 0) return;
   }
   throw core::Error(fmt::format("cannot make a file in memory: {}", std::strerror(errno)), path_);
 }
