@@ -89,7 +89,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", type=Path)
     parser.add_argument("--most", type=float, help="CPU seconds of all files together")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--jobs", type=int, default=1, help="more at a time cost more each, where two share a core")
     arguments = parser.parse_args()
 
     units = units_of(arguments.build)

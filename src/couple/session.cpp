@@ -34,11 +34,12 @@ io::EventLog open_log(const comm::Roles& roles, const io::RunFolder& folder) {
   return log;
 }
 
-// The first field that a task cannot do without and the snapshot does not have, or "".
-std::string missing_field(const Task& task, const mesh::Snapshot& snapshot) {
+// What a task cannot do without and the snapshot does not have, or "".
+std::string missing_part(const Task& task, const mesh::Snapshot& snapshot) {
+  if (!snapshot.has_grid(task.grid)) return "grid `" + task.grid + "`";
   const mesh::Snapshot& on_grid = snapshot.on_grid(task.grid);
   for (const FieldRequest& field : requested_fields(task))
-    if (!field.is_optional && !on_grid.has(field.name)) return field.name;
+    if (!field.is_optional && !on_grid.has(field.name)) return "field `" + field.name + "`";
   return "";
 }
 
@@ -187,11 +188,11 @@ class Session::Impl {
     std::vector<std::size_t> found;
     for (std::size_t task = 0; task < config_.tasks.size(); ++task) {
       if (!schedule_.is_due(config_.tasks[task].name)) continue;
-      const std::string missing = missing_field(config_.tasks[task], snapshot);
+      const std::string missing = missing_part(config_.tasks[task], snapshot);
       if (missing.empty())
         found.push_back(task);
       else
-        runner_.report_failure(config_.tasks[task], snapshot.moment.step, "the snapshot has no field `" + missing + "`",
+        runner_.report_failure(config_.tasks[task], snapshot.moment.step, "the snapshot has no " + missing,
                                books_.of(task));
     }
     return found;

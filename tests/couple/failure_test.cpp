@@ -84,6 +84,20 @@ TEST_P(Failures, AMissingFieldIsAFailureOfItsTaskOnly) {
   EXPECT_EQ(events("compute", "analysis_failed").at(0).at("message"), "the snapshot has no field `spin`");
 }
 
+TEST_P(Failures, AMissingGridIsAFailureOfItsTaskOnly) {
+  if (!allows(GetParam())) return;
+  const auto nothing = std::make_shared<test::Told>([](const auto&, const auto&) {}, std::vector<std::string>{});
+  Task elsewhere = task_of("elsewhere", nothing, GetParam());
+  elsewhere.grid = "modes";
+
+  const auto totals = run(config_of({elsewhere, sound()}, 1), 2);
+
+  if (world_.rank() != 0) return;
+  EXPECT_EQ(totals.at(0).failed, 2);
+  EXPECT_EQ(totals.at(1).count, 2);
+  EXPECT_EQ(events("compute", "analysis_failed").at(0).at("message"), "the snapshot has no grid `modes`");
+}
+
 TEST_P(Failures, AResultThatCannotBeWrittenDoesNotStopTheRun) {
   if (!allows(GetParam())) return;
   if (world_.rank() == 0) {

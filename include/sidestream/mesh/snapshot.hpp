@@ -69,6 +69,7 @@ class Snapshot {
   /// What there is on the grid `name`; this snapshot itself where it is empty. Throws core::Error naming the grids
   /// there are.
   const Snapshot& on_grid(const std::string& name) const;
+  bool has_grid(const std::string& name) const { return name.empty() || grids_.contains(name); }
 
   void add(Quantity quantity, Provider provide);
   /// Adds a quantity of which all levels are at hand, coarsest first.
