@@ -257,12 +257,23 @@ comm::RankCounts plan_ranks(int ranks, const CouplingConfig& config) {
   return comm::plan_ranks(ranks, config.sidecars_used(), config.count);
 }
 
+namespace {
+
+std::vector<std::string> names_of(const std::vector<ExpectedSpecies>& species) {
+  std::vector<std::string> names;
+  for (const ExpectedSpecies& one : species) names.push_back(one.name);
+  return names;
+}
+
+}  // namespace
+
 void check_queue(const CouplingConfig& config, const Expected& expected) {
   const auto field_bytes = static_cast<double>(expected.domain.volume()) * sizeof(double);
   for (const Task& task : config.tasks) {
     if (!task.transport->has_queue) continue;
-    const double bytes = static_cast<double>(fields_to_send(task, expected.quantities).size()) * field_bytes +
-                         (task.analysis->reads_particles() ? expected.particle_bytes : 0.0);
+    double bytes = static_cast<double>(fields_to_send(task, expected.quantities).size()) * field_bytes;
+    for (const std::string& name : species_to_send(task, names_of(expected.species)))
+      bytes += std::ranges::find(expected.species, name, &ExpectedSpecies::name)->bytes;
     if (bytes > config.queue_bytes)
       throw core::Error(fmt::format("one publish for the task `{}` takes {}, but the queue holds {}", task.name,
                                     bytes_text(bytes), bytes_text(config.queue_bytes)),
@@ -280,6 +291,7 @@ void check_tasks(const CouplingConfig& config, const Expected& expected) {
         throw core::Error(fmt::format("the task `{}` needs the field `{}`, which this simulation does not have",
                                       task.name, field.name),
                           place_of(task, field.name), fmt::format("it has: {}", fmt::join(names, ", ")));
+    species_to_send(task, names_of(expected.species));
     try {
       task.analysis->check(expected.domain);
     } catch (const core::Error& error) {

@@ -243,7 +243,7 @@ mesh::Snapshot snapshot_of(const RefinedMesh& mesh, const mesh::Particles* parti
   snapshot.levels = mesh.levels;
   snapshot.moment.attributes = {{"redshift", 1.0}, {"omega_m", 0.3}};
   snapshot.add({"dark_matter_density", "Msun/Mpc^3"}, test::leaves_of(mesh, world().rank(), density));
-  snapshot.set_particles(particles);
+  if (particles != nullptr) snapshot.add_species({mesh::dark_matter, particles});
   return snapshot;
 }
 
@@ -256,7 +256,7 @@ TEST(GroupHalos, AreAFinderOfTheHalosAnalysis) {
 
   const mesh::Result result = task->run(world(), snapshot_of(mesh, &particles));
 
-  EXPECT_TRUE(task->reads_particles());
+  EXPECT_FALSE(task->species().empty());
   EXPECT_EQ(task->fields(), test::analysis_of("analysis = 'halos'")->fields());
   const double length = 0.15 * std::cbrt(mesh.geometry.volume() / 1000);
   const auto expected = found(mesh, particles, length, 10);
