@@ -55,8 +55,8 @@ class SpeciesDigest : public analysis::Analysis {
                                 const mesh::Particles& particles) {
     std::int64_t strays = 0;
     for (std::size_t p = 0; p < particles.size(); ++p)
-      strays += !test::owns_leaf_at(
-          snapshot, comm.rank(), {particles.position[0][p], particles.position[1][p], particles.position[2][p]});
+      strays += !test::owns_leaf_at(snapshot, comm.rank(),
+                                    {particles.position[0][p], particles.position[1][p], particles.position[2][p]});
     return strays;
   }
 
@@ -82,13 +82,11 @@ class SpeciesTransport : public SessionTest {
  protected:
   std::vector<Task> tasks(const std::string& prefix, const std::string& transport) const {
     std::vector<Task> all;
-    for (const auto& [name, species] : reads)
-      all.push_back(task_of(prefix + name, digest(species), transport));
+    for (const auto& [name, species] : reads) all.push_back(task_of(prefix + name, digest(species), transport));
     return all;
   }
   std::vector<std::int64_t> numbers_of(const std::string& task, std::int64_t step) const {
-    return std::get<std::vector<std::int64_t>>(
-        io::read_result(folder_.result(task, step)).column("numbers").values);
+    return std::get<std::vector<std::int64_t>>(io::read_result(folder_.result(task, step)).column("numbers").values);
   }
   void expect_results_of_here(const std::string& prefix) const {
     for (std::int64_t step = 0; world_.rank() == 0 && step < steps; ++step)

@@ -31,8 +31,11 @@ mesh::Snapshot without_particles(const comm::Communicator& comm, int levels) {
         const std::int32_t leaf = snapshot.levels[level].find(box.lo);
         owners.push_back(leaf < 0 ? 0 : snapshot.levels[level].owner(leaf));
       }
-      all[level] = {all[level].domain(), all[level].periodic(), {all[level].boxes().begin(), all[level].boxes().end()},
-                    std::move(owners), all[level].level()};
+      all[level] = {all[level].domain(),
+                    all[level].periodic(),
+                    {all[level].boxes().begin(), all[level].boxes().end()},
+                    std::move(owners),
+                    all[level].level()};
     }
     snapshot.with_refined = std::move(all);
   }
@@ -53,7 +56,8 @@ class Species : public testing::Test {
   }
   std::string write(const mesh::Snapshot& snapshot, io::FileChoice choice) const {
     const io::Format& format = *choice.format;
-    const std::string path = folder_ / (choice.kind == io::FileKind::plot_file ? format.plotfile : format.checkpoint)->of(3);
+    const std::string path =
+        folder_ / (choice.kind == io::FileKind::plot_file ? format.plotfile : format.checkpoint)->of(3);
     io::write_snapshot(comm_, snapshot, choice, path);
     comm_.barrier();
     return path;
@@ -96,8 +100,8 @@ TEST_F(Species, OfACheckpointComeBackBitForBitOnAnyNumberOfRanks) {
           const mesh::Particles& found = *state.particles(one.name);
           test::expect_sample(some, one, found, state.geometry, 3);
           for (std::size_t p = 0; p < found.size(); ++p)
-            EXPECT_TRUE(test::owns_leaf_at(state, some.rank(), {found.position[0][p], found.position[1][p],
-                                                                found.position[2][p]}));
+            EXPECT_TRUE(test::owns_leaf_at(state, some.rank(),
+                                           {found.position[0][p], found.position[1][p], found.position[2][p]}));
         }
       }
       comm_.barrier();
@@ -137,8 +141,10 @@ TEST_F(Species, AreChosenForAPlotFile) {
   for (const io::Format& format : io::formats()) {
     if (!format.plotfile || format.name == "vtkhdf") continue;  // which has no particles
     SCOPED_TRACE(format.name);
-    const std::string path = write(sample(), {.format = &format, .quantities = {"gas_density"},
-                                              .species = {"tracers", "stars"}, .particle_numbers = {"mass"}});
+    const std::string path = write(sample(), {.format = &format,
+                                              .quantities = {"gas_density"},
+                                              .species = {"tracers", "stars"},
+                                              .particle_numbers = {"mass"}});
 
     const auto file = io::open_snapshot_file(path);
 
