@@ -137,21 +137,23 @@ void add_in_common_unit(const mesh::Snapshot& file, const std::string& name, mes
   state.add_stored({name, unit.name}, std::move(levels), 0, unit.factor);
 }
 
-void add_particles(const comm::Communicator& comm, const mesh::Snapshot& file, const mesh::Hierarchy& hierarchy,
-                   mesh::Snapshot& state) {
-  say(comm, "reading particles");
-  std::vector<mesh::Particles> levels{common_positions(file, file.take_particles())};
+void add_species(const comm::Communicator& comm, const mesh::Snapshot& file, const mesh::Species& from,
+                 const mesh::Hierarchy& hierarchy, mesh::Snapshot& state) {
+  say(comm, fmt::format("reading {}", from.name()));
+  std::vector<mesh::Particles> levels{common_positions(file, from.take())};
+  mesh::Species species(from.name(), nullptr);
   levels.front().mass *= common_unit(file, "g").factor;
   for (const auto& [name, unit, values] : levels.front().attributes) {
     const Unit common = common_unit(file, unit);
-    state.particle_numbers.push_back({name, common.name, name, common.factor});
+    species.numbers.push_back({name, common.name, name, common.factor});
   }
   mesh::Particles none = levels.front();
   none.resize(0);
   levels.resize(state.levels.size(), none);
   redistribute::migrate_levels(comm, hierarchy, levels);
   for (mesh::Particles& level : levels)
-    state.stored_particles.push_back(std::make_shared<const mesh::Particles>(std::move(level)));
+    species.stored.push_back(std::make_shared<const mesh::Particles>(std::move(level)));
+  state.add_species(std::move(species));
 }
 
 // All of `file` on the blocks of `hierarchy`, which it was opened on.
@@ -171,7 +173,7 @@ mesh::Snapshot in_common_units(const comm::Communicator& comm, const mesh::Snaps
     say(comm, fmt::format("reading {}", name));
     add_in_common_unit(file, name, state);
   }
-  if (file.has_particles()) add_particles(comm, file, hierarchy, state);
+  for (const mesh::Species& species : file.species()) add_species(comm, file, species, hierarchy, state);
   return state;
 }
 
@@ -218,7 +220,8 @@ int convert(const comm::Communicator& comm, const Arguments& arguments) {
   const io::FileChoice choice = choice_of(file, arguments, quantities);
   const mesh::Snapshot state = in_common_units(comm, file, *hierarchy, quantities);
   std::int64_t particles = 0;
-  for (const auto& level : state.stored_particles) particles += static_cast<std::int64_t>(level->size());
+  for (const mesh::Species& species : state.species())
+    for (const auto& level : species.stored) particles += static_cast<std::int64_t>(level->size());
   particles = comm.sum(particles);
   const double read_s = read_watch.seconds();
   say(comm, fmt::format("writing {}", arguments.output));
@@ -227,16 +230,15 @@ int convert(const comm::Communicator& comm, const Arguments& arguments) {
   const double write_s = write_watch.seconds();
   const io::AccessStatistics all = io::total(comm, own);
   if (comm.rank() != 0) return done;
-  const nlohmann::json report{
-      {"path", arguments.output},
-      {"format", choice.format->name},
-      {"kind", to_string(choice.kind)},
-      {"fields", quantities.size()},
-      {"levels", state.levels.size()},
-      {"particles", state.stored_particles.empty() ? nlohmann::json() : nlohmann::json(particles)},
-      {"read_s", read_s},
-      {"write_s", write_s},
-      {"io", io::to_json(all)}};
+  const nlohmann::json report{{"path", arguments.output},
+                              {"format", choice.format->name},
+                              {"kind", to_string(choice.kind)},
+                              {"fields", quantities.size()},
+                              {"levels", state.levels.size()},
+                              {"particles", state.has_particles() ? nlohmann::json(particles) : nlohmann::json()},
+                              {"read_s", read_s},
+                              {"write_s", write_s},
+                              {"io", io::to_json(all)}};
   fmt::print("{}\n", report.dump());
   return done;
 }

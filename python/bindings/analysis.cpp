@@ -73,7 +73,7 @@ nb::dict halos(const Blocks& blocks, const Sides& box_size, const Options& optio
     mesh::Snapshot snapshot = snapshot_of(blocks, box_size);
     snapshot.moment = moment_of(moment);
     const mesh::Particles particles = ids ? particles_of(*ids, reals) : mesh::Particles();
-    if (ids) snapshot.set_particles(&particles);
+    if (ids) snapshot.add_species({mesh::dark_matter, &particles});
     result = analysis::analyses().chosen(task, "analysis").make(task, nullptr)->run(blocks.comm(), snapshot);
   }
   return dict_of(result);

@@ -78,13 +78,13 @@ nb::object boxes(const std::string& path, int level) {
   return array_of(std::move(corners));
 }
 
-// Ids, positions and named numbers of all particles, each an array.
-nb::dict particles(const std::string& path) {
+// Ids, positions and named numbers of the particles of a species, each an array.
+nb::dict particles(const std::string& path, const std::string& species) {
   prepare_to_read(path);
   mesh::Particles all;
   {
     const nb::gil_scoped_release unlocked;
-    all = io::open_snapshot_file(path)->read_particles();
+    all = io::open_snapshot_file(path)->read_particles(0, 1, species);
   }
   nb::dict columns;
   columns["id"] = array_of(std::move(all.id));
@@ -109,8 +109,9 @@ void bind_io(nb::module_& module) {
              "A field (z, y, x) of a file on the whole domain at the resolution of a level.");
   module.def("file_boxes", &boxes, nb::arg("path"), nb::arg("level"),
              "Six numbers a box of a level of a file: x, y, z of its first cell and of its end.");
-  module.def("file_particles", &particles, nb::arg("path"),
-             "The particles of a file: arrays `id`, `x`, `y`, `z` and each named number.");
+  module.def("file_particles", &particles, nb::arg("path"), nb::arg("species"),
+             "The particles of a species in a file, by default the first: arrays `id`, `x`, `y`, `z` and each named "
+             "number.");
 }
 
 }  // namespace sidestream::bindings

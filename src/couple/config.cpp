@@ -271,13 +271,26 @@ const mesh::Grid& grid_named(const mesh::Grids& grids, const std::string& name, 
   throw core::unknown_name("grid", name, names, key.where());
 }
 
+namespace {
+
+// Particles lie in the cells of the state.
+std::vector<std::string> species_of(const Expected& expected, const Task& task) {
+  std::vector<std::string> names;
+  if (task.grid.empty())
+    for (const ExpectedSpecies& one : expected.species) names.push_back(one.name);
+  return names;
+}
+
+}  // namespace
+
 void check_queue(const CouplingConfig& config, const Expected& expected) {
   for (const Task& task : config.tasks) {
     if (!task.transport->has_queue) continue;
     const mesh::Grid& grid = grid_named(expected.grids, task.grid, task.table);
     const auto field_bytes = static_cast<double>(grid.domain.volume()) * sizeof(double);
-    const double bytes = static_cast<double>(fields_to_send(task, grid.quantities).size()) * field_bytes +
-                         (task.analysis->reads_particles() ? expected.particle_bytes : 0.0);
+    double bytes = static_cast<double>(fields_to_send(task, grid.quantities).size()) * field_bytes;
+    for (const std::string& name : species_to_send(task, species_of(expected, task)))
+      bytes += std::ranges::find(expected.species, name, &ExpectedSpecies::name)->bytes;
     if (bytes > config.queue_bytes)
       throw core::Error(fmt::format("one publish for the task `{}` takes {}, but the queue holds {}", task.name,
                                     bytes_text(bytes), bytes_text(config.queue_bytes)),
@@ -296,6 +309,7 @@ void check_tasks(const CouplingConfig& config, const Expected& expected) {
         throw core::Error(fmt::format("the task `{}` needs the field `{}`, which {} does not have", task.name,
                                       field.name, task.grid.empty() ? "this simulation" : "this grid"),
                           place_of(task, field.name), fmt::format("it has: {}", fmt::join(names, ", ")));
+    species_to_send(task, species_of(expected, task));
     try {
       task.analysis->check(grid.domain);
     } catch (const core::Error& error) {

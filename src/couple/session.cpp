@@ -40,6 +40,9 @@ std::string missing_part(const Task& task, const mesh::Snapshot& snapshot) {
   const mesh::Snapshot& on_grid = snapshot.on_grid(task.grid);
   for (const FieldRequest& field : requested_fields(task))
     if (!field.is_optional && !on_grid.has(field.name)) return "field `" + field.name + "`";
+  for (const std::string& name : task.analysis->species())
+    if (!name.empty() && std::ranges::find(on_grid.species(), name, &mesh::Species::name) == on_grid.species().end())
+      return "species `" + name + "`";
   return "";
 }
 

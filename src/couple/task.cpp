@@ -1,6 +1,11 @@
 #include "sidestream/couple/task.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+
+#include "sidestream/core/error.hpp"
 
 namespace sidestream::couple {
 
@@ -18,6 +23,24 @@ std::vector<std::string> fields_to_send(const Task& task, const std::vector<mesh
     const auto found = std::ranges::find(known, field.name, &mesh::Quantity::name);
     if (found != known.end() && !(field.is_optional && found->is_of_parts)) all.push_back(field.name);
   }
+  return all;
+}
+
+std::vector<std::string> species_to_send(const Task& task, const std::vector<std::string>& known) {
+  std::vector<bool> is_read(known.size(), false);
+  for (const std::string& name : task.analysis->species()) {
+    if (name.empty() && known.empty()) continue;
+    const auto found = name.empty() ? known.begin() : std::ranges::find(known, name);
+    if (found == known.end())
+      throw core::Error(
+          fmt::format("the task `{}` reads the particles of the species `{}`, which there is not", task.name, name),
+          place_of(task, name),
+          known.empty() ? "there are no particles" : fmt::format("there are: {}", fmt::join(known, ", ")));
+    is_read[static_cast<std::size_t>(found - known.begin())] = true;
+  }
+  std::vector<std::string> all;
+  for (std::size_t s = 0; s < known.size(); ++s)
+    if (is_read[s]) all.push_back(known[s]);
   return all;
 }
 

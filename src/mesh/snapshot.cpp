@@ -1,5 +1,7 @@
 #include "sidestream/mesh/snapshot.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -132,15 +134,22 @@ std::vector<std::string> names_of(const std::vector<Quantity>& quantities) {
   return all;
 }
 
-const Particles* Snapshot::particles() const {
-  if (provide_particles_) particles_ = std::make_shared<const Particles>(std::exchange(provide_particles_, {})());
-  return particles_.get();
+void Snapshot::add_species(Species species) {
+  core::require(std::ranges::find(species_, species.name(), &Species::name) == species_.end(),
+                "each species of a snapshot has a name of its own");
+  species_.push_back(std::move(species));
 }
 
-Particles Snapshot::take_particles() const {
-  if (provide_particles_) return std::exchange(provide_particles_, {})();
-  core::require(particles_ != nullptr, "a snapshot has no particles to take");
-  return *particles_;
+const Species& Snapshot::species(const std::string& name) const {
+  const auto found = std::ranges::find(species_, name, &Species::name);
+  if (found != species_.end()) return *found;
+  if (!has_particles()) throw core::Error(fmt::format("there are no particles, so none of the species `{}`", name));
+  throw core::unknown_name("species", name, names_of(species_));
+}
+
+const Particles* Snapshot::particles(const std::string& species) const {
+  if (species.empty()) return has_particles() ? species_.front().particles() : nullptr;
+  return this->species(species).particles();
 }
 
 const Snapshot::Entry& Snapshot::entry(const std::string& name) const {

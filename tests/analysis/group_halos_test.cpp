@@ -243,7 +243,7 @@ mesh::Snapshot snapshot_of(const RefinedMesh& mesh, const mesh::Particles* parti
   snapshot.levels = mesh.levels;
   snapshot.moment.attributes = {{"redshift", 1.0}, {"omega_m", 0.3}};
   snapshot.add({"dark_matter_density", "Msun/Mpc^3"}, test::leaves_of(mesh, world().rank(), density));
-  snapshot.set_particles(particles);
+  if (particles != nullptr) snapshot.add_species({mesh::dark_matter, particles});
   return snapshot;
 }
 
@@ -256,7 +256,7 @@ TEST(GroupHalos, AreAFinderOfTheHalosAnalysis) {
 
   const mesh::Result result = task->run(world(), snapshot_of(mesh, &particles));
 
-  EXPECT_TRUE(task->reads_particles());
+  EXPECT_FALSE(task->species().empty());
   EXPECT_EQ(task->fields(), test::analysis_of("analysis = 'halos'")->fields());
   const double length = 0.15 * std::cbrt(mesh.geometry.volume() / 1000);
   const auto expected = found(mesh, particles, length, 10);
@@ -274,6 +274,37 @@ TEST(GroupHalos, AreAFinderOfTheHalosAnalysis) {
   EXPECT_EQ(std::get<double>(result.attributes.at("linking_length")), 0.15);
   EXPECT_EQ(std::get<std::string>(result.attributes.at("finder")), "fof");
   EXPECT_EQ(result.summary, std::to_string(expected.size()) + " halos");
+}
+
+TEST(GroupHalos, AreOfTheSpeciesThatIsChosen) {
+  const RefinedMesh mesh = test::random_mesh({8, 8, 8}, 4, 1, {true, true, true}, world().size(), 4);
+  const auto particles_of = [&](std::uint64_t seed, int count) {
+    const Points points = test::clumped(mesh.geometry, count, seed);
+    return moving(points, test::places_of(mesh, points, world().rank()));
+  };
+  const mesh::Particles matter = particles_of(8, 1000), stars = particles_of(9, 400);
+  const auto task = [](const std::string& species) {
+    return test::analysis_of("analysis = 'halos'\nfinder = 'fof'\nmin_particles = 5\nspecies = '" + species + "'");
+  };
+  mesh::Snapshot both = snapshot_of(mesh, &matter);
+  both.add_species({"stars", &stars});
+  const auto groups = [](const mesh::Result& result) {
+    return world().rank() == 0 ? test::integers(result, "particles") : std::vector<std::int64_t>{};
+  };
+
+  const auto of_stars = groups(task("stars")->run(world(), both)), of_first = groups(task("")->run(world(), both));
+
+  EXPECT_EQ(task("stars")->species(), std::vector<std::string>{"stars"});
+  EXPECT_EQ(of_stars, groups(task("")->run(world(), snapshot_of(mesh, &stars))));
+  EXPECT_EQ(of_first, groups(task("")->run(world(), snapshot_of(mesh, &matter))));
+  EXPECT_TRUE(world().rank() != 0 || of_stars != of_first);
+  try {
+    task("star")->run(world(), both);
+    FAIL();
+  } catch (const core::Error& error) {
+    EXPECT_EQ(error.message(), "there is no species `star`");
+    EXPECT_NE(error.hint().find("dark_matter, stars"), std::string::npos);
+  }
 }
 
 TEST(GroupHalos, BothFindersHaveTheSameColumns) {

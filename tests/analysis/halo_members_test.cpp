@@ -109,7 +109,7 @@ struct Moment {
   Moment(const mesh::Layout& layout, const comm::Communicator& comm, int shift) {
     snapshot = test::snapshot_on(layout, side);
     snapshot.moment.step = 10 + shift;
-    snapshot.set_particles(&particles);
+    snapshot.add_species({mesh::dark_matter, &particles});
     const Grid density = Grid::of(cells, [](int k, int j, int i) {
       return std::exp(3 * core::normal(5, 1, static_cast<std::uint64_t>((k / 2 * 100 + j / 2) * 100 + i / 2)));
     });
@@ -135,8 +135,8 @@ TEST(HalosTask, ThatLinksLooksBackAndReadsParticles) {
   const auto task = test::analysis_of("analysis = 'halos'\nlink = true"),
              plain = test::analysis_of("analysis = 'halos'");
 
-  EXPECT_TRUE(task->looks_back() && task->reads_particles());
-  EXPECT_FALSE(plain->looks_back() || plain->reads_particles());
+  EXPECT_TRUE(task->looks_back() && !task->species().empty());
+  EXPECT_FALSE(plain->looks_back() || !plain->species().empty());
 }
 
 TEST(HalosTask, ThatLinksFollowsHalosThatMoveAsAWhole) {
@@ -193,7 +193,7 @@ mesh::Result groups_of(const comm::Communicator& comm, const std::array<double, 
   particles.mass = 2.0;
   mesh::Snapshot snapshot = test::snapshot_on(layout, side);
   snapshot.moment.step = earlier.columns.empty() ? 10 : 20;
-  snapshot.set_particles(&particles);
+  snapshot.add_species({mesh::dark_matter, &particles});
   for (int clump = 0; clump < 3; ++clump)
     for (int p = 0; p < 30; ++p) {
       const double x = centers[static_cast<std::size_t>(clump)] + 0.01 * p;

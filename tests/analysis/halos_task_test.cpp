@@ -45,7 +45,7 @@ void fill(Moment& moment, const mesh::Layout& layout, const comm::Communicator& 
       particles.attributes[a].values.push_back(30 * core::normal(5, a, i));
     }
   }
-  snapshot.set_particles(&particles);
+  snapshot.add_species({mesh::dark_matter, &particles});
 }
 
 std::set<std::string> names_of(const mesh::Result& result) {
@@ -90,8 +90,8 @@ TEST(HalosTask, AsksForNoMoreThanItIsToldTo) {
   const auto plain = test::analysis_of(task), moving = test::analysis_of(task + "kinematics = true");
   const auto plain_fields = plain->fields(), moving_fields = moving->fields();
 
-  EXPECT_FALSE(plain->reads_particles());
-  EXPECT_TRUE(moving->reads_particles());
+  EXPECT_TRUE(plain->species().empty());
+  EXPECT_EQ(moving->species(), std::vector<std::string>{""});
   EXPECT_THAT(plain_fields, testing::Not(testing::Contains("velocity_x?")));
   for (const char* name : {"velocity_x?", "velocity_y?", "velocity_z?", "gas_density?"})
     EXPECT_THAT(moving_fields, testing::Contains(name));

@@ -154,6 +154,7 @@ def test_a_new_run_removes_the_files_of_the_one_before(box: Path) -> None:
         ('task.sample.particle_numbers=["yvel", "yvel"]', ["`yvel` is named twice"]),
         ("task.sample.particle_share=1.5", ["particle_share"]),
         ('task.sample.particle_numbers=["xvell"]', ["there is no number of the particles `xvell`", "`xvel`"]),
+        ('task.sample.species=["stars"]', ["there is no species `stars`", "dark_matter"]),
         ('task.sample.variables=["gas_density"]', ["variables"]),
         ('task.density.variables=["Temperature"]', ["there is no quantity `Temperature`"]),
         ("output.checkpoint.every=3", ["the run has checkpoints already"]),

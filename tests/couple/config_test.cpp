@@ -137,7 +137,8 @@ TEST(CouplingConfig, RanksArePlannedByTheCount) {
 }
 
 Expected expected(std::int32_t cells, double particle_bytes = 0.0) {
-  return {{{"", {mesh::domain_of({cells, 1, 1}), {{"density", "1"}, {"temperature", "K"}}}}}, particle_bytes};
+  return {{{"", {mesh::domain_of({cells, 1, 1}), {{"density", "1"}, {"temperature", "K"}}}}},
+          {{"dark_matter", {}, particle_bytes}, {"stars", {}, 0.5 * particle_bytes}}};
 }
 
 TEST(CouplingConfig, APublishThatCouldNeverFitIsRefusedBeforehand) {
@@ -154,6 +155,21 @@ TEST(CouplingConfig, TheParticlesCountForTasksThatReadThem) {
   config.tasks.front().analysis = std::make_shared<test::ParticleSums>();
   EXPECT_NO_THROW(check_queue(config, expected(65536, 1024 * 1024)));
   EXPECT_THROW(check_queue(config, expected(65536, 1024 * 1024 + 8)), core::Error);
+  config.tasks.front().analysis = std::make_shared<test::ParticleSums>(std::vector<std::string>{}, "stars");
+  EXPECT_NO_THROW(check_queue(config, expected(65536, 2 * 1024 * 1024)));
+}
+
+TEST(CouplingConfig, ASpeciesThatThereIsNotIsRefusedWithThoseThatThereAre) {
+  CouplingConfig config = in_transit("sidecars = 1");
+  config.tasks.front().analysis = std::make_shared<test::ParticleSums>(std::vector<std::string>{}, "star");
+
+  try {
+    check_tasks(config, expected(8));
+    ADD_FAILURE() << "accepted";
+  } catch (const core::Error& error) {
+    EXPECT_THAT(error.message(), HasSubstr("species `star`"));
+    EXPECT_THAT(error.hint(), HasSubstr("dark_matter, stars"));
+  }
 }
 
 TEST(CouplingConfig, ATaskThatLooksBackCannotChangeSides) {

@@ -68,14 +68,15 @@ class Digest : public analysis::Analysis {
 /// Exact sums over the particles, and how many of them are on a rank that does not own the leaf they are in.
 class ParticleSums : public analysis::Analysis {
  public:
-  explicit ParticleSums(std::vector<std::string> fields = {}) : fields_(std::move(fields)) {}
+  explicit ParticleSums(std::vector<std::string> fields = {}, std::string species = "")
+      : fields_(std::move(fields)), species_(std::move(species)) {}
 
   std::vector<std::string> fields() const override { return fields_; }
-  bool reads_particles() const override { return true; }
+  std::vector<std::string> species() const override { return {species_}; }
 
   mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
     const mesh::Particles none;
-    const mesh::Particles& particles = snapshot.particles() == nullptr ? none : *snapshot.particles();
+    const mesh::Particles& particles = snapshot.particles(species_) == nullptr ? none : *snapshot.particles(species_);
     std::vector<core::ExactSum> sums(6);
     std::vector<std::int64_t> counts(4, 0);
     for (std::size_t p = 0; p < particles.size(); ++p) {
@@ -86,7 +87,7 @@ class ParticleSums : public analysis::Analysis {
       counts[2] += owns_leaf_of(comm, snapshot, particles, p) ? 0 : 1;
     }
     counts[0] = static_cast<std::int64_t>(particles.size());
-    counts[3] = snapshot.particles() != nullptr ? 1 : 0;
+    counts[3] = snapshot.particles(species_) != nullptr ? 1 : 0;
     comm.sum(counts);
     comm.sum(std::span(sums));
     if (comm.rank() != 0) return {};
@@ -114,6 +115,7 @@ class ParticleSums : public analysis::Analysis {
   }
 
   std::vector<std::string> fields_;
+  std::string species_;
 };
 
 /// Counts its moments, and keeps a row of each in a table of which the ranks have parts: a row names the moment and the

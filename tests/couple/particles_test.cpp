@@ -60,7 +60,7 @@ class ParticleTransport : public SessionTest {
     for (const mesh::Layout& layout : snapshot.levels)
       for (const std::int32_t box : layout.boxes_of(group.rank()))
         add_particles_of_box(snapshot, layout, box, particles);
-    snapshot.set_particles(particles.size() == 0 ? nullptr : &particles);
+    snapshot.add_species({mesh::dark_matter, particles.size() == 0 ? nullptr : &particles});
     return snapshot;
   }
   std::vector<TaskTotals> run_with_particles(CouplingConfig config, std::int64_t steps, bool is_refined) {
@@ -173,7 +173,8 @@ TEST_F(ParticleTransport, ASnapshotWithoutParticlesAndOneWithAnEmptyListArriveAs
     run(config_of({task_of(name, sums(), way.transport)}, way), 2,
         [&](const comm::Communicator& group, std::int64_t step) {
           mesh::Snapshot snapshot = snapshot_of(group, step);
-          snapshot.set_particles(step == 1 && group.rank() == group.size() - 1 ? &none : nullptr);
+          const bool has_list = step == 1 && group.rank() == group.size() - 1;
+          snapshot.add_species({mesh::dark_matter, has_list ? &none : nullptr});
           return snapshot;
         });
     if (world_.rank() != 0) continue;

@@ -96,8 +96,9 @@ TEST(Protocol, NumbersOfASnapshotKeepEveryBit) {
 }
 
 TEST(Protocol, AnAnnouncementArrivesAsItWasSent) {
-  const ParticleLabel particles{std::int64_t{1} << 40, 0.1, {{"momentum_x", "km/s"}, {"age", ""}}};
-  const Announcement sent{7, {0, 2}, {{"density", "g"}}, particles, {80, 0}, 12, {{3, 1, std::int64_t{1} << 33}}};
+  const ParticleLabel stars{"stars", std::int64_t{1} << 40, 0.1, {{"momentum_x", "km/s"}, {"age", ""}}};
+  const Announcement sent{
+      7, {0, 2}, {{"density", "g"}}, {stars, {"tracers", 3, 0.0, {}}}, {80, 0}, 12, {{3, 1, std::int64_t{1} << 33}}};
 
   const Announcement arrived =
       announcement_from(nlohmann::json::from_cbor(nlohmann::json::to_cbor(to_message(sent, mesh::Snapshot()))));
@@ -109,12 +110,15 @@ TEST(Protocol, AnAnnouncementArrivesAsItWasSent) {
   ASSERT_EQ(arrived.flows.size(), 1);
   EXPECT_EQ(arrived.flows[0].from, 3);
   EXPECT_EQ(arrived.flows[0].to, 1);
-  EXPECT_EQ(arrived.flows[0].count, std::int64_t{1} << 33);
-  ASSERT_TRUE(arrived.particles);
-  EXPECT_EQ(arrived.particles->count, particles.count);
-  EXPECT_EQ(arrived.particles->mass, 0.1);
-  EXPECT_EQ(arrived.particles->attributes.at(0).unit, "km/s");
-  EXPECT_EQ(arrived.particles->bytes(), particles.count * 48);
+  EXPECT_EQ(arrived.flows[0].words, std::int64_t{1} << 33);
+  ASSERT_EQ(arrived.particles.size(), 2U);
+  EXPECT_EQ(arrived.particles[0].species, "stars");
+  EXPECT_EQ(arrived.particles[0].count, stars.count);
+  EXPECT_EQ(arrived.particles[0].mass, 0.1);
+  EXPECT_EQ(arrived.particles[0].attributes.at(0).unit, "km/s");
+  EXPECT_EQ(arrived.particles[0].bytes(), stars.count * 48);
+  EXPECT_EQ(arrived.particles[1].species, "tracers");
+  EXPECT_EQ(arrived.particles[1].bytes(), 3 * 32);
 }
 
 // Two quantities on a level, the second the negative of the first.
@@ -132,7 +136,7 @@ void expect_every_cell_arrives(const comm::Roles& roles, const Levels& ours, con
   const Route route =
       computes ? Route(ours, rank, theirs, roles.counts().compute, sharers) : Route(theirs, rank, ours, 0, sharers);
   BufferPool pool;
-  auto cargo = std::make_shared<Cargo>(route.cargo(2, 0, {}));
+  auto cargo = std::make_shared<Cargo>(route.cargo(2, {}));
   if (computes) {
     cargo->load(pool);
     const auto write = [&](std::size_t number, std::size_t level, const mesh::Box& box,

@@ -235,7 +235,7 @@ TEST_F(Messages, APublishOfFieldsAndParticlesIsOneForEachPairOfRanksWhateverTheB
                 particles.position[static_cast<std::size_t>(axis)].push_back((cell[axis] + 0.5) *
                                                                              snapshot.geometry.cell_size(axis));
             }
-            snapshot.set_particles(&particles);
+            snapshot.add_species({mesh::dark_matter, &particles});
             return snapshot;
           });
     });

@@ -62,7 +62,7 @@ inline RefinedContent::RefinedContent(const comm::Communicator& comm, int genera
   std::vector<mesh::FieldView<const double>> fields;
   for (const auto& level : fields_) fields.emplace_back(*level);
   for (std::size_t c = 0; c < names.size(); ++c) add(content_, names[c], "", fields, static_cast<int>(c));
-  for (const auto& level : particles_) state.stored_particles.push_back(kept_elsewhere(*level));
+  for (const auto& level : particles_) content_.particles.stored.push_back(kept_elsewhere(*level));
 }
 
 inline void RefinedContent::add_level(int level, const mesh::Layout& layout) {

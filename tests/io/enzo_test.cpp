@@ -57,7 +57,7 @@ TEST_F(EnzoTest, TheFilesOfAFolderAreThoseOfEnzo) {
 TEST_F(EnzoTest, AllThatARankHoldsIsWrittenAtOnce) {
   const SampleState state(comm_, 1, Deal::in_pieces);
   auto content = state.checkpoint();
-  content.state.stored_particles.clear();
+  content.particles.stored.clear();
 
   for (const char* name : {"enzo", "enzo-hdf5"}) {
     const io::AccessStatistics own = test::write(comm_, io::formats().named(name), folder_ / name, content);
@@ -250,11 +250,11 @@ TEST_F(EnzoTest, TheAggregatedMethodWritesTheSame) {
 TEST_F(EnzoTest, AParticleOutsideItsBoxIsRefusedByAll) {
   const SampleState state(comm_, 1);
   auto content = state.checkpoint();
-  mesh::Particles strays = *content.state.stored_particles.front();
+  mesh::Particles strays = *content.particles.stored.front();
   strays.resize(1);
   strays.id = {1};
   for (auto& axis : strays.position) axis = {SampleState::side * 2.0};
-  if (comm_.rank() == comm_.size() - 1) content.state.stored_particles = {test::kept_elsewhere(strays)};
+  if (comm_.rank() == comm_.size() - 1) content.particles.stored = {test::kept_elsewhere(strays)};
 
   EXPECT_THROW(write(content, "DD00001"), core::Error);
 }

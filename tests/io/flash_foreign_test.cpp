@@ -212,6 +212,30 @@ TEST_P(ForeignFlashTest, ParticlesAreCountedFromTheCornerOfTheDomain) {
   EXPECT_EQ(comm_.sum(static_cast<std::int64_t>(file->read_particles(comm_.rank(), comm_.size()).size())), 3);
 }
 
+TEST_P(ForeignFlashTest, SeveralTypesOfParticlesAreSpecies) {
+  if (comm_.rank() == 0) {
+    const hid_t file = H5Fopen(path_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), name = text_type(24);
+    for (const char* table : {"particle names", "tracer particles"}) H5Ldelete(file, table, H5P_DEFAULT);
+    const std::string names = padded("posx", 24) + padded("tag", 24) + padded("type", 24) + padded("mass", 24);
+    put<2>(file, "particle names", name, {4, 1}, names.data());
+    const std::vector<double> rows{0.0, 7.0, 2.0, 3.5, 14.0, 8.0, 1.0, -2.5, 2.0, 9.0, 2.0, 0.5};
+    put<2>(file, "tracer particles", H5T_NATIVE_DOUBLE, {3, 4}, rows.data());
+    H5Tclose(name);
+    H5Fclose(file);
+  }
+  comm_.barrier();
+
+  const auto file = io::open_snapshot_file(path_);
+
+  const std::vector<io::FileSpecies> species = io::species_in(file->description());
+  ASSERT_EQ(species.size(), 2U);
+  EXPECT_EQ(species[0].name, "type_1");
+  EXPECT_EQ(species[1].numbers, std::vector<std::string>{"mass"});
+  EXPECT_THAT(file->read_particles().id, testing::ElementsAre(8));
+  EXPECT_THAT(file->read_particles(0, 1, "type_2").id, testing::ElementsAre(7, 9));
+  EXPECT_THAT(file->read_particles(0, 1, "type_2").attribute("mass"), testing::ElementsAre(3.5, 0.5));
+}
+
 INSTANTIATE_TEST_SUITE_P(Flash, ForeignFlashTest, testing::Values(8, 9));
 
 }  // namespace

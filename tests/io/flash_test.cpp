@@ -107,7 +107,7 @@ TEST_P(FlashTest, PlotFilesHoldSinglePrecisionInUnitsOfFlash) {
 TEST_P(FlashTest, UniformMeshesWithoutParticlesComeBack) {
   const test::SampleContent uniform(comm_.rank(), comm_.size(), 1);
   test::FileState content = uniform.content(true);
-  content.state.stored_particles.clear();
+  content.particles.stored.clear();
 
   const auto file = io::open_snapshot_file(write(content));
 
@@ -160,7 +160,7 @@ struct Flat {
     all.choice.kind = io::FileKind::checkpoint;
     test::add(all, "density", "g", {field}, 1);
     test::add(all, "dense gas", "", {field}, 0, 0.5);
-    all.state.stored_particles = {test::kept_elsewhere(particles)};
+    all.particles.stored = {test::kept_elsewhere(particles)};
     return all;
   }
 

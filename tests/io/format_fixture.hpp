@@ -63,7 +63,7 @@ class SampleState {
   FileState plotfile(std::int64_t step = 7) const {
     FileState all = common(step);
     add(all, "xmom", "", {gas_.begin(), gas_.end()}, 1, 2.0);
-    all.state.particle_numbers = {{"mass", "Msun", "", 3.0}, {"xvel", "km/s", "vx", 2.0}};
+    all.particles.numbers = {{"mass", "Msun", "", 3.0}, {"xvel", "km/s", "vx", 2.0}};
     all.choice.precision = all.choice.particle_precision = io::Precision::single_precision;
     return all;
   }
@@ -140,7 +140,7 @@ class SampleState {
     state.length_unit = "Mpc";
     set_levels(state, layouts_, gas_.front().rank());
     add(all, "density", "Msun/Mpc^3", {gas_.begin(), gas_.end()});
-    for (const mesh::Particles& level : particles_) state.stored_particles.push_back(kept_elsewhere(level));
+    for (const mesh::Particles& level : particles_) all.particles.stored.push_back(kept_elsewhere(level));
     return all;
   }
 

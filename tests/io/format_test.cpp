@@ -108,11 +108,11 @@ TEST_P(EveryFormat, ACoveringGridHasTheFinestValueOfEachCell) {
 TEST_P(EveryFormat, WorksWithoutParticlesAndWithNone) {
   const SampleState state(comm_, 2);
   auto without = state.checkpoint();
-  without.state.stored_particles.clear();
+  without.particles.stored.clear();
   mesh::Particles nobody;
   nobody.attributes = {{"vx", "km/s", {}}, {"vy", "km/s", {}}};
   auto with_none = without;
-  with_none.state.stored_particles = {test::kept_elsewhere(nobody), test::kept_elsewhere(nobody)};
+  with_none.particles.stored = {test::kept_elsewhere(nobody), test::kept_elsewhere(nobody)};
 
   const auto first = format().open(write(without, name(1)));
   const auto second = format().open(write(with_none, name(2)));
@@ -186,16 +186,16 @@ TEST_P(EveryFormat, WhatDoesNotFitTogetherIsRefusedByAll) {
   auto fewer_levels = state.checkpoint(), fewer_particles = state.checkpoint(), swapped = state.checkpoint();
   const mesh::Snapshot::Stored density = swapped.state.stored("density");
   fewer_levels.state.add_stored({"density", ""}, {density.levels[0], density.levels[1]}, 0);
-  fewer_particles.state.stored_particles.pop_back();
+  fewer_particles.particles.stored.pop_back();
   swapped.state.add_stored({"density", ""}, {density.levels[1], density.levels[0], density.levels[2]}, 0);
 
   for (const auto& content : {fewer_levels, fewer_particles, swapped})
     EXPECT_THROW(write(content, name()), core::Error);
   auto on_one_rank = state.checkpoint();
   if (comm_.rank() == comm_.size() - 1) {
-    mesh::Particles other = *on_one_rank.state.stored_particles.front();
+    mesh::Particles other = *on_one_rank.particles.stored.front();
     other.attributes.front().values.push_back(0.0);
-    on_one_rank.state.stored_particles.front() = std::make_shared<const mesh::Particles>(other);
+    on_one_rank.particles.stored.front() = std::make_shared<const mesh::Particles>(other);
   }
   EXPECT_THROW(write(on_one_rank, name()), core::Error);
 

@@ -173,7 +173,7 @@ TEST_F(Generations, AFileWrittenInTheBackgroundIsThatOfTheMomentItWasStarted) {
     test::SampleContent passing(comm_.rank(), comm_.size());
     const test::FileState content = passing.content(true);
     writer.start(
-        [&format, path, copy = test::FileState{io::copy_of(comm_, content.state, content.choice), content.choice}](
+        [&format, path, copy = test::FileState{io::copy_of(comm_, content.snapshot(), content.choice), content.choice}](
             const comm::Communicator& comm) { return test::write(comm, format, path, copy); });
   }
   test::write(comm_, format, here, sample_.content(true));

@@ -90,8 +90,8 @@ class NyxBytesTest : public testing::Test {
     test::set_levels(all.state, levels, comm_.rank());
     test::add(all, "density", "", {fields_.begin(), fields_.end()}, 0, 2.0);
     test::add(all, "Temp", "", {fields_.begin(), fields_.end()}, 1);
-    for (const auto& level : particles_) all.state.stored_particles.push_back(test::kept_elsewhere(level));
-    all.state.particle_numbers = {{"mass", "", "", 3.0}, {"xvel", "", "vx", 2.0}};
+    for (const auto& level : particles_) all.particles.stored.push_back(test::kept_elsewhere(level));
+    all.particles.numbers = {{"mass", "", "", 3.0}, {"xvel", "", "vx", 2.0}};
     all.choice.particle_precision = io::Precision::single_precision;
     return all;
   }

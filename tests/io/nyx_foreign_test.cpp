@@ -157,7 +157,7 @@ class ForeignNyxTest : public testing::Test {
     for (auto& coordinate : two.position) coordinate = {1.5, side - 1.5};
     std::vector<mesh::Layout> levels;
     for (const auto& field : fields) {
-      all.state.stored_particles.push_back(test::kept_elsewhere(levels.empty() ? two : none));
+      all.particles.stored.push_back(test::kept_elsewhere(levels.empty() ? two : none));
       levels.push_back(field.layout());
     }
     test::set_levels(all.state, levels, 0);

@@ -89,9 +89,9 @@ TEST_F(NyxFormatTest, TellsReadersOfNyxWhatItIsToo) {
 TEST_F(NyxFormatTest, AParticleOnTheWrongRankIsRefusedByAll) {
   const SampleState state(comm_, 1);
   auto content = state.checkpoint();
-  mesh::Particles wrong = *content.state.stored_particles[0];
+  mesh::Particles wrong = *content.particles.stored[0];
   if (comm_.rank() == 0) wrong.position[0][0] = comm_.size() == 1 ? -100.0 : 0.75 * SampleState::side;
-  content.state.stored_particles = {test::kept_elsewhere(wrong)};
+  content.particles.stored = {test::kept_elsewhere(wrong)};
 
   EXPECT_THROW(write(content, "chk00007"), core::Error);
   comm_.barrier();
@@ -101,9 +101,9 @@ TEST_F(NyxFormatTest, AParticleOnTheWrongRankIsRefusedByAll) {
 TEST_F(NyxFormatTest, AnIdThatDoesNotFitIsRefusedByAll) {
   const SampleState state(comm_, 1);
   auto content = state.checkpoint();
-  mesh::Particles wrong = *content.state.stored_particles[0];
+  mesh::Particles wrong = *content.particles.stored[0];
   if (comm_.rank() == 0) wrong.id[0] = -1;
-  content.state.stored_particles = {test::kept_elsewhere(wrong)};
+  content.particles.stored = {test::kept_elsewhere(wrong)};
 
   EXPECT_THROW(write(content, "chk00007"), core::Error);
 }

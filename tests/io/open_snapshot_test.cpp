@@ -78,7 +78,7 @@ TEST_F(OpenedSnapshot, GivesTheLeavesAndTheirParticles) {
 
   EXPECT_EQ(comm_.sum(off), 0);
   EXPECT_EQ(comm_.sum(strays), 0);
-  EXPECT_EQ(ids(state.take_particles()), ids(own)) << "a copy, where somebody has asked for them";
+  EXPECT_EQ(ids(state.species(mesh::dark_matter).take()), ids(own)) << "a copy, where somebody has asked for them";
 }
 
 TEST_F(OpenedSnapshot, IsReadOnTheBlocksThatSomebodyWants) {
@@ -130,7 +130,7 @@ TEST_F(OpenedSnapshot, DamageIsAnErrorOfAllRanksWhenItIsRead) {
       {
         const mesh::Snapshot state = io::open_snapshot(comm_, path);
         cells_lost(state);
-        state.take_particles();
+        state.species(mesh::dark_matter).take();
       },
       core::Error);
 }
@@ -138,7 +138,7 @@ TEST_F(OpenedSnapshot, DamageIsAnErrorOfAllRanksWhenItIsRead) {
 TEST_F(OpenedSnapshot, ACopyIsWrittenAsTheStateItWasMadeOf) {
   const SampleState sample(comm_, levels);
   for (const test::FileState& all : {sample.checkpoint(), sample.plotfile()}) {
-    test::FileState copy{io::copy_of(comm_, all.state, all.choice), all.choice};
+    test::FileState copy{io::copy_of(comm_, all.snapshot(), all.choice), all.choice};
     const std::string one = write(all, "plt00001.raw"), other = write(copy, "plt00002.raw");
 
     EXPECT_TRUE(test::content_of(one) == test::content_of(other));

@@ -89,6 +89,19 @@ TEST(RunConfig, BlocksThatDoNotFitAreRefusedAtTheCells) {
   EXPECT_THAT(error.message(), HasSubstr("40 cells along x"));
 }
 
+TEST(RunConfig, ASpeciesThatThereIsNotIsRefusedWithThoseThatThereAre) {
+  const core::Error output = error_of(good + "[output]\nplotfile = { every = 1, species = [\"stars\"] }\n");
+  EXPECT_THAT(output.message(), HasSubstr("no species `stars`"));
+  EXPECT_THAT(output.where(), HasSubstr("output.plotfile.species"));
+  EXPECT_THAT(output.hint(), HasSubstr("dark_matter"));
+
+  const core::Error task =
+      error_of(good + "[task.h]\nanalysis = \"halos\"\nfinder = \"fof\"\nspecies = \"stars\"\nevery = 1\n");
+  EXPECT_THAT(task.message(), HasSubstr("species `stars`"));
+  EXPECT_THAT(task.where(), HasSubstr("task.h.species"));
+  EXPECT_THAT(task.hint(), HasSubstr("dark_matter"));
+}
+
 TEST(RunConfig, RedshiftsMeanNothingToAShockTube) {
   EXPECT_THAT(
       error_of("simulation = \"sod\"\n[output]\nplotfile = { format = \"nyx\", at_redshift = [2] }\n").message(),

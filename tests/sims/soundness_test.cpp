@@ -111,7 +111,7 @@ TEST_F(Soundness, AParticleWithoutAVelocityIsFoundInTheStepAfter) {
   start(universe);
   if (world.rank() == 0) {
     const mesh::Snapshot snapshot = simulation->snapshot();
-    const_cast<mesh::Particles&>(*snapshot.stored_particles.front()).attribute("momentum_y")[3] = nan;
+    const_cast<mesh::Particles&>(*snapshot.species(mesh::dark_matter).stored.front()).attribute("momentum_y")[3] = nan;
   }
 
   EXPECT_THROW(simulation->check_state(), core::Error);

@@ -14,6 +14,13 @@ namespace sidestream::test {
 struct FileState {
   mesh::Snapshot state;
   io::FileChoice choice;
+  mesh::Species particles{mesh::dark_matter, nullptr};  ///< beside those of the state, where any are stored
+
+  mesh::Snapshot snapshot() const {
+    mesh::Snapshot all = state;
+    if (!particles.stored.empty()) all.add_species(particles);
+    return all;
+  }
 };
 
 /// Adds `factor` times a component of `levels`, all blocks of each, which goes into the file as it is.
@@ -34,7 +41,7 @@ inline io::AccessStatistics write(const comm::Communicator& comm, const io::Form
   io::FileChoice choice = file.choice;
   choice.format = &format;
   choice.options = options;
-  return io::write_snapshot(comm, file.state, choice, path);
+  return io::write_snapshot(comm, file.snapshot(), choice, path);
 }
 
 /// Particles that somebody else keeps.

@@ -33,8 +33,8 @@ inline std::map<std::string, std::string> result_bytes(const std::string& folder
   return all;
 }
 
-/// The fields of all levels of a file, block by block, and its particles in the order of their ids: everything as
-/// bytes. Local.
+/// The fields of all levels of a file, block by block, and its species in the order of their ids: everything as bytes.
+/// Local.
 inline std::map<std::string, std::string> state_bytes(const std::string& path) {
   const auto file = io::open_snapshot_file(path);
   const io::FileDescription& description = file->description();
@@ -51,19 +51,23 @@ inline std::map<std::string, std::string> state_bytes(const std::string& path) {
         keep(name + std::to_string(level) + mesh::to_string(field.box(b)), field.block(b));
     }
   for (const auto& [name, value] : description.state.state_numbers) keep(name, std::array{value});
-  if (!description.has_particles) return all;
-  const mesh::Particles particles = file->read_particles();
-  std::vector<std::size_t> order(particles.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, [&](std::size_t i) { return particles.id[i]; });
-  const auto keep_sorted = [&](const std::string& name, const std::vector<double>& values) {
-    std::vector<double> sorted;
-    for (const std::size_t i : order) sorted.push_back(values[i]);
-    keep(name, sorted);
-  };
-  for (std::size_t axis = 0; axis < 3; ++axis)
-    keep_sorted("position " + std::to_string(axis), particles.position[axis]);
-  for (const auto& attribute : particles.attributes) keep_sorted(attribute.name, attribute.values);
+  const std::vector<io::FileSpecies> species = io::species_in(description);
+  const std::vector<mesh::Particles> sets = file->read_species();
+  for (std::size_t s = 0; s < species.size(); ++s) {
+    const mesh::Particles& particles = sets[s];
+    std::vector<std::size_t> order(particles.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t i) { return particles.id[i]; });
+    const auto keep_sorted = [&](const std::string& name, const auto& values) {
+      std::remove_cvref_t<decltype(values)> sorted;
+      for (const std::size_t i : order) sorted.push_back(values[i]);
+      keep(species[s].name + " " + name, sorted);
+    };
+    keep_sorted("id", particles.id);
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      keep_sorted("position " + std::to_string(axis), particles.position[axis]);
+    for (const auto& attribute : particles.attributes) keep_sorted(attribute.name, attribute.values);
+  }
   return all;
 }
 

@@ -82,10 +82,10 @@ class SampleContent {
     set_levels(all.state, layouts_, fields_.front().rank());
     for (std::size_t f = 0; f < names.size(); ++f)
       add(all, names[f], units[f], {fields_.begin(), fields_.end()}, static_cast<int>(f));
-    for (const auto& particles : particles_) all.state.stored_particles.push_back(kept_elsewhere(particles));
-    all.state.particle_numbers = {{"mass", "Msun", "mass"}};
+    for (const auto& particles : particles_) all.particles.stored.push_back(kept_elsewhere(particles));
+    all.particles.numbers = {{"mass", "Msun", "mass"}};
     for (const char axis : {'x', 'y', 'z'})
-      all.state.particle_numbers.push_back({std::string(1, axis) + "vel", "km/s", std::string(1, axis) + "vel"});
+      all.particles.numbers.push_back({std::string(1, axis) + "vel", "km/s", std::string(1, axis) + "vel"});
     const io::Precision precision = is_checkpoint ? io::Precision::double_precision : io::Precision::single_precision;
     all.choice.precision = all.choice.particle_precision = precision;
     if (is_checkpoint) {

@@ -26,8 +26,10 @@ class Analysis {
   /// Throws core::Error when it cannot be done in a box of these cells on level 0, whatever the state.
   virtual void check(const mesh::Box& domain) const { static_cast<void>(domain); }
 
-  /// Whether it reads the snapshot's particles where there are any, so that they are sent.
-  virtual bool reads_particles() const { return false; }
+  /// Names of the species whose particles it reads, so that they are sent. An empty name is that of the first species,
+  /// if there are particles.
+  virtual std::vector<std::string> species() const { return {}; }
+
   /// Collective on `comm`, whose ranks are the owners in `snapshot.levels`. The result is complete on rank 0, but for
   /// its distributed columns. The same bits for any number of ranks.
   virtual mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const = 0;

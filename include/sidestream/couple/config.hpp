@@ -68,10 +68,17 @@ CouplingConfig read_coupling(const core::Node& root, core::Node* resolved = null
 /// impossible number.
 comm::RankCounts plan_ranks(int ranks, const CouplingConfig& config);
 
+/// Particles of a kind, before there are any.
+struct ExpectedSpecies {
+  std::string name;
+  std::vector<std::string> numbers;  ///< what plot files tell of them beside id and position
+  double bytes = 0.0;                ///< with ids, positions and attributes, over all ranks
+};
+
 /// What tasks are given, before there is any.
 struct Expected {
   mesh::Grids grids;
-  double particle_bytes = 0.0;  ///< over all ranks
+  std::vector<ExpectedSpecies> species{};  ///< on the grid of the state
 };
 
 /// The grid that `table`, of a task or a file, names. Throws core::Error with the place.
@@ -81,8 +88,8 @@ const mesh::Grid& grid_named(const mesh::Grids& grids, const std::string& name, 
 /// read them, could never fit into the queue. Local, O(tasks).
 void check_queue(const CouplingConfig& config, const Expected& expected);
 
-/// Throws core::Error, with the place, when a task, or a condition on when it is due, needs a field that there is not,
-/// or a task asks for more cells than it can have.
+/// Throws core::Error, with the place, when a task, or a condition on when it is due, needs a field or a species that
+/// there is not, or a task asks for more cells than it can have.
 void check_tasks(const CouplingConfig& config, const Expected& expected);
 
 /// The options of `[coupling]` and those of every `[task.NAME]` that belong to the coupling, for the reference.

@@ -34,6 +34,10 @@ std::vector<FieldRequest> requested_fields(const Task& task);
 /// but for sums, of which it gets the parts.
 std::vector<std::string> fields_to_send(const Task& task, const std::vector<mesh::Quantity>& known);
 
+/// Those of `known`, in their order, whose particles the task reads. Throws core::Error naming them for a name that is
+/// none of them.
+std::vector<std::string> species_to_send(const Task& task, const std::vector<std::string>& known);
+
 /// Where the task's table says `value`, itself or in a list; the table's place where it does not.
 std::string place_of(const Task& task, const std::string& value);
 

@@ -28,7 +28,9 @@ struct FileChoice {
   std::vector<std::string> quantities{};
   Precision precision = Precision::double_precision;           ///< of the quantities
   Precision particle_precision = Precision::double_precision;  ///< of the particles' positions and numbers
-  std::vector<std::string> particle_numbers{};                 ///< of a plot file, beside id and position; empty: all
+  std::vector<std::string> species{};                          ///< of a plot file or stored snapshot; empty: all
+  std::vector<std::string> particle_numbers{};  ///< of a plot file, beside id and position, as each species has them;
+                                                ///< empty: all
   /// Of the particles, chosen by their ids, so that they are the same ones at every moment; 0: none.
   double particle_share = 1.0;
   std::map<std::string, std::string> texts{};  ///< kept beside the state

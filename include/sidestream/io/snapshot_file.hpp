@@ -15,6 +15,18 @@
 
 namespace sidestream::io {
 
+/// The particles of a species in a file, which has one table of all particles.
+struct FileSpecies {
+  std::string name;
+  double number = 1.0;               ///< in the column `species_column` of their rows, where there are several species
+  std::int64_t particles = 0;        ///< how many they are
+  double mass = 0.0;                 ///< of each [Msun], when all are alike
+  std::vector<std::string> numbers;  ///< the columns that they have numbers in, beside id and position
+};
+
+/// The column that says of which species a particle is.
+inline constexpr const char* species_column = "species";
+
 /// What a file holds, whatever its format.
 struct FileDescription {
   std::string format;
@@ -27,8 +39,12 @@ struct FileDescription {
   std::vector<mesh::Quantity> fields;  ///< in the file's order and words
   std::int64_t particles = 0;
   bool has_particles = false;
-  mesh::Particles no_particles;  ///< none, with the numbers of each beside position, and the mass if all are alike
+  mesh::Particles no_particles;        ///< none, with all columns of the table, and the mass if all are alike
+  std::vector<FileSpecies> species{};  ///< as far as the file tells; see `species_in`
 };
+
+/// The species of the particles in a file: dark matter, where it does not tell.
+std::vector<FileSpecies> species_in(const FileDescription& file);
 
 /// Keeps the present-day parameters of a cosmology that a file tells, where there is one, as attributes of `moment`.
 void set_cosmology(mesh::Moment& moment, double omega_m, double omega_lambda, double hubble);
@@ -60,8 +76,10 @@ class SnapshotFile {
   void read_covering(const std::string& name, mesh::Field<double>& into, int level, int component = 0) const;
 
   /// The share of the particles of `rank` of `ranks`, a contiguous part of the file, wherever they are: migrate them
-  /// afterwards. Attributes are the file's reals by name.
-  virtual mesh::Particles read_particles(int rank = 0, int ranks = 1) const = 0;
+  /// afterwards. A set for each of `species_in`; attributes are the file's numbers of that species, by name.
+  std::vector<mesh::Particles> read_species(int rank = 0, int ranks = 1) const;
+  /// The same for one species, without a name for the first. Throws naming those there are.
+  mesh::Particles read_particles(int rank = 0, int ranks = 1, const std::string& species = "") const;
 
   /// Throws unless all data files of the share of `rank` of `ranks` are there and as long as they must be. Opening a
   /// single file says that already; folders look at each of theirs, without reading the data.
@@ -73,6 +91,8 @@ class SnapshotFile {
  protected:
   /// The cells of a box of a level, (z, y, x), checked against what the file keeps of checksums.
   virtual std::vector<double> read_box(std::size_t field, int level, std::int32_t box) const = 0;
+  /// The share of `rank` of `ranks` of the table of particles, a contiguous part of the file.
+  virtual mesh::Particles read_table(int rank, int ranks) const = 0;
 
   FileDescription description_;
 

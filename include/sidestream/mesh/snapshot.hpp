@@ -14,17 +14,10 @@
 #include "sidestream/mesh/any_field.hpp"
 #include "sidestream/mesh/geometry.hpp"
 #include "sidestream/mesh/moment.hpp"
-#include "sidestream/mesh/particles.hpp"
 #include "sidestream/mesh/quantity.hpp"
+#include "sidestream/mesh/species.hpp"
 
 namespace sidestream::mesh {
-
-/// One number of each particle as files hold it: `factor` times an attribute, or `factor` for all where `attribute` is
-/// empty.
-struct ParticleNumber {
-  std::string name, unit, attribute;
-  double factor = 1.0;
-};
 
 /// The names of the real and the imaginary part of a complex quantity.
 std::array<std::string, 2> complex_parts(const std::string& name);
@@ -44,8 +37,6 @@ class Snapshot {
   /// Fills `out` on `box` from the cells `of` of other quantities. Local.
   using Derivation = std::function<void(const Box& box, std::span<const core::View4<const double>> of,
                                         const core::View4<double>& out)>;
-  /// Gives the particles of this rank: called at most once, by all ranks together.
-  using ParticleProvider = std::function<Particles()>;
 
   Moment moment;
   Geometry geometry;                 ///< of level 0
@@ -85,20 +76,15 @@ class Snapshot {
   /// coarsest first.
   void add_complex(const Quantity& quantity, const std::vector<FieldView<const std::complex<double>>>& stored);
 
-  /// They outlive the snapshot.
-  void set_particles(const Particles* particles) { particles_ = {std::shared_ptr<void>(), particles}; }
-  void set_particles(ParticleProvider provide) { provide_particles_ = std::move(provide); }
-  bool has_particles() const { return particles_ || provide_particles_; }
-  /// Of this rank, each in a leaf of its own; null where there are none. All ranks ask together the first time.
-  const Particles* particles() const;
-  /// The same for somebody who alters them: without a copy where nobody has asked for them yet, and none are left then.
-  Particles take_particles() const;
-
-  /// The particles of this rank as they are stored, a set for each level, each in a block of its rank there; none, or
-  /// one for each level.
-  std::vector<std::shared_ptr<const Particles>> stored_particles;
-  /// What a plot file tells of them.
-  std::vector<ParticleNumber> particle_numbers;
+  /// Adds particles of a kind that the snapshot does not have yet.
+  void add_species(Species species);
+  /// In the order in which they were added.
+  const std::vector<Species>& species() const { return species_; }
+  /// Throws core::Error naming those there are.
+  const Species& species(const std::string& name) const;
+  bool has_particles() const { return !species_.empty(); }
+  /// The particles of a species of this rank, without a name those of the first one; null where there are none.
+  const Particles* particles(const std::string& species = "") const;
 
   bool has(const std::string& name) const { return quantities_.contains(name); }
   /// In the order in which they were added.
@@ -143,8 +129,7 @@ class Snapshot {
   std::map<std::string, Entry> quantities_;
   std::vector<Quantity> order_;
   std::map<std::string, std::shared_ptr<const Snapshot>> grids_;
-  mutable std::shared_ptr<const Particles> particles_;
-  mutable ParticleProvider provide_particles_;
+  std::vector<Species> species_;
 };
 
 }  // namespace sidestream::mesh

@@ -12,6 +12,7 @@
 #include "sidestream/core/bill.hpp"
 #include "sidestream/core/config.hpp"
 #include "sidestream/core/registry.hpp"
+#include "sidestream/couple/config.hpp"
 #include "sidestream/couple/trigger.hpp"
 #include "sidestream/mesh/hierarchy.hpp"
 #include "sidestream/mesh/snapshot.hpp"
@@ -65,10 +66,8 @@ class SimulationPlan {
   virtual mesh::Int3 cells() const = 0;
   /// Expected memory of the simulation proper, over all ranks.
   virtual double memory_bytes() const = 0;
-  /// Expected size of the particles of a snapshot with ids, positions and attributes, over all ranks.
-  virtual double particle_bytes() const { return 0.0; }
-  /// Names of what its plot files tell of particles beside id and position; none: it has no particles.
-  virtual std::vector<std::string> particle_numbers() const { return {}; }
+  /// The species of particles of its snapshots.
+  virtual std::vector<couple::ExpectedSpecies> species() const { return {}; }
   /// What its times are.
   virtual couple::TimeKeeping times() const = 0;
   /// All quantities of its snapshots.

@@ -95,6 +95,9 @@ def find(
     linking_length: Annotated[
         float, typer.Option("--linking-length", metavar="B", help="Of fof, in mean separations of particles.")
     ] = 0.2,
+    species: Annotated[
+        str, typer.Option("--species", metavar="NAME", help="Of fof, whose particles (default: the first species).")
+    ] = "",
     out: Out = None,
     as_json: Json = False,
 ) -> None:
@@ -120,7 +123,7 @@ def find(
     opened = SnapshotFile(file)
     start = perf_counter()
     if finder == "fof":
-        table = opened.friends_of_friends(linking_length, field, level)
+        table = opened.friends_of_friends(linking_length, field, level, species=species)
     else:
         table = opened.halos(field, level, t_boundary=t_boundary, t_halo=t_halo, connectivity=connectivity)
     seconds = perf_counter() - start

@@ -59,6 +59,7 @@ class SnapshotFile:
         >>> fine = plot.covering_grid("density", level=2)
         >>> halos = plot.halos(level=1, t_halo="200 mean")
         >>> plot.particles().mass.sum()
+        >>> plot.species, plot.particles("stars").creation_time.max()
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -191,17 +192,25 @@ class SnapshotFile:
         attributes = _unit(self.units[field]) | {"level": level} | self.attrs
         return xr.DataArray(values, self._centres(cells), ("z", "y", "x"), name=field, attrs=attributes)
 
-    def particles(self) -> xr.Dataset:
-        """All particles: a dataset over `particle` with `id`, the positions `x`, `y`, `z` and what else the file has.
+    @property
+    def species(self) -> list[str]:
+        """The names of the species of particles: `dark_matter` where the file does not tell; none without particles."""
+        return [str(species["name"]) for species in self._facts["species"]]
+
+    def particles(self, species: str = "") -> xr.Dataset:
+        """The particles of a species: a dataset over `particle` with `id`, `x`, `y`, `z` and what else it has.
 
         Empty, with no variable, when the file has no particles.
+
+        Args:
+            species: one of `species`; the first, where none is named.
         """
         import xarray as xr
 
-        if self._facts["particles"] is None:
+        if self._facts["particles"] is None and not species:
             return xr.Dataset(attrs=self.attrs)
         with translated_errors():
-            columns = dict(extension().file_particles(str(self.path)))
+            columns = dict(extension().file_particles(str(self.path), species))
         for axis, origin in zip("xyz", self.origin, strict=True):
             columns[axis] = columns[axis] + origin
         units = dict.fromkeys("xyz", self.length_unit)
@@ -232,7 +241,12 @@ class SnapshotFile:
         return found if is_known else _without_units(found)
 
     def friends_of_friends(
-        self, linking_length: float = 0.2, field: str = "density", level: int = 0, min_particles: int = 20
+        self,
+        linking_length: float = 0.2,
+        field: str = "density",
+        level: int = 0,
+        min_particles: int = 20,
+        species: str = "",
     ) -> xr.Dataset:
         """The friends-of-friends halos of the particles, as a task with `finder = "fof"` finds them.
 
@@ -241,6 +255,7 @@ class SnapshotFile:
             field: a density, in which halos have their peaks and spheres.
             level: the resolution of the density.
             min_particles: smaller groups are left out.
+            species: of the particles; the first, where none is named.
         """
         from ..arrays.analyses import halos_of
         from ..arrays.blocks import blocks_of
@@ -248,7 +263,7 @@ class SnapshotFile:
         grid, sides, is_known = self._for_analyses(field, level)
         options = {"finder": "fof", "linking_length": linking_length, "min_particles": min_particles}
         blocks = blocks_of(grid, periodic=True)
-        found = halos_of(blocks, _three(sides), options, self._moment, particles=self._particles_for_analyses())
+        found = halos_of(blocks, _three(sides), options, self._moment, particles=self._particles_for_analyses(species))
         return found if is_known else _without_units(found)
 
     def power_spectrum(self, field: str = "density", level: int = 0) -> xr.Dataset:
@@ -280,6 +295,7 @@ class SnapshotFile:
             **({"attributes": facts["attributes"]} if facts["attributes"] else {}),
             "fields": facts["fields"],
             **({"particle_reals": facts["particle_reals"]} if facts["particle_reals"] else {}),
+            **({"species": facts["species"]} if facts["species"] else {}),
         }
 
     def _named(self, name: str) -> str:
@@ -303,12 +319,12 @@ class SnapshotFile:
             return grid, [(length or 1.0) * side for side in self.box_size], False
         return (grid if density == 1.0 else grid * density), [length * side for side in self.box_size], True
 
-    def _particles_for_analyses(self) -> dict[str, NDArray[Any]]:
+    def _particles_for_analyses(self, species: str) -> dict[str, NDArray[Any]]:
         """Ids, positions from the corner of the box, and masses, in Mpc and Msun where the file's units allow it."""
         if self._facts["particles"] is None:
             raise Error("the file has no particles", self.path, "find halos of a density instead")
         with translated_errors():
-            columns = dict(extension().file_particles(str(self.path)))
+            columns = dict(extension().file_particles(str(self.path), species))
         units = {str(real["name"]): str(real["units"]) for real in self._facts["particle_reals"]}
         mass = next((name for name in _MASS_NAMES if name in columns), None)
         if mass is None:

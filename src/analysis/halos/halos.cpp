@@ -58,7 +58,7 @@ bool has_velocities(const mesh::Snapshot& snapshot) {
 class Halos final : public Analysis {
  public:
   struct Parameters {
-    std::string finder, field, t_boundary, t_halo;
+    std::string finder, field, species, t_boundary, t_halo;
     double linking_length = 0.0;
     std::int64_t connectivity = 0, min_cells = 0, min_particles = 0;
     bool kinematics = false, link = false;
@@ -73,6 +73,8 @@ class Halos final : public Analysis {
         .doc("what a halo is: a region of the field, or a friends-of-friends group of particles");
     table.option("field", &Parameters::field, "total_density")
         .doc("field in which halos are sought, or that groups have their peaks and spheres in");
+    table.option("species", &Parameters::species, "")
+        .doc("species of the particles that are grouped, counted and followed; empty: the first");
     table.option("t_boundary", &Parameters::t_boundary, "81.66 mean")
         .doc(
             "density at the boundary of a halo: a multiple of the mean (\"81.66 mean\") or a density (\"4e12\") "
@@ -114,7 +116,10 @@ class Halos final : public Analysis {
     return names;
   }
 
-  bool reads_particles() const override { return is_of_particles() || parameters_.kinematics || parameters_.link; }
+  std::vector<std::string> species() const override {
+    if (!reads_particles()) return {};
+    return {parameters_.species};
+  }
   bool looks_back() const override { return parameters_.link; }
 
   mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
@@ -156,6 +161,7 @@ class Halos final : public Analysis {
   };
 
   bool is_of_particles() const { return parameters_.finder == "fof"; }
+  bool reads_particles() const { return is_of_particles() || parameters_.kinematics || parameters_.link; }
 
   static mesh::Result table_of(const std::vector<Halo>& halos, const HaloColumns& columns) {
     mesh::Result result = halo_table(halos, columns);
@@ -249,8 +255,9 @@ class Halos final : public Analysis {
                      HaloMeasures& measures, HaloColumns& columns) const {
     measures.scale_factor = scale_factor_of(snapshot);
     columns.is_of_particles = is_of_particles();
-    columns.has_particles = comm.max(std::int64_t{snapshot.particles() != nullptr}) > 0;
-    if (columns.has_particles) measures.particles = snapshot.particles() != nullptr ? snapshot.particles() : &none;
+    const mesh::Particles* const own = snapshot.particles(parameters_.species);
+    columns.has_particles = comm.max(std::int64_t{own != nullptr}) > 0;
+    if (columns.has_particles) measures.particles = own != nullptr ? own : &none;
     if (is_of_particles() && !columns.has_particles)
       throw core::Error("the simulation has no particles to group", "",
                         "use `finder = \"iso-density\"` for halos of `" + parameters_.field + "`");

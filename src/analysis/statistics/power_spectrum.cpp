@@ -114,11 +114,13 @@ class PowerSpectra final : public Analysis {
   // V / N [Mpc^3]
   static double shot_noise_of(const comm::Communicator& comm, const mesh::Snapshot& snapshot) {
     double particles = 0.0;
-    if (snapshot.moment.attributes.contains("particles"))
+    if (snapshot.moment.attributes.contains("particles")) {
       particles = snapshot.moment.attribute("particles");
-    else
-      particles = static_cast<double>(
-          comm.sum(static_cast<std::int64_t>(snapshot.particles() ? snapshot.particles()->size() : 0)));
+    } else {
+      const auto found = std::ranges::find(snapshot.species(), mesh::dark_matter, &mesh::Species::name);
+      const mesh::Particles* const own = found != snapshot.species().end() ? found->particles() : nullptr;
+      particles = static_cast<double>(comm.sum(static_cast<std::int64_t>(own != nullptr ? own->size() : 0)));
+    }
     if (!(particles > 0))
       throw core::Error("the shot noise cannot be subtracted: the simulation has no particles", "",
                         "set `subtract_shot_noise = false`");

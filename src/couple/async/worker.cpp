@@ -60,11 +60,7 @@ void Worker::do_job(Job job) {
     for (std::size_t f = 0; f < announcement.fields.size(); ++f)
       snapshot.add({announcement.fields[f].name, announcement.fields[f].unit},
                    [views = route.views(cargo, f)](int level) { return views[static_cast<std::size_t>(level)]; });
-    mesh::Particles particles;
-    if (announcement.particles) {
-      particles = unpacked_particles(*announcement.particles, *cargo);
-      snapshot.set_particles(&particles);
-    }
+    add_particles(announcement.particles, *cargo, snapshot);
     found = analyse(job, snapshot);
   }
   const bool is_free = cargo.use_count() == 1;  // no analysis has kept a view

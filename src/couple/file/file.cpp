@@ -60,12 +60,12 @@ class File : public Transport {
 
  private:
   io::AccessStatistics store(const mesh::Snapshot& snapshot, const Orders& orders, const std::string& path) {
-    std::vector<std::string> tasks, quantities;
-    bool reads_particles = false;
+    std::vector<std::string> tasks, quantities, species;
     for (const Order& order : orders) {
       const Task& task = around_.config.tasks[order.task];
       tasks.push_back(task.name);
-      reads_particles |= task.analysis->reads_particles();
+      for (const std::string& name : species_to_send(task, mesh::names_of(snapshot.species())))
+        if (std::ranges::find(species, name) == species.end()) species.push_back(name);
       for (const std::string& field : fields_to_send(task, snapshot.quantities()))
         if (std::ranges::find(quantities, field) == quantities.end()) quantities.push_back(field);
     }
@@ -76,7 +76,8 @@ class File : public Transport {
                               {.format = &io::formats().named("raw"),
                                .kind = io::FileKind::stored_snapshot,
                                .quantities = quantities,
-                               .particle_share = reads_particles ? 1.0 : 0.0,
+                               .species = species,
+                               .particle_share = species.empty() ? 0.0 : 1.0,
                                .texts = {{stored_tasks_text, nlohmann::json(tasks).dump()}}},
                               path);
   }

@@ -17,12 +17,11 @@ namespace {
 // Of the time of the simulation, for data that flow; and how long it is left alone at least, and at most.
 constexpr double share_of_transfers = 0.1, shortest_rest_s = 0.5e-3, longest_rest_s = 20e-3;
 
-// How many particles all ranks send to whom, on the first rank.
+// How many words of particles all ranks send to whom, on the first rank.
 std::vector<ParticleFlow> gathered_flows(const comm::Communicator& group, const Publish& publish, int first_peer) {
   std::vector<ParticleFlow> flows;
   for (const Cargo::Message& message : publish.cargo.messages())
-    flows.push_back({group.rank(), message.peer - first_peer,
-                     static_cast<std::int64_t>(message.particles.size() / publish.announcement.particles->words())});
+    flows.push_back({group.rank(), message.peer - first_peer, std::ssize(message.particles)});
   return group.gather(std::span<const ParticleFlow>(flows));
 }
 
@@ -42,7 +41,7 @@ Route MpiChannel::route_for(const std::vector<mesh::Layout>& levels) const {
 
 void MpiChannel::send(Publish publish, bool is_held) {
   const std::int64_t number = publish.announcement.number;
-  if (publish.announcement.particles)
+  if (!publish.announcement.particles.empty())
     publish.announcement.flows = gathered_flows(group_, publish, around_.roles.counts().compute);
   if (is_first()) {
     unannounced_.push_back({std::move(publish.announcement), std::move(publish.head)});

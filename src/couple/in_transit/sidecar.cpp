@@ -70,13 +70,12 @@ void Sidecar::adopt(const json& levels) {
 void Sidecar::take(const json& command) {
   const Announcement announcement = announcement_from(command);
   around_.runner.begin_at(announcement.first_step);
-  Received received{snapshot_from(command), {}};
-  const mesh::Snapshot& snapshot = received.snapshot;
+  mesh::Snapshot snapshot = snapshot_from(command);
   const core::Stopwatch watch;
   std::int64_t bytes_in_place = 0;
   {
     const core::Bill::Part part = around_.bill.part("receiving", "");
-    bytes_in_place = receive(announcement, received);
+    bytes_in_place = receive(announcement, snapshot);
   }
   const double transfer_s = watch.seconds();
   divide(around_.bill, "receiving", around_.config.tasks, announcement);
@@ -96,7 +95,7 @@ void Sidecar::take(const json& command) {
                   {{"done", announcement.number}, {"is_written", around_.books.unwritten() == unwritten_before}});
 }
 
-std::int64_t Sidecar::receive(const Announcement& announcement, Received& into) {
+std::int64_t Sidecar::receive(const Announcement& announcement, mesh::Snapshot& into) {
   const auto cargo = std::make_shared<Cargo>(cargo_for(announcement));
   wait_for_data({joint_, announcement.number, *cargo, most_bytes_under_way});
 
@@ -108,24 +107,20 @@ std::int64_t Sidecar::receive(const Announcement& announcement, Received& into) 
   wait_for(std::span(&sum, 1), timeout_s_, "the other sidecars", short_pause);
   if (group_.rank() == 0) mailbox_.post(Tag::reply, {{"received", announcement.number}});
 
-  into.snapshot.levels = levels_;
-  into.snapshot.rank = group_.rank();
+  into.levels = levels_;
+  into.rank = group_.rank();
   for (std::size_t f = 0; f < announcement.fields.size(); ++f)
-    into.snapshot.add({announcement.fields[f].name, announcement.fields[f].unit},
-                      [views = route_.views(cargo, f)](int level) { return views[static_cast<std::size_t>(level)]; });
-  if (announcement.particles) {
-    into.particles = unpacked_particles(*announcement.particles, *cargo);
-    into.snapshot.set_particles(&into.particles);
-  }
+    into.add({announcement.fields[f].name, announcement.fields[f].unit},
+             [views = route_.views(cargo, f)](int level) { return views[static_cast<std::size_t>(level)]; });
+  add_particles(announcement.particles, *cargo, into);
   return bytes_in_place;
 }
 
 Cargo Sidecar::cargo_for(const Announcement& announcement) const {
-  if (!announcement.particles) return route_.cargo(announcement.fields.size(), 0, {});
-  std::vector<std::int64_t> particles;
+  std::vector<std::int64_t> particle_words;
   for (const ParticleFlow& flow : announcement.flows)
-    if (flow.to == group_.rank()) particles.push_back(flow.count);
-  return route_.cargo(announcement.fields.size(), announcement.particles->words(), particles);
+    if (flow.to == group_.rank()) particle_words.push_back(flow.words);
+  return route_.cargo(announcement.fields.size(), particle_words);
 }
 
 // The time-out is for the silence between two messages.

@@ -30,12 +30,8 @@ class Sidecar {
   nlohmann::json wait_for_command();
   void adopt(const nlohmann::json& levels);
   void take(const nlohmann::json& command);
-  struct Received {
-    mesh::Snapshot snapshot;
-    mesh::Particles particles;  // to which the snapshot points
-  };
   /// Returns how many bytes of all sidecars are read where the ranks that compute have written them.
-  std::int64_t receive(const Announcement& announcement, Received& into);
+  std::int64_t receive(const Announcement& announcement, mesh::Snapshot& into);
   Cargo cargo_for(const Announcement& announcement) const;
   void wait_for_data(Intake intake) const;
   void run_tasks(const Announcement& announcement, const mesh::Snapshot& snapshot, double transfer_s);

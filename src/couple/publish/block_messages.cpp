@@ -49,12 +49,11 @@ std::vector<int> Route::peers() const {
   return peers;
 }
 
-Cargo Route::cargo(std::size_t fields, std::size_t words_of_particle, std::span<const std::int64_t> particles) const {
+Cargo Route::cargo(std::size_t fields, std::span<const std::int64_t> particle_words) const {
   std::vector<Cargo::Size> sizes;
   for (std::size_t l = 0; l < legs_.size(); ++l)
     sizes.push_back({legs_[l].peer, static_cast<std::size_t>(legs_[l].cells) * fields,
-                     particles.empty() ? 0 : static_cast<std::size_t>(particles[l]) * words_of_particle,
-                     legs_[l].is_lent});
+                     particle_words.empty() ? 0 : static_cast<std::size_t>(particle_words[l]), legs_[l].is_lent});
   return Cargo(sizes);
 }
 

@@ -39,9 +39,9 @@ class Route {
     return leg_of_[level][static_cast<std::size_t>(block)];
   }
 
-  /// The messages of `fields` fields and of particles of `words_of_particle` words, `particles` of them on each leg
-  /// (none where it is empty); without memory yet.
-  Cargo cargo(std::size_t fields, std::size_t words_of_particle, std::span<const std::int64_t> particles) const;
+  /// The messages of `fields` fields and of so many words of particles on each leg (none where it is empty); without
+  /// memory yet.
+  Cargo cargo(std::size_t fields, std::span<const std::int64_t> particle_words) const;
 
   /// Fills the cells of `box` of a level with those of a field, counted as in the cargo.
   using Write =

@@ -43,8 +43,8 @@ class LeafFinder {
   std::vector<Level> levels_;
 };
 
-std::vector<std::int32_t> legs_of(const Route& route, const mesh::Snapshot& snapshot, int rank) {
-  const mesh::Particles& particles = *snapshot.particles();
+std::vector<std::int32_t> legs_of(const Route& route, const mesh::Particles& particles, const mesh::Snapshot& snapshot,
+                                  int rank) {
   std::vector<std::int32_t> legs(particles.size());
   if (route.stays() && !route.peers().empty()) return legs;
   const LeafFinder finder(snapshot, rank);
@@ -59,57 +59,76 @@ std::vector<std::int32_t> legs_of(const Route& route, const mesh::Snapshot& snap
   return legs;
 }
 
-// Calls f(number, values) for the id, the position and the attributes of particles.
+// Calls f(values) for the id, the position and the attributes of particles.
 template <typename P, typename F>
 void for_each_number(P& particles, F f) {
-  std::size_t number = 0;
-  f(number++, particles.id);
-  for (auto& axis : particles.position) f(number++, axis);
-  for (auto& attribute : particles.attributes) f(number++, attribute.values);
+  f(particles.id);
+  for (auto& axis : particles.position) f(axis);
+  for (auto& attribute : particles.attributes) f(attribute.values);
 }
 
 }  // namespace
 
-ParticleLegs::ParticleLegs(const Route& route, const mesh::Snapshot& snapshot, int rank) : ParticleLegs(route) {
-  if (snapshot.particles() == nullptr) return;
-  legs_ = legs_of(route, snapshot, rank);
-  for (const std::int32_t leg : legs_) ++counts_[static_cast<std::size_t>(leg)];
-}
-
-void ParticleLegs::pack(const mesh::Particles& particles, const Cargo& cargo) const {
-  for_each_number(particles, [&](std::size_t number, const auto& values) {
-    std::vector<Word*> next;
-    for (std::size_t leg = 0; leg < counts_.size(); ++leg)
-      next.push_back(cargo.messages()[leg].particles.data() + number * static_cast<std::size_t>(counts_[leg]));
-    for (std::size_t p = 0; p < legs_.size(); ++p)
-      *next[static_cast<std::size_t>(legs_[p])]++ = std::bit_cast<Word>(values[p]);
-  });
-}
-
-mesh::Particles unpacked_particles(const ParticleLabel& label, const Cargo& cargo) {
-  mesh::Particles particles;
-  particles.mass = label.mass;
-  for (const FieldLabel& attribute : label.attributes)
-    particles.attributes.push_back({attribute.name, attribute.unit, {}});
-  std::size_t count = 0;
-  for (const Cargo::Message& message : cargo.messages()) count += message.particles.size() / label.words();
-  particles.resize(count);
-  std::size_t before = 0;
-  for (const Cargo::Message& message : cargo.messages()) {
-    const std::size_t end = before + message.particles.size() / label.words();
-    const Word* next = message.particles.data();
-    for_each_number(particles, [&](std::size_t, auto& values) {
-      for (std::size_t p = before; p < end; ++p)
-        values[p] = std::bit_cast<typename std::decay_t<decltype(values)>::value_type>(*next++);
-    });
-    before = end;
+ParticleLegs::ParticleLegs(const Route& route, const mesh::Snapshot& snapshot, const std::vector<ParticleLabel>& labels,
+                           int rank)
+    : words_(labels.empty() ? 0 : route.peers().size(), std::ssize(labels)) {
+  for (const ParticleLabel& label : labels) {
+    OfSpecies& own = species_.emplace_back(snapshot.particles(label.species));
+    own.counts.resize(words_.size());
+    if (own.particles == nullptr) continue;
+    own.legs = legs_of(route, *own.particles, snapshot, rank);
+    for (const std::int32_t leg : own.legs) {
+      ++own.counts[static_cast<std::size_t>(leg)];
+      words_[static_cast<std::size_t>(leg)] += static_cast<std::int64_t>(label.words());
+    }
   }
-  return particles;
 }
 
-std::optional<ParticleLabel> label_of(const comm::Communicator& group, const mesh::Snapshot& snapshot) {
-  const mesh::Particles* particles = snapshot.particles();
+void ParticleLegs::pack(const Cargo& cargo) const {
+  std::vector<Word*> start;
+  for (std::size_t leg = 0; leg < words_.size(); ++leg) {
+    start.push_back(cargo.messages()[leg].particles.data());
+    for (const OfSpecies& own : species_) *start[leg]++ = static_cast<Word>(own.counts[leg]);
+  }
+  for (const OfSpecies& own : species_) {
+    if (own.particles == nullptr) continue;
+    for_each_number(*own.particles, [&](const auto& values) {
+      std::vector<Word*> next = start;
+      for (std::size_t p = 0; p < own.legs.size(); ++p)
+        *next[static_cast<std::size_t>(own.legs[p])]++ = std::bit_cast<Word>(values[p]);
+      start = std::move(next);
+    });
+  }
+}
+
+void add_particles(const std::vector<ParticleLabel>& labels, const Cargo& cargo, mesh::Snapshot& into) {
+  std::vector<const Word*> next;
+  for (const Cargo::Message& message : cargo.messages()) next.push_back(message.particles.data() + labels.size());
+  for (std::size_t s = 0; s < labels.size(); ++s) {
+    mesh::Particles particles;
+    particles.mass = labels[s].mass;
+    for (const FieldLabel& attribute : labels[s].attributes)
+      particles.attributes.push_back({attribute.name, attribute.unit, {}});
+    std::size_t count = 0, before = 0;
+    for (const Cargo::Message& message : cargo.messages()) count += message.particles[s];
+    particles.resize(count);
+    for (std::size_t m = 0; m < next.size(); ++m) {
+      const std::size_t end = before + cargo.messages()[m].particles[s];
+      for_each_number(particles, [&](auto& values) {
+        for (std::size_t p = before; p < end; ++p)
+          values[p] = std::bit_cast<typename std::decay_t<decltype(values)>::value_type>(*next[m]++);
+      });
+      before = end;
+    }
+    into.add_species({labels[s].species, std::move(particles)});
+  }
+}
+
+std::optional<ParticleLabel> label_of(const comm::Communicator& group, const mesh::Snapshot& snapshot,
+                                      const std::string& species) {
+  const mesh::Particles* particles = snapshot.particles(species);
   ParticleLabel own;
+  own.species = species;
   group.agree_on([&] {
     if (particles == nullptr) return;
     check(*particles);

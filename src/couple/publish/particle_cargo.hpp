@@ -1,7 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "couple/publish/block_messages.hpp"
@@ -13,31 +14,36 @@
 
 namespace sidestream::couple {
 
-/// The particles of a publish on the legs of its route: each goes to the owner of the leaf that holds it.
+/// The particles of a publish on the legs of its route: each goes to the owner of the leaf that holds it. A message has
+/// the number of its particles of each species, then species by species [number of a particle][particle].
 class ParticleLegs {
  public:
   /// Of no particles.
-  explicit ParticleLegs(const Route& route) : counts_(route.peers().size(), 0) {}
-  /// Of the particles of `snapshot`, none where the pointer is null. Throws core::Error when one lies in no leaf of
-  /// `rank`. Local.
-  ParticleLegs(const Route& route, const mesh::Snapshot& snapshot, int rank);
+  ParticleLegs() = default;
+  /// Of those of `snapshot` that have a label. Throws core::Error when one lies in no leaf of `rank`. Local.
+  ParticleLegs(const Route& route, const mesh::Snapshot& snapshot, const std::vector<ParticleLabel>& labels, int rank);
 
-  /// The particles of each leg.
-  const std::vector<std::int64_t>& counts() const { return counts_; }
+  /// The words of each leg; empty where no species travels.
+  const std::vector<std::int64_t>& words() const { return words_; }
 
-  /// Copies `particles` into `cargo`, a message as [number of a particle][particle].
-  void pack(const mesh::Particles& particles, const Cargo& cargo) const;
+  void pack(const Cargo& cargo) const;
 
  private:
-  std::vector<std::int32_t> legs_;    // of each particle
-  std::vector<std::int64_t> counts_;  // of each leg
+  struct OfSpecies {
+    const mesh::Particles* particles = nullptr;  // null where there are none
+    std::vector<std::int32_t> legs;              // of each particle
+    std::vector<std::int64_t> counts;            // of each leg
+  };
+  std::vector<OfSpecies> species_;
+  std::vector<std::int64_t> words_;  // of each leg
 };
 
-/// The particles of all messages, as they came; their order is not specified.
-mesh::Particles unpacked_particles(const ParticleLabel& label, const Cargo& cargo);
+/// Adds the species of all messages to `into`, their particles as they came: the order is not specified.
+void add_particles(const std::vector<ParticleLabel>& labels, const Cargo& cargo, mesh::Snapshot& into);
 
-/// What all ranks of `group` tell of the particles of their snapshots; nothing where no rank has any. Collective.
-/// Throws core::Error on all ranks when they differ.
-std::optional<ParticleLabel> label_of(const comm::Communicator& group, const mesh::Snapshot& snapshot);
+/// What all ranks of `group` tell of the particles of `species` in their snapshots; nothing where no rank has any.
+/// Collective. Throws core::Error on all ranks when they differ.
+std::optional<ParticleLabel> label_of(const comm::Communicator& group, const mesh::Snapshot& snapshot,
+                                      const std::string& species);
 
 }  // namespace sidestream::couple

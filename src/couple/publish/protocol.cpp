@@ -48,11 +48,14 @@ std::vector<FieldLabel> labels_from(const json& message) {
 }  // namespace
 
 json to_message(const ParticleLabel& particles) {
-  return {{"count", particles.count}, {"mass", particles.mass}, {"attributes", labels(particles.attributes)}};
+  return {{"species", particles.species},
+          {"count", particles.count},
+          {"mass", particles.mass},
+          {"attributes", labels(particles.attributes)}};
 }
 
 ParticleLabel particle_label_from(const json& message) {
-  return {message.at("count"), message.at("mass"), labels_from(message.at("attributes"))};
+  return {message.at("species"), message.at("count"), message.at("mass"), labels_from(message.at("attributes"))};
 }
 
 json to_message(const mesh::Layout& layout) {
@@ -85,10 +88,12 @@ std::vector<mesh::Layout> levels_from(const json& message, std::vector<mesh::Lay
 
 json to_message(const Announcement& announcement, const mesh::Snapshot& snapshot) {
   const mesh::Geometry& geometry = snapshot.geometry;
+  json particles = json::array();
+  for (const ParticleLabel& label : announcement.particles) particles.push_back(to_message(label));
   return {{"number", announcement.number},
           {"tasks", announcement.tasks},
           {"fields", labels(announcement.fields)},
-          {"particles", announcement.particles ? to_message(*announcement.particles) : json()},
+          {"particles", std::move(particles)},
           {"bytes", announcement.bytes},
           {"first_step", announcement.first_step},
           {"flows", binary(std::span<const ParticleFlow>(announcement.flows))},
@@ -108,8 +113,7 @@ Announcement announcement_from(const json& message) {
   message.at("first_step").get_to(announcement.first_step);
   announcement.flows = values_of<ParticleFlow>(message.at("flows"));
   announcement.fields = labels_from(message.at("fields"));
-  if (const json& particles = message.at("particles"); !particles.is_null())
-    announcement.particles = particle_label_from(particles);
+  for (const json& label : message.at("particles")) announcement.particles.push_back(particle_label_from(label));
   return announcement;
 }
 

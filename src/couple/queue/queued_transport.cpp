@@ -49,9 +49,7 @@ QueuedTransport::QueuedTransport(Surroundings& around, std::string whom, std::un
 // All tasks share one publish, unless it would be larger than the whole queue: then each has its own.
 Orders QueuedTransport::publish(const mesh::Snapshot& snapshot, const Orders& orders) {
   if (orders.empty()) return {};
-  const bool reads_particles = std::ranges::any_of(
-      orders, [&](const Order& order) { return around_.config.tasks[order.task].analysis->reads_particles(); });
-  const Load load{snapshot, reads_particles ? label_of(group_, snapshot) : std::nullopt};
+  const Load load{snapshot, labels_for(orders, snapshot)};
   const auto bytes_of = [&](const Orders& part) { return total_bytes(announcement_for(part, load)); };
   const auto fits = [&](const Orders& part) { return bytes_of(part) <= capacity(); };
   if (fits(orders)) return publish_together(orders, load);
@@ -91,13 +89,28 @@ void QueuedTransport::tell_once(const std::string& about, const std::string& tex
   if (around_.told.insert(about).second && is_first() && around_.warn) around_.warn(text);
 }
 
-// One publish for all `orders`. What several of their tasks read, a field or the particles, travels once and is charged
-// to the first.
+std::vector<ParticleLabel> QueuedTransport::labels_for(const Orders& orders, const mesh::Snapshot& snapshot) const {
+  const std::vector<std::string> known = mesh::names_of(snapshot.species());
+  std::set<std::string> read;
+  group_.agree_on([&] {
+    for (const Order& order : orders)
+      for (const std::string& name : species_to_send(around_.config.tasks[order.task], known)) read.insert(name);
+  });
+  std::vector<ParticleLabel> labels;
+  for (const std::string& name : known)
+    if (read.contains(name))
+      if (std::optional<ParticleLabel> label = label_of(group_, snapshot, name)) labels.push_back(std::move(*label));
+  return labels;
+}
+
+// One publish for all `orders`. What several of their tasks read, a field or a species, travels once and is charged to
+// the first.
 Announcement QueuedTransport::announcement_for(const Orders& orders, const Load& load) const {
   const mesh::Snapshot& snapshot = load.snapshot;
   Announcement announcement;
   announcement.first_step = around_.runner.first_step();
-  std::set<std::string> taken;
+  std::set<std::string> taken, species_taken;
+  const std::vector<std::string> known = mesh::names_of(snapshot.species());
   const std::int64_t field_bytes = cells_of(snapshot.levels) * static_cast<std::int64_t>(sizeof(double));
   for (const Order& order : orders) {
     const Task& task = around_.config.tasks[order.task];
@@ -108,10 +121,13 @@ Announcement QueuedTransport::announcement_for(const Orders& orders, const Load&
       announcement.fields.push_back({field, snapshot.unit(field)});
       bytes += field_bytes;
     }
-    if (!load.particles || announcement.particles || !task.analysis->reads_particles()) continue;
-    announcement.particles = load.particles;
-    bytes += load.particles->bytes();
+    const std::vector<std::string> species = species_to_send(task, known);
+    for (const ParticleLabel& label : load.particles)
+      if (std::ranges::find(species, label.species) != species.end() && species_taken.insert(label.species).second)
+        bytes += label.bytes();
   }
+  std::ranges::copy_if(load.particles, std::back_inserter(announcement.particles),
+                       [&](const ParticleLabel& label) { return species_taken.contains(label.species); });
   return announcement;
 }
 
@@ -174,21 +190,17 @@ Books::Action QueuedTransport::send(Announcement announcement, const Load& load,
     levels_ = snapshot.levels;
     route_ = channel_->route_for(levels_);
   }
-  ParticleLegs particles(route_);
-  std::size_t words_of_particle = 0;
-  if (announcement.particles) {
-    group_.agree_on([&] { particles = ParticleLegs(route_, snapshot, group_.rank()); });
-    words_of_particle = announcement.particles->words();
-  }
+  ParticleLegs particles;
+  group_.agree_on([&] { particles = ParticleLegs(route_, snapshot, announcement.particles, group_.rank()); });
   announcement.number = ++number_;
   for (const FieldLabel& field : announcement.fields) snapshot.prepare(field.name);
-  Cargo cargo = route_.cargo(announcement.fields.size(), words_of_particle, particles.counts());
+  Cargo cargo = route_.cargo(announcement.fields.size(), particles.words());
   cargo.load(channel_->pool());
   const auto write = [&](std::size_t field, std::size_t level, const mesh::Box& box, const core::View4<double>& out) {
     snapshot.write(announcement.fields[field].name, static_cast<int>(level), box, out);
   };
   route_.pack(announcement.fields.size(), write, cargo);
-  if (announcement.particles && snapshot.particles() != nullptr) particles.pack(*snapshot.particles(), cargo);
+  particles.pack(cargo);
 
   const bool is_stored = answer == Queue::Answer::stored && store(cargo, snapshot.moment.step);
   if (answer != Queue::Answer::started) held_[number_] = {announcement.tasks, snapshot.moment};

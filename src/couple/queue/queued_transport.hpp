@@ -2,7 +2,6 @@
 
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +31,7 @@ class QueuedTransport : public Transport {
   // A publish as it is prepared: of one or several tasks.
   struct Load {
     const mesh::Snapshot& snapshot;
-    std::optional<ParticleLabel> particles;  // where there are any and somebody reads them
+    std::vector<ParticleLabel> particles;  // of the species that there are and somebody reads
   };
   struct Room {
     Queue::Verdict verdict{};
@@ -44,6 +43,7 @@ class QueuedTransport : public Transport {
     bool is_enough = false, is_silent = false;
   };
 
+  std::vector<ParticleLabel> labels_for(const Orders& orders, const mesh::Snapshot& snapshot) const;
   Announcement announcement_for(const Orders& orders, const Load& load) const;
   Orders publish_together(const Orders& orders, const Load& load);
   Orders beyond_the_queue(const Order& order, std::int64_t bytes, const mesh::Moment& moment);

@@ -5,7 +5,8 @@
 #include <set>
 #include <utility>
 
-#include "io/content/file_particles.hpp"
+#include "io/content/chosen_species.hpp"
+#include "io/content/particle_table.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/io/quantity_names.hpp"
@@ -61,12 +62,9 @@ void check_field(const std::string& name, const mesh::Snapshot& state) {
 
 void check_particles(const FileContent& content) {
   std::set<std::string> names;
-  for (const mesh::ParticleNumber& number : content.state.particle_numbers)
+  for (const mesh::ParticleNumber& number : content.particles.numbers)
     core::require(names.insert(number.name).second, "each number of the particles of a file has a name of its own");
-  if (content.particles().empty()) return;
-  core::require(content.particles().size() == content.state.levels.size(),
-                "a file takes a set of particles for each level");
-  for (const auto& particles : content.particles()) {
+  for (const auto& particles : content.particles.levels) {
     core::require(particles != nullptr, "particles of a file are missing");
     mesh::check(*particles);
   }
@@ -98,7 +96,7 @@ double FileContent::attribute(const std::string& name) const {
 }
 
 const std::vector<double>* FileContent::values(const mesh::ParticleNumber& number, std::size_t level) const {
-  return number.attribute.empty() ? nullptr : &particles()[level]->attribute(number.attribute);
+  return number.attribute.empty() ? nullptr : &particles.levels[level]->attribute(number.attribute);
 }
 
 std::vector<Variable> variables_of(const mesh::Snapshot& snapshot, const FileChoice& choice) {
@@ -135,9 +133,7 @@ FileContent content_of(const comm::Communicator& comm, const mesh::Snapshot& sna
     content.state.with_refined.clear();
     for (const Variable& variable : variables_of(snapshot, choice)) add(snapshot, variable, choice.kind, content.state);
   });
-  FileParticles particles = particles_of(comm, snapshot, choice, content.state.levels);
-  content.state.stored_particles = std::move(particles.levels);
-  content.state.particle_numbers = std::move(particles.numbers);
+  content.particles = table_of(comm, chosen_species(comm, snapshot, choice, content.state.levels));
   content.state.texts = choice.texts;
   content.kind = choice.kind;
   content.precision = choice.precision;

@@ -8,21 +8,28 @@
 
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/io/file_choice.hpp"
+#include "sidestream/io/snapshot_file.hpp"
 #include "sidestream/mesh/snapshot.hpp"
 
 namespace sidestream::io {
 
+/// The particles of a file, whatever species they are of: one table.
+struct ParticleTable {
+  std::vector<std::shared_ptr<const mesh::Particles>> levels{};  ///< a set for each level; none on all ranks
+  std::vector<mesh::ParticleNumber> numbers{};                   ///< its columns beside id and position
+  std::vector<FileSpecies> species{};                            ///< none where all are dark matter
+};
+
 /// A state as a file holds it, whatever its format: the quantities are the file's variables, with their names, units
-/// and order there; `levels` are all blocks of each level; the stored particles are those of the file, a set for each
-/// level or none on all ranks, and the particle numbers what it tells of them beside id and position. The attributes of
-/// the moment are there for the cosmology; `kept` are those that the file keeps.
+/// and order there; `levels` are all blocks of each level. The attributes of the moment are there for the cosmology;
+/// `kept` are those that the file keeps.
 struct FileContent {
   mesh::Snapshot state;
+  ParticleTable particles{};
   FileKind kind = FileKind::plot_file;
   Precision precision = Precision::double_precision, particle_precision = Precision::double_precision;
 
   const std::vector<mesh::Quantity>& fields() const { return state.quantities(); }
-  const std::vector<std::shared_ptr<const mesh::Particles>>& particles() const { return state.stored_particles; }
   const std::map<std::string, double>& kept() const;
   /// Of the moment; zero where it says nothing.
   double attribute(const std::string& name) const;

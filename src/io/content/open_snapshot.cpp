@@ -113,10 +113,11 @@ class Source {
     return mesh::AnyField(std::shared_ptr<const mesh::Field<double>>(std::move(field)));
   }
 
-  mesh::Particles particles() const {
-    mesh::Particles read;
-    comm_.agree_on([&] { read = file_->read_particles(comm_.rank(), comm_.size()); });
-    std::vector<mesh::Particles> of_level = by_level(std::move(read), levels_.leaves, description().state.geometry);
+  // A file has one table of all species, which is read once.
+  mesh::Particles particles(std::size_t species) const {
+    if (particles_.empty()) comm_.agree_on([&] { particles_ = file_->read_species(comm_.rank(), comm_.size()); });
+    std::vector<mesh::Particles> of_level =
+        by_level(std::exchange(particles_[species], {}), levels_.leaves, description().state.geometry);
     for (std::size_t level = 0; level < of_level.size(); ++level) {
       const mesh::Geometry geometry = description().state.geometry.refined(static_cast<int>(level));
       if (levels_.leaves[level].size() > 0)
@@ -130,6 +131,7 @@ class Source {
   const comm::Communicator& comm_;
   std::unique_ptr<SnapshotFile> file_;
   Levels levels_;
+  mutable std::vector<mesh::Particles> particles_;  // of each species, until somebody takes them
 };
 
 // On the boxes of the file.
@@ -142,7 +144,9 @@ mesh::Snapshot state_of(const std::shared_ptr<const Source>& source, int rank) {
                .unit = field.unit.empty() ? "1" : field.unit,
                .is_state = file.kind == FileKind::checkpoint},
               [source, name = field.name](int level) { return source->read(name, level); });
-  if (file.has_particles) state.set_particles([source] { return source->particles(); });
+  std::size_t number = 0;
+  for (const FileSpecies& species : species_in(file))
+    state.add_species({species.name, [source, number = number++] { return source->particles(number); }});
   return state;
 }
 

@@ -23,8 +23,8 @@ void pack(const std::vector<double>* values, double factor, const ParticlePiece&
 
 std::vector<ParticlePiece> particle_pieces(const FileContent& content) {
   std::vector<ParticlePiece> pieces;
-  for (std::size_t level = 0; level < content.particles().size(); ++level) {
-    const std::size_t size = content.particles()[level]->size();
+  for (std::size_t level = 0; level < content.particles.levels.size(); ++level) {
+    const std::size_t size = content.particles.levels[level]->size();
     for (std::size_t first = 0; first < size; first += particles_a_piece)
       pieces.push_back({level, first, std::min(particles_a_piece, size - first)});
   }
@@ -32,20 +32,20 @@ std::vector<ParticlePiece> particle_pieces(const FileContent& content) {
 }
 
 std::size_t particle_numbers(const FileContent& content) {
-  return 3 + content.state.particle_numbers.size();
+  return 3 + content.particles.numbers.size();
 }
 
 void pack_ids(const FileContent& content, const ParticlePiece& piece, std::byte* out) {
-  std::memcpy(out, content.particles()[piece.level]->id.data() + piece.first, piece.count * sizeof(std::int64_t));
+  std::memcpy(out, content.particles.levels[piece.level]->id.data() + piece.first, piece.count * sizeof(std::int64_t));
 }
 
 void pack_numbers(const FileContent& content, const ParticlePiece& piece, std::size_t number, std::byte* out) {
   const std::vector<double>* values = nullptr;
   double factor = 1.0;
   if (number < 3) {
-    values = &content.particles()[piece.level]->position[number];
+    values = &content.particles.levels[piece.level]->position[number];
   } else {
-    const mesh::ParticleNumber& real = content.state.particle_numbers[number - 3];
+    const mesh::ParticleNumber& real = content.particles.numbers[number - 3];
     factor = real.factor;
     values = content.values(real, piece.level);
   }

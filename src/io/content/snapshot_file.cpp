@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include "io/content/block_copy.hpp"
+#include "io/content/particle_table.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/registry.hpp"
 
 namespace sidestream::io {
 
@@ -31,7 +35,22 @@ nlohmann::json as_json(mesh::Int3 n) {
   return {n.x, n.y, n.z};
 }
 
+nlohmann::json as_json(const std::vector<FileSpecies>& species) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const FileSpecies& one : species)
+    list.push_back({{"name", one.name}, {"particles", one.particles}, {"numbers", one.numbers}});
+  return list;
+}
+
 }  // namespace
+
+std::vector<FileSpecies> species_in(const FileDescription& file) {
+  if (!file.has_particles) return {};
+  if (!file.species.empty()) return file.species;
+  FileSpecies all{mesh::dark_matter, 1.0, file.particles, file.no_particles.mass, {}};
+  for (const mesh::ParticleAttribute& attribute : file.no_particles.attributes) all.numbers.push_back(attribute.name);
+  return {all};
+}
 
 std::string to_string(FileKind kind) {
   static constexpr std::array names{"plot file", "checkpoint", "stored snapshot"};
@@ -63,7 +82,8 @@ nlohmann::json to_json(const FileDescription& file) {
           {"levels", levels},
           {"fields", names_and_units(file.fields)},
           {"particles", file.has_particles ? nlohmann::json(file.particles) : nlohmann::json()},
-          {"particle_reals", names_and_units(file.no_particles.attributes)}};
+          {"particle_reals", names_and_units(file.no_particles.attributes)},
+          {"species", as_json(species_in(file))}};
 }
 
 std::size_t SnapshotFile::field_number(const std::string& name) const {
@@ -113,13 +133,29 @@ void SnapshotFile::read_covering(const std::string& name, mesh::Field<double>& i
   }
 }
 
+std::vector<mesh::Particles> SnapshotFile::read_species(int rank, int ranks) const {
+  return of_species(read_table(rank, ranks), species_in(description_), description_.state.source);
+}
+
+mesh::Particles SnapshotFile::read_particles(int rank, int ranks, const std::string& species) const {
+  const std::vector<FileSpecies> all = species_in(description_);
+  if (all.empty() && species.empty()) return {};
+  const auto wanted = species.empty() ? all.begin() : std::ranges::find(all, species, &FileSpecies::name);
+  if (wanted == all.end()) {
+    std::vector<std::string> known;
+    for (const FileSpecies& one : all) known.push_back(one.name);
+    throw core::unknown_name("species", species, known, description_.state.source);
+  }
+  return std::move(read_species(rank, ranks)[static_cast<std::size_t>(wanted - all.begin())]);
+}
+
 void SnapshotFile::verify(int rank, int ranks) const {
   std::int64_t number = 0;
   for (std::size_t field = 0; field < description_.fields.size(); ++field)
     for (std::size_t level = 0; level < description_.state.levels.size(); ++level)
       for (std::int32_t box = 0; box < description_.state.levels[level].size(); ++box, ++number)
         if (number % ranks == rank) read_box(field, static_cast<int>(level), box);
-  if (description_.has_particles) read_particles(rank, ranks);
+  if (description_.has_particles) read_species(rank, ranks);
 }
 
 }  // namespace sidestream::io

@@ -4,8 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "io/content/chosen_species.hpp"
 #include "io/content/file_content.hpp"
-#include "io/content/file_particles.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/io/format.hpp"
 
@@ -50,11 +50,11 @@ mesh::Snapshot copy_of(const comm::Communicator& comm, const mesh::Snapshot& sna
     const std::string& name = variable.quantity->name;
     copy.add_stored(*variable.quantity, copy_of(snapshot, name), 0, snapshot.stored(name).factor);
   }
-  FileParticles particles = particles_of(comm, snapshot, choice, snapshot.blocks());
-  for (const auto& level : particles.levels)
-    copy.stored_particles.push_back(
-        std::make_shared<const mesh::Particles>(sample_of(*level, particles.numbers, choice.particle_share)));
-  copy.particle_numbers = std::move(particles.numbers);
+  for (mesh::Species& species : chosen_species(comm, snapshot, choice, snapshot.blocks())) {
+    for (auto& level : species.stored)
+      level = std::make_shared<const mesh::Particles>(sample_of(*level, species.numbers, choice.particle_share));
+    copy.add_species(std::move(species));
+  }
   return copy;
 }
 

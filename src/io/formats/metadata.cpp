@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "sidestream/core/error.hpp"
 
@@ -22,6 +24,32 @@ json number(double value) {
 
 double number_of(const json& value) {
   return value.is_string() ? std::stod(value.get<std::string>()) : value.get<double>();
+}
+
+json to_json(const FileSpecies& species) {
+  return {{"name", species.name},
+          {"particles", species.particles},
+          {"mass", number(species.mass)},
+          {"numbers", species.numbers}};
+}
+
+// Of the table `columns` of several species, or of one.
+std::vector<FileSpecies> species_from(const json& list, const std::vector<mesh::ParticleAttribute>& columns) {
+  std::vector<FileSpecies> all;
+  const auto has = [&](const std::string& name) {
+    return std::ranges::find(columns, name, &mesh::ParticleAttribute::name) != columns.end();
+  };
+  for (const json& one : list) {
+    const auto name = one.at("name").get<std::string>();
+    if (std::ranges::find(all, name, &FileSpecies::name) != all.end())
+      throw std::invalid_argument(fmt::format("two species are called `{}`", name));
+    all.push_back({name, static_cast<double>(all.size() + 1), one.at("particles").get<std::int64_t>(),
+                   number_of(one.at("mass")), one.at("numbers").get<std::vector<std::string>>()});
+    if (!std::ranges::all_of(all.back().numbers, has))
+      throw std::invalid_argument(fmt::format("the species `{}` has numbers that the file has not", name));
+  }
+  if (all.size() > 1 && !has(species_column)) throw std::invalid_argument("nothing tells species from each other");
+  return all;
 }
 
 json names_and_units(const auto& entries) {
@@ -61,15 +89,16 @@ std::string metadata_text(const FileContent& content) {
             {"length_unit", content.state.length_unit},
             {"periodic", content.state.geometry.periodic},
             {"fields", names_and_units(content.fields())},
-            {"has_particles", !content.particles().empty()}};
+            {"has_particles", !content.particles.levels.empty()}};
   if (const auto config = text["texts"].find(config_text); config != text["texts"].end()) {
     text["config"] = *config;
     text["texts"].erase(config);
   }
   if (content.kind == FileKind::stored_snapshot) text["is_stored"] = true;
-  if (!content.particles().empty()) {
-    text["particle_mass"] = number(content.particles().front()->mass);
-    text["particle_reals"] = names_and_units(content.state.particle_numbers);
+  if (!content.particles.levels.empty()) {
+    text["particle_mass"] = number(content.particles.levels.front()->mass);
+    text["particle_reals"] = names_and_units(content.particles.numbers);
+    for (const FileSpecies& species : content.particles.species) text["species"].push_back(to_json(species));
   }
   return text.dump();
 }
@@ -106,6 +135,7 @@ void apply_metadata(const std::string& text, const std::string& where, FileDescr
     if (description.has_particles) {
       description.no_particles.mass = number_of(all.at("particle_mass"));
       description.no_particles.attributes = named<mesh::ParticleAttribute>(all.at("particle_reals"));
+      description.species = species_from(all.value("species", json::array()), description.no_particles.attributes);
     }
   } catch (const json::exception& error) {
     throw core::Error(fmt::format("the description of the state is damaged: {}", error.what()), where);

@@ -33,6 +33,15 @@ using solvers::momentum_names;
 // Of the scale factor in a step, relative; less is lost in the rounding of redshifts.
 constexpr double least_expansion = 1e-14;
 
+void check_species(const mesh::Snapshot& file) {
+  if (!file.has_particles()) throw core::Error("the file has no particles", file.source);
+  for (const mesh::Species& species : file.species())
+    if (species.name() != mesh::dark_matter)
+      throw core::Error(
+          fmt::format("the file has particles of the species `{}`, which are not dark matter", species.name()),
+          file.source, "this simulation advances dark matter alone: start from a file without others");
+}
+
 /// A universe in its background: chooses the steps, and shows the state in the units of analyses and files.
 class Cosmology : public Simulation {
  public:
@@ -69,7 +78,7 @@ class Cosmology : public Simulation {
       throw core::Error("the lengths of the file are in cm", file.source,
                         "start from a file of Sidestream or Nyx, or convert it first");
     check_mesh(file, config_.mesh, config_.amr.max_level);
-    if (!file.has_particles()) throw core::Error("the file has no particles", file.source);
+    check_species(file);
     const mesh::Forest forest = io::forest_of(file, config_.mesh.block);
     return {forest, config_.geometry(), comm_.size(), amr::block_costs(forest)};
   }
@@ -230,7 +239,7 @@ UniverseState Cosmology::read_state(const mesh::Snapshot& file) const {
   factors.temperature = 1.0 / (config_.temperature_factor(a_) * a_ * a_);
   if (config_.has_gas) read_gas(comm_, file, factors, state.gas);
   if (!state.potentials.empty()) read_levels(file, "potential", state.potentials);
-  mesh::Particles from = file.take_particles();
+  mesh::Particles from = file.species(mesh::dark_matter).take();
   const double largest = largest_mass(comm_, from);
   comm_.agree_on([&] {
     mesh::Particles& particles = state.particles.emplace_back();
@@ -364,18 +373,18 @@ void Cosmology::add_dark_matter(mesh::Snapshot& snapshot) {
 
 // In Msun and km/s, with proper peculiar velocities.
 void Cosmology::add_particles(mesh::Snapshot& snapshot) {
-  if (finest_level() == 0)
-    snapshot.set_particles(&universe_->particles(0));
-  else
-    snapshot.set_particles([this] { return gathered_particles(); });
-  snapshot.stored_particles = on_levels([&](int level) {
+  mesh::Species species = finest_level() == 0
+                              ? mesh::Species(mesh::dark_matter, &universe_->particles(0))
+                              : mesh::Species(mesh::dark_matter, [this] { return gathered_particles(); });
+  species.stored = on_levels([&](int level) {
     return std::shared_ptr<const mesh::Particles>(std::shared_ptr<void>(), &universe_->particles(level));
   });
   const mesh::Particles& first = universe_->particles(0);
   const std::string fraction = solvers::has_mass_fractions(first) ? solvers::mass_fraction_name : "";
-  snapshot.particle_numbers = {{"mass", "Msun", fraction, first.mass}};
+  species.numbers = {{"mass", "Msun", fraction, first.mass}};
   for (std::size_t axis = 0; axis < 3; ++axis)
-    snapshot.particle_numbers.push_back({fmt::format("{}vel", "xyz"[axis]), "km/s", momentum_names[axis], 1.0 / a_});
+    species.numbers.push_back({fmt::format("{}vel", "xyz"[axis]), "km/s", momentum_names[axis], 1.0 / a_});
+  snapshot.add_species(std::move(species));
 }
 
 class CosmologyPlan : public SimulationPlan {
@@ -396,8 +405,9 @@ class CosmologyPlan : public SimulationPlan {
   }
 
   // Id, position and momentum.
-  double particle_bytes() const override { return 56.0 * particles_; }
-  std::vector<std::string> particle_numbers() const override { return {"mass", "xvel", "yvel", "zvel"}; }
+  std::vector<couple::ExpectedSpecies> species() const override {
+    return {{mesh::dark_matter, {"mass", "xvel", "yvel", "zvel"}, 56.0 * particles_}};
+  }
 
   void check_start(bool reads_all) const override {
     if (config_.run.initial_file.empty())

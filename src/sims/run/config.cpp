@@ -31,7 +31,7 @@ core::Table<Limits> limits_table() {
 
 struct Output : couple::TriggerKeys {
   std::string format, grid, method, precision, on_failure;
-  std::vector<std::string> variables, particle_numbers;
+  std::vector<std::string> variables, species, particle_numbers;
   double particle_share = 1.0;
   std::int32_t keep = 0, files = 0, aggregators = 0;
   bool is_asynchronous = false;
@@ -77,6 +77,7 @@ core::Table<Output> output_table(const OutputKind& kind, const couple::TimeKeepi
         .doc("quantities to write; empty: what readers of the format look for, or all where there is none of it");
     table.option("precision", &Output::precision, "double").one_of({"double", "single"}).doc("of the fields");
   }
+  table.option("species", &Output::species, {}).doc("species of particles to write; empty: all");
   table.option("particle_share", &Output::particle_share, 1.0)
       .range(0.0, 1.0)
       .doc("so many of the particles, always the same ones; 0: none");
@@ -116,13 +117,22 @@ void check_method(const core::Node& node, const io::Format& format, const std::s
                                       : fmt::format("choose from: {}", fmt::join(format.methods, ", ")));
 }
 
-void check_particles(const core::Node& node, const OutputKind& kind, const std::vector<std::string>& wanted,
-                     const std::vector<std::string>& known) {
+void check_particles(const core::Node& node, const OutputKind& kind, const Output& output,
+                     const std::vector<couple::ExpectedSpecies>& known) {
   if (!kind.has_fields && known.empty())
     core::reject(*node.find("write"), "this simulation has no particles", "write a plot file");
-  for (const std::string& name : wanted)
-    if (std::ranges::find(known, name) == known.end())
-      throw core::unknown_name("number of the particles", name, known, node.find("particle_numbers")->where());
+  std::vector<std::string> species, numbers;
+  for (const couple::ExpectedSpecies& one : known) {
+    species.push_back(one.name);
+    if (output.species.empty() || std::ranges::find(output.species, one.name) != output.species.end())
+      numbers.insert(numbers.end(), one.numbers.begin(), one.numbers.end());
+  }
+  for (const std::string& name : output.species)
+    if (std::ranges::find(species, name) == species.end())
+      throw core::unknown_name("species", name, species, node.find("species")->where());
+  for (const std::string& name : output.particle_numbers)
+    if (std::ranges::find(numbers, name) == numbers.end())
+      throw core::unknown_name("number of the particles", name, numbers, node.find("particle_numbers")->where());
 }
 
 void check_state(const core::Node& node, const OutputKind& kind, const io::Format& format,
@@ -160,9 +170,10 @@ OutputConfig read_output(const core::Node* node, const OutputKind& kind, const R
   config.stops_on_failure = output.on_failure == "stop";
   config.file.quantities = output.variables.empty() ? usual_quantities(kind, *config.file.format, known)
                                                     : read_quantities(*node, output.variables, known);
-  check_particles(*node, kind, output.particle_numbers, run.plan->particle_numbers());
+  check_particles(*node, kind, output, run.plan->species());
   if (!kind.is_checkpoint) config.file.particle_precision = io::Precision::single_precision;
   config.file.particle_share = output.particle_share;
+  config.file.species = output.species;
   config.file.particle_numbers = output.particle_numbers;
   if (output.precision == "single") config.file.precision = io::Precision::single_precision;
   return config;
@@ -225,7 +236,7 @@ void check_names_in_files(const std::vector<mesh::DerivedQuantity>& derived, con
 }
 
 void check_tasks(const RunConfig& config) {
-  const couple::Expected expected{config.grids(), config.plan->particle_bytes()};
+  const couple::Expected expected{config.grids(), config.plan->species()};
   couple::check_queue(config.coupling, expected);
   couple::check_tasks(config.coupling, expected);
 }

@@ -11,6 +11,7 @@
 
 #include "io/content/block_copy.hpp"
 #include "io/formats/enzo/enzo_snapshot.hpp"
+#include "io/formats/enzo/enzo_species.hpp"
 #include "io/formats/metadata.hpp"
 #include "io/formats/vocabulary.hpp"
 #include "sidestream/core/error.hpp"
@@ -53,8 +54,7 @@ OwnTables read_own_tables(const std::string& folder) {
 }
 
 bool is_particle_dataset(const std::string& name) {
-  constexpr std::string_view others[] = {"creation_time", "dynamical_time", "metallicity_fraction", "typeia_fraction"};
-  return name.starts_with("particle_") || std::ranges::find(others, name) != std::end(others);
+  return name.starts_with("particle_") || is_enzo_star_attribute(name);
 }
 
 std::string name_of_particle_dataset(const std::string& dataset) {
@@ -108,6 +108,7 @@ class EnzoOpener {
     } else {
       read_time_and_units();
       find_datasets();
+      find_species();
     }
     return std::make_unique<EnzoFile>(std::move(description_), folder_, std::move(tables_), std::move(grids_),
                                       own_.has_value());
@@ -294,6 +295,37 @@ class EnzoOpener {
     const double factor = units_.factor_of(name, "");
     tables_.reals.push_back({dataset, factor, name == "mass", 0.0});
     description_.no_particles.attributes.push_back({name, unit_of(name, units_), {}});
+  }
+
+  // Where stars may be among the particles, their types are looked through: the hierarchy does not tell.
+  void find_species() {
+    const bool may_have_stars =
+        std::ranges::any_of(tables_.reals, [](const EnzoReal& real) { return is_enzo_star_attribute(real.dataset); });
+    const std::map<std::int64_t, std::int64_t> types = may_have_stars ? count_types() : decltype(count_types()){};
+    if (types.size() < 2) return;
+    std::vector<std::string> numbers;
+    for (const mesh::ParticleAttribute& attribute : description_.no_particles.attributes)
+      numbers.push_back(attribute.name);
+    for (const auto& [type, count] : types)
+      description_.species.push_back({species_of_enzo(type), static_cast<double>(type), count, 0.0, numbers});
+    tables_.reals.push_back({"particle_type", 1.0, false, 0.0});
+    description_.no_particles.attributes.push_back({species_column, "", {}});
+  }
+
+  // Particles by type; none where the file does not tell of all.
+  std::map<std::int64_t, std::int64_t> count_types() const {
+    const EnzoGridFiles files(folder_, false);
+    std::map<std::int64_t, std::int64_t> counts;
+    for (const auto& level : grids_)
+      for (const EnzoBoxGrid& grid : level) {
+        if (grid.text.particles == 0) continue;
+        const auto file = files.open(grid.text.file);
+        const std::string group = enzo_group_name(grid.number);
+        const std::string path = file->hdf5.has(group) ? group + "/particle_type" : "particle_type";
+        if (!file->hdf5.has(path)) return {};
+        for (const std::int64_t type : file->hdf5.integers(path)) ++counts[type];
+      }
+    return counts;
   }
 
   std::string path_, stem_, folder_;

@@ -8,6 +8,7 @@
 #include "io/containers/hdf5/hdf5_arrays.hpp"
 #include "io/content/pack_block.hpp"
 #include "io/disk/stored_reals.hpp"
+#include "io/formats/enzo/enzo_species.hpp"
 #include "io/formats/enzo/enzo_state.hpp"
 #include "sidestream/core/error.hpp"
 
@@ -51,16 +52,30 @@ void pack_real(const EnzoState& state, const EnzoColumn& column, const EnzoBlock
                std::span<std::byte> out) {
   const auto level = static_cast<std::size_t>(block.level);
   const FileContent& content = state.content;
-  const std::vector<mesh::ParticleNumber>& numbers = content.state.particle_numbers;
+  const std::vector<mesh::ParticleNumber>& numbers = content.particles.numbers;
   const bool is_listed = column.number < numbers.size();
-  const double factor = is_listed ? numbers[column.number].factor : content.particles()[level]->mass;
+  const double factor = is_listed ? numbers[column.number].factor : content.particles.levels[level]->mass;
   const std::vector<double>* const values = is_listed ? content.values(numbers[column.number], level) : nullptr;
   for (const std::int32_t p : block.particles)
     put_real(out, column.type, (values != nullptr ? factor * (*values)[static_cast<std::size_t>(p)] : factor) * scale);
 }
 
+void pack_types(const EnzoState& state, const EnzoBlock& block, std::span<std::byte> out) {
+  const ParticleTable& table = state.content.particles;
+  std::vector<std::int32_t> types;
+  for (const FileSpecies& species : table.species) types.push_back(enzo_type_of(species.name, types.size()));
+  if (types.empty()) types.push_back(enzo_type_of(mesh::dark_matter, 0));
+  const auto level = static_cast<std::size_t>(block.level);
+  const std::vector<double>* const species =
+      types.size() > 1 ? &table.levels[level]->attribute(species_column) : nullptr;
+  for (const std::int32_t p : block.particles) {
+    const double number = species != nullptr ? (*species)[static_cast<std::size_t>(p)] : 1.0;
+    put(out, types[static_cast<std::size_t>(number) - 1]);
+  }
+}
+
 void pack_column(const EnzoState& state, const EnzoColumn& column, const EnzoBlock& block, std::span<std::byte> out) {
-  const mesh::Particles& particles = *state.content.particles()[static_cast<std::size_t>(block.level)];
+  const mesh::Particles& particles = *state.content.particles.levels[static_cast<std::size_t>(block.level)];
   switch (column.holds) {
     case EnzoColumn::Holds::position:
       for (const std::int32_t p : block.particles)
@@ -79,7 +94,7 @@ void pack_column(const EnzoState& state, const EnzoColumn& column, const EnzoBlo
       for (const std::int32_t p : block.particles) put(out, particles.id[static_cast<std::size_t>(p)]);
       break;
     case EnzoColumn::Holds::kind:
-      for (std::size_t p = 0; p < block.particles.size(); ++p) put(out, std::int32_t{1});  // dark matter
+      pack_types(state, block, out);
       break;
   }
 }

@@ -193,7 +193,7 @@ void EnzoFile::add_particles(const EnzoBoxGrid& grid, int level, std::int64_t fi
   }
 }
 
-mesh::Particles EnzoFile::read_particles(int rank, int ranks) const {
+mesh::Particles EnzoFile::read_table(int rank, int ranks) const {
   mesh::Particles particles = description_.no_particles;
   const std::int64_t total = description_.particles;
   const std::int64_t begin = total * rank / ranks, end = total * (rank + 1) / ranks;

@@ -55,7 +55,7 @@ class EnzoFile final : public SnapshotFile {
         is_own_(is_own),
         files_(folder, is_own) {}
 
-  mesh::Particles read_particles(int rank, int ranks) const override;
+  mesh::Particles read_table(int rank, int ranks) const override;
   void check_data_files(int rank, int ranks) const override;
   void verify(int rank, int ranks) const override;
 

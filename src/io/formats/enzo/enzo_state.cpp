@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "io/formats/enzo/enzo_species.hpp"
 #include "io/formats/vocabulary.hpp"
 #include "sidestream/core/error.hpp"
 
@@ -26,12 +27,12 @@ std::string dataset_name(std::string name, std::set<std::string>& taken) {
   return unique;
 }
 
-// VTK takes for cells what is not called particle_...
+// VTK takes for cells what is not called particle_..., which Enzo does without for stars.
 std::string enzo_particle_name(const std::string& name) {
   if (name.size() == 4 && name.ends_with("vel") && 'x' <= name[0] && name[0] <= 'z')
     return fmt::format("particle_velocity_{}", name[0]);
   if (name == "mass") return "particle_total_mass";
-  return name.starts_with("particle_") ? name : "particle_" + name;
+  return name.starts_with("particle_") || is_enzo_star_attribute(name) ? name : "particle_" + name;
 }
 
 void add_positions(EnzoTables& tables, std::set<std::string>& taken) {
@@ -44,8 +45,8 @@ void add_positions(EnzoTables& tables, std::set<std::string>& taken) {
 // to the bit.
 void add_reals(EnzoTables& tables, const FileContent& content, const EnzoUnits& units, std::set<std::string>& taken) {
   using Holds = EnzoColumn::Holds;
-  for (std::size_t i = 0; i < content.state.particle_numbers.size(); ++i) {
-    const mesh::ParticleNumber& real = content.state.particle_numbers[i];
+  for (std::size_t i = 0; i < content.particles.numbers.size(); ++i) {
+    const mesh::ParticleNumber& real = content.particles.numbers[i];
     const bool is_mass = real.name == "mass";
     if (is_mass)
       tables.columns.push_back({"particle_mass", tables.particle_type, Holds::mass_density, i, units.mass()});
@@ -67,10 +68,10 @@ void add_columns(EnzoTables& tables, const FileContent& content, const EnzoUnits
   add_positions(tables, taken);
   add_reals(tables, content, units, taken);
   const bool has_mass =
-      std::ranges::any_of(content.state.particle_numbers, [](const auto& real) { return real.name == "mass"; });
-  if (!has_mass && content.particles().front()->mass > 0.0)
-    tables.columns.push_back({"particle_mass", tables.particle_type, Holds::mass_density,
-                              content.state.particle_numbers.size(), units.mass()});
+      std::ranges::any_of(content.particles.numbers, [](const auto& real) { return real.name == "mass"; });
+  if (!has_mass && content.particles.levels.front()->mass > 0.0)
+    tables.columns.push_back(
+        {"particle_mass", tables.particle_type, Holds::mass_density, content.particles.numbers.size(), units.mass()});
   tables.columns.push_back({"particle_index", ElementType::int64, Holds::id, 0, 1.0});
   tables.columns.push_back({"particle_type", ElementType::int32, Holds::kind, 0, 1.0});
 }
@@ -85,7 +86,7 @@ EnzoTables enzo_tables(const FileContent& content, const EnzoUnits& units) {
   for (const mesh::Quantity& field : content.fields())
     tables.fields.push_back({dataset_name(enzo_name(field.name), taken), element_type(content.precision),
                              units.factor_of(field.name, field.unit)});
-  if (!content.particles().empty()) add_columns(tables, content, units, taken);
+  if (!content.particles.levels.empty()) add_columns(tables, content, units, taken);
   return tables;
 }
 
@@ -157,11 +158,11 @@ std::vector<EnzoBlock> own_blocks(const FileContent& content, int rank) {
 // Each particle to the block of this rank that holds it.
 void deal_particles(const FileContent& content, int rank, std::vector<EnzoBlock>& own) {
   std::size_t begin = 0;
-  for (std::size_t level = 0; level < content.particles().size(); ++level) {
+  for (std::size_t level = 0; level < content.particles.levels.size(); ++level) {
     const mesh::Layout& layout = content.state.levels[level];
     const auto boxes = layout.boxes_of(rank);
     const mesh::Geometry geometry = content.state.geometry.refined(static_cast<int>(level));
-    const mesh::Particles& particles = *content.particles()[level];
+    const mesh::Particles& particles = *content.particles.levels[level];
     for (std::size_t p = 0; p < particles.size(); ++p) {
       const std::array<double, 3> position{particles.position[0][p], particles.position[1][p],
                                            particles.position[2][p]};
@@ -172,8 +173,8 @@ void deal_particles(const FileContent& content, int rank, std::vector<EnzoBlock>
       own[begin + static_cast<std::size_t>(local)].particles.push_back(static_cast<std::int32_t>(p));
     }
     for (std::size_t b = 0; b < boxes.size(); ++b)
-      std::ranges::sort(own[begin + b].particles, {},
-                        [&](std::int32_t p) { return particles.id[static_cast<std::size_t>(p)]; });
+      std::ranges::stable_sort(own[begin + b].particles, {},
+                               [&](std::int32_t p) { return particles.id[static_cast<std::size_t>(p)]; });
     begin += boxes.size();
   }
 }

@@ -118,7 +118,7 @@ void FilesFile::append_piece(std::size_t number, mesh::Particles& out) const {
   }
 }
 
-mesh::Particles FilesFile::read_particles(int rank, int ranks) const {
+mesh::Particles FilesFile::read_table(int rank, int ranks) const {
   mesh::Particles out = description_.no_particles;
   const std::size_t total = pieces_.size();
   const auto begin_of = [&](int r) { return total * static_cast<std::size_t>(r) / static_cast<std::size_t>(ranks); };

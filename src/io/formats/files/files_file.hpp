@@ -34,7 +34,7 @@ class FilesFile final : public SnapshotFile {
  public:
   explicit FilesFile(const std::string& path);
 
-  mesh::Particles read_particles(int rank = 0, int ranks = 1) const override;
+  mesh::Particles read_table(int rank, int ranks) const override;
   void check_data_files(int rank, int ranks) const override;
   void verify(int rank = 0, int ranks = 1) const override;
 

@@ -104,7 +104,7 @@ std::int64_t data_bytes(const FileContent& content, int rank) {
   std::int64_t cells = 0, particles = 0;
   for (const mesh::Layout& level : content.state.levels)
     for (const std::int32_t box : level.boxes_of(rank)) cells += level.box(box).volume();
-  for (const auto& level : content.particles()) particles += static_cast<std::int64_t>(level->size());
+  for (const auto& level : content.particles.levels) particles += static_cast<std::int64_t>(level->size());
   return cells * size_of(content.precision) * std::ssize(content.fields()) +
          particles * (8 + size_of(content.particle_precision) * static_cast<std::int64_t>(particle_numbers(content)));
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "io/disk/commit_record.hpp"
@@ -154,7 +155,7 @@ class FlashFile : public SnapshotFile {
     if (description_.has_particles) find_particles();
   }
 
-  mesh::Particles read_particles(int rank, int ranks) const override;
+  mesh::Particles read_table(int rank, int ranks) const override;
 
  protected:
   std::vector<double> read_box(std::size_t field, int level, std::int32_t box) const override;
@@ -163,6 +164,7 @@ class FlashFile : public SnapshotFile {
   void find_variables();
   void find_particles();
   void find_columns(const std::vector<std::string>& names);
+  void find_species();
   void read_verified(std::size_t first, std::size_t last, mesh::Particles& particles) const;
   void read_unverified(std::int64_t first, std::int64_t last, mesh::Particles& particles) const;
   void append_rows(const std::vector<double>& rows, const std::vector<std::int64_t>& ids,
@@ -239,6 +241,7 @@ void FlashFile::find_particles() {
   description_.particles = shape[0];
   properties_ = names.size();
   find_columns(names);
+  if (source_->metadata().empty()) find_species();
   has_ids_ = source_->has("particle ids");
   if (has_ids_ && source_->shape("particle ids") != std::vector<std::int64_t>{shape[0]})
     fail("there are not as many ids as particles", "particle ids");
@@ -253,6 +256,27 @@ void FlashFile::find_particles() {
     fail("the particles of the blocks do not add up", "localnp");
   particle_checksums_ = std::make_unique<Checksums>(*source_, "particle checksum", blocks_.count, 1);
   id_checksums_ = std::make_unique<Checksums>(*source_, "particle id checksum", blocks_.count, 1);
+}
+
+// The property `type` numbers species; their names are in the program that wrote the file. All rows are looked through.
+void FlashFile::find_species() {
+  auto& attributes = description_.no_particles.attributes;
+  const auto type = std::ranges::find(attributes, "type", &mesh::ParticleAttribute::name);
+  if (type == attributes.end()) return;
+  const std::size_t column = columns_.reals[static_cast<std::size_t>(type - attributes.begin())];
+  std::map<double, std::int64_t> counts;
+  for (std::int64_t first = 0; first < description_.particles; first += particles_a_piece) {
+    const std::int64_t count = std::min(particles_a_piece, description_.particles - first);
+    const std::vector<double> rows = source_->double_rows("tracer particles", first, count);
+    for (std::size_t at = column; at < rows.size(); at += properties_) ++counts[rows[at]];
+  }
+  if (counts.size() < 2) return;
+  std::vector<std::string> numbers;
+  for (const mesh::ParticleAttribute& attribute : attributes)
+    if (attribute.name != "type") numbers.push_back(attribute.name);
+  for (const auto& [number, count] : counts)
+    description_.species.push_back({fmt::format("type_{}", number), number, count, 0.0, numbers});
+  type->name = species_column;
 }
 
 void FlashFile::append_rows(const std::vector<double>& rows, const std::vector<std::int64_t>& ids,
@@ -300,7 +324,7 @@ void FlashFile::read_unverified(std::int64_t first, std::int64_t last, mesh::Par
                 particles);
 }
 
-mesh::Particles FlashFile::read_particles(int rank, int ranks) const {
+mesh::Particles FlashFile::read_table(int rank, int ranks) const {
   mesh::Particles particles = description_.no_particles;
   if (!description_.has_particles) return particles;
   const std::int64_t first = description_.particles * rank / ranks, last = description_.particles * (rank + 1) / ranks;

@@ -117,7 +117,7 @@ FlashParticles::FlashParticles(const comm::Communicator& comm, const FlashConten
 }
 
 std::int64_t FlashParticles::block_of(std::size_t level, std::size_t index) const {
-  const mesh::Particles& particles = *flash_.content.particles()[level];
+  const mesh::Particles& particles = *flash_.content.particles.levels[level];
   const mesh::Layout& layout = flash_.content.state.levels[level];
   const Int3 cell = cell_of(flash_.geometry.refined(static_cast<int>(level)),
                             {particles.position[0][index], particles.position[1][index], particles.position[2][index]});
@@ -131,8 +131,8 @@ std::int64_t FlashParticles::block_of(std::size_t level, std::size_t index) cons
 }
 
 void FlashParticles::find_places() {
-  for (std::size_t level = 0; level < flash_.content.particles().size(); ++level) {
-    const mesh::Particles& particles = *flash_.content.particles()[level];
+  for (std::size_t level = 0; level < flash_.content.particles.levels.size(); ++level) {
+    const mesh::Particles& particles = *flash_.content.particles.levels[level];
     for (std::size_t p = 0; p < particles.size(); ++p)
       places_.push_back({block_of(level, p), particles.id[p], level, p});
   }
@@ -142,14 +142,14 @@ void FlashParticles::find_places() {
   for (std::size_t b = 0; b < blocks_.size(); ++b) starts_[b + 1] += starts_[b];
 }
 
-// Of particles with equal ids the position decides.
+// Of particles with equal ids the position decides, then their order here, which is that of their species.
 bool FlashParticles::is_before(const Place& a, const Place& b) const {
   if (a.block != b.block) return a.block < b.block;
   if (a.id != b.id) return a.id < b.id;
-  const mesh::Particles& particles = *flash_.content.particles()[a.level];
+  const mesh::Particles& particles = *flash_.content.particles.levels[a.level];
   for (const auto& coordinate : particles.position)
     if (coordinate[a.index] != coordinate[b.index]) return coordinate[a.index] < coordinate[b.index];
-  return false;
+  return a.index < b.index;
 }
 
 ArrayGroup FlashParticles::rows() const {
@@ -163,14 +163,14 @@ ArrayGroup FlashParticles::rows() const {
 // The processor of a particle is left open, so that files do not depend on the number of ranks. Positions keep all
 // bits, so that each stays in its block.
 void FlashParticles::put_properties(const Place& place, ByteWriter& out) const {
-  const mesh::Particles& particles = *flash_.content.particles()[place.level];
+  const mesh::Particles& particles = *flash_.content.particles.levels[place.level];
   out.put(static_cast<double>(blocks_[static_cast<std::size_t>(place.block)].row + 1));
   for (const auto& coordinate : particles.position) out.put(flash_.position_factor * coordinate[place.index]);
   out.put(-1.0);
   out.put(static_cast<double>(place.id));
   const bool is_single = flash_.content.particle_precision == Precision::single_precision;
   for (std::size_t r = 0; r < flash_.real_factors.size(); ++r) {
-    const mesh::ParticleNumber& real = flash_.content.state.particle_numbers[r];
+    const mesh::ParticleNumber& real = flash_.content.particles.numbers[r];
     const std::vector<double>* const values = flash_.content.values(real, place.level);
     const double value = values == nullptr ? real.factor : real.factor * (*values)[place.index];
     out.put(flash_.real_factors[r] * (is_single ? static_cast<double>(static_cast<float>(value)) : value));
@@ -179,7 +179,7 @@ void FlashParticles::put_properties(const Place& place, ByteWriter& out) const {
 
 ArrayGroup FlashParticles::properties(ByteOrder order) const {
   ArrayGroup group = rows();
-  const auto width = flash_own_properties + flash_.content.state.particle_numbers.size();
+  const auto width = flash_own_properties + flash_.content.particles.numbers.size();
   group.arrays = {{"tracer particles", ElementType::float64, {static_cast<std::int64_t>(width)}}};
   group.pack = [this, order](std::size_t, std::size_t run, std::span<std::byte> out) {
     ByteWriter writer(out, order);

@@ -38,8 +38,13 @@ std::string distinct(std::string name, const std::vector<std::string>& taken) {
 }
 
 std::string property_name(const std::string& name) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> words{
-      {{"xvel", "velx"}, {"yvel", "vely"}, {"zvel", "velz"}, {"vx", "velx"}, {"vy", "vely"}, {"vz", "velz"}}};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> words{{{"xvel", "velx"},
+                                                                                {"yvel", "vely"},
+                                                                                {"zvel", "velz"},
+                                                                                {"vx", "velx"},
+                                                                                {"vy", "vely"},
+                                                                                {"vz", "velz"},
+                                                                                {species_column, "type"}}};
   for (const auto& [ours, flash] : words)
     if (name == ours) return std::string(flash);
   return name.substr(0, 24);
@@ -187,7 +192,7 @@ std::vector<std::string> flash_variables(const FileContent& content) {
 
 std::vector<std::string> flash_particle_properties(const FileContent& content) {
   std::vector<std::string> names{"blk", "posx", "posy", "posz", "proc", "tag"};
-  for (const mesh::ParticleNumber& real : content.state.particle_numbers) {
+  for (const mesh::ParticleNumber& real : content.particles.numbers) {
     const std::string wanted = property_name(real.name);
     std::string name = wanted;
     for (int number = 2; std::ranges::find(names, name) != names.end(); ++number)

@@ -99,8 +99,12 @@ class UnitReader {
 // The mass that all particles have in common stands with them, and not in `content`.
 std::string with_particle_mass_in_grams(const std::string& metadata) {
   nlohmann::json all = nlohmann::json::parse(metadata);
-  if (all.contains("particle_mass") && all["particle_mass"].is_number())
-    all["particle_mass"] = all["particle_mass"].get<double>() * grams_per_msun;
+  const auto convert = [](nlohmann::json& of, const char* name) {
+    if (of.contains(name) && of[name].is_number()) of[name] = of[name].get<double>() * grams_per_msun;
+  };
+  convert(all, "particle_mass");
+  if (all.contains("species"))
+    for (nlohmann::json& species : all["species"]) convert(species, "mass");
   return all.dump();
 }
 
@@ -130,14 +134,14 @@ void add_converted(const mesh::Snapshot& from, const mesh::Quantity& field, mesh
 FlashContent in_flash_units(const FileContent& content) {
   const mesh::Snapshot& state = content.state;
   if (content.kind != FileKind::plot_file || state.length_unit != "Mpc")
-    return {content, state.geometry, 1.0, std::vector(state.particle_numbers.size(), 1.0), metadata_text(content)};
+    return {content, state.geometry, 1.0, std::vector(content.particles.numbers.size(), 1.0), metadata_text(content)};
   FlashContent flash{content, state.geometry, cm_per_mpc, {}, ""};
   mesh::Snapshot& in_file = flash.content.state;
   for (double& length : in_file.geometry.length) length *= cm_per_mpc;
   in_file.length_unit = "cm";
   in_file.moment.time *= cm_per_mpc / 1e5;
   for (const mesh::Quantity& field : state.quantities()) add_converted(state, field, in_file);
-  for (mesh::ParticleNumber& number : in_file.particle_numbers) {
+  for (mesh::ParticleNumber& number : flash.content.particles.numbers) {
     const ConvertedUnit converted = flash_unit(number.unit, state.moment.scale_factor.value_or(1.0));
     flash.real_factors.push_back(converted.factor);
     number.unit = converted.unit;

@@ -22,7 +22,7 @@ AccessStatistics write_flash(const comm::Communicator& comm, const std::string& 
   const FlashContent flash = in_flash_units(content);
   const bool is_netcdf = kind.container == Container::netcdf;
   const ByteOrder order = is_netcdf ? ByteOrder::big : ByteOrder::little;
-  FlashHeader header{flash.content, flash.metadata, !content.particles().empty(), {}};
+  FlashHeader header{flash.content, flash.metadata, !content.particles.levels.empty(), {}};
   ArrayFile file;
   file.container = kind.container;
   const auto add = [&](ArrayGroup group) {

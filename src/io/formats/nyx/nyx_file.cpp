@@ -170,7 +170,7 @@ void NyxFile::append_particles(std::size_t grid, std::int64_t first, std::int64_
   }
 }
 
-mesh::Particles NyxFile::read_particles(int rank, int ranks) const {
+mesh::Particles NyxFile::read_table(int rank, int ranks) const {
   mesh::Particles out = description_.no_particles;
   const std::int64_t total = tables_.particle_count;
   const auto begin_of = [&](int r) { return total / ranks * r + std::min<std::int64_t>(total % ranks, r); };

@@ -44,7 +44,7 @@ class NyxFile final : public SnapshotFile {
   explicit NyxFile(const std::string& path);
 
   const NyxTables& tables() const { return tables_; }
-  mesh::Particles read_particles(int rank = 0, int ranks = 1) const override;
+  mesh::Particles read_table(int rank, int ranks) const override;
   void check_data_files(int rank, int ranks) const override;
 
  protected:

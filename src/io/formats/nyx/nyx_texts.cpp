@@ -68,8 +68,8 @@ std::string particle_header(const FileContent& content, std::span<const NyxLevel
     }
   std::string text = fmt::format("Version_Two_Dot_Zero_{}\n3\n{}\n",
                                  content.particle_precision == Precision::double_precision ? "double" : "single",
-                                 content.state.particle_numbers.size());
-  for (const auto& real : content.state.particle_numbers) text += real.name + "\n";
+                                 content.particles.numbers.size());
+  for (const auto& real : content.particles.numbers) text += real.name + "\n";
   text += fmt::format("0\n1\n{}\n{}\n{}\n", total, nyx_id(largest_id).id + 1, levels.size() - 1);
   for (const NyxLevelTable& level : levels) text += fmt::format("{}\n", level.particles.size());
   return text + table;
@@ -145,9 +145,10 @@ std::map<std::string, std::string> nyx_texts(const FileContent& content, std::sp
     const std::string folder = nyx_level_folder(level);
     texts[folder + "/Cell_H"] = cell_header(content.state.levels[level], levels[level], content.fields().size());
     texts[folder + "/checksums"] = checksums_text(levels[level]);
-    if (!content.particles().empty()) texts["DM/" + folder + "/Particle_H"] = box_list(content.state.levels[level]);
+    if (!content.particles.levels.empty())
+      texts["DM/" + folder + "/Particle_H"] = box_list(content.state.levels[level]);
   }
-  if (!content.particles().empty()) {
+  if (!content.particles.levels.empty()) {
     texts["DM/Header"] = particle_header(content, levels, largest_id);
     texts["DM/precision"] = "NATIVE\n";
   }

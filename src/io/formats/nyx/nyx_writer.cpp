@@ -87,8 +87,8 @@ class NyxDataWriter {
   std::int64_t field_bytes(std::int32_t box) const { return layout().box(box).volume() * size_of(content_.precision); }
   std::int64_t field_count() const { return static_cast<std::int64_t>(content_.fields().size()); }
   std::size_t particle_bytes() const {
-    return sizeof(NyxId) + (3 + content_.state.particle_numbers.size()) *
-                               static_cast<std::size_t>(size_of(content_.particle_precision));
+    return sizeof(NyxId) +
+           (3 + content_.particles.numbers.size()) * static_cast<std::size_t>(size_of(content_.particle_precision));
   }
 
   static double seconds_of(const OutputFile& file) { return file.statistics().data_s + file.statistics().sync_s; }
@@ -112,7 +112,7 @@ class NyxDataWriter {
   // The particles of this rank sorted by the box they are in: those of its b-th box are order_[start_[b]] to
   // order_[start_[b + 1] - 1].
   void sort_by_box() {
-    const mesh::Particles& particles = *content_.particles()[level_];
+    const mesh::Particles& particles = *content_.particles.levels[level_];
     const mesh::Geometry geometry = content_.state.geometry.refined(static_cast<int>(level_));
     std::vector<std::size_t> box_of(particles.size());
     start_.assign(own_.size() + 1, 0);
@@ -135,8 +135,8 @@ class NyxDataWriter {
   // First the two integers of every particle, then positions and reals of every particle.
   template <typename Real>
   void pack_particles(std::span<const std::size_t> which, std::byte* out) const {
-    const mesh::Particles& particles = *content_.particles()[level_];
-    const std::vector<mesh::ParticleNumber>& numbers = content_.state.particle_numbers;
+    const mesh::Particles& particles = *content_.particles.levels[level_];
+    const std::vector<mesh::ParticleNumber>& numbers = content_.particles.numbers;
     std::vector<const std::vector<double>*> values;
     for (const mesh::ParticleNumber& number : numbers) values.push_back(content_.values(number, level_));
     const auto put = [&](const auto& value) {
@@ -240,11 +240,11 @@ class NyxWriter {
             in_order_of_boxes(all.particles, all.particles), in_order_of_boxes(all.particles, all.particle_checksums)};
   }
 
-  bool has_particles() const { return !content_.particles().empty(); }
+  bool has_particles() const { return !content_.particles.levels.empty(); }
 
   std::int64_t largest_id_here() const {
     std::int64_t largest = 0;
-    for (const auto& particles : content_.particles())
+    for (const auto& particles : content_.particles.levels)
       for (const std::int64_t id : particles->id) largest = std::max(largest, id);
     return largest;
   }
@@ -259,7 +259,7 @@ class NyxWriter {
 
 void check_nyx(const FileContent& content) {
   core::require(!content.fields().empty(), "a file in the format `nyx` takes at least one field");
-  for (const auto& particles : content.particles())
+  for (const auto& particles : content.particles.levels)
     for (const std::int64_t id : particles->id)
       if (id < 0 || id > largest_particle_id)
         throw core::Error(fmt::format("the id {} of a particle does not fit into the format `nyx`", id), "",

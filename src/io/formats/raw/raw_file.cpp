@@ -126,7 +126,7 @@ void RawFile::append_piece(std::size_t piece, mesh::Particles& out) const {
   }
 }
 
-mesh::Particles RawFile::read_particles(int rank, int ranks) const {
+mesh::Particles RawFile::read_table(int rank, int ranks) const {
   mesh::Particles out = description_.no_particles;
   const std::size_t total = piece_counts_.size();
   const auto begin_of = [&](int r) { return total * static_cast<std::size_t>(r) / static_cast<std::size_t>(ranks); };

@@ -25,7 +25,7 @@ class RawFile final : public SnapshotFile {
  public:
   explicit RawFile(const std::string& path);
 
-  mesh::Particles read_particles(int rank = 0, int ranks = 1) const override;
+  mesh::Particles read_table(int rank, int ranks) const override;
 
  protected:
   std::vector<double> read_box(std::size_t field, int level, std::int32_t box) const override;

@@ -97,7 +97,7 @@ class VtkhdfFile final : public SnapshotFile {
     check_arrays();
   }
 
-  mesh::Particles read_particles(int, int) const override { return {}; }
+  mesh::Particles read_table(int, int) const override { return {}; }
 
  protected:
   std::vector<double> read_box(std::size_t field, int level, std::int32_t box) const override;

@@ -1,5 +1,6 @@
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,10 +21,11 @@ mesh::Snapshot copy_of(const mesh::Snapshot& snapshot, const Orders& orders, con
   copy.geometry = snapshot.geometry;
   copy.levels = snapshot.levels;
   copy.rank = around.roles.group().rank();
-  bool has_particles = false;
+  std::set<std::string> species;
+  const std::vector<std::string> known = mesh::names_of(snapshot.species());
   for (const Order& order : orders) {
     const Task& task = around.config.tasks[order.task];
-    has_particles = has_particles || task.analysis->reads_particles();
+    for (const std::string& name : species_to_send(task, known)) species.insert(name);
     for (const std::string& field : fields_to_send(task, snapshot.quantities())) {
       if (copy.has(field)) continue;
       std::vector<mesh::Field<double>> levels;
@@ -34,8 +36,9 @@ mesh::Snapshot copy_of(const mesh::Snapshot& snapshot, const Orders& orders, con
       copy.add(snapshot.quantity(field), std::move(levels));
     }
   }
-  if (const mesh::Particles* const particles = has_particles ? snapshot.particles() : nullptr)
-    copy.set_particles([own = *particles] { return own; });
+  for (const mesh::Species& one : snapshot.species())
+    if (species.contains(one.name()) && one.particles() != nullptr)
+      copy.add_species({one.name(), mesh::Particles(*one.particles())});
   return copy;
 }
 

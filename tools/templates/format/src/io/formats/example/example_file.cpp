@@ -32,7 +32,7 @@ class ExampleFile final : public SnapshotFile {
  public:
   explicit ExampleFile(const std::string& path) : ExampleFile(committed_index(path), path) {}
 
-  mesh::Particles read_particles(int, int) const override { return {}; }
+  mesh::Particles read_table(int, int) const override { return {}; }
 
  protected:
   std::vector<double> read_box(std::size_t field, int level, std::int32_t box) const override;
@@ -85,7 +85,8 @@ std::vector<double> ExampleFile::read_box(std::size_t field, int level, std::int
   const auto l = static_cast<std::size_t>(level);
   const auto fields = std::ssize(description_.fields);
   const std::int64_t cells = description_.state.levels[l].box(box).volume(), bytes = cells * size_of(type_);
-  const std::int64_t begin = levels_[l].cells + fields * levels_[l].starts[static_cast<std::size_t>(box)] * size_of(type_);
+  const std::int64_t begin =
+      levels_[l].cells + fields * levels_[l].starts[static_cast<std::size_t>(box)] * size_of(type_);
   const InputFile file(description_.state.source);
   const std::vector<std::byte> all = file.bytes(begin, fields * bytes);
   std::uint64_t checksum = 0;
