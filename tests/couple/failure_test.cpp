@@ -98,6 +98,18 @@ TEST_P(Failures, AMissingGridIsAFailureOfItsTaskOnly) {
   EXPECT_EQ(events("compute", "analysis_failed").at(0).at("message"), "the snapshot has no grid `modes`");
 }
 
+TEST_P(Failures, AMissingSpeciesIsAFailureOfItsTaskOnly) {
+  if (!allows(GetParam())) return;
+  const auto of_stars = std::make_shared<test::ParticleSums>(std::vector<std::string>{}, "stars");
+
+  const auto totals = run(config_of({task_of("stars", of_stars, GetParam()), sound()}, 1), 2);
+
+  if (world_.rank() != 0) return;
+  EXPECT_EQ(totals.at(0).failed, 2);
+  EXPECT_EQ(totals.at(1).count, 2);
+  EXPECT_EQ(events("compute", "analysis_failed").at(0).at("message"), "the snapshot has no species `stars`");
+}
+
 TEST_P(Failures, AResultThatCannotBeWrittenDoesNotStopTheRun) {
   if (!allows(GetParam())) return;
   if (world_.rank() == 0) {
