@@ -118,6 +118,7 @@ TEST_P(EveryFormat, WorksWithoutParticlesAndWithNone) {
   const auto second = format().open(write(with_none, name(2)));
 
   EXPECT_FALSE(first->description().has_particles);
+  EXPECT_TRUE(first->read_species().empty());
   first->verify();
   EXPECT_EQ(second->description().particles, 0);
   EXPECT_EQ(second->read_particles(comm_.rank(), comm_.size()).size(), 0U);

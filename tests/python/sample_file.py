@@ -18,7 +18,7 @@ SCALE_FACTOR, TIME, STEP = 0.5, 0.25, 7
 
 
 def write(form: str, path: Path, kind: str, method: str = "", ranks: int = 2) -> Path:
-    """Write the sample as a "plotfile" or "checkpoint" in the format `form`, or a "result" of `kind` rows.
+    """Write the sample as a "plotfile", "checkpoint" or checkpoint of several "species", or a "result" of `kind` rows.
 
     Skips the test where it cannot.
     """

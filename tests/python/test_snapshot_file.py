@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
+import sample_file
 import sidestream
 import synthetic
 from sidestream.files.snapshot import CM_PER_MPC, GRAMS_PER_MSUN, formats
@@ -224,6 +225,51 @@ def test_groups_of_particles_are_those_of_their_positions(linking_length: float)
     assert groups["id"].values.tolist() == ids[counts >= 2].tolist()
     assert groups["particles"].values.tolist() == counts[counts >= 2].tolist()
     np.testing.assert_allclose(groups["mass"], 3.0 * counts[counts >= 2])
+
+
+def test_particles_come_by_species(tmp_path: Path) -> None:
+    file = sidestream.open(sample_file.write("raw", tmp_path / "chk00007.raw", "species"))
+
+    assert file.species == ["dark_matter", "stars", "tracers", "black_holes"]
+    stars = file.particles("stars")
+    assert sorted(stars["id"].values) == list(range(90))
+    assert list(stars) == ["id", "x", "y", "z", "creation_time", "mass", "momentum_x", "metallicity"]
+    assert stars["creation_time"].attrs["units"] == "Gyr"
+    assert float(stars["x"].max()) < 0.2 * file.box_size[0]
+    assert list(file.particles("tracers")) == ["id", "x", "y", "z"]
+    assert file.particles("black_holes").sizes["particle"] == 0
+    assert file.particles().equals(file.particles("dark_matter"))
+    assert [(one["name"], one["particles"]) for one in file.describe()["species"]] == [
+        ("dark_matter", 700),
+        ("stars", 90),
+        ("tracers", 300),
+        ("black_holes", 0),
+    ]
+    groups = file.friends_of_friends(0.5, min_particles=2, species="stars")
+    assert groups["particles"].sum() <= 90
+    with pytest.raises(sidestream.Error, match="species `star`") as caught:
+        file.particles("star")
+    assert "dark_matter, stars, tracers, black_holes" in caught.value.hint
+
+
+def test_enzo_knows_the_types_of_species(tmp_path: Path) -> None:
+    path = sample_file.write("enzo-hdf5", tmp_path / "DD0007", "species")
+
+    with h5py.File(path / "DD0007.cpu0000") as data:
+        grids = [grid for name, grid in data.items() if name.startswith("Grid") and "particle_type" in grid]
+        types = np.concatenate([grid["particle_type"][:] for grid in grids])
+        created = np.concatenate([grid["creation_time"][:] for grid in grids])
+    np.testing.assert_array_equal(np.unique(types, return_counts=True), [[1, 2, 3], [700, 90, 300]])
+    assert np.all((created == 0) | (types == 2))
+    species = sidestream.open(path).species
+    assert species == ["dark_matter", "stars", "tracers", "black_holes"]
+
+
+def test_a_file_of_one_species_tells_it() -> None:
+    plot = sidestream.open(REFINED)
+
+    assert plot.species == ["dark_matter"]
+    assert plot.describe()["species"][0]["particles"] == 29
 
 
 def test_a_file_without_particles_has_no_groups(converted: dict[str, Path]) -> None:

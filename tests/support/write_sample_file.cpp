@@ -1,5 +1,5 @@
 // Writes the state of `sample_content.hpp` in any format, for tests that open files with other programs:
-//   [mpirun -n N] write_sample_file FORMAT PATH plotfile|checkpoint [METHOD [LEVELS]]
+//   [mpirun -n N] write_sample_file FORMAT PATH plotfile|checkpoint|species [METHOD [LEVELS]]
 //   [mpirun -n N] write_sample_file result PATH ROWS
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +10,7 @@
 #include "sidestream/io/format.hpp"
 #include "sidestream/io/result_file.hpp"
 #include "support/sample_content.hpp"
+#include "support/species.hpp"
 
 namespace {
 
@@ -39,8 +40,9 @@ void write_result(const sidestream::comm::Communicator& comm, const std::string&
 int main(int argc, char** argv) {
   const sidestream::comm::Environment environment(argc, argv);
   if (argc < 4 || argc > 6) {
-    std::fputs("usage: write_sample_file FORMAT PATH plotfile|checkpoint [METHOD [LEVELS]], or result PATH ROWS\n",
-               stderr);
+    std::fputs(
+        "usage: write_sample_file FORMAT PATH plotfile|checkpoint|species [METHOD [LEVELS]], or result PATH ROWS\n",
+        stderr);
     return 2;
   }
   try {
@@ -53,9 +55,13 @@ int main(int argc, char** argv) {
     const sidestream::test::SampleContent sample(comm.rank(), comm.size(), levels);
     sidestream::io::WriteOptions options;
     if (argc > 4) options.method = argv[4];
-    const bool is_checkpoint = std::string(argv[3]) == "checkpoint";
-    sidestream::test::write(comm, sidestream::io::formats().named(argv[1]), argv[2], sample.content(is_checkpoint),
-                            options);
+    const std::string kind = argv[3];
+    sidestream::test::FileState file = sample.content(kind != "plotfile");
+    if (kind == "species") {
+      file.particles.stored.clear();
+      sidestream::test::add_species_samples(file.state, comm.rank());
+    }
+    sidestream::test::write(comm, sidestream::io::formats().named(argv[1]), argv[2], file, options);
   } catch (const sidestream::core::Error& error) {
     if (!error.is_reported_elsewhere()) std::fprintf(stderr, "error: %s\n", error.what());
     return 1;

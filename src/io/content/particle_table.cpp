@@ -138,6 +138,7 @@ ParticleTable table_of(const comm::Communicator& comm, const std::vector<Species
 
 std::vector<Particles> of_species(Particles rows, const std::vector<FileSpecies>& species, const std::string& where) {
   std::vector<Particles> all;
+  if (species.empty()) return all;
   if (species.size() == 1) {
     all.push_back(std::move(rows));
     return all;

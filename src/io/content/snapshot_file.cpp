@@ -140,6 +140,9 @@ std::vector<mesh::Particles> SnapshotFile::read_species(int rank, int ranks) con
 mesh::Particles SnapshotFile::read_particles(int rank, int ranks, const std::string& species) const {
   const std::vector<FileSpecies> all = species_in(description_);
   if (all.empty() && species.empty()) return {};
+  if (all.empty())
+    throw core::Error(fmt::format("there are no particles, so none of the species `{}`", species),
+                      description_.state.source);
   const auto wanted = species.empty() ? all.begin() : std::ranges::find(all, species, &FileSpecies::name);
   if (wanted == all.end()) {
     std::vector<std::string> known;

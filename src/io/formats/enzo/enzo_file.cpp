@@ -299,9 +299,9 @@ class EnzoOpener {
 
   // Where stars may be among the particles, their types are looked through: the hierarchy does not tell.
   void find_species() {
-    const bool may_have_stars =
-        std::ranges::any_of(tables_.reals, [](const EnzoReal& real) { return is_enzo_star_attribute(real.dataset); });
-    const std::map<std::int64_t, std::int64_t> types = may_have_stars ? count_types() : decltype(count_types()){};
+    const auto is_of_stars = [](const EnzoReal& real) { return is_enzo_star_attribute(real.dataset); };
+    if (std::ranges::none_of(tables_.reals, is_of_stars)) return;
+    const std::map<std::int64_t, std::int64_t> types = count_types();
     if (types.size() < 2) return;
     std::vector<std::string> numbers;
     for (const mesh::ParticleAttribute& attribute : description_.no_particles.attributes)
