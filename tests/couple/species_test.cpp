@@ -118,19 +118,40 @@ TEST_F(SpeciesTransport, BringsEachTaskTheSpeciesThatItReads) {
   expect_results_of_here("later-");
 }
 
+// Step 0 is at work until all are published, and the queue holds one more.
 TEST_F(SpeciesTransport, StoresThemOnTheDiskWhereTheQueueIsFull) {
   run(config_of(tasks("here-", "in-situ")), steps, with_species);
-  for (const PolicyEntry& policy : policies()) {
-    if (policy.otherwise != PolicyEntry::Otherwise::store) continue;
-    for (const std::string transport : {"async", "in-transit"}) {
-      if (!allows(transport)) continue;
-      CouplingConfig config = config_of(tasks(transport + "-", transport), 1);
-      config.when_full = &policy;
-      config.queue_bytes = 100e3;  // one and a half of them
-      run(std::move(config), steps, with_species);
-      expect_results_of_here(transport + "-");
+  std::ptrdiff_t runs = 0;
+  for (const std::string transport : {"async", "in-transit"}) {
+    if (!allows(transport)) continue;
+    ++runs;
+    Gate gate(world_, transport == "async" ? world_.size() : world_.size() - 1);
+    const auto stop = [&](const comm::Communicator& group, const mesh::Snapshot& snapshot) {
+      if (snapshot.moment.step == 0) gate.enter(group);
+    };
+    CouplingConfig config = config_of(tasks(transport + "-", transport), 1);
+    config.tasks.insert(config.tasks.begin(),
+                        task_of("gate", std::make_shared<test::Told>(stop, std::vector<std::string>{}), transport));
+    config.when_full = &policies().named("spill");
+    config.queue_bytes = 60e3;
+    Session session = start(std::move(config));
+    if (session.computes()) {
+      session.publish(with_species(session.compute_group(), 0));
+      gate.wait_until_entered(session.compute_group());
+      for (std::int64_t step = 1; step < steps; ++step) session.publish(with_species(session.compute_group(), step));
+      gate.open(session.compute_group());
+      session.finish();
+    } else {
+      session.serve();
     }
+    world_.barrier();
+    expect_results_of_here(transport + "-");
   }
+  if (world_.rank() != 0) return;
+  std::map<std::string, std::ptrdiff_t> actions;
+  for (const auto& event : events("compute", "publish")) ++actions[event.at("action")];
+  EXPECT_EQ(actions["stored"], runs * 2 * (std::ssize(reads) + 1)) << "two steps of each task";
+  EXPECT_EQ(actions["sent"], actions["stored"]);
 }
 
 TEST_F(SpeciesTransport, SendsNoneThatNobodyReads) {

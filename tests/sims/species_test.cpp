@@ -173,6 +173,22 @@ TEST_F(SwarmRun, EveryTransportBringsTheHalosOfAChosenSpecies) {
   }
 }
 
+TEST_F(SwarmRun, ASimulationOfDarkMatterDoesNotBeginWithAFileOfMore) {
+  run("[run]\nmax_steps = 1\n[output]\ncheckpoint = { format = \"raw\", every = 1 }\n", "more");
+  const std::string file = io::generations_in(folder / "more").front().path;
+  const std::string text =
+      "simulation = \"nbody\"\n[mesh]\ncells = [8, 8, 8]\nblock = 8\n"
+      "[cosmology]\nbox = \"3 Mpc\"\npower = \"eisenstein-hu\"\n";
+
+  try {
+    sims::run(world, read_run(core::parse_toml(text, "run.toml")), folder / "begun", {.file = file}, {});
+    FAIL();
+  } catch (const core::Error& error) {
+    EXPECT_THAT(error.message(), testing::HasSubstr("the species `stars`"));
+    EXPECT_THAT(error.where(), testing::HasSubstr(file));
+  }
+}
+
 TEST_F(SwarmRun, FilesOfParticlesHaveTheSpeciesThatAreChosen) {
   run("[run]\nmax_steps = 2\n[task.light]\nwrite = \"particles\"\nformat = \"raw\"\nevery = 2\n"
       "species = [\"stars\", \"tracers\"]\nparticle_numbers = [\"metallicity\"]\nparticle_share = 0.5\n",

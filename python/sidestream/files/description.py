@@ -50,7 +50,7 @@ def print_description(description: Description) -> None:
         for key in rows[0]:
             table.add_column(
                 _title(name if key == "name" else key),
-                justify="left" if key in ("name", "units", "long_name") else "right",
+                justify="left" if key in ("name", "numbers", "units", "long_name") else "right",
             )
         for row in rows:
             table.add_row(*(_text(key, value) for key, value in row.items()))

@@ -278,6 +278,7 @@ class SnapshotFile:
         """What is in the file, as a plain dictionary of texts, numbers and lists."""
         facts = self._facts
         moment = {name: value for name, value in self.attrs.items() if name != "step"}
+        species = [{key: one[key] for key in ("name", "particles", "numbers")} for one in facts["species"]]
         return {
             "kind": self.kind,
             "path": str(self.path),
@@ -295,7 +296,7 @@ class SnapshotFile:
             **({"attributes": facts["attributes"]} if facts["attributes"] else {}),
             "fields": facts["fields"],
             **({"particle_reals": facts["particle_reals"]} if facts["particle_reals"] else {}),
-            **({"species": facts["species"]} if facts["species"] else {}),
+            **({"species": species} if species else {}),
         }
 
     def _named(self, name: str) -> str:

@@ -61,6 +61,8 @@ nlohmann::json to_json(const FileDescription& file) {
   const auto& attributes = file.state.moment.attributes;
   const auto present = [&](const char* name) { return attributes.contains(name) ? attributes.at(name) : 0.0; };
   const bool is_stored = file.kind == FileKind::stored_snapshot;
+  std::vector<mesh::ParticleAttribute> numbers = file.no_particles.attributes;
+  if (file.species.size() > 1) std::erase_if(numbers, [](const auto& number) { return number.name == species_column; });
   nlohmann::json levels = nlohmann::json::array();
   for (const mesh::Layout& level : file.state.levels)
     levels.push_back({{"cells", as_json(level.domain().extent())}, {"boxes", level.size()}});
@@ -82,7 +84,7 @@ nlohmann::json to_json(const FileDescription& file) {
           {"levels", levels},
           {"fields", names_and_units(file.fields)},
           {"particles", file.has_particles ? nlohmann::json(file.particles) : nlohmann::json()},
-          {"particle_reals", names_and_units(file.no_particles.attributes)},
+          {"particle_reals", names_and_units(numbers)},
           {"species", as_json(species_in(file))}};
 }
 
