@@ -22,7 +22,7 @@ constexpr int most_temperature_iterations = 60;
 constexpr double bracket_margin = 1e-3;  // of ln T
 constexpr double slope_step = 1e-4;      // in ln T
 constexpr double widest_stage = 1.0;     // in ln T, that a stage may lie away from the beginning of its step
-constexpr double step_accuracy = 1e-4;   // of ln T in a step, by the embedded method
+constexpr double step_accuracy = 3e-6;   // of ln T in a step, by the embedded method
 constexpr double first_change = 0.5;     // of ln T, at the initial rate, in the first step
 constexpr int most_steps = 2000;
 

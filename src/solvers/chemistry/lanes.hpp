@@ -3,11 +3,19 @@
 #include <cstdint>
 #include <cstring>
 
-/// Arithmetic of a few cells side by side, for one file of kernels. Nothing but additions, products, quotients and
-/// shifts of bits, lane by lane: the bits of a lane depend neither on its neighbours nor on the instruction set.
+/// Arithmetic of a few cells side by side, for one file of kernels. Nothing but sums, products, quotients and shifts of
+/// bits, lane by lane: the bits of a lane depend neither on its neighbours, nor on how many there are, nor on the
+/// instruction set.
 namespace sidestream::solvers {
 
+// As many as the widest vectors hold: the compiler takes selections in wider ones apart, cell by cell.
+#if defined(__AVX512F__)
 constexpr int lanes = 8;
+#elif defined(__AVX__)
+constexpr int lanes = 4;
+#else
+constexpr int lanes = 2;
+#endif
 using Lanes [[gnu::vector_size(lanes * sizeof(double))]] = double;
 using Mask [[gnu::vector_size(lanes * sizeof(std::int64_t))]] = std::int64_t;  ///< all bits of a lane, or none
 using Places [[gnu::vector_size(lanes * sizeof(std::int32_t))]] = std::int32_t;
