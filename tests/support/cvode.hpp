@@ -10,8 +10,8 @@
 
 namespace sidestream::test {
 
-/// One ordinary differential equation dy/dt = f(y), integrated by CVODE of SUNDIALS (Hindmarsh et al. 2005, ACM TOMS 31,
-/// 363): backward differentiation, Newton's method with differences.
+/// One ordinary differential equation dy/dt = f(y), integrated by CVODE of SUNDIALS (Hindmarsh et al. 2005, ACM TOMS
+/// 31, 363): backward differentiation, Newton's method with differences.
 class Cvode {
  public:
   Cvode(std::function<double(double)> f, double relative, double absolute) : f_(std::move(f)) {

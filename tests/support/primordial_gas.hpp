@@ -9,8 +9,8 @@
 
 namespace sidestream::test {
 
-/// The plain twin of the kernels of heating and cooling: one cell of gas by direct evaluation of all fits, its electrons
-/// by a search in an interval.
+/// The plain twin of the kernels of heating and cooling: one cell of gas by direct evaluation of all fits, its
+/// electrons by a search in an interval.
 class PrimordialGas {
  public:
   PrimordialGas(const solvers::HeatingMoment& moment, solvers::RateFits fits, double density)
@@ -60,8 +60,8 @@ class PrimordialGas {
     s.heiii = s.heii * further;
     s.electrons = s.hii + s.heii + 2.0 * s.heiii;
     const double amplification = std::pow(density_ / moment_.mean_density, moment_.heating_exponent);
-    s.heating = n * amplification *
-                (share * (s.hi * uv.heating_hi + s.hei * uv.heating_hei) + s.heii * uv.heating_heii);
+    s.heating =
+        n * amplification * (share * (s.hi * uv.heating_hi + s.hei * uv.heating_hei) + s.heii * uv.heating_heii);
     s.cooling = n * electrons *
                 (s.hi * r.cooling_hi + s.hei * r.cooling_hei + s.heii * r.cooling_heii +
                  s.hii * (r.recombination_cooling_hii + r.free_free_1) +
@@ -74,10 +74,9 @@ class PrimordialGas {
   /// x = lost(x), which falls with x, by the regula falsi (Illinois) in ln x.
   template <typename F>
   double electrons_of(F lost) const {
-    const auto excess = [&](double ln_x) {
-      return ln_x - std::log(std::max(lost(std::exp(ln_x)), 1e-300));
-    };
-    double low = std::log(1e-30), high = std::log(1.0 + 2.0 * moment_.helium), at_low = excess(low), at_high = excess(high);
+    const auto excess = [&](double ln_x) { return ln_x - std::log(std::max(lost(std::exp(ln_x)), 1e-300)); };
+    double low = std::log(1e-30), high = std::log(1.0 + 2.0 * moment_.helium), at_low = excess(low),
+           at_high = excess(high);
     if (at_low >= 0.0) return std::exp(low);
     if (at_high <= 0.0) return std::exp(high);
     int last = 0;

@@ -21,9 +21,9 @@ struct HeatingConfig {
   double ionization_factor = 1.0;  ///< multiplies the rates of photoionisation
   double heating_factor = 1.0;     ///< A of A Delta^B, which multiplies the heat of each photoionisation rate
   double heating_exponent = 0.0;   ///< B; Delta is the density over the mean of baryons
-  std::optional<double> hydrogen_reionization;  ///< redshift above which nothing ionises H I and He I
-  std::optional<double> helium_reionization;    ///< redshift above which nothing ionises He II
-  double temperature_floor = 1.0;               ///< [K]
+  std::optional<double> hydrogen_reionization = {};  ///< redshift above which nothing ionises H I and He I
+  std::optional<double> helium_reionization = {};    ///< redshift above which nothing ionises He II
+  double temperature_floor = 1.0;                    ///< [K]
 };
 core::Table<HeatingConfig> heating_table();
 

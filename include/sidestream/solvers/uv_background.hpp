@@ -15,7 +15,7 @@ struct UvRates {
 /// When the background begins, beyond what its table says: all rates of hydrogen and He I are zero above the first
 /// redshift, those of He II above the second.
 struct SuddenReionization {
-  std::optional<double> hydrogen, helium;
+  std::optional<double> hydrogen = {}, helium = {};
 };
 
 /// A homogeneous background of ionising radiation as a function of redshift.

@@ -19,11 +19,12 @@ constexpr int most_electron_iterations = 100;   // from far on the wrong side ea
 constexpr double energy_accuracy = 1e-6;        // of ln T, where the integration begins; it corrects what is left
 constexpr double equilibrium_accuracy = 1e-11;  // of ln T, of equilibria that are asked for
 constexpr int most_temperature_iterations = 60;
-constexpr double bracket_margin = 1e-3;  // of ln T
-constexpr double slope_step = 1e-4;      // in ln T
-constexpr double widest_stage = 1.0;     // in ln T, that a stage may lie away from the beginning of its step
-constexpr double step_accuracy = 3e-6;   // of ln T in a step, by the embedded method
-constexpr double first_change = 0.5;     // of ln T, at the initial rate, in the first step
+constexpr double bracket_margin = 1e-3;          // of ln T
+constexpr double slope_step = 1e-5;              // in ln T
+constexpr double widest_stage = 1.0;             // in ln T, that a stage may lie away from the beginning of its step
+constexpr double step_accuracy = 3e-5;           // of ln T in a step, by the embedded method
+constexpr double unstable_step_accuracy = 3e-6;  // the same where differences of temperature grow
+constexpr double first_change = 0.5;             // of ln T, at the initial rate, in the first step
 constexpr int most_steps = 2000;
 
 /// The cells of the lanes, and what does not change while they are integrated.
@@ -290,8 +291,8 @@ Step step_from(const HeatingMoment& moment, const Cells& cells, Lanes source, La
 }
 
 /// The factor by which the next step is longer, after a step of this error.
-[[gnu::always_inline]] inline Lanes growth_after(Lanes error) {
-  const Lanes factor = 0.9 * exponential(logarithm(step_accuracy / (error + 1e-12)) * (1.0 / 3.0));
+[[gnu::always_inline]] inline Lanes growth_after(Lanes error, Lanes accuracy) {
+  const Lanes factor = 0.9 * exponential(logarithm(accuracy / (error + 1e-12)) * (1.0 / 3.0));
   return smaller_of(larger_of(factor, all(0.1)), all(5.0));
 }
 
@@ -323,17 +324,20 @@ Integration integrated(const HeatingMoment& moment, const Cells& cells, Lanes so
     if (n == 0) h = smaller_of(h, first_change * slopes.theta / (magnitude(rate_of(cells, start) + source) + 1e-300));
     // Where heat makes more heat, no longer than that takes: the equations of the stages stay solvable.
     h = slopes.rate * h > slopes.theta ? slopes.theta / slopes.rate : h;
+    const Lanes accuracy = slopes.rate * start.theta > (rate_of(cells, start) + source) * slopes.theta
+                               ? all(unstable_step_accuracy)
+                               : all(step_accuracy);
     const Step step = step_from(moment, cells, source, result.theta, start, slopes, h);
     for (int l = 0; l < lanes; ++l) result.steps[l] -= static_cast<int>(going[l]);
     result.failed |= going & step.unsolved;
-    const Mask good = going & (step.error <= step_accuracy), cold = good & (step.log_temperature < moment.log_floor);
+    const Mask good = going & (step.error <= accuracy), cold = good & (step.log_temperature < moment.log_floor);
     result.theta = good ? step.theta : result.theta;
     left = good ? left - h : left;
     held |= cold;
     going &= ~(cold | result.failed) & (left > 0.0);
     if (!any(going)) break;
     start = state_at(moment, cells, good ? step.log_temperature : start.log_temperature, start.fractions.electrons);
-    h = smaller_of(h * growth_after(step.error), left);
+    h = smaller_of(h * growth_after(step.error, accuracy), left);
   }
   result.failed |= going;
   if (any(held))

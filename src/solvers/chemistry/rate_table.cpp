@@ -8,7 +8,8 @@ namespace sidestream::solvers {
 
 namespace {
 
-constexpr double step = 1e-5;  // in ln T or w, of the differences that give slopes
+constexpr double step = 1e-5;    // in ln T or w, of the differences that give slopes
+constexpr double aside = 1e-12;  // in ln T, from where a fit jumps
 
 LeftOut left_out() {
   const BoltzmannPowers powers;
@@ -46,12 +47,12 @@ NodeValues values_at(double ln_t, RateFits fits) {
 std::vector<double> rate_table(RateFits fits) {
   std::vector<double> table;
   for (int n = 0; n <= table_intervals; ++n) {
-    const double ln_t = static_cast<double>(n) / nodes_per_unit;
-    const NodeValues here = values_at(ln_t, fits), above = values_at(ln_t + step, fits),
-                     below = values_at(ln_t - step, fits);
+    const double ln_t = n / nodes_per_unit - aside;
+    const NodeValues here = values_at(ln_t, fits), below = values_at(ln_t - step, fits),
+                     further = values_at(ln_t - 2.0 * step, fits);
     table.insert(table.end(), here.begin(), here.end());
     for (std::size_t q = 0; q < table_width; ++q)
-      table.push_back((above[q] - below[q]) / (2.0 * step * nodes_per_unit));
+      table.push_back((3.0 * here[q] - 4.0 * below[q] + further[q]) / (2.0 * step * nodes_per_unit));
   }
   return table;
 }

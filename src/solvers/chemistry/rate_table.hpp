@@ -29,11 +29,14 @@ struct BoltzmannPowers {
   int ionization_hi = 4, ionization_hei = 7, ionization_heii = 16, cooling_hi = 3, cooling_hei = 7, cooling_heii = 12;
 };
 
-/// Nodes are at ln T = n / `nodes_per_unit`, T from 1 K to 1.3e9 K. Between them, cubics of Hermite's kind.
-constexpr int nodes_per_unit = 40, table_intervals = 21 * nodes_per_unit;
+/// Nodes are at ln T = n / `nodes_per_unit`, T from 1 K to 1e10 K; powers of ten are among them. Between them, cubics
+/// of Hermite's kind.
+constexpr int nodes_per_decade = 92, table_intervals = 10 * nodes_per_decade;
+constexpr double nodes_per_unit = nodes_per_decade / 2.30258509299404568402;
 
 /// The nodes of the table one after the other: `table_width` values of rates, then their slopes times the distance of
-/// nodes. A jump of a fit is passed over in one interval.
+/// nodes. Where a fit jumps, as at 1e5 and 1e6 K, a node has the side of lower temperature, and the interval above it
+/// passes over the jump.
 std::vector<double> rate_table(RateFits fits);
 
 /// Share of the ionising background that reaches gas of the density n_H = n_SSh e^w (Rahmati et al. 2013, MNRAS 430,
