@@ -28,11 +28,11 @@ std::string described(const Case& c) {
 /// The cases of this rank: n_H of 1e-8 to 1e2 / cm^3, T of 10 to 1e8 K; steps of 0.6 and 6 % of the age of the universe
 /// of matter alone.
 template <typename F>
-void for_each_case(const comm::Communicator& comm, double step_in_log, F f) {
+void for_each_case(const comm::Communicator& comm, F f) {
   int number = 0;
-  for (const double z : {15.0, 9.0, 6.0, 3.0, 1.0, 0.0})
+  for (const double z : {15.0, 6.0, 3.0, 0.0})
     for (double log_n = -8.0; log_n < 2.1; log_n += 1.0)
-      for (double log_t = 1.0; log_t < 8.1; log_t += step_in_log)
+      for (double log_t = 1.0; log_t < 8.1; log_t += 1.0)
         for (const double source : {0.0, 0.5, -0.2})
           for (const double share : {0.006, 0.06})
             if (number++ % comm.size() == comm.rank())
@@ -69,7 +69,7 @@ TEST(HeatingAgainstCvode, TheSameRatesLeadToTheSameTemperatures) {
   const comm::Communicator comm(MPI_COMM_WORLD);
   for (const bool shielding : {false, true}) {
     const HeatingCooling heating({.self_shielding = shielding}, test::cosmology_n());
-    for_each_case(comm, 0.5, [&](const Case& c) {
+    for_each_case(comm, [&](const Case& c) {
       const auto epoch = heating.at(c.z, cgs_units);
       const double unit = epoch.moment().theta_per_energy;
       const Outcome ours = outcome(epoch, c);
@@ -96,7 +96,7 @@ TEST(HeatingAgainstCvode, TheSameRatesLeadToTheSameTemperatures) {
 TEST(HeatingAgainstCvode, RatesWithoutTablesLeadToTheSameTemperatures) {
   const comm::Communicator comm(MPI_COMM_WORLD);
   const HeatingCooling heating({}, test::cosmology_n());
-  for_each_case(comm, 1.0, [&](const Case& c) {
+  for_each_case(comm, [&](const Case& c) {
     if (c.source != 0.0 || c.duration > 0.01 * 4.4e17) return;
     const auto epoch = heating.at(c.z, cgs_units);
     const Outcome ours = outcome(epoch, c);
