@@ -94,7 +94,9 @@ Rates rates_at(const double* table, Lanes log_temperature, Lanes temperature) {
     for (int l = 0; l < lanes; ++l) values[l] = rows[l][rate];
     return values;
   };
-  // Powers of exp(-boltzmann_unit / T), as in `BoltzmannPowers`.
+  constexpr BoltzmannPowers powers;
+  static_assert(powers.ionization_hi == 4 && powers.ionization_hei == 7 && powers.ionization_heii == 16);
+  static_assert(powers.cooling_hi == 3 && powers.cooling_hei == 7 && powers.cooling_heii == 12);
   const Lanes once = exponential(-boltzmann_unit / temperature), power_3 = once * once * once, power_4 = power_3 * once,
               power_7 = power_4 * power_3, power_12 = power_4 * power_4 * power_4, power_16 = power_12 * power_4;
   return {column(table_recombination_hii),
@@ -225,13 +227,13 @@ State state_of(const HeatingMoment& moment, const Cells& cells, Lanes theta, dou
     const Lanes excess = logarithm(state.theta) - log_theta;
     wrong &= magnitude(excess) > accuracy;
     if (n == most_temperature_iterations || !any(wrong)) break;
-    hot = wrong & (excess > 0.0) ? guess : hot;
-    cold = wrong & (excess < 0.0) ? guess : cold;
+    hot = (wrong & (excess > 0.0)) ? guess : hot;
+    cold = (wrong & (excess < 0.0)) ? guess : cold;
     const Lanes slope = n == 0 ? all(1.0) : (excess - last_excess) / (guess - last_guess);
     const Lanes secant = guess - excess / slope;
     last_guess = wrong ? guess : last_guess;
     last_excess = wrong ? excess : last_excess;
-    guess = wrong ? ((secant > cold) & (secant < hot) ? secant : 0.5 * (cold + hot)) : guess;
+    guess = wrong ? (((secant > cold) & (secant < hot)) ? secant : 0.5 * (cold + hot)) : guess;
     electrons = wrong ? state.fractions.electrons : electrons;
   }
   state.unsolved |= wrong;
@@ -309,41 +311,43 @@ struct Integration {
           (ahead.fractions.electrons - start.fractions.electrons) / slope_step};
 }
 
-/// Integrates the cells over `dt` [s] from the energies `theta` on.
+/// The accuracy of a step from `start` on: finer where differences of ln T grow.
+[[gnu::always_inline]] inline Lanes accuracy_at(const State& start, const Slopes& slopes, Lanes rate) {
+  return slopes.rate * start.theta > rate * slopes.theta ? all(unstable_step_accuracy) : all(step_accuracy);
+}
+
+/// Integrates the cells over `dt` [s] from the energies `theta` on. Gas that cools below the floor stays there.
 Integration integrated(const HeatingMoment& moment, const Cells& cells, Lanes source, Lanes theta, double dt) {
   State start = state_of(moment, cells, theta, energy_accuracy);
-  Integration result{theta, start.log_temperature < moment.log_floor, start.unsolved, {}};
-  if (any(result.at_floor)) {
-    start = state_at(moment, cells, larger_of(start.log_temperature, all(moment.log_floor)), start.fractions.electrons);
-    result.theta = result.at_floor ? start.theta : theta;
-  }
+  Integration result{theta, theta != theta, start.unsolved, {}};
   Lanes left = all(dt), h = left;
-  Mask going = ~result.failed, held = going & ~going;
+  Mask going = ~result.failed;
   for (int n = 0; n < most_steps && any(going); ++n) {
     const Slopes slopes = slopes_at(moment, cells, start);
-    if (n == 0) h = smaller_of(h, first_change * slopes.theta / (magnitude(rate_of(cells, start) + source) + 1e-300));
+    const Lanes rate = rate_of(cells, start) + source;
+    if (n == 0) h = smaller_of(h, first_change * slopes.theta / (magnitude(rate) + 1e-300));
     // Where heat makes more heat, no longer than that takes: the equations of the stages stay solvable.
     h = slopes.rate * h > slopes.theta ? slopes.theta / slopes.rate : h;
-    const Lanes accuracy = slopes.rate * start.theta > (rate_of(cells, start) + source) * slopes.theta
-                               ? all(unstable_step_accuracy)
-                               : all(step_accuracy);
+    const Lanes accuracy = accuracy_at(start, slopes, rate);
     const Step step = step_from(moment, cells, source, result.theta, start, slopes, h);
     for (int l = 0; l < lanes; ++l) result.steps[l] -= static_cast<int>(going[l]);
     result.failed |= going & step.unsolved;
-    const Mask good = going & (step.error <= accuracy), cold = good & (step.log_temperature < moment.log_floor);
+    const Mask good = going & (step.error <= accuracy);
     result.theta = good ? step.theta : result.theta;
     left = good ? left - h : left;
-    held |= cold;
-    going &= ~(cold | result.failed) & (left > 0.0);
+    const Mask ends = (step.log_temperature < start.log_temperature) | (left <= 0.0);
+    const Mask held = good & (step.log_temperature < moment.log_floor) & ends;
+    result.at_floor |= held;
+    going &= ~(held | result.failed) & (left > 0.0);
     if (!any(going)) break;
     start = state_at(moment, cells, good ? step.log_temperature : start.log_temperature, start.fractions.electrons);
     h = smaller_of(h * growth_after(step.error, accuracy), left);
   }
   result.failed |= going;
-  if (any(held))
-    result.theta =
-        held ? state_at(moment, cells, all(moment.log_floor), start.fractions.electrons).theta : result.theta;
-  result.at_floor |= held;
+  if (any(result.at_floor)) {
+    const State floor = state_at(moment, cells, all(moment.log_floor), all(1.0 + 2.0 * moment.helium));
+    result.theta = result.at_floor ? floor.theta : result.theta;
+  }
   return result;
 }
 
