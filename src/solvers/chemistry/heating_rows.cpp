@@ -22,8 +22,9 @@ constexpr int most_temperature_iterations = 60;
 constexpr double bracket_margin = 1e-3;          // of ln T
 constexpr double slope_step = 1e-5;              // in ln T
 constexpr double widest_stage = 1.0;             // in ln T, that a stage may lie away from the beginning of its step
-constexpr double step_accuracy = 3e-5;           // of ln T in a step, by the embedded method
-constexpr double unstable_step_accuracy = 3e-6;  // the same where differences of temperature grow
+constexpr double step_accuracy = 5e-5;           // of ln T in a step, by the embedded method
+constexpr double unstable_step_accuracy = 3e-6;  // the same where differences grow
+constexpr double much_growth = 0.2;              // of ln of a difference of ln T
 constexpr double first_change = 0.5;             // of ln T, at the initial rate, in the first step
 constexpr int most_steps = 2000;
 
@@ -311,9 +312,10 @@ struct Integration {
           (ahead.fractions.electrons - start.fractions.electrons) / slope_step};
 }
 
-/// The accuracy of a step from `start` on: finer where differences of ln T grow.
-[[gnu::always_inline]] inline Lanes accuracy_at(const State& start, const Slopes& slopes, Lanes rate) {
-  return slopes.rate * start.theta > rate * slopes.theta ? all(unstable_step_accuracy) : all(step_accuracy);
+/// The accuracy of a step from `start` on: finer where differences of ln T grow in the time that is left.
+[[gnu::always_inline]] inline Lanes accuracy_at(const State& start, const Slopes& slopes, Lanes rate, Lanes left) {
+  const Lanes growth = (slopes.rate * start.theta - rate * slopes.theta) * left;
+  return growth > much_growth * slopes.theta * start.theta ? all(unstable_step_accuracy) : all(step_accuracy);
 }
 
 /// Integrates the cells over `dt` [s] from the energies `theta` on. Gas that cools below the floor stays there.
@@ -328,7 +330,7 @@ Integration integrated(const HeatingMoment& moment, const Cells& cells, Lanes so
     if (n == 0) h = smaller_of(h, first_change * slopes.theta / (magnitude(rate) + 1e-300));
     // Where heat makes more heat, no longer than that takes: the equations of the stages stay solvable.
     h = slopes.rate * h > slopes.theta ? slopes.theta / slopes.rate : h;
-    const Lanes accuracy = accuracy_at(start, slopes, rate);
+    const Lanes accuracy = accuracy_at(start, slopes, rate, left);
     const Step step = step_from(moment, cells, source, result.theta, start, slopes, h);
     for (int l = 0; l < lanes; ++l) result.steps[l] -= static_cast<int>(going[l]);
     result.failed |= going & step.unsolved;
