@@ -132,6 +132,7 @@ TEST(IonizationEquilibrium, UnitsOfTheGasAreThoseOfTheCaller) {
   const auto cell = test::at_temperature(heating.at(3.0, cgs_units), hydrogen, temperature);
   EXPECT_NEAR(neutral, cell.hi, 1e-12 * cell.hi);
   EXPECT_NEAR(energy, cell.energy * 1e-10 * a * a, 1e-12 * energy);  // a^2 e, (km/s)^2
+  EXPECT_NEAR(heating.at(3.0, units).moment().mean_density, test::cosmology_n().baryon_density(), 1e-3);
   // The mean density of baryons of cosmology N at z = 3 is n_H = 1.238e-5 / cm^3.
   EXPECT_NEAR(test::cosmology_n().baryon_density() * units.density / test::gram_per_hydrogen, 1.238e-5, 1e-8);
 }

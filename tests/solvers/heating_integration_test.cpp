@@ -9,6 +9,7 @@
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/random.hpp"
 #include "sidestream/solvers/heating_cooling.hpp"
+#include "solvers/chemistry/heating_rows.hpp"
 #include "support/heated_gas.hpp"
 
 namespace sidestream::solvers {
@@ -106,6 +107,20 @@ TEST(HeatingIntegration, WhatIsNotGasIsAnErrorThatSaysWhich) {
       EXPECT_EQ(e[0], 1e12);
     }
   }
+}
+
+TEST(HeatingIntegration, CellsThatCannotBeIntegratedAreCountedAndLeftAsTheyWere) {
+  const HeatingCooling heating = test::published_heating();
+  HeatingMoment broken = heating.at(3.0, cgs_units).moment();
+  broken.cmb_temperature = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> density(11, 2e-29), before(11, 1e12);
+  std::vector<double> energy = before;
+
+  const HeatingTally tally = integrate_row(broken, 11, test::seconds_per_myr, density.data(), nullptr, energy.data());
+
+  EXPECT_EQ(tally.failed, 11);
+  EXPECT_EQ(tally.first_failed, 0);
+  EXPECT_EQ(energy, before);
 }
 
 /// Cells of all densities and energies, some with a source.
