@@ -37,14 +37,6 @@ struct GasUnits {
 inline constexpr GasUnits cgs_units{1.0, 1.0, 1.0};
 GasUnits supercomoving_units(double a);
 
-/// Gas in equilibrium of ionisation, cell by cell: fractions are over n_H, rates are [erg/s/cm^3]. Rows that are empty
-/// are not wanted.
-struct GasEquilibrium {
-  std::span<double> temperature, energy;  ///< [K]; specific, in units of the caller
-  std::span<double> electrons, hi, hii, hei, heii, heiii;
-  std::span<double> heating, cooling, compton;  ///< by the background; of two-body processes; of Compton scattering
-};
-
 /// What happened to cells that were integrated.
 struct HeatingCounts {
   std::int64_t cells = 0, steps = 0;  ///< steps are those of all cells together

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "sidestream/solvers/uv_background.hpp"
 
 namespace sidestream::solvers {
@@ -20,6 +22,14 @@ struct HeatingMoment {
   double theta_per_energy = 1.0;       ///< [K] of a unit of energy
   double seconds_per_time = 1.0;
   double log_floor = 0.0;  ///< ln of the lowest temperature [K] that integration leaves behind
+};
+
+/// Gas in equilibrium of ionisation, cell by cell: fractions are over n_H, rates are [erg/s/cm^3]. Rows that are empty
+/// are not wanted.
+struct GasEquilibrium {
+  std::span<double> temperature, energy;  ///< [K]; specific, in units of the caller
+  std::span<double> electrons, hi, hii, hei, heii, heiii;
+  std::span<double> heating, cooling, compton;  ///< by the background; of two-body processes; of Compton scattering
 };
 
 }  // namespace sidestream::solvers

@@ -58,13 +58,10 @@ void check(const HeatingMoment& moment, std::span<const double> density, std::sp
   }
 }
 
-EquilibriumRows rows_of(const GasEquilibrium& out, std::size_t cells) {
-  const auto row = [cells](std::span<double> values) -> double* {
-    core::require(values.empty() || values.size() == cells, "an equilibrium is as long as the rows that it is of");
-    return values.empty() ? nullptr : values.data();
-  };
-  return {row(out.temperature), row(out.energy), row(out.electrons), row(out.hi),      row(out.hii),    row(out.hei),
-          row(out.heii),        row(out.heiii),  row(out.heating),   row(out.cooling), row(out.compton)};
+void check(const GasEquilibrium& out, std::size_t cells) {
+  for (const auto row : {out.temperature, out.energy, out.electrons, out.hi, out.hii, out.hei, out.heii, out.heiii,
+                         out.heating, out.cooling, out.compton})
+    core::require(row.empty() || row.size() == cells, "an equilibrium is as long as the rows that it is of");
 }
 
 void require_solved(int unsolved) {
@@ -145,8 +142,9 @@ HeatingCounts HeatingCooling::Epoch::advance(double dt, std::span<const double> 
 void HeatingCooling::Epoch::equilibrium(std::span<const double> density, std::span<const double> energy,
                                         const GasEquilibrium& out) const {
   check(moment_, density, {}, energy);
-  require_solved(equilibrium_of_energies(moment_, static_cast<int>(density.size()), density.data(), energy.data(),
-                                         rows_of(out, density.size())));
+  check(out, density.size());
+  require_solved(
+      equilibrium_of_energies(moment_, static_cast<int>(density.size()), density.data(), energy.data(), out));
 }
 
 void HeatingCooling::Epoch::equilibrium_at_temperature(std::span<const double> density,
@@ -158,8 +156,9 @@ void HeatingCooling::Epoch::equilibrium_at_temperature(std::span<const double> d
       throw core::Error("there is no gas of the density " + std::to_string(density[i]) + " and the temperature " +
                             std::to_string(temperature[i]) + " K",
                         "cell " + std::to_string(i) + " of a row", "both are above zero and finite");
-  require_solved(equilibrium_of_temperatures(moment_, static_cast<int>(density.size()), density.data(),
-                                             temperature.data(), rows_of(out, density.size())));
+  check(out, density.size());
+  require_solved(
+      equilibrium_of_temperatures(moment_, static_cast<int>(density.size()), density.data(), temperature.data(), out));
 }
 
 }  // namespace sidestream::solvers

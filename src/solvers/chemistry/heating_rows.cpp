@@ -375,13 +375,13 @@ Cells cells_of(const HeatingMoment& moment, Lanes density) {
           logarithm(n) - moment.shielding_log_density};
 }
 
-void store_if_wanted(double* row, int begin, int end, Lanes values) {
-  if (row == nullptr) return;
-  for (int i = begin; i < end; ++i) row[i] = values[i - begin];
+void store_if_wanted(std::span<double> row, int begin, int end, Lanes values) {
+  if (row.empty()) return;
+  for (int i = begin; i < end; ++i) row[static_cast<std::size_t>(i)] = values[i - begin];
 }
 
 void store(const HeatingMoment& moment, const Cells& cells, const State& state, int begin, int end,
-           const EquilibriumRows& out) {
+           const GasEquilibrium& out) {
   const Fractions& f = state.fractions;
   const Lanes n = cells.density;
   store_if_wanted(out.temperature, begin, end, state.temperature);
@@ -399,7 +399,7 @@ void store(const HeatingMoment& moment, const Cells& cells, const State& state, 
 
 /// Equilibria of a row; `state_for` makes the state of the cells that begin at an index.
 template <typename F>
-int equilibria(const HeatingMoment& moment, int cells, const double* density, const EquilibriumRows& out, F state_for) {
+int equilibria(const HeatingMoment& moment, int cells, const double* density, const GasEquilibrium& out, F state_for) {
   int unsolved = 0;
   for (int begin = 0; begin < cells; begin += lanes) {
     const int end = std::min(begin + lanes, cells);
@@ -440,7 +440,7 @@ HeatingTally integrate_row(const HeatingMoment& moment, int cells, double dt, co
 }
 
 int equilibrium_of_energies(const HeatingMoment& moment, int cells, const double* density, const double* energy,
-                            const EquilibriumRows& out) {
+                            const GasEquilibrium& out) {
   return equilibria(moment, cells, density, out, [&](const Cells& here, int begin) {
     const Lanes theta = values_of(energy, begin, cells) * moment.theta_per_energy;
     return state_of(moment, here, theta, equilibrium_accuracy);
@@ -448,7 +448,7 @@ int equilibrium_of_energies(const HeatingMoment& moment, int cells, const double
 }
 
 int equilibrium_of_temperatures(const HeatingMoment& moment, int cells, const double* density,
-                                const double* temperature, const EquilibriumRows& out) {
+                                const double* temperature, const GasEquilibrium& out) {
   return equilibria(moment, cells, density, out, [&](const Cells& here, int begin) {
     return state_at(moment, here, logarithm(values_of(temperature, begin, cells)), all(1.0 + 2.0 * moment.helium));
   });

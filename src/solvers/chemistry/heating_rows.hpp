@@ -4,16 +4,6 @@
 
 namespace sidestream::solvers {
 
-/// Rows of what is known of cells in equilibrium; those that are null are not wanted.
-struct EquilibriumRows {
-  double* temperature = nullptr;  ///< [K]
-  double* energy = nullptr;       ///< in units of the rows
-  double *electrons = nullptr, *hi = nullptr, *hii = nullptr, *hei = nullptr, *heii = nullptr,
-         *heiii = nullptr;                                            ///< over n_H
-  double *heating = nullptr, *cooling = nullptr, *compton = nullptr;  ///< by the background, of two-body processes and
-                                                                      ///< of Compton scattering [erg/s/cm^3]
-};
-
 /// What happened to the cells of a row. Indices of cells are -1 where there is none.
 struct HeatingTally {
   int at_floor = 0;  ///< cells that the temperature floor held
@@ -33,9 +23,9 @@ HeatingTally integrate_row(const HeatingMoment& moment, int cells, double dt, co
 
 /// Equilibrium of cells of these energies; and of these temperatures [K]. How many cells were not solved.
 int equilibrium_of_energies(const HeatingMoment& moment, int cells, const double* density, const double* energy,
-                            const EquilibriumRows& out);
+                            const GasEquilibrium& out);
 int equilibrium_of_temperatures(const HeatingMoment& moment, int cells, const double* density,
-                                const double* temperature, const EquilibriumRows& out);
+                                const double* temperature, const GasEquilibrium& out);
 
 }  // namespace kernels
 #pragma GCC visibility pop

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 
 /// Arithmetic of a few cells side by side, for one file of kernels. Nothing but sums, products, quotients and shifts of
 /// bits, lane by lane: the bits of a lane depend neither on its neighbours, nor on how many there are, nor on the
