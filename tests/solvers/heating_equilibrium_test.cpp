@@ -118,6 +118,22 @@ TEST(IonizationEquilibrium, SelfShieldedGasIsNeutralWhereItIsDense) {
   EXPECT_LT(hi(open, 0.1), 0.2);
 }
 
+TEST(IonizationEquilibrium, FactorsMultiplyTheBackground) {
+  const HeatingConfig config{
+      .ionization_factor = 0.7, .heating_factor = 2.0, .heating_exponent = -0.5, .hydrogen_reionization = 7.0};
+  const HeatingCooling plain({}, test::cosmology_n()), heating(config, test::cosmology_n());
+  const UvRates table = make_uv_background("onorbe17_middle").at(3.0), rates = heating.uv_rates(3.0);
+  EXPECT_EQ(rates.ionization_heii, 0.7 * table.ionization_heii);
+  EXPECT_EQ(rates.heating_hi, 2.0 * table.heating_hi);
+  EXPECT_EQ(heating.uv_rates(7.1).ionization_hi, 0.0);
+
+  // At four times the mean density, heat for each neutral atom is 2 Delta^-0.5 = 1 times that of the table.
+  const double hydrogen = 4.0 * test::cosmology_n().baryon_density() * 6.7679e-41 * 64.0 / test::gram_per_hydrogen;
+  const auto cell = test::at_temperature(heating.at(3.0, cgs_units), hydrogen, 1e4);
+  const double heat = cell.hi * table.heating_hi + cell.hei * table.heating_hei + cell.heii * table.heating_heii;
+  expect_near(cell.heating, heat * hydrogen, "heating");
+}
+
 TEST(IonizationEquilibrium, UnitsOfTheGasAreThoseOfTheCaller) {
   const double a = 0.25, comoving = 5e9, temperature = 1.2e4;
   const HeatingCooling heating = test::published_heating();

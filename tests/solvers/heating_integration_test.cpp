@@ -63,6 +63,24 @@ TEST(HeatingIntegration, IsOfThirdOrder) {
   EXPECT_GT(std::log2(middle / fine), 2.7);
 }
 
+TEST(HeatingIntegration, TimesAndSourcesAreInTheUnitsOfTheCaller) {
+  const HeatingCooling heating = test::published_heating();
+  const double a = 0.25, megaparsec_per_km = 3.0856776e19, myr = 40.0;
+  const auto cgs = heating.at(3.0, cgs_units), supercomoving = heating.at(3.0, supercomoving_units(a));
+  const double energy = test::at_temperature(cgs, 1e-4, 1e4).energy,
+               source = 0.2 * energy / (myr * test::seconds_per_myr);
+
+  // Density in Msun/Mpc^3, a^2 e in (km/s)^2, dtau = dt / a^2 in Mpc/(km/s).
+  const double density = 1e-4 * test::gram_per_hydrogen * a * a * a / 6.7679e-41;
+  const double dtau = myr * test::seconds_per_myr / (a * a * megaparsec_per_km);
+  const double rate = 0.2 * (energy * 1e-10 * a * a) / dtau;
+  double e = energy * 1e-10 * a * a;
+  supercomoving.advance(dtau, {&density, 1}, {&rate, 1}, {&e, 1});
+
+  const double expected = test::temperature_after(cgs, 1e-4, 1e4, myr, source);
+  EXPECT_NEAR(test::at_energy(cgs, 1e-4, e * 1e10 / (a * a)).temperature, expected, 1e-9 * expected);
+}
+
 TEST(HeatingIntegration, ASourceAloneIsIntegratedExactly) {
   // Cold neutral gas in the dark neither heats nor cools but by the source.
   const HeatingCooling heating = test::dark_heating();
