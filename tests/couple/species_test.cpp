@@ -169,25 +169,5 @@ TEST_F(SpeciesTransport, SendsNoneThatNobodyReads) {
   }
 }
 
-TEST_F(SpeciesTransport, RefusesOneThatThereIsNotAndNamesThoseThatThereAre) {
-  for (const std::string transport : {"async", "in-transit"}) {
-    if (!allows(transport)) continue;
-    Session session = start(config_of({task_of("wrong", digest({"star"}), transport)}, transport == "async" ? 0 : 1));
-    if (session.computes()) {
-      try {
-        session.publish(with_species(session.compute_group(), 0));
-        ADD_FAILURE() << "published";
-      } catch (const core::Error& error) {
-        EXPECT_THAT(error.message(), HasSubstr("species `star`"));
-        EXPECT_THAT(error.hint(), HasSubstr("dark_matter, stars, tracers, black_holes"));
-      }
-      session.finish();
-    } else {
-      session.serve();
-    }
-    world_.barrier();
-  }
-}
-
 }  // namespace
 }  // namespace sidestream::couple

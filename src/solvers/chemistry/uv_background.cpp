@@ -1,0 +1,147 @@
+#include "sidestream/solvers/uv_background.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+
+#include "sidestream/core/error.hpp"
+#include "sidestream/core/math.hpp"
+#include "sidestream/core/registry.hpp"
+
+namespace sidestream::solvers {
+
+namespace {
+
+/// The files of data/uvb, made part of the library when it is built.
+struct ShippedTable {
+  std::string_view name, text;
+};
+constexpr std::array shipped_tables{
+    ShippedTable{
+        "onorbe17_middle",
+#include "data/uvb/onorbe17_middle.txt.inc"
+    },
+    ShippedTable{
+        "onorbe17_early",
+#include "data/uvb/onorbe17_early.txt.inc"
+    },
+    ShippedTable{
+        "onorbe17_late",
+#include "data/uvb/onorbe17_late.txt.inc"
+    },
+    ShippedTable{
+        "hm2012",
+#include "data/uvb/hm2012.txt.inc"
+    },
+    ShippedTable{
+        "puchwein19",
+#include "data/uvb/puchwein19.txt.inc"
+    },
+    ShippedTable{
+        "fg20",
+#include "data/uvb/fg20.txt.inc"
+    },
+};
+
+constexpr std::array rate_members{&UvRates::ionization_hi, &UvRates::ionization_hei, &UvRates::ionization_heii,
+                                  &UvRates::heating_hi,    &UvRates::heating_hei,    &UvRates::heating_heii};
+constexpr std::size_t columns = 1 + rate_members.size();
+
+/// The numbers of a line, separated by blanks.
+std::vector<double> numbers_of(std::string_view line, const std::string& where) {
+  constexpr std::string_view blanks = " \t\r";
+  std::vector<double> numbers;
+  for (auto begin = line.find_first_not_of(blanks); begin != std::string_view::npos;
+       begin = line.find_first_not_of(blanks)) {
+    const std::string_view word = line.substr(begin, std::min(line.find_first_of(blanks, begin), line.size()) - begin);
+    double number = 0.0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (error != std::errc{} || end != word.data() + word.size() || !std::isfinite(number))
+      throw core::Error("`" + std::string(word) + "` is not a finite number", where,
+                        "a table of the ultraviolet background holds numbers alone; begin comments with #");
+    numbers.push_back(number);
+    line.remove_prefix(begin + word.size());
+  }
+  return numbers;
+}
+
+UvBackground::Row row_of(std::string_view line, const std::string& where) {
+  const std::vector<double> numbers = numbers_of(line, where);
+  if (numbers.size() != columns)
+    throw core::Error("this row has " + std::to_string(numbers.size()) + " columns, not seven", where,
+                      "they are log10(1 + z), the ionisation of H I, He I and He II [1/s] and their heating [erg/s]");
+  UvBackground::Row row{numbers[0], {}};
+  for (std::size_t n = 0; n < rate_members.size(); ++n) {
+    if (numbers[n + 1] < 0.0)
+      throw core::Error("the rate of column " + std::to_string(n + 2) + " is below zero", where,
+                        "rates of ionisation and heating are at least zero");
+    row.rates.*rate_members[n] = numbers[n + 1];
+  }
+  return row;
+}
+
+std::vector<UvBackground::Row> parse(std::istream& text, const std::string& source) {
+  std::vector<UvBackground::Row> rows;
+  std::string line;
+  for (int number = 1; std::getline(text, line); ++number) {
+    if (line.starts_with('#') || line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    const std::string where = source + ":" + std::to_string(number);
+    rows.push_back(row_of(line, where));
+    if (rows.size() > 1 && !(rows.back().log_1z > rows[rows.size() - 2].log_1z))
+      throw core::Error("the redshift does not grow from row to row", where, "sort the rows by their first column");
+  }
+  if (rows.empty())
+    throw core::Error("the table of the ultraviolet background has no rows", source,
+                      "it may have been cut off; copy it again");
+  return rows;
+}
+
+std::vector<UvBackground::Row> read_rows(const std::string& name) {
+  for (const auto& table : shipped_tables)
+    if (table.name == name) {
+      std::istringstream text{std::string(table.text)};
+      return parse(text, "data/uvb/" + name + ".txt");
+    }
+  std::ifstream file(name);
+  if (!file) throw core::unknown_name("ultraviolet background or file", name, uv_background_names());
+  return parse(file, name);
+}
+
+}  // namespace
+
+UvBackground::UvBackground(std::vector<Row> rows, const SuddenReionization& sudden)
+    : rows_(std::move(rows)), sudden_(sudden) {
+  core::require(!rows_.empty(), "an ultraviolet background has at least one row");
+}
+
+UvRates UvBackground::at(double redshift) const {
+  const double log_1z = core::log10(1.0 + redshift);
+  if (log_1z >= rows_.back().log_1z) return {};
+  const auto above = std::ranges::upper_bound(rows_, log_1z, {}, &Row::log_1z);
+  UvRates rates = above->rates;
+  if (above != rows_.begin()) {
+    const Row& below = *(above - 1);
+    const double share = (log_1z - below.log_1z) / (above->log_1z - below.log_1z);
+    for (const auto member : rate_members) rates.*member = (1.0 - share) * below.rates.*member + share * rates.*member;
+  }
+  if (sudden_.hydrogen && redshift > *sudden_.hydrogen)
+    rates.ionization_hi = rates.heating_hi = rates.ionization_hei = rates.heating_hei = 0.0;
+  if (sudden_.helium && redshift > *sudden_.helium) rates.ionization_heii = rates.heating_heii = 0.0;
+  return rates;
+}
+
+UvBackground make_uv_background(const std::string& name, const SuddenReionization& sudden) {
+  return UvBackground(read_rows(name), sudden);
+}
+
+std::vector<std::string> uv_background_names() {
+  std::vector<std::string> names;
+  for (const auto& table : shipped_tables) names.emplace_back(table.name);
+  return names;
+}
+
+}  // namespace sidestream::solvers
