@@ -8,8 +8,6 @@
 namespace sidestream::couple {
 namespace {
 
-using testing::HasSubstr;
-
 // Counts, and a sum of hashes of all bits of all particles of some species, in whatever order they come.
 class SpeciesDigest : public analysis::Analysis {
  public:
