@@ -14,7 +14,7 @@ TEST(MemoryFile, RemovesWhatNobodyHoldsAnyMore) {
   const MemoryFile held;
   const auto folder = std::filesystem::path(held.path()).parent_path();
   const std::string own = std::to_string(::getpid());
-  const auto abandoned = folder / ("sidestream_" + own), others = folder / ("sidestreams_" + own);
+  const auto abandoned = folder / ("sidestream_memory_" + own), others = folder / ("sidestream_" + own);
   std::ofstream(abandoned) << "half of it";
   std::ofstream(others) << "something else";
 

@@ -20,7 +20,7 @@ namespace sidestream::io {
 namespace {
 
 constexpr std::int64_t most_bytes_at_once = std::int64_t{4} << 20;
-constexpr const char* prefix = "sidestream_";
+constexpr const char* prefix = "sidestream_memory_";
 
 // Held by an open file, whatever becomes of its process; HDF5 takes locks of another kind.
 bool lock(int descriptor) {
@@ -33,7 +33,7 @@ bool lock(int descriptor) {
 void remove_abandoned(const std::string& folder) {
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (!entry->path().filename().string().starts_with(prefix)) continue;
+    if (!entry->path().filename().string().starts_with(prefix) || !entry->is_regular_file(error)) continue;
     const int descriptor = ::open(entry->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (descriptor < 0) continue;
     struct stat status {};
