@@ -33,12 +33,12 @@ bool lock(int descriptor) {
 void remove_abandoned(const std::string& folder) {
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (!entry->path().filename().string().starts_with(prefix) || !entry->is_regular_file(error)) continue;
+    std::error_code gone;
+    if (!entry->path().filename().string().starts_with(prefix) || !entry->is_regular_file(gone)) continue;
     const int descriptor = ::open(entry->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (descriptor < 0) continue;
     struct stat status {};
-    if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid() &&
-        lock(descriptor))
+    if (::fstat(descriptor, &status) == 0 && status.st_uid == ::geteuid() && lock(descriptor))
       ::unlink(entry->path().c_str());
     ::close(descriptor);
   }
