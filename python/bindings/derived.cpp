@@ -16,8 +16,8 @@ namespace sidestream::bindings {
 namespace {
 
 // What follows from `of`, whole arrays (z, y, x) of one shape in the order of `derived.of()`, cell by cell.
-nb::object derive(const mesh::DerivedQuantity& derived, const std::vector<FieldArray<double>>& of,
-                  double scale_factor) {
+nb::object derive(const mesh::DerivedQuantity& derived, const std::vector<FieldArray<double>>& of, double scale_factor,
+                  double gamma) {
   core::require(of.size() == derived.of().size() && !of.empty(), "one array for each quantity");
   std::array<int, 3> n{};
   for (std::size_t axis = 0; axis < 3; ++axis) n[axis] = static_cast<int>(of.front().shape(2 - axis));
@@ -31,7 +31,7 @@ nb::object derive(const mesh::DerivedQuantity& derived, const std::vector<FieldA
   auto found = std::make_unique<mesh::Field<double>>(mesh::split(box, {1, 1, 1}), 0);
   {
     const nb::gil_scoped_release unlocked;
-    derived.fill(box, views, scale_factor, found->view(0));
+    derived.fill(box, views, {scale_factor, gamma}, found->view(0));
   }
   double* const data = found->all().data();
   return array_of(std::move(found), data, {of.front().shape(0), of.front().shape(1), of.front().shape(2)});
@@ -52,7 +52,7 @@ void bind_derived(nb::module_& module) {
       .def_prop_ro("of", &mesh::DerivedQuantity::of, "The names of the quantities that it follows from.")
       .def("check", &mesh::DerivedQuantity::check, nb::arg("quantities"), nb::arg("has_redshift"),
            "An error unless all that the expression names is there.")
-      .def("__call__", &derive, nb::arg("of"), nb::arg("scale_factor"),
+      .def("__call__", &derive, nb::arg("of"), nb::arg("scale_factor"), nb::arg("gamma"),
            "Its cells, from arrays (z, y, x) of the others in the order of `of`.");
 }
 

@@ -159,7 +159,7 @@ class SnapshotFile:
 
         Args:
             name: of the new field, another than those there are.
-            expression: of the file's fields and of derived ones, numbers, `redshift` and `scale_factor`, with
+            expression: of the file's fields and of derived ones, numbers, `gamma`, `redshift` and `scale_factor`, with
                 + - * /, comparisons and functions.
             unit: of the new field.
 
@@ -310,7 +310,7 @@ class SnapshotFile:
         derived, _ = self._derived[field]
         parts = [self._covering(self._named(name), level) for name in derived.of]
         with translated_errors():
-            return np.asarray(derived(parts, self.attrs.get("scale_factor", 1.0)))
+            return np.asarray(derived(parts, self.attrs.get("scale_factor", 1.0), self._facts["gamma"]))
 
     def _for_analyses(self, field: str, level: int) -> tuple[xr.DataArray, list[float], bool]:
         """The field and the sides of the box in Msun/Mpc^3 and Mpc, and whether the file's units allow it."""
