@@ -151,7 +151,7 @@ TEST_F(SwarmRun, EveryTransportBringsTheHalosOfAChosenSpecies) {
     std::string text = "[run]\nmax_steps = 3\n";
     for (const std::string species : {"tracers", "dark_matter", ""})
       text += "[task.of_" + species + "]\nanalysis = \"halos\"\nfinder = \"fof\"\nfield = \"dark_matter_density\"\n" +
-              "min_particles = 2\nspherical_overdensity = []\nkinematics = true\nevery = 1\nspecies = \"" + species +
+              "min_particles = 2\nspherical_overdensity = []\nlink = true\nevery = 1\nspecies = \"" + species +
               "\"\ntransport = \"" + transport + "\"\n";
     return text;
   };
