@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "mesh/named.hpp"
@@ -50,7 +51,9 @@ void Snapshot::put(Entry entry) {
 }
 
 void Snapshot::add_grid(const std::string& name, Snapshot on_it) {
-  core::require(!name.empty(), "a grid beside that of a snapshot has a name");
+  const auto is_fit = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; };
+  core::require(!name.empty() && std::ranges::all_of(name, is_fit) && !grids_.contains(name),
+                "each grid beside that of a snapshot has a name of its own, of letters, digits, `_` and `-`");
   on_it.moment = moment;
   grids_[name] = std::make_shared<const Snapshot>(std::move(on_it));
 }

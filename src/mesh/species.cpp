@@ -7,14 +7,14 @@
 namespace sidestream::mesh {
 
 const Particles* Species::particles() const {
-  if (provide_) particles_ = std::make_shared<const Particles>(std::exchange(provide_, {})());
-  return particles_.get();
+  if (given_->provide) given_->particles = std::make_shared<const Particles>(std::exchange(given_->provide, {})());
+  return given_->particles.get();
 }
 
 Particles Species::take() const {
-  if (provide_) return std::exchange(provide_, {})();
-  core::require(particles_ != nullptr, "a species has no particles to take");
-  return *particles_;
+  if (given_->provide) return std::exchange(given_->provide, {})();
+  core::require(given_->particles != nullptr, "a species has no particles to take");
+  return *given_->particles;
 }
 
 std::vector<std::string> names_of(const std::vector<Species>& species) {

@@ -20,36 +20,42 @@ Queue queue_with(const char* policy, std::int64_t capacity = 10) {
   return {capacity, policies().named(policy)};
 }
 
+// Each of a moment of its own.
+Queue::Verdict admit(Queue& queue, std::int64_t bytes) {
+  static std::int64_t step = 0;
+  return queue.admit(bytes, ++step);
+}
+
 TEST(QueueBooks, RoomIsGivenBackWhenAPublishIsReceivedAndItIsDoneLater) {
   Queue queue = queue_with("block");
-  EXPECT_EQ(queue.admit(6).answer, Answer::started);
-  EXPECT_EQ(queue.admit(6).answer, Answer::full);
+  EXPECT_EQ(admit(queue, 6).answer, Answer::started);
+  EXPECT_EQ(admit(queue, 6).answer, Answer::full);
   EXPECT_EQ(queue.sent(), 1);
 
   queue.receive(1);
   EXPECT_EQ(queue.done(), 0);
-  EXPECT_EQ(queue.admit(6).queue_bytes, 6);
+  EXPECT_EQ(admit(queue, 6).queue_bytes, 6);
 
   queue.finish(1);
   EXPECT_EQ(queue.done(), 1);
   queue.finish(2);
   EXPECT_EQ(queue.done(), 2);
-  EXPECT_EQ(queue.admit(10).answer, Answer::started);
+  EXPECT_EQ(admit(queue, 10).answer, Answer::started);
 }
 
 TEST(QueueBooks, WhatGivesWayIsWhatNobodyHasBegunToReceive) {
   Queue queue = queue_with("drop-oldest");
-  EXPECT_EQ(queue.admit(4).answer, Answer::started);
-  EXPECT_EQ(queue.admit(3).answer, Answer::held);
-  EXPECT_EQ(queue.admit(3).answer, Answer::held);
+  EXPECT_EQ(admit(queue, 4).answer, Answer::started);
+  EXPECT_EQ(admit(queue, 3).answer, Answer::held);
+  EXPECT_EQ(admit(queue, 3).answer, Answer::held);
 
-  const Queue::Verdict verdict = queue.admit(5);
+  const Queue::Verdict verdict = admit(queue, 5);
 
   EXPECT_EQ(verdict.answer, Answer::held);
   EXPECT_EQ(verdict.withdrawn.first, 2);
   EXPECT_EQ(verdict.withdrawn.last, 3);
   EXPECT_EQ(verdict.queue_bytes, 9);
-  EXPECT_EQ(queue.admit(7).answer, Answer::left_out) << "the first is under way";
+  EXPECT_EQ(admit(queue, 7).answer, Answer::left_out) << "the first is under way";
   EXPECT_EQ(queue.done(), 0);
   queue.finish(1);
   EXPECT_EQ(queue.done(), 4) << "those withdrawn are nothing to wait for";
@@ -57,10 +63,10 @@ TEST(QueueBooks, WhatGivesWayIsWhatNobodyHasBegunToReceive) {
 
 TEST(QueueBooks, WhatMayGiveWayBeginsWhenAllBeforeItIsDone) {
   Queue queue = queue_with("latest", 100);
-  EXPECT_EQ(queue.admit(1).answer, Answer::started);
-  EXPECT_EQ(queue.admit(1).answer, Answer::held);
+  EXPECT_EQ(admit(queue, 1).answer, Answer::started);
+  EXPECT_EQ(admit(queue, 1).answer, Answer::held);
   EXPECT_EQ(queue.start_next(), 0);
-  EXPECT_EQ(queue.admit(1).withdrawn.last, 2);
+  EXPECT_EQ(admit(queue, 1).withdrawn.last, 2);
   queue.receive(1);
   EXPECT_EQ(queue.start_next(), 0) << "it is at work";
 
@@ -68,14 +74,39 @@ TEST(QueueBooks, WhatMayGiveWayBeginsWhenAllBeforeItIsDone) {
 
   EXPECT_EQ(queue.start_next(), 3);
   EXPECT_TRUE(queue.is_started(3));
-  EXPECT_TRUE(queue.admit(1).withdrawn.is_empty());
+  EXPECT_TRUE(admit(queue, 1).withdrawn.is_empty());
+}
+
+// Else the last of two that are published at each moment would be all that is ever analysed.
+TEST(QueueBooks, PublishesOfOneMomentBeginAndGiveWayTogether) {
+  for (const char* policy : {"latest", "drop-oldest"}) {
+    Queue queue = queue_with(policy, 4);
+    EXPECT_EQ(queue.admit(1, 0).answer, Answer::started);
+    EXPECT_EQ(queue.admit(1, 0).answer, Answer::started) << "the moment is under way";
+    EXPECT_EQ(queue.admit(1, 1).answer, Answer::held);
+    const Queue::Verdict second = queue.admit(1, 1);
+    EXPECT_EQ(second.answer, Answer::held);
+    EXPECT_TRUE(second.withdrawn.is_empty());
+    queue.finish(1);
+    EXPECT_EQ(queue.start_next(), 0) << "half of the first moment is at work";
+
+    queue.finish(2);
+
+    EXPECT_EQ(queue.start_next(), 4) << policy;
+    EXPECT_TRUE(queue.is_started(3) && queue.is_started(4));
+  }
+  Queue queue = queue_with("latest", 10);
+  for (const std::int64_t step : {0, 1, 1}) queue.admit(1, step);
+  const Queue::Verdict newest = queue.admit(1, 2);
+  EXPECT_EQ(newest.withdrawn.first, 2);
+  EXPECT_EQ(newest.withdrawn.last, 3);
 }
 
 TEST(QueueBooks, WhatIsStoredTakesNoRoomAndNobodyOvertakesIt) {
   Queue queue = queue_with("spill");
-  EXPECT_EQ(queue.admit(8).answer, Answer::started);
-  EXPECT_EQ(queue.admit(9).answer, Answer::stored);
-  const Queue::Verdict small = queue.admit(1);
+  EXPECT_EQ(admit(queue, 8).answer, Answer::started);
+  EXPECT_EQ(admit(queue, 9).answer, Answer::stored);
+  const Queue::Verdict small = admit(queue, 1);
   EXPECT_EQ(small.answer, Answer::stored);
   EXPECT_EQ(small.queue_bytes, 8);
   EXPECT_EQ(queue.start_next(), 0);
@@ -83,14 +114,14 @@ TEST(QueueBooks, WhatIsStoredTakesNoRoomAndNobodyOvertakesIt) {
   queue.receive(1);
 
   EXPECT_EQ(queue.start_next(), 3) << "both fit";
-  EXPECT_EQ(queue.admit(1).answer, Answer::stored);
+  EXPECT_EQ(admit(queue, 1).answer, Answer::stored);
 }
 
 TEST(QueueBooks, AtTheEndWhatIsHeldOrStoredMayBeTakenBack) {
   for (const auto& [policy, second] : {std::pair("latest", 4), std::pair("spill", 5)}) {
     Queue queue = queue_with(policy);
-    queue.admit(6);
-    queue.admit(second);
+    admit(queue, 6);
+    admit(queue, second);
 
     const Range left = queue.withdraw_held();
 

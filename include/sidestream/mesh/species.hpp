@@ -28,11 +28,13 @@ class Species {
   using Provider = std::function<Particles()>;
 
   /// `particles` outlive the snapshot; null where this rank has none.
-  Species(std::string name, const Particles* particles)
-      : name_(std::move(name)), particles_(std::shared_ptr<void>(), particles) {}
-  Species(std::string name, Particles particles)
-      : name_(std::move(name)), particles_(std::make_shared<const Particles>(std::move(particles))) {}
-  Species(std::string name, Provider provide) : name_(std::move(name)), provide_(std::move(provide)) {}
+  Species(std::string name, const Particles* particles) : Species(std::move(name)) {
+    given_->particles = {std::shared_ptr<void>(), particles};
+  }
+  Species(std::string name, Particles particles) : Species(std::move(name)) {
+    given_->particles = std::make_shared<const Particles>(std::move(particles));
+  }
+  Species(std::string name, Provider provide) : Species(std::move(name)) { given_->provide = std::move(provide); }
 
   const std::string& name() const { return name_; }
   /// Of this rank, each in a leaf of its own. All ranks ask together the first time.
@@ -47,9 +49,15 @@ class Species {
   std::vector<ParticleNumber> numbers;
 
  private:
+  explicit Species(std::string name) : name_(std::move(name)) {}
+
+  // Copies share what was given.
+  struct Given {
+    std::shared_ptr<const Particles> particles;
+    Provider provide;
+  };
   std::string name_;
-  mutable std::shared_ptr<const Particles> particles_;
-  mutable Provider provide_;
+  std::shared_ptr<Given> given_ = std::make_shared<Given>();
 };
 
 /// The names of `species`, in their order.

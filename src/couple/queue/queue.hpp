@@ -35,9 +35,9 @@ class Queue {
     Range withdrawn{};             // of those held, in favour of this one
     std::int64_t queue_bytes = 0;  // with this one
   };
-  /// What becomes of a publish that takes no more than the capacity. It gets the next number where it is started, held
-  /// or stored.
-  Verdict admit(std::int64_t bytes);
+  /// What becomes of a publish of the moment `step` that takes no more than the capacity. It gets the next number where
+  /// it is started, held or stored. Publishes of one moment do not give way to each other, and are started together.
+  Verdict admit(std::int64_t bytes, std::int64_t step);
   bool has_room(std::int64_t bytes) const { return bytes_ + bytes <= capacity_bytes_; }
 
   /// Starts what is held and may be started now. Returns the number of the last, 0 if there is none.
@@ -57,13 +57,13 @@ class Queue {
  private:
   enum class State { stored, held, started, received };
   struct Entry {
-    std::int64_t number, bytes;
+    std::int64_t number, bytes, step;
     State state;
   };
 
   // The first in a state, or the end.
   std::deque<Entry>::iterator first_in(State state);
-  void add(State state, std::int64_t bytes);
+  void add(State state, std::int64_t bytes, std::int64_t step);
 
   std::int64_t capacity_bytes_;
   const PolicyEntry* policy_;

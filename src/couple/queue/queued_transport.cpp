@@ -135,7 +135,8 @@ Orders QueuedTransport::publish_together(const Orders& orders, const Load& load)
   const Announcement announcement = announcement_for(orders, load);
   Charge whole;
   const core::Stopwatch wait_watch;
-  const Queue::Verdict room = take_room(around_.config.tasks[orders.front().task].name, total_bytes(announcement));
+  const Queue::Verdict room =
+      take_room(around_.config.tasks[orders.front().task].name, total_bytes(announcement), load.snapshot.moment.step);
   whole.wait_s = wait_watch.seconds();
   whole.queue_bytes = room.queue_bytes;
   if (room.answer == Queue::Answer::do_here) return charged(orders, announcement, whole);
@@ -155,9 +156,9 @@ Orders QueuedTransport::publish_together(const Orders& orders, const Load& load)
   return {};
 }
 
-Queue::Verdict QueuedTransport::take_room(const std::string& first_task, std::int64_t bytes) {
+Queue::Verdict QueuedTransport::take_room(const std::string& first_task, std::int64_t bytes, std::int64_t step) {
   const core::Bill::Part part = around_.bill.part("publish: waiting for room", first_task);
-  const Room room = broadcast(is_first() ? decide(bytes) : Room{});
+  const Room room = broadcast(is_first() ? decide(bytes, step) : Room{});
   if (room.verdict.answer == Queue::Answer::full)
     throw_together(group_,
                    too_long("the " + whom_ + " to take a publish out of the full queue", around_.config.timeout_s));
@@ -168,12 +169,12 @@ Queue::Verdict QueuedTransport::take_room(const std::string& first_task, std::in
   return room.verdict;
 }
 
-QueuedTransport::Room QueuedTransport::decide(std::int64_t bytes) {
+QueuedTransport::Room QueuedTransport::decide(std::int64_t bytes, std::int64_t step) {
   Room room;
   const auto is_over = [&] {
     listen();
     start_held();
-    room.verdict = queue_.admit(bytes);
+    room.verdict = queue_.admit(bytes, step);
     return room.verdict.answer != Queue::Answer::full || silence_.seconds() > around_.config.timeout_s;
   };
   silence_.restart();

@@ -48,8 +48,8 @@ class QueuedTransport : public Transport {
   Orders publish_together(const Orders& orders, const Load& load);
   Orders beyond_the_queue(const Order& order, std::int64_t bytes, const mesh::Moment& moment);
   void tell_once(const std::string& about, const std::string& text);
-  Queue::Verdict take_room(const std::string& first_task, std::int64_t bytes);
-  Room decide(std::int64_t bytes);
+  Queue::Verdict take_room(const std::string& first_task, std::int64_t bytes, std::int64_t step);
+  Room decide(std::int64_t bytes, std::int64_t step);
   Books::Action send(Announcement announcement, const Load& load, Queue::Answer answer);
   bool store(Cargo& cargo, std::int64_t step);
   void withdraw(const Range& numbers);

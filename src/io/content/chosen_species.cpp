@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <type_traits>
 #include <utility>
 
@@ -20,6 +21,37 @@ namespace {
 
 // Of the choice of particles; any will do, as long as it stays.
 constexpr std::uint64_t sample_seed = 7;
+
+// Files and messages hold it as text of a line.
+bool is_text_of_a_line(const std::string& text) {
+  try {
+    nlohmann::json(text).dump();
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
+  return std::ranges::none_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
+
+void check_text(const std::string& species, const std::string& text, const char* what) {
+  if (!is_text_of_a_line(text))
+    throw core::Error(fmt::format("a {} of the particles `{}` is no text of one line in UTF-8", what, species), "",
+                      "take letters, digits and `_`");
+}
+
+// Of attributes, or of the numbers that a file tells of particles.
+template <typename Numbers>
+void check_names(const std::string& species, const Numbers& numbers) {
+  std::set<std::string> names{"id", "x", "y", "z"};
+  for (const auto& number : numbers) {
+    check_text(species, number.name, "name");
+    check_text(species, number.unit, "unit");
+    if (number.name.empty())
+      throw core::Error(fmt::format("a number of the particles `{}` has no name", species), "", "give it one");
+    if (!names.insert(number.name).second)
+      throw core::Error(fmt::format("there are two numbers `{}` of the particles `{}`", number.name, species), "",
+                        "give one another name; `id`, `x`, `y` and `z` are those that all particles have");
+  }
+}
 
 // None, with what all particles have in common. Ranks without any may have no particles to tell it from.
 mesh::Particles none_like(const comm::Communicator& comm, const mesh::Particles* own) {
@@ -102,7 +134,13 @@ mesh::Species as_stored(const comm::Communicator& comm, const mesh::Snapshot& sn
   mesh::Species species(from.name(), nullptr);
   const std::int64_t giving = comm.sum(std::int64_t{!from.stored.empty()});
   comm.agree(giving == 0 || giving == comm.size() ? "" : "some ranks give particles to a file, others none");
-  species.stored = from.stored.empty() ? divided(comm, from.particles(), snapshot.geometry, levels) : from.stored;
+  const mesh::Particles* const own = from.stored.empty() ? from.particles() : from.stored.front().get();
+  comm.agree_on([&] {
+    check_text(from.name(), from.name(), "name");
+    if (own != nullptr) check_names(from.name(), own->attributes);
+    check_names(from.name(), from.numbers);
+  });
+  species.stored = from.stored.empty() ? divided(comm, own, snapshot.geometry, levels) : from.stored;
   const bool shows_numbers = kind == FileKind::plot_file && !from.numbers.empty();
   if (shows_numbers) species.numbers = from.numbers;
   if (!shows_numbers && !species.stored.empty())

@@ -26,6 +26,18 @@ bool are_alike_in_mass(const std::vector<Species>& all) {
   return std::ranges::all_of(all, [&](const Species& one) { return mass_of(one) == mass_of(all.front()); });
 }
 
+// The mass that is common to all of a species goes into the column of the others.
+void check_masses(const std::vector<Species>& all, const std::vector<ParticleNumber>& columns) {
+  const auto mass = std::ranges::find(columns, mass_name, &ParticleNumber::name);
+  if (mass == columns.end() || mass->unit == mass_unit) return;
+  for (const Species& species : all)
+    if (mass_of(species) != 0.0 &&
+        std::ranges::find(species.numbers, mass_name, &ParticleNumber::name) == species.numbers.end())
+      throw core::Error(fmt::format("`{}` is in {} in one species, and the particles of `{}` have one mass in {}",
+                                    mass_name, mass->unit, species.name(), mass_unit),
+                        "", fmt::format("give the number in {}", mass_unit));
+}
+
 // The numbers of all species by name.
 std::vector<ParticleNumber> columns_of(const std::vector<Species>& all) {
   std::vector<ParticleNumber> columns;
@@ -39,6 +51,7 @@ std::vector<ParticleNumber> columns_of(const std::vector<Species>& all) {
                                       known->unit, number.unit, species.name()),
                           "", "give a number the same unit in all species of a file");
     }
+  check_masses(all, columns);
   const auto has = [&](const std::string& name) {
     return std::ranges::find(columns, name, &ParticleNumber::name) != columns.end();
   };

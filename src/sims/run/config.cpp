@@ -170,7 +170,9 @@ OutputConfig read_output(const core::Node* node, const OutputKind& kind, const R
   config.stops_on_failure = output.on_failure == "stop";
   config.file.quantities = output.variables.empty() ? usual_quantities(kind, *config.file.format, known)
                                                     : read_quantities(*node, output.variables, known);
-  check_particles(*node, kind, output, run.plan->species());
+  // Particles lie in the cells of the state.
+  check_particles(*node, kind, output,
+                  output.grid.empty() ? run.plan->species() : std::vector<couple::ExpectedSpecies>{});
   if (!kind.is_checkpoint) config.file.particle_precision = io::Precision::single_precision;
   config.file.particle_share = output.particle_share;
   config.file.species = output.species;

@@ -131,6 +131,10 @@ void Outputs::write(Output output, Simulation& simulation, io::FileChoice choice
   {
     const core::Bill::Part part = bill_.part("making the content", kind);
     snapshot = config_.snapshot_of(simulation);
+    if (!snapshot.has_grid(output.config->grid))
+      return report(output, {.statistics = {},
+                             .seconds = 0.0,
+                             .error = "the simulation does not show the grid `" + output.config->grid + "` now"});
     io::prepare(snapshot.on_grid(output.config->grid), choice);
   }
   const mesh::Snapshot& on_grid = snapshot.on_grid(output.config->grid);

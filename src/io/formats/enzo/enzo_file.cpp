@@ -74,11 +74,12 @@ std::string unit_of(const std::string& name, const EnzoUnits& units) {
   if (!units.is_comoving) return "";
   EnzoUnits probe;
   probe.is_comoving = true;
-  probe.density = 2.0, probe.velocity = 3.0;
+  probe.density = 2.0, probe.velocity = 3.0, probe.time = 5.0;
   const double factor = probe.factor_of(name, "");
   if (name == "mass") return "Msun";
   return factor == 2.0    ? "Msun/Mpc^3"
          : factor == 3.0  ? "km/s"
+         : factor == 5.0  ? "Gyr"
          : factor == 9.0  ? "(km/s)^2"
          : factor == 6.0  ? "Msun/Mpc^3 km/s"
          : factor == 18.0 ? "Msun/Mpc^3 (km/s)^2"
@@ -323,7 +324,7 @@ class EnzoOpener {
         const std::string group = enzo_group_name(grid.number);
         const std::string path = file->hdf5.has(group) ? group + "/particle_type" : "particle_type";
         if (!file->hdf5.has(path)) return {};
-        for (const std::int64_t type : file->hdf5.integers(path)) ++counts[type];
+        for (const std::int64_t type : file->hdf5.integers(path)) ++counts[species_number_of_enzo(type)];
       }
     return counts;
   }

@@ -11,6 +11,7 @@
 
 #include "io/disk/commit_record.hpp"
 #include "io/disk/stored_reals.hpp"
+#include "io/formats/enzo/enzo_species.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/math.hpp"
 
@@ -189,6 +190,8 @@ void EnzoFile::add_particles(const EnzoBoxGrid& grid, int level, std::int64_t fi
     const double factor = real.dataset.empty() ? 1.0 : real.factor / (real.is_mass_density ? volume : 1.0);
     if (factor != 1.0)
       for (double& value : values) value /= factor;
+    if (into.attributes[i].name == species_column && !is_own_)
+      for (double& type : values) type = static_cast<double>(species_number_of_enzo(static_cast<std::int64_t>(type)));
     append(values, into.attributes[i].values);
   }
 }

@@ -10,6 +10,10 @@ namespace sidestream::io {
 /// have get numbers beyond its own, by `place` among those of the file.
 std::int32_t enzo_type_of(const std::string& species, std::size_t place);
 
+/// The number of the species of a `particle_type`: itself, but that of dark matter for its particles that mark where to
+/// refine.
+std::int64_t species_number_of_enzo(std::int64_t type);
+
 /// The species of a `particle_type`.
 std::string species_of_enzo(std::int64_t type);
 

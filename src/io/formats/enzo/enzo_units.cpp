@@ -20,10 +20,12 @@ double time_scale() {
   return 1.0 / std::sqrt(4.0 * std::numbers::pi * newton_cgs * critical_density_cgs);
 }
 
-// Powers of density, velocity, mass and length in a quantity.
+constexpr double seconds_a_gyr = 3.15576e16;
+
+// Powers of density, velocity, mass, length and time in a quantity.
 struct Dimension {
   std::string_view word;
-  int density, velocity, mass, length;
+  int density, velocity, mass, length, time = 0;
 };
 
 constexpr std::array by_name{
@@ -46,11 +48,14 @@ constexpr std::array by_name{
     Dimension{"yvel", 0, 1, 0, 0},
     Dimension{"zvel", 0, 1, 0, 0},
     Dimension{"mass", 0, 0, 1, 0},
+    Dimension{"creation_time", 0, 0, 0, 0, 1},
+    Dimension{"dynamical_time", 0, 0, 0, 0, 1},
 };
 
 constexpr std::array by_unit{
     Dimension{"Msun/Mpc^3", 1, 0, 0, 0}, Dimension{"km/s", 0, 1, 0, 0}, Dimension{"(km/s)^2", 0, 2, 0, 0},
     Dimension{"km^2/s^2", 0, 2, 0, 0},   Dimension{"Msun", 0, 0, 1, 0}, Dimension{"Mpc", 0, 0, 0, 1},
+    Dimension{"Gyr", 0, 0, 0, 0, 1},
 };
 
 }  // namespace
@@ -63,7 +68,7 @@ double EnzoUnits::factor_of(std::string_view name, std::string_view unit) const 
     if (dimension.word == name) found = &dimension;
   if (found == nullptr || !is_comoving) return 1.0;
   return core::pow(density, found->density) * core::pow(velocity, found->velocity) * core::pow(mass(), found->mass) *
-         core::pow(length, found->length);
+         core::pow(length, found->length) * core::pow(time, found->time);
 }
 
 double EnzoCosmology::time_unit() const {
@@ -92,6 +97,7 @@ EnzoUnits EnzoCosmology::units() const {
   units.length = hubble / box_size;
   units.density = grams_a_sun / core::pow(cm_a_mpc, 3) / (critical_density_cgs * omega_m * hubble * hubble);
   units.velocity = cm_a_km / velocity_unit;
+  units.time = seconds_a_gyr / time_unit();
   return units;
 }
 

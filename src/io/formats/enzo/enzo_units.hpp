@@ -13,6 +13,7 @@ struct EnzoUnits {
   double length = 1.0;    ///< of comoving Mpc
   double density = 1.0;   ///< of Msun per comoving Mpc^3
   double velocity = 1.0;  ///< of proper peculiar km/s
+  double time = 1.0;      ///< of Gyr
 
   double mass() const { return density * length * length * length; }
   /// For a field or a number of particles, by its name (`vocabulary.hpp`) or else its unit; 1 for what is unknown.

@@ -20,6 +20,7 @@ namespace sidestream::io {
 namespace {
 
 constexpr std::int64_t particles_a_piece = 65536;
+constexpr std::size_t most_species = 256;
 constexpr const char* damaged = "the file is damaged; use an earlier one";
 
 // The checksums of an array of runs, read a piece at a time.
@@ -258,7 +259,8 @@ void FlashFile::find_particles() {
   id_checksums_ = std::make_unique<Checksums>(*source_, "particle id checksum", blocks_.count, 1);
 }
 
-// The property `type` numbers species; their names are in the program that wrote the file. All rows are looked through.
+// The property `type` numbers species, where it has a few whole numbers; their names are in the program that wrote the
+// file. All rows are looked through.
 void FlashFile::find_species() {
   auto& attributes = description_.no_particles.attributes;
   const auto type = std::ranges::find(attributes, "type", &mesh::ParticleAttribute::name);
@@ -268,7 +270,12 @@ void FlashFile::find_species() {
   for (std::int64_t first = 0; first < description_.particles; first += particles_a_piece) {
     const std::int64_t count = std::min(particles_a_piece, description_.particles - first);
     const std::vector<double> rows = source_->double_rows("tracer particles", first, count);
-    for (std::size_t at = column; at < rows.size(); at += properties_) ++counts[rows[at]];
+    for (std::size_t at = column; at < rows.size(); at += properties_) {
+      if (!std::isfinite(rows[at])) fail("the type of a particle is no number", "tracer particles");
+      if (rows[at] != std::floor(rows[at])) return;
+      ++counts[rows[at]];
+    }
+    if (counts.size() > most_species) return;
   }
   if (counts.size() < 2) return;
   std::vector<std::string> numbers;

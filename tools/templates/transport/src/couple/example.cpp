@@ -25,7 +25,7 @@ mesh::Snapshot copy_of(const mesh::Snapshot& snapshot, const Orders& orders, con
   const std::vector<std::string> known = mesh::names_of(snapshot.species());
   for (const Order& order : orders) {
     const Task& task = around.config.tasks[order.task];
-    for (const std::string& name : species_to_send(task, known)) species.insert(name);
+    for (const std::string& one : species_to_send(task, known)) species.insert(one);
     for (const std::string& field : fields_to_send(task, snapshot.quantities())) {
       if (copy.has(field)) continue;
       std::vector<mesh::Field<double>> levels;
