@@ -6,6 +6,7 @@
 namespace sidestream::analysis {
 
 AnalysisEntry flux_entry();
+AnalysisEntry flux_skewers_entry();
 AnalysisEntry halos_entry();
 AnalysisEntry merge_tree_entry();
 AnalysisEntry pdf_entry();

@@ -59,6 +59,7 @@ class EveryRefinedTask : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(
     All, EveryRefinedTask,
     testing::Values("analysis = 'flux'\naxes = ['x']", "analysis = 'flux'\naxes = ['x']\nlevel = 2\nmean_flux = '0.7'",
+                    "analysis = 'flux_skewers'\naxis = 'x'\nlevel = 1",
                     "analysis = 'halos'\nt_boundary = '2 mean'\nt_halo = '4 mean'", "analysis = 'pdf'",
                     "analysis = 'pdf'\nweight = 'mass'", "analysis = 'phase'\ntemperature = 'velocity_x'",
                     "analysis = 'power_spectrum'", "analysis = 'power_spectrum'\nlevel = 1",

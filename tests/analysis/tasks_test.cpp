@@ -29,6 +29,8 @@ constexpr std::array every_task{
     "analysis = 'flux'\naxes = ['x', 'y']\nmean_flux = '0.7'",
     "analysis = 'flux'\noptical_depth = 'voigt'\nbins = 7",
     "analysis = 'flux'\noptical_depth = 'local'\nmean_flux = 'becker2013'\nrescale = 'each'",
+    "analysis = 'flux_skewers'\naxis = 'x'\nnumber = 10",
+    "analysis = 'flux_skewers'\nchoose = 'random'\nnumber = 7\noptical_depth = 'local'",
     "analysis = 'halos'\nt_boundary = '5 mean'\nt_halo = '20 mean'",
     "analysis = 'halos'\nfield = 'gas_density'\nt_boundary = '2e10'\nt_halo = '4e10'\nconnectivity = 6",
     "analysis = 'halos'\nkinematics = true\nspherical_overdensity = ['200m']\nt_halo = '100 mean'",
@@ -87,7 +89,8 @@ TEST_P(EveryTask, NamesTheCellThatHoldsNoNumber) {
                            "velocity_z", "neutral_hydrogen"})
     bad(name);
   const auto analysis = test::analysis_of(GetParam());
-  if (std::string(GetParam()).find("slice") != std::string::npos) return;  // shows what there is
+  for (const char* part : {"slice", "flux_skewers"})  // show what there is
+    if (std::string(GetParam()).find(part) != std::string::npos) return;
 
   EXPECT_THAT(message_of([&] { analysis->run(world, snapshot); }), HasSubstr("nan at the cell (z, y, x) = (6, 5, 4)"));
 }
