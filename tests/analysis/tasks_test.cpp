@@ -27,7 +27,7 @@ std::string message_of(const std::function<void()>& call) {
 class EveryTask : public testing::TestWithParam<const char*> {};
 constexpr std::array every_task{
     "analysis = 'flux'\naxes = ['x', 'y']\nmean_flux = '0.7'",
-    "analysis = 'flux'\noptical_depth = 'voigt'\nbins = 7",
+    "analysis = 'flux'\noptical_depth = 'voigt'\nbins = 7\nmu_bins = 0",
     "analysis = 'flux'\noptical_depth = 'local'\nmean_flux = 'becker2013'\nrescale = 'each'",
     "analysis = 'flux_skewers'\naxis = 'x'\nnumber = 10",
     "analysis = 'flux_skewers'\nchoose = 'random'\nnumber = 7\noptical_depth = 'local'",

@@ -8,12 +8,14 @@
 #include "analysis/entries.hpp"
 #include "analysis/fields/levels.hpp"
 #include "analysis/lyman_alpha/absorbers.hpp"
+#include "analysis/lyman_alpha/angular_power.hpp"
 #include "analysis/lyman_alpha/depth_histogram.hpp"
 #include "analysis/lyman_alpha/flux_statistics.hpp"
 #include "analysis/lyman_alpha/line_tile.hpp"
 #include "analysis/lyman_alpha/lines_of_sight.hpp"
 #include "analysis/lyman_alpha/mean_flux.hpp"
 #include "analysis/make.hpp"
+#include "analysis/statistics/spectrum.hpp"
 #include "sidestream/analysis/covering_grid.hpp"
 
 namespace sidestream::analysis {
@@ -39,6 +41,7 @@ struct AlongAxis {
   int axis = 0;
   double factor = 1.0;  // of the optical depth
   FluxStatistics flux;
+  AngularPower power;
 };
 
 class Flux final : public Analysis {
@@ -46,7 +49,7 @@ class Flux final : public Analysis {
   struct Parameters {
     std::vector<std::string> axes;
     std::string ion, optical_depth, mean_flux, rescale;
-    std::int64_t bins = 0, level = 0;
+    std::int64_t bins = 0, mu_bins = 0, level = 0;
   };
 
   static core::Table<Parameters> table() {
@@ -66,6 +69,9 @@ class Flux final : public Analysis {
         .one_of({"together", "each"})
         .doc("with a `mean_flux`: one factor for all axes, or one for each");
     table.option("bins", &Parameters::bins, 50).range(1, 1e6).doc("number of bins of flux, from 0 to 1");
+    table.option("mu_bins", &Parameters::mu_bins, 4)
+        .range(0, 1000)
+        .doc("bins of the angle to the line of sight for the power in three dimensions; 0: without it");
     table.option("level", &Parameters::level, 0)
         .range(0, finest_possible_level)
         .doc(
@@ -99,6 +105,7 @@ class Flux final : public Analysis {
     add_means(result, found);
     add_pdfs(result, found);
     add_power(result, gas, found, snapshot.moment.attribute("hubble"));
+    if (parameters_.mu_bins > 0) add_angular_power(result, found, snapshot.moment.attribute("hubble"));
     if (wanted) result.attributes["wanted_mean_flux"] = *wanted;
     result.attributes["ion"] = line_.ion;
     result.attributes["optical_depth"] = parameters_.optical_depth;
@@ -109,8 +116,14 @@ class Flux final : public Analysis {
   }
 
  private:
-  AlongAxis along(const comm::Communicator& comm, mesh::Field<double>& depth, int axis, double factor) const {
-    return {axis, factor, flux_statistics(comm, depth, axis, factor, parameters_.bins)};
+  // The flux takes the place of the depths.
+  AlongAxis along(const comm::Communicator& comm, const Absorbers& gas, mesh::Field<double>& depth, int axis,
+                  double factor) const {
+    AlongAxis found{axis, factor, flux_statistics(comm, depth, axis, factor, parameters_.bins), {}};
+    if (parameters_.mu_bins == 0) return found;
+    const Spectrum spectrum = transform(comm, fft::FftPlan(comm, depth.layout()), depth);
+    found.power = angular_power(comm, spectrum, gas.geometry, found.flux.mean, axis, parameters_.mu_bins);
+    return found;
   }
 
   // Each axis for itself.
@@ -120,7 +133,7 @@ class Flux final : public Analysis {
     for (const int axis : axes_) {
       mesh::Field<double> depth = optical_depth(comm, gas, axis, broadening_);
       const double factor = wanted ? histogram_of(comm, depth, axis).factor_for(*wanted) : 1.0;
-      found.push_back(along(comm, depth, axis, factor));
+      found.push_back(along(comm, gas, depth, axis, factor));
     }
     return found;
   }
@@ -135,11 +148,11 @@ class Flux final : public Analysis {
       histogram.add(histogram_of(comm, depth, axis));
     }
     const double factor = histogram.factor_for(wanted);
-    std::vector<AlongAxis> found{along(comm, depth, axes_.back(), factor)};
+    std::vector<AlongAxis> found{along(comm, gas, depth, axes_.back(), factor)};
     for (std::size_t a = axes_.size() - 1; a-- > 0;) {
       depth = {};
       depth = optical_depth(comm, gas, axes_[a], broadening_);
-      found.insert(found.begin(), along(comm, depth, axes_[a], factor));
+      found.insert(found.begin(), along(comm, gas, depth, axes_[a], factor));
     }
     return found;
   }
@@ -222,6 +235,38 @@ class Flux final : public Analysis {
     result.add("mean_flux_power_velocity", "km/s", "the same in velocity", {"mode"}, length, mean(power_velocity));
     result.add("mean_dimensionless_power", "1", "k times the mean power over pi", {"mode"}, length,
                mean(dimensionless));
+  }
+
+  void add_angular_power(mesh::Result& result, const std::vector<AlongAxis>& found, double h) const {
+    const auto axes = static_cast<std::int64_t>(found.size()), bins = parameters_.mu_bins;
+    const auto shells = static_cast<std::int64_t>(found.front().power.shell_k.size());
+    const auto of_all = [&]<typename T>(std::vector<T> AngularPower::*member, T unit) {
+      std::vector<T> all;
+      for (const AlongAxis& one : found)
+        for (const T value : one.power.*member) all.push_back(value * unit);
+      return all;
+    };
+    const double volume_unit = h * h * h;
+    const auto add_pole = [&](const char* name, const char* meaning, std::vector<double> AngularPower::*member) {
+      result.add(name, "(Mpc/h)^3", meaning, {"axis", "shell"}, {axes, shells}, of_all(member, volume_unit));
+    };
+    const auto add = [&](const char* name, const char* unit, const char* meaning, auto values) {
+      result.add(name, unit, meaning, {"axis", "shell", "mu_bin"}, {axes, shells, bins}, std::move(values));
+    };
+    Numbers k = found.front().power.shell_k, middle;
+    for (double& one : k) one /= h;
+    for (std::int64_t bin = 0; bin < bins; ++bin)
+      middle.push_back((static_cast<double>(bin) + 0.5) / static_cast<double>(bins));
+    result.add("shell_k", "h/Mpc", "mean wave number of the modes in the shell", {"shell"}, {shells}, std::move(k));
+    add_pole("flux_monopole", "power of flux / mean - 1 in three dimensions", &AngularPower::monopole);
+    add_pole("flux_quadrupole", "its quadrupole about the line of sight", &AngularPower::quadrupole);
+    add_pole("flux_hexadecapole", "its hexadecapole about the line of sight", &AngularPower::hexadecapole);
+    result.add("mu", "1", "middle of the bin of |k along the line| / k", {"mu_bin"}, {bins}, std::move(middle));
+    add("mu_modes", "1", "number of modes in shell and bin, k and -k both counted",
+        of_all(&AngularPower::modes, std::int64_t{1}));
+    add("mu_k", "h/Mpc", "their mean wave number; 0 without modes", of_all(&AngularPower::k, 1.0 / h));
+    add("mu_mean", "1", "their mean |k along the line| / k", of_all(&AngularPower::mu, 1.0));
+    add("mu_power", "(Mpc/h)^3", "their mean power", of_all(&AngularPower::power, volume_unit));
   }
 
   // Whether all axes have the same modes.
