@@ -15,12 +15,11 @@ namespace {
 
 constexpr const char* key = "mean_flux";
 
-constexpr std::array fits{MeanFluxFit{"becker2013", "Becker et al. 2013, MNRAS 430, 2067",
-                                      [](double z) { return 0.751 * core::pow((1.0 + z) / 4.5, 2.90) - 0.132; }},
-                          MeanFluxFit{"faucher-giguere2008", "Faucher-Giguere et al. 2008, ApJ 681, 831",
-                                      [](double z) { return 0.0018 * core::pow(1.0 + z, 3.92); }},
-                          MeanFluxFit{"kim2007", "Kim et al. 2007, MNRAS 382, 1657",
-                                      [](double z) { return 0.0023 * core::pow(1.0 + z, 3.65); }}};
+// Becker et al. 2013, MNRAS 430, 2067; Faucher-Giguere et al. 2008, ApJ 681, 831; Kim et al. 2007, MNRAS 382, 1657.
+constexpr std::array fits{
+    MeanFluxFit{"becker2013", [](double z) { return 0.751 * core::pow((1.0 + z) / 4.5, 2.90) - 0.132; }},
+    MeanFluxFit{"faucher-giguere2008", [](double z) { return 0.0018 * core::pow(1.0 + z, 3.92); }},
+    MeanFluxFit{"kim2007", [](double z) { return 0.0023 * core::pow(1.0 + z, 3.65); }}};
 
 [[noreturn]] void refuse(const std::string& problem) {
   throw core::Error(problem, key,
@@ -29,10 +28,6 @@ constexpr std::array fits{MeanFluxFit{"becker2013", "Becker et al. 2013, MNRAS 4
 }
 
 }  // namespace
-
-std::span<const MeanFluxFit> mean_flux_fits() {
-  return fits;
-}
 
 MeanFlux::MeanFlux(const std::string& text) {
   if (text == "simulated") return;

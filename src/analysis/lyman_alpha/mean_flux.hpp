@@ -1,18 +1,16 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
+#include <string_view>
 
 namespace sidestream::analysis {
 
 /// A fit to the mean transmitted flux that was observed in the Lyman-alpha forest.
 struct MeanFluxFit {
-  const char* name;
-  const char* source;
+  std::string_view name;
   double (*effective_depth)(double redshift);  ///< -ln of the mean flux
 };
-std::span<const MeanFluxFit> mean_flux_fits();
 
 /// The mean flux that optical depths are to be rescaled to, from text: "simulated" for none, a number, or the name of a
 /// fit.

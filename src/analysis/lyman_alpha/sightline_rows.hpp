@@ -26,7 +26,7 @@ constexpr double profile_reach = 5.5;
 // Loops over cells, for every instruction set.
 #pragma GCC visibility push(default)
 
-/// Half the error function to 3e-16, exactly +-1/2 from `profile_reach` on, and Dawson's integral to 2e-15 (from there
+/// Half the error function to 4e-15, exactly +-1/2 from `profile_reach` on, and Dawson's integral to 1e-12 (from there
 /// on to 3e-8 of it), for tests.
 double half_error_function(double x);
 double dawson_integral(double x);
@@ -39,14 +39,14 @@ bool is_physical(const Sightline& cells, const LineScales& scales, double most_p
 void local_optical_depth(const Sightline& cells, const LineScales& scales, std::span<double> depth);
 
 /// The optical depth of each pixel, centred on a cell, in redshift space with thermal broadening: the exact integral
-/// over cells in which density, velocity and temperature are constant (Lukic et al. 2015, MNRAS 446, 3697, eq. 9).
+/// over cells in which density, velocity and temperature are constant (Lukic et al. 2015, MNRAS 446, 3697).
 /// Periodic, and the sum over pixels is that over cells. Doppler parameters count as 10^-3 pixels at least. Cells are
 /// physical; `work` is room that calls share.
 void thermal_optical_depth(const Sightline& cells, const LineScales& scales, std::vector<double>& work,
                            std::span<double> depth);
 
 /// The same with the Voigt profile, to the first order in its parameter a: H(a, u) = exp(-u^2) - 2a/sqrt(pi) D'(u) with
-/// Dawson's integral D (Mihalas 1978, Stellar Atmospheres, eq. 9-48), whose integral over a cell is exact. The error is
+/// Dawson's integral D (Mihalas 1978, Stellar Atmospheres), whose integral over a cell is exact. The error is
 /// below a^2/2 of the depth of a cell. Wings reach half a box from their cell.
 void voigt_optical_depth(const Sightline& cells, const LineScales& scales, std::vector<double>& work,
                          std::span<double> depth);
