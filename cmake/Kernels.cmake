@@ -6,6 +6,7 @@
 set(SIDESTREAM_KERNELS
   src/amr/interpolation.cpp
   src/amr/loehner_rows.cpp
+  src/analysis/lyman_alpha/sightline_rows.cpp
   src/core/instruction_set.cpp
   src/fft/batch_passes.cpp
   src/fft/line_transforms.cpp

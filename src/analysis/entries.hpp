@@ -5,6 +5,8 @@
 /// One function for each analysis, defined in the file of its name; `registry.cpp` lists them.
 namespace sidestream::analysis {
 
+AnalysisEntry flux_entry();
+AnalysisEntry flux_skewers_entry();
 AnalysisEntry halos_entry();
 AnalysisEntry merge_tree_entry();
 AnalysisEntry pdf_entry();

@@ -20,10 +20,11 @@ using test::numbers;
 using test::RefinedMesh;
 
 constexpr mesh::Periodicity periodic{true, true, true};
-constexpr std::array names{"gas_density", "dark_matter_density", "temperature", "velocity_x"};
+constexpr std::array names{"gas_density", "dark_matter_density", "temperature", "velocity_x", "neutral_hydrogen"};
 
 double value_of(std::size_t field, int level, Int3 cell) {
   const double u = test::noise(100 + field, level, cell);
+  if (names[field] == std::string("neutral_hydrogen")) return 1e-12 * std::exp(6 * u);
   return names[field] == std::string("velocity_x") ? 100 * u - 50 : static_cast<double>(field + 1) * std::exp(6 * u);
 }
 
@@ -35,7 +36,7 @@ mesh::Snapshot refined_snapshot(const RefinedMesh& mesh, int rank) {
   mesh::Snapshot snapshot;
   snapshot.geometry = mesh.geometry;
   snapshot.levels = mesh.levels;
-  snapshot.moment.attributes = {{"hubble", 0.7}, {"particles", 1000.0}};
+  snapshot.moment.attributes = {{"hubble", 0.7}, {"omega_m", 0.3}, {"redshift", 3.0}, {"particles", 1000.0}};
   for (std::size_t f = 0; f < names.size(); ++f)
     snapshot.add({names[f], "1"},
                  test::leaves_of(mesh, rank, [f](int level, Int3 cell) { return value_of(f, level, cell); }));
@@ -46,7 +47,7 @@ mesh::Snapshot spread_snapshot(const RefinedMesh& mesh) {
   mesh::Snapshot snapshot;
   snapshot.geometry = mesh.geometry.refined(mesh.finest_level());
   snapshot.levels = {test::one_box(mesh.finest_cells())};
-  snapshot.moment.attributes = {{"hubble", 0.7}, {"particles", 1000.0}};
+  snapshot.moment.attributes = {{"hubble", 0.7}, {"omega_m", 0.3}, {"redshift", 3.0}, {"particles", 1000.0}};
   for (std::size_t f = 0; f < names.size(); ++f) {
     const Grid grid = test::spread(mesh, [f](int level, Int3 cell) { return value_of(f, level, cell); });
     snapshot.add({names[f], "1"}, grid.on(snapshot.levels.front(), 0));
@@ -57,7 +58,9 @@ mesh::Snapshot spread_snapshot(const RefinedMesh& mesh) {
 class EveryRefinedTask : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(
     All, EveryRefinedTask,
-    testing::Values("analysis = 'halos'\nt_boundary = '2 mean'\nt_halo = '4 mean'", "analysis = 'pdf'",
+    testing::Values("analysis = 'flux'\naxes = ['x']", "analysis = 'flux'\naxes = ['x']\nlevel = 2\nmean_flux = '0.7'",
+                    "analysis = 'flux_skewers'\naxis = 'x'\nlevel = 1",
+                    "analysis = 'halos'\nt_boundary = '2 mean'\nt_halo = '4 mean'", "analysis = 'pdf'",
                     "analysis = 'pdf'\nweight = 'mass'", "analysis = 'phase'\ntemperature = 'velocity_x'",
                     "analysis = 'power_spectrum'", "analysis = 'power_spectrum'\nlevel = 1",
                     "analysis = 'power_spectrum'\nlevel = 3\nfields = ['temperature']",

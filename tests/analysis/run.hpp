@@ -30,8 +30,8 @@ inline bool are_identical(const mesh::Result& a, const mesh::Result& b) {
   return true;
 }
 
-/// A lognormal density of gas and of dark matter, velocities along x and temperatures, as functions of the global
-/// index.
+/// Lognormal densities of gas, dark matter and neutral hydrogen, velocities and temperatures, as functions of the
+/// global index.
 inline mesh::Snapshot cosmology_snapshot(const mesh::Layout& layout, int rank, bool has_gas = true) {
   const mesh::Int3 cells = layout.domain().extent();
   const auto lognormal = [&](std::uint64_t stream, double mean, double sigma) {
@@ -41,13 +41,16 @@ inline mesh::Snapshot cosmology_snapshot(const mesh::Layout& layout, int rank, b
     return grid.on(layout, rank);
   };
   mesh::Snapshot snapshot = snapshot_on(layout, 14.2);
-  snapshot.moment.attributes = {{"hubble", 0.7}, {"redshift", 3.0}, {"particles", 1000.0}};
+  snapshot.moment.attributes = {{"hubble", 0.7}, {"omega_m", 0.3}, {"redshift", 3.0}, {"particles", 1000.0}};
   if (has_gas) {
     snapshot.add({"gas_density", "Msun/Mpc^3"}, lognormal(1, 6e9, 1.5));
     snapshot.add({"temperature", "K"}, lognormal(3, 1e4, 2.0));
-    Grid velocity(cells);
-    for (std::size_t i = 0; i < velocity.values.size(); ++i) velocity.values[i] = 100 * core::normal(42, 4, i);
-    snapshot.add({"velocity_x", "km/s"}, velocity.on(layout, rank));
+    snapshot.add({"neutral_hydrogen", "1/cm^3"}, lognormal(7, 3e-11, 1.5));
+    for (const std::uint64_t axis : {0, 1, 2}) {
+      Grid velocity(cells);
+      for (std::size_t i = 0; i < velocity.values.size(); ++i) velocity.values[i] = 100 * core::normal(42, 4 + axis, i);
+      snapshot.add({std::string("velocity_") + "xyz"[axis], "km/s"}, velocity.on(layout, rank));
+    }
   }
   snapshot.add({"dark_matter_density", "Msun/Mpc^3"}, lognormal(2, 3e10, 2.0));
   return snapshot;

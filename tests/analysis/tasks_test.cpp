@@ -26,6 +26,11 @@ std::string message_of(const std::function<void()>& call) {
 
 class EveryTask : public testing::TestWithParam<const char*> {};
 constexpr std::array every_task{
+    "analysis = 'flux'\naxes = ['x', 'y']\nmean_flux = '0.7'",
+    "analysis = 'flux'\noptical_depth = 'voigt'\nbins = 7\nmu_bins = 0",
+    "analysis = 'flux'\noptical_depth = 'local'\nmean_flux = 'becker2013'\nrescale = 'each'",
+    "analysis = 'flux_skewers'\naxis = 'x'\nnumber = 10",
+    "analysis = 'flux_skewers'\nchoose = 'random'\nnumber = 7\noptical_depth = 'local'",
     "analysis = 'halos'\nt_boundary = '5 mean'\nt_halo = '20 mean'",
     "analysis = 'halos'\nfield = 'gas_density'\nt_boundary = '2e10'\nt_halo = '4e10'\nconnectivity = 6",
     "analysis = 'halos'\nkinematics = true\nspherical_overdensity = ['200m']\nt_halo = '100 mean'",
@@ -74,15 +79,18 @@ TEST_P(EveryTask, NamesTheCellThatHoldsNoNumber) {
   const mesh::Int3 cells{8, 8, 8};
   const auto layout = mesh::split(mesh::domain_of(cells), {1, 1, world.size()});
   mesh::Snapshot snapshot = test::snapshot_on(layout, 10.0);
-  snapshot.moment.attributes["particles"] = 512;
+  snapshot.moment.attributes = {{"particles", 512}, {"redshift", 3.0}, {"omega_m", 0.3}, {"hubble", 0.7}};
   const auto bad = [&](const std::string& name) {
     test::Grid grid(cells, 1.0);
     grid(6, 5, 4) = std::numeric_limits<double>::quiet_NaN();
     snapshot.add({name, "1"}, grid.on(layout, world.rank()));
   };
-  for (const char* name : {"gas_density", "dark_matter_density", "temperature", "velocity_x"}) bad(name);
+  for (const char* name : {"gas_density", "dark_matter_density", "temperature", "velocity_x", "velocity_y",
+                           "velocity_z", "neutral_hydrogen"})
+    bad(name);
   const auto analysis = test::analysis_of(GetParam());
-  if (std::string(GetParam()).find("slice") != std::string::npos) return;  // shows what there is
+  for (const char* part : {"slice", "flux_skewers"})  // show what there is
+    if (std::string(GetParam()).find(part) != std::string::npos) return;
 
   EXPECT_THAT(message_of([&] { analysis->run(world, snapshot); }), HasSubstr("nan at the cell (z, y, x) = (6, 5, 4)"));
 }

@@ -44,11 +44,22 @@ every = 12
 [task.slice]
 analysis = "slice"
 every = 12
+[quantity.neutral_hydrogen]
+expression = "gas_density * 3e-20"
+unit = "1/cm^3"
+[task.flux]
+analysis = "flux"
+every = 6
+mean_flux = "0.5"
+[task.skewers]
+analysis = "flux_skewers"
+every = 12
+number = 9
 [output]
 checkpoint = { format = "sidestream", every = 6, keep = 0 }
 )";
 
-constexpr std::array tasks{"halos", "spectra", "pdf", "phase", "projection", "slice"};
+constexpr std::array tasks{"halos", "spectra", "pdf", "phase", "projection", "slice", "flux", "skewers"};
 
 void run(const comm::Communicator& ranks, const std::string& folder, std::vector<std::string> overrides = {},
          io::ExistingRun existing = io::ExistingRun::refuse) {

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..error import Error
-from . import energies, files, halos, images, mergers, pdf, persistence, phase, spectra, timeline
+from . import energies, files, flux, halos, images, mergers, pdf, persistence, phase, spectra, timeline
 from .picture import Picture
 from .scene import Scene
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Picture", "Scene", "pictures", "save_pictures", "scenes"]
 
 _DRAWERS: dict[str, Callable[[Run, str], Iterator[Picture]]] = {
+    "flux": flux.pictures,
     "halos": halos.pictures,
     "merge_tree": persistence.pictures,
     "power_spectrum": spectra.pictures,

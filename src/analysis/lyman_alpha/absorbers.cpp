@@ -1,0 +1,104 @@
+#include "analysis/lyman_alpha/absorbers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "analysis/at.hpp"
+#include "sidestream/analysis/covering_grid.hpp"
+#include "sidestream/analysis/density.hpp"
+#include "sidestream/core/error.hpp"
+#include "sidestream/core/for_each.hpp"
+#include "sidestream/core/units.hpp"
+
+namespace sidestream::analysis {
+
+namespace {
+
+constexpr std::array axis_names{"x", "y", "z"};
+constexpr const char* temperature_name = "temperature";
+
+std::string velocity_name(int axis) {
+  return std::string("velocity_") + axis_names[at(axis)];
+}
+
+// The first cell of this rank that holds what is below `least` or not below `most`; empty if none does.
+std::string first_outside(const ScalarView& field, const std::string& name, double least, double most) {
+  std::string found;
+  for (int b = 0; b < field.blocks() && found.empty(); ++b)
+    core::for_each_cell(field.box(b), [&, view = field.view(b)](int k, int j, int i) {
+      const double value = view(k, j, i);
+      if (found.empty() && !(value >= least && value < most))
+        found = fmt::format("the field `{}` holds {} at the cell (z, y, x) = ({}, {}, {})", name, value, k, j, i);
+    });
+  return found;
+}
+
+}  // namespace
+
+Broadening broadening_of(const std::string& name) {
+  const auto found = std::ranges::find(broadening_names, name);
+  core::require(found != broadening_names.end(), "optical depths are local, full or voigt");
+  return static_cast<Broadening>(found - broadening_names.begin());
+}
+
+int axis_of(const std::string& name) {
+  const auto found = std::ranges::find(axis_names, name);
+  if (found == axis_names.end()) throw core::Error("there is no axis `" + name + "`", "axes", "use x, y and z");
+  return static_cast<int>(found - axis_names.begin());
+}
+
+std::vector<std::string> absorber_fields(const SpectralLine& line, const std::vector<int>& axes) {
+  std::vector<std::string> names{line.quantity, temperature_name};
+  for (const int axis : axes) names.push_back(velocity_name(axis));
+  return names;
+}
+
+double Absorbers::most_pixels(int axis) const {
+  return core::units::speed_of_light * scales[at(axis)].pixels_per_velocity;
+}
+
+Absorbers absorbers_of(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const SpectralLine& line,
+                       const std::vector<int>& axes, int level) {
+  if (!snapshot.has(line.quantity))
+    throw core::Error(
+        fmt::format("the snapshot has no `{}`, the number of {} atoms in a proper cm^3", line.quantity, line.ion), "",
+        fmt::format("simulate gas with heating and cooling, or declare it by an expression of other "
+                    "quantities in [quantity.{}]",
+                    line.quantity));
+  const CoveringGrid grid(comm, snapshot.levels, level);
+  const auto on_grid = [&](const std::string& name) { return grid.of(comm, field_or_total(snapshot, name)); };
+  Absorbers gas{HubbleFlow(snapshot.moment),
+                snapshot.geometry.refined(level),
+                on_grid(line.quantity),
+                on_grid(temperature_name),
+                {},
+                {},
+                {line.quantity, temperature_name, velocity_name(0), velocity_name(1), velocity_name(2)}};
+  for (const int axis : axes) gas.velocity[at(axis)] = on_grid(velocity_name(axis));
+  for (int axis = 0; axis < 3; ++axis) gas.scales[at(axis)] = scales_of(line, gas.flow, gas.geometry.cell_size(axis));
+  return gas;
+}
+
+void refuse_absorbers(const comm::Communicator& comm, const Absorbers& gas, int axis) {
+  const auto a = at(axis);
+  const LineScales& scales = gas.scales[a];
+  const double most = gas.most_pixels(axis), light = core::units::speed_of_light,
+               hottest = most / scales.width_per_root_kelvin * (most / scales.width_per_root_kelvin);
+  const struct {
+    const ScalarView& field;
+    const std::string& name;
+    double least, most;
+  } bounds[] = {{gas.density, gas.field_names[0], 0.0, std::numeric_limits<double>::infinity()},
+                {gas.temperature, gas.field_names[1], 0.0, hottest},
+                {gas.velocity[a], gas.field_names[2 + a], std::nextafter(-light, 0.0), light}};
+  for (const auto& [field, name, least, above] : bounds) {
+    mean(comm, field, name);
+    comm.agree(first_outside(field, name, least, above));
+  }
+  throw core::Error("the gas absorbs no light that could be followed");
+}
+
+}  // namespace sidestream::analysis

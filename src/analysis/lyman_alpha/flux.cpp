@@ -1,0 +1,293 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numbers>
+#include <optional>
+
+#include "analysis/at.hpp"
+#include "analysis/entries.hpp"
+#include "analysis/fields/levels.hpp"
+#include "analysis/lyman_alpha/absorbers.hpp"
+#include "analysis/lyman_alpha/angular_power.hpp"
+#include "analysis/lyman_alpha/depth_histogram.hpp"
+#include "analysis/lyman_alpha/flux_statistics.hpp"
+#include "analysis/lyman_alpha/line_tile.hpp"
+#include "analysis/lyman_alpha/lines_of_sight.hpp"
+#include "analysis/lyman_alpha/mean_flux.hpp"
+#include "analysis/make.hpp"
+#include "analysis/statistics/spectrum.hpp"
+#include "sidestream/analysis/covering_grid.hpp"
+
+namespace sidestream::analysis {
+
+namespace {
+
+using Numbers = std::vector<double>;
+
+DepthHistogram histogram_of(const comm::Communicator& comm, const mesh::Field<double>& depth, int axis) {
+  DepthHistogram histogram;
+  Numbers lines(static_cast<std::size_t>(LineTile::most_lines * depth.layout().domain().extent()[axis]));
+  for (int b = 0; b < depth.blocks(); ++b)
+    for_each_tile(depth.box(b), axis, [&, view = depth.view(b)](const LineTile& tile) {
+      tile.load(view, lines);
+      histogram.add(std::span(lines).first(tile.size()));
+    });
+  histogram.sum(comm);
+  return histogram;
+}
+
+// What was found along one axis.
+struct AlongAxis {
+  int axis = 0;
+  double factor = 1.0;  // of the optical depth
+  FluxStatistics flux;
+  AngularPower power;
+};
+
+class Flux final : public Analysis {
+ public:
+  struct Parameters {
+    std::vector<std::string> axes;
+    std::string ion, optical_depth, mean_flux, rescale;
+    std::int64_t bins = 0, mu_bins = 0, level = 0;
+  };
+
+  static core::Table<Parameters> table() {
+    auto table = task_table<Parameters>("Transmitted flux of the Lyman-alpha forest: mean, PDF and power spectra");
+    table.option("axes", &Parameters::axes, {"x", "y", "z"}).doc("axes of the box to look along");
+    table.option("ion", &Parameters::ion, "H I").one_of({"H I", "He II"}).doc("what absorbs in its Lyman-alpha line");
+    table.option("optical_depth", &Parameters::optical_depth, "full")
+        .one_of({broadening_names.begin(), broadening_names.end()})
+        .doc(
+            "along the line with velocities and thermal widths (`full`), with damping wings too (`voigt`), or of each "
+            "cell for itself (`local`)");
+    table.option("mean_flux", &Parameters::mean_flux, "simulated")
+        .doc(
+            "mean flux that the optical depth is multiplied for: a number, or the fit `becker2013`, "
+            "`faucher-giguere2008` or `kim2007`");
+    table.option("rescale", &Parameters::rescale, "together")
+        .one_of({"together", "each"})
+        .doc("with a `mean_flux`: one factor for all axes, or one for each");
+    table.option("bins", &Parameters::bins, 50).range(1, 1e6).doc("number of bins of flux, from 0 to 1");
+    table.option("mu_bins", &Parameters::mu_bins, 4)
+        .range(0, 1000)
+        .doc("bins of the angle to the line of sight for the power in three dimensions; 0: without it");
+    table.option("level", &Parameters::level, 0)
+        .range(0, finest_possible_level)
+        .doc(
+            "level of refinement whose cells make the lines: finer ones are averaged, coarser ones fill all of theirs");
+    return table;
+  }
+
+  explicit Flux(Parameters parameters)
+      : parameters_(std::move(parameters)),
+        line_(lyman_alpha(parameters_.ion)),
+        broadening_(broadening_of(parameters_.optical_depth)),
+        mean_flux_(parameters_.mean_flux) {
+    for (const std::string& name : parameters_.axes) axes_.push_back(axis_of(name));
+    std::ranges::sort(axes_);
+    if (axes_.empty()) throw core::Error("there is no axis to look along", "axes", "use x, y and z");
+  }
+
+  std::vector<std::string> fields() const override { return absorber_fields(line_, axes_); }
+
+  void check(const mesh::Box& domain) const override {
+    check_covering_grid(domain, static_cast<int>(parameters_.level));
+  }
+
+  mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
+    const Absorbers gas = absorbers_of(comm, snapshot, line_, axes_, static_cast<int>(parameters_.level));
+    const std::optional<double> wanted = mean_flux_.at(gas.flow.redshift);
+    const std::vector<AlongAxis> found =
+        wanted && parameters_.rescale == "together" ? scaled_together(comm, gas, *wanted) : scaled(comm, gas, wanted);
+    mesh::Result result;
+    if (comm.rank() != 0) return result;
+    add_means(result, found);
+    add_pdfs(result, found);
+    add_power(result, gas, found, snapshot.moment.attribute("hubble"));
+    if (parameters_.mu_bins > 0) add_angular_power(result, found, snapshot.moment.attribute("hubble"));
+    if (wanted) result.attributes["wanted_mean_flux"] = *wanted;
+    result.attributes["ion"] = line_.ion;
+    result.attributes["optical_depth"] = parameters_.optical_depth;
+    result.attributes["hubble_rate"] = gas.flow.hubble;
+    result.attributes["level"] = parameters_.level;
+    result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
+    return result;
+  }
+
+ private:
+  // The flux takes the place of the depths.
+  AlongAxis along(const comm::Communicator& comm, const Absorbers& gas, mesh::Field<double>& depth, int axis,
+                  double factor) const {
+    AlongAxis found{axis, factor, flux_statistics(comm, depth, axis, factor, parameters_.bins), {}};
+    if (parameters_.mu_bins == 0) return found;
+    const Spectrum spectrum = transform(comm, fft::FftPlan(comm, depth.layout()), depth);
+    found.power = angular_power(comm, spectrum, gas.geometry, found.flux.mean, axis, parameters_.mu_bins);
+    return found;
+  }
+
+  // Each axis for itself.
+  std::vector<AlongAxis> scaled(const comm::Communicator& comm, const Absorbers& gas,
+                                std::optional<double> wanted) const {
+    std::vector<AlongAxis> found;
+    for (const int axis : axes_) {
+      mesh::Field<double> depth = optical_depth(comm, gas, axis, broadening_);
+      const double factor = wanted ? histogram_of(comm, depth, axis).factor_for(*wanted) : 1.0;
+      found.push_back(along(comm, gas, depth, axis, factor));
+    }
+    return found;
+  }
+
+  // The factor is known when all axes have been seen; only the optical depths along the last one are still there.
+  std::vector<AlongAxis> scaled_together(const comm::Communicator& comm, const Absorbers& gas, double wanted) const {
+    DepthHistogram histogram;
+    mesh::Field<double> depth;
+    for (const int axis : axes_) {
+      depth = {};
+      depth = optical_depth(comm, gas, axis, broadening_);
+      histogram.add(histogram_of(comm, depth, axis));
+    }
+    const double factor = histogram.factor_for(wanted);
+    std::vector<AlongAxis> found{along(comm, gas, depth, axes_.back(), factor)};
+    for (std::size_t a = axes_.size() - 1; a-- > 0;) {
+      depth = {};
+      depth = optical_depth(comm, gas, axes_[a], broadening_);
+      found.insert(found.begin(), along(comm, gas, depth, axes_[a], factor));
+    }
+    return found;
+  }
+
+  static void add_means(mesh::Result& result, const std::vector<AlongAxis>& found) {
+    const std::vector<std::int64_t> length{static_cast<std::int64_t>(found.size())};
+    std::vector<std::int64_t> axes;
+    Numbers means, factors;
+    std::string summary;
+    for (const AlongAxis& one : found) {
+      axes.push_back(one.axis);
+      means.push_back(one.flux.mean);
+      factors.push_back(one.factor);
+      summary += fmt::format("{}{:.4f}", summary.empty() ? "mean flux " : ", ", one.flux.mean);
+    }
+    result.add("axis", "1", "axis of the lines of sight: 0 is x, 1 is y, 2 is z", {"axis"}, length, axes);
+    result.add("mean_flux", "1", "mean over all pixels of lines along the axis", {"axis"}, length, means);
+    result.add("depth_factor", "1", "what the optical depths were multiplied by", {"axis"}, length, factors);
+    result.summary = summary;
+  }
+
+  void add_pdfs(mesh::Result& result, const std::vector<AlongAxis>& found) const {
+    const std::vector<std::int64_t> bins{parameters_.bins},
+        both{static_cast<std::int64_t>(found.size()), parameters_.bins};
+    const auto width = 1.0 / static_cast<double>(parameters_.bins);
+    Numbers middle, pdf;
+    std::vector<std::int64_t> pixels;
+    for (std::int64_t bin = 0; bin < parameters_.bins; ++bin)
+      middle.push_back((static_cast<double>(bin) + 0.5) * width);
+    for (const AlongAxis& one : found) {
+      std::int64_t all = 0;
+      for (const std::int64_t count : one.flux.pixels) all += count;
+      for (const std::int64_t count : one.flux.pixels) {
+        pixels.push_back(count);
+        pdf.push_back(static_cast<double>(count) / static_cast<double>(all) / width);
+      }
+    }
+    result.add("flux", "1", "middle of the bin; the bins are of equal width from 0 to 1", {"flux_bin"}, bins, middle);
+    result.add("flux_count", "1", "number of pixels in the bin; a flux of 1 is in the last one", {"axis", "flux_bin"},
+               both, pixels);
+    result.add("flux_pdf", "1", "share of the pixels per unit of flux", {"axis", "flux_bin"}, both, pdf);
+  }
+
+  static void add_power(mesh::Result& result, const Absorbers& gas, const std::vector<AlongAxis>& found, double h) {
+    std::size_t modes = 0;
+    for (const AlongAxis& one : found) modes = std::max(modes, one.flux.power.size());
+    // Rows of axes with fewer modes end with zeros.
+    Numbers k(found.size() * modes), k_velocity(k), power(k), power_velocity(k), dimensionless(k);
+    const double km_per_s = gas.flow.velocity_of(1.0);  // of 1 Mpc (comoving)
+    for (std::size_t a = 0; a < found.size(); ++a) {
+      const double length = gas.geometry.length[at(found[a].axis)];
+      for (std::size_t m = 0; m < found[a].flux.power.size(); ++m) {
+        const double wave = 2.0 * std::numbers::pi * static_cast<double>(m + 1) / length,
+                     of_mode = length * found[a].flux.power[m];
+        const std::size_t place = a * modes + m;
+        k[place] = wave / h;
+        k_velocity[place] = wave / km_per_s;
+        power[place] = of_mode * h;
+        power_velocity[place] = of_mode * km_per_s;
+        dimensionless[place] = wave * of_mode / std::numbers::pi;
+      }
+    }
+    const std::vector<std::string> names{"axis", "mode"};
+    const std::vector<std::int64_t> both{static_cast<std::int64_t>(found.size()), static_cast<std::int64_t>(modes)};
+    result.add("k", "h/Mpc", "wave number along the line; 0 where the axis has no such mode", names, both, k);
+    result.add("k_velocity", "s/km", "the same in velocity", names, both, k_velocity);
+    result.add("flux_power", "Mpc/h", "power of flux / mean - 1, the mean over all lines along the axis", names, both,
+               power);
+    result.add("flux_power_velocity", "km/s", "the same in velocity", names, both, power_velocity);
+    result.add("dimensionless_power", "1", "k times the power over pi", names, both, dimensionless);
+    if (!are_alike(gas, found)) return;
+    const auto mean = [&](const Numbers& of_axes) {
+      Numbers means(modes);
+      for (std::size_t place = 0; place < of_axes.size(); ++place)
+        means[place % modes] += of_axes[place] / static_cast<double>(found.size());
+      return means;
+    };
+    const std::vector<std::int64_t> length{static_cast<std::int64_t>(modes)};
+    result.add("mean_flux_power", "Mpc/h", "mean of the powers along the axes", {"mode"}, length, mean(power));
+    result.add("mean_flux_power_velocity", "km/s", "the same in velocity", {"mode"}, length, mean(power_velocity));
+    result.add("mean_dimensionless_power", "1", "k times the mean power over pi", {"mode"}, length,
+               mean(dimensionless));
+  }
+
+  void add_angular_power(mesh::Result& result, const std::vector<AlongAxis>& found, double h) const {
+    const auto axes = static_cast<std::int64_t>(found.size()), bins = parameters_.mu_bins;
+    const auto shells = static_cast<std::int64_t>(found.front().power.shell_k.size());
+    const auto of_all = [&]<typename T>(std::vector<T> AngularPower::*member, T unit) {
+      std::vector<T> all;
+      for (const AlongAxis& one : found)
+        for (const T value : one.power.*member) all.push_back(value * unit);
+      return all;
+    };
+    const double volume_unit = h * h * h;
+    const auto add_pole = [&](const char* name, const char* meaning, std::vector<double> AngularPower::*member) {
+      result.add(name, "(Mpc/h)^3", meaning, {"axis", "shell"}, {axes, shells}, of_all(member, volume_unit));
+    };
+    const auto add = [&](const char* name, const char* unit, const char* meaning, auto values) {
+      result.add(name, unit, meaning, {"axis", "shell", "mu_bin"}, {axes, shells, bins}, std::move(values));
+    };
+    Numbers k = found.front().power.shell_k, middle;
+    for (double& one : k) one /= h;
+    for (std::int64_t bin = 0; bin < bins; ++bin)
+      middle.push_back((static_cast<double>(bin) + 0.5) / static_cast<double>(bins));
+    result.add("shell_k", "h/Mpc", "mean wave number of the modes in the shell", {"shell"}, {shells}, std::move(k));
+    add_pole("flux_monopole", "power of flux / mean - 1 in three dimensions", &AngularPower::monopole);
+    add_pole("flux_quadrupole", "its quadrupole about the line of sight", &AngularPower::quadrupole);
+    add_pole("flux_hexadecapole", "its hexadecapole about the line of sight", &AngularPower::hexadecapole);
+    result.add("mu", "1", "middle of the bin of |k along the line| / k", {"mu_bin"}, {bins}, std::move(middle));
+    add("mu_modes", "1", "number of modes in shell and bin, k and -k both counted",
+        of_all(&AngularPower::modes, std::int64_t{1}));
+    add("mu_k", "h/Mpc", "their mean wave number; 0 without modes", of_all(&AngularPower::k, 1.0 / h));
+    add("mu_mean", "1", "their mean |k along the line| / k", of_all(&AngularPower::mu, 1.0));
+    add("mu_power", "(Mpc/h)^3", "their mean power", of_all(&AngularPower::power, volume_unit));
+  }
+
+  // Whether all axes have the same modes.
+  static bool are_alike(const Absorbers& gas, const std::vector<AlongAxis>& found) {
+    return std::ranges::all_of(found, [&](const AlongAxis& one) {
+      return gas.geometry.length[at(one.axis)] == gas.geometry.length[at(found.front().axis)] &&
+             one.flux.power.size() == found.front().flux.power.size();
+    });
+  }
+
+  Parameters parameters_;
+  SpectralLine line_;
+  Broadening broadening_;
+  MeanFlux mean_flux_;
+  std::vector<int> axes_;
+};
+
+}  // namespace
+
+AnalysisEntry flux_entry() {
+  return entry_of<Flux>("flux");
+}
+
+}  // namespace sidestream::analysis

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <vector>
+
+#include "analysis/lyman_alpha/absorbers.hpp"
+#include "sidestream/mesh/field.hpp"
+
+namespace sidestream::analysis {
+
+/// The lines of a domain along an axis, whole, in batches that are slabs of it: of each batch every rank has a part
+/// while there are lines enough.
+std::vector<mesh::Layout> line_batches(const mesh::Layout& grid, int ranks, int axis);
+
+/// All boxes of all batches.
+mesh::Layout joined(const std::vector<mesh::Layout>& batches);
+
+/// What absorbs on whole lines.
+struct LineCells {
+  mesh::Field<double> density, velocity, temperature;
+};
+/// Brings it to the layout `lines`. Collective.
+LineCells gathered(const comm::Communicator& comm, const Absorbers& gas, int axis, const mesh::Layout& lines);
+
+/// The optical depth in each cell of `cells`, lines along `axis`, in the blocks of `depth` on the same boxes; whether
+/// all are physical. Local.
+[[nodiscard]] bool find_depth(const LineCells& cells, const Absorbers& gas, int axis, Broadening broadening,
+                              mesh::FieldView<double> depth);
+
+/// The optical depth of all lines along an axis, on `joined(line_batches(...))`. Collective. Memory: that field, and a
+/// batch of cells at a time (an eighth of three fields, and their messages). Throws core::Error naming a cell that is
+/// not physical.
+mesh::Field<double> optical_depth(const comm::Communicator& comm, const Absorbers& gas, int axis,
+                                  Broadening broadening);
+
+}  // namespace sidestream::analysis

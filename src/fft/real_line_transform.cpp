@@ -1,0 +1,26 @@
+#include "sidestream/fft/real_line_transform.hpp"
+
+#include "fft/lines.hpp"
+
+namespace sidestream::fft {
+
+struct RealLineTransform::Lines {
+  int length;
+  RealLines transform;
+};
+
+RealLineTransform::RealLineTransform(int length) : lines_(std::make_unique<Lines>(Lines{length, RealLines(length)})) {}
+RealLineTransform::~RealLineTransform() = default;
+RealLineTransform::RealLineTransform(RealLineTransform&&) noexcept = default;
+RealLineTransform& RealLineTransform::operator=(RealLineTransform&&) noexcept = default;
+
+int RealLineTransform::modes() const {
+  return lines_->length / 2 + 1;
+}
+
+void RealLineTransform::forward(std::span<const double> lines, std::span<std::complex<double>> modes) {
+  const auto length = lines_->length;
+  lines_->transform.forward(lines.data(), length, modes.data(), this->modes(), static_cast<int>(lines.size()) / length);
+}
+
+}  // namespace sidestream::fft
