@@ -221,5 +221,56 @@ TEST_F(Species, OfRanksThatTellOfOthersAreRefusedByAll) {
   EXPECT_THROW(write(snapshot, {.format = &raw(), .kind = io::FileKind::checkpoint}), core::Error);
 }
 
+// Particles in the middle of the box, on the rank that has it, with one value for each of `attributes`.
+mesh::Particles lone(const mesh::Snapshot& snapshot, int rank, std::vector<mesh::ParticleAttribute> attributes) {
+  mesh::Particles particles;
+  particles.attributes = std::move(attributes);
+  if (!test::owns_leaf_at(snapshot, rank, {1.6, 1.1, 0.6})) return particles;
+  particles.id = {7};
+  particles.position = {std::vector{1.6}, std::vector{1.1}, std::vector{0.6}};
+  for (mesh::ParticleAttribute& attribute : particles.attributes) attribute.values = {2.5};
+  return particles;
+}
+
+TEST_F(Species, NumbersHaveNamesThatFilesCanHold) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases{{{"a", "b", "a"}, "two numbers `a`"},
+                                                                            {{"x"}, "two numbers `x`"},
+                                                                            {{""}, "has no name"},
+                                                                            {{"a\nb"}, "no text of one line"},
+                                                                            {{"\xc5"}, "no text of one line"}};
+  for (const auto& [names, problem] : cases)
+    for (const bool is_alone : {true, false}) {
+      mesh::Snapshot snapshot = without_particles(comm_, 1);
+      if (!is_alone) test::add_species_samples(snapshot, comm_.rank());
+      std::vector<mesh::ParticleAttribute> attributes;
+      for (const std::string& name : names) attributes.push_back({name, "1", {}});
+      snapshot.add_species({"odd", lone(snapshot, comm_.rank(), attributes)});
+      expect_error([&] { write(snapshot, {.format = &raw(), .kind = io::FileKind::checkpoint}); }, problem, "");
+    }
+}
+
+TEST_F(Species, AMassInOtherUnitsDoesNotHideThatOfOthers) {
+  mesh::Snapshot snapshot = without_particles(comm_, 1);
+  mesh::Particles heavy = lone(snapshot, comm_.rank(), {});
+  heavy.mass = 12.5;
+  snapshot.add_species({"dark_matter", std::move(heavy)});
+  snapshot.add_species({"stars", lone(snapshot, comm_.rank(), {{"mass", "g", {}}})});
+
+  expect_error([&] { write(snapshot, {.format = &raw(), .kind = io::FileKind::checkpoint}); }, "`mass` is in g",
+               "Msun");
+}
+
+TEST_F(Species, ACopyOfAnOpenedSnapshotHasThemToo) {
+  const std::string path = write(sample(), {.format = &raw(), .kind = io::FileKind::checkpoint});
+  const mesh::Snapshot opened = io::open_snapshot(comm_, path);
+  const mesh::Snapshot copy = opened;
+
+  const auto count = [&](const mesh::Snapshot& of) {
+    return comm_.sum(static_cast<std::int64_t>(of.particles("stars")->size()));
+  };
+  EXPECT_EQ(count(opened), 90);
+  EXPECT_EQ(count(copy), 90);
+}
+
 }  // namespace
 }  // namespace sidestream

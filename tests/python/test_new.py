@@ -140,13 +140,18 @@ class Builder:
 
     def flags(self, file: Path) -> list[str]:
         """Those of the file itself, or of one of its module, with the folders of the tree for those of the project."""
-        near = [path for path in self.commands if path.parts[:2] == file.parts[:2]]
+        near = [path for path in self.commands if path.parts[:2] == file.parts[:2] and not self.is_kernel(path)]
         words = self.commands[file if file in self.commands else near[0]]
         words = words[1:] if Path(words[0]).name == "ccache" else words
         kept = words[: words.index("-o")]
         return [
             re.sub(rf"{re.escape(str(ROOT))}(?=/(src|include|tests)|\\*\"$|$)", str(self.tree), word) for word in kept
         ]
+
+    def is_kernel(self, file: Path) -> bool:
+        """Those are compiled without MPI."""
+        words = self.commands[file]
+        return "kernels" in words[words.index("-o") + 1]
 
     def compiled(self, file: Path, *more: str) -> Path:
         target = self.folder / ("_".join(file.parts) + ".o")
