@@ -414,6 +414,7 @@ def test_a_folder_removed_while_it_is_written_to_is_told_and_no_rank_hangs(place
 
     run.rename(place.folder / "elsewhere")
     shutil.rmtree(place.folder / "elsewhere")
+    time.sleep(2)  # for a step at least: where none came after the checkpoint, no other one is tried
     for pid in ranks_of(process):  # a last checkpoint is tried, and the run ends: in a few steps, on a busy machine too
         os.kill(pid, signal.SIGTERM)
     done = finish(process)
