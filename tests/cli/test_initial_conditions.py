@@ -435,6 +435,7 @@ HEADERS = {  # shown by `sidestream check`
         "no displacements of the dark matter",
     ),
     "random field": (lambda path: ic.write_nyx(path, ALL), ["cosmology.seed=3"], "`seed` has no effect on initial"),
+    "warm": (lambda path: ic.write_nyx(path, ALL), ["cosmology.wdm_mass=1 keV"], "`wdm_mass` has no effect on initial"),
     "temperature": (lambda path: ic.write_nyx(path, ALL), ["cosmology.temperature_start=0 K"], "no temperature"),
 }
 CONTENTS = {  # shown when the numbers are read: by `sidestream check`, and so before any rank starts

@@ -108,6 +108,17 @@ def test_theory_has_the_stated_amplitude_and_grows_with_time() -> None:
     assert theory.mass_function(np.array([1e13]), 0.0)[0] > theory.mass_function(np.array([1e13]), 2.0)[0]
 
 
+def test_linear_theory_of_warm_dark_matter_is_cut_off() -> None:
+    stated = {"hubble": 0.7, "omega_m": 0.3, "omega_b": 0.05, "sigma8": 0.8, "ns": 0.96}
+    cold, warm = Theory.of(stated), Theory.of(stated | {"wdm_mass_kev": 0.85})
+
+    assert cold is not None and warm is not None
+    k = np.array([0.01, 1.0, 10.0])  # the transfer function: see tests/solvers/linear_power_test.cpp
+    np.testing.assert_allclose(
+        warm.linear_power(k, 3.0) / cold.linear_power(k, 3.0), [1.0, 0.99225150**2, 0.30673441**2], rtol=1e-6
+    )
+
+
 def test_results_that_state_no_cosmology_have_no_theory() -> None:
     assert Theory.of({"box_mpc": 10.0}) is None
 

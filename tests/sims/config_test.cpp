@@ -74,6 +74,9 @@ TEST(RunConfig, EachMistakeIsAnsweredWithItsPlaceAndARemedy) {
   EXPECT_THAT(error_of(good + "omega_b = 0.5\n").message(), HasSubstr("omega_b"));
   EXPECT_THAT(error_of(good + "omega_m = 0.3\nomega_b = 0.3\n").message(), HasSubstr("no dark matter"));
   EXPECT_THAT(error_of(good + "omega_b = 0\n").message(), HasSubstr("there is no gas"));
+  EXPECT_THAT(error_of(good + "wdm_mass = 2.1\n").message(), HasSubstr("no unit"));
+  EXPECT_THAT(error_of(good + "wdm_mass = \"2.1 MeV\"\n").hint(), HasSubstr("keV"));
+  EXPECT_THAT(error_of(good + "wdm_mass = \"0.01 keV\"\n").message(), HasSubstr("between 0.05 and 100"));
   EXPECT_THAT(error_of(good + "temperature_start = \"1e300 K\"\n").message(), HasSubstr("faster than light"));
   EXPECT_THAT(error_of(good + "temperature_start = \"9 K\"\n[hydro]\ntemperature_floor = \"10 K\"\n").message(),
               HasSubstr("begins with 9 K"));

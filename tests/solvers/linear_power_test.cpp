@@ -130,6 +130,48 @@ TEST(LinearPower, TablesOutOfOrderOrTooShortOrAbsentAreRefused) {
               testing::HasSubstr("cannot be opened"));
 }
 
+// [1 + (alpha k)^2.24]^(-5/1.12) with alpha = 0.049 m^-1.11 Mpc/h, which the fit gives for Omega = 0.25 and h = 0.7,
+// computed in Python.
+TEST(WarmTransfer, AgreesWithAnIndependentEvaluation) {
+  struct Row {
+    double mass_kev, k, transfer;  // k in h/Mpc
+  };
+  CosmologyParameters parameters = test::cosmology_a();  // 0.30 - 0.05 of dark matter
+  const double h = parameters.hubble;
+
+  for (const Row& row : {Row{2.1, 0.5, 0.9998261111500838}, Row{2.1, 5.0, 0.9703292816669675},
+                         Row{2.1, 20.0, 0.5336090061962068}, Row{0.85, 1.0, 0.9922515016641779},
+                         Row{0.85, 10.0, 0.30673440977645944}, Row{0.85, 50.0, 1.4399475880254052e-05}})
+    EXPECT_NEAR(warm_transfer(parameters, row.mass_kev, row.k * h) / row.transfer, 1.0, 1e-12) << "k = " << row.k;
+}
+
+// alpha = 0.049 m^-1.11 (0.26063 / 0.25)^0.11 (0.6766 / 0.7)^1.22 Mpc/h at 2.1 keV.
+TEST(WarmTransfer, ScalesWithTheDensityAndTheHubbleConstant) {
+  const CosmologyParameters planck;
+  const double alpha = 0.02072561228641501 / planck.hubble;
+
+  EXPECT_NEAR(warm_transfer(planck, 2.1, 1.0 / alpha), std::pow(2.0, -5.0 / 1.12), 1e-12);
+}
+
+TEST(LinearPower, WarmPowerIsTheColdOneTimesTheTransferSquared) {
+  const CosmologyParameters planck;
+  const LinearPower cold = shipped_linear_power(planck), warmer = warm(cold, planck, 0.85);
+
+  for (double k = 1e-3; k < 300.0; k *= 3.0) {
+    const double transfer = warm_transfer(planck, 0.85, k);
+    EXPECT_NEAR(warmer(k) / (cold(k) * transfer * transfer), 1.0, 1e-12) << "k = " << k;
+  }
+  EXPECT_EQ(warmer.k_max(), cold.k_max());
+}
+
+TEST(LinearPower, BaryonsAloneCannotBeWarm) {
+  CosmologyParameters baryons = test::cosmology_a();
+  baryons.omega_b = baryons.omega_m;
+
+  EXPECT_THAT(message_of([&] { warm(eisenstein_hu(test::cosmology_a()), baryons, 1.0); }),
+              testing::HasSubstr("no dark matter"));
+}
+
 TEST(LinearPower, NamesChooseTheSource) {
   const CosmologyParameters planck;
 

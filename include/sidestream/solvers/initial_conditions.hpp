@@ -3,6 +3,7 @@
 #include <array>
 #include <complex>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "sidestream/comm/communicator.hpp"
@@ -20,17 +21,21 @@ namespace sidestream::solvers {
 /// What a realisation of the early universe is made of.
 struct InitialConditionsConfig {
   std::int64_t seed = 1;
-  std::string order = "2lpt";    ///< "zeldovich" or "2lpt" (second-order Lagrangian perturbation theory)
-  std::string power = "camb";    ///< see `make_linear_power`
-  bool fixed_amplitude = false;  ///< |delta_k| exactly as P(k) says, phases random (Angulo & Pontzen 2016)
+  std::string order = "2lpt";          ///< "zeldovich" or "2lpt" (second-order Lagrangian perturbation theory)
+  std::string power = "camb";          ///< see `make_linear_power`
+  std::optional<double> wdm_mass_kev;  ///< of the thermal relics that are the dark matter; none: it is cold
+  bool fixed_amplitude = false;        ///< |delta_k| exactly as P(k) says, phases random (Angulo & Pontzen 2016)
   std::array<std::int32_t, 3> particles{0, 0, 0};  ///< along each axis; 0: as many as cells
   /// The lattice refines one that is 2^coarser_levels times as coarse, whose random numbers its own have for averages
   /// (over each eight of them, times sqrt 8), level by level: what both resolve is the same for both.
   int coarser_levels = 0;
 };
 
-/// The keys of a configuration: seed, order, power, fixed_amplitude, particles.
+/// The keys of a configuration: seed, order, power, wdm_mass, fixed_amplitude, particles.
 core::Table<InitialConditionsConfig> initial_conditions_table();
+
+/// The power that `config` names, of cold or warm dark matter. Throws core::Error.
+LinearPower initial_power(const InitialConditionsConfig& config, const CosmologyParameters& parameters);
 
 /// Of the waves on a lattice of particles, one in the middle of each cell [1/Mpc].
 double largest_wavenumber(const mesh::Geometry& lattice);

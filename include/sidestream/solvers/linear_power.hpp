@@ -43,6 +43,13 @@ LinearPower read_linear_power(const std::string& path, const CosmologyParameters
 /// parameters.
 LinearPower shipped_linear_power(const CosmologyParameters& parameters);
 
+/// Amplitude of the fluctuations of warm dark matter over that of cold at `k` [1/Mpc], where all dark matter (`omega_m`
+/// - `omega_b`) is thermal relics of mass `mass_kev`: Viel et al. 2005 (PRD 71, 063534), equations 6 and 7.
+double warm_transfer(const CosmologyParameters& parameters, double mass_kev, double k);
+/// `cold` times the square of `warm_transfer`. It keeps its normalisation, so that large scales are as without the
+/// mass. Throws core::Error where all matter is baryons.
+LinearPower warm(const LinearPower& cold, const CosmologyParameters& parameters, double mass_kev);
+
 /// By name: "camb" (the shipped table), "eisenstein-hu", or the path of a table.
 LinearPower make_linear_power(const std::string& name, const CosmologyParameters& parameters);
 

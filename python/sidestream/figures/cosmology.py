@@ -41,6 +41,7 @@ class Theory:
             "sigma8": float(attributes.get("sigma8", PLANCK_SIGMA8)),
             "ns": float(attributes.get("ns", PLANCK_NS)),
         }
+        self._wdm_mass_kev = attributes.get("wdm_mass_kev")
         self.assumed = "" if "sigma8" in attributes else rf" ($\sigma_8={PLANCK_SIGMA8}$ assumed)"
 
     @classmethod
@@ -59,8 +60,16 @@ class Theory:
             return None
 
     def linear_power(self, k: np.ndarray, redshift: float) -> np.ndarray:
-        """P(k) in (Mpc/h)^3 at k in h/Mpc."""
-        return np.asarray(self._cosmology().matterPowerSpectrum(k, z=redshift))
+        """P(k) in (Mpc/h)^3 at k in h/Mpc, of warm dark matter where the result states its mass."""
+        power = np.asarray(self._cosmology().matterPowerSpectrum(k, z=redshift))
+        return power if self._wdm_mass_kev is None else power * self._warm_transfer(k) ** 2
+
+    def _warm_transfer(self, k: np.ndarray) -> np.ndarray:
+        """Viel et al. 2005 (PRD 71, 063534), equations 6 and 7."""
+        omega = self._parameters["Om0"] - self._parameters["Ob0"]
+        hubble = self._parameters["H0"] / 100
+        alpha = 0.049 * float(self._wdm_mass_kev) ** -1.11 * (omega / 0.25) ** 0.11 * (hubble / 0.7) ** 1.22
+        return np.asarray((1 + (alpha * k) ** 2.24) ** (-5 / 1.12))
 
     def mass_function(self, mass: np.ndarray, redshift: float, fit: Fit = WARREN) -> np.ndarray:
         """dn/dlnM in (h/Mpc)^3 at masses in Msun/h."""

@@ -331,6 +331,7 @@ mesh::Snapshot Cosmology::snapshot() {
                                 {"sigma8", p.sigma8},
                                 {"ns", p.ns},
                                 {"particles", static_cast<double>(universe_->total_particles())}};
+  if (const auto mass = config_.initial.wdm_mass_kev) snapshot.moment.attributes["wdm_mass_kev"] = *mass;
   const mesh::Hierarchy& hierarchy = universe_->hierarchy();
   snapshot.geometry = hierarchy.geometry(0);
   snapshot.length_unit = "Mpc";
@@ -428,15 +429,17 @@ class CosmologyPlan : public SimulationPlan {
 
   nlohmann::json description() const override {
     const mesh::Int3 n = cells();
-    return {{"cells", {n.x, n.y, n.z}},
-            {"block", config_.mesh.block},
-            {"max_level", config_.amr.max_level},
-            {"box_mpc", config_.run.box_mpc},
-            {"z_start", config_.run.z_start},
-            {"z_end", config_.run.z_end},
-            {"omega_m", config_.parameters.omega_m},
-            {"hubble", config_.parameters.hubble},
-            {"has_gas", config_.has_gas}};
+    nlohmann::json description{{"cells", {n.x, n.y, n.z}},
+                               {"block", config_.mesh.block},
+                               {"max_level", config_.amr.max_level},
+                               {"box_mpc", config_.run.box_mpc},
+                               {"z_start", config_.run.z_start},
+                               {"z_end", config_.run.z_end},
+                               {"omega_m", config_.parameters.omega_m},
+                               {"hubble", config_.parameters.hubble},
+                               {"has_gas", config_.has_gas}};
+    if (const auto mass = config_.initial.wdm_mass_kev) description["wdm_mass_kev"] = *mass;
+    return description;
   }
 
   std::unique_ptr<Simulation> make(const comm::Communicator& compute, const couple::Landings& landings,

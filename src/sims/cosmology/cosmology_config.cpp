@@ -182,7 +182,7 @@ void check_power(const CosmologyConfig& config) {
     if (criterion.fields.empty()) finest = std::max(finest, std::min(criterion.max_level, config.amr.max_level));
   mesh::Geometry lattice = config.geometry();
   lattice.domain = mesh::domain_of(config.particle_lattice());
-  const solvers::LinearPower power = solvers::make_linear_power(config.initial.power, config.parameters);
+  const solvers::LinearPower power = solvers::initial_power(config.initial, config.parameters);
   power(solvers::largest_wavenumber(lattice.refined(finest)));
 }
 
@@ -276,7 +276,7 @@ CosmologyConfig read_cosmology(const core::Node& root, bool has_gas, core::Node&
   }
   config.amr = read_amr(root, config.mesh, cosmology_quantities(config), {"potential"}, resolved);
   check_refinement(config, root);
-  if (config.run.initial_file.empty()) solvers::make_linear_power(config.initial.power, config.parameters);
+  if (config.run.initial_file.empty()) solvers::initial_power(config.initial, config.parameters);
   return config;
 }
 

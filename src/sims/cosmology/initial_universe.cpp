@@ -50,7 +50,7 @@ class Level {
     solvers::InitialConditionsConfig initial = config.initial;
     for (auto& points : initial.particles) points <<= level;
     initial.coarser_levels = level;
-    const auto power = solvers::make_linear_power(initial.power, config.parameters);
+    const auto power = solvers::initial_power(initial, config.parameters);
     const solvers::InitialConditions made(comm, whole, hierarchy.geometry(level), background, power, initial);
     const double gas_mean = config.gas_mean_density();
     particles_ = made.particles(a, config.parameters.matter_density() - gas_mean);

@@ -119,6 +119,7 @@ Complex with_modulus(Complex value, double modulus) {
 }  // namespace
 
 core::Table<InitialConditionsConfig> initial_conditions_table() {
+  static const core::Units mass_units{{"keV", 1.0}};
   const InitialConditionsConfig standard;
   core::Table<InitialConditionsConfig> table("The random field that the simulation starts from");
   table.option("seed", &InitialConditionsConfig::seed, standard.seed)
@@ -129,12 +130,23 @@ core::Table<InitialConditionsConfig> initial_conditions_table() {
       .doc("Lagrangian perturbation theory of first or second order for the particles");
   table.option("power", &InitialConditionsConfig::power, standard.power)
       .doc("Linear power spectrum: \"camb\" (the table that is shipped), \"eisenstein-hu\" or the path of a table");
+  table.option("wdm_mass", &InitialConditionsConfig::wdm_mass_kev, std::nullopt)
+      .in(mass_units)
+      .range(0.05, 100.0)
+      .doc(
+          "Mass of the thermal relics that are the dark matter, \"2.1 keV\", from 0.05 to 100 keV; without it, it is "
+          "cold");
   table.option("fixed_amplitude", &InitialConditionsConfig::fixed_amplitude, standard.fixed_amplitude)
       .doc("Give every mode exactly the amplitude of the power spectrum, and only its phase at random");
   table.option("particles", &InitialConditionsConfig::particles, standard.particles)
       .at_least(0)
       .doc("Dark-matter particles along x, y and z; 0: as many as cells");
   return table;
+}
+
+LinearPower initial_power(const InitialConditionsConfig& config, const CosmologyParameters& parameters) {
+  LinearPower cold = make_linear_power(config.power, parameters);
+  return config.wdm_mass_kev ? warm(cold, parameters, *config.wdm_mass_kev) : cold;
 }
 
 double largest_wavenumber(const mesh::Geometry& lattice) {
