@@ -1,50 +1,155 @@
-"""Pictures of the analysis `flux`."""
+"""Pictures of the Lyman-alpha forest and of the gas that makes it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
+import pytest
 import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
 
-from sidestream.figures import pictures, save_pictures
+from sidestream import measurements
+from sidestream.figures import Picture, pictures, save_pictures
 from sidestream.runs.run import Run
+from synthetic_forest import forest, gas, lines, write_forest
 
-CONFIG = 'simulation = "cosmology"\n[task.forest]\nanalysis = "flux"\nevery = 1\n'
-AXES, BINS, MODES = 3, 10, 8
-
-
-def forest(step: int, redshift: float) -> xr.Dataset:
-    """Axis 2 is shorter: its last modes are zeros."""
-    k = np.tile(0.01 * np.arange(1, MODES + 1), (AXES, 1))
-    k[2, 5:] = 0.0
-    columns = {
-        "mean_flux": ("axis", np.array([0.6, 0.7, 0.8])),
-        "flux": ("flux_bin", (np.arange(BINS) + 0.5) / BINS),
-        "flux_pdf": (("axis", "flux_bin"), np.ones((AXES, BINS)) * [[0.5], [1.0], [1.5]]),
-        "k_velocity": (("axis", "mode"), k),
-        "dimensionless_power": (("axis", "mode"), 2.0 * k),
-    }
-    attributes = {"step": step, "redshift": redshift, "analysis": "flux", "ion": "He II"}
-    return xr.Dataset({name: (*column, {"units": "1"}) for name, column in columns.items()}, attrs=attributes)
+REDSHIFTS = (12.0, 4.25, 3.0)  # the first before there is a forest
 
 
-def test_pdf_and_power_of_each_moment_are_shown(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    (folder / "results" / "forest").mkdir(parents=True)
-    (folder / "config.toml").write_text(CONFIG)
-    (folder / "events.jsonl").write_text('{"t": 0.0, "event": "run_start"}\n')
-    for step, redshift in ((1, 4.0), (2, 3.0)):
-        forest(step, redshift).to_netcdf(folder / "results" / "forest" / f"{step:05d}.nc", engine="h5netcdf")
-    run = Run(folder)
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return Run(write_forest(tmp_path_factory.mktemp("forest"), REDSHIFTS))
 
-    (picture,) = pictures(run, "forest")
 
-    pdf, power = picture.figure.axes
-    assert len(pdf.lines) == 2
-    assert np.allclose(pdf.lines[0].get_ydata(), 1.0)
-    assert "mean 0.700" in pdf.get_legend().get_texts()[0].get_text()
-    assert [len(line.get_xdata()) for line in power.lines] == [8, 8, 5, 8, 8, 5]
-    assert np.allclose(power.lines[0].get_ydata(), 2.0 * np.asarray(power.lines[0].get_xdata()))
-    assert "He II" in picture.caption
-    assert [path.name for path in save_pictures(run, tmp_path / "png", "forest")] == ["forest-flux.png"]
+def drawn(run: Run, task: str, name: str) -> Picture:
+    (picture,) = [picture for picture in pictures(run, task) if picture.name == f"{task}-{name}"]
+    return picture
+
+
+def legend(axes: Axes) -> list[str]:
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def measured(axes: Axes) -> dict[str, np.ndarray]:
+    """The points with errors by their label: (2, points)."""
+    bars = [container for container in axes.containers if isinstance(container, ErrorbarContainer)]
+    return {str(bar.get_label()): np.array(bar.lines[0].get_data()) for bar in bars}
+
+
+def test_the_distribution_of_the_flux_is_shown_at_each_moment(run: Run) -> None:
+    pdf, _ = drawn(run, "forest", "flux").figure.axes
+
+    assert len(pdf.lines) == len(REDSHIFTS)
+    for line, redshift in zip(pdf.lines, REDSHIFTS, strict=True):
+        np.testing.assert_allclose(line.get_ydata(), forest(redshift)["flux_pdf"].mean("axis"))
+    assert "mean 0.67" in legend(pdf)[-1]
+
+
+def test_the_mean_flux_is_shown_beside_the_fits_where_they_hold(run: Run) -> None:
+    _, mean = drawn(run, "forest", "flux").figure.axes
+
+    lines_of = {line.get_label(): line for line in mean.lines}
+    simulated = lines_of["mean of the axes"]
+    np.testing.assert_allclose(simulated.get_xdata(), REDSHIFTS[1:])
+    np.testing.assert_allclose(simulated.get_ydata(), [forest(z)["mean_flux"].mean() for z in REDSHIFTS[1:]])
+    assert {fit.label for fit in measurements.mean_flux().values()} < set(lines_of)
+    fit = lines_of["Faucher-Giguère et al. 2008"]
+    assert (min(fit.get_xdata()), max(fit.get_xdata())) == (2.5, 4.2)
+    np.testing.assert_allclose(fit.get_ydata(), np.exp(-0.0018 * (1 + np.asarray(fit.get_xdata())) ** 3.92))
+
+
+def test_power_is_shown_with_what_was_measured_at_the_nearest_redshift(run: Run) -> None:
+    picture = drawn(run, "forest", "flux-power")
+
+    assert len(picture.figure.axes) == 2  # nothing was measured at the first moment
+    assert len(picture.figure.legends) == 1
+    for axes, redshift in zip(picture.figure.axes, REDSHIFTS[1:], strict=True):
+        table, points = forest(redshift), measured(axes)
+        for row in range(3):
+            np.testing.assert_allclose(axes.lines[row].get_ydata(), table["dimensionless_power"][row])
+        np.testing.assert_allclose(axes.lines[3].get_ydata(), table["mean_dimensionless_power"])
+        assert axes.get_title(loc="left").startswith(f"z = {redshift}".removesuffix(".0"))
+        assert set(points) == {
+            power.label for power in measurements.flux_power().values() if power.near(redshift) is not None
+        }
+    near = measurements.flux_power()["walther2018"].near(3.0)
+    assert near is not None
+    low, high = axes.get_xlim()
+    inside = (near.k > low) & (near.k < high)
+    assert 0 < inside.sum() < near.k.size
+    np.testing.assert_allclose(points["Walther et al. 2018"], [near.k[inside], (near.k * near.power / np.pi)[inside]])
+
+
+def test_waves_that_the_box_or_the_cells_do_not_hold_are_shaded(run: Run) -> None:
+    axes = drawn(run, "forest", "flux-power").figure.axes[-1]
+    k = np.asarray(forest(REDSHIFTS[-1])["k_velocity"])
+
+    below, above = (patch.get_extents().transformed(axes.transData.inverted()) for patch in axes.patches)
+
+    np.testing.assert_allclose(below.x1, k[0, 0])
+    np.testing.assert_allclose(above.x0, k[0, -1] / 4)
+
+
+def test_axes_of_other_lengths_and_ions_are_shown_without_measurements(tmp_path: Path) -> None:
+    def helium(redshift: float) -> xr.Dataset:
+        table = forest(redshift).drop_vars("mean_dimensionless_power").assign_attrs(ion="He II")
+        for name in ("k_velocity", "dimensionless_power"):
+            table[name][2, 20:] = 0.0  # a shorter axis
+        return table
+
+    run = Run(write_forest(tmp_path / "run", [3.0], forest=helium))
+    light, power = pictures(run, "forest")
+
+    assert "He II" in light.caption
+    assert legend(light.figure.axes[1]) == ["mean of the axes"]
+    assert [len(line.get_xdata()) for line in power.figure.axes[0].lines] == [32, 32, 20]
+    assert not measured(power.figure.axes[0])
+    names = [path.name for path in save_pictures(run, tmp_path / "png", "forest")]
+    assert names == ["forest-flux.png", "forest-flux-power.png"]
+
+
+def test_the_line_with_the_median_flux_is_shown_with_its_gas(run: Run) -> None:
+    picture, table = drawn(run, "lines", "line"), lines(REDSHIFTS[-1])
+
+    names = ["neutral_hydrogen", "temperature", "peculiar_velocity", "flux"]
+    assert len(picture.figure.axes) == len(names)
+    for axes, name in zip(picture.figure.axes, names, strict=True):
+        np.testing.assert_allclose(axes.lines[0].get_ydata(), table[name][4])
+        np.testing.assert_allclose(axes.lines[0].get_xdata(), table["velocity"])
+    assert "4862.8" in picture.caption  # 4862.68 Angstrom at z = 3, and half a pixel
+
+
+def test_the_power_law_is_drawn_into_the_diagram(run: Run) -> None:
+    axes = drawn(run, "gas", "phase").figure.axes[0]
+    fit = gas(3.0).attrs
+
+    (line,) = axes.lines
+    density = np.asarray(line.get_xdata())
+    expected = fit["mean_density_temperature"] * density ** (fit["temperature_slope"] - 1)
+    np.testing.assert_allclose(line.get_ydata(), expected)
+    assert legend(axes) == ["$T_0$ = 12000 K, $\\gamma$ = 1.325"]
+
+
+def test_the_thermal_history_is_shown_beside_measurements(run: Run) -> None:
+    temperature, slope = drawn(run, "gas", "thermal-history").figure.axes
+
+    for axes, name in ((temperature, "mean_density_temperature"), (slope, "temperature_slope")):
+        np.testing.assert_allclose(axes.lines[0].get_ydata(), [gas(z).attrs[name] for z in REDSHIFTS[1:]])
+        np.testing.assert_allclose(axes.lines[0].get_xdata(), REDSHIFTS[1:])
+    state = measurements.thermal_state()["gaikwad2021"]
+    late = state.redshift >= 2.5
+    np.testing.assert_allclose(measured(temperature)[state.label], [state.redshift[late], state.temperature[late]])
+    np.testing.assert_allclose(measured(slope)[state.label], [state.redshift[late], state.gamma[late]])
+
+
+def test_gas_without_a_fit_has_no_thermal_history(tmp_path: Path) -> None:
+    def unfitted(redshift: float) -> xr.Dataset:
+        return gas(redshift).drop_attrs()
+
+    run = Run(write_forest(tmp_path / "run", [3.0], gas=unfitted))
+
+    (picture,) = pictures(run, "gas")
+    assert picture.name == "gas-phase"
+    assert not picture.figure.axes[0].lines

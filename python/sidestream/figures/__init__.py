@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..error import Error
-from . import energies, files, flux, halos, images, mergers, pdf, persistence, phase, spectra, timeline
+from . import energies, files, flux, halos, images, mergers, pdf, persistence, phase, skewers, spectra, timeline
 from .picture import Picture
 from .scene import Scene
 
@@ -22,6 +22,7 @@ __all__ = ["Picture", "Scene", "pictures", "save_pictures", "scenes"]
 
 _DRAWERS: dict[str, Callable[[Run, str], Iterator[Picture]]] = {
     "flux": flux.pictures,
+    "flux_skewers": skewers.pictures,
     "halos": halos.pictures,
     "merge_tree": persistence.pictures,
     "power_spectrum": spectra.pictures,

@@ -41,7 +41,7 @@ class Theory:
             "sigma8": float(attributes.get("sigma8", PLANCK_SIGMA8)),
             "ns": float(attributes.get("ns", PLANCK_NS)),
         }
-        self._wdm_mass_kev = attributes.get("wdm_mass_kev")
+        self._wdm_mass_kev = float(attributes.get("wdm_mass_kev", np.inf))  # cold: infinitely heavy
         self.assumed = "" if "sigma8" in attributes else rf" ($\sigma_8={PLANCK_SIGMA8}$ assumed)"
 
     @classmethod
@@ -61,14 +61,13 @@ class Theory:
 
     def linear_power(self, k: np.ndarray, redshift: float) -> np.ndarray:
         """P(k) in (Mpc/h)^3 at k in h/Mpc, of warm dark matter where the result states its mass."""
-        power = np.asarray(self._cosmology().matterPowerSpectrum(k, z=redshift))
-        return power if self._wdm_mass_kev is None else power * self._warm_transfer(k) ** 2
+        return np.asarray(self._cosmology().matterPowerSpectrum(k, z=redshift) * self._warm_transfer(k) ** 2)
 
     def _warm_transfer(self, k: np.ndarray) -> np.ndarray:
         """Viel et al. 2005 (PRD 71, 063534), equations 6 and 7."""
         omega = self._parameters["Om0"] - self._parameters["Ob0"]
         hubble = self._parameters["H0"] / 100
-        alpha = 0.049 * float(self._wdm_mass_kev) ** -1.11 * (omega / 0.25) ** 0.11 * (hubble / 0.7) ** 1.22
+        alpha = 0.049 * self._wdm_mass_kev**-1.11 * (omega / 0.25) ** 0.11 * (hubble / 0.7) ** 1.22
         return np.asarray((1 + (alpha * k) ** 2.24) ** (-5 / 1.12))
 
     def mass_function(self, mass: np.ndarray, redshift: float, fit: Fit = WARREN) -> np.ndarray:

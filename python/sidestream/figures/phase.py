@@ -9,7 +9,8 @@ import numpy as np
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from .picture import Picture, look, unit_label
+from . import thermal_history
+from .picture import RED, Picture, look, unit_label
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
 
 
 def pictures(run: Run, task: str) -> Iterator[Picture]:
-    """The diagram of the last step."""
+    """The diagram of the last step, and the power laws of all that were fitted."""
+    yield from _diagram(run, task)
+    yield from thermal_history.pictures(run, task)
+
+
+def _diagram(run: Run, task: str) -> Iterator[Picture]:
     table = run.result(task, -1)
     needed = {"count", "density_low", "density_high", "temperature_low", "temperature_high"}
     if not needed <= set(map(str, table.variables)):
@@ -37,6 +43,7 @@ def pictures(run: Run, task: str) -> Iterator[Picture]:
             cmap="YlGnBu",
         )
         _zoom(axes, table, count)
+        _draw_fit(axes, table)
         figure.colorbar(mesh, ax=axes, label="cells")
         axes.set_xlabel(f"gas density{unit_label(table, 'density_low') or ' / mean'}")
         axes.set_ylabel(f"temperature{unit_label(table, 'temperature_low')}")
@@ -50,6 +57,17 @@ def _edges(table: xr.Dataset, name: str) -> np.ndarray:
     if edges[0] <= 0:  # an open first bin cannot be drawn on a logarithmic axis
         edges[0] = edges[1] ** 2 / edges[2]
     return edges
+
+
+def _draw_fit(axes: Any, table: xr.Dataset) -> None:
+    """The power law through the gas near the mean density, where the result states one."""
+    if thermal_history.SLOPE not in table.attrs:
+        return
+    temperature, slope = (float(table.attrs[name]) for name in (thermal_history.TEMPERATURE, thermal_history.SLOPE))
+    density = np.array([0.1, 10.0])
+    label = rf"$T_0$ = {temperature:.0f} K, $\gamma$ = {slope:.3f}"
+    axes.plot(density, temperature * density ** (slope - 1), color=RED, lw=1.4, label=label)
+    axes.legend(loc="lower right")
 
 
 def _zoom(axes: Any, table: xr.Dataset, count: np.ndarray) -> None:

@@ -1,0 +1,126 @@
+"""Published measurements of the Lyman-alpha forest and of the gas between galaxies, as NumPy arrays.
+
+`ORIGIN.md` beside the tables says where the numbers come from.
+
+Example:
+    >>> from sidestream import measurements
+    >>> measured = measurements.flux_power()["karacayli2022"].near(4.2)
+    >>> measured.k, measured.power, measured.error
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+
+_FLUX_POWER = {
+    "chabanier2019": "Chabanier et al. 2019 (eBOSS)",
+    "walther2018": "Walther et al. 2018",
+    "irsic2017": "Irsic et al. 2017 (XQ-100)",
+    "karacayli2022": "Karacayli et al. 2022 (KODIAQ, SQUAD, XQ-100)",
+    "karacayli2024": "Karacayli et al. 2024 (DESI)",
+}
+_THERMAL_STATE = {
+    "walther2019": "Walther et al. 2019",
+    "gaikwad2021": "Gaikwad et al. 2021",
+    "boera2019": "Boera et al. 2019",
+}
+
+
+@dataclass(frozen=True)
+class FluxPower:
+    """Power of F / mean - 1 along lines of sight, as one paper has it; all arrays have the shape (points,)."""
+
+    label: str
+    redshift: np.ndarray
+    k: np.ndarray  # s/km
+    power: np.ndarray  # km/s
+    error: np.ndarray  # km/s, one sigma; statistical and systematic ones added in quadrature
+
+    def near(self, redshift: float, within: float = 0.1) -> FluxPower | None:
+        """The points at the measured redshift nearest to `redshift`; None if it is not `within` that distance."""
+        distance = np.abs(self.redshift - redshift)
+        nearest = distance.min()
+        if nearest > within + 1e-9:  # of the rounding of redshifts
+            return None
+        chosen = distance == nearest
+        return FluxPower(self.label, self.redshift[chosen], self.k[chosen], self.power[chosen], self.error[chosen])
+
+
+@dataclass(frozen=True)
+class ThermalState:
+    """Temperature T0 at the mean density and slope gamma of T = T0 (density / mean)^(gamma - 1); arrays (points,)."""
+
+    label: str
+    redshift: np.ndarray
+    temperature: np.ndarray  # K
+    temperature_error: np.ndarray  # K, (2, points): one sigma downwards and upwards
+    gamma: np.ndarray  # NaN where the paper's table has none
+    gamma_error: np.ndarray  # one sigma
+
+
+@dataclass(frozen=True)
+class MeanFluxFit:
+    """A fit to the mean flux of the forest and the redshifts that it was made for."""
+
+    label: str
+    first_redshift: float
+    last_redshift: float
+    effective_depth: Callable[[np.ndarray], np.ndarray]
+
+    def __call__(self, redshift: np.ndarray) -> np.ndarray:
+        """The mean flux."""
+        return np.asarray(np.exp(-self.effective_depth(np.asarray(redshift, dtype=float))))
+
+
+@cache
+def flux_power() -> dict[str, FluxPower]:
+    """The measured one-dimensional power spectra of the flux, by the name of the paper."""
+    return {name: _read_flux_power(name, label) for name, label in _FLUX_POWER.items()}
+
+
+@cache
+def thermal_state() -> dict[str, ThermalState]:
+    """The measured temperatures and slopes, by the name of the paper."""
+    rows = _rows("thermal_state")
+    return {
+        name: _read_thermal_state([row for row in rows if row["source"] == name], label)
+        for name, label in _THERMAL_STATE.items()
+    }
+
+
+def mean_flux() -> dict[str, MeanFluxFit]:
+    """Fits to the observed mean flux by name: those that the key `mean_flux` of the analysis `flux` takes."""
+    return {
+        "becker2013": MeanFluxFit("Becker et al. 2013", 2.15, 4.85, lambda z: 0.751 * ((1 + z) / 4.5) ** 2.90 - 0.132),
+        "faucher-giguere2008": MeanFluxFit("Faucher-Giguère et al. 2008", 2.0, 4.2, lambda z: 0.0018 * (1 + z) ** 3.92),
+        "kim2007": MeanFluxFit("Kim et al. 2007", 1.7, 4.0, lambda z: 0.0023 * (1 + z) ** 3.65),
+    }
+
+
+def _read_flux_power(name: str, label: str) -> FluxPower:
+    rows = _rows(f"flux_power_{name}")
+    errors = [column for column in rows[0] if column.startswith("sigma_")]
+    error = np.sqrt(sum(_column(rows, column) ** 2 for column in errors))
+    return FluxPower(label, _column(rows, "z"), _column(rows, "k_s_km"), _column(rows, "P_km_s"), error)
+
+
+def _read_thermal_state(rows: list[dict[str, str]], label: str) -> ThermalState:
+    error = np.stack([_column(rows, "T0_down"), _column(rows, "T0_up")])
+    return ThermalState(
+        label, _column(rows, "z"), _column(rows, "T0_K"), error, _column(rows, "gamma"), _column(rows, "gamma_error")
+    )
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    table = files(__package__) / f"{name}.csv"
+    return list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))
+
+
+def _column(rows: list[dict[str, str]], name: str) -> np.ndarray:
+    return np.array([float(row[name] or "nan") for row in rows])
