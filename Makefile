@@ -12,7 +12,7 @@ export CC CXX
 
 SOURCES := $(shell find src include apps cmake data python -type f -not -path '*/__pycache__/*' 2>/dev/null) CMakeLists.txt pyproject.toml
 CPP := $(shell find src include apps tests bench python/bindings -name '*.cpp' -o -name '*.hpp' 2>/dev/null)
-CHECKED_PYTHON := python/sidestream tests tools bench
+CHECKED_PYTHON := python/sidestream tests tools bench examples
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test test-cpp test-python test-physics test-physics-docs test-slow test-clang test-mpich sanitize sanitize-threads bench format format-check lint tidy measures build-cost clean
