@@ -113,6 +113,7 @@ def test_linear_theory_of_warm_dark_matter_is_cut_off() -> None:
     cold, warm = Theory.of(stated), Theory.of(stated | {"wdm_mass_kev": 0.85})
 
     assert cold is not None and warm is not None
+    assert warm.is_warm and not cold.is_warm
     k = np.array([0.01, 1.0, 10.0])  # the transfer function: see tests/solvers/linear_power_test.cpp
     np.testing.assert_allclose(
         warm.linear_power(k, 3.0) / cold.linear_power(k, 3.0), [1.0, 0.99225150**2, 0.30673441**2], rtol=1e-6

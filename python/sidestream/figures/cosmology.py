@@ -59,6 +59,11 @@ class Theory:
         except (ImportError, KeyError, ValueError, TypeError):
             return None
 
+    @property
+    def is_warm(self) -> bool:
+        """Whether small waves are smoothed, of which the fits to halos know nothing."""
+        return bool(np.isfinite(self._wdm_mass_kev))
+
     def linear_power(self, k: np.ndarray, redshift: float) -> np.ndarray:
         """P(k) in (Mpc/h)^3 at k in h/Mpc, of warm dark matter where the result states its mass."""
         return np.asarray(self._cosmology().matterPowerSpectrum(k, z=redshift) * self._warm_transfer(k) ** 2)

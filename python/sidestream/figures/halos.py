@@ -113,8 +113,11 @@ def _finder_label(task: str, table: xr.Dataset) -> str:
 
 
 def _caption(theory: Theory | None, when: str) -> str:
-    fits = f" Curves: fits for {when}{theory.assumed}, below over that of Warren." if theory is not None else ""
-    return f"Bars: Poisson errors (Gehrels). Shaded: fewer than {RESOLVED} cells or particles a halo.{fits}"
+    bars = f"Bars: Poisson errors (Gehrels). Shaded: fewer than {RESOLVED} cells or particles a halo."
+    if theory is None:
+        return bars
+    matter = " and cold dark matter" if theory.is_warm else ""
+    return f"{bars} Curves: fits for {when}{matter}{theory.assumed}, below over that of Warren."
 
 
 def _growth(task: str, tables: list[xr.Dataset]) -> Picture:
