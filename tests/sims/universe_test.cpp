@@ -57,7 +57,7 @@ class History {
   History(const comm::Communicator& comm, CosmologyConfig config)
       : config_(std::move(config)),
         background_(config_.parameters),
-        universe_(comm, config_, background_, initial_universe(comm, config_, background_, a_), bill_) {
+        universe_(comm, config_, background_, nullptr, initial_universe(comm, config_, background_, a_), bill_) {
     universe_.solve_gravity();
   }
 

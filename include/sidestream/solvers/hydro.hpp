@@ -31,7 +31,7 @@ struct HydroConfig {
   double dual_energy_eta = 1e-3;       ///< 0: off; the total energy is then conserved to round-off (see `Hydro`)
   double density_floor = 0.0;          ///< gas is never thinner
   double internal_energy_floor = 0.0;  ///< specific; gas is never colder
-  bool flattening = true;              ///< flattens the reconstruction in strong shocks
+  std::string flattening = "shocks";   ///< of the reconstruction: in "shocks", in all "compressions", or "none"
 };
 
 /// The options of `[hydro]`; a problem may have its own `standard` values.
@@ -51,10 +51,26 @@ struct HydroBooks {
   HydroBooks& operator+=(const HydroBooks& other);
 };
 
-/// What depends on time for a gas in supercomoving variables.
+/// Energy that each mass of gas gains or loses beside the Euler equations in a step: heating and cooling. A cell's
+/// depends on that cell alone.
+class GasSource {
+ public:
+  virtual ~GasSource() = default;
+
+  /// Multiplies pressures by what half a step of the source alone makes of them: the gas as its waves meet halfway.
+  virtual void advance_half(int cells, const double* density, double* pressure) const = 0;
+
+  /// Completes the step of `cells` of `state`, which the Euler equations have advanced; `before` holds their density
+  /// and internal energy (both a volume) at its beginning. `volume`: of a leaf's cell, 0 for what is not to be booked.
+  virtual void complete(const mesh::Box& cells, core::View4<const double> before, core::View4<double> state,
+                        double volume) = 0;
+};
+
+/// What depends on time for a gas, such as one in supercomoving variables.
 struct HydroEpoch {
   double internal_energy_floor = 0.0;  ///< specific; holds beside that of the configuration
   double worth = 1.0;                  ///< of an energy in the books: 1 / a^2
+  GasSource* source = nullptr;         ///< outlives the step; null: there is none
 };
 
 /// What becomes of a block in `Hydro::advance`.

@@ -24,6 +24,7 @@ constexpr std::array words{
     Word{"specific_internal_energy", "specific_internal_energy", "eint", "GasEnergy"},
     Word{"pressure", "pressure", "pres", "Pressure"},
     Word{"temperature", "Temp", "temp", "Temperature"},
+    Word{"electron_fraction", "Ne", "elef", "ElectronFraction"},
     Word{"potential", "phi_grav", "gpot", "PotentialField"},
     Word{"dark_matter_density", "particle_mass_density", "pden", "Dark_Matter_Density"},
 };

@@ -16,6 +16,7 @@
 #include "sims/cosmology/initial_universe.hpp"
 #include "sims/cosmology/universe.hpp"
 #include "sims/cosmology/universe_from_file.hpp"
+#include "sims/cosmology/universe_gas.hpp"
 #include "sims/gas/gas_books.hpp"
 #include "sims/gas/gas_quantities.hpp"
 #include "sims/registry.hpp"
@@ -52,7 +53,11 @@ class Cosmology : public Simulation {
         background_(config.parameters),
         moments_(landings, background_, config.run.z_end),
         balance_(config.hydro.gamma),
-        bill_(bill) {}
+        books_(config.heating.has_value()),
+        bill_(bill) {
+    if (config_.heating)
+      heating_ = std::make_shared<const solvers::HeatingCooling>(*config_.heating, config_.parameters);
+  }
 
   // Refines until the initial state asks for no more.
   void initialize() override {
@@ -60,7 +65,7 @@ class Cosmology : public Simulation {
       set_redshift(config_.run.z_start);
       UniverseState start = config_.run.initial_file.empty() ? initial_universe(comm_, config_, background_, a_)
                                                              : universe_from_file(comm_, config_, background_, a_);
-      universe_.emplace(comm_, config_, background_, std::move(start), bill_);
+      universe_.emplace(comm_, config_, background_, heating_, std::move(start), bill_);
       for (int round = 0; round < config_.amr.max_level; ++round)
         if (!universe_->adapt(a_)) break;
       if (!universe_->refusal().empty())
@@ -89,7 +94,8 @@ class Cosmology : public Simulation {
     const bool adapts = config_.amr.max_level > 0 && (step_ + 1) % config_.amr.regrid_every == 0;
     const double dtau = universe_->advance(a_, solvers::scale_factor(next.redshift), adapts);
     last_dtau_ = next.uncut_dtau.value_or(dtau);
-    if (config_.has_gas) books_.enter(comm_, universe_->take_books());
+    if (config_.has_gas) books_.enter(comm_, universe_->take_books(), universe_->take_heating_books());
+    if (config_.heating) require_sound(comm_, universe_->heating_problem(), place());
     set_redshift(next.redshift);
     ++step_;
     if (balance_.is_due(step_, a_) || is_complete()) measure_energies();
@@ -173,6 +179,7 @@ class Cosmology : public Simulation {
   const comm::Communicator& comm_;
   solvers::Background background_;
   Moments moments_;
+  std::shared_ptr<const solvers::HeatingCooling> heating_;  // null: there is none
   std::optional<Universe> universe_;
 
   EnergyBalance balance_;
@@ -264,7 +271,7 @@ void Cosmology::restore(const mesh::Snapshot& state) {
     a_ = state.moment.scale_factor.value_or(1.0);
     redshift_ = is_own ? kept.at("redshift") : solvers::redshift(a_);
     last_dtau_ = is_own ? kept.at("last_dtau") : 0.0;
-    universe_.emplace(comm_, config_, background_, read_state(state), bill_);
+    universe_.emplace(comm_, config_, background_, heating_, read_state(state), bill_);
     if (config_.has_gas) start_mass_ = is_own ? kept.at("start_mass") : universe_->gas_mass();
     if (is_own) books_.restore(kept);
     if (kept.contains("energy_start")) balance_.restore(kept);
@@ -346,7 +353,7 @@ mesh::Snapshot Cosmology::snapshot() {
   snapshot.state_numbers.merge(balance_.attributes());
   add_dark_matter(snapshot);
   if (config_.has_gas)
-    add_gas(gas_quantities(config_.gas_units(a_)),
+    add_gas(universe_gas(config_, a_, heating_),
             on_levels([&](int level) { return mesh::FieldView<const double>(universe_->gas(level)); }), snapshot);
   add_particles(snapshot);
   return snapshot;
@@ -437,7 +444,8 @@ class CosmologyPlan : public SimulationPlan {
                                {"z_end", config_.run.z_end},
                                {"omega_m", config_.parameters.omega_m},
                                {"hubble", config_.parameters.hubble},
-                               {"has_gas", config_.has_gas}};
+                               {"has_gas", config_.has_gas},
+                               {"uv_background", config_.heating ? config_.heating->uv_background : ""}};
     if (const auto mass = config_.initial.wdm_mass_kev) description["wdm_mass_kev"] = *mass;
     return description;
   }
@@ -454,7 +462,7 @@ class CosmologyPlan : public SimulationPlan {
 
 SimulationEntry entry(const char* name, const char* documentation, bool has_gas) {
   std::vector<std::string> tables{"mesh", "amr", "refine", "cosmology", "gravity"};
-  if (has_gas) tables.push_back("hydro");
+  if (has_gas) tables.insert(tables.end(), {"hydro", "heating"});
   return {name,
           documentation,
           tables,

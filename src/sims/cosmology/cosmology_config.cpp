@@ -7,6 +7,7 @@
 #include "sidestream/core/config_path.hpp"
 #include "sidestream/core/math.hpp"
 #include "sidestream/core/units.hpp"
+#include "sims/cosmology/universe_gas.hpp"
 
 namespace sidestream::sims {
 
@@ -155,6 +156,45 @@ void check_matter(const CosmologyConfig& config, const core::Node& node) {
                                : "give `omega_b` a value above zero, or take simulation = \"nbody\"");
 }
 
+core::Table<solvers::HeatingConfig> universe_heating_table() {
+  auto table = solvers::heating_table();
+  table.leave_out("temperature_floor");  // `[hydro]` has it
+  return table;
+}
+
+// A background that says nothing of the redshifts of the run is a mistake in its table or its units.
+void check_background(const CosmologyConfig& config, const core::Node& node) {
+  const solvers::UvBackground background = solvers::make_uv_background(config.heating->uv_background);
+  const auto redshift = [](double log_1z) { return core::pow(10.0, log_1z) - 1.0; };
+  const double first = redshift(background.rows().front().log_1z), last = redshift(background.rows().back().log_1z);
+  constexpr double rounding = 1e-3;  // tables have few digits
+  const core::Node* given = node.find("uv_background");
+  const core::Node& at = given != nullptr ? *given : node;
+  if (last <= config.run.z_end)
+    core::reject(at,
+                 fmt::format("the background ends at z = {:.4g}, and the run at z = {:.4g}", last, config.run.z_end),
+                 "without light there is nothing to heat: leave `[heating]` out, or take another table");
+  if (first > std::max(config.run.z_end, 0.0) + rounding)
+    core::reject(at,
+                 fmt::format("the background is known from z = {:.4g} on, and the run goes on to z = {:.4g}", first,
+                             config.run.z_end),
+                 "end the run earlier, or add rows to the table");
+}
+
+void read_heating(const core::Node& root, const core::Node& node, CosmologyConfig& config, core::Node& resolved) {
+  core::Node full;
+  config.heating = universe_heating_table().read(node, &full);
+  config.heating->temperature_floor = std::max(config.heating->temperature_floor, config.temperature_floor);
+  resolved.set("heating", full);
+  if (config.hydro.gamma != solvers::HydroConfig().gamma)
+    core::reject(*root.find("hydro")->find("gamma"), "gas that is heated and cools is of single atoms: gamma is 5/3",
+                 "leave `gamma` out, or leave `[heating]` out");
+  if (const core::Node* weight = root.find("cosmology")->find("molecular_weight"))
+    core::reject(*weight, "with `[heating]` the molecular weight follows from the ionisation of the gas",
+                 "leave `molecular_weight` out");
+  check_background(config, node);
+}
+
 // Particles stay within a cell of their level while it takes two steps; levels share the seven-point Laplacian.
 void check_refinement(const CosmologyConfig& config, const core::Node& root) {
   if (config.amr.max_level == 0) return;
@@ -233,7 +273,7 @@ std::vector<mesh::Quantity> cosmology_quantities(const CosmologyConfig& config) 
       {"dark_matter_overdensity", "1", "density of the dark matter in units of its mean"},
       {"potential", "(km/s)^2", "of gravity, of all matter's deviations from the mean", config.amr.max_level > 0}};
   if (!config.has_gas) return all;
-  for (const GasQuantity& gas : gas_quantities(config.gas_units(1.0))) all.push_back(gas.quantity);
+  for (const GasQuantity& gas : universe_gas(config, 1.0, nullptr)) all.push_back(gas.quantity);
   return all;
 }
 
@@ -273,6 +313,7 @@ CosmologyConfig read_cosmology(const core::Node& root, bool has_gas, core::Node&
     if (config.run.initial_file.empty() || config.run.temperature_start) check_floor(config);
     gas.set("temperature_floor", core::Node(fmt::format("{} K", config.temperature_floor)));
     resolved.set("hydro", gas);
+    if (const core::Node* heating = root.find("heating")) read_heating(root, *heating, config, resolved);
   }
   config.amr = read_amr(root, config.mesh, cosmology_quantities(config), {"potential"}, resolved);
   check_refinement(config, root);
@@ -291,6 +332,7 @@ std::map<std::string, std::vector<core::Option>> cosmology_options(bool has_gas)
   if (has_gas) {
     tables["hydro"] = gas_table().options();
     for (const core::Option& option : limits_table().options()) tables["hydro"].push_back(option);
+    tables["heating"] = universe_heating_table().options();
   }
   return tables;
 }

@@ -6,6 +6,7 @@
 #include "sidestream/core/config.hpp"
 #include "sidestream/solvers/cosmology_parameters.hpp"
 #include "sidestream/solvers/gravity.hpp"
+#include "sidestream/solvers/heating_cooling.hpp"
 #include "sidestream/solvers/hydro.hpp"
 #include "sidestream/solvers/initial_conditions.hpp"
 #include "sims/gas/gas_quantities.hpp"
@@ -36,6 +37,7 @@ struct CosmologyConfig {
   solvers::GravityConfig gravity;
   solvers::HydroConfig hydro;
   double temperature_floor = 0.0;  ///< gas is never colder [K]
+  std::optional<solvers::HeatingConfig> heating;
   bool has_gas = true;
 
   mesh::Geometry geometry() const;
@@ -52,7 +54,8 @@ struct CosmologyConfig {
   double bytes_per_cell() const;
 };
 
-/// Reads `[mesh]`, `[amr]`, `[refine]`, `[cosmology]`, `[gravity]` and, with gas, `[hydro]`. Throws core::Error.
+/// Reads `[mesh]`, `[amr]`, `[refine]`, `[cosmology]`, `[gravity]` and, with gas, `[hydro]` and `[heating]`. Throws
+/// core::Error.
 CosmologyConfig read_cosmology(const core::Node& root, bool has_gas, core::Node& resolved);
 
 /// Throws core::Error when the floor of the temperature is above the temperature that the gas begins with, where it

@@ -43,7 +43,7 @@ double largest_of(const Field<double>& acceleration) {
 }  // namespace
 
 Universe::Universe(const comm::Communicator& comm, const CosmologyConfig& config, const solvers::Background& background,
-                   UniverseState state, core::Bill& bill)
+                   std::shared_ptr<const solvers::HeatingCooling> heating, UniverseState state, core::Bill& bill)
     : comm_(comm),
       config_(config),
       background_(background),
@@ -55,6 +55,7 @@ Universe::Universe(const comm::Communicator& comm, const CosmologyConfig& config
       particle_mesh_(comm, hierarchy_, total_particles_, room_),
       gravity_(comm, hierarchy_, config.gravity, config.amr.max_level > 0, room_) {
   if (!state.gas.empty()) gas_.emplace(comm, config.hydro, hierarchy_, std::move(state.gas), config.amr.time_levels());
+  if (heating) heating_.emplace(std::move(heating), bill_);
   if (!state.potentials.empty()) gravity_.start_from(state.potentials);
   for (const auto& particles : particles_) largest_momentum_.push_back(solvers::largest_momentum(particles));
   allocate_density();
@@ -162,7 +163,12 @@ void Universe::advance_gas(const amr::LevelStep& part, const solvers::LeapfrogSt
   const auto expand = [&] {
     if (gamma != 5.0 / 3.0) gas_->expand(part.level, expansion);
   };
-  gas_->set_epoch({config_.temperature_floor / config_.temperature_factor(step.a1), 1.0 / (step.a1 * step.a1)});
+  if (heating_)
+    core::timed(bill_, "heating", [&] {
+      heating_->begin(part.level, background_.scale_factor_after(step.a0, 0.5 * step.drift), step.drift);
+    });
+  gas_->set_epoch({config_.temperature_floor / config_.temperature_factor(step.a1), 1.0 / (step.a1 * step.a1),
+                   heating_ ? &*heating_ : nullptr});
   core::timed(bill_, "hydro", expand);
   core::timed(bill_, "ghost exchange",
               [&] { gas_->fill_ghosts(part.level, part.begin * step_.dtau, part.coarse_weight); });
@@ -224,6 +230,10 @@ void Universe::solve_gravity() {
       gas_->add_density(level, density_[static_cast<std::size_t>(level)]);
   });
   core::timed(bill_, "gravity", [&] { gravity_.solve(density_); });
+}
+
+solvers::HeatingBooks Universe::take_heating_books() {
+  return heating_ ? heating_->take_books() : solvers::HeatingBooks{};
 }
 
 std::string Universe::problem(double a) const {

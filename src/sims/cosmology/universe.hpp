@@ -8,6 +8,7 @@
 #include "sidestream/amr/subcycle.hpp"
 #include "sidestream/sims/simulation.hpp"
 #include "sidestream/solvers/background.hpp"
+#include "sidestream/solvers/gas_heating.hpp"
 #include "sidestream/solvers/refined_gas.hpp"
 #include "sidestream/solvers/refined_particle_mesh.hpp"
 #include "sims/cosmology/cosmology_config.hpp"
@@ -35,9 +36,10 @@ struct StepLimit {
 /// times a, specific energies times a^2 (docs/concepts/cosmology.md). All members but the accessors are collective.
 class Universe {
  public:
-  /// `config`, `background` and `seconds`, to which the parts of the work add their times, outlive the object.
+  /// `config`, `background` and `bill`, to which the parts of the work add their times, outlive the object. `heating`:
+  /// of the gas; null where there is none.
   Universe(const comm::Communicator& comm, const CosmologyConfig& config, const solvers::Background& background,
-           UniverseState state, core::Bill& bill);
+           std::shared_ptr<const solvers::HeatingCooling> heating, UniverseState state, core::Bill& bill);
 
   /// What the levels allow for a step at the scale factor `a`; zero where something is not finite.
   std::vector<StepLimit> step_limits(double a) const;
@@ -78,6 +80,9 @@ class Universe {
   /// What was done to the gas on this rank beside solving its equations since this was last called; energies are proper
   /// [Msun (km/s)^2], at the time when it was done.
   solvers::HydroBooks take_books() { return gas_->take_books(); }
+  solvers::HeatingBooks take_heating_books();
+  /// The gas of this rank that heating and cooling could not advance, in a sentence; empty when there is none. Local.
+  std::string heating_problem() const { return heating_ ? heating_->problem() : ""; }
   /// Cells that were advanced on this rank.
   std::int64_t cell_updates() const { return gas_ ? gas_->cell_updates() : 0; }
 
@@ -107,6 +112,7 @@ class Universe {
   core::Bill& bill_;
   mesh::Hierarchy hierarchy_;
   std::optional<solvers::RefinedGas> gas_;
+  std::optional<solvers::GasHeating> heating_;
   std::vector<mesh::Particles> particles_;  // with momenta w = a u
   std::int64_t total_particles_;
   std::shared_ptr<core::Workroom> room_;  // of the deposit and of gravity

@@ -10,6 +10,7 @@
 #include "sidestream/core/units.hpp"
 #include "sidestream/redistribute/migration.hpp"
 #include "sims/cosmology/universe.hpp"
+#include "sims/cosmology/universe_gas.hpp"
 #include "sims/gas/gas_quantities.hpp"
 #include "sims/tagging.hpp"
 
@@ -85,9 +86,9 @@ std::vector<std::vector<amr::Tags>> Universe::judge(double a) {
   if (gas_ && ghost > 0) gas_->fill_ghosts_of_all(0.0, ghost);
 
   const double dark_mean = config_.parameters.matter_density() - config_.gas_mean_density();
-  const auto write = [&, table = gas_quantities(config_.gas_units(a))](const std::string& name, int level, int block,
-                                                                       const mesh::Box& cells,
-                                                                       core::View4<double> out) {
+  const auto write = [&, table = universe_gas(config_, a, heating_ ? heating_->physics() : nullptr)](
+                         const std::string& name, int level, int block, const mesh::Box& cells,
+                         core::View4<double> out) {
     if (is_dark(name)) {
       const core::View4<const double> density = dark_matter[static_cast<std::size_t>(level)].view(block);
       const double unit = name == "dark_matter_overdensity" ? 1.0 / dark_mean : 1.0;
@@ -123,7 +124,8 @@ std::vector<std::vector<double>> Universe::costs_of(const mesh::Forest& forest) 
   const auto each = [](double seconds, std::int64_t count) {
     return count > 0 ? seconds / static_cast<double>(count) : 0.0;
   };
-  const double cell_s = each(seconds_of("hydro") + seconds_of("gravity"), comm_.sum(cell_updates()));
+  const double cell_s =
+      each(seconds_of("hydro") + seconds_of("heating") + seconds_of("gravity"), comm_.sum(cell_updates()));
   const double particle_s = each(seconds_of("particles"), comm_.sum(particle_updates_));
 
   std::vector<std::vector<double>> costs = amr::block_costs(forest);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sidestream/comm/communicator.hpp"
+#include "sidestream/solvers/gas_heating.hpp"
 #include "sidestream/solvers/hydro.hpp"
 
 namespace sidestream::sims {
@@ -15,11 +16,14 @@ namespace sidestream::sims {
 /// The sums of a step are exact and are added up step by step: the same on any ranks, and after a restart.
 class GasBooks {
  public:
+  explicit GasBooks(bool is_heated = false) : is_heated_(is_heated) {}
+
   /// Enters what was done in a step. Collective.
-  void enter(const comm::Communicator& comm, const solvers::HydroBooks& step);
+  void enter(const comm::Communicator& comm, const solvers::HydroBooks& step,
+             const solvers::HeatingBooks& heating = {});
 
   std::int64_t floored_cells() const;
-  /// Added by floors and repairs.
+  /// Added by floors and repairs, heating and cooling.
   double energy() const;
   nlohmann::json to_json() const;
   /// What is wrong with them, in a sentence; empty if nothing is. A repair hides numbers that became too large within a
@@ -31,7 +35,13 @@ class GasBooks {
   void restore(const std::map<std::string, double>& attributes);
 
  private:
-  static constexpr std::size_t cell_counts = 3, amounts = 2;
+  static constexpr std::size_t cell_counts = 4, amounts = 3;
+
+  // Without heating, the last of each has no meaning.
+  std::size_t told_counts() const { return is_heated_ ? cell_counts : cell_counts - 1; }
+  std::size_t told_amounts() const { return is_heated_ ? amounts : amounts - 1; }
+
+  bool is_heated_;
   std::array<std::int64_t, cell_counts> cells_{};
   std::array<double, amounts> amounts_{};
 };

@@ -14,7 +14,10 @@ void GasQuantity::write(core::View4<const double> gas, const mesh::Box& cells, c
     const auto width = cells.extent().x;
     const double* const from = &gas(component, k, j, cells.lo.x);
     double* const to = &out(k, j, cells.lo.x);
-    if (is_per_mass)
+    if (row)
+      row(static_cast<std::size_t>(width), &gas(solvers::density, k, j, cells.lo.x),
+          &gas(solvers::internal_energy, k, j, cells.lo.x), to);
+    else if (is_per_mass)
       std::transform(from, from + width, &gas(solvers::density, k, j, cells.lo.x), to,
                      [by = factor](double u, double density) { return by * u / density; });
     else
@@ -82,7 +85,7 @@ const GasQuantity* find(const std::vector<GasQuantity>& table, const std::string
 void add_gas(const std::vector<GasQuantity>& table, const std::vector<mesh::FieldView<const double>>& state,
              mesh::Snapshot& snapshot) {
   for (const GasQuantity& gas : table) {
-    if (!gas.is_per_mass)
+    if (gas.is_stored())
       snapshot.add_stored(gas.quantity, state, gas.component, gas.factor);
     else
       snapshot.add_computed(gas.quantity,

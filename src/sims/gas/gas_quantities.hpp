@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,12 +19,19 @@ struct GasUnits {
   bool is_cosmological = false;
 };
 
-/// A quantity of the gas: `factor` times a conserved component, a volume or a mass.
+/// A quantity of the gas: `factor` times a conserved component, a volume or a mass, or something else that follows from
+/// the density and the internal energy.
 struct GasQuantity {
+  /// Of a row of cells, from their density and internal energy in a volume, as they are kept.
+  using Row = std::function<void(std::size_t cells, const double* density, const double* internal_energy, double* out)>;
+
   mesh::Quantity quantity;
   int component = 0;
   bool is_per_mass = false;
   double factor = 1.0;
+  Row row = {};  ///< takes the place of the others
+
+  bool is_stored() const { return !is_per_mass && !row; }
 
   /// Writes it on `cells` from the conserved `gas`.
   void write(core::View4<const double> gas, const mesh::Box& cells, core::View4<double> out) const;

@@ -215,7 +215,7 @@ solvers::HydroConfig standard() {
   solvers::HydroConfig config;
   config.gamma = 1.4;
   config.dual_energy_eta = 0.0;
-  config.flattening = false;
+  config.flattening = "none";
   return config;
 }
 

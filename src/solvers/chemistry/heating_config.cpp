@@ -1,17 +1,28 @@
+#include <algorithm>
+
+#include "sidestream/core/config_path.hpp"
 #include "sidestream/solvers/heating_cooling.hpp"
 #include "sidestream/solvers/primordial_rates.hpp"
 
 namespace sidestream::solvers {
 
+namespace {
+
+std::string background_of(const core::Node& node) {
+  const std::vector<std::string> names = uv_background_names();
+  return std::ranges::find(names, node.text()) != names.end() ? node.text() : core::path_of(node);
+}
+
+}  // namespace
+
 core::Table<HeatingConfig> heating_table() {
   const HeatingConfig standard;
   const auto& fits = rate_fits_names();
   core::Table<HeatingConfig> table("Heating and cooling of hydrogen and helium");
-  table.option("uv_background", &HeatingConfig::uv_background, standard.uv_background)
+  table.parsed<std::string>("uv_background", &HeatingConfig::uv_background, standard.uv_background, background_of)
       .doc(
           "Ionising background: onorbe17_middle, onorbe17_early, onorbe17_late, hm2012, puchwein19, fg20, or the path "
-          "of "
-          "a file of the kind TREECOOL");
+          "of a file of the kind TREECOOL");
   table.option("rates", &HeatingConfig::rates, standard.rates)
       .one_of({fits.begin(), fits.end()})
       .doc("Fits to the rates of two-body processes");

@@ -22,7 +22,7 @@ constexpr int most_temperature_iterations = 60;
 constexpr double bracket_margin = 1e-3;          // of ln T
 constexpr double slope_step = 1e-5;              // in ln T
 constexpr double widest_stage = 1.0;             // in ln T, that a stage may lie away from the beginning of its step
-constexpr double step_accuracy = 5e-5;           // of ln T in a step, by the embedded method
+constexpr double step_accuracy = 1.5e-4;         // of ln T in a step, by the embedded method
 constexpr double unstable_step_accuracy = 3e-6;  // the same where differences grow
 constexpr double much_growth = 0.2;              // of ln of a difference of ln T
 constexpr double first_change = 0.5;             // of ln T, at the initial rate, in the first step
@@ -302,7 +302,7 @@ Step step_from(const HeatingMoment& moment, const Cells& cells, Lanes source, La
 /// Cells while they are integrated.
 struct Integration {
   Lanes theta;
-  Mask at_floor, failed;
+  Mask at_floor, failed, unfinished;
   int steps[lanes];
 };
 
@@ -318,13 +318,15 @@ struct Integration {
   return growth > much_growth * slopes.theta * start.theta ? all(unstable_step_accuracy) : all(step_accuracy);
 }
 
-/// Integrates the cells over `dt` [s] from the energies `theta` on. Gas that cools below the floor stays there.
-Integration integrated(const HeatingMoment& moment, const Cells& cells, Lanes source, Lanes theta, double dt) {
+/// Integrates the cells over `dt` [s] from the energies `theta` on, in `most` steps. Gas that cools below the floor
+/// stays there.
+Integration integrated(const HeatingMoment& moment, const Cells& cells, Lanes source, Lanes theta, double dt,
+                       int most) {
   State start = state_of(moment, cells, theta, energy_accuracy);
-  Integration result{theta, theta != theta, start.unsolved, {}};
+  Integration result{theta, theta != theta, start.unsolved, theta != theta, {}};
   Lanes left = all(dt), h = left;
   Mask going = ~result.failed;
-  for (int n = 0; n < most_steps && any(going); ++n) {
+  for (int n = 0; n < most && any(going); ++n) {
     const Slopes slopes = slopes_at(moment, cells, start);
     const Lanes rate = rate_of(cells, start) + source;
     if (n == 0) h = smaller_of(h, first_change * slopes.theta / (magnitude(rate) + 1e-300));
@@ -341,11 +343,11 @@ Integration integrated(const HeatingMoment& moment, const Cells& cells, Lanes so
     const Mask held = good & (step.log_temperature < moment.log_floor) & ends;
     result.at_floor |= held;
     going &= ~(held | result.failed) & (left > 0.0);
-    if (!any(going)) break;
+    if (!any(going) || n + 1 == most) break;
     start = state_at(moment, cells, good ? step.log_temperature : start.log_temperature, start.fractions.electrons);
     h = smaller_of(h * growth_after(step.error, accuracy), left);
   }
-  result.failed |= going;
+  result.unfinished = going;
   if (any(result.at_floor)) {
     const State floor = state_at(moment, cells, all(moment.log_floor), all(1.0 + 2.0 * moment.helium));
     result.theta = result.at_floor ? floor.theta : result.theta;
@@ -374,6 +376,50 @@ Cells cells_of(const HeatingMoment& moment, Lanes density) {
           uv.heating_heii * amplification,
           logarithm(n) - moment.shielding_log_density};
 }
+
+/// A row whose energies are integrated over `seconds`; `source` is null for none.
+struct RowIntegration {
+  const HeatingMoment& moment;
+  double seconds;
+  const double *density, *source;
+  double* energy;
+  HeatingTally& tally;
+
+  void fail(int cell) const {
+    ++tally.failed;
+    if (tally.first_failed < 0 || cell < tally.first_failed) tally.first_failed = cell;
+  }
+
+  /// Integrates the cells in `places` in `most` steps. Those that are not done by then stay as they are: their places
+  /// come first, and their number is returned.
+  int integrate(int* places, int count, int most) const {
+    const double source_factor = moment.theta_per_energy / moment.seconds_per_time;
+    int left = 0;
+    for (int begin = 0; begin < count; begin += lanes) {
+      const auto values = [&](const double* row) {
+        Lanes of;
+        for (int l = 0; l < lanes; ++l) of[l] = row[places[std::min(begin + l, count - 1)]];
+        return of;
+      };
+      const Cells here = cells_of(moment, values(density));
+      const Lanes heat = source == nullptr ? all(0.0) : values(source) * source_factor;
+      const Integration done = integrated(moment, here, heat, values(energy) * moment.theta_per_energy, seconds, most);
+      for (int l = 0; l < std::min(lanes, count - begin); ++l) {
+        const int cell = places[begin + l];
+        tally.steps += done.steps[l];
+        if (done.failed[l] != 0) {
+          fail(cell);
+        } else if (done.unfinished[l] != 0) {
+          places[left++] = cell;
+        } else {
+          tally.at_floor -= static_cast<int>(done.at_floor[l]);
+          energy[cell] = done.theta[l] / moment.theta_per_energy;
+        }
+      }
+    }
+    return left;
+  }
+};
 
 void store_if_wanted(std::span<double> row, int begin, int end, Lanes values) {
   if (row.empty()) return;
@@ -415,26 +461,18 @@ int equilibria(const HeatingMoment& moment, int cells, const double* density, co
 
 inline namespace kernels {
 
+// Most cells are done after a step. Those that are not begin anew beside each other, so that nobody waits for them.
 HeatingTally integrate_row(const HeatingMoment& moment, int cells, double dt, const double* density,
                            const double* source, double* energy) {
+  constexpr int most_at_once = 1024;
+  int places[most_at_once];
   HeatingTally tally;
-  const double seconds = dt * moment.seconds_per_time;
-  const double source_factor = moment.theta_per_energy / moment.seconds_per_time;
-  for (int begin = 0; begin < cells; begin += lanes) {
-    const Cells here = cells_of(moment, values_of(density, begin, cells));
-    const Lanes heat = source == nullptr ? all(0.0) : values_of(source, begin, cells) * source_factor;
-    const Lanes before = values_of(energy, begin, cells);
-    const Integration done = integrated(moment, here, heat, before * moment.theta_per_energy, seconds);
-    for (int i = begin; i < std::min(begin + lanes, cells); ++i) {
-      const int l = i - begin;
-      tally.steps += done.steps[l];
-      tally.at_floor -= static_cast<int>(done.at_floor[l] & ~done.failed[l]);
-      tally.failed -= static_cast<int>(done.failed[l]);
-      if (done.failed[l] == 0)
-        energy[i] = done.theta[l] / moment.theta_per_energy;
-      else if (tally.first_failed < 0)
-        tally.first_failed = i;
-    }
+  const RowIntegration row{moment, dt * moment.seconds_per_time, density, source, energy, tally};
+  for (int begin = 0; begin < cells; begin += most_at_once) {
+    const int count = std::min(most_at_once, cells - begin);
+    for (int n = 0; n < count; ++n) places[n] = begin + n;
+    const int left = row.integrate(places, count, 1), never = row.integrate(places, left, most_steps);
+    for (int n = 0; n < never; ++n) row.fail(places[n]);
   }
   return tally;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "sidestream/core/for_each.hpp"
 #include "solvers/hydro/gas_rows.hpp"
@@ -40,6 +41,25 @@ amr::SideViews sides_of(const mesh::Box& slice, const mesh::Box& box, amr::SideV
   return sides;
 }
 
+/// Density and internal energy of a block as they were.
+class EnergyBefore {
+ public:
+  void copy(core::View4<const double> state, const mesh::Box& box) {
+    const mesh::Int3 n = box.extent();
+    values_.resize(2 * static_cast<std::size_t>(box.volume()));
+    view_ = {values_.data(), box.lo.x, box.lo.y, box.lo.z, n.x, n.y, n.z, 2};
+    core::for_each_row(box, [&](int k, int j) {
+      std::copy_n(&state(density, k, j, box.lo.x), n.x, &view_(0, k, j, box.lo.x));
+      std::copy_n(&state(internal_energy, k, j, box.lo.x), n.x, &view_(1, k, j, box.lo.x));
+    });
+  }
+  core::View4<const double> view() const { return view_; }
+
+ private:
+  std::vector<double> values_;
+  core::View4<double> view_;
+};
+
 }  // namespace
 
 core::Table<HydroConfig> hydro_table(const HydroConfig& standard) {
@@ -55,7 +75,10 @@ core::Table<HydroConfig> hydro_table(const HydroConfig& standard) {
       .at_least(0.0)
       .doc("Least internal energy per mass");
   table.option("flattening", &HydroConfig::flattening, standard.flattening)
-      .doc("Flattens the reconstruction in strong shocks");
+      .one_of({"shocks", "compressions", "none"})
+      .doc(
+          "Where the reconstruction is flattened: in strong shocks; in all compressions with a jump of pressure along "
+          "any axis, as Nyx does (which smears cold gas that falls together); nowhere");
   return table;
 }
 
@@ -64,6 +87,8 @@ void check(const HydroConfig& config) {
   core::require(config.cfl > 0.0 && config.cfl <= 1.0, "the Courant number of the gas is in (0, 1]");
   core::require(config.riemann == "two-shock" || config.riemann == "hllc",
                 "the Riemann solvers are two-shock and hllc");
+  core::require(config.flattening == "shocks" || config.flattening == "compressions" || config.flattening == "none",
+                "the reconstruction is flattened in shocks, compressions or none");
   core::require(config.dual_energy_eta >= 0.0 && config.dual_energy_eta <= 1.0, "eta of the dual energy is in [0, 1]");
   core::require(config.density_floor >= 0.0 && config.internal_energy_floor >= 0.0,
                 "floors of the gas are not negative");
@@ -123,8 +148,9 @@ HydroBooks Hydro::advance(mesh::Field<double>& state, double dt, amr::SideFluxes
   config.internal_energy_floor = std::max(config.internal_energy_floor, epoch.internal_energy_floor);
   const mesh::Int3 largest = largest_extent(state);
   const std::int32_t rows = std::min(largest.y, rows_in_slice(largest, state.blocks()));
-  HydroSweep sweep(config, dt_over_dx, active, {largest.x, rows, largest.z}, rows < largest.y);
+  HydroSweep sweep(config, dt_over_dx, active, {largest.x, rows, largest.z}, rows < largest.y, epoch.source);
   HydroBooks repaired;
+  EnergyBefore before;
   for (int b = 0; b < state.blocks(); ++b) {
     const BlockUse use = uses.empty() ? BlockUse::leaf : uses[static_cast<std::size_t>(b)];
     if (use == BlockUse::idle) continue;
@@ -132,12 +158,14 @@ HydroBooks Hydro::advance(mesh::Field<double>& state, double dt, amr::SideFluxes
     const mesh::Box box = state.box(b);
     const amr::SideViews sides = fluxes != nullptr ? fluxes->views(b) : amr::SideViews{};
     Repairs repairs;
+    if (epoch.source != nullptr) before.copy(state.view(b), box);
     for (mesh::Box slice = box; slice.lo.y < box.hi.y; slice.lo.y = slice.hi.y) {
       slice.hi.y = std::min(slice.lo.y + rows, box.hi.y);
       sweep.advance(slice, state.view(b), repairs, sides_of(slice, box, sides), worth, slice.lo.y > box.lo.y);
       if (meanwhile) meanwhile();
     }
     repair({config, state.view(b), volume, worth, repaired}, box, repairs);
+    if (epoch.source != nullptr) epoch.source->complete(box, before.view(), state.view(b), volume);
   }
   return repaired += sweep.books();
 }

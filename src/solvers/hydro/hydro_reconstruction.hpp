@@ -69,6 +69,15 @@ struct Beside {
   return is_shock ? clamped(10.0 * (ratio - 0.75), 0.0, 1.0) : 0.0;
 }
 
+/// As `shock_strength`, in any compression with a jump of pressure of more than a third (Colella & Woodward 1984,
+/// appendix, with the constants of Nyx).
+[[gnu::always_inline]] inline double compression_strength(double p_a, const Beside& b, const Beside& d, double p_e) {
+  const double inner = std::fabs(d.p - b.p), outer = std::fabs(p_e - p_a);
+  const bool is_compressed = (b.u > d.u) & (inner > 0.33 * smaller(b.p, d.p));
+  const double ratio = inner / larger(outer, 1e-100 + 1e-10 * inner);
+  return is_compressed ? clamped(10.0 * (ratio - 0.75), 0.0, 1.0) : 0.0;
+}
+
 /// A velocity at two places.
 struct Fall {
   double below, above;

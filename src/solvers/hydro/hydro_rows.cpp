@@ -418,9 +418,27 @@ void compute_shock_strength(const RowContext& context, int cells, int axis, cons
                *rho_b = stencil[1][primitive_rho], *rho_d = stencil[3][primitive_rho];
   const Gas gas = context.gas;
   const int whole = whole_vectors(cells);
+  if (context.flattening == Flattening::compressions) {
+#pragma GCC ivdep
+    for (int i = 0; i < whole; ++i)
+      strength[i] = compression_strength(p_a[i], {rho_b[i], u_b[i], p_b[i]}, {rho_d[i], u_d[i], p_d[i]}, p_e[i]);
+    return;
+  }
 #pragma GCC ivdep
   for (int i = 0; i < whole; ++i)
     strength[i] = shock_strength(gas, p_a[i], {rho_b[i], u_b[i], p_b[i]}, {rho_d[i], u_d[i], p_d[i]}, p_e[i]);
+}
+
+void raise_strength(int cells, const double* pressure_below, const double* pressure_above,
+                    const std::array<const double*, 3>& along, double* strength) {
+  const double *below = along[0], *here = along[1], *above = along[2];
+#pragma GCC ivdep
+  for (int i = 0; i < cells; ++i) {
+    const double ahead = pressure_above[i] < pressure_below[i]   ? above[i]
+                         : pressure_below[i] < pressure_above[i] ? below[i]
+                                                                 : 0.0;
+    strength[i] = larger(strength[i], larger(ahead, here[i]));
+  }
 }
 
 void compute_slopes(int cells, const Neighbors& primitive, Rows slope) {

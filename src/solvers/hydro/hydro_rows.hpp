@@ -40,10 +40,14 @@ constexpr int loss_components = 5;
 
 enum class RiemannSolver { two_shock, hllc };
 
+/// Where the reconstruction is flattened.
+enum class Flattening { none, shocks, compressions };
+
 /// What all kernels need to know.
 struct RowContext {
   Gas gas;
   RiemannSolver solver;
+  Flattening flattening;
   double eta;           ///< of the dual energy; 0: off
   double energy_floor;  ///< least specific internal energy
 };
@@ -65,9 +69,15 @@ constexpr int row_padding = 7;
 /// Sound speed c, rho c, 1 / (rho c) and 1 / c^2.
 void compute_sound(const RowContext& context, int cells, ConstRows primitive, Rows sound);
 
-/// `shock_strength` of the cells of the row `stencil[2]`, from rows one and two cells away along `axis`.
+/// `shock_strength` or, as the context asks for, `compression_strength` of the cells of the row `stencil[2]`, from rows
+/// one and two cells away along `axis`.
 void compute_shock_strength(const RowContext& context, int cells, int axis, const std::array<ConstRows, 5>& stencil,
                             double* strength);
+
+/// Raises `strength` of cells to the largest that flattens them along one axis: that of the cell or of the next one
+/// towards lower pressure. `along`: the strengths along this axis one cell below, here, and one cell above.
+void raise_strength(int cells, const double* pressure_below, const double* pressure_above,
+                    const std::array<const double*, 3>& along, double* strength);
 
 /// Some quantity of the cells below along an axis, of the cells, and of those above.
 using Neighbors = std::array<ConstRows, 3>;

@@ -27,6 +27,10 @@ RiemannSolver solver_named(const std::string& name) {
   return name == "hllc" ? RiemannSolver::hllc : RiemannSolver::two_shock;
 }
 
+Flattening flattening_named(const std::string& name) {
+  return name == "none" ? Flattening::none : name == "shocks" ? Flattening::shocks : Flattening::compressions;
+}
+
 void copy_row(ConstRows from, int cells, Rows to) {
   for (int c = 0; c < gas_components; ++c) std::copy_n(from[c], cells, to[c]);
 }
@@ -34,12 +38,12 @@ void copy_row(ConstRows from, int cells, Rows to) {
 }  // namespace
 
 HydroSweep::HydroSweep(const HydroConfig& config, const std::array<double, 3>& dt_over_dx,
-                       const std::array<bool, 3>& active, mesh::Int3 largest, bool in_slices)
-    : context_{Gas(config.gamma), solver_named(config.riemann), config.dual_energy_eta,
-               std::max(config.internal_energy_floor, 1e-100)},
+                       const std::array<bool, 3>& active, mesh::Int3 largest, bool in_slices, const GasSource* source)
+    : context_{Gas(config.gamma), solver_named(config.riemann), flattening_named(config.flattening),
+               config.dual_energy_eta, std::max(config.internal_energy_floor, 1e-100)},
       density_floor_(config.density_floor),
-      flattening_(config.flattening),
       in_slices_(in_slices),
+      source_(source),
       dt_over_dx_(dt_over_dx),
       active_(active),
       pitch_(largest.x + 2 * ghost(0, 1)) {
@@ -57,6 +61,7 @@ HydroSweep::HydroSweep(const HydroConfig& config, const std::array<double, 3>& d
   lower_piece_ = PieceBuffer(primitives, piece_size, 0);
   upper_piece_ = PieceBuffer(primitives, piece_size, in_vectors(pitch_ + row_padding));
   flux_piece_ = PieceBuffer(predictor_flux_components, piece_size, in_vectors(pitch_ + row_padding));
+  if (flattens_all_axes_alike()) compression_ = ring(1, 1);
   no_flux_ = PlaneRing(1, final_flux_components, 0, 1, 0, largest.x + 1);
   given_ = PlaneRing(1, 1, 0, 1, 0, largest.x);
   fresh_ = PlaneRing(is_active(2) ? 2 : 1, gas_components, 0, largest.y, 0, in_vectors(largest.x));
@@ -66,7 +71,7 @@ HydroSweep::HydroSweep(const HydroConfig& config, const std::array<double, 3>& d
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (!active_[axis]) continue;
     slope_[axis] = axis == 0 ? wide(primitives, 2) : axis == 1 ? ring(1, primitives, 2) : ring(3, primitives);
-    if (flattening_) shock_[axis] = axis == 0 ? wide(1, 2) : axis == 1 ? ring(1, 1, 2) : ring(3, 1);
+    if (flattens()) shock_[axis] = axis == 0 ? wide(1, 2) : axis == 1 ? ring(1, 1, 2) : ring(3, 1);
     lower_face_[axis] = ring(axis < 2 ? 2 : 1, primitives);
     upper_face_[axis] = ring(2, primitives);
     last_[axis] = ring(axis < 2 ? 1 : 2, final_flux_components);
@@ -98,7 +103,7 @@ void HydroSweep::advance(mesh::Box box, core::View4<double> state, Repairs& repa
   for (int k = planes.begin - ghost(2, 3); k < planes.begin + ghost(2, 3); ++k) load_plane(k);
   const auto measure = [&](int axis, int k) {
     measure_slopes(axis, k);
-    if (flattening_) measure_shocks(axis, k);
+    if (flattens()) measure_shocks(axis, k);
   };
   if (is_active(2))
     for (int k = planes.begin - 1; k <= planes.begin; ++k) measure(2, k);
@@ -134,12 +139,16 @@ void HydroSweep::put_plane(int k) {
   for (int j = 0; j < extent_.y; ++j) copy_row(fresh_.at(k, j), extent_.x, owned_row(k, j));
 }
 
+// The primitive variables of the cells `row` of a row; `primitive` begins at its cell 0.
+void HydroSweep::load_row(int k, int j, Range row, Rows primitive) {
+  const Rows to = primitive.shifted(row.begin);
+  compute_primitives(context_, length(row), state_row(k, j).shifted(row.begin), to);
+  if (source_ != nullptr) source_->advance_half(length(row), to[primitive_rho], to[primitive_p]);
+}
+
 void HydroSweep::load_plane(int k) {
   const Range planes = cells(2, 1), rows = cells(1, k >= planes.begin && k < planes.end ? hydro_ghost : 1);
-  const Range row = cells(0, 1);
-  for (int j = rows.begin; j < rows.end; ++j)
-    compute_primitives(context_, row.end - row.begin, state_row(k, j).shifted(row.begin),
-                       primitive_.at(k, j).shifted(row.begin));
+  for (int j = rows.begin; j < rows.end; ++j) load_row(k, j, cells(0, 1), primitive_.at(k, j));
 }
 
 // The rows of `patch` and those one and two cells away along y or z.
@@ -171,7 +180,15 @@ void HydroSweep::measure_shocks(int axis, int k) {
 }
 
 std::array<const double*, 3> HydroSweep::shocks(int axis, int k, const Patch& patch) {
-  if (!flattening_) return {};
+  if (!flattens()) return {};
+  if (flattens_all_axes_alike()) {
+    const double* all = at(compression_, 0, patch)[0];
+    return {all, all, all};
+  }
+  return shocks_along(axis, k, patch);
+}
+
+std::array<const double*, 3> HydroSweep::shocks_along(int axis, int k, const Patch& patch) {
   PlaneRing& ring = shock_[static_cast<std::size_t>(axis)];
   const double* here = at(ring, k, patch)[0];
   if (axis == 1) return {here - pitch_, here, here + pitch_};
@@ -185,6 +202,7 @@ void HydroSweep::trace_plane(int k) {
     for (int j = all.rows.begin; j < all.rows.end; ++j)
       compute_unresolved(all.row.end - all.row.begin, state_row(k, j).shifted(all.row.begin),
                          unresolved_.at(k, j)[0] + all.row.begin);
+  if (flattens_all_axes_alike()) measure_compressions(k);
   if (is_active(0)) trace_along_rows(k);
   for (int axis = 1; axis < 3; ++axis) {
     const auto a = static_cast<std::size_t>(axis);
@@ -192,6 +210,34 @@ void HydroSweep::trace_plane(int k) {
       trace(length(all), axis, dt_over_dx_[a], neighbors(primitive_, axis, k, all), neighbors(slope_[a], axis, k, all),
             at(sound_, 0, all), shocks(axis, k, all), at(lower_face_[a], k, all), at(upper_face_[a], k, all));
   }
+}
+
+// The largest strength of the three axes.
+void HydroSweep::measure_compressions(int k) {
+  const Patch all = patch(1, 1);
+  const Range row = cells(0, 1);
+  std::fill_n(at(compression_, 0, all)[0], length(all), 0.0);
+  for (int j = all.rows.begin; is_active(0) && j < all.rows.end; ++j) {
+    const Rows primitive = wide_row_.at(0, 0);
+    load_row(k, j, cells(0, hydro_ghost), primitive);
+    measure_shocks_along_row(primitive);
+    const double *const shock = shock_[0].at(0, 0)[0] + row.begin, *const p = primitive[primitive_p] + row.begin;
+    raise_strength(length(row), p - 1, p + 1, {shock - 1, shock, shock + 1}, compression_.at(0, j)[0] + row.begin);
+  }
+  for (int axis = 1; axis < 3; ++axis) {
+    if (!is_active(axis)) continue;
+    const Neighbors around = neighbors(primitive_, axis, k, all);
+    raise_strength(length(all), around[0][primitive_p], around[2][primitive_p], shocks_along(axis, k, all),
+                   at(compression_, 0, all)[0]);
+  }
+}
+
+// Of a row with all its ghost cells.
+void HydroSweep::measure_shocks_along_row(Rows primitive) {
+  const Range shocked = cells(0, 2);
+  std::array<ConstRows, 5> around;
+  for (int n = 0; n < 5; ++n) around[static_cast<std::size_t>(n)] = primitive.shifted(shocked.begin + n - 2);
+  compute_shock_strength(context_, length(shocked), 0, around, shock_[0].at(0, 0)[0] + shocked.begin);
 }
 
 // Along x, each row needs more cells than the planes have.
@@ -204,14 +250,12 @@ void HydroSweep::trace_along_rows(int k) {
   };
   std::array<const double*, 3> strength{};
   for (int j = rows.begin; j < rows.end; ++j) {
-    compute_primitives(context_, wide.end - wide.begin, state_row(k, j).shifted(wide.begin),
-                       primitive.shifted(wide.begin));
-    if (flattening_) {
-      double* shock = shock_[0].at(0, 0)[0];
-      std::array<ConstRows, 5> around;
-      for (int n = 0; n < 5; ++n) around[static_cast<std::size_t>(n)] = primitive.shifted(shocked.begin + n - 2);
-      compute_shock_strength(context_, shocked.end - shocked.begin, 0, around, shock + shocked.begin);
-      for (int n = 0; n < 3; ++n) strength[static_cast<std::size_t>(n)] = shock + row.begin + n - 1;
+    load_row(k, j, wide, primitive);
+    if (flattens_all_axes_alike()) {
+      strength.fill(compression_.at(0, j)[0] + row.begin);
+    } else if (flattens()) {
+      measure_shocks_along_row(primitive);
+      for (int n = 0; n < 3; ++n) strength[static_cast<std::size_t>(n)] = shock_[0].at(0, 0)[0] + row.begin + n - 1;
     }
     compute_slopes(shocked.end - shocked.begin, neighbors_of(primitive, shocked.begin), slope.shifted(shocked.begin));
     trace(row.end - row.begin, 0, dt_over_dx_[0], neighbors_of(primitive, row.begin), neighbors_of(slope, row.begin),

@@ -19,9 +19,9 @@ namespace sidestream::solvers {
 class HydroSweep {
  public:
   /// For boxes of at most `largest` cells an axis; `in_slices`: some follow others along y. Axes that are not `active`
-  /// have one cell and no fluxes.
+  /// have one cell and no fluxes. `source`, if any, has advanced the gas by half a step where it meets at faces.
   HydroSweep(const HydroConfig& config, const std::array<double, 3>& dt_over_dx, const std::array<bool, 3>& active,
-             mesh::Int3 largest, bool in_slices);
+             mesh::Int3 largest, bool in_slices, const GasSource* source = nullptr);
 
   /// Advances the cells of `box` in `state`, which has `hydro_ghost` cells around them. The fluxes through the sides of
   /// the box go to those of `sides` that have components. An energy density of 1 in a cell goes into the books as
@@ -79,14 +79,20 @@ class HydroSweep {
   }
   Rows at(PlaneRing& ring, int k, const Patch& patch) const { return at(ring, k, flat(patch)); }
 
+  void load_row(int k, int j, Range row, Rows primitive);
   void load_plane(int k);
   std::array<ConstRows, 5> stencil(int axis, int k, const Patch& patch);
   Neighbors neighbors(PlaneRing& ring, int axis, int k, const Patch& patch);
   void measure_slopes(int axis, int k);
   void measure_shocks(int axis, int k);
   std::array<const double*, 3> shocks(int axis, int k, const Patch& patch);
+  std::array<const double*, 3> shocks_along(int axis, int k, const Patch& patch);
   void trace_plane(int k);
   void trace_along_rows(int k);
+  void measure_shocks_along_row(Rows primitive);
+  void measure_compressions(int k);
+  bool flattens() const { return context_.flattening != Flattening::none; }
+  bool flattens_all_axes_alike() const { return context_.flattening == Flattening::compressions; }
   void solve_plane(int k);
   void solve_first(int k);
   void solve_second(int k);
@@ -106,7 +112,8 @@ class HydroSweep {
 
   RowContext context_;
   double density_floor_;
-  bool flattening_, in_slices_;
+  bool in_slices_;
+  const GasSource* source_;
   std::array<double, 3> dt_over_dx_;
   std::array<bool, 3> active_;
 
@@ -126,6 +133,7 @@ class HydroSweep {
   PlaneRing edge_;                                    // last rows of a box as they were, for the one that follows
   std::array<PlaneRing, 3> slope_;                    // along each axis; along x of one row
   std::array<PlaneRing, 3> shock_;                    // along each axis; along x of one row
+  PlaneRing compression_;                             // what flattens all axes alike
   std::array<PlaneRing, 3> lower_face_, upper_face_;  // states traced to the faces, by axis
   PieceBuffer lower_piece_, upper_piece_;             // the same, corrected
   std::array<PlaneRing, 3> upper_z_;                  // corrected along x, y and both: for the next plane
