@@ -63,6 +63,7 @@ z_end = 0
 seed = 3
 largest_expansion = 0.2
 step_growth = 10
+[heating]
 [run]
 max_steps = 8
 [amr]

@@ -20,9 +20,11 @@ cells = [32, 32, 32]
 block = 16
 [cosmology]
 box = "32 Mpc"
-z_start = 30
+z_start = 9
 z_end = 0.5
 seed = 3
+[heating]
+self_shielding = true
 [task.halos]
 analysis = "halos"
 every = 4
@@ -44,9 +46,6 @@ every = 12
 [task.slice]
 analysis = "slice"
 every = 12
-[quantity.neutral_hydrogen]
-expression = "gas_density * 3e-20"
-unit = "1/cm^3"
 [task.flux]
 analysis = "flux"
 every = 6

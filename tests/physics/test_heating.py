@@ -1,0 +1,142 @@
+"""Gas that is heated by ultraviolet light and cools, in an expanding universe."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from book import Bound, Chapter
+from nyx_files import State, write
+from program import Program, plot_files
+from universe import PROTON_OVER_BOLTZMANN, Universe
+
+Array = NDArray[np.float64]
+
+UNIVERSE = Universe(omega_m=0.275, omega_b=0.046, hubble=0.702)
+
+# Gas at the mean density under `onorbe17_middle` from 10 K at z = 20 on, by an integration of one zone with LSODA.
+ONE_ZONE = {6: 7772.0, 5: 7773.0, 4: 8999.0, 3: 11880.0, 2: 9987.0}  # [K]
+NEUTRAL_AT_3 = 5.80e-6
+
+ZONE = "3 %: what one zone with the same rates may differ by, T0 of a fit over densities against that of the mean"
+SECOND_ORDER = "4 for a method of second order and 2 for one of first; between the first steps and the limit of steps"
+
+CHAPTERS = [
+    Chapter(
+        "Uniform gas is heated as one zone is",
+        """A box of 8^3 cells, uniform gas at rest at 10 K and z = 20, heated by the background `onorbe17_middle` with the
+rates of Lukic et al. as published, to z = 2 (Omega_m = 0.275, Omega_b = 0.046, h = 0.702). Temperatures against an
+integration of one zone with LSODA.""",
+        [
+            *(Bound(f"temperature over that of one zone, z = {z}", 0.97, 1.03, ZONE) for z in ONE_ZONE),
+            Bound("neutral hydrogen over that of one zone, z = 3", 0.95, 1.05, f"as T^-0.7 and the electrons; {ZONE}"),
+            Bound("cells that differ from each other", 0, 0, "each is treated as if it were alone"),
+            Bound("floored cells", 0, 0, "floors are for runs that are ill"),
+        ],
+    ),
+    Chapter(
+        "Heating and hydrodynamics are coupled to second order",
+        """A wave of gas, overdensities 0.5 cos(2 pi x / 1 Mpc) at 5000 K in a box of 32 x 8 x 8 cells, from z = 4 to 3.7
+under `onorbe17_middle`, in steps of 1, 1/2, 1/4 and 1/8 % of the scale factor. The largest difference between runs with
+one step and half of it, over that between half and a quarter.""",
+        [
+            Bound("temperature", 3.0, 5.0, SECOND_ORDER),
+            Bound("density", 3.0, 5.0, SECOND_ORDER),
+            Bound("velocity", 3.0, 5.0, SECOND_ORDER),
+        ],
+    ),
+]
+
+COSMOLOGY = f"""omega_m = {UNIVERSE.omega_m}
+omega_b = {UNIVERSE.omega_b}
+hubble = {UNIVERSE.hubble}
+t_cmb = "2.725 K"
+power = "eisenstein-hu"
+"""
+
+UNIFORM = f"""simulation = "cosmology"
+
+[mesh]
+cells = [8, 8, 8]
+block = 4
+
+[cosmology]
+box = "8 Mpc"
+z_start = 20
+z_end = 2
+{COSMOLOGY}
+[heating]
+rates = "lukic2015-as-published"
+
+[output]
+plotfile = {{ format = "nyx", at_redshift = {sorted(ONE_ZONE, reverse=True)}, variables = ["density", "Temp", "neutral_hydrogen"] }}
+"""
+
+WAVE = f"""simulation = "cosmology"
+
+[mesh]
+cells = [32, 8, 8]
+block = 8
+
+[cosmology]
+box = "1 Mpc"
+z_start = 4
+z_end = 3.7
+{COSMOLOGY}
+[heating]
+
+[output]
+plotfile = {{ format = "nyx", at_redshift = [3.7] }}
+"""
+
+
+def gas_at_rest(a: float, sides: tuple[float, float, float], density: Array, energy: float) -> State:
+    """Gas of comoving `density` (z, y, x) and one specific internal `energy` [(km/s)^2] over uniform dark matter."""
+    zero = np.zeros_like(density)
+    fields = {"density": density, "xmom": zero, "ymom": zero, "zmom": zero, "rho_e": density * energy}
+    k, j, i = np.indices(density.shape).reshape(3, -1)
+    width = sides[0] / density.shape[2]
+    positions = (np.stack([i, j, k], axis=1) + 0.5) * width
+    mass = np.full(density.size, (UNIVERSE.matter - UNIVERSE.gas) * width**3)
+    return State(a, sides, fields, positions, np.zeros_like(positions), mass)
+
+
+def specific_energy(kelvin: float, weight: float) -> float:
+    return 1.5 * kelvin / (weight * PROTON_OVER_BOLTZMANN)
+
+
+def test_uniform_gas_is_heated_as_one_zone_is(program: Program, measured) -> None:
+    density = np.full((8, 8, 8), UNIVERSE.gas)
+    start = write(program.folder / "cold_start", gas_at_rest(1.0 / 21.0, (8.0,) * 3, density, specific_energy(10.0, 1.2195)))
+
+    run = program.run("heated_uniform", UNIFORM, "--from", start)
+
+    plots = dict(zip(sorted(ONE_ZONE, reverse=True), plot_files(run), strict=True))
+    for z, expected in ONE_ZONE.items():
+        measured(f"temperature over that of one zone, z = {z}", float(plots[z]["Temp"].values.mean()) / expected)
+    hydrogen = 0.76 * UNIVERSE.gas * 6.7679e-41 / 1.67262e-24 * 4.0**3  # [1/cm^3]
+    neutral = float(plots[3]["neutral_hydrogen"].values.mean()) / hydrogen
+    measured("neutral hydrogen over that of one zone, z = 3", neutral / NEUTRAL_AT_3)
+    temperatures = plots[2]["Temp"].values
+    measured("cells that differ from each other", int(np.count_nonzero(temperatures != temperatures.flat[0])))
+    measured("floored cells", run.events.last("run_end")["floored_cells"])
+
+
+def test_the_coupling_is_of_second_order(program: Program, measured) -> None:
+    x = (np.arange(32) + 0.5) / 32
+    density = UNIVERSE.gas * (1.0 + 0.5 * np.cos(2.0 * np.pi * x)) * np.ones((8, 8, 1))
+    state = gas_at_rest(0.2, (1.0, 0.25, 0.25), density, specific_energy(5000.0, 0.59))
+    start = write(program.folder / "wave_start", state)
+    fields: dict[str, list[Array]] = {"Temp": [], "density": [], "x_velocity": []}
+    for halvings in range(4):
+        step = 0.01 / 2**halvings
+        run = program.run(
+            f"wave_{halvings}", WAVE, "--from", start, "--set", f"cosmology.largest_expansion={step!r}", ranks=1
+        )
+        for name, values in fields.items():
+            values.append(plot_files(run)[-1][name].values)
+
+    for what, name in (("temperature", "Temp"), ("density", "density"), ("velocity", "x_velocity")):
+        between = [float(np.abs(a - b).max()) for a, b in zip(fields[name], fields[name][1:], strict=False)]
+        measured(what, [coarse / fine for coarse, fine in zip(between, between[1:], strict=False)])

@@ -1,0 +1,106 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "sidestream/core/error.hpp"
+#include "sidestream/sims/run.hpp"
+#include "support/folder.hpp"
+#include "support/run_files.hpp"
+
+namespace sidestream::sims {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+
+// `more` belongs to `[cosmology]`.
+std::string box(const std::string& more) {
+  return "simulation = \"cosmology\"\n[mesh]\ncells = [16, 16, 16]\nblock = 8\n[cosmology]\nbox = \"10 Mpc\"\nz_start "
+         "= 20\nz_end = 2\n" +
+         more;
+}
+
+core::Error error_of(const std::string& text) {
+  try {
+    read_run(core::parse_toml(text, "run.toml"));
+  } catch (const core::Error& error) {
+    return error;
+  }
+  return core::Error("no error");
+}
+
+class HeatingTables : public testing::Test {
+ protected:
+  // A run heated by a table of these rows of log10(1 + z); all rates are 1e-13 / s and 1e-25 erg / s.
+  core::Error error_of_rows(const std::vector<double>& log_1z, const std::string& more = "") {
+    std::ofstream file(folder / "rates.txt");
+    for (const double row : log_1z) file << row << " 1e-13 1e-13 1e-13 1e-25 1e-25 1e-25\n";
+    file << more;
+    file.close();
+    return error_of(box("[heating]\nuv_background = \"" + folder / "rates.txt" + "\"\n"));
+  }
+
+  comm::Communicator self{MPI_COMM_SELF};
+  test::SharedFolder folder{self};
+};
+
+TEST_F(HeatingTables, OfTheUserAreTaken) {
+  EXPECT_EQ(error_of_rows({0.0, 0.5, 0.9}).message(), "no error");
+}
+
+TEST_F(HeatingTables, HaveToReachTheRun) {
+  EXPECT_THAT(error_of_rows({0.0, 0.2, 0.4}).message(), HasSubstr("the background ends at z = 1.512, and the run at z = 2"));
+  const core::Error late = error_of_rows({0.6, 0.9});
+  EXPECT_THAT(late.message(), HasSubstr("known from z = 2.981 on, and the run goes on to z = 2"));
+  EXPECT_THAT(late.where(), HasSubstr("uv_background"));
+}
+
+TEST_F(HeatingTables, ThatAreDamagedAreRefusedWithFileAndLine) {
+  EXPECT_THAT(error_of_rows({0.0, 0.5}, "0.6 1e-13 1e-13\n").where(), HasSubstr("rates.txt:3"));
+  EXPECT_THAT(error_of_rows({0.0, 0.5, 0.4}).where(), HasSubstr("rates.txt:3"));
+  EXPECT_THAT(error_of_rows({0.0, 0.5}, "0.6 1e-13 nan 1e-13 1e-25 1e-25 1e-25\n").where(), HasSubstr("rates.txt:3"));
+}
+
+TEST(HeatingConfig, NamesWhatCannotBe) {
+  EXPECT_THAT(error_of(box("[heating]\nuv_background = \"onorbe\"\n")).message(), HasSubstr("onorbe"));
+  EXPECT_THAT(error_of(box("[heating]\nheating_factor = -1.0\n")).where(), HasSubstr("heating_factor"));
+  EXPECT_THAT(error_of(box("[heating]\ntemperature_floor = 10.0\n")).message(), HasSubstr("temperature_floor"));
+  EXPECT_THAT(error_of(box("[hydro]\ngamma = 1.4\n[heating]\n")).where(), HasSubstr("gamma"));
+  EXPECT_THAT(error_of(box("molecular_weight = 0.6\n[heating]\n")).where(), HasSubstr("molecular_weight"));
+  std::string nbody = box("[heating]\n");
+  nbody.replace(nbody.find("\"cosmology\""), 11, "\"nbody\"");
+  EXPECT_THAT(error_of(nbody).message(), HasSubstr("heating"));
+}
+
+TEST(HeatingConfig, HeatedGasHasElectronsAtomsAndIons) {
+  const auto names = [](const std::string& text) {
+    std::vector<std::string> of;
+    for (const mesh::Quantity& quantity : read_run(core::parse_toml(text, "run.toml")).plan->quantities())
+      of.push_back(quantity.name);
+    return of;
+  };
+
+  EXPECT_THAT(names(box("[heating]\n")), AllOf(Contains("electron_fraction"), Contains("neutral_hydrogen"),
+                                               Contains("singly_ionized_helium"), Contains("temperature")));
+  EXPECT_THAT(names(box("")), testing::Not(Contains("neutral_hydrogen")));
+}
+
+// The mesh is refined where hydrogen is neutral: criteria see what ionisation makes of the gas, ghost cells too.
+TEST(HeatedRun, MeshesAreRefinedByItsQuantities) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  test::SharedFolder folder(world);
+  const std::string refined =
+      "simulation = \"cosmology\"\n[run]\nmax_steps = 3\n[mesh]\ncells = [16, 16, 16]\nblock = 8\n[cosmology]\nbox = "
+      "\"5 Mpc\"\nz_start = 9\nz_end = 2\n[heating]\n[amr]\nmax_level = 1\n[refine.neutral]\ncriterion = "
+      "\"threshold\"\nfield = \"neutral_hydrogen\"\nrefine_above = 1e-9\ncoarsen_below = 1e-10\n";
+
+  run(world, read_run(core::parse_toml(refined, "run.toml")), folder / "run", {}, {});
+
+  EXPECT_GT(test::events(folder / "run", "run_end").at(0).at("blocks").at(1), 0);
+}
+
+}  // namespace
+}  // namespace sidestream::sims
