@@ -19,8 +19,8 @@ max_steps = 12
 cells = [32, 32, 32]
 block = 16
 [cosmology]
-box = "32 Mpc"
-z_start = 9
+box = "64 Mpc"
+z_start = 14
 z_end = 0.5
 seed = 3
 [heating]

@@ -60,14 +60,16 @@ cell and dark matter one averaged over eight, which slows the dark matter on sma
     ),
     Chapter(
         "Nyx's Lyman-alpha case, heated",
-        """The same initial conditions, heated by `onorbe17_middle` with the rates as published, against what Nyx made of
-them with CVODE. Nyx flattens its reconstruction in all compressions of cold gas, which smears gas that falls together and heats
-it: without any light its T0 is 1179 K at z = 2 and its voids are at hundreds of Kelvin, where the adiabat is at 0.2 K. So the comparison
-is made with `hydro.flattening = "compressions"`, its rule; figures of the default, `"shocks"`, stand beside it. Of the two rules
-the default is the one whose figures stay when cells get finer: with a random field in this box, 32^3 and 64^3 cells give T0 = 10290 and 10170 K at z = 2 by default,
-12260 and 10920 K by the rule of Nyx. T0 and gamma are of a line through the medians of log T in ten bins of log overdensity from 0.3 to 3,
-below 1e5 K. What is left differs in how much small waves of gas are damped: its power beyond the two lowest bins (6 to 10 cells a wave) is 5 to
-45 % above that of Nyx, and 70 % of its mass above 1e5 K are reached (asked were 5 % in the five lowest bins, and 25 %).""",
+        """The same initial conditions, heated by `onorbe17_middle` with the rates as published, against what Nyx
+made of them with CVODE. Nyx flattens its reconstruction in all compressions of cold gas, which smears gas that
+falls together and heats it: without any light its T0 is 1179 K at z = 2 and its voids are at hundreds of Kelvin,
+where the adiabat is at 0.2 K. So the comparison is made with `hydro.flattening = "compressions"`, its rule;
+figures of the default, `"shocks"`, stand beside it. Of the two rules the default is the one whose figures stay
+when cells get finer: with a random field in this box, 32^3 and 64^3 cells give T0 = 10290 and 10170 K at z = 2 by
+default, 12260 and 10920 K by the rule of Nyx. T0 and gamma are of a line through the medians of log T in ten bins
+of log overdensity from 0.3 to 3, below 1e5 K. What is left differs in how much small waves of gas are damped: its
+power beyond the two lowest bins (6 to 10 cells a wave) is 5 to 45 % above that of Nyx, and 70 % of its mass above
+1e5 K are reached (asked were 5 % in the five lowest bins, and 25 %).""",
         [
             *(Bound(f"T0 over that of Nyx, z = {z}", 0.95, 1.05, TWO_HEATINGS) for z in HEATED),
             *(Bound(f"gamma less that of Nyx, z = {z}", -0.05, 0.05, TWO_HEATINGS) for z in HEATED),
@@ -79,7 +81,12 @@ below 1e5 K. What is left differs in how much small waves of gas are damped: its
                 for z in HEATED
             ),
             *(
-                Bound(f"default flattening: T0 over that of Nyx, z = {z}", 0.85, 1.02, "less by what Nyx's flattening heats")
+                Bound(
+                    f"default flattening: T0 over that of Nyx, z = {z}",
+                    0.85,
+                    1.02,
+                    "less by what Nyx's flattening heats",
+                )
                 for z in HEATED
             ),
             Bound("cells that the floor of heating held", 0, 0, "gas is heated before it is at 1 K"),

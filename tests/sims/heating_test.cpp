@@ -94,7 +94,7 @@ TEST(HeatedRun, MeshesAreRefinedByItsQuantities) {
   test::SharedFolder folder(world);
   const std::string refined =
       "simulation = \"cosmology\"\n[run]\nmax_steps = 3\n[mesh]\ncells = [16, 16, 16]\nblock = 8\n[cosmology]\nbox = "
-      "\"5 Mpc\"\nz_start = 9\nz_end = 2\n[heating]\n[amr]\nmax_level = 1\n[refine.neutral]\ncriterion = "
+      "\"32 Mpc\"\nz_start = 12\nz_end = 2\n[heating]\n[amr]\nmax_level = 1\n[refine.neutral]\ncriterion = "
       "\"threshold\"\nfield = \"neutral_hydrogen\"\nrefine_above = 1e-9\ncoarsen_below = 1e-10\n";
 
   run(world, read_run(core::parse_toml(refined, "run.toml")), folder / "run", {}, {});
