@@ -31,7 +31,7 @@ struct Arguments {
   std::string input;
   std::vector<std::string> inputs;  // to verify
   std::string output, format, precision = "double";
-  std::vector<std::string> fields;
+  std::vector<std::string> fields, species;
   io::WriteOptions options;
   std::int32_t block = 0;
   bool overwrite = false;
@@ -125,6 +125,11 @@ std::vector<std::string> wanted_quantities(const mesh::Snapshot& file, const std
   return all;
 }
 
+std::vector<std::string> wanted_species(const mesh::Snapshot& file, const std::vector<std::string>& asked) {
+  for (const std::string& name : asked) file.species(name);  // says which there are
+  return asked.empty() ? mesh::names_of(file.species()) : asked;
+}
+
 // What a checkpoint has of the state goes into another as it is.
 void add_in_common_unit(const mesh::Snapshot& file, const std::string& name, mesh::Snapshot& state) {
   std::vector<mesh::FieldView<const double>> levels;
@@ -156,9 +161,9 @@ void add_species(const comm::Communicator& comm, const mesh::Snapshot& file, con
   state.add_species(std::move(species));
 }
 
-// All of `file` on the blocks of `hierarchy`, which it was opened on.
+// What `choice` names of `file`, on the blocks of `hierarchy`, which it was opened on.
 mesh::Snapshot in_common_units(const comm::Communicator& comm, const mesh::Snapshot& file,
-                               const mesh::Hierarchy& hierarchy, const std::vector<std::string>& quantities) {
+                               const mesh::Hierarchy& hierarchy, const io::FileChoice& choice) {
   mesh::Snapshot state;
   state.moment = file.moment;
   state.moment.time *= is_comoving_in_cm(file) ? cm_per_km / cm_per_mpc : 1.0;
@@ -169,24 +174,28 @@ mesh::Snapshot in_common_units(const comm::Communicator& comm, const mesh::Snaps
   state.with_refined = file.with_refined;
   state.rank = file.rank;
   state.state_numbers = file.state_numbers;
-  for (const std::string& name : quantities) {
+  for (const std::string& name : choice.quantities) {
     say(comm, fmt::format("reading {}", name));
     add_in_common_unit(file, name, state);
   }
-  for (const mesh::Species& species : file.species()) add_species(comm, file, species, hierarchy, state);
+  for (const std::string& name : choice.species) add_species(comm, file, file.species(name), hierarchy, state);
   return state;
 }
 
 // A checkpoint that is taken over in part or rounded is none any more.
-io::FileChoice choice_of(const mesh::Snapshot& file, const Arguments& arguments,
-                         const std::vector<std::string>& quantities) {
-  io::FileChoice choice{.format = &io::formats().named(arguments.format), .quantities = quantities};
+io::FileChoice choice_of(const mesh::Snapshot& file, const Arguments& arguments) {
+  io::FileChoice choice{.format = &io::formats().named(arguments.format),
+                        .quantities = wanted_quantities(file, arguments.fields),
+                        .species = wanted_species(file, arguments.species)};
   choice.options = arguments.options;
   if (arguments.precision == "single") choice.precision = io::Precision::single_precision;
-  const bool has_all = std::ranges::all_of(file.quantities(), [&](const mesh::Quantity& quantity) {
-    return std::ranges::find(quantities, quantity.name) != quantities.end();
-  });
-  const bool stays_checkpoint = !file.state_numbers.empty() && arguments.precision == "double" && has_all;
+  const auto has_all = [](const std::vector<std::string>& chosen, const std::vector<std::string>& known) {
+    return std::ranges::all_of(
+        known, [&](const std::string& name) { return std::ranges::find(chosen, name) != chosen.end(); });
+  };
+  const bool stays_checkpoint = !file.state_numbers.empty() && arguments.precision == "double" &&
+                                has_all(choice.quantities, mesh::names_of(file.quantities())) &&
+                                has_all(choice.species, mesh::names_of(file.species()));
   if (stays_checkpoint) choice.kind = io::FileKind::checkpoint;
   for (const auto& [name, text] : file.texts)
     if (stays_checkpoint || name == io::config_text) choice.texts[name] = text;
@@ -212,13 +221,12 @@ int convert(const comm::Communicator& comm, const Arguments& arguments) {
     const mesh::Forest forest = io::forest_of(opened, block_for(opened, arguments.block));
     return hierarchy.emplace(forest, common_geometry(opened), comm.size());
   });
-  std::vector<std::string> quantities;
+  io::FileChoice choice;
   comm.agree_on([&] {
-    quantities = wanted_quantities(file, arguments.fields);
-    for (const std::string& name : quantities) file.quantity(name);
+    choice = choice_of(file, arguments);
+    for (const std::string& name : choice.quantities) file.quantity(name);
   });
-  const io::FileChoice choice = choice_of(file, arguments, quantities);
-  const mesh::Snapshot state = in_common_units(comm, file, *hierarchy, quantities);
+  const mesh::Snapshot state = in_common_units(comm, file, *hierarchy, choice);
   std::int64_t particles = 0;
   for (const mesh::Species& species : state.species())
     for (const auto& level : species.stored) particles += static_cast<std::int64_t>(level->size());
@@ -233,7 +241,7 @@ int convert(const comm::Communicator& comm, const Arguments& arguments) {
   const nlohmann::json report{{"path", arguments.output},
                               {"format", choice.format->name},
                               {"kind", to_string(choice.kind)},
-                              {"fields", quantities.size()},
+                              {"fields", choice.quantities.size()},
                               {"levels", state.levels.size()},
                               {"particles", state.has_particles() ? nlohmann::json(particles) : nlohmann::json()},
                               {"read_s", read_s},
@@ -300,6 +308,7 @@ int main(int argc, char** argv) {
       ->required()
       ->check(CLI::IsMember(io::formats().names()));
   convert_app->add_option("--fields", arguments.fields, "fields to take over (default: all)");
+  convert_app->add_option("--species", arguments.species, "species of particles to take over (default: all)");
   convert_app->add_option("--precision", arguments.precision, "of the fields")
       ->check(CLI::IsMember({"double", "single"}));
   convert_app->add_option("--block", arguments.block, "cells a side of the blocks (default: those of the file)");
