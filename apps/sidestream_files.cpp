@@ -193,7 +193,9 @@ io::FileChoice choice_of(const mesh::Snapshot& file, const Arguments& arguments)
     return std::ranges::all_of(
         known, [&](const std::string& name) { return std::ranges::find(chosen, name) != chosen.end(); });
   };
-  const bool stays_checkpoint = !file.state_numbers.empty() && arguments.precision == "double" &&
+  const bool is_checkpoint =
+      !file.state_numbers.empty() || std::ranges::any_of(file.quantities(), &mesh::Quantity::is_state);
+  const bool stays_checkpoint = is_checkpoint && arguments.precision == "double" &&
                                 has_all(choice.quantities, mesh::names_of(file.quantities())) &&
                                 has_all(choice.species, mesh::names_of(file.species()));
   if (stays_checkpoint) choice.kind = io::FileKind::checkpoint;
