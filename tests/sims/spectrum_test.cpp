@@ -1,6 +1,6 @@
 // A simulation of another program, whose state is a complex spectrum in pencils, with neither redshift nor blocks of
-// equal size, and which shows a line through space beside it, a grid of its own: its checkpoints, restarts, files and
-// tasks are those of any simulation.
+// equal size, and which at every other step shows a line through space beside it, a grid of its own: its checkpoints,
+// restarts, files and tasks are those of any simulation.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -87,7 +87,7 @@ class Spectrum final : public Simulation {
     snapshot.levels = {layout_};
     snapshot.rank = comm_.rank();
     snapshot.add_complex(amplitude(), {state_});
-    snapshot.add_grid("line", on_line());
+    if (step_ % 2 == 0) snapshot.add_grid("line", on_line());
     return snapshot;
   }
 
@@ -204,6 +204,28 @@ TEST_F(SpectrumRun, APlotFileOfAnotherGridHoldsWhatLiesThere) {
   core::ExactSum sum;
   for (int b = 0; b < real.blocks(); ++b) sum.add(real.block(b));
   EXPECT_EQ(velocities.view(0)(0, 0, 0), sum.value());
+}
+
+TEST_F(SpectrumRun, AGridThatIsMissingFailsTheFilesAndTasksThatAreOfItAlone) {
+  const std::string every_step = "every = 1\n";
+  run(steps(4) + "[task.points]\nwrite = \"plotfile\"\nformat = \"raw\"\ngrid = \"line\"\n" + every_step +
+          "[task.velocities]\nanalysis = \"pdf\"\ngrid = \"line\"\nfields = [\"velocity\"]\n" + every_step +
+          "[task.amplitudes]\nanalysis = \"slice\"\naxis = \"y\"\nfields = [\"amplitude_real\"]\n" + every_step,
+      "gaps");
+
+  const io::RunFolder written(folder / "gaps");
+  const io::StepName pattern = *io::formats().named("raw").plotfile;
+  for (const std::int64_t step : {1, 2, 3, 4}) {
+    const bool has_line = step % 2 == 0;
+    EXPECT_EQ(std::filesystem::exists(folder / ("gaps/points/" + pattern.of(step))), has_line) << step;
+    EXPECT_EQ(std::filesystem::exists(written.result("velocities", step)), has_line) << step;
+    EXPECT_TRUE(std::filesystem::exists(written.result("amplitudes", step))) << step;
+  }
+  if (world.rank() != 0) return;
+  const auto failed = test::events(folder / "gaps", "plotfile_failed");
+  ASSERT_EQ(failed.size(), 2U);
+  EXPECT_THAT(failed[0].at("message").get<std::string>(), testing::HasSubstr("grid `line`"));
+  EXPECT_EQ(test::events(folder / "gaps", "analysis_failed").size(), 2U);
 }
 
 TEST(SpectrumConfiguration, AGridThatIsNotThereIsRefusedWithTheNearestName) {
