@@ -1,7 +1,6 @@
 // Files of any format: convert one into another, verify one, say what is in one.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "command_line.hpp"
 #include "in_parallel.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/math.hpp"
@@ -25,7 +25,7 @@ namespace {
 
 using namespace sidestream;
 
-constexpr int done = 0, failed = 1, used_wrongly = 2;
+constexpr int done = 0, failed = 1;
 
 struct Arguments {
   std::string input;
@@ -291,47 +291,35 @@ int describe(const comm::Communicator& comm, const Arguments& arguments) {
   return done;
 }
 
-using Command = int (*)(const comm::Communicator&, const Arguments&);
-
 }  // namespace
 
 int main(int argc, char** argv) {
   Arguments arguments;
-  Command command = nullptr;
-  CLI::App app{
+  apps::CommandLine line(
       "Files of a simulation's state, of any format, on as many ranks as it was started with.\n"
-      "Example: mpirun -n 4 sidestream-files convert plt00010 flash_hdf5_plt_cnt_0010 --format flash"};
-  app.require_subcommand(1);
+      "Example: mpirun -n 4 sidestream-files convert plt00010 flash_hdf5_plt_cnt_0010 --format flash",
+      SIDESTREAM_VERSION);
 
-  CLI::App* convert_app = app.add_subcommand("convert", "write the state in a file again in another format");
-  convert_app->add_option("input", arguments.input, "file or folder to read")->required();
-  convert_app->add_option("output", arguments.output, "file or folder to write")->required();
-  convert_app->add_option("--format", arguments.format, "format to write")
-      ->required()
-      ->check(CLI::IsMember(io::formats().names()));
-  convert_app->add_option("--fields", arguments.fields, "fields to take over (default: all)");
-  convert_app->add_option("--species", arguments.species, "species of particles to take over (default: all)");
-  convert_app->add_option("--precision", arguments.precision, "of the fields")
-      ->check(CLI::IsMember({"double", "single"}));
-  convert_app->add_option("--block", arguments.block, "cells a side of the blocks (default: those of the file)");
-  convert_app->add_option("--method", arguments.options.method, "how the data reach the disk");
-  convert_app->add_flag("--overwrite", arguments.overwrite, "replace what has the name of the output");
-  convert_app->callback([&] { command = convert; });
+  apps::CommandLine& converts = line.command("convert", "write the state in a file again in another format");
+  converts.word("input", arguments.input, "file or folder to read", {.is_required = true});
+  converts.word("output", arguments.output, "file or folder to write", {.is_required = true});
+  converts.word("--format", arguments.format, "format to write",
+                {.is_required = true, .one_of = io::formats().names()});
+  converts.words("--fields", arguments.fields, "fields to take over (default: all)");
+  converts.words("--species", arguments.species, "species of particles to take over (default: all)");
+  converts.word("--precision", arguments.precision, "of the fields", {.one_of = {"double", "single"}});
+  converts.number("--block", arguments.block, "cells a side of the blocks (default: those of the file)", 0);
+  converts.word("--method", arguments.options.method, "how the data reach the disk");
+  converts.flag("--overwrite", arguments.overwrite, "replace what has the name of the output");
 
-  CLI::App* verify_app = app.add_subcommand("verify", "read everything and check every checksum");
-  verify_app->add_option("inputs", arguments.inputs, "files or folders to verify")->required();
-  verify_app->callback([&] { command = verify; });
+  apps::CommandLine& verifies = line.command("verify", "read everything and check every checksum");
+  verifies.words("inputs", arguments.inputs, "files or folders to verify", {.is_required = true});
 
-  CLI::App* info_app = app.add_subcommand("info", "say in JSON what is in a file");
-  info_app->add_option("input", arguments.input, "file or folder to describe")->required();
-  info_app->callback([&] { command = describe; });
+  apps::CommandLine& describes = line.command("info", "say in JSON what is in a file");
+  describes.word("input", arguments.input, "file or folder to describe", {.is_required = true});
 
-  app.set_version_flag("--version", SIDESTREAM_VERSION);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? done : used_wrongly;
-  }
+  if (const std::optional<int> code = line.parse(argc, argv)) return *code;
+  const auto command = converts.is_given() ? convert : verifies.is_given() ? verify : describe;
   return apps::in_parallel(argc, argv, failed,
                            [&](const comm::Communicator& world) { return command(world, arguments); });
 }
