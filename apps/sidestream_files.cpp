@@ -1,7 +1,6 @@
 // Files of any format: convert one into another, verify one, say what is in one.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "command_line.hpp"
 #include "in_parallel.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/math.hpp"
@@ -25,13 +25,13 @@ namespace {
 
 using namespace sidestream;
 
-constexpr int done = 0, failed = 1, used_wrongly = 2;
+constexpr int done = 0, failed = 1;
 
 struct Arguments {
   std::string input;
   std::vector<std::string> inputs;  // to verify
   std::string output, format, precision = "double";
-  std::vector<std::string> fields;
+  std::vector<std::string> fields, species;
   io::WriteOptions options;
   std::int32_t block = 0;
   bool overwrite = false;
@@ -125,6 +125,11 @@ std::vector<std::string> wanted_quantities(const mesh::Snapshot& file, const std
   return all;
 }
 
+std::vector<std::string> wanted_species(const mesh::Snapshot& file, const std::vector<std::string>& asked) {
+  for (const std::string& name : asked) file.species(name);  // says which there are
+  return asked.empty() ? mesh::names_of(file.species()) : asked;
+}
+
 // What a checkpoint has of the state goes into another as it is.
 void add_in_common_unit(const mesh::Snapshot& file, const std::string& name, mesh::Snapshot& state) {
   std::vector<mesh::FieldView<const double>> levels;
@@ -156,9 +161,9 @@ void add_species(const comm::Communicator& comm, const mesh::Snapshot& file, con
   state.add_species(std::move(species));
 }
 
-// All of `file` on the blocks of `hierarchy`, which it was opened on.
+// What `choice` names of `file`, on the blocks of `hierarchy`, which it was opened on.
 mesh::Snapshot in_common_units(const comm::Communicator& comm, const mesh::Snapshot& file,
-                               const mesh::Hierarchy& hierarchy, const std::vector<std::string>& quantities) {
+                               const mesh::Hierarchy& hierarchy, const io::FileChoice& choice) {
   mesh::Snapshot state;
   state.moment = file.moment;
   state.moment.time *= is_comoving_in_cm(file) ? cm_per_km / cm_per_mpc : 1.0;
@@ -169,24 +174,30 @@ mesh::Snapshot in_common_units(const comm::Communicator& comm, const mesh::Snaps
   state.with_refined = file.with_refined;
   state.rank = file.rank;
   state.state_numbers = file.state_numbers;
-  for (const std::string& name : quantities) {
+  for (const std::string& name : choice.quantities) {
     say(comm, fmt::format("reading {}", name));
     add_in_common_unit(file, name, state);
   }
-  for (const mesh::Species& species : file.species()) add_species(comm, file, species, hierarchy, state);
+  for (const std::string& name : choice.species) add_species(comm, file, file.species(name), hierarchy, state);
   return state;
 }
 
 // A checkpoint that is taken over in part or rounded is none any more.
-io::FileChoice choice_of(const mesh::Snapshot& file, const Arguments& arguments,
-                         const std::vector<std::string>& quantities) {
-  io::FileChoice choice{.format = &io::formats().named(arguments.format), .quantities = quantities};
+io::FileChoice choice_of(const mesh::Snapshot& file, const Arguments& arguments) {
+  io::FileChoice choice{.format = &io::formats().named(arguments.format),
+                        .quantities = wanted_quantities(file, arguments.fields),
+                        .species = wanted_species(file, arguments.species)};
   choice.options = arguments.options;
   if (arguments.precision == "single") choice.precision = io::Precision::single_precision;
-  const bool has_all = std::ranges::all_of(file.quantities(), [&](const mesh::Quantity& quantity) {
-    return std::ranges::find(quantities, quantity.name) != quantities.end();
-  });
-  const bool stays_checkpoint = !file.state_numbers.empty() && arguments.precision == "double" && has_all;
+  const auto has_all = [](const std::vector<std::string>& chosen, const std::vector<std::string>& known) {
+    return std::ranges::all_of(
+        known, [&](const std::string& name) { return std::ranges::find(chosen, name) != chosen.end(); });
+  };
+  const bool is_checkpoint =
+      !file.state_numbers.empty() || std::ranges::any_of(file.quantities(), &mesh::Quantity::is_state);
+  const bool stays_checkpoint = is_checkpoint && arguments.precision == "double" &&
+                                has_all(choice.quantities, mesh::names_of(file.quantities())) &&
+                                has_all(choice.species, mesh::names_of(file.species()));
   if (stays_checkpoint) choice.kind = io::FileKind::checkpoint;
   for (const auto& [name, text] : file.texts)
     if (stays_checkpoint || name == io::config_text) choice.texts[name] = text;
@@ -212,13 +223,12 @@ int convert(const comm::Communicator& comm, const Arguments& arguments) {
     const mesh::Forest forest = io::forest_of(opened, block_for(opened, arguments.block));
     return hierarchy.emplace(forest, common_geometry(opened), comm.size());
   });
-  std::vector<std::string> quantities;
+  io::FileChoice choice;
   comm.agree_on([&] {
-    quantities = wanted_quantities(file, arguments.fields);
-    for (const std::string& name : quantities) file.quantity(name);
+    choice = choice_of(file, arguments);
+    for (const std::string& name : choice.quantities) file.quantity(name);
   });
-  const io::FileChoice choice = choice_of(file, arguments, quantities);
-  const mesh::Snapshot state = in_common_units(comm, file, *hierarchy, quantities);
+  const mesh::Snapshot state = in_common_units(comm, file, *hierarchy, choice);
   std::int64_t particles = 0;
   for (const mesh::Species& species : state.species())
     for (const auto& level : species.stored) particles += static_cast<std::int64_t>(level->size());
@@ -233,7 +243,7 @@ int convert(const comm::Communicator& comm, const Arguments& arguments) {
   const nlohmann::json report{{"path", arguments.output},
                               {"format", choice.format->name},
                               {"kind", to_string(choice.kind)},
-                              {"fields", quantities.size()},
+                              {"fields", choice.quantities.size()},
                               {"levels", state.levels.size()},
                               {"particles", state.has_particles() ? nlohmann::json(particles) : nlohmann::json()},
                               {"read_s", read_s},
@@ -281,46 +291,35 @@ int describe(const comm::Communicator& comm, const Arguments& arguments) {
   return done;
 }
 
-using Command = int (*)(const comm::Communicator&, const Arguments&);
-
 }  // namespace
 
 int main(int argc, char** argv) {
   Arguments arguments;
-  Command command = nullptr;
-  CLI::App app{
+  apps::CommandLine line(
       "Files of a simulation's state, of any format, on as many ranks as it was started with.\n"
-      "Example: mpirun -n 4 sidestream-files convert plt00010 flash_hdf5_plt_cnt_0010 --format flash"};
-  app.require_subcommand(1);
+      "Example: mpirun -n 4 sidestream-files convert plt00010 flash_hdf5_plt_cnt_0010 --format flash",
+      SIDESTREAM_VERSION);
 
-  CLI::App* convert_app = app.add_subcommand("convert", "write the state in a file again in another format");
-  convert_app->add_option("input", arguments.input, "file or folder to read")->required();
-  convert_app->add_option("output", arguments.output, "file or folder to write")->required();
-  convert_app->add_option("--format", arguments.format, "format to write")
-      ->required()
-      ->check(CLI::IsMember(io::formats().names()));
-  convert_app->add_option("--fields", arguments.fields, "fields to take over (default: all)");
-  convert_app->add_option("--precision", arguments.precision, "of the fields")
-      ->check(CLI::IsMember({"double", "single"}));
-  convert_app->add_option("--block", arguments.block, "cells a side of the blocks (default: those of the file)");
-  convert_app->add_option("--method", arguments.options.method, "how the data reach the disk");
-  convert_app->add_flag("--overwrite", arguments.overwrite, "replace what has the name of the output");
-  convert_app->callback([&] { command = convert; });
+  apps::CommandLine& converts = line.command("convert", "write the state in a file again in another format");
+  converts.word("input", arguments.input, "file or folder to read", {.is_required = true});
+  converts.word("output", arguments.output, "file or folder to write", {.is_required = true});
+  converts.word("--format", arguments.format, "format to write",
+                {.is_required = true, .one_of = io::formats().names()});
+  converts.words("--fields", arguments.fields, "fields to take over (default: all)");
+  converts.words("--species", arguments.species, "species of particles to take over (default: all)");
+  converts.word("--precision", arguments.precision, "of the fields", {.one_of = {"double", "single"}});
+  converts.number("--block", arguments.block, "cells a side of the blocks (default: those of the file)", 0);
+  converts.word("--method", arguments.options.method, "how the data reach the disk");
+  converts.flag("--overwrite", arguments.overwrite, "replace what has the name of the output");
 
-  CLI::App* verify_app = app.add_subcommand("verify", "read everything and check every checksum");
-  verify_app->add_option("inputs", arguments.inputs, "files or folders to verify")->required();
-  verify_app->callback([&] { command = verify; });
+  apps::CommandLine& verifies = line.command("verify", "read everything and check every checksum");
+  verifies.words("inputs", arguments.inputs, "files or folders to verify", {.is_required = true});
 
-  CLI::App* info_app = app.add_subcommand("info", "say in JSON what is in a file");
-  info_app->add_option("input", arguments.input, "file or folder to describe")->required();
-  info_app->callback([&] { command = describe; });
+  apps::CommandLine& describes = line.command("info", "say in JSON what is in a file");
+  describes.word("input", arguments.input, "file or folder to describe", {.is_required = true});
 
-  app.set_version_flag("--version", SIDESTREAM_VERSION);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? done : used_wrongly;
-  }
+  if (const std::optional<int> code = line.parse(argc, argv)) return *code;
+  const auto command = converts.is_given() ? convert : verifies.is_given() ? verify : describe;
   return apps::in_parallel(argc, argv, failed,
                            [&](const comm::Communicator& world) { return command(world, arguments); });
 }

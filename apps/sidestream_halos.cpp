@@ -1,10 +1,10 @@
 // Halos of stored merge trees, on as many ranks as it was started with.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "command_line.hpp"
 #include "in_parallel.hpp"
 #include "sidestream/analysis/halo_catalogue.hpp"
 #include "sidestream/core/error.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 using namespace sidestream;
 
-constexpr int done = 0, failed = 1, used_wrongly = 2;
+constexpr int done = 0, failed = 1;
 
 struct Arguments {
   std::string tree, output, t_boundary, t_halo;
@@ -54,23 +54,18 @@ int query(const comm::Communicator& comm, const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   Arguments arguments;
-  CLI::App app{
+  apps::CommandLine line(
       "Halos of stored merge trees, on as many ranks as it was started with.\n"
-      "Example: mpirun -n 4 sidestream-halos query tree.nc halos.nc --t-boundary '60 mean' --t-halo '100 mean'"};
-  app.require_subcommand(1);
-  CLI::App* query_app = app.add_subcommand("query", "write the halos of a stored merge tree for any thresholds");
-  query_app->add_option("tree", arguments.tree, "file of the tree")->required();
-  query_app->add_option("output", arguments.output, "catalogue to write (.nc)")->required();
-  query_app->add_option("--t-boundary", arguments.t_boundary, "least density of a halo: '60 mean', or a value")
-      ->required();
-  query_app->add_option("--t-halo", arguments.t_halo, "density that its densest cell reaches")->required();
-  query_app->add_option("--min-cells", arguments.min_cells, "smaller halos are left out")->check(CLI::PositiveNumber);
-  app.set_version_flag("--version", SIDESTREAM_VERSION);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? done : used_wrongly;
-  }
+      "Example: mpirun -n 4 sidestream-halos query tree.nc halos.nc --t-boundary '60 mean' --t-halo '100 mean'",
+      SIDESTREAM_VERSION);
+  apps::CommandLine& asked = line.command("query", "write the halos of a stored merge tree for any thresholds");
+  asked.word("tree", arguments.tree, "file of the tree", {.is_required = true});
+  asked.word("output", arguments.output, "catalogue to write (.nc)", {.is_required = true});
+  asked.word("--t-boundary", arguments.t_boundary, "least density of a halo: '60 mean', or a value",
+             {.is_required = true});
+  asked.word("--t-halo", arguments.t_halo, "density that its densest cell reaches", {.is_required = true});
+  asked.number("--min-cells", arguments.min_cells, "smaller halos are left out", 1);
+  if (const std::optional<int> code = line.parse(argc, argv)) return *code;
   return apps::in_parallel(argc, argv, failed,
                            [&](const comm::Communicator& world) { return query(world, arguments); });
 }

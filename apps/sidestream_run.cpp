@@ -3,13 +3,13 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdlib>
 #include <new>
 #include <optional>
 #include <thread>
 
+#include "command_line.hpp"
 #include "sidestream/amr/criteria.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/error.hpp"
@@ -22,10 +22,12 @@ namespace {
 
 using namespace sidestream;
 
-enum ExitCode { done = 0, failed = 1, used_wrongly = 2 };
+using apps::used_wrongly;
+constexpr int done = 0, failed = 1;
 
 struct Arguments {
-  std::string config, folder, file, kind;
+  std::string config, folder, file;
+  std::optional<std::string> kind;  // of names to list, or empty: all
   std::vector<std::string> overrides;
   int ranks = 1;
   bool check = false, analyze = false, json = false, restart = false, overwrite = false, quiet = false, options = false;
@@ -113,19 +115,19 @@ void print_options() {
 }
 
 // The names of one kind, or of all.
-int list_names(const Arguments& arguments) {
+int list_names(const std::string& kind, bool as_json) {
   try {
     nlohmann::json kinds;
-    if (!arguments.kind.empty()) sims::listings().named(arguments.kind);
+    if (!kind.empty()) sims::listings().named(kind);
     for (const core::Listing& listing : sims::listings()) {
-      if (!arguments.kind.empty() && listing.name != arguments.kind) continue;
-      if (!arguments.json) fmt::print("{}: {}\n", listing.name, listing.documentation);
+      if (!kind.empty() && listing.name != kind) continue;
+      if (!as_json) fmt::print("{}: {}\n", listing.name, listing.documentation);
       for (const auto& [name, documentation] : listing.lines) {
-        if (!arguments.json) fmt::print("  {:<20} {}\n", name, documentation);
+        if (!as_json) fmt::print("  {:<20} {}\n", name, documentation);
         kinds[listing.name][name] = documentation;
       }
     }
-    if (arguments.json) fmt::print("{}\n", kinds.dump());
+    if (as_json) fmt::print("{}\n", kinds.dump());
     return done;
   } catch (const core::Error& error) {
     fmt::print(stderr, "{}\n", error.what());
@@ -207,41 +209,34 @@ int run_configuration(const Arguments& arguments, core::Bill::Clock::time_point 
 int main(int argc, char** argv) {
   const auto began = core::Bill::Clock::now();
   Arguments arguments;
-  CLI::App app{
+  apps::CommandLine line(
       "Runs a simulation and the analyses of its configuration, on as many ranks as it was started with.\n"
-      "Example: mpirun -n 4 sidestream-run examples/cosmology.toml --out runs/cosmology"};
-  app.add_option("config", arguments.config, "configuration (TOML)");
-  app.add_option("--set", arguments.overrides, "override a key: task.halos.every=5")->take_all();
-  app.add_option("--out", arguments.folder, "folder of the run (default: runs/NAME of the configuration)");
-  app.add_flag("--restart", arguments.restart, "go on from the newest good checkpoint in the folder");
-  app.add_option("--from", arguments.file,
-                 "begin with the state in this file: a checkpoint or plot file of any format that is known");
-  app.add_flag("--analyze", arguments.analyze,
-               "do what tasks of the transport `file` left for later in the folder of the run, whose configuration is "
-               "config.toml there");
-  app.add_flag("--overwrite", arguments.overwrite, "replace an earlier run in the folder");
-  app.add_flag("--quiet", arguments.quiet, "no line for each step");
-  app.add_flag("--check", arguments.check, "check the configuration, say what it would take, and stop");
-  app.add_option("--ranks", arguments.ranks, "with --check: the ranks to be asked for")->check(CLI::PositiveNumber);
-  app.add_flag("--json", arguments.json, "with --check or --list: answer in JSON");
-  app.add_flag("--options", arguments.options, "list every option of the configuration and stop");
-  auto* const list = app.add_option("--list", arguments.kind, "list all names of a KIND, or of every kind, and stop");
-  list->expected(0, 1)->type_name("[KIND]");
-  app.set_version_flag("--version", fmt::format("{} ({})", SIDESTREAM_VERSION, core::instruction_set()));
-  try {
-    app.parse(argc, argv);
-    if (arguments.options) return print_options(), done;
-    if (list->count() > 0) return list_names(arguments);
-    if (arguments.config.empty()) throw CLI::RequiredError("config");
-    if (arguments.restart && arguments.overwrite)
-      throw CLI::ValidationError("--restart and --overwrite exclude each other");
-    if (arguments.analyze && (arguments.restart || arguments.overwrite || !arguments.file.empty()))
-      throw CLI::ValidationError("--analyze goes with --out alone: nothing is run");
-    if (arguments.restart && !arguments.file.empty())
-      throw CLI::ValidationError("--restart and --from exclude each other");
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? done : used_wrongly;
-  }
+      "Example: mpirun -n 4 sidestream-run examples/cosmology.toml --out runs/cosmology",
+      fmt::format("{} ({})", SIDESTREAM_VERSION, core::instruction_set()));
+  line.word("config", arguments.config, "configuration (TOML)");
+  line.words("--set", arguments.overrides, "override a key: task.halos.every=5");
+  line.word("--out", arguments.folder, "folder of the run (default: runs/NAME of the configuration)");
+  line.flag("--restart", arguments.restart, "go on from the newest good checkpoint in the folder");
+  line.word("--from", arguments.file,
+            "begin with the state in this file: a checkpoint or plot file of any format that is known");
+  line.flag("--analyze", arguments.analyze,
+            "do what tasks of the transport `file` left for later in the folder of the run, whose configuration is "
+            "config.toml there");
+  line.flag("--overwrite", arguments.overwrite, "replace an earlier run in the folder");
+  line.flag("--quiet", arguments.quiet, "no line for each step");
+  line.flag("--check", arguments.check, "check the configuration, say what it would take, and stop");
+  line.number("--ranks", arguments.ranks, "with --check: the ranks to be asked for", 1);
+  line.flag("--json", arguments.json, "with --check or --list: answer in JSON");
+  line.flag("--options", arguments.options, "list every option of the configuration and stop");
+  line.word_or_none("--list", arguments.kind, "list all names of a KIND, or of every kind, and stop", "[KIND]");
+  if (const std::optional<int> code = line.parse(argc, argv)) return *code;
+  if (arguments.options) return print_options(), done;
+  if (arguments.kind) return list_names(*arguments.kind, arguments.json);
+  if (arguments.config.empty()) return line.refuse("config is required");
+  if (arguments.restart && arguments.overwrite) return line.refuse("--restart and --overwrite exclude each other");
+  if (arguments.analyze && (arguments.restart || arguments.overwrite || !arguments.file.empty()))
+    return line.refuse("--analyze goes with --out alone: nothing is run");
+  if (arguments.restart && !arguments.file.empty()) return line.refuse("--restart and --from exclude each other");
   if (arguments.check) return check_configuration(arguments);
   return run_configuration(arguments, began, argc, argv);
 }

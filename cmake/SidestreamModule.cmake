@@ -42,7 +42,7 @@ function(sidestream_compile_options target)
   target_compile_options(${target} PRIVATE
     -Wall -Wextra -Wconversion -Wshadow -Werror
     "$<$<CXX_COMPILER_ID:GNU>:-Wno-error=free-nonheap-object;-Wno-error=array-bounds;-Wno-error=stringop-overflow;-Wno-error=maybe-uninitialized>"
-    "$<$<CXX_COMPILER_ID:Clang>:-Wno-unknown-pragmas;-Wno-bitwise-instead-of-logical;-Wno-bitwise-conditional-parentheses>"
+    "$<$<CXX_COMPILER_ID:Clang>:-Wno-unknown-pragmas;-Wno-bitwise-instead-of-logical;-Wno-bitwise-conditional-parentheses;-Wno-sign-conversion;-Wno-deprecated-declarations>"
     -Wno-psabi
     PUBLIC -ffp-contract=off
     PRIVATE -fno-math-errno -fno-trapping-math

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "cases.hpp"
+#include "command_line.hpp"
 #include "io_layer.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
@@ -240,26 +240,20 @@ int measure_all(const Arguments& arguments, int argc, char** argv) {
 
 int main(int argc, char** argv) {
   Arguments arguments;
-  CLI::App app{
+  apps::CommandLine line(
       "Times every format and method of writing a checkpoint and a plot file, and counts the writes.\n"
-      "Example: mpirun -n 4 sidestream-bench-io --folder /scratch"};
-  app.add_option("--folder", arguments.folder, "where to write (default: here)");
-  app.add_option("--repetitions", arguments.repetitions, "of each case, taken in turns (default 7)")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--blocks", arguments.size.blocks, "blocks a rank (default 32)")->check(CLI::PositiveNumber);
-  app.add_option("--block", arguments.size.block, "cells of a block along an axis (default 16)")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--ghost", arguments.size.ghost, "ghost cells in memory (default 4)")->check(CLI::NonNegativeNumber);
-  app.add_option("--contents", arguments.selection.contents, "only these: checkpoint,plotfile")->delimiter(',');
-  app.add_option("--formats", arguments.selection.formats, "only these")->delimiter(',');
-  app.add_option("--methods", arguments.selection.methods, "only these")->delimiter(',');
-  app.add_option("--sync", arguments.sync, "bring files to the disk: yes,no (default: both)")->delimiter(',');
-  app.add_flag("--model", arguments.has_model, "charge the time of a model file system: a model, not a measurement");
-  app.set_version_flag("--version", SIDESTREAM_VERSION);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+      "Example: mpirun -n 4 sidestream-bench-io --folder /scratch",
+      SIDESTREAM_VERSION);
+  line.word("--folder", arguments.folder, "where to write (default: here)");
+  line.number("--repetitions", arguments.repetitions, "of each case, taken in turns (default 7)", 0);
+  line.number("--blocks", arguments.size.blocks, "blocks a rank (default 32)", 1);
+  line.number("--block", arguments.size.block, "cells of a block along an axis (default 16)", 1);
+  line.number("--ghost", arguments.size.ghost, "ghost cells in memory (default 4)", 0);
+  line.parts("--contents", arguments.selection.contents, "only these: checkpoint,plotfile");
+  line.parts("--formats", arguments.selection.formats, "only these");
+  line.parts("--methods", arguments.selection.methods, "only these");
+  line.parts("--sync", arguments.sync, "bring files to the disk: yes,no (default: both)");
+  line.flag("--model", arguments.has_model, "charge the time of a model file system: a model, not a measurement");
+  if (const std::optional<int> code = line.parse(argc, argv)) return *code;
   return measure_all(arguments, argc, argv);
 }

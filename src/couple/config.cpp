@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -169,14 +172,24 @@ std::vector<int> read_cores(const core::Node& coupling, const std::vector<double
   return cores;
 }
 
-// What is not there yet is made.
+// What is not there yet is made, on each node: a disk that this one does not have may be there on others.
 void check_spill(const CouplingConfig& config, const core::Node& coupling) {
+  if (config.spill.empty()) return;
+  namespace fs = std::filesystem;
   std::error_code unknown;
-  const std::filesystem::path spill = config.spill;
-  if (!config.spill.empty() && std::filesystem::exists(spill, unknown) &&
-      !std::filesystem::is_directory(spill, unknown))
-    core::reject(*coupling.find("spill"), fmt::format("\"{}\" is no folder", config.spill),
-                 "name a folder on a disk of each node: spill = \"/scratch/spill\"");
+  const auto is_there = [&](const fs::path& path) { return fs::exists(fs::symlink_status(path, unknown)); };
+  fs::path folder = fs::absolute(config.spill).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();
+  if (!is_there(folder)) folder = folder.parent_path();
+  if (!is_there(folder) || folder == folder.root_path()) return;
+  const std::string hint = "name a folder on a disk of each node: spill = \"/scratch/spill\"";
+  if (!fs::is_directory(folder, unknown))
+    core::reject(*coupling.find("spill"), fmt::format("\"{}\" is no folder", folder.string()), hint);
+  if (::access(folder.c_str(), W_OK | X_OK) != 0)
+    core::reject(
+        *coupling.find("spill"),
+        fmt::format("no file can be made in \"{}\": {}", folder.string(), std::generic_category().message(errno)),
+        hint);
 }
 
 std::string bytes_text(double bytes) {

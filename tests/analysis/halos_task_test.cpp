@@ -226,6 +226,8 @@ TEST(HalosTask, SaysWhatIsWrongWithItsThresholdsAndSpheres) {
   EXPECT_THAT(error_of("", -1.0), HasSubstr("its multiples are no thresholds"));
   EXPECT_THAT(error_of("spherical_overdensity = ['200m', '200m']", 1.0), HasSubstr("`200m` is named twice"));
   EXPECT_THAT(error_of("spherical_overdensity = ['300m']", 1.0), HasSubstr("300m"));
+  EXPECT_THAT(error_of("species = 'stars'", 1.0), HasSubstr("leave the key out"));
+  EXPECT_THAT(error_of("species = 'stars'\nlink = true", 1.0), HasSubstr("none of the species `stars`"));
 }
 
 }  // namespace

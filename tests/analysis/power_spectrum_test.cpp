@@ -188,6 +188,24 @@ TEST(PowerSpectrumTask, ReportsInUnitsOfTheHubbleConstantAndSubtractsShotNoise) 
   }
 }
 
+// In situ as by transports that bring no particles.
+TEST(PowerSpectrumTask, TakesTheNumberOfParticlesFromTheMomentAlone) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  auto snapshot = test::cosmology_snapshot(mesh::split(mesh::domain_of({8, 8, 8}), {1, 1, world.size()}), world.rank());
+  snapshot.moment.attributes.erase("particles");
+  mesh::Particles particles;
+  particles.resize(5);
+  snapshot.add_species({mesh::dark_matter, std::move(particles)});
+  const auto task = test::analysis_of("analysis = 'power_spectrum'\nsubtract_shot_noise = true");
+
+  try {
+    task->run(world, snapshot);
+    FAIL();
+  } catch (const core::Error& error) {
+    EXPECT_NE(error.message().find("`particles`"), std::string::npos);
+  }
+}
+
 TEST(PowerSpectrumTask, MakesTheTotalOfItsParts) {
   const comm::Communicator world(MPI_COMM_WORLD);
   const auto layout = test::random_layout({12, 12, 12}, {true, true, true}, world.size(), 6, 3);

@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -383,6 +384,21 @@ def wait_for_a_checkpoint(run: Path, process: subprocess.Popen[str]) -> None:
     assert checkpoints(run), "no checkpoint came"
 
 
+def told_until(process: subprocess.Popen[str], words: str) -> str:
+    """What a run says up to the line with `words`; it is ended where these do not come in time."""
+    assert process.stderr is not None
+    limit = threading.Timer(LIMIT_S, process.terminate)
+    limit.start()
+    told = ""
+    for line in iter(process.stderr.readline, ""):
+        told += line
+        if words in line:
+            break
+    limit.cancel()
+    assert words in told, told
+    return told
+
+
 LONG = ("--set", "run.max_steps=100000", "--set", "cosmology.z_end=0", "--set", "output.checkpoint.every=20")
 
 
@@ -414,12 +430,7 @@ def test_a_folder_removed_while_it_is_written_to_is_told_and_no_rank_hangs(place
 
     run.rename(place.folder / "elsewhere")
     shutil.rmtree(place.folder / "elsewhere")
-    assert process.stderr is not None
-    told = ""
-    while "was the folder removed" not in told:  # by the next checkpoint
-        line = process.stderr.readline()
-        assert line, told
-        told += line
+    told = told_until(process, "was the folder removed")  # by the next checkpoint
     for pid in ranks_of(process):  # a last checkpoint is tried, and the run ends: in a few steps, on a busy machine too
         os.kill(pid, signal.SIGTERM)
     done = finish(process)

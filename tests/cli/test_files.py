@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import sample_file
 import sidestream as ss
 import snapshots
 import synthetic
@@ -133,6 +134,24 @@ def test_what_cannot_be_done_is_one_clear_error(
     assert done.stderr.count("error: ") == 1
     assert said in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_only_the_species_that_are_named_are_taken_over(tmp_path: Path, sidestream: CommandLine) -> None:
+    source = sample_file.write("raw", tmp_path / "chk00007.raw", "species")
+    words = ("--format", "nyx", "-n", 2, "--species", "tracers,stars")
+
+    done = sidestream("convert", source, "out", *words)
+
+    assert done.returncode == 0, done.stderr
+    out, whole = ss.open(tmp_path / "out"), ss.open(source)
+    assert out.kind == "plot file"
+    assert out.species == ["tracers", "stars"]
+    assert out.fields == whole.fields
+    stars = [file.particles("stars").sortby("id") for file in (out, whole)]
+    np.testing.assert_array_equal(*(one["metallicity"] for one in stars))
+    refused = sidestream("convert", source, "more", "--format", "nyx", "-n", 2, "--species", "star")
+    assert refused.returncode == 1
+    assert "dark_matter, stars, tracers, black_holes" in refused.stderr
 
 
 def test_a_file_that_is_not_there_is_not_converted(sidestream: CommandLine) -> None:

@@ -147,6 +147,13 @@ def test_groups_of_a_file_are_those_of_its_particles(sidestream: CommandLine) ->
     assert json.loads(done.stdout)["columns"]["id"] == expected["id"].values.tolist()
 
 
+def test_a_species_of_halos_of_a_density_is_refused(sidestream: CommandLine) -> None:
+    done = sidestream("halos", "find", REFINED, "--species", "dark_matter")
+
+    assert done.returncode == 2
+    assert "--finder fof" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "what"),
     [

@@ -63,6 +63,8 @@ def run(folder: Path, *words: str, ranks: int = 1) -> Done:
         ("[output]\nplotfile = { at_redshift = [0] }\n", "output.plotfile.at_redshift", ["ends at redshift 2"]),
         (TASK.format("slice") + AWAY + 'queue = "1 B"\n', "coupling.queue", ["the queue holds 1 B", "128 KiB"]),
         (TASK.format("slice") + AWAY + 'when_full = "spill"\nspill = "/etc/passwd"\n', "coupling.spill", ["no folder"]),
+        (TASK.format("slice") + AWAY + 'spill = "/etc/passwd/spill"\n', "coupling.spill", ['passwd" is no folder']),
+        (TASK.format("slice") + AWAY + 'spill = "/proc/self/spill"\n', "coupling.spill", ["no file can be made in"]),
     ],
 )
 def test_a_mistake_is_told_with_its_place(tmp_path: Path, lines: str, key: str, words: list[str]) -> None:

@@ -18,7 +18,7 @@ using test::Memory;
 
 constexpr std::int32_t cells_of_side = 32, block = 16;
 constexpr std::size_t block_bytes = std::size_t{block} * block * block * sizeof(double);
-constexpr std::int64_t bytes_of_field = std::int64_t{8} * block_bytes, steps = 3;
+constexpr std::int64_t bytes_of_field = std::int64_t{8} * block_bytes;
 
 bool is_within(Memory part, const std::vector<Memory>& whole) {
   return std::ranges::any_of(whole, [&](Memory one) {

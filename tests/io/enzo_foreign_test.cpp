@@ -174,6 +174,9 @@ TEST_F(ForeignEnzoTest, ItsTypesOfParticlesAreSpecies) {
   };
 
   EXPECT_EQ(species_of({1, 1, 1}).size(), 1U);
+  EXPECT_EQ(species_of({1, 4, 4}).front().name, "dark_matter") << "where to refine is marked by dark matter";
+  EXPECT_EQ(species_of({4, 2, 4}).front().particles, 2);
+  EXPECT_EQ(open()->read_particles().id, (std::vector<std::int64_t>{7, 3}));
   EXPECT_EQ(species_of({1, 2, 77}).back().name, "type_77");
   const std::vector<io::FileSpecies> species = species_of({2, 1, 2});
   ASSERT_EQ(species.size(), 2U);
@@ -204,6 +207,10 @@ TEST_F(ForeignEnzoTest, AUniverseIsBroughtToOurUnits) {
   EXPECT_NEAR(density.view(0)(0, 0, 0) / mean, density_at(0.0625, 0.0625, 0.0625), 1e-3);
   EXPECT_NEAR(particles.attribute("mass")[1] / (2.0 * mean * 64 * 64 * 64), 1.0, 1e-3);
   EXPECT_NEAR(particles.position[0][0], 0.3 * 64.0, 1e-5);
+  // Enzo's unit of time is 2.519445e17 s / (sqrt(Omega_m) h (1 + z_i)^1.5) (Bryan et al. 2014, ApJS 211, 19).
+  const double time_gyr = 2.519445e17 / 3.15576e16 / (std::sqrt(0.3) * 0.5 * std::pow(61.0, 1.5));
+  EXPECT_NEAR(particles.attribute("creation_time")[1], 0.5 * time_gyr, 1e-4 * time_gyr);
+  EXPECT_EQ(particles.attributes.front().unit, "Gyr");
   EXPECT_NEAR(particles.attribute("yvel")[2], 3.0 * 122.475 * 32.0 * std::sqrt(0.3) * std::sqrt(61.0), 100.0);
 }
 

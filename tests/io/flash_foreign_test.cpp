@@ -4,9 +4,12 @@
 #include <hdf5.h>
 
 #include <array>
+#include <limits>
+#include <numeric>
 #include <string>
 #include <vector>
 
+#include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/io/format.hpp"
 #include "temporary_folder.hpp"
@@ -212,17 +215,23 @@ TEST_P(ForeignFlashTest, ParticlesAreCountedFromTheCornerOfTheDomain) {
   EXPECT_EQ(comm_.sum(static_cast<std::int64_t>(file->read_particles(comm_.rank(), comm_.size()).size())), 3);
 }
 
+// Particles with a position, a tag from 7 on, a type and a mass.
+void put_typed_particles(const std::string& path, const std::vector<double>& types) {
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), name = text_type(24);
+  for (const char* table : {"particle names", "tracer particles"}) H5Ldelete(file, table, H5P_DEFAULT);
+  const std::string names = padded("posx", 24) + padded("tag", 24) + padded("type", 24) + padded("mass", 24);
+  put<2>(file, "particle names", name, {4, 1}, names.data());
+  std::vector<double> rows;
+  for (std::size_t p = 0; p < types.size(); ++p)
+    rows.insert(rows.end(), {0.5 * static_cast<double>(p % 16), 7.0 + static_cast<double>(p), types[p],
+                             static_cast<double>(p) - 2.5});
+  put<2>(file, "tracer particles", H5T_NATIVE_DOUBLE, {types.size(), 4}, rows.data());
+  H5Tclose(name);
+  H5Fclose(file);
+}
+
 TEST_P(ForeignFlashTest, SeveralTypesOfParticlesAreSpecies) {
-  if (comm_.rank() == 0) {
-    const hid_t file = H5Fopen(path_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), name = text_type(24);
-    for (const char* table : {"particle names", "tracer particles"}) H5Ldelete(file, table, H5P_DEFAULT);
-    const std::string names = padded("posx", 24) + padded("tag", 24) + padded("type", 24) + padded("mass", 24);
-    put<2>(file, "particle names", name, {4, 1}, names.data());
-    const std::vector<double> rows{0.0, 7.0, 2.0, 3.5, 14.0, 8.0, 1.0, -2.5, 2.0, 9.0, 2.0, 0.5};
-    put<2>(file, "tracer particles", H5T_NATIVE_DOUBLE, {3, 4}, rows.data());
-    H5Tclose(name);
-    H5Fclose(file);
-  }
+  if (comm_.rank() == 0) put_typed_particles(path_, {2.0, 1.0, 2.0});
   comm_.barrier();
 
   const auto file = io::open_snapshot_file(path_);
@@ -233,7 +242,30 @@ TEST_P(ForeignFlashTest, SeveralTypesOfParticlesAreSpecies) {
   EXPECT_EQ(species[1].numbers, std::vector<std::string>{"mass"});
   EXPECT_THAT(file->read_particles().id, testing::ElementsAre(8));
   EXPECT_THAT(file->read_particles(0, 1, "type_2").id, testing::ElementsAre(7, 9));
-  EXPECT_THAT(file->read_particles(0, 1, "type_2").attribute("mass"), testing::ElementsAre(3.5, 0.5));
+  EXPECT_THAT(file->read_particles(0, 1, "type_2").attribute("mass"), testing::ElementsAre(-2.5, -0.5));
+}
+
+TEST_P(ForeignFlashTest, TypesThatAreNoFewWholeNumbersAreNumbersOfParticles) {
+  std::vector<double> thousands(3000);
+  std::iota(thousands.begin(), thousands.end(), 0.0);
+  for (const std::vector<double>& types : {std::vector{1.0, 0.5, 2.0}, thousands}) {
+    if (comm_.rank() == 0) put_typed_particles(path_, types);
+    comm_.barrier();
+
+    {
+      const auto file = io::open_snapshot_file(path_);
+      EXPECT_EQ(io::species_in(file->description()).size(), 1U);
+      EXPECT_EQ(file->read_particles().attribute("type"), types);
+    }
+    comm_.barrier();  // before it is written to again
+  }
+}
+
+TEST_P(ForeignFlashTest, ATypeThatIsNoNumberIsRefused) {
+  if (comm_.rank() == 0) put_typed_particles(path_, {1.0, std::numeric_limits<double>::quiet_NaN(), 2.0});
+  comm_.barrier();
+
+  EXPECT_THROW(io::open_snapshot_file(path_), core::Error);
 }
 
 INSTANTIATE_TEST_SUITE_P(Flash, ForeignFlashTest, testing::Values(8, 9));

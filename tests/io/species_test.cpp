@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "io/format_fixture.hpp"
@@ -124,6 +125,20 @@ TEST_F(Species, GoThroughACopyIntoAnotherFormat) {
   }
 }
 
+// As those of a program whose state is in cells and particles alone.
+TEST_F(Species, AreInACheckpointAlsoWithoutNumbersOfTheState) {
+  for (const io::Format* format : formats_of_checkpoints()) {
+    SCOPED_TRACE(format->name);
+    mesh::Snapshot snapshot = sample();
+    snapshot.state_numbers.clear();
+
+    const auto file = io::open_snapshot_file(write(snapshot, {.format = format, .kind = io::FileKind::checkpoint}));
+
+    EXPECT_EQ(file->description().kind, io::FileKind::checkpoint);
+    comm_.barrier();
+  }
+}
+
 TEST_F(Species, AreDescribedWithWhatEachHas) {
   const std::string path = write(sample(), {.format = &raw(), .kind = io::FileKind::checkpoint});
 
@@ -131,7 +146,7 @@ TEST_F(Species, AreDescribedWithWhatEachHas) {
 
   ASSERT_EQ(species.size(), 4U);
   EXPECT_EQ(species[1], nlohmann::json::parse(
-                            R"({"name": "stars", "particles": 90,
+                            R"({"name": "stars", "particles": 90, "mass": 0.0,
                                 "numbers": ["creation_time", "mass", "momentum_x", "metallicity"]})"));
   EXPECT_EQ(species[2].at("numbers").size(), 0U);
   EXPECT_EQ(species[3].at("particles"), 0);
@@ -178,6 +193,38 @@ TEST_F(Species, AloneIsATableOfItsOwn) {
     const mesh::Snapshot state = io::open_snapshot(comm_, path);
     test::expect_sample(comm_, tracers, *state.particles(), state.geometry, 3);
     EXPECT_EQ(state.species().front().name(), "tracers");
+    comm_.barrier();
+  }
+}
+
+// What other programs see of a file of Enzo.
+TEST_F(Species, HaveTheNamesOfEnzosTypesWithoutWhatWeKeepBesideThem) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
+      {{"dark_matter", "stars", "tracers"}, "particle_metallicity"},
+      {{"dark_matter", "tracers"}, ""},
+      {{"tracers"}, ""}};
+  for (const auto& [names, number] : cases) {
+    const io::Format& enzo = io::formats().named("enzo");
+    const std::string path = write(sample(), {.format = &enzo, .quantities = {"gas_density"}, .species = names});
+    if (comm_.rank() == 0) {
+      std::filesystem::remove(path + "/sidestream.json");
+      const std::string parameters = path + "/" + std::filesystem::path(path).filename().string();
+      std::string text = test::content_of(parameters);
+      const std::string line = "SidestreamMetadata = 1\n";
+      expect_error([&] { io::open_snapshot_file(path); }, "no `sidestream.json`", "without the line");
+      test::overwrite(parameters, text.erase(text.find(line), line.size()));
+
+      const auto file = io::open_snapshot_file(path);
+
+      std::vector<std::string> found;
+      for (const io::FileSpecies& one : io::species_in(file->description())) found.push_back(one.name);
+      EXPECT_EQ(found, names);
+      EXPECT_EQ(file->read_particles(0, 1, "tracers").size(), 300U);
+      if (!number.empty()) {
+        EXPECT_EQ(file->read_particles(0, 1, "stars").attribute(number).size(), 90U);
+      }
+      std::filesystem::remove_all(path);
+    }
     comm_.barrier();
   }
 }

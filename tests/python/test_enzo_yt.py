@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import sample_file as sample
+import sidestream
 
 ENZO_NAMES = {
     "density": "Density",
@@ -102,6 +103,22 @@ def test_yt_sees_the_particles(written: tuple[Path, str, float]) -> None:
     np.testing.assert_allclose(velocity, gas, rtol=3 * tolerance, atol=1e-3)
     ids = data["io", "particle_index"].d[order]
     np.testing.assert_allclose(ids, expected["id"][wanted_order], rtol=0, atol=1)
+
+
+def test_yt_tells_species_by_their_types(tmp_path: Path) -> None:
+    path = sample.write("enzo", tmp_path / "DD0007", "species", ranks=2)
+    dataset, expected = load(path), sidestream.open(path)
+    data = dataset.all_data()
+    types = data["io", "particle_type"].d
+
+    for number, species in enumerate(("dark_matter", "stars", "tracers"), 1):
+        particles = expected.particles(species)
+        is_own = types == number
+        assert is_own.sum() == particles.sizes["particle"]
+        order = np.argsort(data["io", "particle_index"].d[is_own])
+        found = comoving_mpc(data["io", "particle_position_x"])[is_own][order]
+        np.testing.assert_allclose(found, particles.sortby("id")["x"], rtol=1e-12)
+    assert set(np.unique(types)) == {1, 2, 3}
 
 
 def test_vtk_sees_the_blocks_and_every_value(tmp_path: Path) -> None:

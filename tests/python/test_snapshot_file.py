@@ -247,6 +247,10 @@ def test_particles_come_by_species(tmp_path: Path) -> None:
     ]
     groups = file.friends_of_friends(0.5, min_particles=2, species="stars")
     assert groups["particles"].sum() <= 90
+    of_one_mass = file.friends_of_friends(0.5, min_particles=2, species="dark_matter")
+    np.testing.assert_allclose(of_one_mass["mass"], 0.1 * of_one_mass["particles"])
+    with pytest.raises(sidestream.Error, match="the particles have no masses"):
+        file.friends_of_friends(species="tracers")
     with pytest.raises(sidestream.Error, match="species `star`") as caught:
         file.particles("star")
     assert "dark_matter, stars, tracers, black_holes" in caught.value.hint

@@ -4,16 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
-#include "sidestream/couple/stored.hpp"
 #include "sidestream/io/format.hpp"
-#include "sidestream/io/generations.hpp"
+#include "sidestream/io/result_file.hpp"
 #include "sidestream/mesh/forest.hpp"
 #include "sidestream/redistribute/migration.hpp"
-#include "sidestream/sims/run.hpp"
-#include "support/folder.hpp"
-#include "support/run_files.hpp"
+#include "support/program_runs.hpp"
 #include "support/species.hpp"
 
 namespace sidestream::sims {
@@ -103,42 +99,17 @@ class SwarmPlan final : public SimulationPlan {
   }
 };
 
-const core::Registry<SimulationEntry> known({"simulations", "simulation", "for this test"},
-                                            {{"swarm",
-                                              "particles that drift",
-                                              {},
-                                              [](const core::Node&, core::Node&) {
-                                                return std::make_unique<SwarmPlan>();
-                                              },
-                                              [] { return std::map<std::string, std::vector<core::Option>>(); },
-                                              [] { return SwarmPlan().quantities(); }}});
+const test::Simulations known = test::only_simulation<SwarmPlan>("swarm");
 
-RunConfig configuration(const std::string& rest) {
-  return read_run(core::parse_toml("simulation = \"swarm\"\n" + rest, "run.toml"), true, known);
-}
-
-class SwarmRun : public testing::Test {
+class SwarmRun : public test::ProgramRuns {
  protected:
-  void run(const std::string& rest, const std::string& name, const RunStart& start = {}, int ranks = 0) {
-    const comm::Communicator some = world.split(ranks == 0 || world.rank() < ranks ? 0 : -1);
-    if (!some.is_empty()) sims::run(some, configuration(rest), folder / name, start, {});
-    world.barrier();
-  }
-  std::map<std::string, std::string> state(const std::string& name) const {
-    return test::state_bytes(io::generations_in(folder / name).front().path);
-  }
-
-  comm::Communicator world{MPI_COMM_WORLD};
-  test::SharedFolder folder{world};
+  SwarmRun() : ProgramRuns(known) {}
 };
 
 TEST_F(SwarmRun, GoesOnFromACheckpointOnOtherRanksToTheBit) {
   for (const std::string format : {"raw", "nyx", "enzo", "sidestream"}) {
     const std::string output = "[output]\ncheckpoint = { format = \"" + format + "\", every = 2, keep = 3 }\n";
-    run(output, format + "-whole");
-    run("[run]\nmax_steps = 3\n" + output, format + "-parts", {}, std::max(1, world.size() - 1));
-
-    run(output, format + "-parts", {io::ExistingRun::resume});
+    run_whole_and_in_parts(output, 3, format + "-whole", format + "-parts");
 
     const auto expected = state(format + "-whole");
     EXPECT_EQ(expected.count("stars metallicity") + expected.count("tracers id"), 2U);
@@ -155,22 +126,14 @@ TEST_F(SwarmRun, EveryTransportBringsTheHalosOfAChosenSpecies) {
               "\"\ntransport = \"" + transport + "\"\n";
     return text;
   };
-  run(tasks("in-situ"), "in-situ");
-  const auto expected = test::result_bytes(folder / "in-situ");
-  ASSERT_GT(expected.size(), 10U);
-
-  run(tasks("async"), "async");
-  EXPECT_EQ(test::result_bytes(folder / "async"), expected);
-  run(tasks("file"), "file");
-  core::Bill bill;
-  couple::analyze_stored(world, configuration(tasks("file")).coupling, io::RunFolder(folder / "file"), bill,
-                         [](const std::string&) {});
-  world.barrier();
-  EXPECT_EQ(test::result_bytes(folder / "file"), expected);
-  if (world.size() > 1) {
-    run("[coupling]\nsidecars = 1\n" + tasks("in-transit"), "in-transit");
-    EXPECT_EQ(test::result_bytes(folder / "in-transit"), expected);
-  }
+  expect_the_same_by_every_transport(tasks);
+  if (world.rank() != 0) return;
+  const mesh::Result halos = io::read_result(io::RunFolder(folder / "in-situ").result("of_dark_matter", 1));
+  const auto& masses = std::get<std::vector<double>>(halos.column("mass").values);
+  const auto& counts = std::get<std::vector<std::int64_t>>(halos.column("particles").values);
+  ASSERT_FALSE(masses.empty());
+  for (std::size_t h = 0; h < masses.size(); ++h)
+    EXPECT_DOUBLE_EQ(masses[h], 0.1 * static_cast<double>(counts[h]));  // which is the mass of each
 }
 
 TEST_F(SwarmRun, ASimulationOfDarkMatterDoesNotBeginWithAFileOfMore) {

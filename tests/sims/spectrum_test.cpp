@@ -1,19 +1,14 @@
 // A simulation of another program, whose state is a complex spectrum in pencils, with neither redshift nor blocks of
-// equal size, and which shows a line through space beside it, a grid of its own: its checkpoints, restarts, files and
-// tasks are those of any simulation.
+// equal size, and which at every other step shows a line through space beside it, a grid of its own: its checkpoints,
+// restarts, files and tasks are those of any simulation.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <complex>
-#include <nlohmann/json.hpp>
 
 #include "sidestream/core/for_each.hpp"
-#include "sidestream/couple/stored.hpp"
-#include "sidestream/io/generations.hpp"
-#include "sidestream/sims/run.hpp"
-#include "support/folder.hpp"
-#include "support/run_files.hpp"
+#include "support/program_runs.hpp"
 
 namespace sidestream::sims {
 namespace {
@@ -92,7 +87,7 @@ class Spectrum final : public Simulation {
     snapshot.levels = {layout_};
     snapshot.rank = comm_.rank();
     snapshot.add_complex(amplitude(), {state_});
-    snapshot.add_grid("line", on_line());
+    if (step_ % 2 == 0) snapshot.add_grid("line", on_line());
     return snapshot;
   }
 
@@ -161,33 +156,11 @@ class SpectrumPlan final : public SimulationPlan {
   }
 };
 
-const core::Registry<SimulationEntry> known({"simulations", "simulation", "for this test"},
-                                            {{"spectrum",
-                                              "modes that decay and turn",
-                                              {},
-                                              [](const core::Node&, core::Node&) {
-                                                return std::make_unique<SpectrumPlan>();
-                                              },
-                                              [] { return std::map<std::string, std::vector<core::Option>>(); },
-                                              [] { return SpectrumPlan().quantities(); }}});
+const test::Simulations known = test::only_simulation<SpectrumPlan>("spectrum");
 
-RunConfig configuration(const std::string& rest) {
-  return read_run(core::parse_toml("simulation = \"spectrum\"\n" + rest, "run.toml"), true, known);
-}
-
-class SpectrumRun : public testing::Test {
+class SpectrumRun : public test::ProgramRuns {
  protected:
-  void run(const std::string& rest, const std::string& name, const RunStart& start = {}, int ranks = 0) {
-    const comm::Communicator some = world.split(ranks == 0 || world.rank() < ranks ? 0 : -1);
-    if (!some.is_empty()) sims::run(some, configuration(rest), folder / name, start, {});
-    world.barrier();
-  }
-  std::map<std::string, std::string> state(const std::string& name) const {
-    return test::state_bytes(io::generations_in(folder / name).front().path);
-  }
-
-  comm::Communicator world{MPI_COMM_WORLD};
-  test::SharedFolder folder{world};
+  SpectrumRun() : ProgramRuns(known) {}
 };
 
 std::string steps(int most) {
@@ -196,10 +169,7 @@ std::string steps(int most) {
 
 TEST_F(SpectrumRun, GoesOnFromACheckpointOnOtherRanksToTheBit) {
   const std::string output = "[output]\ncheckpoint = { format = \"raw\", every = 2, keep = 3 }\n";
-  run(output, "whole");
-  run(steps(6) + output, "parts", {}, std::max(1, world.size() - 1));
-
-  run(output, "parts", {io::ExistingRun::resume});
+  run_whole_and_in_parts(output, 6, "whole", "parts");
 
   const auto expected = state("whole");
   EXPECT_GT(expected.size(), 20u);
@@ -216,22 +186,7 @@ TEST_F(SpectrumRun, EveryTransportBringsTheSameBits) {
            "[task.profile]\nanalysis = \"projection\"\naxis = \"y\"\ngrid = \"line\"\nfields = [\"velocity\"]" + when +
            "[task.cut]\nanalysis = \"slice\"\naxis = \"y\"\nfields = [\"amplitude_real\", \"amplitude_imag\"]" + when;
   };
-  run(tasks("in-situ"), "in-situ");
-  const auto expected = test::result_bytes(folder / "in-situ");
-  ASSERT_GT(expected.size(), 10u);
-
-  run(tasks("async"), "async");
-  EXPECT_EQ(test::result_bytes(folder / "async"), expected);
-  run(tasks("file"), "file");
-  core::Bill bill;
-  couple::analyze_stored(world, configuration(tasks("file")).coupling, io::RunFolder(folder / "file"), bill,
-                         [](const std::string&) {});
-  world.barrier();
-  EXPECT_EQ(test::result_bytes(folder / "file"), expected);
-  if (world.size() > 1) {
-    run("[coupling]\nsidecars = 1\n" + tasks("in-transit"), "in-transit");
-    EXPECT_EQ(test::result_bytes(folder / "in-transit"), expected);
-  }
+  expect_the_same_by_every_transport(tasks);
 }
 
 // u(0) is the sum of all real parts.
@@ -251,10 +206,32 @@ TEST_F(SpectrumRun, APlotFileOfAnotherGridHoldsWhatLiesThere) {
   EXPECT_EQ(velocities.view(0)(0, 0, 0), sum.value());
 }
 
+TEST_F(SpectrumRun, AGridThatIsMissingFailsTheFilesAndTasksThatAreOfItAlone) {
+  const std::string every_step = "every = 1\n";
+  run(steps(4) + "[task.points]\nwrite = \"plotfile\"\nformat = \"raw\"\ngrid = \"line\"\n" + every_step +
+          "[task.velocities]\nanalysis = \"pdf\"\ngrid = \"line\"\nfields = [\"velocity\"]\n" + every_step +
+          "[task.amplitudes]\nanalysis = \"slice\"\naxis = \"y\"\nfields = [\"amplitude_real\"]\n" + every_step,
+      "gaps");
+
+  const io::RunFolder written(folder / "gaps");
+  const io::StepName pattern = *io::formats().named("raw").plotfile;
+  for (const std::int64_t step : {1, 2, 3, 4}) {
+    const bool has_line = step % 2 == 0;
+    EXPECT_EQ(std::filesystem::exists(folder / ("gaps/points/" + pattern.of(step))), has_line) << step;
+    EXPECT_EQ(std::filesystem::exists(written.result("velocities", step)), has_line) << step;
+    EXPECT_TRUE(std::filesystem::exists(written.result("amplitudes", step))) << step;
+  }
+  if (world.rank() != 0) return;
+  const auto failed = test::events(folder / "gaps", "plotfile_failed");
+  ASSERT_EQ(failed.size(), 2U);
+  EXPECT_THAT(failed[0].at("message").get<std::string>(), testing::HasSubstr("grid `line`"));
+  EXPECT_EQ(test::events(folder / "gaps", "analysis_failed").size(), 2U);
+}
+
 TEST(SpectrumConfiguration, AGridThatIsNotThereIsRefusedWithTheNearestName) {
   const auto problem = [](const std::string& rest) -> std::string {
     try {
-      configuration(rest);
+      test::configuration_of(known, rest);
     } catch (const core::Error& error) {
       return error.what();
     }

@@ -30,6 +30,10 @@ def convert(
         list[str] | None,
         typer.Option("--fields", metavar="NAMES", help="Only these fields, with commas between (default: all)."),
     ] = None,
+    species: Annotated[
+        list[str] | None,
+        typer.Option("--species", metavar="NAMES", help="Only the particles of these species (default: all)."),
+    ] = None,
     precision: Annotated[str, typer.Option("--precision", metavar="WORD", help="Of the fields: double, single.")] = (
         "double"
     ),
@@ -65,7 +69,9 @@ def convert(
     from ..files.description import print_description
     from ..launch import conversion
 
-    request = conversion.Conversion(source, target, form, _names(fields), precision, block, method, overwrite)
+    request = conversion.Conversion(
+        source, target, form, _names(fields), _names(species), precision, block, method, overwrite
+    )
     with status(f"converting {source}") as tell:
         report = conversion.convert(request, count_of(ranks), launcher, tell)
     if report["left_out_particles"]:
@@ -112,8 +118,8 @@ def verify(
         )
 
 
-def _names(fields: list[str] | None) -> list[str]:
-    return [name.strip() for part in fields or [] for name in part.split(",") if name.strip()]
+def _names(words: list[str] | None) -> list[str]:
+    return [name.strip() for part in words or [] for name in part.split(",") if name.strip()]
 
 
 def count_of(ranks: int | None) -> int:

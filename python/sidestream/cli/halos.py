@@ -120,6 +120,8 @@ def find(
     _check(out, 1)
     if finder not in FINDERS:
         raise UsageError(f"there is no finder `{finder}`", hint=f"--finder takes {' or '.join(FINDERS)}")
+    if species and finder != "fof":
+        raise UsageError(f"halos of a density have no particles of `{species}`", hint="add --finder fof")
     opened = SnapshotFile(file)
     start = perf_counter()
     if finder == "fof":

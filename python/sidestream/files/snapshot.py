@@ -328,11 +328,15 @@ class SnapshotFile:
             columns = dict(extension().file_particles(str(self.path), species))
         units = {str(real["name"]): str(real["units"]) for real in self._facts["particle_reals"]}
         mass = next((name for name in _MASS_NAMES if name in columns), None)
-        if mass is None:
+        each = next(one["mass"] for one in self._facts["species"] if species in ("", one["name"]))
+        if mass is None and not each:
             raise Error("the particles have no masses", self.path, f"they have: {', '.join(columns)}")
         factor = _MPC.get(self.length_unit, 1.0)
         found: dict[str, NDArray[Any]] = {axis: factor * np.asarray(columns[axis], dtype=float) for axis in "xyz"}
-        found["mass"] = _MSUN.get(units[mass], 1.0) * np.asarray(columns[mass], dtype=float)
+        if mass is None:
+            found["mass"] = np.full(len(found["x"]), each)
+        else:
+            found["mass"] = _MSUN.get(units[mass], 1.0) * np.asarray(columns[mass], dtype=float)
         return found | {"id": np.asarray(columns["id"], dtype=np.int64)}
 
     @property

@@ -24,6 +24,7 @@ class Conversion:
     target: Path
     format: str
     fields: Sequence[str] = ()
+    species: Sequence[str] = ()
     precision: str = "double"
     block: int | None = None
     method: str | None = None
@@ -36,7 +37,8 @@ class Conversion:
         words += ["--block", str(self.block)] if self.block is not None else []
         words += ["--method", self.method] if self.method is not None else []
         words += ["--overwrite"] * self.overwrite
-        return [*words, "--fields", *self.fields] if self.fields else words
+        words += ["--fields", *self.fields] if self.fields else []
+        return [*words, "--species", *self.species] if self.species else words
 
 
 def convert(

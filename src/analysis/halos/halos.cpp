@@ -106,6 +106,10 @@ class Halos final : public Analysis {
       throw core::Error("`t_halo` (" + parameters_.t_halo + ") is below `t_boundary` (" + parameters_.t_boundary + ")",
                         "t_boundary", "the peak of a halo lies above its boundary: raise t_halo or lower t_boundary");
     check_linking_length(parameters_.linking_length);
+    if (!parameters_.species.empty() && !reads_particles())
+      throw core::Error("regions of a density have no particles of the species `" + parameters_.species + "`",
+                        "species",
+                        "use `finder = \"fof\"`, `kinematics = true` or `link = true`, or leave the key out");
   }
 
   std::vector<std::string> fields() const override {

@@ -75,7 +75,7 @@ class PowerSpectra final : public Analysis {
   }
 
   mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
-    const auto shot_noise = parameters_.subtract_shot_noise ? shot_noise_of(comm, snapshot) : 0.0;
+    const auto shot_noise = parameters_.subtract_shot_noise ? shot_noise_of(snapshot) : 0.0;
     const int level = static_cast<int>(parameters_.level);
     const CoveringGrid grid(comm, snapshot.levels, level);
     const fft::FftPlan plan(comm, grid.layout());
@@ -112,19 +112,12 @@ class PowerSpectra final : public Analysis {
   }
 
   // V / N [Mpc^3]
-  static double shot_noise_of(const comm::Communicator& comm, const mesh::Snapshot& snapshot) {
-    double particles = 0.0;
-    if (snapshot.moment.attributes.contains("particles")) {
-      particles = snapshot.moment.attribute("particles");
-    } else {
-      const auto found = std::ranges::find(snapshot.species(), mesh::dark_matter, &mesh::Species::name);
-      const mesh::Particles* const own = found != snapshot.species().end() ? found->particles() : nullptr;
-      particles = static_cast<double>(comm.sum(static_cast<std::int64_t>(own != nullptr ? own->size() : 0)));
-    }
-    if (!(particles > 0))
-      throw core::Error("the shot noise cannot be subtracted: the simulation has no particles", "",
-                        "set `subtract_shot_noise = false`");
-    return snapshot.geometry.volume() / particles;
+  static double shot_noise_of(const mesh::Snapshot& snapshot) {
+    const auto particles = snapshot.moment.attributes.find("particles");
+    if (particles == snapshot.moment.attributes.end() || !(particles->second > 0))
+      throw core::Error("the shot noise cannot be subtracted: the moment does not tell a number of `particles`", "",
+                        "set `subtract_shot_noise = false`; a program gives the number as attribute of its moment");
+    return snapshot.geometry.volume() / particles->second;
   }
 
   Spectrum spectrum_of(const Measurement& m, const std::string& name) const {

@@ -38,7 +38,7 @@ nlohmann::json as_json(mesh::Int3 n) {
 nlohmann::json as_json(const std::vector<FileSpecies>& species) {
   nlohmann::json list = nlohmann::json::array();
   for (const FileSpecies& one : species)
-    list.push_back({{"name", one.name}, {"particles", one.particles}, {"numbers", one.numbers}});
+    list.push_back({{"name", one.name}, {"particles", one.particles}, {"mass", one.mass}, {"numbers", one.numbers}});
   return list;
 }
 

@@ -95,6 +95,7 @@ std::string metadata_text(const FileContent& content) {
     text["texts"].erase(config);
   }
   if (content.kind == FileKind::stored_snapshot) text["is_stored"] = true;
+  if (content.kind == FileKind::checkpoint) text["is_checkpoint"] = true;
   if (!content.particles.levels.empty()) {
     text["particle_mass"] = number(content.particles.levels.front()->mass);
     text["particle_reals"] = names_and_units(content.particles.numbers);
@@ -116,10 +117,10 @@ void apply_metadata(const std::string& text, const std::string& where, FileDescr
     description.state.gamma = all.at("gamma").get<double>();
     std::map<std::string, double> kept;
     for (const auto& [name, value] : all.at("attributes").items()) kept[name] = number_of(value);
-    const bool is_stored = all.value("is_stored", false);
-    description.kind = is_stored       ? FileKind::stored_snapshot
-                       : !kept.empty() ? FileKind::checkpoint
-                                       : FileKind::plot_file;
+    const bool is_checkpoint = all.value("is_checkpoint", !kept.empty());  // earlier files do not say it
+    description.kind = all.value("is_stored", false) ? FileKind::stored_snapshot
+                       : is_checkpoint               ? FileKind::checkpoint
+                                                     : FileKind::plot_file;
     description.state.moment.attributes = kept;
     set_cosmology(description.state.moment, all.at("omega_m").get<double>(), all.at("omega_lambda").get<double>(),
                   hubble);

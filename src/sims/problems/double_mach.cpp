@@ -22,7 +22,7 @@ core::Table<DoubleMachConfig> double_mach_table() {
 /// shock moves to the right and down.
 class DoubleMach {
  public:
-  explicit DoubleMach(double gamma) : gamma_(gamma) {
+  explicit DoubleMach(double gamma) {
     const double square = mach * mach, u = 2.0 / (gamma + 1.0) * (mach - 1.0 / mach);
     ahead_ = gas_cell({gamma, {}, 1.0}, gamma);  // of sound speed 1
     behind_ = gas_cell({gamma * (gamma + 1.0) * square / ((gamma - 1.0) * square + 2.0),
@@ -72,7 +72,6 @@ class DoubleMach {
     return x < wall_begin + (y + 2.0 * mach * time) / root_of_three;
   }
 
-  double gamma_;
   GasCell ahead_{}, behind_{};
 };
 

@@ -102,10 +102,11 @@ void Outputs::write_checkpoint(Simulation& simulation) {
   if (std::string memory = session_.schedule().memory(); !memory.empty())
     choice.texts[triggers_text] = std::move(memory);
   const Output output{"checkpoint", path, &config, step};
-  pending_.emplace();
-  pending_->output = output;
-  pending_->after = session_.mark();
-  pending_->is_whole = lost_plotfiles_ == 0;
+  Pending pending;
+  pending.output = output;
+  pending.after = session_.mark();
+  pending.is_whole = lost_plotfiles_ == 0;
+  pending_ = std::move(pending);
   write(output, simulation, std::move(choice),
         [path](const comm::Communicator& comm, const mesh::Snapshot& snapshot, const io::FileChoice& what) {
           return io::write_pending(comm, snapshot, what, path);

@@ -1,4 +1,3 @@
-#include <nlohmann/json.hpp>
 // Opens folders of Enzo, of ours with what we keep beside them, and of others from Enzo's own tables.
 #include "io/formats/enzo/enzo_file.hpp"
 
@@ -7,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <numeric>
+#include <ranges>
 
 #include "io/content/block_copy.hpp"
 #include "io/formats/enzo/enzo_snapshot.hpp"
@@ -63,6 +64,10 @@ std::string name_of_particle_dataset(const std::string& dataset) {
   return dataset;
 }
 
+bool is_other_than_dark_matter(std::int64_t type) {
+  return species_of_enzo(species_number_of_enzo(type)) != mesh::dark_matter;
+}
+
 bool is_dataset(const Hdf5Reader& file, const std::string& name) {
   const QuietHdf5 quiet;
   const ObjectHandle object(H5Oopen(file.file(), name.c_str(), H5P_DEFAULT), "H5Oopen");
@@ -92,8 +97,12 @@ class EnzoOpener {
   EnzoOpener(const std::string& path, const std::string& stem)
       : path_(path), stem_(stem), folder_(fs::path(stem).parent_path().string()), parameters_(stem) {
     if (folder_.empty()) folder_ = ".";
-    if (parameters_.has(enzo_own_parameter) || fs::exists(folder_ + "/" + enzo_metadata_name))
-      own_ = read_own_tables(folder_);
+    const bool has_own = fs::exists(folder_ + "/" + enzo_metadata_name);
+    if (parameters_.has(enzo_own_parameter) && !has_own)
+      throw core::Error(
+          fmt::format("there is no `{}` beside it, so not all that was written", enzo_metadata_name), path,
+          fmt::format("without the line `{} = 1` in {} it is read as a file of Enzo", enzo_own_parameter, stem));
+    if (has_own) own_ = read_own_tables(folder_);
     rank_ = static_cast<int>(parameters_.integer("TopGridRank", 1, 3));
   }
 
@@ -278,9 +287,14 @@ class EnzoOpener {
   void add_dataset(const EnzoGridFile& file, const std::string& group, const std::string& name, bool wants_fields,
                    bool wants_particles) {
     if (is_particle_dataset(name)) {
-      const bool is_real =
-          !name.starts_with("particle_position_") && name != "particle_index" && name != "particle_type";
-      if (wants_particles && is_real) add_real(name);
+      if (!wants_particles) return;
+      const bool tells_species = name == enzo_particle_name(species_column);
+      has_types_ = has_types_ || tells_species || is_enzo_star_attribute(name);
+      if (name == "particle_type")
+        has_types_ =
+            has_types_ || std::ranges::any_of(file.hdf5.integers(group + "/" + name), is_other_than_dark_matter);
+      else if (!tells_species && !name.starts_with("particle_position_") && name != "particle_index")
+        add_real(name);
       return;
     }
     const std::string path = group == "/" ? name : group + "/" + name;
@@ -298,17 +312,17 @@ class EnzoOpener {
     description_.no_particles.attributes.push_back({name, unit_of(name, units_), {}});
   }
 
-  // Where stars may be among the particles, their types are looked through: the hierarchy does not tell.
+  // Where there may be several species, the types of the particles are looked through: the hierarchy does not tell.
   void find_species() {
-    const auto is_of_stars = [](const EnzoReal& real) { return is_enzo_star_attribute(real.dataset); };
-    if (std::ranges::none_of(tables_.reals, is_of_stars)) return;
+    if (!has_types_) return;
     const std::map<std::int64_t, std::int64_t> types = count_types();
-    if (types.size() < 2) return;
+    if (std::ranges::none_of(std::views::keys(types), is_other_than_dark_matter)) return;
     std::vector<std::string> numbers;
     for (const mesh::ParticleAttribute& attribute : description_.no_particles.attributes)
       numbers.push_back(attribute.name);
     for (const auto& [type, count] : types)
       description_.species.push_back({species_of_enzo(type), static_cast<double>(type), count, 0.0, numbers});
+    if (types.size() == 1) return;
     tables_.reals.push_back({"particle_type", 1.0, false, 0.0});
     description_.no_particles.attributes.push_back({species_column, "", {}});
   }
@@ -333,6 +347,7 @@ class EnzoOpener {
   EnzoParameters parameters_;
   std::optional<OwnTables> own_;
   int rank_ = 3;
+  bool has_types_ = false;  // of particles, that may differ
   std::int32_t refine_by_ = 2;
   std::array<double, 3> left_{};
   EnzoUnits units_;

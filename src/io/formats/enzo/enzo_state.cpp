@@ -27,14 +27,6 @@ std::string dataset_name(std::string name, std::set<std::string>& taken) {
   return unique;
 }
 
-// VTK takes for cells what is not called particle_..., which Enzo does without for stars.
-std::string enzo_particle_name(const std::string& name) {
-  if (name.size() == 4 && name.ends_with("vel") && 'x' <= name[0] && name[0] <= 'z')
-    return fmt::format("particle_velocity_{}", name[0]);
-  if (name == "mass") return "particle_total_mass";
-  return name.starts_with("particle_") || is_enzo_star_attribute(name) ? name : "particle_" + name;
-}
-
 void add_positions(EnzoTables& tables, std::set<std::string>& taken) {
   for (std::size_t axis = 0; axis < 3; ++axis)
     tables.columns.push_back({dataset_name(fmt::format("particle_position_{}", "xyz"[axis]), taken),
@@ -77,6 +69,13 @@ void add_columns(EnzoTables& tables, const FileContent& content, const EnzoUnits
 }
 
 }  // namespace
+
+std::string enzo_particle_name(const std::string& name) {
+  if (name.size() == 4 && name.ends_with("vel") && 'x' <= name[0] && name[0] <= 'z')
+    return fmt::format("particle_velocity_{}", name[0]);
+  if (name == "mass") return "particle_total_mass";
+  return name.starts_with("particle_") || is_enzo_star_attribute(name) ? name : "particle_" + name;
+}
 
 EnzoTables enzo_tables(const FileContent& content, const EnzoUnits& units) {
   EnzoTables tables;

@@ -48,6 +48,9 @@ struct EnzoTables {
   double length_factor = 1.0;
 };
 
+/// The dataset of a number of the particles. VTK takes for cells what is not called particle_..., which Enzo does
+/// without for stars.
+std::string enzo_particle_name(const std::string& name);
 EnzoTables enzo_tables(const FileContent& content, const EnzoUnits& units);
 nlohmann::json to_json(const EnzoTables& tables);
 /// Throws a nlohmann exception or core::Error when `json` is none of ours.
