@@ -110,6 +110,11 @@ void print_options() {
     fmt::print("\nanalysis = \"{}\": {}", analysis.name, analysis.documentation);
     print_table("task.NAME", analysis.options());
   }
+  for (const auto& suite : analysis::suites()) {
+    fmt::print("\nanalysis = \"{}\": {}; the analyses\n", suite.name, suite.documentation);
+    for (const auto& [part, parameters] : suite.parts)
+      fmt::print("  {:<20} {}\n", "NAME_" + part, parameters.substr(0, parameters.find('\n')));
+  }
 }
 
 // The names of one kind, or of all.
