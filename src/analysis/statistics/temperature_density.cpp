@@ -23,9 +23,9 @@ std::vector<double> TemperatureMedians::medians(int bits_a_level) const {
   std::vector<double> medians;
   for (std::int32_t column = 0; column < columns_.size(); ++column) {
     std::vector<double> below{0.0};  // volume below each edge, in cells of level 0
-    for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t row = 0; row < rows(); ++row) {
       std::vector<std::int64_t> levels;
-      for (std::size_t bin = at(column) * rows + row; bin < cells_.size(); bin += all_bins())
+      for (std::size_t bin = at(column) * rows() + row; bin < cells_.size(); bin += all_bins())
         levels.push_back(cells_[bin]);
       below.push_back(below.back() + volume_weighted(levels, bits_a_level));
     }

@@ -28,7 +28,7 @@ class TemperatureMedians {
     const std::int32_t column = columns_.find(overdensity);
     if (column < 0 || column == columns_.size()) return;
     if (!(temperature >= coldest && temperature < hottest)) return;
-    ++cells_[level * all_bins() + static_cast<std::size_t>(column) * rows + key(temperature) - key(coldest)];
+    ++cells_[level * all_bins() + static_cast<std::size_t>(column) * rows() + key(temperature) - key(coldest)];
   }
   /// Adds up what all ranks have. Collective.
   void sum(const comm::Communicator& comm);
@@ -43,9 +43,9 @@ class TemperatureMedians {
   static constexpr int dropped_bits = 52 - 8;            // of the mantissa
   static constexpr std::size_t key(double number) { return std::bit_cast<std::uint64_t>(number) >> dropped_bits; }
   static constexpr double edge(std::size_t row) { return std::bit_cast<double>((key(coldest) + row) << dropped_bits); }
-  static constexpr std::size_t rows = key(hottest) - key(coldest) + 1;
+  static constexpr std::size_t rows() { return key(hottest) - key(coldest) + 1; }
 
-  std::size_t all_bins() const { return static_cast<std::size_t>(columns_.size()) * rows; }
+  std::size_t all_bins() const { return static_cast<std::size_t>(columns_.size()) * rows(); }
 
   LogBins columns_{0.3, 3.0, 10};
   std::vector<std::int64_t> cells_;  // of levels, overdensities (slow) and temperatures (fast)
