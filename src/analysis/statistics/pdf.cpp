@@ -116,8 +116,9 @@ class Pdf final : public Analysis {
     std::vector<std::string> names;
     for (const std::string& name : parameters_.fields)
       if (!is_standard(name) || name == "total_density" || snapshot.has(name)) names.push_back(name);
+    const std::string unit = parameters_.in_means ? "1" : common_unit(snapshot, names);
     mesh::Result result;
-    if (comm.rank() == 0) add_bins(result, parameters_.in_means ? "1" : common_unit(snapshot, names));
+    if (comm.rank() == 0) add_bins(result, unit);
     for (const std::string& name : names) {
       const LeafField field = field_or_total(snapshot, name);
       const double average = mean(comm, field, name);
