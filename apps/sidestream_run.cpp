@@ -169,6 +169,28 @@ void tell(const std::string& line) {
   fmt::print(stderr, "{}\n", line);
 }
 
+int failures(const comm::Communicator& world, std::int64_t failed_results, const std::string& folder) {
+  if (failed_results > 0)
+    tell(core::Error(fmt::format("{} results could not be made", failed_results), folder,
+                     "the warnings above and the events `analysis_failed` say why")
+             .what());
+  return world.broadcast(failed_results) == 0 ? done : failed;
+}
+
+// The tasks of a configuration without a simulation, with the state in a file.
+int analyze_file(const comm::Communicator& world, const Arguments& arguments, core::Bill::Clock::time_point began) {
+  core::Bill bill(began);
+  try {
+    const std::string folder = folder_of(arguments);
+    return failures(world, sims::analyze_file(world, load_configuration(arguments), arguments.file, folder, bill, tell),
+                    folder);
+  } catch (const core::Error& error) {
+    if (error.is_reported_elsewhere()) throw;
+    if (world.rank() == 0) tell(error.what());
+    return used_wrongly;
+  }
+}
+
 // The tasks that a run left for later.
 int analyze_stored(const comm::Communicator& world, const Arguments& arguments, const couple::CouplingConfig& config,
                    core::Bill::Clock::time_point began) {
@@ -177,16 +199,13 @@ int analyze_stored(const comm::Communicator& world, const Arguments& arguments, 
   for (const couple::TaskTotals& task :
        couple::analyze_stored(world, config, io::RunFolder(folder_of(arguments)), bill, tell))
     failed_results += task.failed;
-  if (failed_results > 0)
-    tell(core::Error(fmt::format("{} results could not be made", failed_results), folder_of(arguments),
-                     "the warnings above and the events `analysis_failed` say why")
-             .what());
-  return world.broadcast(failed_results) == 0 ? done : failed;
+  return failures(world, failed_results, folder_of(arguments));
 }
 
 int run_configuration(const Arguments& arguments, core::Bill::Clock::time_point began, int argc, char** argv) {
   const comm::Environment environment(argc, argv);
   const comm::Communicator world(MPI_COMM_WORLD);
+  if (arguments.analyze && !arguments.file.empty()) return analyze_file(world, arguments, began);
   const sims::RunStart start = start_of(arguments, began);
   std::optional<sims::RunConfig> config = read_together(world, arguments, start);
   if (!config) return used_wrongly;
@@ -223,7 +242,7 @@ int main(int argc, char** argv) {
                  "begin with the state in this file: a checkpoint or plot file of any format that is known");
   app.add_flag("--analyze", arguments.analyze,
                "do what tasks of the transport `file` left for later in the folder of the run, whose configuration is "
-               "config.toml there");
+               "config.toml there; with --from: do the tasks of the configuration with that file");
   app.add_flag("--overwrite", arguments.overwrite, "replace an earlier run in the folder");
   app.add_flag("--quiet", arguments.quiet, "no line for each step");
   app.add_flag("--check", arguments.check, "check the configuration, say what it would take, and stop");
@@ -240,8 +259,8 @@ int main(int argc, char** argv) {
     if (arguments.config.empty()) throw CLI::RequiredError("config");
     if (arguments.restart && arguments.overwrite)
       throw CLI::ValidationError("--restart and --overwrite exclude each other");
-    if (arguments.analyze && (arguments.restart || arguments.overwrite || !arguments.file.empty()))
-      throw CLI::ValidationError("--analyze goes with --out alone: nothing is run");
+    if (arguments.analyze && (arguments.restart || arguments.overwrite))
+      throw CLI::ValidationError("--analyze goes with --out and --from alone: nothing is run");
     if (arguments.restart && !arguments.file.empty())
       throw CLI::ValidationError("--restart and --from exclude each other");
   } catch (const CLI::ParseError& error) {
