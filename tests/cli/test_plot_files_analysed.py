@@ -10,6 +10,7 @@ import pytest
 import sidestream
 from calls import program
 from sidestream.cli import run_command
+from sidestream.figures.pdf import pictures
 
 TASKS = """
 [quantity.neutral_hydrogen]
@@ -67,6 +68,13 @@ def test_results_of_a_plot_file_are_those_of_the_run(folder: Path, tmp_path: Pat
         for name, column in ours.data_vars.items():
             np.testing.assert_array_equal(column, theirs[name], err_msg=f"{task} {name}")
         assert theirs.attrs["redshift"] == pytest.approx(ours.attrs["redshift"], abs=1e-12)
+
+
+def test_histograms_in_units_have_pictures(folder: Path) -> None:
+    (picture,) = pictures(sidestream.open(folder / "run"), "igm_temperature_pdf")
+
+    assert "value [K]" in picture.figure.axes[0].get_xlabel()
+    assert "per dex" in picture.figure.axes[0].get_ylabel()
 
 
 def test_an_analysis_is_done_with_its_defaults(folder: Path, tmp_path: Path) -> None:

@@ -183,7 +183,8 @@ class Pdf final : public Analysis {
     const std::vector<std::int64_t> length{bins_.size()};
     result.add(name + "_count", "1", "number of cells of " + name + " in the bin", {"bin"}, length, cells);
     result.add(name + "_pdf", "1",
-               "fraction of the " + parameters_.weight + " of " + name + " per unit of the logarithm to base 10",
+               "fraction of the " + parameters_.weight + " of " + name + " per unit of log10 " +
+                   (parameters_.in_means ? "overdensity" : "of the value"),
                {"bin"}, length, pdf);
     result.attributes[name + "_mean"] = average;
     result.attributes[name + "_below"] = histogram.cells(0);
