@@ -112,6 +112,11 @@ void print_options() {
     fmt::print("\nanalysis = \"{}\": {}", analysis.name, analysis.documentation);
     print_table("task.NAME", analysis.options());
   }
+  for (const auto& suite : analysis::suites()) {
+    fmt::print("\nanalysis = \"{}\": {}; the analyses\n", suite.name, suite.documentation);
+    for (const auto& [part, parameters] : suite.parts)
+      fmt::print("  {:<20} {}\n", "NAME_" + part, parameters.substr(0, parameters.find('\n')));
+  }
 }
 
 // The names of one kind, or of all.
@@ -166,6 +171,28 @@ void tell(const std::string& line) {
   fmt::print(stderr, "{}\n", line);
 }
 
+int failures(const comm::Communicator& world, std::int64_t failed_results, const std::string& folder) {
+  if (failed_results > 0)
+    tell(core::Error(fmt::format("{} results could not be made", failed_results), folder,
+                     "the warnings above and the events `analysis_failed` say why")
+             .what());
+  return world.broadcast(failed_results) == 0 ? done : failed;
+}
+
+// The tasks of a configuration without a simulation, with the state in a file.
+int analyze_file(const comm::Communicator& world, const Arguments& arguments, core::Bill::Clock::time_point began) {
+  core::Bill bill(began);
+  try {
+    const std::string folder = folder_of(arguments);
+    return failures(world, sims::analyze_file(world, load_configuration(arguments), arguments.file, folder, bill, tell),
+                    folder);
+  } catch (const core::Error& error) {
+    if (error.is_reported_elsewhere()) throw;
+    if (world.rank() == 0) tell(error.what());
+    return used_wrongly;
+  }
+}
+
 // The tasks that a run left for later.
 int analyze_stored(const comm::Communicator& world, const Arguments& arguments, const couple::CouplingConfig& config,
                    core::Bill::Clock::time_point began) {
@@ -174,16 +201,13 @@ int analyze_stored(const comm::Communicator& world, const Arguments& arguments, 
   for (const couple::TaskTotals& task :
        couple::analyze_stored(world, config, io::RunFolder(folder_of(arguments)), bill, tell))
     failed_results += task.failed;
-  if (failed_results > 0)
-    tell(core::Error(fmt::format("{} results could not be made", failed_results), folder_of(arguments),
-                     "the warnings above and the events `analysis_failed` say why")
-             .what());
-  return world.broadcast(failed_results) == 0 ? done : failed;
+  return failures(world, failed_results, folder_of(arguments));
 }
 
 int run_configuration(const Arguments& arguments, core::Bill::Clock::time_point began, int argc, char** argv) {
   const comm::Environment environment(argc, argv);
   const comm::Communicator world(MPI_COMM_WORLD);
+  if (arguments.analyze && !arguments.file.empty()) return analyze_file(world, arguments, began);
   const sims::RunStart start = start_of(arguments, began);
   std::optional<sims::RunConfig> config = read_together(world, arguments, start);
   if (!config) return used_wrongly;
@@ -221,7 +245,7 @@ int main(int argc, char** argv) {
             "begin with the state in this file: a checkpoint or plot file of any format that is known");
   line.flag("--analyze", arguments.analyze,
             "do what tasks of the transport `file` left for later in the folder of the run, whose configuration is "
-            "config.toml there");
+            "config.toml there; with --from: do the tasks of the configuration with that file");
   line.flag("--overwrite", arguments.overwrite, "replace an earlier run in the folder");
   line.flag("--quiet", arguments.quiet, "no line for each step");
   line.flag("--check", arguments.check, "check the configuration, say what it would take, and stop");
@@ -234,8 +258,8 @@ int main(int argc, char** argv) {
   if (arguments.kind) return list_names(*arguments.kind, arguments.json);
   if (arguments.config.empty()) return line.refuse("config is required");
   if (arguments.restart && arguments.overwrite) return line.refuse("--restart and --overwrite exclude each other");
-  if (arguments.analyze && (arguments.restart || arguments.overwrite || !arguments.file.empty()))
-    return line.refuse("--analyze goes with --out alone: nothing is run");
+  if (arguments.analyze && (arguments.restart || arguments.overwrite))
+    return line.refuse("--analyze goes with --out and --from alone: nothing is run");
   if (arguments.restart && !arguments.file.empty()) return line.refuse("--restart and --from exclude each other");
   if (arguments.check) return check_configuration(arguments);
   return run_configuration(arguments, began, argc, argv);

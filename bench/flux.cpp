@@ -5,51 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/lyman_alpha/lines_of_sight.hpp"
-#include "lognormal.hpp"
+#include "forest.hpp"
 #include "sidestream/analysis/analysis.hpp"
-#include "sidestream/core/math.hpp"
 
 namespace {
 
 using namespace sidestream;
 using nlohmann::json;
-
-constexpr int repeats = 5;
-
-// CPU time of all ranks, a cell [us].
-json microseconds_a_cell(const comm::Communicator& comm, std::int64_t cells, const std::function<void()>& work) {
-  std::vector<double> times;
-  for (int repeat = 0; repeat < repeats; ++repeat) {
-    comm.barrier();
-    const double before = bench::cpu_seconds();
-    work();
-    times.push_back(1e6 * bench::total(comm, bench::cpu_seconds() - before) / static_cast<double>(cells));
-  }
-  return bench::spread(std::move(times));
-}
-
-// 20 Mpc/h at z = 3: gas whose temperature and neutral share follow its density, and velocities without structure.
-mesh::Snapshot forest(const comm::Communicator& comm, const mesh::Layout& layout) {
-  mesh::Snapshot snapshot;
-  snapshot.geometry = {layout.domain(), {28.49, 28.49, 28.49}, layout.periodic()};
-  snapshot.levels = {layout};
-  snapshot.rank = comm.rank();
-  snapshot.moment.attributes = {{"redshift", 3.0}, {"omega_m", 0.275}, {"hubble", 0.702}};
-  mesh::Field<double> neutral = bench::lognormal(comm, layout, 1.5, 1.0), temperature(layout, comm.rank());
-  for (std::size_t i = 0; i < neutral.all().size(); ++i) {
-    const double overdensity = neutral.all()[i];
-    temperature.all()[i] = 1.2e4 * core::pow(overdensity, 0.5);
-    neutral.all()[i] = 8e-11 * core::pow(overdensity, 1.65);
-  }
-  snapshot.add({"neutral_hydrogen", "1/cm^3"}, std::move(neutral));
-  snapshot.add({"temperature", "K"}, std::move(temperature));
-  for (const char* name : {"velocity_x", "velocity_y", "velocity_z"}) {
-    mesh::Field<double> velocity = bench::lognormal(comm, layout, 4.0, 1.0);
-    for (double& one : velocity.all()) one = 100.0 * core::log(one);
-    snapshot.add({name, "km/s"}, std::move(velocity));
-  }
-  return snapshot;
-}
 
 double memory_pass(const analysis::Absorbers& gas, mesh::Field<double>& to) {
   for (int b = 0; b < to.blocks(); ++b)
@@ -63,20 +25,20 @@ double memory_pass(const analysis::Absorbers& gas, mesh::Field<double>& to) {
 json measure(const comm::Communicator& comm, int cells) {
   const mesh::Box domain = mesh::domain_of({cells, cells, cells});
   const mesh::Layout layout = mesh::split(domain, {1, 1, comm.size()});
-  const mesh::Snapshot snapshot = forest(comm, layout);
+  const mesh::Snapshot snapshot = bench::forest(comm, layout);
   const analysis::Absorbers gas = analysis::absorbers_of(comm, snapshot, analysis::lyman_alpha("H I"), {0, 1, 2}, 0);
   json report;
   mesh::Field<double> work(layout, comm.rank());
-  report["memory_pass"] = microseconds_a_cell(comm, domain.volume(), [&] { memory_pass(gas, work); });
+  report["memory_pass"] = bench::microseconds_a_cell(comm, domain.volume(), [&] { memory_pass(gas, work); });
   for (const analysis::Broadening broadening :
        {analysis::Broadening::local, analysis::Broadening::full, analysis::Broadening::voigt})
     for (int axis = 0; axis < 3; ++axis)
       report["optical_depth"][analysis::broadening_names[static_cast<std::size_t>(broadening)]]
-            [std::string(1, "xyz"[axis])] = microseconds_a_cell(
+            [std::string(1, "xyz"[axis])] = bench::microseconds_a_cell(
                 comm, domain.volume(), [&] { analysis::optical_depth(comm, gas, axis, broadening); });
   const auto task = [&](const std::string& more) {
     const core::Node table = core::parse_toml("analysis = 'flux'\n" + more, "task");
-    return microseconds_a_cell(comm, domain.volume(), [&] {
+    return bench::microseconds_a_cell(comm, domain.volume(), [&] {
       analysis::analyses().chosen(table, "analysis").make(table, nullptr)->run(comm, snapshot);
     });
   };

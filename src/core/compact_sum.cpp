@@ -71,6 +71,7 @@ void CompactSum::add_to(ExactSum& sum) const {
 }
 
 double CompactSum::value(int power) const {
+  if (!beyond_ && window_ == 0) return 0.0;
   if (!beyond_) {
     const double magnitude = rounded(magnitude_of(window_), false, place_ + power);
     return window_ < 0 ? -magnitude : magnitude;

@@ -136,11 +136,11 @@ Task read_task(const std::string& name, const core::Node& node, const Analyses& 
   return task;
 }
 
-void check_sidecars(const CouplingConfig& config, const core::Node& tasks) {
+void check_sidecars(const CouplingConfig& config) {
   if (config.sidecars > 0) return;
   for (const Task& task : config.tasks)
     if (task.transport->serve)
-      core::reject(*tasks.find(task.name),
+      core::reject(task.table,
                    fmt::format("the task `{}` is {}, but there are no sidecars", task.name, task.transport->name),
                    "set `coupling.sidecars` to 1 or more, or the task's transport to \"in-situ\"");
 }
@@ -252,14 +252,14 @@ CouplingConfig read_coupling(const core::Node& root, core::Node* resolved, const
   config.cores = read_cores(*coupling, table.cores);
   config.timeout_s = table.timeout;
   config.times = times;
-  for (const auto& [name, node] : tasks->members()) {
+  for (const auto& [name, node] : analysis::with_parts(*tasks)) {
     check_name(name, node);
     if (writes_file(node)) continue;
     core::Node full;
     config.tasks.push_back(read_task(name, node, analyses, times, transports, &full));
     full_tasks.set(name, std::move(full));
   }
-  check_sidecars(config, *tasks);
+  check_sidecars(config);
   check_when_full(config, *coupling);
   check_spill(config, *coupling);
   if (resolved != nullptr) {
@@ -321,7 +321,9 @@ void check_tasks(const CouplingConfig& config, const Expected& expected) {
       if (!field.is_optional && std::ranges::find(names, field.name) == names.end())
         throw core::Error(fmt::format("the task `{}` needs the field `{}`, which {} does not have", task.name,
                                       field.name, task.grid.empty() ? "this simulation" : "this grid"),
-                          place_of(task, field.name), fmt::format("it has: {}", fmt::join(names, ", ")));
+                          place_of(task, field.name),
+                          fmt::format("it has: {}; [quantity.{}] can derive it from these by an expression",
+                                      fmt::join(names, ", "), field.name));
     species_to_send(task, species_of(expected, task));
     try {
       task.analysis->check(grid.domain);

@@ -39,10 +39,11 @@ const core::Registry<core::Listing>& listings() {
   static const core::Registry<core::Listing> all(
       {"kinds", "kind of names", "what can be listed"},
       {simulations().listing(), gas_problems().listing(), io::initial_formats().listing(),
-       amr::criterion_kinds().listing(), analysis::analyses().listing(), couple::transports().listing(),
-       couple::policies().listing(), couple::trigger_keys().listing(), couple::reductions().listing(),
-       couple::variables().listing(), mesh::cell_functions().listing(), io::formats().listing(),
-       io::write_methods().listing(), output_kinds().listing(), redistribute::strategies().listing(), quantities()});
+       amr::criterion_kinds().listing(), analysis::analyses().listing(), analysis::suites().listing(),
+       couple::transports().listing(), couple::policies().listing(), couple::trigger_keys().listing(),
+       couple::reductions().listing(), couple::variables().listing(), mesh::cell_functions().listing(),
+       io::formats().listing(), io::write_methods().listing(), output_kinds().listing(),
+       redistribute::strategies().listing(), quantities()});
   return all;
 }
 

@@ -1,5 +1,5 @@
 // Power by the angle to an axis.
-#include "analysis/lyman_alpha/angular_power.hpp"
+#include "analysis/statistics/angular_power.hpp"
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ AngularPower measured(const comm::Communicator& world, const Grid& grid, const m
                       int axis, std::int64_t bins) {
   const auto layout = test::random_layout(grid.cells, {true, true, true}, world.size(), 12, 3);
   const Spectrum spectrum = transform(world, fft::FftPlan(world, layout), grid.on(layout, world.rank()));
-  return angular_power(world, spectrum, geometry, mean, axis, bins);
+  return angular_power(world, {spectrum, mean}, {spectrum, mean}, geometry, {}, axis, bins);
 }
 
 // A wave of amplitude A is two modes, k and -k, of |delta_k|^2 = A^2 / 4: one shell and one bin hold its power.
@@ -88,7 +88,7 @@ TEST(AngularPower, OfNoiseSquashedAlongTheAxisHasItsMultipoles) {
     amplitude *= std::sqrt(1 + y * y / std::max(1.0, x * x + y * y + z * z));
   });
 
-  const AngularPower found = angular_power(world, spectrum, test::unit_cells(cells), 1.0, 1, 10);
+  const AngularPower found = angular_power(world, {spectrum, 1.0}, {spectrum, 1.0}, test::unit_cells(cells), {}, 1, 10);
 
   if (world.rank() != 0) return;
   for (std::size_t shell = 9; shell < found.shell_k.size(); ++shell) {

@@ -466,5 +466,45 @@ TEST(FluxTask, SaysWhatIsWrongWithItsConfiguration) {
   EXPECT_THAT(complaint("optical_depth = 'exact'"), HasSubstr("optical_depth"));
 }
 
+// A small wave of density whose gas flows as linear theory has it (Kaiser 1987, MNRAS 227, 1): the thin gas is absorbed
+// at its places in redshift, where the wave is 1 + beta mu^2 times as high, and is smoothed by the width of the line
+// (b, in pixels, wide enough for the pixels to resolve it) and of a cell. What is left are terms as small as the wave
+// and the depth.
+TEST(Flux, OfALinearFieldInRedshiftSpaceHasKaisersLimit) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  constexpr int n = 32;
+  constexpr double side = 30.0, beta = 0.6, b = 1.5, amplitude = 1e-4, thin = 1e-4;
+  for (const Int3 wave : {Int3{0, 0, 2}, Int3{2, 0, 0}, Int3{1, 0, 2}, Int3{2, 1, 2}, Int3{3, 0, 1}}) {
+    Gas gas(Int3{n, n, n});
+    const auto layout = some_layout(gas.density.cells, world.size());
+    const HubbleFlow flow(snapshot_of(gas, layout, world.rank(), side).moment);
+    const LineScales scales = scales_of(lyman_alpha("H I"), flow, side / n);
+    gas.temperature = Grid(gas.density.cells, std::pow(b / scales.width_per_root_kelvin, 2));
+    const double squares = wave.x * wave.x + wave.y * wave.y + wave.z * wave.z, unit = 2 * pi / side,
+                 mu = wave.z / std::sqrt(squares);
+    const auto phase = [&](int k, int j, int i) { return 2 * pi * (wave.x * i + wave.y * j + wave.z * k) / n; };
+    gas.density = Grid::of(gas.density.cells, [&](int k, int j, int i) {
+      return thin / scales.depth_per_density * (1 + amplitude * std::cos(phase(k, j, i)));
+    });
+    gas.velocity[2] = Grid::of(gas.density.cells, [&](int k, int j, int i) {
+      return -flow.velocity_of(beta * amplitude * wave.z / (unit * squares)) * std::sin(phase(k, j, i));
+    });
+
+    const auto result =
+        test::analysis_of("analysis = 'flux'\naxes = ['z']")->run(world, snapshot_of(gas, layout, world.rank(), side));
+
+    if (world.rank() != 0) continue;
+    const auto shell = static_cast<std::size_t>(std::sqrt(squares) + 0.5) - 1;
+    double modes = 0;
+    for (std::size_t bin = 0; bin < 4; ++bin)
+      modes += static_cast<double>(integers(result, "mu_modes")[4 * shell + bin]);
+    const double volume = std::pow(side * 0.702, 3), of_wave = volume / 2 * std::pow(thin * amplitude, 2),
+                 q = 2 * pi * wave.z / n, kaiser = std::pow(1 + beta * mu * mu, 2),
+                 window = std::exp(-q * q * b * b / 4) * (wave.z == 0 ? 1 : std::sin(q / 2) / (q / 2));
+    EXPECT_NEAR(numbers(result, "flux_monopole")[shell] * modes / of_wave, kaiser * window * window, 1e-3)
+        << wave.x << wave.y << wave.z;
+  }
+}
+
 }  // namespace
 }  // namespace sidestream::analysis

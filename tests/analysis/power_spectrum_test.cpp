@@ -230,5 +230,54 @@ TEST(PowerSpectrumTask, MakesTheTotalOfItsParts) {
                 1e-11 * numbers(from_whole, "total_density_power")[s]);
 }
 
+// Waves with less than half a wave a cell: their shells hold all of the variance.
+Grid some_waves(int n) {
+  return Grid::of({n, n, n}, [=](int k, int j, int i) {
+    const double unit = 2 * pi / n;
+    return 3 + 0.5 * std::cos(unit * (3 * k + j) + 0.3) + 0.2 * std::sin(unit * (2 * j - 4 * i)) +
+           0.4 * std::cos(unit * (2 * i + k - j) + 1.0);
+  });
+}
+
+TEST(PowerSpectrum, ByAngleAndCrossedAddsUpToTheVariance) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const auto layout = test::random_layout({16, 16, 16}, {true, true, true}, world.size(), 12, 3);
+  const Grid one = some_waves(16);
+  Grid minus = one;
+  double variance = 0;
+  for (double& value : minus.values) {
+    variance += std::pow(value / 3 - 1, 2) / 4096;
+    value = 12 - 2 * value;  // of mean 6: minus the relative fluctuation
+  }
+  mesh::Snapshot snapshot = test::snapshot_on(layout, 20.0);
+  snapshot.add({"one", "1"}, one.on(layout, world.rank()));
+  snapshot.add({"same", "1"}, one.on(layout, world.rank()));
+  snapshot.add({"minus", "1"}, minus.on(layout, world.rank()));
+
+  const auto result = test::analysis_of(
+                          "analysis = 'power_spectrum'\nfields = ['one', 'same', 'minus']\ncross = true\n"
+                          "mu_bins = 3\naxis = 'x'")
+                          ->run(world, snapshot);
+
+  if (world.rank() != 0) return;
+  const auto sum = [&](const std::string& modes, const std::string& power) {
+    double all = 0;
+    for (std::size_t bin = 0; bin < integers(result, modes).size(); ++bin)
+      all += static_cast<double>(integers(result, modes)[bin]) * numbers(result, power)[bin] / 8000;
+    return all;
+  };
+  EXPECT_NEAR(sum("modes", "one_power"), variance, 1e-14);
+  EXPECT_NEAR(sum("mu_modes", "one_power_mu"), variance, 1e-14);
+  EXPECT_NEAR(sum("mu_modes", "one_minus_cross_mu"), -variance, 1e-14);
+  EXPECT_EQ(numbers(result, "one_same_cross_mu"), numbers(result, "one_power_mu"));
+  EXPECT_EQ(numbers(result, "one_same_cross_quadrupole"), numbers(result, "one_power_quadrupole"));
+  for (std::size_t s = 0; s < 8; ++s)
+    EXPECT_NEAR(numbers(result, "one_minus_cross")[s], -numbers(result, "one_power")[s], 1e-11);
+  // (2 j - 4 i) is the only wave in the shell of 4: mu = 4 / sqrt(20) along x, in the last of three bins.
+  EXPECT_NEAR(numbers(result, "one_power_mu")[3 * 3 + 2] * static_cast<double>(integers(result, "mu_modes")[3 * 3 + 2]),
+              8000 * 2 * std::pow(0.2 / 3, 2) / 4, 1e-11);
+  EXPECT_NEAR(numbers(result, "one_power_mu")[3 * 3 + 1], 0.0, 1e-11);
+}
+
 }  // namespace
 }  // namespace sidestream::analysis

@@ -57,6 +57,23 @@ TEST(CouplingConfig, EveryKeyIsRead) {
   EXPECT_THAT(config.tasks[0].trigger.when().at_redshift, ElementsAre(3, 2.5));
 }
 
+TEST(CouplingConfig, ASuiteIsATaskForEachPart) {
+  core::Node resolved;
+  const std::string text = "[task.igm]\nanalysis = \"gimlet\"\nat_redshift = [3]\n[task.igm.flux]\nmean_flux = \"0.7\"";
+
+  const CouplingConfig config =
+      read_coupling(core::parse_toml(text, "run.toml"), &resolved, analysis::analyses(), {.has_redshift = true});
+
+  ASSERT_EQ(config.tasks.size(), 7);
+  EXPECT_EQ(config.tasks.front().name, "igm_flux");
+  EXPECT_EQ(config.tasks.front().analysis_name, "flux");
+  EXPECT_THAT(config.tasks.front().parameters, HasSubstr("mean_flux = \"0.7\""));
+  EXPECT_THAT(config.tasks.back().trigger.when().at_redshift, ElementsAre(3));
+  const CouplingConfig again = read_coupling(resolved, nullptr, analysis::analyses(), {.has_redshift = true});
+  ASSERT_EQ(again.tasks.size(), 7);
+  EXPECT_EQ(again.tasks.back().parameters, config.tasks.back().parameters);
+}
+
 TEST(CouplingConfig, WithoutTablesThereIsNothingToDo) {
   const CouplingConfig config = read("");
 

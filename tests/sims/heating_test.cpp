@@ -75,6 +75,12 @@ TEST(HeatingConfig, NamesWhatCannotBe) {
   EXPECT_THAT(error_of(nbody).message(), HasSubstr("heating"));
 }
 
+TEST(HeatingConfig, TheResolvedTextReadsBackToItself) {
+  const RunConfig config = read_run(core::parse_toml(box("[heating]\n"), "run.toml"));
+
+  EXPECT_EQ(read_run(core::parse_toml(config.resolved, "config.toml")).resolved, config.resolved);
+}
+
 TEST(HeatingConfig, HeatedGasHasElectronsAtomsAndIons) {
   const auto names = [](const std::string& text) {
     std::vector<std::string> of;

@@ -58,6 +58,23 @@ struct AnalysisEntry {
 /// All analyses there are.
 const core::Registry<AnalysisEntry>& analyses();
 
+/// Analyses under one name, for a task that stands for several.
+struct Suite {
+  struct Part {
+    std::string name, parameters;  ///< and the TOML text of the task that it is
+  };
+  std::string name, documentation;
+  std::vector<Part> parts;
+};
+
+/// All suites there are.
+const core::Registry<Suite>& suites();
+
+/// The tables of `tasks`, each whose `analysis` is a suite replaced by one for each part, called NAME_part: it has the
+/// keys of the coupling and what the table says in the sub-table of the part. Throws core::Error, with the place, for
+/// other keys and for a name that is taken.
+core::Node::Members with_parts(const core::Node& tasks);
+
 /// The keys of a task's table that belong to the coupling, not to the analysis.
 std::span<const std::string> task_keys();
 

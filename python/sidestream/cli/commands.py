@@ -137,25 +137,52 @@ def run(
     return simulation.run(request, verdict.processes(request.ranks), verdict.threads())
 
 
-@app.command(short_help="Do the analyses that a run stored for later.")
-def analyze(run: RunFolder, ranks: Ranks = None, launcher: files.Launcher = None) -> None:
+@app.command(short_help="Do the analyses that a run stored for later, or tasks with a plot file.")
+def analyze(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A run folder or, with --task, a plot file.")],
+    task: Annotated[
+        str | None,
+        typer.Option(
+            "--task",
+            metavar="TASK",
+            help="What to do with a plot file: an analysis or suite, or a TOML file with tables [task.NAME].",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Where results of a plot file go (default: runs/<its name>)."),
+    ] = None,
+    ranks: Ranks = None,
+    launcher: files.Launcher = None,
+) -> None:
     """Do what the tasks with `transport = "file"` left for later: results and report, as if made while RUN ran.
 
     Such a task stores what it reads, in RUN/snapshots, whenever it is due. Here each snapshot is analysed, on as many
     ranks as you like and with the same results to the bit. Results that are there are not made again, so a command that
     was interrupted goes on, and one beside a run that goes on does what is there. Snapshots are yours to remove.
 
+    With --task, PATH is a plot file or checkpoint of any format. The results lie in DIR as those of a run do.
+
     \b
     Examples:
       sidestream analyze runs/demo
       sidestream analyze runs/demo -n 16 --launcher "srun --exclusive"
+      sidestream analyze plt00123 --task gimlet
+      sidestream analyze plt00123 --task tasks.toml --out results
     """
     from ..files.opening import open_run
     from ..launch import later
 
-    opened = open_run(run)
-    with files.status(f"analysing {run}") as tell:
-        made = later.analyze(opened, files.count_of(ranks), launcher, tell)
+    if task is None and out is not None:
+        raise UsageError("--out goes with --task", hint="results of a run go to its folder")
+    with files.status(f"analysing {path}") as tell:
+        if task is None:
+            made = later.analyze(open_run(path), files.count_of(ranks), launcher, tell)
+        else:
+            folder = out or Path("runs") / path.name
+            run = later.analyze_file(path, task, folder, files.count_of(ranks), launcher, tell)
+            made = len(run.events.of("analysis"))
     console.say(f"{made} results were made")
 
 

@@ -1,4 +1,4 @@
-"""Pictures of density PDFs: a panel a field, a line a moment."""
+"""Pictures of PDFs: a panel a field, a line a moment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from .picture import Picture, field_name, look, moment, redshift_colours, spread
+from .picture import Picture, field_name, look, moment, redshift_colours, spread, unit_label
 
 if TYPE_CHECKING:
     from ..runs.run import Run
@@ -22,6 +22,8 @@ def pictures(run: Run, task: str) -> Iterator[Picture]:
     fields = [str(name) for name in tables[-1].data_vars if str(name).endswith(SUFFIX)]
     if not fields:
         return
+    in_means = "overdensity" in tables[-1]
+    value = "overdensity" if in_means else "value"
     redshifts = [float(table.attrs.get("redshift", 0.0)) for table in tables]
     with look():
         figure = Figure(figsize=(max(6.4, 4.0 * len(fields)), 4.2))
@@ -29,12 +31,18 @@ def pictures(run: Run, task: str) -> Iterator[Picture]:
         for axes, field in zip(panels, fields, strict=True):
             for table, colour in zip(tables, redshift_colours(redshifts), strict=True):
                 pdf = np.asarray(table[field], dtype=float)
-                axes.plot(table["overdensity"], np.where(pdf > 0, pdf, np.nan), color=colour, label=moment(table))
-            axes.set(xscale="log", yscale="log", xlabel="density / mean")
+                axes.plot(table[value], np.where(pdf > 0, pdf, np.nan), color=colour, label=moment(table))
+            axes.set(
+                xscale="log",
+                yscale="log",
+                xlabel="density / mean" if in_means else f"value{unit_label(tables[-1], value)}",
+            )
             axes.set_title(field_name(field.removesuffix(SUFFIX)))
-        per = "dex" if "log10" in str(tables[-1][fields[0]].attrs.get("long_name", "")) else "unit of density / mean"
+        per = "dex" if "log10" in str(tables[-1][fields[0]].attrs.get("long_name", "")) else "unit"
         weight = str(tables[-1].attrs.get("weight", "volume"))
         panels[0].set_ylabel(f"fraction of the {weight} per {per}")
         panels[0].legend()
-    caption = f"How much of the {weight} has which density."
-    yield Picture(f"{task}-pdf", "Density distribution", caption, figure, wide=len(fields) > 1)
+    caption = f"How much of the {weight} has which {'density' if in_means else 'value'}."
+    yield Picture(
+        f"{task}-pdf", "Density distribution" if in_means else "Distribution", caption, figure, wide=len(fields) > 1
+    )

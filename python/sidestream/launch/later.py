@@ -1,6 +1,9 @@
-"""`sidestream analyze`: the tasks that a run left for later."""
+"""`sidestream analyze`: the tasks that a run left for later, and tasks with a plot file."""
 
 from __future__ import annotations
+
+import tempfile
+from pathlib import Path
 
 from .. import console
 from ..error import Error
@@ -28,19 +31,50 @@ def analyze(run: Run, ranks: int, launcher: str | None = None, tell: Tell = lamb
     if not run.config:
         raise Error("the run has no configuration", run.folder, "a run folder holds config.toml")
     before = len(run.events.of("analysis"))
-    arguments = [str(run.folder / "config.toml"), "--analyze", "--out", str(run.folder)]
+    try:
+        _analyze([str(run.folder / "config.toml"), "--analyze", "--out", str(run.folder)], ranks, launcher, tell)
+    finally:
+        made = len(run.events.of("analysis")) - before
+        if made:
+            report_on(run)
+    return made
 
+
+def analyze_file(
+    file: Path, task: str, folder: Path, ranks: int, launcher: str | None = None, tell: Tell = lambda _: None
+) -> Run:
+    """Does tasks with the state in a plot file or checkpoint of any format.
+
+    Args:
+        file: the plot file.
+        task: a configuration of tasks (`[task.NAME]`, with `[quantity.NAME]` if wanted), a file whose name ends in
+            `.toml`; or the name of an analysis or suite, which is done with its defaults.
+        folder: the folder that the results go to; there must not be a run in it.
+        ranks: MPI ranks.
+        launcher: a launcher with its own options.
+        tell: takes a line for each task.
+
+    Returns:
+        the folder with its results, opened.
+
+    Raises:
+        Error: the file has not what the tasks need, or a result could not be made; those that could are there.
+    """
+    with tempfile.TemporaryDirectory(prefix="sidestream-") as own:
+        config = Path(task)
+        if config.suffix != ".toml":
+            config = Path(own) / f"{task}.toml"
+            config.write_text(f'[task."{task}"]\nanalysis = "{task}"\n', encoding="utf-8")
+        _analyze([str(config), "--analyze", "--from", str(file), "--out", str(folder)], ranks, launcher, tell)
+    return Run(folder)
+
+
+def _analyze(arguments: list[str], ranks: int, launcher: str | None, tell: Tell) -> None:
     def pass_on(line: str) -> None:
         if line.startswith("step "):
             tell(line)
         elif not line.startswith(("error: ", "  --> ", "hint: ")):  # an error is raised
             console.say(line)
 
-    try:
-        for _ in lines_of(PROGRAM, arguments, ranks, launcher, pass_on):
-            pass
-    finally:
-        made = len(run.events.of("analysis")) - before
-        if made:
-            report_on(run)
-    return made
+    for _ in lines_of(PROGRAM, arguments, ranks, launcher, pass_on):
+        pass

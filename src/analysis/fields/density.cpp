@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "analysis/fields/levels.hpp"
-#include "sidestream/core/exact_sum.hpp"
+#include "sidestream/core/compact_sum.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/mesh/field.hpp"
 
@@ -51,14 +51,16 @@ std::string first_bad_cell(const LeafField& field) {
 
 // Adds the cells of this rank, each 2^`power` times.
 void add_cells(const ScalarView& field, int power, core::ExactSum& sum) {
+  core::CompactSum own;
   for (int b = 0; b < field.blocks(); ++b) {
     const mesh::Box& box = field.box(b);
     const auto view = field.view(b);
     const auto length = static_cast<std::size_t>(box.extent().x);
     core::for_each_row(box, [&](int k, int j) {
-      for (const double value : std::span(&view(k, j, box.lo.x), length)) sum.add(value, power);
+      for (const double value : std::span(&view(k, j, box.lo.x), length)) own.add(value, power);
     });
   }
+  own.add_to(sum);
 }
 
 std::int64_t cells_of(const ScalarView& field) {

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "sidestream/analysis/leaf_field.hpp"
-#include "sidestream/core/exact_sum.hpp"
+#include "sidestream/core/compact_sum.hpp"
 #include "sidestream/mesh/box.hpp"
 
 namespace sidestream::analysis {
@@ -61,7 +61,7 @@ inline const mesh::Box& root_domain(const LeafField& field) {
 /// The sum over levels of `numbers[level]` (whole numbers below 2^53) times the volume of a cell of that level in cells
 /// of level 0, correctly rounded.
 inline double volume_weighted(std::span<const std::int64_t> numbers, int bits_a_level) {
-  core::ExactSum sum;
+  core::CompactSum sum;
   for (int level = 0; level < static_cast<int>(numbers.size()); ++level)
     sum.add(std::ldexp(static_cast<double>(numbers[static_cast<std::size_t>(level)]), -bits_a_level * level));
   return sum.value();

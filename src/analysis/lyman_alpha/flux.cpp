@@ -8,13 +8,13 @@
 #include "analysis/entries.hpp"
 #include "analysis/fields/levels.hpp"
 #include "analysis/lyman_alpha/absorbers.hpp"
-#include "analysis/lyman_alpha/angular_power.hpp"
 #include "analysis/lyman_alpha/depth_histogram.hpp"
 #include "analysis/lyman_alpha/flux_statistics.hpp"
 #include "analysis/lyman_alpha/line_tile.hpp"
 #include "analysis/lyman_alpha/lines_of_sight.hpp"
 #include "analysis/lyman_alpha/mean_flux.hpp"
 #include "analysis/make.hpp"
+#include "analysis/statistics/angular_power.hpp"
 #include "analysis/statistics/spectrum.hpp"
 #include "sidestream/analysis/covering_grid.hpp"
 
@@ -122,7 +122,8 @@ class Flux final : public Analysis {
     AlongAxis found{axis, factor, flux_statistics(comm, depth, axis, factor, parameters_.bins), {}};
     if (parameters_.mu_bins == 0) return found;
     const Spectrum spectrum = transform(comm, fft::FftPlan(comm, depth.layout()), depth);
-    found.power = angular_power(comm, spectrum, gas.geometry, found.flux.mean, axis, parameters_.mu_bins);
+    const RelativeField flux{spectrum, found.flux.mean};
+    found.power = angular_power(comm, flux, flux, gas.geometry, {}, axis, parameters_.mu_bins);
     return found;
   }
 

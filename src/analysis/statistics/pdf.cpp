@@ -85,18 +85,21 @@ class Pdf final : public Analysis {
     std::string weight;
     double low = 0.0, high = 0.0;
     std::int64_t bins = 0;
+    bool in_means = true;
   };
 
   static core::Table<Parameters> table() {
-    auto table = task_table<Parameters>("Histograms of overdensity (density over its mean), by volume or by mass");
+    auto table = task_table<Parameters>("Histograms of fields, over their means or as they are, by volume or by mass");
     table.option("fields", &Parameters::fields, {"gas_density", "dark_matter_density", "total_density"})
-        .doc("densities to count; of these three standard ones those that the simulation has");
+        .doc("fields to count; of these three standard ones those that the simulation has");
     table.option("weight", &Parameters::weight, "volume")
         .one_of({"volume", "mass"})
         .doc("what a cell counts for in `<field>_pdf`: its volume, or that times the density");
-    table.option("low", &Parameters::low, 1e-3).doc("low edge of the first bin, in means");
-    table.option("high", &Parameters::high, 1e5).doc("high edge of the last bin, in means");
+    table.option("low", &Parameters::low, 1e-3).doc("low edge of the first bin, in means or in the unit of the field");
+    table.option("high", &Parameters::high, 1e5).doc("high edge of the last bin, likewise");
     table.option("bins", &Parameters::bins, 200).range(1, 1e6).doc("number of bins, of equal width in the logarithm");
+    table.option("in_means", &Parameters::in_means, true)
+        .doc("whether bins are of overdensity (values over their mean) or of values as they are");
     return table;
   }
 
@@ -110,24 +113,25 @@ class Pdf final : public Analysis {
   }
 
   mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
+    std::vector<std::string> names;
+    for (const std::string& name : parameters_.fields)
+      if (!is_standard(name) || name == "total_density" || snapshot.has(name)) names.push_back(name);
+    const std::string unit = parameters_.in_means ? "1" : common_unit(snapshot, names);
     mesh::Result result;
-    if (comm.rank() == 0) add_bins(result);
-    int count = 0;
-    for (const std::string& name : parameters_.fields) {
-      if (is_standard(name) && name != "total_density" && !snapshot.has(name)) continue;
+    if (comm.rank() == 0) add_bins(result, unit);
+    for (const std::string& name : names) {
       const LeafField field = field_or_total(snapshot, name);
       const double average = mean(comm, field, name);
-      if (!(average > 0))
+      if (parameters_.in_means && !(average > 0))
         throw core::Error("the mean of the field `" + name + "` is " + std::to_string(average) +
                           ", so it has no overdensity");
-      const Histogram histogram(comm, field, average, bins_, parameters_.weight == "mass");
+      const Histogram histogram(comm, field, parameters_.in_means ? average : 1.0, bins_, parameters_.weight == "mass");
       if (comm.rank() == 0) add_histogram(result, name, histogram, average);
-      ++count;
     }
     if (comm.rank() != 0) return result;
     result.attributes["weight"] = parameters_.weight;
     result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
-    result.summary = std::to_string(count) + (count == 1 ? " density" : " densities");
+    result.summary = std::to_string(names.size()) + (names.size() == 1 ? " field" : " fields");
     return result;
   }
 
@@ -143,7 +147,16 @@ class Pdf final : public Analysis {
     return name == "gas_density" || name == "dark_matter_density" || name == "total_density";
   }
 
-  void add_bins(mesh::Result& result) const {
+  static std::string common_unit(const mesh::Snapshot& snapshot, const std::vector<std::string>& names) {
+    const std::string unit = names.empty() ? "1" : unit_of(snapshot, names.front());
+    for (const std::string& name : names)
+      if (const std::string own = unit_of(snapshot, name); own != unit)
+        throw core::Error("the field `" + name + "` is in " + own + ", `" + names.front() + "` in " + unit, "fields",
+                          "fields whose bins are not in means share their unit: make a task for each of these");
+    return unit;
+  }
+
+  void add_bins(mesh::Result& result, const std::string& unit) const {
     std::vector<double> center, low, high;
     for (std::int32_t i = 0; i < bins_.size(); ++i) {
       center.push_back(bins_.center(i));
@@ -151,10 +164,11 @@ class Pdf final : public Analysis {
       high.push_back(bins_.edge(i + 1));
     }
     const std::vector<std::int64_t> length{bins_.size()};
-    result.add("overdensity", "1", "density over its mean, centre of the bin (geometric mean of its edges)", {"bin"},
-               length, center);
-    result.add("overdensity_low", "1", "low edge of the bin, inclusive", {"bin"}, length, low);
-    result.add("overdensity_high", "1", "high edge of the bin, exclusive", {"bin"}, length, high);
+    const std::string name = parameters_.in_means ? "overdensity" : "value",
+                      meaning = parameters_.in_means ? "density over its mean" : "value of the field";
+    result.add(name, unit, meaning + ", centre of the bin (geometric mean of its edges)", {"bin"}, length, center);
+    result.add(name + "_low", unit, "low edge of the bin, inclusive", {"bin"}, length, low);
+    result.add(name + "_high", unit, "high edge of the bin, exclusive", {"bin"}, length, high);
   }
 
   void add_histogram(mesh::Result& result, const std::string& name, const Histogram& histogram, double average) const {
@@ -169,8 +183,9 @@ class Pdf final : public Analysis {
     const std::vector<std::int64_t> length{bins_.size()};
     result.add(name + "_count", "1", "number of cells of " + name + " in the bin", {"bin"}, length, cells);
     result.add(name + "_pdf", "1",
-               "fraction of the " + parameters_.weight + " of " + name + " per unit of log10 overdensity", {"bin"},
-               length, pdf);
+               "fraction of the " + parameters_.weight + " of " + name + " per unit of log10 " +
+                   (parameters_.in_means ? "overdensity" : "of the value"),
+               {"bin"}, length, pdf);
     result.attributes[name + "_mean"] = average;
     result.attributes[name + "_below"] = histogram.cells(0);
     result.attributes[name + "_above"] = histogram.cells(static_cast<std::size_t>(bins_.size()) + 1);

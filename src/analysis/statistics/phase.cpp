@@ -5,6 +5,7 @@
 #include "analysis/fields/levels.hpp"
 #include "analysis/make.hpp"
 #include "analysis/statistics/log_bins.hpp"
+#include "analysis/statistics/temperature_density.hpp"
 #include "analysis/statistics/totals.hpp"
 #include "sidestream/analysis/density.hpp"
 #include "sidestream/core/for_each.hpp"
@@ -18,6 +19,7 @@ namespace {
 struct PhaseTable {
   std::vector<std::int64_t> count;
   std::vector<core::CompactSum> mass;
+  TemperatureMedians medians;
   std::int64_t outside = 0;
 };
 
@@ -76,10 +78,12 @@ class Phase final : public Analysis {
     if (!(average > 0))
       throw core::Error("the mean of the field `" + parameters_.density +
                         "` is not positive, so it has no overdensity");
-    PhaseTable table{std::vector<std::int64_t>(density.size() * bins(), 0), std::vector<core::CompactSum>(bins()), 0};
+    PhaseTable table{std::vector<std::int64_t>(density.size() * bins(), 0), std::vector<core::CompactSum>(bins()),
+                     TemperatureMedians(density.size())};
     const int a_level = bits_a_level(root_domain(density)), finest = finest_level(density);
     for (int level = 0; level <= finest; ++level) count(density, temperature, level, average, table);
     comm.sum(std::span(table.count));
+    table.medians.sum(comm);
     table.outside = comm.sum(table.outside);
     std::vector<double> mass = totals(comm, table.mass, -a_level * finest);
     return comm.rank() == 0 ? result_of(table, std::move(mass), snapshot, average) : mesh::Result();
@@ -106,8 +110,9 @@ class Phase final : public Analysis {
     for (int b = 0; b < density[at].blocks(); ++b) {
       const auto rho = density[at].view(b), t = temperature[at].view(b);
       core::for_each_cell(density[at].box(b), [&](int k, int j, int i) {
-        const std::int32_t column = density_bins_.find(rho(k, j, i) / average),
-                           row = temperature_bins_.find(t(k, j, i));
+        const double overdensity = rho(k, j, i) / average, temperature_here = t(k, j, i);
+        table.medians.add(at, overdensity, temperature_here);
+        const std::int32_t column = density_bins_.find(overdensity), row = temperature_bins_.find(temperature_here);
         if (column < 0 || row < 0 || column == density_bins_.size() || row == temperature_bins_.size()) {
           ++table.outside;
           return;
@@ -153,11 +158,25 @@ class Phase final : public Analysis {
     result.add("count", "1", "number of cells in the bin", dimensions, lengths, std::move(count));
     result.add("volume", "Mpc^3", "volume in the bin", dimensions, lengths, std::move(volume));
     result.add("mass", "Msun", "gas mass in the bin", dimensions, lengths, std::move(mass));
+    add_fit(result, table.medians, bits);
     result.attributes["mean_density"] = average;
     result.attributes["outside"] = table.outside;
     result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
     result.summary = std::to_string(inside) + " cells";
     return result;
+  }
+
+  static void add_fit(mesh::Result& result, const TemperatureMedians& medians, int bits_a_level) {
+    const std::vector<double> overdensity = medians.middles(), temperature = medians.medians(bits_a_level);
+    const std::vector<std::int64_t> length{static_cast<std::int64_t>(overdensity.size())};
+    if (const auto relation = fitted(overdensity, temperature)) {
+      result.attributes["mean_density_temperature"] = relation->mean_density_temperature;
+      result.attributes["temperature_slope"] = relation->slope;
+    }
+    result.add("fit_overdensity", "1", "middle of a bin of gas density over its mean (geometric mean of its edges)",
+               {"fit_bin"}, length, overdensity);
+    result.add("median_temperature", "K", "median by volume of gas from 1 K to 1e5 K in the bin; 0 where there is none",
+               {"fit_bin"}, length, temperature);
   }
 
   Parameters parameters_;

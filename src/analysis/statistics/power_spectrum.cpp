@@ -7,6 +7,7 @@
 #include "analysis/entries.hpp"
 #include "analysis/fields/levels.hpp"
 #include "analysis/make.hpp"
+#include "analysis/statistics/angular_power.hpp"
 #include "analysis/statistics/spectrum.hpp"
 #include "sidestream/analysis/covering_grid.hpp"
 #include "sidestream/analysis/density.hpp"
@@ -27,10 +28,10 @@ class PowerSpectra final : public Analysis {
  public:
   struct Parameters {
     std::vector<std::string> fields, deconvolve;
-    std::string binning;
+    std::string binning, axis;
     double width = 1.0;
-    std::int64_t per_decade = 0, level = 0;
-    bool subtract_shot_noise = false;
+    std::int64_t per_decade = 0, mu_bins = 0, level = 0;
+    bool cross = false, subtract_shot_noise = false;
   };
 
   static core::Table<Parameters> table() {
@@ -46,6 +47,11 @@ class PowerSpectra final : public Analysis {
     table.option("per_decade", &Parameters::per_decade, 10)
         .range(1, 1000)
         .doc("number of logarithmic shells in a factor of ten");
+    table.option("cross", &Parameters::cross, false).doc("whether each two of the fields get their cross spectrum");
+    table.option("mu_bins", &Parameters::mu_bins, 0)
+        .range(0, 1000)
+        .doc("bins of the angle to `axis`, with multipoles; 0: all directions alike");
+    table.option("axis", &Parameters::axis, "z").one_of({"x", "y", "z"}).doc("what the angle is measured from");
     table.option("level", &Parameters::level, 0)
         .range(0, finest_possible_level)
         .doc("level of refinement whose cells make the grid: finer ones are averaged, coarser ones fill all of theirs");
@@ -58,6 +64,7 @@ class PowerSpectra final : public Analysis {
 
   explicit PowerSpectra(Parameters parameters) : parameters_(std::move(parameters)) {
     shells_ = {parameters_.binning == "log", parameters_.width, parameters_.per_decade};
+    axis_ = parameters_.axis.front() - 'x';
   }
 
   std::vector<std::string> fields() const override {
@@ -79,20 +86,28 @@ class PowerSpectra final : public Analysis {
     const int level = static_cast<int>(parameters_.level);
     const CoveringGrid grid(comm, snapshot.levels, level);
     const fft::FftPlan plan(comm, grid.layout());
-    Measurement measurement{comm, snapshot, grid, plan, snapshot.geometry.refined(level), shot_noise, {}};
+    Measurement measurement{comm, snapshot, grid, plan, snapshot.geometry.refined(level), shot_noise, {}, 0, {}};
     measure_parts(measurement);
     for (const std::string& name : parameters_.fields)
       if (name != gas_name && name != dark_name && (name != total_name || has_own_total(snapshot)))
         measure_field(measurement, name);
     if (comm.rank() != 0) return {};
-    auto& spectra = measurement.spectra;
+    const int fields = measurement.fields;
     measurement.result.attributes["level"] = parameters_.level;
     measurement.result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
-    measurement.result.summary = std::to_string(spectra) + (spectra == 1 ? " spectrum" : " spectra");
+    measurement.result.summary = std::to_string(fields) + (fields == 1 ? " spectrum" : " spectra");
     return std::move(measurement.result);
   }
 
  private:
+  struct Measured {
+    std::string name;
+    Spectrum spectrum;
+    double mean = 0.0;
+
+    RelativeField relative() const { return {spectrum, mean}; }
+  };
+
   struct Measurement {
     const comm::Communicator& comm;
     const mesh::Snapshot& snapshot;
@@ -101,7 +116,8 @@ class PowerSpectra final : public Analysis {
     mesh::Geometry geometry;  // of the grid
     double shot_noise;        // of particles of all the dark matter [Mpc^3]
     mesh::Result result;
-    int spectra = 0;
+    int fields = 0;
+    std::vector<Measured> kept;  // for cross spectra
   };
 
   static double mean_of(const Measurement& m, const std::string& name) {
@@ -135,48 +151,99 @@ class PowerSpectra final : public Analysis {
       if (!m.snapshot.has(name) || !(wants_total || contains(parameters_.fields, name))) continue;
       const double average = mean_of(m, name);
       Spectrum part = spectrum_of(m, name);
-      if (contains(parameters_.fields, name)) add(m, name, part, average, name == dark_name ? m.shot_noise : 0.0);
-      if (!wants_total) continue;
-      total_mean += average;
-      if (name == dark_name) dark_mean = average;
-      if (total)
+      if (wants_total) {
+        if (!total) total.emplace(m.plan.spectral(), m.comm.rank());
         add_to(*total, part);
-      else
-        total = std::move(part);
+        total_mean += average;
+        if (name == dark_name) dark_mean = average;
+      }
+      if (contains(parameters_.fields, name))
+        add(m, {name, std::move(part), average}, name == dark_name ? m.shot_noise : 0.0);
     }
     const double share = dark_mean / total_mean;
     if (wants_total && !total) total_density(m.snapshot);  // says which densities are missing
-    if (total) add(m, total_name, *total, total_mean, m.shot_noise * share * share);
+    if (total) add(m, {total_name, std::move(*total), total_mean}, m.shot_noise * share * share);
   }
 
   void measure_field(Measurement& m, const std::string& name) const {
     const double average = mean_of(m, name);
-    add(m, name, spectrum_of(m, name), average, 0.0);
+    add(m, {name, spectrum_of(m, name), average}, 0.0);
   }
 
-  void add(Measurement& m, const std::string& name, const Spectrum& spectrum, double average, double shot_noise) const {
-    PowerSpectrum power = power_of(m.comm, spectrum, m.geometry, average, shells_);
-    ++m.spectra;
-    if (m.comm.rank() != 0) return;
-    const auto hubble = m.snapshot.moment.attributes.find("hubble");
-    const bool has_h = hubble != m.snapshot.moment.attributes.end();
-    const double h = has_h ? hubble->second : 1.0;
-    for (double& k : power.k) k /= h;
-    for (double& p : power.power) p = (p - shot_noise) * (h * h * h);
-    const std::vector<std::int64_t> length{static_cast<std::int64_t>(power.k.size())};
-    if (m.spectra == 1) {
-      m.result.add("k", has_h ? "h/Mpc" : "1/Mpc", "mean wave number of the modes in the shell", {"k_bin"}, length,
-                   power.k);
-      m.result.add("modes", "1", "number of modes in the shell, k and -k both counted", {"k_bin"}, length, power.modes);
+  // Its power, and that with each before it.
+  void add(Measurement& m, Measured field, double shot_noise) const {
+    add_power(m, field, field, field.name + "_power", "power of the relative fluctuation of " + field.name, shot_noise);
+    for (const Measured& other : m.kept)
+      add_power(m, other, field, other.name + "_" + field.name + "_cross",
+                "cross power of the relative fluctuations of " + other.name + " and " + field.name, 0.0);
+    if (m.comm.rank() == 0) {
+      const double h = hubble_of(m).value_or(1.0);
+      m.result.attributes[field.name + "_mean"] = field.mean;
+      m.result.attributes[field.name + "_shot_noise"] = shot_noise * (h * h * h);
     }
-    m.result.add(name + "_power", has_h ? "(Mpc/h)^3" : "Mpc^3", "power of the relative fluctuation of " + name,
-                 {"k_bin"}, length, power.power);
-    m.result.attributes[name + "_mean"] = average;
-    m.result.attributes[name + "_shot_noise"] = shot_noise * (h * h * h);
+    ++m.fields;
+    if (parameters_.cross) m.kept.push_back(std::move(field));
+  }
+
+  void add_power(Measurement& m, const Measured& a, const Measured& b, const std::string& name,
+                 const std::string& meaning, double shot_noise) const {
+    AngularPower power = angular_power(m.comm, a.relative(), b.relative(), m.geometry, shells_, axis_,
+                                       std::max(parameters_.mu_bins, std::int64_t{1}));
+    if (m.comm.rank() != 0) return;
+    if (m.result.columns.empty()) add_modes(m, power);
+    const double h = hubble_of(m).value_or(1.0), volume_unit = h * h * h;
+    const char* const unit = hubble_of(m) ? "(Mpc/h)^3" : "Mpc^3";
+    const auto shells = static_cast<std::int64_t>(power.shell_k.size());
+    const auto add = [&](const std::string& suffix, const std::string& what, std::vector<double> values) {
+      m.result.add(name + suffix, unit, meaning + what, {"k_bin"}, {shells}, std::move(values));
+    };
+    for (double& p : power.monopole) p = (p - shot_noise) * volume_unit;
+    add("", "", std::move(power.monopole));
+    if (parameters_.mu_bins == 0) return;
+    for (double& p : power.quadrupole) p *= volume_unit;
+    for (double& p : power.hexadecapole) p *= volume_unit;
+    for (std::size_t bin = 0; bin < power.power.size(); ++bin)
+      power.power[bin] = power.modes[bin] == 0 ? 0.0 : (power.power[bin] - shot_noise) * volume_unit;
+    add("_quadrupole", ", its quadrupole about the axis", std::move(power.quadrupole));
+    add("_hexadecapole", ", its hexadecapole about the axis", std::move(power.hexadecapole));
+    m.result.add(name + "_mu", unit, meaning + ", by the angle to the axis; 0 without modes", {"k_bin", "mu_bin"},
+                 {shells, parameters_.mu_bins}, std::move(power.power));
+  }
+
+  // Where the modes lie, the same for all fields.
+  void add_modes(Measurement& m, const AngularPower& power) const {
+    const std::optional<double> hubble = hubble_of(m);
+    const std::string unit = hubble ? "h/Mpc" : "1/Mpc";
+    const auto per_h = [&](std::vector<double> wave_numbers) {
+      for (double& k : wave_numbers) k /= hubble.value_or(1.0);
+      return wave_numbers;
+    };
+    const auto shells = static_cast<std::int64_t>(power.shell_k.size()), bins = parameters_.mu_bins;
+    m.result.add("k", unit, "mean wave number of the modes in the shell", {"k_bin"}, {shells}, per_h(power.shell_k));
+    m.result.add("modes", "1", "number of modes in the shell, k and -k both counted", {"k_bin"}, {shells},
+                 power.shell_modes);
+    if (bins == 0) return;
+    std::vector<double> middle;
+    for (std::int64_t bin = 0; bin < bins; ++bin)
+      middle.push_back((static_cast<double>(bin) + 0.5) / static_cast<double>(bins));
+    const auto add = [&](const char* name, const std::string& unit_of_it, const char* meaning, auto values) {
+      m.result.add(name, unit_of_it, meaning, {"k_bin", "mu_bin"}, {shells, bins}, std::move(values));
+    };
+    m.result.add("mu", "1", "middle of the bin of |k along the axis| / k", {"mu_bin"}, {bins}, std::move(middle));
+    add("mu_modes", "1", "number of modes in shell and bin, k and -k both counted", power.modes);
+    add("mu_k", unit, "their mean wave number; 0 without modes", per_h(power.k));
+    add("mu_mean", "1", "their mean |k along the axis| / k", power.mu);
+    m.result.attributes["axis"] = parameters_.axis;
+  }
+
+  static std::optional<double> hubble_of(const Measurement& m) {
+    const auto found = m.snapshot.moment.attributes.find("hubble");
+    return found == m.snapshot.moment.attributes.end() ? std::nullopt : std::optional(found->second);
   }
 
   Parameters parameters_;
   ShellOptions shells_;
+  int axis_ = 0;
 };
 
 }  // namespace

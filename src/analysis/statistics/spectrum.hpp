@@ -20,9 +20,4 @@ void divide_by_cic_window(Spectrum& spectrum, mesh::Int3 cells);
 /// a += b
 void add_to(Spectrum& a, const Spectrum& b);
 
-/// The power spectrum of the field whose transform is `spectrum` and whose mean is `mean`. Collective; complete on rank
-/// 0.
-PowerSpectrum power_of(const comm::Communicator& comm, const Spectrum& spectrum, const mesh::Geometry& geometry,
-                       double mean, const ShellOptions& shells);
-
 }  // namespace sidestream::analysis

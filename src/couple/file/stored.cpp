@@ -161,4 +161,27 @@ std::vector<TaskTotals> analyze_stored(const comm::Communicator& world, const Co
   return StoredAnalysis(world, config, folder, bill, tell)(all);
 }
 
+std::vector<TaskTotals> analyze_snapshot(const comm::Communicator& world, const CouplingConfig& config,
+                                         const mesh::Snapshot& snapshot, const io::RunFolder& folder, core::Bill& bill,
+                                         const std::function<void(const std::string& line)>& tell) {
+  io::EventLog log = open_log(world, folder);
+  Books books(config.tasks, log);
+  const Session::Warn warn = [&](const std::string& line) {
+    if (world.rank() == 0) tell(line);
+  };
+  TaskRunner runner(world, folder, log, bill, warn, config.timeout_s);
+  log.write("analyze_start", {{"ranks", world.size()}, {"snapshots", 1}});
+  bill.begin_rest();
+  std::vector<TaskTotals> totals;
+  for (std::size_t task = 0; task < config.tasks.size(); ++task) {
+    const core::Stopwatch watch;
+    runner.run(config.tasks[task], snapshot, {.transport = file().name, .bytes = 0, .wait_s = 0.0}, books.of(task));
+    warn(fmt::format("step {}: {}, {:.2f} s", snapshot.moment.step, config.tasks[task].name, watch.seconds()));
+    if (world.rank() == 0) totals.push_back(books.of(task));
+  }
+  log.write("bill", summed(world, bill));
+  log.write("analyze_end", {{"wall_s", bill.wall_s()}});
+  return totals;
+}
+
 }  // namespace sidestream::couple

@@ -181,6 +181,14 @@ void check_background(const CosmologyConfig& config, const core::Node& node) {
                  "end the run earlier, or add rows to the table");
 }
 
+// In the resolved text there is no key that is refused when it is read again.
+void leave_out_molecular_weight(core::Node& resolved) {
+  core::Node cosmology = *resolved.find("cosmology");
+  std::erase_if(std::get<core::Node::Members>(cosmology.value()),
+                [](const auto& member) { return member.first == "molecular_weight"; });
+  resolved.set("cosmology", cosmology);
+}
+
 void read_heating(const core::Node& root, const core::Node& node, CosmologyConfig& config, core::Node& resolved) {
   core::Node full;
   config.heating = universe_heating_table().read(node, &full);
@@ -192,6 +200,7 @@ void read_heating(const core::Node& root, const core::Node& node, CosmologyConfi
   if (const core::Node* weight = root.find("cosmology")->find("molecular_weight"))
     core::reject(*weight, "with `[heating]` the molecular weight follows from the ionisation of the gas",
                  "leave `molecular_weight` out");
+  leave_out_molecular_weight(resolved);
   check_background(config, node);
 }
 
