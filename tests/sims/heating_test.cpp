@@ -52,7 +52,8 @@ TEST_F(HeatingTables, OfTheUserAreTaken) {
 }
 
 TEST_F(HeatingTables, HaveToReachTheRun) {
-  EXPECT_THAT(error_of_rows({0.0, 0.2, 0.4}).message(), HasSubstr("the background ends at z = 1.512, and the run at z = 2"));
+  EXPECT_THAT(error_of_rows({0.0, 0.2, 0.4}).message(),
+              HasSubstr("the background ends at z = 1.512, and the run at z = 2"));
   const core::Error late = error_of_rows({0.6, 0.9});
   EXPECT_THAT(late.message(), HasSubstr("known from z = 2.981 on, and the run goes on to z = 2"));
   EXPECT_THAT(late.where(), HasSubstr("uv_background"));
@@ -61,6 +62,8 @@ TEST_F(HeatingTables, HaveToReachTheRun) {
 TEST_F(HeatingTables, ThatAreDamagedAreRefusedWithFileAndLine) {
   EXPECT_THAT(error_of_rows({0.0, 0.5}, "0.6 1e-13 1e-13\n").where(), HasSubstr("rates.txt:3"));
   EXPECT_THAT(error_of_rows({0.0, 0.5, 0.4}).where(), HasSubstr("rates.txt:3"));
+  EXPECT_THAT(error_of_rows({0.0, 0.5, 6.0}).hint(), HasSubstr("log10(1 + z), not the redshift"));
+  EXPECT_THAT(error_of(box("[heating]\nuv_background = \"" + folder / "" + "\"\n")).message(), HasSubstr("a folder"));
   EXPECT_THAT(error_of_rows({0.0, 0.5}, "0.6 1e-13 nan 1e-13 1e-25 1e-25 1e-25\n").where(), HasSubstr("rates.txt:3"));
 }
 

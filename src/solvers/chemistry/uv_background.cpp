@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string_view>
@@ -20,6 +21,7 @@ namespace {
 struct ShippedTable {
   std::string_view name, text;
 };
+constexpr double largest_log_1z = 3.05;  // z = 1100: light and gas part
 constexpr std::array shipped_tables{
     ShippedTable{
         "onorbe17_middle",
@@ -74,6 +76,9 @@ UvBackground::Row row_of(std::string_view line, const std::string& where) {
   if (numbers.size() != columns)
     throw core::Error("this row has " + std::to_string(numbers.size()) + " columns, not seven", where,
                       "they are log10(1 + z), the ionisation of H I, He I and He II [1/s] and their heating [erg/s]");
+  if (numbers[0] > largest_log_1z)
+    throw core::Error("the first column is " + std::to_string(numbers[0]) + ": no light is as old as that", where,
+                      "it is log10(1 + z), not the redshift");
   UvBackground::Row row{numbers[0], {}};
   for (std::size_t n = 0; n < rate_members.size(); ++n) {
     if (numbers[n + 1] < 0.0)
@@ -107,6 +112,9 @@ std::vector<UvBackground::Row> read_rows(const std::string& name) {
       return parse(text, "data/uvb/" + name + ".txt");
     }
   std::ifstream file(name);
+  if (std::filesystem::is_directory(name))
+    throw core::Error("a table of the ultraviolet background is a file, and this is a folder", name,
+                      "give the path of the table in it");
   if (!file) throw core::unknown_name("ultraviolet background or file", name, uv_background_names());
   return parse(file, name);
 }
