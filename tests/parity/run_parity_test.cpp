@@ -85,7 +85,7 @@ class Parity : public testing::Test {
       EXPECT_EQ(expected.size(), found.size());
       for (const auto& [name, bytes] : expected) EXPECT_TRUE(found.contains(name) && found.at(name) == bytes) << name;
       const auto state = test::state_bytes(path + "/chk00012.hdf5_chk");
-      EXPECT_EQ(state.size(), 6u * 8u + 18u + 7u);  // fields and blocks, attributes, columns of particles
+      EXPECT_EQ(state.size(), 6u * 8u + 20u + 7u);  // fields and blocks, attributes, columns of particles
       EXPECT_TRUE(state == test::state_bytes(other + "/chk00012.hdf5_chk"));
     }
     world.barrier();
