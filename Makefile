@@ -21,8 +21,8 @@ help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
 
 demo: $(VENV)/.installed  ## set up what is missing, then run the demo: a cosmological box analysed while it runs (runs/demo)
-	@echo "== demo: examples/cosmology.toml on 2 ranks, one of them a sidecar"
-	$(VENV)/bin/sidestream run examples/cosmology.toml -n 2 --out runs/demo --overwrite
+	@echo "== demo: examples/lya.toml on 2 ranks, one of them a sidecar"
+	$(VENV)/bin/sidestream run examples/lya.toml -n 2 --out runs/demo --overwrite
 	@echo "== look at runs/demo/report.html"
 
 test: test-cpp test-python test-physics  ## set up what is missing, then run every test: C++, MPI on 1 to 4 ranks, Python, physics

@@ -20,6 +20,7 @@ SMALLER = {  # by name, what is changed
         "run.max_steps=4",
         "task.halos.at_redshift=[]",
     ],
+    "lya_128": ["mesh.cells=[16,16,16]", "mesh.block=8", "cosmology.z_start=40"],
     "lya_wdm": ["mesh.cells=[16,16,16]", "mesh.block=8", "cosmology.z_start=40"],
     "mergers": ["mesh.cells=[32,32,32]", "mesh.block=16", "cosmology.particles=[16,16,16]", "run.max_steps=3"],
     "nbody": ["mesh.cells=[32,32,32]", "mesh.block=16", "cosmology.particles=[16,16,16]", "run.max_steps=3"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from book import Bound, Chapter
@@ -17,6 +18,7 @@ UNIVERSE = Universe(omega_m=0.275, omega_b=0.046, hubble=0.702)
 # Gas at the mean density under `onorbe17_middle` from 10 K at z = 20 on, by an integration of one zone with LSODA.
 ONE_ZONE = {6: 7772.0, 5: 7773.0, 4: 8999.0, 3: 11880.0, 2: 9987.0}  # [K]
 NEUTRAL_AT_3 = 5.80e-6
+SUDDEN = {5.3: 3148.0, 5.4: 3661.0}  # [K] at z = 5, hydrogen reionised at once at these redshifts
 
 ZONE = "3 %: what one zone with the same rates may differ by, T0 of a fit over densities against that of the mean"
 SECOND_ORDER = "4 for a method of second order and 2 for one of first; between the first steps and the limit of steps"
@@ -30,6 +32,7 @@ CHAPTERS = [
         [
             *(Bound(f"temperature over that of one zone, z = {z}", 0.97, 1.03, ZONE) for z in ONE_ZONE),
             Bound("neutral hydrogen over that of one zone, z = 3", 0.95, 1.05, f"as T^-0.7 and the electrons; {ZONE}"),
+            *(Bound(f"light from z = {z} on: temperature over one zone, z = 5", 0.97, 1.03, ZONE) for z in SUDDEN),
             Bound("cells that differ from each other", 0, 0, "each is treated as if it were alone"),
             Bound("floored cells", 0, 0, "floors are for runs that are ill"),
         ],
@@ -130,6 +133,19 @@ def test_uniform_gas_is_heated_as_one_zone_is(program: Program, measured) -> Non
     temperatures = plots[2]["Temp"].values
     measured("cells that differ from each other", int(np.count_nonzero(temperatures != temperatures.flat[0])))
     measured("floored cells", run.events.last("run_end")["floored_cells"])
+
+
+@pytest.mark.parametrize("z", SUDDEN)
+def test_sudden_reionisation_comes_when_it_is_said(z: float, program: Program, measured) -> None:
+    density = np.full((8, 8, 16), UNIVERSE.gas)
+    state = gas_at_rest(1.0 / 21.0, (8.0, 4.0, 4.0), density, specific_energy(10.0, 1.2195))
+    start = write(program.folder / f"cold_start_{z}", state)
+    words = ("--set", f"heating.hydrogen_reionization={z}", "--set", "cosmology.z_end=5")
+
+    run = program.run(f"sudden_{z}", UNIFORM.replace(str(list(ONE_ZONE)), "[5]"), "--from", start, *words)
+
+    temperature = float(plot_files(run)[-1]["Temp"].values.mean())
+    measured(f"light from z = {z} on: temperature over one zone, z = 5", temperature / SUDDEN[z])
 
 
 def test_the_coupling_is_of_second_order(program: Program, measured) -> None:

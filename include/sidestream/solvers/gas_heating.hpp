@@ -43,12 +43,14 @@ class GasHeating : public GasSource {
   void complete(const mesh::Box& cells, core::View4<const double> before, core::View4<double> state,
                 double volume) override;
 
-  /// Which cells of this rank were not advanced and what they hold, in a sentence; empty when there are none.
+  /// Which cell of this rank was the first that was not advanced and what it holds, in a sentence; empty when there is
+  /// none.
   const std::string& problem() const { return problem_; }
   /// What was done since this was last called.
   HeatingBooks take_books();
 
  private:
+  void find_problem(const mesh::Box& plane);
   HeatingCounts complete_plane(const mesh::Box& plane, core::View4<const double> before, core::View4<double> state,
                                double worth);
 

@@ -83,6 +83,8 @@ class HeatingCooling {
 
   /// The background with the factors of the configuration, at mean density.
   UvRates uv_rates(double redshift) const;
+  /// The redshifts at which heating sets in at once: steps end there, for rates are those of their middle.
+  std::vector<double> onsets() const { return background_.onsets(); }
 
  private:
   HeatingConfig config_;

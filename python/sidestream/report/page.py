@@ -262,7 +262,7 @@ def _books(end: Event) -> str:
     line = (
         f"Given to the gas by floors and repairs: {number(booked, 'floor_energy'):.3g}{energy}, "
         f"{number(booked, 'floor_mass'):.3g}{mass}. Cells floored "
-        f"{int(number(booked, 'energy_floored_cells') + number(booked, 'density_floored_cells'))}, of first order "
+        f"{int(sum(number(booked, f'{kind}_floored_cells') for kind in ('energy', 'density', 'heating')))}, of first order "
         f"{int(number(booked, 'first_order_cells'))}."
     )
     return f"<p>{escape(line)}</p>\n"

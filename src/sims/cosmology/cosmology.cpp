@@ -43,6 +43,16 @@ void check_species(const mesh::Snapshot& file) {
           file.source, "this simulation advances dark matter alone: start from a file without others");
 }
 
+std::shared_ptr<const solvers::HeatingCooling> heating_of(const CosmologyConfig& config) {
+  return config.heating ? std::make_shared<const solvers::HeatingCooling>(*config.heating, config.parameters) : nullptr;
+}
+
+couple::Landings with_onsets(couple::Landings landings, const solvers::HeatingCooling* heating) {
+  if (heating != nullptr)
+    for (const double redshift : heating->onsets()) landings.redshifts.push_back(redshift);
+  return landings;
+}
+
 /// A universe in its background: chooses the steps, and shows the state in the units of analyses and files.
 class Cosmology : public Simulation {
  public:
@@ -51,13 +61,11 @@ class Cosmology : public Simulation {
       : config_(config),
         comm_(comm),
         background_(config.parameters),
-        moments_(landings, background_, config.run.z_end),
+        heating_(heating_of(config)),
+        moments_(with_onsets(landings, heating_.get()), background_, config.run.z_end),
         balance_(config.hydro.gamma),
         books_(config.heating.has_value()),
-        bill_(bill) {
-    if (config_.heating)
-      heating_ = std::make_shared<const solvers::HeatingCooling>(*config_.heating, config_.parameters);
-  }
+        bill_(bill) {}
 
   // Refines until the initial state asks for no more.
   void initialize() override {
@@ -178,8 +186,8 @@ class Cosmology : public Simulation {
   CosmologyConfig config_;
   const comm::Communicator& comm_;
   solvers::Background background_;
-  Moments moments_;
   std::shared_ptr<const solvers::HeatingCooling> heating_;  // null: there is none
+  Moments moments_;
   std::optional<Universe> universe_;
 
   EnergyBalance balance_;

@@ -83,20 +83,33 @@ void GasHeating::complete(const mesh::Box& cells, core::View4<const double> befo
   core::timed(bill_, "heating", [&] {
     for (mesh::Box plane = cells; plane.lo.z < cells.hi.z; plane.lo.z = plane.hi.z) {
       plane.hi.z = plane.lo.z + 1;
-      const auto report = [&](const std::string& what) {
-        if (problem_.empty())
-          problem_ = fmt::format("{}, counted from cell ({}, {}, {}) of level {} on, {} in a row", what, plane.lo.x,
-                                 plane.lo.y, plane.lo.z, level_, plane.extent().x);
-      };
       try {
         const HeatingCounts counts = complete_plane(plane, before, state, volume / (a_ * a_));
         if (volume > 0.0) floors_ += counts.at_floor;
-        if (counts.failed > 0) report("heating and cooling could not be integrated: " + counts.first_failed);
-      } catch (const core::Error& error) {
-        report(error.message());
+        if (counts.failed > 0) find_problem(plane);
+      } catch (const core::Error&) {
+        find_problem(plane);
       }
     }
   });
+}
+
+// Cells of a plane that was not advanced, one by one: which is the first that cannot be.
+void GasHeating::find_problem(const mesh::Box& plane) {
+  const auto told = [&](std::size_t n) -> std::string {
+    double energy = energies_[n];
+    try {
+      const HeatingCounts counts = epoch_->advance(dtau_, {&density_[n], 1}, {&source_[n], 1}, {&energy, 1});
+      return counts.failed > 0 ? "heating and cooling could not be integrated: " + counts.first_failed : "";
+    } catch (const core::Error& error) {
+      return error.message();
+    }
+  };
+  const auto width = static_cast<std::size_t>(plane.extent().x);
+  for (std::size_t n = 0; n < density_.size() && problem_.empty(); ++n)
+    if (const std::string problem = told(n); !problem.empty())
+      problem_ = fmt::format("{}, in cell ({}, {}, {}) of level {}", problem, plane.lo.x + static_cast<int>(n % width),
+                             plane.lo.y + static_cast<int>(n / width), plane.lo.z, level_);
 }
 
 HeatingCounts GasHeating::complete_plane(const mesh::Box& plane, core::View4<const double> before,

@@ -1,6 +1,7 @@
 #include "sidestream/solvers/heating_cooling.hpp"
 
 #include <cmath>
+#include <optional>
 #include <sstream>
 
 #include "sidestream/core/error.hpp"
@@ -31,13 +32,20 @@ double shielding_density(double ionization_hi, double baryon_fraction) {
          core::cbrt(baryon_fraction / 0.17);
 }
 
-std::string described(const HeatingMoment& moment, std::size_t cell, double density, double energy, double source) {
+/// `cell`: its place in its row; none where it is alone.
+std::string described(const HeatingMoment& moment, std::optional<std::size_t> cell, double density, double energy,
+                      double source) {
   std::ostringstream text;
   text.precision(6);
-  text << "cell " << cell << " of a row: density " << density << " (n_H = " << density * moment.hydrogen_per_density
+  if (cell) text << "cell " << *cell << " of a row: ";
+  text << "density " << density << " (n_H = " << density * moment.hydrogen_per_density
        << " / cm^3), specific internal energy " << energy << " (" << energy * moment.theta_per_energy
        << " K times the particles for each H), its source " << source;
   return text.str();
+}
+
+std::optional<std::size_t> place_of(std::size_t cell, std::span<const double> row) {
+  return row.size() > 1 ? std::optional(cell) : std::nullopt;
 }
 
 bool is_gas(double hydrogen, double theta) {
@@ -52,9 +60,11 @@ void check(const HeatingMoment& moment, std::span<const double> density, std::sp
     const double heat = source.empty() ? 0.0 : source[i];
     if (is_gas(density[i] * moment.hydrogen_per_density, energy[i] * moment.theta_per_energy) && std::isfinite(heat))
       continue;
-    throw core::Error("heating and cooling cannot go on from " + described(moment, i, density[i], energy[i], heat), "",
-                      "densities and energies are above zero and finite; if these look like other units, see GasUnits, "
-                      "else shorten the step that led here");
+    throw core::Error(
+        "heating and cooling cannot go on from " + described(moment, place_of(i, density), density[i], energy[i], heat),
+        "",
+        "densities and energies are above zero and finite; if these look like other units, see GasUnits, "
+        "else shorten the step that led here");
   }
 }
 
@@ -134,7 +144,8 @@ HeatingCounts HeatingCooling::Epoch::advance(double dt, std::span<const double> 
   HeatingCounts counts{static_cast<std::int64_t>(density.size()), tally.steps, tally.at_floor, tally.failed, ""};
   if (tally.failed > 0) {
     const auto i = static_cast<std::size_t>(tally.first_failed);
-    counts.first_failed = described(moment_, i, density[i], energy[i], source.empty() ? 0.0 : source[i]);
+    counts.first_failed =
+        described(moment_, place_of(i, density), density[i], energy[i], source.empty() ? 0.0 : source[i]);
   }
   return counts;
 }

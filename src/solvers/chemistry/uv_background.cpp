@@ -142,6 +142,13 @@ UvRates UvBackground::at(double redshift) const {
   return rates;
 }
 
+std::vector<double> UvBackground::onsets() const {
+  std::vector<double> redshifts{core::pow(10.0, rows_.back().log_1z) - 1.0};
+  for (const std::optional<double>& sudden : {sudden_.hydrogen, sudden_.helium})
+    if (sudden) redshifts.push_back(*sudden);
+  return redshifts;
+}
+
 UvBackground make_uv_background(const std::string& name, const SuddenReionization& sudden) {
   return UvBackground(read_rows(name), sudden);
 }
