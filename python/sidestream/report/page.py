@@ -259,10 +259,10 @@ def _books(end: Event) -> str:
         return ""
     is_proper = "redshift" in end or "scale_factor" in end
     energy, mass = (" Msun (km/s)\N{SUPERSCRIPT TWO}", " Msun") if is_proper else ("", "")
+    floored = sum(number(booked, f"{kind}_floored_cells") for kind in ("energy", "density", "heating"))
     line = (
         f"Given to the gas by floors and repairs: {number(booked, 'floor_energy'):.3g}{energy}, "
-        f"{number(booked, 'floor_mass'):.3g}{mass}. Cells floored "
-        f"{int(sum(number(booked, f'{kind}_floored_cells') for kind in ('energy', 'density', 'heating')))}, of first order "
+        f"{number(booked, 'floor_mass'):.3g}{mass}. Cells floored {int(floored)}, of first order "
         f"{int(number(booked, 'first_order_cells'))}."
     )
     return f"<p>{escape(line)}</p>\n"
