@@ -13,13 +13,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 SMALLER = {  # by name, what is changed
     "cosmology": ["mesh.cells=[32,32,32]", "mesh.block=16", "run.max_steps=3", "cosmology.box=28.4 Mpc"],
     "cluster": ["mesh.cells=[16,16,16]", "amr.max_level=1", "run.max_steps=4"],
-    "lya": [
-        "mesh.cells=[16,16,16]",
-        "mesh.block=8",
-        "cosmology.box=8 Mpc",
-        "run.max_steps=4",
-        "task.halos.at_redshift=[]",
-    ],
+    "lya": ["mesh.cells=[16,16,16]", "mesh.block=8", "cosmology.z_start=40"],
     "lya_128": ["mesh.cells=[16,16,16]", "mesh.block=8", "cosmology.z_start=40"],
     "lya_wdm": ["mesh.cells=[16,16,16]", "mesh.block=8", "cosmology.z_start=40"],
     "mergers": ["mesh.cells=[32,32,32]", "mesh.block=16", "cosmology.particles=[16,16,16]", "run.max_steps=3"],

@@ -54,11 +54,11 @@ std::optional<std::string> quantity_called(const std::string& name) {
 
 std::vector<std::string> usual_quantities(const std::vector<std::string>& usual,
                                           const std::vector<std::string>& known) {
-  static const std::vector<std::string> standard{"gas_density",         "gas_momentum_x",    "gas_momentum_y",
-                                                 "gas_momentum_z",      "gas_total_energy",  "gas_internal_energy",
-                                                 "temperature",         "velocity_x",        "velocity_y",
-                                                 "velocity_z",          "pressure",          "potential",
-                                                 "dark_matter_density", "electron_fraction", "neutral_hydrogen"};
+  static const std::vector<std::string> standard{"gas_density",         "gas_momentum_x",   "gas_momentum_y",
+                                                 "gas_momentum_z",      "gas_total_energy", "gas_internal_energy",
+                                                 "temperature",         "velocity_x",       "velocity_y",
+                                                 "velocity_z",          "pressure",         "potential",
+                                                 "dark_matter_density", "electron_fraction"};
   std::vector<std::string> wanted;
   for (const std::string& name : usual) wanted.push_back(quantity_of(name));
   const auto both = [&](const std::vector<std::string>& names) {
