@@ -184,11 +184,11 @@ int analyze_file(const comm::Communicator& world, const Arguments& arguments, co
   core::Bill bill(began);
   try {
     const std::string folder = folder_of(arguments);
-    return failures(world, sims::analyze_file(world, load_configuration(arguments), arguments.file, folder, bill, tell),
-                    folder);
+    core::Node root;
+    world.agree_on([&] { root = load_configuration(arguments); });
+    return failures(world, sims::analyze_file(world, root, arguments.file, folder, bill, tell), folder);
   } catch (const core::Error& error) {
-    if (error.is_reported_elsewhere()) throw;
-    if (world.rank() == 0) tell(error.what());
+    if (!error.is_reported_elsewhere()) tell(error.what());
     return used_wrongly;
   }
 }
