@@ -74,7 +74,7 @@ power beyond the two lowest bins (6 to 10 cells a wave) is 5 to 45 % above that 
             *(Bound(f"T0 over that of Nyx, z = {z}", 0.95, 1.05, TWO_HEATINGS) for z in HEATED),
             *(Bound(f"gamma less that of Nyx, z = {z}", -0.05, 0.05, TWO_HEATINGS) for z in HEATED),
             *(Bound(f"mean temperature by mass over that of Nyx, z = {z}", 0.9, 1.1, TWO_HEATINGS) for z in HEATED),
-            *(Bound(f"mass above 1e4 K over that of Nyx, z = {z}", 0.9, 1.1, TWO_HEATINGS) for z in (4, 2)),
+            *(Bound(f"heated: mass above 1e4 K over that of Nyx, z = {z}", 0.9, 1.1, TWO_HEATINGS) for z in (4, 2)),
             Bound("mass above 1e5 K over that of Nyx, z = 2", 0.65, 1.35, f"{TWO_HEATINGS}; of a 23rd of all mass"),
             *(
                 Bound(f"power of gas over that of Nyx, two lowest bins, z = {z}", 0.95, 1.05, TWO_HEATINGS)
@@ -213,7 +213,7 @@ def test_gas_is_heated_as_in_nyx(program: Program, measured) -> None:
         )
         if z < 9:
             hot = float(overdensity[temperature > 1e4].sum()) / overdensity.size
-            measured(f"mass above 1e4 K over that of Nyx, z = {z}", hot / expected["mass_above_1e4K"])
+            measured(f"heated: mass above 1e4 K over that of Nyx, z = {z}", hot / expected["mass_above_1e4K"])
         if z == 2:
             hot = float(overdensity[temperature > 1e5].sum()) / overdensity.size
             measured("mass above 1e5 K over that of Nyx, z = 2", hot / expected["mass_above_1e5K"])
