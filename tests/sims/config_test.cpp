@@ -4,6 +4,7 @@
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/sims/run.hpp"
+#include "support/run_error.hpp"
 
 namespace sidestream::sims {
 namespace {
@@ -12,15 +13,6 @@ using testing::HasSubstr;
 
 const std::string good =
     "simulation = \"cosmology\"\n[mesh]\ncells = [32, 32, 32]\nblock = 16\n[cosmology]\nbox = \"10 Mpc\"\n";
-
-core::Error error_of(const std::string& text) {
-  try {
-    read_run(core::parse_toml(text, "run.toml"));
-  } catch (const core::Error& error) {
-    return error;
-  }
-  return core::Error("no error");
-}
 
 TEST(RunConfig, ASmallConfigurationIsEnough) {
   const RunConfig config = read_run(core::parse_toml(good, "run.toml"));

@@ -7,6 +7,7 @@
 #include "sidestream/core/error.hpp"
 #include "sidestream/sims/run.hpp"
 #include "support/folder.hpp"
+#include "support/run_error.hpp"
 #include "support/run_files.hpp"
 
 namespace sidestream::sims {
@@ -21,15 +22,6 @@ std::string box(const std::string& more) {
   return "simulation = \"cosmology\"\n[mesh]\ncells = [16, 16, 16]\nblock = 8\n[cosmology]\nbox = \"10 Mpc\"\nz_start "
          "= 20\nz_end = 2\n" +
          more;
-}
-
-core::Error error_of(const std::string& text) {
-  try {
-    read_run(core::parse_toml(text, "run.toml"));
-  } catch (const core::Error& error) {
-    return error;
-  }
-  return core::Error("no error");
 }
 
 class HeatingTables : public testing::Test {
