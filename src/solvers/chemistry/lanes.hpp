@@ -1,8 +1,8 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
-#include <initializer_list>
 
 /// Arithmetic of a few cells side by side, for one file of kernels. Nothing but sums, products, quotients and shifts of
 /// bits, lane by lane: the bits of a lane depend neither on its neighbours, nor on how many there are, nor on the
@@ -39,6 +39,22 @@ using Places [[gnu::vector_size(lanes * sizeof(std::int32_t))]] = std::int32_t;
   return bits != 0;
 }
 
+/// The polynomial of these coefficients, lowest first, by Estrin's scheme: short chains of operations that wait for
+/// each other.
+template <int Terms>
+[[gnu::always_inline]] inline Lanes polynomial(const double* coefficients, Lanes x) {
+  if constexpr (Terms == 1) {
+    return all(coefficients[0]);
+  } else if constexpr (Terms == 2) {
+    return coefficients[0] + coefficients[1] * x;
+  } else {
+    constexpr int half = static_cast<int>(std::bit_floor(static_cast<unsigned>(Terms - 1)));
+    Lanes power = x;
+    for (int n = 1; n < half; n *= 2) power *= power;
+    return polynomial<half>(coefficients, x) + power * polynomial<Terms - half>(coefficients + half, x);
+  }
+}
+
 /// e^x within 1e-14 of itself; beyond +-700 that of +-700. By powers of two and Taylor's series in |r| <= ln(2) / 2.
 [[gnu::always_inline]] inline Lanes exponential(Lanes x) {
   constexpr double round = 6755399441055744.0;  // 1.5 * 2^52: the sum's lowest bits are an integer
@@ -46,10 +62,10 @@ using Places [[gnu::vector_size(lanes * sizeof(std::int32_t))]] = std::int32_t;
   const Lanes bounded = larger_of(smaller_of(x, all(700.0)), all(-700.0));
   const Lanes rounded = bounded * 1.4426950408889634074 + round, power = rounded - round;
   const Lanes r = (bounded - power * ln2_high) - power * ln2_low;
-  Lanes sum = all(1.0 / 39916800.0);
-  for (const double term : {1.0 / 3628800.0, 1.0 / 362880.0, 1.0 / 40320.0, 1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0,
-                            1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0})
-    sum = sum * r + term;
+  constexpr double terms[] = {
+      1.0,         1.0,          0.5,           1.0 / 6.0,      1.0 / 24.0,      1.0 / 120.0,
+      1.0 / 720.0, 1.0 / 5040.0, 1.0 / 40320.0, 1.0 / 362880.0, 1.0 / 3628800.0, 1.0 / 39916800.0};
+  const Lanes sum = polynomial<12>(terms, r);
   return reinterpret_cast<Lanes>(reinterpret_cast<Mask>(sum) + (reinterpret_cast<Mask>(rounded) << 52));
 }
 
@@ -63,9 +79,9 @@ using Places [[gnu::vector_size(lanes * sizeof(std::int32_t))]] = std::int32_t;
   const Lanes m = reinterpret_cast<Lanes>(bits - (power << 52) + bits_of_one);
   const Lanes exponent = reinterpret_cast<Lanes>(power | bits_of_2_52) - (4503599627370496.0 + 1023.0);
   const Lanes f = (m - 1.0) / (m + 1.0), square = f * f;
-  Lanes sum = all(1.0 / 17.0);
-  for (const double term : {1.0 / 15.0, 1.0 / 13.0, 1.0 / 11.0, 1.0 / 9.0, 1.0 / 7.0, 1.0 / 5.0, 1.0 / 3.0, 1.0})
-    sum = sum * square + term;
+  constexpr double terms[] = {1.0,        1.0 / 3.0,  1.0 / 5.0,  1.0 / 7.0, 1.0 / 9.0,
+                              1.0 / 11.0, 1.0 / 13.0, 1.0 / 15.0, 1.0 / 17.0};
+  const Lanes sum = polynomial<9>(terms, square);
   return exponent * 6.93147180559945309417e-01 + 2.0 * f * sum;
 }
 
