@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -45,6 +46,16 @@ std::byte* mapped(std::size_t size_bytes) {
   return data;
 }
 
+// Copies the first `used_bytes` of mapped memory and gives back page after page. (The system can move pages to another
+// address, but MPI libraries wrap that call, and UCX before 1.14 loses the address.)
+void move_pages(std::byte* from, std::size_t mapped_bytes, std::size_t used_bytes, std::byte* to) {
+  for (std::size_t done = 0; done < mapped_bytes; done += huge_page_bytes) {
+    if (done < used_bytes) std::memcpy(to + done, from + done, std::min(huge_page_bytes, used_bytes - done));
+    munmap(from + done, huge_page_bytes);
+  }
+  munmap(from - head_page_bytes, head_page_bytes);
+}
+
 }  // namespace
 
 void FreeBytes::operator()(std::byte* data) const {
@@ -66,15 +77,10 @@ Bytes allocate_bytes(std::size_t size_bytes) {
 
 void grow(Bytes& bytes, std::size_t used_bytes, std::size_t size_bytes) {
   Bytes larger = allocate_bytes(size_bytes);
-  const std::size_t old = head_of(bytes.get()).mapped_bytes, now = head_of(larger.get()).mapped_bytes;
-  if (old == 0 || now < old) {
+  if (const std::size_t old = head_of(bytes.get()).mapped_bytes; old > 0)
+    move_pages(bytes.release(), old, used_bytes, larger.get());
+  else
     std::memcpy(larger.get(), bytes.get(), used_bytes);
-    bytes = std::move(larger);
-    return;
-  }
-  // The pages go over to the first of the new addresses.
-  if (mremap(bytes.get(), old, old, MREMAP_MAYMOVE | MREMAP_FIXED, larger.get()) == MAP_FAILED) throw std::bad_alloc();
-  munmap(bytes.release() - head_page_bytes, head_page_bytes);
   bytes = std::move(larger);
 }
 

@@ -62,26 +62,30 @@ Datatype combined_type(const std::vector<Datatype>& parts, const std::vector<MPI
   return Datatype(type);
 }
 
+/// The ranks that cells come from or go to, ascending.
+std::vector<int> peers_of(const Tables& tables) {
+  std::vector<int> ranks;
+  for (const Traffic* traffic : {&tables.incoming, &tables.outgoing})
+    for (const Message& message : traffic->messages) ranks.push_back(message.peer);
+  std::ranges::sort(ranks);
+  const auto repeated = std::ranges::unique(ranks);
+  ranks.erase(repeated.begin(), repeated.end());
+  return ranks;
+}
+
 /// One derived datatype for each neighbor; the library walks the field itself, and this module packs nothing. (Cells
-/// that are added or converted arrive packed in a buffer.) Every rank is the last neighbor of its own, with nothing to
-/// send: where a rank only sends or only receives, MPICH (4.0) loses what is sent.
+/// that are added or converted arrive packed in a buffer.) Neighbors are so both ways, also where cells go only one
+/// way: where a rank has fewer to receive from than to send to, MPICH (4.0) loses what is sent to the last ones.
 class Alltoallw final : public Exchange {
  public:
   Alltoallw(const comm::Communicator& comm, const Tables& tables)
-      : tables_(tables), payloads_(tables.incoming.messages.size()) {
-    const auto peers = [&](const Traffic& traffic) {
-      std::vector<int> ranks;
-      for (const Message& message : traffic.messages) ranks.push_back(message.peer);
-      ranks.push_back(comm.rank());
-      return ranks;
-    };
-    const auto sources = peers(tables.incoming), destinations = peers(tables.outgoing);
-    comm::check(MPI_Dist_graph_create_adjacent(comm.raw(), static_cast<int>(sources.size()), sources.data(),
-                                               MPI_UNWEIGHTED, static_cast<int>(destinations.size()),
-                                               destinations.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &neighbors_),
+      : tables_(tables), neighbors_(peers_of(tables)), payloads_(tables.incoming.messages.size()) {
+    const int count = static_cast<int>(neighbors_.size());
+    comm::check(MPI_Dist_graph_create_adjacent(comm.raw(), count, neighbors_.data(), MPI_UNWEIGHTED, count,
+                                               neighbors_.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph_),
                 "MPI_Dist_graph_create_adjacent");
   }
-  ~Alltoallw() override { MPI_Comm_free(&neighbors_); }
+  ~Alltoallw() override { MPI_Comm_free(&graph_); }
   Alltoallw(const Alltoallw&) = delete;
   Alltoallw& operator=(const Alltoallw&) = delete;
 
@@ -96,7 +100,7 @@ class Alltoallw final : public Exchange {
     void* to = arrives_packed(job) ? arrivals_.get() : first_of(job.to);
     comm::check(MPI_Ineighbor_alltoallw(first_of(job.from), typed.send_counts.data(), typed.zeros.data(),
                                         typed.send_raw.data(), to, typed.receive_counts.data(), typed.zeros.data(),
-                                        typed.receive_raw.data(), neighbors_, &request_),
+                                        typed.receive_raw.data(), graph_, &request_),
                 "MPI_Ineighbor_alltoallw");
   }
   bool test() override {
@@ -170,16 +174,22 @@ class Alltoallw final : public Exchange {
                                                     : receive_type(message, job, element));
       typed.arrival_bytes += static_cast<std::size_t>(message.cells) * job.cell_bytes();
     }
-    const auto list = [](const std::vector<Datatype>& types, std::vector<MPI_Datatype>& raw, std::vector<int>& counts) {
-      for (const Datatype& type : types) raw.push_back(type.raw());
-      raw.push_back(MPI_BYTE);
-      counts.assign(types.size(), 1);
-      counts.push_back(0);
-    };
-    list(typed.sends, typed.send_raw, typed.send_counts);
-    list(typed.receives, typed.receive_raw, typed.receive_counts);
-    typed.zeros.assign(std::max(typed.send_raw.size(), typed.receive_raw.size()), 0);
+    list(tables_.outgoing, typed.sends, typed.send_raw, typed.send_counts);
+    list(tables_.incoming, typed.receives, typed.receive_raw, typed.receive_counts);
+    typed.zeros.assign(neighbors_.size(), 0);
     return typed;
+  }
+
+  // The types of messages as one for each neighbor; none is sent where there is no message.
+  void list(const Traffic& traffic, const std::vector<Datatype>& types, std::vector<MPI_Datatype>& raw,
+            std::vector<int>& counts) const {
+    raw.assign(neighbors_.size(), MPI_BYTE);
+    counts.assign(neighbors_.size(), 0);
+    for (std::size_t m = 0; m < types.size(); ++m) {
+      const auto neighbor = std::ranges::lower_bound(neighbors_, traffic.messages[m].peer) - neighbors_.begin();
+      raw[static_cast<std::size_t>(neighbor)] = types[m].raw();
+      counts[static_cast<std::size_t>(neighbor)] = 1;
+    }
   }
 
   Datatype send_type(const Message& message, const Job& job, const Datatype& element) const {
@@ -236,7 +246,8 @@ class Alltoallw final : public Exchange {
   }
 
   const Tables& tables_;
-  MPI_Comm neighbors_ = MPI_COMM_NULL;
+  std::vector<int> neighbors_;
+  MPI_Comm graph_ = MPI_COMM_NULL;
   MPI_Request request_ = MPI_REQUEST_NULL;
   std::vector<std::unique_ptr<Typed>> typed_;
   std::unique_ptr<std::byte[]> arrivals_;  // for Combine::add

@@ -17,8 +17,8 @@ using Bytes = std::unique_ptr<std::byte[], FreeBytes>;
 /// Throws std::bad_alloc.
 Bytes allocate_bytes(std::size_t size_bytes);
 
-/// Gives `bytes` the size `size_bytes`, no smaller than before, and keeps the first `used_bytes`. Large memory is not
-/// copied: its pages change their address. Throws std::bad_alloc.
+/// Gives `bytes` the size `size_bytes`, no smaller than before, and keeps the first `used_bytes`. Large memory is given
+/// back page by page while it is copied, so that it is never there twice. Throws std::bad_alloc.
 void grow(Bytes& bytes, std::size_t used_bytes, std::size_t size_bytes);
 
 /// Makes the allocator give all memory from a megabyte on back to the system when it is freed. Left to itself it learns

@@ -1,7 +1,6 @@
 // FLASH files in CDF-5, with the names of FLASH's PnetCDF output.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 
 #include "io/containers/netcdf/netcdf_handle.hpp"
@@ -140,20 +139,6 @@ class FlashNetcdfMaker {
 };
 
 }  // namespace
-
-std::string flash_netcdf_name(const std::string& hdf5_name) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> words{{{"refine level", "lrefine"},
-                                                                                {"node type", "nodetype"},
-                                                                                {"block size", "blocksize"},
-                                                                                {"bounding box", "bndbox"},
-                                                                                {"processor number", "procnumber"},
-                                                                                {"tracer particles", "particles"}}};
-  for (const auto& [hdf5, netcdf] : words)
-    if (hdf5_name == hdf5) return std::string(netcdf);
-  std::string name = hdf5_name;
-  std::ranges::replace(name, ' ', '_');
-  return name;
-}
 
 std::vector<std::int64_t> create_flash_netcdf(const std::string& path, const FlashHeader& header,
                                               std::span<const Array> arrays, std::span<const std::int64_t> rows) {
