@@ -43,6 +43,13 @@ TEST_F(HeatingTables, OfTheUserAreTaken) {
   EXPECT_EQ(error_of_rows({0.0, 0.5, 0.9}).message(), "no error");
 }
 
+TEST_F(HeatingTables, AreKeptByTheirWholePath) {
+  std::ofstream(folder / "rates.txt") << "0.0 1e-13 1e-13 1e-13 1e-25 1e-25 1e-25\n0.9 0 0 0 0 0 0\n";
+  const std::string text = box("[heating]\nuv_background = \"rates.txt\"\n");
+
+  EXPECT_THAT(read_run(core::parse_toml(text, folder / "run.toml")).resolved, HasSubstr(folder / "rates.txt"));
+}
+
 TEST_F(HeatingTables, HaveToReachTheRun) {
   EXPECT_THAT(error_of_rows({0.0, 0.2, 0.4}).message(),
               HasSubstr("the background ends at z = 1.512, and the run at z = 2"));

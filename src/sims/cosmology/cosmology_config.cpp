@@ -192,6 +192,7 @@ void leave_out_molecular_weight(core::Node& resolved) {
 void read_heating(const core::Node& root, const core::Node& node, CosmologyConfig& config, core::Node& resolved) {
   core::Node full;
   config.heating = universe_heating_table().read(node, &full);
+  full.set("uv_background", core::Node(config.heating->uv_background));
   config.heating->temperature_floor = std::max(config.heating->temperature_floor, config.temperature_floor);
   resolved.set("heating", full);
   if (config.hydro.gamma != solvers::HydroConfig().gamma)
