@@ -90,6 +90,16 @@ def test_a_file_of_a_heated_run_says_how_it_is_ionised(folder: Path, plot: Path,
     assert_same(sidestream.open(folder / "run"), analysed(plot, tmp_path / "later", "--task", folder / "tasks.toml"))
 
 
+def test_results_say_what_ionised_the_gas(folder: Path, plot: Path, tmp_path: Path) -> None:
+    later = analysed(plot, tmp_path / "later", "--task", "flux", "--set", "heating.uv_background=hm2012")
+    run = sidestream.open(folder / "run")
+
+    ours, theirs = (one.result(task, *one.steps(task)).attrs for one, task in ((run, "igm_flux"), (later, "flux")))
+    assert (ours["uv_background"], ours["rates"], ours["ionization_factor"]) == (BACKGROUND, "lukic2015", 0.5)
+    assert (ours["heating_factor"], ours["heating_exponent"], ours["self_shielding"]) == (1.0, 0.0, "false")
+    assert (theirs["uv_background"], theirs["ionization_factor"]) == ("hm2012", 1.0)
+
+
 def test_temperatures_follow_from_energies(folder: Path, plot: Path, tmp_path: Path) -> None:
     file = converted(plot, tmp_path / "plt00001", "nyx", *STATE, "rho_e")
 

@@ -83,6 +83,7 @@ std::string metadata_text(const FileContent& content) {
             {"hubble", content.attribute("hubble")},
             {"gamma", content.state.gamma},
             {"attributes", attributes},
+            {"words", content.state.moment.words},
             {"texts", content.state.texts},
             {"config", ""},
             {"length", content.state.geometry.length},
@@ -122,6 +123,8 @@ void apply_metadata(const std::string& text, const std::string& where, FileDescr
                        : is_checkpoint               ? FileKind::checkpoint
                                                      : FileKind::plot_file;
     description.state.moment.attributes = kept;
+    if (all.contains("words"))  // earlier files have none
+      description.state.moment.words = all["words"].get<std::map<std::string, std::string>>();
     set_cosmology(description.state.moment, all.at("omega_m").get<double>(), all.at("omega_lambda").get<double>(),
                   hubble);
     if (description.kind == FileKind::checkpoint) description.state.state_numbers = std::move(kept);

@@ -19,6 +19,7 @@
 #include "sims/cosmology/universe_gas.hpp"
 #include "sims/gas/gas_books.hpp"
 #include "sims/gas/gas_quantities.hpp"
+#include "sims/quantities/ionization.hpp"
 #include "sims/registry.hpp"
 #include "sims/run/file_state.hpp"
 #include "sims/run/moments.hpp"
@@ -347,6 +348,7 @@ mesh::Snapshot Cosmology::snapshot() {
                                 {"ns", p.ns},
                                 {"particles", static_cast<double>(universe_->total_particles())}};
   if (const auto mass = config_.initial.wdm_mass_kev) snapshot.moment.attributes["wdm_mass_kev"] = *mass;
+  if (config_.heating) tell_heating(*config_.heating, snapshot.moment);
   const mesh::Hierarchy& hierarchy = universe_->hierarchy();
   snapshot.geometry = hierarchy.geometry(0);
   snapshot.length_unit = "Mpc";
@@ -441,6 +443,8 @@ class CosmologyPlan : public SimulationPlan {
     return {true, &units, 1.0 / core::units::gyr_per_time_unit, time(first), time(last), first, last};
   }
   std::vector<mesh::Quantity> quantities() const override { return cosmology_quantities(config_); }
+
+  std::map<std::string, std::string> physics() const override { return physics_of(config_); }
 
   nlohmann::json description() const override {
     const mesh::Int3 n = cells();

@@ -106,6 +106,17 @@ core::Table<solvers::HeatingConfig> ionization_table() {
   return table;
 }
 
+void tell_heating(const solvers::HeatingConfig& config, mesh::Moment& moment) {
+  moment.words["uv_background"] = config.uv_background;
+  moment.words["rates"] = config.rates;
+  moment.words["self_shielding"] = config.self_shielding ? "true" : "false";
+  moment.attributes["ionization_factor"] = config.ionization_factor;
+  moment.attributes["heating_factor"] = config.heating_factor;
+  moment.attributes["heating_exponent"] = config.heating_exponent;
+  if (config.hydrogen_reionization) moment.attributes["hydrogen_reionization"] = *config.hydrogen_reionization;
+  if (config.helium_reionization) moment.attributes["helium_reionization"] = *config.helium_reionization;
+}
+
 const std::vector<std::string>& ionization_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
@@ -121,6 +132,7 @@ void add_ionization(const comm::Communicator& comm, const solvers::HeatingConfig
   const solvers::CosmologyParameters universe = universe_of(comm, file, config.self_shielding);
   std::shared_ptr<const solvers::HeatingCooling> physics;
   comm.agree_on([&] { physics = std::make_shared<const solvers::HeatingCooling>(config, universe); });
+  tell_heating(config, file.moment);
   const double redshift = *file.moment.redshift();
   const IonizedGas gas{physics, physics->at(redshift, proper_units(redshift)), file.has("temperature")};
   const std::vector<std::string> of{"gas_density", gas.has_temperature ? "temperature" : "specific_internal_energy"};

@@ -101,6 +101,8 @@ void Outputs::write_checkpoint(Simulation& simulation) {
   io::FileChoice choice = config.file;
   if (std::string memory = session_.schedule().memory(); !memory.empty())
     choice.texts[triggers_text] = std::move(memory);
+  if (const auto physics = config_.plan->physics(); !physics.empty())
+    choice.texts[physics_text] = nlohmann::json(physics).dump();
   const Output output{"checkpoint", path, &config, step};
   Pending pending;
   pending.output = output;

@@ -1,7 +1,10 @@
 #include "sidestream/solvers/uv_background.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -140,6 +143,20 @@ UvRates UvBackground::at(double redshift) const {
     rates.ionization_hi = rates.heating_hi = rates.ionization_hei = rates.heating_hei = 0.0;
   if (sudden_.helium && redshift > *sudden_.helium) rates.ionization_heii = rates.heating_heii = 0.0;
   return rates;
+}
+
+// FNV-1a of the bits of all numbers.
+std::string UvBackground::digest() const {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  const auto enter = [&](double number) {
+    for (std::uint64_t bits = std::bit_cast<std::uint64_t>(number), byte = 0; byte < 8; ++byte, bits >>= 8)
+      hash = (hash ^ (bits & 0xff)) * 0x100000001b3;
+  };
+  for (const Row& row : rows_) {
+    enter(row.log_1z);
+    for (const auto member : rate_members) enter(row.rates.*member);
+  }
+  return fmt::format("{:016x}", hash);
 }
 
 std::vector<double> UvBackground::onsets() const {
