@@ -104,7 +104,7 @@ class Cosmology : public Simulation {
     const double dtau = universe_->advance(a_, solvers::scale_factor(next.redshift), adapts);
     last_dtau_ = next.uncut_dtau.value_or(dtau);
     if (config_.has_gas) books_.enter(comm_, universe_->take_books(), universe_->take_heating_books());
-    if (config_.heating) require_sound(comm_, universe_->heating_problem(), place());
+    if (config_.heating) require_sound(comm_, universe_->heating_problem(), place(), heating_hint);
     set_redshift(next.redshift);
     ++step_;
     if (balance_.is_due(step_, a_) || is_complete()) measure_energies();
@@ -112,7 +112,8 @@ class Cosmology : public Simulation {
 
   void check_state() const override {
     const std::string problem = universe_->problem(a_);
-    require_sound(comm_, problem.empty() ? books_.problem() : problem, place());
+    require_sound(comm_, problem.empty() ? books_.problem() : problem, place(),
+                  config_.has_gas ? gas_hint : particles_hint);
   }
 
   mesh::Moment moment() const override { return {step_, background_.time(a_), a_, {{"redshift", redshift_}}}; }

@@ -211,6 +211,7 @@ void Outputs::lose_plotfile() {
 }
 
 void Outputs::report_failure(const Output& output, const std::string& problem) {
+  if (output.what == "checkpoint") ++lost_checkpoints_;
   session_.log().write(output.what + "_failed", {{"step", output.step}, {"path", output.path}, {"message", problem}});
   const bool stops = output.config->stops_on_failure;
   say_(fmt::format("the {} was not written, the run {}\n{}", output.what, stops ? "stops" : "goes on", problem));

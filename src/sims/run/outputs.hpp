@@ -59,6 +59,8 @@ class Outputs {
 
   /// Plot files that could not be written.
   std::int64_t lost_plotfiles() const { return lost_plotfiles_; }
+  /// Checkpoints that could not be written.
+  std::int64_t lost_checkpoints() const { return lost_checkpoints_; }
   /// Why the run must stop, where it was told to when a file cannot be written; empty otherwise.
   const std::string& failure() const { return failure_; }
 
@@ -106,7 +108,7 @@ class Outputs {
   bool is_put_off_ = false;
   std::string refused_;                       // the path of the newest refused one, as long as it lies there
   std::vector<std::int64_t> last_plotfiles_;  // of each
-  std::int64_t last_checkpoint_ = -1, lost_plotfiles_ = 0;
+  std::int64_t last_checkpoint_ = -1, lost_plotfiles_ = 0, lost_checkpoints_ = 0;
   std::string failure_;
 };
 

@@ -149,7 +149,9 @@ class Run {
     const bool drops = was_signalled() && !outputs_.has_pending();
     const std::vector<couple::TaskTotals> totals = session_.finish(drops ? couple::Drain::no : couple::Drain::yes);
     outputs_.commit_pending();
-    const Losses losses(totals, outputs_.lost_plotfiles());
+    // Earlier ones serve a restart.
+    const bool has_checkpoint = !io::generations_in(folder_.path()).empty();
+    const Losses losses(totals, outputs_.lost_plotfiles(), has_checkpoint ? 0 : outputs_.lost_checkpoints());
     if (compute_.broadcast(losses.are_any())) {
       if (status == RunStatus::finished) status = RunStatus::incomplete;
       report(losses);
@@ -321,6 +323,8 @@ class Run {
 
   // Checkpoints that came after a loss are not committed.
   std::string hint_for(const Losses& losses) const {
+    if (losses.checkpoints > 0)
+      return "the warnings above and the events `checkpoint_failed` say why; no restart is possible";
     if (!losses.can_be_made_again()) return "the warnings above and the events `analysis_failed` say why";
     return io::generations_in(folder_.path()).empty()
                ? "there is no checkpoint of before: make room, then run again with `--overwrite`"
@@ -333,6 +337,7 @@ class Run {
                                           {"results", losses.results},
                                           {"unwritten", losses.unwritten},
                                           {"plotfiles", losses.plotfiles},
+                                          {"checkpoints", losses.checkpoints},
                                           {"message", losses.text}});
     say(core::Error(losses.text, folder_.path(), hint_for(losses)).what());
   }
@@ -345,7 +350,9 @@ class Run {
     event.update(simulation_->summary());
     if (status == RunStatus::stopped) event["reason"] = stop_reason();
     if (status == RunStatus::incomplete) event["reason"] = losses.text;
-    if (losses.are_any()) event["lost"] = {{"results", losses.results}, {"plotfiles", losses.plotfiles}};
+    if (losses.are_any())
+      event["lost"] = {
+          {"results", losses.results}, {"plotfiles", losses.plotfiles}, {"checkpoints", losses.checkpoints}};
     event.update({{"status", names[static_cast<std::size_t>(status)]},
                   {"step", simulation_->moment().step},
                   {"progress", simulation_->progress()},
