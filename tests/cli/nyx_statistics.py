@@ -1,12 +1,12 @@
 """Statistics of the intergalactic medium in a plot file of Nyx, by NumPy alone: nothing of the package is used.
 
 The formulas are those of `docs/reference/analyses.md` and `docs/reference/heating_cooling.md`, the units those of Nyx.
-Gas is colder than 1000 K, so that electrons ionise nothing, in a background that does not change with redshift.
+Gas is too cold for electrons to ionise it, in a background that does not change with redshift.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,7 @@ PROTON, HYDROGEN_SHARE = 1.67262e-24, 0.76
 HELIUM = (1.0 - HYDROGEN_SHARE) / (4.0 * HYDROGEN_SHARE)  # nuclei for each of hydrogen
 BOLTZMANN, HYDROGEN_ATOM = 1.380649e-16, 1.6735575e-24
 STRENGTH = np.pi * 2.8179403262e-13 * 2.99792458e10 * 0.4164 * 1215.6701e-8  # of Lyman alpha [cm^3/s]
+HOTTEST = 6000.0  # [K]: electrons ionise nothing, and there is no dielectronic recombination
 RECOMBINATION = {  # Verner & Ferland 1996: a, b, T0, T1
     "HII": (7.982e-11, 0.7480, 3.148, 7.036e5),
     "HeII": (3.294e-11, 0.6910, 1.554e1, 3.676e7),
@@ -77,9 +78,13 @@ def read(folder: Path) -> PlotFile:
 
 def neutral_hydrogen(file: PlotFile, ionization: tuple[float, float, float]) -> Array:
     """Atoms in a proper cm^3 in equilibrium with a background that ionises H I, He I and He II at these rates [1/s]."""
-    temperature = file.fields["Temp"]
-    assert temperature.max() < 1000.0
     nuclei = HYDROGEN_SHARE / PROTON * GRAM_PER_CM3 / file.scale_factor**3 * file.fields["density"]
+    return nuclei * neutral_share(nuclei, file.fields["Temp"], ionization)
+
+
+def neutral_share(nuclei: Array, temperature: Array, ionization: Sequence[Array | float]) -> Array:
+    """H I for each of the hydrogen `nuclei` [1/cm^3] of gas of so many K; rates of H I, He I and He II [1/s]."""
+    assert temperature.max() < HOTTEST
     back = {ion: _recombination(temperature, *fit) for ion, fit in RECOMBINATION.items()}
     electrons = np.full_like(nuclei, 1.0 + HELIUM)
     for _ in range(200):
@@ -87,7 +92,7 @@ def neutral_hydrogen(file: PlotFile, ionization: tuple[float, float, float]) -> 
         once, twice = light[1] / back["HeII"], light[1] / back["HeII"] * light[2] / back["HeIII"]
         charges = HELIUM * (once + 2.0 * twice) / (1.0 + once + twice)
         electrons = light[0] / (light[0] + back["HII"]) + charges
-    return nuclei * back["HII"] / (light[0] + back["HII"])
+    return back["HII"] / (light[0] + back["HII"])
 
 
 def _recombination(temperature: Array, a: float, b: float, t0: float, t1: float) -> Array:
