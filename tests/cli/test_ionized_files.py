@@ -37,7 +37,7 @@ at_end = true
 
 [output]
 plotfile = {{ format = "nyx", at_end = true, variables = ["density", "xmom", "ymom", "zmom", "rho_E", "rho_e", "Temp",
-  "particle_mass_density"] }}
+  "particle_mass_density", "x_velocity", "y_velocity", "z_velocity", "specific_internal_energy"] }}
 checkpoint = {{ at_end = true }}
 """
 TASKS = '[task.igm]\nanalysis = "gimlet"\n'
@@ -113,6 +113,19 @@ def test_files_of_other_codes_have_units_of_their_own(
     file = converted(plot, tmp_path / name, kind, *STATE, "Temp")
 
     assert_same(sidestream.open(folder / "run"), analysed(file, tmp_path / "later", "--task", folder / "tasks.toml"))
+
+
+def test_files_that_are_not_of_sidestream_need_the_background(folder: Path, plot: Path, tmp_path: Path) -> None:
+    fields = ("density", "x_velocity", "y_velocity", "z_velocity", "specific_internal_energy", "particle_mass_density")
+    file = converted(plot, tmp_path / "RD00001", "enzo", *fields)
+    (file / "sidestream.json").unlink()
+    parameters = file / "RD00001"
+    parameters.write_text(parameters.read_text().replace("SidestreamMetadata", "# "), encoding="utf-8")
+    heating = ("--set", f"heating.uv_background={BACKGROUND}", "--set", "heating.ionization_factor=0.5")
+
+    assert "neutral_hydrogen" in command(tmp_path, "analyze", file, "--task", "flux", "--out", "none").stderr
+    later = analysed(file, tmp_path / "later", "--task", folder / "tasks.toml", *heating)
+    assert_same(sidestream.open(folder / "run"), later)
 
 
 def test_checkpoints_are_in_the_units_of_the_run(folder: Path, tmp_path: Path) -> None:

@@ -19,7 +19,6 @@
 #include "sims/cosmology/universe_gas.hpp"
 #include "sims/gas/gas_books.hpp"
 #include "sims/gas/gas_quantities.hpp"
-#include "sims/quantities/ionization.hpp"
 #include "sims/registry.hpp"
 #include "sims/run/file_state.hpp"
 #include "sims/run/moments.hpp"
@@ -337,19 +336,10 @@ mesh::Particles Cosmology::gathered_particles() const {
 mesh::Snapshot Cosmology::snapshot() {
   mesh::Snapshot snapshot;
   snapshot.moment = moment();
-  const auto& p = config_.parameters;
   snapshot.moment.attributes = {{"redshift", redshift_},
                                 {"time_gyr", snapshot.moment.time * core::units::gyr_per_time_unit},
-                                {"box_mpc", config_.run.box_mpc},
-                                {"hubble", p.hubble},
-                                {"omega_lambda", p.lambda()},
-                                {"omega_m", p.omega_m},
-                                {"omega_b", config_.has_gas ? p.omega_b : 0.0},
-                                {"sigma8", p.sigma8},
-                                {"ns", p.ns},
                                 {"particles", static_cast<double>(universe_->total_particles())}};
-  if (const auto mass = config_.initial.wdm_mass_kev) snapshot.moment.attributes["wdm_mass_kev"] = *mass;
-  if (config_.heating) tell_heating(*config_.heating, snapshot.moment);
+  tell_universe(config_, snapshot.moment);
   const mesh::Hierarchy& hierarchy = universe_->hierarchy();
   snapshot.geometry = hierarchy.geometry(0);
   snapshot.length_unit = "Mpc";

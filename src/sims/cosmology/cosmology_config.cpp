@@ -10,6 +10,7 @@
 #include "sidestream/core/math.hpp"
 #include "sidestream/core/units.hpp"
 #include "sims/cosmology/universe_gas.hpp"
+#include "sims/quantities/ionization.hpp"
 
 namespace sidestream::sims {
 
@@ -221,6 +222,19 @@ void check_refinement(const CosmologyConfig& config, const core::Node& root) {
 }
 
 }  // namespace
+
+void tell_universe(const CosmologyConfig& config, mesh::Moment& moment) {
+  const solvers::CosmologyParameters& p = config.parameters;
+  moment.attributes.insert({{"box_mpc", config.run.box_mpc},
+                            {"hubble", p.hubble},
+                            {"omega_lambda", p.lambda()},
+                            {"omega_m", p.omega_m},
+                            {"omega_b", config.has_gas ? p.omega_b : 0.0},
+                            {"sigma8", p.sigma8},
+                            {"ns", p.ns}});
+  if (const auto mass = config.initial.wdm_mass_kev) moment.attributes["wdm_mass_kev"] = *mass;
+  if (config.heating) tell_heating(*config.heating, moment);
+}
 
 std::map<std::string, std::string> physics_of(const CosmologyConfig& config) {
   std::map<std::string, std::string> all;

@@ -60,6 +60,8 @@ struct CosmologyConfig {
 /// core::Error.
 CosmologyConfig read_cosmology(const core::Node& root, bool has_gas, core::Node& resolved);
 
+/// Adds the box, the parameters of the universe and what heats its gas to what a moment, and so a result, tells.
+void tell_universe(const CosmologyConfig& config, mesh::Moment& moment);
 /// What its steps depend on, by key (see `SimulationPlan::physics`).
 std::map<std::string, std::string> physics_of(const CosmologyConfig& config);
 
