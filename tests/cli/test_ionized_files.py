@@ -128,6 +128,29 @@ def test_files_that_are_not_of_sidestream_need_the_background(folder: Path, plot
     assert_same(sidestream.open(folder / "run"), later)
 
 
+def test_files_of_refined_meshes_have_the_shielding_of_the_run(tmp_path: Path) -> None:
+    refined = """[amr]
+max_level = 1
+[refine.dense]
+criterion = "threshold"
+field = "gas_overdensity"
+refine_above = 2.0
+coarsen_below = 0.5
+"""
+    (tmp_path / "tasks.toml").write_text(TASKS, encoding="utf-8")
+    (tmp_path / "box.toml").write_text(BOX.replace('format = "nyx"', 'format = "enzo"') + refined, encoding="utf-8")
+    words = ("--set", "heating.self_shielding=true", "--out", "run")
+    assert program(tmp_path, 1, "box.toml", "--quiet", *words).returncode == 0
+    run = sidestream.open(tmp_path / "run")
+    assert run.events.last("run_end")["blocks"][1] > 0
+    (file,) = (tmp_path / "run").glob("RD*")
+
+    later = analysed(file, tmp_path / "later", "--task", "tasks.toml", "-n", 2)
+
+    assert_same(run, later)
+    assert later.result("igm_flux", *later.steps("igm_flux")).attrs["self_shielding"] == "true"
+
+
 def test_checkpoints_are_in_the_units_of_the_run(folder: Path, tmp_path: Path) -> None:
     (checkpoint,) = (folder / "run").glob("chk*")
     (tmp_path / "tasks.toml").write_text('[task.igm_flux]\nanalysis = "flux"\n', encoding="utf-8")
