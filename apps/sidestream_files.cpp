@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -11,8 +9,8 @@
 #include "command_line.hpp"
 #include "in_parallel.hpp"
 #include "sidestream/core/error.hpp"
-#include "sidestream/core/math.hpp"
 #include "sidestream/core/timer.hpp"
+#include "sidestream/io/common_units.hpp"
 #include "sidestream/io/file_mesh.hpp"
 #include "sidestream/io/format.hpp"
 #include "sidestream/io/open_snapshot.hpp"
@@ -42,70 +40,6 @@ void say(const comm::Communicator& comm, const std::string& line) {
   if (comm.rank() != 0) return;
   fmt::print(stderr, "{}\n", line);
   std::fflush(stderr);
-}
-
-// --- units
-
-constexpr double cm_per_mpc = 3.085677580962325e24, grams_per_msun = 1.98841586e33, cm_per_km = 1e5;
-
-// How to turn a number of a file into Mpc, Msun, km/s and K.
-struct Unit {
-  std::string name;
-  double factor = 1.0;
-};
-
-// Files of a cosmology in cm are comoving and hold velocities v/a, energies e/a^2 and temperatures T/a^2 (FLASH).
-bool is_comoving_in_cm(const mesh::Snapshot& file) {
-  return file.length_unit == "cm" &&
-         (file.moment.attributes.contains("hubble") || file.moment.scale_factor.value_or(1.0) != 1.0);
-}
-
-// `unit` of a file; units of other kinds stay as they are.
-Unit common_unit(const mesh::Snapshot& file, const std::string& unit) {
-  struct Row {
-    const char *from, *to;
-    int densities, velocities, masses, lengths, temperatures;
-  };
-  static constexpr std::array rows{
-      Row{"g/cm^3", "Msun/Mpc^3", 1, 0, 0, 0, 0},
-      Row{"cm/s", "km/s", 0, 1, 0, 0, 0},
-      Row{"(cm/s)^2", "(km/s)^2", 0, 2, 0, 0, 0},
-      Row{"cm^2/s^2", "(km/s)^2", 0, 2, 0, 0, 0},
-      Row{"erg/g", "(km/s)^2", 0, 2, 0, 0, 0},
-      Row{"g/cm^3 cm/s", "Msun/Mpc^3 km/s", 1, 1, 0, 0, 0},
-      Row{"g/cm^2/s", "Msun/Mpc^3 km/s", 1, 1, 0, 0, 0},
-      Row{"g/cm^3 (cm/s)^2", "Msun/Mpc^3 (km/s)^2", 1, 2, 0, 0, 0},
-      Row{"erg/cm^3", "Msun/Mpc^3 (km/s)^2", 1, 2, 0, 0, 0},
-      Row{"g", "Msun", 0, 0, 1, 0, 0},
-      Row{"cm", "Mpc", 0, 0, 0, 1, 0},
-      Row{"K", "K", 0, 0, 0, 0, 1},
-  };
-  const auto row = std::ranges::find_if(rows, [&](const Row& candidate) { return unit == candidate.from; });
-  if (!is_comoving_in_cm(file) || row == rows.end()) return {unit, 1.0};
-  const double a = file.moment.scale_factor.value_or(1.0), density = core::pow(cm_per_mpc, 3) / grams_per_msun;
-  return {row->to, core::pow(density, row->densities) * core::pow(a / cm_per_km, row->velocities) *
-                       core::pow(1.0 / grams_per_msun, row->masses) * core::pow(1.0 / cm_per_mpc, row->lengths) *
-                       core::pow(a * a, row->temperatures)};
-}
-
-double length_factor(const mesh::Snapshot& file) {
-  return is_comoving_in_cm(file) ? 1.0 / cm_per_mpc : 1.0;
-}
-
-mesh::Geometry common_geometry(const mesh::Snapshot& file) {
-  mesh::Geometry geometry = file.geometry;
-  for (double& length : geometry.length) length *= length_factor(file);
-  return geometry;
-}
-
-// In the units of `common_geometry`, inside it however a product rounds.
-mesh::Particles common_positions(const mesh::Snapshot& file, mesh::Particles particles) {
-  if (!is_comoving_in_cm(file)) return particles;
-  const mesh::Geometry geometry = common_geometry(file);
-  for (std::size_t axis = 0; axis < 3; ++axis)
-    for (double& x : particles.position[axis])
-      x = std::min(x * length_factor(file), std::nextafter(geometry.length[axis], 0.0));
-  return particles;
 }
 
 // --- convert
@@ -138,18 +72,18 @@ void add_in_common_unit(const mesh::Snapshot& file, const std::string& name, mes
     file.read(name, level, *cells);
     levels.emplace_back(cells);
   }
-  const Unit unit = common_unit(file, file.unit(name));
+  const io::CommonUnit unit = io::common_unit(file, file.unit(name));
   state.add_stored({name, unit.name}, std::move(levels), 0, unit.factor);
 }
 
 void add_species(const comm::Communicator& comm, const mesh::Snapshot& file, const mesh::Species& from,
                  const mesh::Hierarchy& hierarchy, mesh::Snapshot& state) {
   say(comm, fmt::format("reading {}", from.name()));
-  std::vector<mesh::Particles> levels{common_positions(file, from.take())};
+  std::vector<mesh::Particles> levels{io::positions_in_common_units(file, from.take())};
   mesh::Species species(from.name(), nullptr);
-  levels.front().mass *= common_unit(file, "g").factor;
+  levels.front().mass *= io::common_unit(file, "g").factor;
   for (const auto& [name, unit, values] : levels.front().attributes) {
-    const Unit common = common_unit(file, unit);
+    const io::CommonUnit common = io::common_unit(file, unit);
     species.numbers.push_back({name, common.name, name, common.factor});
   }
   mesh::Particles none = levels.front();
@@ -164,16 +98,7 @@ void add_species(const comm::Communicator& comm, const mesh::Snapshot& file, con
 // What `choice` names of `file`, on the blocks of `hierarchy`, which it was opened on.
 mesh::Snapshot in_common_units(const comm::Communicator& comm, const mesh::Snapshot& file,
                                const mesh::Hierarchy& hierarchy, const io::FileChoice& choice) {
-  mesh::Snapshot state;
-  state.moment = file.moment;
-  state.moment.time *= is_comoving_in_cm(file) ? cm_per_km / cm_per_mpc : 1.0;
-  state.geometry = hierarchy.geometry(0);
-  state.length_unit = is_comoving_in_cm(file) ? "Mpc" : file.length_unit;
-  state.gamma = file.gamma;
-  state.levels = file.levels;
-  state.with_refined = file.with_refined;
-  state.rank = file.rank;
-  state.state_numbers = file.state_numbers;
+  mesh::Snapshot state = io::frame_in_common_units(file);
   for (const std::string& name : choice.quantities) {
     say(comm, fmt::format("reading {}", name));
     add_in_common_unit(file, name, state);
@@ -221,7 +146,7 @@ int convert(const comm::Communicator& comm, const Arguments& arguments) {
   std::optional<mesh::Hierarchy> hierarchy;
   const mesh::Snapshot file = io::open_snapshot(comm, arguments.input, [&](const mesh::Snapshot& opened) {
     const mesh::Forest forest = io::forest_of(opened, block_for(opened, arguments.block));
-    return hierarchy.emplace(forest, common_geometry(opened), comm.size());
+    return hierarchy.emplace(forest, io::frame_in_common_units(opened).geometry, comm.size());
   });
   io::FileChoice choice;
   comm.agree_on([&] {

@@ -74,7 +74,7 @@ int check_configuration(const Arguments& arguments) {
   try {
     const sims::RunConfig config = sims::read_run(load_configuration(arguments), begins_anew(arguments));
     if (begins_anew(arguments)) config.plan->check_start(true);
-    sims::check_start(folder_of(arguments), start_of(arguments, {}));
+    sims::check_start(config, folder_of(arguments), start_of(arguments, {}));
     const nlohmann::json description = sims::describe(config, arguments.ranks);
     if (arguments.json)
       fmt::print("{}\n", description.dump());
@@ -158,7 +158,7 @@ std::optional<sims::RunConfig> read_together(const comm::Communicator& world, co
       config = sims::read_run(load_configuration(arguments), begins_anew(arguments));
       if (world.rank() != 0) return;
       if (begins_anew(arguments)) config->plan->check_start(false);
-      if (!arguments.analyze) sims::check_start(folder_of(arguments), start);
+      if (!arguments.analyze) sims::check_start(*config, folder_of(arguments), start);
     });
     return config;
   } catch (const core::Error& error) {

@@ -312,6 +312,16 @@ void check_queue(const CouplingConfig& config, const Expected& expected) {
   }
 }
 
+namespace {
+
+std::string way_to(const std::string& name, const std::vector<std::string>& known, const Expected& expected) {
+  const auto way = expected.ways.find(name);
+  return fmt::format("it has: {}; [quantity.{}] can derive it from these by an expression{}", fmt::join(known, ", "),
+                     name, way == expected.ways.end() ? "" : ", and " + way->second);
+}
+
+}  // namespace
+
 void check_tasks(const CouplingConfig& config, const Expected& expected) {
   for (const Task& task : config.tasks) {
     check_conditions(task.trigger.when(), mesh::names_of(expected.grids.at("").quantities), config.times.has_redshift);
@@ -321,9 +331,7 @@ void check_tasks(const CouplingConfig& config, const Expected& expected) {
       if (!field.is_optional && std::ranges::find(names, field.name) == names.end())
         throw core::Error(fmt::format("the task `{}` needs the field `{}`, which {} does not have", task.name,
                                       field.name, task.grid.empty() ? "this simulation" : "this grid"),
-                          place_of(task, field.name),
-                          fmt::format("it has: {}; [quantity.{}] can derive it from these by an expression",
-                                      fmt::join(names, ", "), field.name));
+                          place_of(task, field.name), way_to(field.name, names, expected));
     species_to_send(task, species_of(expected, task));
     try {
       task.analysis->check(grid.domain);

@@ -30,6 +30,7 @@ std::string text_of(const std::exception& error) {
 io::ResultAttributes attributes_of(const Task& task, const mesh::Moment& moment) {
   io::ResultAttributes all;
   for (const auto& [name, value] : moment.attributes) all[name] = value;
+  for (const auto& [name, value] : moment.words) all[name] = value;
   if (moment.scale_factor) all["scale_factor"] = *moment.scale_factor;
   all["analysis"] = task.analysis_name;
   all["task"] = task.name;

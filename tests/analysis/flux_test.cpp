@@ -173,12 +173,32 @@ TEST(DepthHistogram, TellsTheMeanFluxAndItsFactorTo1e6OfADirectSum) {
   }
 }
 
-TEST(DepthHistogram, OfLightThatAllComesThroughHasNoFactor) {
+TEST(DepthHistogram, OfLightThatAllComesThroughStaysAsItIs) {
   DepthHistogram histogram;
   histogram.add(std::vector<double>(100, 0.0));
 
   EXPECT_NEAR(histogram.mean_flux(1.0), 1.0, 1e-10);
+  EXPECT_EQ(histogram.factor_for(0.5), 1.0);
+  histogram.add(std::vector<double>(10, 2.0));
   EXPECT_THROW(histogram.factor_for(0.5), core::Error);
+}
+
+TEST(LinesOfSight, OfGasThatAbsorbsNothingAreBright) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const Int3 cells{8, 6, 4};
+  Gas gas(cells);
+  gas.density = Grid(cells);
+  const auto snapshot = snapshot_of(gas, some_layout(cells, world.size()), world.rank());
+
+  for (const std::string flux : {"simulated", "0.5"}) {
+    const mesh::Result result =
+        test::analysis_of("analysis = 'flux'\nmean_flux = '" + flux + "'")->run(world, snapshot);
+    if (world.rank() > 0) continue;
+    for (const double mean : test::numbers(result, "mean_flux")) EXPECT_EQ(mean, 1.0);
+    for (const double factor : test::numbers(result, "depth_factor")) EXPECT_EQ(factor, 1.0);
+    for (const char* const power : {"flux_power", "flux_monopole", "mu_power"})
+      for (const double value : test::numbers(result, power)) EXPECT_EQ(value, 0.0) << power;
+  }
 }
 
 TEST(MeanFlux, IsANumberOrThatOfAFit) {

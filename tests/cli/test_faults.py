@@ -233,6 +233,23 @@ def test_a_checkpoint_that_fails_is_told_and_the_run_goes_on(place: Place, fault
     expect_as_undisturbed(place, "failed")
 
 
+def test_a_run_without_any_checkpoint_that_it_was_to_write_says_so_and_fails(place: Place) -> None:
+    shutil.rmtree(place.folder / "without", ignore_errors=True)
+    layer = {
+        "SIDESTREAM_IO_PATH": "/without/pending/.chk",
+        "SIDESTREAM_IO_FAULT": "enospc",
+        "SIDESTREAM_IO_FAULT_AT": "3+",
+    }
+
+    done = place.run("without", layer=layer)
+
+    assert done.returncode == 1
+    assert "error: the run has lost all of 5 checkpoints" in done.stderr and "no restart is possible" in done.stderr
+    run = Run(place.folder / "without")
+    assert run.status == "incomplete" and "checkpoints" in run.reason
+    assert run.events.last("run_end")["lost"] == {"results": 0, "plotfiles": 0, "checkpoints": 5}
+
+
 WITHOUT_SIDECAR = ("--set", "output.checkpoint.keep=3")
 WITH_SIDECAR = (*WITHOUT_SIDECAR, "--set", "coupling.sidecars=1", "--set", "task.spectra.transport=in-transit")
 
@@ -256,7 +273,7 @@ def test_a_result_that_cannot_be_written_is_lost_until_a_restart_makes_it(place:
     assert "error: the run has lost 1 of 6 results of `spectra` (1 could not be written)" in done.stderr
     log = Run(run).events
     assert log.last("run_end")["status"] == "incomplete"
-    assert log.last("run_end")["lost"] == {"results": 1, "plotfiles": 0}
+    assert log.last("run_end")["lost"] == {"results": 1, "plotfiles": 0, "checkpoints": 0}
     assert log.last("results_lost")["tasks"] == {"spectra": 1}
     assert "1 of 6 results of `spectra`" in Run(run).reason
     newest = committed_step(run)

@@ -58,7 +58,7 @@ def forest(redshift: float) -> xr.Dataset:
         * np.exp(-((k / 0.045) ** 1.3))
         * random.normal(1, 0.1, k.shape)
     )
-    mean = float(measurements.mean_flux()["becker2013"](redshift))
+    mean = float(np.exp(-measurements.mean_flux()["becker2013"].effective_depth(redshift)))
     flux = (np.arange(50) + 0.5) / 50
     pdf = np.tile(0.3 + 5 * mean * flux**8 + (1 - mean) * np.exp(-flux / 0.05) * 8, (3, 1))
     columns: Columns = {

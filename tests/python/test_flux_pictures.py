@@ -82,6 +82,39 @@ def test_power_is_shown_with_what_was_measured_at_the_nearest_redshift(run: Run)
     np.testing.assert_allclose(points["Walther et al. 2018"], [near.k[inside], (near.k * near.power / np.pi)[inside]])
 
 
+@pytest.mark.parametrize("redshifts", [(3.0,), (4.25, 3.0), REDSHIFTS])
+def test_the_legend_of_the_power_lies_within_the_picture(tmp_path: Path, redshifts: tuple[float, ...]) -> None:
+    figure = drawn(Run(write_forest(tmp_path / "run", redshifts)), "forest", "flux-power").figure
+
+    figure.draw_without_rendering()
+
+    (legend,) = figure.legends
+    box = legend.get_window_extent()
+    assert box.x0 >= 0 and box.x1 <= figure.bbox.x1 and box.y0 >= 0
+
+
+def test_moments_without_a_panel_are_told(run: Run, tmp_path: Path) -> None:
+    assert "The moment z = 12 has no panel." in drawn(run, "forest", "flux-power").caption
+
+    many = Run(write_forest(tmp_path / "many", (14.0, 12.0, 4.2, 4.0, 3.6, 3.2, 3.0)))
+    assert "3 moments from z = 14 to 3.6 have no panel." in drawn(many, "forest", "flux-power").caption
+    one = Run(write_forest(tmp_path / "one", (3.0,)))
+    assert "no panel" not in drawn(one, "forest", "flux-power").caption
+
+
+def test_a_mean_flux_that_was_asked_for_is_said_to_be(tmp_path: Path) -> None:
+    run = Run(
+        write_forest(
+            tmp_path / "run", [3.0], forest=lambda redshift: forest(redshift).assign_attrs(wanted_mean_flux=0.67)
+        )
+    )
+    light, power = pictures(run, "forest")
+
+    assert legend(light.figure.axes[0])[0].endswith("(rescaled)")
+    assert "mean of the axes, rescaled" in legend(light.figure.axes[1])
+    assert power.figure.axes[0].get_title(loc="left").endswith("(rescaled)")
+
+
 def test_waves_that_the_box_or_the_cells_do_not_hold_are_shaded(run: Run) -> None:
     axes = drawn(run, "forest", "flux-power").figure.axes[-1]
     k = np.asarray(forest(REDSHIFTS[-1])["k_velocity"])

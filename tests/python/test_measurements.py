@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from sidestream import measurements
+from sidestream.error import Error
 
 
 def test_the_spectra_are_those_of_the_papers_and_near_each_other() -> None:
@@ -70,6 +71,15 @@ def test_fits_of_the_mean_flux_have_the_published_values() -> None:
     for name, values in expected.items():
         for redshift, flux in values.items():
             assert float(measurements.mean_flux()[name](np.array(redshift))) == pytest.approx(flux, abs=6e-4)
+
+
+def test_fits_of_the_mean_flux_are_not_taken_beyond_their_redshifts() -> None:
+    fit = measurements.mean_flux()["becker2013"]
+
+    for redshifts in (2.1, 5.0, np.array([3.0, 4.9]), np.nan):
+        with pytest.raises(Error, match="from redshift 2.15 to 4.85"):
+            fit(redshifts)
+    assert fit(np.array([2.15, 4.85])).shape == (2,)
 
 
 def test_every_table_has_numbers_alone_and_an_origin() -> None:

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -43,6 +44,13 @@ TEST_F(HeatingTables, OfTheUserAreTaken) {
   EXPECT_EQ(error_of_rows({0.0, 0.5, 0.9}).message(), "no error");
 }
 
+TEST_F(HeatingTables, AreKeptByTheirWholePath) {
+  std::ofstream(folder / "rates.txt") << "0.0 1e-13 1e-13 1e-13 1e-25 1e-25 1e-25\n0.9 0 0 0 0 0 0\n";
+  const std::string text = box("[heating]\nuv_background = \"rates.txt\"\n");
+
+  EXPECT_THAT(read_run(core::parse_toml(text, folder / "run.toml")).resolved, HasSubstr(folder / "rates.txt"));
+}
+
 TEST_F(HeatingTables, HaveToReachTheRun) {
   EXPECT_THAT(error_of_rows({0.0, 0.2, 0.4}).message(),
               HasSubstr("the background ends at z = 1.512, and the run at z = 2"));
@@ -57,6 +65,40 @@ TEST_F(HeatingTables, ThatAreDamagedAreRefusedWithFileAndLine) {
   EXPECT_THAT(error_of_rows({0.0, 0.5, 6.0}).hint(), HasSubstr("log10(1 + z), not the redshift"));
   EXPECT_THAT(error_of(box("[heating]\nuv_background = \"" + folder / "" + "\"\n")).message(), HasSubstr("a folder"));
   EXPECT_THAT(error_of_rows({0.0, 0.5}, "0.6 1e-13 nan 1e-13 1e-25 1e-25 1e-25\n").where(), HasSubstr("rates.txt:3"));
+}
+
+TEST_F(HeatingTables, ThatCannotBeReadAreTold) {
+  const auto error_of_file = [&](const std::string& name) {
+    return error_of(box("[heating]\nuv_background = \"" + folder / name + "\"\n"));
+  };
+  std::ofstream(folder / "binary.dat") << "\x89HDF\r\n\x1a\n" << std::string(64, '\0');
+  std::ofstream(folder / "secret.txt") << "0.0 1e-13 1e-13 1e-13 1e-25 1e-25 1e-25\n";
+  std::filesystem::permissions(folder / "secret.txt", std::filesystem::perms::none);
+
+  const core::Error binary = error_of_file("binary.dat");
+  EXPECT_THAT(binary.message(), HasSubstr("is no text"));
+  EXPECT_THAT(binary.where(), HasSubstr("binary.dat:1"));
+  EXPECT_THAT(error_of_file("absent.txt").message(), HasSubstr("absent.txt"));
+  EXPECT_THAT(error_of_file("secret.txt/rates.txt").message(), HasSubstr("secret.txt/rates.txt"));
+  if (!std::ifstream(folder / "secret.txt")) {  // the superuser reads everything
+    EXPECT_THAT(error_of_file("secret.txt").hint(), HasSubstr("permissions"));
+  }
+  EXPECT_THAT(error_of(box("[heating]\nuv_background = \"/dev/null\"\n")).message(), HasSubstr("and this is none"));
+}
+
+// Rates in other units heat gas beyond all measure.
+TEST_F(HeatingTables, OfOtherUnitsAreNamedWhereTheGasIsLost) {
+  std::ofstream(folder / "rates.txt")
+      << "0.0 1e-13 1e-13 1e-13 1e+10 1e+10 1e+10\n1.5 1e-13 1e-13 1e-13 1e+10 1e+10 1e+10\n";
+  test::SharedFolder out(self);
+  try {
+    run(self,
+        read_run(core::parse_toml(box("[heating]\nuv_background = \"" + folder / "rates.txt" + "\"\n"), "run.toml")),
+        out / "run", {}, {});
+    ADD_FAILURE() << "the run went on";
+  } catch (const core::Error& error) {
+    EXPECT_THAT(error.hint(), AllOf(HasSubstr("heating.uv_background"), testing::Not(HasSubstr("hydro.cfl"))));
+  }
 }
 
 TEST(HeatingConfig, NamesWhatCannotBe) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "sidestream/core/error.hpp"
@@ -145,6 +146,64 @@ TEST_F(Restart, WithoutAnyGoodCheckpointTheNewestOnesFaultIsTold) {
     EXPECT_THAT(error.message(), HasSubstr("no good checkpoint"));
     EXPECT_THAT(error.hint(), HasSubstr("chk00002"));
   }
+}
+
+class RestartOfAHeatedRun : public Restart {
+ protected:
+  void SetUp() override {
+    write_table(1e-13);
+    run("simulation = \"cosmology\"\n" + box("", heating()), "a");
+  }
+
+  void write_table(double rate) const {
+    if (world.rank() == 0)
+      std::ofstream(folder / "rates.txt") << "0.0 " << rate << " 1e-13 1e-13 1e-25 1e-25 1e-25\n0.9 0 0 0 0 0 0\n";
+    world.barrier();
+  }
+  std::string heating(const std::string& more = "", const std::string& table = "rates.txt") const {
+    return "[heating]\nuv_background = \"" + folder / table + "\"\n" + more;
+  }
+  static std::string box(const std::string& cosmology, const std::string& heating, int steps = 2) {
+    return limit(steps) +
+           "[mesh]\ncells = [8, 8, 8]\nblock = 8\n[cosmology]\nbox = \"40 Mpc\"\nz_start = 14\nz_end = 5\n" +
+           cosmology + heating + output("sidestream");
+  }
+  // What is wrong with going on for two more steps; "none" where it was done.
+  std::string problem(const std::string& text) {
+    try {
+      run("simulation = \"cosmology\"\n" + text, "a", {io::ExistingRun::resume});
+    } catch (const core::Error& error) {
+      return error.message();
+    }
+    return "none";
+  }
+};
+
+TEST_F(RestartOfAHeatedRun, IntoOtherPhysicsIsRefused) {
+  const auto keep_of = [](const std::string& key, const std::string& was, const std::string& wanted) {
+    return HasSubstr("`" + key + "` is " + was + " in the checkpoint, " + wanted + " in the configuration");
+  };
+  EXPECT_THAT(problem(box("", "", 4)), keep_of("heating.rates", "lukic2015", "nothing"));
+  EXPECT_THAT(problem(box("", "[heating]\nuv_background = \"hm2012\"\n", 4)), HasSubstr("hm2012"));
+  EXPECT_THAT(problem(box("", heating("rates = \"katz1996\"\n"), 4)),
+              keep_of("heating.rates", "lukic2015", "katz1996"));
+  EXPECT_THAT(problem(box("", heating("self_shielding = true\n"), 4)),
+              keep_of("heating.self_shielding", "false", "true"));
+  EXPECT_THAT(problem(box("", heating("heating_factor = 1.5\n"), 4)), keep_of("heating.heating_factor", "1", "1.5"));
+  EXPECT_THAT(problem(box("wdm_mass = \"2 keV\"\n", heating(), 4)), keep_of("cosmology.wdm_mass", "nothing", "2 keV"));
+  EXPECT_THAT(problem(box("t_cmb = 2.7\n", heating(), 4)), keep_of("cosmology.t_cmb", "2.7255", "2.7"));
+  write_table(2e-13);
+  EXPECT_THAT(problem(box("", heating(), 4)), HasSubstr("rates.txt"));
+}
+
+TEST_F(RestartOfAHeatedRun, GoesOnWithATableThatWasMoved) {
+  if (world.rank() == 0) {
+    std::filesystem::create_directory(folder / "tables");
+    std::filesystem::rename(folder / "rates.txt", folder / "tables/rates.txt");
+  }
+  world.barrier();
+
+  EXPECT_EQ(problem(box("", heating("", "tables/rates.txt"), 4)), "none");
 }
 
 TEST_F(Restart, BlocksOfAnotherSizeHoldTheSameState) {

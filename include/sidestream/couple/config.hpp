@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -79,6 +80,8 @@ struct ExpectedSpecies {
 struct Expected {
   mesh::Grids grids;
   std::vector<ExpectedSpecies> species{};  ///< on the grid of the state
+  /// How to come by quantities that are not there, by name, for messages.
+  std::map<std::string, std::string> ways{};
 };
 
 /// The grid that `table`, of a task or a file, names. Throws core::Error with the place.

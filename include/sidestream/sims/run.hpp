@@ -71,8 +71,9 @@ struct RunStart {
   bool tells_steps = true;                                         ///< one line a step
 };
 
-/// Throws core::Error when there is nothing in `folder`, or no such file, to begin with. Local; writes nothing.
-void check_start(const std::string& folder, const RunStart& start);
+/// Throws core::Error when there is nothing in `folder`, or no such file, to begin with, and when a run that goes on
+/// has other physics than its newest checkpoint. Local; writes nothing.
+void check_start(const RunConfig& config, const std::string& folder, const RunStart& start);
 
 /// Runs a configuration on `world`: from its beginning, then steps with their tasks and outputs until the end, a limit
 /// or a signal. Every rank of `world` calls it. `progress` is given what the user should read, on the first rank of

@@ -77,6 +77,10 @@ class SimulationPlan {
   /// What the first event of a run tells of it: cells, block, box, first and last redshift.
   virtual nlohmann::json description() const = 0;
 
+  /// What its steps depend on beyond their state and the accuracy of solving them: parameters of physics, by key, in
+  /// words. A checkpoint keeps them, and a run that goes on from it has the same.
+  virtual std::map<std::string, std::string> physics() const { return {}; }
+
   /// Throws core::Error when a file that the simulation begins with is missing, damaged or does not fit, as far as its
   /// header shows or, with `reads_all`, all of it. A run that goes on from a checkpoint does without it.
   virtual void check_start([[maybe_unused]] bool reads_all) const {}

@@ -34,6 +34,8 @@ class UvBackground {
   UvRates at(double redshift) const;
 
   const std::vector<Row>& rows() const { return rows_; }
+  /// Sixteen digits that tell its rows from others, to the bit.
+  std::string digest() const;
   /// The redshifts at which rates set in at once: that of the last row and the sudden ones.
   std::vector<double> onsets() const;
 

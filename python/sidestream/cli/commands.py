@@ -153,6 +153,7 @@ def analyze(
         Path | None,
         typer.Option("--out", metavar="DIR", help="Where results of a plot file go (default: runs/<its name>)."),
     ] = None,
+    settings: Settings = None,
     ranks: Ranks = None,
     launcher: files.Launcher = None,
 ) -> None:
@@ -162,26 +163,28 @@ def analyze(
     ranks as you like and with the same results to the bit. Results that are there are not made again, so a command that
     was interrupted goes on, and one beside a run that goes on does what is there. Snapshots are yours to remove.
 
-    With --task, PATH is a plot file or checkpoint of any format. The results lie in DIR as those of a run do.
+    With --task, PATH is a plot file or checkpoint of any format. The results lie in DIR as those of a run do. Of gas in
+    a universe, neutral hydrogen and the like follow from ionisation equilibrium: with the background of the run that
+    made the file, or that of --set heating.uv_background=NAME.
 
     \b
     Examples:
       sidestream analyze runs/demo
       sidestream analyze runs/demo -n 16 --launcher "srun --exclusive"
-      sidestream analyze plt00123 --task gimlet
+      sidestream analyze plt00123 --task gimlet --set heating.uv_background=onorbe17_middle
       sidestream analyze plt00123 --task tasks.toml --out results
     """
     from ..files.opening import open_run
     from ..launch import later
 
-    if task is None and out is not None:
-        raise UsageError("--out goes with --task", hint="results of a run go to its folder")
+    if task is None and (out is not None or settings):
+        raise UsageError("--out and --set go with --task", hint="a run has its folder and its configuration")
     with files.status(f"analysing {path}") as tell:
         if task is None:
             made = later.analyze(open_run(path), files.count_of(ranks), launcher, tell)
         else:
             folder = out or Path("runs") / path.name
-            run = later.analyze_file(path, task, folder, files.count_of(ranks), launcher, tell)
+            run = later.analyze_file(path, task, folder, files.count_of(ranks), settings or (), launcher, tell)
             made = len(run.events.of("analysis"))
     console.say(f"{made} results were made")
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from .. import measurements
 from . import flux_power
 from .measured import redshift_window, since_reionization
-from .picture import BLUE, GREY, Picture, look, moment, redshift_colours, spread
+from .picture import BLUE, GREY, Picture, look, mean_flux_of, moment, redshift_colours, spread
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -41,7 +41,7 @@ def _draw_pdf(axes: Any, tables: list[xr.Dataset]) -> None:
     """Of all axes together, at a few redshifts."""
     redshifts = [float(table.attrs.get("redshift", 0.0)) for table in tables]
     for table, colour in zip(tables, redshift_colours(redshifts), strict=True):
-        label = f"{moment(table)}, mean {float(table['mean_flux'].mean()):.3f}"
+        label = f"{moment(table)}, mean {mean_flux_of(table)}"
         axes.plot(table["flux"], table["flux_pdf"].mean("axis"), color=colour, drawstyle="steps-mid", label=label)
     axes.set(yscale="log", xlabel="flux", ylabel="share of the pixels per unit of flux")
     axes.legend()
@@ -54,7 +54,8 @@ def _draw_mean(axes: Any, tables: list[xr.Dataset]) -> xr.Dataset:
     shown = since_reionization(redshifts)
     redshifts, fluxes = redshifts[shown], fluxes[shown]
     axes.plot(redshifts, fluxes, ".", color=BLUE, ms=4, alpha=0.5)
-    axes.plot(redshifts, fluxes.mean(axis=1), "o-", color=BLUE, ms=4.5, lw=1.0, label="mean of the axes")
+    label = "mean of the axes" + (", rescaled" if "wanted_mean_flux" in tables[-1].attrs else "")
+    axes.plot(redshifts, fluxes.mean(axis=1), "o-", color=BLUE, ms=4.5, lw=1.0, label=label)
     low, high = redshift_window(redshifts)
     if tables[-1].attrs.get("ion", HYDROGEN) == HYDROGEN:
         for fit, style in zip(measurements.mean_flux().values(), _STYLES, strict=True):

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from .. import measurements
 from .measured import draw_measured
-from .picture import BLUE, GRID, Picture, look, moment, spread
+from .picture import BLUE, GRID, Picture, look, mean_flux_of, moment, spread
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -24,10 +24,12 @@ _DECADES = 3.0  # of power that are shown below the highest
 
 def pictures(run: Run, task: str) -> Iterator[Picture]:
     """The power along each axis and its mean at a few redshifts, each beside what was measured there."""
-    tables = [run.result(task, step) for step in _chosen(run, task)]
+    redshifts = {step: float(run.result(task, step, "axis").attrs.get("redshift", 0.0)) for step in run.steps(task)}
+    chosen = _chosen(redshifts)
+    tables = [run.result(task, step) for step in chosen]
     rows = (len(tables) + 1) // 2
     with look():
-        figure = Figure(figsize=(8.8 if len(tables) > 1 else 5.6, 1.0 + 3.4 * rows))
+        figure = Figure(figsize=(8.8, 1.0 + 3.4 * rows))
         panels = figure.subplots(rows, min(len(tables), 2), squeeze=False).ravel()
         for axes, table in zip(panels, tables, strict=False):
             _draw(axes, table)
@@ -39,16 +41,25 @@ def pictures(run: Run, task: str) -> Iterator[Picture]:
     caption = (
         "Power of the flux along lines of sight in the direction of each axis, and points measured at the nearest "
         f"redshift. Shaded: waves longer than the box and shorter than {_RESOLVED_CELLS} cells."
+        + _left_out([z for step, z in redshifts.items() if step not in chosen])
     )
-    yield Picture(f"{task}-flux-power", "Power of the flux", caption, figure, wide=len(tables) > 1)
+    yield Picture(f"{task}-flux-power", "Power of the flux", caption, figure, wide=True)
 
 
-def _chosen(run: Run, task: str) -> list[int]:
+def _chosen(redshifts: dict[int, float]) -> list[int]:
     """At most four steps, of those beside which something was measured if there are such."""
-    redshifts = {step: float(run.result(task, step, "axis").attrs.get("redshift", 0.0)) for step in run.steps(task)}
     powers = measurements.flux_power().values()
     measured = [step for step, z in redshifts.items() if any(power.near(z) is not None for power in powers)]
     return spread(measured or list(redshifts), _PANELS)
+
+
+def _left_out(redshifts: list[float]) -> str:
+    """A sentence on the moments that have no panel."""
+    if not redshifts:
+        return ""
+    if len(redshifts) == 1:
+        return f" The moment z = {redshifts[0]:.3g} has no panel."
+    return f" {len(redshifts)} moments from z = {max(redshifts):.3g} to {min(redshifts):.3g} have no panel."
 
 
 def _draw(axes: Any, table: xr.Dataset) -> None:
@@ -70,7 +81,7 @@ def _draw(axes: Any, table: xr.Dataset) -> None:
     axes.axvspan(2 * last / _RESOLVED_CELLS, high, color=GRID, zorder=0)
     axes.set(xscale="log", yscale="log", xlim=(low, high), xlabel="wave number k [s/km]", ylabel=r"$k\,P(k)/\pi$")
     axes.set_ylim(bottom=max(axes.get_ylim()[0], 10**-_DECADES * kp.max()))
-    axes.set_title(f"{moment(table)}, mean flux {float(table['mean_flux'].mean()):.3f}")
+    axes.set_title(f"{moment(table)}, mean flux {mean_flux_of(table)}")
 
 
 def _draw_measured(axes: Any, redshift: float, low: float, high: float) -> None:

@@ -95,6 +95,12 @@ def look() -> Iterator[None]:
         yield
 
 
+def mean_flux_of(table: Any) -> str:
+    """The mean over all lines of a result of `flux`, and whether optical depths were multiplied for it."""
+    scaled = " (rescaled)" if "wanted_mean_flux" in table.attrs else ""
+    return f"{float(table['mean_flux'].mean()):.3f}{scaled}"
+
+
 def redshift_colours(redshifts: Sequence[float]) -> list[Any]:
     """One colour a redshift, from pale (early) to dark (late)."""
     ramp = mpl.colormaps["YlGnBu"]

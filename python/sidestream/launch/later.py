@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from .. import console
@@ -41,16 +42,23 @@ def analyze(run: Run, ranks: int, launcher: str | None = None, tell: Tell = lamb
 
 
 def analyze_file(
-    file: Path, task: str, folder: Path, ranks: int, launcher: str | None = None, tell: Tell = lambda _: None
+    file: Path,
+    task: str,
+    folder: Path,
+    ranks: int,
+    settings: Sequence[str] = (),
+    launcher: str | None = None,
+    tell: Tell = lambda _: None,
 ) -> Run:
     """Does tasks with the state in a plot file or checkpoint of any format.
 
     Args:
         file: the plot file.
-        task: a configuration of tasks (`[task.NAME]`, with `[quantity.NAME]` if wanted), a file whose name ends in
-            `.toml`; or the name of an analysis or suite, which is done with its defaults.
+        task: a configuration of tasks (`[task.NAME]`, with `[quantity.NAME]` and `[heating]` if wanted), a file whose
+            name ends in `.toml`; or the name of an analysis or suite, which is done with its defaults.
         folder: the folder that the results go to; there must not be a run in it.
         ranks: MPI ranks.
+        settings: keys of the configuration to override: `heating.uv_background=hm2012`.
         launcher: a launcher with its own options.
         tell: takes a line for each task.
 
@@ -65,7 +73,8 @@ def analyze_file(
         if config.suffix != ".toml":
             config = Path(own) / f"{task}.toml"
             config.write_text(f'[task."{task}"]\nanalysis = "{task}"\n', encoding="utf-8")
-        _analyze([str(config), "--analyze", "--from", str(file), "--out", str(folder)], ranks, launcher, tell)
+        words = [word for setting in settings for word in ("--set", setting)]
+        _analyze([str(config), "--analyze", "--from", str(file), "--out", str(folder), *words], ranks, launcher, tell)
     return Run(folder)
 
 

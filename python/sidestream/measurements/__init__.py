@@ -18,6 +18,8 @@ from importlib.resources import files
 
 import numpy as np
 
+from ..error import Error
+
 _FLUX_POWER = {
     "chabanier2019": "Chabanier et al. 2019 (eBOSS)",
     "walther2018": "Walther et al. 2018",
@@ -66,7 +68,10 @@ class ThermalState:
 
 @dataclass(frozen=True)
 class MeanFluxFit:
-    """A fit to the mean flux of the forest and the redshifts that it was made for."""
+    """A fit to the mean flux of the forest and the redshifts that it was made for.
+
+    `effective_depth(z)` is -ln of it at any redshift, as the key `mean_flux` of the analysis `flux` takes it.
+    """
 
     label: str
     first_redshift: float
@@ -74,8 +79,18 @@ class MeanFluxFit:
     effective_depth: Callable[[np.ndarray], np.ndarray]
 
     def __call__(self, redshift: np.ndarray) -> np.ndarray:
-        """The mean flux."""
-        return np.asarray(np.exp(-self.effective_depth(np.asarray(redshift, dtype=float))))
+        """The mean flux, with the shape of `redshift`.
+
+        Raises:
+            Error: a redshift is not one that the fit was made for.
+        """
+        z = np.asarray(redshift, dtype=float)
+        if not ((z >= self.first_redshift) & (z <= self.last_redshift)).all():
+            raise Error(
+                f"the fit of {self.label} holds from redshift {self.first_redshift} to {self.last_redshift}",
+                hint="np.exp(-fit.effective_depth(z)) goes on beyond them",
+            )
+        return np.asarray(np.exp(-self.effective_depth(z)))
 
 
 @cache

@@ -133,7 +133,7 @@ class Run:
 
     @property
     def status(self) -> str:
-        """`finished`, `incomplete` (finished, but it has lost results), `interrupted`, `stopped` (it could not go on),
+        """`finished`, `incomplete` (finished, but something is lost), `interrupted`, `stopped` (it could not go on),
         `failed`, or `running`; `reason` tells more."""
         return status_of(self.events, self.folder)
 

@@ -72,6 +72,7 @@ double DepthHistogram::mean_flux(double factor) const {
 
 double DepthHistogram::factor_for(double mean_flux) const {
   const auto [depth, share] = shares();
+  if (depth.size() == 1 && depth.front() < std::ldexp(2.0, lowest_exponent)) return 1.0;
   double low = -20.0, high = 20.0;  // logarithms of factors
   const auto flux_at = [&](double logarithm) { return flux_of(depth, share, core::exp(logarithm)); };
   if (!(flux_at(low) > mean_flux && flux_at(high) < mean_flux))

@@ -23,7 +23,7 @@ class DepthHistogram {
 
   /// The mean of exp(-factor * depth).
   double mean_flux(double factor) const;
-  /// The factor for which that is `mean_flux`. Throws core::Error where there is none.
+  /// The factor for which that is `mean_flux`; 1 where nothing absorbs. Throws core::Error where there is none.
   double factor_for(double mean_flux) const;
 
  private:

@@ -73,8 +73,10 @@ FluxStatistics flux_statistics(const comm::Communicator& comm, mesh::Field<doubl
   comm.sum(std::span(statistics.pixels));
   const double norm = (all / pixels) * (statistics.mean * pixels) * (statistics.mean * pixels);
   if (!(norm > 0.0))
-    throw core::Error("no light comes through the gas, so its flux has no relative fluctuation", "",
-                      "look at the unit of the density of the absorbers");
+    throw core::Error(
+        "no light comes through the gas, so its flux has no relative fluctuation", "",
+        "before reionisation none does: begin later, or ask for a `mean_flux`; else look at the unit of the "
+        "density of the absorbers");
   for (double& power : statistics.power) power /= norm;
   return statistics;
 }

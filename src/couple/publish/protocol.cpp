@@ -100,6 +100,7 @@ json to_message(const Announcement& announcement, const mesh::Snapshot& snapshot
           {"step", snapshot.moment.step},
           {"time", snapshot.moment.time},
           {"attributes", snapshot.moment.attributes},
+          {"words", snapshot.moment.words},
           {"scale_factor", snapshot.moment.scale_factor ? json(*snapshot.moment.scale_factor) : json()},
           {"geometry",
            {{"domain", corners(geometry.domain)}, {"length", geometry.length}, {"periodic", geometry.periodic}}}};
@@ -122,6 +123,7 @@ mesh::Snapshot snapshot_from(const json& message) {
   message.at("step").get_to(snapshot.moment.step);
   message.at("time").get_to(snapshot.moment.time);
   message.at("attributes").get_to(snapshot.moment.attributes);
+  message.at("words").get_to(snapshot.moment.words);
   if (const json& scale_factor = message.at("scale_factor"); !scale_factor.is_null())
     snapshot.moment.scale_factor = scale_factor.get<double>();
   const json& geometry = message.at("geometry");

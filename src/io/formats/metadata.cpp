@@ -94,6 +94,7 @@ std::string metadata_text(const FileContent& content) {
     text["config"] = *config;
     text["texts"].erase(config);
   }
+  if (!content.state.moment.words.empty()) text["words"] = content.state.moment.words;
   if (content.kind == FileKind::stored_snapshot) text["is_stored"] = true;
   if (content.kind == FileKind::checkpoint) text["is_checkpoint"] = true;
   if (!content.particles.levels.empty()) {
@@ -122,6 +123,7 @@ void apply_metadata(const std::string& text, const std::string& where, FileDescr
                        : is_checkpoint               ? FileKind::checkpoint
                                                      : FileKind::plot_file;
     description.state.moment.attributes = kept;
+    description.state.moment.words = all.value("words", std::map<std::string, std::string>());
     set_cosmology(description.state.moment, all.at("omega_m").get<double>(), all.at("omega_lambda").get<double>(),
                   hubble);
     if (description.kind == FileKind::checkpoint) description.state.state_numbers = std::move(kept);

@@ -103,7 +103,7 @@ class Cosmology : public Simulation {
     const double dtau = universe_->advance(a_, solvers::scale_factor(next.redshift), adapts);
     last_dtau_ = next.uncut_dtau.value_or(dtau);
     if (config_.has_gas) books_.enter(comm_, universe_->take_books(), universe_->take_heating_books());
-    if (config_.heating) require_sound(comm_, universe_->heating_problem(), place());
+    if (config_.heating) require_sound(comm_, universe_->heating_problem(), place(), heating_hint);
     set_redshift(next.redshift);
     ++step_;
     if (balance_.is_due(step_, a_) || is_complete()) measure_energies();
@@ -111,7 +111,8 @@ class Cosmology : public Simulation {
 
   void check_state() const override {
     const std::string problem = universe_->problem(a_);
-    require_sound(comm_, problem.empty() ? books_.problem() : problem, place());
+    require_sound(comm_, problem.empty() ? books_.problem() : problem, place(),
+                  config_.has_gas ? gas_hint : particles_hint);
   }
 
   mesh::Moment moment() const override { return {step_, background_.time(a_), a_, {{"redshift", redshift_}}}; }
@@ -335,18 +336,10 @@ mesh::Particles Cosmology::gathered_particles() const {
 mesh::Snapshot Cosmology::snapshot() {
   mesh::Snapshot snapshot;
   snapshot.moment = moment();
-  const auto& p = config_.parameters;
   snapshot.moment.attributes = {{"redshift", redshift_},
                                 {"time_gyr", snapshot.moment.time * core::units::gyr_per_time_unit},
-                                {"box_mpc", config_.run.box_mpc},
-                                {"hubble", p.hubble},
-                                {"omega_lambda", p.lambda()},
-                                {"omega_m", p.omega_m},
-                                {"omega_b", config_.has_gas ? p.omega_b : 0.0},
-                                {"sigma8", p.sigma8},
-                                {"ns", p.ns},
                                 {"particles", static_cast<double>(universe_->total_particles())}};
-  if (const auto mass = config_.initial.wdm_mass_kev) snapshot.moment.attributes["wdm_mass_kev"] = *mass;
+  tell_universe(config_, snapshot.moment);
   const mesh::Hierarchy& hierarchy = universe_->hierarchy();
   snapshot.geometry = hierarchy.geometry(0);
   snapshot.length_unit = "Mpc";
@@ -441,6 +434,8 @@ class CosmologyPlan : public SimulationPlan {
     return {true, &units, 1.0 / core::units::gyr_per_time_unit, time(first), time(last), first, last};
   }
   std::vector<mesh::Quantity> quantities() const override { return cosmology_quantities(config_); }
+
+  std::map<std::string, std::string> physics() const override { return physics_of(config_); }
 
   nlohmann::json description() const override {
     const mesh::Int3 n = cells();

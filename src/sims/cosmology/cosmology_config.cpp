@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <utility>
 
 #include "sidestream/core/config_path.hpp"
 #include "sidestream/core/math.hpp"
 #include "sidestream/core/units.hpp"
 #include "sims/cosmology/universe_gas.hpp"
+#include "sims/quantities/ionization.hpp"
 
 namespace sidestream::sims {
 
@@ -163,8 +166,7 @@ core::Table<solvers::HeatingConfig> universe_heating_table() {
 }
 
 // A background that says nothing of the redshifts of the run is a mistake in its table or its units.
-void check_background(const CosmologyConfig& config, const core::Node& node) {
-  const solvers::UvBackground background = solvers::make_uv_background(config.heating->uv_background);
+void check_background(const CosmologyConfig& config, const solvers::UvBackground& background, const core::Node& node) {
   const auto redshift = [](double log_1z) { return core::pow(10.0, log_1z) - 1.0; };
   const double first = redshift(background.rows().front().log_1z), last = redshift(background.rows().back().log_1z);
   constexpr double rounding = 1e-3;  // tables have few digits
@@ -192,6 +194,7 @@ void leave_out_molecular_weight(core::Node& resolved) {
 void read_heating(const core::Node& root, const core::Node& node, CosmologyConfig& config, core::Node& resolved) {
   core::Node full;
   config.heating = universe_heating_table().read(node, &full);
+  full.set("uv_background", core::Node(config.heating->uv_background));
   config.heating->temperature_floor = std::max(config.heating->temperature_floor, config.temperature_floor);
   resolved.set("heating", full);
   if (config.hydro.gamma != solvers::HydroConfig().gamma)
@@ -201,7 +204,9 @@ void read_heating(const core::Node& root, const core::Node& node, CosmologyConfi
     core::reject(*weight, "with `[heating]` the molecular weight follows from the ionisation of the gas",
                  "leave `molecular_weight` out");
   leave_out_molecular_weight(resolved);
-  check_background(config, node);
+  const solvers::UvBackground background = solvers::make_uv_background(config.heating->uv_background);
+  check_background(config, background, node);
+  config.uv_digest = background.digest();
 }
 
 // Particles stay within a cell of their level while it takes two steps; levels share the seven-point Laplacian.
@@ -217,6 +222,50 @@ void check_refinement(const CosmologyConfig& config, const core::Node& root) {
 }
 
 }  // namespace
+
+void tell_universe(const CosmologyConfig& config, mesh::Moment& moment) {
+  const solvers::CosmologyParameters& p = config.parameters;
+  moment.attributes.insert({{"box_mpc", config.run.box_mpc},
+                            {"hubble", p.hubble},
+                            {"omega_lambda", p.lambda()},
+                            {"omega_m", p.omega_m},
+                            {"omega_b", config.has_gas ? p.omega_b : 0.0},
+                            {"sigma8", p.sigma8},
+                            {"ns", p.ns}});
+  if (const auto mass = config.initial.wdm_mass_kev) moment.attributes["wdm_mass_kev"] = *mass;
+  if (config.heating) tell_heating(*config.heating, moment);
+}
+
+std::map<std::string, std::string> physics_of(const CosmologyConfig& config) {
+  std::map<std::string, std::string> all;
+  const auto add = [&](const char* table, const char* key, const auto& value) {
+    all[fmt::format("{}.{}", table, key)] = fmt::format("{}", value);
+  };
+  const solvers::CosmologyParameters& p = config.parameters;
+  for (const auto& [key, value] : {std::pair{"omega_m", p.omega_m},
+                                   {"omega_b", p.omega_b},
+                                   {"omega_lambda", p.lambda()},
+                                   {"hubble", p.hubble},
+                                   {"sigma8", p.sigma8},
+                                   {"ns", p.ns},
+                                   {"t_cmb", p.t_cmb}})
+    add("cosmology", key, value);
+  if (const auto mass = config.initial.wdm_mass_kev) add("cosmology", "wdm_mass", fmt::format("{} keV", *mass));
+  if (config.has_gas) add("hydro", "gamma", config.hydro.gamma);
+  if (!config.heating) return all;
+  const solvers::HeatingConfig& heating = *config.heating;
+  // A table that was moved is the same.
+  add("heating", "uv_background",
+      fmt::format("{} ({})", std::filesystem::path(heating.uv_background).filename().string(), config.uv_digest));
+  add("heating", "rates", heating.rates);
+  add("heating", "self_shielding", heating.self_shielding);
+  add("heating", "ionization_factor", heating.ionization_factor);
+  add("heating", "heating_factor", heating.heating_factor);
+  add("heating", "heating_exponent", heating.heating_exponent);
+  if (heating.hydrogen_reionization) add("heating", "hydrogen_reionization", *heating.hydrogen_reionization);
+  if (heating.helium_reionization) add("heating", "helium_reionization", *heating.helium_reionization);
+  return all;
+}
 
 void check_floor(const CosmologyConfig& config) {
   if (config.temperature_floor <= config.start_temperature()) return;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -38,6 +39,7 @@ struct CosmologyConfig {
   solvers::HydroConfig hydro;
   double temperature_floor = 0.0;  ///< gas is never colder [K]
   std::optional<solvers::HeatingConfig> heating;
+  std::string uv_digest;  ///< of the table of its background
   bool has_gas = true;
 
   mesh::Geometry geometry() const;
@@ -57,6 +59,11 @@ struct CosmologyConfig {
 /// Reads `[mesh]`, `[amr]`, `[refine]`, `[cosmology]`, `[gravity]` and, with gas, `[hydro]` and `[heating]`. Throws
 /// core::Error.
 CosmologyConfig read_cosmology(const core::Node& root, bool has_gas, core::Node& resolved);
+
+/// Adds the box, the parameters of the universe and what heats its gas to what a moment, and so a result, tells.
+void tell_universe(const CosmologyConfig& config, mesh::Moment& moment);
+/// What its steps depend on, by key (see `SimulationPlan::physics`).
+std::map<std::string, std::string> physics_of(const CosmologyConfig& config);
 
 /// Throws core::Error when the floor of the temperature is above the temperature that the gas begins with, where it
 /// brings none of its own.

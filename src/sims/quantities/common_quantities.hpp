@@ -18,6 +18,10 @@ struct CommonQuantity {
 // `common_quantities.cpp` lists them.
 
 std::optional<CommonQuantity> total_density(const std::vector<mesh::Quantity>& there);
+std::optional<CommonQuantity> velocity_x(const std::vector<mesh::Quantity>& there);
+std::optional<CommonQuantity> velocity_y(const std::vector<mesh::Quantity>& there);
+std::optional<CommonQuantity> velocity_z(const std::vector<mesh::Quantity>& there);
+std::optional<CommonQuantity> specific_internal_energy(const std::vector<mesh::Quantity>& there);
 
 /// `quantities` and all common ones that follow from them.
 std::vector<mesh::Quantity> with_common_quantities(std::vector<mesh::Quantity> quantities);
@@ -26,5 +30,8 @@ void add_common_quantities(mesh::Snapshot& snapshot);
 
 /// The one of this name, or null.
 const mesh::Quantity* find(const std::vector<mesh::Quantity>& quantities, const std::string& name);
+
+/// `unit`, or that of `of` where its numbers have none.
+std::string unit_beside(const mesh::Quantity& of, const std::string& unit);
 
 }  // namespace sidestream::sims

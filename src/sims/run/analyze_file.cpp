@@ -3,9 +3,12 @@
 #include <optional>
 
 #include "sidestream/couple/stored.hpp"
+#include "sidestream/io/common_units.hpp"
+#include "sidestream/io/file_choice.hpp"
 #include "sidestream/io/open_snapshot.hpp"
 #include "sidestream/sims/run.hpp"
 #include "sims/quantities/common_quantities.hpp"
+#include "sims/quantities/ionization.hpp"
 
 namespace sidestream::sims {
 
@@ -37,7 +40,50 @@ couple::Expected expected_of(const mesh::Snapshot& snapshot) {
   expected.grids[""] = {snapshot.geometry.domain, snapshot.quantities()};
   for (const mesh::Species& one : snapshot.species())
     expected.species.push_back(couple::ExpectedSpecies{.name = one.name(), .numbers = {}});
+  for (const std::string& name : ionization_names())
+    expected.ways[name] = "[heating] makes it, with an ionising background: --set heating.uv_background=NAME";
   return expected;
+}
+
+// Of the run that made the file, which keeps its configuration; null where there is none.
+std::optional<Node> heating_in(const mesh::Snapshot& file) {
+  const auto config = file.texts.find(io::config_text);
+  if (config == file.texts.end()) return std::nullopt;
+  const Node run = core::parse_toml(config->second, file.source);
+  const Node* const heating = run.find("heating");
+  return heating != nullptr ? std::optional(*heating) : std::nullopt;
+}
+
+// Quantities that the tasks declare by expressions stay theirs.
+std::vector<std::string> declared_in(const Node& root) {
+  std::vector<std::string> names;
+  if (const Node* const quantities = root.find("quantity"))
+    for (const auto& member : quantities->members()) names.push_back(member.first);
+  return names;
+}
+
+void add_ionization_by(const comm::Communicator& world, const Node& heating, const Node& root, mesh::Snapshot& file,
+                       Node& resolved) {
+  solvers::HeatingConfig config;
+  Node full;
+  world.agree_on([&] {
+    config = ionization_table().read(heating, &full);
+    full.set("uv_background", Node(config.uv_background));
+  });
+  add_ionization(world, config, declared_in(root), file);
+  resolved.set("heating", full);
+}
+
+// As the tasks say it, else as the file does, which may lack what it takes: its tasks may do without it.
+void add_ionization_of(const comm::Communicator& world, const Node& root, mesh::Snapshot& file, Node& resolved) {
+  if (const Node* const heating = root.find("heating")) return add_ionization_by(world, *heating, root, file, resolved);
+  try {
+    std::optional<Node> heating;
+    world.agree_on([&] { heating = heating_in(file); });
+    if (heating) add_ionization_by(world, *heating, root, file, resolved);
+  } catch (const core::Error&) {
+    return;  // the task that needs it says so
+  }
 }
 
 }  // namespace
@@ -45,13 +91,16 @@ couple::Expected expected_of(const mesh::Snapshot& snapshot) {
 std::int64_t analyze_file(const comm::Communicator& world, const Node& root, const std::string& file,
                           const std::string& folder, core::Bill& bill,
                           const std::function<void(const std::string& line)>& tell) {
-  mesh::Snapshot snapshot = io::open_snapshot(world, file);
-  add_common_quantities(snapshot);
+  mesh::Snapshot snapshot = io::in_common_units(io::open_snapshot(world, file));
   if (const auto redshift = snapshot.moment.redshift()) snapshot.moment.attributes.emplace("redshift", *redshift);
+  world.agree_on([&] {
+    core::check_known_keys(root, std::array<std::string, 4>{"coupling", "task", "quantity", "heating"});
+  });
   couple::CouplingConfig config;
   Node resolved(Node::Members{});
+  add_common_quantities(snapshot);
+  add_ionization_of(world, root, snapshot, resolved);
   world.agree_on([&] {
-    core::check_known_keys(root, std::array<std::string, 3>{"coupling", "task", "quantity"});
     const bool has_redshift = snapshot.moment.redshift().has_value();
     for (const mesh::DerivedQuantity& derived :
          mesh::read_derived(root, snapshot.quantities(), has_redshift, &resolved))

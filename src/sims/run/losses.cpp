@@ -5,7 +5,9 @@
 
 namespace sidestream::sims {
 
-Losses::Losses(const std::vector<couple::TaskTotals>& totals, std::int64_t lost_plotfiles) : plotfiles(lost_plotfiles) {
+Losses::Losses(const std::vector<couple::TaskTotals>& totals, std::int64_t lost_plotfiles,
+               std::int64_t lost_checkpoints)
+    : plotfiles(lost_plotfiles), checkpoints(lost_checkpoints) {
   std::vector<std::string> told;
   for (const couple::TaskTotals& task : totals) {
     if (task.failed == 0) continue;
@@ -20,6 +22,8 @@ Losses::Losses(const std::vector<couple::TaskTotals>& totals, std::int64_t lost_
                                fmt::join(why, ", ")));
   }
   if (plotfiles > 0) told.push_back(fmt::format("{} plot file{}", plotfiles, plotfiles > 1 ? "s" : ""));
+  if (checkpoints > 0)
+    told.push_back(checkpoints > 1 ? fmt::format("all of {} checkpoints", checkpoints) : "the checkpoint");
   if (!told.empty()) text = fmt::format("the run has lost {}", fmt::join(told, "; "));
 }
 

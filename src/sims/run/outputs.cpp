@@ -101,6 +101,8 @@ void Outputs::write_checkpoint(Simulation& simulation) {
   io::FileChoice choice = config.file;
   if (std::string memory = session_.schedule().memory(); !memory.empty())
     choice.texts[triggers_text] = std::move(memory);
+  if (const auto physics = config_.plan->physics(); !physics.empty())
+    choice.texts[physics_text] = nlohmann::json(physics).dump();
   const Output output{"checkpoint", path, &config, step};
   Pending pending;
   pending.output = output;
@@ -209,6 +211,7 @@ void Outputs::lose_plotfile() {
 }
 
 void Outputs::report_failure(const Output& output, const std::string& problem) {
+  if (output.what == "checkpoint") ++lost_checkpoints_;
   session_.log().write(output.what + "_failed", {{"step", output.step}, {"path", output.path}, {"message", problem}});
   const bool stops = output.config->stops_on_failure;
   say_(fmt::format("the {} was not written, the run {}\n{}", output.what, stops ? "stops" : "goes on", problem));

@@ -15,6 +15,8 @@ namespace sidestream::sims {
 
 /// What triggers remember, among the texts of a checkpoint.
 inline const std::string triggers_text = "triggers";
+/// What `SimulationPlan::physics` tells, as JSON, beside it.
+inline const std::string physics_text = "physics";
 
 /// The plot files and checkpoints of a run. A checkpoint is written without waiting for anybody, as a pending one, and
 /// committed once the results of everything published before it are on the disk: a restart from it leaves none out.
@@ -57,6 +59,8 @@ class Outputs {
 
   /// Plot files that could not be written.
   std::int64_t lost_plotfiles() const { return lost_plotfiles_; }
+  /// Checkpoints that could not be written.
+  std::int64_t lost_checkpoints() const { return lost_checkpoints_; }
   /// Why the run must stop, where it was told to when a file cannot be written; empty otherwise.
   const std::string& failure() const { return failure_; }
 
@@ -104,7 +108,7 @@ class Outputs {
   bool is_put_off_ = false;
   std::string refused_;                       // the path of the newest refused one, as long as it lies there
   std::vector<std::int64_t> last_plotfiles_;  // of each
-  std::int64_t last_checkpoint_ = -1, lost_plotfiles_ = 0;
+  std::int64_t last_checkpoint_ = -1, lost_plotfiles_ = 0, lost_checkpoints_ = 0;
   std::string failure_;
 };
 

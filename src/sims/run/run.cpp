@@ -77,6 +77,41 @@ core::Error no_checkpoint(const std::string& folder, const std::string& problem)
                          : "give the folder of a run that wrote checkpoints, or run without --restart");
 }
 
+// What the checkpoint has and the configuration has not, or otherwise.
+std::string differences(const std::map<std::string, std::string>& kept,
+                        const std::map<std::string, std::string>& wanted) {
+  const auto value = [](const std::map<std::string, std::string>& all, const std::string& key) {
+    const auto found = all.find(key);
+    return found == all.end() ? std::string("nothing") : found->second;
+  };
+  std::map<std::string, std::string> keys = kept;
+  keys.insert(wanted.begin(), wanted.end());
+  std::string text;
+  for (const auto& [key, unused] : keys)
+    if (value(kept, key) != value(wanted, key))
+      text += fmt::format("{}`{}` is {} in the checkpoint, {} in the configuration", text.empty() ? "" : "; ", key,
+                          value(kept, key), value(wanted, key));
+  return text;
+}
+
+// Of the newest one that is no ruin; earlier versions did not keep it.
+void require_same_physics(const RunConfig& config, const std::vector<io::Generation>& generations) {
+  for (const io::Generation& generation : generations) {
+    std::map<std::string, std::string> texts;
+    try {
+      texts = io::open_snapshot_file(generation.path)->description().state.texts;
+    } catch (const core::Error&) {
+      continue;  // to be passed over, with its name, when the run begins
+    }
+    const auto kept = texts.find(physics_text);
+    const std::string different =
+        kept == texts.end() ? "" : differences(nlohmann::json::parse(kept->second), config.plan->physics());
+    if (different.empty()) return;
+    throw core::Error("the checkpoint is of a run with other physics: " + different, generation.path,
+                      "give the configuration what the run had; `--from` begins another run with the state in a file");
+  }
+}
+
 // One run on the ranks that compute: the loop over steps and what happens between them.
 class Run {
  public:
@@ -114,7 +149,9 @@ class Run {
     const bool drops = was_signalled() && !outputs_.has_pending();
     const std::vector<couple::TaskTotals> totals = session_.finish(drops ? couple::Drain::no : couple::Drain::yes);
     outputs_.commit_pending();
-    const Losses losses(totals, outputs_.lost_plotfiles());
+    // Earlier ones serve a restart.
+    const bool has_checkpoint = !io::generations_in(folder_.path()).empty();
+    const Losses losses(totals, outputs_.lost_plotfiles(), has_checkpoint ? 0 : outputs_.lost_checkpoints());
     if (compute_.broadcast(losses.are_any())) {
       if (status == RunStatus::finished) status = RunStatus::incomplete;
       report(losses);
@@ -286,6 +323,8 @@ class Run {
 
   // Checkpoints that came after a loss are not committed.
   std::string hint_for(const Losses& losses) const {
+    if (losses.checkpoints > 0)
+      return "the warnings above and the events `checkpoint_failed` say why; no restart is possible";
     if (!losses.can_be_made_again()) return "the warnings above and the events `analysis_failed` say why";
     return io::generations_in(folder_.path()).empty()
                ? "there is no checkpoint of before: make room, then run again with `--overwrite`"
@@ -298,6 +337,7 @@ class Run {
                                           {"results", losses.results},
                                           {"unwritten", losses.unwritten},
                                           {"plotfiles", losses.plotfiles},
+                                          {"checkpoints", losses.checkpoints},
                                           {"message", losses.text}});
     say(core::Error(losses.text, folder_.path(), hint_for(losses)).what());
   }
@@ -310,7 +350,9 @@ class Run {
     event.update(simulation_->summary());
     if (status == RunStatus::stopped) event["reason"] = stop_reason();
     if (status == RunStatus::incomplete) event["reason"] = losses.text;
-    if (losses.are_any()) event["lost"] = {{"results", losses.results}, {"plotfiles", losses.plotfiles}};
+    if (losses.are_any())
+      event["lost"] = {
+          {"results", losses.results}, {"plotfiles", losses.plotfiles}, {"checkpoints", losses.checkpoints}};
     event.update({{"status", names[static_cast<std::size_t>(status)]},
                   {"step", simulation_->moment().step},
                   {"progress", simulation_->progress()},
@@ -348,14 +390,21 @@ void catch_stop_signals() {
   for (const int number : {SIGINT, SIGTERM, SIGUSR1}) std::signal(number, remember_stop_signal);
 }
 
-void check_start(const std::string& folder, const RunStart& start) {
-  if (start.existing == io::ExistingRun::resume && io::generations_in(folder).empty()) throw no_checkpoint(folder, "");
+void check_start(const RunConfig& config, const std::string& folder, const RunStart& start) {
+  if (start.existing == io::ExistingRun::resume) {
+    const std::vector<io::Generation> generations = io::generations_in(folder);
+    if (generations.empty()) throw no_checkpoint(folder, "");
+    require_same_physics(config, generations);
+  }
   if (!start.file.empty()) io::open_snapshot_file(start.file);
 }
 
 RunStatus run(const comm::Communicator& world, RunConfig config, const std::string& folder_path, const RunStart& start,
               const std::function<void(const std::string& line)>& progress) {
   core::Bill bill(start.began);
+  world.agree_on([&] {
+    if (world.rank() == 0) check_start(config, folder_path, start);
+  });
   const io::RunFolder folder = io::prepare_run_folder(world, folder_path, start.existing, config.resolved);
   couple::Session session(world, config.coupling, folder, bill, progress);
   if (!session.computes()) {

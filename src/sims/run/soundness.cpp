@@ -66,12 +66,10 @@ std::string problem_of_particles(const mesh::Particles& particles, double scale_
   return "";
 }
 
-void require_sound(const comm::Communicator& comm, const std::string& problem, const std::string& moment) {
+void require_sound(const comm::Communicator& comm, const std::string& problem, const std::string& moment,
+                   const char* hint) {
   comm.agree_on([&] {
-    if (!problem.empty())
-      throw core::Error(problem, moment,
-                        "look at the start and at the units of the configuration; where it went well for a while, go "
-                        "on from an earlier checkpoint with a smaller `hydro.cfl`");
+    if (!problem.empty()) throw core::Error(problem, moment, hint);
   });
 }
 

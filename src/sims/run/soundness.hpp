@@ -21,8 +21,20 @@ std::string problem_of_gas(const mesh::Field<double>& gas, int level);
 /// and no particle is faster than light. Local.
 std::string problem_of_particles(const mesh::Particles& particles, double scale_factor);
 
+/// What to do about gas, particles alone, or heating and cooling that cannot be advanced.
+inline constexpr const char* gas_hint =
+    "look at the start and at the units of the configuration; where it went well for a while, go on from an earlier "
+    "checkpoint with a smaller `hydro.cfl`";
+inline constexpr const char* particles_hint =
+    "look at the start and at the units of the configuration; where it went well for a while, go on from an earlier "
+    "checkpoint with a smaller `cosmology.particle_cfl`";
+inline constexpr const char* heating_hint =
+    "look at the table of `heating.uv_background`, which ionises in 1/s and heats in erg/s, at the factors of "
+    "`[heating]`, and at the units of the start";
+
 /// Throws core::Error on all ranks when there is a `problem` on one. `moment`: "step 3, z = 4.1". Collective.
-void require_sound(const comm::Communicator& comm, const std::string& problem, const std::string& moment);
+void require_sound(const comm::Communicator& comm, const std::string& problem, const std::string& moment,
+                   const char* hint = gas_hint);
 
 /// Throws core::Error on all ranks for a step that takes the time nowhere in a sound state. `limit`: what asks for it.
 void refuse_step(const comm::Communicator& comm, double step, const std::string& limit, const std::string& moment);

@@ -1,7 +1,10 @@
 #include "sidestream/solvers/uv_background.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -95,6 +98,9 @@ std::vector<UvBackground::Row> parse(std::istream& text, const std::string& sour
   for (int number = 1; std::getline(text, line); ++number) {
     if (line.starts_with('#') || line.find_first_not_of(" \t\r") == std::string::npos) continue;
     const std::string where = source + ":" + std::to_string(number);
+    if (std::ranges::any_of(line, [](unsigned char c) { return c > '~' || (c < ' ' && c != '\t' && c != '\r'); }))
+      throw core::Error("the table of the ultraviolet background is no text", where,
+                        "it is of the kind TREECOOL: seven columns of numbers");
     rows.push_back(row_of(line, where));
     if (rows.size() > 1 && !(rows.back().log_1z > rows[rows.size() - 2].log_1z))
       throw core::Error("the redshift does not grow from row to row", where, "sort the rows by their first column");
@@ -111,11 +117,17 @@ std::vector<UvBackground::Row> read_rows(const std::string& name) {
       std::istringstream text{std::string(table.text)};
       return parse(text, "data/uvb/" + name + ".txt");
     }
+  namespace fs = std::filesystem;
+  std::error_code problem;
+  const fs::file_status status = fs::status(name, problem);
+  if (!fs::exists(status)) throw core::unknown_name("ultraviolet background or file", name, uv_background_names());
+  if (!fs::is_regular_file(status))
+    throw core::Error(fmt::format("a table of the ultraviolet background is a file, and this is {}",
+                                  fs::is_directory(status) ? "a folder" : "none"),
+                      name, "give the path of a table");
   std::ifstream file(name);
-  if (std::filesystem::is_directory(name))
-    throw core::Error("a table of the ultraviolet background is a file, and this is a folder", name,
-                      "give the path of the table in it");
-  if (!file) throw core::unknown_name("ultraviolet background or file", name, uv_background_names());
+  if (!file)
+    throw core::Error("the table of the ultraviolet background cannot be read", name, "look at its permissions");
   return parse(file, name);
 }
 
@@ -140,6 +152,20 @@ UvRates UvBackground::at(double redshift) const {
     rates.ionization_hi = rates.heating_hi = rates.ionization_hei = rates.heating_hei = 0.0;
   if (sudden_.helium && redshift > *sudden_.helium) rates.ionization_heii = rates.heating_heii = 0.0;
   return rates;
+}
+
+// FNV-1a of the bits of all numbers.
+std::string UvBackground::digest() const {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  const auto enter = [&](double number) {
+    for (std::uint64_t bits = std::bit_cast<std::uint64_t>(number), byte = 0; byte < 8; ++byte, bits >>= 8)
+      hash = (hash ^ (bits & 0xff)) * 0x100000001b3;
+  };
+  for (const Row& row : rows_) {
+    enter(row.log_1z);
+    for (const auto member : rate_members) enter(row.rates.*member);
+  }
+  return fmt::format("{:016x}", hash);
 }
 
 std::vector<double> UvBackground::onsets() const {
