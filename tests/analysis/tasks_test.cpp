@@ -15,15 +15,6 @@ using testing::HasSubstr;
 
 constexpr mesh::Periodicity periodic{true, true, true};
 
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const core::Error& error) {
-    return std::string(error.what()) + " | " + error.hint();
-  }
-  return "nothing was thrown";
-}
-
 class EveryTask : public testing::TestWithParam<const char*> {};
 constexpr std::array every_task{
     "analysis = 'flux'\naxes = ['x', 'y']\nmean_flux = '0.7'",
@@ -94,7 +85,8 @@ TEST_P(EveryTask, NamesTheCellThatHoldsNoNumber) {
   for (const char* part : {"slice", "flux_skewers"})  // show what there is
     if (std::string(GetParam()).find(part) != std::string::npos) return;
 
-  EXPECT_THAT(message_of([&] { analysis->run(world, snapshot); }), HasSubstr("nan at the cell (z, y, x) = (6, 5, 4)"));
+  EXPECT_THAT(test::message_of([&] { analysis->run(world, snapshot); }),
+              HasSubstr("nan at the cell (z, y, x) = (6, 5, 4)"));
 }
 
 TEST(Tasks, OfAnNBodySimulationNeedOnlyItsDarkMatter) {
@@ -124,7 +116,7 @@ TEST(Tasks, AskForOptionalFieldsOnlyIfTheSimulationHasThem) {
 }
 
 TEST(Tasks, SayWhatIsWrongWithTheirConfiguration) {
-  const auto complaint = [](const std::string& toml) { return message_of([&] { test::analysis_of(toml); }); };
+  const auto complaint = [](const std::string& toml) { return test::message_of([&] { test::analysis_of(toml); }); };
 
   EXPECT_THAT(complaint("analysis = 'hallos'"), HasSubstr("`halos`"));
   EXPECT_THAT(complaint("every = 3"), HasSubstr("the key `analysis` is missing"));
@@ -165,7 +157,7 @@ TEST(Tasks, NameTheFieldsThereAreWhenOneIsMissing) {
   const auto layout = mesh::split(mesh::domain_of({8, 8, 8}), {1, 1, world.size()});
   const auto snapshot = test::cosmology_snapshot(layout, world.rank(), false);
 
-  EXPECT_THAT(message_of([&] { test::analysis_of("analysis = 'phase'")->run(world, snapshot); }),
+  EXPECT_THAT(test::message_of([&] { test::analysis_of("analysis = 'phase'")->run(world, snapshot); }),
               HasSubstr("dark_matter_density"));
 }
 

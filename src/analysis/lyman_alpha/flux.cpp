@@ -6,7 +6,6 @@
 
 #include "analysis/at.hpp"
 #include "analysis/entries.hpp"
-#include "analysis/fields/levels.hpp"
 #include "analysis/lyman_alpha/absorbers.hpp"
 #include "analysis/lyman_alpha/depth_histogram.hpp"
 #include "analysis/lyman_alpha/flux_statistics.hpp"
@@ -46,21 +45,15 @@ struct AlongAxis {
 
 class Flux final : public Analysis {
  public:
-  struct Parameters {
+  struct Parameters : AbsorptionOptions {
     std::vector<std::string> axes;
-    std::string ion, optical_depth, mean_flux, rescale;
-    std::int64_t bins = 0, mu_bins = 0, level = 0;
+    std::string mean_flux, rescale;
+    std::int64_t bins = 0, mu_bins = 0;
   };
 
   static core::Table<Parameters> table() {
     auto table = task_table<Parameters>("Transmitted flux of the Lyman-alpha forest: mean, PDF and power spectra");
     table.option("axes", &Parameters::axes, {"x", "y", "z"}).doc("axes of the box to look along");
-    table.option("ion", &Parameters::ion, "H I").one_of({"H I", "He II"}).doc("what absorbs in its Lyman-alpha line");
-    table.option("optical_depth", &Parameters::optical_depth, "full")
-        .one_of({broadening_names.begin(), broadening_names.end()})
-        .doc(
-            "along the line with velocities and thermal widths (`full`), with damping wings too (`voigt`), or of each "
-            "cell for itself (`local`)");
     table.option("mean_flux", &Parameters::mean_flux, "simulated")
         .doc(
             "mean flux that the optical depth is multiplied for: a number, or the fit `becker2013`, "
@@ -72,31 +65,21 @@ class Flux final : public Analysis {
     table.option("mu_bins", &Parameters::mu_bins, 4)
         .range(0, 1000)
         .doc("bins of the angle to the line of sight for the power in three dimensions; 0: without it");
-    table.option("level", &Parameters::level, 0)
-        .range(0, finest_possible_level)
-        .doc(
-            "level of refinement whose cells make the lines: finer ones are averaged, coarser ones fill all of theirs");
+    AbsorptionOptions::add_to(table);
     return table;
   }
 
   explicit Flux(Parameters parameters)
       : parameters_(std::move(parameters)),
-        line_(lyman_alpha(parameters_.ion)),
-        broadening_(broadening_of(parameters_.optical_depth)),
-        mean_flux_(parameters_.mean_flux) {
-    for (const std::string& name : parameters_.axes) axes_.push_back(axis_of(name));
-    std::ranges::sort(axes_);
-    if (axes_.empty()) throw core::Error("there is no axis to look along", "axes", "use x, y and z");
-  }
+        absorption_(absorption_of(parameters_, parameters_.axes)),
+        mean_flux_(parameters_.mean_flux) {}
 
-  std::vector<std::string> fields() const override { return absorber_fields(line_, axes_); }
+  std::vector<std::string> fields() const override { return absorption_.fields(); }
 
-  void check(const mesh::Box& domain) const override {
-    check_covering_grid(domain, static_cast<int>(parameters_.level));
-  }
+  void check(const mesh::Box& domain) const override { check_covering_grid(domain, absorption_.level); }
 
   mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
-    const Absorbers gas = absorbers_of(comm, snapshot, line_, axes_, static_cast<int>(parameters_.level));
+    const Absorbers gas = absorbers_of(comm, snapshot, absorption_);
     const std::optional<double> wanted = mean_flux_.at(gas.flow.redshift);
     const std::vector<AlongAxis> found =
         wanted && parameters_.rescale == "together" ? scaled_together(comm, gas, *wanted) : scaled(comm, gas, wanted);
@@ -107,11 +90,7 @@ class Flux final : public Analysis {
     add_power(result, gas, found, snapshot.moment.attribute("hubble"));
     if (parameters_.mu_bins > 0) add_angular_power(result, found, snapshot.moment.attribute("hubble"));
     if (wanted) result.attributes["wanted_mean_flux"] = *wanted;
-    result.attributes["ion"] = line_.ion;
-    result.attributes["optical_depth"] = parameters_.optical_depth;
-    result.attributes["hubble_rate"] = gas.flow.hubble;
-    result.attributes["level"] = parameters_.level;
-    result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
+    absorption_.describe(result, gas.flow, snapshot);
     return result;
   }
 
@@ -131,8 +110,8 @@ class Flux final : public Analysis {
   std::vector<AlongAxis> scaled(const comm::Communicator& comm, const Absorbers& gas,
                                 std::optional<double> wanted) const {
     std::vector<AlongAxis> found;
-    for (const int axis : axes_) {
-      mesh::Field<double> depth = optical_depth(comm, gas, axis, broadening_);
+    for (const int axis : absorption_.axes) {
+      mesh::Field<double> depth = optical_depth(comm, gas, axis, absorption_.broadening);
       const double factor = wanted ? histogram_of(comm, depth, axis).factor_for(*wanted) : 1.0;
       found.push_back(along(comm, gas, depth, axis, factor));
     }
@@ -143,17 +122,17 @@ class Flux final : public Analysis {
   std::vector<AlongAxis> scaled_together(const comm::Communicator& comm, const Absorbers& gas, double wanted) const {
     DepthHistogram histogram;
     mesh::Field<double> depth;
-    for (const int axis : axes_) {
+    for (const int axis : absorption_.axes) {
       depth = {};
-      depth = optical_depth(comm, gas, axis, broadening_);
+      depth = optical_depth(comm, gas, axis, absorption_.broadening);
       histogram.add(histogram_of(comm, depth, axis));
     }
     const double factor = histogram.factor_for(wanted);
-    std::vector<AlongAxis> found{along(comm, gas, depth, axes_.back(), factor)};
-    for (std::size_t a = axes_.size() - 1; a-- > 0;) {
+    std::vector<AlongAxis> found{along(comm, gas, depth, absorption_.axes.back(), factor)};
+    for (std::size_t a = absorption_.axes.size() - 1; a-- > 0;) {
       depth = {};
-      depth = optical_depth(comm, gas, axes_[a], broadening_);
-      found.insert(found.begin(), along(comm, gas, depth, axes_[a], factor));
+      depth = optical_depth(comm, gas, absorption_.axes[a], absorption_.broadening);
+      found.insert(found.begin(), along(comm, gas, depth, absorption_.axes[a], factor));
     }
     return found;
   }
@@ -279,10 +258,8 @@ class Flux final : public Analysis {
   }
 
   Parameters parameters_;
-  SpectralLine line_;
-  Broadening broadening_;
+  Absorption absorption_;
   MeanFlux mean_flux_;
-  std::vector<int> axes_;
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "analysis/at.hpp"
 #include "analysis/entries.hpp"
-#include "analysis/fields/levels.hpp"
+#include "analysis/lyman_alpha/absorbers.hpp"
 #include "analysis/lyman_alpha/lines_of_sight.hpp"
 #include "analysis/make.hpp"
 #include "sidestream/analysis/covering_grid.hpp"
@@ -68,9 +68,9 @@ struct Sample {
 
 class FluxSkewers final : public Analysis {
  public:
-  struct Parameters {
-    std::string axis, choose, ion, optical_depth;
-    std::int64_t number = 0, seed = 0, level = 0;
+  struct Parameters : AbsorptionOptions {
+    std::string axis, choose;
+    std::int64_t number = 0, seed = 0;
   };
 
   static core::Table<Parameters> table() {
@@ -83,37 +83,27 @@ class FluxSkewers final : public Analysis {
         .range(1, 1e6)
         .doc("number of lines; of regular ones the largest square number that is not above it");
     table.option("seed", &Parameters::seed, 1).at_least(0).doc("of random lines");
-    table.option("ion", &Parameters::ion, "H I").one_of({"H I", "He II"}).doc("what absorbs in its Lyman-alpha line");
-    table.option("optical_depth", &Parameters::optical_depth, "full")
-        .one_of({broadening_names.begin(), broadening_names.end()})
-        .doc("as in the analysis `flux`");
-    table.option("level", &Parameters::level, 0)
-        .range(0, finest_possible_level)
-        .doc(
-            "level of refinement whose cells make the lines: finer ones are averaged, coarser ones fill all of theirs");
+    AbsorptionOptions::add_to(table);
     return table;
   }
 
   explicit FluxSkewers(Parameters parameters)
       : parameters_(std::move(parameters)),
-        line_(lyman_alpha(parameters_.ion)),
-        axis_(axis_of(parameters_.axis)),
-        broadening_(broadening_of(parameters_.optical_depth)) {}
+        absorption_(absorption_of(parameters_, {parameters_.axis})),
+        axis_(absorption_.axes.front()) {}
 
-  std::vector<std::string> fields() const override { return absorber_fields(line_, {axis_}); }
+  std::vector<std::string> fields() const override { return absorption_.fields(); }
 
-  void check(const mesh::Box& domain) const override {
-    check_covering_grid(domain, static_cast<int>(parameters_.level));
-  }
+  void check(const mesh::Box& domain) const override { check_covering_grid(domain, absorption_.level); }
 
   mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
-    const Absorbers gas = absorbers_of(comm, snapshot, line_, {axis_}, static_cast<int>(parameters_.level));
+    const Absorbers gas = absorbers_of(comm, snapshot, absorption_);
     const mesh::Layout& grid = gas.density.layout();
     const Sample sample = sample_of(grid.domain().extent());
     const mesh::Layout lines = sample.layout(grid, comm.size(), axis_);
     const LineCells cells = gathered(comm, gas, axis_, lines);
     mesh::Field<double> depth(lines, comm.rank());
-    if (!comm.all(find_depth(cells, gas, axis_, broadening_, depth))) refuse_absorbers(comm, gas, axis_);
+    if (!comm.all(find_depth(cells, gas, axis_, absorption_.broadening, depth))) refuse_absorbers(comm, gas, axis_);
 
     // Lines are dealt in order, so what the ranks have in their order is all lines in theirs.
     const auto all_of = [&](const mesh::Field<double>& field) { return comm.gather(field.all()); };
@@ -129,12 +119,14 @@ class FluxSkewers final : public Analysis {
     };
     Numbers flux(depths.size());
     transmitted_flux(depths, 1.0, flux);
-    add(line_.quantity, "1/cm^3", "number of " + line_.ion + " atoms in a proper volume", density);
+    add(absorption_.line.quantity, "1/cm^3", "number of " + absorption_.line.ion + " atoms in a proper volume",
+        density);
     add("temperature", "K", "temperature of the gas", temperature);
     add("peculiar_velocity", "km/s", "proper velocity of the gas along the line, away from its beginning", velocity);
     add("optical_depth", "1", "optical depth in Lyman alpha", depths);
     add("flux", "1", "exp(-optical_depth)", flux);
-    describe(result, gas, snapshot);
+    result.attributes["axis"] = parameters_.axis;
+    absorption_.describe(result, gas.flow, snapshot);
     result.summary =
         fmt::format("{} {} along {}", lines.size(), lines.size() == 1 ? "line" : "lines", parameters_.axis);
     return result;
@@ -149,7 +141,7 @@ class FluxSkewers final : public Analysis {
 
   void add_pixels(mesh::Result& result, const Absorbers& gas) const {
     const double width = gas.flow.velocity_of(gas.geometry.cell_size(axis_));
-    const double begin = line_.wavelength * (1.0 + gas.flow.redshift);
+    const double begin = absorption_.line.wavelength * (1.0 + gas.flow.redshift);
     const std::int64_t pixels = gas.geometry.domain.extent()[axis_];
     Numbers velocity, wavelength;
     for (std::int64_t j = 0; j < pixels; ++j) {
@@ -171,19 +163,9 @@ class FluxSkewers final : public Analysis {
     }
   }
 
-  void describe(mesh::Result& result, const Absorbers& gas, const mesh::Snapshot& snapshot) const {
-    result.attributes["axis"] = parameters_.axis;
-    result.attributes["ion"] = line_.ion;
-    result.attributes["optical_depth_kind"] = parameters_.optical_depth;
-    result.attributes["hubble_rate"] = gas.flow.hubble;
-    result.attributes["level"] = parameters_.level;
-    result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
-  }
-
   Parameters parameters_;
-  SpectralLine line_;
+  Absorption absorption_;
   int axis_;
-  Broadening broadening_;
 };
 
 }  // namespace
