@@ -84,5 +84,64 @@ TEST(FluxSkewers, AtRandomFollowTheirSeed) {
   EXPECT_EQ(first == other, world.rank() != 0);
 }
 
+TEST(FluxSkewers, GoThroughTheCellsOfPositions) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const Int3 cells{16, 12, 20};
+  const Gas gas(cells);
+  const auto snapshot = snapshot_of(gas, some_layout(cells, world.size()), world.rank());
+
+  // The second lies in the cell of the first across the axis, the last but one beyond the periodic box.
+  const auto result = test::analysis_of(
+                          "analysis = 'flux_skewers'\naxis = 'y'\nchoose = 'positions'\n"
+                          "positions = [[9.9, 3, 0.1], [9.4, 8, 0], [0, 0, 5], [-9.7, 23, 19.9], [10, 1, 5]]")
+                          ->run(world, snapshot);
+
+  if (world.rank() != 0) return;
+  EXPECT_EQ(test::integers(result, "position_line"), (std::vector<std::int64_t>{0, 0, 1, 2, 1}));
+  const Int3 first[] = {{15, 0, 0}, {0, 0, 10}, {0, 0, 19}};
+  ASSERT_EQ(result.dimensions.at("line"), 3);
+  for (std::size_t line = 0; line < 3; ++line) {
+    EXPECT_NEAR(numbers(result, "x")[line], (first[line].x + 0.5) * 10 / 16, 1e-12);
+    EXPECT_NEAR(numbers(result, "z")[line], (first[line].z + 0.5) * 10 / 20, 1e-12);
+    for (int j = 0; j < 12; ++j)
+      EXPECT_EQ(numbers(result, "temperature")[line * 12 + static_cast<std::size_t>(j)],
+                gas.temperature(first[line].z, j, first[line].x));
+  }
+}
+
+TEST(FluxSkewers, SayWhatIsWrongWithPositions) {
+  const auto complaint = [](const std::string& toml) {
+    return test::message_of([&] { test::analysis_of("analysis = 'flux_skewers'\n" + toml); });
+  };
+
+  EXPECT_THAT(complaint("choose = 'positions'"), HasSubstr("take both"));
+  EXPECT_THAT(complaint("positions = [[1, 2, 3]]"), HasSubstr("take both"));
+  EXPECT_THAT(complaint("choose = 'positions'\npositions = [[1, 2]]"), HasSubstr("three coordinates"));
+  EXPECT_THAT(complaint("choose = 'positions'\npositions = [[1, 2, inf]]"), HasSubstr("not finite"));
+  EXPECT_THAT(complaint("choose = 'positions'\npositions = [1, 2, 3]"), HasSubstr("positions"));
+}
+
+TEST(FluxSkewers, HaveMockSpectraOfTheirFlux) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const Int3 cells{16, 12, 20};
+  const auto snapshot = snapshot_of(Gas(cells), some_layout(cells, world.size()), world.rank());
+
+  const auto result =
+      test::analysis_of("analysis = 'flux_skewers'\nnumber = 9\nresolution = 80\npixel = 70")->run(world, snapshot);
+
+  if (world.rank() != 0) return;
+  const double width = 2 * numbers(result, "velocity")[0];
+  const auto pixels = static_cast<std::size_t>(result.dimensions.at("mock_pixel"));
+  EXPECT_EQ(pixels, static_cast<std::size_t>(std::llround(20 * width / 70)));
+  EXPECT_NEAR(2 * numbers(result, "mock_velocity")[0], 20 * width / static_cast<double>(pixels), 1e-9);
+  for (std::size_t line = 0; line < 9; ++line) {
+    double mean = 0, mock_mean = 0;
+    for (std::size_t j = 0; j < 20; ++j) mean += numbers(result, "flux")[20 * line + j] / 20;
+    for (std::size_t j = 0; j < pixels; ++j)
+      mock_mean += numbers(result, "mock_flux")[pixels * line + j] / static_cast<double>(pixels);
+    EXPECT_NEAR(mock_mean, mean, 1e-13);
+  }
+}
+
 }  // namespace
 }  // namespace sidestream::analysis

@@ -22,6 +22,8 @@ constexpr std::array every_task{
     "analysis = 'flux'\noptical_depth = 'local'\nmean_flux = 'becker2013'\nrescale = 'each'",
     "analysis = 'flux_skewers'\naxis = 'x'\nnumber = 10",
     "analysis = 'flux_skewers'\nchoose = 'random'\nnumber = 7\noptical_depth = 'local'",
+    "analysis = 'flux_skewers'\nchoose = 'positions'\npositions = [[1, 2, 3], [14, 9, 5], [1.1, 2, 9]]",
+    "analysis = 'flux_skewers'\nnumber = 9\nresolution = 50\npixel = 30\nsignal_to_noise = 10",
     "analysis = 'halos'\nt_boundary = '5 mean'\nt_halo = '20 mean'",
     "analysis = 'halos'\nfield = 'gas_density'\nt_boundary = '2e10'\nt_halo = '4e10'\nconnectivity = 6",
     "analysis = 'halos'\nkinematics = true\nspherical_overdensity = ['200m']\nt_halo = '100 mean'",
