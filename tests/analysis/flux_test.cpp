@@ -314,6 +314,7 @@ TEST(FluxTask, SaysWhatIsWrongWithItsConfiguration) {
   EXPECT_THAT(complaint("axes = ['w']"), HasSubstr("no axis `w`"));
   EXPECT_THAT(complaint("axes = []"), HasSubstr("no axis to look along"));
   EXPECT_THAT(complaint("mean_flux = 'becker'"), HasSubstr("becker2013"));
+  EXPECT_THAT(complaint("cross = ['gas_density']\nmu_bins = 0"), HasSubstr("three dimensions"));
   EXPECT_THAT(complaint("ion = 'C IV'"), HasSubstr("ion"));
   EXPECT_THAT(complaint("optical_depth = 'exact'"), HasSubstr("optical_depth"));
 }
@@ -342,8 +343,10 @@ TEST(Flux, OfALinearFieldInRedshiftSpaceHasKaisersLimit) {
       return -flow.velocity_of(beta * amplitude * wave.z / (unit * squares)) * std::sin(phase(k, j, i));
     });
 
+    mesh::Snapshot snapshot = snapshot_of(gas, layout, world.rank(), side);
+    snapshot.add({"gas_density", "Msun/Mpc^3"}, gas.density.on(layout, world.rank()));
     const auto result =
-        test::analysis_of("analysis = 'flux'\naxes = ['z']")->run(world, snapshot_of(gas, layout, world.rank(), side));
+        test::analysis_of("analysis = 'flux'\naxes = ['z']\ncross = ['gas_density']")->run(world, snapshot);
 
     if (world.rank() != 0) continue;
     const auto shell = static_cast<std::size_t>(std::sqrt(squares) + 0.5) - 1;
@@ -355,6 +358,11 @@ TEST(Flux, OfALinearFieldInRedshiftSpaceHasKaisersLimit) {
                  window = std::exp(-q * q * b * b / 4) * (wave.z == 0 ? 1 : std::sin(q / 2) / (q / 2));
     EXPECT_NEAR(numbers(result, "flux_monopole")[shell] * modes / of_wave, kaiser * window * window, 1e-3)
         << wave.x << wave.y << wave.z;
+    const auto cross = [&](const std::string& pole) {
+      return numbers(result, "flux_gas_density_cross_" + pole)[shell];
+    };
+    EXPECT_NEAR(cross("monopole") * modes / (-of_wave / thin), std::sqrt(kaiser) * window, 1e-3);
+    EXPECT_NEAR(cross("quadrupole"), cross("monopole") * 5 * (1.5 * mu * mu - 0.5), 1e-3 * std::abs(cross("monopole")));
   }
 }
 

@@ -20,6 +20,7 @@ constexpr std::array every_task{
     "analysis = 'flux'\naxes = ['x', 'y']\nmean_flux = '0.7'",
     "analysis = 'flux'\noptical_depth = 'voigt'\nbins = 7\nmu_bins = 0",
     "analysis = 'flux'\noptical_depth = 'local'\nmean_flux = 'becker2013'\nrescale = 'each'",
+    "analysis = 'flux'\ncross = ['total_density', 'gas_density']\nmean_flux = '0.6'",
     "analysis = 'flux_skewers'\naxis = 'x'\nnumber = 10",
     "analysis = 'flux_skewers'\nchoose = 'random'\nnumber = 7\noptical_depth = 'local'",
     "analysis = 'flux_skewers'\nchoose = 'positions'\npositions = [[1, 2, 3], [14, 9, 5], [1.1, 2, 9]]",

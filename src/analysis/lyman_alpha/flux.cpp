@@ -16,6 +16,7 @@
 #include "analysis/statistics/angular_power.hpp"
 #include "analysis/statistics/spectrum.hpp"
 #include "sidestream/analysis/covering_grid.hpp"
+#include "sidestream/analysis/density.hpp"
 
 namespace sidestream::analysis {
 
@@ -41,12 +42,19 @@ struct AlongAxis {
   double factor = 1.0;  // of the optical depth
   FluxStatistics flux;
   AngularPower power;
+  std::vector<AngularPower> cross;  // with each density
+};
+
+struct Density {
+  std::string name;
+  Spectrum spectrum;
+  double mean = 0.0;
 };
 
 class Flux final : public Analysis {
  public:
   struct Parameters : AbsorptionOptions {
-    std::vector<std::string> axes;
+    std::vector<std::string> axes, cross;
     std::string mean_flux, rescale;
     std::int64_t bins = 0, mu_bins = 0;
   };
@@ -65,6 +73,8 @@ class Flux final : public Analysis {
     table.option("mu_bins", &Parameters::mu_bins, 4)
         .range(0, 1000)
         .doc("bins of the angle to the line of sight for the power in three dimensions; 0: without it");
+    table.option("cross", &Parameters::cross, {})
+        .doc("densities to take cross spectra of the flux with, in three dimensions");
     AbsorptionOptions::add_to(table);
     return table;
   }
@@ -72,17 +82,25 @@ class Flux final : public Analysis {
   explicit Flux(Parameters parameters)
       : parameters_(std::move(parameters)),
         absorption_(absorption_of(parameters_, parameters_.axes)),
-        mean_flux_(parameters_.mean_flux) {}
+        mean_flux_(parameters_.mean_flux) {
+    if (!parameters_.cross.empty() && parameters_.mu_bins == 0)
+      throw core::Error("cross spectra are of three dimensions", "cross", "take one of the `mu_bins` or more");
+  }
 
-  std::vector<std::string> fields() const override { return absorption_.fields(); }
+  std::vector<std::string> fields() const override {
+    std::vector<std::string> names = absorption_.fields();
+    for (const std::string& name : parameters_.cross) append_new(names, names_for(name));
+    return names;
+  }
 
   void check(const mesh::Box& domain) const override { check_covering_grid(domain, absorption_.level); }
 
   mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
     const Absorbers gas = absorbers_of(comm, snapshot, absorption_);
+    const Box box{comm, gas, densities(comm, snapshot, gas.density.layout())};
     const std::optional<double> wanted = mean_flux_.at(gas.flow.redshift);
     const std::vector<AlongAxis> found =
-        wanted && parameters_.rescale == "together" ? scaled_together(comm, gas, *wanted) : scaled(comm, gas, wanted);
+        wanted && parameters_.rescale == "together" ? scaled_together(box, *wanted) : scaled(box, wanted);
     mesh::Result result;
     if (comm.rank() != 0) return result;
     add_means(result, found);
@@ -95,44 +113,64 @@ class Flux final : public Analysis {
   }
 
  private:
+  struct Box {
+    const comm::Communicator& comm;
+    const Absorbers& gas;
+    std::vector<Density> densities;
+  };
+
+  std::vector<Density> densities(const comm::Communicator& comm, const mesh::Snapshot& snapshot,
+                                 const mesh::Layout& cells) const {
+    std::vector<Density> all;
+    if (parameters_.cross.empty()) return all;
+    const CoveringGrid grid(comm, snapshot.levels, absorption_.level);
+    const fft::FftPlan plan(comm, cells);
+    for (const std::string& name : parameters_.cross)
+      all.push_back({name, density_spectrum(comm, plan, grid, snapshot, name),
+                     positive_mean(comm, field_or_total(snapshot, name), name)});
+    return all;
+  }
+
   // The flux takes the place of the depths.
-  AlongAxis along(const comm::Communicator& comm, const Absorbers& gas, mesh::Field<double>& depth, int axis,
-                  double factor) const {
-    AlongAxis found{axis, factor, flux_statistics(comm, depth, axis, factor, parameters_.bins), {}};
+  AlongAxis along(const Box& box, mesh::Field<double>& depth, int axis, double factor) const {
+    AlongAxis found{axis, factor, flux_statistics(box.comm, depth, axis, factor, parameters_.bins), {}, {}};
     if (parameters_.mu_bins == 0) return found;
-    const Spectrum spectrum = transform(comm, fft::FftPlan(comm, depth.layout()), depth);
+    const Spectrum spectrum = transform(box.comm, fft::FftPlan(box.comm, depth.layout()), depth);
     const RelativeField flux{spectrum, found.flux.mean};
-    found.power = angular_power(comm, flux, flux, gas.geometry, {}, axis, parameters_.mu_bins);
+    const auto power_with = [&](const RelativeField& other) {
+      return angular_power(box.comm, flux, other, box.gas.geometry, {}, axis, parameters_.mu_bins);
+    };
+    found.power = power_with(flux);
+    for (const Density& density : box.densities) found.cross.push_back(power_with({density.spectrum, density.mean}));
     return found;
   }
 
   // Each axis for itself.
-  std::vector<AlongAxis> scaled(const comm::Communicator& comm, const Absorbers& gas,
-                                std::optional<double> wanted) const {
+  std::vector<AlongAxis> scaled(const Box& box, std::optional<double> wanted) const {
     std::vector<AlongAxis> found;
     for (const int axis : absorption_.axes) {
-      mesh::Field<double> depth = optical_depth(comm, gas, axis, absorption_.broadening);
-      const double factor = wanted ? histogram_of(comm, depth, axis).factor_for(*wanted) : 1.0;
-      found.push_back(along(comm, gas, depth, axis, factor));
+      mesh::Field<double> depth = optical_depth(box.comm, box.gas, axis, absorption_.broadening);
+      const double factor = wanted ? histogram_of(box.comm, depth, axis).factor_for(*wanted) : 1.0;
+      found.push_back(along(box, depth, axis, factor));
     }
     return found;
   }
 
   // The factor is known when all axes have been seen; only the optical depths along the last one are still there.
-  std::vector<AlongAxis> scaled_together(const comm::Communicator& comm, const Absorbers& gas, double wanted) const {
+  std::vector<AlongAxis> scaled_together(const Box& box, double wanted) const {
     DepthHistogram histogram;
     mesh::Field<double> depth;
     for (const int axis : absorption_.axes) {
       depth = {};
-      depth = optical_depth(comm, gas, axis, absorption_.broadening);
-      histogram.add(histogram_of(comm, depth, axis));
+      depth = optical_depth(box.comm, box.gas, axis, absorption_.broadening);
+      histogram.add(histogram_of(box.comm, depth, axis));
     }
     const double factor = histogram.factor_for(wanted);
-    std::vector<AlongAxis> found{along(comm, gas, depth, absorption_.axes.back(), factor)};
+    std::vector<AlongAxis> found{along(box, depth, absorption_.axes.back(), factor)};
     for (std::size_t a = absorption_.axes.size() - 1; a-- > 0;) {
       depth = {};
-      depth = optical_depth(comm, gas, absorption_.axes[a], absorption_.broadening);
-      found.insert(found.begin(), along(comm, gas, depth, absorption_.axes[a], factor));
+      depth = optical_depth(box.comm, box.gas, absorption_.axes[a], absorption_.broadening);
+      found.insert(found.begin(), along(box, depth, absorption_.axes[a], factor));
     }
     return found;
   }
@@ -218,35 +256,63 @@ class Flux final : public Analysis {
   }
 
   void add_angular_power(mesh::Result& result, const std::vector<AlongAxis>& found, double h) const {
+    const AngularPower& first = found.front().power;
     const auto axes = static_cast<std::int64_t>(found.size()), bins = parameters_.mu_bins;
-    const auto shells = static_cast<std::int64_t>(found.front().power.shell_k.size());
-    const auto of_all = [&]<typename T>(std::vector<T> AngularPower::*member, T unit) {
-      std::vector<T> all;
-      for (const AlongAxis& one : found)
-        for (const T value : one.power.*member) all.push_back(value * unit);
-      return all;
-    };
-    const double volume_unit = h * h * h;
-    const auto add_pole = [&](const char* name, const char* meaning, std::vector<double> AngularPower::*member) {
-      result.add(name, "(Mpc/h)^3", meaning, {"axis", "shell"}, {axes, shells}, of_all(member, volume_unit));
-    };
+    const auto shells = static_cast<std::int64_t>(first.shell_k.size());
     const auto add = [&](const char* name, const char* unit, const char* meaning, auto values) {
       result.add(name, unit, meaning, {"axis", "shell", "mu_bin"}, {axes, shells, bins}, std::move(values));
     };
-    Numbers k = found.front().power.shell_k, middle;
+    Numbers k = first.shell_k, middle;
     for (double& one : k) one /= h;
     for (std::int64_t bin = 0; bin < bins; ++bin)
       middle.push_back((static_cast<double>(bin) + 0.5) / static_cast<double>(bins));
+    std::vector<const AngularPower*> powers;
+    for (const AlongAxis& one : found) powers.push_back(&one.power);
     result.add("shell_k", "h/Mpc", "mean wave number of the modes in the shell", {"shell"}, {shells}, std::move(k));
-    add_pole("flux_monopole", "power of flux / mean - 1 in three dimensions", &AngularPower::monopole);
-    add_pole("flux_quadrupole", "its quadrupole about the line of sight", &AngularPower::quadrupole);
-    add_pole("flux_hexadecapole", "its hexadecapole about the line of sight", &AngularPower::hexadecapole);
     result.add("mu", "1", "middle of the bin of |k along the line| / k", {"mu_bin"}, {bins}, std::move(middle));
     add("mu_modes", "1", "number of modes in shell and bin, k and -k both counted",
-        of_all(&AngularPower::modes, std::int64_t{1}));
-    add("mu_k", "h/Mpc", "their mean wave number; 0 without modes", of_all(&AngularPower::k, 1.0 / h));
-    add("mu_mean", "1", "their mean |k along the line| / k", of_all(&AngularPower::mu, 1.0));
-    add("mu_power", "(Mpc/h)^3", "their mean power", of_all(&AngularPower::power, volume_unit));
+        of_all(powers, &AngularPower::modes, std::int64_t{1}));
+    add("mu_k", "h/Mpc", "their mean wave number; 0 without modes", of_all(powers, &AngularPower::k, 1.0 / h));
+    add("mu_mean", "1", "their mean |k along the line| / k", of_all(powers, &AngularPower::mu, 1.0));
+    add_spectrum(result, powers, {"flux", "mu_power", "power of flux / mean - 1 in three dimensions"}, h);
+    for (std::size_t c = 0; c < parameters_.cross.size(); ++c) {
+      const std::string& density = parameters_.cross[c];
+      for (std::size_t a = 0; a < found.size(); ++a) powers[a] = &found[a].cross[c];
+      add_spectrum(result, powers,
+                   {"flux_" + density + "_cross", "flux_" + density + "_cross_mu",
+                    "cross power of flux / mean - 1 and the relative fluctuation of " + density},
+                   h);
+    }
+  }
+
+  // Those of all axes, one after the other.
+  template <typename T>
+  static std::vector<T> of_all(const std::vector<const AngularPower*>& powers, std::vector<T> AngularPower::*member,
+                               T unit) {
+    std::vector<T> all;
+    for (const AngularPower* power : powers)
+      for (const T value : power->*member) all.push_back(value * unit);
+    return all;
+  }
+
+  struct SpectrumNames {
+    std::string prefix, by_angle, meaning;
+  };
+  void add_spectrum(mesh::Result& result, const std::vector<const AngularPower*>& powers, const SpectrumNames& names,
+                    double h) const {
+    const auto axes = static_cast<std::int64_t>(powers.size());
+    const auto shells = static_cast<std::int64_t>(powers.front()->shell_k.size());
+    const double volume_unit = h * h * h;
+    const auto add_pole = [&](const char* suffix, const char* what, std::vector<double> AngularPower::*member) {
+      result.add(names.prefix + suffix, "(Mpc/h)^3", names.meaning + what, {"axis", "shell"}, {axes, shells},
+                 of_all(powers, member, volume_unit));
+    };
+    add_pole("_monopole", "", &AngularPower::monopole);
+    add_pole("_quadrupole", ", its quadrupole about the line of sight", &AngularPower::quadrupole);
+    add_pole("_hexadecapole", ", its hexadecapole about the line of sight", &AngularPower::hexadecapole);
+    result.add(names.by_angle, "(Mpc/h)^3", names.meaning + ", by the angle to the line of sight; 0 without modes",
+               {"axis", "shell", "mu_bin"}, {axes, shells, parameters_.mu_bins},
+               of_all(powers, &AngularPower::power, volume_unit));
   }
 
   // Whether all axes have the same modes.
