@@ -306,6 +306,32 @@ TEST(FluxTask, OfABoxWithUnequalSidesHasModesOfEachAxis) {
   EXPECT_THROW(result.column("mean_flux_power"), core::Error);
 }
 
+TEST(FluxTask, KeepsThePlaneOfTheFluxInTheMiddleOfTheBox) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const Int3 cells{8, 12, 10};
+  const Gas gas(cells);
+  const auto snapshot = snapshot_of(gas, some_layout(cells, world.size()), world.rank());
+  const Absorbers absorbers = absorbers_of(world, snapshot, {lyman_alpha("H I"), Broadening::full, {0, 1, 2}});
+  for (int axis = 0; axis < 3; ++axis) {
+    const auto result =
+        test::analysis_of("analysis = 'flux'\nslice = true\naxes = ['" + std::string(1, "xyz"[axis]) + "']")
+            ->run(world, snapshot);
+
+    if (world.rank() != 0) continue;
+    const Grid depths = depths_line_by_line(gas, absorbers.scales[static_cast<std::size_t>(axis)], axis);
+    const int other = (axis + 1) % 3, across = (axis + 2) % 3;
+    Int3 cell;
+    cell[across] = cells[across] / 2;
+    std::size_t place = 0;
+    for (cell[other] = 0; cell[other] < cells[other]; ++cell[other])
+      for (cell[axis] = 0; cell[axis] < cells[axis]; ++cell[axis])
+        EXPECT_NEAR(numbers(result, "flux_slice")[place++], std::exp(-depths(cell.z, cell.y, cell.x)), 1e-15);
+    EXPECT_EQ(numbers(result, "flux_slice").size(), place);
+    EXPECT_NEAR(numbers(result, "slice_line").back(), 10 - 5.0 / cells[other], 1e-12);
+    EXPECT_NEAR(numbers(result, "slice_pixel")[0], 5.0 / cells[axis], 1e-12);
+  }
+}
+
 TEST(FluxTask, SaysWhatIsWrongWithItsConfiguration) {
   const auto complaint = [](const std::string& toml) {
     return test::message_of([&] { test::analysis_of("analysis = 'flux'\n" + toml); });

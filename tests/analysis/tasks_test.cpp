@@ -18,7 +18,7 @@ constexpr mesh::Periodicity periodic{true, true, true};
 class EveryTask : public testing::TestWithParam<const char*> {};
 constexpr std::array every_task{
     "analysis = 'flux'\naxes = ['x', 'y']\nmean_flux = '0.7'",
-    "analysis = 'flux'\noptical_depth = 'voigt'\nbins = 7\nmu_bins = 0",
+    "analysis = 'flux'\noptical_depth = 'voigt'\nbins = 7\nmu_bins = 0\nslice = true",
     "analysis = 'flux'\noptical_depth = 'local'\nmean_flux = 'becker2013'\nrescale = 'each'",
     "analysis = 'flux'\ncross = ['total_density', 'gas_density']\nmean_flux = '0.6'",
     "analysis = 'flux_skewers'\naxis = 'x'\nnumber = 10",

@@ -17,6 +17,7 @@
 #include "analysis/statistics/spectrum.hpp"
 #include "sidestream/analysis/covering_grid.hpp"
 #include "sidestream/analysis/density.hpp"
+#include "sidestream/redistribute/redistribution.hpp"
 
 namespace sidestream::analysis {
 
@@ -43,7 +44,30 @@ struct AlongAxis {
   FluxStatistics flux;
   AngularPower power;
   std::vector<AngularPower> cross;  // with each density
+  Numbers slice;                    // where it is wanted
 };
+
+// A plane in the middle of the box that holds lines of sight along `axis`, side by side along `other`.
+struct Plane {
+  int axis, other, across;
+  explicit Plane(int along) : axis(along), other((along + 1) % 3), across((along + 2) % 3) {}
+};
+
+// Its flux, a row a line. Collective; on rank 0.
+Numbers slice_of(const comm::Communicator& comm, const mesh::Field<double>& flux, const Plane& plane) {
+  const mesh::Layout& lines = flux.layout();
+  mesh::Box box = lines.domain();
+  box.lo[plane.across] = (box.lo[plane.across] + box.hi[plane.across]) / 2;
+  box.hi[plane.across] = box.lo[plane.across] + 1;
+  mesh::Field<double> slice({lines.domain(), lines.periodic(), {box}, {0}, lines.level()}, comm.rank());
+  redistribute::Redistribution(comm, lines, slice.layout()).apply(flux, slice);
+  Numbers rows;
+  if (comm.rank() != 0) return rows;
+  for (mesh::Int3 cell = box.lo; cell[plane.other] < box.hi[plane.other]; ++cell[plane.other])
+    for (cell[plane.axis] = box.lo[plane.axis]; cell[plane.axis] < box.hi[plane.axis]; ++cell[plane.axis])
+      rows.push_back(slice.view(0)(cell.z, cell.y, cell.x));
+  return rows;
+}
 
 struct Density {
   std::string name;
@@ -57,6 +81,7 @@ class Flux final : public Analysis {
     std::vector<std::string> axes, cross;
     std::string mean_flux, rescale;
     std::int64_t bins = 0, mu_bins = 0;
+    bool slice = false;
   };
 
   static core::Table<Parameters> table() {
@@ -75,6 +100,8 @@ class Flux final : public Analysis {
         .doc("bins of the angle to the line of sight for the power in three dimensions; 0: without it");
     table.option("cross", &Parameters::cross, {})
         .doc("densities to take cross spectra of the flux with, in three dimensions");
+    table.option("slice", &Parameters::slice, false)
+        .doc("whether to keep the flux in a plane of lines along the last of the axes");
     AbsorptionOptions::add_to(table);
     return table;
   }
@@ -107,6 +134,7 @@ class Flux final : public Analysis {
     add_pdfs(result, found);
     add_power(result, gas, found, snapshot.moment.attribute("hubble"));
     if (parameters_.mu_bins > 0) add_angular_power(result, found, snapshot.moment.attribute("hubble"));
+    if (parameters_.slice) add_slice(result, gas.geometry, found.back());
     if (wanted) result.attributes["wanted_mean_flux"] = *wanted;
     absorption_.describe(result, gas.flow, snapshot);
     return result;
@@ -133,7 +161,8 @@ class Flux final : public Analysis {
 
   // The flux takes the place of the depths.
   AlongAxis along(const Box& box, mesh::Field<double>& depth, int axis, double factor) const {
-    AlongAxis found{axis, factor, flux_statistics(box.comm, depth, axis, factor, parameters_.bins), {}, {}};
+    AlongAxis found{axis, factor, flux_statistics(box.comm, depth, axis, factor, parameters_.bins), {}, {}, {}};
+    if (parameters_.slice && axis == absorption_.axes.back()) found.slice = slice_of(box.comm, depth, Plane(axis));
     if (parameters_.mu_bins == 0) return found;
     const Spectrum spectrum = transform(box.comm, fft::FftPlan(box.comm, depth.layout()), depth);
     const RelativeField flux{spectrum, found.flux.mean};
@@ -313,6 +342,21 @@ class Flux final : public Analysis {
     result.add(names.by_angle, "(Mpc/h)^3", names.meaning + ", by the angle to the line of sight; 0 without modes",
                {"axis", "shell", "mu_bin"}, {axes, shells, parameters_.mu_bins},
                of_all(powers, &AngularPower::power, volume_unit));
+  }
+
+  static void add_slice(mesh::Result& result, const mesh::Geometry& geometry, const AlongAxis& found) {
+    const Plane plane(found.axis);
+    const mesh::Int3 cells = geometry.domain.extent();
+    const auto add_places = [&](const char* name, const char* meaning, int axis) {
+      Numbers places;
+      for (int i = 0; i < cells[axis]; ++i) places.push_back((i + 0.5) * geometry.cell_size(axis));
+      result.add(name, "Mpc", meaning, {name}, {cells[axis]}, std::move(places));
+      result.attributes[std::string(name) + "_axis"] = std::string(1, "xyz"[axis]);
+    };
+    add_places("slice_line", "place of the line of sight in the plane", plane.other);
+    add_places("slice_pixel", "middle of the pixel along the line of sight, by the Hubble flow", plane.axis);
+    result.add("flux_slice", "1", "flux in a plane through the middle of the box", {"slice_line", "slice_pixel"},
+               {cells[plane.other], cells[plane.axis]}, found.slice);
   }
 
   // Whether all axes have the same modes.
