@@ -264,6 +264,24 @@ TEST(FluxTask, ScalesAllAxesTogetherOrEachForItself) {
   EXPECT_EQ(integers(together, "axis"), (std::vector<std::int64_t>{0, 1, 2}));
 }
 
+// A float is right to 2^-24 of it, and x exp(-x) is below 1/e.
+TEST(FluxTask, ThatIsScaledTogetherIsRightToTheFloatsItKeeps) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const Int3 cells{24, 16, 12};
+  const auto snapshot = snapshot_of(Gas(cells), some_layout(cells, world.size()), world.rank());
+  const std::string toml = "analysis = 'flux'\naxes = ['x']\nslice = true\nmean_flux = '0.6'\n";
+
+  const auto together = test::analysis_of(toml)->run(world, snapshot),
+             each = test::analysis_of(toml + "rescale = 'each'")->run(world, snapshot);
+
+  if (world.rank() != 0) return;
+  const double factor = numbers(together, "depth_factor")[0] / numbers(each, "depth_factor")[0];
+  EXPECT_NEAR(factor, 1.0, 1e-6);
+  const auto &slice = numbers(together, "flux_slice"), &expected = numbers(each, "flux_slice");
+  for (std::size_t i = 0; i < slice.size(); ++i)
+    EXPECT_NEAR(slice[i], std::pow(expected[i], factor), std::ldexp(1.0, -24) / std::numbers::e + 1e-15);
+}
+
 TEST(FluxTask, SeesTheSameAlongAxesThatAreExchanged) {
   const comm::Communicator world(MPI_COMM_WORLD);
   const Int3 cells{16, 16, 16};

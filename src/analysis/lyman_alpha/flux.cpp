@@ -25,7 +25,8 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-DepthHistogram histogram_of(const comm::Communicator& comm, const mesh::Field<double>& depth, int axis) {
+template <typename T>
+DepthHistogram histogram_of(const comm::Communicator& comm, const mesh::Field<T>& depth, int axis) {
   DepthHistogram histogram;
   Numbers lines(static_cast<std::size_t>(LineTile::most_lines * depth.layout().domain().extent()[axis]));
   for (int b = 0; b < depth.blocks(); ++b)
@@ -185,21 +186,21 @@ class Flux final : public Analysis {
     return found;
   }
 
-  // The factor is known when all axes have been seen; only the optical depths along the last one are still there.
+  // The factor is known when all axes have been seen. Their optical depths wait for it as floats.
   std::vector<AlongAxis> scaled_together(const Box& box, double wanted) const {
     DepthHistogram histogram;
-    mesh::Field<double> depth;
+    std::vector<mesh::Field<float>> depths;
     for (const int axis : absorption_.axes) {
-      depth = {};
-      depth = optical_depth(box.comm, box.gas, axis, absorption_.broadening);
-      histogram.add(histogram_of(box.comm, depth, axis));
+      depths.push_back(optical_depth<float>(box.comm, box.gas, axis, absorption_.broadening));
+      histogram.add(histogram_of(box.comm, depths.back(), axis));
     }
     const double factor = histogram.factor_for(wanted);
-    std::vector<AlongAxis> found{along(box, depth, absorption_.axes.back(), factor)};
-    for (std::size_t a = absorption_.axes.size() - 1; a-- > 0;) {
-      depth = {};
-      depth = optical_depth(box.comm, box.gas, absorption_.axes[a], absorption_.broadening);
-      found.insert(found.begin(), along(box, depth, absorption_.axes[a], factor));
+    std::vector<AlongAxis> found;
+    for (std::size_t a = 0; a < depths.size(); ++a) {
+      mesh::Field<double> depth(depths[a].layout(), box.comm.rank());
+      std::ranges::copy(depths[a].all(), depth.all().begin());
+      depths[a] = {};
+      found.push_back(along(box, depth, absorption_.axes[a], factor));
     }
     return found;
   }

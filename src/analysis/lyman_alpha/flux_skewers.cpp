@@ -85,7 +85,8 @@ class FluxSkewers final : public Analysis {
     const mesh::Layout lines = chosen.sample.layout(grid, comm.size());
     const LineCells cells = gathered(comm, gas, axis_, lines);
     mesh::Field<double> depth(lines, comm.rank());
-    if (!comm.all(find_depth(cells, gas, axis_, absorption_.broadening, depth))) refuse_absorbers(comm, gas, axis_);
+    if (!comm.all(find_depth<double>(cells, gas, axis_, absorption_.broadening, depth)))
+      refuse_absorbers(comm, gas, axis_);
 
     // Lines are dealt in order, so what the ranks have in their order is all lines in theirs.
     const auto all_of = [&](const mesh::Field<double>& field) { return comm.gather(field.all()); };
