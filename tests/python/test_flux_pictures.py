@@ -150,6 +150,14 @@ def test_the_line_with_the_median_flux_is_shown_with_its_gas(run: Run) -> None:
     assert "4862.8" in picture.caption  # 4862.68 Angstrom at z = 3, and half a pixel
 
 
+def test_velocities_and_wavelengths_are_coordinates_and_the_gas_is_not(run: Run) -> None:
+    table = run.result("lines", -1)
+
+    assert {"velocity", "wavelength"} <= set(table.coords)
+    assert {"temperature", "flux"} <= set(table.data_vars)
+    assert {"shell_k", "mu", "slice_line"} <= set(run.result("forest", -1).coords)
+
+
 def test_the_power_law_is_drawn_into_the_diagram(run: Run) -> None:
     axes = drawn(run, "gas", "phase").figure.axes[0]
     fit = gas(3.0).attrs
