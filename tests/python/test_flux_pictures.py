@@ -150,6 +150,21 @@ def test_the_line_with_the_median_flux_is_shown_with_its_gas(run: Run) -> None:
     assert "4862.8" in picture.caption  # 4862.68 Angstrom at z = 3, and half a pixel
 
 
+def test_mock_spectra_are_drawn_over_the_flux(tmp_path: Path) -> None:
+    def mocked(redshift: float) -> xr.Dataset:
+        table = lines(redshift)
+        mock = table["flux"].coarsen(pixel=2).mean().rename(pixel="mock_pixel")
+        velocity = table["velocity"].coarsen(pixel=2).mean().rename(pixel="mock_pixel")
+        return table.assign(mock_flux=mock, mock_velocity=velocity)
+
+    run = Run(write_forest(tmp_path / "run", [3.0], lines=mocked))
+    axes = drawn(run, "lines", "line").figure.axes[-1]
+
+    table = mocked(3.0)
+    np.testing.assert_allclose(axes.lines[1].get_ydata(), table["mock_flux"][4])
+    np.testing.assert_allclose(axes.lines[1].get_xdata(), table["mock_velocity"])
+
+
 def test_velocities_and_wavelengths_are_coordinates_and_the_gas_is_not(run: Run) -> None:
     table = run.result("lines", -1)
 
