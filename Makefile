@@ -47,7 +47,7 @@ test-physics: $(VENV)/.installed  ## physics through the program, what takes min
 test-physics-docs: $(VENV)/.installed  ## the same, and docs/reference/physics.md with its pictures anew
 	$(PYTHON) -m pytest -q tests/physics --record
 
-test-slow: $(VENV)/.installed build test-clang test-mpich  ## what takes minutes: other compilers, faults at every call, long runs, and physics with its figures into docs/reference/physics.md
+test-slow: $(VENV)/.installed $(VENV)/.tools_slow build test-clang test-mpich  ## what takes minutes: other compilers, faults at every call, long runs, and physics with its figures into docs/reference/physics.md
 	ctest --preset slow
 	$(PYTHON) -m pytest -q tests/python tests/cli -m slow
 	$(PYTHON) -m pytest -q tests/physics -m slow --record
@@ -68,6 +68,11 @@ $(VENV)/.tools: $(VENV)/.system pyproject.toml tools/requirements.py
 	@$(PYTHON) -m pip install --quiet --upgrade pip
 	@$(PYTHON) tools/requirements.py build test > $(VENV)/requirements.txt
 	@$(PYTHON) -m pip install --quiet -r $(VENV)/requirements.txt
+	@touch $@
+
+$(VENV)/.tools_slow: $(VENV)/.tools
+	@$(PYTHON) tools/requirements.py slow > $(VENV)/requirements_slow.txt
+	@$(PYTHON) -m pip install --quiet -r $(VENV)/requirements_slow.txt
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.tools $(SOURCES)

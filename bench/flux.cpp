@@ -26,7 +26,8 @@ json measure(const comm::Communicator& comm, int cells) {
   const mesh::Box domain = mesh::domain_of({cells, cells, cells});
   const mesh::Layout layout = mesh::split(domain, {1, 1, comm.size()});
   const mesh::Snapshot snapshot = bench::forest(comm, layout);
-  const analysis::Absorbers gas = analysis::absorbers_of(comm, snapshot, analysis::lyman_alpha("H I"), {0, 1, 2}, 0);
+  const analysis::Absorbers gas =
+      analysis::absorbers_of(comm, snapshot, {analysis::lyman_alpha("H I"), analysis::Broadening::full, {0, 1, 2}});
   json report;
   mesh::Field<double> work(layout, comm.rank());
   report["memory_pass"] = bench::microseconds_a_cell(comm, domain.volume(), [&] { memory_pass(gas, work); });

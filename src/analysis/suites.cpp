@@ -52,7 +52,7 @@ const core::Registry<Suite>& suites() {
       {"suites", "suite", "several analyses as one: `analysis` of [task.NAME]"},
       {{"gimlet",
         "Statistics of the intergalactic medium: Lyman-alpha flux, PDFs and spectra of densities, temperature",
-        {{"flux", "analysis = 'flux'"},
+        {{"flux", "analysis = 'flux'\nslice = true"},
          {"skewers", "analysis = 'flux_skewers'"},
          {"pdf", "analysis = 'pdf'"},
          {"hydrogen_pdf",

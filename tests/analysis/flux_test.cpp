@@ -5,100 +5,35 @@
 #include <cmath>
 #include <numbers>
 
+#include "analysis/absorbing_gas.hpp"
 #include "analysis/lyman_alpha/absorbers.hpp"
 #include "analysis/lyman_alpha/depth_histogram.hpp"
 #include "analysis/lyman_alpha/flux_statistics.hpp"
 #include "analysis/lyman_alpha/lines_of_sight.hpp"
 #include "analysis/lyman_alpha/mean_flux.hpp"
 #include "analysis/run.hpp"
-#include "sidestream/core/error.hpp"
-#include "support/csv.hpp"
 
 namespace sidestream::analysis {
 namespace {
 
 using mesh::Int3;
 using std::numbers::pi;
+using test::depths_line_by_line;
+using test::Gas;
 using test::Grid;
 using test::integers;
 using test::numbers;
+using test::snapshot_of;
+using test::snapshot_of_reference;
+using test::some_layout;
 using testing::HasSubstr;
-
-constexpr mesh::Periodicity periodic{true, true, true};
-
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const core::Error& error) {
-    return std::string(error.what()) + " | " + error.hint();
-  }
-  return "nothing was thrown";
-}
-
-mesh::Layout some_layout(Int3 cells, int ranks) {
-  return test::random_layout(cells, periodic, ranks, 9, 4);
-}
-
-// Cells of gas as functions of the global index.
-struct Gas {
-  Grid density, temperature;
-  std::array<Grid, 3> velocity;
-
-  explicit Gas(Int3 cells)
-      : density(lognormal(cells, 1, 3e-11, 1.5)),
-        temperature(lognormal(cells, 2, 1e4, 1.0)),
-        velocity{normal(cells, 3), normal(cells, 4), normal(cells, 5)} {}
-
-  static Grid lognormal(Int3 cells, std::uint64_t stream, double median, double sigma) {
-    Grid grid(cells);
-    for (std::size_t i = 0; i < grid.values.size(); ++i)
-      grid.values[i] = median * std::exp(sigma * core::normal(11, stream, i));
-    return grid;
-  }
-  static Grid normal(Int3 cells, std::uint64_t stream) {
-    Grid grid(cells);
-    for (std::size_t i = 0; i < grid.values.size(); ++i) grid.values[i] = 150 * core::normal(11, stream, i);
-    return grid;
-  }
-};
-
-mesh::Snapshot snapshot_of(const Gas& gas, const mesh::Layout& layout, int rank, double side = 10.0) {
-  mesh::Snapshot snapshot = test::snapshot_on(layout, side);
-  snapshot.moment.attributes = {{"redshift", 3.0}, {"omega_m", 0.275}, {"hubble", 0.702}};
-  snapshot.add({"neutral_hydrogen", "1/cm^3"}, gas.density.on(layout, rank));
-  snapshot.add({"temperature", "K"}, gas.temperature.on(layout, rank));
-  for (std::size_t axis = 0; axis < 3; ++axis)
-    snapshot.add({std::string("velocity_") + "xyz"[axis], "km/s"}, gas.velocity[axis].on(layout, rank));
-  return snapshot;
-}
-
-// One line after the other, by the kernel of a line.
-Grid depths_line_by_line(const Gas& gas, const LineScales& scales, int axis) {
-  const Int3 cells = gas.density.cells;
-  Grid depths(cells);
-  Int3 lines = cells;
-  lines[axis] = 1;
-  core::for_each_cell(mesh::domain_of(lines), [&](int k, int j, int i) {
-    std::vector<double> n, v, t, work, depth(static_cast<std::size_t>(cells[axis]));
-    Int3 cell{i, j, k};
-    for (cell[axis] = 0; cell[axis] < cells[axis]; ++cell[axis]) {
-      n.push_back(gas.density(cell.z, cell.y, cell.x));
-      v.push_back(gas.velocity[static_cast<std::size_t>(axis)](cell.z, cell.y, cell.x));
-      t.push_back(gas.temperature(cell.z, cell.y, cell.x));
-    }
-    thermal_optical_depth({n, v, t}, scales, work, depth);
-    for (cell[axis] = 0; cell[axis] < cells[axis]; ++cell[axis])
-      depths(cell.z, cell.y, cell.x) = depth[static_cast<std::size_t>(cell[axis])];
-  });
-  return depths;
-}
 
 TEST(LinesOfSight, AreThoseOfTheirCellsAlongEachAxisOnAnyLayout) {
   const comm::Communicator world(MPI_COMM_WORLD);
   for (const Int3 cells : {Int3{16, 12, 20}, Int3{5, 3, 2}, Int3{40, 1, 7}}) {
     const Gas gas(cells);
     const auto snapshot = snapshot_of(gas, some_layout(cells, world.size()), world.rank());
-    const Absorbers absorbers = absorbers_of(world, snapshot, lyman_alpha("H I"), {0, 1, 2}, 0);
+    const Absorbers absorbers = absorbers_of(world, snapshot, {lyman_alpha("H I"), Broadening::full, {0, 1, 2}});
     for (int axis = 0; axis < 3; ++axis) {
       const mesh::Field<double> depth = optical_depth(world, absorbers, axis, Broadening::full);
 
@@ -124,7 +59,7 @@ TEST(LinesOfSight, NameTheCellWhoseGasIsNotPhysical) {
     Gas gas(cells);
     spoil(gas);
     const auto snapshot = snapshot_of(gas, some_layout(cells, world.size()), world.rank());
-    return message_of([&] { test::analysis_of("analysis = 'flux'")->run(world, snapshot); });
+    return test::message_of([&] { test::analysis_of("analysis = 'flux'")->run(world, snapshot); });
   };
 
   EXPECT_THAT(message([](Gas& gas) { gas.density(1, 2, 3) = -1e-12; }),
@@ -144,12 +79,12 @@ TEST(LinesOfSight, NeedTheirIonAndACosmology) {
   const auto layout = some_layout({8, 8, 8}, world.size());
   auto snapshot = snapshot_of(Gas({8, 8, 8}), layout, world.rank());
 
-  EXPECT_THAT(message_of([&] { test::analysis_of("analysis = 'flux'\nion = 'He II'")->run(world, snapshot); }),
+  EXPECT_THAT(test::message_of([&] { test::analysis_of("analysis = 'flux'\nion = 'He II'")->run(world, snapshot); }),
               HasSubstr("[quantity.singly_ionized_helium]"));
   EXPECT_THAT(test::analysis_of("analysis = 'flux'\nion = 'He II'\naxes = ['z', 'x']")->fields(),
               testing::ElementsAre("singly_ionized_helium", "temperature", "velocity_x", "velocity_z"));
   snapshot.moment.attributes.erase("omega_m");
-  EXPECT_THAT(message_of([&] { test::analysis_of("analysis = 'flux'")->run(world, snapshot); }),
+  EXPECT_THAT(test::message_of([&] { test::analysis_of("analysis = 'flux'")->run(world, snapshot); }),
               HasSubstr("cosmology"));
 }
 
@@ -281,20 +216,6 @@ TEST(FluxStatistics, OfNoiseAreFlatAndHoldItsVariance) {
   EXPECT_EQ(all, 32768);
 }
 
-// Every line along x is that of the table.
-mesh::Snapshot snapshot_of_reference(const comm::Communicator& world) {
-  const auto rows = test::read_csv("lya_skewer64.csv");
-  const Int3 cells{64, 3, 2};
-  Gas gas(cells);
-  core::for_each_cell(gas.density.domain(), [&](int k, int j, int i) {
-    const auto& row = rows[static_cast<std::size_t>(i)];
-    gas.density(k, j, i) = row[1];
-    gas.velocity[0](k, j, i) = row[2];
-    gas.temperature(k, j, i) = row[3];
-  });
-  return snapshot_of(gas, some_layout(cells, world.size()), world.rank());
-}
-
 TEST(FluxTask, GivesTheMeanFluxAndTheFactorOfTheReference) {
   const comm::Communicator world(MPI_COMM_WORLD);
   const auto snapshot = snapshot_of_reference(world);
@@ -363,6 +284,24 @@ TEST(FluxTask, ScalesAllAxesTogetherOrEachForItself) {
   EXPECT_EQ(integers(together, "axis"), (std::vector<std::int64_t>{0, 1, 2}));
 }
 
+// A float is right to 2^-24 of it, and x exp(-x) is below 1/e.
+TEST(FluxTask, ThatIsScaledTogetherIsRightToTheFloatsItKeeps) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const Int3 cells{24, 16, 12};
+  const auto snapshot = snapshot_of(Gas(cells), some_layout(cells, world.size()), world.rank());
+  const std::string toml = "analysis = 'flux'\naxes = ['x']\nslice = true\nmean_flux = '0.6'\n";
+
+  const auto together = test::analysis_of(toml)->run(world, snapshot),
+             each = test::analysis_of(toml + "rescale = 'each'")->run(world, snapshot);
+
+  if (world.rank() != 0) return;
+  const double factor = numbers(together, "depth_factor")[0] / numbers(each, "depth_factor")[0];
+  EXPECT_NEAR(factor, 1.0, 1e-6);
+  const auto &slice = numbers(together, "flux_slice"), &expected = numbers(each, "flux_slice");
+  for (std::size_t i = 0; i < slice.size(); ++i)
+    EXPECT_NEAR(slice[i], std::pow(expected[i], factor), std::ldexp(1.0, -24) / std::numbers::e + 1e-15);
+}
+
 TEST(FluxTask, SeesTheSameAlongAxesThatAreExchanged) {
   const comm::Communicator world(MPI_COMM_WORLD);
   const Int3 cells{16, 16, 16};
@@ -405,83 +344,41 @@ TEST(FluxTask, OfABoxWithUnequalSidesHasModesOfEachAxis) {
   EXPECT_THROW(result.column("mean_flux_power"), core::Error);
 }
 
-TEST(FluxSkewers, AreLinesOfTheBox) {
+TEST(FluxTask, KeepsThePlaneOfTheFluxInTheMiddleOfTheBox) {
   const comm::Communicator world(MPI_COMM_WORLD);
-  const Int3 cells{16, 12, 20};
+  const Int3 cells{8, 12, 10};
   const Gas gas(cells);
   const auto snapshot = snapshot_of(gas, some_layout(cells, world.size()), world.rank());
-  const Absorbers absorbers = absorbers_of(world, snapshot, lyman_alpha("H I"), {0, 1, 2}, 0);
+  const Absorbers absorbers = absorbers_of(world, snapshot, {lyman_alpha("H I"), Broadening::full, {0, 1, 2}});
   for (int axis = 0; axis < 3; ++axis) {
-    const std::string name(1, "xyz"[axis]);
-    for (const std::string choice : {"regular", "random"}) {
-      const auto result =
-          test::analysis_of("analysis = 'flux_skewers'\nnumber = 18\naxis = '" + name + "'\nchoose = '" + choice + "'")
-              ->run(world, snapshot);
-
-      if (world.rank() != 0) continue;
-      const auto lines = static_cast<std::size_t>(result.dimensions.at("line")),
-                 pixels = static_cast<std::size_t>(result.dimensions.at("pixel"));
-      EXPECT_EQ(lines, choice == "regular" ? 16u : 18u);
-      EXPECT_EQ(pixels, static_cast<std::size_t>(cells[axis]));
-      const Grid depths = depths_line_by_line(gas, absorbers.scales[static_cast<std::size_t>(axis)], axis);
-      for (std::size_t line = 0; line < lines; ++line) {
-        Int3 cell;
-        for (int a = 0; a < 3; ++a)
-          cell[a] = static_cast<std::int32_t>(numbers(result, std::string(1, "xyz"[a]))[line] * cells[a] / 10);
-        EXPECT_EQ(cell[axis], 0);
-        for (std::size_t j = 0; j < pixels; ++j, ++cell[axis]) {
-          const auto of = [&](const char* column) { return numbers(result, column)[line * pixels + j]; };
-          EXPECT_EQ(of("neutral_hydrogen"), gas.density(cell.z, cell.y, cell.x));
-          EXPECT_EQ(of("temperature"), gas.temperature(cell.z, cell.y, cell.x));
-          EXPECT_EQ(of("peculiar_velocity"), gas.velocity[static_cast<std::size_t>(axis)](cell.z, cell.y, cell.x));
-          EXPECT_EQ(of("optical_depth"), depths(cell.z, cell.y, cell.x));
-          EXPECT_NEAR(of("flux"), std::exp(-of("optical_depth")), 1e-15);
-        }
-      }
-    }
-  }
-}
-
-TEST(FluxSkewers, HaveVelocitiesAndWavelengthsOfTheirPixels) {
-  const comm::Communicator world(MPI_COMM_WORLD);
-
-  const auto result = test::analysis_of("analysis = 'flux_skewers'\naxis = 'x'\nnumber = 1000")
-                          ->run(world, snapshot_of_reference(world));
-
-  if (world.rank() != 0) return;
-  EXPECT_EQ(result.dimensions.at("line"), 6);  // all there are
-  for (std::size_t j = 0; j < 64; ++j) {
-    const double velocity = (static_cast<double>(j) + 0.5) * 11.7386766130;
-    EXPECT_NEAR(numbers(result, "velocity")[j], velocity, 1e-8 * velocity);
-    EXPECT_NEAR(numbers(result, "wavelength")[j], 4 * 1215.6701 * (1 + velocity / 299792.458), 0.02);
-  }
-  EXPECT_NEAR(numbers(result, "wavelength")[63] / numbers(result, "wavelength")[0],
-              std::exp(63 * 11.7386766130 / 299792.458), 1e-10);
-}
-
-TEST(FluxSkewers, AtRandomFollowTheirSeed) {
-  const comm::Communicator world(MPI_COMM_WORLD);
-  const auto snapshot = snapshot_of(Gas({8, 8, 8}), some_layout({8, 8, 8}, world.size()), world.rank());
-  const auto places = [&](const std::string& more) {
     const auto result =
-        test::analysis_of("analysis = 'flux_skewers'\nchoose = 'random'\nnumber = 20\n" + more)->run(world, snapshot);
-    return world.rank() == 0 ? numbers(result, "x") : std::vector<double>{};
-  };
+        test::analysis_of("analysis = 'flux'\nslice = true\naxes = ['" + std::string(1, "xyz"[axis]) + "']")
+            ->run(world, snapshot);
 
-  const auto first = places(""), again = places("seed = 1"), other = places("seed = 2");
-
-  EXPECT_EQ(first, again);
-  EXPECT_EQ(first == other, world.rank() != 0);
+    if (world.rank() != 0) continue;
+    const Grid depths = depths_line_by_line(gas, absorbers.scales[static_cast<std::size_t>(axis)], axis);
+    const int other = (axis + 1) % 3, across = (axis + 2) % 3;
+    Int3 cell;
+    cell[across] = cells[across] / 2;
+    std::size_t place = 0;
+    for (cell[other] = 0; cell[other] < cells[other]; ++cell[other])
+      for (cell[axis] = 0; cell[axis] < cells[axis]; ++cell[axis])
+        EXPECT_NEAR(numbers(result, "flux_slice")[place++], std::exp(-depths(cell.z, cell.y, cell.x)), 1e-15);
+    EXPECT_EQ(numbers(result, "flux_slice").size(), place);
+    EXPECT_NEAR(numbers(result, "slice_line").back(), 10 - 5.0 / cells[other], 1e-12);
+    EXPECT_NEAR(numbers(result, "slice_pixel")[0], 5.0 / cells[axis], 1e-12);
+  }
 }
 
 TEST(FluxTask, SaysWhatIsWrongWithItsConfiguration) {
   const auto complaint = [](const std::string& toml) {
-    return message_of([&] { test::analysis_of("analysis = 'flux'\n" + toml); });
+    return test::message_of([&] { test::analysis_of("analysis = 'flux'\n" + toml); });
   };
 
   EXPECT_THAT(complaint("axes = ['w']"), HasSubstr("no axis `w`"));
   EXPECT_THAT(complaint("axes = []"), HasSubstr("no axis to look along"));
   EXPECT_THAT(complaint("mean_flux = 'becker'"), HasSubstr("becker2013"));
+  EXPECT_THAT(complaint("cross = ['gas_density']\nmu_bins = 0"), HasSubstr("three dimensions"));
   EXPECT_THAT(complaint("ion = 'C IV'"), HasSubstr("ion"));
   EXPECT_THAT(complaint("optical_depth = 'exact'"), HasSubstr("optical_depth"));
 }
@@ -510,8 +407,10 @@ TEST(Flux, OfALinearFieldInRedshiftSpaceHasKaisersLimit) {
       return -flow.velocity_of(beta * amplitude * wave.z / (unit * squares)) * std::sin(phase(k, j, i));
     });
 
+    mesh::Snapshot snapshot = snapshot_of(gas, layout, world.rank(), side);
+    snapshot.add({"gas_density", "Msun/Mpc^3"}, gas.density.on(layout, world.rank()));
     const auto result =
-        test::analysis_of("analysis = 'flux'\naxes = ['z']")->run(world, snapshot_of(gas, layout, world.rank(), side));
+        test::analysis_of("analysis = 'flux'\naxes = ['z']\ncross = ['gas_density']")->run(world, snapshot);
 
     if (world.rank() != 0) continue;
     const auto shell = static_cast<std::size_t>(std::sqrt(squares) + 0.5) - 1;
@@ -523,6 +422,11 @@ TEST(Flux, OfALinearFieldInRedshiftSpaceHasKaisersLimit) {
                  window = std::exp(-q * q * b * b / 4) * (wave.z == 0 ? 1 : std::sin(q / 2) / (q / 2));
     EXPECT_NEAR(numbers(result, "flux_monopole")[shell] * modes / of_wave, kaiser * window * window, 1e-3)
         << wave.x << wave.y << wave.z;
+    const auto cross = [&](const std::string& pole) {
+      return numbers(result, "flux_gas_density_cross_" + pole)[shell];
+    };
+    EXPECT_NEAR(cross("monopole") * modes / (-of_wave / thin), std::sqrt(kaiser) * window, 1e-3);
+    EXPECT_NEAR(cross("quadrupole"), cross("monopole") * 5 * (1.5 * mu * mu - 0.5), 1e-3 * std::abs(cross("monopole")));
   }
 }
 

@@ -199,20 +199,11 @@ TEST(HalosTask, OfFieldsWithoutMatterIsEmpty) {
   }
 }
 
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const core::Error& error) {
-    return std::string(error.what()) + " | " + error.hint();
-  }
-  return "nothing was thrown";
-}
-
 TEST(HalosTask, SaysWhatIsWrongWithItsThresholdsAndSpheres) {
   const comm::Communicator world(MPI_COMM_WORLD);
   const auto layout = mesh::split(mesh::domain_of(cells), {1, 1, world.size()});
   const auto error_of = [&](const std::string& keys, double value) {
-    return message_of([&] {
+    return test::message_of([&] {
       mesh::Snapshot snapshot = test::snapshot_on(layout, 10.0);
       snapshot.add({"total_density", "Msun/Mpc^3"}, test::Grid(cells, value).on(layout, world.rank()));
       test::analysis_of("analysis = 'halos'\n" + keys)->run(world, snapshot);

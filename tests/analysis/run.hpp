@@ -1,10 +1,12 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "analysis/grid.hpp"
 #include "sidestream/analysis/analysis.hpp"
+#include "sidestream/core/error.hpp"
 
 namespace sidestream::test {
 
@@ -12,6 +14,16 @@ namespace sidestream::test {
 inline std::unique_ptr<analysis::Analysis> analysis_of(const std::string& toml, core::Node* resolved = nullptr) {
   const core::Node table = core::parse_toml(toml, "task.toml");
   return analysis::analyses().chosen(table, "analysis").make(table, resolved);
+}
+
+/// What is wrong with a call, and what to do.
+inline std::string message_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const core::Error& error) {
+    return std::string(error.what()) + " | " + error.hint();
+  }
+  return "nothing was thrown";
 }
 
 /// The values of a column of a result.

@@ -15,22 +15,16 @@ using testing::HasSubstr;
 
 constexpr mesh::Periodicity periodic{true, true, true};
 
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const core::Error& error) {
-    return std::string(error.what()) + " | " + error.hint();
-  }
-  return "nothing was thrown";
-}
-
 class EveryTask : public testing::TestWithParam<const char*> {};
 constexpr std::array every_task{
     "analysis = 'flux'\naxes = ['x', 'y']\nmean_flux = '0.7'",
-    "analysis = 'flux'\noptical_depth = 'voigt'\nbins = 7\nmu_bins = 0",
+    "analysis = 'flux'\noptical_depth = 'voigt'\nbins = 7\nmu_bins = 0\nslice = true",
     "analysis = 'flux'\noptical_depth = 'local'\nmean_flux = 'becker2013'\nrescale = 'each'",
+    "analysis = 'flux'\ncross = ['total_density', 'gas_density']\nmean_flux = '0.6'",
     "analysis = 'flux_skewers'\naxis = 'x'\nnumber = 10",
     "analysis = 'flux_skewers'\nchoose = 'random'\nnumber = 7\noptical_depth = 'local'",
+    "analysis = 'flux_skewers'\nchoose = 'positions'\npositions = [[1, 2, 3], [14, 9, 5], [1.1, 2, 9]]",
+    "analysis = 'flux_skewers'\nnumber = 9\nresolution = 50\npixel = 30\nsignal_to_noise = 10",
     "analysis = 'halos'\nt_boundary = '5 mean'\nt_halo = '20 mean'",
     "analysis = 'halos'\nfield = 'gas_density'\nt_boundary = '2e10'\nt_halo = '4e10'\nconnectivity = 6",
     "analysis = 'halos'\nkinematics = true\nspherical_overdensity = ['200m']\nt_halo = '100 mean'",
@@ -94,7 +88,8 @@ TEST_P(EveryTask, NamesTheCellThatHoldsNoNumber) {
   for (const char* part : {"slice", "flux_skewers"})  // show what there is
     if (std::string(GetParam()).find(part) != std::string::npos) return;
 
-  EXPECT_THAT(message_of([&] { analysis->run(world, snapshot); }), HasSubstr("nan at the cell (z, y, x) = (6, 5, 4)"));
+  EXPECT_THAT(test::message_of([&] { analysis->run(world, snapshot); }),
+              HasSubstr("nan at the cell (z, y, x) = (6, 5, 4)"));
 }
 
 TEST(Tasks, OfAnNBodySimulationNeedOnlyItsDarkMatter) {
@@ -124,7 +119,7 @@ TEST(Tasks, AskForOptionalFieldsOnlyIfTheSimulationHasThem) {
 }
 
 TEST(Tasks, SayWhatIsWrongWithTheirConfiguration) {
-  const auto complaint = [](const std::string& toml) { return message_of([&] { test::analysis_of(toml); }); };
+  const auto complaint = [](const std::string& toml) { return test::message_of([&] { test::analysis_of(toml); }); };
 
   EXPECT_THAT(complaint("analysis = 'hallos'"), HasSubstr("`halos`"));
   EXPECT_THAT(complaint("every = 3"), HasSubstr("the key `analysis` is missing"));
@@ -165,7 +160,7 @@ TEST(Tasks, NameTheFieldsThereAreWhenOneIsMissing) {
   const auto layout = mesh::split(mesh::domain_of({8, 8, 8}), {1, 1, world.size()});
   const auto snapshot = test::cosmology_snapshot(layout, world.rank(), false);
 
-  EXPECT_THAT(message_of([&] { test::analysis_of("analysis = 'phase'")->run(world, snapshot); }),
+  EXPECT_THAT(test::message_of([&] { test::analysis_of("analysis = 'phase'")->run(world, snapshot); }),
               HasSubstr("dark_matter_density"));
 }
 

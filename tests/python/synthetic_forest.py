@@ -69,8 +69,30 @@ def forest(redshift: float) -> xr.Dataset:
         "k_velocity": (("axis", "mode"), k),
         "dimensionless_power": (("axis", "mode"), kp),
         "mean_dimensionless_power": ("mode", kp.mean(axis=0)),
+    } | space()
+    return dataset(columns, analysis="flux", ion="H I", slice_line_axis="x", slice_pixel_axis="z")
+
+
+def space() -> Columns:
+    """A plane of waves, and power in three dimensions with Kaiser's angles, of opposite sign with the gas."""
+    shell_k, mu = 0.9 * np.arange(1, 33), (np.arange(4) + 0.5) / 4
+    places = (np.arange(CELLS) + 0.5) * BOX_MPC_H / 0.7 / CELLS
+    by_angle = 5.0 * shell_k[:, None] ** -2.2 * (1 + mu**2) ** 2
+    modes = np.tile(np.round(30 * shell_k**2)[:, None], (1, 4))
+    columns: Columns = {
+        "shell_k": ("shell", shell_k),
+        "mu": ("mu_bin", mu),
+        "mu_modes": (("axis", "shell", "mu_bin"), np.tile(modes, (3, 1, 1))),
+        "mu_k": (("axis", "shell", "mu_bin"), np.tile(shell_k[:, None], (3, 1, 4))),
+        "slice_line": ("slice_line", places),
+        "slice_pixel": ("slice_pixel", places),
+        "flux_slice": (("slice_line", "slice_pixel"), 0.5 + 0.4 * np.sin(places)[:, None] * np.sin(2 * places)),
     }
-    return dataset(columns, analysis="flux", ion="H I")
+    for prefix, name, sign in (("flux", "mu_power", 1), ("flux_gas_density_cross", "flux_gas_density_cross_mu", -2)):
+        columns[name] = (("axis", "shell", "mu_bin"), sign * np.tile(by_angle, (3, 1, 1)))
+        for pole, share in (("monopole", 1.9), ("quadrupole", 1.8), ("hexadecapole", 0.2)):
+            columns[f"{prefix}_{pole}"] = (("axis", "shell"), sign * share * np.tile(by_angle[:, 0], (3, 1)))
+    return columns
 
 
 def lines(redshift: float) -> xr.Dataset:

@@ -127,7 +127,8 @@ def test_waves_that_the_box_or_the_cells_do_not_hold_are_shaded(run: Run) -> Non
 
 def test_axes_of_other_lengths_and_ions_are_shown_without_measurements(tmp_path: Path) -> None:
     def helium(redshift: float) -> xr.Dataset:
-        table = forest(redshift).drop_vars("mean_dimensionless_power").assign_attrs(ion="He II")
+        table = forest(redshift).drop_vars(["mean_dimensionless_power", "mu_power", "flux_slice"])
+        table = table.drop_vars("flux_gas_density_cross_monopole").assign_attrs(ion="He II")
         for name in ("k_velocity", "dimensionless_power"):
             table[name][2, 20:] = 0.0  # a shorter axis
         return table
@@ -143,6 +144,34 @@ def test_axes_of_other_lengths_and_ions_are_shown_without_measurements(tmp_path:
     assert names == ["forest-flux.png", "forest-flux-power.png"]
 
 
+def test_a_plane_of_the_flux_is_shown_with_its_axes(run: Run) -> None:
+    axes, bar = drawn(run, "forest", "flux-slice").figure.axes
+
+    (image,) = axes.images
+    np.testing.assert_allclose(image.get_array(), forest(REDSHIFTS[-1])["flux_slice"])
+    np.testing.assert_allclose(image.get_extent(), [0, 10 / 0.7, 0, 10 / 0.7], atol=1e-12)
+    assert axes.get_xlabel().startswith("z [Mpc]")
+    assert axes.get_ylabel() == "x [Mpc]"
+    assert bar.get_ylabel() == "flux"
+
+
+@pytest.mark.parametrize("spectrum", ["flux", "flux-gas-density-cross"])
+def test_power_is_shown_by_the_angle_to_the_line_of_sight(run: Run, spectrum: str) -> None:
+    angles, poles = drawn(run, "forest", f"{spectrum}-space").figure.axes
+    table = forest(REDSHIFTS[-1])
+    name = "mu_power" if spectrum == "flux" else "flux_gas_density_cross_mu"
+
+    drawn_lines = angles.lines[0 if spectrum == "flux" else 1 :: 2]  # those of positive power, or of negative
+    assert len(drawn_lines) == 4
+    for index, line in enumerate(drawn_lines):
+        np.testing.assert_allclose(line.get_ydata(), np.abs(table[name][0, :, index]))
+        np.testing.assert_allclose(line.get_xdata(), table["shell_k"])
+    assert legend(angles)[0] == "mu = 0.125"
+    assert legend(poles) == ["monopole", "quadrupole", "hexadecapole"]
+    k, power = table["shell_k"], table[f"{spectrum.replace('-', '_')}_quadrupole"][0]
+    np.testing.assert_allclose(poles.lines[1].get_ydata(), k**3 * power / (2 * np.pi**2))
+
+
 def test_the_line_with_the_median_flux_is_shown_with_its_gas(run: Run) -> None:
     picture, table = drawn(run, "lines", "line"), lines(REDSHIFTS[-1])
 
@@ -152,6 +181,29 @@ def test_the_line_with_the_median_flux_is_shown_with_its_gas(run: Run) -> None:
         np.testing.assert_allclose(axes.lines[0].get_ydata(), table[name][4])
         np.testing.assert_allclose(axes.lines[0].get_xdata(), table["velocity"])
     assert "4862.8" in picture.caption  # 4862.68 Angstrom at z = 3, and half a pixel
+
+
+def test_mock_spectra_are_drawn_over_the_flux(tmp_path: Path) -> None:
+    def mocked(redshift: float) -> xr.Dataset:
+        table = lines(redshift)
+        mock = table["flux"].coarsen(pixel=2).mean().rename(pixel="mock_pixel")
+        velocity = table["velocity"].coarsen(pixel=2).mean().rename(pixel="mock_pixel")
+        return table.assign(mock_flux=mock, mock_velocity=velocity)
+
+    run = Run(write_forest(tmp_path / "run", [3.0], lines=mocked))
+    axes = drawn(run, "lines", "line").figure.axes[-1]
+
+    table = mocked(3.0)
+    np.testing.assert_allclose(axes.lines[1].get_ydata(), table["mock_flux"][4])
+    np.testing.assert_allclose(axes.lines[1].get_xdata(), table["mock_velocity"])
+
+
+def test_velocities_and_wavelengths_are_coordinates_and_the_gas_is_not(run: Run) -> None:
+    table = run.result("lines", -1)
+
+    assert {"velocity", "wavelength"} <= set(table.coords)
+    assert {"temperature", "flux"} <= set(table.data_vars)
+    assert {"shell_k", "mu", "slice_line"} <= set(run.result("forest", -1).coords)
 
 
 def test_the_power_law_is_drawn_into_the_diagram(run: Run) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from .. import measurements
-from . import flux_power
+from . import flux_power, flux_space
 from .measured import redshift_window, since_reionization
 from .picture import BLUE, GREY, Picture, look, mean_flux_of, moment, redshift_colours, spread
 
@@ -35,6 +35,7 @@ def pictures(run: Run, task: str) -> Iterator[Picture]:
         caption += " The optical depths are multiplied so that the mean is the one that was asked for."
     yield Picture(f"{task}-flux", "Lyman-alpha forest", caption, figure, wide=True)
     yield from flux_power.pictures(run, task)
+    yield from flux_space.pictures(run.result(task, -1), task)
 
 
 def _draw_pdf(axes: Any, tables: list[xr.Dataset]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from .picture import BLUE, Picture, look, moment
+from .picture import AMBER, BLUE, Picture, look, moment
 
 if TYPE_CHECKING:
     from ..runs.run import Run
@@ -35,6 +35,10 @@ def pictures(run: Run, task: str) -> Iterator[Picture]:
         for axes, (name, label, scale) in zip(panels, rows, strict=True):
             axes.plot(velocity, table[name][line], color=BLUE, lw=1.2, drawstyle="steps-mid")
             axes.set(yscale=scale, ylabel=label)
+        if "mock_flux" in table:
+            mock = (table["mock_velocity"], table["mock_flux"][line])
+            panels[-1].plot(*mock, color=AMBER, lw=1.0, drawstyle="steps-mid", label="as a spectrograph sees it")
+            panels[-1].legend()
         panels[-1].set(
             xlim=(velocity[0], velocity[-1]), ylim=(-0.05, 1.05), xlabel="velocity by the Hubble flow [km/s]"
         )

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     import xarray as xr
 
 # Variables that say where values sit. They become coordinates and stay single when they are equal in all steps.
-AXES = frozenset({"k", "modes", "x", "y", "z"}).union(
-    f"{name}{end}" for name in ("overdensity", "density", "temperature") for end in ("", "_low", "_high")
+AXES = frozenset(
+    {"k", "k_velocity", "shell_k", "mu", "modes", "x", "y", "z", "overdensity"}
+    | {f"{kind}{name}" for kind in ("", "mock_") for name in ("velocity", "wavelength")}
+    | {f"{name}{end}" for name in ("overdensity", "density", "temperature") for end in ("_low", "_high")}
 )
 ROWS = "halo"  # the dimension whose length changes from step to step
 MOMENT = ("redshift", "scale_factor", "time_gyr")  # attributes that become coordinates over steps

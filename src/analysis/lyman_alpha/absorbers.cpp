@@ -38,30 +38,43 @@ std::string first_outside(const ScalarView& field, const std::string& name, doub
 
 }  // namespace
 
-Broadening broadening_of(const std::string& name) {
-  const auto found = std::ranges::find(broadening_names, name);
-  core::require(found != broadening_names.end(), "optical depths are local, full or voigt");
-  return static_cast<Broadening>(found - broadening_names.begin());
+Absorption absorption_of(const AbsorptionOptions& options, const std::vector<std::string>& axes) {
+  const auto kind = std::ranges::find(broadening_names, options.optical_depth);
+  core::require(kind != broadening_names.end(), "optical depths are local, full or voigt");
+  Absorption absorption{lyman_alpha(options.ion),
+                        static_cast<Broadening>(kind - broadening_names.begin()),
+                        {},
+                        static_cast<int>(options.level)};
+  for (const std::string& name : axes) {
+    const auto axis = std::ranges::find(axis_names, name);
+    if (axis == axis_names.end()) throw core::Error("there is no axis `" + name + "`", "axes", "use x, y and z");
+    absorption.axes.push_back(static_cast<int>(axis - axis_names.begin()));
+  }
+  if (axes.empty()) throw core::Error("there is no axis to look along", "axes", "use x, y and z");
+  std::ranges::sort(absorption.axes);
+  return absorption;
 }
 
-int axis_of(const std::string& name) {
-  const auto found = std::ranges::find(axis_names, name);
-  if (found == axis_names.end()) throw core::Error("there is no axis `" + name + "`", "axes", "use x, y and z");
-  return static_cast<int>(found - axis_names.begin());
-}
-
-std::vector<std::string> absorber_fields(const SpectralLine& line, const std::vector<int>& axes) {
+std::vector<std::string> Absorption::fields() const {
   std::vector<std::string> names{line.quantity, temperature_name};
   for (const int axis : axes) names.push_back(velocity_name(axis));
   return names;
+}
+
+void Absorption::describe(mesh::Result& result, const HubbleFlow& flow, const mesh::Snapshot& snapshot) const {
+  result.attributes["ion"] = line.ion;
+  result.attributes["optical_depth_kind"] = broadening_names[static_cast<std::size_t>(broadening)];
+  result.attributes["hubble_rate"] = flow.hubble;
+  result.attributes["level"] = std::int64_t{level};
+  result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
 }
 
 double Absorbers::most_pixels(int axis) const {
   return core::units::speed_of_light * scales[at(axis)].pixels_per_velocity;
 }
 
-Absorbers absorbers_of(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const SpectralLine& line,
-                       const std::vector<int>& axes, int level) {
+Absorbers absorbers_of(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const Absorption& absorption) {
+  const auto& [line, broadening, axes, level] = absorption;
   if (!snapshot.has(line.quantity))
     throw core::Error(
         fmt::format("the snapshot has no `{}`, the number of {} atoms in a proper cm^3", line.quantity, line.ion), "",

@@ -6,7 +6,6 @@
 
 #include "analysis/at.hpp"
 #include "analysis/entries.hpp"
-#include "analysis/fields/levels.hpp"
 #include "analysis/lyman_alpha/absorbers.hpp"
 #include "analysis/lyman_alpha/depth_histogram.hpp"
 #include "analysis/lyman_alpha/flux_statistics.hpp"
@@ -17,6 +16,8 @@
 #include "analysis/statistics/angular_power.hpp"
 #include "analysis/statistics/spectrum.hpp"
 #include "sidestream/analysis/covering_grid.hpp"
+#include "sidestream/analysis/density.hpp"
+#include "sidestream/redistribute/redistribution.hpp"
 
 namespace sidestream::analysis {
 
@@ -24,7 +25,8 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-DepthHistogram histogram_of(const comm::Communicator& comm, const mesh::Field<double>& depth, int axis) {
+template <typename T>
+DepthHistogram histogram_of(const comm::Communicator& comm, const mesh::Field<T>& depth, int axis) {
   DepthHistogram histogram;
   Numbers lines(static_cast<std::size_t>(LineTile::most_lines * depth.layout().domain().extent()[axis]));
   for (int b = 0; b < depth.blocks(); ++b)
@@ -42,25 +44,50 @@ struct AlongAxis {
   double factor = 1.0;  // of the optical depth
   FluxStatistics flux;
   AngularPower power;
+  std::vector<AngularPower> cross;  // with each density
+  Numbers slice;                    // where it is wanted
+};
+
+// A plane in the middle of the box that holds lines of sight along `axis`, side by side along `other`.
+struct Plane {
+  int axis, other, across;
+  explicit Plane(int along) : axis(along), other((along + 1) % 3), across((along + 2) % 3) {}
+};
+
+// Its flux, a row a line. Collective; on rank 0.
+Numbers slice_of(const comm::Communicator& comm, const mesh::Field<double>& flux, const Plane& plane) {
+  const mesh::Layout& lines = flux.layout();
+  mesh::Box box = lines.domain();
+  box.lo[plane.across] = (box.lo[plane.across] + box.hi[plane.across]) / 2;
+  box.hi[plane.across] = box.lo[plane.across] + 1;
+  mesh::Field<double> slice({lines.domain(), lines.periodic(), {box}, {0}, lines.level()}, comm.rank());
+  redistribute::Redistribution(comm, lines, slice.layout()).apply(flux, slice);
+  Numbers rows;
+  if (comm.rank() != 0) return rows;
+  for (mesh::Int3 cell = box.lo; cell[plane.other] < box.hi[plane.other]; ++cell[plane.other])
+    for (cell[plane.axis] = box.lo[plane.axis]; cell[plane.axis] < box.hi[plane.axis]; ++cell[plane.axis])
+      rows.push_back(slice.view(0)(cell.z, cell.y, cell.x));
+  return rows;
+}
+
+struct Density {
+  std::string name;
+  Spectrum spectrum;
+  double mean = 0.0;
 };
 
 class Flux final : public Analysis {
  public:
-  struct Parameters {
-    std::vector<std::string> axes;
-    std::string ion, optical_depth, mean_flux, rescale;
-    std::int64_t bins = 0, mu_bins = 0, level = 0;
+  struct Parameters : AbsorptionOptions {
+    std::vector<std::string> axes, cross;
+    std::string mean_flux, rescale;
+    std::int64_t bins = 0, mu_bins = 0;
+    bool slice = false;
   };
 
   static core::Table<Parameters> table() {
     auto table = task_table<Parameters>("Transmitted flux of the Lyman-alpha forest: mean, PDF and power spectra");
     table.option("axes", &Parameters::axes, {"x", "y", "z"}).doc("axes of the box to look along");
-    table.option("ion", &Parameters::ion, "H I").one_of({"H I", "He II"}).doc("what absorbs in its Lyman-alpha line");
-    table.option("optical_depth", &Parameters::optical_depth, "full")
-        .one_of({broadening_names.begin(), broadening_names.end()})
-        .doc(
-            "along the line with velocities and thermal widths (`full`), with damping wings too (`voigt`), or of each "
-            "cell for itself (`local`)");
     table.option("mean_flux", &Parameters::mean_flux, "simulated")
         .doc(
             "mean flux that the optical depth is multiplied for: a number, or the fit `becker2013`, "
@@ -72,88 +99,108 @@ class Flux final : public Analysis {
     table.option("mu_bins", &Parameters::mu_bins, 4)
         .range(0, 1000)
         .doc("bins of the angle to the line of sight for the power in three dimensions; 0: without it");
-    table.option("level", &Parameters::level, 0)
-        .range(0, finest_possible_level)
-        .doc(
-            "level of refinement whose cells make the lines: finer ones are averaged, coarser ones fill all of theirs");
+    table.option("cross", &Parameters::cross, {})
+        .doc("densities to take cross spectra of the flux with, in three dimensions");
+    table.option("slice", &Parameters::slice, false)
+        .doc("whether to keep the flux in a plane of lines along the last of the axes");
+    AbsorptionOptions::add_to(table);
     return table;
   }
 
   explicit Flux(Parameters parameters)
       : parameters_(std::move(parameters)),
-        line_(lyman_alpha(parameters_.ion)),
-        broadening_(broadening_of(parameters_.optical_depth)),
+        absorption_(absorption_of(parameters_, parameters_.axes)),
         mean_flux_(parameters_.mean_flux) {
-    for (const std::string& name : parameters_.axes) axes_.push_back(axis_of(name));
-    std::ranges::sort(axes_);
-    if (axes_.empty()) throw core::Error("there is no axis to look along", "axes", "use x, y and z");
+    if (!parameters_.cross.empty() && parameters_.mu_bins == 0)
+      throw core::Error("cross spectra are of three dimensions", "cross", "take one of the `mu_bins` or more");
   }
 
-  std::vector<std::string> fields() const override { return absorber_fields(line_, axes_); }
-
-  void check(const mesh::Box& domain) const override {
-    check_covering_grid(domain, static_cast<int>(parameters_.level));
+  std::vector<std::string> fields() const override {
+    std::vector<std::string> names = absorption_.fields();
+    for (const std::string& name : parameters_.cross) append_new(names, names_for(name));
+    return names;
   }
+
+  void check(const mesh::Box& domain) const override { check_covering_grid(domain, absorption_.level); }
 
   mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
-    const Absorbers gas = absorbers_of(comm, snapshot, line_, axes_, static_cast<int>(parameters_.level));
+    const Absorbers gas = absorbers_of(comm, snapshot, absorption_);
+    const Box box{comm, gas, densities(comm, snapshot, gas.density.layout())};
     const std::optional<double> wanted = mean_flux_.at(gas.flow.redshift);
     const std::vector<AlongAxis> found =
-        wanted && parameters_.rescale == "together" ? scaled_together(comm, gas, *wanted) : scaled(comm, gas, wanted);
+        wanted && parameters_.rescale == "together" ? scaled_together(box, *wanted) : scaled(box, wanted);
     mesh::Result result;
     if (comm.rank() != 0) return result;
     add_means(result, found);
     add_pdfs(result, found);
     add_power(result, gas, found, snapshot.moment.attribute("hubble"));
     if (parameters_.mu_bins > 0) add_angular_power(result, found, snapshot.moment.attribute("hubble"));
+    if (parameters_.slice) add_slice(result, gas.geometry, found.back());
     if (wanted) result.attributes["wanted_mean_flux"] = *wanted;
-    result.attributes["ion"] = line_.ion;
-    result.attributes["optical_depth"] = parameters_.optical_depth;
-    result.attributes["hubble_rate"] = gas.flow.hubble;
-    result.attributes["level"] = parameters_.level;
-    result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
+    absorption_.describe(result, gas.flow, snapshot);
     return result;
   }
 
  private:
+  struct Box {
+    const comm::Communicator& comm;
+    const Absorbers& gas;
+    std::vector<Density> densities;
+  };
+
+  std::vector<Density> densities(const comm::Communicator& comm, const mesh::Snapshot& snapshot,
+                                 const mesh::Layout& cells) const {
+    std::vector<Density> all;
+    if (parameters_.cross.empty()) return all;
+    const CoveringGrid grid(comm, snapshot.levels, absorption_.level);
+    const fft::FftPlan plan(comm, cells);
+    for (const std::string& name : parameters_.cross)
+      all.push_back({name, density_spectrum(comm, plan, grid, snapshot, name),
+                     positive_mean(comm, field_or_total(snapshot, name), name)});
+    return all;
+  }
+
   // The flux takes the place of the depths.
-  AlongAxis along(const comm::Communicator& comm, const Absorbers& gas, mesh::Field<double>& depth, int axis,
-                  double factor) const {
-    AlongAxis found{axis, factor, flux_statistics(comm, depth, axis, factor, parameters_.bins), {}};
+  AlongAxis along(const Box& box, mesh::Field<double>& depth, int axis, double factor) const {
+    AlongAxis found{axis, factor, flux_statistics(box.comm, depth, axis, factor, parameters_.bins), {}, {}, {}};
+    if (parameters_.slice && axis == absorption_.axes.back()) found.slice = slice_of(box.comm, depth, Plane(axis));
     if (parameters_.mu_bins == 0) return found;
-    const Spectrum spectrum = transform(comm, fft::FftPlan(comm, depth.layout()), depth);
+    const Spectrum spectrum = transform(box.comm, fft::FftPlan(box.comm, depth.layout()), depth);
     const RelativeField flux{spectrum, found.flux.mean};
-    found.power = angular_power(comm, flux, flux, gas.geometry, {}, axis, parameters_.mu_bins);
+    const auto power_with = [&](const RelativeField& other) {
+      return angular_power(box.comm, flux, other, box.gas.geometry, {}, axis, parameters_.mu_bins);
+    };
+    found.power = power_with(flux);
+    for (const Density& density : box.densities) found.cross.push_back(power_with({density.spectrum, density.mean}));
     return found;
   }
 
   // Each axis for itself.
-  std::vector<AlongAxis> scaled(const comm::Communicator& comm, const Absorbers& gas,
-                                std::optional<double> wanted) const {
+  std::vector<AlongAxis> scaled(const Box& box, std::optional<double> wanted) const {
     std::vector<AlongAxis> found;
-    for (const int axis : axes_) {
-      mesh::Field<double> depth = optical_depth(comm, gas, axis, broadening_);
-      const double factor = wanted ? histogram_of(comm, depth, axis).factor_for(*wanted) : 1.0;
-      found.push_back(along(comm, gas, depth, axis, factor));
+    for (const int axis : absorption_.axes) {
+      mesh::Field<double> depth = optical_depth(box.comm, box.gas, axis, absorption_.broadening);
+      const double factor = wanted ? histogram_of(box.comm, depth, axis).factor_for(*wanted) : 1.0;
+      found.push_back(along(box, depth, axis, factor));
     }
     return found;
   }
 
-  // The factor is known when all axes have been seen; only the optical depths along the last one are still there.
-  std::vector<AlongAxis> scaled_together(const comm::Communicator& comm, const Absorbers& gas, double wanted) const {
+  // The factor is known when all axes have been seen. Their optical depths wait for it as floats.
+  std::vector<AlongAxis> scaled_together(const Box& box, double wanted) const {
     DepthHistogram histogram;
-    mesh::Field<double> depth;
-    for (const int axis : axes_) {
-      depth = {};
-      depth = optical_depth(comm, gas, axis, broadening_);
-      histogram.add(histogram_of(comm, depth, axis));
+    std::vector<mesh::Field<float>> depths;
+    for (const int axis : absorption_.axes) {
+      depths.push_back(optical_depth<float>(box.comm, box.gas, axis, absorption_.broadening));
+      histogram.add(histogram_of(box.comm, depths.back(), axis));
     }
     const double factor = histogram.factor_for(wanted);
-    std::vector<AlongAxis> found{along(comm, gas, depth, axes_.back(), factor)};
-    for (std::size_t a = axes_.size() - 1; a-- > 0;) {
-      depth = {};
-      depth = optical_depth(comm, gas, axes_[a], broadening_);
-      found.insert(found.begin(), along(comm, gas, depth, axes_[a], factor));
+    std::vector<AlongAxis> found;
+    for (std::size_t a = 0; a < depths.size(); ++a) {
+      mesh::Field<double> depth(depths[a].layout(), box.comm.rank());
+      std::ranges::copy(depths[a].all(), depth.all().begin());
+      depths[a] = {};
+      found.push_back(along(box, depth, absorption_.axes[a], factor));
     }
     return found;
   }
@@ -239,35 +286,78 @@ class Flux final : public Analysis {
   }
 
   void add_angular_power(mesh::Result& result, const std::vector<AlongAxis>& found, double h) const {
+    const AngularPower& first = found.front().power;
     const auto axes = static_cast<std::int64_t>(found.size()), bins = parameters_.mu_bins;
-    const auto shells = static_cast<std::int64_t>(found.front().power.shell_k.size());
-    const auto of_all = [&]<typename T>(std::vector<T> AngularPower::*member, T unit) {
-      std::vector<T> all;
-      for (const AlongAxis& one : found)
-        for (const T value : one.power.*member) all.push_back(value * unit);
-      return all;
-    };
-    const double volume_unit = h * h * h;
-    const auto add_pole = [&](const char* name, const char* meaning, std::vector<double> AngularPower::*member) {
-      result.add(name, "(Mpc/h)^3", meaning, {"axis", "shell"}, {axes, shells}, of_all(member, volume_unit));
-    };
+    const auto shells = static_cast<std::int64_t>(first.shell_k.size());
     const auto add = [&](const char* name, const char* unit, const char* meaning, auto values) {
       result.add(name, unit, meaning, {"axis", "shell", "mu_bin"}, {axes, shells, bins}, std::move(values));
     };
-    Numbers k = found.front().power.shell_k, middle;
+    Numbers k = first.shell_k, middle;
     for (double& one : k) one /= h;
     for (std::int64_t bin = 0; bin < bins; ++bin)
       middle.push_back((static_cast<double>(bin) + 0.5) / static_cast<double>(bins));
+    std::vector<const AngularPower*> powers;
+    for (const AlongAxis& one : found) powers.push_back(&one.power);
     result.add("shell_k", "h/Mpc", "mean wave number of the modes in the shell", {"shell"}, {shells}, std::move(k));
-    add_pole("flux_monopole", "power of flux / mean - 1 in three dimensions", &AngularPower::monopole);
-    add_pole("flux_quadrupole", "its quadrupole about the line of sight", &AngularPower::quadrupole);
-    add_pole("flux_hexadecapole", "its hexadecapole about the line of sight", &AngularPower::hexadecapole);
     result.add("mu", "1", "middle of the bin of |k along the line| / k", {"mu_bin"}, {bins}, std::move(middle));
     add("mu_modes", "1", "number of modes in shell and bin, k and -k both counted",
-        of_all(&AngularPower::modes, std::int64_t{1}));
-    add("mu_k", "h/Mpc", "their mean wave number; 0 without modes", of_all(&AngularPower::k, 1.0 / h));
-    add("mu_mean", "1", "their mean |k along the line| / k", of_all(&AngularPower::mu, 1.0));
-    add("mu_power", "(Mpc/h)^3", "their mean power", of_all(&AngularPower::power, volume_unit));
+        of_all(powers, &AngularPower::modes, std::int64_t{1}));
+    add("mu_k", "h/Mpc", "their mean wave number; 0 without modes", of_all(powers, &AngularPower::k, 1.0 / h));
+    add("mu_mean", "1", "their mean |k along the line| / k", of_all(powers, &AngularPower::mu, 1.0));
+    add_spectrum(result, powers, {"flux", "mu_power", "power of flux / mean - 1 in three dimensions"}, h);
+    for (std::size_t c = 0; c < parameters_.cross.size(); ++c) {
+      const std::string& density = parameters_.cross[c];
+      for (std::size_t a = 0; a < found.size(); ++a) powers[a] = &found[a].cross[c];
+      add_spectrum(result, powers,
+                   {"flux_" + density + "_cross", "flux_" + density + "_cross_mu",
+                    "cross power of flux / mean - 1 and the relative fluctuation of " + density},
+                   h);
+    }
+  }
+
+  // Those of all axes, one after the other.
+  template <typename T>
+  static std::vector<T> of_all(const std::vector<const AngularPower*>& powers, std::vector<T> AngularPower::*member,
+                               T unit) {
+    std::vector<T> all;
+    for (const AngularPower* power : powers)
+      for (const T value : power->*member) all.push_back(value * unit);
+    return all;
+  }
+
+  struct SpectrumNames {
+    std::string prefix, by_angle, meaning;
+  };
+  void add_spectrum(mesh::Result& result, const std::vector<const AngularPower*>& powers, const SpectrumNames& names,
+                    double h) const {
+    const auto axes = static_cast<std::int64_t>(powers.size());
+    const auto shells = static_cast<std::int64_t>(powers.front()->shell_k.size());
+    const double volume_unit = h * h * h;
+    const auto add_pole = [&](const char* suffix, const char* what, std::vector<double> AngularPower::*member) {
+      result.add(names.prefix + suffix, "(Mpc/h)^3", names.meaning + what, {"axis", "shell"}, {axes, shells},
+                 of_all(powers, member, volume_unit));
+    };
+    add_pole("_monopole", "", &AngularPower::monopole);
+    add_pole("_quadrupole", ", its quadrupole about the line of sight", &AngularPower::quadrupole);
+    add_pole("_hexadecapole", ", its hexadecapole about the line of sight", &AngularPower::hexadecapole);
+    result.add(names.by_angle, "(Mpc/h)^3", names.meaning + ", by the angle to the line of sight; 0 without modes",
+               {"axis", "shell", "mu_bin"}, {axes, shells, parameters_.mu_bins},
+               of_all(powers, &AngularPower::power, volume_unit));
+  }
+
+  static void add_slice(mesh::Result& result, const mesh::Geometry& geometry, const AlongAxis& found) {
+    const Plane plane(found.axis);
+    const mesh::Int3 cells = geometry.domain.extent();
+    const auto add_places = [&](const char* name, const char* meaning, int axis) {
+      Numbers places;
+      for (int i = 0; i < cells[axis]; ++i) places.push_back((i + 0.5) * geometry.cell_size(axis));
+      result.add(name, "Mpc", meaning, {name}, {cells[axis]}, std::move(places));
+      result.attributes[std::string(name) + "_axis"] = std::string(1, "xyz"[axis]);
+    };
+    add_places("slice_line", "place of the line of sight in the plane", plane.other);
+    add_places("slice_pixel", "middle of the pixel along the line of sight, by the Hubble flow", plane.axis);
+    result.add("flux_slice", "1", "flux in a plane through the middle of the box", {"slice_line", "slice_pixel"},
+               {cells[plane.other], cells[plane.axis]}, found.slice);
   }
 
   // Whether all axes have the same modes.
@@ -279,10 +369,8 @@ class Flux final : public Analysis {
   }
 
   Parameters parameters_;
-  SpectralLine line_;
-  Broadening broadening_;
+  Absorption absorption_;
   MeanFlux mean_flux_;
-  std::vector<int> axes_;
 };
 
 }  // namespace

@@ -20,11 +20,14 @@ struct LineTile {
 
   std::size_t size() const { return static_cast<std::size_t>(lines) * static_cast<std::size_t>(pixels); }
 
-  void load(const core::View4<const double>& from, std::span<double> to) const {
+  template <typename T>
+  void load(const core::View4<T>& from, std::span<double> to) const {
     for_each_cell([&](std::size_t place, const mesh::Int3& cell) { to[place] = from(cell.z, cell.y, cell.x); });
   }
-  void store(std::span<const double> from, const core::View4<double>& to) const {
-    for_each_cell([&](std::size_t place, const mesh::Int3& cell) { to(cell.z, cell.y, cell.x) = from[place]; });
+  template <typename T>
+  void store(std::span<const double> from, const core::View4<T>& to) const {
+    for_each_cell(
+        [&](std::size_t place, const mesh::Int3& cell) { to(cell.z, cell.y, cell.x) = static_cast<T>(from[place]); });
   }
 
  private:

@@ -87,8 +87,9 @@ LineCells gathered(const comm::Communicator& comm, const Absorbers& gas, int axi
   return {moved(gas.density), moved(gas.velocity[at(axis)]), moved(gas.temperature)};
 }
 
+template <typename T>
 bool find_depth(const LineCells& cells, const Absorbers& gas, int axis, Broadening broadening,
-                mesh::FieldView<double> depth) {
+                mesh::FieldView<T> depth) {
   const LineScales& scales = gas.scales[at(axis)];
   const int pixels = gas.geometry.domain.extent()[axis];
   const auto length = static_cast<std::size_t>(pixels);
@@ -112,15 +113,19 @@ bool find_depth(const LineCells& cells, const Absorbers& gas, int axis, Broadeni
   return all_physical;
 }
 
-mesh::Field<double> optical_depth(const comm::Communicator& comm, const Absorbers& gas, int axis,
-                                  Broadening broadening) {
+template <typename T>
+mesh::Field<T> optical_depth(const comm::Communicator& comm, const Absorbers& gas, int axis, Broadening broadening) {
   const std::vector<Layout> batches = line_batches(gas.density.layout(), comm.size(), axis);
-  mesh::Field<double> depth(joined(batches), comm.rank());
+  mesh::Field<T> depth(joined(batches), comm.rank());
   bool all_physical = true;
   for (const Layout& batch : batches)
-    all_physical &= find_depth(gathered(comm, gas, axis, batch), gas, axis, broadening, depth);
+    all_physical &= find_depth<T>(gathered(comm, gas, axis, batch), gas, axis, broadening, depth);
   if (!comm.all(all_physical)) refuse_absorbers(comm, gas, axis);
   return depth;
 }
+
+template bool find_depth(const LineCells&, const Absorbers&, int, Broadening, mesh::FieldView<double>);
+template mesh::Field<double> optical_depth(const comm::Communicator&, const Absorbers&, int, Broadening);
+template mesh::Field<float> optical_depth(const comm::Communicator&, const Absorbers&, int, Broadening);
 
 }  // namespace sidestream::analysis

@@ -23,13 +23,14 @@ LineCells gathered(const comm::Communicator& comm, const Absorbers& gas, int axi
 
 /// The optical depth in each cell of `cells`, lines along `axis`, in the blocks of `depth` on the same boxes; whether
 /// all are physical. Local.
+template <typename T>
 [[nodiscard]] bool find_depth(const LineCells& cells, const Absorbers& gas, int axis, Broadening broadening,
-                              mesh::FieldView<double> depth);
+                              mesh::FieldView<T> depth);
 
 /// The optical depth of all lines along an axis, on `joined(line_batches(...))`. Collective. Memory: that field, and a
 /// batch of cells at a time (an eighth of three fields, and their messages). Throws core::Error naming a cell that is
-/// not physical.
-mesh::Field<double> optical_depth(const comm::Communicator& comm, const Absorbers& gas, int axis,
-                                  Broadening broadening);
+/// not physical. `T` is double, or float where half the memory is worth an error of the flux of 2.2e-8.
+template <typename T = double>
+mesh::Field<T> optical_depth(const comm::Communicator& comm, const Absorbers& gas, int axis, Broadening broadening);
 
 }  // namespace sidestream::analysis

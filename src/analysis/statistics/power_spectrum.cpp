@@ -121,10 +121,7 @@ class PowerSpectra final : public Analysis {
   };
 
   static double mean_of(const Measurement& m, const std::string& name) {
-    const double average = mean(m.comm, field_or_total(m.snapshot, name), name);
-    if (!(average > 0))
-      throw core::Error("the mean of the field `" + name + "` is not positive, so it has no relative fluctuation");
-    return average;
+    return positive_mean(m.comm, field_or_total(m.snapshot, name), name);
   }
 
   // V / N [Mpc^3]

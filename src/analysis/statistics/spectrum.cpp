@@ -41,6 +41,27 @@ void divide_by_cic_window(Spectrum& spectrum, mesh::Int3 cells) {
   });
 }
 
+double positive_mean(const comm::Communicator& comm, const LeafField& field, const std::string& name) {
+  const double average = mean(comm, field, name);
+  if (!(average > 0))
+    throw core::Error("the mean of the field `" + name + "` is not positive, so it has no relative fluctuation");
+  return average;
+}
+
+Spectrum density_spectrum(const comm::Communicator& comm, const fft::FftPlan& plan, const CoveringGrid& grid,
+                          const mesh::Snapshot& snapshot, const std::string& name) {
+  constexpr const char *gas = "gas_density", *dark = "dark_matter_density";
+  const LeafField field = field_or_total(snapshot, name);
+  if (name == "total_density" && !has_own_total(snapshot) && snapshot.has(dark)) {
+    Spectrum total = density_spectrum(comm, plan, grid, snapshot, dark);
+    if (snapshot.has(gas)) add_to(total, density_spectrum(comm, plan, grid, snapshot, gas));
+    return total;
+  }
+  Spectrum spectrum = transform(comm, plan, grid.of(comm, field));
+  if (name == dark) divide_by_cic_window(spectrum, plan.cells());
+  return spectrum;
+}
+
 void add_to(Spectrum& a, const Spectrum& b) {
   const auto to = a.all();
   const auto from = b.all();
