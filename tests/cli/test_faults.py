@@ -317,15 +317,25 @@ def test_a_checkpoint_can_be_asked_for_at_the_redshift_of_the_start(place: Place
 
 
 @pytest.mark.skipif(shutil.which("prlimit") is None, reason="there is no `prlimit`")
-def test_a_file_beyond_the_largest_size_allowed_is_one_that_cannot_be_written(place: Place) -> None:
-    limit = size_of(checkpoints(place.folder / "whole")[-1]) // 2
-    run = place.folder / "limited"
+@pytest.mark.parametrize(
+    ("share", "lost", "hint"),
+    [
+        (0.5, "6 plot files; all of 5 checkpoints", "no restart is possible"),
+        (1.1, "6 plot files", "there is no checkpoint of before: make room, then run again with `--overwrite`"),
+    ],
+    ids=["checkpoints", "plots"],
+)
+def test_a_file_beyond_the_largest_size_allowed_is_one_that_cannot_be_written(
+    place: Place, share: float, lost: str, hint: str
+) -> None:
+    limit = round(share * size_of(checkpoints(place.folder / "whole")[-1]))
+    run = place.folder / f"limited_{share}"
     plots = ("--set", "output.plotfile.every=1", "--set", "output.plotfile.format=sidestream")
 
     done = place.run(run.name, *plots, largest_file=limit)
 
     assert done.returncode == 1, done.stderr
-    assert "the checkpoint was not written, the run goes on" in done.stderr
+    assert f"error: the run has lost {lost}\n" in done.stderr
     assert "File too large" in done.stderr
     log = Run(run).events
     assert log.last("run_end")["status"] == "incomplete"
@@ -333,7 +343,7 @@ def test_a_file_beyond_the_largest_size_allowed_is_one_that_cannot_be_written(pl
     assert results(run) == results(place.folder / "whole")
     # There is nothing to go on from, and that is what the hint says.
     assert checkpoints(run) == []
-    assert "hint: there is no checkpoint of before: make room, then run again with `--overwrite`" in done.stderr
+    assert hint in done.stderr
     assert place.run(run.name, "--overwrite").returncode == 0
     expect_as_undisturbed(place, run.name)
 

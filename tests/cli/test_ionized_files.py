@@ -153,7 +153,7 @@ coarsen_below = 0.5
 
 def test_checkpoints_are_in_the_units_of_the_run(folder: Path, tmp_path: Path) -> None:
     (checkpoint,) = (folder / "run").glob("chk*")
-    (tmp_path / "tasks.toml").write_text('[task.igm_flux]\nanalysis = "flux"\n', encoding="utf-8")
+    (tmp_path / "tasks.toml").write_text('[task.igm_flux]\nanalysis = "flux"\nslice = true\n', encoding="utf-8")
 
     later = analysed(checkpoint, tmp_path / "later", "--task", "tasks.toml")
 

@@ -108,7 +108,7 @@ def test_a_mean_flux_that_was_asked_for_is_said_to_be(tmp_path: Path) -> None:
             tmp_path / "run", [3.0], forest=lambda redshift: forest(redshift).assign_attrs(wanted_mean_flux=0.67)
         )
     )
-    light, power = pictures(run, "forest")
+    light, power = drawn(run, "forest", "flux"), drawn(run, "forest", "flux-power")
 
     assert legend(light.figure.axes[0])[0].endswith("(rescaled)")
     assert "mean of the axes, rescaled" in legend(light.figure.axes[1])
