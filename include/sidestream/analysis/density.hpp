@@ -27,6 +27,9 @@ std::vector<std::string> names_for(const std::string& name);
 /// The unit of `field_or_total(snapshot, name)`.
 std::string unit_of(const mesh::Snapshot& snapshot, const std::string& name);
 
+/// Says which cell of this rank is the first that holds no finite number; empty if all hold one.
+std::string first_bad_cell(const LeafField& field, const std::string& name);
+
 /// Mean over the volume, exactly rounded. Collective. Throws core::Error on all ranks, naming a cell, when a value is
 /// not finite.
 double mean(const comm::Communicator& comm, const LeafField& field, const std::string& name);

@@ -33,22 +33,6 @@ ScalarView sum_of(const ScalarView& a, const ScalarView& b) {
   return sum;
 }
 
-// The first cell of this rank that holds no finite number, as text; empty if all do.
-std::string first_bad_cell(const LeafField& field) {
-  std::string found;
-  for (std::size_t level = 0; level < field.size(); ++level)
-    for (int b = 0; b < field[level].blocks() && found.empty(); ++b) {
-      const auto view = field[level].view(b);
-      core::for_each_cell(field[level].box(b), [&](int k, int j, int i) {
-        if (!found.empty() || std::isfinite(view(k, j, i))) return;
-        found = std::to_string(view(k, j, i)) + " at the cell (z, y, x) = (" + std::to_string(k) + ", " +
-                std::to_string(j) + ", " + std::to_string(i) + ")" +
-                (field.size() > 1 ? " of level " + std::to_string(level) : "");
-      });
-    }
-  return found;
-}
-
 // Adds the cells of this rank, each 2^`power` times.
 void add_cells(const ScalarView& field, int power, core::ExactSum& sum) {
   core::CompactSum own;
@@ -100,6 +84,21 @@ std::string unit_of(const mesh::Snapshot& snapshot, const std::string& name) {
   return snapshot.unit(snapshot.has(gas_name) ? gas_name : dark_name);
 }
 
+std::string first_bad_cell(const LeafField& field, const std::string& name) {
+  std::string found;
+  for (std::size_t level = 0; level < field.size(); ++level)
+    for (int b = 0; b < field[level].blocks() && found.empty(); ++b) {
+      const auto view = field[level].view(b);
+      core::for_each_cell(field[level].box(b), [&](int k, int j, int i) {
+        if (!found.empty() || std::isfinite(view(k, j, i))) return;
+        found = "the field `" + name + "` holds " + std::to_string(view(k, j, i)) + " at the cell (z, y, x) = (" +
+                std::to_string(k) + ", " + std::to_string(j) + ", " + std::to_string(i) + ")" +
+                (field.size() > 1 ? " of level " + std::to_string(level) : "");
+      });
+    }
+  return found;
+}
+
 double mean(const comm::Communicator& comm, const LeafField& field, const std::string& name) {
   const int bits = bits_a_level(root_domain(field)), finest = finest_level(field);
   core::ExactSum sum;
@@ -114,8 +113,7 @@ double mean(const comm::Communicator& comm, const LeafField& field, const std::s
   const double total = sum.value(-bits * finest), weight = volume_weighted(cells, bits);  // in cells of level 0
   if (weight == 0) throw core::Error("the field `" + name + "` has no cells");
   if (!std::isfinite(total)) {
-    const std::string bad = first_bad_cell(field);
-    comm.agree(bad.empty() ? bad : "the field `" + name + "` holds " + bad);
+    comm.agree(first_bad_cell(field, name));
     throw core::Error("the sum of the field `" + name + "` is too large for a double");
   }
   return total / weight;

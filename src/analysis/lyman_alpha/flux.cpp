@@ -166,12 +166,13 @@ class Flux final : public Analysis {
     if (parameters_.slice && axis == absorption_.axes.back()) found.slice = slice_of(box.comm, depth, Plane(axis));
     if (parameters_.mu_bins == 0) return found;
     const Spectrum spectrum = transform(box.comm, fft::FftPlan(box.comm, depth.layout()), depth);
-    const RelativeField flux{spectrum, found.flux.mean};
-    const auto power_with = [&](const RelativeField& other) {
-      return angular_power(box.comm, flux, other, box.gas.geometry, {}, axis, parameters_.mu_bins);
-    };
-    found.power = power_with(flux);
-    for (const Density& density : box.densities) found.cross.push_back(power_with({density.spectrum, density.mean}));
+    std::vector<RelativeField> fields{{spectrum, found.flux.mean}};
+    for (const Density& density : box.densities) fields.push_back({density.spectrum, density.mean});
+    std::vector<FieldPair> with_flux;
+    for (std::size_t other = 0; other < fields.size(); ++other) with_flux.push_back({0, other});
+    found.cross = angular_powers(box.comm, fields, with_flux, box.gas.geometry, {}, axis, parameters_.mu_bins);
+    found.power = std::move(found.cross.front());
+    found.cross.erase(found.cross.begin());
     return found;
   }
 

@@ -17,7 +17,8 @@ namespace sidestream::analysis {
 
 namespace {
 
-constexpr int numbers_a_bin = 5;  // sums of k, mu, power, and power times the second and fourth Legendre polynomial
+constexpr std::size_t waves_a_bin = 2;   // sums of k and mu
+constexpr std::size_t powers_a_bin = 3;  // of a pair: sums of the power, and of it times the Legendre polynomials 2, 4
 
 // Where a mode belongs, in units of the fundamental mode of the longest side.
 class Shells {
@@ -62,17 +63,17 @@ class Shells {
   std::vector<double> edges_;
 };
 
+// Of each bin the number of modes and the sums over them: of the waves, then of each pair.
 struct BinSums {
+  std::size_t numbers_a_bin;
   std::vector<std::int64_t> modes;
   std::vector<core::CompactSum> sums;
 
-  explicit BinSums(std::int64_t bins) : modes(at(bins)), sums(at(numbers_a_bin * bins)) {}
+  BinSums(std::int64_t bins, std::size_t pairs)
+      : numbers_a_bin(waves_a_bin + powers_a_bin * pairs), modes(at(bins)), sums(numbers_a_bin * at(bins)) {}
 
-  void add(std::int64_t bin, int weight, double k, double mu, double power) {
-    const double mm = mu * mu, second = 1.5 * mm - 0.5, fourth = (4.375 * mm - 3.75) * mm + 0.375;
-    const std::array values{k, mu, power, power * second, power * fourth};
-    modes[at(bin)] += weight;
-    for (std::size_t n = 0; n < values.size(); ++n) sums[at(numbers_a_bin * bin) + n].add(weight * values[n]);
+  std::span<core::CompactSum> of_bin(std::int64_t bin) {
+    return std::span(sums).subspan(numbers_a_bin * at(bin), numbers_a_bin);
   }
 };
 
@@ -95,31 +96,47 @@ struct Scaled {
   }
 };
 
-BinSums sum_modes(const Scaled& a, const Scaled& b, mesh::Int3 cells, const Shells& shells, int axis,
-                  std::int64_t mu_bins) {
-  BinSums bins(shells.count() * mu_bins);
+BinSums sum_modes(std::span<const Scaled> fields, std::span<const FieldPair> pairs, mesh::Int3 cells,
+                  const Shells& shells, int axis, std::int64_t mu_bins) {
+  BinSums bins(shells.count() * mu_bins, pairs.size());
   const auto width = static_cast<double>(mu_bins);
-  for (int block = 0; block < a.spectrum.blocks(); ++block) {
-    const auto of_a = a.spectrum.view(block), of_b = b.spectrum.view(block);
-    fft::for_each_mode(a.spectrum.box(block), cells, [&](const fft::Mode& mode) {
+  std::vector<std::complex<double>> amplitudes(fields.size());
+  const mesh::Field<std::complex<double>>& first = fields.front().spectrum;
+  for (int block = 0; block < first.blocks(); ++block) {
+    std::vector<core::View4<const std::complex<double>>> views;
+    for (const Scaled& field : fields) views.push_back(field.spectrum.view(block));
+    fft::for_each_mode(first.box(block), cells, [&](const fft::Mode& mode) {
       const std::array q{mode.wavenumber.x * shells.scale[0], mode.wavenumber.y * shells.scale[1],
                          mode.wavenumber.z * shells.scale[2]};
       const double k = std::sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2]);
       const std::int64_t shell = shells.find(k);
       if (shell < 0 || shell >= shells.count()) return;
       const double mu = std::fabs(q[at(axis)]) / k;
-      const auto bin = static_cast<std::int64_t>(std::min(mu * width, width - 1.0));
-      const auto [z, y, x] = std::array{mode.index.z, mode.index.y, mode.index.x};
-      const std::complex<double> u = a.of(of_a(z, y, x)), v = b.of(of_b(z, y, x));
-      bins.add(shell * mu_bins + bin, mode.weight, k, mu, u.real() * v.real() + u.imag() * v.imag());
+      const std::int64_t bin = shell * mu_bins + static_cast<std::int64_t>(std::min(mu * width, width - 1.0));
+      bins.modes[at(bin)] += mode.weight;
+      const std::span<core::CompactSum> sums = bins.of_bin(bin);
+      sums[0].add(mode.weight * k);
+      sums[1].add(mode.weight * mu);
+
+      for (std::size_t n = 0; n < fields.size(); ++n)
+        amplitudes[n] = fields[n].of(views[n](mode.index.z, mode.index.y, mode.index.x));
+      const double mm = mu * mu, second = 1.5 * mm - 0.5, fourth = (4.375 * mm - 3.75) * mm + 0.375;
+      for (std::size_t pair = 0; pair < pairs.size(); ++pair) {
+        const std::complex<double> u = amplitudes[pairs[pair].a], v = amplitudes[pairs[pair].b];
+        const double power = u.real() * v.real() + u.imag() * v.imag();
+        const std::span<core::CompactSum> own = sums.subspan(waves_a_bin + powers_a_bin * pair, powers_a_bin);
+        own[0].add(mode.weight * power);
+        own[1].add(mode.weight * (power * second));
+        own[2].add(mode.weight * (power * fourth));
+      }
     });
   }
   return bins;
 }
 
-// Means from sums over modes; `norm` turns power into its unit.
-AngularPower means_of(const BinSums& bins, const std::vector<double>& sums, std::int64_t mu_bins, double fundamental,
-                      double norm) {
+// Means of one pair from sums over modes; `norm` turns power into its unit.
+AngularPower means_of(const BinSums& bins, const std::vector<double>& sums, std::size_t pair, std::int64_t mu_bins,
+                      double fundamental, double norm) {
   AngularPower result;
   const auto ratio = [](double a, std::int64_t count) { return count == 0 ? 0.0 : a / static_cast<double>(count); };
   const auto shells = static_cast<std::int64_t>(bins.modes.size()) / mu_bins;
@@ -128,44 +145,55 @@ AngularPower means_of(const BinSums& bins, const std::vector<double>& sums, std:
     std::int64_t modes = 0;
     for (const std::int64_t count : of_shell) modes += count;
     if (modes == 0) continue;
-    std::array<double, numbers_a_bin> all{};
+    double shell_k = 0.0;
+    std::array<double, powers_a_bin> multipoles{};
     for (std::int64_t bin = shell * mu_bins; bin < (shell + 1) * mu_bins; ++bin) {
       const std::int64_t count = bins.modes[at(bin)];
-      const std::span<const double> own = std::span(sums).subspan(at(numbers_a_bin * bin), numbers_a_bin);
+      const std::span<const double> own = std::span(sums).subspan(bins.numbers_a_bin * at(bin), bins.numbers_a_bin),
+                                    powers = own.subspan(waves_a_bin + powers_a_bin * pair, powers_a_bin);
       result.modes.push_back(count);
       result.k.push_back(fundamental * ratio(own[0], count));
       result.mu.push_back(ratio(own[1], count));
-      result.power.push_back(norm * ratio(own[2], count));
-      for (std::size_t n = 0; n < all.size(); ++n) all[n] += own[n];
+      result.power.push_back(norm * ratio(powers[0], count));
+      shell_k += own[0];
+      for (std::size_t n = 0; n < powers_a_bin; ++n) multipoles[n] += powers[n];
     }
     result.shell_modes.push_back(modes);
-    result.shell_k.push_back(fundamental * ratio(all[0], modes));
-    result.monopole.push_back(norm * ratio(all[2], modes));
-    result.quadrupole.push_back(5.0 * norm * ratio(all[3], modes));
-    result.hexadecapole.push_back(9.0 * norm * ratio(all[4], modes));
+    result.shell_k.push_back(fundamental * ratio(shell_k, modes));
+    result.monopole.push_back(norm * ratio(multipoles[0], modes));
+    result.quadrupole.push_back(5.0 * norm * ratio(multipoles[1], modes));
+    result.hexadecapole.push_back(9.0 * norm * ratio(multipoles[2], modes));
   }
   return result;
 }
 
 }  // namespace
 
-AngularPower angular_power(const comm::Communicator& comm, const RelativeField& a, const RelativeField& b,
-                           const mesh::Geometry& geometry, const ShellOptions& options, int axis,
-                           std::int64_t mu_bins) {
+std::vector<AngularPower> angular_powers(const comm::Communicator& comm, std::span<const RelativeField> fields,
+                                         std::span<const FieldPair> pairs, const mesh::Geometry& geometry,
+                                         const ShellOptions& options, int axis, std::int64_t mu_bins) {
   const Shells shells(geometry, options);
   const auto cells = static_cast<double>(geometry.domain.volume());
-  const Scaled one(a, cells), other(b, cells);
-  BinSums bins = sum_modes(one, other, geometry.domain.extent(), shells, axis, mu_bins);
+  std::vector<Scaled> scaled;
+  for (const RelativeField& field : fields) scaled.emplace_back(field, cells);
+  BinSums bins = sum_modes(scaled, pairs, geometry.domain.extent(), shells, axis, mu_bins);
   comm.sum(std::span(bins.modes));
   const std::vector<double> sums = totals(comm, bins.sums);
   comm.agree_on([&] {
-    const bool is_finite = std::ranges::all_of(sums, [](double sum) { return std::isfinite(sum); });
-    if (!is_finite || !std::isfinite(a.mean * cells) || !std::isfinite(b.mean * cells))
+    const bool is_finite =
+        std::ranges::all_of(sums, [](double sum) { return std::isfinite(sum); }) &&
+        std::ranges::all_of(fields, [&](const RelativeField& field) { return std::isfinite(field.mean * cells); });
+    if (!is_finite)
       throw core::Error("the power spectrum is not finite: the sum of all cells is beyond the largest number", "",
                         "look for a cell of absurd density, or give the field a larger unit");
   });
-  if (comm.rank() != 0) return {};
-  return means_of(bins, sums, mu_bins, shells.fundamental, geometry.volume() / one.sum / other.sum);
+  std::vector<AngularPower> powers(pairs.size());
+  if (comm.rank() != 0) return powers;
+  for (std::size_t pair = 0; pair < pairs.size(); ++pair) {
+    const double norm = geometry.volume() / scaled[pairs[pair].a].sum / scaled[pairs[pair].b].sum;
+    powers[pair] = means_of(bins, sums, pair, mu_bins, shells.fundamental, norm);
+  }
+  return powers;
 }
 
 }  // namespace sidestream::analysis

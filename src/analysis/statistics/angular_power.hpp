@@ -1,7 +1,9 @@
 #pragma once
 
 #include <complex>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sidestream/analysis/power_spectrum.hpp"
@@ -25,9 +27,15 @@ struct RelativeField {
   double mean = 0.0;
 };
 
-/// Volume times Re(delta_a conj(delta_b)) of two fields on the same modes: their power if they are the same.
-/// Collective. Throws core::Error where the power is not finite.
-AngularPower angular_power(const comm::Communicator& comm, const RelativeField& a, const RelativeField& b,
-                           const mesh::Geometry& geometry, const ShellOptions& shells, int axis, std::int64_t mu_bins);
+/// Two of a list of fields, by their places in it.
+struct FieldPair {
+  std::size_t a = 0, b = 0;
+};
+
+/// Volume times Re(delta_a conj(delta_b)) of pairs of fields on the same modes: their power if they are the same. All
+/// pairs in one pass over the modes. Collective. Throws core::Error where a power is not finite.
+std::vector<AngularPower> angular_powers(const comm::Communicator& comm, std::span<const RelativeField> fields,
+                                         std::span<const FieldPair> pairs, const mesh::Geometry& geometry,
+                                         const ShellOptions& shells, int axis, std::int64_t mu_bins);
 
 }  // namespace sidestream::analysis

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "analysis/entries.hpp"
@@ -21,6 +22,7 @@ struct PhaseTable {
   std::vector<core::CompactSum> mass;
   TemperatureMedians medians;
   std::int64_t outside = 0;
+  bool is_finite = true;  // all temperatures of this rank
 };
 
 // The numbers of all levels in a bin.
@@ -74,7 +76,6 @@ class Phase final : public Analysis {
     const LeafField density = field_or_total(snapshot, parameters_.density);
     const LeafField temperature = field_or_total(snapshot, parameters_.temperature);
     const double average = mean(comm, density, parameters_.density);
-    mean(comm, temperature, parameters_.temperature);  // throws unless all values are finite
     if (!(average > 0))
       throw core::Error("the mean of the field `" + parameters_.density +
                         "` is not positive, so it has no overdensity");
@@ -82,6 +83,7 @@ class Phase final : public Analysis {
                      TemperatureMedians(density.size())};
     const int a_level = bits_a_level(root_domain(density)), finest = finest_level(density);
     for (int level = 0; level <= finest; ++level) count(density, temperature, level, average, table);
+    comm.agree(table.is_finite ? "" : first_bad_cell(temperature, parameters_.temperature));
     comm.sum(std::span(table.count));
     table.medians.sum(comm);
     table.outside = comm.sum(table.outside);
@@ -115,6 +117,7 @@ class Phase final : public Analysis {
         const std::int32_t column = density_bins_.find(overdensity), row = temperature_bins_.find(temperature_here);
         if (column < 0 || row < 0 || column == density_bins_.size() || row == temperature_bins_.size()) {
           ++table.outside;
+          table.is_finite = table.is_finite && std::isfinite(temperature_here);
           return;
         }
         const auto bin = static_cast<std::size_t>(row) * static_cast<std::size_t>(density_bins_.size()) +

@@ -91,6 +91,7 @@ class PowerSpectra final : public Analysis {
     for (const std::string& name : parameters_.fields)
       if (name != gas_name && name != dark_name && (name != total_name || has_own_total(snapshot)))
         measure_field(measurement, name);
+    measure_kept(measurement);
     if (comm.rank() != 0) return {};
     const int fields = measurement.fields;
     measurement.result.attributes["level"] = parameters_.level;
@@ -103,9 +104,7 @@ class PowerSpectra final : public Analysis {
   struct Measured {
     std::string name;
     Spectrum spectrum;
-    double mean = 0.0;
-
-    RelativeField relative() const { return {spectrum, mean}; }
+    double mean = 0.0, shot_noise = 0.0;  // [Mpc^3]
   };
 
   struct Measurement {
@@ -117,7 +116,7 @@ class PowerSpectra final : public Analysis {
     double shot_noise;        // of particles of all the dark matter [Mpc^3]
     mesh::Result result;
     int fields = 0;
-    std::vector<Measured> kept;  // for cross spectra
+    std::vector<Measured> kept;  // whose power is to be measured
   };
 
   static double mean_of(const Measurement& m, const std::string& name) {
@@ -155,40 +154,54 @@ class PowerSpectra final : public Analysis {
         if (name == dark_name) dark_mean = average;
       }
       if (contains(parameters_.fields, name))
-        add(m, {name, std::move(part), average}, name == dark_name ? m.shot_noise : 0.0);
+        add(m, {name, std::move(part), average, name == dark_name ? m.shot_noise : 0.0});
     }
     const double share = dark_mean / total_mean;
     if (wants_total && !total) total_density(m.snapshot);  // says which densities are missing
-    if (total) add(m, {total_name, std::move(*total), total_mean}, m.shot_noise * share * share);
+    if (total) add(m, {total_name, std::move(*total), total_mean, m.shot_noise * share * share});
   }
 
   void measure_field(Measurement& m, const std::string& name) const {
     const double average = mean_of(m, name);
-    add(m, {name, spectrum_of(m, name), average}, 0.0);
+    add(m, {name, spectrum_of(m, name), average});
   }
 
-  // Its power, and that with each before it.
-  void add(Measurement& m, Measured field, double shot_noise) const {
-    add_power(m, field, field, field.name + "_power", "power of the relative fluctuation of " + field.name, shot_noise);
-    for (const Measured& other : m.kept)
-      add_power(m, other, field, other.name + "_" + field.name + "_cross",
-                "cross power of the relative fluctuations of " + other.name + " and " + field.name, 0.0);
-    if (m.comm.rank() == 0) {
-      const double h = hubble_of(m).value_or(1.0);
-      m.result.attributes[field.name + "_mean"] = field.mean;
-      m.result.attributes[field.name + "_shot_noise"] = shot_noise * (h * h * h);
-    }
+  void add(Measurement& m, Measured field) const {
     ++m.fields;
-    if (parameters_.cross) m.kept.push_back(std::move(field));
+    m.kept.push_back(std::move(field));
+    if (!parameters_.cross) measure_kept(m);
   }
 
-  void add_power(Measurement& m, const Measured& a, const Measured& b, const std::string& name,
-                 const std::string& meaning, double shot_noise) const {
-    AngularPower power = angular_power(m.comm, a.relative(), b.relative(), m.geometry, shells_, axis_,
-                                       std::max(parameters_.mu_bins, std::int64_t{1}));
-    if (m.comm.rank() != 0) return;
+  // The power of each field that is kept, and that with each before it. None is kept any more.
+  void measure_kept(Measurement& m) const {
+    std::vector<RelativeField> fields;
+    std::vector<FieldPair> pairs;
+    for (std::size_t n = 0; n < m.kept.size(); ++n) {
+      fields.push_back({m.kept[n].spectrum, m.kept[n].mean});
+      pairs.push_back({n, n});
+      for (std::size_t other = 0; other < n; ++other) pairs.push_back({other, n});
+    }
+    if (fields.empty()) return;
+    std::vector<AngularPower> powers = angular_powers(m.comm, fields, pairs, m.geometry, shells_, axis_,
+                                                      std::max(parameters_.mu_bins, std::int64_t{1}));
+    for (std::size_t pair = 0; pair < pairs.size() && m.comm.rank() == 0; ++pair)
+      add_power(m, m.kept[pairs[pair].a], m.kept[pairs[pair].b], std::move(powers[pair]));
+    m.kept.clear();
+  }
+
+  // On rank 0.
+  void add_power(Measurement& m, const Measured& a, const Measured& b, AngularPower power) const {
+    const bool is_own = &a == &b;
+    const std::string name = is_own ? a.name + "_power" : a.name + "_" + b.name + "_cross",
+                      meaning = is_own ? "power of the relative fluctuation of " + a.name
+                                       : "cross power of the relative fluctuations of " + a.name + " and " + b.name;
+    const double shot_noise = is_own ? a.shot_noise : 0.0;
     if (m.result.columns.empty()) add_modes(m, power);
     const double h = hubble_of(m).value_or(1.0), volume_unit = h * h * h;
+    if (is_own) {
+      m.result.attributes[a.name + "_mean"] = a.mean;
+      m.result.attributes[a.name + "_shot_noise"] = shot_noise * volume_unit;
+    }
     const char* const unit = hubble_of(m) ? "(Mpc/h)^3" : "Mpc^3";
     const auto shells = static_cast<std::int64_t>(power.shell_k.size());
     const auto add = [&](const std::string& suffix, const std::string& what, std::vector<double> values) {

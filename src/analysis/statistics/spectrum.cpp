@@ -74,8 +74,9 @@ PowerSpectrum power_spectrum(const comm::Communicator& comm, const ScalarView& f
   if (!(average > 0)) throw core::Error("the mean of the field is not positive, so it has no relative fluctuation");
   Spectrum spectrum = transform(comm, fft::FftPlan(comm, field.layout()), field);
   if (deconvolve) divide_by_cic_window(spectrum, geometry.domain.extent());
-  const RelativeField relative{spectrum, average};
-  AngularPower power = angular_power(comm, relative, relative, geometry, shells, 0, 1);
+  const std::vector<RelativeField> fields{{spectrum, average}};
+  const std::vector<FieldPair> itself{{0, 0}};
+  AngularPower power = std::move(angular_powers(comm, fields, itself, geometry, shells, 0, 1).front());
   return {std::move(power.shell_k), std::move(power.monopole), std::move(power.shell_modes)};
 }
 
