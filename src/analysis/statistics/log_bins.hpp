@@ -42,6 +42,7 @@ class LogBins {
     if (!(number >= edges_.front())) return -1;
     if (number >= edges_.back()) return size();
     std::int32_t bin = guess_[static_cast<std::size_t>(key(number) - first_key_)];
+    bin += static_cast<std::int32_t>(number >= edge(bin + 1));  // without a branch, which no processor foresees
     while (number >= edge(bin + 1)) ++bin;
     return bin;
   }
