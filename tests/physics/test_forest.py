@@ -125,7 +125,8 @@ def depth_over_observed(run: sidestream.Run, redshift: float) -> float:
 def test_the_forest_of_the_examples_is_that_which_is_observed(program: Program, measured, picture) -> None:
     def to_three(name: str, cells: int) -> sidestream.Run:
         tasks = {"gimlet": [4, 3], "rescaled": [3], "halos": [3], "projection": [3]}
-        settings = ["cosmology.box=10 Mpc/h", "cosmology.z_end=3", f"mesh.cells={[cells] * 3}"]
+        settings = ["cosmology.box=10 Mpc/h", "cosmology.z_end=3", "cosmology.random_lattice=[64, 64, 64]"]
+        settings += [f"mesh.cells={[cells] * 3}"]
         settings += [f"task.{task}.at_redshift={moments}" for task, moments in tasks.items()]
         words = (word for setting in settings for word in ("--set", setting))
         return program.run(name, example("lya_128"), *words, ranks=2, minutes=60)

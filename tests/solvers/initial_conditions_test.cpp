@@ -248,6 +248,16 @@ TEST(InitialConditions, ConfigurationIsCheckedAgainstTheKnownNames) {
   EXPECT_THROW(initial_conditions_table().read(core::parse_toml("order = \"3lpt\"\n", "test.toml")), core::Error);
 }
 
+TEST(InitialConditions, RandomNumbersAreRefinedByPowersOfTwo) {
+  InitialConditionsConfig config;
+  EXPECT_EQ(coarser_levels(config, {48, 32, 16}), 0);
+  config.random_lattice = {12, 8, 4};
+  EXPECT_EQ(coarser_levels(config, {48, 32, 16}), 2);
+  EXPECT_EQ(coarser_levels(config, {12, 8, 4}), 0);
+  for (const mesh::Int3 points : {mesh::Int3{36, 24, 12}, mesh::Int3{24, 8, 4}, mesh::Int3{6, 4, 2}})
+    EXPECT_THROW(coarser_levels(config, points), core::Error) << points.x;
+}
+
 TEST(InitialConditions, GasFollowsTheMicrowaveBackgroundAndThenCools) {
   EXPECT_NEAR(initial_gas_temperature(1.0 / 50.0, 2.7255), 49.7, 0.1);
   EXPECT_NEAR(initial_gas_temperature(1.0 / 201.0, 2.7255), 2.7255 * 201.0, 1e-9);

@@ -26,13 +26,16 @@ struct InitialConditionsConfig {
   std::optional<double> wdm_mass_kev;  ///< of the thermal relics that are the dark matter; none: it is cold
   bool fixed_amplitude = false;        ///< |delta_k| exactly as P(k) says, phases random (Angulo & Pontzen 2016)
   std::array<std::int32_t, 3> particles{0, 0, 0};  ///< along each axis; 0: as many as cells
-  /// The lattice refines one that is 2^coarser_levels times as coarse, whose random numbers its own have for averages
-  /// (over each eight of them, times sqrt 8), level by level: what both resolve is the same for both.
-  int coarser_levels = 0;
+  /// Points along each axis of the lattice whose random numbers those of the particles' lattice have for averages (over
+  /// each eight of them, times sqrt 8), level by level: what both resolve is the same for both. 0: as many as particles
+  std::array<std::int32_t, 3> random_lattice{0, 0, 0};
 };
 
-/// The keys of a configuration: seed, order, power, wdm_mass, fixed_amplitude, particles.
+/// The keys of a configuration: seed, order, power, wdm_mass, fixed_amplitude, particles, random_lattice.
 core::Table<InitialConditionsConfig> initial_conditions_table();
+
+/// How often `random_lattice` is halved in cells until it has so many `points`. Throws core::Error where it never has.
+int coarser_levels(const InitialConditionsConfig& config, mesh::Int3 points);
 
 /// The power that `config` names, of cold or warm dark matter. Throws core::Error.
 LinearPower initial_power(const InitialConditionsConfig& config, const CosmologyParameters& parameters);
@@ -47,8 +50,8 @@ struct InitialGas {
 };
 
 /// A Gaussian random field on the lattice of the particles and what grows from it. Holds its Fourier modes (8 bytes a
-/// lattice point); the members need 40 more while they run. The realisation depends on the seed and on the number of
-/// lattice points alone, not on ranks or layouts: bit for bit. Constructor and members are collective on `comm`, which
+/// lattice point); the members need 40 more while they run. The realisation depends on the seed and the numbers of
+/// points of the two lattices alone, not on ranks or layouts: bit for bit. Constructor and members are collective on `comm`, which
 /// must outlive the object.
 class InitialConditions {
  public:
@@ -85,7 +88,7 @@ class InitialConditions {
                     const mesh::Geometry& geometry, const Background& background, const std::string& order);
 
   // Fourier modes of white noise of variance 1, then of the density contrast.
-  mesh::Field<double> white_noise(std::int64_t seed, int coarser_levels) const;
+  mesh::Field<double> white_noise(std::int64_t seed, int coarser) const;
   void shape(const LinearPower& power, bool fixed_amplitude);
 
   // f(wavenumber [1/Mpc], mode) for each mode of `spectrum`, and the field that this is the transform of.

@@ -117,6 +117,11 @@ void check_span(const CosmologyConfig& config, const core::Node& node) {
 }
 
 void check_lattice(const CosmologyConfig& config, const core::Node& node) {
+  try {
+    coarser_levels(config.initial, config.particle_lattice());
+  } catch (const core::Error& error) {
+    core::reject(*node.find("random_lattice"), error.message(), error.hint());
+  }
   if (!config.has_gas || config.particle_lattice() == config.mesh.extent()) return;
   core::reject(*node.find("particles"), "with gas there is one particle for each cell",
                "leave `particles` out, or use simulation = \"nbody\"");

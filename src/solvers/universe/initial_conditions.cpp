@@ -1,5 +1,7 @@
 #include "sidestream/solvers/initial_conditions.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -141,7 +143,29 @@ core::Table<InitialConditionsConfig> initial_conditions_table() {
   table.option("particles", &InitialConditionsConfig::particles, standard.particles)
       .at_least(0)
       .doc("Dark-matter particles along x, y and z; 0: as many as cells");
+  table.option("random_lattice", &InitialConditionsConfig::random_lattice, standard.random_lattice)
+      .at_least(0)
+      .doc(
+          "Points along x, y and z of the lattice of random numbers, which that of the particles refines by a power of "
+          "two: runs of 64^3, 128^3 and 256^3 particles from the numbers of [64, 64, 64] begin with the same waves; 0: "
+          "as many as particles");
   return table;
+}
+
+int coarser_levels(const InitialConditionsConfig& config, mesh::Int3 points) {
+  const auto halved = [&](int levels) {
+    for (int axis = 0; axis < 3; ++axis) {
+      const std::int64_t random = config.random_lattice[static_cast<std::size_t>(axis)];
+      if (random > 0 && random << levels != points[axis]) return false;
+    }
+    return true;
+  };
+  for (int levels = 0; levels < 31; ++levels)
+    if (halved(levels)) return levels;
+  throw core::Error(
+      fmt::format("{} x {} x {} particles do not refine random numbers at {} x {} x {} points", points.x, points.y,
+                  points.z, config.random_lattice[0], config.random_lattice[1], config.random_lattice[2]),
+      "random_lattice", "take the same power of two times fewer points along all axes");
 }
 
 LinearPower initial_power(const InitialConditionsConfig& config, const CosmologyParameters& parameters) {
@@ -174,7 +198,7 @@ InitialConditions::InitialConditions(const comm::Communicator& comm, const mesh:
     : InitialConditions(comm, layout, layout_of(lattice_of(layout.domain(), config), layout), geometry, background,
                         config.order) {
   power(largest_wavenumber(lattice_));  // fails here, on all ranks, if the power spectrum does not go so far
-  plan_.forward(white_noise(config.seed, config.coarser_levels), modes_);
+  plan_.forward(white_noise(config.seed, coarser_levels(config, lattice().domain().hi)), modes_);
   shape(power, config.fixed_amplitude);
 }
 
@@ -186,13 +210,13 @@ InitialConditions::InitialConditions(const comm::Communicator& comm, const Field
   for (Complex& amplitude : modes_.all()) amplitude /= static_cast<double>(lattice_.domain.volume());
 }
 
-Field<double> InitialConditions::white_noise(std::int64_t seed, int coarser_levels) const {
+Field<double> InitialConditions::white_noise(std::int64_t seed, int coarser) const {
   Field<double> noise(lattice(), comm_.rank());
   const mesh::Int3 points = lattice().domain().hi;
   for (int b = 0; b < noise.blocks(); ++b) {
     const core::View4<double> value = noise.view(b);
     core::for_each_cell(noise.box(b), [=](int k, int j, int i) {
-      value(k, j, i) = nested_normal(static_cast<std::uint64_t>(seed), points, coarser_levels, {i, j, k});
+      value(k, j, i) = nested_normal(static_cast<std::uint64_t>(seed), points, coarser, {i, j, k});
     });
   }
   return noise;
