@@ -41,8 +41,8 @@ waves, for the influence of the size of cells.
 
 T0 and gamma are those of the task `gimlet` against one zone under `onorbe17_middle`. Effective optical depths, -log of
 the mean flux over three axes, are those before any rescaling. At z = 4 cells of 156 kpc/h absorb too much, beyond the
-bound without the correction that the pair of runs gives: its coarse run is 1.31 times as deep as observed, its
-fine one 1.15 times.
+bound without the correction that the pair of runs gives: its coarse run is 1.31 times as deep as observed, its fine one
+1.16 times.
 
 The power along lines of sight at z = 3 is that of the larger example with the mean flux of Becker et al., over the mean
 of the measurements that cover a wave number, for {LOWEST_K} < k < {HIGHEST_K} s/km. The power of finer cells over that

@@ -20,9 +20,9 @@ SAME = (
 CHAPTERS = [
     Chapter(
         "The same waves with finer cells",
-        f"""A box of 20 Mpc with {COARSE}^3, {FINE[0]}^3 and {FINE[1]}^3 cells and `random_lattice = [{COARSE}, {COARSE},
-{COARSE}]` at z = 50. Correlation of the Fourier modes of the gas with those of the coarsest run, of at most two waves
-along each axis, the phases counted from the middle of a cell.""",
+        f"""A box of 20 Mpc with {COARSE}^3, {FINE[0]}^3 and {FINE[1]}^3 cells and {COARSE}^3 points of the
+`random_lattice`, at z = 50. Correlation of the Fourier modes of the gas with those of the coarsest run, of at most two
+waves along each axis, the phases counted from the middle of a cell.""",
         [
             *(Bound(f"correlation with the waves of {COARSE}^3, {cells}^3", 0.93, 1.0, SAME) for cells in FINE),
             Bound("correlation without `random_lattice`, 32^3", -0.3, 0.3, "124 modes that know nothing of each other"),
