@@ -51,8 +51,8 @@ struct InitialGas {
 
 /// A Gaussian random field on the lattice of the particles and what grows from it. Holds its Fourier modes (8 bytes a
 /// lattice point); the members need 40 more while they run. The realisation depends on the seed and the numbers of
-/// points of the two lattices alone, not on ranks or layouts: bit for bit. Constructor and members are collective on `comm`, which
-/// must outlive the object.
+/// points of the two lattices alone, not on ranks or layouts: bit for bit. Constructor and members are collective on
+/// `comm`, which must outlive the object.
 class InitialConditions {
  public:
   /// `layout` and `geometry` are those of the simulation (a periodic domain covered once). The lattice has
