@@ -116,12 +116,20 @@ void check_span(const CosmologyConfig& config, const core::Node& node) {
                "redshift falls with time: `z_end` is below `z_start`");
 }
 
-void check_lattice(const CosmologyConfig& config, const core::Node& node) {
+// As many random numbers as particles along the axes that name no others.
+void take_random_lattice(CosmologyConfig& config, const core::Node& node) {
+  const mesh::Int3 particles = config.particle_lattice();
+  for (int axis = 0; axis < 3; ++axis)
+    if (auto& points = config.initial.random_lattice[static_cast<std::size_t>(axis)]; points == 0)
+      points = particles[axis];
   try {
-    coarser_levels(config.initial, config.particle_lattice());
+    coarser_levels(config.initial, particles);
   } catch (const core::Error& error) {
     core::reject(*node.find("random_lattice"), error.message(), error.hint());
   }
+}
+
+void check_lattice(const CosmologyConfig& config, const core::Node& node) {
   if (!config.has_gas || config.particle_lattice() == config.mesh.extent()) return;
   core::reject(*node.find("particles"), "with gas there is one particle for each cell",
                "leave `particles` out, or use simulation = \"nbody\"");
@@ -357,6 +365,7 @@ CosmologyConfig read_cosmology(const core::Node& root, bool has_gas, core::Node&
   config.initial = read_part(initial, *node, full, parameters, run_table(1.0));
   config.run = read_part(run_table(config.parameters.hubble), *node, full, parameters, initial);
   check_span(config, *node);
+  take_random_lattice(config, *node);
   check_lattice(config, *node);
   check_temperature(config, *node);
   check_matter(config, *node);

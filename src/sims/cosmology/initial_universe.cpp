@@ -49,9 +49,6 @@ class Level {
                    : mesh::Forest(hierarchy.geometry(level).domain.hi, config.mesh.block).layout(comm.size());
     solvers::InitialConditionsConfig initial = config.initial;
     for (auto& points : initial.particles) points <<= level;
-    for (int axis = 0; axis < 3; ++axis)
-      if (auto& points = initial.random_lattice[static_cast<std::size_t>(axis)]; points == 0)
-        points = config.particle_lattice()[axis];
     const auto power = solvers::initial_power(initial, config.parameters);
     const solvers::InitialConditions made(comm, whole, hierarchy.geometry(level), background, power, initial);
     const double gas_mean = config.gas_mean_density();
