@@ -193,5 +193,25 @@ TEST(Pdf, RefusesAFieldWithoutAMean) {
   EXPECT_THROW(test::analysis_of("analysis = 'pdf'")->run(world, snapshot), core::Error);
 }
 
+TEST(Phase, NamesACellWithoutAFiniteTemperature) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const auto layout = test::random_layout({8, 8, 8}, {true, true, true}, world.size(), 9, 4);
+  for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    mesh::Snapshot snapshot = test::snapshot_on(layout, 8.0);
+    test::Grid temperature({8, 8, 8}, 150.0);
+    temperature.values[(3 * 8 + 5) * 8 + 6] = bad;
+    snapshot.add({"gas_density", "Msun/Mpc^3"}, test::Grid({8, 8, 8}, 1.0).on(layout, world.rank()));
+    snapshot.add({"temperature", "K"}, temperature.on(layout, world.rank()));
+
+    try {
+      test::analysis_of("analysis = 'phase'")->run(world, snapshot);
+      FAIL() << "a temperature of " << bad << " was taken";
+    } catch (const core::Error& error) {
+      EXPECT_NE(error.message().find("`temperature`"), std::string::npos) << error.message();
+      EXPECT_NE(error.message().find("(3, 5, 6)"), std::string::npos) << error.message();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sidestream::analysis

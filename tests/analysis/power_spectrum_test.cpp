@@ -279,5 +279,49 @@ TEST(PowerSpectrum, ByAngleAndCrossedAddsUpToTheVariance) {
   EXPECT_NEAR(numbers(result, "one_power_mu")[3 * 3 + 1], 0.0, 1e-11);
 }
 
+// m_a^2 P_a + m_b^2 P_b + 2 m_a m_b P_ab is the power of a + b times the square of its mean.
+TEST(PowerSpectrum, OfASumIsMadeOfThePowersAndTheCrossPowerOfEachPair) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const auto layout = test::random_layout({12, 12, 12}, {true, true, true}, world.size(), 7, 3);
+  mesh::Snapshot snapshot = test::snapshot_on(layout, 12.0);
+  std::vector<test::Grid> grids(3, test::Grid({12, 12, 12}));
+  for (std::size_t n = 0; n < 3; ++n)
+    for (std::size_t i = 0; i < grids[n].values.size(); ++i)
+      grids[n].values[i] = 1.0 + static_cast<double>(n) + core::uniform(3, n, i);
+  const auto add_field = [&](const std::string& name, const test::Grid& grid) {
+    snapshot.add({name, "1"}, grid.on(layout, world.rank()));
+  };
+  const auto name_of = [](std::size_t n) { return std::string(1, static_cast<char>('a' + n)); };
+  std::string names;
+  for (std::size_t n = 0; n < 3; ++n) {
+    add_field(name_of(n), grids[n]);
+    names += "'" + name_of(n) + "', ";
+    test::Grid sum({12, 12, 12});
+    for (std::size_t i = 0; i < sum.values.size(); ++i)
+      sum.values[i] = grids[n].values[i] + grids[(n + 1) % 3].values[i];
+    add_field("sum" + name_of(n), sum);
+    names += "'sum" + name_of(n) + "', ";
+  }
+
+  const auto result =
+      test::analysis_of("analysis = 'power_spectrum'\nfields = [" + names + "]\ncross = true\nmu_bins = 3")
+          ->run(world, snapshot);
+
+  if (world.rank() != 0) return;
+  for (std::size_t n = 0; n < 3; ++n) {
+    const std::string a = name_of(std::min(n, (n + 1) % 3)), b = name_of(std::max(n, (n + 1) % 3));
+    const auto mean = [&](const std::string& name) { return std::get<double>(result.attributes.at(name + "_mean")); };
+    for (const std::string suffix : {"", "_quadrupole", "_hexadecapole", "_mu"}) {
+      const auto power = [&](const std::string& name) { return numbers(result, name + suffix); };
+      const auto of_sum = power("sum" + name_of(n) + "_power"), of_a = power(a + "_power"), of_b = power(b + "_power"),
+                 cross = power(a + "_" + b + "_cross");
+      for (std::size_t bin = 0; bin < cross.size(); ++bin)
+        EXPECT_NEAR(mean(a) * mean(a) * of_a[bin] + mean(b) * mean(b) * of_b[bin] + 2 * mean(a) * mean(b) * cross[bin],
+                    std::pow(mean(a) + mean(b), 2) * of_sum[bin], 1e-11)
+            << a << b << suffix << " " << bin;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sidestream::analysis
