@@ -107,7 +107,9 @@ def main() -> None:
         def cost_of_header(header: str) -> float:
             name = re.sub(r"\W", "_", header)
             source = scratch / f"{name}.cpp"
-            source.write_text(f"#include {header}\n", encoding="utf-8")
+            beside = users[header].parent / header[1:-1]
+            found = f'"{beside}"' if header.startswith('"') and beside.is_file() else header
+            source.write_text(f"#include {found}\n", encoding="utf-8")
             return next(unit for unit in units if unit.file == users[header]).compile(source, scratch / f"{name}.o")
 
         often = [header for header, count in headers.items() if count >= 5]
