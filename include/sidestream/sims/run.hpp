@@ -69,10 +69,11 @@ struct RunStart {
   std::string file{};  ///< begins with the state in this file, of any format; empty: with its initial conditions
   core::Bill::Clock::time_point began = core::Bill::Clock::now();  ///< of the program: where the bill begins
   bool tells_steps = true;                                         ///< one line a step
+  std::vector<std::string> allowed_changes{};  ///< keys of the physics that may differ from those of the checkpoint
 };
 
 /// Throws core::Error when there is nothing in `folder`, or no such file, to begin with, and when a run that goes on
-/// has other physics than its newest checkpoint. Local; writes nothing.
+/// has other physics than its newest checkpoint, but for changes that are allowed. Local; writes nothing.
 void check_start(const RunConfig& config, const std::string& folder, const RunStart& start);
 
 /// Runs a configuration on `world`: from its beginning, then steps with their tasks and outputs until the end, a limit

@@ -21,6 +21,7 @@
 #include "sidestream/io/pending.hpp"
 #include "sims/run/losses.hpp"
 #include "sims/run/outputs.hpp"
+#include "sims/run/same_physics.hpp"
 
 namespace sidestream::sims {
 
@@ -75,41 +76,6 @@ core::Error no_checkpoint(const std::string& folder, const std::string& problem)
                          ? "those in `pending` were never committed: results of before them are missing; `--from` "
                            "begins with the state in one of them"
                          : "give the folder of a run that wrote checkpoints, or run without --restart");
-}
-
-// What the checkpoint has and the configuration has not, or otherwise.
-std::string differences(const std::map<std::string, std::string>& kept,
-                        const std::map<std::string, std::string>& wanted) {
-  const auto value = [](const std::map<std::string, std::string>& all, const std::string& key) {
-    const auto found = all.find(key);
-    return found == all.end() ? std::string("nothing") : found->second;
-  };
-  std::map<std::string, std::string> keys = kept;
-  keys.insert(wanted.begin(), wanted.end());
-  std::string text;
-  for (const auto& [key, unused] : keys)
-    if (value(kept, key) != value(wanted, key))
-      text += fmt::format("{}`{}` is {} in the checkpoint, {} in the configuration", text.empty() ? "" : "; ", key,
-                          value(kept, key), value(wanted, key));
-  return text;
-}
-
-// Of the newest one that is no ruin; earlier versions did not keep it.
-void require_same_physics(const RunConfig& config, const std::vector<io::Generation>& generations) {
-  for (const io::Generation& generation : generations) {
-    std::map<std::string, std::string> texts;
-    try {
-      texts = io::open_snapshot_file(generation.path)->description().state.texts;
-    } catch (const core::Error&) {
-      continue;  // to be passed over, with its name, when the run begins
-    }
-    const auto kept = texts.find(physics_text);
-    const std::string different =
-        kept == texts.end() ? "" : differences(nlohmann::json::parse(kept->second), config.plan->physics());
-    if (different.empty()) return;
-    throw core::Error("the checkpoint is of a run with other physics: " + different, generation.path,
-                      "give the configuration what the run had; `--from` begins another run with the state in a file");
-  }
 }
 
 // One run on the ranks that compute: the loop over steps and what happens between them.
@@ -394,7 +360,7 @@ void check_start(const RunConfig& config, const std::string& folder, const RunSt
   if (start.existing == io::ExistingRun::resume) {
     const std::vector<io::Generation> generations = io::generations_in(folder);
     if (generations.empty()) throw no_checkpoint(folder, "");
-    require_same_physics(config, generations);
+    require_same_physics(config, generations, start.allowed_changes);
   }
   if (!start.file.empty()) io::open_snapshot_file(start.file);
 }
