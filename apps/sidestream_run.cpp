@@ -262,7 +262,8 @@ int main(int argc, char** argv) {
   if (arguments.restart && arguments.overwrite) return line.refuse("--restart and --overwrite exclude each other");
   if (arguments.analyze && (arguments.restart || arguments.overwrite))
     return line.refuse("--analyze goes with --out and --from alone: nothing is run");
-  if (!arguments.allowed_changes.empty() && !arguments.restart) return line.refuse("--allow-change goes with --restart");
+  if (!arguments.allowed_changes.empty() && !arguments.restart)
+    return line.refuse("--allow-change goes with --restart");
   if (arguments.restart && !arguments.file.empty()) return line.refuse("--restart and --from exclude each other");
   if (arguments.check) return check_configuration(arguments);
   return run_configuration(arguments, began, argc, argv);

@@ -105,8 +105,8 @@ TEST(Config, WhatIsNestedTooDeepIsRefusedWithItsLine) {
 TEST(Config, BracketsAndDotsInTextNestNothing) {
   const std::string many(1000, '['), dots(1000, '.');
 
-  const Node root = parse_toml("a = \"" + many + dots + "\\\"" + many + "\" # " + many + "\nb = '" + many + "'\nc = \"\"\"\n" +
-                                   many + "\n\"" + many + "\"\"\"\nd = [[1], [2]]\n",
+  const Node root = parse_toml("a = \"" + many + dots + "\\\"" + many + "\" # " + many + "\nb = '" + many +
+                                   "'\nc = \"\"\"\n" + many + "\n\"" + many + "\"\"\"\nd = [[1], [2]]\n",
                                "run.toml");
 
   EXPECT_EQ(root.find("b")->text(), many);

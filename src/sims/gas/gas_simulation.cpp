@@ -378,12 +378,19 @@ void reject_jeans(const core::Node& root) {
                    "use another criterion, such as \"loehner\"");
 }
 
+// The same for `1` and `1.0`.
+std::string words_of(const core::Node& value) {
+  const bool is_number =
+      std::holds_alternative<std::int64_t>(value.value()) || std::holds_alternative<double>(value.value());
+  return is_number ? fmt::format("{}", value.number()) : core::value_to_toml(value);
+}
+
 // The gas and the problem, but for where the run ends.
 std::map<std::string, std::string> physics_of(const std::string& name, const solvers::HydroConfig& hydro,
                                               const core::Node& problem) {
   std::map<std::string, std::string> all{{"hydro.gamma", fmt::format("{}", hydro.gamma)}};
   for (const auto& [key, value] : problem.members())
-    if (key != "end") all[fmt::format("{}.{}", name, key)] = core::value_to_toml(value);
+    if (key != "end") all[fmt::format("{}.{}", name, key)] = words_of(value);
   return all;
 }
 
