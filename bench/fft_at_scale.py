@@ -1,0 +1,316 @@
+"""Steps of turbulence on 64 to 262,144 ranks of a modelled machine: process grids, allocations, share of communication.
+
+Who sends how much to whom is asked of the planner (bench_fft_at_scale); what it costs follows from machine_model.py
+with the numbers of Blue Waters below. One number, the speed of the nodes, is fitted to one published step; the others
+are predicted. Nothing is measured here.
+
+usage: fft_at_scale.py [--program PATH] [--json PATH] [--figure PATH]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from machine_model import (
+    ALLOCATIONS,
+    Application,
+    Machine,
+    Times,
+    compact,
+    fitted,
+    sites_needed,
+    step_times,
+)
+from schedules import PROGRAM, Case, Schedule, load
+from torus import Torus, best_shape
+
+SIZES = ((512, 64), (1024, 512), (2048, 4096), (4096, 32768), (8192, 262144))  # cells a side, ranks
+FIT = (2048, 4096)
+
+# Yeung and Pekurovsky (2013): seconds a step on Blue Waters, pure MPI.
+PUBLISHED_S = {(2048, 4096): 3.20, (4096, 32768): 5.15, (8192, 262144): 22.9}
+PUBLISHED_BADLY_PLACED_S = 54.0  # of the last
+
+STEP = Application("RK2, 5 variables to space and back in each substep, single precision", 8, 20, 0.25)
+
+# Best time of a pair of transforms of 128^3 by one rank, bench_fft: 14.2e9 flops/s on a core (AMD EPYC, Zen 4) whose
+# vector units do 16 a cycle at up to 3.7 GHz.
+KERNEL_SHARE_OF_PEAK = 14.2e9 / (16 * 3.7e9)
+INTERLAGOS_CORE_FLOPS = 2.3e9 * 8 / 2  # two integer cores share the 8 flops a cycle of a module
+
+SOURCES = {
+    "nodes": "32 integer cores at 2.3 GHz, 8 flops a cycle for each two: Blue Waters user guide, NCSA",
+    "memory_bandwidth": "two sockets of four channels of DDR3-1600: the peak, which node_speed lowers",
+    "rank_flops": "peak of the core times the share of peak that our lines reach (bench_fft)",
+    "network interface": "6 GB/s of 8.3 in each direction measured; 0.7 to 1.4 microseconds a message, taken as "
+    "L = 0.7 and 2 o = 0.7: van der Steen, Overview of recent supercomputers, Cray XE6 (EuroBen 2013)",
+    "links": "9.4 GB/s along x and, inside a blade, y; 4.7 between blades along y; 15 inside a chassis and 9.4 between "
+    "along z: as commonly given for machines with Gemini, not checked against a document of Cray",
+    "torus": "24^3 routers of two nodes each; fixed order of axes: Blue Waters user guide; Alverson et al., HOTI 2010",
+    "nic_gap": "an assumption, varied below",
+    "pointwise": "a fifth of the time of a serial step of ours",
+    "step": "variables and order of the step as published; transforms and precision are assumptions, varied below",
+}
+
+
+def blue_waters() -> Machine:
+    place = np.arange(24)
+    x = np.full(24, 9.4e9)
+    y = np.where(place % 2 == 0, 9.4e9, 4.7e9)
+    z = np.where(place % 8 == 7, 9.4e9, 15e9)
+    return Machine(
+        name="Blue Waters",
+        torus=Torus((24, 24, 24), (x, y, z)),
+        ranks_a_node=32,
+        nodes_a_site=2,
+        latency_s=0.7e-6,
+        overhead_s=0.35e-6,
+        gap_s=0.7e-6,
+        rank_bandwidth=6e9,
+        nic_bandwidth=6e9,
+        nic_gap_s=0.1e-6,
+        memory_bandwidth=2 * 4 * 12.8e9,
+        rank_flops=KERNEL_SHARE_OF_PEAK * INTERLAGOS_CORE_FLOPS,
+    )
+
+
+def grids(cells: int, ranks: int) -> list[Case]:
+    """Process grids of powers of two, rows not more than columns, with work for every rank."""
+    cases = []
+    rows = 1
+    while rows * rows <= ranks:
+        if rows <= cells // 2 and ranks // rows <= cells:
+            cases.append(Case(cells, rows, ranks // rows))
+        rows *= 2
+    return cases
+
+
+def dealiased(case: Case) -> Case:
+    """The same without the modes that the rule of two thirds drops."""
+    return replace(case, kept=(case.cells // 3 + 1, 2 * (case.cells // 3) + 1))
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Steps of one size: on each grid in the best cuboid, and on the best grid in each allocation."""
+
+    cells: int
+    ranks: int
+    by_grid: dict[str, Times]
+    best: Schedule
+    by_allocation: dict[str, Times]
+    dealiased: Times
+
+
+def grid_name(case: Case) -> str:
+    return f"{case.rows} x {case.columns}"
+
+
+def predict(machine: Machine, schedules: list[Schedule], kept: dict[str, Schedule], step: Application) -> Prediction:
+    ranks = schedules[0].case.ranks
+    place = compact(machine, ranks)
+    steps = [(schedule, step_times(machine, schedule, place, step)) for schedule in schedules]
+    best, times = min(steps, key=lambda entry: entry[1].total)
+    others = {name: make for name, make in ALLOCATIONS.items() if name != "compact"}
+    return Prediction(
+        cells=best.case.cells,
+        ranks=ranks,
+        by_grid={grid_name(schedule.case): parts for schedule, parts in steps},
+        best=best,
+        by_allocation={"compact": times}
+        | {name: step_times(machine, best, make(machine, ranks), step) for name, make in others.items()},
+        dealiased=step_times(machine, kept[grid_name(best.case)], place, step),
+    )
+
+
+def fit(machine: Machine, schedules: list[Schedule], step: Application) -> Machine:
+    place = compact(machine, FIT[1])
+    return fitted(machine, [step_times(machine, schedule, place, step) for schedule in schedules], PUBLISHED_S[FIT])
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Another reading of what was published or of the machine, fitted to the same step."""
+
+    name: str
+    node_speed: float
+    seconds: dict[tuple[int, int], float]
+
+
+def variants(machine: Machine, schedules: dict[tuple[int, int], list[Schedule]]) -> Iterator[Variant]:
+    """`schedules`: those of the best grids."""
+    double = replace(STEP, element_bytes=16)
+    flux_form = replace(STEP, transforms=34)
+    readings = (
+        ("as above", machine, STEP),
+        ("34 transforms (fluxes of 3 velocities and 2 scalars)", machine, flux_form),
+        ("double precision", machine, double),
+        ("messages of a node every 1 microsecond", replace(machine, nic_gap_s=1e-6), STEP),
+        ("messages of a node every 3 microseconds", replace(machine, nic_gap_s=3e-6), STEP),
+    )
+    for name, other, step in readings:
+        try:
+            speed = fit(other, schedules[FIT], step)
+        except ValueError:
+            yield Variant(name, float("nan"), {})
+            continue
+        yield Variant(name, speed.node_speed, _best_seconds(speed, schedules, step))
+    slower = _fitted_network(machine, schedules[FIT])
+    name = f"nodes as they are, network fitted ({slower.network_speed:.2f} of its speed)"
+    yield Variant(name, 1.0, _best_seconds(slower, schedules, STEP))
+
+
+def _best_seconds(
+    machine: Machine, schedules: dict[tuple[int, int], list[Schedule]], step: Application
+) -> dict[tuple[int, int], float]:
+    return {
+        size: min(step_times(machine, one, compact(machine, size[1]), step).total for one in schedules[size])
+        for size in PUBLISHED_S
+    }
+
+
+def _fitted_network(machine: Machine, schedules: list[Schedule]) -> Machine:
+    place = compact(machine, FIT[1])
+    steps = [step_times(machine, schedule, place, STEP) for schedule in schedules]
+    speed = min(part.network / (PUBLISHED_S[FIT] - part.node - part.messages) for part in steps)
+    return replace(machine, network_speed=speed)
+
+
+def markdown(titles: list[str], rows: list[list[str]]) -> str:
+    lines = [titles, ["---"] + ["---:"] * (len(titles) - 1), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def published(size: tuple[int, int], seconds: float) -> tuple[str, str]:
+    if size not in PUBLISHED_S:
+        return "", ""
+    error = seconds / PUBLISHED_S[size] - 1
+    return f"{PUBLISHED_S[size]:.2f}", "fitted" if size == FIT else f"{100 * error:+.0f} %"
+
+
+def summary_table(predictions: list[Prediction]) -> str:
+    titles = ["cells, ranks", "best grid", "lines", "packing", "messages", "network", "step [s]", "communication"]
+    rows = []
+    for one in predictions:
+        part = one.by_allocation["compact"]
+        parts = (part.lines + part.pointwise, part.packing, part.messages, part.network, part.total)
+        row = [f"{one.cells}^3, {one.ranks:,}", grid_name(one.best.case), *(f"{value:.2f}" for value in parts)]
+        rows.append([*row, f"{100 * part.communication:.0f} %", *published((one.cells, one.ranks), part.total)])
+    return markdown([*titles, "published [s]", "error"], rows)
+
+
+def allocation_table(machine: Machine, predictions: list[Prediction]) -> str:
+    titles = ["cells, ranks", "cuboid", *ALLOCATIONS, "dealiased, compact"]
+    rows = []
+    for one in predictions:
+        shape = best_shape(machine.torus, sites_needed(machine, one.ranks))
+        cells = [f"{one.cells}^3, {one.ranks:,}", " x ".join(map(str, shape))]
+        cells += [f"{one.by_allocation[name].total:.2f}" for name in ALLOCATIONS]
+        rows.append([*cells, f"{one.dealiased.total:.2f}"])
+    return markdown(titles, rows)
+
+
+def grid_table(predictions: list[Prediction]) -> str:
+    rows = []
+    for one in predictions:
+        steps = ", ".join(f"{name}: {part.total:.2f}" for name, part in one.by_grid.items())
+        rows.append([f"{one.cells}^3, {one.ranks:,}", steps])
+    return markdown(["cells, ranks", "step on each grid, compact [s]"], rows)
+
+
+def variant_table(found: list[Variant]) -> str:
+    titles = ["reading", "speed of nodes", *(f"{cells}^3, {ranks:,}" for cells, ranks in PUBLISHED_S)]
+    rows = []
+    for one in found:
+        steps = [f"{one.seconds[size]:.2f}" if one.seconds else "impossible" for size in PUBLISHED_S]
+        rows.append([one.name, f"{one.node_speed:.2f}", *steps])
+    return markdown([*titles], [*rows, ["published", "", *(f"{seconds:.2f}" for seconds in PUBLISHED_S.values())]])
+
+
+def report_of(machine: Machine, predictions: list[Prediction], found: list[Variant]) -> dict:
+    sizes = []
+    for one in predictions:
+        size = (one.cells, one.ranks)
+        part = one.by_allocation["compact"]
+        sizes.append(
+            {
+                "cells": one.cells,
+                "ranks": one.ranks,
+                "best_grid": [one.best.case.rows, one.best.case.columns],
+                "communication_share": part.communication,
+                "published_s": PUBLISHED_S.get(size),
+                "relative_error": part.total / PUBLISHED_S[size] - 1 if size in PUBLISHED_S else None,
+                "by_allocation": {name: _entry(times) for name, times in one.by_allocation.items()},
+                "by_grid": {name: _entry(times) for name, times in one.by_grid.items()},
+                "dealiased": _entry(one.dealiased),
+            }
+        )
+    return {
+        "benchmark": "fft_at_scale",
+        "simulated": True,
+        "machine": machine.name,
+        "node_speed_fitted": machine.node_speed,
+        "fitted_to": {"cells": FIT[0], "ranks": FIT[1], "step_s": PUBLISHED_S[FIT]},
+        "published_badly_placed_s": PUBLISHED_BADLY_PLACED_S,
+        "step": asdict(STEP),
+        "sources": SOURCES,
+        "sizes": sizes,
+        "variants": [
+            {"name": v.name, "node_speed": v.node_speed, "step_s": {str(k[1]): s for k, s in v.seconds.items()}}
+            for v in found
+        ],
+    }
+
+
+def _entry(times: Times) -> dict[str, float]:
+    return asdict(times) | {"total": times.total}
+
+
+def predict_all(program: Path) -> tuple[Machine, list[Prediction], list[Variant]]:
+    cases = [case for size in SIZES for case in grids(*size)]
+    schedules = load(cases, program)
+    kept = load([dealiased(case) for case in cases], program)
+    by_size: dict[tuple[int, int], list[Schedule]] = {size: [] for size in SIZES}
+    kept_by_size: dict[tuple[int, int], dict[str, Schedule]] = {size: {} for size in SIZES}
+    for schedule, smaller in zip(schedules, kept, strict=True):
+        size = (schedule.case.cells, schedule.case.ranks)
+        by_size[size].append(schedule)
+        kept_by_size[size][grid_name(schedule.case)] = smaller
+    unfitted = blue_waters()
+    machine = fit(unfitted, by_size[FIT], STEP)
+    predictions = [predict(machine, by_size[size], kept_by_size[size], STEP) for size in SIZES]
+    best = {(one.cells, one.ranks): [one.best] for one in predictions}
+    return machine, predictions, list(variants(unfitted, best))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", type=Path, default=PROGRAM, help="bench_fft_at_scale")
+    parser.add_argument("--json", type=Path, help="write everything here")
+    parser.add_argument("--figure", type=Path, help="draw the predictions here (needs matplotlib)")
+    arguments = parser.parse_args()
+    started = time.monotonic()
+    machine, predictions, found = predict_all(arguments.program)
+    print(f"{machine.name}, modelled. {STEP.name}. Speed of the nodes by the fit: {machine.node_speed:.2f}\n")
+    print(summary_table(predictions), allocation_table(machine, predictions), sep="\n\n")
+    print()
+    print(grid_table(predictions), variant_table(found), sep="\n\n")
+    print(f"\n{time.monotonic() - started:.0f} s")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(report_of(machine, predictions, found), indent=2) + "\n")
+    if arguments.figure:
+        from fft_at_scale_figure import draw
+
+        draw(report_of(machine, predictions, found), arguments.figure)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

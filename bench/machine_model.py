@@ -1,0 +1,214 @@
+"""A machine of nodes on a 3-D torus, and the time that transforms and steps of turbulence take on it.
+
+Messages cost what LogGP says (Alexandrov et al. 1995): latency L, overhead o at either end, a gap g between messages
+and G a byte; besides that nodes share a network interface and messages share links. Nothing overlaps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from schedules import Case, Exchange, Load, Schedule, flows_of, load_of
+from torus import Indices, Numbers, Torus, all_to_all, best_shape, cuboid, link_loads, link_seconds
+
+
+@dataclass(frozen=True)
+class Machine:
+    name: str
+    torus: Torus
+    ranks_a_node: int
+    nodes_a_site: int
+    latency_s: float  # L
+    overhead_s: float  # o, of sender and of receiver
+    gap_s: float  # g, between messages of a rank
+    rank_bandwidth: float  # 1 / G [bytes/s]
+    nic_bandwidth: float  # of a node [bytes/s]
+    nic_gap_s: float  # between messages of a node
+    memory_bandwidth: float  # of a node [bytes/s]
+    rank_flops: float  # of lines in double precision [1/s]
+    node_speed: float = 1.0  # what the fit multiplies memory_bandwidth and rank_flops by
+    network_speed: float = 1.0  # the same for links, interfaces and G
+
+    @property
+    def ranks_a_site(self) -> int:
+        return self.ranks_a_node * self.nodes_a_site
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """The sites of a job in the order of its nodes, and those of other jobs that exchange as much a node meanwhile."""
+
+    name: str
+    sites: Indices
+    neighbours: Indices
+
+    def site_of_rank(self, ranks: int, ranks_a_site: int) -> Indices:
+        return self.sites[np.arange(ranks) // ranks_a_site]
+
+
+NOBODY: Indices = np.zeros(0, dtype=np.int64)
+
+
+def sites_needed(machine: Machine, ranks: int) -> int:
+    return -(-ranks // machine.ranks_a_site)
+
+
+def compact(machine: Machine, ranks: int) -> Allocation:
+    """The best cuboid, which no message leaves or enters where it is no longer than half the torus or all of it."""
+    count = sites_needed(machine, ranks)
+    return Allocation("compact", cuboid(machine.torus, best_shape(machine.torus, count))[:count], NOBODY)
+
+
+def shuffled(machine: Machine, ranks: int, seed: int = 1) -> Allocation:
+    """The same cuboid with its sites in random order."""
+    return Allocation("shuffled", np.random.default_rng(seed).permutation(compact(machine, ranks).sites), NOBODY)
+
+
+def spare(machine: Machine, ranks: int, share: float = 0.25) -> Allocation:
+    """A cuboid of so many more sites, of which the idle ones are spread evenly."""
+    count = sites_needed(machine, ranks)
+    room = min(machine.torus.sites, round(count * (1 + share)))
+    sites = cuboid(machine.torus, best_shape(machine.torus, room))[:room]
+    return Allocation("spare", sites[np.arange(count) * room // count], NOBODY)
+
+
+def scattered(machine: Machine, ranks: int, seed: int = 1) -> Allocation:
+    """Random sites of the whole torus in its order; on the others run jobs that exchange as we do."""
+    order = np.random.default_rng(seed).permutation(machine.torus.sites)
+    count = sites_needed(machine, ranks)
+    return Allocation("scattered", np.sort(order[:count]), order[count:])
+
+
+ALLOCATIONS = {"compact": compact, "shuffled": shuffled, "spare": spare, "scattered": scattered}
+
+
+@dataclass(frozen=True)
+class Application:
+    """A step as so many one-way transforms of one variable, and work on points beside them."""
+
+    name: str
+    element_bytes: int  # of a complex number
+    transforms: int
+    pointwise: float  # time of the work on points, as a part of that of the lines
+
+
+@dataclass(frozen=True)
+class Times:
+    """Parts of the time of a transform or a step [s]."""
+
+    lines: float
+    pointwise: float
+    packing: float  # both ends, what goes through the memory of the node included
+    messages: float  # latencies, overheads and gaps beyond what bytes take
+    network: float  # bytes through interfaces and links
+
+    @property
+    def node(self) -> float:
+        return self.lines + self.pointwise + self.packing
+
+    @property
+    def total(self) -> float:
+        return self.node + self.messages + self.network
+
+    @property
+    def communication(self) -> float:
+        """Share of everything that exists because there are several ranks."""
+        return (self.packing + self.messages + self.network) / self.total
+
+    def scaled(self, factor: float) -> Times:
+        parts = (self.lines, self.pointwise, self.packing, self.messages, self.network)
+        return Times(*(factor * part for part in parts))
+
+
+def loggp_seconds(machine: Machine, load: Load) -> float:
+    """One rank alone: a latency, then a message every max(2 o, g), for it sends and receives as many, and its bytes."""
+    if load.rank_messages == 0:
+        return 0.0
+    interval = max(2 * machine.overhead_s, machine.gap_s)
+    bytes_s = load.rank_network_bytes / (machine.rank_bandwidth * machine.network_speed)
+    return machine.latency_s + load.rank_messages * interval + bytes_s
+
+
+def interface_seconds(machine: Machine, load: Load) -> float:
+    """The busiest node: its messages and bytes through one network interface."""
+    return load.node_messages * machine.nic_gap_s + load.node_bytes / (machine.nic_bandwidth * machine.network_speed)
+
+
+def links_seconds(
+    machine: Machine, exchange: Exchange, element_bytes: int, allocation: Allocation, load: Load
+) -> float:
+    """The busiest link of the torus."""
+    sites = allocation.site_of_rank(exchange.ranks, machine.ranks_a_site)
+    flows = flows_of(exchange, element_bytes, sites)
+    if flows.groups == 0:
+        return 0.0
+    loads = link_loads(machine.torus, flows)
+    if len(allocation.neighbours):
+        others = all_to_all(allocation.neighbours, load.node_bytes * machine.nodes_a_site)
+        loads = _sum(loads, link_loads(machine.torus, others))
+    return link_seconds(machine.torus, loads) / machine.network_speed
+
+
+def _sum(a: tuple[Numbers, ...], b: tuple[Numbers, ...]) -> tuple[Numbers, Numbers, Numbers]:
+    x, y, z = (one + other for one, other in zip(a, b, strict=True))
+    return x, y, z
+
+
+def exchange_seconds(
+    machine: Machine, exchange: Exchange, element_bytes: int, allocation: Allocation
+) -> tuple[float, float, float]:
+    """Packing, messages and network of one transpose. Beyond the node it takes as long as whichever of rank, interface
+    and links takes longest; what is sent is read and written at both ends (within a node through a shared window),
+    what stays is copied."""
+    load = load_of(exchange, element_bytes, machine.ranks_a_node)
+    moved = machine.ranks_a_node * (4 * load.rank_bytes + 2 * element_bytes * float(exchange.stays.max()))
+    links = links_seconds(machine, exchange, element_bytes, allocation, load)
+    network = max(links, load.node_bytes / (machine.nic_bandwidth * machine.network_speed))
+    outside = max(loggp_seconds(machine, load), interface_seconds(machine, load), links)
+    return moved / (machine.memory_bandwidth * machine.node_speed), outside - network, network
+
+
+def lines_seconds(machine: Machine, case: Case, element_bytes: int) -> float:
+    """The lines along x, y and z of the busiest rank: their flops, or a read and a write of their memory if that is
+    slower. Single precision has twice the numbers in a vector."""
+    n = case.cells
+    kept_x, kept_y = case.kept or (n // 2 + 1, n)
+    rows, columns = case.rows, case.columns
+    part = -(-n // columns)
+    flops_a_line = 5 * n * np.log2(n)
+    lines = (
+        (0.5 * flops_a_line, n // 2 + 1, -(-n // rows) * part),
+        (flops_a_line, n, -(-kept_x // rows) * part),
+        (flops_a_line, n, -(-kept_x // rows) * -(-kept_y // columns)),
+    )
+    rank_memory = machine.memory_bandwidth / machine.ranks_a_node
+    rank_flops = machine.rank_flops * 16 / element_bytes
+    seconds = [
+        count * max(flops / rank_flops, 2 * element_bytes * length / rank_memory) for flops, length, count in lines
+    ]
+    return float(sum(seconds)) / machine.node_speed
+
+
+def transform_times(
+    machine: Machine, schedule: Schedule, allocation: Allocation, application: Application
+) -> Times:
+    """One transform of one variable."""
+    width = application.element_bytes
+    lines = lines_seconds(machine, schedule.case, width)
+    parts = [exchange_seconds(machine, exchange, width, allocation) for exchange in schedule.exchanges.values()]
+    packing, messages, network = (sum(column) for column in zip(*parts, strict=True))
+    return Times(lines, application.pointwise * lines, packing, messages, network)
+
+
+def step_times(machine: Machine, schedule: Schedule, allocation: Allocation, application: Application) -> Times:
+    return transform_times(machine, schedule, allocation, application).scaled(application.transforms)
+
+
+def fitted(machine: Machine, times: list[Times], seconds: float) -> Machine:
+    """The machine with the speed of its nodes such that the best of these steps takes so long."""
+    speeds = [part.node / (seconds - part.total + part.node) for part in times if part.total - part.node < seconds]
+    if not speeds:
+        raise ValueError(f"the network alone takes more than {seconds} s")
+    return replace(machine, node_speed=min(speeds))
