@@ -46,8 +46,7 @@ bench::Kinds each_its_own_kind(int ranks) {
 json transpose_of_kind(const bench::Transpose& transpose, int rank) {
   const bench::RankTraffic traffic = bench::traffic_of(transpose, rank);
   json runs = json::array();
-  for (const bench::MessageRun& run : traffic.sent)
-    runs.push_back({run.first_peer, run.step, run.messages, run.cells});
+  for (const bench::MessageRun& run : traffic.sent) runs.push_back({run.first_peer, run.step, run.messages, run.cells});
   return {{"sent", runs}, {"cells_received", traffic.cells_received}, {"cells_that_stay", traffic.cells_that_stay}};
 }
 

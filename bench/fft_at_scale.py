@@ -17,18 +17,19 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
-
 from machine_model import (
     ALLOCATIONS,
     Application,
+    Demand,
     Machine,
     Times,
     compact,
+    demands_of,
     fitted,
     sites_needed,
     step_times,
 )
-from schedules import PROGRAM, Case, Schedule, load
+from schedules import PROGRAM, Case, load
 from torus import Torus, best_shape
 
 SIZES = ((512, 64), (1024, 512), (2048, 4096), (4096, 32768), (8192, 262144))  # cells a side, ranks
@@ -98,13 +99,26 @@ def dealiased(case: Case) -> Case:
 
 
 @dataclass(frozen=True)
+class Asked:
+    """A schedule and what it asks in each allocation that was looked at."""
+
+    case: Case
+    demands: dict[str, tuple[Demand, ...]]
+
+    def step(self, machine: Machine, step: Application = STEP, allocation: str = "compact") -> Times:
+        return step_times(machine, self.case, self.demands[allocation], step)
+
+
+Size = tuple[int, int]
+
+
+@dataclass(frozen=True)
 class Prediction:
     """Steps of one size: on each grid in the best cuboid, and on the best grid in each allocation."""
 
-    cells: int
-    ranks: int
+    size: Size
     by_grid: dict[str, Times]
-    best: Schedule
+    best: Case
     by_allocation: dict[str, Times]
     dealiased: Times
 
@@ -113,26 +127,29 @@ def grid_name(case: Case) -> str:
     return f"{case.rows} x {case.columns}"
 
 
-def predict(machine: Machine, schedules: list[Schedule], kept: dict[str, Schedule], step: Application) -> Prediction:
-    ranks = schedules[0].case.ranks
-    place = compact(machine, ranks)
-    steps = [(schedule, step_times(machine, schedule, place, step)) for schedule in schedules]
-    best, times = min(steps, key=lambda entry: entry[1].total)
-    others = {name: make for name, make in ALLOCATIONS.items() if name != "compact"}
+def in_the_best_cuboid(machine: Machine, size: Size, program: Path) -> list[Asked]:
+    place = compact(machine, size[1])
+    schedules = load(grids(*size), program)
+    return [Asked(one.case, {"compact": demands_of(machine, one, place)}) for one in schedules]
+
+
+def predict(machine: Machine, size: Size, asked: list[Asked], program: Path) -> Prediction:
+    best = min(asked, key=lambda one: one.step(machine).total).case
+    schedule, kept = load([best, dealiased(best)], program)
+    places = {name: make(machine, best.ranks) for name, make in ALLOCATIONS.items()}
+    everywhere = Asked(best, {name: demands_of(machine, schedule, place) for name, place in places.items()})
+    smaller = Asked(kept.case, {"compact": demands_of(machine, kept, places["compact"])})
     return Prediction(
-        cells=best.case.cells,
-        ranks=ranks,
-        by_grid={grid_name(schedule.case): parts for schedule, parts in steps},
+        size=size,
+        by_grid={grid_name(one.case): one.step(machine) for one in asked},
         best=best,
-        by_allocation={"compact": times}
-        | {name: step_times(machine, best, make(machine, ranks), step) for name, make in others.items()},
-        dealiased=step_times(machine, kept[grid_name(best.case)], place, step),
+        by_allocation={name: everywhere.step(machine, allocation=name) for name in places},
+        dealiased=smaller.step(machine),
     )
 
 
-def fit(machine: Machine, schedules: list[Schedule], step: Application) -> Machine:
-    place = compact(machine, FIT[1])
-    return fitted(machine, [step_times(machine, schedule, place, step) for schedule in schedules], PUBLISHED_S[FIT])
+def fit(machine: Machine, asked: list[Asked], step: Application = STEP) -> Machine:
+    return fitted(machine, [one.step(machine, step) for one in asked], PUBLISHED_S[FIT])
 
 
 @dataclass(frozen=True)
@@ -141,46 +158,37 @@ class Variant:
 
     name: str
     node_speed: float
-    seconds: dict[tuple[int, int], float]
+    seconds: dict[Size, float]
 
 
-def variants(machine: Machine, schedules: dict[tuple[int, int], list[Schedule]]) -> Iterator[Variant]:
-    """`schedules`: those of the best grids."""
-    double = replace(STEP, element_bytes=16)
-    flux_form = replace(STEP, transforms=34)
+def variants(machine: Machine, asked: dict[Size, list[Asked]]) -> Iterator[Variant]:
     readings = (
         ("as above", machine, STEP),
-        ("34 transforms (fluxes of 3 velocities and 2 scalars)", machine, flux_form),
-        ("double precision", machine, double),
-        ("messages of a node every 1 microsecond", replace(machine, nic_gap_s=1e-6), STEP),
-        ("messages of a node every 3 microseconds", replace(machine, nic_gap_s=3e-6), STEP),
+        ("34 transforms (fluxes of 3 velocities and 2 scalars)", machine, replace(STEP, transforms=34)),
+        ("double precision", machine, replace(STEP, element_bytes=16)),
+        ("a message of a node every microsecond", replace(machine, nic_gap_s=1e-6), STEP),
+        ("a message of a node every 3 microseconds", replace(machine, nic_gap_s=3e-6), STEP),
+        ("interfaces at 3 GB/s", replace(machine, nic_bandwidth=3e9), STEP),
     )
     for name, other, step in readings:
-        try:
-            speed = fit(other, schedules[FIT], step)
-        except ValueError:
-            yield Variant(name, float("nan"), {})
-            continue
-        yield Variant(name, speed.node_speed, _best_seconds(speed, schedules, step))
-    slower = _fitted_network(machine, schedules[FIT])
-    name = f"nodes as they are, network fitted ({slower.network_speed:.2f} of its speed)"
-    yield Variant(name, 1.0, _best_seconds(slower, schedules, STEP))
+        yield _variant(name, fit(other, asked[FIT], step), asked, step)
+    slower = _fitted_network(machine, asked[FIT])
+    yield _variant(f"nodes as they are, {slower.network_speed:.2f} of the network by the fit", slower, asked, STEP)
 
 
-def _best_seconds(
-    machine: Machine, schedules: dict[tuple[int, int], list[Schedule]], step: Application
-) -> dict[tuple[int, int], float]:
-    return {
-        size: min(step_times(machine, one, compact(machine, size[1]), step).total for one in schedules[size])
-        for size in PUBLISHED_S
-    }
+def _variant(name: str, machine: Machine, asked: dict[Size, list[Asked]], step: Application) -> Variant:
+    seconds = {size: min(one.step(machine, step).total for one in asked[size]) for size in PUBLISHED_S}
+    return Variant(name, machine.node_speed, seconds)
 
 
-def _fitted_network(machine: Machine, schedules: list[Schedule]) -> Machine:
-    place = compact(machine, FIT[1])
-    steps = [step_times(machine, schedule, place, STEP) for schedule in schedules]
+def _fitted_network(machine: Machine, asked: list[Asked]) -> Machine:
+    steps = [one.step(machine) for one in asked]
     speed = min(part.network / (PUBLISHED_S[FIT] - part.node - part.messages) for part in steps)
     return replace(machine, network_speed=speed)
+
+
+def size_name(size: Size) -> str:
+    return f"{size[0]}^3, {size[1]:,}"
 
 
 def markdown(titles: list[str], rows: list[list[str]]) -> str:
@@ -188,7 +196,7 @@ def markdown(titles: list[str], rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def published(size: tuple[int, int], seconds: float) -> tuple[str, str]:
+def published(size: Size, seconds: float) -> tuple[str, str]:
     if size not in PUBLISHED_S:
         return "", ""
     error = seconds / PUBLISHED_S[size] - 1
@@ -201,8 +209,8 @@ def summary_table(predictions: list[Prediction]) -> str:
     for one in predictions:
         part = one.by_allocation["compact"]
         parts = (part.lines + part.pointwise, part.packing, part.messages, part.network, part.total)
-        row = [f"{one.cells}^3, {one.ranks:,}", grid_name(one.best.case), *(f"{value:.2f}" for value in parts)]
-        rows.append([*row, f"{100 * part.communication:.0f} %", *published((one.cells, one.ranks), part.total)])
+        row = [size_name(one.size), grid_name(one.best), *(f"{value:.2f}" for value in parts)]
+        rows.append([*row, f"{100 * part.communication:.0f} %", *published(one.size, part.total)])
     return markdown([*titles, "published [s]", "error"], rows)
 
 
@@ -210,8 +218,8 @@ def allocation_table(machine: Machine, predictions: list[Prediction]) -> str:
     titles = ["cells, ranks", "cuboid", *ALLOCATIONS, "dealiased, compact"]
     rows = []
     for one in predictions:
-        shape = best_shape(machine.torus, sites_needed(machine, one.ranks))
-        cells = [f"{one.cells}^3, {one.ranks:,}", " x ".join(map(str, shape))]
+        shape = best_shape(machine.torus, sites_needed(machine, one.size[1]))
+        cells = [size_name(one.size), " x ".join(map(str, shape))]
         cells += [f"{one.by_allocation[name].total:.2f}" for name in ALLOCATIONS]
         rows.append([*cells, f"{one.dealiased.total:.2f}"])
     return markdown(titles, rows)
@@ -221,15 +229,15 @@ def grid_table(predictions: list[Prediction]) -> str:
     rows = []
     for one in predictions:
         steps = ", ".join(f"{name}: {part.total:.2f}" for name, part in one.by_grid.items())
-        rows.append([f"{one.cells}^3, {one.ranks:,}", steps])
+        rows.append([size_name(one.size), steps])
     return markdown(["cells, ranks", "step on each grid, compact [s]"], rows)
 
 
 def variant_table(found: list[Variant]) -> str:
-    titles = ["reading", "speed of nodes", *(f"{cells}^3, {ranks:,}" for cells, ranks in PUBLISHED_S)]
+    titles = ["reading", "speed of nodes", *map(size_name, PUBLISHED_S)]
     rows = []
     for one in found:
-        steps = [f"{one.seconds[size]:.2f}" if one.seconds else "impossible" for size in PUBLISHED_S]
+        steps = [f"{one.seconds[size]:.2f}" for size in PUBLISHED_S]
         rows.append([one.name, f"{one.node_speed:.2f}", *steps])
     return markdown([*titles], [*rows, ["published", "", *(f"{seconds:.2f}" for seconds in PUBLISHED_S.values())]])
 
@@ -237,16 +245,15 @@ def variant_table(found: list[Variant]) -> str:
 def report_of(machine: Machine, predictions: list[Prediction], found: list[Variant]) -> dict:
     sizes = []
     for one in predictions:
-        size = (one.cells, one.ranks)
         part = one.by_allocation["compact"]
         sizes.append(
             {
-                "cells": one.cells,
-                "ranks": one.ranks,
-                "best_grid": [one.best.case.rows, one.best.case.columns],
+                "cells": one.size[0],
+                "ranks": one.size[1],
+                "best_grid": [one.best.rows, one.best.columns],
                 "communication_share": part.communication,
-                "published_s": PUBLISHED_S.get(size),
-                "relative_error": part.total / PUBLISHED_S[size] - 1 if size in PUBLISHED_S else None,
+                "published_s": PUBLISHED_S.get(one.size),
+                "relative_error": part.total / PUBLISHED_S[one.size] - 1 if one.size in PUBLISHED_S else None,
                 "by_allocation": {name: _entry(times) for name, times in one.by_allocation.items()},
                 "by_grid": {name: _entry(times) for name, times in one.by_grid.items()},
                 "dealiased": _entry(one.dealiased),
@@ -274,20 +281,11 @@ def _entry(times: Times) -> dict[str, float]:
 
 
 def predict_all(program: Path) -> tuple[Machine, list[Prediction], list[Variant]]:
-    cases = [case for size in SIZES for case in grids(*size)]
-    schedules = load(cases, program)
-    kept = load([dealiased(case) for case in cases], program)
-    by_size: dict[tuple[int, int], list[Schedule]] = {size: [] for size in SIZES}
-    kept_by_size: dict[tuple[int, int], dict[str, Schedule]] = {size: {} for size in SIZES}
-    for schedule, smaller in zip(schedules, kept, strict=True):
-        size = (schedule.case.cells, schedule.case.ranks)
-        by_size[size].append(schedule)
-        kept_by_size[size][grid_name(schedule.case)] = smaller
     unfitted = blue_waters()
-    machine = fit(unfitted, by_size[FIT], STEP)
-    predictions = [predict(machine, by_size[size], kept_by_size[size], STEP) for size in SIZES]
-    best = {(one.cells, one.ranks): [one.best] for one in predictions}
-    return machine, predictions, list(variants(unfitted, best))
+    asked = {size: in_the_best_cuboid(unfitted, size, program) for size in SIZES}
+    machine = fit(unfitted, asked[FIT])
+    predictions = [predict(machine, size, asked[size], program) for size in SIZES]
+    return machine, predictions, list(variants(unfitted, asked))
 
 
 def main() -> int:

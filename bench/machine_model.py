@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-
 from schedules import Case, Exchange, Load, Schedule, flows_of, load_of
-from torus import Indices, Numbers, Torus, all_to_all, best_shape, cuboid, link_loads, link_seconds
+from torus import Indices, Torus, all_to_all, best_shape, cuboid, link_loads, link_seconds
 
 
 @dataclass(frozen=True)
@@ -117,57 +116,54 @@ class Times:
         """Share of everything that exists because there are several ranks."""
         return (self.packing + self.messages + self.network) / self.total
 
-    def scaled(self, factor: float) -> Times:
-        parts = (self.lines, self.pointwise, self.packing, self.messages, self.network)
-        return Times(*(factor * part for part in parts))
+
+@dataclass(frozen=True)
+class Demand:
+    """What one transpose asks of a machine and an allocation, whatever the width of an element."""
+
+    load: Load
+    link_seconds: float  # of the busiest link, for each byte of an element
 
 
-def loggp_seconds(machine: Machine, load: Load) -> float:
+def demands_of(machine: Machine, schedule: Schedule, allocation: Allocation) -> tuple[Demand, ...]:
+    return tuple(demand_of(machine, exchange, allocation) for exchange in schedule.exchanges.values())
+
+
+def demand_of(machine: Machine, exchange: Exchange, allocation: Allocation) -> Demand:
+    load = load_of(exchange, machine.ranks_a_node)
+    flows = flows_of(exchange, allocation.site_of_rank(exchange.ranks, machine.ranks_a_site))
+    if flows.groups == 0:
+        return Demand(load, 0.0)
+    loads = link_loads(machine.torus, flows)
+    if len(allocation.neighbours):
+        theirs = link_loads(machine.torus, all_to_all(allocation.neighbours, machine.nodes_a_site * load.node_cells))
+        loads = tuple(ours + others for ours, others in zip(loads, theirs, strict=True))
+    return Demand(load, link_seconds(machine.torus, loads))
+
+
+def loggp_seconds(machine: Machine, load: Load, element_bytes: int) -> float:
     """One rank alone: a latency, then a message every max(2 o, g), for it sends and receives as many, and its bytes."""
     if load.rank_messages == 0:
         return 0.0
     interval = max(2 * machine.overhead_s, machine.gap_s)
-    bytes_s = load.rank_network_bytes / (machine.rank_bandwidth * machine.network_speed)
+    bytes_s = element_bytes * load.rank_cells_outside / (machine.rank_bandwidth * machine.network_speed)
     return machine.latency_s + load.rank_messages * interval + bytes_s
 
 
-def interface_seconds(machine: Machine, load: Load) -> float:
-    """The busiest node: its messages and bytes through one network interface."""
-    return load.node_messages * machine.nic_gap_s + load.node_bytes / (machine.nic_bandwidth * machine.network_speed)
+def exchange_seconds(machine: Machine, demand: Demand, element_bytes: int) -> tuple[float, float]:
+    """Messages and network of one transpose: whichever of rank, interface of the node and links takes longest."""
+    load = demand.load
+    interface = element_bytes * load.node_cells / (machine.nic_bandwidth * machine.network_speed)
+    links = element_bytes * demand.link_seconds / machine.network_speed
+    network = max(interface, links)
+    messages = load.node_messages * machine.nic_gap_s
+    return max(loggp_seconds(machine, load, element_bytes), interface + messages, links) - network, network
 
 
-def links_seconds(
-    machine: Machine, exchange: Exchange, element_bytes: int, allocation: Allocation, load: Load
-) -> float:
-    """The busiest link of the torus."""
-    sites = allocation.site_of_rank(exchange.ranks, machine.ranks_a_site)
-    flows = flows_of(exchange, element_bytes, sites)
-    if flows.groups == 0:
-        return 0.0
-    loads = link_loads(machine.torus, flows)
-    if len(allocation.neighbours):
-        others = all_to_all(allocation.neighbours, load.node_bytes * machine.nodes_a_site)
-        loads = _sum(loads, link_loads(machine.torus, others))
-    return link_seconds(machine.torus, loads) / machine.network_speed
-
-
-def _sum(a: tuple[Numbers, ...], b: tuple[Numbers, ...]) -> tuple[Numbers, Numbers, Numbers]:
-    x, y, z = (one + other for one, other in zip(a, b, strict=True))
-    return x, y, z
-
-
-def exchange_seconds(
-    machine: Machine, exchange: Exchange, element_bytes: int, allocation: Allocation
-) -> tuple[float, float, float]:
-    """Packing, messages and network of one transpose. Beyond the node it takes as long as whichever of rank, interface
-    and links takes longest; what is sent is read and written at both ends (within a node through a shared window),
-    what stays is copied."""
-    load = load_of(exchange, element_bytes, machine.ranks_a_node)
-    moved = machine.ranks_a_node * (4 * load.rank_bytes + 2 * element_bytes * float(exchange.stays.max()))
-    links = links_seconds(machine, exchange, element_bytes, allocation, load)
-    network = max(links, load.node_bytes / (machine.nic_bandwidth * machine.network_speed))
-    outside = max(loggp_seconds(machine, load), interface_seconds(machine, load), links)
-    return moved / (machine.memory_bandwidth * machine.node_speed), outside - network, network
+def packing_seconds(machine: Machine, load: Load, element_bytes: int) -> float:
+    """What is sent is read and written at both ends (within a node through a shared window), what stays is copied."""
+    moved = element_bytes * (4 * load.rank_cells + 2 * load.rank_cells_that_stay)
+    return machine.ranks_a_node * moved / (machine.memory_bandwidth * machine.node_speed)
 
 
 def lines_seconds(machine: Machine, case: Case, element_bytes: int) -> float:
@@ -191,19 +187,18 @@ def lines_seconds(machine: Machine, case: Case, element_bytes: int) -> float:
     return float(sum(seconds)) / machine.node_speed
 
 
-def transform_times(
-    machine: Machine, schedule: Schedule, allocation: Allocation, application: Application
-) -> Times:
-    """One transform of one variable."""
-    width = application.element_bytes
-    lines = lines_seconds(machine, schedule.case, width)
-    parts = [exchange_seconds(machine, exchange, width, allocation) for exchange in schedule.exchanges.values()]
-    packing, messages, network = (sum(column) for column in zip(*parts, strict=True))
-    return Times(lines, application.pointwise * lines, packing, messages, network)
-
-
-def step_times(machine: Machine, schedule: Schedule, allocation: Allocation, application: Application) -> Times:
-    return transform_times(machine, schedule, allocation, application).scaled(application.transforms)
+def step_times(machine: Machine, case: Case, demands: tuple[Demand, ...], application: Application) -> Times:
+    """A step of the application; `demands` are those of the transposes of one transform."""
+    width, count = application.element_bytes, application.transforms
+    lines = count * lines_seconds(machine, case, width)
+    outside = [exchange_seconds(machine, demand, width) for demand in demands]
+    return Times(
+        lines=lines,
+        pointwise=application.pointwise * lines,
+        packing=count * sum(packing_seconds(machine, demand.load, width) for demand in demands),
+        messages=count * sum(messages for messages, _ in outside),
+        network=count * sum(network for _, network in outside),
+    )
 
 
 def fitted(machine: Machine, times: list[Times], seconds: float) -> Machine:

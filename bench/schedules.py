@@ -10,7 +10,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-
 from numpy.typing import NDArray
 from torus import Flows, Indices, Numbers
 
@@ -91,28 +90,28 @@ def _schedule(case: Case, report: dict) -> Schedule:
 
 @dataclass(frozen=True)
 class Load:
-    """What the busiest rank and the busiest node have to do in an exchange."""
+    """What the busiest rank and the busiest node have to do in an exchange; numbers of cells and messages."""
 
-    rank_bytes: float  # to all other ranks
-    rank_network_bytes: float  # of these to other nodes
+    rank_cells: float  # to all other ranks
+    rank_cells_that_stay: float
+    rank_cells_outside: float  # to other nodes
     rank_messages: float  # to other nodes
-    node_bytes: float  # to other nodes
+    node_cells: float  # to other nodes
     node_messages: float
 
 
-def load_of(exchange: Exchange, element_bytes: int, ranks_a_node: int) -> Load:
+def load_of(exchange: Exchange, ranks_a_node: int) -> Load:
     node = np.arange(exchange.ranks) // ranks_a_node
-    sent = exchange.cells.sum(axis=1) - exchange.stays
-    messages = (exchange.cells > 0).sum(axis=1) - (exchange.stays > 0)
-    bytes_inside, messages_inside = _inside(exchange, node)
-    network_bytes = element_bytes * (sent[exchange.kind] - bytes_inside)
-    network_messages = messages[exchange.kind] - messages_inside
+    sent = (exchange.cells.sum(axis=1) - exchange.stays)[exchange.kind]
+    messages = ((exchange.cells > 0).sum(axis=1) - (exchange.stays > 0))[exchange.kind]
+    cells_inside, messages_inside = _inside(exchange, node)
     return Load(
-        rank_bytes=element_bytes * float(sent[exchange.kind].max()),
-        rank_network_bytes=float(network_bytes.max()),
-        rank_messages=float(network_messages.max()),
-        node_bytes=float(np.bincount(node, network_bytes).max()),
-        node_messages=float(np.bincount(node, network_messages).max()),
+        rank_cells=float(sent.max()),
+        rank_cells_that_stay=float(exchange.stays.max()),
+        rank_cells_outside=float((sent - cells_inside).max()),
+        rank_messages=float((messages - messages_inside).max()),
+        node_cells=float(np.bincount(node, sent - cells_inside).max()),
+        node_messages=float(np.bincount(node, messages - messages_inside).max()),
     )
 
 
@@ -131,15 +130,15 @@ def _inside(exchange: Exchange, node: Indices) -> tuple[Numbers, Numbers]:
     return cells, messages
 
 
-def flows_of(exchange: Exchange, element_bytes: int, site_of_rank: Indices) -> Flows:
-    """The traffic between the sites on which ranks lie; groups within one site are left out."""
+def flows_of(exchange: Exchange, site_of_rank: Indices) -> Flows:
+    """The cells that go between the sites on which ranks lie; groups within one site are left out."""
     kinds = len(exchange.cells)
     _, source_site, source_weight, source_group = _merged(exchange.group * kinds + exchange.kind, site_of_rank, None)
     present = np.unique(exchange.group * kinds + exchange.kind)
     parts = []
     for kind in range(kinds):
         has = np.isin(exchange.group * kinds + kind, present)
-        weights = element_bytes * exchange.cells[kind][exchange.place[has]]
+        weights = exchange.cells[kind][exchange.place[has]]
         parts.append(_merged(exchange.group[has] * kinds + kind, site_of_rank[has], weights)[1:])
     site, weight, group = (np.concatenate(column) for column in zip(*parts, strict=True))
     spread = _leave_site(group, site, (int(exchange.group.max()) + 1) * kinds)

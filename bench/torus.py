@@ -42,8 +42,8 @@ def uniform_torus(shape: Shape, bandwidth: float) -> Torus:
 
 @dataclass(frozen=True)
 class Flows:
-    """What goes between sites, as sums of products: group g sends `source_weight` times `destination_bytes` from each
-    of its sources to each of its destinations. What this gives for a site and itself loads no link."""
+    """What goes between sites, as sums of products: group g sends `source_weight` times `destination_amount` from
+    each of its sources to each of its destinations. What this gives for a site and itself loads no link."""
 
     groups: int
     source_group: Indices
@@ -51,14 +51,14 @@ class Flows:
     source_weight: Numbers
     destination_group: Indices
     destination_site: Indices
-    destination_bytes: Numbers
+    destination_amount: Numbers
 
 
-def all_to_all(nodes_site: Indices, bytes_a_node: float) -> Flows:
-    """Each node shares `bytes_a_node` among all nodes evenly."""
-    zero = np.zeros(len(nodes_site), dtype=np.int64)
-    weight = np.ones(len(nodes_site))
-    return Flows(1, zero, nodes_site, weight, zero, nodes_site, weight * (bytes_a_node / len(nodes_site)))
+def all_to_all(sites: Indices, amount: float) -> Flows:
+    """Each site shares `amount` among all evenly."""
+    zero = np.zeros(len(sites), dtype=np.int64)
+    weight = np.ones(len(sites))
+    return Flows(1, zero, sites, weight, zero, sites, weight * (amount / len(sites)))
 
 
 @cache
@@ -88,23 +88,23 @@ def _on_rings(traffic: Numbers, n: int) -> Numbers:
 
 
 def link_loads(torus: Torus, flows: Flows) -> tuple[Numbers, Numbers, Numbers]:
-    """Bytes [ring, link, direction] on the links of each axis."""
+    """What crosses the links of each axis, [ring, link, direction]."""
     nx, ny, nz = torus.shape
     xs, ys, zs = torus.coordinates(flows.source_site)
     xd, yd, zd = torus.coordinates(flows.destination_site)
     source, target = flows.source_group, flows.destination_group
 
     # Along x in the row of the source, to the x of the destination.
-    to_x = _table(target, xd, flows.destination_bytes, (flows.groups, nx))
+    to_x = _table(target, xd, flows.destination_amount, (flows.groups, nx))
     along_x = _scattered(flows.source_site, flows.source_weight, to_x[source], torus.sites)
     # Then along y, at the x of the destination and the z of the source.
     from_yz = _table(source, ys * nz + zs, flows.source_weight, (flows.groups, ny * nz))
-    to_xy = _table(target, xd * ny + yd, flows.destination_bytes, (flows.groups, nx * ny))
+    to_xy = _table(target, xd * ny + yd, flows.destination_amount, (flows.groups, nx * ny))
     along_y = (from_yz.T @ to_xy).reshape(ny, nz, nx, ny).transpose(2, 1, 0, 3)
     # Then along z, in the column of the destination.
     from_z = _table(source, zs, flows.source_weight, (flows.groups, nz))
     column = (xd * ny + yd) * nz + zd
-    along_z = _scattered(column, flows.destination_bytes, from_z[target], torus.sites)
+    along_z = _scattered(column, flows.destination_amount, from_z[target], torus.sites)
     along_z = along_z.reshape(nx * ny, nz, nz).transpose(0, 2, 1)
 
     return (

@@ -44,7 +44,8 @@ TEST(TransposeSchedule, RanksOfOneShapeSendAlikeToTheirRowsAndColumns) {
     const Kinds kinds = kinds_of(transposes, grid.ranks());
     for (const Transpose& transpose : transposes)
       for (int rank = 0; rank < grid.ranks(); ++rank) {
-        const int first = kinds.first_rank[static_cast<std::size_t>(kinds.kind_of_rank[static_cast<std::size_t>(rank)])];
+        const int first =
+            kinds.first_rank[static_cast<std::size_t>(kinds.kind_of_rank[static_cast<std::size_t>(rank)])];
         const RankTraffic mine = traffic_of(transpose, rank), stands_for_it = traffic_of(transpose, first);
         const auto messages = by_place(mine.sent, grid, transpose.name);
         const auto theirs = by_place(stands_for_it.sent, grid, transpose.name);
