@@ -19,9 +19,11 @@ from pathlib import Path
 import numpy as np
 from machine_model import (
     ALLOCATIONS,
+    Allocation,
     Application,
     Demand,
     Machine,
+    Order,
     Times,
     compact,
     demands_of,
@@ -98,18 +100,18 @@ def dealiased(case: Case) -> Case:
     return replace(case, kept=(case.cells // 3 + 1, 2 * (case.cells // 3) + 1))
 
 
+Size = tuple[int, int]
+
+
 @dataclass(frozen=True)
 class Asked:
-    """A schedule and what it asks in each allocation that was looked at."""
+    """What a schedule asks of the machine in an allocation and order of messages."""
 
     case: Case
-    demands: dict[str, tuple[Demand, ...]]
+    demands: tuple[Demand, ...]
 
-    def step(self, machine: Machine, step: Application = STEP, allocation: str = "compact") -> Times:
-        return step_times(machine, self.case, self.demands[allocation], step)
-
-
-Size = tuple[int, int]
+    def step(self, machine: Machine, step: Application = STEP) -> Times:
+        return step_times(machine, self.case, self.demands, step)
 
 
 @dataclass(frozen=True)
@@ -127,24 +129,36 @@ def grid_name(case: Case) -> str:
     return f"{case.rows} x {case.columns}"
 
 
-def in_the_best_cuboid(machine: Machine, size: Size, program: Path) -> list[Asked]:
-    place = compact(machine, size[1])
-    schedules = load(grids(*size), program)
-    return [Asked(one.case, {"compact": demands_of(machine, one, place)}) for one in schedules]
+class Schedules:
+    """Those of all sizes and grids, and what they ask in the best cuboids."""
+
+    def __init__(self, machine: Machine, program: Path) -> None:
+        cases = [case for size in SIZES for case in grids(*size)]
+        self.machine, self._program = machine, program
+        self._loaded = {one.case: one for one in load(cases, program)}
+
+    def compact(self, size: Size, order: Order) -> list[Asked]:
+        place = compact(self.machine, size[1])
+        return [self.asked(case, place, order) for case in grids(*size)]
+
+    def asked(self, case: Case, place: Allocation, order: Order) -> Asked:
+        if case not in self._loaded:
+            (self._loaded[case],) = load([case], self._program)
+        return Asked(case, demands_of(self.machine, self._loaded[case], place, order))
 
 
-def predict(machine: Machine, size: Size, asked: list[Asked], program: Path) -> Prediction:
-    best = min(asked, key=lambda one: one.step(machine).total).case
-    schedule, kept = load([best, dealiased(best)], program)
-    places = {name: make(machine, best.ranks) for name, make in ALLOCATIONS.items()}
-    everywhere = Asked(best, {name: demands_of(machine, schedule, place) for name, place in places.items()})
-    smaller = Asked(kept.case, {"compact": demands_of(machine, kept, places["compact"])})
+def predict(machine: Machine, schedules: Schedules, asked: list[Asked], order: Order) -> Prediction:
+    """`asked`: what each grid of one size asks in the best cuboid."""
+    best = min(asked, key=lambda one: one.step(machine).total)
+    ranks = best.case.ranks
+    others = {name: make(machine, ranks) for name, make in ALLOCATIONS.items() if name != "compact"}
+    elsewhere = {name: schedules.asked(best.case, place, order).step(machine) for name, place in others.items()}
     return Prediction(
-        size=size,
+        size=(best.case.cells, ranks),
         by_grid={grid_name(one.case): one.step(machine) for one in asked},
-        best=best,
-        by_allocation={name: everywhere.step(machine, allocation=name) for name in places},
-        dealiased=smaller.step(machine),
+        best=best.case,
+        by_allocation={"compact": best.step(machine)} | elsewhere,
+        dealiased=schedules.asked(dealiased(best.case), compact(machine, ranks), order).step(machine),
     )
 
 
@@ -154,10 +168,10 @@ def fit(machine: Machine, asked: list[Asked], step: Application = STEP) -> Machi
 
 @dataclass(frozen=True)
 class Variant:
-    """Another reading of what was published or of the machine, fitted to the same step."""
+    """Another reading of what was published or of the machine, fitted to the same step; no speed where none fits."""
 
     name: str
-    node_speed: float
+    node_speed: float | None
     seconds: dict[Size, float]
 
 
@@ -171,7 +185,10 @@ def variants(machine: Machine, asked: dict[Size, list[Asked]]) -> Iterator[Varia
         ("interfaces at 3 GB/s", replace(machine, nic_bandwidth=3e9), STEP),
     )
     for name, other, step in readings:
-        yield _variant(name, fit(other, asked[FIT], step), asked, step)
+        try:
+            yield _variant(name, fit(other, asked[FIT], step), asked, step)
+        except ValueError:  # the network alone takes longer than was published
+            yield Variant(name, None, {})
     slower = _fitted_network(machine, asked[FIT])
     yield _variant(f"nodes as they are, {slower.network_speed:.2f} of the network by the fit", slower, asked, STEP)
 
@@ -215,13 +232,13 @@ def summary_table(predictions: list[Prediction]) -> str:
 
 
 def allocation_table(machine: Machine, predictions: list[Prediction]) -> str:
-    titles = ["cells, ranks", "cuboid", *ALLOCATIONS, "dealiased, compact"]
+    titles = ["cells, ranks", "cuboid", *ALLOCATIONS, "scattered / compact", "dealiased, compact"]
     rows = []
     for one in predictions:
         shape = best_shape(machine.torus, sites_needed(machine, one.size[1]))
-        cells = [size_name(one.size), " x ".join(map(str, shape))]
-        cells += [f"{one.by_allocation[name].total:.2f}" for name in ALLOCATIONS]
-        rows.append([*cells, f"{one.dealiased.total:.2f}"])
+        totals = {name: one.by_allocation[name].total for name in ALLOCATIONS}
+        values = [*totals.values(), totals["scattered"] / totals["compact"], one.dealiased.total]
+        rows.append([size_name(one.size), " x ".join(map(str, shape)), *(f"{value:.2f}" for value in values)])
     return markdown(titles, rows)
 
 
@@ -237,42 +254,54 @@ def variant_table(found: list[Variant]) -> str:
     titles = ["reading", "speed of nodes", *map(size_name, PUBLISHED_S)]
     rows = []
     for one in found:
-        steps = [f"{one.seconds[size]:.2f}" for size in PUBLISHED_S]
-        rows.append([one.name, f"{one.node_speed:.2f}", *steps])
-    return markdown([*titles], [*rows, ["published", "", *(f"{seconds:.2f}" for seconds in PUBLISHED_S.values())]])
+        speed = f"{one.node_speed:.2f}" if one.node_speed else "none fits"
+        rows.append([one.name, speed, *(f"{one.seconds[size]:.2f}" if one.seconds else "" for size in PUBLISHED_S)])
+    return markdown(titles, [*rows, ["published", "", *(f"{seconds:.2f}" for seconds in PUBLISHED_S.values())]])
 
 
-def report_of(machine: Machine, predictions: list[Prediction], found: list[Variant]) -> dict:
-    sizes = []
-    for one in predictions:
-        part = one.by_allocation["compact"]
-        sizes.append(
-            {
-                "cells": one.size[0],
-                "ranks": one.size[1],
-                "best_grid": [one.best.rows, one.best.columns],
-                "communication_share": part.communication,
-                "published_s": PUBLISHED_S.get(one.size),
-                "relative_error": part.total / PUBLISHED_S[one.size] - 1 if one.size in PUBLISHED_S else None,
-                "by_allocation": {name: _entry(times) for name, times in one.by_allocation.items()},
-                "by_grid": {name: _entry(times) for name, times in one.by_grid.items()},
-                "dealiased": _entry(one.dealiased),
-            }
+@dataclass(frozen=True)
+class Outcome:
+    """All that is said about one order of messages."""
+
+    order: Order
+    machine: Machine
+    predictions: list[Prediction]
+    variants: list[Variant]
+
+    def tables(self) -> str:
+        head = f"**Messages {self.order.value}.** Speed of the nodes by the fit: {self.machine.node_speed:.2f}"
+        tables = (
+            summary_table(self.predictions),
+            allocation_table(self.machine, self.predictions),
+            grid_table(self.predictions),
+            variant_table(self.variants),
         )
+        return "\n\n".join((head, *tables))
+
+    def report(self) -> dict:
+        return {
+            "node_speed_fitted": self.machine.node_speed,
+            "sizes": [_size_report(one) for one in self.predictions],
+            "variants": [
+                {"name": one.name, "node_speed": one.node_speed, "step_s": list(one.seconds.values())}
+                for one in self.variants
+            ],
+        }
+
+
+def _size_report(one: Prediction) -> dict:
+    part = one.by_allocation["compact"]
+    known = PUBLISHED_S.get(one.size)
     return {
-        "benchmark": "fft_at_scale",
-        "simulated": True,
-        "machine": machine.name,
-        "node_speed_fitted": machine.node_speed,
-        "fitted_to": {"cells": FIT[0], "ranks": FIT[1], "step_s": PUBLISHED_S[FIT]},
-        "published_badly_placed_s": PUBLISHED_BADLY_PLACED_S,
-        "step": asdict(STEP),
-        "sources": SOURCES,
-        "sizes": sizes,
-        "variants": [
-            {"name": v.name, "node_speed": v.node_speed, "step_s": {str(k[1]): s for k, s in v.seconds.items()}}
-            for v in found
-        ],
+        "cells": one.size[0],
+        "ranks": one.size[1],
+        "best_grid": [one.best.rows, one.best.columns],
+        "communication_share": part.communication,
+        "published_s": known,
+        "relative_error": part.total / known - 1 if known else None,
+        "by_allocation": {name: _entry(times) for name, times in one.by_allocation.items()},
+        "by_grid": {name: _entry(times) for name, times in one.by_grid.items()},
+        "dealiased": _entry(one.dealiased),
     }
 
 
@@ -280,12 +309,24 @@ def _entry(times: Times) -> dict[str, float]:
     return asdict(times) | {"total": times.total}
 
 
-def predict_all(program: Path) -> tuple[Machine, list[Prediction], list[Variant]]:
-    unfitted = blue_waters()
-    asked = {size: in_the_best_cuboid(unfitted, size, program) for size in SIZES}
-    machine = fit(unfitted, asked[FIT])
-    predictions = [predict(machine, size, asked[size], program) for size in SIZES]
-    return machine, predictions, list(variants(unfitted, asked))
+def report_of(outcomes: list[Outcome]) -> dict:
+    return {
+        "benchmark": "fft_at_scale",
+        "simulated": True,
+        "machine": outcomes[0].machine.name,
+        "fitted_to": {"cells": FIT[0], "ranks": FIT[1], "step_s": PUBLISHED_S[FIT]},
+        "published_badly_placed_s": PUBLISHED_BADLY_PLACED_S,
+        "step": asdict(STEP),
+        "sources": SOURCES,
+        "orders": {one.order.value: one.report() for one in outcomes},
+    }
+
+
+def outcome(schedules: Schedules, order: Order) -> Outcome:
+    asked = {size: schedules.compact(size, order) for size in SIZES}
+    machine = fit(schedules.machine, asked[FIT])
+    predictions = [predict(machine, schedules, asked[size], order) for size in SIZES]
+    return Outcome(order, machine, predictions, list(variants(schedules.machine, asked)))
 
 
 def main() -> int:
@@ -295,18 +336,18 @@ def main() -> int:
     parser.add_argument("--figure", type=Path, help="draw the predictions here (needs matplotlib)")
     arguments = parser.parse_args()
     started = time.monotonic()
-    machine, predictions, found = predict_all(arguments.program)
-    print(f"{machine.name}, modelled. {STEP.name}. Speed of the nodes by the fit: {machine.node_speed:.2f}\n")
-    print(summary_table(predictions), allocation_table(machine, predictions), sep="\n\n")
-    print()
-    print(grid_table(predictions), variant_table(found), sep="\n\n")
+    schedules = Schedules(blue_waters(), arguments.program)
+    outcomes = [outcome(schedules, order) for order in Order]
+    print(f"{schedules.machine.name}, modelled. {STEP.name}.")
+    for one in outcomes:
+        print(f"\n{one.tables()}")
     print(f"\n{time.monotonic() - started:.0f} s")
     if arguments.json:
-        arguments.json.write_text(json.dumps(report_of(machine, predictions, found), indent=2) + "\n")
+        arguments.json.write_text(json.dumps(report_of(outcomes), indent=2) + "\n")
     if arguments.figure:
         from fft_at_scale_figure import draw
 
-        draw(report_of(machine, predictions, found), arguments.figure)
+        draw(report_of(outcomes), arguments.figure)
     return 0
 
 

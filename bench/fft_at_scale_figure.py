@@ -34,27 +34,33 @@ def _bars(axes: Axes, names: list[str], entries: list[dict]) -> None:
 
 
 def _steps(axes: Axes, report: dict) -> None:
-    sizes = report["sizes"]
-    names = [f"{size['cells']}³\n{size['ranks']:,}" for size in sizes]
-    _bars(axes, names, [size["by_allocation"]["compact"] for size in sizes])
-    for i, size in enumerate(sizes):
-        if size["published_s"]:
-            is_fit = size["ranks"] == report["fitted_to"]["ranks"]
-            label = "published, fitted" if is_fit else "published" if size is sizes[-1] else None
-            axes.plot(i, size["published_s"], "k_" if is_fit else "k*", markersize=14 if is_fit else 9, label=label)
-    axes.plot(len(sizes) - 1, report["published_badly_placed_s"], "kx", label="published, badly placed")
-    axes.set(yscale="symlog", ylabel="step [s]", xlabel="cells, ranks", title="Best grid, compact")
+    together, pairwise = (report["orders"][order]["sizes"] for order in ("together", "pairwise"))
+    names = [f"{size['cells']}³\n{size['ranks']:,}" for size in together]
+    _bars(axes, names, [size["by_allocation"]["compact"] for size in together])
+    totals = [size["by_allocation"]["compact"]["total"] for size in pairwise]
+    axes.plot(range(len(totals)), totals, "o", color="#aa3377", markersize=5, label="pairwise")
+    last = len(totals) - 1
+    axes.plot(
+        last, pairwise[-1]["by_allocation"]["scattered"]["total"], "s", color="#aa3377", label="pairwise, scattered"
+    )
+    places = [i for i, size in enumerate(together) if size["published_s"]]
+    axes.plot(
+        places, [together[i]["published_s"] for i in places], "k*", markersize=9, label="published (2048³ fitted)"
+    )
+    axes.plot(last, report["published_badly_placed_s"], "kx", label="published, badly placed")
+    axes.set(ylabel="step [s]", xlabel="cells, ranks", title="Best grid, compact; bars: messages together")
     axes.set_yscale("symlog", linthresh=10)
     axes.set_yticks([0, 2, 4, 6, 8, 10, 20, 50], ["0", "2", "4", "6", "8", "10", "20", "50"])
     axes.minorticks_off()
-    axes.legend(frameon=False, loc="upper left")
+    axes.legend(frameon=False, loc="upper left", fontsize=8)
 
 
 def _allocations(axes: Axes, report: dict) -> None:
-    largest = report["sizes"][-1]
-    places, grids = largest["by_allocation"], largest["by_grid"]
-    names = [*places, *(name.replace(" x ", "\n") for name in grids)]
-    _bars(axes, names, [*places.values(), *grids.values()])
-    axes.axvline(len(places) - 0.5, color="0.6", linewidth=0.8)
-    axes.set(ylabel="step [s]", title=f"{largest['cells']}³ on {largest['ranks']:,}: allocations | rows, columns")
-    axes.tick_params(axis="x", labelsize=8)
+    names, entries = [], []
+    for order in ("together", "pairwise"):
+        largest = report["orders"][order]["sizes"][-1]
+        names += [f"{place}\n{order}" for place in largest["by_allocation"]]
+        entries += largest["by_allocation"].values()
+    _bars(axes, names, entries)
+    axes.set(ylabel="step [s]", title=f"{largest['cells']}³ on {largest['ranks']:,} ranks: allocations")
+    axes.tick_params(axis="x", labelsize=7, rotation=30)

@@ -1,7 +1,8 @@
 """The model of fft_at_scale.py beside SimGrid's simulated MPI (libsimgrid-dev): the same schedules on the same torus.
 
-SimGrid sends every message of an MPI_Alltoallv (pairwise) over links that flows share fairly; nothing is computed and
-no network interface bounds a node. So is the model here: links and LogGP alone. usage: fft_at_scale_smpi.py [--json]
+SimGrid sends every message of an MPI_Alltoallv (each rank one partner a step) over links that flows share fairly;
+nothing is computed and no network interface bounds a node. So is the model here: links and LogGP alone.
+usage: fft_at_scale_smpi.py [--json]
 """
 
 from __future__ import annotations
@@ -16,9 +17,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-
 from fft_at_scale import blue_waters
-from machine_model import NOBODY, Allocation, Machine, demand_of, exchange_seconds
+from machine_model import NOBODY, Allocation, Machine, Order, demand_of, exchange_seconds
 from schedules import Case, Exchange, Schedule, load
 from torus import Shape, uniform_torus
 
@@ -35,11 +35,12 @@ class Setup:
     ranks_a_node: int
 
 
+# Rings of odd length: SimGrid sends all one way where both ways are equally short, the model half each way.
 SETUPS = (
-    Setup(Case(256, 4, 16), (4, 4, 4), 1),
-    Setup(Case(512, 8, 8), (4, 4, 4), 1),
-    Setup(Case(1024, 16, 32), (8, 8, 8), 1),
-    Setup(Case(2048, 32, 64), (8, 8, 8), 4),
+    Setup(Case(256, 4, 16), (5, 5, 3), 1),
+    Setup(Case(512, 8, 8), (5, 5, 3), 1),
+    Setup(Case(1024, 16, 32), (9, 9, 7), 1),
+    Setup(Case(2048, 32, 64), (9, 9, 7), 4),
 )
 
 
@@ -83,7 +84,7 @@ def simulated(machine: Machine, schedule: Schedule, folder: Path) -> list[float]
     (folder / "schedule").write_text(schedule_text(list(schedule.exchanges.values())))
     hosts = [f"node{rank // machine.ranks_a_node}" for rank in range(schedule.case.ranks)]
     (folder / "hosts").write_text("\n".join(hosts) + "\n")
-    settings = ("smpi/alltoallv:pair", "smpi/simulate-computation:no", "smpi/shared-malloc-blocksize:33554432")
+    settings = ("smpi/alltoallv:ring", "smpi/simulate-computation:no", "smpi/shared-malloc-blocksize:33554432")
     words = ["smpirun", "-np", str(schedule.case.ranks), "-platform", "platform.xml", "-hostfile", "hosts"]
     words += [f"--cfg={setting}" for setting in settings] + ["./transposes", "schedule"]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=LIMIT_S, check=True)
@@ -99,7 +100,9 @@ def compare(setup: Setup, folder: Path) -> list[dict]:
     wall_s = time.monotonic() - began
     entries = []
     for (name, exchange), theirs in zip(schedule.exchanges.items(), seconds, strict=True):
-        ours = sum(exchange_seconds(machine, demand_of(machine, exchange, place), ELEMENT_BYTES))
+        together, pairwise = (
+            sum(exchange_seconds(machine, demand_of(machine, exchange, place, order), ELEMENT_BYTES)) for order in Order
+        )
         entries.append(
             {
                 "ranks": setup.case.ranks,
@@ -107,9 +110,10 @@ def compare(setup: Setup, folder: Path) -> list[dict]:
                 "grid": [setup.case.rows, setup.case.columns],
                 "torus": setup.shape,
                 "transpose": name,
-                "model_s": ours,
+                "together_s": together,
+                "pairwise_s": pairwise,
                 "smpi_s": theirs,
-                "ratio": ours / theirs,
+                "pairwise_to_smpi": pairwise / theirs,
                 "smpi_wall_s": wall_s,
             }
         )
@@ -133,11 +137,13 @@ def main() -> int:
     if arguments.json:
         print(json.dumps(entries, indent=2))
         return 0
-    print("| ranks, cells | grid | torus | transpose | model [ms] | SMPI [ms] | ratio |\n|---|---|---|---|---:|---:|---:|")
+    titles = ("ranks, cells", "grid", "torus", "transpose", "together [ms]", "pairwise [ms]", "SMPI [ms]", "ratio")
+    print("| " + " | ".join(titles) + " |\n|---|---|---|---|---:|---:|---:|---:|")
     for one in entries:
         grid, torus = (" x ".join(map(str, one[key])) for key in ("grid", "torus"))
-        times = f"{1e3 * one['model_s']:.3f} | {1e3 * one['smpi_s']:.3f} | {one['ratio']:.2f}"
-        print(f"| {one['ranks']:,}, {one['cells']}^3 | {grid} | {torus} | {one['transpose']} | {times} |")
+        times = " | ".join(f"{1e3 * one[key]:.3f}" for key in ("together_s", "pairwise_s", "smpi_s"))
+        where = f"{one['ranks']:,}, {one['cells']}^3 | {grid} | {torus} | {one['transpose']}"
+        print(f"| {where} | {times} | {one['pairwise_to_smpi']:.2f} |")
     return 0
 
 

@@ -7,10 +7,13 @@ and G a byte; besides that nodes share a network interface and messages share li
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import Enum
 
 import numpy as np
-from schedules import Case, Exchange, Load, Schedule, flows_of, load_of
-from torus import Indices, Torus, all_to_all, best_shape, cuboid, link_loads, link_seconds
+from schedules import Case, Exchange, Load, Schedule, flows_of, load_of, partners
+from torus import Indices, Loads, Torus, all_to_all, best_shape, cuboid, link_loads, link_seconds, message_loads
+
+SAMPLED_STEPS = 24
 
 
 @dataclass(frozen=True)
@@ -117,37 +120,74 @@ class Times:
         return (self.packing + self.messages + self.network) / self.total
 
 
+class Order(Enum):
+    """How the messages of a transpose follow each other."""
+
+    together = "together"  # all at once, sharing links without loss: the least that a schedule takes
+    pairwise = "pairwise"  # each rank one partner a step (place + step), each step as long as its busiest link
+
+
 @dataclass(frozen=True)
 class Demand:
     """What one transpose asks of a machine and an allocation, whatever the width of an element."""
 
     load: Load
+    order: Order
     link_seconds: float  # of the busiest link, for each byte of an element
 
 
-def demands_of(machine: Machine, schedule: Schedule, allocation: Allocation) -> tuple[Demand, ...]:
-    return tuple(demand_of(machine, exchange, allocation) for exchange in schedule.exchanges.values())
+def demands_of(machine: Machine, schedule: Schedule, allocation: Allocation, order: Order) -> tuple[Demand, ...]:
+    return tuple(demand_of(machine, exchange, allocation, order) for exchange in schedule.exchanges.values())
 
 
-def demand_of(machine: Machine, exchange: Exchange, allocation: Allocation) -> Demand:
+def demand_of(machine: Machine, exchange: Exchange, allocation: Allocation, order: Order) -> Demand:
     load = load_of(exchange, machine.ranks_a_node)
-    flows = flows_of(exchange, allocation.site_of_rank(exchange.ranks, machine.ranks_a_site))
-    if flows.groups == 0:
-        return Demand(load, 0.0)
-    loads = link_loads(machine.torus, flows)
+    sites = allocation.site_of_rank(exchange.ranks, machine.ranks_a_site)
+    others = None
     if len(allocation.neighbours):
-        theirs = link_loads(machine.torus, all_to_all(allocation.neighbours, machine.nodes_a_site * load.node_cells))
-        loads = tuple(ours + others for ours, others in zip(loads, theirs, strict=True))
-    return Demand(load, link_seconds(machine.torus, loads))
+        others = link_loads(machine.torus, all_to_all(allocation.neighbours, machine.nodes_a_site * load.node_cells))
+    seconds = _together if order is Order.together else _pairwise
+    return Demand(load, order, seconds(machine.torus, exchange, sites, others))
 
 
-def loggp_seconds(machine: Machine, load: Load, element_bytes: int) -> float:
-    """One rank alone: a latency, then a message every max(2 o, g), for it sends and receives as many, and its bytes."""
+def _together(torus: Torus, exchange: Exchange, sites: Indices, others: Loads | None) -> float:
+    flows = flows_of(exchange, sites)
+    return link_seconds(torus, _sum(link_loads(torus, flows), others, 1.0)) if flows.groups else 0.0
+
+
+def _pairwise(torus: Torus, exchange: Exchange, sites: Indices, others: Loads | None) -> float:
+    """Of many steps only some, chosen at random, stand for all."""
+    places = exchange.cells.shape[1]
+    steps = np.arange(1, places)
+    if len(steps) > SAMPLED_STEPS:
+        steps = np.random.default_rng(1).choice(steps, SAMPLED_STEPS, replace=False)
+    seconds = 0.0
+    for step in steps:
+        partner, cells = partners(exchange, int(step))
+        away = sites != sites[partner]
+        if away.any():
+            ours = message_loads(torus, sites[away], sites[partner][away], cells[away])
+            seconds += link_seconds(torus, _sum(ours, others, 1.0 / (places - 1)))
+    return seconds * (places - 1) / len(steps)
+
+
+def _sum(ours: Loads, others: Loads | None, share: float) -> Loads:
+    if others is None:
+        return ours
+    x, y, z = (mine + share * theirs for mine, theirs in zip(ours, others, strict=True))
+    return x, y, z
+
+
+def loggp_seconds(machine: Machine, demand: Demand, element_bytes: int) -> float:
+    """One rank alone: a latency, then a message every max(2 o, g), for it sends and receives as many, and its bytes.
+    Pairwise each message waits for the one before: L + 2 o each."""
+    load = demand.load
     if load.rank_messages == 0:
         return 0.0
-    interval = max(2 * machine.overhead_s, machine.gap_s)
     bytes_s = element_bytes * load.rank_cells_outside / (machine.rank_bandwidth * machine.network_speed)
-    return machine.latency_s + load.rank_messages * interval + bytes_s
+    if demand.order is Order.pairwise:
+        return load.rank_messages * (machine.latency_s + 2 * machine.overhead_s) + bytes_s
+    return machine.latency_s + load.rank_messages * max(2 * machine.overhead_s, machine.gap_s) + bytes_s
 
 
 def exchange_seconds(machine: Machine, demand: Demand, element_bytes: int) -> tuple[float, float]:
@@ -157,7 +197,7 @@ def exchange_seconds(machine: Machine, demand: Demand, element_bytes: int) -> tu
     links = element_bytes * demand.link_seconds / machine.network_speed
     network = max(interface, links)
     messages = load.node_messages * machine.nic_gap_s
-    return max(loggp_seconds(machine, load, element_bytes), interface + messages, links) - network, network
+    return max(loggp_seconds(machine, demand, element_bytes), interface + messages, links) - network, network
 
 
 def packing_seconds(machine: Machine, load: Load, element_bytes: int) -> float:

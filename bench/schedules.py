@@ -88,6 +88,15 @@ def _schedule(case: Case, report: dict) -> Schedule:
     return Schedule(case, exchanges)
 
 
+def partners(exchange: Exchange, step: int) -> tuple[Indices, Numbers]:
+    """The rank that each rank sends to in a step of a pairwise exchange, so many places on, and what it sends."""
+    places = exchange.cells.shape[1]
+    rank_at = np.zeros((int(exchange.group.max()) + 1, places), dtype=np.int64)
+    rank_at[exchange.group, exchange.place] = np.arange(exchange.ranks)
+    place = (exchange.place + step) % places
+    return rank_at[exchange.group, place], exchange.cells[exchange.kind, place]
+
+
 @dataclass(frozen=True)
 class Load:
     """What the busiest rank and the busiest node have to do in an exchange; numbers of cells and messages."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 Numbers = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Shape = tuple[int, int, int]
+Loads = tuple[Numbers, Numbers, Numbers]  # [ring, link, direction] of each axis
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def _on_rings(traffic: Numbers, n: int) -> Numbers:
     return loads.reshape(-1, n, 2)
 
 
-def link_loads(torus: Torus, flows: Flows) -> tuple[Numbers, Numbers, Numbers]:
+def link_loads(torus: Torus, flows: Flows) -> Loads:
     """What crosses the links of each axis, [ring, link, direction]."""
     nx, ny, nz = torus.shape
     xs, ys, zs = torus.coordinates(flows.source_site)
@@ -120,7 +121,38 @@ def _scattered(rows: Indices, weights: Numbers, values: Numbers, count: int) -> 
     return np.stack(columns, axis=1)
 
 
-def link_seconds(torus: Torus, loads: tuple[Numbers, Numbers, Numbers]) -> float:
+def message_loads(torus: Torus, source: Indices, target: Indices, amount: Numbers) -> Loads:
+    """The same as `link_loads` for a list of messages between sites."""
+    here = list(torus.coordinates(source))
+    goal = torus.coordinates(target)
+    loads = []
+    for axis, n in enumerate(torus.shape):
+        others = [i for i in range(3) if i != axis]
+        ring = here[others[0]] * torus.shape[others[1]] + here[others[1]]
+        rings = torus.shape[others[0]] * torus.shape[others[1]]
+        loads.append(_segments(ring, rings, here[axis], goal[axis], amount, n))
+        here[axis] = goal[axis]
+    return loads[0], loads[1], loads[2]
+
+
+def _segments(ring: Indices, rings: int, source: Indices, target: Indices, amount: Numbers, n: int) -> Numbers:
+    ahead, behind = (target - source) % n, (source - target) % n
+    part = np.where(ahead < behind, 1.0, np.where(ahead == behind, 0.5, 0.0)) * (ahead > 0)
+    forward = _covered(ring, rings, source, target, part * amount, n)
+    back = _covered(ring, rings, target, source, (1.0 - part) * (ahead > 0) * amount, n)
+    return np.stack([forward, back], axis=2)
+
+
+def _covered(ring: Indices, rings: int, first: Indices, last: Indices, amount: Numbers, n: int) -> Numbers:
+    """Sums of amounts over the links from `first` to before `last`, round the ring where it is lower."""
+    size = rings * n
+    steps = np.bincount(ring * n + first, amount, size) - np.bincount(ring * n + last, amount, size)
+    table = steps.reshape(rings, n)
+    table[:, 0] += np.bincount(ring, amount * (last < first), rings)
+    return np.cumsum(table, axis=1)
+
+
+def link_seconds(torus: Torus, loads: Loads) -> float:
     """The time of the link that takes longest."""
     slowest = 0.0
     for load, bandwidth in zip(loads, torus.bandwidth, strict=True):
