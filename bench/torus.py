@@ -97,7 +97,8 @@ def link_loads(torus: Torus, flows: Flows) -> Loads:
 
     # Along x in the row of the source, to the x of the destination.
     to_x = _table(target, xd, flows.destination_amount, (flows.groups, nx))
-    along_x = _scattered(flows.source_site, flows.source_weight, to_x[source], torus.sites)
+    row = (ys * nz + zs) * nx + xs
+    along_x = _scattered(row, flows.source_weight, to_x[source], torus.sites)
     # Then along y, at the x of the destination and the z of the source.
     from_yz = _table(source, ys * nz + zs, flows.source_weight, (flows.groups, ny * nz))
     to_xy = _table(target, xd * ny + yd, flows.destination_amount, (flows.groups, nx * ny))

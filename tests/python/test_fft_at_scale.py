@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import schedules
 import torus
-from machine_model import NOBODY, Allocation, Demand, Machine
+from machine_model import NOBODY, Allocation, Demand, Machine, Order
 from schedules import Case, Exchange, Load
 from torus import Torus
 
@@ -102,7 +102,16 @@ def test_each_link_counts_with_its_own_bandwidth() -> None:
     assert torus.link_seconds(slow_in_the_middle, torus.link_loads(slow_in_the_middle, one_message)) == 1.0
 
 
-def test_without_contention_a_transpose_takes_what_loggp_says() -> None:
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        # Seven messages of 1000 cells of 16 bytes: one every g = 3 microseconds after a latency of 1 microsecond;
+        # or each after the one before, L + 2 o = 3 microseconds.
+        (Order.together, 1e-6 + 7 * 3e-6 + 7 * 16000 / 1e9),
+        (Order.pairwise, 7 * 3e-6 + 7 * 16000 / 1e9),
+    ],
+)
+def test_without_contention_a_transpose_takes_what_loggp_says(order: Order, expected: float) -> None:
     endless = replace(
         small_machine(),
         torus=torus.uniform_torus((4, 4, 2), np.inf),
@@ -110,15 +119,38 @@ def test_without_contention_a_transpose_takes_what_loggp_says() -> None:
         nic_gap_s=0.0,
     )
     exchange = even_exchange(4, 8, in_rows=False)
-    load = schedules.load_of(exchange, endless.ranks_a_node)
     place = Allocation("all", np.arange(32), NOBODY)
-    demand = machine_model.demand_of(endless, exchange, place)
 
-    messages, network = machine_model.exchange_seconds(endless, demand, 16)
+    demand = machine_model.demand_of(endless, exchange, place, order)
 
-    # Seven messages of 1000 cells of 16 bytes, one every g = 3 microseconds, and a latency of 1 microsecond.
-    assert messages + network == pytest.approx(1e-6 + 7 * 3e-6 + 7 * 16000 / 1e9, rel=1e-12)
-    assert (load.rank_messages, load.rank_cells) == (7, 7000)
+    assert sum(machine_model.exchange_seconds(endless, demand, 16)) == pytest.approx(expected, rel=1e-12)
+    assert (demand.load.rank_messages, demand.load.rank_cells) == (7, 7000)
+
+
+def test_the_steps_of_a_pairwise_exchange_bring_links_what_the_whole_does() -> None:
+    generator = np.random.default_rng(11)
+    machine = torus.uniform_torus((4, 3, 5), 1.0)
+    exchange = uneven_exchange(generator, rows=4, columns=12, kinds=3)
+    sites = generator.integers(machine.sites, size=exchange.ranks)
+    whole = torus.link_loads(machine, schedules.flows_of(exchange, sites))
+
+    steps = [schedules.partners(exchange, step) for step in range(1, 12)]
+    loads = [torus.message_loads(machine, sites, sites[partner], cells) for partner, cells in steps]
+
+    for axis in range(3):
+        assert sum(load[axis] for load in loads) == pytest.approx(whole[axis], rel=1e-12, abs=1e-9)
+
+
+def test_steps_that_wait_for_each_other_take_no_less_than_messages_together() -> None:
+    generator = np.random.default_rng(12)
+    exchange = even_exchange(4, 8, in_rows=False)
+    place = Allocation("", generator.permutation(32), NOBODY)
+
+    together, pairwise = (
+        machine_model.demand_of(small_machine(), exchange, place, order).link_seconds for order in Order
+    )
+
+    assert together < pairwise
 
 
 def test_messages_within_a_node_do_not_leave_it() -> None:
@@ -135,19 +167,21 @@ def test_an_order_that_keeps_neighbours_together_loads_the_links_less() -> None:
     orders = [np.arange(32), np.random.default_rng(3).permutation(32)]
 
     kept, torn = (
-        machine_model.demand_of(machine, exchange, Allocation("", order, NOBODY)).link_seconds for order in orders
+        machine_model.demand_of(machine, exchange, Allocation("", order, NOBODY), Order.together).link_seconds
+        for order in orders
     )
 
     assert kept < torn
 
 
-def test_neighbours_that_exchange_as_well_make_links_slower() -> None:
+@pytest.mark.parametrize("order", Order)
+def test_neighbours_that_exchange_as_well_make_links_slower(order: Order) -> None:
     machine = small_machine()
     sites = np.random.default_rng(4).permutation(32)
     exchange = even_exchange(2, 8, in_rows=False)
 
     alone, beside_others = (
-        machine_model.demand_of(machine, exchange, Allocation("", sites[:16], others)).link_seconds
+        machine_model.demand_of(machine, exchange, Allocation("", sites[:16], others), order).link_seconds
         for others in (NOBODY, sites[16:])
     )
 
@@ -164,7 +198,7 @@ def test_no_step_gets_slower_by_a_faster_machine(name: str) -> None:
         machine_model.step_times(
             replace(small_machine(), **{name: factor * getattr(small_machine(), name)}),
             case,
-            (Demand(load, 1e-6),),
+            (Demand(load, Order.together, 1e-6),),
             step,
         ).total
         for factor in (0.01, 0.1, 1.0, 10.0)
@@ -180,9 +214,8 @@ def test_a_faster_link_makes_the_transpose_faster_until_another_part_bounds_it()
     seconds = []
     for bandwidth in (1e7, 1e8, 1e10, 1e11):
         machine = replace(small_machine(), torus=torus.uniform_torus((4, 4, 2), bandwidth))
-        seconds.append(
-            sum(machine_model.exchange_seconds(machine, machine_model.demand_of(machine, exchange, place), 16))
-        )
+        demand = machine_model.demand_of(machine, exchange, place, Order.together)
+        seconds.append(sum(machine_model.exchange_seconds(machine, demand, 16)))
 
     assert seconds[0] == pytest.approx(10 * seconds[1])
     assert seconds[1] > seconds[2] == seconds[3]
@@ -192,7 +225,7 @@ def test_the_fit_gives_the_best_of_the_grids_the_published_time() -> None:
     machine = small_machine()
     step = replace(fft_at_scale.STEP, transforms=1000)
     cases = [Case(32, 4, 8), Case(32, 2, 16)]
-    demands = (Demand(Load(7000, 1000, 7000, 7, 7000, 7), 1e-6),)
+    demands = (Demand(Load(7000, 1000, 7000, 7, 7000, 7), Order.together, 1e-6),)
     wanted = 3.0
 
     found = machine_model.fitted(
