@@ -84,7 +84,14 @@ def simulated(machine: Machine, schedule: Schedule, folder: Path) -> list[float]
     (folder / "schedule").write_text(schedule_text(list(schedule.exchanges.values())))
     hosts = [f"node{rank // machine.ranks_a_node}" for rank in range(schedule.case.ranks)]
     (folder / "hosts").write_text("\n".join(hosts) + "\n")
-    settings = ("smpi/alltoallv:ring", "smpi/simulate-computation:no", "smpi/shared-malloc-blocksize:33554432")
+    settings = (
+        "smpi/alltoallv:ring",
+        "smpi/simulate-computation:no",
+        "smpi/shared-malloc-blocksize:33554432",
+        "smpi/bw-factor:0:1.0",  # else those of a cluster with Ethernet, by the size of the message
+        "smpi/lat-factor:0:1.0",
+        "network/crosstraffic:0",
+    )
     words = ["smpirun", "-np", str(schedule.case.ranks), "-platform", "platform.xml", "-hostfile", "hosts"]
     words += [f"--cfg={setting}" for setting in settings] + ["./transposes", "schedule"]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=LIMIT_S, check=True)
