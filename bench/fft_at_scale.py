@@ -50,7 +50,7 @@ INTERLAGOS_CORE_FLOPS = 2.3e9 * 8 / 2  # two integer cores share the 8 flops a c
 
 SOURCES = {
     "nodes": "32 integer cores at 2.3 GHz, 8 flops a cycle for each two: Blue Waters user guide, NCSA",
-    "memory_bandwidth": "two sockets of four channels of DDR3-1600, as commonly given: the peak, which node_speed scales",
+    "memory_bandwidth": "two sockets of four channels of DDR3-1600, as commonly given: the peak",
     "rank_flops": "peak of the core times the share of peak that our lines reach (bench_fft)",
     "network interface": "6 GB/s of 8.3 in each direction measured; 0.7 to 1.4 microseconds a message, taken as "
     "L = 0.7 and 2 o = 0.7: van der Steen, Overview of recent supercomputers, Cray XE6 (EuroBen 2013)",

@@ -168,7 +168,7 @@ def _pairwise(torus: Torus, exchange: Exchange, sites: Indices, others: Loads | 
         if away.any():
             ours = message_loads(torus, sites[away], sites[partner][away], cells[away])
             seconds += link_seconds(torus, _sum(ours, others, 1.0 / (places - 1)))
-    return seconds * (places - 1) / len(steps)
+    return float(seconds * (places - 1) / len(steps))
 
 
 def _sum(ours: Loads, others: Loads | None, share: float) -> Loads:

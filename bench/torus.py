@@ -79,7 +79,7 @@ def _paths(n: int) -> Numbers:
 
 def _table(keys: Indices, columns: Indices, weights: Numbers, shape: tuple[int, int]) -> Numbers:
     flat = np.bincount(keys * shape[1] + columns, weights, minlength=shape[0] * shape[1])
-    return flat.reshape(shape)
+    return flat.astype(float).reshape(shape)
 
 
 def _on_rings(traffic: Numbers, n: int) -> Numbers:

@@ -15,7 +15,7 @@ from schedules import PROGRAM
 @pytest.mark.skipif(shutil.which("smpicxx") is None, reason="SimGrid is not installed (libsimgrid-dev)")
 @pytest.mark.skipif(not PROGRAM.exists(), reason="bench_fft_at_scale is not built: `make build`")
 def test_pairwise_steps_are_near_those_of_a_simulated_mpi(tmp_path: Path) -> None:
-    """Neither bounds the other: SimGrid's ranks wait for their partners only, but its flows of neighbouring steps meet."""
+    """Neither bounds the other: SimGrid's ranks wait for partners only, but its flows of neighbouring steps meet."""
     words = ["smpicxx", "-O2", "-std=c++20", fft_at_scale_smpi.SOURCE, "-o", tmp_path / "transposes"]
     subprocess.run(words, check=True)
 
