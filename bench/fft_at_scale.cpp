@@ -26,7 +26,7 @@ struct Case {
 Case read_case(const std::string& text) {
   std::vector<int> numbers;
   std::istringstream stream(text);
-  for (std::string number; std::getline(stream, number, ',');) numbers.push_back(std::stoi(number));
+  for (int number = 0; stream >> number; stream.ignore(1, ',')) numbers.push_back(number);
   core::require(numbers.size() == 3 || numbers.size() == 5,
                 "a case is CELLS,ROWS,COLUMNS or CELLS,ROWS,COLUMNS,KEPT_X,KEPT_Y");
   const mesh::Int3 cells{numbers[0], numbers[0], numbers[0]};
