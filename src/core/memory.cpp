@@ -78,6 +78,10 @@ Bytes allocate_bytes(std::size_t size_bytes) {
   return Bytes(data);
 }
 
+void clear(const Bytes& bytes, std::size_t size_bytes) {
+  if (head_of(bytes.get()).mapped_bytes == 0) std::memset(bytes.get(), 0, size_bytes);
+}
+
 void grow(Bytes& bytes, std::size_t used_bytes, std::size_t size_bytes) {
   Bytes larger = allocate_bytes(size_bytes);
   if (const std::size_t old = head_of(bytes.get()).mapped_bytes; old > 0)

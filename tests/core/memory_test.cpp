@@ -28,6 +28,19 @@ TEST(Memory, IsAlignedForVectorsAndForHugePages) {
   }
 }
 
+TEST(Memory, IsClearedWhereverItCameFrom) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{100}, std::size_t{1} << 20, std::size_t{3} << 20,
+                                 std::size_t{20} << 20})
+    for (int turn = 0; turn < 3; ++turn) {
+      const Bytes bytes = allocate_bytes(size);
+
+      clear(bytes, size);
+
+      EXPECT_EQ(std::count(bytes.get(), bytes.get() + size, std::byte{0}), static_cast<std::ptrdiff_t>(size));
+      std::fill_n(bytes.get(), size, std::byte{7});
+    }
+}
+
 TEST(Memory, KeepsWhatIsUsedWhenItGrows) {
   std::size_t size = 1000;
   Bytes bytes = allocate_bytes(size);
