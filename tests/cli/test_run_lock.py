@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -13,6 +14,7 @@ import pytest
 
 import sidestream
 from calls import command
+from sidestream.launch.launcher import find_program
 from test_faults import CONFIG, LONG, Place, finish, ranks_of, wait_for_a_checkpoint
 
 END_S = 60.0  # on a machine that has much else to do
@@ -103,6 +105,28 @@ def test_ranks_end_with_their_launcher_and_let_the_folder_go(place: Place, going
     going_on.wait()
 
     wait_for(lambda: not any(map(lives, ranks)))
+    assert sidestream.open(place.folder / "run").status == "aborted"
+
+
+def test_a_rank_whose_launcher_died_ends_whatever_mpi_makes_of_it(place: Place) -> None:
+    program = [str(find_program()), "box.toml", "--out", "run", *LONG]
+    shell = subprocess.Popen(
+        ["sh", "-c", f"{shlex.join(program)} & wait"],
+        cwd=place.folder,
+        env=os.environ | {"SLURM_PROCID": "0"},  # as a launcher tells a rank, of which MPI knows nothing
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    wait_for_a_checkpoint(place.folder / "run", shell)
+    (rank,) = ranks_of(shell)
+
+    kill(shell.pid)
+    shell.wait()
+
+    try:
+        wait_for(lambda: not lives(rank))
+    finally:
+        kill(rank)
     assert sidestream.open(place.folder / "run").status == "aborted"
 
 
