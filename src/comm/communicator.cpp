@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "comm/inherit_progress.hpp"
+#include "comm/launcher_watch.hpp"
 #include "sidestream/comm/progress.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/memory.hpp"
@@ -44,6 +45,7 @@ Environment::Environment(int& argc, char**& argv) {
   core::return_large_memory();  // here, because every program of ours begins with it
   setenv("OMPI_MCA_pml_ob1_send_pipeline_depth", "32", 0);
   take_file_size_limit_as_error();
+  end_with_the_launcher();
   int provided = 0;
   check(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread");
 }

@@ -6,13 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include <csignal>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 
 #include "sidestream/core/bill.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/instruction_set.hpp"
+#include "sidestream/core/machine.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/couple/session.hpp"
 #include "sidestream/io/event_log.hpp"
@@ -35,22 +35,13 @@ extern "C" void remember_stop_signal(int number) {
 }
 
 nlohmann::json machine() {
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
   std::string cpu = "unknown", line;
   for (std::ifstream info("/proc/cpuinfo"); std::getline(info, line);)
     if (line.starts_with("model name")) {
       cpu = line.substr(line.find(':') + 2);
       break;
     }
-  return {{"host", host.data()}, {"cpu", cpu}, {"cores", sysconf(_SC_NPROCESSORS_ONLN)}};
-}
-
-std::string now_as_text() {
-  const std::time_t now = std::time(nullptr);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
-  return text.data();
+  return {{"host", core::host_name()}, {"cpu", cpu}, {"cores", sysconf(_SC_NPROCESSORS_ONLN)}};
 }
 
 double peak_memory_mib() {
@@ -251,7 +242,7 @@ class Run {
     nlohmann::json event = describe_world();
     event["machine"] = machine();
     event["instruction_set"] = core::instruction_set();
-    event["started"] = now_as_text();
+    event["started"] = core::present_time();
     session_.log().write("run_start", event);
   }
 
@@ -357,6 +348,7 @@ void catch_stop_signals() {
 }
 
 void check_start(const RunConfig& config, const std::string& folder, const RunStart& start) {
+  io::RunFolder(folder).require_no_job();
   if (start.existing == io::ExistingRun::resume) {
     const std::vector<io::Generation> generations = io::generations_in(folder);
     if (generations.empty()) throw no_checkpoint(folder, "");

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from .. import measurements
-from .measured import draw_measured
-from .picture import BLUE, GRID, Picture, look, mean_flux_of, moment, spread
+from ... import measurements
+from ..measured import draw_measured
+from ..picture import BLUE, GRID, Picture, look, mean_flux_of, moment, spread
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..runs.run import Run
+    from ...runs.run import Run
 
 _PANELS = 4
 _RESOLVED_CELLS = 8  # of the shortest wave that the mesh follows

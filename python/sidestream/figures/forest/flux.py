@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from .. import measurements
+from ... import measurements
+from ..measured import redshift_window, since_reionization
+from ..picture import BLUE, GREY, Picture, look, mean_flux_of, moment, redshift_colours, spread
 from . import flux_power, flux_space
-from .measured import redshift_window, since_reionization
-from .picture import BLUE, GREY, Picture, look, mean_flux_of, moment, redshift_colours, spread
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..runs.run import Run
+    from ...runs.run import Run
 
 HYDROGEN = "H I"
 _STYLES = ("-", "--", ":")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from .cosmology import FITS, PRESS_SCHECHTER, SHETH_TORMEN, TINKER, WARREN, Fit, Theory
-from .picture import FAINT, INK, MUTED, look
+from ..cosmology import FITS, PRESS_SCHECHTER, SHETH_TORMEN, TINKER, WARREN, Fit, Theory
+from ..picture import FAINT, INK, MUTED, look
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from .picture import BLUE, RED, TEAL, Picture, field_name, look, moment, redshift_colours, unit_label
+from ..picture import BLUE, RED, TEAL, Picture, field_name, look, moment, redshift_colours, unit_label
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -9,8 +9,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ..runs.results import ROWS, load_result
-from .cosmology import Theory
+from ...runs.results import ROWS, load_result
+from ..cosmology import Theory
+from ..picture import INK, TASK_COLOURS, TEAL, VIOLET, Picture, look, moment, redshift_colours, spread
+from ..scene import Scene
 from .halo_map import halo_map
 from .halo_properties import properties
 from .halo_scene import halo_scene
@@ -26,13 +28,11 @@ from .mass_function import (
     resolved_mass,
     with_fine_spheres,
 )
-from .picture import INK, TASK_COLOURS, TEAL, VIOLET, Picture, look, moment, redshift_colours, spread
-from .scene import Scene
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..runs.run import Run
+    from ...runs.run import Run
 
 COMPARISON = "mass-function-comparison"
 

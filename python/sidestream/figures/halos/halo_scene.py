@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .picture import FAINT, INK, MUTED, length_unit, moment
-from .scene import Scene
+from ..picture import FAINT, INK, MUTED, length_unit, moment
+from ..scene import Scene
 
 if TYPE_CHECKING:
     import xarray as xr

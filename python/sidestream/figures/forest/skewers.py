@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from .picture import AMBER, BLUE, Picture, look, moment
+from ..picture import AMBER, BLUE, Picture, look, moment
 
 if TYPE_CHECKING:
-    from ..runs.run import Run
+    from ...runs.run import Run
 
 _ROWS = (  # variable, label, scale
     ("neutral_hydrogen", "H I\n[cm$^{-3}$]", "log"),

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from ..runs.mergers import MergerTree
-from .picture import AMBER, BLUE, FAINT, GREY, RED, TEAL, VIOLET, Picture, look
+from ...runs.mergers import MergerTree
+from ..picture import AMBER, BLUE, FAINT, GREY, RED, TEAL, VIOLET, Picture, look
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..runs.run import Run
+    from ...runs.run import Run
 
 MAIN = VIOLET
 OTHERS = (TEAL, AMBER, BLUE, RED, GREY)  # the next heaviest

@@ -9,15 +9,15 @@ import numpy as np
 from matplotlib.collections import EllipseCollection
 from matplotlib.figure import Figure
 
-from ..error import Error
-from .images import axis_of_sight, draw_image, norm_of, plane_of
+from ...error import Error
+from ..images import axis_of_sight, draw_image, norm_of, plane_of
+from ..picture import Picture, field_name, length_unit, look, moment, unit_label
 from .mass_function import is_friends_of_friends
-from .picture import Picture, field_name, length_unit, look, moment, unit_label
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..runs.run import Run
+    from ...runs.run import Run
 
 OVERDENSITY = 200.0  # of groups of particles, about
 MOST_CIRCLES = 1000  # of the heaviest halos

@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
+from ..picture import AMBER, BLUE, INK, MUTED, TEAL, VIOLET, Picture, look, unit_label
 from .mass_function import FINE_SPHERE, RESOLVED, size_column, with_fine_spheres
-from .picture import AMBER, BLUE, INK, MUTED, TEAL, VIOLET, Picture, look, unit_label
 
 if TYPE_CHECKING:
     import xarray as xr
