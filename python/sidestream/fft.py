@@ -60,7 +60,7 @@ class Transform:
         if origin is None or block is None:
             origin, block = self._slab()
         first, extent = _triple(origin, "origin", 0), _triple(block, "block", 0)
-        most = None if kept is None else _triple([kept] * 3 if np.ndim(kept) == 0 else kept, "kept", 0)  # type: ignore[list-item, arg-type]
+        most = None if kept is None else _triple([kept] * 3 if np.ndim(kept) == 0 else kept, "kept", 0)  # type: ignore[list-item]
         with translated_errors():
             self._plan = extension().Transform(first, extent, self.shape, most, handle_of(comm))
         sides = np.broadcast_to(np.asarray(box_size, float), 3) if np.ndim(box_size) else _cubic(box_size, self.shape)

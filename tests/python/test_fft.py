@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,7 +12,6 @@ import pytest
 
 import sidestream as ss
 from sidestream.launch.launcher import has_mpirun, prepare
-from sidestream.launch.programs import run_command
 
 SIDES = (2.0, 3.0, 1.5)  # x, y, z
 SHAPE = (10, 12, 16)  # z, y, x
@@ -100,3 +101,17 @@ def test_what_does_not_fit_is_named(plan: ss.fft.Transform) -> None:
         ss.fft.Transform((8, 8, 8), origin=(0, 0, 0))
 
 
+@pytest.mark.skipif(not has_mpirun(), reason="needs mpirun")
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_blocks_on_ranks_have_the_modes_of_the_whole(ranks: int) -> None:
+    pytest.importorskip("mpi4py")
+    script = Path(__file__).with_name("mpi_fft.py")
+    launch = prepare(Path(sys.executable), [str(script)], ranks)
+    package = Path(ss.__file__).parents[1]
+    path = os.pathsep.join([str(package), launch.environment.get("PYTHONPATH", "")])
+
+    done = subprocess.run(
+        launch.command, env=launch.environment | {"PYTHONPATH": path}, capture_output=True, text=True, timeout=180
+    )
+
+    assert done.returncode == 0, done.stderr
