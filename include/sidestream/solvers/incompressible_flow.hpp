@@ -114,6 +114,7 @@ class IncompressibleFlow {
 
   const FlowSums& sums() const;
   EnergyBudget& budget();
+  const EnergyBudget& budget() const;
   /// Bytes of this rank's fields.
   std::size_t size_bytes() const;
 

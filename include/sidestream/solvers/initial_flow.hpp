@@ -18,6 +18,7 @@ struct InitialFlowConfig {
   std::array<std::int32_t, 3> wave{1, 1, 1};  ///< whole waves over the box
   double peak = 4.0;               ///< of a random flow's spectrum, in waves over the longest side
   std::string table;               ///< of a spectrum
+  std::vector<double> mean;        ///< velocity, along x, y and z
 };
 core::Table<InitialFlowConfig> initial_flow_table();
 

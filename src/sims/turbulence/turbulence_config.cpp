@@ -141,6 +141,7 @@ TurbulenceConfig read_turbulence(const core::Node& root, core::Node& resolved) {
   config.mesh = read_mesh(root, resolved);
   config.initial = solvers::initial_flow_table().read(table_or_empty(root, "initial"), &part);
   resolved.set("initial", part);
+  check_three(root, "initial", "mean", config.initial.mean.size());
   config.forcing = solvers::forcing_table().read(table_or_empty(root, "forcing"), &part);
   resolved.set("forcing", part);
   config.tracers = tracer_table().read(table_or_empty(root, "tracers"), &part).along_axis;

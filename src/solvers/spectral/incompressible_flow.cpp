@@ -29,7 +29,7 @@ IncompressibleFlow::Parts::Parts(const comm::Communicator& its_comm, const WaveG
       config(std::move(its_config)),
       scheme(stages_of(config.scheme)),
       bill(its_bill),
-      transform(comm, grid, ghost),
+      transform(comm, grid, {fields(), 5 + 3 * scalars()}, ghost),
       base(transform.modes(), comm.rank(), fields()),
       sum(transform.modes(), comm.rank(), fields()),
       products(transform.modes(), comm.rank(), 5 + 3 * scalars()),
@@ -181,6 +181,9 @@ const FlowSums& IncompressibleFlow::sums() const {
 EnergyBudget& IncompressibleFlow::budget() {
   return parts_->budget;
 }
+const EnergyBudget& IncompressibleFlow::budget() const {
+  return parts_->budget;
+}
 
 // A wave of n whole waves in N cells that is carried by c cells turns by 2 pi n c / N; along several axes the sum of
 // cells counts.
@@ -202,7 +205,11 @@ void IncompressibleFlow::set(const mesh::Field<double>& fields) {
   Parts& p = *parts_;
   core::require(fields.layout() == cells() && fields.components() == p.fields(),
                 "a flow is set by fields on its cells, one for each component of its state");
-  p.transform.forward(fields, p.next);
+  for (int b = 0; b < fields.blocks(); ++b)
+    core::for_each_cell(fields.box(b), [&, from = fields.view(b), to = p.real.view(b)](int k, int j, int i) {
+      for (int c = 0; c < p.fields(); ++c) to(c, k, j, i) = from(c, k, j, i);
+    });
+  p.transform.forward(p.real, p.products);
   const double norm = 1.0 / static_cast<double>(p.grid.geometry().domain.volume());
   for (std::size_t n = 0; n < p.base.all().size(); ++n) p.base.all()[n] = norm * p.next.all()[n];
   project();

@@ -82,6 +82,9 @@ core::Table<InitialFlowConfig> initial_flow_table() {
   table.option("table", &InitialFlowConfig::table, "")
       .doc("of a random flow: a file with lines of wavenumber and E(k) in the units of the run, which replaces `peak` "
            "and `speed`; linear between lines");
+  table.option("mean", &InitialFlowConfig::mean, {0.0, 0.0, 0.0})
+      .range(-1e30, 1e30)
+      .doc("velocity that is added everywhere, along x, y and z");
   return table;
 }
 

@@ -6,42 +6,39 @@ namespace sidestream::solvers {
 
 namespace {
 
-// One component, where it lies in a field without ghost cells.
-Spectrum component_of(Spectrum& spectrum, int component, int rank) {
-  if (spectrum.blocks() == 0) return Spectrum(spectrum.layout(), rank);
-  const auto cells = static_cast<std::size_t>(spectrum.box(0).volume());
-  const auto all = spectrum.all();
-  return Spectrum(spectrum.layout(), rank, 1, 0,
-                  std::as_writable_bytes(all.subspan(static_cast<std::size_t>(component) * cells, cells)));
+// Slabs along z while there are planes for all ranks, so that the first of two exchanges falls away.
+std::optional<fft::ProcessGrid> slabs(const WaveGrid& grid, int ranks) {
+  if (ranks > std::min(grid.cells().z, grid.waves().y)) return std::nullopt;
+  return fft::ProcessGrid{1, ranks};
+}
+
+fft::FftOptions options(const comm::Communicator& comm, const WaveGrid& grid, int components, std::int32_t ghost) {
+  return {.grid = slabs(grid, comm.size()), .components = components, .ghost = ghost, .kept = grid.highest()};
+}
+
+mesh::Layout slabs_or_pencils(const WaveGrid& grid, int ranks) {
+  const mesh::Int3 n = grid.cells();
+  const int columns = std::min(ranks, n.z), rows = std::min(std::max(1, ranks / columns), n.y);
+  return mesh::split(grid.geometry().domain, {1, rows, columns});
 }
 
 }  // namespace
 
-mesh::Layout slabs_or_pencils(const mesh::Box& domain, int ranks) {
-  const mesh::Int3 n = domain.extent();
-  int columns = std::min(ranks, n.z), rows = std::min(std::max(1, ranks / columns), n.y);
-  return mesh::split(domain, {1, rows, columns});
-}
+SpectralTransform::SpectralTransform(const comm::Communicator& comm, const WaveGrid& grid, const mesh::Layout& real,
+                                     TransformedFields components, std::int32_t ghost)
+    : backward_(comm, real, options(comm, grid, components.backward, ghost)),
+      forward_(comm, real, options(comm, grid, components.forward, 0)) {}
 
-SpectralTransform::SpectralTransform(const comm::Communicator& comm, const WaveGrid&, const mesh::Layout& real,
+SpectralTransform::SpectralTransform(const comm::Communicator& comm, const WaveGrid& grid, TransformedFields components,
                                      std::int32_t ghost)
-    : plan_(comm, real, fft::Decomposition::automatic, ghost), rank_(comm.rank()) {}
-
-SpectralTransform::SpectralTransform(const comm::Communicator& comm, const WaveGrid& grid, std::int32_t ghost)
-    : SpectralTransform(comm, grid, slabs_or_pencils(grid.geometry().domain, comm.size()), ghost) {}
+    : SpectralTransform(comm, grid, slabs_or_pencils(grid, comm.size()), components, ghost) {}
 
 void SpectralTransform::backward(Spectrum& spectrum, mesh::Field<double>& real) {
-  for (int c = 0; c < spectrum.components(); ++c) {
-    Spectrum one = component_of(spectrum, c, rank_);
-    plan_.backward(one, mesh::FieldView<double>(real).component(c));
-  }
+  backward_.backward(spectrum, mesh::FieldView<double>(real).component(0, spectrum.components()));
 }
 
 void SpectralTransform::forward(const mesh::Field<double>& real, Spectrum& spectrum) {
-  for (int c = 0; c < spectrum.components(); ++c) {
-    Spectrum one = component_of(spectrum, c, rank_);
-    plan_.forward(mesh::FieldView<const double>(real).component(c), one);
-  }
+  forward_.forward(mesh::FieldView<const double>(real).component(0, spectrum.components()), spectrum);
 }
 
 }  // namespace sidestream::solvers
