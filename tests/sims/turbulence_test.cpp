@@ -12,8 +12,7 @@
 namespace sidestream::sims {
 namespace {
 
-const test::Simulations known({"simulations", "simulation", "for this test"},
-                              {simulations().named("turbulence")});
+const test::Simulations known({"simulations", "simulation", "for this test"}, {simulations().named("turbulence")});
 
 // A flow with everything that a flow may have, on an odd grid.
 const std::string everything =
@@ -46,7 +45,8 @@ TEST_F(Turbulence, HasTheSameBitsOnAnyRanks) {
 
 TEST_F(Turbulence, WithDisplacedGridsHasTheSameBitsOnAnyRanksAndThroughARestart) {
   const std::string shifted =
-      "[mesh]\ncells = [12, 12, 12]\nblock = 4\n[turbulence]\nend = 0.3\ndealiasing = \"phase-shift\"\nscheme = \"rk2\"\n"
+      "[mesh]\ncells = [12, 12, 12]\nblock = 4\n[turbulence]\nend = 0.3\ndealiasing = \"phase-shift\"\nscheme = "
+      "\"rk2\"\n"
       "viscosity = 0.05\ndt = 0.05\n[initial]\nflow = \"random\"\npeak = 2.0\n[forcing]\nkind = \"power\"\n";
   const auto alone = state_after(6, shifted, "alone", 1);
 
@@ -70,16 +70,16 @@ TEST_F(Turbulence, EveryTransportBringsTheSameBits) {
     const std::string when = "\nevery = 2\ntransport = \"" + transport + "\"\n";
     return "[run]\nmax_steps = 4\n" + everything +
            "[task.velocities]\nanalysis = \"pdf\"\ngrid = \"space\"\nfields = [\"velocity_x\", \"dye\", \"pressure\"]" +
-           when + "[task.cut]\nanalysis = \"slice\"\ngrid = \"space\"\naxis = \"y\"\nfields = [\"vorticity_z\"]" + when +
-           "[task.waves]\nanalysis = \"slice\"\naxis = \"y\"\nfields = [\"velocity_z_real\"]" + when;
+           when + "[task.cut]\nanalysis = \"slice\"\ngrid = \"space\"\naxis = \"y\"\nfields = [\"vorticity_z\"]" +
+           when + "[task.waves]\nanalysis = \"slice\"\naxis = \"y\"\nfields = [\"velocity_z_real\"]" + when;
   });
 }
 
 TEST_F(Turbulence, GoesOnWithMoreOrFewerCells) {
-  const std::string start = "[turbulence]\nend = 0.2\nviscosity = 0.1\ndt = 0.1\n", coarse = "[mesh]\ncells = [12, 12, 12]\nblock = 4\n";
+  const std::string start = "[turbulence]\nend = 0.2\nviscosity = 0.1\ndt = 0.1\n",
+                    coarse = "[mesh]\ncells = [12, 12, 12]\nblock = 4\n";
   const std::string fine = "[mesh]\ncells = [16, 20, 18]\nblock = 2\n";
-  run("[run]\nmax_steps = 1\n" + coarse + start +
-          "[output]\ncheckpoint = { format = \"raw\", at_end = true }\n",
+  run("[run]\nmax_steps = 1\n" + coarse + start + "[output]\ncheckpoint = { format = \"raw\", at_end = true }\n",
       "coarse");
   const std::string file = io::generations_in(folder / "coarse").front().path;
 
@@ -95,7 +95,8 @@ TEST_F(Turbulence, KeepsAccountOfItsEnergy) {
   for (const std::string kind : {"stochastic", "frozen", "power"}) {
     const std::string config =
         "[mesh]\ncells = [16, 16, 16]\nblock = 8\n[turbulence]\nend = 0.5\nviscosity = 0.05\ndt = 0.01\n"
-        "[initial]\nflow = \"random\"\npeak = 2.0\n[forcing]\nhighest = 2.0\nkind = \"" + kind + "\"\n";
+        "[initial]\nflow = \"random\"\npeak = 2.0\n[forcing]\nhighest = 2.0\nkind = \"" +
+        kind + "\"\n";
     run(config, kind);
     EXPECT_LT(std::fabs(last_event(kind).at("energy_balance").get<double>()), 1e-6) << kind;
   }
@@ -120,9 +121,7 @@ std::string problem_of(const std::function<void()>& work) {
 }
 
 TEST_F(Turbulence, RefusesWhatItCannotDo) {
-  const auto refused = [](const std::string& rest) {
-    return problem_of([&] { test::configuration_of(known, rest); });
-  };
+  const auto refused = [](const std::string& rest) { return problem_of([&] { test::configuration_of(known, rest); }); };
   using testing::HasSubstr;
   const std::string mesh = "[mesh]\ncells = [8, 8, 8]\nblock = 8\n";
   EXPECT_THAT(refused("[mesh]\ncells = [8, 8, 2]\nblock = 2\n"), HasSubstr("hold no wave"));

@@ -41,9 +41,8 @@ TEST(WaveGrid, KeepsAnEllipsoidForDisplacedGrids) {
 }
 
 TEST(ForcedBand, HoldsEachLongWaveOnceAndItsTwin) {
-  const ForcedBand band(WaveGrid({mesh::domain_of({16, 16, 16}), {1.0, 1.0, 1.0}, {true, true, true}},
-                                 Dealiasing::two_thirds),
-                        1.5);
+  const ForcedBand band(
+      WaveGrid({mesh::domain_of({16, 16, 16}), {1.0, 1.0, 1.0}, {true, true, true}}, Dealiasing::two_thirds), 1.5);
 
   int weights = 0;
   for (const ForcedBand::Wave& wave : band.waves) {

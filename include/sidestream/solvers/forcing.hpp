@@ -16,7 +16,8 @@ namespace sidestream::solvers {
 
 /// The stored modes of the largest scales, which a forcing acts on: the same on all ranks.
 struct ForcedBand {
-  /// Those with 0 < |k| <= `highest` times the smallest fundamental wavenumber. Throws core::Error where there are none.
+  /// Those with 0 < |k| <= `highest` times the smallest fundamental wavenumber. Throws core::Error where there are
+  /// none.
   ForcedBand(const WaveGrid& grid, double highest);
 
   struct Wave {

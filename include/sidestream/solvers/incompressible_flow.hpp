@@ -13,13 +13,13 @@
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/bill.hpp"
 #include "sidestream/mesh/field.hpp"
-#include "sidestream/mesh/particles.hpp"
 #include "sidestream/solvers/forcing.hpp"
 #include "sidestream/solvers/wave_grid.hpp"
 
 namespace sidestream::solvers {
 
-/// A scalar that the flow carries: dc/dt + u.grad c = D lap c - G.u, for what is left of it beside a mean of gradient G.
+/// A scalar that the flow carries: dc/dt + u.grad c = D lap c - G.u, for what is left of it beside a mean of gradient
+/// G.
 struct PassiveScalar {
   std::string name;
   double diffusivity = 0.0;
@@ -69,18 +69,8 @@ struct EnergyBudget {
 /// 50, 209), and four for each scalar. The bits do not depend on the ranks.
 class IncompressibleFlow {
  public:
-  /// Tells where particles that move with the flow are; see `Tracers`. Null: there are none.
-  struct Followers {
-    virtual ~Followers() = default;
-    /// `velocity`: three components with `ghost` layers, on points `displaced` from the middles of cells by so much;
-    /// the state of stage `stage` of a step of length `dt`.
-    virtual void follow(int stage, double dt, const mesh::Field<double>& velocity,
-                        const std::array<double, 3>& displaced) = 0;
-  };
-
   /// Collective, as are all members that are not `const`.
-  IncompressibleFlow(const comm::Communicator& comm, const WaveGrid& grid, const FlowConfig& config, core::Bill& bill,
-                     std::int32_t ghost = 0);
+  IncompressibleFlow(const comm::Communicator& comm, const WaveGrid& grid, const FlowConfig& config, core::Bill& bill);
   ~IncompressibleFlow();
   IncompressibleFlow(IncompressibleFlow&&) noexcept;
 
@@ -110,7 +100,7 @@ class IncompressibleFlow {
 
   /// One step, the `step`-th, of the length that `choose` says for a flow that crosses at most so many cells in a unit
   /// of time (NaN where the state is not finite). Returns the length.
-  double advance(std::int64_t step, const std::function<double(double rate)>& choose, Followers* followers = nullptr);
+  double advance(std::int64_t step, const std::function<double(double rate)>& choose);
 
   const FlowSums& sums() const;
   EnergyBudget& budget();

@@ -14,11 +14,11 @@ namespace sidestream::solvers {
 /// The table `[initial]` of a turbulent flow.
 struct InitialFlowConfig {
   std::string flow = "taylor-green";
-  double speed = 1.0;              ///< of the largest velocity of an analytic flow; in root mean square of a random one
+  double speed = 1.0;  ///< of the largest velocity of an analytic flow; in root mean square of a random one
   std::array<std::int32_t, 3> wave{1, 1, 1};  ///< whole waves over the box
-  double peak = 4.0;               ///< of a random flow's spectrum, in waves over the longest side
-  std::string table;               ///< of a spectrum
-  std::vector<double> mean;        ///< velocity, along x, y and z
+  double peak = 4.0;                          ///< of a random flow's spectrum, in waves over the longest side
+  std::string table;                          ///< of a spectrum
+  std::vector<double> mean;                   ///< velocity, along x, y and z
 };
 core::Table<InitialFlowConfig> initial_flow_table();
 

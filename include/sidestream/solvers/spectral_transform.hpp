@@ -17,13 +17,11 @@ struct TransformedFields {
 /// Transforms of several components between the modes that a `WaveGrid` keeps and its cells.
 class SpectralTransform {
  public:
-  /// Cells lie as `real` has them; `backward` fills `ghost` layers of ghost cells too. Collective, as are the members
-  /// that transform.
+  /// Cells lie as `real` has them. Collective, as are the members that transform.
   SpectralTransform(const comm::Communicator& comm, const WaveGrid& grid, const mesh::Layout& real,
-                    TransformedFields components = {}, std::int32_t ghost = 0);
+                    TransformedFields components = {});
   /// Cells lie so that as little as possible is moved.
-  SpectralTransform(const comm::Communicator& comm, const WaveGrid& grid, TransformedFields components,
-                    std::int32_t ghost = 0);
+  SpectralTransform(const comm::Communicator& comm, const WaveGrid& grid, TransformedFields components);
 
   const mesh::Layout& real() const { return forward_.real(); }
   const mesh::Layout& modes() const { return forward_.spectral(); }

@@ -12,7 +12,8 @@ namespace sidestream::solvers {
 enum class Dealiasing {
   /// Waves below a third of the cells along each axis: products alias onto none of them (Orszag 1971).
   two_thirds,
-  /// Waves inside the ellipsoid sum_i (n_i / N_i)^2 <= 2/9, which waves aliased twice do not reach; what is aliased once
+  /// Waves inside the ellipsoid sum_i (n_i / N_i)^2 <= 2/9, which waves aliased twice do not reach; what is aliased
+  /// once
   /// cancels between products on two grids that are half a cell apart (Rogallo 1981, NASA TM 81315).
   phase_shift,
 };
@@ -35,7 +36,9 @@ class WaveGrid {
   bool keeps(mesh::Int3 wave) const { return wave.x < kept_along_x(wave.y, wave.z); }
 
   /// 2 pi / length of an axis: the wavenumber of one whole wave [1 / unit of length].
-  double fundamental(int axis) const { return 2.0 * std::numbers::pi / geometry_.length[static_cast<std::size_t>(axis)]; }
+  double fundamental(int axis) const {
+    return 2.0 * std::numbers::pi / geometry_.length[static_cast<std::size_t>(axis)];
+  }
   std::array<double, 3> wavenumber(mesh::Int3 wave) const {
     return {fundamental(0) * wave.x, fundamental(1) * wave.y, fundamental(2) * wave.z};
   }

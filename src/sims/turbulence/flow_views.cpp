@@ -54,8 +54,7 @@ std::vector<mesh::Quantity> space_quantities(const std::vector<solvers::PassiveS
 }
 
 FlowViews::FlowViews(const comm::Communicator& comm, const solvers::IncompressibleFlow& flow,
-                     const std::vector<solvers::PassiveScalar>& scalars, const mesh::Layout& blocks,
-                     std::int32_t block)
+                     const std::vector<solvers::PassiveScalar>& scalars, const mesh::Layout& blocks, std::int32_t block)
     : comm_(comm),
       flow_(flow),
       scalars_(scalars),
@@ -147,9 +146,8 @@ mesh::Snapshot FlowViews::in_space() const {
   snapshot.rank = comm_.rank();
   snapshot.levels = {blocks_};
   const auto add = [&](const mesh::Quantity& quantity, auto make) {
-    snapshot.add(quantity, [this, make](int) {
-      return mesh::AnyField(std::make_shared<const Field<double>>(make(*this)));
-    });
+    snapshot.add(quantity,
+                 [this, make](int) { return mesh::AnyField(std::make_shared<const Field<double>>(make(*this))); });
   };
   const std::vector<mesh::Quantity> all = space_quantities(scalars_);
   for (int axis = 0; axis < 3; ++axis) {

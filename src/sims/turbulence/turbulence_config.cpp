@@ -42,7 +42,6 @@ core::Table<TurbulenceConfig> turbulence_table() {
 struct ScalarConfig {
   double schmidt = 1.0;
   std::vector<double> gradient;
-  ScalarStart start;
   double amplitude = 0.0;
   std::array<std::int32_t, 3> wave{};
 };
@@ -55,19 +54,6 @@ core::Table<ScalarConfig> scalar_table() {
       .doc("of its mean, along x, y and z; the scalar is what is beside the mean");
   table.option("amplitude", &ScalarConfig::amplitude, 0.0).range(-1e30, 1e30).doc("of the cosine that it begins as");
   table.option("wave", &ScalarConfig::wave, {1, 0, 0}).range(-1e6, 1e6).doc("whole waves of it along x, y and z");
-  return table;
-}
-
-// The table `[tracers]`.
-struct TracerConfig {
-  std::int32_t along_axis = 0;
-};
-
-core::Table<TracerConfig> tracer_table() {
-  core::Table<TracerConfig> table("Particles that move with the flow, the species `tracers`");
-  table.option("along_axis", &TracerConfig::along_axis, 0)
-      .range(0, 4096)
-      .doc("so many along each axis of more than one cell begin on a lattice; 0: none");
   return table;
 }
 
@@ -129,8 +115,7 @@ std::map<std::string, std::vector<core::Option>> turbulence_options() {
           {"turbulence", turbulence_table().options()},
           {"initial", solvers::initial_flow_table().options()},
           {"forcing", solvers::forcing_table().options()},
-          {"scalar.NAME", scalar_table().options()},
-          {"tracers", tracer_table().options()}};
+          {"scalar.NAME", scalar_table().options()}};
 }
 
 TurbulenceConfig read_turbulence(const core::Node& root, core::Node& resolved) {
@@ -144,12 +129,11 @@ TurbulenceConfig read_turbulence(const core::Node& root, core::Node& resolved) {
   check_three(root, "initial", "mean", config.initial.mean.size());
   config.forcing = solvers::forcing_table().read(table_or_empty(root, "forcing"), &part);
   resolved.set("forcing", part);
-  config.tracers = tracer_table().read(table_or_empty(root, "tracers"), &part).along_axis;
-  resolved.set("tracers", part);
   read_scalars(root, resolved, config);
   const mesh::Int3 n = config.mesh.extent();
   if (n.x < 4 || n.y < 4 || (n.z < 4 && n.z != 1))
-    core::reject(*root.find("mesh"), fmt::format("{} x {} x {} cells hold no wave whose square is held too", n.x, n.y, n.z),
+    core::reject(*root.find("mesh"),
+                 fmt::format("{} x {} x {} cells hold no wave whose square is held too", n.x, n.y, n.z),
                  "take at least 4 cells along x and y, and 4 or 1 along z");
   return config;
 }

@@ -28,7 +28,6 @@ struct TurbulenceConfig {
   solvers::ForcingConfig forcing;
   std::vector<solvers::PassiveScalar> scalars;
   std::vector<ScalarStart> scalar_starts;
-  std::int32_t tracers = 0;  ///< along each axis
 
   mesh::Geometry geometry() const;
   solvers::WaveGrid grid() const;

@@ -5,9 +5,9 @@
 
 #include "sidestream/core/compact_sum.hpp"
 #include "sidestream/solvers/incompressible_flow.hpp"
+#include "sidestream/solvers/spectral_transform.hpp"
 #include "solvers/spectral/forced_band.hpp"
 #include "solvers/spectral/mode_rows.hpp"
-#include "sidestream/solvers/spectral_transform.hpp"
 #include "solvers/spectral/time_scheme.hpp"
 
 namespace sidestream::solvers {
@@ -53,8 +53,7 @@ struct IncompressibleFlow::Parts {
   FlowSums sums;
   EnergyBudget budget;
 
-  Parts(const comm::Communicator& its_comm, const WaveGrid& its_grid, FlowConfig its_config, core::Bill& its_bill,
-        std::int32_t ghost);
+  Parts(const comm::Communicator& its_comm, const WaveGrid& its_grid, FlowConfig its_config, core::Bill& its_bill);
 
   int scalars() const { return static_cast<int>(config.scalars.size()); }
   int fields() const { return 3 + scalars(); }

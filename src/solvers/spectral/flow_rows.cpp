@@ -70,7 +70,8 @@ void advance_velocity_by(const ModeRow& row, const StageWeights& weights, const 
     const Pair xx = load(a0, i), yy = load(a1, i), xy = load(a2, i), xz = load(a3, i), yz = load(a4, i);
     const Pair x = kx * xx + ky * xy + kz * xz, y = kx * xy + ky * yy + kz * yz, z = kx * xz + ky * yz;
     const Pair along = (k_squared > 0.0 ? -1.0 / k_squared : 0.0) * (kx * x + ky * y + kz * z);
-    const Pair nx = minus_i_times(x + kx * along), ny = minus_i_times(y + ky * along), nz = minus_i_times(z + kz * along);
+    const Pair nx = minus_i_times(x + kx * along), ny = minus_i_times(y + ky * along),
+               nz = minus_i_times(z + kz * along);
     advance<kind>(i, decay, to_next * nx, to_sum * nx, u, su, a0);
     advance<kind>(i, decay, to_next * ny, to_sum * ny, v, sv, a1);
     advance<kind>(i, decay, to_next * nz, to_sum * nz, w, sw, a2);

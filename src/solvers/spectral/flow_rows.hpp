@@ -42,17 +42,17 @@ inline namespace kernels {
 void find_fastest_flow(int cells, const std::array<double, 3>& over_dx, const std::array<const double*, 3>& velocity,
                        core::LargestMagnitude& rate);
 
-/// Replaces the velocity in `fields[0..2]` by uu - ww, vv - ww, uv, and writes uw, vw to the others (Basdevant 1983: the
-/// trace of the tensor is pressure).
+/// Replaces the velocity in `fields[0..2]` by uu - ww, vv - ww, uv, and writes uw, vw to the others (Basdevant 1983:
+/// the trace of the tensor is pressure).
 void multiply_velocities(int cells, const std::array<double*, 5>& fields);
 
 /// The flux of a scalar: `velocity[i]` times `scalar`.
 void multiply_scalar(int cells, const std::array<const double*, 3>& velocity, const double* scalar,
                      const std::array<double*, 3>& flux);
 
-/// One stage of the velocity: the nonlinear term is the part of -i k_j A_ij without divergence, of the spectra A of what
-/// `multiply_velocities` leaves, in `tensor`, whose first three rows are `next` afterwards. The weights hold the factor
-/// that makes spectra of sums over cells.
+/// One stage of the velocity: the nonlinear term is the part of -i k_j A_ij without divergence, of the spectra A of
+/// what `multiply_velocities` leaves, in `tensor`, whose first three rows are `next` afterwards. The weights hold the
+/// factor that makes spectra of sums over cells.
 void advance_velocity(const ModeRow& row, const StageWeights& weights, const std::array<ComplexRow, 5>& tensor,
                       const std::array<ComplexRow, 3>& base, const std::array<ComplexRow, 3>& sum);
 

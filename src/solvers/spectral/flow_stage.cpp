@@ -95,12 +95,12 @@ void IncompressibleFlow::Parts::rotate(StageKind kind, double time, int k, int j
   const ModeRow row = rows->row(k, j);
   for (int i = 0; i < row.modes; ++i) {
     const double kx = row.kx[i], size = std::sqrt(kx * kx + row.ky * row.ky + row.kz * row.kz);
-    const std::array<double, 3> e = size > 0.0 ? std::array{kx / size, row.ky / size, row.kz / size}
-                                               : std::array{0.0, 0.0, 1.0};
+    const std::array<double, 3> e =
+        size > 0.0 ? std::array{kx / size, row.ky / size, row.kz / size} : std::array{0.0, 0.0, 1.0};
     const double angle = 2.0 * config.rotation * e[2] * time, c = core::cos(angle), s = core::sin(angle);
     const auto turn = [&](Spectrum& field) {
       std::complex<double>&u = row_of(field, 0, k, j)[i], &v = row_of(field, 1, k, j)[i],
-             &w = row_of(field, 2, k, j)[i];
+      &w = row_of(field, 2, k, j)[i];
       const std::complex<double> x = e[1] * w - e[2] * v, y = e[2] * u - e[0] * w, z = e[0] * v - e[1] * u;
       u = c * u - s * x;
       v = c * v - s * y;

@@ -7,8 +7,8 @@
 
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/solvers/forcing.hpp"
-#include "solvers/spectral/mode_rows.hpp"
 #include "sidestream/solvers/incompressible_flow.hpp"
+#include "solvers/spectral/mode_rows.hpp"
 
 namespace sidestream::solvers {
 

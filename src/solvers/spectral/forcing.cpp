@@ -72,15 +72,17 @@ core::Table<ForcingConfig> forcing_table() {
   for (const ForcingEntry& entry : forcings()) names.push_back(entry.name);
   table.option("kind", &ForcingConfig::kind, "none")
       .one_of(names)
-      .doc("stochastic: forces that come and go (Eswaran & Pope 1988); frozen: the energy of each shell of waves is "
-           "held; power: a force along the velocity of constant power");
+      .doc(
+          "stochastic: forces that come and go (Eswaran & Pope 1988); frozen: the energy of each shell of waves is "
+          "held; power: a force along the velocity of constant power");
   table.option("highest", &ForcingConfig::highest, 2.0 * std::sqrt(2.0))
       .range(1.0, 1e6)
       .doc("waves up to so many times the longest one are forced");
   table.option("power", &ForcingConfig::power, 0.1)
       .range(1e-30, 1e30)
-      .doc("energy per mass and time that a force of constant power puts in; of stochastic forces in the limit in which "
-           "they change fast");
+      .doc(
+          "energy per mass and time that a force of constant power puts in; of stochastic forces in the limit in which "
+          "they change fast");
   table.option("time", &ForcingConfig::time, 1.0).range(1e-30, 1e30).doc("time of correlation of stochastic forces");
   return table;
 }

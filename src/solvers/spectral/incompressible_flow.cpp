@@ -23,19 +23,19 @@ double EnergyBudget::error(double energy) const {
 }
 
 IncompressibleFlow::Parts::Parts(const comm::Communicator& its_comm, const WaveGrid& its_grid, FlowConfig its_config,
-                                 core::Bill& its_bill, std::int32_t ghost)
+                                 core::Bill& its_bill)
     : comm(its_comm.duplicate()),
       grid(its_grid),
       config(std::move(its_config)),
       scheme(stages_of(config.scheme)),
       bill(its_bill),
-      transform(comm, grid, {fields(), 5 + 3 * scalars()}, ghost),
+      transform(comm, grid, {fields(), 5 + 3 * scalars()}),
       base(transform.modes(), comm.rank(), fields()),
       sum(transform.modes(), comm.rank(), fields()),
       products(transform.modes(), comm.rank(), 5 + 3 * scalars()),
       next(transform.modes(), comm.rank(), fields(), 0, std::as_writable_bytes(products.all())),
       sources(transform.modes(), comm.rank(), std::max(1, scalars())),
-      real(transform.real(), comm.rank(), 5 + 3 * scalars(), ghost) {
+      real(transform.real(), comm.rank(), 5 + 3 * scalars()) {
   if (base.blocks() > 0) rows.emplace(grid, transform.waves(), base.box(0));
   if (config.forcing.kind != "none") band.emplace(grid, config, rows ? &*rows : nullptr);
   power_of_stage.resize(scheme.stages.size());
@@ -46,8 +46,7 @@ std::array<double, 3> IncompressibleFlow::Parts::displacement(std::int64_t step,
   if (grid.dealiasing() != Dealiasing::phase_shift) return by;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (grid.cells()[static_cast<int>(axis)] == 1) continue;
-    const double random =
-        core::uniform(config.seed, displacement_stream, static_cast<std::uint64_t>(step) * 3 + axis);
+    const double random = core::uniform(config.seed, displacement_stream, static_cast<std::uint64_t>(step) * 3 + axis);
     by[axis] = (random + 0.5 * static_cast<double>(stage % 2)) * grid.geometry().cell_size(static_cast<int>(axis));
   }
   return by;
@@ -82,7 +81,8 @@ void IncompressibleFlow::Parts::multiply() {
     core::for_each_row(box, [&](int k, int j) {
       const auto at = [&](int c) { return &view(c, k, j, box.lo.x); };
       for (int s = scalars(); s-- > 0;)
-        multiply_scalar(box.extent().x, {at(0), at(1), at(2)}, at(3 + s), {at(5 + 3 * s), at(6 + 3 * s), at(7 + 3 * s)});
+        multiply_scalar(box.extent().x, {at(0), at(1), at(2)}, at(3 + s),
+                        {at(5 + 3 * s), at(6 + 3 * s), at(7 + 3 * s)});
       multiply_velocities(box.extent().x, {at(0), at(1), at(2), at(3), at(4)});
     });
   }
@@ -149,8 +149,8 @@ void IncompressibleFlow::Parts::take(const StageSums& totals, double dt) {
 }
 
 IncompressibleFlow::IncompressibleFlow(const comm::Communicator& comm, const WaveGrid& grid, const FlowConfig& config,
-                                       core::Bill& bill, std::int32_t ghost)
-    : parts_(std::make_unique<Parts>(comm, grid, config, bill, ghost)) {}
+                                       core::Bill& bill)
+    : parts_(std::make_unique<Parts>(comm, grid, config, bill)) {}
 IncompressibleFlow::~IncompressibleFlow() = default;
 IncompressibleFlow::IncompressibleFlow(IncompressibleFlow&&) noexcept = default;
 
@@ -282,8 +282,7 @@ std::vector<double> IncompressibleFlow::forcing_state() const {
   return parts_->band ? parts_->band->forcing().state() : std::vector<double>{};
 }
 
-double IncompressibleFlow::advance(std::int64_t step, const std::function<double(double)>& choose,
-                                   Followers* followers) {
+double IncompressibleFlow::advance(std::int64_t step, const std::function<double(double)>& choose) {
   Parts& p = *parts_;
   double dt = 0.0;
   StageSums totals(p.config.scalars.size(), p.scheme.stages.size());
@@ -294,10 +293,6 @@ double IncompressibleFlow::advance(std::int64_t step, const std::function<double
       p.set_time_step(dt);
       if (p.band) p.band->forcing().begin_step(step, dt);
     }
-    if (followers != nullptr)
-      core::timed(p.bill, "tracers", [&] {
-        followers->follow(static_cast<int>(stage), dt, p.real, p.displacement(step, stage));
-      });
     core::timed(p.bill, "products", [&] { p.multiply(); });
     core::timed(p.bill, "transforms", [&] { p.transform.forward(p.real, p.products); });
     core::timed(p.bill, "modes", [&] { p.finish_stage(step, stage, dt, totals); });

@@ -80,8 +80,9 @@ core::Table<InitialFlowConfig> initial_flow_table() {
       .range(0.1, 1e6)
       .doc("of a random flow: the wavenumber k0 of E(k) ~ k^4 exp(-2 (k / k0)^2), in waves over the longest side");
   table.option("table", &InitialFlowConfig::table, "")
-      .doc("of a random flow: a file with lines of wavenumber and E(k) in the units of the run, which replaces `peak` "
-           "and `speed`; linear between lines");
+      .doc(
+          "of a random flow: a file with lines of wavenumber and E(k) in the units of the run, which replaces `peak` "
+          "and `speed`; linear between lines");
   table.option("mean", &InitialFlowConfig::mean, {0.0, 0.0, 0.0})
       .range(-1e30, 1e30)
       .doc("velocity that is added everywhere, along x, y and z");

@@ -102,8 +102,7 @@ std::vector<double> shell_energies(const InitialFlowConfig& config, const WaveGr
   std::vector<double> energies(shells, 0.0);
   if (!config.table.empty()) {
     const std::vector<SpectrumLine> lines = read_lines(config.table);
-    for (std::size_t n = 1; n < shells; ++n)
-      energies[n] = unit * interpolated(lines, unit * static_cast<double>(n));
+    for (std::size_t n = 1; n < shells; ++n) energies[n] = unit * interpolated(lines, unit * static_cast<double>(n));
     return energies;
   }
   core::ExactSum sum;

@@ -12,8 +12,8 @@ std::optional<fft::ProcessGrid> slabs(const WaveGrid& grid, int ranks) {
   return fft::ProcessGrid{1, ranks};
 }
 
-fft::FftOptions options(const comm::Communicator& comm, const WaveGrid& grid, int components, std::int32_t ghost) {
-  return {.grid = slabs(grid, comm.size()), .components = components, .ghost = ghost, .kept = grid.highest()};
+fft::FftOptions options(const comm::Communicator& comm, const WaveGrid& grid, int components) {
+  return {.grid = slabs(grid, comm.size()), .components = components, .kept = grid.highest()};
 }
 
 mesh::Layout slabs_or_pencils(const WaveGrid& grid, int ranks) {
@@ -25,13 +25,12 @@ mesh::Layout slabs_or_pencils(const WaveGrid& grid, int ranks) {
 }  // namespace
 
 SpectralTransform::SpectralTransform(const comm::Communicator& comm, const WaveGrid& grid, const mesh::Layout& real,
-                                     TransformedFields components, std::int32_t ghost)
-    : backward_(comm, real, options(comm, grid, components.backward, ghost)),
-      forward_(comm, real, options(comm, grid, components.forward, 0)) {}
+                                     TransformedFields components)
+    : backward_(comm, real, options(comm, grid, components.backward)),
+      forward_(comm, real, options(comm, grid, components.forward)) {}
 
-SpectralTransform::SpectralTransform(const comm::Communicator& comm, const WaveGrid& grid, TransformedFields components,
-                                     std::int32_t ghost)
-    : SpectralTransform(comm, grid, slabs_or_pencils(grid, comm.size()), components, ghost) {}
+SpectralTransform::SpectralTransform(const comm::Communicator& comm, const WaveGrid& grid, TransformedFields components)
+    : SpectralTransform(comm, grid, slabs_or_pencils(grid, comm.size()), components) {}
 
 void SpectralTransform::backward(Spectrum& spectrum, mesh::Field<double>& real) {
   backward_.backward(spectrum, mesh::FieldView<double>(real).component(0, spectrum.components()));

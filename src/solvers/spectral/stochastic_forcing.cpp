@@ -60,7 +60,9 @@ class StochasticForcing final : public Forcing {
   }
 
  private:
-  double& number(std::size_t n, std::size_t part) { return reinterpret_cast<double(&)[2]>(process_[n][part / 2])[part % 2]; }
+  double& number(std::size_t n, std::size_t part) {
+    return reinterpret_cast<double(&)[2]>(process_[n][part / 2])[part % 2];
+  }
   double deviate(std::int64_t step, std::size_t n, std::size_t part) const {
     const mesh::Int3 wave = band_.waves[n].wave;
     const auto bits = [](std::int32_t i) { return static_cast<std::uint64_t>(i) & 0xfffff; };
