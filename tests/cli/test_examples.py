@@ -13,6 +13,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 SMALLER = {  # by name, what is changed
     "cosmology": ["mesh.cells=[32,32,32]", "mesh.block=16", "run.max_steps=3", "cosmology.box=28.4 Mpc"],
     "cluster": ["mesh.cells=[16,16,16]", "amr.max_level=1", "run.max_steps=4"],
+    "forced_turbulence": ["mesh.cells=[16,16,16]", "mesh.block=8", "turbulence.viscosity=0.1"],
     "lya": ["mesh.cells=[16,16,16]", "mesh.block=8", "cosmology.z_start=40"],
     "lya_128": ["mesh.cells=[16,16,16]", "mesh.block=8", "cosmology.z_start=40"],
     "lya_wdm": ["mesh.cells=[16,16,16]", "mesh.block=8", "cosmology.z_start=40"],
@@ -25,6 +26,7 @@ SMALLER = {  # by name, what is changed
     "sedov_2d": ["amr.max_level=4", "sedov.end=0.01"],
     "double_mach": ["amr.max_level=2", "double_mach.end=0.02"],
     "kelvin_helmholtz": ["kelvin_helmholtz.end=0.1"],
+    "taylor_green": ["mesh.cells=[16,16,16]", "mesh.block=8"],
     "vortex": ["vortex.end=0.5"],
     "hydrostatic_sphere": ["hydrostatic_sphere.end=0.1"],
     "zoom": ["run.max_steps=2"],
