@@ -11,7 +11,7 @@ namespace sidestream::analysis {
 namespace {
 
 std::string power_of(const std::string& unit, int power) {
-  if (unit == "1" || power == 0) return "";
+  if (unit == "1" || power == 0) return "1";
   if (power == 1) return unit;
   return unit.find('/') == std::string::npos ? fmt::format("{}^{}", unit, power) : fmt::format("({})^{}", unit, power);
 }
@@ -87,13 +87,16 @@ mesh::Field<double> Flow::vorticity(int axis) const {
   });
 }
 
+std::string unit_product(const std::string& a, const std::string& b) {
+  if (a == "1") return b;
+  return b == "1" ? a : a + " " + b;
+}
+
 FlowUnits::FlowUnits(const mesh::Snapshot& snapshot)
     : length(snapshot.length_unit.empty() ? "1" : snapshot.length_unit), velocity(snapshot.unit(velocity_names[0])) {}
 
 std::string FlowUnits::of(int velocity_power, int length_power) const {
-  const std::string v = power_of(velocity, velocity_power), l = power_of(length, length_power);
-  const std::string both = v + (v.empty() || l.empty() ? "" : " ") + l;
-  return both.empty() ? "1" : both;
+  return unit_product(power_of(velocity, velocity_power), power_of(length, length_power));
 }
 
 }  // namespace sidestream::analysis

@@ -66,6 +66,9 @@ class Flow {
   mesh::Field<double> in_cells(F amplitude_of) const;
 };
 
+/// The unit of a product, where "1" is none.
+std::string unit_product(const std::string& a, const std::string& b);
+
 /// Units of what follows from lengths and velocities.
 struct FlowUnits {
   std::string length, velocity;  ///< "1" where the simulation has none

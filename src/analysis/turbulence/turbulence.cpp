@@ -9,6 +9,7 @@
 #include "analysis/turbulence/flow_spectra.hpp"
 #include "analysis/turbulence/gradient_statistics.hpp"
 #include "analysis/turbulence/scales.hpp"
+#include "sidestream/analysis/density.hpp"
 #include "sidestream/core/for_each.hpp"
 
 namespace sidestream::analysis {
@@ -52,7 +53,7 @@ class Turbulence final : public Analysis {
 
   std::vector<std::string> fields() const override {
     std::vector<std::string> names(velocity_names.begin(), velocity_names.end());
-    append_new(names, parameters_.scalars);
+    for (const std::string& name : parameters_.scalars) append_new(names, names_for(name));
     return names;
   }
 
@@ -244,11 +245,10 @@ class Turbulence final : public Analysis {
   }
 
   void add_scalar(Report& report, std::size_t number, const Field& scalar, const ScalarSpectra& spectra) const {
-    const std::string unit = report.snapshot.unit(scalar.name), square = unit == "1" ? "" : "(" + unit + ")^2 ";
-    const std::string length = report.units.of(0, 1), per_k = square.empty() ? length : square + length;
-    report.shells(scalar.name + "_spectrum", per_k, "variance of " + scalar.name + " in waves, per unit of k",
-                  spectra.variance);
-    report.axes(scalar.name + "_flux", unit == "1" ? report.units.velocity : unit + " " + report.units.velocity,
+    const std::string unit = unit_of(report.snapshot, scalar.name), square = unit == "1" ? unit : "(" + unit + ")^2";
+    report.shells(scalar.name + "_spectrum", unit_product(square, report.units.length),
+                  "variance of " + scalar.name + " in waves, per unit of k", spectra.variance);
+    report.axes(scalar.name + "_flux", unit_product(unit, report.units.velocity),
                 "mean of " + scalar.name + " times the velocity along x, y, z, both about their means",
                 {spectra.flux.begin(), spectra.flux.end()});
     auto& attributes = report.result.attributes;
