@@ -99,7 +99,8 @@ TEST(Vortices, AreRegionsForTheHaloFinder) {
   const auto expected = analysis->run(self, alone), found = analysis->run(world, together);
 
   EXPECT_EQ(test::integers(expected, "id").size(), 8u);  // 4 in the plane, at z = 0 and pi
-  if (world.rank() == 0) EXPECT_TRUE(test::are_identical(found, expected));
+  if (world.rank() != 0) return;
+  EXPECT_TRUE(test::are_identical(found, expected));
 }
 
 TEST(Vortices, AreNotSoughtWhereTheyCannotBe) {

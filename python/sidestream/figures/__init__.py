@@ -11,7 +11,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..error import Error
-from . import energies, files, flux, halos, images, mergers, pdf, persistence, phase, skewers, spectra, timeline
+from . import (
+    energies,
+    files,
+    flux,
+    halos,
+    images,
+    increments,
+    mergers,
+    pdf,
+    persistence,
+    phase,
+    skewers,
+    spectra,
+    timeline,
+    turbulence,
+)
 from .picture import Picture
 from .scene import Scene
 
@@ -30,6 +45,8 @@ _DRAWERS: dict[str, Callable[[Run, str], Iterator[Picture]]] = {
     "phase": phase.pictures,
     "projection": images.pictures,
     "slice": images.pictures,
+    "structure_functions": increments.pictures,
+    "turbulence": turbulence.pictures,
 }
 _STAGES: dict[str, Callable[[Run, str], Iterator[Scene]]] = {"halos": halos.scenes}
 

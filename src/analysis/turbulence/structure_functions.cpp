@@ -130,9 +130,9 @@ class StructureFunctions final : public Analysis {
       for (const std::int32_t cells : table.separations)
         lengths.push_back(cells * geometry.cell_size(static_cast<int>(axis)));
     result.add("axis", "1", "axis of the separation: 0, 1, 2 for x, y, z", {"axis"}, {axes}, table.axes);
-    result.add("separation_cells", "1", "separation in cells", {"separation"}, {count},
+    result.add("separation_cells", "1", "separation in cells", {"separation_bin"}, {count},
                std::vector<std::int64_t>(table.separations.begin(), table.separations.end()));
-    result.add("separation", units.length, "separation along the axis", {"axis", "separation"}, {axes, count},
+    result.add("separation", units.length, "separation along the axis", {"axis", "separation_bin"}, {axes, count},
                std::move(lengths));
   }
 
@@ -161,11 +161,11 @@ class StructureFunctions final : public Analysis {
           mean[n] += values.back() / static_cast<double>(axes);
         }
       const std::string what = fmt::format("mean of the power {} of increments of {}", order, meaning);
-      result.add(fmt::format("{}_{}", name, order), units.of(order, 0), what, {"axis", "separation"}, {axes, count},
+      result.add(fmt::format("{}_{}", name, order), units.of(order, 0), what, {"axis", "separation_bin"}, {axes, count},
                  std::move(values));
       if (has_cubic_cells(table, geometry))
-        result.add(fmt::format("mean_{}_{}", name, order), units.of(order, 0), what + ", over the axes", {"separation"},
-                   {count}, std::move(mean));
+        result.add(fmt::format("mean_{}_{}", name, order), units.of(order, 0), what + ", over the axes",
+                   {"separation_bin"}, {count}, std::move(mean));
     }
   }
 
@@ -178,7 +178,7 @@ class StructureFunctions final : public Analysis {
     const auto add = [&](const char* name, const char* meaning, const std::vector<std::vector<double>>& rows) {
       std::vector<double> values;
       for (const std::vector<double>& row : rows) values.insert(values.end(), row.begin(), row.end());
-      result.add(name, "1", meaning, {"separation", "deviation_bin"},
+      result.add(name, "1", meaning, {"separation_bin", "deviation_bin"},
                  {static_cast<std::int64_t>(table.separations.size()), count}, std::move(values));
     };
     add("longitudinal_pdf", "probability density of increments along the axis over their standard deviation",
