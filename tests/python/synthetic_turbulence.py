@@ -61,7 +61,7 @@ def flow(time: float, viscosity: float | None = VISCOSITY) -> xr.Dataset:
             "transverse_gradient_pdf": pdf,
             "vorticity_pdf": pdf,
         },
-        {
+        attrs={
             "kinetic_energy": energy,
             "enstrophy": enstrophy,
             "longitudinal_skewness": -0.5,
