@@ -93,7 +93,9 @@ std::string unit_product(const std::string& a, const std::string& b) {
 }
 
 FlowUnits::FlowUnits(const mesh::Snapshot& snapshot)
-    : length(snapshot.length_unit.empty() ? "1" : snapshot.length_unit), velocity(snapshot.unit(velocity_names[0])) {}
+    : length(snapshot.length_unit.empty() ? "1" : snapshot.length_unit), velocity(snapshot.unit(velocity_names[0])) {
+  if (velocity.empty()) velocity = "1";
+}
 
 std::string FlowUnits::of(int velocity_power, int length_power) const {
   return unit_product(power_of(velocity, velocity_power), power_of(length, length_power));

@@ -59,7 +59,7 @@ class Flow {
   const comm::Communicator& comm_;
   mesh::Geometry geometry_;
   WaveNumbers waves_;
-  fft::FftPlan plan_;
+  fft::FftPlan<double> plan_;
   std::array<Spectrum, 3> velocity_;
 
   template <typename F>

@@ -81,6 +81,16 @@ Cells second_invariant(const comm::Communicator& comm, const Flow& flow) {
 
 }  // namespace
 
+Cells vorticity_magnitude(const comm::Communicator& comm, const std::array<ScalarView, 3>& velocity,
+                          const mesh::Geometry& geometry) {
+  return magnitude(comm, Flow(comm, velocity, geometry));
+}
+
+Cells q_criterion(const comm::Communicator& comm, const std::array<ScalarView, 3>& velocity,
+                  const mesh::Geometry& geometry) {
+  return second_invariant(comm, Flow(comm, velocity, geometry));
+}
+
 void add_vortex_quantities(const comm::Communicator& comm, mesh::Snapshot& snapshot, std::span<const std::string> but) {
   if (!has_flow(snapshot)) return;
   const FlowUnits units(snapshot);
