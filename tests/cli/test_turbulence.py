@@ -10,8 +10,8 @@ import pytest
 import numpy_turbulence as twin
 import sidestream
 from calls import program
-from nyx_files import State, write
 from numpy_turbulence import Box
+from nyx_files import State, write
 
 SIDES = (3.0, 5.0, 4.0)  # Mpc
 CELLS = (18, 20, 16)  # z, y, x
