@@ -6,5 +6,6 @@ namespace sidestream::sims {
 
 SimulationEntry cosmology_entry();
 SimulationEntry nbody_entry();
+SimulationEntry turbulence_entry();
 
 }  // namespace sidestream::sims

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "sidestream/comm/communicator.hpp"
+#include "sidestream/solvers/spectral_transform.hpp"
+
+namespace sidestream::solvers {
+
+/// Moves the modes of real fields from where `from`, the spectrum of a grid of `from_waves` cells, has them to where
+/// `to`, that of one of `to_waves`, wants them, wave by wave. Waves that `from` has not are zero in `to`; what `to` has
+/// no place for, and waves of half of an even number of cells, are left out. All components. Collective.
+void transfer_modes(const comm::Communicator& comm, const Spectrum& from, mesh::Int3 from_waves, Spectrum& to,
+                    mesh::Int3 to_waves);
+
+/// The modes of a real grid of `waves` cells in blocks of whole rows and `block` x `block` of them: the same on any
+/// number of ranks.
+mesh::Layout mode_blocks(mesh::Int3 waves, std::int32_t block, int ranks);
+
+}  // namespace sidestream::solvers

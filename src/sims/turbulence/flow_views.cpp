@@ -1,0 +1,166 @@
+#include "sims/turbulence/flow_views.hpp"
+
+#include <algorithm>
+
+#include "sidestream/core/for_each.hpp"
+#include "sidestream/fft/modes.hpp"
+
+namespace sidestream::sims {
+
+namespace {
+
+using mesh::Field;
+using solvers::Spectrum;
+using Complex = std::complex<double>;
+
+constexpr std::array axes{"x", "y", "z"};
+
+// Calls `f(wavenumbers, k, j, i)` for every mode of a spectrum of `flow`.
+template <typename F>
+void for_each_wave(const solvers::IncompressibleFlow& flow, const Spectrum& spectrum, F f) {
+  for (int b = 0; b < spectrum.blocks(); ++b)
+    fft::for_each_mode(spectrum.box(b), flow.waves(), [&](const fft::Mode& mode) {
+      f(flow.grid().wavenumber(mode.wavenumber), mode.index.z, mode.index.y, mode.index.x);
+    });
+}
+
+}  // namespace
+
+std::vector<std::string> component_names(const std::vector<solvers::PassiveScalar>& scalars) {
+  std::vector<std::string> names;
+  for (const char* axis : axes) names.push_back(std::string("velocity_") + axis);
+  for (const solvers::PassiveScalar& scalar : scalars) names.push_back(scalar.name);
+  return names;
+}
+
+std::vector<mesh::Quantity> mode_quantities(const std::vector<solvers::PassiveScalar>& scalars) {
+  std::vector<mesh::Quantity> all;
+  for (const std::string& name : component_names(scalars)) {
+    const auto parts = mesh::complex_parts(name);
+    all.push_back({parts[0], "", "real part of the amplitudes of the waves of " + name, true});
+    all.push_back({parts[1], "", "imaginary part of the amplitudes of the waves of " + name, true});
+  }
+  return all;
+}
+
+std::vector<mesh::Quantity> space_quantities(const std::vector<solvers::PassiveScalar>& scalars) {
+  std::vector<mesh::Quantity> all;
+  for (const char* axis : axes) all.push_back({std::string("velocity_") + axis, "", "velocity"});
+  for (const char* axis : axes) all.push_back({std::string("vorticity_") + axis, "", "curl of the velocity"});
+  all.push_back({"pressure", "", "over the density; its mean is zero"});
+  for (const solvers::PassiveScalar& scalar : scalars)
+    all.push_back({scalar.name, "", "passive scalar, beside its mean"});
+  return all;
+}
+
+FlowViews::FlowViews(const comm::Communicator& comm, const solvers::IncompressibleFlow& flow,
+                     const std::vector<solvers::PassiveScalar>& scalars, const mesh::Layout& blocks,
+                     std::int32_t block)
+    : comm_(comm),
+      flow_(flow),
+      scalars_(scalars),
+      blocks_(blocks),
+      modes_(solvers::mode_blocks(flow.grid().waves(), block, comm.size())) {}
+
+solvers::SpectralTransform& FlowViews::transform() const {
+  if (!transform_) transform_ = std::make_unique<solvers::SpectralTransform>(comm_, flow_.grid(), blocks_);
+  return *transform_;
+}
+
+Field<double> FlowViews::transformed(Spectrum& spectrum) const {
+  Field<double> cells(blocks_, comm_.rank());
+  transform().backward(spectrum, cells);
+  return cells;
+}
+
+Spectrum FlowViews::component(int component) const {
+  Spectrum one(flow_.modes(), comm_.rank());
+  const Spectrum& state = flow_.state();
+  for (int b = 0; b < state.blocks(); ++b)
+    core::for_each_cell(state.box(b), [=, from = state.view(b), to = one.view(b)](int k, int j, int i) {
+      to(k, j, i) = from(component, k, j, i);
+    });
+  return one;
+}
+
+Field<double> FlowViews::component_in_space(int component) const {
+  Spectrum one = this->component(component);
+  return transformed(one);
+}
+
+// i k x u
+Field<double> FlowViews::vorticity(int axis) const {
+  Spectrum curl(flow_.modes(), comm_.rank());
+  const int next = (axis + 1) % 3, last = (axis + 2) % 3;
+  for_each_wave(flow_, curl, [&](const std::array<double, 3>& wave, int k, int j, int i) {
+    const auto u = flow_.state().view(0);
+    const Complex turn = wave[static_cast<std::size_t>(next)] * u(last, k, j, i) -
+                         wave[static_cast<std::size_t>(last)] * u(next, k, j, i);
+    curl.view(0)(k, j, i) = {-turn.imag(), turn.real()};
+  });
+  return transformed(curl);
+}
+
+// lap p = -d_i d_j u_i u_j, so p(k) = -k_i k_j (u_i u_j)(k) / k^2
+Field<double> FlowViews::pressure() const {
+  std::array<Field<double>, 3> velocity;
+  for (int axis = 0; axis < 3; ++axis) velocity[static_cast<std::size_t>(axis)] = component_in_space(axis);
+  Spectrum sum(flow_.modes(), comm_.rank()), term(flow_.modes(), comm_.rank());
+  Field<double> product(blocks_, comm_.rank());
+  const double norm = 1.0 / static_cast<double>(flow_.grid().geometry().domain.volume());
+  for (std::size_t a = 0; a < 3; ++a)
+    for (std::size_t b = a; b < 3; ++b) {
+      std::ranges::transform(velocity[a].all(), velocity[b].all(), product.all().begin(),
+                             [](double u, double v) { return u * v; });
+      transform().forward(product, term);
+      const double times = a == b ? norm : 2.0 * norm;
+      for_each_wave(flow_, sum, [&](const std::array<double, 3>& k, int z, int y, int x) {
+        const double square = k[0] * k[0] + k[1] * k[1] + k[2] * k[2];
+        if (square > 0.0) sum.view(0)(z, y, x) -= times * k[a] * k[b] / square * term.view(0)(z, y, x);
+      });
+    }
+  const solvers::WaveGrid& grid = flow_.grid();
+  for (int b = 0; b < sum.blocks(); ++b)
+    fft::for_each_mode(sum.box(b), flow_.waves(), [&](const fft::Mode& mode) {
+      if (!grid.keeps(mode.wavenumber)) sum.view(b)(mode.index.z, mode.index.y, mode.index.x) = 0.0;
+    });
+  return transformed(sum);
+}
+
+void FlowViews::add_modes(mesh::Snapshot& snapshot) const {
+  const std::vector<mesh::Quantity> quantities = mode_quantities(scalars_);
+  for (std::size_t n = 0; n < quantities.size(); ++n)
+    snapshot.add(quantities[n], [this, n](int) {
+      const Spectrum from = component(static_cast<int>(n / 2));
+      Spectrum moved(modes_, comm_.rank());
+      solvers::transfer_modes(comm_, from, flow_.waves(), moved, flow_.grid().waves());
+      Field<double> part(modes_, comm_.rank());
+      std::ranges::transform(moved.all(), part.all().begin(),
+                             [n](const Complex& value) { return n % 2 == 0 ? value.real() : value.imag(); });
+      return mesh::AnyField(std::make_shared<const Field<double>>(std::move(part)));
+    });
+}
+
+mesh::Snapshot FlowViews::in_space() const {
+  mesh::Snapshot snapshot;
+  snapshot.geometry = flow_.grid().geometry();
+  snapshot.rank = comm_.rank();
+  snapshot.levels = {blocks_};
+  const auto add = [&](const mesh::Quantity& quantity, auto make) {
+    snapshot.add(quantity, [this, make](int) {
+      return mesh::AnyField(std::make_shared<const Field<double>>(make(*this)));
+    });
+  };
+  const std::vector<mesh::Quantity> all = space_quantities(scalars_);
+  for (int axis = 0; axis < 3; ++axis) {
+    const auto n = static_cast<std::size_t>(axis);
+    add(all[n], [axis](const FlowViews& views) { return views.component_in_space(axis); });
+    add(all[3 + n], [axis](const FlowViews& views) { return views.vorticity(axis); });
+  }
+  add(all[6], [](const FlowViews& views) { return views.pressure(); });
+  for (std::size_t s = 0; s < scalars_.size(); ++s)
+    add(all[7 + s], [s](const FlowViews& views) { return views.component_in_space(3 + static_cast<int>(s)); });
+  return snapshot;
+}
+
+}  // namespace sidestream::sims

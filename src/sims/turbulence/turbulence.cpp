@@ -1,0 +1,316 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "sidestream/core/for_each.hpp"
+#include "sidestream/core/math.hpp"
+#include "sidestream/mesh/hierarchy.hpp"
+#include "sims/registry.hpp"
+#include "sims/run/moments.hpp"
+#include "sims/run/soundness.hpp"
+#include "sims/turbulence/flow_views.hpp"
+#include "sims/turbulence/turbulence_config.hpp"
+
+namespace sidestream::sims {
+
+namespace {
+
+using mesh::Field;
+
+constexpr const char* flow_hint =
+    "look at the start; where it went well for a while, go on from an earlier checkpoint with a smaller "
+    "`turbulence.courant` or `turbulence.dt`";
+/// A state in a file has less divergence than this over its velocity gradients.
+constexpr double most_divergence = 1e-6;
+
+/// Steps may be so much longer than asked for, so that none is next to nothing where times add up with rounding.
+constexpr double rounding = 1e-9;
+
+class Turbulence final : public Simulation {
+ public:
+  Turbulence(const TurbulenceConfig& config, const comm::Communicator& comm, const couple::Landings& landings,
+             core::Bill& bill)
+      : config_(config),
+        comm_(comm),
+        landings_(landings.times, config.end),
+        hierarchy_(mesh::Forest(config.mesh.extent(), config.mesh.block, {true, true, true}), config.geometry(),
+                   comm.size()),
+        flow_(comm, config.grid(), config.flow(), bill),
+        views_(comm, flow_, config_.scalars, hierarchy_.layout(0), config.mesh.block) {}
+
+  void initialize() override {
+    solvers::initial_flows().named(config_.initial.flow).set(config_.initial, static_cast<std::uint64_t>(config_.seed),
+                                                             comm_, flow_);
+    add_mean();
+    set_scalars();
+    flow_.project();
+    begin({});
+    flow_.budget() = {.start = flow_.sums().energy};
+  }
+
+  void restore(const mesh::Snapshot& state) override;
+  mesh::LevelLayouts blocks_for(const mesh::Snapshot& file) const override;
+
+  void advance() override {
+    bool lands = false;
+    const double landing = landings_.next(time_);
+    dt_ = flow_.advance(step_, [&](double rate) {
+      double dt = wanted_step(rate);
+      lands = time_ + (1.0 + rounding) * dt >= landing;
+      return lands ? landing - time_ : dt;
+    });
+    time_ = lands ? landing : time_ + dt_;
+    ++step_;
+    least_resolution_ = std::min(least_resolution_, resolution());
+  }
+
+  void check_state() const override {
+    const bool is_finite = std::ranges::all_of(
+        flow_.state().all(), [](const auto& u) { return std::isfinite(u.real()) && std::isfinite(u.imag()); });
+    require_sound(comm_, is_finite ? "" : "an amplitude of a wave of the flow is not finite", place(), flow_hint);
+  }
+
+  mesh::Moment moment() const override {
+    return {.step = step_, .time = time_, .attributes = {{"time", time_}, {"viscosity", config_.viscosity}}};
+  }
+  double progress() const override { return time_ >= config_.end ? 1.0 : time_ / config_.end; }
+  nlohmann::json status() const override;
+  nlohmann::json summary() const override;
+  mesh::Snapshot snapshot() override;
+
+ private:
+  std::string place() const { return fmt::format("step {}, time {:.6g}", step_, time_); }
+  double wanted_step(double rate);
+  void add_mean();
+  void set_scalars();
+  void begin(std::span<const double> forcing);
+  // kmax eta, eta = (nu^3 / dissipation)^(1/4) (Kolmogorov 1941); infinite for a flow at rest.
+  double resolution() const {
+    const double nu = config_.viscosity;
+    const double ratio = nu * nu * nu / flow_.sums().dissipation;
+    return flow_.grid().largest() * std::sqrt(std::sqrt(ratio));
+  }
+
+  TurbulenceConfig config_;
+  const comm::Communicator& comm_;
+  Times landings_;
+  mesh::Hierarchy hierarchy_;
+  solvers::IncompressibleFlow flow_;
+  FlowViews views_;
+  std::int64_t step_ = 0;
+  double time_ = 0.0, dt_ = 0.0, courant_ = 0.0;
+  double least_resolution_ = std::numeric_limits<double>::infinity();
+};
+
+// A flow at rest takes steps of a hundredth of the run.
+double Turbulence::wanted_step(double rate) {
+  if (!std::isfinite(rate)) check_state();
+  const double dt = config_.dt ? *config_.dt : rate > 0.0 ? config_.courant / rate : 0.01 * config_.end;
+  courant_ = dt * rate;
+  const double most = flow_.largest_courant();
+  if (courant_ > most)
+    require_sound(comm_,
+                  fmt::format("the step is unstable: the flow would cross {:.3g} cells in it, and the scheme is stable "
+                              "up to {:.3g}",
+                              courant_, most),
+                  place(), config_.dt ? "lower `turbulence.dt`" : "lower `turbulence.courant`");
+  if (!(time_ + dt > time_)) refuse_step(comm_, dt, "flow", place());
+  return dt;
+}
+
+void Turbulence::add_mean() {
+  solvers::Spectrum& state = flow_.state();
+  for (int b = 0; b < state.blocks(); ++b)
+    if (state.box(b).contains(mesh::Int3{0, 0, 0}))
+      for (int c = 0; c < 3; ++c) state.view(b)(c, 0, 0, 0) += config_.initial.mean[static_cast<std::size_t>(c)];
+}
+
+void Turbulence::set_scalars() {
+  solvers::Spectrum& state = flow_.state();
+  for (std::size_t s = 0; s < config_.scalars.size(); ++s) {
+    const ScalarStart& start = config_.scalar_starts[s];
+    // a cos(k.x) is half of a at k and at -k
+    const mesh::Int3 wave{start.wave[0], start.wave[1], start.wave[2]}, opposite{-wave.x, -wave.y, -wave.z};
+    for (int b = 0; b < state.blocks(); ++b)
+      fft::for_each_mode(state.box(b), flow_.waves(), [&, u = state.view(b)](const fft::Mode& mode) {
+        const double share = 0.5 * (static_cast<int>(mode.wavenumber == wave) + static_cast<int>(mode.wavenumber == opposite));
+        u(3 + static_cast<int>(s), mode.index.z, mode.index.y, mode.index.x) = share * start.amplitude;
+      });
+  }
+}
+
+void Turbulence::begin(std::span<const double> forcing) {
+  check_state();
+  flow_.begin(step_, forcing);
+  least_resolution_ = resolution();
+}
+
+mesh::LevelLayouts Turbulence::blocks_for(const mesh::Snapshot& file) const {
+  const mesh::Int3 modes = file.levels.front().domain().extent();
+  const mesh::Int3 waves{2 * modes.x - 1, modes.y, modes.z};
+  if (file.levels.size() != 1 || !file.has(mesh::complex_parts("velocity_x")[0]) || waves.y % 2 == 0 ||
+      waves.z % 2 == 0)
+    throw core::Error("the file holds no waves of a flow", file.source,
+                      "a turbulent flow begins with a checkpoint of one, of any number of cells");
+  return mesh::LevelLayouts(solvers::mode_blocks(waves, config_.mesh.block, comm_.size()));
+}
+
+// Of a flow with other cells, the waves that both have.
+void Turbulence::restore(const mesh::Snapshot& state) {
+  const mesh::Layout layout = blocks_for(state).leaves.front();
+  const mesh::Int3 modes = layout.domain().extent();
+  const std::vector<std::string> names = component_names(config_.scalars);
+  solvers::Spectrum read(layout, comm_.rank(), static_cast<int>(names.size()));
+  for (std::size_t c = 0; c < names.size(); ++c)
+    for (std::size_t part = 0; part < 2; ++part) {
+      Field<double> numbers(layout, comm_.rank());
+      state.read(mesh::complex_parts(names[c])[part], 0, numbers);
+      for (int b = 0; b < read.blocks(); ++b)
+        core::for_each_cell(read.box(b), [=, from = numbers.view(b), to = read.view(b)](int k, int j, int i) {
+          auto& value = to(static_cast<int>(c), k, j, i);
+          value = part == 0 ? std::complex(from(k, j, i), 0.0) : std::complex(value.real(), from(k, j, i));
+        });
+    }
+  const mesh::Int3 waves{2 * modes.x - 1, modes.y, modes.z};
+  solvers::transfer_modes(comm_, read, waves, flow_.state(), flow_.waves());
+  if (waves != flow_.grid().waves()) flow_.project();
+  step_ = state.moment.step;
+  time_ = state.moment.time;
+  if (const double divergence = flow_.divergence(); divergence > most_divergence)
+    require_sound(comm_, fmt::format("the velocity in the file has divergence: {:.3g} of its gradients", divergence),
+                  state.source, "give a state of an incompressible flow");
+  const std::map<std::string, double>& kept = state.state_numbers;
+  std::vector<double> forcing;
+  for (auto found = kept.find("forcing_0"); found != kept.end();
+       found = kept.find(fmt::format("forcing_{}", forcing.size())))
+    forcing.push_back(found->second);
+  begin(forcing);
+  const auto number = [&](const char* name, double otherwise) {
+    const auto found = kept.find(name);
+    return found == kept.end() ? otherwise : found->second;
+  };
+  flow_.budget() = {number("energy_start", flow_.sums().energy), number("energy_injected", 0.0),
+                    number("energy_dissipated", 0.0)};
+  least_resolution_ = std::min(least_resolution_, number("least_kmax_eta", least_resolution_));
+}
+
+nlohmann::json Turbulence::status() const {
+  const solvers::FlowSums& sums = flow_.sums();
+  nlohmann::json status{{"time", time_},
+                        {"dt", dt_},
+                        {"dt_limit", config_.dt ? "given" : "flow"},
+                        {"courant", courant_},
+                        {"energy", sums.energy},
+                        {"dissipation", sums.dissipation},
+                        {"power", sums.power}};
+  if (const double kmax_eta = resolution(); std::isfinite(kmax_eta)) status["kmax_eta"] = kmax_eta;
+  status["energy_balance"] = flow_.budget().error(sums.energy);
+  for (std::size_t s = 0; s < sums.scalars.size(); ++s)
+    status["scalars"][config_.scalars[s].name] = {{"variance", sums.scalars[s].variance},
+                                                  {"dissipation", sums.scalars[s].dissipation},
+                                                  {"production", sums.scalars[s].production}};
+  return status;
+}
+
+nlohmann::json Turbulence::summary() const {
+  nlohmann::json summary{{"divergence", flow_.divergence()}};
+  const solvers::EnergyBudget& budget = flow_.budget();
+  summary["energy_balance"] = budget.error(flow_.sums().energy);
+  summary["energy_injected"] = budget.injected;
+  summary["energy_dissipated"] = budget.dissipated;
+  if (!std::isfinite(least_resolution_)) return summary;
+  summary["least_kmax_eta"] = least_resolution_;
+  summary["is_resolved"] = least_resolution_ >= 1.0;
+  return summary;
+}
+
+mesh::Snapshot Turbulence::snapshot() {
+  mesh::Snapshot snapshot;
+  snapshot.moment = moment();
+  snapshot.geometry = {views_.modes().domain(), config_.geometry().length, {false, false, false}};
+  snapshot.rank = comm_.rank();
+  snapshot.levels = {views_.modes()};
+  const solvers::EnergyBudget& budget = flow_.budget();
+  snapshot.state_numbers = {{"energy_start", budget.start},
+                            {"energy_injected", budget.injected},
+                            {"energy_dissipated", budget.dissipated}};
+  if (std::isfinite(least_resolution_)) snapshot.state_numbers["least_kmax_eta"] = least_resolution_;
+  const std::vector<double> forcing = flow_.forcing_state();
+  for (std::size_t n = 0; n < forcing.size(); ++n) snapshot.state_numbers[fmt::format("forcing_{}", n)] = forcing[n];
+  views_.add_modes(snapshot);
+  snapshot.add_grid(space_grid, views_.in_space());
+  return snapshot;
+}
+
+class TurbulencePlan final : public SimulationPlan {
+ public:
+  explicit TurbulencePlan(TurbulenceConfig config) : config_(std::move(config)) {}
+
+  mesh::Int3 cells() const override {
+    const mesh::Int3 highest = config_.grid().highest();
+    return {highest.x + 1, 2 * highest.y + 1, 2 * highest.z + 1};
+  }
+  // States at the beginning of a step and of the next stage, sums, products of velocities; the messages of a transform.
+  double memory_bytes() const override {
+    const double scalars = static_cast<double>(config_.scalars.size());
+    const double modes = 16.0 * static_cast<double>(cells().product()) * (2.0 * (3.0 + scalars) + 5.0 + 4.0 * scalars);
+    return modes + 8.0 * static_cast<double>(config_.mesh.extent().product()) * (5.0 + 3.0 * scalars + 3.0);
+  }
+  couple::TimeKeeping times() const override {
+    return {.has_redshift = false, .first_time = 0.0, .last_time = config_.end};
+  }
+  std::vector<mesh::Quantity> quantities() const override { return mode_quantities(config_.scalars); }
+  mesh::Grids other_grids() const override {
+    return {{space_grid, {config_.geometry().domain, space_quantities(config_.scalars)}}};
+  }
+  nlohmann::json description() const override {
+    const mesh::Int3 n = config_.mesh.extent(), waves = config_.grid().highest();
+    return {{"cells", {n.x, n.y, n.z}},
+            {"block", config_.mesh.block},
+            {"end", config_.end},
+            {"waves", {waves.x, waves.y, waves.z}},
+            {"kmax", config_.grid().largest()},
+            {"viscosity", config_.viscosity},
+            {"initial_flow", config_.initial.flow},
+            {"length", config_.length}};
+  }
+  std::map<std::string, std::string> physics() const override {
+    std::map<std::string, std::string> all{{"turbulence.viscosity", fmt::format("{}", config_.viscosity)},
+                                           {"turbulence.rotation", fmt::format("{}", config_.rotation)},
+                                           {"turbulence.length", fmt::format("{}, {}, {}", config_.length[0],
+                                                                             config_.length[1], config_.length[2])},
+                                           {"forcing.kind", config_.forcing.kind}};
+    for (const solvers::PassiveScalar& scalar : config_.scalars)
+      all["scalar." + scalar.name] =
+          fmt::format("diffusivity {}, mean gradient {}, {}, {}", scalar.diffusivity, scalar.gradient[0],
+                      scalar.gradient[1], scalar.gradient[2]);
+    return all;
+  }
+  void check_start(bool) const override {
+    if (config_.initial.flow == "random") solvers::shell_energies(config_.initial, config_.grid());
+  }
+  std::unique_ptr<Simulation> make(const comm::Communicator& compute, const couple::Landings& landings,
+                                   core::Bill& bill) const override {
+    return std::make_unique<Turbulence>(config_, compute, landings, bill);
+  }
+
+ private:
+  TurbulenceConfig config_;
+};
+
+}  // namespace
+
+SimulationEntry turbulence_entry() {
+  return {"turbulence",
+          "incompressible turbulence in a periodic box, by a pseudo-spectral method",
+          {"mesh", "turbulence", "initial", "forcing", "scalar", "tracers"},
+          [](const core::Node& root, core::Node& resolved) -> std::unique_ptr<SimulationPlan> {
+            return std::make_unique<TurbulencePlan>(read_turbulence(root, resolved));
+          },
+          turbulence_options,
+          [] { return mode_quantities({}); }};
+}
+
+}  // namespace sidestream::sims

@@ -1,0 +1,157 @@
+#include "sims/turbulence/turbulence_config.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <numbers>
+
+namespace sidestream::sims {
+
+namespace {
+
+core::Table<TurbulenceConfig> turbulence_table() {
+  core::Table<TurbulenceConfig> table("Incompressible flow in a periodic box, by a pseudo-spectral method");
+  const double two_pi = 2.0 * std::numbers::pi;
+  table.option("length", &TurbulenceConfig::length, {two_pi, two_pi, two_pi})
+      .range(1e-30, 1e30)
+      .doc("sides of the box along x, y and z");
+  table.option("viscosity", &TurbulenceConfig::viscosity, 0.01).range(0.0, 1e30).doc("kinematic");
+  table.option("rotation", &TurbulenceConfig::rotation, 0.0)
+      .range(-1e30, 1e30)
+      .doc("of the frame about z, in radians and the unit of time");
+  table.option("end", &TurbulenceConfig::end, 10.0).at_least(0.0).doc("time at which the run ends");
+  table.option("courant", &TurbulenceConfig::courant, 0.6)
+      .range(1e-6, 10.0)
+      .doc("cells that the flow crosses in a step (|u|/dx + |v|/dy + |w|/dz, times the step)");
+  table.option("dt", &TurbulenceConfig::dt, std::nullopt)
+      .range(1e-30, 1e30)
+      .doc("the time step; without it, that of `courant`");
+  table.option("scheme", &TurbulenceConfig::scheme, "rk4")
+      .one_of({"rk4", "rk2"})
+      .doc("Runge-Kutta of fourth order or, as Rogallo (1981), of second");
+  table.option("dealiasing", &TurbulenceConfig::dealiasing, "two-thirds")
+      .one_of({"two-thirds", "phase-shift"})
+      .doc("waves below a third of the cells; or products on displaced grids with waves below 0.47 of them");
+  table.option("seed", &TurbulenceConfig::seed, 1).range(0, 1e15).doc("of all random numbers");
+  return table;
+}
+
+// The table `[scalar.NAME]`.
+struct ScalarConfig {
+  double schmidt = 1.0;
+  std::vector<double> gradient;
+  ScalarStart start;
+  double amplitude = 0.0;
+  std::array<std::int32_t, 3> wave{};
+};
+
+core::Table<ScalarConfig> scalar_table() {
+  core::Table<ScalarConfig> table("A scalar that the flow carries");
+  table.option("schmidt", &ScalarConfig::schmidt, 1.0).range(1e-6, 1e6).doc("viscosity over diffusivity");
+  table.option("mean_gradient", &ScalarConfig::gradient, {0.0, 0.0, 0.0})
+      .range(-1e30, 1e30)
+      .doc("of its mean, along x, y and z; the scalar is what is beside the mean");
+  table.option("amplitude", &ScalarConfig::amplitude, 0.0).range(-1e30, 1e30).doc("of the cosine that it begins as");
+  table.option("wave", &ScalarConfig::wave, {1, 0, 0}).range(-1e6, 1e6).doc("whole waves of it along x, y and z");
+  return table;
+}
+
+// The table `[tracers]`.
+struct TracerConfig {
+  std::int32_t along_axis = 0;
+};
+
+core::Table<TracerConfig> tracer_table() {
+  core::Table<TracerConfig> table("Particles that move with the flow, the species `tracers`");
+  table.option("along_axis", &TracerConfig::along_axis, 0)
+      .range(0, 4096)
+      .doc("so many along each axis of more than one cell begin on a lattice; 0: none");
+  return table;
+}
+
+void check_three(const core::Node& root, const std::string& table, const std::string& key, std::size_t size) {
+  if (size == 3) return;
+  const core::Node* part = root.find(table);
+  const core::Node* node = part != nullptr ? part->find(key) : nullptr;
+  core::reject(node != nullptr ? *node : root, fmt::format("`{}` has {} numbers", key, size),
+               "give three, along x, y and z");
+}
+
+void check_name(const core::Node& node, const std::string& name) {
+  const auto is_fit = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+  static const std::vector<std::string> taken{"velocity", "vorticity", "pressure"};
+  if (!std::ranges::all_of(name, is_fit) || std::ranges::find(taken, name) != taken.end() ||
+      name.starts_with("velocity_") || name.starts_with("vorticity_"))
+    core::reject(node, fmt::format("a scalar cannot be called `{}`", name),
+                 "use letters, digits and `_`, and no name of the flow's own quantities");
+}
+
+void read_scalars(const core::Node& root, core::Node& resolved, TurbulenceConfig& config) {
+  const core::Node* tables = root.find("scalar");
+  if (tables == nullptr) return;
+  core::Node all(core::Node::Members{});
+  for (const auto& [name, node] : tables->members()) {
+    core::Node part;
+    const ScalarConfig scalar = scalar_table().read(node, &part);
+    check_name(node, name);
+    check_three(*tables, name, "mean_gradient", scalar.gradient.size());
+    config.scalars.push_back(
+        {name, config.viscosity / scalar.schmidt, {scalar.gradient[0], scalar.gradient[1], scalar.gradient[2]}});
+    config.scalar_starts.push_back({scalar.amplitude, scalar.wave});
+    all.set(name, part);
+  }
+  resolved.set("scalar", all);
+}
+
+}  // namespace
+
+mesh::Geometry TurbulenceConfig::geometry() const {
+  return {mesh::domain_of(mesh.extent()), {length[0], length[1], length[2]}, {true, true, true}};
+}
+
+solvers::WaveGrid TurbulenceConfig::grid() const {
+  return {geometry(), dealiasing == "phase-shift" ? solvers::Dealiasing::phase_shift : solvers::Dealiasing::two_thirds};
+}
+
+solvers::FlowConfig TurbulenceConfig::flow() const {
+  return {.scheme = scheme == "rk2" ? solvers::TimeScheme::rk2 : solvers::TimeScheme::rk4,
+          .viscosity = viscosity,
+          .rotation = rotation,
+          .seed = static_cast<std::uint64_t>(seed),
+          .forcing = forcing,
+          .scalars = scalars};
+}
+
+std::map<std::string, std::vector<core::Option>> turbulence_options() {
+  return {{"mesh", mesh_table().options()},
+          {"turbulence", turbulence_table().options()},
+          {"initial", solvers::initial_flow_table().options()},
+          {"forcing", solvers::forcing_table().options()},
+          {"scalar.NAME", scalar_table().options()},
+          {"tracers", tracer_table().options()}};
+}
+
+TurbulenceConfig read_turbulence(const core::Node& root, core::Node& resolved) {
+  core::Node part;
+  TurbulenceConfig config = turbulence_table().read(table_or_empty(root, "turbulence"), &part);
+  resolved.set("turbulence", part);
+  check_three(root, "turbulence", "length", config.length.size());
+  config.mesh = read_mesh(root, resolved);
+  config.initial = solvers::initial_flow_table().read(table_or_empty(root, "initial"), &part);
+  resolved.set("initial", part);
+  check_three(root, "initial", "mean", config.initial.mean.size());
+  config.forcing = solvers::forcing_table().read(table_or_empty(root, "forcing"), &part);
+  resolved.set("forcing", part);
+  config.tracers = tracer_table().read(table_or_empty(root, "tracers"), &part).along_axis;
+  resolved.set("tracers", part);
+  read_scalars(root, resolved, config);
+  const mesh::Int3 n = config.mesh.extent();
+  if (n.x < 4 || n.y < 4 || (n.z < 4 && n.z != 1))
+    core::reject(*root.find("mesh"), fmt::format("{} x {} x {} cells hold no wave whose square is held too", n.x, n.y, n.z),
+                 "take at least 4 cells along x and y, and 4 or 1 along z");
+  return config;
+}
+
+}  // namespace sidestream::sims

@@ -1,0 +1,311 @@
+#include "sidestream/solvers/incompressible_flow.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "sidestream/core/compact_sum.hpp"
+#include "sidestream/core/for_each.hpp"
+#include "sidestream/core/random.hpp"
+#include "solvers/spectral/flow_parts.hpp"
+
+namespace sidestream::solvers {
+
+namespace {
+
+constexpr std::uint64_t displacement_stream = 0x53484946;  // of random numbers, none of which serves anything else
+
+}  // namespace
+
+double EnergyBudget::error(double energy) const {
+  const double scale = std::max(start, injected);
+  return scale > 0.0 ? (energy - start - injected + dissipated) / scale : 0.0;
+}
+
+IncompressibleFlow::Parts::Parts(const comm::Communicator& its_comm, const WaveGrid& its_grid, FlowConfig its_config,
+                                 core::Bill& its_bill, std::int32_t ghost)
+    : comm(its_comm.duplicate()),
+      grid(its_grid),
+      config(std::move(its_config)),
+      scheme(stages_of(config.scheme)),
+      bill(its_bill),
+      transform(comm, grid, {fields(), 5 + 3 * scalars()}, ghost),
+      base(transform.modes(), comm.rank(), fields()),
+      sum(transform.modes(), comm.rank(), fields()),
+      products(transform.modes(), comm.rank(), 5 + 3 * scalars()),
+      next(transform.modes(), comm.rank(), fields(), 0, std::as_writable_bytes(products.all())),
+      sources(transform.modes(), comm.rank(), std::max(1, scalars())),
+      real(transform.real(), comm.rank(), 5 + 3 * scalars(), ghost) {
+  if (base.blocks() > 0) rows.emplace(grid, transform.waves(), base.box(0));
+  if (config.forcing.kind != "none") band.emplace(grid, config, rows ? &*rows : nullptr);
+  power_of_stage.resize(scheme.stages.size());
+}
+
+std::array<double, 3> IncompressibleFlow::Parts::displacement(std::int64_t step, std::size_t stage) const {
+  std::array<double, 3> by{};
+  if (grid.dealiasing() != Dealiasing::phase_shift) return by;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (grid.cells()[static_cast<int>(axis)] == 1) continue;
+    const double random =
+        core::uniform(config.seed, displacement_stream, static_cast<std::uint64_t>(step) * 3 + axis);
+    by[axis] = (random + 0.5 * static_cast<double>(stage % 2)) * grid.geometry().cell_size(static_cast<int>(axis));
+  }
+  return by;
+}
+
+std::optional<Displacement> IncompressibleFlow::Parts::phases(std::int64_t step, std::size_t stage) const {
+  if (!rows || grid.dealiasing() != Dealiasing::phase_shift) return std::nullopt;
+  return Displacement(grid, transform.waves(), rows->box(), displacement(step, stage));
+}
+
+double IncompressibleFlow::Parts::fastest() const {
+  core::LargestMagnitude rate;
+  std::array<double, 3> over_dx{};
+  for (int axis = 0; axis < 3; ++axis)
+    if (grid.cells()[axis] > 1) over_dx[static_cast<std::size_t>(axis)] = 1.0 / grid.geometry().cell_size(axis);
+  for (int b = 0; b < real.blocks(); ++b) {
+    const auto view = real.view(b);
+    const mesh::Box& box = real.box(b);
+    core::for_each_row(box, [&](int k, int j) {
+      find_fastest_flow(box.extent().x, over_dx,
+                        {&view(0, k, j, box.lo.x), &view(1, k, j, box.lo.x), &view(2, k, j, box.lo.x)}, rate);
+    });
+  }
+  return std::bit_cast<double>(comm.max(std::bit_cast<std::int64_t>(rate.value())));
+}
+
+// The last scalar first: its fluxes lie where no scalar does, and those of the velocity where scalars did.
+void IncompressibleFlow::Parts::multiply() {
+  for (int b = 0; b < real.blocks(); ++b) {
+    const auto view = real.view(b);
+    const mesh::Box& box = real.box(b);
+    core::for_each_row(box, [&](int k, int j) {
+      const auto at = [&](int c) { return &view(c, k, j, box.lo.x); };
+      for (int s = scalars(); s-- > 0;)
+        multiply_scalar(box.extent().x, {at(0), at(1), at(2)}, at(3 + s), {at(5 + 3 * s), at(6 + 3 * s), at(7 + 3 * s)});
+      multiply_velocities(box.extent().x, {at(0), at(1), at(2), at(3), at(4)});
+    });
+  }
+}
+
+void IncompressibleFlow::Parts::set_time_step(double dt) {
+  if (dt == decay_step || !rows) return;
+  decay_step = dt;
+  decays.clear();
+  decays.emplace_back(grid, transform.waves(), rows->box(), config.viscosity, scheme.decay * dt);
+  for (const PassiveScalar& scalar : config.scalars)
+    decays.emplace_back(grid, transform.waves(), rows->box(), scalar.diffusivity, scheme.decay * dt);
+}
+
+void IncompressibleFlow::Parts::begin_step(std::int64_t step) {
+  if (const auto phase = phases(step, 0))
+    core::for_each_row(rows->box(), [&](int k, int j) { displace_next(*phase, k, j); });
+}
+
+void IncompressibleFlow::Parts::share_band() {
+  if (band) band->share(comm);
+}
+
+// Velocities that a forcing sets itself.
+void IncompressibleFlow::Parts::adjust_band() {
+  if (!band || !band->forcing().adjust(band->velocity())) return;
+  if (rows)
+    core::for_each_row(rows->box(), [&](int k, int j) {
+      for (const LocalBand::Place& place : band->local().in_row(k, j))
+        for (int c = 0; c < 3; ++c) {
+          const std::complex<double> value = band->velocity()[place.wave][static_cast<std::size_t>(c)];
+          base.view(0)(c, k, j, rows->box().lo.x + place.i) = value;
+          next.view(0)(c, k, j, rows->box().lo.x + place.i) = value;
+        }
+    });
+  const double before = sums.energy;
+  measure();
+  budget.injected += sums.energy - before;
+}
+
+void IncompressibleFlow::Parts::measure() {
+  StageSums totals(config.scalars.size(), 0);
+  if (rows) core::for_each_row(rows->box(), [&](int k, int j) { add_to_sums(k, j, true, 0, totals); });
+  take(totals, 0.0);
+}
+
+void IncompressibleFlow::Parts::take(const StageSums& totals, double dt) {
+  std::vector<core::ExactSum> all = totals.exact();
+  comm.sum(std::span(all));
+  const std::size_t stages = totals.of_stage.size();
+  for (std::size_t stage = 0; stage < stages; ++stage) {
+    const double dissipation = stage == 0 ? sums.dissipation : config.viscosity * all[stage].value();
+    budget.dissipated += dt * scheme.stages[stage].sum * dissipation;
+    budget.injected += dt * scheme.stages[stage].sum * power_of_stage[stage];
+  }
+  const core::ExactSum* last = &all[stages];
+  sums.energy = 0.5 * last[0].value();
+  sums.dissipation = config.viscosity * last[1].value();
+  sums.power = stages > 0 ? power_of_stage[stages - 1] : 0.0;
+  sums.scalars.clear();
+  for (std::size_t s = 0; s < config.scalars.size(); ++s)
+    sums.scalars.push_back({last[2 + 3 * s].value(), 2.0 * config.scalars[s].diffusivity * last[3 + 3 * s].value(),
+                            -2.0 * last[4 + 3 * s].value()});
+}
+
+IncompressibleFlow::IncompressibleFlow(const comm::Communicator& comm, const WaveGrid& grid, const FlowConfig& config,
+                                       core::Bill& bill, std::int32_t ghost)
+    : parts_(std::make_unique<Parts>(comm, grid, config, bill, ghost)) {}
+IncompressibleFlow::~IncompressibleFlow() = default;
+IncompressibleFlow::IncompressibleFlow(IncompressibleFlow&&) noexcept = default;
+
+const WaveGrid& IncompressibleFlow::grid() const {
+  return parts_->grid;
+}
+const mesh::Layout& IncompressibleFlow::modes() const {
+  return parts_->transform.modes();
+}
+mesh::Int3 IncompressibleFlow::waves() const {
+  return parts_->transform.waves();
+}
+const mesh::Layout& IncompressibleFlow::cells() const {
+  return parts_->transform.real();
+}
+int IncompressibleFlow::stages() const {
+  return static_cast<int>(parts_->scheme.stages.size());
+}
+const Spectrum& IncompressibleFlow::state() const {
+  return parts_->base;
+}
+Spectrum& IncompressibleFlow::state() {
+  return parts_->base;
+}
+const FlowSums& IncompressibleFlow::sums() const {
+  return parts_->sums;
+}
+EnergyBudget& IncompressibleFlow::budget() {
+  return parts_->budget;
+}
+const EnergyBudget& IncompressibleFlow::budget() const {
+  return parts_->budget;
+}
+
+// A wave of n whole waves in N cells that is carried by c cells turns by 2 pi n c / N; along several axes the sum of
+// cells counts.
+double IncompressibleFlow::largest_courant() const {
+  double turn = 0.0;
+  for (int axis = 0; axis < 3; ++axis)
+    if (parts_->grid.cells()[axis] > 1)
+      turn = std::max(turn, 2.0 * std::numbers::pi * parts_->grid.highest()[axis] / parts_->grid.cells()[axis]);
+  return parts_->scheme.courant / turn;
+}
+
+std::size_t IncompressibleFlow::size_bytes() const {
+  const Parts& p = *parts_;
+  return p.base.all().size_bytes() + p.sum.all().size_bytes() + p.products.all().size_bytes() +
+         p.sources.all().size_bytes() + p.real.all().size_bytes();
+}
+
+void IncompressibleFlow::set(const mesh::Field<double>& fields) {
+  Parts& p = *parts_;
+  core::require(fields.layout() == cells() && fields.components() == p.fields(),
+                "a flow is set by fields on its cells, one for each component of its state");
+  for (int b = 0; b < fields.blocks(); ++b)
+    core::for_each_cell(fields.box(b), [&, from = fields.view(b), to = p.real.view(b)](int k, int j, int i) {
+      for (int c = 0; c < p.fields(); ++c) to(c, k, j, i) = from(c, k, j, i);
+    });
+  p.transform.forward(p.real, p.products);
+  const double norm = 1.0 / static_cast<double>(p.grid.geometry().domain.volume());
+  for (std::size_t n = 0; n < p.base.all().size(); ++n) p.base.all()[n] = norm * p.next.all()[n];
+  project();
+}
+
+void IncompressibleFlow::project() {
+  Parts& p = *parts_;
+  if (!p.rows) return;
+  const auto u = p.base.view(0);
+  const mesh::Box& box = p.rows->box();
+  core::for_each_row(box, [&](int k, int j) {
+    const ModeRow row = p.rows->row(k, j);
+    for (int i = 0; i < row.modes; ++i) {
+      const double kx = row.kx[i], square = kx * kx + row.ky * row.ky + row.kz * row.kz;
+      const int x = box.lo.x + i;
+      if (square == 0.0) continue;
+      const std::complex<double> along =
+          (kx * u(0, k, j, x) + row.ky * u(1, k, j, x) + row.kz * u(2, k, j, x)) / square;
+      u(0, k, j, x) -= kx * along;
+      u(1, k, j, x) -= row.ky * along;
+      u(2, k, j, x) -= row.kz * along;
+    }
+    for (int c = 0; c < p.fields(); ++c)
+      std::fill(&u(c, k, j, box.lo.x) + row.modes, &u(c, k, j, box.lo.x) + box.extent().x, 0.0);
+  });
+}
+
+double IncompressibleFlow::divergence() const {
+  const Parts& p = *parts_;
+  std::array<core::ExactSum, 2> sums;
+  if (p.rows) {
+    const auto u = p.base.view(0);
+    const mesh::Box& box = p.rows->box();
+    core::for_each_row(box, [&](int k, int j) {
+      const ModeRow row = p.rows->row(k, j);
+      for (int i = 0; i < row.modes; ++i) {
+        const int x = box.lo.x + i;
+        const double kx = row.kx[i], weight = mode_weight(x);
+        const double size = std::norm(u(0, k, j, x)) + std::norm(u(1, k, j, x)) + std::norm(u(2, k, j, x));
+        sums[0].add(weight * std::norm(kx * u(0, k, j, x) + row.ky * u(1, k, j, x) + row.kz * u(2, k, j, x)));
+        sums[1].add(weight * size * (kx * kx + row.ky * row.ky + row.kz * row.kz));
+      }
+    });
+  }
+  p.comm.sum(std::span(sums));
+  return sums[1].value() > 0.0 ? std::sqrt(sums[0].value() / sums[1].value()) : 0.0;
+}
+
+void IncompressibleFlow::begin(std::int64_t step, std::span<const double> forcing) {
+  Parts& p = *parts_;
+  std::ranges::copy(p.base.all(), p.next.all().begin());
+  if (p.band) p.band->clear();
+  if (p.rows)
+    core::for_each_row(p.rows->box(), [&](int k, int j) {
+      p.keep_sources(k, j);
+      p.enter_band(k, j);
+    });
+  p.share_band();
+  if (p.band) {
+    if (forcing.empty())
+      p.band->forcing().start(p.band->velocity());
+    else
+      p.band->forcing().restore(forcing);
+  }
+  p.measure();
+  p.begin_step(step);
+}
+
+std::vector<double> IncompressibleFlow::forcing_state() const {
+  return parts_->band ? parts_->band->forcing().state() : std::vector<double>{};
+}
+
+double IncompressibleFlow::advance(std::int64_t step, const std::function<double(double)>& choose,
+                                   Followers* followers) {
+  Parts& p = *parts_;
+  double dt = 0.0;
+  StageSums totals(p.config.scalars.size(), p.scheme.stages.size());
+  for (std::size_t stage = 0; stage < p.scheme.stages.size(); ++stage) {
+    core::timed(p.bill, "transforms", [&] { p.transform.backward(p.next, p.real); });
+    if (stage == 0) {
+      dt = choose(p.fastest());
+      p.set_time_step(dt);
+      if (p.band) p.band->forcing().begin_step(step, dt);
+    }
+    if (followers != nullptr)
+      core::timed(p.bill, "tracers", [&] {
+        followers->follow(static_cast<int>(stage), dt, p.real, p.displacement(step, stage));
+      });
+    core::timed(p.bill, "products", [&] { p.multiply(); });
+    core::timed(p.bill, "transforms", [&] { p.transform.forward(p.real, p.products); });
+    core::timed(p.bill, "modes", [&] { p.finish_stage(step, stage, dt, totals); });
+  }
+  p.take(totals, dt);
+  p.adjust_band();
+  p.begin_step(step + 1);
+  return dt;
+}
+
+}  // namespace sidestream::solvers

@@ -1,0 +1,105 @@
+#include "solvers/spectral/initial_flows.hpp"
+
+#include "sidestream/core/for_each.hpp"
+#include "sidestream/core/math.hpp"
+
+namespace sidestream::solvers {
+
+namespace {
+
+using Vector = std::array<double, 3>;
+using core::cos, core::sin;
+
+// u(phase), the phase being 2 pi x / length times the whole waves of `wave`, for a speed of 1.
+using VelocityAt = Vector (*)(const Vector& phase, const Vector& direction);
+
+Vector taylor_green(const Vector& x, const Vector&) {
+  return {sin(x[0]) * cos(x[1]) * cos(x[2]), -cos(x[0]) * sin(x[1]) * cos(x[2]), 0.0};
+}
+
+Vector taylor_green_2d(const Vector& x, const Vector&) {
+  return {sin(x[0]) * cos(x[1]), -cos(x[0]) * sin(x[1]), 0.0};
+}
+
+// A = B = C = 1: curl u = u (Arnold 1965; Childress 1970).
+Vector abc(const Vector& x, const Vector&) {
+  return {sin(x[2]) + cos(x[1]), sin(x[0]) + cos(x[2]), sin(x[1]) + cos(x[0])};
+}
+
+// One wave of a direction e that turns along it, curl u = |k| u: a cos(k.x) - e x a sin(k.x), with a across e.
+Vector helical_wave(const Vector& phase, const Vector& e) {
+  const double angle = phase[0] + phase[1] + phase[2];
+  const double across = core::hypot(e[0], e[1]);
+  const Vector a = across > 0.0 ? Vector{-e[1] / across, e[0] / across, 0.0} : Vector{1.0, 0.0, 0.0};
+  const Vector b{e[1] * a[2] - e[2] * a[1], e[2] * a[0] - e[0] * a[2], e[0] * a[1] - e[1] * a[0]};
+  Vector u{};
+  for (std::size_t c = 0; c < 3; ++c) u[c] = a[c] * cos(angle) - b[c] * sin(angle);
+  return u;
+}
+
+template <VelocityAt at>
+void set_analytic(const InitialFlowConfig& config, std::uint64_t, const comm::Communicator& comm,
+                  IncompressibleFlow& flow) {
+  const WaveGrid& grid = flow.grid();
+  Vector turn{}, direction{};
+  double square = 0.0;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const int a = static_cast<int>(axis);
+    turn[axis] = 2.0 * std::numbers::pi * config.wave[axis] / grid.cells()[a];
+    direction[axis] = grid.fundamental(a) * config.wave[axis];
+    square += direction[axis] * direction[axis];
+  }
+  for (double& component : direction) component /= square > 0.0 ? std::sqrt(square) : 1.0;
+  mesh::Field<double> fields(flow.cells(), comm.rank(), flow.state().components());
+  for (int b = 0; b < fields.blocks(); ++b)
+    core::for_each_cell(fields.box(b), [&, out = fields.view(b)](int k, int j, int i) {
+      const Vector u = at({turn[0] * i, turn[1] * j, turn[2] * k}, direction);
+      for (int c = 0; c < 3; ++c) out(c, k, j, i) = config.speed * u[static_cast<std::size_t>(c)];
+    });
+  flow.set(fields);
+}
+
+void set_rest(const InitialFlowConfig&, std::uint64_t, const comm::Communicator&, IncompressibleFlow& flow) {
+  std::ranges::fill(flow.state().all(), 0.0);
+}
+
+}  // namespace
+
+core::Table<InitialFlowConfig> initial_flow_table() {
+  core::Table<InitialFlowConfig> table("The velocity that a turbulent flow begins with");
+  std::vector<std::string> names;
+  for (const InitialFlowEntry& entry : initial_flows()) names.push_back(entry.name);
+  table.option("flow", &InitialFlowConfig::flow, "taylor-green").one_of(names).doc("its name");
+  table.option("speed", &InitialFlowConfig::speed, 1.0)
+      .range(0.0, 1e30)
+      .doc("of a flow that is a formula, its factor; of a random one the root mean square of a component");
+  table.option("wave", &InitialFlowConfig::wave, {1, 1, 1})
+      .range(-1e6, 1e6)
+      .doc("whole waves over the box along x, y and z of a flow that is a formula");
+  table.option("peak", &InitialFlowConfig::peak, 4.0)
+      .range(0.1, 1e6)
+      .doc("of a random flow: the wavenumber k0 of E(k) ~ k^4 exp(-2 (k / k0)^2), in waves over the longest side");
+  table.option("table", &InitialFlowConfig::table, "")
+      .doc("of a random flow: a file with lines of wavenumber and E(k) in the units of the run, which replaces `peak` "
+           "and `speed`; linear between lines");
+  table.option("mean", &InitialFlowConfig::mean, {0.0, 0.0, 0.0})
+      .range(-1e30, 1e30)
+      .doc("velocity that is added everywhere, along x, y and z");
+  return table;
+}
+
+const core::Registry<InitialFlowEntry>& initial_flows() {
+  static const core::Registry<InitialFlowEntry> all(
+      {"initial flows", "initial flow", "the key `flow` of `[initial]`"},
+      {{"taylor-green", "sin x cos y cos z, -cos x sin y cos z, 0 (Taylor & Green 1937)", set_analytic<taylor_green>},
+       {"taylor-green-2d", "sin x cos y, -cos x sin y, 0: vortices that only decay", set_analytic<taylor_green_2d>},
+       {"abc", "sin z + cos y, sin x + cos z, sin y + cos x: a flow along its vorticity, which only decays",
+        set_analytic<abc>},
+       {"helical-wave", "one wave `wave` that turns to the left along its direction", set_analytic<helical_wave>},
+       {"random", "waves of random phases without divergence, each shell of whole wavenumbers with a given energy",
+        set_random_flow},
+       {"rest", "no velocity", set_rest}});
+  return all;
+}
+
+}  // namespace sidestream::solvers

@@ -1,0 +1,49 @@
+#include "sidestream/solvers/wave_grid.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+namespace sidestream::solvers {
+
+namespace {
+
+// (n / N)^2 times 9 / 2: waves with a sum above 1 lie outside of the ellipsoid.
+double share(int wave, int cells) {
+  const double ratio = static_cast<double>(wave) / cells;
+  return 4.5 * ratio * ratio;
+}
+
+int highest_of(int cells, Dealiasing dealiasing) {
+  if (dealiasing == Dealiasing::two_thirds) return (cells - 1) / 3;
+  int wave = 0;
+  while (share(wave + 1, cells) <= 1.0) ++wave;
+  return wave;
+}
+
+}  // namespace
+
+WaveGrid::WaveGrid(const mesh::Geometry& geometry, Dealiasing dealiasing)
+    : geometry_(geometry), dealiasing_(dealiasing) {
+  for (int axis = 0; axis < 3; ++axis) highest_[axis] = highest_of(cells()[axis], dealiasing);
+}
+
+int WaveGrid::kept_along_x(int y, int z) const {
+  if (std::abs(y) > highest_.y || std::abs(z) > highest_.z) return 0;
+  if (dealiasing_ == Dealiasing::two_thirds) return highest_.x + 1;
+  const mesh::Int3 n = cells();
+  const double rest = share(y, n.y) + share(z, n.z);
+  int kept = 0;
+  while (kept <= highest_.x && share(kept, n.x) + rest <= 1.0) ++kept;
+  return kept;
+}
+
+double WaveGrid::largest() const {
+  double most = std::numeric_limits<double>::infinity();
+  for (int axis = 0; axis < 3; ++axis)
+    if (cells()[axis] > 1) most = std::min(most, fundamental(axis) * highest_[axis]);
+  return most;
+}
+
+}  // namespace sidestream::solvers

@@ -1,0 +1,183 @@
+"""Incompressible flow: exact solutions, references, and a plain solver in NumPy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import sidestream
+import spectral_twin
+from book import Bound, Chapter
+from program import Program
+
+Array = NDArray[np.float64]
+
+REFERENCE = Path(__file__).parent.parent / "data" / "taylor_green_1600.csv"
+ROUND_OFF = "sums of rounding errors of 10^-16 over hundreds of steps"
+SPECTRAL = "E(0.1) of spectralDNS, all its twelve digits"
+BRACHET = "a run with the same waves by another program, all its digits but the last"
+BUDGET = "the energy that is lost is integrated with the error of the step, of fourth order"
+
+CHAPTERS = [
+    Chapter(
+        "The Taylor-Green vortex",
+        """sin x cos y cos z, -cos x sin y cos z, 0 in a box of side 2 pi with 64^3 cells, classical RK4 and waves below a
+third of the cells. At Re = 1600 beside the run of 512^3 cells of the workshop on high-order methods (its spectral code);
+at Re = 100, which 64^3 cells resolve, beside a plain program with FFTW.""",
+        [
+            Bound("Re = 1600: energy at t = 0.1, less 0.124953117517", -6e-13, 6e-13, SPECTRAL),
+            Bound("Re = 1600: energy at t = 4 less the reference's", -1e-4, 1e-4, "waves up to 21 of some 200"),
+            Bound("Re = 100: energy at t = 1, 2 less the table's", -2e-7, 2e-7, BRACHET),
+            Bound("Re = 100: dissipation at t = 1, 2 less the table's", -2e-7, 2e-7, BRACHET),
+            Bound("energy left over by its balance", -1e-6, 1e-6, BUDGET),
+        ],
+    ),
+    Chapter(
+        "Exact flows",
+        """Flows whose nonlinear term is a gradient: vortices of Taylor and Green in a plane, ABC flow, one helical
+wave in a rotating frame. The viscous term and rotation are solved exactly, so only rounding is left. Carried by a mean
+flow, the vortices show the order of the steps: errors with 20 and 40 steps over a turn of 0.4.""",
+        [
+            Bound("vortices in a plane: energy over exp(-4 nu t), less 1", -1e-12, 1e-12, ROUND_OFF),
+            Bound("ABC flow: energy over exp(-2 nu t), less 1", -1e-12, 1e-12, ROUND_OFF),
+            Bound("inertial wave: frequency over 2 Omega k_z / k, less 1", -1e-6, 1e-6, "exact but for rounding"),
+            Bound("scalar wave: amplitude over exp(-D k^2 t), less 1", -1e-12, 1e-12, ROUND_OFF),
+            Bound("RK4: order", 3.8, 4.2, "of fourth order"),
+            Bound("RK2: order", 1.9, 2.1, "of second order"),
+        ],
+    ),
+    Chapter(
+        "Beside a plain solver",
+        """Random waves in 16^3 cells, 50 steps of RK4, and the same by a few lines of NumPy.""",
+        [Bound("largest difference of an amplitude", 0.0, 1e-12, "fifty steps of rounding")],
+    ),
+]
+
+CONFIG = """simulation = "turbulence"
+[mesh]
+cells = {cells}
+block = {block}
+[turbulence]
+viscosity = {viscosity}
+end = {end}
+{more}
+[initial]
+flow = "{flow}"
+{initial}
+[output]
+checkpoint = {{ format = "raw", at_end = true, every = {every}, keep = 2 }}
+{tables}
+"""
+
+
+def config(flow: str, cells: int, viscosity: float, end: float, **extra: object) -> str:
+    """A run of a flow in a cube."""
+    words = {"more": "", "initial": "", "tables": "", "every": 0} | extra
+    shape = words.pop("shape", [cells] * 3)
+    return CONFIG.format(flow=flow, cells=shape, block=cells, viscosity=viscosity, end=end, **words)
+
+
+def modes(run: sidestream.Run, name: str, which: int = -1) -> NDArray[np.complex128]:
+    """The amplitudes (z, y, x) of a quantity in a checkpoint, waves in their order of storage."""
+    paths = sorted(run.folder.glob("chk*"))
+    file = sidestream.SnapshotFile(paths[which])
+    return file[f"{name}_real"].values + 1j * file[f"{name}_imag"].values
+
+
+def at(run: sidestream.Run, time: float) -> dict[str, float]:
+    """The event of the step that ended at a time."""
+    return min((event for event in run.events if event["event"] == "step"), key=lambda e: abs(e["time"] - time))
+
+
+def test_the_taylor_green_vortex_at_1600(program: Program, measured) -> None:
+    run = program.run("tg1600", config("taylor-green", 64, 1.0 / 1600.0, 4.0, more="dt = 0.02"))
+
+    rows = np.genfromtxt(REFERENCE, delimiter=",", names=True, comments="#")
+    measured("Re = 1600: energy at t = 0.1, less 0.124953117517", at(run, 0.1)["energy"] - 0.124953117517)
+    expected = float(np.interp(4.0, rows["time"], rows["energy"]))
+    measured("Re = 1600: energy at t = 4 less the reference's", at(run, 4.0)["energy"] - expected)
+    measured("energy left over by its balance", run.events.last("run_end")["energy_balance"])
+
+
+def test_the_taylor_green_vortex_at_100(program: Program, measured) -> None:
+    run = program.run("tg100", config("taylor-green", 64, 0.01, 2.0, more="dt = 0.02"))
+
+    energies = [at(run, time)["energy"] - value for time, value in ((1.0, 0.1174809), (2.0, 0.1090476))]
+    measured("Re = 100: energy at t = 1, 2 less the table's", energies)
+    losses = [at(run, time)["dissipation"] - value for time, value in ((1.0, 0.0077686), (2.0, 0.0092658))]
+    measured("Re = 100: dissipation at t = 1, 2 less the table's", losses)
+    measured("energy left over by its balance", run.events.last("run_end")["energy_balance"])
+
+
+def test_flows_that_only_decay(program: Program, measured) -> None:
+    flat = program.run(
+        "flat", config("taylor-green-2d", 32, 0.05, 2.0, more="dt = 0.02", shape=[32, 32, 1])
+    )
+    abc = program.run("abc", config("abc", 16, 0.05, 2.0, more="dt = 0.02"))
+
+    measured(
+        "vortices in a plane: energy over exp(-4 nu t), less 1",
+        flat.events.last("run_end")["energy"] / (0.25 * np.exp(-0.4)) - 1.0,
+    )
+    measured(
+        "ABC flow: energy over exp(-2 nu t), less 1",
+        abc.events.last("run_end")["energy"] / (1.5 * np.exp(-0.2)) - 1.0,
+    )
+
+
+def test_an_inertial_wave_turns_at_its_frequency(program: Program, measured) -> None:
+    words = {"initial": "wave = [1, 2, 2]", "every": 10, "more": "dt = 0.01\nrotation = 3.0"}
+    run = program.run("inertial", config("helical-wave", 16, 0.01, 0.2, **words))
+
+    before, after = (modes(run, "velocity_x", which)[2, 2, 1] for which in (0, 1))
+    turned = abs(np.angle(after / before)) / 0.1
+    measured("inertial wave: frequency over 2 Omega k_z / k, less 1", turned / (2.0 * 3.0 * 2.0 / 3.0) - 1.0)
+
+
+def test_a_wave_of_a_scalar_decays(program: Program, measured) -> None:
+    table = "[scalar.dye]\nschmidt = 0.5\namplitude = 1.0\nwave = [2, 1, 0]\n"
+    run = program.run("scalar", config("rest", 16, 0.05, 1.0, more="dt = 0.05", tables=table))
+
+    amplitude = 2.0 * modes(run, "dye")[0, 1, 2].real
+    measured("scalar wave: amplitude over exp(-D k^2 t), less 1", amplitude / np.exp(-0.1 * 5.0) - 1.0)
+
+
+@pytest.mark.parametrize("scheme", ["rk4", "rk2"])
+def test_the_order_of_the_steps(scheme: str, program: Program, measured) -> None:
+    errors = []
+    for steps in (20, 40):
+        words = {
+            "more": f'dt = {0.4 / steps}\nscheme = "{scheme}"',
+            "initial": "mean = [1.0, 0.5, 0.0]",
+            "shape": [16, 16, 1],
+        }
+        run = program.run(f"{scheme}_{steps}", config("taylor-green-2d", 16, 0.05, 0.4, **words))
+        exact = 0.25 * np.exp(-2.0 * 0.05 * 0.4) * np.exp(-1j * (1.0 + 0.5) * 0.4) / 1j
+        errors.append(abs(modes(run, "velocity_x")[0, 1, 1] - exact))
+    measured(f"{scheme.upper()}: order", float(np.log2(errors[0] / errors[1])))
+
+
+def test_a_plain_solver_gives_the_same(program: Program, measured) -> None:
+    words = {"initial": "peak = 3.0", "more": "dt = 0.02", "every": 50}
+    begin = program.run("first", config("random", 16, 0.02, 1e-9, initial="peak = 3.0", more="dt = 1e-9"))
+    run = program.run("twin", config("random", 16, 0.02, 1.0, **words))
+
+    names = [f"velocity_{axis}" for axis in "xyz"]
+    start = np.array([unpacked(modes(begin, name), 16) for name in names])
+    # The first run took one step of 1e-9, which changes nothing in twelve digits but what it is itself.
+    expected = spectral_twin.advance(start, 0.02, 0.02, 50)
+    found = np.array([unpacked(modes(run, name), 16) for name in names])
+    assert at(run, 1.0)["step"] == 50
+    measured("largest difference of an amplitude", float(np.abs(found - expected).max()))
+
+
+def unpacked(few: NDArray[np.complex128], n: int) -> NDArray[np.complex128]:
+    """Modes of a compact spectrum among those of a grid of n^3 cells."""
+    most = few.shape[2] - 1
+    where = np.r_[0 : most + 1, n - most : n]
+    modes = np.zeros((n, n, n // 2 + 1), dtype=complex)
+    modes[np.ix_(where, where, np.arange(most + 1))] = few
+    return modes

@@ -1,0 +1,151 @@
+// The parts of a pseudo-spectral flow: which waves are kept, how they are moved, and its kernels beside plain twins.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <complex>
+#include <vector>
+
+#include "sidestream/solvers/forcing.hpp"
+#include "sidestream/solvers/mode_transfer.hpp"
+#include "sidestream/solvers/wave_grid.hpp"
+#include "solvers/spectral/flow_rows.hpp"
+
+namespace sidestream::solvers {
+namespace {
+
+using Complex = std::complex<double>;
+
+mesh::Geometry box_of(mesh::Int3 cells) {
+  return {mesh::domain_of(cells), {1.0, 2.0, 3.0}, {true, true, true}};
+}
+
+TEST(WaveGrid, KeepsWavesWhoseProductsAliasOntoNone) {
+  for (const int n : {4, 6, 9, 16, 64, 100}) {
+    const int most = WaveGrid(box_of({n, n, n}), Dealiasing::two_thirds).highest().x;
+    EXPECT_LT(2 * most, n - most) << n;
+    EXPECT_GE(2 * (most + 1), n - (most + 1)) << n;
+  }
+}
+
+TEST(WaveGrid, KeepsAnEllipsoidForDisplacedGrids) {
+  const WaveGrid grid(box_of({16, 24, 32}), Dealiasing::phase_shift);
+
+  EXPECT_EQ(grid.highest(), (mesh::Int3{7, 11, 15}));
+  for (int z = -15; z <= 15; ++z)
+    for (int y = -11; y <= 11; ++y)
+      for (int x = 0; x <= 7; ++x) {
+        const double sum = x * x / 256.0 + y * y / 576.0 + z * z / 1024.0;
+        EXPECT_EQ(grid.keeps({x, y, z}), sum <= 2.0 / 9.0) << x << " " << y << " " << z;
+      }
+}
+
+TEST(ForcedBand, HoldsEachLongWaveOnceAndItsTwin) {
+  const ForcedBand band(WaveGrid({mesh::domain_of({16, 16, 16}), {1.0, 1.0, 1.0}, {true, true, true}},
+                                 Dealiasing::two_thirds),
+                        1.5);
+
+  int weights = 0;
+  for (const ForcedBand::Wave& wave : band.waves) {
+    weights += wave.weight;
+    if (wave.twin < 0) continue;
+    const mesh::Int3 twin = band.waves[static_cast<std::size_t>(wave.twin)].wave;
+    EXPECT_EQ(twin, (mesh::Int3{0, -wave.wave.y, -wave.wave.z}));
+  }
+  EXPECT_EQ(weights, 6 + 12);  // of length 1 and of length sqrt(2)
+}
+
+double mark(mesh::Int3 wave) {
+  return 10000.0 * wave.x + 100.0 * wave.y + wave.z + 0.5;
+}
+
+// Every wave carries its own name.
+TEST(TransferModes, MovesEachWaveToItsPlaceOnAnotherGrid) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const mesh::Int3 few{7, 5, 9}, many{12, 11, 13};
+  for (const auto& [from_waves, to_waves] : {std::pair(few, many), std::pair(many, few)}) {
+    Spectrum from(mode_blocks(from_waves, 3, world.size()), world.rank(), 2);
+    Spectrum to(mode_blocks(to_waves, 4, world.size()), world.rank(), 2);
+    for (int b = 0; b < from.blocks(); ++b)
+      fft::for_each_mode(from.box(b), from_waves, [&, u = from.view(b)](const fft::Mode& mode) {
+        for (int c = 0; c < 2; ++c)
+          u(c, mode.index.z, mode.index.y, mode.index.x) = {mark(mode.wavenumber), static_cast<double>(c)};
+      });
+
+    transfer_modes(world, from, from_waves, to, to_waves);
+
+    for (int b = 0; b < to.blocks(); ++b)
+      fft::for_each_mode(to.box(b), to_waves, [&, u = to.view(b)](const fft::Mode& mode) {
+        bool is_common = true;
+        for (int axis = 0; axis < 3; ++axis)
+          is_common = is_common && 2 * std::abs(mode.wavenumber[axis]) < std::min(from_waves[axis], to_waves[axis]);
+        for (int c = 0; c < 2; ++c)
+          EXPECT_EQ(u(c, mode.index.z, mode.index.y, mode.index.x),
+                    is_common ? Complex(mark(mode.wavenumber), c) : Complex());
+      });
+  }
+}
+
+std::vector<Complex> numbers(int seed, int count) {
+  std::vector<Complex> all;
+  for (int i = 0; i < count; ++i) all.emplace_back(std::sin(7.0 * seed + i), std::cos(3.0 * seed - 2.0 * i));
+  return all;
+}
+
+// The same, as it is written in the header.
+TEST(FlowRows, AdvanceVelocitiesAsTheirPlainTwin) {
+  constexpr int modes = 13;
+  std::vector<double> kx(modes), decays(modes);
+  for (std::size_t i = 0; i < modes; ++i) {
+    kx[i] = static_cast<double>(i);
+    decays[i] = 1.0 / (1.0 + kx[i]);
+  }
+  for (const StageKind kind : {StageKind::first, StageKind::middle, StageKind::decaying, StageKind::last})
+    for (const double ky : {0.0, -2.0}) {
+      std::array<std::vector<Complex>, 5> tensor;
+      std::array<std::vector<Complex>, 3> base, sum;
+      for (std::size_t c = 0; c < 5; ++c) tensor[c] = numbers(static_cast<int>(c), modes);
+      for (std::size_t c = 0; c < 3; ++c) {
+        base[c] = numbers(10 + static_cast<int>(c), modes);
+        sum[c] = numbers(20 + static_cast<int>(c), modes);
+      }
+      const auto old_tensor = tensor;
+      const auto old_base = base, old_sum = sum;
+      const StageWeights weights{kind, 0.3, 0.2};
+
+      advance_velocity({modes, kx.data(), ky, ky, decays.data(), 0.5}, weights,
+                       {tensor[0].data(), tensor[1].data(), tensor[2].data(), tensor[3].data(), tensor[4].data()},
+                       {base[0].data(), base[1].data(), base[2].data()}, {sum[0].data(), sum[1].data(), sum[2].data()});
+
+      for (std::size_t i = 0; i < modes; ++i) {
+        const std::array k{kx[i], ky, ky};
+        const Complex xx = old_tensor[0][i], yy = old_tensor[1][i], xy = old_tensor[2][i], xz = old_tensor[3][i],
+                      yz = old_tensor[4][i];
+        const std::array<std::array<Complex, 3>, 3> a{{{xx, xy, xz}, {xy, yy, yz}, {xz, yz, 0.0}}};
+        std::array<Complex, 3> n{};
+        Complex along = 0.0;
+        const double square = k[0] * k[0] + k[1] * k[1] + k[2] * k[2];
+        for (std::size_t r = 0; r < 3; ++r) {
+          for (std::size_t c = 0; c < 3; ++c) n[r] += Complex(0.0, -k[c]) * a[r][c];
+          along += k[r] * n[r];
+        }
+        for (std::size_t c = 0; c < 3; ++c) {
+          if (square > 0.0) n[c] -= k[c] * along / square;
+          const double factor = kind == StageKind::middle ? 1.0 : 0.5 * decays[i];
+          Complex next = factor * (old_base[c][i] + 0.3 * n[c]);
+          Complex total = factor * ((kind == StageKind::first ? old_base : old_sum)[c][i] + 0.2 * n[c]);
+          Complex begin = kind == StageKind::first ? factor * old_base[c][i] : old_base[c][i];
+          if (kind == StageKind::last) {
+            next = begin = old_sum[c][i] + 0.2 * n[c];
+            total = old_sum[c][i];
+          }
+          EXPECT_LT(std::abs(tensor[c][i] - next), 1e-13);
+          EXPECT_LT(std::abs(sum[c][i] - total), 1e-13);
+          EXPECT_LT(std::abs(base[c][i] - begin), 1e-13);
+        }
+      }
+    }
+}
+
+}  // namespace
+}  // namespace sidestream::solvers
