@@ -87,15 +87,17 @@ mesh::Field<double> Flow::vorticity(int axis) const {
   });
 }
 
+std::string unit_or_one(const std::string& unit) {
+  return unit.empty() ? std::string("1") : unit;
+}
+
 std::string unit_product(const std::string& a, const std::string& b) {
   if (a == "1") return b;
   return b == "1" ? a : a + " " + b;
 }
 
 FlowUnits::FlowUnits(const mesh::Snapshot& snapshot)
-    : length(snapshot.length_unit.empty() ? "1" : snapshot.length_unit), velocity(snapshot.unit(velocity_names[0])) {
-  if (velocity.empty()) velocity = "1";
-}
+    : length(unit_or_one(snapshot.length_unit)), velocity(unit_or_one(snapshot.unit(velocity_names[0]))) {}
 
 std::string FlowUnits::of(int velocity_power, int length_power) const {
   return unit_product(power_of(velocity, velocity_power), power_of(length, length_power));

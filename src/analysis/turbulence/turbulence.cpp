@@ -245,7 +245,7 @@ class Turbulence final : public Analysis {
   }
 
   void add_scalar(Report& report, std::size_t number, const Field& scalar, const ScalarSpectra& spectra) const {
-    const std::string told = unit_of(report.snapshot, scalar.name), unit = told.empty() ? "1" : told,
+    const std::string unit = unit_or_one(unit_of(report.snapshot, scalar.name)),
                       square = unit == "1" ? unit : "(" + unit + ")^2";
     report.shells(scalar.name + "_spectrum", unit_product(square, report.units.length),
                   "variance of " + scalar.name + " in waves, per unit of k", spectra.variance);

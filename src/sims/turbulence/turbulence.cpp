@@ -41,8 +41,9 @@ class Turbulence final : public Simulation {
         views_(comm, flow_, config_.scalars, hierarchy_.layout(0), config.mesh.block) {}
 
   void initialize() override {
-    solvers::initial_flows().named(config_.initial.flow).set(config_.initial, static_cast<std::uint64_t>(config_.seed),
-                                                             comm_, flow_);
+    solvers::initial_flows()
+        .named(config_.initial.flow)
+        .set(config_.initial, static_cast<std::uint64_t>(config_.seed), comm_, flow_);
     add_mean();
     set_scalars();
     flow_.project();
@@ -73,7 +74,11 @@ class Turbulence final : public Simulation {
   }
 
   mesh::Moment moment() const override {
-    return {.step = step_, .time = time_, .attributes = {{"time", time_}, {"viscosity", config_.viscosity}}};
+    mesh::Moment moment{.step = step_, .time = time_};
+    moment.attributes = {{"time", time_}, {"viscosity", config_.viscosity}, {"k_max", config_.grid().largest()}};
+    for (const solvers::PassiveScalar& scalar : config_.scalars)
+      moment.attributes[scalar.name + "_diffusivity"] = scalar.diffusivity;
+    return moment;
   }
   double progress() const override { return time_ >= config_.end ? 1.0 : time_ / config_.end; }
   nlohmann::json status() const override;
@@ -135,7 +140,8 @@ void Turbulence::set_scalars() {
     const mesh::Int3 wave{start.wave[0], start.wave[1], start.wave[2]}, opposite{-wave.x, -wave.y, -wave.z};
     for (int b = 0; b < state.blocks(); ++b)
       fft::for_each_mode(state.box(b), flow_.waves(), [&, u = state.view(b)](const fft::Mode& mode) {
-        const double share = 0.5 * (static_cast<int>(mode.wavenumber == wave) + static_cast<int>(mode.wavenumber == opposite));
+        const double share =
+            0.5 * (static_cast<int>(mode.wavenumber == wave) + static_cast<int>(mode.wavenumber == opposite));
         u(3 + static_cast<int>(s), mode.index.z, mode.index.y, mode.index.x) = share * start.amplitude;
       });
   }
@@ -233,9 +239,8 @@ mesh::Snapshot Turbulence::snapshot() {
   snapshot.rank = comm_.rank();
   snapshot.levels = {views_.modes()};
   const solvers::EnergyBudget& budget = flow_.budget();
-  snapshot.state_numbers = {{"energy_start", budget.start},
-                            {"energy_injected", budget.injected},
-                            {"energy_dissipated", budget.dissipated}};
+  snapshot.state_numbers = {
+      {"energy_start", budget.start}, {"energy_injected", budget.injected}, {"energy_dissipated", budget.dissipated}};
   if (std::isfinite(least_resolution_)) snapshot.state_numbers["least_kmax_eta"] = least_resolution_;
   const std::vector<double> forcing = flow_.forcing_state();
   for (std::size_t n = 0; n < forcing.size(); ++n) snapshot.state_numbers[fmt::format("forcing_{}", n)] = forcing[n];
@@ -277,15 +282,14 @@ class TurbulencePlan final : public SimulationPlan {
             {"length", config_.length}};
   }
   std::map<std::string, std::string> physics() const override {
-    std::map<std::string, std::string> all{{"turbulence.viscosity", fmt::format("{}", config_.viscosity)},
-                                           {"turbulence.rotation", fmt::format("{}", config_.rotation)},
-                                           {"turbulence.length", fmt::format("{}, {}, {}", config_.length[0],
-                                                                             config_.length[1], config_.length[2])},
-                                           {"forcing.kind", config_.forcing.kind}};
+    std::map<std::string, std::string> all{
+        {"turbulence.viscosity", fmt::format("{}", config_.viscosity)},
+        {"turbulence.rotation", fmt::format("{}", config_.rotation)},
+        {"turbulence.length", fmt::format("{}, {}, {}", config_.length[0], config_.length[1], config_.length[2])},
+        {"forcing.kind", config_.forcing.kind}};
     for (const solvers::PassiveScalar& scalar : config_.scalars)
-      all["scalar." + scalar.name] =
-          fmt::format("diffusivity {}, mean gradient {}, {}, {}", scalar.diffusivity, scalar.gradient[0],
-                      scalar.gradient[1], scalar.gradient[2]);
+      all["scalar." + scalar.name] = fmt::format("diffusivity {}, mean gradient {}, {}, {}", scalar.diffusivity,
+                                                 scalar.gradient[0], scalar.gradient[1], scalar.gradient[2]);
     return all;
   }
   void check_start(bool) const override {

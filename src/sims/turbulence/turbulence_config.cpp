@@ -81,7 +81,7 @@ void check_three(const core::Node& root, const std::string& table, const std::st
 
 void check_name(const core::Node& node, const std::string& name) {
   const auto is_fit = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
-  static const std::vector<std::string> taken{"velocity", "vorticity", "pressure"};
+  static const std::vector<std::string> taken{"velocity", "vorticity", "pressure", "q_criterion"};
   if (!std::ranges::all_of(name, is_fit) || std::ranges::find(taken, name) != taken.end() ||
       name.starts_with("velocity_") || name.starts_with("vorticity_"))
     core::reject(node, fmt::format("a scalar cannot be called `{}`", name),
@@ -149,7 +149,8 @@ TurbulenceConfig read_turbulence(const core::Node& root, core::Node& resolved) {
   read_scalars(root, resolved, config);
   const mesh::Int3 n = config.mesh.extent();
   if (n.x < 4 || n.y < 4 || (n.z < 4 && n.z != 1))
-    core::reject(*root.find("mesh"), fmt::format("{} x {} x {} cells hold no wave whose square is held too", n.x, n.y, n.z),
+    core::reject(*root.find("mesh"),
+                 fmt::format("{} x {} x {} cells hold no wave whose square is held too", n.x, n.y, n.z),
                  "take at least 4 cells along x and y, and 4 or 1 along z");
   return config;
 }
