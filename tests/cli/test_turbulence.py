@@ -235,3 +235,59 @@ def test_a_flat_simulation_gives_the_same_by_every_transport(tmp_path: Path) -> 
     flow = result(runs[0], "flow")
     assert "dissipation" not in flow.attrs
     assert flow.attrs["kinetic_energy"] > 0
+
+
+TAYLOR_GREEN = """
+simulation = "turbulence"
+[mesh]
+cells = [16, 16, 16]
+block = 8
+[run]
+max_steps = 4
+[turbulence]
+viscosity = 6.25e-4
+end = 10.0
+[initial]
+flow = "taylor-green"
+[coupling]
+sidecars = {sidecars}
+[task.flow]
+analysis = "turbulence"
+grid = "space"
+at_start = true
+every = 2
+transport = "{transport}"
+[task.vortices]
+analysis = "halos"
+grid = "space"
+field = "q_criterion"
+t_boundary = "0.3"
+t_halo = "0.6"
+at_start = true
+transport = "{transport}"
+"""
+
+
+def test_a_spectral_simulation_is_measured_on_its_cells(tmp_path: Path) -> None:
+    runs = []
+    for transport, ranks in (("in-situ", 2), ("in-transit", 3)):
+        text = TAYLOR_GREEN.format(transport=transport, sidecars=int(transport == "in-transit"))
+        (tmp_path / f"{transport}.toml").write_text(text, encoding="utf-8")
+        done = program(tmp_path, ranks, f"{transport}.toml", "--quiet", "--out", transport)
+        assert done.returncode == 0, done.stderr
+        runs.append(sidestream.open(tmp_path / transport))
+
+    here, there = runs
+    energies = {event["step"]: float(event["energy"]) for event in here.events.of("step")}
+    assert here.steps("flow") == there.steps("flow") == [0, 2, 4]
+    for step in here.steps("flow"):
+        flow = here.result("flow", step)
+        assert flow.attrs["kinetic_energy"] == pytest.approx(energies.get(step, 0.125), rel=1e-13)
+        assert flow.attrs["enstrophy_dissipation"] == pytest.approx(flow.attrs["dissipation"], rel=1e-13)
+        assert flow.attrs["k_max"] == 5.0  # a third of 16 is kept
+        for name, column in flow.variables.items():
+            np.testing.assert_array_equal(column, there.result("flow", step)[name], err_msg=str(name))
+    # sin^2 x sin^2 y - cos^2 x cos^2 y of cos^2 z: eight vortices of one size.
+    vortices = here.result("vortices", 0)
+    assert len(vortices["id"]) == 8
+    np.testing.assert_allclose(vortices["volume"], vortices["volume"][0])

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from .picture import AMBER, BLUE, MUTED, Picture, look, moment, redshift_colours, spread, unit_label
-from .turbulence import draw_normal, number
+from .turbulence import draw_normal, number, show_densities
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -47,6 +47,13 @@ def _over_axes(table: xr.Dataset, name: str) -> np.ndarray:
     return np.asarray(table[name].mean("axis"), dtype=float)
 
 
+def _show_separations(axes: Any, r: np.ndarray, table: xr.Dataset) -> None:
+    axes.set(xscale="log", xlabel=f"separation r{unit_label(table, 'separation')}")
+    shown = spread(range(len(r)), 8)
+    axes.set_xticks(r[shown], [f"{value:.2g}" for value in r[shown]])
+    axes.minorticks_off()
+
+
 def _draw_even(axes: Any, table: xr.Dataset, orders: list[int]) -> None:
     r = _over_axes(table, "separation")
     for order, mark in zip(orders, "os^Dv", strict=False):
@@ -54,19 +61,20 @@ def _draw_even(axes: Any, table: xr.Dataset, orders: list[int]) -> None:
             axes.plot(
                 r, _over_axes(table, f"{kind}_{order}"), f"{mark}-", color=colour, ms=3.5, label=f"{kind}, {order}"
             )
-    axes.set(xscale="log", yscale="log", xlabel=f"separation r{unit_label(table, 'separation')}")
-    axes.set_ylabel(r"$\langle \delta u^p\rangle$")
+    _show_separations(axes, r, table)
+    axes.set(yscale="log", ylabel=r"$\langle \delta u^p\rangle$")
     axes.set_title("even orders p")
     axes.legend()
 
 
 def _draw_third(axes: Any, table: xr.Dataset, dissipation: float) -> None:
     axes.set_title("third order")
-    axes.set(xscale="log", xlabel=f"separation r{unit_label(table, 'separation')}")
+    r = _over_axes(table, "separation")
+    _show_separations(axes, r, table)
     if "longitudinal_3" not in table:
         axes.text(0.5, 0.5, "order 3 was not measured", transform=axes.transAxes, ha="center", color=MUTED)
         return
-    r, third = _over_axes(table, "separation"), _over_axes(table, "longitudinal_3")
+    third = _over_axes(table, "longitudinal_3")
     scale = dissipation if np.isfinite(dissipation) else 1.0
     axes.plot(r, -third / (scale * r), "o-", color=BLUE, ms=3.5)
     if np.isfinite(dissipation):
@@ -99,7 +107,7 @@ def _histograms(task: str, table: xr.Dataset) -> Picture:
                 label = f"r = {separations[row]:.3g}"
                 axes.plot(table["deviation"], np.where(density > 0, density, np.nan), color=colour, label=label)
             draw_normal(axes, np.asarray(table["deviation"]))
-            axes.set(yscale="log", ylim=(1e-7, 2.0), xlabel="in standard deviations")
+            show_densities(axes)
             axes.set_title(kind)
         panels[0].set_ylabel("probability density")
         panels[0].legend()

@@ -43,6 +43,13 @@ def draw_normal(axes: Any, deviations: np.ndarray) -> None:
     axes.plot(deviations, np.exp(-(deviations**2) / 2) / np.sqrt(2 * np.pi), "--", color=MUTED, lw=1.1, label="normal")
 
 
+def show_densities(axes: Any) -> None:
+    """Logarithmic axes for lines of probability densities, the last of which is that of a normal distribution."""
+    drawn = [np.asarray(line.get_ydata(), dtype=float) for line in axes.lines[:-1]]
+    lowest = min((float(np.nanmin(y)) for y in drawn if np.isfinite(y).any()), default=1e-3)
+    axes.set(yscale="log", ylim=(0.3 * lowest, 2.0), xlabel="in standard deviations")
+
+
 def _spectra(task: str, tables: Sequence[xr.Dataset]) -> Picture:
     is_viscous = all(number(table, "kolmogorov_scale") > 0 for table in tables)
     with look():
@@ -90,7 +97,9 @@ def _in_kolmogorov_units(plain: Any, compensated: Any, tables: Sequence[xr.Datas
     highest = max(line.get_ydata().max() for line in plain.lines)
     plain.set(xscale="log", yscale="log", xlabel=r"$k\eta$", ylabel=r"$E(k)\,/\,(\epsilon\nu^5)^{1/4}$")
     plain.set(xlim=(None, 3.0), ylim=(1e-9 * highest, 3 * highest))
-    compensated.set(xscale="log", yscale="log", xlabel=r"$k\eta$", xlim=(None, 3.0), ylim=(1e-3, 10.0))
+    compensated.set(xscale="log", yscale="log", xlabel=r"$k\eta$", xlim=(None, 3.0))
+    highest = max(float(line.get_ydata().max()) for line in compensated.lines[:-1])
+    compensated.set_ylim(1e-3, min(max(10.0, 2 * highest), 1e4))
     compensated.set_ylabel(r"$E(k)\,k^{5/3}\,\epsilon^{-2/3}$")
 
 
@@ -162,7 +171,7 @@ def _gradients(task: str, tables: Sequence[xr.Dataset]) -> Picture:
                 label = _label(table, name)
                 axes.plot(table["deviation"], np.where(density > 0, density, np.nan), color=colour, label=label)
             draw_normal(axes, deviations)
-            axes.set(yscale="log", ylim=(1e-7, 2.0), xlabel="in standard deviations")
+            show_densities(axes)
             axes.set_title(title)
             axes.legend(fontsize=7.5)
         panels[0].set_ylabel("probability density")

@@ -22,14 +22,14 @@ std::vector<double> means_of(const comm::Communicator& comm, const mesh::Field<d
 }
 
 void count(const mesh::Field<double>& field, double variance, DeviationCounts& counts) {
-  if (!(variance > 0.0)) return;
   const double deviation = std::sqrt(variance);
   for_each_value(field, [&](double value) { counts.add(value / deviation); });
 }
 
 }  // namespace
 
-GradientStatistics gradient_statistics(const comm::Communicator& comm, const Flow& flow, const DeviationBins& bins) {
+GradientStatistics gradient_statistics(const comm::Communicator& comm, const Flow& flow, const DeviationBins& bins,
+                                       double least) {
   GradientStatistics result;
   DeviationCounts longitudinal(bins), transverse(bins), vorticity(bins);
   for (int component = 0; component < 3; ++component)
@@ -38,6 +38,7 @@ GradientStatistics gradient_statistics(const comm::Communicator& comm, const Flo
       const std::vector<double> means = means_of(comm, gradient);
       const std::size_t place = at(3 * component + axis);
       result.variance[place] = means[1];
+      if (!(means[1] > least)) continue;
       result.skewness[place] = skewness(means);
       result.flatness[place] = flatness(means);
       if (bins.count > 0) count(gradient, means[1], component == axis ? longitudinal : transverse);
@@ -45,7 +46,8 @@ GradientStatistics gradient_statistics(const comm::Communicator& comm, const Flo
   if (bins.count == 0) return result;
   for (int axis = 0; axis < 3; ++axis) {
     const mesh::Field<double> along = flow.vorticity(axis);
-    count(along, means_of(comm, along)[1], vorticity);
+    const double variance = means_of(comm, along)[1];
+    if (variance > least) count(along, variance, vorticity);
   }
   result.longitudinal_pdf = longitudinal.density(comm);
   result.transverse_pdf = transverse.density(comm);

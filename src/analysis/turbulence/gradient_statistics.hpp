@@ -16,7 +16,9 @@ struct GradientStatistics {
   std::vector<double> longitudinal_pdf, transverse_pdf, vorticity_pdf;
 };
 
-/// Collective. One gradient is in memory at a time. Without bins no histograms are made.
-GradientStatistics gradient_statistics(const comm::Communicator& comm, const Flow& flow, const DeviationBins& bins);
+/// Collective. One gradient is in memory at a time. Without bins no histograms are made. Gradients whose mean square is
+/// at most `least` (their rounding) are taken to vanish: they have no skewness and flatness and are not counted.
+GradientStatistics gradient_statistics(const comm::Communicator& comm, const Flow& flow, const DeviationBins& bins,
+                                       double least);
 
 }  // namespace sidestream::analysis

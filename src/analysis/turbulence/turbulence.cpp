@@ -16,6 +16,8 @@ namespace sidestream::analysis {
 
 namespace {
 
+constexpr double round_off = 1e-24;  // of mean squares of gradients, over the sum of all
+
 class Turbulence final : public Analysis {
  public:
   struct Parameters {
@@ -70,7 +72,8 @@ class Turbulence final : public Analysis {
                  scalars = fields_of(comm, snapshot, grid, parameters_.scalars);
     const Flow flow(comm, {velocity[0].view, velocity[1].view, velocity[2].view}, snapshot.geometry.refined(level));
     const FlowSpectra spectra = flow_spectra(comm, flow);
-    const GradientStatistics gradients = gradient_statistics(comm, flow, bins());
+    const GradientStatistics gradients =
+        gradient_statistics(comm, flow, bins(), round_off * comm.broadcast(spectra.gradients));
     std::vector<ScalarSpectra> of_scalars;
     for (const Field& scalar : scalars) of_scalars.push_back(scalar_spectra(comm, flow, scalar.view));
     if (comm.rank() != 0) return {};
@@ -233,11 +236,11 @@ class Turbulence final : public Analysis {
         gradients.vorticity_pdf);
   }
 
-  // Over the gradients along (or across) the velocity that are not zero everywhere.
+  // Over the gradients along (or across) the velocity that do not vanish.
   static double mean_of(const GradientStatistics& gradients, const GradientStatistics::Tensor& values, bool is_along) {
     double sum = 0.0, count = 0.0;
     for (std::size_t place = 0; place < values.size(); ++place)
-      if ((place % 4 == 0) == is_along && gradients.variance[place] > 0.0) {
+      if ((place % 4 == 0) == is_along && gradients.flatness[place] > 0.0) {
         sum += values[place];
         ++count;
       }
