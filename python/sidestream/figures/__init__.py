@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..error import Error
-from . import energies, files, images, pdf, persistence, phase, spectra, timeline
+from . import energies, files, images, increments, pdf, persistence, phase, spectra, timeline, turbulence
 from .forest import flux, skewers
 from .halos import catalogue, mergers
 from .picture import Picture
@@ -32,6 +32,8 @@ _DRAWERS: dict[str, Callable[[Run, str], Iterator[Picture]]] = {
     "phase": phase.pictures,
     "projection": images.pictures,
     "slice": images.pictures,
+    "structure_functions": increments.pictures,
+    "turbulence": turbulence.pictures,
 }
 _STAGES: dict[str, Callable[[Run, str], Iterator[Scene]]] = {"halos": catalogue.scenes}
 
