@@ -85,11 +85,11 @@ class Rma final : public Exchange {
   }
 
   void start(const Job& job) override {
+    job_ = &job;
     if (!is_active_) return;
     wait_all(notices_);
     wait_all(releases_);
     wait_all(taken_);
-    job_ = &job;
     const Cut& cut = cuts_.for_job(job);
     if (cut_ != &cut) shuffle(cut.outgoing);
     cut_ = &cut;
@@ -115,7 +115,6 @@ class Rma final : public Exchange {
                   "MPI_Waitsome");
       take(arrived);
     }
-    if (!is_active_) return;
     if (!job_->adds()) return;
     for (std::size_t m = 0; m < payloads_.size(); ++m) payloads_[m] = payload(m);
     combine_all(tables_, *job_, payloads_);

@@ -32,17 +32,27 @@ std::int64_t rows_of(const Tables& tables, const Traffic& traffic, const Job& jo
   return rows;
 }
 
-// What the time of an exchange depends on, as the rank sees it that has most to do.
-std::string key_of(const comm::Communicator& comm, const Tables& tables, const Job& job) {
-  std::int64_t bytes = 0, peers = 0, rows = 0;
-  for (const Traffic* traffic : {&tables.outgoing, &tables.incoming}) {
-    bytes = std::max(bytes, bytes_of(*traffic, job));
-    peers = std::max(peers, static_cast<std::int64_t>(traffic->messages.size()));
-    rows = std::max(rows, rows_of(tables, *traffic, job));
+/// What the time of an exchange depends on, as the rank sees it that has most to do; the same on all ranks.
+struct Load {
+  std::int64_t bytes = 0, rows = 0, peers = 0;
+
+  // Collective.
+  Load(const comm::Communicator& comm, const Tables& tables, const Job& job) {
+    for (const Traffic* traffic : {&tables.outgoing, &tables.incoming}) {
+      bytes = std::max(bytes, bytes_of(*traffic, job));
+      rows = std::max(rows, rows_of(tables, *traffic, job));
+      peers = std::max(peers, static_cast<std::int64_t>(traffic->messages.size()));
+    }
+    bytes = rounded_up(comm.max(bytes));
+    rows = rounded_up(comm.max(rows));
+    peers = comm.max(peers);
   }
-  const bool adds = job.adds(), converts = job.arrival == Arrival::converted;
-  return fmt::format("{}; exchange of {} B in {} rows with {} ranks{}", machine_key(comm), rounded_up(comm.max(bytes)),
-                     rounded_up(comm.max(rows)), comm.max(peers),
+};
+
+std::string key_of(const comm::Communicator& comm, const Load& load, Arrival arrival) {
+  const bool adds = arrival == Arrival::added, converts = arrival == Arrival::converted;
+  return fmt::format("{}; exchange of {} B in {} rows with {} ranks{}", machine_key(comm), load.bytes, load.rows,
+                     load.peers,
                      adds       ? ", added"
                      : converts ? ", converted"
                                 : "");
@@ -101,6 +111,8 @@ class TriedExchange {
 }  // namespace
 
 Strategy tuned_strategy(const comm::Communicator& comm, const Tables& tables, const Job& job) {
+  const Load load(comm, tables, job);
+  if (load.peers == 0) return Strategy::p2p;
   std::vector<Candidate> candidates;
   for (const StrategyEntry& entry : strategies())
     if (entry.make != nullptr)
@@ -108,7 +120,7 @@ Strategy tuned_strategy(const comm::Communicator& comm, const Tables& tables, co
                               const auto tried = std::make_shared<TriedExchange>(entry, comm, tables, job);
                               return [tried] { tried->run(); };
                             }});
-  const Tuning tuning = tune(comm, Wisdom(exchange_of(comm).wisdom), key_of(comm, tables, job), candidates);
+  const Tuning tuning = tune(comm, Wisdom(exchange_of(comm).wisdom), key_of(comm, load, job.arrival), candidates);
   return strategies().named(candidates[tuning.chosen].name).strategy;
 }
 

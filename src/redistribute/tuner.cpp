@@ -1,11 +1,11 @@
 #include "sidestream/redistribute/tuner.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <limits>
 
 #include "sidestream/core/error.hpp"
-#include "sidestream/core/timer.hpp"
 
 namespace sidestream::redistribute {
 
@@ -14,7 +14,8 @@ namespace {
 // What every rank knows is what the slowest of them measured, so all decide alike.
 class Measurement {
  public:
-  Measurement(const comm::Communicator& comm, const TuningEffort& effort) : comm_(comm), effort_(effort) {}
+  Measurement(const comm::Communicator& comm, const TuningEffort& effort)
+      : comm_(comm), effort_(effort), began_s_(effort.now_s()) {}
 
   Trial measure(const Candidate& candidate) {
     Trial trial{candidate.name, std::numeric_limits<double>::infinity(), 0};
@@ -35,7 +36,7 @@ class Measurement {
   }
 
  private:
-  bool is_spent() const { return comm_.max(watch_.seconds()) > effort_.budget_s; }
+  bool is_spent() const { return comm_.max(effort_.now_s() - began_s_) > effort_.budget_s; }
 
   // The first one of the ranks.
   template <typename F>
@@ -50,14 +51,14 @@ class Measurement {
 
   double slowest_time(const std::function<void()>& work) const {
     comm_.barrier();
-    const core::Stopwatch watch;
+    const double before_s = effort_.now_s();
     work();
-    return comm_.max(watch.seconds());
+    return comm_.max(effort_.now_s() - before_s);
   }
 
   const comm::Communicator& comm_;
   const TuningEffort& effort_;
-  core::Stopwatch watch_;
+  double began_s_;
   double best_s_ = std::numeric_limits<double>::infinity();
 };
 
@@ -74,6 +75,10 @@ std::int64_t remembered(const comm::Communicator& comm, const Wisdom& wisdom, co
 }
 
 }  // namespace
+
+double wall_clock_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 Tuning tune(const comm::Communicator& comm, std::span<const Candidate> candidates, const TuningEffort& effort) {
   Tuning tuning;

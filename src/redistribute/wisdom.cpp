@@ -134,7 +134,9 @@ void Wisdom::keep(const std::string& key, const Finding& finding) const {
   if (findings.is_null()) findings = nlohmann::json::object();
   findings[key] = {{"choice", finding.choice}, {"seconds", finding.seconds}};
   const nlohmann::json root = {{kind_key, kind_version}, {findings_key, findings}};
-  if (const std::string problem = replace_file(path_, root.dump(1) + "\n"); !problem.empty())
+  if (const std::string problem =
+          replace_file(path_, root.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+      !problem.empty())
     warn(path_, "what tuning found cannot be kept: " + problem, "name another file in SIDESTREAM_WISDOM, or \"none\"");
 }
 

@@ -16,15 +16,19 @@ namespace sidestream::redistribute {
 struct Candidate {
   std::string name;
   /// Gets ready (collective) and returns what does the work once (collective), which lives until the next candidate is
-  /// prepared. A core::Error, alike on all ranks or on some, takes the candidate out.
+  /// prepared. What throws there before it waits for other ranks, on all or some, is no candidate.
   std::function<std::function<void()>()> prepare;
 };
 
-/// How much is measured.
+/// Seconds since some moment.
+double wall_clock_s();
+
+/// How much is measured, and by which clock.
 struct TuningEffort {
   int repeats = 5;          ///< after a first time that does not count
   double drop_ratio = 1.5;  ///< dropped after one repeat that took so many times the best of the others
   double budget_s = 2.0;    ///< of wall time; candidates that are not reached before it is spent are left out
+  std::function<double()> now_s = wall_clock_s;
 };
 
 /// How a candidate fared.
