@@ -82,3 +82,55 @@ def io(
     report = benchmark.measure(request)
     console.print_json(report) if as_json else benchmark.print_report(report)
     return 1 if any("error" in case for case in report["cases"]) else 0
+
+
+@bench.command(short_help="Time every way in which cells travel between ranks.")
+def move(
+    ranks: Annotated[int | None, typer.Option("-n", "--ranks", metavar="RANKS", help="MPI ranks (default: 4).")] = None,
+    cells: Annotated[int, typer.Option("--cells", metavar="N", help="Cells a side of the field.")] = 128,
+    block: Annotated[int, typer.Option("--block", metavar="N", help="Cells a side of a block.")] = 16,
+    repetitions: Annotated[
+        int, typer.Option("--repetitions", metavar="N", help="Times that each case is measured, in turns.")
+    ] = 15,
+    strategies: Annotated[
+        str | None, typer.Option("--strategies", metavar="NAMES", help="Only these strategies, with commas between.")
+    ] = None,
+    wisdom: Annotated[
+        str | None, typer.Option("--wisdom", metavar="FILE", help='File of what tuning finds; "none": none.')
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    launcher: Annotated[
+        str | None, typer.Option("--launcher", metavar="COMMAND", help="The MPI launcher, with options if need be.")
+    ] = None,
+) -> int:
+    """Move a field between two layouts by each exchange strategy: rows to columns, blocks to pencils, rows to rectangles.
+
+    Times stand beside a plain copy of the same bytes by all ranks at once, and beside the scheme of one MPI_Alltoallw
+    for each chunk that a rank owns; above 1 is faster. Every cell is compared once. `tuned` measures the others, as a
+    run with `exchange = "tuned"` does, and keeps what it finds.
+
+    \b
+    Examples:
+      sidestream bench move -n 4 --cells 256
+      sidestream bench move -n 8 --strategies p2p,shared,tuned --json
+    """
+    from ..launch import bench_move
+
+    if ranks is not None and ranks < 1:
+        raise UsageError(f"{ranks} ranks cannot move anything", hint="-n takes 1 or more")
+    for option, value in (("cells", cells), ("block", block), ("repetitions", repetitions)):
+        if value < 1:
+            raise UsageError(f"--{option} {value} leaves nothing to move", hint=f"--{option} takes 1 or more")
+    report = bench_move.measure(
+        bench_move.MoveRequest(
+            ranks=ranks or 4,
+            cells=cells,
+            block=block,
+            repetitions=repetitions,
+            strategies=strategies,
+            wisdom=wisdom,
+            launcher=launcher,
+        )
+    )
+    console.print_json(report) if as_json else bench_move.print_report(report)
+    return 1 if any("error" in case for movement in report["movements"] for case in movement["cases"]) else 0

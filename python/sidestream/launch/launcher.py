@@ -21,6 +21,7 @@ PROGRAM = "sidestream-run"
 FILES = "sidestream-files"
 HALOS = "sidestream-halos"
 BENCH_IO = "sidestream-bench-io"
+BENCH_MOVE = "sidestream-bench-move"
 RANKS_OPTION = "-n"  # understood by mpirun, mpiexec, srun, aprun, jsrun
 
 
