@@ -145,9 +145,15 @@ class Rma final : public Exchange {
   // All active ranks see the same size of a cell, so they come here together; nobody is put to any more, for each has
   // heard that what it put before was taken.
   void make_window(std::size_t cell_bytes) {
+    constexpr std::size_t largest_element_bytes = 16;  // to which all of them are aligned
     window_.reset();
-    window_ = std::make_unique<PutWindow>(active_.raw(), static_cast<std::size_t>(received_cells_) * cell_bytes);
-    capacity_cell_bytes_ = cell_bytes;
+    capacity_cell_bytes_ = (cell_bytes + largest_element_bytes - 1) / largest_element_bytes * largest_element_bytes;
+    window_ = std::make_unique<PutWindow>(active_.raw(), place(received_cells_));
+  }
+
+  // The same for smaller cells: a sender knows that its own message was taken, not those that lie beside it.
+  std::size_t place(std::int64_t cells_before) const {
+    return static_cast<std::size_t>(cells_before) * capacity_cell_bytes_;
   }
 
   // Each rank its own order, the same in every run.
@@ -168,8 +174,7 @@ class Rma final : public Exchange {
       const std::size_t first = chunks_of_message(cut_->outgoing, chunk.message).first;
       pack(tables_, *job_, chunk, sent);
       window_->put(sent + chunk.offset, mpi_count(chunk), targets_[chunk.message],
-                   static_cast<std::size_t>(places_[chunk.message]) * job_->cell_bytes() + chunk.offset -
-                       cut_->outgoing[first].offset);
+                   place(places_[chunk.message]) + chunk.offset - cut_->outgoing[first].offset);
     }
     for (std::size_t m = 0; m < notices_.size(); ++m) {
       window_->flush(targets_[m]);
@@ -201,9 +206,7 @@ class Rma final : public Exchange {
     }
   }
 
-  const std::byte* payload(std::size_t message) const {
-    return window_->memory() + static_cast<std::size_t>(own_places_[message]) * job_->cell_bytes();
-  }
+  const std::byte* payload(std::size_t message) const { return window_->memory() + place(own_places_[message]); }
   void release(std::size_t message) { say(tables_.incoming.messages[message].peer, taken_tag, releases_[message]); }
 
   void say(int peer, int tag, MPI_Request& request) const {

@@ -197,10 +197,12 @@ TEST_P(Remap, OnePlanServesFieldsOfChangingTypeAndComponents) {
     return cells_that_differ(target);
   };
 
-  EXPECT_EQ(lost(1.0, 1), 0);
-  EXPECT_EQ(lost(std::complex<double>(), 4), 0);
-  EXPECT_EQ(lost(1.0f, 2), 0);
-  EXPECT_EQ(lost(1.0, 1), 0);
+  for (int round = 0; round < 10; ++round) {
+    EXPECT_EQ(lost(1.0, 1), 0);
+    EXPECT_EQ(lost(std::complex<double>(), 4), 0);
+    EXPECT_EQ(lost(1.0f, 2), 0);
+    EXPECT_EQ(lost(1.0f, 3), 0);
+  }
 }
 
 TEST_P(Remap, MessagesOfManyChunksArriveWhole) {
