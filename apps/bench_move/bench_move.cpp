@@ -102,7 +102,7 @@ class Benchmark {
     const std::vector<double> plain(to.all().size(), 1.0);
     std::vector<Case> cases{{"memory copy"}, {"alltoallw a chunk"}};
     cases[0].run = [&] { std::memcpy(to.all().data(), plain.data(), to.all().size_bytes()); };
-    const Chunkwise chunkwise(comm_, movement.from, movement.to);
+    const bench::Chunkwise chunkwise(comm_, movement.from, movement.to);
     cases[1].run = [&] { chunkwise.apply(from, to); };
     for (const std::string& name : arguments_.strategies) cases.push_back(of_strategy(movement, name, from, to));
     for (Case& one : cases) check(one, to);
