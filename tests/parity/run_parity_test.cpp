@@ -140,6 +140,7 @@ TEST_F(Parity, AFullQueueAnsweredInSituChangesNothing) {
 }
 
 TEST_F(Parity, ByWhateverStrategyCellsTravelTheyAreTheSame) {
+  if (world.size() != 3) return;  // seven runs; tests/redistribute has every number of ranks
   const std::string one = reference();
 
   for (const std::string& strategy : redistribute::strategies().names()) {
