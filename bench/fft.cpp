@@ -130,7 +130,7 @@ Times time_fftw_mpi(const comm::Communicator& comm, int n) {
 }
 
 Times time_plan(const comm::Communicator& comm, const mesh::Layout& layout, fft::Decomposition decomposition) {
-  const fft::FftPlan plan(comm, layout, decomposition);
+  const fft::FftPlan<double> plan(comm, layout, {.decomposition = decomposition});
   mesh::Field<double> field(layout, comm.rank());
   mesh::Field<Complex> spectrum(plan.spectral(), comm.rank());
   return time(comm, [&] {

@@ -23,7 +23,7 @@ inline mesh::Field<double> lognormal(const comm::Communicator& comm, const mesh:
     core::for_each_cell(field.box(b), [&, view = field.view(b)](int k, int j, int i) {
       view(k, j, i) = core::normal(1, 1, static_cast<std::uint64_t>(linear_index(domain, {i, j, k})));
     });
-  const fft::FftPlan plan(comm, layout);
+  const fft::FftPlan<double> plan(comm, layout);
   mesh::Field<std::complex<double>> spectrum(plan.spectral(), comm.rank());
   plan.forward(field, spectrum);
   double variance = 0.0;

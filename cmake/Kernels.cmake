@@ -10,6 +10,7 @@ set(SIDESTREAM_KERNELS
   src/core/instruction_set.cpp
   src/fft/batch_passes.cpp
   src/fft/line_transforms.cpp
+  src/fft/row_transforms.cpp
   src/solvers/chemistry/growth_rows.cpp
   src/solvers/chemistry/heating_rows.cpp
   src/solvers/hydro/gas_rows.cpp

@@ -5,26 +5,25 @@
 
 namespace sidestream::fft {
 
-using Complex = std::complex<double>;
-
 namespace {
 
 template <int R>
 struct Butterfly {
   // Odd radix: pairs j and R - j share their cosines and, but for the sign, their sines.
-  static void apply(Element (&a)[R], const Complex* roots) {
+  template <typename T>
+  static void apply(Element<T> (&a)[R], const std::complex<T>* roots) {
     constexpr int half = (R - 1) / 2;
-    Element sum[half], difference[half];
+    Element<T> sum[half], difference[half];
     for (int j = 0; j < half; ++j) {
       sum[j] = a[j + 1] + a[R - 1 - j];
       difference[j] = times_minus_i(a[j + 1] - a[R - 1 - j]);
     }
-    const Element first = a[0];
+    const Element<T> first = a[0];
     for (int j = 0; j < half; ++j) a[0] = a[0] + sum[j];
     for (int k = 1; k <= half; ++k) {
-      Element even = first, odd = {};
+      Element<T> even = first, odd = {};
       for (int j = 1; j <= half; ++j) {
-        const Complex root = roots[j * k % R];
+        const std::complex<T> root = roots[j * k % R];
         even = even + sum[j - 1] * root.real();
         odd = odd + difference[j - 1] * -root.imag();
       }
@@ -36,8 +35,9 @@ struct Butterfly {
 
 template <>
 struct Butterfly<2> {
-  static void apply(Element (&a)[2], const Complex*) {
-    const Element difference = a[0] - a[1];
+  template <typename T>
+  static void apply(Element<T> (&a)[2], const std::complex<T>*) {
+    const Element<T> difference = a[0] - a[1];
     a[0] = a[0] + a[1];
     a[1] = difference;
   }
@@ -45,8 +45,10 @@ struct Butterfly<2> {
 
 template <>
 struct Butterfly<4> {
-  static void apply(Element (&a)[4], const Complex*) {
-    const Element even = a[0] + a[2], odd = a[0] - a[2], even_next = a[1] + a[3], odd_next = times_minus_i(a[1] - a[3]);
+  template <typename T>
+  static void apply(Element<T> (&a)[4], const std::complex<T>*) {
+    const Element<T> even = a[0] + a[2], odd = a[0] - a[2], even_next = a[1] + a[3],
+                     odd_next = times_minus_i(a[1] - a[3]);
     a[0] = even + even_next;
     a[1] = odd + odd_next;
     a[2] = even - even_next;
@@ -56,15 +58,16 @@ struct Butterfly<4> {
 
 template <>
 struct Butterfly<8> {
-  static void apply(Element (&a)[8], const Complex*) {
-    constexpr double root_half = std::numbers::sqrt2 / 2;
-    Element even[4] = {a[0], a[2], a[4], a[6]}, odd[4] = {a[1], a[3], a[5], a[7]};
-    Butterfly<4>::apply(even, nullptr);
-    Butterfly<4>::apply(odd, nullptr);
+  template <typename T>
+  static void apply(Element<T> (&a)[8], const std::complex<T>*) {
+    constexpr T root_half = std::numbers::sqrt2_v<T> / 2;
+    Element<T> even[4] = {a[0], a[2], a[4], a[6]}, odd[4] = {a[1], a[3], a[5], a[7]};
+    Butterfly<4>::apply<T>(even, nullptr);
+    Butterfly<4>::apply<T>(odd, nullptr);
     // times the eighth roots of unity
-    odd[1] = Element{odd[1].re + odd[1].im, odd[1].im - odd[1].re} * root_half;
+    odd[1] = Element<T>{odd[1].re + odd[1].im, odd[1].im - odd[1].re} * root_half;
     odd[2] = times_minus_i(odd[2]);
-    odd[3] = Element{odd[3].im - odd[3].re, -odd[3].re - odd[3].im} * root_half;
+    odd[3] = Element<T>{odd[3].im - odd[3].re, -odd[3].re - odd[3].im} * root_half;
     for (int k = 0; k < 4; ++k) {
       a[k] = even[k] + odd[k];
       a[k + 4] = even[k] - odd[k];
@@ -72,15 +75,15 @@ struct Butterfly<8> {
   }
 };
 
-template <int R, typename Pass>
-void apply_radix(const Pass& pass, const Element* in, Element* out) {
+template <int R, typename T, typename Pass>
+void apply_radix(const Pass& pass, const Element<T>* in, Element<T>* out) {
   const int count = pass.count, stride = pass.stride;
   for (int p = 0; p < count; ++p) {
-    const Complex* twiddle = pass.twiddles.data() + p * (R - 1);
-    const Element* from = in + p * stride;
-    Element* to = out + p * stride * R;
+    const std::complex<T>* twiddle = pass.twiddles.data() + p * (R - 1);
+    const Element<T>* from = in + p * stride;
+    Element<T>* to = out + p * stride * R;
     for (int q = 0; q < stride; ++q) {
-      Element a[R];
+      Element<T> a[R];
       for (int j = 0; j < R; ++j) a[j] = from[q + j * count * stride];
       Butterfly<R>::apply(a, pass.roots.data());
       to[q] = a[0];
@@ -89,8 +92,21 @@ void apply_radix(const Pass& pass, const Element* in, Element* out) {
   }
 }
 
-template <typename Pass>
-void apply(const Pass& pass, const Element* in, Element* out) {
+template <typename T, typename Pass>
+void apply_prime(const Pass& pass, const Element<T>* in, Element<T>* out, Element<T>* scratch) {
+  const int radix = pass.radix, count = pass.count, stride = pass.stride;
+  for (int p = 0; p < count; ++p) {
+    const std::complex<T>* twiddle = pass.twiddles.data() + p * (radix - 1);
+    for (int q = 0; q < stride; ++q) {
+      Element<T>* to = out + p * stride * radix + q;
+      pass.prime->apply(in + p * stride + q, count * stride, to, stride, scratch);
+      for (int j = 1; j < radix && p > 0; ++j) to[j * stride] = to[j * stride] * twiddle[j - 1];
+    }
+  }
+}
+
+template <typename T, typename Pass>
+void apply(const Pass& pass, const Element<T>* in, Element<T>* out, Element<T>* scratch) {
   switch (pass.radix) {
     case 2:
       return apply_radix<2>(pass, in, out);
@@ -106,22 +122,42 @@ void apply(const Pass& pass, const Element* in, Element* out) {
       return apply_radix<8>(pass, in, out);
     case 11:
       return apply_radix<11>(pass, in, out);
-    default:
+    case 13:
       return apply_radix<13>(pass, in, out);
+    default:
+      return apply_prime(pass, in, out, scratch);
   }
 }
 
 }  // namespace
 
 // The last pass (count 1) writes where it reads, so that it can end in `data` whatever the number of passes.
-void BatchTransform::apply_in_place(Element* data, Element* scratch) const {
-  if (fftw_)
-    return fftw_execute_split_dft(fftw_->plan.get(), Fftw::re(data), Fftw::im(data), Fftw::re(data), Fftw::im(data));
-  Element *from = data, *to = scratch;
-  for (const Pass& pass : passes_) {
-    apply(pass, from, pass.count == 1 ? data : to);
+template <typename T>
+void BatchTransform<T>::apply_in_place(Element<T>* data, Element<T>* scratch) const {
+  Element<T>*from = data, *to = scratch;
+  for (const Pass& pass : *passes_) {
+    apply(pass, from, pass.count == 1 ? data : to, scratch + length_);
     std::swap(from, to);
   }
 }
+
+// With y the elements in the order of the powers of g: X[g^-q] = x[0] + sum over r of y[r] exp(-2 pi i g^(r-q) / p).
+template <typename T>
+void PrimeTransform<T>::apply(const Element<T>* from, std::ptrdiff_t from_stride, Element<T>* to,
+                              std::ptrdiff_t to_stride, Element<T>* scratch) const {
+  const int count = prime_ - 1;
+  const Element<T> first = from[0];
+  for (int q = 0; q < count; ++q) scratch[q] = from[powers_[static_cast<std::size_t>(q)] * from_stride];
+  convolution_.apply_in_place(scratch, scratch + count);
+  to[0] = first + scratch[0];
+  for (int q = 0; q < count; ++q) scratch[q] = swapped(scratch[q] * factors_[static_cast<std::size_t>(q)]);
+  scratch[0] = scratch[0] + swapped(first);
+  convolution_.apply_in_place(scratch, scratch + count);
+  for (int q = 0; q < count; ++q)
+    to[powers_[static_cast<std::size_t>((count - q) % count)] * to_stride] = swapped(scratch[q]);
+}
+
+template void BatchTransform<double>::apply_in_place(Element<double>*, Element<double>*) const;
+template void BatchTransform<float>::apply_in_place(Element<float>*, Element<float>*) const;
 
 }  // namespace sidestream::fft

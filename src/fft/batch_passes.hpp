@@ -1,31 +1,26 @@
 #pragma once
 
 #include <complex>
+#include <memory>
 #include <vector>
 
 #include "fft/batch_transform.hpp"
-#include "fft/fftw.hpp"
+#include "fft/prime_transform.hpp"
 
 namespace sidestream::fft {
 
+/// The largest prime that has a butterfly of its own.
+constexpr int largest_radix = 13;
+
 /// One pass of the transform of lines whose length so far is `stride`: lines of radix * count * stride elements.
-struct BatchTransform::Pass {
+template <typename T>
+struct BatchTransform<T>::Pass {
   int radix, count, stride;
-  std::vector<std::complex<double>> roots;     ///< of order radix
-  std::vector<std::complex<double>> twiddles;  ///< exp(-2 pi i p j / (radix count)) for p < count, 0 < j < radix
+  std::vector<std::complex<T>> roots;        ///< of order radix
+  std::vector<std::complex<T>> twiddles;     ///< exp(-2 pi i p j / (radix count)) for p < count, 0 < j < radix
+  std::unique_ptr<PrimeTransform<T>> prime;  ///< of a radix above `largest_radix`
 
   Pass(int r, int m, int s);
-};
-
-/// FFTW on the real and imaginary parts where they lie: element i of lane l is number 2 batch i + l, its imaginary part
-/// `batch` further.
-struct BatchTransform::Fftw {
-  Plan1d plan;
-
-  explicit Fftw(int length);
-
-  static double* re(Element* element) { return reinterpret_cast<double*>(element); }
-  static double* im(Element* element) { return re(element) + batch; }
 };
 
 }  // namespace sidestream::fft

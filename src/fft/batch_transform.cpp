@@ -1,5 +1,6 @@
 #include "fft/batch_transform.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -11,9 +12,7 @@ using Complex = std::complex<double>;
 
 namespace {
 
-constexpr int largest_radix = 13;
-
-// The lengths of the passes, or nothing when a prime factor is too large.
+// The lengths of the passes.
 std::vector<int> radices_of(int length) {
   std::vector<int> radices;
   int twos = 0;
@@ -21,9 +20,14 @@ std::vector<int> radices_of(int length) {
   for (; twos > 4 || twos == 3; twos -= 3) radices.push_back(8);
   for (; twos >= 2; twos -= 2) radices.push_back(4);
   if (twos == 1) radices.push_back(2);
-  for (int prime = 3; prime <= largest_radix; prime += 2)
+  for (int prime = 3; length > 1; prime += 2)
     for (; length % prime == 0; length /= prime) radices.push_back(prime);
-  return length == 1 ? radices : std::vector<int>{};
+  return radices;
+}
+
+template <typename T>
+std::complex<T> rounded(const Complex& number) {
+  return {static_cast<T>(number.real()), static_cast<T>(number.imag())};
 }
 
 }  // namespace
@@ -44,32 +48,29 @@ Complex root_of_unity(std::int64_t k, std::int64_t n) {
   return {static_cast<double>(std::cos(angle)), static_cast<double>(-std::sin(angle))};
 }
 
-BatchTransform::Pass::Pass(int r, int m, int s) : radix(r), count(m), stride(s) {
-  for (int j = 0; j < r; ++j) roots.push_back(root_of_unity(j, r));
+template <typename T>
+BatchTransform<T>::Pass::Pass(int r, int m, int s) : radix(r), count(m), stride(s) {
+  if (r > largest_radix) prime = std::make_unique<PrimeTransform<T>>(r);
+  for (int j = 0; j < r; ++j) roots.push_back(rounded<T>(root_of_unity(j, r)));
   for (int p = 0; p < m; ++p)
-    for (int j = 1; j < r; ++j) twiddles.push_back(root_of_unity(std::int64_t{p} * j, std::int64_t{r} * m));
+    for (int j = 1; j < r; ++j) twiddles.push_back(rounded<T>(root_of_unity(std::int64_t{p} * j, std::int64_t{r} * m)));
 }
 
-BatchTransform::Fftw::Fftw(int length) {
-  std::vector<Element> lines(static_cast<std::size_t>(length));
-  Element* data = lines.data();
-  const fftw_iodim line{length, 2 * batch, 2 * batch}, lanes{batch, 1, 1};
-  plan = make_plan([&] {
-    return fftw_plan_guru_split_dft(1, &line, 1, &lanes, re(data), im(data), re(data), im(data), plan_flags);
-  });
-}
-
-BatchTransform::BatchTransform(int length) : length_(length) {
-  const std::vector<int> radices = radices_of(length);
-  if (radices.empty() && length > 1) fftw_ = std::make_unique<Fftw>(length);
+template <typename T>
+BatchTransform<T>::BatchTransform(int length) : length_(length), scratch_length_(static_cast<std::size_t>(length)) {
+  std::vector<Pass> passes;
   int stride = 1;
-  for (const int radix : radices) {
-    passes_.emplace_back(radix, length / stride / radix, stride);
+  std::size_t of_primes = 0;
+  for (const int radix : radices_of(length)) {
+    const Pass& pass = passes.emplace_back(radix, length / stride / radix, stride);
     stride *= radix;
+    if (pass.prime) of_primes = std::max(of_primes, pass.prime->scratch_length());
   }
+  scratch_length_ += of_primes;
+  passes_ = std::make_shared<const std::vector<Pass>>(std::move(passes));
 }
-BatchTransform::~BatchTransform() = default;
-BatchTransform::BatchTransform(BatchTransform&&) noexcept = default;
-BatchTransform& BatchTransform::operator=(BatchTransform&&) noexcept = default;
+
+template BatchTransform<double>::BatchTransform(int);
+template BatchTransform<float>::BatchTransform(int);
 
 }  // namespace sidestream::fft

@@ -1,231 +1,275 @@
 #include "sidestream/fft/fft_plan.hpp"
 
 #include <algorithm>
-#include <optional>
 
-#include "fft/lines.hpp"
-#include "fft/process_grid.hpp"
+#include "fft/rows.hpp"
+#include "fft/slices.hpp"
 #include "sidestream/comm/progress.hpp"
 
 namespace sidestream::fft {
 
-using mesh::Box;
-using mesh::Field;
 using mesh::FieldView;
-using RealView = FieldView<const double>;
 using mesh::Int3;
 using mesh::Layout;
 using redistribute::Redistribution;
-using Complex = std::complex<double>;
-using Spectrum = Field<Complex>;
 
 namespace {
-
-constexpr auto strategy = redistribute::Strategy::automatic;
 
 // A multiple of what lines take of the cache at a time.
 constexpr std::ptrdiff_t columns_in_piece = 4096;
 
-bool have_equal_boxes(const Layout& a, const Layout& b) {
-  return std::ranges::equal(a.boxes(), b.boxes()) && std::ranges::equal(a.owners(), b.owners());
+}  // namespace
+
+template <typename Cell>
+struct FftPlan<Cell>::Plan {
+  static constexpr bool is_real = !std::is_same_v<Cell, Mode>;
+  using Number = typename RowsOf<Cell>::Number;
+  using Modes = FieldView<Mode>;
+
+  comm::Communicator comm;
+  int components;
+  Pencils pencils;
+  typename RowsOf<Cell>::Type x;
+  ComplexLines<Number> y, z;
+  Slices<Cell> slices;
+  // Full lines along z, where the caller's field does not hold them, and their modes in the same memory.
+  std::vector<Mode> z_memory;
+  Modes own_z_cells, own_z_modes;
+  std::optional<Redistribution> ghost_fill, z_to_wanted, wanted_to_z;
+
+  Plan(const comm::Communicator& its_comm, const Layout& given, const FftOptions& options);
+
+  // The stages along z when the caller's modes are in `spectrum`.
+  const Modes& z_cells(const Modes& spectrum) const { return z_memory.empty() ? spectrum : own_z_cells; }
+  const Modes& z_modes(const Modes& spectrum) const { return z_to_wanted ? own_z_modes : spectrum; }
+  bool has_own_z() const { return !pencils.keeps_all_of_z() || !pencils.is_wanted_in_pencils(); }
+
+  void forward(const FieldView<const Cell>& input, const Modes& spectrum);
+  void backward(const Modes& spectrum, const FieldView<Cell>& output);
+
+ private:
+  void forward_rows(const FieldView<const Cell>& from, const Modes& to, int component, int k);
+  void backward_rows(const Modes& from, const FieldView<Cell>& to, int component, int k);
+  void forward_plane(const Modes& from, const Modes& to, int component, int k);
+  void backward_plane(const Modes& from, const Modes& to, int component, int k);
+  template <typename F>
+  void for_each_plane(const Modes& modes, F f) const;
+  template <typename F>
+  void for_each_columns(const Modes& cells, const Modes& modes, F f) const;
+};
+
+template <typename Cell>
+FftPlan<Cell>::Plan::Plan(const comm::Communicator& its_comm, const Layout& given, const FftOptions& options)
+    : comm(its_comm.duplicate()),
+      components(options.components),
+      pencils(pencils_of(given, comm.size(), is_real, options)),
+      x(pencils.cells.x, pencils.x_modes.domain().hi.x),
+      y(pencils.cells.y, pencils.waves.y),
+      z(pencils.cells.z, pencils.waves.z),
+      slices(comm, pencils, options) {
+  const int rank = comm.rank();
+  if (has_own_z()) {
+    z_memory.resize(mesh::Field<Mode>::size_bytes(pencils.z_cells, rank, components) / sizeof(Mode));
+    const auto own = pencils.z_cells.boxes_of(rank);
+    const int pitch = own.empty() ? 0 : pencils.z_cells.box(own.front()).extent().x;
+    own_z_cells = pitched_view(z_memory.data(), pencils.z_cells, pencils.z_cells, rank, pitch, components);
+    own_z_modes = pitched_view(z_memory.data(), pencils.z_modes, pencils.z_cells, rank, pitch, components);
+  }
+  if (!pencils.is_wanted_in_pencils()) {
+    z_to_wanted.emplace(comm, pencils.z_modes, pencils.wanted, options.strategy);
+    wanted_to_z.emplace(comm, pencils.wanted, pencils.z_modes, options.strategy);
+  }
+  if (pencils.is_given_in_pencils() && options.ghost > 0)
+    ghost_fill.emplace(comm, given, given, options.strategy,
+                       redistribute::Coverage{.source_ghost = 0, .destination_ghost = options.ghost, .skip_own = true});
 }
 
-Int3 cells_of(const Layout& real) {
-  core::require(real.size() > 0 && real.domain().lo == Int3{},
-                "a Fourier transform takes a layout whose domain begins at cell 0");
-  std::int64_t covered = 0;
-  for (const Box& box : real.boxes()) covered += box.volume();
-  core::require(covered == real.domain().volume(),
-                "a Fourier transform takes a layout that covers its whole domain once");
-  return real.domain().hi;
+// Lines along x of plane k, of a rank's one box.
+template <typename Cell>
+void FftPlan<Cell>::Plan::forward_rows(const FieldView<const Cell>& from, const Modes& to, int component, int k) {
+  const mesh::Box& box = to.box(0);
+  const auto in = from.view(0);
+  const auto out = to.view(0);
+  x.forward(&in(component, k, box.lo.y, 0), in.stride_y(), &out(component, k, box.lo.y, 0), out.stride_y(),
+            box.extent().y);
+}
+
+template <typename Cell>
+void FftPlan<Cell>::Plan::backward_rows(const Modes& from, const FieldView<Cell>& to, int component, int k) {
+  const mesh::Box& box = from.box(0);
+  const auto in = from.view(0);
+  const auto out = to.view(0);
+  x.backward(&in(component, k, box.lo.y, 0), in.stride_y(), &out(component, k, box.lo.y, 0), out.stride_y(),
+             box.extent().y);
+}
+
+// Lines along y of plane k.
+template <typename Cell>
+void FftPlan<Cell>::Plan::forward_plane(const Modes& from, const Modes& to, int component, int k) {
+  const mesh::Box& box = from.box(0);
+  const auto in = from.view(0), out = to.view(0);
+  y.forward(&in(component, k, 0, box.lo.x), in.stride_y(), &out(component, k, 0, box.lo.x), out.stride_y(),
+            box.extent().x);
+}
+
+template <typename Cell>
+void FftPlan<Cell>::Plan::backward_plane(const Modes& from, const Modes& to, int component, int k) {
+  const mesh::Box& box = to.box(0);
+  const auto in = from.view(0), out = to.view(0);
+  y.backward(&in(component, k, 0, box.lo.x), in.stride_y(), &out(component, k, 0, box.lo.x), out.stride_y(),
+             box.extent().x);
+}
+
+template <typename Cell>
+template <typename F>
+void FftPlan<Cell>::Plan::for_each_plane(const Modes& modes, F f) const {
+  if (modes.blocks() == 0) return;
+  for (int component = 0; component < components; ++component)
+    for (int k = modes.box(0).lo.z; k < modes.box(0).hi.z; ++k) {
+      comm::progress(comm);
+      f(component, k);
+    }
+}
+
+// Lines along z: neighbours along x are neighbours in memory, and so are rows that follow on each other. Calls
+// f(cells, their stride, modes, their stride, columns).
+template <typename Cell>
+template <typename F>
+void FftPlan<Cell>::Plan::for_each_columns(const Modes& cells, const Modes& modes, F f) const {
+  if (cells.blocks() == 0) return;
+  const mesh::Box& box = cells.box(0);
+  const auto on_cells = cells.view(0), on_modes = modes.view(0);
+  const Int3 extent = box.extent();
+  const bool follow = on_cells.stride_y() == extent.x && on_modes.stride_y() == extent.x;
+  const int rows = follow ? 1 : extent.y;
+  const std::ptrdiff_t columns = follow ? std::ptrdiff_t{extent.x} * extent.y : extent.x;
+  for (int component = 0; component < components; ++component)
+    for (int j = box.lo.y; j < box.lo.y + rows; ++j)
+      for (std::ptrdiff_t first = 0; first < columns; first += columns_in_piece) {
+        comm::progress(comm);
+        f(&on_cells(component, 0, j, box.lo.x) + first, on_cells.stride_z(),
+          &on_modes(component, 0, j, box.lo.x) + first, on_modes.stride_z(),
+          std::min(columns_in_piece, columns - first));
+      }
+}
+
+template <typename Cell>
+void FftPlan<Cell>::Plan::forward(const FieldView<const Cell>& input, const Modes& spectrum) {
+  const Modes &along_z = z_cells(spectrum), &modes = z_modes(spectrum);
+  for (const Slice<Cell>& slice : slices.all()) {
+    const FieldView<const Cell> cells = slice.given_to_x ? slice.x_cells : input;
+    const Modes& y_modes = slice.y_to_z ? slice.y_modes : along_z;
+    if (slice.given_to_x) slice.given_to_x->apply(input, slice.x_cells);
+    // With slabs a plane goes through both x and y while it is in the cache.
+    for_each_plane(slice.x_modes, [&](int component, int k) {
+      forward_rows(cells, slice.x_modes, component, k);
+      if (!slice.x_to_y) forward_plane(slice.y_cells, y_modes, component, k);
+    });
+    if (slice.x_to_y) {
+      slice.x_to_y->apply(slice.x_modes, slice.y_cells);
+      for_each_plane(slice.y_cells, [&](int component, int k) { forward_plane(slice.y_cells, y_modes, component, k); });
+    }
+    if (slice.y_to_z) slice.y_to_z->apply(slice.y_modes, along_z);
+  }
+  for_each_columns(along_z, modes, [&](Mode* from, auto from_stride, Mode* to, auto to_stride, auto columns) {
+    z.forward(from, from_stride, to, to_stride, columns);
+  });
+  if (z_to_wanted) z_to_wanted->apply(modes, spectrum);
+}
+
+template <typename Cell>
+void FftPlan<Cell>::Plan::backward(const Modes& spectrum, const FieldView<Cell>& output) {
+  const Modes &along_z = z_cells(spectrum), &modes = z_modes(spectrum);
+  if (wanted_to_z) wanted_to_z->apply(spectrum, modes);
+  for_each_columns(along_z, modes, [&](Mode* to, auto to_stride, Mode* from, auto from_stride, auto columns) {
+    z.backward(from, from_stride, to, to_stride, columns);
+  });
+  for (const Slice<Cell>& slice : slices.all()) {
+    const FieldView<Cell>& cells = slice.x_to_given ? slice.x_cells : output;
+    const Modes& y_modes = slice.z_to_y ? slice.y_modes : along_z;
+    if (slice.z_to_y) slice.z_to_y->apply(along_z, slice.y_modes);
+    if (slice.y_to_x) {
+      for_each_plane(slice.y_cells,
+                     [&](int component, int k) { backward_plane(y_modes, slice.y_cells, component, k); });
+      slice.y_to_x->apply(slice.y_cells, slice.x_modes);
+    }
+    for_each_plane(slice.x_modes, [&](int component, int k) {
+      if (!slice.y_to_x) backward_plane(y_modes, slice.y_cells, component, k);
+      backward_rows(slice.x_modes, cells, component, k);
+    });
+    if (slice.x_to_given) slice.x_to_given->apply(slice.x_cells, output);
+  }
+  if (ghost_fill) ghost_fill->apply(output, output);
+}
+
+template <typename Cell>
+FftPlan<Cell>::FftPlan(const comm::Communicator& comm, const Layout& cells, const FftOptions& options)
+    : plan_(std::make_unique<Plan>(comm, cells, options)) {}
+template <typename Cell>
+FftPlan<Cell>::~FftPlan() = default;
+template <typename Cell>
+FftPlan<Cell>::FftPlan(FftPlan&&) noexcept = default;
+template <typename Cell>
+FftPlan<Cell>& FftPlan<Cell>::operator=(FftPlan&&) noexcept = default;
+
+template <typename Cell>
+const Layout& FftPlan<Cell>::spectral() const {
+  return plan_->pencils.wanted;
+}
+template <typename Cell>
+const Layout& FftPlan<Cell>::real() const {
+  return plan_->pencils.given;
+}
+template <typename Cell>
+Int3 FftPlan<Cell>::cells() const {
+  return plan_->pencils.cells;
+}
+template <typename Cell>
+Int3 FftPlan<Cell>::waves() const {
+  return plan_->pencils.waves;
+}
+template <typename Cell>
+ProcessGrid FftPlan<Cell>::grid() const {
+  return plan_->pencils.grid;
+}
+
+template <typename Cell>
+std::size_t FftPlan<Cell>::size_bytes() const {
+  std::size_t bytes = plan_->slices.size_bytes() + plan_->z_memory.size() * sizeof(Mode);
+  for (const auto* step : {&plan_->ghost_fill, &plan_->z_to_wanted, &plan_->wanted_to_z})
+    if (*step) bytes += (*step)->size_bytes();
+  return bytes;
+}
+
+namespace {
+
+// A rank without blocks on one side may pass an empty field there.
+template <typename View>
+void require_fit(const View& view, const Layout& layout, int rank, int components) {
+  const auto blocks = layout.boxes_of(rank).size();
+  core::require(blocks == static_cast<std::size_t>(view.blocks()) && (blocks == 0 || view.components() == components),
+                "a Fourier transform takes fields on the layouts and with the components of its plan");
 }
 
 }  // namespace
 
-struct FftPlan::Plan {
-  comm::Communicator comm;
-  int rank;
-  Int3 cells;
-  ProcessGrid grid;
-  Layout real, real_x, spectral_x, spectral_y, spectral_z;
-  RealLines x;
-  ComplexLines y, z;
-  std::optional<Redistribution> real_to_x, x_to_y, y_to_z, z_to_y, y_to_x, x_to_real;
-  // Where the lines along x and y are worked on, unless that is the caller's field.
-  Spectrum x_work, y_work;
-
-  Plan(const comm::Communicator& its_comm, const Layout& layout, Decomposition decomposition, std::int32_t ghost);
-
-  bool x_is_real() const { return have_equal_boxes(real, real_x); }
-  bool y_is_x() const { return have_equal_boxes(spectral_x, spectral_y); }
-  bool z_is_y() const { return have_equal_boxes(spectral_y, spectral_z); }
-
-  Spectrum& y_field(Spectrum& z_field) { return y_to_z ? y_work : z_field; }
-  Spectrum& x_field(Spectrum& z_field) { return x_to_y ? x_work : y_field(z_field); }
-  // The lines along x in the memory of their modes, which take a little more: a line begins before its modes do, so
-  // forward from the last line to the first, and backward from the first to the last, none is written over too early.
-  Field<double> rows_in(Spectrum& on_x) const { return {real_x, rank, 1, 0, std::as_writable_bytes(on_x.all())}; }
-
-  void forward(const RealView& input, Spectrum& spectrum);
-  void backward(Spectrum& spectrum, const FieldView<double>& output);
-
- private:
-  void plan_redistributions(std::int32_t ghost);
-  void forward_rows(const RealView& from, Spectrum& to, int k);
-  void backward_rows(const Spectrum& from, const FieldView<double>& to, int k);
-  void transform_plane(Direction direction, Spectrum& field, int k);
-  void transform_columns(Direction direction, Spectrum& field);
-};
-
-FftPlan::Plan::Plan(const comm::Communicator& its_comm, const Layout& layout, Decomposition decomposition,
-                    std::int32_t ghost)
-    : comm(its_comm.duplicate()),
-      rank(comm.rank()),
-      cells(cells_of(layout)),
-      grid(choose_process_grid(cells, comm.size(), decomposition)),
-      real(layout),
-      real_x(split(mesh::domain_of(cells), {1, grid.rows, grid.columns}, real.periodic())),
-      x(cells.x),
-      y(cells.y),
-      z(cells.z) {
-  const Box modes = mesh::domain_of({cells.x / 2 + 1, cells.y, cells.z});
-  spectral_x = split(modes, {1, grid.rows, grid.columns});
-  spectral_y = split(modes, {grid.rows, 1, grid.columns});
-  spectral_z = split(modes, {grid.rows, grid.columns, 1});
-  plan_redistributions(ghost);
-}
-
-void FftPlan::Plan::plan_redistributions(std::int32_t ghost) {
-  if (!x_is_real()) real_to_x.emplace(comm, real, real_x, strategy);
-  if (!y_is_x()) {
-    x_to_y.emplace(comm, spectral_x, spectral_y, strategy);
-    y_to_x.emplace(comm, spectral_y, spectral_x, strategy);
-    x_work = Spectrum(spectral_x, rank);
-  }
-  if (!z_is_y()) {
-    y_to_z.emplace(comm, spectral_y, spectral_z, strategy);
-    z_to_y.emplace(comm, spectral_z, spectral_y, strategy);
-    y_work = Spectrum(spectral_y, rank);
-  }
-  if (!x_is_real() || ghost > 0) {
-    const redistribute::Coverage with_ghosts{.source_ghost = 0, .destination_ghost = ghost, .skip_own = x_is_real()};
-    x_to_real.emplace(comm, real_x, real, strategy, with_ghosts);
-  }
-}
-
-// Lines along x of plane k, of a rank's one box.
-void FftPlan::Plan::forward_rows(const RealView& from, Spectrum& to, int k) {
-  const Box& box = to.box(0);
-  const auto in = from.view(0);
-  const auto out = to.view(0);
-  x.forward(&in(k, box.lo.y, 0), in.stride_y(), &out(k, box.lo.y, 0), out.stride_y(), box.extent().y);
-}
-
-void FftPlan::Plan::backward_rows(const Spectrum& from, const FieldView<double>& to, int k) {
-  const Box& box = from.box(0);
-  const auto in = from.view(0);
-  const auto out = to.view(0);
-  x.backward(&in(k, box.lo.y, 0), in.stride_y(), &out(k, box.lo.y, 0), out.stride_y(), box.extent().y);
-}
-
-// Lines along y of plane k.
-void FftPlan::Plan::transform_plane(Direction direction, Spectrum& field, int k) {
-  comm::progress(comm);
-  const Box& box = field.box(0);
-  const auto view = field.view(0);
-  y.apply(direction, &view(k, 0, box.lo.x), view.stride_y(), view.stride_y());
-}
-
-// Lines along z: neighbours along x and y are neighbours in memory.
-void FftPlan::Plan::transform_columns(Direction direction, Spectrum& field) {
-  if (field.blocks() == 0) return;
-  const Int3 extent = field.box(0).extent();
-  const std::ptrdiff_t columns = std::ptrdiff_t{extent.x} * extent.y;
-  for (std::ptrdiff_t first = 0; first < columns; first += columns_in_piece) {
-    comm::progress(comm);
-    z.apply(direction, field.block(0).data() + first, columns, std::min(columns_in_piece, columns - first));
-  }
-}
-
-void FftPlan::Plan::forward(const RealView& input, Spectrum& spectrum) {
-  Spectrum& on_x = x_field(spectrum);
-  Spectrum& on_y = y_field(spectrum);
-  Field<double> own_rows;
-  if (real_to_x) {
-    own_rows = rows_in(on_x);
-    real_to_x->apply(input, own_rows);
-  }
-  const RealView rows = real_to_x ? RealView(own_rows) : input;
-  // With slabs a plane goes through both x and y while it is in the cache.
-  for (int b = 0; b < on_x.blocks(); ++b)
-    for (int k = on_x.box(b).hi.z; k-- > on_x.box(b).lo.z;) {
-      forward_rows(rows, on_x, k);
-      if (!x_to_y) transform_plane(Direction::forward, on_y, k);
-    }
-  if (x_to_y) {
-    x_to_y->apply(on_x, on_y);
-    for (int b = 0; b < on_y.blocks(); ++b)
-      for (int k = on_y.box(b).lo.z; k < on_y.box(b).hi.z; ++k) transform_plane(Direction::forward, on_y, k);
-  }
-  if (y_to_z) y_to_z->apply(on_y, spectrum);
-  transform_columns(Direction::forward, spectrum);
-}
-
-void FftPlan::Plan::backward(Spectrum& spectrum, const FieldView<double>& output) {
-  Spectrum& on_x = x_field(spectrum);
-  Spectrum& on_y = y_field(spectrum);
-  Field<double> own_rows;
-  if (real_to_x) own_rows = rows_in(on_x);
-  const FieldView<double> rows = real_to_x ? FieldView<double>(own_rows) : output;
-  transform_columns(Direction::backward, spectrum);
-  if (z_to_y) z_to_y->apply(spectrum, on_y);
-  if (y_to_x) {
-    for (int b = 0; b < on_y.blocks(); ++b)
-      for (int k = on_y.box(b).lo.z; k < on_y.box(b).hi.z; ++k) transform_plane(Direction::backward, on_y, k);
-    y_to_x->apply(on_y, on_x);
-  }
-  for (int b = 0; b < on_x.blocks(); ++b)
-    for (int k = on_x.box(b).lo.z; k < on_x.box(b).hi.z; ++k) {
-      if (!y_to_x) transform_plane(Direction::backward, on_y, k);
-      backward_rows(on_x, rows, k);
-    }
-  if (x_to_real) x_to_real->apply(rows, output);
-}
-
-FftPlan::FftPlan(const comm::Communicator& comm, const Layout& real, Decomposition decomposition, std::int32_t ghost)
-    : plan_(std::make_unique<Plan>(comm, real, decomposition, ghost)) {}
-FftPlan::~FftPlan() = default;
-FftPlan::FftPlan(FftPlan&&) noexcept = default;
-FftPlan& FftPlan::operator=(FftPlan&&) noexcept = default;
-
-const Layout& FftPlan::spectral() const {
-  return plan_->spectral_z;
-}
-const Layout& FftPlan::real() const {
-  return plan_->real;
-}
-Int3 FftPlan::cells() const {
-  return plan_->cells;
-}
-
-std::size_t FftPlan::size_bytes() const {
-  std::size_t bytes = plan_->x_work.all().size_bytes() + plan_->y_work.all().size_bytes();
-  for (const auto* redistribution :
-       {&plan_->real_to_x, &plan_->x_to_y, &plan_->y_to_z, &plan_->z_to_y, &plan_->y_to_x, &plan_->x_to_real})
-    if (*redistribution) bytes += (*redistribution)->size_bytes();
-  return bytes;
-}
-
-void FftPlan::forward(const RealView& input, Spectrum& spectrum) const {
-  core::require(input.components() == 1 && spectrum.components() == 1 && spectrum.ghost() == 0,
-                "a Fourier transform takes fields of one component and a spectrum without ghost cells");
+template <typename Cell>
+void FftPlan<Cell>::forward(const FieldView<const Cell>& input, const FieldView<Mode>& spectrum) const {
+  require_fit(input, real(), plan_->comm.rank(), plan_->components);
+  require_fit(spectrum, spectral(), plan_->comm.rank(), plan_->components);
   plan_->forward(input, spectrum);
 }
 
-void FftPlan::backward(Spectrum& spectrum, const FieldView<double>& output) const {
-  core::require(output.components() == 1 && spectrum.components() == 1 && spectrum.ghost() == 0,
-                "a Fourier transform takes fields of one component and a spectrum without ghost cells");
+template <typename Cell>
+void FftPlan<Cell>::backward(const FieldView<Mode>& spectrum, const FieldView<Cell>& output) const {
+  require_fit(spectrum, spectral(), plan_->comm.rank(), plan_->components);
+  require_fit(output, real(), plan_->comm.rank(), plan_->components);
   plan_->backward(spectrum, output);
 }
+
+template class FftPlan<double>;
+template class FftPlan<float>;
+template class FftPlan<std::complex<double>>;
+template class FftPlan<std::complex<float>>;
 
 }  // namespace sidestream::fft

@@ -1,5 +1,7 @@
 #include "fft/lines.hpp"
 
+#include "fft/rows.hpp"
+
 namespace sidestream::fft {
 
 namespace {
@@ -9,19 +11,38 @@ constexpr int piece_size_bytes = 1 << 17;
 
 }  // namespace
 
-ComplexLines::ComplexLines(int length) : transform_(length) {
-  while (2 * width_ * length * static_cast<int>(sizeof(Element)) <= piece_size_bytes) width_ *= 2;
+template <typename T>
+ComplexLines<T>::ComplexLines(int length, int kept) : transform_(length), kept_(length, kept) {
+  while (2 * width_ * length * static_cast<int>(sizeof(Element<T>)) <= piece_size_bytes) width_ *= 2;
   batches_.resize(static_cast<std::size_t>(width_) * static_cast<std::size_t>(length));
-  scratch_.resize(static_cast<std::size_t>(length));
+  scratch_.resize(transform_.scratch_length());
 }
 
-RealLines::RealLines(int length)
+template <typename T>
+RealRows<T>::RealRows(int length, int kept)
     : length_(length),
-      modes_(length / 2 + 1),
+      kept_(kept),
       transform_(is_even() ? length / 2 : length),
       batch_(static_cast<std::size_t>(length + 1)),
-      scratch_(batch_.size()) {
-  for (int k = 0; k < modes_; ++k) roots_.push_back(root_of_unity(k, length));
+      scratch_(std::max(batch_.size(), transform_.scratch_length())) {
+  for (int k = 0; 2 * k <= length; ++k) {
+    const std::complex<double> root = root_of_unity(k, length);
+    roots_.emplace_back(static_cast<T>(root.real()), static_cast<T>(root.imag()));
+  }
 }
+
+template <typename T>
+ComplexRows<T>::ComplexRows(int length, int kept)
+    : transform_(length),
+      kept_(length, kept),
+      batch_(static_cast<std::size_t>(length)),
+      scratch_(transform_.scratch_length()) {}
+
+template ComplexLines<double>::ComplexLines(int, int);
+template ComplexLines<float>::ComplexLines(int, int);
+template RealRows<double>::RealRows(int, int);
+template RealRows<float>::RealRows(int, int);
+template ComplexRows<double>::ComplexRows(int, int);
+template ComplexRows<float>::ComplexRows(int, int);
 
 }  // namespace sidestream::fft

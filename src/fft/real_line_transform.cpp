@@ -1,15 +1,16 @@
 #include "sidestream/fft/real_line_transform.hpp"
 
-#include "fft/lines.hpp"
+#include "fft/rows.hpp"
 
 namespace sidestream::fft {
 
 struct RealLineTransform::Lines {
   int length;
-  RealLines transform;
+  RealRows<double> transform;
 };
 
-RealLineTransform::RealLineTransform(int length) : lines_(std::make_unique<Lines>(Lines{length, RealLines(length)})) {}
+RealLineTransform::RealLineTransform(int length)
+    : lines_(std::make_unique<Lines>(Lines{length, RealRows<double>(length, length / 2 + 1)})) {}
 RealLineTransform::~RealLineTransform() = default;
 RealLineTransform::RealLineTransform(RealLineTransform&&) noexcept = default;
 RealLineTransform& RealLineTransform::operator=(RealLineTransform&&) noexcept = default;

@@ -28,7 +28,7 @@ AngularPower power_of(const comm::Communicator& world, const Spectrum& spectrum,
 AngularPower measured(const comm::Communicator& world, const Grid& grid, const mesh::Geometry& geometry, double mean,
                       int axis, std::int64_t bins) {
   const auto layout = test::random_layout(grid.cells, {true, true, true}, world.size(), 12, 3);
-  const Spectrum spectrum = transform(world, fft::FftPlan(world, layout), grid.on(layout, world.rank()));
+  const Spectrum spectrum = transform(world, fft::FftPlan<double>(world, layout), grid.on(layout, world.rank()));
   return power_of(world, spectrum, mean, geometry, axis, bins);
 }
 
@@ -90,7 +90,7 @@ TEST(AngularPower, OfNoiseSquashedAlongTheAxisHasItsMultipoles) {
   Grid grid(cells);
   for (std::size_t i = 0; i < grid.values.size(); ++i) grid.values[i] = core::normal(6, 1, i);
   const auto layout = test::random_layout(cells, {true, true, true}, world.size(), 12, 3);
-  Spectrum spectrum = transform(world, fft::FftPlan(world, layout), grid.on(layout, world.rank()));
+  Spectrum spectrum = transform(world, fft::FftPlan<double>(world, layout), grid.on(layout, world.rank()));
   fft::for_each_mode(spectrum, cells, [](const fft::Mode& mode, std::complex<double>& amplitude) {
     const double x = mode.wavenumber.x, y = mode.wavenumber.y, z = mode.wavenumber.z;
     amplitude *= std::sqrt(1 + y * y / std::max(1.0, x * x + y * y + z * z));

@@ -2,13 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
+#include <cmath>
 #include <cstring>
-#include <memory>
-#include <string>
+#include <numbers>
 #include <vector>
 
-#include "fft/fftw.hpp"
+#include "fft/rows.hpp"
 #include "sidestream/core/random.hpp"
 
 namespace sidestream::fft {
@@ -17,7 +16,7 @@ namespace {
 using Complex = std::complex<double>;
 
 // Lengths of every kind: tiny, powers of two, composites, primes.
-constexpr int lengths[] = {2, 3, 5, 7, 9, 13, 16, 31, 32, 37, 48, 64, 96, 100, 127, 128, 192, 256};
+constexpr int lengths[] = {2, 3, 5, 7, 9, 13, 16, 31, 32, 34, 37, 48, 64, 96, 100, 127, 128, 192, 256};
 
 Complex noise(std::uint64_t stream, std::uint64_t i) {
   return {core::normal(1, stream, 2 * i), core::normal(1, stream, 2 * i + 1)};
@@ -29,17 +28,21 @@ TEST_P(Lines, BitsOfAComplexLineDoNotDependOnItsPlaceOrNeighbours) {
   const int n = GetParam();
   const auto size = static_cast<std::size_t>(n);
   for (const Direction direction : {Direction::forward, Direction::backward}) {
-    ComplexLines lines(n);
+    ComplexLines<double> lines(n, n);
+    const auto apply = [&](std::vector<Complex>& data, std::ptrdiff_t count) {
+      direction == Direction::forward ? lines.forward(data.data(), count, data.data(), count, count)
+                                      : lines.backward(data.data(), count, data.data(), count, count);
+    };
     std::vector<Complex> alone(size);
     for (std::size_t i = 0; i < size; ++i) alone[i] = noise(0, i);
-    lines.apply(direction, alone.data(), 1, 1);
+    apply(alone, 1);
 
     for (std::size_t count : {2, 4, 7, 21})
       for (std::size_t place = 0; place < count; ++place) {
         std::vector<Complex> many(size * count);
         for (std::size_t i = 0; i < many.size(); ++i) many[i] = noise(1 + place, i);
         for (std::size_t i = 0; i < size; ++i) many[i * count + place] = noise(0, i);
-        lines.apply(direction, many.data(), static_cast<std::ptrdiff_t>(count), static_cast<std::ptrdiff_t>(count));
+        apply(many, static_cast<std::ptrdiff_t>(count));
 
         for (std::size_t i = 0; i < size; ++i)
           ASSERT_EQ(0, std::memcmp(&many[i * count + place], &alone[i], sizeof(Complex)));
@@ -50,7 +53,7 @@ TEST_P(Lines, BitsOfAComplexLineDoNotDependOnItsPlaceOrNeighbours) {
 TEST_P(Lines, BitsOfARealLineDoNotDependOnItsPlaceOrNeighbours) {
   const int n = GetParam();
   const auto size = static_cast<std::size_t>(n), modes = static_cast<std::size_t>(n / 2 + 1);
-  RealLines lines(n);
+  RealRows<double> lines(n, n / 2 + 1);
   std::vector<double> alone(size), back(size);
   std::vector<Complex> spectrum(modes);
   for (std::size_t i = 0; i < size; ++i) alone[i] = noise(0, i).real();
@@ -85,28 +88,47 @@ TEST_P(Lines, BackwardOfARealLineDisregardsImaginaryPartsThatARealLineCannotHave
   if (n % 2 == 0) stained.back().imag(-2.0);
   std::vector<double> expected(static_cast<std::size_t>(n)), actual(static_cast<std::size_t>(n));
 
-  RealLines(n).backward(spectrum.data(), n, expected.data(), n, 1);
-  RealLines(n).backward(stained.data(), n, actual.data(), n, 1);
+  RealRows<double>(n, n / 2 + 1).backward(spectrum.data(), n, expected.data(), n, 1);
+  RealRows<double>(n, n / 2 + 1).backward(stained.data(), n, actual.data(), n, 1);
 
   EXPECT_EQ(expected, actual);
 }
 
-INSTANTIATE_TEST_SUITE_P(Lengths, Lines, testing::ValuesIn(lengths));
+// The error grows with the logarithm of the length; large primes go through up to three convolutions in each other.
+constexpr double relative_round_off = 2e-15;
 
-// Vector codelets round otherwise, and which there are depends on the processor.
-TEST(Fftw, PlansHaveNoVectorInstructions) {
-  for (const int length : {17, 34, 37, 76, 97, 127, 1021}) {
-    std::vector<double> numbers(static_cast<std::size_t>(2 * batch * length));
-    double *const re = numbers.data(), *const im = re + batch;
-    const fftw_iodim line{length, 2 * batch, 2 * batch}, lanes{batch, 1, 1};
-    const Plan1d plan =
-        make_plan([&] { return fftw_plan_guru_split_dft(1, &line, 1, &lanes, re, im, re, im, plan_flags); });
-    const std::unique_ptr<char, decltype(&std::free)> text(fftw_sprint_plan(plan.get()), &std::free);
+class LineModes : public testing::TestWithParam<int> {};
 
-    EXPECT_EQ(std::string(text.get()).find("sse"), std::string::npos) << text.get();
-    EXPECT_EQ(std::string(text.get()).find("avx"), std::string::npos) << text.get();
+TEST_P(LineModes, AreTheDirectSums) {
+  const int n = GetParam();
+  std::vector<std::complex<long double>> roots;
+  for (int k = 0; k < n; ++k) roots.push_back(std::polar(1.0L, -2 * std::numbers::pi_v<long double> * k / n));
+  std::vector<Complex> line(static_cast<std::size_t>(n)), modes(line.size());
+  for (std::size_t i = 0; i < line.size(); ++i) line[i] = noise(0, i);
+
+  ComplexLines<double>(n, n).forward(line.data(), 1, modes.data(), 1, 1);
+
+  double error = 0.0, power = 0.0;
+  for (int k = 0; k < n; ++k) {
+    std::complex<long double> sum = 0;
+    for (int i = 0; i < n; ++i) {
+      sum += std::complex<long double>(line[static_cast<std::size_t>(i)]) *
+             roots[static_cast<std::size_t>(std::int64_t{i} * k % n)];
+    }
+    error += static_cast<double>(std::norm(sum - std::complex<long double>(modes[static_cast<std::size_t>(k)])));
+    power += static_cast<double>(std::norm(sum));
   }
+  EXPECT_LT(std::sqrt(error / power), relative_round_off);
 }
+
+INSTANTIATE_TEST_SUITE_P(Lengths, Lines, testing::ValuesIn(lengths));
+INSTANTIATE_TEST_SUITE_P(Lengths, LineModes, testing::ValuesIn(lengths));
+
+// Primes up to some 500, and products of them.
+constexpr int awkward_lengths[] = {17,  19,  23,  29,  41,  43,     47,      53,     59,     83,      107,     131,
+                                   163, 167, 179, 227, 251, 257,    263,     347,    359,    383,     467,     479,
+                                   487, 499, 503, 509, 289, 2 * 47, 17 * 19, 8 * 31, 7 * 37, 23 * 29, 3 * 503, 1021};
+INSTANTIATE_TEST_SUITE_P(AwkwardLengths, LineModes, testing::ValuesIn(awkward_lengths));
 
 }  // namespace
 }  // namespace sidestream::fft

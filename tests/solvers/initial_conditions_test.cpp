@@ -173,7 +173,7 @@ TEST_F(InitialConditionsOn, GasMovesWithTheParticlesAndFollowsTheContrast) {
 template <typename F>
 void for_each_ratio(const comm::Communicator& comm, const InitialConditions& start, const LinearPower& power, F f) {
   const mesh::Field<double> contrast = start.density_contrast(1.0);
-  const fft::FftPlan plan(comm, contrast.layout());
+  const fft::FftPlan<double> plan(comm, contrast.layout());
   mesh::Field<std::complex<double>> modes(plan.spectral(), comm.rank());
   plan.forward(contrast, modes);
   const auto points = static_cast<double>(contrast.layout().domain().volume());

@@ -24,7 +24,7 @@ struct PowerBin {
 inline std::vector<PowerBin> power_bins(const comm::Communicator& comm, const mesh::Geometry& geometry,
                                         const mesh::Field<double>& density,
                                         const std::function<double(double)>& expected) {
-  const fft::FftPlan plan(comm, density.layout());
+  const fft::FftPlan<double> plan(comm, density.layout());
   mesh::Field<std::complex<double>> modes(plan.spectral(), comm.rank());
   plan.forward(density, modes);
   core::ExactSum mass;

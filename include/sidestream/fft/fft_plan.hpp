@@ -2,7 +2,9 @@
 
 #include <complex>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/mesh/field.hpp"
@@ -14,40 +16,84 @@ namespace sidestream::fft {
 /// N, `automatic` takes slabs while there are planes enough.
 enum class Decomposition { automatic, slabs, pencils };
 
-/// A three-dimensional real-to-complex Fourier transform distributed over the ranks of a communicator. Built once
-/// (collective), applied often (collective, without allocation); one transform of a plan may run at a time. The bits of
-/// a transform depend on the data alone, not on the ranks or layouts: lines go through one-dimensional plans in batches
-/// of one shape.
+/// The ranks as rows x columns. x-pencils are cut in `rows` along y and `columns` along z, y-pencils in `rows` along x
+/// and `columns` along z, z-pencils in `rows` along x and `columns` along y. With one row the first two are the same
+/// slabs.
+struct ProcessGrid {
+  int rows = 1, columns = 1;
+  int ranks() const { return rows * columns; }
+};
+
+struct FftOptions {
+  Decomposition decomposition = Decomposition::automatic;
+  /// Takes the place of the decomposition. Ranks beyond it own no pencils.
+  std::optional<ProcessGrid> grid = {};
+  /// Of the fields; all are transformed, and sent, together.
+  int components = 1;
+  /// Layers of ghost cells (across the periodic boundaries of the cells' layout) that `backward` also fills.
+  std::int32_t ghost = 0;
+  /// The wavenumbers from -K to K of each axis are kept, 2 K + 1 <= cells; the others are neither transformed nor sent
+  /// nor held, and `backward` takes them as zeros. The spectrum is compact: indexed as that of a grid of 2 K + 1 cells.
+  std::optional<mesh::Int3> kept = {};
+  /// Where the caller wants the modes: a layout that covers their domain once. By default they stay in the z-pencils
+  /// that the last lines leave them in, which saves an exchange.
+  std::optional<mesh::Layout> spectral = {};
+  /// Of all exchanges; the bits do not depend on it.
+  redistribute::Strategy strategy = redistribute::Strategy::automatic;
+};
+
+/// The modes of a field of `Cell`.
+template <typename Cell>
+struct ModeOf {
+  using Type = std::complex<Cell>;
+};
+template <typename T>
+struct ModeOf<std::complex<T>> {
+  using Type = std::complex<T>;
+};
+
+/// A three-dimensional Fourier transform distributed over the ranks of a communicator: of real fields (`Cell` is double
+/// or float) to and from the half-complex spectrum, of complex ones to and from the full one. Built once (collective),
+/// applied often (collective, without allocation); one transform of a plan may run at a time. The bits of a mode and of
+/// a cell depend on the data alone: not on ranks, layouts, process grid, strategy, number of components, nor on which
+/// modes are kept beside it.
 ///
-/// Steps of `forward`: `real` -> x-pencils, lines along x, -> y-pencils, lines along y, -> z-pencils, lines along z.
-/// Each arrow is a redistribution and falls away where its two layouts are equal: with slabs the second, on one rank
-/// all but the first. `backward` walks the other way.
+/// Steps of `forward`: cells -> x-pencils, lines along x, -> y-pencils, lines along y, -> z-pencils, lines along z, ->
+/// the layout of the modes. Each arrow is a redistribution and falls away where its two layouts are equal: with slabs
+/// the second, on one rank all but the first. The first two go slice by slice of planes, so that a slice stays in the
+/// cache and its work space is small. `backward` walks the other way.
+template <typename Cell>
 class FftPlan {
  public:
-  /// `real` is any layout that covers the domain [0, cells) once, for example the simulation's blocks. `backward` also
-  /// fills `ghost` layers of ghost cells (across the periodic boundaries of `real`), in the same exchange. Memory that
-  /// stays: 8 bytes a cell for each of the second and third arrow that remains, and the messages of the redistributions
-  /// (lines along x are worked on in the memory of their modes).
-  FftPlan(const comm::Communicator& comm, const mesh::Layout& real,
-          Decomposition decomposition = Decomposition::automatic, std::int32_t ghost = 0);
+  using Mode = typename ModeOf<Cell>::Type;
+
+  /// `cells` is any layout that covers the domain [0, n) once, for example the simulation's blocks. Memory that stays:
+  /// two slices, and the full lines along z where not all of their modes are kept or the caller wants another layout.
+  FftPlan(const comm::Communicator& comm, const mesh::Layout& cells, const FftOptions& options = {});
   ~FftPlan();
   FftPlan(FftPlan&&) noexcept;
   FftPlan& operator=(FftPlan&&) noexcept;
 
-  /// The modes (x: 0..nx/2, y: 0..ny-1, z: 0..nz-1) that each rank holds; `wavenumber` gives the sign.
+  /// The modes that each rank holds: x from 0 to waves().x/2 (real fields; all for complex ones), y and z all;
+  /// `wavenumber(i, waves()[axis])` gives the sign.
   const mesh::Layout& spectral() const;
   const mesh::Layout& real() const;
-  /// Cells of the real grid.
+  /// Cells of the grid.
   mesh::Int3 cells() const;
+  /// Cells of the smallest grid that has all modes of the spectrum: those of the grid itself, or 2 K + 1. What
+  /// `for_each_mode` takes.
+  mesh::Int3 waves() const;
+  /// The ranks that do the work.
+  ProcessGrid grid() const;
   /// Bytes of this rank's work space and tables.
   std::size_t size_bytes() const;
 
-  /// sum over cells of real(x) exp(-i k.x), not normalised. Both fields have one component; `input` may have ghost
-  /// cells (unused), `spectrum` (on `spectral()`) has none.
-  void forward(const mesh::FieldView<const double>& input, mesh::Field<std::complex<double>>& spectrum) const;
+  /// sum over cells of input(x) exp(-i k.x), not normalised, each component by itself. `input` may have ghost cells
+  /// (unused); `spectrum` is on `spectral()`.
+  void forward(const mesh::FieldView<const Cell>& input, const mesh::FieldView<Mode>& spectrum) const;
   /// sum over modes of spectrum(k) exp(+i k.x), not normalised; `spectrum` is used as work space and lost. Writes the
   /// owned cells of `output` and as many layers of its ghost cells as the plan was made for.
-  void backward(mesh::Field<std::complex<double>>& spectrum, const mesh::FieldView<double>& output) const;
+  void backward(const mesh::FieldView<Mode>& spectrum, const mesh::FieldView<Cell>& output) const;
 
  private:
   struct Plan;

@@ -53,7 +53,7 @@ class Gravity {
   int rank_;
   std::array<double, 3> over_two_dx_;
   std::array<std::vector<double>, 3> k_squared_;  // of each index along x, y, z
-  fft::FftPlan transform_;
+  fft::FftPlan<double> transform_;
   std::shared_ptr<core::Workroom> room_;
   mesh::Field<double> potential_;
 };

@@ -110,7 +110,7 @@ class InitialConditions {
   Background background_;
   bool is_second_order_;
   mesh::Geometry lattice_;
-  fft::FftPlan plan_;
+  fft::FftPlan<double> plan_;
   Spectrum modes_;  // of the linear density contrast at z = 0; their `backward` transform is the contrast
 };
 

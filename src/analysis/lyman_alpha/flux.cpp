@@ -153,7 +153,7 @@ class Flux final : public Analysis {
     std::vector<Density> all;
     if (parameters_.cross.empty()) return all;
     const CoveringGrid grid(comm, snapshot.levels, absorption_.level);
-    const fft::FftPlan plan(comm, cells);
+    const fft::FftPlan<double> plan(comm, cells);
     for (const std::string& name : parameters_.cross)
       all.push_back({name, density_spectrum(comm, plan, grid, snapshot, name),
                      positive_mean(comm, field_or_total(snapshot, name), name)});
@@ -165,7 +165,7 @@ class Flux final : public Analysis {
     AlongAxis found{axis, factor, flux_statistics(box.comm, depth, axis, factor, parameters_.bins), {}, {}, {}};
     if (parameters_.slice && axis == absorption_.axes.back()) found.slice = slice_of(box.comm, depth, Plane(axis));
     if (parameters_.mu_bins == 0) return found;
-    const Spectrum spectrum = transform(box.comm, fft::FftPlan(box.comm, depth.layout()), depth);
+    const Spectrum spectrum = transform(box.comm, fft::FftPlan<double>(box.comm, depth.layout()), depth);
     std::vector<RelativeField> fields{{spectrum, found.flux.mean}};
     for (const Density& density : box.densities) fields.push_back({density.spectrum, density.mean});
     std::vector<FieldPair> with_flux;

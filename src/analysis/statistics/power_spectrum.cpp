@@ -85,7 +85,7 @@ class PowerSpectra final : public Analysis {
     const auto shot_noise = parameters_.subtract_shot_noise ? shot_noise_of(snapshot) : 0.0;
     const int level = static_cast<int>(parameters_.level);
     const CoveringGrid grid(comm, snapshot.levels, level);
-    const fft::FftPlan plan(comm, grid.layout());
+    const fft::FftPlan<double> plan(comm, grid.layout());
     Measurement measurement{comm, snapshot, grid, plan, snapshot.geometry.refined(level), shot_noise, {}, 0, {}};
     measure_parts(measurement);
     for (const std::string& name : parameters_.fields)
@@ -111,7 +111,7 @@ class PowerSpectra final : public Analysis {
     const comm::Communicator& comm;
     const mesh::Snapshot& snapshot;
     const CoveringGrid& grid;
-    const fft::FftPlan& plan;
+    const fft::FftPlan<double>& plan;
     mesh::Geometry geometry;  // of the grid
     double shot_noise;        // of particles of all the dark matter [Mpc^3]
     mesh::Result result;

@@ -27,7 +27,7 @@ std::vector<double> window_of_axis(std::int32_t n) {
 
 }  // namespace
 
-Spectrum transform(const comm::Communicator& comm, const fft::FftPlan& plan, const ScalarView& field) {
+Spectrum transform(const comm::Communicator& comm, const fft::FftPlan<double>& plan, const ScalarView& field) {
   Spectrum spectrum(plan.spectral(), comm.rank());
   plan.forward(field, spectrum);
   return spectrum;
@@ -48,7 +48,7 @@ double positive_mean(const comm::Communicator& comm, const LeafField& field, con
   return average;
 }
 
-Spectrum density_spectrum(const comm::Communicator& comm, const fft::FftPlan& plan, const CoveringGrid& grid,
+Spectrum density_spectrum(const comm::Communicator& comm, const fft::FftPlan<double>& plan, const CoveringGrid& grid,
                           const mesh::Snapshot& snapshot, const std::string& name) {
   constexpr const char *gas = "gas_density", *dark = "dark_matter_density";
   const LeafField field = field_or_total(snapshot, name);
@@ -72,7 +72,7 @@ PowerSpectrum power_spectrum(const comm::Communicator& comm, const ScalarView& f
                              const ShellOptions& shells, bool deconvolve) {
   const double average = mean(comm, field, "density");
   if (!(average > 0)) throw core::Error("the mean of the field is not positive, so it has no relative fluctuation");
-  Spectrum spectrum = transform(comm, fft::FftPlan(comm, field.layout()), field);
+  Spectrum spectrum = transform(comm, fft::FftPlan<double>(comm, field.layout()), field);
   if (deconvolve) divide_by_cic_window(spectrum, geometry.domain.extent());
   const std::vector<RelativeField> fields{{spectrum, average}};
   const std::vector<FieldPair> itself{{0, 0}};

@@ -13,7 +13,7 @@ namespace sidestream::analysis {
 using Spectrum = mesh::Field<std::complex<double>>;
 
 /// The transform of a field. Collective.
-Spectrum transform(const comm::Communicator& comm, const fft::FftPlan& plan, const ScalarView& field);
+Spectrum transform(const comm::Communicator& comm, const fft::FftPlan<double>& plan, const ScalarView& field);
 
 /// Divides by the window of the cloud-in-cell assignment, prod_i sinc^2(k_i dx_i / 2) (Hockney & Eastwood 1981, eq.
 /// 5-165).
@@ -24,7 +24,7 @@ double positive_mean(const comm::Communicator& comm, const LeafField& field, con
 
 /// The transform of a density of the snapshot on `grid` (that of `plan`). That of the dark matter is divided by the
 /// window of its deposit; a total density made of its parts is the sum of theirs. Collective.
-Spectrum density_spectrum(const comm::Communicator& comm, const fft::FftPlan& plan, const CoveringGrid& grid,
+Spectrum density_spectrum(const comm::Communicator& comm, const fft::FftPlan<double>& plan, const CoveringGrid& grid,
                           const mesh::Snapshot& snapshot, const std::string& name);
 
 /// a += b

@@ -75,7 +75,7 @@ Gravity::Gravity(const comm::Communicator& comm, const mesh::Layout& blocks, con
                  const GravityConfig& config, std::shared_ptr<core::Workroom> room)
     : rank_(comm.rank()),
       over_two_dx_{0.5 / geometry.cell_size(0), 0.5 / geometry.cell_size(1), 0.5 / geometry.cell_size(2)},
-      transform_(comm, checked(blocks, geometry), fft::Decomposition::automatic, potential_ghost),
+      transform_(comm, checked(blocks, geometry), {.ghost = potential_ghost}),
       room_(room ? std::move(room) : std::make_shared<core::Workroom>()),
       potential_(blocks, comm.rank(), 1, potential_ghost) {
   const bool is_spectral = config.green == "spectral";

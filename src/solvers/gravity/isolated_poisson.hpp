@@ -26,7 +26,7 @@ class IsolatedPoisson final : public RootPoisson {
   mesh::Layout doubled_;        // the doubled domain, dealt to all ranks
   mesh::Layout blocks_within_;  // the blocks, as boxes of the doubled domain
   redistribute::Redistribution in_, out_;
-  fft::FftPlan transform_;
+  fft::FftPlan<double> transform_;
   mesh::Field<double> extended_, potential_;
   mesh::Field<std::complex<double>> spectrum_;
   mesh::Field<double> green_;

@@ -1,0 +1,158 @@
+#include <algorithm>
+
+#include "fft/rows.hpp"
+
+namespace sidestream::fft {
+
+namespace {
+
+// Number i of row l, at `rows[l * stride + i]`, becomes `columns[i * batch + l]`. Rows from `count` on read as zeros.
+template <typename T>
+void gather_rows(const T* rows, std::ptrdiff_t stride, int count, int length, T* columns) {
+  int i = 0;
+  if (count == batch)
+    for (; i + batch <= length; i += batch) transpose(rows + i, stride, columns + i * batch, batch);
+  for (; i < length; ++i)
+    for (int l = 0; l < batch; ++l) columns[i * batch + l] = l < count ? rows[l * stride + i] : T{};
+}
+
+template <typename T>
+void scatter_rows(const T* columns, int length, T* rows, std::ptrdiff_t stride, int count) {
+  int i = 0;
+  if (count == batch)
+    for (; i + batch <= length; i += batch) transpose(columns + i * batch, batch, rows + i, stride);
+  for (; i < length; ++i)
+    for (int l = 0; l < count; ++l) rows[l * stride + i] = columns[i * batch + l];
+}
+
+template <typename T>
+void swap_parts(Element<T>* elements, int count) {
+  for (int i = 0; i < count; ++i) elements[i] = swapped(elements[i]);
+}
+
+}  // namespace
+
+// From the transform Z of x[2m] + i x[2m+1] to that of x: X[k] = E + w^k O with E and O the transforms of the even and
+// odd elements.
+template <typename T>
+void RealRows<T>::unpack_modes(Element<T>* z) {
+  const int half = length_ / 2;
+  const Element<T> first = z[0];
+  z[0] = {first.re + first.im, Lanes<T>{}};
+  z[half] = {first.re - first.im, Lanes<T>{}};
+  for (int k = 1; 2 * k <= half; ++k) {
+    const Element<T> a = z[k], b = conj(z[half - k]);
+    const Element<T> even = (a + b) * T{0.5}, odd = times_minus_i(a - b) * roots_[static_cast<std::size_t>(k)] * T{0.5};
+    z[k] = even + odd;
+    z[half - k] = conj(even - odd);
+  }
+}
+
+// The inverse of `unpack_modes`, times 2.
+template <typename T>
+void RealRows<T>::pack_modes(Element<T>* x) {
+  const int half = length_ / 2;
+  x[0] = {x[0].re + x[half].re, x[0].re - x[half].re};
+  for (int k = 1; 2 * k <= half; ++k) {
+    const Element<T> a = x[k], b = conj(x[half - k]);
+    const Element<T> even = a + b, odd = times_i((a - b) * std::conj(roots_[static_cast<std::size_t>(k)]));
+    x[k] = even + odd;
+    x[half - k] = conj(even - odd);
+  }
+}
+
+template <typename T>
+void RealRows<T>::forward(const T* cells, std::ptrdiff_t cells_stride, Complex* modes, std::ptrdiff_t modes_stride,
+                          int count) {
+  Element<T>* const result = batch_.data();
+  for (int first = 0; first < count; first += batch) {
+    const int lines = std::min(batch, count - first);
+    const T* rows = cells + first * cells_stride;
+    if (is_even()) {
+      gather_rows(rows, cells_stride, lines, length_, numbers_of(result));
+    } else {
+      T* const columns = numbers_of(scratch_.data());
+      gather_rows(rows, cells_stride, lines, length_, columns);
+      for (int i = 0; i < length_; ++i) result[i] = {load(columns + i * batch), Lanes<T>{}};
+    }
+    transform_.apply_in_place(result, scratch_.data());
+    if (is_even()) unpack_modes(result);
+    result[0].im = Lanes<T>{};
+    scatter_rows(numbers_of(result), 2 * kept_, numbers_of(modes + first * modes_stride), 2 * modes_stride, lines);
+  }
+}
+
+template <typename T>
+void RealRows<T>::backward(const Complex* modes, std::ptrdiff_t modes_stride, T* cells, std::ptrdiff_t cells_stride,
+                           int count) {
+  Element<T>* const work = batch_.data();
+  const int complex_length = transform_.length();
+  for (int first = 0; first < count; first += batch) {
+    const int lines = std::min(batch, count - first);
+    gather_rows(numbers_of(modes + first * modes_stride), 2 * modes_stride, lines, 2 * kept_, numbers_of(work));
+    std::fill(work + kept_, work + length_ / 2 + 1, Element<T>{});
+    if (is_even()) {
+      pack_modes(work);
+    } else {
+      work[0].im = Lanes<T>{};
+      for (int k = 1; 2 * k < length_; ++k) work[length_ - k] = conj(work[k]);
+    }
+    swap_parts(work, complex_length);
+    transform_.apply_in_place(work, scratch_.data());
+    T* const numbers = numbers_of(work);
+    for (int i = 0; i < complex_length; ++i) {
+      const Element<T> element = swapped(work[i]);
+      if (is_even())
+        work[i] = element;
+      else
+        store(element.re, numbers + i * batch);
+    }
+    scatter_rows(numbers, length_, cells + first * cells_stride, cells_stride, lines);
+  }
+}
+
+template <typename T>
+void ComplexRows<T>::forward(const Complex* cells, std::ptrdiff_t cells_stride, Complex* modes,
+                             std::ptrdiff_t modes_stride, int count) {
+  Element<T>* const work = batch_.data();
+  const int length = transform_.length();
+  for (int first = 0; first < count; first += batch) {
+    const int lines = std::min(batch, count - first);
+    gather_rows(numbers_of(cells + first * cells_stride), 2 * cells_stride, lines, 2 * length, numbers_of(work));
+    transform_.apply_in_place(work, scratch_.data());
+    Complex* to = modes + first * modes_stride;
+    scatter_rows(numbers_of(work), 2 * kept_.low, numbers_of(to), 2 * modes_stride, lines);
+    scatter_rows(numbers_of(work + length - kept_.high), 2 * kept_.high, numbers_of(to + kept_.low), 2 * modes_stride,
+                 lines);
+  }
+}
+
+template <typename T>
+void ComplexRows<T>::backward(const Complex* modes, std::ptrdiff_t modes_stride, Complex* cells,
+                              std::ptrdiff_t cells_stride, int count) {
+  Element<T>* const work = batch_.data();
+  const int length = transform_.length();
+  for (int first = 0; first < count; first += batch) {
+    const int lines = std::min(batch, count - first);
+    const Complex* from = modes + first * modes_stride;
+    gather_rows(numbers_of(from), 2 * modes_stride, lines, 2 * kept_.low, numbers_of(work));
+    std::fill(work + kept_.low, work + length - kept_.high, Element<T>{});
+    gather_rows(numbers_of(from + kept_.low), 2 * modes_stride, lines, 2 * kept_.high,
+                numbers_of(work + length - kept_.high));
+    swap_parts(work, length);
+    transform_.apply_in_place(work, scratch_.data());
+    swap_parts(work, length);
+    scatter_rows(numbers_of(work), 2 * length, numbers_of(cells + first * cells_stride), 2 * cells_stride, lines);
+  }
+}
+
+template void RealRows<double>::forward(const double*, std::ptrdiff_t, Complex*, std::ptrdiff_t, int);
+template void RealRows<double>::backward(const Complex*, std::ptrdiff_t, double*, std::ptrdiff_t, int);
+template void RealRows<float>::forward(const float*, std::ptrdiff_t, Complex*, std::ptrdiff_t, int);
+template void RealRows<float>::backward(const Complex*, std::ptrdiff_t, float*, std::ptrdiff_t, int);
+template void ComplexRows<double>::forward(const Complex*, std::ptrdiff_t, Complex*, std::ptrdiff_t, int);
+template void ComplexRows<double>::backward(const Complex*, std::ptrdiff_t, Complex*, std::ptrdiff_t, int);
+template void ComplexRows<float>::forward(const Complex*, std::ptrdiff_t, Complex*, std::ptrdiff_t, int);
+template void ComplexRows<float>::backward(const Complex*, std::ptrdiff_t, Complex*, std::ptrdiff_t, int);
+
+}  // namespace sidestream::fft
