@@ -178,6 +178,9 @@ int main(int argc, char** argv) {
   try {
     const comm::Communicator comm =
         redistribute::with_exchange(comm::Communicator(MPI_COMM_WORLD), {.wisdom = arguments.wisdom});
+    comm.agree_on([&] {
+      for (const std::string& name : arguments.strategies) redistribute::strategies().named(name);
+    });
     const json report = measure(comm, arguments);
     if (comm.rank() == 0) fmt::print("{}\n", report.dump());
     return 0;

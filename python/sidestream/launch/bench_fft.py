@@ -59,4 +59,5 @@ def print_report(report: dict[str, Any]) -> None:
         f"errors for a sinusoid: {errors['spike']:.1e} of its mode, {errors['other_modes']:.1e} in the others, "
         f"{errors['round_trip']:.1e} there and back"
     )
-    out.print(f"the fastest is kept in {report['wisdom']}")
+    if report["wisdom"] != "none":
+        out.print(f"the fastest is kept in {report['wisdom']}")

@@ -71,7 +71,8 @@ def print_report(report: dict[str, Any]) -> None:
         for case in movement["cases"]:
             table.add_row(*_row(case))
         out.print(table)
-    out.print(f"what tuning found is kept in {report['wisdom']}")
+    if report["wisdom"] != "none":
+        out.print(f"what tuning found is kept in {report['wisdom']}")
 
 
 def _row(case: dict[str, Any]) -> list[str]:
