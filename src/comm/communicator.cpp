@@ -9,8 +9,8 @@
 #include <limits>
 #include <utility>
 
-#include "comm/inherit_progress.hpp"
 #include "comm/launcher_watch.hpp"
+#include "comm/luggage.hpp"
 #include "sidestream/comm/progress.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/memory.hpp"
@@ -89,7 +89,7 @@ Communicator Communicator::split(int color, int key) const {
   Communicator part;
   check(MPI_Comm_split(comm_, color < 0 ? MPI_UNDEFINED : color, key, &part.comm_), "MPI_Comm_split");
   if (part.comm_ == MPI_COMM_NULL) return part;
-  inherit_progress(comm_, part.comm_);
+  inherit_luggage(comm_, part.comm_);
   MPI_Comm_rank(part.comm_, &part.rank_);
   MPI_Comm_size(part.comm_, &part.size_);
   return part;
@@ -98,7 +98,7 @@ Communicator Communicator::split(int color, int key) const {
 Communicator Communicator::split_by_node() const {
   Communicator node;
   check(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node.comm_), "MPI_Comm_split_type");
-  inherit_progress(comm_, node.comm_);
+  inherit_luggage(comm_, node.comm_);
   MPI_Comm_rank(node.comm_, &node.rank_);
   MPI_Comm_size(node.comm_, &node.size_);
   return node;

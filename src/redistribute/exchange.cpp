@@ -4,6 +4,8 @@
 #include <array>
 #include <tuple>
 
+#include "sidestream/core/error.hpp"
+
 namespace sidestream::redistribute {
 
 namespace {
@@ -94,6 +96,17 @@ std::vector<Chunk> Cuts::chunks_of(const Traffic& traffic, const Job& job) const
 
 std::size_t buffer_bytes(std::span<const Chunk> chunks) {
   return chunks.empty() ? 0 : chunks.back().offset + chunks.back().size_bytes;
+}
+
+ChunkRange chunks_of_message(std::span<const Chunk> chunks, std::size_t message) {
+  const auto found = std::ranges::equal_range(chunks, message, {}, &Chunk::message);
+  return {static_cast<std::size_t>(found.begin() - chunks.begin()),
+          static_cast<std::size_t>(found.end() - chunks.begin())};
+}
+
+int mpi_count(const Chunk& chunk) {
+  core::require(chunk.size_bytes < (std::size_t{1} << 31), "one row of cells holds over 2 GiB");
+  return static_cast<int>(chunk.size_bytes);
 }
 
 void pack(const Tables& tables, const Job& job, const Chunk& chunk, std::byte* buffer) {

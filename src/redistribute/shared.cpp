@@ -164,12 +164,10 @@ class WindowLinks {
   static void forget(Link& link) { link.count_before = link.first = link.next = link.last = 0; }
 
   static void begin(Link& link, const std::vector<Chunk>& chunks) {
-    const auto by_message = [](const Chunk& chunk, std::size_t message) { return chunk.message < message; };
+    const ChunkRange range = chunks_of_message(chunks, link.message);
     link.count_before = link.count_after();
-    link.first = static_cast<std::size_t>(std::lower_bound(chunks.begin(), chunks.end(), link.message, by_message) -
-                                          chunks.begin());
-    link.last = static_cast<std::size_t>(std::lower_bound(chunks.begin(), chunks.end(), link.message + 1, by_message) -
-                                         chunks.begin());
+    link.first = range.first;
+    link.last = range.last;
     link.next = link.first;
   }
 

@@ -91,6 +91,8 @@ OPTIONS = {
     ],
     "halos mergers": ["--task", "-o"],
     "bench io": ["-n", "--folder", "--repetitions", "--contents", "--formats", "--methods", "--model", "--json"],
+    "bench fft": ["-n", "--cells", "--repetitions", "--from", "--strategies", "--wisdom", "--json"],
+    "bench move": ["-n", "--cells", "--block", "--repetitions", "--strategies", "--wisdom", "--json"],
 }
 
 

@@ -12,6 +12,7 @@
 #include "sidestream/io/format.hpp"
 #include "sidestream/io/run_folder.hpp"
 #include "sidestream/mesh/derived.hpp"
+#include "sidestream/redistribute/exchange_choice.hpp"
 #include "sidestream/sims/simulation.hpp"
 
 namespace sidestream::sims {
@@ -32,6 +33,7 @@ struct RunConfig {
   std::string simulation;
   std::optional<std::int64_t> max_steps;
   std::optional<double> wall_time_s;
+  redistribute::ExchangeChoice exchange;
   std::unique_ptr<SimulationPlan> plan;
   std::vector<mesh::DerivedQuantity> derived;  ///< as `[quantity.NAME]` declares them
   couple::CouplingConfig coupling;

@@ -357,9 +357,10 @@ void check_start(const RunConfig& config, const std::string& folder, const RunSt
   if (!start.file.empty()) io::open_snapshot_file(start.file);
 }
 
-RunStatus run(const comm::Communicator& world, RunConfig config, const std::string& folder_path, const RunStart& start,
-              const std::function<void(const std::string& line)>& progress) {
+RunStatus run(const comm::Communicator& every_rank, RunConfig config, const std::string& folder_path,
+              const RunStart& start, const std::function<void(const std::string& line)>& progress) {
   core::Bill bill(start.began);
+  const comm::Communicator world = redistribute::with_exchange(every_rank, config.exchange);
   world.agree_on([&] {
     if (world.rank() == 0) check_start(config, folder_path, start);
   });
