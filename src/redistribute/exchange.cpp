@@ -4,8 +4,6 @@
 #include <array>
 #include <tuple>
 
-#include "sidestream/core/error.hpp"
-
 namespace sidestream::redistribute {
 
 namespace {
@@ -102,6 +100,11 @@ ChunkRange chunks_of_message(std::span<const Chunk> chunks, std::size_t message)
   const auto found = std::ranges::equal_range(chunks, message, {}, &Chunk::message);
   return {static_cast<std::size_t>(found.begin() - chunks.begin()),
           static_cast<std::size_t>(found.end() - chunks.begin())};
+}
+
+core::Error refused(const std::string& strategy, const core::Error& refusal) {
+  return core::Error("the strategy `" + strategy + "` cannot be used here: " + refusal.message(), refusal.where(),
+                     "choose another one, such as \"p2p\" or \"automatic\"");
 }
 
 int mpi_count(const Chunk& chunk) {

@@ -8,6 +8,7 @@
 #include "redistribute/planner.hpp"
 #include "redistribute/rows.hpp"
 #include "sidestream/comm/communicator.hpp"
+#include "sidestream/core/error.hpp"
 
 namespace sidestream::redistribute {
 
@@ -49,6 +50,9 @@ std::unique_ptr<Exchange> make_shared(const comm::Communicator& comm, const Tabl
 std::unique_ptr<Exchange> make_alltoallv(const comm::Communicator& comm, const Tables& tables);
 std::unique_ptr<Exchange> make_rma(const comm::Communicator& comm, const Tables& tables);
 std::unique_ptr<Exchange> make_pipelined(const comm::Communicator& comm, const Tables& tables);
+
+/// What is thrown where MPI refuses what a strategy needs.
+core::Error refused(const std::string& strategy, const core::Error& refusal);
 
 /// A run of rows of one message, the unit that is packed, sent and unpacked.
 struct Chunk {

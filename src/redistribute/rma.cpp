@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "redistribute/exchange.hpp"
-#include "sidestream/core/error.hpp"
 #include "sidestream/core/memory.hpp"
 #include "sidestream/core/random.hpp"
 
@@ -51,8 +50,7 @@ class PutWindow {
     try {
       comm::check(mpi_error, "a one-sided transfer");
     } catch (const core::Error& refusal) {
-      throw core::Error("the strategy `rma` cannot be used here: " + refusal.message(), refusal.where(),
-                        "choose another one, such as \"p2p\" or \"automatic\"");
+      throw refused("rma", refusal);
     }
   }
 

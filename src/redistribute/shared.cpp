@@ -137,7 +137,11 @@ class WindowLinks {
     // aligned too.
     const std::size_t bytes =
         alignof(Slot) + head_bytes() + buffer_bytes(cut_->outgoing) + outgoing_.size() * alignof(Slot);
-    window_ = std::make_unique<comm::SharedWindow>(*active_, (bytes + page_bytes - 1) / page_bytes * page_bytes);
+    try {
+      window_ = std::make_unique<comm::SharedWindow>(*active_, (bytes + page_bytes - 1) / page_bytes * page_bytes);
+    } catch (const core::Error& refusal) {
+      throw refused("shared", refusal);
+    }
     capacity_cell_bytes_ = cell_bytes;
     std::byte* own = aligned(window_->part(active_->rank()).data());
     for (std::size_t n = 0; n < outgoing_.size(); ++n) {
