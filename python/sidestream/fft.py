@@ -60,7 +60,7 @@ class Transform:
         if origin is None or block is None:
             origin, block = self._slab()
         first, extent = _triple(origin, "origin", 0), _triple(block, "block", 0)
-        most = None if kept is None else _triple([kept] * 3 if np.ndim(kept) == 0 else kept, "kept", 0)  # type: ignore[list-item]
+        most = None if kept is None else _triple([kept] * 3 if isinstance(kept, int) else kept, "kept", 0)
         with translated_errors():
             self._plan = extension().Transform(first, extent, self.shape, most, handle_of(comm))
         sides = np.broadcast_to(np.asarray(box_size, float), 3) if np.ndim(box_size) else _cubic(box_size, self.shape)
@@ -73,7 +73,8 @@ class Transform:
         rank, ranks = (0, 1) if self.comm is None else (self.comm.Get_rank(), self.comm.Get_size())
         planes = self.shape[0]
         first, last = planes * rank // ranks, planes * (rank + 1) // ranks
-        return (first, 0, 0), ((last - first, *self.shape[1:]) if last > first else (0, 0, 0))  # type: ignore[return-value]
+        _, rows, columns = self.shape
+        return (first, 0, 0), ((last - first, rows, columns) if last > first else (0, 0, 0))
 
     @property
     def modes(self) -> tuple[slice, ...]:
