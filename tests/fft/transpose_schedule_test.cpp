@@ -101,9 +101,9 @@ TEST(TransposeSchedule, DroppedModesAreNotSent) {
 TEST(TransposeSchedule, IsThatOfAPlanOnTheRanksOfThisRun) {
   const comm::Communicator comm(MPI_COMM_WORLD);
   const Int3 cells{18, 20, 14};
-  const ProcessGrid grid = choose_process_grid(cells, comm.size(), fft::Decomposition::pencils);
-  const fft::FftPlan plan(comm, split(mesh::domain_of(cells), {1, grid.rows, grid.columns}),
-                          fft::Decomposition::pencils);
+  const ProcessGrid grid =
+      choose_process_grid(cells, {cells.x / 2 + 1, cells.y, cells.z}, comm.size(), fft::Decomposition::pencils);
+  const fft::FftPlan<double> plan(comm, split(mesh::domain_of(cells), {1, grid.rows, grid.columns}), {.grid = grid});
   const auto transposes = transposes_of(cells, grid, all_modes(cells));
 
   for (const Transpose& transpose : transposes) {
