@@ -124,6 +124,7 @@ measures:  ## lengths of files and functions, the longest first
 	@python3 tools/measures.py
 
 build-cost: $(BUILD)/build.ninja  ## CPU seconds to compile the package from nothing, and the dearest files and headers
+	@cmake --build $(BUILD) --target CMakeFiles/sidestream_core.dir/cmake_pch.hxx.gch
 	@python3 tools/build_cost.py $(BUILD) --most 650
 
 clean:  ## remove what was built

@@ -28,7 +28,7 @@ constexpr int done = 0, failed = 1;
 struct Arguments {
   std::string config, folder, file;
   std::optional<std::string> kind;  // of names to list, or empty: all
-  std::vector<std::string> overrides;
+  std::vector<std::string> overrides, allowed_changes;
   int ranks = 1;
   bool check = false, analyze = false, json = false, restart = false, overwrite = false, quiet = false, options = false;
 };
@@ -48,7 +48,7 @@ sims::RunStart start_of(const Arguments& arguments, core::Bill::Clock::time_poin
   const auto existing = arguments.restart     ? io::ExistingRun::resume
                         : arguments.overwrite ? io::ExistingRun::overwrite
                                               : io::ExistingRun::refuse;
-  return {existing, arguments.file, began, !arguments.quiet};
+  return {existing, arguments.file, began, !arguments.quiet, arguments.allowed_changes};
 }
 
 std::string folder_of(const Arguments& arguments) {
@@ -241,6 +241,8 @@ int main(int argc, char** argv) {
   line.words("--set", arguments.overrides, "override a key: task.halos.every=5");
   line.word("--out", arguments.folder, "folder of the run (default: runs/NAME of the configuration)");
   line.flag("--restart", arguments.restart, "go on from the newest good checkpoint in the folder");
+  line.words("--allow-change", arguments.allowed_changes,
+             "with --restart: this key of the physics may differ from that of the checkpoint: cosmology.omega_m");
   line.word("--from", arguments.file,
             "begin with the state in this file: a checkpoint or plot file of any format that is known");
   line.flag("--analyze", arguments.analyze,
@@ -260,6 +262,8 @@ int main(int argc, char** argv) {
   if (arguments.restart && arguments.overwrite) return line.refuse("--restart and --overwrite exclude each other");
   if (arguments.analyze && (arguments.restart || arguments.overwrite))
     return line.refuse("--analyze goes with --out and --from alone: nothing is run");
+  if (!arguments.allowed_changes.empty() && !arguments.restart)
+    return line.refuse("--allow-change goes with --restart");
   if (arguments.restart && !arguments.file.empty()) return line.refuse("--restart and --from exclude each other");
   if (arguments.check) return check_configuration(arguments);
   return run_configuration(arguments, began, argc, argv);

@@ -27,8 +27,8 @@ using namespace sidestream;
 using Complex = std::complex<double>;
 using nlohmann::json;
 
-constexpr int plannings = 5;
-constexpr double seconds_each = 1.0;
+constexpr int plannings = 10;
+constexpr double seconds_each = 0.7;
 
 double cpu_seconds() {
   timespec now{};
@@ -129,14 +129,32 @@ Times time_fftw_mpi(const comm::Communicator& comm, int n) {
   return best;
 }
 
-Times time_plan(const comm::Communicator& comm, const mesh::Layout& layout, fft::Decomposition decomposition) {
-  const fft::FftPlan<double> plan(comm, layout, {.decomposition = decomposition});
+// Bytes of all ranks' field, spectrum and plan over those of the field.
+double memory_of(const comm::Communicator& comm, const fft::FftPlan<double>& plan, const mesh::Field<double>& field,
+                 const mesh::Field<Complex>& spectrum) {
+  const std::size_t of_field = field.all().size_bytes();
+  const std::vector<double> parts =
+      comm.all_gather(static_cast<double>(of_field + spectrum.all().size_bytes() + plan.size_bytes()));
+  return std::accumulate(parts.begin(), parts.end(), 0.0) /
+         static_cast<double>(plan.cells().product() * static_cast<std::int64_t>(sizeof(double)));
+}
+
+struct Measured {
+  Times times;
+  double memory = 0.0;
+};
+
+Measured time_plan(const comm::Communicator& comm, const mesh::Layout& layout, const fft::FftOptions& options) {
+  const fft::FftPlan<double> plan(comm, layout, options);
   mesh::Field<double> field(layout, comm.rank());
   mesh::Field<Complex> spectrum(plan.spectral(), comm.rank());
-  return time(comm, [&] {
+  Measured measured;
+  measured.times = time(comm, [&] {
     plan.forward(field, spectrum);
     plan.backward(spectrum, field);
   });
+  measured.memory = memory_of(comm, plan, field, spectrum);
+  return measured;
 }
 
 Times time_gravity(const comm::Communicator& comm, const mesh::Layout& blocks) {
@@ -153,9 +171,14 @@ json measure(const comm::Communicator& comm, int n) {
   const double cells = static_cast<double>(domain.volume());
 
   const Times serial = time_alone(comm, n), fftw_mpi = time_fftw_mpi(comm, n);
-  const Times slabs = time_plan(comm, split(domain, {1, 1, comm.size()}), fft::Decomposition::slabs);
-  const Times pencils = time_plan(comm, split(domain, {1, comm.size(), 1}), fft::Decomposition::pencils);
-  const Times from_blocks = time_plan(comm, blocks, fft::Decomposition::automatic);
+  const mesh::Layout planes = split(domain, {1, 1, comm.size()}), rows = split(domain, {1, comm.size(), 1});
+  const std::int32_t two_thirds = (n - 1) / 3;
+  const mesh::Int3 kept{two_thirds, two_thirds, two_thirds};
+  const Measured slabs = time_plan(comm, planes, {.decomposition = fft::Decomposition::slabs});
+  const Measured pencils = time_plan(comm, rows, {.decomposition = fft::Decomposition::pencils});
+  const Measured from_blocks = time_plan(comm, blocks, {});
+  const Measured kept_slabs = time_plan(comm, planes, {.decomposition = fft::Decomposition::slabs, .kept = kept});
+  const Measured kept_from_blocks = time_plan(comm, blocks, {.kept = kept});
   const Times gravity = time_gravity(comm, blocks);
 
   const auto against = [&](const Times& times) {
@@ -165,15 +188,28 @@ json measure(const comm::Communicator& comm, int n) {
     entry["ratio_of_cpu_to_serial_fftw"] = times.cpu.front() / serial.cpu.front();
     return entry;
   };
+  const auto measured = [&](const Measured& run) {
+    json entry = against(run.times);
+    entry["memory_over_field"] = run.memory;
+    return entry;
+  };
+  const auto against_full = [&](const Measured& run, const Measured& full) {
+    json entry = measured(run);
+    entry["ratio_to_full"] = run.times.wall.front() / full.times.wall.front();
+    entry["ratio_of_cpu_to_full"] = run.times.cpu.front() / full.times.cpu.front();
+    return entry;
+  };
   json gravity_entry = gravity.summary();
   gravity_entry["cpu_us_per_cell"] = 1e6 * gravity.cpu.front() / cells;
   gravity_entry["wall_us_per_cell_times_ranks"] = 1e6 * gravity.wall.front() * comm.size() / cells;
   return {{"cells", n},
           {"serial_fftw", serial.summary()},
           {"fftw_mpi", against(fftw_mpi)},
-          {"slabs", against(slabs)},
-          {"pencils", against(pencils)},
-          {"from_blocks_of_32", against(from_blocks)},
+          {"slabs", measured(slabs)},
+          {"pencils", measured(pencils)},
+          {"from_blocks_of_32", measured(from_blocks)},
+          {"kept_slabs", against_full(kept_slabs, slabs)},
+          {"kept_from_blocks_of_32", against_full(kept_from_blocks, from_blocks)},
           {"gravity", gravity_entry}};
 }
 

@@ -19,7 +19,6 @@ namespace {
 
 using namespace sidestream;
 using bench::summary, bench::times, bench::Times;
-using redistribute::Strategy;
 
 constexpr int components = 6, ghost = 4;
 
@@ -68,10 +67,10 @@ int main(int argc, char** argv) {
   report["block"] = block;
   report["bytes"] = all_bytes;
   report["memory_copy"] = summary(copy, copy, all_bytes);
-  for (const auto& [name, strategy] : {std::pair{"p2p", Strategy::p2p}, std::pair{"alltoallw", Strategy::alltoallw},
-                                       std::pair{"shared", Strategy::shared}}) {
-    const redistribute::GhostFill plan(comm, layout, ghost, strategy);
-    report["strategies"][name] = summary(times(comm, [&] { plan.fill(field); }), copy, all_bytes);
+  for (const redistribute::StrategyEntry& entry : redistribute::strategies()) {
+    if (entry.make == nullptr) continue;
+    const redistribute::GhostFill plan(comm, layout, ghost, entry.strategy);
+    report["strategies"][entry.name] = summary(times(comm, [&] { plan.fill(field); }), copy, all_bytes);
   }
   if (comm.rank() == 0) {
     report["planning"] = planning();

@@ -21,7 +21,6 @@ namespace {
 
 using namespace sidestream;
 using bench::repeats, bench::summary, bench::times, bench::Times;
-using redistribute::Strategy;
 
 constexpr int components = 4, ghost = 4;
 
@@ -100,10 +99,10 @@ int main(int argc, char** argv) {
   report["cells"] = cells;
   report["bytes"] = bytes;
   report["memory_copy"] = summary(copy, copy, bytes);
-  for (const auto& [name, strategy] : {std::pair{"p2p", Strategy::p2p}, std::pair{"alltoallw", Strategy::alltoallw},
-                                       std::pair{"shared", Strategy::shared}}) {
-    const redistribute::Redistribution plan(comm, senders, receivers, strategy);
-    report["strategies"][name] = summary(times(comm, [&] { plan.apply(from, to); }), copy, bytes);
+  for (const redistribute::StrategyEntry& entry : redistribute::strategies()) {
+    if (entry.make == nullptr) continue;
+    const redistribute::Redistribution plan(comm, senders, receivers, entry.strategy);
+    report["strategies"][entry.name] = summary(times(comm, [&] { plan.apply(from, to); }), copy, bytes);
   }
   report["migration"] = migration(comm, cells);
   if (comm.rank() == 0) std::puts(report.dump(2).c_str());

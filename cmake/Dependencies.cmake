@@ -6,8 +6,6 @@ find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(PkgConfig REQUIRED)
 
-pkg_check_modules(FFTW3 REQUIRED IMPORTED_TARGET fftw3)
-add_library(fftw3::fftw3 ALIAS PkgConfig::FFTW3)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 add_library(xxhash::xxhash ALIAS PkgConfig::XXHASH)
 pkg_check_modules(SLEEF REQUIRED IMPORTED_TARGET sleef)

@@ -1,7 +1,7 @@
 # Files with loops that are faster with wider vectors. Unless one instruction set was chosen (SIDESTREAM_ARCH), they are
 # a shared library of their own, built for each level of x86-64; the loader of the C library takes the best that the
 # processor has from the folders glibc-hwcaps/LEVEL beside the first (ld.so(8)). All other code is of the lowest level.
-# A kernel calls nothing outside of its file but FFTW and the standard library, and what it exports is marked: no inline
+# A kernel calls nothing outside of its file but the other kernels and the standard library, and what it exports is marked: no inline
 # function of one level may ever stand in for that of another.
 set(SIDESTREAM_KERNELS
   src/amr/interpolation.cpp
@@ -30,7 +30,6 @@ set(SIDESTREAM_LOWEST_ARCH x86-64-v2)
 function(sidestream_kernel_library target arch folder)
   add_library(${target} SHARED ${SIDESTREAM_KERNELS})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(${target} PRIVATE fftw3::fftw3)
   sidestream_compile_options(${target} ${arch})
   set_target_properties(${target} PROPERTIES OUTPUT_NAME sidestream_kernels CXX_VISIBILITY_PRESET hidden
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/${folder})

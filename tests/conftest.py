@@ -1,18 +1,44 @@
-"""Of all tests: nothing is left out in continuous integration, and runs beside each other share the cores."""
+"""Of all tests: none hangs, none is left out in continuous integration, and runs beside each other share the cores."""
 
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Generator
 from typing import TypeVar
 
 import pytest
+
+from processes import descendants, kill
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 NOT_ALLOWED = "not allowed here: "  # how the reason begins where no set-up helps
 
 os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")  # ranks that wait leave the core to another test's
 os.environ.pop("COLUMNS", None)  # which workers of pytest-xdist have
+LIMIT_S, SLOW_LIMIT_S = 900, 4 * 3600  # of a test with its fixtures, on a machine that has much else to do
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as under nohup: programs that tests start are to hear it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """A test that is out of time fails. What it has started is killed, as the test may go on to wait for it."""
+    limit_s = SLOW_LIMIT_S if item.get_closest_marker("slow") else LIMIT_S
+    before = descendants(os.getpid())
+
+    def end(_number: int, _frame: object) -> None:
+        kill(descendants(os.getpid()) - before)
+        pytest.fail(f"the test takes longer than {limit_s} s")
+
+    usual = signal.signal(signal.SIGALRM, end)
+    signal.alarm(limit_s)
+    try:
+        return (yield)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, usual)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -46,15 +46,16 @@ class Unit:
 
 
 def units_of(build: Path) -> list[Unit]:
-    """The files of `src`, `apps` and `python` in a build folder."""
+    """The files of `src`, `apps` and `python` in a build folder, and the headers that are precompiled there."""
     units = []
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         file = Path(entry["file"])
-        if not file.is_relative_to(ROOT) or file.relative_to(ROOT).parts[0] not in ("src", "apps", "python"):
+        is_own = file.is_relative_to(ROOT) and file.relative_to(ROOT).parts[0] in ("src", "apps", "python")
+        if not is_own and "cmake_pch" not in file.name:
             continue
         words = shlex.split(entry["command"])
-        words = words[: words.index("-o")]
-        units.append(Unit(file, words[1:] if "ccache" in words[0] else words, Path(entry["directory"])))
+        compiler = next(n for n, word in enumerate(words) if Path(word).name not in ("env", "ccache") and "=" not in word)
+        units.append(Unit(file, words[compiler : words.index("-o")], Path(entry["directory"])))
     return units
 
 

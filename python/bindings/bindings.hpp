@@ -37,6 +37,7 @@ void ensure_mpi();
 
 void bind_analysis(nb::module_& module);
 void bind_derived(nb::module_& module);
+void bind_fft(nb::module_& module);
 void bind_io(nb::module_& module);
 void bind_particles(nb::module_& module);
 

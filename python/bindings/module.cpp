@@ -55,5 +55,6 @@ NB_MODULE(_core, module) {
   bind_merge_tree(module);
   bind_io(module);
   bind_derived(module);
+  bind_fft(module);
   bind_particles(module);
 }

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from .error import Error
 
 if TYPE_CHECKING:
+    from . import fft
     from .arrays.analyses import friends_of_friends, halos, power_spectrum
     from .arrays.tree import MergeTree, merge_tree, open_tree
     from .files.opening import open
@@ -34,6 +35,7 @@ __all__ = [
     "Run",
     "SnapshotFile",
     "__version__",
+    "fft",
     "friends_of_friends",
     "halos",
     "merge_tree",
@@ -64,9 +66,12 @@ def __getattr__(name: str) -> Any:
             return version("sidestream")
         except PackageNotFoundError:
             return "0+unknown"
+    from importlib import import_module
+
+    if name == "fft":
+        return import_module(".fft", __name__)
     if name not in _HOME:
         raise AttributeError(f"module 'sidestream' has no attribute {name!r}")
-    from importlib import import_module
 
     value = getattr(import_module(f".{_HOME[name]}", __name__), name)
     globals()[name] = value

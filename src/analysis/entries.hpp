@@ -14,5 +14,7 @@ AnalysisEntry phase_entry();
 AnalysisEntry power_spectrum_entry();
 AnalysisEntry projection_entry();
 AnalysisEntry slice_entry();
+AnalysisEntry structure_functions_entry();
+AnalysisEntry turbulence_entry();
 
 }  // namespace sidestream::analysis

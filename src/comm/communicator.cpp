@@ -9,7 +9,8 @@
 #include <limits>
 #include <utility>
 
-#include "comm/inherit_progress.hpp"
+#include "comm/launcher_watch.hpp"
+#include "comm/luggage.hpp"
 #include "sidestream/comm/progress.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/memory.hpp"
@@ -44,6 +45,7 @@ Environment::Environment(int& argc, char**& argv) {
   core::return_large_memory();  // here, because every program of ours begins with it
   setenv("OMPI_MCA_pml_ob1_send_pipeline_depth", "32", 0);
   take_file_size_limit_as_error();
+  end_with_the_launcher();
   int provided = 0;
   check(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread");
 }
@@ -87,7 +89,7 @@ Communicator Communicator::split(int color, int key) const {
   Communicator part;
   check(MPI_Comm_split(comm_, color < 0 ? MPI_UNDEFINED : color, key, &part.comm_), "MPI_Comm_split");
   if (part.comm_ == MPI_COMM_NULL) return part;
-  inherit_progress(comm_, part.comm_);
+  inherit_luggage(comm_, part.comm_);
   MPI_Comm_rank(part.comm_, &part.rank_);
   MPI_Comm_size(part.comm_, &part.size_);
   return part;
@@ -96,7 +98,7 @@ Communicator Communicator::split(int color, int key) const {
 Communicator Communicator::split_by_node() const {
   Communicator node;
   check(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node.comm_), "MPI_Comm_split_type");
-  inherit_progress(comm_, node.comm_);
+  inherit_luggage(comm_, node.comm_);
   MPI_Comm_rank(node.comm_, &node.rank_);
   MPI_Comm_size(node.comm_, &node.size_);
   return node;

@@ -16,6 +16,8 @@
 #include <toml.hpp>
 #pragma GCC diagnostic pop
 
+#include "core/toml_nesting.hpp"
+
 namespace sidestream::core {
 
 namespace {
@@ -229,6 +231,7 @@ Node load_toml(const std::string& path) {
 }
 
 Node parse_toml(const std::string& text, const std::string& source) {
+  require_shallow(text, source);
   std::istringstream stream(text);
   try {
     Node root =
@@ -259,6 +262,7 @@ void override_key(Node& root, const std::string& assignment) {
   if (equals == std::string::npos || equals == 0)
     throw Error("an override is written key=value", source, "for example --set task.halos.every=5");
   const std::string key = assignment.substr(0, equals), text = assignment.substr(equals + 1);
+  require_shallow(key, source.substr(0, 60));
   Node value;
   try {
     value = *parse_toml("value = " + text, source).find("value");

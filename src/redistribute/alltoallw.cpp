@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "redistribute/exchange.hpp"
+#include "redistribute/neighborhood.hpp"
 
 namespace sidestream::redistribute {
 
@@ -62,32 +63,12 @@ Datatype combined_type(const std::vector<Datatype>& parts, const std::vector<MPI
   return Datatype(type);
 }
 
-/// The ranks that cells come from or go to, ascending.
-std::vector<int> peers_of(const Tables& tables) {
-  std::vector<int> ranks;
-  for (const Traffic* traffic : {&tables.incoming, &tables.outgoing})
-    for (const Message& message : traffic->messages) ranks.push_back(message.peer);
-  std::ranges::sort(ranks);
-  const auto repeated = std::ranges::unique(ranks);
-  ranks.erase(repeated.begin(), repeated.end());
-  return ranks;
-}
-
 /// One derived datatype for each neighbor; the library walks the field itself, and this module packs nothing. (Cells
-/// that are added or converted arrive packed in a buffer.) Neighbors are so both ways, also where cells go only one
-/// way: where a rank has fewer to receive from than to send to, MPICH (4.0) loses what is sent to the last ones.
+/// that are added or converted arrive packed in a buffer.)
 class Alltoallw final : public Exchange {
  public:
   Alltoallw(const comm::Communicator& comm, const Tables& tables)
-      : tables_(tables), neighbors_(peers_of(tables)), payloads_(tables.incoming.messages.size()) {
-    const int count = static_cast<int>(neighbors_.size());
-    comm::check(MPI_Dist_graph_create_adjacent(comm.raw(), count, neighbors_.data(), MPI_UNWEIGHTED, count,
-                                               neighbors_.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph_),
-                "MPI_Dist_graph_create_adjacent");
-  }
-  ~Alltoallw() override { MPI_Comm_free(&graph_); }
-  Alltoallw(const Alltoallw&) = delete;
-  Alltoallw& operator=(const Alltoallw&) = delete;
+      : tables_(tables), neighbors_(comm, tables), payloads_(tables.incoming.messages.size()) {}
 
   void start(const Job& job) override {
     job_ = &job;
@@ -100,7 +81,7 @@ class Alltoallw final : public Exchange {
     void* to = arrives_packed(job) ? arrivals_.get() : first_of(job.to);
     comm::check(MPI_Ineighbor_alltoallw(first_of(job.from), typed.send_counts.data(), typed.zeros.data(),
                                         typed.send_raw.data(), to, typed.receive_counts.data(), typed.zeros.data(),
-                                        typed.receive_raw.data(), graph_, &request_),
+                                        typed.receive_raw.data(), neighbors_.raw(), &request_),
                 "MPI_Ineighbor_alltoallw");
   }
   bool test() override {
@@ -186,9 +167,9 @@ class Alltoallw final : public Exchange {
     raw.assign(neighbors_.size(), MPI_BYTE);
     counts.assign(neighbors_.size(), 0);
     for (std::size_t m = 0; m < types.size(); ++m) {
-      const auto neighbor = std::ranges::lower_bound(neighbors_, traffic.messages[m].peer) - neighbors_.begin();
-      raw[static_cast<std::size_t>(neighbor)] = types[m].raw();
-      counts[static_cast<std::size_t>(neighbor)] = 1;
+      const std::size_t neighbor = neighbors_.place_of(traffic.messages[m].peer);
+      raw[neighbor] = types[m].raw();
+      counts[neighbor] = 1;
     }
   }
 
@@ -246,8 +227,7 @@ class Alltoallw final : public Exchange {
   }
 
   const Tables& tables_;
-  std::vector<int> neighbors_;
-  MPI_Comm graph_ = MPI_COMM_NULL;
+  Neighborhood neighbors_;
   MPI_Request request_ = MPI_REQUEST_NULL;
   std::vector<std::unique_ptr<Typed>> typed_;
   std::unique_ptr<std::byte[]> arrivals_;  // for Combine::add

@@ -96,6 +96,22 @@ std::size_t buffer_bytes(std::span<const Chunk> chunks) {
   return chunks.empty() ? 0 : chunks.back().offset + chunks.back().size_bytes;
 }
 
+ChunkRange chunks_of_message(std::span<const Chunk> chunks, std::size_t message) {
+  const auto found = std::ranges::equal_range(chunks, message, {}, &Chunk::message);
+  return {static_cast<std::size_t>(found.begin() - chunks.begin()),
+          static_cast<std::size_t>(found.end() - chunks.begin())};
+}
+
+core::Error refused(const std::string& strategy, const core::Error& refusal) {
+  return core::Error("the strategy `" + strategy + "` cannot be used here: " + refusal.message(), refusal.where(),
+                     "choose another one, such as \"p2p\" or \"automatic\"");
+}
+
+int mpi_count(const Chunk& chunk) {
+  core::require(chunk.size_bytes < (std::size_t{1} << 31), "one row of cells holds over 2 GiB");
+  return static_cast<int>(chunk.size_bytes);
+}
+
 void pack(const Tables& tables, const Job& job, const Chunk& chunk, std::byte* buffer) {
   for_each_part(tables, tables.outgoing, job, chunk,
                 [&](const Piece& piece, const Region& region, std::int64_t begin, std::int64_t end, std::size_t at) {

@@ -8,6 +8,7 @@
 #include "redistribute/planner.hpp"
 #include "redistribute/rows.hpp"
 #include "sidestream/comm/communicator.hpp"
+#include "sidestream/core/error.hpp"
 
 namespace sidestream::redistribute {
 
@@ -46,6 +47,12 @@ class Exchange {
 std::unique_ptr<Exchange> make_p2p(const comm::Communicator& comm, const Tables& tables);
 std::unique_ptr<Exchange> make_alltoallw(const comm::Communicator& comm, const Tables& tables);
 std::unique_ptr<Exchange> make_shared(const comm::Communicator& comm, const Tables& tables);
+std::unique_ptr<Exchange> make_alltoallv(const comm::Communicator& comm, const Tables& tables);
+std::unique_ptr<Exchange> make_rma(const comm::Communicator& comm, const Tables& tables);
+std::unique_ptr<Exchange> make_pipelined(const comm::Communicator& comm, const Tables& tables);
+
+/// What is thrown where MPI refuses what a strategy needs.
+core::Error refused(const std::string& strategy, const core::Error& refusal);
 
 /// A run of rows of one message, the unit that is packed, sent and unpacked.
 struct Chunk {
@@ -85,6 +92,16 @@ class Cuts {
 
 /// Bytes of a buffer for all chunks.
 std::size_t buffer_bytes(std::span<const Chunk> chunks);
+
+/// The chunks [first, last) of one message.
+struct ChunkRange {
+  std::size_t first = 0, last = 0;
+  std::size_t size() const { return last - first; }
+};
+ChunkRange chunks_of_message(std::span<const Chunk> chunks, std::size_t message);
+
+/// The bytes of a chunk as MPI counts them; throws where a single row holds more than 2 GiB.
+int mpi_count(const Chunk& chunk);
 
 /// Copies the cells of an outgoing chunk from the source field to `buffer`, of an incoming one from `buffer` to the
 /// destination.

@@ -1,7 +1,6 @@
 #include <utility>
 
 #include "redistribute/point_to_point.hpp"
-#include "sidestream/core/error.hpp"
 
 namespace sidestream::redistribute {
 
@@ -12,11 +11,6 @@ enum Tag : int { chunk_tag = 1 };
 // Packing, transfer and unpacking of successive chunks overlap, and a chunk is still in the cache when the next stage
 // takes it.
 constexpr std::size_t chunk_target_bytes = std::size_t{1} << 19;
-
-int mpi_count(const Chunk& chunk) {
-  core::require(chunk.size_bytes < (std::size_t{1} << 31), "one row of cells holds over 2 GiB");
-  return static_cast<int>(chunk.size_bytes);
-}
 
 void reserve(core::Bytes& buffer, std::size_t& capacity, std::size_t bytes) {
   if (bytes <= capacity) return;

@@ -71,12 +71,19 @@ Traffic grouped_by_peer(std::vector<Addressed> addressed, const Tables& tables) 
   return traffic;
 }
 
+// The cells that a box of the destination takes.
+Box taken_by(const Tables& tables, std::int32_t destination) {
+  const Box grown = tables.to.box(destination).grown(tables.coverage.destination_ghost.layers);
+  return tables.coverage.within ? intersection(grown, *tables.coverage.within) : grown;
+}
+
 // What arrives in the boxes of `rank`, from others and from itself.
 void plan_arrivals(Tables& tables, int rank, bool crosses_boundary) {
   const auto own = tables.to.boxes_of(rank);
   std::vector<Addressed> arriving;
   for (std::size_t b = 0; b < own.size(); ++b) {
-    const Box wanted = tables.to.box(own[b]).grown(tables.coverage.destination_ghost.layers);
+    const Box wanted = taken_by(tables, own[b]);
+    if (wanted.is_empty()) continue;
     for_each_image(tables.from, wanted, tables.coverage.source_ghost, crosses_boundary,
                    [&](std::int32_t source, Int3 shift) {
                      Piece piece{source, own[b], -1, static_cast<std::int32_t>(b), shift};
@@ -106,7 +113,9 @@ void plan_departures(Tables& tables, int rank, bool crosses_boundary) {
                      // The image of the destination that meets the source, seen from the destination.
                      const Piece piece{own[b], destination, static_cast<std::int32_t>(b), -1, Int3{} - shift};
                      const int peer = tables.to.owner(destination);
-                     if (peer != rank && !is_left_out(piece, tables.coverage)) leaving.push_back({peer, piece});
+                     const bool is_wanted = !tables.coverage.within || !tables.region(piece).is_empty();
+                     if (peer != rank && is_wanted && !is_left_out(piece, tables.coverage))
+                       leaving.push_back({peer, piece});
                    });
   }
   tables.outgoing = grouped_by_peer(std::move(leaving), tables);
@@ -120,7 +129,7 @@ std::size_t size_of(const Traffic& traffic) {
 
 Box Tables::region(const Piece& piece) const {
   return intersection(from.box(piece.source).grown(coverage.source_ghost.layers).shifted(piece.shift),
-                      to.box(piece.destination).grown(coverage.destination_ghost.layers));
+                      taken_by(*this, piece.destination));
 }
 
 std::size_t Tables::size_bytes() const {

@@ -9,8 +9,10 @@
 
 #include "redistribute/exchange.hpp"
 #include "redistribute/planner.hpp"
+#include "redistribute/tuned.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
+#include "sidestream/redistribute/exchange_choice.hpp"
 
 namespace sidestream::redistribute {
 
@@ -20,9 +22,11 @@ using mesh::Layout;
 
 // Derived datatypes were fastest of those without a window (bench/ghost_exchange.cpp, bench/transfer.cpp), but their
 // call takes lists as long as the communicator.
-Strategy automatic_strategy(int ranks) {
+Strategy automatic_strategy(const comm::Communicator& comm) {
   constexpr int most_for_alltoallw = 64;
-  return ranks <= most_for_alltoallw ? Strategy::alltoallw : Strategy::p2p;
+  const Strategy told = exchange_of(comm).strategy;
+  if (told != Strategy::automatic) return told;
+  return comm.size() <= most_for_alltoallw ? Strategy::alltoallw : Strategy::p2p;
 }
 
 void require_owners_within(const Layout& layout, const comm::Communicator& comm) {
@@ -99,17 +103,6 @@ struct Claim {
 
 }  // namespace
 
-const core::Registry<StrategyEntry>& strategies() {
-  static const core::Registry<StrategyEntry> all(
-      {"strategies", "exchange strategy", "how cells travel between ranks, in C++"},
-      {{"automatic", "alltoallw on up to 64 ranks, p2p beyond", Strategy::automatic, nullptr},
-       {"p2p", "one packed message, in chunks, for each pair of ranks that share cells", Strategy::p2p, make_p2p},
-       {"alltoallw", "MPI derived datatypes in one collective call, no packing", Strategy::alltoallw, make_alltoallw},
-       {"shared", "ranks of one node through a window of shared memory, between nodes p2p", Strategy::shared,
-        make_shared}});
-  return all;
-}
-
 struct Redistribution::Plan {
   comm::Communicator comm;
   Tables tables;
@@ -119,10 +112,14 @@ struct Redistribution::Plan {
   bool is_under_way = false, is_local_ordered_for_sums = false;
 
   Plan(const comm::Communicator& group, Tables its_tables, Strategy its_strategy)
-      : comm(group.duplicate()),
-        tables(std::move(its_tables)),
-        strategy(its_strategy),
-        exchange(std::ranges::find(strategies(), strategy, &StrategyEntry::strategy)->make(comm, tables)) {}
+      : comm(group.duplicate()), tables(std::move(its_tables)), strategy(its_strategy) {
+    if (strategy != Strategy::tuned) choose(strategy);
+  }
+
+  void choose(Strategy chosen) {
+    strategy = chosen;
+    exchange = entry_of(chosen).make(comm, tables);
+  }
 
   // What was sent ends when the peers take it. An exchange that an exception cut short, here or there, may never end:
   // its buffers are left to MPI rather than waited for, and so is the communicator, lest a later one with its number
@@ -138,7 +135,7 @@ struct Redistribution::Plan {
 
   bool ends_within(double patience_s) const {
     const core::Stopwatch watch;
-    while (!exchange->test()) {
+    while (exchange && !exchange->test()) {
       if (watch.seconds() > patience_s) return false;
       std::this_thread::yield();
     }
@@ -158,7 +155,7 @@ Redistribution::Redistribution(const comm::Communicator& comm, const Layout& fro
   require_owners_within(from, comm);
   require_owners_within(to, comm);
   require_same_boundaries(from, to, coverage);
-  if (strategy == Strategy::automatic) strategy = automatic_strategy(comm.size());
+  if (strategy == Strategy::automatic) strategy = automatic_strategy(comm);
   plan_ = std::make_unique<Plan>(comm, plan_of_rank(from, to, coverage, comm.rank()), strategy);
 #ifndef NDEBUG
   check(*this);
@@ -194,6 +191,7 @@ void Redistribution::start(const mesh::AnyField& from, const mesh::WritableField
   gather_blocks(to, job.to);
   job.components = own_from.empty() ? to.table().components : from.table().components;
   plan.order_local(combine);
+  if (!plan.exchange) plan.choose(tuned_strategy(plan.comm, plan.tables, job));
   plan.is_under_way = true;
   plan.exchange->start(job);
   if (combine == Combine::replace) copy_local(plan.tables, job);
@@ -212,7 +210,7 @@ void Redistribution::finish(const mesh::WritableField& to, Combine combine) cons
 }
 
 bool Redistribution::test() const {
-  return plan_->exchange->test();
+  return !plan_->exchange || plan_->exchange->test();
 }
 
 std::size_t Redistribution::sent_bytes(std::size_t element_size_bytes) const {

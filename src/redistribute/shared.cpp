@@ -137,7 +137,11 @@ class WindowLinks {
     // aligned too.
     const std::size_t bytes =
         alignof(Slot) + head_bytes() + buffer_bytes(cut_->outgoing) + outgoing_.size() * alignof(Slot);
-    window_ = std::make_unique<comm::SharedWindow>(*active_, (bytes + page_bytes - 1) / page_bytes * page_bytes);
+    try {
+      window_ = std::make_unique<comm::SharedWindow>(*active_, (bytes + page_bytes - 1) / page_bytes * page_bytes);
+    } catch (const core::Error& refusal) {
+      throw refused("shared", refusal);
+    }
     capacity_cell_bytes_ = cell_bytes;
     std::byte* own = aligned(window_->part(active_->rank()).data());
     for (std::size_t n = 0; n < outgoing_.size(); ++n) {
@@ -164,12 +168,10 @@ class WindowLinks {
   static void forget(Link& link) { link.count_before = link.first = link.next = link.last = 0; }
 
   static void begin(Link& link, const std::vector<Chunk>& chunks) {
-    const auto by_message = [](const Chunk& chunk, std::size_t message) { return chunk.message < message; };
+    const ChunkRange range = chunks_of_message(chunks, link.message);
     link.count_before = link.count_after();
-    link.first = static_cast<std::size_t>(std::lower_bound(chunks.begin(), chunks.end(), link.message, by_message) -
-                                          chunks.begin());
-    link.last = static_cast<std::size_t>(std::lower_bound(chunks.begin(), chunks.end(), link.message + 1, by_message) -
-                                         chunks.begin());
+    link.first = range.first;
+    link.last = range.last;
     link.next = link.first;
   }
 

@@ -20,12 +20,14 @@ using test::numbers;
 using test::RefinedMesh;
 
 constexpr mesh::Periodicity periodic{true, true, true};
-constexpr std::array names{"gas_density", "dark_matter_density", "temperature", "velocity_x", "neutral_hydrogen"};
+constexpr std::array names{"gas_density",      "dark_matter_density", "temperature", "velocity_x",
+                           "neutral_hydrogen", "velocity_y",          "velocity_z"};
 
 double value_of(std::size_t field, int level, Int3 cell) {
   const double u = test::noise(100 + field, level, cell);
   if (names[field] == std::string("neutral_hydrogen")) return 1e-12 * std::exp(6 * u);
-  return names[field] == std::string("velocity_x") ? 100 * u - 50 : static_cast<double>(field + 1) * std::exp(6 * u);
+  return std::string(names[field]).starts_with("velocity") ? 100 * u - 50
+                                                           : static_cast<double>(field + 1) * std::exp(6 * u);
 }
 
 RefinedMesh some_mesh(int ranks, Int3 cells = {16, 16, 16}) {
@@ -67,7 +69,9 @@ INSTANTIATE_TEST_SUITE_P(
                     "analysis = 'projection'\nfields = ['total_density', 'velocity_x']",
                     "analysis = 'projection'\naxis = 'x'\ncombine = 'max'\nlevel = 1",
                     "analysis = 'projection'\naxis = 'y'\nfields = ['temperature']\nweight = 'gas_density'\nlevel = 0",
-                    "analysis = 'slice'\naxis = 'x'\nposition = 0.3", "analysis = 'slice'\nlevel = 1"));
+                    "analysis = 'slice'\naxis = 'x'\nposition = 0.3", "analysis = 'slice'\nlevel = 1",
+                    "analysis = 'structure_functions'\nlevel = 1", "analysis = 'turbulence'",
+                    "analysis = 'turbulence'\nlevel = 2\nscalars = ['temperature']"));
 
 TEST_P(EveryRefinedTask, GivesTheSameBitsOnAnyNumberOfRanks) {
   const comm::Communicator world(MPI_COMM_WORLD), self(MPI_COMM_SELF);

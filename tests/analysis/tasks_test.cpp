@@ -38,7 +38,11 @@ constexpr std::array every_task{
     "analysis = 'projection'\nfields = ['total_density', 'velocity_x']",
     "analysis = 'projection'\naxis = 'x'\ncombine = 'max'",
     "analysis = 'projection'\naxis = 'y'\nfields = ['temperature']\nweight = 'gas_density'",
-    "analysis = 'slice'\naxis = 'x'\nposition = 0.3"};
+    "analysis = 'slice'\naxis = 'x'\nposition = 0.3",
+    "analysis = 'structure_functions'\npdf_bins = 11",
+    "analysis = 'structure_functions'\nseparations = [1, 3]\norders = [2, 6]",
+    "analysis = 'turbulence'\nviscosity = 0.1\nscalars = ['temperature', 'total_density']",
+    "analysis = 'turbulence'\npdf_bins = 0"};
 INSTANTIATE_TEST_SUITE_P(All, EveryTask, testing::ValuesIn(every_task));
 
 // The rows of a merge tree are spread over the ranks: `merge_tree_test.cpp` joins them.

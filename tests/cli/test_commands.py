@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -16,6 +15,7 @@ import pytest
 import snapshots
 import synthetic
 from fixtures import CommandLine, environment
+from holding import held
 
 HELP = [
     [],
@@ -91,6 +91,8 @@ OPTIONS = {
     ],
     "halos mergers": ["--task", "-o"],
     "bench io": ["-n", "--folder", "--repetitions", "--contents", "--formats", "--methods", "--model", "--json"],
+    "bench fft": ["-n", "--cells", "--repetitions", "--from", "--strategies", "--wisdom", "--json"],
+    "bench move": ["-n", "--cells", "--block", "--repetitions", "--strategies", "--wisdom", "--json"],
 }
 
 
@@ -209,19 +211,13 @@ def test_watch_prints_the_path_of_the_page_and_ends_with_a_finished_run(own_run:
     assert "<img " in Path(done.stdout.strip()).read_text()
 
 
-def hear_ctrl_c() -> None:
-    """Shells hide it from jobs in the background."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def test_ctrl_c_ends_the_watching_without_a_word(tmp_path: Path) -> None:
     folder = synthetic.write_run(tmp_path / "demo", steps=20, status=None)
-    later = time.time() + 3600  # however slow the machine is, the run has not fallen silent
-    os.utime(folder / "events.jsonl", (later, later))
     command = [sys.executable, "-m", "sidestream", "watch", str(folder)]
-    with subprocess.Popen(
-        command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=hear_ctrl_c
-    ) as watching:
+    with (
+        held(folder),
+        subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as watching,
+    ):
         deadline = time.monotonic() + 60
         while not (folder / "live.html").exists() and time.monotonic() < deadline:
             time.sleep(0.1)

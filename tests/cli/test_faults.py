@@ -606,13 +606,7 @@ def test_killed_at_any_moment_while_all_ranks_work_nothing_is_missing_or_there_t
     assert not (run / "pending").exists()
 
 
-def test_a_signal_commits_the_last_checkpoint_with_all_results_of_threads(place: Place) -> None:
-    run = place.folder / "interrupted_with_threads"
-    process = place.start(run.name, *WAYS["threads"], "--set", "run.max_steps=100000", "--set", "cosmology.z_end=0")
-    deadline = time.monotonic() + LIMIT_S
-    while time.monotonic() < deadline and not checkpoints(run):
-        time.sleep(0.01)
-
+def interrupt_and_expect_all_results(process: subprocess.Popen[str], run: Path) -> None:
     for pid in ranks_of(process):
         os.kill(pid, signal.SIGINT)
     done = finish(process)
@@ -623,6 +617,16 @@ def test_a_signal_commits_the_last_checkpoint_with_all_results_of_threads(place:
     assert committed_step(run) == last
     assert not (run / "pending").exists()
     assert len(results(run)) == last + 1
+
+
+def test_a_signal_commits_the_last_checkpoint_with_all_results_of_threads(place: Place) -> None:
+    run = place.folder / "interrupted_with_threads"
+    process = place.start(run.name, *WAYS["threads"], "--set", "run.max_steps=100000", "--set", "cosmology.z_end=0")
+    deadline = time.monotonic() + LIMIT_S
+    while time.monotonic() < deadline and not checkpoints(run):
+        time.sleep(0.01)
+
+    interrupt_and_expect_all_results(process, run)
 
 
 def test_a_signal_commits_the_last_checkpoint_with_all_results_of_before(place: Place) -> None:
@@ -631,13 +635,4 @@ def test_a_signal_commits_the_last_checkpoint_with_all_results_of_before(place: 
     sidecar = sidecar_of(process)
     let_crawl(sidecar, lambda: checkpoints(run))
 
-    for pid in ranks_of(process):
-        os.kill(pid, signal.SIGINT)
-    done = finish(process)
-
-    log = Run(run).events
-    assert log.last("run_end")["status"] == "interrupted", done.stderr
-    last = log.last("step")["step"]
-    assert committed_step(run) == last
-    assert not (run / "pending").exists()
-    assert len(results(run)) == last + 1
+    interrupt_and_expect_all_results(process, run)

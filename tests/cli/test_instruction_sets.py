@@ -46,7 +46,7 @@ every = 1
 [output]
 checkpoint = {{ format = "sidestream", every = {STEPS} }}
 """
-AWKWARD = "cells = [34, 34, 34]\nblock = 17"  # transforms by FFTW
+AWKWARD = "cells = [34, 34, 34]\nblock = 17"  # transforms with a large prime factor
 
 
 def run(folder: Path, out: str, mask: str) -> Path:

@@ -87,6 +87,32 @@ TEST(Config, WhatIsNotTomlIsRefusedWithItsLine) {
   EXPECT_THAT(error.where(), HasSubstr("run.toml:2"));
 }
 
+TEST(Config, WhatIsNestedTooDeepIsRefusedWithItsLine) {
+  const auto repeated = [](const std::string& text, int times) {
+    std::string all;
+    for (int i = 0; i < times; ++i) all += text;
+    return all;
+  };
+  Node root = parse_toml("", "run.toml");
+
+  for (const std::string& deep : {"a = " + repeated("[", 100000) + repeated("]", 100000),
+                                  "a = " + repeated("{b = ", 100000) + "1" + repeated("}", 100000),
+                                  "[" + repeated("a.", 100000) + "a]\n", repeated("a.", 100000) + "a = 1"})
+    EXPECT_THAT(error_of("steps = 1\n" + deep).where(), HasSubstr("run.toml:2")) << deep.substr(0, 20);
+  EXPECT_THROW(override_key(root, repeated("a.", 100000) + "a=1"), Error);
+}
+
+TEST(Config, BracketsAndDotsInTextNestNothing) {
+  const std::string many(1000, '['), dots(1000, '.');
+
+  const Node root = parse_toml("a = \"" + many + dots + "\\\"" + many + "\" # " + many + "\nb = '" + many +
+                                   "'\nc = \"\"\"\n" + many + "\n\"" + many + "\"\"\"\nd = [[1], [2]]\n",
+                               "run.toml");
+
+  EXPECT_EQ(root.find("b")->text(), many);
+  EXPECT_EQ(root.find("d")->elements().size(), 2u);
+}
+
 TEST(Config, AnOverrideReachesNestedTablesAndMakesThem) {
   Node root = parse_toml("[task.halos]\nevery = 10\n", "run.toml");
 

@@ -21,23 +21,37 @@ TEST(Memory, IsAlignedForVectorsAndForHugePages) {
     const Bytes bytes = allocate_bytes(size);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(bytes.get()) % 64, 0u);
   }
-  for (const std::size_t size : {8 * MiB, 8 * MiB + 1, 33 * MiB}) {
+  for (const std::size_t size : {2 * MiB, 3 * MiB + 5, 8 * MiB, 8 * MiB + 1, 33 * MiB}) {
     const Bytes bytes = allocate_bytes(size);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(bytes.get()) % (2 * MiB), 0u);
     bytes[0] = bytes[size - 1] = std::byte{7};
   }
 }
 
+TEST(Memory, IsClearedWhereverItCameFrom) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{100}, std::size_t{1} << 20, std::size_t{3} << 20,
+                                 std::size_t{20} << 20})
+    for (int turn = 0; turn < 3; ++turn) {
+      const Bytes bytes = allocate_bytes(size);
+
+      clear(bytes, size);
+
+      EXPECT_EQ(std::count(bytes.get(), bytes.get() + size, std::byte{0}), static_cast<std::ptrdiff_t>(size));
+      std::fill_n(bytes.get(), size, std::byte{7});
+    }
+}
+
 TEST(Memory, KeepsWhatIsUsedWhenItGrows) {
   std::size_t size = 1000;
   Bytes bytes = allocate_bytes(size);
   for (std::size_t place = 0; place < size; ++place) bytes[place] = pattern(place);
-  for (const std::size_t larger : {5000 * std::size_t{1}, MiB, 9 * MiB, 9 * MiB + 1, 40 * MiB}) {
+  for (const std::size_t larger :
+       {5000 * std::size_t{1}, MiB, 2 * MiB + 1, 5 * MiB + 5000, 9 * MiB, 9 * MiB + 1, 40 * MiB}) {
     grow(bytes, size, larger);
     for (std::size_t place = 0; place < size; ++place) ASSERT_EQ(bytes[place], pattern(place)) << larger;
     for (std::size_t place = size; place < larger; ++place) bytes[place] = pattern(place);
     size = larger;
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(bytes.get()) % (size >= 8 * MiB ? 2 * MiB : 64), 0u);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(bytes.get()) % (size >= 2 * MiB ? 2 * MiB : 64), 0u);
   }
 }
 

@@ -190,6 +190,28 @@ TEST(FftPlan, BackwardFillsTheGhostCellsItWasMadeFor) {
   }
 }
 
+// The check of Yeung and Pekurovsky (2013): a product of three sines has four modes in the half that is stored.
+TEST(FftPlan, ProductOfThreeSinesHasFourModes) {
+  const comm::Communicator comm(MPI_COMM_WORLD);
+  constexpr Int3 cells{24, 20, 18};
+  const Layout blocks = scattered_blocks(cells, comm.size());
+  const FftPlan<double> plan(comm, blocks, {.decomposition = Decomposition::pencils});
+  Field<double> field(blocks, comm.rank());
+  const auto sine = [](int i, int n) { return std::sin(2 * std::numbers::pi * i / n); };
+  fill(field, [&](Int3 cell) { return sine(cell.x, cells.x) * sine(cell.y, cells.y) * sine(cell.z, cells.z); });
+  Spectrum spectrum(plan.spectral(), comm.rank());
+
+  plan.forward(field, spectrum);
+
+  const auto cell_count = static_cast<double>(cells.product());
+  for_each_mode(spectrum, cells, [&](const Mode& mode, const Complex& amplitude) {
+    const Int3 k = mode.wavenumber;
+    const bool is_spike = k.x == 1 && std::abs(k.y) == 1 && std::abs(k.z) == 1;
+    const double sign = k.y * k.z;
+    EXPECT_LT(std::abs(amplitude - (is_spike ? Complex(0.0, sign * cell_count / 8) : 0.0)), 1e-14 * cell_count);
+  });
+}
+
 TEST(FftPlan, RefusesALayoutWithHoles) {
   const comm::Communicator comm(MPI_COMM_WORLD);
   const Layout half(mesh::domain_of({8, 8, 8}), {true, true, true}, {Box{{0, 0, 0}, {8, 8, 4}}}, {0});

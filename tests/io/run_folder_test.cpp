@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "sidestream/core/error.hpp"
 #include "temporary_folder.hpp"
 
@@ -79,7 +81,7 @@ TEST_F(RunFolderTest, OverwritingRemovesTheRunAndNothingElse) {
   EXPECT_EQ(test::content_of(folder_ / "run/config.toml"), "second = 1\n");
   EXPECT_TRUE(std::filesystem::exists(folder_ / "run/notes.txt"));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "run/plots"));
-  EXPECT_EQ(test::entries_of(folder_ / "run"), 3);
+  EXPECT_EQ(test::entries_of(folder_ / "run"), 4);  // and the lock
 }
 
 TEST_F(RunFolderTest, ResumingKeepsEverythingButWhatInterruptedWritesLeft) {
@@ -93,7 +95,34 @@ TEST_F(RunFolderTest, ResumingKeepsEverythingButWhatInterruptedWritesLeft) {
   io::prepare_run_folder(comm_, folder_ / "run", io::ExistingRun::resume, "first = 1\n");
 
   EXPECT_EQ(test::content_of(folder_ / "run/events.jsonl"), "{}\n");
-  EXPECT_EQ(test::entries_of(folder_ / "run"), 2);
+  EXPECT_EQ(test::entries_of(folder_ / "run"), 3);  // and the lock
+}
+
+TEST_F(RunFolderTest, BelongsToOneJobAsLongAsACopyOfItLives) {
+  using enum io::ExistingRun;
+  std::optional first(io::prepare_run_folder(comm_, folder_ / "run", refuse, "first = 1\n"));
+  std::optional copy(*first);
+  first.reset();
+
+  for (const io::ExistingRun existing : {refuse, overwrite, resume}) {
+    try {
+      io::prepare_run_folder(comm_, folder_ / "run", existing, "second = 1\n");
+      ADD_FAILURE();
+    } catch (const core::Error& error) {
+      EXPECT_NE(std::string(error.what()).find("another run has this folder: process"), std::string::npos);
+    }
+  }
+  EXPECT_THROW(copy->require_no_job(), core::Error);
+  EXPECT_EQ(test::content_of(folder_ / "run/config.toml"), "first = 1\n");
+  comm_.barrier();
+
+  copy.reset();
+  comm_.barrier();
+  io::RunFolder(folder_ / "run").require_no_job();
+  comm_.barrier();
+  io::prepare_run_folder(comm_, folder_ / "run", overwrite, "second = 1\n");
+  comm_.barrier();
+  EXPECT_EQ(test::content_of(folder_ / "run/config.toml"), "second = 1\n");
 }
 
 TEST_F(RunFolderTest, AFolderThatCannotBeMadeIsSaidOnAllRanks) {

@@ -139,5 +139,17 @@ TEST_F(Parity, AFullQueueAnsweredInSituChangesNothing) {
   expect_equal(one, folder / "small-queue");
 }
 
+TEST_F(Parity, ByWhateverStrategyCellsTravelTheyAreTheSame) {
+  if (world.size() != 3) return;  // seven runs; tests/redistribute has every number of ranks
+  const std::string one = reference();
+
+  for (const std::string& strategy : redistribute::strategies().names()) {
+    if (strategy == "automatic") continue;  // the tests above
+    run(world, folder / strategy, {"run.exchange=" + strategy, "run.wisdom=none"});
+
+    expect_equal(one, folder / strategy);
+  }
+}
+
 }  // namespace
 }  // namespace sidestream

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -66,10 +67,13 @@ class Server:
             socket.send_fds(self._channel, [request], [output.fileno(), errors.fileno()])
             try:
                 code = int(self._channel.recv(16))
-            except TimeoutError:
-                os.killpg(self._process.pid, signal.SIGKILL)  # with all that it has started
+            except BaseException as problem:  # the test may be out of time
+                with suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, signal.SIGKILL)  # with all that it has started
                 _server.cache_clear()
-                raise subprocess.TimeoutExpired(words, LIMIT_S, _text(output), _text(errors)) from None
+                if isinstance(problem, TimeoutError):
+                    raise subprocess.TimeoutExpired(words, LIMIT_S, _text(output), _text(errors)) from None
+                raise
             return subprocess.CompletedProcess(words, code, _text(output), _text(errors))
 
 

@@ -239,6 +239,8 @@ def test_the_columns_have_units_and_names() -> None:
         ({"connectivity": 18}, "connectivity 18"),
         ({"box_size": 0.0}, "box_size"),
         ({"box_size": "large"}, "box_size"),
+        ({"box_size": 5e-324}, "box_size"),
+        ({"box_size": (1.0, 1e300, 1.0)}, "box_size"),
         ({"t_boundary": "many mean"}, "many"),
         ({"t_boundary": 300.0, "t_halo": 200.0}, ""),
         ({"array": np.full((8, 8, 8), np.nan)}, ""),

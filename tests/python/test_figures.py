@@ -14,6 +14,7 @@ from scipy.integrate import trapezoid
 
 import sidestream
 import synthetic
+from holding import held
 from sidestream.figures import Picture, pictures, save_pictures
 from sidestream.figures.cosmology import Theory
 from sidestream.figures.timeline import BEHIND, IDLE, PACK, STEP, WAIT, WRITE, spans_of
@@ -238,7 +239,8 @@ def test_a_damaged_result_costs_its_own_pictures_only(small_run: Path) -> None:
 def test_a_run_that_has_just_begun_has_a_report(tmp_path: Path) -> None:
     synthetic.write_log(tmp_path / "events.jsonl", [synthetic.start_event()])
 
-    page = write_report(sidestream.open(tmp_path)).read_text()
+    with held(tmp_path):
+        page = write_report(sidestream.open(tmp_path)).read_text()
 
     assert ">running<" in page
 

@@ -18,10 +18,10 @@ import synthetic
 import synthetic_halos
 from sidestream.figures import Picture, pictures, scenes
 from sidestream.figures.cosmology import FITS, PRESS_SCHECHTER, SHETH_TORMEN, TINKER, WARREN, Fit, Theory
-from sidestream.figures.halo_map import radii
-from sidestream.figures.halo_properties import lognormal_fit
-from sidestream.figures.halo_scene import MOST_POINTS, halo_scene
-from sidestream.figures.mass_function import (
+from sidestream.figures.halos.halo_map import radii
+from sidestream.figures.halos.halo_properties import lognormal_fit
+from sidestream.figures.halos.halo_scene import MOST_POINTS, halo_scene
+from sidestream.figures.halos.mass_function import (
     BIN_WIDTH,
     MassFunction,
     mass_column,

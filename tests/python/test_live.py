@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import threading
-import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import sidestream
 import synthetic
+from holding import held
 from sidestream.report import live
 
 
 @pytest.fixture
-def going_on(tmp_path: Path) -> Path:
+def going_on(tmp_path: Path) -> Iterator[Path]:
     folder = synthetic.write_run(tmp_path / "demo", steps=20, status=None)
-    later = time.time() + 3600  # however slow the machine is, the run has not fallen silent
-    os.utime(folder / "events.jsonl", (later, later))
-    return folder
+    with held(folder):
+        yield folder
 
 
 def end(folder: Path) -> None:
     with (folder / "events.jsonl").open("a") as log:
         log.write('{"event": "run_end", "t": 99.0, "status": "finished"}\n')
+    (folder / ".lock").unlink()  # what the run holds is then nowhere to be seen
 
 
 def pictures_in(page: Path) -> int:

@@ -86,7 +86,7 @@ def test_every_table_has_numbers_alone_and_an_origin() -> None:
     folder = files("sidestream.measurements")
     tables = [table for table in folder.iterdir() if table.name.endswith(".csv")]
 
-    assert len(tables) == 6
+    assert len(tables) == 9
     origin = (folder / "ORIGIN.md").read_text(encoding="utf-8")
     for table in tables:
         assert table.name in origin

@@ -11,7 +11,7 @@ import xarray as xr
 import sidestream
 import synthetic
 import synthetic_mergers
-from sidestream.figures.mergers import Branch, branches_of, lay_out, pictures
+from sidestream.figures.halos.mergers import Branch, branches_of, lay_out, pictures
 from sidestream.runs.mergers import MergerTree
 from synthetic_mergers import LINKS, TASK
 

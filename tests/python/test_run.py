@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import time
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +10,7 @@ import pytest
 
 import sidestream
 import synthetic
+from holding import held
 
 
 def append(log: Path, *events: dict) -> None:
@@ -145,18 +144,33 @@ def test_the_parts_of_a_restarted_run_follow_each_other_in_time(own_run: Path) -
     assert after[-2]["start"] == pytest.approx(end + 1.0)
 
 
-def test_a_run_that_still_writes_is_running_and_a_silent_one_was_interrupted(tmp_path: Path) -> None:
+def test_a_run_whose_folder_is_held_is_running_and_was_aborted_when_it_is_not(tmp_path: Path) -> None:
     folder = synthetic.write_run(tmp_path / "alive", steps=10, status=None)
-    assert sidestream.open(folder).status == "running"
 
-    long_ago = time.time() - 3600
-    for log in folder.glob("events*.jsonl"):
-        os.utime(log, (long_ago, long_ago))
+    with held(folder):
+        assert sidestream.open(folder).status == "running"
 
-    assert sidestream.open(folder).status == "interrupted"
+    assert (folder / ".lock").read_text(), "what held it could not say that it ended"
+    assert sidestream.open(folder).status == "aborted"
 
 
-@pytest.mark.parametrize("status", ["finished", "interrupted", "stopped", "failed"])
+def test_a_run_that_was_gone_on_with_is_running_whatever_the_end_before(own_run: Path) -> None:
+    with held(own_run):
+        assert sidestream.open(own_run).status == "running"
+
+    assert sidestream.open(own_run).status == "finished"
+
+
+def test_asking_does_not_hinder_a_run_that_begins(own_run: Path) -> None:
+    (own_run / ".lock").touch(mode=0o444)
+    run = sidestream.open(own_run)
+
+    assert run.status == "finished"
+    with held(own_run):
+        assert run.status == run.status == "running"
+
+
+@pytest.mark.parametrize("status", ["finished", "interrupted", "stopped"])
 def test_the_end_of_the_log_says_how_the_run_ended(tmp_path: Path, status: str) -> None:
     assert sidestream.open(synthetic.write_run(tmp_path / "r", steps=10, status=status)).status == status
 

@@ -7,22 +7,25 @@
 
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/mesh/layout.hpp"
+#include "sidestream/redistribute/exchange_choice.hpp"
 #include "sidestream/redistribute/redistribution.hpp"
 
 namespace sidestream::test {
 
+/// All ranks; what is tuned on them is not kept.
 inline const comm::Communicator& world() {
-  static const comm::Communicator comm(MPI_COMM_WORLD);
+  static const comm::Communicator comm =
+      redistribute::with_exchange(comm::Communicator(MPI_COMM_WORLD), {.wisdom = "none"});
   return comm;
 }
 
 inline constexpr redistribute::Strategy all_strategies[] = {
-    redistribute::Strategy::p2p, redistribute::Strategy::alltoallw, redistribute::Strategy::shared,
-    redistribute::Strategy::automatic};
+    redistribute::Strategy::p2p,   redistribute::Strategy::alltoallv, redistribute::Strategy::alltoallw,
+    redistribute::Strategy::rma,   redistribute::Strategy::shared,    redistribute::Strategy::pipelined,
+    redistribute::Strategy::tuned, redistribute::Strategy::automatic};
 
 inline std::string name_of(const testing::TestParamInfo<redistribute::Strategy>& info) {
-  constexpr std::array names{"automatic", "p2p", "alltoallw", "shared"};
-  return names[static_cast<std::size_t>(info.param)];
+  return redistribute::entry_of(info.param).name;
 }
 
 /// `layout` with its owners dealt modulo the number of ranks.

@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <complex>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "redistribute/layouts.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/random.hpp"
 #include "support/fields.hpp"
 
 namespace sidestream::redistribute {
@@ -194,10 +197,12 @@ TEST_P(Remap, OnePlanServesFieldsOfChangingTypeAndComponents) {
     return cells_that_differ(target);
   };
 
-  EXPECT_EQ(lost(1.0, 1), 0);
-  EXPECT_EQ(lost(std::complex<double>(), 4), 0);
-  EXPECT_EQ(lost(1.0f, 2), 0);
-  EXPECT_EQ(lost(1.0, 1), 0);
+  for (int round = 0; round < 10; ++round) {
+    EXPECT_EQ(lost(1.0, 1), 0);
+    EXPECT_EQ(lost(std::complex<double>(), 4), 0);
+    EXPECT_EQ(lost(1.0f, 2), 0);
+    EXPECT_EQ(lost(1.0f, 3), 0);
+  }
 }
 
 TEST_P(Remap, MessagesOfManyChunksArriveWhole) {
@@ -268,18 +273,82 @@ TEST_P(Remap, SumsAreAddedInAnOrderThatOwnersDoNotChange) {
   EXPECT_TRUE(std::equal(serial.all().begin(), serial.all().end(), gathered.all().begin()));
 }
 
-TEST(Redistribution, CutShortByAnExceptionWaitsForNobody) {
+TEST_P(Remap, CutShortByAnExceptionWaitsForNobody) {
   const auto there = test::owned_by(split(domain_of({64, 64, 64}), {1, 1, 1}), [](auto) { return 0; });
   const auto here = test::owned_by(there, [&](auto) { return world().size() - 1; });
   const auto start_and_fail = [&] {
-    auto plan = std::make_unique<Redistribution>(world(), there, here, Strategy::p2p);
+    auto plan = std::make_unique<Redistribution>(world(), there, here, GetParam());
     auto from = field_of_global_index(there, world().rank(), 4);
     Field<double> to(here, world().rank(), 4);
+    plan->apply(from, to);  // makes buffers
     if (world().rank() == 0) plan->start(from, to);
     throw core::Error("the receivers never start");
   };
 
   EXPECT_THROW(start_and_fail(), core::Error);
+}
+
+// Each rank comes late by a time of its own, another in each round, at both halves of the exchange.
+TEST_P(Remap, RanksThatComeLateGetEveryCellOfTheRoundTheyAreIn) {
+  const auto from_layout = random_layout(domain_of({21, 18, 16}), 20, all_ranks(), 31),
+             to_layout = random_layout(domain_of({21, 18, 16}), 15, all_ranks(), 32);
+  const Redistribution plan(world(), from_layout, to_layout, GetParam());
+  auto from = field_of_global_index(from_layout, world().rank(), 2);
+  Field<double> to(to_layout, world().rank(), 2);
+  const auto come_late = [](int round, int half) {
+    const double share = core::uniform(7, static_cast<std::uint64_t>(world().rank()), 2 * round + half);
+    std::this_thread::sleep_for(std::chrono::microseconds(static_cast<int>(2000 * share)));
+  };
+
+  int lost = 0;
+  for (int round = 0; round < 12; ++round) {
+    come_late(round, 0);
+    plan.start(from, to);
+    come_late(round, 1);
+    plan.finish(to);
+    for (double& value : to.all()) value -= round;
+    lost += cells_that_differ(to);
+    for (double& value : from.all()) value += 1.0;
+  }
+
+  EXPECT_EQ(lost, 0);
+}
+
+// The next exchange begins while others still have the last one to finish.
+TEST_P(Remap, ManyExchangesFollowEachOtherWithoutAPause) {
+  const auto x = split(domain_of({32, 24, 20}), {world().size(), 1, 1}),
+             z = split(domain_of({32, 24, 20}), {1, 1, world().size()});
+  const Redistribution there(world(), x, z, GetParam()), back(world(), z, x, GetParam());
+  auto in_x = field_of_global_index(x, world().rank(), 3);
+  Field<double> in_z(z, world().rank(), 3);
+
+  for (int round = 0; round < 40; ++round) {
+    there.apply(in_x, in_z);
+    std::fill(in_x.all().begin(), in_x.all().end(), -1.0);
+    back.apply(in_z, in_x);
+  }
+
+  EXPECT_EQ(cells_that_differ(in_x), 0);
+}
+
+TEST_P(Remap, OnlyTheCellsOfABoxMoveWhereOneIsNamed) {
+  const Box domain = domain_of({12, 11, 10}), within{{3, 2, 4}, {9, 11, 7}};
+  const auto from_layout = random_layout(domain, 25, all_ranks(), 41),
+             to_layout = random_layout(domain, 20, all_ranks(), 42);
+  const Redistribution plan(world(), from_layout, to_layout, GetParam(), {.within = within});
+  Field<double> to(to_layout, world().rank());
+  std::fill(to.all().begin(), to.all().end(), -1.0);
+
+  check(plan);
+  plan.apply(field_of_global_index(from_layout, world().rank()), to);
+
+  int wrong = 0;
+  for (int b = 0; b < to.blocks(); ++b)
+    core::for_each_cell(to.box(b), [&, view = to.view(b)](int k, int j, int i) {
+      const Int3 cell{i, j, k};
+      wrong += view(k, j, i) != (within.contains(cell) ? test::global_value<double>(domain, cell, 0) : -1.0);
+    });
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST(Redistribution, NamesItsStrategies) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 #include "analysis/grid.hpp"
@@ -26,8 +27,8 @@ mesh::Field<double> constant(double value) {
   return field;
 }
 
-// Gas of half the mean density in some cells and twice that in others; `kelvin` everywhere.
-mesh::Snapshot gas(double kelvin) {
+// Gas of half the mean density in some cells and three times that in others; what else is known of it is to be added.
+mesh::Snapshot density_of_gas() {
   mesh::Snapshot snapshot = test::snapshot_on(test::one_box(cells), 1.0);
   snapshot.length_unit = "Mpc";
   snapshot.moment.scale_factor = solvers::scale_factor(redshift);
@@ -35,6 +36,12 @@ mesh::Snapshot gas(double kelvin) {
   mesh::Field<double> density = constant(0.5 * test::cosmology_n().baryon_density());
   for (std::size_t i = 0; i < density.all().size(); i += 2) density.all()[i] *= 3.0;
   snapshot.add({"gas_density", "Msun/Mpc^3"}, std::move(density));
+  return snapshot;
+}
+
+// `kelvin` everywhere.
+mesh::Snapshot gas(double kelvin) {
+  mesh::Snapshot snapshot = density_of_gas();
   snapshot.add({"temperature", "K"}, constant(kelvin));
   return snapshot;
 }
@@ -90,6 +97,29 @@ TEST_F(Ionization, LeavesWhatTheFileHasAndWhatTasksDeclare) {
   EXPECT_EQ(at(file, "electron_fraction", {0, 0, 0}), 0.25);
   EXPECT_EQ(at(file, "temperature", {0, 0, 0}), 1.2e4);
   EXPECT_FALSE(file.has("neutral_hydrogen"));
+}
+
+TEST_F(Ionization, IsTheSameWhoeverHasReadTheTemperatureBefore) {
+  const auto neutral = [&](bool after_temperature) {
+    mesh::Snapshot file = density_of_gas();
+    file.add({"specific_internal_energy", "(km/s)^2"}, constant(250.0));
+    add_ionization(self, config, {}, file);
+    if (after_temperature) file.field("temperature");
+    const auto field = file.field("neutral_hydrogen");
+    return std::array{field.view(0)(0, 0, 0), field.view(0)(1, 2, 3)};
+  };
+
+  EXPECT_EQ(neutral(true), neutral(false));
+  EXPECT_GT(neutral(true)[0], 0.0);
+}
+
+TEST_F(Ionization, NeedsNoTemperatureThatATaskDeclares) {
+  mesh::Snapshot file = density_of_gas();
+  file.add({"specific_internal_energy", "(km/s)^2"}, constant(250.0));
+  add_ionization(self, config, {"temperature"}, file);
+
+  EXPECT_FALSE(file.has("temperature"));
+  EXPECT_GT(at(file, "neutral_hydrogen", {1, 0, 0}), 0.0);
 }
 
 TEST_F(Ionization, CellsWithoutGasHaveNone) {

@@ -103,6 +103,11 @@ TEST(IonizationEquilibrium, OfAnEnergyIsThatOfItsTemperature) {
     EXPECT_NEAR(again.temperature, t, 1e-9 * t);
     // Fractions follow the temperature with powers of up to 60.
     EXPECT_NEAR(again.electrons, cell.electrons, 1e-7 * cell.electrons + 1e-25);
+    // To the bit: whoever has the temperature need not know the energy.
+    const auto by_temperature = test::at_temperature(epoch, n, again.temperature);
+    EXPECT_EQ(by_temperature.hi, again.hi);
+    EXPECT_EQ(by_temperature.heii, again.heii);
+    EXPECT_EQ(by_temperature.electrons, again.electrons);
   });
 }
 

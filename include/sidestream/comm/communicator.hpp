@@ -13,7 +13,7 @@
 
 namespace sidestream::comm {
 
-/// MPI for the life of the object (threads where it can). A full `ulimit -f` is an error; freed memory goes back.
+/// MPI (threads where it can), for this life or the launcher's. A full `ulimit -f` is an error; freed memory goes back.
 class Environment {
  public:
   Environment(int& argc, char**& argv);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +9,8 @@
 #include "sidestream/comm/communicator.hpp"
 
 namespace sidestream::io {
+
+class RunLock;
 
 /// What to do with an output folder that holds an earlier run.
 enum class ExistingRun {
@@ -19,7 +22,9 @@ enum class ExistingRun {
 /// The names of everything in the folder of a run.
 class RunFolder {
  public:
-  explicit RunFolder(std::string path) : path_(std::move(path)) {}
+  /// `hold`: kept as long as this or a copy lives.
+  explicit RunFolder(std::string path, std::shared_ptr<const RunLock> hold = nullptr)
+      : path_(std::move(path)), hold_(std::move(hold)) {}
 
   const std::string& path() const { return path_; }
   std::string config() const;  ///< config.toml, resolved
@@ -38,9 +43,12 @@ class RunFolder {
 
   /// Whether the folder holds (part of) a run.
   bool holds_a_run() const;
+  /// Throws core::Error that says who has the folder, if a job runs in it. Local.
+  void require_no_job() const;
 
  private:
   std::string path_;
+  std::shared_ptr<const RunLock> hold_;
 };
 
 /// Whether a run makes a file or folder of this name in its folder, with any formats.
@@ -50,8 +58,9 @@ bool belongs_to_a_run(const std::string& name);
 std::string step_name(std::int64_t step);
 
 /// Makes the folder of a run (or takes over an earlier one as `existing` says), proves that it can be written to, and
-/// writes `config_toml` into it. Collective on `comm`; all ranks throw the same core::Error when it cannot be, before
-/// anything was changed.
+/// writes `config_toml` into it. Until the last copy of what it returns is gone no other job can have the folder: a
+/// lock of the first rank, which ends with its process. Collective on `comm`; all ranks throw the same core::Error when
+/// it cannot be, before anything was changed.
 RunFolder prepare_run_folder(const comm::Communicator& comm, const std::string& path, ExistingRun existing,
                              const std::string& config_toml);
 

@@ -25,13 +25,13 @@ class Field {
  public:
   Field() = default;
 
-  /// All cells start as T{}.
+  /// All cells start as zero.
   Field(Layout layout, int rank, int components = 1, Ghosts ghost = 0)
       : layout_(std::move(layout)), rank_(rank), components_(components), ghost_(ghost) {
     place_blocks();
     allocate(extent_);
     make_table();
-    std::uninitialized_fill_n(data_, extent_, T{});
+    core::clear(bytes_, extent_ * sizeof(T));
   }
 
   /// In `memory` that somebody else keeps for as long as the field is used: `size_bytes` or more, aligned for T. No

@@ -14,10 +14,14 @@ namespace sidestream::redistribute {
 
 /// How the cells travel. All strategies give bitwise the same field.
 enum class Strategy {
-  automatic,  ///< alltoallw on up to 64 ranks, p2p beyond
+  automatic,  ///< what the communicator says (`with_exchange`); else alltoallw on up to 64 ranks, p2p beyond
+  tuned,      ///< the fastest of those below, as measured with the fields of the first use, or found in the wisdom file
   p2p,        ///< one packed message, in chunks, for each pair of ranks that share cells
-  alltoallw,  ///< MPI derived datatypes, no packing
+  alltoallv,  ///< packed, one collective call among neighbors
+  alltoallw,  ///< MPI derived datatypes in one collective call among neighbors, no packing
+  rma,        ///< one-sided puts of small pieces; where MPI emulates them, `start` may wait for receivers to call MPI
   shared,     ///< ranks of one node: through a window of shared memory (in /dev/shm), no message; between nodes p2p
+  pipelined,  ///< chunks through a few slots for each pair, so buffers are small; `finish` may wait for receivers too
 };
 
 class Exchange;
@@ -31,6 +35,7 @@ struct StrategyEntry {
 };
 /// All strategies there are.
 const core::Registry<StrategyEntry>& strategies();
+const StrategyEntry& entry_of(Strategy strategy);
 
 /// What happens to the cells of the destination that the source covers.
 enum class Combine { replace, add };
@@ -40,6 +45,7 @@ struct Coverage {
   mesh::Ghosts source_ghost = 0;       ///< the source offers its boxes grown by so many cells
   mesh::Ghosts destination_ghost = 0;  ///< the destination takes its boxes grown by so many cells
   bool skip_own = false;               ///< not the cells that boxes of equal index share unshifted
+  std::optional<mesh::Box> within{};   ///< of the cells of the destination, only those in here; empty: all
 };
 
 /// An immutable plan that moves fields from layout `from` to layout `to`, across periodic boundaries where ghost cells
@@ -52,13 +58,15 @@ class Redistribution {
  public:
   Redistribution(const comm::Communicator& comm, const mesh::Layout& from, const mesh::Layout& to,
                  Strategy strategy = Strategy::automatic, Coverage coverage = {});
-  /// Strategy::shared frees its window collectively, so there all ranks destroy the plan (unless an exception does).
+  /// Strategies with a window (shared, rma) free it collectively, so there all ranks destroy the plan (unless an
+  /// exception does).
   ~Redistribution();
   Redistribution(Redistribution&&) noexcept;
   Redistribution& operator=(Redistribution&&) noexcept;
 
   const mesh::Layout& source() const;
   const mesh::Layout& destination() const;
+  /// How the cells travel; Strategy::tuned until the first use has chosen.
   Strategy strategy() const;
 
   /// Moves `from` (on `source()`) into `to` (on `destination()`), all components; elements of another type are
@@ -74,8 +82,9 @@ class Redistribution {
 
   /// `apply` in two halves, so that work on other data overlaps the transfer: `start` packs and sends, copies what
   /// stays on the rank and does not wait for the receivers (but for those that have not yet taken the exchange before;
-  /// and with Strategy::shared, the first use of a larger cell is collective on the node); `finish` waits for what this
-  /// rank receives. `from` must not change in between. One exchange of a plan may be under way at a time.
+  /// the first use of a larger cell waits for the others where a strategy has a window, and that of a tuned plan tries
+  /// the strategies, which takes some exchanges of all ranks); `finish` waits for what this rank receives. `from` must
+  /// not change in between. One exchange of a plan may be under way at a time.
   void start(const mesh::AnyField& from, const mesh::WritableField& to, Combine combine = Combine::replace) const;
   void finish(const mesh::WritableField& to, Combine combine = Combine::replace) const;
 

@@ -12,6 +12,7 @@
 #include "sidestream/io/format.hpp"
 #include "sidestream/io/run_folder.hpp"
 #include "sidestream/mesh/derived.hpp"
+#include "sidestream/redistribute/exchange_choice.hpp"
 #include "sidestream/sims/simulation.hpp"
 
 namespace sidestream::sims {
@@ -32,6 +33,7 @@ struct RunConfig {
   std::string simulation;
   std::optional<std::int64_t> max_steps;
   std::optional<double> wall_time_s;
+  redistribute::ExchangeChoice exchange;
   std::unique_ptr<SimulationPlan> plan;
   std::vector<mesh::DerivedQuantity> derived;  ///< as `[quantity.NAME]` declares them
   couple::CouplingConfig coupling;
@@ -69,10 +71,12 @@ struct RunStart {
   std::string file{};  ///< begins with the state in this file, of any format; empty: with its initial conditions
   core::Bill::Clock::time_point began = core::Bill::Clock::now();  ///< of the program: where the bill begins
   bool tells_steps = true;                                         ///< one line a step
+  std::vector<std::string> allowed_changes{};  ///< keys of the physics that may differ from those of the checkpoint
 };
 
-/// Throws core::Error when there is nothing in `folder`, or no such file, to begin with, and when a run that goes on
-/// has other physics than its newest checkpoint. Local; writes nothing.
+/// Throws core::Error when another run has `folder`, when there is nothing in it, or no such file, to begin with, and
+/// when a run that goes on has other physics than its newest checkpoint, but for changes that are allowed. Local; writes
+/// nothing.
 void check_start(const RunConfig& config, const std::string& folder, const RunStart& start);
 
 /// Runs a configuration on `world`: from its beginning, then steps with their tasks and outputs until the end, a limit

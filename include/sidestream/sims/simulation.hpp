@@ -77,8 +77,8 @@ class SimulationPlan {
   /// What the first event of a run tells of it: cells, block, box, first and last redshift.
   virtual nlohmann::json description() const = 0;
 
-  /// What its steps depend on beyond their state and the accuracy of solving them: parameters of physics, by key, in
-  /// words. A checkpoint keeps them, and a run that goes on from it has the same.
+  /// What defines the run, in words by key: where it began, and what its steps depend on beyond their state and the
+  /// accuracy of solving them. A checkpoint keeps it, and a run that goes on from it has the same.
   virtual std::map<std::string, std::string> physics() const { return {}; }
 
   /// Throws core::Error when a file that the simulation begins with is missing, damaged or does not fit, as far as its

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 CONNECTIVITIES = (6, 14, 26)
+SMALLEST_SIDE, LARGEST_SIDE = 1e-60, 1e60
 Sides: TypeAlias = float | tuple[float, float, float]
 
 # name: (units, long name) of the columns that the extension returns.
@@ -185,6 +186,11 @@ def sides_of(box_size: float | Sequence[float]) -> Sides:
         raise Error(f"`box_size` is {box_size!r}, not a number of Mpc", hint="for example box_size=14.2") from problem
     if sides.shape not in ((1,), (3,)) or not np.all(np.isfinite(sides) & (sides > 0)):
         raise Error(f"`box_size` is {box_size!r}, not a positive number of Mpc", hint="for example box_size=14.2")
+    if not np.all((sides >= SMALLEST_SIDE) & (sides <= LARGEST_SIDE)):
+        raise Error(
+            f"`box_size` is {box_size!r}: volumes would be no numbers any more",
+            hint=f"give it from {SMALLEST_SIDE:g} to {LARGEST_SIDE:g}, in a unit that fits",
+        )
     return float(sides[0]) if sides.size == 1 else (float(sides[0]), float(sides[1]), float(sides[2]))
 
 

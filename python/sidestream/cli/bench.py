@@ -82,3 +82,108 @@ def io(
     report = benchmark.measure(request)
     console.print_json(report) if as_json else benchmark.print_report(report)
     return 1 if any("error" in case for case in report["cases"]) else 0
+
+
+@bench.command(short_help="Time every way in which cells travel between ranks.")
+def move(
+    ranks: Annotated[int | None, typer.Option("-n", "--ranks", metavar="RANKS", help="MPI ranks (default: 4).")] = None,
+    cells: Annotated[int, typer.Option("--cells", metavar="N", help="Cells a side of the field.")] = 128,
+    block: Annotated[int, typer.Option("--block", metavar="N", help="Cells a side of a block.")] = 16,
+    repetitions: Annotated[
+        int, typer.Option("--repetitions", metavar="N", help="Times that each case is measured, in turns.")
+    ] = 15,
+    strategies: Annotated[
+        str | None, typer.Option("--strategies", metavar="NAMES", help="Only these strategies, with commas between.")
+    ] = None,
+    wisdom: Annotated[
+        str | None, typer.Option("--wisdom", metavar="FILE", help='File of what tuning finds; "none": none.')
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    launcher: Annotated[
+        str | None, typer.Option("--launcher", metavar="COMMAND", help="The MPI launcher, with options if need be.")
+    ] = None,
+) -> int:
+    """Move a field between two layouts by each exchange strategy.
+
+    From rows to columns, from blocks to pencils, and from rows to rectangles.
+
+    Times stand beside a plain copy of the same bytes by all ranks at once, and beside the scheme of one MPI_Alltoallw
+    for each chunk that a rank owns; above 1 is faster. Every cell is compared once. `tuned` measures the others, as a
+    run with `exchange = "tuned"` does, and keeps what it finds.
+
+    \b
+    Examples:
+      sidestream bench move -n 4 --cells 256
+      sidestream bench move -n 8 --strategies p2p,shared,tuned --json
+    """
+    from ..launch import bench_move
+
+    if ranks is not None and ranks < 1:
+        raise UsageError(f"{ranks} ranks cannot move anything", hint="-n takes 1 or more")
+    for option, value in (("cells", cells), ("block", block), ("repetitions", repetitions)):
+        if value < 1:
+            raise UsageError(f"--{option} {value} leaves nothing to move", hint=f"--{option} takes 1 or more")
+    report = bench_move.measure(
+        bench_move.MoveRequest(
+            ranks=ranks or 4,
+            cells=cells,
+            block=block,
+            repetitions=repetitions,
+            strategies=strategies,
+            wisdom=wisdom,
+            launcher=launcher,
+        )
+    )
+    console.print_json(report) if as_json else bench_move.print_report(report)
+    return 1 if any("error" in case for movement in report["movements"] for case in movement["cases"]) else 0
+
+
+@bench.command(short_help="Time Fourier transforms by every process grid and exchange strategy.")
+def fft(
+    ranks: Annotated[int | None, typer.Option("-n", "--ranks", metavar="RANKS", help="MPI ranks (default: 4).")] = None,
+    cells: Annotated[int, typer.Option("--cells", metavar="N", help="Cells a side of the field, 8 or more.")] = 128,
+    repetitions: Annotated[int, typer.Option("--repetitions", metavar="N", help="Steps that are measured.")] = 10,
+    source: Annotated[
+        str, typer.Option("--from", metavar="LAYOUT", help="Where the cells are: pencils or blocks.")
+    ] = "pencils",
+    strategies: Annotated[
+        str | None, typer.Option("--strategies", metavar="NAMES", help="Only these strategies, with commas between.")
+    ] = None,
+    wisdom: Annotated[
+        str | None, typer.Option("--wisdom", metavar="FILE", help='File of what is found; "none": none.')
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    launcher: Annotated[
+        str | None, typer.Option("--launcher", metavar="COMMAND", help="The MPI launcher, with options if need be.")
+    ] = None,
+) -> int:
+    """Transform a real field there and back by each process grid and exchange strategy.
+
+    Times are those of the slowest rank in the fastest step, as in the turbulence code of Blue Waters. A sinusoid, of
+    which one mode is left, tells how exact the fastest one is. All of them give the same bits.
+
+    \b
+    Examples:
+      sidestream bench fft -n 4 --cells 256
+      sidestream bench fft -n 8 --from blocks --strategies p2p,shared --json
+    """
+    from ..launch import bench_fft
+
+    if ranks is not None and ranks < 1:
+        raise UsageError(f"{ranks} ranks cannot transform anything", hint="-n takes 1 or more")
+    if cells < 8:
+        raise UsageError(f"{cells} cells hold no sinusoid", hint="--cells takes 8 or more")
+    if repetitions < 1:
+        raise UsageError(f"{repetitions} repetitions measure nothing", hint="--repetitions takes 1 or more")
+    request = bench_fft.FftRequest(
+        ranks=ranks or 4,
+        cells=cells,
+        repetitions=repetitions,
+        source=source,
+        strategies=strategies,
+        wisdom=wisdom,
+        launcher=launcher,
+    )
+    report = bench_fft.measure(request)
+    console.print_json(report) if as_json else bench_fft.print_report(report)
+    return 1 if any("error" in case for case in report["cases"]) else 0

@@ -86,6 +86,15 @@ def run(
     settings: Settings = None,
     out: Out = None,
     restart: Annotated[bool, typer.Option("--restart", help="Go on from the newest good checkpoint in DIR.")] = False,
+    allow_change: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-change",
+            metavar="KEY",
+            help="With --restart: this key of the physics may differ from that of the checkpoint (repeatable).",
+            show_default=False,
+        ),
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that is already in DIR.")] = False,
     start: Annotated[
         Path | None,
@@ -127,8 +136,15 @@ def run(
         raise UsageError(
             "--restart and --from exclude each other", hint="--restart begins with the newest checkpoint in DIR"
         )
+    if allow_change and not restart:
+        raise UsageError("--allow-change goes with --restart", hint="a run that begins has the physics it is given")
     request = replace(
-        _request(config, ranks, settings, out), restart=restart, overwrite=overwrite, launcher=launcher, start=start
+        _request(config, ranks, settings, out),
+        restart=restart,
+        overwrite=overwrite,
+        launcher=launcher,
+        start=start,
+        allowed_changes=tuple(allow_change or ()),
     )
     verdict = simulation.check(request, as_json=True)
     sys.stderr.write(verdict.messages)

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..error import Error
-from . import energies, files, flux, halos, images, mergers, pdf, persistence, phase, skewers, spectra, timeline
+from . import energies, files, images, increments, pdf, persistence, phase, spectra, timeline, turbulence
+from .forest import flux, skewers
+from .halos import catalogue, mergers
 from .picture import Picture
 from .scene import Scene
 
@@ -23,15 +25,17 @@ __all__ = ["Picture", "Scene", "pictures", "save_pictures", "scenes"]
 _DRAWERS: dict[str, Callable[[Run, str], Iterator[Picture]]] = {
     "flux": flux.pictures,
     "flux_skewers": skewers.pictures,
-    "halos": halos.pictures,
+    "halos": catalogue.pictures,
     "merge_tree": persistence.pictures,
     "power_spectrum": spectra.pictures,
     "pdf": pdf.pictures,
     "phase": phase.pictures,
     "projection": images.pictures,
     "slice": images.pictures,
+    "structure_functions": increments.pictures,
+    "turbulence": turbulence.pictures,
 }
-_STAGES: dict[str, Callable[[Run, str], Iterator[Scene]]] = {"halos": halos.scenes}
+_STAGES: dict[str, Callable[[Run, str], Iterator[Scene]]] = {"halos": catalogue.scenes}
 
 
 def pictures(run: Run, task: str | None = None) -> Iterator[Picture]:

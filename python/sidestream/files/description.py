@@ -7,6 +7,7 @@ from typing import Any
 
 from ..error import Error
 from ..quantities import duration, size
+from ..runs.lock import holder_of
 from ..runs.outputs import CHECKPOINT, PLOT_FILE, all_outputs_in, is_pending, outputs_in
 from ..runs.run import Run
 from ..runs.summary import bills, share_lost, wall_seconds
@@ -89,6 +90,7 @@ def _run(run: Run) -> Description:
         "path": str(run.folder),
         "status": run.status,
         **({"reason": run.reason} if run.reason else {}),
+        **({"held_by": str(holder)} if (holder := holder_of(run.folder)) else {}),
         "simulation": start.get("simulation", run.config.get("simulation")),
         "cells": start.get("cells"),
         "ranks": start.get("ranks"),

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import re
-import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import IO, Any
+from typing import Any
 
 from .. import console
 from ..error import Error
-from .launcher import BENCH_IO, find_program, prepare
-from .messages import MessageFilter
+from .bench_program import report_of
+from .launcher import BENCH_IO
 
 Case = dict[str, Any]
 
-PROGRESS = re.compile(r"(\d+) of (\d+): (.*)")
 SMALL_BINS = ("<100", "100-1K", "1K-10K", "10K-100K")  # tables and headers
 TIMES = {"seconds": "without fsync", "seconds_synced": "with fsync"}
 
@@ -50,58 +45,13 @@ class BenchRequest:
 
 def measure(request: BenchRequest) -> dict[str, Any]:
     """Runs the benchmark; returns its report with the comparisons of `compare`."""
-    program = find_program(BENCH_IO)
     try:
         request.folder.mkdir(parents=True, exist_ok=True)
         folder = tempfile.TemporaryDirectory(prefix=".bench_io_", dir=request.folder)
     except OSError as problem:
         raise Error(f"cannot write there: {problem.strerror}", request.folder) from problem
-    with folder as name, tempfile.TemporaryFile("w+") as output:
-        launch = prepare(program, request.arguments(Path(name)), request.ranks, request.launcher)
-        code, said = _follow(launch.command, launch.environment, output)
-        output.seek(0)
-        text = output.read()
-    if code != 0:
-        raise Error.from_text(said) if "error: " in said else Error(said or f"`{program.name}` ended with {code}")
-    report: dict[str, Any] = json.loads(text)
-    return compare(report)
-
-
-def _follow(command: Sequence[str], environment: dict[str, str], output: IO[str]) -> tuple[int, str]:
-    """Runs a command and shows its progress; returns its exit code and what else it said."""
-    messages, said = MessageFilter(), []
-    try:
-        process = subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE, text=True
-        )
-    except OSError as problem:
-        raise Error(f"`{command[0]}` cannot be started: {problem.strerror}", command[0]) from problem
-    with process, _progress() as show:
-        assert process.stderr is not None
-        for line in process.stderr:
-            progress = PROGRESS.match(line)
-            if progress:
-                show(int(progress[1]), int(progress[2]), progress[3])
-            elif (kept := messages.feed(line.rstrip("\n"))) is not None:
-                said.append(kept)
-    return process.returncode, "\n".join(said)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int, str], None]]:
-    """One line on a terminal; silence anywhere else."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (BarColumn(), TextColumn("{task.completed} of {task.total}"), TimeRemainingColumn())
-    with Progress(
-        *columns,
-        TextColumn("{task.description}"),
-        console=console.err(),
-        transient=True,
-        disable=not console.err().is_terminal,
-    ) as progress:
-        task = progress.add_task("", total=None)
-        yield lambda done, total, text: progress.update(task, completed=done, total=total, description=text)
+    with folder as name:
+        return compare(report_of(BENCH_IO, request.arguments(Path(name)), request.ranks, request.launcher))
 
 
 def compare(report: dict[str, Any]) -> dict[str, Any]:

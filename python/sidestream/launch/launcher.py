@@ -21,6 +21,8 @@ PROGRAM = "sidestream-run"
 FILES = "sidestream-files"
 HALOS = "sidestream-halos"
 BENCH_IO = "sidestream-bench-io"
+BENCH_MOVE = "sidestream-bench-move"
+BENCH_FFT = "sidestream-bench-fft"
 RANKS_OPTION = "-n"  # understood by mpirun, mpiexec, srun, aprun, jsrun
 
 

@@ -10,15 +10,14 @@ Example:
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 import numpy as np
 
 from ..error import Error
+from .tables import column, rows
 
 _FLUX_POWER = {
     "chabanier2019": "Chabanier et al. 2019 (eBOSS)",
@@ -102,9 +101,9 @@ def flux_power() -> dict[str, FluxPower]:
 @cache
 def thermal_state() -> dict[str, ThermalState]:
     """The measured temperatures and slopes, by the name of the paper."""
-    rows = _rows("thermal_state")
+    table = rows("thermal_state")
     return {
-        name: _read_thermal_state([row for row in rows if row["source"] == name], label)
+        name: _read_thermal_state([row for row in table if row["source"] == name], label)
         for name, label in _THERMAL_STATE.items()
     }
 
@@ -119,23 +118,14 @@ def mean_flux() -> dict[str, MeanFluxFit]:
 
 
 def _read_flux_power(name: str, label: str) -> FluxPower:
-    rows = _rows(f"flux_power_{name}")
-    errors = [column for column in rows[0] if column.startswith("sigma_")]
-    error = np.sqrt(sum(_column(rows, column) ** 2 for column in errors))
-    return FluxPower(label, _column(rows, "z"), _column(rows, "k_s_km"), _column(rows, "P_km_s"), error)
+    table = rows(f"flux_power_{name}")
+    errors = [title for title in table[0] if title.startswith("sigma_")]
+    error = np.sqrt(sum(column(table, title) ** 2 for title in errors))
+    return FluxPower(label, column(table, "z"), column(table, "k_s_km"), column(table, "P_km_s"), error)
 
 
-def _read_thermal_state(rows: list[dict[str, str]], label: str) -> ThermalState:
-    error = np.stack([_column(rows, "T0_down"), _column(rows, "T0_up")])
+def _read_thermal_state(table: list[dict[str, str]], label: str) -> ThermalState:
+    error = np.stack([column(table, "T0_down"), column(table, "T0_up")])
     return ThermalState(
-        label, _column(rows, "z"), _column(rows, "T0_K"), error, _column(rows, "gamma"), _column(rows, "gamma_error")
+        label, column(table, "z"), column(table, "T0_K"), error, column(table, "gamma"), column(table, "gamma_error")
     )
-
-
-def _rows(name: str) -> list[dict[str, str]]:
-    table = files(__package__) / f"{name}.csv"
-    return list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))
-
-
-def _column(rows: list[dict[str, str]], name: str) -> np.ndarray:
-    return np.array([float(row[name] or "nan") for row in rows])

@@ -10,6 +10,7 @@ from ..error import Error
 from ..figures import pictures
 from ..quantities import percent
 from ..runs.events import Event, read_events
+from ..runs.lock import is_held
 from ..runs.progress import EventTail, Progress
 from ..runs.run import Run
 from .page import document, gallery, head_of, notes, table, write_page
@@ -37,11 +38,12 @@ class LivePage:
 
     def update(self) -> bool:
         """Writes the page if there is anything new, and returns whether the run goes on."""
+        held = is_held(self._run.folder)  # asked first: what a run writes before it lets go is then seen
         events = self._tail.new_events()
         for event in events:
             self._take(event)
         fresh = [self._draw(task) for task in self._run.tasks]
-        status = self._status(idle=not events)
+        status = "running" if held else str(self._progress.end.get("status", "aborted"))
         if events or any(fresh) or status != "running" or not self.path.exists():
             write_page(self.path, self._render(status))
         return status == "running"
@@ -50,11 +52,6 @@ class LivePage:
         if event["event"] == "run_start" and event.get("group", "compute") == "compute":
             self._start, self._progress = event, Progress()
         self._progress.take(event)
-
-    def _status(self, idle: bool) -> str:
-        if self._progress.end:
-            return str(self._progress.end.get("status", "finished"))
-        return self._run.status if idle else "running"  # silence may mean that the run was killed
 
     def _draw(self, task: str) -> bool:
         newest = _Newest(self._run.folder)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # Variables that say where values sit. They become coordinates and stay single when they are equal in all steps.
 AXES = frozenset(
-    {"k", "k_velocity", "shell_k", "mu", "modes", "x", "y", "z", "overdensity"}
+    {"k", "k_velocity", "shell_k", "mu", "modes", "x", "y", "z", "overdensity", "deviation", "separation"}
     | {f"{kind}{name}" for kind in ("", "mock_") for name in ("velocity", "wavelength")}
     | {f"{name}{end}" for name in ("overdensity", "density", "temperature") for end in ("_low", "_high")}
 )

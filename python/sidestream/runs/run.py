@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-import time
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..error import Error
-from .events import Events, log_files, number, read_events
+from .events import Events, read_events
+from .lock import is_held
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -20,8 +20,6 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
-
-SILENT_S = 60.0  # a run without an end that wrote nothing for this long is taken for dead
 
 
 class Run:
@@ -133,9 +131,9 @@ class Run:
 
     @property
     def status(self) -> str:
-        """`finished`, `incomplete` (finished, but something is lost), `interrupted`, `stopped` (it could not go on),
-        `failed`, or `running`; `reason` tells more."""
-        return status_of(self.events, self.folder)
+        """`running`, `finished`, `incomplete` (finished, but something is lost), `interrupted` (by a signal), `stopped`
+        (it could not go on), or `aborted`: killed, or ended by an error; `reason` tells more."""
+        return "running" if is_held(self.folder) else status_at_end(self.events)
 
     @property
     def reason(self) -> str:
@@ -181,17 +179,12 @@ class Run:
         raise Error(f"there is no task `{task}`", self.folder, f"did you mean `{near[0]}`?" if near else known)
 
 
-def status_of(events: Events, folder: Path) -> str:
-    """How a run stands, from its events and the age of its logs."""
+def status_at_end(events: Events) -> str:
+    """How a run ended that goes on no more, or the analysis of a file."""
     marks = events.where(lambda e: e["event"] in ("run_start", "run_end") and e["group"] == "compute")
-    if marks and marks[-1]["event"] == "run_end":
-        return str(marks[-1].get("status", "finished"))
-    logs = log_files(folder)
-    if not logs:
-        return "interrupted"
-    silent = time.time() - max(path.stat().st_mtime for path in logs)
-    slowest = max((number(step, "wall_s") for step in events.of("step")), default=0.0)
-    return "running" if silent < max(SILENT_S, 5 * slowest) else "interrupted"
+    if not marks and events.last("analyze_end"):
+        return "finished"
+    return str(marks[-1].get("status", "finished")) if marks and marks[-1]["event"] == "run_end" else "aborted"
 
 
 def _some(steps: list[int]) -> str:

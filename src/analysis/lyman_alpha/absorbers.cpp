@@ -83,10 +83,11 @@ Absorbers absorbers_of(const comm::Communicator& comm, const mesh::Snapshot& sna
                     line.quantity));
   const CoveringGrid grid(comm, snapshot.levels, level);
   const auto on_grid = [&](const std::string& name) { return grid.of(comm, field_or_total(snapshot, name)); };
+  ScalarView temperature = on_grid(temperature_name);  // first: the density of the absorbers may follow from it
   Absorbers gas{HubbleFlow(snapshot.moment),
                 snapshot.geometry.refined(level),
                 on_grid(line.quantity),
-                on_grid(temperature_name),
+                std::move(temperature),
                 {},
                 {},
                 {line.quantity, temperature_name, velocity_name(0), velocity_name(1), velocity_name(2)}};

@@ -83,7 +83,8 @@ class FluxSkewers final : public Analysis {
     const mesh::Layout& grid = gas.density.layout();
     const LinesThroughPoints chosen = lines_of(gas.geometry);
     const mesh::Layout lines = chosen.sample.layout(grid, comm.size());
-    const LineCells cells = gathered(comm, gas, axis_, lines);
+    LineCells cells;
+    cells.gather(comm, gas, axis_, lines);
     mesh::Field<double> depth(lines, comm.rank());
     if (!comm.all(find_depth<double>(cells, gas, axis_, absorption_.broadening, depth)))
       refuse_absorbers(comm, gas, axis_);

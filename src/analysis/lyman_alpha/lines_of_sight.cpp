@@ -77,14 +77,17 @@ Layout joined(const std::vector<Layout>& batches) {
   return with_boxes(batches.front(), std::move(boxes), std::move(owners));
 }
 
-LineCells gathered(const comm::Communicator& comm, const Absorbers& gas, int axis, const Layout& lines) {
+void LineCells::gather(const comm::Communicator& comm, const Absorbers& gas, int axis, const Layout& lines) {
   const redistribute::Redistribution plan(comm, gas.density.layout(), lines);
-  const auto moved = [&](const ScalarView& from) {
-    mesh::Field<double> to(lines, comm.rank());
+  const std::size_t size_bytes = mesh::Field<double>::size_bytes(lines, comm.rank());
+  const auto moved = [&](const ScalarView& from, core::Workroom& room) {
+    mesh::Field<double> to(lines, comm.rank(), 1, 0, room.bytes(size_bytes));
     plan.apply(from, to);
     return to;
   };
-  return {moved(gas.density), moved(gas.velocity[at(axis)]), moved(gas.temperature)};
+  density = moved(gas.density, rooms_[0]);
+  velocity = moved(gas.velocity[at(axis)], rooms_[1]);
+  temperature = moved(gas.temperature, rooms_[2]);
 }
 
 template <typename T>
@@ -117,9 +120,12 @@ template <typename T>
 mesh::Field<T> optical_depth(const comm::Communicator& comm, const Absorbers& gas, int axis, Broadening broadening) {
   const std::vector<Layout> batches = line_batches(gas.density.layout(), comm.size(), axis);
   mesh::Field<T> depth(joined(batches), comm.rank());
+  LineCells cells;
   bool all_physical = true;
-  for (const Layout& batch : batches)
-    all_physical &= find_depth<T>(gathered(comm, gas, axis, batch), gas, axis, broadening, depth);
+  for (const Layout& batch : batches) {
+    cells.gather(comm, gas, axis, batch);
+    all_physical &= find_depth<T>(cells, gas, axis, broadening, depth);
+  }
   if (!comm.all(all_physical)) refuse_absorbers(comm, gas, axis);
   return depth;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "analysis/lyman_alpha/absorbers.hpp"
@@ -14,12 +15,16 @@ std::vector<mesh::Layout> line_batches(const mesh::Layout& grid, int ranks, int 
 /// All boxes of all batches.
 mesh::Layout joined(const std::vector<mesh::Layout>& batches);
 
-/// What absorbs on whole lines.
+/// What absorbs on whole lines. One batch takes the memory of the one before.
 struct LineCells {
   mesh::Field<double> density, velocity, temperature;
+
+  /// Brings the gas to the layout `lines`. Collective.
+  void gather(const comm::Communicator& comm, const Absorbers& gas, int axis, const mesh::Layout& lines);
+
+ private:
+  std::array<core::Workroom, 3> rooms_;
 };
-/// Brings it to the layout `lines`. Collective.
-LineCells gathered(const comm::Communicator& comm, const Absorbers& gas, int axis, const mesh::Layout& lines);
 
 /// The optical depth in each cell of `cells`, lines along `axis`, in the blocks of `depth` on the same boxes; whether
 /// all are physical. Local.

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/disk/file_lock.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {
@@ -21,13 +22,6 @@ namespace {
 
 constexpr std::int64_t most_bytes_at_once = std::int64_t{4} << 20;
 constexpr const char* prefix = "sidestream_memory_";
-
-// Held by an open file, whatever becomes of its process; HDF5 takes locks of another kind.
-bool lock(int descriptor) {
-  struct flock whole {};
-  whole.l_type = F_WRLCK;
-  return ::fcntl(descriptor, F_OFD_SETLK, &whole) == 0;
-}
 
 // Those of processes that were killed: nobody holds them.
 void remove_abandoned(const std::string& folder) {
@@ -38,7 +32,7 @@ void remove_abandoned(const std::string& folder) {
     const int descriptor = ::open(entry->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (descriptor < 0) continue;
     struct stat status {};
-    if (::fstat(descriptor, &status) == 0 && status.st_uid == ::geteuid() && lock(descriptor))
+    if (::fstat(descriptor, &status) == 0 && status.st_uid == ::geteuid() && try_lock(descriptor) == LockState::free)
       ::unlink(entry->path().c_str());
     ::close(descriptor);
   }
@@ -52,7 +46,7 @@ MemoryFile::MemoryFile() {
     std::string unlocked = folder + "/." + prefix + "XXXXXX";
     descriptor_ = ::mkostemp(unlocked.data(), O_CLOEXEC);
     if (descriptor_ < 0) continue;
-    lock(descriptor_);
+    try_lock(descriptor_);
     path_ = folder + "/" + unlocked.substr(folder.size() + 2);
     if (::rename(unlocked.c_str(), path_.c_str()) == 0) return;
   }

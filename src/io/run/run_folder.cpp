@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "io/run/run_lock.hpp"
 #include "sidestream/core/config.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
@@ -142,6 +143,10 @@ bool RunFolder::holds_a_run() const {
   return !files_of(path_, belongs_to_a_run).empty();
 }
 
+void RunFolder::require_no_job() const {
+  require_no_job_in(path_);
+}
+
 RunFolder prepare_run_folder(const comm::Communicator& comm, const std::string& path, ExistingRun existing,
                              const std::string& config_toml) {
   RunFolder run(path);
@@ -149,6 +154,7 @@ RunFolder prepare_run_folder(const comm::Communicator& comm, const std::string& 
     if (comm.rank() != 0) return;
     make_folder(path);
     prove_writable(path);
+    run = RunFolder(path, std::make_shared<const RunLock>(path));
     for (const std::string& folder : folders_of_tasks(path)) remove_files_of(folder, is_leftover);
     for (const fs::path& grid : files_of(path, holds_snapshots)) remove_files_of(grid.string(), is_leftover);
     take_over(run, existing);

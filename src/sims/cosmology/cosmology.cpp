@@ -106,6 +106,7 @@ class Cosmology : public Simulation {
     if (config_.heating) require_sound(comm_, universe_->heating_problem(), place(), heating_hint);
     set_redshift(next.redshift);
     ++step_;
+    balance_.follow(a_, books_.energy());
     if (balance_.is_due(step_, a_) || is_complete()) measure_energies();
   }
 

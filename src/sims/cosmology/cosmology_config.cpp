@@ -263,6 +263,8 @@ std::map<std::string, std::string> physics_of(const CosmologyConfig& config) {
                                    {"ns", p.ns},
                                    {"t_cmb", p.t_cmb}})
     add("cosmology", key, value);
+  add("cosmology", "box", fmt::format("{} Mpc", config.run.box_mpc));
+  if (config.run.initial_file.empty()) add("cosmology", "seed", config.initial.seed);
   if (const auto mass = config.initial.wdm_mass_kev) add("cosmology", "wdm_mass", fmt::format("{} keV", *mass));
   if (config.has_gas) add("hydro", "gamma", config.hydro.gamma);
   if (!config.heating) return all;

@@ -91,17 +91,27 @@ bool EnergyBalance::is_due(std::int64_t step, double a) const {
   return step >= step_ + steps_between_measurements && a >= growth_between_measurements * a_;
 }
 
+void EnergyBalance::follow(double a, double booked) {
+  followed_heat_ += core::log(a / followed_a_) * 0.5 * ((followed_booked_ - booked_) + (booked - booked_));
+  followed_a_ = a;
+  followed_booked_ = booked;
+}
+
 void EnergyBalance::add(std::int64_t step, double a, const Energies& energies, double booked) {
   if (a_ == 0.0) {
     start_ = energies.total();
   } else {
-    const double growth = core::log(a / a_), before = rate(last_), now = rate(energies);
-    lost_ += before * growth + (now - before) * (1.0 - a_ * growth / (a - a_));
+    if (a > followed_a_) follow(a, booked);
+    const double growth = core::log(a / a_), before = rate(last_), now = rate(energies) - heat_rate(booked - booked_);
+    lost_ += before * growth + (now - before) * (1.0 - a_ * growth / (a - a_)) + heat_rate(followed_heat_);
   }
   step_ = step;
   a_ = a;
   last_ = energies;
   booked_ = booked;
+  followed_a_ = a;
+  followed_booked_ = booked;
+  followed_heat_ = 0.0;
 }
 
 nlohmann::json EnergyBalance::to_json() const {
@@ -126,7 +136,10 @@ std::map<std::string, double> EnergyBalance::attributes() const {
           {"energy_start", start_},
           {"energy_lost", lost_},
           {"energy_step", static_cast<double>(step_)},
-          {"energy_booked", booked_}};
+          {"energy_booked", booked_},
+          {"energy_followed_scale_factor", followed_a_},
+          {"energy_followed_booked", followed_booked_},
+          {"energy_followed_heat", followed_heat_}};
 }
 
 void EnergyBalance::restore(const std::map<std::string, double>& attributes) {
@@ -137,6 +150,14 @@ void EnergyBalance::restore(const std::map<std::string, double>& attributes) {
   lost_ = attributes.at("energy_lost");
   step_ = static_cast<std::int64_t>(attributes.at("energy_step"));
   booked_ = attributes.at("energy_booked");
+  // Checkpoints of versions that did not follow it have none of these.
+  const auto value = [&](const char* name, double otherwise) {
+    const auto found = attributes.find(name);
+    return found != attributes.end() ? found->second : otherwise;
+  };
+  followed_a_ = value("energy_followed_scale_factor", a_);
+  followed_booked_ = value("energy_followed_booked", booked_);
+  followed_heat_ = value("energy_followed_heat", 0.0);
 }
 
 }  // namespace sidestream::sims

@@ -28,9 +28,11 @@ class EnergyBalance {
 
   /// Whether the universe has grown by a tenth since the last measurement, and ten steps have passed.
   bool is_due(std::int64_t step, double a) const;
-  /// Begins at the scale factor `a`, or goes on to it with the rate of loss between both measurements linear in the
-  /// scale factor, which it is while structure grows linearly. `booked`: the energy added to the gas since the start
-  /// beside solving its equations.
+  /// Takes note, after each step, of the energy added to the gas since the start beside solving its equations: heat may
+  /// come all at once, anywhere between two measurements.
+  void follow(double a, double booked);
+  /// Begins at the scale factor `a`, or goes on to it. Between both measurements the rate of loss is that of what was
+  /// booked, from step to step, and one linear in the scale factor, which it is while structure grows linearly.
   void add(std::int64_t step, double a, const Energies& energies, double booked);
 
   /// When the energies were measured last; 0 before.
@@ -42,8 +44,9 @@ class EnergyBalance {
   std::map<std::string, double> attributes() const;
 
  private:
+  double heat_rate(double heat) const { return 3.0 * (gamma_ - 1.0) * heat; }
   double rate(const Energies& energies) const {
-    return 2.0 * energies.kinetic() + 3.0 * (gamma_ - 1.0) * energies.thermal + energies.potential;
+    return 2.0 * energies.kinetic() + heat_rate(energies.thermal) + energies.potential;
   }
 
   double gamma_, a_ = 0.0;
@@ -51,7 +54,9 @@ class EnergyBalance {
   Energies last_;
   double start_ = 0.0;   // K + U + W at the start
   double lost_ = 0.0;    // to the expansion since
-  double booked_ = 0.0;  // added to the gas since, beside solving its equations
+  double booked_ = 0.0;  // added to the gas since, beside solving its equations, until energies were measured
+  // As it was followed since: until when, what was booked then, and the integral of what has come in over ln a.
+  double followed_a_ = 0.0, followed_booked_ = 0.0, followed_heat_ = 0.0;
 };
 
 }  // namespace sidestream::sims

@@ -82,10 +82,28 @@ const GasQuantity* find(const std::vector<GasQuantity>& table, const std::string
   return found == table.end() ? nullptr : &*found;
 }
 
+namespace {
+
+// Where somebody has read the temperature, it is not found again.
+void add_of_temperature(const GasQuantity& gas, mesh::Snapshot& snapshot) {
+  snapshot.add_derived(gas.quantity, {"gas_density", "temperature"},
+                       [row = gas.of_temperature](const mesh::Box& box, std::span<const core::View4<const double>> of,
+                                                  const core::View4<double>& out) {
+                         const auto width = static_cast<std::size_t>(box.extent().x);
+                         core::for_each_row(box, [&](int k, int j) {
+                           row(width, &of[0](k, j, box.lo.x), &of[1](k, j, box.lo.x), &out(k, j, box.lo.x));
+                         });
+                       });
+}
+
+}  // namespace
+
 void add_gas(const std::vector<GasQuantity>& table, const std::vector<mesh::FieldView<const double>>& state,
              mesh::Snapshot& snapshot) {
   for (const GasQuantity& gas : table) {
-    if (gas.is_stored())
+    if (gas.of_temperature)
+      add_of_temperature(gas, snapshot);
+    else if (gas.is_stored())
       snapshot.add_stored(gas.quantity, state, gas.component, gas.factor);
     else
       snapshot.add_computed(gas.quantity,

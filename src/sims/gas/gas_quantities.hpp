@@ -23,13 +23,14 @@ struct GasUnits {
 /// the density and the internal energy.
 struct GasQuantity {
   /// Of a row of cells, from their density and internal energy in a volume, as they are kept.
-  using Row = std::function<void(std::size_t cells, const double* density, const double* internal_energy, double* out)>;
+  using Row = std::function<void(std::size_t cells, const double* density, const double* warmth, double* out)>;
 
   mesh::Quantity quantity;
   int component = 0;
   bool is_per_mass = false;
   double factor = 1.0;
-  Row row = {};  ///< takes the place of the others
+  Row row = {};             ///< takes the place of the others
+  Row of_temperature = {};  ///< the same from the density and the temperature, which is a quantity of the table too
 
   bool is_stored() const { return !is_per_mass && !row; }
 

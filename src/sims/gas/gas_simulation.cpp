@@ -33,6 +33,7 @@ struct GasSetup {
   AmrConfig amr;
   solvers::HydroConfig hydro;
   GasProblem problem;
+  std::map<std::string, std::string> physics{};  ///< see SimulationPlan
 
   // The gas with its ghost cells, the state before a step, and what moves between levels.
   double block_bytes() const {
@@ -358,6 +359,7 @@ class GasSimulationPlan : public SimulationPlan {
             {"max_level", setup_.amr.max_level},
             {"end", setup_.problem.end}};
   }
+  std::map<std::string, std::string> physics() const override { return setup_.physics; }
   std::unique_ptr<Simulation> make(const comm::Communicator& compute, const couple::Landings& landings,
                                    core::Bill& bill) const override {
     return std::make_unique<GasSimulation>(setup_, compute, landings, bill);
@@ -376,6 +378,22 @@ void reject_jeans(const core::Node& root) {
                    "use another criterion, such as \"loehner\"");
 }
 
+// The same for `1` and `1.0`.
+std::string words_of(const core::Node& value) {
+  const bool is_number =
+      std::holds_alternative<std::int64_t>(value.value()) || std::holds_alternative<double>(value.value());
+  return is_number ? fmt::format("{}", value.number()) : core::value_to_toml(value);
+}
+
+// The gas and the problem, but for where the run ends.
+std::map<std::string, std::string> physics_of(const std::string& name, const solvers::HydroConfig& hydro,
+                                              const core::Node& problem) {
+  std::map<std::string, std::string> all{{"hydro.gamma", fmt::format("{}", hydro.gamma)}};
+  for (const auto& [key, value] : problem.members())
+    if (key != "end") all[fmt::format("{}.{}", name, key)] = words_of(value);
+  return all;
+}
+
 std::unique_ptr<SimulationPlan> read(const GasProblemEntry& problem, const core::Node& root, core::Node& resolved) {
   GasSetup setup;
   setup.mesh = read_mesh(root, resolved);
@@ -386,6 +404,7 @@ std::unique_ptr<SimulationPlan> read(const GasProblemEntry& problem, const core:
   setup.problem = problem.read(root, setup.mesh.extent(), setup.hydro, resolved);
   setup.amr = read_amr(root, setup.mesh, quantities_of(setup.hydro), {}, resolved);
   reject_jeans(root);
+  setup.physics = physics_of(problem.name, setup.hydro, *resolved.find(problem.name));
   return std::make_unique<GasSimulationPlan>(std::move(setup));
 }
 

@@ -134,11 +134,11 @@ void add_ionization(const comm::Communicator& comm, const solvers::HeatingConfig
   comm.agree_on([&] { physics = std::make_shared<const solvers::HeatingCooling>(config, universe); });
   tell_heating(config, file.moment);
   const double redshift = *file.moment.redshift();
-  const IonizedGas gas{physics, physics->at(redshift, proper_units(redshift)), file.has("temperature")};
-  const std::vector<std::string> of{"gas_density", gas.has_temperature ? "temperature" : "specific_internal_energy"};
+  // The temperature comes first: what else there is follows from it.
   for (const Ionized& one : ionized()) {
     if (file.has(one.quantity.name) || std::ranges::find(but, one.quantity.name) != but.end()) continue;
-    file.add_derived(one.quantity, of,
+    const IonizedGas gas{physics, physics->at(redshift, proper_units(redshift)), file.has("temperature")};
+    file.add_derived(one.quantity, {"gas_density", gas.has_temperature ? "temperature" : "specific_internal_energy"},
                      [gas, one](const mesh::Box& box, std::span<const core::View4<const double>> from,
                                 const core::View4<double>& out) {
                        const auto width = static_cast<std::size_t>(box.extent().x);

@@ -2,6 +2,7 @@
 #include <array>
 #include <optional>
 
+#include "sidestream/analysis/vortices.hpp"
 #include "sidestream/couple/stored.hpp"
 #include "sidestream/io/common_units.hpp"
 #include "sidestream/io/file_choice.hpp"
@@ -99,6 +100,7 @@ std::int64_t analyze_file(const comm::Communicator& world, const Node& root, con
   couple::CouplingConfig config;
   Node resolved(Node::Members{});
   add_common_quantities(snapshot);
+  analysis::add_vortex_quantities(world, snapshot, declared_in(root));
   add_ionization_of(world, root, snapshot, resolved);
   world.agree_on([&] {
     const bool has_redshift = snapshot.moment.redshift().has_value();

@@ -15,17 +15,25 @@ namespace sidestream::sims {
 
 namespace {
 
-struct Limits {
+struct RunKeys {
   std::optional<std::int64_t> max_steps;
   std::optional<double> wall_time_s;
+  std::string exchange, wisdom;
 };
 
-core::Table<Limits> limits_table() {
-  core::Table<Limits> table("Limits of a run");
-  table.option("max_steps", &Limits::max_steps, std::nullopt).at_least(0).doc("stop after this many steps");
-  table.option("wall_time", &Limits::wall_time_s, std::nullopt)
+core::Table<RunKeys> run_table() {
+  core::Table<RunKeys> table("Limits of a run, and how its ranks exchange cells");
+  table.option("max_steps", &RunKeys::max_steps, std::nullopt).at_least(0).doc("stop after this many steps");
+  table.option("wall_time", &RunKeys::wall_time_s, std::nullopt)
       .in(core::wall_time_units())
       .doc("stop after this time with a last checkpoint, for example \"2 h\"");
+  table.option("exchange", &RunKeys::exchange, "automatic")
+      .one_of(redistribute::strategies().names())
+      .doc("how cells travel between ranks; results are the same");
+  table.option("wisdom", &RunKeys::wisdom, "")
+      .doc(
+          "file of what `exchange = \"tuned\"` finds; empty: SIDESTREAM_WISDOM, else in the user's folder for caches; "
+          "\"none\": none");
   return table;
 }
 
@@ -292,9 +300,10 @@ RunConfig read_run(const core::Node& root, bool begins_anew, const core::Registr
 
   core::Node part;
   const core::Node* run = root.find("run");
-  const Limits limits = limits_table().read(run != nullptr ? *run : core::Node(core::Node::Members{}, "run"), &part);
-  config.max_steps = limits.max_steps;
-  config.wall_time_s = limits.wall_time_s;
+  const RunKeys keys = run_table().read(run != nullptr ? *run : core::Node(core::Node::Members{}, "run"), &part);
+  config.max_steps = keys.max_steps;
+  config.wall_time_s = keys.wall_time_s;
+  config.exchange = {redistribute::strategies().named(keys.exchange).strategy, keys.wisdom};
   resolved.set("run", part);
 
   config.plan = simulation.read(root, resolved);

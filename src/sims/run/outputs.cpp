@@ -11,6 +11,7 @@
 #include "sidestream/io/event_log.hpp"
 #include "sidestream/io/generations.hpp"
 #include "sidestream/io/pending.hpp"
+#include "sims/run/same_physics.hpp"
 
 namespace sidestream::sims {
 
@@ -101,8 +102,7 @@ void Outputs::write_checkpoint(Simulation& simulation) {
   io::FileChoice choice = config.file;
   if (std::string memory = session_.schedule().memory(); !memory.empty())
     choice.texts[triggers_text] = std::move(memory);
-  if (const auto physics = config_.plan->physics(); !physics.empty())
-    choice.texts[physics_text] = nlohmann::json(physics).dump();
+  choice.texts[physics_text] = nlohmann::json(physics_of(config_)).dump();
   const Output output{"checkpoint", path, &config, step};
   Pending pending;
   pending.output = output;

@@ -16,7 +16,6 @@ namespace sidestream::sims {
 /// What triggers remember, among the texts of a checkpoint.
 inline const std::string triggers_text = "triggers";
 /// What `SimulationPlan::physics` tells, as JSON, beside it.
-inline const std::string physics_text = "physics";
 
 /// The plot files and checkpoints of a run. A checkpoint is written without waiting for anybody, as a pending one, and
 /// committed once the results of everything published before it are on the disk: a restart from it leaves none out.

@@ -6,13 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include <csignal>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 
 #include "sidestream/core/bill.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/instruction_set.hpp"
+#include "sidestream/core/machine.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/couple/session.hpp"
 #include "sidestream/io/event_log.hpp"
@@ -21,6 +21,7 @@
 #include "sidestream/io/pending.hpp"
 #include "sims/run/losses.hpp"
 #include "sims/run/outputs.hpp"
+#include "sims/run/same_physics.hpp"
 
 namespace sidestream::sims {
 
@@ -34,22 +35,13 @@ extern "C" void remember_stop_signal(int number) {
 }
 
 nlohmann::json machine() {
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
   std::string cpu = "unknown", line;
   for (std::ifstream info("/proc/cpuinfo"); std::getline(info, line);)
     if (line.starts_with("model name")) {
       cpu = line.substr(line.find(':') + 2);
       break;
     }
-  return {{"host", host.data()}, {"cpu", cpu}, {"cores", sysconf(_SC_NPROCESSORS_ONLN)}};
-}
-
-std::string now_as_text() {
-  const std::time_t now = std::time(nullptr);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
-  return text.data();
+  return {{"host", core::host_name()}, {"cpu", cpu}, {"cores", sysconf(_SC_NPROCESSORS_ONLN)}};
 }
 
 double peak_memory_mib() {
@@ -75,41 +67,6 @@ core::Error no_checkpoint(const std::string& folder, const std::string& problem)
                          ? "those in `pending` were never committed: results of before them are missing; `--from` "
                            "begins with the state in one of them"
                          : "give the folder of a run that wrote checkpoints, or run without --restart");
-}
-
-// What the checkpoint has and the configuration has not, or otherwise.
-std::string differences(const std::map<std::string, std::string>& kept,
-                        const std::map<std::string, std::string>& wanted) {
-  const auto value = [](const std::map<std::string, std::string>& all, const std::string& key) {
-    const auto found = all.find(key);
-    return found == all.end() ? std::string("nothing") : found->second;
-  };
-  std::map<std::string, std::string> keys = kept;
-  keys.insert(wanted.begin(), wanted.end());
-  std::string text;
-  for (const auto& [key, unused] : keys)
-    if (value(kept, key) != value(wanted, key))
-      text += fmt::format("{}`{}` is {} in the checkpoint, {} in the configuration", text.empty() ? "" : "; ", key,
-                          value(kept, key), value(wanted, key));
-  return text;
-}
-
-// Of the newest one that is no ruin; earlier versions did not keep it.
-void require_same_physics(const RunConfig& config, const std::vector<io::Generation>& generations) {
-  for (const io::Generation& generation : generations) {
-    std::map<std::string, std::string> texts;
-    try {
-      texts = io::open_snapshot_file(generation.path)->description().state.texts;
-    } catch (const core::Error&) {
-      continue;  // to be passed over, with its name, when the run begins
-    }
-    const auto kept = texts.find(physics_text);
-    const std::string different =
-        kept == texts.end() ? "" : differences(nlohmann::json::parse(kept->second), config.plan->physics());
-    if (different.empty()) return;
-    throw core::Error("the checkpoint is of a run with other physics: " + different, generation.path,
-                      "give the configuration what the run had; `--from` begins another run with the state in a file");
-  }
 }
 
 // One run on the ranks that compute: the loop over steps and what happens between them.
@@ -285,7 +242,7 @@ class Run {
     nlohmann::json event = describe_world();
     event["machine"] = machine();
     event["instruction_set"] = core::instruction_set();
-    event["started"] = now_as_text();
+    event["started"] = core::present_time();
     session_.log().write("run_start", event);
   }
 
@@ -391,17 +348,19 @@ void catch_stop_signals() {
 }
 
 void check_start(const RunConfig& config, const std::string& folder, const RunStart& start) {
+  io::RunFolder(folder).require_no_job();
   if (start.existing == io::ExistingRun::resume) {
     const std::vector<io::Generation> generations = io::generations_in(folder);
     if (generations.empty()) throw no_checkpoint(folder, "");
-    require_same_physics(config, generations);
+    require_same_physics(config, generations, start.allowed_changes);
   }
   if (!start.file.empty()) io::open_snapshot_file(start.file);
 }
 
-RunStatus run(const comm::Communicator& world, RunConfig config, const std::string& folder_path, const RunStart& start,
-              const std::function<void(const std::string& line)>& progress) {
+RunStatus run(const comm::Communicator& every_rank, RunConfig config, const std::string& folder_path,
+              const RunStart& start, const std::function<void(const std::string& line)>& progress) {
   core::Bill bill(start.began);
+  const comm::Communicator world = redistribute::with_exchange(every_rank, config.exchange);
   world.agree_on([&] {
     if (world.rank() == 0) check_start(config, folder_path, start);
   });

@@ -48,6 +48,8 @@ std::vector<mesh::Quantity> space_quantities(const std::vector<solvers::PassiveS
   for (const char* axis : axes) all.push_back({std::string("velocity_") + axis, "", "velocity"});
   for (const char* axis : axes) all.push_back({std::string("vorticity_") + axis, "", "curl of the velocity"});
   all.push_back({"pressure", "", "over the density; its mean is zero"});
+  all.push_back({"vorticity_magnitude", "", "length of the curl of the velocity"});
+  all.push_back({"q_criterion", "", "(|rotation|^2 - |strain|^2) / 2: positive in vortices"});
   for (const solvers::PassiveScalar& scalar : scalars)
     all.push_back({scalar.name, "", "passive scalar, beside its mean"});
   return all;
@@ -140,6 +142,11 @@ void FlowViews::add_modes(mesh::Snapshot& snapshot) const {
     });
 }
 
+Field<double> FlowViews::of_velocity(FromVelocity compute) const {
+  const Field<double> x = component_in_space(0), y = component_in_space(1), z = component_in_space(2);
+  return compute(comm_, {x, y, z}, flow_.grid().geometry());
+}
+
 mesh::Snapshot FlowViews::in_space() const {
   mesh::Snapshot snapshot;
   snapshot.geometry = flow_.grid().geometry();
@@ -156,8 +163,10 @@ mesh::Snapshot FlowViews::in_space() const {
     add(all[3 + n], [axis](const FlowViews& views) { return views.vorticity(axis); });
   }
   add(all[6], [](const FlowViews& views) { return views.pressure(); });
+  add(all[7], [](const FlowViews& views) { return views.of_velocity(analysis::vorticity_magnitude); });
+  add(all[8], [](const FlowViews& views) { return views.of_velocity(analysis::q_criterion); });
   for (std::size_t s = 0; s < scalars_.size(); ++s)
-    add(all[7 + s], [s](const FlowViews& views) { return views.component_in_space(3 + static_cast<int>(s)); });
+    add(all[9 + s], [s](const FlowViews& views) { return views.component_in_space(3 + static_cast<int>(s)); });
   return snapshot;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "sidestream/analysis/vortices.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/mesh/snapshot.hpp"
 #include "sidestream/solvers/incompressible_flow.hpp"
@@ -39,6 +40,8 @@ class FlowViews {
  private:
   mesh::Field<double> component_in_space(int component) const;
   mesh::Field<double> vorticity(int axis) const;
+  using FromVelocity = decltype(&analysis::q_criterion);
+  mesh::Field<double> of_velocity(FromVelocity compute) const;
   mesh::Field<double> pressure() const;
   solvers::SpectralTransform& transform() const;
   solvers::Spectrum component(int component) const;

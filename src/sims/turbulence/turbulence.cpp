@@ -74,7 +74,11 @@ class Turbulence final : public Simulation {
   }
 
   mesh::Moment moment() const override {
-    return {.step = step_, .time = time_, .attributes = {{"time", time_}, {"viscosity", config_.viscosity}}};
+    mesh::Moment moment{.step = step_, .time = time_};
+    moment.attributes = {{"time", time_}, {"viscosity", config_.viscosity}, {"k_max", config_.grid().largest()}};
+    for (const solvers::PassiveScalar& scalar : config_.scalars)
+      moment.attributes[scalar.name + "_diffusivity"] = scalar.diffusivity;
+    return moment;
   }
   double progress() const override { return time_ >= config_.end ? 1.0 : time_ / config_.end; }
   nlohmann::json status() const override;

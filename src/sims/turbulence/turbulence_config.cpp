@@ -67,7 +67,7 @@ void check_three(const core::Node& root, const std::string& table, const std::st
 
 void check_name(const core::Node& node, const std::string& name) {
   const auto is_fit = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
-  static const std::vector<std::string> taken{"velocity", "vorticity", "pressure"};
+  static const std::vector<std::string> taken{"velocity", "vorticity", "pressure", "q_criterion"};
   if (!std::ranges::all_of(name, is_fit) || std::ranges::find(taken, name) != taken.end() ||
       name.starts_with("velocity_") || name.starts_with("vorticity_"))
     core::reject(node, fmt::format("a scalar cannot be called `{}`", name),

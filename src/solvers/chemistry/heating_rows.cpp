@@ -17,7 +17,7 @@ constexpr double fewest_electrons = 1e-30;      // over n_H
 constexpr double electron_accuracy = 1e-6;      // relative, of the last but one iteration, which converge as squares
 constexpr int most_electron_iterations = 100;   // from far on the wrong side each doubles the electrons
 constexpr double energy_accuracy = 3e-5;        // of ln T, where the integration begins; it corrects what is left
-constexpr double equilibrium_accuracy = 1e-11;  // of ln T, of equilibria that are asked for
+constexpr double equilibrium_accuracy = 1e-10;  // of ln T, of equilibria that are asked for
 constexpr int most_temperature_iterations = 60;
 constexpr double bracket_margin = 1e-3;          // of ln T
 constexpr double slope_step = 1e-5;              // in ln T
@@ -36,10 +36,12 @@ struct Cells {
   Lanes log_shielding;                          // ln of n_H / n_SSh at T = 1 K
 };
 
-/// Rates of two-body processes at the temperatures of the lanes.
-struct Rates {
-  Lanes recombination_hii, recombination_heii, recombination_heiii, ionization_hi, ionization_hei, ionization_heii,
-      cooling_hi, cooling_hei, collisions_heii, cooling_hii, cooling_heii, cooling_heiii;
+/// Rates of two-body processes at the temperatures of the lanes: those that ionisation follows from, and all.
+struct IonizationRates {
+  Lanes recombination_hii, recombination_heii, recombination_heiii, ionization_hi, ionization_hei, ionization_heii;
+};
+struct Rates : IonizationRates {
+  Lanes cooling_hi, cooling_hei, collisions_heii, cooling_hii, cooling_heii, cooling_heiii;
 };
 
 /// Fractions of equilibrium, over n_H.
@@ -76,39 +78,65 @@ struct TablePlace {
   Lanes fraction;
 };
 
-Rates rates_at(const double* table, Lanes log_temperature, Lanes temperature) {
-  const TablePlace place(log_temperature * nodes_per_unit, table_intervals);
-  const HermiteWeights weights(place.fraction);
-  alignas(64) double rows[lanes][table_width];
-  for (int l = 0; l < lanes; ++l) {
-    const double* node = table + place.first[l] * (2 * table_width);
-    for (int half = 0; half < table_width; half += lanes) {
-      const Lanes row = load(node + half) * weights.below[l] +
-                        load(node + table_width + half) * weights.slope_below[l] +
-                        load(node + 2 * table_width + half) * weights.above[l] +
-                        load(node + 3 * table_width + half) * weights.slope_above[l];
-      __builtin_memcpy(&rows[l][half], &row, sizeof row);
+/// The first columns of the table at the temperatures of the lanes.
+template <int Columns>
+struct TableColumns {
+  [[gnu::always_inline]] TableColumns(const double* table, Lanes log_temperature) {
+    const TablePlace place(log_temperature * nodes_per_unit, table_intervals);
+    const HermiteWeights weights(place.fraction);
+    for (int l = 0; l < lanes; ++l) {
+      const double* node = table + place.first[l] * (2 * table_width);
+      for (int part = 0; part < Columns; part += lanes) {
+        const Lanes row = load(node + part) * weights.below[l] +
+                          load(node + table_width + part) * weights.slope_below[l] +
+                          load(node + 2 * table_width + part) * weights.above[l] +
+                          load(node + 3 * table_width + part) * weights.slope_above[l];
+        __builtin_memcpy(&rows[l][part], &row, sizeof row);
+      }
     }
   }
-  const auto column = [&rows](TableRate rate) __attribute__((always_inline)) {
+  [[gnu::always_inline]] Lanes operator()(TableRate rate) const {
     Lanes values;
     for (int l = 0; l < lanes; ++l) values[l] = rows[l][rate];
     return values;
-  };
-  constexpr BoltzmannPowers powers;
-  static_assert(powers.ionization_hi == 4 && powers.ionization_hei == 7 && powers.ionization_heii == 16);
-  static_assert(powers.cooling_hi == 3 && powers.cooling_hei == 7 && powers.cooling_heii == 12);
-  const Lanes once = exponential(-boltzmann_unit / temperature), power_3 = once * once * once, power_4 = power_3 * once,
-              power_7 = power_4 * power_3, power_12 = power_4 * power_4 * power_4, power_16 = power_12 * power_4;
+  }
+  alignas(64) double rows[lanes][table_width];
+};
+
+/// Powers of the Boltzmann factor that the table leaves out.
+struct BoltzmannFactors {
+  [[gnu::always_inline]] explicit BoltzmannFactors(Lanes temperature)
+      : once(exponential(-boltzmann_unit / temperature)),
+        power_3(once * once * once),
+        power_4(power_3 * once),
+        power_7(power_4 * power_3),
+        power_12(power_4 * power_4 * power_4),
+        power_16(power_12 * power_4) {}
+  Lanes once, power_3, power_4, power_7, power_12, power_16;
+};
+constexpr int ionization_columns = (table_cooling_hi + lanes - 1) / lanes * lanes;
+constexpr BoltzmannPowers powers;
+static_assert(powers.ionization_hi == 4 && powers.ionization_hei == 7 && powers.ionization_heii == 16);
+static_assert(powers.cooling_hi == 3 && powers.cooling_hei == 7 && powers.cooling_heii == 12);
+
+template <int Columns>
+[[gnu::always_inline]] inline IonizationRates ionization_rates(const TableColumns<Columns>& column,
+                                                               const BoltzmannFactors& factor) {
   return {column(table_recombination_hii),
           column(table_recombination_heii),
           column(table_recombination_heiii),
-          column(table_ionization_hi) * power_4,
-          column(table_ionization_hei) * power_7,
-          column(table_ionization_heii) * power_16,
-          column(table_cooling_hi) * power_3,
-          column(table_cooling_hei) * power_7,
-          column(table_collisions_heii) * power_12,
+          column(table_ionization_hi) * factor.power_4,
+          column(table_ionization_hei) * factor.power_7,
+          column(table_ionization_heii) * factor.power_16};
+}
+
+[[gnu::always_inline]] inline Rates rates_at(const double* table, Lanes log_temperature, Lanes temperature) {
+  const TableColumns<table_width> column(table, log_temperature);
+  const BoltzmannFactors factor(temperature);
+  return {ionization_rates(column, factor),
+          column(table_cooling_hi) * factor.power_3,
+          column(table_cooling_hei) * factor.power_7,
+          column(table_collisions_heii) * factor.power_12,
           column(table_cooling_hii),
           column(table_cooling_heii),
           column(table_cooling_heiii)};
@@ -129,12 +157,19 @@ Lanes shielded_share(const double* table, Lanes w) {
 /// Photoionisation that reaches the cells, over n_H.
 struct Light {
   Lanes hi, hei, heii;
+  Lanes share;  // of the light that ionises H I and He I
 };
+[[gnu::always_inline]] inline Light light_at(const HeatingMoment& moment, const Cells& cells, Lanes log_temperature) {
+  const Lanes share = moment.shielding == nullptr
+                          ? all(1.0)
+                          : shielded_share(moment.shielding, cells.log_shielding - 0.17 * log_temperature);
+  return {cells.photo_hi * share, cells.photo_hei * share, cells.photo_heii, share};
+}
 
 /// Ionisation equilibrium for given electrons (Katz et al. 1996, equations 33 to 38), each fraction as a ratio of
 /// products, without differences: He I, He II and He III are to each other as `hei`, `heii` and `heiii`.
 struct Balance {
-  [[gnu::always_inline]] Balance(const Rates& rates, const Light& light, Lanes x)
+  [[gnu::always_inline]] Balance(const IonizationRates& rates, const Light& light, Lanes x)
       : ionization_hi(rates.ionization_hi * x),
         ionization_hei(rates.ionization_hei * x),
         ionization_heii(rates.ionization_heii * x),
@@ -152,7 +187,8 @@ struct Balance {
 
 /// One step of Newton's method for x = R(x), R being the electrons that atoms have lost when there are x: R falls with
 /// x, and with s = -dln R / dln x the next x is R (1 + s) / (1 + s R / x), which is above zero whatever x is.
-[[gnu::always_inline]] inline Lanes next_electrons(const Rates& rates, const Light& light, double y, Lanes x) {
+[[gnu::always_inline]] inline Lanes next_electrons(const IonizationRates& rates, const Light& light, double y,
+                                                   Lanes x) {
   const Balance b(rates, light, x);
   const Lanes inverse = 1.0 / (b.hydrogen * b.helium);
   const Lanes over_hydrogen = inverse * b.helium, over_helium = inverse * b.hydrogen;
@@ -169,8 +205,8 @@ struct Balance {
 }
 
 /// The electrons of equilibrium from the guess `x` on; `unsolved` where there is none after many iterations.
-[[gnu::always_inline]] inline Lanes solved_electrons(const Rates& rates, const Light& light, double y, Lanes x,
-                                                     Mask& unsolved) {
+[[gnu::always_inline]] inline Lanes solved_electrons(const IonizationRates& rates, const Light& light, double y,
+                                                     Lanes x, Mask& unsolved) {
   unsolved = x == x;
   for (int n = 0; n < most_electron_iterations && any(unsolved); ++n) {
     const Lanes next = next_electrons(rates, light, y, x);
@@ -187,10 +223,7 @@ State state_at(const HeatingMoment& moment, const Cells& cells, Lanes log_temper
   state.log_temperature = log_temperature;
   state.temperature = exponential(log_temperature);
   const Rates rates = rates_at(moment.rates, log_temperature, state.temperature);
-  const Lanes share = moment.shielding == nullptr
-                          ? all(1.0)
-                          : shielded_share(moment.shielding, cells.log_shielding - 0.17 * log_temperature);
-  const Light light{cells.photo_hi * share, cells.photo_hei * share, cells.photo_heii};
+  const Light light = light_at(moment, cells, log_temperature);
   const double y = moment.helium;
   const Lanes x = solved_electrons(rates, light, y, electrons, state.unsolved);
 
@@ -201,7 +234,7 @@ State state_at(const HeatingMoment& moment, const Cells& cells, Lanes log_temper
       x, b.hi * over_hydrogen, b.hii * over_hydrogen, b.hei * over_helium, b.heii * over_helium, b.heiii * over_helium};
   state.fractions = f;
   state.theta = state.temperature * (1.0 + y + x);
-  state.heating = (f.hi * cells.heating_hi + f.hei * cells.heating_hei) * share + f.heii * cells.heating_heii;
+  state.heating = (f.hi * cells.heating_hi + f.hei * cells.heating_hei) * light.share + f.heii * cells.heating_heii;
   state.cooling = x * (f.hi * rates.cooling_hi + f.hii * rates.cooling_hii + f.hei * rates.cooling_hei +
                        f.heii * (rates.collisions_heii + rates.cooling_heii) + f.heiii * rates.cooling_heiii);
   state.compton = moment.compton * x * (state.temperature - moment.cmb_temperature);
@@ -213,32 +246,78 @@ State state_at(const HeatingMoment& moment, const Cells& cells, Lanes log_temper
   return (state.heating - cells.density * state.cooling - state.compton) * (2.0 / (3.0 * boltzmann));
 }
 
-/// The state of the energy `theta`, to `accuracy` of ln T: the secant method for ln T + ln(1 + y + x_e(T)) = ln theta,
-/// between the temperatures that it would be at without electrons and with all of them.
-State state_of(const HeatingMoment& moment, const Cells& cells, Lanes theta, double accuracy) {
-  const double y = moment.helium;
-  const Lanes log_theta = logarithm(theta);
-  const Lanes ionized = log_theta - logarithm(all(2.0 + 3.0 * y));
-  Lanes hot = log_theta - logarithm(all(1.0 + y)) + bracket_margin, cold = ionized - bracket_margin;
-  Lanes guess = ionized, last_guess = cold, last_excess = all(0.0), electrons = all(1.0 + 2.0 * y);
-  Mask wrong = theta == theta;
-  State state;
-  for (int n = 0;; ++n) {
-    state = state_at(moment, cells, guess, electrons);
-    const Lanes excess = logarithm(state.theta) - log_theta;
-    wrong &= magnitude(excess) > accuracy;
-    if (n == most_temperature_iterations || !any(wrong)) break;
+/// Looks for the temperatures of energies `theta`: the secant method for ln T + ln(1 + y + x_e(T)) = ln theta, between
+/// the temperatures that they would be at without electrons and with all of them.
+struct TemperatureSearch {
+  [[gnu::always_inline]] TemperatureSearch(Lanes theta, double y) : log_theta(logarithm(theta)) {
+    guess = log_theta - logarithm(all(2.0 + 3.0 * y));
+    hot = log_theta - logarithm(all(1.0 + y)) + bracket_margin;
+    cold = guess - bracket_margin;
+    last_guess = cold;
+    last_excess = all(0.0);
+  }
+
+  /// A step of the lanes that are `wrong` by `excess` of ln theta; the first trusts the electrons that it was guessed
+  /// with.
+  [[gnu::always_inline]] void go_on(Lanes excess, Mask wrong, bool is_first) {
     hot = (wrong & (excess > 0.0)) ? guess : hot;
     cold = (wrong & (excess < 0.0)) ? guess : cold;
-    const Lanes slope = n == 0 ? all(1.0) : (excess - last_excess) / (guess - last_guess);
+    const Lanes slope = is_first ? all(1.0) : (excess - last_excess) / (guess - last_guess);
     const Lanes secant = guess - excess / slope;
     last_guess = wrong ? guess : last_guess;
     last_excess = wrong ? excess : last_excess;
     guess = wrong ? (((secant > cold) & (secant < hot)) ? secant : 0.5 * (cold + hot)) : guess;
+  }
+
+  Lanes log_theta, guess, last_guess, last_excess, hot, cold;
+};
+
+/// The state of the energy `theta`, to `energy_accuracy`.
+State state_of(const HeatingMoment& moment, const Cells& cells, Lanes theta) {
+  TemperatureSearch search(theta, moment.helium);
+  Lanes electrons = all(1.0 + 2.0 * moment.helium);
+  Mask wrong = theta == theta;
+  State state;
+  for (int n = 0;; ++n) {
+    state = state_at(moment, cells, search.guess, electrons);
+    const Lanes excess = logarithm(state.theta) - search.log_theta;
+    wrong &= magnitude(excess) > energy_accuracy;
+    if (n == most_temperature_iterations || !any(wrong)) break;
+    search.go_on(excess, wrong, n == 0);
     electrons = wrong ? state.fractions.electrons : electrons;
   }
   state.unsolved |= wrong;
   return state;
+}
+
+/// The temperature of gas of the energy `theta`, to `equilibrium_accuracy`. Electrons are guessed as if they changed
+/// with ln T as between the last two guesses.
+[[gnu::always_inline]] inline Lanes temperature_of(const HeatingMoment& moment, const Cells& cells, Lanes theta,
+                                                   Mask& unsolved) {
+  const double y = moment.helium;
+  TemperatureSearch search(theta, y);
+  Lanes guess = all(1.0 + 2.0 * y), last_electrons = guess, last_step = all(1.0), step_before = all(1.0);
+  Mask wrong = theta == theta;
+  unsolved = theta != theta;
+  for (int n = 0; n < most_temperature_iterations && any(wrong); ++n) {
+    const Lanes temperature = exponential(search.guess);
+    const IonizationRates rates =
+        ionization_rates(TableColumns<ionization_columns>(moment.rates, search.guess), BoltzmannFactors(temperature));
+    Mask electrons_unsolved;
+    const Lanes x = solved_electrons(rates, light_at(moment, cells, search.guess), y, guess, electrons_unsolved);
+    unsolved |= wrong & electrons_unsolved;
+    const Lanes before = search.guess, slope = (x - last_electrons) / (before - search.last_guess);
+    search.go_on(before + logarithm(1.0 + y + x) - search.log_theta, wrong, n == 0);
+    const Lanes step = search.guess - before, ahead = n == 0 ? x : x + slope * step;
+    guess = wrong ? larger_of(ahead, 0.1 * x) : guess;
+    last_electrons = wrong ? x : last_electrons;
+    // What is left after a secant's step is to it as the step is to the last but one.
+    wrong &= step * step > equilibrium_accuracy * magnitude(step_before);
+    step_before = last_step;
+    last_step = step;
+  }
+  unsolved |= wrong;
+  return exponential(search.guess);
 }
 
 /// A step of the lanes and what it came to.
@@ -322,7 +401,7 @@ struct Integration {
 /// stays there.
 Integration integrated(const HeatingMoment& moment, const Cells& cells, Lanes source, Lanes theta, double dt,
                        int most) {
-  State start = state_of(moment, cells, theta, energy_accuracy);
+  State start = state_of(moment, cells, theta);
   Integration result{theta, theta != theta, start.unsolved, theta != theta, {}};
   Lanes left = all(dt), h = left;
   Mask going = ~result.failed;
@@ -366,7 +445,9 @@ Integration integrated(const HeatingMoment& moment, const Cells& cells, Lanes so
 Cells cells_of(const HeatingMoment& moment, Lanes density) {
   const UvRates& uv = moment.uv;
   const Lanes n = density * moment.hydrogen_per_density;
-  const Lanes amplification = exponential(moment.heating_exponent * logarithm(density / moment.mean_density));
+  const Lanes amplification = moment.heating_exponent == 0.0
+                                  ? all(1.0)
+                                  : exponential(moment.heating_exponent * logarithm(density / moment.mean_density));
   return {n,
           uv.ionization_hi / n,
           uv.ionization_hei / n,
@@ -374,7 +455,7 @@ Cells cells_of(const HeatingMoment& moment, Lanes density) {
           uv.heating_hi * amplification,
           uv.heating_hei * amplification,
           uv.heating_heii * amplification,
-          logarithm(n) - moment.shielding_log_density};
+          moment.shielding == nullptr ? all(0.0) : logarithm(n) - moment.shielding_log_density};
 }
 
 /// A row whose energies are integrated over `seconds`; `source` is null for none.
@@ -443,16 +524,32 @@ void store(const HeatingMoment& moment, const Cells& cells, const State& state, 
   store_if_wanted(out.compton, begin, end, state.compton * n);
 }
 
-/// Equilibria of a row; `state_for` makes the state of the cells that begin at an index.
+bool is_of_temperature_alone(const GasEquilibrium& out) {
+  return out.energy.empty() && out.electrons.empty() && out.hi.empty() && out.hii.empty() && out.hei.empty() &&
+         out.heii.empty() && out.heiii.empty() && out.heating.empty() && out.cooling.empty() && out.compton.empty();
+}
+
+/// Equilibria of a row; `temperature_for` gives the temperatures of the cells that begin at an index, and says which it
+/// has not found.
 template <typename F>
-int equilibria(const HeatingMoment& moment, int cells, const double* density, const GasEquilibrium& out, F state_for) {
+int equilibria(const HeatingMoment& moment, int cells, const double* density, const GasEquilibrium& out,
+               F temperature_for) {
+  const bool is_of_all = !is_of_temperature_alone(out);
   int unsolved = 0;
   for (int begin = 0; begin < cells; begin += lanes) {
     const int end = std::min(begin + lanes, cells);
     const Cells here = cells_of(moment, values_of(density, begin, cells));
-    const State state = state_for(here, begin);
-    store(moment, here, state, begin, end, out);
-    for (int i = begin; i < end; ++i) unsolved -= static_cast<int>(state.unsolved[i - begin]);
+    Mask lost{};
+    const Lanes temperature = temperature_for(here, begin, lost);
+    if (is_of_all) {
+      State state = state_at(moment, here, logarithm(temperature), all(1.0 + 2.0 * moment.helium));
+      state.temperature = temperature;
+      store(moment, here, state, begin, end, out);
+      lost |= state.unsolved;
+    } else {
+      store_if_wanted(out.temperature, begin, end, temperature);
+    }
+    for (int i = begin; i < end; ++i) unsolved -= static_cast<int>(lost[i - begin]);
   }
   return unsolved;
 }
@@ -477,19 +574,19 @@ HeatingTally integrate_row(const HeatingMoment& moment, int cells, double dt, co
   return tally;
 }
 
+// What is found beside the temperature is that of the number that the temperature is rounded to, as if it were asked
+// for by `equilibrium_of_temperatures`.
 int equilibrium_of_energies(const HeatingMoment& moment, int cells, const double* density, const double* energy,
                             const GasEquilibrium& out) {
-  return equilibria(moment, cells, density, out, [&](const Cells& here, int begin) {
-    const Lanes theta = values_of(energy, begin, cells) * moment.theta_per_energy;
-    return state_of(moment, here, theta, equilibrium_accuracy);
+  return equilibria(moment, cells, density, out, [&](const Cells& here, int begin, Mask& lost) {
+    return temperature_of(moment, here, values_of(energy, begin, cells) * moment.theta_per_energy, lost);
   });
 }
 
 int equilibrium_of_temperatures(const HeatingMoment& moment, int cells, const double* density,
                                 const double* temperature, const GasEquilibrium& out) {
-  return equilibria(moment, cells, density, out, [&](const Cells& here, int begin) {
-    return state_at(moment, here, logarithm(values_of(temperature, begin, cells)), all(1.0 + 2.0 * moment.helium));
-  });
+  return equilibria(moment, cells, density, out,
+                    [&](const Cells&, int begin, Mask&) { return values_of(temperature, begin, cells); });
 }
 
 }  // namespace kernels

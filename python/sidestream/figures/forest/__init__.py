@@ -1,0 +1,1 @@
+"""Pictures of the Lyman-alpha forest: flux, its power, lines of sight."""

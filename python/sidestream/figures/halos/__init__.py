@@ -1,0 +1,1 @@
+"""Pictures of halos: maps, mass functions, properties, scenes, mergers."""

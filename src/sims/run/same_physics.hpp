@@ -1,0 +1,24 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sidestream/io/generations.hpp"
+#include "sidestream/sims/run.hpp"
+
+namespace sidestream::sims {
+
+/// The name of the text in checkpoints that says what defines their run.
+inline const std::string physics_text = "physics";
+
+/// What defines a run: its simulation, and `SimulationPlan::physics`.
+std::map<std::string, std::string> physics_of(const RunConfig& config);
+
+/// Throws core::Error unless the newest of `generations` that can be read is of a run of the same physics, but for the
+/// keys `allowed`. A checkpoint that does not tell is taken.
+void require_same_physics(const RunConfig& config, const std::vector<io::Generation>& generations,
+                          std::span<const std::string> allowed);
+
+}  // namespace sidestream::sims

@@ -1,0 +1,88 @@
+"""`sidestream bench move` and `bench fft`, with the real programs behind them: what they find, not how fast it is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from calls import command
+from sidestream.launch.bench_move import CHUNKWISE, COPY
+
+STRATEGIES = {"p2p", "pipelined", "alltoallv", "alltoallw", "rma", "shared"}
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_every_strategy_moves_every_cell(ranks: int, tmp_path: Path) -> None:
+    done = command(
+        tmp_path,
+        "bench",
+        "move",
+        "-n",
+        ranks,
+        "--cells",
+        20,
+        "--block",
+        4,
+        "--repetitions",
+        1,
+        "--wisdom",
+        "w.json",
+        "--json",
+    )
+
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert [movement["name"] for movement in report["movements"]] == [
+        "rows to columns",
+        "blocks to pencils",
+        "rows to rectangles",
+    ]
+    for movement in report["movements"]:
+        cases = {case["name"]: case for case in movement["cases"]}
+        assert set(cases) == STRATEGIES | {COPY, CHUNKWISE, "automatic", "tuned"}
+        assert cases["tuned"]["strategy"] in STRATEGIES
+        assert all(len(case["seconds"]) == 1 for case in cases.values())
+    if ranks > 1:  # alone, there is nothing to choose
+        findings = json.loads((tmp_path / "w.json").read_text())["findings"]
+        assert all(finding["choice"] in STRATEGIES and f"{ranks} ranks" in key for key, finding in findings.items())
+        assert findings
+
+
+@pytest.mark.parametrize("layout", ["pencils", "blocks"])
+def test_a_sinusoid_leaves_one_mode(layout: str, tmp_path: Path) -> None:
+    done = command(
+        tmp_path,
+        "bench",
+        "fft",
+        "-n",
+        4,
+        "--cells",
+        30,
+        "--repetitions",
+        1,
+        "--from",
+        layout,
+        "--wisdom",
+        "w.json",
+        "--json",
+    )
+
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    grids = {(case["rows"], case["columns"]) for case in report["cases"]}
+    assert grids == {(1, 4), (2, 2), (4, 1)}
+    assert {case["strategy"] for case in report["cases"]} == STRATEGIES
+    assert max(report["sinusoid_errors"].values()) < 1e-14
+    fastest = report["cases"][report["fastest"]]
+    (finding,) = json.loads((tmp_path / "w.json").read_text())["findings"].values()
+    assert finding["choice"] == f"{fastest['rows']} x {fastest['columns']}, {fastest['strategy']}"
+
+
+def test_a_wrong_strategy_is_told_once_with_those_there_are(tmp_path: Path) -> None:
+    done = command(tmp_path, "bench", "move", "-n", 2, "--strategies", "p2q")
+
+    assert done.returncode == 1
+    assert done.stderr.count("there is no exchange strategy `p2q`") == 1
+    assert "alltoallv" in done.stderr

@@ -1,0 +1,30 @@
+"""Transforms of blocks are those of NumPy of the whole, on any ranks. usage: mpirun -n N python mpi_fft.py"""
+
+from __future__ import annotations
+
+import numpy as np
+from mpi4py import MPI
+
+import sidestream
+
+COMM = MPI.COMM_WORLD
+SHAPE = (12, 10, 9)
+FIELD = np.random.default_rng(3).normal(size=SHAPE)
+WHOLE = np.fft.rfftn(FIELD)
+
+
+def check(plan: sidestream.fft.Transform) -> None:
+    modes = plan.forward(FIELD[plan.block])
+    assert np.allclose(modes, WHOLE[plan.modes], atol=1e-12)
+    assert np.allclose(plan.backward(modes), FIELD[plan.block], atol=1e-13)
+
+
+check(sidestream.fft.Transform(SHAPE, comm=COMM))
+# All on the last rank, and none on the others.
+is_last = COMM.rank == COMM.size - 1
+check(sidestream.fft.Transform(SHAPE, comm=COMM, origin=(0, 0, 0), block=SHAPE if is_last else (0, 0, 0)))
+few = sidestream.fft.Transform(SHAPE, comm=COMM, kept=3)
+alone = sidestream.fft.Transform(SHAPE, kept=3)
+assert np.array_equal(few.forward(FIELD[few.block]), alone.forward(FIELD)[few.modes])
+slopes = sidestream.fft.Transform(SHAPE, comm=COMM).gradient(FIELD[few.block])
+assert np.array_equal(slopes, sidestream.fft.Transform(SHAPE).gradient(FIELD)[(slice(None), *few.block)])

@@ -1,0 +1,117 @@
+"""Fourier transforms of arrays: those of NumPy, and derivatives of waves that are known."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sidestream as ss
+from sidestream.launch.launcher import has_mpirun, prepare
+
+SIDES = (2.0, 3.0, 1.5)  # x, y, z
+SHAPE = (10, 12, 16)  # z, y, x
+ROUND_OFF = 1e-12  # of derivatives of waves of order ten
+WAVE = 2 * np.pi * np.array([3, -2, 1]) / SIDES
+
+
+@pytest.fixture(scope="module")
+def plan() -> ss.fft.Transform:
+    return ss.fft.Transform(SHAPE, box_size=SIDES)
+
+
+def places() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    z, y, x = (side * np.arange(n) / n for side, n in zip(SIDES[::-1], SHAPE, strict=True))
+    return x[None, None, :], y[None, :, None], z[:, None, None]
+
+
+def phase() -> np.ndarray:
+    x, y, z = places()
+    return WAVE[0] * x + WAVE[1] * y + WAVE[2] * z
+
+
+@pytest.mark.parametrize("shape", [(8, 8, 8), (7, 5, 9), (1, 16, 12), (1, 1, 17), (34, 2, 3)])
+def test_modes_are_those_of_numpy(shape: tuple[int, int, int]) -> None:
+    field = np.random.default_rng(1).normal(size=shape)
+    plan = ss.fft.Transform(shape)
+
+    modes = plan.forward(field)
+
+    assert np.allclose(modes, np.fft.rfftn(field), atol=1e-12)
+    assert np.allclose(plan.backward(modes), field, atol=1e-14)
+
+
+def test_kept_modes_are_the_long_waves_of_all() -> None:
+    field = np.random.default_rng(2).normal(size=SHAPE)
+    kept = (2, 5, 4)  # z, y, x
+    plan = ss.fft.Transform(SHAPE, kept=kept)
+
+    modes = plan.forward(field)
+
+    z, y = (np.r_[0 : k + 1, -k:0] for k in kept[:2])
+    assert np.array_equal(modes, ss.fft.Transform(SHAPE).forward(field)[np.ix_(z, y, range(kept[2] + 1))])
+
+
+def test_gradient_of_a_wave_is_its_wave_vector(plan: ss.fft.Transform) -> None:
+    assert np.allclose(plan.gradient(np.sin(phase())), WAVE[:, None, None, None] * np.cos(phase()), atol=ROUND_OFF)
+
+
+def test_poisson_undoes_the_divergence_of_a_gradient(plan: ss.fft.Transform) -> None:
+    field = np.sin(phase())
+
+    assert np.allclose(plan.poisson(plan.divergence(plan.gradient(field))), field, atol=ROUND_OFF)
+
+
+def test_curl_of_a_beltrami_flow_is_the_flow_times_its_wavenumber(plan: ss.fft.Transform) -> None:
+    k = 2 * np.pi * 2 / SIDES[2]
+    z = np.broadcast_to(places()[2], SHAPE)
+    flow = np.stack([np.sin(k * z), np.cos(k * z), 0 * z])
+
+    assert np.allclose(plan.curl(flow), k * flow, atol=10 * ROUND_OFF)
+
+
+def test_projection_leaves_no_divergence(plan: ss.fft.Transform) -> None:
+    flow = np.random.default_rng(4).normal(size=(3, *SHAPE))
+
+    projected = plan.project(flow)
+
+    assert np.allclose(plan.divergence(projected), 0, atol=100 * ROUND_OFF)
+    assert np.allclose(plan.project(projected), projected, atol=ROUND_OFF)
+    assert np.allclose(plan.curl(projected), plan.curl(flow), atol=100 * ROUND_OFF)
+
+
+def test_low_pass_keeps_the_long_waves(plan: ss.fft.Transform) -> None:
+    slow = np.broadcast_to(np.cos(2 * np.pi / SIDES[1] * places()[1]), SHAPE)
+
+    assert np.allclose(plan.low_pass(slow + np.sin(phase()), 0.9 * float(np.linalg.norm(WAVE))), slow, atol=ROUND_OFF)
+
+
+def test_what_does_not_fit_is_named(plan: ss.fft.Transform) -> None:
+    with pytest.raises(ss.Error, match="shape"):
+        plan.forward(np.zeros((3, 3, 3)))
+    with pytest.raises(ss.Error, match="vector"):
+        plan.curl(np.zeros(SHAPE))
+    with pytest.raises(ss.Error, match="wavenumbers"):
+        ss.fft.Transform((8, 8, 8), kept=4)
+    with pytest.raises(ss.Error, match="belong together"):
+        ss.fft.Transform((8, 8, 8), origin=(0, 0, 0))
+
+
+@pytest.mark.skipif(not has_mpirun(), reason="needs mpirun")
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_blocks_on_ranks_have_the_modes_of_the_whole(ranks: int) -> None:
+    pytest.importorskip("mpi4py")
+    script = Path(__file__).with_name("mpi_fft.py")
+    launch = prepare(Path(sys.executable), [str(script)], ranks)
+    package = Path(ss.__file__).parents[1]
+    path = os.pathsep.join([str(package), launch.environment.get("PYTHONPATH", "")])
+
+    done = subprocess.run(
+        launch.command, env=launch.environment | {"PYTHONPATH": path}, capture_output=True, text=True, timeout=180
+    )
+
+    assert done.returncode == 0, done.stderr
