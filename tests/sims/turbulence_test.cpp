@@ -65,6 +65,15 @@ TEST_F(Turbulence, GoesOnFromACheckpointOnOtherRanksToTheBit) {
   }
 }
 
+TEST_F(Turbulence, GoesOnFromCheckpointsOfEveryFormat) {
+  for (const io::Format& format : io::formats()) {
+    if (!format.checkpoint) continue;
+    const std::string output = "[output]\ncheckpoint = { format = \"" + format.name + "\", every = 2, keep = 9 }\n";
+    run_whole_and_in_parts(everything + output, 2, "whole_" + format.name, "parts_" + format.name);
+    EXPECT_TRUE(state("parts_" + format.name) == state("whole_" + format.name)) << format.name;
+  }
+}
+
 TEST_F(Turbulence, EveryTransportBringsTheSameBits) {
   expect_the_same_by_every_transport([](const std::string& transport) {
     const std::string when = "\nevery = 2\ntransport = \"" + transport + "\"\n";
