@@ -63,8 +63,8 @@ TEST(TransferModes, MovesEachWaveToItsPlaceOnAnotherGrid) {
   const comm::Communicator world(MPI_COMM_WORLD);
   const mesh::Int3 few{7, 5, 9}, many{12, 11, 13};
   for (const auto& [from_waves, to_waves] : {std::pair(few, many), std::pair(many, few)}) {
-    Spectrum from(mode_blocks(from_waves, 3, world.size()), world.rank(), 2);
-    Spectrum to(mode_blocks(to_waves, 4, world.size()), world.rank(), 2);
+    Spectrum from(mode_planes(from_waves, world.size()), world.rank(), 2);
+    Spectrum to(mode_planes(to_waves, world.size()), world.rank(), 2);
     for (int b = 0; b < from.blocks(); ++b)
       fft::for_each_mode(from.box(b), from_waves, [&, u = from.view(b)](const fft::Mode& mode) {
         for (int c = 0; c < 2; ++c)

@@ -56,12 +56,12 @@ std::vector<mesh::Quantity> space_quantities(const std::vector<solvers::PassiveS
 }
 
 FlowViews::FlowViews(const comm::Communicator& comm, const solvers::IncompressibleFlow& flow,
-                     const std::vector<solvers::PassiveScalar>& scalars, const mesh::Layout& blocks, std::int32_t block)
+                     const std::vector<solvers::PassiveScalar>& scalars, const mesh::Layout& blocks)
     : comm_(comm),
       flow_(flow),
       scalars_(scalars),
       blocks_(blocks),
-      modes_(solvers::mode_blocks(flow.grid().waves(), block, comm.size())) {}
+      modes_(solvers::mode_planes(flow.grid().waves(), comm.size())) {}
 
 solvers::SpectralTransform& FlowViews::transform() const {
   if (!transform_) transform_ = std::make_unique<solvers::SpectralTransform>(comm_, flow_.grid(), blocks_);

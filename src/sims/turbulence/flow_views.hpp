@@ -26,7 +26,7 @@ std::vector<std::string> component_names(const std::vector<solvers::PassiveScala
 class FlowViews {
  public:
   FlowViews(const comm::Communicator& comm, const solvers::IncompressibleFlow& flow,
-            const std::vector<solvers::PassiveScalar>& scalars, const mesh::Layout& blocks, std::int32_t block);
+            const std::vector<solvers::PassiveScalar>& scalars, const mesh::Layout& blocks);
 
   /// Where the modes of a snapshot lie: the same on any number of ranks.
   const mesh::Layout& modes() const { return modes_; }

@@ -38,7 +38,7 @@ class Turbulence final : public Simulation {
         hierarchy_(mesh::Forest(config.mesh.extent(), config.mesh.block, {true, true, true}), config.geometry(),
                    comm.size()),
         flow_(comm, config.grid(), config.flow(), bill),
-        views_(comm, flow_, config_.scalars, hierarchy_.layout(0), config.mesh.block) {}
+        views_(comm, flow_, config_.scalars, hierarchy_.layout(0)) {}
 
   void initialize() override {
     solvers::initial_flows()
@@ -160,7 +160,7 @@ mesh::LevelLayouts Turbulence::blocks_for(const mesh::Snapshot& file) const {
       waves.z % 2 == 0)
     throw core::Error("the file holds no waves of a flow", file.source,
                       "a turbulent flow begins with a checkpoint of one, of any number of cells");
-  return mesh::LevelLayouts(solvers::mode_blocks(waves, config_.mesh.block, comm_.size()));
+  return mesh::LevelLayouts(solvers::mode_planes(waves, comm_.size()));
 }
 
 // Of a flow with other cells, the waves that both have.

@@ -118,6 +118,7 @@ void IncompressibleFlow::Parts::adjust_band() {
           next.view(0)(c, k, j, rows->box().lo.x + place.i) = value;
         }
     });
+  if (rows) core::for_each_row(rows->box(), [&](int k, int j) { keep_sources(k, j); });
   const double before = sums.energy;
   measure();
   budget.injected += sums.energy - before;

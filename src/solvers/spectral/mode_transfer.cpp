@@ -81,12 +81,10 @@ void transfer_modes(const comm::Communicator& comm, const Spectrum& from, Int3 f
   redistribute::Redistribution(comm, source.layout(), destination.layout()).apply(source, destination);
 }
 
-Layout mode_blocks(Int3 waves, std::int32_t block, int ranks) {
+Layout mode_planes(Int3 waves, int ranks) {
   std::vector<Box> boxes;
   const Int3 n{waves.x / 2 + 1, waves.y, waves.z};
-  for (std::int32_t z = 0; z < n.z; z += block)
-    for (std::int32_t y = 0; y < n.y; y += block)
-      boxes.push_back({{0, y, z}, {n.x, std::min(n.y, y + block), std::min(n.z, z + block)}});
+  for (std::int32_t z = 0; z < n.z; ++z) boxes.push_back({{0, 0, z}, {n.x, n.y, z + 1}});
   std::vector<std::int32_t> owners;
   for (std::size_t b = 0; b < boxes.size(); ++b)
     owners.push_back(static_cast<std::int32_t>(b * static_cast<std::size_t>(ranks) / boxes.size()));
