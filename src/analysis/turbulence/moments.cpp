@@ -5,11 +5,6 @@
 
 namespace sidestream::analysis {
 
-void PowerSums::add(const PowerSums& other) {
-  for (std::size_t p = 0; p < sums_.size(); ++p) sums_[p].add(other.sums_[p]);
-  count_ += other.count_;
-}
-
 std::vector<double> PowerSums::means(const comm::Communicator& comm) const {
   std::vector<core::ExactSum> sums(sums_.size());
   for (std::size_t p = 0; p < sums_.size(); ++p) sums_[p].add_to(sums[p]);

@@ -24,7 +24,6 @@ class PowerSums {
     }
     ++count_;
   }
-  void add(const PowerSums& other);
   std::int64_t count() const { return count_; }
   /// Adds up the ranks: the mean of the powers 1 to highest, on all of them. Collective.
   std::vector<double> means(const comm::Communicator& comm) const;
