@@ -29,8 +29,8 @@ TEST(Memory, IsAlignedForVectorsAndForHugePages) {
 }
 
 TEST(Memory, IsClearedWhereverItCameFrom) {
-  for (const std::size_t size : {std::size_t{0}, std::size_t{100}, std::size_t{1} << 20, std::size_t{3} << 20,
-                                 std::size_t{20} << 20})
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{100}, std::size_t{1} << 20, std::size_t{3} << 20, std::size_t{20} << 20})
     for (int turn = 0; turn < 3; ++turn) {
       const Bytes bytes = allocate_bytes(size);
 

@@ -17,8 +17,8 @@ using Bytes = std::unique_ptr<std::byte[], FreeBytes>;
 /// Throws std::bad_alloc.
 Bytes allocate_bytes(std::size_t size_bytes);
 
-/// Makes zero what `allocate_bytes` has given and nobody has written to since: large memory, which comes from the system
-/// as zeros, is not touched.
+/// Makes zero what `allocate_bytes` has given and nobody has written to since: large memory, which comes from the
+/// system as zeros, is not touched.
 void clear(const Bytes& bytes, std::size_t size_bytes);
 
 /// Gives `bytes` the size `size_bytes`, no smaller than before, and keeps the first `used_bytes`. Large memory is given
