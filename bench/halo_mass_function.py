@@ -18,10 +18,10 @@ import sys
 from typing import Any
 
 import numpy as np
+from sidestream.figures.mass_function import is_friends_of_friends, mass_column
 
 import sidestream
 from sidestream.figures.cosmology import WARREN, Theory
-from sidestream.figures.mass_function import is_friends_of_friends, mass_column
 
 # low, high: count over Warren's fit, and the error of the reference itself where it was given.
 FRIENDS_OF_FRIENDS = {

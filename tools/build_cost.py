@@ -54,7 +54,9 @@ def units_of(build: Path) -> list[Unit]:
         if not is_own and "cmake_pch" not in file.name:
             continue
         words = shlex.split(entry["command"])
-        compiler = next(n for n, word in enumerate(words) if Path(word).name not in ("env", "ccache") and "=" not in word)
+        compiler = next(
+            n for n, word in enumerate(words) if Path(word).name not in ("env", "ccache") and "=" not in word
+        )
         units.append(Unit(file, words[compiler : words.index("-o")], Path(entry["directory"])))
     return units
 

@@ -75,8 +75,8 @@ struct RunStart {
 };
 
 /// Throws core::Error when another run has `folder`, when there is nothing in it, or no such file, to begin with, and
-/// when a run that goes on has other physics than its newest checkpoint, but for changes that are allowed. Local; writes
-/// nothing.
+/// when a run that goes on has other physics than its newest checkpoint, but for changes that are allowed. Local;
+/// writes nothing.
 void check_start(const RunConfig& config, const std::string& folder, const RunStart& start);
 
 /// Runs a configuration on `world`: from its beginning, then steps with their tasks and outputs until the end, a limit

@@ -11,8 +11,8 @@ namespace sidestream::solvers {
 void transfer_modes(const comm::Communicator& comm, const Spectrum& from, mesh::Int3 from_waves, Spectrum& to,
                     mesh::Int3 to_waves);
 
-/// The modes of a real grid of `waves` cells in blocks of one whole plane: of equal size, as some file formats want them,
-/// and the same on any number of ranks.
+/// The modes of a real grid of `waves` cells in blocks of one whole plane: of equal size, as some file formats want
+/// them, and the same on any number of ranks.
 mesh::Layout mode_planes(mesh::Int3 waves, int ranks);
 
 }  // namespace sidestream::solvers
