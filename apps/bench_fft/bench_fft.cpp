@@ -79,7 +79,7 @@ class Transform {
 
   // Of one mode half of the cells' number is expected, of all others nothing.
   json errors() {
-    const double volume = std::pow(cells_, 3);
+    const double volume = core::pow(cells_, 3);
     plan_.forward(field_, modes_);
     double spike = 0.0, others = 0.0, round_trip = 0.0;
     for (int b = 0; b < modes_.blocks(); ++b)
@@ -87,7 +87,7 @@ class Transform {
         const std::complex<double> mode = view(k, j, i) / (0.5 * volume);
         const bool is_wave = mesh::Int3{i, j, k} == wave;
         double& worst = is_wave ? spike : others;
-        worst = std::max(worst, std::abs(is_wave ? mode - 1.0 : mode));
+        worst = std::max(worst, std::sqrt(std::norm(is_wave ? mode - 1.0 : mode)));
       });
     plan_.backward(modes_, back_);
     for (int b = 0; b < back_.blocks(); ++b)

@@ -11,6 +11,8 @@
 #include "sidestream/mesh/derived.hpp"
 #include "sidestream/redistribute/redistribution.hpp"
 #include "sidestream/sims/simulation.hpp"
+#include "sidestream/solvers/forcing.hpp"
+#include "sidestream/solvers/initial_flow.hpp"
 #include "sims/problems/gas_problem.hpp"
 #include "sims/quantities/common_quantities.hpp"
 #include "sims/run/output_kinds.hpp"
@@ -43,7 +45,8 @@ const core::Registry<core::Listing>& listings() {
        couple::transports().listing(), couple::policies().listing(), couple::trigger_keys().listing(),
        couple::reductions().listing(), couple::variables().listing(), mesh::cell_functions().listing(),
        io::formats().listing(), io::write_methods().listing(), output_kinds().listing(),
-       redistribute::strategies().listing(), quantities()});
+       redistribute::strategies().listing(), solvers::initial_flows().listing(), solvers::forcings().listing(),
+       quantities()});
   return all;
 }
 
