@@ -182,13 +182,17 @@ def analyze(
     from ..launch import later
 
     if task is None and (out is not None or settings or overwrite):
-        raise UsageError("--out, --set and --overwrite go with --task", hint="a run has its folder and its configuration")
+        raise UsageError(
+            "--out, --set and --overwrite go with --task", hint="a run has its folder and its configuration"
+        )
     with files.status(f"analysing {path}") as tell:
         if task is None:
             made = later.analyze(open_run(path), files.count_of(ranks), launcher, tell)
         else:
             folder = out or Path("runs") / path.name
-            run = later.analyze_file(path, task, folder, files.count_of(ranks), settings or (), launcher, tell, overwrite)
+            run = later.analyze_file(
+                path, task, folder, files.count_of(ranks), settings or (), launcher, tell, overwrite
+            )
             made = len(run.events.of("analysis"))
     console.say(f"{made} results were made")
 

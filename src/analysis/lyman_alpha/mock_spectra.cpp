@@ -96,7 +96,7 @@ void add_noise(const Spectrograph& spectrograph, std::int64_t line, std::span<do
 
 std::int64_t mock_pixels(const Spectrograph& spectrograph, std::int64_t cells, double width) {
   if (spectrograph.pixel == 0.0) return cells;
-  return std::max(std::int64_t{1}, std::llround(static_cast<double>(cells) * width / spectrograph.pixel));
+  return std::max(std::int64_t{1}, std::int64_t{std::llround(static_cast<double>(cells) * width / spectrograph.pixel)});
 }
 
 void check_pixels(const Spectrograph& spectrograph, std::int64_t lines, std::int64_t cells, double width) {
