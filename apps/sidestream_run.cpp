@@ -261,8 +261,8 @@ int main(int argc, char** argv) {
   if (arguments.kind) return list_names(*arguments.kind, arguments.json);
   if (arguments.config.empty()) return line.refuse("config is required");
   if (arguments.restart && arguments.overwrite) return line.refuse("--restart and --overwrite exclude each other");
-  if (arguments.analyze && (arguments.restart || arguments.overwrite))
-    return line.refuse("--analyze goes with --out and --from alone: nothing is run");
+  if (arguments.analyze && (arguments.restart || (arguments.overwrite && arguments.file.empty())))
+    return line.refuse("--analyze goes with --out, and with --from and --overwrite: nothing is run");
   if (arguments.restart && !arguments.file.empty()) return line.refuse("--restart and --from exclude each other");
   if (arguments.check) return check_configuration(arguments);
   return run_configuration(arguments, began, argc, argv);
