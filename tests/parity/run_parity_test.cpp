@@ -24,6 +24,7 @@ z_start = 14
 z_end = 0.5
 seed = 3
 [heating]
+uv_background = "onorbe17_middle"
 self_shielding = true
 [task.halos]
 analysis = "halos"

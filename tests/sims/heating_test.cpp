@@ -166,7 +166,8 @@ TEST(HeatedRun, MeshesAreRefinedByItsQuantities) {
   test::SharedFolder folder(world);
   const std::string refined =
       "simulation = \"cosmology\"\n[run]\nmax_steps = 2\n[mesh]\ncells = [16, 16, 16]\nblock = 8\n[cosmology]\nbox = "
-      "\"64 Mpc\"\nz_start = 9\nz_end = 2\n[heating]\n[amr]\nmax_level = 1\nbuffer = 0\n[refine.neutral]\ncriterion = "
+      "\"64 Mpc\"\nz_start = 9\nz_end = 2\n[heating]\nuv_background = \"onorbe17_middle\"\n[amr]\nmax_level = "
+      "1\nbuffer = 0\n[refine.neutral]\ncriterion = "
       "\"threshold\"\nfield = \"neutral_hydrogen\"\nrefine_above = 3.4e-4\ncoarsen_below = 1e-6\n";
 
   run(world, read_run(core::parse_toml(refined, "run.toml")), folder / "run", {}, {});

@@ -25,8 +25,8 @@ struct ShippedTable {
   std::string_view name, text;
 };
 constexpr double largest_log_1z = 3.05;  // z = 1100: light and gas part
-// Beside a quasar; a table beyond is in other units.
-constexpr double largest_ionization = 1e-6, largest_heating = 1e-15;  // [1/s], [erg/s]
+// Far beyond that beside a quasar; a table that has more is in other units.
+constexpr double largest_ionization = 1e-2, largest_heating = 1e-13;  // [1/s], [erg/s]
 constexpr std::array shipped_tables{
     ShippedTable{
         "onorbe17_middle",
