@@ -27,14 +27,6 @@ std::optional<Node> heating_in(const mesh::Snapshot& file) {
   return heating != nullptr ? std::optional(*heating) : std::nullopt;
 }
 
-// Quantities that the tasks declare by expressions stay theirs.
-std::vector<std::string> declared_in(const Node& root) {
-  std::vector<std::string> names;
-  if (const Node* const quantities = root.find("quantity"))
-    for (const auto& member : quantities->members()) names.push_back(member.first);
-  return names;
-}
-
 void add_with_sources(const std::string& name, const Sources& sources, Names& all) {
   if (!all.insert(name).second) return;
   if (const auto found = sources.find(name); found != sources.end())
@@ -53,6 +45,13 @@ bool is_ion(const std::string& name) {
 }
 
 }  // namespace
+
+std::vector<std::string> declared_in(const Node& root) {
+  std::vector<std::string> names;
+  if (const Node* const quantities = root.find("quantity"))
+    for (const auto& member : quantities->members()) names.push_back(member.first);
+  return names;
+}
 
 // The file may lack what its own run's `[heating]` takes: tasks may do without it.
 FileIonization::FileIonization(const comm::Communicator& world, const Node& root, mesh::Snapshot& file,

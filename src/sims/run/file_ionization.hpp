@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/config.hpp"
@@ -13,6 +14,9 @@
 #include "sims/quantities/ionization.hpp"
 
 namespace sidestream::sims {
+
+/// The names of the quantities that the tasks declare by expressions: these stay theirs.
+std::vector<std::string> declared_in(const core::Node& root);
 
 /// What equilibrium of ionisation adds to the state in a file, for tasks: by their own `[heating]`, else by that of the
 /// run that made the file, which may be none. Lives as long as both.
