@@ -95,7 +95,9 @@ void print_options() {
     fmt::print("\n[{}]\n", name);
     for (const core::Option& option : options)
       fmt::print("  {:<20} {}{}\n", option.name, option.documentation,
-                 option.default_text.empty() ? "" : fmt::format(" (default {})", option.default_text));
+                 option.is_required            ? " (required)"
+                 : option.default_text.empty() ? ""
+                                               : fmt::format(" (default {})", option.default_text));
   };
   for (const auto& simulation : sims::simulations()) {
     fmt::print("\nsimulation = \"{}\": {}\n", simulation.name, simulation.documentation);
@@ -186,7 +188,8 @@ int analyze_file(const comm::Communicator& world, const Arguments& arguments, co
     const std::string folder = folder_of(arguments);
     core::Node root;
     world.agree_on([&] { root = load_configuration(arguments); });
-    return failures(world, sims::analyze_file(world, root, arguments.file, folder, bill, tell), folder);
+    return failures(world, sims::analyze_file(world, root, {arguments.file, folder, arguments.overwrite}, bill, tell),
+                    folder);
   } catch (const core::Error& error) {
     if (!error.is_reported_elsewhere()) tell(error.what());
     return used_wrongly;
@@ -260,8 +263,8 @@ int main(int argc, char** argv) {
   if (arguments.kind) return list_names(*arguments.kind, arguments.json);
   if (arguments.config.empty()) return line.refuse("config is required");
   if (arguments.restart && arguments.overwrite) return line.refuse("--restart and --overwrite exclude each other");
-  if (arguments.analyze && (arguments.restart || arguments.overwrite))
-    return line.refuse("--analyze goes with --out and --from alone: nothing is run");
+  if (arguments.analyze && (arguments.restart || (arguments.overwrite && arguments.file.empty())))
+    return line.refuse("--analyze goes with --out, and with --from and --overwrite: nothing is run");
   if (!arguments.allowed_changes.empty() && !arguments.restart)
     return line.refuse("--allow-change goes with --restart");
   if (arguments.restart && !arguments.file.empty()) return line.refuse("--restart and --from exclude each other");

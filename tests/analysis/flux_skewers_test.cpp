@@ -93,7 +93,7 @@ TEST(FluxSkewers, GoThroughTheCellsOfPositions) {
   // The second lies in the cell of the first across the axis, the last but one beyond the periodic box.
   const auto result = test::analysis_of(
                           "analysis = 'flux_skewers'\naxis = 'y'\nchoose = 'positions'\n"
-                          "positions = [[9.9, 3, 0.1], [9.4, 8, 0], [0, 0, 5], [-9.7, 23, 19.9], [10, 1, 5]]")
+                          "positions = [[9.9, 3, 0.1], [9.4, 8, 0], [0, 0, 5], [-9.7, 13, 19.9], [10, 1, 5]]")
                           ->run(world, snapshot);
 
   if (world.rank() != 0) return;
@@ -118,7 +118,41 @@ TEST(FluxSkewers, SayWhatIsWrongWithPositions) {
   EXPECT_THAT(complaint("positions = [[1, 2, 3]]"), HasSubstr("take both"));
   EXPECT_THAT(complaint("choose = 'positions'\npositions = [[1, 2]]"), HasSubstr("three coordinates"));
   EXPECT_THAT(complaint("choose = 'positions'\npositions = [[1, 2, inf]]"), HasSubstr("not finite"));
+  EXPECT_THAT(complaint("choose = 'positions'\npositions = [[1, 2, 3]]\nnumber = 50"), HasSubstr("as many lines"));
   EXPECT_THAT(complaint("choose = 'positions'\npositions = [1, 2, 3]"), HasSubstr("positions"));
+}
+
+TEST(FluxSkewers, GoThroughNoPositionFarOutsideTheBox) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const auto snapshot = snapshot_of(Gas({8, 8, 8}), some_layout({8, 8, 8}, world.size()), world.rank());
+
+  const std::string complaint = test::message_of([&] {
+    test::analysis_of("analysis = 'flux_skewers'\nchoose = 'positions'\npositions = [[1, 2, 1e300]]")
+        ->run(world, snapshot);
+  });
+
+  EXPECT_THAT(complaint, HasSubstr("more than a box outside"));
+}
+
+TEST(FluxSkewers, SayWhenThereAreNoMoreAndWhenCellsAreTooWide) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const auto snapshot = snapshot_of(Gas({8, 8, 8}), some_layout({8, 8, 8}, world.size()), world.rank());
+  const auto summary = [&](const std::string& more) {
+    return test::analysis_of("analysis = 'flux_skewers'\n" + more)->run(world, snapshot).summary;
+  };
+
+  const std::string all = summary("number = 1000"), sharp = summary("number = 4\nresolution = 7.0"),
+                    wide = summary("number = 4\nresolution = 1000.0\npixel = 3.0");
+
+  if (world.rank() != 0) return;
+  EXPECT_THAT(all, HasSubstr("64 lines along z, all there are"));
+  EXPECT_THAT(sharp, HasSubstr("as wide as the cells"));
+  EXPECT_EQ(wide, "4 lines along z");
+}
+
+TEST(FluxSkewers, RefuseNoiseAlone) {
+  EXPECT_THAT(test::message_of([] { test::analysis_of("analysis = 'flux_skewers'\nsignal_to_noise = 1e-310"); }),
+              HasSubstr("all noise"));
 }
 
 TEST(FluxSkewers, HaveMockSpectraOfTheirFlux) {

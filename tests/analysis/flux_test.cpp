@@ -12,6 +12,7 @@
 #include "analysis/lyman_alpha/lines_of_sight.hpp"
 #include "analysis/lyman_alpha/mean_flux.hpp"
 #include "analysis/run.hpp"
+#include "analysis/statistics/spectrum.hpp"
 
 namespace sidestream::analysis {
 namespace {
@@ -379,8 +380,26 @@ TEST(FluxTask, SaysWhatIsWrongWithItsConfiguration) {
   EXPECT_THAT(complaint("axes = []"), HasSubstr("no axis to look along"));
   EXPECT_THAT(complaint("mean_flux = 'becker'"), HasSubstr("becker2013"));
   EXPECT_THAT(complaint("cross = ['gas_density']\nmu_bins = 0"), HasSubstr("three dimensions"));
+  EXPECT_THAT(complaint("rescale = 'each'"), HasSubstr("no mean flux to rescale to"));
+  EXPECT_THAT(complaint("mean_flux = '1e-300'"), HasSubstr("too dark"));
   EXPECT_THAT(complaint("ion = 'C IV'"), HasSubstr("ion"));
   EXPECT_THAT(complaint("optical_depth = 'exact'"), HasSubstr("optical_depth"));
+}
+
+// What is left of velocities is no mean to be relative to; fields of one sign may be as clumpy as they like.
+TEST(PositiveMean, IsNotWhatIsLeftOfBothSigns) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const Int3 cells{8, 8, 8};
+  const auto layout = some_layout(cells, world.size());
+  Grid velocity(cells), clump(cells);
+  for (std::size_t i = 0; i < velocity.values.size(); ++i) velocity.values[i] = 1e-4 + (i % 2 == 0 ? 1.0 : -1.0);
+  clump.values[77] = 1.0;
+  const auto mean_of = [&](const Grid& grid) {
+    return positive_mean(world, LeafField{grid.on(layout, world.rank())}, "it");
+  };
+
+  EXPECT_THAT(test::message_of([&] { mean_of(velocity); }), HasSubstr("both signs"));
+  EXPECT_EQ(mean_of(clump), 1.0 / 512);
 }
 
 // A small wave of density whose gas flows as linear theory has it (Kaiser 1987, MNRAS 227, 1): the thin gas is absorbed

@@ -6,6 +6,8 @@ energies, to rounding. Neutral hydrogen changes by less than the twentieth power
 
 from __future__ import annotations
 
+import re
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -40,6 +42,7 @@ plotfile = {{ format = "nyx", at_end = true, variables = ["density", "xmom", "ym
   "particle_mass_density", "x_velocity", "y_velocity", "z_velocity", "specific_internal_energy"] }}
 checkpoint = {{ at_end = true }}
 """
+LIGHT = ("--set", f"heating.uv_background={BACKGROUND}")
 TASKS = '[task.igm]\nanalysis = "gimlet"\n'
 
 
@@ -180,3 +183,109 @@ def test_without_a_background_it_is_asked_for(folder: Path, plot: Path, tmp_path
     assert "`neutral_hydrogen`" in done.stderr and "--set heating.uv_background=" in done.stderr
     done = command(tmp_path, "analyze", file, "--task", "gimlet", "--set", "heating.uv_background=hm12")
     assert done.returncode != 0 and "hm2012" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def with_atoms(folder: Path, plot: Path) -> Path:
+    """The same state with the neutral hydrogen of the run, which tells of no run: so of another code."""
+    held = folder / "held"
+    held.mkdir()
+    text = BOX[: BOX.index("[output]")].replace("[task.igm]", '[task.held]\nwrite = "plotfile"\nformat = "nyx"')
+    text = text.replace('analysis = "gimlet"\n', f"variables = {[*STATE, 'Temp', 'neutral_hydrogen']}\n")
+    (held / "box.toml").write_text(text.replace("'", '"'), encoding="utf-8")
+    assert program(held, 1, "box.toml", "--quiet", "--out", "run").returncode == 0
+    (file,) = held.glob("run/held/plt*")
+    return file
+
+
+def test_results_name_no_heating_that_is_not_theirs(folder: Path, with_atoms: Path, plot: Path, tmp_path: Path) -> None:
+    other = ("--set", "heating.uv_background=hm2012", "-n", 1)
+    both = (
+        '[task.h]\nanalysis = "flux"\n[task.he]\nanalysis = "flux"\nion = "He II"\n[task.phase]\nanalysis = "phase"\n'
+    )
+    (tmp_path / "both.toml").write_text(both, encoding="utf-8")
+    (tmp_path / "he.toml").write_text(both[both.index("[task.he]") :], encoding="utf-8")
+
+    for task in ("flux", "both.toml"):
+        done = command(tmp_path, "analyze", with_atoms, "--task", task, *other, "--out", "none")
+        assert done.returncode == 2 and "holds `neutral_hydrogen` itself" in done.stderr, done.stderr
+    done = command(tmp_path, "analyze", plot, "--task", "phase", *other, "--out", "none")
+    assert done.returncode == 2 and "would do nothing" in done.stderr
+
+    later = analysed(with_atoms, tmp_path / "he", "--task", tmp_path / "he.toml", *other)
+    labels = {task: later.result(task, *later.steps(task)).attrs["uv_background"] for task in later.tasks}
+    assert labels == {"he": "hm2012", "phase": BACKGROUND}
+
+
+def test_a_background_has_to_be_named_and_to_reach_the_file(plot: Path, tmp_path: Path) -> None:
+    (tmp_path / "late.txt").write_text("0.0 1e-12 1e-12 1e-14 1e-24 1e-24 1e-25\n0.6 0 0 0 0 0 0\n", encoding="utf-8")
+
+    for key in ("rates=katz1996", "self_shielding=true"):
+        done = command(tmp_path, "analyze", plot, "--task", "flux", "--set", f"heating.{key}", "--out", "none")
+        assert done.returncode == 2 and "`uv_background` is missing" in done.stderr
+    done = command(tmp_path, "analyze", plot, "--task", "flux", "--set", "heating.uv_background=late.txt")
+    assert done.returncode == 2
+    assert "the background ends at z = 2.981, and the file is of z = 4" in done.stderr
+
+
+def damaged(plot: Path, to: Path, field: str, factor: float) -> Path:
+    """A copy in which the first cell of a field of the first box is another."""
+    shutil.copytree(plot, to)
+    header = (to / "Header").read_text(encoding="ascii").split("\n")
+    names = header[2 : 2 + int(header[1])]
+    file = sorted((to / "Level_0").glob("Cell_D_*"))[0]
+    data = bytearray(file.read_bytes())
+    begin = data.index(b"\n") + 1
+    cells = 8**3
+    assert len(data) >= begin + 8 * cells * len(names)
+    place = begin + 8 * cells * names.index(field)
+    value = np.frombuffer(data, "<f8", 1, place)[0]
+    data[place : place + 8] = np.array(value * factor, "<f8").tobytes()
+    file.write_bytes(bytes(data))
+    for known in ("sidestream.json", "sidestream.commit", "Level_0/checksums"):  # as another code left it
+        (to / known).unlink()
+    return to
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "factor", "said"),
+    [
+        (["Temp"], "Temp", -1.0, r"`temperature` is -\d.* K at the cell \(z, y, x\) = \(0, 0, 0\)"),
+        (["Temp"], "Temp", np.nan, r"`temperature` is nan K at the cell \(z, y, x\) = \(0, 0, 0\)"),
+        (["Temp"], "density", 0.0, r"`gas_density` is 0 Msun/Mpc\^3 at the cell"),
+        (["rho_E"], "rho_E", 1e-3, r"`specific_internal_energy` is -.* because its total energy is .* kinetic energy"),
+    ],
+)
+def test_what_is_no_gas_is_named(  # noqa: PLR0913
+    plot: Path, tmp_path: Path, fields: list[str], field: str, factor: float, said: str
+) -> None:
+    file = damaged(converted(plot, tmp_path / "plt00001", "nyx", *STATE, *fields), tmp_path / "plt00002", field, factor)
+
+    done = command(tmp_path, "analyze", file, "--task", "flux", *LIGHT, "-n", 2, "--out", "none")
+
+    assert done.returncode == 2
+    assert re.search(said, done.stderr), done.stderr
+    assert "mend the file" in done.stderr
+
+
+def test_gas_colder_than_the_rates_is_told(plot: Path, tmp_path: Path) -> None:
+    file = damaged(converted(plot, tmp_path / "plt00001", "nyx", *STATE, "Temp"), tmp_path / "plt00002", "Temp", 1e-6)
+
+    done = command(tmp_path, "analyze", file, "--task", "flux", *LIGHT, "--out", "out")
+
+    assert done.returncode == 0, done.stderr
+    assert "1 cell is colder than 1 K, down to 0." in done.stderr
+
+
+def test_results_of_a_file_are_made_anew_but_runs_and_files_stay(folder: Path, plot: Path, tmp_path: Path) -> None:
+    analysed(plot, tmp_path / "out", "--task", "phase")
+
+    again = command(tmp_path, "analyze", plot, "--task", "phase", "--out", "out")
+    assert again.returncode == 2
+    assert "`--overwrite`" in again.stderr and "--restart" not in again.stderr
+    analysed(plot, tmp_path / "out", "--task", "phase", "--overwrite")
+    for out in (folder / "run", plot.parent):
+        done = command(tmp_path, "analyze", plot, "--task", "phase", "--out", out, "--overwrite")
+        assert done.returncode == 2 and "--out" in done.stderr
+    assert plot.is_dir()
+    assert command(tmp_path, "analyze", plot, "--task", "phase", "--set", "task.phase.bin=2").returncode == 2

@@ -64,6 +64,7 @@ seed = 3
 largest_expansion = 0.2
 step_growth = 10
 [heating]
+uv_background = "onorbe17_middle"
 [run]
 max_steps = 8
 [amr]

@@ -24,6 +24,7 @@ z_start = 14
 z_end = 0.5
 seed = 3
 [heating]
+uv_background = "onorbe17_middle"
 self_shielding = true
 [task.halos]
 analysis = "halos"
@@ -85,7 +86,7 @@ class Parity : public testing::Test {
       EXPECT_EQ(expected.size(), found.size());
       for (const auto& [name, bytes] : expected) EXPECT_TRUE(found.contains(name) && found.at(name) == bytes) << name;
       const auto state = test::state_bytes(path + "/chk00012.hdf5_chk");
-      EXPECT_EQ(state.size(), 6u * 8u + 20u + 7u);  // fields and blocks, attributes, columns of particles
+      EXPECT_EQ(state.size(), 6u * 8u + 23u + 7u);  // fields and blocks, attributes, columns of particles
       EXPECT_TRUE(state == test::state_bytes(other + "/chk00012.hdf5_chk"));
     }
     world.barrier();

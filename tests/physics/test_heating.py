@@ -76,6 +76,7 @@ z_start = 20
 z_end = 2
 {COSMOLOGY}
 [heating]
+uv_background = "onorbe17_middle"
 rates = "lukic2015-as-published"
 
 [output]

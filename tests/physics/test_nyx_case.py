@@ -145,6 +145,7 @@ def heated(flattening: str) -> str:
 flattening = "{flattening}"
 
 [heating]
+uv_background = "onorbe17_middle"
 rates = "lukic2015-as-published"
 """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import stat
 from pathlib import Path
 
@@ -72,6 +73,16 @@ def test_a_program_that_is_nowhere_is_an_error_with_a_hint(only_path: Path) -> N
         launcher.find_program()
 
     assert "pip install" in caught.value.hint
+
+
+def test_a_limit_on_files_that_mpi_would_hang_at_is_refused(only_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(only_path, "mpirun")
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (100 * 1024, resource.RLIM_INFINITY))
+
+    with pytest.raises(sidestream.Error, match="100 KiB here .ulimit -f., and MPI needs 4100 KiB") as caught:
+        launcher.prepare(Path("/opt/sidestream-run"), [], ranks=2)
+
+    assert "ulimit -f unlimited" in caught.value.hint
 
 
 def test_mpirun_gets_the_ranks_and_the_program_its_arguments(only_path: Path) -> None:

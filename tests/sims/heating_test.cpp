@@ -53,9 +53,9 @@ TEST_F(HeatingTables, AreKeptByTheirWholePath) {
 
 TEST_F(HeatingTables, HaveToReachTheRun) {
   EXPECT_THAT(error_of_rows({0.0, 0.2, 0.4}).message(),
-              HasSubstr("the background ends at z = 1.512, and the run at z = 2"));
+              HasSubstr("the background ends at z = 1.512, and the run ends at z = 2"));
   const core::Error late = error_of_rows({0.6, 0.9});
-  EXPECT_THAT(late.message(), HasSubstr("known from z = 2.981 on, and the run goes on to z = 2"));
+  EXPECT_THAT(late.message(), HasSubstr("known from z = 2.981 on, and the run ends at z = 2"));
   EXPECT_THAT(late.where(), HasSubstr("uv_background"));
 }
 
@@ -65,6 +65,25 @@ TEST_F(HeatingTables, ThatAreDamagedAreRefusedWithFileAndLine) {
   EXPECT_THAT(error_of_rows({0.0, 0.5, 6.0}).hint(), HasSubstr("log10(1 + z), not the redshift"));
   EXPECT_THAT(error_of(box("[heating]\nuv_background = \"" + folder / "" + "\"\n")).message(), HasSubstr("a folder"));
   EXPECT_THAT(error_of_rows({0.0, 0.5}, "0.6 1e-13 nan 1e-13 1e-25 1e-25 1e-25\n").where(), HasSubstr("rates.txt:3"));
+}
+
+TEST_F(HeatingTables, OfOtherUnitsAreRefused) {
+  const core::Error ionization = error_of_rows({0.0, 0.5}, "0.9 1e-13 1e300 1e-13 1e-25 1e-25 1e-25\n"),
+                    heating = error_of_rows({0.0, 0.5}, "0.9 1e-13 1e-13 1e-13 1e-25 1e-25 6.2\n");
+
+  EXPECT_THAT(ionization.message(), HasSubstr("the rate of column 3 is 1e+300"));
+  EXPECT_THAT(ionization.where(), HasSubstr("rates.txt:3"));
+  EXPECT_THAT(heating.message(), HasSubstr("the rate of column 7 is 6.2"));
+  EXPECT_THAT(heating.hint(), HasSubstr("erg/s"));
+}
+
+// Rows may lie wherever they are needed; one between others that are even is missing.
+TEST_F(HeatingTables, WithAMissingRowAreRefused) {
+  const core::Error missing = error_of_rows({0.0, 0.1, 0.2, 0.4, 0.5, 0.6});
+
+  EXPECT_THAT(missing.message(), HasSubstr("a row is missing between log10(1 + z) = 0.2 and 0.4"));
+  EXPECT_EQ(error_of_rows({0.0, 0.1, 0.2, 0.3, 0.5, 0.7}).message(), "no error");
+  EXPECT_EQ(error_of_rows({0.0, 0.05, 0.1, 0.3, 0.6}).message(), "no error");
 }
 
 TEST_F(HeatingTables, ThatCannotBeReadAreTold) {
@@ -86,14 +105,15 @@ TEST_F(HeatingTables, ThatCannotBeReadAreTold) {
   EXPECT_THAT(error_of(box("[heating]\nuv_background = \"/dev/null\"\n")).message(), HasSubstr("and this is none"));
 }
 
-// Rates in other units heat gas beyond all measure.
-TEST_F(HeatingTables, OfOtherUnitsAreNamedWhereTheGasIsLost) {
+// The most that is taken heats gas beyond all measure.
+TEST_F(HeatingTables, AreNamedWhereTheGasIsLost) {
   std::ofstream(folder / "rates.txt")
-      << "0.0 1e-13 1e-13 1e-13 1e+10 1e+10 1e+10\n1.5 1e-13 1e-13 1e-13 1e+10 1e+10 1e+10\n";
+      << "0.0 1e-13 1e-13 1e-13 1e-15 1e-15 1e-15\n1.5 1e-13 1e-13 1e-13 1e-15 1e-15 1e-15\n";
   test::SharedFolder out(self);
   try {
     run(self,
-        read_run(core::parse_toml(box("[heating]\nuv_background = \"" + folder / "rates.txt" + "\"\n"), "run.toml")),
+        read_run(core::parse_toml(
+            box("[heating]\nheating_factor = 1e6\nuv_background = \"" + folder / "rates.txt" + "\"\n"), "run.toml")),
         out / "run", {}, {});
     ADD_FAILURE() << "the run went on";
   } catch (const core::Error& error) {
@@ -103,17 +123,25 @@ TEST_F(HeatingTables, OfOtherUnitsAreNamedWhereTheGasIsLost) {
 
 TEST(HeatingConfig, NamesWhatCannotBe) {
   EXPECT_THAT(error_of(box("[heating]\nuv_background = \"onorbe\"\n")).message(), HasSubstr("onorbe"));
-  EXPECT_THAT(error_of(box("[heating]\nheating_factor = -1.0\n")).where(), HasSubstr("heating_factor"));
+  EXPECT_THAT(error_of(box("[heating]\nuv_background = \"hm2012\"\nheating_factor = -1.0\n")).where(),
+              HasSubstr("heating_factor"));
   EXPECT_THAT(error_of(box("[heating]\ntemperature_floor = 10.0\n")).message(), HasSubstr("temperature_floor"));
-  EXPECT_THAT(error_of(box("[hydro]\ngamma = 1.4\n[heating]\n")).where(), HasSubstr("gamma"));
-  EXPECT_THAT(error_of(box("molecular_weight = 0.6\n[heating]\n")).where(), HasSubstr("molecular_weight"));
-  std::string nbody = box("[heating]\n");
+  EXPECT_THAT(error_of(box("[hydro]\ngamma = 1.4\n[heating]\nuv_background = \"hm2012\"\n")).where(),
+              HasSubstr("gamma"));
+  EXPECT_THAT(error_of(box("molecular_weight = 0.6\n[heating]\nuv_background = \"hm2012\"\n")).where(),
+              HasSubstr("molecular_weight"));
+  std::string nbody = box("[heating]\nuv_background = \"hm2012\"\n");
   nbody.replace(nbody.find("\"cosmology\""), 11, "\"nbody\"");
   EXPECT_THAT(error_of(nbody).message(), HasSubstr("heating"));
 }
 
+TEST(HeatingConfig, TakesNoBackgroundThatNobodyNamed) {
+  for (const char* const more : {"", "rates = \"katz1996\"\n", "self_shielding = true\n"})
+    EXPECT_THAT(error_of(box(std::string("[heating]\n") + more)).message(), HasSubstr("`uv_background` is missing"));
+}
+
 TEST(HeatingConfig, TheResolvedTextReadsBackToItself) {
-  const RunConfig config = read_run(core::parse_toml(box("[heating]\n"), "run.toml"));
+  const RunConfig config = read_run(core::parse_toml(box("[heating]\nuv_background = \"hm2012\"\n"), "run.toml"));
 
   EXPECT_EQ(read_run(core::parse_toml(config.resolved, "config.toml")).resolved, config.resolved);
 }
@@ -126,8 +154,9 @@ TEST(HeatingConfig, HeatedGasHasElectronsAtomsAndIons) {
     return of;
   };
 
-  EXPECT_THAT(names(box("[heating]\n")), AllOf(Contains("electron_fraction"), Contains("neutral_hydrogen"),
-                                               Contains("singly_ionized_helium"), Contains("temperature")));
+  EXPECT_THAT(names(box("[heating]\nuv_background = \"hm2012\"\n")),
+              AllOf(Contains("electron_fraction"), Contains("neutral_hydrogen"), Contains("singly_ionized_helium"),
+                    Contains("temperature")));
   EXPECT_THAT(names(box("")), testing::Not(Contains("neutral_hydrogen")));
 }
 
@@ -137,7 +166,8 @@ TEST(HeatedRun, MeshesAreRefinedByItsQuantities) {
   test::SharedFolder folder(world);
   const std::string refined =
       "simulation = \"cosmology\"\n[run]\nmax_steps = 2\n[mesh]\ncells = [16, 16, 16]\nblock = 8\n[cosmology]\nbox = "
-      "\"64 Mpc\"\nz_start = 9\nz_end = 2\n[heating]\n[amr]\nmax_level = 1\nbuffer = 0\n[refine.neutral]\ncriterion = "
+      "\"64 Mpc\"\nz_start = 9\nz_end = 2\n[heating]\nuv_background = \"onorbe17_middle\"\n[amr]\nmax_level = "
+      "1\nbuffer = 0\n[refine.neutral]\ncriterion = "
       "\"threshold\"\nfield = \"neutral_hydrogen\"\nrefine_above = 3.4e-4\ncoarsen_below = 1e-6\n";
 
   run(world, read_run(core::parse_toml(refined, "run.toml")), folder / "run", {}, {});

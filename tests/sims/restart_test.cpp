@@ -20,7 +20,8 @@ using testing::HasSubstr;
 // Gas, dark matter and two levels of refinement.
 std::string universe(int block, const std::string& rest) {
   return "simulation = \"cosmology\"\n[mesh]\ncells = [16, 16, 16]\nblock = " + std::to_string(block) +
-         "\n[cosmology]\nbox = \"40 Mpc\"\nz_start = 14\nz_end = 5\n[heating]\n[amr]\nmax_level = "
+         "\n[cosmology]\nbox = \"40 Mpc\"\nz_start = 14\nz_end = 5\n[heating]\nuv_background = "
+         "\"onorbe17_middle\"\n[amr]\nmax_level = "
          "1\n[refine.dense]\ncriterion = "
          "\"threshold\"\nfield = \"gas_overdensity\"\nrefine_above = 1.05\ncoarsen_below = 0.5\n" +
          rest;

@@ -10,9 +10,8 @@ HeatingConfig read(const std::string& text) {
   return heating_table().read(core::parse_toml(text, "run.toml"));
 }
 
-TEST(HeatingConfig, IsThatOfTheStructWithoutKeys) {
-  const HeatingConfig config = read(""), standard;
-  EXPECT_EQ(config.uv_background, standard.uv_background);
+TEST(HeatingConfig, IsThatOfTheStructButForTheBackground) {
+  const HeatingConfig config = read("uv_background = 'hm2012'"), standard;
   EXPECT_EQ(config.rates, standard.rates);
   EXPECT_EQ(config.heating_factor, 1.0);
   EXPECT_FALSE(config.self_shielding || config.hydrogen_reionization || config.helium_reionization);
@@ -32,9 +31,10 @@ TEST(HeatingConfig, ReadsItsKeys) {
 }
 
 TEST(HeatingConfig, RejectsWhatItDoesNotKnow) {
-  EXPECT_THROW(read("rates = 'cen1992'"), core::Error);
-  EXPECT_THROW(read("temperature_floor = 0.0"), core::Error);
-  EXPECT_THROW(read("ionisation_factor = 1.0"), core::Error);
+  EXPECT_THROW(read(""), core::Error);  // nobody named a background
+  EXPECT_THROW(read("uv_background = 'hm2012'\nrates = 'cen1992'"), core::Error);
+  EXPECT_THROW(read("uv_background = 'hm2012'\ntemperature_floor = 0.0"), core::Error);
+  EXPECT_THROW(read("uv_background = 'hm2012'\nionisation_factor = 1.0"), core::Error);
 }
 
 }  // namespace

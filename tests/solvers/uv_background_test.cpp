@@ -75,8 +75,8 @@ std::string error_of(const std::string& text) {
 
 TEST(UvBackground, WhatIsWrongWithAFileIsSaidWithItsLine) {
   using testing::AllOf, testing::HasSubstr;
-  const std::string row = "0.0 1 2 3 4 5 6\n";
-  EXPECT_EQ(error_of("# comment\n\n" + row + "0.5\t6 5 4 3 2 1\r\n"), "none");
+  const std::string row = "0.0 1e-9 2e-9 3e-9 4e-20 5e-20 6e-20\n";
+  EXPECT_EQ(error_of("# comment\n\n" + row + "0.5\t6e-9 5e-9 4e-9 3e-20 2e-20 1e-20\r\n"), "none");
   EXPECT_THAT(error_of(row + "0.1 1 2 3 4 5\n"), AllOf(HasSubstr("TREECOOL:2"), HasSubstr("6 columns, not seven")));
   EXPECT_THAT(error_of("0.1 1 2 3 4 5 6 7\n"), AllOf(HasSubstr("TREECOOL:1"), HasSubstr("8 columns")));
   EXPECT_THAT(error_of(row + row), AllOf(HasSubstr("TREECOOL:2"), HasSubstr("does not grow")));
@@ -84,7 +84,7 @@ TEST(UvBackground, WhatIsWrongWithAFileIsSaidWithItsLine) {
               AllOf(HasSubstr("TREECOOL:1"), HasSubstr("`nan` is not a finite number")));
   EXPECT_THAT(error_of("0.1 1 2 1e999 4 5 6\n"), HasSubstr("`1e999` is not a finite number"));
   EXPECT_THAT(error_of("0.1 1 2 3x 4 5 6\n"), HasSubstr("`3x` is not a finite number"));
-  EXPECT_THAT(error_of("0.1 1 -2 3 4 5 6\n"), AllOf(HasSubstr("TREECOOL:1"), HasSubstr("column 3 is below zero")));
+  EXPECT_THAT(error_of("0.1 0 -2 3 4 5 6\n"), AllOf(HasSubstr("TREECOOL:1"), HasSubstr("column 3 is below zero")));
   EXPECT_THAT(error_of("# nothing\n"), HasSubstr("has no rows"));
 }
 

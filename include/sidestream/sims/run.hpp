@@ -85,13 +85,18 @@ void check_start(const RunConfig& config, const std::string& folder, const RunSt
 RunStatus run(const comm::Communicator& world, RunConfig config, const std::string& folder, const RunStart& start,
               const std::function<void(const std::string& line)>& progress);
 
-/// Does the tasks of `root` (`[task.*]`, with `[quantity.*]` and `[coupling]`) with the state in `file`, of any format,
-/// on `world`; triggers need not be said. Results lie in the new run folder `folder`. Returns how many results could
-/// not be made, on rank 0; throws core::Error on all ranks where the file has not what the tasks need. `tell` is given
-/// a line a task.
-std::int64_t analyze_file(const comm::Communicator& world, const core::Node& root, const std::string& file,
-                          const std::string& folder, core::Bill& bill,
-                          const std::function<void(const std::string& line)>& tell);
+/// A state in a file, of any format, and the run folder that results of it go to.
+struct FileToAnalyze {
+  std::string file, folder;
+  bool overwrites = false;  ///< earlier results in the folder of tasks with a file; never a run of a simulation
+};
+
+/// Does the tasks of `root` (`[task.*]`, with `[quantity.*]`, `[heating]` and `[coupling]`) with the state in a file,
+/// on `world`; triggers need not be said. Returns how many results could not be made, on rank 0; throws core::Error on
+/// all ranks where the file has not what the tasks need, and where the folder holds what may not be replaced. `tell` is
+/// given a line a task.
+std::int64_t analyze_file(const comm::Communicator& world, const core::Node& root, const FileToAnalyze& what,
+                          core::Bill& bill, const std::function<void(const std::string& line)>& tell);
 
 /// Makes SIGINT, SIGTERM and SIGUSR1 end a run after its present step instead of at once.
 void catch_stop_signals();

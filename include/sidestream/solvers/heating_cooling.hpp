@@ -70,6 +70,12 @@ class HeatingCooling {
     void equilibrium_at_temperature(std::span<const double> density, std::span<const double> temperature,
                                     const GasEquilibrium& out) const;
 
+    /// Whether there is gas of this density, of this temperature [K], of this specific energy: not so where they are
+    /// not above zero, not finite or beyond any gas.
+    bool is_density_of_gas(double density) const;
+    bool is_temperature_of_gas(double temperature) const;
+    bool is_energy_of_gas(double energy) const;
+
     const HeatingMoment& moment() const { return moment_; }
 
    private:

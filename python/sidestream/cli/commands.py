@@ -170,6 +170,9 @@ def analyze(
         typer.Option("--out", metavar="DIR", help="Where results of a plot file go (default: runs/<its name>)."),
     ] = None,
     settings: Settings = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace earlier results of a plot file; never a run.")
+    ] = False,
     ranks: Ranks = None,
     launcher: files.Launcher = None,
 ) -> None:
@@ -179,9 +182,10 @@ def analyze(
     ranks as you like and with the same results to the bit. Results that are there are not made again, so a command that
     was interrupted goes on, and one beside a run that goes on does what is there. Snapshots are yours to remove.
 
-    With --task, PATH is a plot file or checkpoint of any format. The results lie in DIR as those of a run do. Of gas in
-    a universe, neutral hydrogen and the like follow from ionisation equilibrium: with the background of the run that
-    made the file, or that of --set heating.uv_background=NAME.
+    With --task, PATH is a plot file or checkpoint of any format. The results lie in DIR as those of a run do; a command
+    that was interrupted is repeated with --overwrite. Of gas in a universe, neutral hydrogen and the like follow from
+    ionisation equilibrium: with the background of the run that made the file, or that of --set
+    heating.uv_background=NAME.
 
     \b
     Examples:
@@ -193,14 +197,18 @@ def analyze(
     from ..files.opening import open_run
     from ..launch import later
 
-    if task is None and (out is not None or settings):
-        raise UsageError("--out and --set go with --task", hint="a run has its folder and its configuration")
+    if task is None and (out is not None or settings or overwrite):
+        raise UsageError(
+            "--out, --set and --overwrite go with --task", hint="a run has its folder and its configuration"
+        )
     with files.status(f"analysing {path}") as tell:
         if task is None:
             made = later.analyze(open_run(path), files.count_of(ranks), launcher, tell)
         else:
             folder = out or Path("runs") / path.name
-            run = later.analyze_file(path, task, folder, files.count_of(ranks), settings or (), launcher, tell)
+            run = later.analyze_file(
+                path, task, folder, files.count_of(ranks), settings or (), launcher, tell, overwrite
+            )
             made = len(run.events.of("analysis"))
     console.say(f"{made} results were made")
 

@@ -11,7 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..error import Error
-from . import energies, files, images, increments, pdf, persistence, phase, spectra, timeline, turbulence
+from . import (
+    energies,
+    files,
+    images,
+    increments,
+    pdf,
+    persistence,
+    phase,
+    spectra,
+    timeline,
+    turbulence,
+)
 from .forest import flux, skewers
 from .halos import catalogue, mergers
 from .picture import Picture

@@ -49,6 +49,7 @@ def analyze_file(
     settings: Sequence[str] = (),
     launcher: str | None = None,
     tell: Tell = lambda _: None,
+    overwrite: bool = False,
 ) -> Run:
     """Does tasks with the state in a plot file or checkpoint of any format.
 
@@ -61,6 +62,7 @@ def analyze_file(
         settings: keys of the configuration to override: `heating.uv_background=hm2012`.
         launcher: a launcher with its own options.
         tell: takes a line for each task.
+        overwrite: earlier results of tasks with a file give way; a run of a simulation never does.
 
     Returns:
         the folder with its results, opened.
@@ -74,6 +76,7 @@ def analyze_file(
             config = Path(own) / f"{task}.toml"
             config.write_text(f'[task."{task}"]\nanalysis = "{task}"\n', encoding="utf-8")
         words = [word for setting in settings for word in ("--set", setting)]
+        words += ["--overwrite"] if overwrite else []
         _analyze([str(config), "--analyze", "--from", str(file), "--out", str(folder), *words], ranks, launcher, tell)
     return Run(folder)
 

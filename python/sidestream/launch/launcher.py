@@ -7,6 +7,7 @@ any launcher; what the user has set already wins.
 from __future__ import annotations
 
 import os
+import resource
 import shlex
 import shutil
 import sys
@@ -23,6 +24,7 @@ HALOS = "sidestream-halos"
 BENCH_IO = "sidestream-bench-io"
 BENCH_MOVE = "sidestream-bench-move"
 BENCH_FFT = "sidestream-bench-fft"
+SHARED_SEGMENT_BYTES = 4100 * 1024  # of the memory that ranks of Open MPI share, a file
 RANKS_OPTION = "-n"  # understood by mpirun, mpiexec, srun, aprun, jsrun
 
 
@@ -88,12 +90,24 @@ def prepare(
                 hint="install Open MPI (`apt-get install openmpi-bin`), name a launcher with --launcher, or use -n 1",
             )
         return Launch(own, environment, direct=True)
+    _refuse_small_files()
     words = shlex.split(launcher or "mpirun")
     if not words or shutil.which(words[0]) is None:
         raise Error(
             f"the launcher `{words[0] if words else ''}` was not found", hint="--launcher names a program, such as srun"
         )
     return Launch([*words, RANKS_OPTION, str(ranks), *own], environment, direct=False)
+
+
+def _refuse_small_files() -> None:
+    """Ranks share memory by files; where these may not be as large, MPI fails when it starts and never ends."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    if limit != resource.RLIM_INFINITY and limit < SHARED_SEGMENT_BYTES:
+        raise Error(
+            f"no file may be larger than {limit / 1024:.0f} KiB here (ulimit -f), and MPI needs "
+            f"{SHARED_SEGMENT_BYTES / 1024:.0f} KiB to start",
+            hint="raise the limit: `ulimit -f unlimited`",
+        )
 
 
 def mpi_environment(base: Mapping[str, str], threads: int) -> dict[str, str]:

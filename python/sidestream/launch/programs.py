@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from ..error import Error
+from ..error import Error, UsageError
 from .job import POLL_S, Job
-from .launcher import find_program, prepare
+from .launcher import PROGRAM, find_program, prepare
 from .messages import MessageFilter
 
+USED_WRONGLY = 2  # the exit code of our programs that says so
 Tell = Callable[[str], None]  # takes a line about what goes on
 
 
@@ -43,7 +44,8 @@ def lines_of(
 
 def _failure(name: str, messages: MessageFilter, exit_code: int) -> Error:
     if messages.errors:
-        return Error.from_text(messages.errors[0])
+        kind = UsageError if name == PROGRAM and exit_code == USED_WRONGLY else Error
+        return kind.from_text(messages.errors[0])
     return messages.diagnosis(exit_code) or Error(f"`{name}` ended with exit code {exit_code}")
 
 

@@ -80,7 +80,8 @@ class Flux final : public Analysis {
  public:
   struct Parameters : AbsorptionOptions {
     std::vector<std::string> axes, cross;
-    std::string mean_flux, rescale;
+    std::string mean_flux;
+    std::optional<std::string> rescale;
     std::int64_t bins = 0, mu_bins = 0;
     bool slice = false;
   };
@@ -92,9 +93,9 @@ class Flux final : public Analysis {
         .doc(
             "mean flux that the optical depth is multiplied for: a number, or the fit `becker2013`, "
             "`faucher-giguere2008` or `kim2007`");
-    table.option("rescale", &Parameters::rescale, "together")
+    table.option("rescale", &Parameters::rescale, std::nullopt)
         .one_of({"together", "each"})
-        .doc("with a `mean_flux`: one factor for all axes, or one for each");
+        .doc("with a `mean_flux`: one factor for all axes, which it is without this key, or one for each");
     table.option("bins", &Parameters::bins, 50).range(1, 1e6).doc("number of bins of flux, from 0 to 1");
     table.option("mu_bins", &Parameters::mu_bins, 4)
         .range(0, 1000)
@@ -113,6 +114,9 @@ class Flux final : public Analysis {
         mean_flux_(parameters_.mean_flux) {
     if (!parameters_.cross.empty() && parameters_.mu_bins == 0)
       throw core::Error("cross spectra are of three dimensions", "cross", "take one of the `mu_bins` or more");
+    if (parameters_.rescale && parameters_.mean_flux == "simulated")
+      throw core::Error("there is no mean flux to rescale to", "rescale",
+                        "say it with `mean_flux`, such as \"becker2013\", or leave `rescale` out");
   }
 
   std::vector<std::string> fields() const override {
@@ -127,8 +131,9 @@ class Flux final : public Analysis {
     const Absorbers gas = absorbers_of(comm, snapshot, absorption_);
     const Box box{comm, gas, densities(comm, snapshot, gas.density.layout())};
     const std::optional<double> wanted = mean_flux_.at(gas.flow.redshift);
-    const std::vector<AlongAxis> found =
-        wanted && parameters_.rescale == "together" ? scaled_together(box, *wanted) : scaled(box, wanted);
+    const std::vector<AlongAxis> found = wanted && parameters_.rescale.value_or("together") == "together"
+                                             ? scaled_together(box, *wanted)
+                                             : scaled(box, wanted);
     mesh::Result result;
     if (comm.rank() != 0) return result;
     add_means(result, found);

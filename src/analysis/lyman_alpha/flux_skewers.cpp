@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <optional>
 
 #include "analysis/entries.hpp"
 #include "analysis/lyman_alpha/absorbers.hpp"
@@ -17,6 +18,9 @@ namespace sidestream::analysis {
 namespace {
 
 using Numbers = std::vector<double>;
+
+constexpr std::int64_t usual_number = 100;  // of lines
+constexpr double least_signal_to_noise = 1e-3;
 
 std::vector<Point> points_of(const core::Node& node) {
   std::vector<Point> points;
@@ -35,7 +39,8 @@ class FluxSkewers final : public Analysis {
   struct Parameters : AbsorptionOptions {
     std::string axis, choose;
     std::vector<Point> positions;
-    std::int64_t number = 0, seed = 0;
+    std::optional<std::int64_t> number;
+    std::int64_t seed = 0;
     double resolution = 0.0, pixel = 0.0, signal_to_noise = 0.0;
   };
 
@@ -47,9 +52,9 @@ class FluxSkewers final : public Analysis {
         .doc("lines on a square lattice, at random, or through `positions`");
     table.parsed<std::vector<Point>>("positions", &Parameters::positions, {}, points_of)
         .doc("[[x, y, z], ...] in comoving Mpc: points that lines go through, such as the halos of a catalogue");
-    table.option("number", &Parameters::number, 100)
+    table.option("number", &Parameters::number, std::nullopt)
         .range(1, 1e6)
-        .doc("number of lines; of regular ones the largest square number that is not above it");
+        .doc("number of lines, 100 without it; of regular ones the largest square number that is not above it");
     table.option("seed", &Parameters::seed, 1).at_least(0).doc("of random lines, and of noise");
     table.option("resolution", &Parameters::resolution, 0.0)
         .range(0.0, 1e4)
@@ -59,7 +64,7 @@ class FluxSkewers final : public Analysis {
         .doc("mock spectra: width of a pixel [km/s], or the nearest that divides the line; 0: a cell");
     table.option("signal_to_noise", &Parameters::signal_to_noise, 0.0)
         .range(0.0, 1e9)
-        .doc("mock spectra: signal over noise in a pixel without absorption; 0: no noise");
+        .doc("mock spectra: signal over noise in a pixel without absorption, 0.001 at least; 0: no noise");
     AbsorptionOptions::add_to(table);
     return table;
   }
@@ -72,6 +77,11 @@ class FluxSkewers final : public Analysis {
     if ((parameters_.choose == "positions") != !parameters_.positions.empty())
       throw core::Error("lines through positions take both `choose = \"positions\"` and `positions`", "choose",
                         "write positions = [[x, y, z], ...] in comoving Mpc, or leave both out");
+    if (parameters_.number && !parameters_.positions.empty())
+      throw core::Error("there are as many lines through positions as these say", "number", "leave `number` out");
+    if (spectrograph_.signal_to_noise > 0.0 && spectrograph_.signal_to_noise < least_signal_to_noise)
+      throw core::Error(fmt::format("a signal to noise of {:g} is all noise", spectrograph_.signal_to_noise),
+                        "signal_to_noise", "0.001 is the least, 0 is without noise");
   }
 
   std::vector<std::string> fields() const override { return absorption_.fields(); }
@@ -83,6 +93,8 @@ class FluxSkewers final : public Analysis {
     const mesh::Layout& grid = gas.density.layout();
     const LinesThroughPoints chosen = lines_of(gas.geometry);
     const mesh::Layout lines = chosen.sample.layout(grid, comm.size());
+    if (!spectrograph_.is_perfect())
+      check_pixels(spectrograph_, lines.size(), grid.domain().extent()[axis_], width_of_pixel(gas));
     LineCells cells;
     cells.gather(comm, gas, axis_, lines);
     mesh::Field<double> depth(lines, comm.rank());
@@ -109,21 +121,25 @@ class FluxSkewers final : public Analysis {
     add("peculiar_velocity", "km/s", "proper velocity of the gas along the line, away from its beginning", velocity);
     add("optical_depth", "1", "optical depth in Lyman alpha", depths);
     add("flux", "1", "exp(-optical_depth)", flux);
+    result.summary =
+        fmt::format("{} {} along {}{}", lines.size(), lines.size() == 1 ? "line" : "lines", parameters_.axis,
+                    lines.size() == most_lines(gas.geometry.domain.extent()) ? ", all there are" : "");
     if (!spectrograph_.is_perfect()) add_mock(result, gas, flux);
     result.attributes["axis"] = parameters_.axis;
     absorption_.describe(result, gas.flow, snapshot);
-    result.summary =
-        fmt::format("{} {} along {}", lines.size(), lines.size() == 1 ? "line" : "lines", parameters_.axis);
     return result;
   }
 
  private:
   LinesThroughPoints lines_of(const mesh::Geometry& geometry) const {
     const mesh::Int3 cells = geometry.domain.extent();
+    const std::int64_t number = parameters_.number.value_or(usual_number);
     if (parameters_.choose == "positions") return lines_through(parameters_.positions, geometry, axis_);
-    if (parameters_.choose == "regular") return {regular_lines(cells, axis_, parameters_.number), {}};
-    return {random_lines(cells, axis_, parameters_.number, parameters_.seed), {}};
+    if (parameters_.choose == "regular") return {regular_lines(cells, axis_, number), {}};
+    return {random_lines(cells, axis_, number, parameters_.seed), {}};
   }
+
+  std::int64_t most_lines(const mesh::Int3& cells) const { return cells.product() / cells[axis_]; }
 
   double width_of_pixel(const Absorbers& gas) const { return gas.flow.velocity_of(gas.geometry.cell_size(axis_)); }
 
@@ -155,6 +171,23 @@ class FluxSkewers final : public Analysis {
     result.attributes["mock_resolution"] = parameters_.resolution;
     result.attributes["mock_pixel_width"] = mock_width;
     result.attributes["mock_signal_to_noise"] = parameters_.signal_to_noise;
+    result.attributes["mock_cell_width"] = width;
+    const std::string warning = warning_of(width, mock_width);
+    if (warning.empty()) return;
+    result.attributes["mock_warning"] = warning;
+    result.summary += "; mock spectra: " + warning;
+  }
+
+  // Of spectra that are finer than the gas is known.
+  std::string warning_of(double cell_width, double pixel_width) const {
+    const double resolution = spectrograph_.resolution;
+    if (resolution > 0.0 && resolution < cell_width)
+      return fmt::format("lines are as wide as the cells, {:.3g} km/s, not as the resolution, {:.3g} km/s", cell_width,
+                         resolution);
+    if (resolution == 0.0 && pixel_width < 0.999 * cell_width)
+      return fmt::format("the flux is one in each cell of {:.3g} km/s, in steps for pixels of {:.3g} km/s", cell_width,
+                         pixel_width);
+    return "";
   }
 
   static void add_places(mesh::Result& result, const Absorbers& gas, const LinesThroughPoints& chosen) {

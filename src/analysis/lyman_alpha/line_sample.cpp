@@ -1,11 +1,14 @@
 #include "analysis/lyman_alpha/line_sample.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "analysis/at.hpp"
 #include "analysis/fields/levels.hpp"
+#include "sidestream/core/error.hpp"
 #include "sidestream/core/random.hpp"
 
 namespace sidestream::analysis {
@@ -21,6 +24,17 @@ LineSample lines_at(const mesh::Int3& plane, int axis, const auto& indices) {
   LineSample sample{axis, {}};
   for (const std::int64_t index : indices) sample.lines.push_back(cell_at(mesh::domain_of(plane), index));
   return sample;
+}
+
+// Periodic images next to the box are its own; a point beyond them is in other units.
+void refuse_far(const Point& point, const mesh::Geometry& geometry) {
+  for (std::size_t a = 0; a < point.size(); ++a)
+    if (point[a] < -geometry.length[a] || point[a] > 2.0 * geometry.length[a])
+      throw core::Error(
+          fmt::format("the position ({:g}, {:g}, {:g}) is more than a box outside the box of {:g} x {:g} "
+                      "x {:g} Mpc",
+                      point[0], point[1], point[2], geometry.length[0], geometry.length[1], geometry.length[2]),
+          "positions", "positions are in comoving Mpc, not Mpc/h or kpc");
 }
 
 }  // namespace
@@ -67,6 +81,7 @@ LinesThroughPoints lines_through(const std::vector<Point>& points, const mesh::G
   const mesh::Int3 cells = geometry.domain.extent(), plane = plane_across(cells, axis);
   std::vector<std::int64_t> indices;
   for (const Point& point : points) {
+    refuse_far(point, geometry);
     mesh::Int3 cell;
     for (int a = 0; a < 3; ++a) {
       const double inside = mesh::wrapped_coordinate(point[at(a)], geometry.length[at(a)]);

@@ -32,6 +32,7 @@ struct LinesThroughPoints {
   LineSample sample;
   std::vector<std::int64_t> line_of_point;  ///< points may share a line
 };
+/// Throws core::Error for a point that is more than a box away from the box.
 LinesThroughPoints lines_through(const std::vector<Point>& points, const mesh::Geometry& geometry, int axis);
 
 }  // namespace sidestream::analysis

@@ -14,6 +14,7 @@ namespace sidestream::analysis {
 namespace {
 
 constexpr const char* key = "mean_flux";
+constexpr double least_number = 1e-6;  // the precision of the mean flux of scaled depths
 
 // Becker et al. 2013, MNRAS 430, 2067; Faucher-Giguere et al. 2008, ApJ 681, 831; Kim et al. 2007, MNRAS 382, 1657.
 constexpr std::array fits{
@@ -41,6 +42,8 @@ MeanFlux::MeanFlux(const std::string& text) {
   if (end == text.c_str() || *end != '\0')
     refuse(fmt::format("the mean flux \"{}\" is neither a number nor a known fit", text));
   if (!(number > 0.0 && number < 1.0)) refuse(fmt::format("a mean flux of {} cannot be", text));
+  if (number < least_number)
+    refuse(fmt::format("a mean flux of {} is too dark to be found: {:g} is the least", text, least_number));
   number_ = number;
 }
 

@@ -16,15 +16,20 @@ struct Spectrograph {
   bool is_perfect() const { return resolution == 0.0 && pixel == 0.0 && signal_to_noise == 0.0; }
 };
 
-/// Into how many equal pixels a line of `pixels` pixels, each `width` km/s wide, is divided: the number whose width is
-/// nearest to that of the spectrograph. Throws core::Error where these are more than 10^7.
-std::int64_t mock_pixels(const Spectrograph& spectrograph, std::int64_t pixels, double width);
+/// Into how many equal pixels a line of `cells` cells, each `width` km/s wide, is divided: the number whose width is
+/// nearest to that of the spectrograph.
+std::int64_t mock_pixels(const Spectrograph& spectrograph, std::int64_t cells, double width);
+
+/// Throws core::Error with the bytes where so many lines of such pixels take more than 16 GiB, or pixels are narrower
+/// than a hundredth of a cell.
+void check_pixels(const Spectrograph& spectrograph, std::int64_t lines, std::int64_t cells, double width);
 
 /// The flux of periodic lines of sight, one after the other, as the spectrograph sees them, `number` pixels a line.
-/// The flux at the middles of pixels, each standing for its pixel, is convolved with the profile exactly and averaged
-/// over the new pixels, both of which keep its mean; the noise of a pixel is Gaussian, and a function of the seed, the
-/// line and the pixel.
-std::vector<double> mock_flux(const Spectrograph& spectrograph, std::span<const double> flux, std::int64_t pixels,
+/// The flux is that of cells, constant in each of them, so its features are those of a top hat of a cell at least;
+/// its convolution with the profile is averaged over each pixel exactly (differences of an integral of error
+/// functions), however narrow pixels and profile are. Both keep the mean. The noise of a pixel is Gaussian, and a
+/// function of the seed, the line and the pixel.
+std::vector<double> mock_flux(const Spectrograph& spectrograph, std::span<const double> flux, std::int64_t cells,
                               double width, std::int64_t number);
 
 }  // namespace sidestream::analysis

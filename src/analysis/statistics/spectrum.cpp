@@ -1,10 +1,13 @@
 #include "analysis/statistics/spectrum.hpp"
 
+#include <cmath>
+#include <memory>
 #include <numbers>
 
 #include "analysis/statistics/angular_power.hpp"
 #include "sidestream/analysis/density.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/for_each.hpp"
 #include "sidestream/core/math.hpp"
 #include "sidestream/fft/modes.hpp"
 
@@ -23,6 +26,23 @@ std::vector<double> window_of_axis(std::int32_t n) {
     window.push_back(sinc * sinc);
   }
   return window;
+}
+
+bool has_negative_cells(const LeafField& field) {
+  bool found = false;
+  for (const ScalarView& level : field)
+    for (int b = 0; b < level.blocks(); ++b)
+      core::for_each_cell(level.box(b), [&, view = level.view(b)](int k, int j, int i) { found |= view(k, j, i) < 0; });
+  return found;
+}
+
+ScalarView magnitudes_of(const ScalarView& field) {
+  auto all = std::make_shared<mesh::Field<double>>(field.layout(), field.rank());
+  for (int b = 0; b < field.blocks(); ++b)
+    core::for_each_cell(field.box(b), [to = all->view(b), from = field.view(b)](int k, int j, int i) {
+      to(k, j, i) = std::abs(from(k, j, i));
+    });
+  return all;
 }
 
 }  // namespace
@@ -45,6 +65,15 @@ double positive_mean(const comm::Communicator& comm, const LeafField& field, con
   const double average = mean(comm, field, name);
   if (!(average > 0))
     throw core::Error("the mean of the field `" + name + "` is not positive, so it has no relative fluctuation");
+  if (comm.all(!has_negative_cells(field))) return average;
+  LeafField magnitudes;
+  for (const ScalarView& level : field) magnitudes.push_back(magnitudes_of(level));
+  constexpr double least_share = 1e-3;
+  if (average < least_share * mean(comm, magnitudes, name))
+    throw core::Error("the field `" + name +
+                          "` has values of both signs and a mean near zero, so its fluctuation "
+                          "relative to the mean tells nothing",
+                      "", "take a density");
   return average;
 }
 

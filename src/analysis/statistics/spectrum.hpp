@@ -19,7 +19,8 @@ Spectrum transform(const comm::Communicator& comm, const fft::FftPlan<double>& p
 /// 5-165).
 void divide_by_cic_window(Spectrum& spectrum, mesh::Int3 cells);
 
-/// The mean that fluctuations are relative to. Collective. Throws core::Error where it is not positive.
+/// The mean that fluctuations are relative to. Collective. Throws core::Error where it is not positive, or is what
+/// is left of values of both signs, below a thousandth of their magnitude.
 double positive_mean(const comm::Communicator& comm, const LeafField& field, const std::string& name);
 
 /// The transform of a density of the snapshot on `grid` (that of `plan`). That of the dark matter is divided by the

@@ -163,6 +163,7 @@ std::vector<TaskTotals> analyze_stored(const comm::Communicator& world, const Co
 
 std::vector<TaskTotals> analyze_snapshot(const comm::Communicator& world, const CouplingConfig& config,
                                          const mesh::Snapshot& snapshot, const io::RunFolder& folder, core::Bill& bill,
+                                         const std::function<void(const Task& task)>& prepare,
                                          const std::function<void(const std::string& line)>& tell) {
   io::EventLog log = open_log(world, folder);
   Books books(config.tasks, log);
@@ -175,6 +176,7 @@ std::vector<TaskTotals> analyze_snapshot(const comm::Communicator& world, const 
   std::vector<TaskTotals> totals;
   for (std::size_t task = 0; task < config.tasks.size(); ++task) {
     const core::Stopwatch watch;
+    prepare(config.tasks[task]);
     runner.run(config.tasks[task], snapshot, {.transport = file().name, .bytes = 0, .wait_s = 0.0}, books.of(task));
     warn(fmt::format("step {}: {}, {:.2f} s", snapshot.moment.step, config.tasks[task].name, watch.seconds()));
     if (world.rank() == 0) totals.push_back(books.of(task));

@@ -178,24 +178,6 @@ core::Table<solvers::HeatingConfig> universe_heating_table() {
   return table;
 }
 
-// A background that says nothing of the redshifts of the run is a mistake in its table or its units.
-void check_background(const CosmologyConfig& config, const solvers::UvBackground& background, const core::Node& node) {
-  const auto redshift = [](double log_1z) { return core::pow(10.0, log_1z) - 1.0; };
-  const double first = redshift(background.rows().front().log_1z), last = redshift(background.rows().back().log_1z);
-  constexpr double rounding = 1e-3;  // tables have few digits
-  const core::Node* given = node.find("uv_background");
-  const core::Node& at = given != nullptr ? *given : node;
-  if (last <= config.run.z_end)
-    core::reject(at,
-                 fmt::format("the background ends at z = {:.4g}, and the run at z = {:.4g}", last, config.run.z_end),
-                 "without light there is nothing to heat: leave `[heating]` out, or take another table");
-  if (first > std::max(config.run.z_end, 0.0) + rounding)
-    core::reject(at,
-                 fmt::format("the background is known from z = {:.4g} on, and the run goes on to z = {:.4g}", first,
-                             config.run.z_end),
-                 "end the run earlier, or add rows to the table");
-}
-
 // In the resolved text there is no key that is refused when it is read again.
 void leave_out_molecular_weight(core::Node& resolved) {
   core::Node cosmology = *resolved.find("cosmology");
@@ -218,7 +200,7 @@ void read_heating(const core::Node& root, const core::Node& node, CosmologyConfi
                  "leave `molecular_weight` out");
   leave_out_molecular_weight(resolved);
   const solvers::UvBackground background = solvers::make_uv_background(config.heating->uv_background);
-  check_background(config, background, node);
+  check_background(background, {config.run.z_end, "the run ends at"}, node);
   config.uv_digest = background.digest();
 }
 

@@ -27,10 +27,14 @@ std::vector<mesh::Quantity> with_common_quantities(std::vector<mesh::Quantity> q
   return quantities;
 }
 
-void add_common_quantities(mesh::Snapshot& snapshot) {
+Sources add_common_quantities(mesh::Snapshot& snapshot) {
+  Sources sources;
   for (const auto common : all)
-    if (auto one = common(snapshot.quantities()))
+    if (auto one = common(snapshot.quantities())) {
+      sources[one->quantity.name] = one->of;
       snapshot.add_derived(std::move(one->quantity), std::move(one->of), std::move(one->derive));
+    }
+  return sources;
 }
 
 }  // namespace sidestream::sims

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "sidestream/mesh/snapshot.hpp"
@@ -25,8 +27,10 @@ std::optional<CommonQuantity> specific_internal_energy(const std::vector<mesh::Q
 
 /// `quantities` and all common ones that follow from them.
 std::vector<mesh::Quantity> with_common_quantities(std::vector<mesh::Quantity> quantities);
-/// Adds to a snapshot what follows from its quantities.
-void add_common_quantities(mesh::Snapshot& snapshot);
+/// By the name of a quantity, those that it follows from.
+using Sources = std::map<std::string, std::vector<std::string>>;
+/// Adds to a snapshot what follows from its quantities, and says from which.
+Sources add_common_quantities(mesh::Snapshot& snapshot);
 
 /// The one of this name, or null.
 const mesh::Quantity* find(const std::vector<mesh::Quantity>& quantities, const std::string& name);

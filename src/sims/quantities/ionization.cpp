@@ -1,5 +1,7 @@
 #include "sims/quantities/ionization.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -11,6 +13,7 @@
 #include "sidestream/analysis/density.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/core/math.hpp"
 #include "sidestream/core/units.hpp"
 
 namespace sidestream::sims {
@@ -87,6 +90,10 @@ solvers::CosmologyParameters universe_of(const comm::Communicator& comm, const m
   return universe;
 }
 
+double redshift_of(const solvers::UvBackground::Row& row) {
+  return core::pow(10.0, row.log_1z) - 1.0;
+}
+
 void check(const mesh::Snapshot& file) {
   const auto& attributes = file.moment.attributes;
   if (file.length_unit != "Mpc" || !file.moment.redshift() || !attributes.contains("hubble") ||
@@ -106,6 +113,21 @@ core::Table<solvers::HeatingConfig> ionization_table() {
   return table;
 }
 
+void check_background(const solvers::UvBackground& background, const BackgroundUse& use, const core::Node& heating) {
+  const double first = redshift_of(background.rows().front()), last = redshift_of(background.rows().back());
+  constexpr double rounding = 1e-3;  // tables have few digits
+  const core::Node* const given = heating.find("uv_background");
+  const core::Node& at = given != nullptr ? *given : heating;
+  if (last <= use.redshift)
+    core::reject(at, fmt::format("the background ends at z = {:.4g}, and {} z = {:.4g}", last, use.whose, use.redshift),
+                 "without light there is nothing to heat or ionise: leave `[heating]` out, or take another table");
+  if (first > std::max(use.redshift, 0.0) + rounding)
+    core::reject(
+        at,
+        fmt::format("the background is known from z = {:.4g} on, and {} z = {:.4g}", first, use.whose, use.redshift),
+        "end the run earlier, add rows to the table, or take another");
+}
+
 void tell_heating(const solvers::HeatingConfig& config, mesh::Moment& moment) {
   moment.words["uv_background"] = config.uv_background;
   moment.words["rates"] = config.rates;
@@ -113,6 +135,7 @@ void tell_heating(const solvers::HeatingConfig& config, mesh::Moment& moment) {
   moment.attributes["ionization_factor"] = config.ionization_factor;
   moment.attributes["heating_factor"] = config.heating_factor;
   moment.attributes["heating_exponent"] = config.heating_exponent;
+  for (const char* const name : {"hydrogen_reionization", "helium_reionization"}) moment.attributes.erase(name);
   if (config.hydrogen_reionization) moment.attributes["hydrogen_reionization"] = *config.hydrogen_reionization;
   if (config.helium_reionization) moment.attributes["helium_reionization"] = *config.helium_reionization;
 }
@@ -126,18 +149,23 @@ const std::vector<std::string>& ionization_names() {
   return names;
 }
 
-void add_ionization(const comm::Communicator& comm, const solvers::HeatingConfig& config,
-                    const std::vector<std::string>& but, mesh::Snapshot& file) {
+solvers::HeatingCooling::Epoch Ionization::gas() const {
+  return physics->at(redshift, proper_units(redshift));
+}
+
+Ionization add_ionization(const comm::Communicator& comm, const solvers::HeatingConfig& config,
+                          const std::vector<std::string>& but, mesh::Snapshot& file) {
   comm.agree_on([&] { check(file); });
   const solvers::CosmologyParameters universe = universe_of(comm, file, config.self_shielding);
   std::shared_ptr<const solvers::HeatingCooling> physics;
   comm.agree_on([&] { physics = std::make_shared<const solvers::HeatingCooling>(config, universe); });
   tell_heating(config, file.moment);
-  const double redshift = *file.moment.redshift();
+  Ionization added{config, {}, physics, *file.moment.redshift()};
   // The temperature comes first: what else there is follows from it.
   for (const Ionized& one : ionized()) {
     if (file.has(one.quantity.name) || std::ranges::find(but, one.quantity.name) != but.end()) continue;
-    const IonizedGas gas{physics, physics->at(redshift, proper_units(redshift)), file.has("temperature")};
+    const IonizedGas gas{physics, added.gas(), file.has("temperature")};
+    added.names.push_back(one.quantity.name);
     file.add_derived(one.quantity, {"gas_density", gas.has_temperature ? "temperature" : "specific_internal_energy"},
                      [gas, one](const mesh::Box& box, std::span<const core::View4<const double>> from,
                                 const core::View4<double>& out) {
@@ -148,6 +176,7 @@ void add_ionization(const comm::Communicator& comm, const solvers::HeatingConfig
                        });
                      });
   }
+  return added;
 }
 
 }  // namespace sidestream::sims

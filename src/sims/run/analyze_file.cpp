@@ -1,15 +1,14 @@
 #include <algorithm>
 #include <array>
-#include <optional>
+#include <filesystem>
 
 #include "sidestream/analysis/vortices.hpp"
 #include "sidestream/couple/stored.hpp"
 #include "sidestream/io/common_units.hpp"
-#include "sidestream/io/file_choice.hpp"
 #include "sidestream/io/open_snapshot.hpp"
 #include "sidestream/sims/run.hpp"
 #include "sims/quantities/common_quantities.hpp"
-#include "sims/quantities/ionization.hpp"
+#include "sims/run/file_ionization.hpp"
 
 namespace sidestream::sims {
 
@@ -46,74 +45,54 @@ couple::Expected expected_of(const mesh::Snapshot& snapshot) {
   return expected;
 }
 
-// Of the run that made the file, which keeps its configuration; null where there is none.
-std::optional<Node> heating_in(const mesh::Snapshot& file) {
-  const auto config = file.texts.find(io::config_text);
-  if (config == file.texts.end()) return std::nullopt;
-  const Node run = core::parse_toml(config->second, file.source);
-  const Node* const heating = run.find("heating");
-  return heating != nullptr ? std::optional(*heating) : std::nullopt;
-}
-
-// Quantities that the tasks declare by expressions stay theirs.
-std::vector<std::string> declared_in(const Node& root) {
-  std::vector<std::string> names;
-  if (const Node* const quantities = root.find("quantity"))
-    for (const auto& member : quantities->members()) names.push_back(member.first);
-  return names;
-}
-
-void add_ionization_by(const comm::Communicator& world, const Node& heating, const Node& root, mesh::Snapshot& file,
-                       Node& resolved) {
-  solvers::HeatingConfig config;
-  Node full;
-  world.agree_on([&] {
-    config = ionization_table().read(heating, &full);
-    full.set("uv_background", Node(config.uv_background));
-  });
-  add_ionization(world, config, declared_in(root), file);
-  resolved.set("heating", full);
-}
-
-// As the tasks say it, else as the file does, which may lack what it takes: its tasks may do without it.
-void add_ionization_of(const comm::Communicator& world, const Node& root, mesh::Snapshot& file, Node& resolved) {
-  if (const Node* const heating = root.find("heating")) return add_ionization_by(world, *heating, root, file, resolved);
-  try {
-    std::optional<Node> heating;
-    world.agree_on([&] { heating = heating_in(file); });
-    if (heating) add_ionization_by(world, *heating, root, file, resolved);
-  } catch (const core::Error&) {
-    return;  // the task that needs it says so
-  }
+// What tasks with a file left there may be replaced; what a simulation left, or the file itself, never.
+void check_folder(const FileToAnalyze& what) {
+  const io::RunFolder folder(what.folder);
+  if (!folder.holds_a_run()) return;
+  namespace fs = std::filesystem;
+  const bool is_of_file = fs::exists(folder.config()) && core::load_toml(folder.config()).find("simulation") == nullptr;
+  const fs::path file = fs::weakly_canonical(what.file).lexically_relative(fs::weakly_canonical(what.folder));
+  const bool holds_file = !file.empty() && *file.begin() != "..";
+  if (!is_of_file || holds_file)
+    throw core::Error(holds_file ? "the output folder holds the file itself" : "the output folder holds a run",
+                      what.folder, "choose another folder with `--out`");
+  if (!what.overwrites)
+    throw core::Error("the output folder holds results of tasks with a file", what.folder,
+                      "make them all anew with `--overwrite`, or choose another folder with `--out`");
 }
 
 }  // namespace
 
-std::int64_t analyze_file(const comm::Communicator& world, const Node& root, const std::string& file,
-                          const std::string& folder, core::Bill& bill,
-                          const std::function<void(const std::string& line)>& tell) {
-  mesh::Snapshot snapshot = io::in_common_units(io::open_snapshot(world, file));
+std::int64_t analyze_file(const comm::Communicator& world, const Node& root, const FileToAnalyze& what,
+                          core::Bill& bill, const std::function<void(const std::string& line)>& tell) {
+  world.agree_on([&] { check_folder(what); });
+  mesh::Snapshot snapshot = io::in_common_units(io::open_snapshot(world, what.file));
   if (const auto redshift = snapshot.moment.redshift()) snapshot.moment.attributes.emplace("redshift", *redshift);
   world.agree_on([&] {
     core::check_known_keys(root, std::array<std::string, 4>{"coupling", "task", "quantity", "heating"});
   });
   couple::CouplingConfig config;
   Node resolved(Node::Members{});
-  add_common_quantities(snapshot);
+  Sources sources = add_common_quantities(snapshot);
   analysis::add_vortex_quantities(world, snapshot, declared_in(root));
-  add_ionization_of(world, root, snapshot, resolved);
+  FileIonization ionization(world, root, snapshot, sources, resolved);
   world.agree_on([&] {
     const bool has_redshift = snapshot.moment.redshift().has_value();
     for (const mesh::DerivedQuantity& derived :
-         mesh::read_derived(root, snapshot.quantities(), has_redshift, &resolved))
+         mesh::read_derived(root, snapshot.quantities(), has_redshift, &resolved)) {
+      sources[derived.quantity().name] = derived.of();
       derived.add_to(snapshot);
+    }
     config =
         couple::read_coupling(with_triggers(root), &resolved, analysis::analyses(), {.has_redshift = has_redshift});
     check_tasks(config, expected_of(snapshot));
   });
-  const io::RunFolder run = io::prepare_run_folder(world, folder, io::ExistingRun::refuse, core::to_toml(resolved));
+  ionization.check(world, config, tell);
+  const io::RunFolder run =
+      io::prepare_run_folder(world, what.folder, io::ExistingRun::overwrite, core::to_toml(resolved));
   std::int64_t failed = 0;
-  for (const couple::TaskTotals& task : couple::analyze_snapshot(world, config, snapshot, run, bill, tell))
+  for (const couple::TaskTotals& task : couple::analyze_snapshot(
+           world, config, snapshot, run, bill, [&](const couple::Task& task) { ionization.label(task); }, tell))
     failed += task.failed;
   return failed;
 }

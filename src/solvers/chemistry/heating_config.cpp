@@ -20,6 +20,7 @@ core::Table<HeatingConfig> heating_table() {
   const auto& fits = rate_fits_names();
   core::Table<HeatingConfig> table("Heating and cooling of hydrogen and helium");
   table.parsed<std::string>("uv_background", &HeatingConfig::uv_background, standard.uv_background, background_of)
+      .required()
       .doc(
           "Ionising background: onorbe17_middle, onorbe17_early, onorbe17_late, hm2012, puchwein19, fg20, or the path "
           "of a file of the kind TREECOOL");

@@ -48,8 +48,16 @@ std::optional<std::size_t> place_of(std::size_t cell, std::span<const double> ro
   return row.size() > 1 ? std::optional(cell) : std::nullopt;
 }
 
+bool is_density(double hydrogen) {
+  return hydrogen >= least_hydrogen && hydrogen <= most_hydrogen;
+}
+
+bool is_warmth(double theta) {
+  return theta >= least_theta && theta <= most_theta;
+}
+
 bool is_gas(double hydrogen, double theta) {
-  return hydrogen >= least_hydrogen && hydrogen <= most_hydrogen && theta >= least_theta && theta <= most_theta;
+  return is_density(hydrogen) && is_warmth(theta);
 }
 
 void check(const HeatingMoment& moment, std::span<const double> density, std::span<const double> source,
@@ -148,6 +156,18 @@ HeatingCounts HeatingCooling::Epoch::advance(double dt, std::span<const double> 
         described(moment_, place_of(i, density), density[i], energy[i], source.empty() ? 0.0 : source[i]);
   }
   return counts;
+}
+
+bool HeatingCooling::Epoch::is_density_of_gas(double density) const {
+  return is_density(density * moment_.hydrogen_per_density);
+}
+
+bool HeatingCooling::Epoch::is_temperature_of_gas(double temperature) const {
+  return is_warmth(temperature);
+}
+
+bool HeatingCooling::Epoch::is_energy_of_gas(double energy) const {
+  return is_warmth(energy * moment_.theta_per_energy);
 }
 
 void HeatingCooling::Epoch::equilibrium(std::span<const double> density, std::span<const double> energy,

@@ -25,6 +25,8 @@ struct ShippedTable {
   std::string_view name, text;
 };
 constexpr double largest_log_1z = 3.05;  // z = 1100: light and gas part
+// Far beyond that beside a quasar; a table that has more is in other units.
+constexpr double largest_ionization = 1e-2, largest_heating = 1e-13;  // [1/s], [erg/s]
 constexpr std::array shipped_tables{
     ShippedTable{
         "onorbe17_middle",
@@ -87,9 +89,28 @@ UvBackground::Row row_of(std::string_view line, const std::string& where) {
     if (numbers[n + 1] < 0.0)
       throw core::Error("the rate of column " + std::to_string(n + 2) + " is below zero", where,
                         "rates of ionisation and heating are at least zero");
+    const bool is_heating = n >= rate_members.size() / 2;
+    if (const double largest = is_heating ? largest_heating : largest_ionization; numbers[n + 1] > largest)
+      throw core::Error(fmt::format("the rate of column {} is {:g}", n + 2, numbers[n + 1]), where,
+                        fmt::format("no light is as bright: rates of {} in {} are below {:g}; look at the units",
+                                    is_heating ? "heating" : "ionisation", is_heating ? "erg/s" : "1/s", largest));
     row.rates.*rate_members[n] = numbers[n + 1];
   }
   return row;
+}
+
+// Where rows are evenly spaced on both sides of a gap about twice as wide, or wider, one is missing.
+void refuse_gaps(const std::vector<UvBackground::Row>& rows, const std::string& source) {
+  constexpr double even = 1.2, wide = 1.7;
+  for (std::size_t i = 2; i + 1 < rows.size(); ++i) {
+    const double before = rows[i - 1].log_1z - rows[i - 2].log_1z, gap = rows[i].log_1z - rows[i - 1].log_1z,
+                 after = rows[i + 1].log_1z - rows[i].log_1z;
+    if (gap > wide * std::max(before, after) && std::max(before, after) < even * std::min(before, after))
+      throw core::Error(fmt::format("a row is missing between log10(1 + z) = {} and {}: their distance is {:.2g} times "
+                                    "that of the rows around them",
+                                    rows[i - 1].log_1z, rows[i].log_1z, gap / std::max(before, after)),
+                        source, "copy the table again, or add the row by hand");
+  }
 }
 
 std::vector<UvBackground::Row> parse(std::istream& text, const std::string& source) {
@@ -108,6 +129,7 @@ std::vector<UvBackground::Row> parse(std::istream& text, const std::string& sour
   if (rows.empty())
     throw core::Error("the table of the ultraviolet background has no rows", source,
                       "it may have been cut off; copy it again");
+  refuse_gaps(rows, source);
   return rows;
 }
 

@@ -147,8 +147,8 @@ core::Table<InitialConditionsConfig> initial_conditions_table() {
       .at_least(0)
       .doc(
           "Points along x, y and z of the lattice of random numbers, which that of the particles refines by a power of "
-          "two: runs of 64^3, 128^3 and 256^3 particles from the numbers of [64, 64, 64] begin with the same waves; 0: "
-          "as many as particles");
+          "two: runs of 64^3, 128^3 and 256^3 particles from the numbers of [64, 64, 64] begin with nearly the same "
+          "waves, the longest most of all; 0: as many as particles");
   return table;
 }
 
