@@ -17,6 +17,7 @@ from calls import command
 from sidestream.launch.launcher import find_program
 from test_faults import CONFIG, LONG, Place, finish, ranks_of, wait_for_a_checkpoint
 
+FOR_HOURS = (*LONG, "--set", "cosmology.largest_expansion=1e-5")
 END_S = 60.0  # on a machine that has much else to do
 
 
@@ -29,7 +30,7 @@ def place(tmp_path: Path) -> Place:
 @pytest.fixture
 def going_on(place: Place) -> Iterator[subprocess.Popen[str]]:
     """A run in the folder `run` that has a checkpoint and would last for hours."""
-    process = place.start("run", *LONG)
+    process = place.start("run", *FOR_HOURS)
     ranks: list[int] = []
     try:
         wait_for_a_checkpoint(place.folder / "run", process)
@@ -109,7 +110,7 @@ def test_ranks_end_with_their_launcher_and_let_the_folder_go(place: Place, going
 
 
 def test_a_rank_whose_launcher_died_ends_whatever_mpi_makes_of_it(place: Place) -> None:
-    program = [str(find_program()), "box.toml", "--out", "run", *LONG]
+    program = [str(find_program()), "box.toml", "--out", "run", *FOR_HOURS]
     shell = subprocess.Popen(
         ["sh", "-c", f"{shlex.join(program)} & wait"],
         cwd=place.folder,
