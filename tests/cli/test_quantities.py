@@ -137,7 +137,11 @@ def test_names_of_any_length_are_read_again_in_every_format(tmp_path: Path, form
     done = run(tmp_path, 2, "--out", "o")
     assert done.returncode == 0, done.stderr
 
-    (path,) = [path for path in (tmp_path / "o").iterdir() if path.suffix not in (".jsonl", ".toml", ".html") and path.name != ".lock"]
+    (path,) = [
+        path
+        for path in (tmp_path / "o").iterdir()
+        if path.suffix not in (".jsonl", ".toml", ".html") and path.name != ".lock"
+    ]
     checked = command(tmp_path, "verify", path)
     assert checked.returncode == 0, checked.stdout + checked.stderr
     opened = sidestream.open(path)
