@@ -12,6 +12,7 @@
 #include "command_line.hpp"
 #include "sidestream/amr/criteria.hpp"
 #include "sidestream/comm/communicator.hpp"
+#include "sidestream/comm/launcher_watch.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/instruction_set.hpp"
 #include "sidestream/couple/stored.hpp"
@@ -71,6 +72,7 @@ void print_description(const nlohmann::json& description) {
 }
 
 int check_configuration(const Arguments& arguments) {
+  comm::end_with_the_launcher();
   try {
     const sims::RunConfig config = sims::read_run(load_configuration(arguments), begins_anew(arguments));
     if (begins_anew(arguments)) config.plan->check_start(true);

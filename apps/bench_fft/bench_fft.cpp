@@ -10,6 +10,7 @@
 #include <memory>
 #include <numbers>
 
+#include "bench_program.hpp"
 #include "command_line.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
@@ -130,7 +131,7 @@ json measure(const comm::Communicator& comm, const Arguments& arguments) {
   const redistribute::Trial& best = tuning.trials[tuning.chosen];
   const std::string key = fmt::format("{}; transform of {}^3 float64 from {}", redistribute::machine_key(comm),
                                       arguments.cells, arguments.from);
-  if (comm.rank() == 0) wisdom.keep(key, {best.name, best.best_s});
+  const bool is_kept = comm.rank() == 0 && wisdom.keep(key, {best.name, best.best_s});
   json cases = json::array();
   for (std::size_t c = 0; c < choices.size(); ++c) {
     const redistribute::Trial& trial = tuning.trials[c];
@@ -150,8 +151,13 @@ json measure(const comm::Communicator& comm, const Arguments& arguments) {
           {"from", arguments.from},
           {"sinusoid_errors", Transform(comm, arguments, choices[tuning.chosen]).errors()},
           {"fastest", tuning.chosen},
-          {"wisdom", wisdom.path()},
+          {"wisdom", is_kept ? wisdom.path() : "none"},
           {"cases", cases}};
+}
+
+// The field, what comes back of it and its modes; in a plan two steps between, and messages on both sides.
+double bytes_of(const Arguments& arguments) {
+  return 7.0 * 8.0 * core::pow(arguments.cells, 3);
 }
 
 std::vector<std::string> all_strategies() {
@@ -175,17 +181,14 @@ int main(int argc, char** argv) {
   if (const auto code = line.parse(argc, argv)) return *code;
   if (arguments.strategies.empty()) arguments.strategies = all_strategies();
   const comm::Environment environment(argc, argv);
-  try {
-    const comm::Communicator comm =
-        redistribute::with_exchange(comm::Communicator(MPI_COMM_WORLD), {.wisdom = arguments.wisdom});
-    comm.agree_on([&] {
-      for (const std::string& name : arguments.strategies) redistribute::strategies().named(name);
-    });
-    const json report = measure(comm, arguments);
-    if (comm.rank() == 0) fmt::print("{}\n", report.dump());
-    return 0;
-  } catch (const core::Error& error) {
-    if (!error.is_reported_elsewhere()) fmt::print(stderr, "{}\n", error.what());
-    return 1;
-  }
+  return apps::measure_in_parallel([&](const comm::Communicator& world, int& failed) {
+    const comm::Communicator comm = redistribute::with_exchange(world, {.wisdom = arguments.wisdom});
+    apps::require_strategies(comm, arguments.strategies);
+    apps::require_memory(comm, fmt::format("transforms of {0}^3 cells", arguments.cells), bytes_of(arguments),
+                         arguments.from == "blocks" ? apps::layout_bytes(arguments.cells, arguments.block) : 0.0,
+                         "--cells takes fewer");
+    if (arguments.from == "blocks") apps::require_blocks(comm, arguments.cells, arguments.block);
+    failed = 1;
+    return measure(comm, arguments);
+  });
 }

@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <memory>
 
+#include "bench_program.hpp"
 #include "chunkwise.hpp"
 #include "command_line.hpp"
 #include "sidestream/core/error.hpp"
@@ -85,14 +87,11 @@ class Benchmark {
       : comm_(comm), arguments_(arguments), movements_(movements(arguments, comm.size())) {}
 
   json operator()() {
-    json report = {{"benchmark", "move"},
-                   {"machine", redistribute::machine_key(comm_)},
-                   {"ranks", comm_.size()},
-                   {"cells", arguments_.cells},
-                   {"repetitions", arguments_.repetitions},
-                   {"wisdom", redistribute::Wisdom(arguments_.wisdom).path()},
-                   {"movements", json::array()}};
+    json report = {
+        {"benchmark", "move"},       {"machine", redistribute::machine_key(comm_)}, {"ranks", comm_.size()},
+        {"cells", arguments_.cells}, {"repetitions", arguments_.repetitions},       {"movements", json::array()}};
     for (const Movement& movement : movements_) report["movements"].push_back(measure(movement));
+    report["wisdom"] = wisdom_file();
     return report;
   }
 
@@ -153,6 +152,13 @@ class Benchmark {
     return {{"name", movement.name}, {"bytes", bytes}, {"cases", list}};
   }
 
+  // The file that has what was found, if there is one.
+  std::string wisdom_file() const {
+    const std::string path = redistribute::Wisdom(arguments_.wisdom).path();
+    std::error_code problem;
+    return std::filesystem::is_regular_file(path, problem) ? path : "none";
+  }
+
   void tell(const std::string& name) {
     ++done_;
     if (comm_.rank() == 0) fmt::print(stderr, "{} of {}: {}\n", done_, movements_.size(), name);
@@ -163,6 +169,12 @@ class Benchmark {
   std::vector<Movement> movements_;
   std::size_t done_ = 0;
 };
+
+// The field on both layouts, what is copied, and messages on both sides.
+double bytes_of(const Arguments& arguments) {
+  const double cells = arguments.cells;
+  return 5.0 * 8.0 * cells * cells * cells;
+}
 
 }  // namespace
 
@@ -178,17 +190,14 @@ int main(int argc, char** argv) {
   if (const auto code = line.parse(argc, argv)) return *code;
   if (arguments.strategies.empty()) arguments.strategies = redistribute::strategies().names();
   const comm::Environment environment(argc, argv);
-  try {
-    const comm::Communicator comm =
-        redistribute::with_exchange(comm::Communicator(MPI_COMM_WORLD), {.wisdom = arguments.wisdom});
-    comm.agree_on([&] {
-      for (const std::string& name : arguments.strategies) redistribute::strategies().named(name);
-    });
-    const json report = Benchmark(comm, arguments)();
-    if (comm.rank() == 0) fmt::print("{}\n", report.dump());
-    return 0;
-  } catch (const core::Error& error) {
-    if (!error.is_reported_elsewhere()) fmt::print(stderr, "{}\n", error.what());
-    return 1;
-  }
+  return apps::measure_in_parallel([&](const comm::Communicator& world, int& failed) {
+    const comm::Communicator comm = redistribute::with_exchange(world, {.wisdom = arguments.wisdom});
+    apps::require_strategies(comm, arguments.strategies);
+    apps::require_memory(comm, fmt::format("movements of {}^3 cells", arguments.cells), bytes_of(arguments),
+                         apps::layout_bytes(arguments.cells, arguments.block),
+                         "--cells takes fewer, --block larger ones");
+    apps::require_blocks(comm, arguments.cells, arguments.block);
+    failed = 1;
+    return Benchmark(comm, arguments)();
+  });
 }

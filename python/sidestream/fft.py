@@ -8,13 +8,16 @@ Example:
 
 from __future__ import annotations
 
+import math
+import operator
+import os
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arrays.blocks import Triple, handle_of
+from .arrays.blocks import MOST_CELLS, Triple, handle_of
 from .core import extension, translated_errors
 from .error import Error
 
@@ -22,6 +25,8 @@ __all__ = ["Transform"]
 
 Reals = NDArray[np.float64]
 Modes = NDArray[np.complex128]
+SMALLEST_SIDE, LARGEST_SIDE = 1e-100, 1e100  # so that squares of wave vectors are numbers
+LARGEST_K = 1e150  # longer than any wave vector, and with a square
 
 
 class Transform:
@@ -54,16 +59,18 @@ class Transform:
             kept: only wavenumbers from `-kept` to `kept` are transformed and held: one number, or three along z, y, x.
         """
         self.shape = _triple(shape, "shape", 1)
+        sides = _sides(box_size, self.shape)
+        handle = handle_of(comm)
         self.comm = comm
         if (origin is None) != (block is None):
             raise Error("`origin` and `block` belong together", hint="give both, or neither for slabs of planes")
         if origin is None or block is None:
             origin, block = self._slab()
         first, extent = _triple(origin, "origin", 0), _triple(block, "block", 0)
-        most = None if kept is None else _triple([kept] * 3 if isinstance(kept, int) else kept, "kept", 0)
+        _require_memory(extent)
+        most = None if kept is None else _triple(kept if np.ndim(kept) else [kept] * 3, "kept", 0)
         with translated_errors():
-            self._plan = extension().Transform(first, extent, self.shape, most, handle_of(comm))
-        sides = np.broadcast_to(np.asarray(box_size, float), 3) if np.ndim(box_size) else _cubic(box_size, self.shape)
+            self._plan = extension().Transform(first, extent, self.shape, most, handle)
         self._wave_vectors = self._vectors(sides[::-1], is_derivative=True)
         self._squared = sum(k**2 for k in self._vectors(sides[::-1], is_derivative=False))
         #: Where the block of this rank lies in the whole: `whole[plan.block]`.
@@ -104,7 +111,7 @@ class Transform:
     def forward(self, field: ArrayLike) -> Modes:
         """The sum over cells of `field exp(-i k x)`, not normalised, as of `numpy.fft.rfftn`. Leading axes are
         components, transformed one after the other."""
-        cells = np.ascontiguousarray(field, np.float64)
+        cells = _numbers(field, "field")
         components = self._components(cells, self._block_shape(), "field")
         modes = np.empty((*cells.shape[:-3], *self._plan.extent), np.complex128)
         with translated_errors():
@@ -114,7 +121,7 @@ class Transform:
 
     def backward(self, modes: ArrayLike) -> Reals:
         """The inverse of `forward`, as `numpy.fft.irfftn`. Modes that are not kept are zero."""
-        work = np.array(modes, np.complex128, order="C")
+        work = np.array(_numbers(modes, "modes", np.complex128), order="C")
         field = np.empty((*work.shape[:-3], *self._block_shape()), np.float64)
         with translated_errors():
             for part, result in zip(
@@ -151,9 +158,10 @@ class Transform:
         return self.backward(modes - np.stack([k * along for k in self._wave_vectors]))
 
     def low_pass(self, field: ArrayLike, largest_k: float) -> Reals:
-        """The field without waves whose wave vector is longer than `largest_k`."""
+        """The field without waves whose wave vector is longer than `largest_k`, which is zero or more."""
+        largest = _limit(largest_k)
         modes = self.forward(field)
-        return self.backward(np.where(self._squared <= largest_k**2, modes, 0))
+        return self.backward(np.where(self._squared <= largest**2, modes, 0))
 
     def poisson(self, field: ArrayLike) -> Reals:
         """The solution of `Laplace(u) = field` with mean zero; the mean of `field` is disregarded."""
@@ -174,22 +182,74 @@ class Transform:
 
 
 def _vector(array: ArrayLike) -> NDArray[Any]:
-    vector = np.asarray(array)
+    vector = _numbers(array, "vector")
     if vector.ndim != 4 or vector.shape[0] != 3:
         raise Error(f"a vector field has the shape (3, z, y, x), not {vector.shape}")
     return vector
 
 
-def _cubic(side: Any, shape: Triple) -> Reals:
-    cell = float(side) / shape[2]
-    return cell * np.array(shape[::-1], float)
-
-
-def _triple(value: Sequence[int], name: str, least: int) -> Triple:
+def _numbers(values: Any, name: str, kind: type = np.float64) -> NDArray[Any]:
+    """The array itself, or as the compiled part takes it: of doubles, aligned, the last axis contiguous."""
+    if np.ma.is_masked(values):
+        raise Error(f"`{name}` has masked values, which have no transform", hint="fill them: `filled(0.0)`")
     try:
-        z, y, x = (int(number) for number in value)
+        array = np.asarray(values)
+    except (TypeError, ValueError) as problem:
+        raise Error(f"`{name}` is no array of numbers: {problem}") from problem
+    is_complex = np.issubdtype(kind, np.complexfloating)
+    if array.dtype.kind not in ("fiubc" if is_complex else "fiub"):
+        hint = "transform the real and the imaginary part one after the other" if array.dtype.kind == "c" else ""
+        raise Error(f"`{name}` holds `{array.dtype}`, not {'' if is_complex else 'real '}numbers", hint=hint)
+    return np.require(array, kind, ["C", "A"])
+
+
+def _sides(box_size: Any, shape: Triple) -> Reals:
+    """Along x, y and z."""
+    try:
+        sides = np.asarray(box_size, float)
+    except (TypeError, ValueError) as problem:
+        raise Error(f"`box_size` is {box_size!r}, not one or three numbers", hint="along x, y, z") from problem
+    if sides.shape not in ((), (1,), (3,)):
+        raise Error(f"`box_size` is {box_size!r}, not one or three numbers", hint="along x, y, z")
+    if not np.all((sides >= SMALLEST_SIDE) & (sides <= LARGEST_SIDE)):
+        raise Error(
+            f"`box_size` is {box_size!r}, and no side of a box",
+            hint=f"sides are numbers from {SMALLEST_SIDE:g} to {LARGEST_SIDE:g}",
+        )
+    if sides.ndim == 0:
+        return float(sides) / shape[2] * np.array(shape[::-1], float)
+    return np.broadcast_to(sides, 3)
+
+
+def _limit(largest_k: Any) -> float:
+    try:
+        limit = float(largest_k)
+    except (TypeError, ValueError) as problem:
+        raise Error(f"`largest_k` is {largest_k!r}, not a number") from problem
+    if not limit >= 0:
+        raise Error(f"`largest_k` is {largest_k!r}, no length of a wave vector", hint="give zero or more")
+    return min(limit, LARGEST_K)
+
+
+def _require_memory(block: Triple) -> None:
+    """An error for blocks of which the fields alone fill the machine."""
+    needed = 8 * math.prod(block)
+    available = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if needed > available:
+        raise Error(
+            f"a field of {' x '.join(map(str, block))} cells takes {needed / 2**30:.3g} GiB, and the machine has "
+            f"{available / 2**30:.3g} GiB",
+            hint="take fewer cells, or give `comm` and let more machines share them",
+        )
+
+
+def _triple(value: Any, name: str, least: int) -> Triple:
+    try:
+        z, y, x = (operator.index(number) for number in value)
     except (TypeError, ValueError) as problem:
         raise Error(f"`{name}` is {value!r}, not three whole numbers", hint="in the order z, y, x") from problem
     if min(z, y, x) < least:
         raise Error(f"`{name}` is {value!r}, with a number below {least}", hint="in the order z, y, x")
+    if max(z, y, x) > MOST_CELLS:
+        raise Error(f"`{name}` is {value!r}, which no array has", hint="in the order z, y, x")
     return z, y, x

@@ -9,8 +9,8 @@
 #include <limits>
 #include <utility>
 
-#include "comm/launcher_watch.hpp"
 #include "comm/luggage.hpp"
+#include "sidestream/comm/launcher_watch.hpp"
 #include "sidestream/comm/progress.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/memory.hpp"

@@ -1,4 +1,4 @@
-#include "comm/launcher_watch.hpp"
+#include "sidestream/comm/launcher_watch.hpp"
 
 #include <unistd.h>
 
@@ -15,9 +15,10 @@ namespace {
 
 constexpr std::chrono::milliseconds look_every{500};
 
-// Open MPI, MPICH and those that derive from it, and Slurm without either tell a rank its number.
+// Open MPI, MPICH and those that derive from it, and Slurm without either tell a rank its number; the Python package
+// says that it waits for an answer.
 bool has_launcher() {
-  constexpr std::array names{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+  constexpr std::array names{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "SIDESTREAM_ANSWERS"};
   return std::ranges::any_of(names, [](const char* name) { return std::getenv(name) != nullptr; });
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <numeric>
 #include <sstream>
 
@@ -17,6 +16,7 @@
 #pragma GCC diagnostic pop
 
 #include "core/toml_nesting.hpp"
+#include "sidestream/core/input_file.hpp"
 
 namespace sidestream::core {
 
@@ -221,13 +221,10 @@ std::string Node::kind() const {
 }
 
 Node load_toml(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  if (file) text << file.rdbuf();
-  if (!file || text.fail())
-    throw Error("the configuration cannot be read", path,
-                "give the path of a TOML file, for example examples/cosmology.toml");
-  return parse_toml(text.str(), path);
+  const InputFile configuration{.noun = "the configuration",
+                                .hint = "give the path of a TOML file, for example examples/cosmology.toml",
+                                .most_bytes = std::uint64_t{1} << 24};
+  return parse_toml(read_input_file(path, configuration), path);
 }
 
 Node parse_toml(const std::string& text, const std::string& source) {

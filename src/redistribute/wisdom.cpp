@@ -14,8 +14,13 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <mutex>
+#include <set>
+#include <string_view>
 #include <thread>
+
+#include "sidestream/core/error.hpp"
+#include "sidestream/core/input_file.hpp"
 
 namespace sidestream::redistribute {
 
@@ -23,9 +28,14 @@ namespace {
 
 constexpr const char *kind_key = "sidestream_wisdom", *findings_key = "findings", *nowhere = "none";
 constexpr int kind_version = 1;
+constexpr const char* use_another = "name another file in SIDESTREAM_WISDOM, or \"none\"";
 
+// Once a process for each file and problem: every plan that is tuned asks for the file.
 void warn(const std::string& path, const std::string& what, const std::string& hint) {
-  fmt::print(stderr, "warning: {}\n  --> {}\nhint: {}\n", what, path, hint);
+  static std::mutex turn;
+  static std::set<std::string> said;
+  const std::lock_guard guard(turn);
+  if (said.insert(path + '\n' + what).second) fmt::print(stderr, "warning: {}\n  --> {}\nhint: {}\n", what, path, hint);
 }
 
 bool is_finding(const nlohmann::json& json) {
@@ -33,11 +43,12 @@ bool is_finding(const nlohmann::json& json) {
          json["seconds"].is_number();
 }
 
-// All findings by key, no matter what the file holds; null where it is no file of ours.
+// All findings by key, no matter what the file holds; null where it is no file of ours. Throws core::Error where it
+// cannot be read.
 nlohmann::json findings_in(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return nlohmann::json::object();  // there was none yet
-  const std::string text(std::istreambuf_iterator<char>(file), {});
+  std::error_code problem;
+  if (!std::filesystem::exists(path, problem)) return nlohmann::json::object();  // there was none yet
+  const std::string text = core::read_input_file(path, {.noun = "the wisdom file", .hint = use_another});
   const nlohmann::json root = nlohmann::json::parse(text, nullptr, false);
   if (!root.is_object() || root.value(kind_key, nlohmann::json()) != kind_version || !root.contains(findings_key) ||
       !root[findings_key].is_object())
@@ -52,7 +63,8 @@ nlohmann::json findings_in(const std::string& path) {
 /// be lost, and made again.
 class Turn {
  public:
-  explicit Turn(const std::string& path) : lock_(open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
+  explicit Turn(const std::string& path)
+      : lock_(open((path + ".lock").c_str(), most_careful | O_RDWR | O_CREAT, 0644)) {
     constexpr int most_tries = 200;
     for (int n = 0; lock_ >= 0 && n < most_tries && flock(lock_, LOCK_EX | LOCK_NB) != 0; ++n)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -64,19 +76,29 @@ class Turn {
   Turn& operator=(const Turn&) = delete;
 
  private:
+  static constexpr int most_careful = O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC;
   int lock_;
 };
+
+// The reason of the system, or nothing.
+std::string write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(file, text.data(), text.size());
+    if (written < 0 && errno != EINTR) return std::strerror(errno);
+    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return "";
+}
 
 // Returns what went wrong, or nothing.
 std::string replace_file(const std::string& path, const std::string& text) {
   std::string temporary = path + ".XXXXXX";
   const int file = mkstemp(temporary.data());
   if (file < 0) return std::strerror(errno);
-  const bool is_written = write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  const bool is_closed = close(file) == 0;
-  if (is_written && is_closed && std::rename(temporary.c_str(), path.c_str()) == 0) return "";
-  const std::string problem = std::strerror(errno);
-  std::remove(temporary.c_str());
+  std::string problem = write_all(file, text);
+  if (close(file) != 0 && problem.empty()) problem = std::strerror(errno);
+  if (problem.empty() && std::rename(temporary.c_str(), path.c_str()) != 0) problem = std::strerror(errno);
+  if (!problem.empty()) std::remove(temporary.c_str());
   return problem;
 }
 
@@ -114,30 +136,40 @@ std::string Wisdom::usual_path() {
 
 std::optional<Wisdom::Finding> Wisdom::find(const std::string& key) const {
   if (path_ == nowhere) return std::nullopt;
-  const nlohmann::json findings = findings_in(path_);
-  if (findings.is_null()) {
-    warn(path_, "this is no wisdom of this version of Sidestream: it is not used", "the next tuning replaces it");
+  try {
+    const nlohmann::json findings = findings_in(path_);
+    if (findings.is_null()) {
+      warn(path_, "this is no wisdom of this version of Sidestream: it is not used", "the next tuning replaces it");
+      return std::nullopt;
+    }
+    const auto found = findings.find(key);
+    if (found == findings.end()) return std::nullopt;
+    return Finding{found->at("choice").get<std::string>(), found->at("seconds").get<double>()};
+  } catch (const core::Error& error) {
+    warn(path_, error.message() + ": it is not used", error.hint());
     return std::nullopt;
   }
-  const auto found = findings.find(key);
-  if (found == findings.end()) return std::nullopt;
-  return Finding{found->at("choice").get<std::string>(), found->at("seconds").get<double>()};
 }
 
-void Wisdom::keep(const std::string& key, const Finding& finding) const {
-  if (path_ == nowhere) return;
+bool Wisdom::keep(const std::string& key, const Finding& finding) const {
+  if (path_ == nowhere) return false;
   std::error_code ignored;
   if (const auto folder = std::filesystem::path(path_).parent_path(); !folder.empty())
     std::filesystem::create_directories(folder, ignored);
-  const Turn turn(path_);
-  nlohmann::json findings = findings_in(path_);
-  if (findings.is_null()) findings = nlohmann::json::object();
-  findings[key] = {{"choice", finding.choice}, {"seconds", finding.seconds}};
-  const nlohmann::json root = {{kind_key, kind_version}, {findings_key, findings}};
-  if (const std::string problem =
-          replace_file(path_, root.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-      !problem.empty())
-    warn(path_, "what tuning found cannot be kept: " + problem, "name another file in SIDESTREAM_WISDOM, or \"none\"");
+  try {
+    const Turn turn(path_);
+    nlohmann::json findings = findings_in(path_);
+    if (findings.is_null()) findings = nlohmann::json::object();
+    findings[key] = {{"choice", finding.choice}, {"seconds", finding.seconds}};
+    const nlohmann::json root = {{kind_key, kind_version}, {findings_key, findings}};
+    const std::string problem =
+        replace_file(path_, root.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    if (problem.empty()) return true;
+    warn(path_, "what tuning found cannot be kept: " + problem, use_another);
+  } catch (const core::Error& error) {
+    warn(path_, error.message() + ": it is not used", error.hint());
+  }
+  return false;
 }
 
 std::string machine_key(const comm::Communicator& comm) {

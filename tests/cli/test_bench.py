@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -81,8 +82,62 @@ def test_a_sinusoid_leaves_one_mode(layout: str, tmp_path: Path) -> None:
 
 
 def test_a_wrong_strategy_is_told_once_with_those_there_are(tmp_path: Path) -> None:
-    done = command(tmp_path, "bench", "move", "-n", 2, "--strategies", "p2q")
+    for benchmark in ("move", "fft"):
+        done = command(tmp_path, "bench", benchmark, "-n", 2, "--strategies", "p2q")
 
-    assert done.returncode == 1
-    assert done.stderr.count("there is no exchange strategy `p2q`") == 1
-    assert "alltoallv" in done.stderr
+        assert done.returncode == 2
+        assert done.stderr.count("there is no exchange strategy `p2q`") == 1
+        assert "alltoallv" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["move", "--strategies", ","], "leaves a name out"),
+        (["fft", "--strategies", "p2p,,rma"], "leaves a name out"),
+        (["fft", "--from", "nope"], "there is no layout `nope`"),
+        (["move", "--block", 5, "--cells", 16], "16 cells a side are no whole number of blocks of 5"),
+        (
+            ["fft", "--from", "blocks", "--block", 5, "--cells", 16],
+            "16 cells a side are no whole number of blocks of 5",
+        ),
+        (["move", "--cells", 99999999], "GiB are free"),
+        (["move", "--cells", 99999990, "--block", 1], "GiB are free"),
+        (["fft", "--cells", 99999999], "transforms of 99999999^3 cells take about"),
+        (["fft", "--cells", 99999990, "--from", "blocks", "--block", 1], "GiB are free"),
+        (["fft", "--cells", 99999999999], "--cells"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_measured_is_told_once_in_a_sentence(words: list[object], said: str, tmp_path: Path) -> None:
+    done = command(tmp_path, "bench", *words, "-n", 2, "--wisdom", "none")
+
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count(said) == 1
+    assert len(done.stderr.splitlines()) <= 3
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "device", "no folder"])
+@pytest.mark.parametrize("benchmark", ["move", "fft"])
+def test_a_wisdom_file_that_is_none_is_a_warning(benchmark: str, kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "wisdom"
+    match kind:
+        case "folder":
+            path.mkdir()
+        case "pipe":
+            os.mkfifo(path)
+        case "device":
+            path.symlink_to("/dev/zero")
+        case _:
+            (tmp_path / "file").touch()
+            path = tmp_path / "file" / "wisdom"
+
+    small = ("--cells", 16, "--repetitions", 1)
+    done = command(tmp_path, "bench", benchmark, "-n", 2, *small, "--wisdom", path, "--json")
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["wisdom"] == "none"
+    assert done.stderr.count("warning: ") == 1
+    assert str(path) in done.stderr
+    assert not path.is_file()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +100,136 @@ def test_what_does_not_fit_is_named(plan: ss.fft.Transform) -> None:
         ss.fft.Transform((8, 8, 8), kept=4)
     with pytest.raises(ss.Error, match="belong together"):
         ss.fft.Transform((8, 8, 8), origin=(0, 0, 0))
+
+
+def read_only(field: np.ndarray) -> np.ndarray:
+    field.setflags(write=False)
+    return field
+
+
+def misaligned(field: np.ndarray) -> np.ndarray:
+    bytes_ = np.zeros(field.nbytes + 1, np.uint8)
+    moved = bytes_[1:].view(np.float64).reshape(field.shape)
+    moved[...] = field
+    return moved
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        read_only,
+        np.asfortranarray,
+        misaligned,
+        lambda field: field.astype(">f8"),
+        lambda field: field[::-1, :, ::-1][::-1, :, ::-1],
+        lambda field: np.repeat(field, 2, axis=2)[:, :, ::2],
+        lambda field: np.ma.masked_array(field, mask=False),
+        lambda field: field.tolist(),
+    ],
+    ids=["read-only", "Fortran", "misaligned", "big-endian", "reversed", "strided", "unmasked", "lists"],
+)
+def test_arrays_of_any_order_in_memory_have_the_same_modes(
+    given: Callable[[np.ndarray], object], plan: ss.fft.Transform
+) -> None:
+    field = np.random.default_rng(3).normal(size=SHAPE)
+    expected = plan.forward(field)
+
+    assert np.array_equal(plan.forward(given(field.copy())), expected)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float16, np.int32, np.uint8, bool])
+def test_other_numbers_are_computed_in_doubles(kind: type, plan: ss.fft.Transform) -> None:
+    field = (10 * np.random.default_rng(3).random(SHAPE)).astype(kind)
+
+    assert np.array_equal(plan.forward(field), plan.forward(field.astype(np.float64)))
+
+
+def test_modes_of_any_order_in_memory_have_the_same_field(plan: ss.fft.Transform) -> None:
+    modes = plan.forward(np.random.default_rng(3).normal(size=SHAPE))
+    expected = plan.backward(modes)
+
+    for given in (read_only(modes.copy()), np.asfortranarray(modes), modes.astype(">c16")):
+        assert np.array_equal(plan.backward(given), expected)
+    assert np.array_equal(plan.backward(modes.real), plan.backward(modes.real + 0j))
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        (np.ones(SHAPE, complex), "real"),
+        (np.ma.masked_array(np.ones(SHAPE), mask=True), "masked"),
+        (np.ones(SHAPE, object), "`object`"),
+        (np.full(SHAPE, "1.0"), "`<U3`"),
+        ([[[1.0, 2.0], [3.0]]], "no array of numbers"),
+        (None, "`object`"),
+        (1.0, "shape"),
+        (np.zeros((0, 12, 16)), "shape"),
+        (np.zeros((0,)), "shape"),
+    ],
+    ids=["complex", "masked", "objects", "text", "ragged", "None", "number", "empty", "empty line"],
+)
+def test_what_has_no_transform_is_told_in_a_sentence(field: object, said: str, plan: ss.fft.Transform) -> None:
+    for method in (plan.forward, plan.gradient, plan.poisson, lambda values: plan.low_pass(values, 1.0)):
+        with pytest.raises(ss.Error, match=said):
+            method(field)
+    with pytest.raises(ss.Error):
+        plan.curl(field)
+
+
+@pytest.mark.parametrize("limit", [-1, float("nan"), -1e-300, "long", None, 1j])
+def test_a_low_pass_has_a_limit(limit: object, plan: ss.fft.Transform) -> None:
+    with pytest.raises(ss.Error, match="largest_k"):
+        plan.low_pass(np.zeros(SHAPE), limit)
+
+
+def test_a_low_pass_beyond_all_waves_keeps_the_field(plan: ss.fft.Transform) -> None:
+    field = np.random.default_rng(5).normal(size=SHAPE)
+
+    for limit in (1e200, float("inf"), np.float32(1e20)):
+        assert np.array_equal(plan.low_pass(field, limit), plan.backward(plan.forward(field)))
+    assert np.allclose(plan.low_pass(field, 0), field.mean())
+
+
+@pytest.mark.parametrize(
+    "box_size", [0, -1, float("nan"), float("inf"), 5e-324, 1e300, "wide", None, (1, 2), (1, 2, 3, 4), (1, 0, 1), 1j]
+)
+def test_a_box_has_sides(box_size: object) -> None:
+    with pytest.raises(ss.Error, match="box_size"):
+        ss.fft.Transform((4, 4, 4), box_size=box_size)
+
+
+@pytest.mark.parametrize(
+    ("shape", "said"),
+    [
+        ((0, 4, 4), "below 1"),
+        ((-4, 4, 4), "below 1"),
+        ((4, 4), "three whole numbers"),
+        ((4.5, 4, 4), "three whole numbers"),
+        ("444", "three whole numbers"),
+        (None, "three whole numbers"),
+        (4, "three whole numbers"),
+        ((2**31, 1, 1), "no array"),
+        ((2**64, 1, 1), "no array"),
+        ((10**6, 10**6, 10**6), "GiB"),
+        ((2**31 - 1, 2**31 - 1, 2**31 - 1), "GiB"),
+    ],
+    ids=str,
+)
+def test_absurd_shapes_are_refused(shape: object, said: str) -> None:
+    with pytest.raises(ss.Error, match=said):
+        ss.fft.Transform(shape)
+
+
+def test_absurd_blocks_and_modes_are_refused() -> None:
+    for kept in (-1, 4, 1.5, 2**40, "all", (1, 2)):
+        with pytest.raises(ss.Error, match=r"kept|wavenumbers"):
+            ss.fft.Transform((8, 8, 8), kept=kept)
+    assert ss.fft.Transform((8, 8, 8), kept=np.int64(2)).forward(np.zeros((8, 8, 8))).shape == (5, 5, 3)
+    for block in ((4, 8, 8), (8, 8, 16), (2**31, 8, 8)):
+        with pytest.raises(ss.Error):
+            ss.fft.Transform((8, 8, 8), origin=(0, 0, 0), block=block)
+    with pytest.raises(ss.Error, match="comm"):
+        ss.fft.Transform((8, 8, 8), comm="world")
 
 
 @pytest.mark.skipif(not has_mpirun(), reason="needs mpirun")

@@ -75,6 +75,25 @@ def test_histograms_of_gradients_say_skewness_and_flatness(run: Run) -> None:
     assert line(along, "normal")[1].max() == pytest.approx(1 / np.sqrt(2 * np.pi))
 
 
+def test_legends_of_gradients_lie_beside_the_curves(run: Run) -> None:
+    figure = drawn(run, "flow", "gradients").figure
+    figure.draw_without_rendering()
+
+    for axes in figure.axes:
+        assert axes.get_legend().get_window_extent().y1 < axes.get_window_extent().y0
+        assert axes.get_legend().get_window_extent().y0 >= 0
+
+
+def test_the_decay_has_a_mark_at_each_output(run: Run) -> None:
+    energy, dissipation = drawn(run, "flow", "decay").figure.axes
+
+    for axes, labels in ((energy, [r"$\langle"]), (dissipation, [r"$\epsilon$", r"$2\nu"])):
+        for label in labels:
+            (curve,) = [found for found in axes.lines if str(found.get_label()).startswith(label)]
+            assert curve.get_marker() in ("o", "s")
+            assert curve.get_markersize() >= 4 * curve.get_linewidth()
+
+
 def test_the_third_order_is_drawn_over_separation_and_dissipation(run: Run) -> None:
     even, third = drawn(run, "pairs", "structure-functions").figure.axes
 

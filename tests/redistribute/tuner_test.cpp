@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+
+#include <filesystem>
 #include <fstream>
 
 #include "redistribute/layouts.hpp"
@@ -183,6 +186,32 @@ TEST(Wisdom, ThatCannotBeKeptIsNoError) {
 
   EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("cannot be kept"));
   EXPECT_FALSE(Wisdom("none").find("key").has_value());
+}
+
+// A folder, a pipe that nobody writes, a device, a link to itself: named in one warning, and left as they are.
+TEST(Wisdom, OfWhatIsNoFileIsAWarningAndNoMore) {
+  const SharedFolder folder(world());
+  const std::string own = folder / ("rank" + std::to_string(world().rank()));
+  namespace fs = std::filesystem;
+  fs::create_directory(own);
+  ASSERT_EQ(mkfifo((own + "/pipe").c_str(), 0600), 0);
+  fs::create_symlink("/dev/zero", own + "/device");
+  fs::create_directory(own + "/folder");
+
+  for (const auto& [name, kind] : {std::pair("pipe", "a named pipe"), {"device", "a device"}, {"folder", "a folder"}}) {
+    const Wisdom wisdom(own + "/" + name);
+    testing::internal::CaptureStderr();
+    for (int turn = 0; turn < 2; ++turn) {
+      EXPECT_FALSE(wisdom.find("key").has_value());
+      EXPECT_FALSE(wisdom.keep("key", {"p2p", 1.0}));
+    }
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(said, std::string("warning: the wisdom file is ") + kind +
+                        " and no regular file: it is not used\n  --> " + wisdom.path() +
+                        "\nhint: name another file in SIDESTREAM_WISDOM, or \"none\"\n");
+    EXPECT_NE(fs::symlink_status(wisdom.path()).type(), fs::file_type::regular);
+  }
+  EXPECT_TRUE(Wisdom(own + "/good").keep("key", {"p2p", 1.0}));
 }
 
 // The plan of a communicator that carries a choice.

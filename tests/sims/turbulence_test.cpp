@@ -137,6 +137,112 @@ TEST_F(Turbulence, RefusesWhatItCannotDo) {
   EXPECT_THAT(refused(mesh + "[turbulence]\nlength = [1.0]\n"), HasSubstr("`length` has 1 numbers"));
   EXPECT_THAT(refused(mesh + "[scalar.velocity_x]\nschmidt = 1.0\n"), HasSubstr("cannot be called `velocity_x`"));
   EXPECT_THAT(refused(mesh + "[initial]\nflow = \"taylor-grene\"\n"), HasSubstr("taylor-green"));
+  EXPECT_THAT(refused(mesh + "[turbulence]\nseed = -1\n"), HasSubstr("from 0 to 10^15"));
+}
+
+TEST_F(Turbulence, RefusesOptionsWithoutEffect) {
+  const auto refused = [](const std::string& rest) {
+    return problem_of([&] {
+      test::configuration_of(known, "[mesh]\ncells = [16, 16, 16]\nblock = 8\n" + rest).plan->check_start(true);
+    });
+  };
+  using testing::HasSubstr;
+  EXPECT_THAT(refused("[initial]\npeak = 3.0\n"), HasSubstr("`initial.peak` has no effect on the flow `taylor-green`"));
+  EXPECT_THAT(refused("[initial]\ntable = \"spectrum.txt\"\n"), HasSubstr("`initial.table` has no effect"));
+  EXPECT_THAT(refused("[initial]\nflow = \"random\"\nwave = [2, 1, 1]\n"), HasSubstr("`initial.wave` has no effect"));
+  EXPECT_THAT(refused("[initial]\nflow = \"random\"\ntable = \"spectrum.txt\"\npeak = 3.0\n"),
+              HasSubstr("`initial.peak` has no effect beside `initial.table`"));
+  EXPECT_THAT(refused("[forcing]\nhighest = 2.0\n"),
+              HasSubstr("`forcing.highest` has no effect with `forcing.kind` = \"none\""));
+  EXPECT_THAT(refused("[forcing]\nkind = \"frozen\"\npower = 2.0\n"), HasSubstr("`forcing.power` has no effect"));
+  EXPECT_THAT(refused("[forcing]\nkind = \"power\"\nhighest = 100\n"), HasSubstr("none beyond 8.66 is kept"));
+  EXPECT_THAT(refused("[scalar.dye]\nwave = [2, 0, 0]\n"), HasSubstr("no effect where `amplitude` is 0"));
+  for (const std::string kind : {"frozen", "power"}) {
+    const std::string forcing = "[forcing]\nkind = \"" + kind + "\"\n";
+    EXPECT_THAT(refused(forcing + "[initial]\nflow = \"rest\"\n"), HasSubstr("does nothing to a flow at rest"));
+    EXPECT_THAT(refused(forcing + "[initial]\nspeed = 0.0\n"), HasSubstr("does nothing to a flow at rest"));
+    EXPECT_EQ(refused(forcing), "accepted");
+  }
+  EXPECT_EQ(refused("[forcing]\nkind = \"stochastic\"\n[initial]\nflow = \"rest\"\n"), "accepted");
+}
+
+// A configuration with every default written out, as a run leaves it, is the same one.
+TEST_F(Turbulence, TakesItsOwnResolvedConfiguration) {
+  for (const std::string flow : {"rest", "random", "abc"}) {
+    const auto first = test::configuration_of(known, "[mesh]\ncells = [8, 8, 8]\nblock = 8\n[initial]\nflow = \"" +
+                                                         flow + "\"\n[scalar.dye]\nschmidt = 2.0\n");
+    EXPECT_EQ(sims::read_run(core::parse_toml(first.resolved, "config.toml"), true, known).resolved, first.resolved);
+  }
+}
+
+TEST_F(Turbulence, RefusesWavesThatAreNotKept) {
+  const auto refused = [](const std::string& rest) {
+    return problem_of([&] {
+      test::configuration_of(known, "[mesh]\ncells = [16, 16, 16]\nblock = 8\n" + rest).plan->check_start(true);
+    });
+  };
+  const auto flow = [&](const std::string& name, const std::string& wave, const std::string& more = "") {
+    return refused("[initial]\nflow = \"" + name + "\"\nwave = " + wave + "\n" + more);
+  };
+  using testing::HasSubstr;
+  EXPECT_EQ(flow("taylor-green", "[5, -5, 1]"), "accepted");
+  EXPECT_THAT(flow("taylor-green", "[6, 1, 1]"),
+              HasSubstr("6 whole waves along x are more than the 5 that 16 cells keep"));
+  EXPECT_THAT(flow("taylor-green", "[1, 0, 1]"), HasSubstr("has no wave along y"));
+  EXPECT_THAT(flow("taylor-green", "[1, 1, 0]"), HasSubstr("has no wave along z"));
+  EXPECT_EQ(flow("taylor-green-2d", "[1, 1, 0]"), "accepted");
+  EXPECT_THAT(flow("abc", "[1, 1, -6]"), HasSubstr("6 whole waves along z"));
+  EXPECT_EQ(flow("helical-wave", "[0, -1, 2]"), "accepted");
+  EXPECT_THAT(flow("helical-wave", "[0, 0, 0]"), HasSubstr("has no wave"));
+  const std::string shifted = "[turbulence]\ndealiasing = \"phase-shift\"\n";
+  EXPECT_THAT(flow("taylor-green", "[7, 7, 7]", shifted), HasSubstr("outside of the ellipsoid"));
+  EXPECT_EQ(flow("abc", "[7, 7, 7]", shifted), "accepted");
+  EXPECT_THAT(refused("[scalar.dye]\namplitude = 1.0\nwave = [0, 0, 0]\n"), HasSubstr("a cosine without a wave"));
+  EXPECT_THAT(refused("[scalar.dye]\namplitude = 1.0\nwave = [0, 9, 0]\n"), HasSubstr("9 whole waves along y"));
+}
+
+TEST_F(Turbulence, BeginsWithTheFormulaForWavesOfAnyLengthAndSign) {
+  int number = 0;
+  const auto energy = [&](const std::string& initial, const std::string& cells, const std::string& length) {
+    const std::string name = "flow" + std::to_string(++number);
+    run("[run]\nmax_steps = 0\n[mesh]\ncells = " + cells + "\nblock = 8\n[turbulence]\nlength = " + length +
+            "\n[initial]\n" + initial,
+        name);
+    return last_event(name).at("energy").get<double>();
+  };
+  const std::string cube = "[16, 16, 16]", sides = "[6.0, 6.0, 6.0]";
+  // <u^2> = <v^2> = 1/8 for equal waves.
+  EXPECT_NEAR(energy("wave = [1, 1, 1]\n", cube, sides), 0.125, 1e-14);
+  EXPECT_NEAR(energy("wave = [-1, 1, 1]\n", cube, sides), 0.125, 1e-14);
+  EXPECT_NEAR(energy("wave = [1, 2, 3]\n", cube, sides), (1.0 + 0.25) / 16.0, 1e-14);
+  EXPECT_NEAR(energy("wave = [1, 1, 1]\n", cube, "[3.0, 6.0, 4.0]"), (1.0 + 4.0) / 16.0, 1e-13);
+  EXPECT_NEAR(energy("flow = \"taylor-green-2d\"\nwave = [2, -1, 0]\n", cube, sides), (1.0 + 4.0) / 8.0, 1e-13);
+  EXPECT_NEAR(energy("flow = \"helical-wave\"\nwave = [1, 2, 1]\n", "[16, 16, 1]", sides), 0.5, 1e-14);
+}
+
+TEST_F(Turbulence, WarnsOnceOfAFlowThatIsNotResolved) {
+  const std::string mesh = "[mesh]\ncells = [16, 16, 16]\nblock = 8\n[run]\nmax_steps = 3\n[turbulence]\n";
+  run(mesh + "viscosity = 1e-3\n", "coarse");
+  run(mesh + "viscosity = 1.0\n", "fine");
+
+  const auto warnings = test::events(folder / "coarse", "warning");
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_THAT(warnings[0].at("message").get<std::string>(), testing::HasSubstr("the flow is not resolved: kmax_eta"));
+  EXPECT_EQ(warnings[0].at("step"), 0);
+  EXPECT_TRUE(test::events(folder / "fine", "warning").empty());
+}
+
+TEST_F(Turbulence, RefusesAStateOfAfterItsEnd) {
+  const std::string config = "[mesh]\ncells = [8, 8, 8]\nblock = 8\n[turbulence]\nviscosity = 1.0\ndt = 0.1\nend = ";
+  run(config + "0.4\n[output]\ncheckpoint = { format = \"raw\", at_end = true }\n", "long");
+  const std::string file = io::generations_in(folder / "long").front().path;
+
+  const std::string from = problem_of([&] { run(config + "0.3\n", "short", {.file = file}); });
+  const std::string restart = problem_of([&] { run(config + "0.3\n", "long", {.existing = io::ExistingRun::resume}); });
+
+  for (const std::string& problem : {from, restart})
+    EXPECT_THAT(problem, testing::HasSubstr("the state is of the time 0.4, after the end of the run at 0.3"));
+  EXPECT_EQ(problem_of([&] { run(config + "0.4\n", "same", {.file = file}); }), "accepted");
 }
 
 TEST_F(Turbulence, NamesAnUnstableStepBeforeItIsTaken) {

@@ -10,4 +10,8 @@ std::string host_name();
 /// The time by its clock, in UTC: `2025-03-31T12:00:00Z`.
 std::string present_time();
 
+/// The memory of this machine that nothing uses, or what is left of a limit on this process's group, whichever is less
+/// [bytes]; infinite where the system does not say.
+double available_memory_bytes();
+
 }  // namespace sidestream::core

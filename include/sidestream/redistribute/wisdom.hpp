@@ -9,9 +9,10 @@
 namespace sidestream::redistribute {
 
 /// What tuning found out, kept in a JSON file from run to run. A file that is no such file is passed over with a
-/// warning, and replaced when the next finding is kept; one that cannot be written is no error either. Several jobs may
-/// use one file: it is replaced as a whole, and what another job has added in the meantime is kept. All members are
-/// local: let one rank ask and tell the others.
+/// warning, and replaced when the next finding is kept. What cannot be read or written, such as a folder, a pipe or a
+/// device, is no error either: a warning names it, once a process, and it is left as it is. Several jobs may use one
+/// file: it is replaced as a whole, and what another job has added in the meantime is kept. All members are local: let
+/// one rank ask and tell the others.
 class Wisdom {
  public:
   struct Finding {
@@ -28,7 +29,8 @@ class Wisdom {
 
   const std::string& path() const { return path_; }
   std::optional<Finding> find(const std::string& key) const;
-  void keep(const std::string& key, const Finding& finding) const;
+  /// Whether it could be kept.
+  bool keep(const std::string& key, const Finding& finding) const;
 
  private:
   std::string path_;

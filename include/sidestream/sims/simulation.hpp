@@ -11,6 +11,7 @@
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/bill.hpp"
 #include "sidestream/core/config.hpp"
+#include "sidestream/core/error.hpp"
 #include "sidestream/core/registry.hpp"
 #include "sidestream/couple/config.hpp"
 #include "sidestream/couple/trigger.hpp"
@@ -48,6 +49,9 @@ class Simulation {
   bool is_complete() const { return progress() >= 1.0; }
   /// Why the run cannot go on although it is not complete, in a sentence; empty while it can. The same on all ranks.
   virtual std::string stop_reason() const { return {}; }
+  /// What the user should know of the state that was not told before: no errors, and the run goes on. Asked for after
+  /// the start and after each step; the same on all ranks.
+  virtual std::vector<core::Error> warnings() { return {}; }
   /// What the event of a step tells: time, time step and what limited it.
   virtual nlohmann::json status() const = 0;
   /// What the last event of a run adds: conservation, errors against exact solutions, work done.

@@ -68,6 +68,8 @@ class Forcing {
 
 struct ForcingEntry {
   std::string name, documentation;
+  bool needs_velocity = false;       ///< it does nothing to a flow at rest
+  std::vector<std::string> options;  ///< of the keys of `[forcing]`, those that it looks at beside `kind`
   std::unique_ptr<Forcing> (*make)(const ForcedBand& band, const ForcingConfig& config, std::uint64_t seed);
 };
 /// All forcings there are.

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <numbers>
+#include <string>
 
 #include "sidestream/fft/modes.hpp"
 #include "sidestream/mesh/geometry.hpp"
@@ -34,16 +35,22 @@ class WaveGrid {
   /// How many of the waves 0, 1, ... along x are kept beside `y` and `z` whole waves along the others.
   int kept_along_x(int y, int z) const;
   bool keeps(mesh::Int3 wave) const { return wave.x < kept_along_x(wave.y, wave.z); }
+  /// Why `wave`, of any signs, is none of those that are kept, in a sentence; empty where it is.
+  std::string problem_of(mesh::Int3 wave) const;
 
   /// 2 pi / length of an axis: the wavenumber of one whole wave [1 / unit of length].
   double fundamental(int axis) const {
     return 2.0 * std::numbers::pi / geometry_.length[static_cast<std::size_t>(axis)];
   }
+  /// That of the longest wave of the box: the least of the axes along which there is more than one cell.
+  double longest_fundamental() const;
   std::array<double, 3> wavenumber(mesh::Int3 wave) const {
     return {fundamental(0) * wave.x, fundamental(1) * wave.y, fundamental(2) * wave.z};
   }
   /// The highest wavenumber up to which waves of all directions are kept.
   double largest() const;
+  /// No wave that is kept has a higher one.
+  double highest_wavenumber() const;
 
  private:
   mesh::Geometry geometry_;

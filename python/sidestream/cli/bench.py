@@ -10,6 +10,8 @@ import typer
 from .. import console
 from ..error import UsageError
 
+LAYOUTS = ("pencils", "blocks")  # of the cells before a transform
+
 bench = typer.Typer(
     name="bench", rich_markup_mode=None, no_args_is_help=True, help="Measure what this machine and its disk can do."
 )
@@ -107,9 +109,9 @@ def move(
 
     From rows to columns, from blocks to pencils, and from rows to rectangles.
 
-    Times stand beside a plain copy of the same bytes by all ranks at once, and beside the scheme of one MPI_Alltoallw
-    for each chunk that a rank owns; above 1 is faster. Every cell is compared once. `tuned` measures the others, as a
-    run with `exchange = "tuned"` does, and keeps what it finds.
+    Least times stand beside a plain copy of the same bytes by all ranks at once, and beside the scheme of one
+    MPI_Alltoallw for each chunk that a rank owns: so many times as fast as that. Every cell is compared once. `tuned`
+    measures the others, as a run with `exchange = "tuned"` does, and keeps what it finds.
 
     \b
     Examples:
@@ -123,6 +125,7 @@ def move(
     for option, value in (("cells", cells), ("block", block), ("repetitions", repetitions)):
         if value < 1:
             raise UsageError(f"--{option} {value} leaves nothing to move", hint=f"--{option} takes 1 or more")
+    _require_names(strategies)
     report = bench_move.measure(
         bench_move.MoveRequest(
             ranks=ranks or 4,
@@ -142,6 +145,9 @@ def move(
 def fft(
     ranks: Annotated[int | None, typer.Option("-n", "--ranks", metavar="RANKS", help="MPI ranks (default: 4).")] = None,
     cells: Annotated[int, typer.Option("--cells", metavar="N", help="Cells a side of the field, 8 or more.")] = 128,
+    block: Annotated[
+        int, typer.Option("--block", metavar="N", help="Cells a side of a block, with --from blocks.")
+    ] = 32,
     repetitions: Annotated[int, typer.Option("--repetitions", metavar="N", help="Steps that are measured.")] = 10,
     source: Annotated[
         str, typer.Option("--from", metavar="LAYOUT", help="Where the cells are: pencils or blocks.")
@@ -173,11 +179,19 @@ def fft(
         raise UsageError(f"{ranks} ranks cannot transform anything", hint="-n takes 1 or more")
     if cells < 8:
         raise UsageError(f"{cells} cells hold no sinusoid", hint="--cells takes 8 or more")
+    if block < 1:
+        raise UsageError(f"blocks of {block} cells hold nothing", hint="--block takes 1 or more")
     if repetitions < 1:
         raise UsageError(f"{repetitions} repetitions measure nothing", hint="--repetitions takes 1 or more")
+    if source not in LAYOUTS:
+        raise UsageError(
+            f"there is no layout `{source}` to transform from", hint=f"--from takes {' or '.join(LAYOUTS)}"
+        )
+    _require_names(strategies)
     request = bench_fft.FftRequest(
         ranks=ranks or 4,
         cells=cells,
+        block=block,
         repetitions=repetitions,
         source=source,
         strategies=strategies,
@@ -187,3 +201,11 @@ def fft(
     report = bench_fft.measure(request)
     console.print_json(report) if as_json else bench_fft.print_report(report)
     return 1 if any("error" in case for case in report["cases"]) else 0
+
+
+def _require_names(strategies: str | None) -> None:
+    if strategies is not None and not all(name.strip() for name in strategies.split(",")):
+        raise UsageError(
+            f"--strategies `{strategies}` leaves a name out",
+            hint="names with commas between; `sidestream list strategies` has them all",
+        )

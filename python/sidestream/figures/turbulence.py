@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _MOMENTS = 5
 _KOLMOGOROV_CONSTANT = 1.6
 _OVERLAYS = ((RED, "o"), (AMBER, "s"), (VIOLET, "^"))
+_FEW = 40  # moments whose marks do not run into each other
 _SAME = 1e-3  # of viscosity and energy, for a run to be the one of the reference
 
 
@@ -135,8 +136,11 @@ def _decay(task: str, tables: Sequence[xr.Dataset]) -> Picture:
 
 
 def _against_time(axes: Any, time: np.ndarray, tables: Sequence[xr.Dataset], names: dict[str, str]) -> None:
-    for (name, label), style in zip(names.items(), ("o-", ":"), strict=False):
-        axes.plot(time, [number(table, name) for table in tables], style, color=INK, ms=2.5, lw=1.4, label=label)
+    """Marks at the moments that there are; lines between them, which nobody has measured, are thin."""
+    size = 5.0 if len(time) <= _FEW else 2.5
+    for (name, label), style in zip(names.items(), ("o-", "s:"), strict=False):
+        values, face = [number(table, name) for table in tables], INK if style == "o-" else "none"
+        axes.plot(time, values, style, color=INK, ms=size, mfc=face, lw=0.7, label=label)
     axes.set(xlabel="time t")
 
 
@@ -162,7 +166,7 @@ def _gradients(task: str, tables: Sequence[xr.Dataset]) -> Picture:
         "vorticity_pdf": r"vorticity $\omega_i$",
     }
     with look():
-        figure = Figure(figsize=(10.8, 4.0))
+        figure = Figure(figsize=(10.8, 4.8))
         panels = figure.subplots(1, 3, sharey=True)
         for axes, (name, title) in zip(panels, panels_of.items(), strict=True):
             deviations = np.asarray(tables[-1]["deviation"])
@@ -173,7 +177,7 @@ def _gradients(task: str, tables: Sequence[xr.Dataset]) -> Picture:
             draw_normal(axes, deviations)
             show_densities(axes)
             axes.set_title(title)
-            axes.legend(fontsize=7.5)
+            axes.legend(fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, -0.17))  # below: curves fill the panel
         panels[0].set_ylabel("probability density")
     caption = (
         "How often gradients and vorticity are how large, of all axes together; S: skewness, F: flatness. "

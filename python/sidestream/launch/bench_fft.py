@@ -16,6 +16,7 @@ class FftRequest:
 
     ranks: int
     cells: int = 128
+    block: int = 32
     repetitions: int = 10
     source: str = "pencils"
     strategies: str | None = None
@@ -24,10 +25,11 @@ class FftRequest:
 
     def arguments(self) -> list[str]:
         """The arguments of `sidestream-bench-fft`."""
-        words = ["--cells", str(self.cells), "--repetitions", str(self.repetitions), "--from", self.source]
-        for option in ("strategies", "wisdom"):
-            if getattr(self, option) is not None:
-                words += [f"--{option}", getattr(self, option)]
+        words = ["--from", self.source]
+        for option in ("cells", "block", "repetitions", "strategies", "wisdom"):
+            value = getattr(self, option)
+            if value is not None:
+                words += [f"--{option}", str(value)]
         return words
 
 

@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 from .. import console
-from ..error import Error
+from ..error import Error, UsageError
 from .launcher import find_program, prepare
 from .messages import MessageFilter
+from .programs import USED_WRONGLY
 
 PROGRESS = re.compile(r"(\d+) of (\d+): (.*)")
 
@@ -23,17 +24,32 @@ def report_of(name: str, arguments: Sequence[str], ranks: int, launcher: str | N
     program = find_program(name)
     with tempfile.TemporaryFile("w+") as output:
         launch = prepare(program, arguments, ranks, launcher)
-        code, said = _follow(launch.command, launch.environment, output)
+        code, said, messages = _follow(launch.command, launch.environment, output)
         output.seek(0)
         text = output.read()
     if code != 0:
-        raise Error.from_text(said) if "error: " in said else Error(said or f"`{program.name}` ended with {code}")
+        raise _failure(name, code, said, messages)
+    for line in said:
+        console.say(line)
     report: dict[str, Any] = json.loads(text)
     return report
 
 
-def _follow(command: Sequence[str], environment: dict[str, str], output: IO[str]) -> tuple[int, str]:
-    """Runs a command and shows its progress; returns its exit code and what else it said."""
+def _failure(name: str, code: int, said: list[str], messages: MessageFilter) -> Error:
+    kind = UsageError if code == USED_WRONGLY else Error
+    if messages.errors:
+        return kind.from_text(messages.errors[0])
+    if code == USED_WRONGLY and said:
+        return kind("\n".join(dict.fromkeys(said)))  # each rank says the same
+    for line in said:
+        console.say(line)
+    return messages.diagnosis(code) or kind(f"`{name}` ended with {code}")
+
+
+def _follow(
+    command: Sequence[str], environment: dict[str, str], output: IO[str]
+) -> tuple[int, list[str], MessageFilter]:
+    """Runs a command and shows its progress; returns its exit code, what else it said, and how that was sorted."""
     messages, said = MessageFilter(), []
     try:
         process = subprocess.Popen(
@@ -49,7 +65,7 @@ def _follow(command: Sequence[str], environment: dict[str, str], output: IO[str]
                 show(int(progress[1]), int(progress[2]), progress[3])
             elif (kept := messages.feed(line.rstrip("\n"))) is not None:
                 said.append(kept)
-    return process.returncode, "\n".join(said)
+    return process.returncode, said, messages
 
 
 @contextmanager

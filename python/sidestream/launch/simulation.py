@@ -89,7 +89,7 @@ def names(kind: str | None, as_json: bool = False) -> Verdict:
 
 def _answer(arguments: list[str]) -> Verdict:
     command = [str(find_program()), *arguments]
-    environment = mpi_environment(os.environ, 1)
+    environment = mpi_environment(os.environ, 1) | {"SIDESTREAM_ANSWERS": "1"}  # it ends with us, however that is
     try:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     except OSError as problem:

@@ -14,7 +14,7 @@ from ..figures.energies import energies, residual_share
 from ..quantities import duration, size, speed
 from ..runs.bill import HEAD, GroupBill, group_bills, rows_of
 from ..runs.events import Event, Events, number
-from ..runs.progress import file_name, problem_with_file
+from ..runs.progress import file_name, problem_with_file, warning_of
 from ..runs.summary import (
     FILE_KINDS,
     TaskBill,
@@ -178,6 +178,7 @@ def _notes(events: Events, failed: Sequence[str]) -> str:
         for e in lost_results(events)
     ]
     lines += map(problem_with_file, events.of("plotfile_failed", "checkpoint_failed", "checkpoint_skipped"))
+    lines += map(warning_of, events.of("warning"))
     return notes([*lines, *failed])
 
 

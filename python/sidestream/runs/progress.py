@@ -58,7 +58,7 @@ class Progress:
     end: Event = field(default_factory=dict)
     steps_seen: int = 0
     stated_left_s: float | None = None  # by the simulation itself
-    problems: list[str] = field(default_factory=list)  # with files; the program itself prints them as well
+    problems: list[str] = field(default_factory=list)  # that the program itself prints as well
 
     def take(self, event: Event) -> str | None:
         """Brings the state up to date; returns a line worth telling about this event, if there is one."""
@@ -125,6 +125,9 @@ class Progress:
     _on_checkpoint_failed = _on_plotfile_failed
     _on_checkpoint_skipped = _on_plotfile_failed
 
+    def _on_warning(self, event: Event) -> None:
+        self.problems.append(warning_of(event))
+
     def _on_run_end(self, event: Event) -> None:
         if event.get("group", "compute") == "compute":
             self.end = event
@@ -140,6 +143,12 @@ def problem_with_file(event: Event) -> str:
     why = Error.from_text(str(event.get("message") or "no reason given"))
     what = "was passed over" if event["event"] == "checkpoint_skipped" else "was not written"
     return f"{file_name(event)} {what}: {why.what}" + (f" ({why.where})" if why.where else "")
+
+
+def warning_of(event: Event) -> str:
+    """What the simulation warned of, and where it was, in one line."""
+    where = event.get("where", "")
+    return f"{event.get('message', 'a warning without words')}" + (f" ({where})" if where else "")
 
 
 def what_it_did(event: Event) -> str:

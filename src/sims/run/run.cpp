@@ -69,6 +69,30 @@ core::Error no_checkpoint(const std::string& folder, const std::string& problem)
                          : "give the folder of a run that wrote checkpoints, or run without --restart");
 }
 
+// A run that begins after its end would end at once, as if it had done something.
+void require_before_end(const RunConfig& config, const mesh::Moment& moment, const std::string& path) {
+  constexpr double rounding = 1e-9;
+  const couple::TimeKeeping times = config.plan->times();
+  const auto refuse = [&](const std::string& what) {
+    throw core::Error(what, path, "let the run end later, or give an earlier checkpoint");
+  };
+  if (const auto z = moment.redshift(); times.last_redshift && z)
+    if (*z < *times.last_redshift - rounding * (1.0 + *z))
+      refuse(fmt::format("the state is of redshift {:g}, after the end of the run at {:g}", *z, *times.last_redshift));
+  if (times.last_time && !times.has_redshift && moment.time > *times.last_time * (1.0 + rounding))
+    refuse(fmt::format("the state is of the time {:g}, after the end of the run at {:g}", moment.time / times.unit,
+                       *times.last_time / times.unit));
+}
+
+// Of a checkpoint; nothing where it is damaged.
+std::optional<mesh::Moment> moment_of(const std::string& path) {
+  try {
+    return io::open_snapshot_file(path)->description().state.moment;
+  } catch (const core::Error&) {
+    return std::nullopt;
+  }
+}
+
 // One run on the ranks that compute: the loop over steps and what happens between them.
 class Run {
  public:
@@ -130,6 +154,7 @@ class Run {
       publish(true);
       outputs_.write_due(*simulation_);
     }
+    write_warnings();
     first_progress_ = simulation_->progress();
     loop_watch_.restart();
   }
@@ -141,6 +166,7 @@ class Run {
     core::timed(bill_, "rest of the step", [&] { simulation_->advance(); });
     if (simulation_->moment().step == before) return false;
     write_step(watch.seconds());
+    write_warnings();
     return true;
   }
 
@@ -273,6 +299,16 @@ class Run {
                     100.0 * simulation_->progress(), wall_s));
   }
 
+  void write_warnings() {
+    for (const core::Error& warning : simulation_->warnings()) {
+      session_.log().write("warning", {{"step", simulation_->moment().step},
+                                       {"message", warning.message()},
+                                       {"where", warning.where()},
+                                       {"hint", warning.hint()}});
+      say(fmt::format("warning: {}\n  --> {}\nhint: {}", warning.message(), warning.where(), warning.hint()));
+    }
+  }
+
   double seconds_left() const {
     const double done = simulation_->progress() - first_progress_;
     return done > 0.0 ? loop_watch_.seconds() * (1.0 - simulation_->progress()) / done : 0.0;
@@ -353,8 +389,14 @@ void check_start(const RunConfig& config, const std::string& folder, const RunSt
     const std::vector<io::Generation> generations = io::generations_in(folder);
     if (generations.empty()) throw no_checkpoint(folder, "");
     require_same_physics(config, generations, start.allowed_changes);
+    for (const io::Generation& generation : generations)
+      if (const auto moment = moment_of(generation.path)) {
+        require_before_end(config, *moment, generation.path);
+        break;
+      }
   }
-  if (!start.file.empty()) io::open_snapshot_file(start.file);
+  if (!start.file.empty())
+    require_before_end(config, io::open_snapshot_file(start.file)->description().state.moment, start.file);
 }
 
 RunStatus run(const comm::Communicator& every_rank, RunConfig config, const std::string& folder_path,

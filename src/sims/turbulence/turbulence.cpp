@@ -25,6 +25,9 @@ constexpr const char* flow_hint =
 /// A state in a file has less divergence than this over its velocity gradients.
 constexpr double most_divergence = 1e-6;
 
+/// A flow is resolved from this product of wavenumber and Kolmogorov length on.
+constexpr double least_resolved = 1.0;
+
 /// Steps may be so much longer than asked for, so that none is next to nothing where times add up with rounding.
 constexpr double rounding = 1e-9;
 
@@ -66,6 +69,7 @@ class Turbulence final : public Simulation {
     ++step_;
     least_resolution_ = std::min(least_resolution_, resolution());
   }
+  std::vector<core::Error> warnings() override;
 
   void check_state() const override {
     const bool is_finite = std::ranges::all_of(
@@ -107,7 +111,19 @@ class Turbulence final : public Simulation {
   std::int64_t step_ = 0;
   double time_ = 0.0, dt_ = 0.0, courant_ = 0.0;
   double least_resolution_ = std::numeric_limits<double>::infinity();
+  bool has_warned_ = false;  // that the flow is not resolved
 };
+
+std::vector<core::Error> Turbulence::warnings() {
+  const double kmax_eta = resolution();
+  if (has_warned_ || kmax_eta >= least_resolved) return {};
+  has_warned_ = true;
+  return {
+      core::Error(fmt::format("the flow is not resolved: kmax_eta, the highest wavenumber kept times the Kolmogorov "
+                              "length, is {:.3g}, below {:g}",
+                              kmax_eta, least_resolved),
+                  place(), "take more cells or a larger `turbulence.viscosity`")};
+}
 
 // A flow at rest takes steps of a hundredth of the run.
 double Turbulence::wanted_step(double rate) {
@@ -228,7 +244,7 @@ nlohmann::json Turbulence::summary() const {
   summary["energy_dissipated"] = budget.dissipated;
   if (!std::isfinite(least_resolution_)) return summary;
   summary["least_kmax_eta"] = least_resolution_;
-  summary["is_resolved"] = least_resolution_ >= 1.0;
+  summary["is_resolved"] = least_resolution_ >= least_resolved;
   return summary;
 }
 
@@ -294,6 +310,12 @@ class TurbulencePlan final : public SimulationPlan {
   }
   void check_start(bool) const override {
     if (config_.initial.flow == "random") solvers::shell_energies(config_.initial, config_.grid());
+    if (const std::string problem = solvers::problem_of_wave(config_.initial, config_.grid()); !problem.empty())
+      throw core::Error(problem, "key `initial.wave`", "take longer waves, or more cells; each is of either sign");
+    const std::string& kind = config_.forcing.kind;
+    if (kind != "none" && solvers::forcings().named(kind).needs_velocity && solvers::is_at_rest(config_.initial))
+      throw core::Error(fmt::format("a forcing of the kind `{}` does nothing to a flow at rest", kind),
+                        "key `forcing.kind`", "begin with another `initial.flow`, or take \"stochastic\"");
   }
   std::unique_ptr<Simulation> make(const comm::Communicator& compute, const couple::Landings& landings,
                                    core::Bill& bill) const override {

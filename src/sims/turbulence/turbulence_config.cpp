@@ -34,7 +34,7 @@ core::Table<TurbulenceConfig> turbulence_table() {
   table.option("dealiasing", &TurbulenceConfig::dealiasing, "two-thirds")
       .one_of({"two-thirds", "phase-shift"})
       .doc("waves below a third of the cells; or products on displaced grids with waves below 0.47 of them");
-  table.option("seed", &TurbulenceConfig::seed, 1).range(0, 1e15).doc("of all random numbers");
+  table.option("seed", &TurbulenceConfig::seed, 1).range(0, 1e15).doc("of all random numbers, from 0 to 10^15");
   return table;
 }
 
@@ -91,6 +91,73 @@ void read_scalars(const core::Node& root, core::Node& resolved, TurbulenceConfig
   resolved.set("scalar", all);
 }
 
+/// An option of a table, and whether it is not what it is by default.
+struct Setting {
+  const char* key;
+  bool is_set;
+};
+
+// `where`: with what those that are not `used` have no effect.
+void refuse_without_effect(const core::Node& root, const std::string& table, std::initializer_list<Setting> settings,
+                           const std::vector<std::string>& used, const std::string& where) {
+  for (const Setting& setting : settings)
+    if (setting.is_set && std::ranges::find(used, setting.key) == used.end())
+      core::reject(*root.find(table)->find(setting.key),
+                   fmt::format("`{}.{}` has no effect {}", table, setting.key, where), "leave it out");
+}
+
+void check_initial_options(const core::Node& root, const solvers::InitialFlowConfig& initial) {
+  const solvers::InitialFlowConfig usual = solvers::initial_flow_table().read(core::Node(core::Node::Members{}));
+  const bool has_table = !initial.table.empty();
+  std::vector<std::string> used = solvers::initial_flows().named(initial.flow).options;
+  const bool is_read = has_table && std::ranges::find(used, "table") != used.end();
+  if (is_read) used = {"table"};
+  refuse_without_effect(root, "initial",
+                        {{"wave", initial.wave != usual.wave},
+                         {"table", has_table},
+                         {"speed", initial.speed != usual.speed},
+                         {"peak", initial.peak != usual.peak}},
+                        used, is_read ? "beside `initial.table`" : fmt::format("on the flow `{}`", initial.flow));
+}
+
+void check_forcing(const core::Node& root, const TurbulenceConfig& config) {
+  const solvers::ForcingConfig& forcing = config.forcing;
+  const solvers::ForcingConfig usual = solvers::forcing_table().read(core::Node(core::Node::Members{}));
+  const bool is_forced = forcing.kind != "none";
+  refuse_without_effect(root, "forcing",
+                        {{"highest", forcing.highest != usual.highest},
+                         {"power", forcing.power != usual.power},
+                         {"time", forcing.time != usual.time}},
+                        is_forced ? solvers::forcings().named(forcing.kind).options : std::vector<std::string>{},
+                        fmt::format("with `forcing.kind` = \"{}\"", forcing.kind));
+  const solvers::WaveGrid grid = config.grid();
+  const double most = grid.highest_wavenumber() / grid.longest_fundamental();
+  if (is_forced && forcing.highest != usual.highest && forcing.highest > most)
+    core::reject(*root.find("forcing")->find("highest"),
+                 fmt::format("waves up to {:g} times the longest one are to be forced, and none beyond {:.4g} is kept",
+                             forcing.highest, most),
+                 "a force on the longest waves leaves the others free: 2 or 3 are usual");
+}
+
+void check_scalars(const core::Node& root, const TurbulenceConfig& config) {
+  for (std::size_t s = 0; s < config.scalars.size(); ++s) {
+    const ScalarStart& start = config.scalar_starts[s];
+    const core::Node& table = *root.find("scalar")->find(config.scalars[s].name);
+    const core::Node* const wave = table.find("wave");
+    if (start.amplitude == 0.0) {
+      if (wave != nullptr && start.wave != scalar_table().read(core::Node(core::Node::Members{})).wave)
+        core::reject(*wave, fmt::format("`{}` has no effect where `amplitude` is 0", wave->key()), "leave it out");
+      continue;
+    }
+    const core::Node& place = wave != nullptr ? *wave : table;
+    mesh::Int3 whole{start.wave[0], start.wave[1], start.wave[2]};
+    if (whole == mesh::Int3{})
+      core::reject(place, "a cosine without a wave is a mean", "scalars are beside their mean");
+    if (const std::string problem = config.grid().problem_of(whole); !problem.empty())
+      core::reject(place, problem, "take a longer wave, or more cells");
+  }
+}
+
 }  // namespace
 
 mesh::Geometry TurbulenceConfig::geometry() const {
@@ -133,6 +200,9 @@ TurbulenceConfig read_turbulence(const core::Node& root, core::Node& resolved) {
   const mesh::Int3 n = config.mesh.extent();
   if (n.x == 1 || n.y == 1)
     core::reject(*root.find("mesh"), "the box is flat along x or y", "a flow in a plane has 1 cell along z");
+  check_initial_options(root, config.initial);
+  check_forcing(root, config);
+  check_scalars(root, config);
   return config;
 }
 

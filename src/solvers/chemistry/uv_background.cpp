@@ -8,11 +8,11 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <string_view>
 
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/input_file.hpp"
 #include "sidestream/core/math.hpp"
 #include "sidestream/core/registry.hpp"
 
@@ -139,18 +139,13 @@ std::vector<UvBackground::Row> read_rows(const std::string& name) {
       std::istringstream text{std::string(table.text)};
       return parse(text, "data/uvb/" + name + ".txt");
     }
-  namespace fs = std::filesystem;
   std::error_code problem;
-  const fs::file_status status = fs::status(name, problem);
-  if (!fs::exists(status)) throw core::unknown_name("ultraviolet background or file", name, uv_background_names());
-  if (!fs::is_regular_file(status))
-    throw core::Error(fmt::format("a table of the ultraviolet background is a file, and this is {}",
-                                  fs::is_directory(status) ? "a folder" : "none"),
-                      name, "give the path of a table");
-  std::ifstream file(name);
-  if (!file)
-    throw core::Error("the table of the ultraviolet background cannot be read", name, "look at its permissions");
-  return parse(file, name);
+  if (!std::filesystem::exists(name, problem))
+    throw core::unknown_name("ultraviolet background or file", name, uv_background_names());
+  std::istringstream text(
+      core::read_input_file(name, {.noun = "the table of the ultraviolet background",
+                                   .hint = "give the path of a table, and look at its permissions"}));
+  return parse(text, name);
 }
 
 }  // namespace

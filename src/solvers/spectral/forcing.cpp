@@ -12,13 +12,6 @@ namespace sidestream::solvers {
 
 namespace {
 
-double unit_of(const WaveGrid& grid) {
-  double least = grid.fundamental(0);
-  for (int axis = 1; axis < 3; ++axis)
-    if (grid.cells()[axis] > 1) least = std::min(least, grid.fundamental(axis));
-  return least;
-}
-
 double length(const std::array<double, 3>& k) {
   return std::sqrt(k[0] * k[0] + k[1] * k[1] + k[2] * k[2]);
 }
@@ -32,7 +25,7 @@ bool is_later_twin(mesh::Int3 wave) {
 
 ForcedBand::ForcedBand(const WaveGrid& grid, double highest) {
   const mesh::Int3 most = grid.highest();
-  const double unit = unit_of(grid);
+  const double unit = grid.longest_fundamental();
   for (std::int32_t z = -most.z; z <= most.z; ++z)
     for (std::int32_t y = -most.y; y <= most.y; ++y)
       for (std::int32_t x = 0; x <= most.x; ++x) {
@@ -88,11 +81,22 @@ core::Table<ForcingConfig> forcing_table() {
 }
 
 const core::Registry<ForcingEntry>& forcings() {
-  static const core::Registry<ForcingEntry> all(
-      {"forcings", "forcing", "the key `kind` of `[forcing]`"},
-      {{"stochastic", "forces of each wave that change at random (Eswaran & Pope 1988)", make_stochastic_forcing},
-       {"frozen", "the energy of each shell of waves is held at that of the start", make_frozen_forcing},
-       {"power", "a force along the velocity whose power is constant", make_power_forcing}});
+  static const core::Registry<ForcingEntry> all({"forcings", "forcing", "the key `kind` of `[forcing]`"},
+                                                {{"stochastic",
+                                                  "forces of each wave that change at random (Eswaran & Pope 1988)",
+                                                  false,
+                                                  {"highest", "power", "time"},
+                                                  make_stochastic_forcing},
+                                                 {"frozen",
+                                                  "the energy of each shell of waves is held at that of the start",
+                                                  true,
+                                                  {"highest"},
+                                                  make_frozen_forcing},
+                                                 {"power",
+                                                  "a force along the velocity whose power is constant",
+                                                  true,
+                                                  {"highest", "power"},
+                                                  make_power_forcing}});
   return all;
 }
 

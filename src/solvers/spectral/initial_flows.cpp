@@ -1,5 +1,9 @@
 #include "solvers/spectral/initial_flows.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/math.hpp"
 
@@ -10,18 +14,20 @@ namespace {
 using Vector = std::array<double, 3>;
 using core::cos, core::sin;
 
-// u(phase), the phase being 2 pi x / length times the whole waves of `wave`, for a speed of 1.
+// u(phase), the phase being 2 pi x / length times the whole waves of `wave`, for a speed of 1; `direction` is that of
+// the wavenumber k.
 using VelocityAt = Vector (*)(const Vector& phase, const Vector& direction);
 
-Vector taylor_green(const Vector& x, const Vector&) {
-  return {sin(x[0]) * cos(x[1]) * cos(x[2]), -cos(x[0]) * sin(x[1]) * cos(x[2]), 0.0};
+// Without divergence for any two wavenumbers: k_x u_x and k_y u_y are opposite.
+Vector taylor_green(const Vector& x, const Vector& k) {
+  return {sin(x[0]) * cos(x[1]) * cos(x[2]), -k[0] / k[1] * cos(x[0]) * sin(x[1]) * cos(x[2]), 0.0};
 }
 
-Vector taylor_green_2d(const Vector& x, const Vector&) {
-  return {sin(x[0]) * cos(x[1]), -cos(x[0]) * sin(x[1]), 0.0};
+Vector taylor_green_2d(const Vector& x, const Vector& k) {
+  return {sin(x[0]) * cos(x[1]), -k[0] / k[1] * cos(x[0]) * sin(x[1]), 0.0};
 }
 
-// A = B = C = 1: curl u = u (Arnold 1965; Childress 1970).
+// A = B = C = 1: curl u = k u where the three wavenumbers are equal (Arnold 1965; Childress 1970).
 Vector abc(const Vector& x, const Vector&) {
   return {sin(x[2]) + cos(x[1]), sin(x[0]) + cos(x[2]), sin(x[1]) + cos(x[0])};
 }
@@ -37,16 +43,25 @@ Vector helical_wave(const Vector& phase, const Vector& e) {
   return u;
 }
 
+// The whole waves along axes that have any.
+mesh::Int3 wave_of(const InitialFlowConfig& config, const WaveGrid& grid) {
+  mesh::Int3 wave{config.wave[0], config.wave[1], config.wave[2]};
+  for (int axis = 0; axis < 3; ++axis)
+    if (grid.cells()[axis] == 1) wave[axis] = 0;
+  return wave;
+}
+
 template <VelocityAt at>
 void set_analytic(const InitialFlowConfig& config, std::uint64_t, const comm::Communicator& comm,
                   IncompressibleFlow& flow) {
   const WaveGrid& grid = flow.grid();
+  const mesh::Int3 wave = wave_of(config, grid);
   Vector turn{}, direction{};
   double square = 0.0;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const int a = static_cast<int>(axis);
-    turn[axis] = 2.0 * std::numbers::pi * config.wave[axis] / grid.cells()[a];
-    direction[axis] = grid.fundamental(a) * config.wave[axis];
+    turn[axis] = 2.0 * std::numbers::pi * wave[a] / grid.cells()[a];
+    direction[axis] = grid.fundamental(a) * wave[a];
     square += direction[axis] * direction[axis];
   }
   for (double& component : direction) component /= square > 0.0 ? std::sqrt(square) : 1.0;
@@ -90,17 +105,47 @@ core::Table<InitialFlowConfig> initial_flow_table() {
 }
 
 const core::Registry<InitialFlowEntry>& initial_flows() {
+  static const std::vector<std::string> formula{"speed", "wave"};
   static const core::Registry<InitialFlowEntry> all(
       {"initial flows", "initial flow", "the key `flow` of `[initial]`"},
-      {{"taylor-green", "sin x cos y cos z, -cos x sin y cos z, 0 (Taylor & Green 1937)", set_analytic<taylor_green>},
-       {"taylor-green-2d", "sin x cos y, -cos x sin y, 0: vortices that only decay", set_analytic<taylor_green_2d>},
-       {"abc", "sin z + cos y, sin x + cos z, sin y + cos x: a flow along its vorticity, which only decays",
-        set_analytic<abc>},
-       {"helical-wave", "one wave `wave` that turns to the left along its direction", set_analytic<helical_wave>},
-       {"random", "waves of random phases without divergence, each shell of whole wavenumbers with a given energy",
+      {{"taylor-green", "sin x cos y cos z, -(kx / ky) cos x sin y cos z, 0 (Taylor & Green 1937)", WaveUse::product, 3,
+        formula, set_analytic<taylor_green>},
+       {"taylor-green-2d", "sin x cos y, -(kx / ky) cos x sin y, 0: vortices that only decay", WaveUse::product, 2,
+        formula, set_analytic<taylor_green_2d>},
+       {"abc",
+        "sin z + cos y, sin x + cos z, sin y + cos x: with equal wavenumbers a flow along its vorticity, which only "
+        "decays",
+        WaveUse::separate, 3, formula, set_analytic<abc>},
+       {"helical-wave", "one wave `wave` that turns to the left along its direction", WaveUse::direction, 3, formula,
+        set_analytic<helical_wave>},
+       {"random",
+        "waves of random phases without divergence, each shell of whole wavenumbers with a given energy",
+        WaveUse::none,
+        0,
+        {"speed", "peak", "table"},
         set_random_flow},
-       {"rest", "no velocity", set_rest}});
+       {"rest", "no velocity", WaveUse::none, 0, {}, set_rest}});
   return all;
+}
+
+std::string problem_of_wave(const InitialFlowConfig& config, const WaveGrid& grid) {
+  const InitialFlowEntry& flow = initial_flows().named(config.flow);
+  if (flow.wave_use == WaveUse::none) return "";
+  mesh::Int3 wave = wave_of(config, grid);
+  for (int axis = flow.wave_axes; axis < 3; ++axis) wave[axis] = 0;
+  for (int axis = 0; axis < flow.wave_axes; ++axis)
+    if (wave[axis] == 0 && grid.cells()[axis] > 1 && flow.wave_use != WaveUse::direction)
+      return fmt::format("the flow `{}` has no wave along {}", config.flow, "xyz"[axis]);
+  if (wave == mesh::Int3{}) return fmt::format("the flow `{}` has no wave", config.flow);
+  if (flow.wave_use != WaveUse::separate) return grid.problem_of(wave);
+  for (const mesh::Int3 one : {mesh::Int3{wave.x, 0, 0}, {0, wave.y, 0}, {0, 0, wave.z}})
+    if (const std::string problem = grid.problem_of(one); !problem.empty()) return problem;
+  return "";
+}
+
+bool is_at_rest(const InitialFlowConfig& config) {
+  const std::vector<std::string>& options = initial_flows().named(config.flow).options;
+  return options.empty() || (config.table.empty() && config.speed == 0.0);
 }
 
 }  // namespace sidestream::solvers

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <sstream>
 
 #include "sidestream/core/compact_sum.hpp"
+#include "sidestream/core/input_file.hpp"
 #include "sidestream/core/math.hpp"
 #include "sidestream/core/random.hpp"
 #include "solvers/spectral/initial_flows.hpp"
@@ -17,13 +17,6 @@ namespace {
 using Vector = std::array<std::complex<double>, 3>;
 
 constexpr std::uint64_t stream = 0x464c4f57;  // of random numbers, none of which serves anything else
-
-double unit_of(const WaveGrid& grid) {
-  double least = grid.fundamental(0);
-  for (int axis = 1; axis < 3; ++axis)
-    if (grid.cells()[axis] > 1) least = std::min(least, grid.fundamental(axis));
-  return least;
-}
 
 // Normal deviates of a wave, whatever the grid, across it; the conjugate for its opposite.
 Vector amplitude(const WaveGrid& grid, mesh::Int3 wave, std::uint64_t seed) {
@@ -48,8 +41,8 @@ struct SpectrumLine {
 };
 
 std::vector<SpectrumLine> read_lines(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw core::Error("the table of the spectrum cannot be opened", path, "see the key `initial.table`");
+  std::istringstream file(
+      core::read_input_file(path, {.noun = "the table of the spectrum", .hint = "see the key `initial.table`"}));
   std::vector<SpectrumLine> lines;
   std::string text;
   for (int number = 1; std::getline(file, text); ++number) {
@@ -81,7 +74,7 @@ double interpolated(const std::vector<SpectrumLine>& lines, double k) {
 template <typename F>
 void for_each_wave(IncompressibleFlow& flow, F f) {
   const WaveGrid& grid = flow.grid();
-  const double unit = unit_of(grid);
+  const double unit = grid.longest_fundamental();
   mesh::Field<std::complex<double>>& state = flow.state();
   for (int b = 0; b < state.blocks(); ++b)
     fft::for_each_mode(state.box(b), flow.waves(), [&, u = state.view(b)](const fft::Mode& mode) {
@@ -96,7 +89,7 @@ void for_each_wave(IncompressibleFlow& flow, F f) {
 
 std::vector<double> shell_energies(const InitialFlowConfig& config, const WaveGrid& grid) {
   const mesh::Int3 most = grid.highest();
-  const double unit = unit_of(grid);
+  const double unit = grid.longest_fundamental();
   const auto k = grid.wavenumber(most);
   const auto shells = static_cast<std::size_t>(std::lround(core::hypot(core::hypot(k[0], k[1]), k[2]) / unit)) + 1;
   std::vector<double> energies(shells, 0.0);

@@ -1,5 +1,7 @@
 #include "sidestream/solvers/wave_grid.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -37,6 +39,35 @@ int WaveGrid::kept_along_x(int y, int z) const {
   int kept = 0;
   while (kept <= highest_.x && share(kept, n.x) + rest <= 1.0) ++kept;
   return kept;
+}
+
+double WaveGrid::longest_fundamental() const {
+  double least = fundamental(0);
+  for (int axis = 1; axis < 3; ++axis)
+    if (cells()[axis] > 1) least = std::min(least, fundamental(axis));
+  return least;
+}
+
+std::string WaveGrid::problem_of(mesh::Int3 wave) const {
+  for (int axis = 0; axis < 3; ++axis)
+    if (std::abs(wave[axis]) > highest_[axis])
+      return fmt::format("{} whole waves along {} are more than the {} that {} cells keep", std::abs(wave[axis]),
+                         "xyz"[axis], highest_[axis], cells()[axis]);
+  if (keeps({std::abs(wave.x), wave.y, wave.z})) return "";
+  return fmt::format("the wave {}, {}, {} lies outside of the ellipsoid of those that are kept", wave.x, wave.y,
+                     wave.z);
+}
+
+double WaveGrid::highest_wavenumber() const {
+  double square = 0.0, longest_axis = 0.0;
+  for (int axis = 0; axis < 3; ++axis) {
+    const double k = fundamental(axis) * highest_[axis];
+    square += k * k;
+    // Of the ellipsoid: sqrt(2) / 3 of the cells, of which a wave along the axis may fall short.
+    if (highest_[axis] > 0)
+      longest_axis = std::max(longest_axis, fundamental(axis) * std::sqrt(2.0) / 3.0 * cells()[axis]);
+  }
+  return dealiasing_ == Dealiasing::two_thirds ? std::sqrt(square) : std::min(std::sqrt(square), longest_axis);
 }
 
 double WaveGrid::largest() const {

@@ -1,12 +1,12 @@
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <sstream>
 #include <vector>
 
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/input_file.hpp"
 #include "sidestream/core/math.hpp"
 #include "sidestream/solvers/linear_power.hpp"
 #include "solvers/universe/cubic_spline.hpp"
@@ -105,11 +105,10 @@ LinearPower interpolated(const PowerTable& table, const std::string& source, con
 }  // namespace
 
 LinearPower read_linear_power(const std::string& path, const CosmologyParameters& parameters) {
-  std::ifstream file(path);
-  if (!file)
-    throw core::Error("the table of the linear power spectrum cannot be opened", path,
-                      "power is \"camb\", \"eisenstein-hu\" or the path of a table");
-  return interpolated(parse(file, path), path, parameters);
+  std::istringstream text(
+      core::read_input_file(path, {.noun = "the table of the linear power spectrum",
+                                   .hint = "power is \"camb\", \"eisenstein-hu\" or the path of a table"}));
+  return interpolated(parse(text, path), path, parameters);
 }
 
 LinearPower shipped_linear_power(const CosmologyParameters& parameters) {
