@@ -75,6 +75,7 @@ class IncompressibleFlow {
   IncompressibleFlow(IncompressibleFlow&&) noexcept;
 
   const WaveGrid& grid() const;
+  double rotation() const;
   /// The modes of each rank, those of a real grid of `waves()` cells, and the cells: both as it suits the transform.
   const mesh::Layout& modes() const;
   mesh::Int3 waves() const;

@@ -11,6 +11,9 @@ namespace sidestream::sims {
 
 namespace {
 
+constexpr std::int32_t least_block = 1;  // no cell has ghost cells
+
+
 core::Table<TurbulenceConfig> turbulence_table() {
   core::Table<TurbulenceConfig> table("Incompressible flow in a periodic box, by a pseudo-spectral method");
   const double two_pi = 2.0 * std::numbers::pi;
@@ -111,7 +114,7 @@ solvers::FlowConfig TurbulenceConfig::flow() const {
 }
 
 std::map<std::string, std::vector<core::Option>> turbulence_options() {
-  return {{"mesh", mesh_table().options()},
+  return {{"mesh", mesh_table(least_block).options()},
           {"turbulence", turbulence_table().options()},
           {"initial", solvers::initial_flow_table().options()},
           {"forcing", solvers::forcing_table().options()},
@@ -123,7 +126,7 @@ TurbulenceConfig read_turbulence(const core::Node& root, core::Node& resolved) {
   TurbulenceConfig config = turbulence_table().read(table_or_empty(root, "turbulence"), &part);
   resolved.set("turbulence", part);
   check_three(root, "turbulence", "length", config.length.size());
-  config.mesh = read_mesh(root, resolved);
+  config.mesh = read_mesh(root, resolved, least_block);
   config.initial = solvers::initial_flow_table().read(table_or_empty(root, "initial"), &part);
   resolved.set("initial", part);
   check_three(root, "initial", "mean", config.initial.mean.size());

@@ -65,7 +65,7 @@ struct IncompressibleFlow::Parts {
   void set_time_step(double dt);
   void begin_step(std::int64_t step);
   void share_band();
-  void adjust_band();
+  void adjust_band(double dt);
   void measure();
   void take(const StageSums& totals, double dt);
 

@@ -107,7 +107,7 @@ void IncompressibleFlow::Parts::share_band() {
 }
 
 // Velocities that a forcing sets itself.
-void IncompressibleFlow::Parts::adjust_band() {
+void IncompressibleFlow::Parts::adjust_band(double dt) {
   if (!band || !band->forcing().adjust(band->velocity())) return;
   if (rows)
     core::for_each_row(rows->box(), [&](int k, int j) {
@@ -122,6 +122,7 @@ void IncompressibleFlow::Parts::adjust_band() {
   const double before = sums.energy;
   measure();
   budget.injected += sums.energy - before;
+  sums.power = (sums.energy - before) / dt;
 }
 
 void IncompressibleFlow::Parts::measure() {
@@ -160,6 +161,9 @@ const WaveGrid& IncompressibleFlow::grid() const {
 }
 const mesh::Layout& IncompressibleFlow::modes() const {
   return parts_->transform.modes();
+}
+double IncompressibleFlow::rotation() const {
+  return parts_->config.rotation;
 }
 mesh::Int3 IncompressibleFlow::waves() const {
   return parts_->transform.waves();
@@ -299,7 +303,7 @@ double IncompressibleFlow::advance(std::int64_t step, const std::function<double
     core::timed(p.bill, "modes", [&] { p.finish_stage(step, stage, dt, totals); });
   }
   p.take(totals, dt);
-  p.adjust_band();
+  p.adjust_band(dt);
   p.begin_step(step + 1);
   return dt;
 }
