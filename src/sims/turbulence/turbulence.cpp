@@ -244,7 +244,10 @@ nlohmann::json Turbulence::status() const {
                         {"dissipation", sums.dissipation},
                         {"power", sums.power}};
   if (const double kmax_eta = resolution(); std::isfinite(kmax_eta)) status["kmax_eta"] = kmax_eta;
-  status["energy_balance"] = flow_.budget().error(sums.energy);
+  const solvers::EnergyBudget& budget = flow_.budget();
+  status["energy_balance"] = budget.error(sums.energy);
+  status["energy_injected"] = budget.injected;
+  status["energy_dissipated"] = budget.dissipated;
   for (std::size_t s = 0; s < sums.scalars.size(); ++s)
     status["scalars"][config_.scalars[s].name] = {{"variance", sums.scalars[s].variance},
                                                   {"dissipation", sums.scalars[s].dissipation},
