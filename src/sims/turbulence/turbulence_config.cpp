@@ -7,6 +7,8 @@
 #include <map>
 #include <numbers>
 
+#include "sidestream/solvers/tracers.hpp"
+
 namespace sidestream::sims {
 
 namespace {
@@ -60,6 +62,13 @@ core::Table<ScalarConfig> scalar_table() {
   return table;
 }
 
+core::Table<TracerSpecies> tracers_table() {
+  core::Table<TracerSpecies> table("Particles that the flow carries");
+  table.option("count", &TracerSpecies::count, 1000).range(1, 1e15).doc("of them");
+  table.option("seed", &TracerSpecies::seed, 1).range(0, 1e15).doc("of where they begin");
+  return table;
+}
+
 void check_three(const core::Node& root, const std::string& table, const std::string& key, std::size_t size) {
   if (size == 3) return;
   const core::Node* part = root.find(table);
@@ -68,11 +77,14 @@ void check_three(const core::Node& root, const std::string& table, const std::st
                "give three, along x, y and z");
 }
 
+bool is_word(const std::string& name) {
+  return std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+}
+
 void check_name(const core::Node& node, const std::string& name) {
-  const auto is_fit = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
   static const std::vector<std::string> taken{"velocity", "vorticity", "pressure", "q_criterion"};
-  if (!std::ranges::all_of(name, is_fit) || std::ranges::find(taken, name) != taken.end() ||
-      name.starts_with("velocity_") || name.starts_with("vorticity_"))
+  if (!is_word(name) || std::ranges::find(taken, name) != taken.end() || name.starts_with("velocity_") ||
+      name.starts_with("vorticity_"))
     core::reject(node, fmt::format("a scalar cannot be called `{}`", name),
                  "use letters, digits and `_`, and no name of the flow's own quantities");
 }
@@ -92,6 +104,28 @@ void read_scalars(const core::Node& root, core::Node& resolved, TurbulenceConfig
     all.set(name, part);
   }
   resolved.set("scalar", all);
+}
+
+void read_tracers(const core::Node& root, core::Node& resolved, TurbulenceConfig& config) {
+  const core::Node* tables = root.find("tracers");
+  if (tables == nullptr) return;
+  core::Node all(core::Node::Members{});
+  for (const auto& [name, node] : tables->members()) {
+    core::Node part;
+    TracerSpecies species = tracers_table().read(node, &part);
+    if (!is_word(name))
+      core::reject(node, fmt::format("tracers cannot be called `{}`", name), "use letters, digits and `_`");
+    species.name = name;
+    config.tracers.push_back(species);
+    all.set(name, part);
+  }
+  resolved.set("tracers", all);
+  const mesh::Int3 n = config.mesh.extent();
+  for (int axis = 0; axis < 3 && !config.tracers.empty(); ++axis)
+    if (n[axis] > 1 && n[axis] <= solvers::Tracers::ghost)
+      core::reject(*tables,
+                   fmt::format("tracers are carried where an axis has more than {} cells", solvers::Tracers::ghost),
+                   "take more cells, or no tracers");
 }
 
 }  // namespace
@@ -118,7 +152,8 @@ std::map<std::string, std::vector<core::Option>> turbulence_options() {
           {"turbulence", turbulence_table().options()},
           {"initial", solvers::initial_flow_table().options()},
           {"forcing", solvers::forcing_table().options()},
-          {"scalar.NAME", scalar_table().options()}};
+          {"scalar.NAME", scalar_table().options()},
+          {"tracers.NAME", tracers_table().options()}};
 }
 
 TurbulenceConfig read_turbulence(const core::Node& root, core::Node& resolved) {
@@ -133,6 +168,7 @@ TurbulenceConfig read_turbulence(const core::Node& root, core::Node& resolved) {
   config.forcing = solvers::forcing_table().read(table_or_empty(root, "forcing"), &part);
   resolved.set("forcing", part);
   read_scalars(root, resolved, config);
+  read_tracers(root, resolved, config);
   const mesh::Int3 n = config.mesh.extent();
   if (n.x == 1 || n.y == 1)
     core::reject(*root.find("mesh"), "the box is flat along x or y", "a flow in a plane has 1 cell along z");
