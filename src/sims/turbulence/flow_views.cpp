@@ -109,7 +109,8 @@ std::vector<std::array<double, 3>> FlowViews::displacements() const {
   if (flow_.grid().dealiasing() != solvers::Dealiasing::phase_shift) return {{}};
   std::array<double, 3> half{};
   for (int axis = 0; axis < 3; ++axis)
-    if (flow_.grid().cells()[axis] > 1) half[static_cast<std::size_t>(axis)] = 0.5 * flow_.grid().geometry().cell_size(axis);
+    if (flow_.grid().cells()[axis] > 1)
+      half[static_cast<std::size_t>(axis)] = 0.5 * flow_.grid().geometry().cell_size(axis);
   return {{}, half};
 }
 

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::int32_t least_block = 1;  // no cell has ghost cells
 
-
 core::Table<TurbulenceConfig> turbulence_table() {
   core::Table<TurbulenceConfig> table("Incompressible flow in a periodic box, by a pseudo-spectral method");
   const double two_pi = 2.0 * std::numbers::pi;
