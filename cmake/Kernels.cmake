@@ -16,7 +16,8 @@ set(SIDESTREAM_KERNELS
   src/solvers/hydro/gas_rows.cpp
   src/solvers/hydro/hydro_rows.cpp
   src/solvers/particles/particle_rows.cpp
-  src/solvers/spectral/flow_rows.cpp)
+  src/solvers/spectral/flow_rows.cpp
+  src/solvers/spectral/tracer_rows.cpp)
 list(TRANSFORM SIDESTREAM_KERNELS PREPEND ${PROJECT_SOURCE_DIR}/)
 # Jumps threaded through selections have both sides of each computed twice in vector code.
 set_source_files_properties(src/solvers/hydro/hydro_rows.cpp PROPERTIES COMPILE_OPTIONS $<$<CXX_COMPILER_ID:GNU>:-fno-thread-jumps>)

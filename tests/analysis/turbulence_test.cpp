@@ -64,6 +64,16 @@ TEST(Turbulence, OfTaylorAndGreenIsTheirs) {
   EXPECT_NEAR(attribute(result, "taylor_reynolds_number"), u * std::sqrt(15 * u * u / 0.75) / viscosity, 1e-10);
 }
 
+TEST(Turbulence, OddAxesEndAtTheirShortestWave) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+
+  const auto result = measured(world, test::taylor_green({11, 15, 13}), two_pi, "viscosity = 0.01");
+
+  if (world.rank() == 0) {
+    EXPECT_NEAR(attribute(result, "k_max"), 5.0, 1e-14);
+  }
+}
+
 TEST(Turbulence, OfABeltramiFlowHasItsHelicity) {
   const comm::Communicator world(MPI_COMM_WORLD);
 

@@ -20,10 +20,10 @@ expectations of growing waves and of the energy are derived:
 
 
 def chapters() -> list[Chapter]:
-    """Those of all test modules of this folder, in the order of their names."""
-    names = sorted(path.stem for path in HERE.glob("test_*.py"))
+    """Those of all test modules of this folder but that of the page, in the order of their names."""
+    names = sorted({path.stem for path in HERE.glob("test_*.py")} - {"test_page"})
     modules = [importlib.import_module(name) for name in names]
-    return [chapter for module in modules for chapter in getattr(module, "CHAPTERS", ())]
+    return [chapter for module in modules for chapter in module.CHAPTERS]
 
 
 def page() -> str:

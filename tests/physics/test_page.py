@@ -30,3 +30,9 @@ def test_bounds_and_pictures_have_names_of_their_own() -> None:
         assert len({bound.name for bound in chapter.bounds}) == len(chapter.bounds)
         for plot in chapter.plots if chapter.title in book.load_figures() else ():
             assert 0 < (book.IMAGES / f"{plot}.png").stat().st_size < 100_000
+
+
+def test_no_other_module_takes_the_place_of_one_of_these() -> None:
+    names = [path.name for path in book.HERE.parent.rglob("test_*.py")]
+
+    assert len(set(names)) == len(names)

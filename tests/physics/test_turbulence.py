@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 import sidestream
 import spectral_twin
 from book import Bound, Chapter
+from flows import at, config
 from program import Program
 
 Array = NDArray[np.float64]
@@ -82,40 +83,12 @@ TABLE_100 = {
     10.0: (0.0261997, 0.0052848),
 }
 
-CONFIG = """simulation = "turbulence"
-[mesh]
-cells = {cells}
-block = {block}
-[turbulence]
-viscosity = {viscosity}
-end = {end}
-{more}
-[initial]
-flow = "{flow}"
-{initial}
-[output]
-checkpoint = {{ format = "raw", at_start = true, at_end = true, every = {every}, keep = 9 }}
-{tables}
-"""
-
-
-def config(flow: str, cells: int, viscosity: float, end: float, **extra: object) -> str:
-    """A run of a flow in a cube."""
-    words = {"more": "", "initial": "", "tables": "", "every": 0} | extra
-    shape = words.pop("shape", [cells] * 3)
-    return CONFIG.format(flow=flow, cells=shape, block=cells, viscosity=viscosity, end=end, **words)
-
 
 def modes(run: sidestream.Run, name: str, which: int = -1) -> NDArray[np.complex128]:
     """The amplitudes (z, y, x) of a quantity in a checkpoint, waves in their order of storage."""
     paths = sorted(run.folder.glob("chk*"))
     file = sidestream.SnapshotFile(paths[which])
     return file[f"{name}_real"].values + 1j * file[f"{name}_imag"].values
-
-
-def at(run: sidestream.Run, time: float) -> dict[str, float]:
-    """The event of the step that ended at a time."""
-    return min((event for event in run.events if event["event"] == "step"), key=lambda e: abs(e["time"] - time))
 
 
 def test_the_taylor_green_vortex_at_1600(program: Program, measured) -> None:

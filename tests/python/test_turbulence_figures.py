@@ -9,6 +9,7 @@ import pytest
 
 from sidestream.figures import Picture, pictures, save_pictures
 from sidestream.measurements import turbulence as measured
+from sidestream.report.page import gallery
 from sidestream.runs.run import Run
 from synthetic_turbulence import SEPARATIONS, flow, write_turbulence
 
@@ -63,8 +64,20 @@ def test_the_decay_of_taylor_and_green_has_the_reference_beside_it(run: Run, tmp
     time, values = line(dissipation, reference.label)
     np.testing.assert_allclose(values, reference.dissipation[: len(time)])
     assert 9.0 < time[-1] < 9.5
+    assert not drawn(other, "flow", "decay").numbers
     for axes in drawn(other, "flow", "decay").figure.axes:
         assert reference.label not in [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def test_a_table_has_the_decay_of_taylor_and_green_beside_the_reference(run: Run) -> None:
+    picture = drawn(run, "flow", "decay")
+
+    head, *rows = picture.numbers
+    assert [row[0] for row in rows] == ["0.000", "4.000", "9.000"]
+    assert rows[1] == ["4.000", "0.121508", "+0.0e+00", "0.002066", "1.0000"]
+    page = gallery([picture])
+    assert all(f"<th>{word}</th>" in page for word in head)
+    assert "0.121508" in page
 
 
 def test_histograms_of_gradients_say_skewness_and_flatness(run: Run) -> None:

@@ -2,10 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numbers>
+#include <numeric>
 
 #include "sidestream/core/error.hpp"
+#include "sidestream/io/format.hpp"
+#include "sidestream/io/snapshot_file.hpp"
 #include "sidestream/sims/simulation.hpp"
 #include "support/program_runs.hpp"
 
@@ -21,7 +26,8 @@ const std::string everything =
     "[initial]\nflow = \"random\"\npeak = 2.0\n"
     "[forcing]\nkind = \"stochastic\"\nhighest = 1.5\n"
     "[scalar.dye]\nschmidt = 0.7\nmean_gradient = [0.0, 0.0, 1.0]\n"
-    "[scalar.salt]\nschmidt = 2.0\namplitude = 1.0\nwave = [1, -1, 0]\n";
+    "[scalar.salt]\nschmidt = 2.0\namplitude = 1.0\nwave = [1, -1, 0]\n"
+    "[tracers.dust]\ncount = 100\n[tracers.pollen]\ncount = 7\nseed = 2\n";
 const std::string checkpoint = "[output]\ncheckpoint = { format = \"raw\", every = 2, keep = 9 }\n";
 
 class Turbulence : public test::ProgramRuns {
@@ -40,6 +46,7 @@ TEST_F(Turbulence, HasTheSameBitsOnAnyRanks) {
   const auto alone = state_after(4, everything, "alone", 1);
 
   EXPECT_GT(alone.size(), 40U);
+  EXPECT_EQ(alone.count("dust position 0") + alone.count("pollen id") + alone.count("dust velocity_z"), 3U);
   EXPECT_TRUE(state_after(4, everything, "together") == alone);
 }
 
@@ -47,7 +54,8 @@ TEST_F(Turbulence, WithDisplacedGridsHasTheSameBitsOnAnyRanksAndThroughARestart)
   const std::string shifted =
       "[mesh]\ncells = [16, 16, 16]\nblock = 8\n[turbulence]\nend = 0.12\ndealiasing = \"phase-shift\"\nscheme = "
       "\"rk2\"\n"
-      "viscosity = 0.05\ndt = 0.02\n[initial]\nflow = \"random\"\npeak = 2.0\n[forcing]\nkind = \"power\"\n";
+      "viscosity = 0.05\ndt = 0.02\n[initial]\nflow = \"random\"\npeak = 2.0\n[forcing]\nkind = \"power\"\n"
+      "[tracers.dust]\ncount = 100\n";
   const auto alone = state_after(6, shifted, "alone", 1);
 
   run_whole_and_in_parts(shifted + checkpoint, 2, "whole", "parts");
@@ -112,6 +120,59 @@ TEST_F(Turbulence, KeepsAccountOfItsEnergy) {
   EXPECT_NEAR(last_event("power").at("energy_injected").get<double>(), 0.05, 1e-12);
 }
 
+mesh::Particles sorted_tracers(const std::string& path) {
+  const mesh::Particles found = io::open_snapshot_file(path)->read_particles(0, 1, "dust");
+  std::vector<std::size_t> order(found.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t p) { return found.id[p]; });
+  mesh::Particles sorted;
+  for (const std::size_t p : order) {
+    sorted.id.push_back(found.id[p]);
+    for (std::size_t axis = 0; axis < 3; ++axis) sorted.position[axis].push_back(found.position[axis][p]);
+  }
+  return sorted;
+}
+
+// Files of particles alone tell the path of each by its id.
+TEST_F(Turbulence, TracersAreFollowedByFilesOfParticles) {
+  run("[run]\nmax_steps = 4\n" + everything +
+          "[task.paths]\nwrite = \"particles\"\nformat = \"raw\"\nevery = 2\nspecies = [\"dust\"]\nparticle_share = "
+          "0.5\n",
+      "paths");
+
+  std::vector<std::vector<std::int64_t>> followed;
+  for (const std::int64_t step : {0, 2, 4}) {
+    const std::string path = folder / "paths/paths/" + io::formats().named("raw").plotfile->of(step);
+    followed.push_back(sorted_tracers(path).id);
+  }
+
+  EXPECT_GT(followed[0].size(), 25U);
+  EXPECT_EQ(followed[0], followed[1]);
+  EXPECT_EQ(followed[0], followed[2]);
+}
+
+// Around the box once and again; in a plane too, where a tracer keeps its height.
+TEST_F(Turbulence, AMeanFlowCarriesTracersAtItsSpeed) {
+  for (const std::string z : {"1", "8"}) {
+    run("[mesh]\ncells = [8, 8, " + z +
+            "]\nblock = 8\n[turbulence]\nend = 4.0\ndt = 0.125\n"
+            "[initial]\nflow = \"rest\"\nmean = [3.0, -1.0, 0.0]\n[tracers.dust]\ncount = 5\n"
+            "[output]\ncheckpoint = { format = \"raw\", at_start = true, at_end = true }\n",
+        "flow" + z);
+    const auto newest_first = io::generations_in(folder / ("flow" + z));
+    ASSERT_EQ(newest_first.size(), 2U);
+    const mesh::Particles before = sorted_tracers(newest_first[1].path), after = sorted_tracers(newest_first[0].path);
+
+    ASSERT_EQ(before.size(), 5U);
+    const double box = 2.0 * std::numbers::pi;
+    const std::array carried{12.0, -4.0, 0.0};
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      for (std::size_t p = 0; p < 5; ++p)
+        EXPECT_NEAR(std::remainder(after.position[axis][p] - before.position[axis][p] - carried[axis], box), 0.0,
+                    1e-12);
+  }
+}
+
 TEST_F(Turbulence, ATwoDimensionalFlowStaysSo) {
   run("[mesh]\ncells = [16, 16, 1]\nblock = 16\n[turbulence]\nend = 1.0\nviscosity = 0.1\ndt = 0.1\n"
       "[initial]\nflow = \"taylor-green-2d\"\n",
@@ -132,10 +193,13 @@ std::string problem_of(const std::function<void()>& work) {
 TEST_F(Turbulence, RefusesWhatItCannotDo) {
   const auto refused = [](const std::string& rest) { return problem_of([&] { test::configuration_of(known, rest); }); };
   using testing::HasSubstr;
+  EXPECT_THAT(refused("[mesh]\ncells = [8, 8, 4]\nblock = 4\n[tracers.dust]\ncount = 1\n"),
+              HasSubstr("more than 4 cells"));
   const std::string mesh = "[mesh]\ncells = [8, 8, 8]\nblock = 8\n";
   EXPECT_THAT(refused("[mesh]\ncells = [1, 8, 8]\nblock = 8\n"), HasSubstr("flat along x or y"));
   EXPECT_THAT(refused(mesh + "[turbulence]\nlength = [1.0]\n"), HasSubstr("`length` has 1 numbers"));
   EXPECT_THAT(refused(mesh + "[scalar.velocity_x]\nschmidt = 1.0\n"), HasSubstr("cannot be called `velocity_x`"));
+  EXPECT_THAT(refused(mesh + "[tracers.\"a b\"]\ncount = 1\n"), HasSubstr("cannot be called `a b`"));
   EXPECT_THAT(refused(mesh + "[initial]\nflow = \"taylor-grene\"\n"), HasSubstr("taylor-green"));
   EXPECT_THAT(refused(mesh + "[turbulence]\nseed = -1\n"), HasSubstr("from 0 to 10^15"));
 }

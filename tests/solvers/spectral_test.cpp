@@ -4,12 +4,16 @@
 #include <array>
 #include <cmath>
 #include <complex>
+#include <limits>
 #include <vector>
 
+#include "sidestream/core/for_each.hpp"
+#include "sidestream/core/view.hpp"
 #include "sidestream/solvers/forcing.hpp"
 #include "sidestream/solvers/mode_transfer.hpp"
 #include "sidestream/solvers/wave_grid.hpp"
 #include "solvers/spectral/flow_rows.hpp"
+#include "solvers/spectral/tracer_rows.hpp"
 
 namespace sidestream::solvers {
 namespace {
@@ -144,6 +148,54 @@ TEST(FlowRows, AdvanceVelocitiesAsTheirPlainTwin) {
         }
       }
     }
+}
+
+// Any basis of cubic splines: sums over all nodes of the definition of the B-spline.
+TEST(TracerRows, InterpolateAsTheirPlainTwin) {
+  const auto spline = [](double x) {
+    const double r = std::fabs(x);
+    return r < 1.0 ? 2.0 / 3.0 - r * r + 0.5 * r * r * r : r < 2.0 ? (2.0 - r) * (2.0 - r) * (2.0 - r) / 6.0 : 0.0;
+  };
+  constexpr int nx = 9, ny = 7, nz = 6;
+  const mesh::Box nodes{{-2, 1, 0}, {-2 + nx, 1 + ny, nz}};
+  for (const bool is_flat : {false, true}) {
+    std::vector<double> values(static_cast<std::size_t>(3 * nx * ny * nz));
+    for (std::size_t n = 0; n < values.size(); ++n) values[n] = std::sin(0.7 * static_cast<double>(n));
+    const core::View4<const double> view(values.data(), -2, 1, 0, nx, ny, nz, 3);
+    const SplineBox box{view.origin(),
+                        view.stride_y(),
+                        view.stride_z(),
+                        view.stride_component(),
+                        {{{2.0, -1, 4, false}, {4.0, 2, 5, false}, {1.0, 1, 3, is_flat}}}};
+    const std::vector<double> x{-0.5, 0.0, 0.3, 2.49, 2.0}, y{0.5, 1.49, 0.77, 1.0, 1.25}, z{1.0, 3.99, 2.5, 1.2, 3.0};
+    std::array<std::vector<double>, 3> found;
+    for (auto& component : found) component.resize(x.size());
+
+    EXPECT_TRUE(interpolate_spline(box, x.size(), {x.data(), y.data(), z.data()},
+                                   {found[0].data(), found[1].data(), found[2].data()}));
+
+    for (std::size_t p = 0; p < x.size(); ++p)
+      for (int c = 0; c < 3; ++c) {
+        double expected = 0.0;
+        core::for_each_cell(nodes, [&](int k, int j, int i) {
+          const double along_z = is_flat ? (k == 0 ? 1.0 : 0.0) : spline(z[p] - k);
+          expected += view(c, k, j, i) * spline(2.0 * x[p] - i) * spline(4.0 * y[p] - j) * along_z;
+        });
+        EXPECT_NEAR(found[static_cast<std::size_t>(c)][p], expected, 1e-14);
+      }
+  }
+}
+
+TEST(TracerRows, SayWhatIsBeyondTheBox) {
+  const std::vector<double> values(static_cast<std::size_t>(3 * 4 * 4 * 4), 1.0);
+  const SplineAxis axis{1.0, 1, 1, false};
+  const SplineBox box{values.data(), 4, 16, 64, {axis, axis, axis}};
+  for (const double beyond : {-100.0, 0.9, 2.1, 1e300, std::numeric_limits<double>::quiet_NaN()}) {
+    const double inside = 1.5;
+    std::array<double, 3> u{};
+    EXPECT_FALSE(interpolate_spline(box, 1, {&inside, &beyond, &inside}, {&u[0], &u[1], &u[2]})) << beyond;
+    EXPECT_NEAR(u[0], 1.0, 1e-15);
+  }
 }
 
 }  // namespace

@@ -59,6 +59,13 @@ struct EnergyBudget {
   double error(double energy) const;
 };
 
+/// A stage of a step, to whatever moves with the flow: its rate of change at this stage, times `next`, leads from the
+/// beginning of the step to the next stage; those of all stages, each times its `sum`, to the end of the step.
+struct FlowStage {
+  double next = 0.0, sum = 0.0;
+  bool is_first = false, is_last = false;
+};
+
 /// Incompressible flow in a periodic box by a pseudo-spectral method. Its state is the spectra of the velocity and the
 /// scalars: u(x) = sum_k u(k) exp(i k.x) over the modes of `grid`, each an amplitude of its own.
 ///
@@ -75,6 +82,7 @@ class IncompressibleFlow {
   IncompressibleFlow(IncompressibleFlow&&) noexcept;
 
   const WaveGrid& grid() const;
+  double rotation() const;
   /// The modes of each rank, those of a real grid of `waves()` cells, and the cells: both as it suits the transform.
   const mesh::Layout& modes() const;
   mesh::Int3 waves() const;
@@ -100,7 +108,13 @@ class IncompressibleFlow {
 
   /// One step, the `step`-th, of the length that `choose` says for a flow that crosses at most so many cells in a unit
   /// of time (NaN where the state is not finite). Returns the length.
-  double advance(std::int64_t step, const std::function<double(double rate)>& choose);
+  double advance(std::int64_t step, const std::function<double(double rate)>& choose) {
+    return advance(step, choose, {});
+  }
+  /// The same, with what moves with the flow: `carry` is called at each stage by all ranks, with the modes of the
+  /// velocity then (on `modes()`), which it may overwrite.
+  using Carry = std::function<void(const FlowStage&, mesh::Field<std::complex<double>>& velocity)>;
+  double advance(std::int64_t step, const std::function<double(double rate)>& choose, const Carry& carry);
 
   const FlowSums& sums() const;
   EnergyBudget& budget();

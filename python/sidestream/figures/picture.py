@@ -70,6 +70,7 @@ class Picture:
     figure: Figure
     vector: bool = True  # embedded as SVG; else as PNG (images, many marks)
     wide: bool = False
+    numbers: Sequence[Sequence[str]] = ()  # a table below it: its head, then its rows
 
     def save_png(self, folder: Path) -> Path:
         """Writes `NAME.png` into the folder."""

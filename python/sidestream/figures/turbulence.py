@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..runs.run import Run
 
 _MOMENTS = 5
+_ROWS = 12  # of a table
 _KOLMOGOROV_CONSTANT = 1.6
 _OVERLAYS = ((RED, "o"), (AMBER, "s"), (VIOLET, "^"))
 _FEW = 40  # moments whose marks do not run into each other
@@ -132,7 +133,21 @@ def _decay(task: str, tables: Sequence[xr.Dataset]) -> Picture:
     caption = "Energy and its dissipation against time" + (
         ", beside the Taylor-Green vortex at Re = 1600 of the reference (dashed)." if reference is not None else "."
     )
-    return Picture(f"{task}-decay", "Energy and dissipation", caption, figure, wide=is_viscous)
+    numbers = _beside(reference, tables) if reference is not None else ()
+    return Picture(f"{task}-decay", "Energy and dissipation", caption, figure, wide=is_viscous, numbers=numbers)
+
+
+def _beside(reference: measured.Decay, tables: Sequence[xr.Dataset]) -> list[list[str]]:
+    """Some moments of the run and of the reference, which has a moment each hundredth or so."""
+    rows = [["t", "energy", "less the reference", "dissipation", "over the reference"]]
+    for n in spread(range(len(tables)), _ROWS):
+        time, energy, loss = (number(tables[n], name) for name in ("time", "kinetic_energy", "dissipation"))
+        if time > reference.time[-1]:
+            break
+        expected = float(np.interp(time, reference.time, reference.energy))
+        ratio = loss / float(np.interp(time, reference.time, reference.dissipation))
+        rows.append([f"{time:.3f}", f"{energy:.6f}", f"{energy - expected:+.1e}", f"{loss:.6f}", f"{ratio:.4f}"])
+    return rows
 
 
 def _against_time(axes: Any, time: np.ndarray, tables: Sequence[xr.Dataset], names: dict[str, str]) -> None:

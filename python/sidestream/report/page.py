@@ -193,10 +193,14 @@ def gallery(shown: Sequence[Picture]) -> str:
     figures = [
         f'<figure class="{"wide" if picture.wide else "half"}">'
         f'<img alt="{escape(picture.title)}" src="{picture.data_uri()}">'
-        f"<figcaption>{escape(picture.caption)}</figcaption></figure>\n"
+        f"<figcaption>{escape(picture.caption)}</figcaption>{_numbers(picture)}</figure>\n"
         for picture in shown
     ]
     return f'<div class="gallery">{"".join(figures)}</div>\n' if figures else ""
+
+
+def _numbers(picture: Picture) -> str:
+    return table(picture.numbers[0], picture.numbers[1:], text_columns=0) if picture.numbers else ""
 
 
 def _section(title: str, body: str) -> str:

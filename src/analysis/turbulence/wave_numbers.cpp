@@ -19,7 +19,7 @@ WaveNumbers::WaveNumbers(const mesh::Geometry& geometry) : cells_(geometry.domai
     if (cells_[axis] > 1) {
       ++dimensions_;
       longest = std::max(longest, geometry.length[at(axis)]);
-      nyquist_ = std::min(nyquist_, pi / geometry.cell_size(axis));
+      nyquist_ = std::min(nyquist_, 2.0 * pi / geometry.length[at(axis)] * (cells_[axis] / 2));
     }
   core::require(longest > 0.0, "waves have an axis of more than one cell");
   fundamental_ = 2.0 * pi / longest;

@@ -6,10 +6,10 @@
 
 namespace sidestream::sims {
 
-core::Table<MeshConfig> mesh_table() {
+core::Table<MeshConfig> mesh_table(std::int32_t least_block) {
   core::Table<MeshConfig> table("The grid");
   table.option("cells", &MeshConfig::cells, {64, 64, 64}).range(1, 1 << 20).doc("cells along x, y, z");
-  table.option("block", &MeshConfig::block, 32).range(8, 256).doc("cells a block side; 16 to 64 are fastest");
+  table.option("block", &MeshConfig::block, 32).range(least_block, 256).doc("cells a block side; 16 to 64 are fastest");
   return table;
 }
 
@@ -33,10 +33,10 @@ void check_blocks(const MeshConfig& config, const core::Node& node) {
 
 }  // namespace
 
-MeshConfig read_mesh(const core::Node& root, core::Node& resolved) {
+MeshConfig read_mesh(const core::Node& root, core::Node& resolved, std::int32_t least_block) {
   const core::Node node = table_or_empty(root, "mesh");
   core::Node part;
-  const MeshConfig config = mesh_table().read(node, &part);
+  const MeshConfig config = mesh_table(least_block).read(node, &part);
   check_blocks(config, node);
   try {
     mesh::Forest(config.extent(), config.block);

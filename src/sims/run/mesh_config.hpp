@@ -17,10 +17,13 @@ struct MeshConfig {
   mesh::Int3 extent() const { return {cells[0], cells[1], cells[2]}; }
 };
 
-core::Table<MeshConfig> mesh_table();
+/// Blocks of solvers with ghost cells have at least eight cells a side.
+constexpr std::int32_t usual_least_block = 8;
+
+core::Table<MeshConfig> mesh_table(std::int32_t least_block = usual_least_block);
 
 /// Reads `[mesh]` of the configuration `root` and checks that blocks fit; stores it in `resolved`. Throws core::Error.
-MeshConfig read_mesh(const core::Node& root, core::Node& resolved);
+MeshConfig read_mesh(const core::Node& root, core::Node& resolved, std::int32_t least_block = usual_least_block);
 
 /// The member `name` of `root`, or an empty table of that name.
 core::Node table_or_empty(const core::Node& root, const std::string& name);

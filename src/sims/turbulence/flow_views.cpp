@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/core/math.hpp"
 #include "sidestream/fft/modes.hpp"
 
 namespace sidestream::sims {
@@ -102,30 +103,66 @@ Field<double> FlowViews::vorticity(int axis) const {
   return transformed(curl);
 }
 
-// lap p = -d_i d_j u_i u_j, so p(k) = -k_i k_j (u_i u_j)(k) / k^2
+// What is aliased once by products of waves in the ellipsoid has the other sign on cells displaced by half a cell along
+// each axis (Patterson & Orszag 1971), so that the mean of both sets of cells has none; other waves alias onto none.
+std::vector<std::array<double, 3>> FlowViews::displacements() const {
+  if (flow_.grid().dealiasing() != solvers::Dealiasing::phase_shift) return {{}};
+  std::array<double, 3> half{};
+  for (int axis = 0; axis < 3; ++axis)
+    if (flow_.grid().cells()[axis] > 1)
+      half[static_cast<std::size_t>(axis)] = 0.5 * flow_.grid().geometry().cell_size(axis);
+  return {{}, half};
+}
+
+// lap p = -d_i d_j u_i u_j + 2 Omega omega_z, so p(k) = -(k_i k_j (u_i u_j)(k) + 2 Omega omega_z(k)) / k^2
 Field<double> FlowViews::pressure() const {
-  std::array<Field<double>, 3> velocity;
-  for (int axis = 0; axis < 3; ++axis) velocity[static_cast<std::size_t>(axis)] = component_in_space(axis);
-  Spectrum sum(flow_.modes(), comm_.rank()), term(flow_.modes(), comm_.rank());
-  Field<double> product(blocks_, comm_.rank());
-  const double norm = 1.0 / static_cast<double>(flow_.grid().geometry().domain.volume());
-  for (std::size_t a = 0; a < 3; ++a)
-    for (std::size_t b = a; b < 3; ++b) {
-      std::ranges::transform(velocity[a].all(), velocity[b].all(), product.all().begin(),
-                             [](double u, double v) { return u * v; });
-      transform().forward(product, term);
-      const double times = a == b ? norm : 2.0 * norm;
-      for_each_wave(flow_, sum, [&](const std::array<double, 3>& k, int z, int y, int x) {
-        const double square = k[0] * k[0] + k[1] * k[1] + k[2] * k[2];
-        if (square > 0.0) sum.view(0)(z, y, x) -= times * k[a] * k[b] / square * term.view(0)(z, y, x);
-      });
-    }
+  Spectrum sum(flow_.modes(), comm_.rank());
+  const std::vector<std::array<double, 3>> all = displacements();
+  for (const std::array<double, 3>& by : all) add_advection(by, 1.0 / static_cast<double>(all.size()), sum);
+  const auto u = flow_.state().view(0);
+  for_each_wave(flow_, sum, [&](const std::array<double, 3>& k, int z, int y, int x) {
+    Complex& value = sum.view(0)(z, y, x);
+    const double square = k[0] * k[0] + k[1] * k[1] + k[2] * k[2];
+    const Complex turn = k[0] * u(1, z, y, x) - k[1] * u(0, z, y, x);
+    value += 2.0 * flow_.rotation() * Complex(-turn.imag(), turn.real());
+    value = square > 0.0 ? -value / square : 0.0;
+  });
   const solvers::WaveGrid& grid = flow_.grid();
   for (int b = 0; b < sum.blocks(); ++b)
     fft::for_each_mode(sum.box(b), flow_.waves(), [&](const fft::Mode& mode) {
       if (!grid.keeps(mode.wavenumber)) sum.view(b)(mode.index.z, mode.index.y, mode.index.x) = 0.0;
     });
   return transformed(sum);
+}
+
+void FlowViews::add_advection(const std::array<double, 3>& by, double weight, Spectrum& sum) const {
+  const auto displaced = [&](Spectrum& spectrum, double sign) {
+    if (by == std::array<double, 3>{}) return;
+    for_each_wave(flow_, spectrum, [&](const std::array<double, 3>& k, int z, int y, int x) {
+      const double angle = sign * (k[0] * by[0] + k[1] * by[1] + k[2] * by[2]);
+      spectrum.view(0)(z, y, x) *= Complex(core::cos(angle), core::sin(angle));
+    });
+  };
+  std::array<Field<double>, 3> velocity;
+  for (int axis = 0; axis < 3; ++axis) {
+    Spectrum one = component(axis);
+    displaced(one, 1.0);
+    velocity[static_cast<std::size_t>(axis)] = transformed(one);
+  }
+  Spectrum term(flow_.modes(), comm_.rank());
+  Field<double> product(blocks_, comm_.rank());
+  const double norm = weight / static_cast<double>(flow_.grid().geometry().domain.volume());
+  for (std::size_t a = 0; a < 3; ++a)
+    for (std::size_t b = a; b < 3; ++b) {
+      std::ranges::transform(velocity[a].all(), velocity[b].all(), product.all().begin(),
+                             [](double u, double v) { return u * v; });
+      transform().forward(product, term);
+      displaced(term, -1.0);
+      const double times = a == b ? norm : 2.0 * norm;
+      for_each_wave(flow_, sum, [&](const std::array<double, 3>& k, int z, int y, int x) {
+        sum.view(0)(z, y, x) += times * k[a] * k[b] * term.view(0)(z, y, x);
+      });
+    }
 }
 
 void FlowViews::add_modes(mesh::Snapshot& snapshot) const {

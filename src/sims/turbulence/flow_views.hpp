@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,6 +44,9 @@ class FlowViews {
   using FromVelocity = decltype(&analysis::q_criterion);
   mesh::Field<double> of_velocity(FromVelocity compute) const;
   mesh::Field<double> pressure() const;
+  std::vector<std::array<double, 3>> displacements() const;
+  /// Adds d_i d_j u_i u_j, its sign reversed and times `weight`, of products on cells displaced `by` to `sum`.
+  void add_advection(const std::array<double, 3>& by, double weight, solvers::Spectrum& sum) const;
   solvers::SpectralTransform& transform() const;
   solvers::Spectrum component(int component) const;
 

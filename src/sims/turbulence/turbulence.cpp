@@ -7,6 +7,8 @@
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/math.hpp"
 #include "sidestream/mesh/hierarchy.hpp"
+#include "sidestream/redistribute/migration.hpp"
+#include "sidestream/solvers/tracers.hpp"
 #include "sims/registry.hpp"
 #include "sims/run/moments.hpp"
 #include "sims/run/soundness.hpp"
@@ -41,7 +43,13 @@ class Turbulence final : public Simulation {
         hierarchy_(mesh::Forest(config.mesh.extent(), config.mesh.block, {true, true, true}), config.geometry(),
                    comm.size()),
         flow_(comm, config.grid(), config.flow(), bill),
-        views_(comm, flow_, config_.scalars, hierarchy_.layout(0)) {}
+        views_(comm, flow_, config_.scalars, hierarchy_.layout(0)) {
+    if (config_.tracers.empty()) return;
+    tracers_ = std::make_unique<solvers::Tracers>(comm, flow_);
+    carry_ = [this](const solvers::FlowStage& stage, solvers::Spectrum& velocity) {
+      tracers_->advance(stage, velocity);
+    };
+  }
 
   void initialize() override {
     solvers::initial_flows()
@@ -49,6 +57,7 @@ class Turbulence final : public Simulation {
         .set(config_.initial, static_cast<std::uint64_t>(config_.seed), comm_, flow_);
     add_mean();
     set_scalars();
+    for (const TracerSpecies& species : config_.tracers) scatter(species);
     flow_.project();
     begin({});
     flow_.budget() = {.start = flow_.sums().energy};
@@ -60,11 +69,12 @@ class Turbulence final : public Simulation {
   void advance() override {
     bool lands = false;
     const double landing = landings_.next(time_);
-    dt_ = flow_.advance(step_, [&](double rate) {
+    const auto choose = [&](double rate) {
       double dt = wanted_step(rate);
       lands = time_ + (1.0 + rounding) * dt >= landing;
       return lands ? landing - time_ : dt;
-    });
+    };
+    dt_ = flow_.advance(step_, choose, carry_);
     time_ = lands ? landing : time_ + dt_;
     ++step_;
     least_resolution_ = std::min(least_resolution_, resolution());
@@ -94,6 +104,11 @@ class Turbulence final : public Simulation {
   double wanted_step(double rate);
   void add_mean();
   void set_scalars();
+  void scatter(const TracerSpecies& species) {
+    tracers_->scatter(species.count, static_cast<std::uint64_t>(species.seed));
+  }
+  void restore_tracers(const mesh::Snapshot& state);
+  void add_tracers(mesh::Snapshot& snapshot);
   void begin(std::span<const double> forcing);
   // kmax eta, eta = (nu^3 / dissipation)^(1/4) (Kolmogorov 1941); infinite for a flow at rest.
   double resolution() const {
@@ -108,6 +123,8 @@ class Turbulence final : public Simulation {
   mesh::Hierarchy hierarchy_;
   solvers::IncompressibleFlow flow_;
   FlowViews views_;
+  std::unique_ptr<solvers::Tracers> tracers_;  // in the order of their tables; null where there are none
+  solvers::IncompressibleFlow::Carry carry_;
   std::int64_t step_ = 0;
   double time_ = 0.0, dt_ = 0.0, courant_ = 0.0;
   double least_resolution_ = std::numeric_limits<double>::infinity();
@@ -203,6 +220,7 @@ void Turbulence::restore(const mesh::Snapshot& state) {
   if (const double divergence = flow_.divergence(); divergence > most_divergence)
     require_sound(comm_, fmt::format("the velocity in the file has divergence: {:.3g} of its gradients", divergence),
                   state.source, "give a state of an incompressible flow");
+  restore_tracers(state);
   const std::map<std::string, double>& kept = state.state_numbers;
   std::vector<double> forcing;
   for (auto found = kept.find("forcing_0"); found != kept.end();
@@ -218,6 +236,20 @@ void Turbulence::restore(const mesh::Snapshot& state) {
   least_resolution_ = std::min(least_resolution_, number("least_kmax_eta", least_resolution_));
 }
 
+// Those that the file has, else those that begin here.
+void Turbulence::restore_tracers(const mesh::Snapshot& state) {
+  const std::vector<std::string> known = mesh::names_of(state.species());
+  for (const TracerSpecies& species : config_.tracers) {
+    if (std::ranges::find(known, species.name) == known.end()) {
+      scatter(species);
+      continue;
+    }
+    mesh::Particles particles = state.species(species.name).take();
+    particles.attributes.clear();
+    tracers_->add(std::move(particles));
+  }
+}
+
 nlohmann::json Turbulence::status() const {
   const solvers::FlowSums& sums = flow_.sums();
   nlohmann::json status{{"time", time_},
@@ -228,7 +260,10 @@ nlohmann::json Turbulence::status() const {
                         {"dissipation", sums.dissipation},
                         {"power", sums.power}};
   if (const double kmax_eta = resolution(); std::isfinite(kmax_eta)) status["kmax_eta"] = kmax_eta;
-  status["energy_balance"] = flow_.budget().error(sums.energy);
+  const solvers::EnergyBudget& budget = flow_.budget();
+  status["energy_balance"] = budget.error(sums.energy);
+  status["energy_injected"] = budget.injected;
+  status["energy_dissipated"] = budget.dissipated;
   for (std::size_t s = 0; s < sums.scalars.size(); ++s)
     status["scalars"][config_.scalars[s].name] = {{"variance", sums.scalars[s].variance},
                                                   {"dissipation", sums.scalars[s].dissipation},
@@ -262,7 +297,22 @@ mesh::Snapshot Turbulence::snapshot() {
   for (std::size_t n = 0; n < forcing.size(); ++n) snapshot.state_numbers[fmt::format("forcing_{}", n)] = forcing[n];
   views_.add_modes(snapshot);
   snapshot.add_grid(space_grid, views_.in_space());
+  add_tracers(snapshot);
   return snapshot;
+}
+
+// Each where the part of the box is that it is in, taken as one of the grid of the waves.
+void Turbulence::add_tracers(mesh::Snapshot& snapshot) {
+  for (std::size_t n = 0; n < config_.tracers.size(); ++n) {
+    mesh::Species species(config_.tracers[n].name, [this, n, geometry = snapshot.geometry] {
+      mesh::Particles particles = tracers_->with_velocities(static_cast<int>(n));
+      redistribute::migrate(comm_, views_.modes(), geometry, particles);
+      return particles;
+    });
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      species.numbers.push_back({fmt::format("{}vel", "xyz"[axis]), "", solvers::tracer_velocities[axis], 1.0});
+    snapshot.add_species(std::move(species));
+  }
 }
 
 class TurbulencePlan final : public SimulationPlan {
@@ -276,8 +326,17 @@ class TurbulencePlan final : public SimulationPlan {
   // States at the beginning of a step and of the next stage, sums, products of velocities; the messages of a transform.
   double memory_bytes() const override {
     const double scalars = static_cast<double>(config_.scalars.size());
-    const double modes = 16.0 * static_cast<double>(cells().product()) * (2.0 * (3.0 + scalars) + 5.0 + 4.0 * scalars);
-    return modes + 8.0 * static_cast<double>(config_.mesh.extent().product()) * (5.0 + 3.0 * scalars + 3.0);
+    const std::int64_t waves = cells().product();
+    const double modes = 16.0 * static_cast<double>(waves) * (2.0 * (3.0 + scalars) + 5.0 + 4.0 * scalars);
+    const double cells = 8.0 * static_cast<double>(config_.mesh.extent().product());
+    if (config_.tracers.empty()) return modes + cells * (5.0 + 3.0 * scalars + 3.0);
+    return modes + 3.0 * 16.0 * static_cast<double>(waves) + cells * (5.0 + 3.0 * scalars + 6.0) + tracer_bytes();
+  }
+  std::vector<couple::ExpectedSpecies> species() const override {
+    std::vector<couple::ExpectedSpecies> all;
+    for (const TracerSpecies& one : config_.tracers)
+      all.push_back({one.name, {"xvel", "yvel", "zvel"}, 56.0 * static_cast<double>(one.count)});
+    return all;
   }
   couple::TimeKeeping times() const override {
     return {.has_redshift = false, .first_time = 0.0, .last_time = config_.end};
@@ -303,6 +362,8 @@ class TurbulencePlan final : public SimulationPlan {
         {"turbulence.rotation", fmt::format("{}", config_.rotation)},
         {"turbulence.length", fmt::format("{}, {}, {}", config_.length[0], config_.length[1], config_.length[2])},
         {"forcing.kind", config_.forcing.kind}};
+    for (const TracerSpecies& species : config_.tracers)
+      all["tracers." + species.name] = fmt::format("{}, seed {}", species.count, species.seed);
     for (const solvers::PassiveScalar& scalar : config_.scalars)
       all["scalar." + scalar.name] = fmt::format("diffusivity {}, mean gradient {}, {}, {}", scalar.diffusivity,
                                                  scalar.gradient[0], scalar.gradient[1], scalar.gradient[2]);
@@ -323,6 +384,13 @@ class TurbulencePlan final : public SimulationPlan {
   }
 
  private:
+  // Id, position, where it began its step, the sum of its stages and a velocity.
+  double tracer_bytes() const {
+    double bytes = 0.0;
+    for (const TracerSpecies& one : config_.tracers) bytes += 104.0 * static_cast<double>(one.count);
+    return bytes;
+  }
+
   TurbulenceConfig config_;
 };
 
@@ -331,7 +399,7 @@ class TurbulencePlan final : public SimulationPlan {
 SimulationEntry turbulence_entry() {
   return {"turbulence",
           "incompressible turbulence in a periodic box, by a pseudo-spectral method",
-          {"mesh", "turbulence", "initial", "forcing", "scalar"},
+          {"mesh", "turbulence", "initial", "forcing", "scalar", "tracers"},
           [](const core::Node& root, core::Node& resolved) -> std::unique_ptr<SimulationPlan> {
             return std::make_unique<TurbulencePlan>(read_turbulence(root, resolved));
           },

@@ -7,9 +7,13 @@
 #include <map>
 #include <numbers>
 
+#include "sidestream/solvers/tracers.hpp"
+
 namespace sidestream::sims {
 
 namespace {
+
+constexpr std::int32_t least_block = 1;  // no cell has ghost cells
 
 core::Table<TurbulenceConfig> turbulence_table() {
   core::Table<TurbulenceConfig> table("Incompressible flow in a periodic box, by a pseudo-spectral method");
@@ -57,6 +61,13 @@ core::Table<ScalarConfig> scalar_table() {
   return table;
 }
 
+core::Table<TracerSpecies> tracers_table() {
+  core::Table<TracerSpecies> table("Particles that the flow carries");
+  table.option("count", &TracerSpecies::count, 1000).range(1, 1e15).doc("of them");
+  table.option("seed", &TracerSpecies::seed, 1).range(0, 1e15).doc("of where they begin");
+  return table;
+}
+
 void check_three(const core::Node& root, const std::string& table, const std::string& key, std::size_t size) {
   if (size == 3) return;
   const core::Node* part = root.find(table);
@@ -65,11 +76,14 @@ void check_three(const core::Node& root, const std::string& table, const std::st
                "give three, along x, y and z");
 }
 
+bool is_word(const std::string& name) {
+  return std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+}
+
 void check_name(const core::Node& node, const std::string& name) {
-  const auto is_fit = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
   static const std::vector<std::string> taken{"velocity", "vorticity", "pressure", "q_criterion"};
-  if (!std::ranges::all_of(name, is_fit) || std::ranges::find(taken, name) != taken.end() ||
-      name.starts_with("velocity_") || name.starts_with("vorticity_"))
+  if (!is_word(name) || std::ranges::find(taken, name) != taken.end() || name.starts_with("velocity_") ||
+      name.starts_with("vorticity_"))
     core::reject(node, fmt::format("a scalar cannot be called `{}`", name),
                  "use letters, digits and `_`, and no name of the flow's own quantities");
 }
@@ -158,6 +172,28 @@ void check_scalars(const core::Node& root, const TurbulenceConfig& config) {
   }
 }
 
+void read_tracers(const core::Node& root, core::Node& resolved, TurbulenceConfig& config) {
+  const core::Node* tables = root.find("tracers");
+  if (tables == nullptr) return;
+  core::Node all(core::Node::Members{});
+  for (const auto& [name, node] : tables->members()) {
+    core::Node part;
+    TracerSpecies species = tracers_table().read(node, &part);
+    if (!is_word(name))
+      core::reject(node, fmt::format("tracers cannot be called `{}`", name), "use letters, digits and `_`");
+    species.name = name;
+    config.tracers.push_back(species);
+    all.set(name, part);
+  }
+  resolved.set("tracers", all);
+  const mesh::Int3 n = config.mesh.extent();
+  for (int axis = 0; axis < 3 && !config.tracers.empty(); ++axis)
+    if (n[axis] > 1 && n[axis] <= solvers::Tracers::ghost)
+      core::reject(*tables,
+                   fmt::format("tracers are carried where an axis has more than {} cells", solvers::Tracers::ghost),
+                   "take more cells, or no tracers");
+}
+
 }  // namespace
 
 mesh::Geometry TurbulenceConfig::geometry() const {
@@ -178,11 +214,12 @@ solvers::FlowConfig TurbulenceConfig::flow() const {
 }
 
 std::map<std::string, std::vector<core::Option>> turbulence_options() {
-  return {{"mesh", mesh_table().options()},
+  return {{"mesh", mesh_table(least_block).options()},
           {"turbulence", turbulence_table().options()},
           {"initial", solvers::initial_flow_table().options()},
           {"forcing", solvers::forcing_table().options()},
-          {"scalar.NAME", scalar_table().options()}};
+          {"scalar.NAME", scalar_table().options()},
+          {"tracers.NAME", tracers_table().options()}};
 }
 
 TurbulenceConfig read_turbulence(const core::Node& root, core::Node& resolved) {
@@ -190,13 +227,14 @@ TurbulenceConfig read_turbulence(const core::Node& root, core::Node& resolved) {
   TurbulenceConfig config = turbulence_table().read(table_or_empty(root, "turbulence"), &part);
   resolved.set("turbulence", part);
   check_three(root, "turbulence", "length", config.length.size());
-  config.mesh = read_mesh(root, resolved);
+  config.mesh = read_mesh(root, resolved, least_block);
   config.initial = solvers::initial_flow_table().read(table_or_empty(root, "initial"), &part);
   resolved.set("initial", part);
   check_three(root, "initial", "mean", config.initial.mean.size());
   config.forcing = solvers::forcing_table().read(table_or_empty(root, "forcing"), &part);
   resolved.set("forcing", part);
   read_scalars(root, resolved, config);
+  read_tracers(root, resolved, config);
   const mesh::Int3 n = config.mesh.extent();
   if (n.x == 1 || n.y == 1)
     core::reject(*root.find("mesh"), "the box is flat along x or y", "a flow in a plane has 1 cell along z");

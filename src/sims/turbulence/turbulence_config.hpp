@@ -16,6 +16,12 @@ struct ScalarStart {
   std::array<std::int32_t, 3> wave{};
 };
 
+/// A species of particles that the flow carries.
+struct TracerSpecies {
+  std::string name;
+  std::int64_t count = 0, seed = 1;
+};
+
 /// What a turbulent flow reads.
 struct TurbulenceConfig {
   MeshConfig mesh;
@@ -28,6 +34,7 @@ struct TurbulenceConfig {
   solvers::ForcingConfig forcing;
   std::vector<solvers::PassiveScalar> scalars;
   std::vector<ScalarStart> scalar_starts;
+  std::vector<TracerSpecies> tracers;
 
   mesh::Geometry geometry() const;
   solvers::WaveGrid grid() const;

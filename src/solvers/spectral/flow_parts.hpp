@@ -44,6 +44,7 @@ struct IncompressibleFlow::Parts {
   Spectrum next;             // the first components of the products
   Spectrum sources;          // G.u of the state of a stage, for each scalar
   mesh::Field<double> real;  // velocity and scalars, then products
+  std::optional<Spectrum> carrying;  // a copy of the velocity, for what moves with the flow
   std::optional<ModeRows> rows;
   std::optional<DrivenBand> band;
   std::vector<Decay> decays;  // of the velocity, of each scalar
@@ -64,8 +65,9 @@ struct IncompressibleFlow::Parts {
   void multiply();
   void set_time_step(double dt);
   void begin_step(std::int64_t step);
+  void copy_velocity(std::int64_t step, std::size_t stage);
   void share_band();
-  void adjust_band();
+  void adjust_band(double dt);
   void measure();
   void take(const StageSums& totals, double dt);
 

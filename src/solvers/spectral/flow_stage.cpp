@@ -89,7 +89,7 @@ void IncompressibleFlow::Parts::add_force(const StageWeights& weights, double dt
 }
 
 // Waves of a rotating frame turn: du/dt = -omega e x u with e = k/|k| and omega = 2 Omega k_z/|k| (Greenspan 1968), so
-// u(t) = u cos(omega t) - e x u sin(omega t). A mean flow turns about z.
+// u(t) = u cos(omega t) - e x u sin(omega t). A mean flow turns about z; what it has along z stays.
 void IncompressibleFlow::Parts::rotate(StageKind kind, double time, int k, int j) {
   if (kind == StageKind::middle || kind == StageKind::last) return;
   const ModeRow row = rows->row(k, j);
@@ -104,7 +104,7 @@ void IncompressibleFlow::Parts::rotate(StageKind kind, double time, int k, int j
       const std::complex<double> x = e[1] * w - e[2] * v, y = e[2] * u - e[0] * w, z = e[0] * v - e[1] * u;
       u = c * u - s * x;
       v = c * v - s * y;
-      w = c * w - s * z;
+      if (size > 0.0) w = c * w - s * z;
     };
     turn(next);
     turn(sum);

@@ -102,12 +102,26 @@ void IncompressibleFlow::Parts::begin_step(std::int64_t step) {
     core::for_each_row(rows->box(), [&](int k, int j) { displace_next(*phase, k, j); });
 }
 
+// Without the displacement of its grid.
+void IncompressibleFlow::Parts::copy_velocity(std::int64_t step, std::size_t stage) {
+  if (!carrying) carrying.emplace(transform.modes(), comm.rank(), 3);
+  if (!rows) return;
+  const std::optional<Displacement> here = phases(step, stage);
+  const std::optional<Displacement> back = here ? std::optional(here->reversed()) : std::nullopt;
+  core::for_each_row(rows->box(), [&](int k, int j) {
+    for (int c = 0; c < 3; ++c) {
+      std::copy_n(row_of(next, c, k, j), rows->box().extent().x, row_of(*carrying, c, k, j));
+      if (back) back->apply(rows->kept(k, j), k, j, row_of(*carrying, c, k, j));
+    }
+  });
+}
+
 void IncompressibleFlow::Parts::share_band() {
   if (band) band->share(comm);
 }
 
 // Velocities that a forcing sets itself.
-void IncompressibleFlow::Parts::adjust_band() {
+void IncompressibleFlow::Parts::adjust_band(double dt) {
   if (!band || !band->forcing().adjust(band->velocity())) return;
   if (rows)
     core::for_each_row(rows->box(), [&](int k, int j) {
@@ -122,6 +136,7 @@ void IncompressibleFlow::Parts::adjust_band() {
   const double before = sums.energy;
   measure();
   budget.injected += sums.energy - before;
+  sums.power = (sums.energy - before) / dt;
 }
 
 void IncompressibleFlow::Parts::measure() {
@@ -160,6 +175,9 @@ const WaveGrid& IncompressibleFlow::grid() const {
 }
 const mesh::Layout& IncompressibleFlow::modes() const {
   return parts_->transform.modes();
+}
+double IncompressibleFlow::rotation() const {
+  return parts_->config.rotation;
 }
 mesh::Int3 IncompressibleFlow::waves() const {
   return parts_->transform.waves();
@@ -283,23 +301,29 @@ std::vector<double> IncompressibleFlow::forcing_state() const {
   return parts_->band ? parts_->band->forcing().state() : std::vector<double>{};
 }
 
-double IncompressibleFlow::advance(std::int64_t step, const std::function<double(double)>& choose) {
+double IncompressibleFlow::advance(std::int64_t step, const std::function<double(double)>& choose, const Carry& carry) {
   Parts& p = *parts_;
   double dt = 0.0;
   StageSums totals(p.config.scalars.size(), p.scheme.stages.size());
   for (std::size_t stage = 0; stage < p.scheme.stages.size(); ++stage) {
+    if (carry) core::timed(p.bill, "tracers", [&] { p.copy_velocity(step, stage); });
     core::timed(p.bill, "transforms", [&] { p.transform.backward(p.next, p.real); });
     if (stage == 0) {
       dt = choose(p.fastest());
       p.set_time_step(dt);
       if (p.band) p.band->forcing().begin_step(step, dt);
     }
+    if (carry) {
+      const StageWeights& weights = p.scheme.stages[stage];
+      const FlowStage now{dt * weights.next, dt * weights.sum, stage == 0, weights.kind == StageKind::last};
+      core::timed(p.bill, "tracers", [&] { carry(now, *p.carrying); });
+    }
     core::timed(p.bill, "products", [&] { p.multiply(); });
     core::timed(p.bill, "transforms", [&] { p.transform.forward(p.real, p.products); });
     core::timed(p.bill, "modes", [&] { p.finish_stage(step, stage, dt, totals); });
   }
   p.take(totals, dt);
-  p.adjust_band();
+  p.adjust_band(dt);
   p.begin_step(step + 1);
   return dt;
 }
