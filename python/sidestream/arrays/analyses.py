@@ -142,8 +142,8 @@ def friends_of_friends(
         For each particle the smallest id in its group.
 
     Raises:
-        Error: a linking length that is not positive and finite, a position that is not finite, arrays that do not fit
-            together.
+        Error: a linking length that is not positive and finite, a position that is not finite, two particles of one id,
+            arrays that do not fit together.
 
     Example:
         >>> positions = np.array([[0.1, 5.0, 5.0], [9.9, 5.0, 5.0], [4.0, 5.0, 5.0]])

@@ -162,6 +162,7 @@ def _summary(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def _line(verdict: dict[str, Any]) -> str:
+    from ..files.snapshot import CHECKSUMS
     from ..quantities import duration, size, speed
 
     name = Path(verdict["path"]).name
@@ -172,4 +173,5 @@ def _line(verdict: dict[str, Any]) -> str:
     much, seconds = verdict["bytes"], verdict["seconds"]
     what = f"{verdict['kind']} of format {verdict['format']}"
     state = ", pending, not committed" if verdict["is_pending"] else ""
-    return f"good     {name}  {what}{state}, {size(much)} in {duration(seconds)} ({speed(much, seconds)})"
+    seal = "" if verdict["seal"] == "kept" else f", checksums {CHECKSUMS[verdict['seal']]}"
+    return f"good     {name}  {what}{state}{seal}, {size(much)} in {duration(seconds)} ({speed(much, seconds)})"

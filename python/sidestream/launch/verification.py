@@ -21,7 +21,7 @@ def verify(
     """Reads a file, or every plot file, checkpoint and stored snapshot of a run, and checks every checksum.
 
     Yields one dictionary a file as soon as it is read: `path`, `is_good`, `is_pending`, `seconds`, and `format`,
-    `kind`, `bytes` or `message`.
+    `kind`, `seal`, `bytes` or `message`.
     """
     paths = _to_verify(path)
     for line in lines_of(FILES, ["verify", *map(str, paths)], ranks, launcher, tell, may_fail=True):

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "io/content/possible_numbers.hpp"
 #include "io/formats/format_entries.hpp"
 
 namespace sidestream::io {
@@ -35,7 +36,11 @@ const core::Registry<Format>& formats() {
 }
 
 const Format& format_of(const std::string& path) {
-  if (!std::filesystem::exists(path)) throw core::Error("there is nothing of this name", path);
+  std::error_code error;  // such as that of a link that leads to itself
+  if (!std::filesystem::exists(path, error))
+    throw core::Error(error ? fmt::format("the name leads to nothing: {}", error.message())
+                            : "there is nothing of this name",
+                      path);
   for (const Format& format : formats())
     if (format.recognizes(path)) return format;
   throw core::Error("the file is of no known format", path,
@@ -43,7 +48,9 @@ const Format& format_of(const std::string& path) {
 }
 
 std::unique_ptr<SnapshotFile> open_snapshot_file(const std::string& path) {
-  return format_of(path).open(path);
+  std::unique_ptr<SnapshotFile> file = format_of(path).open(path);
+  require_possible(file->description());
+  return file;
 }
 
 }  // namespace sidestream::io

@@ -126,6 +126,7 @@ void put_description(const FileContent& content, std::int64_t particles, Index& 
 IndexDescription take_description(IndexReader& index, const std::string& format, const std::string& path) {
   IndexDescription all;
   all.description.format = format;
+  all.description.seal = Seal::kept;
   all.description.state.source = path;
   try {
     apply_metadata(index.root().at("state").dump(), index.path(), all.description);
