@@ -33,8 +33,11 @@ def open(path: str | os.PathLike[str]) -> Run | SnapshotFile | xr.Dataset:  # no
         >>> plot = sidestream.open("runs/demo/plt00120")
         >>> plot["density"].mean()
     """
-    target = Path(path)
-    if not target.exists():
+    try:
+        target = Path(path)
+    except TypeError as problem:
+        raise Error(f"{path!r:.60} is no path", hint="give the name of a file or folder") from problem
+    if not is_there(target):
         raise Error(
             "there is no such run, plot file or result",
             target,
@@ -51,6 +54,15 @@ def open(path: str | os.PathLike[str]) -> Run | SnapshotFile | xr.Dataset:  # no
 
         return load_result(target)
     raise unknown(target)
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is anything of this name; an error for a name that no file can have."""
+    try:
+        return path.exists()
+    except (OSError, ValueError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else str(problem)
+        raise Error(f"this cannot be the name of a file: {reason}", f"{str(path)[:60]!r}...") from problem
 
 
 def is_run(path: Path) -> bool:

@@ -98,12 +98,20 @@ void require_names(const FileDescription& file) {
     if (is_printable(name)) return;
     std::string shown = name.substr(0, 40);
     std::ranges::replace_if(shown, [](char c) { return c < ' ' || c > '~'; }, '?');
-    throw core::Error(fmt::format("the name of {} has {} bytes, `{}`, and cannot be printed", what, name.size(), shown),
-                      file.state.source, fmt::format("names have 1 to {} letters, digits and signs", longest_name));
+    throw core::Error(fmt::format("the name of {} has {} bytes, `{}`, and cannot be one", what, name.size(), shown),
+                      file.state.source, fmt::format("a name has 1 to {} letters, digits and signs", longest_name));
   };
-  for (const mesh::Quantity& field : file.fields) require_name(field.name, "a field");
-  for (const mesh::ParticleAttribute& number : file.no_particles.attributes)
+  const auto require_unit = [&](const std::string& unit, const char* what) {
+    if (!unit.empty()) require_name(unit, what);
+  };
+  for (const mesh::Quantity& field : file.fields) {
+    require_name(field.name, "a field");
+    require_unit(field.unit, "the unit of a field");
+  }
+  for (const mesh::ParticleAttribute& number : file.no_particles.attributes) {
     require_name(number.name, "a number of particles");
+    require_unit(number.unit, "the unit of a number of particles");
+  }
 }
 
 void require_whole_domain(const FileDescription& file) {

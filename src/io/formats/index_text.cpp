@@ -7,6 +7,7 @@
 
 #include "io/content/block_copy.hpp"
 #include "io/disk/checksum.hpp"
+#include "io/disk/json_text.hpp"
 #include "io/disk/text_reader.hpp"
 #include "io/formats/metadata.hpp"
 #include "sidestream/core/error.hpp"
@@ -96,7 +97,7 @@ IndexReader::IndexReader(const std::string& path, std::string_view magic) : path
   end_ = std::ssize(head) + bytes;
   try {
     const std::size_t json_end = std::min(body.find('\n'), body.size());
-    index_.root = json::parse(std::string_view(body).substr(0, json_end));
+    index_.root = parse_json(std::string_view(body).substr(0, json_end), path_);
     index_.tables = body.substr(std::min(json_end + 1, body.size()));
   } catch (const json::exception& problem) {
     fail(problem.what());

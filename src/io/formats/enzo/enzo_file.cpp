@@ -13,6 +13,7 @@
 #include "io/containers/hdf5/hdf5_inside.hpp"
 #include "io/content/block_copy.hpp"
 #include "io/content/possible_numbers.hpp"
+#include "io/disk/json_text.hpp"
 #include "io/formats/enzo/enzo_snapshot.hpp"
 #include "io/formats/enzo/enzo_species.hpp"
 #include "io/formats/metadata.hpp"
@@ -40,11 +41,11 @@ struct OwnTables {
 OwnTables read_own_tables(const std::string& folder) {
   const std::string path = folder + "/" + enzo_metadata_name;
   try {
-    const nlohmann::json sealed = nlohmann::json::parse(read_text(path));
+    const nlohmann::json sealed = parse_json(read_text(path), path);
     const std::string text = sealed.at("content").get<std::string>();
     if (sealed.at("checksum").get<std::string>() != enzo_checksum(text))
       throw core::Error("the checksum of the file is wrong", path, "the file is damaged; use an earlier one");
-    const nlohmann::json all = nlohmann::json::parse(text);
+    const nlohmann::json all = parse_json(text, path);
     for (const auto& [name, checksum] : all.at("texts").items())
       if (checksum.get<std::string>() != enzo_checksum(read_text(folder + "/" + name)))
         throw core::Error("the checksum of the file is wrong", folder + "/" + name,
