@@ -9,6 +9,7 @@
 
 #include "io/content/possible_numbers.hpp"
 #include "io/formats/format_entries.hpp"
+#include "sidestream/core/input_file.hpp"
 
 namespace sidestream::io {
 
@@ -41,6 +42,8 @@ const Format& format_of(const std::string& path) {
     throw core::Error(error ? fmt::format("the name leads to nothing: {}", error.message())
                             : "there is nothing of this name",
                       path);
+  if (const std::string kind = core::kind_of_no_file(path); !kind.empty() && !std::filesystem::is_directory(path, error))
+    throw core::Error(fmt::format("this is {} and no regular file", kind), path);
   for (const Format& format : formats())
     if (format.recognizes(path)) return format;
   throw core::Error("the file is of no known format", path,
