@@ -18,7 +18,6 @@ namespace {
 using Complex = std::complex<double>;
 using Triple = Blocks::Triple;  // z, y, x
 using Cells = nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-using ReadOnlyCells = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Modes = nb::ndarray<Complex, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 mesh::Int3 int3(const Triple& zyx) {
@@ -65,7 +64,7 @@ class Transform {
   Triple extent() const { return triple(box().extent()); }
   Triple waves() const { return triple(plan_.waves()); }
 
-  void forward(const ReadOnlyCells& cells, const Modes& modes) const {
+  void forward(const Cells& cells, const Modes& modes) const {
     const nb::gil_scoped_release unlocked;
     plan_.forward(view_of<const double>(plan_.real(), comm_.rank(), cells.data()),
                   view_of(plan_.spectral(), comm_.rank(), modes.data()));

@@ -15,7 +15,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <random>
 #include <thread>
 
 namespace sidestream::redistribute {
@@ -53,7 +52,7 @@ nlohmann::json findings_in(const std::string& path) {
 /// be lost, and made again.
 class Turn {
  public:
-  explicit Turn(const std::string& path) : lock_(open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666)) {
+  explicit Turn(const std::string& path) : lock_(open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
     constexpr int most_tries = 200;
     for (int n = 0; lock_ >= 0 && n < most_tries && flock(lock_, LOCK_EX | LOCK_NB) != 0; ++n)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -70,9 +69,8 @@ class Turn {
 
 // Returns what went wrong, or nothing.
 std::string replace_file(const std::string& path, const std::string& text) {
-  // Not `mkstemp`, whose files others may not read whatever the user's mask says.
-  const std::string temporary = fmt::format("{}.{:08x}", path, std::random_device()());
-  const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+  std::string temporary = path + ".XXXXXX";
+  const int file = mkstemp(temporary.data());
   if (file < 0) return std::strerror(errno);
   const bool is_written = write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   const bool is_closed = close(file) == 0;

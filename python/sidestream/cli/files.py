@@ -91,7 +91,7 @@ def verify(
 
     Of a run, every plot file, checkpoint and stored snapshot is read, those of its tasks too, and each has a line that
     says whether it is good. Exit code 1 means that one is damaged. Files of other codes have no checksums: that they
-    can be read is all there is to check.
+    can be read, with numbers that can be, is all there is to check.
 
     \b
     Examples:
