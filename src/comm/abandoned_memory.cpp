@@ -55,6 +55,15 @@ std::vector<std::string> candidates_in(const std::string& folder) {
   return found;
 }
 
+// The first process of a machine or container, which shows nothing to those with fewer rights, is no rank, unless it is
+// called like one.
+bool is_init(const std::string& process) {
+  std::ifstream file("/proc/" + process + "/comm");
+  std::string command;
+  std::getline(file, command);
+  return process == "1" && !command.empty() && !command.starts_with("sidestream") && !command.starts_with("python");
+}
+
 // What the processes of this user have mapped, one text; nothing where one of them does not show it.
 std::optional<std::string> mapped_files() {
   std::string all;
@@ -69,7 +78,7 @@ std::optional<std::string> mapped_files() {
     for (std::string line; std::getline(maps, line);)
       if (const auto path = line.find('/'); path != std::string::npos) all += line.substr(path) + "\n";
     // A process that ended meanwhile has mapped nothing.
-    if (!is_readable && fs::exists(entry->path(), error)) return std::nullopt;
+    if (!is_readable && !is_init(name) && fs::exists(entry->path(), error)) return std::nullopt;
   }
   return error ? std::nullopt : std::optional(all);
 }

@@ -185,7 +185,9 @@ def sides_of(box_size: float | Sequence[float]) -> Sides:
     try:
         sides = np.atleast_1d(np.asarray(box_size, dtype=float))
     except (TypeError, ValueError, OverflowError) as problem:
-        raise Error(f"`box_size` is {box_size!r:.40}, not a number of Mpc", hint="for example box_size=14.2") from problem
+        raise Error(
+            f"`box_size` is {box_size!r:.40}, not a number of Mpc", hint="for example box_size=14.2"
+        ) from problem
     if sides.shape not in ((1,), (3,)) or not np.all(np.isfinite(sides) & (sides > 0)):
         raise Error(f"`box_size` is {box_size!r}, not a positive number of Mpc", hint="for example box_size=14.2")
     if not np.all((sides >= SMALLEST_SIDE) & (sides <= LARGEST_SIDE)):
@@ -198,7 +200,7 @@ def sides_of(box_size: float | Sequence[float]) -> Sides:
 
 def threshold(value: float | str) -> str:
     """A threshold as text: a value, or a multiple of the mean."""
-    return value if isinstance(value, str) else repr(real_number(value, "threshold", "for example \"200 mean\""))
+    return value if isinstance(value, str) else repr(real_number(value, "threshold", 'for example "200 mean"'))
 
 
 def check_connectivity(connectivity: int) -> None:
