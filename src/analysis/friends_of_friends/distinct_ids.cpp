@@ -47,7 +47,8 @@ std::optional<std::int64_t> twice_in(std::span<const std::int64_t> ids) {
                     "own, and each species other ones");
 }
 
-// Which rank looks at an id: those of neighbours in number are spread, whatever their pattern is (the mix of SplitMix64).
+// Which rank looks at an id: those of neighbours in number are spread, whatever their pattern is (the mix of
+// SplitMix64).
 std::size_t rank_of(std::int64_t id, std::size_t ranks) {
   std::uint64_t mixed = static_cast<std::uint64_t>(id) >> 10;  // a piece of ids together, for the table of bits
   mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -66,11 +67,12 @@ void require_distinct(const comm::Communicator& comm, std::span<const std::int64
   std::vector<std::vector<std::int64_t>> outgoing(static_cast<std::size_t>(comm.size()));
   for (const std::int64_t id : ids) outgoing[rank_of(id, outgoing.size())].push_back(id);
   std::vector<std::int64_t> mine;
-  for (const std::vector<std::int64_t>& part : comm.exchange(outgoing)) mine.insert(mine.end(), part.begin(), part.end());
-  // Of several, all ranks name the same, the lowest one.
-  constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
-  const std::int64_t lowest = comm.min(twice_in(mine).value_or(none));
-  if (lowest != none) refuse(lowest);
+  for (const std::vector<std::int64_t>& part : comm.exchange(outgoing))
+    mine.insert(mine.end(), part.begin(), part.end());
+  const std::optional<std::int64_t> found = twice_in(mine);
+  if (comm.max(std::int64_t{found ? 1 : 0}) == 0) return;
+  // Of several, all ranks name the same.
+  refuse(comm.min(found.value_or(std::numeric_limits<std::int64_t>::max())));
 }
 
 }  // namespace sidestream::analysis
