@@ -27,8 +27,8 @@ struct FileSpecies {
 /// The column that says of which species a particle is.
 inline constexpr const char* species_column = "species";
 
-/// What vouches for the numbers in a file: checksums and a record of Sidestream; nothing any more, though Sidestream has
-/// written it (an old file, or one that others copied in part); nothing ever, as with files of other programs.
+/// What vouches for the numbers in a file: checksums and a record of Sidestream; nothing any more, though Sidestream
+/// has written it (an old file, or one that others copied in part); nothing ever, as with files of other programs.
 enum class Seal { kept, lost, none };
 
 /// What a file holds, whatever its format.

@@ -44,7 +44,7 @@ std::string place_of(const FileDescription& file, std::string_view number) {
   std::string_view entry = number;
   if (found != entries.end()) {
     const bool is_flash = file.format.starts_with("flash") || file.format == "sidestream";
-    const std::string_view named = file.format == "nyx"                 ? found->nyx
+    const std::string_view named = file.format == "nyx"              ? found->nyx
                                    : file.format.starts_with("enzo") ? found->enzo
                                    : is_flash                        ? found->flash
                                                                      : std::string_view{};
@@ -97,7 +97,8 @@ void require_names(const FileDescription& file) {
   const auto require_name = [&](const std::string& name, const char* what) {
     if (is_printable(name)) return;
     std::string shown = name.substr(0, 40);
-    std::ranges::replace_if(shown, [](char c) { return c < ' ' || c > '~'; }, '?');
+    std::ranges::replace_if(
+        shown, [](char c) { return c < ' ' || c > '~'; }, '?');
     throw core::Error(fmt::format("the name of {} has {} bytes, `{}`, and cannot be one", what, name.size(), shown),
                       file.state.source, fmt::format("a name has 1 to {} letters, digits and signs", longest_name));
   };
@@ -143,8 +144,7 @@ void require_nested_levels(const FileDescription& file) {
     for (const mesh::Box& box : file.state.levels[level].boxes()) {
       const mesh::Box below = coarsened(box, file.ratios.at(level));
       std::int64_t cells = 0;
-      coarser.for_each_meeting(below,
-                               [&](std::int32_t b) { cells += intersection(coarser.box(b), below).volume(); });
+      coarser.for_each_meeting(below, [&](std::int32_t b) { cells += intersection(coarser.box(b), below).volume(); });
       if (cells != below.volume())
         throw core::Error(fmt::format("box {} of level {} does not lie within the boxes of level {}",
                                       mesh::to_string(box), level, level - 1),
@@ -155,8 +155,9 @@ void require_nested_levels(const FileDescription& file) {
 
 // By the words of files.
 bool is_never_negative(std::string_view field) {
-  constexpr std::array names{"density",  "total_density", "particle_mass_density", "gas_density", "dark_matter_density",
-                             "Temp",     "temperature",   "pressure",              "mass",        "particle_mass"};
+  constexpr std::array names{
+      "density",  "total_density", "particle_mass_density", "gas_density", "dark_matter_density", "Temp", "temperature",
+      "pressure", "mass",          "particle_mass"};
   return std::ranges::find(names, field) != names.end();
 }
 

@@ -49,8 +49,8 @@ std::string folder_of(const std::string& path) {
 }
 
 // An empty file of this name, with the user's mask. What was there is taken away rather than written to: names under
-// construction can be guessed, and in a folder that others write to, such as /tmp, one may be a link of theirs to a file
-// of the user. The negative result of `open` where that fails.
+// construction can be guessed, and in a folder that others write to, such as /tmp, one may be a link of theirs to a
+// file of the user. The negative result of `open` where that fails.
 int create_anew(const std::string& path) {
   constexpr int flags = O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL | O_NOFOLLOW;
   const int descriptor = ::open(path.c_str(), flags, 0666);

@@ -10,8 +10,8 @@ namespace sidestream::io {
 // opened (links and arrays that lead there, which may be whatever the user can read, or wait for ever) and programs
 // loaded (filters that are plugins). Every member that is opened for reading goes through here.
 
-/// A dataset to be read. Throws core::Error where it is reached by a link to another file, lies in other files, or takes
-/// a filter that HDF5 has not of its own.
+/// A dataset to be read. Throws core::Error where it is reached by a link to another file, lies in other files, or
+/// takes a filter that HDF5 has not of its own.
 DatasetHandle open_dataset(hid_t file, const std::string& name);
 
 /// A group or dataset, of which attributes and names are asked for. The same of links.

@@ -298,7 +298,8 @@ void FlashFile::append_rows(const std::vector<double>& rows, std::int64_t first,
           columns_.position[axis] < properties_ ? row[columns_.position[axis]] - description_.origin[axis] : 0.0);
     for (std::size_t a = 0; a < columns_.reals.size(); ++a)
       particles.attributes[a].values.push_back(row[columns_.reals[a]]);
-    const double tag = columns_.tag < properties_ ? row[columns_.tag] : static_cast<double>(first + static_cast<std::int64_t>(p));
+    const double tag =
+        columns_.tag < properties_ ? row[columns_.tag] : static_cast<double>(first + static_cast<std::int64_t>(p));
     if (ids.empty() && !(std::abs(tag) < largest))
       fail(fmt::format("the tag of a particle is {}, which no number of a particle can be", tag), "tracer particles");
     particles.id.push_back(!ids.empty() ? ids[p] : static_cast<std::int64_t>(tag));
