@@ -15,6 +15,7 @@ import pytest
 import calls
 from sidestream.launch.launcher import find_program, mpi_environment
 
+LIMIT_BYTES = 5 << 20  # MPI needs files of 4.1 MiB itself
 SOD = 'simulation = "sod"\n[mesh]\ncells = [32, 1, 1]\nblock = 8\n'
 
 
@@ -118,7 +119,8 @@ def test_a_quiet_run_that_fails_says_why(tmp_path: Path) -> None:
 
 def test_a_limit_of_file_sizes_is_a_full_disk(tmp_path: Path) -> None:
     """No rank is killed by the signal: what cannot be written is told, with the limit as the reason."""
-    (tmp_path / "sod.toml").write_text(SOD + "[output]\nplotfile = { every = 1 }\n")
+    large = SOD.replace("[32, 1, 1]\nblock = 8", "[512, 512, 1]\nblock = 64")
+    (tmp_path / "sod.toml").write_text(large + "[output]\nplotfile = { every = 1 }\n")
     line = [str(find_program()), "sod.toml", "--quiet", "--set", "run.max_steps=2", "--out", "run"]
     done = subprocess.run(
         line,
@@ -127,7 +129,7 @@ def test_a_limit_of_file_sizes_is_a_full_disk(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         timeout=calls.LIMIT_S,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048)),  # in a process of its own
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT_BYTES, LIMIT_BYTES)),
     )
 
     assert done.returncode == 1, (done.returncode, done.stderr)
