@@ -7,8 +7,10 @@
 #include <csignal>
 #include <cstdlib>
 #include <limits>
+#include <string_view>
 #include <utility>
 
+#include "comm/abandoned_memory.hpp"
 #include "comm/luggage.hpp"
 #include "sidestream/comm/launcher_watch.hpp"
 #include "sidestream/comm/progress.hpp"
@@ -30,6 +32,13 @@ void take_file_size_limit_as_error() {
   if (::sigaction(SIGXFSZ, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) std::signal(SIGXFSZ, SIG_IGN);
 }
 
+// One rank of a node cleans it; where no launcher numbers them, each does.
+bool is_first_of_node() {
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "PMIX_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
+    if (const char* number = std::getenv(name)) return std::string_view(number) == "0";
+  return true;
+}
+
 template <typename T>
 T reduce(T value, MPI_Op op, MPI_Comm comm) {
   check(MPI_Allreduce(MPI_IN_PLACE, &value, 1, datatype<T>(), op, comm), "MPI_Allreduce");
@@ -46,6 +55,7 @@ Environment::Environment(int& argc, char**& argv) {
   setenv("OMPI_MCA_pml_ob1_send_pipeline_depth", "32", 0);
   take_file_size_limit_as_error();
   end_with_the_launcher();
+  if (is_first_of_node()) remove_abandoned_memory();
   int provided = 0;
   check(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread");
 }

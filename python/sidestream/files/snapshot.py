@@ -29,6 +29,14 @@ _MASS_NAMES = ("mass", "particle_mass")
 _MSUN_PER_MPC3 = {"Msun/Mpc^3": 1.0, "g/cm^3": CM_PER_MPC**3 / GRAMS_PER_MSUN}
 
 
+# What vouches for the numbers in a file, in words.
+CHECKSUMS = {
+    "kept": "kept",
+    "lost": "lost: Sidestream wrote the file, but it is old or was copied in part",
+    "none": "none: another program wrote the file",
+}
+
+
 def format_of(path: Path) -> str:
     """The name of the format of a file or folder; empty when it is of none that is known."""
     with translated_errors():
@@ -85,6 +93,14 @@ class SnapshotFile:
     def kind(self) -> str:
         """`checkpoint` when a run of Sidestream goes on from it to the bit, else `plot file`."""
         return str(self._facts["kind"])
+
+    @property
+    def seal(self) -> str:
+        """`kept` where checksums of Sidestream vouch for the file, `none` in one of another program.
+
+        `lost` says that Sidestream wrote it, but that it is old or was copied in part: nothing in it can be checked.
+        """
+        return str(self._facts["seal"])
 
     @property
     def fields(self) -> list[str]:
@@ -283,6 +299,7 @@ class SnapshotFile:
             "kind": self.kind,
             "path": str(self.path),
             "format": self.format,
+            "checksums": CHECKSUMS[self.seal],
             "step": facts["step"],
             "cells": list(self.cells()),
             "levels": self.levels,

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -23,16 +24,23 @@ namespace {
 constexpr std::int64_t most_bytes_at_once = std::int64_t{4} << 20;
 constexpr const char* prefix = "sidestream_memory_";
 
+// Of those that have no lock yet: who makes one locks it at once, unless killed just then.
+constexpr std::time_t oldest_unlocked_s = 60;
+
 // Those of processes that were killed: nobody holds them.
 void remove_abandoned(const std::string& folder) {
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     std::error_code gone;
-    if (!entry->path().filename().string().starts_with(prefix) || !entry->is_regular_file(gone)) continue;
+    const std::string name = entry->path().filename().string();
+    const bool is_unlocked = name.starts_with(std::string(".") + prefix);
+    if ((!is_unlocked && !name.starts_with(prefix)) || !entry->is_regular_file(gone)) continue;
     const int descriptor = ::open(entry->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (descriptor < 0) continue;
     struct stat status {};
-    if (::fstat(descriptor, &status) == 0 && status.st_uid == ::geteuid() && try_lock(descriptor) == LockState::free)
+    if (::fstat(descriptor, &status) == 0 && status.st_uid == ::geteuid() &&
+        (!is_unlocked || std::time(nullptr) - status.st_mtime > oldest_unlocked_s) &&
+        try_lock(descriptor) == LockState::free)
       ::unlink(entry->path().c_str());
     ::close(descriptor);
   }

@@ -124,6 +124,9 @@ class Run {
                        : was_signalled()        ? RunStatus::interrupted
                                                 : RunStatus::finished;
     if (status == RunStatus::stopped) say(fmt::format("the run ends here: {}", stop_reason()));
+    // Not an error, but the exit code is not 0: `--quiet` does not hide why.
+    if (status == RunStatus::interrupted && !tells_steps_)
+      say(fmt::format("the run is interrupted after step {}", simulation_->moment().step));
     if (status == RunStatus::stopped || end_ == End::late || end_ == End::told) prepare_last_checkpoint();
     outputs_.write_last(*simulation_, !is_finished);
     // A pending checkpoint relies on what waits in the queue; without one, a restart makes all of that again.
