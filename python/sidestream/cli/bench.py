@@ -138,11 +138,17 @@ def move(
     return 1 if any("error" in case for movement in report["movements"] for case in movement["cases"]) else 0
 
 
-@bench.command(short_help="Time Fourier transforms by every process grid and exchange strategy.")
+@bench.command(short_help="Time Fourier transforms by every process grid, exchange strategy and depth of the pipeline.")
 def fft(
     ranks: Annotated[int | None, typer.Option("-n", "--ranks", metavar="RANKS", help="MPI ranks (default: 4).")] = None,
     cells: Annotated[int, typer.Option("--cells", metavar="N", help="Cells a side of the field, 8 or more.")] = 128,
     repetitions: Annotated[int, typer.Option("--repetitions", metavar="N", help="Steps that are measured.")] = 10,
+    components: Annotated[
+        int, typer.Option("--components", metavar="N", help="Fields that are transformed together.")
+    ] = 1,
+    kept: Annotated[
+        int | None, typer.Option("--kept", metavar="K", help="Largest wavenumber that is kept (default: all).")
+    ] = None,
     source: Annotated[
         str, typer.Option("--from", metavar="LAYOUT", help="Where the cells are: pencils or blocks.")
     ] = "pencils",
@@ -157,20 +163,30 @@ def fft(
         str | None, typer.Option("--launcher", metavar="COMMAND", help="The MPI launcher, with options if need be.")
     ] = None,
 ) -> int:
-    """Transform a real field there and back by each process grid and exchange strategy.
+    """Transform a real field there and back by each process grid, exchange strategy and depth of the pipeline.
 
-    Times are those of the slowest rank in the fastest step, as in the turbulence code of Blue Waters. A sinusoid, of
-    which one mode is left, tells how exact the fastest one is. All of them give the same bits.
+    Times are those of the slowest rank in the fastest step, as in the turbulence code of Blue Waters, divided into
+    lines, packing, exchange and unpacking. A sinusoid, of which one mode is left, tells how exact the fastest one is.
+    All of them give the same bits. With 2 under way, lines of one piece (planes, or a component) are transformed while
+    another travels; some process grids leave half of the ranks idle. The fastest is kept in the wisdom file, where a run
+    with `exchange = "tuned"` finds it for the same work.
 
     \b
     Examples:
       sidestream bench fft -n 4 --cells 256
+      sidestream bench fft -n 4 --cells 64 --components 3 --kept 21
       sidestream bench fft -n 8 --from blocks --strategies p2p,shared --json
     """
     from ..launch import bench_fft
 
     if ranks is not None and ranks < 1:
         raise UsageError(f"{ranks} ranks cannot transform anything", hint="-n takes 1 or more")
+    if components < 1:
+        raise UsageError(f"{components} components are nothing to transform", hint="--components takes 1 or more")
+    if kept is not None and not 3 <= kept <= (cells - 1) // 2:
+        raise UsageError(
+            f"--kept {kept} does not fit {cells} cells", hint=f"--kept takes 3 to {(cells - 1) // 2}; without it all"
+        )
     if cells < 8:
         raise UsageError(f"{cells} cells hold no sinusoid", hint="--cells takes 8 or more")
     if repetitions < 1:
@@ -179,6 +195,8 @@ def fft(
         ranks=ranks or 4,
         cells=cells,
         repetitions=repetitions,
+        components=components,
+        kept=kept,
         source=source,
         strategies=strategies,
         wisdom=wisdom,
