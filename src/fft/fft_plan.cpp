@@ -73,6 +73,7 @@ struct FftPlan<Cell>::Plan {
   ComplexLines<Number> y, z;
   Slices<Cell> slices;
   // Full lines along z, where the caller's field does not hold them, and their modes in the same memory.
+  bool has_own_z;
   std::vector<Mode> z_memory;
   Modes own_z_cells, own_z_modes;
   std::optional<Redistribution> ghost_fill, z_to_wanted, wanted_to_z;
@@ -82,15 +83,13 @@ struct FftPlan<Cell>::Plan {
 
   Plan(const comm::Communicator& its_comm, const Layout& given, const FftOptions& its_options);
 
-  bool has_own_z() const { return !pencils.keeps_all_of_z() || !pencils.is_wanted_in_pencils(); }
-
   void forward(const FieldView<const Cell>& input, const Modes& spectrum);
   void backward(const Modes& spectrum, const FieldView<Cell>& output);
 
  private:
   // The stages along z of a group of components, where the caller's modes of it are in `spectrum`.
   Modes z_cells(const Modes& spectrum, int group) const {
-    return z_memory.empty() ? spectrum : of_group(own_z_cells, group);
+    return has_own_z ? of_group(own_z_cells, group) : spectrum;
   }
   Modes z_modes(const Modes& spectrum, int group) const {
     return z_to_wanted ? of_group(own_z_modes, group) : spectrum;
@@ -133,11 +132,12 @@ FftPlan<Cell>::Plan::Plan(const comm::Communicator& its_comm, const Layout& give
       y(pencils.cells.y, pencils.waves.y),
       z(pencils.cells.z, pencils.waves.z),
       slices(comm, pencils, options),
+      has_own_z(!pencils.keeps_all_of_z() || !pencils.is_wanted_in_pencils()),
       travellers(static_cast<std::size_t>(slices.depth())) {
   options.grid = pencils.grid;
   options.depth = slices.depth();
   const int rank = comm.rank(), components = options.components;
-  if (has_own_z()) {
+  if (has_own_z) {
     z_memory.resize(mesh::Field<Mode>::size_bytes(pencils.z_cells, rank, components) / sizeof(Mode));
     const auto own = pencils.z_cells.boxes_of(rank);
     const int pitch = own.empty() ? 0 : pencils.z_cells.box(own.front()).extent().x;

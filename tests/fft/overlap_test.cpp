@@ -109,6 +109,24 @@ TEST(FftPlan, OddAndPrimeSizesHaveTheSameBitsByEveryStrategy) {
   }
 }
 
+TEST(FftPlan, RanksWithoutPencilsMayHaveModes) {
+  constexpr Int3 cells{12, 10, 9};
+  const comm::Communicator comm(MPI_COMM_WORLD);
+  const Layout blocks = scattered_blocks(cells, comm.size()), wanted = scattered_blocks({7, 10, 9}, comm.size());
+  Field<double> field = noise_on(blocks, comm.rank()), expected_back(blocks, comm.rank());
+  const FftPlan<double> plain(comm, blocks), few(comm, blocks, {.grid = ProcessGrid{1, 1}, .spectral = wanted});
+  Field<Complex> expected(plain.spectral(), comm.rank()), modes(wanted, comm.rank());
+
+  plain.forward(field, expected);
+  few.forward(field, modes);
+  const bool modes_agree = have_equal_bits(gathered(comm, modes), gathered(comm, expected));
+  plain.backward(expected, expected_back);
+  few.backward(modes, field);
+
+  EXPECT_TRUE(modes_agree);
+  EXPECT_TRUE(have_equal_bits(gathered(comm, field), gathered(comm, expected_back)));
+}
+
 // 16 planes at most of one process grid: on 32 ranks (see CMakeLists.txt) pencils.
 TEST(FftPlan, MoreRanksThanPlanesGiveTheBitsOfOne) {
   constexpr Int3 cells{16, 16, 16};

@@ -138,7 +138,7 @@ def move(
     return 1 if any("error" in case for movement in report["movements"] for case in movement["cases"]) else 0
 
 
-@bench.command(short_help="Time Fourier transforms by every process grid, exchange strategy and depth of the pipeline.")
+@bench.command(short_help="Time Fourier transforms by every process grid and exchange strategy.")
 def fft(
     ranks: Annotated[int | None, typer.Option("-n", "--ranks", metavar="RANKS", help="MPI ranks (default: 4).")] = None,
     cells: Annotated[int, typer.Option("--cells", metavar="N", help="Cells a side of the field, 8 or more.")] = 128,
@@ -168,8 +168,8 @@ def fft(
     Times are those of the slowest rank in the fastest step, as in the turbulence code of Blue Waters, divided into
     lines, packing, exchange and unpacking. A sinusoid, of which one mode is left, tells how exact the fastest one is.
     All of them give the same bits. With 2 under way, lines of one piece (planes, or a component) are transformed while
-    another travels; some process grids leave half of the ranks idle. The fastest is kept in the wisdom file, where a run
-    with `exchange = "tuned"` finds it for the same work.
+    another travels; some process grids leave half of the ranks idle. The fastest is kept in the wisdom file, where a
+    run with `exchange = "tuned"` finds it for the same work.
 
     \b
     Examples:

@@ -49,7 +49,7 @@ def measure(request: FftRequest) -> dict[str, Any]:
 
 
 def print_report(report: dict[str, Any]) -> None:
-    """Prints a table of process grids, strategies and depths, where the time goes, and how exact the transforms were."""
+    """Prints a table of process grids, strategies and depths, where time goes, and how exact the transforms were."""
     from rich.table import Table
 
     out = console.out()
@@ -70,9 +70,7 @@ def print_report(report: dict[str, Any]) -> None:
         texts = [f"{1e3 * seconds:.3g}" for seconds in times] or [""] * (1 + len(PARTS))
         note = case.get("error", "fastest" if number == report["fastest"] else "")
         pieces = " components" if case["pieces"] == "components" else ""
-        table.add_row(
-            f"{case['rows']} x {case['columns']}", case["strategy"], f"{case['depth']}{pieces}", *texts, note
-        )
+        table.add_row(f"{case['rows']} x {case['columns']}", case["strategy"], f"{case['depth']}{pieces}", *texts, note)
     out.print(table)
     out.print("ms of the slowest rank in the fastest step; `alltoallw` packs and unpacks inside its exchange")
     errors = report["sinusoid_errors"]
