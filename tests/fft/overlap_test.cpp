@@ -15,8 +15,7 @@ struct Pipe {
   int depth;
   Pieces pieces;
 };
-constexpr Pipe pipes[] = {{2, Pieces::planes},     {3, Pieces::planes},     {7, Pieces::planes},
-                          {1, Pieces::components}, {2, Pieces::components}, {5, Pieces::components}};
+constexpr Pipe pipes[] = {{2, Pieces::planes}, {5, Pieces::planes}, {1, Pieces::components}, {3, Pieces::components}};
 
 class Overlap : public testing::TestWithParam<Pipe> {
  protected:
@@ -55,9 +54,11 @@ class Overlap : public testing::TestWithParam<Pipe> {
   }
   void expect_the_bits_of_waiting(const Layout& layout, FftOptions options) const {
     options.components = components;
-    const Result waiting = there_and_back(layout, options), overlapped = there_and_back(layout, piped(options));
-    EXPECT_TRUE(have_same_memory(waiting.modes, overlapped.modes));
-    EXPECT_TRUE(have_same_memory(waiting.back, overlapped.back));
+    expect_same(there_and_back(layout, options), there_and_back(layout, piped(options)));
+  }
+  static void expect_same(const Result& a, const Result& b) {
+    EXPECT_TRUE(have_same_memory(a.modes, b.modes));
+    EXPECT_TRUE(have_same_memory(a.back, b.back));
   }
 
   const comm::Communicator comm{MPI_COMM_WORLD};
@@ -65,22 +66,25 @@ class Overlap : public testing::TestWithParam<Pipe> {
 };
 
 TEST_P(Overlap, GivesTheBitsOfWaitingOnSlabsAndPencils) {
-  for (const auto decomposition : {Decomposition::slabs, Decomposition::pencils})
-    for (const Layout& layout : {blocks, split(mesh::domain_of(cells), {1, 1, comm.size()})})
-      expect_the_bits_of_waiting(layout, {.decomposition = decomposition, .ghost = 1});
+  expect_the_bits_of_waiting(blocks, {.decomposition = Decomposition::pencils, .ghost = 1});
+  const Layout slabs = split(mesh::domain_of(cells), {1, 1, comm.size()});
+  expect_the_bits_of_waiting(slabs, {.decomposition = Decomposition::slabs, .ghost = 1});
 }
 
 TEST_P(Overlap, GivesTheBitsOfWaitingByEveryStrategy) {
-  for (const auto& entry : redistribute::strategies())
-    if (entry.make != nullptr)
-      expect_the_bits_of_waiting(blocks, {.decomposition = Decomposition::pencils, .strategy = entry.strategy});
+  FftOptions options{.decomposition = Decomposition::pencils, .components = components};
+  const Result waiting = there_and_back(blocks, options);
+  for (const auto& entry : redistribute::strategies()) {
+    if (entry.make == nullptr) continue;
+    options.strategy = entry.strategy;
+    expect_same(waiting, there_and_back(blocks, piped(options)));
+  }
 }
 
 TEST_P(Overlap, GivesTheBitsOfWaitingWhereModesAreDroppedAndWantedElsewhere) {
   constexpr Int3 kept{3, 2, 4}, waves{4, 5, 9};
   const Layout wanted = scattered_blocks(waves, comm.size());
-  for (const auto decomposition : {Decomposition::slabs, Decomposition::pencils})
-    expect_the_bits_of_waiting(blocks, {.decomposition = decomposition, .kept = kept, .spectral = wanted});
+  expect_the_bits_of_waiting(blocks, {.decomposition = Decomposition::pencils, .kept = kept, .spectral = wanted});
 }
 
 std::string name_of(const testing::TestParamInfo<Pipe>& info) {
@@ -90,22 +94,21 @@ INSTANTIATE_TEST_SUITE_P(Pipes, Overlap, testing::ValuesIn(pipes), name_of);
 
 TEST(FftPlan, OddAndPrimeSizesHaveTheSameBitsByEveryStrategy) {
   const comm::Communicator comm(MPI_COMM_WORLD), self(MPI_COMM_SELF);
-  for (const Int3 cells : {Int3{7, 11, 13}, Int3{15, 9, 17}, Int3{19, 23, 5}}) {
+  for (const Int3 cells : {Int3{7, 11, 13}, Int3{15, 23, 9}}) {
     Field<double> alone = noise_on(one_block(cells), 0);
     const FftPlan<double> serial(self, alone.layout());
     Field<Complex> serial_modes(serial.spectral(), 0);
     serial.forward(alone, serial_modes);
     const auto expected = gathered(self, serial_modes);
-    for (const auto& entry : redistribute::strategies())
-      for (const auto decomposition : {Decomposition::slabs, Decomposition::pencils}) {
-        if (entry.make == nullptr) continue;
-        const Field<double> field = noise_on(scattered_blocks(cells, comm.size()), comm.rank());
-        const FftPlan<double> plan(comm, field.layout(),
-                                   {.decomposition = decomposition, .strategy = entry.strategy, .depth = 2});
-        Field<Complex> modes(plan.spectral(), comm.rank());
-        plan.forward(field, modes);
-        EXPECT_TRUE(have_equal_bits(gathered(comm, modes), expected)) << entry.name;
-      }
+    for (const auto& entry : redistribute::strategies()) {
+      if (entry.make == nullptr) continue;
+      const Field<double> field = noise_on(scattered_blocks(cells, comm.size()), comm.rank());
+      const FftPlan<double> plan(comm, field.layout(),
+                                 {.decomposition = Decomposition::pencils, .strategy = entry.strategy});
+      Field<Complex> modes(plan.spectral(), comm.rank());
+      plan.forward(field, modes);
+      EXPECT_TRUE(have_equal_bits(gathered(comm, modes), expected)) << entry.name;
+    }
   }
 }
 
