@@ -88,9 +88,7 @@ struct FftPlan<Cell>::Plan {
 
  private:
   // The stages along z of a group of components, where the caller's modes of it are in `spectrum`.
-  Modes z_cells(const Modes& spectrum, int group) const {
-    return has_own_z ? of_group(own_z_cells, group) : spectrum;
-  }
+  Modes z_cells(const Modes& spectrum, int group) const { return has_own_z ? of_group(own_z_cells, group) : spectrum; }
   Modes z_modes(const Modes& spectrum, int group) const {
     return z_to_wanted ? of_group(own_z_modes, group) : spectrum;
   }
@@ -249,8 +247,9 @@ void FftPlan<Cell>::Plan::let_travel() const {
 }
 
 // Has all slices go their way, as many at once as there are travellers. `stage(traveller)` does what comes before the
-// next exchange and starts that; false: there was nothing left to do. All slices are in as many exchanges, so they end
-// in their order, and all ranks start the same exchanges in the same order.
+// next exchange and starts that; false: there was nothing left to do. All slices are in as many exchanges (one at
+// least, where several are on their way), so they end in their order, and all ranks start the same exchanges in the
+// same order.
 template <typename Cell>
 template <typename Stage>
 void FftPlan<Cell>::Plan::send_all(Stage stage) {

@@ -46,7 +46,10 @@ template <typename Cell>
 Slices<Cell>::Slices(const comm::Communicator& comm, const Pencils& pencils, const FftOptions& options)
     : groups_(options.pieces == Pieces::components ? options.components : 1),
       components_(options.components / groups_) {
-  const int depth = std::max(options.depth, 1), count = count_of<Cell>(pencils, components_, groups_, depth);
+  // Slices that never travel would not wait for each other.
+  const bool travels = !pencils.is_given_in_pencils() || !pencils.y_is_x() || !pencils.z_is_y();
+  const int depth = travels ? std::max(options.depth, 1) : 1,
+            count = count_of<Cell>(pencils, components_, groups_, depth);
   for (int n = 0; n < std::min(depth, count * groups_); ++n) memory_.push_back(allocated(pencils, comm.rank(), count));
   for (int index = 0; index < count * groups_; ++index) slices_.push_back(make(comm, pencils, options, index, count));
 }
