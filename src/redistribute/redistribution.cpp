@@ -193,6 +193,7 @@ void Redistribution::start(const mesh::AnyField& from, const mesh::WritableField
   plan.order_local(combine);
   if (!plan.exchange) plan.choose(tuned_strategy(plan.comm, plan.tables, job));
   plan.is_under_way = true;
+  const auto timed = job.timed_exchange();
   plan.exchange->start(job);
   if (combine == Combine::replace) copy_local(plan.tables, job);
 }
@@ -205,11 +206,17 @@ void Redistribution::finish(const mesh::WritableField& to, Combine combine) cons
                        (blocks.empty() || blocks.front().origin == to.table().blocks.front().origin);
   core::require(is_same && plan.job.adds() == (combine == Combine::add),
                 "an exchange is finished with the field and the combination it was started with");
+  const auto timed = plan.job.timed_exchange();
   plan.exchange->finish();
   plan.is_under_way = false;
 }
 
+void Redistribution::measure(MoveTimes* times) {
+  plan_->job.times = times;
+}
+
 bool Redistribution::test() const {
+  const auto timed = plan_->job.timed_exchange();
   return !plan_->exchange || plan_->exchange->test();
 }
 

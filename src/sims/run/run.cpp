@@ -15,6 +15,7 @@
 #include "sidestream/core/machine.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/couple/session.hpp"
+#include "sidestream/fft/engine.hpp"
 #include "sidestream/io/event_log.hpp"
 #include "sidestream/io/generations.hpp"
 #include "sidestream/io/open_snapshot.hpp"
@@ -280,6 +281,7 @@ class Run {
     std::vector<std::string> tasks;
     for (const auto& task : config_.coupling.tasks) tasks.push_back(task.name);
     event.update({{"version", SIDESTREAM_VERSION},
+                  {"fft_engine", fft::engine},
                   {"simulation", config_.simulation},
                   {"ranks", world_.size()},
                   {"compute", compute_.size()},

@@ -6,11 +6,13 @@
 
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/math.hpp"
+#include "sidestream/fft/engine.hpp"
 #include "sidestream/mesh/hierarchy.hpp"
 #include "sidestream/redistribute/migration.hpp"
 #include "sidestream/solvers/tracers.hpp"
 #include "sims/registry.hpp"
 #include "sims/run/moments.hpp"
+#include "sims/run/same_physics.hpp"
 #include "sims/run/soundness.hpp"
 #include "sims/turbulence/flow_views.hpp"
 #include "sims/turbulence/turbulence_config.hpp"
@@ -358,6 +360,7 @@ class TurbulencePlan final : public SimulationPlan {
   }
   std::map<std::string, std::string> physics() const override {
     std::map<std::string, std::string> all{
+        {fft_engine_key, std::string(fft::engine)},
         {"turbulence.viscosity", fmt::format("{}", config_.viscosity)},
         {"turbulence.rotation", fmt::format("{}", config_.rotation)},
         {"turbulence.length", fmt::format("{}, {}, {}", config_.length[0], config_.length[1], config_.length[2])},
