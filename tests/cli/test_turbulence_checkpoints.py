@@ -94,9 +94,9 @@ def state(run: sidestream.Run, flow: Flow, which: int = -1) -> Array:
     wave = 2 * np.pi * flow.waves() / np.array(flow.length)[:, None, None, None]
     x, y, z = np.abs(wave)
     left_out = np.where((x > y) & (x > z), 0, np.where(y > z, 1, 2))
-    u = np.array([np.where(left_out == 0, 0, first), np.where(left_out == 1, 0, first), second])
-    u[1] = np.where(left_out == 0, first, np.where(left_out == 2, second, 0))
-    u[2] = np.where(left_out == 2, 0, second)
+    zero = 0 * first
+    u = np.select([left_out == 0, left_out == 1], [np.array([zero, first, second]), np.array([first, zero, second])],
+                  np.array([first, second, zero]))
     rest = -np.sum(wave * u, axis=0)
     for axis in range(3):
         here = left_out == axis
