@@ -96,8 +96,11 @@ def state(run: sidestream.Run, flow: Flow, which: int = -1) -> Array:
     x, y, z = np.abs(wave)
     left_out = np.where((x > y) & (x > z), 0, np.where(y > z, 1, 2))
     zero = 0 * first
-    u = np.select([left_out == 0, left_out == 1], [np.array([zero, first, second]), np.array([first, zero, second])],
-                  np.array([first, second, zero]))
+    u = np.select(
+        [left_out == 0, left_out == 1],
+        [np.array([zero, first, second]), np.array([first, zero, second])],
+        np.array([first, second, zero]),
+    )
     rest = -np.sum(wave * u, axis=0)
     for axis in range(3):
         here = left_out == axis
@@ -152,7 +155,9 @@ def test_a_run_goes_on_from_every_form_of_its_state(
 ) -> None:
     parts = run(tmp_path, "parts", 3, flow.config(10, output(form, precision)))
     written = state(parts, flow)
-    assert difference(written, state(whole, flow, 0)) <= (0 if not form and precision == "double" else ROUNDING[precision])
+    assert difference(written, state(whole, flow, 0)) <= (
+        0 if not form and precision == "double" else ROUNDING[precision]
+    )
 
     run(tmp_path, "parts", 1, flow.config(20, output()), "--restart")
 
@@ -178,7 +183,9 @@ def test_a_run_with_other_cells_begins_with_the_waves_that_both_have(tmp_path: P
         first = run(tmp_path, name, 2, start.config(4, output("two-components", "single", every=4)))
         file = next(first.folder.glob("chk*"))
 
-        there = run(tmp_path, f"{name}_on", 3, end.config(4, output(every=4) + ", at_start = true"), "--from", str(file))
+        there = run(
+            tmp_path, f"{name}_on", 3, end.config(4, output(every=4) + ", at_start = true"), "--from", str(file)
+        )
 
         before, after = state(first, start), state(there, end, 0)
         waves = {tuple(w): n for n, w in enumerate(start.waves().reshape(3, -1).T)}
@@ -238,10 +245,16 @@ def test_bytes_are_those_of_the_docs(tmp_path: Path) -> None:
     """Of a cube without scalars, over three doubles a cell."""
     cells, sizes = 64, {}
     for dealiasing in ("two-thirds", "phase-shift"):
-        for form, precision in (("", "double"), ("kept", "double"), ("two-components", "double"),
-                                ("two-components", "single")):
+        for form, precision in (
+            ("", "double"),
+            ("kept", "double"),
+            ("two-components", "double"),
+            ("two-components", "single"),
+        ):
             text = Flow((cells,) * 3, (6.0,) * 3, dealiasing).config(0, output(form, precision) + ", at_start = true")
-            text = text.replace('[scalar.dye]\nmean_gradient = [0.0, 1.0, 0.0]\n', "").replace("block = 8", "block = 32")
+            text = text.replace("[scalar.dye]\nmean_gradient = [0.0, 1.0, 0.0]\n", "").replace(
+                "block = 8", "block = 32"
+            )
             one = run(tmp_path, f"{dealiasing}_{form}_{precision}", 2, text)
             sizes[dealiasing, form, precision] = size(next(one.folder.glob("chk*"))) / (24 * cells**3)
     for dealiasing, whole, kept in (("two-thirds", 0.313, 0.313), ("phase-shift", 0.86, 0.45)):
@@ -262,7 +275,7 @@ def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
     assert "two-components" in told(Flow().config(1, output("two-component")))
     sod = 'simulation = "sod"\n[mesh]\ncells = [64, 1, 1]\nblock = 16\n[output]\n'
     assert "has one form of its state" in told(sod + 'checkpoint = { every = 1, state = "kept" }\n')
-    assert "\"half\" is no choice" in told(Flow().config(1, output(precision="half")))
+    assert '"half" is no choice' in told(Flow().config(1, output(precision="half")))
 
 
 def test_gas_goes_on_from_single_precision(tmp_path: Path) -> None:

@@ -38,8 +38,8 @@ class KeptWaves {
 };
 
 /// The component of an incompressible velocity that follows from the two others by k.u = 0: that along the longest part
-/// of `wave`, so that the others' errors grow by the root of two at most; of equal ones the last. Of the mean flow, which
-/// follows from nothing, z.
+/// of `wave`, so that the others' errors grow by the root of two at most; of equal ones the last. Of the mean flow,
+/// which follows from nothing, z.
 int dependent_axis(const std::array<double, 3>& wave);
 
 /// That component, of `u`, whose others are given; zero of the mean flow.

@@ -165,7 +165,8 @@ void FlowViews::add_parts(const std::vector<mesh::Quantity>& parts, const Compon
 }
 
 void FlowViews::add_modes(mesh::Snapshot& snapshot) const {
-  add_parts(mode_quantities(scalars_), [this](int c) { return component(c); }, {}, snapshot);
+  add_parts(
+      mode_quantities(scalars_), [this](int c) { return component(c); }, {}, snapshot);
 }
 
 mesh::Snapshot FlowViews::in_rows(std::map<std::string, double> numbers) const {

@@ -38,9 +38,8 @@ std::optional<solvers::KeptWaves> kept_in(const mesh::Snapshot& file) {
     cells[axis] = static_cast<std::int32_t>(number);
   }
   const mesh::Geometry geometry{mesh::domain_of(cells), file.geometry.length, {true, true, true}};
-  const solvers::KeptWaves kept({geometry, number_of(file, kept_phase_shift) != 0.0
-                                               ? solvers::Dealiasing::phase_shift
-                                               : solvers::Dealiasing::two_thirds});
+  const solvers::KeptWaves kept({geometry, number_of(file, kept_phase_shift) != 0.0 ? solvers::Dealiasing::phase_shift
+                                                                                    : solvers::Dealiasing::two_thirds});
   if (kept.rows(1).domain() != file.levels.front().domain()) throw no_flow(file);
   return kept;
 }

@@ -155,8 +155,7 @@ class FilesWriter {
     const std::vector<std::int64_t> bytes = comm.all_gather(data_bytes(content, comm.rank()));
     for (int rank = 0; rank < comm.size(); ++rank) {
       std::int64_t& of_file = file_bytes_[static_cast<std::size_t>(names_.file_of(rank))];
-      if (rank == comm.rank())
-        share_.place.offset = of_file;
+      if (rank == comm.rank()) share_.place.offset = of_file;
       of_file += bytes[static_cast<std::size_t>(rank)];
     }
     share_.bytes = bytes[static_cast<std::size_t>(comm.rank())];
