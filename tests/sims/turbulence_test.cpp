@@ -82,6 +82,39 @@ TEST_F(Turbulence, GoesOnFromCheckpointsOfEveryFormat) {
   }
 }
 
+// The waves alone that dealiasing keeps: no bit is lost.
+TEST_F(Turbulence, GoesOnFromKeptWavesInEveryFormatToTheBit) {
+  std::string ellipsoid = everything;
+  ellipsoid.replace(ellipsoid.find("end = 0.5"), 9, "end = 0.5\ndealiasing = \"phase-shift\"");
+  for (const io::Format& format : io::formats()) {
+    if (!format.checkpoint) continue;
+    const std::string output =
+        "[output]\ncheckpoint = { state = \"kept\", format = \"" + format.name + "\", every = 2, keep = 9 }\n";
+    run_whole_and_in_parts(ellipsoid + output, 2, "whole_" + format.name, "parts_" + format.name);
+    EXPECT_TRUE(state("parts_" + format.name) == state("whole_" + format.name)) << format.name;
+  }
+}
+
+// What is written behind the run is what is written by it.
+TEST_F(Turbulence, WritesTwoComponentsInSinglePrecisionInEveryFormat) {
+  std::map<std::string, double> energies;
+  for (const io::Format& format : io::formats()) {
+    if (!format.checkpoint) continue;
+    const std::string output =
+        "[output]\ncheckpoint = { state = \"two-components\", precision = \"single\", asynchronous = true, format = "
+        "\"" +
+        format.name + "\", every = 2, keep = 9 }\n";
+    run("[run]\nmax_steps = 2\n" + everything + output, format.name);
+    const double energy = last_event(format.name).at("energy");
+    run("[run]\nmax_steps = 4\n" + everything + output, format.name, {.existing = io::ExistingRun::resume});
+    const nlohmann::json end = test::events(folder / format.name, "run_end").back();
+    EXPECT_LT(end.at("divergence").get<double>(), 1e-14) << format.name;
+    energies[format.name] = end.at("energy");
+    EXPECT_NE(energies[format.name], energy);
+  }
+  for (const auto& [name, energy] : energies) EXPECT_EQ(energy, energies.begin()->second) << name;
+}
+
 TEST_F(Turbulence, EveryTransportBringsTheSameBits) {
   expect_the_same_by_every_transport([](const std::string& transport) {
     const std::string when = "\nevery = 2\ntransport = \"" + transport + "\"\n";

@@ -152,6 +152,11 @@ class SnapshotFile:
             moment |= {"scale_factor": scale_factor, "redshift": 1 / scale_factor - 1} | cosmology
         return moment
 
+    @property
+    def state_numbers(self) -> dict[str, float]:
+        """Of a checkpoint: what a run needs beside fields and particles to go on from it."""
+        return {} if self.kind != "checkpoint" else {name: float(n) for name, n in self._facts["attributes"].items()}
+
     def cells(self, level: int = 0) -> tuple[int, int, int]:
         """The cells x, y, z of the whole domain at the resolution of `level`."""
         x, y, z = self._facts["levels"][self._checked(level)]["cells"]
