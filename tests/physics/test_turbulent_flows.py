@@ -26,8 +26,8 @@ CHAPTERS = [
     Chapter(
         "Decaying turbulence",
         """Random waves with E(k) ~ k^4 exp(-2 (k/2)^2) that become turbulence and decay, in 64^3 cells with steps of
-one length. Skewness of the longitudinal gradients, of three components, at moments after the largest dissipation, at R_lambda
-of 17 to 23.""",
+one length. Skewness of the longitudinal gradients, of three components, at moments after the largest dissipation,
+at R_lambda of 17 to 23.""",
         [
             Bound("64^3: kmax eta, least", 1.5, 10.0, "resolved gradients"),
             Bound("64^3: skewness", -0.55, -0.4, SKEWNESS),
@@ -49,7 +49,8 @@ times fewer), both with waves up to 21 in all directions.""",
     Chapter(
         "Forced turbulence",
         """A box of 48^3 cells that forces along the velocity keep going, with constant power, over ten turnovers
-L/u' after it has lost its start, at R_lambda = 24. The dissipation is compared with that of other forced simulations.""",
+L/u' after it has lost its start, at R_lambda = 24. The dissipation is compared with that of other forced
+simulations.""",
         [
             Bound("mean input over mean dissipation, less 1", -0.02, 0.02, "ten turnovers of a stationary flow"),
             Bound(
