@@ -226,8 +226,6 @@ std::string problem_of(const std::function<void()>& work) {
 TEST_F(Turbulence, RefusesWhatItCannotDo) {
   const auto refused = [](const std::string& rest) { return problem_of([&] { test::configuration_of(known, rest); }); };
   using testing::HasSubstr;
-  EXPECT_THAT(refused("[mesh]\ncells = [8, 8, 4]\nblock = 4\n[tracers.dust]\ncount = 1\n"),
-              HasSubstr("more than 4 cells"));
   const std::string mesh = "[mesh]\ncells = [8, 8, 8]\nblock = 8\n";
   EXPECT_THAT(refused("[mesh]\ncells = [1, 8, 8]\nblock = 8\n"), HasSubstr("flat along x or y"));
   EXPECT_THAT(refused(mesh + "[turbulence]\nlength = [1.0]\n"), HasSubstr("`length` has 1 numbers"));
