@@ -83,7 +83,9 @@ WriteMethod hdf5_independent_method() {
   return {"hdf5-independent",
           "parallel HDF5, each rank and array for itself",
           {Container::hdf5},
-          [](const ArrayWrite& work) { return write_packed(work, false); }};
+          [](const ArrayWrite& work) { return write_packed(work, false); },
+          false,
+          true};
 }
 
 WriteMethod hdf5_collective_method() {
@@ -91,6 +93,7 @@ WriteMethod hdf5_collective_method() {
           "parallel HDF5, one collective call an array",
           {Container::hdf5},
           [](const ArrayWrite& work) { return write_packed(work, true); },
+          true,
           true};
 }
 

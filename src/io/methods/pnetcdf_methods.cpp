@@ -224,6 +224,7 @@ WriteMethod pnetcdf_blocking_method() {
             for (const ArrayGroup& group : work.groups) write.write_group(group);
             return write.finish();
           },
+          true,
           true};
 }
 
@@ -232,6 +233,7 @@ WriteMethod pnetcdf_nonblocking_method() {
           "PnetCDF, a request a variable, all completed by one collective call",
           {Container::netcdf},
           [](const ArrayWrite& work) { return write_nonblocking(work, false); },
+          true,
           true};
 }
 
@@ -240,6 +242,7 @@ WriteMethod pnetcdf_buffered_method() {
           "PnetCDF, as nonblocking, the rows copied into a buffer of the file first",
           {Container::netcdf},
           [](const ArrayWrite& work) { return write_nonblocking(work, true); },
+          true,
           true};
 }
 
