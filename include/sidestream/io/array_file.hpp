@@ -61,9 +61,8 @@ enum class Container { hdf5, netcdf, raw };
 struct ArrayFile {
   Container container = Container::hdf5;
   std::vector<ArrayGroup> groups;
-  /// Makes the file at a path with all that is small in it and with room for `arrays` (those of the checksums first,
-  /// then those of all groups in order), and returns the byte offset of each. Called on the first rank only, for a file
-  /// in memory.
+  /// Makes the file at a path with all that is small in it and with room for `arrays` (those of the checksums, then
+  /// those of all groups in order), and returns the byte offset of each. Called on the first rank only.
   std::function<std::vector<std::int64_t>(const std::string& path, std::span<const Array> arrays,
                                           std::span<const std::int64_t> rows)>
       create;
@@ -107,7 +106,6 @@ struct WriteMethod {
   std::vector<Container> containers;
   std::function<AccessStatistics(const ArrayWrite& work)> write;
   bool hides_failures = false;  ///< says success on a full disk with some MPI: what was written is read back
-  bool opens_file = false;      ///< by a library, for which the tables are written before the rows, and again with all
 };
 
 /// All methods there are; the first is the default.

@@ -217,6 +217,11 @@ void put_checksums(const ArrayGroup& group, std::span<const std::int64_t> messag
   }
 }
 
+// Methods of the library of a container, which reads the tables before it writes rows, write to no other one.
+bool is_of_library(const WriteMethod& method) {
+  return method.containers.size() == 1;
+}
+
 class ArrayFileWriter {
  public:
   ArrayFileWriter(const comm::Communicator& comm, const std::string& path, const ArrayFile& file,
@@ -234,7 +239,7 @@ class ArrayFileWriter {
     comm_.agree_on([&] {
       if (comm_.rank() != 0) return;
       made = make_file(path_, file_, table_, statistics_);
-      if (method.opens_file) write_tables(path_, made.tables, statistics_);
+      if (is_of_library(method)) write_tables(path_, made.tables, statistics_);
     });
     const std::vector<std::int64_t> offsets = comm_.broadcast(made.offsets);
     std::vector<Checksums> checksums;

@@ -83,9 +83,7 @@ WriteMethod hdf5_independent_method() {
   return {"hdf5-independent",
           "parallel HDF5, each rank and array for itself",
           {Container::hdf5},
-          [](const ArrayWrite& work) { return write_packed(work, false); },
-          false,
-          true};
+          [](const ArrayWrite& work) { return write_packed(work, false); }};
 }
 
 WriteMethod hdf5_collective_method() {
@@ -93,7 +91,6 @@ WriteMethod hdf5_collective_method() {
           "parallel HDF5, one collective call an array",
           {Container::hdf5},
           [](const ArrayWrite& work) { return write_packed(work, true); },
-          true,
           true};
 }
 

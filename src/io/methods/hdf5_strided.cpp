@@ -135,7 +135,6 @@ WriteMethod hdf5_strided_method() {
           "parallel HDF5, collective, by selections of the blocks in memory; what is not in blocks is packed",
           {Container::hdf5},
           write_strided,
-          true,
           true};
 }
 

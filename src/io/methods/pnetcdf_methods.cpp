@@ -224,7 +224,6 @@ WriteMethod pnetcdf_blocking_method() {
             for (const ArrayGroup& group : work.groups) write.write_group(group);
             return write.finish();
           },
-          true,
           true};
 }
 
@@ -233,7 +232,6 @@ WriteMethod pnetcdf_nonblocking_method() {
           "PnetCDF, a request a variable, all completed by one collective call",
           {Container::netcdf},
           [](const ArrayWrite& work) { return write_nonblocking(work, false); },
-          true,
           true};
 }
 
@@ -242,7 +240,6 @@ WriteMethod pnetcdf_buffered_method() {
           "PnetCDF, as nonblocking, the rows copied into a buffer of the file first",
           {Container::netcdf},
           [](const ArrayWrite& work) { return write_nonblocking(work, true); },
-          true,
           true};
 }
 
