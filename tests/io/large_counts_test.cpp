@@ -86,8 +86,9 @@ TEST_F(LargeCounts, RowsOfAResultAreFoundWhereTheyAre) {
   offsets = world_.broadcast(offsets);
 
   for (const io::RowRange& rows : some_rows()) {
+    const std::vector<std::int64_t> values = values_of(rows);
     io::OutputFile file(path, io::OutputFile::Open::modify);
-    file.write_at(offsets[0] + 8 * rows.first, std::as_bytes(std::span(values_of(rows))));
+    file.write_at(offsets[0] + 8 * rows.first, std::as_bytes(std::span(values)));
     file.close();
   }
   world_.barrier();
@@ -121,7 +122,8 @@ TEST_F(LargeCounts, RanksWriteRowsBehindThatMany) {
   for (const io::RowRange& rows : some_rows())
     group.runs.push_back({2 * world_.rank() + std::ssize(group.runs), rows.first, rows.count});
   group.pack = [own = group.runs](std::size_t, std::size_t run, std::span<std::byte> out) {
-    std::ranges::copy(std::as_bytes(std::span(values_of({own[run].first, own[run].count}))), out.begin());
+    const std::vector<std::int64_t> values = values_of({own[run].first, own[run].count});
+    std::ranges::copy(std::as_bytes(std::span(values)), out.begin());
   };
   group.checksums = "checksums";
   file.create = [&](const std::string& where, std::span<const io::Array>, std::span<const std::int64_t> rows) {

@@ -1,8 +1,10 @@
 #include "analysis/components/component_names.hpp"
 
-#include "analysis/at.hpp"
-
 #include <algorithm>
+#include <map>
+
+#include "analysis/at.hpp"
+#include "sidestream/comm/sparse_exchange.hpp"
 
 namespace sidestream::analysis {
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "analysis/halos/halo_finder.hpp"
 #include "analysis/halos/halo_table.hpp"
 #include "sidestream/analysis/halos.hpp"
 #include "sidestream/core/error.hpp"

@@ -83,7 +83,10 @@ void MemoryFile::read(std::int64_t offset, std::span<std::byte> bytes) const {
     const ssize_t count = ::pread(descriptor_, bytes.data(), bytes.size(), offset);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) throw core::Error("a file in memory cannot be read back");
-    if (count == 0) return std::ranges::fill(bytes, std::byte{});
+    if (count == 0) {
+      std::ranges::fill(bytes, std::byte{});
+      return;
+    }
     offset += count;
     bytes = bytes.subspan(static_cast<std::size_t>(count));
   }
