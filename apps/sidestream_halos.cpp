@@ -42,11 +42,9 @@ int query(const comm::Communicator& comm, const Arguments& arguments) {
   const bool has_rows = comm.rank() == 0 || halos.distributed.contains("halo");
   const std::int64_t count = comm.sum(has_rows ? halos.dimensions.at("halo") : 0);
   if (comm.rank() == 0)
-    fmt::print("{}\n", nlohmann::json{{"path", arguments.output},
-                                      {"halos", count},
-                                      {"read_s", read_s},
-                                      {"query_s", query_s}}
-                           .dump());
+    fmt::print(
+        "{}\n",
+        nlohmann::json{{"path", arguments.output}, {"halos", count}, {"read_s", read_s}, {"query_s", query_s}}.dump());
   return done;
 }
 

@@ -12,7 +12,9 @@ from pathlib import Path
 
 def pair(counts: dict[str, float]) -> str:
     """Mean and largest of the ranks."""
-    return ", ".join(f"{counts[name]:.1f}" if counts["mean"] < 10 else f"{counts[name]:.0f}" for name in ("mean", "max"))
+    return ", ".join(
+        f"{counts[name]:.1f}" if counts["mean"] < 10 else f"{counts[name]:.0f}" for name in ("mean", "max")
+    )
 
 
 def markdown(titles: list[str], rows: list[list[str]]) -> str:
@@ -53,7 +55,9 @@ def main() -> int:
     for report in reports:
         for case in report["full_tree"]:
             mean, most, rounds = listing(case)
-            print(f"\nlisting {report['block']}^3 on {case['ranks']}: {mean:.0f} mean, {most:.0f} largest, {rounds} rounds")
+            print(
+                f"\nlisting {report['block']}^3 on {case['ranks']}: {mean:.0f} mean, {most:.0f} largest, {rounds} rounds"
+            )
     return 0 if reports else 2
 
 

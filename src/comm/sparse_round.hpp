@@ -19,8 +19,8 @@ namespace sidestream::comm {
 /// 3. When all it sent has arrived, it enters a consensus that ends when all ranks are in it: then everything has
 ///    arrived everywhere. The consensus is a sum, of the messages sent, so that nobody need ask who has sent any.
 ///
-/// A rank that has left a round may send in the next one to ranks that are still in this one, but never in the one after
-/// that, which takes their consensus: two tags, in turns, tell rounds apart.
+/// A rank that has left a round may send in the next one to ranks that are still in this one, but never in the one
+/// after that, which takes their consensus: two tags, in turns, tell rounds apart.
 class SparseRound {
  public:
   /// The next round on `comm`, whose messages go in pieces of at most `piece_bytes`.

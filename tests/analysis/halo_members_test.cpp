@@ -91,7 +91,8 @@ TEST(MembersOf, NoHalosAreNone) {
   const auto layout = mesh::split(mesh::domain_of({8, 8, 8}), {1, 1, world.size()});
   const auto field = Grid({8, 8, 8}, 1.0).on(layout, world.rank());
 
-  const auto found = find_catalogue(world, LeafField{field}, test::unit_cells({8, 8, 8}), HaloCriteria{2.0, 3.0}, {}, true);
+  const auto found =
+      find_catalogue(world, LeafField{field}, test::unit_cells({8, 8, 8}), HaloCriteria{2.0, 3.0}, {}, true);
 
   EXPECT_TRUE(found.halos.empty() && found.members.runs.empty() && found.members.particles.empty());
 }

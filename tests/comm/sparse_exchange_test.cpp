@@ -88,7 +88,8 @@ TEST_F(SparseExchangeTest, RoundsOnTwoCommunicatorsAndByPlacesDoNotMeet) {
 TEST_F(SparseExchangeTest, LongMessagesGoInPiecesAndComeWhole) {
   const test::DelayedMessages delayed(1);
   std::vector<std::byte> bytes(10'001);
-  for (std::size_t b = 0; b < bytes.size(); ++b) bytes[b] = static_cast<std::byte>(b * 31 + static_cast<std::size_t>(rank));
+  for (std::size_t b = 0; b < bytes.size(); ++b)
+    bytes[b] = static_cast<std::byte>(b * 31 + static_cast<std::size_t>(rank));
   SparseRound round(world.raw(), 1000);
   for (int to = 0; to < size; ++to) round.send(to, bytes);
 
@@ -131,7 +132,8 @@ TEST(ConsensusMessages, AreTheLogarithmOfTheRanks) {
 TEST_F(SparseExchangeTest, TablesThatNoCallOfMpiCanCountAreGatheredInRankOrder) {
   const std::vector<std::byte> mine(static_cast<std::size_t>(100 * (size - rank)), static_cast<std::byte>(rank));
   std::vector<std::byte> expected;
-  for (int p = 0; p < size; ++p) expected.insert(expected.end(), static_cast<std::size_t>(100 * (size - p)), static_cast<std::byte>(p));
+  for (int p = 0; p < size; ++p)
+    expected.insert(expected.end(), static_cast<std::size_t>(100 * (size - p)), static_cast<std::byte>(p));
 
   EXPECT_EQ(gathered(world, mine, size - 1, 50), rank == size - 1 ? expected : std::vector<std::byte>());
   EXPECT_EQ(gathered_by_all(world, mine, 50), expected);

@@ -185,7 +185,8 @@ class SharedSearch {
 
   // Whether it is known now if the halo lies in another one; then those that wait for it are to be told.
   bool has_decided(std::size_t h, comm::ByRank<Decision>& outgoing) {
-    const auto holder = std::ranges::find_if(candidates_[h], [&](std::size_t c) { return states_[c] != State::inside; });
+    const auto holder =
+        std::ranges::find_if(candidates_[h], [&](std::size_t c) { return states_[c] != State::inside; });
     const bool is_inside = holder != candidates_[h].end();
     if (is_inside && states_[*holder] == State::unknown) return false;
     states_[h] = is_inside ? State::inside : State::free;
@@ -197,10 +198,10 @@ class SharedSearch {
   const comm::Communicator& comm_;
   const mesh::Geometry& geometry_;
   std::span<Halo> halos_;
-  std::vector<std::size_t> order_;             // of those that are not decided, as they are taken
-  std::vector<Holder> holders_;                // those of this rank, then those of others
-  std::vector<State> states_;                  // of holders
-  std::vector<std::vector<int>> told_;         // ranks that wait for each halo
+  std::vector<std::size_t> order_;                     // of those that are not decided, as they are taken
+  std::vector<Holder> holders_;                        // those of this rank, then those of others
+  std::vector<State> states_;                          // of holders
+  std::vector<std::vector<int>> told_;                 // ranks that wait for each halo
   std::unordered_map<std::int64_t, std::size_t> far_;  // holders of other ranks by id
   std::vector<std::vector<std::size_t>> candidates_;
 };
@@ -210,9 +211,7 @@ class SharedSearch {
 void mark_inside(const mesh::Geometry& geometry, std::span<Halo> halos) {
   std::vector<std::size_t> order(halos.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto is_before = [&](std::size_t a, std::size_t b) {
-    return is_taken_before(halos[a], halos[b]);
-  };
+  const auto is_before = [&](std::size_t a, std::size_t b) { return is_taken_before(halos[a], halos[b]); };
   std::sort(order.begin(), order.end(), is_before);
   const PeakGrid grid(geometry, halos);
   for (const std::size_t holder : order) {

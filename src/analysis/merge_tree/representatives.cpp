@@ -66,8 +66,7 @@ std::vector<Peak> representatives(const comm::Communicator& comm, const TreePart
     const auto questions = numbers_of(unknown);
     const auto asked = comm::deliver(comm, questions);
     if (asked.messages == 0) return found;
-    const auto answers =
-        answered<Peak>(comm, asked.incoming, [&](std::int32_t maximum) { return found[at(maximum)]; });
+    const auto answers = answered<Peak>(comm, asked.incoming, [&](std::int32_t maximum) { return found[at(maximum)]; });
     std::erase_if(going, [&](std::size_t m) {
       const Peak next = answer_of(found[m], questions, answers);
       if (next == found[m]) return true;  // nothing is higher where it lies

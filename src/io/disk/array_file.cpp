@@ -292,8 +292,7 @@ class ArrayFileWriter {
     const auto read = [&](std::int64_t offset, std::span<std::byte> bytes) { made.tables.read(offset, bytes); };
     made.tables.append(commit_record(made.ranges, made.end, read));
     write_tables(path_, made.tables, statistics_);
-    std::filesystem::resize_file(path_,
-                                 static_cast<std::uintmax_t>(made.end + record_bytes(table_.arrays.size())));
+    std::filesystem::resize_file(path_, static_cast<std::uintmax_t>(made.end + record_bytes(table_.arrays.size())));
   }
 
   // One rank of a node brings to the disk what all of the node wrote.
