@@ -81,6 +81,10 @@ def lives(folder: Path) -> list[float]:
     return [float(end) - float(begin) for begin, end in moments]
 
 
+# What other programs on the machine may take between two lines of a short run.
+LOST_TO_OTHERS_S = 0.1
+
+
 def check_bills(bills: list[GroupBill], lives: list[float]) -> None:
     """The lines of each group add up to the time by the program's clock, and this to the life of its processes."""
     assert bills[0].group == "compute"
@@ -89,7 +93,7 @@ def check_bills(bills: list[GroupBill], lives: list[float]) -> None:
     for bill in bills:
         assert sum(line.mean_s for line in bill.lines) == pytest.approx(bill.wall_s, rel=0.01)
         rest = {line.what: line.mean_s for line in bill.lines}.get("everything else", 0.0)
-        assert rest < 0.01 * bill.wall_s, bill
+        assert rest < max(0.01 * bill.wall_s, LOST_TO_OTHERS_S), bill
         life = sum(lives[first : first + bill.ranks]) / bill.ranks  # sidecars are the last ranks
         assert 0.99 * (life - OUTSIDE_S) <= bill.wall_s <= life, bill.group
         first += bill.ranks
