@@ -55,9 +55,8 @@ def main() -> int:
     for report in reports:
         for case in report["full_tree"]:
             mean, most, rounds = listing(case)
-            print(
-                f"\nlisting {report['block']}^3 on {case['ranks']}: {mean:.0f} mean, {most:.0f} largest, {rounds} rounds"
-            )
+            name = f"{report['block']}^3 on {case['ranks']}"
+            print(f"\nlisting {name}: {mean:.0f} mean, {most:.0f} largest, {rounds} rounds")
     return 0 if reports else 2
 
 
