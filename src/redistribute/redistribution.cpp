@@ -10,6 +10,7 @@
 #include "redistribute/exchange.hpp"
 #include "redistribute/planner.hpp"
 #include "redistribute/tuned.hpp"
+#include "sidestream/comm/sparse_exchange.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/redistribute/exchange_choice.hpp"
@@ -231,10 +232,10 @@ std::size_t Redistribution::size_bytes() const {
 void check(const Redistribution& plan) {
   const Tables& tables = plan.plan_->tables;
   const comm::Communicator& comm = plan.plan_->comm;
-  std::vector<std::vector<Claim>> claims(static_cast<std::size_t>(comm.size()));
+  comm::ByRank<Claim> claims;
   for (const Message& message : tables.outgoing.messages)
-    claims[static_cast<std::size_t>(message.peer)] = {{message.cells, fingerprint(tables.outgoing, message)}};
-  auto heard = comm.exchange(claims);
+    claims[message.peer] = {{message.cells, fingerprint(tables.outgoing, message)}};
+  auto heard = comm::deliver(comm, claims).incoming;
   std::string problem;
   const auto compare = [&](int peer, const Claim& here, const Claim& there) {
     if (here.cells != there.cells || here.pieces != there.pieces)
@@ -242,13 +243,13 @@ void check(const Redistribution& plan) {
                             there.cells, comm.rank(), here.cells);
   };
   for (const Message& message : tables.incoming.messages) {
-    auto& from_peer = heard[static_cast<std::size_t>(message.peer)];
+    auto& from_peer = heard[message.peer];
     compare(message.peer, {message.cells, fingerprint(tables.incoming, message)},
             from_peer.empty() ? Claim{} : from_peer[0]);
     from_peer.clear();
   }
-  for (int peer = 0; peer < comm.size(); ++peer)
-    for (const Claim& unexpected : heard[static_cast<std::size_t>(peer)]) compare(peer, {}, unexpected);
+  for (const auto& [peer, rest] : heard)
+    for (const Claim& unexpected : rest) compare(peer, {}, unexpected);
   comm.agree(problem);
 }
 

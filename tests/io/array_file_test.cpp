@@ -75,7 +75,7 @@ WriteOptions by(const std::string& method, int aggregators = 0, std::int64_t buf
   return {method, 64, aggregators, buffer_bytes, false, false};
 }
 
-constexpr std::int64_t record_writes = 2;
+constexpr std::int64_t record_writes = 2;  // of the tables, and of the record with what lies before it
 
 // Collective.
 void expect_right_bytes(const comm::Communicator& comm, const std::string& path, const Sample& sample) {
@@ -134,6 +134,19 @@ TEST(ArrayFile, LargeRowsThatFollowEachOtherAreWrittenAtOnceByTheirRank) {
 
   EXPECT_EQ(own.writes, 3 + (comm.rank() == 0 ? record_writes : 0));
   expect_right_bytes(comm, folder / "file", sample);
+}
+
+TEST(ArrayFile, WhatIsSmallIsWrittenByOneRankHoweverManyHaveChecksums) {
+  const comm::Communicator comm(MPI_COMM_WORLD);
+  const TemporaryFolder folder(comm);
+  Sample sample = sample_of(comm, 3, 5, 1, 8192, true);
+  sample.file.groups[0].checksums = "checksums";
+
+  const AccessStatistics own = io::write_array_file(comm, folder / "file", sample.file, by("engine"));
+
+  EXPECT_EQ(own.writes, 3 + (comm.rank() == 0 ? record_writes : 0));
+  EXPECT_TRUE(io::check_commit_record(folder / "file"));
+  comm.barrier();
 }
 
 TEST(ArrayFile, SmallRowsArePutTogetherByTheEngine) {

@@ -74,21 +74,42 @@ std::int64_t MemoryFile::size_bytes() const {
   return ::lseek(descriptor_, 0, SEEK_END);
 }
 
-void MemoryFile::copy_to(OutputFile& file) const {
-  std::vector<std::byte> bytes;
+std::vector<ByteRange> MemoryFile::written() const {
+  std::vector<ByteRange> parts;
   const std::int64_t size = size_bytes();
   for (std::int64_t begin = ::lseek(descriptor_, 0, SEEK_DATA); begin >= 0 && begin < size;
        begin = ::lseek(descriptor_, begin, SEEK_DATA)) {
     const std::int64_t end = std::min<std::int64_t>(::lseek(descriptor_, begin, SEEK_HOLE), size);
-    while (begin < end) {
-      bytes.resize(static_cast<std::size_t>(std::min(end - begin, most_bytes_at_once)));
-      const ssize_t count = ::pread(descriptor_, bytes.data(), bytes.size(), begin);
-      if (count <= 0) throw core::Error("a file in memory cannot be read back");
-      file.write_at(begin, std::span(bytes).first(static_cast<std::size_t>(count)));
-      begin += count;
-    }
+    parts.push_back({begin, end - begin});
+    begin = end;
   }
+  return parts;
+}
+
+void MemoryFile::read(std::int64_t offset, std::span<std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t count = ::pread(descriptor_, bytes.data(), bytes.size(), offset);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw core::Error("a file in memory cannot be read back");
+    if (count == 0) {
+      std::ranges::fill(bytes, std::byte{});
+      return;
+    }
+    offset += count;
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+}
+
+void MemoryFile::copy_to(OutputFile& file) const {
+  std::vector<std::byte> bytes;
+  for (const ByteRange& part : written())
+    for (std::int64_t done = 0; done < part.bytes; done += most_bytes_at_once) {
+      bytes.resize(static_cast<std::size_t>(std::min(part.bytes - done, most_bytes_at_once)));
+      read(part.offset + done, bytes);
+      file.write_at(part.offset + done, bytes);
+    }
   const std::byte zero{};
+  const std::int64_t size = size_bytes();
   if (file.position() < size) file.write_at(size - 1, std::span(&zero, 1));
 }
 
