@@ -6,7 +6,6 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
-#include <limits>
 #include <numeric>
 #include <string_view>
 #include <utility>
