@@ -72,7 +72,7 @@ Sample sample_of(const comm::Communicator& comm, int arrays, int runs_a_rank, st
 }
 
 WriteOptions by(const std::string& method, int aggregators = 0, std::int64_t buffer_bytes = 16 << 20) {
-  return {method, 64, aggregators, buffer_bytes, false, false};
+  return {.method = method, .aggregators = aggregators, .buffer_bytes = buffer_bytes, .is_durable = false};
 }
 
 constexpr std::int64_t record_writes = 2;  // of the tables, and of the record with what lies before it
