@@ -58,7 +58,7 @@ def test_a_flow_goes_on_on_displaced_grids_with_the_waves_that_these_keep(cells:
     square = z[:, None, None] ** 2 + y[:, None] ** 2 + x[: after.shape[3]] ** 2
     assert abs(before[:, 7, 7, 7]).max() > 0.0
     assert abs(after[:, square > 2.0 / 9.0 * cells**2]).max() == 0.0
-    assert abs(after[:, (square > 0.0) & (square < 9.0)]).min() > 0.0
+    assert abs(after).max(axis=0)[(square > 0.0) & (square < 9.0)].min() > 0.0
 
 
 def test_a_file_of_another_box_is_refused_where_its_flow_has_divergence(tmp_path: Path) -> None:

@@ -40,6 +40,9 @@ block = 8
 [turbulence]
 viscosity = 0.05
 rotation = 0.5
+[initial]
+flow = "random"
+peak = 2.0
 [forcing]
 kind = "power"
 power = 0.1
