@@ -151,8 +151,8 @@ TEST_F(FftOptionsTest, EveryProcessGridAndStrategyGivesTheSameBits) {
   for (int rows = 1; rows <= comm.size(); ++rows)
     for (int columns = 1; rows * columns <= comm.size(); ++columns)
       for (const auto& entry : redistribute::strategies()) {
-        const auto [its_modes, its_cells] = bits_of(
-            {.grid = ProcessGrid{rows, columns}, .components = components, .strategy = entry.strategy});
+        const auto [its_modes, its_cells] =
+            bits_of({.grid = ProcessGrid{rows, columns}, .components = components, .strategy = entry.strategy});
 
         for (std::size_t c = 0; c < components; ++c)
           EXPECT_TRUE(have_equal_bits(its_modes[c], modes[c])) << rows << " x " << columns << " " << entry.name;
@@ -164,8 +164,8 @@ TEST_F(FftOptionsTest, EveryProcessGridAndStrategyGivesTheSameBits) {
 std::vector<const redistribute::Redistribution*> exchanges_of(const Slices<double>& slices) {
   std::vector<const redistribute::Redistribution*> all;
   for (const Slice<double>& slice : slices.all())
-    for (const auto* exchange : {&slice.given_to_x, &slice.x_to_given, &slice.x_to_y, &slice.y_to_x, &slice.y_to_z,
-                                 &slice.z_to_y})
+    for (const auto* exchange :
+         {&slice.given_to_x, &slice.x_to_given, &slice.x_to_y, &slice.y_to_x, &slice.y_to_z, &slice.z_to_y})
       if (*exchange) all.push_back(&**exchange);
   return all;
 }

@@ -1,5 +1,5 @@
-"""A pseudo-spectral solver in a few lines of NumPy: classical RK4 with an integrating factor, waves below a third of the
-cells, a rotating frame by matrix exponentials, scalars with mean gradients."""
+"""A pseudo-spectral solver in a few lines of NumPy: classical RK4 with an integrating factor, waves below a third of
+the cells, a rotating frame by matrix exponentials, scalars with mean gradients."""
 
 from __future__ import annotations
 
@@ -48,7 +48,10 @@ class Twin:
 
     def unpacked(self, few: NDArray[np.complex128]) -> NDArray[np.complex128]:
         """The modes of one field of a checkpoint, which has the waves that are kept alone."""
-        places = [np.r_[0 : n // 2 + 1, cells - n // 2 : cells] for n, cells in zip(few.shape[:2], self.shape[:2], strict=True)]
+        places = [
+            np.r_[0 : n // 2 + 1, cells - n // 2 : cells]
+            for n, cells in zip(few.shape[:2], self.shape[:2], strict=True)
+        ]
         modes = np.zeros((*self.shape[:2], self.cells[0] // 2 + 1), dtype=complex)
         modes[np.ix_(places[0], places[1], np.arange(few.shape[2]))] = few
         return modes

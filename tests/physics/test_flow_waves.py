@@ -32,8 +32,8 @@ the other.""",
     ),
     Chapter(
         "Frozen forcing",
-        """Random waves, of which those up to k = 2 are held for 25 steps, shell by shell; without forcing they lose more
-than a hundredth.""",
+        """Random waves, of which those up to k = 2 are held for 25 steps, shell by shell; without forcing they lose
+more than a hundredth.""",
         [
             Bound("held: energy of shells at the end over that at the start, less 1", -1e-12, 1e-12, ROUND_OFF),
             Bound("not held: the same", -1.0, -0.01, "two viscous losses of nu k^2 t: 0.05 at the least"),
@@ -41,9 +41,9 @@ than a hundredth.""",
     ),
     Chapter(
         "Displaced grids",
-        """The vortex of Taylor and Green at Re = 10, which 32^3 cells resolve, on displaced grids and with waves below a
-third of the cells. Random waves up to the shortest without viscosity: what aliases change of the energy is of the order
-of the step where those of the two stages cancel, and does not depend on it where they do not.""",
+        """The vortex of Taylor and Green at Re = 10, which 32^3 cells resolve, on displaced grids and with waves below
+a third of the cells. Random waves up to the shortest without viscosity: what aliases change of the energy is of the
+order of the step where those of the two stages cancel, and does not depend on it where they do not.""",
         [
             Bound("energy over that of two-thirds, less 1", -1e-8, 1e-8, "waves that one of both does not have"),
             Bound(
@@ -138,6 +138,8 @@ def test_abc_flow_is_its_own_vorticity(program: Program, measured) -> None:
     run = program.run("curl", text[: text.index("[output]")] + plot.replace("'", '"'))
 
     file = sidestream.SnapshotFile(min(run.folder.glob("plt*")))
-    velocity, vorticity = (np.array([file[f"{of}_{axis}"].values for axis in "xyz"]) for of in ("velocity", "vorticity"))
+    velocity, vorticity = (
+        np.array([file[f"{of}_{axis}"].values for axis in "xyz"]) for of in ("velocity", "vorticity")
+    )
     assert abs(velocity).max() > 1.0
     measured("vorticity less velocity, largest", float(abs(vorticity - velocity).max()))

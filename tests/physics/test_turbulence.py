@@ -11,7 +11,7 @@ import sidestream
 from book import Bound, Chapter
 from flows import VELOCITY, at, config, fields, modes
 from program import Program
-from spectral_twin import Modes, Scalar, Twin
+from spectral_twin import Scalar, Twin
 
 REFERENCE = Path(__file__).parent.parent / "data" / "taylor_green_1600.csv"
 ROUND_OFF = "sums of rounding errors of 10^-16 over hundreds of steps"

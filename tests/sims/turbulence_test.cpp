@@ -261,8 +261,9 @@ TEST_F(Turbulence, TakesStepsUpToTheLimitOfStability) {
   const double most = 2.0 * std::numbers::sqrt2 / 5.0;
   for (const double share : {0.99, 1.01}) {
     const std::string name = share < 1.0 ? "stable" : "beyond", dt = std::to_string(share * most);
-    const std::string config = "[run]\nmax_steps = 1\n[mesh]\ncells = [16, 16, 16]\nblock = 8\n[turbulence]\ndt = " + dt +
-                               "\n[initial]\nflow = \"rest\"\nmean = [1.0, 0.0, 0.0]\n";
+    const std::string config =
+        "[run]\nmax_steps = 1\n[mesh]\ncells = [16, 16, 16]\nblock = 8\n[turbulence]\ndt = " + dt +
+        "\n[initial]\nflow = \"rest\"\nmean = [1.0, 0.0, 0.0]\n";
 
     const std::string problem = problem_of([&] { run(config, name); });
 
