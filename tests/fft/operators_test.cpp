@@ -114,7 +114,7 @@ TEST_F(Operators, ProjectionLeavesNoDivergenceAndChangesNothingTheSecondTime) {
   for (std::size_t i = 0; i < once.size(); ++i) EXPECT_LT(std::abs(modes.all()[i] - once[i]), 1e-11);
 }
 
-// Of u = cos(pi i) along an axis, at the cells, every derivative that is real is zero.
+// Of u = cos(pi i) along an axis: its sine is nowhere to be seen.
 TEST_F(Operators, TheShortestWaveHasNoSlope) {
   for (int axis = 0; axis < 3; ++axis) {
     const auto a = static_cast<std::size_t>(axis);
@@ -123,7 +123,7 @@ TEST_F(Operators, TheShortestWaveHasNoSlope) {
     };
     Field<Complex> result(vector.spectral(), comm.rank(), 3);
     gradient<double>(grid, modes_of(field_of(1, shortest)), result);
-    EXPECT_LT(error_of(result, [](const Triple&, int) { return 0.0; }), round_off);
+    for (const Complex& mode : result.all()) EXPECT_LT(std::abs(mode), 1e-10);
 
     Field<Complex> potential = modes_of(field_of(1, shortest));
     poisson<double>(grid, potential);

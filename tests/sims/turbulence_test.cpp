@@ -111,7 +111,7 @@ TEST_F(Turbulence, GoesOnWithMoreOrFewerCells) {
   for (const auto& [name, flow, from, to] :
        {std::array{std::string("more"), std::string("taylor-green"), coarse, fine}, {"fewer", "abc", fine, coarse}}) {
     const std::string start =
-        "[turbulence]\nend = 0.2\nviscosity = 0.1\ndt = 0.1\n[initial]\nflow = \"" + flow + "\"\n";
+        "[turbulence]\nend = 0.2\nviscosity = 0.1\ndt = 0.05\n[initial]\nflow = \"" + flow + "\"\n";
     run("[run]\nmax_steps = 1\n" + from + start + "[output]\ncheckpoint = { format = \"raw\", at_end = true }\n",
         name + "_first");
     const std::string file = io::generations_in(folder / (name + "_first")).front().path;
@@ -120,7 +120,7 @@ TEST_F(Turbulence, GoesOnWithMoreOrFewerCells) {
 
     const auto first = test::events(folder / name, "step").at(0);
     EXPECT_EQ(first.at("energy"), last_event(name + "_first").at("energy"));
-    EXPECT_EQ(first.at("time"), 0.1);
+    EXPECT_EQ(first.at("time"), 0.05);
   }
 }
 
