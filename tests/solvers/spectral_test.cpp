@@ -58,6 +58,35 @@ TEST(ForcedBand, HoldsEachLongWaveOnceAndItsTwin) {
   EXPECT_EQ(weights, 6 + 12);  // of length 1 and of length sqrt(2)
 }
 
+// Of P / (4 N T) and exp(-dt / T), within four standard errors of 10^4 steps.
+TEST(StochasticForcing, HasTheVarianceAndTheMemoryOfItsProcess) {
+  const ForcedBand band(
+      WaveGrid({mesh::domain_of({16, 16, 16}), {1.0, 1.0, 1.0}, {true, true, true}}, Dealiasing::two_thirds), 1.5);
+  const ForcingConfig config{.kind = "stochastic", .highest = 1.5, .power = 0.3, .time = 0.2};
+  constexpr double dt = 0.1, waves = 6 + 12;
+  constexpr int steps = 10000;
+  const auto forcing = forcings().named(config.kind).make(band, config, 7);
+
+  std::vector<double> before = forcing->state();
+  double squares = 0.0, products = 0.0;
+  for (int step = 0; step < steps; ++step) {
+    forcing->begin_step(step, dt);
+    const std::vector<double> now = forcing->state();
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      squares += now[i] * now[i];
+      products += now[i] * before[i];
+    }
+    before = now;
+  }
+
+  const double count = static_cast<double>(before.size()) * steps, memory = std::exp(-dt / config.time);
+  // Neighbours are like each other: squares of normal numbers count for fewer, and the ratio has the error of a slope.
+  const double of_squares = std::sqrt(2.0 / count * (1.0 + memory * memory) / (1.0 - memory * memory));
+  const double of_memory = std::sqrt((1.0 - memory * memory) / count);
+  EXPECT_NEAR(squares / count / (config.power / (4.0 * waves * config.time)), 1.0, 4.0 * of_squares);
+  EXPECT_NEAR(products / squares, memory, 4.0 * of_memory);
+}
+
 double mark(mesh::Int3 wave) {
   return 10000.0 * wave.x + 100.0 * wave.y + wave.z + 0.5;
 }

@@ -112,6 +112,7 @@ class Turbulence final : public Simulation {
   void scatter(const TracerSpecies& species) {
     tracers_->scatter(species.count, static_cast<std::uint64_t>(species.seed));
   }
+  void drop_waves();
   void restore_tracers(const mesh::Snapshot& state);
   void add_tracers(mesh::Snapshot& snapshot);
   void begin(std::span<const double> forcing);
@@ -195,12 +196,22 @@ mesh::LevelLayouts Turbulence::blocks_for(const mesh::Snapshot& file) const {
   return mesh::LevelLayouts(StoredFlow(file).blocks(comm_.size()));
 }
 
+// Those that the grid does not keep: a file may be of a flow with other cells, or without displaced grids.
+void Turbulence::drop_waves() {
+  solvers::Spectrum& state = flow_.state();
+  for (int b = 0; b < state.blocks(); ++b)
+    fft::for_each_mode(state.box(b), flow_.waves(), [&, u = state.view(b)](const fft::Mode& mode) {
+      if (flow_.grid().keeps(mode.wavenumber)) return;
+      for (int c = 0; c < state.components(); ++c) u(c, mode.index.z, mode.index.y, mode.index.x) = 0.0;
+    });
+}
+
 // Of a flow with other cells, the waves that both have.
 void Turbulence::restore(const mesh::Snapshot& state) {
   const StoredFlow stored(state);
   solvers::transfer_modes(comm_, stored.read(comm_, component_names(config_.scalars)), stored.waves(), flow_.state(),
                           flow_.waves());
-  if (stored.waves() != flow_.grid().waves()) flow_.project();
+  drop_waves();
   step_ = state.moment.step;
   time_ = state.moment.time;
   if (const double divergence = flow_.divergence(); divergence > most_divergence)
