@@ -7,6 +7,7 @@
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/math.hpp"
 #include "sidestream/fft/engine.hpp"
+#include "sidestream/fft/modes.hpp"
 #include "sidestream/mesh/hierarchy.hpp"
 #include "sidestream/redistribute/migration.hpp"
 #include "sidestream/solvers/tracers.hpp"
