@@ -87,6 +87,26 @@ TEST(StochasticForcing, HasTheVarianceAndTheMemoryOfItsProcess) {
   EXPECT_NEAR(products / squares, memory, 4.0 * of_memory);
 }
 
+// Its power is as it is asked for, but where the band has next to no energy it adds no more than a flow of the like.
+TEST(PowerForcing, IsGentleToABandOfRounding) {
+  const ForcedBand band(
+      WaveGrid({mesh::domain_of({16, 16, 16}), {1.0, 1.0, 1.0}, {true, true, true}}, Dealiasing::two_thirds), 1.5);
+  constexpr double dt = 0.1;
+  const auto forcing = forcings().named("power").make(band, {.kind = "power", .highest = 1.5, .power = 0.3}, 7);
+  forcing->begin_step(0, dt);
+  for (const double speed : {1.0, 1e-17}) {
+    const std::array<std::complex<double>, 3> one{std::complex(speed, 0.0), std::complex(0.0, speed)};
+    const BandAmplitudes velocity(band.waves.size(), one);
+    BandAmplitudes force(velocity.size());
+
+    forcing->force(velocity, force);
+
+    const double expected = speed == 1.0 ? 0.3 : 0.0;
+    EXPECT_NEAR(power(band, velocity, force), expected, 1e-14);
+    EXPECT_LE(std::abs(force[0][0]) * dt, speed);
+  }
+}
+
 double mark(mesh::Int3 wave) {
   return 10000.0 * wave.x + 100.0 * wave.y + wave.z + 0.5;
 }
