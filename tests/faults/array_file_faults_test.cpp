@@ -35,7 +35,7 @@ class ArrayFileFaultsTest : public testing::Test {
     file.container = io::Container::raw;
     file.groups = {std::move(group)};
     file.create = [](const std::string& path, std::span<const io::Array> arrays, std::span<const std::int64_t> rows) {
-      io::OutputFile head(path, io::OutputFile::Open::create);
+      io::OutputFile head(path, io::OutputFile::Open::modify);
       head.write(std::string(head_bytes, '#'));
       head.close();
       std::vector<std::int64_t> offsets{head_bytes};

@@ -38,7 +38,7 @@ struct Sample {
       offsets->assign(1, static_cast<std::int64_t>(text.size()));
       for (std::size_t a = 0; a < arrays.size(); ++a)
         offsets->push_back(offsets->back() + rows[a] * arrays[a].row_bytes());
-      io::OutputFile out(path, io::OutputFile::Open::create);
+      io::OutputFile out(path, io::OutputFile::Open::modify);
       out.write(text);
       out.write_at(offsets->back(), std::as_bytes(std::span("a table behind them")));
       out.close();

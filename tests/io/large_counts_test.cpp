@@ -127,7 +127,7 @@ TEST_F(LargeCounts, RanksWriteRowsBehindThatMany) {
   };
   group.checksums = "checksums";
   file.create = [&](const std::string& where, std::span<const io::Array>, std::span<const std::int64_t> rows) {
-    io::OutputFile head(where, io::OutputFile::Open::create);
+    io::OutputFile head(where, io::OutputFile::Open::modify);
     head.write("a table");
     head.close();
     return std::vector<std::int64_t>{16, 16 + rows[0] * 8};

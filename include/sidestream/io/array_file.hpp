@@ -61,8 +61,8 @@ enum class Container { hdf5, netcdf, raw };
 struct ArrayFile {
   Container container = Container::hdf5;
   std::vector<ArrayGroup> groups;
-  /// Makes the file at a path with all that is small in it and with room for `arrays` (those of the checksums, then
-  /// those of all groups in order), and returns the byte offset of each. Called on the first rank only.
+  /// Writes all that is small into the empty file at a path, with room for `arrays` (those of the checksums, then those
+  /// of all groups in order), and returns the byte offset of each. Called on the first rank only.
   std::function<std::vector<std::int64_t>(const std::string& path, std::span<const Array> arrays,
                                           std::span<const std::int64_t> rows)>
       create;
