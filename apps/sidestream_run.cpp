@@ -3,8 +3,10 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <new>
 #include <optional>
 #include <thread>
@@ -55,6 +57,14 @@ sims::RunStart start_of(const Arguments& arguments, core::Bill::Clock::time_poin
 std::string folder_of(const Arguments& arguments) {
   if (!arguments.folder.empty()) return arguments.folder;
   return (std::filesystem::path("runs") / std::filesystem::path(arguments.config).stem()).string();
+}
+
+// `--overwrite` would take away what `--from` names before it is read.
+bool overwrites_its_source(const Arguments& arguments) {
+  if (!arguments.overwrite || arguments.analyze || arguments.file.empty()) return false;
+  const auto folder = std::filesystem::weakly_canonical(folder_of(arguments));
+  const auto source = std::filesystem::weakly_canonical(arguments.file);
+  return std::ranges::mismatch(folder, source).in1 == folder.end();
 }
 
 void print_description(const nlohmann::json& description) {
@@ -270,6 +280,8 @@ int main(int argc, char** argv) {
   if (!arguments.allowed_changes.empty() && !arguments.restart)
     return line.refuse("--allow-change goes with --restart");
   if (arguments.restart && !arguments.file.empty()) return line.refuse("--restart and --from exclude each other");
+  if (overwrites_its_source(arguments))
+    return line.refuse("--overwrite would remove the file of --from: choose another folder with --out");
   if (arguments.check) return check_configuration(arguments);
   return run_configuration(arguments, began, argc, argv);
 }

@@ -133,3 +133,16 @@ def test_a_table_lies_beside_its_configuration(tmp_path: Path) -> None:
     done = program(tmp_path, 1, "flow/flow.toml", "--check", limit_s=60.0)
 
     assert done.returncode == 0, done.stderr
+
+
+def test_a_run_does_not_overwrite_what_it_begins_with(tmp_path: Path) -> None:
+    write(tmp_path, '[output]\ncheckpoint = { format = "raw", at_end = true }\n')
+    assert program(tmp_path, 1, "flow.toml", "--out", "run", "--quiet", limit_s=60.0).returncode == 0
+    (checkpoint,) = (tmp_path / "run").glob("chk*")
+    before = checkpoint.read_bytes()
+
+    words = ("flow.toml", "--out", "run", "--overwrite", "--from", f"run/{checkpoint.name}")
+    for done in (command(tmp_path, "run", *words, "-n", 1), program(tmp_path, 1, *words, limit_s=60.0)):
+        assert done.returncode == 2
+        assert "--overwrite would remove the file of --from" in done.stderr
+    assert checkpoint.read_bytes() == before

@@ -71,7 +71,9 @@ MemoryFile::MemoryFile(MemoryFile&& other) noexcept
     : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 std::int64_t MemoryFile::size_bytes() const {
-  return ::lseek(descriptor_, 0, SEEK_END);
+  struct stat status {};
+  core::require(::fstat(descriptor_, &status) == 0 && status.st_nlink > 0, "a file in memory keeps its place");
+  return status.st_size;
 }
 
 std::vector<ByteRange> MemoryFile::written() const {
