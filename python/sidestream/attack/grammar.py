@@ -22,15 +22,7 @@ Options = dict[str, str]  # the default of each as TOML; empty without one
 
 # Of a table, without which it is refused at once.
 REQUIRED = {"cosmology": {"box": '"8 Mpc"'}, "heating": {"uv_background": '"fg20"'}}
-OUTPUTS = (
-    "every = 2",
-    "at_end = true",
-    "every = 0",
-    "at_time = [0.01]",
-    "keep = 1",
-    "every = 1",
-    "asynchronous = true",
-)
+OUTPUTS = ("every = 2", "at_end = true", "every = 1, keep = 1", "every = 1, asynchronous = true", "at_time = [0.01]")
 NUMBERS = (
     "0",
     "1",
@@ -73,7 +65,8 @@ OTHERS = (
     "false",
     "1979-05-27",
 )
-SIDES = ("8", "16", "32", "12", "1", "7")
+SIDES = ("8", "16", "32")
+ODD_SIDES = ("0", "1", "4", "7", "8", "12", "16", "1000000", "-8", "8.0")
 
 
 @dataclass(frozen=True)
@@ -99,10 +92,14 @@ class Grammar:
         """A random one: most of it near the defaults, some of it absurd."""
         wildness = numbers.choice((0.0, 0.02, 0.1, 0.5))
         simulation = numbers.choice(sorted(self.simulations))
-        lines = [f'simulation = "{simulation}"', "", "[run]", "max_steps = 3", *_mesh(numbers)]
+        lines = [f'simulation = "{simulation}"', "", "[run]", "max_steps = 3", *_mesh(numbers, wildness)]
         for heading, options in self._tables(simulation, numbers):
             lines += ["", f"[{heading}]"]
-            lines += [f"{key} = {self._value(numbers, wildness, default)}" for key, default in options.items()]
+            lines += [
+                f"{key} = {self._value(numbers, wildness, default)}"
+                for key, default in options.items()
+                if default or numbers.random() < wildness
+            ]
         lines += ["", "[output]", f"checkpoint = {{ {numbers.choice(OUTPUTS)} }}"]
         return "\n".join(_disturbed(lines, numbers, wildness)) + "\n"
 
@@ -150,11 +147,14 @@ def _disturbed(lines: list[str], numbers: random.Random, wildness: float) -> lis
     return found
 
 
-def _mesh(numbers: random.Random) -> list[str]:
-    """A small mesh, most often one that the simulation can have."""
-    side = numbers.choice(SIDES)
-    sides = [side] * 3 if numbers.random() < 0.7 else [numbers.choice(SIDES) for _ in range(3)]
-    return ["", "[mesh]", f"cells = [{', '.join(sides)}]", f"block = {numbers.choice(('8', '8', '16', '4', '1'))}"]
+def _mesh(numbers: random.Random, wildness: float) -> list[str]:
+    """A small mesh, most often one that a simulation of three or two dimensions can have."""
+    if numbers.random() < wildness:
+        sides, block = [numbers.choice(ODD_SIDES) for _ in range(3)], numbers.choice(ODD_SIDES)
+    else:
+        side = numbers.choice(SIDES)
+        sides, block = [side, side, numbers.choice((side, "1"))], "8"
+    return ["", "[mesh]", f"cells = [{', '.join(sides)}]", f"block = {block}"]
 
 
 def _some(numbers: random.Random, options: Options, share: float) -> Options:
