@@ -188,6 +188,7 @@ bool verify_one(const comm::Communicator& comm, const std::string& path) {
     const auto file = open_together(comm, path);
     line["format"] = file->description().format;
     line["kind"] = to_string(file->description().kind);
+    line["seal"] = to_string(file->description().seal);
     comm.agree_on([&] { file->verify(comm.rank(), comm.size()); });
   } catch (const core::Error& error) {
     line["is_good"] = false;

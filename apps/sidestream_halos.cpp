@@ -38,15 +38,13 @@ int query(const comm::Communicator& comm, const Arguments& arguments) {
   const core::Stopwatch query_watch;
   const mesh::Result halos = analysis::halo_catalogue(comm, tree.tree, field, asked);
   const double query_s = seconds_of(comm, query_watch);
-  comm.agree_on([&] {
-    if (comm.rank() == 0) io::write_result(arguments.output, halos);
-  });
+  io::write_result(comm, arguments.output, halos);
+  const bool has_rows = comm.rank() == 0 || halos.distributed.contains("halo");
+  const std::int64_t count = comm.sum(has_rows ? halos.dimensions.at("halo") : 0);
   if (comm.rank() == 0)
-    fmt::print("{}\n", nlohmann::json{{"path", arguments.output},
-                                      {"halos", halos.dimensions.at("halo")},
-                                      {"read_s", read_s},
-                                      {"query_s", query_s}}
-                           .dump());
+    fmt::print(
+        "{}\n",
+        nlohmann::json{{"path", arguments.output}, {"halos", count}, {"read_s", read_s}, {"query_s", query_s}}.dump());
   return done;
 }
 

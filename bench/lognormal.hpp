@@ -30,7 +30,8 @@ inline mesh::Field<double> lognormal(const comm::Communicator& comm, const mesh:
   fft::for_each_mode(spectrum, cells, [&](const fft::Mode& mode, std::complex<double>& amplitude) {
     const mesh::Int3 w = mode.wavenumber;
     const double unit = 2.0 * std::numbers::pi * smoothing_cells / cells.x;
-    amplitude *= std::exp(-0.5 * unit * unit * (w.x * w.x + w.y * w.y + w.z * w.z));
+    const double y = w.y * (static_cast<double>(cells.x) / cells.y), z = w.z * (static_cast<double>(cells.x) / cells.z);
+    amplitude *= std::exp(-0.5 * unit * unit * (w.x * w.x + y * y + z * z));
     variance += mode.weight * std::norm(amplitude);
   });
   variance = total(comm, variance);

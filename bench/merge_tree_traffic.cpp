@@ -1,11 +1,14 @@
-// What ranks send each other to build one distributed merge tree: messages, bytes and rounds for 8 to 4096 ranks of
-// equal blocks, all of them driven in this one process. Usage: bench_merge_tree_traffic [CELLS a side of a block [RANKS
-// a side]]
+// What ranks send each other to build one distributed merge tree: all messages, bytes and rounds for 8 to 4096 ranks of
+// equal blocks, all of them driven in this one process. Messages are those of `comm::deliver`: of values, receipts of
+// these, and those by which ranks learn that a round is over. Usage: bench_merge_tree_traffic [CELLS a side of a block
+// [RANKS at most [RANKS at least]]], where RANKS are powers of 2.
 
+#include <algorithm>
 #include <cstdio>
-#include <map>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/merge_tree/representatives.hpp"
@@ -25,45 +28,54 @@ class Post {
  public:
   explicit Post(int ranks) : inbox_(static_cast<std::size_t>(ranks)), sent_(inbox_.size()) {}
 
-  void send(std::size_t from, const std::vector<std::vector<T>>& outgoing) {
-    for (std::size_t to = 0; to < outgoing.size(); ++to) {
-      if (outgoing[to].empty()) continue;
-      auto& box = inbox_[to];
-      box.insert(box.end(), outgoing[to].begin(), outgoing[to].end());
-      const auto bytes = static_cast<double>(outgoing[to].size() * sizeof(T));
-      sent_[from] += {1.0, bytes, 0.0};
+  void send(std::size_t from, const comm::ByRank<T>& outgoing) {
+    for (const auto& [rank, values] : outgoing) {
+      const auto to = static_cast<std::size_t>(rank);
+      inbox_[to].insert(inbox_[to].end(), values.begin(), values.end());
+      const auto bytes = static_cast<double>(values.size() * sizeof(T));
+      sent_[from].messages += 1.0;
+      sent_[from].bytes += bytes;
+      sent_[to].receipts += 1.0;
       sent_[to].received_bytes += bytes;
       is_silent_ = false;
     }
   }
   // The messages of the round that ends; empty when nobody sent any.
   std::vector<std::vector<T>> deliver() {
+    ++rounds_;
     if (is_silent_) return {};
     is_silent_ = true;
-    ++rounds_;
     return std::exchange(inbox_, std::vector<std::vector<T>>(inbox_.size()));
   }
   json report() const {
-    Sent mean, most;
-    for (const Sent& sent : sent_) {
-      mean += {sent.messages / size(), sent.bytes / size(), 0.0};
-      most.messages = std::max(most.messages, sent.messages);
-      most.bytes = std::max(most.bytes, sent.bytes);
-      most.received_bytes = std::max(most.received_bytes, sent.received_bytes);
-    }
+    const double agreed = static_cast<double>(rounds_ * comm::consensus_messages(static_cast<int>(sent_.size())));
+    const auto all_messages = [=](const Sent& sent) { return sent.messages + sent.receipts + agreed; };
+    const auto all_bytes = [=](const Sent& sent) { return sent.bytes + 8.0 * agreed; };
     return {{"rounds", rounds_},
-            {"messages_a_rank", {{"mean", mean.messages}, {"max", most.messages}}},
-            {"bytes_a_rank", {{"mean", mean.bytes}, {"max", most.bytes}, {"max_received", most.received_bytes}}}};
+            {"consensus_messages_a_rank", agreed},
+            {"values", {{"messages", of_ranks(&Sent::messages)}, {"bytes", of_ranks(&Sent::bytes)}}},
+            {"receipts", of_ranks(&Sent::receipts)},
+            {"received_bytes", of_ranks(&Sent::received_bytes)},
+            {"all", {{"messages", of_ranks(all_messages)}, {"bytes", of_ranks(all_bytes)}}},
+            {"bytes_with_counts_from_all", {{"mean", mean(&Sent::bytes) + rounds_ * 8.0 * size()}}}};
   }
 
  private:
   struct Sent {
-    double messages = 0.0, bytes = 0.0, received_bytes = 0.0;
-    void operator+=(const Sent& other) {
-      messages += other.messages;
-      bytes += other.bytes;
-    }
+    double messages = 0.0, bytes = 0.0, receipts = 0.0, received_bytes = 0.0;
   };
+  template <typename F>
+  double mean(F count) const {
+    double sum = 0.0;
+    for (const Sent& sent : sent_) sum += std::invoke(count, sent);
+    return sum / size();
+  }
+  template <typename F>
+  json of_ranks(F count) const {
+    double most = 0.0;
+    for (const Sent& sent : sent_) most = std::max<double>(most, std::invoke(count, sent));
+    return {{"mean", mean(count)}, {"max", most}};
+  }
   double size() const { return static_cast<double>(sent_.size()); }
 
   std::vector<std::vector<T>> inbox_;
@@ -85,7 +97,7 @@ mesh::Field<double> part_of(const analysis::ScalarView& whole, const mesh::Layou
 json elder_traffic(const std::vector<TreePart>& parts) {
   const auto ranks = static_cast<int>(parts.size());
   std::vector<analysis::ElderSearch> searches;
-  for (int rank = 0; rank < ranks; ++rank) searches.emplace_back(parts[static_cast<std::size_t>(rank)], rank, ranks);
+  for (int rank = 0; rank < ranks; ++rank) searches.emplace_back(parts[static_cast<std::size_t>(rank)], rank);
   Post<std::int32_t> questions(ranks);
   Post<analysis::BranchEnd> answers(ranks);
   for (bool is_done = false; !is_done;) {
@@ -93,24 +105,29 @@ json elder_traffic(const std::vector<TreePart>& parts) {
     for (std::size_t rank = 0; rank < parts.size(); ++rank) {
       const auto asked = searches[rank].questions();
       questions.send(rank, asked);
-      for (std::size_t to = 0; to < asked.size(); ++to) {
-        if (asked[to].empty()) continue;
+      for (const auto& [to, maxima] : asked) {
         is_done = false;
-        std::vector<std::vector<analysis::BranchEnd>> answer(parts.size());
-        answer[rank] = searches[to].answers(asked[to]);
-        answers.send(to, answer);
-        searches[rank].take(static_cast<int>(to), answer[rank]);
+        const auto answer = searches[static_cast<std::size_t>(to)].answers(maxima);
+        answers.send(static_cast<std::size_t>(to), {{static_cast<int>(rank), answer}});
+        searches[rank].take(to, answer);
       }
     }
     questions.deliver();
-    answers.deliver();
+    if (!is_done) answers.deliver();
   }
   return {{"questions", questions.report()}, {"answers", answers.report()}};
 }
 
-json traffic(const analysis::ScalarView& whole, int side, const analysis::TreeOptions& options) {
-  const int ranks = side * side * side;
-  const mesh::Layout layout = mesh::split(whole.layout().domain(), {side, side, side});
+// As many ranks along each axis as the next, or twice as many.
+mesh::Int3 ranks_along(int ranks) {
+  mesh::Int3 along{1, 1, 1};
+  for (int axis = 0; along.x * along.y * along.z < ranks; axis = (axis + 1) % 3) along[axis] *= 2;
+  return along;
+}
+
+json traffic(const analysis::ScalarView& whole, mesh::Int3 along, const analysis::TreeOptions& options) {
+  const int ranks = along.x * along.y * along.z;
+  const mesh::Layout layout = mesh::split(whole.layout().domain(), along);
   std::vector<mesh::Field<double>> fields;
   std::vector<TreePart> parts;
   fields.reserve(static_cast<std::size_t>(ranks));
@@ -123,13 +140,11 @@ json traffic(const analysis::ScalarView& whole, int side, const analysis::TreeOp
   Post<std::byte> surfaces(ranks);
   std::vector<std::vector<analysis::Surface>> seen(parts.size());
   for (std::size_t rank = 0; rank < parts.size(); ++rank) {
-    const auto mine = parts[rank].surfaces(ranks);
-    std::vector<std::vector<std::byte>> outgoing(parts.size());
-    for (std::size_t to = 0; to < mine.size(); ++to)
-      if (!mine[to].runs.empty()) {
-        outgoing[to] = analysis::packed(mine[to]);
-        seen[to].push_back(mine[to]);
-      }
+    comm::ByRank<std::byte> outgoing;
+    for (auto& [to, surface] : parts[rank].surfaces()) {
+      outgoing[to] = analysis::packed(surface);
+      seen[static_cast<std::size_t>(to)].push_back(surface);
+    }
     surfaces.send(rank, outgoing);
   }
   surfaces.deliver();
@@ -139,12 +154,12 @@ json traffic(const analysis::ScalarView& whole, int side, const analysis::TreeOp
   for (std::size_t rank = 0; rank < parts.size(); ++rank) {
     parts[rank].meet(seen[rank]);
     seen[rank] = {};
-    meetings.send(rank, parts[rank].take_meetings(ranks));
+    meetings.send(rank, parts[rank].take_meetings());
   }
   for (auto round = meetings.deliver(); !round.empty(); round = meetings.deliver())
     for (std::size_t rank = 0; rank < parts.size(); ++rank) {
       parts[rank].take(round[rank]);
-      meetings.send(rank, parts[rank].take_meetings(ranks));
+      meetings.send(rank, parts[rank].take_meetings());
     }
   report["meetings"] = meetings.report();
 
@@ -166,16 +181,17 @@ int main(int argc, char** argv) {
   json report = bench::header(self, "merge_tree_traffic");
   report["block"] = block;
   report["surface_cells"] = 6 * block * block;
-  const int largest = argc > 2 ? std::stoi(argv[2]) : 16;
-  for (int side = 2; side <= largest; side *= 2) {
-    const int n = side * block;
-    const mesh::Field<double> whole = bench::lognormal(self, mesh::split(mesh::domain_of({n, n, n}), {1, 1, 1}));
+  const int most = argc > 2 ? std::stoi(argv[2]) : 4096, least = argc > 3 ? std::stoi(argv[3]) : 8;
+  for (int ranks = least; ranks <= most; ranks *= argc > 3 ? 2 : 8) {
+    const mesh::Int3 along = ranks_along(ranks);
+    const mesh::Int3 cells{along.x * block, along.y * block, along.z * block};
+    const mesh::Field<double> whole = bench::lognormal(self, mesh::split(mesh::domain_of(cells), {1, 1, 1}));
     double mean = 0.0;
     for (const double value : whole.all()) mean += value / static_cast<double>(whole.all().size());
     analysis::TreeOptions halos;
     halos.cut_off = 81.66 * mean;
-    report["full_tree"].push_back(traffic(whole, side, {}));
-    report["halos"].push_back(traffic(whole, side, halos));
+    report["full_tree"].push_back(traffic(whole, along, {}));
+    report["halos"].push_back(traffic(whole, along, halos));
   }
   std::printf("%s\n", report.dump(2).c_str());
 }

@@ -18,7 +18,8 @@ namespace {
 
 // PnetCDF reads nothing without MPI; to be called with the interpreter's lock.
 void prepare_to_read(const std::string& path) {
-  if (std::filesystem::is_regular_file(path)) ensure_mpi();
+  std::error_code nowhere;
+  if (std::filesystem::is_regular_file(path, nowhere)) ensure_mpi();
 }
 
 // What a file holds, as JSON.

@@ -6,12 +6,16 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
-#include <limits>
+#include <numeric>
+#include <string_view>
 #include <utility>
 
+#include "comm/abandoned_memory.hpp"
+#include "comm/gathered.hpp"
 #include "comm/luggage.hpp"
 #include "sidestream/comm/launcher_watch.hpp"
 #include "sidestream/comm/progress.hpp"
+#include "sidestream/comm/sparse_exchange.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/memory.hpp"
 
@@ -19,7 +23,6 @@ namespace sidestream::comm {
 
 namespace {
 
-constexpr int exchange_tag = 1;
 constexpr char separator = '\x1f';
 constexpr std::size_t largest_message = std::size_t{1} << 30;
 
@@ -28,6 +31,13 @@ constexpr std::size_t largest_message = std::size_t{1} << 30;
 void take_file_size_limit_as_error() {
   struct sigaction action {};
   if (::sigaction(SIGXFSZ, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) std::signal(SIGXFSZ, SIG_IGN);
+}
+
+// One rank of a node cleans it; where no launcher numbers them, each does.
+bool is_first_of_node() {
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "PMIX_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
+    if (const char* number = std::getenv(name)) return std::string_view(number) == "0";
+  return true;
 }
 
 template <typename T>
@@ -46,6 +56,7 @@ Environment::Environment(int& argc, char**& argv) {
   setenv("OMPI_MCA_pml_ob1_send_pipeline_depth", "32", 0);
   take_file_size_limit_as_error();
   end_with_the_launcher();
+  if (is_first_of_node()) remove_abandoned_memory();
   int provided = 0;
   check(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread");
 }
@@ -172,78 +183,26 @@ std::string Communicator::broadcast(std::string text, int root) const {
 }
 
 void Communicator::broadcast_bytes(std::span<std::byte> bytes, int root) const {
-  while (!bytes.empty()) {
-    const std::size_t count = std::min(bytes.size(), largest_message);
-    check(MPI_Bcast(bytes.data(), static_cast<int>(count), MPI_BYTE, root, comm_), "MPI_Bcast");
-    bytes = bytes.subspan(count);
-  }
+  comm::broadcast(*this, bytes, root);
 }
 
-namespace {
-
-/// How many bytes each rank contributes to a gathered table, and where they begin.
-struct Shares {
-  std::vector<int> count, offset;
-  std::int64_t total = 0;
-
-  explicit Shares(const std::vector<std::int64_t>& sizes) {
-    for (const std::int64_t size : sizes) {
-      count.push_back(static_cast<int>(size));
-      offset.push_back(static_cast<int>(total));
-      total += size;
-    }
-    core::require(total <= std::numeric_limits<int>::max(), "a gathered table holds over 2 GiB");
-  }
-};
-
-}  // namespace
-
 std::vector<std::byte> Communicator::gather_bytes(std::span<const std::byte> bytes, int root) const {
-  const Shares shares(all_gather(static_cast<std::int64_t>(bytes.size())));
-  std::vector<std::byte> all(rank_ == root ? static_cast<std::size_t>(shares.total) : 0);
-  check(MPI_Gatherv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, all.data(), shares.count.data(),
-                    shares.offset.data(), MPI_BYTE, root, comm_),
-        "MPI_Gatherv");
-  return all;
+  return gathered(*this, bytes, root);
 }
 
 std::vector<std::byte> Communicator::all_gather_bytes(std::span<const std::byte> bytes) const {
-  const Shares shares(all_gather(static_cast<std::int64_t>(bytes.size())));
-  std::vector<std::byte> all(static_cast<std::size_t>(shares.total));
-  check(MPI_Allgatherv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, all.data(), shares.count.data(),
-                       shares.offset.data(), MPI_BYTE, comm_),
-        "MPI_Allgatherv");
-  return all;
+  return gathered_by_all(*this, bytes);
 }
 
 std::vector<std::vector<std::byte>> Communicator::exchange_bytes(
     std::span<const std::span<const std::byte>> outgoing) const {
   core::require(outgoing.size() == static_cast<std::size_t>(size_), "exchange takes one message for each rank");
-  progress(*this);
-  std::vector<std::int64_t> sizes_out, sizes_in(outgoing.size());
-  for (const auto& message : outgoing) sizes_out.push_back(static_cast<std::int64_t>(message.size()));
-  check(MPI_Alltoall(sizes_out.data(), 1, MPI_INT64_T, sizes_in.data(), 1, MPI_INT64_T, comm_), "MPI_Alltoall");
-
+  std::vector<Packet> packets;
+  for (int to = 0; to < size_; ++to) packets.push_back({to, outgoing[static_cast<std::size_t>(to)]});
   std::vector<std::vector<std::byte>> incoming(outgoing.size());
-  std::vector<MPI_Request> requests;
-  const auto in_pieces = [&](auto bytes, auto post) {
-    for (std::size_t done = 0; done < bytes.size(); done += largest_message) {
-      requests.emplace_back();
-      post(bytes.data() + done, static_cast<int>(std::min(bytes.size() - done, largest_message)), &requests.back());
-    }
-  };
-  for (int p = 0; p < size_; ++p) {
-    auto& message = incoming[static_cast<std::size_t>(p)];
-    message.resize(static_cast<std::size_t>(sizes_in[static_cast<std::size_t>(p)]));
-    in_pieces(std::span(message), [&](std::byte* data, int count, MPI_Request* request) {
-      check(MPI_Irecv(data, count, MPI_BYTE, p, exchange_tag, comm_, request), "MPI_Irecv");
-    });
-  }
-  for (int p = 0; p < size_; ++p)
-    in_pieces(outgoing[static_cast<std::size_t>(p)], [&](const std::byte* data, int count, MPI_Request* request) {
-      check(MPI_Isend(data, count, MPI_BYTE, p, exchange_tag, comm_, request), "MPI_Isend");
-    });
-  check(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+  std::int64_t messages = 0;
+  for (Parcel& parcel : deliver_bytes(*this, packets, messages))
+    incoming[static_cast<std::size_t>(parcel.rank)] = std::move(parcel.bytes);
   return incoming;
 }
 

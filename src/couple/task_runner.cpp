@@ -10,6 +10,7 @@
 #include "couple/waiting.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
+#include "sidestream/fft/engine.hpp"
 #include "sidestream/io/result_file.hpp"
 
 namespace sidestream::couple {
@@ -37,6 +38,7 @@ io::ResultAttributes attributes_of(const Task& task, const mesh::Moment& moment)
   all["step"] = moment.step;
   all["time"] = moment.time;
   all["parameters"] = task.parameters;
+  all["fft_engine"] = std::string(fft::engine);
   return all;
 }
 

@@ -15,13 +15,16 @@ namespace {
 constexpr std::int64_t slice_size_bytes = 1 << 20;
 constexpr std::int64_t most_slices = 16;
 
-// Equal on all ranks; no slice is empty everywhere.
+// Of each group. Equal on all ranks; no slice is empty everywhere.
 template <typename Cell>
-int count_of(const Pencils& pencils, int components) {
+int count_of(const Pencils& pencils, int components, int groups, int depth) {
   const std::int64_t planes = std::max<std::int64_t>(1, pencils.cells.z / pencils.grid.columns);
   const std::int64_t bytes =
       pencils.cells.product() * components * static_cast<std::int64_t>(sizeof(Cell)) / pencils.grid.ranks();
-  return static_cast<int>(std::clamp<std::int64_t>(bytes / slice_size_bytes, 1, std::min(planes, most_slices)));
+  const std::int64_t most = std::min(planes, std::max(std::int64_t{1}, most_slices / groups));
+  // Enough for the work on one to last while the others travel.
+  const std::int64_t least = depth == 1 ? 1 : std::min<std::int64_t>(most, (2 * depth + groups - 1) / groups);
+  return static_cast<int>(std::clamp(bytes / slice_size_bytes, least, most));
 }
 
 Int3 extent_of(const Layout& layout, int rank) {
@@ -40,35 +43,47 @@ int pitch_of(const Pencils& pencils) {
 }  // namespace
 
 template <typename Cell>
-Slices<Cell>::Slices(const comm::Communicator& comm, const Pencils& pencils, const FftOptions& options) {
-  const int count = count_of<Cell>(pencils, options.components);
-  allocate(pencils, comm.rank(), options.components, count);
-  for (int index = 0; index < count; ++index) slices_.push_back(make(comm, pencils, options, index, count));
+Slices<Cell>::Slices(const comm::Communicator& comm, const Pencils& pencils, const FftOptions& options)
+    : groups_(options.pieces == Pieces::components ? options.components : 1),
+      components_(options.components / groups_) {
+  // Slices that never travel would not wait for each other.
+  const bool travels = !pencils.is_given_in_pencils() || !pencils.y_is_x() || !pencils.z_is_y();
+  const int depth = travels ? std::max(options.depth, 1) : 1,
+            count = count_of<Cell>(pencils, components_, groups_, depth);
+  for (int n = 0; n < std::min(depth, count * groups_); ++n) memory_.push_back(allocated(pencils, comm.rank(), count));
+  for (int index = 0; index < count * groups_; ++index) slices_.push_back(make(comm, pencils, options, index, count));
 }
 
 template <typename Cell>
-void Slices<Cell>::allocate(const Pencils& pencils, int rank, int components, int count) {
+auto Slices<Cell>::allocated(const Pencils& pencils, int rank, int count) const -> Memory {
   const auto rows_of = [&](Int3 extent) {
     const int planes = (extent.z + count - 1) / count;
-    return static_cast<std::size_t>(extent.y) * static_cast<std::size_t>(planes) * static_cast<std::size_t>(components);
+    return static_cast<std::size_t>(extent.y) * static_cast<std::size_t>(planes) *
+           static_cast<std::size_t>(components_);
   };
   const Int3 on_x = extent_of(pencils.x_cells, rank), on_y = extent_of(pencils.y_cells, rank);
-  x_memory_.resize(static_cast<std::size_t>(pitch_of<Cell>(pencils)) * rows_of(on_x));
-  if (!pencils.y_is_x()) y_memory_.resize(static_cast<std::size_t>(on_y.x) * rows_of(on_y));
+  Memory memory;
+  memory.x.resize(static_cast<std::size_t>(pitch_of<Cell>(pencils)) * rows_of(on_x));
+  if (!pencils.y_is_x()) memory.y.resize(static_cast<std::size_t>(on_y.x) * rows_of(on_y));
+  return memory;
 }
 
 template <typename Cell>
 Slice<Cell> Slices<Cell>::make(const comm::Communicator& comm, const Pencils& pencils, const FftOptions& options,
                                int index, int count) {
   constexpr int numbers = sizeof(Mode) / sizeof(Cell);
-  const int rank = comm.rank(), pitch = pitch_of<Cell>(pencils), components = options.components;
-  const Layout x_cells = slice_of(pencils.x_cells, index, count), x_modes = slice_of(pencils.x_modes, index, count),
-               y_cells = slice_of(pencils.y_cells, index, count), y_modes = slice_of(pencils.y_modes, index, count);
+  const int rank = comm.rank(), pitch = pitch_of<Cell>(pencils), components = components_, part = index % count;
+  const Layout x_cells = slice_of(pencils.x_cells, part, count), x_modes = slice_of(pencils.x_modes, part, count),
+               y_cells = slice_of(pencils.y_cells, part, count), y_modes = slice_of(pencils.y_modes, part, count);
+  Memory& own = memory_[static_cast<std::size_t>(index) % memory_.size()];
   Slice<Cell> slice;
+  slice.group = index / count;
+  slice.begins_group = part == 0;
+  slice.ends_group = part == count - 1;
   slice.x_cells =
-      pitched_view(reinterpret_cast<Cell*>(x_memory_.data()), x_cells, x_cells, rank, numbers * pitch, components);
-  slice.x_modes = pitched_view(x_memory_.data(), x_modes, x_modes, rank, pitch, components);
-  Mode* const memory = pencils.y_is_x() ? x_memory_.data() : y_memory_.data();
+      pitched_view(reinterpret_cast<Cell*>(own.x.data()), x_cells, x_cells, rank, numbers * pitch, components);
+  slice.x_modes = pitched_view(own.x.data(), x_modes, x_modes, rank, pitch, components);
+  Mode* const memory = pencils.y_is_x() ? own.x.data() : own.y.data();
   const int y_pitch = pencils.y_is_x() ? pitch : extent_of(y_cells, rank).x;
   slice.y_cells = pitched_view(memory, y_cells, y_cells, rank, y_pitch, components);
   slice.y_modes = pitched_view(memory, y_modes, y_cells, rank, y_pitch, components);
@@ -85,12 +100,15 @@ Slice<Cell> Slices<Cell>::make(const comm::Communicator& comm, const Pencils& pe
     slice.y_to_z.emplace(comm, y_modes, pencils.z_cells, options.strategy);
     slice.z_to_y.emplace(comm, pencils.z_cells, y_modes, options.strategy);
   }
+  for (auto* step : {&slice.given_to_x, &slice.x_to_given, &slice.x_to_y, &slice.y_to_x, &slice.y_to_z, &slice.z_to_y})
+    if (*step) (*step)->measure(options.times ? &options.times->moves : nullptr);
   return slice;
 }
 
 template <typename Cell>
 std::size_t Slices<Cell>::size_bytes() const {
-  std::size_t bytes = (x_memory_.size() + y_memory_.size()) * sizeof(Mode);
+  std::size_t bytes = 0;
+  for (const Memory& memory : memory_) bytes += (memory.x.size() + memory.y.size()) * sizeof(Mode);
   for (const Slice<Cell>& slice : slices_)
     for (const auto* step :
          {&slice.given_to_x, &slice.x_to_given, &slice.x_to_y, &slice.y_to_x, &slice.y_to_z, &slice.z_to_y})

@@ -7,12 +7,14 @@
 
 namespace sidestream::fft {
 
-/// Some planes of the x- and y-pencils of a rank, on their way between the caller's cells and the lines along z. All
-/// slices of a plan use the same memory.
+/// Some planes of the x- and y-pencils of a rank, on their way between the caller's cells and the lines along z. Slices
+/// that are not on their way at once use the same memory.
 template <typename Cell>
 struct Slice {
   using Mode = typename ModeOf<Cell>::Type;
 
+  int group = 0;  ///< of components: all, or one
+  bool begins_group = false, ends_group = false;
   std::optional<redistribute::Redistribution> given_to_x, x_to_given, x_to_y, y_to_x, y_to_z, z_to_y;
   mesh::FieldView<Cell> x_cells;           ///< unless the caller's are in x-pencils
   mesh::FieldView<Mode> x_modes;           ///< in the memory of `x_cells`, row on row
@@ -28,16 +30,26 @@ class Slices {
   /// Collective.
   Slices(const comm::Communicator& comm, const Pencils& pencils, const FftOptions& options);
 
+  /// Group by group.
   const std::vector<Slice<Cell>>& all() const { return slices_; }
+  int groups() const { return groups_; }
+  int components_of_group() const { return components_; }
+  /// Slices that may be on their way at once: `n` and those up to `n + depth() - 1`.
+  int depth() const { return static_cast<int>(memory_.size()); }
   std::size_t size_bytes() const;
 
  private:
-  void allocate(const Pencils& pencils, int rank, int components, int count);
+  struct Memory {
+    std::vector<Mode> x, y;
+  };
+
+  Memory allocated(const Pencils& pencils, int rank, int count) const;
   Slice<Cell> make(const comm::Communicator& comm, const Pencils& pencils, const FftOptions& options, int index,
                    int count);
 
+  int groups_, components_;
   std::vector<Slice<Cell>> slices_;
-  std::vector<Mode> x_memory_, y_memory_;
+  std::vector<Memory> memory_;
 };
 
 /// A view of `memory` in which rows along x begin `pitch` elements apart, and in which planes have as many rows and

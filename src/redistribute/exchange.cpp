@@ -113,6 +113,7 @@ int mpi_count(const Chunk& chunk) {
 }
 
 void pack(const Tables& tables, const Job& job, const Chunk& chunk, std::byte* buffer) {
+  const auto timed = job.timed_pack();
   for_each_part(tables, tables.outgoing, job, chunk,
                 [&](const Piece& piece, const Region& region, std::int64_t begin, std::int64_t end, std::size_t at) {
                   move_rows(copy_kernel(region.shape.row_bytes),
@@ -122,6 +123,7 @@ void pack(const Tables& tables, const Job& job, const Chunk& chunk, std::byte* b
 }
 
 void unpack(const Tables& tables, const Job& job, const Chunk& chunk, const std::byte* buffer) {
+  const auto timed = job.timed_unpack();
   for_each_part(tables, tables.incoming, job, chunk,
                 [&](const Piece& piece, const Region& region, std::int64_t begin, std::int64_t end, std::size_t at) {
                   move_rows(job.kernel_for(region.shape.row_bytes), destination_rows(job, piece, region.box),
@@ -130,6 +132,7 @@ void unpack(const Tables& tables, const Job& job, const Chunk& chunk, const std:
 }
 
 void copy_local(const Tables& tables, const Job& job) {
+  const auto timed = job.timed_pack();
   struct Copy {
     RowKernel kernel;
     Rows<std::byte> to;
@@ -160,6 +163,7 @@ void copy_local(const Tables& tables, const Job& job) {
 }
 
 void unpack_all(const Tables& tables, const Job& job, std::span<const std::byte* const> payloads) {
+  const auto timed = job.timed_unpack();
   for (std::size_t m = 0; m < tables.incoming.messages.size(); ++m) {
     const Message& message = tables.incoming.messages[m];
     const std::byte* packed = payloads[m];
@@ -174,6 +178,7 @@ void unpack_all(const Tables& tables, const Job& job, std::span<const std::byte*
 }
 
 void combine_all(const Tables& tables, const Job& job, std::span<const std::byte* const> payloads) {
+  const auto timed = job.timed_unpack();
   // One cursor into the local pieces and one into each message, all ordered alike: the earliest of them comes next.
   struct Cursor {
     const Piece* next;

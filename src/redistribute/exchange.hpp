@@ -9,6 +9,7 @@
 #include "redistribute/rows.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/redistribute/move_times.hpp"
 
 namespace sidestream::redistribute {
 
@@ -22,11 +23,20 @@ struct Job {
   int components = 0;
   Arrival arrival = Arrival::copied;
   RowKernel kernel = nullptr;  ///< that converts or adds; null: copy
+  MoveTimes* times = nullptr;  ///< to which seconds are added; null: nothing is measured
 
   std::size_t element_bytes() const { return from.element_bytes; }
   std::size_t cell_bytes() const { return element_bytes() * static_cast<std::size_t>(components); }
   RowKernel kernel_for(std::size_t row_bytes) const { return kernel ? kernel : copy_kernel(row_bytes); }
   bool adds() const { return arrival == Arrival::added; }
+
+  // While what they return lives, time counts as that.
+  Timed<> timed_pack() const { return Timed<>(times ? &times->pack_s : nullptr); }
+  Timed<> timed_unpack() const { return Timed<>(times ? &times->unpack_s : nullptr); }
+  /// But for what is packed and unpacked meanwhile.
+  auto timed_exchange() const {
+    return Timed(times ? &times->exchange_s : nullptr, [of = times] { return of->copies_s(); });
+  }
 };
 
 /// A strategy at work: brings the pieces from rank to rank. The pieces of a rank to itself are not its business, except

@@ -7,6 +7,7 @@
 #include <bit>
 #include <span>
 
+#include "sidestream/comm/sparse_exchange.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/redistribute/owned_cells.hpp"
@@ -141,7 +142,9 @@ std::vector<Leaver> find_leavers(const mesh::Hierarchy& hierarchy, int level, in
   return leavers;
 }
 
-// A particle as 64-bit words: id, position, attributes.
+// Particles as 64-bit words: id, position, attributes of each.
+using Messages = comm::ByRank<std::uint64_t>;
+
 std::size_t words_of(const Particles& particles) {
   return 4 + particles.attributes.size();
 }
@@ -172,13 +175,12 @@ void move_particle(Particles& particles, std::size_t from, std::size_t to) {
 
 // Puts arrivals into the places of leavers; arrivals beyond those go to the end, places beyond those are filled from
 // the end.
-void replace_leavers(const std::vector<Leaver>& leavers, const std::vector<std::vector<std::uint64_t>>& incoming,
-                     Particles& particles) {
+void replace_leavers(const std::vector<Leaver>& leavers, const Messages& incoming, Particles& particles) {
   const std::size_t words = words_of(particles), before = particles.size();
   std::size_t arrivals = 0, arrived = 0;
-  for (const auto& message : incoming) arrivals += message.size() / words;
+  for (const auto& [from, message] : incoming) arrivals += message.size() / words;
   if (arrivals > leavers.size()) particles.resize(before + arrivals - leavers.size());
-  for (const auto& message : incoming)
+  for (const auto& [from, message] : incoming)
     for (std::size_t w = 0; w < message.size(); w += words, ++arrived)
       put(particles, arrived < leavers.size() ? leavers[arrived].index : before + arrived - leavers.size(),
           &message[w]);
@@ -196,26 +198,23 @@ void replace_leavers(const std::vector<Leaver>& leavers, const std::vector<std::
   particles.resize(size);
 }
 
-// Takes the leavers of all levels from where they are, and returns for each level what came, one message a rank.
-std::vector<std::vector<std::vector<std::uint64_t>>> exchange_levels(const comm::Communicator& comm,
-                                                                     const std::vector<std::vector<Leaver>>& leavers,
-                                                                     const std::vector<Particles>& levels) {
-  std::vector<std::vector<std::uint64_t>> outgoing(static_cast<std::size_t>(comm.size()));
+// Takes the leavers of all levels from where they are, and returns for each level what came.
+std::vector<Messages> exchange_levels(const comm::Communicator& comm, const std::vector<std::vector<Leaver>>& leavers,
+                                      const std::vector<Particles>& levels) {
+  Messages outgoing;
   for (std::size_t level = 0; level < levels.size(); ++level)
     for (const Leaver& leaver : leavers[level]) {
-      auto& message = outgoing[static_cast<std::size_t>(leaver.to)];
+      auto& message = outgoing[leaver.to];
       message.push_back(static_cast<std::uint64_t>(leaver.level));
       append(levels[level], leaver.index, message);
     }
   const std::size_t words = words_of(levels.front());
-  std::vector<std::vector<std::vector<std::uint64_t>>> incoming(levels.size());
-  for (const auto& message : comm.exchange(outgoing)) {
-    for (auto& level : incoming) level.emplace_back();
+  std::vector<Messages> incoming(levels.size());
+  for (const auto& [from, message] : comm::deliver(comm, outgoing).incoming)
     for (auto word = message.begin(); word != message.end(); word += static_cast<std::ptrdiff_t>(words) + 1) {
-      auto& particles = incoming[static_cast<std::size_t>(*word)].back();
+      auto& particles = incoming[static_cast<std::size_t>(*word)][from];
       particles.insert(particles.end(), word + 1, word + 1 + static_cast<std::ptrdiff_t>(words));
     }
-  }
   return incoming;
 }
 
@@ -227,9 +226,9 @@ void migrate(const comm::Communicator& comm, const Layout& layout, const Geometr
     check(particles);
     leavers = find_leavers(layout, geometry, comm.rank(), particles);
   });
-  std::vector<std::vector<std::uint64_t>> outgoing(static_cast<std::size_t>(comm.size()));
-  for (const Leaver& leaver : leavers) append(particles, leaver.index, outgoing[static_cast<std::size_t>(leaver.to)]);
-  replace_leavers(leavers, comm.exchange(outgoing), particles);
+  Messages outgoing;
+  for (const Leaver& leaver : leavers) append(particles, leaver.index, outgoing[leaver.to]);
+  replace_leavers(leavers, comm::deliver(comm, outgoing).incoming, particles);
 }
 
 void migrate_levels(const comm::Communicator& comm, const mesh::Hierarchy& hierarchy, std::vector<Particles>& levels,

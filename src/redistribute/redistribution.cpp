@@ -10,6 +10,7 @@
 #include "redistribute/exchange.hpp"
 #include "redistribute/planner.hpp"
 #include "redistribute/tuned.hpp"
+#include "sidestream/comm/sparse_exchange.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/redistribute/exchange_choice.hpp"
@@ -193,6 +194,7 @@ void Redistribution::start(const mesh::AnyField& from, const mesh::WritableField
   plan.order_local(combine);
   if (!plan.exchange) plan.choose(tuned_strategy(plan.comm, plan.tables, job));
   plan.is_under_way = true;
+  const auto timed = job.timed_exchange();
   plan.exchange->start(job);
   if (combine == Combine::replace) copy_local(plan.tables, job);
 }
@@ -205,11 +207,17 @@ void Redistribution::finish(const mesh::WritableField& to, Combine combine) cons
                        (blocks.empty() || blocks.front().origin == to.table().blocks.front().origin);
   core::require(is_same && plan.job.adds() == (combine == Combine::add),
                 "an exchange is finished with the field and the combination it was started with");
+  const auto timed = plan.job.timed_exchange();
   plan.exchange->finish();
   plan.is_under_way = false;
 }
 
+void Redistribution::measure(MoveTimes* times) {
+  plan_->job.times = times;
+}
+
 bool Redistribution::test() const {
+  const auto timed = plan_->job.timed_exchange();
   return !plan_->exchange || plan_->exchange->test();
 }
 
@@ -224,10 +232,10 @@ std::size_t Redistribution::size_bytes() const {
 void check(const Redistribution& plan) {
   const Tables& tables = plan.plan_->tables;
   const comm::Communicator& comm = plan.plan_->comm;
-  std::vector<std::vector<Claim>> claims(static_cast<std::size_t>(comm.size()));
+  comm::ByRank<Claim> claims;
   for (const Message& message : tables.outgoing.messages)
-    claims[static_cast<std::size_t>(message.peer)] = {{message.cells, fingerprint(tables.outgoing, message)}};
-  auto heard = comm.exchange(claims);
+    claims[message.peer] = {{message.cells, fingerprint(tables.outgoing, message)}};
+  auto heard = comm::deliver(comm, claims).incoming;
   std::string problem;
   const auto compare = [&](int peer, const Claim& here, const Claim& there) {
     if (here.cells != there.cells || here.pieces != there.pieces)
@@ -235,13 +243,13 @@ void check(const Redistribution& plan) {
                             there.cells, comm.rank(), here.cells);
   };
   for (const Message& message : tables.incoming.messages) {
-    auto& from_peer = heard[static_cast<std::size_t>(message.peer)];
+    auto& from_peer = heard[message.peer];
     compare(message.peer, {message.cells, fingerprint(tables.incoming, message)},
             from_peer.empty() ? Claim{} : from_peer[0]);
     from_peer.clear();
   }
-  for (int peer = 0; peer < comm.size(); ++peer)
-    for (const Claim& unexpected : heard[static_cast<std::size_t>(peer)]) compare(peer, {}, unexpected);
+  for (const auto& [peer, rest] : heard)
+    for (const Claim& unexpected : rest) compare(peer, {}, unexpected);
   comm.agree(problem);
 }
 

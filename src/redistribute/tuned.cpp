@@ -83,6 +83,7 @@ class TriedExchange {
  public:
   TriedExchange(const StrategyEntry& entry, const comm::Communicator& comm, const Tables& tables, const Job& job)
       : comm_(comm.duplicate()), tables_(tables), job_(job), exchange_(entry.make(comm_, tables)) {
+    job_.times = nullptr;
     if (job.adds()) {
       scratch_ = std::make_unique<Scratch>(tables, job, comm.rank());
       job_.to = scratch_->blocks;

@@ -71,7 +71,7 @@ TEST_P(MembersOf, HalosAreTheirCellsAndTheParticlesInThem) {
     measures.particles = &particles;
     const HaloCriteria criteria{0.85, 0.93, Connectivity::freudenthal, seed % 2 == 0 ? 1 : 4};
 
-    auto [halos, members] = find_halos_and_members(world, field, mesh.geometry, criteria, measures);
+    auto [halos, members, is_spread] = find_catalogue(world, field, mesh.geometry, criteria, measures, true);
 
     std::set<std::int64_t> ids;
     for (const Halo& halo : world.broadcast(halos)) ids.insert(halo.id);
@@ -91,7 +91,8 @@ TEST(MembersOf, NoHalosAreNone) {
   const auto layout = mesh::split(mesh::domain_of({8, 8, 8}), {1, 1, world.size()});
   const auto field = Grid({8, 8, 8}, 1.0).on(layout, world.rank());
 
-  const auto found = find_halos_and_members(world, LeafField{field}, test::unit_cells({8, 8, 8}), {2.0, 3.0}, {});
+  const auto found =
+      find_catalogue(world, LeafField{field}, test::unit_cells({8, 8, 8}), HaloCriteria{2.0, 3.0}, {}, true);
 
   EXPECT_TRUE(found.halos.empty() && found.members.runs.empty() && found.members.particles.empty());
 }

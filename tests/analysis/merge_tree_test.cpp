@@ -11,6 +11,7 @@
 #include "analysis/grid.hpp"
 #include "analysis/vertex_sweep.hpp"
 #include "sidestream/core/error.hpp"
+#include "support/delayed_messages.hpp"
 #include "support/places.hpp"
 
 namespace sidestream::analysis {
@@ -61,6 +62,22 @@ std::vector<Pair> reference_pairs(int connectivity) {
     pairs.push_back(pair);
   }
   return pairs;
+}
+
+TEST_P(MergeTrees, AreTheSameInWhateverOrderMessagesCome) {
+  const Grid grid = test::random_field({12, 10, 8}, 5, 40);
+  const auto layout = mesh::split(grid.domain(), {1, 2, world_.size()}, periodic);
+  const Tree expected(world_, grid, layout, with(GetParam()));
+  const auto branches = expected.branches(world_);
+  const auto component = expected->component_of(branches[0].maximum, 20.0);
+
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    const test::DelayedMessages delayed(seed);
+    const Tree tree(world_, grid, layout, with(GetParam()));
+
+    EXPECT_TRUE(tree.branches(world_) == branches) << "seed " << seed;
+    EXPECT_EQ(tree->component_of(branches[0].maximum, 20.0), component);
+  }
 }
 
 TEST_P(MergeTrees, OfTheWaveFieldHaveTheReferencePairs) {

@@ -73,12 +73,19 @@ def test_a_sinusoid_leaves_one_mode(layout: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     grids = {(case["rows"], case["columns"]) for case in report["cases"]}
-    assert grids == {(1, 4), (2, 2), (4, 1)}
+    assert grids == {(1, 4), (2, 2), (4, 1), (1, 2), (2, 1)}  # two leave half of the ranks idle
     assert {case["strategy"] for case in report["cases"]} == STRATEGIES
+    assert {case["depth"] for case in report["cases"]} == {1, 2}
+    for case in report["cases"]:
+        parts = case["parts"]
+        assert set(parts) == {"transform", "pack", "exchange", "unpack"}
+        assert min(parts.values()) >= 0 and parts["transform"] > 0
+        assert sum(parts.values()) <= case["seconds"]
     assert max(report["sinusoid_errors"].values()) < 1e-14
     fastest = report["cases"][report["fastest"]]
     (finding,) = json.loads((tmp_path / "w.json").read_text())["findings"].values()
-    assert finding["choice"] == f"{fastest['rows']} x {fastest['columns']}, {fastest['strategy']}"
+    under_way = f", {fastest['depth']} under way" if fastest["depth"] > 1 else ""
+    assert finding["choice"] == f"{fastest['rows']} x {fastest['columns']}, {fastest['strategy']}{under_way}"
 
 
 def test_a_wrong_strategy_is_told_once_with_those_there_are(tmp_path: Path) -> None:

@@ -92,7 +92,18 @@ OPTIONS = {
     ],
     "halos mergers": ["--task", "-o"],
     "bench io": ["-n", "--folder", "--repetitions", "--contents", "--formats", "--methods", "--model", "--json"],
-    "bench fft": ["-n", "--cells", "--block", "--repetitions", "--from", "--strategies", "--wisdom", "--json"],
+    "bench fft": [
+        "-n",
+        "--cells",
+        "--block",
+        "--repetitions",
+        "--components",
+        "--kept",
+        "--from",
+        "--strategies",
+        "--wisdom",
+        "--json",
+    ],
     "bench move": ["-n", "--cells", "--block", "--repetitions", "--strategies", "--wisdom", "--json"],
 }
 

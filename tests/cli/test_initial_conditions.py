@@ -360,7 +360,7 @@ HEADERS = {  # shown by `sidestream check`
     "grafic pipe": (
         lambda path: piped(grafic_without(path, "ic_velcy") / "ic_velcy").parent,
         [],
-        "this is not a file --> .*/ic_velcy",
+        "this is a named pipe and no regular file --> .*/ic_velcy",
     ),
     "ids that are no integers": (
         lambda path: ic.write_gadget(path, {1: ALL}, integer="f8"),

@@ -33,6 +33,27 @@ checkpoint = { every = 2 }
 """
 
 
+FLOW = """simulation = "turbulence"
+[mesh]
+cells = [8, 8, 8]
+block = 8
+[turbulence]
+viscosity = 0.05
+rotation = 0.5
+[initial]
+flow = "random"
+peak = 2.0
+[forcing]
+kind = "power"
+power = 0.1
+highest = 1.5
+[run]
+max_steps = 4
+[output]
+checkpoint = { every = 2 }
+"""
+
+
 SAME_BUT_LONGER = [
     word
     for setting in ("sod.density_left=1", "sod.end=0.1", "run.max_steps=5", "hydro.cfl=0.2")
@@ -42,9 +63,9 @@ SAME_BUT_LONGER = [
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the runs `sod` and `nbody`, both of four steps."""
+    """A folder with the runs `sod`, `nbody` and `flow`, of four steps each."""
     folder = tmp_path_factory.mktemp("restart")
-    for name, text in (("sod", SOD), ("nbody", BOX)):
+    for name, text in (("sod", SOD), ("nbody", BOX), ("flow", FLOW)):
         (folder / f"{name}.toml").write_text(text)
         done = program(folder, 1, f"{name}.toml", "--out", name)
         assert done.returncode == 0, done.stderr
@@ -63,6 +84,9 @@ def restart(place: Path, config: str, out: str, *words: str) -> Done:
         ("nbody", "cosmology.seed=6", "`cosmology.seed` is 5 in the checkpoint, 6 in the configuration"),
         ("nbody", "cosmology.box=11 Mpc", "`cosmology.box` is 10 Mpc in the checkpoint, 11 Mpc in the configuration"),
         ("nbody", "cosmology.sigma8=0.7", "`cosmology.sigma8` is"),
+        ("flow", "turbulence.viscosity=0.06", "`turbulence.viscosity` is 0.05 in the checkpoint, 0.06 in the"),
+        ("flow", "turbulence.rotation=0.6", "`turbulence.rotation` is 0.5 in the checkpoint, 0.6 in the"),
+        ("flow", "forcing.kind=frozen", "`forcing.kind` is power in the checkpoint, frozen in the"),
     ],
 )
 def test_a_restart_into_another_run_is_refused_with_both_values(

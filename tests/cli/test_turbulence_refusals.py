@@ -122,3 +122,14 @@ def test_a_checkpoint_of_after_the_end_is_refused_with_both_times(tmp_path: Path
             assert done.returncode == 2
             assert "the state is of the time 0.2, after the end of the run at 0.1" in done.stderr
     assert not (tmp_path / "short").exists()
+
+
+def test_a_table_lies_beside_its_configuration(tmp_path: Path) -> None:
+    folder = tmp_path / "flow"
+    folder.mkdir()
+    write(folder, '[initial]\nflow = "random"\ntable = "table"\n')
+    (folder / "table").write_text("1 0.5\n2 0.25\n", encoding="utf-8")
+
+    done = program(tmp_path, 1, "flow/flow.toml", "--check", limit_s=60.0)
+
+    assert done.returncode == 0, done.stderr

@@ -48,11 +48,14 @@ def random_box(seed: int = 4711) -> Box:
     return Box(velocity + np.array([5.0, -2.0, 0.0])[:, None, None, None], SIDES)
 
 
+def density() -> np.ndarray:
+    """One that differs from cell to cell."""
+    return 1e10 * np.random.default_rng(1).uniform(0.5, 1.5, CELLS)
+
+
 def plot_file(folder: Path, velocity: np.ndarray) -> Path:
-    """Of gas of a density that differs from cell to cell."""
-    density = 1e10 * np.random.default_rng(1).uniform(0.5, 1.5, CELLS)
-    momenta = {f"{axis}mom": density * v for axis, v in zip("xyz", velocity, strict=True)}
-    state = State(0.25, SIDES, {"density": density, **momenta}, np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0))
+    momenta = {f"{axis}mom": density() * v for axis, v in zip("xyz", velocity, strict=True)}
+    state = State(0.25, SIDES, {"density": density(), **momenta}, np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0))
     return write(folder, state)
 
 
@@ -132,6 +135,14 @@ def test_gradients_are_those_of_numpy(run: sidestream.Run) -> None:
     deviations = np.concatenate([(w / np.sqrt(np.mean(w**2))).ravel() for w in curls])
     counts, _ = np.histogram(deviations, 201, (-10, 10))
     np.testing.assert_allclose(flow["vorticity_pdf"] * (20 / 201) * deviations.size, counts, atol=2.01)
+
+
+def test_the_flux_of_a_scalar_is_that_of_numpy(run: sidestream.Run) -> None:
+    flow, velocity = result(run, "flow"), random_box().velocity
+
+    flux = np.mean((density() - density().mean()) * velocity, axis=(1, 2, 3)) / density().mean()
+    found = flow["gas_density_flux"] / flow.attrs["gas_density_mean"]
+    np.testing.assert_allclose(found, flux, rtol=1e-9)
 
 
 def test_structure_functions_are_those_of_numpy(run: sidestream.Run) -> None:

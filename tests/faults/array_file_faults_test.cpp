@@ -35,7 +35,7 @@ class ArrayFileFaultsTest : public testing::Test {
     file.container = io::Container::raw;
     file.groups = {std::move(group)};
     file.create = [](const std::string& path, std::span<const io::Array> arrays, std::span<const std::int64_t> rows) {
-      io::OutputFile head(path, io::OutputFile::Open::create);
+      io::OutputFile head(path, io::OutputFile::Open::modify);
       head.write(std::string(head_bytes, '#'));
       head.close();
       std::vector<std::int64_t> offsets{head_bytes};
@@ -51,11 +51,12 @@ class ArrayFileFaultsTest : public testing::Test {
     comm_.agree_on([&] {
       is_equal = io::check_commit_record(path(generation));
       const io::InputFile input(path(generation));
-      const auto array_bytes = width_ * 8 * rows_a_rank * comm_.size();
+      const std::int64_t array_bytes = width_ * 8 * rows_a_rank * comm_.size();
+      const std::int64_t first_byte = head_bytes + 2 * 8 * rows_a_rank * comm_.size();  // behind the checksums
       for (std::size_t array = 0; array < 2; ++array)
         for (std::int64_t row = comm_.rank(); row < rows_a_rank * comm_.size(); row += comm_.size()) {
           const auto bytes =
-              input.bytes(head_bytes + static_cast<std::int64_t>(array) * array_bytes + row * width_ * 8, width_ * 8);
+              input.bytes(first_byte + static_cast<std::int64_t>(array) * array_bytes + row * width_ * 8, width_ * 8);
           const auto* values = reinterpret_cast<const double*>(bytes.data());
           for (std::int64_t e = 0; e < width_; ++e)
             is_equal = is_equal && values[e] == value(generation, row, e, array);

@@ -48,10 +48,10 @@ inline Layout one_block(Int3 cells) {
   return split(mesh::domain_of(cells), {1, 1, 1});
 }
 
-// All numbers of component 0 of a field, of all ranks, in the order of the domain: their bits, added as integers to
+// All numbers of a component of a field, of all ranks, in the order of the domain: their bits, added as integers to
 // zeros elsewhere.
 template <typename T>
-std::vector<T> gathered(const comm::Communicator& comm, const Field<T>& field) {
+std::vector<T> gathered(const comm::Communicator& comm, const Field<T>& field, int component = 0) {
   constexpr std::size_t words = sizeof(T) / sizeof(std::int64_t);
   const Box& domain = field.layout().domain();
   std::vector<T> all(static_cast<std::size_t>(domain.volume()));
@@ -59,7 +59,7 @@ std::vector<T> gathered(const comm::Communicator& comm, const Field<T>& field) {
   for (int b = 0; b < field.blocks(); ++b) {
     const auto view = field.view(b);
     core::for_each_cell(field.box(b), [&](int k, int j, int i) {
-      all[static_cast<std::size_t>(linear_index(domain, {i, j, k}))] = view(k, j, i);
+      all[static_cast<std::size_t>(linear_index(domain, {i, j, k}))] = view(component, k, j, i);
     });
   }
   comm.sum(bits);

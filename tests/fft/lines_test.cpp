@@ -97,28 +97,85 @@ TEST_P(Lines, BackwardOfARealLineDisregardsImaginaryPartsThatARealLineCannotHave
 // The error grows with the logarithm of the length; large primes go through up to three convolutions in each other.
 constexpr double relative_round_off = 2e-15;
 
-class LineModes : public testing::TestWithParam<int> {};
+constexpr float float_round_off = 1e-6F;
+
+class LineModes : public testing::TestWithParam<int> {
+ protected:
+  using Precise = std::complex<long double>;
+
+  // sum_i line(i) exp(sign 2 pi i k / n)
+  static std::vector<Precise> direct_sums(const std::vector<Complex>& line, int sign) {
+    const auto n = std::ssize(line);
+    std::vector<Precise> roots, sums(line.size());
+    for (std::ptrdiff_t k = 0; k < n; ++k)
+      roots.push_back(std::polar(1.0L, sign * 2 * std::numbers::pi_v<long double> * k / n));
+    for (std::ptrdiff_t k = 0; k < n; ++k)
+      for (std::ptrdiff_t i = 0; i < n; ++i)
+        sums[static_cast<std::size_t>(k)] +=
+            Precise(line[static_cast<std::size_t>(i)]) * roots[static_cast<std::size_t>(i * k % n)];
+    return sums;
+  }
+  // Over their root mean square.
+  template <typename T>
+  static double error(const std::vector<T>& found, const std::vector<Precise>& exact) {
+    double error = 0.0, power = 0.0;
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      error += static_cast<double>(std::norm(exact[k] - Precise(found[k])));
+      power += static_cast<double>(std::norm(exact[k]));
+    }
+    return std::sqrt(error / power);
+  }
+
+  const int n = GetParam();
+  const std::size_t size = static_cast<std::size_t>(n), half = size / 2 + 1;
+};
 
 TEST_P(LineModes, AreTheDirectSums) {
-  const int n = GetParam();
-  std::vector<std::complex<long double>> roots;
-  for (int k = 0; k < n; ++k) roots.push_back(std::polar(1.0L, -2 * std::numbers::pi_v<long double> * k / n));
-  std::vector<Complex> line(static_cast<std::size_t>(n)), modes(line.size());
-  for (std::size_t i = 0; i < line.size(); ++i) line[i] = noise(0, i);
+  std::vector<Complex> line(size), forth(size), back(size);
+  for (std::size_t i = 0; i < size; ++i) line[i] = noise(0, i);
 
-  ComplexLines<double>(n, n).forward(line.data(), 1, modes.data(), 1, 1);
+  ComplexLines<double>(n, n).forward(line.data(), 1, forth.data(), 1, 1);
+  ComplexLines<double>(n, n).backward(line.data(), 1, back.data(), 1, 1);
 
-  double error = 0.0, power = 0.0;
-  for (int k = 0; k < n; ++k) {
-    std::complex<long double> sum = 0;
-    for (int i = 0; i < n; ++i) {
-      sum += std::complex<long double>(line[static_cast<std::size_t>(i)]) *
-             roots[static_cast<std::size_t>(std::int64_t{i} * k % n)];
-    }
-    error += static_cast<double>(std::norm(sum - std::complex<long double>(modes[static_cast<std::size_t>(k)])));
-    power += static_cast<double>(std::norm(sum));
+  EXPECT_LT(error(forth, direct_sums(line, -1)), relative_round_off);
+  EXPECT_LT(error(back, direct_sums(line, 1)), relative_round_off);
+}
+
+TEST_P(LineModes, OfRealLinesAreTheDirectSums) {
+  std::vector<double> line(size), back(size);
+  std::vector<Complex> whole(size), modes(half), full(size);
+  for (std::size_t i = 0; i < size; ++i) whole[i] = line[i] = noise(0, i).real();
+  for (std::size_t k = 0; k < half; ++k) modes[k] = noise(1, k);
+  for (std::size_t k = 0; k < half; ++k) {
+    if (k == 0 || 2 * k == size) modes[k].imag(0.0);
+    full[(size - k) % size] = std::conj(modes[k]);
+    full[k] = modes[k];
   }
-  EXPECT_LT(std::sqrt(error / power), relative_round_off);
+  const std::vector<Precise> lines_back = direct_sums(full, 1);
+  std::vector<Complex> forth(half);
+
+  RealRows<double>(n, n / 2 + 1).forward(line.data(), n, forth.data(), n / 2 + 1, 1);
+  RealRows<double>(n, n / 2 + 1).backward(modes.data(), n / 2 + 1, back.data(), n, 1);
+
+  EXPECT_LT(error(forth, direct_sums(whole, -1)), relative_round_off);
+  EXPECT_LT(error(back, lines_back), relative_round_off);
+}
+
+TEST_P(LineModes, OfFloatsAreTheDirectSums) {
+  std::vector<std::complex<float>> line(size), forth(size);
+  std::vector<Complex> precise(size), real_precise(size);
+  std::vector<float> real(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    precise[i] = line[i] = std::complex<float>(noise(0, i));
+    real_precise[i] = real[i] = line[i].real();
+  }
+  std::vector<std::complex<float>> real_forth(half);
+
+  ComplexLines<float>(n, n).forward(line.data(), 1, forth.data(), 1, 1);
+  RealRows<float>(n, n / 2 + 1).forward(real.data(), n, real_forth.data(), n / 2 + 1, 1);
+
+  EXPECT_LT(error(forth, direct_sums(precise, -1)), float_round_off);
+  EXPECT_LT(error(real_forth, direct_sums(real_precise, -1)), float_round_off);
 }
 
 INSTANTIATE_TEST_SUITE_P(Lengths, Lines, testing::ValuesIn(lengths));

@@ -114,6 +114,59 @@ TEST_F(Operators, ProjectionLeavesNoDivergenceAndChangesNothingTheSecondTime) {
   for (std::size_t i = 0; i < once.size(); ++i) EXPECT_LT(std::abs(modes.all()[i] - once[i]), 1e-11);
 }
 
+// Of u = cos(pi i) along an axis: its sine is nowhere to be seen.
+TEST_F(Operators, TheShortestWaveHasNoSlope) {
+  for (int axis = 0; axis < 3; ++axis) {
+    const auto a = static_cast<std::size_t>(axis);
+    const auto shortest = [=](const Triple& x, int) {
+      return std::cos(std::numbers::pi * std::round(x[a] / length[a] * cells[axis]));
+    };
+    Field<Complex> result(vector.spectral(), comm.rank(), 3);
+    gradient<double>(grid, modes_of(field_of(1, shortest)), result);
+    for (const Complex& mode : result.all()) EXPECT_LT(std::abs(mode), 1e-10);
+
+    Field<Complex> potential = modes_of(field_of(1, shortest));
+    poisson<double>(grid, potential);
+    const double q = std::numbers::pi * cells[axis] / length[a];  // in the Laplacian it counts
+    EXPECT_LT(error_of(potential, [&](const Triple& x, int c) { return -shortest(x, c) / (q * q); }), round_off);
+  }
+}
+
+TEST_F(Operators, PoissonDisregardsTheMean) {
+  const auto wave = [](const Triple& x, int) { return std::sin(phase(x)); };
+  Field<Complex> modes = modes_of(field_of(1, [&](const Triple& x, int c) { return 5.0 + wave(x, c); }));
+
+  poisson<double>(grid, modes);
+
+  const double square = kx * kx + ky * ky + kz * kz;
+  EXPECT_LT(error_of(modes, [&](const Triple& x, int c) { return -wave(x, c) / square; }), round_off);
+}
+
+// Indices of a compact spectrum are waves of other signs than those of all modes.
+TEST_F(Operators, TakeCompactSpectra) {
+  const FftPlan<double> few(comm, blocks, {.kept = Int3{4, 3, 2}}),
+      few_vectors(comm, blocks, {.components = 3, .kept = Int3{4, 3, 2}});
+  const WaveGrid its_grid = wave_grid(few, length);
+  Field<Complex> modes(few.spectral(), comm.rank()), slopes(few.spectral(), comm.rank(), 3);
+  Field<double> back(blocks, comm.rank()), slopes_back(blocks, comm.rank(), 3);
+  few.forward(field_of(1, [](const Triple& x, int) { return std::sin(phase(x)); }), modes);
+
+  gradient<double>(its_grid, modes, slopes);
+  poisson<double>(its_grid, modes);
+  few.backward(modes, back);
+  few_vectors.backward(slopes, slopes_back);
+
+  const double square = kx * kx + ky * ky + kz * kz, norm = static_cast<double>(cells.product());
+  for (int b = 0; b < back.blocks(); ++b)
+    core::for_each_cell(back.box(b), [&](int z, int y, int x) {
+      const double angle = phase(place(z, y, x));
+      EXPECT_NEAR(back.view(b)(z, y, x) / norm, -std::sin(angle) / square, round_off);
+      for (int c = 0; c < 3; ++c)
+        EXPECT_NEAR(slopes_back.view(b)(c, z, y, x) / norm, k[static_cast<std::size_t>(c)] * std::cos(angle),
+                    round_off);
+    });
+}
+
 TEST_F(Operators, LowPassKeepsTheLongWaves) {
   const double middle = 0.5 * (std::sqrt(kx * kx + ky * ky + kz * kz) + 2 * std::numbers::pi / length[1]);
   const auto slow = [](const Triple& x, int) { return std::cos(2 * std::numbers::pi / length[1] * x[1]); };

@@ -38,7 +38,7 @@ struct Sample {
       offsets->assign(1, static_cast<std::int64_t>(text.size()));
       for (std::size_t a = 0; a < arrays.size(); ++a)
         offsets->push_back(offsets->back() + rows[a] * arrays[a].row_bytes());
-      io::OutputFile out(path, io::OutputFile::Open::create);
+      io::OutputFile out(path, io::OutputFile::Open::modify);
       out.write(text);
       out.write_at(offsets->back(), std::as_bytes(std::span("a table behind them")));
       out.close();
@@ -72,10 +72,10 @@ Sample sample_of(const comm::Communicator& comm, int arrays, int runs_a_rank, st
 }
 
 WriteOptions by(const std::string& method, int aggregators = 0, std::int64_t buffer_bytes = 16 << 20) {
-  return {method, 64, aggregators, buffer_bytes, false, false};
+  return {.method = method, .aggregators = aggregators, .buffer_bytes = buffer_bytes, .is_durable = false};
 }
 
-constexpr std::int64_t record_writes = 2;
+constexpr std::int64_t record_writes = 2;  // of the tables, and of the record with what lies before it
 
 // Collective.
 void expect_right_bytes(const comm::Communicator& comm, const std::string& path, const Sample& sample) {
@@ -134,6 +134,19 @@ TEST(ArrayFile, LargeRowsThatFollowEachOtherAreWrittenAtOnceByTheirRank) {
 
   EXPECT_EQ(own.writes, 3 + (comm.rank() == 0 ? record_writes : 0));
   expect_right_bytes(comm, folder / "file", sample);
+}
+
+TEST(ArrayFile, WhatIsSmallIsWrittenByOneRankHoweverManyHaveChecksums) {
+  const comm::Communicator comm(MPI_COMM_WORLD);
+  const TemporaryFolder folder(comm);
+  Sample sample = sample_of(comm, 3, 5, 1, 8192, true);
+  sample.file.groups[0].checksums = "checksums";
+
+  const AccessStatistics own = io::write_array_file(comm, folder / "file", sample.file, by("engine"));
+
+  EXPECT_EQ(own.writes, 3 + (comm.rank() == 0 ? record_writes : 0));
+  EXPECT_TRUE(io::check_commit_record(folder / "file"));
+  comm.barrier();
 }
 
 TEST(ArrayFile, SmallRowsArePutTogetherByTheEngine) {

@@ -140,7 +140,7 @@ inline auto raw_maker(Offsets offsets, std::uint64_t seed) {
         std::iota(order.begin(), order.end(), std::size_t{0});
         dice.shuffle(order);
         std::int64_t end = dice.of(0, 200);
-        io::OutputFile file(path, io::OutputFile::Open::create);
+        io::OutputFile file(path, io::OutputFile::Open::modify);
         file.write(std::string(static_cast<std::size_t>(end), 'h'));
         file.close();
         offsets->assign(arrays.size(), 0);

@@ -1,6 +1,9 @@
 #include "sidestream/io/atomic_file.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
 
 #include "file_size_limit.hpp"
 #include "sidestream/core/error.hpp"
@@ -35,6 +38,49 @@ TEST(AtomicFile, ADiskThatFillsUpLeavesTheEarlierFileAndNothingElse) {
 
   EXPECT_EQ(test::content_of(folder / "a.txt"), "earlier");
   EXPECT_EQ(test::entries_of(folder.path()), 1);
+}
+
+// As somebody else may have put it into a folder that all write to.
+TEST(AtomicFile, ALinkUnderTheNameOfTheFileUnderConstructionIsNotFollowed) {
+  const test::TemporaryFolder folder(self());
+  io::write_file_atomically(folder / "mine", "dear to me");
+  std::filesystem::create_symlink(folder / "mine", io::temporary_name(folder / "a.txt"));
+
+  io::write_file_atomically(folder / "a.txt", "text");
+
+  EXPECT_EQ(test::content_of(folder / "mine"), "dear to me");
+  EXPECT_EQ(test::content_of(folder / "a.txt"), "text");
+  EXPECT_FALSE(std::filesystem::is_symlink(folder / "a.txt"));
+}
+
+TEST(AtomicFile, APipeUnderThatNameIsRefusedAtOnce) {
+  const test::TemporaryFolder folder(self());
+  ASSERT_EQ(::mkfifo(io::temporary_name(folder / "a.txt").c_str(), 0666), 0);
+
+  EXPECT_THROW(io::write_file_atomically(folder / "a.txt", "text"), core::Error);
+}
+
+TEST(AtomicFile, IsMadeWithTheMaskOfTheUser) {
+  const test::TemporaryFolder folder(self());
+  for (const mode_t mask : {mode_t{022}, mode_t{077}, mode_t{002}}) {
+    const mode_t before = ::umask(mask);
+    io::write_file_atomically(folder / "a.txt", "text");
+    ::umask(before);
+
+    struct stat status {};
+    ASSERT_EQ(::stat((folder / "a.txt").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777U, 0666U & ~mask);
+  }
+}
+
+TEST(AtomicFile, WhatIsNoFileIsReadByNobody) {
+  const test::TemporaryFolder folder(self());
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0666), 0);
+
+  for (const std::string& path : {folder / "pipe", folder.path(), std::string("/dev/zero")}) {
+    EXPECT_THROW(io::InputFile{path}, core::Error) << path;
+    EXPECT_THROW(io::read_text(path), core::Error) << path;
+  }
 }
 
 TEST(AtomicFile, AMissingFolderIsNamed) {

@@ -256,6 +256,65 @@ TEST_F(ForeignEnzoTest, DamagedTextsAreNamed) {
   EXPECT_TRUE(reads());
 }
 
+TEST_F(ForeignEnzoTest, NumbersThatCannotBeAreRefusedWithTheirEntry) {
+  const std::string universe =
+      "ComovingCoordinates = 1\nCosmologyOmegaMatterNow = 0.3\nCosmologyOmegaLambdaNow = 0.7\n"
+      "CosmologyHubbleConstantNow = 0.5\nCosmologyComovingBoxSize = 32\nCosmologyInitialRedshift = 60\n"
+      "CosmologyCurrentRedshift = 3";
+  replace("/DD0001", "ComovingCoordinates   = 0", universe);
+  const std::vector<std::array<const char*, 4>> changes{
+      {"MatterNow = 0.3", "MatterNow = 40", "Omega of matter is 40", "CosmologyOmegaMatterNow"},
+      {"ConstantNow = 0.5", "ConstantNow = 50", "is 50, not from 0 to 10", "CosmologyHubbleConstantNow"},
+      {"BoxSize = 32", "BoxSize = 1e300", "the side of the domain along x is", "DomainRightEdge"},
+      {"LambdaNow = 0.7", "LambdaNow = -1e9", "cosmological constant is -1000000000", "CosmologyOmegaLambdaNow"},
+      {"InitialTime         = 2.5", "InitialTime = 1e200", "the time is 1e+200", "InitialTime"},
+      {"InitialCycleNumber  = 17", "InitialCycleNumber = 1e300", "1e+300 is no whole number", "InitialCycleNumber"},
+      {"InitialCycleNumber  = 17", "InitialCycleNumber = -3", "the step is -3", "InitialCycleNumber"},
+      {"Gamma = 1.4", "Gamma = 0.1", "the adiabatic index is 0.1", "Gamma"}};
+  EXPECT_TRUE(reads());
+  for (const auto& [from, to, what, where] : changes) {
+    const std::string good = test::content_of(path_ + "/DD0001");
+    replace("/DD0001", from, to);
+    try {
+      open();
+      ADD_FAILURE() << to;
+    } catch (const core::Error& error) {
+      EXPECT_THAT(error.message(), testing::HasSubstr(what));
+      EXPECT_THAT(error.where(), testing::AllOf(testing::HasSubstr("DD0001"), testing::HasSubstr(where)));
+    }
+    test::overwrite(path_ + "/DD0001", good);
+  }
+}
+
+TEST_F(ForeignEnzoTest, CoarseGridsThatLeaveHolesAreRefused) {
+  replace("/DD0001.hierarchy", "GridRightEdge     = 1 1 1", "GridRightEdge     = 1 1 0.875");
+  replace("/DD0001.hierarchy", "GridEndIndex      = 10 10 10", "GridEndIndex      = 10 10 9");
+
+  try {
+    open();
+    ADD_FAILURE();
+  } catch (const core::Error& error) {
+    EXPECT_THAT(error.message(), testing::HasSubstr("holes: they have 448 of its 512 cells"));
+  }
+}
+
+TEST_F(ForeignEnzoTest, ANegativeDensityIsRefusedWithItsCell) {
+  {
+    const io::FileHandle file(H5Fopen((path_ + "/DD0001.cpu0000").c_str(), H5F_ACC_RDWR, H5P_DEFAULT), "H5Fopen");
+    H5Ldelete(file, "Grid00000002/Density", H5P_DEFAULT);
+    std::vector<float> density(512, 1.0F);
+    density[8 * 8 * 2 + 8 * 3 + 4] = -7.0F;
+    put_values(file, "Grid00000002/Density", {8, 8, 8}, density);
+  }
+  try {
+    open()->verify();
+    ADD_FAILURE();
+  } catch (const core::Error& error) {
+    EXPECT_THAT(error.message(), testing::HasSubstr("`density` is -7"));
+    EXPECT_THAT(error.where(), testing::HasSubstr("level 1, cell (12, 11, 2)"));
+  }
+}
+
 TEST_F(ForeignEnzoTest, AnyBytesChangedInTheTextsAreReadOrRefusedButNeverACrash) {
   std::mt19937 random(static_cast<unsigned>(comm_.rank()) + 1);
   for (const std::string name : {"/DD0001", "/DD0001.hierarchy"}) {

@@ -1,8 +1,11 @@
 // Folders in the format of Nyx that others wrote: a genuine one, and variants made by hand from our own.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <set>
@@ -277,6 +280,103 @@ TEST_F(ForeignNyxTest, AbsurdNumbersAreRefusedWithoutTakingMemory) {
   }
 }
 
+// --- numbers that cannot be
+// ------------------------------------------------------------------------------------------------------------------
+
+TEST_F(ForeignNyxTest, NumbersThatCannotBeAreRefusedWithTheirEntry) {
+  test::overwrite(path_ + "/job_info", "Omega_m (comoving): 0.3\nOmega_lambda (comoving): 0.7\nh (comoving): 0.7\n");
+  const std::vector<std::array<const char*, 5>> changes{
+      {"/job_info", "comoving): 0.3", "comoving): 40", "Omega of matter is 40", "job_info"},
+      {"/job_info", "comoving): 0.3", "comoving): -0.3", "Omega of matter is -0.3", "job_info"},
+      {"/Header", "8 8 8", "1e300 8 8", "the side of the domain along x is 1e+300", "Header"},
+      {"/Header", "8 8 8", "1e-300 8 8", "the side of the domain along x is 1e-300", "Header"},
+      {"/comoving_a", "1", "1e9", "the scale factor is 1000000000", "comoving_a"}};
+  EXPECT_TRUE(reads());
+  for (const auto& [file, from, to, what, where] : changes) {
+    const std::string good = test::content_of(path_ + file);
+    std::string bad = good;
+    const auto place = bad.find(from);
+    ASSERT_NE(place, std::string::npos) << from;
+    test::overwrite(path_ + file, bad.replace(place, std::string(from).size(), to));
+    try {
+      io::open_snapshot_file(path_);
+      ADD_FAILURE() << to;
+    } catch (const core::Error& error) {
+      EXPECT_THAT(error.message(), HasSubstr(what));
+      EXPECT_THAT(error.where(), testing::AllOf(HasSubstr(path_), HasSubstr(where)));
+    }
+    test::overwrite(path_ + file, good);
+  }
+}
+
+TEST_F(ForeignNyxTest, ATimeThatIsNoNumberIsRefused) {
+  std::string header = test::content_of(path_ + "/Header");
+  const std::string before = "density\n3\n";
+  const auto line = header.find(before) + before.size();
+  test::overwrite(path_ + "/Header", header.replace(line, header.find('\n', line) - line, "nan"));
+
+  try {
+    io::open_snapshot_file(path_);
+    ADD_FAILURE();
+  } catch (const core::Error& error) {
+    EXPECT_THAT(error.message(), HasSubstr("the time is nan"));
+  }
+}
+
+TEST_F(ForeignNyxTest, CellsThatCannotBeAreRefusedWithTheirPlace) {
+  const mesh::Layout layout = whole({4, 4, 4});
+  for (const double bad : {-2.5, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    auto fields = fields_on(layout);
+    fields[0].view(0)(1, 2, 3) = bad;
+    write(fields);
+    try {
+      io::open_snapshot_file(path_)->verify();
+      ADD_FAILURE() << bad;
+    } catch (const core::Error& error) {
+      EXPECT_THAT(error.message(), HasSubstr(fmt::format("`density` is {}", bad)));
+      EXPECT_THAT(error.where(), HasSubstr("level 0, cell (3, 2, 1)"));
+    }
+  }
+}
+
+TEST_F(ForeignNyxTest, BoxesThatLeaveHolesAreRefused) {
+  replace("/Level_0/Cell_H", "((0,0,0) (3,3,3)", "((0,0,0) (3,3,2)");
+
+  try {
+    io::open_snapshot_file(path_);
+    ADD_FAILURE();
+  } catch (const core::Error& error) {
+    EXPECT_THAT(error.message(), HasSubstr("leave holes: they have 496 of its 512 cells"));
+  }
+}
+
+TEST_F(ForeignNyxTest, NamesThatCannotBePrintedAreRefused) {
+  replace("/Header", "density", "den\x1b[2Jsity");
+  EXPECT_THROW(io::open_snapshot_file(path_), core::Error);
+  replace("/Header", "den\x1b[2Jsity", std::string(100'000, 'd'));
+  EXPECT_THROW(io::open_snapshot_file(path_), core::Error);
+}
+
+TEST_F(ForeignNyxTest, AFolderOfOursThatHasLostItsSealSaysSo) {
+  EXPECT_EQ(io::open_snapshot_file(path_)->description().seal, io::Seal::lost);
+  EXPECT_EQ(io::open_snapshot_file(genuine)->description().seal, io::Seal::none);
+}
+
+TEST_F(ForeignNyxTest, ParticlesWithoutIdsAreNumberedThroughTheFile) {
+  replace("/DM/Header", "\n1\n2\n", "\n0\n2\n");
+  for (const char* grid : {"/DM/Level_0/DATA_00000"}) {
+    const std::string bytes = test::content_of(path_ + grid);
+    const std::size_t half = bytes.size() / 2;  // of each particle: two integers, then its reals
+    test::overwrite(path_ + grid, bytes.substr(8, half - 8) + bytes.substr(half + 8));
+  }
+  replace("/DM/Header", fmt::format("0 1 {}\n", 8 + 4 * 3), fmt::format("0 1 {}\n", 4 * 3));
+
+  const auto file = io::open_snapshot_file(path_);
+
+  EXPECT_EQ(file->read_particles(0, 2).id, (std::vector<std::int64_t>{0}));
+  EXPECT_EQ(file->read_particles(1, 2).id, (std::vector<std::int64_t>{1}));
+}
+
 // --- variants that other machines and versions write
 // ---------
 
@@ -382,6 +482,18 @@ TEST_F(RefinedForeignNyxTest, BoxesNeedNotBeAlignedWithCoarserCells) {
   const auto view = covering.view(0);
   EXPECT_EQ(view(0, 4, 4), density_at(2.5, 2.5, 0.5)) << "cell 4 lost its fine box: the coarse cell 2 shows";
   EXPECT_EQ(view(0, 4, 3), density_at(1.75, 2.25, 0.25));
+}
+
+TEST_F(RefinedForeignNyxTest, BoxesOutsideTheNextCoarserLevelAreRefused) {
+  // The boxes of level 2 lie in cells [4, 8) of level 1 along x, of which the first box loses a half.
+  replace("/Level_1/Cell_H", "((4,4,0) (7,7,3)", "((6,4,0) (7,7,3)");
+
+  try {
+    io::open_snapshot_file(path_);
+    ADD_FAILURE();
+  } catch (const core::Error& error) {
+    EXPECT_THAT(error.message(), HasSubstr("of level 2 does not lie within the boxes of level 1"));
+  }
 }
 
 TEST_F(RefinedForeignNyxTest, DomainsThatAreNoMultiplesAreRefused) {

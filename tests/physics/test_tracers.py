@@ -33,7 +33,7 @@ CHAPTERS = [
         "Tracers in ABC flow",
         """The flow decays by exp(-nu t) and keeps its shape, so a path is one of the steady flow in the
 time (1 - exp(-nu t)) / nu, which SciPy follows to 1e-12. 200 tracers until t = 2, nu = 0.05: with 32^3 and 64^3 cells
-and 100 steps of RK4, where splines between the cells limit them; and with 32^3 cells and 40, 80 and 160 steps, beside
+and 100 steps of RK4, where splines between the cells limit them; and with 16^3 cells and 40, 80 and 160 steps, beside
 each other, where the steps do.""",
         [
             Bound(
@@ -114,6 +114,6 @@ def test_tracers_follow_the_paths_of_abc_flow(program: Program, measured) -> Non
 @pytest.mark.parametrize("scheme", ["rk4", "rk2"])
 def test_tracers_have_the_order_of_the_steps(scheme: str, program: Program, measured) -> None:
     steps = (40, 80, 160)
-    ends = [tracers(carried(program, 32, n, f'scheme = "{scheme}"'), -1)[0] for n in steps]
+    ends = [tracers(carried(program, 16, n, f'scheme = "{scheme}"'), -1)[0] for n in steps]
     rms = [float(np.sqrt(np.mean(distances(a, b) ** 2))) for a, b in zip(ends, ends[1:], strict=False)]
     measured(f"{scheme.upper()}: order of the distances", float(np.log2(rms[0] / rms[1])))

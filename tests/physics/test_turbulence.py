@@ -6,15 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import sidestream
-import spectral_twin
 from book import Bound, Chapter
-from flows import at, config
+from flows import VELOCITY, at, config, fields, modes
 from program import Program
-
-Array = NDArray[np.float64]
+from spectral_twin import Scalar, Twin
 
 REFERENCE = Path(__file__).parent.parent / "data" / "taylor_green_1600.csv"
 ROUND_OFF = "sums of rounding errors of 10^-16 over hundreds of steps"
@@ -39,8 +36,9 @@ spectral code); at Re = 100, which 64^3 cells resolve, beside a plain program wi
     Chapter(
         "Exact flows",
         """Flows whose nonlinear term is a gradient: vortices of Taylor and Green in a plane, ABC flow, one helical
-wave in a rotating frame. The viscous term and rotation are solved exactly, so only rounding is left. Carried by a mean
-flow, the vortices show the order of the steps: errors with 20 and 40 steps over a turn of 0.4.""",
+wave in a rotating frame, whose phase runs ahead by 2 Omega k_z / k. The viscous term and rotation are solved exactly,
+so only rounding is left. Carried by a mean flow, the vortices and the ABC flow show the order of the steps: errors with
+20 and 40 steps over a turn of 0.4.""",
         [
             Bound("vortices in a plane: energy over exp(-4 nu t), less 1", -1e-12, 1e-12, ROUND_OFF),
             Bound("ABC flow: energy over exp(-2 nu t), less 1", -1e-12, 1e-12, ROUND_OFF),
@@ -52,8 +50,15 @@ flow, the vortices show the order of the steps: errors with 20 and 40 steps over
     ),
     Chapter(
         "Beside a plain solver",
-        """Random waves in 16^3 cells, 50 steps of RK4, and the same by a few lines of NumPy.""",
-        [Bound("largest difference of an amplitude", 0.0, 1e-12, "fifty steps of rounding")],
+        """Fifty steps of RK4 and the same by a few lines of NumPy: random waves in 16^3 cells, and in a cuboid of odd
+sides that rotates random waves, a mean flow, a dye with a mean gradient along all axes and salt that begins with one
+wave.""",
+        [
+            Bound("random waves: largest difference of an amplitude", 0.0, 1e-12, "fifty steps of rounding"),
+            Bound("everything: largest difference of an amplitude", 0.0, 1e-12, "fifty steps of rounding"),
+            Bound("scalars: variance, dissipation and production over NumPy's, less 1", -1e-9, 1e-9, ROUND_OFF),
+            Bound("cells crossed in the first step over NumPy's, less 1", -1e-12, 1e-12, ROUND_OFF),
+        ],
     ),
     Chapter(
         "The Taylor-Green vortex, longer and finer",
@@ -82,13 +87,6 @@ TABLE_100 = {
     8.0: (0.0399741, 0.0087076),
     10.0: (0.0261997, 0.0052848),
 }
-
-
-def modes(run: sidestream.Run, name: str, which: int = -1) -> NDArray[np.complex128]:
-    """The amplitudes (z, y, x) of a quantity in a checkpoint, waves in their order of storage."""
-    paths = sorted(run.folder.glob("chk*"))
-    file = sidestream.SnapshotFile(paths[which])
-    return file[f"{name}_real"].values + 1j * file[f"{name}_imag"].values
 
 
 def test_the_taylor_green_vortex_at_1600(program: Program, measured) -> None:
@@ -163,7 +161,7 @@ def test_an_inertial_wave_turns_at_its_frequency(program: Program, measured) -> 
     run = program.run("inertial", config("helical-wave", 16, 0.01, 0.2, **words))
 
     before, after = (modes(run, "velocity_x", which)[2, 2, 1] for which in (0, 1))
-    turned = abs(np.angle(after / before)) / 0.1
+    turned = np.angle(after / before) / 0.1
     measured("inertial wave: frequency over 2 Omega k_z / k, less 1", turned / (2.0 * 3.0 * 2.0 / 3.0) - 1.0)
 
 
@@ -175,18 +173,26 @@ def test_a_wave_of_a_scalar_decays(program: Program, measured) -> None:
     measured("scalar wave: amplitude over exp(-D k^2 t), less 1", amplitude / np.exp(-0.1 * 5.0) - 1.0)
 
 
+# The amplitude at t = 0.4 of a wave (z, y, x) of velocity_x, carried by a mean flow of (1, 0.5, 0 or 2).
+CARRIED = {
+    "taylor-green-2d": ((0, 1, 1), -0.25j * np.exp(-0.4 * (2.0 * 0.05 + 1.5j))),
+    "abc": ((1, 0, 0), -0.5j * np.exp(-0.4 * (0.05 + 2.0j))),
+}
+
+
+@pytest.mark.parametrize("flow", CARRIED)
 @pytest.mark.parametrize("scheme", ["rk4", "rk2"])
-def test_the_order_of_the_steps(scheme: str, program: Program, measured) -> None:
+def test_the_order_of_the_steps(scheme: str, flow: str, program: Program, measured) -> None:
+    wave, exact = CARRIED[flow]
     errors = []
     for steps in (20, 40):
         words = {
             "more": f'dt = {0.4 / steps}\nscheme = "{scheme}"',
-            "initial": "mean = [1.0, 0.5, 0.0]",
-            "shape": [16, 16, 1],
+            "initial": f"mean = [1.0, 0.5, {2.0 * wave[0]}]",
+            "shape": [16, 16, 1 if wave[0] == 0 else 16],
         }
-        run = program.run(f"{scheme}_{steps}", config("taylor-green-2d", 16, 0.05, 0.4, **words))
-        exact = 0.25 * np.exp(-2.0 * 0.05 * 0.4) * np.exp(-1j * (1.0 + 0.5) * 0.4) / 1j
-        errors.append(abs(modes(run, "velocity_x")[0, 1, 1] - exact))
+        run = program.run(f"{flow}_{scheme}_{steps}", config(flow, 16, 0.05, 0.4, **words))
+        errors.append(abs(modes(run, "velocity_x")[wave] - exact))
     measured(f"{scheme.upper()}: order", float(np.log2(errors[0] / errors[1])))
 
 
@@ -194,18 +200,62 @@ def test_a_plain_solver_gives_the_same(program: Program, measured) -> None:
     words = {"initial": "peak = 3.0", "more": "dt = 0.02", "every": 50}
     run = program.run("twin", config("random", 16, 0.02, 1.0, **words))
 
-    names = [f"velocity_{axis}" for axis in "xyz"]
-    start = np.array([unpacked(modes(run, name, 0), 16) for name in names])
-    expected = spectral_twin.advance(start, 0.02, 0.02, 50)
-    found = np.array([unpacked(modes(run, name), 16) for name in names])
+    twin = Twin((16, 16, 16), 0.02)
+    expected = twin.advance(fields(run, twin, 0), 0.02, 50)
     assert at(run, 1.0)["step"] == 50
-    measured("largest difference of an amplitude", float(np.abs(found - expected).max()))
+    difference = abs(fields(run, twin) - expected).max()
+    measured("random waves: largest difference of an amplitude", float(difference))
 
 
-def unpacked(few: NDArray[np.complex128], n: int) -> NDArray[np.complex128]:
-    """Modes of a compact spectrum among those of a grid of n^3 cells."""
-    most = few.shape[2] - 1
-    where = np.r_[0 : most + 1, n - most : n]
-    modes = np.zeros((n, n, n // 2 + 1), dtype=complex)
-    modes[np.ix_(where, where, np.arange(most + 1))] = few
-    return modes
+CUBOID = Twin((9, 18, 27), 0.02, (6.0, 5.0, 4.0), 0.7, [Scalar(0.02 / 0.7, (0.3, -0.5, 1.0)), Scalar(0.01)])
+NAMES = (*VELOCITY, "dye", "salt")
+SCALARS = """[scalar.dye]
+schmidt = 0.7
+mean_gradient = [0.3, -0.5, 1.0]
+[scalar.salt]
+schmidt = 2.0
+amplitude = 1.0
+wave = [1, -1, 0]
+"""
+
+
+@pytest.fixture(scope="module")
+def everything(program: Program) -> sidestream.Run:
+    """Fifty steps in the cuboid."""
+    words = {
+        "more": "length = [6.0, 5.0, 4.0]\nrotation = 0.7\ndt = 0.02",
+        "initial": "peak = 2.0\nmean = [0.3, -0.2, 0.1]",
+        "tables": SCALARS,
+        "shape": list(CUBOID.cells),
+    }
+    return program.run("everything", config("random", 9, 0.02, 1.0, **words))
+
+
+def test_a_plain_solver_gives_the_same_of_everything(everything: sidestream.Run, measured) -> None:
+    expected = CUBOID.advance(fields(everything, CUBOID, 0, NAMES), 0.02, 50)
+
+    difference = abs(fields(everything, CUBOID, -1, NAMES) - expected).max()
+    measured("everything: largest difference of an amplitude", float(difference))
+
+
+def test_scalars_tell_their_budgets(everything: sidestream.Run, measured) -> None:
+    end, told = fields(everything, CUBOID, -1, NAMES), everything.events.last("step")["scalars"]
+
+    for name, scalar, c in zip(NAMES[3:], CUBOID.scalars, end[3:], strict=True):
+        made = np.einsum("i,izyx->zyx", np.array(scalar.gradient), end[:3])
+        exact = {
+            "variance": CUBOID.mean(abs(c) ** 2),
+            "dissipation": 2.0 * scalar.diffusivity * CUBOID.mean((CUBOID.waves() ** 2).sum(axis=0) * abs(c) ** 2),
+            "production": -2.0 * CUBOID.mean((c.conj() * made).real),
+        }
+        ratios = [told[name][of] / value - 1.0 for of, value in exact.items() if value != 0.0]
+        assert len(ratios) == (3 if any(scalar.gradient) else 2)
+        measured("scalars: variance, dissipation and production over NumPy's, less 1", ratios)
+
+
+def test_the_first_step_crosses_as_many_cells_as_numpy_finds(everything: sidestream.Run, measured) -> None:
+    speed = abs(CUBOID.in_space(fields(everything, CUBOID, 0)))
+    per_cell = np.array(CUBOID.cells) / np.array(CUBOID.length)
+    crossed = 0.02 * np.einsum("i,izyx->zyx", per_cell, speed).max()
+
+    measured("cells crossed in the first step over NumPy's, less 1", at(everything, 0.02)["courant"] / crossed - 1.0)

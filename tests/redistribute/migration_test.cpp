@@ -10,6 +10,7 @@
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/random.hpp"
 #include "sidestream/redistribute/owned_cells.hpp"
+#include "support/delayed_messages.hpp"
 
 namespace sidestream::redistribute {
 namespace {
@@ -81,6 +82,22 @@ TEST(Migration, BringsEveryParticleToTheOwnerOfItsCell) {
 
     EXPECT_EQ(particles_away_from_their_owner(layout, geometry, particles), 0);
     expect_all_particles(particles);
+  }
+}
+
+TEST(Migration, KeepsTheOrderOfParticlesInWhateverOrderMessagesCome) {
+  const Geometry geometry{mesh::domain_of({12, 10, 8}), {3.0, 2.5, 2.2}};
+  const auto layout = random_layout(geometry.domain, 30, all_ranks(), 3);
+  Particles expected = strewn(geometry);
+  migrate(world(), layout, geometry, expected);
+
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    const sidestream::test::DelayedMessages delayed(seed);
+    Particles particles = strewn(geometry);
+    migrate(world(), layout, geometry, particles);
+
+    EXPECT_EQ(particles.id, expected.id);
+    EXPECT_EQ(particles.position, expected.position);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "redistribute/layouts.hpp"
 #include "sidestream/core/error.hpp"
@@ -253,6 +254,41 @@ TEST(ExchangeChoice, OfTuningTakesWhatTheFileSays) {
   comm.barrier();
 
   EXPECT_EQ(strategy_of(comm), Strategy::pipelined);
+}
+
+// Exchanges of other sizes, rows and kinds are measured anew.
+TEST(ExchangeChoice, OfTuningIsKeptForExchangesOfItsKind) {
+  if (world().size() == 1) return;  // there is nothing to choose
+  const SharedFolder folder(world());
+  const std::string path = folder / "wisdom.json";
+  const comm::Communicator comm = with_exchange(world(), {.strategy = Strategy::tuned, .wisdom = path});
+  const auto keys_after = [&](int cells, auto number, Combine combine) {
+    const mesh::Box box = domain_of({cells, cells, cells});
+    const auto x = split(box, {comm.size(), 1, 1}), z = split(box, {1, 1, comm.size()});
+    const Redistribution plan(comm, x, z);
+    Field<decltype(number)> to(z, comm.rank());
+    plan.apply(test::field_of_global_index(x, comm.rank()), to, combine);
+    comm.barrier();
+    std::ifstream kept(path);
+    const auto keys = nlohmann::json::parse(kept).at("findings").size();
+    comm.barrier();
+    return keys;
+  };
+
+  EXPECT_EQ(keys_after(12, double{}, Combine::replace), 1U);
+  EXPECT_EQ(keys_after(12, double{}, Combine::replace), 1U);
+  EXPECT_EQ(keys_after(24, double{}, Combine::replace), 2U);
+  EXPECT_EQ(keys_after(24, double{}, Combine::add), 3U);
+  EXPECT_EQ(keys_after(24, float{}, Combine::replace), 4U);
+}
+
+TEST(Wisdom, IsOfThisProcessor) {
+  std::ifstream info("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(info, line) && !line.starts_with("model name")) continue;
+  if (line.empty()) GTEST_SKIP() << "the processor has no name";
+
+  EXPECT_THAT(machine_key(world()), testing::StartsWith(line.substr(line.find(':') + 2)));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <numbers>
 #include <numeric>
@@ -38,6 +39,17 @@ class Turbulence : public test::ProgramRuns {
                                                  int ranks = 0) const {
     run("[run]\nmax_steps = " + std::to_string(steps) + "\n" + config + checkpoint, name, {}, ranks);
     return state(name);
+  }
+  // Of all blocks of the newest checkpoint.
+  std::vector<double> numbers_of(const std::string& name, const std::string& quantity) const {
+    std::vector<double> all;
+    for (const auto& [block, bytes] : state(name)) {
+      if (!block.starts_with(quantity)) continue;
+      std::vector<double> numbers(bytes.size() / sizeof(double));
+      std::memcpy(numbers.data(), bytes.data(), bytes.size());
+      all.insert(all.end(), numbers.begin(), numbers.end());
+    }
+    return all;
   }
   nlohmann::json last_event(const std::string& name) const { return test::events(folder / name, "run_end").at(0); }
 };
@@ -82,6 +94,39 @@ TEST_F(Turbulence, GoesOnFromCheckpointsOfEveryFormat) {
   }
 }
 
+// The waves alone that dealiasing keeps: no bit is lost.
+TEST_F(Turbulence, GoesOnFromKeptWavesInEveryFormatToTheBit) {
+  std::string ellipsoid = everything;
+  ellipsoid.replace(ellipsoid.find("end = 0.5"), 9, "end = 0.5\ndealiasing = \"phase-shift\"");
+  for (const io::Format& format : io::formats()) {
+    if (!format.checkpoint) continue;
+    const std::string output =
+        "[output]\ncheckpoint = { state = \"kept\", format = \"" + format.name + "\", every = 2, keep = 9 }\n";
+    run_whole_and_in_parts(ellipsoid + output, 2, "whole_" + format.name, "parts_" + format.name);
+    EXPECT_TRUE(state("parts_" + format.name) == state("whole_" + format.name)) << format.name;
+  }
+}
+
+// What is written behind the run is what is written by it.
+TEST_F(Turbulence, WritesTwoComponentsInSinglePrecisionInEveryFormat) {
+  std::map<std::string, double> energies;
+  for (const io::Format& format : io::formats()) {
+    if (!format.checkpoint) continue;
+    const std::string output =
+        "[output]\ncheckpoint = { state = \"two-components\", precision = \"single\", asynchronous = true, format = "
+        "\"" +
+        format.name + "\", every = 2, keep = 9 }\n";
+    run("[run]\nmax_steps = 2\n" + everything + output, format.name);
+    const double energy = last_event(format.name).at("energy");
+    run("[run]\nmax_steps = 4\n" + everything + output, format.name, {.existing = io::ExistingRun::resume});
+    const nlohmann::json end = test::events(folder / format.name, "run_end").back();
+    EXPECT_LT(end.at("divergence").get<double>(), 1e-14) << format.name;
+    energies[format.name] = end.at("energy");
+    EXPECT_NE(energies[format.name], energy);
+  }
+  for (const auto& [name, energy] : energies) EXPECT_EQ(energy, energies.begin()->second) << name;
+}
+
 TEST_F(Turbulence, EveryTransportBringsTheSameBits) {
   expect_the_same_by_every_transport([](const std::string& transport) {
     const std::string when = "\nevery = 2\ntransport = \"" + transport + "\"\n";
@@ -92,19 +137,24 @@ TEST_F(Turbulence, EveryTransportBringsTheSameBits) {
   });
 }
 
+// To fewer, with a flow whose waves are long.
 TEST_F(Turbulence, GoesOnWithMoreOrFewerCells) {
-  const std::string start = "[turbulence]\nend = 0.2\nviscosity = 0.1\ndt = 0.1\n",
-                    coarse = "[mesh]\ncells = [16, 16, 16]\nblock = 8\n";
-  const std::string fine = "[mesh]\ncells = [16, 24, 32]\nblock = 8\n";
-  run("[run]\nmax_steps = 1\n" + coarse + start + "[output]\ncheckpoint = { format = \"raw\", at_end = true }\n",
-      "coarse");
-  const std::string file = io::generations_in(folder / "coarse").front().path;
+  const std::string coarse = "[mesh]\ncells = [16, 16, 16]\nblock = 8\n",
+                    fine = "[mesh]\ncells = [16, 24, 32]\nblock = 8\n";
+  for (const auto& [name, flow, from, to] :
+       {std::array{std::string("more"), std::string("taylor-green"), coarse, fine}, {"fewer", "abc", fine, coarse}}) {
+    const std::string start =
+        "[turbulence]\nend = 0.2\nviscosity = 0.1\ndt = 0.05\n[initial]\nflow = \"" + flow + "\"\n";
+    run("[run]\nmax_steps = 1\n" + from + start + "[output]\ncheckpoint = { format = \"raw\", at_end = true }\n",
+        name + "_first");
+    const std::string file = io::generations_in(folder / (name + "_first")).front().path;
 
-  run(fine + start, "fine", {.file = file});
+    run(to + start, name, {.file = file});
 
-  const auto first = test::events(folder / "fine", "step").at(0);
-  EXPECT_EQ(first.at("energy"), last_event("coarse").at("energy"));
-  EXPECT_EQ(first.at("time"), 0.1);
+    const auto first = test::events(folder / name, "step").at(0);
+    EXPECT_EQ(first.at("energy"), last_event(name + "_first").at("energy"));
+    EXPECT_EQ(first.at("time"), 0.05);
+  }
 }
 
 // What a force puts in, and what is lost, is integrated with the scheme's own order.
@@ -118,6 +168,7 @@ TEST_F(Turbulence, KeepsAccountOfItsEnergy) {
     EXPECT_LT(std::fabs(last_event(kind).at("energy_balance").get<double>()), 1e-6) << kind;
   }
   EXPECT_NEAR(last_event("power").at("energy_injected").get<double>(), 0.05, 1e-12);
+  EXPECT_GT(last_event("frozen").at("energy_injected").get<double>(), 0.1);
 }
 
 mesh::Particles sorted_tracers(const std::string& path) {
@@ -175,10 +226,39 @@ TEST_F(Turbulence, AMeanFlowCarriesTracersAtItsSpeed) {
 
 TEST_F(Turbulence, ATwoDimensionalFlowStaysSo) {
   run("[mesh]\ncells = [16, 16, 1]\nblock = 16\n[turbulence]\nend = 1.0\nviscosity = 0.1\ndt = 0.1\n"
-      "[initial]\nflow = \"taylor-green-2d\"\n",
+      "[initial]\nflow = \"taylor-green-2d\"\n[output]\ncheckpoint = { format = \"raw\", at_end = true }\n",
       "flat");
 
   EXPECT_NEAR(last_event("flat").at("energy").get<double>(), 0.25 * std::exp(-0.4), 1e-14);
+  EXPECT_THAT(numbers_of("flat", "velocity_z"), testing::AllOf(testing::Not(testing::IsEmpty()), testing::Each(0.0)));
+}
+
+// Of a mean flow that crosses 8 + 16 + 6 cells in a unit of time.
+TEST_F(Turbulence, TakesStepsOfItsCourantNumber) {
+  run("[run]\nmax_steps = 1\n[mesh]\ncells = [8, 16, 8]\nblock = 8\n"
+      "[turbulence]\nlength = [1.0, 2.0, 4.0]\ncourant = 0.6\n"
+      "[initial]\nflow = \"rest\"\nmean = [1.0, -2.0, 3.0]\n",
+      "carried");
+
+  const nlohmann::json step = test::events(folder / "carried", "step").back();
+  EXPECT_NEAR(step.at("dt").get<double>(), 0.02, 1e-15);
+  EXPECT_NEAR(step.at("courant").get<double>(), 0.6, 1e-14);
+}
+
+// kmax eta of 5 waves, eta being (nu^3 / dissipation)^(1/4).
+TEST_F(Turbulence, TellsWhetherItIsResolved) {
+  for (const double nu : {0.05, 1e-4}) {
+    const std::string name = nu > 0.01 ? "resolved" : "unresolved";
+    run("[mesh]\ncells = [16, 16, 16]\nblock = 8\n[turbulence]\nend = 0.1\ndt = 0.02\nviscosity = " +
+            std::to_string(nu) + "\n",
+        name);
+
+    const nlohmann::json step = test::events(folder / name, "step").back();
+    const double dissipation = step.at("dissipation").get<double>(),
+                 expected = 5.0 * std::pow(nu * nu * nu / dissipation, 0.25);
+    EXPECT_NEAR(step.at("kmax_eta").get<double>(), expected, 1e-12 * expected);
+    EXPECT_EQ(last_event(name).at("is_resolved").get<bool>(), nu > 0.01);
+  }
 }
 
 std::string problem_of(const std::function<void()>& work) {
@@ -193,8 +273,6 @@ std::string problem_of(const std::function<void()>& work) {
 TEST_F(Turbulence, RefusesWhatItCannotDo) {
   const auto refused = [](const std::string& rest) { return problem_of([&] { test::configuration_of(known, rest); }); };
   using testing::HasSubstr;
-  EXPECT_THAT(refused("[mesh]\ncells = [8, 8, 4]\nblock = 4\n[tracers.dust]\ncount = 1\n"),
-              HasSubstr("more than 4 cells"));
   const std::string mesh = "[mesh]\ncells = [8, 8, 8]\nblock = 8\n";
   EXPECT_THAT(refused("[mesh]\ncells = [1, 8, 8]\nblock = 8\n"), HasSubstr("flat along x or y"));
   EXPECT_THAT(refused(mesh + "[turbulence]\nlength = [1.0]\n"), HasSubstr("`length` has 1 numbers"));
@@ -313,6 +391,22 @@ TEST_F(Turbulence, NamesAnUnstableStepBeforeItIsTaken) {
   const std::string config = "[mesh]\ncells = [16, 16, 16]\nblock = 8\n[turbulence]\ndt = 2.0\n";
   EXPECT_THAT(problem_of([&] { run(config, "unstable"); }),
               testing::AllOf(testing::HasSubstr("the step is unstable"), testing::HasSubstr("turbulence.dt")));
+}
+
+// RK4 carries waves stably with rates up to 2 sqrt(2) i, and the shortest of 16 cells is 5.
+TEST_F(Turbulence, TakesStepsUpToTheLimitOfStability) {
+  const double most = 2.0 * std::numbers::sqrt2 / 5.0;
+  for (const double share : {0.99, 1.01}) {
+    const std::string name = share < 1.0 ? "stable" : "beyond", dt = std::to_string(share * most);
+    const std::string config =
+        "[run]\nmax_steps = 1\n[mesh]\ncells = [16, 16, 16]\nblock = 8\n[turbulence]\ndt = " + dt +
+        "\n[initial]\nflow = \"rest\"\nmean = [1.0, 0.0, 0.0]\n";
+
+    const std::string problem = problem_of([&] { run(config, name); });
+
+    EXPECT_THAT(problem, testing::HasSubstr(share < 1.0 ? "accepted" : "the step is unstable"));
+    EXPECT_EQ(test::events(folder / name, "step").back().at("step"), share < 1.0 ? 1 : 0);
+  }
 }
 
 }  // namespace

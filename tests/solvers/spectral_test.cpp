@@ -58,6 +58,55 @@ TEST(ForcedBand, HoldsEachLongWaveOnceAndItsTwin) {
   EXPECT_EQ(weights, 6 + 12);  // of length 1 and of length sqrt(2)
 }
 
+// Of P / (4 N T) and exp(-dt / T), within four standard errors of 10^4 steps.
+TEST(StochasticForcing, HasTheVarianceAndTheMemoryOfItsProcess) {
+  const ForcedBand band(
+      WaveGrid({mesh::domain_of({16, 16, 16}), {1.0, 1.0, 1.0}, {true, true, true}}, Dealiasing::two_thirds), 1.5);
+  const ForcingConfig config{.kind = "stochastic", .highest = 1.5, .power = 0.3, .time = 0.2};
+  constexpr double dt = 0.1, waves = 6 + 12;
+  constexpr int steps = 10000;
+  const auto forcing = forcings().named(config.kind).make(band, config, 7);
+
+  std::vector<double> before = forcing->state();
+  double squares = 0.0, products = 0.0;
+  for (int step = 0; step < steps; ++step) {
+    forcing->begin_step(step, dt);
+    const std::vector<double> now = forcing->state();
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      squares += now[i] * now[i];
+      products += now[i] * before[i];
+    }
+    before = now;
+  }
+
+  const double count = static_cast<double>(before.size()) * steps, memory = std::exp(-dt / config.time);
+  // Neighbours are like each other: squares of normal numbers count for fewer, and the ratio has the error of a slope.
+  const double of_squares = std::sqrt(2.0 / count * (1.0 + memory * memory) / (1.0 - memory * memory));
+  const double of_memory = std::sqrt((1.0 - memory * memory) / count);
+  EXPECT_NEAR(squares / count / (config.power / (4.0 * waves * config.time)), 1.0, 4.0 * of_squares);
+  EXPECT_NEAR(products / squares, memory, 4.0 * of_memory);
+}
+
+// Its power is as it is asked for, but where the band has next to no energy it adds no more than a flow of the like.
+TEST(PowerForcing, IsGentleToABandOfRounding) {
+  const ForcedBand band(
+      WaveGrid({mesh::domain_of({16, 16, 16}), {1.0, 1.0, 1.0}, {true, true, true}}, Dealiasing::two_thirds), 1.5);
+  constexpr double dt = 0.1;
+  const auto forcing = forcings().named("power").make(band, {.kind = "power", .highest = 1.5, .power = 0.3}, 7);
+  forcing->begin_step(0, dt);
+  for (const double speed : {1.0, 1e-17}) {
+    const std::array<std::complex<double>, 3> one{std::complex(speed, 0.0), std::complex(0.0, speed)};
+    const BandAmplitudes velocity(band.waves.size(), one);
+    BandAmplitudes force(velocity.size());
+
+    forcing->force(velocity, force);
+
+    const double expected = speed == 1.0 ? 0.3 : 0.0;
+    EXPECT_NEAR(power(band, velocity, force), expected, 1e-14);
+    EXPECT_LE(std::abs(force[0][0]) * dt, speed);
+  }
+}
+
 double mark(mesh::Int3 wave) {
   return 10000.0 * wave.x + 100.0 * wave.y + wave.z + 0.5;
 }

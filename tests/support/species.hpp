@@ -29,7 +29,7 @@ struct SpeciesSample {
     return core::uniform(seed, which + 100 * static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(id));
   }
   double attribute(std::size_t which, std::int64_t id, std::int64_t step) const {
-    return (number(3 + which, id, step) - 0.3) * 1e3 / 3.0;
+    return (number(3 + which, id, step) + 0.3) * 1e3 / 3.0;  // masses among them
   }
   std::array<double, 3> position(const mesh::Geometry& geometry, std::int64_t id, std::int64_t step) const {
     std::array<double, 3> at{};

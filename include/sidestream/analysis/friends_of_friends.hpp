@@ -25,17 +25,18 @@ namespace sidestream::analysis {
 /// Returns the group of each particle of this rank. `levels` are the leaves of each level, coarsest first, and
 /// `geometry` that of level 0. Particles may be on any rank, but those that lie in a block of their own rank need not
 /// travel. On periodic axes positions are first wrapped into the domain. Lengths are in the unit of the geometry; all
-/// ranks give the same `linking_length`. Ids are distinct; groups that hold equal ids may have the same name.
+/// ranks give the same `linking_length`.
 /// Collective. Cost: a sort of the particles and a look at the cells around each; particles near the faces of blocks go
 /// to the ranks whose blocks are within the linking length; groups are joined in O(log ranks) rounds of messages
 /// between ranks that hold parts of one group. Throws core::Error on all ranks for a linking length that is not
-/// positive and finite, and for a particle that no block holds.
+/// positive and finite, for a particle that no block holds, and for two particles of one id.
 std::vector<std::int64_t> friends_of_friends(const comm::Communicator& comm, std::span<const mesh::Layout> levels,
                                              const mesh::Geometry& geometry, const mesh::Particles& particles,
                                              double linking_length);
 
 /// The same for points of one process, without a mesh: `positions` along x, y, z. On a periodic axis they are first
-/// brought into [0, length); on others they may be any finite numbers and `length` has no meaning.
+/// brought into [0, length); on others they may be any finite numbers and `length` has no meaning. Throws for two of
+/// one id.
 std::vector<std::int64_t> friends_of_friends(std::span<const std::int64_t> ids,
                                              const std::array<std::span<const double>, 3>& positions,
                                              const std::array<double, 3>& length, const mesh::Periodicity& periodic,

@@ -30,7 +30,7 @@ struct HaloQuery {
   std::int64_t min_cells = 1;
 };
 
-/// The halos of a tree as the analysis `halos` gives them, complete on rank 0; of one of sets below a threshold its
+/// The halos of a tree as the analysis `halos` gives them (on rank 0, spread if many); of sets below a threshold its
 /// voids. The field is not needed. Collective. Throws core::Error on all ranks for thresholds beyond the cut-off of the
 /// tree, and where t_halo is lower than t_boundary.
 mesh::Result halo_catalogue(const comm::Communicator& comm, const MergeTree& tree, const TreeField& field,

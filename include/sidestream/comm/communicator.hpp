@@ -150,8 +150,8 @@ class Communicator {
     std::copy(bytes.begin(), bytes.end(), std::as_writable_bytes(std::span(all)).begin());
     return all;
   }
-  /// Sends `outgoing[p]` to each rank p and returns what each rank sent here. Cost: two sparse rounds; memory O(ranks)
-  /// integers.
+  /// Sends `outgoing[p]` to each rank p and returns what each rank sent here. Cost: a round of `deliver`
+  /// (sparse_exchange.hpp), and lists of all ranks, which that one does without.
   template <typename T>
   std::vector<std::vector<T>> exchange(const std::vector<std::vector<T>>& outgoing) const {
     std::vector<std::span<const std::byte>> bytes;

@@ -8,6 +8,7 @@
 
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/mesh/field.hpp"
+#include "sidestream/redistribute/move_times.hpp"
 #include "sidestream/redistribute/redistribution.hpp"
 
 namespace sidestream::fft {
@@ -24,6 +25,17 @@ struct ProcessGrid {
   int ranks() const { return rows * columns; }
 };
 
+/// What is on its way by itself: some planes of all components, or some planes of one component.
+enum class Pieces { planes, components };
+
+/// Where the time of transforms goes on this rank [s]; the parts add up to the whole.
+struct FftTimes {
+  double transform_s = 0.0;  ///< lines
+  redistribute::MoveTimes moves;
+
+  double total_s() const { return transform_s + moves.total_s(); }
+};
+
 struct FftOptions {
   Decomposition decomposition = Decomposition::automatic;
   /// Takes the place of the decomposition. Ranks beyond it own no pencils.
@@ -38,8 +50,17 @@ struct FftOptions {
   /// Where the caller wants the modes: a layout that covers their domain once. By default they stay in the z-pencils
   /// that the last lines leave them in, which saves an exchange.
   std::optional<mesh::Layout> spectral = {};
-  /// Of all exchanges; the bits do not depend on it.
+  /// Of all exchanges; the bits do not depend on it. `tuned`, or `automatic` on a communicator that says so: the plan
+  /// takes the strategy, depth and (unless it or the decomposition is given) process grid that are fastest, as the
+  /// wisdom file says or as measured when the plan is made (`tuning.hpp`).
   redistribute::Strategy strategy = redistribute::Strategy::automatic;
+  /// Pieces that are on their way at once, each in memory of its own: while one travels, lines of another are
+  /// transformed. 1: each waits for its exchanges; 0: what tuning finds, or else 1.
+  int depth = 0;
+  Pieces pieces = Pieces::planes;
+  /// To which the seconds of each transform are added, as long as the plan is used; null: nothing is measured, and that
+  /// costs nothing.
+  FftTimes* times = nullptr;
 };
 
 /// The modes of a field of `Cell`.
@@ -61,14 +82,16 @@ struct ModeOf<std::complex<T>> {
 /// Steps of `forward`: cells -> x-pencils, lines along x, -> y-pencils, lines along y, -> z-pencils, lines along z, ->
 /// the layout of the modes. Each arrow is a redistribution and falls away where its two layouts are equal: with slabs
 /// the second, on one rank all but the first. The first two go slice by slice of planes, so that a slice stays in the
-/// cache and its work space is small. `backward` walks the other way.
+/// cache and its work space is small; with `depth` several slices are on their way at once. `backward` walks the other
+/// way.
 template <typename Cell>
 class FftPlan {
  public:
   using Mode = typename ModeOf<Cell>::Type;
 
   /// `cells` is any layout that covers the domain [0, n) once, for example the simulation's blocks. Memory that stays:
-  /// two slices, and the full lines along z where not all of their modes are kept or the caller wants another layout.
+  /// two slices for each piece that is on its way, and the full lines along z where not all of their modes are kept or
+  /// the caller wants another layout.
   FftPlan(const comm::Communicator& comm, const mesh::Layout& cells, const FftOptions& options = {});
   ~FftPlan();
   FftPlan(FftPlan&&) noexcept;
@@ -85,6 +108,8 @@ class FftPlan {
   mesh::Int3 waves() const;
   /// The ranks that do the work.
   ProcessGrid grid() const;
+  /// What the plan was made with: process grid, strategy and depth as they were chosen.
+  const FftOptions& options() const;
   /// Bytes of this rank's work space and tables.
   std::size_t size_bytes() const;
 

@@ -61,8 +61,8 @@ enum class Container { hdf5, netcdf, raw };
 struct ArrayFile {
   Container container = Container::hdf5;
   std::vector<ArrayGroup> groups;
-  /// Makes the file at a path with all that is small in it and with room for `arrays` (those of all groups in order,
-  /// the checksum arrays last), and returns the byte offset of each. Called on the first rank only.
+  /// Writes all that is small into the empty file at a path, with room for `arrays` (those of the checksums, then those
+  /// of all groups in order), and returns the byte offset of each. Called on the first rank only.
   std::function<std::vector<std::int64_t>(const std::string& path, std::span<const Array> arrays,
                                           std::span<const std::int64_t> rows)>
       create;
@@ -70,9 +70,10 @@ struct ArrayFile {
 
 /// How arrays reach the disk.
 struct WriteOptions {
-  std::string method;                                  ///< of `write_methods`; empty: the engine's choice
-  int files = 64;                                      ///< formats of many files: so many are written at the same time
-  int aggregators = 0;                                 ///< ranks that write in aggregated methods; 0: chosen
+  std::string method;      ///< of `write_methods`; empty: the engine's choice
+  int files = 64;          ///< formats of many files: so many are written at the same time
+  int ranks_per_file = 1;  ///< format `files`: so many write to a data file, in turn; 0: a row of a square of ranks
+  int aggregators = 0;     ///< ranks that write in aggregated methods; 0: chosen
   std::int64_t buffer_bytes = std::int64_t{16} << 20;  ///< of an aggregator, at a time
   bool is_durable = true;                              ///< brought to the disk before it gets its name
   bool is_verified = false;  ///< rows are read back and compared, as always by methods that hide failures

@@ -27,6 +27,10 @@ struct FileSpecies {
 /// The column that says of which species a particle is.
 inline constexpr const char* species_column = "species";
 
+/// What vouches for the numbers in a file: checksums and a record of Sidestream; nothing any more, though Sidestream
+/// has written it (an old file, or one that others copied in part); nothing ever, as with files of other programs.
+enum class Seal { kept, lost, none };
+
 /// What a file holds, whatever its format.
 struct FileDescription {
   std::string format;
@@ -41,6 +45,7 @@ struct FileDescription {
   bool has_particles = false;
   mesh::Particles no_particles;        ///< none, with all columns of the table, and the mass if all are alike
   std::vector<FileSpecies> species{};  ///< as far as the file tells; see `species_in`
+  Seal seal = Seal::none;              ///< of others nothing is believed: see `require_possible`
 };
 
 /// The species of the particles in a file: dark matter, where it does not tell.
@@ -54,6 +59,8 @@ std::optional<double> scale_factor_in_file(double said, double hubble);
 
 /// "checkpoint", "plot file" or "stored snapshot".
 std::string to_string(FileKind kind);
+/// "kept", "lost" or "none".
+std::string to_string(Seal seal);
 /// The description as `sidestream info` tells it: numbers of cells, levels, boxes, particles; names; the moment.
 nlohmann::json to_json(const FileDescription& description);
 
@@ -97,6 +104,8 @@ class SnapshotFile {
   FileDescription description_;
 
  private:
+  // The same, of files without a seal only numbers that can be.
+  std::vector<double> possible_box(std::size_t field, int level, std::int32_t box) const;
   std::size_t field_number(const std::string& name) const;
   void check_level(int level, const mesh::Box& domain) const;
   std::int64_t copy_level(std::size_t field, int level, mesh::Int3 ratio, mesh::Field<double>& into,

@@ -25,6 +25,7 @@ enum class Strategy {
 };
 
 class Exchange;
+struct MoveTimes;
 struct Tables;
 
 struct StrategyEntry {
@@ -92,6 +93,10 @@ class Redistribution {
   /// true when `finish` would not wait and the receivers have taken all that this rank sent, so that the next `start`
   /// would not wait either. Not collective.
   bool test() const;
+
+  /// From now on the seconds of each use are added to `times`, which stays valid as long as the plan is used; null:
+  /// nothing is measured, and that costs nothing. Local.
+  void measure(MoveTimes* times);
 
   /// Bytes of a field of elements of `element_size_bytes` that this rank sends to others.
   std::size_t sent_bytes(std::size_t element_size_bytes) const;

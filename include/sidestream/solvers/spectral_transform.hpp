@@ -20,7 +20,7 @@ class SpectralTransform {
   /// Cells lie as `real` has them. Collective, as are the members that transform.
   SpectralTransform(const comm::Communicator& comm, const WaveGrid& grid, const mesh::Layout& real,
                     TransformedFields components = {});
-  /// Cells lie so that as little as possible is moved.
+  /// Cells lie so that as little as possible is moved or, where the exchanges of `comm` are tuned, as tuning finds.
   SpectralTransform(const comm::Communicator& comm, const WaveGrid& grid, TransformedFields components);
 
   const mesh::Layout& real() const { return forward_.real(); }
@@ -34,6 +34,11 @@ class SpectralTransform {
   void forward(const mesh::Field<double>& real, Spectrum& spectrum);
 
  private:
+  SpectralTransform(const comm::Communicator& comm, const WaveGrid& grid, const fft::FftOptions& options,
+                    TransformedFields components);
+  SpectralTransform(const comm::Communicator& comm, const mesh::Layout& real, const fft::FftOptions& options,
+                    TransformedFields components);
+
   fft::FftPlan<double> backward_, forward_;
 };
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..core import extension, translated_errors
 from ..error import Error
 from .blocks import Origin, blocks_of, check_truth, on_all
+from .numbers import real_array, real_number
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -142,8 +143,8 @@ def friends_of_friends(
         For each particle the smallest id in its group.
 
     Raises:
-        Error: a linking length that is not positive and finite, a position that is not finite, arrays that do not fit
-            together.
+        Error: a linking length that is not positive and finite, a position that is not finite, two particles of one id,
+            arrays that do not fit together.
 
     Example:
         >>> positions = np.array([[0.1, 5.0, 5.0], [9.9, 5.0, 5.0], [4.0, 5.0, 5.0]])
@@ -151,8 +152,8 @@ def friends_of_friends(
         array([0, 0, 2])
     """
     check_truth(periodic, "periodic")
-    points = np.asarray(positions)
-    if points.ndim != 2 or points.shape[1] != 3 or points.dtype.kind not in "fiu":
+    points = real_array(positions, "array of positions")
+    if points.ndim != 2 or points.shape[1] != 3 or points.dtype.kind == "b":
         raise Error(
             f"the positions are an array of `{points.dtype}` of shape {points.shape}",
             hint="give real numbers as positions[particle, axis], with three axes",
@@ -164,6 +165,7 @@ def friends_of_friends(
             f"the ids are an array of `{names.dtype}` of shape {names.shape} for {len(points)} particles",
             hint="give one whole number below 2^63 for each particle",
         )
+    length = real_number(linking_length, "linking_length")
     sides = np.zeros(3)
     if periodic:
         if box_size is None:
@@ -173,7 +175,7 @@ def friends_of_friends(
     axes = np.ascontiguousarray(points.T, dtype=np.float64)
     with translated_errors():
         groups: NDArray[np.int64] = extension().friends_of_friends(
-            own, axes, tuple(map(float, sides)), float(linking_length), bool(periodic)
+            own, axes, tuple(map(float, sides)), length, bool(periodic)
         )
     return groups
 
@@ -182,8 +184,10 @@ def sides_of(box_size: float | Sequence[float]) -> Sides:
     """The side of a box, or three, checked."""
     try:
         sides = np.atleast_1d(np.asarray(box_size, dtype=float))
-    except (TypeError, ValueError) as problem:
-        raise Error(f"`box_size` is {box_size!r}, not a number of Mpc", hint="for example box_size=14.2") from problem
+    except (TypeError, ValueError, OverflowError) as problem:
+        raise Error(
+            f"`box_size` is {box_size!r:.40}, not a number of Mpc", hint="for example box_size=14.2"
+        ) from problem
     if sides.shape not in ((1,), (3,)) or not np.all(np.isfinite(sides) & (sides > 0)):
         raise Error(f"`box_size` is {box_size!r}, not a positive number of Mpc", hint="for example box_size=14.2")
     if not np.all((sides >= SMALLEST_SIDE) & (sides <= LARGEST_SIDE)):
@@ -196,7 +200,7 @@ def sides_of(box_size: float | Sequence[float]) -> Sides:
 
 def threshold(value: float | str) -> str:
     """A threshold as text: a value, or a multiple of the mean."""
-    return value if isinstance(value, str) else repr(float(value))
+    return value if isinstance(value, str) else repr(real_number(value, "threshold", 'for example "200 mean"'))
 
 
 def check_connectivity(connectivity: int) -> None:

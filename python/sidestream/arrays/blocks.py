@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core import extension, translated_errors
 from ..error import Error
+from .numbers import real_array
 
 Triple: TypeAlias = tuple[int, int, int]
 Origin: TypeAlias = Sequence[int] | Sequence[Sequence[int]] | None
@@ -71,11 +72,9 @@ def field_of(array: ArrayLike) -> NDArray[Any]:
 
 
 def _real(array: ArrayLike) -> NDArray[Any]:
-    field = np.asarray(array)
+    field = real_array(array)
     if field.ndim != 3:
         raise Error(f"the array has {field.ndim} dimensions, not 3", hint="give it as array[z, y, x]")
-    if field.dtype.kind not in "fiub":
-        raise Error(f"the array holds `{field.dtype}`, not real numbers")
     # The compiled part takes such rows where they lie, floats by converting them: that is then their only copy.
     takes = field.dtype in (np.float32, np.float64) and _has_rows(field)
     return field if takes else _packed(field)

@@ -14,6 +14,7 @@ from ..error import Error
 from ..machine import available_cores
 from .analyses import check_connectivity, result_of, sides_of, table_of, threshold
 from .blocks import Origin, blocks_of, handle_of, on_all
+from .numbers import real_number, whole_number
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 SETS = ("above", "below")
+MOST_THREADS = 4096
 _COLUMNS = {
     "maximum": ("1", "linear index of the maximum"),
     "birth": ("1", "value at the maximum"),
@@ -65,9 +67,8 @@ def merge_tree(
     check_connectivity(connectivity)
     if sets not in SETS:
         raise Error(f"there are no sets {sets!r} a threshold", hint=f"`sets` is {' or '.join(map(repr, SETS))}")
-    if threads is not None and threads < 1:
-        raise Error(f"{threads} threads build nothing", hint="give 1 or more")
-    number = threads or (available_cores() if comm is None else 1)
+    usual = available_cores() if comm is None else 1
+    number = usual if threads is None else whole_number(threads, "threads", 1, MOST_THREADS)
     limit = None if cut_off is None else threshold(cut_off)
     blocks = blocks_of(array, periodic, comm, origin, shape)
     with translated_errors():
@@ -145,7 +146,7 @@ class MergeTree:
 
     def simplified(self, least: float) -> xr.Dataset:
         """The branches of a persistence, birth minus death, of at least this."""
-        return self._branches(least)
+        return self._branches(real_number(least, "least"))
 
     def components(self, threshold: float | str, t_halo: float | str | None = None) -> int:
         """The number of components of the cells that reach a threshold; with `t_halo`, of those whose maximum does."""
@@ -204,7 +205,7 @@ class MergeTree:
 
     def _branches(self, least: float) -> xr.Dataset:
         with translated_errors():
-            columns = self._tree.branches(float(least))
+            columns = self._tree.branches(least)
         return table_of(columns, "branch", _COLUMNS, analysis="merge_tree", connectivity=self.connectivity)
 
     def _value(self, value: float | str) -> float:

@@ -149,6 +149,12 @@ def fft(
         int, typer.Option("--block", metavar="N", help="Cells a side of a block, with --from blocks.")
     ] = 32,
     repetitions: Annotated[int, typer.Option("--repetitions", metavar="N", help="Steps that are measured.")] = 10,
+    components: Annotated[
+        int, typer.Option("--components", metavar="N", help="Fields that are transformed together.")
+    ] = 1,
+    kept: Annotated[
+        int | None, typer.Option("--kept", metavar="K", help="Largest wavenumber that is kept (default: all).")
+    ] = None,
     source: Annotated[
         str, typer.Option("--from", metavar="LAYOUT", help="Where the cells are: pencils or blocks.")
     ] = "pencils",
@@ -163,20 +169,30 @@ def fft(
         str | None, typer.Option("--launcher", metavar="COMMAND", help="The MPI launcher, with options if need be.")
     ] = None,
 ) -> int:
-    """Transform a real field there and back by each process grid and exchange strategy.
+    """Transform a real field there and back by each process grid, exchange strategy and depth of the pipeline.
 
-    Times are those of the slowest rank in the fastest step, as in the turbulence code of Blue Waters. A sinusoid, of
-    which one mode is left, tells how exact the fastest one is. All of them give the same bits.
+    Times are those of the slowest rank in the fastest step, as in the turbulence code of Blue Waters, divided into
+    lines, packing, exchange and unpacking. A sinusoid, of which one mode is left, tells how exact the fastest one is.
+    All of them give the same bits. With 2 under way, lines of one piece (planes, or a component) are transformed while
+    another travels; some process grids leave half of the ranks idle. The fastest is kept in the wisdom file, where a
+    run with `exchange = "tuned"` finds it for the same work.
 
     \b
     Examples:
       sidestream bench fft -n 4 --cells 256
+      sidestream bench fft -n 4 --cells 64 --components 3 --kept 21
       sidestream bench fft -n 8 --from blocks --strategies p2p,shared --json
     """
     from ..launch import bench_fft
 
     if ranks is not None and ranks < 1:
         raise UsageError(f"{ranks} ranks cannot transform anything", hint="-n takes 1 or more")
+    if components < 1:
+        raise UsageError(f"{components} components are nothing to transform", hint="--components takes 1 or more")
+    if kept is not None and not 3 <= kept <= (cells - 1) // 2:
+        raise UsageError(
+            f"--kept {kept} does not fit {cells} cells", hint=f"--kept takes 3 to {(cells - 1) // 2}; without it all"
+        )
     if cells < 8:
         raise UsageError(f"{cells} cells hold no sinusoid", hint="--cells takes 8 or more")
     if block < 1:
@@ -193,6 +209,8 @@ def fft(
         cells=cells,
         block=block,
         repetitions=repetitions,
+        components=components,
+        kept=kept,
         source=source,
         strategies=strategies,
         wisdom=wisdom,

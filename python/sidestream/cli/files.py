@@ -91,7 +91,7 @@ def verify(
 
     Of a run, every plot file, checkpoint and stored snapshot is read, those of its tasks too, and each has a line that
     says whether it is good. Exit code 1 means that one is damaged. Files of other codes have no checksums: that they
-    can be read is all there is to check.
+    can be read, with numbers that can be, is all there is to check.
 
     \b
     Examples:
@@ -162,6 +162,7 @@ def _summary(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def _line(verdict: dict[str, Any]) -> str:
+    from ..files.snapshot import CHECKSUMS
     from ..quantities import duration, size, speed
 
     name = Path(verdict["path"]).name
@@ -172,4 +173,5 @@ def _line(verdict: dict[str, Any]) -> str:
     much, seconds = verdict["bytes"], verdict["seconds"]
     what = f"{verdict['kind']} of format {verdict['format']}"
     state = ", pending, not committed" if verdict["is_pending"] else ""
-    return f"good     {name}  {what}{state}, {size(much)} in {duration(seconds)} ({speed(much, seconds)})"
+    seal = "" if verdict["seal"] == "kept" else f", checksums {CHECKSUMS[verdict['seal']]}"
+    return f"good     {name}  {what}{state}{seal}, {size(much)} in {duration(seconds)} ({speed(much, seconds)})"

@@ -33,8 +33,11 @@ def open(path: str | os.PathLike[str]) -> Run | SnapshotFile | xr.Dataset:  # no
         >>> plot = sidestream.open("runs/demo/plt00120")
         >>> plot["density"].mean()
     """
-    target = Path(path)
-    if not target.exists():
+    try:
+        target = Path(path)
+    except TypeError as problem:
+        raise Error(f"{path!r:.60} is no path", hint="give the name of a file or folder") from problem
+    if not is_there(target):
         raise Error(
             "there is no such run, plot file or result",
             target,
@@ -53,6 +56,15 @@ def open(path: str | os.PathLike[str]) -> Run | SnapshotFile | xr.Dataset:  # no
     raise unknown(target)
 
 
+def is_there(path: Path) -> bool:
+    """Whether there is anything of this name; an error for a name that no file can have."""
+    try:
+        return path.exists()
+    except (OSError, ValueError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else str(problem)
+        raise Error(f"this cannot be the name of a file: {reason}", f"{str(path)[:60]!r}...") from problem
+
+
 def is_run(path: Path) -> bool:
     """Whether the path looks like the folder of a run."""
     return any((path / name).exists() for name in ("events.jsonl", "config.toml", "results"))
@@ -67,6 +79,8 @@ def unknown(path: Path) -> Error:
     """The error for a path that is nothing known."""
     from .snapshot import formats
 
+    if not path.is_dir() and not path.is_file():
+        return Error("this is a pipe, a device or the like, and no file", path, "give the name of a file or folder")
     what = "the folder is neither a run nor a plot file" if path.is_dir() else "the file is of no known format"
     own = "a run folder holds `events.jsonl`" if path.is_dir() else f"the names of results end in `{RESULT}`"
     return Error(what, path, f"{own}; formats of plot files and checkpoints: {', '.join(formats())}")

@@ -29,6 +29,14 @@ _MASS_NAMES = ("mass", "particle_mass")
 _MSUN_PER_MPC3 = {"Msun/Mpc^3": 1.0, "g/cm^3": CM_PER_MPC**3 / GRAMS_PER_MSUN}
 
 
+# What vouches for the numbers in a file, in words.
+CHECKSUMS = {
+    "kept": "kept",
+    "lost": "lost: Sidestream wrote the file, but it is old or was copied in part",
+    "none": "none: another program wrote the file",
+}
+
+
 def format_of(path: Path) -> str:
     """The name of the format of a file or folder; empty when it is of none that is known."""
     with translated_errors():
@@ -87,6 +95,14 @@ class SnapshotFile:
         return str(self._facts["kind"])
 
     @property
+    def seal(self) -> str:
+        """`kept` where checksums of Sidestream vouch for the file, `none` in one of another program.
+
+        `lost` says that Sidestream wrote it, but that it is old or was copied in part: nothing in it can be checked.
+        """
+        return str(self._facts["seal"])
+
+    @property
     def fields(self) -> list[str]:
         """The names of the fields: those of the file, then those that `derive` added."""
         return [str(field["name"]) for field in self._facts["fields"]] + list(self._derived)
@@ -135,6 +151,11 @@ class SnapshotFile:
         if cosmology or self.length_unit == "Mpc" or scale_factor != 1:
             moment |= {"scale_factor": scale_factor, "redshift": 1 / scale_factor - 1} | cosmology
         return moment
+
+    @property
+    def state_numbers(self) -> dict[str, float]:
+        """Of a checkpoint: what a run needs beside fields and particles to go on from it."""
+        return {} if self.kind != "checkpoint" else {name: float(n) for name, n in self._facts["attributes"].items()}
 
     def cells(self, level: int = 0) -> tuple[int, int, int]:
         """The cells x, y, z of the whole domain at the resolution of `level`."""
@@ -283,6 +304,7 @@ class SnapshotFile:
             "kind": self.kind,
             "path": str(self.path),
             "format": self.format,
+            "checksums": CHECKSUMS[self.seal],
             "step": facts["step"],
             "cells": list(self.cells()),
             "levels": self.levels,

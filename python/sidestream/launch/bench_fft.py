@@ -18,6 +18,8 @@ class FftRequest:
     cells: int = 128
     block: int = 32
     repetitions: int = 10
+    components: int = 1
+    kept: int | None = None
     source: str = "pencils"
     strategies: str | None = None
     wisdom: str | None = None
@@ -26,11 +28,20 @@ class FftRequest:
     def arguments(self) -> list[str]:
         """The arguments of `sidestream-bench-fft`."""
         words = ["--from", self.source]
-        for option in ("cells", "block", "repetitions", "strategies", "wisdom"):
+        for option in ("cells", "block", "repetitions", "components", "kept", "strategies", "wisdom"):
             value = getattr(self, option)
             if value is not None:
                 words += [f"--{option}", str(value)]
         return words
+
+
+#: What the time of a step is divided into.
+PARTS = ("transform", "pack", "exchange", "unpack")
+
+
+def _work(report: dict[str, Any]) -> str:
+    components = f", {report['components']} components" if report["components"] > 1 else ""
+    return components + (f", waves up to {report['kept']} kept" if report["kept"] is not None else "")
 
 
 def measure(request: FftRequest) -> dict[str, Any]:
@@ -39,23 +50,30 @@ def measure(request: FftRequest) -> dict[str, Any]:
 
 
 def print_report(report: dict[str, Any]) -> None:
-    """Prints a table of process grids and strategies, and how exact the transforms were."""
+    """Prints a table of process grids, strategies and depths, where time goes, and how exact the transforms were."""
     from rich.table import Table
 
     out = console.out()
     out.print(
         f"{report['machine']}; forward and backward, {report['cells']}^3 real cells of 8 bytes from {report['from']}"
+        f"{_work(report)}; {report['engine']}"
     )
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("process grid")
     table.add_column("strategy")
+    table.add_column("under way")
     table.add_column("ms", justify="right")
+    for part in PARTS:
+        table.add_column(part, justify="right")
     table.add_column("")
     for number, case in enumerate(report["cases"]):
-        time = f"{1e3 * case['seconds']:.3g}" if "seconds" in case else ""
+        times = [case["seconds"], *(case["parts"][part] for part in PARTS)] if "seconds" in case else []
+        texts = [f"{1e3 * seconds:.3g}" for seconds in times] or [""] * (1 + len(PARTS))
         note = case.get("error", "fastest" if number == report["fastest"] else "")
-        table.add_row(f"{case['rows']} x {case['columns']}", case["strategy"], time, note)
+        pieces = " components" if case["pieces"] == "components" else ""
+        table.add_row(f"{case['rows']} x {case['columns']}", case["strategy"], f"{case['depth']}{pieces}", *texts, note)
     out.print(table)
+    out.print("ms of the slowest rank in the fastest step; `alltoallw` packs and unpacks inside its exchange")
     errors = report["sinusoid_errors"]
     out.print(
         f"errors for a sinusoid: {errors['spike']:.1e} of its mode, {errors['other_modes']:.1e} in the others, "

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..error import Error, UsageError
+from ..files.opening import is_there
 from ..files.snapshot import SnapshotFile, bytes_of, formats
 from .launcher import FILES
 from .programs import Tell, lines_of
@@ -67,5 +68,5 @@ def _check(conversion: Conversion) -> None:
         raise UsageError(
             f"there is no precision `{conversion.precision}`", hint=f"--precision takes {' or '.join(PRECISIONS)}"
         )
-    if not conversion.source.exists():
+    if not is_there(conversion.source):
         raise Error("there is nothing to convert", conversion.source, "give a plot file or checkpoint of any format")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..error import Error
-from ..files.opening import is_run, unknown
+from ..files.opening import is_run, is_there, unknown
 from ..files.snapshot import bytes_of, format_of
 from ..runs.outputs import all_outputs_in, is_pending
 from .launcher import FILES
@@ -21,7 +21,7 @@ def verify(
     """Reads a file, or every plot file, checkpoint and stored snapshot of a run, and checks every checksum.
 
     Yields one dictionary a file as soon as it is read: `path`, `is_good`, `is_pending`, `seconds`, and `format`,
-    `kind`, `bytes` or `message`.
+    `kind`, `seal`, `bytes` or `message`.
     """
     paths = _to_verify(path)
     for line in lines_of(FILES, ["verify", *map(str, paths)], ranks, launcher, tell, may_fail=True):
@@ -33,7 +33,7 @@ def verify(
 
 
 def _to_verify(path: Path) -> list[Path]:
-    if not path.exists():
+    if not is_there(path):
         raise Error("there is nothing to verify", path, "give a plot file, a checkpoint or the folder of a run")
     if format_of(path):
         return [path]

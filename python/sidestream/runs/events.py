@@ -59,7 +59,7 @@ def parse_line(line: str) -> Event | None:
     """One event, or None if the line is torn or not an event."""
     try:
         event = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):  # torn, or nested beyond all that is written
         return None
     if not isinstance(event, dict) or not isinstance(event.get("event"), str):
         return None
@@ -69,7 +69,8 @@ def parse_line(line: str) -> Event | None:
 
 def log_files(folder: Path) -> list[Path]:
     """The event logs of a run folder, that of the compute group first."""
-    return sorted(folder.glob("events*.jsonl"), key=lambda path: (path.name != "events.jsonl", path.name))
+    logs = (path for path in folder.glob("events*.jsonl") if path.is_file())  # a pipe would not answer
+    return sorted(logs, key=lambda path: (path.name != "events.jsonl", path.name))
 
 
 def group_of(path: Path) -> str:

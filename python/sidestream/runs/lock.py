@@ -55,7 +55,7 @@ def _told(text: bytes) -> Holder | None:
     try:
         told = json.loads(text)
         return Holder(str(told["host"]), int(told["pid"]), str(told["since"]))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

@@ -1,8 +1,10 @@
 #include "analysis/components/component_names.hpp"
 
-#include "analysis/at.hpp"
-
 #include <algorithm>
+#include <map>
+
+#include "analysis/at.hpp"
+#include "sidestream/comm/sparse_exchange.hpp"
 
 namespace sidestream::analysis {
 
@@ -32,9 +34,6 @@ class NameSpreader {
     Name name;
     std::int32_t component = 0, padding = 0;
   };
-  template <typename T>
-  using PerRank = std::vector<std::vector<T>>;
-
   std::size_t ranks() const { return links_.size(); }
 
   std::size_t position(std::int32_t component) const {
@@ -43,31 +42,32 @@ class NameSpreader {
 
   // For each linked component (in the order of `linked_`) the smallest grandparent among its neighbours.
   std::vector<Name> neighbors_best() const {
-    PerRank<Name> outgoing(ranks());
+    comm::ByRank<Name> outgoing;
     for (std::size_t rank = 0; rank < ranks(); ++rank)
-      for (const CrossLink& link : links_[rank]) outgoing[rank].push_back(grandparent_[at(link.here)]);
-    const auto incoming = comm_.exchange(outgoing);
+      for (const CrossLink& link : links_[rank])
+        outgoing[static_cast<int>(rank)].push_back(grandparent_[at(link.here)]);
+    const auto incoming = comm::deliver(comm_, outgoing).incoming;
 
     std::vector<Name> best;
     for (const std::int32_t c : linked_) best.push_back(grandparent_[at(c)]);
-    for (std::size_t rank = 0; rank < ranks(); ++rank)
-      for (std::size_t l = 0; l < links_[rank].size(); ++l) {
-        Name& mine = best[position(links_[rank][l].here)];
-        mine = std::min(mine, incoming[rank][l]);
+    for (const auto& [rank, names] : incoming)
+      for (std::size_t l = 0; l < names.size(); ++l) {
+        Name& mine = best[position(links_[at(rank)][l].here)];
+        mine = std::min(mine, names[l]);
       }
     return best;
   }
 
   // Gives each component and its parent the best that its neighbours know.
   void hook(const std::vector<Name>& best) {
-    PerRank<Proposal> proposals(ranks());
+    comm::ByRank<Proposal> proposals;
     for (std::size_t l = 0; l < linked_.size(); ++l) {
       Name& parent = parent_[at(linked_[l])];
       if (!(best[l] < parent)) continue;
-      proposals[at(parent.rank)].push_back({best[l], parent.component, 0});
+      proposals[parent.rank].push_back({best[l], parent.component, 0});
       parent = best[l];
     }
-    for (const auto& of_rank : comm_.exchange(proposals))
+    for (const auto& [rank, of_rank] : comm::deliver(comm_, proposals).incoming)
       for (const Proposal& proposal : of_rank) {
         Name& parent = parent_[at(proposal.component)];
         parent = std::min(parent, proposal.name);
@@ -76,19 +76,18 @@ class NameSpreader {
 
   // Asks for the parent of each parent. Whether any grandparent here has changed.
   bool jump() {
-    PerRank<std::int32_t> questions(ranks());
-    for (const std::int32_t c : linked_) questions[at(parent_[at(c)].rank)].push_back(parent_[at(c)].component);
-    PerRank<Name> answers(ranks());
-    const auto asked = comm_.exchange(questions);
-    for (std::size_t rank = 0; rank < ranks(); ++rank)
-      for (const std::int32_t component : asked[rank]) answers[rank].push_back(parent_[at(component)]);
-    const auto answered = comm_.exchange(answers);
+    comm::ByRank<std::int32_t> questions;
+    for (const std::int32_t c : linked_) questions[parent_[at(c)].rank].push_back(parent_[at(c)].component);
+    comm::ByRank<Name> answers;
+    for (const auto& [rank, asked] : comm::deliver(comm_, questions).incoming)
+      for (const std::int32_t component : asked) answers[rank].push_back(parent_[at(component)]);
+    const auto answered = comm::deliver(comm_, answers).incoming;
 
     bool has_changed = false;
-    std::vector<std::size_t> next(ranks(), 0);
+    std::map<int, std::size_t> next;
     for (const std::int32_t c : linked_) {
-      const auto rank = at(parent_[at(c)].rank);
-      const Name grandparent = answered[rank][next[rank]++];
+      const int rank = parent_[at(c)].rank;
+      const Name grandparent = answered.at(rank)[next[rank]++];
       has_changed = has_changed || grandparent != grandparent_[at(c)];
       grandparent_[at(c)] = grandparent;
     }

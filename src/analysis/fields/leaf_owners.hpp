@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analysis/friends_of_friends/friends.hpp"
-#include "sidestream/comm/communicator.hpp"
+#include "sidestream/comm/sparse_exchange.hpp"
 #include "sidestream/mesh/geometry.hpp"
 #include "sidestream/mesh/layout.hpp"
 #include "sidestream/redistribute/owned_cells.hpp"
@@ -58,16 +58,17 @@ Point position_inside(const LeafOwners& owners, std::int64_t id, const Point& po
 /// Collective.
 template <typename T>
 std::vector<T> dealt(const comm::Communicator& comm, const LeafOwners& owners, std::vector<T> items) {
-  std::vector<std::vector<T>> outgoing(static_cast<std::size_t>(comm.size()));
+  comm::ByRank<T> outgoing;
   std::size_t kept = 0;
   for (const T& item : items) {
     if (comm.size() == 1 || owners.here(item.position).level >= 0)
       items[kept++] = item;
     else
-      outgoing[static_cast<std::size_t>(owners.owner(item.position))].push_back(item);
+      outgoing[owners.owner(item.position)].push_back(item);
   }
   items.resize(kept);
-  for (const auto& incoming : comm.exchange(outgoing)) items.insert(items.end(), incoming.begin(), incoming.end());
+  for (const auto& [rank, some] : comm::deliver(comm, outgoing).incoming)
+    items.insert(items.end(), some.begin(), some.end());
   return items;
 }
 

@@ -8,6 +8,7 @@
 
 #include "analysis/at.hpp"
 #include "analysis/components/union_find.hpp"
+#include "analysis/friends_of_friends/distinct_ids.hpp"
 #include "analysis/friends_of_friends/point_cells.hpp"
 #include "analysis/friends_of_friends/ranks_near_points.hpp"
 #include "sidestream/core/error.hpp"
@@ -205,11 +206,13 @@ void check_count(std::size_t points) {
 
 ParticleGroups group_points(const Extent& extent, std::span<const Point> points, std::span<const std::int64_t> ids,
                             double linking_length) {
+  require_distinct(ids);
   return own_groups(LocalGroups(extent, points, linking_length), ids, 0);
 }
 
 ParticleGroups group_points(const comm::Communicator& comm, const LeafOwners& owners, std::span<const Point> points,
                             std::span<const std::int64_t> ids, double linking_length) {
+  require_distinct(comm, ids);
   const mesh::Geometry& geometry = owners.geometry(0);
   const LocalGroups groups({{}, geometry.length, geometry.periodic}, points, linking_length);
   ParticleGroups named = own_groups(groups, ids, comm.rank());

@@ -22,7 +22,7 @@ struct ParticleGroups {
 void check_linking_length(double linking_length);
 void check_count(std::size_t points);
 
-/// The groups among points of one process.
+/// The groups among points of one process. Throws core::Error for two points of one id.
 ParticleGroups group_points(const Extent& extent, std::span<const Point> points, std::span<const std::int64_t> ids,
                             double linking_length);
 

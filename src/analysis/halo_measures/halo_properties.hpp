@@ -19,5 +19,9 @@ void set_spheres(const comm::Communicator& comm, const HaloFrame& frame, const s
 /// Sets `inside` of all halos, of which there are so many spheres each; see `Halo::inside`. O(halos) for spheres that
 /// overlap few others.
 void mark_inside(const mesh::Geometry& geometry, std::span<Halo> halos);
+/// The same for halos of all ranks, whose peaks ascend along z on each rank and from one rank to the next. Collective;
+/// halos go to the ranks whose peaks their spheres may hold, and so does whether they hold any, in as many rounds as
+/// there are links in the longest chain of halos on different ranks that decide this for each other.
+void mark_inside(const comm::Communicator& comm, const mesh::Geometry& geometry, std::span<Halo> halos);
 
 }  // namespace sidestream::analysis

@@ -272,8 +272,10 @@ std::vector<mesh::Layout> layouts_of(const LeafField& field) {
   return layouts;
 }
 
-FoundHalos find(const comm::Communicator& comm, const LeafField& field, const mesh::Geometry& geometry,
-                const GroupCriteria& criteria, const HaloMeasures& measures, bool with_members) {
+}  // namespace
+
+FoundHalos find_catalogue(const comm::Communicator& comm, const LeafField& field, const mesh::Geometry& geometry,
+                          const GroupCriteria& criteria, const HaloMeasures& measures, bool with_members) {
   const LeafOwners owners(comm.rank(), layouts_of(field), geometry);
   std::vector<Member> members;
   comm.agree_on([&] {
@@ -289,26 +291,15 @@ FoundHalos find(const comm::Communicator& comm, const LeafField& field, const me
   auto [mine, names] = finder.find(criteria, measures);
   set_spheres(comm, frame, measures.sphere_densities, mine);
   for (std::size_t h = 0; h < mine.size(); ++h) mine[h].id = names[h];
-  FoundHalos found{comm.gather(std::span<const Halo>(mine)), {}};
-  std::sort(found.halos.begin(), found.halos.end(),
-            [](const Halo& a, const Halo& b) { return a.mass != b.mass ? a.mass > b.mass : a.id < b.id; });
-  mark_inside(geometry, found.halos);
+  FoundHalos found = catalogue_of(comm, geometry, std::move(mine));
   if (with_members) found.members.particles = finder.members();
   return found;
 }
 
-}  // namespace
-
 std::vector<Halo> find_group_halos(const comm::Communicator& comm, const LeafField& field,
                                    const mesh::Geometry& geometry, const GroupCriteria& criteria,
                                    const HaloMeasures& measures) {
-  return find(comm, field, geometry, criteria, measures, false).halos;
-}
-
-FoundHalos find_group_halos_and_members(const comm::Communicator& comm, const LeafField& field,
-                                        const mesh::Geometry& geometry, const GroupCriteria& criteria,
-                                        const HaloMeasures& measures) {
-  return find(comm, field, geometry, criteria, measures, true);
+  return all_halos(comm, find_catalogue(comm, field, geometry, criteria, measures, false));
 }
 
 }  // namespace sidestream::analysis

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "analysis/halos/halo_finder.hpp"
 #include "analysis/halos/halo_table.hpp"
 #include "sidestream/analysis/halos.hpp"
 #include "sidestream/core/error.hpp"
@@ -71,18 +72,16 @@ mesh::Result halo_catalogue(const comm::Communicator& comm, const MergeTree& tre
                             const HaloQuery& query) {
   const HaloCriteria criteria{query.t_boundary.in(field.mean), query.t_halo.in(field.mean), tree.options().connectivity,
                               query.min_cells};
-  const std::vector<Halo> halos = find_halos(comm, tree, field.geometry, criteria);
-  if (comm.rank() != 0) return {};
   HaloColumns columns;
   columns.density_unit = field.unit;
-  mesh::Result result = halo_table(halos, columns);
+  mesh::Result result = spread_halo_table(comm, find_catalogue(comm, tree, field.geometry, criteria), columns);
+  if (comm.rank() != 0) return result;
   result.attributes["analysis"] = std::string("halos");
   result.attributes["field"] = field.name;
   result.attributes["connectivity"] = static_cast<std::int64_t>(criteria.connectivity);
   result.attributes["t_boundary"] = criteria.t_boundary;
   result.attributes["t_halo"] = criteria.t_halo;
   result.attributes["mean_density"] = field.mean;
-  result.summary = std::to_string(halos.size()) + (halos.size() == 1 ? " halo" : " halos");
   return result;
 }
 

@@ -66,11 +66,9 @@ FoundHalos find(const comm::Communicator& comm, const MergeTree& tree, const mes
   std::vector<Halo> mine = own_halos(comm, content);
   std::erase_if(mine, [&](const Halo& halo) { return halo.cells < criteria.min_cells; });
   set_spheres(comm, frame, measures.sphere_densities, mine);
-  FoundHalos found{comm.gather(std::span<const Halo>(mine)), {}};
-  std::sort(found.halos.begin(), found.halos.end(),
-            [](const Halo& a, const Halo& b) { return a.mass != b.mass ? a.mass > b.mass : a.id < b.id; });
-  mark_inside(geometry, found.halos);
-  if (with_members) found.members = members_of(comm, runs, frame, sorted_ids(mine), content.particles);
+  const std::vector<std::int64_t> ids = sorted_ids(mine);
+  FoundHalos found = catalogue_of(comm, geometry, std::move(mine));
+  if (with_members) found.members = members_of(comm, runs, frame, ids, content.particles);
   return found;
 }
 
@@ -78,14 +76,18 @@ FoundHalos find(const comm::Communicator& comm, const MergeTree& tree, const mes
 
 std::vector<Halo> find_halos(const comm::Communicator& comm, const MergeTree& tree, const mesh::Geometry& geometry,
                              const HaloCriteria& criteria, const HaloMeasures& measures) {
-  return find(comm, tree, geometry, criteria, measures, false).halos;
+  return all_halos(comm, find(comm, tree, geometry, criteria, measures, false));
 }
 
-FoundHalos find_halos_and_members(const comm::Communicator& comm, const LeafField& field,
-                                  const mesh::Geometry& geometry, const HaloCriteria& criteria,
-                                  const HaloMeasures& measures) {
+FoundHalos find_catalogue(const comm::Communicator& comm, const MergeTree& tree, const mesh::Geometry& geometry,
+                          const HaloCriteria& criteria) {
+  return find(comm, tree, geometry, criteria, {}, false);
+}
+
+FoundHalos find_catalogue(const comm::Communicator& comm, const LeafField& field, const mesh::Geometry& geometry,
+                          const HaloCriteria& criteria, const HaloMeasures& measures, bool with_members) {
   check(criteria, Sets::above);
-  return find(comm, tree_of(comm, field, criteria), geometry, criteria, measures, true);
+  return find(comm, tree_of(comm, field, criteria), geometry, criteria, measures, with_members);
 }
 
 std::vector<Halo> find_halos(const comm::Communicator& comm, const LeafField& field, const mesh::Geometry& geometry,

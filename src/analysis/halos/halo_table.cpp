@@ -103,4 +103,13 @@ mesh::Result halo_table(const std::vector<Halo>& halos, const HaloColumns& colum
   return table.take();
 }
 
+mesh::Result spread_halo_table(const comm::Communicator& comm, const FoundHalos& found, const HaloColumns& columns) {
+  const std::int64_t count = comm.sum(static_cast<std::int64_t>(found.halos.size()));
+  mesh::Result result;
+  if (found.is_spread || comm.rank() == 0) result = halo_table(found.halos, columns);
+  if (found.is_spread) result.distributed.insert("halo");
+  if (comm.rank() == 0) result.summary = std::to_string(count) + (count == 1 ? " halo" : " halos");
+  return result;
+}
+
 }  // namespace sidestream::analysis

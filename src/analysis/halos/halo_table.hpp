@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sidestream/analysis/halos.hpp"
+#include "analysis/halos/halo_order.hpp"
 #include "sidestream/mesh/result.hpp"
 
 namespace sidestream::analysis {
@@ -18,5 +18,9 @@ struct HaloColumns {
 
 /// The halos as columns over `halo`.
 mesh::Result halo_table(const std::vector<Halo>& halos, const HaloColumns& columns);
+
+/// The catalogue as columns over `halo`, with its summary: on rank 0, or, where it is spread, with rows on all ranks.
+/// Collective.
+mesh::Result spread_halo_table(const comm::Communicator& comm, const FoundHalos& found, const HaloColumns& columns);
 
 }  // namespace sidestream::analysis

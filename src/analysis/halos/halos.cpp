@@ -143,9 +143,8 @@ class Halos final : public Analysis {
     if (parameters_.kinematics) add_motion(comm, snapshot, density, measures, columns);
     Catalogue catalogue = is_of_particles() ? groups(comm, snapshot, density, measures)
                                             : regions(comm, snapshot, density, average, measures);
-    mesh::Result result;
+    mesh::Result result = spread_halo_table(comm, catalogue.found, columns);
     if (comm.rank() == 0) {
-      result = table_of(catalogue.found.halos, columns);
       result.attributes = std::move(catalogue.attributes);
       result.attributes["finder"] = parameters_.finder;
       result.attributes["field"] = parameters_.field;
@@ -167,12 +166,6 @@ class Halos final : public Analysis {
   bool is_of_particles() const { return parameters_.finder == "fof"; }
   bool reads_particles() const { return is_of_particles() || parameters_.kinematics || parameters_.link; }
 
-  static mesh::Result table_of(const std::vector<Halo>& halos, const HaloColumns& columns) {
-    mesh::Result result = halo_table(halos, columns);
-    result.summary = std::to_string(halos.size()) + (halos.size() == 1 ? " halo" : " halos");
-    return result;
-  }
-
   // The halos as regions of the field.
   Catalogue regions(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const LeafField& density,
                     double average, const HaloMeasures& measures) const {
@@ -183,10 +176,7 @@ class Halos final : public Analysis {
     catalogue.attributes["t_halo"] = criteria.t_halo;
     // A field that is zero everywhere has no halos, though it is nowhere below any multiple of its mean.
     if (average == 0.0 && (t_boundary_.is_of_mean || t_halo_.is_of_mean)) return catalogue;
-    if (parameters_.link)
-      catalogue.found = find_halos_and_members(comm, density, snapshot.geometry, criteria, measures);
-    else
-      catalogue.found.halos = find_halos(comm, density, snapshot.geometry, criteria, measures);
+    catalogue.found = find_catalogue(comm, density, snapshot.geometry, criteria, measures, parameters_.link);
     return catalogue;
   }
 
@@ -198,10 +188,7 @@ class Halos final : public Analysis {
         core::cbrt(snapshot.geometry.volume() / static_cast<double>(std::max<std::int64_t>(1, particles)));
     const GroupCriteria criteria{parameters_.linking_length * separation, parameters_.min_particles};
     Catalogue catalogue;
-    if (parameters_.link)
-      catalogue.found = find_group_halos_and_members(comm, density, snapshot.geometry, criteria, measures);
-    else
-      catalogue.found.halos = find_group_halos(comm, density, snapshot.geometry, criteria, measures);
+    catalogue.found = find_catalogue(comm, density, snapshot.geometry, criteria, measures, parameters_.link);
     drop_small(comm, catalogue.found);
     catalogue.attributes["linking_length"] = parameters_.linking_length;
     catalogue.attributes["mean_separation"] = separation;
@@ -219,8 +206,8 @@ class Halos final : public Analysis {
       return true;
     });
     if (!parameters_.link) return;
+    dropped = comm.all_gather(std::span<const std::int64_t>(dropped));
     std::sort(dropped.begin(), dropped.end());
-    dropped = comm.broadcast(std::move(dropped));
     std::erase_if(found.members.particles, [&](const MemberParticle& member) {
       return std::binary_search(dropped.begin(), dropped.end(), member.halo);
     });

@@ -254,17 +254,18 @@ std::vector<Edge> edges_across_blocks(std::span<const Runs> levels, Connectivity
   return all;
 }
 
-std::vector<Surface> surfaces_for_others(std::span<const Runs> levels, int ranks,
-                                         std::span<const std::int32_t> maximum_of, std::span<const Peak> peaks) {
-  std::vector<Surface> surfaces(static_cast<std::size_t>(ranks));
+std::map<int, Surface> surfaces_for_others(std::span<const Runs> levels, std::span<const std::int32_t> maximum_of,
+                                           std::span<const Peak> peaks) {
+  std::map<int, Surface> surfaces;
   const auto send = [&](const Contact& contact) {
     const int rank = on(levels, contact.level).field().rank();
     const std::int32_t owner = layout_of(on(levels, contact.other_level)).owner(contact.other);
     if (contact.other_level == contact.level ? owner >= rank : owner == rank) return;
-    add_cells(levels, contact, maximum_of, surfaces[at(owner)]);
+    add_cells(levels, contact, maximum_of, surfaces[owner]);
   };
   for (const LocalBlock& block : active_blocks(levels)) for_each_contact(levels, block, send);
-  for (Surface& surface : surfaces) add_peaks(peaks, surface);
+  for (auto& [rank, surface] : surfaces) add_peaks(peaks, surface);
+  std::erase_if(surfaces, [](const auto& of_rank) { return of_rank.second.runs.empty(); });
   return surfaces;
 }
 

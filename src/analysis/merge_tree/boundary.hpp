@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -38,10 +39,10 @@ Surface surface_from(std::span<const std::byte> message);
 std::vector<Edge> edges_across_blocks(std::span<const Runs> levels, Connectivity connectivity,
                                       std::span<const std::int32_t> maximum_of, int threads);
 
-/// What each other of `ranks` ranks must see of this one to find the edges between the two: of blocks of one level, the
+/// What other ranks must see of this one to find the edges between the two: of blocks of one level, the
 /// lower rank sees the other one; of two levels, the owner of the coarser block.
-std::vector<Surface> surfaces_for_others(std::span<const Runs> levels, int ranks,
-                                         std::span<const std::int32_t> maximum_of, std::span<const Peak> peaks);
+std::map<int, Surface> surfaces_for_others(std::span<const Runs> levels, std::span<const std::int32_t> maximum_of,
+                                           std::span<const Peak> peaks);
 
 /// The edges between maxima here (`a`) and the peaks of a surface of another rank (`b`), of the same two the highest.
 std::vector<Edge> edges_to(const Surface& surface, std::span<const Runs> levels, Connectivity connectivity,

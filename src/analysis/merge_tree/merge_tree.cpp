@@ -19,22 +19,18 @@ void require_countable(const mesh::Box& finest_domain) {
 }
 
 void exchange_surfaces(const comm::Communicator& comm, TreePart& part) {
-  std::vector<std::vector<std::byte>> outgoing(static_cast<std::size_t>(comm.size()));
-  const auto surfaces = part.surfaces(comm.size());
-  for (std::size_t rank = 0; rank < surfaces.size(); ++rank)
-    if (!surfaces[rank].runs.empty()) outgoing[rank] = packed(surfaces[rank]);
+  comm::ByRank<std::byte> outgoing;
+  for (const auto& [rank, surface] : part.surfaces()) outgoing[rank] = packed(surface);
   std::vector<Surface> seen;
-  for (const auto& message : comm.exchange(outgoing))
-    if (!message.empty()) seen.push_back(surface_from(message));
+  for (const auto& [rank, message] : comm::deliver(comm, outgoing).incoming) seen.push_back(surface_from(message));
   part.meet(seen);
 }
 
 void exchange_meetings(const comm::Communicator& comm, TreePart& part) {
   while (true) {
-    const auto outgoing = part.take_meetings(comm.size());
-    const bool is_silent = std::all_of(outgoing.begin(), outgoing.end(), [](const auto& m) { return m.empty(); });
-    if (comm.all(is_silent)) return;
-    for (const auto& meetings : comm.exchange(outgoing)) part.take(meetings);
+    const auto delivery = comm::deliver(comm, part.take_meetings());
+    if (delivery.messages == 0) return;
+    for (const auto& [rank, meetings] : delivery.incoming) part.take(meetings);
   }
 }
 

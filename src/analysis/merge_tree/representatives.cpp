@@ -10,9 +10,6 @@ namespace sidestream::analysis {
 
 namespace {
 
-template <typename T>
-using PerRank = std::vector<std::vector<T>>;
-
 // The lowest of the saddles at this height.
 Saddle lowest_at(double height) {
   return {height, std::numeric_limits<std::int64_t>::max()};
@@ -22,16 +19,32 @@ std::int64_t key_of(const Peak& peak) {
   return (std::int64_t{peak.rank} << 32) | peak.maximum;
 }
 
-// The numbers of the maxima of other ranks that `found` names, for each rank, ascending and each once.
-PerRank<std::int32_t> remote_maxima(const std::vector<Peak>& found, int rank, int ranks) {
-  PerRank<std::int32_t> maxima(static_cast<std::size_t>(ranks));
-  for (const Peak& peak : found)
-    if (peak.rank >= 0 && peak.rank != rank) maxima[at(peak.rank)].push_back(peak.maximum);
-  for (auto& of_rank : maxima) {
-    std::sort(of_rank.begin(), of_rank.end());
-    of_rank.erase(std::unique(of_rank.begin(), of_rank.end()), of_rank.end());
+// The numbers of these maxima, which are of other ranks, ascending and each once.
+comm::ByRank<std::int32_t> numbers_of(const std::vector<Peak>& peaks) {
+  comm::ByRank<std::int32_t> maxima;
+  for (const Peak& peak : peaks) maxima[peak.rank].push_back(peak.maximum);
+  for (auto& [rank, numbers] : maxima) {
+    std::sort(numbers.begin(), numbers.end());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   }
   return maxima;
+}
+
+// What was answered to the question for this maximum.
+template <typename T>
+const T& answer_of(const Peak& peak, const comm::ByRank<std::int32_t>& questions, const comm::ByRank<T>& answers) {
+  const auto& numbers = questions.at(peak.rank);
+  const auto place = std::lower_bound(numbers.begin(), numbers.end(), peak.maximum) - numbers.begin();
+  return answers.at(peak.rank)[static_cast<std::size_t>(place)];
+}
+
+// Answers all questions, one number each, by `answer(number)`.
+template <typename T, typename F>
+comm::ByRank<T> answered(const comm::Communicator& comm, const comm::ByRank<std::int32_t>& asked, F answer) {
+  comm::ByRank<T> answers;
+  for (const auto& [rank, numbers] : asked)
+    for (const std::int32_t number : numbers) answers[rank].push_back(answer(number));
+  return comm::deliver(comm, answers).incoming;
 }
 
 }  // namespace
@@ -44,30 +57,26 @@ std::vector<Peak> representatives(const comm::Communicator& comm, const TreePart
     if (peaks[m].height >= level) found[m] = part.climb(peaks[m], lowest);
   if (comm.size() == 1) return found;
 
-  bool has_changed = true;
-  while (!comm.all(!has_changed)) {
-    has_changed = false;
-    const auto questions = remote_maxima(found, comm.rank(), comm.size());
-    PerRank<Peak> answers(questions.size());
-    const auto asked = comm.exchange(questions);
-    for (std::size_t rank = 0; rank < asked.size(); ++rank)
-      for (const std::int32_t maximum : asked[rank]) answers[rank].push_back(found[at(maximum)]);
-    const auto answered = comm.exchange(answers);
-    for (Peak& peak : found) {
-      if (peak.rank < 0 || peak.rank == comm.rank()) continue;
-      const auto& numbers = questions[at(peak.rank)];
-      const auto place = std::lower_bound(numbers.begin(), numbers.end(), peak.maximum) - numbers.begin();
-      const Peak next = answered[at(peak.rank)][static_cast<std::size_t>(place)];
-      if (next == peak) continue;
-      peak = next.rank == comm.rank() ? found[at(next.maximum)] : next;
-      has_changed = true;
-    }
+  std::vector<std::size_t> going;  // those that may not be found yet
+  for (std::size_t m = 0; m < found.size(); ++m)
+    if (found[m].rank >= 0 && found[m].rank != comm.rank()) going.push_back(m);
+  while (true) {
+    std::vector<Peak> unknown;
+    for (const std::size_t m : going) unknown.push_back(found[m]);
+    const auto questions = numbers_of(unknown);
+    const auto asked = comm::deliver(comm, questions);
+    if (asked.messages == 0) return found;
+    const auto answers = answered<Peak>(comm, asked.incoming, [&](std::int32_t maximum) { return found[at(maximum)]; });
+    std::erase_if(going, [&](std::size_t m) {
+      const Peak next = answer_of(found[m], questions, answers);
+      if (next == found[m]) return true;  // nothing is higher where it lies
+      found[m] = next.rank == comm.rank() ? found[at(next.maximum)] : next;
+      return found[m].rank == comm.rank();
+    });
   }
-  return found;
 }
 
-ElderSearch::ElderSearch(const TreePart& part, int rank, int ranks)
-    : part_(part), rank_(rank), asked_(static_cast<std::size_t>(ranks)) {
+ElderSearch::ElderSearch(const TreePart& part, int rank) : part_(part), rank_(rank) {
   for (const BranchEnd& end : part.ends()) {
     if (end.parent.rank >= 0) going_.push_back(elders_.size());
     elders_.push_back(end.parent);
@@ -89,11 +98,11 @@ bool ElderSearch::climb(std::size_t maximum) {
   }
 }
 
-PerRank<std::int32_t> ElderSearch::questions() {
+comm::ByRank<std::int32_t> ElderSearch::questions() {
   std::erase_if(going_, [this](std::size_t maximum) { return climb(maximum); });
   std::vector<Peak> unknown;
   for (const std::size_t maximum : going_) unknown.push_back(elders_[maximum]);
-  asked_ = remote_maxima(unknown, rank_, static_cast<int>(asked_.size()));
+  asked_ = numbers_of(unknown);
   return asked_;
 }
 
@@ -105,19 +114,17 @@ std::vector<BranchEnd> ElderSearch::answers(std::span<const std::int32_t> maxima
 
 void ElderSearch::take(int rank, std::span<const BranchEnd> answers) {
   for (std::size_t q = 0; q < answers.size(); ++q)
-    known_.emplace(key_of({0.0, 0, rank, asked_[at(rank)][q]}), answers[q]);
+    known_.emplace(key_of({0.0, 0, rank, asked_.at(rank)[q]}), answers[q]);
 }
 
 std::vector<Peak> elders(const comm::Communicator& comm, const TreePart& part) {
-  ElderSearch search(part, comm.rank(), comm.size());
+  ElderSearch search(part, comm.rank());
   while (true) {
-    const auto questions = search.questions();
-    const bool is_done = std::all_of(questions.begin(), questions.end(), [](const auto& q) { return q.empty(); });
-    if (comm.all(is_done)) return search.elders();
-    PerRank<BranchEnd> answers;
-    for (const auto& asked : comm.exchange(questions)) answers.push_back(search.answers(asked));
-    const auto answered = comm.exchange(answers);
-    for (int rank = 0; rank < comm.size(); ++rank) search.take(rank, answered[at(rank)]);
+    const auto asked = comm::deliver(comm, search.questions());
+    if (asked.messages == 0) return search.elders();
+    comm::ByRank<BranchEnd> answers;
+    for (const auto& [rank, maxima] : asked.incoming) answers[rank] = search.answers(maxima);
+    for (const auto& [rank, ends] : comm::deliver(comm, answers).incoming) search.take(rank, ends);
   }
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analysis/merge_tree/tree_part.hpp"
-#include "sidestream/comm/communicator.hpp"
+#include "sidestream/comm/sparse_exchange.hpp"
 
 namespace sidestream::analysis {
 
@@ -20,10 +20,10 @@ std::vector<Peak> representatives(const comm::Communicator& comm, const TreePart
 /// where the branches of some of their maxima end, until it need not.
 class ElderSearch {
  public:
-  ElderSearch(const TreePart& part, int rank, int ranks);
+  ElderSearch(const TreePart& part, int rank);
 
-  /// For each rank the numbers of its maxima that this one must know of, each once ever; all empty when done.
-  std::vector<std::vector<std::int32_t>> questions();
+  /// The numbers of maxima of other ranks that this one must know of, each once ever; none when done.
+  comm::ByRank<std::int32_t> questions();
   /// What another rank asked.
   std::vector<BranchEnd> answers(std::span<const std::int32_t> maxima) const;
   /// The answers of a rank to the latest questions.
@@ -39,7 +39,7 @@ class ElderSearch {
   int rank_;
   std::vector<Peak> elders_;        // as far as the search has come
   std::vector<std::size_t> going_;  // maxima whose elders are not found yet
-  std::vector<std::vector<std::int32_t>> asked_;
+  comm::ByRank<std::int32_t> asked_;
   std::unordered_map<std::int64_t, BranchEnd> known_;  // of maxima of other ranks
 };
 

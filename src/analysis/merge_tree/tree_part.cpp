@@ -173,15 +173,15 @@ void TreePart::merge(Meeting meeting) {
   }
 }
 
-std::vector<std::vector<Meeting>> TreePart::take_meetings(int ranks) {
+comm::ByRank<Meeting> TreePart::take_meetings() {
   std::sort(outgoing_.begin(), outgoing_.end(), [](const Meeting& a, const Meeting& b) {
     const auto key = [](const Meeting& m) { return std::tie(m.a.cell, m.b.cell); };
     return key(a) != key(b) ? key(a) < key(b) : b.saddle < a.saddle;
   });
   const auto is_same = [](const Meeting& a, const Meeting& b) { return a.a == b.a && a.b == b.b; };
   outgoing_.erase(std::unique(outgoing_.begin(), outgoing_.end(), is_same), outgoing_.end());
-  std::vector<std::vector<Meeting>> messages(static_cast<std::size_t>(ranks));
-  for (const Meeting& meeting : outgoing_) messages[at(meeting.a.rank)].push_back(meeting);
+  comm::ByRank<Meeting> messages;
+  for (const Meeting& meeting : outgoing_) messages[meeting.a.rank].push_back(meeting);
   outgoing_.clear();
   return messages;
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "analysis/components/cell_runs.hpp"
 #include "analysis/merge_tree/boundary.hpp"
 #include "sidestream/analysis/merge_tree.hpp"
+#include "sidestream/comm/sparse_exchange.hpp"
 
 namespace sidestream::analysis {
 
@@ -29,8 +31,8 @@ struct Meeting {
 /// to them, until no rank has anything to say.
 ///
 ///     TreePart part(field, rank, options);
-///     deliver part.surfaces(ranks) -> part.meet(incoming)
-///     while any rank has meetings: deliver part.take_meetings(ranks) -> part.take(incoming)
+///     deliver part.surfaces() -> part.meet(incoming)
+///     while any rank has meetings: deliver part.take_meetings() -> part.take(incoming)
 class TreePart {
  public:
   /// The tree of each block, and of the blocks of this rank together.
@@ -46,13 +48,13 @@ class TreePart {
   /// The first value that is not finite, in words; empty if there is none.
   std::string problem() const;
 
-  /// What each rank must see of this one's blocks.
-  std::vector<Surface> surfaces(int ranks) const { return surfaces_for_others(levels_, ranks, maximum_of_, peaks_); }
+  /// What other ranks must see of this one's blocks.
+  std::map<int, Surface> surfaces() const { return surfaces_for_others(levels_, maximum_of_, peaks_); }
   /// Takes what this one sees of the others, and notes which branches meet there.
   void meet(std::span<const Surface> surfaces);
 
   /// The meetings that other ranks must know of, each for the rank that has the lower of the two maxima.
-  std::vector<std::vector<Meeting>> take_meetings(int ranks);
+  comm::ByRank<Meeting> take_meetings();
   void take(std::span<const Meeting> meetings);
 
   /// Goes from a maximum here up the branches that it is connected to at `level` or above, as far as this rank knows.

@@ -9,6 +9,7 @@
 
 #include "io/content/block_copy.hpp"
 #include "io/content/particle_table.hpp"
+#include "io/content/possible_numbers.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/registry.hpp"
 
@@ -57,6 +58,11 @@ std::string to_string(FileKind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
+std::string to_string(Seal seal) {
+  static constexpr std::array names{"kept", "lost", "none"};
+  return names[static_cast<std::size_t>(seal)];
+}
+
 nlohmann::json to_json(const FileDescription& file) {
   const auto& attributes = file.state.moment.attributes;
   const auto present = [&](const char* name) { return attributes.contains(name) ? attributes.at(name) : 0.0; };
@@ -69,6 +75,7 @@ nlohmann::json to_json(const FileDescription& file) {
   return {{"format", file.format},
           {"path", file.state.source},
           {"kind", to_string(file.kind)},
+          {"seal", to_string(file.seal)},
           {"step", file.state.moment.step},
           {"time", file.state.moment.time},
           {"scale_factor", file.state.moment.scale_factor.value_or(1.0)},
@@ -105,13 +112,19 @@ void SnapshotFile::check_level(int level, const mesh::Box& domain) const {
   check_domain(description_.state.levels[static_cast<std::size_t>(level)].domain(), domain, description_.state.source);
 }
 
+std::vector<double> SnapshotFile::possible_box(std::size_t field, int level, std::int32_t box) const {
+  std::vector<double> cells = read_box(field, level, box);
+  if (description_.seal != Seal::kept) require_possible_cells(description_, field, level, box, cells);
+  return cells;
+}
+
 // Copies what `level`, whose cells are `ratio` cells of `into` long, has of `into`. Returns how many cells.
 std::int64_t SnapshotFile::copy_level(std::size_t field, int level, mesh::Int3 ratio, mesh::Field<double>& into,
                                       int component) const {
   const mesh::Layout& source = description_.state.levels[static_cast<std::size_t>(level)];
   std::int64_t copied = 0;
   for (const std::int32_t index : boxes_needed(source, into, ratio)) {
-    const std::vector<double> cells = read_box(field, level, index);
+    const std::vector<double> cells = possible_box(field, level, index);
     copied += copy_box(source.box(index), cells.data(), into, component, ratio);
   }
   return copied;
@@ -136,7 +149,9 @@ void SnapshotFile::read_covering(const std::string& name, mesh::Field<double>& i
 }
 
 std::vector<mesh::Particles> SnapshotFile::read_species(int rank, int ranks) const {
-  return of_species(read_table(rank, ranks), species_in(description_), description_.state.source);
+  mesh::Particles table = read_table(rank, ranks);
+  if (description_.seal != Seal::kept) require_possible_particles(description_, table);
+  return of_species(std::move(table), species_in(description_), description_.state.source);
 }
 
 mesh::Particles SnapshotFile::read_particles(int rank, int ranks, const std::string& species) const {
@@ -159,7 +174,7 @@ void SnapshotFile::verify(int rank, int ranks) const {
   for (std::size_t field = 0; field < description_.fields.size(); ++field)
     for (std::size_t level = 0; level < description_.state.levels.size(); ++level)
       for (std::int32_t box = 0; box < description_.state.levels[level].size(); ++box, ++number)
-        if (number % ranks == rank) read_box(field, static_cast<int>(level), box);
+        if (number % ranks == rank) possible_box(field, static_cast<int>(level), box);
   if (description_.has_particles) read_species(rank, ranks);
 }
 

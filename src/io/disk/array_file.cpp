@@ -7,11 +7,12 @@
 #include <bit>
 #include <filesystem>
 #include <numeric>
-#include <optional>
 
 #include "io/disk/commit_record.hpp"
 #include "io/disk/memory_file.hpp"
+#include "io/disk/table_image.hpp"
 #include "io/write_methods.hpp"
+#include "sidestream/comm/sparse_exchange.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/io/atomic_file.hpp"
@@ -47,38 +48,44 @@ Array checksum_array(const ArrayGroup& group) {
   return {group.checksums, ElementType::int64, {static_cast<std::int64_t>(group.arrays.size())}};
 }
 
-// All arrays with their numbers of rows: those of the groups, then those of the checksums.
+// All arrays with their numbers of rows: those of the checksums, which are small, then those of the groups.
 struct ArrayTable {
   std::vector<Array> arrays;
   std::vector<std::int64_t> rows;
+  std::size_t small = 0;
 };
 
 ArrayTable table_of(const ArrayFile& file) {
   ArrayTable table;
   for (const ArrayGroup& group : file.groups) {
-    table.arrays.insert(table.arrays.end(), group.arrays.begin(), group.arrays.end());
-    table.rows.insert(table.rows.end(), group.arrays.size(), group.rows);
-  }
-  for (const ArrayGroup& group : file.groups) {
     if (group.checksums.empty()) continue;
     table.arrays.push_back(checksum_array(group));
     table.rows.push_back(group.run_total);
   }
+  table.small = table.arrays.size();
+  for (const ArrayGroup& group : file.groups) {
+    table.arrays.insert(table.arrays.end(), group.arrays.begin(), group.arrays.end());
+    table.rows.insert(table.rows.end(), group.arrays.size(), group.rows);
+  }
   return table;
 }
 
-std::vector<ByteRange> ranges_of(const ArrayTable& table, const std::vector<std::int64_t>& offsets) {
+// Of the arrays from the number `first` on, up to that before `last`, ascending.
+std::vector<ByteRange> ranges_of(const ArrayTable& table, const std::vector<std::int64_t>& offsets, std::size_t first,
+                                 std::size_t last) {
   std::vector<ByteRange> ranges;
-  for (std::size_t a = 0; a < offsets.size(); ++a)
+  for (std::size_t a = first; a < last; ++a)
     ranges.push_back({offsets[a], table.rows[a] * table.arrays[a].row_bytes()});
   std::ranges::sort(ranges, {}, &ByteRange::offset);
   return ranges;
 }
 
-// A file with room for all arrays: where each begins, and where what the format knows of ends.
+// A file with room for all arrays: where each begins, and what is small in it.
 struct MadeFile {
   std::vector<std::int64_t> offsets;
-  std::int64_t end = 0;
+  std::vector<ByteRange> ranges;  // of all arrays
+  std::int64_t end = 0;           // of what the format knows of
+  TableImage tables;
 };
 
 std::int64_t bytes_of(const ArrayTable& table) {
@@ -93,28 +100,39 @@ std::int64_t bytes_of(const ArrayTable& table) {
 MadeFile make_file(const std::string& path, const ArrayFile& file, const ArrayTable& table,
                    AccessStatistics& statistics) {
   const core::Stopwatch watch;
-  const bool is_in_memory = file.container != Container::raw;
-  std::optional<MemoryFile> memory;
-  if (is_in_memory) memory.emplace();
+  const MemoryFile memory;
   MadeFile made;
   OutputFile(path, OutputFile::Open::create).reserve(bytes_of(table));
-  made.offsets = file.create(is_in_memory ? memory->path() : path, table.arrays, table.rows);
+  made.offsets = file.create(memory.path(), table.arrays, table.rows);
   core::require(made.offsets.size() == table.arrays.size(), "the maker of a file tells the place of each array");
-  made.end = is_in_memory ? memory->size_bytes() : static_cast<std::int64_t>(std::filesystem::file_size(path));
-  for (const ByteRange& range : ranges_of(table, made.offsets))
-    made.end = std::max(made.end, range.offset + range.bytes);
+  core::require(memory.size_bytes() > 0, "the maker of a file writes into the one that it is given");
+  made.ranges = ranges_of(table, made.offsets, 0, made.offsets.size());
+  made.end = memory.size_bytes();
+  for (const ByteRange& range : made.ranges) made.end = std::max(made.end, range.offset + range.bytes);
+  made.tables = TableImage(memory, ranges_of(table, made.offsets, table.small, made.offsets.size()),
+                           ranges_of(table, made.offsets, 0, table.small), made.end);
   statistics.metadata_s += watch.seconds();
   OutputFile room(path, OutputFile::Open::modify);
-  room.reserve(made.end + most_record_bytes(table.arrays.size()));
-  if (is_in_memory) memory->copy_to(room);
+  room.reserve(made.end + record_bytes(table.arrays.size()));
   room.close();
   statistics += room.statistics();
   return made;
 }
 
+// What is small in the file, in few writes.
+void write_tables(const std::string& path, const TableImage& tables, AccessStatistics& statistics) {
+  OutputFile file(path, OutputFile::Open::modify);
+  tables.write_to(file);
+  file.close();
+  statistics += file.statistics();
+}
+
 // Libraries have been seen to say success on a full disk (Open MPI 4.1, collective writes).
-void check_length(const std::string& path, std::int64_t end) {
+void check_length(const std::string& path, const std::vector<ByteRange>& arrays) {
   const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(path));
+  std::int64_t end = 0;
+  for (const ByteRange& array : arrays)
+    if (array.bytes > 0) end = std::max(end, array.offset + array.bytes);
   if (bytes < end)
     throw core::Error(fmt::format("the file has {} bytes after it was written, {} too few", bytes, end - bytes), path,
                       "the disk may be full; the method `engine` tells at once");
@@ -176,18 +194,33 @@ void verify_rows(const InputFile& file, const ArrayGroup& group, const Checksums
   statistics.verify_s += watch.seconds();
 }
 
-void write_checksums(OutputFile& file, const ArrayGroup& group, Checksums checksums, std::int64_t offset,
-                     Container container) {
-  if (container == Container::netcdf && std::endian::native == std::endian::little)
-    for (std::int64_t& sum : checksums)
-      std::ranges::reverse(std::as_writable_bytes(std::span(&sum, 1)));  // the numbers of netCDF files are big-endian
-  const std::size_t arrays = group.arrays.size();
-  for (std::size_t begin = 0, end = 0; begin < group.runs.size(); begin = end) {
-    end = begin + 1;
-    while (end < group.runs.size() && group.runs[end].number == group.runs[end - 1].number + 1) ++end;
-    file.write_at(offset + group.runs[begin].number * static_cast<std::int64_t>(arrays) * 8,
-                  std::as_bytes(std::span(checksums).subspan(begin * arrays, (end - begin) * arrays)));
+// The checksums of a group on their way to the first rank: of each run its number, then those of its arrays.
+void append_checksums(const ArrayGroup& group, const Checksums& checksums, std::vector<std::int64_t>& message) {
+  const auto arrays = static_cast<std::ptrdiff_t>(group.arrays.size());
+  auto next = checksums.begin();
+  for (const RowRun& run : group.runs) {
+    message.push_back(run.number);
+    message.insert(message.end(), next, next + arrays);
+    next += arrays;
   }
+}
+
+void put_checksums(const ArrayGroup& group, std::span<const std::int64_t> message, std::int64_t offset,
+                   Container container, TableImage& tables) {
+  const std::size_t arrays = group.arrays.size();
+  std::vector<std::int64_t> sums(arrays);
+  for (; !message.empty(); message = message.subspan(arrays + 1)) {
+    std::ranges::copy(message.subspan(1, arrays), sums.begin());
+    if (container == Container::netcdf && std::endian::native == std::endian::little)
+      for (std::int64_t& sum : sums)
+        std::ranges::reverse(std::as_writable_bytes(std::span(&sum, 1)));  // the numbers of netCDF files are big-endian
+    tables.put(offset + message[0] * static_cast<std::int64_t>(arrays) * 8, std::as_bytes(std::span(sums)));
+  }
+}
+
+// Methods of the library of a container, which reads the tables before it writes rows, write to no other one.
+bool is_of_library(const WriteMethod& method) {
+  return method.containers.size() == 1;
 }
 
 class ArrayFileWriter {
@@ -205,13 +238,15 @@ class ArrayFileWriter {
     const bool is_verified = options_.is_verified || method.hides_failures;
     MadeFile made;
     comm_.agree_on([&] {
-      if (comm_.rank() == 0) made = make_file(path_, file_, table_, statistics_);
+      if (comm_.rank() != 0) return;
+      made = make_file(path_, file_, table_, statistics_);
+      if (is_of_library(method)) write_tables(path_, made.tables, statistics_);
     });
-    const std::vector<std::int64_t> offsets = comm_.broadcast(std::move(made.offsets));
+    const std::vector<std::int64_t> offsets = comm_.broadcast(made.offsets);
     std::vector<Checksums> checksums;
     const std::vector<ArrayGroup> groups = with_checksums(file_.groups, is_verified, checksums);
     ArrayWrite work{comm_, path_, file_.container, groups, {}, options_};
-    std::size_t next = 0;
+    std::size_t next = table_.small;
     for (const ArrayGroup& group : groups) {
       const auto first = offsets.begin() + static_cast<std::ptrdiff_t>(next);
       work.offsets.emplace_back(first, first + static_cast<std::ptrdiff_t>(group.arrays.size()));
@@ -219,14 +254,14 @@ class ArrayFileWriter {
     }
     comm_.agree_on([&] { statistics_ += method.write(work); });
     comm_.agree_on([&] {
-      if (comm_.rank() == 0) check_length(path_, made.end);
+      if (comm_.rank() == 0) check_length(path_, ranges_of(table_, made.offsets, table_.small, made.offsets.size()));
       for (std::size_t g = 0; g < groups.size(); ++g)
         if (!checksums[g].empty()) complete_checksums(groups[g], checksums[g]);
       if (is_verified) verify(work, checksums);
-      close_file(groups, checksums, std::span(offsets).subspan(next));
     });
+    collect_checksums(checksums, made);
     comm_.agree_on([&] {
-      if (comm_.rank() == 0) statistics_ += append_commit_record(path_, ranges_of(table_, offsets), made.end);
+      if (comm_.rank() == 0) close_file(made);
     });
     bring_to_disk();
     return statistics_;
@@ -239,17 +274,26 @@ class ArrayFileWriter {
       verify_rows(file, work.groups[g], checksums[g], work.offsets[g], statistics_);
   }
 
-  void close_file(std::span<const ArrayGroup> groups, const std::vector<Checksums>& checksums,
-                  std::span<const std::int64_t> offsets) {
-    if (offsets.empty()) return;
-    OutputFile file(path_, OutputFile::Open::modify);
+  // Brings the checksums of all ranks to the first one.
+  void collect_checksums(const std::vector<Checksums>& checksums, MadeFile& made) const {
     std::size_t next = 0;
-    for (std::size_t g = 0; g < groups.size(); ++g) {
-      if (groups[g].checksums.empty()) continue;
-      write_checksums(file, groups[g], checksums[g], offsets[next++], file_.container);
+    for (std::size_t g = 0; g < file_.groups.size(); ++g) {
+      const ArrayGroup& group = file_.groups[g];
+      if (group.checksums.empty()) continue;
+      comm::ByRank<std::int64_t> outgoing;
+      append_checksums(group, checksums[g], outgoing[0]);
+      for (const auto& [rank, message] : comm::deliver(comm_, outgoing).incoming)
+        put_checksums(group, message, made.offsets[next], file_.container, made.tables);
+      ++next;
     }
-    file.close();
-    statistics_ += file.statistics();
+  }
+
+  // Writes all that is small, with the record; room that was reserved beyond is given back.
+  void close_file(MadeFile& made) {
+    const auto read = [&](std::int64_t offset, std::span<std::byte> bytes) { made.tables.read(offset, bytes); };
+    made.tables.append(commit_record(made.ranges, made.end, read));
+    write_tables(path_, made.tables, statistics_);
+    std::filesystem::resize_file(path_, static_cast<std::uintmax_t>(made.end + record_bytes(table_.arrays.size())));
   }
 
   // One rank of a node brings to the disk what all of the node wrote.

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/input_file.hpp"
 #include "sidestream/core/timer.hpp"
 
 namespace sidestream::io {
@@ -47,6 +48,21 @@ std::string folder_of(const std::string& path) {
   return parent.empty() ? "." : parent.string();
 }
 
+// An empty file of this name, with the user's mask. What was there is taken away rather than written to: names under
+// construction can be guessed, and in a folder that others write to, such as /tmp, one may be a link of theirs to a
+// file of the user. The negative result of `open` where that fails.
+int create_anew(const std::string& path) {
+  constexpr int flags = O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL | O_NOFOLLOW;
+  const int descriptor = ::open(path.c_str(), flags, 0666);
+  struct stat status {};
+  if (descriptor >= 0 || errno != EEXIST || ::lstat(path.c_str(), &status) != 0) return descriptor;
+  if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
+    throw core::Error("something else than a file has the name of a file under construction", path,
+                      "move it away, or write into another folder");
+  if (::unlink(path.c_str()) != 0) return -1;
+  return ::open(path.c_str(), flags, 0666);
+}
+
 }  // namespace
 
 std::string temporary_name(const std::string& path) {
@@ -76,8 +92,7 @@ void move_file_into_place(const std::string& temporary, const std::string& path)
 
 OutputFile::OutputFile(std::string path, Open open) : path_(std::move(path)) {
   const core::Stopwatch watch;
-  const int flags = O_WRONLY | O_CLOEXEC | (open == Open::create ? O_CREAT | O_TRUNC : 0);
-  descriptor_ = ::open(path_.c_str(), flags, 0666);
+  descriptor_ = open == Open::create ? create_anew(path_) : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor_ < 0) fail("open the file for writing", path_, errno);
   if (open == Open::append) position_ = end_of_last_ = ::lseek(descriptor_, 0, SEEK_END);
   statistics_.files = 1;
@@ -152,13 +167,15 @@ void OutputFile::close() {
 }
 
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
-  // Opening a pipe would wait for who writes to it.
-  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  // Opening a pipe would wait for who writes to it, and opening a device may do something.
+  const std::string kind = core::kind_of_no_file(path_);
+  if (!kind.empty()) throw core::Error(fmt::format("this is {} and no regular file", kind), path_);
+  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor_ < 0) fail("open the file", path_, errno);
   struct stat status {};
   if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
     ::close(std::exchange(descriptor_, -1));
-    throw core::Error("this is not a file", path_);
+    throw core::Error("this is no regular file", path_);
   }
   size_bytes_ = status.st_size;
 }

@@ -31,7 +31,7 @@ struct Tail {
 };
 
 // XXH3 of [0, end) without `arrays`.
-std::uint64_t checksum_of_tables(const InputFile& file, const std::vector<ByteRange>& arrays, std::int64_t end) {
+std::uint64_t checksum_of_tables(const ReadBytes& read, const std::vector<ByteRange>& arrays, std::int64_t end) {
   constexpr std::int64_t piece = 1 << 20;
   const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), XXH3_freeState);
   XXH3_64bits_reset(state.get());
@@ -39,7 +39,7 @@ std::uint64_t checksum_of_tables(const InputFile& file, const std::vector<ByteRa
   const auto take = [&](std::int64_t from, std::int64_t to) {
     for (; from < to; from += piece) {
       buffer.resize(static_cast<std::size_t>(std::min(piece, to - from)));
-      file.read(from, buffer);
+      read(from, buffer);
       XXH3_64bits_update(state.get(), buffer.data(), buffer.size());
     }
   };
@@ -67,23 +67,20 @@ std::uint64_t checksum_of_record(const std::vector<ByteRange>& arrays, Tail tail
 
 }  // namespace
 
-std::int64_t most_record_bytes(std::size_t arrays) {
+std::int64_t record_bytes(std::size_t arrays) {
   return static_cast<std::int64_t>(arrays * sizeof(ByteRange) + sizeof(Tail));
 }
 
-AccessStatistics append_commit_record(const std::string& path, const std::vector<ByteRange>& arrays, std::int64_t end) {
+std::vector<std::byte> commit_record(const std::vector<ByteRange>& arrays, std::int64_t end, const ReadBytes& read) {
   Tail tail;
   tail.arrays = static_cast<std::int64_t>(arrays.size());
   tail.begin = end;
-  const InputFile file(path);
-  tail.tables_checksum = checksum_of_tables(file, arrays, tail.begin);
+  tail.tables_checksum = checksum_of_tables(read, arrays, end);
   tail.record_checksum = checksum_of_record(arrays, tail);
-  OutputFile out(path, OutputFile::Open::modify);
-  out.write_at(tail.begin, std::as_bytes(std::span(arrays)));
-  out.write(std::as_bytes(std::span(&tail, 1)));
-  out.close();
-  std::filesystem::resize_file(path, static_cast<std::uintmax_t>(out.position()));
-  return out.statistics();
+  const auto ranges = std::as_bytes(std::span(arrays)), rest = std::as_bytes(std::span(&tail, 1));
+  std::vector<std::byte> record(ranges.begin(), ranges.end());
+  record.insert(record.end(), rest.begin(), rest.end());
+  return record;
 }
 
 bool check_commit_record(const std::string& path) {
@@ -102,7 +99,8 @@ bool check_commit_record(const std::string& path) {
   file.read(tail.begin, std::as_writable_bytes(std::span(arrays)));
   if (checksum_of_record(arrays, tail) != tail.record_checksum)
     fail("the record at the end of the file is damaged", path);
-  if (checksum_of_tables(file, arrays, tail.begin) != tail.tables_checksum)
+  const auto read = [&](std::int64_t offset, std::span<std::byte> bytes) { file.read(offset, bytes); };
+  if (checksum_of_tables(read, arrays, tail.begin) != tail.tables_checksum)
     fail("the checksum of the file's tables is wrong", path);
   return true;
 }

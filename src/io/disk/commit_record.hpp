@@ -1,10 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <string>
+#include <functional>
+#include <span>
 #include <vector>
-
-#include "sidestream/io/access_statistics.hpp"
 
 namespace sidestream::io {
 
@@ -15,11 +15,14 @@ struct ByteRange {
   std::int64_t offset = 0, bytes = 0;
 };
 
-/// Bytes that a record of so many arrays takes at most.
-std::int64_t most_record_bytes(std::size_t arrays);
+/// Fills bytes from an offset of a file on.
+using ReadBytes = std::function<void(std::int64_t offset, std::span<std::byte> bytes)>;
 
-/// Closes the file at `path`, whose arrays lie in `arrays` (ascending) and which is complete at `end`, with its record;
-/// room that was reserved beyond is given back. Local.
-AccessStatistics append_commit_record(const std::string& path, const std::vector<ByteRange>& arrays, std::int64_t end);
+/// Bytes that a record of so many arrays takes.
+std::int64_t record_bytes(std::size_t arrays);
+
+/// The record of a file whose arrays lie in `arrays` (ascending) and which is complete at `end`, where the record
+/// begins. `read` gives the bytes that lie in no array. Local.
+std::vector<std::byte> commit_record(const std::vector<ByteRange>& arrays, std::int64_t end, const ReadBytes& read);
 
 }  // namespace sidestream::io

@@ -1,8 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
+#include "io/disk/commit_record.hpp"
 #include "sidestream/io/atomic_file.hpp"
 
 namespace sidestream::io {
@@ -19,6 +23,10 @@ class MemoryFile {
 
   const std::string& path() const { return path_; }
   std::int64_t size_bytes() const;
+  /// The parts that were written to, ascending; whole pages of memory.
+  std::vector<ByteRange> written() const;
+  /// Fills `bytes` from `offset` on, with zeros behind the end.
+  void read(std::int64_t offset, std::span<std::byte> bytes) const;
   /// Writes what was written here to the same places of `file`, a new one, which is as long afterwards.
   void copy_to(OutputFile& file) const;
 

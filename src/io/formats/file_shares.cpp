@@ -10,16 +10,17 @@ constexpr int tag_your_turn = 1;
 
 }  // namespace
 
-Turn turn_of(int rank, int ranks, int files) {
-  const std::int64_t count = std::clamp(files, 1, ranks);
-  const auto file_of = [&](int r) { return static_cast<int>(r * count / ranks); };
+Turn turn_of(int rank, int ranks, int files, int together) {
+  const int groups = (ranks + together - 1) / together;
+  const std::int64_t count = std::clamp(files, 1, groups);
+  const auto file_of = [&](int r) { return static_cast<int>(r / together * count / groups); };
   return {file_of(rank), rank == 0 || file_of(rank - 1) != file_of(rank),
           rank == ranks - 1 || file_of(rank + 1) != file_of(rank)};
 }
 
-void take_turns(const comm::Communicator& comm, int files, const std::function<void(const Turn&)>& work) {
+void take_turns(const comm::Communicator& comm, int files, const std::function<void(const Turn&)>& work, int together) {
   const comm::Communicator own = comm.duplicate();
-  const Turn turn = turn_of(own.rank(), own.size(), files);
+  const Turn turn = turn_of(own.rank(), own.size(), files, together);
   own.agree_on([&] {
     int all_is_well = 1;
     if (!turn.is_first)

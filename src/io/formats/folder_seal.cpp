@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "io/disk/json_text.hpp"
 #include "io/formats/metadata.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
@@ -82,7 +83,7 @@ std::optional<std::string> check_sealed_texts(const std::string& folder) {
   if (read_text(commit_path, 1000) != commit_text(seal))
     fail("this and `sidestream.json`, whose checksum it holds, do not fit together", commit_path);
   try {
-    const json all = json::parse(seal);
+    const json all = parse_json(seal, seal_path);
     if (all.at("version").get<int>() != version) fail("the file is of an unknown version", seal_path);
     for (const auto& [name, checksum] : all.at("files").items()) check_text(folder, name, checksum.get<std::string>());
     return all.at("state").dump();

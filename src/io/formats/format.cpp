@@ -7,7 +7,9 @@
 #include <charconv>
 #include <filesystem>
 
+#include "io/content/possible_numbers.hpp"
 #include "io/formats/format_entries.hpp"
+#include "sidestream/core/input_file.hpp"
 
 namespace sidestream::io {
 
@@ -35,7 +37,13 @@ const core::Registry<Format>& formats() {
 }
 
 const Format& format_of(const std::string& path) {
-  if (!std::filesystem::exists(path)) throw core::Error("there is nothing of this name", path);
+  std::error_code error;  // such as that of a link that leads to itself
+  if (!std::filesystem::exists(path, error))
+    throw core::Error(
+        error ? fmt::format("the name leads to nothing: {}", error.message()) : "there is nothing of this name", path);
+  if (const std::string kind = core::kind_of_no_file(path);
+      !kind.empty() && !std::filesystem::is_directory(path, error))
+    throw core::Error(fmt::format("this is {} and no regular file", kind), path);
   for (const Format& format : formats())
     if (format.recognizes(path)) return format;
   throw core::Error("the file is of no known format", path,
@@ -43,7 +51,9 @@ const Format& format_of(const std::string& path) {
 }
 
 std::unique_ptr<SnapshotFile> open_snapshot_file(const std::string& path) {
-  return format_of(path).open(path);
+  std::unique_ptr<SnapshotFile> file = format_of(path).open(path);
+  require_possible(file->description());
+  return file;
 }
 
 }  // namespace sidestream::io

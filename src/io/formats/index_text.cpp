@@ -7,6 +7,7 @@
 
 #include "io/content/block_copy.hpp"
 #include "io/disk/checksum.hpp"
+#include "io/disk/json_text.hpp"
 #include "io/disk/text_reader.hpp"
 #include "io/formats/metadata.hpp"
 #include "sidestream/core/error.hpp"
@@ -96,7 +97,7 @@ IndexReader::IndexReader(const std::string& path, std::string_view magic) : path
   end_ = std::ssize(head) + bytes;
   try {
     const std::size_t json_end = std::min(body.find('\n'), body.size());
-    index_.root = json::parse(std::string_view(body).substr(0, json_end));
+    index_.root = parse_json(std::string_view(body).substr(0, json_end), path_);
     index_.tables = body.substr(std::min(json_end + 1, body.size()));
   } catch (const json::exception& problem) {
     fail(problem.what());
@@ -126,6 +127,7 @@ void put_description(const FileContent& content, std::int64_t particles, Index& 
 IndexDescription take_description(IndexReader& index, const std::string& format, const std::string& path) {
   IndexDescription all;
   all.description.format = format;
+  all.description.seal = Seal::kept;
   all.description.state.source = path;
   try {
     apply_metadata(index.root().at("state").dump(), index.path(), all.description);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "io/disk/json_text.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {
@@ -107,7 +108,7 @@ std::string metadata_text(const FileContent& content) {
 
 void apply_metadata(const std::string& text, const std::string& where, FileDescription& description) {
   try {
-    const json all = json::parse(text);
+    const json all = parse_json(text, where);
     if (all.at("version").get<int>() != version)
       throw core::Error(fmt::format("the file is of version {}, not {}", all.at("version").dump(), version), where,
                         "read it with the version of Sidestream that wrote it");

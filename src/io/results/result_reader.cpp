@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "io/containers/hdf5/hdf5_arrays.hpp"
+#include "io/containers/hdf5/hdf5_inside.hpp"
 #include "io/results/result_names.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/array_file.hpp"
@@ -109,7 +110,7 @@ class ResultReader {
   }
 
   void read_dataset(const std::string& name) {
-    const DatasetHandle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), "H5Dopen2");
+    const DatasetHandle dataset = open_dataset(file_, name);
     const std::vector<hsize_t> shape = shape_of(dataset);
     const bool is_scale = check_hdf5(H5DSis_scale(dataset), "H5DSis_scale") > 0;
     if (is_scale && shape.size() == 1) {

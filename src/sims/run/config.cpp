@@ -38,10 +38,10 @@ core::Table<RunKeys> run_table() {
 }
 
 struct Output : couple::TriggerKeys {
-  std::string format, grid, method, precision, on_failure;
+  std::string format, grid, method, precision, on_failure;  // `grid`: the key `state` of a checkpoint
   std::vector<std::string> variables, species, particle_numbers;
   double particle_share = 1.0;
-  std::int32_t keep = 0, files = 0, aggregators = 0;
+  std::int32_t keep = 0, files = 0, ranks_per_file = 1, aggregators = 0;
   bool is_asynchronous = false;
 };
 
@@ -71,19 +71,24 @@ core::Table<Output> output_table(const OutputKind& kind, const couple::TimeKeepi
   table.option("files", &Output::files, standard.files)
       .at_least(1)
       .doc("in formats of many files: so many are written at the same time");
+  table.option("ranks_per_file", &Output::ranks_per_file, standard.ranks_per_file)
+      .at_least(0)
+      .doc("in the format `files`: so many write to a data file, in turn; 0: a row of a square of them");
   table.option("asynchronous", &Output::is_asynchronous, false).doc("write a copy behind the running simulation");
   table.option("on_failure", &Output::on_failure, "continue")
       .one_of({"continue", "stop"})
       .doc("what the run does when the file cannot be written");
+  if (kind.has_fields)
+    table.option("precision", &Output::precision, "double").one_of({"double", "single"}).doc("of the fields");
   if (kind.is_checkpoint) {
     table.option("keep", &Output::keep, 2).at_least(0).doc("newest checkpoints that stay; 0: all");
+    table.option("state", &Output::grid, "").doc("form of the state that is written; empty: to the bit");
     return table;
   }
   if (is_plotfile) {
     table.option("grid", &Output::grid, "").doc("grid of the simulation that is written; empty: the one of its state");
     table.option("variables", &Output::variables, {})
         .doc("quantities to write; empty: what readers of the format look for, or all where there is none of it");
-    table.option("precision", &Output::precision, "double").one_of({"double", "single"}).doc("of the fields");
   }
   table.option("species", &Output::species, {}).doc("species of particles to write; empty: all");
   table.option("particle_share", &Output::particle_share, 1.0)
@@ -153,6 +158,23 @@ void check_state(const core::Node& node, const OutputKind& kind, const io::Forma
         "take another format, such as \"sidestream\"");
 }
 
+bool is_state(const mesh::Grid& grid) {
+  return std::ranges::any_of(grid.quantities, &mesh::Quantity::is_state);
+}
+
+// The grids that have the state in another form. They have no particles.
+void check_form(const core::Node& node, const std::string& form, const mesh::Grids& grids, bool has_particles) {
+  if (form.empty()) return;
+  std::vector<std::string> known;
+  for (const auto& [name, grid] : grids)
+    if (!name.empty() && is_state(grid)) known.push_back(name);
+  const core::Node& key = *node.find("state");
+  if (known.empty()) core::reject(key, "this simulation has one form of its state", "leave the key out");
+  if (std::ranges::find(known, form) == known.end())
+    throw core::unknown_name("form of the state", form, known, key.where());
+  if (has_particles) core::reject(key, "this form of the state leaves the particles out", "leave the key out");
+}
+
 OutputConfig read_output(const core::Node* node, const OutputKind& kind, const RunConfig& run, core::Node& resolved) {
   const couple::TimeKeeping& times = run.coupling.times;
   core::Table<Output> table = output_table(kind, times);
@@ -161,6 +183,7 @@ OutputConfig read_output(const core::Node* node, const OutputKind& kind, const R
   couple::When when = couple::read_when(*node, output, fmt::format("`{}`", node->key()), times);
   const mesh::Grids grids = run.grids();
   couple::check_conditions(when, mesh::names_of(grids.at("").quantities), times.has_redshift);
+  if (kind.is_checkpoint) check_form(*node, output.grid, grids, !run.plan->species().empty());
   const std::vector<std::string> known = mesh::names_of(couple::grid_named(grids, output.grid, *node).quantities);
   when.counts_start = !kind.is_checkpoint;  // the start is there without a checkpoint
   OutputConfig config;
@@ -174,6 +197,7 @@ OutputConfig read_output(const core::Node* node, const OutputKind& kind, const R
   config.file.options.method = output.method == "automatic" ? "" : output.method;
   config.file.options.aggregators = output.aggregators;
   config.file.options.files = output.files;
+  config.file.options.ranks_per_file = output.ranks_per_file;
   config.is_asynchronous = output.is_asynchronous;
   config.stops_on_failure = output.on_failure == "stop";
   config.file.quantities = output.variables.empty() ? usual_quantities(kind, *config.file.format, known)

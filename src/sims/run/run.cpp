@@ -15,6 +15,7 @@
 #include "sidestream/core/machine.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/couple/session.hpp"
+#include "sidestream/fft/engine.hpp"
 #include "sidestream/io/event_log.hpp"
 #include "sidestream/io/generations.hpp"
 #include "sidestream/io/open_snapshot.hpp"
@@ -124,6 +125,9 @@ class Run {
                        : was_signalled()        ? RunStatus::interrupted
                                                 : RunStatus::finished;
     if (status == RunStatus::stopped) say(fmt::format("the run ends here: {}", stop_reason()));
+    // Not an error, but the exit code is not 0: `--quiet` does not hide why.
+    if (status == RunStatus::interrupted && !tells_steps_)
+      say(fmt::format("the run is interrupted after step {}", simulation_->moment().step));
     if (status == RunStatus::stopped || end_ == End::late || end_ == End::told) prepare_last_checkpoint();
     outputs_.write_last(*simulation_, !is_finished);
     // A pending checkpoint relies on what waits in the queue; without one, a restart makes all of that again.
@@ -277,6 +281,7 @@ class Run {
     std::vector<std::string> tasks;
     for (const auto& task : config_.coupling.tasks) tasks.push_back(task.name);
     event.update({{"version", SIDESTREAM_VERSION},
+                  {"fft_engine", fft::engine},
                   {"simulation", config_.simulation},
                   {"ranks", world_.size()},
                   {"compute", compute_.size()},

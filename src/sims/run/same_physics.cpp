@@ -22,7 +22,8 @@ std::string table_of(const std::string& key) {
   return key.substr(0, key.find('.'));
 }
 
-// What may differ: all that either has. Earlier versions did not keep the simulation, and fewer keys of a table.
+// What may differ: all that either has. Earlier versions did not keep the simulation, nor the engine of transforms, and
+// fewer keys of a table.
 Physics comparable(const Physics& kept, const Physics& wanted) {
   Physics all = kept;
   const bool is_early = !kept.contains(simulation_key);
@@ -30,11 +31,20 @@ Physics comparable(const Physics& kept, const Physics& wanted) {
     return std::ranges::any_of(std::views::keys(kept), [&](const std::string& key) { return table_of(key) == table; });
   };
   for (const auto& [key, text] : wanted)
-    if (!is_early || (key != simulation_key && !has_table(table_of(key)))) all.emplace(key, text);
+    if (key != fft_engine_key && (!is_early || (key != simulation_key && !has_table(table_of(key)))))
+      all.emplace(key, text);
   return all;
 }
 
-// What the checkpoint has and the configuration has not, or otherwise.
+void require_known(std::span<const std::string> allowed, const Physics& physics) {
+  for (const std::string& key : allowed)
+    if (key == simulation_key || !physics.contains(key))
+      throw core::Error(fmt::format("`{}` is no key that a restart compares and may change", key), "--allow-change",
+                        fmt::format("those there are: {}", fmt::join(std::views::keys(physics), ", ")));
+}
+
+}  // namespace
+
 std::string differences(const Physics& kept, const Physics& wanted, std::span<const std::string> allowed) {
   const auto value = [](const Physics& all, const std::string& key) {
     const auto found = all.find(key);
@@ -47,15 +57,6 @@ std::string differences(const Physics& kept, const Physics& wanted, std::span<co
                           value(kept, key), value(wanted, key));
   return text;
 }
-
-void require_known(std::span<const std::string> allowed, const Physics& physics) {
-  for (const std::string& key : allowed)
-    if (key == simulation_key || !physics.contains(key))
-      throw core::Error(fmt::format("`{}` is no key that a restart compares and may change", key), "--allow-change",
-                        fmt::format("those there are: {}", fmt::join(std::views::keys(physics), ", ")));
-}
-
-}  // namespace
 
 Physics physics_of(const RunConfig& config) {
   Physics all = config.plan->physics();

@@ -13,8 +13,15 @@ namespace sidestream::sims {
 /// The name of the text in checkpoints that says what defines their run.
 inline const std::string physics_text = "physics";
 
+/// The key of what transforms the lines of a simulation (`fft::engine`), whose steps depend on its bits.
+inline const std::string fft_engine_key = "fft.engine";
+
 /// What defines a run: its simulation, and `SimulationPlan::physics`.
 std::map<std::string, std::string> physics_of(const RunConfig& config);
+
+/// What a checkpoint has and a configuration has not, or otherwise, but for the keys `allowed`; empty: nothing.
+std::string differences(const std::map<std::string, std::string>& kept,
+                        const std::map<std::string, std::string>& wanted, std::span<const std::string> allowed);
 
 /// Throws core::Error unless the newest of `generations` that can be read is of a run of the same physics, but for the
 /// keys `allowed`. A checkpoint that does not tell is taken.

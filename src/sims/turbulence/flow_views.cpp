@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sidestream/core/exact_sum.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/math.hpp"
 #include "sidestream/fft/modes.hpp"
@@ -25,6 +26,16 @@ void for_each_wave(const solvers::IncompressibleFlow& flow, const Spectrum& spec
     });
 }
 
+std::vector<mesh::Quantity> amplitudes_of(const std::vector<std::string>& names) {
+  std::vector<mesh::Quantity> all;
+  for (const std::string& name : names) {
+    const auto parts = mesh::complex_parts(name);
+    all.push_back({parts[0], "", "real part of the amplitudes of the waves of " + name, true});
+    all.push_back({parts[1], "", "imaginary part of the amplitudes of the waves of " + name, true});
+  }
+  return all;
+}
+
 }  // namespace
 
 std::vector<std::string> component_names(const std::vector<solvers::PassiveScalar>& scalars) {
@@ -35,13 +46,13 @@ std::vector<std::string> component_names(const std::vector<solvers::PassiveScala
 }
 
 std::vector<mesh::Quantity> mode_quantities(const std::vector<solvers::PassiveScalar>& scalars) {
-  std::vector<mesh::Quantity> all;
-  for (const std::string& name : component_names(scalars)) {
-    const auto parts = mesh::complex_parts(name);
-    all.push_back({parts[0], "", "real part of the amplitudes of the waves of " + name, true});
-    all.push_back({parts[1], "", "imaginary part of the amplitudes of the waves of " + name, true});
-  }
-  return all;
+  return amplitudes_of(component_names(scalars));
+}
+
+std::vector<mesh::Quantity> two_component_quantities(const std::vector<solvers::PassiveScalar>& scalars) {
+  std::vector<std::string> names(independent_components.begin(), independent_components.end());
+  for (const solvers::PassiveScalar& scalar : scalars) names.push_back(scalar.name);
+  return amplitudes_of(names);
 }
 
 std::vector<mesh::Quantity> space_quantities(const std::vector<solvers::PassiveScalar>& scalars) {
@@ -62,7 +73,8 @@ FlowViews::FlowViews(const comm::Communicator& comm, const solvers::Incompressib
       flow_(flow),
       scalars_(scalars),
       blocks_(blocks),
-      modes_(solvers::mode_planes(flow.grid().waves(), comm.size())) {}
+      modes_(solvers::mode_planes(flow.grid().waves(), comm.size())),
+      kept_(flow.grid()) {}
 
 solvers::SpectralTransform& FlowViews::transform() const {
   if (!transform_) transform_ = std::make_unique<solvers::SpectralTransform>(comm_, flow_.grid(), blocks_);
@@ -82,6 +94,16 @@ Spectrum FlowViews::component(int component) const {
     core::for_each_cell(state.box(b), [=, from = state.view(b), to = one.view(b)](int k, int j, int i) {
       to(k, j, i) = from(component, k, j, i);
     });
+  return one;
+}
+
+// The first or second of the components that the other one follows from.
+Spectrum FlowViews::independent(int number) const {
+  Spectrum one(flow_.modes(), comm_.rank());
+  for_each_wave(flow_, one, [&](const std::array<double, 3>& wave, int k, int j, int i) {
+    const int left_out = solvers::dependent_axis(wave);
+    one.view(0)(k, j, i) = flow_.state().view(0)(number < left_out ? number : number + 1, k, j, i);
+  });
   return one;
 }
 
@@ -165,18 +187,56 @@ void FlowViews::add_advection(const std::array<double, 3>& by, double weight, Sp
     }
 }
 
-void FlowViews::add_modes(mesh::Snapshot& snapshot) const {
-  const std::vector<mesh::Quantity> quantities = mode_quantities(scalars_);
-  for (std::size_t n = 0; n < quantities.size(); ++n)
-    snapshot.add(quantities[n], [this, n](int) {
-      const Spectrum from = component(static_cast<int>(n / 2));
-      Spectrum moved(modes_, comm_.rank());
-      solvers::transfer_modes(comm_, from, flow_.waves(), moved, flow_.grid().waves());
-      Field<double> part(modes_, comm_.rank());
-      std::ranges::transform(moved.all(), part.all().begin(),
+void FlowViews::add_parts(const std::vector<mesh::Quantity>& parts, const Component& make, const Place& place,
+                          mesh::Snapshot& snapshot) const {
+  for (std::size_t n = 0; n < parts.size(); ++n)
+    snapshot.add(parts[n], [this, make, place, n](int) {
+      Spectrum planes(modes_, comm_.rank());
+      solvers::transfer_modes(comm_, make(static_cast<int>(n / 2)), flow_.waves(), planes, flow_.grid().waves());
+      const Spectrum placed = place ? place(planes) : std::move(planes);
+      Field<double> part(placed.layout(), comm_.rank());
+      std::ranges::transform(placed.all(), part.all().begin(),
                              [n](const Complex& value) { return n % 2 == 0 ? value.real() : value.imag(); });
       return mesh::AnyField(std::make_shared<const Field<double>>(std::move(part)));
     });
+}
+
+void FlowViews::add_modes(mesh::Snapshot& snapshot) const {
+  add_parts(
+      mode_quantities(scalars_), [this](int c) { return component(c); }, {}, snapshot);
+}
+
+mesh::Snapshot FlowViews::in_rows(std::map<std::string, double> numbers) const {
+  mesh::Snapshot snapshot;
+  snapshot.levels = {kept_.rows(comm_.size())};
+  snapshot.geometry = {snapshot.levels.front().domain(), flow_.grid().geometry().length, {false, false, false}};
+  snapshot.rank = comm_.rank();
+  const mesh::Int3 cells = flow_.grid().cells();
+  for (int axis = 0; axis < 3; ++axis) numbers[kept_cells[static_cast<std::size_t>(axis)]] = cells[axis];
+  numbers[kept_phase_shift] = flow_.grid().dealiasing() == solvers::Dealiasing::phase_shift ? 1.0 : 0.0;
+  snapshot.state_numbers = std::move(numbers);
+  return snapshot;
+}
+
+mesh::Snapshot FlowViews::kept(const std::map<std::string, double>& numbers) const {
+  mesh::Snapshot snapshot = in_rows(numbers);
+  add_parts(
+      mode_quantities(scalars_), [this](int c) { return component(c); },
+      [this](const Spectrum& planes) { return kept_.in_rows(comm_, planes); }, snapshot);
+  return snapshot;
+}
+
+mesh::Snapshot FlowViews::two_components(std::map<std::string, double> numbers) const {
+  const Spectrum& state = flow_.state();
+  core::ExactSum mean;
+  for (int b = 0; b < state.blocks(); ++b)
+    if (state.box(b).contains(mesh::Int3{0, 0, 0})) mean.add(state.view(b)(2, 0, 0, 0).real());
+  numbers[mean_velocity_z] = comm_.sum(mean);
+  mesh::Snapshot snapshot = in_rows(std::move(numbers));
+  add_parts(
+      two_component_quantities(scalars_), [this](int c) { return c < 2 ? independent(c) : component(c + 1); },
+      [this](const Spectrum& planes) { return kept_.in_rows(comm_, planes); }, snapshot);
+  return snapshot;
 }
 
 Field<double> FlowViews::of_velocity(FromVelocity compute) const {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <array>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,16 +11,29 @@
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/mesh/snapshot.hpp"
 #include "sidestream/solvers/incompressible_flow.hpp"
+#include "sidestream/solvers/kept_waves.hpp"
 #include "sidestream/solvers/mode_transfer.hpp"
 
 namespace sidestream::sims {
 
 /// The grid of cells beside that of the modes, which hold the state.
 inline constexpr const char* space_grid = "space";
+/// The state in other forms: the waves that are kept alone, one after another (`solvers::KeptWaves`); of these the two
+/// components of the velocity that are not `solvers::dependent_axis`.
+inline constexpr const char* kept_grid = "kept";
+inline constexpr const char* two_components_grid = "two-components";
+/// The names of these two, in the order of the axes.
+inline constexpr std::array independent_components{"velocity_first", "velocity_second"};
+
+/// What of the numbers of a state in such a form says how its waves lie.
+inline constexpr std::array kept_cells{"kept_cells_x", "kept_cells_y", "kept_cells_z"};
+inline constexpr const char* kept_phase_shift = "kept_phase_shift";  ///< how they were chosen: 0 or 1
+inline constexpr const char* mean_velocity_z = "mean_velocity_z";    ///< beside two components
 
 /// The quantities of a flow with these scalars: of its modes, and in space. Values in space are those at the lower
 /// corners of the cells.
 std::vector<mesh::Quantity> mode_quantities(const std::vector<solvers::PassiveScalar>& scalars);
+std::vector<mesh::Quantity> two_component_quantities(const std::vector<solvers::PassiveScalar>& scalars);
 std::vector<mesh::Quantity> space_quantities(const std::vector<solvers::PassiveScalar>& scalars);
 /// The names of the components of the state.
 std::vector<std::string> component_names(const std::vector<solvers::PassiveScalar>& scalars);
@@ -31,9 +46,12 @@ class FlowViews {
 
   /// Where the modes of a snapshot lie: the same on any number of ranks.
   const mesh::Layout& modes() const { return modes_; }
-  /// Adds the modes to `snapshot`, and the grid `space_grid`. The flow does not change while they are asked for.
+  /// Adds the modes to `snapshot`. The flow does not change while they are asked for.
   void add_modes(mesh::Snapshot& snapshot) const;
+  /// The grids beside them. Those of the state in another form have its numbers and more. Collective.
   mesh::Snapshot in_space() const;
+  mesh::Snapshot kept(const std::map<std::string, double>& numbers) const;
+  mesh::Snapshot two_components(std::map<std::string, double> numbers) const;
 
   /// A component of a spectrum on `flow.modes()` in space.
   mesh::Field<double> transformed(solvers::Spectrum& spectrum) const;
@@ -49,11 +67,18 @@ class FlowViews {
   void add_advection(const std::array<double, 3>& by, double weight, solvers::Spectrum& sum) const;
   solvers::SpectralTransform& transform() const;
   solvers::Spectrum component(int component) const;
+  solvers::Spectrum independent(int number) const;
+  mesh::Snapshot in_rows(std::map<std::string, double> numbers) const;
+  using Component = std::function<solvers::Spectrum(int component)>;  // on `flow_.modes()`
+  using Place = std::function<solvers::Spectrum(const solvers::Spectrum& planes)>;
+  void add_parts(const std::vector<mesh::Quantity>& parts, const Component& make, const Place& place,
+                 mesh::Snapshot& snapshot) const;
 
   const comm::Communicator& comm_;
   const solvers::IncompressibleFlow& flow_;
   const std::vector<solvers::PassiveScalar>& scalars_;
   mesh::Layout blocks_, modes_;
+  solvers::KeptWaves kept_;
   mutable std::unique_ptr<solvers::SpectralTransform> transform_;  // made on first use
 };
 

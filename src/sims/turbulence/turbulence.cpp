@@ -6,13 +6,17 @@
 
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/math.hpp"
+#include "sidestream/fft/engine.hpp"
+#include "sidestream/fft/modes.hpp"
 #include "sidestream/mesh/hierarchy.hpp"
 #include "sidestream/redistribute/migration.hpp"
 #include "sidestream/solvers/tracers.hpp"
 #include "sims/registry.hpp"
 #include "sims/run/moments.hpp"
+#include "sims/run/same_physics.hpp"
 #include "sims/run/soundness.hpp"
 #include "sims/turbulence/flow_views.hpp"
+#include "sims/turbulence/stored_flow.hpp"
 #include "sims/turbulence/turbulence_config.hpp"
 
 namespace sidestream::sims {
@@ -26,6 +30,8 @@ constexpr const char* flow_hint =
     "`turbulence.courant` or `turbulence.dt`";
 /// A state in a file has less divergence than this over its velocity gradients.
 constexpr double most_divergence = 1e-6;
+/// One with less was written by such a flow to the bit, or nearly so; one with more in single precision.
+constexpr double exact_divergence = 1e-10;
 
 /// A flow is resolved from this product of wavenumber and Kolmogorov length on.
 constexpr double least_resolved = 1.0;
@@ -107,6 +113,7 @@ class Turbulence final : public Simulation {
   void scatter(const TracerSpecies& species) {
     tracers_->scatter(species.count, static_cast<std::uint64_t>(species.seed));
   }
+  void drop_waves();
   void restore_tracers(const mesh::Snapshot& state);
   void add_tracers(mesh::Snapshot& snapshot);
   void begin(std::span<const double> forcing);
@@ -187,39 +194,32 @@ void Turbulence::begin(std::span<const double> forcing) {
 }
 
 mesh::LevelLayouts Turbulence::blocks_for(const mesh::Snapshot& file) const {
-  const mesh::Int3 modes = file.levels.front().domain().extent();
-  const mesh::Int3 waves{2 * modes.x - 1, modes.y, modes.z};
-  if (file.levels.size() != 1 || !file.has(mesh::complex_parts("velocity_x")[0]) || waves.y % 2 == 0 ||
-      waves.z % 2 == 0)
-    throw core::Error("the file holds no waves of a flow", file.source,
-                      "a turbulent flow begins with a checkpoint of one, of any number of cells");
-  return mesh::LevelLayouts(solvers::mode_planes(waves, comm_.size()));
+  return mesh::LevelLayouts(StoredFlow(file).blocks(comm_.size()));
+}
+
+// Those that the grid does not keep: a file may be of a flow with other cells, or without displaced grids.
+void Turbulence::drop_waves() {
+  solvers::Spectrum& state = flow_.state();
+  for (int b = 0; b < state.blocks(); ++b)
+    fft::for_each_mode(state.box(b), flow_.waves(), [&, u = state.view(b)](const fft::Mode& mode) {
+      if (flow_.grid().keeps(mode.wavenumber)) return;
+      for (int c = 0; c < state.components(); ++c) u(c, mode.index.z, mode.index.y, mode.index.x) = 0.0;
+    });
 }
 
 // Of a flow with other cells, the waves that both have.
 void Turbulence::restore(const mesh::Snapshot& state) {
-  const mesh::Layout layout = blocks_for(state).leaves.front();
-  const mesh::Int3 modes = layout.domain().extent();
-  const std::vector<std::string> names = component_names(config_.scalars);
-  solvers::Spectrum read(layout, comm_.rank(), static_cast<int>(names.size()));
-  for (std::size_t c = 0; c < names.size(); ++c)
-    for (std::size_t part = 0; part < 2; ++part) {
-      Field<double> numbers(layout, comm_.rank());
-      state.read(mesh::complex_parts(names[c])[part], 0, numbers);
-      for (int b = 0; b < read.blocks(); ++b)
-        core::for_each_cell(read.box(b), [=, from = numbers.view(b), to = read.view(b)](int k, int j, int i) {
-          auto& value = to(static_cast<int>(c), k, j, i);
-          value = part == 0 ? std::complex(from(k, j, i), 0.0) : std::complex(value.real(), from(k, j, i));
-        });
-    }
-  const mesh::Int3 waves{2 * modes.x - 1, modes.y, modes.z};
-  solvers::transfer_modes(comm_, read, waves, flow_.state(), flow_.waves());
-  if (waves != flow_.grid().waves()) flow_.project();
+  const StoredFlow stored(state);
+  solvers::transfer_modes(comm_, stored.read(comm_, component_names(config_.scalars)), stored.waves(), flow_.state(),
+                          flow_.waves());
+  drop_waves();
   step_ = state.moment.step;
   time_ = state.moment.time;
   if (const double divergence = flow_.divergence(); divergence > most_divergence)
     require_sound(comm_, fmt::format("the velocity in the file has divergence: {:.3g} of its gradients", divergence),
                   state.source, "give a state of an incompressible flow");
+  else if (divergence > exact_divergence)
+    flow_.project();
   restore_tracers(state);
   const std::map<std::string, double>& kept = state.state_numbers;
   std::vector<double> forcing;
@@ -298,6 +298,8 @@ mesh::Snapshot Turbulence::snapshot() {
   views_.add_modes(snapshot);
   snapshot.add_grid(space_grid, views_.in_space());
   add_tracers(snapshot);
+  snapshot.add_grid(kept_grid, views_.kept(snapshot.state_numbers));
+  snapshot.add_grid(two_components_grid, views_.two_components(snapshot.state_numbers));
   return snapshot;
 }
 
@@ -343,7 +345,10 @@ class TurbulencePlan final : public SimulationPlan {
   }
   std::vector<mesh::Quantity> quantities() const override { return mode_quantities(config_.scalars); }
   mesh::Grids other_grids() const override {
-    return {{space_grid, {config_.geometry().domain, space_quantities(config_.scalars)}}};
+    const mesh::Box rows = solvers::KeptWaves(config_.grid()).rows(1).domain();
+    return {{space_grid, {config_.geometry().domain, space_quantities(config_.scalars)}},
+            {kept_grid, {rows, mode_quantities(config_.scalars)}},
+            {two_components_grid, {rows, two_component_quantities(config_.scalars)}}};
   }
   nlohmann::json description() const override {
     const mesh::Int3 n = config_.mesh.extent(), waves = config_.grid().highest();
@@ -358,6 +363,7 @@ class TurbulencePlan final : public SimulationPlan {
   }
   std::map<std::string, std::string> physics() const override {
     std::map<std::string, std::string> all{
+        {fft_engine_key, std::string(fft::engine)},
         {"turbulence.viscosity", fmt::format("{}", config_.viscosity)},
         {"turbulence.rotation", fmt::format("{}", config_.rotation)},
         {"turbulence.length", fmt::format("{}, {}, {}", config_.length[0], config_.length[1], config_.length[2])},

@@ -7,8 +7,6 @@
 #include <map>
 #include <numbers>
 
-#include "sidestream/solvers/tracers.hpp"
-
 namespace sidestream::sims {
 
 namespace {
@@ -186,12 +184,6 @@ void read_tracers(const core::Node& root, core::Node& resolved, TurbulenceConfig
     all.set(name, part);
   }
   resolved.set("tracers", all);
-  const mesh::Int3 n = config.mesh.extent();
-  for (int axis = 0; axis < 3 && !config.tracers.empty(); ++axis)
-    if (n[axis] > 1 && n[axis] <= solvers::Tracers::ghost)
-      core::reject(*tables,
-                   fmt::format("tracers are carried where an axis has more than {} cells", solvers::Tracers::ghost),
-                   "take more cells, or no tracers");
 }
 
 }  // namespace

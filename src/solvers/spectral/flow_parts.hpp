@@ -41,9 +41,9 @@ struct IncompressibleFlow::Parts {
   core::Bill& bill;
   SpectralTransform transform;
   Spectrum base, sum, products;
-  Spectrum next;             // the first components of the products
-  Spectrum sources;          // G.u of the state of a stage, for each scalar
-  mesh::Field<double> real;  // velocity and scalars, then products
+  Spectrum next;                     // the first components of the products
+  Spectrum sources;                  // G.u of the state of a stage, for each scalar
+  mesh::Field<double> real;          // velocity and scalars, then products
   std::optional<Spectrum> carrying;  // a copy of the velocity, for what moves with the flow
   std::optional<ModeRows> rows;
   std::optional<DrivenBand> band;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sidestream/core/config_path.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/math.hpp"
 
@@ -94,7 +95,7 @@ core::Table<InitialFlowConfig> initial_flow_table() {
   table.option("peak", &InitialFlowConfig::peak, 4.0)
       .range(0.1, 1e6)
       .doc("of a random flow: the wavenumber k0 of E(k) ~ k^4 exp(-2 (k / k0)^2), in waves over the longest side");
-  table.option("table", &InitialFlowConfig::table, "")
+  table.parsed<std::string>("table", &InitialFlowConfig::table, "", core::path_of)
       .doc(
           "of a random flow: a file with lines of wavenumber and E(k) in the units of the run, which replaces `peak` "
           "and `speed`; linear between lines");

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sidestream/fft/tuning.hpp"
+
 namespace sidestream::solvers {
 
 namespace {
@@ -12,8 +14,18 @@ std::optional<fft::ProcessGrid> slabs(const WaveGrid& grid, int ranks) {
   return fft::ProcessGrid{1, ranks};
 }
 
-fft::FftOptions options(const comm::Communicator& comm, const WaveGrid& grid, int components) {
-  return {.grid = slabs(grid, comm.size()), .components = components, .kept = grid.highest()};
+// For cells on `real`, or wherever as little as possible is moved.
+fft::FftOptions chosen(const comm::Communicator& comm, const WaveGrid& grid, const mesh::Layout* real, int components) {
+  fft::FftOptions options{.components = components, .kept = grid.highest()};
+  if (is_to_be_tuned(comm, options))
+    return real != nullptr ? fft::tuned<double>(comm, *real, options) : fft::tuned<double>(comm, grid.cells(), options);
+  options.grid = slabs(grid, comm.size());
+  return options;
+}
+
+fft::FftOptions with_components(fft::FftOptions options, int components) {
+  options.components = components;
+  return options;
 }
 
 mesh::Layout slabs_or_pencils(const WaveGrid& grid, int ranks) {
@@ -22,15 +34,30 @@ mesh::Layout slabs_or_pencils(const WaveGrid& grid, int ranks) {
   return mesh::split(grid.geometry().domain, {1, rows, columns});
 }
 
+// The pencils of the process grid that tuning found.
+mesh::Layout cells_for(const WaveGrid& grid, const fft::FftOptions& options, int ranks) {
+  const bool is_tuned = options.strategy != redistribute::Strategy::automatic;
+  return is_tuned ? fft::x_pencils(grid.cells(), *options.grid) : slabs_or_pencils(grid, ranks);
+}
+
 }  // namespace
 
 SpectralTransform::SpectralTransform(const comm::Communicator& comm, const WaveGrid& grid, const mesh::Layout& real,
                                      TransformedFields components)
-    : backward_(comm, real, options(comm, grid, components.backward)),
-      forward_(comm, real, options(comm, grid, components.forward)) {}
+    : SpectralTransform(comm, real, chosen(comm, grid, &real, components.backward), components) {}
 
 SpectralTransform::SpectralTransform(const comm::Communicator& comm, const WaveGrid& grid, TransformedFields components)
-    : SpectralTransform(comm, grid, slabs_or_pencils(grid, comm.size()), components) {}
+    : SpectralTransform(comm, grid, chosen(comm, grid, nullptr, components.backward), components) {}
+
+SpectralTransform::SpectralTransform(const comm::Communicator& comm, const WaveGrid& grid,
+                                     const fft::FftOptions& options, TransformedFields components)
+    : SpectralTransform(comm, cells_for(grid, options, comm.size()), options, components) {}
+
+// Both plans go the same way, so that their modes lie alike.
+SpectralTransform::SpectralTransform(const comm::Communicator& comm, const mesh::Layout& real,
+                                     const fft::FftOptions& options, TransformedFields components)
+    : backward_(comm, real, with_components(options, components.backward)),
+      forward_(comm, real, with_components(options, components.forward)) {}
 
 void SpectralTransform::backward(Spectrum& spectrum, mesh::Field<double>& real) {
   backward_.backward(spectrum, mesh::FieldView<double>(real).component(0, spectrum.components()));

@@ -51,13 +51,15 @@ class FrozenForcing final : public Forcing {
   std::vector<double> held_;
 };
 
-// f = P u / (2 E), E being the energy of the band, so that its power is P whatever the flow (as in Machiels 1997).
+// f = P u / (2 E), E being the energy of the band, so that its power is P whatever the flow (as in Machiels 1997). A
+// band of less energy than a step puts in would outgrow the step: it gets the force of one that has so much.
 class PowerForcing final : public Forcing {
  public:
   PowerForcing(const ForcedBand& band, double power) : band_(band), power_(power) {}
 
+  void begin_step(std::int64_t, double dt) override { least_ = power_ * dt; }
   void force(const BandAmplitudes& velocity, BandAmplitudes& force) override {
-    const double present = energy(band_, velocity);
+    const double present = std::max(energy(band_, velocity), least_);
     if (present == 0.0) return clear(force);
     for (std::size_t n = 0; n < velocity.size(); ++n)
       for (std::size_t c = 0; c < 3; ++c) force[n][c] = 0.5 * power_ / present * velocity[n][c];
@@ -65,7 +67,7 @@ class PowerForcing final : public Forcing {
 
  private:
   ForcedBand band_;
-  double power_;
+  double power_, least_ = 0.0;
 };
 
 }  // namespace

@@ -36,7 +36,10 @@ int WaveGrid::kept_along_x(int y, int z) const {
   if (dealiasing_ == Dealiasing::two_thirds) return highest_.x + 1;
   const mesh::Int3 n = cells();
   const double rest = share(y, n.y) + share(z, n.z);
-  int kept = 0;
+  if (rest > 1.0) return 0;
+  // A guess that is right but for rounding.
+  int kept = std::min(static_cast<int>(std::sqrt((1.0 - rest) / 4.5) * n.x), highest_.x);
+  while (kept > 0 && share(kept - 1, n.x) + rest > 1.0) --kept;
   while (kept <= highest_.x && share(kept, n.x) + rest <= 1.0) ++kept;
   return kept;
 }

@@ -213,14 +213,14 @@ std::vector<std::byte> expected_checksums(const SampleGroup& sample, Container c
 
 void expect_file(const std::string& path, const SampleFile& sample) {
   std::size_t next = 0;
-  for (const SampleGroup& group : sample.groups)
-    for (std::size_t a = 0; a < group.group.arrays.size(); ++a)
-      EXPECT_EQ(bytes_that_differ(path, (*sample.offsets)[next++], group.bytes(a)), 0) << group.group.arrays[a].name;
   for (const SampleGroup& group : sample.groups) {
     if (group.group.checksums.empty()) continue;
     EXPECT_EQ(bytes_that_differ(path, (*sample.offsets)[next++], expected_checksums(group, sample.file.container)), 0)
         << group.group.checksums;
   }
+  for (const SampleGroup& group : sample.groups)
+    for (std::size_t a = 0; a < group.group.arrays.size(); ++a)
+      EXPECT_EQ(bytes_that_differ(path, (*sample.offsets)[next++], group.bytes(a)), 0) << group.group.arrays[a].name;
   EXPECT_TRUE(io::check_commit_record(path));
 }
 

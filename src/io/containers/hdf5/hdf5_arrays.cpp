@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "io/containers/hdf5/hdf5_inside.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
 
@@ -125,7 +126,8 @@ auto Hdf5Reader::guarded(const std::string& name, F work) const {
   try {
     return work();
   } catch (const core::Error& error) {
-    throw core::Error(error.message(), fmt::format("{}, `{}`", path_, name), "the file is damaged");
+    throw core::Error(error.message(), fmt::format("{}, `{}`", path_, name),
+                      error.hint().empty() ? "the file is damaged" : error.hint());
   }
 }
 
@@ -185,7 +187,7 @@ void read_rows(hid_t dataset, hid_t type, std::int64_t first, std::int64_t count
 
 template <typename T>
 std::vector<T> read_all(hid_t file, const std::string& name, hid_t type, std::int64_t file_bytes) {
-  const DatasetHandle dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "H5Dopen2");
+  const DatasetHandle dataset = open_dataset(file, name);
   const std::vector<std::int64_t> shape = shape_of(dataset);
   check_size(shape, file_bytes);
   std::vector<T> values(static_cast<std::size_t>(product(shape)));
@@ -202,14 +204,14 @@ bool Hdf5Reader::has(const std::string& name) const {
   const QuietHdf5 quiet;
   // Every group on the way must be there before HDF5 may be asked for the next.
   for (std::size_t end = name.find('/', 1);; end = name.find('/', end + 1)) {
-    if (H5Lexists(file_, name.substr(0, end).c_str(), H5P_DEFAULT) <= 0) return false;
+    if (!has_link(file_, name.substr(0, end))) return false;
     if (end == std::string::npos) return true;
   }
 }
 
 std::vector<std::int64_t> Hdf5Reader::shape(const std::string& name) const {
   return guarded(name, [&] {
-    const DatasetHandle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), "H5Dopen2");
+    const DatasetHandle dataset = open_dataset(file_, name);
     std::vector<std::int64_t> shape = shape_of(dataset);
     check_size(shape, size_bytes_);
     return shape;
@@ -218,7 +220,7 @@ std::vector<std::int64_t> Hdf5Reader::shape(const std::string& name) const {
 
 bool Hdf5Reader::holds_integers(const std::string& name) const {
   return guarded(name, [&] {
-    const DatasetHandle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), "H5Dopen2");
+    const DatasetHandle dataset = open_dataset(file_, name);
     const TypeHandle type(H5Dget_type(dataset), "H5Dget_type");
     return H5Tget_class(type) == H5T_INTEGER;
   });
@@ -226,7 +228,7 @@ bool Hdf5Reader::holds_integers(const std::string& name) const {
 
 std::string Hdf5Reader::text(const std::string& name) const {
   return guarded(name, [&] {
-    const DatasetHandle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), "H5Dopen2");
+    const DatasetHandle dataset = open_dataset(file_, name);
     const TypeHandle type(H5Dget_type(dataset), "H5Dget_type");
     const auto size = static_cast<std::int64_t>(H5Tget_size(type));
     if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0 || product(shape_of(dataset)) != 1)
@@ -249,7 +251,7 @@ std::vector<std::int64_t> Hdf5Reader::integers(const std::string& name) const {
 template <typename T>
 std::vector<T> Hdf5Reader::rows(const std::string& name, hid_t type, std::int64_t first, std::int64_t count) const {
   return guarded(name, [&] {
-    const DatasetHandle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), "H5Dopen2");
+    const DatasetHandle dataset = open_dataset(file_, name);
     check_size(shape_of(dataset), size_bytes_);
     std::vector<T> values;
     read_rows(dataset, type, first, count, [&](std::int64_t elements) {
@@ -272,7 +274,7 @@ std::vector<std::int64_t> Hdf5Reader::integer_rows(const std::string& name, std:
 std::vector<std::byte> Hdf5Reader::row_bytes(const std::string& name, ElementType type, std::int64_t first,
                                              std::int64_t count) const {
   return guarded(name, [&] {
-    const DatasetHandle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), "H5Dopen2");
+    const DatasetHandle dataset = open_dataset(file_, name);
     const TypeHandle in_file(H5Dget_type(dataset), "H5Dget_type");
     if (check_hdf5(H5Tequal(in_file, hdf5_type(type)), "H5Tequal") == 0)
       throw core::Error("the array has another type of numbers");
@@ -288,7 +290,7 @@ std::vector<std::byte> Hdf5Reader::row_bytes(const std::string& name, ElementTyp
 
 std::vector<std::string> Hdf5Reader::names(const std::string& group) const {
   return guarded(group, [&] {
-    const ObjectHandle object(H5Oopen(file_, group.c_str(), H5P_DEFAULT), "H5Oopen");
+    const ObjectHandle object = open_object(file_, group);
     std::vector<std::string> all;
     check_hdf5(H5Literate(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, collect_name<H5L_info_t>, &all), "H5Literate");
     return all;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "io/containers/hdf5/hdf5_inside.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {
@@ -12,7 +13,7 @@ std::optional<std::vector<double>> numbers_of_attribute(const Hdf5Reader& file, 
   constexpr hssize_t most = 1024;
   const QuietHdf5 quiet;
   try {
-    const ObjectHandle owner(H5Oopen(file.file(), object.c_str(), H5P_DEFAULT), "H5Oopen");
+    const ObjectHandle owner = open_object(file.file(), object);
     if (check_hdf5(H5Aexists(owner, attribute.c_str()), "H5Aexists") == 0) return std::nullopt;
     const AttributeHandle opened(H5Aopen(owner, attribute.c_str(), H5P_DEFAULT), "H5Aopen");
     const TypeHandle type(H5Aget_type(opened), "H5Aget_type");

@@ -10,7 +10,10 @@
 #include <numeric>
 #include <ranges>
 
+#include "io/containers/hdf5/hdf5_inside.hpp"
 #include "io/content/block_copy.hpp"
+#include "io/content/possible_numbers.hpp"
+#include "io/disk/json_text.hpp"
 #include "io/formats/enzo/enzo_snapshot.hpp"
 #include "io/formats/enzo/enzo_species.hpp"
 #include "io/formats/metadata.hpp"
@@ -38,11 +41,11 @@ struct OwnTables {
 OwnTables read_own_tables(const std::string& folder) {
   const std::string path = folder + "/" + enzo_metadata_name;
   try {
-    const nlohmann::json sealed = nlohmann::json::parse(read_text(path));
+    const nlohmann::json sealed = parse_json(read_text(path), path);
     const std::string text = sealed.at("content").get<std::string>();
     if (sealed.at("checksum").get<std::string>() != enzo_checksum(text))
       throw core::Error("the checksum of the file is wrong", path, "the file is damaged; use an earlier one");
-    const nlohmann::json all = nlohmann::json::parse(text);
+    const nlohmann::json all = parse_json(text, path);
     for (const auto& [name, checksum] : all.at("texts").items())
       if (checksum.get<std::string>() != enzo_checksum(read_text(folder + "/" + name)))
         throw core::Error("the checksum of the file is wrong", folder + "/" + name,
@@ -70,7 +73,7 @@ bool is_other_than_dark_matter(std::int64_t type) {
 
 bool is_dataset(const Hdf5Reader& file, const std::string& name) {
   const QuietHdf5 quiet;
-  const ObjectHandle object(H5Oopen(file.file(), name.c_str(), H5P_DEFAULT), "H5Oopen");
+  const ObjectHandle object = open_object(file.file(), name);
   return H5Iget_type(object) == H5I_DATASET;
 }
 
@@ -108,6 +111,7 @@ class EnzoOpener {
 
   std::unique_ptr<SnapshotFile> operator()() {
     description_.format = own_ ? own_->format : "enzo";
+    description_.seal = own_ ? Seal::kept : Seal::none;
     description_.state.source = path_;
     read_geometry();
     read_grids();
@@ -239,7 +243,8 @@ class EnzoOpener {
 
   // Of others: numbers are brought to our units where the run is comoving, else left as they are.
   void read_time_and_units() {
-    description_.state.moment.step = static_cast<std::int64_t>(parameters_.number("InitialCycleNumber", 0.0));
+    description_.state.moment.step =
+        whole_number(parameters_.number("InitialCycleNumber", 0.0), "InitialCycleNumber", stem_);
     description_.state.moment.time = parameters_.number("InitialTime", 0.0);
     description_.state.gamma = parameters_.number("Gamma", 5.0 / 3.0);
     if (parameters_.number("ComovingCoordinates", 0.0) != 1.0) return;

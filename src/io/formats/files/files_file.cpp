@@ -17,7 +17,7 @@ namespace sidestream::io {
 
 namespace {
 
-constexpr int most_folders = 1 << 16;
+constexpr int most_folders = 1 << 16, most_ranks = 1 << 30;
 
 std::string index_path(const std::string& folder) {
   return folder + "/Header";
@@ -25,16 +25,16 @@ std::string index_path(const std::string& folder) {
 
 }  // namespace
 
-int files_folders(int ranks) {
-  return static_cast<int>(std::ceil(std::sqrt(static_cast<double>(ranks))));
+int files_folders(int files) {
+  return static_cast<int>(std::ceil(std::sqrt(static_cast<double>(files))));
 }
 
 std::string files_folder(int number) {
   return fmt::format("data_{:03}", number);
 }
 
-std::string files_data(std::int64_t rank, int folders) {
-  return fmt::format("{}/rank_{:06}", files_folder(static_cast<int>(rank / folders)), rank);
+std::string FilesNames::of(std::int64_t file) const {
+  return fmt::format("{}/rank_{:06}", files_folder(static_cast<int>(file / folders)), file * ranks_per_file);
 }
 
 FilesFile::FilesFile(const std::string& path) : FilesFile(IndexReader(index_path(path), files_magic), path) {}
@@ -51,8 +51,9 @@ FilesFile::FilesFile(IndexDescription all, IndexReader& index)
     starts_.push_back(starts_.back() + static_cast<std::size_t>(level.size()));
   const auto boxes = static_cast<std::int64_t>(starts_.back());
   try {
-    folders_ = index.root().at("folders").get<int>();
-    if (folders_ < 1 || folders_ > most_folders) index.fail("absurd number of folders");
+    names_ = {index.root().at("folders").get<int>(), index.root().value("ranks_per_file", 1)};
+    if (names_.folders < 1 || names_.folders > most_folders) index.fail("absurd number of folders");
+    if (names_.ranks_per_file < 1 || names_.ranks_per_file > most_ranks) index.fail("absurd number of ranks a file");
     file_bytes_ = index.take<std::int64_t>(index.root().at("files").get<std::int64_t>());
     places_ = index.take<FilesPlace>(boxes);
     checksums_ = index.take<std::uint64_t>(boxes * std::ssize(description_.fields));
@@ -74,7 +75,7 @@ std::string FilesFile::data_path(std::int64_t file) const {
   if (file < 0 || file >= std::ssize(file_bytes_))
     throw core::Error(fmt::format("there is no data file {}", file), index_path(description_.state.source),
                       "the index is damaged; use an earlier file");
-  return description_.state.source + "/" + files_data(file, folders_);
+  return description_.state.source + "/" + names_.of(file);
 }
 
 std::vector<std::byte> FilesFile::checked_bytes(const FilesPlace& place, std::int64_t bytes, std::uint64_t checksum,

@@ -23,11 +23,18 @@ struct FilesPiece {
 };
 static_assert(sizeof(FilesPlace) == 16 && sizeof(FilesPiece) == 32);
 
-/// Number of sub-folders for the data files of so many ranks: about the square root.
-int files_folders(int ranks);
+/// Number of sub-folders for so many data files: about the square root.
+int files_folders(int files);
 /// Names within the folder.
 std::string files_folder(int number);
-std::string files_data(std::int64_t rank, int folders);
+
+/// Where the data files lie: each has those of some ranks that follow each other and is called by the first of them.
+struct FilesNames {
+  int folders = 1, ranks_per_file = 1;
+
+  int file_of(int rank) const { return rank / ranks_per_file; }
+  std::string of(std::int64_t file) const;
+};
 
 /// A folder of the format `files`. All checksums are verified: of the index on opening, of the data on reading.
 class FilesFile final : public SnapshotFile {
@@ -50,7 +57,7 @@ class FilesFile final : public SnapshotFile {
   void append_piece(std::size_t piece, mesh::Particles& out) const;
 
   std::int64_t real_bytes_, particle_real_bytes_;
-  int folders_ = 1;
+  FilesNames names_;
   std::vector<std::int64_t> file_bytes_;
   std::vector<std::size_t> starts_;       // of each level among all boxes
   std::vector<FilesPlace> places_;        // of all boxes

@@ -1,5 +1,5 @@
-// A data file a rank, so many at the same time, in about sqrt(ranks) sub-folders, and an index by which any number of
-// ranks finds the parts.
+// A data file a rank, or one for some of them, so many at the same time, in sub-folders of about as many files as there
+// are sub-folders, and an index by which any number of ranks finds the parts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,25 +25,35 @@ using comm::Communicator;
 
 // What a rank wrote: its boxes, level by level, with a checksum a field, and pieces of particles.
 struct Written {
-  std::int64_t file_bytes = 0;
   std::vector<std::int64_t> boxes;  // their numbers among those of all levels
   std::vector<FilesPlace> places;
   std::vector<std::uint64_t> checksums;
   std::vector<FilesPiece> pieces;
 };
 
+// Where a rank writes: behind what others wrote there.
+struct FilesShare {
+  std::string path;
+  FilesPlace place;
+  std::int64_t bytes = 0;
+};
+
 class FilesDataWriter {
  public:
-  FilesDataWriter(const FileContent& content, int rank, const std::string& path, bool is_durable)
+  FilesDataWriter(const FileContent& content, int rank, const FilesShare& share, bool is_durable)
       : content_(content),
         rank_(rank),
-        file_(path, OutputFile::Open::create),
+        share_(share),
+        file_(share.path, share.place.offset == 0 ? OutputFile::Open::create : OutputFile::Open::append),
         is_durable_(is_durable),
         out_(file_, is_durable) {}
 
-  Written write(std::int64_t bytes) {
+  Written write() {
+    if (file_.position() != share_.place.offset)
+      throw core::Error(fmt::format("a data file has {} bytes instead of {}", file_.position(), share_.place.offset),
+                        share_.path, "does the file system show each rank what the others have written?");
     const core::Stopwatch watch;
-    file_.reserve(bytes);
+    file_.reserve(share_.bytes);
     const std::vector<std::int64_t> starts = block_starts(content_);
     for (std::size_t level = 0; level < content_.state.levels.size(); ++level) {
       for (const std::int32_t box : content_.state.levels[level].boxes_of(rank_)) {
@@ -53,7 +63,6 @@ class FilesDataWriter {
     }
     for (const ParticlePiece& piece : particle_pieces(content_)) write_piece(piece);
     out_.flush();
-    written_.file_bytes = file_.position();
     const AccessStatistics& so_far = file_.statistics();
     pack_s_ = watch.seconds() - so_far.data_s - so_far.sync_s - so_far.metadata_s;
     if (is_durable_)
@@ -70,7 +79,7 @@ class FilesDataWriter {
 
  private:
   void write_box(std::size_t level, const mesh::Box& box) {
-    written_.places.push_back({rank_, out_.position()});
+    written_.places.push_back({share_.place.file, out_.position()});
     for (const mesh::Quantity& field : content_.fields()) {
       const std::span<std::byte> room = out_.room(static_cast<std::size_t>(box.volume() * size_of(content_.precision)));
       pack_block(content_, field.name, level, box, room.data());
@@ -87,11 +96,12 @@ class FilesDataWriter {
     pack_ids(content_, piece, room.data());
     for (std::size_t n = 0; n < particle_numbers(content_); ++n)
       pack_numbers(content_, piece, n, room.data() + ids + n * numbers);
-    written_.pieces.push_back({static_cast<std::int64_t>(piece.count), {rank_, offset}, checksum_of(room)});
+    written_.pieces.push_back({static_cast<std::int64_t>(piece.count), {share_.place.file, offset}, checksum_of(room)});
   }
 
   const FileContent& content_;
   int rank_;
+  const FilesShare& share_;
   OutputFile file_;
   bool is_durable_;
   PieceWriter out_;
@@ -112,7 +122,7 @@ std::int64_t data_bytes(const FileContent& content, int rank) {
 // The tables of all ranks, on the first one, with the boxes in the order of the levels.
 Written gathered(const Communicator& comm, const FileContent& content, const Written& own) {
   const auto gather = [&]<typename T>(const std::vector<T>& part) { return comm.gather(std::span<const T>(part)); };
-  Written all{0, gather(own.boxes), gather(own.places), gather(own.checksums), gather(own.pieces)};
+  Written all{gather(own.boxes), gather(own.places), gather(own.checksums), gather(own.pieces)};
   const std::size_t fields = content.fields().size();
   Written ordered = all;
   comm.agree_on([&] {
@@ -129,27 +139,44 @@ Written gathered(const Communicator& comm, const FileContent& content, const Wri
   return ordered;
 }
 
+FilesNames names_for(int ranks, int ranks_per_file) {
+  const int together = std::clamp(ranks_per_file == 0 ? files_folders(ranks) : ranks_per_file, 1, ranks);
+  return {files_folders((ranks + together - 1) / together), together};
+}
+
 class FilesWriter {
  public:
   FilesWriter(const Communicator& comm, const FileContent& content, const WriteOptions& options)
       : comm_(comm),
         content_(content),
         options_(options),
-        folders_(files_folders(comm.size())),
-        bytes_(data_bytes(content, comm.rank())) {}
+        names_(names_for(comm.size(), options.ranks_per_file)),
+        file_bytes_(static_cast<std::size_t>(names_.file_of(comm.size() - 1) + 1)) {
+    const std::vector<std::int64_t> bytes = comm.all_gather(data_bytes(content, comm.rank()));
+    for (int rank = 0; rank < comm.size(); ++rank) {
+      std::int64_t& of_file = file_bytes_[static_cast<std::size_t>(names_.file_of(rank))];
+      if (rank == comm.rank()) share_.place.offset = of_file;
+      of_file += bytes[static_cast<std::size_t>(rank)];
+    }
+    share_.bytes = bytes[static_cast<std::size_t>(comm.rank())];
+    share_.place.file = names_.file_of(comm.rank());
+  }
 
   AccessStatistics operator()(const std::string& folder) {
     on_first_rank([&] {
-      for (int i = 0; i < folders_; ++i) make_folder(folder + "/" + files_folder(i));
+      for (int i = 0; i < names_.folders; ++i) make_folder(folder + "/" + files_folder(i));
     });
+    share_.path = folder + "/" + names_.of(share_.place.file);
     Written own;
-    take_turns(comm_, options_.files, [&](const Turn&) {
-      if (bytes_ == 0) return;
-      FilesDataWriter writer(content_, comm_.rank(), folder + "/" + files_data(comm_.rank(), folders_),
-                             options_.is_durable);
-      own = writer.write(bytes_);
-      statistics_ += writer.statistics();
-    });
+    take_turns(
+        comm_, options_.files,
+        [&](const Turn&) {
+          if (share_.bytes == 0) return;
+          FilesDataWriter writer(content_, comm_.rank(), share_, options_.is_durable);
+          own = writer.write();
+          statistics_ += writer.statistics();
+        },
+        names_.ranks_per_file);
     write_index(folder, own);
     return statistics_;
   }
@@ -164,17 +191,17 @@ class FilesWriter {
   }
 
   void write_index(const std::string& folder, const Written& own) {
-    const std::vector<std::int64_t> sizes = comm_.gather(std::span<const std::int64_t>(&own.file_bytes, 1));
     const Written all = gathered(comm_, content_, own);
     on_first_rank([&] {
       std::int64_t particles = 0;
       for (const FilesPiece& piece : all.pieces) particles += piece.count;
       Index index;
       put_description(content_, particles, index);
-      index.root["files"] = sizes.size();
-      index.root["folders"] = folders_;
+      index.root["files"] = file_bytes_.size();
+      index.root["folders"] = names_.folders;
+      if (names_.ranks_per_file > 1) index.root["ranks_per_file"] = names_.ranks_per_file;
       index.root["pieces"] = all.pieces.size();
-      index.append(sizes);
+      index.append(file_bytes_);
       index.append(all.places);
       index.append(all.checksums);
       index.append(all.pieces);
@@ -186,7 +213,7 @@ class FilesWriter {
         file.close();
       statistics_ += file.statistics();
       if (!options_.is_durable) return;
-      for (int i = 0; i < folders_; ++i) sync_folder(folder + "/" + files_folder(i));
+      for (int i = 0; i < names_.folders; ++i) sync_folder(folder + "/" + files_folder(i));
       sync_folder(folder);
     });
   }
@@ -194,8 +221,9 @@ class FilesWriter {
   const Communicator& comm_;
   const FileContent& content_;
   const WriteOptions& options_;
-  int folders_;
-  std::int64_t bytes_;
+  FilesNames names_;
+  FilesShare share_;
+  std::vector<std::int64_t> file_bytes_;  // of all data files
   AccessStatistics statistics_;
 };
 

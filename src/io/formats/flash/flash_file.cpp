@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "io/content/possible_numbers.hpp"
 #include "io/disk/commit_record.hpp"
 #include "io/formats/flash/flash_blocks.hpp"
 #include "io/formats/flash/flash_rows.hpp"
@@ -103,7 +104,7 @@ std::vector<std::string> datasets_of_variables(const FlashSource& source) {
 
 void describe_state(const FlashSource& source, FileDescription& description) {
   const auto number = [&](const char* name, double otherwise) { return source.number(name).value_or(otherwise); };
-  description.state.moment.step = static_cast<std::int64_t>(number("nstep", 0.0));
+  description.state.moment.step = whole_number(number("nstep", 0.0), "integer scalars: nstep", source.path());
   description.state.moment.time = number("time", 0.0);
   const bool has_cosmology = number("usecosmology", 0.0) != 0.0;
   const double hubble = has_cosmology ? number("hubbleconstant", 0.0) / hubble_100_per_second : 0.0;
@@ -168,7 +169,7 @@ class FlashFile : public SnapshotFile {
   void find_species();
   void read_verified(std::size_t first, std::size_t last, mesh::Particles& particles) const;
   void read_unverified(std::int64_t first, std::int64_t last, mesh::Particles& particles) const;
-  void append_rows(const std::vector<double>& rows, const std::vector<std::int64_t>& ids,
+  void append_rows(const std::vector<double>& rows, std::int64_t first, const std::vector<std::int64_t>& ids,
                    mesh::Particles& particles) const;
   [[noreturn]] void fail(const std::string& what, const char* dataset) const {
     throw core::Error(what, fmt::format("{}, `{}`", source_->path(), dataset), damaged);
@@ -286,7 +287,8 @@ void FlashFile::find_species() {
   type->name = species_column;
 }
 
-void FlashFile::append_rows(const std::vector<double>& rows, const std::vector<std::int64_t>& ids,
+// Rows from `first` on. Particles without a tag are called by their row.
+void FlashFile::append_rows(const std::vector<double>& rows, std::int64_t first, const std::vector<std::int64_t>& ids,
                             mesh::Particles& particles) const {
   constexpr double largest = 9.2e18;
   for (std::size_t p = 0; p < rows.size() / properties_; ++p) {
@@ -296,8 +298,11 @@ void FlashFile::append_rows(const std::vector<double>& rows, const std::vector<s
           columns_.position[axis] < properties_ ? row[columns_.position[axis]] - description_.origin[axis] : 0.0);
     for (std::size_t a = 0; a < columns_.reals.size(); ++a)
       particles.attributes[a].values.push_back(row[columns_.reals[a]]);
-    const double tag = columns_.tag < properties_ ? row[columns_.tag] : static_cast<double>(particles.id.size());
-    particles.id.push_back(!ids.empty() ? ids[p] : std::abs(tag) < largest ? static_cast<std::int64_t>(tag) : -1);
+    const double tag =
+        columns_.tag < properties_ ? row[columns_.tag] : static_cast<double>(first + static_cast<std::int64_t>(p));
+    if (ids.empty() && !(std::abs(tag) < largest))
+      fail(fmt::format("the tag of a particle is {}, which no number of a particle can be", tag), "tracer particles");
+    particles.id.push_back(!ids.empty() ? ids[p] : static_cast<std::int64_t>(tag));
   }
 }
 
@@ -321,13 +326,14 @@ void FlashFile::read_verified(std::size_t first, std::size_t last, mesh::Particl
       particle_checksums_->verify(run, 0, part(rows, row_bytes), "tracer particles");
       id_checksums_->verify(run, 0, part(ids, 8), "particle ids");
     }
-    append_rows(numbers_in<double>(rows, source_->order()), numbers_in<std::int64_t>(ids, source_->order()), particles);
+    append_rows(numbers_in<double>(rows, source_->order()), row, numbers_in<std::int64_t>(ids, source_->order()),
+                particles);
   }
 }
 
 void FlashFile::read_unverified(std::int64_t first, std::int64_t last, mesh::Particles& particles) const {
   for (; first < last; first += particles_a_piece)
-    append_rows(source_->double_rows("tracer particles", first, std::min(particles_a_piece, last - first)), {},
+    append_rows(source_->double_rows("tracer particles", first, std::min(particles_a_piece, last - first)), first, {},
                 particles);
 }
 
@@ -359,9 +365,11 @@ std::unique_ptr<SnapshotFile> open_flash(const std::string& format, std::unique_
   if (!metadata.empty() && !is_committed)
     throw core::Error("the file is not complete: it has no record at its end", path, damaged);
   if (metadata.empty()) {
+    description.seal = source->text("basenm") == "sidestream_" ? Seal::lost : Seal::none;
     describe_state(*source, description);
     describe_contents(*source, description);
   } else {
+    description.seal = Seal::kept;
     apply_metadata(metadata, path, description);
   }
   FlashBlocks blocks = read_flash_blocks(*source, description);

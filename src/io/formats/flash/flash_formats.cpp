@@ -79,7 +79,8 @@ std::unique_ptr<FlashSource> open_source(Container container, const std::string&
 // Looks into files of other names; they may be damaged.
 bool has_tables(const Member& member, const std::string& path) {
   try {
-    if (!std::filesystem::is_regular_file(path) || container_of(path) != member.kind.container) return false;
+    std::error_code nowhere;
+    if (!std::filesystem::is_regular_file(path, nowhere) || container_of(path) != member.kind.container) return false;
     check_commit_record(path);
     const auto source = open_source(member.kind.container, path);
     return source->has("bounding box") && source->has("refine level") &&

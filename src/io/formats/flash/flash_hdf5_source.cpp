@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "io/containers/hdf5/hdf5_arrays.hpp"
+#include "io/containers/hdf5/hdf5_inside.hpp"
 #include "io/formats/flash/flash_source.hpp"
 #include "sidestream/core/error.hpp"
 
@@ -61,10 +62,11 @@ template <typename F>
 auto with_dataset(const Hdf5Reader& reader, const std::string& name, F work) {
   const QuietHdf5 quiet;
   try {
-    const DatasetHandle dataset(H5Dopen2(reader.file(), name.c_str(), H5P_DEFAULT), "H5Dopen2");
+    const DatasetHandle dataset = open_dataset(reader.file(), name);
     return work(dataset);
   } catch (const core::Error& error) {
-    throw core::Error(error.message(), fmt::format("{}, `{}`", reader.path(), name), "the file is damaged");
+    throw core::Error(error.message(), fmt::format("{}, `{}`", reader.path(), name),
+                      error.hint().empty() ? "the file is damaged" : error.hint());
   }
 }
 

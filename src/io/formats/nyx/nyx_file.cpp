@@ -146,8 +146,9 @@ std::string NyxFile::particle_data_path(const NyxTables::ParticleGrid& grid) con
   return fs::exists(name) || !fs::exists(old_name) ? name : old_name;
 }
 
-// Appends the particles [first, last) of a grid.
-void NyxFile::append_particles(std::size_t grid, std::int64_t first, std::int64_t last, mesh::Particles& out) const {
+// Appends the particles [first, last) of a grid, which begins with particle `start` of the file.
+void NyxFile::append_particles(std::size_t grid, std::int64_t start, std::int64_t first, std::int64_t last,
+                               mesh::Particles& out) const {
   const NyxTables::ParticleGrid& place = tables_.particle_grids[grid];
   const InputFile file(particle_data_path(place));
   const std::int64_t count = last - first, width = 3 + static_cast<std::int64_t>(tables_.particle_reals);
@@ -162,7 +163,7 @@ void NyxFile::append_particles(std::size_t grid, std::int64_t first, std::int64_
   reals_to_doubles(reals.data(), tables_.has_double_particles, false, count * width, values.data());
   for (std::int64_t p = 0; p < count; ++p) {
     out.id.push_back(tables_.has_ids ? id_of(integers.data() + p * integer_bytes, tables_.has_packed_ids)
-                                     : static_cast<std::int64_t>(out.size()));
+                                     : start + first + p);
     const double* numbers = values.data() + p * width;
     for (std::size_t axis = 0; axis < 3; ++axis)
       out.position[axis].push_back(numbers[axis] - description_.origin[axis]);
@@ -180,9 +181,9 @@ mesh::Particles NyxFile::read_table(int rank, int ranks) const {
     const std::int64_t next = start + tables_.particle_grids[grid].count;
     if (!tables_.particle_checksums.empty()) {
       // Whole grids, so that their checksums can be verified.
-      if (begin <= start && start < end && start < next) append_particles(grid, 0, next - start, out);
+      if (begin <= start && start < end && start < next) append_particles(grid, start, 0, next - start, out);
     } else if (const std::int64_t first = std::max(begin, start), last = std::min(end, next); first < last) {
-      append_particles(grid, first - start, last - start, out);
+      append_particles(grid, start, first - start, last - start, out);
     }
     start = next;
   }

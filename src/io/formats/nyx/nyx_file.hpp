@@ -52,7 +52,8 @@ class NyxFile final : public SnapshotFile {
 
  private:
   std::string particle_data_path(const NyxTables::ParticleGrid& grid) const;
-  void append_particles(std::size_t grid, std::int64_t first, std::int64_t last, mesh::Particles& out) const;
+  void append_particles(std::size_t grid, std::int64_t start, std::int64_t first, std::int64_t last,
+                        mesh::Particles& out) const;
 
   NyxTables tables_;
 };

@@ -12,6 +12,7 @@
 #include "io/formats/folder_seal.hpp"
 #include "io/formats/metadata.hpp"
 #include "io/formats/nyx/nyx_file.hpp"
+#include "io/formats/nyx/nyx_texts.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
 
@@ -47,6 +48,7 @@ class NyxHeaderReader {
   void read_all() {
     const std::optional<std::string> state = check_sealed_texts(description_.state.source);
     is_ours_ = state.has_value();
+    if (is_ours_) description_.seal = Seal::kept;
     // Twice: the layouts want the boundaries, and what the seal says counts more than the rounded texts of the format.
     if (is_ours_) apply_seal(*state);
     periodic_ = is_ours_ ? description_.state.geometry.periodic : mesh::Periodicity{true, true, true};
@@ -270,6 +272,7 @@ class NyxHeaderReader {
     TextReader text(description_.state.source + "/job_info");
     while (!text.at_end()) {
       const std::string line = trimmed(text.line("a line"));
+      if (line == nyx_of_ours && !is_ours_) description_.seal = Seal::lost;
       for (const auto& [number, label] : numbers)
         if (line.starts_with(label)) *number = value_after(text, line, label);
     }

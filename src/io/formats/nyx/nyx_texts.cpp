@@ -121,8 +121,7 @@ std::string header_text(const FileContent& content) {
 // must not occur in it, nor those of its other codes: yt would find the file ambiguous.
 std::string job_info(const FileContent& content) {
   const std::string rule(78, '=');
-  std::string text = fmt::format("{0}\n Nyx-compatible plot file, written by Sidestream\n{0}\nstep: {1}\n\n", rule,
-                                 content.state.moment.step);
+  std::string text = fmt::format("{0}\n {2}\n{0}\nstep: {1}\n\n", rule, content.state.moment.step, nyx_of_ours);
   if (content.attribute("omega_m") == 0.0 && content.attribute("omega_lambda") == 0.0 &&
       content.attribute("hubble") == 0.0)
     return text;

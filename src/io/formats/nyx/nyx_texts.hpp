@@ -31,6 +31,9 @@ struct NyxLevelTable {
   std::vector<std::uint64_t> particle_checksums;
 };
 
+/// The line of `job_info` by which a folder of ours is known that has lost its seal.
+inline constexpr const char* nyx_of_ours = "Nyx-compatible plot file, written by Sidestream";
+
 std::string nyx_level_folder(std::size_t level);
 
 /// All small files of a folder in the format of Nyx, by name within the folder.

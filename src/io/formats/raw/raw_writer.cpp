@@ -148,7 +148,7 @@ std::vector<std::int64_t> create_raw_file(const std::string& path, Index index, 
                                     {"offset", offsets.back()}});
   }
   const std::string text = index_text(raw_magic, index);
-  OutputFile file(path, OutputFile::Open::create);
+  OutputFile file(path, OutputFile::Open::modify);
   file.write(text);
   file.close();
   for (std::int64_t& offset : offsets) offset += aligned(std::ssize(text));

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "io/containers/hdf5/hdf5_arrays.hpp"
+#include "io/containers/hdf5/hdf5_inside.hpp"
 #include "io/content/block_copy.hpp"
 #include "io/disk/commit_record.hpp"
 #include "io/disk/stored_reals.hpp"
@@ -59,7 +60,7 @@ std::array<double, 3> three_numbers(hid_t object, const char* name) {
 
 bool is_single(const Hdf5Reader& file, const std::string& name) {
   const QuietHdf5 quiet;
-  const DatasetHandle dataset(H5Dopen2(file.file(), name.c_str(), H5P_DEFAULT), "H5Dopen2");
+  const DatasetHandle dataset = open_dataset(file.file(), name);
   const TypeHandle type(H5Dget_type(dataset), "H5Dget_type");
   return H5Tget_size(type) == sizeof(float);
 }
@@ -69,7 +70,7 @@ template <typename F>
 auto with_group(const Hdf5Reader& file, const std::string& group, F read) {
   const QuietHdf5 quiet;
   try {
-    const ObjectHandle object(H5Oopen(file.file(), group.c_str(), H5P_DEFAULT), "H5Oopen");
+    const ObjectHandle object = open_object(file.file(), group);
     return read(object);
   } catch (const core::Error& error) {
     throw core::Error(error.message(), fmt::format("{}, `{}`", file.path(), group), "the file is damaged");
@@ -85,6 +86,7 @@ class VtkhdfFile final : public SnapshotFile {
     description_.format = "vtkhdf";
     description_.state.source = path;
     is_own_ = file_.has(vtkhdf_metadata);
+    description_.seal = is_own_ ? Seal::kept : Seal::none;
     if (is_own_ && !has_record_) fail("the file has no record at its end: it is not complete");
     description_.origin = with_group(file_, "VTKHDF", [](hid_t group) { return three_numbers(group, "Origin"); });
     if (is_own_) apply_metadata(file_.text(vtkhdf_metadata), path, description_);
@@ -245,7 +247,8 @@ std::vector<double> VtkhdfFile::read_box(std::size_t field, int level, std::int3
 bool is_vtkhdf_file(const std::string& path) {
   try {
     constexpr std::string_view signature = "\x89HDF\r\n\x1a\n";
-    if (!std::filesystem::is_regular_file(path)) return false;
+    std::error_code nowhere;
+    if (!std::filesystem::is_regular_file(path, nowhere)) return false;
     const InputFile bytes(path);
     std::string head(signature.size(), '\0');
     if (bytes.size_bytes() < static_cast<std::int64_t>(head.size())) return false;

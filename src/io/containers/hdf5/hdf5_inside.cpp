@@ -1,0 +1,78 @@
+#include "io/containers/hdf5/hdf5_inside.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sidestream/core/error.hpp"
+
+namespace sidestream::io {
+
+namespace {
+
+constexpr const char* hint = "copy what the file should hold into it; nothing beside the file is looked at";
+
+// Called by HDF5 where a link leads to another file, before that is opened.
+herr_t refuse_link(const char*, const char*, const char* file, const char*, unsigned*, hid_t, void* named) {
+  *static_cast<std::string*>(named) = file == nullptr ? "" : file;
+  return -1;
+}
+
+// Opens something by `open(access properties)`.
+template <typename Open>
+auto inside(hid_t kind, Open open) {
+  std::string other;
+  const PropertiesHandle access(H5Pcreate(kind), "H5Pcreate");
+  check_hdf5(H5Pset_elink_cb(access, refuse_link, &other), "H5Pset_elink_cb");
+  try {
+    return open(access);
+  } catch (const core::Error&) {
+    if (other.empty()) throw;
+    throw core::Error(fmt::format("a link leads to another file, `{}`, which is not followed", other.substr(0, 200)),
+                      "", hint);
+  }
+}
+
+void check_storage(hid_t dataset) {
+  constexpr std::array own_filters{H5Z_FILTER_DEFLATE, H5Z_FILTER_SHUFFLE, H5Z_FILTER_FLETCHER32,
+                                   H5Z_FILTER_SZIP,    H5Z_FILTER_NBIT,    H5Z_FILTER_SCALEOFFSET};
+  const PropertiesHandle creation(H5Dget_create_plist(dataset), "H5Dget_create_plist");
+  if (H5Pget_layout(creation) == H5D_VIRTUAL || H5Pget_external_count(creation) > 0)
+    throw core::Error("the values lie in other files, which are not opened", "", hint);
+  const int filters = check_hdf5(H5Pget_nfilters(creation), "H5Pget_nfilters");
+  for (int number = 0; number < filters; ++number) {
+    unsigned flags = 0, settings = 0;
+    std::size_t count = 0;
+    const H5Z_filter_t filter = check_hdf5(
+        H5Pget_filter2(creation, static_cast<unsigned>(number), &flags, &count, nullptr, 0, nullptr, &settings),
+        "H5Pget_filter2");
+    if (std::ranges::find(own_filters, filter) == own_filters.end())
+      throw core::Error(fmt::format("the values take the filter {}, a plugin, which is not loaded", filter), "",
+                        "write them without compression, or with `gzip`: `h5repack -f GZIP=1 IN OUT`");
+  }
+}
+
+}  // namespace
+
+DatasetHandle open_dataset(hid_t file, const std::string& name) {
+  DatasetHandle dataset = inside(H5P_DATASET_ACCESS, [&](hid_t access) {
+    return DatasetHandle(H5Dopen2(file, name.c_str(), access), "H5Dopen2");
+  });
+  check_storage(dataset);
+  return dataset;
+}
+
+ObjectHandle open_object(hid_t file, const std::string& name) {
+  return inside(H5P_LINK_ACCESS,
+                [&](hid_t access) { return ObjectHandle(H5Oopen(file, name.c_str(), access), "H5Oopen"); });
+}
+
+bool has_link(hid_t file, const std::string& name) {
+  std::string other;
+  const PropertiesHandle access(H5Pcreate(H5P_LINK_ACCESS), "H5Pcreate");
+  check_hdf5(H5Pset_elink_cb(access, refuse_link, &other), "H5Pset_elink_cb");
+  return H5Lexists(file, name.c_str(), access) > 0;
+}
+
+}  // namespace sidestream::io

@@ -1,0 +1,147 @@
+"""Pipes, devices, folders, loops and names that no file has, given to commands: a sentence, and no waiting."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import calls
+from sidestream.launch.launcher import find_program, mpi_environment
+
+LIMIT_BYTES = 5 << 20  # MPI needs files of 4.1 MiB itself
+SOD = 'simulation = "sod"\n[mesh]\ncells = [32, 1, 1]\nblock = 8\n'
+
+
+def pipe(folder: Path) -> str:
+    os.mkfifo(folder / "pipe")
+    return "pipe"
+
+
+def loop(folder: Path) -> str:
+    (folder / "loop").symlink_to("loop")
+    return "loop"
+
+
+def empty_folder(folder: Path) -> str:
+    (folder / "folder").mkdir()
+    return "folder"
+
+
+def two_lines(folder: Path) -> str:
+    (folder / "two\nlines").write_text("nothing\n")
+    return "two\nlines"
+
+
+INPUTS: dict[str, Callable[[Path], str]] = {
+    "pipe": pipe,
+    "loop": loop,
+    "folder": empty_folder,
+    "device": lambda _: "/dev/zero",
+    "two lines": two_lines,
+    "4000 characters": lambda _: "x" * 4000,
+    "nowhere": lambda _: "nowhere/at/all",
+}
+COMMANDS = (
+    ("info",),
+    ("verify", "-n", 1),
+    ("bill",),
+    ("report",),
+    ("plot",),
+    ("analyze", "-n", 1),
+    ("analyze", "-n", 1, "--task", "slice"),
+    ("halos", "find"),
+    ("halos", "query"),
+    ("convert", "--format", "nyx", "-n", 1, "out"),
+)
+
+
+@pytest.mark.parametrize("kind", INPUTS)
+def test_what_is_no_file_is_told_at_once(tmp_path: Path, kind: str) -> None:
+    name = INPUTS[kind](tmp_path)
+    for words in COMMANDS:
+        place = words.index("out") if "out" in words else len(words)
+        done = calls.command(tmp_path, *words[:place], name, *words[place:])
+
+        assert done.returncode in (1, 2), (words, done.stdout, done.stderr)
+        assert done.stderr.count("error: ") == 1 and "Traceback" not in done.stderr, (words, done.stderr)
+
+
+@pytest.mark.parametrize("kind", ["loop", "folder", "4000 characters", "nowhere"])
+def test_a_configuration_that_is_no_file_is_told(tmp_path: Path, kind: str) -> None:
+    name = INPUTS[kind](tmp_path)
+    for words in (("check",), ("run", "-n", 1)):
+        done = calls.command(tmp_path, *words, name)
+
+        assert done.returncode in (1, 2), (words, done.stdout, done.stderr)
+        assert done.stderr.count("error: ") == 1 and "Traceback" not in done.stderr, (words, done.stderr)
+
+
+@pytest.mark.parametrize("out", ["/proc/run", "/proc/self/run", "sod.toml/run", "x" * 4000])
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, out: str) -> None:
+    (tmp_path / "sod.toml").write_text(SOD)
+    done = calls.program(tmp_path, 1, "sod.toml", "--quiet", "--out", out)
+
+    assert done.returncode != 0
+    assert "error: " in done.stderr, done.stderr
+    assert "--> " in done.stderr
+
+
+def test_a_quiet_run_that_is_interrupted_says_so(tmp_path: Path) -> None:
+    (tmp_path / "sod.toml").write_text(SOD + "[run]\nmax_steps = 100000000\n[sod]\nend = 1e9\n")
+    line = [str(find_program()), "sod.toml", "--quiet", "--out", "run"]
+    with subprocess.Popen(
+        line, cwd=tmp_path, env=mpi_environment(os.environ, 1), stderr=subprocess.PIPE, text=True
+    ) as process:
+        log = tmp_path / "run" / "events.jsonl"
+        while process.poll() is None and not (log.is_file() and '"step"' in log.read_text()):
+            pass
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=calls.LIMIT_S)
+
+    assert process.returncode == 1, errors
+    assert "the run is interrupted after step" in errors
+
+
+def test_a_quiet_run_that_fails_says_why(tmp_path: Path) -> None:
+    (tmp_path / "sod.toml").write_text(SOD)
+    done = calls.program(tmp_path, 1, "sod.toml", "--quiet", "--from", "sod.toml", "--out", "run")
+
+    assert done.returncode != 0
+    assert "error: " in done.stderr
+
+
+def test_a_limit_of_file_sizes_is_a_full_disk(tmp_path: Path) -> None:
+    """No rank is killed by the signal: what cannot be written is told, with the limit as the reason."""
+    large = SOD.replace("[32, 1, 1]\nblock = 8", "[512, 512, 1]\nblock = 64")
+    (tmp_path / "sod.toml").write_text(large + "[output]\nplotfile = { every = 1 }\n")
+    line = [str(find_program()), "sod.toml", "--quiet", "--set", "run.max_steps=2", "--out", "run"]
+    done = subprocess.run(
+        line,
+        cwd=tmp_path,
+        env=mpi_environment(os.environ, 1),
+        capture_output=True,
+        text=True,
+        timeout=calls.LIMIT_S,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT_BYTES, LIMIT_BYTES)),
+    )
+
+    assert done.returncode == 1, (done.returncode, done.stderr)
+    assert "File too large" in done.stderr or "ulimit -f" in done.stderr, done.stderr
+
+
+def test_a_folder_that_has_gone_is_told(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = 'cd gone && rmdir ../gone && exec "$@"'
+    line = ["sh", "-c", script, "sh", sys.executable, "-m", "sidestream", "info", "plt00010"]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=calls.LIMIT_S)
+
+    assert done.returncode == 1, done.stderr
+    assert "error: " in done.stderr and "Traceback" not in done.stderr
