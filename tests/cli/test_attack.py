@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from fixtures import CommandLine
-from sidestream.attack import KINDS
 from sidestream.attack.campaign import Campaign
 from sidestream.attack.damage import damage
 from sidestream.attack.grammar import read_grammar
+from sidestream.attack.kinds import KINDS
 from sidestream.attack.subjects import RUN, SUBJECTS, Whole, checkpoints, go_on, step_of, whole
 from sidestream.attack.trial import Failure, Kind
+from sidestream.launch.launcher import find_program
 
 SHORT = {"kills": 2, "calls": 2, "limits": 2, "damage": 40, "configurations": 300, "stops": 1, "memory": 2}
 
@@ -147,9 +148,10 @@ def test_wrong_words_are_refused(sidestream: CommandLine, tmp_path: Path) -> Non
 
 def test_the_table_counts_and_json_says_the_same(sidestream: CommandLine, tmp_path: Path) -> None:
     words = ("attack", "--only", "configurations", "--trials", "20")
+    program = str(find_program())
 
-    table = sidestream(*words, "--folder", tmp_path / "table")
-    (told,) = json.loads(sidestream(*words, "--json", "--folder", tmp_path / "json").stdout)
+    table = sidestream(*words, "--folder", tmp_path / "table", SIDESTREAM_RUN=program)
+    (told,) = json.loads(sidestream(*words, "--json", "--folder", tmp_path / "json", SIDESTREAM_RUN=program).stdout)
 
     assert table.returncode == 0
     assert told["tried"] == told["survived"] == sum(told["ends"].values()) == 20

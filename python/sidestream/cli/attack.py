@@ -49,8 +49,8 @@ def attack(
       sidestream attack --folder /scratch/attack --only kills --only calls
       sidestream attack --only damage --seed 17 --trials 1
     """
-    from ..attack import KINDS
     from ..attack.campaign import Campaign
+    from ..attack.kinds import KINDS
 
     if list_kinds:
         _print_kinds(KINDS, as_json)
