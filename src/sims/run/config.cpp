@@ -162,8 +162,8 @@ bool is_state(const mesh::Grid& grid) {
   return std::ranges::any_of(grid.quantities, &mesh::Quantity::is_state);
 }
 
-// The grids that have the state in another form. They have no particles.
-void check_form(const core::Node& node, const std::string& form, const mesh::Grids& grids, bool has_particles) {
+// The grids that have the state in another form.
+void check_form(const core::Node& node, const std::string& form, const mesh::Grids& grids) {
   if (form.empty()) return;
   std::vector<std::string> known;
   for (const auto& [name, grid] : grids)
@@ -172,7 +172,6 @@ void check_form(const core::Node& node, const std::string& form, const mesh::Gri
   if (known.empty()) core::reject(key, "this simulation has one form of its state", "leave the key out");
   if (std::ranges::find(known, form) == known.end())
     throw core::unknown_name("form of the state", form, known, key.where());
-  if (has_particles) core::reject(key, "this form of the state leaves the particles out", "leave the key out");
 }
 
 OutputConfig read_output(const core::Node* node, const OutputKind& kind, const RunConfig& run, core::Node& resolved) {
@@ -183,7 +182,7 @@ OutputConfig read_output(const core::Node* node, const OutputKind& kind, const R
   couple::When when = couple::read_when(*node, output, fmt::format("`{}`", node->key()), times);
   const mesh::Grids grids = run.grids();
   couple::check_conditions(when, mesh::names_of(grids.at("").quantities), times.has_redshift);
-  if (kind.is_checkpoint) check_form(*node, output.grid, grids, !run.plan->species().empty());
+  if (kind.is_checkpoint) check_form(*node, output.grid, grids);
   const std::vector<std::string> known = mesh::names_of(couple::grid_named(grids, output.grid, *node).quantities);
   when.counts_start = !kind.is_checkpoint;  // the start is there without a checkpoint
   OutputConfig config;

@@ -297,18 +297,22 @@ mesh::Snapshot Turbulence::snapshot() {
   for (std::size_t n = 0; n < forcing.size(); ++n) snapshot.state_numbers[fmt::format("forcing_{}", n)] = forcing[n];
   views_.add_modes(snapshot);
   snapshot.add_grid(space_grid, views_.in_space());
-  add_tracers(snapshot);
-  snapshot.add_grid(kept_grid, views_.kept(snapshot.state_numbers));
-  snapshot.add_grid(two_components_grid, views_.two_components(snapshot.state_numbers));
+  mesh::Snapshot kept = views_.kept(snapshot.state_numbers),
+                 two_components = views_.two_components(snapshot.state_numbers);
+  for (mesh::Snapshot* const form : {&snapshot, &kept, &two_components}) add_tracers(*form);
+  snapshot.add_grid(kept_grid, std::move(kept));
+  snapshot.add_grid(two_components_grid, std::move(two_components));
   return snapshot;
 }
 
 // Each where the part of the box is that it is in, taken as one of the grid of the waves.
 void Turbulence::add_tracers(mesh::Snapshot& snapshot) {
   for (std::size_t n = 0; n < config_.tracers.size(); ++n) {
-    mesh::Species species(config_.tracers[n].name, [this, n, geometry = snapshot.geometry] {
+    mesh::Geometry geometry = snapshot.geometry;
+    geometry.periodic = {true, true, true};
+    mesh::Species species(config_.tracers[n].name, [this, n, geometry, layout = snapshot.levels.front()] {
       mesh::Particles particles = tracers_->with_velocities(static_cast<int>(n));
-      redistribute::migrate(comm_, views_.modes(), geometry, particles);
+      redistribute::migrate(comm_, layout, geometry, particles);
       return particles;
     });
     for (std::size_t axis = 0; axis < 3; ++axis)
