@@ -15,7 +15,7 @@ CPP := $(shell find src include apps tests bench python/bindings -name '*.cpp' -
 CHECKED_PYTHON := python/sidestream tests tools bench examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-cpp test-python test-physics test-physics-docs test-slow test-clang test-mpich sanitize sanitize-threads bench format format-check lint tidy measures build-cost clean
+.PHONY: help setup build demo test test-cpp test-python test-physics test-physics-docs test-slow test-clang test-mpich sanitize sanitize-threads attack bench format format-check lint tidy measures build-cost clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -51,6 +51,9 @@ test-slow: $(VENV)/.installed $(VENV)/.tools_slow build test-clang test-mpich  #
 	ctest --preset slow
 	$(PYTHON) -m pytest -q tests/python tests/cli -m slow
 	$(PYTHON) -m pytest -q tests/physics -m slow --record
+
+attack: $(VENV)/.installed  ## every trial that `sidestream attack --list` names: kills, faults, damage, absurd configurations (days on two cores; TRIALS=10 makes ten of each kind)
+	$(VENV)/bin/sidestream attack $(if $(TRIALS),--trials $(TRIALS))
 
 setup: $(VENV)/.installed  ## system packages, virtual environment, Python package
 

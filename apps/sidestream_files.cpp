@@ -196,7 +196,7 @@ bool verify_one(const comm::Communicator& comm, const std::string& path) {
   }
   line["seconds"] = watch.seconds();
   if (comm.rank() == 0) {
-    fmt::print("{}\n", line.dump());
+    fmt::print("{}\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     std::fflush(stdout);
   }
   return line["is_good"];

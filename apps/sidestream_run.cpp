@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <iostream>
 #include <new>
 #include <optional>
 #include <thread>
@@ -33,7 +34,8 @@ struct Arguments {
   std::optional<std::string> kind;  // of names to list, or empty: all
   std::vector<std::string> overrides, allowed_changes;
   int ranks = 1;
-  bool check = false, analyze = false, json = false, restart = false, overwrite = false, quiet = false, options = false;
+  bool check = false, check_each = false, analyze = false, json = false, restart = false, overwrite = false;
+  bool quiet = false, options = false;
 };
 
 core::Node load_configuration(const Arguments& arguments) {
@@ -81,25 +83,48 @@ void print_description(const nlohmann::json& description) {
                task.at("transport").get<std::string>(), task.at("due").get<std::string>());
 }
 
-int check_configuration(const Arguments& arguments) {
-  comm::end_with_the_launcher();
+struct Verdict {
+  int code = done;
+  nlohmann::json description;  // where the code is that
+  std::string message;         // where it is not
+};
+
+Verdict verdict_on(const Arguments& arguments) {
   try {
     const sims::RunConfig config = sims::read_run(load_configuration(arguments), begins_anew(arguments));
     if (begins_anew(arguments)) config.plan->check_start(true);
     sims::check_start(config, folder_of(arguments), start_of(arguments, {}));
-    const nlohmann::json description = sims::describe(config, arguments.ranks);
-    if (arguments.json)
-      fmt::print("{}\n", description.dump());
-    else
-      print_description(description);
-    return done;
+    return {done, sims::describe(config, arguments.ranks), ""};
   } catch (const core::Error& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return used_wrongly;
+    return {used_wrongly, {}, error.what()};
   } catch (const std::exception& error) {
-    fmt::print(stderr, "error: {}\n", error.what());
-    return failed;
+    return {failed, {}, fmt::format("error: {}", error.what())};
   }
+}
+
+int check_configuration(const Arguments& arguments) {
+  comm::end_with_the_launcher();
+  const Verdict verdict = verdict_on(arguments);
+  if (verdict.code != done)
+    fmt::print(stderr, "{}\n", verdict.message);
+  else if (arguments.json)
+    fmt::print("{}\n", verdict.description.dump());
+  else
+    print_description(verdict.description);
+  return verdict.code;
+}
+
+// Those whose paths come on standard input, each answered with a line of JSON before the next is read.
+int check_each(Arguments arguments) {
+  comm::end_with_the_launcher();
+  while (std::getline(std::cin, arguments.config)) {
+    const Verdict verdict = verdict_on(arguments);
+    const nlohmann::json answer = {
+        {"code", verdict.code}, {"description", verdict.description}, {"message", verdict.message}};
+    fmt::print("{}\n", answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    std::fflush(stdout);
+  }
+  return done;
 }
 
 void print_options() {
@@ -266,6 +291,8 @@ int main(int argc, char** argv) {
   line.flag("--overwrite", arguments.overwrite, "replace an earlier run in the folder");
   line.flag("--quiet", arguments.quiet, "no line for each step");
   line.flag("--check", arguments.check, "check the configuration, say what it would take, and stop");
+  line.flag("--check-each", arguments.check_each,
+            "check every configuration whose path comes on standard input, and answer each with a line of JSON");
   line.number("--ranks", arguments.ranks, "with --check: the ranks to be asked for", 1);
   line.flag("--json", arguments.json, "with --check or --list: answer in JSON");
   line.flag("--options", arguments.options, "list every option of the configuration and stop");
@@ -273,6 +300,7 @@ int main(int argc, char** argv) {
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
   if (arguments.options) return print_options(), done;
   if (arguments.kind) return list_names(*arguments.kind, arguments.json);
+  if (arguments.check_each) return check_each(arguments);
   if (arguments.config.empty()) return line.refuse("config is required");
   if (arguments.restart && arguments.overwrite) return line.refuse("--restart and --overwrite exclude each other");
   if (arguments.analyze && (arguments.restart || (arguments.overwrite && arguments.file.empty())))

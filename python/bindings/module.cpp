@@ -1,5 +1,8 @@
 #include <mpi.h>
 
+#include <iterator>
+#include <string_view>
+
 #include "blocks.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/error.hpp"
@@ -21,7 +24,9 @@ void translate(const std::exception_ptr& thrown, void* error_class) {
   try {
     std::rethrow_exception(thrown);
   } catch (const core::Error& error) {
-    PyErr_SetString(static_cast<PyObject*>(error_class), error.what());
+    const std::string_view text = error.what();  // with what a damaged file has for names
+    const nb::object words = nb::steal(PyUnicode_DecodeUTF8(text.data(), std::ssize(text), "replace"));
+    PyErr_SetObject(static_cast<PyObject*>(error_class), words.ptr());
   }
 }
 

@@ -32,6 +32,7 @@ HELP = [
     ["watch"],
     ["analyze"],
     ["bench", "io"],
+    ["attack"],
 ]
 HELP += [["halos"], ["halos", "query"], ["halos", "find"], ["halos", "mergers"]]
 WRONG = {

@@ -13,6 +13,7 @@ import typer
 from .. import console
 from ..error import UsageError
 from . import files
+from .attack import attack
 from .bench import bench
 from .halos import halos
 
@@ -403,6 +404,7 @@ def zoom(
 
 app.command(short_help="Write a plot file or checkpoint in another format.")(files.convert)
 app.command(short_help="Check every checksum of a file, or of all files of a run.")(files.verify)
+app.command(short_help="Kill, damage and starve small runs, and see that nothing is lost.")(attack)
 
 
 def _request(config: Path, ranks: int | None, settings: list[str] | None, out: Path | None) -> RunRequest:
