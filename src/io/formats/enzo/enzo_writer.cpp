@@ -248,11 +248,7 @@ void write_texts(const EnzoState& state, const std::string& folder, const std::s
   write(stem + ".boundary", boundary_text(state, stem));
   if (!state.tables.fields.empty()) {
     const std::string name = stem + ".boundary.hdf", file = folder + "/" + name;
-    const MemoryFile memory;
-    write_boundary_hdf(state, memory.path());
-    OutputFile out(file, OutputFile::Open::create);
-    memory.copy_to(out);
-    out.sync_and_close();
+    write_boundary_hdf(state, file);
     checksums[name] = enzo_checksum(read_text(file));
   }
   const nlohmann::json all{{"metadata", metadata_text(state.content)},
