@@ -79,7 +79,8 @@ def test_a_sinusoid_leaves_one_mode(layout: str, tmp_path: Path) -> None:
     for case in report["cases"]:
         parts = case["parts"]
         assert set(parts) == {"transform", "pack", "exchange", "unpack"}
-        assert min(parts.values()) >= 0 and parts["transform"] > 0
+        assert min(parts.values()) >= 0
+        assert parts["transform"] > 0 or case["rows"] * case["columns"] < 4, "the slowest may be one that is idle"
         assert sum(parts.values()) <= case["seconds"]
     assert max(report["sinusoid_errors"].values()) < 1e-14
     fastest = report["cases"][report["fastest"]]

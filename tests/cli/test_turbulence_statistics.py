@@ -193,7 +193,7 @@ def test_a_cell_without_a_number_is_named(tmp_path: Path) -> None:
     done = program(tmp_path, 2, "tasks.toml", "--analyze", "--from", "plt00000", "--out", "out")
 
     assert done.returncode == 1
-    assert "`velocity_y` holds nan at the cell (z, y, x) = (3, 2, 1)" in done.stderr
+    assert "`ymom` is nan in a cell" in done.stderr and "cell (1, 2, 3)" in done.stderr
 
 
 def test_what_has_no_velocity_is_refused(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_no_particles_have_no_groups() -> None:
     ("arguments", "message"),
     [
         ({"linking_length": 0.0}, "linking length is 0"),
-        ({"linking_length": float("nan")}, "linking length is nan"),
+        ({"linking_length": float("nan")}, "`linking_length` is nan"),
         ({"box_size": None}, "box_size"),
         ({"box_size": -1.0}, "box_size"),
         ({"positions": np.zeros((4, 2))}, "shape"),

@@ -190,7 +190,7 @@ def test_a_field_of_one_value_is_one_branch() -> None:
         ({"array": np.full((4, 4, 4), np.inf)}, ""),
         ({"connectivity": 18}, "connectivity 18"),
         ({"sets": "over"}, "no sets 'over'"),
-        ({"threads": 0}, "0 threads"),
+        ({"threads": 0}, "`threads` is 0"),
         ({"cut_off": "many mean"}, "many"),
         ({"comm": "world"}, "not a communicator"),
         ({"origin": (0, 0, 0)}, "for blocks on several ranks"),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..error import Error
+from ..files.opening import is_there
 from ..runs.results import load_result
 from .launcher import HALOS
 from .programs import Tell, lines_of
@@ -36,7 +37,7 @@ def query(
     request: TreeQuery, ranks: int, launcher: str | None = None, tell: Tell = lambda _: None
 ) -> tuple[xr.Dataset, dict[str, Any]]:
     """Asks; returns the catalogue and the seconds that reading the file (`read_s`) and the query (`query_s`) took."""
-    if not request.tree.is_file():
+    if not (is_there(request.tree) and request.tree.is_file()):
         raise Error("there is no such file", request.tree, 'give the result of a task with `analysis = "merge_tree"`')
     with tempfile.TemporaryDirectory(prefix="sidestream-") as folder:
         target = Path(folder) / "halos.nc"
