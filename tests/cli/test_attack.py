@@ -22,6 +22,7 @@ from sidestream.launch.launcher import find_program
 SHORT = {"kills": 1, "calls": 1, "limits": 1, "damage": 20, "configurations": 100, "stops": 1, "memory": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_a_short_attack_finds_nothing(kind: Kind, tmp_path: Path) -> None:
     (tally,) = Campaign([kind], tmp_path, trials=SHORT[kind.name]).run(print)
