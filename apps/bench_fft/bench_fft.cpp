@@ -230,9 +230,6 @@ int main(int argc, char** argv) {
       if (arguments.kept > 0 && arguments.kept < wave.z)
         throw core::Error(fmt::format("the sinusoid has the wavenumber {}", wave.z), "--kept",
                           "keep more, or 0 for all");
-      if (2 * arguments.kept >= arguments.cells)
-        throw core::Error(fmt::format("{} cells have no wavenumber {}", arguments.cells, arguments.kept), "--kept",
-                          fmt::format("keep at most {}, or 0 for all", (arguments.cells - 1) / 2));
     });
     const bool has_blocks = arguments.from == "blocks";
     apps::require_memory(comm, fmt::format("transforms of {0}^3 cells", arguments.cells), bytes_of(arguments),

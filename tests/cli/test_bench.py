@@ -104,7 +104,7 @@ def test_a_wrong_strategy_is_told_once_with_those_there_are(tmp_path: Path) -> N
         (["move", "--strategies", ","], "leaves a name out"),
         (["fft", "--strategies", "p2p,,rma"], "leaves a name out"),
         (["fft", "--from", "nope"], "there is no layout `nope`"),
-        (["fft", "--cells", 16, "--kept", 8], "16 cells have no wavenumber 8"),
+        (["fft", "--cells", 16, "--kept", 8], "--kept 8 does not fit 16 cells"),
         (["move", "--block", 5, "--cells", 16], "16 cells a side are no whole number of blocks of 5"),
         (
             ["fft", "--from", "blocks", "--block", 5, "--cells", 16],

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "sidestream/solvers/kept_waves.hpp"
-#include "sidestream/solvers/mode_transfer.hpp"
+#include "sidestream/solvers/spectral/kept_waves.hpp"
+#include "sidestream/solvers/spectral/mode_transfer.hpp"
 
 namespace sidestream::solvers {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/view.hpp"
-#include "sidestream/solvers/forcing.hpp"
-#include "sidestream/solvers/mode_transfer.hpp"
-#include "sidestream/solvers/wave_grid.hpp"
+#include "sidestream/solvers/spectral/forcing.hpp"
+#include "sidestream/solvers/spectral/mode_transfer.hpp"
+#include "sidestream/solvers/spectral/wave_grid.hpp"
 #include "solvers/spectral/flow_rows.hpp"
 #include "solvers/spectral/tracer_rows.hpp"
 

@@ -4,7 +4,7 @@
 #include "sidestream/fft/tuning.hpp"
 #include "sidestream/redistribute/exchange_choice.hpp"
 #include "sidestream/redistribute/wisdom.hpp"
-#include "sidestream/solvers/spectral_transform.hpp"
+#include "sidestream/solvers/spectral/spectral_transform.hpp"
 #include "support/folder.hpp"
 
 namespace sidestream::solvers {

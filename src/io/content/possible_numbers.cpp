@@ -19,7 +19,8 @@ constexpr double largest_omega = 10.0, largest_hubble = 10.0;  // h, not km/s/Mp
 constexpr double smallest_gamma = 1.0, largest_gamma = 100.0;
 constexpr std::size_t longest_name = 256;
 constexpr const char* hint =
-    "the file is damaged, of another kind, or in units that are not those of its format; nothing of it was used";
+    "nothing of it was used: mend the file, which is damaged, of another kind, or in units that are not those of its "
+    "format";
 
 // What formats call what they tell.
 struct Entry {

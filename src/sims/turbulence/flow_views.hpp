@@ -10,9 +10,9 @@
 #include "sidestream/analysis/vortices.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/mesh/snapshot.hpp"
-#include "sidestream/solvers/incompressible_flow.hpp"
-#include "sidestream/solvers/kept_waves.hpp"
-#include "sidestream/solvers/mode_transfer.hpp"
+#include "sidestream/solvers/spectral/incompressible_flow.hpp"
+#include "sidestream/solvers/spectral/kept_waves.hpp"
+#include "sidestream/solvers/spectral/mode_transfer.hpp"
 
 namespace sidestream::sims {
 

@@ -5,7 +5,7 @@
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/fft/modes.hpp"
-#include "sidestream/solvers/mode_transfer.hpp"
+#include "sidestream/solvers/spectral/mode_transfer.hpp"
 #include "sims/turbulence/flow_views.hpp"
 
 namespace sidestream::sims {

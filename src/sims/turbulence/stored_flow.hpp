@@ -6,7 +6,7 @@
 
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/mesh/snapshot.hpp"
-#include "sidestream/solvers/kept_waves.hpp"
+#include "sidestream/solvers/spectral/kept_waves.hpp"
 
 namespace sidestream::sims {
 

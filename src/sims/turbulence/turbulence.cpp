@@ -10,7 +10,7 @@
 #include "sidestream/fft/modes.hpp"
 #include "sidestream/mesh/hierarchy.hpp"
 #include "sidestream/redistribute/migration.hpp"
-#include "sidestream/solvers/tracers.hpp"
+#include "sidestream/solvers/spectral/tracers.hpp"
 #include "sims/registry.hpp"
 #include "sims/run/moments.hpp"
 #include "sims/run/same_physics.hpp"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "sidestream/solvers/incompressible_flow.hpp"
-#include "sidestream/solvers/initial_flow.hpp"
+#include "sidestream/solvers/spectral/incompressible_flow.hpp"
+#include "sidestream/solvers/spectral/initial_flow.hpp"
 #include "sims/run/mesh_config.hpp"
 
 namespace sidestream::sims {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "sidestream/core/compact_sum.hpp"
-#include "sidestream/solvers/incompressible_flow.hpp"
-#include "sidestream/solvers/spectral_transform.hpp"
+#include "sidestream/solvers/spectral/incompressible_flow.hpp"
+#include "sidestream/solvers/spectral/spectral_transform.hpp"
 #include "solvers/spectral/forced_band.hpp"
 #include "solvers/spectral/mode_rows.hpp"
 #include "solvers/spectral/time_scheme.hpp"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "sidestream/comm/communicator.hpp"
-#include "sidestream/solvers/forcing.hpp"
-#include "sidestream/solvers/incompressible_flow.hpp"
+#include "sidestream/solvers/spectral/forcing.hpp"
+#include "sidestream/solvers/spectral/incompressible_flow.hpp"
 #include "solvers/spectral/mode_rows.hpp"
 
 namespace sidestream::solvers {

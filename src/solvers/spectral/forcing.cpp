@@ -1,4 +1,4 @@
-#include "sidestream/solvers/forcing.hpp"
+#include "sidestream/solvers/spectral/forcing.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sidestream/solvers/forcing.hpp"
+#include "sidestream/solvers/spectral/forcing.hpp"
 
 namespace sidestream::solvers {
 

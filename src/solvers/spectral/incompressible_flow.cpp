@@ -1,4 +1,4 @@
-#include "sidestream/solvers/incompressible_flow.hpp"
+#include "sidestream/solvers/spectral/incompressible_flow.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sidestream/solvers/initial_flow.hpp"
+#include "sidestream/solvers/spectral/initial_flow.hpp"
 
 namespace sidestream::solvers {
 

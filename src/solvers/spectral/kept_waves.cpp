@@ -1,10 +1,10 @@
-#include "sidestream/solvers/kept_waves.hpp"
+#include "sidestream/solvers/spectral/kept_waves.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "sidestream/redistribute/redistribution.hpp"
-#include "sidestream/solvers/mode_transfer.hpp"
+#include "sidestream/solvers/spectral/mode_transfer.hpp"
 
 namespace sidestream::solvers {
 

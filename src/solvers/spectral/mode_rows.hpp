@@ -3,7 +3,7 @@
 #include <complex>
 #include <vector>
 
-#include "sidestream/solvers/wave_grid.hpp"
+#include "sidestream/solvers/spectral/wave_grid.hpp"
 #include "solvers/spectral/flow_rows.hpp"
 
 namespace sidestream::solvers {

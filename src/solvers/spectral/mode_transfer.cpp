@@ -1,4 +1,4 @@
-#include "sidestream/solvers/mode_transfer.hpp"
+#include "sidestream/solvers/spectral/mode_transfer.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "sidestream/solvers/spectral_transform.hpp"
+#include "sidestream/solvers/spectral/spectral_transform.hpp"
 
 #include <algorithm>
 

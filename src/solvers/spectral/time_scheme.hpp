@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "sidestream/solvers/incompressible_flow.hpp"
+#include "sidestream/solvers/spectral/incompressible_flow.hpp"
 #include "solvers/spectral/flow_rows.hpp"
 
 namespace sidestream::solvers {

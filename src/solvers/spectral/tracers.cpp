@@ -1,4 +1,4 @@
-#include "sidestream/solvers/tracers.hpp"
+#include "sidestream/solvers/spectral/tracers.hpp"
 
 #include <algorithm>
 #include <numbers>

@@ -1,4 +1,4 @@
-#include "sidestream/solvers/wave_grid.hpp"
+#include "sidestream/solvers/spectral/wave_grid.hpp"
 
 #include <fmt/format.h>
 

@@ -10,7 +10,7 @@
 
 #include "sidestream/core/config.hpp"
 #include "sidestream/core/registry.hpp"
-#include "sidestream/solvers/wave_grid.hpp"
+#include "sidestream/solvers/spectral/wave_grid.hpp"
 
 namespace sidestream::solvers {
 

@@ -8,8 +8,8 @@
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/mesh/particles.hpp"
 #include "sidestream/redistribute/redistribution.hpp"
-#include "sidestream/solvers/incompressible_flow.hpp"
-#include "sidestream/solvers/spectral_transform.hpp"
+#include "sidestream/solvers/spectral/incompressible_flow.hpp"
+#include "sidestream/solvers/spectral/spectral_transform.hpp"
 
 namespace sidestream::solvers {
 

@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "redistribute/point_to_point.hpp"
+#include "redistribute/strategies/point_to_point.hpp"
 
 namespace sidestream::redistribute {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "sidestream/comm/communicator.hpp"
-#include "sidestream/solvers/spectral_transform.hpp"
+#include "sidestream/solvers/spectral/spectral_transform.hpp"
 
 namespace sidestream::solvers {
 

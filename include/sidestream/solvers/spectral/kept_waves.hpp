@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sidestream/comm/communicator.hpp"
-#include "sidestream/solvers/spectral_transform.hpp"
+#include "sidestream/solvers/spectral/spectral_transform.hpp"
 
 namespace sidestream::solvers {
 

@@ -13,8 +13,8 @@
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/bill.hpp"
 #include "sidestream/mesh/field.hpp"
-#include "sidestream/solvers/forcing.hpp"
-#include "sidestream/solvers/wave_grid.hpp"
+#include "sidestream/solvers/spectral/forcing.hpp"
+#include "sidestream/solvers/spectral/wave_grid.hpp"
 
 namespace sidestream::solvers {
 

@@ -7,7 +7,7 @@
 
 #include "sidestream/core/config.hpp"
 #include "sidestream/core/registry.hpp"
-#include "sidestream/solvers/incompressible_flow.hpp"
+#include "sidestream/solvers/spectral/incompressible_flow.hpp"
 
 namespace sidestream::solvers {
 

@@ -6,7 +6,7 @@
 #include <exception>
 #include <thread>
 
-#include "redistribute/point_to_point.hpp"
+#include "redistribute/strategies/point_to_point.hpp"
 #include "sidestream/comm/shared_window.hpp"
 
 namespace sidestream::redistribute {

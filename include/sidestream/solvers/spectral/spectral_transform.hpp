@@ -3,7 +3,7 @@
 #include <complex>
 
 #include "sidestream/fft/fft_plan.hpp"
-#include "sidestream/solvers/wave_grid.hpp"
+#include "sidestream/solvers/spectral/wave_grid.hpp"
 
 namespace sidestream::solvers {
 
