@@ -15,6 +15,7 @@
 #include "sidestream/core/registry.hpp"
 #include "sidestream/couple/config.hpp"
 #include "sidestream/couple/trigger.hpp"
+#include "sidestream/io/file_choice.hpp"
 #include "sidestream/mesh/hierarchy.hpp"
 #include "sidestream/mesh/snapshot.hpp"
 
@@ -72,6 +73,8 @@ class SimulationPlan {
   virtual double memory_bytes() const = 0;
   /// The species of particles of its snapshots.
   virtual std::vector<couple::ExpectedSpecies> species() const { return {}; }
+  /// Of the numbers of its state, and so of its checkpoints unless they are told otherwise.
+  virtual io::Precision precision() const { return io::Precision::double_precision; }
   /// What its times are.
   virtual couple::TimeKeeping times() const = 0;
   /// All quantities of its snapshots.

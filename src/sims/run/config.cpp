@@ -52,7 +52,8 @@ std::vector<std::string> formats_for(const OutputKind& kind) {
   return names;
 }
 
-core::Table<Output> output_table(const OutputKind& kind, const couple::TimeKeeping& times) {
+// `precision`: of the state.
+core::Table<Output> output_table(const OutputKind& kind, const couple::TimeKeeping& times, io::Precision precision) {
   const bool is_plotfile = kind.has_fields && !kind.is_checkpoint;
   const io::WriteOptions standard;
   std::vector<std::string> methods = io::write_methods().names();
@@ -78,8 +79,12 @@ core::Table<Output> output_table(const OutputKind& kind, const couple::TimeKeepi
   table.option("on_failure", &Output::on_failure, "continue")
       .one_of({"continue", "stop"})
       .doc("what the run does when the file cannot be written");
-  if (kind.has_fields)
-    table.option("precision", &Output::precision, "double").one_of({"double", "single"}).doc("of the fields");
+  if (kind.has_fields) {
+    const bool is_single = kind.is_checkpoint && precision == io::Precision::single_precision;
+    table.option("precision", &Output::precision, is_single ? "single" : "double")
+        .one_of({"double", "single"})
+        .doc("of the fields");
+  }
   if (kind.is_checkpoint) {
     table.option("keep", &Output::keep, 2).at_least(0).doc("newest checkpoints that stay; 0: all");
     table.option("state", &Output::grid, "").doc("form of the state that is written; empty: to the bit");
@@ -176,7 +181,7 @@ void check_form(const core::Node& node, const std::string& form, const mesh::Gri
 
 OutputConfig read_output(const core::Node* node, const OutputKind& kind, const RunConfig& run, core::Node& resolved) {
   const couple::TimeKeeping& times = run.coupling.times;
-  core::Table<Output> table = output_table(kind, times);
+  core::Table<Output> table = output_table(kind, times, run.plan->precision());
   table.ignore("write");
   const Output output = table.read(*node, &resolved);
   couple::When when = couple::read_when(*node, output, fmt::format("`{}`", node->key()), times);

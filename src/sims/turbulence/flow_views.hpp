@@ -38,10 +38,12 @@ std::vector<mesh::Quantity> space_quantities(const std::vector<solvers::PassiveS
 /// The names of the components of the state.
 std::vector<std::string> component_names(const std::vector<solvers::PassiveScalar>& scalars);
 
-/// Shows a flow as quantities of its modes and of the cells of blocks, made when somebody asks for them.
+/// Shows a flow as quantities of its modes and of the cells of blocks, made when somebody asks for them, in the
+/// precision of the flow.
+template <typename Real>
 class FlowViews {
  public:
-  FlowViews(const comm::Communicator& comm, const solvers::IncompressibleFlow& flow,
+  FlowViews(const comm::Communicator& comm, const solvers::IncompressibleFlow<Real>& flow,
             const std::vector<solvers::PassiveScalar>& scalars, const mesh::Layout& blocks);
 
   /// Where the modes of a snapshot lie: the same on any number of ranks.
@@ -54,32 +56,32 @@ class FlowViews {
   mesh::Snapshot two_components(std::map<std::string, double> numbers) const;
 
   /// A component of a spectrum on `flow.modes()` in space.
-  mesh::Field<double> transformed(solvers::Spectrum& spectrum) const;
+  mesh::Field<Real> transformed(solvers::Spectrum<Real>& spectrum) const;
 
  private:
-  mesh::Field<double> component_in_space(int component) const;
-  mesh::Field<double> vorticity(int axis) const;
+  mesh::Field<Real> component_in_space(int component) const;
+  mesh::Field<Real> vorticity(int axis) const;
   using FromVelocity = decltype(&analysis::q_criterion);
   mesh::Field<double> of_velocity(FromVelocity compute) const;
-  mesh::Field<double> pressure() const;
+  mesh::Field<Real> pressure() const;
   std::vector<std::array<double, 3>> displacements() const;
   /// Adds d_i d_j u_i u_j, its sign reversed and times `weight`, of products on cells displaced `by` to `sum`.
-  void add_advection(const std::array<double, 3>& by, double weight, solvers::Spectrum& sum) const;
-  solvers::SpectralTransform& transform() const;
-  solvers::Spectrum component(int component) const;
-  solvers::Spectrum independent(int number) const;
+  void add_advection(const std::array<double, 3>& by, double weight, solvers::Spectrum<Real>& sum) const;
+  solvers::SpectralTransform<Real>& transform() const;
+  solvers::Spectrum<Real> component(int component) const;
+  solvers::Spectrum<Real> independent(int number) const;
   mesh::Snapshot in_rows(std::map<std::string, double> numbers) const;
-  using Component = std::function<solvers::Spectrum(int component)>;  // on `flow_.modes()`
-  using Place = std::function<solvers::Spectrum(const solvers::Spectrum& planes)>;
+  using Component = std::function<solvers::Spectrum<Real>(int component)>;  // on `flow_.modes()`
+  using Place = std::function<solvers::Spectrum<Real>(const solvers::Spectrum<Real>& planes)>;
   void add_parts(const std::vector<mesh::Quantity>& parts, const Component& make, const Place& place,
                  mesh::Snapshot& snapshot) const;
 
   const comm::Communicator& comm_;
-  const solvers::IncompressibleFlow& flow_;
+  const solvers::IncompressibleFlow<Real>& flow_;
   const std::vector<solvers::PassiveScalar>& scalars_;
   mesh::Layout blocks_, modes_;
   solvers::KeptWaves kept_;
-  mutable std::unique_ptr<solvers::SpectralTransform> transform_;  // made on first use
+  mutable std::unique_ptr<solvers::SpectralTransform<Real>> transform_;  // made on first use
 };
 
 }  // namespace sidestream::sims

@@ -12,8 +12,7 @@ namespace sidestream::sims {
 
 namespace {
 
-using solvers::Spectrum;
-using Complex = std::complex<double>;
+using solvers::Spectrum, solvers::Wave;
 
 constexpr double most_cells = 1 << 20;
 
@@ -63,26 +62,30 @@ mesh::Layout StoredFlow::blocks(int ranks) const {
   return kept_ ? kept_->rows(ranks) : solvers::mode_planes(waves_, ranks);
 }
 
-Spectrum StoredFlow::amplitudes(const comm::Communicator& comm, const std::string& name) const {
+template <typename Real>
+Spectrum<Real> StoredFlow::amplitudes(const comm::Communicator& comm, const std::string& name) const {
   const mesh::Layout layout = blocks(comm.size());
-  Spectrum all(layout, comm.rank());
+  Spectrum<Real> all(layout, comm.rank());
   mesh::Field<double> numbers(layout, comm.rank());
   const auto parts = mesh::complex_parts(name);
   file_.read(parts[0], 0, numbers);
-  std::ranges::copy(numbers.all(), all.all().begin());
+  std::ranges::transform(numbers.all(), all.all().begin(),
+                         [](double real) { return Wave<Real>(static_cast<Real>(real)); });
   file_.read(parts[1], 0, numbers);
-  std::ranges::transform(all.all(), numbers.all(), all.all().begin(),
-                         [](const Complex& real, double imaginary) { return Complex(real.real(), imaginary); });
+  std::ranges::transform(all.all(), numbers.all(), all.all().begin(), [](const Wave<Real>& real, double imaginary) {
+    return Wave<Real>(real.real(), static_cast<Real>(imaginary));
+  });
   return all;
 }
 
-Spectrum StoredFlow::read(const comm::Communicator& comm, const std::vector<std::string>& names) const {
-  Spectrum state(solvers::mode_planes(waves_, comm.size()), comm.rank(), static_cast<int>(names.size()));
+template <typename Real>
+Spectrum<Real> StoredFlow::read(const comm::Communicator& comm, const std::vector<std::string>& names) const {
+  Spectrum<Real> state(solvers::mode_planes(waves_, comm.size()), comm.rank(), static_cast<int>(names.size()));
   std::vector<std::string> stored = names;
   if (has_two_) std::ranges::copy(independent_components, stored.begin());
   for (std::size_t c = 0; c < names.size(); ++c) {
     if (has_two_ && c == independent_components.size()) continue;
-    const Spectrum one = amplitudes(comm, stored[c]);
+    const Spectrum<Real> one = amplitudes<Real>(comm, stored[c]);
     if (kept_) {
       kept_->in_planes(comm, one, state, static_cast<int>(c));
       continue;
@@ -97,19 +100,23 @@ Spectrum StoredFlow::read(const comm::Communicator& comm, const std::vector<std:
 }
 
 // The first two components of `state` are the independent ones.
-void StoredFlow::recover(Spectrum& state) const {
+template <typename Real>
+void StoredFlow::recover(Spectrum<Real>& state) const {
   for (int b = 0; b < state.blocks(); ++b)
     fft::for_each_mode(state.box(b), waves_, [&, u = state.view(b)](const fft::Mode& mode) {
       const auto [i, j, k] = mode.index;
       const std::array<double, 3> wave = kept_->grid().wavenumber(mode.wavenumber);
       const int left_out = solvers::dependent_axis(wave);
-      std::array<Complex, 3> velocity{};
+      std::array<Wave<double>, 3> velocity{};
       for (int n = 0; n < 2; ++n) velocity[static_cast<std::size_t>(n < left_out ? n : n + 1)] = u(n, k, j, i);
       velocity[static_cast<std::size_t>(left_out)] = mode.wavenumber == mesh::Int3{0, 0, 0}
-                                                         ? Complex(number_of(file_, mean_velocity_z))
+                                                         ? Wave<double>(number_of(file_, mean_velocity_z))
                                                          : solvers::dependent_component(wave, velocity);
-      for (int c = 0; c < 3; ++c) u(c, k, j, i) = velocity[static_cast<std::size_t>(c)];
+      for (int c = 0; c < 3; ++c) u(c, k, j, i) = Wave<Real>(velocity[static_cast<std::size_t>(c)]);
     });
 }
+
+template Spectrum<float> StoredFlow::read(const comm::Communicator&, const std::vector<std::string>&) const;
+template Spectrum<double> StoredFlow::read(const comm::Communicator&, const std::vector<std::string>&) const;
 
 }  // namespace sidestream::sims

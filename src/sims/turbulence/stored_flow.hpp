@@ -20,13 +20,16 @@ class StoredFlow {
   mesh::Int3 waves() const { return waves_; }
   /// The blocks on which the file is read.
   mesh::Layout blocks(int ranks) const;
-  /// The components `names`, the first three those of the velocity, on `solvers::mode_planes(waves(), comm.size())`.
-  /// Collective.
-  solvers::Spectrum read(const comm::Communicator& comm, const std::vector<std::string>& names) const;
+  /// The components `names`, the first three those of the velocity, on `solvers::mode_planes(waves(), comm.size())`, as
+  /// floats or doubles whatever the file has. Collective.
+  template <typename Real>
+  solvers::Spectrum<Real> read(const comm::Communicator& comm, const std::vector<std::string>& names) const;
 
  private:
-  solvers::Spectrum amplitudes(const comm::Communicator& comm, const std::string& name) const;
-  void recover(solvers::Spectrum& state) const;
+  template <typename Real>
+  solvers::Spectrum<Real> amplitudes(const comm::Communicator& comm, const std::string& name) const;
+  template <typename Real>
+  void recover(solvers::Spectrum<Real>& state) const;
 
   const mesh::Snapshot& file_;
   std::optional<solvers::KeptWaves> kept_;  // where they lie so

@@ -30,8 +30,10 @@ constexpr const char* flow_hint =
     "`turbulence.courant` or `turbulence.dt`";
 /// A state in a file has less divergence than this over its velocity gradients.
 constexpr double most_divergence = 1e-6;
-/// One with less was written by such a flow to the bit, or nearly so; one with more in single precision.
-constexpr double exact_divergence = 1e-10;
+/// One with less was written by such a flow to the bit, or nearly so; one with more in less precision than that of the
+/// flow, of which single is the least.
+template <typename Real>
+constexpr double exact_divergence = std::is_same_v<Real, float> ? most_divergence : 1e-10;
 
 /// A flow is resolved from this product of wavenumber and Kolmogorov length on.
 constexpr double least_resolved = 1.0;
@@ -39,6 +41,7 @@ constexpr double least_resolved = 1.0;
 /// Steps may be so much longer than asked for, so that none is next to nothing where times add up with rounding.
 constexpr double rounding = 1e-9;
 
+template <typename Real>
 class Turbulence final : public Simulation {
  public:
   Turbulence(const TurbulenceConfig& config, const comm::Communicator& comm, const couple::Landings& landings,
@@ -51,16 +54,16 @@ class Turbulence final : public Simulation {
         flow_(comm, config.grid(), config.flow(), bill),
         views_(comm, flow_, config_.scalars, hierarchy_.layout(0)) {
     if (config_.tracers.empty()) return;
-    tracers_ = std::make_unique<solvers::Tracers>(comm, flow_);
-    carry_ = [this](const solvers::FlowStage& stage, solvers::Spectrum& velocity) {
+    tracers_ = std::make_unique<solvers::Tracers<Real>>(comm, flow_);
+    carry_ = [this](const solvers::FlowStage& stage, solvers::Spectrum<Real>& velocity) {
       tracers_->advance(stage, velocity);
     };
   }
 
   void initialize() override {
-    solvers::initial_flows()
-        .named(config_.initial.flow)
-        .set(config_.initial, static_cast<std::uint64_t>(config_.seed), comm_, flow_);
+    const auto set =
+        std::get<solvers::InitialFlowEntry::Set<Real>>(solvers::initial_flows().named(config_.initial.flow).set);
+    set(config_.initial, static_cast<std::uint64_t>(config_.seed), comm_, flow_);
     add_mean();
     set_scalars();
     for (const TracerSpecies& species : config_.tracers) scatter(species);
@@ -128,17 +131,18 @@ class Turbulence final : public Simulation {
   const comm::Communicator& comm_;
   Times landings_;
   mesh::Hierarchy hierarchy_;
-  solvers::IncompressibleFlow flow_;
-  FlowViews views_;
-  std::unique_ptr<solvers::Tracers> tracers_;  // in the order of their tables; null where there are none
-  solvers::IncompressibleFlow::Carry carry_;
+  solvers::IncompressibleFlow<Real> flow_;
+  FlowViews<Real> views_;
+  std::unique_ptr<solvers::Tracers<Real>> tracers_;  // in the order of their tables; null where there are none
+  typename solvers::IncompressibleFlow<Real>::Carry carry_;
   std::int64_t step_ = 0;
   double time_ = 0.0, dt_ = 0.0, courant_ = 0.0;
   double least_resolution_ = std::numeric_limits<double>::infinity();
   bool has_warned_ = false;  // that the flow is not resolved
 };
 
-std::vector<core::Error> Turbulence::warnings() {
+template <typename Real>
+std::vector<core::Error> Turbulence<Real>::warnings() {
   const double kmax_eta = resolution();
   if (has_warned_ || kmax_eta >= least_resolved) return {};
   has_warned_ = true;
@@ -150,7 +154,8 @@ std::vector<core::Error> Turbulence::warnings() {
 }
 
 // A flow at rest takes steps of a hundredth of the run.
-double Turbulence::wanted_step(double rate) {
+template <typename Real>
+double Turbulence<Real>::wanted_step(double rate) {
   if (!std::isfinite(rate)) check_state();
   const double dt = config_.dt ? *config_.dt : rate > 0.0 ? config_.courant / rate : 0.01 * config_.end;
   courant_ = dt * rate;
@@ -165,15 +170,18 @@ double Turbulence::wanted_step(double rate) {
   return dt;
 }
 
-void Turbulence::add_mean() {
-  solvers::Spectrum& state = flow_.state();
+template <typename Real>
+void Turbulence<Real>::add_mean() {
+  solvers::Spectrum<Real>& state = flow_.state();
   for (int b = 0; b < state.blocks(); ++b)
     if (state.box(b).contains(mesh::Int3{0, 0, 0}))
-      for (int c = 0; c < 3; ++c) state.view(b)(c, 0, 0, 0) += config_.initial.mean[static_cast<std::size_t>(c)];
+      for (int c = 0; c < 3; ++c)
+        state.view(b)(c, 0, 0, 0) += static_cast<Real>(config_.initial.mean[static_cast<std::size_t>(c)]);
 }
 
-void Turbulence::set_scalars() {
-  solvers::Spectrum& state = flow_.state();
+template <typename Real>
+void Turbulence<Real>::set_scalars() {
+  solvers::Spectrum<Real>& state = flow_.state();
   for (std::size_t s = 0; s < config_.scalars.size(); ++s) {
     const ScalarStart& start = config_.scalar_starts[s];
     // a cos(k.x) is half of a at k and at -k
@@ -182,43 +190,48 @@ void Turbulence::set_scalars() {
       fft::for_each_mode(state.box(b), flow_.waves(), [&, u = state.view(b)](const fft::Mode& mode) {
         const double share =
             0.5 * (static_cast<int>(mode.wavenumber == wave) + static_cast<int>(mode.wavenumber == opposite));
-        u(3 + static_cast<int>(s), mode.index.z, mode.index.y, mode.index.x) = share * start.amplitude;
+        u(3 + static_cast<int>(s), mode.index.z, mode.index.y, mode.index.x) =
+            static_cast<Real>(share * start.amplitude);
       });
   }
 }
 
-void Turbulence::begin(std::span<const double> forcing) {
+template <typename Real>
+void Turbulence<Real>::begin(std::span<const double> forcing) {
   check_state();
   flow_.begin(step_, forcing);
   least_resolution_ = resolution();
 }
 
-mesh::LevelLayouts Turbulence::blocks_for(const mesh::Snapshot& file) const {
+template <typename Real>
+mesh::LevelLayouts Turbulence<Real>::blocks_for(const mesh::Snapshot& file) const {
   return mesh::LevelLayouts(StoredFlow(file).blocks(comm_.size()));
 }
 
 // Those that the grid does not keep: a file may be of a flow with other cells, or without displaced grids.
-void Turbulence::drop_waves() {
-  solvers::Spectrum& state = flow_.state();
+template <typename Real>
+void Turbulence<Real>::drop_waves() {
+  solvers::Spectrum<Real>& state = flow_.state();
   for (int b = 0; b < state.blocks(); ++b)
     fft::for_each_mode(state.box(b), flow_.waves(), [&, u = state.view(b)](const fft::Mode& mode) {
       if (flow_.grid().keeps(mode.wavenumber)) return;
-      for (int c = 0; c < state.components(); ++c) u(c, mode.index.z, mode.index.y, mode.index.x) = 0.0;
+      for (int c = 0; c < state.components(); ++c) u(c, mode.index.z, mode.index.y, mode.index.x) = {};
     });
 }
 
 // Of a flow with other cells, the waves that both have.
-void Turbulence::restore(const mesh::Snapshot& state) {
+template <typename Real>
+void Turbulence<Real>::restore(const mesh::Snapshot& state) {
   const StoredFlow stored(state);
-  solvers::transfer_modes(comm_, stored.read(comm_, component_names(config_.scalars)), stored.waves(), flow_.state(),
-                          flow_.waves());
+  solvers::transfer_modes(comm_, stored.read<Real>(comm_, component_names(config_.scalars)), stored.waves(),
+                          flow_.state(), flow_.waves());
   drop_waves();
   step_ = state.moment.step;
   time_ = state.moment.time;
   if (const double divergence = flow_.divergence(); divergence > most_divergence)
     require_sound(comm_, fmt::format("the velocity in the file has divergence: {:.3g} of its gradients", divergence),
                   state.source, "give a state of an incompressible flow");
-  else if (divergence > exact_divergence)
+  else if (divergence > exact_divergence<Real>)
     flow_.project();
   restore_tracers(state);
   const std::map<std::string, double>& kept = state.state_numbers;
@@ -237,7 +250,8 @@ void Turbulence::restore(const mesh::Snapshot& state) {
 }
 
 // Those that the file has, else those that begin here.
-void Turbulence::restore_tracers(const mesh::Snapshot& state) {
+template <typename Real>
+void Turbulence<Real>::restore_tracers(const mesh::Snapshot& state) {
   const std::vector<std::string> known = mesh::names_of(state.species());
   for (const TracerSpecies& species : config_.tracers) {
     if (std::ranges::find(known, species.name) == known.end()) {
@@ -250,7 +264,8 @@ void Turbulence::restore_tracers(const mesh::Snapshot& state) {
   }
 }
 
-nlohmann::json Turbulence::status() const {
+template <typename Real>
+nlohmann::json Turbulence<Real>::status() const {
   const solvers::FlowSums& sums = flow_.sums();
   nlohmann::json status{{"time", time_},
                         {"dt", dt_},
@@ -271,7 +286,8 @@ nlohmann::json Turbulence::status() const {
   return status;
 }
 
-nlohmann::json Turbulence::summary() const {
+template <typename Real>
+nlohmann::json Turbulence<Real>::summary() const {
   nlohmann::json summary{{"divergence", flow_.divergence()}};
   const solvers::EnergyBudget& budget = flow_.budget();
   summary["energy_balance"] = budget.error(flow_.sums().energy);
@@ -283,7 +299,8 @@ nlohmann::json Turbulence::summary() const {
   return summary;
 }
 
-mesh::Snapshot Turbulence::snapshot() {
+template <typename Real>
+mesh::Snapshot Turbulence<Real>::snapshot() {
   mesh::Snapshot snapshot;
   snapshot.moment = moment();
   snapshot.geometry = {views_.modes().domain(), config_.geometry().length, {false, false, false}};
@@ -306,7 +323,8 @@ mesh::Snapshot Turbulence::snapshot() {
 }
 
 // Each where the part of the box is that it is in, taken as one of the grid of the waves.
-void Turbulence::add_tracers(mesh::Snapshot& snapshot) {
+template <typename Real>
+void Turbulence<Real>::add_tracers(mesh::Snapshot& snapshot) {
   for (std::size_t n = 0; n < config_.tracers.size(); ++n) {
     mesh::Geometry geometry = snapshot.geometry;
     geometry.periodic = {true, true, true};
@@ -333,16 +351,20 @@ class TurbulencePlan final : public SimulationPlan {
   double memory_bytes() const override {
     const double scalars = static_cast<double>(config_.scalars.size());
     const std::int64_t waves = cells().product();
-    const double modes = 16.0 * static_cast<double>(waves) * (2.0 * (3.0 + scalars) + 5.0 + 4.0 * scalars);
-    const double cells = 8.0 * static_cast<double>(config_.mesh.extent().product());
+    const double real = config_.is_single() ? sizeof(float) : sizeof(double);
+    const double modes = 2.0 * real * static_cast<double>(waves) * (2.0 * (3.0 + scalars) + 5.0 + 4.0 * scalars);
+    const double cells = real * static_cast<double>(config_.mesh.extent().product());
     if (config_.tracers.empty()) return modes + cells * (5.0 + 3.0 * scalars + 3.0);
-    return modes + 3.0 * 16.0 * static_cast<double>(waves) + cells * (5.0 + 3.0 * scalars + 6.0) + tracer_bytes();
+    return modes + 3.0 * 2.0 * real * static_cast<double>(waves) + cells * (5.0 + 3.0 * scalars + 6.0) + tracer_bytes();
   }
   std::vector<couple::ExpectedSpecies> species() const override {
     std::vector<couple::ExpectedSpecies> all;
     for (const TracerSpecies& one : config_.tracers)
       all.push_back({one.name, {"xvel", "yvel", "zvel"}, 56.0 * static_cast<double>(one.count)});
     return all;
+  }
+  io::Precision precision() const override {
+    return config_.is_single() ? io::Precision::single_precision : io::Precision::double_precision;
   }
   couple::TimeKeeping times() const override {
     return {.has_redshift = false, .first_time = 0.0, .last_time = config_.end};
@@ -363,6 +385,7 @@ class TurbulencePlan final : public SimulationPlan {
             {"kmax", config_.grid().largest()},
             {"viscosity", config_.viscosity},
             {"initial_flow", config_.initial.flow},
+            {"precision", config_.precision},
             {"length", config_.length}};
   }
   std::map<std::string, std::string> physics() const override {
@@ -372,6 +395,8 @@ class TurbulencePlan final : public SimulationPlan {
         {"turbulence.rotation", fmt::format("{}", config_.rotation)},
         {"turbulence.length", fmt::format("{}, {}, {}", config_.length[0], config_.length[1], config_.length[2])},
         {"forcing.kind", config_.forcing.kind}};
+    if (config_.is_single())
+      all["turbulence.precision"] = config_.precision;  // earlier checkpoints, of doubles, have no word
     for (const TracerSpecies& species : config_.tracers)
       all["tracers." + species.name] = fmt::format("{}, seed {}", species.count, species.seed);
     for (const solvers::PassiveScalar& scalar : config_.scalars)
@@ -390,7 +415,8 @@ class TurbulencePlan final : public SimulationPlan {
   }
   std::unique_ptr<Simulation> make(const comm::Communicator& compute, const couple::Landings& landings,
                                    core::Bill& bill) const override {
-    return std::make_unique<Turbulence>(config_, compute, landings, bill);
+    if (config_.is_single()) return std::make_unique<Turbulence<float>>(config_, compute, landings, bill);
+    return std::make_unique<Turbulence<double>>(config_, compute, landings, bill);
   }
 
  private:

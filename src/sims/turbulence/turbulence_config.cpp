@@ -36,6 +36,9 @@ core::Table<TurbulenceConfig> turbulence_table() {
   table.option("dealiasing", &TurbulenceConfig::dealiasing, "two-thirds")
       .one_of({"two-thirds", "phase-shift"})
       .doc("waves below a third of the cells; or products on displaced grids with waves below 0.47 of them");
+  table.option("precision", &TurbulenceConfig::precision, "double")
+      .one_of({"double", "single"})
+      .doc("of fields, waves and transforms; sums, times and what is done with a wave are double");
   table.option("seed", &TurbulenceConfig::seed, 1).range(0, 1e15).doc("of all random numbers, from 0 to 10^15");
   return table;
 }

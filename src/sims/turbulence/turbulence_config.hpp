@@ -28,7 +28,7 @@ struct TurbulenceConfig {
   std::vector<double> length;
   double viscosity = 0.0, rotation = 0.0, end = 0.0, courant = 0.0;
   std::optional<double> dt;
-  std::string scheme, dealiasing;
+  std::string scheme, dealiasing, precision;
   std::int64_t seed = 1;
   solvers::InitialFlowConfig initial;
   solvers::ForcingConfig forcing;
@@ -39,6 +39,7 @@ struct TurbulenceConfig {
   mesh::Geometry geometry() const;
   solvers::WaveGrid grid() const;
   solvers::FlowConfig flow() const;
+  bool is_single() const { return precision == "single"; }
 };
 
 /// The options of each table that is read.

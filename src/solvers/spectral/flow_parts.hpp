@@ -33,18 +33,19 @@ struct StageSums {
 };
 
 /// Fields and plans of a flow. What is called for a row of modes takes its indices along z and y.
-struct IncompressibleFlow::Parts {
+template <typename Real>
+struct IncompressibleFlow<Real>::Parts {
   comm::Communicator comm;
   WaveGrid grid;
   FlowConfig config;
   SchemeStages scheme;
   core::Bill& bill;
-  SpectralTransform transform;
-  Spectrum base, sum, products;
-  Spectrum next;                     // the first components of the products
-  Spectrum sources;                  // G.u of the state of a stage, for each scalar
-  mesh::Field<double> real;          // velocity and scalars, then products
-  std::optional<Spectrum> carrying;  // a copy of the velocity, for what moves with the flow
+  SpectralTransform<Real> transform;
+  Spectrum<Real> base, sum, products;
+  Spectrum<Real> next;                     // the first components of the products
+  Spectrum<Real> sources;                  // G.u of the state of a stage, for each scalar
+  mesh::Field<Real> real;                  // velocity and scalars, then products
+  std::optional<Spectrum<Real>> carrying;  // a copy of the velocity, for what moves with the flow
   std::optional<ModeRows> rows;
   std::optional<DrivenBand> band;
   std::vector<Decay> decays;  // of the velocity, of each scalar
@@ -76,14 +77,19 @@ struct IncompressibleFlow::Parts {
   void advance_row(const StageWeights& weights, double dt, int k, int j);
   void add_force(const StageWeights& weights, double dt, int k, int j);
   void rotate(StageKind kind, double time, int k, int j);
+  void remove_rounding(int k, int j);
   void clear_tail(int k, int j);
   void keep_sources(int k, int j);
   void enter_band(int k, int j);
   void displace_next(const Displacement& by, int k, int j);
   void add_to_sums(int k, int j, bool is_end, std::size_t stage, StageSums& totals);
 
-  ComplexRow row_of(Spectrum& spectrum, int component, int k, int j) {
+  ComplexRow<Real> row_of(Spectrum<Real>& spectrum, int component, int k, int j) {
     return &spectrum.view(0)(component, k, j, rows->box().lo.x);
+  }
+  /// The velocity among the components.
+  std::array<ComplexRow<Real>, 3> velocity_of(Spectrum<Real>& spectrum, int k, int j) {
+    return {row_of(spectrum, 0, k, j), row_of(spectrum, 1, k, j), row_of(spectrum, 2, k, j)};
   }
 };
 

@@ -23,24 +23,28 @@ struct Pair {
   return {a.im, -a.re};
 }
 
-[[gnu::always_inline]] inline double* doubles(std::complex<double>* row) {
-  return reinterpret_cast<double*>(row);
+template <typename Real>
+[[gnu::always_inline]] inline Real* numbers(std::complex<Real>* row) {
+  return reinterpret_cast<Real*>(row);
 }
-[[gnu::always_inline]] inline const double* doubles(const std::complex<double>* row) {
-  return reinterpret_cast<const double*>(row);
+template <typename Real>
+[[gnu::always_inline]] inline const Real* numbers(const std::complex<Real>* row) {
+  return reinterpret_cast<const Real*>(row);
 }
-[[gnu::always_inline]] inline Pair load(const double* row, int i) {
+template <typename Real>
+[[gnu::always_inline]] inline Pair load(const Real* row, int i) {
   return {row[2 * i], row[2 * i + 1]};
 }
-[[gnu::always_inline]] inline void store(double* row, int i, Pair value) {
-  row[2 * i] = value.re;
-  row[2 * i + 1] = value.im;
+template <typename Real>
+[[gnu::always_inline]] inline void store(Real* row, int i, Pair value) {
+  row[2 * i] = static_cast<Real>(value.re);
+  row[2 * i + 1] = static_cast<Real>(value.im);
 }
 
 // `to_next` and `to_sum`: the nonlinear term times the weights.
-template <StageKind kind>
-[[gnu::always_inline]] inline void advance(int i, double decay, Pair to_next, Pair to_sum, double* base, double* sum,
-                                           double* next) {
+template <StageKind kind, typename Real>
+[[gnu::always_inline]] inline void advance(int i, double decay, Pair to_next, Pair to_sum, Real* base, Real* sum,
+                                           Real* next) {
   if constexpr (kind == StageKind::last) {
     const Pair state = load(sum, i) + to_sum;
     store(base, i, state);
@@ -54,13 +58,13 @@ template <StageKind kind>
   if constexpr (kind == StageKind::first) store(base, i, factor * begin);
 }
 
-template <StageKind kind>
-void advance_velocity_by(const ModeRow& row, const StageWeights& weights, const std::array<ComplexRow, 5>& tensor,
-                         const std::array<ComplexRow, 3>& base, const std::array<ComplexRow, 3>& sum) {
-  double *const a0 = doubles(tensor[0]), *const a1 = doubles(tensor[1]), *const a2 = doubles(tensor[2]);
-  const double *const a3 = doubles(tensor[3]), *const a4 = doubles(tensor[4]);
-  double *const u = doubles(base[0]), *const v = doubles(base[1]), *const w = doubles(base[2]);
-  double *const su = doubles(sum[0]), *const sv = doubles(sum[1]), *const sw = doubles(sum[2]);
+template <StageKind kind, typename Real>
+void advance_velocity_by(const ModeRow& row, const StageWeights& weights, const std::array<ComplexRow<Real>, 5>& tensor,
+                         const std::array<ComplexRow<Real>, 3>& base, const std::array<ComplexRow<Real>, 3>& sum) {
+  Real *const a0 = numbers(tensor[0]), *const a1 = numbers(tensor[1]), *const a2 = numbers(tensor[2]);
+  const Real *const a3 = numbers(tensor[3]), *const a4 = numbers(tensor[4]);
+  Real *const u = numbers(base[0]), *const v = numbers(base[1]), *const w = numbers(base[2]);
+  Real *const su = numbers(sum[0]), *const sv = numbers(sum[1]), *const sw = numbers(sum[2]);
   const double ky = row.ky, kz = row.kz, kyz_squared = ky * ky + kz * kz, decay_yz = row.decay_yz;
   const double *const waves = row.kx, *const decays = row.decay_x;
   const double to_next = weights.next, to_sum = weights.sum;
@@ -78,11 +82,10 @@ void advance_velocity_by(const ModeRow& row, const StageWeights& weights, const 
   }
 }
 
-template <StageKind kind>
-void advance_scalar_by(const ModeRow& row, const StageWeights& weights, const std::array<ComplexRow, 3>& flux,
-                       const double* source, const StageWeights& source_weights, double* base, double* sum,
-                       double* next) {
-  const double *const fx = doubles(flux[0]), *const fy = doubles(flux[1]), *const fz = doubles(flux[2]);
+template <StageKind kind, typename Real>
+void advance_scalar_by(const ModeRow& row, const StageWeights& weights, const std::array<ComplexRow<Real>, 3>& flux,
+                       const Real* source, const StageWeights& source_weights, Real* base, Real* sum, Real* next) {
+  const Real *const fx = numbers(flux[0]), *const fy = numbers(flux[1]), *const fz = numbers(flux[2]);
 #pragma GCC ivdep
   for (int i = 0; i < row.modes; ++i) {
     const Pair n = minus_i_times(row.kx[i] * load(fx, i) + row.ky * load(fy, i) + row.kz * load(fz, i));
@@ -111,7 +114,8 @@ void with_kind(StageKind kind, F f) {
 
 inline namespace kernels {
 
-void find_fastest_flow(int cells, const std::array<double, 3>& over_dx, const std::array<const double*, 3>& velocity,
+template <typename Real>
+void find_fastest_flow(int cells, const std::array<double, 3>& over_dx, const std::array<const Real*, 3>& velocity,
                        core::LargestMagnitude& rate) {
   const auto [u, v, w] = velocity;
   const auto [over_x, over_y, over_z] = over_dx;
@@ -121,11 +125,12 @@ void find_fastest_flow(int cells, const std::array<double, 3>& over_dx, const st
   rate = largest;
 }
 
-void multiply_velocities(int cells, const std::array<double*, 5>& fields) {
+template <typename Real>
+void multiply_velocities(int cells, const std::array<Real*, 5>& fields) {
   const auto [a, b, c, d, e] = fields;
 #pragma GCC ivdep
   for (int i = 0; i < cells; ++i) {
-    const double u = a[i], v = b[i], w = c[i];
+    const Real u = a[i], v = b[i], w = c[i];
     a[i] = u * u - w * w;
     b[i] = v * v - w * w;
     c[i] = u * v;
@@ -134,38 +139,58 @@ void multiply_velocities(int cells, const std::array<double*, 5>& fields) {
   }
 }
 
-void multiply_scalar(int cells, const std::array<const double*, 3>& velocity, const double* scalar,
-                     const std::array<double*, 3>& flux) {
+template <typename Real>
+void multiply_scalar(int cells, const std::array<const Real*, 3>& velocity, const Real* scalar,
+                     const std::array<Real*, 3>& flux) {
   for (std::size_t axis = 0; axis < 3; ++axis)
 #pragma GCC ivdep
     for (int i = 0; i < cells; ++i) flux[axis][i] = velocity[axis][i] * scalar[i];
 }
 
-void advance_velocity(const ModeRow& row, const StageWeights& weights, const std::array<ComplexRow, 5>& tensor,
-                      const std::array<ComplexRow, 3>& base, const std::array<ComplexRow, 3>& sum) {
+template <typename Real>
+void advance_velocity(const ModeRow& row, const StageWeights& weights, const std::array<ComplexRow<Real>, 5>& tensor,
+                      const std::array<ComplexRow<Real>, 3>& base, const std::array<ComplexRow<Real>, 3>& sum) {
   with_kind(weights.kind, [&]<StageKind kind>() { advance_velocity_by<kind>(row, weights, tensor, base, sum); });
 }
 
-void advance_scalar(const ModeRow& row, const StageWeights& weights, const std::array<ComplexRow, 3>& flux,
-                    const std::complex<double>* source, const StageWeights& source_weights, ComplexRow base,
-                    ComplexRow sum, ComplexRow next) {
+template <typename Real>
+void advance_scalar(const ModeRow& row, const StageWeights& weights, const std::array<ComplexRow<Real>, 3>& flux,
+                    const std::complex<Real>* source, const StageWeights& source_weights, ComplexRow<Real> base,
+                    ComplexRow<Real> sum, ComplexRow<Real> next) {
   with_kind(weights.kind, [&]<StageKind kind>() {
-    advance_scalar_by<kind>(row, weights, flux, doubles(source), source_weights, doubles(base), doubles(sum),
-                            doubles(next));
+    advance_scalar_by<kind>(row, weights, flux, numbers(source), source_weights, numbers(base), numbers(sum),
+                            numbers(next));
   });
 }
 
-void displace(int modes, const std::complex<double>* phase_x, std::complex<double> phase_yz, ComplexRow row) {
-  const double* const phases = doubles(phase_x);
-  double* const values = doubles(row);
+template <typename Real>
+void remove_divergence(const ModeRow& row, const std::array<ComplexRow<Real>, 3>& velocity) {
+  Real *const u = numbers(velocity[0]), *const v = numbers(velocity[1]), *const w = numbers(velocity[2]);
+  const double ky = row.ky, kz = row.kz;
+#pragma GCC ivdep
+  for (int i = 0; i < row.modes; ++i) {
+    const double kx = row.kx[i], k_squared = kx * kx + ky * ky + kz * kz;
+    const Pair x = load(u, i), y = load(v, i), z = load(w, i), sum = kx * x + ky * y + kz * z;
+    const Pair along{k_squared > 0.0 ? sum.re / k_squared : 0.0, k_squared > 0.0 ? sum.im / k_squared : 0.0};
+    store(u, i, x + -kx * along);
+    store(v, i, y + -ky * along);
+    store(w, i, z + -kz * along);
+  }
+}
+
+template <typename Real>
+void displace(int modes, const std::complex<double>* phase_x, std::complex<double> phase_yz, ComplexRow<Real> row) {
+  const double* const phases = numbers(phase_x);
+  Real* const values = numbers(row);
   const Pair yz{phase_yz.real(), phase_yz.imag()};
 #pragma GCC ivdep
   for (int i = 0; i < modes; ++i) store(values, i, load(values, i) * (load(phases, i) * yz));
 }
 
-void square_modes(const ModeRow& row, const std::array<const std::complex<double>*, 3>& velocity, double* square,
+template <typename Real>
+void square_modes(const ModeRow& row, const std::array<const std::complex<Real>*, 3>& velocity, double* square,
                   double* steepness) {
-  const double *const u = doubles(velocity[0]), *const v = doubles(velocity[1]), *const w = doubles(velocity[2]);
+  const Real *const u = numbers(velocity[0]), *const v = numbers(velocity[1]), *const w = numbers(velocity[2]);
   const auto norm = [](Pair a) { return a.re * a.re + a.im * a.im; };
   const double kyz_squared = row.ky * row.ky + row.kz * row.kz;
 #pragma GCC ivdep
@@ -174,6 +199,34 @@ void square_modes(const ModeRow& row, const std::array<const std::complex<double
     steepness[i] = square[i] * (row.kx[i] * row.kx[i] + kyz_squared);
   }
 }
+
+template void find_fastest_flow<float>(int, const std::array<double, 3>&, const std::array<const float*, 3>&,
+                                       core::LargestMagnitude&);
+template void multiply_velocities<float>(int, const std::array<float*, 5>&);
+template void multiply_scalar<float>(int, const std::array<const float*, 3>&, const float*,
+                                     const std::array<float*, 3>&);
+template void advance_velocity<float>(const ModeRow&, const StageWeights&, const std::array<ComplexRow<float>, 5>&,
+                                      const std::array<ComplexRow<float>, 3>&, const std::array<ComplexRow<float>, 3>&);
+template void advance_scalar<float>(const ModeRow&, const StageWeights&, const std::array<ComplexRow<float>, 3>&,
+                                    const std::complex<float>*, const StageWeights&, ComplexRow<float>,
+                                    ComplexRow<float>, ComplexRow<float>);
+template void remove_divergence<float>(const ModeRow&, const std::array<ComplexRow<float>, 3>&);
+template void displace<float>(int, const std::complex<double>*, std::complex<double>, ComplexRow<float>);
+template void square_modes<float>(const ModeRow&, const std::array<const std::complex<float>*, 3>&, double*, double*);
+template void find_fastest_flow<double>(int, const std::array<double, 3>&, const std::array<const double*, 3>&,
+                                        core::LargestMagnitude&);
+template void multiply_velocities<double>(int, const std::array<double*, 5>&);
+template void multiply_scalar<double>(int, const std::array<const double*, 3>&, const double*,
+                                      const std::array<double*, 3>&);
+template void advance_velocity<double>(const ModeRow&, const StageWeights&, const std::array<ComplexRow<double>, 5>&,
+                                       const std::array<ComplexRow<double>, 3>&,
+                                       const std::array<ComplexRow<double>, 3>&);
+template void advance_scalar<double>(const ModeRow&, const StageWeights&, const std::array<ComplexRow<double>, 3>&,
+                                     const std::complex<double>*, const StageWeights&, ComplexRow<double>,
+                                     ComplexRow<double>, ComplexRow<double>);
+template void remove_divergence<double>(const ModeRow&, const std::array<ComplexRow<double>, 3>&);
+template void displace<double>(int, const std::complex<double>*, std::complex<double>, ComplexRow<double>);
+template void square_modes<double>(const ModeRow&, const std::array<const std::complex<double>*, 3>&, double*, double*);
 
 }  // namespace kernels
 

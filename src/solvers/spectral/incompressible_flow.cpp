@@ -22,8 +22,9 @@ double EnergyBudget::error(double energy) const {
   return scale > 0.0 ? (energy - start - injected + dissipated) / scale : 0.0;
 }
 
-IncompressibleFlow::Parts::Parts(const comm::Communicator& its_comm, const WaveGrid& its_grid, FlowConfig its_config,
-                                 core::Bill& its_bill)
+template <typename Real>
+IncompressibleFlow<Real>::Parts::Parts(const comm::Communicator& its_comm, const WaveGrid& its_grid,
+                                       FlowConfig its_config, core::Bill& its_bill)
     : comm(its_comm.duplicate()),
       grid(its_grid),
       config(std::move(its_config)),
@@ -41,7 +42,8 @@ IncompressibleFlow::Parts::Parts(const comm::Communicator& its_comm, const WaveG
   power_of_stage.resize(scheme.stages.size());
 }
 
-std::array<double, 3> IncompressibleFlow::Parts::displacement(std::int64_t step, std::size_t stage) const {
+template <typename Real>
+std::array<double, 3> IncompressibleFlow<Real>::Parts::displacement(std::int64_t step, std::size_t stage) const {
   std::array<double, 3> by{};
   if (grid.dealiasing() != Dealiasing::phase_shift) return by;
   for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -52,12 +54,14 @@ std::array<double, 3> IncompressibleFlow::Parts::displacement(std::int64_t step,
   return by;
 }
 
-std::optional<Displacement> IncompressibleFlow::Parts::phases(std::int64_t step, std::size_t stage) const {
+template <typename Real>
+std::optional<Displacement> IncompressibleFlow<Real>::Parts::phases(std::int64_t step, std::size_t stage) const {
   if (!rows || grid.dealiasing() != Dealiasing::phase_shift) return std::nullopt;
   return Displacement(grid, transform.waves(), rows->box(), displacement(step, stage));
 }
 
-double IncompressibleFlow::Parts::fastest() const {
+template <typename Real>
+double IncompressibleFlow<Real>::Parts::fastest() const {
   core::LargestMagnitude rate;
   std::array<double, 3> over_dx{};
   for (int axis = 0; axis < 3; ++axis)
@@ -66,29 +70,31 @@ double IncompressibleFlow::Parts::fastest() const {
     const auto view = real.view(b);
     const mesh::Box& box = real.box(b);
     core::for_each_row(box, [&](int k, int j) {
-      find_fastest_flow(box.extent().x, over_dx,
-                        {&view(0, k, j, box.lo.x), &view(1, k, j, box.lo.x), &view(2, k, j, box.lo.x)}, rate);
+      find_fastest_flow<Real>(box.extent().x, over_dx,
+                              {&view(0, k, j, box.lo.x), &view(1, k, j, box.lo.x), &view(2, k, j, box.lo.x)}, rate);
     });
   }
   return std::bit_cast<double>(comm.max(std::bit_cast<std::int64_t>(rate.value())));
 }
 
 // The last scalar first: its fluxes lie where no scalar does, and those of the velocity where scalars did.
-void IncompressibleFlow::Parts::multiply() {
+template <typename Real>
+void IncompressibleFlow<Real>::Parts::multiply() {
   for (int b = 0; b < real.blocks(); ++b) {
     const auto view = real.view(b);
     const mesh::Box& box = real.box(b);
     core::for_each_row(box, [&](int k, int j) {
       const auto at = [&](int c) { return &view(c, k, j, box.lo.x); };
       for (int s = scalars(); s-- > 0;)
-        multiply_scalar(box.extent().x, {at(0), at(1), at(2)}, at(3 + s),
-                        {at(5 + 3 * s), at(6 + 3 * s), at(7 + 3 * s)});
-      multiply_velocities(box.extent().x, {at(0), at(1), at(2), at(3), at(4)});
+        multiply_scalar<Real>(box.extent().x, {at(0), at(1), at(2)}, at(3 + s),
+                              {at(5 + 3 * s), at(6 + 3 * s), at(7 + 3 * s)});
+      multiply_velocities<Real>(box.extent().x, {at(0), at(1), at(2), at(3), at(4)});
     });
   }
 }
 
-void IncompressibleFlow::Parts::set_time_step(double dt) {
+template <typename Real>
+void IncompressibleFlow<Real>::Parts::set_time_step(double dt) {
   if (dt == decay_step || !rows) return;
   decay_step = dt;
   decays.clear();
@@ -97,13 +103,15 @@ void IncompressibleFlow::Parts::set_time_step(double dt) {
     decays.emplace_back(grid, transform.waves(), rows->box(), scalar.diffusivity, scheme.decay * dt);
 }
 
-void IncompressibleFlow::Parts::begin_step(std::int64_t step) {
+template <typename Real>
+void IncompressibleFlow<Real>::Parts::begin_step(std::int64_t step) {
   if (const auto phase = phases(step, 0))
     core::for_each_row(rows->box(), [&](int k, int j) { displace_next(*phase, k, j); });
 }
 
 // Without the displacement of its grid.
-void IncompressibleFlow::Parts::copy_velocity(std::int64_t step, std::size_t stage) {
+template <typename Real>
+void IncompressibleFlow<Real>::Parts::copy_velocity(std::int64_t step, std::size_t stage) {
   if (!carrying) carrying.emplace(transform.modes(), comm.rank(), 3);
   if (!rows) return;
   const std::optional<Displacement> here = phases(step, stage);
@@ -116,18 +124,20 @@ void IncompressibleFlow::Parts::copy_velocity(std::int64_t step, std::size_t sta
   });
 }
 
-void IncompressibleFlow::Parts::share_band() {
+template <typename Real>
+void IncompressibleFlow<Real>::Parts::share_band() {
   if (band) band->share(comm);
 }
 
 // Velocities that a forcing sets itself.
-void IncompressibleFlow::Parts::adjust_band(double dt) {
+template <typename Real>
+void IncompressibleFlow<Real>::Parts::adjust_band(double dt) {
   if (!band || !band->forcing().adjust(band->velocity())) return;
   if (rows)
     core::for_each_row(rows->box(), [&](int k, int j) {
       for (const LocalBand::Place& place : band->local().in_row(k, j))
         for (int c = 0; c < 3; ++c) {
-          const std::complex<double> value = band->velocity()[place.wave][static_cast<std::size_t>(c)];
+          const Wave<Real> value(band->velocity()[place.wave][static_cast<std::size_t>(c)]);
           base.view(0)(c, k, j, rows->box().lo.x + place.i) = value;
           next.view(0)(c, k, j, rows->box().lo.x + place.i) = value;
         }
@@ -139,13 +149,15 @@ void IncompressibleFlow::Parts::adjust_band(double dt) {
   sums.power = (sums.energy - before) / dt;
 }
 
-void IncompressibleFlow::Parts::measure() {
+template <typename Real>
+void IncompressibleFlow<Real>::Parts::measure() {
   StageSums totals(config.scalars.size(), 0);
   if (rows) core::for_each_row(rows->box(), [&](int k, int j) { add_to_sums(k, j, true, 0, totals); });
   take(totals, 0.0);
 }
 
-void IncompressibleFlow::Parts::take(const StageSums& totals, double dt) {
+template <typename Real>
+void IncompressibleFlow<Real>::Parts::take(const StageSums& totals, double dt) {
   std::vector<core::ExactSum> all = totals.exact();
   comm.sum(std::span(all));
   const std::size_t stages = totals.of_stage.size();
@@ -164,49 +176,64 @@ void IncompressibleFlow::Parts::take(const StageSums& totals, double dt) {
                             -2.0 * last[4 + 3 * s].value()});
 }
 
-IncompressibleFlow::IncompressibleFlow(const comm::Communicator& comm, const WaveGrid& grid, const FlowConfig& config,
-                                       core::Bill& bill)
+template <typename Real>
+IncompressibleFlow<Real>::IncompressibleFlow(const comm::Communicator& comm, const WaveGrid& grid,
+                                             const FlowConfig& config, core::Bill& bill)
     : parts_(std::make_unique<Parts>(comm, grid, config, bill)) {}
-IncompressibleFlow::~IncompressibleFlow() = default;
-IncompressibleFlow::IncompressibleFlow(IncompressibleFlow&&) noexcept = default;
+template <typename Real>
+IncompressibleFlow<Real>::~IncompressibleFlow() = default;
+template <typename Real>
+IncompressibleFlow<Real>::IncompressibleFlow(IncompressibleFlow&&) noexcept = default;
 
-const WaveGrid& IncompressibleFlow::grid() const {
+template <typename Real>
+const WaveGrid& IncompressibleFlow<Real>::grid() const {
   return parts_->grid;
 }
-const mesh::Layout& IncompressibleFlow::modes() const {
+template <typename Real>
+const mesh::Layout& IncompressibleFlow<Real>::modes() const {
   return parts_->transform.modes();
 }
-double IncompressibleFlow::rotation() const {
+template <typename Real>
+double IncompressibleFlow<Real>::rotation() const {
   return parts_->config.rotation;
 }
-mesh::Int3 IncompressibleFlow::waves() const {
+template <typename Real>
+mesh::Int3 IncompressibleFlow<Real>::waves() const {
   return parts_->transform.waves();
 }
-const mesh::Layout& IncompressibleFlow::cells() const {
+template <typename Real>
+const mesh::Layout& IncompressibleFlow<Real>::cells() const {
   return parts_->transform.real();
 }
-int IncompressibleFlow::stages() const {
+template <typename Real>
+int IncompressibleFlow<Real>::stages() const {
   return static_cast<int>(parts_->scheme.stages.size());
 }
-const Spectrum& IncompressibleFlow::state() const {
+template <typename Real>
+const Spectrum<Real>& IncompressibleFlow<Real>::state() const {
   return parts_->base;
 }
-Spectrum& IncompressibleFlow::state() {
+template <typename Real>
+Spectrum<Real>& IncompressibleFlow<Real>::state() {
   return parts_->base;
 }
-const FlowSums& IncompressibleFlow::sums() const {
+template <typename Real>
+const FlowSums& IncompressibleFlow<Real>::sums() const {
   return parts_->sums;
 }
-EnergyBudget& IncompressibleFlow::budget() {
+template <typename Real>
+EnergyBudget& IncompressibleFlow<Real>::budget() {
   return parts_->budget;
 }
-const EnergyBudget& IncompressibleFlow::budget() const {
+template <typename Real>
+const EnergyBudget& IncompressibleFlow<Real>::budget() const {
   return parts_->budget;
 }
 
 // A wave of n whole waves in N cells that is carried by c cells turns by 2 pi n c / N; along several axes the sum of
 // cells counts.
-double IncompressibleFlow::largest_courant() const {
+template <typename Real>
+double IncompressibleFlow<Real>::largest_courant() const {
   double turn = 0.0;
   for (int axis = 0; axis < 3; ++axis)
     if (parts_->grid.cells()[axis] > 1)
@@ -214,13 +241,15 @@ double IncompressibleFlow::largest_courant() const {
   return parts_->scheme.courant / turn;
 }
 
-std::size_t IncompressibleFlow::size_bytes() const {
+template <typename Real>
+std::size_t IncompressibleFlow<Real>::size_bytes() const {
   const Parts& p = *parts_;
   return p.base.all().size_bytes() + p.sum.all().size_bytes() + p.products.all().size_bytes() +
          p.sources.all().size_bytes() + p.real.all().size_bytes();
 }
 
-void IncompressibleFlow::set(const mesh::Field<double>& fields) {
+template <typename Real>
+void IncompressibleFlow<Real>::set(const mesh::Field<Real>& fields) {
   Parts& p = *parts_;
   core::require(fields.layout() == cells() && fields.components() == p.fields(),
                 "a flow is set by fields on its cells, one for each component of its state");
@@ -230,33 +259,26 @@ void IncompressibleFlow::set(const mesh::Field<double>& fields) {
     });
   p.transform.forward(p.real, p.products);
   const double norm = 1.0 / static_cast<double>(p.grid.geometry().domain.volume());
-  for (std::size_t n = 0; n < p.base.all().size(); ++n) p.base.all()[n] = norm * p.next.all()[n];
+  for (std::size_t n = 0; n < p.base.all().size(); ++n)
+    p.base.all()[n] = Wave<Real>(norm * Wave<double>(p.next.all()[n]));
   project();
 }
 
-void IncompressibleFlow::project() {
+template <typename Real>
+void IncompressibleFlow<Real>::project() {
   Parts& p = *parts_;
   if (!p.rows) return;
-  const auto u = p.base.view(0);
-  const mesh::Box& box = p.rows->box();
-  core::for_each_row(box, [&](int k, int j) {
+  core::for_each_row(p.rows->box(), [&](int k, int j) {
     const ModeRow row = p.rows->row(k, j);
-    for (int i = 0; i < row.modes; ++i) {
-      const double kx = row.kx[i], square = kx * kx + row.ky * row.ky + row.kz * row.kz;
-      const int x = box.lo.x + i;
-      if (square == 0.0) continue;
-      const std::complex<double> along =
-          (kx * u(0, k, j, x) + row.ky * u(1, k, j, x) + row.kz * u(2, k, j, x)) / square;
-      u(0, k, j, x) -= kx * along;
-      u(1, k, j, x) -= row.ky * along;
-      u(2, k, j, x) -= row.kz * along;
-    }
+    remove_divergence<Real>(row, p.velocity_of(p.base, k, j));
     for (int c = 0; c < p.fields(); ++c)
-      std::fill(&u(c, k, j, box.lo.x) + row.modes, &u(c, k, j, box.lo.x) + box.extent().x, 0.0);
+      std::fill(p.row_of(p.base, c, k, j) + row.modes, p.row_of(p.base, c, k, j) + p.rows->box().extent().x,
+                Wave<Real>{});
   });
 }
 
-double IncompressibleFlow::divergence() const {
+template <typename Real>
+double IncompressibleFlow<Real>::divergence() const {
   const Parts& p = *parts_;
   std::array<core::ExactSum, 2> sums;
   if (p.rows) {
@@ -267,8 +289,9 @@ double IncompressibleFlow::divergence() const {
       for (int i = 0; i < row.modes; ++i) {
         const int x = box.lo.x + i;
         const double kx = row.kx[i], weight = mode_weight(x);
-        const double size = std::norm(u(0, k, j, x)) + std::norm(u(1, k, j, x)) + std::norm(u(2, k, j, x));
-        sums[0].add(weight * std::norm(kx * u(0, k, j, x) + row.ky * u(1, k, j, x) + row.kz * u(2, k, j, x)));
+        const Wave<double> a = u(0, k, j, x), b = u(1, k, j, x), c = u(2, k, j, x);
+        const double size = std::norm(a) + std::norm(b) + std::norm(c);
+        sums[0].add(weight * std::norm(kx * a + row.ky * b + row.kz * c));
         sums[1].add(weight * size * (kx * kx + row.ky * row.ky + row.kz * row.kz));
       }
     });
@@ -277,7 +300,8 @@ double IncompressibleFlow::divergence() const {
   return sums[1].value() > 0.0 ? std::sqrt(sums[0].value() / sums[1].value()) : 0.0;
 }
 
-void IncompressibleFlow::begin(std::int64_t step, std::span<const double> forcing) {
+template <typename Real>
+void IncompressibleFlow<Real>::begin(std::int64_t step, std::span<const double> forcing) {
   Parts& p = *parts_;
   std::ranges::copy(p.base.all(), p.next.all().begin());
   if (p.band) p.band->clear();
@@ -297,11 +321,14 @@ void IncompressibleFlow::begin(std::int64_t step, std::span<const double> forcin
   p.begin_step(step);
 }
 
-std::vector<double> IncompressibleFlow::forcing_state() const {
+template <typename Real>
+std::vector<double> IncompressibleFlow<Real>::forcing_state() const {
   return parts_->band ? parts_->band->forcing().state() : std::vector<double>{};
 }
 
-double IncompressibleFlow::advance(std::int64_t step, const std::function<double(double)>& choose, const Carry& carry) {
+template <typename Real>
+double IncompressibleFlow<Real>::advance(std::int64_t step, const std::function<double(double)>& choose,
+                                         const Carry& carry) {
   Parts& p = *parts_;
   double dt = 0.0;
   StageSums totals(p.config.scalars.size(), p.scheme.stages.size());
@@ -327,5 +354,8 @@ double IncompressibleFlow::advance(std::int64_t step, const std::function<double
   p.begin_step(step + 1);
   return dt;
 }
+
+template class IncompressibleFlow<float>;
+template class IncompressibleFlow<double>;
 
 }  // namespace sidestream::solvers

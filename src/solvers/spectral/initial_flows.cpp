@@ -52,9 +52,9 @@ mesh::Int3 wave_of(const InitialFlowConfig& config, const WaveGrid& grid) {
   return wave;
 }
 
-template <VelocityAt at>
+template <VelocityAt at, typename Real>
 void set_analytic(const InitialFlowConfig& config, std::uint64_t, const comm::Communicator& comm,
-                  IncompressibleFlow& flow) {
+                  IncompressibleFlow<Real>& flow) {
   const WaveGrid& grid = flow.grid();
   const mesh::Int3 wave = wave_of(config, grid);
   Vector turn{}, direction{};
@@ -66,18 +66,22 @@ void set_analytic(const InitialFlowConfig& config, std::uint64_t, const comm::Co
     square += direction[axis] * direction[axis];
   }
   for (double& component : direction) component /= square > 0.0 ? std::sqrt(square) : 1.0;
-  mesh::Field<double> fields(flow.cells(), comm.rank(), flow.state().components());
+  mesh::Field<Real> fields(flow.cells(), comm.rank(), flow.state().components());
   for (int b = 0; b < fields.blocks(); ++b)
     core::for_each_cell(fields.box(b), [&, out = fields.view(b)](int k, int j, int i) {
       const Vector u = at({turn[0] * i, turn[1] * j, turn[2] * k}, direction);
-      for (int c = 0; c < 3; ++c) out(c, k, j, i) = config.speed * u[static_cast<std::size_t>(c)];
+      for (int c = 0; c < 3; ++c) out(c, k, j, i) = static_cast<Real>(config.speed * u[static_cast<std::size_t>(c)]);
     });
   flow.set(fields);
 }
 
-void set_rest(const InitialFlowConfig&, std::uint64_t, const comm::Communicator&, IncompressibleFlow& flow) {
-  std::ranges::fill(flow.state().all(), 0.0);
+template <typename Real>
+void set_rest(const InitialFlowConfig&, std::uint64_t, const comm::Communicator&, IncompressibleFlow<Real>& flow) {
+  std::ranges::fill(flow.state().all(), Wave<Real>{});
 }
+
+template <VelocityAt at>
+constexpr decltype(InitialFlowEntry::set) of_formula{set_analytic<at, float>, set_analytic<at, double>};
 
 }  // namespace
 
@@ -110,22 +114,22 @@ const core::Registry<InitialFlowEntry>& initial_flows() {
   static const core::Registry<InitialFlowEntry> all(
       {"initial flows", "initial flow", "the key `flow` of `[initial]`"},
       {{"taylor-green", "sin x cos y cos z, -(kx / ky) cos x sin y cos z, 0 (Taylor & Green 1937)", WaveUse::product, 3,
-        formula, set_analytic<taylor_green>},
+        formula, of_formula<taylor_green>},
        {"taylor-green-2d", "sin x cos y, -(kx / ky) cos x sin y, 0: vortices that only decay", WaveUse::product, 2,
-        formula, set_analytic<taylor_green_2d>},
+        formula, of_formula<taylor_green_2d>},
        {"abc",
         "sin z + cos y, sin x + cos z, sin y + cos x: with equal wavenumbers a flow along its vorticity, which only "
         "decays",
-        WaveUse::separate, 3, formula, set_analytic<abc>},
+        WaveUse::separate, 3, formula, of_formula<abc>},
        {"helical-wave", "one wave `wave` that turns to the left along its direction", WaveUse::direction, 3, formula,
-        set_analytic<helical_wave>},
+        of_formula<helical_wave>},
        {"random",
         "waves of random phases without divergence, each shell of whole wavenumbers with a given energy",
         WaveUse::none,
         0,
         {"speed", "peak", "table"},
-        set_random_flow},
-       {"rest", "no velocity", WaveUse::none, 0, {}, set_rest}});
+        {set_random_flow<float>, set_random_flow<double>}},
+       {"rest", "no velocity", WaveUse::none, 0, {}, {set_rest<float>, set_rest<double>}}});
   return all;
 }
 

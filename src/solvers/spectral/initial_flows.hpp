@@ -4,7 +4,8 @@
 
 namespace sidestream::solvers {
 
+template <typename Real>
 void set_random_flow(const InitialFlowConfig& config, std::uint64_t seed, const comm::Communicator& comm,
-                     IncompressibleFlow& flow);
+                     IncompressibleFlow<Real>& flow);
 
 }  // namespace sidestream::solvers

@@ -72,8 +72,9 @@ Layout KeptWaves::line(int ranks) const {
   return {mesh::domain_of({row_, grid_.waves().z, 1}), {false, false, false}, std::move(boxes), std::move(owners)};
 }
 
-Spectrum KeptWaves::in_rows(const comm::Communicator& comm, const Spectrum& planes) const {
-  Spectrum line(this->line(comm.size()), comm.rank()), rows(this->rows(comm.size()), comm.rank());
+template <typename Real>
+Spectrum<Real> KeptWaves::in_rows(const comm::Communicator& comm, const Spectrum<Real>& planes) const {
+  Spectrum<Real> line(this->line(comm.size()), comm.rank()), rows(this->rows(comm.size()), comm.rank());
   auto to = line.all().begin();
   for (int b = 0; b < planes.blocks(); ++b) {
     const std::int32_t z = planes.box(b).lo.z;
@@ -85,8 +86,10 @@ Spectrum KeptWaves::in_rows(const comm::Communicator& comm, const Spectrum& plan
   return rows;
 }
 
-void KeptWaves::in_planes(const comm::Communicator& comm, const Spectrum& rows, Spectrum& planes, int component) const {
-  Spectrum line(this->line(comm.size()), comm.rank());
+template <typename Real>
+void KeptWaves::in_planes(const comm::Communicator& comm, const Spectrum<Real>& rows, Spectrum<Real>& planes,
+                          int component) const {
+  Spectrum<Real> line(this->line(comm.size()), comm.rank());
   redistribute::Redistribution(comm, rows.layout(), line.layout()).apply(rows, line);
   auto from = line.all().begin();
   for (int b = 0; b < planes.blocks(); ++b) {
@@ -97,6 +100,11 @@ void KeptWaves::in_planes(const comm::Communicator& comm, const Spectrum& rows, 
     });
   }
 }
+
+template Spectrum<float> KeptWaves::in_rows(const comm::Communicator&, const Spectrum<float>&) const;
+template void KeptWaves::in_planes(const comm::Communicator&, const Spectrum<float>&, Spectrum<float>&, int) const;
+template Spectrum<double> KeptWaves::in_rows(const comm::Communicator&, const Spectrum<double>&) const;
+template void KeptWaves::in_planes(const comm::Communicator&, const Spectrum<double>&, Spectrum<double>&, int) const;
 
 int dependent_axis(const std::array<double, 3>& wave) {
   std::size_t axis = 2;

@@ -62,11 +62,14 @@ Displacement::Displacement(const WaveGrid& grid, mesh::Int3 waves, const mesh::B
         return std::complex<double>(core::cos(angle), core::sin(angle));
       })) {}
 
-void Displacement::apply(int modes, int k, int j, ComplexRow row) const {
+template <typename Real>
+void Displacement::apply(int modes, int k, int j, ComplexRow<Real> row) const {
   const std::complex<double> y = phase_[1][place(j, lo_.y)], z = phase_[2][place(k, lo_.z)];
   displace(modes, phase_[0].data(),
            {y.real() * z.real() - y.imag() * z.imag(), y.real() * z.imag() + y.imag() * z.real()}, row);
 }
+template void Displacement::apply<float>(int, int, int, ComplexRow<float>) const;
+template void Displacement::apply<double>(int, int, int, ComplexRow<double>) const;
 
 Displacement Displacement::reversed() const {
   Displacement back = *this;

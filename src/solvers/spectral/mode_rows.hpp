@@ -50,7 +50,8 @@ class Displacement {
  public:
   Displacement(const WaveGrid& grid, mesh::Int3 waves, const mesh::Box& box, const std::array<double, 3>& by);
   /// Multiplies `modes` modes of a row.
-  void apply(int modes, int k, int j, ComplexRow row) const;
+  template <typename Real>
+  void apply(int modes, int k, int j, ComplexRow<Real> row) const;
   /// Displaces back.
   Displacement reversed() const;
 

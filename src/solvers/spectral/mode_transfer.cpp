@@ -68,18 +68,21 @@ mesh::FieldView<T> by_wave(Field& field, Int3 waves, Int3 most, const Box& domai
 
 }  // namespace
 
-void transfer_modes(const comm::Communicator& comm, const Spectrum& from, Int3 from_waves, Spectrum& to,
+template <typename Real>
+void transfer_modes(const comm::Communicator& comm, const Spectrum<Real>& from, Int3 from_waves, Spectrum<Real>& to,
                     Int3 to_waves) {
-  using Complex = std::complex<double>;
+  using Complex = std::complex<Real>;
   core::require(from.components() == to.components(), "modes are moved between fields of as many components");
   Int3 most;
   for (int axis = 0; axis < 3; ++axis) most[axis] = std::max(highest(from_waves[axis]), highest(to_waves[axis]));
   const Box domain{{0, 0, 0}, {most.x + 1, 2 * most.y + 1, 2 * most.z + 1}};
-  const auto source = by_wave<const Spectrum, const Complex>(from, from_waves, most, domain);
-  const auto destination = by_wave<Spectrum, Complex>(to, to_waves, most, domain);
+  const auto source = by_wave<const Spectrum<Real>, const Complex>(from, from_waves, most, domain);
+  const auto destination = by_wave<Spectrum<Real>, Complex>(to, to_waves, most, domain);
   std::ranges::fill(to.all(), Complex{});
   redistribute::Redistribution(comm, source.layout(), destination.layout()).apply(source, destination);
 }
+template void transfer_modes<float>(const comm::Communicator&, const Spectrum<float>&, Int3, Spectrum<float>&, Int3);
+template void transfer_modes<double>(const comm::Communicator&, const Spectrum<double>&, Int3, Spectrum<double>&, Int3);
 
 Layout mode_planes(Int3 waves, int ranks) {
   std::vector<Box> boxes;

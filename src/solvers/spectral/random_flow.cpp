@@ -71,11 +71,11 @@ double interpolated(const std::vector<SpectrumLine>& lines, double k) {
 }
 
 // Calls `f(wave, shell, view index...)` for each mode of the flow that is kept and no mean.
-template <typename F>
-void for_each_wave(IncompressibleFlow& flow, F f) {
+template <typename Real, typename F>
+void for_each_wave(IncompressibleFlow<Real>& flow, F f) {
   const WaveGrid& grid = flow.grid();
   const double unit = grid.longest_fundamental();
-  mesh::Field<std::complex<double>>& state = flow.state();
+  Spectrum<Real>& state = flow.state();
   for (int b = 0; b < state.blocks(); ++b)
     fft::for_each_mode(state.box(b), flow.waves(), [&, u = state.view(b)](const fft::Mode& mode) {
       if (!grid.keeps(mode.wavenumber) || mode.wavenumber == mesh::Int3{}) return;
@@ -109,16 +109,17 @@ std::vector<double> shell_energies(const InitialFlowConfig& config, const WaveGr
 }
 
 // Each shell is scaled to its energy. (As Rogallo 1981, section 5, whose shells have it in the mean of realisations.)
+template <typename Real>
 void set_random_flow(const InitialFlowConfig& config, std::uint64_t seed, const comm::Communicator& comm,
-                     IncompressibleFlow& flow) {
+                     IncompressibleFlow<Real>& flow) {
   const std::vector<double> wanted = shell_energies(config, flow.grid());
-  std::ranges::fill(flow.state().all(), 0.0);
+  std::ranges::fill(flow.state().all(), Wave<Real>{});
   std::vector<core::CompactSum> squares(wanted.size());
-  for_each_wave(flow, [&](const fft::Mode& mode, std::size_t shell, const core::View4<std::complex<double>>& u) {
+  for_each_wave(flow, [&](const fft::Mode& mode, std::size_t shell, const core::View4<Wave<Real>>& u) {
     const Vector a = amplitude(flow.grid(), mode.wavenumber, seed);
     for (int c = 0; c < 3; ++c) {
       const std::complex<double> value = a[static_cast<std::size_t>(c)];
-      u(c, mode.index.z, mode.index.y, mode.index.x) = value;
+      u(c, mode.index.z, mode.index.y, mode.index.x) = Wave<Real>(value);
       squares[shell].add(mode.weight * std::norm(value));
     }
   });
@@ -128,9 +129,17 @@ void set_random_flow(const InitialFlowConfig& config, std::uint64_t seed, const 
   std::vector<double> factors;
   for (std::size_t n = 0; n < sums.size(); ++n)
     factors.push_back(sums[n].value() > 0.0 ? std::sqrt(2.0 * wanted[n] / sums[n].value()) : 0.0);
-  for_each_wave(flow, [&](const fft::Mode& mode, std::size_t shell, const core::View4<std::complex<double>>& u) {
-    for (int c = 0; c < 3; ++c) u(c, mode.index.z, mode.index.y, mode.index.x) *= factors[shell];
+  for_each_wave(flow, [&](const fft::Mode& mode, std::size_t shell, const core::View4<Wave<Real>>& u) {
+    for (int c = 0; c < 3; ++c) {
+      Wave<Real>& value = u(c, mode.index.z, mode.index.y, mode.index.x);
+      value = Wave<Real>(factors[shell] * Wave<double>(value));
+    }
   });
 }
+
+template void set_random_flow<float>(const InitialFlowConfig&, std::uint64_t, const comm::Communicator&,
+                                     IncompressibleFlow<float>&);
+template void set_random_flow<double>(const InitialFlowConfig&, std::uint64_t, const comm::Communicator&,
+                                      IncompressibleFlow<double>&);
 
 }  // namespace sidestream::solvers

@@ -15,10 +15,11 @@ std::optional<fft::ProcessGrid> slabs(const WaveGrid& grid, int ranks) {
 }
 
 // For cells on `real`, or wherever as little as possible is moved.
+template <typename Real>
 fft::FftOptions chosen(const comm::Communicator& comm, const WaveGrid& grid, const mesh::Layout* real, int components) {
   fft::FftOptions options{.components = components, .kept = grid.highest()};
   if (is_to_be_tuned(comm, options))
-    return real != nullptr ? fft::tuned<double>(comm, *real, options) : fft::tuned<double>(comm, grid.cells(), options);
+    return real != nullptr ? fft::tuned<Real>(comm, *real, options) : fft::tuned<Real>(comm, grid.cells(), options);
   options.grid = slabs(grid, comm.size());
   return options;
 }
@@ -42,29 +43,39 @@ mesh::Layout cells_for(const WaveGrid& grid, const fft::FftOptions& options, int
 
 }  // namespace
 
-SpectralTransform::SpectralTransform(const comm::Communicator& comm, const WaveGrid& grid, const mesh::Layout& real,
-                                     TransformedFields components)
-    : SpectralTransform(comm, real, chosen(comm, grid, &real, components.backward), components) {}
+template <typename Real>
+SpectralTransform<Real>::SpectralTransform(const comm::Communicator& comm, const WaveGrid& grid,
+                                           const mesh::Layout& real, TransformedFields components)
+    : SpectralTransform(comm, real, chosen<Real>(comm, grid, &real, components.backward), components) {}
 
-SpectralTransform::SpectralTransform(const comm::Communicator& comm, const WaveGrid& grid, TransformedFields components)
-    : SpectralTransform(comm, grid, chosen(comm, grid, nullptr, components.backward), components) {}
+template <typename Real>
+SpectralTransform<Real>::SpectralTransform(const comm::Communicator& comm, const WaveGrid& grid,
+                                           TransformedFields components)
+    : SpectralTransform(comm, grid, chosen<Real>(comm, grid, nullptr, components.backward), components) {}
 
-SpectralTransform::SpectralTransform(const comm::Communicator& comm, const WaveGrid& grid,
-                                     const fft::FftOptions& options, TransformedFields components)
+template <typename Real>
+SpectralTransform<Real>::SpectralTransform(const comm::Communicator& comm, const WaveGrid& grid,
+                                           const fft::FftOptions& options, TransformedFields components)
     : SpectralTransform(comm, cells_for(grid, options, comm.size()), options, components) {}
 
 // Both plans go the same way, so that their modes lie alike.
-SpectralTransform::SpectralTransform(const comm::Communicator& comm, const mesh::Layout& real,
-                                     const fft::FftOptions& options, TransformedFields components)
+template <typename Real>
+SpectralTransform<Real>::SpectralTransform(const comm::Communicator& comm, const mesh::Layout& real,
+                                           const fft::FftOptions& options, TransformedFields components)
     : backward_(comm, real, with_components(options, components.backward)),
       forward_(comm, real, with_components(options, components.forward)) {}
 
-void SpectralTransform::backward(Spectrum& spectrum, mesh::Field<double>& real) {
-  backward_.backward(spectrum, mesh::FieldView<double>(real).component(0, spectrum.components()));
+template <typename Real>
+void SpectralTransform<Real>::backward(Spectrum<Real>& spectrum, mesh::Field<Real>& real) {
+  backward_.backward(spectrum, mesh::FieldView<Real>(real).component(0, spectrum.components()));
 }
 
-void SpectralTransform::forward(const mesh::Field<double>& real, Spectrum& spectrum) {
-  forward_.forward(mesh::FieldView<const double>(real).component(0, spectrum.components()), spectrum);
+template <typename Real>
+void SpectralTransform<Real>::forward(const mesh::Field<Real>& real, Spectrum<Real>& spectrum) {
+  forward_.forward(mesh::FieldView<const Real>(real).component(0, spectrum.components()), spectrum);
 }
+
+template class SpectralTransform<float>;
+template class SpectralTransform<double>;
 
 }  // namespace sidestream::solvers

@@ -30,7 +30,8 @@ Nodes nodes_at(const SplineAxis& axis, double x) {
 }
 
 // The sum over four nodes of a row, or the one of a flat axis.
-double along_x(const Nodes& x, const double* row) {
+template <typename Real>
+double along_x(const Nodes& x, const Real* row) {
   if (x.count == 1) return row[0];
   return (x.weights[0] * row[0] + x.weights[1] * row[1]) + (x.weights[2] * row[2] + x.weights[3] * row[3]);
 }
@@ -39,7 +40,8 @@ double along_x(const Nodes& x, const double* row) {
 
 inline namespace kernels {
 
-bool interpolate_spline(const SplineBox& box, std::size_t count, const std::array<const double*, 3>& position,
+template <typename Real>
+bool interpolate_spline(const SplineBox<Real>& box, std::size_t count, const std::array<const double*, 3>& position,
                         const std::array<double*, 3>& value) {
   bool is_inside = true;
   for (std::size_t p = 0; p < count; ++p) {
@@ -49,7 +51,7 @@ bool interpolate_spline(const SplineBox& box, std::size_t count, const std::arra
     std::array<double, 3> sum{};
     for (int k = 0; k < z.count; ++k)
       for (int j = 0; j < y.count; ++j) {
-        const double* const row = box.origin + (z.first + k) * box.stride_z + (y.first + j) * box.stride_y + x.first;
+        const Real* const row = box.origin + (z.first + k) * box.stride_z + (y.first + j) * box.stride_y + x.first;
         const double weight = z.weights[static_cast<std::size_t>(k)] * y.weights[static_cast<std::size_t>(j)];
         sum[0] += weight * along_x(x, row);
         sum[1] += weight * along_x(x, row + box.stride_component);
@@ -59,6 +61,11 @@ bool interpolate_spline(const SplineBox& box, std::size_t count, const std::arra
   }
   return is_inside;
 }
+
+template bool interpolate_spline<float>(const SplineBox<float>&, std::size_t, const std::array<const double*, 3>&,
+                                        const std::array<double*, 3>&);
+template bool interpolate_spline<double>(const SplineBox<double>&, std::size_t, const std::array<const double*, 3>&,
+                                         const std::array<double*, 3>&);
 
 }  // namespace kernels
 

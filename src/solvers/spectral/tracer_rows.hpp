@@ -15,8 +15,9 @@ struct SplineAxis {
 
 /// Coefficients of the three components of a vector: the one at (k, j, i) of component c is at `origin` + c *
 /// stride_component + k * stride_z + j * stride_y + i.
+template <typename Real>
 struct SplineBox {
-  const double* origin = nullptr;
+  const Real* origin = nullptr;
   std::ptrdiff_t stride_y = 0, stride_z = 0, stride_component = 0;
   std::array<SplineAxis, 3> axes;
 };
@@ -28,7 +29,8 @@ inline namespace kernels {
 /// The vector at each position: sum over the 4^3 nodes around it of coefficients times cubic B-splines (nodes at the
 /// lower corners of cells). Returns whether all positions are in cells of the box; those that are not are taken to be
 /// in the nearest one.
-bool interpolate_spline(const SplineBox& box, std::size_t count, const std::array<const double*, 3>& position,
+template <typename Real>
+bool interpolate_spline(const SplineBox<Real>& box, std::size_t count, const std::array<const double*, 3>& position,
                         const std::array<double*, 3>& value);
 
 }  // namespace kernels

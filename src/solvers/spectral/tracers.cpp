@@ -33,14 +33,16 @@ std::array<std::vector<double>, 3> spline_factors(mesh::Int3 waves, mesh::Int3 c
 }
 
 SplineAxis axis_of(const mesh::Geometry& geometry, const mesh::Box& box, int axis) {
+  constexpr std::int32_t ghost = Tracers<double>::ghost;
   const std::int32_t cells = geometry.domain.extent()[axis];
-  return {cells / geometry.length[static_cast<std::size_t>(axis)], box.lo[axis] - Tracers::ghost + 1,
-          box.hi[axis] + Tracers::ghost - 3, cells == 1};
+  return {cells / geometry.length[static_cast<std::size_t>(axis)], box.lo[axis] - ghost + 1, box.hi[axis] + ghost - 3,
+          cells == 1};
 }
 
 }  // namespace
 
-Tracers::Tracers(const comm::Communicator& comm, const IncompressibleFlow& flow)
+template <typename Real>
+Tracers<Real>::Tracers(const comm::Communicator& comm, const IncompressibleFlow<Real>& flow)
     : comm_(comm),
       flow_(flow),
       transform_(comm, flow.grid(), flow.cells(), {3, 1}),
@@ -50,7 +52,8 @@ Tracers::Tracers(const comm::Communicator& comm, const IncompressibleFlow& flow)
   core::require(spline_.blocks() <= 1, "a rank has one box of the cells of a flow");
 }
 
-void Tracers::scatter(std::int64_t count, std::uint64_t seed) {
+template <typename Real>
+void Tracers<Real>::scatter(std::int64_t count, std::uint64_t seed) {
   const std::int64_t ranks = comm_.size(),
                      first = count / ranks * comm_.rank() + std::min(count % ranks, std::int64_t{comm_.rank()});
   const std::int64_t own = count / ranks + (comm_.rank() < count % ranks ? 1 : 0);
@@ -66,39 +69,43 @@ void Tracers::scatter(std::int64_t count, std::uint64_t seed) {
   add(std::move(particles));
 }
 
-void Tracers::add(mesh::Particles particles) {
+template <typename Real>
+void Tracers<Real>::add(mesh::Particles particles) {
   redistribute::migrate(comm_, flow_.cells(), flow_.grid().geometry(), particles);
   sets_.push_back({.particles = std::move(particles), .start = {}, .sum = {}, .velocity = {}});
 }
 
-void Tracers::make_spline(Spectrum& velocity) {
+template <typename Real>
+void Tracers<Real>::make_spline(Spectrum<Real>& velocity) {
   for (int b = 0; b < velocity.blocks(); ++b)
     core::for_each_cell(velocity.box(b), [&, u = velocity.view(b)](int k, int j, int i) {
       const auto at = [](int n) { return static_cast<std::size_t>(n); };
       const double factor = factors_[0][at(i)] * (factors_[1][at(j)] * factors_[2][at(k)]);
-      for (int c = 0; c < 3; ++c) u(c, k, j, i) *= factor;
+      for (int c = 0; c < 3; ++c) u(c, k, j, i) = Wave<Real>(factor * Wave<double>(u(c, k, j, i)));
     });
   transform_.backward(velocity, spline_);
   ghosts_.fill(spline_);
 }
 
-bool Tracers::interpolate(const mesh::Particles& particles, std::array<std::vector<double>, 3>& velocity) const {
+template <typename Real>
+bool Tracers<Real>::interpolate(const mesh::Particles& particles, std::array<std::vector<double>, 3>& velocity) const {
   for (auto& component : velocity) component.resize(particles.size());
   if (particles.size() == 0) return true;
   const mesh::Geometry& geometry = flow_.grid().geometry();
   const auto view = spline_.view(0);
   const mesh::Box& box = spline_.box(0);
-  return interpolate_spline({view.origin(),
-                             view.stride_y(),
-                             view.stride_z(),
-                             view.stride_component(),
-                             {axis_of(geometry, box, 0), axis_of(geometry, box, 1), axis_of(geometry, box, 2)}},
-                            particles.size(),
-                            {particles.position[0].data(), particles.position[1].data(), particles.position[2].data()},
-                            {velocity[0].data(), velocity[1].data(), velocity[2].data()});
+  return interpolate_spline<Real>(
+      {view.origin(),
+       view.stride_y(),
+       view.stride_z(),
+       view.stride_component(),
+       {axis_of(geometry, box, 0), axis_of(geometry, box, 1), axis_of(geometry, box, 2)}},
+      particles.size(), {particles.position[0].data(), particles.position[1].data(), particles.position[2].data()},
+      {velocity[0].data(), velocity[1].data(), velocity[2].data()});
 }
 
-void Tracers::advance(const FlowStage& stage, Spectrum& velocity) {
+template <typename Real>
+void Tracers<Real>::advance(const FlowStage& stage, Spectrum<Real>& velocity) {
   make_spline(velocity);
   for (Set& set : sets_) {
     if (stage.is_first) {
@@ -122,8 +129,9 @@ void Tracers::advance(const FlowStage& stage, Spectrum& velocity) {
   for (Set& set : sets_) redistribute::migrate(comm_, flow_.cells(), flow_.grid().geometry(), set.particles);
 }
 
-mesh::Particles Tracers::with_velocities(int n) {
-  Spectrum velocity(flow_.modes(), comm_.rank(), 3);
+template <typename Real>
+mesh::Particles Tracers<Real>::with_velocities(int n) {
+  Spectrum<Real> velocity(flow_.modes(), comm_.rank(), 3);
   for (int b = 0; b < velocity.blocks(); ++b)
     core::for_each_cell(velocity.box(b), [from = flow_.state().view(b), to = velocity.view(b)](int k, int j, int i) {
       for (int c = 0; c < 3; ++c) to(c, k, j, i) = from(c, k, j, i);
@@ -136,5 +144,8 @@ mesh::Particles Tracers::with_velocities(int n) {
     particles.attributes.push_back({tracer_velocities[axis], "", std::move(velocities[axis])});
   return particles;
 }
+
+template class Tracers<float>;
+template class Tracers<double>;
 
 }  // namespace sidestream::solvers

@@ -12,8 +12,8 @@
 
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/bill.hpp"
-#include "sidestream/mesh/field.hpp"
 #include "sidestream/solvers/spectral/forcing.hpp"
+#include "sidestream/solvers/spectral/spectral_transform.hpp"
 #include "sidestream/solvers/spectral/wave_grid.hpp"
 
 namespace sidestream::solvers {
@@ -74,6 +74,11 @@ struct FlowStage {
 /// the viscous term and rotation solved exactly (integrating factors), the rest by Runge-Kutta of second (Rogallo 1981)
 /// or fourth order. A stage takes eight transforms (three velocities, five products: Basdevant 1983, J. Comput. Phys.
 /// 50, 209), and four for each scalar. The bits do not depend on the ranks.
+///
+/// `Real` (float or double) is what fields and spectra hold and transforms compute with. What is done with a mode is
+/// done in doubles, and sums are exact in both. Of floats the divergence that rounding makes is taken away after each
+/// step.
+template <typename Real>
 class IncompressibleFlow {
  public:
   /// Collective, as are all members that are not `const`.
@@ -92,11 +97,11 @@ class IncompressibleFlow {
   double largest_courant() const;
 
   /// Velocity, then the scalars.
-  const mesh::Field<std::complex<double>>& state() const;
-  mesh::Field<std::complex<double>>& state();
+  const Spectrum<Real>& state() const;
+  Spectrum<Real>& state();
   /// Fields given on `cells()`, as many as the state has components, become the state; waves that are not kept and
   /// divergence are left out.
-  void set(const mesh::Field<double>& fields);
+  void set(const mesh::Field<Real>& fields);
   /// Leaves out waves that are not kept, and the divergence.
   void project();
   /// The largest |k.u| over k |u| in root mean square: what `project` would take away.
@@ -113,7 +118,7 @@ class IncompressibleFlow {
   }
   /// The same, with what moves with the flow: `carry` is called at each stage by all ranks, with the modes of the
   /// velocity then (on `modes()`), which it may overwrite.
-  using Carry = std::function<void(const FlowStage&, mesh::Field<std::complex<double>>& velocity)>;
+  using Carry = std::function<void(const FlowStage&, Spectrum<Real>& velocity)>;
   double advance(std::int64_t step, const std::function<double(double rate)>& choose, const Carry& carry);
 
   const FlowSums& sums() const;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "sidestream/core/config.hpp"
@@ -35,9 +36,11 @@ struct InitialFlowEntry {
   WaveUse wave_use = WaveUse::none;
   int wave_axes = 3;                 ///< it is a formula of x, y and z, or of x and y
   std::vector<std::string> options;  ///< of the keys of `[initial]`, those that it looks at beside `mean`
-  /// Sets the velocity of `flow`, without divergence. Collective.
-  void (*set)(const InitialFlowConfig& config, std::uint64_t seed, const comm::Communicator& comm,
-              IncompressibleFlow& flow);
+  /// Sets the velocity of a flow, without divergence. Collective.
+  template <typename Real>
+  using Set = void (*)(const InitialFlowConfig& config, std::uint64_t seed, const comm::Communicator& comm,
+                       IncompressibleFlow<Real>& flow);
+  std::tuple<Set<float>, Set<double>> set;
 };
 /// All there are.
 const core::Registry<InitialFlowEntry>& initial_flows();

@@ -23,9 +23,12 @@ class KeptWaves {
   mesh::Layout rows(int ranks) const;
 
   /// The waves of one component that lie in `mode_planes(grid().waves(), comm.size())`, in `rows`. Collective.
-  Spectrum in_rows(const comm::Communicator& comm, const Spectrum& planes) const;
+  template <typename Real>
+  Spectrum<Real> in_rows(const comm::Communicator& comm, const Spectrum<Real>& planes) const;
   /// Back to component `component` of `planes`, where waves that are not kept stay as they are. Collective.
-  void in_planes(const comm::Communicator& comm, const Spectrum& rows, Spectrum& planes, int component) const;
+  template <typename Real>
+  void in_planes(const comm::Communicator& comm, const Spectrum<Real>& rows, Spectrum<Real>& planes,
+                 int component) const;
 
  private:
   mesh::Layout line(int ranks) const;

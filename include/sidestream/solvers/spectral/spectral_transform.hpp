@@ -7,7 +7,11 @@
 
 namespace sidestream::solvers {
 
-using Spectrum = mesh::Field<std::complex<double>>;
+/// The amplitude of a wave, of floats or doubles, and those of a rank.
+template <typename Real>
+using Wave = std::complex<Real>;
+template <typename Real>
+using Spectrum = mesh::Field<Wave<Real>>;
 
 /// How many fields are transformed together.
 struct TransformedFields {
@@ -15,6 +19,7 @@ struct TransformedFields {
 };
 
 /// Transforms of several components between the modes that a `WaveGrid` keeps and its cells.
+template <typename Real>
 class SpectralTransform {
  public:
   /// Cells lie as `real` has them. Collective, as are the members that transform.
@@ -29,9 +34,9 @@ class SpectralTransform {
   mesh::Int3 waves() const { return forward_.waves(); }
 
   /// sum over modes of u(k) exp(i k.x) of every component, into the first ones of `real`; `spectrum` is lost.
-  void backward(Spectrum& spectrum, mesh::Field<double>& real);
+  void backward(Spectrum<Real>& spectrum, mesh::Field<Real>& real);
   /// sum over cells of u(x) exp(-i k.x) of every component of `spectrum`, from the first ones of `real`.
-  void forward(const mesh::Field<double>& real, Spectrum& spectrum);
+  void forward(const mesh::Field<Real>& real, Spectrum<Real>& spectrum);
 
  private:
   SpectralTransform(const comm::Communicator& comm, const WaveGrid& grid, const fft::FftOptions& options,
@@ -39,7 +44,7 @@ class SpectralTransform {
   SpectralTransform(const comm::Communicator& comm, const mesh::Layout& real, const fft::FftOptions& options,
                     TransformedFields components);
 
-  fft::FftPlan<double> backward_, forward_;
+  fft::FftPlan<Real> backward_, forward_;
 };
 
 }  // namespace sidestream::solvers

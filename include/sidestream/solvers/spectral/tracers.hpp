@@ -19,6 +19,7 @@ inline const std::array<std::string, 3> tracer_velocities{"velocity_x", "velocit
 /// Points that a flow carries: dX/dt = u(X, t), advanced with the stages of the flow itself, so with the order of its
 /// scheme. Between cells u is the cubic spline through all of them (Yeung & Pope 1988, J. Comput. Phys. 79, 373), of
 /// fourth order, whose coefficients are the waves of u over those of a B-spline. Paths have the same bits on any ranks.
+template <typename Real>
 class Tracers {
  public:
   /// Tracers move by less than this in a step, in cells: more than any step that is stable.
@@ -28,7 +29,7 @@ class Tracers {
 
   /// Of the steps of `flow`, which outlives them, as `comm` does. Collective, as are all members but the plain
   /// accessors.
-  Tracers(const comm::Communicator& comm, const IncompressibleFlow& flow);
+  Tracers(const comm::Communicator& comm, const IncompressibleFlow<Real>& flow);
 
   /// `count` particles with the ids 0, 1, ..., each where its id and the seed put it.
   void scatter(std::int64_t count, std::uint64_t seed);
@@ -43,7 +44,7 @@ class Tracers {
 
   /// What `IncompressibleFlow::advance` calls at each stage. Throws core::Error on all ranks at the end of a step in
   /// which a tracer went further than `reach`.
-  void advance(const FlowStage& stage, Spectrum& velocity);
+  void advance(const FlowStage& stage, Spectrum<Real>& velocity);
 
  private:
   struct Set {
@@ -51,16 +52,16 @@ class Tracers {
     std::array<std::vector<double>, 3> start, sum;  // of a step: where it began, and how far its stages lead
     std::array<std::vector<double>, 3> velocity;
   };
-  void make_spline(Spectrum& velocity);
+  void make_spline(Spectrum<Real>& velocity);
   /// The velocities of the spline; whether all particles are within reach.
   bool interpolate(const mesh::Particles& particles, std::array<std::vector<double>, 3>& velocity) const;
 
   const comm::Communicator& comm_;
-  const IncompressibleFlow& flow_;
-  SpectralTransform transform_;
+  const IncompressibleFlow<Real>& flow_;
+  SpectralTransform<Real> transform_;
   redistribute::GhostFill ghosts_;
   std::array<std::vector<double>, 3> factors_;  // of each mode along an axis: one over the wave of a B-spline
-  mesh::Field<double> spline_;                  // coefficients of the three components
+  mesh::Field<Real> spline_;                    // coefficients of the three components
   std::vector<Set> sets_;
   bool is_within_reach_ = true;
 };
