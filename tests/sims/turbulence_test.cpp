@@ -12,6 +12,7 @@
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/format.hpp"
 #include "sidestream/io/snapshot_file.hpp"
+#include "sidestream/redistribute/redistribution.hpp"
 #include "sidestream/sims/simulation.hpp"
 #include "support/program_runs.hpp"
 
@@ -30,6 +31,10 @@ const std::string everything =
     "[scalar.salt]\nschmidt = 2.0\namplitude = 1.0\nwave = [1, -1, 0]\n"
     "[tracers.dust]\ncount = 100\n[tracers.pollen]\ncount = 7\nseed = 2\n";
 const std::string checkpoint = "[output]\ncheckpoint = { format = \"raw\", every = 2, keep = 9 }\n";
+
+std::string in_single(std::string config) {
+  return config.insert(config.find("[turbulence]\n") + 13, "precision = \"single\"\n");
+}
 
 class Turbulence : public test::ProgramRuns {
  protected:
@@ -55,11 +60,23 @@ class Turbulence : public test::ProgramRuns {
 };
 
 TEST_F(Turbulence, HasTheSameBitsOnAnyRanks) {
-  const auto alone = state_after(4, everything, "alone", 1);
+  for (const std::string precision : {"double", "single"}) {
+    const std::string config = precision == "single" ? in_single(everything) : everything;
+    const auto alone = state_after(4, config, "alone_" + precision, 1);
 
-  EXPECT_GT(alone.size(), 40U);
-  EXPECT_EQ(alone.count("dust position 0") + alone.count("pollen id") + alone.count("dust velocity_z"), 3U);
-  EXPECT_TRUE(state_after(4, everything, "together") == alone);
+    EXPECT_GT(alone.size(), 40U);
+    EXPECT_EQ(alone.count("dust position 0") + alone.count("pollen id") + alone.count("dust velocity_z"), 3U);
+    EXPECT_TRUE(state_after(4, config, "together_" + precision) == alone);
+  }
+}
+
+TEST_F(Turbulence, InSinglePrecisionHasTheSameBitsByEveryExchange) {
+  const auto usual = state_after(2, in_single(everything), "usual");
+  for (const redistribute::StrategyEntry& strategy : redistribute::strategies()) {
+    if (strategy.make == nullptr) continue;  // it takes one of the others
+    const std::string exchange = "exchange = \"" + strategy.name + "\"\n";
+    EXPECT_TRUE(state_after(2, exchange + in_single(everything), strategy.name) == usual) << strategy.name;
+  }
 }
 
 TEST_F(Turbulence, WithDisplacedGridsHasTheSameBitsOnAnyRanksAndThroughARestart) {
@@ -68,12 +85,15 @@ TEST_F(Turbulence, WithDisplacedGridsHasTheSameBitsOnAnyRanksAndThroughARestart)
       "\"rk2\"\n"
       "viscosity = 0.05\ndt = 0.02\n[initial]\nflow = \"random\"\npeak = 2.0\n[forcing]\nkind = \"power\"\n"
       "[tracers.dust]\ncount = 100\n";
-  const auto alone = state_after(6, shifted, "alone", 1);
+  for (const std::string precision : {"double", "single"}) {
+    const std::string config = precision == "single" ? in_single(shifted) : shifted;
+    const auto alone = state_after(6, config, "alone_" + precision, 1);
 
-  run_whole_and_in_parts(shifted + checkpoint, 2, "whole", "parts");
+    run_whole_and_in_parts(config + checkpoint, 2, "whole_" + precision, "parts_" + precision);
 
-  EXPECT_TRUE(state("whole") == alone);
-  EXPECT_TRUE(state("parts") == alone);
+    EXPECT_TRUE(state("whole_" + precision) == alone);
+    EXPECT_TRUE(state("parts_" + precision) == alone);
+  }
 }
 
 TEST_F(Turbulence, GoesOnFromACheckpointOnOtherRanksToTheBit) {
@@ -82,6 +102,18 @@ TEST_F(Turbulence, GoesOnFromACheckpointOnOtherRanksToTheBit) {
     config.replace(config.find("stochastic"), 10, kind);
     run_whole_and_in_parts(config, 2, "whole_" + kind, "parts_" + kind);
     EXPECT_TRUE(state("parts_" + kind) == state("whole_" + kind)) << kind;
+    run_whole_and_in_parts(in_single(config), 2, "single_" + kind, "single_parts_" + kind);
+    EXPECT_TRUE(state("single_parts_" + kind) == state("single_" + kind)) << kind;
+  }
+}
+
+// In single precision checkpoints are of floats, and of all bits.
+TEST_F(Turbulence, InSinglePrecisionGoesOnFromCheckpointsOfEveryFormat) {
+  for (const io::Format& format : io::formats()) {
+    if (!format.checkpoint) continue;
+    const std::string output = "[output]\ncheckpoint = { format = \"" + format.name + "\", every = 2, keep = 9 }\n";
+    run_whole_and_in_parts(in_single(everything) + output, 2, "whole_" + format.name, "parts_" + format.name);
+    EXPECT_TRUE(state("parts_" + format.name) == state("whole_" + format.name)) << format.name;
   }
 }
 
@@ -127,14 +159,21 @@ TEST_F(Turbulence, WritesTwoComponentsInSinglePrecisionInEveryFormat) {
   for (const auto& [name, energy] : energies) EXPECT_EQ(energy, energies.begin()->second) << name;
 }
 
+std::string tasks_by(const std::string& transport, const std::string& config) {
+  const std::string when = "\nevery = 2\ntransport = \"" + transport + "\"\n";
+  return "[run]\nmax_steps = 4\n" + config +
+         "[task.velocities]\nanalysis = \"pdf\"\ngrid = \"space\"\nfields = [\"velocity_x\", \"dye\", \"pressure\"]" +
+         when + "[task.cut]\nanalysis = \"slice\"\ngrid = \"space\"\naxis = \"y\"\nfields = [\"vorticity_z\"]" + when +
+         "[task.waves]\nanalysis = \"slice\"\naxis = \"y\"\nfields = [\"velocity_z_real\"]" + when;
+}
+
 TEST_F(Turbulence, EveryTransportBringsTheSameBits) {
-  expect_the_same_by_every_transport([](const std::string& transport) {
-    const std::string when = "\nevery = 2\ntransport = \"" + transport + "\"\n";
-    return "[run]\nmax_steps = 4\n" + everything +
-           "[task.velocities]\nanalysis = \"pdf\"\ngrid = \"space\"\nfields = [\"velocity_x\", \"dye\", \"pressure\"]" +
-           when + "[task.cut]\nanalysis = \"slice\"\ngrid = \"space\"\naxis = \"y\"\nfields = [\"vorticity_z\"]" +
-           when + "[task.waves]\nanalysis = \"slice\"\naxis = \"y\"\nfields = [\"velocity_z_real\"]" + when;
-  });
+  expect_the_same_by_every_transport([](const std::string& transport) { return tasks_by(transport, everything); });
+}
+
+TEST_F(Turbulence, EveryTransportBringsTheSameBitsInSinglePrecision) {
+  expect_the_same_by_every_transport(
+      [](const std::string& transport) { return tasks_by(transport, in_single(everything)); });
 }
 
 // To fewer, with a flow whose waves are long.

@@ -59,13 +59,20 @@ TEST(KeptWaves, LieInRowsWithNextToNothingBeside) {
   }
 }
 
-TEST(KeptWaves, ComeBackFromRowsEachInItsPlace) {
+template <typename Real>
+class KeptWavesOf : public testing::Test {};
+using Reals = testing::Types<float, double>;
+TYPED_TEST_SUITE(KeptWavesOf, Reals);
+
+TYPED_TEST(KeptWavesOf, FloatsAndDoublesComeBackFromRowsEachInItsPlace) {
+  using Spectrum = solvers::Spectrum<TypeParam>;
+  using Amplitude = Wave<TypeParam>;
   const comm::Communicator world(MPI_COMM_WORLD);
   for (const WaveGrid& grid : grids) {
     const KeptWaves kept(grid);
     Spectrum planes(mode_planes(grid.waves(), world.size()), world.rank()), back(planes.layout(), world.rank(), 2);
-    double number = 0.0;
-    std::vector<double> place(static_cast<std::size_t>(fft::spectral_domain(grid.waves()).volume()), -1.0);
+    TypeParam number = 0;
+    std::vector<TypeParam> place(static_cast<std::size_t>(fft::spectral_domain(grid.waves()).volume()), TypeParam{-1});
     fft::for_each_mode(fft::spectral_domain(grid.waves()), grid.waves(), [&](const fft::Mode& mode) {
       const std::size_t index = static_cast<std::size_t>(
           mode.index.x + (grid.highest().x + 1) * (mode.index.y + grid.waves().y * mode.index.z));
@@ -74,8 +81,8 @@ TEST(KeptWaves, ComeBackFromRowsEachInItsPlace) {
     const auto place_of = [&](Int3 i) {
       return place[static_cast<std::size_t>(i.x + (grid.highest().x + 1) * (i.y + grid.waves().y * i.z))];
     };
-    fft::for_each_mode(planes, grid.waves(), [&](const fft::Mode& mode, Complex& value) {
-      value = {place_of(mode.index), 1.0};
+    fft::for_each_mode(planes, grid.waves(), [&](const fft::Mode& mode, Amplitude& value) {
+      value = {place_of(mode.index), 1};
     });
 
     const Spectrum rows = kept.in_rows(world, planes);
@@ -85,14 +92,14 @@ TEST(KeptWaves, ComeBackFromRowsEachInItsPlace) {
     for (int b = 0; b < rows.blocks(); ++b)
       for (std::int32_t x = 0; x < row; ++x) {
         const std::int64_t at = rows.box(b).lo.y * row + x;
-        const Complex wanted = at < kept.size() ? Complex(static_cast<double>(at), 1.0) : Complex();
+        const Amplitude wanted = at < kept.size() ? Amplitude(static_cast<TypeParam>(at), 1) : Amplitude();
         EXPECT_EQ(rows.view(b)(0, rows.box(b).lo.y, x), wanted);
       }
     for (int b = 0; b < back.blocks(); ++b)
       fft::for_each_mode(back.box(b), grid.waves(), [&](const fft::Mode& mode) {
-        const double at = place_of(mode.index);
-        EXPECT_EQ(back.view(b)(1, mode.index.z, mode.index.y, mode.index.x), at < 0.0 ? Complex() : Complex(at, 1.0));
-        EXPECT_EQ(back.view(b)(0, mode.index.z, mode.index.y, mode.index.x), Complex());
+        const TypeParam at = place_of(mode.index);
+        EXPECT_EQ(back.view(b)(1, mode.index.z, mode.index.y, mode.index.x), at < 0 ? Amplitude() : Amplitude(at, 1));
+        EXPECT_EQ(back.view(b)(0, mode.index.z, mode.index.y, mode.index.x), Amplitude());
       });
   }
 }

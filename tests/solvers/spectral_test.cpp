@@ -19,6 +19,11 @@ namespace sidestream::solvers {
 namespace {
 
 using Complex = std::complex<double>;
+using Reals = testing::Types<float, double>;
+
+/// Of numbers of about 1 that are rounded once.
+template <typename Real>
+constexpr double rounding = 4.0 * std::numeric_limits<Real>::epsilon();
 
 mesh::Geometry box_of(mesh::Int3 cells) {
   return {mesh::domain_of(cells), {1.0, 2.0, 3.0}, {true, true, true}};
@@ -111,8 +116,13 @@ double mark(mesh::Int3 wave) {
   return 10000.0 * wave.x + 100.0 * wave.y + wave.z + 0.5;
 }
 
+template <typename Real>
+class TransferModes : public testing::Test {};
+TYPED_TEST_SUITE(TransferModes, Reals);
+
 // Every wave carries its own name.
-TEST(TransferModes, MovesEachWaveToItsPlaceOnAnotherGrid) {
+TYPED_TEST(TransferModes, MovesEachWaveToItsPlaceOnAnotherGrid) {
+  using Spectrum = solvers::Spectrum<TypeParam>;
   const comm::Communicator world(MPI_COMM_WORLD);
   const mesh::Int3 few{7, 5, 9}, many{12, 11, 13};
   for (const auto& [from_waves, to_waves] : {std::pair(few, many), std::pair(many, few)}) {
@@ -121,7 +131,7 @@ TEST(TransferModes, MovesEachWaveToItsPlaceOnAnotherGrid) {
     for (int b = 0; b < from.blocks(); ++b)
       fft::for_each_mode(from.box(b), from_waves, [&, u = from.view(b)](const fft::Mode& mode) {
         for (int c = 0; c < 2; ++c)
-          u(c, mode.index.z, mode.index.y, mode.index.x) = {mark(mode.wavenumber), static_cast<double>(c)};
+          u(c, mode.index.z, mode.index.y, mode.index.x) = Wave<TypeParam>(Complex(mark(mode.wavenumber), c));
       });
 
     transfer_modes(world, from, from_waves, to, to_waves);
@@ -132,20 +142,27 @@ TEST(TransferModes, MovesEachWaveToItsPlaceOnAnotherGrid) {
         for (int axis = 0; axis < 3; ++axis)
           is_common = is_common && 2 * std::abs(mode.wavenumber[axis]) < std::min(from_waves[axis], to_waves[axis]);
         for (int c = 0; c < 2; ++c)
-          EXPECT_EQ(u(c, mode.index.z, mode.index.y, mode.index.x),
+          EXPECT_EQ(Complex(u(c, mode.index.z, mode.index.y, mode.index.x)),
                     is_common ? Complex(mark(mode.wavenumber), c) : Complex());
       });
   }
 }
 
-std::vector<Complex> numbers(int seed, int count) {
-  std::vector<Complex> all;
-  for (int i = 0; i < count; ++i) all.emplace_back(std::sin(7.0 * seed + i), std::cos(3.0 * seed - 2.0 * i));
+template <typename Real>
+std::vector<Wave<Real>> numbers(int seed, int count) {
+  std::vector<Wave<Real>> all;
+  for (int i = 0; i < count; ++i)
+    all.push_back(Wave<Real>(Complex(std::sin(7.0 * seed + i), std::cos(3.0 * seed - 2.0 * i))));
   return all;
 }
 
+template <typename Real>
+class FlowRows : public testing::Test {};
+TYPED_TEST_SUITE(FlowRows, Reals);
+
 // The same, as it is written in the header.
-TEST(FlowRows, AdvanceVelocitiesAsTheirPlainTwin) {
+TYPED_TEST(FlowRows, AdvanceVelocitiesAsTheirPlainTwin) {
+  using Row = std::vector<Wave<TypeParam>>;
   constexpr int modes = 13;
   std::vector<double> kx(modes), decays(modes);
   for (std::size_t i = 0; i < modes; ++i) {
@@ -154,20 +171,21 @@ TEST(FlowRows, AdvanceVelocitiesAsTheirPlainTwin) {
   }
   for (const StageKind kind : {StageKind::first, StageKind::middle, StageKind::decaying, StageKind::last})
     for (const double ky : {0.0, -2.0}) {
-      std::array<std::vector<Complex>, 5> tensor;
-      std::array<std::vector<Complex>, 3> base, sum;
-      for (std::size_t c = 0; c < 5; ++c) tensor[c] = numbers(static_cast<int>(c), modes);
+      std::array<Row, 5> tensor;
+      std::array<Row, 3> base, sum;
+      for (std::size_t c = 0; c < 5; ++c) tensor[c] = numbers<TypeParam>(static_cast<int>(c), modes);
       for (std::size_t c = 0; c < 3; ++c) {
-        base[c] = numbers(10 + static_cast<int>(c), modes);
-        sum[c] = numbers(20 + static_cast<int>(c), modes);
+        base[c] = numbers<TypeParam>(10 + static_cast<int>(c), modes);
+        sum[c] = numbers<TypeParam>(20 + static_cast<int>(c), modes);
       }
       const auto old_tensor = tensor;
       const auto old_base = base, old_sum = sum;
       const StageWeights weights{kind, 0.3, 0.2};
 
-      advance_velocity({modes, kx.data(), ky, ky, decays.data(), 0.5}, weights,
-                       {tensor[0].data(), tensor[1].data(), tensor[2].data(), tensor[3].data(), tensor[4].data()},
-                       {base[0].data(), base[1].data(), base[2].data()}, {sum[0].data(), sum[1].data(), sum[2].data()});
+      advance_velocity<TypeParam>(
+          {modes, kx.data(), ky, ky, decays.data(), 0.5}, weights,
+          {tensor[0].data(), tensor[1].data(), tensor[2].data(), tensor[3].data(), tensor[4].data()},
+          {base[0].data(), base[1].data(), base[2].data()}, {sum[0].data(), sum[1].data(), sum[2].data()});
 
       for (std::size_t i = 0; i < modes; ++i) {
         const std::array k{kx[i], ky, ky};
@@ -184,23 +202,51 @@ TEST(FlowRows, AdvanceVelocitiesAsTheirPlainTwin) {
         for (std::size_t c = 0; c < 3; ++c) {
           if (square > 0.0) n[c] -= k[c] * along / square;
           const double factor = kind == StageKind::middle ? 1.0 : 0.5 * decays[i];
-          Complex next = factor * (old_base[c][i] + 0.3 * n[c]);
-          Complex total = factor * ((kind == StageKind::first ? old_base : old_sum)[c][i] + 0.2 * n[c]);
-          Complex begin = kind == StageKind::first ? factor * old_base[c][i] : old_base[c][i];
+          const auto old = [&](const std::array<Row, 3>& rows) { return Complex(rows[c][i]); };
+          Complex next = factor * (old(old_base) + 0.3 * n[c]);
+          Complex total = factor * (old(kind == StageKind::first ? old_base : old_sum) + 0.2 * n[c]);
+          Complex begin = kind == StageKind::first ? factor * old(old_base) : old(old_base);
           if (kind == StageKind::last) {
-            next = begin = old_sum[c][i] + 0.2 * n[c];
-            total = old_sum[c][i];
+            next = begin = old(old_sum) + 0.2 * n[c];
+            total = old(old_sum);
           }
-          EXPECT_LT(std::abs(tensor[c][i] - next), 1e-13);
-          EXPECT_LT(std::abs(sum[c][i] - total), 1e-13);
-          EXPECT_LT(std::abs(base[c][i] - begin), 1e-13);
+          EXPECT_LT(std::abs(Complex(tensor[c][i]) - next), rounding<TypeParam>);
+          EXPECT_LT(std::abs(Complex(sum[c][i]) - total), rounding<TypeParam>);
+          EXPECT_LT(std::abs(Complex(base[c][i]) - begin), rounding<TypeParam>);
         }
       }
     }
 }
 
+TYPED_TEST(FlowRows, RemoveTheDivergenceAsTheirPlainTwin) {
+  constexpr int modes = 11;
+  std::vector<double> kx(modes);
+  for (std::size_t i = 0; i < modes; ++i) kx[i] = 0.7 * static_cast<double>(i);
+  for (const double ky : {0.0, -2.0}) {
+    const std::array old{numbers<TypeParam>(1, modes), numbers<TypeParam>(2, modes), numbers<TypeParam>(3, modes)};
+    auto u = old;
+
+    remove_divergence<TypeParam>({modes, kx.data(), ky, 0.5 * ky}, {u[0].data(), u[1].data(), u[2].data()});
+
+    for (std::size_t i = 0; i < modes; ++i) {
+      const std::array k{kx[i], ky, 0.5 * ky};
+      const double square = k[0] * k[0] + k[1] * k[1] + k[2] * k[2];
+      Complex along = 0.0;
+      for (std::size_t c = 0; c < 3; ++c) along += k[c] * Complex(old[c][i]);
+      for (std::size_t c = 0; c < 3; ++c) {
+        const Complex wanted = Complex(old[c][i]) - (square > 0.0 ? k[c] * along / square : 0.0);
+        EXPECT_LT(std::abs(Complex(u[c][i]) - wanted), rounding<TypeParam>);
+      }
+    }
+  }
+}
+
+template <typename Real>
+class TracerRows : public testing::Test {};
+TYPED_TEST_SUITE(TracerRows, Reals);
+
 // Any basis of cubic splines: sums over all nodes of the definition of the B-spline.
-TEST(TracerRows, InterpolateAsTheirPlainTwin) {
+TYPED_TEST(TracerRows, InterpolateAsTheirPlainTwin) {
   const auto spline = [](double x) {
     const double r = std::fabs(x);
     return r < 1.0 ? 2.0 / 3.0 - r * r + 0.5 * r * r * r : r < 2.0 ? (2.0 - r) * (2.0 - r) * (2.0 - r) / 6.0 : 0.0;
@@ -208,14 +254,15 @@ TEST(TracerRows, InterpolateAsTheirPlainTwin) {
   constexpr int nx = 9, ny = 7, nz = 6;
   const mesh::Box nodes{{-2, 1, 0}, {-2 + nx, 1 + ny, nz}};
   for (const bool is_flat : {false, true}) {
-    std::vector<double> values(static_cast<std::size_t>(3 * nx * ny * nz));
-    for (std::size_t n = 0; n < values.size(); ++n) values[n] = std::sin(0.7 * static_cast<double>(n));
-    const core::View4<const double> view(values.data(), -2, 1, 0, nx, ny, nz, 3);
-    const SplineBox box{view.origin(),
-                        view.stride_y(),
-                        view.stride_z(),
-                        view.stride_component(),
-                        {{{2.0, -1, 4, false}, {4.0, 2, 5, false}, {1.0, 1, 3, is_flat}}}};
+    std::vector<TypeParam> values(static_cast<std::size_t>(3 * nx * ny * nz));
+    for (std::size_t n = 0; n < values.size(); ++n)
+      values[n] = static_cast<TypeParam>(std::sin(0.7 * static_cast<double>(n)));
+    const core::View4<const TypeParam> view(values.data(), -2, 1, 0, nx, ny, nz, 3);
+    const SplineBox<TypeParam> box{view.origin(),
+                                   view.stride_y(),
+                                   view.stride_z(),
+                                   view.stride_component(),
+                                   {{{2.0, -1, 4, false}, {4.0, 2, 5, false}, {1.0, 1, 3, is_flat}}}};
     const std::vector<double> x{-0.5, 0.0, 0.3, 2.49, 2.0}, y{0.5, 1.49, 0.77, 1.0, 1.25}, z{1.0, 3.99, 2.5, 1.2, 3.0};
     std::array<std::vector<double>, 3> found;
     for (auto& component : found) component.resize(x.size());
@@ -235,10 +282,10 @@ TEST(TracerRows, InterpolateAsTheirPlainTwin) {
   }
 }
 
-TEST(TracerRows, SayWhatIsBeyondTheBox) {
+TEST(SplineBox, SaysWhatIsBeyondTheBox) {
   const std::vector<double> values(static_cast<std::size_t>(3 * 4 * 4 * 4), 1.0);
   const SplineAxis axis{1.0, 1, 1, false};
-  const SplineBox box{values.data(), 4, 16, 64, {axis, axis, axis}};
+  const SplineBox<double> box{values.data(), 4, 16, 64, {axis, axis, axis}};
   for (const double beyond : {-100.0, 0.9, 2.1, 1e300, std::numeric_limits<double>::quiet_NaN()}) {
     const double inside = 1.5;
     std::array<double, 3> u{};

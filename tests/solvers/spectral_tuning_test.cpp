@@ -13,16 +13,22 @@ namespace {
 constexpr mesh::Int3 cells{16, 16, 16};
 constexpr TransformedFields fields{.backward = 3, .forward = 5};
 
-std::vector<std::complex<double>> modes_by(const comm::Communicator& comm, SpectralTransform& transform) {
-  mesh::Field<double> real(transform.real(), comm.rank(), fields.forward);
-  fft::fill(real, [](mesh::Int3 cell) { return fft::noise(mesh::domain_of(cells), cell); });
-  Spectrum spectrum(transform.modes(), comm.rank(), fields.forward);
+template <typename Real>
+std::vector<Wave<Real>> modes_by(const comm::Communicator& comm, SpectralTransform<Real>& transform) {
+  mesh::Field<Real> real(transform.real(), comm.rank(), fields.forward);
+  fft::fill(real, [](mesh::Int3 cell) { return static_cast<Real>(fft::noise(mesh::domain_of(cells), cell)); });
+  Spectrum<Real> spectrum(transform.modes(), comm.rank(), fields.forward);
   transform.forward(real, spectrum);
   return fft::gathered(comm, spectrum);
 }
 
-// `sidestream bench fft --cells 16 --components 3 --kept 5` writes the same key.
-TEST(SpectralTransform, GoesTheWayThatTheBenchmarkFoundWithTheSameBits) {
+template <typename Real>
+class TunedTransform : public testing::Test {};
+using Reals = testing::Types<float, double>;
+TYPED_TEST_SUITE(TunedTransform, Reals);
+
+// `sidestream bench fft --cells 16 --components 3 --kept 5` writes the same key for doubles.
+TYPED_TEST(TunedTransform, GoesTheWayThatTheBenchmarkFoundWithTheSameBits) {
   const comm::Communicator world(MPI_COMM_WORLD);
   if (world.size() == 1) return;  // there is nothing to choose
   const test::SharedFolder folder(world);
@@ -33,11 +39,11 @@ TEST(SpectralTransform, GoesTheWayThatTheBenchmarkFoundWithTheSameBits) {
   ASSERT_EQ(grid.highest(), (mesh::Int3{5, 5, 5}));
   const fft::Way found{{comm.size(), 1}, redistribute::Strategy::p2p, 2, fft::Pieces::components};
   const std::string key =
-      fft::tuning_key<double>(comm, cells, std::nullopt, {.components = fields.backward, .kept = grid.highest()});
+      fft::tuning_key<TypeParam>(comm, cells, std::nullopt, {.components = fields.backward, .kept = grid.highest()});
   if (comm.rank() == 0) redistribute::Wisdom(path).keep(key, {found.name(), 1e-3});
   comm.barrier();
 
-  SpectralTransform usual(world, grid, fields), tuned(comm, grid, fields);
+  SpectralTransform<TypeParam> usual(world, grid, fields), tuned(comm, grid, fields);
 
   EXPECT_EQ(tuned.real(), fft::x_pencils(cells, found.grid));
   EXPECT_TRUE(fft::have_equal_bits(modes_by(world, tuned), modes_by(world, usual)));

@@ -23,17 +23,16 @@ struct SplineBox {
 };
 
 // Loops over particles, for every instruction set.
-#pragma GCC visibility push(default)
 inline namespace kernels {
 
 /// The vector at each position: sum over the 4^3 nodes around it of coefficients times cubic B-splines (nodes at the
 /// lower corners of cells). Returns whether all positions are in cells of the box; those that are not are taken to be
 /// in the nearest one.
 template <typename Real>
-bool interpolate_spline(const SplineBox<Real>& box, std::size_t count, const std::array<const double*, 3>& position,
-                        const std::array<double*, 3>& value);
+[[gnu::visibility("default")]] bool interpolate_spline(const SplineBox<Real>& box, std::size_t count,
+                                                       const std::array<const double*, 3>& position,
+                                                       const std::array<double*, 3>& value);
 
 }  // namespace kernels
-#pragma GCC visibility pop
 
 }  // namespace sidestream::solvers
