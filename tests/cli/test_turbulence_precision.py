@@ -189,3 +189,16 @@ def test_another_precision_is_refused(tmp_path: Path) -> None:
     assert done.returncode == 2
     for word in ('"half"', "turbulence.precision", "double", "single"):
         assert word in done.stderr
+
+
+@pytest.mark.parametrize(("key", "value"), [("speed", "1e18"), ("speed", "1e-18"), ("mean", "[0.0, -1e18, 0.0]")])
+def test_speeds_whose_squares_are_no_floats_are_refused(key: str, value: str, tmp_path: Path) -> None:
+    """They would end a run after its start, or leave it without a nonlinear term."""
+    setting = f"initial.{key}={value}"
+
+    single = start(tmp_path, "flow", config("single", "abc", [16] * 3, 1.0), "--check", "--set", setting)
+    double = start(tmp_path, "flow", config("double", "abc", [16] * 3, 1.0), "--check", "--set", setting)
+
+    assert single.returncode == 2
+    assert "is out of reach of single precision" in single.stderr
+    assert double.returncode == 0

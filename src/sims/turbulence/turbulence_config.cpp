@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <map>
 #include <numbers>
 
@@ -154,6 +155,21 @@ void check_forcing(const core::Node& root, const TurbulenceConfig& config) {
                  "a force on the longest waves leaves the others free: 2 or 3 are usual");
 }
 
+// Squares of floats, summed over all cells, are to be floats.
+void check_speeds(const core::Node& root, const TurbulenceConfig& config) {
+  constexpr double most = 1e12;
+  if (!config.is_single()) return;
+  const auto check = [&](const char* key, double speed, double least) {
+    const double size = std::fabs(speed);
+    if (size == 0.0 || (size >= least && size <= most)) return;
+    core::reject(*root.find("initial")->find(key),
+                 fmt::format("a speed of {:g} is out of reach of single precision", speed),
+                 "take units in which speeds lie between 1e-12 and 1e12, or `turbulence.precision` = \"double\"");
+  };
+  check("speed", config.initial.speed, 1.0 / most);
+  for (const double component : config.initial.mean) check("mean", component, 0.0);
+}
+
 void check_scalars(const core::Node& root, const TurbulenceConfig& config) {
   for (std::size_t s = 0; s < config.scalars.size(); ++s) {
     const ScalarStart& start = config.scalar_starts[s];
@@ -234,6 +250,7 @@ TurbulenceConfig read_turbulence(const core::Node& root, core::Node& resolved) {
   if (n.x == 1 || n.y == 1)
     core::reject(*root.find("mesh"), "the box is flat along x or y", "a flow in a plane has 1 cell along z");
   check_initial_options(root, config.initial);
+  check_speeds(root, config);
   check_forcing(root, config);
   check_scalars(root, config);
   return config;
