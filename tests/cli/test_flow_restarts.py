@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 import sidestream
 from calls import Done, program
+from sidestream.attack.subjects import expect_back, newest_committed
 from test_faults import Place, checkpoints, finish, ranks_of, state_in, wait_for_a_checkpoint
 
 FLOW = """simulation = "turbulence"
@@ -102,9 +103,12 @@ def test_a_forced_flow_killed_on_more_ranks_than_planes_goes_on_on_fewer(tmp_pat
     for pid in ranks_of(process):
         os.kill(pid, signal.SIGKILL)
     finish(process)
+    newest = newest_committed(tmp_path / "killed", interval=2)
+    assert newest is not None
     again = place.run("killed", "--restart", ranks=2)
 
     assert again.returncode == 0, again.stderr
+    expect_back(tmp_path / "killed", newest)
     ends = [checkpoints(tmp_path / name)[-1] for name in ("killed", "whole")]
     assert [end.name for end in ends] == 2 * [ends[0].name]
     assert state_in(ends[0]) == state_in(ends[1])

@@ -65,8 +65,24 @@ TEST_P(CheckpointFaultsTest, AnErrorOfTheDiskAtAnyCallLosesNothing) {
   sweep().expect_no_loss_by("eio");
 }
 
+TEST_P(CheckpointFaultsTest, AFullDiskThatIsToldByAnFsyncLosesNothing) {
+  sweep().expect_no_loss_by("enospc", "sync");
+}
+
+TEST_P(CheckpointFaultsTest, AFullDiskThatIsToldByACloseLosesNothing) {
+  sweep().expect_no_loss_by("enospc", "close");
+}
+
+TEST_P(CheckpointFaultsTest, AnErrorOfTheDiskThatIsToldByAnFsyncLosesNothing) {
+  sweep().expect_no_loss_by("eio", "sync");
+}
+
 TEST_P(CheckpointFaultsTest, ShortWritesAreCompleted) {
-  sweep().expect_no_harm_by_short_writes();
+  sweep().expect_no_harm_by("short", "write");
+}
+
+TEST_P(CheckpointFaultsTest, CallsThatSignalsInterruptAreMadeAgain) {
+  sweep().expect_no_harm_by("eintr", "open,reserve,write,truncate,sync,close");
 }
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(CheckpointFaultsTest);

@@ -62,7 +62,7 @@ auto naming(const std::string& path, F work) {
 
 void make_folder_of(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
-  if (!folder.empty()) make_folder(folder);
+  if (!folder.empty()) make_lasting_folder(folder);
 }
 
 // --- writing rows

@@ -1,0 +1,95 @@
+"""The power fails at any moment of a run that writes checkpoints and results: the order in which they are brought to
+the disk is recorded from the run, and what may be left is made from the record.
+
+The moments are the ends of all calls on files. At each of them every call that is not on the disk for sure is missing
+once, every write is torn at each edge of a page, the last call is there before each of those before it, and of all
+such calls a random subset is there: some hundreds of them, and ten thousand in the slow tests.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from sidestream.attack.disk import Disk, Sync
+from sidestream.attack.power import Promise, final_paths, newest_in, record
+from sidestream.attack.subjects import RUN, Subject, Whole, go_on, whole
+
+LAST_STEP = 3
+CONFIG = f"""simulation = "cosmology"
+
+[mesh]
+cells = [16, 16, 16]
+block = 8
+
+[cosmology]
+box = "8 Mpc"
+seed = 3
+
+[run]
+max_steps = {LAST_STEP}
+
+[task.spectra]
+analysis = "power_spectrum"
+every = 1
+
+[output]
+plotfile = {{ format = "raw", every = 2 }}
+checkpoint = {{ format = "FORMAT", every = 1, keep = 1 }}
+"""
+RANKS = {"sidestream": 2, "raw": 3, "files": 3, "nyx": 2, "enzo": 2, "enzo-hdf5": 1, "flash-netcdf": 2}
+QUICK = ("sidestream", "raw", "files")
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A run that nothing disturbed, what it did to its files, and what has to hold for them."""
+
+    undisturbed: Whole
+    disk: Disk
+    promise: Promise
+
+
+@pytest.fixture(
+    scope="module",
+    params=[name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in RANKS],
+)
+def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
+    folder = tmp_path_factory.mktemp("power")
+    subject = Subject(request.param, CONFIG.replace("FORMAT", request.param), 1, RANKS[request.param])
+    undisturbed = Whole(subject, 0, ("", {}), {})
+    disk = record(undisturbed, folder / "recorded")
+    promise = Promise(disk, folder)
+    yield Recorded(undisturbed, disk, promise)
+    promise.close()
+
+
+def test_whatever_is_missing_the_old_or_the_new_checkpoint_is_there_complete(recorded: Recorded) -> None:
+    disk, promise = recorded.disk, recorded.promise
+    came_back = set()
+    for moment in disk.moments():
+        for applied in disk.states(moment):
+            assert promise.broken(disk, moment, applied) == ""
+            came_back.add((promise.told(moment), newest_in(final_paths(disk.state(applied)))))
+
+    steps = range(LAST_STEP + 1)
+    assert {(step, step) for step in steps} < came_back  # before and after it was told
+    assert came_back <= {(told, newest) for told in steps for newest in (told, told + 1)}
+
+
+@pytest.mark.parametrize("subsets", [300, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_whatever_random_part_is_missing_the_old_or_the_new_checkpoint_is_there_complete(
+    recorded: Recorded, subsets: int
+) -> None:
+    disk = recorded.disk
+
+    drawn = [disk.draw(random.Random(number)) for number in range(subsets)]
+
+    assert len(set(drawn)) > 0.9 * subsets
+    assert [problem for moment, applied in drawn if (problem := recorded.promise.broken(disk, moment, applied))] == []
