@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import random
 import re
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +18,8 @@ import pytest
 
 from sidestream.attack.disk import Disk, Sync
 from sidestream.attack.power import Promise, final_paths, newest_in, record
-from sidestream.attack.subjects import RUN, Subject, Whole, go_on, whole
+from sidestream.attack.subjects import RUN, Subject, Whole
+from sidestream.runs.events import read_events
 
 LAST_STEP = 3
 CONFIG = f"""simulation = "cosmology"
@@ -49,9 +49,9 @@ QUICK = ("sidestream", "raw", "files")
 
 @dataclass(frozen=True)
 class Recorded:
-    """A run that nothing disturbed, what it did to its files, and what has to hold for them."""
+    """A run, what it did to its files, and what has to hold for them."""
 
-    undisturbed: Whole
+    run: Whole
     disk: Disk
     promise: Promise
 
@@ -63,17 +63,17 @@ class Recorded:
 def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
     folder = tmp_path_factory.mktemp("power")
     subject = Subject(request.param, CONFIG.replace("FORMAT", request.param), 1, RANKS[request.param])
-    undisturbed = Whole(subject, 0, ("", {}), {})
-    disk = record(undisturbed, folder / "recorded")
+    run = Whole(subject, 0, ("", {}), {})
+    disk = record(run, folder / "recorded")
     promise = Promise(disk, folder)
-    yield Recorded(undisturbed, disk, promise)
+    yield Recorded(run, disk, promise)
     promise.close()
 
 
 def test_whatever_is_missing_the_old_or_the_new_checkpoint_is_there_complete(recorded: Recorded) -> None:
     disk, promise = recorded.disk, recorded.promise
     came_back = set()
-    for moment in disk.moments():
+    for moment in promise.moments(disk):
         for applied in disk.states(moment):
             assert promise.broken(disk, moment, applied) == ""
             came_back.add((promise.told(moment), newest_in(final_paths(disk.state(applied)))))
@@ -93,3 +93,45 @@ def test_whatever_random_part_is_missing_the_old_or_the_new_checkpoint_is_there_
 
     assert len(set(drawn)) > 0.9 * subsets
     assert [problem for moment, applied in drawn if (problem := recorded.promise.broken(disk, moment, applied))] == []
+
+
+@pytest.mark.parametrize("restarts", [2, pytest.param(20, marks=pytest.mark.slow)])
+def test_a_restart_goes_on_from_the_newest_committed_checkpoint_to_the_same_end(
+    recorded: Recorded, restarts: int, tmp_path: Path
+) -> None:
+    disk, numbers = recorded.disk, random.Random(restarts)
+    for number in range(restarts):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        moment, applied = disk.draw(numbers)
+        while recorded.promise.told(moment) == 0:
+            moment, applied = disk.draw(numbers)
+        state = disk.state(applied)
+        state.write(RUN, folder / RUN)
+
+        ended = recorded.run.run(folder, "--restart")
+
+        assert ended.code == 0, ended.said
+        came_back = read_events(folder / RUN).last("restart")["step"]
+        assert came_back == newest_in(final_paths(state)) >= recorded.promise.told(moment)
+        assert recorded.promise.differing(folder) == []
+
+
+# The folder of pending checkpoints is brought to the disk for those who look for one there. The first fsync of a
+# result's folder is made up for by the next one, before the first checkpoint is committed.
+NEEDLESS = {"run/pending"}
+
+
+def test_every_fsync_is_needed(recorded: Recorded) -> None:
+    disk, promise = recorded.disk, recorded.promise
+    needed: dict[str, list[bool]] = {}
+    for sync in disk.syncs:
+        needed.setdefault(re.sub(r"\d+", "N", sync.path), []).append(is_broken(disk.without(sync), promise, sync))
+
+    assert {name for name, are_needed in needed.items() if not any(are_needed)} == NEEDLESS, needed
+
+
+def is_broken(disk: Disk, promise: Promise, since: Sync) -> bool:
+    """Whether the promise does not hold for a state after a moment."""
+    later = (moment for moment in promise.moments(disk) if moment >= since.begin)
+    return any(promise.broken(disk, moment, applied) for moment in later for applied in disk.states(moment))

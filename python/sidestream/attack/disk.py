@@ -147,7 +147,10 @@ class Disk:
     def _find_when_durable(self) -> None:
         """From which moment on a change is on the disk for sure."""
         self._durable = [
-            min((sync.end for sync in self.syncs if sync.home == change.home and sync.begin >= change.end), default=NEVER)
+            min(
+                (sync.end for sync in self.syncs if sync.home == change.home and sync.begin >= change.end),
+                default=NEVER,
+            )
             for change in self.changes
         ]
 
@@ -267,9 +270,7 @@ class State:
 
     def _signature(self, thing: int) -> object:
         if thing in self._folders:
-            return tuple(
-                (name, self._signature(named)) for name, named in sorted(self._names.get(thing, {}).items())
-            )
+            return tuple((name, self._signature(named)) for name, named in sorted(self._names.get(thing, {}).items()))
         return thing, tuple(change.number for change in self._bytes.get(thing, []))
 
     def _write(self, thing: int, target: Path) -> None:

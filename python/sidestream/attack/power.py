@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import random
@@ -20,7 +21,7 @@ from .subjects import RUN, SUBJECTS, Whole, go_on, on_any_subject
 from .trial import Failure, Kind, Trial
 
 NUMBERED = "[!.]*[0-9][0-9][0-9][0-9]*"  # checkpoints and plot files of every format
-FINAL = (NUMBERED, f"pending/{NUMBERED}", "results/*/*.nc")  # names that only what is complete may have
+FINAL = ("config.toml", NUMBERED, f"pending/{NUMBERED}", "results/*/*.nc")  # names that only what is complete may have
 APART = ("events", ".lock")  # how names in a run begin on whose content no restart relies
 
 
@@ -51,7 +52,9 @@ def _is_of_the_run(path: str, folder: Path) -> bool:
 
 def _differing(one: Path, other: Path) -> list[str]:
     def contents(folder: Path) -> dict[str, bytes | None]:
-        return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
+        return {
+            str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")
+        }
 
     ours, theirs = contents(one), contents(other)
     return sorted(name for name in ours.keys() | theirs.keys() if ours.get(name, b"-") != theirs.get(name, b"-"))
@@ -61,7 +64,7 @@ class Promise:
     """What has to hold for whatever is on the disk when the power fails.
 
     What has a final name is complete, to the bit; the newest checkpoint is none older than the newest that the event
-    log had told of; and the results of before it are there.
+    log had told of; and the results and plot files of before it are there.
 
     Args:
         disk: of a run that was recorded.
@@ -75,6 +78,7 @@ class Promise:
         self._judged: dict[object, str] = {}
         self._told = list(_commits_told(disk))
         self.whole = self._all_that_comes_to_be(disk)
+        self._last = final_paths(disk.state(disk.issued(disk.moments()[-1])))
 
     def broken(self, disk: Disk, moment: int, applied: Applied) -> str:
         """In which way it does not hold for a state after a moment; nothing if it does."""
@@ -85,9 +89,17 @@ class Promise:
             self._judged[key] = self._judge(state, final, told)
         return self._judged[key]
 
+    def moments(self, disk: Disk) -> list[int]:
+        """When something may change of what has to hold, ns: the ends of calls on files, and of words in the log."""
+        return sorted({*disk.moments(), *(end for end, _ in self._told)})
+
     def told(self, moment: int) -> int:
         """The step of the newest checkpoint of which the log told that it is committed; 0 before there is one."""
         return max((step for end, step in self._told if end <= moment), default=0)
+
+    def differing(self, folder: Path) -> list[str]:
+        """What was there at the end of the run that was recorded, and is not there in a folder or is read otherwise."""
+        return [path for path in self._last if self._ask(folder / path) != self.whole[path]]
 
     @property
     def distinct(self) -> int:
@@ -105,8 +117,7 @@ class Promise:
         newest = newest_in(final)
         if newest < told:
             return f"checkpoint {told} was told of, and the newest is {newest or 'not there'}"
-        of_before = [path for path in self.whole if _is_result(path) and _step_of(path) <= newest] if newest else []
-        missing = [path for path in of_before if path not in final]
+        missing = [path for path in self.whole if newest and path not in final and _is_output(path, newest)]
         return f"checkpoint {newest} is there without {', '.join(sorted(missing))}" if missing else ""
 
     def _answer(self, state: State, path: str, signature: object) -> str:
@@ -114,10 +125,15 @@ class Promise:
         if (path, signature) not in self._answers:
             copy = self._scratch / Path(path).name
             state.write(path, copy)
-            answer = self._reader.ask(str(copy))
-            self._answers[path, signature] = answer.get("digest") or answer["refused"]
+            self._answers[path, signature] = self._ask(copy)
             shutil.rmtree(copy) if copy.is_dir() else copy.unlink()
         return self._answers[path, signature]
+
+    def _ask(self, path: Path) -> str:
+        if path.suffix == ".toml":
+            return hashlib.sha256(path.read_bytes()).hexdigest()
+        answer = self._reader.ask(str(path))
+        return str(answer.get("digest") or answer["refused"])
 
     def _all_that_comes_to_be(self, disk: Disk) -> dict[str, str]:
         """The digests of all that has a final name at some time, when it gets it."""
@@ -142,11 +158,13 @@ def final_paths(state: State) -> list[str]:
 
 
 def _is_committed(path: str) -> bool:
-    return Path(path).parent == Path(RUN) and "plt" not in path
+    """Whether it is a checkpoint that counts."""
+    return str(Path(path).parent) == RUN and not path.startswith((f"{RUN}/plt", f"{RUN}/config"))
 
 
-def _is_result(path: str) -> bool:
-    return path.startswith(f"{RUN}/results/")
+def _is_output(path: str, step: int) -> bool:
+    """Whether it is a result or plot file up to a step."""
+    return (path.startswith(f"{RUN}/results/") or Path(path).name.startswith("plt")) and _step_of(path) <= step
 
 
 def _step_of(path: str) -> int:
