@@ -156,8 +156,8 @@ def results(run: Path, task: str = "*") -> dict[str, dict[str, bytes]]:
     return {str(path.relative_to(run / "results")): arrays_in(path) for path in found}
 
 
-def expect_as_undisturbed(place: Place, out: str) -> None:
-    whole, other = place.folder / "whole", place.folder / out
+def expect_as_undisturbed(place: Place, out: str, undisturbed: str = "whole") -> None:
+    whole, other = place.folder / undisturbed, place.folder / out
     assert [path.name for path in checkpoints(other)] == [path.name for path in checkpoints(whole)]
     assert arrays_in(checkpoints(other)[-1]) == arrays_in(checkpoints(whole)[-1])
     assert results(other) == results(whole)
@@ -165,34 +165,46 @@ def expect_as_undisturbed(place: Place, out: str) -> None:
     assert not (other / "pending").exists()
 
 
-def go_on(place: Place, out: str) -> int:
+def go_on(place: Place, out: str, *words: str, undisturbed: str) -> int:
     """After whatever happened to the run `out`: it goes on from the newest checkpoint that was committed, or begins
     again where there is none, and ends as ever. The step of that checkpoint, 0 without."""
     newest = newest_committed(place.folder / out, interval=1)
-    again = place.run(out, "--restart")
+    again = place.run(out, *words, "--restart")
     if newest is None:
         assert again.returncode != 0
         assert again.stderr.count("error: ") == 1, again.stderr
-        again = place.run(out, "--overwrite")
+        again = place.run(out, *words, "--overwrite")
     assert again.returncode == 0, again.stderr
     if newest is not None:
         expect_back(place.folder / out, newest)
-    expect_as_undisturbed(place, out)
+    expect_as_undisturbed(place, out, undisturbed)
     return step_of(newest) if newest else 0
 
 
+# Formats in which a rank writes by itself what is as small as here.
+WRITTEN_BY = {0: "sidestream", 1: "files"}
+
+
+def written_by(rank: int) -> tuple[str, str]:
+    """The words for a run whose checkpoints a rank writes to."""
+    return "--set", f"output.checkpoint.format={WRITTEN_BY[rank]}"
+
+
 @pytest.fixture(scope="module")
-def calls_of_ranks(place: Place) -> list[int]:
-    """The calls on files of a run that each rank makes in all."""
-    count = place.folder / "count"
-    done = place.run("counted", layer={"SIDESTREAM_IO_COUNT": str(count), "SIDESTREAM_IO_CALLS": "all"})
-    assert done.returncode == 0, done.stderr
-    reports = [Path(f"{count}.{rank}.json") for rank in range(RANKS)]  # none of a rank that touches no file
-    return [int(json.loads(path.read_text())["matching_calls"]) if path.exists() else 0 for path in reports]
+def calls_of_ranks(place: Place) -> dict[int, int]:
+    """The calls on files that each rank makes in an undisturbed run `counted_RANK`."""
+    calls = {}
+    for rank in range(RANKS):
+        count = place.folder / f"count_{rank}"
+        layer = {"SIDESTREAM_IO_COUNT": str(count), "SIDESTREAM_IO_CALLS": "all"}
+        done = place.run(f"counted_{rank}", *written_by(rank), layer=layer)
+        assert done.returncode == 0, done.stderr
+        calls[rank] = int(json.loads(Path(f"{count}.{rank}.json").read_text())["matching_calls"])
+    return calls
 
 
 def sample(calls: int) -> list[int]:
-    return sorted({1 + round(i * (calls - 1) / (SAMPLE - 1)) for i in range(SAMPLE)}) if calls else []
+    return sorted({1 + round(i * (calls - 1) / (SAMPLE - 1)) for i in range(SAMPLE)})
 
 
 def every(calls: int) -> list[int]:
@@ -203,7 +215,7 @@ def every(calls: int) -> list[int]:
 @pytest.mark.parametrize("fault", ["kill", "torn"])
 @pytest.mark.parametrize("rank", range(RANKS))
 def test_a_rank_killed_at_any_call_loses_nothing(
-    place: Place, calls_of_ranks: list[int], rank: int, fault: str, chosen: Callable[[int], list[int]]
+    place: Place, calls_of_ranks: dict[int, int], rank: int, fault: str, chosen: Callable[[int], list[int]]
 ) -> None:
     calls = calls_of_ranks[rank]
     came_back = []
@@ -212,13 +224,13 @@ def test_a_rank_killed_at_any_call_loses_nothing(
         layer = {"SIDESTREAM_IO_FAULT": fault, "SIDESTREAM_IO_FAULT_AT": str(n)}
         layer |= {"SIDESTREAM_IO_RANK": str(rank), "SIDESTREAM_IO_CALLS": "all"}
 
-        done = place.run("killed", layer=layer)
+        done = place.run("killed", *written_by(rank), layer=layer)
 
         if done.returncode == 0:  # what is told along the way varies a little
             assert n > 0.9 * calls, f"nothing happened at call {n} of {calls}"
-            expect_as_undisturbed(place, "killed")
+            expect_as_undisturbed(place, "killed", f"counted_{rank}")
         else:
-            came_back.append(go_on(place, "killed"))
+            came_back.append(go_on(place, "killed", *written_by(rank), undisturbed=f"counted_{rank}"))
     assert came_back[0] == 0, "what was there before the first call?"
     assert came_back[-1] >= LAST_STEP - 1, f"only the checkpoint of step {came_back[-1]} was committed at the end"
 

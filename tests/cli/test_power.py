@@ -44,7 +44,11 @@ plotfile = {{ format = "raw", every = 2 }}
 checkpoint = {{ format = "FORMAT", every = 1, keep = 1 }}
 """
 RANKS = {"sidestream": 2, "raw": 3, "files": 3, "nyx": 2, "enzo": 2, "enzo-hdf5": 1, "flash-netcdf": 2}
-QUICK = ("sidestream", "raw", "files")
+
+
+def formats(*quick: str) -> list[object]:
+    """All of them, those that are not quick for the slow tests."""
+    return [name if name in quick else pytest.param(name, marks=pytest.mark.slow) for name in RANKS]
 
 
 @dataclass(frozen=True)
@@ -56,10 +60,7 @@ class Recorded:
     promise: Promise
 
 
-@pytest.fixture(
-    scope="module",
-    params=[name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in RANKS],
-)
+@pytest.fixture(scope="module", params=formats("sidestream", "raw", "files"))
 def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
     folder = tmp_path_factory.mktemp("power")
     subject = Subject(request.param, CONFIG.replace("FORMAT", request.param), 1, RANKS[request.param])
@@ -122,7 +123,9 @@ def test_a_restart_goes_on_from_the_newest_committed_checkpoint_to_the_same_end(
 NEEDLESS = {"run/pending"}
 
 
+@pytest.mark.parametrize("recorded", formats("sidestream"), indirect=True, scope="module")
 def test_every_fsync_is_needed(recorded: Recorded) -> None:
+    """Left out in turn."""
     disk, promise = recorded.disk, recorded.promise
     needed: dict[str, list[bool]] = {}
     for sync in disk.syncs:

@@ -70,9 +70,9 @@ def _judge(undisturbed: Whole, fault: str, ended: Ended, folder: Path) -> str:
 calls = Kind(
     "calls",
     "one call on a file of the run (to open, write, cut, bring to the disk, close, rename or remove it), or all from "
-    "one on, kill the rank (before or in the middle of a write) or find no room, no quota or a broken disk: it is told, "
-    "the newest committed checkpoint comes back, and the end is the same to the bit; or one call is interrupted by a "
-    "signal or writes less, which makes no difference",
+    "one on, kill the rank (before or amid a write) or find no room, no quota or a broken disk: it is told, the newest "
+    "committed checkpoint comes back, and the end is the same to the bit; or one call is interrupted by a signal or "
+    "writes less, which makes no difference",
     300,
     _prepare,
 )

@@ -9,7 +9,7 @@ came before or after it. Only the two names of a rename within a folder change t
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -88,6 +88,11 @@ class Disk:
         for call in self.calls:
             self._take(call)
             self._taken += 1
+        self._named = [change for change in self.changes if change.names]
+        self._written: dict[int, list[Change]] = {}
+        for change in self.changes:
+            if not change.names:
+                self._written.setdefault(change.home, []).append(change)
         self._find_when_durable()
 
     def without(self, sync: Sync) -> Disk:
@@ -133,7 +138,7 @@ class Disk:
 
     def state(self, applied: Applied) -> State:
         """The folder with these changes made and the others not."""
-        return State([self.changes[number] for number in sorted(applied)], self._live.keys())
+        return State(applied, self._named, self._written, self._live.keys())
 
     def _loose(self, moment: int) -> list[list[Change]]:
         """The changes that may be lost then, call by call."""
@@ -228,19 +233,25 @@ class State:
     """A folder as some changes leave it, made one after another.
 
     Args:
-        changes: those that are there, in their order.
+        applied: those that are there.
+        named: all changes of names there are, in their order.
+        written: all others of each file.
         folders: the numbers of what is a folder.
     """
 
-    def __init__(self, changes: Sequence[Change], folders: Set[int]) -> None:
-        self._folders = folders
+    def __init__(
+        self,
+        applied: Applied,
+        named: Sequence[Change],
+        written: Mapping[int, Sequence[Change]],
+        folders: Set[int],
+    ) -> None:
+        self._applied, self._written, self._folders = applied, written, folders
         self._names: dict[int, dict[str, int]] = {}
-        self._bytes: dict[int, list[Change]] = {}
-        for change in changes:
-            for folder, name, named in change.names:
-                _set(self._names, folder, name, named)
-            if not change.names:
-                self._bytes.setdefault(change.home, []).append(change)
+        for change in named:
+            if change.number in applied:
+                for folder, name, thing in change.names:
+                    _set(self._names, folder, name, thing)
 
     def glob(self, pattern: str) -> list[str]:
         """The paths, relative to the root, that match a pattern whose parts are separated by slashes."""
@@ -271,7 +282,7 @@ class State:
     def _signature(self, thing: int) -> object:
         if thing in self._folders:
             return tuple((name, self._signature(named)) for name, named in sorted(self._names.get(thing, {}).items()))
-        return thing, tuple(change.number for change in self._bytes.get(thing, []))
+        return thing, tuple(change.number for change in self._changes_of(thing))
 
     def _write(self, thing: int, target: Path) -> None:
         if thing in self._folders:
@@ -281,9 +292,12 @@ class State:
         else:
             target.write_bytes(self._content(thing))
 
+    def _changes_of(self, file: int) -> Iterator[Change]:
+        return (change for change in self._written.get(file, ()) if change.number in self._applied)
+
     def _content(self, file: int) -> bytes:
         content = bytearray()
-        for change in self._bytes.get(file, []):
+        for change in self._changes_of(file):
             end = change.offset + len(change.data)
             if len(content) < end:
                 content.extend(bytes(end - len(content)))

@@ -302,9 +302,7 @@ AccessStatistics write_enzo(const comm::Communicator& comm, const std::string& p
     statistics = files == GridFiles::one ? write_shared_file(comm, state, folder, stem, options)
                                          : write_rank_files(comm, state, folder, stem, options);
     comm.agree_on([&] {
-      if (comm.rank() != 0) return;
-      write_texts(state, folder, stem, files);
-      if (options.is_durable) sync_folder(folder);
+      if (comm.rank() == 0) write_texts(state, folder, stem, files);  // its last one brings the names to the disk
     });
   });
   return statistics;
