@@ -177,7 +177,7 @@ class Disk:
         elif call.kind == "write":
             self._write(call, self._thing(path))
         else:
-            length = call.offset + (call.bytes if call.kind == "reserve" else 0)
+            length = call.offset + (call.length if call.kind == "reserve" else 0)
             self._add(call, self._thing(path), offset=length, grows=call.kind == "reserve")
 
     def _name(self, call: Call, path: PurePosixPath, is_folder: bool) -> None:

@@ -22,7 +22,7 @@ class Call:
         other: of `rename`: the new name.
         is_exchange: of `rename`: both names stay, and what they name changes places.
         offset: of `write` and `reserve`, bytes; of `truncate` the length.
-        bytes: of `write` and `reserve`.
+        length: of `write` and `reserve`, bytes.
         data: of `write`.
     """
 
@@ -33,7 +33,7 @@ class Call:
     other: str
     is_exchange: bool
     offset: int
-    bytes: int
+    length: int
     data: bytes
 
 
@@ -54,8 +54,9 @@ def _calls_in(path: Path) -> list[Call]:
     with path.open("rb") as file:
         while line := file.readline():
             told = json.loads(line)
-            data = file.read(told["bytes"]) if told["call"] == "write" else b""
-            if told["call"] == "write" and len(data) != told["bytes"]:
+            kind, length = told.pop("call"), told.pop("bytes")
+            data = file.read(length) if kind == "write" else b""
+            if kind == "write" and len(data) != length:
                 raise Error("the record ends in the middle of a call", path)
-            found.append(Call(kind=told.pop("call"), data=data, **told))
+            found.append(Call(kind=kind, length=length, data=data, **told))
     return found
