@@ -75,7 +75,7 @@ void check_three(const core::Node& root, const std::string& table, const std::st
 }
 
 bool is_word(const std::string& name) {
-  return std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+  return !name.empty() && std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
 }
 
 void check_name(const core::Node& node, const std::string& name) {
