@@ -137,9 +137,10 @@ class Turbulence final : public Simulation {
   void restore_tracers(const mesh::Snapshot& state);
   void add_tracers(mesh::Snapshot& snapshot);
   void begin(std::span<const double> forcing);
-  // kmax eta, eta = (nu^3 / dissipation)^(1/4) (Kolmogorov 1941); infinite for a flow at rest.
+  // kmax eta, eta = (nu^3 / dissipation)^(1/4) (Kolmogorov 1941); infinite for a flow at rest, 0 without viscosity.
   double resolution() const {
     const double nu = config_.viscosity;
+    if (nu == 0.0) return 0.0;
     const double ratio = nu * nu * nu / flow_.sums().dissipation;
     return flow_.grid().largest() * std::sqrt(std::sqrt(ratio));
   }
