@@ -148,6 +148,34 @@ def test_particles_of_a_flow_that_has_none_are_refused(key: str, value: str, tmp
     assert "the grid `space` has no particles" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ("[scalar.density]", "files call `gas_density` so"),
+        ('[scalar.""]', "a scalar cannot be called ``"),
+        ('[tracers.""]', "tracers cannot be called ``"),
+    ],
+)
+def test_names_that_would_mislead_are_refused(table: str, told: str, tmp_path: Path) -> None:
+    write(tmp_path, f"{table}\n")
+
+    done = check(tmp_path)
+
+    assert done.returncode == 2
+    assert "flow.toml:" in done.stderr
+    assert told in done.stderr
+
+
+def test_a_flow_without_viscosity_is_not_resolved(tmp_path: Path) -> None:
+    write(tmp_path, viscosity=0.0)
+
+    done = program(tmp_path, 1, "flow.toml", "--quiet", "--out", "out", limit_s=60.0)
+
+    assert done.returncode == 0, done.stderr
+    assert "times the Kolmogorov length, is 0, below 1" in done.stderr
+    assert sidestream.open(tmp_path / "out").events.of("run_end")[-1]["least_kmax_eta"] == 0.0
+
+
 def test_more_tracers_than_memory_holds_are_refused_with_what_they_take(tmp_path: Path) -> None:
     write(tmp_path, "[tracers.dust]\ncount = 100000000000\n")
 
