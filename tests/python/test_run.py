@@ -29,6 +29,14 @@ def test_a_run_knows_its_tasks_steps_and_configuration(finished_run: Path) -> No
     assert "halo" not in run
 
 
+def test_a_run_is_a_mapping_of_its_tasks(finished_run: Path) -> None:
+    run = sidestream.open(finished_run)
+
+    assert list(run) == run.keys() == run.tasks
+    assert len(run) == len(run.tasks)
+    assert all(task in run for task in run)
+
+
 def test_halos_of_all_steps_are_below_each_other_with_their_step_and_redshift(finished_run: Path) -> None:
     run = sidestream.open(finished_run)
 
