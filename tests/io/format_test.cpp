@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "file_size_limit.hpp"
 #include "format_fixture.hpp"
@@ -158,7 +159,7 @@ TEST_P(EveryFormat, ADiskThatFillsUpOnOneRankStopsAllAndLosesNothing) {
   const SampleState state(comm_, 3);
   const std::string earlier = write(state.checkpoint(), name(1));
   for (const int files : {1, 64})
-    for (const int full : {0, comm_.size() - 1})
+    for (const int full : std::set{0, comm_.size() - 1})
       for (const rlim_t room : {0, 100, 1000, 5000}) {
         io::WriteOptions options;
         options.files = files;
