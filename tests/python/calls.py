@@ -1,8 +1,7 @@
 """The command line and the program, called as a user calls them.
 
-Most of the time of a short command is spent on importing, and on what Matplotlib does once: fonts, the grammar of its
-formulas, the sizes of their texts. So a server imports everything and makes a report once and forks a process for each
-command: as separate from the tests as any other process, with its own folder, environment, output and exit code.
+Most of the time of a short command is spent on importing. So a server imports everything once and forks a process for
+each command: as separate from the tests as any other process, with its own folder, environment, output and exit code.
 """
 
 from __future__ import annotations
@@ -129,19 +128,8 @@ def _import_everything() -> None:
         import_module(name)
 
 
-def _make_a_report() -> None:
-    """Of a run with pictures of every kind, for nobody."""
-    from sidestream.report import write_report
-    from sidestream.runs.run import Run
-    from synthetic import write_run
-
-    with tempfile.TemporaryDirectory() as folder:
-        write_report(Run(write_run(Path(folder) / "run", steps=20)))
-
-
 if __name__ == "__main__":
     _import_everything()
-    _make_a_report()
     gc.freeze()  # what is there already is not looked at by each process anew
     with socket.socket(fileno=int(sys.argv[1])) as tests:
         _serve(tests)

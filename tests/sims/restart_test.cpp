@@ -19,12 +19,10 @@ using testing::HasSubstr;
 
 // Gas, dark matter and two levels of refinement.
 std::string universe(const std::string& rest) {
-  return "simulation = \"cosmology\"\n[mesh]\ncells = [16, 16, 16]\nblock = 8\n[cosmology]\nbox = \"40 Mpc\"\nz_start "
-         "= "
-         "14\nz_end = 5\n[heating]\nuv_background = "
-         "\"onorbe17_middle\"\n[amr]\nmax_level = "
-         "1\n[refine.dense]\ncriterion = "
-         "\"threshold\"\nfield = \"gas_overdensity\"\nrefine_above = 1.05\ncoarsen_below = 0.5\n" +
+  return "simulation = \"cosmology\"\n[mesh]\ncells = [16, 16, 16]\nblock = 8\n"
+         "[cosmology]\nbox = \"40 Mpc\"\nz_start = 14\nz_end = 5\n[heating]\nuv_background = \"onorbe17_middle\"\n"
+         "[amr]\nmax_level = 1\n[refine.dense]\ncriterion = \"threshold\"\nfield = \"gas_overdensity\"\n"
+         "refine_above = 1.05\ncoarsen_below = 0.5\n" +
          rest;
 }
 std::string blast(int block, const std::string& rest) {
@@ -33,9 +31,8 @@ std::string blast(int block, const std::string& rest) {
 }
 // Gas with gravity of its own, in empty space.
 std::string sphere(const std::string& rest) {
-  return "simulation = \"hydrostatic_sphere\"\n[mesh]\ncells = [24, 24, 24]\nblock = 8\n[amr]\nmax_level = 1\nbuffer = "
-         "0\n[refine.core]\ncriterion = \"region\"\nlower = [4, 4, 4]\nupper = [8, 8, "
-         "8]\nmax_level = 1\n" +
+  return "simulation = \"hydrostatic_sphere\"\n[mesh]\ncells = [24, 24, 24]\nblock = 8\n[amr]\nmax_level = 1\n"
+         "buffer = 0\n[refine.core]\ncriterion = \"region\"\nlower = [4, 4, 4]\nupper = [8, 8, 8]\nmax_level = 1\n" +
          rest;
 }
 std::string output(const std::string& format, const std::string& rest = "") {
