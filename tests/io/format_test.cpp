@@ -36,6 +36,9 @@ class EveryFormat : public test::FormatTest, public testing::WithParamInterface<
       return false;
     }
   }
+  bool is_of_many_files() const {
+    return std::set<std::string>{"files", "nyx", "enzo", "enzo-hdf5"}.contains(GetParam());
+  }
   bool keeps_units() const { return GetParam() == "nyx" || GetParam() == "raw" || GetParam() == "files"; }
   static bool fails(const std::function<void()>& work) {
     try {
@@ -158,7 +161,7 @@ TEST_P(EveryFormat, WhatAFileDoesNotHoldIsNamed) {
 TEST_P(EveryFormat, ADiskThatFillsUpOnOneRankStopsAllAndLosesNothing) {
   const SampleState state(comm_, 3);
   const std::string earlier = write(state.checkpoint(), name(1));
-  for (const int files : {1, 64})
+  for (const int files : is_of_many_files() ? std::set{1, 64} : std::set{64})
     for (const int full : std::set{0, comm_.size() - 1})
       for (const rlim_t room : {0, 100, 1000, 5000}) {
         io::WriteOptions options;
