@@ -6,6 +6,8 @@ beside this file, where inputs that once failed lie too, by names of their own.
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import struct
 import subprocess
@@ -13,6 +15,9 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+
+import h5py
+import numpy as np
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -68,6 +73,7 @@ def _inputs(scratch: Path) -> dict[str, dict[str, bytes]]:
     examples = {path.stem: path.read_bytes() for path in sorted((ROOT / "examples").glob("*.toml"))}
     _run([BUILD / "apps" / "sidestream-run", _tiny(scratch), "--out", scratch / "run", "--quiet"])
     nyx, enzo = _converted("nyx", scratch), _converted("enzo", scratch)
+    raw = _raw_input(_converted("raw", scratch).read_bytes())
     return {
         "configuration": examples,
         "toml": _numbered(TOML),
@@ -80,13 +86,23 @@ def _inputs(scratch: Path) -> dict[str, dict[str, bytes]]:
             "ours": _archive(nyx),
             "foreign": _archive(nyx, OURS),
             "refined": _archive(REFINED, (*OURS, "Cell_D")),
+            "absurd_index_box": _archive(nyx, OURS).replace(
+                b"((0,0,0) (7,7,7)", b"((-1073741824,0,0) (1073741824,7,7)"
+            ),
         },
-        "enzo": {"ours": _archive(enzo)},
+        "enzo": {"foreign": _foreign_enzo(enzo)},
         "enzo_hierarchy": {path.suffix[1:] or "parameters": path.read_bytes() for path in _texts_of_enzo(enzo)},
-        "flash": {
-            form: b"s" + _without_record(_converted(form, scratch).read_bytes()) for form in ("flash", "flash-netcdf")
+        "states": {
+            **{
+                form: b"s" + _without_record(_converted(form, scratch).read_bytes())
+                for form in ("flash", "flash-netcdf")
+            },
+            "foreign": b"f" + _foreign_flash((1, 2)),
+            "levels_far_apart": b"f" + _foreign_flash((1, 16)),
+            "vtk": b"f" + _foreign_vtk(0),
+            "vtk_absurd_box": b"f" + _foreign_vtk(-(1 << 30)),
         },
-        "raw": {"ours": _raw_input(_converted("raw", scratch).read_bytes())},
+        "raw": {"ours": raw, "too_many_particles": _with_particles(raw, 1 << 40)},
         "result": {"table": b"s" + _without_record(_result(scratch).read_bytes())},
     }
 
@@ -122,6 +138,50 @@ def _archive(folder: Path, without: tuple[str, ...] = ()) -> bytes:
     """A line `=== NAME` before the bytes of each file."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith(without)]
     return b"\n".join(b"=== %s\n%s" % (str(path.relative_to(folder)).encode(), path.read_bytes()) for path in files)
+
+
+def _hdf5(arrays: dict[str, Any], attributes: dict[str, dict[str, Any]]) -> bytes:
+    content = io.BytesIO()
+    with h5py.File(content, "w") as file:
+        for name, values in arrays.items():
+            file[name] = values
+        for name, values in attributes.items():
+            file[name].attrs.update(values)
+    return content.getvalue()
+
+
+def _foreign_flash(levels: tuple[int, int]) -> bytes:
+    """Two blocks of a cell along x: one of 2^-19 of the domain on the coarser level, one that is all on the other."""
+    boxes = np.tile([0.0, 1.0], (2, 3, 1))
+    boxes[0, 0, 1] = 2.0**-19
+    names = np.array([[b"dens"]], dtype="S4")
+    tables = {"refine level": np.array(levels, dtype=np.int32), "bounding box": boxes, "unknown names": names}
+    return _hdf5({**tables, "dens": np.ones((2, 1, 1, 1))}, {})
+
+
+def _foreign_vtk(first: int) -> bytes:
+    box = np.array([[first, -first, 0, 0, 0, 0]], dtype=np.int64)
+    arrays = {"VTKHDF/Level0/AMRBox": box, "VTKHDF/Level0/CellData/density": np.ones(1)}
+    group = {"Version": np.array([2, 0]), "Type": np.bytes_("OverlappingAMR"), "Origin": np.zeros(3)}
+    return _hdf5(arrays, {"VTKHDF": group, "VTKHDF/Level0": {"Spacing": np.ones(3)}})
+
+
+def _foreign_enzo(ours: Path) -> bytes:
+    """The texts of a folder of ours, as a file of Enzo itself, with a dataset of one grid."""
+    files = {path.name: path.read_bytes() for path in _texts_of_enzo(ours)}
+    files[ours.name] = b"\n".join(line for line in files[ours.name].split(b"\n") if b"Sidestream" not in line)
+    grid = _hdf5({"Grid00000001/x-velocity": np.ones((8, 8, 8), dtype=np.float32)}, {})
+    return b"\n".join(b"=== %s\n%s" % (name.encode(), text) for name, text in {**files, "enzo.cpu0000": grid}.items())
+
+
+def _with_particles(raw: bytes, count: int) -> bytes:
+    """With one piece of so many particles, of which nothing is there."""
+    head, rest = raw.split(b"\n", 1)
+    tables, arrays = rest.split(b"\n===\n", 1)
+    index = json.loads(head)
+    index["state"].update({"has_particles": True, "particle_mass": 0.0, "particle_reals": []})
+    index.update({"particles": count, "pieces": 1})
+    return json.dumps(index).encode() + b"\n" + tables + struct.pack("<q", count) + b"\n===\n" + arrays
 
 
 def _texts_of_enzo(folder: Path) -> list[Path]:
@@ -166,6 +226,8 @@ def _messages() -> dict[str, tuple[bytes, Any]]:
     }
     return {
         "levels": (b"l", [layout]),
+        "cut_table": (b"l", [layout | {"boxes": boxes[:-1]}]),
+        "absurd_domain": (b"l", [layout | {"domain": struct.pack("<6i", -(1 << 31), 0, 0, (1 << 31) - 1, 8, 8)}]),
         "announcement": (b"a", publish),
         "snapshot": (b"s", publish),
         "label": (b"p", label),

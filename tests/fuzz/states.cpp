@@ -1,5 +1,5 @@
-// A FLASH file in HDF5 or netCDF, of FLASH itself or of ours. The record at its end is made anew where the first byte
-// says so.
+// A state in any format that is one file: of FLASH in HDF5 or netCDF, of VTK, of ours. The record at its end is made anew
+// where the first byte says so.
 #include "fuzz/scratch.hpp"
 #include "fuzz/target.hpp"
 #include "sidestream/io/format.hpp"
@@ -10,9 +10,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const fuzz::Scratch scratch;
   if (size == 0) return 0;
   const std::string bytes = fuzz::text_of(data + 1, size - 1);
-  const std::string path = scratch.put("flash_chk", data[0] == 's' ? fuzz::sealed(bytes) : bytes);
+  const std::string path = scratch.put("state", data[0] == 's' ? fuzz::sealed(bytes) : bytes);
   return fuzz::refuse_or_take([&] {
     for (const io::Format& format : io::formats())
-      if (format.name.starts_with("flash") && format.recognizes(path)) format.open(path)->verify();
+      if (format.recognizes(path)) format.open(path)->verify();
   });
 }
