@@ -99,6 +99,8 @@ std::string quoted(const std::string& text) {
     if (c == '"' || c == '\\') out += '\\';
     if (c == '\n')
       out += "\\n";
+    else if ((c >= 0 && c < ' ') || c == '\x7f')
+      out += fmt::format("\\u{:04x}", static_cast<int>(c));
     else
       out += c;
   }
@@ -260,6 +262,7 @@ void override_key(Node& root, const std::string& assignment) {
     throw Error("an override is written key=value", source, "for example --set task.halos.every=5");
   const std::string key = assignment.substr(0, equals), text = assignment.substr(equals + 1);
   require_shallow(key, source.substr(0, 60));
+  parse_toml("text = " + quoted(assignment), source);  // throws for bytes that are no text: no file could keep them
   Node value;
   try {
     value = *parse_toml("value = " + text, source).find("value");

@@ -144,6 +144,23 @@ TEST(Config, WrittenTomlReadsBackTheSame) {
   EXPECT_EQ(to_toml(parse_toml(text, "run.toml")), text);
 }
 
+TEST(Config, CharactersThatControlATerminalAreWrittenSoThatTheyCanBeRead) {
+  const Node root = parse_toml("a = \"\\u0000\\u001b\\t\\u007f\"\n\"\\u0001\" = 1", "a.toml");
+
+  const Node again = parse_toml(to_toml(root), "b.toml");
+
+  EXPECT_EQ(again.find("a")->text(), std::string("\0\x1b\t\x7f", 4));
+  EXPECT_EQ(again.find("\x01")->integer(), 1);
+}
+
+TEST(Config, AnOverrideThatIsNoTextIsRefused) {
+  Node root;
+
+  EXPECT_THROW(override_key(root, "a=\xe5"), Error);
+  EXPECT_THROW(override_key(root, "a\xff=1"), Error);
+  EXPECT_NO_THROW(override_key(root, "a=\"ü\""));
+}
+
 TEST(Config, TheResolvedTableHoldsTheDefaults) {
   Node resolved;
   sample_table().read(parse_toml("steps = 3", "run.toml"), &resolved);
