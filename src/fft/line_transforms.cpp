@@ -8,27 +8,32 @@ namespace sidestream::fft {
 namespace {
 
 template <Direction direction, typename T>
-Element<T> oriented(const Element<T>& element) {
-  return direction == Direction::forward ? element : swapped(element);
+Part<T> oriented(const Part<T>& part) {
+  return direction == Direction::forward ? part : swapped(part);
+}
+
+template <Direction direction, typename T>
+void load_batch(const std::complex<T>* from, Element<T>& to) {
+  for_each_part<T>([&](int lane) { put(oriented<direction>(load_interleaved(from + lane)), to, lane); });
+}
+
+template <Direction direction, typename T>
+void store_batch(const Element<T>& from, std::complex<T>* to) {
+  for_each_part<T>([&](int lane) { store_interleaved(oriented<direction>(part_of(from, lane)), to + lane); });
 }
 
 // A grid of 2^n cells has 2^(n-1) + 1 modes along x, so that batches of a single line are common.
-template <typename T>
-Element<T> load_some(const std::complex<T>* from, int count) {
-  if (count == 1) return {Lanes<T>{from->real()}, Lanes<T>{from->imag()}};
+template <Direction direction, typename T>
+void load_some(const std::complex<T>* from, int count, Element<T>& to) {
   std::array<std::complex<T>, batch> numbers{};
   std::copy_n(from, count, numbers.data());
-  return load_interleaved(numbers.data());
+  load_batch<direction>(numbers.data(), to);
 }
 
-template <typename T>
-void store_some(const Element<T>& element, std::complex<T>* to, int count) {
-  if (count == 1) {
-    *to = {element.re[0], element.im[0]};
-    return;
-  }
+template <Direction direction, typename T>
+void store_some(const Element<T>& from, std::complex<T>* to, int count) {
   std::array<std::complex<T>, batch> numbers;
-  store_interleaved(element, numbers.data());
+  store_batch<direction>(from, numbers.data());
   std::copy_n(numbers.data(), count, to);
 }
 
@@ -41,8 +46,8 @@ void ComplexLines<T>::load_rows(const Complex* from, std::ptrdiff_t stride, int 
   const int length = transform_.length(), full = lines / batch, rest = lines % batch;
   for (int i = first; i < first + count; ++i, from += stride) {
     Element<T>* to = batches_.data() + i;
-    for (int b = 0; b < full; ++b) to[b * length] = oriented<direction>(load_interleaved(from + b * batch));
-    if (rest > 0) to[full * length] = oriented<direction>(load_some(from + full * batch, rest));
+    for (int b = 0; b < full; ++b) load_batch<direction>(from + b * batch, to[b * length]);
+    if (rest > 0) load_some<direction>(from + full * batch, rest, to[full * length]);
   }
 }
 
@@ -52,8 +57,8 @@ void ComplexLines<T>::store_rows(Complex* to, std::ptrdiff_t stride, int lines, 
   const int length = transform_.length(), full = lines / batch, rest = lines % batch;
   for (int i = first; i < first + count; ++i, to += stride) {
     const Element<T>* from = batches_.data() + i;
-    for (int b = 0; b < full; ++b) store_interleaved(oriented<direction>(from[b * length]), to + b * batch);
-    if (rest > 0) store_some(oriented<direction>(from[full * length]), to + full * batch, rest);
+    for (int b = 0; b < full; ++b) store_batch<direction>(from[b * length], to + b * batch);
+    if (rest > 0) store_some<direction>(from[full * length], to + full * batch, rest);
   }
 }
 

@@ -27,7 +27,18 @@ void scatter_rows(const T* columns, int length, T* rows, std::ptrdiff_t stride, 
 
 template <typename T>
 void swap_parts(Element<T>* elements, int count) {
-  for (int i = 0; i < count; ++i) elements[i] = swapped(elements[i]);
+  for (int i = 0; i < count; ++i)
+    for_each_part<T>([&](int lane) { put(swapped(part_of(elements[i], lane)), elements[i], lane); });
+}
+
+template <typename T>
+void clear_imaginary(Element<T>& element) {
+  std::fill_n(element.im, batch, T{});
+}
+
+template <typename T>
+void set_conjugate(const Element<T>& element, Element<T>& conjugate) {
+  for_each_part<T>([&](int lane) { put(conj(part_of(element, lane)), conjugate, lane); });
 }
 
 }  // namespace
@@ -37,28 +48,35 @@ void swap_parts(Element<T>* elements, int count) {
 template <typename T>
 void RealRows<T>::unpack_modes(Element<T>* z) {
   const int half = length_ / 2;
-  const Element<T> first = z[0];
-  z[0] = {first.re + first.im, Lanes<T>{}};
-  z[half] = {first.re - first.im, Lanes<T>{}};
-  for (int k = 1; 2 * k <= half; ++k) {
-    const Element<T> a = z[k], b = conj(z[half - k]);
-    const Element<T> even = (a + b) * T{0.5}, odd = times_minus_i(a - b) * roots_[static_cast<std::size_t>(k)] * T{0.5};
-    z[k] = even + odd;
-    z[half - k] = conj(even - odd);
-  }
+  for_each_part<T>([&](int lane) {
+    const Part<T> first = part_of(z[0], lane);
+    put<T>({first.re + first.im, Lanes<T>{}}, z[0], lane);
+    put<T>({first.re - first.im, Lanes<T>{}}, z[half], lane);
+  });
+  for (int k = 1; 2 * k <= half; ++k)
+    for_each_part<T>([&](int lane) {
+      const Part<T> a = part_of(z[k], lane), b = conj(part_of(z[half - k], lane));
+      const Part<T> even = (a + b) * T{0.5}, odd = times_minus_i(a - b) * roots_[static_cast<std::size_t>(k)] * T{0.5};
+      put(even + odd, z[k], lane);
+      put(conj(even - odd), z[half - k], lane);
+    });
 }
 
 // The inverse of `unpack_modes`, times 2.
 template <typename T>
 void RealRows<T>::pack_modes(Element<T>* x) {
   const int half = length_ / 2;
-  x[0] = {x[0].re + x[half].re, x[0].re - x[half].re};
-  for (int k = 1; 2 * k <= half; ++k) {
-    const Element<T> a = x[k], b = conj(x[half - k]);
-    const Element<T> even = a + b, odd = times_i((a - b) * std::conj(roots_[static_cast<std::size_t>(k)]));
-    x[k] = even + odd;
-    x[half - k] = conj(even - odd);
-  }
+  for_each_part<T>([&](int lane) {
+    const Lanes<T> first = load(x[0].re + lane), last = load(x[half].re + lane);
+    put<T>({first + last, first - last}, x[0], lane);
+  });
+  for (int k = 1; 2 * k <= half; ++k)
+    for_each_part<T>([&](int lane) {
+      const Part<T> a = part_of(x[k], lane), b = conj(part_of(x[half - k], lane));
+      const Part<T> even = a + b, odd = times_i((a - b) * std::conj(roots_[static_cast<std::size_t>(k)]));
+      put(even + odd, x[k], lane);
+      put(conj(even - odd), x[half - k], lane);
+    });
 }
 
 template <typename T>
@@ -73,11 +91,14 @@ void RealRows<T>::forward(const T* cells, std::ptrdiff_t cells_stride, Complex* 
     } else {
       T* const columns = numbers_of(scratch_.data());
       gather_rows(rows, cells_stride, lines, length_, columns);
-      for (int i = 0; i < length_; ++i) result[i] = {load(columns + i * batch), Lanes<T>{}};
+      for (int i = 0; i < length_; ++i) {
+        std::copy_n(columns + i * batch, batch, result[i].re);
+        clear_imaginary(result[i]);
+      }
     }
     transform_.apply_in_place(result, scratch_.data());
     if (is_even()) unpack_modes(result);
-    result[0].im = Lanes<T>{};
+    clear_imaginary(result[0]);
     scatter_rows(numbers_of(result), 2 * kept_, numbers_of(modes + first * modes_stride), 2 * modes_stride, lines);
   }
 }
@@ -94,19 +115,14 @@ void RealRows<T>::backward(const Complex* modes, std::ptrdiff_t modes_stride, T*
     if (is_even()) {
       pack_modes(work);
     } else {
-      work[0].im = Lanes<T>{};
-      for (int k = 1; 2 * k < length_; ++k) work[length_ - k] = conj(work[k]);
+      clear_imaginary(work[0]);
+      for (int k = 1; 2 * k < length_; ++k) set_conjugate(work[k], work[length_ - k]);
     }
     swap_parts(work, complex_length);
     transform_.apply_in_place(work, scratch_.data());
+    swap_parts(work, complex_length);
     T* const numbers = numbers_of(work);
-    for (int i = 0; i < complex_length; ++i) {
-      const Element<T> element = swapped(work[i]);
-      if (is_even())
-        work[i] = element;
-      else
-        store(element.re, numbers + i * batch);
-    }
+    for (int i = 0; i < complex_length && !is_even(); ++i) std::copy_n(work[i].re, batch, numbers + i * batch);
     scatter_rows(numbers, length_, cells + first * cells_stride, cells_stride, lines);
   }
 }
