@@ -87,6 +87,14 @@ TEST(Config, WhatIsNotTomlIsRefusedWithItsLine) {
   EXPECT_THAT(error.where(), HasSubstr("run.toml:2"));
 }
 
+TEST(Config, WhatIsNoTextIsRefusedWithItsLine) {
+  for (const char* value : {"\"\xff\"", "'\xff'", "'''\xff\xff\xff\xff'''", "1 # \xff"}) {
+    const Error error = error_of(std::string("steps = 1\ncfl = ") + value + "\n");
+    EXPECT_THAT(error.message(), HasSubstr("0xff"));
+    EXPECT_THAT(error.where(), HasSubstr("run.toml:2"));
+  }
+}
+
 TEST(Config, WhatIsNestedTooDeepIsRefusedWithItsLine) {
   const auto repeated = [](const std::string& text, int times) {
     std::string all;
