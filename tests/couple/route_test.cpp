@@ -83,8 +83,7 @@ TEST(Protocol, NumbersOfASnapshotKeepEveryBit) {
   snapshot.moment.scale_factor = 1.0 / 3.0;
   snapshot.geometry = {{{0, 0, 0}, {4, 5, 6}}, {1.0 / 7.0, 2.0, 3.0}, {true, false, true}};
 
-  const mesh::Snapshot arrived =
-      snapshot_from(unpacked(packed(to_message({}, snapshot))));
+  const mesh::Snapshot arrived = snapshot_from(unpacked(packed(to_message({}, snapshot))));
 
   EXPECT_EQ(arrived.moment.step, snapshot.moment.step);
   EXPECT_EQ(arrived.moment.time, snapshot.moment.time);
@@ -101,8 +100,7 @@ TEST(Protocol, AnAnnouncementArrivesAsItWasSent) {
   const Announcement sent{
       7, {0, 2}, {{"density", "g"}}, {stars, {"tracers", 3, 0.0, {}}}, {80, 0}, 12, {{3, 1, std::int64_t{1} << 33}}};
 
-  const Announcement arrived =
-      announcement_from(unpacked(packed(to_message(sent, mesh::Snapshot()))), 3);
+  const Announcement arrived = announcement_from(unpacked(packed(to_message(sent, mesh::Snapshot()))), 3);
 
   EXPECT_EQ(arrived.number, 7);
   EXPECT_EQ(arrived.tasks, sent.tasks);

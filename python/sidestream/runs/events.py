@@ -53,8 +53,9 @@ class Events(list[Event]):
 def number(event: Event, key: str, default: float = 0.0) -> float:
     """The finite number under `key`, or `default` if there is none."""
     value = event.get(key)
-    is_finite = isinstance(value, (int, float)) and abs(value) <= sys.float_info.max
-    return float(value) if is_finite else default
+    if not isinstance(value, (int, float)) or not abs(value) <= sys.float_info.max:
+        return default
+    return float(value)
 
 
 def parse_lines(log: Path, lines: bytes) -> list[Event]:
