@@ -1,5 +1,7 @@
 // A configuration of a run: all that `sidestream check` looks at but the run folder. What is resolved reads as the
 // same.
+#include <nlohmann/json.hpp>
+
 #include "fuzz/target.hpp"
 #include "sidestream/core/config.hpp"
 #include "sidestream/sims/run.hpp"
