@@ -139,6 +139,29 @@ def test_a_torn_last_line_of_the_log_is_left_out(own_run: Path) -> None:
     assert len(sidestream.open(own_run).events) == whole
 
 
+@pytest.mark.parametrize(
+    "line", ["", "{", '["event"]', '{"event": 3}', "\x00" * 9, '{"event": "st\udcffep"', "[" * 100000]
+)
+def test_a_damaged_line_of_the_log_is_said(own_run: Path, line: str) -> None:
+    log = own_run / "events.jsonl"
+    whole = sidestream.open(own_run).events
+    log.write_bytes(line.encode(errors="surrogateescape") + b"\n" + log.read_bytes())
+
+    events = sidestream.open(own_run).events
+
+    assert events.of("warning")[-1]["message"] == "1 line of the event log cannot be read"
+    assert events.of("warning")[-1]["where"] == str(log)
+    assert len(events) == len(whole) + 1
+
+
+@pytest.mark.parametrize("value", ["1e999", "NaN", "-Infinity", "1" + "0" * 400, "{}", '"3"', "null"])
+def test_numbers_of_the_log_that_are_none_are_not_taken(own_run: Path, value: str) -> None:
+    with (own_run / "events.jsonl").open("a") as file:
+        file.write(f'{{"event": "step", "t": {value}, "start": {value}, "step": {value}}}\n')
+
+    assert all(np.isfinite(event["t"]) for event in sidestream.open(own_run).events)
+
+
 def test_the_parts_of_a_restarted_run_follow_each_other_in_time(own_run: Path) -> None:
     before = sidestream.open(own_run).events
     append(own_run / "events.jsonl", {"event": "run_start", "t": 0.0}, {"event": "step", "t": 2.0, "step": 21})
