@@ -15,7 +15,7 @@ CPP := $(shell find src include apps tests bench python/bindings -name '*.cpp' -
 CHECKED_PYTHON := python/sidestream tests tools bench examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-cpp test-python test-physics test-physics-docs test-slow test-clang test-mpich sanitize sanitize-threads attack bench format format-check lint tidy measures build-cost clean
+.PHONY: help setup build demo test test-cpp test-python test-physics test-physics-docs test-slow test-clang test-mpich sanitize sanitize-threads fuzz attack bench format format-check lint tidy measures build-cost clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -51,6 +51,7 @@ test-slow: $(VENV)/.installed $(VENV)/.tools_slow build test-clang test-mpich  #
 	ctest --preset slow
 	$(PYTHON) -m pytest -q tests/python tests/cli -m slow
 	$(PYTHON) -m pytest -q tests/physics -m slow --record
+	$(MAKE) fuzz SECONDS=20
 
 attack: $(VENV)/.installed  ## every trial that `sidestream attack --list` names: kills, faults, damage, absurd configurations (days on two cores; TRIALS=10 makes ten of each kind)
 	$(VENV)/bin/sidestream attack $(if $(TRIALS),--trials $(TRIALS))
@@ -101,6 +102,11 @@ sanitize: $(VENV)/.tools  ## unit tests on 1 and 2 ranks under the address and u
 
 sanitize-threads: $(VENV)/.tools  ## what runs threads, on 1 to 4 ranks under the thread sanitizer
 	cmake --preset tsan && cmake --build build/tsan --target test_io test_analysis test_couple && ctest --preset tsan
+
+SECONDS ?= 60
+fuzz: $(VENV)/.tools $(VENV)/.system_slow  ## parsers under bytes of any kind: each libFuzzer target for a minute (SECONDS=...)
+	cmake --preset fuzz && cmake --build --preset fuzz
+	tools/fuzz.sh build/fuzz $(SECONDS)
 
 bench: build  ## benchmarks: one JSON object each, with ratios against a peer or the machine's limit
 	@tools/run_benchmarks.sh $(BUILD)

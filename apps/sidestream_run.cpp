@@ -195,8 +195,11 @@ std::optional<sims::RunConfig> read_together(const comm::Communicator& world, co
                                              const sims::RunStart& start) {
   try {
     std::optional<sims::RunConfig> config;
+    const int here = world.split_by_node().size();
     world.agree_on([&] {
       config = sims::read_run(load_configuration(arguments), begins_anew(arguments));
+      if (!arguments.analyze)
+        sims::require_memory(*config, std::max(1, world.size() - config->coupling.sidecars_used()), here);
       if (world.rank() != 0) return;
       if (begins_anew(arguments)) config->plan->check_start(false);
       if (!arguments.analyze && arguments.job.empty()) sims::check_start(*config, folder_of(arguments), start);
@@ -297,7 +300,7 @@ int main(int argc, char** argv) {
   line.word("--out", arguments.folder, "folder of the run (default: runs/NAME of the configuration)");
   line.flag("--restart", arguments.restart, "go on from the newest good checkpoint in the folder");
   line.words("--allow-change", arguments.allowed_changes,
-             "with --restart: this key of the physics may differ from that of the checkpoint: cosmology.omega_m");
+             "with --restart or --from: this key of the physics may differ from that of the file: cosmology.omega_m");
   line.word("--from", arguments.file,
             "begin with the state in this file: a checkpoint or plot file of any format that is known");
   line.flag("--analyze", arguments.analyze,
@@ -321,8 +324,8 @@ int main(int argc, char** argv) {
   if (arguments.restart && arguments.overwrite) return line.refuse("--restart and --overwrite exclude each other");
   if (arguments.analyze && (arguments.restart || (arguments.overwrite && arguments.file.empty())))
     return line.refuse("--analyze goes with --out, and with --from and --overwrite: nothing is run");
-  if (!arguments.allowed_changes.empty() && !arguments.restart)
-    return line.refuse("--allow-change goes with --restart");
+  if (!arguments.allowed_changes.empty() && (arguments.analyze || begins_anew(arguments)))
+    return line.refuse("--allow-change goes with --restart or --from");
   if (arguments.restart && !arguments.file.empty()) return line.refuse("--restart and --from exclude each other");
   if (overwrites_its_source(arguments))
     return line.refuse("--overwrite would remove the file of --from: choose another folder with --out");

@@ -10,12 +10,17 @@
 // SIDESTREAM_IO_COUNT     count: what was watched goes to PREFIX.RANK.json at the end of the process: for each file,
 //                         under the name it was written, the writes, their bytes and sizes in Darshan's bins, how many
 //                         were sequential and consecutive
+// SIDESTREAM_IO_RECORD    record: every call that changes what is watched or brings it to the disk goes to PREFIX.PID,
+// as
+//                         `record.hpp` says, with the bytes written. PREFIX is not to be watched itself
 // SIDESTREAM_IO_FAULT     fault: what happens to one call. kill: the process is killed before it. torn: half of a write
-//                         is done, then the process is killed. enospc, eio, edquot: the call fails with this error.
-//                         short: half of a write is done, and its return value says so
+//                         is done, then the process is killed. enospc, eio, edquot, eintr: the call fails with this
+//                         error; a file that cannot be closed is closed all the same. short: half of a write is done,
+//                         and its return value says so
 // SIDESTREAM_IO_FAULT_AT  at the n-th matching call of the process, n from 1; `n+`: at all from the n-th on
 // SIDESTREAM_IO_CALLS     matching calls: some of open (for writing), make (a folder), reserve, write, truncate, sync,
-//                         rename, remove, with commas between; `all`; without it all but `remove`
+//                         close (of what was opened for writing), rename, remove, with commas between; `all`; without
+//                         it all but `remove`
 // SIDESTREAM_IO_MODEL     model: charge the time of a model file system; this file, shared by the ranks, holds its
 // state.
 //                         _REQUEST_US (5000), _HANDOVER_US (10000), _EXTENT (1048576), _SERVERS (4), _MB_PER_S (300 a
@@ -33,7 +38,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdarg>
-#include <functional>
 #include <numeric>
 #include <vector>
 
@@ -42,9 +46,12 @@
 namespace {
 
 using sidestream::io_layer::Call;
+using sidestream::io_layer::Entry;
 using sidestream::io_layer::Fault;
 using sidestream::io_layer::Layer;
 using sidestream::io_layer::Model;
+using sidestream::io_layer::Record;
+using sidestream::io_layer::whole_path;
 
 // Never destroyed, since files are written until the very end of a process; made by the first call, which comes before
 // the constructors of this library.
@@ -64,21 +71,37 @@ __attribute__((destructor)) void at_the_end() {
   layer().report();
 }
 
-// A write at `offset` (negative: at the position of `descriptor`) that `real(count)` does for the first `count` bytes.
+std::vector<iovec> parts_of(const void* data, std::size_t bytes) {
+  return {{const_cast<void*>(data), bytes}};
+}
+
+std::vector<iovec> parts_of(const iovec* parts, int count) {
+  return {parts, parts + std::max(count, 0)};
+}
+
+std::size_t bytes_of(const std::vector<iovec>& parts) {
+  return std::accumulate(parts.begin(), parts.end(), std::size_t{0},
+                         [](std::size_t sum, const iovec& part) { return sum + part.iov_len; });
+}
+
+// A write of `parts` at `offset` (negative: at the position of `descriptor`) that `real(count)` does for the first
+// `count` bytes.
 template <typename F>
-ssize_t watched_write(int descriptor, std::size_t bytes, off_t offset, const F& real) {
+ssize_t watched_write(int descriptor, std::vector<iovec> parts, off_t offset, const F& real) {
+  const std::size_t bytes = bytes_of(parts);
   const std::optional<std::string> path = layer().watched(descriptor);
   if (!path) return real(bytes);
   const Fault fault = layer().next(Call::write);
   if (const int error = error_of(fault)) return errno = error, -1;
-  const Model* model = layer().model();
-  const std::int64_t start_ns = model == nullptr ? 0 : Model::now_ns();
-  const off_t place = offset >= 0 ? offset : ::lseek(descriptor, 0, SEEK_CUR);
+  const std::int64_t start_ns = Model::now_ns();
   const ssize_t done = real(fault == Fault::none ? bytes : (bytes + 1) / 2);
   if (fault == Fault::torn) sidestream::io_layer::kill_process();
   if (done < 0) return done;
+  const off_t place = offset >= 0 ? offset : ::lseek(descriptor, 0, SEEK_CUR) - done;
   layer().wrote(*path, place, done);
-  if (model != nullptr) {
+  if (Record* record = layer().record())
+    record->add(start_ns, {.call = Call::write, .path = *path, .offset = place, .bytes = done, .parts = parts});
+  if (const Model* model = layer().model()) {
     struct stat status {};
     ::fstat(descriptor, &status);
     model->charge(start_ns, status.st_ino, place, done, layer().rank());
@@ -86,56 +109,96 @@ ssize_t watched_write(int descriptor, std::size_t bytes, off_t offset, const F& 
   return done;
 }
 
-// Any other call on something that is watched if `path` says so: `failed(error)` is what it returns then.
-template <typename F, typename G>
-auto watched_call(const std::optional<std::string>& path, Call call, const F& real, const G& failed) {
-  if (path)
-    if (const int error = error_of(layer().next(call))) return failed(error);
-  return real();
+// What a call returns that tells errors in `errno`, and one that returns them.
+struct ByErrno {
+  static int failed(int error) { return errno = error, -1; }
+  static bool is_done(int result) { return result >= 0; }
+};
+struct ByValue {
+  static int failed(int error) { return error; }
+  static bool is_done(int result) { return result == 0; }
+};
+
+// Any other call on something that is watched, if there is an entry: what it does to the files.
+template <typename Result, typename F>
+int watched_call(const std::optional<Entry>& entry, const F& real) {
+  if (!entry) return real();
+  if (const int error = error_of(layer().next(entry->call))) return Result::failed(error);
+  Record* const record = layer().record();
+  const std::int64_t start_ns = record == nullptr ? 0 : Model::now_ns();
+  const int result = real();
+  if (record != nullptr && Result::is_done(result)) record->add(start_ns, *entry);
+  return result;
 }
 
-constexpr auto minus_one = [](int error) { return errno = error, -1; };
-
-template <typename F>
-int watched_descriptor(int descriptor, Call call, const F& real) {
-  return watched_call(layer().watched(descriptor), call, real, minus_one);
+template <typename Result = ByErrno, typename F>
+int watched_descriptor(int descriptor, Call call, const F& real, off_t offset = 0, off_t bytes = 0) {
+  std::optional<Entry> entry;
+  if (const auto path = layer().watched(descriptor))
+    entry = {.call = call, .path = *path, .offset = offset, .bytes = bytes};
+  return watched_call<Result>(entry, real);
 }
 
 template <typename F>
-int watched_path(int folder, const char* path, Call call, const F& real) {
-  return watched_call(layer().watched(folder, path), call, real, minus_one);
+int watched_path(int folder, const char* path, Call call, const F& real, off_t offset = 0) {
+  std::optional<Entry> entry;
+  if (const auto watched = layer().watched(folder, path)) entry = {.call = call, .path = *watched, .offset = offset};
+  return watched_call<ByErrno>(entry, real);
 }
 
 // A name that comes to be or goes counts under either of its two ends.
 template <typename F>
-int watched_rename(int old_folder, const char* old_path, int folder, const char* path, const F& real) {
-  std::optional<std::string> watched = layer().watched(old_folder, old_path);
-  if (!watched) watched = layer().watched(folder, path);
-  return watched_call(watched, Call::rename, real, minus_one);
+int watched_rename(int old_folder, const char* old_path, int folder, const char* path, bool is_exchange,
+                   const F& real) {
+  std::optional<Entry> entry;
+  if (layer().watched(old_folder, old_path) || layer().watched(folder, path))
+    entry = {.call = Call::rename,
+             .path = whole_path(old_folder, old_path),
+             .other = whole_path(folder, path),
+             .is_exchange = is_exchange};
+  return watched_call<ByErrno>(entry, real);
 }
 
 bool is_for_writing(int flags) {
   return (flags & O_ACCMODE) != O_RDONLY;
 }
 
+// A call that makes no file and cuts none changes nothing, and is not recorded.
 template <typename F>
 int watched_open(int folder, const char* path, int flags, const F& real) {
-  return is_for_writing(flags) ? watched_path(folder, path, Call::open, real) : real();
+  const std::optional<std::string> watched =
+      is_for_writing(flags) ? layer().watched(folder, path) : std::optional<std::string>();
+  if (!watched) return real();
+  if (const int error = error_of(layer().next(Call::open))) return ByErrno::failed(error);
+  Record* const record = layer().record();
+  if (record == nullptr) return real();
+  struct stat status {};
+  const bool is_there = ::lstat(watched->c_str(), &status) == 0;
+  const std::int64_t start_ns = Model::now_ns();
+  const int descriptor = real();
+  if (descriptor < 0) return descriptor;
+  if (!is_there) record->add(start_ns, {.call = Call::open, .path = *watched});
+  if (is_there && (flags & O_TRUNC) != 0) record->add(start_ns, {.call = Call::truncate, .path = *watched});
+  return descriptor;
 }
 
-std::size_t bytes_of(const iovec* parts, int count) {
-  return std::accumulate(parts, parts + std::max(count, 0), std::size_t{0},
-                         [](std::size_t sum, const iovec& part) { return sum + part.iov_len; });
+// The descriptor goes, whatever is told of it.
+template <typename F>
+int watched_close(int descriptor, const F& real) {
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  const bool is_watched = flags >= 0 && is_for_writing(flags) && layer().watched(descriptor);
+  const int error = is_watched ? error_of(layer().next(Call::close)) : 0;
+  const int result = real();
+  return error != 0 ? ByErrno::failed(error) : result;
 }
 
 // The first `bytes` bytes of `parts`.
-std::vector<iovec> first_bytes(const iovec* parts, int count, std::size_t bytes) {
-  std::vector<iovec> first(parts, parts + std::max(count, 0));
-  for (iovec& part : first) {
+std::vector<iovec> first_bytes(std::vector<iovec> parts, std::size_t bytes) {
+  for (iovec& part : parts) {
     part.iov_len = std::min(part.iov_len, bytes);
     bytes -= part.iov_len;
   }
-  return first;
+  return parts;
 }
 
 // The mode of `open`, its only optional argument.
@@ -149,46 +212,47 @@ extern "C" {
 
 ssize_t write(int descriptor, const void* data, size_t bytes) {
   SIDESTREAM_NEXT(write);
-  return watched_write(descriptor, bytes, -1, [&](std::size_t count) { return next(descriptor, data, count); });
+  return watched_write(descriptor, parts_of(data, bytes), -1,
+                       [&](std::size_t count) { return next(descriptor, data, count); });
 }
 
 ssize_t pwrite(int descriptor, const void* data, size_t bytes, off_t offset) {
   SIDESTREAM_NEXT(pwrite);
-  return watched_write(descriptor, bytes, offset,
+  return watched_write(descriptor, parts_of(data, bytes), offset,
                        [&](std::size_t count) { return next(descriptor, data, count, offset); });
 }
 
 ssize_t pwrite64(int descriptor, const void* data, size_t bytes, off64_t offset) {
   SIDESTREAM_NEXT(pwrite64);
-  return watched_write(descriptor, bytes, offset,
+  return watched_write(descriptor, parts_of(data, bytes), offset,
                        [&](std::size_t count) { return next(descriptor, data, count, offset); });
 }
 
 ssize_t writev(int descriptor, const iovec* parts, int count) {
   SIDESTREAM_NEXT(writev);
-  return watched_write(descriptor, bytes_of(parts, count), -1, [&](std::size_t bytes) {
-    return next(descriptor, first_bytes(parts, count, bytes).data(), count);
+  return watched_write(descriptor, parts_of(parts, count), -1, [&](std::size_t bytes) {
+    return next(descriptor, first_bytes(parts_of(parts, count), bytes).data(), count);
   });
 }
 
 ssize_t pwritev(int descriptor, const iovec* parts, int count, off_t offset) {
   SIDESTREAM_NEXT(pwritev);
-  return watched_write(descriptor, bytes_of(parts, count), offset, [&](std::size_t bytes) {
-    return next(descriptor, first_bytes(parts, count, bytes).data(), count, offset);
+  return watched_write(descriptor, parts_of(parts, count), offset, [&](std::size_t bytes) {
+    return next(descriptor, first_bytes(parts_of(parts, count), bytes).data(), count, offset);
   });
 }
 
 ssize_t pwritev64(int descriptor, const iovec* parts, int count, off64_t offset) {
   SIDESTREAM_NEXT(pwritev64);
-  return watched_write(descriptor, bytes_of(parts, count), offset, [&](std::size_t bytes) {
-    return next(descriptor, first_bytes(parts, count, bytes).data(), count, offset);
+  return watched_write(descriptor, parts_of(parts, count), offset, [&](std::size_t bytes) {
+    return next(descriptor, first_bytes(parts_of(parts, count), bytes).data(), count, offset);
   });
 }
 
 ssize_t pwritev2(int descriptor, const iovec* parts, int count, off_t offset, int flags) {
   SIDESTREAM_NEXT(pwritev2);
-  return watched_write(descriptor, bytes_of(parts, count), offset, [&](std::size_t bytes) {
-    return next(descriptor, first_bytes(parts, count, bytes).data(), count, offset, flags);
+  return watched_write(descriptor, parts_of(parts, count), offset, [&](std::size_t bytes) {
+    return next(descriptor, first_bytes(parts_of(parts, count), bytes).data(), count, offset, flags);
   });
 }
 
@@ -199,7 +263,8 @@ int aio_write(aiocb* request) noexcept {
     request->aio_nbytes = count;
     return next(request) == 0 ? static_cast<ssize_t>(count) : -1;
   };
-  return watched_write(request->aio_fildes, request->aio_nbytes, request->aio_offset, real) < 0 ? -1 : 0;
+  const std::vector<iovec> parts = parts_of(const_cast<const void*>(request->aio_buf), request->aio_nbytes);
+  return watched_write(request->aio_fildes, parts, request->aio_offset, real) < 0 ? -1 : 0;
 }
 
 int fsync(int descriptor) {
@@ -214,49 +279,66 @@ int fdatasync(int descriptor) {
 
 int ftruncate(int descriptor, off_t length) noexcept {
   SIDESTREAM_NEXT(ftruncate);
-  return watched_descriptor(descriptor, Call::truncate, [&] { return next(descriptor, length); });
+  return watched_descriptor(
+      descriptor, Call::truncate, [&] { return next(descriptor, length); }, length);
 }
 
 int ftruncate64(int descriptor, off64_t length) noexcept {
   SIDESTREAM_NEXT(ftruncate64);
-  return watched_descriptor(descriptor, Call::truncate, [&] { return next(descriptor, length); });
+  return watched_descriptor(
+      descriptor, Call::truncate, [&] { return next(descriptor, length); }, length);
+}
+
+int truncate(const char* path, off_t length) noexcept {
+  SIDESTREAM_NEXT(truncate);
+  return watched_path(
+      AT_FDCWD, path, Call::truncate, [&] { return next(path, length); }, length);
+}
+
+int truncate64(const char* path, off64_t length) noexcept {
+  SIDESTREAM_NEXT(truncate64);
+  return watched_path(
+      AT_FDCWD, path, Call::truncate, [&] { return next(path, length); }, length);
 }
 
 int fallocate(int descriptor, int mode, off_t offset, off_t length) {
   SIDESTREAM_NEXT(fallocate);
-  return watched_descriptor(descriptor, Call::reserve, [&] { return next(descriptor, mode, offset, length); });
+  return watched_descriptor(
+      descriptor, Call::reserve, [&] { return next(descriptor, mode, offset, length); }, offset, length);
 }
 
 int fallocate64(int descriptor, int mode, off64_t offset, off64_t length) {
   SIDESTREAM_NEXT(fallocate64);
-  return watched_descriptor(descriptor, Call::reserve, [&] { return next(descriptor, mode, offset, length); });
+  return watched_descriptor(
+      descriptor, Call::reserve, [&] { return next(descriptor, mode, offset, length); }, offset, length);
 }
 
 int posix_fallocate(int descriptor, off_t offset, off_t length) {
   SIDESTREAM_NEXT(posix_fallocate);
-  return watched_call(
-      layer().watched(descriptor), Call::reserve, [&] { return next(descriptor, offset, length); }, std::identity{});
+  return watched_descriptor<ByValue>(
+      descriptor, Call::reserve, [&] { return next(descriptor, offset, length); }, offset, length);
 }
 
 int posix_fallocate64(int descriptor, off64_t offset, off64_t length) {
   SIDESTREAM_NEXT(posix_fallocate64);
-  return watched_call(
-      layer().watched(descriptor), Call::reserve, [&] { return next(descriptor, offset, length); }, std::identity{});
+  return watched_descriptor<ByValue>(
+      descriptor, Call::reserve, [&] { return next(descriptor, offset, length); }, offset, length);
 }
 
 int rename(const char* old_path, const char* path) noexcept {
   SIDESTREAM_NEXT(rename);
-  return watched_rename(AT_FDCWD, old_path, AT_FDCWD, path, [&] { return next(old_path, path); });
+  return watched_rename(AT_FDCWD, old_path, AT_FDCWD, path, false, [&] { return next(old_path, path); });
 }
 
 int renameat(int old_folder, const char* old_path, int folder, const char* path) noexcept {
   SIDESTREAM_NEXT(renameat);
-  return watched_rename(old_folder, old_path, folder, path, [&] { return next(old_folder, old_path, folder, path); });
+  return watched_rename(old_folder, old_path, folder, path, false,
+                        [&] { return next(old_folder, old_path, folder, path); });
 }
 
 int renameat2(int old_folder, const char* old_path, int folder, const char* path, unsigned flags) noexcept {
   SIDESTREAM_NEXT(renameat2);
-  return watched_rename(old_folder, old_path, folder, path,
+  return watched_rename(old_folder, old_path, folder, path, (flags & RENAME_EXCHANGE) != 0,
                         [&] { return next(old_folder, old_path, folder, path, flags); });
 }
 
@@ -310,6 +392,20 @@ int openat(int folder, const char* path, int flags, ...) {
   const mode_t mode = mode_of(flags, arguments);
   va_end(arguments);
   return watched_open(folder, path, flags, [&] { return next(folder, path, flags, mode); });
+}
+
+int openat64(int folder, const char* path, int flags, ...) {
+  SIDESTREAM_NEXT(openat64);
+  va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = mode_of(flags, arguments);
+  va_end(arguments);
+  return watched_open(folder, path, flags, [&] { return next(folder, path, flags, mode); });
+}
+
+int close(int descriptor) {
+  SIDESTREAM_NEXT(close);
+  return watched_close(descriptor, [&] { return next(descriptor); });
 }
 
 void sidestream_io_watch(const char* part) {

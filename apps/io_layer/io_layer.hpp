@@ -24,8 +24,8 @@ void sidestream_io_reset();
 sidestream_io_counts sidestream_io_read();
 
 /// From the `first` to the `last` matching call from now on, `kind` happens: "kill", "torn", "enospc", "eio", "edquot",
-/// "short"; nullptr: nothing. `calls` names the matching ones ("write,sync"); nullptr: all but removals. Returns
-/// whether all of this is known.
+/// "eintr", "short"; nullptr: nothing. `calls` names the matching ones ("write,sync"); nullptr: all but removals.
+/// Returns whether all of this is known.
 bool sidestream_io_fault(const char* kind, std::int64_t first, std::int64_t last, const char* calls);
 /// Matching calls since `sidestream_io_fault`.
 std::int64_t sidestream_io_calls();

@@ -16,13 +16,12 @@ namespace sidestream::io_layer {
 
 namespace {
 
-constexpr std::array<std::string_view, call_kinds> call_names{"open",     "make", "reserve", "write",
-                                                              "truncate", "sync", "rename",  "remove"};
-constexpr std::array<std::pair<std::string_view, Fault>, 6> fault_names{{{"kill", Fault::kill},
+constexpr std::array<std::pair<std::string_view, Fault>, 7> fault_names{{{"kill", Fault::kill},
                                                                          {"torn", Fault::torn},
                                                                          {"enospc", Fault::enospc},
                                                                          {"eio", Fault::eio},
                                                                          {"edquot", Fault::edquot},
+                                                                         {"eintr", Fault::eintr},
                                                                          {"short", Fault::short_write}}};
 constexpr std::array<std::int64_t, 9> bin_ends{100,       1'000,      10'000,      100'000,      1'000'000,
                                                4'000'000, 10'000'000, 100'000'000, 1'000'000'000};
@@ -66,13 +65,9 @@ std::string target_of(const std::string& link) {
   return length < 0 ? "" : std::string(path.data(), static_cast<std::size_t>(length));
 }
 
-std::string escaped(const std::string& text) {
-  std::string json;
-  for (const char c : text) {
-    if (c == '"' || c == '\\') json += '\\';
-    json += static_cast<unsigned char>(c) < ' ' ? '?' : c;
-  }
-  return json;
+// What the system answers to a call that a signal has interrupted; others it does not interrupt.
+bool can_be_interrupted(Call call) {
+  return call != Call::make && call != Call::rename && call != Call::remove;
 }
 
 void print(std::FILE* out, const sidestream_io_counts& counts) {
@@ -98,9 +93,16 @@ int error_of(Fault fault) {
       return EIO;
     case Fault::edquot:
       return EDQUOT;
+    case Fault::eintr:
+      return EINTR;
     default:
       return 0;
   }
+}
+
+std::string whole_path(int folder, const char* path) {
+  if (*path == '/') return path;
+  return target_of(folder < 0 ? "/proc/self/cwd" : "/proc/self/fd/" + std::to_string(folder)) + "/" + path;
 }
 
 void kill_process() {
@@ -118,6 +120,7 @@ Layer::Layer() : rank_(rank_of_process()) {
   if (!set_fault(fault.c_str(), first, at.ends_with('+') ? INT64_MAX : first, calls.c_str()))
     std::fprintf(stderr, "warning: the I/O layer does not know the fault `%s` or the calls `%s`\n", fault.c_str(),
                  calls.c_str());
+  if (const std::string prefix = environment("SIDESTREAM_IO_RECORD"); !prefix.empty()) record_.emplace(prefix);
   const std::string model = environment("SIDESTREAM_IO_MODEL");
   if (!model.empty() && !set_model(model.c_str()))
     std::fprintf(stderr, "warning: the I/O layer cannot open the table of its model, %s\n", model.c_str());
@@ -143,10 +146,11 @@ std::optional<std::string> Layer::watched(int descriptor) const {
 
 std::optional<std::string> Layer::watched(int folder, const char* path) const {
   if (path == nullptr || !watches_anything()) return std::nullopt;
-  std::string whole = path;
-  if (!whole.starts_with('/'))
-    whole = target_of(folder < 0 ? "/proc/self/cwd" : "/proc/self/fd/" + std::to_string(folder)) + "/" + whole;
-  return is_watched(whole) ? std::optional(std::move(whole)) : std::nullopt;
+  return watched(whole_path(folder, path));
+}
+
+std::optional<std::string> Layer::watched(const std::string& path) const {
+  return watches_anything() && is_watched(path) ? std::optional(path) : std::nullopt;
 }
 
 Fault Layer::next(Call call) {
@@ -160,7 +164,9 @@ Fault Layer::next(Call call) {
     }
   }
   if (fault == Fault::kill || (fault == Fault::torn && call != Call::write)) kill_process();
-  return fault == Fault::short_write && call != Call::write ? Fault::none : fault;
+  const bool is_possible =
+      (fault != Fault::short_write || call == Call::write) && (fault != Fault::eintr || can_be_interrupted(call));
+  return is_possible ? fault : Fault::none;
 }
 
 void Layer::wrote(const std::string& path, std::int64_t offset, std::int64_t bytes) {

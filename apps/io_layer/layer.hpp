@@ -8,15 +8,14 @@
 #include <optional>
 #include <string>
 
+#include "call.hpp"
 #include "io_layer.hpp"
 #include "model.hpp"
+#include "record.hpp"
 
 namespace sidestream::io_layer {
 
-enum class Call : unsigned { open, make, reserve, write, truncate, sync, rename, remove };
-inline constexpr std::size_t call_kinds = 8;
-
-enum class Fault { none, kill, torn, enospc, eio, edquot, short_write };
+enum class Fault { none, kill, torn, enospc, eio, edquot, eintr, short_write };
 
 /// The state of the layer in this process: which files it watches, what it has counted, which call will fail. Safe to
 /// use from several threads.
@@ -28,6 +27,7 @@ class Layer {
   /// The path behind `descriptor`, or as given, when it is one that is watched on this rank.
   std::optional<std::string> watched(int descriptor) const;
   std::optional<std::string> watched(int folder, const char* path) const;
+  std::optional<std::string> watched(const std::string& path) const;
 
   /// Counts a call and tells what must happen to it. Does not return where that is the end of the process, but for
   /// `torn`.
@@ -43,6 +43,8 @@ class Layer {
   bool set_model(const char* table);
   /// Null without model.
   const Model* model() const { return model_ ? &*model_ : nullptr; }
+  /// Null where nothing is recorded.
+  Record* record() { return record_ ? &*record_ : nullptr; }
   int rank() const { return rank_; }
 
   /// Writes `<SIDESTREAM_IO_COUNT>.<rank>.json`, where that is asked for and something was counted
@@ -68,7 +70,11 @@ class Layer {
   unsigned fault_calls_ = 0;  // bits of Call
   std::int64_t first_ = 0, last_ = 0, matching_ = 0;
   std::optional<Model> model_;
+  std::optional<Record> record_;
 };
+
+/// The path `path` that is relative to the open `folder`, or to that of the process (AT_FDCWD), from the root on.
+std::string whole_path(int folder, const char* path);
 
 /// The error number that a fault stands for.
 int error_of(Fault fault);

@@ -1,5 +1,6 @@
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <complex>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "blocks.hpp"
 #include "sidestream/fft/fft_plan.hpp"
@@ -58,8 +60,9 @@ mesh::FieldView<T> view_of(const mesh::Layout& layout, int rank, T* cells) {
 class Transform {
  public:
   Transform(const Triple& origin, const Triple& extent, const Triple& shape, const std::optional<Triple>& kept,
-            std::optional<int> comm)
-      : comm_(communicator(comm)), plan_(comm_, layout_of(comm_, origin, extent, shape), options_with(kept)) {}
+            const std::string& exchange, std::optional<int> comm)
+      : comm_(communicator(comm)),
+        plan_(comm_, layout_of(comm_, origin, extent, shape), options_with(kept, exchange)) {}
 
   Triple origin() const { return triple(box().lo); }
   Triple extent() const { return triple(box().extent()); }
@@ -77,8 +80,8 @@ class Transform {
   }
 
  private:
-  static fft::FftOptions options_with(const std::optional<Triple>& kept) {
-    fft::FftOptions options;
+  static fft::FftOptions options_with(const std::optional<Triple>& kept, const std::string& exchange) {
+    fft::FftOptions options{.strategy = redistribute::strategies().named(exchange).strategy};
     if (kept) options.kept = int3(*kept);
     return options;
   }
@@ -95,10 +98,13 @@ class Transform {
 
 void bind_fft(nb::module_& module) {
   nb::class_<Transform>(module, "Transform", "A Fourier transform of real fields of which each rank has a block.")
-      .def(nb::init<const Triple&, const Triple&, const Triple&, const std::optional<Triple>&, std::optional<int>>(),
-           nb::arg("origin"), nb::arg("extent"), nb::arg("shape"), nb::arg("kept").none(), nb::arg("comm").none(),
+      .def(nb::init<const Triple&, const Triple&, const Triple&, const std::optional<Triple>&, const std::string&,
+                    std::optional<int>>(),
+           nb::arg("origin"), nb::arg("extent"), nb::arg("shape"), nb::arg("kept").none(), nb::arg("exchange"),
+           nb::arg("comm").none(),
            "`origin` and `extent` (z, y, x) are those of this rank's block; `kept` are the largest wavenumbers of the "
-           "axes that are kept; `comm` is the Fortran handle of a communicator. Collective.")
+           "axes that are kept; `exchange` is a strategy by name; `comm` is the Fortran handle of a communicator. "
+           "Collective.")
       .def_prop_ro("origin", &Transform::origin, "Of this rank's modes.")
       .def_prop_ro("extent", &Transform::extent)
       .def_prop_ro("waves", &Transform::waves, "Cells of the smallest grid that has all modes.")

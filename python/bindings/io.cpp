@@ -10,6 +10,7 @@
 #include "bindings.hpp"
 #include "sidestream/io/format.hpp"
 #include "sidestream/io/quantity_names.hpp"
+#include "sidestream/io/result_file.hpp"
 #include "sidestream/mesh/layout.hpp"
 
 namespace sidestream::bindings {
@@ -96,6 +97,11 @@ nb::dict particles(const std::string& path, const std::string& species) {
   return columns;
 }
 
+// Of 8 bytes a row.
+std::int64_t rows_checksum(const nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& rows) {
+  return io::checksum_of_all_rows(std::as_bytes(std::span(rows.data(), rows.shape(0) / 8 * 8)));
+}
+
 }  // namespace
 
 void bind_io(nb::module_& module) {
@@ -110,6 +116,11 @@ void bind_io(nb::module_& module) {
              "A field (z, y, x) of a file on the whole domain at the resolution of a level.");
   module.def("file_boxes", &boxes, nb::arg("path"), nb::arg("level"),
              "Six numbers a box of a level of a file: x, y, z of its first cell and of its end.");
+  module.def(
+      "has_right_record", &io::has_right_record, nb::arg("path"),
+      "Whether a result ends with a checksum of all but distributed rows; an error where it is wrong or missing.");
+  module.def("rows_checksum", &rows_checksum, nb::arg("rows"),
+             "The checksum of a distributed column, given its bytes.");
   module.def("file_particles", &particles, nb::arg("path"), nb::arg("species"),
              "The particles of a species in a file, by default the first: arrays `id`, `x`, `y`, `z` and each named "
              "number.");

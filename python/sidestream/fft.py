@@ -46,6 +46,7 @@ class Transform:
         origin: Sequence[int] | None = None,
         block: Sequence[int] | None = None,
         kept: int | Sequence[int] | None = None,
+        exchange: str = "automatic",
     ) -> None:
         """Plans the transform. Collective on `comm`.
 
@@ -57,6 +58,9 @@ class Transform:
             origin: indices `(z, y, x)` of the first cell of this rank's block; by default ranks have slabs of planes.
             block: shape `(nz, ny, nx)` of this rank's block, `(0, 0, 0)` for none.
             kept: only wavenumbers from `-kept` to `kept` are transformed and held: one number, or three along z, y, x.
+            exchange: how modes travel between ranks, alike on all of them; `sidestream list strategies` has the names.
+                `"tuned"` measures for some seconds which is fastest, and keeps that in the wisdom file. The numbers are
+                the same to the bit.
         """
         self.shape = _triple(shape, "shape", 1)
         sides = _sides(box_size, self.shape)
@@ -70,7 +74,7 @@ class Transform:
         _require_memory(extent)
         most = None if kept is None else _triple(kept if np.ndim(kept) else [kept] * 3, "kept", 0)
         with translated_errors():
-            self._plan = extension().Transform(first, extent, self.shape, most, handle)
+            self._plan = extension().Transform(first, extent, self.shape, most, str(exchange), handle)
         self._wave_vectors = self._vectors(sides[::-1], is_derivative=True)
         self._squared = sum(k**2 for k in self._vectors(sides[::-1], is_derivative=False))
         #: Where the block of this rank lies in the whole: `whole[plan.block]`.

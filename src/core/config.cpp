@@ -15,7 +15,7 @@
 #include <toml.hpp>
 #pragma GCC diagnostic pop
 
-#include "core/toml_nesting.hpp"
+#include "core/toml_text.hpp"
 #include "sidestream/core/input_file.hpp"
 
 namespace sidestream::core {
@@ -99,6 +99,8 @@ std::string quoted(const std::string& text) {
     if (c == '"' || c == '\\') out += '\\';
     if (c == '\n')
       out += "\\n";
+    else if ((c >= 0 && c < ' ') || c == '\x7f')
+      out += fmt::format("\\u{:04x}", static_cast<int>(c));
     else
       out += c;
   }
@@ -228,6 +230,7 @@ Node load_toml(const std::string& path) {
 }
 
 Node parse_toml(const std::string& text, const std::string& source) {
+  require_utf8(text, source);
   require_shallow(text, source);
   std::istringstream stream(text);
   try {
@@ -260,6 +263,7 @@ void override_key(Node& root, const std::string& assignment) {
     throw Error("an override is written key=value", source, "for example --set task.halos.every=5");
   const std::string key = assignment.substr(0, equals), text = assignment.substr(equals + 1);
   require_shallow(key, source.substr(0, 60));
+  require_utf8(assignment, source);
   Node value;
   try {
     value = *parse_toml("value = " + text, source).find("value");

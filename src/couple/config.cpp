@@ -320,11 +320,15 @@ const mesh::Grid& grid_named(const mesh::Grids& grids, const std::string& name, 
 
 namespace {
 
-// Particles lie in the cells of the state.
-std::vector<std::string> species_of(const Expected& expected, const Task& task) {
+const std::vector<ExpectedSpecies>& species_for(const Expected& expected, const Task& task) {
+  static const std::vector<ExpectedSpecies> none;
+  const auto found = expected.species.find(task.grid);
+  return found != expected.species.end() ? found->second : none;
+}
+
+std::vector<std::string> names_of(const std::vector<ExpectedSpecies>& species) {
   std::vector<std::string> names;
-  if (task.grid.empty())
-    for (const ExpectedSpecies& one : expected.species) names.push_back(one.name);
+  for (const ExpectedSpecies& one : species) names.push_back(one.name);
   return names;
 }
 
@@ -336,8 +340,9 @@ void check_queue(const CouplingConfig& config, const Expected& expected) {
     const mesh::Grid& grid = grid_named(expected.grids, task.grid, task.table);
     const auto field_bytes = static_cast<double>(grid.domain.volume()) * sizeof(double);
     double bytes = static_cast<double>(fields_to_send(task, grid.quantities).size()) * field_bytes;
-    for (const std::string& name : species_to_send(task, species_of(expected, task)))
-      bytes += std::ranges::find(expected.species, name, &ExpectedSpecies::name)->bytes;
+    const std::vector<ExpectedSpecies>& species = species_for(expected, task);
+    for (const std::string& name : species_to_send(task, names_of(species)))
+      bytes += std::ranges::find(species, name, &ExpectedSpecies::name)->bytes;
     if (bytes > config.queue_bytes)
       throw core::Error(fmt::format("one publish for the task `{}` takes {}, but the queue holds {}", task.name,
                                     bytes_text(bytes), bytes_text(config.queue_bytes)),
@@ -366,7 +371,7 @@ void check_tasks(const CouplingConfig& config, const Expected& expected) {
         throw core::Error(fmt::format("the task `{}` needs the field `{}`, which {} does not have", task.name,
                                       field.name, task.grid.empty() ? "this simulation" : "this grid"),
                           place_of(task, field.name), way_to(field.name, names, expected));
-    species_to_send(task, species_of(expected, task));
+    species_to_send(task, names_of(species_for(expected, task)));
     try {
       task.analysis->check(grid.domain);
     } catch (const core::Error& error) {

@@ -43,20 +43,36 @@ bool is_finding(const nlohmann::json& json) {
          json["seconds"].is_number();
 }
 
-// All findings by key, no matter what the file holds; null where it is no file of ours. Throws core::Error where it
-// cannot be read.
-nlohmann::json findings_in(const std::string& path) {
+/// What a wisdom file holds: all findings by key, or why it is none of ours.
+struct Content {
+  nlohmann::json findings = nlohmann::json::object();
+  std::string problem{};
+};
+
+// Throws core::Error where it cannot be read.
+Content content_of(const std::string& path) {
   std::error_code problem;
-  if (!std::filesystem::exists(path, problem)) return nlohmann::json::object();  // there was none yet
+  if (!std::filesystem::exists(path, problem)) return {};  // there was none yet
   const std::string text = core::read_input_file(path, {.noun = "the wisdom file", .hint = use_another});
   const nlohmann::json root = nlohmann::json::parse(text, nullptr, false);
-  if (!root.is_object() || root.value(kind_key, nlohmann::json()) != kind_version || !root.contains(findings_key) ||
-      !root[findings_key].is_object())
-    return nullptr;
-  nlohmann::json findings = nlohmann::json::object();
+  if (root.is_discarded()) return {.problem = "it is no JSON"};
+  if (!root.is_object() || !root.contains(kind_key)) return {.problem = fmt::format("it has no `{}`", kind_key)};
+  if (root[kind_key] != kind_version) return {.problem = fmt::format("`{}` is not {}", kind_key, kind_version)};
+  if (!root.contains(findings_key) || !root[findings_key].is_object())
+    return {.problem = fmt::format("it has no `{}`", findings_key)};
+  Content content;
   for (const auto& [key, finding] : root[findings_key].items())
-    if (is_finding(finding)) findings[key] = finding;
-  return findings;
+    if (is_finding(finding)) content.findings[key] = finding;
+  return content;
+}
+
+std::string aside(const std::string& path) {
+  return path + ".aside";
+}
+
+void warn_of_no_wisdom(const std::string& path, const std::string& problem) {
+  warn(path, fmt::format("this is no wisdom of this version of Sidestream ({}): it is not used", problem),
+       fmt::format("what tuning finds takes its place, and it is kept as {}", aside(path)));
 }
 
 /// While it lives, no other job replaces the file, unless one holds it for too long: then a finding of one of them may
@@ -137,13 +153,13 @@ std::string Wisdom::usual_path() {
 std::optional<Wisdom::Finding> Wisdom::find(const std::string& key) const {
   if (path_ == nowhere) return std::nullopt;
   try {
-    const nlohmann::json findings = findings_in(path_);
-    if (findings.is_null()) {
-      warn(path_, "this is no wisdom of this version of Sidestream: it is not used", "the next tuning replaces it");
+    const Content content = content_of(path_);
+    if (!content.problem.empty()) {
+      warn_of_no_wisdom(path_, content.problem);
       return std::nullopt;
     }
-    const auto found = findings.find(key);
-    if (found == findings.end()) return std::nullopt;
+    const auto found = content.findings.find(key);
+    if (found == content.findings.end()) return std::nullopt;
     return Finding{found->at("choice").get<std::string>(), found->at("seconds").get<double>()};
   } catch (const core::Error& error) {
     warn(path_, error.message() + ": it is not used", error.hint());
@@ -158,10 +174,13 @@ bool Wisdom::keep(const std::string& key, const Finding& finding) const {
     std::filesystem::create_directories(folder, ignored);
   try {
     const Turn turn(path_);
-    nlohmann::json findings = findings_in(path_);
-    if (findings.is_null()) findings = nlohmann::json::object();
-    findings[key] = {{"choice", finding.choice}, {"seconds", finding.seconds}};
-    const nlohmann::json root = {{kind_key, kind_version}, {findings_key, findings}};
+    Content content = content_of(path_);
+    content.findings[key] = {{"choice", finding.choice}, {"seconds", finding.seconds}};
+    const nlohmann::json root = {{kind_key, kind_version}, {findings_key, content.findings}};
+    if (!content.problem.empty()) {
+      warn_of_no_wisdom(path_, content.problem);
+      if (std::rename(path_.c_str(), aside(path_).c_str()) != 0) throw core::Error("it cannot be put aside", path_);
+    }
     const std::string problem =
         replace_file(path_, root.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     if (problem.empty()) return true;

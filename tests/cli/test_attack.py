@@ -19,7 +19,7 @@ from sidestream.attack.subjects import RUN, SUBJECTS, Whole, checkpoints, go_on,
 from sidestream.attack.trial import Failure, Kind
 from sidestream.launch.launcher import find_program
 
-SHORT = {"kills": 1, "calls": 1, "limits": 1, "damage": 20, "configurations": 100, "stops": 1, "memory": 1}
+SHORT = {"kills": 1, "calls": 1, "power": 2, "limits": 1, "damage": 20, "configurations": 100, "stops": 1, "memory": 1}
 
 
 @pytest.mark.slow

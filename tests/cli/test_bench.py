@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
 
-from calls import command
+from calls import command, program
 from sidestream.launch.bench_move import CHUNKWISE, COPY
 
 STRATEGIES = {"p2p", "pipelined", "alltoallv", "alltoallw", "rma", "shared"}
@@ -125,6 +126,59 @@ def test_what_cannot_be_measured_is_told_once_in_a_sentence(words: list[object],
     assert done.stdout == ""
     assert done.stderr.count(said) == 1
     assert len(done.stderr.splitlines()) <= 3
+
+
+@pytest.mark.parametrize("benchmark", ["move", "fft"])
+def test_a_text_in_the_place_of_wisdom_is_told_and_kept_aside(benchmark: str, tmp_path: Path) -> None:
+    path = tmp_path / "wisdom.json"
+    path.write_text('{"sidestream_wisdom": 1, "findi')
+
+    small = ("--cells", 16, "--repetitions", 1)
+    done = command(tmp_path, "bench", benchmark, "-n", 2, *small, "--wisdom", path, "--json")
+
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("warning: ") == 1
+    assert "this is no wisdom of this version of Sidestream (it is no JSON)" in done.stderr
+    assert str(path) in done.stderr
+    assert json.loads(path.read_text())["findings"]
+    assert (tmp_path / "wisdom.json.aside").read_text() == '{"sidestream_wisdom": 1, "findi'
+
+
+FLOW = """simulation = "turbulence"
+[mesh]
+cells = [16, 16, 16]
+block = 8
+[turbulence]
+viscosity = 1.0
+dt = 0.05
+[run]
+exchange = "tuned"
+wisdom = "w.json"
+max_steps = 2
+"""
+
+
+def transforms_in(wisdom: Path) -> dict[str, dict[str, object]]:
+    findings = json.loads(wisdom.read_text())["findings"]
+    return {key: finding for key, finding in findings.items() if "transform of" in key}
+
+
+def test_a_flow_takes_the_way_that_the_benchmark_found(tmp_path: Path) -> None:
+    """A time that no measurement has stays in the file: the run has neither measured this transform nor another."""
+    words = ("--cells", 16, "--components", 3, "--kept", 5, "--repetitions", 1, "--wisdom", "w.json")
+    measured = command(tmp_path, "bench", "fft", "-n", 2, *words)
+    assert measured.returncode == 0, measured.stderr
+    wisdom = tmp_path / "w.json"
+    found = transforms_in(wisdom)
+    assert len(found) == 1
+    wisdom.write_text(re.sub(r'"seconds": [^\n,}]*', '"seconds": 1e9', wisdom.read_text()))
+    (tmp_path / "flow.toml").write_text(FLOW, encoding="utf-8")
+
+    done = program(tmp_path, 2, "flow.toml", "--quiet", "--out", "out")
+
+    assert done.returncode == 0, done.stderr
+    ((key, finding),) = found.items()
+    assert transforms_in(wisdom) == {key: {"choice": finding["choice"], "seconds": 1e9}}
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "device", "no folder"])

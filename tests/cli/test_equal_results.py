@@ -130,8 +130,8 @@ def run(
 
 
 FEW = ["3", "3 with two"]
-CASES = [("given and refined", [*PLACES]), ("zoom", [*PLACES]), ("given", FEW), ("nested", FEW)]
-LONG = [pytest.param(start, [*PLACES], marks=pytest.mark.slow) for start in ("given", "nested")]
+CASES = [("given and refined", [*PLACES]), ("zoom", FEW), ("given", FEW), ("nested", FEW)]
+LONG = [pytest.param(start, [*PLACES], marks=pytest.mark.slow) for start in ("zoom", "given", "nested")]
 
 
 @pytest.mark.parametrize(("start", "places"), CASES + LONG)

@@ -22,6 +22,7 @@ import h5py
 import numpy as np
 import pytest
 
+from sidestream.attack.subjects import expect_back, newest_committed, step_of
 from sidestream.launch.launcher import find_program, mpi_environment
 from sidestream.runs.run import Run
 from sidestream.runs.summary import bills
@@ -155,8 +156,8 @@ def results(run: Path, task: str = "*") -> dict[str, dict[str, bytes]]:
     return {str(path.relative_to(run / "results")): arrays_in(path) for path in found}
 
 
-def expect_as_undisturbed(place: Place, out: str) -> None:
-    whole, other = place.folder / "whole", place.folder / out
+def expect_as_undisturbed(place: Place, out: str, undisturbed: str = "whole") -> None:
+    whole, other = place.folder / undisturbed, place.folder / out
     assert [path.name for path in checkpoints(other)] == [path.name for path in checkpoints(whole)]
     assert arrays_in(checkpoints(other)[-1]) == arrays_in(checkpoints(whole)[-1])
     assert results(other) == results(whole)
@@ -164,29 +165,46 @@ def expect_as_undisturbed(place: Place, out: str) -> None:
     assert not (other / "pending").exists()
 
 
-def go_on(place: Place, out: str) -> None:
-    """After whatever happened to the run `out`: it goes on from the newest good checkpoint, and ends as ever."""
-    had_one = bool(checkpoints(place.folder / out))
-    again = place.run(out, "--restart")
-    if not had_one and again.returncode != 0:
+def go_on(place: Place, out: str, *words: str, undisturbed: str) -> int:
+    """After whatever happened to the run `out`: it goes on from the newest checkpoint that was committed, or begins
+    again where there is none, and ends as ever. The step of that checkpoint, 0 without."""
+    newest = newest_committed(place.folder / out, interval=1)
+    again = place.run(out, *words, "--restart")
+    if newest is None:
+        assert again.returncode != 0
         assert again.stderr.count("error: ") == 1, again.stderr
-        again = place.run(out, "--overwrite")
+        again = place.run(out, *words, "--overwrite")
     assert again.returncode == 0, again.stderr
-    expect_as_undisturbed(place, out)
+    if newest is not None:
+        expect_back(place.folder / out, newest)
+    expect_as_undisturbed(place, out, undisturbed)
+    return step_of(newest) if newest else 0
+
+
+# Formats in which a rank writes by itself what is as small as here.
+WRITTEN_BY = {0: "sidestream", 1: "files"}
+
+
+def written_by(rank: int) -> tuple[str, str]:
+    """The words for a run whose checkpoints a rank writes to."""
+    return "--set", f"output.checkpoint.format={WRITTEN_BY[rank]}"
 
 
 @pytest.fixture(scope="module")
-def calls_of_ranks(place: Place) -> list[int]:
-    """The calls on files of a run that each rank makes in all."""
-    count = place.folder / "count"
-    done = place.run("counted", layer={"SIDESTREAM_IO_COUNT": str(count), "SIDESTREAM_IO_CALLS": "all"})
-    assert done.returncode == 0, done.stderr
-    reports = [Path(f"{count}.{rank}.json") for rank in range(RANKS)]  # none of a rank that touches no file
-    return [int(json.loads(path.read_text())["matching_calls"]) if path.exists() else 0 for path in reports]
+def calls_of_ranks(place: Place) -> dict[int, int]:
+    """The calls on files that each rank makes in an undisturbed run `counted_RANK`."""
+    calls = {}
+    for rank in range(RANKS):
+        count = place.folder / f"count_{rank}"
+        layer = {"SIDESTREAM_IO_COUNT": str(count), "SIDESTREAM_IO_CALLS": "all"}
+        done = place.run(f"counted_{rank}", *written_by(rank), layer=layer)
+        assert done.returncode == 0, done.stderr
+        calls[rank] = int(json.loads(Path(f"{count}.{rank}.json").read_text())["matching_calls"])
+    return calls
 
 
 def sample(calls: int) -> list[int]:
-    return sorted({1 + round(i * (calls - 1) / (SAMPLE - 1)) for i in range(SAMPLE)}) if calls else []
+    return sorted({1 + round(i * (calls - 1) / (SAMPLE - 1)) for i in range(SAMPLE)})
 
 
 def every(calls: int) -> list[int]:
@@ -197,21 +215,24 @@ def every(calls: int) -> list[int]:
 @pytest.mark.parametrize("fault", ["kill", "torn"])
 @pytest.mark.parametrize("rank", range(RANKS))
 def test_a_rank_killed_at_any_call_loses_nothing(
-    place: Place, calls_of_ranks: list[int], rank: int, fault: str, chosen: Callable[[int], list[int]]
+    place: Place, calls_of_ranks: dict[int, int], rank: int, fault: str, chosen: Callable[[int], list[int]]
 ) -> None:
     calls = calls_of_ranks[rank]
+    came_back = []
     for n in chosen(calls):
         shutil.rmtree(place.folder / "killed", ignore_errors=True)
         layer = {"SIDESTREAM_IO_FAULT": fault, "SIDESTREAM_IO_FAULT_AT": str(n)}
         layer |= {"SIDESTREAM_IO_RANK": str(rank), "SIDESTREAM_IO_CALLS": "all"}
 
-        done = place.run("killed", layer=layer)
+        done = place.run("killed", *written_by(rank), layer=layer)
 
         if done.returncode == 0:  # what is told along the way varies a little
             assert n > 0.9 * calls, f"nothing happened at call {n} of {calls}"
-            expect_as_undisturbed(place, "killed")
+            expect_as_undisturbed(place, "killed", f"counted_{rank}")
         else:
-            go_on(place, "killed")
+            came_back.append(go_on(place, "killed", *written_by(rank), undisturbed=f"counted_{rank}"))
+    assert came_back[0] == 0, "what was there before the first call?"
+    assert came_back[-1] >= LAST_STEP - 1, f"only the checkpoint of step {came_back[-1]} was committed at the end"
 
 
 @pytest.mark.parametrize("fault", ["enospc", "eio"])
@@ -391,8 +412,12 @@ def test_a_disk_with_room_for_part_of_a_checkpoint_loses_no_earlier_one(place: P
             assert arrays_in(disk / "run" / name) == arrays
         assert not unfinished(disk / "run")
         (disk / "ballast").unlink()
+        committed = newest_committed(disk / "run", interval=1)
+        assert committed is not None
         again = place.run("disk/run", "--restart")
         assert again.returncode == 0, again.stderr
+        expect_back(disk / "run", committed)
+        assert committed_step(disk / "run") == LAST_STEP
         newest = checkpoints(disk / "run")[-1]
         assert arrays_in(newest) == arrays_in(place.folder / "whole" / newest.name)
         assert results(disk / "run") == results(place.folder / "whole")
@@ -441,9 +466,11 @@ def test_a_signal_causes_a_last_checkpoint(place: Place, name: str) -> None:
 
     log = Run(run).events
     assert log.last("run_end")["status"] == "interrupted", done.stderr
-    assert log.last("checkpoint")["step"] == log.last("step")["step"]
-    again = place.run(name, "--restart", "--set", f"run.max_steps={log.last('step')['step'] + 1}")
+    last = log.last("step")["step"]
+    assert log.last("checkpoint_committed")["step"] == committed_step(run) == last
+    again = place.run(name, "--restart", "--set", f"run.max_steps={last + 1}")
     assert again.returncode == 0, again.stderr
+    assert Run(run).events.last("restart")["step"] == last
 
 
 def test_a_folder_removed_while_it_is_written_to_is_told_and_no_rank_hangs(place: Place) -> None:
@@ -514,7 +541,7 @@ def let_crawl(pid: int, until: Callable[[], object]) -> None:
 
 def committed_step(run: Path) -> int:
     found = checkpoints(run)
-    return int(found[-1].name.removeprefix("chk").partition(".")[0]) if found else 0
+    return step_of(found[-1]) if found else 0
 
 
 @pytest.fixture(scope="module")
@@ -542,22 +569,24 @@ def test_killed_with_sidecars_behind_no_result_is_missing_and_none_is_there_twic
         os.kill(pid, signal.SIGKILL)
     finish(process)
 
-    newest = committed_step(run)
+    committed = newest_committed(run, interval=2, may_wait=True)
+    assert committed is not None
+    newest = step_of(committed)
     (pending,) = run.glob("pending/chk*")
-    assert pending.name > f"chk{newest:05d}"
+    assert pending.name > committed.name
     of_before = {name for name in results(in_transit) if int(Path(name).stem) <= newest}
     assert of_before <= set(results(run)), "a result of before the committed checkpoint is missing"
 
     again = place.run(run.name, *IN_TRANSIT, "--restart")
     assert again.returncode == 0, again.stderr
-    assert Path(Run(run).events.last("restart")["path"]).name == f"chk{newest:05d}.hdf5_chk"
+    expect_back(run, committed)
     assert results(run) == results(in_transit)
     assert arrays_in(checkpoints(run)[-1]) == arrays_in(checkpoints(in_transit)[-1])
     assert not (run / "pending").exists()
 
 
-def killed_at_work(place: Place, name: str, words: tuple[str, ...], count: int) -> int:
-    """Kills all ranks of a run when it has committed and has so many results; the last committed step."""
+def killed_at_work(place: Place, name: str, words: tuple[str, ...], count: int) -> Path:
+    """Kills all ranks of a run when it has committed and has so many results; the newest committed checkpoint."""
     run = place.folder / name
     for _ in range(5):  # on a busy machine the run may end before it is killed
         process = place.start(name, *words, "--overwrite", ranks=3)
@@ -567,9 +596,9 @@ def killed_at_work(place: Place, name: str, words: tuple[str, ...], count: int) 
         for pid in ranks_of(process):
             os.kill(pid, signal.SIGKILL)
         finish(process)
-        newest = committed_step(run)
-        assert newest > 0
-        if newest < STEPS_IN_TRANSIT:
+        newest = newest_committed(run, interval=2, may_wait=True)
+        assert newest is not None, "no checkpoint was ever committed"
+        if step_of(newest) < STEPS_IN_TRANSIT:
             return newest
     pytest.fail("the run could not be killed at work")
 
@@ -595,12 +624,12 @@ def test_killed_at_any_moment_while_all_ranks_work_nothing_is_missing_or_there_t
 
     newest = killed_at_work(place, run.name, words, count)
 
-    of_before = {name for name in results(in_transit) if int(Path(name).stem) <= newest}
+    of_before = {name for name in results(in_transit) if int(Path(name).stem) <= step_of(newest)}
     assert of_before <= set(results(run)), "a result of before the committed checkpoint is missing"
 
     again = place.run(run.name, *words, "--restart", ranks=3)
     assert again.returncode == 0, again.stderr
-    assert Path(Run(run).events.last("restart")["path"]).name == f"chk{newest:05d}.hdf5_chk"
+    expect_back(run, newest)
     assert results(run) == results(in_transit)
     assert state_in(checkpoints(run)[-1]) == state_in(checkpoints(in_transit)[-1])
     assert not (run / "pending").exists()

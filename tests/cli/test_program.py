@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +16,8 @@ import pytest
 import yt
 
 import sidestream
-from calls import command, program
+from calls import LIMIT_S, command, program
+from sidestream.launch.launcher import mpi_environment
 
 CONFIG = """simulation = "cosmology"
 
@@ -60,6 +64,31 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     done = command(folder, "run", "box.toml", "-n", 2, "--out", "o")
     assert done.returncode == 0, done.stderr
     yield folder
+
+
+SCRIPT = """
+import subprocess, sys
+import sidestream
+print(sidestream.fft.Transform((8, 8, 8)).forward([[[1.0] * 8] * 8] * 8).sum())  # MPI runs in this process
+sys.exit(subprocess.run([sys.executable, "-m", "sidestream", *sys.argv[1:]]).returncode)
+"""
+
+
+@pytest.mark.parametrize("words", [("run", "sod.toml", "--out", "sod"), ("bench", "fft", "--cells", "8")])
+def test_a_script_in_which_mpi_runs_starts_commands_as_a_shell_does(words: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "sod.toml").write_text('simulation = "sod"\n[mesh]\ncells = [32, 1, 1]\nblock = 8\n')
+    line = [sys.executable, "-c", SCRIPT, *words, "-n", "2"]
+
+    done = subprocess.run(
+        line,
+        cwd=tmp_path,
+        env=mpi_environment(os.environ, 2) | {"SIDESTREAM_WISDOM": "none"},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def values(run: sidestream.Run, task: str) -> dict[str, bytes]:

@@ -61,6 +61,26 @@ def run(folder: Path, *words: str, ranks: int = 1) -> Done:
         (TASK.format("slice") + 'at_time = ["1 Myr"]\n', "task.t.at_time", ["the time 0.0", "after 0.001 Gyr"]),
         ('[task.t]\nevery = 99999999999999999999\nanalysis = "slice"\n', "task.t.every", ["too many digits"]),
         ("[output]\nplotfile = { at_redshift = [0] }\n", "output.plotfile.at_redshift", ["ends at redshift 2"]),
+        (
+            '[output]\nplotfile = { format = "nyx", every = 1, ranks_per_file = 2 }\n',
+            "output.plotfile.ranks_per_file",
+            ["`ranks_per_file` has no effect in the format `nyx`"],
+        ),
+        (
+            "[output]\ncheckpoint = { every = 1, files = 2 }\n",
+            "output.checkpoint.files",
+            ["`files` has no effect in the format `sidestream`"],
+        ),
+        (
+            '[output]\ncheckpoint = { every = 1, format = "files", aggregators = 2 }\n',
+            "output.checkpoint.aggregators",
+            ["`aggregators` has no effect in the format `files`"],
+        ),
+        (
+            '[task.t]\nevery = 1\nwrite = "particles"\nparticle_share = 0\n',
+            "task.t.particle_share",
+            ["files of particles without any hold nothing"],
+        ),
         (TASK.format("slice") + AWAY + 'queue = "1 B"\n', "coupling.queue", ["the queue holds 1 B", "128 KiB"]),
         (TASK.format("slice") + AWAY + 'when_full = "spill"\nspill = "/etc/passwd"\n', "coupling.spill", ["no folder"]),
         (TASK.format("slice") + AWAY + 'spill = "/etc/passwd/spill"\n', "coupling.spill", ['passwd" is no folder']),

@@ -14,6 +14,7 @@ import pytest
 
 import sidestream
 from calls import command
+from sidestream.attack.subjects import expect_back, newest_committed
 from sidestream.launch.launcher import find_program
 from test_faults import CONFIG, LONG, Place, finish, ranks_of, wait_for_a_checkpoint
 
@@ -93,8 +94,11 @@ def test_a_run_that_was_killed_is_aborted_and_goes_on_with_a_restart(
     assert "aborted" in told
     assert "since" not in told
     last = run.events.last("step")["step"]
+    newest = newest_committed(place.folder / "run", interval=20)
+    assert newest is not None
     again = place.run("run", "--restart", "--set", "cosmology.z_end=0", "--set", f"run.max_steps={last + 20}")
     assert again.returncode == 0, again.stderr
+    expect_back(place.folder / "run", newest)
     assert run.status == "finished"
     assert (place.folder / "run" / ".lock").read_text() == ""
 

@@ -135,6 +135,94 @@ def test_a_table_lies_beside_its_configuration(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize(
+    ("key", "value"), [("species", '["dust"]'), ("particle_numbers", '["xvel"]'), ("particle_share", "0.5")]
+)
+def test_particles_of_a_flow_that_has_none_are_refused(key: str, value: str, tmp_path: Path) -> None:
+    write(tmp_path, f'[output]\nplotfile = {{ format = "raw", every = 1, grid = "space", {key} = {value} }}\n')
+
+    done = check(tmp_path)
+
+    assert done.returncode == 2
+    assert f"key `output.plotfile.{key}`" in done.stderr
+    assert "the grid `space` has no particles" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ("[scalar.density]", "files call `gas_density` so"),
+        ('[scalar.""]', "a scalar cannot be called ``"),
+        ('[tracers.""]', "tracers cannot be called ``"),
+    ],
+)
+def test_names_that_would_mislead_are_refused(table: str, told: str, tmp_path: Path) -> None:
+    write(tmp_path, f"{table}\n")
+
+    done = check(tmp_path)
+
+    assert done.returncode == 2
+    assert "flow.toml:" in done.stderr
+    assert told in done.stderr
+
+
+def test_a_flow_without_viscosity_is_not_resolved(tmp_path: Path) -> None:
+    write(tmp_path, viscosity=0.0)
+
+    done = program(tmp_path, 1, "flow.toml", "--quiet", "--out", "out", limit_s=60.0)
+
+    assert done.returncode == 0, done.stderr
+    assert "times the Kolmogorov length, is 0, below 1" in done.stderr
+    assert sidestream.open(tmp_path / "out").events.of("run_end")[-1]["least_kmax_eta"] == 0.0
+
+
+def test_more_tracers_than_memory_holds_are_refused_with_what_they_take(tmp_path: Path) -> None:
+    write(tmp_path, "[tracers.dust]\ncount = 100000000000\n")
+
+    for done in (check(tmp_path), program(tmp_path, 2, "flow.toml", "--out", "out", limit_s=60.0)):
+        assert done.returncode == 2
+        assert "the simulation takes about" in done.stderr and "GiB are free" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_damaged_start_leaves_the_earlier_run_as_it_is(tmp_path: Path) -> None:
+    write(tmp_path, '[output]\ncheckpoint = { format = "raw", at_end = true }\n')
+    for name in ("earlier", "start"):
+        assert program(tmp_path, 1, "flow.toml", "--out", name, "--quiet").returncode == 0
+    (checkpoint,) = (tmp_path / "start").glob("chk*")
+    damaged = bytearray(checkpoint.read_bytes())
+    damaged[len(damaged) // 2] ^= 1  # among the waves
+    checkpoint.write_bytes(damaged)
+    before = contents(tmp_path / "earlier")
+
+    words = ("--overwrite", "--from", str(checkpoint), "--set", "turbulence.end=0.2", "--out", "earlier")
+    done = program(tmp_path, 2, "flow.toml", "--quiet", *words)
+
+    assert done.returncode != 0
+    assert checkpoint.name in done.stderr and "checksum" in done.stderr
+    assert contents(tmp_path / "earlier") == before
+
+
+def test_a_good_start_takes_the_place_of_the_earlier_run(tmp_path: Path) -> None:
+    write(tmp_path, '[output]\ncheckpoint = { format = "raw", at_end = true }\n')
+    for name in ("earlier", "start"):
+        assert program(tmp_path, 1, "flow.toml", "--out", name, "--quiet").returncode == 0
+    (checkpoint,) = (tmp_path / "start").glob("chk*")
+
+    words = ("--overwrite", "--from", str(checkpoint), "--set", "turbulence.end=0.2", "--out", "earlier")
+    done = program(tmp_path, 2, "flow.toml", "--quiet", *words)
+
+    assert done.returncode == 0, done.stderr
+    run = sidestream.open(tmp_path / "earlier")
+    assert run.events.of("restart")[0]["path"] == str(checkpoint)
+    assert [path.name for path in run.folder.glob("chk*")] == ["chk00004.raw"]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Of all files that a run made, by name."""
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def test_a_run_does_not_overwrite_what_it_begins_with(tmp_path: Path) -> None:
     write(tmp_path, '[output]\ncheckpoint = { format = "raw", at_end = true }\n')
     assert program(tmp_path, 1, "flow.toml", "--out", "run", "--quiet", limit_s=60.0).returncode == 0

@@ -87,6 +87,14 @@ TEST(Config, WhatIsNotTomlIsRefusedWithItsLine) {
   EXPECT_THAT(error.where(), HasSubstr("run.toml:2"));
 }
 
+TEST(Config, WhatIsNoTextIsRefusedWithItsLine) {
+  for (const char* value : {"\"\xff\"", "'\xff'", "'''\xff\xff\xff\xff'''", "1 # \xff"}) {
+    const Error error = error_of(std::string("steps = 1\ncfl = ") + value + "\n");
+    EXPECT_THAT(error.message(), HasSubstr("0xff"));
+    EXPECT_THAT(error.where(), HasSubstr("run.toml:2"));
+  }
+}
+
 TEST(Config, WhatIsNestedTooDeepIsRefusedWithItsLine) {
   const auto repeated = [](const std::string& text, int times) {
     std::string all;
@@ -142,6 +150,23 @@ TEST(Config, AnOverrideThroughAValueThatIsNoTableIsRefused) {
 TEST(Config, WrittenTomlReadsBackTheSame) {
   const std::string text = "a = 1\nb = [1.5, 2.0]\nc = \"x \\\"y\\\"\"\n\n[t]\nd = true\n\n[t.u]\ne = 0.1\n";
   EXPECT_EQ(to_toml(parse_toml(text, "run.toml")), text);
+}
+
+TEST(Config, CharactersThatControlATerminalAreWrittenSoThatTheyCanBeRead) {
+  const Node root = parse_toml("a = \"\\u0000\\u001b\\t\\u007f\"\n\"\\u0001\" = 1", "a.toml");
+
+  const Node again = parse_toml(to_toml(root), "b.toml");
+
+  EXPECT_EQ(again.find("a")->text(), std::string("\0\x1b\t\x7f", 4));
+  EXPECT_EQ(again.find("\x01")->integer(), 1);
+}
+
+TEST(Config, AnOverrideThatIsNoTextIsRefused) {
+  Node root;
+
+  EXPECT_THROW(override_key(root, "a=\xe5"), Error);
+  EXPECT_THROW(override_key(root, "a\xff=1"), Error);
+  EXPECT_NO_THROW(override_key(root, "a=\"ü\""));
 }
 
 TEST(Config, TheResolvedTableHoldsTheDefaults) {

@@ -177,7 +177,7 @@ TEST(CouplingConfig, RanksArePlannedByTheCount) {
 
 Expected expected(std::int32_t cells, double particle_bytes = 0.0) {
   return {{{"", {mesh::domain_of({cells, 1, 1}), {{"density", "1"}, {"temperature", "K"}}}}},
-          {{"dark_matter", {}, particle_bytes}, {"stars", {}, 0.5 * particle_bytes}}};
+          {{"", {{"dark_matter", {}, particle_bytes}, {"stars", {}, 0.5 * particle_bytes}}}}};
 }
 
 TEST(CouplingConfig, APublishThatCouldNeverFitIsRefusedBeforehand) {

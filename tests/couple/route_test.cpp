@@ -8,6 +8,7 @@
 #include "couple/in_transit/shipment.hpp"
 #include "couple/publish/protocol.hpp"
 #include "sidestream/comm/roles.hpp"
+#include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/mesh/forest.hpp"
 #include "support/fields.hpp"
@@ -52,7 +53,7 @@ TEST(Dealt, ThereMayBeMoreRanksThanBoxes) {
 TEST(Protocol, ALayoutArrivesAsItWasSent) {
   const mesh::Layout layout = mesh::Forest({32, 16, 8}, 8, {true, false, true}).layout(3);
 
-  const mesh::Layout arrived = layout_from(to_message(layout));
+  const mesh::Layout arrived = layout_from(to_message(layout), 3);
 
   EXPECT_TRUE(arrived == layout);
   EXPECT_EQ(arrived.periodic(), layout.periodic());
@@ -67,11 +68,11 @@ TEST(Protocol, OnlyLevelsThatChangedTravel) {
   };
   const Levels none, flat = levels(0), one = levels(1), two = levels(2);
 
-  EXPECT_TRUE(levels_from(to_message(one, none), none) == one);
-  EXPECT_TRUE(levels_from(to_message(two, one), one) == two);
+  EXPECT_TRUE(levels_from(to_message(one, none), none, 2) == one);
+  EXPECT_TRUE(levels_from(to_message(two, one), one, 2) == two);
   EXPECT_TRUE(to_message(two, one)[0].is_null()) << "the coarsest level is as it was";
   EXPECT_FALSE(to_message(two, one)[1].is_null());
-  EXPECT_TRUE(levels_from(to_message(flat, two), two) == flat);
+  EXPECT_TRUE(levels_from(to_message(flat, two), two, 2) == flat);
 }
 
 TEST(Protocol, NumbersOfASnapshotKeepEveryBit) {
@@ -82,8 +83,7 @@ TEST(Protocol, NumbersOfASnapshotKeepEveryBit) {
   snapshot.moment.scale_factor = 1.0 / 3.0;
   snapshot.geometry = {{{0, 0, 0}, {4, 5, 6}}, {1.0 / 7.0, 2.0, 3.0}, {true, false, true}};
 
-  const mesh::Snapshot arrived =
-      snapshot_from(nlohmann::json::from_cbor(nlohmann::json::to_cbor(to_message({}, snapshot))));
+  const mesh::Snapshot arrived = snapshot_from(unpacked(packed(to_message({}, snapshot))));
 
   EXPECT_EQ(arrived.moment.step, snapshot.moment.step);
   EXPECT_EQ(arrived.moment.time, snapshot.moment.time);
@@ -100,8 +100,7 @@ TEST(Protocol, AnAnnouncementArrivesAsItWasSent) {
   const Announcement sent{
       7, {0, 2}, {{"density", "g"}}, {stars, {"tracers", 3, 0.0, {}}}, {80, 0}, 12, {{3, 1, std::int64_t{1} << 33}}};
 
-  const Announcement arrived =
-      announcement_from(nlohmann::json::from_cbor(nlohmann::json::to_cbor(to_message(sent, mesh::Snapshot()))));
+  const Announcement arrived = announcement_from(unpacked(packed(to_message(sent, mesh::Snapshot()))), 3);
 
   EXPECT_EQ(arrived.number, 7);
   EXPECT_EQ(arrived.tasks, sent.tasks);
@@ -119,6 +118,51 @@ TEST(Protocol, AnAnnouncementArrivesAsItWasSent) {
   EXPECT_EQ(arrived.particles[0].bytes(), stars.count * 48);
   EXPECT_EQ(arrived.particles[1].species, "tracers");
   EXPECT_EQ(arrived.particles[1].bytes(), 3 * 32);
+}
+
+// What a decoder says of each message is an error of ours, never another exception or a crash.
+TEST(Protocol, ADamagedMessageIsRefused) {
+  const mesh::Layout layout = mesh::Forest({16, 8, 8}, 8).layout(2);
+  const nlohmann::json good = to_message(layout);
+  const auto with = [&](const char* key, nlohmann::json value) {
+    nlohmann::json changed = good;
+    changed[key] = std::move(value);
+    return changed;
+  };
+  const auto bytes = [](std::size_t count) { return nlohmann::json::binary(std::vector<std::uint8_t>(count, 1)); };
+
+  EXPECT_NO_THROW(layout_from(good, 2));
+  EXPECT_THROW(layout_from(good, 1), core::Error) << "an owner beyond the ranks";
+  EXPECT_THROW(layout_from(nullptr, 2), core::Error);
+  EXPECT_THROW(layout_from(with("level", "one"), 2), core::Error);
+  EXPECT_THROW(layout_from(with("domain", bytes(0)), 2), core::Error);
+  EXPECT_THROW(layout_from(with("domain", bytes(24)), 2), core::Error) << "empty";
+  EXPECT_THROW(layout_from(with("boxes", bytes(47)), 2), core::Error) << "cut short";
+  EXPECT_THROW(layout_from(with("boxes", bytes(48)), 2), core::Error) << "outside";
+  EXPECT_THROW(layout_from(with("owners", bytes(4)), 2), core::Error);
+  EXPECT_THROW(levels_from({nullptr}, {}, 2), core::Error) << "a level that nobody knows";
+  EXPECT_THROW(levels_from(3, {}, 2), core::Error);
+  EXPECT_THROW(particle_label_from({{"species", 3}}), core::Error);
+}
+
+TEST(Protocol, AnAnnouncementOfTasksThatThereAreNotIsRefused) {
+  const Announcement sent{7, {0, 2}, {}, {}, {80, 0}, 12, {}};
+  const nlohmann::json good = to_message(sent, mesh::Snapshot());
+  nlohmann::json negative = good, uneven = good;
+  negative["number"] = -1;
+  uneven["bytes"] = {1};
+
+  EXPECT_NO_THROW(announcement_from(good, 3));
+  EXPECT_THROW(announcement_from(good, 2), core::Error);
+  EXPECT_THROW(announcement_from(negative, 3), core::Error);
+  EXPECT_THROW(announcement_from(uneven, 3), core::Error);
+}
+
+TEST(Protocol, BytesThatAreNoMessageAreRefused) {
+  EXPECT_THROW(unpacked(""), core::Error);
+  EXPECT_THROW(unpacked("\xff"), core::Error);
+  EXPECT_THROW(unpacked(packed({{"a", 1}}).substr(0, 3)), core::Error);
+  EXPECT_THROW(unpacked(std::string(1000000, '\x81')), core::Error) << "nested a million deep";
 }
 
 // Two quantities on a level, the second the negative of the first.

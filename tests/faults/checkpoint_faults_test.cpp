@@ -65,8 +65,26 @@ TEST_P(CheckpointFaultsTest, AnErrorOfTheDiskAtAnyCallLosesNothing) {
   sweep().expect_no_loss_by("eio");
 }
 
+TEST_P(CheckpointFaultsTest, AFullDiskThatIsToldByAnFsyncLosesNothing) {
+  sweep().expect_no_loss_by("enospc", "sync");
+}
+
+TEST_P(CheckpointFaultsTest, AFullDiskThatIsToldByACloseLosesNothing) {
+  sweep().expect_no_loss_by("enospc", "close");
+}
+
+TEST_P(CheckpointFaultsTest, AnErrorOfTheDiskThatIsToldByAnFsyncLosesNothing) {
+  sweep().expect_no_loss_by("eio", "sync");
+}
+
 TEST_P(CheckpointFaultsTest, ShortWritesAreCompleted) {
-  sweep().expect_no_harm_by_short_writes();
+  sweep().expect_no_harm_by("short", "write");
+}
+
+TEST_P(CheckpointFaultsTest, CallsThatSignalsInterruptAreMadeAgain) {
+  test::Sweep sweep = this->sweep();
+
+  for (const char* calls : {"open,close", "reserve,write,truncate", "sync"}) sweep.expect_no_harm_by("eintr", calls);
 }
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(CheckpointFaultsTest);

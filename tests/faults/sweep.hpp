@@ -61,16 +61,13 @@ class Sweep {
     return numbers;
   }
 
-  /// Every call of every rank that is tried fails once.
-  void expect_no_loss_by(const char* fault) {
-    const std::vector<std::int64_t> numbers = calls_of_ranks(nullptr);
+  /// Every call of every rank that is tried fails once, among those that `calls` names, or all but removals.
+  void expect_no_loss_by(const char* fault, const char* calls = nullptr) {
+    const std::vector<std::int64_t> numbers = calls_of_ranks(calls);
     EXPECT_GT(numbers.front(), 0);
-    for (int rank = 0; rank < comm_.size(); ++rank)
-      for (const std::int64_t n : tried(numbers[static_cast<std::size_t>(rank)], most_)) {
-        if (testing::Test::HasFailure()) return;
-        SCOPED_TRACE(std::string(fault) + " at call " + std::to_string(n) + " of rank " + std::to_string(rank));
-        expect_failure([&] { return comm_.rank() == rank && sidestream_io_fault(fault, n, n, nullptr); });
-      }
+    for_each_call(fault, numbers, [&](int rank, std::int64_t n) {
+      expect_failure([&] { return comm_.rank() == rank && sidestream_io_fault(fault, n, n, calls); });
+    });
   }
 
   /// From its n-th call on every call of every rank fails, for each n: a disk that stays full.
@@ -83,21 +80,27 @@ class Sweep {
     }
   }
 
-  /// Every write of every rank that is tried does half of its work once.
-  void expect_no_harm_by_short_writes() {
-    const std::vector<std::int64_t> numbers = calls_of_ranks("write");
-    for (int rank = 0; rank < comm_.size(); ++rank)
-      for (const std::int64_t n : tried(numbers[static_cast<std::size_t>(rank)], most_)) {
-        if (testing::Test::HasFailure()) return;
-        SCOPED_TRACE("short write " + std::to_string(n) + " of rank " + std::to_string(rank));
-        if (comm_.rank() == rank) sidestream_io_fault("short", n, n, "write");
-        EXPECT_FALSE(write_fails());
-        EXPECT_TRUE(subject_.is_good(2));
-        remove_second();
-      }
+  /// Every call of every rank that is tried does not what it was to do once, and says so without failing.
+  void expect_no_harm_by(const char* fault, const char* calls) {
+    const std::vector<std::int64_t> numbers = calls_of_ranks(calls);
+    for_each_call(fault, numbers, [&](int rank, std::int64_t n) {
+      if (comm_.rank() == rank) sidestream_io_fault(fault, n, n, calls);
+      EXPECT_FALSE(write_fails());
+      EXPECT_TRUE(subject_.is_good(2));
+      remove_second();
+    });
   }
 
  private:
+  void for_each_call(const char* fault, const std::vector<std::int64_t>& numbers,
+                     const std::function<void(int rank, std::int64_t n)>& attempt) {
+    for (int rank = 0; rank < comm_.size(); ++rank)
+      for (const std::int64_t n : tried(numbers[static_cast<std::size_t>(rank)], most_)) {
+        if (testing::Test::HasFailure()) return;
+        SCOPED_TRACE(std::string(fault) + " at call " + std::to_string(n) + " of rank " + std::to_string(rank));
+        attempt(rank, n);
+      }
+  }
   bool write_fails() {
     ::alarm(120);
     bool has_failed = false;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "file_size_limit.hpp"
 #include "format_fixture.hpp"
@@ -34,6 +35,9 @@ class EveryFormat : public test::FormatTest, public testing::WithParamInterface<
       EXPECT_FALSE(error.where().empty()) << error.what();
       return false;
     }
+  }
+  bool is_of_many_files() const {
+    return std::set<std::string>{"files", "nyx", "enzo", "enzo-hdf5"}.contains(GetParam());
   }
   bool keeps_units() const { return GetParam() == "nyx" || GetParam() == "raw" || GetParam() == "files"; }
   static bool fails(const std::function<void()>& work) {
@@ -157,8 +161,8 @@ TEST_P(EveryFormat, WhatAFileDoesNotHoldIsNamed) {
 TEST_P(EveryFormat, ADiskThatFillsUpOnOneRankStopsAllAndLosesNothing) {
   const SampleState state(comm_, 3);
   const std::string earlier = write(state.checkpoint(), name(1));
-  for (const int files : {1, 64})
-    for (const int full : {0, comm_.size() - 1})
+  for (const int files : is_of_many_files() ? std::set{1, 64} : std::set{64})
+    for (const int full : std::set{0, comm_.size() - 1})
       for (const rlim_t room : {0, 100, 1000, 5000}) {
         io::WriteOptions options;
         options.files = files;

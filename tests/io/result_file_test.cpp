@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "file_size_limit.hpp"
+#include "io/disk/commit_record.hpp"
 #include "sidestream/core/error.hpp"
 #include "temporary_folder.hpp"
 
@@ -151,6 +152,46 @@ TEST_F(ResultFileTest, WhatIsNoResultIsAnErrorThatNamesTheFileAndPrintsNothing) 
   }
 
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST_F(ResultFileTest, AnyByteThatIsAnotherIsRefusedByName) {
+  const std::string path = folder_ / "a.nc";
+  io::write_result(path, everything());
+  const std::string good = test::content_of(path);
+
+  for (std::size_t at = 0; at < good.size(); ++at) {
+    std::string damaged = good;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
+    test::overwrite(path, damaged);
+    try {
+      io::read_result(path);
+      ADD_FAILURE() << "byte " << at << " of " << good.size();
+    } catch (const core::Error& error) {
+      EXPECT_EQ(error.where(), path);
+    }
+  }
+}
+
+TEST_F(ResultFileTest, OneThatWasCutAtItsRecordIsRefused) {
+  const std::string path = folder_ / "a.nc";
+  io::write_result(path, everything());
+  const std::string good = test::content_of(path);
+  test::overwrite(path, good.substr(0, good.size() - static_cast<std::size_t>(io::record_bytes(0))));
+
+  EXPECT_THROW(io::read_result(path), core::Error);
+  EXPECT_THROW(io::has_right_record(path), core::Error);
+}
+
+TEST_F(ResultFileTest, ThoseOfEarlierVersionsHaveNoRecord) {
+  const std::string path = folder_ / "a.nc";
+  io::write_result(path, everything());
+  EXPECT_TRUE(io::has_right_record(path));
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  H5Adelete(file, "_NCProperties");
+  H5Fclose(file);  // without what is behind the end of the HDF5 file
+
+  EXPECT_FALSE(io::has_right_record(path));
+  expect_same(io::read_result(path), everything());
 }
 
 TEST_F(ResultFileTest, AColumnThatDoesNotFitItsDimensionsIsRefused) {

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <set>
 
 #include "sidestream/sims/run.hpp"
 #include "support/folder.hpp"
+#include "support/kept_runs.hpp"
 #include "support/run_files.hpp"
 
 namespace sidestream {
@@ -87,6 +89,9 @@ every = 2
 
 class RefinedParity : public testing::TestWithParam<std::string> {
  protected:
+  static void SetUpTestSuite() { kept = std::make_unique<test::KeptRuns>(comm::Communicator(MPI_COMM_WORLD)); }
+  static void TearDownTestSuite() { kept.reset(); }
+
   void run(const comm::Communicator& ranks, const std::string& path, const std::vector<std::string>& overrides = {},
            io::ExistingRun existing = io::ExistingRun::refuse) {
     core::Node root = core::parse_toml(GetParam(), "parity.toml");
@@ -102,8 +107,8 @@ class RefinedParity : public testing::TestWithParam<std::string> {
 
   // The run of one rank with all tasks in situ, which every other has to equal.
   std::string reference() {
-    run_on(1, folder / "one-rank");
-    return folder / "one-rank";
+    return kept->folder_of(GetParam() == blast ? "blast" : "universe",
+                           [&](const std::string& path) { run_on(1, path); });
   }
 
   void expect_equal(const std::string& path, const std::string& other) {
@@ -119,9 +124,12 @@ class RefinedParity : public testing::TestWithParam<std::string> {
     world.barrier();
   }
 
+  static std::unique_ptr<test::KeptRuns> kept;
   comm::Communicator world{MPI_COMM_WORLD};
   test::SharedFolder folder{world};
 };
+
+std::unique_ptr<test::KeptRuns> RefinedParity::kept;
 
 TEST_P(RefinedParity, TheMeshOfTheRunChanges) {
   const std::string one = reference();

@@ -1,11 +1,15 @@
 // The promise: a configuration gives the same fields and results, to the bit, on any number of ranks, over any
 // transport, and through a restart.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <memory>
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/sims/run.hpp"
 #include "support/folder.hpp"
+#include "support/kept_runs.hpp"
 #include "support/run_files.hpp"
 
 namespace sidestream {
@@ -70,31 +74,38 @@ void run(const comm::Communicator& ranks, const std::string& folder, std::vector
 
 class Parity : public testing::Test {
  protected:
-  // The run of one rank with all tasks in situ, which every other has to equal.
-  std::string reference() {
-    const std::string path = folder / "one-rank";
-    const comm::Communicator first = world.split(world.rank() == 0 ? 0 : -1);
-    if (!first.is_empty()) run(first, path);
-    world.barrier();
-    return path;
-  }
+  static void SetUpTestSuite() { kept = std::make_unique<test::KeptRuns>(comm::Communicator(MPI_COMM_WORLD)); }
+  static void TearDownTestSuite() { kept.reset(); }
 
-  void expect_equal(const std::string& path, const std::string& other) {
+  // The run of one rank with all tasks in situ, which every other has to equal.
+  std::string reference(int steps = 12) {
+    return kept->folder_of(std::to_string(steps) + "-steps", [&](const std::string& path) {
+      const comm::Communicator first = world.split(world.rank() == 0 ? 0 : -1);
+      if (!first.is_empty()) run(first, path, {steps_of(steps)});
+    });
+  }
+  static std::string steps_of(int steps) { return "run.max_steps=" + std::to_string(steps); }
+
+  void expect_equal(const std::string& path, const std::string& other, int steps = 12) {
     if (world.rank() == 0) {
       const auto expected = test::result_bytes(path), found = test::result_bytes(other);
       EXPECT_GT(expected.size(), 40u);
       EXPECT_EQ(expected.size(), found.size());
       for (const auto& [name, bytes] : expected) EXPECT_TRUE(found.contains(name) && found.at(name) == bytes) << name;
-      const auto state = test::state_bytes(path + "/chk00012.hdf5_chk");
+      const std::string checkpoint = fmt::format("/chk{:05d}.hdf5_chk", steps);
+      const auto state = test::state_bytes(path + checkpoint);
       EXPECT_EQ(state.size(), 6u * 8u + 23u + 7u);  // fields and blocks, attributes, columns of particles
-      EXPECT_TRUE(state == test::state_bytes(other + "/chk00012.hdf5_chk"));
+      EXPECT_TRUE(state == test::state_bytes(other + checkpoint));
     }
     world.barrier();
   }
 
+  static std::unique_ptr<test::KeptRuns> kept;
   comm::Communicator world{MPI_COMM_WORLD};
   test::SharedFolder folder{world};
 };
+
+std::unique_ptr<test::KeptRuns> Parity::kept;
 
 TEST_F(Parity, AllRanksInSituEqualOneRank) {
   const std::string one = reference();
@@ -121,7 +132,7 @@ TEST_F(Parity, ARestartOnAnotherNumberOfRanksEqualsTheRunThatWasNotInterrupted) 
   const std::string one = reference();
   const std::string path = folder / "restarted";
   const comm::Communicator first = world.split(world.rank() == 0 ? 0 : -1);
-  if (!first.is_empty()) run(first, path, {"run.max_steps=7"});
+  if (!first.is_empty()) run(first, path, {steps_of(7)});
   world.barrier();
 
   run(world, path, {}, io::ExistingRun::resume);
@@ -142,13 +153,14 @@ TEST_F(Parity, AFullQueueAnsweredInSituChangesNothing) {
 
 TEST_F(Parity, ByWhateverStrategyCellsTravelTheyAreTheSame) {
   if (world.size() != 3) return;  // seven runs; tests/redistribute has every number of ranks
-  const std::string one = reference();
+  constexpr int steps = 4;
+  const std::string one = reference(steps);
 
   for (const std::string& strategy : redistribute::strategies().names()) {
     if (strategy == "automatic") continue;  // the tests above
-    run(world, folder / strategy, {"run.exchange=" + strategy, "run.wisdom=none"});
+    run(world, folder / strategy, {steps_of(steps), "run.exchange=" + strategy, "run.wisdom=none"});
 
-    expect_equal(one, folder / strategy);
+    expect_equal(one, folder / strategy, steps);
   }
 }
 

@@ -26,5 +26,12 @@ check(sidestream.fft.Transform(SHAPE, comm=COMM, origin=(0, 0, 0), block=SHAPE i
 few = sidestream.fft.Transform(SHAPE, comm=COMM, kept=3)
 alone = sidestream.fft.Transform(SHAPE, kept=3)
 assert np.array_equal(few.forward(FIELD[few.block]), alone.forward(FIELD)[few.modes])
+for exchange in ("p2p", "alltoallv", "alltoallw", "rma", "shared", "pipelined", "tuned"):
+    plan = sidestream.fft.Transform(SHAPE, comm=COMM, exchange=exchange)
+    usual = sidestream.fft.Transform(SHAPE, comm=COMM)
+    whole = sidestream.fft.Transform(SHAPE)
+    mine = whole.forward(FIELD)[plan.modes]
+    assert np.array_equal(plan.forward(FIELD[plan.block]), mine), exchange
+    assert np.array_equal(plan.backward(mine), usual.backward(usual.forward(FIELD[usual.block]))), exchange
 slopes = sidestream.fft.Transform(SHAPE, comm=COMM).gradient(FIELD[few.block])
 assert np.array_equal(slopes, sidestream.fft.Transform(SHAPE).gradient(FIELD)[(slice(None), *few.block)])

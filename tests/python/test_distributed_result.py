@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import sample_file as sample
+import sidestream
 
 ROWS = 20000
 
@@ -47,6 +48,30 @@ def test_xarray_sees_a_table(path: Path, engine: str) -> None:
         assert table["mass"].attrs["units"] == "Msun"
         assert table["mass"].attrs["long_name"] == "mass of the halo"
         np.testing.assert_array_equal(table["k"].values, [0.5, 1.5])
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        (expected()["mass"].tobytes(), "checksum of the column `mass`"),
+        (expected()["id"].tobytes(), "checksum of the column `id`"),
+        (np.array([0.5, 1.5]).tobytes(), "checksum of the file's tables"),
+        (b"mass of the halo", "checksum of the file's tables"),
+    ],
+)
+def test_a_flipped_bit_anywhere_is_an_error_that_names_the_file(
+    path: Path, tmp_path: Path, what: bytes, said: str
+) -> None:
+    content = bytearray(path.read_bytes())
+    content[content.index(what) + len(what) // 2] ^= 4
+    copy = tmp_path / "damaged.nc"
+    copy.write_bytes(content)
+
+    with pytest.raises(sidestream.Error, match=said) as caught:
+        sidestream.open(copy)
+
+    assert caught.value.where == str(copy)
+    assert sidestream.open(path)["mass"].size == ROWS
 
 
 def test_a_table_without_rows_has_its_columns(tmp_path: Path) -> None:

@@ -233,8 +233,15 @@ def test_absurd_blocks_and_modes_are_refused() -> None:
 
 
 @pytest.mark.skipif(not has_mpirun(), reason="needs mpirun")
+def test_an_exchange_that_there_is_not_is_told_with_those_there_are() -> None:
+    for wrong in ("p2q", 3):
+        with pytest.raises(ss.Error, match=f"no exchange strategy `{wrong}`") as caught:
+            ss.fft.Transform(SHAPE, exchange=wrong)  # type: ignore[arg-type]
+        assert "alltoallv" in caught.value.hint
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 3])
-def test_blocks_on_ranks_have_the_modes_of_the_whole(ranks: int) -> None:
+def test_blocks_on_ranks_have_the_modes_of_the_whole(ranks: int, tmp_path: Path) -> None:
     pytest.importorskip("mpi4py")
     script = Path(__file__).with_name("mpi_fft.py")
     launch = prepare(Path(sys.executable), [str(script)], ranks)
@@ -242,7 +249,11 @@ def test_blocks_on_ranks_have_the_modes_of_the_whole(ranks: int) -> None:
     path = os.pathsep.join([str(package), launch.environment.get("PYTHONPATH", "")])
 
     done = subprocess.run(
-        launch.command, env=launch.environment | {"PYTHONPATH": path}, capture_output=True, text=True, timeout=180
+        launch.command,
+        env=launch.environment | {"PYTHONPATH": path, "SIDESTREAM_WISDOM": str(tmp_path / "wisdom.json")},
+        capture_output=True,
+        text=True,
+        timeout=180,
     )
 
     assert done.returncode == 0, done.stderr

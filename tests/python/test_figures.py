@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib.figure import Figure
 from scipy.integrate import trapezoid
 
 import sidestream
@@ -94,6 +95,18 @@ def test_pictures_of_a_simulation_without_redshift_tell_the_time_and_no_unit_of_
 
     assert {axes.get_title(loc="left") for axes in picture.figure.axes[:-1]} == {"t = 0.25"}
     assert picture.figure.axes[0].get_xlabel() == "x"
+
+
+@pytest.mark.parametrize(("last", "digits"), [(20.0, set(range(2, 10))), (1e4, {2, 5})])
+def test_logarithmic_axes_of_many_decades_have_few_minor_ticks(last: float, digits: set[int]) -> None:
+    figure = Figure()
+    axes = figure.subplots()
+    axes.loglog([1.0, last], [1.0, last])
+
+    Picture("line", "A line", "", figure).data_uri()
+
+    for axis in (axes.xaxis, axes.yaxis):
+        assert {int(f"{place:.0e}"[0]) for place in axis.get_minorticklocs()} == digits
 
 
 def test_theory_has_the_stated_amplitude_and_grows_with_time() -> None:

@@ -144,6 +144,23 @@ def test_what_the_user_set_wins() -> None:
     ] == ("core")
 
 
+def test_the_job_of_a_process_by_itself_is_not_that_of_what_it_starts() -> None:
+    own = {"OMPI_MCA_ess": "singleton", "PMIX_RANK": "0", "PMIX_NAMESPACE": "7", "OMPI_MCA_orte_ess_num_procs": "1"}
+    users = {"PMIX_MCA_psec": "native", "OMPI_MCA_btl": "self,tcp", "HOME": "/home/me"}
+
+    found = launcher.mpi_environment(own | users, 1)
+
+    assert not own.keys() & found.keys()
+    assert users.items() <= found.items()
+
+
+@pytest.mark.parametrize("sign", ["OMPI_COMM_WORLD_RANK", "SLURM_PROCID"])
+def test_a_step_of_a_launcher_stays_one(sign: str) -> None:
+    step = {sign: "0", "PMIX_RANK": "0", "PMIX_NAMESPACE": "7", "OMPI_MCA_ess": "^singleton"}
+
+    assert step.items() <= launcher.mpi_environment(step, 1).items()
+
+
 def passed(lines: list[str]) -> tuple[list[str], MessageFilter]:
     messages = MessageFilter()
     return [kept for kept in map(messages.feed, lines) if kept is not None], messages
@@ -181,6 +198,13 @@ def test_a_rank_that_was_killed_is_named() -> None:
     assert diagnosis is not None
     assert diagnosis.what == "rank 3 was ended by signal 9 (Killed)"
     assert "memory" in diagnosis.hint
+
+
+def test_a_launcher_that_says_nothing_is_suspected() -> None:
+    diagnosis = MessageFilter().diagnosis(1)
+
+    assert diagnosis is not None
+    assert "`mpirun -n 1 true`" in diagnosis.hint
 
 
 def test_a_program_that_fails_silently_is_reported_with_its_exit_code() -> None:

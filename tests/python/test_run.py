@@ -29,6 +29,14 @@ def test_a_run_knows_its_tasks_steps_and_configuration(finished_run: Path) -> No
     assert "halo" not in run
 
 
+def test_a_run_is_a_mapping_of_its_tasks(finished_run: Path) -> None:
+    run = sidestream.open(finished_run)
+
+    assert list(run) == run.keys() == run.tasks
+    assert len(run) == len(run.tasks)
+    assert all(task in run for task in run)
+
+
 def test_halos_of_all_steps_are_below_each_other_with_their_step_and_redshift(finished_run: Path) -> None:
     run = sidestream.open(finished_run)
 
@@ -129,6 +137,29 @@ def test_a_torn_last_line_of_the_log_is_left_out(own_run: Path) -> None:
         file.write('{"event": "step", "t": 1')
 
     assert len(sidestream.open(own_run).events) == whole
+
+
+@pytest.mark.parametrize(
+    "line", ["", "{", '["event"]', '{"event": 3}', "\x00" * 9, '{"event": "st\udcffep"', "[" * 100000]
+)
+def test_a_damaged_line_of_the_log_is_said(own_run: Path, line: str) -> None:
+    log = own_run / "events.jsonl"
+    whole = sidestream.open(own_run).events
+    log.write_bytes(line.encode(errors="surrogateescape") + b"\n" + log.read_bytes())
+
+    events = sidestream.open(own_run).events
+
+    assert events.of("warning")[-1]["message"] == "1 line of the event log cannot be read"
+    assert events.of("warning")[-1]["where"] == str(log)
+    assert len(events) == len(whole) + 1
+
+
+@pytest.mark.parametrize("value", ["1e999", "NaN", "-Infinity", "1" + "0" * 400, "{}", '"3"', "null"])
+def test_numbers_of_the_log_that_are_none_are_not_taken(own_run: Path, value: str) -> None:
+    with (own_run / "events.jsonl").open("a") as file:
+        file.write(f'{{"event": "step", "t": {value}, "start": {value}, "step": {value}}}\n')
+
+    assert all(np.isfinite(event["t"]) for event in sidestream.open(own_run).events)
 
 
 def test_the_parts_of_a_restarted_run_follow_each_other_in_time(own_run: Path) -> None:

@@ -62,6 +62,17 @@ def test_fields_are_found_by_the_names_of_their_quantities(tmp_path: Path) -> No
         plot["presure"]
 
 
+def test_a_file_is_a_mapping_of_its_fields(tmp_path: Path) -> None:
+    plot = sidestream.open(synthetic.write_plotfile(tmp_path / "plt00010", redshift=3.0))
+
+    assert list(plot) == plot.keys() == plot.fields == ["density", "Temp"]
+    assert len(plot) == 2
+    assert all(name in plot for name in plot)
+    assert {name: field.shape for name, field in dict(plot).items()} == {"density": (8, 8, 8), "Temp": (8, 8, 8)}
+    plot.derive("twice", "2 * density")
+    assert list(plot) == ["density", "Temp", "twice"]
+
+
 def test_derived_fields_follow_each_level() -> None:
     plot = sidestream.open(REFINED)
     plot.derive("twice", "2 * Temp")

@@ -176,6 +176,23 @@ TEST(Wisdom, OfADamagedOrForeignFileIsPassedOverAndReplaced) {
   EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("warning: this is no wisdom"));
 }
 
+// Also where nobody has asked it for anything before.
+TEST(Wisdom, ThatTakesThePlaceOfAnotherTextTellsAndKeepsThatText) {
+  const SharedFolder folder(world());
+  const std::string path = folder / ("notes" + std::to_string(world().rank()));
+  std::ofstream(path) << "my notes";
+
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(Wisdom(path).keep("key", {"p2p", 1.0}));
+
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "warning: this is no wisdom of this version of Sidestream (it is no JSON): it is not used\n  --> " + path +
+                "\nhint: what tuning finds takes its place, and it is kept as " + path + ".aside\n");
+  std::ifstream aside(path + ".aside");
+  EXPECT_EQ(std::string((std::istreambuf_iterator<char>(aside)), {}), "my notes");
+  EXPECT_EQ(Wisdom(path).find("key")->choice, "p2p");
+}
+
 TEST(Wisdom, ThatCannotBeKeptIsNoError) {
   const SharedFolder folder(world());
   const std::string path = folder / ("file" + std::to_string(world().rank()));

@@ -18,12 +18,11 @@ namespace {
 using testing::HasSubstr;
 
 // Gas, dark matter and two levels of refinement.
-std::string universe(int block, const std::string& rest) {
-  return "simulation = \"cosmology\"\n[mesh]\ncells = [16, 16, 16]\nblock = " + std::to_string(block) +
-         "\n[cosmology]\nbox = \"40 Mpc\"\nz_start = 14\nz_end = 5\n[heating]\nuv_background = "
-         "\"onorbe17_middle\"\n[amr]\nmax_level = "
-         "1\n[refine.dense]\ncriterion = "
-         "\"threshold\"\nfield = \"gas_overdensity\"\nrefine_above = 1.05\ncoarsen_below = 0.5\n" +
+std::string universe(const std::string& rest) {
+  return "simulation = \"cosmology\"\n[mesh]\ncells = [16, 16, 16]\nblock = 8\n"
+         "[cosmology]\nbox = \"40 Mpc\"\nz_start = 14\nz_end = 5\n[heating]\nuv_background = \"onorbe17_middle\"\n"
+         "[amr]\nmax_level = 1\n[refine.dense]\ncriterion = \"threshold\"\nfield = \"gas_overdensity\"\n"
+         "refine_above = 1.05\ncoarsen_below = 0.5\n" +
          rest;
 }
 std::string blast(int block, const std::string& rest) {
@@ -31,10 +30,9 @@ std::string blast(int block, const std::string& rest) {
          "\n[amr]\nmax_level = 1\n[refine.blast]\ncriterion = \"loehner\"\nfield = \"pressure\"\n" + rest;
 }
 // Gas with gravity of its own, in empty space.
-std::string sphere(int block, const std::string& rest) {
-  return "simulation = \"hydrostatic_sphere\"\n[mesh]\ncells = [32, 32, 32]\nblock = " + std::to_string(block) +
-         "\n[amr]\nmax_level = 1\nbuffer = 0\n[refine.core]\ncriterion = \"region\"\nlower = [4, 4, 4]\nupper = [8, 8, "
-         "8]\nmax_level = 1\n" +
+std::string sphere(const std::string& rest) {
+  return "simulation = \"hydrostatic_sphere\"\n[mesh]\ncells = [24, 24, 24]\nblock = 8\n[amr]\nmax_level = 1\n"
+         "buffer = 0\n[refine.core]\ncriterion = \"region\"\nlower = [4, 4, 4]\nupper = [8, 8, 8]\nmax_level = 1\n" +
          rest;
 }
 std::string output(const std::string& format, const std::string& rest = "") {
@@ -69,32 +67,30 @@ class Restart : public testing::Test {
 
 class RestartFrom : public Restart, public testing::WithParamInterface<std::string> {
  protected:
-  using Problem = std::string (*)(int block, const std::string& rest);
   using State = std::map<std::string, std::string>;
 
-  static std::string name_of_problem(Problem problem) {
-    return problem == universe ? "universe" : problem == blast ? "blast" : "sphere";
+  // By name.
+  static std::map<std::string, std::string> problems() {
+    return {{"universe", universe("")}, {"blast", blast(8, "")}, {"sphere", sphere("")}};
   }
 
   // What four steps without a stop lead to. Made once for all formats.
-  const State& undisturbed(Problem problem) {
-    static std::map<Problem, State> states;
-    if (!states.contains(problem)) {
-      const std::string name = "whole " + name_of_problem(problem);
-      run(problem(8, limit(4) + output("sidestream")), name);
-      states[problem] = test::state_bytes(newest(name));
+  const State& undisturbed(const std::string& name) {
+    static std::map<std::string, State> states;
+    if (!states.contains(name)) {
+      run(problems().at(name) + limit(4) + output("sidestream"), "whole " + name);
+      states[name] = test::state_bytes(newest("whole " + name));
     }
-    return states.at(problem);
+    return states.at(name);
   }
 };
 
 TEST_P(RestartFrom, TwoStepsAndTwoOnOtherRanksAreFourToTheBit) {
-  for (const Problem problem : {universe, blast, sphere}) {
-    const State& expected = undisturbed(problem);
-    const std::string name = name_of_problem(problem);
-    run(problem(8, limit(2) + output(GetParam())), name);
+  for (const auto& [name, problem] : problems()) {
+    const State& expected = undisturbed(name);
+    run(problem + limit(2) + output(GetParam()), name);
 
-    run_on(std::max(1, world.size() - 1), problem(8, limit(4) + output(GetParam())), name, {io::ExistingRun::resume});
+    run_on(std::max(1, world.size() - 1), problem + limit(4) + output(GetParam()), name, {io::ExistingRun::resume});
 
     EXPECT_GT(expected.size(), 10u);
     const State found = test::state_bytes(newest(name));  // and what readers of the format look for
@@ -117,8 +113,8 @@ std::string name_of(const testing::TestParamInfo<std::string>& info) {
 INSTANTIATE_TEST_SUITE_P(EveryFormat, RestartFrom, testing::ValuesIn(checkpoint_formats()), name_of);
 
 TEST_F(Restart, AsynchronousCheckpointsAreTheSame) {
-  run(universe(8, limit(4) + output("sidestream")), "here");
-  run(universe(8, limit(4) + output("sidestream", ", asynchronous = true")), "behind");
+  run(universe(limit(4) + output("sidestream")), "here");
+  run(universe(limit(4) + output("sidestream", ", asynchronous = true")), "behind");
 
   EXPECT_EQ(test::events(folder / "behind", "checkpoint").size(), 2u);
   EXPECT_TRUE(test::state_bytes(newest("here")) == test::state_bytes(newest("behind")));
@@ -220,9 +216,9 @@ TEST_F(Restart, BlocksOfAnotherSizeHoldTheSameState) {
 }
 
 TEST_F(Restart, APlotFileIsAStateToBeginWith) {
-  run(universe(8, limit(3) + "[output]\nplotfile = { format = \"nyx\", every = 3 }\n"), "a");
+  run(universe(limit(3) + "[output]\nplotfile = { format = \"nyx\", every = 3 }\n"), "a");
 
-  run(universe(8, limit(5)), "b", {io::ExistingRun::refuse, folder / "a/plt00003"});
+  run(universe(limit(5)), "b", {io::ExistingRun::refuse, folder / "a/plt00003"});
 
   const auto first = test::events(folder / "b", "step").front(), before = test::events(folder / "a", "step").back();
   EXPECT_EQ(first.at("step"), 3);

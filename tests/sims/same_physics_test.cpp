@@ -29,13 +29,18 @@ TEST(SamePhysics, CheckpointsOfEarlierVersionsNameNoEngine) {
   EXPECT_EQ(differences(kept, now, {}), "");
 }
 
-TEST(SamePhysics, TheEngineOfTurbulenceIsTheOneThereIs) {
-  const RunConfig config = read_run(
-      core::parse_toml("simulation = \"turbulence\"\n[mesh]\ncells = [16, 16, 16]\nblock = 8\n[turbulence]\nend = 0.1\n"
-                       "viscosity = 0.1\n",
-                       "run.toml"));
+Physics physics_of_run(const std::string& simulation, const std::string& mesh, const std::string& more = "") {
+  return physics_of(read_run(
+      core::parse_toml("simulation = \"" + simulation + "\"\n[mesh]\n" + mesh + "\nblock = 8\n" + more, "run.toml")));
+}
 
-  EXPECT_EQ(physics_of(config).at(fft_engine_key), fft::engine);
+TEST(SamePhysics, TheEngineIsKeptWhereverStepsDependOnTransforms) {
+  const std::string cube = "cells = [16, 16, 16]", universe = "[cosmology]\nbox = \"10 Mpc\"\n";
+  for (const Physics& transforming :
+       {physics_of_run("turbulence", cube), physics_of_run("cosmology", cube, universe),
+        physics_of_run("nbody", cube, universe), physics_of_run("hydrostatic_sphere", cube)})
+    EXPECT_EQ(transforming.at(fft_engine_key), fft::engine);
+  EXPECT_FALSE(physics_of_run("sod", "cells = [16, 1, 1]").contains(fft_engine_key));
 }
 
 }  // namespace

@@ -66,15 +66,16 @@ TEST_F(Soundness, WhateverIsNotFiniteInTheGasIsFoundBeforeTheNextStep) {
   const std::vector<std::string> names{"density",          "momentum along x", "momentum along y",
                                        "momentum along z", "total energy",     "internal energy"};
   for (const std::string& text : {blast, refined_universe})
-    for (int component = 0; component < 6; ++component)
-      for (const double value : {nan, std::numeric_limits<double>::infinity()}) {
-        start(text);
-        spoil_gas(component, 0, value);
+    for (int component = 0; component < 6; ++component) {
+      const bool is_nan =
+          (text == blast) == (component % 2 == 0);  // of each component both, in the one gas or the other
+      start(text);
+      spoil_gas(component, 0, is_nan ? nan : std::numeric_limits<double>::infinity());
 
-        EXPECT_THAT(advance(), AllOf(HasSubstr("the " + names[static_cast<std::size_t>(component)] + " of the gas is"),
-                                     HasSubstr("of level 0"), HasSubstr("step 2"), HasSubstr("hint")))
-            << text << component << value;
-      }
+      EXPECT_THAT(advance(), AllOf(HasSubstr("the " + names[static_cast<std::size_t>(component)] + " of the gas is"),
+                                   HasSubstr("of level 0"), HasSubstr("step 2"), HasSubstr("hint")))
+          << text << component << is_nan;
+    }
 }
 
 TEST_F(Soundness, WhatAStepLeavesThatIsNotFiniteIsFoundBeforeTheNextOne) {

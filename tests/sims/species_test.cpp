@@ -86,7 +86,7 @@ class SwarmPlan final : public SimulationPlan {
     return {.has_redshift = false, .first_time = 0.0, .last_time = static_cast<double>(last_step)};
   }
   std::vector<mesh::Quantity> quantities() const override { return {{"dark_matter_density", "1", "of nothing", true}}; }
-  std::vector<couple::ExpectedSpecies> species() const override {
+  std::vector<couple::ExpectedSpecies> species(const std::string&) const override {
     std::vector<couple::ExpectedSpecies> all;
     for (const test::SpeciesSample& sample : test::species_samples())
       all.push_back({sample.name, mesh::names_of(sample.attributes), 64.0 * static_cast<double>(sample.count)});

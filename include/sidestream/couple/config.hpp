@@ -80,7 +80,7 @@ struct ExpectedSpecies {
 /// What tasks are given, before there is any.
 struct Expected {
   mesh::Grids grids;
-  std::vector<ExpectedSpecies> species{};  ///< on the grid of the state
+  std::map<std::string, std::vector<ExpectedSpecies>> species{};  ///< by the grid in whose cells they lie
   /// How to come by quantities that are not there, by name, for messages.
   std::map<std::string, std::string> ways{};
 };

@@ -41,6 +41,8 @@ class OutputFile {
   /// Takes room on the disk for `size_bytes` more, so that a full disk shows before any byte is written. Ignored where
   /// the file system cannot.
   void reserve(std::int64_t size_bytes);
+  /// Gives the file this length.
+  void cut(std::int64_t size_bytes);
   /// Lets the system begin to bring `size_bytes` from `offset` on to the disk, without waiting for it: `sync_and_close`
   /// then finds less to do.
   void begin_sync(std::int64_t offset, std::int64_t size_bytes);
@@ -96,6 +98,8 @@ void move_folder_into_place(const std::string& temporary, const std::string& pat
 
 /// Creates a folder and its parents; throws core::Error with the system's reason.
 void make_folder(const std::string& path);
+/// The same, and the new names survive a crash, as what is in them can only then.
+void make_lasting_folder(const std::string& path);
 /// Removes a file or folder with all in it, silently where it is not there; throws core::Error otherwise.
 void remove_all(const std::string& path);
 

@@ -46,7 +46,8 @@ struct Format {
   std::function<std::unique_ptr<SnapshotFile>(const std::string& path)> open;
   /// Variables that its readers look for in a checkpoint too: they are there beside what a restart needs.
   std::vector<std::string> checkpoint_shows{};
-  bool holds_particles_alone = true;  ///< whether a plot file may have particles and no fields
+  bool holds_particles_alone = true;      ///< whether a plot file may have particles and no fields
+  std::vector<std::string> write_keys{};  ///< of `files` and `ranks_per_file` of WriteOptions, those that count
 };
 
 /// All formats there are. Of two that recognise a file the first counts.

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 
 #include "sidestream/comm/communicator.hpp"
@@ -31,5 +34,14 @@ mesh::Result read_result(const std::string& path);
 /// The same on any number of ranks: what is not distributed on rank 0, and nearly equal parts of the distributed rows,
 /// in their order, on all. Collective; HDF5 opens the file on rank 0 only. Throws core::Error on all ranks.
 mesh::Result read_result(const comm::Communicator& comm, const std::string& path);
+
+/// Whether a result file ends with its record, a checksum of all but the rows of distributed columns: those of earlier
+/// versions do not, nor do netCDF files of others. Local. Throws core::Error naming the file when the checksum is
+/// wrong, or when a record should be there.
+bool has_right_record(const std::string& path);
+
+/// The attribute `rows_checksum` of a distributed column: the sum, modulo 2^64, of XXH3 of each row's number and value
+/// (8 bytes each).
+std::int64_t checksum_of_all_rows(std::span<const std::byte> rows);
 
 }  // namespace sidestream::io

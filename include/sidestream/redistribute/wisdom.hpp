@@ -9,10 +9,10 @@
 namespace sidestream::redistribute {
 
 /// What tuning found out, kept in a JSON file from run to run. A file that is no such file is passed over with a
-/// warning, and replaced when the next finding is kept. What cannot be read or written, such as a folder, a pipe or a
-/// device, is no error either: a warning names it, once a process, and it is left as it is. Several jobs may use one
-/// file: it is replaced as a whole, and what another job has added in the meantime is kept. All members are local: let
-/// one rank ask and tell the others.
+/// warning, and put aside, `.aside` behind its name, when the next finding is kept. What cannot be read or written,
+/// such as a folder, a pipe or a device, is no error either: a warning names it, once a process, and it is left as it
+/// is. Several jobs may use one file: it is replaced as a whole, and what another job has added in the meantime is
+/// kept. All members are local: let one rank ask and tell the others.
 class Wisdom {
  public:
   struct Finding {

@@ -58,8 +58,11 @@ RunConfig read_run(const core::Node& root, bool begins_anew = true,
                    const core::Registry<SimulationEntry>& known = simulations());
 
 /// What `check` tells: ranks and memory that the run would take when `ranks` are asked for. Throws core::Error for an
-/// impossible number.
+/// impossible number, and where one of them takes more memory than this machine has free.
 nlohmann::json describe(const RunConfig& config, int ranks);
+
+/// Throws core::Error unless this machine has free what `here` of the ranks that compute take from the start. Local.
+void require_memory(const RunConfig& config, int computing, int here);
 
 /// How a run ended: at its end or a limit of its own; there, but with results or plot files that could not be made; by
 /// a signal; because the simulation could not go on.
@@ -71,17 +74,17 @@ struct RunStart {
   std::string file{};  ///< begins with the state in this file, of any format; empty: with its initial conditions
   core::Bill::Clock::time_point began = core::Bill::Clock::now();  ///< of the program: where the bill begins
   bool tells_steps = true;                                         ///< one line a step
-  std::vector<std::string> allowed_changes{};  ///< keys of the physics that may differ from those of the checkpoint
+  std::vector<std::string> allowed_changes{};  ///< keys of the physics that may differ from those of the file
 };
 
 /// Throws core::Error when another run has `folder`, when there is nothing in it, or no such file, to begin with, and
-/// when a run that goes on has other physics than its newest checkpoint, but for changes that are allowed. Local;
-/// writes nothing.
+/// when a run that goes on has other physics than its newest checkpoint, or one that begins other than it takes from
+/// its file, but for changes that are allowed. Local; writes nothing.
 void check_start(const RunConfig& config, const std::string& folder, const RunStart& start);
 
 /// Runs a configuration on `world`: from its beginning, then steps with their tasks and outputs until the end, a limit
-/// or a signal. Every rank of `world` calls it. `progress` is given what the user should read, on the first rank of
-/// each group.
+/// or a signal. An earlier run in the folder is replaced once the start has been tried: a damaged file costs nothing.
+/// Every rank of `world` calls it. `progress` is given what the user should read, on the first rank of each group.
 RunStatus run(const comm::Communicator& world, RunConfig config, const std::string& folder, const RunStart& start,
               const std::function<void(const std::string& line)>& progress);
 

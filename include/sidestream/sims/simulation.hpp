@@ -15,6 +15,7 @@
 #include "sidestream/core/registry.hpp"
 #include "sidestream/couple/config.hpp"
 #include "sidestream/couple/trigger.hpp"
+#include "sidestream/io/snapshot_file.hpp"
 #include "sidestream/mesh/hierarchy.hpp"
 #include "sidestream/mesh/snapshot.hpp"
 
@@ -70,8 +71,10 @@ class SimulationPlan {
   virtual mesh::Int3 cells() const = 0;
   /// Expected memory of the simulation proper, over all ranks.
   virtual double memory_bytes() const = 0;
-  /// The species of particles of its snapshots.
-  virtual std::vector<couple::ExpectedSpecies> species() const { return {}; }
+  /// What it takes of that from the start, whatever becomes of it.
+  virtual double least_memory_bytes() const { return 0.0; }
+  /// The species of particles that its snapshots have in the cells of a grid; that of its state has no name.
+  virtual std::vector<couple::ExpectedSpecies> species([[maybe_unused]] const std::string& grid) const { return {}; }
   /// What its times are.
   virtual couple::TimeKeeping times() const = 0;
   /// All quantities of its snapshots.
@@ -84,6 +87,10 @@ class SimulationPlan {
   /// What defines the run, in words by key: where it began, and what its steps depend on beyond their state and the
   /// accuracy of solving them. A checkpoint keeps it, and a run that goes on from it has the same.
   virtual std::map<std::string, std::string> physics() const { return {}; }
+  /// What of that a run which begins with the state in `file` takes from there, as `file` has it.
+  virtual std::map<std::string, std::string> physics_of_start([[maybe_unused]] const io::FileDescription& file) const {
+    return {};
+  }
 
   /// Throws core::Error when a file that the simulation begins with is missing, damaged or does not fit, as far as its
   /// header shows or, with `reads_all`, all of it. A run that goes on from a checkpoint does without it.

@@ -1,4 +1,4 @@
-"""Faults at a random call on the files of a run: kills, torn and short writes, a full disk, errors of the disk."""
+"""Faults at a random call on the files of a run: kills, torn and short writes, signals, a full or broken disk."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import random
 from pathlib import Path
 
 from ..error import Error
-from ..launch.launcher import find_program
+from .jobs import Ended
+from .layer import under_layer
 from .subjects import RUN, SUBJECTS, Whole, first_words, go_on, on_any_subject
 from .trial import Failure, Kind, Trial
 
-LAYER = "libsidestream_io_layer.so"
 KILLS = ("kill", "torn")
-ERRORS = ("enospc", "eio", "edquot", "short")
+ERRORS = ("enospc", "eio", "edquot")
+HARMLESS = ("short", "eintr")
 
 
 def _prepare(shared: Path) -> Trial:
@@ -39,40 +40,39 @@ def _calls(undisturbed: Whole, folder: Path) -> list[int]:
 
 
 def _layer(settings: dict[str, str]) -> list[str]:
-    """The command that puts the layer between a program and the system's file calls."""
-    layer = find_program().parent / LAYER
-    if not layer.exists():
-        raise Error(f"`{LAYER}` is missing, which lets calls on files fail", layer.parent, "install the package again")
-    variables = {"LD_PRELOAD": str(layer), "SIDESTREAM_IO_PATH": f"/{RUN}", "SIDESTREAM_IO_CALLS": "all"} | settings
-    return ["env", *(f"{name}={value}" for name, value in variables.items())]
+    return under_layer({"SIDESTREAM_IO_PATH": f"/{RUN}", "SIDESTREAM_IO_CALLS": "all"} | settings)
 
 
 def _fail_at_a_call(undisturbed: Whole, calls: list[int], numbers: random.Random, folder: Path) -> str:
     rank = numbers.choice([rank for rank, count in enumerate(calls) if count])
-    fault, call = numbers.choice(KILLS + ERRORS), numbers.randint(1, calls[rank])
+    fault, call = numbers.choice(KILLS + ERRORS + HARMLESS), numbers.randint(1, calls[rank])
     at = f"{call}+" if fault in ERRORS and numbers.random() < 0.5 else str(call)
     settings = {"SIDESTREAM_IO_FAULT": fault, "SIDESTREAM_IO_FAULT_AT": at, "SIDESTREAM_IO_RANK": str(rank)}
     ended = undisturbed.run(folder, before=_layer(settings))
     try:
-        if ended.code == 0:
-            undisturbed.expect_same(folder)
-            return f"{fault}: the run ended as ever"
-    except Failure as failure:
-        if "warning: " not in ended.said:
-            raise Failure(f"{fault} of rank {rank} at call {at}, and nothing is told of it: {failure}") from failure
-    if fault in ERRORS and "error: " not in ended.said and "warning: " not in ended.said:
-        raise Failure(f"{fault} of rank {rank} at call {at}: {first_words(ended.said)}")
-    try:
-        return f"{fault}: {go_on(undisturbed, folder)}"
+        return f"{fault}: {_judge(undisturbed, fault, ended, folder)}"
     except Failure as failure:
         raise Failure(f"{fault} of rank {rank} at call {at}: {failure}") from failure
 
 
+def _judge(undisturbed: Whole, fault: str, ended: Ended, folder: Path) -> str:
+    has_told = "error: " in ended.said or "warning: " in ended.said
+    if fault in HARMLESS and (ended.code != 0 or has_told):
+        raise Failure(f"it is no reason to fail: {first_words(ended.said)}")
+    if ended.code == 0 and not has_told:
+        undisturbed.expect_same(folder)
+        return "the run ended as ever"
+    if fault in ERRORS and not has_told:
+        raise Failure(f"nothing is told of it: {first_words(ended.said)}")
+    return go_on(undisturbed, folder)
+
+
 calls = Kind(
     "calls",
-    "one call on a file of the run, or all from one on, kill the rank (before or in the middle of the write), find no "
-    "room, no quota or a broken disk, or write less; it is told, the newest committed checkpoint comes back, and the "
-    "end is the same to the bit",
+    "one call on a file of the run (to open, write, cut, bring to the disk, close, rename or remove it), or all from "
+    "one on, kill the rank (before or amid a write) or find no room, no quota or a broken disk: it is told, the newest "
+    "committed checkpoint comes back, and the end is the same to the bit; or one call is interrupted by a signal or "
+    "writes less, which makes no difference",
     300,
     _prepare,
 )

@@ -8,7 +8,8 @@ from .damage import damage
 from .kills import kills
 from .limits import limits
 from .memory import memory
+from .power import power
 from .stops import stops
 from .trial import Kind
 
-KINDS: tuple[Kind, ...] = (kills, calls, limits, damage, configurations, stops, memory)
+KINDS: tuple[Kind, ...] = (kills, calls, power, limits, damage, configurations, stops, memory)

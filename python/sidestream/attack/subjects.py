@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 
 from ..error import Error
-from ..runs.events import Events, read_events
+from ..runs.events import read_events
 from . import jobs
 from .trial import Failure, Trial
 
@@ -196,31 +196,50 @@ def go_on(undisturbed: Whole, folder: Path) -> str:
     Returns:
         Which generation came back.
     """
-    committed, logged = checkpoints(folder / RUN), read_events(folder / RUN)
-    _expect_commits(undisturbed.subject, committed, logged)
-    if not committed:
+    subject, run = undisturbed.subject, folder / RUN
+    newest = newest_committed(run, subject.interval, may_wait=subject.sidecars > 0)
+    if newest is None:
         return _begin_again(undisturbed, folder)
     ended = undisturbed.run(folder, "--restart", name="restart")
     if ended.code != 0:
         raise Failure(f"the restart ended with code {ended.code}: {first_words(ended.said)}")
-    came_back = Path(str(read_events(folder / RUN).last("restart").get("path", "nothing"))).name
-    if came_back != committed[-1].name:
-        raise Failure(f"{came_back} came back, and {committed[-1].name} was committed")
+    expect_back(run, newest)
     undisturbed.expect_same(folder)
-    return f"checkpoint {came_back.removeprefix('chk')[:5]} came back"
+    return f"checkpoint {step_of(newest):05d} came back"
 
 
-def _expect_commits(subject: Subject, committed: Sequence[Path], logged: Events) -> None:
-    """That every checkpoint which the log tells of is there, and that those which fell due were committed."""
+def newest_committed(run: Path, interval: int, may_wait: bool = False) -> Path | None:
+    """The checkpoint that has to come back when a run that was ended somehow goes on.
+
+    Args:
+        run: its folder.
+        interval: steps from a checkpoint to the next.
+        may_wait: whether commits wait for analyses elsewhere.
+
+    Returns:
+        None before the first.
+
+    Raises:
+        Failure: one that the log tells of is not there, or one that fell due was never committed.
+    """
+    committed, logged = checkpoints(run), read_events(run)
     told = max((int(event["step"]) for event in logged.of("checkpoint_committed")), default=0)
     there = step_of(committed[-1]) if committed else 0
     if there < told:
         raise Failure(f"the log tells of a committed checkpoint of step {told}, and the newest is of step {there}")
     reached = max((int(event["step"]) for event in logged.of("step")), default=0)
-    due = (reached - 1) // subject.interval * subject.interval
+    due = (reached - 1) // interval * interval
     told_why_not = logged.of("checkpoint_failed", "checkpoint_refused", "checkpoint_put_off")
-    if not subject.sidecars and there < due and not told_why_not:
+    if not may_wait and there < due and not told_why_not:
         raise Failure(f"step {reached} was reached and the checkpoint of step {due} was never committed")
+    return committed[-1] if committed else None
+
+
+def expect_back(run: Path, newest: Path) -> None:
+    """Raises `Failure` unless it was this checkpoint from which a run went on."""
+    came_back = Path(str(read_events(run).last("restart").get("path", "nothing"))).name
+    if came_back != newest.name:
+        raise Failure(f"{came_back} came back, and {newest.name} was committed")
 
 
 def _begin_again(undisturbed: Whole, folder: Path) -> str:

@@ -92,7 +92,7 @@ def run(
         typer.Option(
             "--allow-change",
             metavar="KEY",
-            help="With --restart: this key of the physics may differ from that of the checkpoint (repeatable).",
+            help="With --restart or --from: this key of the physics may differ from that of the file (repeatable).",
             show_default=False,
         ),
     ] = None,
@@ -137,8 +137,10 @@ def run(
         raise UsageError(
             "--restart and --from exclude each other", hint="--restart begins with the newest checkpoint in DIR"
         )
-    if allow_change and not restart:
-        raise UsageError("--allow-change goes with --restart", hint="a run that begins has the physics it is given")
+    if allow_change and not restart and start is None:
+        raise UsageError(
+            "--allow-change goes with --restart or --from", hint="a run that begins anew has the physics it is given"
+        )
     request = replace(
         _request(config, ranks, settings, out),
         restart=restart,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -174,6 +175,22 @@ class SnapshotFile:
 
     def __contains__(self, field: object) -> bool:
         return isinstance(field, str) and self._named(field) in self.fields
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the fields, as of a mapping: `for name in plot: plot[name]`."""
+        return iter(self.fields)
+
+    def __len__(self) -> int:
+        """The number of fields."""
+        return len(self.fields)
+
+    def __bool__(self) -> bool:
+        """True: a file of particles alone is there too."""
+        return True
+
+    def keys(self) -> list[str]:
+        """The same as `fields`, so that `dict(plot)` reads all of them."""
+        return self.fields
 
     def derive(self, name: str, expression: str, unit: str = "1") -> None:
         """Adds a field that follows from others, cell by cell, in the words of `[quantity.NAME]` of configurations.

@@ -7,6 +7,7 @@ any launcher; what the user has set already wins.
 from __future__ import annotations
 
 import os
+import re
 import resource
 import shlex
 import shutil
@@ -26,6 +27,10 @@ BENCH_MOVE = "sidestream-bench-move"
 BENCH_FFT = "sidestream-bench-fft"
 SHARED_SEGMENT_BYTES = 4100 * 1024  # of the memory that ranks of Open MPI share, a file
 RANKS_OPTION = "-n"  # understood by mpirun, mpiexec, srun, aprun, jsrun
+LAUNCHED = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")  # what launchers set
+OF_A_JOB = re.compile(
+    r"PMIX_(?!MCA_)|OMPI_MCA_(ess|pmix|orte_launch|orte_ess_|orte_precondition)|OMPI_APP_CTX_|ORTE_SCHIZO"
+)
 
 
 @dataclass(frozen=True)
@@ -123,4 +128,15 @@ def mpi_environment(base: Mapping[str, str], threads: int) -> dict[str, str]:
         wanted |= {"PRTE_ALLOW_RUN_AS_ROOT": "1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     if threads > available_cores():
         wanted["OMPI_MCA_mpi_yield_when_idle"] = "1"
-    return wanted | dict(base)
+    return wanted | _without_own_job(base)
+
+
+def _without_own_job(base: Mapping[str, str]) -> dict[str, str]:
+    """The environment without what MPI adds to that of a process which begins it without a launcher.
+
+    Programs that such a process starts, as a script does that has opened a file, would be taken for parts of its job of
+    one, and `mpirun` ends without a word. What a launcher tells its ranks stays.
+    """
+    has_launcher = any(name in base for name in LAUNCHED)
+    is_alone = base.get("OMPI_MCA_ess") == "singleton" or ("PMIX_NAMESPACE" in base and not has_launcher)
+    return {name: text for name, text in base.items() if not (is_alone and OF_A_JOB.match(name))}

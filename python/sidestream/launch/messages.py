@@ -57,7 +57,12 @@ class MessageFilter:
         if "not enough slots" in text:
             return Error("the launcher has no room for so many ranks", hint="ask for fewer with -n")
         first = next((line.strip() for line in self.noise if line.strip()), "")
-        return Error(f"the run ended with exit code {exit_code}", hint=f"the launcher said: {first}" if first else "")
+        hint = (
+            f"the launcher said: {first}"
+            if first
+            else "nothing was said: does the launcher itself work (`mpirun -n 1 true`)?"
+        )
+        return Error(f"the run ended with exit code {exit_code}", hint=hint)
 
     def _note_error(self, line: str) -> bool:
         if any(error.split("\n")[0] == line for error in self.errors):

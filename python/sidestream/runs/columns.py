@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core import extension, translated_errors
+from ..error import Error
+
 if TYPE_CHECKING:
     import h5py
     import xarray as xr
@@ -30,14 +33,20 @@ _OF_THE_FORMAT = frozenset(
         "_nc3_strict",
     }
 )
+_ROWS_CHECKSUM = "rows_checksum"  # of a column that many ranks wrote
 _NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable"
 
 
 def read_columns(path: Path, dimension: str | None = None, names: Collection[str] | None = None) -> xr.Dataset:
-    """All columns of a file in memory; of a `dimension` that the file has, those over it alone; or those named."""
+    """All columns of a file in memory; of a `dimension` that the file has, those over it alone; or those named.
+
+    Raises:
+        Error: a checksum of Sidestream is wrong. Anything else that is wrong is an exception of those who read it.
+    """
     import h5py
     import xarray as xr
 
+    is_sealed = _is_sealed(path)
     with h5py.File(path, "r") as file:
         wanted = [name for name in file if names is None or name in names]
         columns = {name: file[name] for name in wanted if not _is_bare_dimension(file[name])}
@@ -48,16 +57,31 @@ def read_columns(path: Path, dimension: str | None = None, names: Collection[str
             name: xr.Variable(over, _values(columns[name]), _attributes(columns[name].attrs))
             for name, over in dimensions.items()
         }
+        if is_sealed:
+            for name in dimensions:
+                _check_rows(path, columns[name], variables[name].values)
         dataset: xr.Dataset = xr.decode_cf(xr.Dataset(variables, attrs=_attributes(file.attrs))).load()
     return dataset
 
 
 def read_attributes(path: Path) -> dict[str, Any]:
-    """The attributes of a file, without its columns."""
+    """The attributes of a file, without its columns; raises as `read_columns` does."""
     import h5py
 
+    _is_sealed(path)
     with h5py.File(path, "r") as file:
         return _attributes(file.attrs)
+
+
+def _is_sealed(path: Path) -> bool:
+    with translated_errors():
+        return bool(extension().has_right_record(str(path)))
+
+
+def _check_rows(path: Path, column: h5py.Dataset, values: np.ndarray) -> None:
+    expected = column.attrs.get(_ROWS_CHECKSUM)
+    if expected is not None and extension().rows_checksum(values.view(np.uint8)) != expected:
+        raise Error(f"the checksum of the column `{column.name.lstrip('/')}` is wrong", path)
 
 
 def _is_bare_dimension(column: h5py.Dataset) -> bool:

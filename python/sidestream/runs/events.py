@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,9 +51,24 @@ class Events(list[Event]):
 
 
 def number(event: Event, key: str, default: float = 0.0) -> float:
-    """The number under `key`, or `default` if there is none."""
+    """The finite number under `key`, or `default` if there is none."""
     value = event.get(key)
-    return float(value) if isinstance(value, (int, float)) else default
+    if not isinstance(value, (int, float)) or not abs(value) <= sys.float_info.max:
+        return default
+    return float(value)
+
+
+def parse_lines(log: Path, lines: bytes) -> list[Event]:
+    """The events in some lines of a log. Where lines that have their end are no events, a `warning` says how many;
+    what comes behind the last end of a line is being written, or was when the run was killed."""
+    texts = lines.decode("utf-8", errors="replace").split("\n")
+    read = [parse_line(text) for text in texts]
+    events = [event for event in read if event is not None]
+    damaged = read[:-1].count(None)
+    if damaged:
+        what = f"{damaged} line{'s' * (damaged != 1)} of the event log cannot be read"
+        events.append({"event": "warning", "t": events[-1]["t"] if events else 0.0, "message": what, "where": str(log)})
+    return events
 
 
 def parse_line(line: str) -> Event | None:
@@ -96,8 +112,7 @@ def read_events(folder: Path) -> Events:
 
 
 def _read_log(path: Path) -> list[Event]:
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    return [event for event in map(parse_line, lines) if event is not None]
+    return parse_lines(path, path.read_bytes())
 
 
 def _parts(log: list[Event]) -> list[list[Event]]:
@@ -128,5 +143,5 @@ def _start_times(groups: Iterable[list[list[Event]]]) -> list[float]:
 def _moved(event: Event, start: float, group: str) -> Event:
     moved = event | {"t": event["t"] + start, "group": event.get("group", group)}
     if isinstance(event.get("start"), (int, float)):
-        moved["start"] = event["start"] + start
+        moved["start"] = number(event, "start") + start
     return moved

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..error import Error
-from .events import Event, group_of, log_files, number, parse_line
+from .events import Event, group_of, log_files, number, parse_lines
 
 
 class EventTail:
@@ -37,11 +37,9 @@ class EventTail:
             return
         complete = data[: data.rfind(b"\n") + 1]
         self._read[path] = (status.st_ino, offset + len(complete))
-        for line in complete.decode("utf-8", errors="replace").splitlines():
-            event = parse_line(line)
-            if event is not None:
-                event.setdefault("group", group_of(path))
-                yield event
+        for event in parse_lines(path, complete):
+            event.setdefault("group", group_of(path))
+            yield event
 
 
 @dataclass

@@ -46,14 +46,13 @@ def load_attributes(path: Path) -> dict[str, Any]:
 def _readable(path: Path) -> Iterator[None]:
     if not path.is_file():
         raise Error("the result file does not exist", path)
+    hint = "delete it, and `sidestream run ... --restart` computes it again if the step lies ahead"
     try:
         yield
+    except Error as problem:
+        raise Error(f"the result file cannot be read: {problem.what}", path, hint) from problem
     except Exception as problem:  # h5py and xarray raise a dozen types for a damaged file
-        raise Error(
-            "the result file cannot be read; it is damaged or not a result",
-            path,
-            "delete it, and `sidestream run ... --restart` computes it again if the step lies ahead",
-        ) from problem
+        raise Error("the result file cannot be read; it is damaged or not a result", path, hint) from problem
 
 
 def join_steps(datasets: Sequence[xr.Dataset], steps: Sequence[int]) -> xr.Dataset:

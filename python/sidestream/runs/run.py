@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,6 +113,22 @@ class Run:
 
     def __contains__(self, task: object) -> bool:
         return task in self.tasks
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the tasks, as of a mapping."""
+        return iter(self.tasks)
+
+    def __len__(self) -> int:
+        """The number of tasks."""
+        return len(self.tasks)
+
+    def __bool__(self) -> bool:
+        """True: a run without tasks is there too."""
+        return True
+
+    def keys(self) -> list[str]:
+        """The same as `tasks`."""
+        return self.tasks
 
     @property
     def events(self) -> Events:

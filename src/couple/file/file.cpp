@@ -70,7 +70,7 @@ class File : public Transport {
         if (std::ranges::find(quantities, field) == quantities.end()) quantities.push_back(field);
     }
     comm_.agree_on([&] {
-      if (comm_.rank() == 0) io::make_folder(std::filesystem::path(path).parent_path().string());
+      if (comm_.rank() == 0) io::make_lasting_folder(std::filesystem::path(path).parent_path().string());
     });
     return io::write_snapshot(comm_, snapshot,
                               {.format = &io::formats().named("raw"),

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "couple/publish/protocol.hpp"
+
 namespace sidestream::couple {
 
 using nlohmann::json;
@@ -23,9 +25,9 @@ std::optional<json> Mailbox::take(Tag tag) {
     comm::check(MPI_Improbe(peer_, static_cast<int>(tag), world_->raw(), &found, &message, &status), "MPI_Improbe");
   if (found == 0) return std::nullopt;
   MPI_Get_count(&status, MPI_BYTE, &size);
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size));
+  std::string bytes(static_cast<std::size_t>(size), '\0');
   comm::check(MPI_Mrecv(bytes.data(), size, MPI_BYTE, &message, MPI_STATUS_IGNORE), "MPI_Mrecv");
-  return json::from_cbor(bytes);
+  return unpacked(bytes);
 }
 
 bool Mailbox::has(Tag tag) const {

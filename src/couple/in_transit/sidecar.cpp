@@ -62,13 +62,13 @@ json Sidecar::wait_for_command() {
 }
 
 void Sidecar::adopt(const json& levels) {
-  source_levels_ = levels_from(levels, std::move(source_levels_));
+  source_levels_ = levels_from(levels, std::move(source_levels_), around_.roles.counts().compute);
   levels_ = dealt(source_levels_, group_.size());
   route_ = Route(levels_, group_.rank(), source_levels_, 0, around_.roles.sharers_of_memory());
 }
 
 void Sidecar::take(const json& command) {
-  const Announcement announcement = announcement_from(command);
+  const Announcement announcement = announcement_from(command, around_.config.tasks.size());
   around_.runner.begin_at(announcement.first_step);
   mesh::Snapshot snapshot = snapshot_from(command);
   const core::Stopwatch watch;

@@ -50,6 +50,7 @@ std::vector<int> Route::peers() const {
 }
 
 Cargo Route::cargo(std::size_t fields, std::span<const std::int64_t> particle_words) const {
+  core::require(particle_words.empty() || particle_words.size() == legs_.size(), "words of particles for each leg");
   std::vector<Cargo::Size> sizes;
   for (std::size_t l = 0; l < legs_.size(); ++l)
     sizes.push_back({legs_[l].peer, static_cast<std::size_t>(legs_[l].cells) * fields,

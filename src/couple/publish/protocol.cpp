@@ -6,11 +6,57 @@
 #include <numeric>
 #include <utility>
 
+#include "sidestream/core/error.hpp"
+
 namespace sidestream::couple {
 
 using nlohmann::json;
 
 namespace {
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw core::Error("a message between ranks is damaged: " + what, "",
+                    "all ranks have to run the same program; the network or the memory may be at fault");
+}
+
+void expect(bool is_sound, const char* what) {
+  if (!is_sound) refuse(what);
+}
+
+// What `decode` makes of a message of another shape is an exception of the library.
+template <typename F>
+auto understood(F decode) {
+  try {
+    return decode();
+  } catch (const json::exception& problem) {
+    refuse(problem.what());
+  }
+}
+
+// Follows the structure of a message and stops where it is nested deeper than any of ours: to read it would take more
+// stack than there is.
+class Depth final : public nlohmann::json_sax<json> {
+ public:
+  bool is_too_large() const { return depth_ > deepest; }
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(std::int64_t) override { return true; }
+  bool number_unsigned(std::uint64_t) override { return true; }
+  bool number_float(double, const std::string&) override { return true; }
+  bool string(std::string&) override { return true; }
+  bool binary(json::binary_t&) override { return true; }
+  bool key(std::string&) override { return true; }
+  bool start_object(std::size_t) override { return ++depth_ <= deepest; }
+  bool end_object() override { return --depth_ >= 0; }
+  bool start_array(std::size_t) override { return ++depth_ <= deepest; }
+  bool end_array() override { return --depth_ >= 0; }
+  bool parse_error(std::size_t, const std::string&, const json::exception&) override { return false; }
+
+ private:
+  static constexpr int deepest = 16;
+  int depth_ = 0;
+};
 
 template <typename T>
 json binary(std::span<const T> values) {
@@ -22,6 +68,7 @@ json binary(std::span<const T> values) {
 template <typename T>
 std::vector<T> values_of(const json& message) {
   const auto& bytes = message.get_binary();
+  expect(bytes.size() % sizeof(T) == 0, "a table is cut short");
   std::vector<T> values(bytes.size() / sizeof(T));
   if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
   return values;
@@ -31,7 +78,26 @@ json corners(const mesh::Box& box) {
   return binary(std::span<const mesh::Box>(&box, 1));
 }
 mesh::Box box_from(const json& message) {
-  return values_of<mesh::Box>(message).front();
+  const std::vector<mesh::Box> boxes = values_of<mesh::Box>(message);
+  expect(boxes.size() == 1, "one box was expected");
+  return boxes.front();
+}
+
+void check_boxes(const mesh::Box& domain, const std::vector<mesh::Box>& boxes) {
+  constexpr std::int32_t farthest = 1 << 28;
+  double cells = 1.0, left = 1.0;
+  for (int axis = 0; axis < 3; ++axis) {
+    expect(-farthest <= domain.lo[axis] && domain.lo[axis] < domain.hi[axis] && domain.hi[axis] <= farthest,
+           "a domain is empty or absurdly large");
+    cells *= domain.hi[axis] - domain.lo[axis];
+  }
+  expect(cells < 0x1p60, "a domain is absurdly large");
+  left = cells;
+  for (const mesh::Box& box : boxes) {
+    expect(!box.is_empty() && domain.contains(box), "a box is empty or leaves the domain");
+    left -= static_cast<double>(box.volume());
+    expect(left >= 0.0, "boxes overlap");
+  }
 }
 
 json labels(const std::vector<FieldLabel>& all) {
@@ -55,7 +121,12 @@ json to_message(const ParticleLabel& particles) {
 }
 
 ParticleLabel particle_label_from(const json& message) {
-  return {message.at("species"), message.at("count"), message.at("mass"), labels_from(message.at("attributes"))};
+  return understood([&] {
+    ParticleLabel label{message.at("species"), message.at("count"), message.at("mass"),
+                        labels_from(message.at("attributes"))};
+    expect(label.count >= 0, "a number of particles is negative");
+    return label;
+  });
 }
 
 json to_message(const mesh::Layout& layout) {
@@ -66,10 +137,18 @@ json to_message(const mesh::Layout& layout) {
           {"owners", binary(layout.owners())}};
 }
 
-mesh::Layout layout_from(const json& message) {
-  return {box_from(message.at("domain")), message.at("periodic").get<mesh::Periodicity>(),
-          values_of<mesh::Box>(message.at("boxes")), values_of<std::int32_t>(message.at("owners")),
-          message.at("level").get<int>()};
+mesh::Layout layout_from(const json& message, int ranks) {
+  return understood([&] {
+    const mesh::Box domain = box_from(message.at("domain"));
+    std::vector<mesh::Box> boxes = values_of<mesh::Box>(message.at("boxes"));
+    std::vector<std::int32_t> owners = values_of<std::int32_t>(message.at("owners"));
+    check_boxes(domain, boxes);
+    expect(boxes.size() == owners.size(), "there is not one owner for each box");
+    expect(std::ranges::all_of(owners, [&](std::int32_t owner) { return 0 <= owner && owner < ranks; }),
+           "the owner of a box is none of the ranks");
+    return mesh::Layout(domain, message.at("periodic").get<mesh::Periodicity>(), std::move(boxes), std::move(owners),
+                        message.at("level").get<int>());
+  });
 }
 
 json to_message(std::span<const mesh::Layout> levels, std::span<const mesh::Layout> known) {
@@ -79,10 +158,14 @@ json to_message(std::span<const mesh::Layout> levels, std::span<const mesh::Layo
   return message;
 }
 
-std::vector<mesh::Layout> levels_from(const json& message, std::vector<mesh::Layout> known) {
+std::vector<mesh::Layout> levels_from(const json& message, std::vector<mesh::Layout> known, int ranks) {
+  expect(message.is_array(), "a list of levels was expected");
+  const std::size_t before = known.size();
   known.resize(message.size());
-  for (std::size_t level = 0; level < message.size(); ++level)
-    if (!message[level].is_null()) known[level] = layout_from(message[level]);
+  for (std::size_t level = 0; level < message.size(); ++level) {
+    expect(level < before || !message[level].is_null(), "a level is missing");
+    if (!message[level].is_null()) known[level] = layout_from(message[level], ranks);
+  }
   return known;
 }
 
@@ -106,31 +189,41 @@ json to_message(const Announcement& announcement, const mesh::Snapshot& snapshot
            {{"domain", corners(geometry.domain)}, {"length", geometry.length}, {"periodic", geometry.periodic}}}};
 }
 
-Announcement announcement_from(const json& message) {
-  Announcement announcement;
-  message.at("number").get_to(announcement.number);
-  message.at("tasks").get_to(announcement.tasks);
-  message.at("bytes").get_to(announcement.bytes);
-  message.at("first_step").get_to(announcement.first_step);
-  announcement.flows = values_of<ParticleFlow>(message.at("flows"));
-  announcement.fields = labels_from(message.at("fields"));
-  for (const json& label : message.at("particles")) announcement.particles.push_back(particle_label_from(label));
-  return announcement;
+Announcement announcement_from(const json& message, std::size_t tasks) {
+  return understood([&] {
+    Announcement announcement;
+    message.at("number").get_to(announcement.number);
+    message.at("tasks").get_to(announcement.tasks);
+    message.at("bytes").get_to(announcement.bytes);
+    message.at("first_step").get_to(announcement.first_step);
+    announcement.flows = values_of<ParticleFlow>(message.at("flows"));
+    announcement.fields = labels_from(message.at("fields"));
+    for (const json& label : message.at("particles")) announcement.particles.push_back(particle_label_from(label));
+    expect(announcement.number >= 0, "the number of a publish is negative");
+    expect(announcement.bytes.size() == announcement.tasks.size(), "there are not bytes for each task");
+    expect(std::ranges::all_of(announcement.tasks, [&](std::size_t task) { return task < tasks; }),
+           "there is no such task");
+    expect(std::ranges::all_of(announcement.flows, [](const ParticleFlow& flow) { return flow.words >= 0; }),
+           "a number of words is negative");
+    return announcement;
+  });
 }
 
 mesh::Snapshot snapshot_from(const json& message) {
-  mesh::Snapshot snapshot;
-  message.at("step").get_to(snapshot.moment.step);
-  message.at("time").get_to(snapshot.moment.time);
-  message.at("attributes").get_to(snapshot.moment.attributes);
-  message.at("words").get_to(snapshot.moment.words);
-  if (const json& scale_factor = message.at("scale_factor"); !scale_factor.is_null())
-    snapshot.moment.scale_factor = scale_factor.get<double>();
-  const json& geometry = message.at("geometry");
-  snapshot.geometry.domain = box_from(geometry.at("domain"));
-  geometry.at("length").get_to(snapshot.geometry.length);
-  geometry.at("periodic").get_to(snapshot.geometry.periodic);
-  return snapshot;
+  return understood([&] {
+    mesh::Snapshot snapshot;
+    message.at("step").get_to(snapshot.moment.step);
+    message.at("time").get_to(snapshot.moment.time);
+    message.at("attributes").get_to(snapshot.moment.attributes);
+    message.at("words").get_to(snapshot.moment.words);
+    if (const json& scale_factor = message.at("scale_factor"); !scale_factor.is_null())
+      snapshot.moment.scale_factor = scale_factor.get<double>();
+    const json& geometry = message.at("geometry");
+    snapshot.geometry.domain = box_from(geometry.at("domain"));
+    geometry.at("length").get_to(snapshot.geometry.length);
+    geometry.at("periodic").get_to(snapshot.geometry.periodic);
+    return snapshot;
+  });
 }
 
 std::string packed(const json& message) {
@@ -139,8 +232,13 @@ std::string packed(const json& message) {
   return bytes;
 }
 
-json unpacked(const std::string& bytes) {
-  return json::from_cbor(bytes);
+json unpacked(std::string_view bytes) {
+  return understood([&] {
+    Depth depth;
+    if (!json::sax_parse(bytes, &depth, json::input_format_t::cbor) && depth.is_too_large())
+      refuse("it is nested too deeply");
+    return json::from_cbor(bytes);
+  });
 }
 
 std::int64_t total_bytes(const Announcement& announcement) {

@@ -102,7 +102,8 @@ MadeFile make_file(const std::string& path, const ArrayFile& file, const ArrayTa
   const core::Stopwatch watch;
   const MemoryFile memory;
   MadeFile made;
-  OutputFile(path, OutputFile::Open::create).reserve(bytes_of(table));
+  OutputFile room(path, OutputFile::Open::create);
+  room.reserve(bytes_of(table));
   made.offsets = file.create(memory.path(), table.arrays, table.rows);
   core::require(made.offsets.size() == table.arrays.size(), "the maker of a file tells the place of each array");
   made.ranges = ranges_of(table, made.offsets, 0, made.offsets.size());
@@ -111,7 +112,6 @@ MadeFile make_file(const std::string& path, const ArrayFile& file, const ArrayTa
   made.tables = TableImage(memory, ranges_of(table, made.offsets, table.small, made.offsets.size()),
                            ranges_of(table, made.offsets, 0, table.small), made.end);
   statistics.metadata_s += watch.seconds();
-  OutputFile room(path, OutputFile::Open::modify);
   room.reserve(made.end + record_bytes(table.arrays.size()));
   room.close();
   statistics += room.statistics();
@@ -291,8 +291,11 @@ class ArrayFileWriter {
   void close_file(MadeFile& made) {
     const auto read = [&](std::int64_t offset, std::span<std::byte> bytes) { made.tables.read(offset, bytes); };
     made.tables.append(commit_record(made.ranges, made.end, read));
-    write_tables(path_, made.tables, statistics_);
-    std::filesystem::resize_file(path_, static_cast<std::uintmax_t>(made.end + record_bytes(table_.arrays.size())));
+    OutputFile file(path_, OutputFile::Open::modify);
+    made.tables.write_to(file);
+    file.cut(made.end + record_bytes(table_.arrays.size()));
+    file.close();
+    statistics_ += file.statistics();
   }
 
   // One rank of a node brings to the disk what all of the node wrote.

@@ -10,7 +10,9 @@
 #include <cstring>
 #include <filesystem>
 #include <utility>
+#include <vector>
 
+#include "io/disk/uninterrupted.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/input_file.hpp"
 #include "sidestream/core/timer.hpp"
@@ -48,19 +50,34 @@ std::string folder_of(const std::string& path) {
   return parent.empty() ? "." : parent.string();
 }
 
+int open_file(const std::string& path, int flags) {
+  return uninterrupted([&] { return ::open(path.c_str(), flags, 0666); });
+}
+
 // An empty file of this name, with the user's mask. What was there is taken away rather than written to: names under
 // construction can be guessed, and in a folder that others write to, such as /tmp, one may be a link of theirs to a
 // file of the user. The negative result of `open` where that fails.
 int create_anew(const std::string& path) {
   constexpr int flags = O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL | O_NOFOLLOW;
-  const int descriptor = ::open(path.c_str(), flags, 0666);
+  const int descriptor = open_file(path, flags);
   struct stat status {};
   if (descriptor >= 0 || errno != EEXIST || ::lstat(path.c_str(), &status) != 0) return descriptor;
   if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
     throw core::Error("something else than a file has the name of a file under construction", path,
                       "move it away, or write into another folder");
   if (::unlink(path.c_str()) != 0) return -1;
-  return ::open(path.c_str(), flags, 0666);
+  return open_file(path, flags);
+}
+
+// Folders that are not there, from the lowest on.
+std::vector<fs::path> missing_folders(const std::string& path) {
+  std::vector<fs::path> missing;
+  std::error_code error;
+  fs::path folder = fs::absolute(path).lexically_normal();
+  if (folder.filename().empty()) folder = folder.parent_path();
+  for (; !fs::exists(folder, error) && folder.has_relative_path(); folder = folder.parent_path())
+    missing.push_back(folder);
+  return missing;
 }
 
 }  // namespace
@@ -92,7 +109,7 @@ void move_file_into_place(const std::string& temporary, const std::string& path)
 
 OutputFile::OutputFile(std::string path, Open open) : path_(std::move(path)) {
   const core::Stopwatch watch;
-  descriptor_ = open == Open::create ? create_anew(path_) : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+  descriptor_ = open == Open::create ? create_anew(path_) : open_file(path_, O_WRONLY | O_CLOEXEC);
   if (descriptor_ < 0) fail("open the file for writing", path_, errno);
   if (open == Open::append) position_ = end_of_last_ = ::lseek(descriptor_, 0, SEEK_END);
   statistics_.files = 1;
@@ -148,6 +165,11 @@ void OutputFile::reserve(std::int64_t size_bytes) {
   statistics_.metadata_s += watch.seconds();
 }
 
+void OutputFile::cut(std::int64_t size_bytes) {
+  if (uninterrupted([&] { return ::ftruncate(descriptor_, size_bytes); }) != 0)
+    fail(fmt::format("cut the file to {} bytes", size_bytes), path_, errno);
+}
+
 void OutputFile::begin_sync(std::int64_t offset, std::int64_t size_bytes) {
   const core::Stopwatch watch;
   // Only a hint: an error shows in `sync_and_close`.
@@ -157,20 +179,21 @@ void OutputFile::begin_sync(std::int64_t offset, std::int64_t size_bytes) {
 
 void OutputFile::sync_and_close() {
   const core::Stopwatch watch;
-  if (::fsync(descriptor_) != 0) fail("bring the file to the disk", path_, errno);
+  if (uninterrupted([&] { return ::fsync(descriptor_); }) != 0) fail("bring the file to the disk", path_, errno);
   statistics_.sync_s += watch.seconds();
   close();
 }
 
+// A signal does not keep the system from closing: the descriptor is gone then too, and must not be closed again.
 void OutputFile::close() {
-  if (::close(std::exchange(descriptor_, -1)) != 0) fail("close the file", path_, errno);
+  if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail("close the file", path_, errno);
 }
 
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
   // Opening a pipe would wait for who writes to it, and opening a device may do something.
   const std::string kind = core::kind_of_no_file(path_);
   if (!kind.empty()) throw core::Error(fmt::format("this is {} and no regular file", kind), path_);
-  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  descriptor_ = open_file(path_, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor_ < 0) fail("open the file", path_, errno);
   struct stat status {};
   if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
@@ -227,35 +250,42 @@ std::string read_text(const std::string& path, std::int64_t limit_bytes) {
 
 void sync_folder(const std::string& folder) {
   const std::string path = folder.empty() ? "." : folder;
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int descriptor = open_file(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) fail("open the folder", path, errno);
-  const int error = ::fsync(descriptor) == 0 || errno == EINVAL ? 0 : errno;
+  const int error = uninterrupted([&] { return ::fsync(descriptor); }) == 0 || errno == EINVAL ? 0 : errno;
   ::close(descriptor);
   if (error != 0) fail("bring the folder to the disk", path, error);
 }
 
 void move_folder_into_place(const std::string& temporary, const std::string& path, bool is_durable) {
+  std::string earlier;
   if (::rename(temporary.c_str(), path.c_str()) != 0) {
     if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR)
       fail("rename the finished folder to its name", path, errno);
     // Something is there: swap the two names in one step where the file system can, else move the old one aside first.
-    if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) {
-      remove_all(temporary);
-    } else {
-      const std::string old = temporary + ".old";
-      remove_all(old);
-      if (::rename(path.c_str(), old.c_str()) != 0) fail("move the earlier folder aside", path, errno);
+    earlier = temporary;
+    if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) != 0) {
+      earlier = temporary + ".old";
+      remove_all(earlier);
+      if (::rename(path.c_str(), earlier.c_str()) != 0) fail("move the earlier folder aside", path, errno);
       if (::rename(temporary.c_str(), path.c_str()) != 0) fail("rename the finished folder to its name", path, errno);
-      remove_all(old);
     }
   }
+  // Only then what was there is taken apart: it may have its old name back after a crash before.
   if (is_durable) sync_folder(folder_of(path));
+  if (!earlier.empty()) remove_all(earlier);
 }
 
 void make_folder(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error || !fs::is_directory(path, error)) fail("make the folder", path, error ? error.value() : ENOTDIR);
+}
+
+void make_lasting_folder(const std::string& path) {
+  const std::vector<fs::path> made = missing_folders(path);
+  make_folder(path);
+  for (const fs::path& folder : made) sync_folder(folder.parent_path().string());
 }
 
 void remove_all(const std::string& path) {

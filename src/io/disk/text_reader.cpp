@@ -41,7 +41,7 @@ std::vector<double> numbers_in(std::string_view text) {
 }
 
 mesh::Box box_of(const std::int64_t* values) {
-  constexpr std::int64_t limit = std::int64_t{1} << 30;
+  constexpr std::int64_t limit = std::int64_t{1} << 29;  // so that differences are integers of 32 bits
   for (int i = 0; i < 9; ++i)
     if (values[i] < -limit || values[i] > limit) throw std::invalid_argument("a box has absurd indices");
   if (values[6] != 0 || values[7] != 0 || values[8] != 0)

@@ -4,11 +4,13 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "io/disk/commit_record.hpp"
 #include "io/results/result_reader.hpp"
 #include "io/results/result_rows.hpp"
 #include "io/results/result_writer.hpp"
@@ -60,9 +62,18 @@ auto naming(const std::string& path, F work) {
   }
 }
 
+// `bytes` of a whole file with the record behind them.
+std::string with_record(std::string bytes) {
+  const std::vector<std::byte> record =
+      commit_record({}, std::ssize(bytes), [&](std::int64_t offset, std::span<std::byte> out) {
+        std::memcpy(out.data(), bytes.data() + offset, out.size());
+      });
+  return bytes.append(reinterpret_cast<const char*>(record.data()), record.size());
+}
+
 void make_folder_of(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
-  if (!folder.empty()) make_folder(folder);
+  if (!folder.empty()) make_lasting_folder(folder);
 }
 
 // --- writing rows
@@ -246,7 +257,7 @@ void write_result(const std::string& path, const Result& result, const ResultAtt
     const std::vector<SpreadColumn> none;
     ResultWriter writer(create_result_in_memory(), result, none, result.dimensions);
     writer.write_all(extra);
-    return writer.bytes();
+    return with_record(writer.bytes());
   });
   make_folder_of(path);
   write_file_atomically(path, bytes);
@@ -288,6 +299,10 @@ Result read_result(const comm::Communicator& comm, const std::string& path) {
   add_checksums(comm, checksums);
   comm.agree_on([&] { check_rows(path, stored.spread, checksums); });
   return std::move(stored.result);
+}
+
+std::int64_t checksum_of_all_rows(std::span<const std::byte> rows) {
+  return static_cast<std::int64_t>(checksum_of_rows(0, rows));
 }
 
 }  // namespace sidestream::io

@@ -14,4 +14,7 @@ constexpr const char* provenance = "_NCProperties";
 constexpr const char* distributed_mark = "distributed";
 constexpr const char* rows_checksum = "rows_checksum";
 
+// In the provenance: a commit record ends the file, so that one without it was damaged.
+constexpr const char* record_promise = "record=1";
+
 }  // namespace sidestream::io

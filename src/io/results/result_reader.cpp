@@ -90,6 +90,9 @@ class ResultReader {
       : file_(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "H5Fopen"),
         size_bytes_(static_cast<std::int64_t>(std::filesystem::file_size(path))) {}
 
+  /// Whether the file says that a record ends it.
+  bool promises_record() const { return get_text(file_, provenance).find(record_promise) != std::string::npos; }
+
   StoredResult read() {
     std::vector<std::string> names;
     check_hdf5(H5Literate(file_, H5_INDEX_CRT_ORDER, H5_ITER_INC, nullptr, collect_name<H5L_info_t>, &names),
@@ -188,17 +191,36 @@ class ResultReader {
 
 }  // namespace
 
-StoredResult read_stored_result(const std::string& path) {
+namespace {
+
+// Runs `work(reader, whether a record ends the file)`, whose errors are to name the file.
+template <typename F>
+auto with_reader(const std::string& path, F work) {
   const QuietHdf5 quiet;
   try {
-    const bool is_closed = check_commit_record(path);
-    StoredResult stored = ResultReader(path).read();
-    if (!stored.result.distributed.empty() && !is_closed) throw core::Error("the record at its end is missing");
-    return stored;
+    const bool has_record = check_commit_record(path);
+    ResultReader reader(path);
+    if (!has_record && reader.promises_record()) throw core::Error("the record at its end is missing");
+    return work(reader, has_record);
   } catch (const core::Error& error) {
     throw core::Error(error.where().empty() ? "this is not a sound result file: " + error.message() : error.message(),
                       path, error.hint());
   }
+}
+
+}  // namespace
+
+StoredResult read_stored_result(const std::string& path) {
+  return with_reader(path, [](ResultReader& reader, bool has_record) {
+    StoredResult stored = reader.read();
+    // Of these, earlier versions have a record without saying so.
+    if (!stored.result.distributed.empty() && !has_record) throw core::Error("the record at its end is missing");
+    return stored;
+  });
+}
+
+bool has_right_record(const std::string& path) {
+  return with_reader(path, [](const ResultReader&, bool has_record) { return has_record; });
 }
 
 }  // namespace sidestream::io

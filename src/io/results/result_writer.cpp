@@ -60,7 +60,7 @@ FileHandle create_result_at(const std::string& path) {
 ResultWriter::ResultWriter(FileHandle file, const mesh::Result& result, const std::vector<SpreadColumn>& spread,
                            const std::map<std::string, std::int64_t>& lengths)
     : file_(std::move(file)), result_(result), spread_(spread), lengths_(lengths) {
-  put_text(file_, provenance, "version=2,sidestream=" SIDESTREAM_VERSION);
+  put_text(file_, provenance, fmt::format("version=2,sidestream={},{}", SIDESTREAM_VERSION, record_promise));
 }
 
 void ResultWriter::write_all(const ResultAttributes& extra) {

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "io/disk/uninterrupted.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {
@@ -62,7 +63,8 @@ bool ends_inside_a_line(int descriptor) {
 
 EventLog::EventLog(const std::string& path, Clock::time_point start) : start_(start) {
   if (path.empty()) return;
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  const int descriptor =
+      uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666); });
   if (descriptor < 0)
     throw core::Error(std::string("cannot open the event log: ") + std::strerror(errno), path,
                       "choose a folder you may write to");

@@ -55,11 +55,12 @@ std::string unfinished_name(const std::string& name) {
   return "";
 }
 
-// Under another name first, so that one that is half gone is never taken for a checkpoint.
+// Under another name first, on the disk too, so that one that is half gone is never taken for a checkpoint.
 void remove_generation(const std::string& path) {
   const std::string temporary = temporary_name(path);
   remove_all(temporary);
   fs::rename(path, temporary);
+  if (fs::is_directory(temporary)) sync_folder(fs::path(path).parent_path().string());
   remove_all(temporary);
 }
 

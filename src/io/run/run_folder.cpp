@@ -152,7 +152,7 @@ RunFolder prepare_run_folder(const comm::Communicator& comm, const std::string& 
   RunFolder run(path);
   comm.agree_on([&] {
     if (comm.rank() != 0) return;
-    make_folder(path);
+    make_lasting_folder(path);
     prove_writable(path);
     run = RunFolder(path, std::make_shared<const RunLock>(path));
     for (const std::string& folder : folders_of_tasks(path)) remove_files_of(folder, is_leftover);

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "io/disk/file_lock.hpp"
+#include "io/disk/uninterrupted.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/machine.hpp"
 
@@ -28,6 +29,11 @@ struct Holder {
 
 std::string name_of_lock(const std::string& folder) {
   return folder + "/.lock";
+}
+
+int open_lock(const std::string& folder, int flags) {
+  const std::string name = name_of_lock(folder);
+  return uninterrupted([&] { return ::open(name.c_str(), flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666); });
 }
 
 std::optional<Holder> holder_in(int descriptor) {
@@ -78,8 +84,7 @@ RunLock::File::~File() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-RunLock::RunLock(const std::string& folder)
-    : file_(::open(name_of_lock(folder).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666)) {
+RunLock::RunLock(const std::string& folder) : file_(open_lock(folder, O_RDWR | O_CREAT)) {
   if (!file_.is_open())
     throw core::Error(fmt::format("cannot lock the folder of the run: {}", std::strerror(errno)), name_of_lock(folder),
                       "choose a folder you may write to");
@@ -92,7 +97,7 @@ RunLock::~RunLock() {
 }
 
 void require_no_job_in(const std::string& folder) {
-  const RunLock::File file(::open(name_of_lock(folder).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const RunLock::File file(open_lock(folder, O_RDONLY));
   if (file.is_open()) require_free(file.descriptor(), lock_state(file.descriptor()), folder);
 }
 

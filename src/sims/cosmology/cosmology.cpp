@@ -415,7 +415,7 @@ class CosmologyPlan : public SimulationPlan {
   }
 
   // Id, position and momentum.
-  std::vector<couple::ExpectedSpecies> species() const override {
+  std::vector<couple::ExpectedSpecies> species(const std::string&) const override {
     return {{mesh::dark_matter, {"mass", "xvel", "yvel", "zvel"}, 56.0 * particles_}};
   }
 

@@ -9,8 +9,10 @@
 #include "sidestream/core/config_path.hpp"
 #include "sidestream/core/math.hpp"
 #include "sidestream/core/units.hpp"
+#include "sidestream/fft/engine.hpp"
 #include "sims/cosmology/universe_gas.hpp"
 #include "sims/quantities/ionization.hpp"
+#include "sims/run/same_physics.hpp"
 
 namespace sidestream::sims {
 
@@ -232,7 +234,7 @@ void tell_universe(const CosmologyConfig& config, mesh::Moment& moment) {
 }
 
 std::map<std::string, std::string> physics_of(const CosmologyConfig& config) {
-  std::map<std::string, std::string> all;
+  std::map<std::string, std::string> all{{fft_engine_key, std::string(fft::engine)}};
   const auto add = [&](const char* table, const char* key, const auto& value) {
     all[fmt::format("{}.{}", table, key)] = fmt::format("{}", value);
   };

@@ -10,6 +10,7 @@
 #include "sidestream/core/exact_sum.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/math.hpp"
+#include "sidestream/fft/engine.hpp"
 #include "sidestream/io/file_mesh.hpp"
 #include "sims/gas/gas_books.hpp"
 #include "sims/gas/gas_gravity.hpp"
@@ -17,6 +18,7 @@
 #include "sims/run/amr_config.hpp"
 #include "sims/run/file_state.hpp"
 #include "sims/run/moments.hpp"
+#include "sims/run/same_physics.hpp"
 #include "sims/run/soundness.hpp"
 #include "sims/tagging.hpp"
 
@@ -405,6 +407,7 @@ std::unique_ptr<SimulationPlan> read(const GasProblemEntry& problem, const core:
   setup.amr = read_amr(root, setup.mesh, quantities_of(setup.hydro), {}, resolved);
   reject_jeans(root);
   setup.physics = physics_of(problem.name, setup.hydro, *resolved.find(problem.name));
+  if (setup.problem.four_pi_g != 0.0) setup.physics[fft_engine_key] = fft::engine;
   return std::make_unique<GasSimulationPlan>(std::move(setup));
 }
 

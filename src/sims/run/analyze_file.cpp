@@ -39,7 +39,7 @@ couple::Expected expected_of(const mesh::Snapshot& snapshot) {
   couple::Expected expected;
   expected.grids[""] = {snapshot.geometry.domain, snapshot.quantities()};
   for (const mesh::Species& one : snapshot.species())
-    expected.species.push_back(couple::ExpectedSpecies{.name = one.name(), .numbers = {}});
+    expected.species[""].push_back(couple::ExpectedSpecies{.name = one.name(), .numbers = {}});
   for (const std::string& name : ionization_names())
     expected.ways[name] = "[heating] makes it, with an ionising background: --set heating.uv_background=NAME";
   return expected;

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/machine.hpp"
 #include "sidestream/io/quantity_names.hpp"
 #include "sidestream/sims/run.hpp"
 #include "sims/quantities/common_quantities.hpp"
@@ -130,10 +131,38 @@ void check_method(const core::Node& node, const io::Format& format, const std::s
                                       : fmt::format("choose from: {}", fmt::join(format.methods, ", ")));
 }
 
+// Keys that are not as they are by default and change nothing.
+void check_write_keys(const core::Node& node, const io::Format& format, const Output& output) {
+  const io::WriteOptions standard;
+  const auto follows = [&](const char* key) {
+    return std::ranges::find(format.write_keys, key) != format.write_keys.end();
+  };
+  struct Key {
+    const char* name;
+    bool is_idle;
+  };
+  for (const auto& [name, is_idle] :
+       {Key{"files", output.files != standard.files && !follows("files")},
+        Key{"ranks_per_file", output.ranks_per_file != standard.ranks_per_file && !follows("ranks_per_file")},
+        Key{"aggregators", output.aggregators != standard.aggregators && format.methods.empty()}})
+    if (is_idle)
+      core::reject(*node.find(name), fmt::format("`{}` has no effect in the format `{}`", name, format.name),
+                   "leave the key out, or take another format");
+}
+
 void check_particles(const core::Node& node, const OutputKind& kind, const Output& output,
                      const std::vector<couple::ExpectedSpecies>& known) {
+  const std::string where = output.grid.empty() ? "this simulation" : fmt::format("the grid `{}`", output.grid);
   if (!kind.has_fields && known.empty())
-    core::reject(*node.find("write"), "this simulation has no particles", "write a plot file");
+    core::reject(*node.find("write"), fmt::format("{} has no particles", where), "write a plot file");
+  if (!kind.has_fields && output.particle_share == 0.0)
+    core::reject(*node.find("particle_share"), "files of particles without any hold nothing",
+                 "write a share above 0, or leave the task out");
+  for (const auto& [key, is_set] :
+       {std::pair("species", !output.species.empty()), std::pair("particle_numbers", !output.particle_numbers.empty()),
+        std::pair("particle_share", output.particle_share != 1.0)})
+    if (is_set && known.empty())
+      core::reject(*node.find(key), fmt::format("{} has no particles", where), "leave the key out");
   std::vector<std::string> species, numbers;
   for (const couple::ExpectedSpecies& one : known) {
     species.push_back(one.name);
@@ -193,6 +222,7 @@ OutputConfig read_output(const core::Node* node, const OutputKind& kind, const R
   config.keep = output.keep;
   check_state(*node, kind, *config.file.format, grids.at("").quantities);
   check_method(*node, *config.file.format, output.method);
+  check_write_keys(*node, *config.file.format, output);
   config.file.options.method = output.method == "automatic" ? "" : output.method;
   config.file.options.aggregators = output.aggregators;
   config.file.options.files = output.files;
@@ -201,9 +231,7 @@ OutputConfig read_output(const core::Node* node, const OutputKind& kind, const R
   config.stops_on_failure = output.on_failure == "stop";
   config.file.quantities = output.variables.empty() ? usual_quantities(kind, *config.file.format, known)
                                                     : read_quantities(*node, output.variables, known);
-  // Particles lie in the cells of the state.
-  check_particles(*node, kind, output,
-                  output.grid.empty() ? run.plan->species() : std::vector<couple::ExpectedSpecies>{});
+  if (!kind.is_checkpoint) check_particles(*node, kind, output, run.plan->species(output.grid));
   if (!kind.is_checkpoint) config.file.particle_precision = io::Precision::single_precision;
   config.file.particle_share = output.particle_share;
   config.file.species = output.species;
@@ -269,7 +297,8 @@ void check_names_in_files(const std::vector<mesh::DerivedQuantity>& derived, con
 }
 
 void check_tasks(const RunConfig& config) {
-  const couple::Expected expected{config.grids(), config.plan->species()};
+  couple::Expected expected{config.grids()};
+  for (const auto& [grid, on_it] : expected.grids) expected.species[grid] = config.plan->species(grid);
   couple::check_queue(config.coupling, expected);
   couple::check_tasks(config.coupling, expected);
 }
@@ -341,8 +370,18 @@ RunConfig read_run(const core::Node& root, bool begins_anew, const core::Registr
   return config;
 }
 
+void require_memory(const RunConfig& config, int computing, int here) {
+  const double each = config.plan->least_memory_bytes() / computing, needed = std::min(here, computing) * each;
+  const double available = core::available_memory_bytes();
+  if (needed > available)
+    throw core::Error(fmt::format("the simulation takes about {:.3g} GiB on each of {} ranks, and {:.3g} GiB are free",
+                                  each / 0x1p30, computing, available / 0x1p30),
+                      core::host_name(), "take less (cells, particles), or more ranks on more machines");
+}
+
 nlohmann::json describe(const RunConfig& config, int ranks) {
   const comm::RankCounts counts = couple::plan_ranks(ranks, config.coupling);
+  require_memory(config, counts.compute, 1);
   nlohmann::json tasks = nlohmann::json::array();
   for (const couple::Task& task : config.coupling.tasks)
     tasks.push_back({{"name", task.name},

@@ -86,7 +86,7 @@ void Outputs::write_plotfile(Simulation& simulation, const OutputConfig& config,
   write({"plotfile", path, &config, step}, simulation, config.file,
         [folder, path](const comm::Communicator& comm, const mesh::Snapshot& snapshot, const io::FileChoice& choice) {
           comm.agree_on([&] {
-            if (comm.rank() == 0) io::make_folder(folder);
+            if (comm.rank() == 0) io::make_lasting_folder(folder);
           });
           return io::write_snapshot(comm, snapshot, choice, path);
         });

@@ -382,6 +382,18 @@ class Run {
   End end_ = End::none;
 };
 
+// That a run can begin as it is told to: that is tried, as what its files hold shows when they are read.
+void require_start(const comm::Communicator& world, const RunConfig& config, const RunStart& start) {
+  if (start.file.empty())
+    return world.agree_on([&] {
+      if (world.rank() == 0) config.plan->check_start(true);
+    });
+  core::Bill bill;
+  const std::unique_ptr<Simulation> trial = config.plan->make(world, {}, bill);
+  trial->restore(
+      io::open_snapshot(world, start.file, [&](const mesh::Snapshot& file) { return trial->blocks_for(file); }));
+}
+
 }  // namespace
 
 void catch_stop_signals() {
@@ -400,8 +412,10 @@ void check_start(const RunConfig& config, const std::string& folder, const RunSt
         break;
       }
   }
-  if (!start.file.empty())
-    require_before_end(config, io::open_snapshot_file(start.file)->description().state.moment, start.file);
+  if (start.file.empty()) return;
+  const auto file = io::open_snapshot_file(start.file);
+  require_before_end(config, file->description().state.moment, start.file);
+  require_fitting_start(config, file->description(), start.allowed_changes);
 }
 
 RunStatus run(const comm::Communicator& every_rank, RunConfig config, const std::string& folder_path,
@@ -411,6 +425,8 @@ RunStatus run(const comm::Communicator& every_rank, RunConfig config, const std:
   world.agree_on([&] {
     if (world.rank() == 0) check_start(config, folder_path, start);
   });
+  if (start.existing == io::ExistingRun::overwrite && world.broadcast(io::RunFolder(folder_path).holds_a_run()))
+    require_start(world, config, start);
   const io::RunFolder folder = io::prepare_run_folder(world, folder_path, start.existing, config.resolved);
   couple::Session session(world, config.coupling, folder, bill, progress);
   if (!session.computes()) {

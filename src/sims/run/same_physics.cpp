@@ -39,13 +39,20 @@ Physics comparable(const Physics& kept, const Physics& wanted) {
 void require_known(std::span<const std::string> allowed, const Physics& physics) {
   for (const std::string& key : allowed)
     if (key == simulation_key || !physics.contains(key))
-      throw core::Error(fmt::format("`{}` is no key that a restart compares and may change", key), "--allow-change",
+      throw core::Error(fmt::format("`{}` is no key that is compared here and may change", key), "--allow-change",
                         fmt::format("those there are: {}", fmt::join(std::views::keys(physics), ", ")));
 }
 
 }  // namespace
 
-std::string differences(const Physics& kept, const Physics& wanted, std::span<const std::string> allowed) {
+Physics physics_in(const mesh::Snapshot& checkpoint) {
+  const auto found = checkpoint.texts.find(physics_text);
+  if (found == checkpoint.texts.end()) return {};
+  return nlohmann::json::parse(found->second);
+}
+
+std::string differences(const Physics& kept, const Physics& wanted, std::span<const std::string> allowed,
+                        const std::string& holder) {
   const auto value = [](const Physics& all, const std::string& key) {
     const auto found = all.find(key);
     return found == all.end() ? std::string("nothing") : found->second;
@@ -53,8 +60,8 @@ std::string differences(const Physics& kept, const Physics& wanted, std::span<co
   std::string text;
   for (const auto& [key, unused] : comparable(kept, wanted))
     if (value(kept, key) != value(wanted, key) && std::ranges::find(allowed, key) == allowed.end())
-      text += fmt::format("{}`{}` is {} in the checkpoint, {} in the configuration", text.empty() ? "" : "; ", key,
-                          value(kept, key), value(wanted, key));
+      text += fmt::format("{}`{}` is {} in {}, {} in the configuration", text.empty() ? "" : "; ", key,
+                          value(kept, key), holder, value(wanted, key));
   return text;
 }
 
@@ -68,15 +75,13 @@ void require_same_physics(const RunConfig& config, const std::vector<io::Generat
                           std::span<const std::string> allowed) {
   const Physics wanted = physics_of(config);
   for (const io::Generation& generation : generations) {
-    std::map<std::string, std::string> texts;
+    Physics kept;
     try {
-      texts = io::open_snapshot_file(generation.path)->description().state.texts;
+      kept = physics_in(io::open_snapshot_file(generation.path)->description().state);
     } catch (const core::Error&) {
       continue;  // to be passed over, with its name, when the run begins
     }
-    const auto found = texts.find(physics_text);
-    if (found == texts.end()) return;
-    const Physics kept = nlohmann::json::parse(found->second);
+    if (kept.empty()) return;
     Physics known = kept;
     known.insert(wanted.begin(), wanted.end());
     require_known(allowed, known);
@@ -86,6 +91,17 @@ void require_same_physics(const RunConfig& config, const std::vector<io::Generat
                       "give the configuration what the run had; `--allow-change KEY` goes on with another value; "
                       "`--from` begins another run with the state in a file");
   }
+}
+
+void require_fitting_start(const RunConfig& config, const io::FileDescription& file,
+                           std::span<const std::string> allowed) {
+  const Physics in_file = config.plan->physics_of_start(file);
+  require_known(allowed, in_file);
+  Physics wanted = physics_of(config);
+  std::erase_if(wanted, [&](const auto& entry) { return !in_file.contains(entry.first); });
+  if (const std::string different = differences(in_file, wanted, allowed, "the file"); !different.empty())
+    throw core::Error("the state does not fit the run: " + different, file.state.source,
+                      "give the configuration what the file has; `--allow-change KEY` begins with another value");
 }
 
 }  // namespace sidestream::sims

@@ -25,6 +25,7 @@ namespace {
 
 using mesh::Field;
 
+constexpr const char* length_key = "turbulence.length";
 constexpr const char* flow_hint =
     "look at the start; where it went well for a while, go on from an earlier checkpoint with a smaller "
     "`turbulence.courant` or `turbulence.dt`";
@@ -38,6 +39,25 @@ constexpr double least_resolved = 1.0;
 
 /// Steps may be so much longer than asked for, so that none is next to nothing where times add up with rounding.
 constexpr double rounding = 1e-9;
+
+std::string key_of(const TracerSpecies& species) {
+  return "tracers." + species.name;
+}
+
+std::string words_of(const TracerSpecies& species) {
+  return fmt::format("{}, seed {}", species.count, species.seed);
+}
+
+// Of the `count` tracers of this name in a file. Plot files tell of no seed.
+std::string words_in(const mesh::Snapshot& file, const TracerSpecies& species, std::int64_t count) {
+  const std::map<std::string, std::string> kept = physics_in(file);
+  if (const auto found = kept.find(key_of(species)); found != kept.end()) return found->second;
+  return count == species.count ? words_of(species) : fmt::format("{}", count);
+}
+
+std::string words_of(const std::array<double, 3>& length) {
+  return fmt::format("{}, {}, {}", length[0], length[1], length[2]);
+}
 
 class Turbulence final : public Simulation {
  public:
@@ -117,9 +137,10 @@ class Turbulence final : public Simulation {
   void restore_tracers(const mesh::Snapshot& state);
   void add_tracers(mesh::Snapshot& snapshot);
   void begin(std::span<const double> forcing);
-  // kmax eta, eta = (nu^3 / dissipation)^(1/4) (Kolmogorov 1941); infinite for a flow at rest.
+  // kmax eta, eta = (nu^3 / dissipation)^(1/4) (Kolmogorov 1941); infinite for a flow at rest, 0 without viscosity.
   double resolution() const {
     const double nu = config_.viscosity;
+    if (nu == 0.0) return 0.0;
     const double ratio = nu * nu * nu / flow_.sums().dissipation;
     return flow_.grid().largest() * std::sqrt(std::sqrt(ratio));
   }
@@ -236,15 +257,17 @@ void Turbulence::restore(const mesh::Snapshot& state) {
   least_resolution_ = std::min(least_resolution_, number("least_kmax_eta", least_resolution_));
 }
 
-// Those that the file has, else those that begin here.
+// Those that the file has, else, or where it has others than the run says, those that begin here.
 void Turbulence::restore_tracers(const mesh::Snapshot& state) {
   const std::vector<std::string> known = mesh::names_of(state.species());
   for (const TracerSpecies& species : config_.tracers) {
-    if (std::ranges::find(known, species.name) == known.end()) {
+    mesh::Particles particles;
+    if (std::ranges::find(known, species.name) != known.end()) particles = state.species(species.name).take();
+    const std::int64_t count = comm_.sum(static_cast<std::int64_t>(particles.size()));
+    if (count == 0 || words_in(state, species, count) != words_of(species)) {
       scatter(species);
       continue;
     }
-    mesh::Particles particles = state.species(species.name).take();
     particles.attributes.clear();
     tracers_->add(std::move(particles));
   }
@@ -296,16 +319,18 @@ mesh::Snapshot Turbulence::snapshot() {
   const std::vector<double> forcing = flow_.forcing_state();
   for (std::size_t n = 0; n < forcing.size(); ++n) snapshot.state_numbers[fmt::format("forcing_{}", n)] = forcing[n];
   views_.add_modes(snapshot);
-  snapshot.add_grid(space_grid, views_.in_space());
-  mesh::Snapshot kept = views_.kept(snapshot.state_numbers),
-                 two_components = views_.two_components(snapshot.state_numbers);
-  for (mesh::Snapshot* const form : {&snapshot, &kept, &two_components}) add_tracers(*form);
-  snapshot.add_grid(kept_grid, std::move(kept));
-  snapshot.add_grid(two_components_grid, std::move(two_components));
+  add_tracers(snapshot);
+  const auto add_grid = [&](const char* name, mesh::Snapshot grid) {
+    add_tracers(grid);
+    snapshot.add_grid(name, std::move(grid));
+  };
+  add_grid(space_grid, views_.in_space());
+  add_grid(kept_grid, views_.kept(snapshot.state_numbers));
+  add_grid(two_components_grid, views_.two_components(snapshot.state_numbers));
   return snapshot;
 }
 
-// Each where the part of the box is that it is in, taken as one of the grid of the waves.
+// Each where the part of the box is that it is in, taken as one of the snapshot's grid.
 void Turbulence::add_tracers(mesh::Snapshot& snapshot) {
   for (std::size_t n = 0; n < config_.tracers.size(); ++n) {
     mesh::Geometry geometry = snapshot.geometry;
@@ -338,7 +363,8 @@ class TurbulencePlan final : public SimulationPlan {
     if (config_.tracers.empty()) return modes + cells * (5.0 + 3.0 * scalars + 3.0);
     return modes + 3.0 * 16.0 * static_cast<double>(waves) + cells * (5.0 + 3.0 * scalars + 6.0) + tracer_bytes();
   }
-  std::vector<couple::ExpectedSpecies> species() const override {
+  double least_memory_bytes() const override { return memory_bytes(); }
+  std::vector<couple::ExpectedSpecies> species(const std::string&) const override {
     std::vector<couple::ExpectedSpecies> all;
     for (const TracerSpecies& one : config_.tracers)
       all.push_back({one.name, {"xvel", "yvel", "zvel"}, 56.0 * static_cast<double>(one.count)});
@@ -366,17 +392,23 @@ class TurbulencePlan final : public SimulationPlan {
             {"length", config_.length}};
   }
   std::map<std::string, std::string> physics() const override {
-    std::map<std::string, std::string> all{
-        {fft_engine_key, std::string(fft::engine)},
-        {"turbulence.viscosity", fmt::format("{}", config_.viscosity)},
-        {"turbulence.rotation", fmt::format("{}", config_.rotation)},
-        {"turbulence.length", fmt::format("{}, {}, {}", config_.length[0], config_.length[1], config_.length[2])},
-        {"forcing.kind", config_.forcing.kind}};
-    for (const TracerSpecies& species : config_.tracers)
-      all["tracers." + species.name] = fmt::format("{}, seed {}", species.count, species.seed);
+    std::map<std::string, std::string> all{{fft_engine_key, std::string(fft::engine)},
+                                           {"turbulence.viscosity", fmt::format("{}", config_.viscosity)},
+                                           {"turbulence.rotation", fmt::format("{}", config_.rotation)},
+                                           {length_key, words_of(config_.geometry().length)},
+                                           {"forcing.kind", config_.forcing.kind}};
+    for (const TracerSpecies& species : config_.tracers) all[key_of(species)] = words_of(species);
     for (const solvers::PassiveScalar& scalar : config_.scalars)
       all["scalar." + scalar.name] = fmt::format("diffusivity {}, mean gradient {}, {}, {}", scalar.diffusivity,
                                                  scalar.gradient[0], scalar.gradient[1], scalar.gradient[2]);
+    return all;
+  }
+  // The box, to which the waves belong, and tracers.
+  std::map<std::string, std::string> physics_of_start(const io::FileDescription& file) const override {
+    std::map<std::string, std::string> all{{length_key, words_of(file.state.geometry.length)}};
+    for (const io::FileSpecies& in_file : io::species_in(file))
+      for (const TracerSpecies& species : config_.tracers)
+        if (species.name == in_file.name) all[key_of(species)] = words_in(file.state, species, in_file.particles);
     return all;
   }
   void check_start(bool) const override {

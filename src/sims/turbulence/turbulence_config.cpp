@@ -7,6 +7,8 @@
 #include <map>
 #include <numbers>
 
+#include "sidestream/io/quantity_names.hpp"
+
 namespace sidestream::sims {
 
 namespace {
@@ -75,7 +77,7 @@ void check_three(const core::Node& root, const std::string& table, const std::st
 }
 
 bool is_word(const std::string& name) {
-  return std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+  return !name.empty() && std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
 }
 
 void check_name(const core::Node& node, const std::string& name) {
@@ -84,6 +86,9 @@ void check_name(const core::Node& node, const std::string& name) {
       name.starts_with("vorticity_"))
     core::reject(node, fmt::format("a scalar cannot be called `{}`", name),
                  "use letters, digits and `_`, and no name of the flow's own quantities");
+  if (const auto other = io::quantity_called(name))
+    core::reject(node, fmt::format("a scalar cannot be called `{}`: files call `{}` so", name, *other),
+                 "give it another name");
 }
 
 void read_scalars(const core::Node& root, core::Node& resolved, TurbulenceConfig& config) {

@@ -146,7 +146,7 @@ std::vector<std::int64_t> EnzoFile::particle_ids(const EnzoGridFile& file, const
   if (is_own_) {
     const std::vector<std::byte> bytes = particle_bytes(file, grid, column_number("particle_index"));
     std::vector<std::int64_t> ids(bytes.size() / 8);
-    std::memcpy(ids.data(), bytes.data(), bytes.size());
+    std::memcpy(ids.data(), bytes.data(), ids.size() * 8);
     return ids;
   }
   if (file.hdf5.has(path)) return file.hdf5.integers(path);

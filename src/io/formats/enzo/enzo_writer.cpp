@@ -302,9 +302,7 @@ AccessStatistics write_enzo(const comm::Communicator& comm, const std::string& p
     statistics = files == GridFiles::one ? write_shared_file(comm, state, folder, stem, options)
                                          : write_rank_files(comm, state, folder, stem, options);
     comm.agree_on([&] {
-      if (comm.rank() != 0) return;
-      write_texts(state, folder, stem, files);
-      if (options.is_durable) sync_folder(folder);
+      if (comm.rank() == 0) write_texts(state, folder, stem, files);  // its last one brings the names to the disk
     });
   });
   return statistics;
@@ -336,6 +334,7 @@ std::string enzo_checksum(std::string_view text) {
 
 Format enzo_format() {
   Format format = enzo_format_of(GridFiles::one_a_rank);
+  format.write_keys = {"files"};
   format.name = "enzo";
   format.documentation = "Enzo's folder: hierarchy, boundary, and an HDF5 file of grids for each rank";
   format.checkpoint = StepName{"DD", "", 5};

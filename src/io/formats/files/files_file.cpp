@@ -107,6 +107,9 @@ std::vector<double> FilesFile::read_box(std::size_t field, int level, std::int32
 void FilesFile::append_piece(std::size_t number, mesh::Particles& out) const {
   const FilesPiece& piece = pieces_[number];
   const std::size_t before = out.size(), numbers = 3 + out.attributes.size();
+  if (piece.count > std::numeric_limits<std::int64_t>::max() / 8 / static_cast<std::int64_t>(1 + numbers))
+    throw core::Error(fmt::format("piece {} of the particles is absurdly large", number),
+                      index_path(description_.state.source), "use an earlier file");
   const std::int64_t ids = piece.count * 8, reals = piece.count * particle_real_bytes_;
   const std::vector<std::byte> data = checked_bytes(piece.place, ids + reals * static_cast<std::int64_t>(numbers),
                                                     piece.checksum, fmt::format("piece {} of the particles", number));

@@ -247,7 +247,10 @@ Format files_format() {
           {},
           write_files,
           is_files_folder,
-          open_files_folder};
+          open_files_folder,
+          {},
+          true,
+          {"files", "ranks_per_file"}};
 }
 
 }  // namespace sidestream::io

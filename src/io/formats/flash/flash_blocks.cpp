@@ -123,13 +123,23 @@ class BlockGrid {
       if (blocks_[level].x == 0) blocks_[level] = blocks_like(row);
     }
     for (std::size_t level = 1; level < blocks_.size(); ++level) {
-      if (blocks_[level].x == 0)
-        for (int axis = 0; axis < 3; ++axis)
-          blocks_[level][axis] = blocks_[level - 1][axis] * (axis < dimensions_ ? 2 : 1);
+      if (blocks_[level].x == 0) blocks_[level] = twice(blocks_[level - 1]);
       for (int axis = 0; axis < 3; ++axis)
         if (blocks_[level][axis] % blocks_[level - 1][axis] != 0)
           fail("the levels do not refine each other", source_, "bounding box");
     }
+  }
+  // Of a level without blocks, those of the next coarser one.
+  Int3 twice(Int3 blocks) const {
+    for (int axis = 0; axis < dimensions_; ++axis) {
+      blocks[axis] *= 2;
+      check_cells(blocks, axis);
+    }
+    return blocks;
+  }
+  void check_cells(Int3 blocks, int axis) const {
+    if (std::int64_t{blocks[axis]} * cells_[axis] > most_cells_an_axis)
+      fail("the domain has too many cells", source_, "bounding box");
   }
   Int3 blocks_like(std::int64_t row) const {
     Int3 blocks{1, 1, 1};
@@ -137,8 +147,7 @@ class BlockGrid {
       const double number = length_[static_cast<std::size_t>(axis)] / size(row, axis);
       if (!(number > 0.5 && number < most_cells_an_axis)) fail("a block has no extent", source_, "bounding box");
       blocks[axis] = static_cast<std::int32_t>(std::lround(number));
-      if (std::int64_t{blocks[axis]} * cells_[axis] > most_cells_an_axis)
-        fail("the domain has too many cells", source_, "bounding box");
+      check_cells(blocks, axis);
     }
     return blocks;
   }

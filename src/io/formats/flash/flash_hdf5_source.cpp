@@ -27,7 +27,7 @@ std::string without_padding(std::string text) {
 
 namespace {
 
-constexpr std::size_t longest_text = 4096, most_texts = 1 << 20;
+constexpr std::size_t longest_text = 4096, most_texts = 1 << 14;
 
 std::size_t text_length(hid_t type) {
   const std::size_t length = H5Tget_size(type);

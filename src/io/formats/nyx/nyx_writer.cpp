@@ -289,7 +289,8 @@ Format nyx_format() {
           is_nyx_folder,
           open_nyx_folder,
           {},
-          false};
+          false,
+          {"files"}};
 }
 
 }  // namespace sidestream::io

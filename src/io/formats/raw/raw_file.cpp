@@ -54,6 +54,7 @@ RawFile::RawFile(IndexDescription all, IndexReader& index)
     index.fail(problem.what());
   }
   index.expect_end();
+  if (description_.particles > size / 8) index.fail("more particles than the file can hold");
   std::int64_t total = 0;
   for (const std::int64_t count : piece_counts_) {
     if (count < 0 || count > description_.particles - total) index.fail("the pieces are more than all particles");

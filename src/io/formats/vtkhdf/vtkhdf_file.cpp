@@ -128,7 +128,7 @@ class VtkhdfFile final : public SnapshotFile {
 };
 
 std::vector<mesh::Box> VtkhdfFile::read_boxes(std::size_t level) const {
-  constexpr std::int64_t largest = 1 << 30;
+  constexpr std::int64_t largest = 1 << 29;
   const std::vector<std::int64_t> shape = file_.shape(level_name(level) + "/AMRBox");
   if (shape.size() != 2 || shape[1] != 6 || shape[0] == 0) fail(fmt::format("level {} has no list of boxes", level));
   const std::vector<std::int64_t> values = file_.integers(level_name(level) + "/AMRBox");
@@ -206,12 +206,10 @@ void VtkhdfFile::add_level(std::vector<mesh::Box> boxes) {
     cells[axis] = static_cast<std::int32_t>(n);
     first[axis] = static_cast<std::int32_t>(begin);
   }
-  for (mesh::Box& box : boxes) {
-    box = box.shifted(mesh::Int3{} - first);
-    levels_.back().starts.push_back(levels_.back().starts.back() + box.volume());
-  }
+  for (mesh::Box& box : boxes) box = box.shifted(mesh::Int3{} - first);
   if (const std::string fault = fault_of_boxes(mesh::domain_of(cells), boxes); !fault.empty())
     fail(fmt::format("level {}: {}", level, fault));
+  for (const mesh::Box& box : boxes) levels_.back().starts.push_back(levels_.back().starts.back() + box.volume());
   std::vector<std::int32_t> owners(boxes.size(), 0);
   description_.state.levels.emplace_back(mesh::domain_of(cells), description_.state.geometry.periodic, std::move(boxes),
                                          std::move(owners), static_cast<int>(level));

@@ -25,7 +25,7 @@ double length_of(const Vector& v) {
   return std::hypot(v[0], v[1], v[2]);
 }
 
-// Unit masses on this rank alone, with the deposits, levels and kicks of the simulations. Lengths and forces below are
+// Unit masses, with the deposits, levels and kicks of the simulations. Lengths and forces below are
 // in units of a root cell H and of m / (4 pi H^2), the pull of an equal neighbour at one root cell.
 class Pull {
  public:
@@ -93,10 +93,9 @@ double random(int test, int draw) {
 // The largest force of a particle on itself within `reach` of a place on a side, an edge or a corner, in turn, where
 // levels meet: along the other axes it is anywhere within the region.
 double largest_self_force(const RefinedBox& box, double corner, double reach, int places) {
-  const comm::Communicator comm(MPI_COMM_WORLD);
   Pull pull(box);
   double worst = 0.0;
-  for (int n = comm.rank(); n < places; n += comm.size()) {
+  for (int n = 0; n < places; ++n) {
     Vector x;
     for (int axis = 0; axis < 3; ++axis) {
       const bool is_near = axis <= n % 3;
@@ -106,7 +105,7 @@ double largest_self_force(const RefinedBox& box, double corner, double reach, in
     pull.put(x);
     worst = std::max(worst, length_of(pull.force(x)));
   }
-  return comm.max(worst);
+  return worst;
 }
 
 // A thousandth of the pull of an equal neighbour at one coarse cell, anywhere.
@@ -122,11 +121,10 @@ TEST(SelfForce, AParticleHardlyPullsItselfWhereThreeLevelsMeet) {
 
 // Root mean square over pairs near a side where levels meet of |force - exact| / exact at a separation in coarse cells.
 double error_of_pairs(const RefinedBox& box, double separation) {
-  const comm::Communicator comm(MPI_COMM_WORLD);
   Pull pull(box);
   core::ExactSum sum;
   const int sources = 12, targets = 16;
-  for (int n = comm.rank(); n < sources; n += comm.size()) {
+  for (int n = 0; n < sources; ++n) {
     const Vector source{7.0 + 5.0 * random(n, 6), 14.0 + 4.0 * random(n, 7), 14.0 + 4.0 * random(n, 8)};
     pull.put(source);
     for (int m = 0; m < targets; ++m) {
@@ -141,7 +139,7 @@ double error_of_pairs(const RefinedBox& box, double separation) {
       sum.add(relative * relative);
     }
   }
-  return std::sqrt(comm.sum(sum) / (sources * targets));
+  return std::sqrt(sum.value() / (sources * targets));
 }
 
 // Those within the region are pulled by finer cells, those at its side by coarse ones.

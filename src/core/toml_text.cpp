@@ -1,10 +1,11 @@
-#include "core/toml_nesting.hpp"
+#include "core/toml_text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string_view>
 
+#include "core/utf8.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::core {
@@ -33,6 +34,18 @@ std::size_t behind_text(std::string_view text, std::size_t at) {
 }
 
 }  // namespace
+
+void require_utf8(const std::string& text, const std::string& source) {
+  std::size_t line = 1, length = 0;
+  for (std::size_t i = 0; i < text.size(); i += length) {
+    length = utf8_length(std::string_view(text).substr(i));
+    if (length == 0)
+      throw Error(
+          fmt::format("this is not text in UTF-8: there is a byte {:#04x}", static_cast<unsigned char>(text[i])),
+          fmt::format("{}:{}", source, line), "save the file in UTF-8");
+    line += text[i] == '\n' ? 1 : 0;
+  }
+}
 
 void require_shallow(const std::string& text, const std::string& source) {
   int depth = 0, dots = 0;

@@ -8,4 +8,7 @@ namespace sidestream::core {
 /// configuration: the parser, which calls itself at each level, would run out of stack.
 void require_shallow(const std::string& text, const std::string& source);
 
+/// Throws an Error with the line unless `text` is UTF-8, as TOML is: the parser would read beyond its end.
+void require_utf8(const std::string& text, const std::string& source);
+
 }  // namespace sidestream::core

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "sidestream/comm/communicator.hpp"
 #include "sidestream/solvers/heating_cooling.hpp"
 #include "support/cvode.hpp"
 #include "support/heated_gas.hpp"
@@ -25,18 +24,16 @@ std::string described(const Case& c) {
          std::to_string(c.duration / test::seconds_per_myr) + " Myr";
 }
 
-/// The cases of this rank: n_H of 1e-8 to 1e2 / cm^3, T of 10 to 1e8 K; steps of 0.6 and 6 % of the age of the universe
+/// The cases: n_H of 1e-8 to 1e2 / cm^3, T of 10 to 1e8 K; steps of 0.6 and 6 % of the age of the universe
 /// of matter alone.
 template <typename F>
-void for_each_case(const comm::Communicator& comm, F f) {
-  int number = 0;
+void for_each_case(F f) {
   for (const double z : {15.0, 6.0, 3.0, 0.0})
     for (double log_n = -8.0; log_n < 2.1; log_n += 1.0)
       for (double log_t = 1.0; log_t < 8.1; log_t += 1.0)
         for (const double source : {0.0, 0.5, -0.2})
           for (const double share : {0.006, 0.06})
-            if (number++ % comm.size() == comm.rank())
-              f(Case{z, std::pow(10.0, log_n), std::pow(10.0, log_t), source, share * 4.4e17 / std::pow(1.0 + z, 1.5)});
+            f(Case{z, std::pow(10.0, log_n), std::pow(10.0, log_t), source, share * 4.4e17 / std::pow(1.0 + z, 1.5)});
 }
 
 /// What integration makes of a case: the energy as theta [K], whether the floor held it.
@@ -66,10 +63,9 @@ double by_cvode(const Case& c, double theta, F rate) {
 }
 
 TEST(HeatingAgainstCvode, TheSameRatesLeadToTheSameTemperatures) {
-  const comm::Communicator comm(MPI_COMM_WORLD);
   for (const bool shielding : {false, true}) {
     const HeatingCooling heating({.self_shielding = shielding}, test::cosmology_n());
-    for_each_case(comm, [&](const Case& c) {
+    for_each_case([&](const Case& c) {
       const auto epoch = heating.at(c.z, cgs_units);
       const double unit = epoch.moment().theta_per_energy;
       const Outcome ours = outcome(epoch, c);
@@ -94,9 +90,8 @@ TEST(HeatingAgainstCvode, TheSameRatesLeadToTheSameTemperatures) {
 // is falling freely through it does so earlier or later by up to 1e-4 of its time; shorter steps and no source keep
 // that small.
 TEST(HeatingAgainstCvode, RatesWithoutTablesLeadToTheSameTemperatures) {
-  const comm::Communicator comm(MPI_COMM_WORLD);
   const HeatingCooling heating({}, test::cosmology_n());
-  for_each_case(comm, [&](const Case& c) {
+  for_each_case([&](const Case& c) {
     if (c.source != 0.0 || c.duration > 0.01 * 4.4e17) return;
     const auto epoch = heating.at(c.z, cgs_units);
     const Outcome ours = outcome(epoch, c);
