@@ -46,9 +46,14 @@ core::Node load_configuration(const Arguments& arguments) {
   return root;
 }
 
+// Rather than a part of one that goes on or is over.
+bool is_run(const Arguments& arguments) {
+  return !arguments.analyze && arguments.job.empty();
+}
+
 // Rather than with a state that a file holds.
 bool begins_anew(const Arguments& arguments) {
-  return !arguments.restart && !arguments.analyze && arguments.job.empty() && arguments.file.empty();
+  return is_run(arguments) && !arguments.restart && arguments.file.empty();
 }
 
 sims::RunStart start_of(const Arguments& arguments, core::Bill::Clock::time_point began) {
@@ -198,11 +203,11 @@ std::optional<sims::RunConfig> read_together(const comm::Communicator& world, co
     const int here = world.split_by_node().size();
     world.agree_on([&] {
       config = sims::read_run(load_configuration(arguments), begins_anew(arguments));
-      if (!arguments.analyze)
+      if (is_run(arguments))
         sims::require_memory(*config, std::max(1, world.size() - config->coupling.sidecars_used()), here);
       if (world.rank() != 0) return;
       if (begins_anew(arguments)) config->plan->check_start(false);
-      if (!arguments.analyze && arguments.job.empty()) sims::check_start(*config, folder_of(arguments), start);
+      if (is_run(arguments)) sims::check_start(*config, folder_of(arguments), start);
     });
     return config;
   } catch (const core::Error& error) {
@@ -265,8 +270,7 @@ int run_configuration(const Arguments& arguments, core::Bill::Clock::time_point 
   const sims::RunStart start = start_of(arguments, began);
   std::optional<sims::RunConfig> config = read_together(world, arguments, start);
   if (!config) return used_wrongly;
-  const bool is_run = !arguments.analyze && arguments.job.empty();
-  if (is_run) sims::catch_stop_signals();
+  if (is_run(arguments)) sims::catch_stop_signals();
   try {
     if (!arguments.job.empty()) return do_job(world, arguments, config->coupling, began);
     if (arguments.analyze) return analyze_stored(world, arguments, config->coupling, began);

@@ -24,7 +24,7 @@ namespace {
 
 JobOrder read_order(const comm::Communicator& world, const std::optional<JobMemory>& memory,
                     const std::vector<Task>& tasks) {
-  const JobOrder order = order_from(world.broadcast(memory ? memory->order() : ""));
+  const JobOrder order = order_from(world.broadcast(memory ? memory->order() : ""), tasks.size(), world.size());
   world.agree_on([&] {
     core::require(order.loans.size() == static_cast<std::size_t>(world.size()) && order.task < tasks.size() &&
                       tasks[order.task].isolation,

@@ -43,13 +43,13 @@ std::string packed(const JobOrder& order) {
                      {"clock_s", order.clock_s}});
 }
 
-JobOrder order_from(const std::string& bytes) {
+JobOrder order_from(const std::string& bytes, std::size_t tasks, int ranks) {
   const json message = unpacked(bytes);
   JobOrder order;
   order.task = message.at("task");
-  order.announcement = announcement_from(message.at("publish"));
+  order.announcement = announcement_from(message.at("publish"), tasks);
   order.head = snapshot_from(message.at("publish"));
-  order.head.levels = levels_from(message.at("levels"), {});
+  order.head.levels = levels_from(message.at("levels"), {}, ranks);
   for (const json& loan : message.at("loans")) order.loans.push_back(loan_from(loan));
   order.newest_result = message.at("newest_result");
   order.bytes = message.at("bytes");

@@ -31,7 +31,8 @@ struct JobOrder {
 };
 
 std::string packed(const JobOrder& order);
-JobOrder order_from(const std::string& bytes);
+/// Of a run with so many tasks and ranks that compute. Throws core::Error for what is none.
+JobOrder order_from(const std::string& bytes, std::size_t tasks, int ranks);
 
 /// An order and room for the answer, in memory that a run lends to a job.
 class JobMemory {
