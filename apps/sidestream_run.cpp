@@ -18,6 +18,8 @@
 #include "sidestream/comm/launcher_watch.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/instruction_set.hpp"
+#include "sidestream/core/under_way.hpp"
+#include "sidestream/couple/isolated_job.hpp"
 #include "sidestream/couple/stored.hpp"
 #include "sidestream/sims/listings.hpp"
 #include "sidestream/sims/run.hpp"
@@ -30,7 +32,7 @@ using apps::used_wrongly;
 constexpr int done = 0, failed = 1;
 
 struct Arguments {
-  std::string config, folder, file;
+  std::string config, folder, file, job;
   std::optional<std::string> kind;  // of names to list, or empty: all
   std::vector<std::string> overrides, allowed_changes;
   int ranks = 1;
@@ -44,9 +46,14 @@ core::Node load_configuration(const Arguments& arguments) {
   return root;
 }
 
+// Rather than a part of one that goes on or is over.
+bool is_run(const Arguments& arguments) {
+  return !arguments.analyze && arguments.job.empty();
+}
+
 // Rather than with a state that a file holds.
 bool begins_anew(const Arguments& arguments) {
-  return !arguments.restart && !arguments.analyze && arguments.file.empty();
+  return is_run(arguments) && !arguments.restart && arguments.file.empty();
 }
 
 sims::RunStart start_of(const Arguments& arguments, core::Bill::Clock::time_point began) {
@@ -196,11 +203,11 @@ std::optional<sims::RunConfig> read_together(const comm::Communicator& world, co
     const int here = world.split_by_node().size();
     world.agree_on([&] {
       config = sims::read_run(load_configuration(arguments), begins_anew(arguments));
-      if (!arguments.analyze)
+      if (is_run(arguments))
         sims::require_memory(*config, std::max(1, world.size() - config->coupling.sidecars_used()), here);
       if (world.rank() != 0) return;
       if (begins_anew(arguments)) config->plan->check_start(false);
-      if (!arguments.analyze) sims::check_start(*config, folder_of(arguments), start);
+      if (is_run(arguments)) sims::check_start(*config, folder_of(arguments), start);
     });
     return config;
   } catch (const core::Error& error) {
@@ -236,6 +243,14 @@ int analyze_file(const comm::Communicator& world, const Arguments& arguments, co
   }
 }
 
+// A task of a run that goes on: by this job, whatever becomes of it.
+int do_job(const comm::Communicator& world, const Arguments& arguments, const couple::CouplingConfig& config,
+           core::Bill::Clock::time_point began) {
+  core::Bill bill(began);
+  couple::do_job(world, config, io::RunFolder(arguments.folder), bill, arguments.job);
+  return done;
+}
+
 // The tasks that a run left for later.
 int analyze_stored(const comm::Communicator& world, const Arguments& arguments, const couple::CouplingConfig& config,
                    core::Bill::Clock::time_point began) {
@@ -249,14 +264,17 @@ int analyze_stored(const comm::Communicator& world, const Arguments& arguments, 
 
 int run_configuration(const Arguments& arguments, core::Bill::Clock::time_point began, int argc, char** argv) {
   const comm::Environment environment(argc, argv);
+  core::tell_of_sudden_ends();
   const comm::Communicator world(MPI_COMM_WORLD);
   if (arguments.analyze && !arguments.file.empty()) return analyze_file(world, arguments, began);
   const sims::RunStart start = start_of(arguments, began);
   std::optional<sims::RunConfig> config = read_together(world, arguments, start);
   if (!config) return used_wrongly;
-  if (!arguments.analyze) sims::catch_stop_signals();
+  if (is_run(arguments)) sims::catch_stop_signals();
   try {
+    if (!arguments.job.empty()) return do_job(world, arguments, config->coupling, began);
     if (arguments.analyze) return analyze_stored(world, arguments, config->coupling, began);
+    config->coupling.job_program = std::filesystem::read_symlink("/proc/self/exe").string();
     const auto status = sims::run(world, std::move(*config), folder_of(arguments), start, tell);
     return status == sims::RunStatus::finished ? done : failed;
   } catch (const core::Error& error) {
@@ -275,6 +293,7 @@ int run_configuration(const Arguments& arguments, core::Bill::Clock::time_point 
 
 int main(int argc, char** argv) {
   const auto began = core::Bill::Clock::now();
+  if (argc > 1 && std::string_view(argv[1]) == "--keep-job") return couple::keep_job({argv + 2, argv + argc});
   Arguments arguments;
   apps::CommandLine line(
       "Runs a simulation and the analyses of its configuration, on as many ranks as it was started with.\n"
@@ -291,6 +310,7 @@ int main(int argc, char** argv) {
   line.flag("--analyze", arguments.analyze,
             "do what tasks of the transport `file` left for later in the folder of the run, whose configuration is "
             "config.toml there; with --from: do the tasks of the configuration with that file");
+  line.word("--job", arguments.job, "do a task of the run in the folder, which starts this as a job of its own");
   line.flag("--overwrite", arguments.overwrite, "replace an earlier run in the folder");
   line.flag("--quiet", arguments.quiet, "no line for each step");
   line.flag("--check", arguments.check, "check the configuration, say what it would take, and stop");

@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "sidestream/core/under_way.hpp"
+
 namespace sidestream::analysis {
 
 /// Calls `f(i)` for i = 0 ... count - 1, each once, by so many threads (this one among them). Rethrows the first
@@ -27,7 +29,11 @@ void for_each_in_parallel(int count, int threads, F f) {
   };
   {
     std::vector<std::jthread> others;
-    for (int t = 1; t < std::min(threads, count); ++t) others.emplace_back(work);
+    for (int t = 1; t < std::min(threads, count); ++t)
+      others.emplace_back([&work, under_way = core::UnderWay::here()] {
+        const core::UnderWay same(under_way);
+        work();
+      });
     work();
   }
   if (problem) std::rethrow_exception(problem);

@@ -128,6 +128,10 @@ bool SharedMemory::is_lent() const {
   return head().lent.load(std::memory_order_acquire) != 0;
 }
 
+void SharedMemory::take_back() {
+  head().lent.store(0, std::memory_order_release);
+}
+
 std::vector<bool> sharers_of_memory(const Communicator& world) {
   const Communicator node = world.split_by_node();
   const std::optional<SharedMemory> own = SharedMemory::make(0);

@@ -33,6 +33,9 @@ struct CouplingTable {
 
 struct TaskTable : TriggerKeys {
   std::string analysis, grid, transport;
+  bool isolate = false;
+  std::optional<double> deadline_s;
+  double memory_bytes = 0.0;
 };
 
 // What each entry of a registry is, in one line.
@@ -66,7 +69,7 @@ core::Table<CouplingTable> coupling_table() {
   table.option("timeout", &CouplingTable::timeout, 3600.0)
       .in(core::wall_time_units())
       .at_least(0)
-      .doc("longest time without a sign of those who analyse");
+      .doc("longest time without a sign of those who analyse, and for an analysis");
   return table;
 }
 
@@ -78,6 +81,18 @@ core::Table<TaskTable> task_table(const TimeKeeping& times, const Transports& tr
   table.option("transport", &TaskTable::transport, transports.front().name)
       .one_of(transports.names())
       .doc(documented(transports));
+  table.option("isolate", &TaskTable::isolate, false)
+      .doc(
+          "whether it is a job of its own, so that nothing it does to its processes ends the run; in-situ: the "
+          "simulation waits for it, async: it does not");
+  table.option("deadline", &TaskTable::deadline_s, std::nullopt)
+      .in(core::wall_time_units())
+      .at_least(1e-3)
+      .doc("of a job of its own: when it is ended, after its start; else `coupling.timeout`");
+  table.option("memory_limit", &TaskTable::memory_bytes, 0.0)
+      .in(core::size_units())
+      .at_least(0)
+      .doc("of a job of its own: memory that each of its processes may take beside what it begins with; 0: any");
   add_trigger_options(table, times);
   return table;
 }
@@ -110,10 +125,22 @@ void check_name(const std::string& name, const core::Node& table) {
                  "use letters, digits, `_` and `-`: the results go to a folder of that name");
 }
 
+// The deadline is that of the coupling unless the task has its own.
+std::optional<Isolation> read_isolation(const TaskTable& table, const core::Node& node, const TransportEntry& transport,
+                                        double timeout_s) {
+  if (!table.isolate) return std::nullopt;
+  if (!transport.may_isolate)
+    core::reject(*node.find("isolate"),
+                 fmt::format("a task with the transport \"{}\" is no job of its own", transport.name),
+                 transport.serve ? "use transport = \"async\": the simulation goes on while the job works"
+                                 : "leave `isolate` out: `sidestream analyze` is another job already");
+  return Isolation{table.deadline_s.value_or(timeout_s), table.memory_bytes};
+}
+
 using Analyses = core::Registry<analysis::AnalysisEntry>;
 
 Task read_task(const std::string& name, const core::Node& node, const Analyses& analyses, const TimeKeeping& times,
-               const Transports& transports, core::Node* resolved) {
+               const Transports& transports, double timeout_s, core::Node* resolved) {
   // The analysis looks first: it knows all keys of the table and so finds a slip in any of them.
   core::Node full_task, full_analysis;
   Task task;
@@ -126,6 +153,7 @@ Task read_task(const std::string& name, const core::Node& node, const Analyses& 
   task.analysis_name = table.analysis;
   task.grid = table.grid;
   task.transport = &transports.named(table.transport);
+  task.isolation = read_isolation(table, node, *task.transport, timeout_s);
   task.trigger = Trigger(read_when(node, table, "the task", times));
   const core::Node parameters = members_of(full_analysis, keys, false);
   task.parameters = core::to_toml(parameters);
@@ -153,6 +181,12 @@ void check_when_full(const CouplingConfig& config, const core::Node& coupling) {
     core::reject(*coupling.find("when_full"), "there is no folder for what finds no room in the queue",
                  "set `coupling.spill` to a folder on a disk of each node: spill = \"/scratch/spill\"");
   if (config.when_full->otherwise != Otherwise::do_here) return;
+  for (const Task& task : config.tasks)
+    if (task.isolation)
+      core::reject(*coupling.find("when_full"),
+                   fmt::format("the task `{}` is to be a job of its own, and would be done by the ranks that compute",
+                               task.name),
+                   "use another policy, such as `when_full = \"block\"`");
   for (const Task& task : config.tasks)
     if (task.transport->has_queue && task.analysis->looks_back())
       core::reject(*coupling.find("when_full"),
@@ -223,11 +257,11 @@ int CouplingConfig::sidecars_used() const {
 }
 
 bool CouplingConfig::uses_queue() const {
-  return std::ranges::any_of(tasks, [](const Task& task) { return task.transport->has_queue; });
+  return std::ranges::any_of(tasks, [](const Task& task) { return way_of(task).has_queue; });
 }
 
 bool CouplingConfig::uses_threads() const {
-  return std::ranges::any_of(tasks, [](const Task& task) { return task.transport->needs_threads; });
+  return std::ranges::any_of(tasks, [](const Task& task) { return way_of(task).needs_threads; });
 }
 
 CouplingConfig read_coupling(const core::Node& root, core::Node* resolved, const Analyses& analyses,
@@ -256,7 +290,7 @@ CouplingConfig read_coupling(const core::Node& root, core::Node* resolved, const
     check_name(name, node);
     if (writes_file(node)) continue;
     core::Node full;
-    config.tasks.push_back(read_task(name, node, analyses, times, transports, &full));
+    config.tasks.push_back(read_task(name, node, analyses, times, transports, config.timeout_s, &full));
     full_tasks.set(name, std::move(full));
   }
   check_sidecars(config);
@@ -302,7 +336,7 @@ std::vector<std::string> names_of(const std::vector<ExpectedSpecies>& species) {
 
 void check_queue(const CouplingConfig& config, const Expected& expected) {
   for (const Task& task : config.tasks) {
-    if (!task.transport->has_queue) continue;
+    if (!way_of(task).has_queue) continue;
     const mesh::Grid& grid = grid_named(expected.grids, task.grid, task.table);
     const auto field_bytes = static_cast<double>(grid.domain.volume()) * sizeof(double);
     double bytes = static_cast<double>(fields_to_send(task, grid.quantities).size()) * field_bytes;

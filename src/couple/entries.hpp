@@ -10,4 +10,7 @@ TransportEntry in_transit();
 TransportEntry async();
 TransportEntry file();
 
+/// To jobs of their own: for tasks of any transport that may be isolated, and named by none.
+const TransportEntry& isolated();
+
 }  // namespace sidestream::couple

@@ -44,8 +44,10 @@ class InSitu : public Transport {
 }  // namespace
 
 TransportEntry in_situ() {
-  return {name, "on the ranks that compute, which wait",
-          [](Surroundings& around) { return std::make_unique<InSitu>(around); }};
+  return {.name = name,
+          .documentation = "on the ranks that compute, which wait",
+          .make = [](Surroundings& around) { return std::make_unique<InSitu>(around); },
+          .may_isolate = true};
 }
 
 }  // namespace sidestream::couple

@@ -103,7 +103,7 @@ class Session::Impl {
       for (const auto& [grid, tasks] : due) {
         Orders orders;
         for (const std::size_t task : tasks)
-          if (config_.tasks[task].transport == way.entry) orders.push_back({task});
+          if (&way_of(config_.tasks[task]) == way.entry) orders.push_back({task});
         std::ranges::copy(way.transport->publish(snapshot.on_grid(grid), orders), std::back_inserter(left[grid]));
       }
     for (const auto& [grid, orders] : left) ways_.back().transport->publish(snapshot.on_grid(grid), orders);
@@ -158,7 +158,8 @@ class Session::Impl {
     const TransportEntry* last = &transports().front();
     std::vector<const TransportEntry*> all;
     for (const Task& task : config_.tasks)
-      if (task.transport != last && std::ranges::find(all, task.transport) == all.end()) all.push_back(task.transport);
+      if (const TransportEntry* way = &way_of(task); way != last && std::ranges::find(all, way) == all.end())
+        all.push_back(way);
     all.push_back(last);
     return all;
   }
@@ -170,7 +171,7 @@ class Session::Impl {
   void check_threads(const comm::Communicator& world) const {
     world.agree_on([&] {
       for (const Task& task : config_.tasks)
-        if (task.transport->needs_threads && !comm::allows_threads())
+        if (way_of(task).needs_threads && !comm::allows_threads())
           throw core::Error(fmt::format("the transport `{}` needs an MPI that several threads may call at a time "
                                         "(MPI_THREAD_MULTIPLE), and this one does not allow it",
                                         task.transport->name),

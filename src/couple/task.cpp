@@ -5,9 +5,14 @@
 
 #include <algorithm>
 
+#include "couple/entries.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::couple {
+
+const TransportEntry& way_of(const Task& task) {
+  return task.isolation ? isolated() : *task.transport;
+}
 
 std::vector<FieldRequest> requested_fields(const Task& task) {
   std::vector<FieldRequest> all;

@@ -7,9 +7,12 @@
 #include <utility>
 
 #include "couple/books.hpp"
+#include "couple/deadline.hpp"
+#include "couple/not_numbers.hpp"
 #include "couple/waiting.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
+#include "sidestream/core/under_way.hpp"
 #include "sidestream/fft/engine.hpp"
 #include "sidestream/io/result_file.hpp"
 
@@ -19,7 +22,23 @@ using nlohmann::json;
 
 namespace {
 
+// Beyond the time-out, so that a rank that waits for others in an analysis speaks first and says why; then the first.
+constexpr double first_grace_s = 3.0, grace_s = 6.0;
+
+std::string who(const Task& task) {
+  return fmt::format("the task `{}` (analysis `{}`)", task.name, task.analysis_name);
+}
+
+std::string about(std::int64_t step, const comm::Communicator& group) {
+  return fmt::format(
+      "  --> step {}, rank {} of the {} that analyse\nhint: the run ends with it; `isolate = true` of the task makes "
+      "it a "
+      "job of its own; `--restart` goes on from the last checkpoint that was committed\n",
+      step, group.rank(), group.size());
+}
+
 std::string text_of(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return "there is not enough memory for it";
   const auto* ours = dynamic_cast<const core::Error*>(&error);
   if (ours == nullptr) return error.what();
   std::string text = ours->message();
@@ -67,11 +86,19 @@ Finding TaskRunner::analyse(const Task& task, const mesh::Snapshot& snapshot, co
   const core::Stopwatch watch;
   const core::Bill::Part part = bill_->part("analysis", task.name);
   const mesh::Result* earlier = task.analysis->looks_back() ? &earlier_result(task, snapshot.moment.step) : nullptr;
+  log_->write("analysis_begun",
+              {{"task", task.name}, {"analysis", task.analysis_name}, {"step", snapshot.moment.step}});
   try {
+    const core::UnderWay under_way({who(task), about(snapshot.moment.step, group_)});
+    const Deadline deadline(timeout_s_ + (group_.rank() == 0 ? first_grace_s : grace_s),
+                            fmt::format("error: {} takes longer than the {:.3g} s of `coupling.timeout`\n{}", who(task),
+                                        timeout_s_, about(snapshot.moment.step, group_)));
     finding.result = earlier == nullptr ? task.analysis->run(analysis_group_, snapshot)
                                         : task.analysis->run_after(analysis_group_, snapshot, *earlier);
   } catch (const std::exception& error) {
     finding.problem = "the analysis failed: " + text_of(error);
+  } catch (...) {
+    finding.problem = "the analysis failed: it threw what is no std::exception";
   }
   finding.problem = problem_of_any_rank(finding.problem, task);
   finding.compute_s = watch.seconds();
@@ -82,6 +109,7 @@ bool TaskRunner::settle(const Task& task, const Finding& finding, TaskTotals& to
   const core::Stopwatch watch;
   const std::int64_t step = finding.moment.step;
   const std::string path = folder_.result(task.name, step);
+  const std::string not_a_number = finding.problem.empty() ? not_numbers(group_, finding.result) : "";
   std::string unwritten;
   try {
     const core::Bill::Part writing = bill_->part("writing results", task.name);
@@ -105,7 +133,10 @@ bool TaskRunner::settle(const Task& task, const Finding& finding, TaskTotals& to
                 {"bytes_in", finding.delivery.bytes},
                 {"result", std::filesystem::path(path).lexically_relative(folder_.path()).string()},
                 {"summary", finding.result.summary}});
+  if (!not_a_number.empty()) event["not_a_number"] = not_a_number;
   log_->write("analysis", event);
+  if (!not_a_number.empty())
+    warn_once(task, step, "the analysis found NaN: " + not_a_number, "the result is written as it is");
   return true;
 }
 
@@ -140,10 +171,14 @@ void TaskRunner::report_unwritten(const Task& task, std::int64_t step, const std
 
 void TaskRunner::report(const Task& task, std::int64_t step, const std::string& message,
                         const std::string& consequence) {
-  if (group_.rank() != 0) return;
   log_->write("analysis_failed",
               {{"task", task.name}, {"analysis", task.analysis_name}, {"step", step}, {"message", message}});
-  if (warn_ && warned_.insert(task.name).second)
+  warn_once(task, step, message, consequence);
+}
+
+void TaskRunner::warn_once(const Task& task, std::int64_t step, const std::string& message,
+                           const std::string& consequence) {
+  if (group_.rank() == 0 && warn_ && warned_.emplace(task.name, consequence).second)
     warn_(fmt::format("task `{}`, step {}: {} (said once; {})", task.name, step, message, consequence));
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "couple/earlier_results.hpp"
@@ -66,6 +67,7 @@ class TaskRunner {
 
  private:
   void report(const Task& task, std::int64_t step, const std::string& message, const std::string& consequence);
+  void warn_once(const Task& task, std::int64_t step, const std::string& message, const std::string& consequence);
   std::string problem_of_any_rank(const std::string& mine, const Task& task) const;
 
   comm::Communicator group_, analysis_group_;
@@ -74,7 +76,7 @@ class TaskRunner {
   core::Bill* bill_;
   Session::Warn warn_;
   double timeout_s_;
-  std::set<std::string> warned_;
+  std::set<std::pair<std::string, std::string>> warned_;  // of which task, and what comes of it
   EarlierResults earlier_;
 };
 

@@ -97,7 +97,8 @@ STARTS: dict[str, Callable[[Path], str]] = {
     "nested": nested,
     "zoom": zoom,
 }
-# By name: ranks, of them sidecars, the transport, and whether sidecars read where the others have written.
+# By name: ranks, of them sidecars, the transport (and whether its tasks are jobs of their own), and whether sidecars
+# read where the others have written.
 PLACES = {
     "2": (2, 0, "in-situ", True),
     "3": (3, 0, "in-situ", True),
@@ -108,6 +109,8 @@ PLACES = {
     "3 with two": (3, 2, "in-transit", True),
     "3 with two by messages": (3, 2, "in-transit", False),
     "2 and later 3": (2, 0, "file", True),
+    "1 with a job": (1, 0, "in-situ isolated", True),
+    "3 with jobs behind": (3, 0, "async isolated", True),
 }
 
 
@@ -115,7 +118,10 @@ def run(
     folder: Path, out: str, ranks: int, sidecars: int, transport: str = "in-situ", shares_memory: bool = True
 ) -> Path:
     words = ["--set", f"coupling.sidecars={sidecars}", "--set", f"coupling.shared_memory={str(shares_memory).lower()}"]
-    words += [word for task in ("spectra", "halos") for word in ("--set", f"task.{task}.transport={transport}")]
+    transport, *isolated = transport.split()
+    for task in ("spectra", "halos"):
+        words += ["--set", f"task.{task}.transport={transport}"]
+        words += ["--set", f"task.{task}.isolate={str(bool(isolated)).lower()}"]
     done = program(folder, ranks, "box.toml", "--quiet", "--out", out, *words)
     assert done.returncode == 0, done.stderr
     if transport == "file":

@@ -125,6 +125,28 @@ TEST(CouplingConfig, ATaskThatIsNeverDueIsRefused) {
   EXPECT_THAT(error_of("[task.a]\nanalysis = \"digest\"\nevery = -1").message(), HasSubstr("at least 0"));
 }
 
+std::string isolated(const std::string& more) {
+  return "[task.a]\nanalysis = \"digest\"\nevery = 1\nisolate = true\n" + more;
+}
+
+TEST(CouplingConfig, AnIsolatedTaskHasADeadlineAndNeedsNoThreads) {
+  const CouplingConfig config = read(isolated("transport = \"async\"\nmemory_limit = \"2 KiB\""));
+
+  ASSERT_TRUE(config.tasks[0].isolation);
+  EXPECT_EQ(config.tasks[0].isolation->deadline_s, 3600.0);  // that of the coupling
+  EXPECT_EQ(config.tasks[0].isolation->memory_bytes, 2048.0);
+  EXPECT_TRUE(config.uses_queue());
+  EXPECT_FALSE(config.uses_threads());
+  EXPECT_EQ(read(isolated("deadline = \"2 min\"")).tasks[0].isolation->deadline_s, 120.0);
+}
+
+TEST(CouplingConfig, WhatWouldNotBeIsolatedIsRefused) {
+  EXPECT_THAT(error_of(isolated("transport = \"file\"")).message(), HasSubstr("\"file\" is no job of its own"));
+  EXPECT_THAT(error_of(isolated("transport = \"in-transit\"\n[coupling]\nsidecars = 1")).hint(), HasSubstr("async"));
+  EXPECT_THAT(error_of(isolated("[coupling]\nwhen_full = \"in-situ\"")).where(), HasSubstr("coupling.when_full"));
+  EXPECT_THAT(error_of(isolated("deadline = \"0 s\"")).where(), HasSubstr("task.a.deadline"));
+}
+
 TEST(CouplingConfig, TransitWithoutSidecarsIsRefused) {
   const core::Error error = error_of("[task.a]\nanalysis = \"digest\"\nevery = 1\ntransport = \"in-transit\"");
 

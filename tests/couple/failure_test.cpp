@@ -1,4 +1,7 @@
 // What goes wrong in an analysis stays there.
+#include <cmath>
+#include <new>
+
 #include "couple/session_fixture.hpp"
 
 namespace sidestream::couple {
@@ -70,6 +73,55 @@ TEST_P(Failures, AnExceptionOfOneRankCountsForAll) {
   if (world_.rank() != 0) return;
   EXPECT_EQ(totals.at(0).failed, 1);
   EXPECT_EQ(events(analysing_group(), "analysis_failed").at(0).at("message"), "the analysis failed: out of luck");
+}
+
+TEST_P(Failures, WhateverIsThrownCounts) {
+  if (!allows(GetParam())) return;
+  const auto no_exception = std::make_shared<test::Told>([](const auto&, const auto&) { throw 3; });
+  const auto hungry = std::make_shared<test::Told>([](const auto&, const auto&) { throw std::bad_alloc(); });
+
+  const auto totals =
+      run(config_of({task_of("odd", no_exception, GetParam()), task_of("hungry", hungry, GetParam()), sound()}, 1), 1);
+
+  if (world_.rank() != 0) return;
+  EXPECT_EQ(totals.at(2).count, 1);
+  const auto failures = events(analysing_group(), "analysis_failed");
+  ASSERT_EQ(failures.size(), 2);
+  EXPECT_EQ(failures[0].at("message"), "the analysis failed: it threw what is no std::exception");
+  EXPECT_EQ(failures[1].at("message"), "the analysis failed: there is not enough memory for it");
+}
+
+// One number a rank, of which the last one's is none.
+class LastIsNaN : public analysis::Analysis {
+ public:
+  explicit LastIsNaN(bool has_gaps) : has_gaps_(has_gaps) {}
+  std::vector<std::string> fields() const override { return {"density"}; }
+  mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot&) const override {
+    mesh::Result result;
+    result.distributed = {"rank"};
+    const bool is_last = comm.rank() == comm.size() - 1;
+    result.add<double>("number", "", "one", {"rank"}, {1}, {is_last ? std::nan("") : 1.0});
+    result.columns.back().has_gaps = has_gaps_;
+    return result;
+  }
+
+ private:
+  bool has_gaps_;
+};
+
+TEST_P(Failures, NaNIsReportedUnlessItStandsForAMissingValue) {
+  if (!allows(GetParam())) return;
+  const auto totals = run(config_of({task_of("none", std::make_shared<LastIsNaN>(false), GetParam()),
+                                     task_of("gaps", std::make_shared<LastIsNaN>(true), GetParam())},
+                                    1),
+                          1);
+
+  if (world_.rank() != 0) return;
+  EXPECT_EQ(totals.at(0).count, 1);
+  const auto analyses = events(analysing_group(), "analysis");
+  ASSERT_EQ(analyses.size(), 2);
+  EXPECT_EQ(analyses[0].at("not_a_number"), "column `number`");
+  EXPECT_FALSE(analyses[1].contains("not_a_number"));
 }
 
 TEST_P(Failures, AMissingFieldIsAFailureOfItsTaskOnly) {

@@ -38,6 +38,8 @@ class SharedMemory {
   Address lend() const;
   /// Whether any has not given it back.
   bool is_lent() const;
+  /// Where those to whom it was lent have ended without giving it back.
+  void take_back();
 
  private:
   struct Head;

@@ -44,6 +44,7 @@ struct CouplingConfig {
   std::vector<int> cores;     ///< of each node, on which threads analyse; none: where their rank runs
   double timeout_s = 3600.0;  ///< longest silence of the other group
   std::string queue_where;    ///< the place of its size
+  std::string job_program;    ///< which does a task as a job of its own (`isolated_job.hpp`); empty: there is none
   TimeKeeping times;
   std::vector<Task> tasks;  ///< in the order of the file
 

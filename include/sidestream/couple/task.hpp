@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,12 @@
 #include "sidestream/couple/trigger.hpp"
 
 namespace sidestream::couple {
+
+/// What an analysis that is a job of its own may take.
+struct Isolation {
+  double deadline_s = 0.0;    ///< after its start, when it is ended
+  double memory_bytes = 0.0;  ///< of each of its processes, beside what it begins with; 0: as much as there is
+};
 
 /// An analysis, how it gets its data and when: one `[task.NAME]` table.
 struct Task {
@@ -20,7 +27,11 @@ struct Task {
   std::string parameters;  ///< the analysis's own keys as TOML, defaults filled in; stored with each result
   core::Node table{};      ///< as it was written, for messages
   std::string grid{};      ///< of the snapshot's, which it reads; empty: the one of the state
+  std::optional<Isolation> isolation{};  ///< of one that is a job of its own
 };
+
+/// How its snapshots travel: by its transport, or to a job of its own.
+const TransportEntry& way_of(const Task& task);
 
 /// A field an analysis asks for. A trailing '?' of its name in `Analysis::fields` means that it is used only if the
 /// snapshot has it.

@@ -72,6 +72,8 @@ struct TransportEntry {
   std::function<void(Surroundings& around)> serve{};
   bool has_queue = false;      ///< whether publishes wait in memory, so that the keys of the queue count
   bool needs_threads = false;  ///< whether several threads call MPI
+  /// Whether its tasks may be jobs of their own (`isolate`): then the simulation waits for these, or has them queue up.
+  bool may_isolate = false;
 };
 
 /// All transports there are; the first one is for tasks that name none.

@@ -15,6 +15,7 @@ struct Column {
   std::string name, unit, description;
   std::vector<std::string> dimensions;
   std::variant<std::vector<double>, std::vector<std::int64_t>> values;
+  bool has_gaps = false;  ///< whether NaN stands for a value that there is not
 };
 
 /// What an analysis finds: small named tables plus attributes, complete on rank 0 of the group that computed it and
@@ -32,7 +33,8 @@ struct Result {
   template <typename T>
   void add(std::string name, std::string unit, std::string description, std::vector<std::string> names,
            std::vector<std::int64_t> lengths, std::vector<T> values) {
-    add(Column{std::move(name), std::move(unit), std::move(description), std::move(names), std::move(values)}, lengths);
+    add(Column{std::move(name), std::move(unit), std::move(description), std::move(names), std::move(values), false},
+        lengths);
   }
   const Column& column(const std::string& name) const;
 

@@ -142,6 +142,8 @@ def _conclude(request: RunRequest, progress: Progress, messages: MessageFilter, 
     if not interrupted and not stopped:
         diagnosis = messages.diagnosis(code)
         if diagnosis is not None:
+            if progress.under_way:
+                diagnosis.where = "under way: " + ", ".join(progress.under_way.values())
             console.print_error(diagnosis)
     if not request.out.is_dir() or progress.steps_seen == 0 and not progress.end:
         return 1 if failed else 0

@@ -53,6 +53,7 @@ class Progress:
     started_at: float = 0.0  # `done` when this start of the run began; not 0 after a restart
     ranks: int = 0
     analyses: dict[str, str] = field(default_factory=dict)  # task: what it did last
+    under_way: dict[str, str] = field(default_factory=dict)  # task that ranks of the run are at: since when, in words
     end: Event = field(default_factory=dict)
     steps_seen: int = 0
     stated_left_s: float | None = None  # by the simulation itself
@@ -96,14 +97,21 @@ class Progress:
         left = number(event, "left_s")
         self.stated_left_s = left if left > 0 else None
 
+    def _on_analysis_begun(self, event: Event) -> None:
+        if event.get("group") != "isolated":
+            what = f"task `{event.get('task', '?')}` ({event.get('analysis', '?')}) at step {event.get('step', '?')}"
+            self.under_way[str(event.get("task", "?"))] = what
+
     def _on_analysis(self, event: Event) -> str:
         text = what_it_did(event)
         self.analyses[str(event.get("task", "?"))] = text
+        self.under_way.pop(str(event.get("task", "?")), None)
         return text
 
     def _on_analysis_failed(self, event: Event) -> None:
         # The program itself prints why.
         task = str(event.get("task", "?"))
+        self.under_way.pop(task, None)
         self.analyses[task] = f"{task}: failed at step {event.get('step', '?')}"
 
     def _on_plotfile(self, event: Event) -> str:

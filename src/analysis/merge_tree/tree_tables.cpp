@@ -115,7 +115,8 @@ void add_maxima(const TreePart& part, double sign, std::span<const Peak> elders,
       std::move(saddles));
   add(result, of_maximum, "death", "value there", std::move(deaths));
   add(result, of_maximum, "parent", "maximum of the branch that it joins, or -1", std::move(parents));
-  add(result, of_maximum, "parent_birth", "value there", std::move(parent_births));
+  add(result, of_maximum, "parent_birth", "value there, or NaN", std::move(parent_births));
+  result.columns.back().has_gaps = true;
   add(result, of_maximum, "parent_row", "its row in this table, or -1", std::move(parent_rows));
 }
 

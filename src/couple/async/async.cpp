@@ -12,7 +12,8 @@ TransportEntry async() {
                 return std::make_unique<QueuedTransport>(around, "threads", std::make_unique<ThreadChannel>(around));
               },
           .has_queue = true,
-          .needs_threads = true};
+          .needs_threads = true,
+          .may_isolate = true};
 }
 
 }  // namespace sidestream::couple

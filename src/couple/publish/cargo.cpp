@@ -61,6 +61,11 @@ comm::SharedMemory::Address Cargo::lend(std::size_t message) const {
   return memory ? memory->lend() : comm::SharedMemory::Address{};
 }
 
+void Cargo::take_back() {
+  for (Buffer& buffer : buffers_)
+    if (buffer.shared) buffer.shared->take_back();
+}
+
 void Cargo::borrow(std::size_t message, comm::SharedMemory memory) {
   const std::size_t capacity = memory.bytes().size() / sizeof(Word);
   place(message, {{}, std::move(memory), capacity});

@@ -49,6 +49,8 @@ class Cargo {
 
   /// Where the one that receives a message finds it; nowhere if its memory cannot be lent.
   comm::SharedMemory::Address lend(std::size_t message) const;
+  /// Where those to whom messages were lent have ended.
+  void take_back();
   /// The message lies in the memory of the one that wrote it, until the cargo ends.
   void borrow(std::size_t message, comm::SharedMemory memory);
   /// It is sent after all.

@@ -41,7 +41,7 @@ class Channel {
   /// Takes over a publish. One that is held does not go before it is started; in the meantime it may be withdrawn.
   /// Communicates.
   virtual void send(Publish publish, bool is_held) = 0;
-  /// Starts what is held up to a number.
+  /// Starts what is held up to a number. Communicates where that is settled together.
   virtual void start(std::int64_t number) = 0;
   virtual void withdraw(const Range& numbers) = 0;
 

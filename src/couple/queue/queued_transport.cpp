@@ -77,6 +77,10 @@ Orders QueuedTransport::beyond_the_queue(const Order& order, std::int64_t bytes,
     around_.books.enter(Books::Action::dropped, order, moment);
     return {};
   }
+  if (task.isolation)
+    return {{order.task, order.charge,
+             problem + ", and the ranks that compute do not do what is to be a job of its own; make `coupling.queue` "
+                       "larger"}};
   if (task.analysis->looks_back())
     return {{order.task, order.charge,
              problem + ", and only those who have its result of the moment before can compare with that; make "

@@ -391,7 +391,7 @@ nlohmann::json describe(const RunConfig& config, int ranks) {
   for (const couple::Task& task : config.coupling.tasks)
     tasks.push_back({{"name", task.name},
                      {"analysis", task.analysis_name},
-                     {"transport", task.transport->name},
+                     {"transport", task.transport->name + (task.isolation ? ", a job of its own" : "")},
                      {"due", couple::in_words(task.trigger.when())}});
   for (const OutputConfig& output : config.plotfiles)
     if (!output.task.empty())

@@ -1,0 +1,197 @@
+#include "couple/isolate/job_channel.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include "couple/publish/block_messages.hpp"
+#include "sidestream/core/error.hpp"
+#include "sidestream/io/atomic_file.hpp"
+
+namespace sidestream::couple {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr double look_every_s = 5e-3;
+
+std::string key_of_first_isolated(const CouplingConfig& config) {
+  const auto found = std::ranges::find_if(config.tasks, [](const Task& task) { return task.isolation.has_value(); });
+  return fmt::format("key `task.{}.isolate`", found->name);
+}
+
+std::string what_is_missing(const Surroundings& around, const comm::Communicator& group) {
+  if (around.config.job_program.empty()) return "this program starts no jobs of their own";
+  if (group.split_by_node().size() != group.size()) return "a job of its own needs all ranks that compute on one node";
+  if (!std::ranges::all_of(comm::sharers_of_memory(group), [](bool shares) { return shares; }))
+    return "the ranks cannot lend their memory to another job";
+  if (job_launcher().empty()) return "there is no `" SIDESTREAM_MPIEXEC "` to start a job of its own with";
+  return "";
+}
+
+}  // namespace
+
+JobChannel::JobChannel(Surroundings& around) : around_(around), group_(around.roles.group().duplicate()) {
+  const std::string missing = what_is_missing(around, group_);
+  group_.agree_on([&] {
+    if (!missing.empty())
+      throw core::Error(missing, key_of_first_isolated(around.config),
+                        "leave `isolate` out, or give the task the transport \"file\": `sidestream analyze` is another "
+                        "job, wherever it runs");
+  });
+}
+
+// A rank of a job holds what the rank of its number in the run does.
+Route JobChannel::route_for(const std::vector<mesh::Layout>& levels) const {
+  return {levels, group_.rank(), levels, 0, std::vector<bool>(static_cast<std::size_t>(group_.size()), true)};
+}
+
+void JobChannel::send(Publish publish, bool is_held) {
+  kept_.push_back({publish.announcement.number, std::move(publish.announcement), std::move(publish.head),
+                   std::make_unique<Cargo>(std::move(publish.cargo)), false});
+  if (!is_held) start(kept_.back().number);
+}
+
+void JobChannel::start(std::int64_t number) {
+  for (Kept& kept : kept_)
+    if (kept.number <= number && !std::exchange(kept.is_offered, true)) offer(kept);
+}
+
+void JobChannel::offer(Kept& kept) {
+  Loan loan;
+  kept.cargo->load(pool());
+  for (const Cargo::Message& message : kept.cargo->messages()) {
+    if (message.is_empty()) continue;
+    loan.words = std::ssize(message.words());
+    loan.particle_words = std::ssize(message.particles);
+    for (std::size_t job = 0; job < kept.announcement.tasks.size(); ++job) loan.address = kept.cargo->lend(0);
+  }
+  std::vector<Loan> loans = group_.gather(std::span<const Loan>(&loan, 1));
+  if (is_first()) offers_.push_back({std::move(kept.announcement), std::move(kept.head), std::move(loans)});
+}
+
+void JobChannel::withdraw(const Range& numbers) {
+  kept_.remove_if([&](Kept& kept) {
+    if (!numbers.holds(kept.number)) return false;
+    pool().give_back(std::move(*kept.cargo).release());
+    return true;
+  });
+}
+
+bool JobChannel::is_time_to_progress() const {
+  return is_first() && !offers_.empty() && since_look_.seconds() > look_every_s;
+}
+
+void JobChannel::progress() {
+  advance();
+}
+
+void JobChannel::move() {
+  if (is_time_to_progress()) advance();
+}
+
+// A job under way is never silent: its keeper ends it in time.
+Heard JobChannel::hear() {
+  const std::int64_t before = heard_.analysed;
+  advance();
+  heard_.is_new = heard_.analysed > before || job_ != nullptr;
+  return heard_;
+}
+
+void JobChannel::advance() {
+  for (; !offers_.empty(); offers_.pop_front()) {
+    Offer& offer = offers_.front();
+    for (; offer.next < offer.announcement.tasks.size(); ++offer.next) {
+      if (!job_ && !start_job(offer)) continue;
+      since_look_.restart();
+      if (!job_->has_ended()) return;
+      conclude(offer, job_->answer(), job_->problem(), false);
+      job_.reset();
+    }
+    heard_.received = heard_.analysed = offer.announcement.number;
+  }
+}
+
+// Returns whether there is one now.
+bool JobChannel::start_job(const Offer& offer) {
+  const std::size_t task = offer.announcement.tasks[offer.next];
+  const bool is_lent =
+      std::ranges::all_of(offer.loans, [](const Loan& loan) { return loan.words == 0 || loan.address.key != 0; });
+  const double clock_s =
+      std::chrono::duration<double>(io::EventLog::Clock::now().time_since_epoch()).count() - around_.log.seconds();
+  std::optional<JobMemory> memory;
+  if (is_lent)
+    memory = JobMemory::make(packed(JobOrder{task, offer.announcement, offer.head, offer.loans, newest_result_of(task),
+                                             offer.announcement.bytes[offer.next], clock_s}));
+  if (!memory) return conclude(offer, "", "there is no memory that its job could read", true), false;
+  try {
+    job_ = std::make_unique<Job>(around_.config.job_program, around_.folder,
+                                 around_.config.tasks[task].isolation->deadline_s, group_.size(), std::move(*memory));
+  } catch (const core::Error& error) {
+    conclude(offer, "", error.message(), true);
+  }
+  return job_ != nullptr;
+}
+
+std::int64_t JobChannel::newest_result_of(std::size_t task) const {
+  const auto found = newest_result_.find(task);
+  return found != newest_result_.end() ? found->second : around_.runner.first_step();
+}
+
+void JobChannel::conclude(const Offer& offer, std::string answer, std::string problem, bool is_unwritten) {
+  const std::size_t task = offer.announcement.tasks[offer.next];
+  const std::int64_t step = offer.head.moment.step;
+  if (answer.empty())  // what it was writing
+    io::remove_all(io::temporary_name(around_.folder.result(around_.config.tasks[task].name, step)));
+  else if (json::parse(answer).at("count") > 0)
+    newest_result_[task] = step;
+  ends_.push_back({offer.announcement.number, task, step, std::move(answer), std::move(problem), is_unwritten});
+}
+
+// Whoever borrowed the data is gone.
+void JobChannel::release(std::int64_t number) {
+  for (; !kept_.empty() && kept_.front().number <= number; kept_.pop_front()) {
+    kept_.front().cargo->take_back();
+    pool().give_back(std::move(*kept_.front().cargo).release());
+  }
+}
+
+void JobChannel::settle(std::int64_t number) {
+  for (; !ends_.empty() && ends_.front().number <= number; ends_.pop_front()) book(ends_.front());
+}
+
+void JobChannel::book(const End& end) {
+  const Task& task = around_.config.tasks[end.task];
+  TaskTotals& totals = around_.books.of(end.task);
+  const std::int64_t unwritten = totals.unwritten;
+  if (!end.answer.empty()) {
+    const json told = json::parse(end.answer);
+    totals.count += told.at("count").get<std::int64_t>();
+    totals.failed += told.at("failed").get<std::int64_t>();
+    totals.unwritten += told.at("unwritten").get<std::int64_t>();
+    totals.compute_s += told.at("compute_s").get<double>();
+    for (const json& warning : told.at("warnings"))
+      if (around_.warn && around_.told.insert("job of " + task.name).second) around_.warn(warning);
+  } else if (end.is_unwritten) {
+    around_.runner.report_unwritten(task, end.step, end.problem, totals);
+  } else {
+    around_.runner.report_failure(task, end.step, end.problem, totals);
+  }
+  if (!first_unwritten_ && totals.unwritten > unwritten) first_unwritten_ = end.number;
+}
+
+// What is under way ends in time; what waits is left out.
+void JobChannel::stop() {
+  advance();
+  for (Offer& offer : offers_) {
+    const std::size_t begun = job_ && &offer == &offers_.front() ? offer.next + 1 : offer.next;
+    for (std::size_t t = begun; t < offer.announcement.tasks.size(); ++t)
+      around_.books.withdraw(offer.announcement.tasks[t], offer.head.moment);
+    offer.announcement.tasks.resize(begun);
+  }
+}
+
+}  // namespace sidestream::couple

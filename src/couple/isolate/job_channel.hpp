@@ -1,0 +1,89 @@
+#pragma once
+
+#include <deque>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "couple/isolate/job.hpp"
+#include "couple/queue/channel.hpp"
+#include "couple/surroundings.hpp"
+#include "sidestream/core/timer.hpp"
+
+namespace sidestream::couple {
+
+/// To jobs of their own, one after another: for each task of a publish one, of as many ranks as compute, each of which
+/// reads the memory of the rank of its number. Its data stay in the queue until the last job of a publish is gone.
+class JobChannel : public Channel {
+ public:
+  /// Collective on the ranks that compute. Throws core::Error on all of them where they are on several nodes, where
+  /// memory cannot be lent, and where there is nothing to start jobs with.
+  explicit JobChannel(Surroundings& around);
+
+  bool is_settled_together() const override { return true; }
+  Route route_for(const std::vector<mesh::Layout>& levels) const override;
+  void send(Publish publish, bool is_held) override;
+  void start(std::int64_t number) override;
+  void withdraw(const Range& numbers) override;
+
+  bool is_time_to_progress() const override;
+  void progress() override;
+  void move() override;
+  Heard hear() override;
+
+  void release(std::int64_t number) override;
+  void settle(std::int64_t number) override;
+  std::optional<std::int64_t> first_unwritten() const override { return first_unwritten_; }
+  void stop() override;
+  void end() override {}
+
+ private:
+  // A publish whose data are here and that is not offered yet.
+  struct Kept {
+    std::int64_t number = 0;
+    Announcement announcement;
+    mesh::Snapshot head;
+    std::unique_ptr<Cargo> cargo;
+    bool is_offered = false;
+  };
+  // What the first rank knows of a publish that jobs may take up.
+  struct Offer {
+    Announcement announcement;
+    mesh::Snapshot head;
+    std::vector<Loan> loans;
+    std::size_t next = 0;  // of its tasks
+  };
+  // How a task ended.
+  struct End {
+    std::int64_t number = 0;
+    std::size_t task = 0;
+    std::int64_t step = 0;
+    std::string answer, problem;
+    bool is_unwritten = false;
+  };
+
+  bool is_first() const { return group_.rank() == 0; }
+  void offer(Kept& kept);
+  void advance();
+  bool start_job(const Offer& offer);
+  void conclude(const Offer& offer, std::string answer, std::string problem, bool is_unwritten);
+  std::int64_t newest_result_of(std::size_t task) const;
+  void book(const End& end);
+
+  Surroundings& around_;
+  comm::Communicator group_;
+  std::list<Kept> kept_;  // first in, first out
+
+  // On the first rank only.
+  std::deque<Offer> offers_;
+  std::unique_ptr<Job> job_;                           // of the first offer
+  std::deque<End> ends_;                               // not yet booked
+  std::map<std::size_t, std::int64_t> newest_result_;  // by task
+  Heard heard_;
+  std::optional<std::int64_t> first_unwritten_;
+  core::Stopwatch since_look_;
+};
+
+}  // namespace sidestream::couple

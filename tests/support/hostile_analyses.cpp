@@ -1,0 +1,100 @@
+// The analyses of a program that is made for tests: one that is sound, and one that does to its process what it is
+// told.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <new>
+#include <stdexcept>
+#include <thread>
+
+#include "analysis/entries.hpp"
+#include "analysis/make.hpp"
+#include "sidestream/core/error.hpp"
+
+namespace sidestream::analysis {
+
+namespace {
+
+// Tables of one number.
+mesh::Result table_of(double value) {
+  mesh::Result result;
+  result.add<double>("value", "", "a number", {"one"}, {1}, {value});
+  return result;
+}
+
+[[noreturn]] void loop_for_ever() {
+  for (;;) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+void crash() {
+  const volatile int* const nowhere = nullptr;
+  static_cast<void>(*nowhere);
+}
+
+// Memory that is used, as far as the process gets any.
+void eat() {
+  constexpr std::size_t piece = std::size_t{16} << 20;
+  for (;;) {
+    char* const bytes = new char[piece];
+    for (std::size_t page = 0; page < piece; page += 4096) static_cast<volatile char*>(bytes)[page] = 1;
+  }
+}
+
+class Hostile : public Analysis {
+ public:
+  struct Parameters {
+    std::string does;
+    std::int64_t from = 0, rank = -1;
+  };
+  static core::Table<Parameters> table() {
+    auto table = task_table<Parameters>("does harm");
+    table.option("does", &Parameters::does, "").required().doc("what");
+    table.option("from", &Parameters::from, 0).doc("the first step at which it does");
+    table.option("rank", &Parameters::rank, -1).doc("the rank that does; -1: all");
+    return table;
+  }
+  explicit Hostile(Parameters parameters) : parameters_(std::move(parameters)) {}
+
+  std::vector<std::string> fields() const override { return {"gas_density"}; }
+
+  mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
+    const bool does =
+        snapshot.moment.step >= parameters_.from && (parameters_.rank < 0 || parameters_.rank == comm.rank());
+    if (does && parameters_.does == "skip") return {};  // the reduction below
+    if (does) harm(parameters_.does);
+    const double sum = comm.max(snapshot.field("gas_density").view(0)(0, 0, 0));
+    if (comm.rank() != 0) return {};
+    return table_of(does && parameters_.does == "nan" ? std::numeric_limits<double>::quiet_NaN() : sum);
+  }
+
+ private:
+  static void harm(const std::string& what) {
+    if (what == "throw") throw core::Error("no halo in sight", "box 3", "look elsewhere");
+    if (what == "throw int") throw 3;
+    if (what == "bad_alloc") throw std::bad_alloc();
+    if (what == "exit") std::exit(0);
+    if (what == "_exit") ::_exit(3);
+    if (what == "abort") std::abort();
+    if (what == "crash") crash();
+    if (what == "kill") ::raise(SIGKILL);
+    if (what == "loop") loop_for_ever();
+    if (what == "eat") eat();
+  }
+
+  Parameters parameters_;
+};
+
+}  // namespace
+
+const core::Registry<AnalysisEntry>& analyses() {
+  static const core::Registry<AnalysisEntry> all({"analyses", "analysis", "what a task does with a snapshot"},
+                                                 {pdf_entry(), entry_of<Hostile>("hostile")});
+  return all;
+}
+
+}  // namespace sidestream::analysis
