@@ -18,6 +18,7 @@
 #include "sidestream/comm/launcher_watch.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/instruction_set.hpp"
+#include "sidestream/core/machine.hpp"
 #include "sidestream/core/under_way.hpp"
 #include "sidestream/couple/isolated_job.hpp"
 #include "sidestream/couple/stored.hpp"
@@ -85,6 +86,9 @@ void print_description(const nlohmann::json& description) {
   fmt::print("memory: {:.0f} MiB for the simulation, at most {:.0f} MiB in the queue\n",
              description.at("memory_bytes").get<double>() / 0x1p20,
              description.at("queue_bytes").get<double>() / 0x1p20);
+  if (const double share = description.at("least_memory_bytes").get<double>() / description.at("compute").get<double>();
+      share > core::available_memory_bytes())
+    fmt::print("warning: a rank takes at least {:.3g} GiB, more than this machine has free\n", share / 0x1p30);
   for (const auto& task : description.at("tasks"))
     fmt::print("task {}: {}, {}, {}\n", task.at("name").get<std::string>(), task.at("analysis").get<std::string>(),
                task.at("transport").get<std::string>(), task.at("due").get<std::string>());
@@ -200,11 +204,14 @@ std::optional<sims::RunConfig> read_together(const comm::Communicator& world, co
                                              const sims::RunStart& start) {
   try {
     std::optional<sims::RunConfig> config;
-    const int here = world.split_by_node().size();
+    const std::vector<int> ranks_here = world.split_by_node().all_gather(world.rank());
     world.agree_on([&] {
       config = sims::read_run(load_configuration(arguments), begins_anew(arguments));
-      if (is_run(arguments))
-        sims::require_memory(*config, std::max(1, world.size() - config->coupling.sidecars_used()), here);
+      if (is_run(arguments)) {
+        const int computing = std::max(1, world.size() - config->coupling.sidecars_used());
+        const auto here = std::ranges::count_if(ranks_here, [&](int rank) { return rank < computing; });
+        sims::require_memory(*config, computing, static_cast<int>(here));
+      }
       if (world.rank() != 0) return;
       if (begins_anew(arguments)) config->plan->check_start(false);
       if (is_run(arguments)) sims::check_start(*config, folder_of(arguments), start);

@@ -107,6 +107,10 @@ std::span<std::byte> SharedMemory::bytes() const {
   return {base_ + head_bytes, mapped_bytes_ - head_bytes};
 }
 
+void SharedMemory::protect() {
+  ::mprotect(base_ + head_bytes, mapped_bytes_ - head_bytes, PROT_READ);
+}
+
 // Without it, a write for which there is no memory would end the process.
 bool SharedMemory::reserve(std::size_t size_bytes) {
   const std::size_t wanted = head_bytes + size_bytes;

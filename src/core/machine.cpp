@@ -32,13 +32,17 @@ std::optional<double> number_named(const std::string& path, const std::string& n
 // What a group of processes may still take: what is kept of files is given back when memory is short.
 std::optional<double> room_of_group(const std::string& folder) {
   struct Files {
-    const char *limit, *used, *kept;
+    const char *limit, *used;
+    std::array<const char*, 3> kept;
   };
   for (const auto& [limit, used, kept] :
-       {Files{"/memory.max", "/memory.current", "inactive_file"},
-        Files{"/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_inactive_file"}}) {
+       {Files{"/memory.max", "/memory.current", {"inactive_file", "active_file", "slab_reclaimable"}},
+        Files{"/memory.limit_in_bytes", "/memory.usage_in_bytes", {"total_inactive_file", "total_active_file", ""}}}) {
     const auto most = number_in(folder + limit), taken = number_in(folder + used);
-    if (most && taken) return std::max(0.0, *most - *taken + number_named(folder + "/memory.stat", kept).value_or(0.0));
+    if (!most || !taken) continue;
+    double given_back = 0.0;
+    for (const char* name : kept) given_back += number_named(folder + "/memory.stat", name).value_or(0.0);
+    return std::max(0.0, *most - *taken + given_back);
   }
   return std::nullopt;
 }

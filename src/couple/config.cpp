@@ -19,6 +19,7 @@ namespace sidestream::couple {
 namespace {
 
 constexpr double gibibyte = 1024.0 * 1024.0 * 1024.0;
+constexpr double least_deadline_s = 1e-3;
 
 using Transports = core::Registry<TransportEntry>;
 
@@ -69,7 +70,7 @@ core::Table<CouplingTable> coupling_table() {
   table.option("timeout", &CouplingTable::timeout, 3600.0)
       .in(core::wall_time_units())
       .at_least(0)
-      .doc("longest time without a sign of those who analyse, and for an analysis");
+      .doc("longest time without a sign of those who analyse");
   return table;
 }
 
@@ -87,8 +88,11 @@ core::Table<TaskTable> task_table(const TimeKeeping& times, const Transports& tr
           "simulation waits for it, async: it does not");
   table.option("deadline", &TaskTable::deadline_s, std::nullopt)
       .in(core::wall_time_units())
-      .at_least(1e-3)
-      .doc("of a job of its own: when it is ended, after its start; else `coupling.timeout`");
+      .at_least(least_deadline_s)
+      .doc(
+          "longest time for one moment: then a job of its own is ended (without a deadline after `coupling.timeout`), "
+          "and "
+          "with any other task the run");
   table.option("memory_limit", &TaskTable::memory_bytes, 0.0)
       .in(core::size_units())
       .at_least(0)
@@ -128,13 +132,17 @@ void check_name(const std::string& name, const core::Node& table) {
 // The deadline is that of the coupling unless the task has its own.
 std::optional<Isolation> read_isolation(const TaskTable& table, const core::Node& node, const TransportEntry& transport,
                                         double timeout_s) {
-  if (!table.isolate) return std::nullopt;
+  if (!table.isolate) {
+    if (table.memory_bytes > 0.0)
+      core::reject(*node.find("memory_limit"), "a limit of memory is for a job of its own", "add `isolate = true`");
+    return std::nullopt;
+  }
   if (!transport.may_isolate)
     core::reject(*node.find("isolate"),
                  fmt::format("a task with the transport \"{}\" is no job of its own", transport.name),
                  transport.serve ? "use transport = \"async\": the simulation goes on while the job works"
                                  : "leave `isolate` out: `sidestream analyze` is another job already");
-  return Isolation{table.deadline_s.value_or(timeout_s), table.memory_bytes};
+  return Isolation{table.deadline_s.value_or(std::max(timeout_s, least_deadline_s)), table.memory_bytes};
 }
 
 using Analyses = core::Registry<analysis::AnalysisEntry>;
@@ -153,6 +161,7 @@ Task read_task(const std::string& name, const core::Node& node, const Analyses& 
   task.analysis_name = table.analysis;
   task.grid = table.grid;
   task.transport = &transports.named(table.transport);
+  task.deadline_s = table.deadline_s;
   task.isolation = read_isolation(table, node, *task.transport, timeout_s);
   task.trigger = Trigger(read_when(node, table, "the task", times));
   const core::Node parameters = members_of(full_analysis, keys, false);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "couple/books.hpp"
@@ -22,7 +23,7 @@ using nlohmann::json;
 
 namespace {
 
-// Beyond the time-out, so that a rank that waits for others in an analysis speaks first and says why; then the first.
+// Beyond a deadline, so that a rank that waits for others in an analysis speaks first and says why; then the first.
 constexpr double first_grace_s = 3.0, grace_s = 6.0;
 
 std::string who(const Task& task) {
@@ -90,9 +91,11 @@ Finding TaskRunner::analyse(const Task& task, const mesh::Snapshot& snapshot, co
               {{"task", task.name}, {"analysis", task.analysis_name}, {"step", snapshot.moment.step}});
   try {
     const core::UnderWay under_way({who(task), about(snapshot.moment.step, group_)});
-    const Deadline deadline(timeout_s_ + (group_.rank() == 0 ? first_grace_s : grace_s),
-                            fmt::format("error: {} takes longer than the {:.3g} s of `coupling.timeout`\n{}", who(task),
-                                        timeout_s_, about(snapshot.moment.step, group_)));
+    std::optional<Deadline> deadline;
+    if (task.deadline_s && !task.isolation)
+      deadline.emplace(*task.deadline_s + (group_.rank() == 0 ? first_grace_s : grace_s),
+                       fmt::format("error: {} takes longer than the {:.3g} s of its `deadline`\n{}", who(task),
+                                   *task.deadline_s, about(snapshot.moment.step, group_)));
     finding.result = earlier == nullptr ? task.analysis->run(analysis_group_, snapshot)
                                         : task.analysis->run_after(analysis_group_, snapshot, *earlier);
   } catch (const std::exception& error) {

@@ -170,7 +170,7 @@ def test_where_nothing_can_be_said_the_launcher_knows_what_was_under_way(place: 
 @pytest.mark.parametrize(
     ("does", "rank", "message"),
     [
-        ("loop", -1, "the task `bad` (analysis `hostile`) takes longer than the 1 s of `coupling.timeout`"),
+        ("loop", -1, "the task `bad` (analysis `hostile`) takes longer than the 1 s of its `deadline`"),
         ("skip", 1, "waited 1 s of 1 s for all ranks to end the task `bad`"),
     ],
 )
@@ -178,8 +178,9 @@ def test_an_analysis_that_does_not_end_ends_the_run_at_the_time_out(
     place: Path, does: str, rank: int, message: str
 ) -> None:
     words = ("--set", "coupling.timeout=1 s")
+    lines = ("every = 1", f"from = {HARM}", f"rank = {rank}", 'deadline = "1 s"')
 
-    done = run(place, does, task("bad", does, "every = 1", f"from = {HARM}", f"rank = {rank}"), *words)
+    done = run(place, does, task("bad", does, *lines), *words)
 
     assert done.returncode != 0
     assert f"error: {message}" in done.stderr
@@ -193,6 +194,8 @@ KILLED = {
     "crash": "SIGSEGV",
     "kill": "(exit code 137)",
     "loop": "its job was ended after 5 s, its `deadline`",
+    "chatter": "its job was ended after 5 s, its `deadline`",
+    "scribble": "(exit code ",
     "skip": "its job was ended after 5 s, its `deadline`",
     "eat": "not enough memory",
     "throw": "no halo in sight",
@@ -235,7 +238,7 @@ def test_a_job_of_its_own_can_do_the_run_no_harm(place: Path, transport: str) ->
     lines = (f'transport = "{transport}"', "isolate = true")
     tasks = [task("good", "nothing", "every = 1", *lines)]
     for does in KILLED:
-        more = ['deadline = "5 s"', "rank = 1"] if does in ("loop", "skip") else []
+        more = ['deadline = "5 s"', "rank = 1"] if does in ("loop", "skip", "chatter") else []
         more += ['memory_limit = "100 MiB"'] if does == "eat" else []
         tasks.append(task(f"bad_{does}", does, "at_end = true", *lines, *more))
 
@@ -256,8 +259,33 @@ def test_a_job_of_its_own_can_do_the_run_no_harm(place: Path, transport: str) ->
 
 
 @pytest.mark.usefixtures("nothing_is_left")
+def test_tasks_that_the_simulation_waits_for_have_the_queue_one_after_another(place: Path) -> None:
+    lines = ("every = 1", "isolate = true")
+    queue = '\n[coupling]\nqueue = "3 KiB"\nwhen_full = "drop-newest"\n'  # a field has 2 KiB
+    other = task("two", "nothing", *lines, 'field = "pressure"')
+
+    done = run(place, "small_queue", queue + task("one", "nothing", *lines) + other)
+
+    assert done.returncode == 0, done.stderr
+    good = list(results(place / "whole", "good").values())
+    assert list(results(place / "small_queue", "one").values()) == good
+    assert len(results(place / "small_queue", "two")) == len(good)
+
+
+@pytest.mark.usefixtures("nothing_is_left")
+def test_warnings_of_jobs_with_other_consequences_are_all_told(place: Path) -> None:
+    lines = ("every = 1", "isolate = true", f"from = {HARM}")
+
+    done = run(place, "warnings", task("none", "nan", *lines) + task("thrown", "throw", *lines))
+
+    assert "task `none`, step 2: the analysis found NaN" in done.stderr
+    assert "task `thrown`, step 2: the analysis failed: no halo in sight" in done.stderr
+    assert done.stderr.count("the analysis found NaN") == 1
+
+
+@pytest.mark.usefixtures("nothing_is_left")
 def test_a_job_ends_with_its_run_however_that_ends(place: Path) -> None:
-    bad = task("bad", "loop", "every = 1", "isolate = true", f"from = {HARM}")
+    bad = task("bad", "chatter", "every = 1", "isolate = true", f"from = {HARM}")
     (place / "killed.toml").write_text(CONFIG + bad)
     process = start(place, "killed")
     deadline = time.monotonic() + 60
@@ -277,10 +305,12 @@ def test_a_job_ends_with_its_run_however_that_ends(place: Path) -> None:
         (['transport = "in-transit"'], 'a task with the transport "in-transit" is no job of its own'),
         (['transport = "file"'], 'a task with the transport "file" is no job of its own'),
         (['deadline = "0 s"'], "key `task.bad.deadline`"),
+        (["isolate = false", 'memory_limit = "1 GiB"'], "a limit of memory is for a job of its own"),
     ],
 )
 def test_what_cannot_be_isolated_is_refused_before_the_run(place: Path, lines: list[str], message: str) -> None:
-    (place / "refused.toml").write_text(CONFIG + task("bad", "loop", "every = 1", "isolate = true", *lines))
+    isolated = () if "isolate = false" in lines else ("isolate = true",)
+    (place / "refused.toml").write_text(CONFIG + task("bad", "loop", "every = 1", *isolated, *lines))
 
     done = command(place, "check", "refused.toml", SIDESTREAM_RUN=str(PROGRAM))
 

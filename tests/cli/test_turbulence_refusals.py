@@ -179,9 +179,10 @@ def test_a_flow_without_viscosity_is_not_resolved(tmp_path: Path) -> None:
 def test_more_tracers_than_memory_holds_are_refused_with_what_they_take(tmp_path: Path) -> None:
     write(tmp_path, "[tracers.dust]\ncount = 100000000000\n")
 
-    for done in (check(tmp_path), program(tmp_path, 2, "flow.toml", "--out", "out", limit_s=60.0)):
-        assert done.returncode == 2
-        assert "the simulation takes about" in done.stderr and "GiB are free" in done.stderr
+    done = program(tmp_path, 2, "flow.toml", "--out", "out", limit_s=60.0)
+
+    assert done.returncode == 2
+    assert "the simulation takes about" in done.stderr and "GiB are free" in done.stderr
     assert not (tmp_path / "out").exists()
 
 

@@ -83,6 +83,7 @@ class Sweep {
   /// Every call of every rank that is tried does not what it was to do once, and says so without failing.
   void expect_no_harm_by(const char* fault, const char* calls) {
     const std::vector<std::int64_t> numbers = calls_of_ranks(calls);
+    EXPECT_GT(*std::ranges::max_element(numbers), 0) << calls;
     for_each_call(fault, numbers, [&](int rank, std::int64_t n) {
       if (comm_.rank() == rank) sidestream_io_fault(fault, n, n, calls);
       EXPECT_FALSE(write_fails());

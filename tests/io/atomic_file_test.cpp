@@ -118,5 +118,15 @@ TEST(AtomicFile, AFolderReplacesOneOfTheSameNameInOneStep) {
   EXPECT_EQ(test::entries_of(folder.path()), 1);
 }
 
+TEST(LastingFolders, AreMadeBehindLinksAsTheSystemTakesThem) {
+  const test::TemporaryFolder folder(self());
+  io::make_folder(folder / "a/b");
+  std::filesystem::create_directory_symlink(folder / "a/b", folder / "link");
+
+  io::make_lasting_folder(folder / "link/../runs/x");
+
+  EXPECT_TRUE(std::filesystem::is_directory(folder / "a/runs/x"));
+}
+
 }  // namespace
 }  // namespace sidestream

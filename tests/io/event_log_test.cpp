@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <fstream>
 #include <sstream>
 #include <thread>
 
@@ -51,6 +52,16 @@ TEST_F(EventLogTest, TimeIsCountedFromTheCommonStart) {
 
   EXPECT_GE(events().at(0)["t"].get<double>(), 100.0);
   EXPECT_LT(events().at(0)["t"].get<double>(), 110.0);
+}
+
+TEST_F(EventLogTest, WhatAKilledRunHadNotWrittenToItsEndIsLeftOut) {
+  open().write("run_start");
+  std::ofstream(path(), std::ios::app) << R"({"event": "step", "st)";
+
+  open().write("run_start", {{"restart", true}});
+
+  ASSERT_EQ(events().size(), 2U);
+  EXPECT_EQ(events()[1]["restart"], true);
 }
 
 TEST_F(EventLogTest, ALogWithoutAFileSwallowsEverything) {

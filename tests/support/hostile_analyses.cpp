@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <map>
@@ -45,29 +46,39 @@ void eat() {
   }
 }
 
+// Words for standard error, more than a pipe holds.
+void chatter() {
+  for (int line = 0; line < 4000; ++line) std::fputs("error: what nobody wants to know\n", stderr);
+}
+
 class Hostile : public Analysis {
  public:
   struct Parameters {
-    std::string does;
+    std::string does, field;
     std::int64_t from = 0, rank = -1;
   };
   static core::Table<Parameters> table() {
     auto table = task_table<Parameters>("does harm");
     table.option("does", &Parameters::does, "").required().doc("what");
+    table.option("field", &Parameters::field, "gas_density").doc("what it reads");
     table.option("from", &Parameters::from, 0).doc("the first step at which it does");
     table.option("rank", &Parameters::rank, -1).doc("the rank that does; -1: all");
     return table;
   }
   explicit Hostile(Parameters parameters) : parameters_(std::move(parameters)) {}
 
-  std::vector<std::string> fields() const override { return {"gas_density"}; }
+  std::vector<std::string> fields() const override { return {parameters_.field}; }
 
   mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
     const bool does =
         snapshot.moment.step >= parameters_.from && (parameters_.rank < 0 || parameters_.rank == comm.rank());
     if (does && parameters_.does == "skip") return {};  // the reduction below
     if (does) harm(parameters_.does);
-    const double sum = comm.max(snapshot.field("gas_density").view(0)(0, 0, 0));
+    const auto field = snapshot.field(parameters_.field);
+    const mesh::Int3 at = field.box(0).lo;
+    const double& value = field.view(0)(at.z, at.y, at.x);
+    if (does && parameters_.does == "scribble") const_cast<double&>(value) = 1e30;
+    const double sum = comm.max(value);
     if (comm.rank() != 0) return {};
     return table_of(does && parameters_.does == "nan" ? std::numeric_limits<double>::quiet_NaN() : sum);
   }
@@ -83,6 +94,8 @@ class Hostile : public Analysis {
     if (what == "crash") crash();
     if (what == "kill") ::raise(SIGKILL);
     if (what == "loop") loop_for_ever();
+    if (what == "chatter") chatter();
+    if (what == "chatter") loop_for_ever();
     if (what == "eat") eat();
   }
 

@@ -30,6 +30,8 @@ class SharedMemory {
   SharedMemory& operator=(SharedMemory&& other) noexcept;
 
   std::span<std::byte> bytes() const;
+  /// From here on this process can only read them.
+  void protect();
 
   // The owner.
   /// Makes sure that the first bytes can be written. Returns whether the system has so much memory.

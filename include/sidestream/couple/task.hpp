@@ -24,9 +24,10 @@ struct Task {
   std::shared_ptr<const analysis::Analysis> analysis;
   const TransportEntry* transport = &transports().front();
   Trigger trigger;
-  std::string parameters;  ///< the analysis's own keys as TOML, defaults filled in; stored with each result
-  core::Node table{};      ///< as it was written, for messages
-  std::string grid{};      ///< of the snapshot's, which it reads; empty: the one of the state
+  std::string parameters;              ///< the analysis's own keys as TOML, defaults filled in; stored with each result
+  core::Node table{};                  ///< as it was written, for messages
+  std::string grid{};                  ///< of the snapshot's, which it reads; empty: the one of the state
+  std::optional<double> deadline_s{};  ///< longest time for one moment, after which the run is ended, or its job
   std::optional<Isolation> isolation{};  ///< of one that is a job of its own
 };
 

@@ -39,7 +39,8 @@ struct RunConfig {
   couple::CouplingConfig coupling;
   std::vector<OutputConfig> plotfiles;
   std::optional<OutputConfig> checkpoint;
-  std::string resolved;  ///< the configuration with every default filled in, as TOML
+  bool begins_anew = true;  ///< rather than with the state in a file
+  std::string resolved;     ///< the configuration with every default filled in, as TOML
 
   /// All quantities of the run's snapshots on the grid of the state: those of the simulation and derived ones.
   std::vector<mesh::Quantity> quantities() const;
@@ -58,7 +59,7 @@ RunConfig read_run(const core::Node& root, bool begins_anew = true,
                    const core::Registry<SimulationEntry>& known = simulations());
 
 /// What `check` tells: ranks and memory that the run would take when `ranks` are asked for. Throws core::Error for an
-/// impossible number, and where one of them takes more memory than this machine has free.
+/// impossible number. (Whether there is so much memory is seen where it runs, which may be elsewhere.)
 nlohmann::json describe(const RunConfig& config, int ranks);
 
 /// Throws core::Error unless this machine has free what `here` of the ranks that compute take from the start. Local.

@@ -50,7 +50,7 @@ def _readable(path: Path) -> Iterator[None]:
     try:
         yield
     except Error as problem:
-        raise Error(f"the result file cannot be read: {problem.what}", path, hint) from problem
+        raise Error(f"the result file cannot be read: {problem.what}", path, problem.hint or hint) from problem
     except Exception as problem:  # h5py and xarray raise a dozen types for a damaged file
         raise Error("the result file cannot be read; it is damaged or not a result", path, hint) from problem
 

@@ -57,6 +57,7 @@ mesh::Snapshot borrow_snapshot(const comm::Communicator& world, JobOrder& order)
     if (loan.words == 0) return;
     std::optional<comm::SharedMemory> memory = comm::SharedMemory::borrow(loan.address);
     if (!memory) throw core::Error("the memory of the run cannot be reached", "rank " + std::to_string(rank));
+    memory->protect();
     cargo->borrow(0, std::move(*memory));
   });
   for (std::size_t f = 0; f < order.announcement.fields.size(); ++f)

@@ -26,8 +26,10 @@ class Isolated : public Transport {
     Orders left = queue_.publish(snapshot, behind);
     if (waited.empty()) return left;
     wait();
-    std::ranges::copy(queue_.publish(snapshot, waited), std::back_inserter(left));
-    wait();
+    for (const Order& order : waited) {  // each finds an empty queue, whatever the policy
+      std::ranges::copy(queue_.publish(snapshot, {order}), std::back_inserter(left));
+      wait();
+    }
     return left;
   }
   void progress() override { queue_.progress(); }

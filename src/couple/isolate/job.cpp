@@ -118,11 +118,10 @@ Job::Job(const std::string& program, const io::RunFolder& folder, double deadlin
 }
 
 Job::~Job() {
-  if (keeper_ >= 0) {
-    ::kill(keeper_, SIGTERM);
-    ::waitpid(keeper_, nullptr, 0);
-  }
-  ::close(ear_);
+  ::close(ear_);  // a keeper never waits for somebody to listen
+  if (keeper_ < 0) return;
+  ::kill(keeper_, SIGTERM);
+  ::waitpid(keeper_, nullptr, 0);
 }
 
 bool Job::has_ended() {

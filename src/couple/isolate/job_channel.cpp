@@ -23,6 +23,22 @@ std::string key_of_first_isolated(const CouplingConfig& config) {
   return fmt::format("key `task.{}.isolate`", found->name);
 }
 
+// What a job tells when it has done its task; null for anything else, which a process that went astray may have left.
+json told_in(const std::string& answer) {
+  json told = json::parse(answer, nullptr, false);
+  const auto is_number = [&](const char* key) { return told.contains(key) && told[key].is_number(); };
+  if (!told.is_object() || !is_number("count") || !is_number("failed") || !is_number("unwritten") ||
+      !is_number("compute_s") || !told.contains("warnings") || !told["warnings"].is_array())
+    return {};
+  return std::ranges::all_of(told["warnings"], [](const json& warning) { return warning.is_string(); }) ? told : json();
+}
+
+// What a warning of a job says comes of it: what jobs say once each, a run says once.
+std::string consequence_in(const std::string& warning) {
+  const std::size_t begin = warning.rfind(" (said once; ");
+  return begin == std::string::npos ? "" : warning.substr(begin);
+}
+
 std::string what_is_missing(const Surroundings& around, const comm::Communicator& group) {
   if (around.config.job_program.empty()) return "this program starts no jobs of their own";
   if (group.split_by_node().size() != group.size()) return "a job of its own needs all ranks that compute on one node";
@@ -144,9 +160,11 @@ std::int64_t JobChannel::newest_result_of(std::size_t task) const {
 void JobChannel::conclude(const Offer& offer, std::string answer, std::string problem, bool is_unwritten) {
   const std::size_t task = offer.announcement.tasks[offer.next];
   const std::int64_t step = offer.head.moment.step;
+  const json told = told_in(answer);
+  if (told.is_null()) answer.clear();
   if (answer.empty())  // what it was writing
     io::remove_all(io::temporary_name(around_.folder.result(around_.config.tasks[task].name, step)));
-  else if (json::parse(answer).at("count") > 0)
+  else if (told.at("count") > 0)
     newest_result_[task] = step;
   ends_.push_back({offer.announcement.number, task, step, std::move(answer), std::move(problem), is_unwritten});
 }
@@ -168,13 +186,14 @@ void JobChannel::book(const End& end) {
   TaskTotals& totals = around_.books.of(end.task);
   const std::int64_t unwritten = totals.unwritten;
   if (!end.answer.empty()) {
-    const json told = json::parse(end.answer);
+    const json told = told_in(end.answer);
     totals.count += told.at("count").get<std::int64_t>();
     totals.failed += told.at("failed").get<std::int64_t>();
     totals.unwritten += told.at("unwritten").get<std::int64_t>();
     totals.compute_s += told.at("compute_s").get<double>();
-    for (const json& warning : told.at("warnings"))
-      if (around_.warn && around_.told.insert("job of " + task.name).second) around_.warn(warning);
+    for (const std::string warning : told.at("warnings"))
+      if (around_.warn && around_.told.insert("job of " + task.name + consequence_in(warning)).second)
+        around_.warn(warning);
   } else if (end.is_unwritten) {
     around_.runner.report_unwritten(task, end.step, end.problem, totals);
   } else {

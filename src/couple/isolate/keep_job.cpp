@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -61,6 +62,13 @@ void use(const PrivateFolder& folder) {
     ::setenv(name, folder.path().c_str(), 1);
 }
 
+// A launcher may have bound the rank that started this to a core of its own, on which all ranks of the job would be.
+void widen_to_all_cores() {
+  cpu_set_t all;
+  std::memset(&all, 0xff, sizeof all);  // the system leaves out those that this job may not use
+  ::sched_setaffinity(0, sizeof all, &all);
+}
+
 struct Child {
   pid_t process = -1;
   int errors = -1;  // what it says there
@@ -73,7 +81,7 @@ struct Child {
   ::dup2(nowhere, STDIN_FILENO);
   ::dup2(nowhere, STDOUT_FILENO);
   ::dup2(errors, STDERR_FILENO);
-  for (const int number : {SIGINT, SIGHUP, SIGTERM}) ::signal(number, SIG_DFL);
+  for (const int number : {SIGINT, SIGHUP, SIGPIPE, SIGTERM}) ::signal(number, SIG_DFL);
   // Where the machine has no memory left, it is the job that the system ends.
   if (std::FILE* const score = std::fopen("/proc/self/oom_score_adj", "w"); score != nullptr) {
     std::fputs("1000", score);
@@ -124,7 +132,9 @@ int keep_job(const std::vector<std::string>& words) {
   core::require(words.size() >= 3, "a keeper is told whose it is, the deadline and the command");
   const pid_t run = std::stoi(words[0]);
   const double deadline_s = std::stod(words[1]);
-  for (const int number : {SIGINT, SIGHUP}) ::signal(number, SIG_IGN);
+  ::close_range(3, ~0U, 0);  // files of the run, which others may not have closed for those who are started
+  widen_to_all_cores();
+  for (const int number : {SIGINT, SIGHUP, SIGPIPE}) ::signal(number, SIG_IGN);
   ::signal(SIGTERM, note_end);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const PrivateFolder folder;

@@ -74,7 +74,7 @@ std::optional<JobMemory> JobMemory::make(const std::string& order) {
   const std::size_t size = sizeof(Head) + order.size() + answer_bytes;
   std::optional<SharedMemory> memory = SharedMemory::make(size);
   if (!memory || !memory->reserve(size)) return std::nullopt;
-  JobMemory made(std::move(*memory));
+  JobMemory made(std::move(*memory), order.size());
   new (&made.head()) Head{order.size(), 0};
   std::memcpy(made.text(), order.data(), order.size());
   return made;
@@ -86,7 +86,8 @@ JobMemory JobMemory::borrow(const std::string& address) {
   words >> at.process >> at.file >> at.key >> at.size_bytes;
   std::optional<SharedMemory> memory = words ? SharedMemory::borrow(at) : std::nullopt;
   if (!memory) throw core::Error("the run that started this job does not answer", "memory " + address);
-  return JobMemory(std::move(*memory));
+  const auto order_bytes = *reinterpret_cast<const std::uint64_t*>(memory->bytes().data());
+  return JobMemory(std::move(*memory), order_bytes);
 }
 
 std::string JobMemory::address() const {
@@ -95,18 +96,18 @@ std::string JobMemory::address() const {
 }
 
 std::string JobMemory::order() const {
-  return {text(), head().order_bytes};
+  return {text(), order_bytes_};
 }
 
 void JobMemory::answer(const std::string& text_of_it) {
   if (text_of_it.size() > answer_bytes) return;
-  std::memcpy(text() + head().order_bytes, text_of_it.data(), text_of_it.size());
+  std::memcpy(text() + order_bytes_, text_of_it.data(), text_of_it.size());
   head().answer_bytes.store(text_of_it.size(), std::memory_order_release);
 }
 
 std::string JobMemory::answer() const {
   const std::uint64_t size = head().answer_bytes.load(std::memory_order_acquire);
-  return size > answer_bytes ? "" : std::string(text() + head().order_bytes, size);
+  return size > answer_bytes ? "" : std::string(text() + order_bytes_, size);
 }
 
 }  // namespace sidestream::couple

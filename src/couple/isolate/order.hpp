@@ -52,11 +52,13 @@ class JobMemory {
 
  private:
   struct Head;
-  explicit JobMemory(comm::SharedMemory memory) : memory_(std::move(memory)) {}
+  JobMemory(comm::SharedMemory memory, std::uint64_t order_bytes)
+      : memory_(std::move(memory)), order_bytes_(order_bytes) {}
   Head& head() const;
   char* text() const;
 
   comm::SharedMemory memory_;
+  std::uint64_t order_bytes_;  // as the run knows it: a job may write anything over its memory
 };
 
 }  // namespace sidestream::couple

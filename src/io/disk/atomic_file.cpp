@@ -73,7 +73,7 @@ int create_anew(const std::string& path) {
 std::vector<fs::path> missing_folders(const std::string& path) {
   std::vector<fs::path> missing;
   std::error_code error;
-  fs::path folder = fs::absolute(path).lexically_normal();
+  fs::path folder = fs::absolute(path);  // with links and `..` as the system takes them
   if (folder.filename().empty()) folder = folder.parent_path();
   for (; !fs::exists(folder, error) && folder.has_relative_path(); folder = folder.parent_path())
     missing.push_back(folder);
@@ -251,6 +251,7 @@ std::string read_text(const std::string& path, std::int64_t limit_bytes) {
 void sync_folder(const std::string& folder) {
   const std::string path = folder.empty() ? "." : folder;
   const int descriptor = open_file(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0 && errno == EACCES) return;  // it may be written to and not read
   if (descriptor < 0) fail("open the folder", path, errno);
   const int error = uninterrupted([&] { return ::fsync(descriptor); }) == 0 || errno == EINVAL ? 0 : errno;
   ::close(descriptor);

@@ -200,7 +200,10 @@ auto with_reader(const std::string& path, F work) {
   try {
     const bool has_record = check_commit_record(path);
     ResultReader reader(path);
-    if (!has_record && reader.promises_record()) throw core::Error("the record at its end is missing");
+    if (!has_record && reader.promises_record())
+      throw core::Error("the record at its end is missing", path,
+                        "it was cut short, or another program opened it for writing: if you did, delete its attribute "
+                        "`_NCProperties`, and it is taken without a checksum");
     return work(reader, has_record);
   } catch (const core::Error& error) {
     throw core::Error(error.where().empty() ? "this is not a sound result file: " + error.message() : error.message(),

@@ -53,10 +53,12 @@ void EventLog::File::warn(int error_number) {
 
 namespace {
 
-bool ends_inside_a_line(int descriptor) {
+// What a run that was killed had not written to its end. Returns whether it is still there.
+bool keeps_torn_line(int descriptor) {
   const off_t size = ::lseek(descriptor, 0, SEEK_END);
-  char last = '\n';
-  return size > 0 && ::pread(descriptor, &last, 1, size - 1) == 1 && last != '\n';
+  off_t end = size;
+  for (char last = 0; end > 0 && ::pread(descriptor, &last, 1, end - 1) == 1 && last != '\n';) --end;
+  return end < size && ::ftruncate(descriptor, end) != 0;
 }
 
 }  // namespace
@@ -71,7 +73,7 @@ EventLog::EventLog(const std::string& path, Clock::time_point start) : start_(st
   file_ = std::make_unique<File>();
   file_->path = path;
   file_->descriptor = descriptor;
-  file_->is_line_torn = ends_inside_a_line(descriptor);
+  file_->is_line_torn = keeps_torn_line(descriptor);
 }
 
 EventLog::EventLog() = default;

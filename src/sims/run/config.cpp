@@ -155,8 +155,8 @@ void check_write_keys(const core::Node& node, const io::Format& format, const Ou
                    "leave the key out, or take another format");
 }
 
-void check_particles(const core::Node& node, const OutputKind& kind, const Output& output,
-                     const std::vector<couple::ExpectedSpecies>& known) {
+void check_particles(const core::Node& node, const OutputKind& kind, const Output& output, const RunConfig& run) {
+  const std::vector<couple::ExpectedSpecies> known = run.plan->species(output.grid);
   const std::string where = output.grid.empty() ? "this simulation" : fmt::format("the grid `{}`", output.grid);
   if (!kind.has_fields && known.empty())
     core::reject(*node.find("write"), fmt::format("{} has no particles", where), "write a plot file");
@@ -166,7 +166,7 @@ void check_particles(const core::Node& node, const OutputKind& kind, const Outpu
   for (const auto& [key, is_set] :
        {std::pair("species", !output.species.empty()), std::pair("particle_numbers", !output.particle_numbers.empty()),
         std::pair("particle_share", output.particle_share != 1.0)})
-    if (is_set && known.empty())
+    if (is_set && known.empty() && run.begins_anew)
       core::reject(*node.find(key), fmt::format("{} has no particles", where), "leave the key out");
   std::vector<std::string> species, numbers;
   for (const couple::ExpectedSpecies& one : known) {
@@ -227,7 +227,7 @@ OutputConfig read_output(const core::Node* node, const OutputKind& kind, const R
   config.keep = output.keep;
   check_state(*node, kind, *config.file.format, grids.at("").quantities);
   check_method(*node, *config.file.format, output.method);
-  check_write_keys(*node, *config.file.format, output);
+  if (run.begins_anew) check_write_keys(*node, *config.file.format, output);
   config.file.options.method = output.method == "automatic" ? "" : output.method;
   config.file.options.aggregators = output.aggregators;
   config.file.options.files = output.files;
@@ -236,7 +236,7 @@ OutputConfig read_output(const core::Node* node, const OutputKind& kind, const R
   config.stops_on_failure = output.on_failure == "stop";
   config.file.quantities = output.variables.empty() ? usual_quantities(kind, *config.file.format, known)
                                                     : read_quantities(*node, output.variables, known);
-  if (!kind.is_checkpoint) check_particles(*node, kind, output, run.plan->species(output.grid));
+  if (!kind.is_checkpoint) check_particles(*node, kind, output, run);
   if (!kind.is_checkpoint) config.file.particle_precision = io::Precision::single_precision;
   config.file.particle_share = output.particle_share;
   config.file.species = output.species;
@@ -351,6 +351,7 @@ RunConfig read_run(const core::Node& root, bool begins_anew, const core::Registr
   core::check_known_keys(root, tables);
 
   RunConfig config;
+  config.begins_anew = begins_anew;
   core::Node resolved(core::Node::Members{});
   config.simulation = simulation.name;
   resolved.set("simulation", core::Node(simulation.name));
@@ -386,7 +387,6 @@ void require_memory(const RunConfig& config, int computing, int here) {
 
 nlohmann::json describe(const RunConfig& config, int ranks) {
   const comm::RankCounts counts = couple::plan_ranks(ranks, config.coupling);
-  require_memory(config, counts.compute, 1);
   nlohmann::json tasks = nlohmann::json::array();
   for (const couple::Task& task : config.coupling.tasks)
     tasks.push_back({{"name", task.name},
@@ -406,6 +406,7 @@ nlohmann::json describe(const RunConfig& config, int ranks) {
                       {"sidecars", counts.sidecars},
                       {"threads", config.coupling.uses_threads() ? 2 : 1},
                       {"memory_bytes", config.plan->memory_bytes()},
+                      {"least_memory_bytes", config.plan->least_memory_bytes()},
                       {"queue_bytes", config.coupling.uses_queue() ? config.coupling.queue_bytes : 0.0},
                       {"tasks", tasks}});
   return description;
