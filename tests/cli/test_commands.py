@@ -173,12 +173,13 @@ def test_a_missing_run(command: str, tmp_path: Path, sidestream: CommandLine) ->
 
 def test_a_torn_result(own_run: Path, sidestream: CommandLine) -> None:
     path = own_run / "results" / "halos" / "000020.nc"
-    path.write_bytes(path.read_bytes()[:2000])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:2000])
 
     done = sidestream("info", path)
 
     assert done.returncode == 1
-    snapshots.check_snapshot("torn-result", done, {"RUN": own_run})
+    snapshots.check_snapshot("torn-result", done, {"RUN": own_run, "SIZE": Path(str(len(whole)))})
 
 
 def test_a_torn_checkpoint(own_run: Path, sidestream: CommandLine) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from sidestream.core import extension
 from sidestream.launch.launcher import mpi_environment
 
 ROOT = Path(__file__).parents[2]
@@ -97,10 +98,13 @@ def test_what_is_made_is_formatted_and_in_its_layer(tree: Path, changes: list[Pa
 def test_a_picture_passes_its_test(tree: Path, tmp_path: Path) -> None:
     package = tmp_path / "path" / "sidestream"
     shutil.copytree(tree / "python" / "sidestream", package)
+    compiled = Path(extension().__file__)
+    shutil.copy(compiled, package)
     test = tree / "tests" / "python" / f"test_{NAMES['picture']}_pictures.py"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--rootdir={tmp_path}", str(test)]
+    places = {"PYTHONPATH": str(package.parent), "LD_LIBRARY_PATH": str(compiled.parents[3])}
 
-    done = called(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(package.parent)})
+    done = called(command, cwd=tmp_path, env=os.environ | places)
 
     assert done.returncode == 0, done.stdout + done.stderr
 
