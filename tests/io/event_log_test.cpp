@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <fstream>
 #include <sstream>
 #include <thread>
 
@@ -54,16 +53,6 @@ TEST_F(EventLogTest, TimeIsCountedFromTheCommonStart) {
   EXPECT_LT(events().at(0)["t"].get<double>(), 110.0);
 }
 
-TEST_F(EventLogTest, WhatAKilledRunHadNotWrittenToItsEndIsLeftOut) {
-  open().write("run_start");
-  std::ofstream(path(), std::ios::app) << R"({"event": "step", "st)";
-
-  open().write("run_start", {{"restart", true}});
-
-  ASSERT_EQ(events().size(), 2U);
-  EXPECT_EQ(events()[1]["restart"], true);
-}
-
 TEST_F(EventLogTest, ALogWithoutAFileSwallowsEverything) {
   io::EventLog none, empty("", io::EventLog::Clock::now());
 
@@ -74,16 +63,24 @@ TEST_F(EventLogTest, ALogWithoutAFileSwallowsEverything) {
   EXPECT_EQ(test::entries_of(folder_.path()), 0);
 }
 
-TEST_F(EventLogTest, ARestartAppendsAndMendsATornLastLine) {
+TEST_F(EventLogTest, ARestartAppendsAndLeavesATornLastLineOut) {
   open().write("first");
   test::overwrite(path(), test::content_of(path()) + "{\"event\": \"to");
 
   open().write("second");
 
-  ASSERT_EQ(events().size(), 3U);
+  ASSERT_EQ(events().size(), 2U);
   EXPECT_EQ(events()[0]["event"], "first");
-  EXPECT_TRUE(events()[1].is_discarded());
-  EXPECT_EQ(events()[2]["event"], "second");
+  EXPECT_EQ(events()[1]["event"], "second");
+}
+
+TEST_F(EventLogTest, ALogThatIsOneTornLineBeginsAnew) {
+  test::overwrite(path(), "{\"event\": \"to");
+
+  open().write("first");
+
+  ASSERT_EQ(events().size(), 1U);
+  EXPECT_EQ(events()[0]["event"], "first");
 }
 
 TEST_F(EventLogTest, NumbersThatAreNoneAndTextThatIsNotUnicodeDoNotStopIt) {
