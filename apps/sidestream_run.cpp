@@ -88,7 +88,7 @@ void print_description(const nlohmann::json& description) {
              description.at("queue_bytes").get<double>() / 0x1p20);
   if (const double share = description.at("least_memory_bytes").get<double>() / description.at("compute").get<double>();
       share > core::available_memory_bytes())
-    fmt::print("warning: a rank takes at least {:.3g} GiB, more than this machine has free\n", share / 0x1p30);
+    fmt::print("warning: a rank takes at least {:.1f} GiB, more than this machine has free\n", share / 0x1p30);
   for (const auto& task : description.at("tasks"))
     fmt::print("task {}: {}, {}, {}\n", task.at("name").get<std::string>(), task.at("analysis").get<std::string>(),
                task.at("transport").get<std::string>(), task.at("due").get<std::string>());
