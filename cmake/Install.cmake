@@ -2,9 +2,10 @@
 include(CMakePackageConfigHelpers)
 
 get_property(modules GLOBAL PROPERTY SIDESTREAM_MODULES)
-install(TARGETS ${modules} sidestream EXPORT SidestreamTargets
+install(TARGETS ${modules} sidestream sidestream_c EXPORT SidestreamTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/sidestream DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES include/sidestream.h apps/fortran/sidestream.f90 DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/sidestream)
 install(EXPORT SidestreamTargets NAMESPACE Sidestream:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Sidestream)
 configure_package_config_file(cmake/SidestreamConfig.cmake.in ${PROJECT_BINARY_DIR}/SidestreamConfig.cmake

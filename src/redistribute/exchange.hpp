@@ -27,7 +27,6 @@ struct Job {
 
   std::size_t element_bytes() const { return from.element_bytes; }
   std::size_t cell_bytes() const { return element_bytes() * static_cast<std::size_t>(components); }
-  RowKernel kernel_for(std::size_t row_bytes) const { return kernel ? kernel : copy_kernel(row_bytes); }
   bool adds() const { return arrival == Arrival::added; }
 
   // While what they return lives, time counts as that.

@@ -45,9 +45,8 @@ Datatype repeated(const Datatype& inner, std::int64_t count, std::ptrdiff_t step
 
 // Rows of elements, in all components.
 template <typename Byte>
-Datatype rows_type(const Rows<Byte>& rows, const RowShape& shape, std::size_t element_bytes, const Datatype& element) {
-  const Datatype row = repeated(element, static_cast<std::int64_t>(shape.row_bytes / element_bytes),
-                                static_cast<std::ptrdiff_t>(element_bytes));
+Datatype rows_type(const Rows<Byte>& rows, const RowShape& shape, const Datatype& element) {
+  const Datatype row = repeated(element, static_cast<std::int64_t>(shape.row_bytes / shape.element_bytes), rows.step_x);
   return repeated(repeated(repeated(row, shape.ny, rows.step_y), shape.nz, rows.step_z), shape.components,
                   rows.step_component);
 }
@@ -98,9 +97,12 @@ class Alltoallw final : public Exchange {
   }
 
  private:
+  // Fields that take turns keep their types; memory that is new each time does not pile them up.
+  static constexpr std::size_t most_kept = 16;
+
   // Places of blocks as seen from the first of them.
   struct Places {
-    std::vector<std::array<std::ptrdiff_t, 4>> blocks;
+    std::vector<std::array<std::ptrdiff_t, 5>> blocks;
     bool operator==(const Places&) const = default;
   };
 
@@ -127,7 +129,8 @@ class Alltoallw final : public Exchange {
   static Places places_of(const Blocks<Byte>& blocks) {
     Places places;
     for (const auto& block : blocks.blocks)
-      places.blocks.push_back({block.origin - first_of(blocks), block.step_y, block.step_z, block.step_component});
+      places.blocks.push_back(
+          {block.origin - first_of(blocks), block.step_x, block.step_y, block.step_z, block.step_component});
     return places;
   }
 
@@ -137,6 +140,7 @@ class Alltoallw final : public Exchange {
       if (typed->components == job.components && typed->element_bytes == job.element_bytes() && typed->from == from &&
           typed->to == to && typed->arrives_packed == arrives_packed(job))
         return *typed;
+    if (typed_.size() == most_kept) typed_.erase(typed_.begin());
     typed_.push_back(std::make_unique<Typed>(make_types(job, from, to)));
     return *typed_.back();
   }
@@ -212,7 +216,7 @@ class Alltoallw final : public Exchange {
       const mesh::Box region = tables_.region(traffic.pieces[p]);
       const auto rows = rows_of_piece(traffic.pieces[p], region);
       const RowShape shape = shape_of(region, job.components, job.element_bytes());
-      parts.push_back(rows_type(rows, shape, job.element_bytes(), element));
+      parts.push_back(rows_type(rows, shape, element));
       places.push_back(rows.first - base);
     }
     return combined_type(parts, places);
