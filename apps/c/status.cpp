@@ -19,6 +19,12 @@ void keep_message(const char* text) noexcept {
   message[length] = '\0';
 }
 
+const char* kept_message() noexcept {
+  return message.data();
+}
+
+}  // namespace sidestream::c
+
 extern "C" {
 
 const char* sidestream_error_text(int status) {
@@ -39,7 +45,7 @@ const char* sidestream_error_text(int status) {
 }
 
 const char* sidestream_last_message(void) {
-  return message.data();
+  return sidestream::c::kept_message();
 }
 
 const char* sidestream_version(void) {
@@ -47,5 +53,3 @@ const char* sidestream_version(void) {
 }
 
 }  // extern "C"
-
-}  // namespace sidestream::c

@@ -14,8 +14,9 @@ class BadArgument : public core::Error {
   using core::Error::Error;
 };
 
-/// Keeps the text that `sidestream_last_message` returns.
+/// Keeps the text that `sidestream_last_message` returns, for each thread.
 void keep_message(const char* text) noexcept;
+const char* kept_message() noexcept;
 
 /// Calls `f` and turns what it throws into a status and a message.
 template <typename F>

@@ -138,10 +138,10 @@ contains
     integer, intent(out) :: status
     integer(c_int64_t), allocatable, target :: offsets(:, :), cells(:, :), other_offsets(:, :), other_cells(:, :)
 
-    offsets = owned_offsets
-    cells = owned_cells
-    other_offsets = needed_offsets
-    other_cells = needed_cells
+    allocate (offsets, source=int(owned_offsets, c_int64_t))
+    allocate (cells, source=int(owned_cells, c_int64_t))
+    allocate (other_offsets, source=int(needed_offsets, c_int64_t))
+    allocate (other_cells, source=int(needed_cells, c_int64_t))
     status = c_map(data%handle, int(comm, c_int), chunks_of(offsets, cells, data%dimensions), &
                    chunks_of(other_offsets, other_cells, data%dimensions))
   end subroutine
@@ -171,10 +171,10 @@ contains
     type(c_ptr), allocatable, target :: from(:), to(:)
     integer(c_int64_t), allocatable, target :: from_strides(:, :), to_strides(:, :)
 
-    from = owned
-    to = needed
-    if (present(owned_strides)) from_strides = owned_strides
-    if (present(needed_strides)) to_strides = needed_strides
+    allocate (from, source=owned)
+    allocate (to, source=needed)
+    if (present(owned_strides)) allocate (from_strides, source=int(owned_strides, c_int64_t))
+    if (present(needed_strides)) allocate (to_strides, source=int(needed_strides, c_int64_t))
     status = c_start(data%handle, memory_of(owned_type, from, from_strides), memory_of(needed_type, to, to_strides))
   end subroutine
 
