@@ -8,8 +8,9 @@ install(DIRECTORY include/sidestream DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES include/sidestream.h apps/fortran/sidestream.f90 DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/sidestream)
 install(EXPORT SidestreamTargets NAMESPACE Sidestream:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Sidestream)
+set(SIDESTREAM_FORTRAN_MODULE ${CMAKE_INSTALL_INCLUDEDIR}/sidestream.f90)
 configure_package_config_file(cmake/SidestreamConfig.cmake.in ${PROJECT_BINARY_DIR}/SidestreamConfig.cmake
-  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Sidestream)
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Sidestream PATH_VARS SIDESTREAM_FORTRAN_MODULE)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/SidestreamConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/SidestreamConfig.cmake ${PROJECT_BINARY_DIR}/SidestreamConfigVersion.cmake
   cmake/Dependencies.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Sidestream)

@@ -130,6 +130,16 @@ void unpack(const Tables& tables, const Job& job, const Chunk& chunk, const std:
                 });
 }
 
+void pack_all(const Tables& tables, const Job& job, std::byte* buffer) {
+  const auto timed = job.timed_pack();
+  for (const Piece& piece : tables.outgoing.pieces) {
+    const Region region = region_of(tables, job, piece);
+    move_rows(nullptr, packed_rows(buffer, region.shape), source_rows(job, piece, region.box), region.shape, 0,
+              region.shape.rows());
+    buffer += static_cast<std::size_t>(region.shape.rows()) * region.shape.row_bytes;
+  }
+}
+
 void copy_local(const Tables& tables, const Job& job) {
   const auto timed = job.timed_pack();
   struct Copy {

@@ -117,6 +117,9 @@ int mpi_count(const Chunk& chunk);
 void pack(const Tables& tables, const Job& job, const Chunk& chunk, std::byte* buffer);
 void unpack(const Tables& tables, const Job& job, const Chunk& chunk, const std::byte* buffer);
 
+/// Copies the cells of all outgoing messages to `buffer`, one after the other.
+void pack_all(const Tables& tables, const Job& job, std::byte* buffer);
+
 /// Copies the pieces of this rank to itself, fastest when they are ordered for copies.
 void copy_local(const Tables& tables, const Job& job);
 

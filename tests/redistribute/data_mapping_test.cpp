@@ -50,12 +50,13 @@ T element_of(int value) {
     return static_cast<T>(value);
 }
 
-/// Memory of chunks with the axes in any order and gaps between the cells.
+/// Memory of chunks with the axes in any order, forwards or backwards, and gaps between the cells.
 template <typename T>
 struct Strided {
   Box box;
   int components;
   std::array<std::ptrdiff_t, 4> strides{};
+  std::ptrdiff_t first = 0;
   std::vector<T> memory;
 
   Strided(const Box& its_box, int its_components, std::mt19937& random, T filling)
@@ -67,7 +68,9 @@ struct Strided {
     std::ptrdiff_t stride = 1;
     for (const std::size_t axis : order) {
       stride += static_cast<std::ptrdiff_t>(random() % 2);
-      strides[axis] = stride;
+      const bool is_backwards = random() % 4 == 0 && extent[axis] > 0;
+      strides[axis] = is_backwards ? -stride : stride;
+      if (is_backwards) first += (extent[axis] - 1) * stride;
       stride *= std::max<std::ptrdiff_t>(extent[axis], 1);
     }
     memory.assign(static_cast<std::size_t>(stride) + 1, filling);
@@ -75,12 +78,12 @@ struct Strided {
 
   T& at(Int3 cell, int component) {
     const Int3 place = cell - box.lo;
-    return memory[static_cast<std::size_t>(place.x * strides[0] + place.y * strides[1] + place.z * strides[2] +
+    return memory[static_cast<std::size_t>(first + place.x * strides[0] + place.y * strides[1] + place.z * strides[2] +
                                            component * strides[3])];
   }
   template <typename Cell>
   ChunkMemory<Cell> given() {
-    return {memory.data(), mesh::ElementTypeOf<T>::value, box.extent(), strides};
+    return {memory.data() + first, mesh::ElementTypeOf<T>::value, box.extent(), strides};
   }
 };
 

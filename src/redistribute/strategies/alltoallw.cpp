@@ -7,6 +7,7 @@
 
 #include "redistribute/exchange.hpp"
 #include "redistribute/neighborhood.hpp"
+#include "sidestream/core/memory.hpp"
 
 namespace sidestream::redistribute {
 
@@ -62,8 +63,18 @@ Datatype combined_type(const std::vector<Datatype>& parts, const std::vector<MPI
   return Datatype(type);
 }
 
+// Whether MPI is to walk fields itself: with gaps between the cells of a row it takes many times as long as packing,
+// and where strides are negative, Open MPI (4.1) reads beside the cells.
+template <typename Byte>
+bool suit_datatypes(const Blocks<Byte>& blocks) {
+  return std::ranges::all_of(blocks.blocks, [&](const auto& block) {
+    return block.step_x == static_cast<std::ptrdiff_t>(blocks.element_bytes) &&
+           std::min({block.step_y, block.step_z, block.step_component}) >= 0;
+  });
+}
+
 /// One derived datatype for each neighbor; the library walks the field itself, and this module packs nothing. (Cells
-/// that are added or converted arrive packed in a buffer.)
+/// that are added or converted arrive packed in a buffer, and so do and leave those that do not lie in rows.)
 class Alltoallw final : public Exchange {
  public:
   Alltoallw(const comm::Communicator& comm, const Tables& tables)
@@ -72,15 +83,20 @@ class Alltoallw final : public Exchange {
   void start(const Job& job) override {
     job_ = &job;
     const Typed& typed = typed_for(job);
-    if (arrives_packed(job) && capacity_ < typed.arrival_bytes) {
-      arrivals_ = std::make_unique_for_overwrite<std::byte[]>(typed.arrival_bytes);
-      capacity_ = typed.arrival_bytes;
+    std::byte* to = first_of(job.to);
+    if (typed.arrives_packed) {
+      to = arrival_room_.bytes(typed.arrival_bytes).data();
+      locate(job, to);
     }
-    if (arrives_packed(job)) locate(job);
-    void* to = arrives_packed(job) ? arrivals_.get() : first_of(job.to);
-    comm::check(MPI_Ineighbor_alltoallw(first_of(job.from), typed.send_counts.data(), typed.zeros.data(),
-                                        typed.send_raw.data(), to, typed.receive_counts.data(), typed.zeros.data(),
-                                        typed.receive_raw.data(), neighbors_.raw(), &request_),
+    const std::byte* from = first_of(job.from);
+    if (typed.leaves_packed) {
+      std::byte* const departures = departure_room_.bytes(typed.departure_bytes).data();
+      pack_all(tables_, job, departures);
+      from = departures;
+    }
+    comm::check(MPI_Ineighbor_alltoallw(from, typed.send_counts.data(), typed.zeros.data(), typed.send_raw.data(), to,
+                                        typed.receive_counts.data(), typed.zeros.data(), typed.receive_raw.data(),
+                                        neighbors_.raw(), &request_),
                 "MPI_Ineighbor_alltoallw");
   }
   bool test() override {
@@ -109,16 +125,16 @@ class Alltoallw final : public Exchange {
   // The types for fields of one shape.
   struct Typed {
     int components = 0;
-    std::size_t element_bytes = 0, arrival_bytes = 0;
+    std::size_t element_bytes = 0, arrival_bytes = 0, departure_bytes = 0;
     Places from, to;
-    bool arrives_packed = false;
+    bool arrives_packed = false, leaves_packed = false;
     std::vector<Datatype> sends, receives;
     std::vector<MPI_Datatype> send_raw, receive_raw;
     std::vector<int> send_counts, receive_counts;
     std::vector<MPI_Aint> zeros;
   };
 
-  static bool arrives_packed(const Job& job) { return job.arrival != Arrival::copied; }
+  static bool arrives_packed(const Job& job) { return job.arrival != Arrival::copied || !suit_datatypes(job.to); }
 
   template <typename Byte>
   static Byte* first_of(const Blocks<Byte>& blocks) {
@@ -152,11 +168,18 @@ class Alltoallw final : public Exchange {
     typed.from = from;
     typed.to = to;
     typed.arrives_packed = arrives_packed(job);
+    typed.leaves_packed = !suit_datatypes(job.from);
     const Datatype element = element_type(job.element_bytes());
-    for (const Message& message : tables_.outgoing.messages) typed.sends.push_back(send_type(message, job, element));
+    for (const Message& message : tables_.outgoing.messages) {
+      typed.sends.push_back(typed.leaves_packed
+                                ? packed_type(tables_.outgoing, message, job, element, typed.departure_bytes)
+                                : send_type(message, job, element));
+      typed.departure_bytes += static_cast<std::size_t>(message.cells) * job.cell_bytes();
+    }
     for (const Message& message : tables_.incoming.messages) {
-      typed.receives.push_back(typed.arrives_packed ? packed_type(message, job, element, typed.arrival_bytes)
-                                                    : receive_type(message, job, element));
+      typed.receives.push_back(typed.arrives_packed
+                                   ? packed_type(tables_.incoming, message, job, element, typed.arrival_bytes)
+                                   : receive_type(message, job, element));
       typed.arrival_bytes += static_cast<std::size_t>(message.cells) * job.cell_bytes();
     }
     list(tables_.outgoing, typed.sends, typed.send_raw, typed.send_counts);
@@ -193,11 +216,12 @@ class Alltoallw final : public Exchange {
         first_of(job.to));
   }
 
-  // The pieces one after the other, from `offset` of the buffer of arrivals.
-  Datatype packed_type(const Message& message, const Job& job, const Datatype& element, std::size_t offset) const {
+  // The pieces one after the other, from `offset` of a buffer.
+  Datatype packed_type(const Traffic& traffic, const Message& message, const Job& job, const Datatype& element,
+                       std::size_t offset) const {
     const std::byte* const buffer = nullptr;
     return type_of(
-        tables_.incoming, message, job, element,
+        traffic, message, job, element,
         [&](const Piece&, const mesh::Box& region) {
           const auto rows = packed_rows(buffer + offset, shape_of(region, job.components, job.element_bytes()));
           offset += static_cast<std::size_t>(region.volume()) * job.cell_bytes();
@@ -222,8 +246,7 @@ class Alltoallw final : public Exchange {
     return combined_type(parts, places);
   }
 
-  void locate(const Job& job) {
-    const std::byte* next = arrivals_.get();
+  void locate(const Job& job, const std::byte* next) {
     for (std::size_t m = 0; m < payloads_.size(); ++m) {
       payloads_[m] = next;
       next += static_cast<std::size_t>(tables_.incoming.messages[m].cells) * job.cell_bytes();
@@ -234,8 +257,7 @@ class Alltoallw final : public Exchange {
   Neighborhood neighbors_;
   MPI_Request request_ = MPI_REQUEST_NULL;
   std::vector<std::unique_ptr<Typed>> typed_;
-  std::unique_ptr<std::byte[]> arrivals_;  // for Combine::add
-  std::size_t capacity_ = 0;
+  core::Workroom departure_room_, arrival_room_;
   std::vector<const std::byte*> payloads_;
   const Job* job_ = nullptr;
 };
