@@ -21,4 +21,6 @@ data = ss.DataDescription((8, 8))
 mapping = data.map(owned=[near, far], needed=np.s_[y : y + 4, x : x + 4], comm=comm)
 [quadrant] = mapping.reorganise([whole[near], whole[far]])
 
-print(f"rank {comm.rank} has", *(f"{value:.0f}" for value in quadrant.flat))
+lines = comm.gather(f"rank {comm.rank} has {' '.join(f'{value:.0f}' for value in quadrant.flat)}")
+if comm.rank == 0:
+    print("\n".join(lines))

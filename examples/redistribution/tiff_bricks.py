@@ -38,4 +38,6 @@ mapping = data.map(owned=[np.s_[i : i + 1, :, :] for i in mine], needed=brick, c
 
 np.save(output / f"brick_{comm.rank}.npy", volume)
 first, end = zip(*edges, strict=True)
-print(f"rank {comm.rank} read {len(images)} images and has the brick {first} to {end}")
+lines = comm.gather(f"rank {comm.rank} read {len(images)} images and has the brick {first} to {end}")
+if comm.rank == 0:
+    print("\n".join(lines))
