@@ -74,9 +74,11 @@ std::vector<mesh::Box> boxes_of(const sidestream_chunks* chunks, std::size_t dim
   for (std::size_t n = 0; n < chunks->count; ++n) {
     mesh::Box box{{0, 0, 0}, {1, 1, 1}};
     for (std::size_t axis = 0; axis < dimensions; ++axis) {
-      const std::int64_t offset = chunks->offsets[n * dimensions + axis], cells = chunks->cells[n * dimensions + axis];
-      box.lo[static_cast<int>(axis)] = index_of(offset, "the offset of a chunk");
-      box.hi[static_cast<int>(axis)] = index_of(offset + index_of(cells, "a number of cells"), "the end of a chunk");
+      const std::size_t at = n * dimensions + axis;
+      const std::int64_t offset = index_of(chunks->offsets[at], "the offset of a chunk"),
+                         cells = index_of(chunks->cells[at], "a number of cells");
+      box.lo[static_cast<int>(axis)] = static_cast<std::int32_t>(offset);
+      box.hi[static_cast<int>(axis)] = index_of(offset + cells, "the end of a chunk");
     }
     boxes.push_back(box);
   }

@@ -200,7 +200,10 @@ class DataMapping:
 
     def _new_arrays(self) -> list[NDArray[Any]]:
         is_whole = not self.description.allow_holes and not any(self.description.rim)
-        return [(np.empty if is_whole else np.zeros)(shape, self.description.dtype) for shape in self._needed]
+        try:
+            return [(np.empty if is_whole else np.zeros)(shape, self.description.dtype) for shape in self._needed]
+        except (MemoryError, ValueError) as problem:
+            raise Error(f"there is no memory for the needed chunks: {problem}") from problem
 
     def _memory_of(self, arrays: list[NDArray[Any]]) -> tuple[list[Memory], str]:
         axes = len(self.description.shape)
@@ -215,7 +218,7 @@ class DataMapping:
 
 def _arrays(given: Any, shapes: list[tuple[int, ...]], kind: str) -> list[NDArray[Any]]:
     """The arrays of some chunks, each held to what a chunk's is."""
-    arrays = [given] if isinstance(given, np.ndarray) else list(given)
+    arrays = [given] if isinstance(given, np.ndarray) else _listed(given, f"{kind} arrays")
     if len(arrays) != len(shapes):
         raise Error(f"{len(arrays)} arrays are given for {len(shapes)} {kind} chunks")
     for number, (array, shape) in enumerate(zip(arrays, shapes, strict=True)):
@@ -237,7 +240,14 @@ def _list_of(chunks: Any) -> list[Chunk]:
     is_one = isinstance(chunks, slice) or (
         isinstance(chunks, tuple) and bool(chunks) and all(isinstance(part, slice) for part in chunks)
     )
-    return [chunks] if is_one else list(chunks)
+    return [chunks] if is_one else _listed(chunks, "chunks")
+
+
+def _listed(values: Any, name: str) -> list[Any]:
+    try:
+        return list(values)
+    except TypeError as problem:
+        raise Error(f"{values!r} are no {name}", hint="give a list") from problem
 
 
 def _shape_of(box: Box, description: DataDescription, with_rim: bool) -> tuple[int, ...]:

@@ -157,6 +157,7 @@ assert "allow holes" in hole
 assert "reaches out of the whole" in refusal(lambda: square.map(rows, [np.s_[0:9, :]] if LAST else [], COMM))
 assert "is no chunk of data of 2 axes" in refusal(lambda: square.map(rows, [np.s_[0:3]] if LAST else [], COMM))
 assert "leaves cells out" in refusal(lambda: square.map(rows, [np.s_[::2, :]] if LAST else [], COMM))
+assert "3 are no chunks" in refusal(lambda: square.map(rows, 3 if LAST else [], COMM))
 assert "p2q" in refusal(lambda: ss.DataDescription((8, 8), exchange="p2q" if LAST else "p2p").map(rows, [], COMM))
 if COMM.size > 1:
     differs = refusal(lambda: ss.DataDescription((8, 9 if LAST else 8)).map(rows, [], COMM))
@@ -176,6 +177,7 @@ packed = np.zeros(8, [("kind", "u1"), ("row", "f8", 8)])["row"]
 for wrong, words in [
     (np.empty((8, 7)), "has the shape (8, 7), the chunk (8, 8)"),
     ([], "0 arrays are given for 1 needed chunks"),
+    (5, "5 are no needed arrays"),
     (np.empty((8, 8), bool), "holds `dtype('bool')`"),
     (np.empty((8, 8), ">f8"), "holds `dtype('>f8')`"),
     (read_only, "cannot be written to"),
@@ -187,5 +189,8 @@ assert "cannot be converted to int32" in refusal(lambda: mapping.reorganise(good
 assert "call `finish` first" in refusal(lambda: (mapping.start(good), mapping.start(good)))
 assert np.array_equal(mapping.finish()[0], np.arange(64.0).reshape(8, 8))
 assert "call `start` first" in refusal(mapping.finish)
+vast = ss.DataDescription((2**30 - 1, 2**30 - 1), allow_holes=True)
+too_large = vast.map([], [np.s_[:, :]] if LAST else [], COMM)
+assert "there is no memory for the needed chunks" in refusal(too_large.reorganise)
 if COMM.rank == 0:
     print("all is well")

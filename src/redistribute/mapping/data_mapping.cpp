@@ -81,6 +81,7 @@ void check_memory(const char* kind, std::span<const ChunkMemory<Cell>> memory, s
 
 template <typename Cell>
 mesh::BlockTable::Block block_of(const ChunkMemory<Cell>& memory, ElementType type, const Box& chunk, Int3 shift) {
+  if (chunk.is_empty()) return {};
   const auto [along_x, y, z, component] = memory.strides;
   const std::ptrdiff_t x = chunk.extent().x == 1 ? 1 : along_x;  // no neighbour: rows as good as any
   const Int3 to_origin = shift - chunk.lo;
