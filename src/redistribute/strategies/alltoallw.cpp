@@ -63,8 +63,9 @@ Datatype combined_type(const std::vector<Datatype>& parts, const std::vector<MPI
   return Datatype(type);
 }
 
-// Whether MPI is to walk fields itself: with gaps between the cells of a row it takes many times as long as packing,
-// and where strides are negative, Open MPI (4.1) reads beside the cells.
+// Whether MPI is to walk fields itself. Where the cells of a row have gaps between them, packing is left to us: MPI
+// would go from cell to cell. So it is where strides are negative: Open MPI 4.1.4 takes some arrays that lie backwards
+// for such that lie forwards.
 template <typename Byte>
 bool suit_datatypes(const Blocks<Byte>& blocks) {
   return std::ranges::all_of(blocks.blocks, [&](const auto& block) {
