@@ -15,7 +15,7 @@ CPP := $(shell find src include apps tests bench python/bindings -name '*.cpp' -
 CHECKED_PYTHON := python/sidestream tests tools bench examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-cpp test-python test-physics test-physics-docs test-slow test-clang test-mpich sanitize sanitize-threads fuzz attack bench format format-check lint tidy measures build-cost clean
+.PHONY: help setup build demo test test-cpp test-python test-physics test-physics-docs test-slow test-clang test-mpich sanitize sanitize-threads fuzz attack benchmarks bench format format-check lint tidy measures build-cost clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -47,7 +47,7 @@ test-physics: $(VENV)/.installed  ## physics through the program, what takes min
 test-physics-docs: $(VENV)/.installed  ## the same, and docs/reference/physics.md with its pictures anew
 	$(PYTHON) -m pytest -q tests/physics --record
 
-test-slow: $(VENV)/.installed $(VENV)/.tools_slow build test-clang test-mpich  ## what takes minutes: other compilers, faults at every call, long runs, and physics with its figures into docs/reference/physics.md
+test-slow: $(VENV)/.installed $(VENV)/.tools_slow build benchmarks test-clang test-mpich  ## what takes minutes: other compilers, faults at every call, long runs, and physics with its figures into docs/reference/physics.md
 	ctest --preset slow
 	$(PYTHON) -m pytest -q tests/python tests/cli -m slow
 	$(PYTHON) -m pytest -q tests/physics -m slow --record
@@ -87,7 +87,7 @@ $(VENV)/.installed: $(VENV)/.tools $(SOURCES)
 $(BUILD)/build.ninja: $(VENV)/.tools CMakePresets.json
 	@cmake --preset release > /dev/null && touch $@
 
-build: $(BUILD)/build.ninja  ## compile library, programs, tests and benchmarks (build/release)
+build: $(BUILD)/build.ninja  ## compile library, programs and tests (build/release)
 	@echo "== build/release"
 	@cmake --build $(BUILD)
 
@@ -108,7 +108,10 @@ fuzz: $(VENV)/.tools $(VENV)/.system_slow  ## parsers under bytes of any kind: e
 	cmake --preset fuzz && cmake --build --preset fuzz
 	tools/fuzz.sh build/fuzz $(SECONDS)
 
-bench: build  ## benchmarks: one JSON object each, with ratios against a peer or the machine's limit
+benchmarks: $(BUILD)/build.ninja
+	@cmake --build $(BUILD) --target benchmarks
+
+bench: benchmarks  ## benchmarks: one JSON object each, with ratios against a peer or the machine's limit
 	@tools/run_benchmarks.sh $(BUILD)
 
 format: $(VENV)/.tools  ## format all sources

@@ -8,14 +8,13 @@
 #include <algorithm>
 #include <complex>
 #include <cstdio>
-#include <ctime>
-#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "report.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/fft/fft_plan.hpp"
 #include "sidestream/mesh/forest.hpp"
@@ -29,12 +28,6 @@ using nlohmann::json;
 
 constexpr int plannings = 10;
 constexpr double seconds_each = 0.7;
-
-double cpu_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 // Of each repeat, ascending: the wall time of the slowest rank and the CPU time of all ranks [s].
 struct Times {
@@ -55,9 +48,9 @@ Times time(const comm::Communicator& comm, const std::function<void()>& work) {
   do {
     comm.barrier();
     const core::Stopwatch watch;
-    const double cpu_before = cpu_seconds();
+    const double cpu_before = bench::cpu_seconds();
     work();
-    const double wall = watch.seconds(), cpu = cpu_seconds() - cpu_before;
+    const double wall = watch.seconds(), cpu = bench::cpu_seconds() - cpu_before;
     times.wall.push_back(comm.max(wall));
     const std::vector<double> parts = comm.all_gather(cpu);
     times.cpu.push_back(std::accumulate(parts.begin(), parts.end(), 0.0));
@@ -213,13 +206,6 @@ json measure(const comm::Communicator& comm, int n) {
           {"gravity", gravity_entry}};
 }
 
-std::string machine() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);)
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  return "unknown";
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -231,7 +217,7 @@ int main(int argc, char** argv) {
   if (sizes.empty()) sizes = {64, 128};
 
   json report{{"bench", "fft"},
-              {"machine", machine()},
+              {"machine", bench::processor()},
               {"compiler", "g++ " __VERSION__},
               {"ranks", comm.size()},
               {"unit", "one forward and one backward transform"},
