@@ -16,7 +16,7 @@ from . import files
 from .attack import attack
 from .bench import bench
 from .halos import halos
-from .options import Json
+from .options import Json, Launcher
 
 if TYPE_CHECKING:
     from ..launch.simulation import RunRequest
@@ -177,7 +177,7 @@ def analyze(
         bool, typer.Option("--overwrite", help="Replace earlier results of a plot file; never a run.")
     ] = False,
     ranks: Ranks = None,
-    launcher: files.Launcher = None,
+    launcher: Launcher = None,
 ) -> None:
     """Do what the tasks with `transport = "file"` left for later: results and report, as if made while RUN ran.
 
