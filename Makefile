@@ -30,7 +30,9 @@ test: test-cpp test-python test-physics  ## set up what is missing, then run eve
 # Tests write many small files for good: they wait for the disk most of the time, but not in memory, where there is room.
 test-cpp test-python test-physics test-slow test-clang test-mpich sanitize sanitize-threads: export TMPDIR := $(shell \
   test "$$(df --output=avail --block-size=G /dev/shm 2>/dev/null | tr -dc 0-9)" -ge 8 2>/dev/null && echo /dev/shm || echo $${TMPDIR:-/tmp})
-SIDE_BY_SIDE := -n $(JOBS) --dist loadfile
+SIDE_BY_SIDE := --dist loadfile -n $(JOBS)
+# Commands wait for programs that start and end: twice as many of those tests keep the cores at work.
+SIDE_BY_SIDE_COMMANDS := --dist loadfile -n $(shell expr 2 '*' $(JOBS))
 
 test-cpp: build
 	@echo "== tests: C++ and MPI"
@@ -38,7 +40,7 @@ test-cpp: build
 
 test-python: $(VENV)/.installed
 	@echo "== tests: Python and command line"
-	$(PYTHON) -m pytest -q $(SIDE_BY_SIDE) tests/python tests/cli
+	$(PYTHON) -m pytest -q $(SIDE_BY_SIDE_COMMANDS) tests/python tests/cli
 
 test-physics: $(VENV)/.installed  ## physics through the program, what takes minutes left out
 	@echo "== tests: physics"
