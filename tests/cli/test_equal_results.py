@@ -9,29 +9,23 @@ import pytest
 
 import initial_files as ic
 from calls import program
+from configs import universe
 from sidestream.cli import run_command
 from test_faults import results, state_in
 
 STEPS = 3
-UNIVERSE = f"""simulation = "cosmology"
-
-[run]
-max_steps = {STEPS}
-
-[mesh]
-cells = [{ic.N}, {ic.N}, {ic.N}]
-block = 8
-
-[cosmology]
-box = "{ic.BOX} Mpc"
-z_start = {ic.Z}
-z_end = 0
-omega_m = {ic.OMEGA_M}
-omega_b = {ic.OMEGA_B}
-hubble = {ic.H}
-seed = 3
-power = "eisenstein-hu"
-"""
+UNIVERSE = universe(
+    cells=ic.N,
+    steps=STEPS,
+    box=f"{ic.BOX} Mpc",
+    z_start=ic.Z,
+    z_end=0,
+    omega_m=ic.OMEGA_M,
+    omega_b=ic.OMEGA_B,
+    hubble=ic.H,
+    seed=3,
+    power="eisenstein-hu",
+)
 TASKS = """
 [task.spectra]
 analysis = "power_spectrum"

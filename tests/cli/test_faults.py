@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+from configs import universe
 from sidestream.attack.subjects import expect_back, newest_committed, numbers_in, state_in, step_of
 from sidestream.launch.launcher import find_program, mpi_environment
 from sidestream.runs.run import Run
@@ -29,28 +30,16 @@ RANKS = 2
 LIMIT_S = 120
 LAST_STEP = 5
 SAMPLE = 3  # of the calls of a rank
-CONFIG = f"""simulation = "cosmology"
-
-[mesh]
-cells = [16, 16, 16]
-block = 8
-
-[cosmology]
-box = "8 Mpc"
-z_start = 50
-z_end = 5
-seed = 3
-
-[run]
-max_steps = {LAST_STEP}
-
-[task.spectra]
+CONFIG = (
+    universe(steps=LAST_STEP, box="8 Mpc", z_start=50, z_end=5, seed=3)
+    + """[task.spectra]
 analysis = "power_spectrum"
 every = 1
 
 [output]
-checkpoint = {{ format = "sidestream", every = 1, keep = 2 }}
+checkpoint = { format = "sidestream", every = 1, keep = 2 }
 """
+)
 
 
 def slow(*values: object) -> list[object]:

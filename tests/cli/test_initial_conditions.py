@@ -15,25 +15,25 @@ import pytest
 import initial_files as ic
 import sidestream
 from calls import command, program
+from configs import universe
 
-CONFIG = f"""simulation = "cosmology"
-[run]
-max_steps = 0
-[mesh]
-cells = [{ic.N}, {ic.N}, {ic.N}]
-block = 8
-[cosmology]
-box = "{ic.BOX} Mpc"
-z_start = {ic.Z}
-z_end = 0
-omega_m = {ic.OMEGA_M}
-omega_b = {ic.OMEGA_B}
-hubble = {ic.H}
-initial_conditions = "start"
-[output]
+CONFIG = (
+    universe(
+        cells=ic.N,
+        steps=0,
+        box=f"{ic.BOX} Mpc",
+        z_start=ic.Z,
+        z_end=0,
+        omega_m=ic.OMEGA_M,
+        omega_b=ic.OMEGA_B,
+        hubble=ic.H,
+        initial_conditions="start",
+    )
+    + f"""[output]
 plotfile = {{ format = "nyx", at_redshift = [{ic.Z}] }}
 checkpoint = {{ every = 1 }}
 """
+)
 SPLIT = ic.OMEGA_B / ic.OMEGA_M
 DARK = (ic.OMEGA_M - ic.OMEGA_B) * ic.CRITICAL
 MEAN_GAS = ic.OMEGA_B * ic.CRITICAL

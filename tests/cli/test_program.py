@@ -17,21 +17,12 @@ import yt
 
 import sidestream
 from calls import LIMIT_S, command, program
+from configs import universe
 from sidestream.launch.launcher import mpi_environment
 
-CONFIG = """simulation = "cosmology"
-
-[mesh]
-cells = [32, 32, 32]
-block = 16
-
-[cosmology]
-box = "8 Mpc"
-z_start = 50
-z_end = 20
-seed = 3
-
-[coupling]
+CONFIG = (
+    universe(cells=32, block=16, box="8 Mpc", z_start=50, z_end=20, seed=3)
+    + """[coupling]
 sidecars = 1
 
 [task.halos]
@@ -54,6 +45,7 @@ every = 20
 plotfile = { format = "nyx", at_redshift = [20] }
 checkpoint = { format = "sidestream", every = 10, keep = 2 }
 """
+)
 
 
 @pytest.fixture(scope="module")

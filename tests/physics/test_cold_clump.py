@@ -54,7 +54,7 @@ block = {block}
 rounds = {rounds}
 
 [output]
-plotfile = {{ format = "nyx", every = 16, variables = ["density", "pressure"] }}
+plotfile = {{ format = "nyx", every = 8, variables = ["density", "pressure"] }}
 """
 REFINED = """
 [amr]
