@@ -106,7 +106,8 @@ cells = [{cells}, {cells}, {cells}]
 block = 8
 
 [output]
-plotfile = {{ format = "nyx", every = 20, variables = ["density", "x_velocity", "y_velocity", "z_velocity"] }}
+plotfile = {{ format = "nyx", every = 20, at_end = true, variables = [
+  "density", "x_velocity", "y_velocity", "z_velocity"] }}
 """
 REFINED = """
 [amr]

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <numbers>
 
 #include "sidestream/core/exact_sum.hpp"
@@ -87,11 +86,6 @@ const RefinedBox two_levels{.cells = 32, .block = 8, .is_periodic = true, .regio
 const RefinedBox three_levels{.cells = 32, .block = 8, .is_periodic = true, .regions = {cube(8, 24), cube(24, 40)}};
 const RefinedBox one_level{.cells = 32, .block = 8, .is_periodic = true, .regions = {}};
 
-// So many places, or a fifth of them where SIDESTREAM_LARGE is not set: each takes a solution of the potential.
-int sampled(int places) {
-  return std::getenv("SIDESTREAM_LARGE") != nullptr ? places : places / 5;
-}
-
 double random(int test, int draw) {
   return core::uniform(11, static_cast<std::uint64_t>(test), static_cast<std::uint64_t>(draw));
 }
@@ -118,18 +112,18 @@ double largest_self_force(const RefinedBox& box, double corner, double reach, in
 constexpr double self_force_bound = 1e-3;
 
 TEST(SelfForce, AParticleHardlyPullsItselfWhereLevelsMeet) {
-  EXPECT_LT(largest_self_force(two_levels, 8.0, 4.0, sampled(60)), self_force_bound);
+  EXPECT_LT(largest_self_force(two_levels, 8.0, 4.0, 60), self_force_bound);
 }
 
 TEST(SelfForce, AParticleHardlyPullsItselfWhereThreeLevelsMeet) {
-  EXPECT_LT(largest_self_force(three_levels, 12.0, 2.0, sampled(30)), 4.0 * self_force_bound);  // cells are half as wide
+  EXPECT_LT(largest_self_force(three_levels, 12.0, 2.0, 24), 4.0 * self_force_bound);  // cells are half as wide
 }
 
 // Root mean square over pairs near a side where levels meet of |force - exact| / exact at a separation in coarse cells.
 double error_of_pairs(const RefinedBox& box, double separation) {
   Pull pull(box);
   core::ExactSum sum;
-  const int sources = sampled(15), targets = 16;
+  const int sources = 12, targets = 16;
   for (int n = 0; n < sources; ++n) {
     const Vector source{7.0 + 5.0 * random(n, 6), 14.0 + 4.0 * random(n, 7), 14.0 + 4.0 * random(n, 8)};
     pull.put(source);
