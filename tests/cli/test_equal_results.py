@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 import initial_files as ic
-from calls import program
+from calls import analyze_later, program
 from configs import universe
-from sidestream.cli import run_command
 from test_faults import results, state_in
 
 STEPS = 3
@@ -119,7 +118,8 @@ def run(
     done = program(folder, ranks, "box.toml", "--quiet", "--out", out, *words)
     assert done.returncode == 0, done.stderr
     if transport == "file":
-        assert run_command(["analyze", str(folder / out), "-n", "3"]) == 0
+        later = analyze_later(folder / out, 3)
+        assert later.returncode == 0, later.stderr
     return folder / out
 
 

@@ -110,7 +110,7 @@ def test_the_results_do_not_depend_on_the_transport_or_the_ranks(place: Path) ->
 
 def test_a_restart_on_other_ranks_ends_with_the_same_results(place: Path) -> None:
     cut = program(place, 2, "box.toml", "--quiet", "--out", "cut", "--set", "run.max_steps=15")
-    went_on = command(place, "run", "box.toml", "-n", 3, "--out", "cut", "--restart")
+    went_on = program(place, 3, "box.toml", "--quiet", "--out", "cut", "--restart")
 
     assert (cut.returncode, went_on.returncode) == (0, 0), cut.stderr + went_on.stderr
     first, second = sidestream.open(place / "o"), sidestream.open(place / "cut")
