@@ -26,7 +26,8 @@ inline nlohmann::json time_of_task(const comm::Communicator& comm, const mesh::S
   });
 }
 
-// A benchmark of a cube, whose cells a side are the first argument: prints what `measure(comm, cells)` says [us a cell].
+// A benchmark of a cube, whose cells a side are the first argument: prints what `measure(comm, cells)` says [us a
+// cell].
 template <typename F>
 void report_of_cube(int argc, char** argv, const std::string& name, F measure) {
   const comm::Environment environment(argc, argv);

@@ -24,8 +24,8 @@ inline bool tries_all() {
   return all != nullptr && std::string(all) == "1";
 }
 
-/// The calls at which a fault is tried: all of them where `tries_all`, otherwise at most `most`, evenly spread, the first
-/// and the last among them.
+/// The calls at which a fault is tried: all of them where `tries_all`, otherwise at most `most`, evenly spread, the
+/// first and the last among them.
 inline std::vector<std::int64_t> tried(std::int64_t calls, std::int64_t most) {
   if (tries_all()) most = calls;
   most = std::min(most, calls);

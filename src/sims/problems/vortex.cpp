@@ -87,7 +87,8 @@ GasProblem read(const core::Node& root, mesh::Int3 cells, const solvers::HydroCo
 }  // namespace
 
 GasProblemEntry vortex_problem() {
-  return {"vortex", "an isentropic vortex carried along", diatomic_gas(), [] { return vortex_table().options(); }, read};
+  return {"vortex", "an isentropic vortex carried along", diatomic_gas(), [] { return vortex_table().options(); },
+          read};
 }
 
 }  // namespace sidestream::sims
