@@ -64,6 +64,17 @@ bool is_faster(const Times& a, const Times& b) {
   return b.wall.empty() || a.wall.front() < b.wall.front();
 }
 
+// Times the plans, which end here.
+void keep_faster(const comm::Communicator& comm, fftw_plan forward, fftw_plan backward, Times& best) {
+  const Times times = time(comm, [&] {
+    fftw_execute(forward);
+    fftw_execute(backward);
+  });
+  if (is_faster(times, best)) best = times;
+  fftw_destroy_plan(forward);
+  fftw_destroy_plan(backward);
+}
+
 // The best planning of single-process FFTW, by each rank of `comm` for a field of its own, at the same time.
 Times time_serial(const comm::Communicator& comm, int n) {
   Times best;
@@ -75,13 +86,7 @@ Times time_serial(const comm::Communicator& comm, int n) {
     const fftw_plan forward = fftw_plan_dft_r2c_3d(n, n, n, real, spectrum, FFTW_MEASURE);
     const fftw_plan backward = fftw_plan_dft_c2r_3d(n, n, n, spectrum, real, FFTW_MEASURE);
     std::fill_n(real, 2 * modes, 0.0);
-    const Times times = time(comm, [&] {
-      fftw_execute(forward);
-      fftw_execute(backward);
-    });
-    if (is_faster(times, best)) best = times;
-    fftw_destroy_plan(forward);
-    fftw_destroy_plan(backward);
+    keep_faster(comm, forward, backward, best);
     if (planning % 2 == 1) fftw_free(real);
   }
   fftw_free(spectrum);
@@ -114,13 +119,7 @@ Times time_fftw_mpi(const comm::Communicator& comm, int n) {
     const fftw_plan backward =
         fftw_mpi_plan_dft_c2r_3d(n, n, n, spectrum, real, comm.raw(), FFTW_MEASURE | FFTW_MPI_TRANSPOSED_IN);
     std::fill_n(real, 2 * size, 0.0);
-    const Times times = time(comm, [&] {
-      fftw_execute(forward);
-      fftw_execute(backward);
-    });
-    if (is_faster(times, best)) best = times;
-    fftw_destroy_plan(forward);
-    fftw_destroy_plan(backward);
+    keep_faster(comm, forward, backward, best);
   }
   fftw_free(spectrum);
   return best;
