@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -89,6 +90,7 @@ Finding TaskRunner::analyse(const Task& task, const mesh::Snapshot& snapshot, co
   const mesh::Result* earlier = task.analysis->looks_back() ? &earlier_result(task, snapshot.moment.step) : nullptr;
   log_->write("analysis_begun",
               {{"task", task.name}, {"analysis", task.analysis_name}, {"step", snapshot.moment.step}});
+  bool is_in_order = true;
   try {
     const core::UnderWay under_way({who(task), about(snapshot.moment.step, group_)});
     std::optional<Deadline> deadline;
@@ -98,12 +100,17 @@ Finding TaskRunner::analyse(const Task& task, const mesh::Snapshot& snapshot, co
                                    *task.deadline_s, about(snapshot.moment.step, group_)));
     finding.result = earlier == nullptr ? task.analysis->run(analysis_group_, snapshot)
                                         : task.analysis->run_after(analysis_group_, snapshot, *earlier);
+  } catch (const core::Error& error) {
+    finding.problem = "the analysis failed: " + text_of(error);
   } catch (const std::exception& error) {
     finding.problem = "the analysis failed: " + text_of(error);
+    is_in_order = false;
   } catch (...) {
     finding.problem = "the analysis failed: it threw what is no std::exception";
+    is_in_order = false;
   }
   finding.problem = problem_of_any_rank(finding.problem, task);
+  if (!finding.problem.empty() && !group_.all(is_in_order)) renew_analysis_group();
   finding.compute_s = watch.seconds();
   return finding;
 }
@@ -183,6 +190,13 @@ void TaskRunner::warn_once(const Task& task, std::int64_t step, const std::strin
                            const std::string& consequence) {
   if (group_.rank() == 0 && warn_ && warned_.emplace(task.name, consequence).second)
     warn_(fmt::format("task `{}`, step {}: {} (said once; {})", task.name, step, message, consequence));
+}
+
+// What failed without a word to the others, as for want of memory, may have left messages that nobody took, and that the
+// next analysis would. So it has a communicator of its own, and the old one stays, lest another one get its number.
+void TaskRunner::renew_analysis_group() {
+  comm::Communicator left = std::exchange(analysis_group_, group_.duplicate());
+  static_cast<void>(std::make_unique<comm::Communicator>(std::move(left)).release());
 }
 
 // The text of the lowest rank that has one. An analysis must fail on all ranks together; one that does not would leave
