@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "couple/deadline.hpp"
 #include "couple/not_numbers.hpp"
 #include "couple/waiting.hpp"
+#include "sidestream/comm/abandon.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/core/under_way.hpp"
@@ -195,8 +195,7 @@ void TaskRunner::warn_once(const Task& task, std::int64_t step, const std::strin
 // What failed without a word to the others, as for want of memory, may have left messages that nobody took, and that the
 // next analysis would. So it has a communicator of its own, and the old one stays, lest another one get its number.
 void TaskRunner::renew_analysis_group() {
-  comm::Communicator left = std::exchange(analysis_group_, group_.duplicate());
-  static_cast<void>(std::make_unique<comm::Communicator>(std::move(left)).release());
+  comm::abandon(std::exchange(analysis_group_, group_.duplicate()));
 }
 
 // The text of the lowest rank that has one. An analysis must fail on all ranks together; one that does not would leave

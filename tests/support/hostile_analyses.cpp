@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -41,9 +40,10 @@ void crash() {
 
 // Calls itself until no stack is left.
 int overflow(int depth) {
-  volatile std::array<char, 4096> room{};
-  room[static_cast<std::size_t>(depth) % room.size()] = 1;
-  return depth < 0 ? 0 : overflow(depth + 1) + room[0];
+  constexpr int size = 4096;
+  volatile char room[size];
+  room[depth % size] = 1;
+  return depth < 0 ? 0 : overflow(depth + 1) + room[depth % size];
 }
 
 // Memory that is used, as far as the process gets any.

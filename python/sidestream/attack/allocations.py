@@ -21,6 +21,8 @@ uv_background = "fg20"
 
 [task.halos]
 analysis = "halos"
+t_boundary = "1.02 mean"
+t_halo = "1.05 mean"
 every = 1
 
 [task.pdf]
@@ -47,7 +49,9 @@ every = 1
 
 
 def _subjects() -> tuple[Subject, ...]:
-    universe = COSMOLOGY.replace("[output]\n", TASKS)
+    # So late that light comes through the gas, and so smooth that it may begin there.
+    universe = COSMOLOGY.replace("seed = 3\n", "seed = 3\nsigma8 = 0.1\nz_start = 3\n")
+    universe = universe.replace("[output]\n", TASKS)
     flow = TURBULENCE.replace("every = 4\n\n", "every = 1\n\n").replace("[output]\n", DIFFERENCES)
     found = []
     for ranks in (1, 2):
