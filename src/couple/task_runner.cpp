@@ -12,6 +12,7 @@
 #include "couple/not_numbers.hpp"
 #include "couple/waiting.hpp"
 #include "sidestream/comm/abandon.hpp"
+#include "sidestream/comm/call_failed.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/core/under_way.hpp"
@@ -100,11 +101,10 @@ Finding TaskRunner::analyse(const Task& task, const mesh::Snapshot& snapshot, co
                                    *task.deadline_s, about(snapshot.moment.step, group_)));
     finding.result = earlier == nullptr ? task.analysis->run(analysis_group_, snapshot)
                                         : task.analysis->run_after(analysis_group_, snapshot, *earlier);
-  } catch (const core::Error& error) {
-    finding.problem = "the analysis failed: " + text_of(error);
   } catch (const std::exception& error) {
     finding.problem = "the analysis failed: " + text_of(error);
-    is_in_order = false;
+    is_in_order = dynamic_cast<const core::Error*>(&error) != nullptr &&
+                  dynamic_cast<const comm::CallFailed*>(&error) == nullptr;
   } catch (...) {
     finding.problem = "the analysis failed: it threw what is no std::exception";
     is_in_order = false;

@@ -58,7 +58,7 @@ def _subjects() -> tuple[Subject, ...]:
         for transport, sidecars in (("in-situ", 0), ("async", 0), ("in-transit", ranks)):
             for name, config, interval in (("cosmology", universe, 2), ("turbulence", flow, 4)):
                 config = config.replace("every = 1\n", f'every = 1\ntransport = "{transport}"\n')
-                config += f"\n[coupling]\nsidecars = {sidecars}\n" if sidecars else ""
+                config += f'\n[coupling]\nsidecars = {sidecars}\ntimeout = "{TIMEOUT_S} s"\n'
                 title = f"{name} {transport} on {ranks}"
                 found.append(Subject(title, config, interval, max(ranks, 2 * sidecars), sidecars))
     return tuple(found)
@@ -125,8 +125,7 @@ def _refuse_once(undisturbed: Whole, counts: list[int], numbers: random.Random, 
     of = numbers.choice(("program", "all"))
     at = f"{numbers.randint(1, counts[rank])}{numbers.choice(('', '+'))}"
     settings = {"SIDESTREAM_MEMORY_OF": of, "SIDESTREAM_MEMORY_AT": at, "SIDESTREAM_MEMORY_RANK": str(rank)}
-    words = ("--set", f'coupling.timeout="{TIMEOUT_S} s"')
-    ended = undisturbed.run(folder, *words, before=_layer(folder, settings))
+    ended = undisturbed.run(folder, before=_layer(folder, settings))
     try:
         return f"once or from then on: {_judge(undisturbed, ended, folder)}"
     except Failure as failure:
