@@ -1,5 +1,5 @@
-// A layer between a program and the allocator: it counts what is asked for while something is under way that the program
-// tells of (`core::UnderWay`: an analysis), and refuses some of it. It is preloaded:
+// A layer between a program and the allocator: it counts what is asked for while something is under way that the
+// program tells of (`core::UnderWay`: an analysis), and refuses some of it. It is preloaded:
 //
 //   mpirun -n 2 env LD_PRELOAD=.../libsidestream_memory_layer.so SIDESTREAM_MEMORY_AT=12 PROGRAM
 //
@@ -9,7 +9,8 @@
 // SIDESTREAM_MEMORY_AT     the n-th allocation of the process, n from 1, is refused; `n+`: all from the n-th on
 // SIDESTREAM_MEMORY_SEED   instead: of whatever is under way time and again, such as an analysis at each step, every
 //                          second time is spared, and of the others a random allocation is refused, or all from one on
-// SIDESTREAM_MEMORY_COUNT  how many were counted and refused, and in how many times that something was under way, goes to
+// SIDESTREAM_MEMORY_COUNT  how many were counted and refused, and in how many times that something was under way, goes
+// to
 //                          PREFIX.RANK.json at the end of the process
 //
 // Of the glibc, whose allocator is reached by other names.
@@ -118,8 +119,8 @@ class Layer {
     const char* const who = under_way_ == nullptr ? nullptr : under_way_(&number);
     if (who == nullptr) return false;
     const std::int64_t count = ++counted_;
-    const bool is_refused =
-        every_second_time_ ? every_second_time_->must_refuse(who, number) : first_ <= count && count <= last_ && first_ > 0;
+    const bool is_refused = every_second_time_ ? every_second_time_->must_refuse(who, number)
+                                               : first_ <= count && count <= last_ && first_ > 0;
     if (!is_refused) return false;
     ++refused_;
     times_ += last_time_.exchange(number) == number ? 0 : 1;

@@ -71,8 +71,7 @@ void check(int mpi_error, std::string_view call) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
   MPI_Error_string(mpi_error, text.data(), &length);
-  throw CallFailed(
-      fmt::format("{} failed: {}", call, std::string_view(text.data(), static_cast<std::size_t>(length))));
+  throw CallFailed(fmt::format("{} failed: {}", call, std::string_view(text.data(), static_cast<std::size_t>(length))));
 }
 
 // A call that fails, as where there is no memory, is an error of ours rather than the end of the process; parts of this

@@ -79,7 +79,8 @@ std::string present_time() {
 double available_memory_bytes(const std::string& system) {
   constexpr double kibibyte = 1024.0, unknown = std::numeric_limits<double>::infinity();
   double least = number_named(system + "/proc/meminfo", "MemAvailable:").value_or(unknown) * kibibyte;
-  for (const std::string& folder : group_folders(system)) least = std::min(least, room_of_group(folder).value_or(unknown));
+  for (const std::string& folder : group_folders(system))
+    least = std::min(least, room_of_group(folder).value_or(unknown));
   return least;
 }
 

@@ -103,8 +103,8 @@ Finding TaskRunner::analyse(const Task& task, const mesh::Snapshot& snapshot, co
                                         : task.analysis->run_after(analysis_group_, snapshot, *earlier);
   } catch (const std::exception& error) {
     finding.problem = "the analysis failed: " + text_of(error);
-    is_in_order = dynamic_cast<const core::Error*>(&error) != nullptr &&
-                  dynamic_cast<const comm::CallFailed*>(&error) == nullptr;
+    is_in_order =
+        dynamic_cast<const core::Error*>(&error) != nullptr && dynamic_cast<const comm::CallFailed*>(&error) == nullptr;
   } catch (...) {
     finding.problem = "the analysis failed: it threw what is no std::exception";
     is_in_order = false;
@@ -192,8 +192,8 @@ void TaskRunner::warn_once(const Task& task, std::int64_t step, const std::strin
     warn_(fmt::format("task `{}`, step {}: {} (said once; {})", task.name, step, message, consequence));
 }
 
-// What failed without a word to the others, as for want of memory, may have left messages that nobody took, and that the
-// next analysis would. So it has a communicator of its own, and the old one stays, lest another one get its number.
+// What failed without a word to the others, as for want of memory, may have left messages that nobody took, and that
+// the next analysis would. So it has a communicator of its own, and the old one stays, lest another one get its number.
 void TaskRunner::renew_analysis_group() {
   comm::abandon(std::exchange(analysis_group_, group_.duplicate()));
 }

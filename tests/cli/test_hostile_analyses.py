@@ -290,6 +290,26 @@ def test_warnings_of_jobs_with_other_consequences_are_all_told(place: Path) -> N
     assert done.stderr.count("the analysis found NaN") == 1
 
 
+def test_an_earlier_run_stays_where_no_job_can_be_started(place: Path) -> None:
+    assert run(place, "kept", task("good", "nothing", "every = 1")).returncode == 0
+    before = results(place / "kept", "good")
+    (place / "kept.toml").write_text(CONFIG + task("good", "nothing", "every = 1", "isolate = true"))
+    words = ["kept.toml", "--quiet", "--out", "kept", "--overwrite"]
+
+    done = subprocess.run(
+        ["mpirun", "-n", str(RANKS), "env", "PATH=/nowhere", str(PROGRAM), *words],
+        cwd=place,
+        env=mpi_environment(os.environ, RANKS),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+    )
+
+    assert done.returncode != 0
+    assert "to start a job of its own with\n  --> key `task.good.isolate`" in done.stderr
+    assert results(place / "kept", "good") == before
+
+
 @pytest.mark.usefixtures("nothing_is_left")
 def test_a_job_has_the_cores_of_the_machine_whatever_its_run_was_bound_to(place: Path) -> None:
     mine = os.sched_getaffinity(0)
@@ -322,7 +342,9 @@ def test_who_interrupts_a_run_does_not_wait_for_its_job(place: Path, transport: 
     assert time.monotonic() - interrupted < 60, "the deadline of a job is an hour"
     assert f"task `bad`, step {HARM}: its job was ended: the run is interrupted" in said
     assert Run(place / out).events.last("run_end")["status"] == status
-    again = run(place, out, task("bad", "nothing", "every = 1"), "--restart" if checkpoints(place / out) else "--overwrite")
+    again = run(
+        place, out, task("bad", "nothing", "every = 1"), "--restart" if checkpoints(place / out) else "--overwrite"
+    )
     assert again.returncode == 0, again.stderr
     assert list(results(place / out, "bad").values()) == list(results(place / "whole", "good").values())
     expect_the_state_of_an_undisturbed_run(place, out)

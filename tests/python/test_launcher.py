@@ -163,7 +163,12 @@ def test_a_step_of_a_launcher_stays_one(sign: str) -> None:
 
 
 def test_the_only_rank_of_a_launcher_starts_a_job_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = {"OMPI_COMM_WORLD_SIZE": "1", "OMPI_COMM_WORLD_RANK": "0", "OMPI_MCA_orte_hnp_uri": "1.0;tcp", "PMIX_ID": "1.0"}
+    told = {
+        "OMPI_COMM_WORLD_SIZE": "1",
+        "OMPI_COMM_WORLD_RANK": "0",
+        "OMPI_MCA_orte_hnp_uri": "1.0;tcp",
+        "PMIX_ID": "1.0",
+    }
     users = {"OMPI_MCA_btl": "self,vader", "PMIX_MCA_gds": "hash", "OMPI_ALLOW_RUN_AS_ROOT": "1"}
     for name, text in (told | users).items():
         monkeypatch.setenv(name, text)

@@ -1,4 +1,4 @@
-"""Allocations of an analysis that are refused, one or all from one on: it is reported and left out, and nothing else."""
+"""Allocations of an analysis that are refused, one or all from one on: it is reported and left out."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def refuse_time_and_again(undisturbed: Whole, numbers: random.Random, folder: Pa
     times = sum(_told(folder, rank)["times"] for rank in range(undisturbed.subject.ranks))
     if not 0 < len(lost) <= times:
         raise Failure(f"{times} times memory was refused, and {len(lost)} results are lost")
-    return f"time and again, {undisturbed.subject.name}: left out and told"
+    return "at every second moment: left out and told"
 
 
 def _refuse_once(undisturbed: Whole, counts: list[int], numbers: random.Random, folder: Path) -> str:
@@ -127,7 +127,9 @@ def _refuse_once(undisturbed: Whole, counts: list[int], numbers: random.Random, 
     settings = {"SIDESTREAM_MEMORY_OF": of, "SIDESTREAM_MEMORY_AT": at, "SIDESTREAM_MEMORY_RANK": str(rank)}
     ended = undisturbed.run(folder, before=_layer(folder, settings))
     try:
-        return f"once or from then on: {_judge(undisturbed, ended, folder)}"
+        if of == "program" and _analysing(undisturbed.subject) == 1 and not _has_ended_in_order(folder):
+            raise Failure(f"one rank that analyses cannot survive it: code {ended.code}, {first_words(ended.said)}")
+        return f"once, or from then on: {_judge(undisturbed, ended, folder)}"
     except Failure as failure:
         raise Failure(f"{undisturbed.subject.name}, {of} {at} of rank {rank}: {failure}") from failure
 
@@ -138,7 +140,7 @@ def _judge(undisturbed: Whole, ended: Ended, folder: Path) -> str:
         undisturbed.expect_same(folder, lost)
         expect_told(ended, lost)
         return "left out and told" if lost else "the run ended as ever"
-    if "error: " not in ended.said or "task `" not in ended.said:
+    if "error: " not in ended.said or not any(words in ended.said for words in ("task `", "tasks `")):
         raise Failure(f"code {ended.code}, and no sentence names the analysis: {first_words(ended.said)}")
     return f"the run ended with a sentence; {go_on(undisturbed, folder, lost)}"
 
@@ -163,9 +165,9 @@ SUBJECTS = _subjects()
 
 allocations = Kind(
     "allocations",
-    "an allocation of an analysis, or all from one on, is refused: it is reported and left out, the state and all other "
-    "results are the same to the bit; or, where a library or the other ranks do not bear it, a sentence names the "
-    "analysis, and a restart makes the same",
+    "an allocation of an analysis, or all from one on, is refused: it is reported and left out, and the state and all "
+    "other results are the same to the bit; or, where a library or the other ranks do not bear it, a sentence names "
+    "the analysis, and a restart makes the same",
     1000,
     _prepare,
 )

@@ -115,7 +115,8 @@ void JobChannel::give_up() {
   for (; !offers_.empty(); offers_.pop_front()) {
     Offer& offer = offers_.front();
     for (; offer.next < offer.announcement.tasks.size(); ++offer.next) {
-      conclude(offer, "", job_ ? "its job was ended: the run is interrupted" : "its job was left out: the run is interrupted",
+      conclude(offer, "",
+               job_ ? "its job was ended: the run is interrupted" : "its job was left out: the run is interrupted",
                true);
       job_.reset();
     }

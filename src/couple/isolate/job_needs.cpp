@@ -22,9 +22,10 @@ std::string missing_for_jobs(const comm::Communicator& group, const CouplingConf
 void require_nothing_missing(const std::string& missing, const CouplingConfig& config) {
   if (missing.empty()) return;
   const auto first = std::ranges::find_if(config.tasks, [](const Task& task) { return task.isolation.has_value(); });
-  throw core::Error(missing, fmt::format("key `task.{}.isolate`", first->name),
-                    "leave `isolate` out, or give the task the transport \"file\": `sidestream analyze` is another job, "
-                    "wherever it runs");
+  throw core::Error(
+      missing, fmt::format("key `task.{}.isolate`", first->name),
+      "leave `isolate` out, or give the task the transport \"file\": `sidestream analyze` is another job, "
+      "wherever it runs");
 }
 
 }  // namespace sidestream::couple

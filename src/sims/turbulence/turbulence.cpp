@@ -176,10 +176,11 @@ std::vector<core::Error> Turbulence<Real>::warnings() {
   const double power = flow_.sums().power, wanted = config_.forcing.power;
   const bool is_weak = config_.forcing.kind == "power" && power < least_share_of_power * wanted;
   if (step_ > 0 && is_weak && !std::exchange(has_told_power_, true))
-    all.emplace_back(fmt::format("the force puts in {:.3g}, not the {:.3g} of `forcing.power`: the waves that it drives "
-                                 "have less energy than that would put in within a step",
-                                 power, wanted),
-                     place(), "it grows with their energy; lower `forcing.power`, or begin with more energy in them");
+    all.emplace_back(
+        fmt::format("the force puts in {:.3g}, not the {:.3g} of `forcing.power`: the waves that it drives "
+                    "have less energy than that would put in within a step",
+                    power, wanted),
+        place(), "it grows with their energy; lower `forcing.power`, or begin with more energy in them");
   return all;
 }
 
