@@ -15,7 +15,7 @@ CPP := $(shell find src include apps tests bench python/bindings -name '*.cpp' -
 CHECKED_PYTHON := python/sidestream tests tools bench examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-cpp test-python test-physics test-physics-docs test-slow test-clang test-mpich sanitize sanitize-threads fuzz attack bench format format-check lint tidy measures build-cost clean
+.PHONY: help setup build demo test test-cpp test-python test-physics test-physics-docs test-slow test-clang test-mpich test-fftw sanitize sanitize-threads fuzz attack bench format format-check lint tidy measures build-cost clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -28,7 +28,7 @@ demo: $(VENV)/.installed  ## set up what is missing, then run the demo: a cosmol
 test: test-cpp test-python test-physics  ## set up what is missing, then run every test: C++, MPI on 1 to 4 ranks, Python, physics
 
 # Tests write many small files for good: they wait for the disk most of the time, but not in memory, where there is room.
-test-cpp test-python test-physics test-slow test-clang test-mpich sanitize sanitize-threads: export TMPDIR := $(shell \
+test-cpp test-python test-physics test-slow test-clang test-mpich test-fftw sanitize sanitize-threads: export TMPDIR := $(shell \
   test "$$(df --output=avail --block-size=G /dev/shm 2>/dev/null | tr -dc 0-9)" -ge 8 2>/dev/null && echo /dev/shm || echo $${TMPDIR:-/tmp})
 SIDE_BY_SIDE := -n $(JOBS) --dist loadfile
 
@@ -47,7 +47,7 @@ test-physics: $(VENV)/.installed  ## physics through the program, what takes min
 test-physics-docs: $(VENV)/.installed  ## the same, and docs/reference/physics.md with its pictures anew
 	$(PYTHON) -m pytest -q tests/physics --record
 
-test-slow: $(VENV)/.installed $(VENV)/.tools_slow build test-clang test-mpich  ## what takes minutes: other compilers, faults at every call, long runs, and physics with its figures into docs/reference/physics.md
+test-slow: $(VENV)/.installed $(VENV)/.tools_slow build test-clang test-mpich test-fftw  ## what takes minutes: other compilers, faults at every call, long runs, and physics with its figures into docs/reference/physics.md
 	ctest --preset slow
 	$(PYTHON) -m pytest -q tests/python tests/cli -m slow
 	$(PYTHON) -m pytest -q tests/physics -m slow --record
@@ -96,6 +96,9 @@ test-clang: $(VENV)/.tools $(VENV)/.system_slow  ## the C++ and MPI tests, built
 
 test-mpich: $(VENV)/.tools $(VENV)/.system_slow  ## the C++ and MPI tests, with MPICH
 	cmake --preset mpich && cmake --build build/mpich && ctest --preset mpich
+
+test-fftw: $(VENV)/.tools  ## the tests of Fourier transforms, with FFTW for the lines
+	cmake --preset fftw && cmake --build --preset fftw && ctest --preset fftw
 
 sanitize: $(VENV)/.tools  ## unit tests on 1 and 2 ranks under the address and undefined-behaviour sanitizers
 	cmake --preset debug && cmake --build build/debug && ctest --preset debug

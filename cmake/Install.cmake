@@ -11,4 +11,4 @@ configure_package_config_file(cmake/SidestreamConfig.cmake.in ${PROJECT_BINARY_D
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Sidestream)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/SidestreamConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/SidestreamConfig.cmake ${PROJECT_BINARY_DIR}/SidestreamConfigVersion.cmake
-  cmake/Dependencies.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Sidestream)
+  cmake/Dependencies.cmake cmake/FftEngine.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Sidestream)

@@ -3,12 +3,13 @@
 # processor has from the folders glibc-hwcaps/LEVEL beside the first (ld.so(8)). All other code is of the lowest level.
 # A kernel calls nothing outside of its file but the other kernels and the standard library, and what it exports is marked: no inline
 # function of one level may ever stand in for that of another.
+include(cmake/FftEngine.cmake)
 set(SIDESTREAM_KERNELS
   src/amr/interpolation.cpp
   src/amr/loehner_rows.cpp
   src/analysis/lyman_alpha/sightline_rows.cpp
   src/core/instruction_set.cpp
-  src/fft/batch_passes.cpp
+  ${SIDESTREAM_FFT_KERNELS}
   src/fft/line_transforms.cpp
   src/fft/row_transforms.cpp
   src/solvers/chemistry/growth_rows.cpp
@@ -31,6 +32,7 @@ set(SIDESTREAM_LOWEST_ARCH x86-64-v2)
 function(sidestream_kernel_library target arch folder)
   add_library(${target} SHARED ${SIDESTREAM_KERNELS})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${target} PRIVATE $<TARGET_NAME_IF_EXISTS:sidestream_fft_engine>)
   sidestream_compile_options(${target} ${arch})
   set_target_properties(${target} PROPERTIES OUTPUT_NAME sidestream_kernels CXX_VISIBILITY_PRESET hidden
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/${folder})

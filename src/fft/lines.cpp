@@ -1,5 +1,6 @@
 #include "fft/lines.hpp"
 
+#include "fft/roots.hpp"
 #include "fft/rows.hpp"
 
 namespace sidestream::fft {

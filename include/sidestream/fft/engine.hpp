@@ -4,8 +4,9 @@
 
 namespace sidestream::fft {
 
-/// What transforms lines, and its version, which changes whenever bits do. Length, type and build alone say what it
-/// does with a line; nothing is planned by timing. Results name it, and a restart by another one is refused.
-inline constexpr std::string_view engine = "sidestream lines 1";
+/// What transforms lines in this build, and its version, which changes whenever bits do: "sidestream lines 1", or FFTW.
+/// Length, type and build alone say what it does with a line; nothing is planned by timing. Results name it, and a
+/// restart by another one is refused.
+[[gnu::visibility("default")]] extern const std::string_view engine;
 
 }  // namespace sidestream::fft

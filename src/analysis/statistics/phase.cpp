@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
+#include <span>
 
 #include "analysis/entries.hpp"
 #include "analysis/fields/levels.hpp"
@@ -103,29 +105,56 @@ class Phase final : public Analysis {
     return static_cast<std::size_t>(temperature_bins_.size()) * static_cast<std::size_t>(density_bins_.size());
   }
 
+  // Some cells of a row, in the order in which they lie: each step of the work is a loop of its own, in which cells do
+  // not wait for one another.
+  struct Cells {
+    static constexpr int most = 64;
+    std::array<double, most> overdensity{};
+    std::array<std::int32_t, most> bin{};
+  };
+
   // Adds the cells of a level.
   void count(const LeafField& density, const LeafField& temperature, int level, double average,
              PhaseTable& table) const {
     const auto at = static_cast<std::size_t>(level);
-    const std::size_t first = at * bins();
     const int power = bits_a_level(root_domain(density)) * (finest_level(density) - level);
+    Cells cells;
     for (int b = 0; b < density[at].blocks(); ++b) {
+      const mesh::Box box = density[at].box(b);
       const auto rho = density[at].view(b), t = temperature[at].view(b);
-      core::for_each_cell(density[at].box(b), [&](int k, int j, int i) {
-        const double overdensity = rho(k, j, i) / average, temperature_here = t(k, j, i);
-        table.medians.add(at, overdensity, temperature_here);
-        const std::int32_t column = density_bins_.find(overdensity), row = temperature_bins_.find(temperature_here);
-        if (column < 0 || row < 0 || column == density_bins_.size() || row == temperature_bins_.size()) {
-          ++table.outside;
-          table.is_finite = table.is_finite && std::isfinite(temperature_here);
-          return;
+      core::for_each_row(box, [&](int k, int j) {
+        for (int i = box.lo.x; i < box.hi.x; i += Cells::most) {
+          const int n = std::min(Cells::most, box.hi.x - i);
+          count({&rho(k, j, i), static_cast<std::size_t>(n)}, {&t(k, j, i), static_cast<std::size_t>(n)}, at, power,
+                average, cells, table);
         }
-        const auto bin = static_cast<std::size_t>(row) * static_cast<std::size_t>(density_bins_.size()) +
-                         static_cast<std::size_t>(column);
-        ++table.count[first + bin];
-        table.mass[bin].add(rho(k, j, i), power);
       });
     }
+  }
+
+  void count(std::span<const double> density, std::span<const double> temperature, std::size_t level, int power,
+             double average, Cells& cells, PhaseTable& table) const {
+    const std::size_t first = level * bins(), n = density.size();
+    for (std::size_t i = 0; i < n; ++i) cells.overdensity[i] = density[i] / average;
+    for (std::size_t i = 0; i < n; ++i) cells.bin[i] = bin_of(cells.overdensity[i], temperature[i]);
+    for (std::size_t i = 0; i < n; ++i) table.medians.add(level, cells.overdensity[i], temperature[i]);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (cells.bin[i] < 0) {
+        ++table.outside;
+        table.is_finite = table.is_finite && std::isfinite(temperature[i]);
+        continue;
+      }
+      const auto bin = static_cast<std::size_t>(cells.bin[i]);
+      ++table.count[first + bin];
+      table.mass[bin].add(density[i], power);
+    }
+  }
+
+  // -1 outside of all bins.
+  std::int32_t bin_of(double overdensity, double temperature) const {
+    const std::int32_t column = density_bins_.find(overdensity), row = temperature_bins_.find(temperature);
+    const bool is_inside = column >= 0 && row >= 0 && column < density_bins_.size() && row < temperature_bins_.size();
+    return is_inside ? row * density_bins_.size() + column : -1;
   }
 
   static void add_bins(mesh::Result& result, const LogBins& bins, const std::string& name, const std::string& unit) {

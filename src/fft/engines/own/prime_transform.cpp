@@ -1,6 +1,8 @@
-#include "fft/prime_transform.hpp"
+#include "fft/engines/own/prime_transform.hpp"
 
 #include <cstdint>
+
+#include "fft/roots.hpp"
 
 namespace sidestream::fft {
 

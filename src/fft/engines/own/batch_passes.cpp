@@ -1,4 +1,4 @@
-#include "fft/batch_passes.hpp"
+#include "fft/engines/own/batch_passes.hpp"
 
 #include <numbers>
 #include <utility>
@@ -136,7 +136,7 @@ void apply(const Pass& pass, const Element<T>* in, Element<T>* out, Element<T>* 
 template <typename T>
 void BatchTransform<T>::apply_in_place(Element<T>* data, Element<T>* scratch) const {
   Element<T>*from = data, *to = scratch;
-  for (const Pass& pass : *passes_) {
+  for (const typename Steps::Pass& pass : steps_->passes) {
     apply(pass, from, pass.count == 1 ? data : to, scratch + length_);
     std::swap(from, to);
   }

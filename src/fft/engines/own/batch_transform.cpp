@@ -1,12 +1,15 @@
 #include "fft/batch_transform.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <numbers>
+#include <complex>
 
-#include "fft/batch_passes.hpp"
+#include "fft/engines/own/batch_passes.hpp"
+#include "fft/roots.hpp"
+#include "sidestream/fft/engine.hpp"
 
 namespace sidestream::fft {
+
+const std::string_view engine = "sidestream lines 1";
 
 using Complex = std::complex<double>;
 
@@ -32,24 +35,8 @@ std::complex<T> rounded(const Complex& number) {
 
 }  // namespace
 
-Complex root_of_unity(std::int64_t k, std::int64_t n) {
-  k = (k % n + n) % n;
-  if (2 * k > n) return std::conj(root_of_unity(n - k, n));
-  if (4 * k > n) {  // the supplement of the angle
-    const Complex root = root_of_unity(n - 2 * k, 2 * n);
-    return {-root.real(), root.imag()};
-  }
-  if (8 * k > n) {  // the complement of the angle
-    const Complex root = root_of_unity(n - 4 * k, 4 * n);
-    return {-root.imag(), -root.real()};
-  }
-  const long double angle =
-      2 * std::numbers::pi_v<long double> * static_cast<long double>(k) / static_cast<long double>(n);
-  return {static_cast<double>(std::cos(angle)), static_cast<double>(-std::sin(angle))};
-}
-
 template <typename T>
-BatchTransform<T>::Pass::Pass(int r, int m, int s) : radix(r), count(m), stride(s) {
+BatchTransform<T>::Steps::Pass::Pass(int r, int m, int s) : radix(r), count(m), stride(s) {
   if (r > largest_radix) prime = std::make_unique<PrimeTransform<T>>(r);
   for (int j = 0; j < r; ++j) roots.push_back(rounded<T>(root_of_unity(j, r)));
   for (int p = 0; p < m; ++p)
@@ -58,16 +45,16 @@ BatchTransform<T>::Pass::Pass(int r, int m, int s) : radix(r), count(m), stride(
 
 template <typename T>
 BatchTransform<T>::BatchTransform(int length) : length_(length), scratch_length_(static_cast<std::size_t>(length)) {
-  std::vector<Pass> passes;
+  auto steps = std::make_shared<Steps>();
   int stride = 1;
   std::size_t of_primes = 0;
   for (const int radix : radices_of(length)) {
-    const Pass& pass = passes.emplace_back(radix, length / stride / radix, stride);
+    const typename Steps::Pass& pass = steps->passes.emplace_back(radix, length / stride / radix, stride);
     stride *= radix;
     if (pass.prime) of_primes = std::max(of_primes, pass.prime->scratch_length());
   }
   scratch_length_ += of_primes;
-  passes_ = std::make_shared<const std::vector<Pass>>(std::move(passes));
+  steps_ = std::move(steps);
 }
 
 template BatchTransform<double>::BatchTransform(int);
