@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,9 +47,9 @@ def task(name: str, does: str, *lines: str) -> str:
     return "\n".join([f"\n[task.{name}]", 'analysis = "hostile"', f'does = "{does}"', *lines, ""])
 
 
-def start(folder: Path, out: str, *words: str) -> subprocess.Popen[str]:
+def start(folder: Path, out: str, *words: str, before: Sequence[str] = ()) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        ["mpirun", "-n", str(RANKS), str(PROGRAM), f"{out}.toml", "--quiet", "--out", out, *words],
+        [*before, "mpirun", "-n", str(RANKS), str(PROGRAM), f"{out}.toml", "--quiet", "--out", out, *words],
         cwd=folder,
         env=mpi_environment(os.environ, RANKS),
         stdin=subprocess.DEVNULL,
@@ -58,9 +59,9 @@ def start(folder: Path, out: str, *words: str) -> subprocess.Popen[str]:
     )
 
 
-def run(folder: Path, out: str, tasks: str = "", *words: str) -> Done:
+def run(folder: Path, out: str, tasks: str = "", *words: str, before: Sequence[str] = ()) -> Done:
     (folder / f"{out}.toml").write_text(CONFIG + tasks)
-    process = start(folder, out, *words)
+    process = start(folder, out, *words, before=before)
     try:
         _, said = process.communicate(timeout=LIMIT_S)
     except subprocess.TimeoutExpired:
@@ -133,7 +134,13 @@ def expect_the_restart_to_be_whole(folder: Path, out: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("does", "cause"), [("exit", "`exit`"), ("abort", "signal 6 (SIGABRT)"), ("crash", "signal 11 (SIGSEGV)")]
+    ("does", "cause"),
+    [
+        ("exit", "`exit`"),
+        ("abort", "signal 6 (SIGABRT)"),
+        ("crash", "signal 11 (SIGSEGV)"),
+        ("overflow", "signal 11 (SIGSEGV)"),
+    ],
 )
 @pytest.mark.parametrize("transport", ["in-situ", "async", "in-transit"])
 def test_a_run_that_dies_in_an_analysis_names_it_and_goes_on_from_its_checkpoint(
@@ -287,6 +294,78 @@ def test_warnings_of_jobs_with_other_consequences_are_all_told(place: Path) -> N
     assert "task `none`, step 2: the analysis found NaN" in done.stderr
     assert "task `thrown`, step 2: the analysis failed: no halo in sight" in done.stderr
     assert done.stderr.count("the analysis found NaN") == 1
+
+
+def test_an_earlier_run_stays_where_no_job_can_be_started(place: Path) -> None:
+    assert run(place, "kept", task("good", "nothing", "every = 1")).returncode == 0
+    before = results(place / "kept", "good")
+    (place / "kept.toml").write_text(CONFIG + task("good", "nothing", "every = 1", "isolate = true"))
+    words = ["kept.toml", "--quiet", "--out", "kept", "--overwrite"]
+
+    done = subprocess.run(
+        ["mpirun", "-n", str(RANKS), "env", "PATH=/nowhere", str(PROGRAM), *words],
+        cwd=place,
+        env=mpi_environment(os.environ, RANKS),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+    )
+
+    assert done.returncode != 0
+    assert "to start a job of its own with\n  --> key `task.good.isolate`" in done.stderr
+    assert results(place / "kept", "good") == before
+
+
+@pytest.mark.usefixtures("nothing_is_left")
+def test_a_job_has_the_cores_of_the_machine_whatever_its_run_was_bound_to(place: Path) -> None:
+    mine = os.sched_getaffinity(0)
+    tasks = task("bound", "cores", "at_end = true") + task("free", "cores", "at_end = true", "isolate = true")
+
+    done = run(place, "cores", tasks, before=["taskset", "--cpu-list", str(min(mine))])
+
+    assert done.returncode == 0, done.stderr
+    assert Run(place / "cores").result("bound", STEPS)["value"].item() == 1
+    assert Run(place / "cores").result("free", STEPS)["value"].item() == len(mine)
+
+
+@pytest.mark.usefixtures("nothing_is_left")
+@pytest.mark.parametrize(("transport", "status"), [("in-situ", "interrupted"), ("async", "incomplete")])
+def test_who_interrupts_a_run_does_not_wait_for_its_job(place: Path, transport: str, status: str) -> None:
+    out = f"interrupted_{transport}"
+    bad = task("bad", "loop", "every = 1", "isolate = true", f'transport = "{transport}"', f"from = {HARM}")
+    (place / f"{out}.toml").write_text(CONFIG + bad)
+    process = start(place, out)
+    deadline = time.monotonic() + LIMIT_S
+    while not any(event["step"] == HARM for event in begun(place / out)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+
+    interrupted = time.monotonic()
+    for pid in descendants(process.pid):
+        if is_rank_of_run(pid):
+            os.kill(pid, signal.SIGINT)
+    _, said = process.communicate(timeout=LIMIT_S)
+
+    assert time.monotonic() - interrupted < 60, "the deadline of a job is an hour"
+    assert f"task `bad`, step {HARM}: its job was ended: the run is interrupted" in said
+    assert Run(place / out).events.last("run_end")["status"] == status
+    again = run(
+        place, out, task("bad", "nothing", "every = 1"), "--restart" if checkpoints(place / out) else "--overwrite"
+    )
+    assert again.returncode == 0, again.stderr
+    assert list(results(place / out, "bad").values()) == list(results(place / "whole", "good").values())
+    expect_the_state_of_an_undisturbed_run(place, out)
+
+
+def begun(folder: Path) -> list[dict[str, Any]]:
+    return list(Run(folder).events.of("analysis_begun")) if (folder / "events.jsonl").exists() else []
+
+
+def is_rank_of_run(pid: int) -> bool:
+    try:
+        words = (Path("/proc") / str(pid) / "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return words[0] == os.fsencode(PROGRAM) and not {b"--job", b"--keep-job"} & set(words)
 
 
 @pytest.mark.usefixtures("nothing_is_left")
