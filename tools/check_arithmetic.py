@@ -6,7 +6,8 @@
 The C library chooses between variants of exp, pow, sin, ... by the processor, and they round differently: no library or
 program imports them, `core/math.hpp` has functions with one answer. Allowed are those whose result is exact or
 correctly rounded. Every file is compiled without contraction to fused multiply-adds. A shared library, compiled for
-some level of processors, exports no inline function that could stand in for that of a program for lower ones.
+some level of processors, has none all the same (GCC makes some of its own accord), and exports no inline function that
+could stand in for that of a program for lower ones.
 """
 
 import ctypes
@@ -69,6 +70,23 @@ def faults_of_exports(path: str) -> list[str]:
     ]
 
 
+FUNCTION = re.compile(r"^[0-9a-f]+ <(.*)>:$")
+FUSED = re.compile(r"\s(vfn?m(?:add|sub)\w+)\s")
+
+
+def faults_of_instructions(path: str) -> list[str]:
+    """One line for each function of a shared library with fused multiply-adds."""
+    command = ["objdump", "--disassemble", "--no-show-raw-insn", "--demangle", path]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    function, faults = "", {}
+    for line in text.splitlines():
+        if found := FUNCTION.match(line):
+            function = found[1]
+        elif found := FUSED.search(line):
+            faults[function] = f"{path}: `{function}` has `{found[1]}`, which rounds once where others do twice"
+    return list(faults.values())
+
+
 def faults_of_commands(path: str) -> list[str]:
     """One line for each file that is compiled with contraction, or with arithmetic that may be rearranged."""
     faults = []
@@ -84,7 +102,8 @@ def faults_of(path: str) -> list[str]:
     """One line for each fault of a file of any kind."""
     if path.endswith(".json"):
         return faults_of_commands(path)
-    return faults_of_imports(path) + (faults_of_exports(path) if path.endswith(".so") else [])
+    faults = faults_of_imports(path)
+    return faults + faults_of_exports(path) + faults_of_instructions(path) if path.endswith(".so") else faults
 
 
 def main(paths: list[str]) -> int:

@@ -127,7 +127,8 @@ Vector shuffled(const Vector& a, const Vector& b) {
 /// `width` neighbouring complex numbers as a part of an element, and back.
 template <typename T>
 Part<T> load_interleaved(const std::complex<T>* from) {
-  constexpr auto even = [](int l) { return 2 * l; }, odd = [](int l) { return 2 * l + 1; };
+  constexpr auto even = [](int l) { return 2 * l; };
+  constexpr auto odd = [](int l) { return 2 * l + 1; };
   const Lanes<T> low = load(numbers_of(from)), high = load(numbers_of(from) + width<T>);
   return {shuffled<even>(low, high), shuffled<odd>(low, high)};
 }

@@ -69,8 +69,8 @@ void gather_blocks(const Field& field, Blocks<Byte>& blocks) {
   blocks.element_bytes = static_cast<std::size_t>(element);
   blocks.blocks.clear();
   for (const mesh::BlockTable::Block& block : field.table().blocks)
-    blocks.blocks.push_back({static_cast<Byte*>(block.origin), block.stride_y * element, block.stride_z * element,
-                             block.stride_component * element});
+    blocks.blocks.push_back({static_cast<Byte*>(block.origin), block.stride_x * element, block.stride_y * element,
+                             block.stride_z * element, block.stride_component * element});
 }
 
 void choose_kernel(mesh::ElementType from, mesh::ElementType to, Combine combine, Job& job) {

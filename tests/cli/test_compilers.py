@@ -10,7 +10,7 @@ import pytest
 
 from sidestream.launch.launcher import find_program, mpi_environment
 from test_faults import results, state_in
-from test_instruction_sets import GAS, STEPS, universe
+from test_instruction_sets import STEPS, flow_of_doubles, flow_of_floats, gas, universe
 
 BUILDS = Path(__file__).parents[2] / "build"
 LAUNCHERS = {"clang": "mpirun", "mpich": "mpiexec.mpich"}
@@ -27,7 +27,7 @@ def run(program: Path, launcher: str, ranks: int, folder: Path, out: str) -> tup
 
 @pytest.mark.slow
 @pytest.mark.parametrize("build", LAUNCHERS)
-@pytest.mark.parametrize("start", [universe, lambda _: GAS], ids=["universe", "gas"])
+@pytest.mark.parametrize("start", [universe, gas, flow_of_doubles, flow_of_floats])
 def test_results_are_the_same_to_the_bit(build: str, start, tmp_path: Path) -> None:
     program = BUILDS / build / "apps" / "sidestream-run"
     if not program.exists():

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from calls import Done, program
+from configs import universe
 
 SOD = """simulation = "sod"
 [mesh]
@@ -17,20 +18,12 @@ max_steps = 4
 [output]
 checkpoint = { every = 2 }
 """
-BOX = """simulation = "nbody"
-[mesh]
-cells = [16, 16, 16]
-block = 8
-[cosmology]
-box = "10 Mpc"
-z_start = 50
-z_end = 20
-seed = 5
-[run]
-max_steps = 4
-[output]
+BOX = (
+    universe("nbody", steps=4, box="10 Mpc", z_start=50, z_end=20, seed=5)
+    + """[output]
 checkpoint = { every = 2 }
 """
+)
 
 
 FLOW = """simulation = "turbulence"
