@@ -28,7 +28,7 @@ demo: $(VENV)/.installed  ## set up what is missing, then run the demo: a cosmol
 test: test-cpp test-python test-physics  ## set up what is missing, then run every test: C++, MPI on 1 to 4 ranks, Python, physics
 
 # Tests write many small files for good: they wait for the disk most of the time, but not in memory, where there is room.
-test-cpp test-python test-physics test-slow test-clang test-mpich test-fftw sanitize sanitize-threads: export TMPDIR := $(shell \
+test-cpp test-python test-physics test-slow test-clang test-mpich test-fftw sanitize sanitize-threads fuzz: export TMPDIR := $(shell \
   test "$$(df --output=avail --block-size=G /dev/shm 2>/dev/null | tr -dc 0-9)" -ge 8 2>/dev/null && echo /dev/shm || echo $${TMPDIR:-/tmp})
 SIDE_BY_SIDE := --dist loadfile -n $(JOBS)
 # Commands wait for programs that start and end: twice as many of those tests keep the cores at work.

@@ -5,7 +5,9 @@
 
 #include <array>
 #include <atomic>
+#include <climits>
 #include <cstdlib>
+#include <initializer_list>
 #include <memory>
 #include <new>
 #include <string_view>
@@ -55,22 +57,20 @@ void have_a_spare_stack() {
   static thread_local const SpareStack spare;
 }
 
-// What a signal handler may call.
-void say(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+// By one call, so that what several ranks say does not lie within each other; what a signal handler may call.
+void say(std::initializer_list<std::string_view> pieces) {
+  std::array<char, PIPE_BUF> text{};
+  std::size_t size = 0;
+  for (const std::string_view piece : pieces) size += piece.copy(text.data() + size, text.size() - size);
+  for (std::string_view rest(text.data(), size); !rest.empty();) {
+    const ssize_t written = ::write(STDERR_FILENO, rest.data(), rest.size());
     if (written <= 0) return;
-    text.remove_prefix(static_cast<std::size_t>(written));
+    rest.remove_prefix(static_cast<std::size_t>(written));
   }
 }
 
 void tell(std::string_view cause) {
-  say("error: ");
-  say(present->who);
-  say(" ended its process by ");
-  say(cause);
-  say("\n");
-  say(present->about);
+  say({"error: ", present->who, " ended its process by ", cause, "\n", present->about});
 }
 
 extern "C" void tell_of_crash(int number) {

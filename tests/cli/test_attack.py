@@ -22,11 +22,15 @@ from sidestream.attack.trial import Failure, Kind
 from sidestream.launch.launcher import find_program
 from sidestream.runs.run import Run
 
+LONG = {"power", "damage", "allocations"}  # of the first and the last of which others stand in the quick tests
 SHORT = {"power": 2, "damage": 20, "configurations": 100}  # trials; of the other kinds one
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def marks(kind: Kind) -> tuple[pytest.MarkDecorator, ...]:
+    return (pytest.mark.slow,) if kind.name in LONG else ()
+
+
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=marks(kind), id=kind.name) for kind in KINDS])
 def test_a_short_attack_finds_nothing(kind: Kind, tmp_path: Path) -> None:
     trials = SHORT.get(kind.name, 1)
     (tally,) = Campaign([kind], tmp_path, trials=trials).run(print)

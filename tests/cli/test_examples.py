@@ -36,7 +36,7 @@ REPORTED_BY_ANOTHER = {
     **dict.fromkeys(("sod_refined", "double_mach", "kelvin_helmholtz", "vortex", "hydrostatic_sphere"), "sod"),
     **dict.fromkeys(("nbody", "nyx_lya"), "cosmology"),
     "forced_turbulence": "taylor_green",
-    "lya_128": "lya",
+    **dict.fromkeys(("lya_128", "lya_wdm"), "lya"),
     "sedov_2d": "sedov",
     "zoom": "cluster",
 }

@@ -97,7 +97,8 @@ std::string job_launcher() {
   return "";
 }
 
-Job::Job(const std::string& program, const io::RunFolder& folder, double deadline_s, int ranks, JobMemory memory)
+KeptJob::KeptJob(const std::string& program, const io::RunFolder& folder, double deadline_s, int ranks,
+                 JobMemory memory)
     : deadline_s_(deadline_s), memory_(std::move(memory)) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0)
@@ -117,14 +118,14 @@ Job::Job(const std::string& program, const io::RunFolder& folder, double deadlin
   ::close(ends[1]);
 }
 
-Job::~Job() {
+KeptJob::~KeptJob() {
   ::close(ear_);  // a keeper never waits for somebody to listen
   if (keeper_ < 0) return;
   ::kill(keeper_, SIGTERM);
   ::waitpid(keeper_, nullptr, 0);
 }
 
-bool Job::has_ended() {
+bool KeptJob::has_ended() {
   if (keeper_ < 0) return true;
   listen();
   int status = 0;
@@ -135,7 +136,7 @@ bool Job::has_ended() {
   return true;
 }
 
-void Job::listen() {
+void KeptJob::listen() {
   std::array<char, 4096> piece{};
   for (ssize_t size = 1; size > 0;) {
     size = ::read(ear_, piece.data(), piece.size());
@@ -143,7 +144,7 @@ void Job::listen() {
   }
 }
 
-std::string Job::problem() const {
+std::string KeptJob::problem() const {
   const nlohmann::json told = nlohmann::json::parse(said_, nullptr, false);
   if (!told.is_object()) return "its job was ended with its keeper";
   if (told.at("is_late")) return fmt::format("its job was ended after {:.3g} s, its `deadline`", deadline_s_);

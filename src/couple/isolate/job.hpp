@@ -14,13 +14,13 @@ namespace sidestream::couple {
 std::string job_launcher();
 
 /// A job that does one task, seen from the run: its keeper, a child of this process, starts it and ends it in time.
-class Job {
+class KeptJob {
  public:
   /// Starts it, on so many ranks. Throws core::Error where the system starts no process.
-  Job(const std::string& program, const io::RunFolder& folder, double deadline_s, int ranks, JobMemory memory);
-  ~Job();
-  Job(const Job&) = delete;
-  Job& operator=(const Job&) = delete;
+  KeptJob(const std::string& program, const io::RunFolder& folder, double deadline_s, int ranks, JobMemory memory);
+  ~KeptJob();
+  KeptJob(const KeptJob&) = delete;
+  KeptJob& operator=(const KeptJob&) = delete;
 
   /// Whether it and all that it has started are gone. Local, never waits.
   bool has_ended();

@@ -137,8 +137,9 @@ bool JobChannel::start_job(const Offer& offer) {
                                              offer.announcement.bytes[offer.next], clock_s}));
   if (!memory) return conclude(offer, "", "there is no memory that its job could read", true), false;
   try {
-    job_ = std::make_unique<Job>(around_.config.job_program, around_.folder,
-                                 around_.config.tasks[task].isolation->deadline_s, group_.size(), std::move(*memory));
+    job_ =
+        std::make_unique<KeptJob>(around_.config.job_program, around_.folder,
+                                  around_.config.tasks[task].isolation->deadline_s, group_.size(), std::move(*memory));
   } catch (const core::Error& error) {
     conclude(offer, "", error.message(), true);
   }

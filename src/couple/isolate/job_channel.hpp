@@ -78,7 +78,7 @@ class JobChannel : public Channel {
 
   // On the first rank only.
   std::deque<Offer> offers_;
-  std::unique_ptr<Job> job_;                           // of the first offer
+  std::unique_ptr<KeptJob> job_;                       // of the first offer
   std::deque<End> ends_;                               // not yet booked
   std::map<std::size_t, std::int64_t> newest_result_;  // by task
   Heard heard_;
