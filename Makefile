@@ -15,7 +15,7 @@ CPP := $(shell find src include apps tests bench python/bindings -name '*.cpp' -
 CHECKED_PYTHON := python/sidestream tests tools bench examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-cpp test-python test-physics test-physics-docs test-slow test-clang test-mpich test-fftw sanitize sanitize-threads fuzz attack bench format format-check lint tidy measures build-cost clean
+.PHONY: help setup build demo test test-cpp test-python test-physics test-physics-docs test-slow test-clang test-mpich test-fftw sanitize sanitize-threads fuzz attack benchmarks bench format format-check lint tidy measures build-cost clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -28,9 +28,11 @@ demo: $(VENV)/.installed  ## set up what is missing, then run the demo: a cosmol
 test: test-cpp test-python test-physics  ## set up what is missing, then run every test: C++, MPI on 1 to 4 ranks, Python, physics
 
 # Tests write many small files for good: they wait for the disk most of the time, but not in memory, where there is room.
-test-cpp test-python test-physics test-slow test-clang test-mpich test-fftw sanitize sanitize-threads: export TMPDIR := $(shell \
+test-cpp test-python test-physics test-slow test-clang test-mpich test-fftw sanitize sanitize-threads fuzz: export TMPDIR := $(shell \
   test "$$(df --output=avail --block-size=G /dev/shm 2>/dev/null | tr -dc 0-9)" -ge 8 2>/dev/null && echo /dev/shm || echo $${TMPDIR:-/tmp})
-SIDE_BY_SIDE := -n $(JOBS) --dist loadfile
+SIDE_BY_SIDE := --dist loadfile -n $(JOBS)
+# Commands wait for programs that start and end: twice as many of those tests keep the cores at work.
+SIDE_BY_SIDE_COMMANDS := --dist loadfile -n $(shell expr 2 '*' $(JOBS))
 
 test-cpp: build
 	@echo "== tests: C++ and MPI"
@@ -38,7 +40,7 @@ test-cpp: build
 
 test-python: $(VENV)/.installed
 	@echo "== tests: Python and command line"
-	$(PYTHON) -m pytest -q $(SIDE_BY_SIDE) tests/python tests/cli
+	$(PYTHON) -m pytest -q $(SIDE_BY_SIDE_COMMANDS) tests/python tests/cli
 
 test-physics: $(VENV)/.installed  ## physics through the program, what takes minutes left out
 	@echo "== tests: physics"
@@ -47,7 +49,7 @@ test-physics: $(VENV)/.installed  ## physics through the program, what takes min
 test-physics-docs: $(VENV)/.installed  ## the same, and docs/reference/physics.md with its pictures anew
 	$(PYTHON) -m pytest -q tests/physics --record
 
-test-slow: $(VENV)/.installed $(VENV)/.tools_slow build test-clang test-mpich test-fftw  ## what takes minutes: other compilers, faults at every call, long runs, and physics with its figures into docs/reference/physics.md
+test-slow: $(VENV)/.installed $(VENV)/.tools_slow build benchmarks test-clang test-mpich test-fftw  ## what takes minutes: other compilers, faults at every call, long runs, and physics with its figures into docs/reference/physics.md
 	ctest --preset slow
 	$(PYTHON) -m pytest -q tests/python tests/cli -m slow
 	$(PYTHON) -m pytest -q tests/physics -m slow --record
@@ -87,7 +89,7 @@ $(VENV)/.installed: $(VENV)/.tools $(SOURCES)
 $(BUILD)/build.ninja: $(VENV)/.tools CMakePresets.json
 	@cmake --preset release > /dev/null && touch $@
 
-build: $(BUILD)/build.ninja  ## compile library, programs, tests and benchmarks (build/release)
+build: $(BUILD)/build.ninja  ## compile library, programs and tests (build/release)
 	@echo "== build/release"
 	@cmake --build $(BUILD)
 
@@ -111,7 +113,10 @@ fuzz: $(VENV)/.tools $(VENV)/.system_slow  ## parsers under bytes of any kind: e
 	cmake --preset fuzz && cmake --build --preset fuzz
 	tools/fuzz.sh build/fuzz $(SECONDS)
 
-bench: build  ## benchmarks: one JSON object each, with ratios against a peer or the machine's limit
+benchmarks: $(BUILD)/build.ninja
+	@cmake --build $(BUILD) --target benchmarks
+
+bench: benchmarks  ## benchmarks: one JSON object each, with ratios against a peer or the machine's limit
 	@tools/run_benchmarks.sh $(BUILD)
 
 format: $(VENV)/.tools  ## format all sources

@@ -8,14 +8,13 @@
 #include <algorithm>
 #include <complex>
 #include <cstdio>
-#include <ctime>
-#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "report.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/fft/fft_plan.hpp"
 #include "sidestream/mesh/forest.hpp"
@@ -29,12 +28,6 @@ using nlohmann::json;
 
 constexpr int plannings = 10;
 constexpr double seconds_each = 0.7;
-
-double cpu_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 // Of each repeat, ascending: the wall time of the slowest rank and the CPU time of all ranks [s].
 struct Times {
@@ -55,9 +48,9 @@ Times time(const comm::Communicator& comm, const std::function<void()>& work) {
   do {
     comm.barrier();
     const core::Stopwatch watch;
-    const double cpu_before = cpu_seconds();
+    const double cpu_before = bench::cpu_seconds();
     work();
-    const double wall = watch.seconds(), cpu = cpu_seconds() - cpu_before;
+    const double wall = watch.seconds(), cpu = bench::cpu_seconds() - cpu_before;
     times.wall.push_back(comm.max(wall));
     const std::vector<double> parts = comm.all_gather(cpu);
     times.cpu.push_back(std::accumulate(parts.begin(), parts.end(), 0.0));
@@ -71,6 +64,17 @@ bool is_faster(const Times& a, const Times& b) {
   return b.wall.empty() || a.wall.front() < b.wall.front();
 }
 
+// Times the plans, which end here.
+void keep_faster(const comm::Communicator& comm, fftw_plan forward, fftw_plan backward, Times& best) {
+  const Times times = time(comm, [&] {
+    fftw_execute(forward);
+    fftw_execute(backward);
+  });
+  if (is_faster(times, best)) best = times;
+  fftw_destroy_plan(forward);
+  fftw_destroy_plan(backward);
+}
+
 // The best planning of single-process FFTW, by each rank of `comm` for a field of its own, at the same time.
 Times time_serial(const comm::Communicator& comm, int n) {
   Times best;
@@ -82,13 +86,7 @@ Times time_serial(const comm::Communicator& comm, int n) {
     const fftw_plan forward = fftw_plan_dft_r2c_3d(n, n, n, real, spectrum, FFTW_MEASURE);
     const fftw_plan backward = fftw_plan_dft_c2r_3d(n, n, n, spectrum, real, FFTW_MEASURE);
     std::fill_n(real, 2 * modes, 0.0);
-    const Times times = time(comm, [&] {
-      fftw_execute(forward);
-      fftw_execute(backward);
-    });
-    if (is_faster(times, best)) best = times;
-    fftw_destroy_plan(forward);
-    fftw_destroy_plan(backward);
+    keep_faster(comm, forward, backward, best);
     if (planning % 2 == 1) fftw_free(real);
   }
   fftw_free(spectrum);
@@ -121,13 +119,7 @@ Times time_fftw_mpi(const comm::Communicator& comm, int n) {
     const fftw_plan backward =
         fftw_mpi_plan_dft_c2r_3d(n, n, n, spectrum, real, comm.raw(), FFTW_MEASURE | FFTW_MPI_TRANSPOSED_IN);
     std::fill_n(real, 2 * size, 0.0);
-    const Times times = time(comm, [&] {
-      fftw_execute(forward);
-      fftw_execute(backward);
-    });
-    if (is_faster(times, best)) best = times;
-    fftw_destroy_plan(forward);
-    fftw_destroy_plan(backward);
+    keep_faster(comm, forward, backward, best);
   }
   fftw_free(spectrum);
   return best;
@@ -219,13 +211,6 @@ json measure(const comm::Communicator& comm, int n) {
           {"gravity", gravity_entry}};
 }
 
-std::string machine() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);)
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  return "unknown";
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -237,7 +222,7 @@ int main(int argc, char** argv) {
   if (sizes.empty()) sizes = {64, 128};
 
   json report{{"bench", "fft"},
-              {"machine", machine()},
+              {"machine", bench::processor()},
               {"compiler", "g++ " __VERSION__},
               {"ranks", comm.size()},
               {"unit", "one forward and one backward transform"},

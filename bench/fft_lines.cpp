@@ -2,7 +2,6 @@
 // and real rows, as along x. FFTW is planned ten times for each, with FFTW_MEASURE and FFTW_PATIENT in turns, and its
 // best plan counts. CPU time, the least of many repeats, in turns with ours. Usage: bench_fft_lines [length]...
 #include <fftw3.h>
-#include <time.h>
 
 #include <algorithm>
 #include <complex>
@@ -15,6 +14,7 @@
 
 #include "fft/lines.hpp"
 #include "fft/rows.hpp"
+#include "report.hpp"
 
 namespace {
 
@@ -25,24 +25,18 @@ using nlohmann::json;
 constexpr int plannings = 10;
 constexpr int lines = 128;
 
-double cpu_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
 // The least time of one call, of blocks of calls long enough to be timed.
 double least_seconds(const std::function<void()>& work, double least) {
   constexpr int blocks = 5;
   constexpr double block_s = 0.002;
-  const double before_first = cpu_seconds();
+  const double before_first = bench::cpu_seconds();
   work();
-  const double once = std::max(cpu_seconds() - before_first, 1e-7);
+  const double once = std::max(bench::cpu_seconds() - before_first, 1e-7);
   const int calls = std::max(1, static_cast<int>(block_s / once));
   for (int block = 0; block < blocks; ++block) {
-    const double before = cpu_seconds();
+    const double before = bench::cpu_seconds();
     for (int call = 0; call < calls; ++call) work();
-    least = std::min(least, (cpu_seconds() - before) / calls);
+    least = std::min(least, (bench::cpu_seconds() - before) / calls);
   }
   return least;
 }

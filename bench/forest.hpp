@@ -1,26 +1,42 @@
 #pragma once
 
-#include <functional>
-#include <vector>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
 
 #include "lognormal.hpp"
+#include "sidestream/analysis/analysis.hpp"
 #include "sidestream/core/math.hpp"
 #include "sidestream/mesh/snapshot.hpp"
 
 namespace sidestream::bench {
 
 // CPU time of all ranks, a cell [us].
-inline nlohmann::json microseconds_a_cell(const comm::Communicator& comm, std::int64_t cells,
-                                          const std::function<void()>& work) {
-  constexpr int repeats = 5;
-  std::vector<double> times;
-  for (int repeat = 0; repeat < repeats; ++repeat) {
-    comm.barrier();
-    const double before = cpu_seconds();
-    work();
-    times.push_back(1e6 * total(comm, cpu_seconds() - before) / static_cast<double>(cells));
-  }
-  return spread(std::move(times));
+template <typename F>
+nlohmann::json microseconds_a_cell(const comm::Communicator& comm, const mesh::Snapshot& snapshot, F work) {
+  return cpu_time_each(comm, static_cast<double>(snapshot.geometry.domain.volume()), microsecond, 5, work);
+}
+
+// The same of the analysis that the keys of a task name.
+inline nlohmann::json time_of_task(const comm::Communicator& comm, const mesh::Snapshot& snapshot,
+                                   const std::string& keys) {
+  const core::Node table = core::parse_toml(keys, "task");
+  return microseconds_a_cell(comm, snapshot, [&] {
+    analysis::analyses().chosen(table, "analysis").make(table, nullptr)->run(comm, snapshot);
+  });
+}
+
+// A benchmark of a cube, whose cells a side are the first argument: prints what `measure(comm, cells)` says [us a
+// cell].
+template <typename F>
+void report_of_cube(int argc, char** argv, const std::string& name, F measure) {
+  const comm::Environment environment(argc, argv);
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const int cells = argc > 1 ? std::atoi(argv[1]) : 128;
+  nlohmann::json report = header(world, name);
+  report["cells"] = cells;
+  report["us_a_cell"] = measure(world, cells);
+  if (world.rank() == 0) std::puts(report.dump(2).c_str());
 }
 
 // 20 Mpc/h at z = 3: gas whose temperature and neutral share follow its density, and velocities without structure.

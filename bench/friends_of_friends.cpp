@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <numbers>
@@ -27,7 +26,6 @@ namespace {
 using namespace sidestream;
 using nlohmann::json;
 
-constexpr int repeats = 5;
 constexpr double linking_length = 0.2;  // mean separations, which are 1
 
 struct Sampler {
@@ -95,15 +93,9 @@ mesh::Particles dealt(const mesh::Particles& all, const mesh::Layout& layout, co
 }
 
 // CPU time of all ranks a particle [us].
-json cpu_us_per_particle(const comm::Communicator& comm, std::int64_t particles, const std::function<void()>& work) {
-  std::vector<double> times;
-  for (int r = 0; r < repeats; ++r) {
-    comm.barrier();
-    const double before = bench::cpu_seconds();
-    work();
-    times.push_back(1e6 * bench::total(comm, bench::cpu_seconds() - before) / static_cast<double>(particles));
-  }
-  return bench::spread(times);
+template <typename F>
+json cpu_us_per_particle(const comm::Communicator& comm, std::int64_t particles, F work) {
+  return bench::cpu_time_each(comm, static_cast<double>(particles), bench::microsecond, 5, work);
 }
 
 json measure(const comm::Communicator& comm, std::int64_t count, const std::string& kind, bool is_sorted) {

@@ -32,14 +32,7 @@ using Field = mesh::Field<double>;
 
 // CPU time of all ranks a cell [us].
 json cpu_us_per_cell(const comm::Communicator& comm, double cells, const std::function<void()>& work) {
-  std::vector<double> times;
-  for (int r = 0; r < repeats; ++r) {
-    comm.barrier();
-    const double before = bench::cpu_seconds();
-    work();
-    times.push_back(1e6 * bench::total(comm, bench::cpu_seconds() - before) / cells);
-  }
-  return bench::spread(times);
+  return bench::cpu_time_each(comm, cells, bench::microsecond, repeats, work);
 }
 
 // The least any finder must do: look at every cell.

@@ -47,13 +47,8 @@ Rows intergalactic_gas(const solvers::HeatingCooling::Epoch& epoch, double dt) {
 /// CPU time of `work` over `items`, in microseconds, of several repeats.
 template <typename F>
 json microseconds_each(std::size_t items, int repeats, F work) {
-  std::vector<double> times;
-  for (int n = 0; n < repeats; ++n) {
-    const double start = bench::cpu_seconds();
-    work();
-    times.push_back(1e6 * (bench::cpu_seconds() - start) / static_cast<double>(items));
-  }
-  return bench::spread(times);
+  return bench::cpu_time_each(comm::Communicator(MPI_COMM_SELF), static_cast<double>(items), bench::microsecond,
+                              repeats, work);
 }
 
 /// The energies of some cells after `dt`, by CVODE in ln of the energy.

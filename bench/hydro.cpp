@@ -23,13 +23,7 @@ using nlohmann::json;
 template <typename F>
 json nanoseconds_each(double items, int repeats, F work) {
   work();
-  std::vector<double> times;
-  for (int n = 0; n < repeats; ++n) {
-    const double start = bench::cpu_seconds();
-    work();
-    times.push_back(1e9 * (bench::cpu_seconds() - start) / items);
-  }
-  return bench::spread(times);
+  return bench::cpu_time_each(comm::Communicator(MPI_COMM_SELF), items, bench::nanosecond, repeats, work);
 }
 
 mesh::Field<double> turbulent_gas(const mesh::Geometry& geometry) {

@@ -51,19 +51,6 @@ void shuffle(mesh::Particles& particles) {
   for (auto& attribute : particles.attributes) shuffle(attribute.values);
 }
 
-// Minimum, median and maximum over the repetitions of the CPU time of all ranks a particle, in nanoseconds.
-template <typename F>
-nlohmann::json time_per_particle(const comm::Communicator& comm, std::int64_t particles, int repetitions, F work) {
-  std::vector<double> times;
-  for (int repetition = 0; repetition < repetitions; ++repetition) {
-    comm.barrier();
-    const double start = bench::cpu_seconds();
-    work();
-    times.push_back(1e9 * bench::total(comm, bench::cpu_seconds() - start) / static_cast<double>(particles));
-  }
-  return bench::spread(times);
-}
-
 // A plain copy of all arrays of the particles, 56 bytes each.
 double copy_particles(const mesh::Particles& from, mesh::Particles& to) {
   const auto copy = [](const auto& a, auto& b) { std::memcpy(b.data(), a.data(), a.size() * sizeof(a[0])); };
@@ -91,7 +78,9 @@ nlohmann::json measure(const comm::Communicator& comm, int cells, const std::str
 
   nlohmann::json result{{"cells", cells}, {"particles", total}, {"order", order}};
   nlohmann::json& ns = result["cpu_ns_per_particle"];
-  const auto time = [&](auto work) { return time_per_particle(comm, total, repetitions, work); };
+  const auto time = [&](auto work) {  // of a particle [ns]
+    return bench::cpu_time_each(comm, static_cast<double>(total), bench::nanosecond, repetitions, work);
+  };
   ns["deposit"] = time([&] { particle_mesh.deposit(particles, density); });
   ns["kick"] = time([&] { particle_mesh.kick(acceleration, 1.0, particles); });
   ns["kick and drift"] =

@@ -48,14 +48,7 @@ void fill(const mesh::Geometry& geometry, mesh::Field<double>& density) {
 // CPU time of all ranks per cell in one repetition of `work` [us].
 template <typename F>
 json us_per_cell(const comm::Communicator& comm, std::int64_t cells, F work) {
-  std::vector<double> times;
-  for (int repeat = 0; repeat < repeats; ++repeat) {
-    comm.barrier();
-    const double start = bench::cpu_seconds();
-    work();
-    times.push_back(1e6 * bench::total(comm, bench::cpu_seconds() - start) / static_cast<double>(cells));
-  }
-  return bench::spread(times);
+  return bench::cpu_time_each(comm, static_cast<double>(cells), bench::microsecond, repeats, work);
 }
 
 json measure(const comm::Communicator& comm, std::int32_t root_cells, std::int32_t block) {

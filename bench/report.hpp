@@ -1,6 +1,7 @@
 #pragma once
 
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,10 +17,9 @@ namespace sidestream::bench {
 
 /// User and system time of this process.
 inline double cpu_seconds() {
-  rusage use{};
-  getrusage(RUSAGE_SELF, &use);
-  const auto seconds = [](timeval t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
-  return seconds(use.ru_utime) + seconds(use.ru_stime);
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 inline double peak_memory_bytes() {
@@ -42,6 +42,21 @@ inline nlohmann::json spread(std::vector<double> values) {
           {"median", values[values.size() / 2]},
           {"max", values.back()},
           {"repeats", values.size()}};
+}
+
+constexpr double microsecond = 1e-6, nanosecond = 1e-9;
+
+/// The spread over `repeats` calls of `work` of the CPU time of all ranks over `items`, in units of `unit` seconds.
+template <typename F>
+nlohmann::json cpu_time_each(const comm::Communicator& comm, double items, double unit, int repeats, F work) {
+  std::vector<double> times;
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    comm.barrier();
+    const double before = cpu_seconds();
+    work();
+    times.push_back(total(comm, cpu_seconds() - before) / (items * unit));
+  }
+  return spread(std::move(times));
 }
 
 inline std::string processor() {

@@ -1,10 +1,8 @@
 // Statistics of turbulence: CPU time of each analysis of a random velocity.
 // Usage: bench_turbulence_statistics [cells a side]
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "forest.hpp"
-#include "sidestream/analysis/analysis.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/random.hpp"
 #include "sidestream/mesh/field.hpp"
@@ -37,23 +35,13 @@ json measure(const comm::Communicator& comm, int cells) {
   json report;
   for (const char* const task :
        {"analysis = 'turbulence'\nviscosity = 1.0", "analysis = 'turbulence'\nviscosity = 1.0\npdf_bins = 0",
-        "analysis = 'structure_functions'", "analysis = 'structure_functions'\npdf_bins = 0"}) {
-    const core::Node table = core::parse_toml(task, "task");
-    report[task] = bench::microseconds_a_cell(comm, domain.volume(), [&] {
-      analysis::analyses().chosen(table, "analysis").make(table, nullptr)->run(comm, snapshot);
-    });
-  }
+        "analysis = 'structure_functions'", "analysis = 'structure_functions'\npdf_bins = 0"})
+    report[task] = bench::time_of_task(comm, snapshot, task);
   return report;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const comm::Environment environment(argc, argv);
-  const comm::Communicator world(MPI_COMM_WORLD);
-  const int cells = argc > 1 ? std::atoi(argv[1]) : 128;
-  json report = bench::header(world, "turbulence_statistics");
-  report["cells"] = cells;
-  report["us_a_cell"] = measure(world, cells);
-  if (world.rank() == 0) std::puts(report.dump(2).c_str());
+  bench::report_of_cube(argc, argv, "turbulence_statistics", measure);
 }

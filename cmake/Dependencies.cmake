@@ -1,5 +1,5 @@
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
-find_package(MPI 3.1 REQUIRED COMPONENTS CXX)
+find_package(MPI 3.1 REQUIRED COMPONENTS C CXX)
 find_package(fmt REQUIRED)
 find_package(toml11 REQUIRED)
 find_package(nlohmann_json REQUIRED)

@@ -19,23 +19,24 @@ function(sidestream_module name)
     PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(sidestream_${name} ${ARG_LINK})
   sidestream_compile_options(sidestream_${name})
-  sidestream_precompile(sidestream_${name})
+  sidestream_precompile(sidestream_${name} sidestream_core)
   set_target_properties(sidestream_${name} PROPERTIES EXPORT_NAME ${name})
   set_property(GLOBAL APPEND PROPERTY SIDESTREAM_MODULES sidestream_${name})
 endfunction()
 
-# sidestream_precompile(TARGET): what most files include, and nothing of ours, so that a change of a header compiles only
-# what includes it. All modules share that of core. Each file includes what it uses nevertheless: the preset `clang`
-# builds without.
-function(sidestream_precompile target)
+# sidestream_precompile(TARGET FIRST header...): what most files include, and nothing of ours, so that a change of a
+# header compiles only what includes it. All modules share that of core, and all programs of tests that of another, with
+# some headers more: that of the target FIRST, which comes before the others. Each file includes what it uses
+# nevertheless: the preset `clang` builds without.
+function(sidestream_precompile target first)
   if(NOT SIDESTREAM_PRECOMPILED)
     return()
   endif()
-  if(target STREQUAL "sidestream_core")
+  if(target STREQUAL first)
     target_precompile_headers(${target} PRIVATE <algorithm> <array> <bit> <cmath> <complex> <cstdint> <functional> <limits> <map> <memory>
-      <numeric> <optional> <span> <stdexcept> <string> <string_view> <utility> <variant> <vector> <fmt/format.h>)
+      <numeric> <optional> <span> <stdexcept> <string> <string_view> <utility> <variant> <vector> <fmt/format.h> ${ARGN})
   else()
-    target_precompile_headers(${target} REUSE_FROM sidestream_core)
+    target_precompile_headers(${target} REUSE_FROM ${first})
   endif()
 endfunction()
 

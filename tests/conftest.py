@@ -15,6 +15,7 @@ Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 NOT_ALLOWED = "not allowed here: "  # how the reason begins where no set-up helps
 
 os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")  # ranks that wait leave the core to another test's
+os.environ.setdefault("OMPI_MCA_odls_base_sigkill_timeout", "0")  # `mpirun` waits two seconds after a rank that failed
 os.environ.pop("COLUMNS", None)  # which workers of pytest-xdist have
 LIMIT_S, SLOW_LIMIT_S = 900, 4 * 3600  # of a test with its fixtures, on a machine that has much else to do
 

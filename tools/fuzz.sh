@@ -9,7 +9,7 @@ shift 2
 corpus=$(cd "$(dirname "$0")/.." && pwd)/tests/fuzz/corpus
 findings=$build/findings
 # HDF5 asks by malloc for as much as a damaged file says, and takes a refusal; what we ask for by new has to be had.
-export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:detect_stack_use_after_return=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 options=("-max_total_time=$seconds" -timeout=20 -rss_limit_mb=4096 -malloc_limit_mb=1000000 -print_final_stats=1)
 mkdir -p "$findings"
 failed=0

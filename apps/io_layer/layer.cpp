@@ -12,6 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include "../layer_process.hpp"
+
 namespace sidestream::io_layer {
 
 namespace {
@@ -32,17 +34,6 @@ constexpr unsigned bit(Call call) {
   return 1U << static_cast<unsigned>(call);
 }
 constexpr unsigned all_calls = (1U << call_kinds) - 1, most_calls = all_calls & ~bit(Call::remove);
-
-std::string environment(const char* variable) {
-  const char* text = ::getenv(variable);
-  return text == nullptr ? "" : text;
-}
-
-int rank_of_process() {
-  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
-    if (const char* text = ::getenv(variable)) return std::atoi(text);
-  return 0;
-}
 
 // The calls named in "write,sync"; none when one is unknown.
 std::optional<unsigned> calls_of(std::string_view names) {

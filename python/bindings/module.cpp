@@ -61,5 +61,6 @@ NB_MODULE(_core, module) {
   bind_io(module);
   bind_derived(module);
   bind_fft(module);
+  bind_data_mapping(module);
   bind_particles(module);
 }

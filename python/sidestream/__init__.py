@@ -25,10 +25,13 @@ if TYPE_CHECKING:
     from .arrays.tree import MergeTree, merge_tree, open_tree
     from .files.opening import open
     from .files.snapshot import SnapshotFile
+    from .redistribution import DataDescription, DataMapping
     from .runs.events import Events
     from .runs.run import Run
 
 __all__ = [
+    "DataDescription",
+    "DataMapping",
     "Error",
     "Events",
     "MergeTree",
@@ -45,6 +48,8 @@ __all__ = [
 ]
 
 _HOME = {
+    "DataDescription": "redistribution",
+    "DataMapping": "redistribution",
     "Events": "runs.events",
     "MergeTree": "arrays.tree",
     "Run": "runs.run",

@@ -13,6 +13,7 @@
 #include "comm/abandoned_memory.hpp"
 #include "comm/gathered.hpp"
 #include "comm/luggage.hpp"
+#include "sidestream/comm/call_failed.hpp"
 #include "sidestream/comm/launcher_watch.hpp"
 #include "sidestream/comm/progress.hpp"
 #include "sidestream/comm/sparse_exchange.hpp"
@@ -70,12 +71,14 @@ void check(int mpi_error, std::string_view call) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
   MPI_Error_string(mpi_error, text.data(), &length);
-  throw core::Error(
-      fmt::format("{} failed: {}", call, std::string_view(text.data(), static_cast<std::size_t>(length))));
+  throw CallFailed(fmt::format("{} failed: {}", call, std::string_view(text.data(), static_cast<std::size_t>(length))));
 }
 
+// A call that fails, as where there is no memory, is an error of ours rather than the end of the process; parts of this
+// communicator do the same.
 Communicator::Communicator(MPI_Comm comm) {
   check(MPI_Comm_dup(comm, &comm_), "MPI_Comm_dup");
+  check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   MPI_Comm_rank(comm_, &rank_);
   MPI_Comm_size(comm_, &size_);
 }

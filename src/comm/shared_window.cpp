@@ -6,8 +6,6 @@ namespace sidestream::comm {
 
 SharedWindow::SharedWindow(const Communicator& node, std::size_t size_bytes) : comm_(node.raw()) {
   std::byte* base = nullptr;
-  // An MPI that has no such windows says so instead of ending the job.
-  check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check(MPI_Win_allocate_shared(static_cast<MPI_Aint>(size_bytes), 1, MPI_INFO_NULL, comm_, &base, &window_),
         "MPI_Win_allocate_shared");
   check(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_), "MPI_Win_lock_all");

@@ -48,10 +48,10 @@ std::optional<double> room_of_group(const std::string& folder) {
 }
 
 // Where the limits of this process may be: of its own group, by both versions of the system's interface, and of all.
-std::vector<std::string> group_folders() {
-  const std::string root = "/sys/fs/cgroup";
+std::vector<std::string> group_folders(const std::string& system) {
+  const std::string root = system + "/sys/fs/cgroup";
   std::vector<std::string> folders{root, root + "/memory"};
-  std::ifstream groups("/proc/self/cgroup");
+  std::ifstream groups(system + "/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {
     const auto path = line.rfind(':');
     if (path == std::string::npos) continue;
@@ -76,10 +76,11 @@ std::string present_time() {
   return text.data();
 }
 
-double available_memory_bytes() {
+double available_memory_bytes(const std::string& system) {
   constexpr double kibibyte = 1024.0, unknown = std::numeric_limits<double>::infinity();
-  double least = number_named("/proc/meminfo", "MemAvailable:").value_or(unknown) * kibibyte;
-  for (const std::string& folder : group_folders()) least = std::min(least, room_of_group(folder).value_or(unknown));
+  double least = number_named(system + "/proc/meminfo", "MemAvailable:").value_or(unknown) * kibibyte;
+  for (const std::string& folder : group_folders(system))
+    least = std::min(least, room_of_group(folder).value_or(unknown));
   return least;
 }
 

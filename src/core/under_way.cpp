@@ -4,9 +4,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <climits>
 #include <cstdlib>
 #include <initializer_list>
+#include <memory>
+#include <new>
 #include <string_view>
 #include <utility>
 
@@ -25,6 +28,34 @@ constexpr std::array crashes{Crash{SIGSEGV, "signal 11 (SIGSEGV)"}, Crash{SIGABR
                              Crash{SIGBUS, "signal 7 (SIGBUS)"}, Crash{SIGFPE, "signal 8 (SIGFPE)"},
                              Crash{SIGILL, "signal 4 (SIGILL)"}};
 std::array<struct sigaction, crashes.size()> before;
+
+/// Where a signal is handled when the stack of its thread is full, for the life of the thread. One that is there stays.
+class SpareStack {
+ public:
+  SpareStack() {
+    stack_t present_one{};
+    if (::sigaltstack(nullptr, &present_one) != 0 || (present_one.ss_flags & SS_DISABLE) == 0) return;
+    bytes_.reset(new (std::nothrow) char[size_bytes]);
+    if (!bytes_) return;
+    const stack_t spare{.ss_sp = bytes_.get(), .ss_flags = 0, .ss_size = size_bytes};
+    ::sigaltstack(&spare, nullptr);
+  }
+  ~SpareStack() {
+    if (!bytes_) return;
+    const stack_t none{.ss_sp = nullptr, .ss_flags = SS_DISABLE, .ss_size = 0};
+    ::sigaltstack(&none, nullptr);
+  }
+  SpareStack(const SpareStack&) = delete;
+  SpareStack& operator=(const SpareStack&) = delete;
+
+ private:
+  static constexpr std::size_t size_bytes = 64 * 1024;
+  std::unique_ptr<char[]> bytes_;
+};
+
+void have_a_spare_stack() {
+  static thread_local const SpareStack spare;
+}
 
 // By one call, so that what several ranks say does not lie within each other; what a signal handler may call.
 void say(std::initializer_list<std::string_view> pieces) {
@@ -59,8 +90,16 @@ extern "C" void tell_of_exit() {
 
 }  // namespace
 
-UnderWay::UnderWay(Words words) : words_(std::move(words)), outer_(std::exchange(present, &words_)) {}
-UnderWay::UnderWay(const Words* of_another) : outer_(std::exchange(present, of_another)) {}
+UnderWay::UnderWay(Words words) : words_(std::move(words)), outer_(present) {
+  static std::atomic<std::int64_t> begun = 0;
+  words_.number = ++begun;
+  have_a_spare_stack();
+  present = &words_;
+}
+UnderWay::UnderWay(const Words* of_another) : outer_(present) {
+  have_a_spare_stack();
+  present = of_another;
+}
 UnderWay::~UnderWay() {
   present = outer_;
 }
@@ -72,8 +111,15 @@ const UnderWay::Words* UnderWay::here() {
 void tell_of_sudden_ends() {
   struct sigaction action {};
   action.sa_handler = tell_of_crash;
+  action.sa_flags = SA_ONSTACK;
   for (std::size_t c = 0; c < crashes.size(); ++c) ::sigaction(crashes[c].number, &action, &before[c]);
   std::atexit(tell_of_exit);
 }
 
 }  // namespace sidestream::core
+
+const char* sidestream_under_way(std::int64_t* number) {
+  if (sidestream::core::present == nullptr) return nullptr;
+  *number = sidestream::core::present->number;
+  return sidestream::core::present->who.c_str();
+}

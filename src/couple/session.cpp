@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "couple/async/cores.hpp"
 #include "couple/bill_event.hpp"
 #include "couple/books.hpp"
+#include "couple/isolate/job_needs.hpp"
 #include "couple/surroundings.hpp"
 #include "couple/task_runner.hpp"
 #include "sidestream/comm/progress.hpp"
@@ -46,7 +48,29 @@ std::string missing_part(const Task& task, const mesh::Snapshot& snapshot) {
   return "";
 }
 
+void check_threads(const CouplingConfig& config) {
+  for (const Task& task : config.tasks)
+    if (way_of(task).needs_threads && !comm::allows_threads())
+      throw core::Error(fmt::format("the transport `{}` needs an MPI that several threads may call at a time "
+                                    "(MPI_THREAD_MULTIPLE), and this one does not allow it",
+                                    task.transport->name),
+                        fmt::format("key `task.{}.transport`", task.name),
+                        "initialise MPI with MPI_THREAD_MULTIPLE, or set the transport to \"in-situ\"");
+}
+
 }  // namespace
+
+void require_session(const comm::Communicator& world, const CouplingConfig& config) {
+  world.agree_on([&] { check_threads(config); });
+  const bool has_jobs = std::ranges::any_of(config.tasks, [](const Task& task) { return task.isolation.has_value(); });
+  if (!has_jobs && !config.uses_threads()) return;
+  const comm::Roles roles(world, config.sidecars_used(), false);
+  const std::string missing = has_jobs && roles.computes() ? missing_for_jobs(roles.group(), config) : "";
+  world.agree_on([&] {
+    require_nothing_missing(missing, config);
+    if (config.uses_threads() && roles.computes()) check_cores(config.cores);
+  });
+}
 
 class Session::Impl {
  public:
@@ -61,7 +85,7 @@ class Session::Impl {
         books_(config_.tasks, log_),
         runner_(group_, folder_, log_, bill, warn_, config_.timeout_s),
         schedule_(group_, bill, config_.times.unit) {
-    check_threads(world);
+    require_session(world, config_);
     for (const Task& task : config_.tasks) schedule_.add(task.name, task.trigger);
     if (roles_.computes()) make_ways();
   }
@@ -166,18 +190,6 @@ class Session::Impl {
 
   void make_ways() {
     for (const TransportEntry* entry : entries()) ways_.push_back({entry, entry->make(around_)});
-  }
-
-  void check_threads(const comm::Communicator& world) const {
-    world.agree_on([&] {
-      for (const Task& task : config_.tasks)
-        if (way_of(task).needs_threads && !comm::allows_threads())
-          throw core::Error(fmt::format("the transport `{}` needs an MPI that several threads may call at a time "
-                                        "(MPI_THREAD_MULTIPLE), and this one does not allow it",
-                                        task.transport->name),
-                            fmt::format("key `task.{}.transport`", task.name),
-                            "initialise MPI with MPI_THREAD_MULTIPLE, or set the transport to \"in-situ\"");
-    });
   }
 
   // What goes on behind the steps is settled between them.

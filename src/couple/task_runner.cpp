@@ -11,6 +11,8 @@
 #include "couple/deadline.hpp"
 #include "couple/not_numbers.hpp"
 #include "couple/waiting.hpp"
+#include "sidestream/comm/abandon.hpp"
+#include "sidestream/comm/call_failed.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/core/under_way.hpp"
@@ -89,6 +91,7 @@ Finding TaskRunner::analyse(const Task& task, const mesh::Snapshot& snapshot, co
   const mesh::Result* earlier = task.analysis->looks_back() ? &earlier_result(task, snapshot.moment.step) : nullptr;
   log_->write("analysis_begun",
               {{"task", task.name}, {"analysis", task.analysis_name}, {"step", snapshot.moment.step}});
+  bool is_in_order = true;
   try {
     const core::UnderWay under_way({who(task), about(snapshot.moment.step, group_)});
     std::optional<Deadline> deadline;
@@ -100,10 +103,14 @@ Finding TaskRunner::analyse(const Task& task, const mesh::Snapshot& snapshot, co
                                         : task.analysis->run_after(analysis_group_, snapshot, *earlier);
   } catch (const std::exception& error) {
     finding.problem = "the analysis failed: " + text_of(error);
+    is_in_order =
+        dynamic_cast<const core::Error*>(&error) != nullptr && dynamic_cast<const comm::CallFailed*>(&error) == nullptr;
   } catch (...) {
     finding.problem = "the analysis failed: it threw what is no std::exception";
+    is_in_order = false;
   }
   finding.problem = problem_of_any_rank(finding.problem, task);
+  if (!finding.problem.empty() && !group_.all(is_in_order)) renew_analysis_group();
   finding.compute_s = watch.seconds();
   return finding;
 }
@@ -183,6 +190,12 @@ void TaskRunner::warn_once(const Task& task, std::int64_t step, const std::strin
                            const std::string& consequence) {
   if (group_.rank() == 0 && warn_ && warned_.emplace(task.name, consequence).second)
     warn_(fmt::format("task `{}`, step {}: {} (said once; {})", task.name, step, message, consequence));
+}
+
+// What failed without a word to the others, as for want of memory, may have left messages that nobody took, and that
+// the next analysis would. So it has a communicator of its own, and the old one stays, lest another one get its number.
+void TaskRunner::renew_analysis_group() {
+  comm::abandon(std::exchange(analysis_group_, group_.duplicate()));
 }
 
 // The text of the lowest rank that has one. An analysis must fail on all ranks together; one that does not would leave

@@ -68,6 +68,7 @@ class TaskRunner {
  private:
   void report(const Task& task, std::int64_t step, const std::string& message, const std::string& consequence);
   void warn_once(const Task& task, std::int64_t step, const std::string& message, const std::string& consequence);
+  void renew_analysis_group();
   std::string problem_of_any_rank(const std::string& mine, const Task& task) const;
 
   comm::Communicator group_, analysis_group_;

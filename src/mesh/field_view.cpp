@@ -4,6 +4,10 @@
 
 namespace sidestream::mesh {
 
+bool BlockTable::has_rows() const {
+  return std::ranges::all_of(blocks, [](const Block& block) { return block.stride_x == 1; });
+}
+
 int BlockTable::block_on(const Box& box) const {
   const auto own = layout.boxes_of(rank);
   const auto found = std::ranges::lower_bound(own, layout.find(box.lo));

@@ -116,8 +116,7 @@ void pack(const Tables& tables, const Job& job, const Chunk& chunk, std::byte* b
   const auto timed = job.timed_pack();
   for_each_part(tables, tables.outgoing, job, chunk,
                 [&](const Piece& piece, const Region& region, std::int64_t begin, std::int64_t end, std::size_t at) {
-                  move_rows(copy_kernel(region.shape.row_bytes),
-                            packed_from(buffer + chunk.offset + at, begin, region.shape),
+                  move_rows(nullptr, packed_from(buffer + chunk.offset + at, begin, region.shape),
                             source_rows(job, piece, region.box), region.shape, begin, end);
                 });
 }
@@ -126,28 +125,36 @@ void unpack(const Tables& tables, const Job& job, const Chunk& chunk, const std:
   const auto timed = job.timed_unpack();
   for_each_part(tables, tables.incoming, job, chunk,
                 [&](const Piece& piece, const Region& region, std::int64_t begin, std::int64_t end, std::size_t at) {
-                  move_rows(job.kernel_for(region.shape.row_bytes), destination_rows(job, piece, region.box),
+                  move_rows(job.kernel, destination_rows(job, piece, region.box),
                             packed_from(buffer + chunk.offset + at, begin, region.shape), region.shape, begin, end);
                 });
+}
+
+void pack_all(const Tables& tables, const Job& job, std::byte* buffer) {
+  const auto timed = job.timed_pack();
+  for (const Piece& piece : tables.outgoing.pieces) {
+    const Region region = region_of(tables, job, piece);
+    move_rows(nullptr, packed_rows(buffer, region.shape), source_rows(job, piece, region.box), region.shape, 0,
+              region.shape.rows());
+    buffer += static_cast<std::size_t>(region.shape.rows()) * region.shape.row_bytes;
+  }
 }
 
 void copy_local(const Tables& tables, const Job& job) {
   const auto timed = job.timed_pack();
   struct Copy {
-    RowKernel kernel;
     Rows<std::byte> to;
     Rows<const std::byte> from;
     RowShape shape;
   };
   const auto copy_of = [&](const Piece& piece) {
     const Region region = region_of(tables, job, piece);
-    return Copy{job.kernel_for(region.shape.row_bytes), destination_rows(job, piece, region.box),
-                source_rows(job, piece, region.box), region.shape};
+    return Copy{destination_rows(job, piece, region.box), source_rows(job, piece, region.box), region.shape};
   };
-  const auto run = [](const Copy& copy, std::int64_t component) {
+  const auto run = [&job](const Copy& copy, std::int64_t component) {
     const std::int64_t rows = copy.shape.ny * copy.shape.nz;
     if (copy.from.first != copy.to.first)
-      move_rows(copy.kernel, copy.to, copy.from, copy.shape, component * rows, (component + 1) * rows);
+      move_rows(job.kernel, copy.to, copy.from, copy.shape, component * rows, (component + 1) * rows);
   };
   // Component by component over a group of neighboring pieces, which touch the same lines of memory.
   std::array<Copy, 64> group;
@@ -170,8 +177,8 @@ void unpack_all(const Tables& tables, const Job& job, std::span<const std::byte*
     for (std::size_t p = message.first; p < message.last; ++p) {
       const Piece& piece = tables.incoming.pieces[p];
       const Region region = region_of(tables, job, piece);
-      move_rows(job.kernel_for(region.shape.row_bytes), destination_rows(job, piece, region.box),
-                packed_rows(packed, region.shape), region.shape, 0, region.shape.rows());
+      move_rows(job.kernel, destination_rows(job, piece, region.box), packed_rows(packed, region.shape), region.shape,
+                0, region.shape.rows());
       packed += static_cast<std::size_t>(region.shape.rows()) * region.shape.row_bytes;
     }
   }

@@ -27,7 +27,6 @@ struct Job {
 
   std::size_t element_bytes() const { return from.element_bytes; }
   std::size_t cell_bytes() const { return element_bytes() * static_cast<std::size_t>(components); }
-  RowKernel kernel_for(std::size_t row_bytes) const { return kernel ? kernel : copy_kernel(row_bytes); }
   bool adds() const { return arrival == Arrival::added; }
 
   // While what they return lives, time counts as that.
@@ -117,6 +116,9 @@ int mpi_count(const Chunk& chunk);
 /// destination.
 void pack(const Tables& tables, const Job& job, const Chunk& chunk, std::byte* buffer);
 void unpack(const Tables& tables, const Job& job, const Chunk& chunk, const std::byte* buffer);
+
+/// Copies the cells of all outgoing messages to `buffer`, one after the other.
+void pack_all(const Tables& tables, const Job& job, std::byte* buffer);
 
 /// Copies the pieces of this rank to itself, fastest when they are ordered for copies.
 void copy_local(const Tables& tables, const Job& job);

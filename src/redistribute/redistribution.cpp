@@ -10,6 +10,7 @@
 #include "redistribute/exchange.hpp"
 #include "redistribute/planner.hpp"
 #include "redistribute/tuned.hpp"
+#include "sidestream/comm/abandon.hpp"
 #include "sidestream/comm/sparse_exchange.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
@@ -68,8 +69,8 @@ void gather_blocks(const Field& field, Blocks<Byte>& blocks) {
   blocks.element_bytes = static_cast<std::size_t>(element);
   blocks.blocks.clear();
   for (const mesh::BlockTable::Block& block : field.table().blocks)
-    blocks.blocks.push_back({static_cast<Byte*>(block.origin), block.stride_y * element, block.stride_z * element,
-                             block.stride_component * element});
+    blocks.blocks.push_back({static_cast<Byte*>(block.origin), block.stride_x * element, block.stride_y * element,
+                             block.stride_z * element, block.stride_component * element});
 }
 
 void choose_kernel(mesh::ElementType from, mesh::ElementType to, Combine combine, Job& job) {
@@ -129,7 +130,7 @@ struct Redistribution::Plan {
     const bool is_unwinding = std::uncaught_exceptions() > 0;
     const bool has_ended = !is_under_way && ends_within(is_unwinding ? 0.0 : 5.0);
     if (!has_ended) static_cast<void>(exchange.release());
-    if (!has_ended || is_unwinding) static_cast<void>(std::make_unique<comm::Communicator>(std::move(comm)).release());
+    if (!has_ended || is_unwinding) comm::abandon(std::move(comm));
   }
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
@@ -180,7 +181,9 @@ Strategy Redistribution::strategy() const {
 void Redistribution::start(const mesh::AnyField& from, const mesh::WritableField& to, Combine combine) const {
   Plan& plan = *plan_;
   const auto own_from = plan.tables.from.boxes_of(plan.comm.rank()), own_to = plan.tables.to.boxes_of(plan.comm.rank());
-  core::require(!plan.is_under_way, "an exchange of this plan is under way already; finish it first");
+  // One that an exception cut short is over where no other rank is in it.
+  core::require(!plan.is_under_way || plan.comm.size() == 1,
+                "an exchange of this plan is under way already, or an earlier failure cut it short");
   require_fit(from.table(), own_from, plan.tables.coverage.source_ghost, "source");
   require_fit(to.table(), own_to, plan.tables.coverage.destination_ghost, "destination");
   core::require(own_from.empty() || own_to.empty() || from.table().components == to.table().components,

@@ -39,6 +39,10 @@ void fetch(const std::byte* first, std::ptrdiff_t step, std::int64_t rows, std::
 
 RowKernel copy_kernel(std::size_t row_bytes) {
   switch (row_bytes) {
+    case 1:
+      return copy_short_rows<1>;
+    case 2:
+      return copy_short_rows<2>;
     case 4:
       return copy_short_rows<4>;
     case 8:
@@ -74,6 +78,18 @@ RowKernel sum_kernel(mesh::ElementType type) {
       return add_rows<std::int32_t>;
     case mesh::ElementType::int64:
       return add_rows<std::int64_t>;
+    case mesh::ElementType::int8:
+      return add_rows<std::int8_t>;
+    case mesh::ElementType::int16:
+      return add_rows<std::int16_t>;
+    case mesh::ElementType::uint8:
+      return add_rows<std::uint8_t>;
+    case mesh::ElementType::uint16:
+      return add_rows<std::uint16_t>;
+    case mesh::ElementType::uint32:
+      return add_rows<std::uint32_t>;
+    case mesh::ElementType::uint64:
+      return add_rows<std::uint64_t>;
   }
   return nullptr;
 }
@@ -92,14 +108,56 @@ RowKernel conversion_kernel(mesh::ElementType from, mesh::ElementType to) {
       Conversion{int32, int64, convert_rows<std::int32_t, std::int64_t>},
       Conversion{int32, float64, convert_rows<std::int32_t, double>},
       Conversion{int64, float64, convert_rows<std::int64_t, double>},
+      Conversion{int8, float32, convert_rows<std::int8_t, float>},
+      Conversion{int8, float64, convert_rows<std::int8_t, double>},
+      Conversion{int16, float32, convert_rows<std::int16_t, float>},
+      Conversion{int16, float64, convert_rows<std::int16_t, double>},
+      Conversion{uint8, float32, convert_rows<std::uint8_t, float>},
+      Conversion{uint8, float64, convert_rows<std::uint8_t, double>},
+      Conversion{uint16, float32, convert_rows<std::uint16_t, float>},
+      Conversion{uint16, float64, convert_rows<std::uint16_t, double>},
+      Conversion{uint32, float64, convert_rows<std::uint32_t, double>},
+      Conversion{uint64, float64, convert_rows<std::uint64_t, double>},
+      Conversion{int8, int16, convert_rows<std::int8_t, std::int16_t>},
+      Conversion{int8, int32, convert_rows<std::int8_t, std::int32_t>},
+      Conversion{int8, int64, convert_rows<std::int8_t, std::int64_t>},
+      Conversion{int16, int32, convert_rows<std::int16_t, std::int32_t>},
+      Conversion{int16, int64, convert_rows<std::int16_t, std::int64_t>},
+      Conversion{uint8, uint16, convert_rows<std::uint8_t, std::uint16_t>},
+      Conversion{uint8, int16, convert_rows<std::uint8_t, std::int16_t>},
+      Conversion{uint8, int32, convert_rows<std::uint8_t, std::int32_t>},
+      Conversion{uint8, int64, convert_rows<std::uint8_t, std::int64_t>},
+      Conversion{uint16, int32, convert_rows<std::uint16_t, std::int32_t>},
+      Conversion{uint16, int64, convert_rows<std::uint16_t, std::int64_t>},
+      Conversion{uint32, int64, convert_rows<std::uint32_t, std::int64_t>},
+      Conversion{uint32, uint64, convert_rows<std::uint32_t, std::uint64_t>},
   };
   const auto found = std::ranges::find_if(
       conversions, [&](const Conversion& conversion) { return conversion.from == from && conversion.to == to; });
   return found == conversions.end() ? nullptr : found->kernel;
 }
 
-void move_rows(RowKernel kernel, const Rows<std::byte>& to, const Rows<const std::byte>& from, const RowShape& shape,
-               std::int64_t begin, std::int64_t end) {
+namespace {
+
+// Rows whose cells do not lie one after the other, here or there.
+void move_cells(RowKernel kernel, const Rows<std::byte>& to, const Rows<const std::byte>& from, const RowShape& shape,
+                std::int64_t begin, std::int64_t end) {
+  const auto cells = static_cast<std::int64_t>(shape.row_bytes / shape.element_bytes);
+  std::int64_t y = begin % shape.ny, z = begin / shape.ny % shape.nz, component = begin / shape.ny / shape.nz;
+  for (std::int64_t row = begin; row < end; ++row) {
+    kernel(to.first + component * to.step_component + z * to.step_z + y * to.step_y, to.step_x,
+           from.first + component * from.step_component + z * from.step_z + y * from.step_y, from.step_x, cells,
+           shape.element_bytes);
+    if (++y < shape.ny) continue;
+    y = 0;
+    if (++z < shape.nz) continue;
+    z = 0;
+    ++component;
+  }
+}
+
+void move_whole_rows(RowKernel kernel, const Rows<std::byte>& to, const Rows<const std::byte>& from,
+                     const RowShape& shape, std::int64_t begin, std::int64_t end) {
   // Only here is there a division: the loops below count.
   std::int64_t y = begin % shape.ny, z = begin / shape.ny % shape.nz, component = begin / shape.ny / shape.nz;
   const bool fetches_ahead = shape.row_bytes <= 512 && static_cast<std::size_t>(shape.ny) * shape.row_bytes <= 4096;
@@ -118,6 +176,16 @@ void move_rows(RowKernel kernel, const Rows<std::byte>& to, const Rows<const std
       row += count;
     }
   }
+}
+
+}  // namespace
+
+void move_rows(RowKernel kernel, const Rows<std::byte>& to, const Rows<const std::byte>& from, const RowShape& shape,
+               std::int64_t begin, std::int64_t end) {
+  if (to.are_whole() && from.are_whole())
+    move_whole_rows(kernel ? kernel : copy_kernel(shape.row_bytes), to, from, shape, begin, end);
+  else
+    move_cells(kernel ? kernel : copy_kernel(shape.element_bytes), to, from, shape, begin, end);
 }
 
 }  // namespace sidestream::redistribute

@@ -14,7 +14,7 @@ template <typename Byte>
 struct Blocks {
   struct Block {
     Byte* origin = nullptr;  ///< where the cell (0, 0, 0) would be
-    std::ptrdiff_t step_y = 0, step_z = 0, step_component = 0;
+    std::ptrdiff_t step_x = 0, step_y = 0, step_z = 0, step_component = 0;
 
     bool operator==(const Block&) const = default;
   };
@@ -28,36 +28,44 @@ struct Blocks {
 template <typename Byte>
 struct Rows {
   Byte* first = nullptr;
-  std::ptrdiff_t step_y = 0, step_z = 0, step_component = 0;
+  std::ptrdiff_t step_x = 0, step_y = 0, step_z = 0, step_component = 0;
+  std::size_t element_bytes = 0;
+
+  /// Whether the cells of a row lie one after the other.
+  bool are_whole() const { return step_x == static_cast<std::ptrdiff_t>(element_bytes); }
 };
 
-/// How many rows: `nz` * `ny` of `row_bytes` (as the source has them) for each component.
+/// How many rows: `nz` * `ny` of `row_bytes` (as the source has its elements) for each component.
 struct RowShape {
   std::int64_t ny = 0, nz = 0, components = 0;
-  std::size_t row_bytes = 0;
+  std::size_t row_bytes = 0, element_bytes = 0;
 
   std::int64_t rows() const { return ny * nz * components; }
 };
 
 inline RowShape shape_of(const mesh::Box& region, int components, std::size_t element_bytes) {
   const mesh::Int3 n = region.hi - region.lo;
-  return {n.y, n.z, components, static_cast<std::size_t>(n.x) * element_bytes};
+  return {n.y, n.z, components, static_cast<std::size_t>(n.x) * element_bytes, element_bytes};
 }
 
 /// The rows of `region` in block `number`.
 template <typename Byte>
 Rows<Byte> rows_of(const Blocks<Byte>& blocks, std::int32_t number, const mesh::Box& region) {
   const auto& block = blocks.of(number);
-  return {block.origin + region.lo.x * static_cast<std::ptrdiff_t>(blocks.element_bytes) + region.lo.y * block.step_y +
-              region.lo.z * block.step_z,
-          block.step_y, block.step_z, block.step_component};
+  return {block.origin + region.lo.x * block.step_x + region.lo.y * block.step_y + region.lo.z * block.step_z,
+          block.step_x,
+          block.step_y,
+          block.step_z,
+          block.step_component,
+          blocks.element_bytes};
 }
 
 /// The rows of an array that holds nothing else, such as a message.
 template <typename Byte>
 Rows<Byte> packed_rows(Byte* first, const RowShape& shape) {
   const auto step_y = static_cast<std::ptrdiff_t>(shape.row_bytes), step_z = step_y * shape.ny;
-  return {first, step_y, step_z, step_z * shape.nz};
+  const auto step_x = static_cast<std::ptrdiff_t>(shape.element_bytes);
+  return {first, step_x, step_y, step_z, step_z * shape.nz, shape.element_bytes};
 }
 
 /// Brings `rows` rows of `row_bytes` of the source from one place to another: a copy, a sum or a conversion.
@@ -96,7 +104,8 @@ void convert_rows(std::byte* to, std::ptrdiff_t to_step, const std::byte* from, 
 RowKernel sum_kernel(mesh::ElementType type);
 RowKernel conversion_kernel(mesh::ElementType from, mesh::ElementType to);
 
-/// Applies `kernel` to the rows [begin, end) of a region, counted in the order component, z, y.
+/// Applies `kernel` (null: copies) to the rows [begin, end) of a region, counted in the order component, z, y; cell by
+/// cell where those of a row have gaps between them.
 void move_rows(RowKernel kernel, const Rows<std::byte>& to, const Rows<const std::byte>& from, const RowShape& shape,
                std::int64_t begin, std::int64_t end);
 

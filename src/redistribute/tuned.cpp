@@ -73,7 +73,7 @@ struct Scratch {
       memory.emplace_back(static_cast<std::size_t>(step_component * job.components) / sizeof(double) + 1);
       blocks.blocks.push_back({reinterpret_cast<std::byte*>(memory.back().data()) - box.lo.x * element -
                                    box.lo.y * step_y - box.lo.z * step_z,
-                               step_y, step_z, step_component});
+                               element, step_y, step_z, step_component});
     }
   }
 };

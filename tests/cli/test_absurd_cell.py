@@ -10,30 +10,25 @@ import pytest
 
 import sidestream as ss
 from calls import program
+from configs import universe
 from fixtures import CommandLine
 from nyx_files import State, write
 
 N, SIDE = 16, 16.0
 MEAN = 6.0e9  # Msun/Mpc^3, of the gas
-CONFIG = f"""simulation = "cosmology"
-
-[run]
-max_steps = 0
-
-[mesh]
-cells = [{N}, {N}, {N}]
-block = 8
-
-[cosmology]
-box = "{SIDE} Mpc"
-z_start = 1
-z_end = 0
-omega_m = 0.3
-omega_b = 0.05
-hubble = 0.7
-power = "eisenstein-hu"
-
-[task.halos]
+CONFIG = (
+    universe(
+        cells=N,
+        steps=0,
+        box=f"{SIDE} Mpc",
+        z_start=1,
+        z_end=0,
+        omega_m=0.3,
+        omega_b=0.05,
+        hubble=0.7,
+        power="eisenstein-hu",
+    )
+    + f"""[task.halos]
 analysis = "halos"
 field = "gas_density"
 every = 1
@@ -41,6 +36,7 @@ t_boundary = "{20 * MEAN}"
 t_halo = "{40 * MEAN}"
 spherical_overdensity = ["200c"]
 """
+)
 ABSURD = (3, 4, 5)
 USUAL = 1e6  # times the mean: the heaviest already
 

@@ -11,24 +11,32 @@ from pathlib import Path
 import pytest
 
 from fixtures import CommandLine
+from sidestream.attack import allocations
 from sidestream.attack.campaign import Campaign
 from sidestream.attack.damage import damage
 from sidestream.attack.grammar import read_grammar
+from sidestream.attack.jobs import Ended
 from sidestream.attack.kinds import KINDS
 from sidestream.attack.subjects import RUN, SUBJECTS, Whole, checkpoints, go_on, step_of, whole
 from sidestream.attack.trial import Failure, Kind
 from sidestream.launch.launcher import find_program
+from sidestream.runs.run import Run
 
-SHORT = {"kills": 1, "calls": 1, "power": 2, "limits": 1, "damage": 20, "configurations": 100, "stops": 1, "memory": 1}
+LONG = {"power", "damage", "allocations"}  # of the first and the last of which others stand in the quick tests
+SHORT = {"power": 2, "damage": 20, "configurations": 100}  # trials; of the other kinds one
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def marks(kind: Kind) -> tuple[pytest.MarkDecorator, ...]:
+    return (pytest.mark.slow,) if kind.name in LONG else ()
+
+
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=marks(kind), id=kind.name) for kind in KINDS])
 def test_a_short_attack_finds_nothing(kind: Kind, tmp_path: Path) -> None:
-    (tally,) = Campaign([kind], tmp_path, trials=SHORT[kind.name]).run(print)
+    trials = SHORT.get(kind.name, 1)
+    (tally,) = Campaign([kind], tmp_path, trials=trials).run(print)
 
     assert not tally.failures
-    assert tally.tried == SHORT[kind.name]
+    assert tally.tried == trials
     assert [path.name for path in (tmp_path / kind.name).iterdir()] == ["shared"], "what trials left is removed"
 
 
@@ -123,6 +131,31 @@ def _result(path: Path, value: float = 1.0) -> Path:
     with h5py.File(path, "w") as file:
         file["power"] = [value]
     return path
+
+
+def test_analyses_to_which_memory_is_refused_are_left_out_and_all_others_are_whole(tmp_path: Path) -> None:
+    subject = next(subject for subject in allocations.SUBJECTS if subject.name == "cosmology in-situ on 1")
+    undisturbed = whole(subject, tmp_path / "whole")
+    folder = tmp_path / "refused"
+    folder.mkdir()
+
+    allocations.refuse_time_and_again(undisturbed, random.Random(1), folder)
+
+    refused = json.loads((folder / "count.0.json").read_text())["refused"]
+    lost = Run(folder / RUN).events.of("analysis_failed")
+    assert refused >= len(lost) > len({event["task"] for event in lost}) > 5
+
+
+def test_an_analysis_whose_failure_is_not_told_is_a_failure(tmp_path: Path) -> None:
+    subject = next(subject for subject in allocations.SUBJECTS if subject.name == "turbulence in-situ on 1")
+    undisturbed = whole(subject, tmp_path)
+
+    with pytest.raises(Failure, match="not all that is lost is told of"):
+        allocations.expect_told(Ended(1, "warning: task `other`, step 2: not enough memory"), {"differences/00002.nc"})
+    (tmp_path / RUN / "results" / "differences" / "00004.nc").unlink()
+    undisturbed.expect_same(tmp_path, {"differences/00004.nc"})
+    with pytest.raises(Failure, match="missing or differ: differences/00004.nc"):
+        undisturbed.expect_same(tmp_path, {"differences/00008.nc"})
 
 
 def test_the_grammar_makes_configurations_of_every_simulation_and_analysis() -> None:

@@ -10,29 +10,18 @@ import pytest
 
 import sidestream
 from calls import command, program
+from configs import universe
 
 # The floor acts in all cells.
-CONFIG = """simulation = "cosmology"
-
-[mesh]
-cells = [16, 16, 16]
-block = 8
-
-[cosmology]
-box = "4 Mpc"
-z_start = 49
-z_end = 0
-largest_expansion = 0.1
-
-[run]
-max_steps = 60
-
-[hydro]
+CONFIG = (
+    universe(steps=60, box="4 Mpc", z_start=49, z_end=0, largest_expansion=0.1)
+    + """[hydro]
 temperature_floor = "20 K"
 
 [output]
 checkpoint = { format = "sidestream", every = 30 }
 """
+)
 SENTENCE = (
     r"Given to the gas by floors and repairs: (\S+) Msun [^,]+, (\S+) Msun\. "
     r"Cells floored (\d+), of first order (\d+)\."

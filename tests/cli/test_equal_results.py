@@ -8,30 +8,23 @@ from pathlib import Path
 import pytest
 
 import initial_files as ic
-from calls import program
-from sidestream.cli import run_command
+from calls import analyze_later, program
+from configs import universe
 from test_faults import results, state_in
 
 STEPS = 3
-UNIVERSE = f"""simulation = "cosmology"
-
-[run]
-max_steps = {STEPS}
-
-[mesh]
-cells = [{ic.N}, {ic.N}, {ic.N}]
-block = 8
-
-[cosmology]
-box = "{ic.BOX} Mpc"
-z_start = {ic.Z}
-z_end = 0
-omega_m = {ic.OMEGA_M}
-omega_b = {ic.OMEGA_B}
-hubble = {ic.H}
-seed = 3
-power = "eisenstein-hu"
-"""
+UNIVERSE = universe(
+    cells=ic.N,
+    steps=STEPS,
+    box=f"{ic.BOX} Mpc",
+    z_start=ic.Z,
+    z_end=0,
+    omega_m=ic.OMEGA_M,
+    omega_b=ic.OMEGA_B,
+    hubble=ic.H,
+    seed=3,
+    power="eisenstein-hu",
+)
 TASKS = """
 [task.spectra]
 analysis = "power_spectrum"
@@ -125,7 +118,8 @@ def run(
     done = program(folder, ranks, "box.toml", "--quiet", "--out", out, *words)
     assert done.returncode == 0, done.stderr
     if transport == "file":
-        assert run_command(["analyze", str(folder / out), "-n", "3"]) == 0
+        later = analyze_later(folder / out, 3)
+        assert later.returncode == 0, later.stderr
     return folder / out
 
 

@@ -18,11 +18,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import h5py
-import numpy as np
 import pytest
 
-from sidestream.attack.subjects import expect_back, newest_committed, step_of
+from configs import universe
+from sidestream.attack.subjects import expect_back, newest_committed, numbers_in, state_in, step_of
 from sidestream.launch.launcher import find_program, mpi_environment
 from sidestream.runs.run import Run
 from sidestream.runs.summary import bills
@@ -31,28 +30,16 @@ RANKS = 2
 LIMIT_S = 120
 LAST_STEP = 5
 SAMPLE = 3  # of the calls of a rank
-CONFIG = f"""simulation = "cosmology"
-
-[mesh]
-cells = [16, 16, 16]
-block = 8
-
-[cosmology]
-box = "8 Mpc"
-z_start = 50
-z_end = 5
-seed = 3
-
-[run]
-max_steps = {LAST_STEP}
-
-[task.spectra]
+CONFIG = (
+    universe(steps=LAST_STEP, box="8 Mpc", z_start=50, z_end=5, seed=3)
+    + """[task.spectra]
 analysis = "power_spectrum"
 every = 1
 
 [output]
-checkpoint = {{ format = "sidestream", every = 1, keep = 2 }}
+checkpoint = { format = "sidestream", every = 1, keep = 2 }
 """
+)
 
 
 def slow(*values: object) -> list[object]:
@@ -131,35 +118,15 @@ def unfinished(run: Path) -> list[Path]:
     return sorted([*run.glob(".*chk*"), *run.glob("pending/.*chk*")])
 
 
-def arrays_in(path: Path) -> dict[str, bytes]:
-    """The numbers in an HDF5 file, or the bytes of all files of a folder."""
-    if path.is_dir():
-        return {str(file.relative_to(path)): file.read_bytes() for file in sorted(path.rglob("*")) if file.is_file()}
-    found: dict[str, bytes] = {}
-
-    def take(name: str, entry: object) -> None:
-        if isinstance(entry, h5py.Dataset) and entry.dtype.kind in "iuf":
-            found[name] = np.asarray(entry[()]).tobytes()
-
-    with h5py.File(path) as file:
-        file.visititems(take)
-    return found
-
-
-def state_in(path: Path) -> dict[str, bytes]:
-    """The numbers in a checkpoint, but for those of the ranks that held its blocks."""
-    return {name: numbers for name, numbers in arrays_in(path).items() if name != "processor number"}
-
-
 def results(run: Path, task: str = "*") -> dict[str, dict[str, bytes]]:
     found = sorted(run.glob(f"results/{task}/*.nc"))
-    return {str(path.relative_to(run / "results")): arrays_in(path) for path in found}
+    return {str(path.relative_to(run / "results")): numbers_in(path) for path in found}
 
 
 def expect_as_undisturbed(place: Place, out: str, undisturbed: str = "whole") -> None:
     whole, other = place.folder / undisturbed, place.folder / out
     assert [path.name for path in checkpoints(other)] == [path.name for path in checkpoints(whole)]
-    assert arrays_in(checkpoints(other)[-1]) == arrays_in(checkpoints(whole)[-1])
+    assert numbers_in(checkpoints(other)[-1]) == numbers_in(checkpoints(whole)[-1])
     assert results(other) == results(whole)
     assert not unfinished(other)
     assert not (other / "pending").exists()
@@ -395,7 +362,7 @@ def test_a_disk_with_room_for_part_of_a_checkpoint_loses_no_earlier_one(place: P
     with small_disk(place.folder, 64 << 20) as disk:
         first = place.run("disk/run", "--set", "run.max_steps=2")
         assert first.returncode == 0, first.stderr
-        kept = {path.name: arrays_in(path) for path in checkpoints(disk / "run")}
+        kept = {path.name: numbers_in(path) for path in checkpoints(disk / "run")}
         free = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize
         with (disk / "ballast").open("wb") as ballast:
             os.posix_fallocate(ballast.fileno(), 0, max(1, free - checkpoint_bytes * percent // 100))
@@ -409,7 +376,7 @@ def test_a_disk_with_room_for_part_of_a_checkpoint_loses_no_earlier_one(place: P
         assert (said in full.stderr) == has_lost
         assert "No space left" in full.stderr
         for name, arrays in kept.items():
-            assert arrays_in(disk / "run" / name) == arrays
+            assert numbers_in(disk / "run" / name) == arrays
         assert not unfinished(disk / "run")
         (disk / "ballast").unlink()
         committed = newest_committed(disk / "run", interval=1)
@@ -419,7 +386,7 @@ def test_a_disk_with_room_for_part_of_a_checkpoint_loses_no_earlier_one(place: P
         expect_back(disk / "run", committed)
         assert committed_step(disk / "run") == LAST_STEP
         newest = checkpoints(disk / "run")[-1]
-        assert arrays_in(newest) == arrays_in(place.folder / "whole" / newest.name)
+        assert numbers_in(newest) == numbers_in(place.folder / "whole" / newest.name)
         assert results(disk / "run") == results(place.folder / "whole")
 
 
@@ -581,7 +548,7 @@ def test_killed_with_sidecars_behind_no_result_is_missing_and_none_is_there_twic
     assert again.returncode == 0, again.stderr
     expect_back(run, committed)
     assert results(run) == results(in_transit)
-    assert arrays_in(checkpoints(run)[-1]) == arrays_in(checkpoints(in_transit)[-1])
+    assert numbers_in(checkpoints(run)[-1]) == numbers_in(checkpoints(in_transit)[-1])
     assert not (run / "pending").exists()
 
 

@@ -7,8 +7,9 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,9 +47,9 @@ def task(name: str, does: str, *lines: str) -> str:
     return "\n".join([f"\n[task.{name}]", 'analysis = "hostile"', f'does = "{does}"', *lines, ""])
 
 
-def start(folder: Path, out: str, *words: str) -> subprocess.Popen[str]:
+def start(folder: Path, out: str, *words: str, before: Sequence[str] = ()) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        ["mpirun", "-n", str(RANKS), str(PROGRAM), f"{out}.toml", "--quiet", "--out", out, *words],
+        [*before, "mpirun", "-n", str(RANKS), str(PROGRAM), f"{out}.toml", "--quiet", "--out", out, *words],
         cwd=folder,
         env=mpi_environment(os.environ, RANKS),
         stdin=subprocess.DEVNULL,
@@ -58,9 +59,9 @@ def start(folder: Path, out: str, *words: str) -> subprocess.Popen[str]:
     )
 
 
-def run(folder: Path, out: str, tasks: str = "", *words: str) -> Done:
+def run(folder: Path, out: str, tasks: str = "", *words: str, before: Sequence[str] = ()) -> Done:
     (folder / f"{out}.toml").write_text(CONFIG + tasks)
-    process = start(folder, out, *words)
+    process = start(folder, out, *words, before=before)
     try:
         _, said = process.communicate(timeout=LIMIT_S)
     except subprocess.TimeoutExpired:
@@ -133,7 +134,13 @@ def expect_the_restart_to_be_whole(folder: Path, out: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("does", "cause"), [("exit", "`exit`"), ("abort", "signal 6 (SIGABRT)"), ("crash", "signal 11 (SIGSEGV)")]
+    ("does", "cause"),
+    [
+        ("exit", "`exit`"),
+        ("abort", "signal 6 (SIGABRT)"),
+        ("crash", "signal 11 (SIGSEGV)"),
+        ("overflow", "signal 11 (SIGSEGV)"),
+    ],
 )
 @pytest.mark.parametrize("transport", ["in-situ", "async", "in-transit"])
 def test_a_run_that_dies_in_an_analysis_names_it_and_goes_on_from_its_checkpoint(
@@ -187,19 +194,22 @@ def test_an_analysis_that_does_not_end_ends_the_run_at_the_time_out(
     expect_the_restart_to_be_whole(place, does)
 
 
+DEADLINE_S = 2
+LATE = f"its job was ended after {DEADLINE_S} s, its `deadline`"
 KILLED = {
     "exit": "ended its process by `exit`",
     "_exit": "(exit code 3)",
     "abort": "SIGABRT",
     "crash": "SIGSEGV",
     "kill": "(exit code 137)",
-    "loop": "its job was ended after 5 s, its `deadline`",
-    "chatter": "its job was ended after 5 s, its `deadline`",
+    "loop": LATE,
+    "chatter": LATE,
     "scribble": "(exit code ",
-    "skip": "its job was ended after 5 s, its `deadline`",
+    "skip": LATE,
     "eat": "not enough memory",
     "throw": "no halo in sight",
 }
+FEW = ("abort", "loop", "throw")  # what ends itself, what is ended, and what goes on
 
 
 def in_memory() -> set[str]:
@@ -232,24 +242,27 @@ def jobs_alive() -> list[int]:
 
 
 @pytest.mark.usefixtures("nothing_is_left")
-@pytest.mark.parametrize("transport", ["in-situ", "async"])
-def test_a_job_of_its_own_can_do_the_run_no_harm(place: Path, transport: str) -> None:
-    out = f"isolated_{transport}"
+@pytest.mark.parametrize(
+    ("transport", "harms"),
+    [("in-situ", [*KILLED]), ("async", FEW), pytest.param("async", [*KILLED], marks=pytest.mark.slow)],
+)
+def test_a_job_of_its_own_can_do_the_run_no_harm(place: Path, transport: str, harms: Sequence[str]) -> None:
+    out = f"isolated_{transport}_{len(harms)}"
     lines = (f'transport = "{transport}"', "isolate = true")
     tasks = [task("good", "nothing", "every = 1", *lines)]
-    for does in KILLED:
-        more = ['deadline = "5 s"', "rank = 1"] if does in ("loop", "skip", "chatter") else []
+    for does in harms:
+        more = [f'deadline = "{DEADLINE_S} s"', "rank = 1"] if does in ("loop", "skip", "chatter") else []
         more += ['memory_limit = "100 MiB"'] if does == "eat" else []
         tasks.append(task(f"bad_{does}", does, "at_end = true", *lines, *more))
 
     done = run(place, out, "".join(tasks))
 
     assert done.returncode == 1, done.stderr
-    assert "1 of 1 results of `bad__exit` (the analysis failed 1 time)" in done.stderr
+    assert "1 of 1 results of `bad_abort` (the analysis failed 1 time)" in done.stderr
     told = failures(place, out)
-    assert set(told) == {f"bad_{does}" for does in KILLED}
-    for does, message in KILLED.items():
-        assert message in told[f"bad_{does}"]
+    assert set(told) == {f"bad_{does}" for does in harms}
+    for does in harms:
+        assert KILLED[does] in told[f"bad_{does}"]
         assert f"task `bad_{does}`, step {STEPS}: " in done.stderr
         assert not results(place / out, f"bad_{does}")
     assert results(place / out, "good") == results(place / "whole", "good")
@@ -281,6 +294,78 @@ def test_warnings_of_jobs_with_other_consequences_are_all_told(place: Path) -> N
     assert "task `none`, step 2: the analysis found NaN" in done.stderr
     assert "task `thrown`, step 2: the analysis failed: no halo in sight" in done.stderr
     assert done.stderr.count("the analysis found NaN") == 1
+
+
+def test_an_earlier_run_stays_where_no_job_can_be_started(place: Path) -> None:
+    assert run(place, "kept", task("good", "nothing", "every = 1")).returncode == 0
+    before = results(place / "kept", "good")
+    (place / "kept.toml").write_text(CONFIG + task("good", "nothing", "every = 1", "isolate = true"))
+    words = ["kept.toml", "--quiet", "--out", "kept", "--overwrite"]
+
+    done = subprocess.run(
+        ["mpirun", "-n", str(RANKS), "env", "PATH=/nowhere", str(PROGRAM), *words],
+        cwd=place,
+        env=mpi_environment(os.environ, RANKS),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+    )
+
+    assert done.returncode != 0
+    assert "to start a job of its own with\n  --> key `task.good.isolate`" in done.stderr
+    assert results(place / "kept", "good") == before
+
+
+@pytest.mark.usefixtures("nothing_is_left")
+def test_a_job_has_the_cores_of_the_machine_whatever_its_run_was_bound_to(place: Path) -> None:
+    mine = os.sched_getaffinity(0)
+    tasks = task("bound", "cores", "at_end = true") + task("free", "cores", "at_end = true", "isolate = true")
+
+    done = run(place, "cores", tasks, before=["taskset", "--cpu-list", str(min(mine))])
+
+    assert done.returncode == 0, done.stderr
+    assert Run(place / "cores").result("bound", STEPS)["value"].item() == 1
+    assert Run(place / "cores").result("free", STEPS)["value"].item() == len(mine)
+
+
+@pytest.mark.usefixtures("nothing_is_left")
+@pytest.mark.parametrize(("transport", "status"), [("in-situ", "interrupted"), ("async", "incomplete")])
+def test_who_interrupts_a_run_does_not_wait_for_its_job(place: Path, transport: str, status: str) -> None:
+    out = f"interrupted_{transport}"
+    bad = task("bad", "loop", "every = 1", "isolate = true", f'transport = "{transport}"', f"from = {HARM}")
+    (place / f"{out}.toml").write_text(CONFIG + bad)
+    process = start(place, out)
+    deadline = time.monotonic() + LIMIT_S
+    while not any(event["step"] == HARM for event in begun(place / out)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+
+    interrupted = time.monotonic()
+    for pid in descendants(process.pid):
+        if is_rank_of_run(pid):
+            os.kill(pid, signal.SIGINT)
+    _, said = process.communicate(timeout=LIMIT_S)
+
+    assert time.monotonic() - interrupted < 60, "the deadline of a job is an hour"
+    assert f"task `bad`, step {HARM}: its job was ended: the run is interrupted" in said
+    assert Run(place / out).events.last("run_end")["status"] == status
+    again = run(
+        place, out, task("bad", "nothing", "every = 1"), "--restart" if checkpoints(place / out) else "--overwrite"
+    )
+    assert again.returncode == 0, again.stderr
+    assert list(results(place / out, "bad").values()) == list(results(place / "whole", "good").values())
+    expect_the_state_of_an_undisturbed_run(place, out)
+
+
+def begun(folder: Path) -> list[dict[str, Any]]:
+    return list(Run(folder).events.of("analysis_begun")) if (folder / "events.jsonl").exists() else []
+
+
+def is_rank_of_run(pid: int) -> bool:
+    try:
+        words = (Path("/proc") / str(pid) / "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return words[0] == os.fsencode(PROGRAM) and not {b"--job", b"--keep-job"} & set(words)
 
 
 @pytest.mark.usefixtures("nothing_is_left")

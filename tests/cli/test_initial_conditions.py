@@ -15,25 +15,25 @@ import pytest
 import initial_files as ic
 import sidestream
 from calls import command, program
+from configs import universe
 
-CONFIG = f"""simulation = "cosmology"
-[run]
-max_steps = 0
-[mesh]
-cells = [{ic.N}, {ic.N}, {ic.N}]
-block = 8
-[cosmology]
-box = "{ic.BOX} Mpc"
-z_start = {ic.Z}
-z_end = 0
-omega_m = {ic.OMEGA_M}
-omega_b = {ic.OMEGA_B}
-hubble = {ic.H}
-initial_conditions = "start"
-[output]
+CONFIG = (
+    universe(
+        cells=ic.N,
+        steps=0,
+        box=f"{ic.BOX} Mpc",
+        z_start=ic.Z,
+        z_end=0,
+        omega_m=ic.OMEGA_M,
+        omega_b=ic.OMEGA_B,
+        hubble=ic.H,
+        initial_conditions="start",
+    )
+    + f"""[output]
 plotfile = {{ format = "nyx", at_redshift = [{ic.Z}] }}
 checkpoint = {{ every = 1 }}
 """
+)
 SPLIT = ic.OMEGA_B / ic.OMEGA_M
 DARK = (ic.OMEGA_M - ic.OMEGA_B) * ic.CRITICAL
 MEAN_GAS = ic.OMEGA_B * ic.CRITICAL
@@ -239,7 +239,7 @@ def test_a_restart_needs_no_file(tmp_path: Path) -> None:
     path.unlink()
     words = [part for change in whole for part in ("--set", change)]
 
-    done = command(tmp_path, "run", "box.toml", "-n", 1, "--out", "cut", "--restart", *words)
+    done = program(tmp_path, 1, "box.toml", "--quiet", "--out", "cut", "--restart", *words)
 
     assert done.returncode == 0, done.stderr
     first, second = (sidestream.open(tmp_path / name / "plt00002") for name in ("whole", "cut"))
@@ -251,8 +251,8 @@ def test_a_path_begins_at_the_folder_of_the_configuration(tmp_path: Path) -> Non
     ic.write_nyx(tmp_path / "deep" / "start", ALL)
     (tmp_path / "deep" / "box.toml").write_text(CONFIG)
 
-    done = command(tmp_path, "run", "deep/box.toml", "--out", "o")
-    again = command(tmp_path, "run", "o/config.toml", "--out", "again")
+    done = program(tmp_path, 2, "deep/box.toml", "--quiet", "--out", "o")
+    again = program(tmp_path, 2, "o/config.toml", "--quiet", "--out", "again")
 
     assert done.returncode == 0, done.stderr
     assert again.returncode == 0, again.stderr

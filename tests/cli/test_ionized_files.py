@@ -16,23 +16,15 @@ import pytest
 
 import sidestream
 from calls import command, program
+from configs import universe
 
 LARGEST_ERROR = 1e-9
 BACKGROUND = "onorbe17_early"
 STATE = ["density", "xmom", "ymom", "zmom", "particle_mass_density"]
 HEATING = f'[heating]\nuv_background = "{BACKGROUND}"\nionization_factor = 0.5\n'
-BOX = f"""simulation = "cosmology"
-
-[mesh]
-cells = [16, 16, 16]
-block = 8
-
-[cosmology]
-box = "10 Mpc"
-z_start = 40
-z_end = 4
-
-{HEATING}
+BOX = (
+    universe(box="10 Mpc", z_start=40, z_end=4)
+    + f"""{HEATING}
 [task.igm]
 analysis = "gimlet"
 at_end = true
@@ -42,6 +34,7 @@ plotfile = {{ format = "nyx", at_end = true, variables = ["density", "xmom", "ym
   "particle_mass_density", "x_velocity", "y_velocity", "z_velocity", "specific_internal_energy"] }}
 checkpoint = {{ at_end = true }}
 """
+)
 LIGHT = ("--set", f"heating.uv_background={BACKGROUND}")
 TASKS = '[task.igm]\nanalysis = "gimlet"\n'
 

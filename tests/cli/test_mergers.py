@@ -10,21 +10,11 @@ import xarray as xr
 
 import sidestream
 from calls import command, program
+from configs import universe
 
-CONFIG = """simulation = "nbody"
-
-[mesh]
-cells = [32, 32, 32]
-block = 16
-
-[cosmology]
-box = "16 Mpc/h"
-particles = [16, 16, 16]
-z_start = 24
-z_end = 0
-seed = 5
-
-[coupling]
+CONFIG = (
+    universe("nbody", cells=32, block=16, box="16 Mpc/h", particles=[16, 16, 16], z_start=24, z_end=0, seed=5)
+    + """[coupling]
 sidecars = 0
 
 [task.halos]
@@ -37,6 +27,7 @@ at_redshift = [4, 3, 2, 1, 0.5, 0]
 [output]
 checkpoint = { format = "sidestream", every = 5, keep = 1 }
 """
+)
 
 
 @pytest.fixture(scope="module")

@@ -16,33 +16,24 @@ from pathlib import Path
 
 import pytest
 
+from configs import universe
 from sidestream.attack.disk import Disk, Sync
 from sidestream.attack.power import Promise, final_paths, newest_in, record
 from sidestream.attack.subjects import RUN, Subject, Whole
 from sidestream.runs.events import read_events
 
 LAST_STEP = 3
-CONFIG = f"""simulation = "cosmology"
-
-[mesh]
-cells = [16, 16, 16]
-block = 8
-
-[cosmology]
-box = "8 Mpc"
-seed = 3
-
-[run]
-max_steps = {LAST_STEP}
-
-[task.spectra]
+CONFIG = (
+    universe(steps=LAST_STEP, box="8 Mpc", seed=3)
+    + """[task.spectra]
 analysis = "power_spectrum"
 every = 1
 
 [output]
-plotfile = {{ format = "raw", every = 2 }}
-checkpoint = {{ format = "FORMAT", every = 1, keep = 1 }}
+plotfile = { format = "raw", every = 2 }
+checkpoint = { format = "FORMAT", every = 1, keep = 1 }
 """
+)
 RANKS = {"sidestream": 2, "raw": 3, "files": 3, "nyx": 2, "enzo": 2, "enzo-hdf5": 1, "flash-netcdf": 2}
 
 

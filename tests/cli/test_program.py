@@ -17,21 +17,12 @@ import yt
 
 import sidestream
 from calls import LIMIT_S, command, program
+from configs import universe
 from sidestream.launch.launcher import mpi_environment
 
-CONFIG = """simulation = "cosmology"
-
-[mesh]
-cells = [32, 32, 32]
-block = 16
-
-[cosmology]
-box = "8 Mpc"
-z_start = 50
-z_end = 20
-seed = 3
-
-[coupling]
+CONFIG = (
+    universe(cells=32, block=16, box="8 Mpc", z_start=50, z_end=20, seed=3)
+    + """[coupling]
 sidecars = 1
 
 [task.halos]
@@ -54,6 +45,7 @@ every = 20
 plotfile = { format = "nyx", at_redshift = [20] }
 checkpoint = { format = "sidestream", every = 10, keep = 2 }
 """
+)
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +110,7 @@ def test_the_results_do_not_depend_on_the_transport_or_the_ranks(place: Path) ->
 
 def test_a_restart_on_other_ranks_ends_with_the_same_results(place: Path) -> None:
     cut = program(place, 2, "box.toml", "--quiet", "--out", "cut", "--set", "run.max_steps=15")
-    went_on = command(place, "run", "box.toml", "-n", 3, "--out", "cut", "--restart")
+    went_on = program(place, 3, "box.toml", "--quiet", "--out", "cut", "--restart")
 
     assert (cut.returncode, went_on.returncode) == (0, 0), cut.stderr + went_on.stderr
     first, second = sidestream.open(place / "o"), sidestream.open(place / "cut")

@@ -12,6 +12,7 @@ import yt
 
 import sidestream
 from calls import Done, command, program
+from configs import universe
 from sidestream.files.snapshot import formats
 from sidestream.launch.launcher import find_program
 
@@ -166,16 +167,9 @@ def test_readers_of_flash_do_not_take_one_quantity_for_another(tmp_path: Path) -
     assert {name for kind, name in dataset.field_list if kind == "flash"} == {"den0", "pres"}
 
 
-BOX = """simulation = "cosmology"
-[run]
-max_steps = 4
-[mesh]
-cells = [16, 16, 16]
-block = 8
-[cosmology]
-box = "14.2 Mpc"
-z_end = 2
-[coupling]
+BOX = (
+    universe(steps=4, box="14.2 Mpc", z_end=2)
+    + """[coupling]
 sidecars = 1
 [quantity.share]
 expression = "gas_density / total_density"
@@ -195,6 +189,7 @@ when = "max(total_density) > mean(dark_matter_density)"
 [output]
 plotfile = { format = "nyx", at_end = true, variables = ["total_density", "gas_density", "dark_matter_density"] }
 """
+)
 
 
 def test_the_total_density_can_be_named_wherever_a_quantity_can(tmp_path: Path) -> None:

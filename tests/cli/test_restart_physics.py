@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from calls import Done, program
+from configs import universe
 
 SOD = """simulation = "sod"
 [mesh]
@@ -17,20 +18,12 @@ max_steps = 4
 [output]
 checkpoint = { every = 2 }
 """
-BOX = """simulation = "nbody"
-[mesh]
-cells = [16, 16, 16]
-block = 8
-[cosmology]
-box = "10 Mpc"
-z_start = 50
-z_end = 20
-seed = 5
-[run]
-max_steps = 4
-[output]
+BOX = (
+    universe("nbody", steps=4, box="10 Mpc", z_start=50, z_end=20, seed=5)
+    + """[output]
 checkpoint = { every = 2 }
 """
+)
 
 
 FLOW = """simulation = "turbulence"
@@ -134,3 +127,17 @@ def test_an_allowed_change_of_nothing_is_refused_with_the_keys_there_are(place: 
     assert "`sod.densty_left`" in wrong.stderr
     assert "sod.density_left" in wrong.stderr.split("hint")[1]
     assert alone.returncode == 2
+
+
+def test_a_start_with_the_state_of_another_box_is_refused_unless_it_is_allowed(place: Path) -> None:
+    (state,) = place.glob("nbody/chk00004*")
+    words = ("--from", str(state), "--set", "cosmology.box=11 Mpc", "--set", "run.max_steps=5")
+
+    refused = program(place, 1, "nbody.toml", "--out", "moved", *words)
+    left = (place / "moved").exists()
+    allowed = program(place, 1, "nbody.toml", "--out", "moved", *words, "--allow-change", "cosmology.box")
+
+    assert refused.returncode == 2
+    assert "`cosmology.box` is 10 Mpc in the file, 11 Mpc in the configuration" in refused.stderr
+    assert not left
+    assert allowed.returncode == 0, allowed.stderr

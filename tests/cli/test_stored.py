@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import sidestream
-from calls import program
+from calls import analyze_later, program
 from sidestream.cli import run_command
 from test_faults import results
 
@@ -90,7 +90,7 @@ def test_results_are_those_of_in_situ_on_other_ranks(runs: tuple[Path, Path], st
     assert not (stored / "results").exists()
     assert len(results(runs[1])) == 4 + 3 + 3
 
-    assert run_command(["analyze", str(stored), "-n", "3"]) == 0
+    assert analyze_later(stored, 3).returncode == 0
 
     assert results(stored) == results(runs[1])
 
@@ -114,28 +114,27 @@ def test_the_report_and_the_bill_tell_of_it(stored: Path, capsys: pytest.Capture
 
 
 def test_what_is_missing_is_made_and_nothing_else(runs: tuple[Path, Path], stored: Path) -> None:
-    assert run_command(["analyze", str(stored), "-n", "2"]) == 0
+    assert analyze_later(stored, 2).returncode == 0
     (stored / "results" / "ratio" / "00003.nc").unlink()
     before = {path: path.stat().st_mtime_ns for path in (stored / "results").glob("*/*.nc")}
 
-    assert run_command(["analyze", str(stored), "-n", "2"]) == 0
+    assert analyze_later(stored, 2).returncode == 0
 
     assert results(stored) == results(runs[1])
     assert {path: path.stat().st_mtime_ns for path in before} == before
 
 
-def test_a_damaged_snapshot_costs_its_own_results(
-    runs: tuple[Path, Path], stored: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_snapshot_costs_its_own_results(runs: tuple[Path, Path], stored: Path) -> None:
     path = next((stored / "snapshots").glob("plt00003*"))
     damaged = bytearray(path.read_bytes())
     damaged[len(damaged) // 2] ^= 0xFF
     path.write_bytes(damaged)
 
     assert run_command(["verify", str(stored)]) == 1
-    assert run_command(["analyze", str(stored), "-n", "2"]) == 1
+    done = analyze_later(stored, 2)
 
-    assert "plt00003" in capsys.readouterr().err
+    assert done.returncode == 1
+    assert "plt00003" in done.stderr + done.stdout
     whole, made = results(runs[1]), results(stored)
     missing = set(whole) - set(made)
     assert missing
@@ -165,7 +164,7 @@ def test_a_restart_stores_again_and_overwriting_removes(runs: tuple[Path, Path],
     for path in [*folder.glob("chk00004*"), *folder.glob("chk00005*"), *(folder / "pending").glob("*")]:
         path.unlink()
     run(tmp_path, "part", 3, "--restart")
-    assert run_command(["analyze", str(folder), "-n", "2"]) == 0
+    assert analyze_later(folder, 2).returncode == 0
     assert results(folder) == results(runs[1])
 
     run(tmp_path, "part", 1, "--overwrite", "--set", "run.max_steps=0")
@@ -187,5 +186,5 @@ def test_a_snapshot_that_finds_no_place_holds_back_later_checkpoints(runs: tuple
     (folder / "snapshots").unlink()
     (tmp_path / "aside").rename(folder / "snapshots")
     run(tmp_path, "full", 3, "--restart")
-    assert run_command(["analyze", str(folder), "-n", "2"]) == 0
+    assert analyze_later(folder, 2).returncode == 0
     assert results(folder) == results(runs[1])

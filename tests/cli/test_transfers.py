@@ -11,22 +11,11 @@ from pathlib import Path
 import pytest
 
 from calls import command
+from configs import universe
 
-CONFIG = """simulation = "cosmology"
-
-[run]
-max_steps = 8
-
-[mesh]
-cells = [64, 64, 64]
-block = 32
-
-[cosmology]
-box = "14.2 Mpc"
-z_start = 50
-z_end = 0
-
-[coupling]
+CONFIG = (
+    universe(cells=64, block=32, steps=8, box="14.2 Mpc", z_start=50, z_end=0)
+    + """[coupling]
 sidecars = 1
 shared_memory = {shared_memory}
 
@@ -40,6 +29,7 @@ analysis = "power_spectrum"
 transport = "in-transit"
 every = 5
 """
+)
 
 # Where one process may not read another's memory (containers forbid it), data move by a buffer that both share, piece
 # by piece, whenever both call MPI. The first holds for Open MPI 4, the second for 5, the third for MPICH.

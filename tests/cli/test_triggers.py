@@ -10,6 +10,7 @@ import pytest
 
 import sidestream
 from calls import command, program
+from configs import universe
 
 BLAST = """simulation = "sedov"
 
@@ -32,18 +33,9 @@ every = 1
 checkpoint = { every = 100 }
 """
 
-BOX = """simulation = "nbody"
-
-[mesh]
-cells = [16, 16, 16]
-block = 8
-
-[cosmology]
-box = "8 Mpc"
-z_start = 30
-z_end = 10
-
-[task.times]
+BOX = (
+    universe("nbody", box="8 Mpc", z_start=30, z_end=10)
+    + """[task.times]
 analysis = "power_spectrum"
 at_time = ["150 Myr", "0.3 Gyr"]
 
@@ -60,6 +52,7 @@ when = "time >= 0.2"
 [output]
 checkpoint = { every = 100 }
 """
+)
 
 
 def finished(folder: Path, config: str, ranks: int, out: str, *words: str) -> None:

@@ -137,7 +137,9 @@ FLOWS = {
 }
 
 
-@pytest.fixture(scope="module", params=FLOWS)
+@pytest.fixture(
+    scope="module", params=[pytest.param(name, marks=[pytest.mark.slow] * (name == "slender")) for name in FLOWS]
+)
 def flow(request: pytest.FixtureRequest) -> Flow:
     return FLOWS[request.param]
 

@@ -100,6 +100,16 @@ def test_a_run_with_a_folder_for_wisdom_warns_and_goes_on(tmp_path: Path) -> Non
     assert sidestream.open(tmp_path / "out").status == "finished"
 
 
+@pytest.mark.parametrize(("power", "told"), [(0.1, 0), (1e12, 1)])
+def test_a_constant_power_that_is_not_reached_is_told_once(power: float, told: int, tmp_path: Path) -> None:
+    write(tmp_path, f'[initial]\nflow = "random"\npeak = 2.0\n[forcing]\nkind = "power"\npower = {power}\n')
+
+    done = program(tmp_path, 1, "flow.toml", "--quiet", "--out", "out")
+
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("not the 1e+12 of `forcing.power`") == told
+
+
 def test_a_flow_that_is_not_resolved_is_told_on_the_console_and_in_the_report(tmp_path: Path) -> None:
     write(tmp_path, viscosity=1e-3)
 

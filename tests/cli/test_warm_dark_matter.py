@@ -9,30 +9,22 @@ import pytest
 
 import sidestream
 from calls import program
+from configs import universe
 
 CELLS, BOX_MPC, MASS_KEV = 32, 8.0, 0.85
 OMEGA_M, OMEGA_B, HUBBLE = 0.3096, 0.04897, 0.6766  # the defaults
-CONFIG = f"""simulation = "cosmology"
-
-[mesh]
-cells = [{CELLS}, {CELLS}, {CELLS}]
-block = 16
-
-[cosmology]
-box = "{BOX_MPC} Mpc"
-z_start = 50
-z_end = 40
-seed = 5
-
-[task.spectra]
+CONFIG = (
+    universe(cells=CELLS, block=16, box=f"{BOX_MPC} Mpc", z_start=50, z_end=40, seed=5)
+    + """[task.spectra]
 analysis = "power_spectrum"
 at_start = true
 at_end = true
 
 [output]
-plotfile = {{ at_start = true, variables = ["gas_density"], precision = "double" }}
-checkpoint = {{ every = 2 }}
+plotfile = { at_start = true, variables = ["gas_density"], precision = "double" }
+checkpoint = { every = 2 }
 """
+)
 # Round-off of the transforms, as a share of the largest mode; and of each mode what a spline through the amplitude
 # does, with 200 values in each e-fold of k: its second derivative is zero at the last one, that of k^-11 is not, which
 # is 121 / 200^2 / 12 there, and smaller by 0.27 with each of the four values to the second last mode.

@@ -9,22 +9,11 @@ import pytest
 
 import sidestream
 from calls import Done, command, program
+from configs import universe
 
-BOX = """simulation = "cosmology"
-
-[run]
-max_steps = 8
-
-[mesh]
-cells = [16, 16, 16]
-block = 8
-
-[cosmology]
-box = "8 Mpc"
-z_start = 40
-z_end = 10
-
-[quantity.ratio]
+BOX = (
+    universe(steps=8, box="8 Mpc", z_start=40, z_end=10)
+    + """[quantity.ratio]
 expression = "gas_density / dark_matter_density"
 
 [task.density]
@@ -49,6 +38,7 @@ every = 4
 [output]
 plotfile = { format = "nyx", every = 8 }
 """
+)
 # Of a run, or of plot files and checkpoints of one format or another.
 OWN = ["results", "pending", "snapshots", "plt00002", "chk00002", "sidestream_hdf5_chk_0002"]
 FORMATS = ["sidestream", "flash-netcdf", "enzo", "raw", "files"]

@@ -3,8 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <numeric>
+#include <utility>
 
+#include "sidestream/comm/abandon.hpp"
+#include "sidestream/comm/call_failed.hpp"
 #include "sidestream/comm/shared_window.hpp"
 #include "sidestream/core/error.hpp"
 
@@ -24,6 +28,22 @@ TEST_F(CommunicatorTest, SumsMinimaAndMaximaCoverAllRanks) {
   EXPECT_EQ(world.min(static_cast<double>(rank)), 0.0);
   EXPECT_EQ(world.max(static_cast<double>(rank)), size - 1);
   EXPECT_EQ(world.all(rank != size - 1), false);
+}
+
+TEST_F(CommunicatorTest, ACallThatFailsIsAnErrorOnAllThatIsMadeOfIt) {
+  const Communicator split = world.split(0), node = world.split_by_node();
+  for (const Communicator* comm : std::initializer_list<const Communicator*>{&world, &split, &node})
+    EXPECT_THROW(check(MPI_Send(nullptr, 0, MPI_BYTE, comm->size(), 0, comm->raw()), "MPI_Send"), CallFailed);
+}
+
+TEST_F(CommunicatorTest, OneThatIsAbandonedStaysWithMpi) {
+  Communicator mine = world.duplicate();
+  const MPI_Comm left = mine.raw();
+  abandon(std::move(mine));
+
+  int ranks = 0;
+  ASSERT_EQ(MPI_Comm_size(left, &ranks), MPI_SUCCESS);
+  EXPECT_EQ(ranks, size);
 }
 
 TEST_F(CommunicatorTest, ExactSumsDoNotDependOnTheRanksThatHoldTheTerms) {

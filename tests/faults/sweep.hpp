@@ -18,10 +18,16 @@
 
 namespace sidestream::test {
 
-/// The calls at which a fault is tried: all of them with SIDESTREAM_ALL_FAULTS=1 in the environment (`make test-slow`),
-/// otherwise at most `most`, evenly spread, the first and the last among them.
+/// Whether SIDESTREAM_ALL_FAULTS=1 is in the environment (`make test-slow`).
+inline bool tries_all() {
+  const char* all = std::getenv("SIDESTREAM_ALL_FAULTS");
+  return all != nullptr && std::string(all) == "1";
+}
+
+/// The calls at which a fault is tried: all of them where `tries_all`, otherwise at most `most`, evenly spread, the
+/// first and the last among them.
 inline std::vector<std::int64_t> tried(std::int64_t calls, std::int64_t most) {
-  if (const char* all = std::getenv("SIDESTREAM_ALL_FAULTS"); all != nullptr && std::string(all) == "1") most = calls;
+  if (tries_all()) most = calls;
   most = std::min(most, calls);
   std::vector<std::int64_t> numbers;
   for (std::int64_t i = 0; i < most; ++i) numbers.push_back(most == 1 ? 1 : 1 + i * (calls - 1) / (most - 1));

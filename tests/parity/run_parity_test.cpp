@@ -18,7 +18,7 @@ namespace {
 const std::string configuration = R"(
 simulation = "cosmology"
 [run]
-max_steps = 12
+max_steps = 8
 [mesh]
 cells = [32, 32, 32]
 block = 16
@@ -32,35 +32,35 @@ uv_background = "onorbe17_middle"
 self_shielding = true
 [task.halos]
 analysis = "halos"
-every = 4
+every = 2
 t_boundary = "1.1 mean"
 t_halo = "1.2 mean"
 kinematics = true
 [task.spectra]
 analysis = "power_spectrum"
-every = 4
+every = 2
 [task.pdf]
 analysis = "pdf"
-every = 6
+every = 4
 [task.phase]
 analysis = "phase"
-every = 6
+every = 4
 [task.projection]
 analysis = "projection"
-every = 12
+every = 8
 [task.slice]
 analysis = "slice"
-every = 12
+every = 8
 [task.flux]
 analysis = "flux"
-every = 6
+every = 4
 mean_flux = "0.5"
 [task.skewers]
 analysis = "flux_skewers"
-every = 12
+every = 8
 number = 9
 [output]
-checkpoint = { format = "sidestream", every = 6, keep = 0 }
+checkpoint = { format = "sidestream", every = 4, keep = 0 }
 )";
 
 constexpr std::array tasks{"halos", "spectra", "pdf", "phase", "projection", "slice", "flux", "skewers"};
@@ -78,7 +78,7 @@ class Parity : public testing::Test {
   static void TearDownTestSuite() { kept.reset(); }
 
   // The run of one rank with all tasks in situ, which every other has to equal.
-  std::string reference(int steps = 12) {
+  std::string reference(int steps = 8) {
     return kept->folder_of(std::to_string(steps) + "-steps", [&](const std::string& path) {
       const comm::Communicator first = world.split(world.rank() == 0 ? 0 : -1);
       if (!first.is_empty()) run(first, path, {steps_of(steps)});
@@ -86,7 +86,7 @@ class Parity : public testing::Test {
   }
   static std::string steps_of(int steps) { return "run.max_steps=" + std::to_string(steps); }
 
-  void expect_equal(const std::string& path, const std::string& other, int steps = 12) {
+  void expect_equal(const std::string& path, const std::string& other, int steps = 8) {
     if (world.rank() == 0) {
       const auto expected = test::result_bytes(path), found = test::result_bytes(other);
       EXPECT_GT(expected.size(), 40u);
@@ -132,7 +132,7 @@ TEST_F(Parity, ARestartOnAnotherNumberOfRanksEqualsTheRunThatWasNotInterrupted) 
   const std::string one = reference();
   const std::string path = folder / "restarted";
   const comm::Communicator first = world.split(world.rank() == 0 ? 0 : -1);
-  if (!first.is_empty()) run(first, path, {steps_of(7)});
+  if (!first.is_empty()) run(first, path, {steps_of(5)});
   world.barrier();
 
   run(world, path, {}, io::ExistingRun::resume);

@@ -21,6 +21,7 @@ class Bound:
     low: float
     high: float
     reason: str
+    is_slow: bool = False  # of a test that only `make test-slow` runs
 
     def holds(self, value: float) -> bool:
         return self.low <= value <= self.high  # false for a NaN

@@ -12,9 +12,9 @@ HEAD = """# Physics: what the tests measure
 
 Made by `make test-physics-docs` and `make test-slow` from the tests in `tests/physics`; do not edit. Each test runs
 `sidestream-run` on a configuration with the default options of its simulation and reads the results and plot files of
-the run; what is expected comes from NumPy and SciPy alone. Tolerances were set from theory before anything was
-measured; the reasons stand beside them, and where one was changed later, its chapter says so. How the
-expectations of growing waves and of the energy are derived:
+the run; what is expected comes from NumPy and SciPy alone. `(slow)`: measured by `make test-slow` only.
+Tolerances were set from theory before anything was measured; the reasons stand beside them, and where one was changed
+later, its chapter says so. How the expectations of growing waves and of the energy are derived:
 [what the tests of physics expect](../concepts/physics_tests.md).
 """
 
@@ -42,7 +42,8 @@ def _chapter(chapter: Chapter, measured: dict[str, list[float]]) -> str:
 
 def _row(bound: Bound, values: Sequence[float]) -> str:
     measured = ", ".join(_text(value) for value in values) or "not yet"
-    return f"| {bound.name} | {measured} | {_interval(bound)} | {bound.reason} |"
+    tier = " (slow)" if bound.is_slow else ""
+    return f"| {bound.name}{tier} | {measured} | {_interval(bound)} | {bound.reason} |"
 
 
 def _interval(bound: Bound) -> str:

@@ -21,6 +21,7 @@ Measured = Callable[[str, Sequence[float] | float], None]
 
 SELF_FORCE = "{}: largest change of momentum in a step, over that which an equal neighbour at one coarse cell makes"
 STRAIGHT = "{}: largest distance from the straight path, in coarse cells"
+SLOW = ("heart",)
 LONE = Chapter(
     title="A lone particle across levels",
     text="A particle of 2e13 Msun alone in a box of 24 Mpc, 24^3 cells, passes through a region of finer cells, "
@@ -36,6 +37,7 @@ LONE = Chapter(
                 0.0,
                 1e-3,
                 "a thousandth of the force of an equal neighbour, G m / H^2, at any place",
+                way in SLOW,
             ),
             Bound(
                 STRAIGHT.format(way),
@@ -43,6 +45,7 @@ LONE = Chapter(
                 2e-2,
                 "twice integrated, the bound above moves the particle by at most 1e-3 G m / H^2 t^2 / 2, which is "
                 "0.02 cells",
+                way in SLOW,
             ),
         )
     ),
@@ -237,7 +240,7 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", [pytest.param(way, marks=[pytest.mark.slow] * (way in SLOW)) for way in WAYS])
 def test_a_lone_particle_moves_straight(way: str, program: Program, measured: Measured) -> None:
     mesh, start, direction = WAYS[way]
     momentum = direction * 15.0 * CELL / integral(2, 0.5, 1.0)

@@ -27,12 +27,28 @@ SCHEME = (
 )
 
 BACKGROUND = "1 % about the background"
-MESH = "bins 1 to 4: growth of the dark matter's power on the mesh over that of the particle mesh of NumPy"
+
+SHORT, LONG = 32, 64  # cells a side
+
+
+def bins_of(cells: int) -> range:
+    """Of the bins that are compared: those with sixteen cells a wave and more."""
+    return range(1, cells // 16 + 1)
+
+
+def over_scheme(species: str, cells: int) -> str:
+    return f"{cells}^3, bins 1 to {bins_of(cells)[-1]}: growth of the {species}'s power over that of the scheme"
+
+
+def over_mesh(cells: int) -> str:
+    last = bins_of(cells)[-1]
+    return f"{cells}^3, bins 1 to {last}: growth of the dark matter's power on the mesh over that of the one of NumPy"
+
 
 CHAPTERS = [
     Chapter(
         "Linear growth of gas and dark matter",
-        """64^3 cells and particles in a box of 100 Mpc/h, from z = 49 to 4, and the opposite universe, with
+        """64^3 cells and particles in a box of 100 Mpc/h, or 32^3, from z = 49 to 4, and the opposite universe, with
 clusters for voids. Bins are as wide as the fundamental mode, 0.063 h/Mpc. The first is that of the task
 `power_spectrum` with the true amplitude (sigma_8 = 0.8), mean of both universes, over the growth of the
 background, D^2. The next are compared with the growth that the scheme gives: its forces are weaker than
@@ -56,10 +72,17 @@ of D^2 at the small amplitude.""",
                 1.004,
                 "1 % about the 0.994 that the scheme gives, as in the other bins: one cell is 0.1 / k and more, the "
                 "forces are 0.24 % weaker than Newton's",
+                is_slow=True,
             ),
-            Bound("first bin: growth of the gas's power over D^2", 0.99, 1.01, BACKGROUND),
+            Bound("first bin: growth of the gas's power over D^2", 0.99, 1.01, BACKGROUND, is_slow=True),
             *(
-                Bound(f"first bin, small amplitude: growth of the {species}'s power over D^2", 0.99, 1.01, BACKGROUND)
+                Bound(
+                    f"first bin, small amplitude: growth of the {species}'s power over D^2",
+                    0.99,
+                    1.01,
+                    BACKGROUND,
+                    is_slow=True,
+                )
                 for species in ("gas", "dark matter")
             ),
             Bound(
@@ -67,16 +90,29 @@ of D^2 at the small amplitude.""",
                 0.997,
                 1.003,
                 "both feel the same force to 0.2 %, and gas is pulled by dark matter",
+                is_slow=True,
             ),
-            Bound("bins 1 to 4: growth of the dark matter's power over that of the scheme", 0.99, 1.01, SCHEME),
-            Bound("bins 1 to 4: growth of the gas's power over that of the scheme", 0.99, 1.01, SCHEME),
-            Bound(MESH, 0.99, 1.01, "the same scheme, written independently; what differs are steps, 1.4e-3"),
+            *(
+                Bound(over_scheme(species, cells), 0.99, 1.01, SCHEME, is_slow=cells == LONG)
+                for cells in (SHORT, LONG)
+                for species in ("dark matter", "gas")
+            ),
+            *(
+                Bound(
+                    over_mesh(cells),
+                    0.99,
+                    1.01,
+                    "the same scheme, written independently; what differs are steps, 1.4e-3",
+                    is_slow=cells == LONG,
+                )
+                for cells in (SHORT, LONG)
+            ),
         ],
         plots=["linear_growth"],
     )
 ]
 
-CELLS, SIDE, BINS = 64, 100.0, 8  # Mpc/h
+SIDE, BINS = 100.0, 8  # Mpc/h; bins of the picture
 Z_START, Z_END = 49.0, 4.0
 A_START, A_END = 1.0 / (1.0 + Z_START), 1.0 / (1.0 + Z_END)
 TRUE, SMALL = 0.8, 0.01  # sigma_8
@@ -85,7 +121,7 @@ UNIVERSE = Universe(omega_m=0.30, omega_b=0.05, hubble=0.70)
 CONFIG = f"""simulation = "cosmology"
 
 [mesh]
-cells = [{CELLS}, {CELLS}, {CELLS}]
+cells = [{{cells}}, {{cells}}, {{cells}}]
 block = 32
 
 [cosmology]
@@ -150,16 +186,17 @@ class Modes:
     """The modes of a bin: those with (number - 1/2) <= |n| < (number + 1/2), n in units of the fundamental mode."""
 
     number: int
+    cells: int
 
     @cached_property
     def inside(self) -> NDArray[np.bool_]:
-        length = np.sqrt((lattice_of_modes() ** 2).sum(axis=0))
+        length = np.sqrt((lattice_of_modes(self.cells) ** 2).sum(axis=0))
         return (length >= self.number - 0.5) & (length < self.number + 0.5)
 
     @cached_property
     def phases(self) -> Array:
         """Per cell along the axes [axis, mode]."""
-        return 2.0 * np.pi / CELLS * lattice_of_modes()[:, self.inside]
+        return 2.0 * np.pi / self.cells * lattice_of_modes(self.cells)[:, self.inside]
 
     def power(self, contrast: Array) -> Array:
         """Of each mode of each species [species, mode]."""
@@ -167,8 +204,8 @@ class Modes:
 
 
 @cache
-def lattice_of_modes() -> Array:
-    return np.stack(np.meshgrid(*3 * [np.fft.fftfreq(CELLS, 1.0 / CELLS)], indexing="ij"))
+def lattice_of_modes(cells: int) -> Array:
+    return np.stack(np.meshgrid(*3 * [np.fft.fftfreq(cells, 1.0 / cells)], indexing="ij"))
 
 
 def growth_of_scheme(modes: Modes, power: Array) -> Array:
@@ -184,10 +221,10 @@ def growth_of_scheme(modes: Modes, power: Array) -> Array:
 
 def displacements(plot: sidestream.SnapshotFile) -> tuple[Array, Array]:
     """Of the particles by their numbers, and the points of the lattice that they began from, both [particle, axis]."""
-    side = plot.box_size[0]
+    side, (cells, _, _) = plot.box_size[0], plot.cells(0)
     particles = plot.particles().sortby("id")
-    place = np.stack([particles["id"].values // CELLS**axis % CELLS for axis in range(3)], axis=1)
-    points = (place + 0.5) * side / CELLS
+    place = np.stack([particles["id"].values // cells**axis % cells for axis in range(3)], axis=1)
+    points = (place + 0.5) * side / cells
     positions = np.stack([particles[axis].values for axis in "xyz"], axis=1).astype(float)
     return (positions - points + 0.5 * side) % side - 0.5 * side, points
 
@@ -210,12 +247,12 @@ Pair = tuple[sidestream.Run, sidestream.Run]
 
 
 @pytest.fixture(scope="module")
-def pair(program: Program) -> Callable[[float], Pair]:
+def pair(program: Program) -> Callable[[float, int], Pair]:
     """A universe and its opposite."""
 
     @cache
-    def runs(sigma8: float) -> Pair:
-        config, name = CONFIG.format(sigma8=sigma8), f"sigma8_{sigma8}"
+    def runs(sigma8: float, cells: int) -> Pair:
+        config, name = CONFIG.format(sigma8=sigma8, cells=cells), f"sigma8_{sigma8}_{cells}"
         run = program.run(name, config)
         start = write(program.folder / f"{name}_start", opposite(plot_files(run)[0]))
         return run, program.run(f"{name}_opposite", config, "--from", start)
@@ -227,11 +264,12 @@ def growth_of_background() -> float:
     return (UNIVERSE.growth(A_END) / UNIVERSE.growth(A_START)) ** 2
 
 
-def test_the_longest_waves_grow_as_the_background_says(pair: Callable[[float], Pair], measured) -> None:
+@pytest.mark.slow
+def test_the_longest_waves_grow_as_the_background_says(pair: Callable[[float, int], Pair], measured) -> None:
     names = {"gas": "gas_density_power", "dark matter": "dark_matter_density_power"}
     first, last = {}, {}
     for species, name in names.items():
-        tables = [[run.result("spectra", run.steps("spectra")[n]) for run in pair(TRUE)] for n in (0, -1)]
+        tables = [[run.result("spectra", run.steps("spectra")[n]) for run in pair(TRUE, LONG)] for n in (0, -1)]
         first[species], last[species] = (sum(float(table[name].values[0]) for table in both) for both in tables)
         growth = last[species] / first[species] / growth_of_background()
         measured(f"first bin: growth of the {species}'s power over D^2", growth)
@@ -243,25 +281,32 @@ def contrasts(plot: sidestream.SnapshotFile) -> Array:
     """Of gas, and of dark matter: minus the divergence of its displacements."""
     gas = plot["density"].values
     moved, _ = displacements(plot)
-    fields = np.fft.fftn(moved.T.reshape(3, CELLS, CELLS, CELLS), axes=(1, 2, 3))
-    k = 2.0 * np.pi / plot.box_size[0] * lattice_of_modes()[::-1]  # of x, y, z on (z, y, x)
+    fields = np.fft.fftn(moved.T.reshape(3, *gas.shape), axes=(1, 2, 3))
+    k = 2.0 * np.pi / plot.box_size[0] * lattice_of_modes(len(gas))[::-1]  # of x, y, z on (z, y, x)
     dark = np.fft.ifftn(-1j * (k * fields).sum(axis=0)).real
     return np.array([gas / gas.mean() - 1.0, dark])
 
 
-def test_waves_grow_as_the_forces_of_the_mesh_say(pair: Callable[[float], Pair], measured, picture) -> None:
-    run, other = (plot_files(run) for run in pair(SMALL))
+SIZES = [SHORT, pytest.param(LONG, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("cells", SIZES)
+def test_waves_grow_as_the_forces_of_the_mesh_say(
+    cells: int, pair: Callable[[float, int], Pair], measured, picture
+) -> None:
+    run, other = (plot_files(run) for run in pair(SMALL, cells))
     start, end = (0.5 * (contrasts(run[n]) - contrasts(other[n])) for n in (0, -1))
-    bins = [Modes(number) for number in range(1, BINS + 1)]
+    bins = [Modes(number, cells) for number in range(1, BINS + 1)]
     before, after = ([modes.power(contrast) for modes in bins] for contrast in (start, end))
     growth = np.array([b.sum(axis=1) / a.sum(axis=1) for a, b in zip(before, after, strict=True)])
     scheme = np.array([growth_of_scheme(modes, power) for modes, power in zip(bins, before, strict=True)])
     for species, name in enumerate(("gas", "dark matter")):
-        over_scheme = (growth / scheme)[:4, species]
-        measured(f"bins 1 to 4: growth of the {name}'s power over that of the scheme", list(over_scheme))
-        over_background = growth[0, species] / growth_of_background()
-        measured(f"first bin, small amplitude: growth of the {name}'s power over D^2", over_background)
-    picture("linear_growth", draw(growth, scheme))
+        measured(over_scheme(name, cells), list((growth / scheme)[: len(bins_of(cells)), species]))
+        if cells == LONG:
+            over_background = growth[0, species] / growth_of_background()
+            measured(f"first bin, small amplitude: growth of the {name}'s power over D^2", over_background)
+    if cells == LONG:
+        picture("linear_growth", draw(growth, scheme))
 
 
 def particle_mesh(plot: sidestream.SnapshotFile) -> ParticleMesh:
@@ -277,9 +322,12 @@ def particle_mesh(plot: sidestream.SnapshotFile) -> ParticleMesh:
     return ParticleMesh(UNIVERSE, plot.box_size[0], positions, a * velocities, rho / rho.mean() - 1.0, flow)
 
 
-def test_the_mesh_sees_of_the_particles_what_an_independent_code_does(pair: Callable[[float], Pair], measured) -> None:
-    run, _ = pair(SMALL)
-    bins = [Modes(number) for number in range(1, 5)]
+@pytest.mark.parametrize("cells", SIZES)
+def test_the_mesh_sees_of_the_particles_what_an_independent_code_does(
+    cells: int, pair: Callable[[float, int], Pair], measured
+) -> None:
+    run, _ = pair(SMALL, cells)
+    bins = [Modes(number, cells) for number in bins_of(cells)]
     tables = [run.result("spectra", run.steps("spectra")[n])["dark_matter_density_power"].values for n in (0, -1)]
 
     mesh = particle_mesh(plot_files(run)[0])
@@ -288,7 +336,7 @@ def test_the_mesh_sees_of_the_particles_what_an_independent_code_does(pair: Call
     after = [modes.power(mesh.dark_contrast()[None]).sum() for modes in bins]
 
     growth = np.array(after) / np.array(before)
-    measured(MESH, list(tables[1][:4] / tables[0][:4] / growth))
+    measured(over_mesh(cells), list(tables[1][: len(bins)] / tables[0][: len(bins)] / growth))
 
 
 def draw(growth: Array, scheme: Array) -> Figure:

@@ -25,30 +25,60 @@ def spline_error(cells: int) -> float:
     return 2.0 * (BOX / cells) ** 4 / 384.0
 
 
-# Errors grow no faster than exp(STRAIN t) (Groenwall).
-FARTHEST = np.sqrt(3.0) * spline_error(32) * (np.exp(STRAIN * END) - 1.0) / STRAIN
+def farthest(cells: int) -> float:
+    """Errors grow no faster than exp(STRAIN t) (Groenwall)."""
+    return float(np.sqrt(3.0) * spline_error(cells) * (np.exp(STRAIN * END) - 1.0) / STRAIN)
+
+
+SHORT, LONG = 16, 32  # cells, beside twice as many
+
+
+def path_bounds(cells: int) -> list[Bound]:
+    is_slow = cells == LONG
+    return [
+        Bound(
+            f"{cells}^3 cells: largest distance from the path",
+            0.0,
+            farthest(cells),
+            "what splines miss, times exp(2 t)",
+            is_slow,
+        ),
+        Bound(
+            f"{cells}^3 to {2 * cells}^3 cells: order of the distances",
+            3.8,
+            4.2,
+            "cubic splines are of fourth order",
+            is_slow,
+        ),
+        Bound(
+            f"{cells}^3 cells: largest error of a velocity",
+            0.0,
+            farthest(cells) * STRAIN + spline_error(cells),
+            "of the place, and what splines miss there",
+            is_slow,
+        ),
+        Bound(
+            f"{cells}^3 cells, phase-shift: largest distance over that without",
+            0.9,
+            1.1,
+            "the flow is the same but for rounding",
+            is_slow,
+        ),
+    ]
+
 
 CHAPTERS = [
     Chapter(
         "Tracers in ABC flow",
         """The flow decays by exp(-nu t) and keeps its shape, so a path is one of the steady flow in the
-time (1 - exp(-nu t)) / nu, which SciPy follows to 1e-12. 200 tracers until t = 2, nu = 0.05: with 32^3 and 64^3 cells
-and 100 steps of RK4, where splines between the cells limit them; and with 16^3 cells and 40, 80 and 160 steps, beside
-each other, where the steps do.""",
+time (1 - exp(-nu t)) / nu, which SciPy follows to 1e-12. 200 tracers until t = 2, nu = 0.05: with 16^3, 32^3 and
+64^3 cells and 100 steps of RK4, where splines between the cells limit them; and with 16^3 cells and 40, 80 and
+160 steps, beside each other, where the steps do.""",
         [
-            Bound(
-                "32^3 cells: largest distance from the path", 0.0, float(FARTHEST), "what splines miss, times exp(2 t)"
-            ),
-            Bound("32^3 to 64^3 cells: order of the distances", 3.8, 4.2, "cubic splines are of fourth order"),
-            Bound(
-                "32^3 cells: largest error of a velocity",
-                0.0,
-                float(FARTHEST * STRAIN + spline_error(32)),
-                "of the place, and what splines miss there",
-            ),
+            *path_bounds(SHORT),
+            *path_bounds(LONG),
             Bound("RK4: order of the distances", 3.8, 4.2, "that of the flow"),
             Bound("RK2: order of the distances", 1.8, 2.2, "that of the flow"),
-            Bound("phase-shift: largest distance over that without", 0.9, 1.1, "the flow is the same but for rounding"),
         ],
     )
 ]
@@ -91,24 +121,21 @@ def carried(program: Program, cells: int, steps: int, more: str = "") -> sidestr
     return program.run(name, config("abc", cells, VISCOSITY, END, **words))
 
 
-def test_tracers_follow_the_paths_of_abc_flow(program: Program, measured) -> None:
-    errors = []
-    for cells in (32, 64):
-        run = carried(program, cells, 100)
-        start, end = tracers(run, 0)[0], tracers(run, -1)
-        errors.append(distances(end[0], exact(start)))
-        if cells == 32:
-            measured("32^3 cells: largest distance from the path", errors[0].max())
-            slower = np.exp(-VISCOSITY * END)
-            error = end[1] - slower * velocity(exact(start))
-            measured("32^3 cells: largest error of a velocity", np.abs(error).max())
-    rms = [np.sqrt(np.mean(error**2)) for error in errors]
-    measured("32^3 to 64^3 cells: order of the distances", float(np.log2(rms[0] / rms[1])))
+@pytest.mark.parametrize("cells", [SHORT, pytest.param(LONG, marks=pytest.mark.slow)])
+def test_tracers_follow_the_paths_of_abc_flow(cells: int, program: Program, measured) -> None:
+    runs = [carried(program, n, 100) for n in (cells, 2 * cells)]
+    start, ends = tracers(runs[0], 0)[0], [tracers(run, -1) for run in runs]
 
-    shifted = carried(program, 32, 100, 'dealiasing = "phase-shift"')
+    errors = [distances(end[0], exact(start)) for end in ends]
+    measured(f"{cells}^3 cells: largest distance from the path", errors[0].max())
+    error = ends[0][1] - np.exp(-VISCOSITY * END) * velocity(exact(start))
+    measured(f"{cells}^3 cells: largest error of a velocity", np.abs(error).max())
+    rms = [np.sqrt(np.mean(error**2)) for error in errors]
+    measured(f"{cells}^3 to {2 * cells}^3 cells: order of the distances", float(np.log2(rms[0] / rms[1])))
+    shifted = carried(program, cells, 100, 'dealiasing = "phase-shift"')
     assert np.array_equal(tracers(shifted, 0)[0], start)
     largest = distances(tracers(shifted, -1)[0], exact(start)).max()
-    measured("phase-shift: largest distance over that without", largest / errors[0].max())
+    measured(f"{cells}^3 cells, phase-shift: largest distance over that without", largest / errors[0].max())
 
 
 @pytest.mark.parametrize("scheme", ["rk4", "rk2"])

@@ -47,6 +47,11 @@ def program(folder: Path, ranks: int, *words: object, limit_s: float = LIMIT_S, 
     return subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, timeout=limit_s)
 
 
+def analyze_later(run: Path, ranks: int) -> Done:
+    """What `sidestream analyze` does with a run, without the report that it makes anew."""
+    return program(run.parent, ranks, run / "config.toml", "--analyze", "--out", run)
+
+
 class Server:
     """The process that has everything imported, from the side of the tests."""
 

@@ -22,10 +22,10 @@ ENZO_NAMES = {
 KINDS = [("enzo", "plotfile", 3e-7), ("enzo", "checkpoint", 1e-12), ("enzo-hdf5", "checkpoint", 1e-12)]
 
 
-@pytest.fixture(params=KINDS, ids=lambda kind: "-".join(kind[:2]))
-def written(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, str, float]:
+@pytest.fixture(scope="module", params=KINDS, ids=lambda kind: "-".join(kind[:2]))
+def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, float]:
     form, kind, tolerance = request.param
-    return sample.write(form, tmp_path / "DD0007", kind, ranks=3), kind, tolerance
+    return sample.write(form, tmp_path_factory.mktemp("enzo") / "DD0007", kind, ranks=3), kind, tolerance
 
 
 def load(path: Path):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import sidestream
+from sidestream.error import Error
 from sidestream.launch import launcher
 from sidestream.launch.messages import MessageFilter
 from sidestream.runs.progress import EventTail, Progress
@@ -159,6 +160,30 @@ def test_a_step_of_a_launcher_stays_one(sign: str) -> None:
     step = {sign: "0", "PMIX_RANK": "0", "PMIX_NAMESPACE": "7", "OMPI_MCA_ess": "^singleton"}
 
     assert step.items() <= launcher.mpi_environment(step, 1).items()
+
+
+def test_the_only_rank_of_a_launcher_starts_a_job_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {
+        "OMPI_COMM_WORLD_SIZE": "1",
+        "OMPI_COMM_WORLD_RANK": "0",
+        "OMPI_MCA_orte_hnp_uri": "1.0;tcp",
+        "PMIX_ID": "1.0",
+    }
+    users = {"OMPI_MCA_btl": "self,vader", "PMIX_MCA_gds": "hash", "OMPI_ALLOW_RUN_AS_ROOT": "1"}
+    for name, text in (told | users).items():
+        monkeypatch.setenv(name, text)
+
+    launch = launcher.prepare(Path("/bin/true"), [], 2)
+
+    assert not told.keys() & launch.environment.keys()
+    assert users.items() <= launch.environment.items()
+
+
+def test_one_of_several_ranks_of_a_launcher_starts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "4")
+
+    with pytest.raises(Error, match="a launcher has started this 4 times"):
+        launcher.prepare(Path("/bin/true"), [], 2)
 
 
 def passed(lines: list[str]) -> tuple[list[str], MessageFilter]:

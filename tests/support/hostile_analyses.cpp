@@ -1,5 +1,6 @@
 // The analyses of a program that is made for tests: one that is sound, and one that does to its process what it is
 // told.
+#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -37,6 +38,14 @@ void crash() {
   static_cast<void>(*nowhere);
 }
 
+// Calls itself until no stack is left.
+int overflow(int depth) {
+  constexpr int size = 4096;
+  volatile char room[size];
+  room[depth % size] = 1;
+  return depth < 0 ? 0 : overflow(depth + 1) + room[depth % size];
+}
+
 // Memory that is used, as far as the process gets any.
 void eat() {
   constexpr std::size_t piece = std::size_t{16} << 20;
@@ -44,6 +53,14 @@ void eat() {
     char* const bytes = new char[piece];
     for (std::size_t page = 0; page < piece; page += 4096) static_cast<volatile char*>(bytes)[page] = 1;
   }
+}
+
+// On which it may run.
+double cores_of_this_process() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  ::sched_getaffinity(0, sizeof set, &set);
+  return CPU_COUNT(&set);
 }
 
 // Words for standard error, more than a pipe holds.
@@ -78,7 +95,7 @@ class Hostile : public Analysis {
     const mesh::Int3 at = field.box(0).lo;
     const double& value = field.view(0)(at.z, at.y, at.x);
     if (does && parameters_.does == "scribble") const_cast<double&>(value) = 1e30;
-    const double sum = comm.max(value);
+    const double sum = comm.max(does && parameters_.does == "cores" ? cores_of_this_process() : value);
     if (comm.rank() != 0) return {};
     return table_of(does && parameters_.does == "nan" ? std::numeric_limits<double>::quiet_NaN() : sum);
   }
@@ -92,6 +109,7 @@ class Hostile : public Analysis {
     if (what == "_exit") ::_exit(3);
     if (what == "abort") std::abort();
     if (what == "crash") crash();
+    if (what == "overflow") overflow(0);
     if (what == "kill") ::raise(SIGKILL);
     if (what == "loop") loop_for_ever();
     if (what == "chatter") chatter();

@@ -11,7 +11,7 @@ std::string host_name();
 std::string present_time();
 
 /// The memory of this machine that nothing uses, or what is left of a limit on this process's group, whichever is less
-/// [bytes]; infinite where the system does not say.
-double available_memory_bytes();
+/// [bytes]; infinite where the system does not say. `system` is the folder in which its /proc and /sys are.
+double available_memory_bytes(const std::string& system = "");
 
 }  // namespace sidestream::core

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace sidestream::core {
@@ -10,6 +11,7 @@ class UnderWay {
   struct Words {
     std::string who;    ///< "the task `halos`", who is told to have ended the process
     std::string about;  ///< where that was and what to do, with the ends of their lines: "  --> step 3\nhint: ...\n"
+    std::int64_t number = 0;  ///< of this time, of all in the process, from 1 on; given when it begins
   };
 
   explicit UnderWay(Words words);
@@ -33,3 +35,9 @@ class UnderWay {
 void tell_of_sudden_ends();
 
 }  // namespace sidestream::core
+
+extern "C" {
+/// Who is at work in the thread that asks, with the number of this time, or null. For layers that are preloaded, which
+/// find it by its name where a program exports it (`apps/memory_layer`). Never allocates.
+const char* sidestream_under_way(std::int64_t* number);
+}

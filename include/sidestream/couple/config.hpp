@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -45,6 +46,7 @@ struct CouplingConfig {
   double timeout_s = 3600.0;  ///< longest silence of the other group
   std::string queue_where;    ///< the place of its size
   std::string job_program;    ///< which does a task as a job of its own (`isolated_job.hpp`); empty: there is none
+  std::function<bool()> is_interrupted;  ///< whether the user waits for the run to end; jobs are not waited for then
   TimeKeeping times;
   std::vector<Task> tasks;  ///< in the order of the file
 

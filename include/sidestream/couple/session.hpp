@@ -33,6 +33,11 @@ struct TaskTotals {
   std::int64_t bytes = 0;      ///< published into the queue
 };
 
+/// Throws core::Error on all ranks where a session could not begin on them: MPI that allows no threads, cores that are
+/// not theirs, or jobs of their own that could not be started. `Session` asks this by itself; whoever removes something
+/// for a session asks before. Collective on `world`.
+void require_session(const comm::Communicator& world, const CouplingConfig& config);
+
 /// The coupling of one run: splits the world, decides which tasks are due, brings snapshots to them and keeps the
 /// books.
 ///

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -13,8 +14,21 @@
 
 namespace sidestream::mesh {
 
-/// The types of elements that travel and are stored.
-enum class ElementType { float32, float64, complex64, complex128, int32, int64 };
+/// The types of elements that travel; those of fields are reals, complex numbers and the two integers that follow them.
+enum class ElementType {
+  float32,
+  float64,
+  complex64,
+  complex128,
+  int32,
+  int64,
+  int8,
+  int16,
+  uint8,
+  uint16,
+  uint32,
+  uint64
+};
 
 template <typename T>
 struct ElementTypeOf;
@@ -30,10 +44,24 @@ template <>
 struct ElementTypeOf<std::int32_t> : std::integral_constant<ElementType, ElementType::int32> {};
 template <>
 struct ElementTypeOf<std::int64_t> : std::integral_constant<ElementType, ElementType::int64> {};
+template <>
+struct ElementTypeOf<std::int8_t> : std::integral_constant<ElementType, ElementType::int8> {};
+template <>
+struct ElementTypeOf<std::int16_t> : std::integral_constant<ElementType, ElementType::int16> {};
+template <>
+struct ElementTypeOf<std::uint8_t> : std::integral_constant<ElementType, ElementType::uint8> {};
+template <>
+struct ElementTypeOf<std::uint16_t> : std::integral_constant<ElementType, ElementType::uint16> {};
+template <>
+struct ElementTypeOf<std::uint32_t> : std::integral_constant<ElementType, ElementType::uint32> {};
+template <>
+struct ElementTypeOf<std::uint64_t> : std::integral_constant<ElementType, ElementType::uint64> {};
 
 std::size_t size_bytes(ElementType type);
 /// "float64".
 std::string to_string(ElementType type);
+/// The type of a name; throws core::Error that lists the names there are.
+ElementType element_type(std::string_view name);
 /// Throws core::Error naming both unless they are the same.
 void require_type(ElementType wanted, ElementType found);
 
@@ -43,6 +71,8 @@ template <typename Cell>
 class AnyView {
  public:
   AnyView() = default;
+  /// Of elements of `type` that lie where `table` says.
+  AnyView(ElementType type, std::shared_ptr<const BlockTable> table) : type_(type), table_(std::move(table)) {}
   template <typename T>
   requires(std::is_const_v<Cell> || !std::is_const_v<T>) AnyView(const FieldView<T>& view)  // NOLINT: as good as one
       : type_(ElementTypeOf<std::remove_const_t<T>>::value), table_(view.table()) {}

@@ -19,11 +19,12 @@ requires std::is_trivially_copyable_v<T>
 class Field;
 
 /// Where the cells of one rank lie in memory, whatever their type: for each of its boxes the place where the cell (0,
-/// 0, 0) of component 0 would be, and the strides in elements. Along x cells lie one after the other.
+/// 0, 0) of component 0 would be, and the strides in elements.
 struct BlockTable {
   struct Block {
     void* origin = nullptr;
     std::ptrdiff_t stride_y = 0, stride_z = 0, stride_component = 0;
+    std::ptrdiff_t stride_x = 1;
   };
 
   Layout layout;
@@ -32,6 +33,8 @@ struct BlockTable {
   std::vector<Block> blocks;
 
   const Box& box(int b) const { return layout.box(layout.boxes_of(rank)[static_cast<std::size_t>(b)]); }
+  /// Whether cells lie one after the other along x, as all who compute with them want it.
+  bool has_rows() const;
   /// The block on `box`; throws core::Error when there is none.
   int block_on(const Box& box) const;
 };
@@ -55,7 +58,9 @@ class FieldView {
   using Element = std::remove_const_t<T>;
 
   FieldView() = default;
-  explicit FieldView(std::shared_ptr<const BlockTable> table) : table_(std::move(table)) {}
+  explicit FieldView(std::shared_ptr<const BlockTable> table) : table_(std::move(table)) {
+    core::require(!table_ || table_->has_rows(), "the cells of a view lie one after the other along x");
+  }
   /// Of cells that lie where `blocks` say, one for each box of `rank` and in their order. `memory` is kept as long as
   /// the view.
   FieldView(const Layout& layout, int rank, std::span<const core::View4<T>> blocks, std::shared_ptr<const void> memory,

@@ -14,8 +14,9 @@ namespace sidestream::mesh {
 using Periodicity = std::array<bool, 3>;
 
 /// Boxes of one refinement level and the rank that owns each: where the cells of a field live. Disjoint boxes inside
-/// `domain`, which need not cover it. Immutable and replicated; copies share the tables (about 45 bytes a box). The
-/// owners are ranks of whatever communicator the layout is used with; `renumbered` maps them into another one.
+/// `domain`, which need not cover it; only what a redistribution fills may overlap. Immutable and replicated; copies
+/// share the tables (about 45 bytes a box). The owners are ranks of whatever communicator the layout is used with;
+/// `renumbered` maps them into another one.
 class Layout {
  public:
   Layout() = default;

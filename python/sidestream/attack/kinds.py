@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .allocations import allocations
 from .calls import calls
 from .configurations import configurations
 from .damage import damage
@@ -12,4 +13,4 @@ from .power import power
 from .stops import stops
 from .trial import Kind
 
-KINDS: tuple[Kind, ...] = (kills, calls, power, limits, damage, configurations, stops, memory)
+KINDS: tuple[Kind, ...] = (kills, calls, power, limits, damage, configurations, stops, memory, allocations)

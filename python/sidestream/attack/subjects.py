@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -143,8 +143,13 @@ class Whole:
         """Runs the subject to its end."""
         return jobs.run(folder, self.command(folder, *words), self.subject.ranks, before, name)
 
-    def expect_same(self, folder: Path) -> None:
-        """Raises `Failure` unless the run in the folder has ended as the undisturbed one did, to the bit."""
+    def expect_same(self, folder: Path, lost: Set[str] = frozenset()) -> None:
+        """Raises `Failure` unless the run in the folder has ended as the undisturbed one did, to the bit.
+
+        Args:
+            folder: in which it ran.
+            lost: results that it says it could not make.
+        """
         run = folder / RUN
         found = checkpoints(run)
         if not found or found[-1].name != self.checkpoint[0]:
@@ -152,8 +157,8 @@ class Whole:
         if state_in(found[-1]) != self.checkpoint[1]:
             raise Failure(f"{self.checkpoint[0]} differs from that of the undisturbed run")
         results = results_in(run)
-        if results != self.results:
-            names = {name for name in {*results, *self.results} if results.get(name) != self.results.get(name)}
+        names = {name for name in {*results, *self.results} - lost if results.get(name) != self.results.get(name)}
+        if names:
             raise Failure(f"results are missing or differ: {', '.join(sorted(names))}")
 
 
@@ -190,8 +195,13 @@ def on_any_subject(
     return prepare
 
 
-def go_on(undisturbed: Whole, folder: Path) -> str:
+def go_on(undisturbed: Whole, folder: Path, lost: Set[str] = frozenset()) -> str:
     """Restarts what was disturbed. The newest checkpoint that was committed has to come back, and the end be the same.
+
+    Args:
+        undisturbed: the end that has to come.
+        folder: of what was disturbed.
+        lost: results that it said it could not make.
 
     Returns:
         Which generation came back.
@@ -204,7 +214,7 @@ def go_on(undisturbed: Whole, folder: Path) -> str:
     if ended.code != 0:
         raise Failure(f"the restart ended with code {ended.code}: {first_words(ended.said)}")
     expect_back(run, newest)
-    undisturbed.expect_same(folder)
+    undisturbed.expect_same(folder, lost)
     return f"checkpoint {step_of(newest):05d} came back"
 
 

@@ -10,6 +10,7 @@ import typer
 
 from .. import console
 from ..error import Error, UsageError
+from .options import Json
 
 if TYPE_CHECKING:
     from ..attack.trial import Kind, Tally
@@ -34,7 +35,7 @@ def attack(
         typer.Option("--minutes", metavar="M", help="Begin no trial after this time (default: no limit).", min=0),
     ] = None,
     list_kinds: Annotated[bool, typer.Option("--list", help="List the kinds of trials and stop.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: Json = False,
 ) -> int:
     """Attack the programs where they are installed: kill, stop and starve small runs, damage files, make up
     configurations, and see that nothing is lost, wrong or silent.

@@ -9,8 +9,14 @@ import typer
 
 from .. import console
 from ..error import UsageError
+from .options import Json, Launcher
 
 LAYOUTS = ("pencils", "blocks")  # of the cells before a transform
+
+Ranks = Annotated[int | None, typer.Option("-n", "--ranks", metavar="RANKS", help="MPI ranks (default: 4).")]
+Strategies = Annotated[
+    str | None, typer.Option("--strategies", metavar="NAMES", help="Only these strategies, with commas between.")
+]
 
 bench = typer.Typer(
     name="bench", rich_markup_mode=None, no_args_is_help=True, help="Measure what this machine and its disk can do."
@@ -24,7 +30,7 @@ def _group() -> None:
 
 @bench.command(short_help="Time every format and method of writing files.")
 def io(
-    ranks: Annotated[int | None, typer.Option("-n", "--ranks", metavar="RANKS", help="MPI ranks (default: 4).")] = None,
+    ranks: Ranks = None,
     folder: Annotated[
         Path, typer.Option("--folder", metavar="DIR", help="Where to write and remove the files.")
     ] = Path(),
@@ -45,10 +51,8 @@ def io(
         bool,
         typer.Option("--model", help="Charge the time of a model of a parallel file system, instead of measuring."),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    launcher: Annotated[
-        str | None, typer.Option("--launcher", metavar="COMMAND", help="The MPI launcher, with options if need be.")
-    ] = None,
+    as_json: Json = False,
+    launcher: Launcher = None,
 ) -> int:
     """Time every format and method of writing a checkpoint and a plot file, and count their writes.
 
@@ -88,22 +92,18 @@ def io(
 
 @bench.command(short_help="Time every way in which cells travel between ranks.")
 def move(
-    ranks: Annotated[int | None, typer.Option("-n", "--ranks", metavar="RANKS", help="MPI ranks (default: 4).")] = None,
+    ranks: Ranks = None,
     cells: Annotated[int, typer.Option("--cells", metavar="N", help="Cells a side of the field.")] = 128,
     block: Annotated[int, typer.Option("--block", metavar="N", help="Cells a side of a block.")] = 16,
     repetitions: Annotated[
         int, typer.Option("--repetitions", metavar="N", help="Times that each case is measured, in turns.")
     ] = 15,
-    strategies: Annotated[
-        str | None, typer.Option("--strategies", metavar="NAMES", help="Only these strategies, with commas between.")
-    ] = None,
+    strategies: Strategies = None,
     wisdom: Annotated[
         str | None, typer.Option("--wisdom", metavar="FILE", help='File of what tuning finds; "none": none.')
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    launcher: Annotated[
-        str | None, typer.Option("--launcher", metavar="COMMAND", help="The MPI launcher, with options if need be.")
-    ] = None,
+    as_json: Json = False,
+    launcher: Launcher = None,
 ) -> int:
     """Move a field between two layouts by each exchange strategy.
 
@@ -143,7 +143,7 @@ def move(
 
 @bench.command(short_help="Time Fourier transforms by every process grid and exchange strategy.")
 def fft(
-    ranks: Annotated[int | None, typer.Option("-n", "--ranks", metavar="RANKS", help="MPI ranks (default: 4).")] = None,
+    ranks: Ranks = None,
     cells: Annotated[int, typer.Option("--cells", metavar="N", help="Cells a side of the field, 8 or more.")] = 128,
     block: Annotated[
         int, typer.Option("--block", metavar="N", help="Cells a side of a block, with --from blocks.")
@@ -158,16 +158,12 @@ def fft(
     source: Annotated[
         str, typer.Option("--from", metavar="LAYOUT", help="Where the cells are: pencils or blocks.")
     ] = "pencils",
-    strategies: Annotated[
-        str | None, typer.Option("--strategies", metavar="NAMES", help="Only these strategies, with commas between.")
-    ] = None,
+    strategies: Strategies = None,
     wisdom: Annotated[
         str | None, typer.Option("--wisdom", metavar="FILE", help='File of what is found; "none": none.')
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    launcher: Annotated[
-        str | None, typer.Option("--launcher", metavar="COMMAND", help="The MPI launcher, with options if need be.")
-    ] = None,
+    as_json: Json = False,
+    launcher: Launcher = None,
 ) -> int:
     """Transform a real field there and back by each process grid, exchange strategy and depth of the pipeline.
 

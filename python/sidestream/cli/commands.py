@@ -16,6 +16,7 @@ from . import files
 from .attack import attack
 from .bench import bench
 from .halos import halos
+from .options import Json, Launcher
 
 if TYPE_CHECKING:
     from ..launch.simulation import RunRequest
@@ -60,7 +61,6 @@ Out = Annotated[
     typer.Option("--out", metavar="DIR", help="The run folder (default: runs/<name of CONFIG>).", show_default=False),
 ]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
 def _version(wanted: bool) -> None:
@@ -177,7 +177,7 @@ def analyze(
         bool, typer.Option("--overwrite", help="Replace earlier results of a plot file; never a run.")
     ] = False,
     ranks: Ranks = None,
-    launcher: files.Launcher = None,
+    launcher: Launcher = None,
 ) -> None:
     """Do what the tasks with `transport = "file"` left for later: results and report, as if made while RUN ran.
 

@@ -11,15 +11,12 @@ import typer
 
 from .. import console
 from ..error import Error, UsageError
+from .options import Json, Launcher
 
 if TYPE_CHECKING:
     from ..launch.programs import Tell
 
 Ranks = Annotated[int | None, typer.Option("-n", "--ranks", metavar="RANKS", help="MPI ranks (default: one a core).")]
-Launcher = Annotated[
-    str | None, typer.Option("--launcher", metavar="COMMAND", help="The MPI launcher, with options if need be.")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
 def convert(

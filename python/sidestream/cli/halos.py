@@ -9,7 +9,8 @@ import typer
 
 from .. import console
 from ..error import Error, UsageError
-from .files import Json, Launcher, Ranks, count_of, status
+from .files import Ranks, count_of, status
+from .options import Json, Launcher
 
 if TYPE_CHECKING:
     import xarray as xr

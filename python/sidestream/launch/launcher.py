@@ -31,6 +31,11 @@ LAUNCHED = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")  # what launcher
 OF_A_JOB = re.compile(
     r"PMIX_(?!MCA_)|OMPI_MCA_(ess|pmix|orte_launch|orte_ess_|orte_precondition)|OMPI_APP_CTX_|ORTE_SCHIZO"
 )
+JOB_SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE")  # how many ranks `mpirun` has started, of which a process is one
+TOLD_TO_RANKS = re.compile(
+    r"PMIX_(?!MCA_)|PMI_|PRTE_(?!MCA_|ALLOW)|HYD[I_]|MPI_LOCAL|ORTE_SCHIZO|OMPI_(?!MCA_|ALLOW)"
+    r"|OMPI_MCA_(ess|pmix|orte_|initial_wdir|mpi_oversubscribe|shmem_RUNTIME)"
+)
 
 
 @dataclass(frozen=True)
@@ -101,7 +106,24 @@ def prepare(
         raise Error(
             f"the launcher `{words[0] if words else ''}` was not found", hint="--launcher names a program, such as srun"
         )
-    return Launch([*words, RANKS_OPTION, str(ranks), *own], environment, direct=False)
+    return Launch([*words, RANKS_OPTION, str(ranks), *own], _outside_any_job(environment), direct=False)
+
+
+def _outside_any_job(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment without what `mpirun` has told this process, where that is its only rank.
+
+    Raises:
+        Error: it is one of several, each of which would start a run.
+    """
+    sizes = [int(environment[name]) for name in JOB_SIZES if environment.get(name, "").isdigit()]
+    if not sizes:
+        return dict(environment)
+    if max(sizes) > 1:
+        raise Error(
+            f"a launcher has started this {max(sizes)} times, and it starts the ranks of a run by itself",
+            hint=f"leave the launcher out, and ask for the ranks with {RANKS_OPTION}",
+        )
+    return {name: text for name, text in environment.items() if not TOLD_TO_RANKS.match(name)}
 
 
 def _refuse_small_files() -> None:

@@ -30,7 +30,6 @@ Worker::Worker(const Surroundings& around)
       rank_(around.roles.group().rank()),
       log_(open_log(around)),
       runner_(comm::without_progress(around.roles.group()), around.folder, log_, bill_, {}, around.config.timeout_s) {
-  around.roles.group().agree_on([&] { check_cores(cores_); });
   bill_.begin_rest();
 }
 

@@ -18,11 +18,6 @@ namespace {
 
 constexpr double look_every_s = 5e-3;
 
-std::string key_of_first_isolated(const CouplingConfig& config) {
-  const auto found = std::ranges::find_if(config.tasks, [](const Task& task) { return task.isolation.has_value(); });
-  return fmt::format("key `task.{}.isolate`", found->name);
-}
-
 // What a job tells when it has done its task; null for anything else, which a process that went astray may have left.
 json told_in(const std::string& answer) {
   json told = json::parse(answer, nullptr, false);
@@ -39,26 +34,9 @@ std::string consequence_in(const std::string& warning) {
   return begin == std::string::npos ? "" : warning.substr(begin);
 }
 
-std::string what_is_missing(const Surroundings& around, const comm::Communicator& group) {
-  if (around.config.job_program.empty()) return "this program starts no jobs of their own";
-  if (group.split_by_node().size() != group.size()) return "a job of its own needs all ranks that compute on one node";
-  if (!std::ranges::all_of(comm::sharers_of_memory(group), [](bool shares) { return shares; }))
-    return "the ranks cannot lend their memory to another job";
-  if (job_launcher().empty()) return "there is no `" SIDESTREAM_MPIEXEC "` to start a job of its own with";
-  return "";
-}
-
 }  // namespace
 
-JobChannel::JobChannel(Surroundings& around) : around_(around), group_(around.roles.group().duplicate()) {
-  const std::string missing = what_is_missing(around, group_);
-  group_.agree_on([&] {
-    if (!missing.empty())
-      throw core::Error(missing, key_of_first_isolated(around.config),
-                        "leave `isolate` out, or give the task the transport \"file\": `sidestream analyze` is another "
-                        "job, wherever it runs");
-  });
-}
+JobChannel::JobChannel(Surroundings& around) : around_(around), group_(around.roles.group().duplicate()) {}
 
 // A rank of a job holds what the rank of its number in the run does.
 Route JobChannel::route_for(const std::vector<mesh::Layout>& levels) const {
@@ -118,6 +96,7 @@ Heard JobChannel::hear() {
 }
 
 void JobChannel::advance() {
+  if (around_.config.is_interrupted && around_.config.is_interrupted()) give_up();
   for (; !offers_.empty(); offers_.pop_front()) {
     Offer& offer = offers_.front();
     for (; offer.next < offer.announcement.tasks.size(); ++offer.next) {
@@ -125,6 +104,20 @@ void JobChannel::advance() {
       since_look_.restart();
       if (!job_->has_ended()) return;
       conclude(offer, job_->answer(), job_->problem(), false);
+      job_.reset();
+    }
+    heard_.received = heard_.analysed = offer.announcement.number;
+  }
+}
+
+// Whoever interrupts a run does not wait for jobs: they are ended, or not begun, and a restart does them again.
+void JobChannel::give_up() {
+  for (; !offers_.empty(); offers_.pop_front()) {
+    Offer& offer = offers_.front();
+    for (; offer.next < offer.announcement.tasks.size(); ++offer.next) {
+      conclude(offer, "",
+               job_ ? "its job was ended: the run is interrupted" : "its job was left out: the run is interrupted",
+               true);
       job_.reset();
     }
     heard_.received = heard_.analysed = offer.announcement.number;

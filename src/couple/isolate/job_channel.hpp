@@ -18,8 +18,7 @@ namespace sidestream::couple {
 /// reads the memory of the rank of its number. Its data stay in the queue until the last job of a publish is gone.
 class JobChannel : public Channel {
  public:
-  /// Collective on the ranks that compute. Throws core::Error on all of them where they are on several nodes, where
-  /// memory cannot be lent, and where there is nothing to start jobs with.
+  /// Collective on the ranks that compute, which have what `missing_for_jobs` looks for.
   explicit JobChannel(Surroundings& around);
 
   bool is_settled_together() const override { return true; }
@@ -67,6 +66,7 @@ class JobChannel : public Channel {
   bool is_first() const { return group_.rank() == 0; }
   void offer(Kept& kept);
   void advance();
+  void give_up();
   bool start_job(const Offer& offer);
   void conclude(const Offer& offer, std::string answer, std::string problem, bool is_unwritten);
   std::int64_t newest_result_of(std::size_t task) const;

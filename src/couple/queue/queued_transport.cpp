@@ -1,6 +1,7 @@
 #include "couple/queue/queued_transport.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -164,8 +165,7 @@ Queue::Verdict QueuedTransport::take_room(const std::string& first_task, std::in
   const core::Bill::Part part = around_.bill.part("publish: waiting for room", first_task);
   const Room room = broadcast(is_first() ? decide(bytes, step) : Room{});
   if (room.verdict.answer == Queue::Answer::full)
-    throw_together(group_,
-                   too_long("the " + whom_ + " to take a publish out of the full queue", around_.config.timeout_s));
+    throw_together(group_, too_silent("to take a publish out of the full queue"));
   held_.erase(held_.begin(), held_.upper_bound(room.received));
   withdraw(room.verdict.withdrawn);
   if (channel_->is_settled_together()) channel_->start(room.start);
@@ -198,6 +198,7 @@ Books::Action QueuedTransport::send(Announcement announcement, const Load& load,
   ParticleLegs particles;
   group_.agree_on([&] { particles = ParticleLegs(route_, snapshot, announcement.particles, group_.rank()); });
   announcement.number = ++number_;
+  if (is_first()) unanalysed_[number_] = announcement.tasks;
   for (const FieldLabel& field : announcement.fields) snapshot.prepare(field.name);
   Cargo cargo = route_.cargo(announcement.fields.size(), particles.words());
   cargo.load(channel_->pool());
@@ -239,6 +240,7 @@ bool QueuedTransport::store(Cargo& cargo, std::int64_t step) {
 void QueuedTransport::withdraw(const Range& numbers) {
   if (numbers.is_empty()) return;
   channel_->withdraw(numbers);
+  unanalysed_.erase(unanalysed_.lower_bound(numbers.first), unanalysed_.upper_bound(numbers.last));
   for (auto held = held_.lower_bound(numbers.first); held != held_.end() && held->first <= numbers.last;) {
     for (const std::size_t task : held->second.tasks) around_.books.withdraw(task, held->second.moment);
     held = held_.erase(held);
@@ -282,6 +284,7 @@ void QueuedTransport::finish(Drain drain) {
 void QueuedTransport::listen() {
   heard_ = channel_->hear();
   if (heard_.is_new) silence_.restart();
+  unanalysed_.erase(unanalysed_.begin(), unanalysed_.upper_bound(heard_.analysed));
   queue_.receive(heard_.received);
   if (!channel_->is_settled_together()) queue_.finish(heard_.analysed);
 }
@@ -291,6 +294,16 @@ void QueuedTransport::start_held() {
   if (last == 0) return;
   started_ = last;
   if (!channel_->is_settled_together()) channel_->start(last);
+}
+
+core::Error QueuedTransport::too_silent(const std::string& what) const {
+  std::vector<std::string> names;
+  if (!unanalysed_.empty())
+    for (const std::size_t task : unanalysed_.begin()->second)
+      names.push_back(fmt::format("`{}`", around_.config.tasks[task].name));
+  const std::string tasks =
+      names.empty() ? "" : fmt::format(" (task{} {})", names.size() > 1 ? "s" : "", fmt::join(names, ", "));
+  return too_long(fmt::format("the {} {}{}", whom_, what, tasks), around_.config.timeout_s);
 }
 
 template <typename F>
@@ -313,7 +326,7 @@ template <typename F>
 void QueuedTransport::go_on_until(F is_enough, const std::string& what) {
   for (Step step; !step.is_enough;) {
     step = broadcast(is_first() ? next_step(is_enough) : Step{});
-    if (step.is_silent) throw_together(group_, too_long("the " + whom_ + " " + what, around_.config.timeout_s));
+    if (step.is_silent) throw_together(group_, too_silent(what));
     if (channel_->is_settled_together()) channel_->start(step.start);
     channel_->release(step.analysed);
     channel_->settle(step.analysed);

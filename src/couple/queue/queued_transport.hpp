@@ -59,6 +59,7 @@ class QueuedTransport : public Transport {
   // On the first rank.
   void listen();
   void start_held();
+  core::Error too_silent(const std::string& what) const;
   template <typename F>
   Step next_step(F is_enough);
   // Goes on until `is_enough` holds on the first rank.
@@ -89,7 +90,8 @@ class QueuedTransport : public Transport {
   // On the first rank only.
   Queue queue_;
   Heard heard_;
-  std::int64_t started_ = 0;  // the last of those that were held
+  std::int64_t started_ = 0;                                     // the last of those that were held
+  std::map<std::int64_t, std::vector<std::size_t>> unanalysed_;  // the tasks of publishes
   core::Stopwatch silence_;
 };
 

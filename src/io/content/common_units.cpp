@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "io/content/file_content.hpp"
 #include "sidestream/core/math.hpp"
 
 namespace sidestream::io {
@@ -92,20 +93,12 @@ CommonUnit common_unit(const mesh::Snapshot& file, const std::string& unit) {
 }
 
 mesh::Snapshot frame_in_common_units(const mesh::Snapshot& file) {
-  mesh::Snapshot frame;
-  frame.moment = file.moment;
-  frame.geometry = file.geometry;
-  frame.length_unit = file.length_unit;
+  mesh::Snapshot frame = without_quantities(file);
   if (is_comoving_in_cm(file)) {
     frame.moment.time *= cm_per_km / cm_per_mpc;
     for (double& length : frame.geometry.length) length /= cm_per_mpc;
     frame.length_unit = "Mpc";
   }
-  frame.gamma = file.gamma;
-  frame.levels = file.levels;
-  frame.with_refined = file.with_refined;
-  frame.rank = file.rank;
-  frame.state_numbers = file.state_numbers;
   frame.texts = file.texts;
   frame.source = file.source;
   return frame;

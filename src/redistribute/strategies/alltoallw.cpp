@@ -7,6 +7,7 @@
 
 #include "redistribute/exchange.hpp"
 #include "redistribute/neighborhood.hpp"
+#include "sidestream/core/memory.hpp"
 
 namespace sidestream::redistribute {
 
@@ -45,9 +46,8 @@ Datatype repeated(const Datatype& inner, std::int64_t count, std::ptrdiff_t step
 
 // Rows of elements, in all components.
 template <typename Byte>
-Datatype rows_type(const Rows<Byte>& rows, const RowShape& shape, std::size_t element_bytes, const Datatype& element) {
-  const Datatype row = repeated(element, static_cast<std::int64_t>(shape.row_bytes / element_bytes),
-                                static_cast<std::ptrdiff_t>(element_bytes));
+Datatype rows_type(const Rows<Byte>& rows, const RowShape& shape, const Datatype& element) {
+  const Datatype row = repeated(element, static_cast<std::int64_t>(shape.row_bytes / shape.element_bytes), rows.step_x);
   return repeated(repeated(repeated(row, shape.ny, rows.step_y), shape.nz, rows.step_z), shape.components,
                   rows.step_component);
 }
@@ -63,8 +63,19 @@ Datatype combined_type(const std::vector<Datatype>& parts, const std::vector<MPI
   return Datatype(type);
 }
 
+// Whether MPI is to walk fields itself. Where the cells of a row have gaps between them, packing is left to us: MPI
+// would go from cell to cell. So it is where strides are negative: Open MPI 4.1.4 takes some arrays that lie backwards
+// for such that lie forwards.
+template <typename Byte>
+bool suit_datatypes(const Blocks<Byte>& blocks) {
+  return std::ranges::all_of(blocks.blocks, [&](const auto& block) {
+    return block.step_x == static_cast<std::ptrdiff_t>(blocks.element_bytes) &&
+           std::min({block.step_y, block.step_z, block.step_component}) >= 0;
+  });
+}
+
 /// One derived datatype for each neighbor; the library walks the field itself, and this module packs nothing. (Cells
-/// that are added or converted arrive packed in a buffer.)
+/// that are added or converted arrive packed in a buffer, and so do and leave those that do not lie in rows.)
 class Alltoallw final : public Exchange {
  public:
   Alltoallw(const comm::Communicator& comm, const Tables& tables)
@@ -73,15 +84,20 @@ class Alltoallw final : public Exchange {
   void start(const Job& job) override {
     job_ = &job;
     const Typed& typed = typed_for(job);
-    if (arrives_packed(job) && capacity_ < typed.arrival_bytes) {
-      arrivals_ = std::make_unique_for_overwrite<std::byte[]>(typed.arrival_bytes);
-      capacity_ = typed.arrival_bytes;
+    std::byte* to = first_of(job.to);
+    if (typed.arrives_packed) {
+      to = arrival_room_.bytes(typed.arrival_bytes).data();
+      locate(job, to);
     }
-    if (arrives_packed(job)) locate(job);
-    void* to = arrives_packed(job) ? arrivals_.get() : first_of(job.to);
-    comm::check(MPI_Ineighbor_alltoallw(first_of(job.from), typed.send_counts.data(), typed.zeros.data(),
-                                        typed.send_raw.data(), to, typed.receive_counts.data(), typed.zeros.data(),
-                                        typed.receive_raw.data(), neighbors_.raw(), &request_),
+    const std::byte* from = first_of(job.from);
+    if (typed.leaves_packed) {
+      std::byte* const departures = departure_room_.bytes(typed.departure_bytes).data();
+      pack_all(tables_, job, departures);
+      from = departures;
+    }
+    comm::check(MPI_Ineighbor_alltoallw(from, typed.send_counts.data(), typed.zeros.data(), typed.send_raw.data(), to,
+                                        typed.receive_counts.data(), typed.zeros.data(), typed.receive_raw.data(),
+                                        neighbors_.raw(), &request_),
                 "MPI_Ineighbor_alltoallw");
   }
   bool test() override {
@@ -98,25 +114,28 @@ class Alltoallw final : public Exchange {
   }
 
  private:
+  // Fields that take turns keep their types; memory that is new each time does not pile them up.
+  static constexpr std::size_t most_kept = 16;
+
   // Places of blocks as seen from the first of them.
   struct Places {
-    std::vector<std::array<std::ptrdiff_t, 4>> blocks;
+    std::vector<std::array<std::ptrdiff_t, 5>> blocks;
     bool operator==(const Places&) const = default;
   };
 
   // The types for fields of one shape.
   struct Typed {
     int components = 0;
-    std::size_t element_bytes = 0, arrival_bytes = 0;
+    std::size_t element_bytes = 0, arrival_bytes = 0, departure_bytes = 0;
     Places from, to;
-    bool arrives_packed = false;
+    bool arrives_packed = false, leaves_packed = false;
     std::vector<Datatype> sends, receives;
     std::vector<MPI_Datatype> send_raw, receive_raw;
     std::vector<int> send_counts, receive_counts;
     std::vector<MPI_Aint> zeros;
   };
 
-  static bool arrives_packed(const Job& job) { return job.arrival != Arrival::copied; }
+  static bool arrives_packed(const Job& job) { return job.arrival != Arrival::copied || !suit_datatypes(job.to); }
 
   template <typename Byte>
   static Byte* first_of(const Blocks<Byte>& blocks) {
@@ -127,7 +146,8 @@ class Alltoallw final : public Exchange {
   static Places places_of(const Blocks<Byte>& blocks) {
     Places places;
     for (const auto& block : blocks.blocks)
-      places.blocks.push_back({block.origin - first_of(blocks), block.step_y, block.step_z, block.step_component});
+      places.blocks.push_back(
+          {block.origin - first_of(blocks), block.step_x, block.step_y, block.step_z, block.step_component});
     return places;
   }
 
@@ -137,6 +157,7 @@ class Alltoallw final : public Exchange {
       if (typed->components == job.components && typed->element_bytes == job.element_bytes() && typed->from == from &&
           typed->to == to && typed->arrives_packed == arrives_packed(job))
         return *typed;
+    if (typed_.size() == most_kept) typed_.erase(typed_.begin());
     typed_.push_back(std::make_unique<Typed>(make_types(job, from, to)));
     return *typed_.back();
   }
@@ -148,11 +169,18 @@ class Alltoallw final : public Exchange {
     typed.from = from;
     typed.to = to;
     typed.arrives_packed = arrives_packed(job);
+    typed.leaves_packed = !suit_datatypes(job.from);
     const Datatype element = element_type(job.element_bytes());
-    for (const Message& message : tables_.outgoing.messages) typed.sends.push_back(send_type(message, job, element));
+    for (const Message& message : tables_.outgoing.messages) {
+      typed.sends.push_back(typed.leaves_packed
+                                ? packed_type(tables_.outgoing, message, job, element, typed.departure_bytes)
+                                : send_type(message, job, element));
+      typed.departure_bytes += static_cast<std::size_t>(message.cells) * job.cell_bytes();
+    }
     for (const Message& message : tables_.incoming.messages) {
-      typed.receives.push_back(typed.arrives_packed ? packed_type(message, job, element, typed.arrival_bytes)
-                                                    : receive_type(message, job, element));
+      typed.receives.push_back(typed.arrives_packed
+                                   ? packed_type(tables_.incoming, message, job, element, typed.arrival_bytes)
+                                   : receive_type(message, job, element));
       typed.arrival_bytes += static_cast<std::size_t>(message.cells) * job.cell_bytes();
     }
     list(tables_.outgoing, typed.sends, typed.send_raw, typed.send_counts);
@@ -189,11 +217,12 @@ class Alltoallw final : public Exchange {
         first_of(job.to));
   }
 
-  // The pieces one after the other, from `offset` of the buffer of arrivals.
-  Datatype packed_type(const Message& message, const Job& job, const Datatype& element, std::size_t offset) const {
+  // The pieces one after the other, from `offset` of a buffer.
+  Datatype packed_type(const Traffic& traffic, const Message& message, const Job& job, const Datatype& element,
+                       std::size_t offset) const {
     const std::byte* const buffer = nullptr;
     return type_of(
-        tables_.incoming, message, job, element,
+        traffic, message, job, element,
         [&](const Piece&, const mesh::Box& region) {
           const auto rows = packed_rows(buffer + offset, shape_of(region, job.components, job.element_bytes()));
           offset += static_cast<std::size_t>(region.volume()) * job.cell_bytes();
@@ -212,14 +241,13 @@ class Alltoallw final : public Exchange {
       const mesh::Box region = tables_.region(traffic.pieces[p]);
       const auto rows = rows_of_piece(traffic.pieces[p], region);
       const RowShape shape = shape_of(region, job.components, job.element_bytes());
-      parts.push_back(rows_type(rows, shape, job.element_bytes(), element));
+      parts.push_back(rows_type(rows, shape, element));
       places.push_back(rows.first - base);
     }
     return combined_type(parts, places);
   }
 
-  void locate(const Job& job) {
-    const std::byte* next = arrivals_.get();
+  void locate(const Job& job, const std::byte* next) {
     for (std::size_t m = 0; m < payloads_.size(); ++m) {
       payloads_[m] = next;
       next += static_cast<std::size_t>(tables_.incoming.messages[m].cells) * job.cell_bytes();
@@ -230,8 +258,7 @@ class Alltoallw final : public Exchange {
   Neighborhood neighbors_;
   MPI_Request request_ = MPI_REQUEST_NULL;
   std::vector<std::unique_ptr<Typed>> typed_;
-  std::unique_ptr<std::byte[]> arrivals_;  // for Combine::add
-  std::size_t capacity_ = 0;
+  core::Workroom departure_room_, arrival_room_;
   std::vector<const std::byte*> payloads_;
   const Job* job_ = nullptr;
 };

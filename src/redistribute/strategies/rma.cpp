@@ -75,7 +75,6 @@ class Rma final : public Exchange {
         notices_(tables.outgoing.messages.size(), MPI_REQUEST_NULL),
         taken_(tables.outgoing.messages.size(), MPI_REQUEST_NULL) {
     if (!is_active_) return;
-    comm::check(MPI_Comm_set_errhandler(active_.raw(), MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     const std::vector<int> active_ranks = active_.all_gather(comm.rank());
     for (const Message& message : tables.outgoing.messages)
       targets_.push_back(static_cast<int>(std::ranges::lower_bound(active_ranks, message.peer) - active_ranks.begin()));

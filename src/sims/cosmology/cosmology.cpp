@@ -437,6 +437,13 @@ class CosmologyPlan : public SimulationPlan {
   std::vector<mesh::Quantity> quantities() const override { return cosmology_quantities(config_); }
 
   std::map<std::string, std::string> physics() const override { return physics_of(config_); }
+  // The box, to which positions belong.
+  std::map<std::string, std::string> physics_of_start(const io::FileDescription& file) const override {
+    if (file.state.length_unit != "Mpc") return {};
+    const double in_file = file.state.geometry.length[0], wanted = config_.run.box_mpc;
+    const bool is_same = std::abs(in_file - wanted) <= largest_difference_in_file * wanted;
+    return {{box_key, words_of_box(is_same ? wanted : in_file)}};
+  }
 
   nlohmann::json description() const override {
     const mesh::Int3 n = cells();

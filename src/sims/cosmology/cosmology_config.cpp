@@ -233,6 +233,10 @@ void tell_universe(const CosmologyConfig& config, mesh::Moment& moment) {
   if (config.heating) tell_heating(*config.heating, moment);
 }
 
+std::string words_of_box(double box_mpc) {
+  return fmt::format("{} Mpc", box_mpc);
+}
+
 std::map<std::string, std::string> physics_of(const CosmologyConfig& config) {
   std::map<std::string, std::string> all{{fft_engine_key, std::string(fft::engine)}};
   const auto add = [&](const char* table, const char* key, const auto& value) {
@@ -247,7 +251,7 @@ std::map<std::string, std::string> physics_of(const CosmologyConfig& config) {
                                    {"ns", p.ns},
                                    {"t_cmb", p.t_cmb}})
     add("cosmology", key, value);
-  add("cosmology", "box", fmt::format("{} Mpc", config.run.box_mpc));
+  all[box_key] = words_of_box(config.run.box_mpc);
   if (config.run.initial_file.empty()) add("cosmology", "seed", config.initial.seed);
   if (const auto mass = config.initial.wdm_mass_kev) add("cosmology", "wdm_mass", fmt::format("{} keV", *mass));
   if (config.has_gas) add("hydro", "gamma", config.hydro.gamma);

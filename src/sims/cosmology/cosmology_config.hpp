@@ -62,6 +62,12 @@ CosmologyConfig read_cosmology(const core::Node& root, bool has_gas, core::Node&
 
 /// Adds the box, the parameters of the universe and what heats its gas to what a moment, and so a result, tells.
 void tell_universe(const CosmologyConfig& config, mesh::Moment& moment);
+/// Numbers of a file and of the configuration are the same when they differ by no more than a few roundings of single
+/// precision.
+inline constexpr double largest_difference_in_file = 1e-6;
+/// How what a run depends on tells of its box.
+inline const std::string box_key = "cosmology.box";
+std::string words_of_box(double box_mpc);
 /// What its steps depend on, by key (see `SimulationPlan::physics`).
 std::map<std::string, std::string> physics_of(const CosmologyConfig& config);
 

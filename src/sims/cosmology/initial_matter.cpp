@@ -20,9 +20,6 @@ namespace {
 
 using mesh::Particles;
 
-// Numbers of a file and of the configuration are the same when they differ by no more than a few roundings of single
-// precision.
-constexpr double largest_difference = 1e-6;
 // Programs differ in their constants of nature (G times a solar mass over a Mpc by 5e-5) and may store masses in single
 // precision; a wrong Omega_m or h shows far above this.
 constexpr double largest_mass_difference = 1e-3;
@@ -30,7 +27,7 @@ constexpr double largest_mass_difference = 1e-3;
 class Differences {
  public:
   void compare(const char* key, const std::optional<double>& in_file, double wanted, double scale) {
-    if (!in_file || std::abs(*in_file - wanted) <= largest_difference * scale) return;
+    if (!in_file || std::abs(*in_file - wanted) <= largest_difference_in_file * scale) return;
     text_ += fmt::format("{}{} is {:.9g} in the file, {:.9g} in the configuration", text_.empty() ? "" : "; ", key,
                          *in_file, wanted);
   }
@@ -87,7 +84,7 @@ std::unique_ptr<io::InitialFile> open_checked(const CosmologyConfig& config) {
 // Positions that rounding put on the far side of the box, and no others, may lie outside.
 void check_inside(const mesh::Geometry& geometry, const Particles& particles, const std::string& path) {
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    const double length = geometry.length[axis], margin = largest_difference * length;
+    const double length = geometry.length[axis], margin = largest_difference_in_file * length;
     for (std::size_t n = 0; n < particles.size(); ++n) {
       const double x = particles.position[axis][n];
       if (x >= -margin && x <= length + margin) continue;

@@ -94,17 +94,10 @@ GasProblem read(const core::Node& root, mesh::Int3 cells, const solvers::HydroCo
   return problem;
 }
 
-solvers::HydroConfig standard() {
-  solvers::HydroConfig config;
-  config.gamma = 1.4;
-  config.dual_energy_eta = 0.0;
-  return config;
-}
-
 }  // namespace
 
 GasProblemEntry double_mach_problem() {
-  return {"double_mach", "a strong shock reflected from a wedge", standard(),
+  return {"double_mach", "a strong shock reflected from a wedge", diatomic_gas(),
           [] { return double_mach_table().options(); }, read};
 }
 

@@ -102,6 +102,14 @@ class MeanDifference {
   core::ExactSum differences_, volumes_;
 };
 
+/// Options of problems in gas of diatomic molecules whose internal energy is what the total leaves.
+inline solvers::HydroConfig diatomic_gas() {
+  solvers::HydroConfig config;
+  config.gamma = 1.4;
+  config.dual_energy_eta = 0.0;
+  return config;
+}
+
 /// Nothing comes in on any side that is not periodic.
 inline void fill_with_outflow(mesh::Field<double>& gas, const mesh::Geometry& level, double /*time*/) {
   solvers::fill_boundary(gas, level, {});

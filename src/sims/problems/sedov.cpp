@@ -212,9 +212,7 @@ GasProblem read(const core::Node& root, mesh::Int3 cells, const solvers::HydroCo
 }
 
 solvers::HydroConfig standard() {
-  solvers::HydroConfig config;
-  config.gamma = 1.4;
-  config.dual_energy_eta = 0.0;
+  solvers::HydroConfig config = diatomic_gas();
   config.flattening = "none";
   return config;
 }

@@ -84,17 +84,11 @@ GasProblem read(const core::Node& root, mesh::Int3 cells, const solvers::HydroCo
   return problem;
 }
 
-solvers::HydroConfig standard() {
-  solvers::HydroConfig config;
-  config.gamma = 1.4;
-  config.dual_energy_eta = 0.0;
-  return config;
-}
-
 }  // namespace
 
 GasProblemEntry vortex_problem() {
-  return {"vortex", "an isentropic vortex carried along", standard(), [] { return vortex_table().options(); }, read};
+  return {"vortex", "an isentropic vortex carried along", diatomic_gas(), [] { return vortex_table().options(); },
+          read};
 }
 
 }  // namespace sidestream::sims

@@ -28,11 +28,12 @@ namespace sidestream::sims {
 
 namespace {
 
-// Set by a signal, read between steps: the only state a signal handler may touch.
-volatile std::sig_atomic_t stop_signal = 0;
+// Set by a signal, read between steps and, the latter, by who waits for jobs: all that a signal handler may touch.
+volatile std::sig_atomic_t stop_signal = 0, is_interrupted = 0;
 
 extern "C" void remember_stop_signal(int number) {
   stop_signal = number;
+  if (number == SIGINT) is_interrupted = 1;
 }
 
 nlohmann::json machine() {
@@ -324,6 +325,7 @@ class Run {
     if (losses.checkpoints > 0)
       return "the warnings above and the events `checkpoint_failed` say why; no restart is possible";
     if (!losses.can_be_made_again()) return "the warnings above and the events `analysis_failed` say why";
+    if (is_interrupted != 0) return "go on with `--restart`, which makes them again";
     return io::generations_in(folder_.path()).empty()
                ? "there is no checkpoint of before: make room, then run again with `--overwrite`"
                : "make room, then go on with `--restart`: it begins with the newest checkpoint of before and makes "
@@ -425,9 +427,12 @@ RunStatus run(const comm::Communicator& every_rank, RunConfig config, const std:
   world.agree_on([&] {
     if (world.rank() == 0) check_start(config, folder_path, start);
   });
-  if (start.existing == io::ExistingRun::overwrite && world.broadcast(io::RunFolder(folder_path).holds_a_run()))
+  if (start.existing == io::ExistingRun::overwrite && world.broadcast(io::RunFolder(folder_path).holds_a_run())) {
+    couple::require_session(world, config.coupling);
     require_start(world, config, start);
+  }
   const io::RunFolder folder = io::prepare_run_folder(world, folder_path, start.existing, config.resolved);
+  config.coupling.is_interrupted = [] { return is_interrupted != 0; };
   couple::Session session(world, config.coupling, folder, bill, progress);
   if (!session.computes()) {
     session.serve();

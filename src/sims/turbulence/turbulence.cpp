@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/math.hpp"
@@ -36,6 +37,8 @@ constexpr double most_divergence = 1e-6;
 template <typename Real>
 constexpr double exact_divergence = std::is_same_v<Real, float> ? most_divergence : 1e-10;
 
+/// A constant power is held to rounding errors, and else told of.
+constexpr double least_share_of_power = 0.999;
 /// A flow is resolved from this product of wavenumber and Kolmogorov length on.
 constexpr double least_resolved = 1.0;
 
@@ -159,19 +162,26 @@ class Turbulence final : public Simulation {
   std::int64_t step_ = 0;
   double time_ = 0.0, dt_ = 0.0, courant_ = 0.0;
   double least_resolution_ = std::numeric_limits<double>::infinity();
-  bool has_warned_ = false;  // that the flow is not resolved
+  bool has_told_resolution_ = false, has_told_power_ = false;  // that it is too low
 };
 
 template <typename Real>
 std::vector<core::Error> Turbulence<Real>::warnings() {
-  const double kmax_eta = resolution();
-  if (has_warned_ || kmax_eta >= least_resolved) return {};
-  has_warned_ = true;
-  return {
-      core::Error(fmt::format("the flow is not resolved: kmax_eta, the highest wavenumber kept times the Kolmogorov "
-                              "length, is {:.3g}, below {:g}",
-                              kmax_eta, least_resolved),
-                  place(), "take more cells or a larger `turbulence.viscosity`")};
+  std::vector<core::Error> all;
+  if (const double kmax_eta = resolution(); kmax_eta < least_resolved && !std::exchange(has_told_resolution_, true))
+    all.emplace_back(fmt::format("the flow is not resolved: kmax_eta, the highest wavenumber kept times the Kolmogorov "
+                                 "length, is {:.3g}, below {:g}",
+                                 kmax_eta, least_resolved),
+                     place(), "take more cells or a larger `turbulence.viscosity`");
+  const double power = flow_.sums().power, wanted = config_.forcing.power;
+  const bool is_weak = config_.forcing.kind == "power" && power < least_share_of_power * wanted;
+  if (step_ > 0 && is_weak && !std::exchange(has_told_power_, true))
+    all.emplace_back(
+        fmt::format("the force puts in {:.3g}, not the {:.3g} of `forcing.power`: the waves that it drives "
+                    "have less energy than that would put in within a step",
+                    power, wanted),
+        place(), "it grows with their energy; lower `forcing.power`, or begin with more energy in them");
+  return all;
 }
 
 // A flow at rest takes steps of a hundredth of the run.
