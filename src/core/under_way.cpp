@@ -1,6 +1,7 @@
 #include "sidestream/core/under_way.hpp"
 
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
@@ -8,8 +9,6 @@
 #include <climits>
 #include <cstdlib>
 #include <initializer_list>
-#include <memory>
-#include <new>
 #include <string_view>
 #include <utility>
 
@@ -35,22 +34,23 @@ class SpareStack {
   SpareStack() {
     stack_t present_one{};
     if (::sigaltstack(nullptr, &present_one) != 0 || (present_one.ss_flags & SS_DISABLE) == 0) return;
-    bytes_.reset(new (std::nothrow) char[size_bytes]);
-    if (!bytes_) return;
-    const stack_t spare{.ss_sp = bytes_.get(), .ss_flags = 0, .ss_size = size_bytes};
+    bytes_ = ::mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (bytes_ == MAP_FAILED) return;
+    const stack_t spare{.ss_sp = bytes_, .ss_flags = 0, .ss_size = size_bytes};
     ::sigaltstack(&spare, nullptr);
   }
   ~SpareStack() {
-    if (!bytes_) return;
+    if (bytes_ == MAP_FAILED) return;
     const stack_t none{.ss_sp = nullptr, .ss_flags = SS_DISABLE, .ss_size = 0};
     ::sigaltstack(&none, nullptr);
+    ::munmap(bytes_, size_bytes);
   }
   SpareStack(const SpareStack&) = delete;
   SpareStack& operator=(const SpareStack&) = delete;
 
  private:
   static constexpr std::size_t size_bytes = 64 * 1024;
-  std::unique_ptr<char[]> bytes_;
+  void* bytes_ = MAP_FAILED;
 };
 
 void have_a_spare_stack() {
