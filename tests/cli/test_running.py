@@ -54,7 +54,7 @@ def start(config: Path, out: Path, mode: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "sidestream", "run", str(config), "-n", "2", "--out", str(out)]
     process = subprocess.Popen(
         [*command, "--set", f"fake.mode={mode}"],
-        env=environment(),
+        env=environment(OMPI_MCA_odls_base_sigkill_timeout="2"),  # time to end after a signal to all
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
