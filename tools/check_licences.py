@@ -24,6 +24,8 @@ ALLOWED = {
     r"libhdf5.*": "BSD",
     r"libpnetcdf": "BSD-like",
     r"libxxhash": "BSD",
+    r"libzstd": "BSD",
+    r"libzfp": "BSD",
     r"libfmt": "MIT",
     r"libsleef": "Boost",
 }
