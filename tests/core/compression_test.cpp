@@ -107,7 +107,8 @@ TYPED_TEST(Compressors, ALossyOneKeepsToItsBoundAndUsesIt) {
 
 TYPED_TEST(Compressors, WhereABoundLeavesNoBitsALossyOneGivesTheSameBits) {
   const BlockForm form{{4, 4, 4}, this->real};
-  std::vector<TypeParam> cells = wavy<TypeParam>(form, 1e30);
+  std::vector<TypeParam> cells = wavy<TypeParam>(form);
+  cells[5] = TypeParam{1e30F};
 
   for (const double bound : {1e-3, 0.0, -1.0, infinity, nan})
     EXPECT_TRUE(have_equal_bits(after_a_round_trip("zfp", bound, form, cells), cells)) << bound;
