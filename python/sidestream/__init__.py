@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from . import fft
     from .arrays.analyses import friends_of_friends, halos, power_spectrum
     from .arrays.tree import MergeTree, merge_tree, open_tree
+    from .files.adios import adios_steps
     from .files.opening import open
     from .files.snapshot import SnapshotFile
     from .redistribution import DataDescription, DataMapping
@@ -38,6 +39,7 @@ __all__ = [
     "Run",
     "SnapshotFile",
     "__version__",
+    "adios_steps",
     "fft",
     "friends_of_friends",
     "halos",
@@ -54,6 +56,7 @@ _HOME = {
     "MergeTree": "arrays.tree",
     "Run": "runs.run",
     "SnapshotFile": "files.snapshot",
+    "adios_steps": "files.adios",
     "friends_of_friends": "arrays.analyses",
     "halos": "arrays.analyses",
     "merge_tree": "arrays.tree",
