@@ -19,8 +19,7 @@ namespace sidestream::io {
 
 namespace {
 
-// Chunks of HDF5 are smaller, so no filter makes more of whatever it finds.
-constexpr std::size_t most_bytes = std::size_t{1} << 32;
+constexpr std::size_t most_bytes = std::size_t{1} << 32;  // chunks of HDF5 are smaller
 
 struct Freed {
   void operator()(void* memory) const { H5free_memory(memory); }
@@ -35,8 +34,10 @@ std::size_t hand_over(Room room, std::size_t bytes, std::size_t* room_bytes, voi
   return bytes;
 }
 
-Room room_for(std::size_t bytes) {
-  return Room(bytes == 0 || bytes >= most_bytes ? nullptr : H5allocate_memory(bytes, false));
+// Nothing where `compressed` bytes cannot be so many, whatever they say.
+Room room_for(std::size_t bytes, std::size_t compressed) {
+  const bool is_absurd = bytes >= most_bytes || bytes / core::most_compression > compressed;
+  return Room(bytes == 0 || is_absurd ? nullptr : H5allocate_memory(bytes, false));
 }
 
 #ifndef SIDESTREAM_WITHOUT_ZSTD
@@ -46,7 +47,7 @@ std::size_t read_zstd(unsigned flags, std::size_t, const unsigned*, std::size_t 
   if ((flags & H5Z_FLAG_REVERSE) == 0) return 0;
   const auto content = ZSTD_getFrameContentSize(*buffer, bytes);
   if (content == ZSTD_CONTENTSIZE_ERROR || content == ZSTD_CONTENTSIZE_UNKNOWN) return 0;
-  Room room = room_for(content);
+  Room room = room_for(content, bytes);
   if (!room || ZSTD_decompress(room.get(), content, *buffer, bytes) != content) return 0;
   return hand_over(std::move(room), content, room_bytes, buffer);
 }
@@ -112,7 +113,7 @@ std::size_t read_zfp(unsigned flags, std::size_t count, const unsigned* values, 
   const Stream stream(zfp_stream_open(nullptr), zfp_stream_close);
   if (!read_header(count, values, stream.get(), field.get())) return 0;
   const std::size_t made = bytes_of(field.get()), most = zfp_stream_maximum_size(stream.get(), field.get());
-  Room room = room_for(made);
+  Room room = room_for(made, bytes);
   if (!room || most == 0 || most > 2 * most_bytes || bytes > most) return 0;
   const std::unique_ptr<std::byte, decltype(&std::free)> padded(static_cast<std::byte*>(std::calloc(most + word, 1)),
                                                                 std::free);
