@@ -3,9 +3,10 @@
 usage: python bench/compression.py PLOTFILE [--ranks N] [--repeats N]
 
 The fields of PLOTFILE, a plot file of any format, are written again by `sidestream convert` in the format `sidestream`
-for each choice of `--compress`. Prints JSON. `ratio` is against the uncompressed file; `write_megabytes_per_second` is of uncompressed
-bytes, the best of the repeats, packing, compressing and bringing to the disk included. `largest_error` is the largest
-difference of a cell over the largest magnitude of the field; of halos and of the spectrum it is what changes.
+for each choice of `--compress`. Prints JSON. `ratio` is against the uncompressed fields;
+`write_megabytes_per_second` is of uncompressed bytes, the best of the repeats, packing, compressing and bringing to
+the disk included. `largest_error` is the largest difference of a cell over the largest magnitude of the field; of
+halos and of the spectrum it is what changes.
 """
 
 from __future__ import annotations

@@ -52,7 +52,8 @@ class CompressedFiles : public test::FormatTest, public testing::WithParamInterf
   const io::Format& format() const override { return io::formats().named(GetParam()); }
   std::string name(std::int64_t step = 7) const { return format().plotfile->of(step); }
   mesh::Layout layout(Deal deal = Deal::in_turn) const {
-    return test::dealt(mesh::split(mesh::domain_of({side, side, side}), {side / block, side / block, side / block}), comm_.size(), deal);
+    return test::dealt(mesh::split(mesh::domain_of({side, side, side}), {side / block, side / block, side / block}),
+                       comm_.size(), deal);
   }
   // Of the field on this rank, read again from `path`: f(cell, value).
   template <typename F>
