@@ -86,6 +86,7 @@ class Stream : public Transport {
   void report(const std::vector<Broker::Withdrawn>& withdrawn, std::int64_t step);
   void give_back(std::int64_t released);
   std::vector<std::string> names_of(const Orders& orders) const;
+  void wait_for_readers();
 
   Surroundings& around_;
   comm::Communicator group_;
@@ -98,7 +99,7 @@ class Stream : public Transport {
   Route route_;
   std::int64_t number_ = 0, released_ = 0;
   Broker::Verdict verdict_{};
-  bool is_finished_ = false;
+  bool has_begun_ = false;
 };
 
 Stream::Stream(Surroundings& around) : around_(around), group_(around.roles.group().duplicate()) {
@@ -220,8 +221,21 @@ Stream::Plan Stream::plan(const mesh::Snapshot& snapshot, const Orders& orders) 
   return plan;
 }
 
+void Stream::wait_for_readers() {
+  const int wanted = around_.config.stream.wait_for;
+  if (wanted == 0) return;
+  const core::Bill::Part part = around_.bill.part("waiting for readers", name);
+  bool are_here = true;
+  if (is_first()) are_here = wait_until([&] { return broker_->count_readers() >= wanted; }, around_.config.timeout_s);
+  const std::string problem = broadcast_patiently(group_, are_here ? "" : "late");
+  if (!problem.empty())
+    throw_together(group_, core::Error(fmt::format("waited {:.3g} s for {} readers", around_.config.timeout_s, wanted),
+                                       "key `stream.wait_for`", "start them, or wait for fewer"));
+}
+
 Orders Stream::publish(const mesh::Snapshot& snapshot, const Orders& orders) {
   if (orders.empty()) return {};
+  if (!std::exchange(has_begun_, true)) wait_for_readers();
   const std::int64_t step = snapshot.moment.step;
   const Plan plan_of_it = plan(snapshot, orders);
   if (plan_of_it.subscribers.empty()) {
@@ -409,7 +423,6 @@ void Stream::finish(Drain drain) {
   broadcast_patiently(group_, "");
   settle(0);
   station_->end(farewell_s);
-  is_finished_ = true;
 }
 
 }  // namespace
