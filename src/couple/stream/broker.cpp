@@ -115,7 +115,8 @@ json Broker::welcome(const std::string& peer, const json& request) {
   });
   if (before != readers_.end()) {
     Reader& same = before->second;
-    if (same.is_here) leave(same.id, "another took its name", true);
+    if (same.is_here)
+      tell_("stream_leave", {{"reader", same.id}, {"who", same.who}, {"reason", "another took its name"}});
     reader.id = same.id;
     reader.waiting = std::move(same.held);  // to be given again
     std::ranges::move(same.waiting, std::back_inserter(reader.waiting));
@@ -158,7 +159,7 @@ json Broker::hear(Reader& reader, const json& request) {
   }
   reader.after = std::max(reader.after, request.at("after").get<std::int64_t>());
   release(reader, reader.once_as.empty() ? reader.received : reader.done);
-  if (reader.is_dismissed) return {{"kind", "end"}, {"reason", reader.reason}, {"is_failure", true}};
+  if (reader.is_dismissed) return ending(reader);
   return {{"kind", "state"},
           {"sequence", reader.sequence},
           {"waiting", reader.waiting.size()},
@@ -252,16 +253,20 @@ void Broker::leave(int id, const std::string& reason, bool may_return) {
   }
 }
 
+json Broker::ending(const Reader& reader) {
+  return {{"kind", "end"},
+          {"reason", reader.is_dismissed ? reader.reason : "the run has ended"},
+          {"is_failure", reader.is_dismissed},
+          {"dropped", reader.dropped}};
+}
+
 void Broker::tell_the_end(stream::Server& server) {
   while (const std::optional<stream::Message> message = server.receive())
     server.send(message->peer, packed(answer(message->peer, message->head)));
   const std::lock_guard lock(mutex_);
   for (auto& [id, reader] : readers_)
     if (reader.is_here && (!reader.is_told || reader.since_told.seconds() > 0.5)) {
-      reader.is_told = server.send(
-          reader.peer,
-          packed(json{
-              {"kind", "end"}, {"reason", "the run has ended"}, {"is_failure", false}, {"dropped", reader.dropped}}));
+      reader.is_told = server.send(reader.peer, packed(ending(reader)));
       reader.since_told.restart();
     }
 }

@@ -129,6 +129,7 @@ class Broker {
 
   nlohmann::json welcome(const std::string& peer, const nlohmann::json& request);
   nlohmann::json hear(Reader& reader, const nlohmann::json& request);
+  static nlohmann::json ending(const Reader& reader);
   void give(stream::Server& server, Reader& reader);
   bool may_begin(Entry& entry);
   void release(Reader& reader, std::int64_t up_to);
