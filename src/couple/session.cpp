@@ -90,6 +90,11 @@ class Session::Impl {
     if (roles_.computes()) make_ways();
   }
 
+  // Transports have threads that write into the log.
+  ~Impl() { ways_.clear(); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
   const comm::Roles& roles() const { return roles_; }
   const comm::Communicator& group() const { return group_; }
   io::EventLog& log() { return log_; }

@@ -35,7 +35,15 @@ struct PolicyEntry {
 /// All policies there are.
 const core::Registry<PolicyEntry>& policies();
 
-/// The tables `[coupling]` and `[task.*]` of a configuration.
+/// The table `[stream]`: how other jobs reach tasks of the transport `stream`.
+struct StreamConfig {
+  std::string listen;         ///< "local", for jobs of the same user on the same node, or tcp://HOST:PORT
+  std::string keys;           ///< the folder of keys (`stream::KeyFolder`); "none": nobody is asked who he is
+  double timeout_s = 30.0;    ///< longest silence of a reader
+  std::int32_t wait_for = 0;  ///< readers without which the run does not publish its first step
+};
+
+/// The tables `[coupling]`, `[stream]` and `[task.*]` of a configuration.
 struct CouplingConfig {
   std::int32_t sidecars = 0;  ///< as asked for; see `sidecars_used`
   comm::SidecarCount count = comm::SidecarCount::total;
@@ -49,6 +57,7 @@ struct CouplingConfig {
   std::string queue_where;        ///< the place of its size
   std::string job_program;        ///< which does a task as a job of its own (`isolated_job.hpp`); empty: there is none
   std::function<bool()> is_interrupted;  ///< whether the user waits for the run to end; jobs are not waited for then
+  StreamConfig stream;
   TimeKeeping times;
   std::vector<Task> tasks;  ///< in the order of the file
 
@@ -100,8 +109,10 @@ void check_queue(const CouplingConfig& config, const Expected& expected);
 /// there is not, or a task asks for more cells than it can have.
 void check_tasks(const CouplingConfig& config, const Expected& expected);
 
-/// The options of `[coupling]` and those of every `[task.NAME]` that belong to the coupling, for the reference.
+/// The options of `[coupling]`, of `[stream]` and those of every `[task.NAME]` that belong to the coupling, for the
+/// reference.
 std::vector<core::Option> coupling_options();
+std::vector<core::Option> stream_options();
 std::vector<core::Option> task_options();
 
 }  // namespace sidestream::couple
