@@ -108,14 +108,16 @@ mesh::Snapshot in_common_units(const comm::Communicator& comm, const mesh::Snaps
   return state;
 }
 
-// "zstd" for all, or "density=zfp 1e-3" for one: as in a configuration.
-core::Compression compression_of(const std::vector<std::string>& asked, const std::vector<std::string>& quantities) {
+// "zstd" for all, or "density=zfp 1e-3" for one: as in a configuration, by the names of files.
+core::Compression compression_of(const mesh::Snapshot& file, const std::vector<std::string>& asked,
+                                 const std::vector<std::string>& quantities) {
   constexpr const char* option = "--compress";
   core::Node table(core::Node::Members{}, "", option);
   for (const std::string& one : asked) {
     const std::size_t equals = one.find('=');
-    const bool is_named = equals != std::string::npos;
-    table.set(is_named ? one.substr(0, equals) : "*", core::Node(one.substr(is_named ? equals + 1 : 0), "", option));
+    const std::string name = equals == std::string::npos ? "*" : one.substr(0, equals);
+    table.set(name == "*" || file.has(name) ? name : io::quantity_of(name),
+              core::Node(one.substr(equals == std::string::npos ? 0 : equals + 1), "", option));
   }
   const core::Compression compression = core::read_compression(table);
   compression.check_names(quantities);
@@ -129,7 +131,7 @@ io::FileChoice choice_of(const mesh::Snapshot& file, const Arguments& arguments)
                         .species = wanted_species(file, arguments.species)};
   choice.options = arguments.options;
   if (arguments.precision == "single") choice.precision = io::Precision::single_precision;
-  choice.compression = compression_of(arguments.compress, choice.quantities);
+  choice.compression = compression_of(file, arguments.compress, choice.quantities);
   const auto has_all = [](const std::vector<std::string>& chosen, const std::vector<std::string>& known) {
     return std::ranges::all_of(
         known, [&](const std::string& name) { return std::ranges::find(chosen, name) != chosen.end(); });
