@@ -27,7 +27,7 @@ struct Freed {
 using Room = std::unique_ptr<void, Freed>;
 
 // Puts what a filter made in the place of what it was given; returns its bytes.
-std::size_t hand_over(Room room, std::size_t bytes, std::size_t* room_bytes, void** buffer) {
+[[maybe_unused]] std::size_t hand_over(Room room, std::size_t bytes, std::size_t* room_bytes, void** buffer) {
   H5free_memory(*buffer);
   *buffer = room.release();
   *room_bytes = bytes;
@@ -35,7 +35,7 @@ std::size_t hand_over(Room room, std::size_t bytes, std::size_t* room_bytes, voi
 }
 
 // Nothing where `compressed` bytes cannot be so many, whatever they say.
-Room room_for(std::size_t bytes, std::size_t compressed) {
+[[maybe_unused]] Room room_for(std::size_t bytes, std::size_t compressed) {
   const bool is_absurd = bytes >= most_bytes || bytes / core::most_compression > compressed;
   return Room(bytes == 0 || is_absurd ? nullptr : H5allocate_memory(bytes, false));
 }
