@@ -112,6 +112,7 @@ std::vector<std::int64_t> make_container(const FileContent& content, const std::
     put_attribute<double>(root, "Origin", H5T_NATIVE_DOUBLE, {0.0, 0.0, 0.0});
   }
   for (std::size_t level = 0; level < content.state.levels.size(); ++level) put_level(file, content, level);
+  make_group(file, "sidestream");  // which else would tell when it was made
   put_text_dataset(file, vtkhdf_metadata, metadata_text(content));
   std::vector<std::int64_t> offsets;
   for (std::size_t a = 0; a < arrays.size(); ++a) offsets.push_back(place_array(file, arrays[a], rows[a]));
