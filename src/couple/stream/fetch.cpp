@@ -87,10 +87,10 @@ std::vector<std::vector<Word>> Fetcher::fetch(std::int64_t number, std::vector<W
           break;
       if (transfer.is_over()) continue;
       if (transfer.since_byte.seconds() > timeout_s_)
-        throw core::Error(fmt::format("waited {:.3g} s of {:.3g} s for cells of rank {} of the run", timeout_s_,
-                                      timeout_s_, transfer.from),
-                          addresses_[static_cast<std::size_t>(transfer.from)],
-                          "does the run still go on, and can this machine reach each of its ranks?");
+        throw FetchTimeout(fmt::format("waited {:.3g} s of {:.3g} s for cells of rank {} of the run", timeout_s_,
+                                       timeout_s_, transfer.from),
+                           addresses_[static_cast<std::size_t>(transfer.from)],
+                           "does the run still go on, and can this machine reach each of its ranks?");
       if (transfer.since_byte.seconds() > again_s && transfer.since_asked.seconds() > again_s) ask(transfer, number);
     }
   }

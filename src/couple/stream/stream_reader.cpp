@@ -220,13 +220,17 @@ class StreamReader::Impl {
     const std::vector<std::string> names = told.at("own_fields"), species = told.at("own_species");
     const core::Stopwatch watch;
     std::string problem;
+    bool is_late = false;
     Fetched fetched;
     try {
       fetched = fetch(announcement, names, !species.empty(), way);
+    } catch (const FetchTimeout& error) {
+      problem = error.what();
+      is_late = true;
     } catch (const core::Error& error) {
       problem = error.what();
     }
-    if (!is_fetched_by_all(problem)) {
+    if (!is_fetched_by_all(problem, is_late)) {
       attach();
       return std::nullopt;
     }
@@ -244,9 +248,9 @@ class StreamReader::Impl {
     return snapshot;
   }
 
-  // One that has patience looks for the run again; else all ranks throw.
-  bool is_fetched_by_all(const std::string& problem) {
-    if (options_.patience_s <= 0.0) comm_.agree(problem);
+  // One that has patience looks again for a run that gives nothing; else all ranks throw.
+  bool is_fetched_by_all(const std::string& problem, bool is_late) {
+    comm_.agree(is_late && options_.patience_s > 0.0 ? "" : problem);
     return comm_.all(problem.empty());
   }
 
@@ -387,7 +391,8 @@ class StreamReader::Impl {
 
   // The particles of a rank of the run go with its blocks, to the reader whose share it is.
   void add_particles_wanted(const Announcement& announcement, std::vector<Wanted>& wanted) const {
-    std::int64_t most = std::ssize(announcement.particles);
+    constexpr std::int64_t most_ranks = 1 << 20;  // each of which counts its own
+    std::int64_t most = most_ranks * std::ssize(announcement.particles);
     for (const ParticleLabel& label : announcement.particles) most += label.bytes() / 8;
     const std::vector<std::int32_t> owners = reader_of_writer(static_cast<int>(addresses_.size()));
     for (std::size_t writer = 0; writer < owners.size(); ++writer) {
