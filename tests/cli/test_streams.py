@@ -671,3 +671,22 @@ def test_a_bound_that_nobody_can_know_is_refused(tmp_path: Path) -> None:
         with pytest.raises(sidestream.Error, match="a bound of its own"):
             list(sidestream.stream(tmp_path / "run", quantities="pressure", compress="zfp 1e-3 relative"))
         assert job.wait(60) == 0
+
+
+def test_the_example_starts_all_jobs_and_ends_in_pictures(tmp_path: Path) -> None:
+    script = Path(__file__).parents[2] / "examples" / "stream" / "watch.sh"
+    environment = os.environ | {
+        "SIDESTREAM": str(Path(sys.executable).with_name("sidestream")),
+        "PYTHON": sys.executable,
+        "MPLBACKEND": "Agg",
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    }
+    done = subprocess.run(
+        [str(script), str(tmp_path / "run")], env=environment, capture_output=True, text=True, timeout=200, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "densest gas" in done.stdout
+    assert (tmp_path / "run" / "blast.png").read_bytes().startswith(b"\x89PNG")
+    assert len(list((tmp_path / "run" / "plots").glob("*.png"))) >= 1
+    assert events(tmp_path, "stream_leave")
