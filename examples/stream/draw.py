@@ -3,6 +3,7 @@
 import sys
 
 import matplotlib.pyplot as plt
+
 import sidestream
 
 run = sys.argv[1]
