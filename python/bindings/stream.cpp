@@ -180,15 +180,22 @@ class Stream {
     options.gateways = gateways;
     options.timeout_s = timeout_s;
     options.patience_s = patience_s;
+    options.is_interrupted = [] {
+      const nb::gil_scoped_acquire locked;
+      return PyErr_CheckSignals() != 0;
+    };
     const nb::gil_scoped_release unlocked;
     comm_ = std::make_shared<comm::Communicator>(comm ? MPI_Comm_f2c(static_cast<MPI_Fint>(*comm)) : MPI_COMM_SELF);
     reader_ = std::make_unique<couple::StreamReader>(*comm_, where, std::move(options));
   }
 
-  std::unique_ptr<Step> next() {
+  std::unique_ptr<Step> next() try {
     const nb::gil_scoped_release unlocked;
     std::optional<mesh::Snapshot> snapshot = reader().next();
     return snapshot ? std::make_unique<Step>(std::move(*snapshot), comm_) : nullptr;
+  } catch (const core::Error&) {
+    if (PyErr_Occurred() != nullptr) throw nb::python_error();  // Ctrl-C
+    throw;
   }
   void acknowledge() { reader().acknowledge(); }
   void close() {

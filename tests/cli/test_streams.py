@@ -690,3 +690,20 @@ def test_the_example_starts_all_jobs_and_ends_in_pictures(tmp_path: Path) -> Non
     assert (tmp_path / "run" / "blast.png").read_bytes().startswith(b"\x89PNG")
     assert len(list((tmp_path / "run" / "plots").glob("*.png"))) >= 1
     assert events(tmp_path, "stream_leave")
+
+
+def test_ctrl_c_ends_the_wait_for_a_step(tmp_path: Path) -> None:
+    write(tmp_path, BOX, LIVE, WAIT.format(2))  # so that the first one waits
+    with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
+        until(lambda: is_open(tmp_path))
+        waiting = subprocess.Popen(
+            [sys.executable, "-c", "import sidestream\nnext(sidestream.stream('run'))"],
+            cwd=tmp_path,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        until(lambda: status_of(tmp_path)["readers"])
+        waiting.send_signal(signal.SIGINT)
+        assert "KeyboardInterrupt" in waiting.communicate(timeout=20)[1]
+        until(lambda: not status_of(tmp_path)["readers"])
+        job.kill()

@@ -60,6 +60,8 @@ struct ReaderOptions {
   std::string keys{};       ///< the folder of keys, for a run that asks who reads it
   int gateways = 0;         ///< ranks that talk with the run, and give the others their cells; 0: all
   double timeout_s = 30.0;  ///< longest silence of the run
+  /// Asked on the first rank while it waits for a step: then `next` throws, and the reader can go on later.
+  std::function<bool()> is_interrupted{};
   double patience_s = 0.0;  ///< how long to look for the run again after that, or for one that is not there yet
 };
 

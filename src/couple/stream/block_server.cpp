@@ -35,7 +35,7 @@ void check(const Shelf& shelf, const TransferOrder& order) {
 }  // namespace
 
 BlockServer::BlockServer(const std::string& address, const stream::Security& security)
-    : server_(address, security, server_limits) {}
+    : server_(address, security, request_limits) {}
 
 void BlockServer::put(std::int64_t number, std::shared_ptr<Shelf> shelf) {
   const std::lock_guard lock(mutex_);
@@ -70,7 +70,7 @@ std::shared_ptr<Shelf> BlockServer::shelf_of(std::int64_t publish) const {
 
 void BlockServer::serve() {
   while (std::optional<stream::Message> message = server_.receive()) take(std::move(*message));
-  for (Early& early : std::exchange(early_, {})) take(std::move(early.message));
+  for (stream::Message& early : std::exchange(early_, {})) take(std::move(early));
   for (auto transfer = transfers_.begin(); transfer != transfers_.end();)
     transfer = send_some(transfer->second) ? std::next(transfer) : transfers_.erase(transfer);
 }
@@ -85,8 +85,9 @@ void BlockServer::take(stream::Message message) {
       if (transfer != transfers_.end() && transfer->second.number == request.at("transfer"))
         transfer->second.credit = std::min(transfer->second.credit + 1, 4 * chunk_window);
     }
-    if (kind == "want" && !begin(message.peer, request) && early_.size() < most_early)
-      early_.push_back({request.at("publish"), std::move(message)});
+    if (kind != "want" || begin(message.peer, request)) return;
+    std::erase_if(early_, [&](const stream::Message& early) { return early.peer == message.peer; });
+    if (early_.size() < most_early) early_.push_back(std::move(message));
   } catch (const json::exception&) {
     transfers_.erase(message.peer);
   } catch (const core::Error&) {

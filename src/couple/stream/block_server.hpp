@@ -50,12 +50,6 @@ class BlockServer {
     std::variant<Outgoing, OutgoingCompressed> cells;
     int credit = 0;
   };
-  // For a publish that this rank has not got yet.
-  struct Early {
-    std::int64_t publish = 0;
-    stream::Message message;
-  };
-
   void take(stream::Message message);
   bool begin(const std::string& peer, const nlohmann::json& request);
   void refuse(const std::string& peer, std::uint64_t transfer, const std::string& reason);
@@ -66,7 +60,7 @@ class BlockServer {
 
   stream::Server server_;
   std::map<std::string, Transfer> transfers_;  // of each peer the last
-  std::vector<Early> early_;
+  std::vector<stream::Message> early_;         // of each peer one, for a publish that this rank has not got yet
   std::atomic<std::int64_t> bytes_sent_ = 0;
 
   mutable std::mutex mutex_;  // of what follows

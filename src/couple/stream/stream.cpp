@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -90,6 +91,7 @@ class Stream : public Transport {
   void give_back(std::int64_t released);
   std::vector<std::string> names_of(const Orders& orders) const;
   void wait_for_readers();
+  void wait_for_readers_to(const std::function<bool()>& be_done);
   bool has_gateways() const { return around_.config.stream.gateways > 0; }
   void make_way_to_gateways();
   Cargo brought_to_gateways(Cargo own, std::size_t fields);
@@ -454,9 +456,20 @@ Standing Stream::standing() {
   return {number_, broker_->done(), {}, broker_->silence_s()};
 }
 
+// Who takes nothing for too long meanwhile is let go.
+void Stream::wait_for_readers_to(const std::function<bool()>& be_done) {
+  const core::Stopwatch watch;
+  wait_until(
+      [&] {
+        if (watch.seconds() > around_.config.timeout_s) broker_->drop_idle(around_.config.timeout_s);
+        return be_done();
+      },
+      forever_s);
+}
+
 // What nobody wants any more is freed: once a step, where anything is under way.
 void Stream::settle(std::int64_t count) {
-  if (count > 0 && is_first()) wait_until([&] { return broker_->done() >= count; }, forever_s);
+  if (count > 0 && is_first()) wait_for_readers_to([&] { return broker_->done() >= count; });
   if (count > 0) broadcast_patiently(group_, "");
   if (released_ == number_) return;
   const std::vector<std::int64_t> finished =
@@ -475,13 +488,7 @@ void Stream::settle(std::int64_t count) {
 void Stream::finish(Drain drain) {
   if (is_first()) {
     if (drain == Drain::no) report(broker_->withdraw_waiting(), number_);
-    const core::Stopwatch watch;
-    wait_until(
-        [&] {
-          if (watch.seconds() > around_.config.timeout_s) broker_->drop_idle(around_.config.timeout_s);
-          return broker_->is_empty() || !broker_->has_readers();
-        },
-        forever_s);
+    wait_for_readers_to([&] { return broker_->is_empty() || !broker_->has_readers(); });
   }
   broadcast_patiently(group_, "");
   settle(0);

@@ -96,6 +96,7 @@ class StreamReader::Impl {
         continue;
       }
       const std::string reason = told.at("reason");
+      if (kind == "interrupted") throw_together(comm_, core::Error(reason));
       if (kind == "silence" && options_.patience_s > 0.0) {
         attach();
         continue;
@@ -197,7 +198,7 @@ class StreamReader::Impl {
     json told;
     if (is_first()) {
       Attendant::News news = attendant_->next(number_);
-      constexpr std::array kinds{"step", "end", "dropped", "silence"};
+      constexpr std::array kinds{"step", "end", "dropped", "silence", "interrupted"};
       told = news.kind == Attendant::Kind::step ? std::move(news.step) : json{{"reason", news.reason}};
       told["kind"] = kinds[static_cast<std::size_t>(news.kind)];
       told["dropped"] = attendant_->dropped();
