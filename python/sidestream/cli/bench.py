@@ -217,6 +217,40 @@ def fft(
     return 1 if any("error" in case for case in report["cases"]) else 0
 
 
+@bench.command(short_help="Time a stream between two jobs.")
+def stream(
+    most_writers: Annotated[
+        int, typer.Option("--writers", metavar="N", min=4, help="Most ranks that publish; 4 to each that reads.")
+    ] = 16,
+    megabytes: Annotated[float, typer.Option("--megabytes", metavar="MB", min=0.1, help="Of a step.")] = 64.0,
+    steps: Annotated[int, typer.Option("--steps", metavar="N", min=6, help="Steps of each pair of jobs.")] = 8,
+    listen: Annotated[
+        str, typer.Option("--listen", metavar="ADDRESS", help="Where the job that publishes listens; or local.")
+    ] = "tcp://127.0.0.1:*",
+    peers: Annotated[
+        bool, typer.Option("--peers/--no-peers", help="Compare with a bare socket and with SST of ADIOS2.")
+    ] = True,
+    as_json: Json = False,
+    launcher: Launcher = None,
+) -> None:
+    """Time a stream between two jobs, by both techniques and by the one that readers choose themselves.
+
+    The four tests of Marrinan et al. (2019): strong scaling, the number of writers varied, the size varied, weak
+    scaling; a plane in slices becomes slices the other way (columns) or near-squares (rectangles). The bandwidth is
+    that of the fastest step, from its being there to its being laid out on all readers. Then one writer and one reader
+    with steps of 100 MB beside a bare socket and SST, by turns.
+
+    \b
+    Examples:
+      sidestream bench stream
+      sidestream bench stream --writers 32 --megabytes 256 --json
+    """
+    from ..launch import bench_stream
+
+    report = bench_stream.measure(bench_stream.StreamRequest(most_writers, megabytes, steps, listen, launcher, peers))
+    console.print_json(report) if as_json else bench_stream.print_report(report)
+
+
 def _require_names(strategies: str | None) -> None:
     if strategies is not None and not all(name.strip() for name in strategies.split(",")):
         raise UsageError(

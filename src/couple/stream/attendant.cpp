@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr milliseconds sign_every{1000};
+constexpr milliseconds sign_every{1000}, look_every{100};
 constexpr double farewell_s = 1.0;
 
 bool is_farewell(const stream::Message& message) {
@@ -154,7 +154,12 @@ Attendant::News Attendant::next(std::int64_t number) {
   after_ = number;
   asks_ = has_changed_ = true;
   wake_up_.call();
-  there_is_news_.wait(lock, [this] { return news_.has_value(); });
+  while (!there_is_news_.wait_for(lock, look_every, [this] { return news_.has_value(); })) {
+    if (!options_.is_interrupted) continue;
+    lock.unlock();
+    if (options_.is_interrupted()) return {Kind::interrupted, {}, "the wait for a step was interrupted"};
+    lock.lock();
+  }
   News news = *news_;
   if (news.kind == Kind::step) news_.reset();
   return news;

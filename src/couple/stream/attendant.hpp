@@ -29,7 +29,7 @@ class Attendant {
   /// What the run has said when it let the reader in.
   const nlohmann::json& welcome() const { return welcome_; }
 
-  enum class Kind { step, end, dropped, silence };
+  enum class Kind { step, end, dropped, silence, interrupted };
   struct News {
     Kind kind = Kind::silence;
     nlohmann::json step{};

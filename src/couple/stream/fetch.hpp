@@ -10,11 +10,18 @@
 
 #include "couple/publish/cargo.hpp"
 #include "couple/stream/part_cursor.hpp"
+#include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/couple/stream_reader.hpp"
 #include "sidestream/stream/socket.hpp"
 
 namespace sidestream::couple {
+
+/// A rank of the run has given nothing for too long.
+class FetchTimeout : public core::Error {
+ public:
+  using core::Error::Error;
+};
 
 /// What a rank of a reader asks of a rank of the run, and where it is to lie.
 struct Wanted {

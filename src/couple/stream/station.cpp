@@ -24,7 +24,7 @@ Station::~Station() {
 
 std::string Station::open(const std::string& address, const stream::Security& security,
                           std::function<void(const std::string& peer, const std::string& key)> refused) {
-  control_.emplace(address, security, server_limits, std::move(refused));
+  control_.emplace(address, security, talk_limits, std::move(refused));
   return control_->address();
 }
 

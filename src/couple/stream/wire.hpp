@@ -16,12 +16,13 @@ namespace sidestream::couple {
 inline constexpr int stream_version = 1;
 
 /// The largest pieces in which data travel: they stay in a cache between the network and their place.
-inline constexpr std::size_t chunk_bytes = std::size_t{256} << 10;
+inline constexpr std::size_t chunk_bytes = std::size_t{512} << 10;
 /// How many of them are under way to a reader.
 inline constexpr int chunk_window = 6;
 
-/// What a server takes of a stranger, and a client of its server.
-inline constexpr stream::Limits server_limits{std::size_t{16} << 20, 64}, client_limits{std::size_t{1} << 30, 64};
+/// What a first rank takes of a stranger, a rank that gives cells, and a client of its server.
+inline constexpr stream::Limits talk_limits{std::size_t{64} << 10, 64}, request_limits{std::size_t{8} << 20, 8},
+    client_limits{std::size_t{1} << 30, 64};
 
 /// A request for cells of publish `publish`, from the byte `from` on.
 nlohmann::json to_request(const TransferOrder& order, std::int64_t publish, std::uint64_t transfer, std::int64_t from);

@@ -1,0 +1,172 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <tuple>
+
+#include "couple/publish/protocol.hpp"
+#include "couple/stream/broker.hpp"
+#include "couple/stream/wire.hpp"
+#include "sidestream/core/error.hpp"
+
+namespace {
+
+using namespace sidestream;
+using namespace sidestream::couple;
+using nlohmann::json;
+
+struct NamedBroker : Broker {
+  NamedBroker(const std::string& policy, std::int64_t capacity)
+      : Broker({"run", "", {"ipc://nowhere"}, {"live"}}, {&policies().named(policy), capacity, 30.0},
+               [](const std::string&, const json&) {}) {}
+};
+
+json hello(const std::string& once_as = "") {
+  Demand demand;
+  demand.quantities = {"density"};
+  return {{"kind", "hello"},    {"version", stream_version}, {"who", "somebody"}, {"task", "live"},
+          {"once_as", once_as}, {"layout", "blocks"},        {"ranks", 1},        {"demand", to_json(demand)}};
+}
+
+json state(std::int64_t sequence, std::int64_t after, std::int64_t received) {
+  return {{"kind", "state"},  {"sequence", sequence}, {"after", after}, {"received", received},
+          {"done", received}, {"levels", 0},          {"bytes", 0},     {"is_result", false}};
+}
+
+int attach(Broker& broker, const std::string& peer, const std::string& once_as = "") {
+  const json answer = broker.answer(peer, packed(hello(once_as)));
+  EXPECT_EQ(answer.at("kind"), "welcome");
+  return answer.at("reader");
+}
+
+// What a publish of so many bytes at a step is answered; it is offered where it is taken.
+Broker::Verdict publish(Broker& broker, std::int64_t bytes, std::int64_t step) {
+  const Broker::Verdict verdict = broker.admit(broker.subscribers({"live"}), bytes, step);
+  if (verdict.number > 0) {
+    Broker::Offer offer{verdict.number, {{"number", verdict.number}}, {}, {}};
+    for (const int reader : verdict.readers) offer.own[reader] = json::object();
+    broker.offer(std::move(offer));
+  }
+  return verdict;
+}
+
+TEST(StreamBroker, NothingIsTakenBeyondTheQueue) {
+  for (const std::string policy : {"block", "drop-newest", "drop-oldest", "latest", "in-situ"}) {
+    NamedBroker broker(policy, 250);
+    attach(broker, "a");
+    attach(broker, "b");
+    for (std::int64_t step = 0; step < 10; ++step) EXPECT_LE(publish(broker, 100, step).queue_bytes, 250) << policy;
+  }
+}
+
+TEST(StreamBroker, APolicySaysWhatAFullQueueDoes) {
+  using Answer = Broker::Answer;
+  for (const auto& [policy, answer, withdrawn] :
+       {std::tuple("block", Answer::full, std::size_t{0}), std::tuple("drop-newest", Answer::left_out, std::size_t{1}),
+        std::tuple("drop-oldest", Answer::taken, std::size_t{1}), std::tuple("latest", Answer::taken, std::size_t{1}),
+        std::tuple("spill", Answer::stored, std::size_t{0}), std::tuple("in-situ", Answer::do_here, std::size_t{0})}) {
+    NamedBroker broker(policy, 100);
+    attach(broker, "a");
+    EXPECT_EQ(publish(broker, 100, 0).answer, Answer::taken);
+    const Broker::Verdict second = publish(broker, 100, 1);
+    EXPECT_EQ(second.answer, answer) << policy;
+    EXPECT_EQ(second.withdrawn.size(), withdrawn) << policy;
+  }
+}
+
+TEST(StreamBroker, ASlowReaderFillsHalfOfTheQueueWhereThereIsAnother) {
+  NamedBroker broker("drop-newest", 400);
+  const int slow = attach(broker, "slow");
+  attach(broker, "other");
+  for (std::int64_t step = 0; step < 2; ++step) EXPECT_EQ(publish(broker, 100, step).readers.size(), 2U);
+  broker.answer("other", packed(json{{"kind", "leave"}}));
+  const int fresh = attach(broker, "fresh");
+  const Broker::Verdict third = publish(broker, 100, 2);
+  EXPECT_EQ(third.readers, std::vector<int>{fresh});
+  ASSERT_EQ(third.withdrawn.size(), 1U);
+  EXPECT_EQ(third.withdrawn.front().step, 2);
+  EXPECT_NE(slow, fresh);
+}
+
+TEST(StreamBroker, WhoComesBackByNameIsGivenWhatWasNotDone) {
+  NamedBroker broker("block", 1000);
+  attach(broker, "first", "me");
+  for (std::int64_t step = 0; step < 3; ++step) publish(broker, 100, step);
+  const int again = attach(broker, "second", "me");
+  EXPECT_EQ(broker.status().at("readers").size(), 1U);
+  EXPECT_EQ(broker.status().at("readers").front().at("waiting"), 3);
+  EXPECT_EQ(broker.done(), 0);
+  broker.answer("second", packed(json{{"kind", "leave"}}));
+  EXPECT_EQ(broker.take_finished(), (std::vector<std::int64_t>{1, 2, 3}));
+  EXPECT_EQ(broker.done(), 3);
+  EXPECT_GT(again, 0);
+}
+
+TEST(StreamBroker, OnlyWhereNothingIsLeftOutIsEachStepPromised) {
+  for (const auto& [policy, kind] :
+       {std::pair("block", "welcome"), std::pair("spill", "welcome"), std::pair("latest", "refused"),
+        std::pair("drop-oldest", "refused"), std::pair("drop-newest", "refused"), std::pair("in-situ", "refused")})
+    EXPECT_EQ(NamedBroker(policy, 100).answer("a", packed(hello("me"))).at("kind"), kind) << policy;
+}
+
+// Messages with some bytes altered, cut off or put in, as anybody may send them.
+std::string altered(std::string bytes, std::mt19937_64& random) {
+  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % std::max<std::size_t>(n, 1)); };
+  for (std::size_t changes = 1 + below(4); changes > 0 && !bytes.empty(); --changes) {
+    const std::size_t at = below(bytes.size());
+    switch (below(4)) {
+      case 0:
+        bytes[at] = static_cast<char>(random());
+        break;
+      case 1:
+        bytes.resize(at);
+        break;
+      case 2:
+        bytes.insert(at, 1 + below(8), static_cast<char>(random()));
+        break;
+      default:
+        bytes[at] = static_cast<char>(bytes[at] ^ (1 << below(8)));
+    }
+  }
+  return bytes;
+}
+
+// 10^6 of them; ten times as many with SIDESTREAM_LARGE=1.
+TEST(StreamRequests, OfAnyBytesAreAnsweredOrRefused) {
+  const bool is_large = std::getenv("SIDESTREAM_LARGE") != nullptr;
+  std::mt19937_64 random(16);
+  TransferOrder order;
+  order.fields = {0, 1};
+  order.parts = {{0, {{0, 0, 0}, {8, 8, 8}}}, {1, {{2, 2, 2}, {4, 4, 4}}}};
+  order.compression = {{&core::compressors().front(), 0.0}, {&core::compressors().front(), 0.0}};
+  const std::vector<std::string> sound{packed(hello()), packed(state(3, 1, 1)), packed(json{{"kind", "leave"}}),
+                                       packed(json{{"kind", "status"}}), packed(to_request(order, 5, 7, 0))};
+  NamedBroker broker("latest", 1000);
+  std::int64_t refused = 0, welcome = 0;
+  for (std::int64_t trial = 0; trial < (is_large ? 10'000'000 : 1'000'000); ++trial) {
+    const std::size_t which = random() % sound.size();
+    const std::string bytes = altered(sound[which], random);
+    const std::string peer(1, static_cast<char>('a' + random() % 4));
+    if (which + 1 == sound.size()) {
+      try {
+        order_from(unpacked(bytes));
+      } catch (const core::Error&) {
+        ++refused;
+      } catch (const json::exception&) {
+        ++refused;
+      }
+      continue;
+    }
+    const json answer = broker.answer(peer, bytes);
+    refused += answer.value("kind", "") == "refused";
+    welcome += answer.value("kind", "") == "welcome";
+    ASSERT_TRUE(answer.contains("kind"));
+    if (trial % 1000 == 0) publish(broker, 10, trial);
+  }
+  EXPECT_GT(refused, 100'000);
+  EXPECT_GT(welcome, 1'000);
+}
+
+}  // namespace
