@@ -8,6 +8,7 @@
 
 #include "command_line.hpp"
 #include "in_parallel.hpp"
+#include "sidestream/core/compression.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/io/common_units.hpp"
@@ -29,7 +30,7 @@ struct Arguments {
   std::string input;
   std::vector<std::string> inputs;  // to verify
   std::string output, format, precision = "double";
-  std::vector<std::string> fields, species;
+  std::vector<std::string> fields, species, compress;
   io::WriteOptions options;
   std::int32_t block = 0;
   bool overwrite = false;
@@ -107,6 +108,22 @@ mesh::Snapshot in_common_units(const comm::Communicator& comm, const mesh::Snaps
   return state;
 }
 
+// "zstd" for all, or "density=zfp 1e-3" for one: as in a configuration, by the names of files.
+core::Compression compression_of(const mesh::Snapshot& file, const std::vector<std::string>& asked,
+                                 const std::vector<std::string>& quantities) {
+  constexpr const char* option = "--compress";
+  core::Node table(core::Node::Members{}, "", option);
+  for (const std::string& one : asked) {
+    const std::size_t equals = one.find('=');
+    const std::string name = equals == std::string::npos ? "*" : one.substr(0, equals);
+    table.set(name == "*" || file.has(name) ? name : io::quantity_of(name),
+              core::Node(one.substr(equals == std::string::npos ? 0 : equals + 1), "", option));
+  }
+  const core::Compression compression = core::read_compression(table);
+  compression.check_names(quantities);
+  return compression;
+}
+
 // A checkpoint that is taken over in part or rounded is none any more.
 io::FileChoice choice_of(const mesh::Snapshot& file, const Arguments& arguments) {
   io::FileChoice choice{.format = &io::formats().named(arguments.format),
@@ -114,6 +131,7 @@ io::FileChoice choice_of(const mesh::Snapshot& file, const Arguments& arguments)
                         .species = wanted_species(file, arguments.species)};
   choice.options = arguments.options;
   if (arguments.precision == "single") choice.precision = io::Precision::single_precision;
+  choice.compression = compression_of(file, arguments.compress, choice.quantities);
   const auto has_all = [](const std::vector<std::string>& chosen, const std::vector<std::string>& known) {
     return std::ranges::all_of(
         known, [&](const std::string& name) { return std::ranges::find(chosen, name) != chosen.end(); });
@@ -122,8 +140,10 @@ io::FileChoice choice_of(const mesh::Snapshot& file, const Arguments& arguments)
       !file.state_numbers.empty() || std::ranges::any_of(file.quantities(), &mesh::Quantity::is_state);
   const bool stays_checkpoint = is_checkpoint && arguments.precision == "double" &&
                                 has_all(choice.quantities, mesh::names_of(file.quantities())) &&
-                                has_all(choice.species, mesh::names_of(file.species()));
+                                has_all(choice.species, mesh::names_of(file.species())) &&
+                                !choice.compression.is_lossy();
   if (stays_checkpoint) choice.kind = io::FileKind::checkpoint;
+  io::check_compression(choice);
   for (const auto& [name, text] : file.texts)
     if (stays_checkpoint || name == io::config_text) choice.texts[name] = text;
   return choice;
@@ -234,6 +254,8 @@ int main(int argc, char** argv) {
   converts.words("--fields", arguments.fields, "fields to take over (default: all)");
   converts.words("--species", arguments.species, "species of particles to take over (default: all)");
   converts.word("--precision", arguments.precision, "of the fields", {.one_of = {"double", "single"}});
+  converts.words("--compress", arguments.compress,
+                 "how the fields are compressed: zstd, or FIELD=\"zfp 1e-3\" for one (default: not at all)");
   converts.number("--block", arguments.block, "cells a side of the blocks (default: those of the file)", 0);
   converts.word("--method", arguments.options.method, "how the data reach the disk");
   converts.flag("--overwrite", arguments.overwrite, "replace what has the name of the output");

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from . import fft
     from .arrays.analyses import friends_of_friends, halos, power_spectrum
     from .arrays.tree import MergeTree, merge_tree, open_tree
+    from .files.adios import adios_steps
     from .files.opening import open
     from .files.snapshot import SnapshotFile
     from .redistribution import DataDescription, DataMapping
@@ -42,6 +43,7 @@ __all__ = [
     "SnapshotFile",
     "Stream",
     "__version__",
+    "adios_steps",
     "fft",
     "friends_of_friends",
     "halos",
@@ -60,6 +62,7 @@ _HOME = {
     "Run": "runs.run",
     "SnapshotFile": "files.snapshot",
     "Stream": "streams",
+    "adios_steps": "files.adios",
     "friends_of_friends": "arrays.analyses",
     "halos": "arrays.analyses",
     "merge_tree": "arrays.tree",

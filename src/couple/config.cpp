@@ -34,6 +34,7 @@ struct CouplingTable {
   double queue = 0.0, timeout = 0.0;
   bool shared_memory = true;
   std::vector<double> cores;
+  core::Compression compression;
 };
 
 struct TaskTable : TriggerKeys {
@@ -75,6 +76,10 @@ core::Table<CouplingTable> coupling_table() {
       .in(core::wall_time_units())
       .at_least(0)
       .doc("longest time without a sign of those who analyse");
+  table
+      .parsed("compress", &CouplingTable::compression, core::Compression(),
+              std::function<core::Compression(const core::Node&)>(core::read_compression))
+      .doc("how the snapshots of `file` are compressed, as `compress` of a plot file");
   return table;
 }
 
@@ -358,6 +363,7 @@ CouplingConfig read_coupling(const core::Node& root, core::Node* resolved, const
   config.shares_memory = table.shared_memory;
   config.cores = read_cores(*coupling, table.cores);
   config.timeout_s = table.timeout;
+  config.compression = table.compression;
   config.times = times;
   const core::Node* const stream = root.find("stream");
   config.stream = read_stream(stream != nullptr ? *stream : no_stream, &full_stream);
@@ -439,6 +445,10 @@ std::string way_to(const std::string& name, const std::vector<std::string>& know
 }  // namespace
 
 void check_tasks(const CouplingConfig& config, const Expected& expected) {
+  std::vector<std::string> all;
+  for (const auto& [name, grid] : expected.grids)
+    for (const mesh::Quantity& quantity : grid.quantities) all.push_back(quantity.name);
+  config.compression.check_names(all);
   for (const Task& task : config.tasks) {
     check_conditions(task.trigger.when(), mesh::names_of(expected.grids.at("").quantities), config.times.has_redshift);
     const mesh::Grid& grid = grid_named(expected.grids, task.grid, task.table);

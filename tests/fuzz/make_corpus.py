@@ -63,6 +63,7 @@ COMPRESSED = {
     "zstd": "010104000128b52ffd201081000000000000000000000000800040803f404040",
     "zfp": "0101040002000000000000d03f05310b00",
 }
+LOSSES = {"zstd": "zstd", "zfp": "zfp 1e-2"}
 
 
 def main() -> None:
@@ -105,12 +106,23 @@ def _inputs(scratch: Path) -> dict[str, dict[str, bytes]]:
                 form: b"s" + _without_record(_converted(form, scratch).read_bytes())
                 for form in ("flash", "flash-netcdf")
             },
+            **{
+                f"flash_{name}": b"s" + _without_record(_converted("flash", scratch, words).read_bytes())
+                for name, words in LOSSES.items()
+            },
             "foreign": b"f" + _foreign_flash((1, 2)),
             "levels_far_apart": b"f" + _foreign_flash((1, 16)),
             "vtk": b"f" + _foreign_vtk(0),
             "vtk_absurd_box": b"f" + _foreign_vtk(-(1 << 30)),
         },
-        "raw": {"ours": raw, "too_many_particles": _with_particles(raw, 1 << 40)},
+        "raw": {
+            "ours": raw,
+            "too_many_particles": _with_particles(raw, 1 << 40),
+            **{
+                f"ours_{name}": _raw_input(_converted("raw", scratch, words).read_bytes())
+                for name, words in LOSSES.items()
+            },
+        },
         "result": {"table": b"s" + _without_record(_result(scratch).read_bytes())},
     }
 
@@ -129,10 +141,10 @@ def _tiny(scratch: Path) -> Path:
     return path
 
 
-def _converted(form: str, scratch: Path) -> Path:
-    target = scratch / form
+def _converted(form: str, scratch: Path, compress: str = "none") -> Path:
+    target = scratch / (form if compress == "none" else f"{form}_{compress.split()[0]}")
     command = [BUILD / "apps" / "sidestream-files", "convert", scratch / "run" / "plt00001", target, "--format", form]
-    _run([*command, "--fields", "x_velocity", "--precision", "single"])
+    _run([*command, "--fields", "x_velocity", "--precision", "single", "--compress", compress])
     return target
 
 

@@ -29,6 +29,8 @@ class Compression {
   const CompressionChoice& of(std::string_view quantity) const;
   /// Whether every quantity stays as it is.
   bool is_none() const;
+  /// Whether any quantity loses something.
+  bool is_lossy() const;
   /// Throws core::Error, with place and nearest name, where a quantity is named that is none of `quantities`.
   void check_names(std::span<const std::string> quantities) const;
   /// Throws core::Error, with the place, where a compressor is lossy; `reason` is a sentence.

@@ -45,6 +45,9 @@ struct Compressor {
   std::string missing{};  ///< of a compressor that this build does not have: what to do about it
 };
 
+/// No compressor makes one byte of more than these: what claims to be smaller is damaged.
+inline constexpr std::int64_t most_compression = 40'000;
+
 /// All compressors there are; the first changes nothing.
 const Registry<Compressor>& compressors();
 /// The best of the lossless ones that this build has.

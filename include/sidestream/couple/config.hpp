@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sidestream/comm/roles.hpp"
+#include "sidestream/core/compression.hpp"
 #include "sidestream/core/config.hpp"
 #include "sidestream/couple/task.hpp"
 
@@ -49,12 +50,13 @@ struct CouplingConfig {
   comm::SidecarCount count = comm::SidecarCount::total;
   double queue_bytes = 1024.0 * 1024.0 * 1024.0;  ///< published and not yet taken up, over all ranks
   const PolicyEntry* when_full = &policies().front();
-  std::string spill;          ///< the folder for what is stored
-  bool shares_memory = true;  ///< between the groups, where both are on a node
-  std::vector<int> cores;     ///< of each node, on which threads analyse; none: where their rank runs
-  double timeout_s = 3600.0;  ///< longest silence of the other group
-  std::string queue_where;    ///< the place of its size
-  std::string job_program;    ///< which does a task as a job of its own (`isolated_job.hpp`); empty: there is none
+  std::string spill;              ///< the folder for what is stored
+  bool shares_memory = true;      ///< between the groups, where both are on a node
+  std::vector<int> cores;         ///< of each node, on which threads analyse; none: where their rank runs
+  double timeout_s = 3600.0;      ///< longest silence of the other group
+  core::Compression compression;  ///< of stored snapshots
+  std::string queue_where;        ///< the place of its size
+  std::string job_program;        ///< which does a task as a job of its own (`isolated_job.hpp`); empty: there is none
   std::function<bool()> is_interrupted;  ///< whether the user waits for the run to end; jobs are not waited for then
   StreamConfig stream;
   TimeKeeping times;

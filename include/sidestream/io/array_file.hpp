@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "sidestream/comm/communicator.hpp"
+#include "sidestream/core/compression.hpp"
 #include "sidestream/core/registry.hpp"
 #include "sidestream/io/access_statistics.hpp"
 #include "sidestream/mesh/field_view.hpp"
@@ -16,15 +18,35 @@ namespace sidestream::io {
 enum class ElementType : std::uint8_t { float32, float64, int32, int64 };
 std::int64_t size_of(ElementType type);
 
+struct Chunks;
+
 /// An array of a file: rows of equal shape, one behind the other without gaps.
 struct Array {
   std::string name;  ///< in HDF5 with its groups: "Level0/CellData/density"
   ElementType type = ElementType::float64;
-  std::vector<std::int64_t> row_shape;  ///< of a row, slowest axis first; empty: a number a row
+  std::vector<std::int64_t> row_shape;     ///< of a row, slowest axis first; empty: a number a row
+  std::shared_ptr<const Chunks> chunks{};  ///< of an array that is compressed; its rows are words of 8 bytes then
 
   std::int64_t row_elements() const;
   std::int64_t row_bytes() const { return row_elements() * size_of(type); }
 };
+
+/// An array that stands in the file in chunks, one a run, each compressed by itself. They follow each other in the
+/// order of their numbers, and each begins at a multiple of 8 bytes.
+struct Chunks {
+  ElementType type = ElementType::float64;  ///< of what is in them
+  std::vector<std::int64_t> row_shape;
+  std::int64_t rows = 0;
+  core::CompressionChoice choice;   ///< with the bound that counts
+  core::BlockForm form;             ///< of the first
+  std::vector<std::int64_t> bytes;  ///< of each, without what fills its last word
+  std::vector<bool> are_exact;      ///< of each: without loss, though the choice is lossy
+};
+
+/// Bytes of a chunk with what fills its last word.
+inline std::int64_t in_words(std::int64_t bytes) {
+  return (bytes + 7) / 8 * 8;
+}
 
 /// Consecutive rows that a rank holds and packs as one: those of a block.
 struct RowRun {
@@ -50,8 +72,13 @@ struct ArrayGroup {
   /// One entry an array where its rows are unconverted cells of a field, else empty.
   std::vector<InPlace> in_place;
   /// Name of an array (run_total, arrays) of 64-bit XXH3 checksums of the packed runs that is kept beside the others;
-  /// empty: none.
+  /// empty: none. Of what is compressed: of the runs as readers find them.
   std::string checksums;
+  /// One entry an array where some are compressed, with bounds that are not relative, else empty. Only reals.
+  std::vector<core::CompressionChoice> compression{};
+  /// Where arrays are compressed: what each run is a block of, by its number. In an HDF5 file all runs have as many
+  /// rows.
+  std::function<core::BlockForm(std::int64_t number)> form{};
 };
 
 /// What kind of file holds the arrays: which library can open it.

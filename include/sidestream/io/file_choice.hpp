@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "sidestream/core/compression.hpp"
 #include "sidestream/io/array_file.hpp"
 
 namespace sidestream::io {
@@ -33,6 +34,7 @@ struct FileChoice {
                                                 ///< empty: all
   /// Of the particles, chosen by their ids, so that they are the same ones at every moment; 0: none.
   double particle_share = 1.0;
+  core::Compression compression{};             ///< of the quantities, in their units; of a checkpoint never lossy
   std::map<std::string, std::string> texts{};  ///< kept beside the state
   WriteOptions options{};
 };

@@ -16,6 +16,10 @@ namespace sidestream::io {
 AccessStatistics write_snapshot(const comm::Communicator& comm, const mesh::Snapshot& snapshot,
                                 const FileChoice& choice, const std::string& path);
 
+/// Throws core::Error, with the place, where the format holds no compressed cells, or a checkpoint would lose
+/// something.
+void check_compression(const FileChoice& choice);
+
 /// Makes what all ranks have to make together of `choice`. Collective.
 void prepare(const mesh::Snapshot& snapshot, const FileChoice& choice);
 

@@ -44,6 +44,14 @@ def convert(
         str | None,
         typer.Option("--method", metavar="NAME", help="How the data reach the disk (default: the format's choice)."),
     ] = None,
+    compress: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--compress",
+            metavar="HOW",
+            help='How fields are compressed: zstd, "zfp 1e-3", or FIELD="zfp 1e-3" for one (default: not at all).',
+        ),
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what has the name OUT.")] = False,
     ranks: Ranks = None,
     launcher: Launcher = None,
@@ -62,12 +70,13 @@ def convert(
       sidestream convert runs/demo/plt00120 demo_hdf5_plt_cnt_0120 --format flash
       sidestream convert sedov_hdf5_chk_0010 plt00010 --format nyx -n 4
       sidestream convert chk00050.hdf5_chk small --format nyx --fields density,Temp --precision single
+      sidestream convert plt00120 small.raw --format raw --compress density="zfp 1e-3 relative",zstd
     """
     from ..files.description import print_description
     from ..launch import conversion
 
     request = conversion.Conversion(
-        source, target, form, _names(fields), _names(species), precision, block, method, overwrite
+        source, target, form, _names(fields), _names(species), precision, block, method, overwrite, _names(compress)
     )
     with status(f"converting {source}") as tell:
         report = conversion.convert(request, count_of(ranks), launcher, tell)

@@ -22,7 +22,7 @@ def open(path: str | os.PathLike[str]) -> Run | SnapshotFile | xr.Dataset:  # no
 
     Args:
         path: a run folder; a plot file or checkpoint of any format (of Nyx and other AMReX codes, FLASH, Enzo, ...);
-            or a single result file.
+            a BP file of ADIOS2, whose last step is opened; or a single result file.
 
     Returns:
         A `Run` for a run folder, a `SnapshotFile` for a plot file or checkpoint, and an `xarray.Dataset`, the table,
@@ -47,6 +47,10 @@ def open(path: str | os.PathLike[str]) -> Run | SnapshotFile | xr.Dataset:  # no
 
     if format_of(target):
         return SnapshotFile(target)
+    from .adios import is_adios, open_adios
+
+    if is_adios(target):
+        return open_adios(target)
     if is_run(target):
         return Run(target)
     if is_result(target):

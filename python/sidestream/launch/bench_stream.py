@@ -111,7 +111,7 @@ def run_pair(pair: Pair, technique: str, request: StreamRequest) -> dict[str, An
                     job.kill()
     if read.returncode != 0:
         raise Error(f"the reader ended with {read.returncode}: {trouble.strip()[-500:]}")
-    steps = json.loads(text)["steps"]
+    steps: list[dict[str, Any]] = json.loads(text)["steps"]
     if not all(step["is_right"] for step in steps):
         raise Error("numbers came that were not those that were sent")
     best = min(steps[len(steps) // 2 :], key=lambda step: step["seconds"])

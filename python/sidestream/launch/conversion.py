@@ -30,6 +30,7 @@ class Conversion:
     block: int | None = None
     method: str | None = None
     overwrite: bool = False
+    compress: Sequence[str] = ()
 
     def arguments(self) -> list[str]:
         """The arguments of `sidestream-files`."""
@@ -39,6 +40,7 @@ class Conversion:
         words += ["--method", self.method] if self.method is not None else []
         words += ["--overwrite"] * self.overwrite
         words += ["--fields", *self.fields] if self.fields else []
+        words += ["--compress", *self.compress] if self.compress else []
         return [*words, "--species", *self.species] if self.species else words
 
 

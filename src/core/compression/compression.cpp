@@ -76,6 +76,10 @@ bool Compression::is_none() const {
                              [](const Entry& entry) { return entry.choice.compressor == &compressors().front(); });
 }
 
+bool Compression::is_lossy() const {
+  return std::ranges::any_of(entries_, [](const Entry& entry) { return entry.choice.compressor->is_lossy; });
+}
+
 void Compression::check_names(std::span<const std::string> quantities) const {
   for (const Entry& entry : entries_)
     if (entry.quantity != all_others && std::ranges::find(quantities, entry.quantity) == quantities.end())

@@ -78,6 +78,7 @@ class File : public Transport {
                                .quantities = quantities,
                                .species = species,
                                .particle_share = species.empty() ? 0.0 : 1.0,
+                               .compression = around_.config.compression,
                                .texts = {{stored_tasks_text, nlohmann::json(tasks).dump()}}},
                               path);
   }

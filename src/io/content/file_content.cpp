@@ -1,14 +1,19 @@
 #include "io/content/file_content.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 #include <utility>
 
 #include "io/content/chosen_species.hpp"
+#include "io/content/pack_block.hpp"
 #include "io/content/particle_table.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/io/format.hpp"
 #include "sidestream/io/quantity_names.hpp"
 #include "sidestream/io/refined_blocks.hpp"
 #include "sidestream/io/write_snapshot.hpp"
@@ -70,6 +75,35 @@ void check_particles(const FileContent& content) {
   }
 }
 
+double largest_magnitude(const comm::Communicator& comm, const FileContent& content, const std::string& field) {
+  double largest = 0.0;
+  comm.agree_on([&] {
+    std::vector<std::byte> room;
+    for (std::size_t level = 0; level < content.state.levels.size(); ++level)
+      for (const std::int32_t index : content.state.levels[level].boxes_of(comm.rank())) {
+        const mesh::Box& box = content.state.levels[level].box(index);
+        room.resize(static_cast<std::size_t>(box.volume() * size_of(content.precision)));
+        const auto [lowest, highest] = pack_block(content, field, level, box, room.data());
+        largest = std::max({largest, std::abs(lowest), std::abs(highest)});
+      }
+  });
+  return comm.max(largest);
+}
+
+std::vector<core::CompressionChoice> compression_of(const comm::Communicator& comm, const FileContent& content,
+                                                    const std::vector<Variable>& variables,
+                                                    const core::Compression& compression) {
+  std::vector<core::CompressionChoice> choices;
+  if (compression.is_none()) return choices;
+  for (std::size_t v = 0; v < variables.size(); ++v) {
+    core::CompressionChoice choice = compression.of(variables[v].quantity->name);
+    if (choice.is_relative) choice.bound = choice.bound_for(largest_magnitude(comm, content, content.fields()[v].name));
+    choice.is_relative = false;
+    choices.push_back(choice);
+  }
+  return choices;
+}
+
 void check(const FileContent& content) {
   const mesh::Snapshot& state = content.state;
   core::require(!state.levels.empty(), "a file has at least one level");
@@ -124,8 +158,16 @@ mesh::Snapshot without_quantities(const mesh::Snapshot& snapshot) {
   return state;
 }
 
+void check_compression(const FileChoice& choice) {
+  if (!choice.format->compresses)
+    choice.compression.refuse_all(fmt::format("the format `{}` cannot hold compressed cells", choice.format->name));
+  if (choice.kind == FileKind::checkpoint)
+    choice.compression.refuse_lossy("a checkpoint is exact: a run goes on from it to the bit");
+}
+
 FileContent content_of(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const FileChoice& choice) {
   FileContent content;
+  comm.agree_on([&] { check_compression(choice); });
   prepare(snapshot, choice);
   comm.agree_on([&] {
     content.state = without_quantities(snapshot);
@@ -138,6 +180,7 @@ FileContent content_of(const comm::Communicator& comm, const mesh::Snapshot& sna
   content.kind = choice.kind;
   content.precision = choice.precision;
   content.particle_precision = choice.particle_precision;
+  content.compression = compression_of(comm, content, variables_of(snapshot, choice), choice.compression);
   comm.agree_on([&] { check(content); });
   return content;
 }

@@ -28,6 +28,8 @@ struct FileContent {
   ParticleTable particles{};
   FileKind kind = FileKind::plot_file;
   Precision precision = Precision::double_precision, particle_precision = Precision::double_precision;
+  /// Of each variable, with bounds in its unit in the file; none where nothing is compressed.
+  std::vector<core::CompressionChoice> compression{};
 
   const std::vector<mesh::Quantity>& fields() const { return state.quantities(); }
   const std::map<std::string, double>& kept() const;

@@ -49,6 +49,10 @@ Extremes pack(const BlockCells& from, const mesh::Box& box, std::byte* out) {
 
 }  // namespace
 
+core::BlockForm form_of(mesh::Int3 cells, ElementType type) {
+  return {{cells.z, cells.y, cells.x}, type == ElementType::float32 ? core::Real::float32 : core::Real::float64};
+}
+
 BlockCells cells_of(const FileContent& content, const std::string& field, std::size_t level, const mesh::Box& box,
                     std::vector<double>& room) {
   const mesh::Snapshot::Stored& stored = content.state.stored(field);

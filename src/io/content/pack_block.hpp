@@ -17,6 +17,9 @@ inline std::int64_t size_of(Precision precision) {
   return precision == Precision::double_precision ? 8 : 4;
 }
 
+/// What a compressor is told of a block of numbers of a file, x fastest.
+core::BlockForm form_of(mesh::Int3 cells, ElementType type);
+
 /// A variable is `factor` times `cells`.
 struct BlockCells {
   core::View4<const double> cells;

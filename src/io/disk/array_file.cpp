@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "io/disk/commit_record.hpp"
+#include "io/disk/compressed_arrays.hpp"
 #include "io/disk/memory_file.hpp"
 #include "io/disk/table_image.hpp"
 #include "io/write_methods.hpp"
@@ -222,14 +223,26 @@ bool is_of_library(const WriteMethod& method) {
   return method.containers.size() == 1;
 }
 
+void check_method_of_chunks(const ArrayFile& file, const WriteOptions& options) {
+  const bool has_chunks = std::ranges::any_of(file.groups, [](const ArrayGroup& g) { return !g.compression.empty(); });
+  if (const WriteMethod& method = write_method(options.method, file.container); has_chunks && is_of_library(method))
+    throw core::Error(fmt::format("the method `{}` cannot write compressed arrays", method.name), "",
+                      "leave `method` out, or take one that writes files of every kind");
+}
+
 class ArrayFileWriter {
  public:
   ArrayFileWriter(const comm::Communicator& comm, const std::string& path, const ArrayFile& file,
                   const WriteOptions& options)
-      : comm_(comm.split(0)), path_(path), file_(file), options_(options), table_(table_of(file)) {
+      : comm_(comm.split(0)), path_(path), file_(file), options_(options) {
     comm_.agree_on([&] {
       for (const ArrayGroup& group : file.groups) check_group(group);
+      check_method_of_chunks(file, options);
     });
+    const core::Stopwatch watch;
+    file_.groups = with_compressed_arrays(comm_, file);
+    statistics_.exchange_s += watch.seconds();
+    table_ = table_of(file_);
   }
 
   AccessStatistics operator()() {
@@ -312,7 +325,7 @@ class ArrayFileWriter {
 
   comm::Communicator comm_;
   const std::string& path_;
-  const ArrayFile& file_;
+  ArrayFile file_;  // as it goes to the disk
   const WriteOptions& options_;
   ArrayTable table_;
   AccessStatistics statistics_;

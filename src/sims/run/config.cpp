@@ -8,6 +8,7 @@
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/machine.hpp"
 #include "sidestream/io/quantity_names.hpp"
+#include "sidestream/io/write_snapshot.hpp"
 #include "sidestream/sims/run.hpp"
 #include "sims/quantities/common_quantities.hpp"
 #include "sims/run/output_kinds.hpp"
@@ -41,6 +42,7 @@ core::Table<RunKeys> run_table() {
 struct Output : couple::TriggerKeys {
   std::string format, grid, method, precision, on_failure;  // `grid`: the key `state` of a checkpoint
   std::vector<std::string> variables, species, particle_numbers;
+  core::Compression compression;
   double particle_share = 1.0;
   std::int32_t keep = 0, files = 0, ranks_per_file = 1, aggregators = 0;
   bool is_asynchronous = false;
@@ -85,6 +87,12 @@ core::Table<Output> output_table(const OutputKind& kind, const couple::TimeKeepi
     table.option("precision", &Output::precision, is_single ? "single" : "double")
         .one_of({"double", "single"})
         .doc("of the fields");
+    table
+        .parsed("compress", &Output::compression, core::Compression(),
+                std::function<core::Compression(const core::Node&)>(core::read_compression))
+        .doc(
+            "\"zstd\", without loss; \"zfp 1e-3\", no cell off by more, in the unit of the quantity, or \"zfp 1e-3 "
+            "relative\" to its largest magnitude; or a table { QUANTITY = ..., \"*\" = ... }");
   }
   if (kind.is_checkpoint) {
     table.option("keep", &Output::keep, 2).at_least(0).doc("newest checkpoints that stay; 0: all");
@@ -236,6 +244,9 @@ OutputConfig read_output(const core::Node* node, const OutputKind& kind, const R
   config.stops_on_failure = output.on_failure == "stop";
   config.file.quantities = output.variables.empty() ? usual_quantities(kind, *config.file.format, known)
                                                     : read_quantities(*node, output.variables, known);
+  config.file.compression = output.compression;
+  config.file.compression.check_names(kind.is_checkpoint ? known : config.file.quantities);
+  io::check_compression(config.file);
   if (!kind.is_checkpoint) check_particles(*node, kind, output, run);
   if (!kind.is_checkpoint) config.file.particle_precision = io::Precision::single_precision;
   config.file.particle_share = output.particle_share;

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "io/containers/hdf5/hdf5_filters.hpp"
 #include "io/containers/hdf5/hdf5_inside.hpp"
+#include "io/containers/hdf5/hdf5_places.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
 
@@ -16,9 +18,9 @@ namespace {
 constexpr hsize_t aligned_from_bytes = 65536, alignment_bytes = 4096;
 constexpr hsize_t tables_bytes = 32768;  // room for what HDF5 says of datasets, so that it does not lie between them
 
-std::vector<hsize_t> full_shape(const Array& array, std::int64_t rows) {
+std::vector<hsize_t> full_shape(const std::vector<std::int64_t>& row_shape, std::int64_t rows) {
   std::vector<hsize_t> shape{static_cast<hsize_t>(rows)};
-  for (const std::int64_t length : array.row_shape) shape.push_back(static_cast<hsize_t>(length));
+  for (const std::int64_t length : row_shape) shape.push_back(static_cast<hsize_t>(length));
   return shape;
 }
 
@@ -36,12 +38,30 @@ std::int64_t product(const std::vector<std::int64_t>& shape) {
 
 }  // namespace
 
-FileHandle create_hdf5_file(const std::string& path, unsigned creation_order) {
+namespace {
+
+// Whatever HDF5 says of datasets and chunks has its place before the first chunk, and chunks begin at multiples of a
+// word, wherever the one before has ended.
+void keep_chunks_together(hid_t access, std::span<const Array> arrays) {
+  constexpr hsize_t bytes_a_dataset = 8192, bytes_a_chunk = 192;
+  hsize_t bytes = tables_bytes;
+  for (const Array& array : arrays)
+    bytes += bytes_a_dataset + (array.chunks ? bytes_a_chunk * array.chunks->bytes.size() : 0);
+  check_hdf5(H5Pset_alignment(access, 1, 8), "H5Pset_alignment");
+  check_hdf5(H5Pset_meta_block_size(access, bytes), "H5Pset_meta_block_size");
+  give_places_only(access);
+}
+
+}  // namespace
+
+FileHandle create_hdf5_file(const std::string& path, unsigned creation_order, std::span<const Array> arrays) {
   const PropertiesHandle access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate"),
       creation(H5Pcreate(H5P_FILE_CREATE), "H5Pcreate");
   check_hdf5(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18), "H5Pset_libver_bounds");
   check_hdf5(H5Pset_alignment(access, aligned_from_bytes, alignment_bytes), "H5Pset_alignment");
   check_hdf5(H5Pset_meta_block_size(access, tables_bytes), "H5Pset_meta_block_size");
+  if (std::ranges::any_of(arrays, [](const Array& array) { return array.chunks != nullptr; }))
+    keep_chunks_together(access, arrays);
   check_hdf5(H5Pset_obj_track_times(creation, false), "H5Pset_obj_track_times");
   check_hdf5(H5Pset_link_creation_order(creation, creation_order), "H5Pset_link_creation_order");
   check_hdf5(H5Pset_attr_creation_order(creation, creation_order), "H5Pset_attr_creation_order");
@@ -62,23 +82,69 @@ hid_t hdf5_type(ElementType type) {
   return H5I_INVALID_HID;
 }
 
-DatasetHandle create_array(hid_t file, const Array& array, std::int64_t rows) {
-  const PropertiesHandle creation(H5Pcreate(H5P_DATASET_CREATE), "H5Pcreate"),
-      links(H5Pcreate(H5P_LINK_CREATE), "H5Pcreate");
-  check_hdf5(H5Pset_layout(creation, H5D_CONTIGUOUS), "H5Pset_layout");
-  check_hdf5(H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY), "H5Pset_alloc_time");
+namespace {
+
+// A dataset (shape...) without values; missing groups in its name are made.
+DatasetHandle create_dataset(hid_t file, const std::string& name, ElementType type, const std::vector<hsize_t>& shape,
+                             hid_t creation) {
+  const PropertiesHandle links(H5Pcreate(H5P_LINK_CREATE), "H5Pcreate");
   check_hdf5(H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER), "H5Pset_fill_time");
   check_hdf5(H5Pset_obj_track_times(creation, false), "H5Pset_obj_track_times");
   check_hdf5(H5Pset_create_intermediate_group(links, 1), "H5Pset_create_intermediate_group");
-  const std::vector<hsize_t> shape = full_shape(array, rows);
   const SpaceHandle space(H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr), "H5Screate_simple");
-  return DatasetHandle(H5Dcreate2(file, array.name.c_str(), hdf5_type(array.type), space, links, creation, H5P_DEFAULT),
+  return DatasetHandle(H5Dcreate2(file, name.c_str(), hdf5_type(type), space, links, creation, H5P_DEFAULT),
                        "H5Dcreate2");
+}
+
+}  // namespace
+
+DatasetHandle create_array(hid_t file, const Array& array, std::int64_t rows) {
+  const PropertiesHandle creation(H5Pcreate(H5P_DATASET_CREATE), "H5Pcreate");
+  check_hdf5(H5Pset_layout(creation, H5D_CONTIGUOUS), "H5Pset_layout");
+  check_hdf5(H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY), "H5Pset_alloc_time");
+  return create_dataset(file, array.name, array.type, full_shape(array.row_shape, rows), creation);
 }
 
 std::int64_t offset_of(const DatasetHandle& dataset) {
   const haddr_t offset = H5Dget_offset(dataset);
   return offset == HADDR_UNDEF ? 0 : static_cast<std::int64_t>(offset);
+}
+
+namespace {
+
+// HDF5 gives each chunk the next place in the file; nothing of it is written here.
+std::vector<std::int64_t> place_chunks(hid_t file, hid_t dataset, const Chunks& chunks, std::int64_t rows_a_chunk) {
+  const std::vector<std::byte> nothing(static_cast<std::size_t>(*std::ranges::max_element(chunks.bytes)));
+  std::vector<hsize_t> start(chunks.row_shape.size() + 1, 0);
+  const PlacedChunks placed(file);
+  for (std::size_t chunk = 0; chunk < chunks.bytes.size(); ++chunk) {
+    start[0] = chunk * static_cast<hsize_t>(rows_a_chunk);
+    check_hdf5(H5Dwrite_chunk(dataset, H5P_DEFAULT, left_out_filters(chunks, chunk), start.data(),
+                              static_cast<std::size_t>(chunks.bytes[chunk]), nothing.data()),
+               "H5Dwrite_chunk");
+  }
+  return placed.places();
+}
+
+std::int64_t place_chunked(hid_t file, const std::string& name, const Chunks& chunks) {
+  const auto count = static_cast<std::int64_t>(chunks.bytes.size());
+  const PropertiesHandle creation(H5Pcreate(H5P_DATASET_CREATE), "H5Pcreate");
+  const std::vector<hsize_t> chunk = full_shape(chunks.row_shape, chunks.rows / count);
+  check_hdf5(H5Pset_chunk(creation, static_cast<int>(chunk.size()), chunk.data()), "H5Pset_chunk");
+  set_filters(creation, chunks);
+  const DatasetHandle dataset =
+      create_dataset(file, name, chunks.type, full_shape(chunks.row_shape, chunks.rows), creation);
+  const std::vector<std::int64_t> places = place_chunks(file, dataset, chunks, chunks.rows / count);
+  core::require(places.size() == chunks.bytes.size(), "HDF5 writes each chunk once");
+  for (std::size_t c = 1; c < places.size(); ++c)
+    core::require(places[c] == places[c - 1] + in_words(chunks.bytes[c - 1]), "the chunks of an array have no gaps");
+  return places.front();
+}
+
+}  // namespace
+
+std::int64_t place_array(hid_t file, const Array& array, std::int64_t rows) {
+  return array.chunks ? place_chunked(file, array.name, *array.chunks) : offset_of(create_array(file, array, rows));
 }
 
 void put_dataset(hid_t file, const std::string& name, hid_t type, const std::vector<std::int64_t>& shape,
@@ -152,8 +218,7 @@ std::vector<std::int64_t> shape_of(hid_t dataset) {
 
 // Before memory is taken: compressed data may be larger than the file, but not without bound.
 void check_size(const std::vector<std::int64_t>& shape, std::int64_t file_bytes) {
-  constexpr std::int64_t largest_compression = 2000;
-  std::int64_t left = file_bytes * largest_compression;
+  std::int64_t left = file_bytes * core::most_compression;
   for (const std::int64_t length : shape) {
     if (length < 0 || (length > 0 && left / length == 0))
       throw core::Error("the array claims more values than the file can hold");

@@ -12,8 +12,9 @@ namespace sidestream::io {
 
 /// A new HDF5 file, replacing what is there, whose tables carry checksums of their own (format of HDF5 1.8 and later)
 /// and whose large arrays begin at multiples of 4096 bytes. `creation_order`: flags of HDF5, whether the root group
-/// keeps the order in which its members are made.
-FileHandle create_hdf5_file(const std::string& path, unsigned creation_order = 0);
+/// keeps the order in which its members are made. Of `arrays` that are to come and are compressed the chunks of each
+/// will follow each other, and take room in the file without being written.
+FileHandle create_hdf5_file(const std::string& path, unsigned creation_order = 0, std::span<const Array> arrays = {});
 
 /// The HDF5 type of an element in a file.
 hid_t hdf5_type(ElementType type);
@@ -23,6 +24,9 @@ hid_t hdf5_type(ElementType type);
 DatasetHandle create_array(hid_t file, const Array& array, std::int64_t rows);
 /// The first byte of a contiguous dataset in the file; arrays without rows have none and give 0.
 std::int64_t offset_of(const DatasetHandle& dataset);
+/// Makes a dataset for an array as it goes to the disk, compressed or not, and tells its first byte in the file. The
+/// chunks of one that is compressed follow each other from there on.
+std::int64_t place_array(hid_t file, const Array& array, std::int64_t rows);
 
 /// A small dataset of its own, written now.
 void put_dataset(hid_t file, const std::string& name, hid_t type, const std::vector<std::int64_t>& shape,

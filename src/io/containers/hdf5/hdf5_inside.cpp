@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "io/containers/hdf5/hdf5_filters.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {
@@ -35,8 +36,9 @@ auto inside(hid_t kind, Open open) {
 }
 
 void check_storage(hid_t dataset) {
-  constexpr std::array own_filters{H5Z_FILTER_DEFLATE, H5Z_FILTER_SHUFFLE, H5Z_FILTER_FLETCHER32,
-                                   H5Z_FILTER_SZIP,    H5Z_FILTER_NBIT,    H5Z_FILTER_SCALEOFFSET};
+  constexpr std::array own_filters{H5Z_FILTER_DEFLATE, H5Z_FILTER_SHUFFLE,     H5Z_FILTER_FLETCHER32, H5Z_FILTER_SZIP,
+                                   H5Z_FILTER_NBIT,    H5Z_FILTER_SCALEOFFSET, zstd_filter,           zfp_filter};
+  register_filters();
   const PropertiesHandle creation(H5Dget_create_plist(dataset), "H5Dget_create_plist");
   if (H5Pget_layout(creation) == H5D_VIRTUAL || H5Pget_external_count(creation) > 0)
     throw core::Error("the values lie in other files, which are not opened", "", hint);
@@ -47,7 +49,7 @@ void check_storage(hid_t dataset) {
     const H5Z_filter_t filter = check_hdf5(
         H5Pget_filter2(creation, static_cast<unsigned>(number), &flags, &count, nullptr, 0, nullptr, &settings),
         "H5Pget_filter2");
-    if (std::ranges::find(own_filters, filter) == own_filters.end())
+    if (std::ranges::find(own_filters, filter) == own_filters.end() || H5Zfilter_avail(filter) <= 0)
       throw core::Error(fmt::format("the values take the filter {}, a plugin, which is not loaded", filter), "",
                         "write them without compression, or with `gzip`: `h5repack -f GZIP=1 IN OUT`");
   }

@@ -91,6 +91,8 @@ ArrayGroup flash_cells(const FileContent& content, int rank, FlashLayout layout,
     for (const mesh::Quantity& field : content.fields()) put_cells(content, field.name, blocks[run], type, writer);
   };
   if (order == ByteOrder::little) set_in_place(content, layout, group);
+  group.compression = content.compression;
+  group.form = [block, type](std::int64_t) { return form_of(block, type); };
   group.checksums = "checksum";
   return group;
 }

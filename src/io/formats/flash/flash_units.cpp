@@ -118,17 +118,20 @@ ConvertedUnit flash_unit(const std::string& unit, double a) {
 
 namespace {
 
-// A field of `from`, which outlives `to`, in another unit.
-void add_converted(const mesh::Snapshot& from, const mesh::Quantity& field, mesh::Snapshot& to) {
+// A field of `from`, which outlives `to`, in another unit; returns its factor.
+double add_converted(const mesh::Snapshot& from, const mesh::Quantity& field, mesh::Snapshot& to) {
   const ConvertedUnit converted = flash_unit(field.unit, from.moment.scale_factor.value_or(1.0));
   const mesh::Quantity in_file{field.name, converted.unit};
-  if (const mesh::Snapshot::Stored& stored = from.stored(field.name); !stored.levels.empty())
-    return to.add_stored(in_file, stored.levels, stored.component, stored.factor * converted.factor);
+  if (const mesh::Snapshot::Stored& stored = from.stored(field.name); !stored.levels.empty()) {
+    to.add_stored(in_file, stored.levels, stored.component, stored.factor * converted.factor);
+    return converted.factor;
+  }
   to.add_computed(in_file, [&from, name = field.name, factor = converted.factor](int level, const mesh::Box& box,
                                                                                  const core::View4<double>& out) {
     from.write(name, level, box, out);
     core::for_each_cell(box, [=](int k, int j, int i) { out(k, j, i) *= factor; });
   });
+  return converted.factor;
 }
 
 }  // namespace
@@ -142,7 +145,10 @@ FlashContent in_flash_units(const FileContent& content) {
   for (double& length : in_file.geometry.length) length *= cm_per_mpc;
   in_file.length_unit = "cm";
   in_file.moment.time *= cm_per_mpc / 1e5;
-  for (const mesh::Quantity& field : state.quantities()) add_converted(state, field, in_file);
+  for (std::size_t v = 0; v < content.fields().size(); ++v) {
+    const double factor = add_converted(state, content.fields()[v], in_file);
+    if (!content.compression.empty()) flash.content.compression[v].bound *= factor;
+  }
   for (mesh::ParticleNumber& number : flash.content.particles.numbers) {
     const ConvertedUnit converted = flash_unit(number.unit, state.moment.scale_factor.value_or(1.0));
     flash.real_factors.push_back(converted.factor);

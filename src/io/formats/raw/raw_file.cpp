@@ -9,6 +9,7 @@
 #include "io/content/pack_block.hpp"
 #include "io/disk/checksum.hpp"
 #include "io/formats/nyx/fab.hpp"
+#include "sidestream/core/compressed_block.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/array_file.hpp"
 #include "sidestream/io/atomic_file.hpp"
@@ -48,7 +49,10 @@ RawFile::RawFile(IndexDescription all, IndexReader& index)
     for (const auto& array : index.root().at("arrays")) {
       const auto offset = array.at("offset").get<std::int64_t>();
       if (offset < 0 || offset > size) index.fail("an array lies outside the file");
-      offsets_[array.at("name").get<std::string>()] = begin + offset;
+      const auto name = array.at("name").get<std::string>();
+      offsets_[name] = begin + offset;
+      if (array.contains("chunks"))
+        take_chunks(name, index.take<std::int64_t>(array.at("chunks").get<std::int64_t>()), index);
     }
   } catch (const nlohmann::json::exception& problem) {
     index.fail(problem.what());
@@ -80,16 +84,55 @@ std::int64_t RawFile::offset_of(const std::string& array) const {
   return found->second;
 }
 
-std::vector<std::byte> RawFile::checked_bytes(std::int64_t offset, std::int64_t bytes, std::int64_t checksum_offset,
-                                              const std::string& what) const {
-  const InputFile file(description_.state.source);
+void RawFile::take_chunks(const std::string& array, std::vector<std::int64_t> bytes, IndexReader& index) {
+  std::int64_t offset = offset_of(array);
+  const std::int64_t size = InputFile(index.path()).size_bytes();
+  for (const std::int64_t chunk : bytes) {
+    if (chunk < 0 || chunk > size - offset) index.fail("a compressed block lies outside the file");
+    chunks_[array].push_back({offset, chunk, true});
+    offset += in_words(chunk);
+  }
+}
+
+RawFile::Place RawFile::place_of(const std::string& array, std::size_t level, std::int32_t box) const {
+  const auto b = static_cast<std::size_t>(box);
+  const std::int64_t cells = description_.state.levels[level].box(box).volume();
+  const auto chunks = chunks_.find(array);
+  if (chunks == chunks_.end()) return {offset_of(array) + cells_before_[level][b] * real_bytes_, cells * real_bytes_};
+  if (b >= chunks->second.size() || cells * real_bytes_ / core::most_compression > chunks->second[b].bytes)
+    throw core::Error(fmt::format("`{}` has fewer compressed cells than its boxes", array), description_.state.source,
+                      "use an earlier file");
+  return chunks->second[b];
+}
+
+void RawFile::check(std::span<const std::byte> data, std::int64_t offset, std::int64_t checksum_offset,
+                    const std::string& what) const {
   std::uint64_t checksum = 0;
-  file.read(checksum_offset, std::as_writable_bytes(std::span(&checksum, 1)));
-  std::vector<std::byte> data = file.bytes(offset, bytes);
+  InputFile(description_.state.source).read(checksum_offset, std::as_writable_bytes(std::span(&checksum, 1)));
   if (checksum_of(data) != checksum)
     throw core::Error(fmt::format("the checksum of {} is wrong: the data are damaged", what),
                       fmt::format("{}, offset {}", description_.state.source, offset), "use an earlier file");
+}
+
+std::vector<std::byte> RawFile::checked_bytes(std::int64_t offset, std::int64_t bytes, std::int64_t checksum_offset,
+                                              const std::string& what) const {
+  std::vector<std::byte> data = InputFile(description_.state.source).bytes(offset, bytes);
+  check(data, offset, checksum_offset, what);
   return data;
+}
+
+std::vector<std::byte> RawFile::cells_at(const Place& place, const core::BlockForm& form,
+                                         const std::string& what) const {
+  std::vector<std::byte> bytes = InputFile(description_.state.source).bytes(place.offset, place.bytes);
+  if (!place.is_compressed) return bytes;
+  std::vector<std::byte> cells(form.bytes());
+  try {
+    core::decompress_block(form, bytes, cells);
+  } catch (const core::Error& error) {
+    throw core::Error(fmt::format("{}: {}", what, error.message()),
+                      fmt::format("{}, offset {}", description_.state.source, place.offset), "use an earlier file");
+  }
+  return cells;
 }
 
 std::vector<double> RawFile::read_box(std::size_t field, int level, std::int32_t box) const {
@@ -97,10 +140,11 @@ std::vector<double> RawFile::read_box(std::size_t field, int level, std::int32_t
   const std::string& name = description_.fields[field].name;
   const mesh::Box& cells = description_.state.levels[l].box(box);
   const auto number = box * std::ssize(description_.fields) + static_cast<std::int64_t>(field);
+  const Place place = place_of(raw_name(l, name), l, box);
+  const std::string what = fmt::format("field `{}`, box {}", name, to_string(cells));
   const std::vector<std::byte> bytes =
-      checked_bytes(offset_of(raw_name(l, name)) + cells_before_[l][static_cast<std::size_t>(box)] * real_bytes_,
-                    cells.volume() * real_bytes_, offset_of(raw_name(l, raw_checksums)) + number * 8,
-                    fmt::format("field `{}`, box {}", name, to_string(cells)));
+      cells_at(place, form_of(cells.extent(), real_bytes_ == 8 ? ElementType::float64 : ElementType::float32), what);
+  check(bytes, place.offset, offset_of(raw_name(l, raw_checksums)) + number * 8, what);
   std::vector<double> values(static_cast<std::size_t>(cells.volume()));
   reals_to_doubles(bytes.data(), real_bytes_ == 8, false, cells.volume(), values.data());
   return values;

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,13 +34,25 @@ class RawFile final : public SnapshotFile {
  private:
   RawFile(IndexReader index, const std::string& path);
   RawFile(IndexDescription description, IndexReader& index);
+  // Bytes of a box in the file: as plain numbers, or as a compressed block.
+  struct Place {
+    std::int64_t offset = 0, bytes = 0;
+    bool is_compressed = false;
+  };
+  Place place_of(const std::string& array, std::size_t level, std::int32_t box) const;
+  void take_chunks(const std::string& array, std::vector<std::int64_t> bytes, IndexReader& index);
   std::int64_t offset_of(const std::string& array) const;
+  // The cells of a box, as many bytes as they are.
+  std::vector<std::byte> cells_at(const Place& place, const core::BlockForm& form, const std::string& what) const;
+  void check(std::span<const std::byte> data, std::int64_t offset, std::int64_t checksum_offset,
+             const std::string& what) const;
   std::vector<std::byte> checked_bytes(std::int64_t offset, std::int64_t bytes, std::int64_t checksum_offset,
                                        const std::string& what) const;
   void append_piece(std::size_t piece, mesh::Particles& out) const;
 
   std::int64_t real_bytes_, particle_real_bytes_;
   std::map<std::string, std::int64_t> offsets_;            // of arrays in the file
+  std::map<std::string, std::vector<Place>> chunks_;       // of compressed arrays, by box
   std::vector<std::vector<std::int64_t>> cells_before_;    // [level][box]
   std::vector<std::int64_t> piece_counts_, piece_starts_;  // of particles
 };

@@ -57,6 +57,10 @@ ArrayGroup cells_of(const FileContent& content, std::size_t level, int rank) {
     pack_block(content, content.fields()[array].name, level, content.state.levels[level].box(own[run]), out.data());
   };
   group.checksums = raw_name(level, raw_checksums);
+  group.compression = content.compression;
+  group.form = [&layout, type = type_of(content.precision)](std::int64_t box) {
+    return form_of(layout.box(static_cast<std::int32_t>(box)).extent(), type);
+  };
   return group;
 }
 
@@ -133,7 +137,8 @@ std::string_view word_of(ElementType type) {
   return words[static_cast<std::size_t>(type)];
 }
 
-// Offsets in the index count from the first multiple of 4096 behind it.
+// Offsets in the index count from the first multiple of 4096 behind it. Of arrays in chunks the tables have the bytes
+// of each.
 std::vector<std::int64_t> create_raw_file(const std::string& path, Index index, std::span<const Array> arrays,
                                           std::span<const std::int64_t> rows) {
   std::vector<std::int64_t> offsets;
@@ -146,6 +151,9 @@ std::vector<std::int64_t> create_raw_file(const std::string& path, Index index, 
                                     {"type", word_of(arrays[a].type)},
                                     {"elements", rows[a] * arrays[a].row_elements()},
                                     {"offset", offsets.back()}});
+    if (!arrays[a].chunks) continue;
+    index.root["arrays"].back()["chunks"] = arrays[a].chunks->bytes.size();
+    index.append(arrays[a].chunks->bytes);
   }
   const std::string text = index_text(raw_magic, index);
   OutputFile file(path, OutputFile::Open::modify);
@@ -179,15 +187,17 @@ Format raw_format() {
   std::vector<std::string> methods;
   for (const WriteMethod& method : write_methods())
     if (std::ranges::find(method.containers, Container::raw) != method.containers.end()) methods.push_back(method.name);
-  return {"raw",
-          "one file of plain arrays with an index",
-          StepName{"plt", ".raw", 5},
-          StepName{"chk", ".raw", 5},
-          methods,
-          {},
-          write_raw,
-          is_raw_file,
-          open_raw_file};
+  Format format{"raw",
+                "one file of plain arrays with an index",
+                StepName{"plt", ".raw", 5},
+                StepName{"chk", ".raw", 5},
+                methods,
+                {},
+                write_raw,
+                is_raw_file,
+                open_raw_file};
+  format.compresses = true;
+  return format;
 }
 
 }  // namespace sidestream::io

@@ -49,6 +49,10 @@ ArrayGroup level_group_of(const FileContent& content, std::size_t level, int ran
   for (const mesh::Quantity& field : content.fields())
     group.arrays.push_back({level_group(level) + "/CellData/" + vtkhdf_array_name(field.name), type, {}});
   group.checksums = vtkhdf_checksums(level);
+  group.compression = content.compression;
+  group.form = [&layout, type](std::int64_t box) {
+    return form_of(layout.box(static_cast<std::int32_t>(box)).extent(), type);
+  };
   group.pack = [&content, level, type, own = layout.boxes_of(rank)](std::size_t array, std::size_t run,
                                                                     std::span<std::byte> out) {
     pack_cells(content, content.fields()[array].name, level, content.state.levels[level].box(own[run]), type, out);
@@ -99,7 +103,7 @@ void put_level(hid_t file, const FileContent& content, std::size_t level) {
 std::vector<std::int64_t> make_container(const FileContent& content, const std::string& path,
                                          std::span<const Array> arrays, std::span<const std::int64_t> rows) {
   const QuietHdf5 quiet;
-  FileHandle file = create_hdf5_file(path);
+  FileHandle file = create_hdf5_file(path, 0, arrays);
   {
     const ObjectHandle root = make_group(file, "VTKHDF");
     put_attribute<std::int64_t>(root, "Version", H5T_NATIVE_INT64, {2, 2});
@@ -108,9 +112,10 @@ std::vector<std::int64_t> make_container(const FileContent& content, const std::
     put_attribute<double>(root, "Origin", H5T_NATIVE_DOUBLE, {0.0, 0.0, 0.0});
   }
   for (std::size_t level = 0; level < content.state.levels.size(); ++level) put_level(file, content, level);
+  make_group(file, "sidestream");  // which else would tell when it was made
   put_text_dataset(file, vtkhdf_metadata, metadata_text(content));
   std::vector<std::int64_t> offsets;
-  for (std::size_t a = 0; a < arrays.size(); ++a) offsets.push_back(offset_of(create_array(file, arrays[a], rows[a])));
+  for (std::size_t a = 0; a < arrays.size(); ++a) offsets.push_back(place_array(file, arrays[a], rows[a]));
   file.close("H5Fclose");
   return offsets;
 }
@@ -122,11 +127,22 @@ void check_names(const FileContent& content) {
   core::require(std::ranges::adjacent_find(names) == names.end(), "the variables of a file have different names");
 }
 
+// The chunks of HDF5 have one shape.
+void check_boxes(const FileContent& content) {
+  if (content.compression.empty()) return;
+  for (const mesh::Layout& level : content.state.levels)
+    for (const mesh::Box& box : level.boxes())
+      if (box.extent() != level.box(0).extent())
+        throw core::Error("the format `vtkhdf` compresses boxes of one size only, and these differ", "",
+                          "choose `block` so that it divides the cells, or take the format `raw`");
+}
+
 AccessStatistics write_vtkhdf(const comm::Communicator& comm, const std::string& path, const FileContent& content,
                               const WriteOptions& options) {
   ArrayFile file;
   comm.agree_on([&] {
     check_names(content);
+    check_boxes(content);
     file.container = Container::hdf5;
     for (std::size_t level = 0; !content.fields().empty() && level < content.state.levels.size(); ++level)
       file.groups.push_back(level_group_of(content, level, comm.rank()));
@@ -159,6 +175,7 @@ Format vtkhdf_format() {
   format.write = write_vtkhdf;
   format.recognizes = is_vtkhdf_file;
   format.open = open_vtkhdf_file;
+  format.compresses = true;
   format.holds_particles_alone = false;
   return format;
 }

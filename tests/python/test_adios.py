@@ -1,0 +1,177 @@
+"""Steps of ADIOS2 as snapshots, against what was written; the example as it stands, on ranks and beside its writer."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sidestream
+from sidestream.error import Error
+from sidestream.launch.launcher import has_mpirun, prepare
+
+adios2 = pytest.importorskip("adios2")
+EXAMPLES = Path(__file__).parents[2] / "examples" / "adios"
+SHAPE = (6, 5, 4)  # z, y, x
+
+
+def values(step: int) -> np.ndarray:
+    return np.arange(np.prod(SHAPE), dtype=float).reshape(SHAPE) + 1000.0 * step
+
+
+def write(path: Path, name: str = "rho", steps: int = 2, dtype=np.float64, **attributes) -> Path:
+    """A field in two blocks along z; attributes stand with the variable."""
+    with adios2.Stream(str(path), "w") as stream:
+        for step in stream.steps(steps):
+            number = step.current_step()
+            field = values(number).astype(dtype)
+            for first, end in ((0, 2), (2, SHAPE[0])):
+                step.write(
+                    name, np.ascontiguousarray(field[first:end]), SHAPE, (first, 0, 0), (end - first, *SHAPE[1:])
+                )
+            step.write("time", 0.25 * number)
+            step.write("counts", np.arange(4, dtype=np.int32), [4], [0], [4])
+            if number == 0:
+                for attribute, value in attributes.items():
+                    step.write_attribute(attribute, value, name)
+    return path
+
+
+def test_a_file_opens_with_its_last_step(tmp_path: Path) -> None:
+    snapshot = sidestream.open(
+        write(tmp_path / "a.bp", spacing=[0.5, 1.0, 2.0], origin=[1.0, 2.0, 3.0], units="g/cm^3")
+    )
+
+    assert (snapshot.format, snapshot.seal, snapshot.fields) == ("adios", "none", ["rho"])
+    assert snapshot.cells() == SHAPE[::-1]
+    assert snapshot.box_size == (8.0, 5.0, 3.0)
+    assert snapshot.origin == (3.0, 2.0, 1.0)
+    assert snapshot.units == {"rho": "g/cm^3"}
+    assert snapshot.attrs["time"] == 0.25
+    assert np.array_equal(snapshot["rho"].values, values(1))
+    assert snapshot["rho"].x.values[0] == 4.0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_every_step_is_there_by_the_names_of_the_caller(tmp_path: Path, dtype) -> None:
+    path = write(tmp_path / "a.bp", dtype=dtype)
+    snapshots = list(
+        sidestream.adios_steps(path, {"density": "rho"}, box_size=8.0, length_unit="cm", units={"density": "g/cm^3"})
+    )
+
+    assert [snapshot.attrs["time"] for snapshot in snapshots] == [0.0, 0.25]
+    assert snapshots[0].box_size == (8.0, 10.0, 12.0)
+    assert (snapshots[0].length_unit, snapshots[0].units) == ("cm", {"density": "g/cm^3"})
+    for number, snapshot in enumerate(snapshots):
+        assert np.array_equal(snapshot["density"].values, values(number))
+
+
+def test_openpmd_names_are_understood(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.bp", "/data/40/meshes/B/x", steps=1, gridSpacing=[1.0, 2.0, 3.0])
+    snapshot = sidestream.open(path)
+
+    assert snapshot.fields == ["B_x"]
+    assert snapshot.attrs["step"] == 40
+    assert snapshot.box_size == (12.0, 10.0, 6.0)
+
+
+def test_the_analyses_are_those_of_the_array(tmp_path: Path) -> None:
+    snapshot = sidestream.open(write(tmp_path / "a.bp", spacing=[2.0, 2.0, 2.0]))
+
+    expected = sidestream.power_spectrum(values(1), snapshot.box_size)
+
+    assert np.array_equal(snapshot.power_spectrum("rho").power.values, expected.power.values)
+    snapshot.derive("twice", "2 * rho")
+    assert np.array_equal(snapshot["twice"].values, 2 * values(1))
+
+
+def test_each_rank_has_its_part(tmp_path: Path) -> None:
+    class Rank:
+        def __init__(self, rank: int, size: int) -> None:
+            self.rank, self.size = rank, size
+
+    snapshot = sidestream.open(write(tmp_path / "a.bp"))
+    for size in (1, 2, 5, 7):
+        parts = [snapshot.block("rho", Rank(rank, size)) for rank in range(size)]
+
+        assert np.array_equal(np.concatenate([part for part, _ in parts]), values(1))
+        assert [origin[0] for _, origin in parts] == [SHAPE[0] * rank // size for rank in range(size)]
+
+
+def test_what_is_wrong_is_said(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.bp")
+    with pytest.raises(Error, match="no three-dimensional array `density`"):
+        list(sidestream.adios_steps(path, {"density": "density"}))
+    with pytest.raises(Error, match="`box_size`"):
+        list(sidestream.adios_steps(path, box_size=-1.0))
+    with pytest.raises(Error, match="no BP file"):
+        list(sidestream.adios_steps(tmp_path))
+    with pytest.raises(Error, match="there is no field `b`"):
+        sidestream.open(path).covering_grid("b")
+    with adios2.Stream(str(tmp_path / "flat.bp"), "w") as stream:
+        stream.write("a", np.arange(4.0), [4], [0], [4])
+    with pytest.raises(Error, match="no three-dimensional global array"):
+        sidestream.open(tmp_path / "flat.bp")
+    with adios2.Stream(str(tmp_path / "two.bp"), "w") as stream:
+        for name, n in (("a", 2), ("b", 3)):
+            stream.write(name, np.zeros((n, n, n)), [n] * 3, [0] * 3, [n] * 3)
+    with pytest.raises(Error, match="different sizes"):
+        sidestream.open(tmp_path / "two.bp")
+    with pytest.raises(Error, match="ADIOS2 cannot read it"):
+        list(sidestream.adios_steps(tmp_path / "nobody", engine="SST", timeout=0.2))
+
+
+def test_a_damaged_file_is_an_error(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.bp")
+    (path / "md.idx").write_bytes((path / "md.idx").read_bytes()[:70])
+    with pytest.raises(Error):
+        sidestream.open(path)
+
+
+def run(script: str, *words: object, ranks: int = 1) -> subprocess.Popen[str]:
+    package = Path(sidestream.__file__).parents[1]
+    launch = prepare(Path(sys.executable), [str(EXAMPLES / script), *map(str, words)], ranks)
+    path = os.pathsep.join([str(package), launch.environment.get("PYTHONPATH", "")])
+    return subprocess.Popen(
+        launch.command,
+        env=launch.environment | {"PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def output_of(process: subprocess.Popen[str]) -> str:
+    try:
+        out, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert process.returncode == 0, err
+    return out
+
+
+@pytest.mark.skipif(not has_mpirun(), reason="needs mpirun")
+def test_the_example_finds_the_clumps_of_each_step_on_any_ranks(tmp_path: Path) -> None:
+    output_of(run("writer.py", tmp_path / "clumps.bp"))
+
+    alone, together = (output_of(run("halos.py", tmp_path / "clumps.bp", ranks=ranks)) for ranks in (1, 3))
+
+    assert alone == together
+    assert [line.split("  ")[2].split()[0] for line in alone.splitlines()] == ["2", "2", "2"]
+    assert [line.split()[1] for line in alone.splitlines()] == ["0", "1", "2"]
+
+
+@pytest.mark.skipif(not has_mpirun(), reason="needs mpirun")
+def test_the_example_runs_beside_its_writer(tmp_path: Path) -> None:
+    output_of(run("writer.py", tmp_path / "clumps.bp"))
+    from_file = output_of(run("halos.py", tmp_path / "clumps.bp"))
+
+    writer = run("writer.py", tmp_path / "stream", "SST")
+    from_stream = output_of(run("halos.py", tmp_path / "stream", "SST"))
+    output_of(writer)
+
+    assert from_stream == from_file
