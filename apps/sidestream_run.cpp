@@ -33,7 +33,7 @@ using apps::used_wrongly;
 constexpr int done = 0, failed = 1;
 
 struct Arguments {
-  std::string config, folder, file, job;
+  std::string config, folder, file, job, replay;
   std::optional<std::string> kind;  // of names to list, or empty: all
   std::vector<std::string> overrides, allowed_changes;
   int ranks = 1;
@@ -61,7 +61,7 @@ sims::RunStart start_of(const Arguments& arguments, core::Bill::Clock::time_poin
   const auto existing = arguments.restart     ? io::ExistingRun::resume
                         : arguments.overwrite ? io::ExistingRun::overwrite
                                               : io::ExistingRun::refuse;
-  return {existing, arguments.file, began, !arguments.quiet, arguments.allowed_changes};
+  return {existing, arguments.file, began, !arguments.quiet, arguments.replay, arguments.allowed_changes};
 }
 
 std::string folder_of(const Arguments& arguments) {
@@ -314,6 +314,8 @@ int main(int argc, char** argv) {
              "with --restart or --from: this key of the physics may differ from that of the file: cosmology.omega_m");
   line.word("--from", arguments.file,
             "begin with the state in this file: a checkpoint or plot file of any format that is known");
+  line.word("--replay", arguments.replay,
+            "make the decisions by clock, load and hand of an earlier run again: its events.jsonl");
   line.flag("--analyze", arguments.analyze,
             "do what tasks of the transport `file` left for later in the folder of the run, whose configuration is "
             "config.toml there; with --from: do the tasks of the configuration with that file");

@@ -12,6 +12,7 @@
 #include "couple/publish/particle_cargo.hpp"
 #include "couple/waiting.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/couple/replay.hpp"
 
 namespace sidestream::couple {
 
@@ -35,6 +36,12 @@ Orders charged(const Orders& orders, const Announcement& announcement, const Cha
   return shares;
 }
 
+// What was decided before leaves nothing to a policy: whatever is sent is analysed.
+const PolicyEntry& policy_of(const CouplingConfig& config) {
+  const bool loses = config.when_full->otherwise != PolicyEntry::Otherwise::store;
+  return config.replay && loses ? policies().named("block") : *config.when_full;
+}
+
 }  // namespace
 
 QueuedTransport::QueuedTransport(Surroundings& around, std::string whom, std::unique_ptr<Channel> channel)
@@ -42,13 +49,27 @@ QueuedTransport::QueuedTransport(Surroundings& around, std::string whom, std::un
       whom_(std::move(whom)),
       group_(around.roles.group().duplicate()),
       channel_(std::move(channel)),
-      queue_(static_cast<std::int64_t>(around.config.queue_bytes), *around.config.when_full) {
+      queue_(static_cast<std::int64_t>(around.config.queue_bytes), policy_of(around.config)) {
   if (around.config.when_full->otherwise == PolicyEntry::Otherwise::store)
     group_.agree_on([&] { spill_ = std::make_shared<SpillFile>(around.config.spill); });
 }
 
-// All tasks share one publish, unless it would be larger than the whole queue: then each has its own.
 Orders QueuedTransport::publish(const mesh::Snapshot& snapshot, const Orders& orders) {
+  if (!around_.config.replay) return publish_all(snapshot, orders);
+  Orders left, sent;
+  for (const Order& order : orders) {
+    const PublishFate fate = around_.config.replay->fate(around_.config.tasks[order.task].name, snapshot.moment.step);
+    if (fate == PublishFate::left_out)
+      around_.books.enter(Books::Action::dropped, order, snapshot.moment);
+    else
+      (fate == PublishFate::done_here ? left : sent).push_back(order);
+  }
+  std::ranges::copy(publish_all(snapshot, sent), std::back_inserter(left));
+  return left;
+}
+
+// All tasks share one publish, unless it would be larger than the whole queue: then each has its own.
+Orders QueuedTransport::publish_all(const mesh::Snapshot& snapshot, const Orders& orders) {
   if (orders.empty()) return {};
   const Load load{snapshot, labels_for(orders, snapshot)};
   const auto bytes_of = [&](const Orders& part) { return total_bytes(announcement_for(part, load)); };
