@@ -23,6 +23,7 @@ struct Change {
   std::string name{};       ///< of a knob, or the quantity of an edit
   nlohmann::json value{};   ///< of a knob, as `Knob::read` gives it; of an edit, as `to_json` does; steps of `step`
   std::string who{}, why{};
+  bool is_soon = false;  ///< as soon as may be: nobody has named a step
 };
 nlohmann::json to_json(const Change& change);
 /// Throws nlohmann::json::exception where it is none.
@@ -66,8 +67,8 @@ class SteeringDesk {
   /// Tells how the run stands, after the step of `standing`.
   void tell(SteeringStanding standing);
   /// The changes that are due at `step`, in the order of their coming. What comes from now on is for later steps, unless
-  /// the run is `waiting` at this one.
-  std::vector<Change> take(std::int64_t step, bool is_waiting);
+  /// the run is paused at this one.
+  std::vector<Change> take(std::int64_t step, bool is_paused);
   /// What became of a change: "done", or why not.
   void conclude(const Change& change, const std::string& outcome);
   /// The run is over. Returns what was never due.

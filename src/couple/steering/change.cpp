@@ -36,7 +36,8 @@ Change change_from(const json& all) {
           all.value("name", ""),
           all.value("value", json()),
           all.value("who", ""),
-          all.value("why", "")};
+          all.value("why", ""),
+          false};
 }
 
 const core::Registry<EditOperation>& edit_operations() {

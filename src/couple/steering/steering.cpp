@@ -123,12 +123,12 @@ std::vector<std::string> Steering::restore(const std::string& memory) {
   std::map<std::string, json> wanted = std::exchange(configured_, {});
   was_set_.clear();
   try {
-    if (!memory.empty())
-      for (const auto& [name, value] : json::parse(memory).items())
-        if (const Knob* const knob = find(knobs_, name)) {
-          configured_.emplace(name, wanted.contains(name) ? wanted.at(name) : knob->value());
-          was_set_[name] = wanted[name] = value;
-        }
+    const json settings = memory.empty() ? json::object() : json::parse(memory);
+    for (const auto& [name, value] : settings.items())
+      if (const Knob* const knob = find(knobs_, name)) {
+        configured_.emplace(name, wanted.contains(name) ? wanted.at(name) : knob->value());
+        was_set_[name] = wanted[name] = value;
+      }
     set_all(std::move(wanted));
   } catch (const json::exception& error) {
     throw core::Error(fmt::format("what was steered is damaged in the checkpoint: {}", error.what()));

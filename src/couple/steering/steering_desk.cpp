@@ -43,6 +43,10 @@ core::Node node_from(const json& given, const std::string& key) {
   }
 }
 
+bool ends_pause(const std::string& verb) {
+  return verb == "resume" || verb == "step" || verb == "stop";
+}
+
 std::string text_in(const json& request, const char* key) {
   constexpr std::size_t longest = 1000;
   const auto found = request.find(key);
@@ -123,7 +127,7 @@ json SteeringDesk::listing() const {
 json SteeringDesk::enter(const json& request, const std::string& verb) {
   if (waiting_.size() >= most_waiting)
     throw core::Error(fmt::format("{} changes wait already", waiting_.size()), place, "ask again later");
-  Change change{.at = request.value("at", first_free_), .verb = verb};
+  Change change{.at = request.value("at", first_free_), .verb = verb, .is_soon = !request.contains("at")};
   if (change.at < first_free_)
     throw core::Error(fmt::format("step {} is past: the next change may come after step {}", change.at, first_free_),
                       place, "leave `at` out, or name a step that is still to come");
@@ -185,14 +189,19 @@ RegionEdit SteeringDesk::checked_edit(const json& request) const {
 void SteeringDesk::tell(SteeringStanding standing) {
   const std::lock_guard lock(mutex_);
   standing_ = std::move(standing);
+  if (standing_.state == "paused") first_free_ = standing_.step;
 }
 
-std::vector<Change> SteeringDesk::take(std::int64_t step, bool is_waiting) {
+std::vector<Change> SteeringDesk::take(std::int64_t step, bool is_paused) {
   const std::lock_guard lock(mutex_);
-  const auto later = std::ranges::stable_partition(waiting_, [&](const Change& change) { return change.at <= step; });
+  // The next step does not come before one of those that end a pause, which came just before it.
+  const auto is_due = [&](const Change& change) {
+    return change.at <= step || (is_paused && change.is_soon && ends_pause(change.verb));
+  };
+  const auto later = std::ranges::stable_partition(waiting_, is_due);
   std::vector<Change> due(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(later.begin()));
   waiting_.erase(waiting_.begin(), later.begin());
-  first_free_ = is_waiting ? step : step + 1;
+  first_free_ = is_paused ? step : step + 1;
   return due;
 }
 

@@ -33,9 +33,9 @@ namespace sidestream::sims {
 
 namespace {
 
-// Set by a signal, read between steps and, the latter, by who waits for jobs: all that a signal handler may touch.
 constexpr double no_deadline_s = 1e9;  // some thirty years
 
+// Set by a signal, read between steps and, the latter, by who waits for jobs: all that a signal handler may touch.
 volatile std::sig_atomic_t stop_signal = 0, is_interrupted = 0;
 
 extern "C" void remember_stop_signal(int number) {
@@ -524,7 +524,8 @@ RunStatus run(const comm::Communicator& every_rank, RunConfig config, const std:
   }
   const io::RunFolder folder = io::prepare_run_folder(world, folder_path, start.existing, config.resolved);
   config.coupling.is_interrupted = [] { return is_interrupted != 0; };
-  if (config.is_steered) config.coupling.steering = std::make_shared<couple::SteeringDesk>();
+  if (config.is_steered && !config.coupling.steering)
+    config.coupling.steering = std::make_shared<couple::SteeringDesk>();
   couple::Session session(world, config.coupling, folder, bill, progress);
   if (!session.computes()) {
     session.serve();
