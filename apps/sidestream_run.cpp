@@ -156,6 +156,7 @@ void print_options() {
     print_table("refine.NAME", criterion.options());
   }
   print_table("coupling", couple::coupling_options());
+  print_table("stream", couple::stream_options());
   print_table("task.NAME", couple::task_options());
   print_table("quantity.NAME", mesh::quantity_options());
   for (const auto& analysis : analysis::analyses()) {

@@ -24,6 +24,7 @@ ALLOWED = {
     r"libhdf5.*": "BSD",
     r"libpnetcdf": "BSD-like",
     r"libxxhash": "BSD",
+    r"libzmq": "LGPL with the exception for linking, MPL 2 from 4.3.5 on",
     r"libfmt": "MIT",
     r"libsleef": "Boost",
 }

@@ -8,6 +8,8 @@ Things to start with::
     halos = run["halos"]                # an xarray dataset over all steps
     plot = ss.open("sedov_hdf5_chk_0010")   # a file of FLASH, Nyx, Enzo, ...: fields, particles, the same analyses
 
+    for snapshot in ss.stream("runs/demo"): ...   # what a run that goes on publishes, as it does
+
     ss.halos(density, box_size=14.2, t_boundary="81.66 mean", t_halo="200 mean")   # the same analysis on an array
 
 Everything heavy (the compiled analyses, xarray, HDF5) is loaded when it is first used.
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from .redistribution import DataDescription, DataMapping
     from .runs.events import Events
     from .runs.run import Run
+    from .streams import Stream, stream
 
 __all__ = [
     "DataDescription",
@@ -37,6 +40,7 @@ __all__ = [
     "MergeTree",
     "Run",
     "SnapshotFile",
+    "Stream",
     "__version__",
     "fft",
     "friends_of_friends",
@@ -45,6 +49,7 @@ __all__ = [
     "open",
     "open_tree",
     "power_spectrum",
+    "stream",
 ]
 
 _HOME = {
@@ -54,12 +59,14 @@ _HOME = {
     "MergeTree": "arrays.tree",
     "Run": "runs.run",
     "SnapshotFile": "files.snapshot",
+    "Stream": "streams",
     "friends_of_friends": "arrays.analyses",
     "halos": "arrays.analyses",
     "merge_tree": "arrays.tree",
     "open": "files.opening",
     "open_tree": "arrays.tree",
     "power_spectrum": "arrays.analyses",
+    "stream": "streams",
 }
 
 

@@ -18,7 +18,7 @@ void Books::enter(Action action, const Order& order, const mesh::Moment& moment)
   totals.wait_s += charge.wait_s;
   totals.bytes += charge.bytes;
   totals.dropped += action == Action::dropped;
-  constexpr std::array words{"sent", "stored", "dropped", "in-situ", "refused"};
+  constexpr std::array words{"sent", "stored", "dropped", "in-situ", "refused", "unheard"};
   json event = to_json(moment);
   event.update({{"task", totals.task},
                 {"transport", (*tasks_)[order.task].transport->name},

@@ -16,7 +16,7 @@ class Books {
   /// `tasks` and `log` outlive the books.
   Books(const std::vector<Task>& tasks, io::EventLog& log);
 
-  enum class Action { sent, stored, dropped, in_situ, refused };
+  enum class Action { sent, stored, dropped, in_situ, refused, unheard };
   /// A task that was due, and what became of it.
   void enter(Action action, const Order& order, const mesh::Moment& moment);
   /// A moment that was sent or stored for a task and gives way.

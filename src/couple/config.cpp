@@ -14,12 +14,16 @@
 #include <system_error>
 #include <utility>
 
+#include "couple/stream/meeting_point.hpp"
+#include "sidestream/core/config_path.hpp"
+#include "sidestream/stream/keys.hpp"
+
 namespace sidestream::couple {
 
 namespace {
 
 constexpr double gibibyte = 1024.0 * 1024.0 * 1024.0;
-constexpr double least_deadline_s = 1e-3;
+constexpr double least_deadline_s = 1e-3, least_stream_timeout_s = 2.0;
 
 using Transports = core::Registry<TransportEntry>;
 
@@ -71,6 +75,23 @@ core::Table<CouplingTable> coupling_table() {
       .in(core::wall_time_units())
       .at_least(0)
       .doc("longest time without a sign of those who analyse");
+  return table;
+}
+
+core::Table<StreamConfig> stream_table() {
+  core::Table<StreamConfig> table("How other jobs reach what is published for them");
+  table.option("listen", &StreamConfig::listen, "local")
+      .doc(
+          "where readers come to: local, for jobs of the same user on the same node, or tcp://HOST:PORT, where `*` as "
+          "host is every interface, and as port any that is free");
+  table.option("keys", &StreamConfig::keys, "")
+      .doc(
+          "folder of keys (`sidestream keys`): who has none of them is refused, and all that travels is encrypted; "
+          "needed where other machines reach the address, unless it is \"none\"");
+  table.option("timeout", &StreamConfig::timeout_s, 30.0)
+      .in(core::wall_time_units())
+      .at_least(least_stream_timeout_s)
+      .doc("longest time without a sign of a reader, after which it is let go");
   return table;
 }
 
@@ -203,6 +224,42 @@ void check_when_full(const CouplingConfig& config, const core::Node& coupling) {
                    "use `when_full = \"block\"` or \"drop-newest\", or set the task's transport to \"in-situ\"");
 }
 
+constexpr const char* no_keys = "none";
+
+// Whoever can reach the run from another machine is asked who he is, unless the user says that he need not be.
+StreamConfig read_stream(const core::Node& node, core::Node* resolved) {
+  StreamConfig config = stream_table().read(node, resolved);
+  const core::Node* const listen = node.find("listen");
+  const bool is_local_socket = config.listen == "local";
+  if (!is_local_socket && (!config.listen.starts_with("tcp://") || config.listen.rfind(':') <= 5))
+    core::reject(*listen, fmt::format("\"{}\" is no address", config.listen),
+                 "listen = \"local\", or \"tcp://HOST:PORT\", such as \"tcp://*:5555\"");
+  const core::Node* const keys = node.find("keys");
+  if (!config.keys.empty() && config.keys != no_keys) {
+    if (is_local_socket)
+      core::reject(*keys, "a local stream has no keys: nobody else can reach it", "leave the key out");
+    config.keys = core::path_of(*keys);
+    try {
+      stream::KeyFolder(config.keys).allowed();
+    } catch (const core::Error& error) {
+      core::reject(*keys, error.message() + " (" + error.where() + ")", error.hint());
+    }
+  }
+  if (!is_local_socket && config.keys.empty() && !is_local(config.listen))
+    core::reject(*listen, "other machines reach this address, and anybody there could read the run",
+                 "make keys with `sidestream keys` and name their folder, keys = \"...\"; keys = \"none\" lets "
+                 "everybody in");
+  return config;
+}
+
+// A stream that nobody's analysis defines has readers that bring their own.
+void check_streams(const CouplingConfig& config) {
+  for (const Task& task : config.tasks)
+    if (task.analysis_name == "readers" && task.transport->name != "stream")
+      core::reject(task.table, fmt::format("the analysis of the task `{}` is what its readers do", task.name),
+                   "add transport = \"stream\"");
+}
+
 // Whether they are there is for each node to say.
 std::vector<int> read_cores(const core::Node& coupling, const std::vector<double>& numbers) {
   std::vector<int> cores;
@@ -275,13 +332,14 @@ bool CouplingConfig::uses_threads() const {
 
 CouplingConfig read_coupling(const core::Node& root, core::Node* resolved, const Analyses& analyses,
                              const TimeKeeping& times, const Transports& transports) {
-  const core::Node none(core::Node::Members{}, "coupling"), no_tasks(core::Node::Members{}, "task");
+  const core::Node none(core::Node::Members{}, "coupling"), no_tasks(core::Node::Members{}, "task"),
+      no_stream(core::Node::Members{}, "stream");
   const core::Node* coupling = root.find("coupling");
   const core::Node* tasks = root.find("task");
   if (coupling == nullptr) coupling = &none;
   if (tasks == nullptr) tasks = &no_tasks;
 
-  core::Node full_coupling, full_tasks = no_tasks;
+  core::Node full_coupling, full_stream, full_tasks = no_tasks;
   const CouplingTable table = coupling_table().read(*coupling, &full_coupling);
   CouplingConfig config;
   config.sidecars = table.sidecars;
@@ -295,6 +353,8 @@ CouplingConfig read_coupling(const core::Node& root, core::Node* resolved, const
   config.cores = read_cores(*coupling, table.cores);
   config.timeout_s = table.timeout;
   config.times = times;
+  const core::Node* const stream = root.find("stream");
+  config.stream = read_stream(stream != nullptr ? *stream : no_stream, &full_stream);
   for (const auto& [name, node] : analysis::with_parts(*tasks)) {
     check_name(name, node);
     if (writes_file(node)) continue;
@@ -305,8 +365,10 @@ CouplingConfig read_coupling(const core::Node& root, core::Node* resolved, const
   check_sidecars(config);
   check_when_full(config, *coupling);
   check_spill(config, *coupling);
+  check_streams(config);
   if (resolved != nullptr) {
     resolved->set("coupling", std::move(full_coupling));
+    if (stream != nullptr) resolved->set("stream", std::move(full_stream));
     resolved->set("task", std::move(full_tasks));
   }
   return config;
@@ -392,6 +454,9 @@ void check_tasks(const CouplingConfig& config, const Expected& expected) {
 
 std::vector<core::Option> coupling_options() {
   return coupling_table().options();
+}
+std::vector<core::Option> stream_options() {
+  return stream_table().options();
 }
 std::vector<core::Option> task_options() {
   return task_table({}).options();

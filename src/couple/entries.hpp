@@ -8,6 +8,7 @@ namespace sidestream::couple {
 TransportEntry in_situ();
 TransportEntry in_transit();
 TransportEntry async();
+TransportEntry stream();
 TransportEntry file();
 
 /// To jobs of their own: for tasks of any transport that may be isolated, and named by none.

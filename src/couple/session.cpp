@@ -91,6 +91,11 @@ class Session::Impl {
     if (roles_.computes()) make_ways();
   }
 
+  // Transports have threads that write into the log.
+  ~Impl() { ways_.clear(); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
   const comm::Roles& roles() const { return roles_; }
   const comm::Communicator& group() const { return group_; }
   io::EventLog& log() { return log_; }
@@ -187,6 +192,8 @@ class Session::Impl {
     for (const Task& task : config_.tasks)
       if (const TransportEntry* way = &way_of(task); way != last && std::ranges::find(all, way) == all.end())
         all.push_back(way);
+    const TransportEntry* const stream = &transports().named("stream");  // who steers comes to its socket
+    if (config_.steering && std::ranges::find(all, stream) == all.end()) all.push_back(stream);
     all.push_back(last);
     return all;
   }

@@ -38,7 +38,14 @@ struct PolicyEntry {
 /// All policies there are.
 const core::Registry<PolicyEntry>& policies();
 
-/// The tables `[coupling]` and `[task.*]` of a configuration.
+/// The table `[stream]`: how other jobs reach tasks of the transport `stream`.
+struct StreamConfig {
+  std::string listen;       ///< "local", for jobs of the same user on the same node, or tcp://HOST:PORT
+  std::string keys;         ///< the folder of keys (`stream::KeyFolder`); "none": nobody is asked who he is
+  double timeout_s = 30.0;  ///< longest silence of a reader
+};
+
+/// The tables `[coupling]`, `[stream]` and `[task.*]` of a configuration.
 struct CouplingConfig {
   std::int32_t sidecars = 0;  ///< as asked for; see `sidecars_used`
   comm::SidecarCount count = comm::SidecarCount::total;
@@ -53,6 +60,7 @@ struct CouplingConfig {
   std::function<bool()> is_interrupted;  ///< whether the user waits for the run to end; jobs are not waited for then
   std::shared_ptr<SteeringDesk> steering;         ///< where a run is steered, on its first rank; null: it is not
   std::shared_ptr<const Replay> replay;           ///< the decisions that are made again; null: the run makes its own
+  StreamConfig stream;
   TimeKeeping times;
   std::vector<Task> tasks;  ///< in the order of the file
 
@@ -104,8 +112,10 @@ void check_queue(const CouplingConfig& config, const Expected& expected);
 /// there is not, or a task asks for more cells than it can have.
 void check_tasks(const CouplingConfig& config, const Expected& expected);
 
-/// The options of `[coupling]` and those of every `[task.NAME]` that belong to the coupling, for the reference.
+/// The options of `[coupling]`, of `[stream]` and those of every `[task.NAME]` that belong to the coupling, for the
+/// reference.
 std::vector<core::Option> coupling_options();
+std::vector<core::Option> stream_options();
 std::vector<core::Option> task_options();
 
 }  // namespace sidestream::couple

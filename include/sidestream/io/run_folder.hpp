@@ -34,6 +34,7 @@ class RunFolder {
   /// The newest step below `below` of which `task` has a result. Local.
   std::optional<std::int64_t> newest_result(const std::string& task, std::int64_t below) const;
   std::string report() const;  ///< report.html
+  std::string stream() const;  ///< stream.json: where readers come to, while the run goes on
   /// snapshots, or snapshots.GRID: what tasks of the transport `file` are to be done with, a stored snapshot for each
   /// step.
   std::string snapshots(const std::string& grid = "") const;

@@ -17,6 +17,7 @@ from .attack import attack
 from .bench import bench
 from .halos import halos
 from .options import Json, Launcher
+from .streams import attach, keys
 
 if TYPE_CHECKING:
     from ..launch.simulation import RunRequest
@@ -34,6 +35,7 @@ app = typer.Typer(
     "  sidestream run examples/cosmology.toml -n 4       run it; results in runs/cosmology\n"
     "  sidestream watch runs/cosmology                   pictures while it runs, as a page\n"
     "  sidestream analyze runs/cosmology                 the analyses that it stored for later\n"
+    "  sidestream attach runs/cosmology --task halos     a task of a run that goes on, in another job\n"
     "  sidestream bill runs/cosmology                    where the time went\n"
     "  sidestream plot runs/cosmology                    pictures as PNG files\n"
     "  sidestream info runs/cosmology                    what is in a folder or file\n"
@@ -406,6 +408,8 @@ def zoom(
 
 app.command(short_help="Write a plot file or checkpoint in another format.")(files.convert)
 app.command(short_help="Check every checksum of a file, or of all files of a run.")(files.verify)
+app.command(short_help="Do a task of a run that goes on, in another job.")(attach)
+app.command(short_help="Make keys for streams that other machines can reach.")(keys)
 app.command(short_help="Kill, damage and starve small runs, and see that nothing is lost.")(attack)
 
 

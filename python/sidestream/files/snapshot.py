@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,8 +55,8 @@ def bytes_of(path: Path) -> int:
     return sum(p.stat().st_size for p in path.rglob("*") if p.is_file()) if path.is_dir() else path.stat().st_size
 
 
-class SnapshotFile:
-    """A plot file or checkpoint of any format. Opening reads what is small; a field is read when it is asked for.
+class Snapshot(ABC):
+    """The state of a simulation at a moment, wherever it comes from: fields, particles, analyses.
 
     Fields come as `xarray.DataArray` on `[z, y, x]` with the centres of the cells as coordinates, in the units of the
     file. On a refined mesh the coarsest level holds averages where it is refined; `covering_grid` gives any level.
@@ -71,18 +72,29 @@ class SnapshotFile:
         >>> plot.species, plot.particles("stars").creation_time.max()
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        with translated_errors():
-            self._facts: dict[str, Any] = json.loads(extension().describe_file(str(self.path)))
+    def __init__(self, path: Path, facts: str) -> None:
+        self.path = path
+        self._facts: dict[str, Any] = json.loads(facts)
         self._derived: dict[str, tuple[Any, str]] = {}
+
+    @abstractmethod
+    def _read_covering(self, field: str, level: int) -> NDArray[np.float64]:
+        """A field of its own on the whole domain at the resolution of `level`."""
+
+    @abstractmethod
+    def _read_particles(self, species: str) -> dict[str, Any]:
+        """The columns of a species."""
+
+    @abstractmethod
+    def _read_boxes(self, level: int) -> NDArray[np.int32]:
+        """Six numbers a box."""
 
     def __repr__(self) -> str:
         size = " x ".join(map(str, self.cells()))
         levels = f", {self.levels} levels" if self.levels > 1 else ""
         return (
-            f"<sidestream.SnapshotFile {str(self.path)!r}, {self.kind} of format {self.format}, {size} cells{levels}, "
-            f"fields: {', '.join(self.fields)}>"
+            f"<sidestream.{type(self).__name__} {str(self.path)!r}, {self.kind} of format {self.format}, {size} "
+            f"cells{levels}, fields: {', '.join(self.fields)}>"
         )
 
     @property
@@ -165,9 +177,7 @@ class SnapshotFile:
 
     def boxes(self, level: int = 0) -> NDArray[np.int32]:
         """The boxes of `level` as `[box, 0 or 1, axis]`: first cell and end (half-open) along x, y, z."""
-        with translated_errors():
-            boxes = extension().file_boxes(str(self.path), self._checked(level))
-        return np.asarray(boxes).reshape(-1, 2, 3)
+        return self._read_boxes(self._checked(level)).reshape(-1, 2, 3)
 
     def __getitem__(self, field: str) -> xr.DataArray:
         """The field on the coarsest level, by its name in the file or by that of its quantity."""
@@ -247,8 +257,7 @@ class SnapshotFile:
 
         if self._facts["particles"] is None and not species:
             return xr.Dataset(attrs=self.attrs)
-        with translated_errors():
-            columns = dict(extension().file_particles(str(self.path), species))
+        columns = self._read_particles(species)
         for axis, origin in zip("xyz", self.origin, strict=True):
             columns[axis] = columns[axis] + origin
         units = dict.fromkeys("xyz", self.length_unit)
@@ -344,8 +353,7 @@ class SnapshotFile:
 
     def _covering(self, field: str, level: int) -> NDArray[np.float64]:
         if field not in self._derived:
-            with translated_errors():
-                return np.asarray(extension().covering_grid(str(self.path), field, level))
+            return self._read_covering(field, level)
         derived, _ = self._derived[field]
         parts = [self._covering(self._named(name), level) for name in derived.of]
         with translated_errors():
@@ -363,8 +371,7 @@ class SnapshotFile:
         """Ids, positions from the corner of the box, and masses, in Mpc and Msun where the file's units allow it."""
         if self._facts["particles"] is None:
             raise Error("the file has no particles", self.path, "find halos of a density instead")
-        with translated_errors():
-            columns = dict(extension().file_particles(str(self.path), species))
+        columns = self._read_particles(species)
         units = {str(real["name"]): str(real["units"]) for real in self._facts["particle_reals"]}
         mass = next((name for name in _MASS_NAMES if name in columns), None)
         each = next(one["mass"] for one in self._facts["species"] if species in ("", one["name"]))
@@ -395,6 +402,26 @@ class SnapshotFile:
             known = f"it has the levels 0 to {self.levels - 1}" if self.levels > 1 else "it has level 0 only"
             raise Error(f"there is no level {level}", self.path, known)
         return level
+
+
+class SnapshotFile(Snapshot):
+    """A plot file or checkpoint of any format. Opening reads what is small; a field is read when it is asked for."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        with translated_errors():
+            super().__init__(Path(path), extension().describe_file(str(path)))
+
+    def _read_covering(self, field: str, level: int) -> NDArray[np.float64]:
+        with translated_errors():
+            return np.asarray(extension().covering_grid(str(self.path), field, level))
+
+    def _read_particles(self, species: str) -> dict[str, Any]:
+        with translated_errors():
+            return dict(extension().file_particles(str(self.path), species))
+
+    def _read_boxes(self, level: int) -> NDArray[np.int32]:
+        with translated_errors():
+            return np.asarray(extension().file_boxes(str(self.path), level))
 
 
 def _three(sides: list[float]) -> tuple[float, float, float]:

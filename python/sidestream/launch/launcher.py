@@ -22,6 +22,7 @@ from ..machine import available_cores
 PROGRAM = "sidestream-run"
 FILES = "sidestream-files"
 HALOS = "sidestream-halos"
+ATTACH = "sidestream-attach"
 BENCH_IO = "sidestream-bench-io"
 BENCH_MOVE = "sidestream-bench-move"
 BENCH_FFT = "sidestream-bench-fft"

@@ -13,9 +13,11 @@ from ..runs.events import Event, read_events
 from ..runs.lock import is_held
 from ..runs.progress import EventTail, Progress
 from ..runs.run import Run
+from ..streams import status
 from .page import document, gallery, head_of, notes, table, write_page
 
 NAME = "live.html"
+STREAM = "stream.json"  # where readers come to, while the run goes on
 LOOK_EVERY_S = 2.0  # between two looks at the run folder, and between two at the page in a browser
 
 
@@ -43,10 +45,10 @@ class LivePage:
         for event in events:
             self._take(event)
         fresh = [self._draw(task) for task in self._run.tasks]
-        status = "running" if held else str(self._progress.end.get("status", "aborted"))
-        if events or any(fresh) or status != "running" or not self.path.exists():
-            write_page(self.path, self._render(status))
-        return status == "running"
+        state = "running" if held else str(self._progress.end.get("status", "aborted"))
+        if events or any(fresh) or state != "running" or not self.path.exists():
+            write_page(self.path, self._render(state))
+        return state == "running"
 
     def _take(self, event: Event) -> None:
         if event["event"] == "run_start" and event.get("group", "compute") == "compute":
@@ -67,16 +69,44 @@ class LivePage:
         self._drawn[task] = (steps[-1], drawn)
         return True
 
-    def _render(self, status: str) -> str:
-        going_on = status == "running"
+    def _streams(self) -> list[str]:
+        """Who reads the run, as a section; nothing where it streams nothing or does not answer."""
+        if not (self._run.folder / STREAM).exists():
+            return []
+        try:
+            found = status(self._run.folder, timeout=LOOK_EVERY_S)
+        except Error:
+            return []
+        rows = [
+            [
+                str(reader["who"]),
+                str(reader["task"]),
+                int(reader["ranks"]),
+                int(reader["given"]),
+                int(reader["waiting"]),
+                int(reader["dropped"]),
+                f"{reader['bytes'] / 2**20:.1f} MiB",
+                f"{reader['silence_s']:.1f} s ago" if reader["is_here"] else "away",
+            ]
+            for reader in found["readers"]
+        ]
+        full = f"{found['queue_bytes'] / 2**20:.1f} of {found['queue_most_bytes'] / 2**20:.0f} MiB"
+        headers = ["reader", "task", "ranks", "steps given", "waiting", "dropped", "taken", "last sign"]
+        text = f"<p>The queue holds {full}; when it is full: {found['when_full']}.</p>"
+        readers = table(headers, rows, 2) if rows else "<p>Nobody reads the run.</p>"
+        return [f"<section><h2>Streams</h2>\n{text}\n{readers}</section>\n"]
+
+    def _render(self, state: str) -> str:
+        going_on = state == "running"
         refresh = f'<meta http-equiv="refresh" content="{LOOK_EVERY_S:.0f}">\n' if going_on else ""
         where = f"{self._progress.headline}, {percent(self._progress.done)}"
         if "reason" in self._progress.end:
             where += f": {self._progress.end['reason']}"
         tasks = [[task, step, self._progress.analyses.get(task, "")] for task, (step, _) in self._drawn.items()]
         sections = [
-            head_of(self._run, self._start, status, where),
+            head_of(self._run, self._start, state, where),
             notes(self._progress.problems),
+            *(self._streams() if going_on else []),
             *(
                 f"<section><h2>{escape(task)}, step {step}</h2>\n{drawn}</section>\n"
                 for task, (step, drawn) in self._drawn.items()

@@ -10,9 +10,9 @@
 
 #include "couple/bill_event.hpp"
 #include "couple/publish/particle_cargo.hpp"
+#include "couple/queue/decided_before.hpp"
 #include "couple/waiting.hpp"
 #include "sidestream/core/error.hpp"
-#include "sidestream/couple/replay.hpp"
 
 namespace sidestream::couple {
 
@@ -56,16 +56,9 @@ QueuedTransport::QueuedTransport(Surroundings& around, std::string whom, std::un
 
 Orders QueuedTransport::publish(const mesh::Snapshot& snapshot, const Orders& orders) {
   if (!around_.config.replay) return publish_all(snapshot, orders);
-  Orders left, sent;
-  for (const Order& order : orders) {
-    const PublishFate fate = around_.config.replay->fate(around_.config.tasks[order.task].name, snapshot.moment.step);
-    if (fate == PublishFate::left_out)
-      around_.books.enter(Books::Action::dropped, order, snapshot.moment);
-    else
-      (fate == PublishFate::done_here ? left : sent).push_back(order);
-  }
-  std::ranges::copy(publish_all(snapshot, sent), std::back_inserter(left));
-  return left;
+  auto [open, here] = decided_before(around_, snapshot.moment, orders);
+  std::ranges::move(publish_all(snapshot, open), std::back_inserter(here));
+  return here;
 }
 
 // All tasks share one publish, unless it would be larger than the whole queue: then each has its own.

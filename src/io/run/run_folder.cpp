@@ -28,8 +28,9 @@ bool holds_snapshots(const std::string& name) {
 }  // namespace
 
 bool belongs_to_a_run(const std::string& name) {
-  return name == "config.toml" || name == "report.html" || name == "live.html" || name == "results" ||
-         name == "pending" || holds_snapshots(name) || (name.starts_with("events") && name.ends_with(".jsonl")) ||
+  return name == "config.toml" || name == "report.html" || name == "live.html" || name == "stream.json" ||
+         name == "results" || name == "pending" || holds_snapshots(name) ||
+         (name.starts_with("events") && name.ends_with(".jsonl")) ||
          (name.starts_with("mergers.") && name.ends_with(".nc")) || is_output_name(name);
 }
 
@@ -101,6 +102,9 @@ std::string step_name(std::int64_t step) {
   return fmt::format("{:05}", step);
 }
 
+std::string RunFolder::stream() const {
+  return path_ + "/stream.json";
+}
 std::string RunFolder::config() const {
   return path_ + "/config.toml";
 }

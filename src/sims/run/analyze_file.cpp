@@ -69,7 +69,7 @@ std::int64_t analyze_file(const comm::Communicator& world, const Node& root, con
   mesh::Snapshot snapshot = io::in_common_units(io::open_snapshot(world, what.file));
   if (const auto redshift = snapshot.moment.redshift()) snapshot.moment.attributes.emplace("redshift", *redshift);
   world.agree_on([&] {
-    core::check_known_keys(root, std::array<std::string, 4>{"coupling", "task", "quantity", "heating"});
+    core::check_known_keys(root, std::array<std::string, 5>{"coupling", "stream", "task", "quantity", "heating"});
   });
   couple::CouplingConfig config;
   Node resolved(Node::Members{});

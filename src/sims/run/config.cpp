@@ -349,7 +349,7 @@ couple::Landings RunConfig::landings() const {
 
 RunConfig read_run(const core::Node& root, bool begins_anew, const core::Registry<SimulationEntry>& known) {
   const SimulationEntry& simulation = known.chosen(root, "simulation");
-  std::vector<std::string> tables{"simulation", "run", "output", "coupling", "task", "quantity"};
+  std::vector<std::string> tables{"simulation", "run", "output", "coupling", "stream", "task", "quantity"};
   tables.insert(tables.end(), simulation.tables.begin(), simulation.tables.end());
   core::check_known_keys(root, tables);
 

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sidestream/stream/keys.hpp"
+
+namespace sidestream::stream {
+
+/// The data of a message. Move-only.
+class Body {
+ public:
+  Body();
+  /// Not copied: `owner` lives until they have gone.
+  Body(std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
+  ~Body();
+  Body(Body&&) noexcept;
+  Body& operator=(Body&&) noexcept;
+
+  std::span<const std::byte> bytes() const;
+
+ private:
+  friend class Server;
+  friend class Client;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// A message: words in the head, and data or none. Both arrive, or neither does.
+struct Message {
+  std::string peer;  ///< who sent it to a server, a name of 16 bytes that the other has chosen
+  std::string head;
+  Body body;
+};
+
+/// What a socket takes from others, who may be anybody.
+struct Limits {
+  std::size_t message_bytes = std::size_t{1} << 20;
+  int waiting = 64;  ///< messages of each peer that wait to be taken, or to go
+};
+
+/// One end of what a socket of ZeroMQ is, of one thread.
+class Socket {
+ public:
+  virtual ~Socket() = default;
+  virtual void* raw() const = 0;
+};
+
+/// Where clients come to.
+class Server : public Socket {
+ public:
+  /// Binds to `address`: `tcp://HOST:PORT`, where `*` stands for all interfaces or any port, or `ipc://PATH`. With
+  /// `security.own` only clients with keys in `allowed` are let in; `refused` is told of others, by a thread of its
+  /// own. Throws core::Error where the address cannot be had.
+  Server(const std::string& address, const Security& security, const Limits& limits,
+         std::function<void(const std::string& peer, const std::string& key)> refused = {});
+  ~Server() override;
+
+  /// As it was bound, with the number of the port.
+  const std::string& address() const { return address_; }
+  /// Nothing if none waits.
+  std::optional<Message> receive();
+  /// Whether it is under way: not where the peer has gone or takes nothing any more.
+  bool send(const std::string& peer, std::string_view head, Body body = {});
+  void* raw() const override;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+  std::string address_;
+};
+
+/// One that talks to a server, and goes on trying to reach it while it lives.
+class Client : public Socket {
+ public:
+  /// `name`: 16 bytes that nobody can guess, by which the server knows it after a new connection too. Throws
+  /// core::Error for what is no address.
+  Client(const std::string& address, const Security& security, const std::string& name, const Limits& limits);
+  ~Client() override;
+
+  std::optional<Message> receive();
+  /// Whether it is under way.
+  bool send(std::string_view head, Body body = {});
+  void* raw() const override;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// What one thread does to have another look up from `wait`.
+class WakeUp {
+ public:
+  WakeUp();
+  ~WakeUp();
+  WakeUp(const WakeUp&) = delete;
+  WakeUp& operator=(const WakeUp&) = delete;
+
+  void call() const;
+  void clear() const;
+  int raw() const { return file_; }
+
+ private:
+  int file_;
+};
+
+/// Returns when one of the sockets may have a message, `wake_up` was called, or the time is over.
+void wait(std::span<const Socket* const> sockets, const WakeUp* wake_up, std::chrono::milliseconds longest);
+
+/// 16 bytes that nobody can guess.
+std::string random_name();
+
+}  // namespace sidestream::stream

@@ -1,0 +1,252 @@
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "bindings.hpp"
+#include "sidestream/analysis/covering_grid.hpp"
+#include "sidestream/core/error.hpp"
+#include "sidestream/couple/attach.hpp"
+#include "sidestream/couple/stream_reader.hpp"
+#include "sidestream/stream/keys.hpp"
+
+namespace sidestream::bindings {
+
+namespace {
+
+using Triple = std::array<std::int32_t, 3>;  // x, y, z
+using Region = std::tuple<Triple, Triple>;   // first cell, end
+
+nlohmann::json corners(const mesh::Int3& at) {
+  return {at.x, at.y, at.z};
+}
+
+/// A step of a stream, with the cells of this rank.
+class Step {
+ public:
+  Step(mesh::Snapshot snapshot, std::shared_ptr<comm::Communicator> comm)
+      : snapshot_(std::make_shared<mesh::Snapshot>(std::move(snapshot))), comm_(std::move(comm)) {}
+
+  // What a file of the same state would say of itself.
+  std::string describe() const {
+    const mesh::Moment& moment = snapshot_->moment;
+    const auto present = [&](const char* name) {
+      const auto found = moment.attributes.find(name);
+      return found == moment.attributes.end() ? 0.0 : found->second;
+    };
+    nlohmann::json levels = nlohmann::json::array(), fields = nlohmann::json::array(),
+                   species = nlohmann::json::array();
+    for (const mesh::Layout& level : snapshot_->levels)
+      levels.push_back({{"cells", corners(level.domain().extent())}, {"boxes", level.size()}});
+    for (const mesh::Quantity& quantity : snapshot_->quantities())
+      fields.push_back({{"name", quantity.name}, {"units", quantity.unit}});
+    nlohmann::json reals = nlohmann::json::array();
+    std::int64_t particles = 0;
+    for (const mesh::Species& one : snapshot_->species()) {
+      nlohmann::json numbers = nlohmann::json::array();
+      for (const mesh::ParticleAttribute& attribute : one.particles()->attributes) {
+        numbers.push_back(attribute.name);
+        reals.push_back({{"name", attribute.name}, {"units", attribute.unit}});
+      }
+      const auto count = static_cast<std::int64_t>(one.particles()->size());
+      particles += count;
+      species.push_back(
+          {{"name", one.name()}, {"particles", count}, {"numbers", numbers}, {"mass", one.particles()->mass}});
+    }
+    return nlohmann::json{{"format", "stream"},
+                          {"path", snapshot_->source},
+                          {"kind", "step of a stream"},
+                          {"seal", "none"},
+                          {"step", moment.step},
+                          {"time", moment.time},
+                          {"scale_factor", moment.scale_factor.value_or(1.0)},
+                          {"omega_m", present("omega_m")},
+                          {"omega_lambda", present("omega_lambda")},
+                          {"hubble", present("hubble")},
+                          {"gamma", snapshot_->gamma},
+                          {"attributes", moment.attributes},
+                          {"length", snapshot_->geometry.length},
+                          {"length_unit", moment.scale_factor ? "Mpc" : ""},
+                          {"origin", {0.0, 0.0, 0.0}},
+                          {"periodic", snapshot_->geometry.periodic},
+                          {"levels", levels},
+                          {"fields", fields},
+                          {"particles", snapshot_->has_particles() ? nlohmann::json(particles) : nlohmann::json()},
+                          {"particle_reals", reals},
+                          {"species", species}}
+        .dump();
+  }
+
+  // Of this rank: first cell (z, y, x), and cells that are not copied.
+  nb::list blocks(const std::string& field, int level) const {
+    const mesh::FieldView<const double> view = snapshot_->field(field, level);
+    nb::list all;
+    for (int b = 0; b < view.blocks(); ++b) {
+      const mesh::Box& box = view.box(b);
+      const mesh::Int3 n = box.extent();
+      const core::View4<const double> cells = view.view(b);
+      auto kept = std::make_unique<std::shared_ptr<const mesh::Snapshot>>(snapshot_);
+      const nb::capsule keeper(kept.get(), [](void* pointer) noexcept {
+        delete static_cast<std::shared_ptr<const mesh::Snapshot>*>(pointer);
+      });
+      kept.release();
+      const std::array<std::size_t, 3> shape{static_cast<std::size_t>(n.z), static_cast<std::size_t>(n.y),
+                                             static_cast<std::size_t>(n.x)};
+      const std::array<std::int64_t, 3> strides{cells.stride_z(), cells.stride_y(), 1};
+      nb::ndarray<nb::numpy, const double> array(&cells(box.lo.z, box.lo.y, box.lo.x), 3, shape.data(), keeper,
+                                                 strides.data());
+      all.append(nb::make_tuple(nb::make_tuple(box.lo.z, box.lo.y, box.lo.x), nb::cast(array)));
+    }
+    return all;
+  }
+
+  nb::object boxes(int level) const {
+    std::vector<std::int32_t> all;
+    for (const mesh::Box& box : snapshot_->levels.at(static_cast<std::size_t>(level)).boxes())
+      all.insert(all.end(), {box.lo.x, box.lo.y, box.lo.z, box.hi.x, box.hi.y, box.hi.z});
+    return array_of(std::move(all));
+  }
+
+  // (z, y, x) of the whole domain; of a reader of one rank.
+  nb::object covering_grid(const std::string& field, int level) const {
+    std::unique_ptr<mesh::Field<double>> whole;
+    {
+      const nb::gil_scoped_release unlocked;
+      const mesh::FieldView<const double> cells = analysis::covering_field(*comm_, *snapshot_, field, level);
+      whole = std::make_unique<mesh::Field<double>>(mesh::split(cells.layout().domain(), {1, 1, 1}), 0);
+      redistribute::Redistribution(*comm_, cells.layout(), whole->layout()).apply(cells, *whole);
+    }
+    const mesh::Int3 n = whole->layout().domain().extent();
+    double* const data = whole->all().data();
+    return array_of(std::move(whole), data,
+                    {static_cast<std::size_t>(n.z), static_cast<std::size_t>(n.y), static_cast<std::size_t>(n.x)});
+  }
+
+  nb::dict particles(const std::string& species) const {
+    const mesh::Species& one = species.empty() ? snapshot_->species().front() : snapshot_->species(species);
+    const mesh::Particles& all = *one.particles();
+    nb::dict columns;
+    columns["id"] = array_of(std::vector<std::int64_t>(all.id));
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      columns[std::string(1, "xyz"[axis]).c_str()] = array_of(std::vector<double>(all.position[axis]));
+    for (const mesh::ParticleAttribute& attribute : all.attributes)
+      columns[attribute.name.c_str()] = array_of(std::vector<double>(attribute.values));
+    return columns;
+  }
+
+ private:
+  std::shared_ptr<const mesh::Snapshot> snapshot_;
+  std::shared_ptr<comm::Communicator> comm_;
+};
+
+class Stream {
+ public:
+  Stream(const std::string& where, const std::string& task, const std::vector<std::string>& quantities,
+         const std::vector<std::string>& species, const std::optional<Region>& region, std::optional<int> level,
+         bool single, const std::string& technique, const std::string& layout, const std::string& once_as,
+         const std::string& keys, double timeout_s, double patience_s, std::optional<int> comm) {
+    ensure_mpi();
+    couple::ReaderOptions options;
+    options.task = task;
+    options.demand = {quantities, species, {}, level, single};
+    if (region) {
+      const auto& [lo, hi] = *region;
+      options.demand.region = mesh::Box{{lo[0], lo[1], lo[2]}, {hi[0], hi[1], hi[2]}};
+    }
+    options.technique = couple::techniques().named(technique).technique;
+    options.layout = &couple::reader_layouts().named(layout);
+    options.once_as = once_as;
+    options.keys = keys;
+    options.timeout_s = timeout_s;
+    options.patience_s = patience_s;
+    const nb::gil_scoped_release unlocked;
+    comm_ = std::make_shared<comm::Communicator>(comm ? MPI_Comm_f2c(static_cast<MPI_Fint>(*comm)) : MPI_COMM_SELF);
+    reader_ = std::make_unique<couple::StreamReader>(*comm_, where, std::move(options));
+  }
+
+  std::unique_ptr<Step> next() {
+    const nb::gil_scoped_release unlocked;
+    std::optional<mesh::Snapshot> snapshot = reader().next();
+    return snapshot ? std::make_unique<Step>(std::move(*snapshot), comm_) : nullptr;
+  }
+  void acknowledge() { reader().acknowledge(); }
+  void close() {
+    const nb::gil_scoped_release unlocked;
+    reader_.reset();
+  }
+  // What it knows and has had, as JSON.
+  std::string state() {
+    const couple::ReaderCounts& counts = reader().counts();
+    return nlohmann::json{{"configuration", reader().configuration()},
+                          {"run", reader().run()},
+                          {"task", reader().task()},
+                          {"ending", reader().ending()},
+                          {"lost", reader().lost()},
+                          {"has_next", reader().has_next()},
+                          {"steps", counts.steps},
+                          {"dropped", counts.dropped},
+                          {"bytes", counts.bytes},
+                          {"messages", counts.messages},
+                          {"connections", counts.connections},
+                          {"transfer_s", counts.transfer_s},
+                          {"redistribute_s", counts.redistribute_s},
+                          {"technique", counts.technique}}
+        .dump();
+  }
+
+ private:
+  couple::StreamReader& reader() {
+    if (!reader_) throw core::Error("the stream is closed");
+    return *reader_;
+  }
+
+  std::shared_ptr<comm::Communicator> comm_;
+  std::unique_ptr<couple::StreamReader> reader_;
+};
+
+std::string ask_run(const std::string& where, const std::string& keys, const std::string& request, double timeout_s) {
+  const nb::gil_scoped_release unlocked;
+  return couple::ask_run(where, keys, nlohmann::json::parse(request), timeout_s).dump();
+}
+
+std::string make_keys(const std::string& folder) {
+  return stream::KeyFolder(folder).make().public_key;
+}
+
+}  // namespace
+
+void bind_stream(nb::module_& module) {
+  nb::class_<Step>(module, "StreamStep", "A step of a stream, with the cells of this rank.")
+      .def("describe", &Step::describe, "What is in it, as JSON.")
+      .def("blocks", &Step::blocks, nb::arg("field"), nb::arg("level"),
+           "First cell (z, y, x) and cells [z, y, x] of each block of this rank, not copied.")
+      .def("boxes", &Step::boxes, nb::arg("level"), "Six numbers a box: x, y, z of its first cell and of its end.")
+      .def("covering_grid", &Step::covering_grid, nb::arg("field"), nb::arg("level"),
+           "A field (z, y, x) on the whole domain at the resolution of a level; of a reader of one rank.")
+      .def("particles", &Step::particles, nb::arg("species"), "Columns of the particles of a species on this rank.");
+  nb::class_<Stream>(module, "Stream", "A run seen from another job, step by step.")
+      .def(nb::init<const std::string&, const std::string&, const std::vector<std::string>&,
+                    const std::vector<std::string>&, const std::optional<Region>&, std::optional<int>, bool,
+                    const std::string&, const std::string&, const std::string&, const std::string&, double, double,
+                    std::optional<int>>(),
+           nb::arg("where"), nb::arg("task"), nb::arg("quantities"), nb::arg("species"), nb::arg("region").none(),
+           nb::arg("level").none(), nb::arg("single"), nb::arg("technique"), nb::arg("layout"), nb::arg("once_as"),
+           nb::arg("keys"), nb::arg("timeout_s"), nb::arg("patience_s"), nb::arg("comm").none())
+      .def("next", &Stream::next, "The next step; None when the run has ended.")
+      .def("acknowledge", &Stream::acknowledge, "The last step is done with.")
+      .def("close", &Stream::close, "Leaves the run.")
+      .def("state", &Stream::state, "What it knows of the run and has had so far, as JSON.");
+  module.def("ask_run", &ask_run, nb::arg("where"), nb::arg("keys"), nb::arg("request"), nb::arg("timeout_s"),
+             "The answer of a run to a request, both as JSON.");
+  module.def("make_keys", &make_keys, nb::arg("folder"), "Makes a pair of keys in a folder; returns the public one.");
+}
+
+}  // namespace sidestream::bindings

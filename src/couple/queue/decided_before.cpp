@@ -1,0 +1,19 @@
+#include "couple/queue/decided_before.hpp"
+
+#include "sidestream/couple/replay.hpp"
+
+namespace sidestream::couple {
+
+DecidedBefore decided_before(Surroundings& around, const mesh::Moment& moment, const Orders& orders) {
+  DecidedBefore decided;
+  for (const Order& order : orders) {
+    const PublishFate fate = around.config.replay->fate(around.config.tasks[order.task].name, moment.step);
+    if (fate == PublishFate::left_out)
+      around.books.enter(Books::Action::dropped, order, moment);
+    else
+      (fate == PublishFate::done_here ? decided.here : decided.open).push_back(order);
+  }
+  return decided;
+}
+
+}  // namespace sidestream::couple

@@ -1,0 +1,153 @@
+#include "couple/stream/block_server.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "couple/publish/protocol.hpp"
+#include "couple/stream/wire.hpp"
+#include "sidestream/core/error.hpp"
+
+namespace sidestream::couple {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t least_in_place = std::size_t{16} << 10;  // smaller pieces are gathered
+constexpr std::size_t most_early = 64;                         // requests that wait for a publish
+
+std::string head_of(const ChunkHead& head) {
+  return {reinterpret_cast<const char*>(&head), sizeof head};
+}
+
+void check(const Shelf& shelf, const TransferOrder& order) {
+  const auto has_field = [&](std::int32_t field) {
+    return field >= 0 && static_cast<std::size_t>(field) < shelf.fields();
+  };
+  if (!std::ranges::all_of(order.fields, has_field)) throw core::Error("there is no such field in the publish");
+  if (!std::ranges::all_of(order.parts, [&](const Part& part) { return shelf.has(part); }))
+    throw core::Error("this rank has no such cells");
+}
+
+}  // namespace
+
+BlockServer::BlockServer(const std::string& address, const stream::Security& security)
+    : server_(address, security, server_limits) {}
+
+void BlockServer::put(std::int64_t number, std::shared_ptr<Shelf> shelf) {
+  const std::lock_guard lock(mutex_);
+  shelves_[number] = std::move(shelf);
+  newest_ = std::max(newest_, number);
+}
+
+void BlockServer::remove(std::int64_t number) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = shelves_.find(number); found != shelves_.end()) {
+    removed_.push_back(std::move(found->second));
+    shelves_.erase(found);
+  }
+}
+
+std::vector<Buffer> BlockServer::empty_buffers() {
+  const std::lock_guard lock(mutex_);
+  std::vector<Buffer> all;
+  std::erase_if(removed_, [&](const std::shared_ptr<Shelf>& shelf) {
+    if (shelf.use_count() > 1) return false;
+    std::ranges::move(shelf->release(), std::back_inserter(all));
+    return true;
+  });
+  return all;
+}
+
+std::shared_ptr<Shelf> BlockServer::shelf_of(std::int64_t publish) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = shelves_.find(publish);
+  return found == shelves_.end() ? nullptr : found->second;
+}
+
+void BlockServer::serve() {
+  while (std::optional<stream::Message> message = server_.receive()) take(std::move(*message));
+  for (Early& early : std::exchange(early_, {})) take(std::move(early.message));
+  for (auto transfer = transfers_.begin(); transfer != transfers_.end();)
+    transfer = send_some(transfer->second) ? std::next(transfer) : transfers_.erase(transfer);
+}
+
+// Whoever speaks nonsense gets no answer, and what he had is given up.
+void BlockServer::take(stream::Message message) {
+  try {
+    const json request = unpacked(message.head);
+    const std::string kind = request.at("kind");
+    if (kind == "more") {
+      const auto transfer = transfers_.find(message.peer);
+      if (transfer != transfers_.end() && transfer->second.number == request.at("transfer"))
+        transfer->second.credit = std::min(transfer->second.credit + 1, 4 * chunk_window);
+    }
+    if (kind == "want" && !begin(message.peer, request) && early_.size() < most_early)
+      early_.push_back({request.at("publish"), std::move(message)});
+  } catch (const json::exception&) {
+    transfers_.erase(message.peer);
+  } catch (const core::Error&) {
+    transfers_.erase(message.peer);
+  }
+}
+
+// Returns whether it could: not where the publish is not here yet.
+bool BlockServer::begin(const std::string& peer, const json& request) {
+  const std::int64_t publish = request.at("publish");
+  const std::uint64_t number = request.at("transfer");
+  const std::shared_ptr<Shelf> shelf = shelf_of(publish);
+  if (!shelf) {
+    const std::lock_guard lock(mutex_);
+    if (publish > newest_) return false;
+  }
+  transfers_.erase(peer);
+  try {
+    if (!shelf) throw core::Error("it has gone");
+    shelf->load();
+    TransferOrder order = order_from(request);
+    check(*shelf, order);
+    Outgoing cells(shelf, std::move(order));
+    const std::int64_t from = request.at("from");
+    if (from < 0 || from > cells.bytes()) throw core::Error("there are not so many bytes");
+    cells.skip_to(from);
+    const int window = std::clamp(request.at("window").get<int>(), 1, chunk_window);
+    if (cells.bytes() == 0) server_.send(peer, head_of({number, 0, 0}));
+    transfers_.emplace(peer, Transfer{peer, number, std::move(cells), window});
+  } catch (const core::Error& error) {
+    refuse(peer, number, error.message());
+  }
+  return true;
+}
+
+void BlockServer::refuse(const std::string& peer, std::uint64_t transfer, const std::string& reason) {
+  const auto text = std::make_shared<const std::string>(reason);
+  server_.send(peer, head_of({transfer, 0, -1}), stream::Body(std::as_bytes(std::span(*text)), text));
+}
+
+// Returns whether there is more to send.
+bool BlockServer::send_some(Transfer& transfer) {
+  Outgoing& cells = transfer.cells;
+  for (; transfer.credit > 0 && !cells.is_at_end(); --transfer.credit) {
+    const ChunkHead head{transfer.number, cells.bytes() - cells.bytes_left(), cells.bytes()};
+    stream::Body body;
+    std::span<const std::byte> bytes = cells.in_place(chunk_bytes);
+    if (bytes.size() >= std::min(least_in_place, static_cast<std::size_t>(cells.bytes_left()))) {
+      body = stream::Body(bytes, cells.shelf());
+      cells.skip(bytes.size());
+    } else {
+      const auto size = std::min(chunk_bytes, static_cast<std::size_t>(cells.field_bytes_left()));
+      const auto gathered = std::make_shared_for_overwrite<std::byte[]>(size);
+      const std::size_t filled = cells.copy({gathered.get(), size});
+      bytes = {gathered.get(), filled};
+      body = stream::Body(bytes, gathered);
+    }
+    bytes_sent_ += static_cast<std::int64_t>(bytes.size());
+    if (!server_.send(transfer.peer, head_of(head), std::move(body))) return false;
+  }
+  return !cells.is_at_end();
+}
+
+}  // namespace sidestream::couple

@@ -1,0 +1,440 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "couple/bill_event.hpp"
+#include "couple/entries.hpp"
+#include "couple/publish/particle_cargo.hpp"
+#include "couple/publish/protocol.hpp"
+#include "couple/queue/decided_before.hpp"
+#include "couple/queue/spill_file.hpp"
+#include "couple/stream/broker.hpp"
+#include "couple/stream/meeting_point.hpp"
+#include "couple/stream/socket_folder.hpp"
+#include "couple/stream/station.hpp"
+#include "couple/surroundings.hpp"
+#include "couple/waiting.hpp"
+#include "sidestream/core/error.hpp"
+#include "sidestream/core/timer.hpp"
+#include "sidestream/couple/steering_desk.hpp"
+#include "sidestream/io/atomic_file.hpp"
+
+namespace sidestream::couple {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr const char* name = "stream";
+constexpr double farewell_s = 3.0;
+
+std::string run_of(const io::RunFolder& folder) {
+  try {
+    return meeting_point(folder.path()).run;
+  } catch (const core::Error&) {
+    std::string id;
+    for (const char byte : stream::random_name()) id += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+    return id;
+  }
+}
+
+std::string host_name() {
+  std::array<char, 256> name_of_host{};
+  ::gethostname(name_of_host.data(), name_of_host.size() - 1);
+  return name_of_host.data();
+}
+
+// Of those who steer the run.
+Broker::Answers answers_of(const CouplingConfig& config) {
+  if (!config.steering) return {};
+  return {{"steer", [desk = config.steering](const json& request) { return desk->answer(request); }}};
+}
+
+/// Readers of other jobs, that come and go.
+class Stream : public Transport {
+ public:
+  explicit Stream(Surroundings& around);
+  ~Stream() override;
+
+  Orders publish(const mesh::Snapshot& snapshot, const Orders& orders) override;
+  Standing standing() override;
+  void settle(std::int64_t count) override;
+  void finish(Drain drain) override;
+
+ private:
+  // What all ranks are told of a publish.
+  struct Plan {
+    std::vector<Broker::Subscriber> subscribers;
+    std::vector<std::string> fields, species;
+  };
+  struct Decision {
+    Broker::Answer answer{};
+    std::int64_t number = 0, queue_bytes = 0;
+  };
+
+  bool is_first() const { return group_.rank() == 0; }
+  stream::Security security() const;
+  std::vector<std::string> open();
+  std::string address_of_blocks() const;
+  Plan plan(const mesh::Snapshot& snapshot, const Orders& orders);
+  Decision decide(const Plan& plan, std::int64_t bytes, std::int64_t step);
+  void send(const Plan& plan, const mesh::Snapshot& snapshot, std::vector<ParticleLabel> particles,
+            const Orders& orders, const Decision& decision);
+  bool store(Cargo& cargo, std::int64_t step);
+  void offer(const Plan& plan, const Announcement& announcement, const mesh::Snapshot& snapshot);
+  void report(const std::vector<Broker::Withdrawn>& withdrawn, std::int64_t step);
+  void give_back(std::int64_t released);
+  std::vector<std::string> names_of(const Orders& orders) const;
+  Orders publish_all(const mesh::Snapshot& snapshot, const Orders& orders);
+
+  Surroundings& around_;
+  comm::Communicator group_;
+  std::optional<SocketFolder> sockets_;
+  std::unique_ptr<Broker> broker_;  // of the first rank
+  std::unique_ptr<Station> station_;
+  std::shared_ptr<SpillFile> spill_;
+  BufferPool pool_;
+  std::vector<mesh::Layout> levels_;  // of the last publish
+  Route route_;
+  std::int64_t number_ = 0, released_ = 0;
+  Broker::Verdict verdict_{};
+  bool is_finished_ = false;
+};
+
+Stream::Stream(Surroundings& around) : around_(around), group_(around.roles.group().duplicate()) {
+  const std::vector<std::string> addresses = open();
+  if (around.config.when_full->otherwise == PolicyEntry::Otherwise::store)
+    group_.agree_on([&] { spill_ = std::make_shared<SpillFile>(around.config.spill); });
+  group_.agree_on([&] {
+    if (!is_first()) return station_->begin(nullptr);
+    const StreamConfig& config = around_.config.stream;
+    std::vector<std::string> tasks;
+    for (const Task& task : around_.config.tasks)
+      if (task.transport->name == name) tasks.push_back(task.name);
+    const std::string run = run_of(around_.folder);
+    const auto tell = [this](const std::string& event, const json& details) { around_.log.write(event, details); };
+    broker_ = std::make_unique<Broker>(
+        Broker::Run{run, io::read_text(around_.folder.config()), addresses, tasks},
+        Broker::Options{around_.config.when_full, static_cast<std::int64_t>(around_.config.queue_bytes),
+                        config.timeout_s},
+        tell, answers_of(around_.config));
+    const std::string asked = sockets_->is_open() ? sockets_->address("run") : config.listen;
+    const std::string address =
+        station_->open(asked, security(), [this](const std::string& peer, const std::string& key) {
+          around_.log.write("stream_refused", {{"address", peer}, {"key", key}});
+        });
+    const bool has_key = security().own.has_value();
+    const std::string outside = host_of(address) == "0.0.0.0" || host_of(address) == "*"
+                                    ? fmt::format("tcp://{}{}", host_name(), address.substr(address.rfind(':')))
+                                    : address;
+    write(MeetingPoint{outside, has_key ? security().own->public_key : "", run}, around_.folder);
+    around_.log.write("stream_open", {{"address", outside}, {"encrypted", has_key}, {"tasks", tasks}});
+    station_->begin(broker_.get());
+  });
+}
+
+// After an error, readers are not waited for: they see that the run says nothing any more.
+Stream::~Stream() {
+  if (station_) station_->end(0.0);
+  if (is_first() && broker_) std::filesystem::remove(around_.folder.stream());
+}
+
+stream::Security Stream::security() const {
+  const std::string& folder = around_.config.stream.keys;
+  if (folder.empty() || folder == "none") return {};
+  const stream::KeyFolder keys(folder);
+  return {keys.own(), "", keys.allowed()};
+}
+
+// Every rank gives its own cells. Returns their addresses.
+std::vector<std::string> Stream::open() {
+  const StreamConfig& config = around_.config.stream;
+  const bool is_of_files = config.listen == "local";
+  std::string problem;
+  try {
+    if (is_first()) sockets_.emplace(is_of_files ? SocketFolder::make() : SocketFolder());
+  } catch (const core::Error& error) {
+    problem = error.what();
+  }
+  group_.agree(problem);
+  const std::string path = group_.broadcast(is_first() ? sockets_->path() : "");
+  if (!is_first()) sockets_.emplace(SocketFolder::of_another(path));
+  const std::string first_host = group_.broadcast(host_name());
+  const bool is_here = host_name() == first_host;
+  std::string address;
+  group_.agree_on([&] {
+    if (is_of_files && !is_here)
+      throw core::Error("the ranks are on several nodes, and the stream is local", "key `stream.listen`",
+                        "name an address that readers can reach: listen = \"tcp://*:5555\", with keys");
+    const std::string host = is_here ? host_of(config.listen) : "*";
+    const std::string asked =
+        is_of_files ? sockets_->address(fmt::format("{}", group_.rank())) : fmt::format("tcp://{}:*", host);
+    station_ = std::make_unique<Station>(asked, security(), around_.config.cores);
+    address = station_->blocks().address();
+    if (!is_here) address = fmt::format("tcp://{}{}", host_name(), address.substr(address.rfind(':')));
+  });
+  std::vector<std::string> all;
+  const std::string mine = address + '\n';
+  const std::vector<char> texts = group_.gather(std::span<const char>(mine));
+  for (auto begin = texts.begin(); begin != texts.end();) {
+    const auto end = std::find(begin, texts.end(), '\n');
+    all.emplace_back(begin, end);
+    begin = end + 1;
+  }
+  return all;
+}
+
+std::vector<std::string> Stream::names_of(const Orders& orders) const {
+  std::vector<std::string> names;
+  for (const Order& order : orders) names.push_back(around_.config.tasks[order.task].name);
+  return names;
+}
+
+// A reader that demands what there is not is let go. Nothing is done for nobody.
+Stream::Plan Stream::plan(const mesh::Snapshot& snapshot, const Orders& orders) {
+  json told;
+  if (is_first()) {
+    std::set<std::string> fields, species;
+    const std::vector<std::string> known = mesh::names_of(snapshot.species());
+    for (const Broker::Subscriber& subscriber : broker_->subscribers(names_of(orders))) {
+      try {
+        for (const std::string& field : fields_for(subscriber.demand, snapshot.quantities())) fields.insert(field);
+        for (const std::string& one : species_for(subscriber.demand, known)) species.insert(one);
+        told["readers"].push_back({{"reader", subscriber.reader}, {"demand", to_json(subscriber.demand)}});
+      } catch (const core::Error& error) {
+        broker_->dismiss(subscriber.reader, error.message() + (error.hint().empty() ? "" : "; " + error.hint()));
+      }
+    }
+    told["fields"] = fields;
+    told["species"] = species;
+    if (!told.contains("readers")) told = json();
+  }
+  const std::string bytes = group_.broadcast(told.is_null() ? std::string() : packed(told));
+  if (bytes.empty()) return {};
+  told = unpacked(bytes);
+  Plan plan;
+  for (const json& reader : told.at("readers"))
+    plan.subscribers.push_back({reader.at("reader"), demand_from(reader.at("demand"))});
+  told.at("fields").get_to(plan.fields);
+  told.at("species").get_to(plan.species);
+  return plan;
+}
+
+Orders Stream::publish(const mesh::Snapshot& snapshot, const Orders& orders) {
+  if (!around_.config.replay) return publish_all(snapshot, orders);
+  auto [open, here] = decided_before(around_, snapshot.moment, orders);
+  std::ranges::move(publish_all(snapshot, open), std::back_inserter(here));
+  return here;
+}
+
+Orders Stream::publish_all(const mesh::Snapshot& snapshot, const Orders& orders) {
+  if (orders.empty()) return {};
+  const std::int64_t step = snapshot.moment.step;
+  const Plan plan_of_it = plan(snapshot, orders);
+  if (plan_of_it.subscribers.empty()) {
+    for (const Order& order : orders) around_.books.enter(Books::Action::unheard, order, snapshot.moment);
+    return {};
+  }
+  std::vector<ParticleLabel> particles;
+  for (const std::string& species : plan_of_it.species)
+    if (std::optional<ParticleLabel> label = label_of(group_, snapshot, species))
+      particles.push_back(std::move(*label));
+  std::vector<Demand> demands;
+  for (const Broker::Subscriber& subscriber : plan_of_it.subscribers) demands.push_back(subscriber.demand);
+  std::vector<mesh::Layout> levels = levels_for_all(demands, snapshot.levels, snapshot.blocks());
+  if (levels != levels_) {
+    levels_ = std::move(levels);
+    route_ = Route(levels_, group_.rank());
+  }
+  std::int64_t bytes = 0;
+  for (const mesh::Layout& layout : levels_)
+    for (const mesh::Box& box : layout.boxes()) bytes += box.volume();
+  bytes *= std::ssize(plan_of_it.fields) * static_cast<std::int64_t>(sizeof(double));
+  for (const ParticleLabel& label : particles) bytes += label.bytes();
+
+  Charge charge;
+  const core::Stopwatch wait_watch;
+  const Decision decision = decide(plan_of_it, bytes, step);
+  charge.wait_s = wait_watch.seconds();
+  charge.queue_bytes = decision.queue_bytes;
+  Orders here;
+  Books::Action action = Books::Action::dropped;
+  if (decision.answer == Broker::Answer::taken || decision.answer == Broker::Answer::stored) {
+    const core::Stopwatch watch;
+    const core::Bill::Part part = around_.bill.part("publish: packing", name);
+    send(plan_of_it, snapshot, std::move(particles), orders, decision);
+    charge.pack_s = watch.seconds();
+    charge.bytes = bytes;
+    action = decision.answer == Broker::Answer::taken ? Books::Action::sent : Books::Action::stored;
+  }
+  for (Order order : orders) {
+    order.charge = charge;
+    charge = {0.0, 0.0, 0, charge.queue_bytes};
+    if (decision.answer == Broker::Answer::do_here && around_.config.tasks[order.task].analysis_name != "readers")
+      here.push_back(order);
+    else
+      around_.books.enter(action, order, snapshot.moment);
+  }
+  return here;
+}
+
+// Room is taken before the fields are made.
+Stream::Decision Stream::decide(const Plan& plan, std::int64_t bytes, std::int64_t step) {
+  const core::Bill::Part part = around_.bill.part("publish: waiting for room", name);
+  Decision decision;
+  if (is_first()) {
+    std::vector<Broker::Withdrawn> withdrawn;
+    const bool is_too_large = bytes > static_cast<std::int64_t>(around_.config.queue_bytes);
+    const core::Stopwatch watch;
+    const auto is_over = [&] {
+      verdict_ = broker_->admit(plan.subscribers, bytes, step);
+      std::ranges::move(verdict_.withdrawn, std::back_inserter(withdrawn));
+      if (watch.seconds() > around_.config.timeout_s) broker_->drop_idle(around_.config.timeout_s);
+      return verdict_.answer != Broker::Answer::full || is_too_large;
+    };
+    wait_until(is_over, forever_s);
+    if (verdict_.answer == Broker::Answer::full) {
+      verdict_.answer = Broker::Answer::left_out;
+      for (const Broker::Subscriber& subscriber : plan.subscribers)
+        broker_->dismiss(subscriber.reader,
+                         fmt::format("one step takes {} bytes, but the queue of the run holds {:.0f}; it should have a "
+                                     "larger `coupling.queue`, or the reader demand less",
+                                     bytes, around_.config.queue_bytes));
+    }
+    report(withdrawn, step);
+    decision = {verdict_.answer, verdict_.number, verdict_.queue_bytes};
+  }
+  const std::string told = broadcast_patiently(
+      group_, is_first() ? std::string(reinterpret_cast<const char*>(&decision), sizeof decision) : std::string());
+  std::copy(told.begin(), told.end(), reinterpret_cast<char*>(&decision));
+  return decision;
+}
+
+void Stream::report(const std::vector<Broker::Withdrawn>& withdrawn, std::int64_t step) {
+  for (const Broker::Withdrawn& one : withdrawn) {
+    around_.log.write("stream_dropped",
+                      {{"step", one.step}, {"at_step", step}, {"reader", one.reader}, {"task", one.task}});
+    for (std::size_t task = 0; task < around_.config.tasks.size(); ++task)
+      if (around_.config.tasks[task].name == one.task) ++around_.books.of(task).dropped;
+  }
+}
+
+void Stream::send(const Plan& plan, const mesh::Snapshot& snapshot, std::vector<ParticleLabel> labels,
+                  const Orders& orders, const Decision& decision) {
+  number_ = decision.number;
+  Announcement announcement;
+  announcement.number = number_;
+  announcement.first_step = around_.runner.first_step();
+  for (const std::string& field : plan.fields) announcement.fields.push_back({field, snapshot.unit(field)});
+  announcement.particles = std::move(labels);
+  for (const Order& order : orders) {
+    announcement.tasks.push_back(order.task);
+    announcement.bytes.push_back(0);
+  }
+  ParticleLegs particles;
+  if (route_.cells() > 0)
+    group_.agree_on([&] { particles = ParticleLegs(route_, snapshot, announcement.particles, group_.rank()); });
+  else
+    group_.agree("");
+  for (const std::string& field : plan.fields) snapshot.prepare(field);
+  pool_.give_back(station_->blocks().empty_buffers());
+  Cargo cargo = route_.cargo(plan.fields.size(), particles.words());
+  cargo.load(pool_);
+  const auto write = [&](std::size_t field, std::size_t level, const mesh::Box& box, const core::View4<double>& out) {
+    snapshot.write(plan.fields[field], static_cast<int>(level), box, out);
+  };
+  route_.pack(plan.fields.size(), write, cargo);
+  particles.pack(cargo);
+  if (decision.answer == Broker::Answer::stored) store(cargo, snapshot.moment.step);
+  station_->blocks().put(number_,
+                         std::make_shared<Shelf>(levels_, group_.rank(), plan.fields.size(), std::move(cargo)));
+  station_->wake();
+  if (is_first()) offer(plan, announcement, snapshot);
+}
+
+// Where a disk takes nothing, it stays in memory, beyond the size of the queue.
+bool Stream::store(Cargo& cargo, std::int64_t step) {
+  std::string problem;
+  try {
+    cargo.store(spill_, pool_);
+  } catch (const core::Error& error) {
+    problem = error.what();
+    around_.log.write("spill_failed", {{"step", step}, {"message", problem}});
+  }
+  return problem.empty();
+}
+
+void Stream::offer(const Plan& plan, const Announcement& announcement, const mesh::Snapshot& snapshot) {
+  Broker::Offer offer;
+  offer.number = announcement.number;
+  offer.message = to_message(announcement, snapshot);
+  offer.message["kind"] = "step";
+  offer.levels = {{"leaves", to_message(snapshot.levels, {})}};
+  if (!snapshot.with_refined.empty()) offer.levels["blocks"] = to_message(snapshot.with_refined, {});
+  const std::vector<std::string> known = mesh::names_of(snapshot.species());
+  for (const Broker::Subscriber& subscriber : plan.subscribers)
+    offer.own[subscriber.reader] = {{"own_fields", fields_for(subscriber.demand, snapshot.quantities())},
+                                    {"own_species", species_for(subscriber.demand, known)}};
+  broker_->offer(std::move(offer));
+  station_->wake();
+}
+
+Standing Stream::standing() {
+  if (!is_first()) return {.sent = number_};
+  return {number_, broker_->done(), {}, broker_->silence_s()};
+}
+
+// What nobody wants any more is freed: once a step, where anything is under way.
+void Stream::settle(std::int64_t count) {
+  if (count > 0 && is_first()) wait_until([&] { return broker_->done() >= count; }, forever_s);
+  if (count > 0) broadcast_patiently(group_, "");
+  if (released_ == number_) return;
+  const std::vector<std::int64_t> finished =
+      group_.broadcast(is_first() ? broker_->take_finished() : std::vector<std::int64_t>{});
+  for (const std::int64_t number : finished) station_->blocks().remove(number);
+  released_ += std::ssize(finished);
+  pool_.give_back(station_->blocks().empty_buffers());
+  if (!is_first()) return;
+  for (const auto& [task, results] : broker_->take_acknowledged())
+    for (std::size_t t = 0; t < around_.config.tasks.size(); ++t)
+      if (around_.config.tasks[t].name == task) around_.books.of(t).count += results;
+  if (const std::string failure = station_->failure(); !failure.empty() && around_.told.insert("stream").second)
+    around_.log.write("stream_failed", {{"message", failure}});
+}
+
+void Stream::finish(Drain drain) {
+  if (is_first()) {
+    if (drain == Drain::no) report(broker_->withdraw_waiting(), number_);
+    const core::Stopwatch watch;
+    wait_until(
+        [&] {
+          if (watch.seconds() > around_.config.timeout_s) broker_->drop_idle(around_.config.timeout_s);
+          return broker_->is_empty() || !broker_->has_readers();
+        },
+        forever_s);
+  }
+  broadcast_patiently(group_, "");
+  settle(0);
+  station_->end(farewell_s);
+  is_finished_ = true;
+}
+
+}  // namespace
+
+TransportEntry stream() {
+  return {.name = name,
+          .documentation = "by other jobs, which attach while the run goes on",
+          .make = [](Surroundings& around) { return std::make_unique<Stream>(around); },
+          .has_queue = true};
+}
+
+}  // namespace sidestream::couple

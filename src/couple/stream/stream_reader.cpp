@@ -1,0 +1,456 @@
+#include "sidestream/couple/stream_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <utility>
+
+#include "couple/publish/protocol.hpp"
+#include "couple/stream/attendant.hpp"
+#include "couple/stream/demand.hpp"
+#include "couple/stream/fetch.hpp"
+#include "couple/stream/meeting_point.hpp"
+#include "couple/stream/particle_owners.hpp"
+#include "couple/stream/shares.hpp"
+#include "couple/waiting.hpp"
+#include "sidestream/core/error.hpp"
+#include "sidestream/core/timer.hpp"
+#include "sidestream/redistribute/redistribution.hpp"
+
+namespace sidestream::couple {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr int trials = 2;  // steps by each technique before one is chosen
+
+mesh::Int3 near_squares(int pieces, const mesh::Box& region) {
+  const mesh::Int3 n = region.extent();
+  mesh::Int3 best{1, pieces, 1};
+  double least = 0.0;
+  for (int x = 1; x <= pieces; ++x) {
+    if (pieces % x != 0) continue;
+    const int y = pieces / x;
+    const double a = static_cast<double>(n.x) / x, b = static_cast<double>(n.y) / y;
+    const double cost = std::abs(std::log(a / b));
+    if (x == 1 || cost < least) least = cost, best = {x, y, 1};
+  }
+  return best;
+}
+
+}  // namespace
+
+const core::Registry<TechniqueEntry>& techniques() {
+  static const core::Registry<TechniqueEntry> all(
+      {"techniques", "technique", "how the cells of a stream come to its readers: `sidestream attach --technique`"},
+      {{"auto", "the faster of the two, measured over the first steps", Technique::automatic},
+       {"bounding-box", "each reader asks every rank of the run for the part that it needs", Technique::bounding_box},
+       {"write-block", "each takes whole blocks of its share of the ranks; then readers redistribute them",
+        Technique::write_block}});
+  return all;
+}
+
+const core::Registry<ReaderLayoutEntry>& reader_layouts() {
+  static const core::Registry<ReaderLayoutEntry> all(
+      {"layouts", "layout",
+       "how readers of a stream lay out the cells among themselves: `sidestream.stream(layout=...)`"},
+      {{"blocks", "whole blocks, as the run has them", {}},
+       {"slabs", "slices along z",
+        [](int readers, const mesh::Box&) {
+          return mesh::Int3{1, 1, readers};
+        }},
+       {"rows", "slices along y",
+        [](int readers, const mesh::Box&) {
+          return mesh::Int3{1, readers, 1};
+        }},
+       {"columns", "slices along x",
+        [](int readers, const mesh::Box&) {
+          return mesh::Int3{readers, 1, 1};
+        }},
+       {"rectangles", "pieces in x and y, as square as can be", near_squares}});
+  return all;
+}
+
+class StreamReader::Impl {
+ public:
+  Impl(const comm::Communicator& comm, std::string where, ReaderOptions options)
+      : comm_(comm.duplicate()), where_(std::move(where)), options_(std::move(options)) {
+    attach();
+  }
+
+  std::optional<mesh::Snapshot> next() {
+    acknowledge();
+    while (ending_.empty()) {
+      const json told = next_message();
+      const std::string kind = told.at("kind");
+      if (kind == "step") {
+        if (std::optional<mesh::Snapshot> snapshot = take(told)) return snapshot;
+        continue;
+      }
+      const std::string reason = told.at("reason");
+      if (kind == "silence" && options_.patience_s > 0.0) {
+        attach();
+        continue;
+      }
+      ending_ = reason;
+      attendant_.reset();
+      if (kind != "end")
+        throw_together(comm_, core::Error(kind == "silence" ? reason : "the run has let this reader go: " + reason,
+                                          where_, "attach again, with more patience if the run is to be restarted"));
+    }
+    return std::nullopt;
+  }
+
+  bool has_next() const { return attendant_ && attendant_->has_next(); }
+
+  void acknowledge() {
+    if (attendant_) attendant_->finish(number_);
+  }
+
+  const ReaderOptions& options() const { return options_; }
+  const std::string& configuration() const { return configuration_; }
+  const std::string& run() const { return run_; }
+  const std::string& ending() const { return ending_; }
+  const std::vector<std::int64_t>& lost() const { return lost_; }
+  const ReaderCounts& counts() const { return counts_; }
+
+ private:
+  using FieldOfLevel = std::shared_ptr<mesh::Field<double>>;
+
+  // How a level comes: the boxes that are fetched, those that are wanted, and the plan between, if they differ.
+  struct Level {
+    mesh::Layout source, fetched, target;
+    std::unique_ptr<redistribute::Redistribution> plan{};
+  };
+  struct Way {
+    std::vector<Level> levels;
+    double seconds = 0.0;  // of the fastest step
+    int steps = 0;
+  };
+
+  bool is_first() const { return comm_.rank() == 0; }
+
+  stream::Security security(const std::string& server) const {
+    if (server.empty()) return {};
+    if (options_.keys.empty())
+      throw core::Error(
+          "the run asks who reads it, and there is no key", where_,
+          "`sidestream keys` makes one; name its folder, and have the owner of the run allow its public key");
+    return {stream::KeyFolder(options_.keys).own(), server, {}};
+  }
+
+  // The first rank finds the run; a reader that has patience goes on trying.
+  void attach() {
+    attendant_.reset();
+    fetcher_.reset();
+    ways_ = {};
+    levels_version_ = number_ = 0;
+    std::string told;
+    comm_.agree_on([&] {
+      if (is_first()) told = find_run();
+    });
+    const json welcome = unpacked(broadcast_patiently(comm_, told));
+    configuration_ = welcome.at("configuration");
+    options_.task = welcome.at("task");
+    run_ = welcome.at("run");
+    for (const std::int64_t step : welcome.at("lost")) lost_.push_back(step);
+    addresses_ = welcome.at("addresses").get<std::vector<std::string>>();
+    for (std::string& address : addresses_)
+      for (const std::string any : {"//0.0.0.0:", "//*:"})
+        if (const std::size_t at = address.find(any); at != std::string::npos)
+          address.replace(at, any.size(), "//" + welcome.at("host").get<std::string>() + ":");
+    comm_.agree_on(
+        [&] { fetcher_ = std::make_unique<Fetcher>(addresses_, security(welcome.at("key")), options_.timeout_s); });
+  }
+
+  std::string find_run() {
+    const core::Stopwatch watch;
+    while (true) {
+      try {
+        const MeetingPoint point = meeting_point(where_);
+        ReaderOptions options = options_;
+        if (options_.patience_s > 0.0)
+          options.timeout_s = std::min(options.timeout_s, std::max(1.0, options_.patience_s));
+        attendant_ = std::make_unique<Attendant>(point, security(point.key), options, comm_.size());
+        json welcome = attendant_->welcome();
+        welcome["key"] = point.key;
+        welcome["host"] = is_local(point.address) && point.address.starts_with("ipc") ? "" : host_of(point.address);
+        return packed(welcome);
+      } catch (const core::Error& error) {
+        const bool is_refused = error.message().starts_with("the run refuses");
+        if (is_refused || watch.seconds() > options_.patience_s) throw;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+  }
+
+  // What the run says next, on all ranks.
+  json next_message() {
+    json told;
+    if (is_first()) {
+      Attendant::News news = attendant_->next(number_);
+      constexpr std::array kinds{"step", "end", "dropped", "silence"};
+      told = news.kind == Attendant::Kind::step ? std::move(news.step) : json{{"reason", news.reason}};
+      told["kind"] = kinds[static_cast<std::size_t>(news.kind)];
+      told["dropped"] = attendant_->dropped();
+    }
+    return unpacked(broadcast_patiently(comm_, is_first() ? packed(told) : std::string()));
+  }
+
+  // Nothing where it was given before.
+  std::optional<mesh::Snapshot> take(const json& told) {
+    if (told.contains("levels")) adopt(told);
+    const Announcement announcement = announcement_from(told, std::numeric_limits<std::size_t>::max());
+    if (announcement.number <= number_) return std::nullopt;
+    mesh::Snapshot snapshot = snapshot_from(told);
+    snapshot.source = where_;
+    snapshot.rank = comm_.rank();
+    const Technique technique = choose();
+    Way& way = ways_[static_cast<std::size_t>(technique)];
+    if (way.levels.empty()) lay_out(technique, way);
+    counts_.technique = techniques().named(technique == Technique::bounding_box ? "bounding-box" : "write-block").name;
+    const std::vector<std::string> names = told.at("own_fields"), species = told.at("own_species");
+    const core::Stopwatch watch;
+    std::string problem;
+    Fetched fetched;
+    try {
+      fetched = fetch(announcement, names, !species.empty(), way);
+    } catch (const core::Error& error) {
+      problem = error.what();
+    }
+    if (!is_fetched_by_all(problem)) {
+      attach();
+      return std::nullopt;
+    }
+    bring_together(announcement, names, species, way, fetched, snapshot);
+    const double seconds = comm_.max(watch.seconds());
+    way.seconds = way.steps == 0 ? seconds : std::min(way.seconds, seconds);
+    ++way.steps;
+    number_ = announcement.number;
+    counts_.transfer_s = seconds;
+    counts_.dropped = told.at("dropped");
+    counts_.connections = fetcher_->connections();
+    ++counts_.steps;
+    if (attendant_)
+      attendant_->receive(number_, levels_version_, counts_.bytes - std::exchange(told_bytes_, counts_.bytes));
+    return snapshot;
+  }
+
+  // One that has patience looks for the run again; else all ranks throw.
+  bool is_fetched_by_all(const std::string& problem) {
+    if (options_.patience_s <= 0.0) comm_.agree(problem);
+    return comm_.all(problem.empty());
+  }
+
+  void adopt(const json& told) {
+    const int ranks = static_cast<int>(addresses_.size());
+    leaves_ = levels_from(told.at("levels").at("leaves"), {}, ranks);
+    blocks_ = told.at("levels").contains("blocks") ? levels_from(told.at("levels").at("blocks"), {}, ranks) : leaves_;
+    levels_version_ = told.at("levels_version");
+    ways_ = {};
+  }
+
+  // By turns, until both are known.
+  Technique choose() const {
+    if (options_.technique != Technique::automatic) return options_.technique;
+    const Way& boxes = ways_[static_cast<std::size_t>(Technique::bounding_box)];
+    const Way& blocks = ways_[static_cast<std::size_t>(Technique::write_block)];
+    if (boxes.steps < trials || blocks.steps < trials)
+      return boxes.steps <= blocks.steps ? Technique::bounding_box : Technique::write_block;
+    return boxes.seconds <= blocks.seconds ? Technique::bounding_box : Technique::write_block;
+  }
+
+  void lay_out(Technique technique, Way& way) {
+    const int writers = static_cast<int>(addresses_.size());
+    for (const mesh::Layout& source : levels_for(options_.demand, leaves_, blocks_)) {
+      Level& level = way.levels.emplace_back();
+      level.source = source;
+      const mesh::Layout shares = source.renumbered(owners_of_writers(writers, comm_.size()));
+      const bool are_shares_even = comm_.size() <= writers;
+      level.target = target_of(source, shares, technique == Technique::write_block && are_shares_even);
+      level.fetched = technique == Technique::write_block ? shares : level.target;
+      if (level.fetched != level.target)
+        level.plan = std::make_unique<redistribute::Redistribution>(comm_, level.fetched, level.target);
+    }
+    comm_.agree(options_.layout->pieces && way.levels.size() > 1
+                    ? fmt::format("the run is refined, and a layout of {} is for one level", options_.layout->name)
+                    : "");
+  }
+
+  mesh::Layout target_of(const mesh::Layout& source, const mesh::Layout& shares, bool takes_shares) const {
+    if (!options_.layout->pieces) return takes_shares ? shares : dealt(source, comm_.size());
+    mesh::Box region = source.domain();
+    if (options_.demand.region) region = intersection(region, *options_.demand.region);
+    const mesh::Layout pieces = mesh::split(region, options_.layout->pieces(comm_.size(), region), source.periodic());
+    return {source.domain(),
+            source.periodic(),
+            {pieces.boxes().begin(), pieces.boxes().end()},
+            {pieces.owners().begin(), pieces.owners().end()},
+            source.level()};
+  }
+
+  // Memory in which nobody looks any more is used again: to be given fresh memory takes as long as to fill it.
+  FieldOfLevel field_on(const mesh::Layout& layout) {
+    for (FieldOfLevel& kept : kept_)
+      if (kept.use_count() == 1 && kept->layout() == layout) return kept;
+    std::erase_if(kept_, [](const FieldOfLevel& kept) { return kept.use_count() == 1; });
+    return kept_.emplace_back(std::make_shared<mesh::Field<double>>(layout, comm_.rank()));
+  }
+
+  struct Fetched {
+    std::vector<std::vector<FieldOfLevel>> fields;  // by name and level
+    std::vector<std::vector<Word>> particles;
+  };
+
+  // What this rank takes from those of the run. Local.
+  Fetched fetch(const Announcement& announcement, const std::vector<std::string>& names, bool has_species,
+                const Way& way) {
+    std::vector<std::int32_t> numbers;
+    for (const std::string& name : names) {
+      const auto found = std::ranges::find(announcement.fields, name, &FieldLabel::name);
+      if (found == announcement.fields.end()) throw core::Error("the run does not give what it has announced", name);
+      numbers.push_back(static_cast<std::int32_t>(found - announcement.fields.begin()));
+    }
+    Fetched fetched;
+    for (std::size_t f = 0; f < names.size(); ++f) {
+      std::vector<FieldOfLevel>& levels = fetched.fields.emplace_back();
+      for (const Level& level : way.levels) levels.push_back(field_on(level.fetched));
+    }
+    std::vector<Wanted> wanted = wanted_of(numbers, way, fetched.fields);
+    if (has_species) add_particles_wanted(announcement, wanted);
+    fetched.particles = fetcher_->fetch(announcement.number, std::move(wanted), counts_);
+    return fetched;
+  }
+
+  // The parts of my boxes that each rank of the run has.
+  std::vector<Wanted> wanted_of(const std::vector<std::int32_t>& numbers, const Way& way,
+                                const std::vector<std::vector<FieldOfLevel>>& fetched) const {
+    std::map<int, std::vector<std::pair<Part, std::pair<std::size_t, int>>>> parts;  // by rank: in which block of mine
+    for (std::size_t l = 0; l < way.levels.size(); ++l) {
+      const Level& level = way.levels[l];
+      int block = 0;
+      for (const std::int32_t index : level.fetched.boxes_of(comm_.rank())) {
+        const mesh::Box& box = level.fetched.box(index);
+        std::vector<std::int32_t> met;
+        level.source.for_each_meeting(box, [&](std::int32_t other) { met.push_back(other); });
+        std::ranges::sort(met);
+        for (const std::int32_t other : met)
+          parts[level.source.owner(other)].push_back(
+              {{level.source.level(), intersection(box, level.source.box(other))}, {l, block}});
+        ++block;
+      }
+    }
+    std::vector<Wanted> all;
+    for (const auto& [rank, list] : parts) {
+      Wanted& one = all.emplace_back();
+      one.from = rank;
+      one.order.fields = numbers;
+      one.order.is_single = options_.demand.single_precision;
+      for (const auto& [part, place] : list) one.order.parts.push_back(part);
+      for (std::size_t f = 0; f < numbers.size(); ++f)
+        for (const auto& [part, place] : list) one.targets.push_back(fetched[f][place.first]->view(place.second));
+    }
+    return all;
+  }
+
+  // The particles of a rank of the run go with its blocks, to the reader whose share it is.
+  void add_particles_wanted(const Announcement& announcement, std::vector<Wanted>& wanted) const {
+    std::int64_t most = std::ssize(announcement.particles);
+    for (const ParticleLabel& label : announcement.particles) most += label.bytes() / 8;
+    const std::vector<std::int32_t> owners = owners_of_writers(static_cast<int>(addresses_.size()), comm_.size());
+    for (std::size_t writer = 0; writer < owners.size(); ++writer) {
+      if (owners[writer] != comm_.rank()) continue;
+      const auto rank = static_cast<int>(writer);
+      auto one = std::ranges::find(wanted, rank, &Wanted::from);
+      if (one == wanted.end()) {
+        wanted.push_back({rank, {}, {}, 0});
+        one = wanted.end() - 1;
+      }
+      one->order.has_particles = true;
+      one->most_particle_words = most;
+    }
+  }
+
+  // What ranks do together once each has its own.
+  void bring_together(const Announcement& announcement, const std::vector<std::string>& names,
+                      const std::vector<std::string>& species, const Way& way, const Fetched& fetched,
+                      mesh::Snapshot& snapshot) {
+    for (const Level& level : way.levels) snapshot.levels.push_back(level.target);
+    const core::Stopwatch watch;
+    for (std::size_t f = 0; f < names.size(); ++f) {
+      std::vector<FieldOfLevel> levels;
+      for (std::size_t l = 0; l < way.levels.size(); ++l) {
+        const Level& level = way.levels[l];
+        if (!level.plan) {
+          levels.push_back(fetched.fields[f][l]);
+          continue;
+        }
+        const FieldOfLevel target = field_on(level.target);
+        level.plan->apply(*fetched.fields[f][l], *target);
+        levels.push_back(target);
+      }
+      const auto unit = std::ranges::find(announcement.fields, names[f], &FieldLabel::name)->unit;
+      snapshot.add({names[f], unit}, [levels](int level) {
+        return mesh::AnyField(mesh::FieldView<const double>(levels[static_cast<std::size_t>(level)]));
+      });
+    }
+    counts_.redistribute_s = watch.seconds();
+    if (!species.empty()) add_particles_of_owners(comm_, announcement.particles, species, fetched.particles, snapshot);
+  }
+
+  comm::Communicator comm_;
+  std::string where_;
+  ReaderOptions options_;
+  std::string configuration_, run_, ending_;
+  std::vector<std::string> addresses_;
+  std::vector<std::int64_t> lost_;
+  std::unique_ptr<Attendant> attendant_;  // of the first rank
+  std::unique_ptr<Fetcher> fetcher_;
+  std::vector<mesh::Layout> leaves_, blocks_;
+  std::int64_t levels_version_ = 0, number_ = 0, told_bytes_ = 0;
+  std::array<Way, 3> ways_{};  // by technique
+  std::vector<FieldOfLevel> kept_;
+  ReaderCounts counts_;
+};
+
+StreamReader::StreamReader(const comm::Communicator& comm, const std::string& where, ReaderOptions options)
+    : impl_(std::make_unique<Impl>(comm, where, std::move(options))) {}
+StreamReader::~StreamReader() = default;
+
+std::optional<mesh::Snapshot> StreamReader::next() {
+  return impl_->next();
+}
+bool StreamReader::has_next() const {
+  return impl_->has_next();
+}
+void StreamReader::acknowledge() {
+  impl_->acknowledge();
+}
+const std::string& StreamReader::configuration() const {
+  return impl_->configuration();
+}
+const std::string& StreamReader::run() const {
+  return impl_->run();
+}
+const std::string& StreamReader::task() const {
+  return impl_->options().task;
+}
+const std::string& StreamReader::ending() const {
+  return impl_->ending();
+}
+const std::vector<std::int64_t>& StreamReader::lost() const {
+  return impl_->lost();
+}
+const ReaderCounts& StreamReader::counts() const {
+  return impl_->counts();
+}
+
+}  // namespace sidestream::couple

@@ -1,0 +1,41 @@
+#include "couple/stream/wire.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cstring>
+#include <span>
+
+#include "sidestream/core/error.hpp"
+
+namespace sidestream::couple {
+
+using nlohmann::json;
+
+json to_request(const TransferOrder& order, std::int64_t publish, std::uint64_t transfer, std::int64_t from) {
+  const auto bytes = std::as_bytes(std::span(order.parts));
+  std::vector<std::uint8_t> parts(bytes.size());
+  std::memcpy(parts.data(), bytes.data(), bytes.size());
+  return {{"kind", "want"},
+          {"publish", publish},
+          {"transfer", transfer},
+          {"fields", order.fields},
+          {"parts", json::binary(std::move(parts))},
+          {"single", order.is_single},
+          {"particles", order.has_particles},
+          {"from", from},
+          {"window", chunk_window}};
+}
+
+TransferOrder order_from(const json& request) {
+  TransferOrder order;
+  request.at("fields").get_to(order.fields);
+  order.is_single = request.at("single").get<bool>();
+  order.has_particles = request.at("particles").get<bool>();
+  const auto& bytes = request.at("parts").get_binary();
+  if (bytes.size() % sizeof(Part) != 0) throw core::Error("a request is damaged: it has parts of parts");
+  order.parts.resize(bytes.size() / sizeof(Part));
+  std::memcpy(order.parts.data(), bytes.data(), bytes.size());
+  return order;
+}
+
+}  // namespace sidestream::couple

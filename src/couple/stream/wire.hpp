@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "couple/stream/part_cursor.hpp"
+#include "sidestream/stream/socket.hpp"
+
+// What jobs say to each other, in CBOR. Whatever comes in is checked: what is damaged is a core::Error.
+namespace sidestream::couple {
+
+/// Of the protocol; a peer of another version is told so.
+inline constexpr int stream_version = 1;
+
+/// The largest pieces in which data travel: they stay in a cache between the network and their place.
+inline constexpr std::size_t chunk_bytes = std::size_t{256} << 10;
+/// How many of them are under way to a reader.
+inline constexpr int chunk_window = 6;
+
+/// What a server takes of a stranger, and a client of its server.
+inline constexpr stream::Limits server_limits{std::size_t{16} << 20, 64}, client_limits{std::size_t{1} << 30, 64};
+
+/// A request for cells of publish `publish`, from the byte `from` on.
+nlohmann::json to_request(const TransferOrder& order, std::int64_t publish, std::uint64_t transfer, std::int64_t from);
+/// The order in it; whether there are such cells is not looked at.
+TransferOrder order_from(const nlohmann::json& request);
+
+}  // namespace sidestream::couple

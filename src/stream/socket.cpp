@@ -1,0 +1,246 @@
+#include "sidestream/stream/socket.hpp"
+
+#include <fmt/format.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <new>
+#include <utility>
+
+#include "sidestream/core/error.hpp"
+#include "stream/context.hpp"
+#include "stream/doorman.hpp"
+
+namespace sidestream::stream {
+
+namespace {
+
+constexpr int heartbeat_ms = 2000, silence_ms = 10000, linger_ms = 1000, handshake_ms = 5000;
+
+void set(void* socket, int option, int value) {
+  core::require(zmq_setsockopt(socket, option, &value, sizeof value) == 0, "ZeroMQ knows its options");
+}
+
+void set(void* socket, int option, const std::string& value) {
+  core::require(zmq_setsockopt(socket, option, value.data(), value.size()) == 0, "ZeroMQ knows its options");
+}
+
+void* make_socket(int type, const Limits& limits) {
+  void* const socket = zmq_socket(context(), type);
+  if (socket == nullptr) throw core::Error(std::string("there is no socket to be had: ") + zmq_strerror(zmq_errno()));
+  set(socket, ZMQ_LINGER, linger_ms);
+  set(socket, ZMQ_SNDHWM, limits.waiting);
+  set(socket, ZMQ_RCVHWM, limits.waiting);
+  set(socket, ZMQ_HEARTBEAT_IVL, heartbeat_ms);
+  set(socket, ZMQ_HEARTBEAT_TIMEOUT, silence_ms);
+  set(socket, ZMQ_HANDSHAKE_IVL, handshake_ms);
+  const auto most = static_cast<std::int64_t>(limits.message_bytes);
+  core::require(zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most) == 0, "ZeroMQ limits messages");
+  return socket;
+}
+
+struct Part {
+  zmq_msg_t message;
+
+  Part() { zmq_msg_init(&message); }
+  ~Part() { zmq_msg_close(&message); }
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+
+  std::string text() { return {static_cast<const char*>(zmq_msg_data(&message)), zmq_msg_size(&message)}; }
+};
+
+bool receive_part(void* socket, zmq_msg_t& into) {
+  return zmq_msg_recv(&into, socket, ZMQ_DONTWAIT) >= 0;
+}
+
+bool send_text(void* socket, std::string_view text, int flags) {
+  return zmq_send(socket, text.data(), text.size(), flags | ZMQ_DONTWAIT) >= 0;
+}
+
+}  // namespace
+
+struct Body::Impl {
+  zmq_msg_t message;
+};
+
+Body::Body() = default;
+
+Body::Body(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) : impl_(std::make_unique<Impl>()) {
+  auto kept = std::make_unique<std::shared_ptr<const void>>(std::move(owner));
+  const auto free = [](void*, void* hint) { delete static_cast<std::shared_ptr<const void>*>(hint); };
+  void* const data = const_cast<std::byte*>(bytes.data());  // nobody writes there
+  if (zmq_msg_init_data(&impl_->message, data, bytes.size(), free, kept.get()) != 0) throw std::bad_alloc();
+  kept.release();
+}
+
+Body::~Body() {
+  if (impl_) zmq_msg_close(&impl_->message);
+}
+Body::Body(Body&& other) noexcept = default;
+Body& Body::operator=(Body&& other) noexcept {
+  std::swap(impl_, other.impl_);
+  return *this;
+}
+
+std::span<const std::byte> Body::bytes() const {
+  if (!impl_) return {};
+  return {static_cast<const std::byte*>(zmq_msg_data(&impl_->message)), zmq_msg_size(&impl_->message)};
+}
+
+struct Server::Impl {
+  void* socket = nullptr;
+  std::string domain;  // by which the doorman knows it; empty: everybody is let in
+  ~Impl() {
+    if (socket != nullptr) zmq_close(socket);
+    if (!domain.empty()) Doorman::instance().leave(domain);
+  }
+};
+
+Server::Server(const std::string& address, const Security& security, const Limits& limits,
+               std::function<void(const std::string& peer, const std::string& key)> refused)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->socket = make_socket(ZMQ_ROUTER, limits);
+  set(impl_->socket, ZMQ_ROUTER_MANDATORY, 1);
+  set(impl_->socket, ZMQ_ROUTER_HANDOVER, 1);
+  if (security.own) {
+    impl_->domain = Doorman::instance().guard(security.allowed, std::move(refused));
+    set(impl_->socket, ZMQ_CURVE_SERVER, 1);
+    set(impl_->socket, ZMQ_CURVE_SECRETKEY, security.own->secret_key);
+    set(impl_->socket, ZMQ_ZAP_DOMAIN, impl_->domain);
+  }
+  if (zmq_bind(impl_->socket, address.c_str()) != 0)
+    throw core::Error(fmt::format("the address {} cannot be had: {}", address, zmq_strerror(zmq_errno())), "",
+                      "an address is tcp://HOST:PORT, of this machine and free, or tcp://HOST:* for any port");
+  std::array<char, 512> bound{};
+  std::size_t length = bound.size();
+  core::require(zmq_getsockopt(impl_->socket, ZMQ_LAST_ENDPOINT, bound.data(), &length) == 0,
+                "ZeroMQ tells where it is bound");
+  address_ = bound.data();
+}
+Server::~Server() = default;
+
+void* Server::raw() const {
+  return impl_->socket;
+}
+
+// Whoever sends more parts than two, or fewer, speaks something else.
+std::optional<Message> Server::receive() {
+  while (true) {
+    Part peer, head;
+    if (!receive_part(impl_->socket, peer.message)) return std::nullopt;
+    Message message;
+    int parts = 0;
+    for (bool has_more = zmq_msg_more(&peer.message) != 0; has_more; ++parts) {
+      if (parts == 1) {
+        message.body.impl_ = std::make_unique<Body::Impl>();
+        zmq_msg_init(&message.body.impl_->message);
+      }
+      Part other;
+      zmq_msg_t& into = parts == 0 ? head.message : parts == 1 ? message.body.impl_->message : other.message;
+      if (!receive_part(impl_->socket, into)) break;
+      has_more = zmq_msg_more(&into) != 0;
+    }
+    if (parts < 1 || parts > 2) continue;
+    message.peer = peer.text();
+    message.head = head.text();
+    return message;
+  }
+}
+
+bool Server::send(const std::string& peer, std::string_view head, Body body) {
+  if (!send_text(impl_->socket, peer, ZMQ_SNDMORE)) return false;
+  const bool has_body = body.impl_ != nullptr;
+  if (!send_text(impl_->socket, head, has_body ? ZMQ_SNDMORE : 0)) return false;
+  return !has_body || zmq_msg_send(&body.impl_->message, impl_->socket, ZMQ_DONTWAIT) >= 0;
+}
+
+struct Client::Impl {
+  void* socket = nullptr;
+  ~Impl() {
+    if (socket != nullptr) zmq_close(socket);
+  }
+};
+
+Client::Client(const std::string& address, const Security& security, const std::string& name, const Limits& limits)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->socket = make_socket(ZMQ_DEALER, limits);
+  set(impl_->socket, ZMQ_ROUTING_ID, name);
+  set(impl_->socket, ZMQ_RECONNECT_IVL, 100);
+  set(impl_->socket, ZMQ_RECONNECT_IVL_MAX, 2000);
+  if (security.own) {
+    set(impl_->socket, ZMQ_CURVE_SERVERKEY, security.server);
+    set(impl_->socket, ZMQ_CURVE_PUBLICKEY, security.own->public_key);
+    set(impl_->socket, ZMQ_CURVE_SECRETKEY, security.own->secret_key);
+  }
+  if (zmq_connect(impl_->socket, address.c_str()) != 0)
+    throw core::Error(fmt::format("{} is no address: {}", address, zmq_strerror(zmq_errno())), "",
+                      "an address is tcp://HOST:PORT or ipc://PATH");
+}
+Client::~Client() = default;
+
+void* Client::raw() const {
+  return impl_->socket;
+}
+
+std::optional<Message> Client::receive() {
+  Part head;
+  if (!receive_part(impl_->socket, head.message)) return std::nullopt;
+  Message message;
+  message.head = head.text();
+  for (bool has_more = zmq_msg_more(&head.message) != 0; has_more;) {
+    message.body.impl_ = std::make_unique<Body::Impl>();
+    zmq_msg_init(&message.body.impl_->message);
+    if (!receive_part(impl_->socket, message.body.impl_->message)) break;
+    has_more = zmq_msg_more(&message.body.impl_->message) != 0;
+    if (has_more) message.body = {};
+  }
+  return message;
+}
+
+bool Client::send(std::string_view head, Body body) {
+  const bool has_body = body.impl_ != nullptr;
+  if (!send_text(impl_->socket, head, has_body ? ZMQ_SNDMORE : 0)) return false;
+  return !has_body || zmq_msg_send(&body.impl_->message, impl_->socket, ZMQ_DONTWAIT) >= 0;
+}
+
+WakeUp::WakeUp() : file_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  core::require(file_ >= 0, "the system has a file for waking up");
+}
+WakeUp::~WakeUp() {
+  ::close(file_);
+}
+
+void WakeUp::call() const {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(file_, &one, sizeof one);  // it is full where it was called before
+}
+
+void WakeUp::clear() const {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const ssize_t read = ::read(file_, &count, sizeof count);
+}
+
+void wait(std::span<const Socket* const> sockets, const WakeUp* wake_up, std::chrono::milliseconds longest) {
+  std::vector<zmq_pollitem_t> items;
+  for (const Socket* socket : sockets) items.push_back({socket->raw(), 0, ZMQ_POLLIN, 0});
+  if (wake_up != nullptr) items.push_back({nullptr, wake_up->raw(), ZMQ_POLLIN, 0});
+  zmq_poll(items.data(), static_cast<int>(items.size()), longest.count());
+  if (wake_up != nullptr) wake_up->clear();
+}
+
+// The first byte of a name is not zero: those are ZeroMQ's own.
+std::string random_name() {
+  std::string name(16, '\0');
+  core::require(::getrandom(name.data(), name.size(), 0) == static_cast<ssize_t>(name.size()),
+                "the system has random numbers");
+  name.front() = static_cast<char>(name.front() | 1);
+  return name;
+}
+
+}  // namespace sidestream::stream
