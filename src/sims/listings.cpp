@@ -5,6 +5,7 @@
 #include "sidestream/amr/criteria.hpp"
 #include "sidestream/analysis/analysis.hpp"
 #include "sidestream/couple/config.hpp"
+#include "sidestream/couple/steering_desk.hpp"
 #include "sidestream/io/array_file.hpp"
 #include "sidestream/io/format.hpp"
 #include "sidestream/io/initial_file.hpp"
@@ -38,15 +39,28 @@ core::Listing quantities() {
 }  // namespace
 
 const core::Registry<core::Listing>& listings() {
-  static const core::Registry<core::Listing> all(
-      {"kinds", "kind of names", "what can be listed"},
-      {simulations().listing(), gas_problems().listing(), io::initial_formats().listing(),
-       amr::criterion_kinds().listing(), analysis::analyses().listing(), analysis::suites().listing(),
-       couple::transports().listing(), couple::policies().listing(), couple::trigger_keys().listing(),
-       couple::reductions().listing(), couple::variables().listing(), mesh::cell_functions().listing(),
-       io::formats().listing(), io::write_methods().listing(), output_kinds().listing(),
-       redistribute::strategies().listing(), solvers::initial_flows().listing(), solvers::forcings().listing(),
-       quantities()});
+  static const core::Registry<core::Listing> all({"kinds", "kind of names", "what can be listed"},
+                                                 {simulations().listing(),
+                                                  gas_problems().listing(),
+                                                  io::initial_formats().listing(),
+                                                  amr::criterion_kinds().listing(),
+                                                  analysis::analyses().listing(),
+                                                  analysis::suites().listing(),
+                                                  couple::transports().listing(),
+                                                  couple::policies().listing(),
+                                                  couple::trigger_keys().listing(),
+                                                  couple::reductions().listing(),
+                                                  couple::variables().listing(),
+                                                  couple::steering_verbs().listing(),
+                                                  couple::edit_operations().listing(),
+                                                  mesh::cell_functions().listing(),
+                                                  io::formats().listing(),
+                                                  io::write_methods().listing(),
+                                                  output_kinds().listing(),
+                                                  redistribute::strategies().listing(),
+                                                  solvers::initial_flows().listing(),
+                                                  solvers::forcings().listing(),
+                                                  quantities()});
   return all;
 }
 

@@ -1,12 +1,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <thread>
 
-#include "sims/steered_run.hpp"
 #include "sidestream/core/error.hpp"
+#include "sims/steered_run.hpp"
 
 namespace sidestream::sims {
 namespace {
@@ -32,8 +34,9 @@ class ReplayTest : public testing::Test, public test::SteeredRun {
 };
 
 TEST_F(ReplayTest, WhatWasSteeredIsDoneAgainToTheBit) {
-  const std::string text = mesh + "[task.pdf]\nanalysis = \"pdf\"\nevery = 2\n[output]\nplotfile = { every = 3 }\n"
-                                  "checkpoint = { every = 4, keep = 0 }\n";
+  const std::string text = mesh +
+                           "[task.pdf]\nanalysis = \"pdf\"\nevery = 2\n[output]\nplotfile = { every = 3 }\n"
+                           "checkpoint = { every = 4, keep = 0 }\n";
   run(text, "a", [](SteeringDesk& desk, const std::string& line) {
     if (is_step(line, 1)) {
       desk.answer(set_request("hydro.cfl", 0.3, 2));
@@ -84,21 +87,63 @@ TEST_F(ReplayTest, ASignalEndsARunWhereItDid) {
   EXPECT_TRUE(bytes("a", "chk00003.hdf5_chk") == bytes("b", "chk00003.hdf5_chk"));
 }
 
-TEST_F(ReplayTest, MomentsThatWereDroppedAreDroppedAgain) {
-  // The moments that a full queue leaves out are those of whose publish the events say so.
-  const std::string text = mesh +
-                           "[coupling]\nqueue = \"40 KiB\"\nwhen_full = \"drop-newest\"\n[task.pdf]\nanalysis = "
-                           "\"pdf\"\nevery = 1\ntransport = \"async\"\n[run]\nmax_steps = 30\n";
+// The events of the run `name`, as they would be had `change` been told of some of them.
+std::string changed_events(const std::string& path, const std::function<void(json& event)>& change) {
+  std::ifstream in(path);
+  std::string all;
+  for (std::string line; std::getline(in, line);) {
+    json event = json::parse(line);
+    change(event);
+    all += event.dump() + "\n";
+  }
+  return all;
+}
+
+TEST_F(ReplayTest, WhatAQueueHadNoRoomForIsLeftOutOrDoneHereWhateverRoomThereIs) {
+  const std::string text =
+      mesh +
+      "[coupling]\nwhen_full = \"drop-oldest\"\n[task.pdf]\nanalysis = \"pdf\"\nevery = 1\ntransport "
+      "= \"async\"\n[run]\nmax_steps = 9\n";
   run(text, "a");
+  if (world.rank() == 0) {
+    const std::string path = (folder / "a") + "/events.jsonl";
+    const std::string events = changed_events(path, [](json& event) {
+      if (event.at("event") != "publish") return;
+      event["action"] = event.at("step") == 3 ? "dropped" : event.at("step") == 5 ? "in-situ" : "sent";
+    });
+    std::ofstream(path) << events << json{{"event", "withdrawn"}, {"task", "pdf"}, {"step", 7}} << "\n";
+  }
+  world.barrier();
   replay(text, "a", "b");
 
-  const auto made = [&](const std::string& name) {
-    std::vector<std::string> files;
-    for (const auto& [file, unused] : bytes(name, "results")) files.push_back(file);
-    return files;
-  };
-  EXPECT_EQ(made("a"), made("b"));
-  EXPECT_TRUE(test::result_bytes(folder / "a") == test::result_bytes(folder / "b"));
+  std::map<std::int64_t, std::string> actions;
+  for (const json& event : events("b", "publish")) actions[event.at("step")] = event.at("action");
+  EXPECT_EQ(actions.at(3), "dropped");
+  EXPECT_EQ(actions.at(5), "in-situ");
+  EXPECT_EQ(actions.at(7), "dropped");
+  const auto results = test::result_bytes(folder / "b");
+  for (int step = 0; step < 10; ++step) {
+    const auto is_of_step = [&](const auto& entry) {
+      return entry.first.starts_with("pdf/0000" + std::to_string(step) + ".nc");
+    };
+    EXPECT_EQ(std::ranges::any_of(results, is_of_step), step != 3 && step != 7) << step;
+  }
+}
+
+TEST_F(ReplayTest, ACheckpointThatWasPutOffIsPutOffAgain) {
+  const std::string text = mesh + "[output]\ncheckpoint = { every = 2, keep = 0 }\n[run]\nmax_steps = 7\n";
+  run(text, "a");
+  if (world.rank() == 0) {
+    const std::string path = (folder / "a") + "/events.jsonl";
+    const std::string events = changed_events(path, [](json& event) {
+      if (event.at("event") == "checkpoint_begun" && event.at("step") == 2) event["step"] = 3;
+    });
+    std::ofstream(path) << events;
+  }
+  world.barrier();
+  replay(text, "a", "b");
+
+  EXPECT_THAT(steps_of("b", "checkpoint_committed"), testing::ElementsAre(3, 4, 6, 7));
 }
 
 TEST_F(ReplayTest, EventsOfAnotherRunAreRefused) {

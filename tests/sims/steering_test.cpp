@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sims/steered_run.hpp"
 #include "sidestream/core/error.hpp"
+#include "sims/steered_run.hpp"
 
 namespace sidestream::sims {
 namespace {
@@ -60,7 +60,8 @@ TEST_F(SteeringTest, ARestartGoesOnWithWhatWasSet) {
 
 TEST_F(SteeringTest, ViscosityAndPowerOfAFlowAreGoneOnWithToTheBit) {
   const std::string flow =
-      "simulation = \"turbulence\"\n[mesh]\ncells = [16, 16, 16]\nblock = 16\n[turbulence]\nend = 100\n[scalar.dye]\nschmidt = "
+      "simulation = \"turbulence\"\n[mesh]\ncells = [16, 16, 16]\nblock = 16\n[turbulence]\nend = "
+      "100\n[scalar.dye]\nschmidt = "
       "0.7\namplitude = 1\n[forcing]\nkind = \"stochastic\"\n[output]\ncheckpoint = { every = 100, keep = 0 }\n";
   const auto hear = [](SteeringDesk& desk, const std::string& line) {
     if (!is_step(line, 0)) return;
@@ -72,9 +73,7 @@ TEST_F(SteeringTest, ViscosityAndPowerOfAFlowAreGoneOnWithToTheBit) {
   run(with_steps(flow, 3), "parts", hear);
   run(with_steps(flow, 5), "parts", {}, {io::ExistingRun::resume});
 
-  const auto state = [&](const std::string& name) {
-    return test::state_bytes((folder / name) + "/chk00005.hdf5_chk");
-  };
+  const auto state = [&](const std::string& name) { return test::state_bytes((folder / name) + "/chk00005.hdf5_chk"); };
   EXPECT_NE(state("plain"), state("whole"));
   EXPECT_EQ(state("whole"), state("parts"));
 }
@@ -140,7 +139,8 @@ TEST_F(SteeringTest, ACheckpointByHandIsOne) {
 
 TEST_F(SteeringTest, WhatIsEditedIsToldAndCountsAsNoError) {
   const std::string refined =
-      "simulation = \"sedov\"\n[mesh]\ncells = [16, 16, 16]\nblock = 8\n[amr]\nmax_level = 1\n[refine.shock]\ncriterion "
+      "simulation = \"sedov\"\n[mesh]\ncells = [16, 16, 16]\nblock = 8\n[amr]\nmax_level = "
+      "1\n[refine.shock]\ncriterion "
       "= \"loehner\"\nfields = [\"gas_density\", \"pressure\"]\n[sedov]\nend = 0.02\n[run]\nmax_steps = 4\n";
   run(refined, "a", [](SteeringDesk& desk, const std::string& line) {
     if (!is_step(line, 1)) return;

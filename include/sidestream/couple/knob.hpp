@@ -53,8 +53,8 @@ Knob make_knob(core::Option option, V& variable) {
 }
 template <typename V>
 Knob make_knob(core::Option option, std::optional<V>& variable) {
-  Knob knob = make_knob<V>(
-      std::move(option), [&variable] { return variable ? nlohmann::json(*variable) : nlohmann::json(); }, {});
+  Knob knob = make_knob<V>(std::move(option),
+                           [&variable] { return variable ? nlohmann::json(*variable) : nlohmann::json(); }, {});
   knob.set = [&variable](const nlohmann::json& to) {
     variable = to.is_null() ? std::nullopt : std::optional(to.get<V>());
   };

@@ -32,16 +32,18 @@ enum class EndCause { wall_time, signal_of_user, signal_of_system, steering };
 /// How events tell it.
 std::string in_words(EndCause cause);
 
-/// The decisions of an earlier run by clock, load or hand, as its events tell them: those that a run makes again, on any
-/// number of ranks, instead of its own (docs/decisions/0065-replay.md lists them). The same on all ranks; immutable.
+/// The decisions of an earlier run by clock, load or hand, as its events tell them: those that a run makes again, on
+/// any number of ranks, instead of its own (docs/decisions/0065-replay.md lists them). The same on all ranks;
+/// immutable.
 class Replay {
  public:
   /// Of the events of a run, as lines of `events.jsonl`, and of its sidecars (may be empty). What a restart went back
   /// behind does not count. Throws core::Error, with `where`, for what are no events.
   Replay(const std::string& events, const std::string& events_of_sidecars, const std::string& where);
 
-  /// Reads the files `path` and `events.sidecar.jsonl` beside it on the first rank of `comm`. Collective; throws
-  /// core::Error on all ranks.
+  /// Of the files `path` and `events.sidecar.jsonl` beside it. Local; throws core::Error.
+  static Replay read(const std::string& path);
+  /// The same, read on the first rank of `comm`. Collective; throws core::Error on all ranks.
   static Replay read(const comm::Communicator& comm, const std::string& path);
 
   /// Of the run, as its first event told them.

@@ -16,8 +16,8 @@
 
 namespace sidestream::couple {
 
-/// What those who steer a run, or the events of an earlier one, may do to it, on the ranks that compute. All members but
-/// the accessors are collective on them.
+/// What those who steer a run, or the events of an earlier one, may do to it, on the ranks that compute. All members
+/// but the accessors are collective on them.
 class Steering {
  public:
   /// What a run does with a change that is not of a knob, on all ranks. Returns what the event adds. Throws core::Error

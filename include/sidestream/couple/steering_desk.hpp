@@ -20,8 +20,8 @@ struct Change {
   std::int64_t id = 0;  ///< of the desk's changes, from 1
   std::int64_t at = 0;
   std::string verb;
-  std::string name{};       ///< of a knob, or the quantity of an edit
-  nlohmann::json value{};   ///< of a knob, as `Knob::read` gives it; of an edit, as `to_json` does; steps of `step`
+  std::string name{};      ///< of a knob, or the quantity of an edit
+  nlohmann::json value{};  ///< of a knob, as `Knob::read` gives it; of an edit, as `to_json` does; steps of `step`
   std::string who{}, why{};
   bool is_soon = false;  ///< as soon as may be: nobody has named a step
 };
@@ -45,29 +45,31 @@ const core::Registry<SteeringVerb>& steering_verbs();
 struct SteeringStanding {
   std::int64_t step = 0;
   double progress = 0.0;
-  std::string state = "starting";          ///< "running", "paused", "ended"
+  std::string state = "starting";                  ///< "running", "paused", "ended"
   std::map<std::string, nlohmann::json> values{};  ///< of knobs, by name
 };
 
-/// Where those who steer a run and the run meet, on its first rank: a thread that serves a socket hands in requests, the
-/// run takes the changes that are due. Every member may be called from any thread, and waits for nothing but a lock.
+/// Where those who steer a run and the run meet, on its first rank: a thread that serves a socket hands in requests,
+/// the run takes the changes that are due. Every member may be called from any thread, and waits for nothing but a
+/// lock.
 ///
 /// A request is `{"kind": "steer", "verb": ..., "who": ..., "why": ...}`, and with some verbs `name`, `value`, `count`,
-/// `edit` (of `to_json(RegionEdit)`), `at` (a step that is still to be taken; without it, as soon as may be). The answer
-/// is `{"ok": true, ...}`: with `at` and `id` for a change, with `knobs`, `editable`, `step`, `progress`, `state`,
-/// `waiting`, `done` for `list` and `status`; or `{"ok": false, "message": ..., "where": ..., "hint": ...}`.
+/// `edit` (of `to_json(RegionEdit)`), `at` (a step that is still to be taken; without it, as soon as may be). The
+/// answer is `{"ok": true, ...}`: with `at` and `id` for a change, with `knobs`, `editable`, `step`, `progress`,
+/// `state`, `waiting`, `done` for `list` and `status`; or `{"ok": false, "message": ..., "where": ..., "hint": ...}`.
 class SteeringDesk {
  public:
   /// Before it is opened, all requests are refused.
   void open(std::vector<Knob> knobs, std::vector<EditableQuantity> editable, mesh::Box domain);
 
-  /// Never throws for what a request holds. A value that is out of range, and a name that there is not, are refused here.
+  /// Never throws for what a request holds. A value that is out of range, and a name that there is not, are refused
+  /// here.
   nlohmann::json answer(const nlohmann::json& request);
 
   /// Tells how the run stands, after the step of `standing`.
   void tell(SteeringStanding standing);
-  /// The changes that are due at `step`, in the order of their coming. What comes from now on is for later steps, unless
-  /// the run is paused at this one.
+  /// The changes that are due at `step`, in the order of their coming. What comes from now on is for later steps,
+  /// unless the run is paused at this one.
   std::vector<Change> take(std::int64_t step, bool is_paused);
   /// What became of a change: "done", or why not.
   void conclude(const Change& change, const std::string& outcome);

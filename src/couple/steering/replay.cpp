@@ -49,7 +49,19 @@ void for_each_event(const std::string& events, const std::string& where, F take)
 std::string text_of(const std::filesystem::path& path) {
   constexpr std::uint64_t most_bytes = std::uint64_t{4} << 30;
   return core::read_input_file(
-      path.string(), {.noun = "the events to be replayed", .hint = "give `events.jsonl` of a run", .most_bytes = most_bytes});
+      path.string(),
+      {.noun = "the events to be replayed", .hint = "give `events.jsonl` of a run", .most_bytes = most_bytes});
+}
+
+struct Files {
+  std::string events, of_sidecars;
+};
+
+Files files_at(const std::string& path) {
+  Files files{text_of(path), ""};
+  const auto beside = std::filesystem::path(path).parent_path() / "events.sidecar.jsonl";
+  if (std::filesystem::exists(beside)) files.of_sidecars = text_of(beside);
+  return files;
 }
 
 }  // namespace
@@ -77,18 +89,20 @@ Replay::Replay(const std::string& events, const std::string& events_of_sidecars,
     throw core::Error("no run has begun in these events", where, "give the `events.jsonl` of a run folder");
 }
 
+Replay Replay::read(const std::string& path) {
+  const Files files = files_at(path);
+  return {files.events, files.of_sidecars, path};
+}
+
 Replay Replay::read(const comm::Communicator& comm, const std::string& path) {
-  std::string events, of_sidecars;
+  Files files;
   comm.agree_on([&] {
-    if (comm.rank() != 0) return;
-    events = text_of(path);
-    const auto beside = std::filesystem::path(path).parent_path() / "events.sidecar.jsonl";
-    if (std::filesystem::exists(beside)) of_sidecars = text_of(beside);
+    if (comm.rank() == 0) files = files_at(path);
   });
-  events = comm.broadcast(std::move(events));
-  of_sidecars = comm.broadcast(std::move(of_sidecars));
+  files.events = comm.broadcast(std::move(files.events));
+  files.of_sidecars = comm.broadcast(std::move(files.of_sidecars));
   std::optional<Replay> replay;
-  comm.agree_on([&] { replay.emplace(events, of_sidecars, path); });
+  comm.agree_on([&] { replay.emplace(files.events, files.of_sidecars, path); });
   return std::move(*replay);
 }
 
@@ -108,8 +122,8 @@ void Replay::take(const json& event) {
     const auto& action = event.at("action").get_ref<const std::string&>();
     ++published_[task_at_step(event)];
     fates_[task_at_step(event)] = action == "dropped"   ? PublishFate::left_out
-                             : action == "in-situ" ? PublishFate::done_here
-                                                   : PublishFate::analysed;
+                                  : action == "in-situ" ? PublishFate::done_here
+                                                        : PublishFate::analysed;
   } else if (kind == "withdrawn") {
     fates_[task_at_step(event)] = PublishFate::left_out;
   } else if (kind == "job_ended") {

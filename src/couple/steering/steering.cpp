@@ -24,8 +24,7 @@ std::string as_text(const std::vector<Change>& changes) {
 }
 
 const Knob* find(const std::vector<Knob>& knobs, const std::string& name) {
-  const auto found =
-      std::ranges::find_if(knobs, [&](const Knob& knob) { return knob.option.name == name; });
+  const auto found = std::ranges::find_if(knobs, [&](const Knob& knob) { return knob.option.name == name; });
   return found == knobs.end() ? nullptr : &*found;
 }
 

@@ -15,7 +15,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t most_done = 50;      // that are remembered
+constexpr std::size_t most_done = 50;  // that are remembered
 constexpr std::size_t most_waiting = 10000;
 constexpr const char* place = "steering";
 
@@ -102,12 +102,8 @@ json SteeringDesk::answer_to(const json& request) {
 json SteeringDesk::overview() const {
   json waiting = json::array();
   for (const Change& change : waiting_) waiting.push_back(to_json(change));
-  return {{"ok", true},
-          {"step", standing_.step},
-          {"progress", standing_.progress},
-          {"state", standing_.state},
-          {"waiting", waiting},
-          {"done", json(done_)}};
+  return {{"ok", true},         {"step", standing_.step}, {"progress", standing_.progress}, {"state", standing_.state},
+          {"waiting", waiting}, {"done", json(done_)}};
 }
 
 json SteeringDesk::listing() const {
@@ -119,8 +115,7 @@ json SteeringDesk::listing() const {
   }
   all["editable"] = json::array();
   for (const EditableQuantity& one : editable_)
-    all["editable"].push_back(
-        {{"name", one.name}, {"unit", one.unit}, {"meaning", one.meaning}, {"above", one.above}});
+    all["editable"].push_back({{"name", one.name}, {"unit", one.unit}, {"meaning", one.meaning}, {"above", one.above}});
   return all;
 }
 

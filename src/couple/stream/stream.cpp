@@ -55,8 +55,12 @@ std::string host_name() {
 
 // Of those who steer the run.
 Broker::Answers answers_of(const CouplingConfig& config) {
-  if (!config.steering) return {};
-  return {{"steer", [desk = config.steering](const json& request) { return desk->answer(request); }}};
+  return {{"steer", [desk = config.steering](const json& request) {
+             return desk ? desk->answer(request)
+                         : json{{"ok", false},
+                                {"message", "this run is not steered"},
+                                {"hint", "start it with `run.steering = true`"}};
+           }}};
 }
 
 /// Readers of other jobs, that come and go.

@@ -102,9 +102,9 @@ void Outputs::prepare_checkpoints() {
 
 void Outputs::write_last(Simulation& simulation, bool may_go_on) {
   const std::int64_t step = simulation.moment().step;
-  const bool is_wanted = may_go_on || is_put_off_ ||
-                         (config_.coupling.replay &&
-                          config_.coupling.replay->wrote_checkpoint(step, couple::CheckpointPoint::end));
+  const bool is_wanted =
+      may_go_on || is_put_off_ ||
+      (config_.coupling.replay && config_.coupling.replay->wrote_checkpoint(step, couple::CheckpointPoint::end));
   if (config_.checkpoint && is_wanted && step != last_checkpoint_) {
     commit_pending();
     write_checkpoint(simulation, couple::CheckpointPoint::end);

@@ -99,6 +99,18 @@ void require_before_end(const RunConfig& config, const mesh::Moment& moment, con
                        *times.last_time / times.unit));
 }
 
+// An earlier run decides for one of the same simulation and tasks only.
+void require_same_run(const RunConfig& config, const couple::Replay& replay) {
+  nlohmann::json own = config.plan->description();
+  own["simulation"] = config.simulation;
+  own["tasks"] = names_of_tasks(config);
+  for (const auto& [key, value] : own.items())
+    if (const nlohmann::json told = replay.description().value(key, nlohmann::json()); told != value)
+      throw core::Error(fmt::format("the run of these events had another configuration: `{}` was {}, and is {} now",
+                                    key, told.dump(), value.dump()),
+                        replay.where(), "replay it with the `config.toml` of its folder");
+}
+
 // Of a checkpoint; nothing where it is damaged.
 std::optional<mesh::Moment> moment_of(const std::string& path) {
   try {
@@ -448,21 +460,6 @@ class Run {
   End end_ = End::none;
 };
 
-// The decisions of an earlier run, which had the same simulation and tasks.
-std::shared_ptr<const couple::Replay> replay_of(const comm::Communicator& world, const RunConfig& config,
-                                                const std::string& path) {
-  auto replay = std::make_shared<const couple::Replay>(couple::Replay::read(world, path));
-  nlohmann::json own = config.plan->description();
-  own["simulation"] = config.simulation;
-  own["tasks"] = names_of_tasks(config);
-  for (const auto& [key, value] : own.items())
-    if (replay->description().value(key, nlohmann::json()) != value)
-      throw core::Error(fmt::format("the run of these events had another configuration: `{}` was {}, and is {} now", key,
-                                    replay->description().value(key, nlohmann::json()).dump(), value.dump()),
-                        path, "replay it with the `config.toml` of its folder");
-  return replay;
-}
-
 // It takes however long what it did has taken.
 void forget_deadlines(couple::CouplingConfig& config) {
   for (couple::Task& task : config.tasks) {
@@ -491,6 +488,7 @@ void catch_stop_signals() {
 
 void check_start(const RunConfig& config, const std::string& folder, const RunStart& start) {
   io::RunFolder(folder).require_no_job();
+  if (!start.replay.empty()) require_same_run(config, couple::Replay::read(start.replay));
   if (start.existing == io::ExistingRun::resume) {
     const std::vector<io::Generation> generations = io::generations_in(folder);
     if (generations.empty()) throw no_checkpoint(folder, "");
@@ -515,7 +513,7 @@ RunStatus run(const comm::Communicator& every_rank, RunConfig config, const std:
     if (world.rank() == 0) check_start(config, folder_path, start);
   });
   if (!start.replay.empty()) {
-    config.coupling.replay = replay_of(world, config, start.replay);
+    config.coupling.replay = std::make_shared<const couple::Replay>(couple::Replay::read(world, start.replay));
     forget_deadlines(config.coupling);
   }
   if (start.existing == io::ExistingRun::overwrite && world.broadcast(io::RunFolder(folder_path).holds_a_run())) {

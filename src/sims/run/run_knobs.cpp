@@ -52,8 +52,7 @@ std::string trigger_of(const OutputConfig& plotfile) {
   return plotfile.task.empty() ? "output.plotfile" : plotfile.task;
 }
 
-std::vector<Knob> run_knobs(RunConfig& config, couple::Schedule& schedule,
-                            std::function<std::int64_t()> present_step) {
+std::vector<Knob> run_knobs(RunConfig& config, couple::Schedule& schedule, std::function<std::int64_t()> present_step) {
   std::vector<Knob> knobs{max_steps(config, std::move(present_step)),
                           make_knob(option_of(run_options(), "run", "wall_time"), config.wall_time_s)};
   for (const couple::Task& task : config.coupling.tasks) add_trigger(knobs, schedule, "task." + task.name, task.name);

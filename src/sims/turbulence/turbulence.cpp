@@ -216,8 +216,8 @@ std::vector<couple::Knob> Turbulence<Real>::knobs() {
   if (config_.forcing.kind == "none") return all;
   const std::vector<std::string>& used = solvers::forcings().named(config_.forcing.kind).options;
   if (std::ranges::find(used, "power") != used.end())
-    all.push_back(coefficient(couple::option_of(solvers::forcing_table().options(), "forcing", "power"),
-                              config_.forcing.power));
+    all.push_back(
+        coefficient(couple::option_of(solvers::forcing_table().options(), "forcing", "power"), config_.forcing.power));
   return all;
 }
 
