@@ -32,3 +32,16 @@ else()
   add_library(pnetcdf::pnetcdf INTERFACE IMPORTED)
   target_compile_definitions(pnetcdf::pnetcdf INTERFACE SIDESTREAM_WITHOUT_PNETCDF)
 endif()
+
+# What makes cells smaller (src/core/compression).
+if(SIDESTREAM_ZSTD)
+  pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+  add_library(zstd::zstd ALIAS PkgConfig::ZSTD)
+endif()
+if(SIDESTREAM_ZFP)
+  find_library(ZFP_LIBRARY zfp REQUIRED)  # its package asks for OpenMP, also of compilers that have none
+  find_path(ZFP_INCLUDE_DIR zfp.h REQUIRED)
+  add_library(zfp::zfp UNKNOWN IMPORTED)
+  set_target_properties(zfp::zfp PROPERTIES IMPORTED_LOCATION ${ZFP_LIBRARY})
+  target_include_directories(zfp::zfp SYSTEM INTERFACE ${ZFP_INCLUDE_DIR})
+endif()

@@ -25,6 +25,8 @@ ALLOWED = {
     r"libpnetcdf": "BSD-like",
     r"libxxhash": "BSD",
     r"libzmq": "LGPL with the exception for linking, MPL 2 from 4.3.5 on",
+    r"libzstd": "BSD",
+    r"libzfp": "BSD",
     r"libfmt": "MIT",
     r"libsleef": "Boost",
 }

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 import initial_files as ic
-from calls import analyze_later, program
+from calls import analyze_later, attached, program
 from configs import universe
 from test_faults import results, state_in
 
@@ -102,6 +103,7 @@ PLACES = {
     "3 with two": (3, 2, "in-transit", True),
     "3 with two by messages": (3, 2, "in-transit", False),
     "2 and later 3": (2, 0, "file", True),
+    "2 streamed to 3": (2, 0, "stream", True),
     "1 with a job": (1, 0, "in-situ isolated", True),
     "3 with jobs behind": (3, 0, "async isolated", True),
 }
@@ -115,8 +117,14 @@ def run(
     for task in ("spectra", "halos"):
         words += ["--set", f"task.{task}.transport={transport}"]
         words += ["--set", f"task.{task}.isolate={str(bool(isolated)).lower()}"]
-    done = program(folder, ranks, "box.toml", "--quiet", "--out", out, *words)
-    assert done.returncode == 0, done.stderr
+    with ExitStack() as readers:
+        if transport == "stream":
+            words += ["--set", "stream.wait_for=2"]
+            others = [readers.enter_context(attached(folder, out, task, 3)) for task in ("spectra", "halos")]
+        done = program(folder, ranks, "box.toml", "--quiet", "--out", out, *words)
+        assert done.returncode == 0, done.stderr
+        if transport == "stream":
+            assert [other.wait(60) for other in others] == [0, 0]
     if transport == "file":
         later = analyze_later(folder / out, 3)
         assert later.returncode == 0, later.stderr

@@ -57,6 +57,13 @@ WISDOM = (
     '{"sidestream_wisdom": 2}',
 )
 
+# Blocks of four floats, in one of each compressor: (z, y, x) and the reals, then what `compress_block` makes.
+COMPRESSED = {
+    "none": "0101040000000080bf000000000000803f00000040",
+    "zstd": "010104000128b52ffd201081000000000000000000000000800040803f404040",
+    "zfp": "0101040002000000000000d03f05310b00",
+}
+
 
 def main() -> None:
     """Writes all inputs, those of each target in a folder of its name."""
@@ -76,6 +83,7 @@ def _inputs(scratch: Path) -> dict[str, dict[str, bytes]]:
     raw = _raw_input(_converted("raw", scratch).read_bytes())
     return {
         "configuration": examples,
+        "compressed_block": {name: bytes.fromhex(block) for name, block in COMPRESSED.items()},
         "toml": _numbered(TOML),
         "condition": _numbered(CONDITIONS),
         "quantity": _numbered(QUANTITIES),

@@ -16,11 +16,12 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from sidestream.cli import run_command
 from sidestream.launch.launcher import find_program, mpi_environment
@@ -45,6 +46,26 @@ def program(folder: Path, ranks: int, *words: object, limit_s: float = LIMIT_S, 
     line = ["mpirun", "-n", str(ranks), str(find_program()), *map(str, words)]
     environment = mpi_environment(os.environ, ranks) | extra
     return subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, timeout=limit_s)
+
+
+@contextmanager
+def running(folder: Path, ranks: int, *words: object, name: str = "sidestream-run") -> Iterator[subprocess.Popen[str]]:
+    """A program of the package on some ranks, while other things happen; killed if it has not ended by then."""
+    line = ["mpirun", "-n", str(ranks), str(find_program(name)), *map(str, words)]
+    environment = mpi_environment(os.environ, ranks)
+    with subprocess.Popen(
+        line, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+def attached(folder: Path, run: object, task: str, ranks: int = 1, *words: object) -> Any:
+    """`sidestream-attach RUN --task TASK` on some ranks, with the patience to wait for the run."""
+    return running(folder, ranks, run, "--task", task, "--patience", 60, *words, name="sidestream-attach")
 
 
 def analyze_later(run: Path, ranks: int) -> Done:

@@ -40,9 +40,10 @@ const core::Registry<PolicyEntry>& policies();
 
 /// The table `[stream]`: how other jobs reach tasks of the transport `stream`.
 struct StreamConfig {
-  std::string listen;       ///< "local", for jobs of the same user on the same node, or tcp://HOST:PORT
-  std::string keys;         ///< the folder of keys (`stream::KeyFolder`); "none": nobody is asked who he is
-  double timeout_s = 30.0;  ///< longest silence of a reader
+  std::string listen;         ///< "local", for jobs of the same user on the same node, or tcp://HOST:PORT
+  std::string keys;           ///< the folder of keys (`stream::KeyFolder`); "none": nobody is asked who he is
+  double timeout_s = 30.0;    ///< longest silence of a reader
+  std::int32_t wait_for = 0;  ///< readers without which the run does not publish its first step
 };
 
 /// The tables `[coupling]`, `[stream]` and `[task.*]` of a configuration.

@@ -16,4 +16,9 @@ DecidedBefore decided_before(Surroundings& around, const mesh::Moment& moment, c
   return decided;
 }
 
+const PolicyEntry& policy_of(const CouplingConfig& config) {
+  const bool loses = config.when_full->otherwise != PolicyEntry::Otherwise::store;
+  return config.replay && loses ? policies().named("block") : *config.when_full;
+}
+
 }  // namespace sidestream::couple

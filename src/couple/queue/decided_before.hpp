@@ -13,4 +13,7 @@ struct DecidedBefore {
 /// Those that were left out are booked as such.
 DecidedBefore decided_before(Surroundings& around, const mesh::Moment& moment, const Orders& orders);
 
+/// What happens when the queue is full: where it was decided before what is left out, whatever is sent is waited for.
+const PolicyEntry& policy_of(const CouplingConfig& config);
+
 }  // namespace sidestream::couple

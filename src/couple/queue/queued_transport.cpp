@@ -36,12 +36,6 @@ Orders charged(const Orders& orders, const Announcement& announcement, const Cha
   return shares;
 }
 
-// What was decided before leaves nothing to a policy: whatever is sent is analysed.
-const PolicyEntry& policy_of(const CouplingConfig& config) {
-  const bool loses = config.when_full->otherwise != PolicyEntry::Otherwise::store;
-  return config.replay && loses ? policies().named("block") : *config.when_full;
-}
-
 }  // namespace
 
 QueuedTransport::QueuedTransport(Surroundings& around, std::string whom, std::unique_ptr<Channel> channel)

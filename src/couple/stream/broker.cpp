@@ -42,7 +42,8 @@ Broker::Broker(Run run, Options options, Tell tell, Answers answers)
 }
 
 void Broker::serve(stream::Server& server) {
-  while (const std::optional<stream::Message> message = server.receive()) take(server, *message);
+  while (const std::optional<stream::Message> message = server.receive())
+    server.send(message->peer, packed(answer(message->peer, message->head)));
   const std::lock_guard lock(mutex_);
   std::vector<int> silent;
   for (auto& [id, reader] : readers_) {
@@ -60,33 +61,26 @@ Broker::Reader* Broker::reader_of(const std::string& peer) {
 }
 
 // Whoever speaks nonsense is let go.
-void Broker::take(stream::Server& server, const stream::Message& message) {
-  json answer;
+json Broker::answer(const std::string& peer, const std::string& message) {
   try {
-    const json request = unpacked(message.head);
+    const json request = unpacked(message);
     const std::string kind = request.at("kind");
-    if (const auto answers = answers_.find(kind); answers != answers_.end()) {
-      server.send(message.peer, packed(answers->second(request)));
-      return;
-    }
+    if (const auto answers = answers_.find(kind); answers != answers_.end()) return answers->second(request);
     const std::lock_guard lock(mutex_);
-    Reader* const reader = reader_of(message.peer);
-    if (kind == "hello")
-      answer = welcome(message.peer, request);
-    else if (reader == nullptr)
-      answer = refusal("this run does not know the reader any more", "attach again");
-    else if (kind == "leave")
-      leave(reader->id, "it left", false), answer = {{"kind", "bye"}};
-    else if (kind == "state")
-      answer = hear(*reader, request);
+    if (kind == "hello") return welcome(peer, request);
+    Reader* const reader = reader_of(peer);
+    if (reader == nullptr) return refusal("this run does not know the reader any more", "attach again");
+    if (kind == "state") return hear(*reader, request);
+    if (kind != "leave") return refusal("there is no request of this kind");
+    leave(reader->id, "it left", false);
+    return {{"kind", "bye"}};
   } catch (const core::Error& error) {
-    answer = refusal(error.message(), error.hint());
+    return refusal(error.message(), error.hint());
   } catch (const json::exception&) {
-    answer = refusal("this is no message of a reader");
     const std::lock_guard lock(mutex_);
-    if (Reader* const reader = reader_of(message.peer)) leave(reader->id, "it spoke nonsense", false);
+    if (Reader* const reader = reader_of(peer)) leave(reader->id, "it spoke nonsense", false);
+    return refusal("this is no message of a reader");
   }
-  if (!answer.is_null()) server.send(message.peer, packed(answer));
 }
 
 json Broker::welcome(const std::string& peer, const json& request) {
@@ -121,7 +115,8 @@ json Broker::welcome(const std::string& peer, const json& request) {
   });
   if (before != readers_.end()) {
     Reader& same = before->second;
-    if (same.is_here) leave(same.id, "another took its name", true);
+    if (same.is_here)
+      tell_("stream_leave", {{"reader", same.id}, {"who", same.who}, {"reason", "another took its name"}});
     reader.id = same.id;
     reader.waiting = std::move(same.held);  // to be given again
     std::ranges::move(same.waiting, std::back_inserter(reader.waiting));
@@ -164,7 +159,7 @@ json Broker::hear(Reader& reader, const json& request) {
   }
   reader.after = std::max(reader.after, request.at("after").get<std::int64_t>());
   release(reader, reader.once_as.empty() ? reader.received : reader.done);
-  if (reader.is_dismissed) return {{"kind", "end"}, {"reason", reader.reason}, {"is_failure", true}};
+  if (reader.is_dismissed) return ending(reader);
   return {{"kind", "state"},
           {"sequence", reader.sequence},
           {"waiting", reader.waiting.size()},
@@ -258,22 +253,27 @@ void Broker::leave(int id, const std::string& reason, bool may_return) {
   }
 }
 
+json Broker::ending(const Reader& reader) {
+  return {{"kind", "end"},
+          {"reason", reader.is_dismissed ? reader.reason : "the run has ended"},
+          {"is_failure", reader.is_dismissed},
+          {"dropped", reader.dropped}};
+}
+
 void Broker::tell_the_end(stream::Server& server) {
-  while (const std::optional<stream::Message> message = server.receive()) take(server, *message);
+  while (const std::optional<stream::Message> message = server.receive())
+    server.send(message->peer, packed(answer(message->peer, message->head)));
   const std::lock_guard lock(mutex_);
   for (auto& [id, reader] : readers_)
     if (reader.is_here && (!reader.is_told || reader.since_told.seconds() > 0.5)) {
-      reader.is_told = server.send(
-          reader.peer,
-          packed(json{
-              {"kind", "end"}, {"reason", "the run has ended"}, {"is_failure", false}, {"dropped", reader.dropped}}));
+      reader.is_told = server.send(reader.peer, packed(ending(reader)));
       reader.since_told.restart();
     }
 }
 
-bool Broker::has_readers() const {
+int Broker::count_readers() const {
   const std::lock_guard lock(mutex_);
-  return std::ranges::any_of(readers_, [](const auto& reader) { return reader.second.is_here; });
+  return static_cast<int>(std::ranges::count_if(readers_, [](const auto& reader) { return reader.second.is_here; }));
 }
 
 std::vector<Broker::Subscriber> Broker::subscribers(const std::vector<std::string>& tasks) const {

@@ -42,11 +42,14 @@ class Broker {
   Broker(Run run, Options options, Tell tell, Answers answers = {});
 
   // The thread that talks with readers.
+  /// The answer to a message of `peer`, whoever that is; null: none.
+  nlohmann::json answer(const std::string& peer, const std::string& message);
   /// Answers what has come, and offers what there is.
   void serve(stream::Server& server);
   /// Has the readers told that nothing comes any more; they leave then.
   void tell_the_end(stream::Server& server);
-  bool has_readers() const;
+  bool has_readers() const { return count_readers() > 0; }
+  int count_readers() const;
 
   // The simulation.
   /// A reader of one of the tasks that are due.
@@ -124,9 +127,9 @@ class Broker {
     std::int64_t levels = 0;
   };
 
-  void take(stream::Server& server, const stream::Message& message);
   nlohmann::json welcome(const std::string& peer, const nlohmann::json& request);
   nlohmann::json hear(Reader& reader, const nlohmann::json& request);
+  static nlohmann::json ending(const Reader& reader);
   void give(stream::Server& server, Reader& reader);
   bool may_begin(Entry& entry);
   void release(Reader& reader, std::int64_t up_to);

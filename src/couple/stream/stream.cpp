@@ -99,6 +99,7 @@ class Stream : public Transport {
   void give_back(std::int64_t released);
   std::vector<std::string> names_of(const Orders& orders) const;
   Orders publish_all(const mesh::Snapshot& snapshot, const Orders& orders);
+  void wait_for_readers();
 
   Surroundings& around_;
   comm::Communicator group_;
@@ -111,7 +112,7 @@ class Stream : public Transport {
   Route route_;
   std::int64_t number_ = 0, released_ = 0;
   Broker::Verdict verdict_{};
-  bool is_finished_ = false;
+  bool has_begun_ = false;
 };
 
 Stream::Stream(Surroundings& around) : around_(around), group_(around.roles.group().duplicate()) {
@@ -128,7 +129,7 @@ Stream::Stream(Surroundings& around) : around_(around), group_(around.roles.grou
     const auto tell = [this](const std::string& event, const json& details) { around_.log.write(event, details); };
     broker_ = std::make_unique<Broker>(
         Broker::Run{run, io::read_text(around_.folder.config()), addresses, tasks},
-        Broker::Options{around_.config.when_full, static_cast<std::int64_t>(around_.config.queue_bytes),
+        Broker::Options{&policy_of(around_.config), static_cast<std::int64_t>(around_.config.queue_bytes),
                         config.timeout_s},
         tell, answers_of(around_.config));
     const std::string asked = sockets_->is_open() ? sockets_->address("run") : config.listen;
@@ -233,6 +234,18 @@ Stream::Plan Stream::plan(const mesh::Snapshot& snapshot, const Orders& orders) 
   return plan;
 }
 
+void Stream::wait_for_readers() {
+  const int wanted = around_.config.stream.wait_for;
+  if (wanted == 0) return;
+  const core::Bill::Part part = around_.bill.part("waiting for readers", name);
+  bool are_here = true;
+  if (is_first()) are_here = wait_until([&] { return broker_->count_readers() >= wanted; }, around_.config.timeout_s);
+  const std::string problem = broadcast_patiently(group_, are_here ? "" : "late");
+  if (!problem.empty())
+    throw_together(group_, core::Error(fmt::format("waited {:.3g} s for {} readers", around_.config.timeout_s, wanted),
+                                       "key `stream.wait_for`", "start them, or wait for fewer"));
+}
+
 Orders Stream::publish(const mesh::Snapshot& snapshot, const Orders& orders) {
   if (!around_.config.replay) return publish_all(snapshot, orders);
   auto [open, here] = decided_before(around_, snapshot.moment, orders);
@@ -242,6 +255,7 @@ Orders Stream::publish(const mesh::Snapshot& snapshot, const Orders& orders) {
 
 Orders Stream::publish_all(const mesh::Snapshot& snapshot, const Orders& orders) {
   if (orders.empty()) return {};
+  if (!std::exchange(has_begun_, true)) wait_for_readers();
   const std::int64_t step = snapshot.moment.step;
   const Plan plan_of_it = plan(snapshot, orders);
   if (plan_of_it.subscribers.empty()) {
@@ -429,7 +443,6 @@ void Stream::finish(Drain drain) {
   broadcast_patiently(group_, "");
   settle(0);
   station_->end(farewell_s);
-  is_finished_ = true;
 }
 
 }  // namespace

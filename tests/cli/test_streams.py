@@ -1,0 +1,605 @@
+"""Streams between jobs: what readers get, in whatever way, and what becomes of a run and its readers when one goes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sidestream
+from calls import Done, attached, command, program, running
+from sidestream.streams import ask, make_keys, status
+from test_faults import results
+
+CELLS = 24
+STEPS = 6
+BOX = f"""
+simulation = "sedov"
+[run]
+max_steps = {STEPS}
+[mesh]
+cells = [{CELLS}, {CELLS}, {CELLS}]
+block = 8
+"""
+LIVE = """
+[task.live]
+analysis = "readers"
+transport = "stream"
+every = 1
+"""
+SLICES = """
+[task.slices]
+analysis = "slice"
+fields = ["gas_density", "pressure"]
+transport = "stream"
+every = 1
+"""
+STORED = """
+[output]
+plotfile = { format = "nyx", every = 1 }
+"""
+WAIT = "[stream]\nwait_for = {}\n"
+
+
+def write(folder: Path, *parts: str) -> None:
+    (folder / "box.toml").write_text("".join(parts))
+
+
+def run(folder: Path, ranks: int = 1, *words: object) -> Done:
+    return program(folder, ranks, "box.toml", "--quiet", "--out", "run", *words, limit_s=120)
+
+
+def events(folder: Path, name: str, file: str = "events.jsonl") -> list[dict[str, Any]]:
+    lines = (folder / "run" / file).read_text().splitlines()
+    return [event for event in map(json.loads, lines) if event["event"] == name]
+
+
+def reader_of(folder: Path, script: str, ranks: int = 1) -> subprocess.Popen[str]:
+    """A Python program that has attached to the run `run` in the folder, as soon as that is there."""
+    (folder / "reader.py").write_text(script)
+    line = [sys.executable, "reader.py"]
+    if ranks > 1:
+        line = ["mpirun", "--oversubscribe", "-n", str(ranks), *line]
+    environment = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return subprocess.Popen(line, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
+
+
+def until(condition: Callable[[], Any], limit_s: float = 60.0) -> Any:
+    end = time.monotonic() + limit_s
+    while time.monotonic() < end:
+        if found := condition():
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"waited {limit_s} s in vain")
+
+
+def is_open(folder: Path) -> bool:
+    return (folder / "run" / "stream.json").exists()
+
+
+def expected_results(folder: Path) -> dict[str, dict[str, bytes]]:
+    done = program(folder, 2, "box.toml", "--quiet", "--out", "whole", "--set", "task.slices.transport=in-situ")
+    assert done.returncode == 0, done.stderr
+    return results(folder / "whole", "slices")
+
+
+PAIRS = [(1, 1), (2, 3), (3, 2)]
+MORE = [(m, n) for m in (1, 2, 3, 4) for n in (1, 2, 3, 4) if (m, n) not in PAIRS]
+
+
+@pytest.mark.parametrize("technique", ["bounding-box", "write-block", "auto"])
+def test_results_are_those_of_in_situ_from_any_ranks_to_any(technique: str, tmp_path: Path) -> None:
+    expect_equal(PAIRS, technique, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("technique", ["bounding-box", "write-block"])
+def test_results_are_those_of_in_situ_from_all_ranks_to_all(technique: str, tmp_path: Path) -> None:
+    expect_equal(MORE, technique, tmp_path)
+
+
+def expect_equal(pairs: list[tuple[int, int]], technique: str, tmp_path: Path) -> None:
+    write(tmp_path, BOX, SLICES, WAIT.format(1))
+    expected = expected_results(tmp_path)
+    assert len(expected) == STEPS + 1
+    for writers, readers in pairs:
+        with attached(tmp_path, "run", "slices", readers, "--technique", technique) as reader:
+            done = run(tmp_path, writers, "--overwrite")
+            assert done.returncode == 0, done.stderr
+            assert reader.wait(30) == 0, reader.stdout.read()
+        assert results(tmp_path / "run", "slices") == expected, (writers, readers)
+        steps = events(tmp_path, "attach_step", "events.attach.slices.jsonl")
+        used = {step["technique"] for step in steps}
+        assert used == ({"bounding-box", "write-block"} if technique == "auto" else {technique})
+        (tmp_path / "run" / "events.attach.slices.jsonl").unlink()
+
+
+LAYOUTS = """
+import sys
+import numpy as np
+from mpi4py import MPI
+import sidestream
+comm = MPI.COMM_WORLD
+got = {}
+for snapshot in sidestream.stream("run", "live", quantities=["gas_density", "velocity_y"], layout=sys.argv[1],
+                                  technique=sys.argv[2], patience=60, comm=comm):
+    whole = {}
+    for name in snapshot.fields:
+        blocks = comm.gather(snapshot.blocks(name))
+        if comm.rank == 0:
+            cells = np.full((24, 24, 24), np.nan)
+            for (z, y, x), block in (block for part in blocks for block in part):
+                nz, ny, nx = block.shape
+                assert np.isnan(cells[z:z + nz, y:y + ny, x:x + nx]).all()  # no cell twice
+                cells[z:z + nz, y:y + ny, x:x + nx] = block
+            whole[name] = cells
+    if comm.rank == 0:
+        got |= {f"{name}:{snapshot.step}": cells for name, cells in whole.items()}
+if comm.rank == 0:
+    np.savez("got.npz", **got)
+"""
+
+
+def cells_of(folder: Path, field: str, step: int) -> np.ndarray:
+    plot = sidestream.open(folder / "run" / f"plt{step:05d}")
+    return np.asarray(plot[field])
+
+
+@pytest.mark.parametrize(
+    ("layout", "technique", "ranks"),
+    [
+        ("columns", "bounding-box", 3),
+        ("rectangles", "write-block", 4),
+        ("rows", "write-block", 2),
+        ("slabs", "bounding-box", 2),
+        ("blocks", "write-block", 3),
+    ],
+)
+def test_readers_lay_out_the_cells_as_they_like(layout: str, technique: str, ranks: int, tmp_path: Path) -> None:
+    write(tmp_path, BOX, LIVE, STORED, WAIT.format(1))
+    reader = reader_of(
+        tmp_path, LAYOUTS.replace("sys.argv[1]", repr(layout)).replace("sys.argv[2]", repr(technique)), ranks
+    )
+    assert run(tmp_path, 2).returncode == 0
+    assert reader.wait(60) == 0
+    got = np.load(tmp_path / "got.npz")
+    assert len(got.files) == 2 * (STEPS + 1)
+    for step in (0, STEPS):
+        assert (got[f"gas_density:{step}"] == cells_of(tmp_path, "gas_density", step)).all()
+        assert (got[f"velocity_y:{step}"] == cells_of(tmp_path, "velocity_y", step)).all()
+
+
+def test_a_reader_is_given_the_region_and_the_precision_it_asks_for(tmp_path: Path) -> None:
+    write(tmp_path, BOX, LIVE, STORED, WAIT.format(2))
+    with running(tmp_path, 2, "box.toml", "--quiet", "--out", "run") as job:
+        until(lambda: is_open(tmp_path))
+        region = ((0, 8, 0), (8, 16, 24))
+        part = sidestream.stream(tmp_path / "run", quantities=["pressure"], region=region)
+        single = sidestream.stream(tmp_path / "run", quantities="gas_density", precision="single")
+        for of_part, of_single in zip(part, single, strict=True):
+            step = of_part.step
+            assert of_single.step == step
+            assert of_part.fields == ["pressure"]
+            whole = cells_of_when_written(tmp_path, "pressure", step)
+            blocks = of_part.blocks("pressure")
+            assert sorted(block.origin for block in blocks) == [(0, 8, x) for x in (0, 8, 16)]
+            for (z, y, x), cells in blocks:
+                assert (cells == whole[z : z + 8, y : y + 8, x : x + 8]).all()
+            density = cells_of_when_written(tmp_path, "gas_density", step)
+            assert (np.asarray(of_single["gas_density"]) == density.astype(np.float32)).all()
+        assert job.wait(60) == 0
+    of_all = 8 * CELLS**3  # bytes of a quantity
+    assert part.state["bytes"] == (STEPS + 1) * of_all // 9
+    assert single.state["bytes"] == (STEPS + 1) * of_all // 2
+
+
+def cells_of_when_written(folder: Path, field: str, step: int) -> np.ndarray:
+    until(lambda: (folder / "run" / f"plt{step:05d}" / "Header").exists())
+    return cells_of(folder, field, step)
+
+
+def test_nothing_is_packed_when_nobody_listens(tmp_path: Path) -> None:
+    write(tmp_path, BOX, LIVE, SLICES)
+    done = run(tmp_path)
+    assert done.returncode == 0, done.stderr
+    published = events(tmp_path, "publish")
+    assert len(published) == 2 * (STEPS + 1)
+    assert {(event["action"], event["bytes"]) for event in published} == {("unheard", 0)}
+    assert not is_open(tmp_path)  # nobody comes to a run that is over
+
+
+def test_only_what_some_reader_demands_is_sent(tmp_path: Path) -> None:
+    write(tmp_path, BOX, LIVE, WAIT.format(2))
+    with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
+        until(lambda: is_open(tmp_path))
+        one = sidestream.stream(tmp_path / "run", quantities=["gas_density"])
+        two = sidestream.stream(tmp_path / "run", quantities=["gas_density", "pressure"])
+        for first, second in zip(one, two, strict=True):
+            assert (np.asarray(first["gas_density"]) == np.asarray(second["gas_density"])).all()
+            assert "pressure" not in first
+        assert job.wait(60) == 0
+    assert {event["bytes"] for event in events(tmp_path, "publish")} == {2 * 8 * CELLS**3}  # once for both
+
+
+LONG = BOX.replace(f"max_steps = {STEPS}", "max_steps = 40") + "[sedov]\nend = 1.0\n"
+STEP_BYTES = 8 * CELLS**3
+
+
+@pytest.mark.parametrize("policy", ["drop-oldest", "drop-newest", "latest"])
+def test_a_slow_reader_is_left_steps_out_that_both_sides_count(policy: str, tmp_path: Path) -> None:
+    queue = f'[coupling]\nwhen_full = "{policy}"\nqueue = "{3.5 * STEP_BYTES:.0f} B"\n'
+    write(tmp_path, LONG, LIVE, queue, WAIT.format(1))
+    with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
+        until(lambda: is_open(tmp_path))
+        slow = sidestream.stream(tmp_path / "run", quantities=["gas_density"])
+        steps = []
+        for snapshot in slow:
+            steps.append(snapshot.step)
+            if len(steps) == 1:
+                until(lambda: len(events(tmp_path, "publish")) >= 20)
+        assert job.wait(60) == 0
+    dropped = [event["step"] for event in events(tmp_path, "stream_dropped")]
+    assert steps == sorted(steps)
+    assert dropped
+    assert sorted(steps + dropped) == list(range(41))  # each step is given or counted, none both
+    assert slow.state["dropped"] == len(dropped)
+    if policy == "drop-newest":
+        assert steps[:3] == [0, 1, 2]  # what waited is kept
+    else:
+        assert steps[1] > 10  # what waited has given way
+    assert max(event["queue_bytes"] for event in events(tmp_path, "publish")) <= 3.5 * STEP_BYTES
+
+
+def status_of(folder: Path) -> dict[str, Any]:
+    try:
+        return status(folder / "run", timeout=2)
+    except sidestream.Error:
+        return {"published": -1, "readers": []}
+
+
+@pytest.mark.parametrize("policy", ["block", "spill"])
+def test_a_slow_reader_gets_every_step(policy: str, tmp_path: Path) -> None:
+    queue = f'[coupling]\nwhen_full = "{policy}"\nspill = "spill"\nqueue = "{2.5 * STEP_BYTES:.0f} B"\n'
+    write(tmp_path, LONG, LIVE, STORED, queue, WAIT.format(1))
+    with running(tmp_path, 2, "box.toml", "--quiet", "--out", "run") as job:
+        until(lambda: is_open(tmp_path))
+        slow = sidestream.stream(tmp_path / "run", quantities=["gas_density"])
+        given = {}
+        for snapshot in slow:
+            if snapshot.step == 1 and policy == "spill":  # the run ends all its steps meanwhile
+                until(lambda: status_of(tmp_path)["published"] == 41)
+            given[snapshot.step] = np.asarray(snapshot["gas_density"])
+        assert job.wait(60) == 0
+    assert list(given) == list(range(41))
+    for step, cells in given.items():
+        assert (cells == cells_of(tmp_path, "gas_density", step)).all(), step
+    actions = {event["action"] for event in events(tmp_path, "publish")}
+    assert actions == ({"sent"} if policy == "block" else {"sent", "stored"})
+
+
+HANGING = """
+import sys, time, sidestream
+for snapshot in sidestream.stream("run", "live", quantities=["gas_density"], patience=60):
+    print(snapshot.step, flush=True)
+    if snapshot.step == 2:
+        time.sleep(1000)
+"""
+
+
+@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_reader_that_dies_or_hangs_is_let_go_and_nobody_else_loses_anything(sign: int, tmp_path: Path) -> None:
+    queue = f'[coupling]\nwhen_full = "drop-oldest"\nqueue = "{4.5 * STEP_BYTES:.0f} B"\n'
+    write(tmp_path, LONG, LIVE, SLICES, queue, '[stream]\nwait_for = 2\ntimeout = "2 s"\n')
+    victim = reader_of(tmp_path, HANGING)
+    try:
+        with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
+            until(lambda: is_open(tmp_path))
+            steps = []
+            for snapshot in sidestream.stream(tmp_path / "run", "live", quantities=["gas_density"]):
+                steps.append(snapshot.step)
+                if snapshot.step == 4:
+                    victim.send_signal(sign)
+                    until(lambda: events(tmp_path, "stream_leave"), 20)
+            assert job.wait(60) == 0
+    finally:
+        victim.kill()
+        victim.wait()
+    assert len(steps) + len([e for e in events(tmp_path, "stream_dropped") if str(os.getpid()) in e["reader"]]) == 41
+    left = events(tmp_path, "stream_leave")[0]
+    assert "silent" in left["reason"]
+
+
+def test_a_run_that_is_killed_is_told_of_in_time(tmp_path: Path) -> None:
+    write(tmp_path, LONG, LIVE, WAIT.format(1))
+    with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
+        until(lambda: is_open(tmp_path))
+        reader = sidestream.stream(tmp_path / "run", quantities=["gas_density"], timeout=3)
+        next(reader)
+        os.kill(process_of(tmp_path), signal.SIGKILL)
+        began = time.monotonic()
+        with pytest.raises(sidestream.Error, match="silent"):
+            for _ in reader:
+                pass
+        assert time.monotonic() - began < 10
+        job.wait(30)
+
+
+def process_of(folder: Path) -> int:
+    return int(json.loads((folder / "run" / "stream.json").read_text())["process"])
+
+
+CHECKPOINTS = '[output]\ncheckpoint = { format = "sidestream", every = 4 }\n'
+
+
+@pytest.mark.parametrize("victim", ["run", "reader"])
+def test_each_step_takes_effect_once_whoever_is_killed(victim: str, tmp_path: Path) -> None:
+    write(tmp_path, LONG, SLICES, CHECKPOINTS, WAIT.format(1))
+    expected = expected_results(tmp_path)
+    words = ["--once", "--timeout", 3]
+    with attached(tmp_path, "run", "slices", 1, *words) as reader:
+        with running(tmp_path, 2, "box.toml", "--quiet", "--out", "run") as job:
+            until(lambda: len(results(tmp_path / "run", "slices")) > 9)
+            if victim == "run":
+                os.kill(process_of(tmp_path), signal.SIGKILL)
+                job.wait(30)
+            else:
+                kill_group(reader)
+                with attached(tmp_path, "run", "slices", 1, *words) as another:
+                    assert job.wait(100) == 0
+                    assert another.wait(30) == 0
+        if victim == "run":
+            again = run(tmp_path, 3, "--restart")
+            assert again.returncode == 0, again.stderr
+            assert reader.wait(60) == 0
+    assert results(tmp_path / "run", "slices") == expected
+    done = events(tmp_path, "analysis", "events.attach.slices.jsonl")
+    if victim == "run":
+        assert len({event["step"] for event in done}) == len(done)  # none was done twice
+        was_there = [
+            step for step in events(tmp_path, "attach_step", "events.attach.slices.jsonl") if step["was_there"]
+        ]
+        assert was_there  # steps after the checkpoint were published again
+
+
+def kill_group(process: subprocess.Popen[str]) -> None:
+    """The launcher and what it has started, at one blow."""
+    children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()
+    for victim in [*children, str(process.pid)]:
+        os.kill(int(victim), signal.SIGKILL)
+
+
+def test_who_wants_each_step_is_refused_where_steps_are_left_out(tmp_path: Path) -> None:
+    write(tmp_path, LONG, LIVE, '[coupling]\nwhen_full = "latest"\n', WAIT.format(1))
+    with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run"):
+        until(lambda: is_open(tmp_path))
+        with pytest.raises(sidestream.Error, match='policy is "latest"'):
+            sidestream.stream(tmp_path / "run", once_as="me")
+
+
+def secured(folder: Path) -> str:
+    make_keys(folder / "keys")
+    return '[stream]\nlisten = "tcp://127.0.0.1:*"\nkeys = "keys"\nwait_for = 1\n'
+
+
+def test_an_unknown_key_is_refused_and_logged_and_a_known_one_let_in(tmp_path: Path) -> None:
+    write(tmp_path, BOX, LIVE, secured(tmp_path))
+    make_keys(tmp_path / "stranger")
+    with running(tmp_path, 2, "box.toml", "--quiet", "--out", "run") as job:
+        until(lambda: is_open(tmp_path))
+        address = json.loads((tmp_path / "run" / "stream.json").read_text())
+        with pytest.raises(sidestream.Error, match="says nothing"):
+            sidestream.stream(tmp_path / "run", keys=tmp_path / "stranger", timeout=2)
+        with pytest.raises(sidestream.Error, match="there is no key"):
+            sidestream.stream(tmp_path / "run", timeout=2)
+        by_address = f"{address['address']}#{address['key']}"
+        snapshots = list(sidestream.stream(by_address, quantities=["pressure"], keys=tmp_path / "keys"))
+        assert [snapshot.step for snapshot in snapshots] == list(range(STEPS + 1))
+        assert job.wait(60) == 0
+    (refused, *_) = events(tmp_path, "stream_refused")
+    assert refused["key"] == (tmp_path / "stranger" / "stream.pub").read_text().strip()
+    assert events(tmp_path, "stream_open")[0]["encrypted"]
+
+
+def test_a_colleague_is_let_in_by_his_public_key(tmp_path: Path) -> None:
+    write(tmp_path, BOX, LIVE, secured(tmp_path))
+    make_keys(tmp_path / "colleague")
+    (tmp_path / "keys" / "allowed" / "colleague.pub").write_text((tmp_path / "colleague" / "stream.pub").read_text())
+    with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
+        until(lambda: is_open(tmp_path))
+        reader = sidestream.stream(tmp_path / "run", quantities=["pressure"], keys=tmp_path / "colleague")
+        assert len(list(reader)) == STEPS + 1
+        assert job.wait(60) == 0
+
+
+class Wire:
+    """Between a reader and a run: passes on what they say, and keeps it."""
+
+    def __init__(self, port: int) -> None:
+        import threading
+
+        self.heard = bytearray()
+        self._port = port
+        self._server = socket.create_server(("127.0.0.1", 0))
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def port(self) -> int:
+        return int(self._server.getsockname()[1])
+
+    def _accept(self) -> None:
+        import threading
+
+        while True:
+            try:
+                ours, _ = self._server.accept()
+            except OSError:
+                return
+            theirs = socket.create_connection(("127.0.0.1", self._port))
+            for one, other in ((ours, theirs), (theirs, ours)):
+                threading.Thread(target=self._pass, args=(one, other), daemon=True).start()
+
+    def _pass(self, one: socket.socket, other: socket.socket) -> None:
+        try:
+            while part := one.recv(1 << 16):
+                self.heard += part
+                other.sendall(part)
+        except OSError:
+            return
+
+
+@pytest.mark.parametrize("is_encrypted", [False, True])
+def test_with_keys_nobody_on_the_way_can_read_what_travels(is_encrypted: bool, tmp_path: Path) -> None:
+    text = secured(tmp_path) if is_encrypted else '[stream]\nlisten = "tcp://127.0.0.1:*"\nwait_for = 1\n'
+    write(tmp_path, BOX, LIVE, text)
+    with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
+        until(lambda: is_open(tmp_path))
+        point = json.loads((tmp_path / "run" / "stream.json").read_text())
+        wire = Wire(int(point["address"].rsplit(":", 1)[1]))
+        key = f"#{point['key']}" if is_encrypted else ""
+        keys = tmp_path / "keys" if is_encrypted else None
+        reader = sidestream.stream(f"tcp://127.0.0.1:{wire.port}{key}", quantities=["pressure"], keys=keys)
+        assert len(list(reader)) == STEPS + 1
+        assert job.wait(60) == 0
+    assert (b"pressure" in wire.heard) != is_encrypted
+
+
+def test_nonsense_from_strangers_does_not_disturb_a_run(tmp_path: Path) -> None:
+    write(tmp_path, LONG, LIVE, '[stream]\nlisten = "tcp://127.0.0.1:*"\nwait_for = 1\n')
+    random = np.random.default_rng(5)
+    with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
+        until(lambda: is_open(tmp_path))
+        port = int(json.loads((tmp_path / "run" / "stream.json").read_text())["address"].rsplit(":", 1)[1])
+        strangers = []
+        for size in (0, 1, 10, 64, 1000, 100000):
+            stranger = socket.create_connection(("127.0.0.1", port))
+            stranger.sendall(random.bytes(size))
+            strangers.append(stranger)  # left open
+        greeting = bytes.fromhex("ff00000000000000017f") + b"\x03\x00NULL" + bytes(48)
+        for frame in (b"\x06\xff\xff\xff\xff\xff\xff\xff\xff", b"\x04\x05READY" + bytes(3), random.bytes(300)):
+            stranger = socket.create_connection(("127.0.0.1", port))
+            stranger.sendall(greeting + frame)
+            strangers.append(stranger)
+        steps = [snapshot.step for snapshot in sidestream.stream(tmp_path / "run", quantities=["pressure"])]
+        assert steps == list(range(41))
+        assert job.wait(60) == 0
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"kind": "hello"},
+        {"kind": "hello", "version": 99, "who": "", "task": "", "once_as": "", "layout": "", "ranks": 1, "demand": {}},
+        {"kind": "state", "sequence": 1},
+        {"kind": "leave"},
+        {"kind": "step"},
+        {"kind": 7},
+        {},
+        {"kind": "hello", "version": 1, "who": "x" * 10000, "task": "", "once_as": "", "layout": "", "ranks": 1},
+    ],
+    ids=lambda request: json.dumps(request)[:40],
+)
+def test_a_request_that_makes_no_sense_is_refused_in_a_sentence(request_: dict[str, Any], shared_run: Path) -> None:
+    with pytest.raises(sidestream.Error) as problem:
+        ask(shared_run, request_, timeout=5)
+    assert "waited" not in str(problem.value)
+    assert len(str(problem.value)) > 20
+
+
+@pytest.fixture(scope="module")
+def shared_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A run that waits for its first reader as long as the tests need it."""
+    folder = tmp_path_factory.mktemp("shared")
+    write(folder, BOX, LIVE, SLICES, WAIT.format(1))
+    with running(folder, 1, "box.toml", "--quiet", "--out", "run"):
+        until(lambda: is_open(folder))
+        yield folder / "run"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "several streams"),
+        ({"task": "lives"}, "live"),
+        ({"task": "live", "technique": "fast"}, "technique"),
+        ({"task": "live", "layout": "cubes"}, "layout"),
+        ({"task": "live", "precision": "half"}, "precision"),
+        ({"task": "live", "region": ((0, 0), (1, 1))}, "region"),
+        ({"task": "live", "region": ((4, 4, 4), (4, 8, 8))}, "region is empty"),
+        ({"task": "live", "level": -1}, "level"),
+    ],
+)
+def test_what_a_reader_cannot_have_is_told_at_once(options: dict[str, Any], message: str, shared_run: Path) -> None:
+    with pytest.raises(sidestream.Error, match=message):
+        sidestream.stream(shared_run, **options)
+
+
+def test_a_quantity_that_there_is_not_is_told_with_the_nearest(tmp_path: Path) -> None:
+    write(tmp_path, BOX, LIVE, WAIT.format(1))
+    with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
+        until(lambda: is_open(tmp_path))
+        with pytest.raises(sidestream.Error, match="gas_density"):
+            list(sidestream.stream(tmp_path / "run", quantities=["gas_densty"]))
+        assert job.wait(60) == 0
+
+
+def test_where_no_run_streams_the_command_says_so(tmp_path: Path) -> None:
+    done = command(tmp_path, "attach", "nowhere", "--task", "halos", "-n", "1")
+    assert done.returncode == 1
+    assert "there is no stream of this run" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("tables", "message"),
+    [
+        ('[stream]\nlisten = "tcp://*:5555"\n', "other machines reach this address"),
+        ('[stream]\nlisten = "nowhere"\n', "is no address"),
+        ('[stream]\nkeys = "keys"\n', "a local stream has no keys"),
+        ('[stream]\nlisten = "tcp://127.0.0.1:*"\nkeys = "keys"\n', "there is no key"),
+        ('[stream]\nlistne = "local"\n', "listen"),
+        ('[task.own]\nanalysis = "readers"\nevery = 1\n', 'add transport = "stream"'),
+    ],
+)
+def test_a_configuration_that_cannot_be_is_refused(tables: str, message: str, tmp_path: Path) -> None:
+    write(tmp_path, BOX, tables)
+    done = program(tmp_path, 1, "box.toml", "--check")
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_a_key_that_others_can_read_is_not_used(tmp_path: Path) -> None:
+    write(tmp_path, BOX, LIVE, secured(tmp_path))
+    (tmp_path / "keys" / "stream.key").chmod(0o644)
+    done = program(tmp_path, 1, "box.toml", "--check")
+    assert done.returncode == 2
+    assert "others can read this secret key" in done.stderr
+
+
+def test_keys_are_made_once(tmp_path: Path) -> None:
+    first = command(tmp_path, "keys", "keys")
+    assert first.returncode == 0
+    assert first.stdout.strip() == (tmp_path / "keys" / "stream.pub").read_text().strip()
+    assert (tmp_path / "keys" / "stream.key").stat().st_mode & 0o077 == 0
+    second = command(tmp_path, "keys", "keys")
+    assert second.returncode == 1
+    assert "there are keys already" in second.stderr
+
+
+def test_nothing_is_left_in_the_folder_of_temporary_files(tmp_path: Path) -> None:
+    temporary = Path(tempfile.mkdtemp())  # short: the paths of sockets are
+    write(tmp_path, BOX, LIVE)
+    done = program(tmp_path, 1, "box.toml", "--quiet", "--out", "run", TMPDIR=str(temporary))
+    assert done.returncode == 0
+    assert not list(temporary.glob("sidestream-stream-*"))
+    shutil.rmtree(temporary)

@@ -1,0 +1,169 @@
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "couple/stream/part_cursor.hpp"
+#include "couple/stream/shelf.hpp"
+#include "couple/stream/wire.hpp"
+#include "sidestream/mesh/field.hpp"
+
+namespace {
+
+using namespace sidestream;
+using namespace sidestream::couple;
+
+constexpr int fields = 2;
+
+double value_at(int field, int level, mesh::Int3 cell) {
+  return field * 1e6 + level * 1e5 + cell.z * 1e4 + cell.y * 1e2 + cell.x + 0.1;
+}
+
+std::vector<mesh::Layout> two_levels() {
+  const mesh::Box coarse = mesh::domain_of({8, 6, 10}), fine = mesh::domain_of({16, 12, 20});
+  return {mesh::split(coarse, {2, 1, 2}),
+          mesh::Layout(fine, {true, true, true}, {{{4, 4, 4}, {8, 8, 8}}, {{8, 4, 4}, {12, 8, 8}}}, {0, 0}, 1)};
+}
+
+// Of rank 0, which has all blocks.
+std::shared_ptr<Shelf> filled_shelf(std::vector<mesh::Layout> levels, std::int64_t particles) {
+  for (mesh::Layout& level : levels)
+    level = level.renumbered(std::vector<std::int32_t>(static_cast<std::size_t>(level.size()), 0));
+  const Route route(levels, 0);
+  BufferPool pool;
+  Cargo cargo = route.cargo(fields, std::vector<std::int64_t>{particles});
+  cargo.load(pool);
+  const auto write = [](std::size_t field, std::size_t level, const mesh::Box& box, const core::View4<double>& out) {
+    for (std::int32_t z = box.lo.z; z < box.hi.z; ++z)
+      for (std::int32_t y = box.lo.y; y < box.hi.y; ++y)
+        for (std::int32_t x = box.lo.x; x < box.hi.x; ++x)
+          out(z, y, x) = value_at(static_cast<int>(field), static_cast<int>(level), {x, y, z});
+  };
+  route.pack(fields, write, cargo);
+  for (std::size_t w = 0; w < cargo.messages().front().particles.size(); ++w)
+    cargo.messages().front().particles[w] = 1000 + w;
+  return std::make_shared<Shelf>(levels, 0, fields, std::move(cargo));
+}
+
+class Parts {
+ public:
+  Parts(const std::vector<mesh::Layout>& levels, std::uint64_t seed) : levels_(levels), random_(seed) {}
+
+  int below(int n) { return static_cast<int>(random_() % static_cast<std::uint64_t>(n)); }
+  bool coin() { return below(2) == 0; }
+
+  Part part() {
+    const int level = below(static_cast<int>(levels_.size()));
+    const mesh::Layout& layout = levels_[static_cast<std::size_t>(level)];
+    mesh::Box box = layout.box(below(layout.size()));
+    if (coin()) return {level, box};
+    for (int axis = 0; axis < 3; ++axis) {
+      const int n = box.hi[axis] - box.lo[axis], first = below(n);
+      box.hi[axis] = box.lo[axis] + first + 1 + below(n - first);
+      box.lo[axis] += first;
+    }
+    return {level, box};
+  }
+
+ private:
+  std::vector<mesh::Layout> levels_;
+  std::mt19937_64 random_;
+};
+
+struct Received {
+  std::vector<std::vector<double>> parts;  // field by field
+  std::vector<Word> particles;
+};
+
+// Takes all of a transfer in pieces of any size, leaving off and beginning again at some.
+Received transferred(const std::shared_ptr<Shelf>& shelf, const TransferOrder& order, Parts& chance) {
+  Received received;
+  std::vector<Incoming::Target> targets;
+  for (std::size_t f = 0; f < order.fields.size(); ++f)
+    for (const Part& part : order.parts) received.parts.emplace_back(static_cast<std::size_t>(part.cells()));
+  for (std::size_t t = 0; t < received.parts.size(); ++t) {
+    const mesh::Box& box = order.parts[t % order.parts.size()].box;
+    const mesh::Int3 n = box.extent();
+    targets.push_back({received.parts[t].data(), box.lo.x, box.lo.y, box.lo.z, n.x, n.y, n.z, 1});
+  }
+  Incoming incoming(order, targets);
+  Outgoing outgoing(shelf, order);
+  std::vector<std::byte> particles;
+  for (std::int64_t got = 0; got < outgoing.bytes();) {
+    if (chance.below(5) == 0) {
+      outgoing = Outgoing(shelf, order);
+      outgoing.skip_to(got);
+    }
+    const std::size_t most = 8 * static_cast<std::size_t>(1 + chance.below(200));
+    std::span<const std::byte> bytes = outgoing.in_place(most);
+    std::vector<std::byte> gathered(most);
+    if (bytes.empty() || (chance.coin() && outgoing.field_bytes_left() > 0)) {
+      gathered.resize(outgoing.copy(gathered));
+      bytes = gathered;
+    } else {
+      outgoing.skip(bytes.size());
+    }
+    EXPECT_FALSE(bytes.empty());
+    if (bytes.empty()) break;
+    got += std::ssize(bytes);
+    const std::size_t taken = incoming.take(bytes);
+    particles.insert(particles.end(), bytes.begin() + static_cast<std::ptrdiff_t>(taken), bytes.end());
+  }
+  EXPECT_TRUE(incoming.is_at_end());
+  EXPECT_TRUE(outgoing.is_at_end());
+  received.particles.resize(particles.size() / sizeof(Word));
+  if (!particles.empty()) std::memcpy(received.particles.data(), particles.data(), particles.size());
+  return received;
+}
+
+TEST(StreamParts, ArriveWhereTheyBelongInPiecesOfAnySize) {
+  const std::vector<mesh::Layout> levels = two_levels();
+  Parts chance(levels, 7);
+  const std::shared_ptr<Shelf> shelf = filled_shelf(levels, 11);
+  for (int trial = 0; trial < 500; ++trial) {
+    TransferOrder order;
+    if (chance.coin()) order.fields.push_back(1);
+    if (chance.coin()) order.fields.push_back(0);
+    for (int p = chance.below(6); p > 0; --p) order.parts.push_back(chance.part());
+    order.is_single = chance.coin();
+    order.has_particles = chance.coin();
+    const Received received = transferred(shelf, order, chance);
+    for (std::size_t t = 0; t < received.parts.size(); ++t) {
+      const Part& part = order.parts[t % order.parts.size()];
+      const int field = order.fields[t / order.parts.size()];
+      std::size_t i = 0;
+      for (std::int32_t z = part.box.lo.z; z < part.box.hi.z; ++z)
+        for (std::int32_t y = part.box.lo.y; y < part.box.hi.y; ++y)
+          for (std::int32_t x = part.box.lo.x; x < part.box.hi.x; ++x) {
+            const double value = value_at(field, part.level, {x, y, z});
+            ASSERT_EQ(received.parts[t][i++], order.is_single ? static_cast<float>(value) : value);
+          }
+    }
+    std::vector<Word> expected;
+    for (Word w = 0; w < (order.has_particles ? 11U : 0U); ++w) expected.push_back(1000 + w);
+    ASSERT_EQ(received.particles, expected);
+  }
+}
+
+TEST(StreamParts, WholeBlocksInARowAreSentWithoutACopy) {
+  const std::vector<mesh::Layout> levels = two_levels();
+  TransferOrder order;
+  order.fields = {0};
+  for (int b = 0; b < levels[0].size(); ++b) order.parts.push_back({0, levels[0].box(b)});
+  const Outgoing outgoing(filled_shelf(levels, 0), order);
+  EXPECT_EQ(std::ssize(outgoing.in_place(1 << 20)), 8 * 8 * 6 * 10);
+}
+
+TEST(StreamParts, AShelfHasWhatLiesInItsBlocksAndNothingElse) {
+  const std::shared_ptr<Shelf> shelf = filled_shelf(two_levels(), 0);
+  EXPECT_TRUE(shelf->has({1, {{4, 4, 4}, {8, 8, 8}}}));
+  EXPECT_TRUE(shelf->has({1, {{5, 5, 5}, {6, 6, 6}}}));
+  EXPECT_FALSE(shelf->has({1, {{4, 4, 4}, {12, 8, 8}}}));  // two blocks
+  EXPECT_FALSE(shelf->has({1, {{0, 0, 0}, {1, 1, 1}}}));   // a hole
+  EXPECT_FALSE(shelf->has({2, {{4, 4, 4}, {8, 8, 8}}}));
+  EXPECT_FALSE(shelf->has({-1, {{4, 4, 4}, {8, 8, 8}}}));
+  EXPECT_FALSE(shelf->has({0, {{4, 4, 4}, {4, 8, 8}}}));
+  EXPECT_FALSE(shelf->has({0, {{-4, 0, 0}, {4, 6, 5}}}));
+  EXPECT_FALSE(shelf->has({0, {{2147483000, 0, 0}, {2147483001, 6, 5}}}));
+}
+
+}  // namespace
