@@ -69,11 +69,11 @@ std::string folder_of(const Arguments& arguments) {
   return (std::filesystem::path("runs") / std::filesystem::path(arguments.config).stem()).string();
 }
 
-// `--overwrite` would take away what `--from` names before it is read.
-bool overwrites_its_source(const Arguments& arguments) {
-  if (!arguments.overwrite || arguments.analyze || arguments.file.empty()) return false;
+// `--overwrite` would take away what `--from` or `--replay` names.
+bool overwrites(const Arguments& arguments, const std::string& path) {
+  if (!arguments.overwrite || arguments.analyze || path.empty()) return false;
   const auto folder = std::filesystem::weakly_canonical(folder_of(arguments));
-  const auto source = std::filesystem::weakly_canonical(arguments.file);
+  const auto source = std::filesystem::weakly_canonical(path);
   return std::ranges::mismatch(folder, source).in1 == folder.end();
 }
 
@@ -341,8 +341,12 @@ int main(int argc, char** argv) {
   if (!arguments.allowed_changes.empty() && (arguments.analyze || begins_anew(arguments)))
     return line.refuse("--allow-change goes with --restart or --from");
   if (arguments.restart && !arguments.file.empty()) return line.refuse("--restart and --from exclude each other");
-  if (overwrites_its_source(arguments))
+  if (arguments.analyze && !arguments.replay.empty())
+    return line.refuse("--replay goes with a run: --analyze runs nothing");
+  if (overwrites(arguments, arguments.file))
     return line.refuse("--overwrite would remove the file of --from: choose another folder with --out");
+  if (overwrites(arguments, arguments.replay))
+    return line.refuse("--overwrite would remove the events of --replay: choose another folder with --out");
   if (arguments.check) return check_configuration(arguments);
   return run_configuration(arguments, began, argc, argv);
 }

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "sidestream/core/error.hpp"
 #include "sidestream/couple/steering_desk.hpp"
 
@@ -17,7 +19,15 @@ mesh::Int3 cell_from(const json& array) {
   if (!array.is_array() || array.size() != 3)
     throw core::Error("the corner of a box has three whole numbers", "key `edit.cells`",
                       "write for example [[0, 0, 0], [8, 8, 8]]: the upper corner is outside");
-  return {array[0].get<std::int32_t>(), array[1].get<std::int32_t>(), array[2].get<std::int32_t>()};
+  mesh::Int3 cell;
+  for (int axis = 0; axis < 3; ++axis) {
+    const json& number = array[static_cast<std::size_t>(axis)];
+    const auto index = number.is_number_integer() ? number.get<std::int64_t>() : -1;
+    if (index < 0 || index > std::numeric_limits<std::int32_t>::max())
+      throw core::Error(fmt::format("`{}` is no number of a cell", number.dump()), "key `edit.cells`");
+    cell[axis] = static_cast<std::int32_t>(index);
+  }
+  return cell;
 }
 
 }  // namespace

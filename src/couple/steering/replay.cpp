@@ -116,6 +116,7 @@ void Replay::take(const json& event) {
     go_back(step());
   } else if (kind == "steering") {
     changes_[step()].push_back(change_from(event));
+    steering_verbs().named(changes_[step()].back().verb);
   } else if (kind == "due_by_clock") {
     due_by_clock_.insert(task_at_step(event));
   } else if (kind == "publish") {

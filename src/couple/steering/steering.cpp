@@ -75,8 +75,10 @@ void Steering::make(const Change& change, std::int64_t step) {
     event.update(done(change, step));
   } catch (const core::Error& error) {
     outcome = error.message();
-    event["message"] = outcome;
+  } catch (const json::exception& error) {  // events that somebody has changed
+    outcome = error.what();
   }
+  if (outcome != done_in_words) event["message"] = outcome;
   log_->write(outcome == done_in_words ? "steering" : "steering_refused", event);
   if (desk_ && group_->rank() == 0) desk_->conclude(change, outcome);
 }

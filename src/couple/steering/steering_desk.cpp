@@ -47,6 +47,16 @@ bool ends_pause(const std::string& verb) {
   return verb == "resume" || verb == "step" || verb == "stop";
 }
 
+// A number of steps; `otherwise` where there is none.
+std::int64_t whole_number_in(const json& request, const char* key, std::int64_t otherwise) {
+  constexpr std::int64_t most = std::int64_t{1} << 50;
+  const auto found = request.find(key);
+  if (found == request.end()) return otherwise;
+  if (!found->is_number_integer() || found->get<double>() > static_cast<double>(most))
+    throw core::Error(fmt::format("`{}` is no number of steps", found->dump()), fmt::format("key `{}`", key));
+  return found->get<std::int64_t>();
+}
+
 std::string text_in(const json& request, const char* key) {
   constexpr std::size_t longest = 1000;
   const auto found = request.find(key);
@@ -122,7 +132,7 @@ json SteeringDesk::listing() const {
 json SteeringDesk::enter(const json& request, const std::string& verb) {
   if (waiting_.size() >= most_waiting)
     throw core::Error(fmt::format("{} changes wait already", waiting_.size()), place, "ask again later");
-  Change change{.at = request.value("at", first_free_), .verb = verb, .is_soon = !request.contains("at")};
+  Change change{.at = whole_number_in(request, "at", first_free_), .verb = verb, .is_soon = !request.contains("at")};
   if (change.at < first_free_)
     throw core::Error(fmt::format("step {} is past: the next change may come after step {}", change.at, first_free_),
                       place, "leave `at` out, or name a step that is still to come");
@@ -137,7 +147,7 @@ json SteeringDesk::enter(const json& request, const std::string& verb) {
     change.name = edit.quantity;
     change.value = to_json(edit);
   } else if (verb == "step") {
-    const std::int64_t count = request.value("count", std::int64_t{1});
+    const std::int64_t count = whole_number_in(request, "count", 1);
     if (count < 1) throw core::Error(fmt::format("a run cannot take {} steps", count), place, "take 1 or more");
     change.value = count;
   }
