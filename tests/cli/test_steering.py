@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import sidestream
@@ -166,10 +167,14 @@ def test_the_same_run_again_on_other_ranks(steered: Steered) -> None:
     again = steered.folder / "again"
     done = program(steered.folder, 1, "run/config.toml", "--out", again, "--replay", "run/events.jsonl")
     assert done.returncode == 0, done.stderr
-    files = [path for path in steered.run.rglob("*") if path.suffix in (".nc", ".hdf5_chk")]
-    assert len(files) > 2
-    for path in files:
+    results, checkpoints = list(steered.run.rglob("*.nc")), list(steered.run.glob("*.hdf5_chk"))
+    assert len(results) > 2 and len(checkpoints) == 2
+    for path in results:
         assert path.read_bytes() == (again / path.relative_to(steered.run)).read_bytes(), path.name
+    for path in checkpoints:  # which tell the ranks that wrote them
+        first, second = sidestream.open(path), sidestream.open(again / path.name)
+        for name in first:
+            assert np.array_equal(first[name], second[name]), (path.name, name)
 
 
 def test_a_run_that_does_not_listen_says_so(tmp_path: Path) -> None:

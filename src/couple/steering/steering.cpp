@@ -15,6 +15,8 @@ using nlohmann::json;
 namespace {
 
 constexpr const char* done_in_words = "done";
+// Which a restart, another job, has of its own.
+constexpr const char* limits_of_a_job = "run.";
 
 std::string as_text(const std::vector<Change>& changes) {
   if (changes.empty()) return "";
@@ -99,6 +101,7 @@ json Steering::set(const Change& change) {
   if (knob == nullptr) throw core::Error(fmt::format("this run has no knob `{}`", change.name));
   const json old = knob->value();
   knob->set(change.value);
+  if (change.name.starts_with(limits_of_a_job)) return {{"old", old}};
   configured_.emplace(change.name, old);
   was_set_[change.name] = change.value;
   return {{"old", old}};

@@ -70,7 +70,8 @@ std::string Schedule::memory() const {
   for (const auto& [name, entry] : entries_) {
     if (!entry.trigger.when().has_memory()) continue;
     const TriggerMemory memory = entry.trigger.memory(wall_s_);
-    all[name] = {{"quiet_s", memory.quiet_s}, {"was_true", memory.was_true}};
+    const bool goes_by_clock = entry.trigger.when().every_wall_time_s > 0.0;
+    all[name] = {{"quiet_s", goes_by_clock ? memory.quiet_s : 0.0}, {"was_true", memory.was_true}};
   }
   return all.is_null() ? "" : all.dump();
 }
