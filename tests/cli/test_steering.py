@@ -192,3 +192,41 @@ def test_a_replay_of_what_is_no_run_is_used_wrongly(tmp_path: Path) -> None:
     done = program(tmp_path, 1, "tube.toml", "--replay", "events.jsonl")
     assert done.returncode == 2
     assert "events.jsonl:1" in done.stderr
+
+
+JOBS = """simulation = "sod"
+[mesh]
+cells = [16, 8, 8]
+block = 8
+[run]
+max_steps = 3
+[task.pdf]
+analysis = "pdf"
+every = 1
+isolate = true
+deadline = "60 s"
+"""
+
+
+def told(run: Path, kind: str) -> list[dict[str, Any]]:
+    lines = map(json.loads, (run / "events.jsonl").read_text().splitlines())
+    return [event for event in lines if event["event"] == kind]
+
+
+def test_a_job_that_was_late_is_late_again_and_no_other(tmp_path: Path) -> None:
+    (tmp_path / "jobs.toml").write_text(JOBS)
+    done = program(tmp_path, 1, "jobs.toml", "--out", "late", "--set", "task.pdf.deadline=0.001 s")
+    assert done.returncode == 1
+    late = told(tmp_path / "late", "job_ended")
+    assert [event["step"] for event in late] == [0, 1, 2, 3]
+    assert "deadline" in late[0]["message"]
+
+    # As if the last three had been in time: the same deadline does not end them now.
+    lines = (tmp_path / "late" / "events.jsonl").read_text().splitlines()
+    kept = [line for line in lines if not ('"job_ended"' in line and json.loads(line)["step"] > 0)]
+    (tmp_path / "events.jsonl").write_text("\n".join(kept) + "\n")
+    words = ("--set", "task.pdf.deadline=0.001 s", "--replay", "events.jsonl")
+    program(tmp_path, 1, "jobs.toml", "--out", "again", *words)
+    again = tmp_path / "again"
+    assert sorted(path.name for path in (again / "results" / "pdf").iterdir()) == ["00001.nc", "00002.nc", "00003.nc"]
+    assert [(event["step"], event["message"]) for event in told(again, "analysis_failed")] == [(0, late[0]["message"])]
