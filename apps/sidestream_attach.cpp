@@ -25,10 +25,10 @@ constexpr int done = 0, failed = 1;
 
 struct Arguments {
   std::string where, folder, keys, technique = "auto", stream;
-  std::string task, request;
+  std::string task, request, compress = "none";
   std::vector<std::string> overrides;
   bool once = false, single = false;
-  std::int32_t timeout_s = 30, patience_s = 0;
+  std::int32_t timeout_s = 30, patience_s = 0, gateways = 0;
 };
 
 void tell(const std::string& line) {
@@ -93,6 +93,8 @@ int do_task(const comm::Communicator& world, const Arguments& arguments) {
   options.demand.single_precision = arguments.single;
   options.technique = couple::techniques().named(arguments.technique).technique;
   options.keys = arguments.keys;
+  options.gateways = arguments.gateways;
+  world.agree_on([&] { options.compression = core::read_compression(core::Node(arguments.compress, "--compress")); });
   options.timeout_s = arguments.timeout_s;
   options.patience_s = arguments.patience_s;
   options.does_task = task->transport->name == "stream";
@@ -142,7 +144,10 @@ int main(int argc, char** argv) {
   line.word("--technique", arguments.technique, "how cells come: auto, bounding-box or write-block",
             {.one_of = couple::techniques().names()});
   line.flag("--once", arguments.once, "be given each step until its result is there, also after this job was killed");
+  line.word("--compress", arguments.compress,
+            "how cells travel: none, zstd, or zfp with the largest error: \"zfp 1e-3\"");
   line.flag("--single", arguments.single, "cells travel in single precision");
+  line.number("--gateways", arguments.gateways, "ranks of this job that can reach the run (0: all)", 0);
   line.number("--timeout", arguments.timeout_s, "longest silence of the run [s]", 1);
   line.number("--patience", arguments.patience_s, "how long to look for a run that is not there, or has gone [s]", 0);
   line.word("--ask", arguments.request, "ask the run instead, in JSON, and print its answer: {\"kind\": \"status\"}");

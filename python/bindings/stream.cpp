@@ -1,10 +1,12 @@
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -148,12 +150,20 @@ class Step {
   std::shared_ptr<comm::Communicator> comm_;
 };
 
+core::Compression compression_of(const std::map<std::string, std::string>& choices) {
+  if (choices.empty()) return {};
+  core::Node table(core::Node::Members{}, "compress");
+  for (const auto& [name, choice] : choices) table.set(name, core::Node(choice, name));
+  return core::read_compression(table);
+}
+
 class Stream {
  public:
   Stream(const std::string& where, const std::string& task, const std::vector<std::string>& quantities,
          const std::vector<std::string>& species, const std::optional<Region>& region, std::optional<int> level,
          bool single, const std::string& technique, const std::string& layout, const std::string& once_as,
-         const std::string& keys, double timeout_s, double patience_s, std::optional<int> comm) {
+         const std::string& keys, const std::map<std::string, std::string>& compress, int gateways, double timeout_s,
+         double patience_s, std::optional<int> comm) {
     ensure_mpi();
     couple::ReaderOptions options;
     options.task = task;
@@ -166,6 +176,8 @@ class Stream {
     options.layout = &couple::reader_layouts().named(layout);
     options.once_as = once_as;
     options.keys = keys;
+    options.compression = compression_of(compress);
+    options.gateways = gateways;
     options.timeout_s = timeout_s;
     options.patience_s = patience_s;
     const nb::gil_scoped_release unlocked;
@@ -236,11 +248,12 @@ void bind_stream(nb::module_& module) {
   nb::class_<Stream>(module, "Stream", "A run seen from another job, step by step.")
       .def(nb::init<const std::string&, const std::string&, const std::vector<std::string>&,
                     const std::vector<std::string>&, const std::optional<Region>&, std::optional<int>, bool,
-                    const std::string&, const std::string&, const std::string&, const std::string&, double, double,
-                    std::optional<int>>(),
+                    const std::string&, const std::string&, const std::string&, const std::string&,
+                    const std::map<std::string, std::string>&, int, double, double, std::optional<int>>(),
            nb::arg("where"), nb::arg("task"), nb::arg("quantities"), nb::arg("species"), nb::arg("region").none(),
            nb::arg("level").none(), nb::arg("single"), nb::arg("technique"), nb::arg("layout"), nb::arg("once_as"),
-           nb::arg("keys"), nb::arg("timeout_s"), nb::arg("patience_s"), nb::arg("comm").none())
+           nb::arg("keys"), nb::arg("compress"), nb::arg("gateways"), nb::arg("timeout_s"), nb::arg("patience_s"),
+           nb::arg("comm").none())
       .def("next", &Stream::next, "The next step; None when the run has ended.")
       .def("acknowledge", &Stream::acknowledge, "The last step is done with.")
       .def("close", &Stream::close, "Leaves the run.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -145,9 +145,11 @@ def stream(
     region: tuple[Place, Place] | None = None,
     level: int | None = None,
     precision: str = "double",
+    compress: str | Mapping[str, str] = "none",
     technique: str = "auto",
     layout: str = "blocks",
     once_as: str = "",
+    gateways: int = 0,
     keys: str | os.PathLike[str] | None = None,
     timeout: float = 30.0,
     patience: float = 0.0,
@@ -167,9 +169,12 @@ def stream(
         region: first cell and end, each `(z, y, x)` in cells of level 0; blocks that meet it are given.
         level: the finest level wanted; what is refined further comes as averages there.
         precision: in which cells travel: `double` or `single`.
+        compress: how they are made smaller for the way: `"zstd"`, without loss, or `"zfp 1e-3"`, with the largest error
+            of a cell; for all quantities, or a mapping from their names, with `"*"` for the others.
         technique: how they come, a name of `sidestream list techniques`.
         layout: how the ranks of `comm` share them, a name of `sidestream list layouts`.
         once_as: a name under which each step is given until it is acknowledged, also to another process of that name.
+        gateways: ranks of `comm` that can reach the run, and give the others their cells; 0: all can.
         keys: a folder of `sidestream keys`, for a run that asks who reads it.
         timeout: longest silence of the run [s].
         patience: how long to look for a run that is not there yet, or that has gone and is started again [s].
@@ -202,6 +207,8 @@ def stream(
             layout=layout,
             once_as=once_as,
             keys=str(keys or ""),
+            compress={} if compress == "none" else {"*": compress} if isinstance(compress, str) else dict(compress),
+            gateways=int(gateways),
             timeout_s=float(timeout),
             patience_s=float(patience),
             comm=handle_of(comm),

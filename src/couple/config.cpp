@@ -92,6 +92,9 @@ core::Table<StreamConfig> stream_table() {
       .in(core::wall_time_units())
       .at_least(least_stream_timeout_s)
       .doc("longest time without a sign of a reader, after which it is let go");
+  table.option("gateways", &StreamConfig::gateways, 0)
+      .at_least(0)
+      .doc("ranks that talk with readers, to which the others bring their cells; 0: all do");
   table.option("wait_for", &StreamConfig::wait_for, 0)
       .at_least(0)
       .doc("readers without which the run does not publish its first step; it waits for them");

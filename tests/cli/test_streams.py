@@ -20,6 +20,7 @@ import pytest
 
 import sidestream
 from calls import Done, attached, command, program, running
+from configs import universe
 from sidestream.streams import ask, make_keys, status
 from test_faults import results
 
@@ -603,3 +604,70 @@ def test_nothing_is_left_in_the_folder_of_temporary_files(tmp_path: Path) -> Non
     assert done.returncode == 0
     assert not list(temporary.glob("sidestream-stream-*"))
     shutil.rmtree(temporary)
+
+
+UNIVERSE = universe(cells=16, steps=3, box="10 Mpc", z_start=30, z_end=0, seed=3, power="eisenstein-hu")
+HALOS = """
+[task.halos]
+analysis = "halos"
+field = "dark_matter_density"
+t_boundary = "1.02 mean"
+t_halo = "1.05 mean"
+finder = "iso-density"
+every = 1
+transport = "stream"
+[task.fof]
+analysis = "halos"
+finder = "fof"
+min_particles = 2
+every = 1
+transport = "stream"
+"""
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(1, 1), (2, 2), (2, 1)])
+def test_only_gateways_of_both_jobs_talk_with_each_other(ours: int, theirs: int, tmp_path: Path) -> None:
+    write(tmp_path, UNIVERSE, HALOS, f"[stream]\nwait_for = 2\ngateways = {ours}\n")
+    words = [word for task in ("halos", "fof") for word in ("--set", f"task.{task}.transport=in-situ")]
+    assert program(tmp_path, 2, "box.toml", "--quiet", "--out", "whole", *words).returncode == 0
+    with (
+        attached(tmp_path, "run", "halos", 3, "--gateways", theirs) as one,
+        attached(tmp_path, "run", "fof", 3, "--gateways", theirs) as other,
+    ):
+        done = run(tmp_path, 3)
+        assert done.returncode == 0, done.stderr
+        assert (one.wait(30), other.wait(30)) == (0, 0)
+    expected = results(tmp_path / "whole")
+    assert len(expected) == 8
+    assert results(tmp_path / "run") == expected
+    point = events(tmp_path, "attach_step", "events.attach.halos.jsonl")[-1]
+    assert point["technique"] == "write-block"
+
+
+@pytest.mark.parametrize(
+    ("compress", "error"), [("zstd", 0.0), ("zfp 1e-3", 1e-3), ({"gas_density": "zfp 1e-2", "*": "zstd"}, 1e-2)]
+)
+def test_cells_are_compressed_on_the_way_up_to_a_bound(compress: Any, error: float, tmp_path: Path) -> None:
+    write(tmp_path, BOX, LIVE, STORED, WAIT.format(1))
+    with running(tmp_path, 2, "box.toml", "--quiet", "--out", "run") as job:
+        until(lambda: is_open(tmp_path))
+        stream = sidestream.stream(tmp_path / "run", quantities=["gas_density", "pressure"], compress=compress)
+        largest = 0.0
+        for snapshot in stream:
+            for name in snapshot.fields:
+                written = cells_of_when_written(tmp_path, name, snapshot.step)
+                off = float(np.abs(np.asarray(snapshot[name]) - written).max())
+                assert off <= (error if compress in ("zstd", "zfp 1e-3") or name == "gas_density" else 0.0)
+                largest = max(largest, off)
+        assert job.wait(60) == 0
+    assert (largest > 0.0) == (error > 0.0)
+    assert stream.state["bytes"] < (STEPS + 1) * 2 * STEP_BYTES / 2
+
+
+def test_a_bound_that_nobody_can_know_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, BOX, LIVE, WAIT.format(1))
+    with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
+        until(lambda: is_open(tmp_path))
+        with pytest.raises(sidestream.Error, match="a bound of its own"):
+            list(sidestream.stream(tmp_path / "run", quantities="pressure", compress="zfp 1e-3 relative"))
+        assert job.wait(60) == 0

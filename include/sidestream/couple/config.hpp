@@ -43,6 +43,7 @@ struct StreamConfig {
   std::string listen;         ///< "local", for jobs of the same user on the same node, or tcp://HOST:PORT
   std::string keys;           ///< the folder of keys (`stream::KeyFolder`); "none": nobody is asked who he is
   double timeout_s = 30.0;    ///< longest silence of a reader
+  std::int32_t gateways = 0;  ///< ranks that readers can reach; 0: all
   std::int32_t wait_for = 0;  ///< readers without which the run does not publish its first step
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sidestream/comm/communicator.hpp"
+#include "sidestream/core/compression.hpp"
 #include "sidestream/core/registry.hpp"
 #include "sidestream/mesh/snapshot.hpp"
 
@@ -50,12 +51,14 @@ struct ReaderOptions {
   std::string task;  ///< of the run, at whose moments steps come; empty: the only one there is
   Demand demand;
   Technique technique = Technique::automatic;
+  core::Compression compression{};  ///< how cells travel; relative bounds are refused: nobody knows the whole
   const ReaderLayoutEntry* layout = &reader_layouts().front();
   /// Each step is given again until it is acknowledged, by whichever reader of this name; empty: steps that are lost
   /// with a reader are lost.
   std::string once_as{};
   bool does_task = false;   ///< what it acknowledges are results of the task, which the run counts
   std::string keys{};       ///< the folder of keys, for a run that asks who reads it
+  int gateways = 0;         ///< ranks that talk with the run, and give the others their cells; 0: all
   double timeout_s = 30.0;  ///< longest silence of the run
   double patience_s = 0.0;  ///< how long to look for the run again after that, or for one that is not there yet
 };

@@ -45,10 +45,16 @@ def attach(
     technique: Annotated[
         str, typer.Option("--technique", metavar="NAME", help="How cells come: auto, bounding-box, write-block.")
     ] = "auto",
+    compress: Annotated[
+        str, typer.Option("--compress", metavar="HOW", help='How cells travel: none, zstd, or "zfp 1e-3" (an error).')
+    ] = "none",
     once: Annotated[
         bool, typer.Option("--once", help="Be given each step until its result is there, also after a kill.")
     ] = False,
     single: Annotated[bool, typer.Option("--single", help="Cells travel in single precision.")] = False,
+    gateways: Annotated[
+        int, typer.Option("--gateways", metavar="N", min=0, help="Ranks of this job that can reach the run (0: all).")
+    ] = 0,
     timeout: Annotated[int, typer.Option("--timeout", metavar="S", min=1, help="The longest silence of the run.")] = 30,
     patience: Annotated[
         int, typer.Option("--patience", metavar="S", min=0, help="How long to look for a run that is not there.")
@@ -71,7 +77,9 @@ def attach(
     from ..launch.attached import Attachment
     from ..launch.attached import attach as do_attach
 
-    attachment = Attachment(run, task, stream, out, settings or (), keys, technique, once, single, timeout, patience)
+    attachment = Attachment(
+        run, task, stream, out, settings or (), keys, technique, compress, once, single, gateways, timeout, patience
+    )
     with status(f"attached to {run}") as tell:
         do_attach(attachment, count_of(ranks), launcher, tell)
 

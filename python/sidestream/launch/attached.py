@@ -21,15 +21,17 @@ class Attachment:
     settings: Sequence[str] = ()
     keys: Path | None = None
     technique: str = "auto"
+    compress: str = "none"
     once: bool = False
     single: bool = False
+    gateways: int = 0
     timeout_s: int = 30
     patience_s: int = 0
 
     def arguments(self) -> list[str]:
         """The arguments of `sidestream-attach`."""
-        words = [self.run, f"--task={self.task}", f"--technique={self.technique}"]
-        words += [f"--timeout={self.timeout_s}", f"--patience={self.patience_s}"]
+        words = [self.run, f"--task={self.task}", f"--technique={self.technique}", f"--compress={self.compress}"]
+        words += [f"--gateways={self.gateways}", f"--timeout={self.timeout_s}", f"--patience={self.patience_s}"]
         words += [word for setting in self.settings for word in ("--set", setting)]
         for name, value in (("--stream", self.stream), ("--out", self.folder), ("--keys", self.keys)):
             words += [f"{name}={value}"] if value is not None else []

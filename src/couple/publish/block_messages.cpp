@@ -70,22 +70,32 @@ void Route::pack(std::size_t fields, const Write& write, const Cargo& cargo) con
   }
 }
 
-std::vector<mesh::FieldView<const double>> Route::views(const std::shared_ptr<const Cargo>& cargo,
-                                                        std::size_t number) const {
-  std::vector<std::vector<core::View4<const double>>> blocks;
+template <typename T>
+std::vector<mesh::FieldView<T>> Route::views_of(const Cargo& cargo, std::size_t number,
+                                                const std::shared_ptr<const void>& memory) const {
+  std::vector<std::vector<core::View4<T>>> blocks;
   for (const auto& legs : leg_of_) blocks.emplace_back(legs.size());
   for (std::size_t l = 0; l < legs_.size(); ++l) {
-    const auto* next = reinterpret_cast<const double*>(cargo->messages()[l].fields.data()) +
-                       number * static_cast<std::size_t>(legs_[l].cells);
+    auto* next =
+        reinterpret_cast<T*>(cargo.messages()[l].fields.data()) + number * static_cast<std::size_t>(legs_[l].cells);
     for (const auto& [level, block] : legs_[l].blocks) {
       blocks[level][static_cast<std::size_t>(block)] = packed_block(next, box_of(level, block));
       next += box_of(level, block).volume();
     }
   }
-  std::vector<mesh::FieldView<const double>> views;
+  std::vector<mesh::FieldView<T>> views;
   for (std::size_t level = 0; level < layouts_.size(); ++level)
-    views.emplace_back(layouts_[level], rank_, blocks[level], cargo);
+    views.emplace_back(layouts_[level], rank_, blocks[level], memory);
   return views;
+}
+
+std::vector<mesh::FieldView<const double>> Route::views(const std::shared_ptr<const Cargo>& cargo,
+                                                        std::size_t number) const {
+  return views_of<const double>(*cargo, number, cargo);
+}
+
+std::vector<mesh::FieldView<double>> Route::writable_views(const Cargo& cargo, std::size_t number) const {
+  return views_of<double>(cargo, number, nullptr);
 }
 
 const mesh::Box& Route::box_of(std::size_t level, int block) const {

@@ -50,6 +50,8 @@ class Route {
   void pack(std::size_t fields, const Write& write, const Cargo& cargo) const;
   /// The cells of field `number` of all levels where they arrived. The views keep `cargo` alive.
   std::vector<mesh::FieldView<const double>> views(const std::shared_ptr<const Cargo>& cargo, std::size_t number) const;
+  /// The same, to be written to while `cargo` lives.
+  std::vector<mesh::FieldView<double>> writable_views(const Cargo& cargo, std::size_t number) const;
 
  private:
   struct Block {
@@ -63,6 +65,9 @@ class Route {
     std::int64_t cells = 0;
   };
 
+  template <typename T>
+  std::vector<mesh::FieldView<T>> views_of(const Cargo& cargo, std::size_t number,
+                                           const std::shared_ptr<const void>& memory) const;
   const mesh::Box& box_of(std::size_t level, int block) const;
 
   std::vector<mesh::Layout> layouts_;

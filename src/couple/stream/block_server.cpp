@@ -109,11 +109,15 @@ bool BlockServer::begin(const std::string& peer, const json& request) {
     shelf->load();
     TransferOrder order = order_from(request);
     check(*shelf, order);
+    const int window = std::clamp(request.at("window").get<int>(), 1, chunk_window);
+    if (!order.compression.empty()) {
+      transfers_.emplace(peer, Transfer{peer, number, OutgoingCompressed(shelf, std::move(order)), window});
+      return true;
+    }
     Outgoing cells(shelf, std::move(order));
     const std::int64_t from = request.at("from");
     if (from < 0 || from > cells.bytes()) throw core::Error("there are not so many bytes");
     cells.skip_to(from);
-    const int window = std::clamp(request.at("window").get<int>(), 1, chunk_window);
     if (cells.bytes() == 0) server_.send(peer, head_of({number, 0, 0}));
     transfers_.emplace(peer, Transfer{peer, number, std::move(cells), window});
   } catch (const core::Error& error) {
@@ -129,25 +133,37 @@ void BlockServer::refuse(const std::string& peer, std::uint64_t transfer, const 
 
 // Returns whether there is more to send.
 bool BlockServer::send_some(Transfer& transfer) {
-  Outgoing& cells = transfer.cells;
-  for (; transfer.credit > 0 && !cells.is_at_end(); --transfer.credit) {
-    const ChunkHead head{transfer.number, cells.bytes() - cells.bytes_left(), cells.bytes()};
-    stream::Body body;
-    std::span<const std::byte> bytes = cells.in_place(chunk_bytes);
-    if (bytes.size() >= std::min(least_in_place, static_cast<std::size_t>(cells.bytes_left()))) {
-      body = stream::Body(bytes, cells.shelf());
-      cells.skip(bytes.size());
-    } else {
-      const auto size = std::min(chunk_bytes, static_cast<std::size_t>(cells.field_bytes_left()));
-      const auto gathered = std::make_shared_for_overwrite<std::byte[]>(size);
-      const std::size_t filled = cells.copy({gathered.get(), size});
-      bytes = {gathered.get(), filled};
-      body = stream::Body(bytes, gathered);
-    }
-    bytes_sent_ += static_cast<std::int64_t>(bytes.size());
-    if (!server_.send(transfer.peer, head_of(head), std::move(body))) return false;
+  const auto is_at_end = [&] {
+    return std::visit([](const auto& cells) { return cells.is_at_end(); }, transfer.cells);
+  };
+  for (; transfer.credit > 0 && !is_at_end(); --transfer.credit)
+    if (!std::visit([&](auto& cells) { return send_next(transfer, cells); }, transfer.cells)) return false;
+  return !is_at_end();
+}
+
+bool BlockServer::send_next(Transfer& transfer, Outgoing& cells) {
+  const ChunkHead head{transfer.number, cells.bytes() - cells.bytes_left(), cells.bytes()};
+  stream::Body body;
+  std::span<const std::byte> bytes = cells.in_place(chunk_bytes);
+  if (bytes.size() >= std::min(least_in_place, static_cast<std::size_t>(cells.bytes_left()))) {
+    body = stream::Body(bytes, cells.shelf());
+    cells.skip(bytes.size());
+  } else {
+    const auto size = std::min(chunk_bytes, static_cast<std::size_t>(cells.field_bytes_left()));
+    const auto gathered = std::make_shared_for_overwrite<std::byte[]>(size);
+    const std::size_t filled = cells.copy({gathered.get(), size});
+    bytes = {gathered.get(), filled};
+    body = stream::Body(bytes, gathered);
   }
-  return !cells.is_at_end();
+  bytes_sent_ += static_cast<std::int64_t>(bytes.size());
+  return server_.send(transfer.peer, head_of(head), std::move(body));
+}
+
+bool BlockServer::send_next(Transfer& transfer, OutgoingCompressed& cells) {
+  const ChunkHead head{transfer.number, cells.bytes_done(), -2};
+  const auto bytes = std::make_shared<const std::vector<std::byte>>(cells.take(chunk_bytes));
+  bytes_sent_ += std::ssize(*bytes);
+  return server_.send(transfer.peer, head_of(head), stream::Body(*bytes, bytes));
 }
 
 }  // namespace sidestream::couple

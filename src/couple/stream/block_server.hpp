@@ -7,8 +7,10 @@
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "couple/stream/compressed_parts.hpp"
 #include "couple/stream/part_cursor.hpp"
 #include "couple/stream/shelf.hpp"
 #include "sidestream/stream/socket.hpp"
@@ -19,7 +21,7 @@ namespace sidestream::couple {
 struct ChunkHead {
   std::uint64_t transfer = 0;  ///< as the reader numbered it
   std::int64_t offset = 0;     ///< of these bytes
-  std::int64_t total = 0;      ///< bytes of the whole transfer; -1: there is none, and the body says why
+  std::int64_t total = 0;  ///< bytes of the whole transfer; -1: there is none, and the body says why; -2: compressed
 };
 
 /// Gives readers the cells that they ask for, out of what this rank has published: each its own, a few pieces ahead of
@@ -45,7 +47,7 @@ class BlockServer {
   struct Transfer {
     std::string peer;
     std::uint64_t number = 0;
-    Outgoing cells;
+    std::variant<Outgoing, OutgoingCompressed> cells;
     int credit = 0;
   };
   // For a publish that this rank has not got yet.
@@ -58,6 +60,8 @@ class BlockServer {
   bool begin(const std::string& peer, const nlohmann::json& request);
   void refuse(const std::string& peer, std::uint64_t transfer, const std::string& reason);
   bool send_some(Transfer& transfer);
+  bool send_next(Transfer& transfer, Outgoing& cells);
+  bool send_next(Transfer& transfer, OutgoingCompressed& cells);
   std::shared_ptr<Shelf> shelf_of(std::int64_t publish) const;
 
   stream::Server server_;

@@ -9,6 +9,7 @@
 
 #include "couple/publish/protocol.hpp"
 #include "couple/stream/block_server.hpp"
+#include "couple/stream/compressed_parts.hpp"
 #include "couple/stream/wire.hpp"
 #include "sidestream/core/error.hpp"
 
@@ -27,13 +28,16 @@ struct Fetcher::Transfer {
   stream::Client* client = nullptr;
   TransferOrder order;
   std::int64_t most_particle_words = 0;
-  Incoming cells;
+  std::vector<Incoming::Target> targets;
+  std::optional<Incoming> cells{};                 // as they are
+  std::optional<IncomingCompressed> compressed{};  // or so
   std::vector<std::byte> particles{};
   std::uint64_t id = 0;
   std::int64_t got = 0, total = -1;
   core::Stopwatch since_byte{}, since_asked{};
 
-  bool is_over() const { return got == total; }
+  bool is_over() const { return compressed ? compressed->is_at_end() : got == total; }
+  std::int64_t most_particle_bytes() const { return most_particle_words * static_cast<std::int64_t>(sizeof(Word)); }
 };
 
 Fetcher::Fetcher(std::vector<std::string> addresses, stream::Security security, double timeout_s)
@@ -51,6 +55,10 @@ stream::Client& Fetcher::client_to(int rank) {
 void Fetcher::ask(Transfer& transfer, std::int64_t number) {
   transfer.id = ++transfers_;
   transfer.since_asked.restart();
+  if (!transfer.order.compression.empty()) {  // from the start: where a part begins is not known
+    transfer.got = 0;
+    transfer.compressed.emplace(transfer.order, transfer.targets, transfer.most_particle_bytes());
+  }
   transfer.client->send(packed(to_request(transfer.order, number, transfer.id, transfer.got)));
 }
 
@@ -59,8 +67,13 @@ std::vector<std::vector<Word>> Fetcher::fetch(std::int64_t number, std::vector<W
   std::vector<const stream::Socket*> sockets;
   for (Wanted& one : wanted) {
     stream::Client& client = client_to(one.from);
-    Incoming cells(one.order, std::move(one.targets));
-    transfers.push_back({one.from, &client, std::move(one.order), one.most_particle_words, std::move(cells)});
+    Transfer& transfer = transfers.emplace_back();
+    transfer.from = one.from;
+    transfer.client = &client;
+    transfer.most_particle_words = one.most_particle_words;
+    transfer.order = std::move(one.order);
+    transfer.targets = std::move(one.targets);
+    if (transfer.order.compression.empty()) transfer.cells.emplace(transfer.order, transfer.targets);
     ask(transfers.back(), number);
     sockets.push_back(&client);
   }
@@ -83,8 +96,9 @@ std::vector<std::vector<Word>> Fetcher::fetch(std::int64_t number, std::vector<W
   }
   std::vector<std::vector<Word>> particles;
   for (const Transfer& transfer : transfers) {
-    std::vector<Word>& words = particles.emplace_back(transfer.particles.size() / sizeof(Word));
-    if (!words.empty()) std::memcpy(words.data(), transfer.particles.data(), transfer.particles.size());
+    const std::vector<std::byte>& bytes = transfer.compressed ? transfer.compressed->particles() : transfer.particles;
+    std::vector<Word>& words = particles.emplace_back(bytes.size() / sizeof(Word));
+    if (!words.empty()) std::memcpy(words.data(), bytes.data(), words.size() * sizeof(Word));
   }
   return particles;
 }
@@ -100,18 +114,22 @@ bool Fetcher::take(Transfer& transfer, const stream::Message& message, ReaderCou
     throw core::Error(fmt::format("rank {} of the run does not give its cells: {}", transfer.from, what),
                       addresses_[static_cast<std::size_t>(transfer.from)]);
   };
-  if (head.total < 0) refuse({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  const std::int64_t of_particles = head.total - transfer.order.bytes();
-  if (of_particles < 0 || of_particles > transfer.most_particle_words * static_cast<std::int64_t>(sizeof(Word)) ||
-      of_particles % static_cast<std::int64_t>(sizeof(Word)) != 0)
-    refuse(fmt::format("it announces {} bytes", head.total));
-  if (head.offset != transfer.got || std::ssize(bytes) > head.total - head.offset)
+  if (head.total == -1) refuse({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  if (head.offset != transfer.got)
     refuse(fmt::format("bytes from {} on came, and {} were there", head.offset, transfer.got));
-  transfer.total = head.total;
-  const std::size_t of_fields = transfer.cells.take(bytes);
-  const std::span<const std::byte> rest = bytes.subspan(of_fields);
-  if (!rest.empty() && !transfer.cells.is_at_end()) refuse("it gives parts of numbers");
-  transfer.particles.insert(transfer.particles.end(), rest.begin(), rest.end());
+  if (transfer.compressed) {
+    transfer.compressed->take(bytes);
+  } else {
+    const std::int64_t of_particles = head.total - transfer.order.bytes();
+    if (of_particles < 0 || of_particles > transfer.most_particle_bytes() ||
+        of_particles % static_cast<std::int64_t>(sizeof(Word)) != 0 || std::ssize(bytes) > head.total - head.offset)
+      refuse(fmt::format("it announces {} bytes", head.total));
+    transfer.total = head.total;
+    const std::size_t of_fields = transfer.cells->take(bytes);
+    const std::span<const std::byte> rest = bytes.subspan(of_fields);
+    if (!rest.empty() && !transfer.cells->is_at_end()) refuse("it gives parts of numbers");
+    transfer.particles.insert(transfer.particles.end(), rest.begin(), rest.end());
+  }
   transfer.got += std::ssize(bytes);
   transfer.since_byte.restart();
   counts.bytes += std::ssize(bytes);

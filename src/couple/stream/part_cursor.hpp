@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "couple/stream/shelf.hpp"
+#include "sidestream/core/compressor.hpp"
 #include "sidestream/core/view.hpp"
 
 namespace sidestream::couple {
@@ -18,6 +19,11 @@ struct TransferOrder {
   std::vector<Part> parts;
   bool is_single = false;  ///< floats
   bool has_particles = false;
+  struct Choice {
+    const core::Compressor* compressor = nullptr;
+    double bound = 0.0;
+  };
+  std::vector<Choice> compression{};  ///< of each field; none: all travel as they are
 
   std::size_t element_bytes() const { return is_single ? sizeof(float) : sizeof(double); }
   std::int64_t cells() const {

@@ -28,26 +28,27 @@ std::int32_t owner_of(const mesh::Snapshot& snapshot, const std::array<double, 3
   return -1;
 }
 
-// Calls f(species, words of the particle) for each in a message: [number of each species], then of each species [word
-// of a particle][particle]. Throws core::Error unless they fill it.
+// Calls f(species, words of the particle) for each in messages that lie one behind the other: [number of each species],
+// then of each species [word of a particle][particle]. Throws core::Error unless they fill it.
 template <typename F>
 void for_each_particle(const std::vector<ParticleLabel>& labels, std::span<const Word> message, F f) {
-  if (message.empty()) return;
   const core::Error damaged("a message with particles is damaged");
-  if (message.size() < labels.size()) throw damaged;
-  std::size_t first = labels.size();
   std::vector<Word> words;
-  for (std::size_t s = 0; s < labels.size(); ++s) {
-    const std::size_t width = labels[s].words(), count = message[s];
-    if (count > (message.size() - first) / width) throw damaged;
-    for (std::size_t p = 0; p < count; ++p) {
-      words.clear();
-      for (std::size_t w = 0; w < width; ++w) words.push_back(message[first + w * count + p]);
-      f(s, words);
+  while (!message.empty()) {
+    if (message.size() < labels.size() || labels.empty()) throw damaged;
+    std::size_t first = labels.size();
+    for (std::size_t s = 0; s < labels.size(); ++s) {
+      const std::size_t width = labels[s].words(), count = message[s];
+      if (count > (message.size() - first) / width) throw damaged;
+      for (std::size_t p = 0; p < count; ++p) {
+        words.clear();
+        for (std::size_t w = 0; w < width; ++w) words.push_back(message[first + w * count + p]);
+        f(s, words);
+      }
+      first += width * count;
     }
-    first += width * count;
+    message = message.subspan(first);
   }
-  if (first != message.size()) throw damaged;
 }
 
 }  // namespace

@@ -19,14 +19,17 @@
 #include "couple/queue/spill_file.hpp"
 #include "couple/stream/broker.hpp"
 #include "couple/stream/meeting_point.hpp"
+#include "couple/stream/shares.hpp"
 #include "couple/stream/socket_folder.hpp"
 #include "couple/stream/station.hpp"
 #include "couple/surroundings.hpp"
 #include "couple/waiting.hpp"
+#include "sidestream/comm/sparse_exchange.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/couple/steering_desk.hpp"
 #include "sidestream/io/atomic_file.hpp"
+#include "sidestream/redistribute/redistribution.hpp"
 
 namespace sidestream::couple {
 
@@ -100,6 +103,10 @@ class Stream : public Transport {
   std::vector<std::string> names_of(const Orders& orders) const;
   Orders publish_all(const mesh::Snapshot& snapshot, const Orders& orders);
   void wait_for_readers();
+  bool has_gateways() const { return around_.config.stream.gateways > 0; }
+  void make_way_to_gateways();
+  Cargo brought_to_gateways(Cargo own, std::size_t fields);
+  std::vector<mesh::Layout> told(const std::vector<mesh::Layout>& levels) const;
 
   Surroundings& around_;
   comm::Communicator group_;
@@ -110,13 +117,23 @@ class Stream : public Transport {
   BufferPool pool_;
   std::vector<mesh::Layout> levels_;  // of the last publish
   Route route_;
+  std::vector<std::int32_t> gateway_for_, rank_for_;  // by rank: which gateway talks for it, and which rank that is
+  std::vector<mesh::Layout> gateway_levels_;
+  Route gateway_route_;
+  std::vector<redistribute::Redistribution> plans_;  // by level
   std::int64_t number_ = 0, released_ = 0;
   Broker::Verdict verdict_{};
   bool has_begun_ = false;
 };
 
 Stream::Stream(Surroundings& around) : around_(around), group_(around.roles.group().duplicate()) {
-  const std::vector<std::string> addresses = open();
+  const std::vector<std::int32_t> gateways = gateways_of(around.config.stream.gateways, group_.size());
+  gateway_for_ = gateway_for(gateways, group_.size());
+  for (const std::int32_t number : gateway_for_) rank_for_.push_back(gateways[static_cast<std::size_t>(number)]);
+  std::vector<std::string> addresses;
+  const std::vector<std::string> all = open();
+  if (is_first())
+    for (const std::int32_t gateway : gateways) addresses.push_back(all[static_cast<std::size_t>(gateway)]);
   if (around.config.when_full->otherwise == PolicyEntry::Otherwise::store)
     group_.agree_on([&] { spill_ = std::make_shared<SpillFile>(around.config.spill); });
   group_.agree_on([&] {
@@ -272,6 +289,7 @@ Orders Stream::publish_all(const mesh::Snapshot& snapshot, const Orders& orders)
   if (levels != levels_) {
     levels_ = std::move(levels);
     route_ = Route(levels_, group_.rank());
+    make_way_to_gateways();
   }
   std::int64_t bytes = 0;
   for (const mesh::Layout& layout : levels_)
@@ -372,11 +390,48 @@ void Stream::send(const Plan& plan, const mesh::Snapshot& snapshot, std::vector<
   };
   route_.pack(plan.fields.size(), write, cargo);
   particles.pack(cargo);
+  if (has_gateways()) cargo = brought_to_gateways(std::move(cargo), plan.fields.size());
   if (decision.answer == Broker::Answer::stored) store(cargo, snapshot.moment.step);
-  station_->blocks().put(number_,
-                         std::make_shared<Shelf>(levels_, group_.rank(), plan.fields.size(), std::move(cargo)));
+  const std::vector<mesh::Layout>& levels = has_gateways() ? gateway_levels_ : levels_;
+  station_->blocks().put(number_, std::make_shared<Shelf>(levels, group_.rank(), plan.fields.size(), std::move(cargo)));
   station_->wake();
   if (is_first()) offer(plan, announcement, snapshot);
+}
+
+void Stream::make_way_to_gateways() {
+  gateway_levels_.clear();
+  plans_.clear();
+  if (!has_gateways()) return;
+  for (const mesh::Layout& level : levels_) {
+    gateway_levels_.push_back(level.renumbered(rank_for_));
+    plans_.emplace_back(group_, level, gateway_levels_.back());
+  }
+  gateway_route_ = Route(gateway_levels_, group_.rank());
+}
+
+// Cells by the plans of their levels, particles as messages one behind the other.
+Cargo Stream::brought_to_gateways(Cargo own, std::size_t fields) {
+  const auto from = std::make_shared<Cargo>(std::move(own));
+  comm::ByRank<Word> outgoing;
+  for (const Cargo::Message& message : from->messages())
+    if (!message.particles.empty())
+      outgoing[rank_for_[static_cast<std::size_t>(group_.rank())]].assign(message.particles.begin(),
+                                                                          message.particles.end());
+  std::vector<Word> particles;
+  for (const auto& [rank, words] : comm::deliver(group_, outgoing).incoming)
+    particles.insert(particles.end(), words.begin(), words.end());
+  const bool has_blocks = !gateway_route_.peers().empty();
+  Cargo to = gateway_route_.cargo(
+      fields, has_blocks ? std::vector<std::int64_t>{std::ssize(particles)} : std::vector<std::int64_t>{});
+  to.load(pool_);
+  if (has_blocks) std::ranges::copy(particles, to.messages().front().particles.begin());
+  for (std::size_t f = 0; f < fields; ++f) {
+    const std::vector<mesh::FieldView<const double>> source = route_.views(from, f);
+    const std::vector<mesh::FieldView<double>> target = gateway_route_.writable_views(to, f);
+    for (std::size_t level = 0; level < plans_.size(); ++level) plans_[level].apply(source[level], target[level]);
+  }
+  pool_.give_back(std::move(*from).release());
+  return to;
 }
 
 // Where a disk takes nothing, it stays in memory, beyond the size of the queue.
@@ -391,13 +446,21 @@ bool Stream::store(Cargo& cargo, std::int64_t step) {
   return problem.empty();
 }
 
+// The owners are counted as readers count the ranks that they can reach.
+std::vector<mesh::Layout> Stream::told(const std::vector<mesh::Layout>& levels) const {
+  if (!has_gateways()) return levels;
+  std::vector<mesh::Layout> all;
+  for (const mesh::Layout& level : levels) all.push_back(level.renumbered(gateway_for_));
+  return all;
+}
+
 void Stream::offer(const Plan& plan, const Announcement& announcement, const mesh::Snapshot& snapshot) {
   Broker::Offer offer;
   offer.number = announcement.number;
   offer.message = to_message(announcement, snapshot);
   offer.message["kind"] = "step";
-  offer.levels = {{"leaves", to_message(snapshot.levels, {})}};
-  if (!snapshot.with_refined.empty()) offer.levels["blocks"] = to_message(snapshot.with_refined, {});
+  offer.levels = {{"leaves", to_message(told(snapshot.levels), {})}};
+  if (!snapshot.with_refined.empty()) offer.levels["blocks"] = to_message(told(snapshot.with_refined), {});
   const std::vector<std::string> known = mesh::names_of(snapshot.species());
   for (const Broker::Subscriber& subscriber : plan.subscribers)
     offer.own[subscriber.reader] = {{"own_fields", fields_for(subscriber.demand, snapshot.quantities())},

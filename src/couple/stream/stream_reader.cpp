@@ -258,8 +258,17 @@ class StreamReader::Impl {
     ways_ = {};
   }
 
+  // Whose share each rank of the run is.
+  std::vector<std::int32_t> reader_of_writer(int writers) const {
+    const std::vector<std::int32_t> gateways = gateways_of(options_.gateways, comm_.size());
+    std::vector<std::int32_t> owners = owners_of_writers(writers, static_cast<int>(gateways.size()));
+    for (std::int32_t& owner : owners) owner = gateways[static_cast<std::size_t>(owner)];
+    return owners;
+  }
+
   // By turns, until both are known.
   Technique choose() const {
+    if (options_.gateways > 0) return Technique::write_block;
     if (options_.technique != Technique::automatic) return options_.technique;
     const Way& boxes = ways_[static_cast<std::size_t>(Technique::bounding_box)];
     const Way& blocks = ways_[static_cast<std::size_t>(Technique::write_block)];
@@ -273,9 +282,9 @@ class StreamReader::Impl {
     for (const mesh::Layout& source : levels_for(options_.demand, leaves_, blocks_)) {
       Level& level = way.levels.emplace_back();
       level.source = source;
-      const mesh::Layout shares = source.renumbered(owners_of_writers(writers, comm_.size()));
-      const bool are_shares_even = comm_.size() <= writers;
-      level.target = target_of(source, shares, technique == Technique::write_block && are_shares_even);
+      const mesh::Layout shares = source.renumbered(reader_of_writer(writers));
+      const bool takes_shares = technique == Technique::write_block && options_.gateways == 0;
+      level.target = target_of(source, shares, takes_shares && comm_.size() <= writers);
       level.fetched = technique == Technique::write_block ? shares : level.target;
       if (level.fetched != level.target)
         level.plan = std::make_unique<redistribute::Redistribution>(comm_, level.fetched, level.target);
@@ -325,9 +334,24 @@ class StreamReader::Impl {
       for (const Level& level : way.levels) levels.push_back(field_on(level.fetched));
     }
     std::vector<Wanted> wanted = wanted_of(numbers, way, fetched.fields);
+    if (!options_.compression.is_none())
+      for (Wanted& one : wanted) one.order.compression = compression_of(names);
     if (has_species) add_particles_wanted(announcement, wanted);
     fetched.particles = fetcher_->fetch(announcement.number, std::move(wanted), counts_);
     return fetched;
+  }
+
+  std::vector<TransferOrder::Choice> compression_of(const std::vector<std::string>& names) const {
+    std::vector<TransferOrder::Choice> all;
+    for (const std::string& name : names) {
+      const core::CompressionChoice& choice = options_.compression.of(name);
+      if (choice.is_relative)
+        throw core::Error(
+            fmt::format("`{}` of a stream is compressed with a bound of its own, not a relative one", name), "",
+            fmt::format("state the largest error of a cell: \"{} 1e-3\"", choice.compressor->name));
+      all.push_back({choice.compressor, choice.bound});
+    }
+    return all;
   }
 
   // The parts of my boxes that each rank of the run has.
@@ -365,7 +389,7 @@ class StreamReader::Impl {
   void add_particles_wanted(const Announcement& announcement, std::vector<Wanted>& wanted) const {
     std::int64_t most = std::ssize(announcement.particles);
     for (const ParticleLabel& label : announcement.particles) most += label.bytes() / 8;
-    const std::vector<std::int32_t> owners = owners_of_writers(static_cast<int>(addresses_.size()), comm_.size());
+    const std::vector<std::int32_t> owners = reader_of_writer(static_cast<int>(addresses_.size()));
     for (std::size_t writer = 0; writer < owners.size(); ++writer) {
       if (owners[writer] != comm_.rank()) continue;
       const auto rank = static_cast<int>(writer);

@@ -15,7 +15,10 @@ json to_request(const TransferOrder& order, std::int64_t publish, std::uint64_t 
   const auto bytes = std::as_bytes(std::span(order.parts));
   std::vector<std::uint8_t> parts(bytes.size());
   std::memcpy(parts.data(), bytes.data(), bytes.size());
+  json compression = json::array();
+  for (const auto& [compressor, bound] : order.compression) compression.push_back({compressor->name, bound});
   return {{"kind", "want"},
+          {"compression", compression},
           {"publish", publish},
           {"transfer", transfer},
           {"fields", order.fields},
@@ -31,6 +34,11 @@ TransferOrder order_from(const json& request) {
   request.at("fields").get_to(order.fields);
   order.is_single = request.at("single").get<bool>();
   order.has_particles = request.at("particles").get<bool>();
+  for (const json& choice : request.at("compression"))
+    order.compression.push_back(
+        {&core::compressors().named(choice.at(0).get<std::string>()), choice.at(1).get<double>()});
+  if (!order.compression.empty() && order.compression.size() != order.fields.size())
+    throw core::Error("a request is damaged: it does not say how each field is to be compressed");
   const auto& bytes = request.at("parts").get_binary();
   if (bytes.size() % sizeof(Part) != 0) throw core::Error("a request is damaged: it has parts of parts");
   order.parts.resize(bytes.size() / sizeof(Part));

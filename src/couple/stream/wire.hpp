@@ -16,7 +16,7 @@ namespace sidestream::couple {
 inline constexpr int stream_version = 1;
 
 /// The largest pieces in which data travel: they stay in a cache between the network and their place.
-inline constexpr std::size_t chunk_bytes = std::size_t{256} << 10;
+inline constexpr std::size_t chunk_bytes = std::size_t{512} << 10;
 /// How many of them are under way to a reader.
 inline constexpr int chunk_window = 6;
 
