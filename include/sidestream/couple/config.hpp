@@ -59,9 +59,9 @@ struct CouplingConfig {
   double timeout_s = 3600.0;  ///< longest silence of the other group
   std::string queue_where;    ///< the place of its size
   std::string job_program;    ///< which does a task as a job of its own (`isolated_job.hpp`); empty: there is none
-  std::function<bool()> is_interrupted;  ///< whether the user waits for the run to end; jobs are not waited for then
-  std::shared_ptr<SteeringDesk> steering;         ///< where a run is steered, on its first rank; null: it is not
-  std::shared_ptr<const Replay> replay;           ///< the decisions that are made again; null: the run makes its own
+  std::function<bool()> is_interrupted;    ///< whether the user waits for the run to end; jobs are not waited for then
+  std::shared_ptr<SteeringDesk> steering;  ///< where a run is steered, on its first rank; null: it is not
+  std::shared_ptr<const Replay> replay;    ///< the decisions that are made again; null: the run makes its own
   StreamConfig stream;
   TimeKeeping times;
   std::vector<Task> tasks;  ///< in the order of the file

@@ -54,8 +54,8 @@ bool Trigger::is_due(const Occasion& occasion, PresentState& state) {
 bool Trigger::says_yes(const Occasion& occasion) const {
   const mesh::Moment& now = occasion.moment;
   const bool by_step = when_.every > 0 && now.step % when_.every == 0 && (now.step > 0 || when_.counts_start);
-  return by_step || (when_.at_start && occasion.is_start) || (when_.at_end && occasion.is_end) ||
-         reaches_time(now) || reaches_redshift(now);
+  return by_step || (when_.at_start && occasion.is_start) || (when_.at_end && occasion.is_end) || reaches_time(now) ||
+         reaches_redshift(now);
 }
 
 bool Trigger::says_clock(const Occasion& occasion) const {
