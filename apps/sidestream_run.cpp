@@ -33,7 +33,7 @@ using apps::used_wrongly;
 constexpr int done = 0, failed = 1;
 
 struct Arguments {
-  std::string config, folder, file, job;
+  std::string config, folder, file, job, replay;
   std::optional<std::string> kind;  // of names to list, or empty: all
   std::vector<std::string> overrides, allowed_changes;
   int ranks = 1;
@@ -61,7 +61,7 @@ sims::RunStart start_of(const Arguments& arguments, core::Bill::Clock::time_poin
   const auto existing = arguments.restart     ? io::ExistingRun::resume
                         : arguments.overwrite ? io::ExistingRun::overwrite
                                               : io::ExistingRun::refuse;
-  return {existing, arguments.file, began, !arguments.quiet, arguments.allowed_changes};
+  return {existing, arguments.file, began, !arguments.quiet, arguments.replay, arguments.allowed_changes};
 }
 
 std::string folder_of(const Arguments& arguments) {
@@ -69,11 +69,11 @@ std::string folder_of(const Arguments& arguments) {
   return (std::filesystem::path("runs") / std::filesystem::path(arguments.config).stem()).string();
 }
 
-// `--overwrite` would take away what `--from` names before it is read.
-bool overwrites_its_source(const Arguments& arguments) {
-  if (!arguments.overwrite || arguments.analyze || arguments.file.empty()) return false;
+// `--overwrite` would take away what `--from` or `--replay` names.
+bool overwrites(const Arguments& arguments, const std::string& path) {
+  if (!arguments.overwrite || arguments.analyze || path.empty()) return false;
   const auto folder = std::filesystem::weakly_canonical(folder_of(arguments));
-  const auto source = std::filesystem::weakly_canonical(arguments.file);
+  const auto source = std::filesystem::weakly_canonical(path);
   return std::ranges::mismatch(folder, source).in1 == folder.end();
 }
 
@@ -315,6 +315,8 @@ int main(int argc, char** argv) {
              "with --restart or --from: this key of the physics may differ from that of the file: cosmology.omega_m");
   line.word("--from", arguments.file,
             "begin with the state in this file: a checkpoint or plot file of any format that is known");
+  line.word("--replay", arguments.replay,
+            "make the decisions by clock, load and hand of an earlier run again: its events.jsonl");
   line.flag("--analyze", arguments.analyze,
             "do what tasks of the transport `file` left for later in the folder of the run, whose configuration is "
             "config.toml there; with --from: do the tasks of the configuration with that file");
@@ -339,8 +341,12 @@ int main(int argc, char** argv) {
   if (!arguments.allowed_changes.empty() && (arguments.analyze || begins_anew(arguments)))
     return line.refuse("--allow-change goes with --restart or --from");
   if (arguments.restart && !arguments.file.empty()) return line.refuse("--restart and --from exclude each other");
-  if (overwrites_its_source(arguments))
+  if (arguments.analyze && !arguments.replay.empty())
+    return line.refuse("--replay goes with a run: --analyze runs nothing");
+  if (overwrites(arguments, arguments.file))
     return line.refuse("--overwrite would remove the file of --from: choose another folder with --out");
+  if (overwrites(arguments, arguments.replay))
+    return line.refuse("--overwrite would remove the events of --replay: choose another folder with --out");
   if (arguments.check) return check_configuration(arguments);
   return run_configuration(arguments, began, argc, argv);
 }

@@ -12,4 +12,4 @@ rm -rf "$run"
 "$sidestream" run "$here/blast.toml" -n 2 --out "$run"
 wait
 "$sidestream" plot "$run"
-echo "pictures: $run/plots, $run/blast.png"
+echo "pictures: $run/pictures, $run/blast.png"

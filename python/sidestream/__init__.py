@@ -9,6 +9,7 @@ Things to start with::
     plot = ss.open("sedov_hdf5_chk_0010")   # a file of FLASH, Nyx, Enzo, ...: fields, particles, the same analyses
 
     for snapshot in ss.stream("runs/demo"): ...   # what a run that goes on publishes, as it does
+    ss.steer("runs/demo").set("hydro.cfl", 0.3)   # changes it between two steps
 
     ss.halos(density, box_size=14.2, t_boundary="81.66 mean", t_halo="200 mean")   # the same analysis on an array
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from .redistribution import DataDescription, DataMapping
     from .runs.events import Events
     from .runs.run import Run
+    from .steering import Steering, steer
     from .streams import Stream, stream
 
 __all__ = [
@@ -41,6 +43,7 @@ __all__ = [
     "MergeTree",
     "Run",
     "SnapshotFile",
+    "Steering",
     "Stream",
     "__version__",
     "adios_steps",
@@ -51,6 +54,7 @@ __all__ = [
     "open",
     "open_tree",
     "power_spectrum",
+    "steer",
     "stream",
 ]
 
@@ -61,6 +65,7 @@ _HOME = {
     "MergeTree": "arrays.tree",
     "Run": "runs.run",
     "SnapshotFile": "files.snapshot",
+    "Steering": "steering",
     "Stream": "streams",
     "adios_steps": "files.adios",
     "friends_of_friends": "arrays.analyses",
@@ -69,6 +74,7 @@ _HOME = {
     "open": "files.opening",
     "open_tree": "arrays.tree",
     "power_spectrum": "arrays.analyses",
+    "steer": "steering",
     "stream": "streams",
 }
 

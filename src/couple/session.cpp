@@ -87,6 +87,7 @@ class Session::Impl {
         schedule_(group_, bill, config_.times.unit) {
     require_session(world, config_);
     for (const Task& task : config_.tasks) schedule_.add(task.name, task.trigger);
+    schedule_.replay(config_.replay);
     if (roles_.computes()) make_ways();
   }
 
@@ -111,7 +112,9 @@ class Session::Impl {
 
   bool is_due(const Occasion& occasion, const PresentState::SnapshotOf& snapshot) {
     come_to(occasion.moment.step);
-    schedule_.decide(occasion, snapshot);
+    if (schedule_.decide(occasion, snapshot))
+      for (const std::string& name : schedule_.due_by_clock())
+        log_.write("due_by_clock", {{"step", occasion.moment.step}, {"task", name}});
     return std::ranges::any_of(config_.tasks, [this](const Task& task) { return schedule_.is_due(task.name); });
   }
 
@@ -189,6 +192,8 @@ class Session::Impl {
     for (const Task& task : config_.tasks)
       if (const TransportEntry* way = &way_of(task); way != last && std::ranges::find(all, way) == all.end())
         all.push_back(way);
+    const TransportEntry* const stream = &transports().named("stream");  // who steers comes to its socket
+    if (config_.steering && std::ranges::find(all, stream) == all.end()) all.push_back(stream);
     all.push_back(last);
     return all;
   }

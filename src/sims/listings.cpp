@@ -6,6 +6,8 @@
 #include "sidestream/analysis/analysis.hpp"
 #include "sidestream/core/compressor.hpp"
 #include "sidestream/couple/config.hpp"
+#include "sidestream/couple/steering_desk.hpp"
+#include "sidestream/couple/stream_reader.hpp"
 #include "sidestream/io/array_file.hpp"
 #include "sidestream/io/format.hpp"
 #include "sidestream/io/initial_file.hpp"
@@ -48,9 +50,13 @@ const core::Registry<core::Listing>& listings() {
                                                   analysis::suites().listing(),
                                                   couple::transports().listing(),
                                                   couple::policies().listing(),
+                                                  couple::techniques().listing(),
+                                                  couple::reader_layouts().listing(),
                                                   couple::trigger_keys().listing(),
                                                   couple::reductions().listing(),
                                                   couple::variables().listing(),
+                                                  couple::steering_verbs().listing(),
+                                                  couple::edit_operations().listing(),
                                                   mesh::cell_functions().listing(),
                                                   io::formats().listing(),
                                                   io::write_methods().listing(),

@@ -34,6 +34,7 @@ HELP = [
     ["analyze"],
     ["bench", "io"],
     ["attack"],
+    ["steer"],
 ]
 HELP += [["halos"], ["halos", "query"], ["halos", "find"], ["halos", "mergers"]]
 WRONG = {

@@ -688,7 +688,7 @@ def test_the_example_starts_all_jobs_and_ends_in_pictures(tmp_path: Path) -> Non
     assert done.returncode == 0, done.stderr
     assert "densest gas" in done.stdout
     assert (tmp_path / "run" / "blast.png").read_bytes().startswith(b"\x89PNG")
-    assert len(list((tmp_path / "run" / "plots").glob("*.png"))) >= 1
+    assert len(list((tmp_path / "run" / "pictures").glob("*.png"))) >= 1
     assert events(tmp_path, "stream_leave")
 
 

@@ -57,6 +57,33 @@ WISDOM = (
     '{"sidestream_wisdom": 2}',
 )
 
+# Requests of those who steer.
+STEERING = (
+    '{"verb": "list"}',
+    '{"verb": "set", "name": "number", "value": 0.3}',
+    '{"verb": "set", "name": "number", "value": "0.3", "at": 4}',
+    '{"verb": "set", "name": "vector", "value": [0.1, 0.2]}',
+    '{"verb": "step", "count": 1e+300}',
+    '{"verb": "edit", "name": "density", "edit": {"cells": [[0, 0, 0], [4, 4, 4]], "operation": "add", "value": 1}}',
+    '{"verb": "edit", "name": "density", "edit": {"cells": [[0, 0, 0.5], [4294967300, 4, 4]], "value": 1}}',
+    "[1]",
+    '{"verb": 7}',
+    '{"verb": "pause", "at": -5, "who": 3}',
+)
+# Events of runs.
+EVENTS = (
+    '{"event": "run_start"}\n'
+    '{"event": "steering", "step": 1, "id": 1, "at": 1, "verb": "set", "name": "number", "value": 0.5}\n'
+    '{"event": "publish", "task": "t", "step": 3, "action": "dropped"}\n'
+    '{"event": "withdrawn", "task": "t", "step": 3}\n'
+    '{"event": "due_by_clock", "task": "t", "step": 4}\n'
+    '{"event": "checkpoint_begun", "step": 4, "among": "outputs"}\n'
+    '{"event": "job_ended", "task": "t", "step": 5, "message": "late", "is_unwritten": false}\n'
+    '{"event": "ended_early", "step": 6, "by": "wall time"}\n'
+    '{"event": "restart", "step": 2}\n',
+    '{"event":"steering","step":"1"}\n',
+    '{"event":"run_start"}\n{"event":"stee',
+)
 # Blocks of four floats, in one of each compressor: (z, y, x) and the reals, then what `compress_block` makes.
 COMPRESSED = {
     "none": "0101040000000080bf000000000000803f00000040",
@@ -88,6 +115,8 @@ def _inputs(scratch: Path) -> dict[str, dict[str, bytes]]:
         "toml": _numbered(TOML),
         "condition": _numbered(CONDITIONS),
         "quantity": _numbered(QUANTITIES),
+        "steering": _numbered(STEERING),
+        "events": _numbered(EVENTS),
         "wisdom": _numbered(WISDOM),
         "messages": {name: kind + _cbor(message) for name, (kind, message) in _messages().items()},
         "metadata": {folder.name: (folder / "sidestream.json").read_bytes() for folder in (REFINED, nyx)},

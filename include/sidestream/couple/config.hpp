@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,9 @@
 #include "sidestream/couple/task.hpp"
 
 namespace sidestream::couple {
+
+class Replay;
+class SteeringDesk;
 
 /// What happens when the queue has no room for a publish. Only what nobody has begun to receive can give way.
 struct PolicyEntry {
@@ -57,7 +61,9 @@ struct CouplingConfig {
   core::Compression compression;  ///< of stored snapshots
   std::string queue_where;        ///< the place of its size
   std::string job_program;        ///< which does a task as a job of its own (`isolated_job.hpp`); empty: there is none
-  std::function<bool()> is_interrupted;  ///< whether the user waits for the run to end; jobs are not waited for then
+  std::function<bool()> is_interrupted;    ///< whether the user waits for the run to end; jobs are not waited for then
+  std::shared_ptr<SteeringDesk> steering;  ///< where a run is steered, on its first rank; null: it is not
+  std::shared_ptr<const Replay> replay;    ///< the decisions that are made again; null: the run makes its own
   StreamConfig stream;
   TimeKeeping times;
   std::vector<Task> tasks;  ///< in the order of the file

@@ -75,6 +75,14 @@ class Trigger {
   Trigger() = default;
   explicit Trigger(When when) : when_(std::move(when)) {}
 
+  /// `by_clock`: what the clock of another run has said, instead of this one's.
+  void heed(std::optional<bool> by_clock) { heeded_ = by_clock; }
+  /// Whether the clock had a part in its being due last.
+  bool was_due_by_clock() const { return was_due_by_clock_; }
+  /// From now on.
+  void set_every(std::int64_t steps) { when_.every = steps; }
+  void set_every_wall_time(double seconds) { when_.every_wall_time_s = seconds; }
+
   /// `state` is looked at at every step for `when`, and where something says yes for `only_if`: then it is
   /// collective. Throws core::Error at a moment without redshift when it has redshifts. A time or redshift that was
   /// passed before the first step asked about is not due.
@@ -87,6 +95,7 @@ class Trigger {
 
  private:
   bool says_yes(const Occasion& occasion) const;
+  bool says_clock(const Occasion& occasion) const;
   bool reaches_time(const mesh::Moment& now) const;
   bool reaches_redshift(const mesh::Moment& now) const;
   bool becomes_true(PresentState& state);
@@ -94,7 +103,8 @@ class Trigger {
   When when_;
   std::optional<mesh::Moment> before_;
   double last_s_ = 0.0;
-  bool was_true_ = false;
+  bool was_true_ = false, was_due_by_clock_ = false;
+  std::optional<bool> heeded_;
 };
 
 /// The keys of a trigger as they are written; tables that have them derive from it.

@@ -33,6 +33,7 @@ struct RunConfig {
   std::string simulation;
   std::optional<std::int64_t> max_steps;
   std::optional<double> wall_time_s;
+  bool is_steered = false;  ///< whether somebody may change the run while it goes on
   redistribute::ExchangeChoice exchange;
   std::unique_ptr<SimulationPlan> plan;
   std::vector<mesh::DerivedQuantity> derived;  ///< as `[quantity.NAME]` declares them
@@ -58,6 +59,9 @@ struct RunConfig {
 RunConfig read_run(const core::Node& root, bool begins_anew = true,
                    const core::Registry<SimulationEntry>& known = simulations());
 
+/// The options of `[run]`, for the reference and for those who steer.
+std::vector<core::Option> run_options();
+
 /// What `check` tells: ranks and memory that the run would take when `ranks` are asked for. Throws core::Error for an
 /// impossible number. (Whether there is so much memory is seen where it runs, which may be elsewhere.)
 nlohmann::json describe(const RunConfig& config, int ranks);
@@ -75,6 +79,7 @@ struct RunStart {
   std::string file{};  ///< begins with the state in this file, of any format; empty: with its initial conditions
   core::Bill::Clock::time_point began = core::Bill::Clock::now();  ///< of the program: where the bill begins
   bool tells_steps = true;                                         ///< one line a step
+  std::string replay{};                        ///< events of a run whose decisions are made again; empty: none
   std::vector<std::string> allowed_changes{};  ///< keys of the physics that may differ from those of the file
 };
 

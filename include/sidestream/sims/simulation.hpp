@@ -14,6 +14,8 @@
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/registry.hpp"
 #include "sidestream/couple/config.hpp"
+#include "sidestream/couple/knob.hpp"
+#include "sidestream/couple/region_edit.hpp"
 #include "sidestream/couple/trigger.hpp"
 #include "sidestream/io/file_choice.hpp"
 #include "sidestream/io/snapshot_file.hpp"
@@ -58,6 +60,14 @@ class Simulation {
   virtual nlohmann::json status() const = 0;
   /// What the last event of a run adds: conservation, errors against exact solutions, work done.
   virtual nlohmann::json summary() const = 0;
+
+  /// What may be changed between two steps, of its own options; the knobs live as long as the simulation, and may be
+  /// set before there is a state.
+  virtual std::vector<couple::Knob> knobs() { return {}; }
+  /// What may be edited in a part of the domain, and that: the same bits on any ranks. Returns what the event tells of
+  /// the change, such as what it added to conserved sums. Throws core::Error on all ranks, and then changes nothing.
+  virtual std::vector<couple::EditableQuantity> editable() const { return {}; }
+  virtual nlohmann::json edit(const couple::RegionEdit& edit);
 
   /// The present state, with all quantities of the plan's table: for analyses, plot files and checkpoints; valid until
   /// the next step.

@@ -52,6 +52,11 @@ class RefinedGas {
   /// To look at gas of `level`: its configuration and cells.
   FastestWave fastest_wave(int level) const { return {config_, hierarchy_.geometry(level)}; }
 
+  /// Has steps be as long as this Courant number allows from now on. Local.
+  void set_courant(double cfl);
+  /// After somebody wrote leaves: refined blocks hold averages again, and the internal energy follows. Collective.
+  void settle();
+
   /// All levels are at the same time, and a step of all begins. Local.
   void begin_step() { grown_.assign(grown_.size(), 1.0); }
   /// A step of `level` begins with something else than `advance`, by a half of what is done to its gas: a kick, the

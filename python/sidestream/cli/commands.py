@@ -17,6 +17,7 @@ from .attack import attack
 from .bench import bench
 from .halos import halos
 from .options import Json, Launcher
+from .steer import steer
 from .streams import attach, keys
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ app = typer.Typer(
     "  sidestream watch runs/cosmology                   pictures while it runs, as a page\n"
     "  sidestream analyze runs/cosmology                 the analyses that it stored for later\n"
     "  sidestream attach runs/cosmology --task halos     a task of a run that goes on, in another job\n"
+    "  sidestream steer runs/cosmology list              what of it may be changed while it goes on\n"
     "  sidestream bill runs/cosmology                    where the time went\n"
     "  sidestream plot runs/cosmology                    pictures as PNG files\n"
     "  sidestream info runs/cosmology                    what is in a folder or file\n"
@@ -108,6 +110,16 @@ def run(
             show_default=False,
         ),
     ] = None,
+    steered: Annotated[bool, typer.Option("--steer", help="Let `sidestream steer` change the run.")] = False,
+    replay: Annotated[
+        Path | None,
+        typer.Option(
+            "--replay",
+            metavar="EVENTS",
+            help="Make the decisions of an earlier run by clock, load and hand again: its events.jsonl.",
+            show_default=False,
+        ),
+    ] = None,
     launcher: Annotated[
         str | None,
         typer.Option(
@@ -127,6 +139,7 @@ def run(
       sidestream run box.toml -n 8 --set mesh.cells=[128,128,128] --out runs/large
       sidestream run box.toml -n 16 --out runs/large --restart
       sidestream run box.toml -n 8 --out runs/more --from runs/large/plt00200
+      sidestream run runs/large/config.toml -n 4 --out runs/again --replay runs/large/events.jsonl
       sidestream run box.toml -n 512 --launcher "srun --exclusive"
     """
     from ..launch import simulation
@@ -144,11 +157,12 @@ def run(
             "--allow-change goes with --restart or --from", hint="a run that begins anew has the physics it is given"
         )
     request = replace(
-        _request(config, ranks, settings, out),
+        _request(config, ranks, [*(settings or ()), *["run.steering=true"] * steered], out),
         restart=restart,
         overwrite=overwrite,
         launcher=launcher,
         start=start,
+        replay=replay,
         allowed_changes=tuple(allow_change or ()),
     )
     verdict = simulation.check(request, as_json=True)
@@ -409,6 +423,7 @@ def zoom(
 app.command(short_help="Write a plot file or checkpoint in another format.")(files.convert)
 app.command(short_help="Check every checksum of a file, or of all files of a run.")(files.verify)
 app.command(short_help="Do a task of a run that goes on, in another job.")(attach)
+app.add_typer(steer, short_help="Change a run that goes on: knobs, pauses, checkpoints.")
 app.command(short_help="Make keys for streams that other machines can reach.")(keys)
 app.command(short_help="Kill, damage and starve small runs, and see that nothing is lost.")(attack)
 

@@ -39,6 +39,7 @@ class RunRequest:
     overwrite: bool = False
     launcher: str | None = None
     start: Path | None = None  # a file to begin with
+    replay: Path | None = None  # events of a run whose decisions are made again
     allowed_changes: Sequence[str] = ()  # keys of the physics that may differ from those of the checkpoint
 
     def arguments(self) -> list[str]:
@@ -48,6 +49,7 @@ class RunRequest:
             words += ["--set", setting]
         words += ["--out", str(self.out)]
         words += ["--from", str(self.start)] if self.start is not None else []
+        words += ["--replay", str(self.replay)] if self.replay is not None else []
         for key in self.allowed_changes:
             words += ["--allow-change", key]
         return words + ["--restart"] * self.restart + ["--overwrite"] * self.overwrite

@@ -144,6 +144,11 @@ void KeptJob::listen() {
   }
 }
 
+bool KeptJob::was_ended_late() const {
+  const nlohmann::json told = nlohmann::json::parse(said_, nullptr, false);
+  return told.is_object() && told.at("is_late").get<bool>();
+}
+
 std::string KeptJob::problem() const {
   const nlohmann::json told = nlohmann::json::parse(said_, nullptr, false);
   if (!told.is_object()) return "its job was ended with its keeper";

@@ -26,6 +26,8 @@ class KeptJob {
   bool has_ended();
   /// What it has told, as `do_job` does; empty where it was ended before.
   std::string answer() const { return memory_.answer(); }
+  /// Whether its keeper ended it at its deadline.
+  bool was_ended_late() const;
   /// Why there is no answer, in words.
   std::string problem() const;
 

@@ -8,6 +8,7 @@
 
 #include "couple/publish/block_messages.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/couple/replay.hpp"
 #include "sidestream/io/atomic_file.hpp"
 
 namespace sidestream::couple {
@@ -103,6 +104,7 @@ void JobChannel::advance() {
       if (!job_ && !start_job(offer)) continue;
       since_look_.restart();
       if (!job_->has_ended()) return;
+      if (job_->was_ended_late()) tell_of_end(offer, job_->problem(), false);
       conclude(offer, job_->answer(), job_->problem(), false);
       job_.reset();
     }
@@ -115,9 +117,10 @@ void JobChannel::give_up() {
   for (; !offers_.empty(); offers_.pop_front()) {
     Offer& offer = offers_.front();
     for (; offer.next < offer.announcement.tasks.size(); ++offer.next) {
-      conclude(offer, "",
-               job_ ? "its job was ended: the run is interrupted" : "its job was left out: the run is interrupted",
-               true);
+      const char* const problem =
+          job_ ? "its job was ended: the run is interrupted" : "its job was left out: the run is interrupted";
+      tell_of_end(offer, problem, true);
+      conclude(offer, "", problem, true);
       job_.reset();
     }
     heard_.received = heard_.analysed = offer.announcement.number;
@@ -127,6 +130,9 @@ void JobChannel::give_up() {
 // Returns whether there is one now.
 bool JobChannel::start_job(const Offer& offer) {
   const std::size_t task = offer.announcement.tasks[offer.next];
+  if (around_.config.replay)
+    if (const auto end = around_.config.replay->end_of_job(around_.config.tasks[task].name, offer.head.moment.step))
+      return conclude(offer, "", end->message, end->is_unwritten), false;
   const bool is_lent =
       std::ranges::all_of(offer.loans, [](const Loan& loan) { return loan.words == 0 || loan.address.key != 0; });
   const double clock_s =
@@ -144,6 +150,14 @@ bool JobChannel::start_job(const Offer& offer) {
     conclude(offer, "", error.message(), true);
   }
   return job_ != nullptr;
+}
+
+// Of a job that would have gone on.
+void JobChannel::tell_of_end(const Offer& offer, const std::string& problem, bool is_unwritten) {
+  around_.log.write("job_ended", {{"task", around_.config.tasks[offer.announcement.tasks[offer.next]].name},
+                                  {"step", offer.head.moment.step},
+                                  {"message", problem},
+                                  {"is_unwritten", is_unwritten}});
 }
 
 std::int64_t JobChannel::newest_result_of(std::size_t task) const {

@@ -68,6 +68,7 @@ class JobChannel : public Channel {
   void advance();
   void give_up();
   bool start_job(const Offer& offer);
+  void tell_of_end(const Offer& offer, const std::string& problem, bool is_unwritten);
   void conclude(const Offer& offer, std::string answer, std::string problem, bool is_unwritten);
   std::int64_t newest_result_of(std::size_t task) const;
   void book(const End& end);

@@ -10,6 +10,7 @@
 
 #include "couple/bill_event.hpp"
 #include "couple/publish/particle_cargo.hpp"
+#include "couple/queue/decided_before.hpp"
 #include "couple/waiting.hpp"
 #include "sidestream/core/error.hpp"
 
@@ -42,13 +43,20 @@ QueuedTransport::QueuedTransport(Surroundings& around, std::string whom, std::un
       whom_(std::move(whom)),
       group_(around.roles.group().duplicate()),
       channel_(std::move(channel)),
-      queue_(static_cast<std::int64_t>(around.config.queue_bytes), *around.config.when_full) {
+      queue_(static_cast<std::int64_t>(around.config.queue_bytes), policy_of(around.config)) {
   if (around.config.when_full->otherwise == PolicyEntry::Otherwise::store)
     group_.agree_on([&] { spill_ = std::make_shared<SpillFile>(around.config.spill); });
 }
 
-// All tasks share one publish, unless it would be larger than the whole queue: then each has its own.
 Orders QueuedTransport::publish(const mesh::Snapshot& snapshot, const Orders& orders) {
+  if (!around_.config.replay) return publish_all(snapshot, orders);
+  auto [open, here] = decided_before(around_, snapshot.moment, orders);
+  std::ranges::move(publish_all(snapshot, open), std::back_inserter(here));
+  return here;
+}
+
+// All tasks share one publish, unless it would be larger than the whole queue: then each has its own.
+Orders QueuedTransport::publish_all(const mesh::Snapshot& snapshot, const Orders& orders) {
   if (orders.empty()) return {};
   const Load load{snapshot, labels_for(orders, snapshot)};
   const auto bytes_of = [&](const Orders& part) { return total_bytes(announcement_for(part, load)); };

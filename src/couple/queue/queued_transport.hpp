@@ -43,6 +43,7 @@ class QueuedTransport : public Transport {
     bool is_enough = false, is_silent = false;
   };
 
+  Orders publish_all(const mesh::Snapshot& snapshot, const Orders& orders);
   std::vector<ParticleLabel> labels_for(const Orders& orders, const mesh::Snapshot& snapshot) const;
   Announcement announcement_for(const Orders& orders, const Load& load) const;
   Orders publish_together(const Orders& orders, const Load& load);

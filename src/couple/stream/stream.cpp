@@ -16,6 +16,7 @@
 #include "couple/entries.hpp"
 #include "couple/publish/particle_cargo.hpp"
 #include "couple/publish/protocol.hpp"
+#include "couple/queue/decided_before.hpp"
 #include "couple/queue/spill_file.hpp"
 #include "couple/stream/broker.hpp"
 #include "couple/stream/meeting_point.hpp"
@@ -27,6 +28,7 @@
 #include "sidestream/comm/sparse_exchange.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
+#include "sidestream/couple/steering_desk.hpp"
 #include "sidestream/io/atomic_file.hpp"
 #include "sidestream/redistribute/redistribution.hpp"
 
@@ -53,6 +55,16 @@ std::string host_name() {
   std::array<char, 256> name_of_host{};
   ::gethostname(name_of_host.data(), name_of_host.size() - 1);
   return name_of_host.data();
+}
+
+// Of those who steer the run.
+Broker::Answers answers_of(const CouplingConfig& config) {
+  return {{"steer", [desk = config.steering](const json& request) {
+             return desk ? desk->answer(request)
+                         : json{{"ok", false},
+                                {"message", "this run is not steered"},
+                                {"hint", "start it with `run.steering = true`"}};
+           }}};
 }
 
 /// Readers of other jobs, that come and go.
@@ -90,6 +102,7 @@ class Stream : public Transport {
   void report(const std::vector<Broker::Withdrawn>& withdrawn, std::int64_t step);
   void give_back(std::int64_t released);
   std::vector<std::string> names_of(const Orders& orders) const;
+  Orders publish_all(const mesh::Snapshot& snapshot, const Orders& orders);
   void wait_for_readers();
   void wait_for_readers_to(const std::function<bool()>& be_done);
   bool has_gateways() const { return around_.config.stream.gateways > 0; }
@@ -135,9 +148,9 @@ Stream::Stream(Surroundings& around) : around_(around), group_(around.roles.grou
     const auto tell = [this](const std::string& event, const json& details) { around_.log.write(event, details); };
     broker_ = std::make_unique<Broker>(
         Broker::Run{run, io::read_text(around_.folder.config()), addresses, tasks},
-        Broker::Options{around_.config.when_full, static_cast<std::int64_t>(around_.config.queue_bytes),
+        Broker::Options{&policy_of(around_.config), static_cast<std::int64_t>(around_.config.queue_bytes),
                         config.timeout_s},
-        tell);
+        tell, answers_of(around_.config));
     const std::string asked = sockets_->is_open() ? sockets_->address("run") : config.listen;
     const std::string address =
         station_->open(asked, security(), [this](const std::string& peer, const std::string& key) {
@@ -253,6 +266,13 @@ void Stream::wait_for_readers() {
 }
 
 Orders Stream::publish(const mesh::Snapshot& snapshot, const Orders& orders) {
+  if (!around_.config.replay) return publish_all(snapshot, orders);
+  auto [open, here] = decided_before(around_, snapshot.moment, orders);
+  std::ranges::move(publish_all(snapshot, open), std::back_inserter(here));
+  return here;
+}
+
+Orders Stream::publish_all(const mesh::Snapshot& snapshot, const Orders& orders) {
   if (orders.empty()) return {};
   if (!std::exchange(has_begun_, true)) wait_for_readers();
   const std::int64_t step = snapshot.moment.step;

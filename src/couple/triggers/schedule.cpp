@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sidestream/core/error.hpp"
+#include "sidestream/couple/replay.hpp"
 
 namespace sidestream::couple {
 
@@ -32,15 +33,16 @@ void Schedule::add(const std::string& name, Trigger trigger) {
   entries_[name] = {std::move(trigger), false};
 }
 
-void Schedule::decide(Occasion occasion, const PresentState::SnapshotOf& snapshot) {
+bool Schedule::decide(Occasion occasion, const PresentState::SnapshotOf& snapshot) {
   const std::int64_t step = occasion.moment.step;
-  if (std::exchange(decided_, step) == step) return;
+  if (std::exchange(decided_, step) == step) return false;
   const bool needs_clock =
       std::ranges::any_of(entries_, [](const auto& e) { return e.second.trigger.when().every_wall_time_s > 0.0; });
   if (!occasion.wall_s && needs_clock) occasion.wall_s = group_->broadcast(bill_->wall_s());
   wall_s_ = occasion.wall_s.value_or(0.0);
   PresentState state(*group_, occasion.moment, snapshot, time_unit_);
   for (auto& [name, entry] : entries_) {
+    if (replay_) entry.trigger.heed(replay_->was_due_by_clock(name, step));
     if (!entry.trigger.when().is_collective()) {
       entry.is_due = entry.trigger.is_due(occasion, state);
       continue;
@@ -48,6 +50,7 @@ void Schedule::decide(Occasion occasion, const PresentState::SnapshotOf& snapsho
     const core::Bill::Part part = bill_->part("finding out what is due", name);
     entry.is_due = entry.trigger.is_due(occasion, state);
   }
+  return true;
 }
 
 bool Schedule::is_due(const std::string& name) const {
@@ -55,12 +58,20 @@ bool Schedule::is_due(const std::string& name) const {
   return found != entries_.end() && found->second.is_due;
 }
 
+std::vector<std::string> Schedule::due_by_clock() const {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : entries_)
+    if (entry.is_due && entry.trigger.was_due_by_clock()) names.push_back(name);
+  return names;
+}
+
 std::string Schedule::memory() const {
   nlohmann::json all;
   for (const auto& [name, entry] : entries_) {
     if (!entry.trigger.when().has_memory()) continue;
     const TriggerMemory memory = entry.trigger.memory(wall_s_);
-    all[name] = {{"quiet_s", memory.quiet_s}, {"was_true", memory.was_true}};
+    const bool goes_by_clock = entry.trigger.when().every_wall_time_s > 0.0;
+    all[name] = {{"quiet_s", goes_by_clock ? memory.quiet_s : 0.0}, {"was_true", memory.was_true}};
   }
   return all.is_null() ? "" : all.dump();
 }

@@ -41,21 +41,26 @@ void Landings::add(const When& when) {
 }
 
 bool Trigger::is_due(const Occasion& occasion, PresentState& state) {
-  bool is_due = says_yes(occasion);
+  const bool by_clock = says_clock(occasion);
+  bool is_due = by_clock || says_yes(occasion);
   before_ = occasion.moment;
   if (when_.when) is_due |= becomes_true(state);
   if (is_due && when_.only_if) is_due = when_.only_if->holds(state);
   if (is_due) last_s_ = occasion.wall_s.value_or(0.0);
+  was_due_by_clock_ = is_due && by_clock;
   return is_due;
 }
 
 bool Trigger::says_yes(const Occasion& occasion) const {
   const mesh::Moment& now = occasion.moment;
   const bool by_step = when_.every > 0 && now.step % when_.every == 0 && (now.step > 0 || when_.counts_start);
-  const bool by_wall_time =
-      when_.every_wall_time_s > 0.0 && occasion.wall_s.value_or(0.0) - last_s_ >= when_.every_wall_time_s;
-  return by_step || by_wall_time || (when_.at_start && occasion.is_start) || (when_.at_end && occasion.is_end) ||
-         reaches_time(now) || reaches_redshift(now);
+  return by_step || (when_.at_start && occasion.is_start) || (when_.at_end && occasion.is_end) || reaches_time(now) ||
+         reaches_redshift(now);
+}
+
+bool Trigger::says_clock(const Occasion& occasion) const {
+  if (heeded_) return *heeded_;
+  return when_.every_wall_time_s > 0.0 && occasion.wall_s.value_or(0.0) - last_s_ >= when_.every_wall_time_s;
 }
 
 bool Trigger::reaches_time(const mesh::Moment& now) const {

@@ -18,6 +18,7 @@
 #include "sims/cosmology/universe_from_file.hpp"
 #include "sims/cosmology/universe_gas.hpp"
 #include "sims/gas/gas_books.hpp"
+#include "sims/gas/gas_edit.hpp"
 #include "sims/gas/gas_quantities.hpp"
 #include "sims/registry.hpp"
 #include "sims/run/file_state.hpp"
@@ -154,6 +155,7 @@ class Cosmology : public Simulation {
   }
 
   mesh::Snapshot snapshot() override;
+  std::vector<couple::Knob> knobs() override;
 
  private:
   using Levels = std::vector<Field<double>>;
@@ -201,6 +203,25 @@ class Cosmology : public Simulation {
   GasBooks books_;
   core::Bill& bill_;
 };
+
+std::vector<couple::Knob> Cosmology::knobs() {
+  const std::vector<core::Option> own = cosmology_options(config_.has_gas).at("cosmology");
+  const auto option = [&](const char* key) { return couple::option_of(own, "cosmology", key); };
+  std::vector<couple::Knob> all = refinement_knobs(config_.amr);
+  core::Option particle_cfl = option("particle_cfl");
+  if (config_.amr.max_level > 0) particle_cfl.maximum = largest_refined_particle_cfl;
+  all.push_back(couple::make_knob(std::move(particle_cfl), config_.run.particle_cfl));
+  all.push_back(couple::make_knob(option("largest_expansion"), config_.run.largest_expansion));
+  all.push_back(couple::make_knob(option("step_growth"), config_.run.step_growth));
+  if (!config_.has_gas) return all;
+  all.push_back(couple::make_knob<double>(
+      courant_option(), [this] { return nlohmann::json(config_.hydro.cfl); },
+      [this](double cfl) {
+        config_.hydro.cfl = cfl;
+        if (universe_) universe_->set_courant(cfl);
+      }));
+  return all;
+}
 
 // The attribute that holds the momentum along an axis, from whatever a file has: momenta of our own checkpoints, or
 // proper peculiar velocities.

@@ -18,7 +18,6 @@ namespace sidestream::sims {
 
 namespace {
 
-constexpr double largest_refined_particle_cfl = 0.4;
 // From the Jeans mass of the first gas to far beyond the horizon: what is outside is a slip of units.
 constexpr double smallest_box_mpc = 1e-6, largest_box_mpc = 1e6;
 

@@ -65,6 +65,8 @@ void tell_universe(const CosmologyConfig& config, mesh::Moment& moment);
 /// Numbers of a file and of the configuration are the same when they differ by no more than a few roundings of single
 /// precision.
 inline constexpr double largest_difference_in_file = 1e-6;
+/// Cells that particles may cross in a step on a refined mesh.
+inline constexpr double largest_refined_particle_cfl = 0.4;
 /// How what a run depends on tells of its box.
 inline const std::string box_key = "cosmology.box";
 std::string words_of_box(double box_mpc);

@@ -13,6 +13,7 @@
 #include "sidestream/fft/engine.hpp"
 #include "sidestream/io/file_mesh.hpp"
 #include "sims/gas/gas_books.hpp"
+#include "sims/gas/gas_edit.hpp"
 #include "sims/gas/gas_gravity.hpp"
 #include "sims/gas/gas_quantities.hpp"
 #include "sims/run/amr_config.hpp"
@@ -137,6 +138,19 @@ class GasSimulation : public Simulation {
   nlohmann::json summary() const override;
   mesh::Snapshot snapshot() override { return make_snapshot(); }
 
+  std::vector<couple::Knob> knobs() override {
+    std::vector<couple::Knob> all = refinement_knobs(setup_.amr);
+    all.push_back(couple::make_knob<double>(
+        courant_option(), [this] { return nlohmann::json(setup_.hydro.cfl); },
+        [this](double cfl) {
+          setup_.hydro.cfl = cfl;
+          if (gas_) gas_->set_courant(cfl);
+        }));
+    return all;
+  }
+  std::vector<couple::EditableQuantity> editable() const override { return editable_gas(); }
+  nlohmann::json edit(const couple::RegionEdit& edit) override;
+
  private:
   Hierarchy hierarchy_of(const mesh::Forest& forest) const {
     return {forest, setup_.problem.geometry, comm_.size(), amr::block_costs(forest)};
@@ -181,6 +195,18 @@ void GasSimulation::check_state() const {
     problem = problem_of_gas(gas_->state(level), level);
   if (problem.empty()) problem = books_.problem();
   require_sound(comm_, problem, place());
+}
+
+// What it adds to the sums that are kept is no error of theirs.
+nlohmann::json GasSimulation::edit(const couple::RegionEdit& edit) {
+  const Totals before = totals();
+  const std::int64_t cells = edit_gas(comm_, edit, setup_.hydro.gamma, *gas_);
+  has_ghosts_ = false;
+  solve_gravity();
+  const Totals after = totals();
+  const Totals added{after.mass - before.mass, after.energy - before.energy};
+  start_ = {start_.mass + added.mass, start_.energy + added.energy};
+  return {{"cells", cells}, {"added", {{"mass", added.mass}, {"energy", added.energy}}}};
 }
 
 void GasSimulation::begin() {

@@ -103,6 +103,7 @@ AmrConfig read_amr(const core::Node& root, const MeshConfig& mesh, const std::ve
   check_levels(config, mesh, node);
   config.criteria = amr::read_criteria(root, resolved);
   check_criteria(config, root);
+  config.rules = table_or_empty(resolved, "refine");
   std::vector<std::string> names = mesh::names_of(quantities);
   std::erase_if(names, [&](const std::string& name) { return std::ranges::find(unseen, name) != unseen.end(); });
   Seen seen(std::move(names), mesh::read_derived(root, with_common_quantities(quantities), true));

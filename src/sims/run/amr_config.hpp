@@ -7,6 +7,7 @@
 #include "sidestream/amr/criteria.hpp"
 #include "sidestream/amr/subcycle.hpp"
 #include "sidestream/core/config.hpp"
+#include "sidestream/couple/knob.hpp"
 #include "sidestream/mesh/derived.hpp"
 #include "sims/run/mesh_config.hpp"
 
@@ -20,6 +21,7 @@ struct AmrConfig {
   bool subcycle = true;
   std::int64_t max_blocks = 0;
   std::vector<amr::Criterion> criteria;
+  core::Node rules;  ///< their tables, by name, with defaults
   /// What criteria look at beside the quantities of the simulation, each after those that it follows from.
   std::vector<mesh::DerivedQuantity> derived;
 
@@ -34,6 +36,10 @@ core::Table<AmrConfig> amr_table();
 /// derives from them. Throws core::Error.
 AmrConfig read_amr(const core::Node& root, const MeshConfig& mesh, const std::vector<mesh::Quantity>& quantities,
                    const std::vector<std::string>& unseen, core::Node& resolved);
+
+/// What of it may change in a run: the budget, how often the mesh changes, and the limits of criteria. None for a mesh
+/// that is not refined. `config` outlives them.
+std::vector<couple::Knob> refinement_knobs(AmrConfig& config);
 
 /// "12345 blocks (3.1 GiB)", with `block_bytes` each.
 std::string describe_blocks(std::int64_t blocks, double block_bytes);

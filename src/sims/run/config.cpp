@@ -21,6 +21,7 @@ struct RunKeys {
   std::optional<std::int64_t> max_steps;
   std::optional<double> wall_time_s;
   std::string exchange, wisdom;
+  bool steering = false;
 };
 
 core::Table<RunKeys> run_table() {
@@ -29,6 +30,8 @@ core::Table<RunKeys> run_table() {
   table.option("wall_time", &RunKeys::wall_time_s, std::nullopt)
       .in(core::wall_time_units())
       .doc("stop after this time with a last checkpoint, for example \"2 h\"");
+  table.option("steering", &RunKeys::steering, false)
+      .doc("whether `sidestream steer` may change the run while it goes on, for who may read its folder");
   table.option("exchange", &RunKeys::exchange, "automatic")
       .one_of(redistribute::strategies().names())
       .doc("how cells travel between ranks; results are the same");
@@ -372,6 +375,7 @@ RunConfig read_run(const core::Node& root, bool begins_anew, const core::Registr
   const RunKeys keys = run_table().read(run != nullptr ? *run : core::Node(core::Node::Members{}, "run"), &part);
   config.max_steps = keys.max_steps;
   config.wall_time_s = keys.wall_time_s;
+  config.is_steered = keys.steering;
   config.exchange = {redistribute::strategies().named(keys.exchange).strategy, keys.wisdom};
   resolved.set("run", part);
 
@@ -385,6 +389,10 @@ RunConfig read_run(const core::Node& root, bool begins_anew, const core::Registr
   check_tasks(config);
   config.resolved = core::to_toml(resolved);
   return config;
+}
+
+std::vector<core::Option> run_options() {
+  return run_table().options();
 }
 
 void require_memory(const RunConfig& config, int computing, int here) {

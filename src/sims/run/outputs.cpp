@@ -11,18 +11,12 @@
 #include "sidestream/io/event_log.hpp"
 #include "sidestream/io/generations.hpp"
 #include "sidestream/io/pending.hpp"
+#include "sims/run/run_knobs.hpp"
 #include "sims/run/same_physics.hpp"
 
 namespace sidestream::sims {
 
 namespace {
-
-// No task has a name with a dot.
-constexpr const char* checkpoint_trigger = "output.checkpoint";
-
-std::string trigger_of(const OutputConfig& plotfile) {
-  return plotfile.task.empty() ? "output.plotfile" : plotfile.task;
-}
 
 // 0 for what somebody has removed meanwhile.
 std::int64_t bytes_of(const std::filesystem::path& path) try {
@@ -42,10 +36,11 @@ std::string kind_of(const std::string& what) {
 }  // namespace
 
 Outputs::Outputs(const comm::Communicator& compute, RunConfig& config, couple::Session& session,
-                 const io::RunFolder& folder, core::Bill& bill, Say say)
+                 couple::Steering& steering, const io::RunFolder& folder, core::Bill& bill, Say say)
     : compute_(compute),
       config_(config),
       session_(session),
+      steering_(steering),
       folder_(folder),
       bill_(bill),
       say_(std::move(say)),
@@ -54,7 +49,7 @@ Outputs::Outputs(const comm::Communicator& compute, RunConfig& config, couple::S
     session.schedule().add(trigger_of(plotfile), plotfile.trigger);
     last_plotfiles_.push_back(-1);
   }
-  if (config.checkpoint) session.schedule().add(checkpoint_trigger, config.checkpoint->trigger);
+  if (config.checkpoint) session.schedule().add(checkpoint_trigger(), config.checkpoint->trigger);
 }
 
 void Outputs::write_due(Simulation& simulation) {
@@ -62,18 +57,57 @@ void Outputs::write_due(Simulation& simulation) {
   for (std::size_t p = 0; p < config_.plotfiles.size(); ++p)
     if (session_.schedule().is_due(trigger_of(config_.plotfiles[p])))
       write_plotfile(simulation, config_.plotfiles[p], last_plotfiles_[p]);
-  const bool is_asked_for = session_.schedule().is_due(checkpoint_trigger);
+  if (config_.coupling.replay)
+    repeat_checkpoint(simulation, couple::CheckpointPoint::outputs);
+  else
+    write_due_checkpoint(simulation);
+}
+
+void Outputs::write_due_checkpoint(Simulation& simulation) {
+  const bool is_asked_for = session_.schedule().is_due(checkpoint_trigger());
   if (!is_asked_for && !is_put_off_) return;
   if (!pending_)
-    write_checkpoint(simulation);
+    write_checkpoint(simulation, couple::CheckpointPoint::outputs);
   else if (is_asked_for)
     put_off(simulation.moment().step);
 }
 
+// Whether one was put off was for the load to say.
+bool Outputs::repeat_checkpoint(Simulation& simulation, couple::CheckpointPoint point) {
+  if (!config_.checkpoint || !config_.coupling.replay->wrote_checkpoint(simulation.moment().step, point)) return false;
+  commit_pending();
+  write_checkpoint(simulation, point);
+  return true;
+}
+
+nlohmann::json Outputs::write_by_hand(Simulation& simulation) {
+  const std::int64_t step = simulation.moment().step;
+  prepare_checkpoints();
+  if (config_.coupling.replay)
+    return {{"is_put_off", !repeat_checkpoint(simulation, couple::CheckpointPoint::by_hand)}};
+  if (last_checkpoint_ == step) throw core::Error("a checkpoint of this step is there, or under way", folder_.path());
+  if (pending_)
+    put_off(step);
+  else
+    write_checkpoint(simulation, couple::CheckpointPoint::by_hand);
+  return {{"is_put_off", is_put_off_}};
+}
+
+void Outputs::prepare_checkpoints() {
+  if (config_.checkpoint) return;
+  config_.checkpoint.emplace();
+  config_.checkpoint->file.format = &io::formats().named("sidestream");
+  config_.checkpoint->file.kind = io::FileKind::checkpoint;
+}
+
 void Outputs::write_last(Simulation& simulation, bool may_go_on) {
-  if (config_.checkpoint && (may_go_on || is_put_off_) && simulation.moment().step != last_checkpoint_) {
+  const std::int64_t step = simulation.moment().step;
+  const bool is_wanted =
+      may_go_on || is_put_off_ ||
+      (config_.coupling.replay && config_.coupling.replay->wrote_checkpoint(step, couple::CheckpointPoint::end));
+  if (config_.checkpoint && is_wanted && step != last_checkpoint_) {
     commit_pending();
-    write_checkpoint(simulation);
+    write_checkpoint(simulation, couple::CheckpointPoint::end);
   }
   report_written(true);
 }
@@ -92,16 +126,18 @@ void Outputs::write_plotfile(Simulation& simulation, const OutputConfig& config,
         });
 }
 
-void Outputs::write_checkpoint(Simulation& simulation) {
+void Outputs::write_checkpoint(Simulation& simulation, couple::CheckpointPoint point) {
   const std::int64_t step = simulation.moment().step;
   core::timed(bill_, "making the content", [&] { simulation.check_state(); });
   is_put_off_ = false;
   last_checkpoint_ = step;
+  session_.log().write("checkpoint_begun", {{"step", step}, {"among", couple::in_words(point)}});
   const OutputConfig& config = *config_.checkpoint;
   const std::string path = folder_.path() + "/" + config.file.format->checkpoint->of(step);
   io::FileChoice choice = config.file;
   if (std::string memory = session_.schedule().memory(); !memory.empty())
     choice.texts[triggers_text] = std::move(memory);
+  if (std::string steered = steering_.memory(); !steered.empty()) choice.texts[steering_text] = std::move(steered);
   choice.texts[physics_text] = nlohmann::json(physics_of(config_)).dump();
   const Output output{"checkpoint", path, &config, step};
   Pending pending;
@@ -129,7 +165,7 @@ void Outputs::write(Output output, Simulation& simulation, io::FileChoice choice
   const core::Stopwatch watch;
   report_written(true);
   output.wait_s = watch.seconds();
-  choice.texts[io::config_text] = config_.resolved;
+  choice.texts[io::config_text] = resolved();
   mesh::Snapshot snapshot;
   {
     const core::Bill::Part part = bill_.part("making the content", kind);
@@ -162,6 +198,15 @@ void Outputs::write(Output output, Simulation& simulation, io::FileChoice choice
   }
   outcome.seconds = write_watch.seconds();
   report(output, outcome);
+}
+
+// The configuration with what was steered.
+std::string Outputs::resolved() const {
+  const auto settings = steering_.settings();
+  if (settings.empty()) return config_.resolved;
+  core::Node root = core::parse_toml(config_.resolved, "the configuration");
+  for (const auto& [name, value] : settings) core::override_key(root, name + "=" + core::value_to_toml(value));
+  return core::to_toml(root);
 }
 
 // Tells of a file that was written in the background, with `wait` after waiting for it.

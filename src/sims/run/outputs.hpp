@@ -6,7 +6,9 @@
 
 #include "sidestream/core/bill.hpp"
 #include "sidestream/core/timer.hpp"
+#include "sidestream/couple/replay.hpp"
 #include "sidestream/couple/session.hpp"
+#include "sidestream/couple/steering.hpp"
 #include "sidestream/io/background_writer.hpp"
 #include "sidestream/io/run_folder.hpp"
 #include "sidestream/sims/run.hpp"
@@ -15,7 +17,8 @@ namespace sidestream::sims {
 
 /// What triggers remember, among the texts of a checkpoint.
 inline const std::string triggers_text = "triggers";
-/// What `SimulationPlan::physics` tells, as JSON, beside it.
+/// What `SimulationPlan::physics` tells, as JSON, beside it. What was steered:
+inline const std::string steering_text = "steering";
 
 /// The plot files and checkpoints of a run. A checkpoint is written without waiting for anybody, as a pending one, and
 /// committed once the results of everything published before it are on the disk: a restart from it leaves none out.
@@ -28,12 +31,16 @@ class Outputs {
   using Say = std::function<void(const std::string& line)>;
 
   /// All references outlive the outputs.
-  Outputs(const comm::Communicator& compute, RunConfig& config, couple::Session& session, const io::RunFolder& folder,
-          core::Bill& bill, Say say);
+  Outputs(const comm::Communicator& compute, RunConfig& config, couple::Session& session, couple::Steering& steering,
+          const io::RunFolder& folder, core::Bill& bill, Say say);
 
   /// Writes what the session's schedule found due, or was put off and can be written now; tells of what was written
   /// behind the simulation.
   void write_due(Simulation& simulation);
+  /// Writes a checkpoint because somebody asks for one, or puts it off. Returns what became of it, for the event.
+  nlohmann::json write_by_hand(Simulation& simulation);
+  /// Makes a run that has none write checkpoints where it is told to.
+  void prepare_checkpoints();
   /// At the end of a run, after `write_due`: writes a checkpoint if the run may go on another time or one was put off,
   /// and waits for what is written behind the simulation.
   void write_last(Simulation& simulation, bool may_go_on);
@@ -83,7 +90,10 @@ class Outputs {
   };
 
   void write_plotfile(Simulation& simulation, const OutputConfig& config, std::int64_t& last);
-  void write_checkpoint(Simulation& simulation);
+  void write_due_checkpoint(Simulation& simulation);
+  bool repeat_checkpoint(Simulation& simulation, couple::CheckpointPoint point);
+  void write_checkpoint(Simulation& simulation, couple::CheckpointPoint point);
+  std::string resolved() const;
   void put_off(std::int64_t step);
   using Write = std::function<io::AccessStatistics(const comm::Communicator& comm, const mesh::Snapshot& snapshot,
                                                    const io::FileChoice& choice)>;
@@ -98,6 +108,7 @@ class Outputs {
   const comm::Communicator& compute_;
   RunConfig& config_;
   couple::Session& session_;
+  couple::Steering& steering_;
   const io::RunFolder& folder_;
   core::Bill& bill_;
   Say say_;

@@ -5,9 +5,12 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "sidestream/core/bill.hpp"
 #include "sidestream/core/error.hpp"
@@ -15,6 +18,7 @@
 #include "sidestream/core/machine.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/couple/session.hpp"
+#include "sidestream/couple/steering.hpp"
 #include "sidestream/fft/engine.hpp"
 #include "sidestream/io/event_log.hpp"
 #include "sidestream/io/generations.hpp"
@@ -22,11 +26,14 @@
 #include "sidestream/io/pending.hpp"
 #include "sims/run/losses.hpp"
 #include "sims/run/outputs.hpp"
+#include "sims/run/run_knobs.hpp"
 #include "sims/run/same_physics.hpp"
 
 namespace sidestream::sims {
 
 namespace {
+
+constexpr double no_deadline_s = 1e9;  // some thirty years
 
 // Set by a signal, read between steps and, the latter, by who waits for jobs: all that a signal handler may touch.
 volatile std::sig_atomic_t stop_signal = 0, is_interrupted = 0;
@@ -61,6 +68,12 @@ nlohmann::json totals_as_json(const std::vector<couple::TaskTotals>& totals) {
   return tasks;
 }
 
+std::vector<std::string> names_of_tasks(const RunConfig& config) {
+  std::vector<std::string> names;
+  for (const couple::Task& task : config.coupling.tasks) names.push_back(task.name);
+  return names;
+}
+
 // `problem`: of the newest one, if there is one.
 core::Error no_checkpoint(const std::string& folder, const std::string& problem) {
   return core::Error("there is no good checkpoint to restart from", folder,
@@ -86,6 +99,18 @@ void require_before_end(const RunConfig& config, const mesh::Moment& moment, con
                        *times.last_time / times.unit));
 }
 
+// An earlier run decides for one of the same simulation and tasks only.
+void require_same_run(const RunConfig& config, const couple::Replay& replay) {
+  nlohmann::json own = config.plan->description();
+  own["simulation"] = config.simulation;
+  own["tasks"] = names_of_tasks(config);
+  for (const auto& [key, value] : own.items())
+    if (const nlohmann::json told = replay.description().value(key, nlohmann::json()); told != value)
+      throw core::Error(fmt::format("the run of these events had another configuration: `{}` was {}, and is {} now",
+                                    key, told.dump(), value.dump()),
+                        replay.where(), "replay it with the `config.toml` of its folder");
+}
+
 // Of a checkpoint; nothing where it is damaged.
 std::optional<mesh::Moment> moment_of(const std::string& path) {
   try {
@@ -108,14 +133,22 @@ class Run {
         bill_(bill),
         progress_(progress),
         simulation_(config.plan->make(compute, config.landings(), bill)),
-        outputs_(compute, config, session, folder, bill, [this](const std::string& line) { say(line); }) {}
+        steering_(compute, session.log(), config.coupling.steering, config.coupling.replay),
+        outputs_(compute, config, session, steering_, folder, bill, [this](const std::string& line) { say(line); }) {
+    std::vector<couple::Knob> knobs =
+        run_knobs(config, session.schedule(), [this] { return simulation_->moment().step; });
+    std::ranges::move(simulation_->knobs(), std::back_inserter(knobs));
+    steering_.open(std::move(knobs), simulation_->editable(), mesh::domain_of(config.plan->cells()),
+                   {.edit = [this](const couple::RegionEdit& edit) { return simulation_->edit(edit); },
+                    .write_checkpoint = [this] { return outputs_.write_by_hand(*simulation_); }});
+  }
 
   RunStatus operator()(const RunStart& start) {
     tells_steps_ = start.tells_steps;
     write_start();
     bill_.begin_rest();
     begin(start);
-    while (!simulation_->is_complete() && !must_stop() && take_step()) {
+    while (!simulation_->is_complete() && !ends_here() && take_step()) {
       publish();
       outputs_.write_due(*simulation_);
     }
@@ -129,12 +162,15 @@ class Run {
     // Not an error, but the exit code is not 0: `--quiet` does not hide why.
     if (status == RunStatus::interrupted && !tells_steps_)
       say(fmt::format("the run is interrupted after step {}", simulation_->moment().step));
-    if (status == RunStatus::stopped || end_ == End::late || end_ == End::told) prepare_last_checkpoint();
+    write_cause();
+    if (status == RunStatus::stopped || end_ == End::late || end_ == End::steered || end_ == End::told)
+      outputs_.prepare_checkpoints();
     outputs_.write_last(*simulation_, !is_finished);
     // A pending checkpoint relies on what waits in the queue; without one, a restart makes all of that again.
-    const bool drops = was_signalled() && !outputs_.has_pending();
+    const bool drops = was_signalled() && !outputs_.has_pending() && !config_.coupling.replay;
     const std::vector<couple::TaskTotals> totals = session_.finish(drops ? couple::Drain::no : couple::Drain::yes);
     outputs_.commit_pending();
+    steering_.close();
     // Earlier ones serve a restart.
     const bool has_checkpoint = !io::generations_in(folder_.path()).empty();
     const Losses losses(totals, outputs_.lost_plotfiles(), has_checkpoint ? 0 : outputs_.lost_checkpoints());
@@ -154,7 +190,7 @@ class Run {
       if (start.file.empty())
         core::timed(bill_, "rest of the start", [&] { simulation_->initialize(); });
       else
-        load(start.file);
+        load(start.file, false);
       write_step(0.0);
       publish(true);
       outputs_.write_due(*simulation_);
@@ -176,15 +212,23 @@ class Run {
   }
 
   // Returns what the triggers remember.
-  std::string load(const std::string& path) {
+  std::string load(const std::string& path, bool goes_on) {
     const core::Bill::Part part = bill_.part("reading the state", "simulation");
     const mesh::Snapshot state =
         io::open_snapshot(compute_, path, [this](const mesh::Snapshot& file) { return simulation_->blocks_for(file); });
+    if (goes_on) take_settings(state);
     simulation_->restore(state);
     session_.log().write("restart", {{"path", path}, {"step", simulation_->moment().step}});
     say(fmt::format("started from {}", path));
     const auto memory = state.texts.find(triggers_text);
     return memory == state.texts.end() ? "" : memory->second;
+  }
+
+  // What somebody has set in the run before stays set.
+  void take_settings(const mesh::Snapshot& checkpoint) {
+    const auto memory = checkpoint.texts.find(steering_text);
+    for (const std::string& setting : steering_.restore(memory == checkpoint.texts.end() ? "" : memory->second))
+      say(fmt::format("goes on with {}, as it was steered", setting));
   }
 
   // Every checksum is verified while the state is read; a checkpoint that fails is named and the one before is tried.
@@ -194,7 +238,7 @@ class Run {
     for (const io::Generation& generation : generations) {
       try {
         // What was due there was done before it was written.
-        session_.resume(simulation_->moment(), load(generation.path));
+        session_.resume(simulation_->moment(), load(generation.path, true));
         if (compute_.rank() == 0) io::remove_pending(folder_.path());
         return;
       } catch (const core::Error& error) {
@@ -222,19 +266,12 @@ class Run {
     return simulation_->is_complete() || (config_.max_steps && simulation_->moment().step >= *config_.max_steps);
   }
 
-  // A run that cannot go on, or may not, leaves a checkpoint, asked for or not.
-  void prepare_last_checkpoint() {
-    if (config_.checkpoint) return;
-    config_.checkpoint.emplace();
-    config_.checkpoint->file.format = &io::formats().named("sidestream");
-    config_.checkpoint->file.kind = io::FileKind::checkpoint;
-  }
-
   // Why the loop over steps ends before the simulation does; where ranks differ, the last of these counts.
   enum class End : std::int64_t {
     none,
     steps,        // `max_steps`
     late,         // `wall_time`
+    steered,      // by hand
     interrupted,  // from the keyboard
     told,         // by a batch system
   };
@@ -243,11 +280,51 @@ class Run {
     return outputs_.failure().empty() ? simulation_->stop_reason() : outputs_.failure();
   }
 
+  // Between two steps: what somebody wants of the run, and whether it ends. While it is paused, transfers, checkpoints
+  // and the desk go on.
+  bool ends_here() {
+    constexpr std::chrono::milliseconds pause{5};
+    const std::int64_t step = simulation_->moment().step;
+    steering_.at_step(step, simulation_->progress());
+    if (must_stop()) return true;
+    if (!steering_.is_paused(step)) return false;
+    const core::Bill::Part part = bill_.part("paused by hand", "program");
+    say(fmt::format("paused after step {}", step));
+    while (steering_.is_paused(step)) {
+      std::this_thread::sleep_for(pause);
+      session_.progress();
+      steering_.at_step(step, simulation_->progress());
+      if (must_stop()) return true;
+    }
+    say("the run goes on");
+    return false;
+  }
+
+  End end_of_earlier_run(std::int64_t step) const {
+    constexpr std::array ends{End::late, End::interrupted, End::told, End::steered};  // of the causes
+    const std::optional<couple::EndCause> cause = config_.coupling.replay->end(step);
+    return cause ? ends[static_cast<std::size_t>(*cause)] : End::none;
+  }
+
+  // What a later run needs to end at the same step.
+  void write_cause() {
+    std::optional<couple::EndCause> cause;
+    if (end_ == End::late) cause = couple::EndCause::wall_time;
+    if (end_ == End::interrupted) cause = couple::EndCause::signal_of_user;
+    if (end_ == End::told) cause = couple::EndCause::signal_of_system;
+    if (end_ == End::steered) cause = couple::EndCause::steering;
+    if (cause)
+      session_.log().write("ended_early", {{"step", simulation_->moment().step}, {"by", couple::in_words(*cause)}});
+  }
+
   bool must_stop() {
     if (!stop_reason().empty()) return true;
+    const std::int64_t step = simulation_->moment().step;
     End end = End::none;
-    if (config_.max_steps && simulation_->moment().step >= *config_.max_steps) end = End::steps;
-    if (config_.wall_time_s && watch_.seconds() > *config_.wall_time_s) end = End::late;
+    if (config_.max_steps && step >= *config_.max_steps) end = End::steps;
+    if (!config_.coupling.replay && config_.wall_time_s && watch_.seconds() > *config_.wall_time_s) end = End::late;
+    if (config_.coupling.replay) end = std::max(end, end_of_earlier_run(step));
+    if (steering_.is_stopped()) end = End::steered;
     if (stop_signal != 0) end = stop_signal == SIGINT ? End::interrupted : End::told;
     stop_signal = 0;
     agree(end, outputs_.step_commit());
@@ -279,15 +356,13 @@ class Run {
 
   nlohmann::json describe_world() const {
     nlohmann::json event = config_.plan->description();
-    std::vector<std::string> tasks;
-    for (const auto& task : config_.coupling.tasks) tasks.push_back(task.name);
     event.update({{"version", SIDESTREAM_VERSION},
                   {"fft_engine", fft::engine},
                   {"simulation", config_.simulation},
                   {"ranks", world_.size()},
                   {"compute", compute_.size()},
                   {"sidecars", world_.size() - compute_.size()},
-                  {"tasks", tasks}});
+                  {"tasks", names_of_tasks(config_)}});
     return event;
   }
 
@@ -376,6 +451,7 @@ class Run {
   core::Bill& bill_;
   const std::function<void(const std::string&)>& progress_;
   std::unique_ptr<Simulation> simulation_;
+  couple::Steering steering_;
   Outputs outputs_;
   core::Stopwatch watch_, loop_watch_;
   double first_progress_ = 0.0;
@@ -383,6 +459,14 @@ class Run {
   bool tells_steps_ = true;
   End end_ = End::none;
 };
+
+// It takes however long what it did has taken.
+void forget_deadlines(couple::CouplingConfig& config) {
+  for (couple::Task& task : config.tasks) {
+    task.deadline_s.reset();
+    if (task.isolation) task.isolation->deadline_s = no_deadline_s;
+  }
+}
 
 // That a run can begin as it is told to: that is tried, as what its files hold shows when they are read.
 void require_start(const comm::Communicator& world, const RunConfig& config, const RunStart& start) {
@@ -404,6 +488,7 @@ void catch_stop_signals() {
 
 void check_start(const RunConfig& config, const std::string& folder, const RunStart& start) {
   io::RunFolder(folder).require_no_job();
+  if (!start.replay.empty()) require_same_run(config, couple::Replay::read(start.replay));
   if (start.existing == io::ExistingRun::resume) {
     const std::vector<io::Generation> generations = io::generations_in(folder);
     if (generations.empty()) throw no_checkpoint(folder, "");
@@ -427,12 +512,18 @@ RunStatus run(const comm::Communicator& every_rank, RunConfig config, const std:
   world.agree_on([&] {
     if (world.rank() == 0) check_start(config, folder_path, start);
   });
+  if (!start.replay.empty()) {
+    config.coupling.replay = std::make_shared<const couple::Replay>(couple::Replay::read(world, start.replay));
+    forget_deadlines(config.coupling);
+  }
   if (start.existing == io::ExistingRun::overwrite && world.broadcast(io::RunFolder(folder_path).holds_a_run())) {
     couple::require_session(world, config.coupling);
     require_start(world, config, start);
   }
   const io::RunFolder folder = io::prepare_run_folder(world, folder_path, start.existing, config.resolved);
   config.coupling.is_interrupted = [] { return is_interrupted != 0; };
+  if (config.is_steered && !config.coupling.steering)
+    config.coupling.steering = std::make_shared<couple::SteeringDesk>();
   couple::Session session(world, config.coupling, folder, bill, progress);
   if (!session.computes()) {
     session.serve();

@@ -130,8 +130,11 @@ class Turbulence final : public Simulation {
   nlohmann::json status() const override;
   nlohmann::json summary() const override;
   mesh::Snapshot snapshot() override;
+  std::vector<couple::Knob> knobs() override;
 
  private:
+  void take_coefficients();
+  couple::Knob coefficient(core::Option option, double& variable);
   std::string place() const { return fmt::format("step {}, time {:.6g}", step_, time_); }
   double wanted_step(double rate);
   void add_mean();
@@ -181,6 +184,40 @@ std::vector<core::Error> Turbulence<Real>::warnings() {
                     "have less energy than that would put in within a step",
                     power, wanted),
         place(), "it grows with their energy; lower `forcing.power`, or begin with more energy in them");
+  return all;
+}
+
+// Scalars keep their Schmidt numbers.
+template <typename Real>
+void Turbulence<Real>::take_coefficients() {
+  std::vector<double> diffusivities;
+  for (std::size_t s = 0; s < config_.scalars.size(); ++s)
+    diffusivities.push_back(config_.scalars[s].diffusivity = config_.viscosity / config_.scalar_starts[s].schmidt);
+  flow_.set_coefficients(config_.viscosity, diffusivities, config_.forcing.power);
+}
+
+template <typename Real>
+couple::Knob Turbulence<Real>::coefficient(core::Option option, double& variable) {
+  return couple::make_knob<double>(
+      std::move(option), [&variable] { return nlohmann::json(variable); },
+      [this, &variable](double value) {
+        variable = value;
+        take_coefficients();
+      });
+}
+
+template <typename Real>
+std::vector<couple::Knob> Turbulence<Real>::knobs() {
+  const std::vector<core::Option> own = turbulence_options().at("turbulence");
+  const auto option = [&](const char* key) { return couple::option_of(own, "turbulence", key); };
+  std::vector<couple::Knob> all{coefficient(option("viscosity"), config_.viscosity)};
+  all.push_back(config_.dt ? couple::make_knob(option("dt"), config_.dt)
+                           : couple::make_knob(option("courant"), config_.courant));
+  if (config_.forcing.kind == "none") return all;
+  const std::vector<std::string>& used = solvers::forcings().named(config_.forcing.kind).options;
+  if (std::ranges::find(used, "power") != used.end())
+    all.push_back(
+        coefficient(couple::option_of(solvers::forcing_table().options(), "forcing", "power"), config_.forcing.power));
   return all;
 }
 

@@ -106,7 +106,7 @@ void read_scalars(const core::Node& root, core::Node& resolved, TurbulenceConfig
     check_three(*tables, name, "mean_gradient", scalar.gradient.size());
     config.scalars.push_back(
         {name, config.viscosity / scalar.schmidt, {scalar.gradient[0], scalar.gradient[1], scalar.gradient[2]}});
-    config.scalar_starts.push_back({scalar.amplitude, scalar.wave});
+    config.scalar_starts.push_back({scalar.amplitude, scalar.wave, scalar.schmidt});
     all.set(name, part);
   }
   resolved.set("scalar", all);

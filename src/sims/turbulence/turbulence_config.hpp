@@ -14,6 +14,7 @@ namespace sidestream::sims {
 struct ScalarStart {
   double amplitude = 0.0;  ///< of a cosine
   std::array<std::int32_t, 3> wave{};
+  double schmidt = 1.0;  ///< viscosity over diffusivity
 };
 
 /// A species of particles that the flow carries.

@@ -93,10 +93,20 @@ RefinedGas::RefinedGas(const comm::Communicator& comm, const HydroConfig& config
       state_(std::move(state)) {
   core::require(static_cast<int>(state_.size()) == finest_level() + 1, "gas has one state for each level");
   plan();
+  settle();
+}
+
+void RefinedGas::settle() {
   for (int level = finest_level(); level >= 0; --level) {
     if (level < finest_level()) average_down(level);
     follow_total_energy(level, false);
   }
+}
+
+void RefinedGas::set_courant(double cfl) {
+  config_.cfl = cfl;
+  hydro_.clear();
+  for (int level = 0; level <= finest_level(); ++level) hydro_.emplace_back(config_, hierarchy_.geometry(level));
 }
 
 // Plans of levels whose blocks are where they were stay as they are, and so do those between two such levels.

@@ -322,6 +322,18 @@ void IncompressibleFlow<Real>::begin(std::int64_t step, std::span<const double> 
 }
 
 template <typename Real>
+void IncompressibleFlow<Real>::set_coefficients(double viscosity, std::span<const double> diffusivities, double power) {
+  Parts& p = *parts_;
+  core::require(diffusivities.size() == p.config.scalars.size(), "each scalar has a diffusivity");
+  p.config.viscosity = viscosity;
+  for (std::size_t s = 0; s < diffusivities.size(); ++s) p.config.scalars[s].diffusivity = diffusivities[s];
+  p.config.forcing.power = power;
+  if (p.band) p.band->forcing().set_power(power);
+  p.decay_step = -1.0;
+  p.measure();
+}
+
+template <typename Real>
 std::vector<double> IncompressibleFlow<Real>::forcing_state() const {
   return parts_->band ? parts_->band->forcing().state() : std::vector<double>{};
 }

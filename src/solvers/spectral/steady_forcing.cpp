@@ -57,6 +57,7 @@ class PowerForcing final : public Forcing {
  public:
   PowerForcing(const ForcedBand& band, double power) : band_(band), power_(power) {}
 
+  void set_power(double power) override { power_ = power; }
   void begin_step(std::int64_t, double dt) override { least_ = power_ * dt; }
   void force(const BandAmplitudes& velocity, BandAmplitudes& force) override {
     const double present = std::max(energy(band_, velocity), least_);

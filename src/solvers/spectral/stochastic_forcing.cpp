@@ -20,13 +20,16 @@ class StochasticForcing final : public Forcing {
  public:
   StochasticForcing(const ForcedBand& band, const ForcingConfig& config, std::uint64_t seed)
       : band_(band), time_(config.time), seed_(seed), process_(band.waves.size()) {
-    double waves = 0.0;
-    for (const ForcedBand::Wave& wave : band_.waves) waves += wave.weight;
-    sigma_ = std::sqrt(config.power / (4.0 * waves * time_));
+    set_power(config.power);
     for (std::size_t n = 0; n < process_.size(); ++n)
       for (std::size_t part = 0; part < 6; ++part) number(n, part) = sigma_ * deviate(0, n, part);
   }
 
+  void set_power(double power) override {
+    double waves = 0.0;
+    for (const ForcedBand::Wave& wave : band_.waves) waves += wave.weight;
+    sigma_ = std::sqrt(power / (4.0 * waves * time_));
+  }
   void begin_step(std::int64_t step, double dt) override {
     const double kept = core::exp(-dt / time_), fresh = sigma_ * std::sqrt(std::max(0.0, 1.0 - kept * kept));
     for (std::size_t n = 0; n < process_.size(); ++n)

@@ -59,6 +59,8 @@ class Forcing {
   /// Changes `velocity` after a step, without a force; false where it does not.
   virtual bool adjust([[maybe_unused]] BandAmplitudes& velocity) { return false; }
 
+  /// Has it put in another power from now on, where it is one of `forcing.power`.
+  virtual void set_power([[maybe_unused]] double power) {}
   /// Before the first step of a run, for a flow that begins with `velocity`.
   virtual void start([[maybe_unused]] const BandAmplitudes& velocity) {}
   /// What a restart needs, to the bit.

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sidestream/comm/communicator.hpp"
+#include "sidestream/couple/replay.hpp"
+#include "sidestream/couple/steering_desk.hpp"
+#include "sidestream/io/event_log.hpp"
+
+namespace sidestream::couple {
+
+/// What those who steer a run, or the events of an earlier one, may do to it, on the ranks that compute. All members
+/// but the accessors are collective on them.
+class Steering {
+ public:
+  /// What a run does with a change that is not of a knob, on all ranks. Returns what the event adds. Throws core::Error
+  /// on all ranks alike.
+  struct Deeds {
+    std::function<nlohmann::json(const RegionEdit&)> edit;
+    std::function<nlohmann::json()> write_checkpoint;
+  };
+
+  /// `group` and `log` outlive it. `desk` may be null, `replay` too: without both, all members do nothing at all.
+  Steering(const comm::Communicator& group, io::EventLog& log, std::shared_ptr<SteeringDesk> desk,
+           std::shared_ptr<const Replay> replay);
+
+  /// Opens the desk for these. Nothing of a run may be steered that is not in them.
+  void open(std::vector<Knob> knobs, std::vector<EditableQuantity> editable, const mesh::Box& domain, Deeds deeds);
+
+  /// Agrees on the changes that are due after the step, which the first rank has taken up, makes them and logs each as
+  /// the event `steering`, or `steering_refused` where it does not go with the state. One small broadcast, and none
+  /// where nobody may steer.
+  void at_step(std::int64_t step, double progress);
+  /// Whether the run is to wait here, where `at_step` is asked again and again.
+  bool is_paused(std::int64_t step) const { return pause_at_ && *pause_at_ <= step; }
+  /// Whether somebody wants the run to end.
+  bool is_stopped() const { return is_stopped_; }
+  /// The run is over: what was never due is logged as the event `steering_left`.
+  void close();
+
+  /// The values that were set, by name, for a checkpoint; empty where none was.
+  std::string memory() const;
+  /// Goes on with what `memory` gave. Returns what it has set, in words. Throws core::Error on all ranks alike for what
+  /// is damaged.
+  std::vector<std::string> restore(const std::string& memory);
+  /// The values that were set, as the configuration writes them.
+  std::vector<std::pair<std::string, core::Node>> settings() const;
+
+ private:
+  std::vector<Change> agreed(std::int64_t step);
+  void make(const Change& change, std::int64_t step);
+  nlohmann::json done(const Change& change, std::int64_t step);
+  nlohmann::json set(const Change& change);
+  void set_all(std::map<std::string, nlohmann::json> wanted);
+  void tell(std::int64_t step, double progress);
+
+  const comm::Communicator* group_;
+  io::EventLog* log_;
+  std::shared_ptr<SteeringDesk> desk_;
+  std::shared_ptr<const Replay> replay_;
+  std::vector<Knob> knobs_;
+  Deeds deeds_;
+  std::map<std::string, nlohmann::json> was_set_, configured_;  // present values; those of before the first
+  std::optional<std::int64_t> pause_at_, replayed_;
+  bool is_stopped_ = false;
+};
+
+}  // namespace sidestream::couple

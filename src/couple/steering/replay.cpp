@@ -1,0 +1,173 @@
+#include "sidestream/couple/replay.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+#include <sstream>
+
+#include "sidestream/core/error.hpp"
+#include "sidestream/core/input_file.hpp"
+
+namespace sidestream::couple {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::array<const char*, 4> causes{"wall time", "signal of the user", "signal of the system", "steering"};
+constexpr std::array<const char*, 3> points{"outputs", "by hand", "end"};
+
+// The entry of `words` that is `word`; nothing for one of a later version.
+template <typename E, std::size_t count>
+std::optional<E> entry_of(const std::array<const char*, count>& words, const json& word) {
+  for (std::size_t n = 0; n < count; ++n)
+    if (word == words[n]) return static_cast<E>(n);
+  return std::nullopt;
+}
+
+std::pair<std::string, std::int64_t> task_at_step(const json& event) {
+  return {event.at("task").get<std::string>(), event.at("step").get<std::int64_t>()};
+}
+
+template <typename F>
+void for_each_event(const std::string& events, const std::string& where, F take) {
+  std::istringstream lines(events);
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.empty()) continue;
+    try {
+      take(json::parse(line));
+    } catch (const json::exception& error) {
+      throw core::Error(fmt::format("this line is no event of a run: {}", error.what()),
+                        fmt::format("{}:{}", where, number), "give the `events.jsonl` of a run folder");
+    }
+  }
+}
+
+std::string text_of(const std::filesystem::path& path) {
+  constexpr std::uint64_t most_bytes = std::uint64_t{4} << 30;
+  return core::read_input_file(
+      path.string(),
+      {.noun = "the events to be replayed", .hint = "give `events.jsonl` of a run", .most_bytes = most_bytes});
+}
+
+struct Files {
+  std::string events, of_sidecars;
+};
+
+Files files_at(const std::string& path) {
+  Files files{text_of(path), ""};
+  const auto beside = std::filesystem::path(path).parent_path() / "events.sidecar.jsonl";
+  if (std::filesystem::exists(beside)) files.of_sidecars = text_of(beside);
+  return files;
+}
+
+}  // namespace
+
+std::string in_words(EndCause cause) {
+  return causes[static_cast<std::size_t>(cause)];
+}
+
+std::string in_words(CheckpointPoint point) {
+  return points[static_cast<std::size_t>(point)];
+}
+
+Replay::Replay(const std::string& events, const std::string& events_of_sidecars, const std::string& where)
+    : where_(where) {
+  for_each_event(events, where, [&](const json& event) { take(event); });
+  std::map<TaskAtStep, int> withdrawn;
+  for_each_event(events_of_sidecars, where, [&](const json& event) {
+    if (event.at("event") == "withdrawn") ++withdrawn[task_at_step(event)];
+  });
+  // What was published again after a restart, and then analysed, is there.
+  for (const auto& [task, times] : withdrawn)
+    if (const auto sent = published_.find(task); sent != published_.end() && sent->second == times)
+      fates_[task] = PublishFate::left_out;
+  if (description_.is_null())
+    throw core::Error("no run has begun in these events", where, "give the `events.jsonl` of a run folder");
+}
+
+Replay Replay::read(const std::string& path) {
+  const Files files = files_at(path);
+  return {files.events, files.of_sidecars, path};
+}
+
+Replay Replay::read(const comm::Communicator& comm, const std::string& path) {
+  Files files;
+  comm.agree_on([&] {
+    if (comm.rank() == 0) files = files_at(path);
+  });
+  files.events = comm.broadcast(std::move(files.events));
+  files.of_sidecars = comm.broadcast(std::move(files.of_sidecars));
+  std::optional<Replay> replay;
+  comm.agree_on([&] { replay.emplace(files.events, files.of_sidecars, path); });
+  return std::move(*replay);
+}
+
+void Replay::take(const json& event) {
+  const auto& kind = event.at("event").get_ref<const std::string&>();
+  const auto step = [&] { return event.at("step").get<std::int64_t>(); };
+  if (kind == "run_start") {
+    description_ = event;
+    end_.reset();
+  } else if (kind == "restart") {
+    go_back(step());
+  } else if (kind == "steering") {
+    changes_[step()].push_back(change_from(event));
+    steering_verbs().named(changes_[step()].back().verb);
+  } else if (kind == "due_by_clock") {
+    due_by_clock_.insert(task_at_step(event));
+  } else if (kind == "publish") {
+    const auto& action = event.at("action").get_ref<const std::string&>();
+    ++published_[task_at_step(event)];
+    fates_[task_at_step(event)] = action == "dropped"   ? PublishFate::left_out
+                                  : action == "in-situ" ? PublishFate::done_here
+                                                        : PublishFate::analysed;
+  } else if (kind == "withdrawn") {
+    fates_[task_at_step(event)] = PublishFate::left_out;
+  } else if (kind == "job_ended") {
+    ended_jobs_[task_at_step(event)] = {event.at("message").get<std::string>(), event.at("is_unwritten").get<bool>()};
+  } else if (kind == "checkpoint_begun") {
+    if (const auto point = entry_of<CheckpointPoint>(points, event.at("among"))) checkpoints_.insert({step(), *point});
+  } else if (kind == "ended_early") {
+    if (const auto cause = entry_of<EndCause>(causes, event.at("by"))) end_ = {step(), *cause};
+  }
+}
+
+// A checkpoint of `step` holds what came of all that was decided there before the changes by hand.
+void Replay::go_back(std::int64_t step) {
+  std::erase_if(changes_, [step](const auto& entry) { return entry.first >= step; });
+  std::erase_if(checkpoints_, [step](const auto& entry) {
+    return entry.first > step || (entry.first == step && entry.second != CheckpointPoint::outputs);
+  });
+  std::erase_if(due_by_clock_, [step](const auto& entry) { return entry.second > step; });
+  std::erase_if(fates_, [step](const auto& entry) { return entry.first.second > step; });
+  std::erase_if(ended_jobs_, [step](const auto& entry) { return entry.first.second > step; });
+}
+
+std::vector<Change> Replay::changes(std::int64_t step) const {
+  const auto found = changes_.find(step);
+  return found == changes_.end() ? std::vector<Change>{} : found->second;
+}
+
+bool Replay::was_due_by_clock(const std::string& trigger, std::int64_t step) const {
+  return due_by_clock_.contains({trigger, step});
+}
+
+PublishFate Replay::fate(const std::string& task, std::int64_t step) const {
+  const auto found = fates_.find({task, step});
+  return found == fates_.end() ? PublishFate::analysed : found->second;
+}
+
+std::optional<EndOfJob> Replay::end_of_job(const std::string& task, std::int64_t step) const {
+  const auto found = ended_jobs_.find({task, step});
+  return found == ended_jobs_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<EndCause> Replay::end(std::int64_t step) const {
+  return end_ && end_->first == step ? std::optional(end_->second) : std::nullopt;
+}
+
+}  // namespace sidestream::couple

@@ -1,0 +1,228 @@
+#include "sidestream/couple/steering_desk.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "sidestream/core/error.hpp"
+
+namespace sidestream::couple {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t most_done = 50;  // that are remembered
+constexpr std::size_t most_waiting = 10000;
+constexpr const char* place = "steering";
+
+json refusal(const core::Error& error) {
+  return {{"ok", false}, {"message", error.message()}, {"where", error.where()}, {"hint", error.hint()}};
+}
+
+// What a client gives as text is read as the configuration would be: a word that is no TOML is a string.
+core::Node node_from(const json& given, const std::string& key) {
+  const std::string where = fmt::format("{} of `{}`", place, key);
+  if (given.is_boolean()) return {given.get<bool>(), key, place};
+  if (given.is_number_integer()) return {given.get<std::int64_t>(), key, place};
+  if (given.is_number()) return {given.get<double>(), key, place};
+  if (given.is_array()) {
+    core::Node::Array elements;
+    for (const json& element : given) elements.push_back(node_from(element, key));
+    return {std::move(elements), key, place};
+  }
+  if (!given.is_string()) throw core::Error(fmt::format("`{}` is to be set to no value", key), place, "give one");
+  const auto& text = given.get_ref<const std::string&>();
+  try {
+    return {core::parse_toml("value = " + text, where).find("value")->value(), key, place};
+  } catch (const core::Error&) {
+    return {text, key, place};
+  }
+}
+
+bool ends_pause(const std::string& verb) {
+  return verb == "resume" || verb == "step" || verb == "stop";
+}
+
+// A number of steps; `otherwise` where there is none.
+std::int64_t whole_number_in(const json& request, const char* key, std::int64_t otherwise) {
+  constexpr std::int64_t most = std::int64_t{1} << 50;
+  const auto found = request.find(key);
+  if (found == request.end()) return otherwise;
+  if (!found->is_number_integer() || found->get<double>() > static_cast<double>(most))
+    throw core::Error(fmt::format("`{}` is no number of steps", found->dump()), fmt::format("key `{}`", key));
+  return found->get<std::int64_t>();
+}
+
+std::string text_in(const json& request, const char* key) {
+  constexpr std::size_t longest = 1000;
+  const auto found = request.find(key);
+  return found != request.end() && found->is_string() ? found->get<std::string>().substr(0, longest) : "";
+}
+
+}  // namespace
+
+const core::Registry<SteeringVerb>& steering_verbs() {
+  static const core::Registry<SteeringVerb> all(
+      {"steering", "verb of steering", "what `sidestream steer` asks of a run"},
+      {{"list", "the knobs with their values, ranges and meanings, and what may be edited", false},
+       {"status", "the step, and the changes that wait or were made", false},
+       {"set", "gives a knob another value"},
+       {"edit", "sets, adds to or multiplies a quantity in a box of cells"},
+       {"pause", "has the run wait between two steps", false},
+       {"resume", "has it go on", false},
+       {"step", "has it take so many steps and then wait", false},
+       {"checkpoint", "writes a checkpoint"},
+       {"stop", "ends the run, with a last checkpoint"}});
+  return all;
+}
+
+void SteeringDesk::open(std::vector<Knob> knobs, std::vector<EditableQuantity> editable, mesh::Box domain) {
+  const std::lock_guard lock(mutex_);
+  knobs_ = std::move(knobs);
+  editable_ = std::move(editable);
+  domain_ = domain;
+  is_open_ = true;
+}
+
+json SteeringDesk::answer(const json& request) {
+  const std::lock_guard lock(mutex_);
+  try {
+    return answer_to(request);
+  } catch (const core::Error& error) {
+    return refusal(error);
+  } catch (const json::exception& error) {
+    return refusal(core::Error(fmt::format("the request cannot be read: {}", error.what()), place));
+  }
+}
+
+json SteeringDesk::answer_to(const json& request) {
+  if (!is_open_)
+    throw core::Error("the run does not listen yet: it makes its initial state", place, "ask again in a moment");
+  const std::string verb = steering_verbs().named(request.at("verb").get<std::string>()).name;
+  if (verb == "list") return listing();
+  if (verb == "status") return overview();
+  if (standing_.state == "ended") throw core::Error("the run is over", place);
+  return enter(request, verb);
+}
+
+json SteeringDesk::overview() const {
+  json waiting = json::array();
+  for (const Change& change : waiting_) waiting.push_back(to_json(change));
+  return {{"ok", true},         {"step", standing_.step}, {"progress", standing_.progress}, {"state", standing_.state},
+          {"waiting", waiting}, {"done", json(done_)}};
+}
+
+json SteeringDesk::listing() const {
+  json all = overview();
+  all["knobs"] = json::array();
+  for (const Knob& knob : knobs_) {
+    const auto value = standing_.values.find(knob.option.name);
+    all["knobs"].push_back(description_of(knob, value == standing_.values.end() ? json() : value->second));
+  }
+  all["editable"] = json::array();
+  for (const EditableQuantity& one : editable_)
+    all["editable"].push_back({{"name", one.name}, {"unit", one.unit}, {"meaning", one.meaning}, {"above", one.above}});
+  return all;
+}
+
+json SteeringDesk::enter(const json& request, const std::string& verb) {
+  if (waiting_.size() >= most_waiting)
+    throw core::Error(fmt::format("{} changes wait already", waiting_.size()), place, "ask again later");
+  Change change{.at = whole_number_in(request, "at", first_free_), .verb = verb, .is_soon = !request.contains("at")};
+  if (change.at < first_free_)
+    throw core::Error(fmt::format("step {} is past: the next change may come after step {}", change.at, first_free_),
+                      place, "leave `at` out, or name a step that is still to come");
+  change.who = text_in(request, "who");
+  change.why = text_in(request, "why");
+  if (verb == "set") {
+    const Knob& knob = knob_named(request.at("name").get<std::string>());
+    change.name = knob.option.name;
+    change.value = value_for(knob, request.at("value"));
+  } else if (verb == "edit") {
+    const RegionEdit edit = checked_edit(request);
+    change.name = edit.quantity;
+    change.value = to_json(edit);
+  } else if (verb == "step") {
+    const std::int64_t count = whole_number_in(request, "count", 1);
+    if (count < 1) throw core::Error(fmt::format("a run cannot take {} steps", count), place, "take 1 or more");
+    change.value = count;
+  }
+  change.id = ++last_id_;
+  waiting_.push_back(change);
+  return {{"ok", true}, {"id", change.id}, {"at", change.at}};
+}
+
+const Knob& SteeringDesk::knob_named(const std::string& name) const {
+  std::vector<std::string> names;
+  for (const Knob& knob : knobs_) {
+    if (knob.option.name == name) return knob;
+    names.push_back(knob.option.name);
+  }
+  throw core::unknown_name("knob", name, names, place);
+}
+
+json SteeringDesk::value_for(const Knob& knob, const json& given) const {
+  json value = knob.read(node_from(given, knob.option.name));
+  const auto is_finite = [](const json& one) { return !one.is_number() || std::isfinite(one.get<double>()); };
+  if (!is_finite(value) || (value.is_array() && !std::ranges::all_of(value, is_finite)))
+    throw core::Error(fmt::format("`{}` takes finite numbers only", knob.option.name), place);
+  return value;
+}
+
+RegionEdit SteeringDesk::checked_edit(const json& request) const {
+  std::vector<std::string> names;
+  for (const EditableQuantity& one : editable_) names.push_back(one.name);
+  const auto name = request.at("name").get<std::string>();
+  const auto found = std::ranges::find(editable_, name, &EditableQuantity::name);
+  if (names.empty()) throw core::Error("this simulation has no quantity that may be edited", place);
+  if (found == editable_.end()) throw core::unknown_name("quantity that may be edited", name, names, place);
+  RegionEdit edit = edit_from(name, request.at("edit"));
+  if (!std::isfinite(edit.value)) throw core::Error("an edit takes a finite number", place);
+  if (edit.cells.is_empty() || !domain_.contains(edit.cells))
+    throw core::Error(fmt::format("the box {} is empty, or not inside of the domain, {}", mesh::to_string(edit.cells),
+                                  mesh::to_string(domain_)),
+                      place, "give cells of level 0; the upper corner is outside of the box");
+  if (edit.operation->name == "set" && !(edit.value > found->above))
+    throw core::Error(fmt::format("`{}` cannot be {}: it is above {}", name, edit.value, found->above), place);
+  return edit;
+}
+
+void SteeringDesk::tell(SteeringStanding standing) {
+  const std::lock_guard lock(mutex_);
+  standing_ = std::move(standing);
+  if (standing_.state == "paused") first_free_ = standing_.step;
+}
+
+std::vector<Change> SteeringDesk::take(std::int64_t step, bool is_paused) {
+  const std::lock_guard lock(mutex_);
+  // The next step does not come before one of those that end a pause, which came just before it.
+  const auto is_due = [&](const Change& change) {
+    return change.at <= step || (is_paused && change.is_soon && ends_pause(change.verb));
+  };
+  const auto later = std::ranges::stable_partition(waiting_, is_due);
+  std::vector<Change> due(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(later.begin()));
+  waiting_.erase(waiting_.begin(), later.begin());
+  first_free_ = is_paused ? step : step + 1;
+  return due;
+}
+
+void SteeringDesk::conclude(const Change& change, const std::string& outcome) {
+  const std::lock_guard lock(mutex_);
+  json entry = to_json(change);
+  entry["outcome"] = outcome;
+  done_.push_back(std::move(entry));
+  if (done_.size() > most_done) done_.pop_front();
+}
+
+std::vector<Change> SteeringDesk::close() {
+  const std::lock_guard lock(mutex_);
+  standing_.state = "ended";
+  const std::deque<Change> left = std::exchange(waiting_, {});
+  return {left.begin(), left.end()};
+}
+
+}  // namespace sidestream::couple

@@ -1,0 +1,66 @@
+#include "sims/run/run_knobs.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "sidestream/core/error.hpp"
+
+namespace sidestream::sims {
+
+namespace {
+
+using couple::Knob;
+using couple::make_knob;
+using couple::option_of;
+
+core::Option trigger_option(const std::string& table, const std::string& key) {
+  const auto& keys = couple::trigger_keys();
+  return option_of({keys.begin(), keys.end()}, table, key);
+}
+
+void add_trigger(std::vector<Knob>& knobs, couple::Schedule& schedule, const std::string& table,
+                 const std::string& trigger) {
+  couple::Trigger& own = schedule.trigger(trigger);
+  knobs.push_back(make_knob<std::int64_t>(
+      trigger_option(table, "every"), [&own] { return nlohmann::json(own.when().every); },
+      [&own](std::int64_t steps) { own.set_every(steps); }));
+  knobs.push_back(make_knob<double>(
+      trigger_option(table, "every_wall_time"), [&own] { return nlohmann::json(own.when().every_wall_time_s); },
+      [&own](double seconds) { own.set_every_wall_time(seconds); }));
+}
+
+// A limit that is past would say that more was done than was to be.
+Knob max_steps(RunConfig& config, std::function<std::int64_t()> present_step) {
+  Knob knob = make_knob(option_of(run_options(), "run", "max_steps"), config.max_steps);
+  knob.set = [set = knob.set, present_step = std::move(present_step)](const nlohmann::json& value) {
+    if (!value.is_null() && value.get<std::int64_t>() < present_step())
+      throw core::Error(fmt::format("`run.max_steps` cannot be {}: the run has taken {} steps",
+                                    value.get<std::int64_t>(), present_step()));
+    set(value);
+  };
+  return knob;
+}
+
+}  // namespace
+
+std::string checkpoint_trigger() {
+  return "output.checkpoint";  // no task has a name with a dot
+}
+
+std::string trigger_of(const OutputConfig& plotfile) {
+  return plotfile.task.empty() ? "output.plotfile" : plotfile.task;
+}
+
+std::vector<Knob> run_knobs(RunConfig& config, couple::Schedule& schedule, std::function<std::int64_t()> present_step) {
+  std::vector<Knob> knobs{max_steps(config, std::move(present_step)),
+                          make_knob(option_of(run_options(), "run", "wall_time"), config.wall_time_s)};
+  for (const couple::Task& task : config.coupling.tasks) add_trigger(knobs, schedule, "task." + task.name, task.name);
+  for (const OutputConfig& plotfile : config.plotfiles)
+    add_trigger(knobs, schedule, plotfile.task.empty() ? "output.plotfile" : "task." + plotfile.task,
+                trigger_of(plotfile));
+  if (config.checkpoint) add_trigger(knobs, schedule, "output.checkpoint", checkpoint_trigger());
+  return knobs;
+}
+
+}  // namespace sidestream::sims

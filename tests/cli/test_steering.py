@@ -1,0 +1,232 @@
+"""`sidestream steer` on a run that goes on, and the same run again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sidestream
+from calls import command, program
+from sidestream.launch.launcher import find_program, mpi_environment
+
+# A step of it takes some milliseconds, and it would take a million.
+CONFIG = """simulation = "sod"
+[mesh]
+cells = [32, 16, 16]
+block = 8
+[sod]
+end = 1e6
+[hydro]
+cfl = 0.5
+[run]
+max_steps = 1000000
+steering = true
+[task.pdf]
+analysis = "pdf"
+every = 50
+"""
+RANKS = 2
+END_S = 60.0
+
+
+class Steered:
+    """A run in the folder `run` that listens."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.run = folder / "run"
+        (folder / "tube.toml").write_text(CONFIG)
+        line = ["mpirun", "-n", str(RANKS), str(find_program()), "tube.toml", "--out", "run"]
+        self.process = subprocess.Popen(
+            line, cwd=folder, env=mpi_environment(os.environ, RANKS), stderr=subprocess.PIPE, text=True
+        )
+        self._wait_for(lambda: self.steer("status").returncode == 0)
+
+    def steer(self, *words: object) -> subprocess.CompletedProcess[str]:
+        return command(self.folder, "steer", self.run, *words)
+
+    def asked(self, verb: str) -> Any:
+        done = self.steer(verb, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def wait_for_state(self, state: str) -> Any:
+        self._wait_for(lambda: self.asked("status")["state"] == state)
+        return self.asked("status")
+
+    def _wait_for(self, condition: Any) -> None:
+        end = time.monotonic() + END_S
+        while not condition():
+            assert time.monotonic() < end and self.process.poll() is None, "waited in vain"
+            time.sleep(0.02)
+
+    def end(self) -> int:
+        assert self.steer("stop", "--why", "enough").returncode == 0
+        return self.process.wait(END_S)
+
+    def events(self, kind: str) -> list[dict[str, Any]]:
+        lines = map(json.loads, (self.run / "events.jsonl").read_text().splitlines())
+        return [event for event in lines if event["event"] == kind]
+
+
+@pytest.fixture
+def steered(tmp_path: Path) -> Iterator[Steered]:
+    run = Steered(tmp_path)
+    yield run
+    if run.process.poll() is None:
+        run.process.kill()
+    run.process.communicate()
+
+
+def test_what_is_set_and_paused_is_told_in_the_events(steered: Steered) -> None:
+    knobs = {knob["name"]: knob for knob in steered.asked("list")["knobs"]}
+    assert knobs["hydro.cfl"]["value"] == 0.5
+    assert knobs["hydro.cfl"]["maximum"] == 1.0
+    assert steered.steer("set", "hydro.cfl", "0.25", "--why", "a shock comes").returncode == 0
+    assert steered.steer("pause").returncode == 0
+    at = steered.wait_for_state("paused")["step"]
+    assert steered.steer("edit", "pressure", "multiply", "2", "--cells", "0:4,0:8,0:8").returncode == 0
+    assert steered.steer("step", "3").returncode == 0
+    steered._wait_for(lambda: steered.asked("status")["step"] == at + 3)
+    assert steered.wait_for_state("paused")["step"] == at + 3
+    table = steered.steer("status")
+    assert "hydro.cfl" in table.stdout and "a shock comes" in table.stdout
+
+    assert steered.end() == 0
+    change, *_ = steered.events("steering")
+    assert (change["name"], change["old"], change["value"]) == ("hydro.cfl", 0.5, 0.25)
+    assert change["why"] == "a shock comes" and "@" in change["who"]
+    assert [event["verb"] for event in steered.events("steering")] == ["set", "pause", "edit", "step", "stop"]
+    assert (steered.run / f"chk{at + 3:05}.hdf5_chk").exists()
+
+
+def test_a_python_program_steers(steered: Steered) -> None:
+    run = sidestream.steer(steered.run)
+    run.set("task.pdf.every", 1)
+    at = run.pause(why="to look")
+    steered.wait_for_state("paused")
+    assert run.status()["step"] == at
+    with pytest.raises(sidestream.Error, match=r"hydro\.clf"):
+        run.set("hydro.clf", 0.3)
+    run.edit("gas_density", ((0, 0, 0), (8, 8, 4)), 2.0)
+    run.resume()
+    assert steered.end() == 0
+    assert steered.events("steering")[2]["value"]["cells"] == [[0, 0, 0], [4, 8, 8]]
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("set", "hydro.clf", "0.3"), "hydro.cfl"),
+        (("set", "hydro.cfl", "2"), "1"),
+        (("set", "hydro.cfl", "fast"), "number"),
+        (("pause", "--at", "-1"), "past"),
+        (("edit", "velocity_x", "set", "1", "--cells", "0:1,0:1,0:1"), "pressure"),
+        (("edit", "pressure", "set", "1", "--cells", "0:99,0:1,0:1"), "domain"),
+        (("edit", "pressure", "set", "1", "--cells", "everything"), "0:8,0:8,0:4"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(steered: Steered, words: tuple[str, ...], complaint: str) -> None:
+    done = steered.steer(*words)
+    assert done.returncode == 2
+    assert complaint in done.stderr
+    assert steered.end() == 0
+    assert [event["verb"] for event in steered.events("steering")] == ["stop"]
+
+
+def test_who_steers_may_be_killed_at_any_moment(steered: Steered) -> None:
+    line = [sys.executable, "-m", "sidestream", "steer", str(steered.run), "set", "hydro.cfl", "0.3"]
+    for delay_s in (0.02, 0.1, 0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.8, 1.0):
+        client = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(delay_s)
+        client.send_signal(signal.SIGKILL)
+        client.wait()
+    before = steered.asked("status")["step"]
+    steered._wait_for(lambda: steered.asked("status")["step"] > before)
+    assert steered.end() == 0
+    assert steered.events("run_end")[0]["status"] == "finished"
+
+
+def test_the_same_run_again_on_other_ranks(steered: Steered) -> None:
+    assert steered.steer("set", "hydro.cfl", "0.3").returncode == 0
+    assert steered.steer("set", "task.pdf.every", "7").returncode == 0
+    assert steered.steer("edit", "pressure", "multiply", "2", "--cells", "0:4,0:8,0:8").returncode == 0
+    assert steered.steer("checkpoint").returncode == 0
+    assert steered.end() == 0
+
+    again = steered.folder / "again"
+    done = program(steered.folder, 1, "run/config.toml", "--out", again, "--replay", "run/events.jsonl")
+    assert done.returncode == 0, done.stderr
+    results, checkpoints = list(steered.run.rglob("*.nc")), list(steered.run.glob("*.hdf5_chk"))
+    assert len(results) > 2 and len(checkpoints) == 2
+    for path in results:
+        assert path.read_bytes() == (again / path.relative_to(steered.run)).read_bytes(), path.name
+    for path in checkpoints:  # which tell the ranks that wrote them
+        first, second = sidestream.open(path), sidestream.open(again / path.name)
+        for name in first:
+            assert np.array_equal(first[name], second[name]), (path.name, name)
+
+
+def test_a_run_that_does_not_listen_says_so(tmp_path: Path) -> None:
+    (tmp_path / "tube.toml").write_text(CONFIG)
+    words = ("tube.toml", "--out", "run", "--set", "run.max_steps=1", "--set", "run.steering=false")
+    assert program(tmp_path, 1, *words).returncode == 0
+    done = command(tmp_path, "steer", "run", "list")
+    assert done.returncode == 1
+    assert "--steer" in done.stderr
+
+
+def test_a_replay_of_what_is_no_run_is_used_wrongly(tmp_path: Path) -> None:
+    (tmp_path / "tube.toml").write_text(CONFIG)
+    (tmp_path / "events.jsonl").write_text("step 3\n")
+    done = program(tmp_path, 1, "tube.toml", "--replay", "events.jsonl")
+    assert done.returncode == 2
+    assert "events.jsonl:1" in done.stderr
+
+
+JOBS = """simulation = "sod"
+[mesh]
+cells = [16, 8, 8]
+block = 8
+[run]
+max_steps = 3
+[task.pdf]
+analysis = "pdf"
+every = 1
+isolate = true
+deadline = "60 s"
+"""
+
+
+def told(run: Path, kind: str) -> list[dict[str, Any]]:
+    lines = map(json.loads, (run / "events.jsonl").read_text().splitlines())
+    return [event for event in lines if event["event"] == kind]
+
+
+def test_a_job_that_was_late_is_late_again_and_no_other(tmp_path: Path) -> None:
+    (tmp_path / "jobs.toml").write_text(JOBS)
+    done = program(tmp_path, 1, "jobs.toml", "--out", "late", "--set", "task.pdf.deadline=0.001 s")
+    assert done.returncode == 1
+    late = told(tmp_path / "late", "job_ended")
+    assert [event["step"] for event in late] == [0, 1, 2, 3]
+    assert "deadline" in late[0]["message"]
+
+    # As if the last three had been in time: the same deadline does not end them now.
+    lines = (tmp_path / "late" / "events.jsonl").read_text().splitlines()
+    kept = [line for line in lines if not ('"job_ended"' in line and json.loads(line)["step"] > 0)]
+    (tmp_path / "events.jsonl").write_text("\n".join(kept) + "\n")
+    words = ("--set", "task.pdf.deadline=0.001 s", "--replay", "events.jsonl")
+    program(tmp_path, 1, "jobs.toml", "--out", "again", *words)
+    again = tmp_path / "again"
+    assert sorted(path.name for path in (again / "results" / "pdf").iterdir()) == ["00001.nc", "00002.nc", "00003.nc"]
+    assert [(event["step"], event["message"]) for event in told(again, "analysis_failed")] == [(0, late[0]["message"])]

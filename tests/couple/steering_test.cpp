@@ -1,0 +1,251 @@
+#include "sidestream/couple/steering.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "sidestream/core/error.hpp"
+#include "support/folder.hpp"
+#include "support/run_files.hpp"
+
+namespace sidestream::couple {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+core::Option option(const std::string& name, double lowest, double highest) {
+  core::Option one;
+  one.name = name;
+  return one.range(lowest, highest).doc("a number");
+}
+
+json request(const std::string& verb, const json& more = json::object()) {
+  json all{{"kind", "steer"}, {"verb", verb}};
+  all.update(more);
+  return all;
+}
+
+/// A number and two limits of which one stays below the other, which a run of the test has.
+class SteeringDeskTest : public testing::Test {
+ protected:
+  std::vector<Knob> knobs() {
+    const auto limit = [](const char* name, double& own, std::function<bool(double)> goes) {
+      return make_knob<double>(
+          option(name, 0.0, 10.0), [&own] { return json(own); },
+          [&own, goes = std::move(goes)](double value) {
+            if (!goes(value)) throw core::Error("the limits cross");
+            own = value;
+          });
+    };
+    return {make_knob(option("number", 0.0, 1.0), number_),
+            limit("below", below_, [this](double value) { return value < above_; }),
+            limit("above", above_, [this](double value) { return value > below_; })};
+  }
+  std::shared_ptr<SteeringDesk> desk() {
+    auto all = std::make_shared<SteeringDesk>();
+    all->open(knobs(), {{"density", "g", "of gas", 0.0}}, mesh::domain_of({8, 8, 8}));
+    return all;
+  }
+  Steering steering(std::shared_ptr<SteeringDesk> desk, std::shared_ptr<const Replay> replay = nullptr) {
+    Steering all(world_, log_, std::move(desk), std::move(replay));
+    all.open(knobs(), {{"density", "g", "of gas", 0.0}}, mesh::domain_of({8, 8, 8}),
+             {.edit = [this](const RegionEdit& edit) -> json {
+                edits_.push_back(edit);
+                return {{"cells", edit.cells.volume()}};
+              },
+              .write_checkpoint = [] { return json::object(); }});
+    return all;
+  }
+  json ask(SteeringDesk& desk, const json& asked) { return world_.rank() == 0 ? desk.answer(asked) : json(); }
+
+  comm::Communicator world_{MPI_COMM_WORLD};
+  test::SharedFolder folder_{world_};
+  io::EventLog log_{world_.rank() == 0 ? folder_ / "events.jsonl" : "", io::EventLog::Clock::now()};
+  double number_ = 0.5, below_ = 1.0, above_ = 2.0;
+  std::vector<RegionEdit> edits_;
+};
+
+TEST_F(SteeringDeskTest, RefusesWhileTheRunMakesItsState) {
+  SteeringDesk desk;
+
+  EXPECT_FALSE(desk.answer(request("list")).at("ok"));
+  EXPECT_FALSE(desk.answer(json::array()).at("ok"));
+  EXPECT_FALSE(desk.answer(request("set", {{"name", 7}})).at("ok"));
+}
+
+TEST_F(SteeringDeskTest, AllRanksMakeAChangeAtItsStepInTheOrderOfTheirComing) {
+  const auto at_desk = desk();
+  Steering all = steering(at_desk);
+  all.at_step(3, 0.0);
+
+  ask(*at_desk, request("set", {{"name", "number"}, {"value", 0.1}, {"at", 5}}));
+  ask(*at_desk, request("set", {{"name", "number"}, {"value", 0.2}}));
+  ask(*at_desk, request("set", {{"name", "number"}, {"value", "0.3"}}));
+  EXPECT_EQ(number_, 0.5);
+  all.at_step(4, 0.0);
+  EXPECT_EQ(number_, 0.3);
+  all.at_step(5, 0.0);
+  EXPECT_EQ(number_, 0.1);
+}
+
+TEST_F(SteeringDeskTest, WhoStepsOrPausesIsHeardWhileTheRunWaits) {
+  const auto at_desk = desk();
+  Steering all = steering(at_desk);
+  all.at_step(0, 0.0);
+  ask(*at_desk, request("pause"));
+  ask(*at_desk, request("stop", {{"at", 9}}));
+  all.at_step(1, 0.0);
+  EXPECT_TRUE(all.is_paused(1));
+
+  ask(*at_desk, request("step", {{"count", 2}}));
+  all.at_step(1, 0.0);
+  EXPECT_FALSE(all.is_paused(1));
+  EXPECT_FALSE(all.is_paused(2));
+  EXPECT_TRUE(all.is_paused(3));
+  EXPECT_FALSE(all.is_stopped());
+}
+
+TEST_F(SteeringDeskTest, WhatDoesNotGoWithTheStateChangesNothingAndIsTold) {
+  const auto at_desk = desk();
+  Steering all = steering(at_desk);
+
+  ask(*at_desk, request("set", {{"name", "below"}, {"value", 3.0}}));
+  all.at_step(0, 0.0);
+
+  EXPECT_EQ(below_, 1.0);
+  EXPECT_EQ(all.memory(), "");
+  if (world_.rank() != 0) return;
+  EXPECT_EQ(at_desk->answer(request("status")).at("done").at(0).at("outcome"), "the limits cross");
+  EXPECT_EQ(test::events(folder_ / "", "steering_refused").size(), 1u);
+}
+
+TEST_F(SteeringDeskTest, SettingsAreTakenUpAgainInWhateverOrderTheyArePossible) {
+  const auto at_desk = desk();
+  Steering all = steering(at_desk);
+  ask(*at_desk, request("set", {{"name", "above"}, {"value", 8.0}}));
+  ask(*at_desk, request("set", {{"name", "below"}, {"value", 5.0}}));
+  all.at_step(0, 0.0);
+  const std::string memory = all.memory();
+  below_ = 1.0, above_ = 2.0;
+
+  Steering again = steering(nullptr);
+  EXPECT_THAT(again.restore(memory), ElementsAre("`above` = 8.0", "`below` = 5.0"));
+  EXPECT_EQ(below_, 5.0);
+  EXPECT_EQ(above_, 8.0);
+  EXPECT_EQ(again.memory(), memory);
+  again.restore("");
+  EXPECT_EQ(below_, 1.0);
+  EXPECT_EQ(above_, 2.0);
+}
+
+TEST_F(SteeringDeskTest, WhatWasNeverDueIsTold) {
+  const auto at_desk = desk();
+  Steering all = steering(at_desk);
+  ask(*at_desk, request("stop", {{"at", 100}}));
+  all.at_step(0, 0.0);
+
+  all.close();
+  world_.barrier();
+  EXPECT_EQ(test::events(folder_ / "", "steering_left").at(0).at("at"), 100);
+  if (world_.rank() == 0) {
+    EXPECT_FALSE(at_desk->answer(request("pause")).at("ok"));
+  }
+}
+
+TEST_F(SteeringDeskTest, ThreadsMayAskWhileTheRunGoesOn) {
+  const auto at_desk = desk();
+  Steering all = steering(at_desk);
+  std::atomic<bool> is_over = false;
+  std::int64_t asked = 0;
+  std::thread other([&] {
+    for (int n = 0; world_.rank() == 0 && n < 500; ++n)
+      asked += at_desk->answer(request("set", {{"name", "number"}, {"value", n * 1e-3}})).at("ok").get<bool>();
+    is_over = true;
+  });
+  std::int64_t step = 0;
+  do all.at_step(step++, 0.0);
+  while (!world_.all(is_over));
+  other.join();
+  all.at_step(step, 0.0);
+
+  EXPECT_EQ(number_, 0.499);
+  world_.barrier();
+  EXPECT_EQ(test::events(folder_ / "", "steering").size(), 500u);
+}
+
+std::string lines(std::initializer_list<json> events) {
+  std::string all;
+  for (const json& event : events) all += event.dump() + "\n";
+  return all;
+}
+
+json steered(std::int64_t step, double value) {
+  return {{"event", "steering"}, {"step", step},     {"id", 1},   {"at", step},    {"verb", "set"},
+          {"who", ""},           {"name", "number"}, {"why", ""}, {"value", value}};
+}
+json published(std::int64_t step, const char* action) {
+  return {{"event", "publish"}, {"task", "t"}, {"step", step}, {"action", action}};
+}
+
+TEST_F(SteeringDeskTest, AReplayMakesTheChangesOfTheEvents) {
+  const auto replay = std::make_shared<const Replay>(
+      lines({{{"event", "run_start"}}, steered(2, 0.25), {{"event", "ended_early"}, {"step", 9}, {"by", "wall time"}}}),
+      "", "events");
+  Steering all = steering(nullptr, replay);
+
+  all.at_step(1, 0.0);
+  EXPECT_EQ(number_, 0.5);
+  all.at_step(2, 0.0);
+  EXPECT_EQ(number_, 0.25);
+  EXPECT_EQ(replay->end(9), EndCause::wall_time);
+  EXPECT_EQ(replay->end(8), std::nullopt);
+}
+
+TEST(ReplayOfEvents, WhatARestartWentBackBehindDoesNotCount) {
+  const Replay replay(lines({{{"event", "run_start"}},
+                             steered(2, 0.25),
+                             steered(4, 0.75),
+                             published(4, "dropped"),
+                             published(6, "dropped"),
+                             {{"event", "due_by_clock"}, {"task", "t"}, {"step", 6}},
+                             {{"event", "ended_early"}, {"step", 7}, {"by", "signal of the user"}},
+                             {{"event", "run_start"}},
+                             {{"event", "restart"}, {"step", 4}},
+                             published(6, "sent")}),
+                      "", "events");
+
+  EXPECT_EQ(replay.changes(2).size(), 1u);
+  EXPECT_EQ(replay.changes(4).size(), 0u);
+  EXPECT_EQ(replay.fate("t", 4), PublishFate::left_out);
+  EXPECT_EQ(replay.fate("t", 6), PublishFate::analysed);
+  EXPECT_FALSE(replay.was_due_by_clock("t", 6));
+  EXPECT_EQ(replay.end(7), std::nullopt);
+}
+
+TEST(ReplayOfEvents, WhatSidecarsLeftOutIsLeftOutUnlessItWasSentAgain) {
+  const Replay replay(
+      lines({{{"event", "run_start"}}, published(1, "sent"), published(2, "sent"), published(2, "sent")}),
+      lines(
+          {{{"event", "withdrawn"}, {"task", "t"}, {"step", 1}}, {{"event", "withdrawn"}, {"task", "t"}, {"step", 2}}}),
+      "events");
+
+  EXPECT_EQ(replay.fate("t", 1), PublishFate::left_out);
+  EXPECT_EQ(replay.fate("t", 2), PublishFate::analysed);
+}
+
+TEST(ReplayOfEvents, WhatIsNoEventIsRefusedWithItsLine) {
+  try {
+    Replay("{\"event\": \"run_start\"}\nstep 3\n", "", "events");
+    FAIL();
+  } catch (const core::Error& error) {
+    EXPECT_EQ(error.where(), "events:2");
+  }
+  EXPECT_THROW(Replay("", "", "events"), core::Error);
+}
+
+}  // namespace
+}  // namespace sidestream::couple

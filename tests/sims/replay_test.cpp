@@ -1,0 +1,155 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <thread>
+
+#include "sidestream/core/error.hpp"
+#include "sims/steered_run.hpp"
+
+namespace sidestream::sims {
+namespace {
+
+using couple::SteeringDesk;
+using nlohmann::json;
+using test::is_step;
+using test::request;
+using test::set_request;
+
+const std::string mesh = "simulation = \"sod\"\n[mesh]\ncells = [32, 8, 8]\nblock = 8\n";
+
+class ReplayTest : public testing::Test, public test::SteeredRun {
+ protected:
+  RunStatus replay(const std::string& text, const std::string& of, const std::string& name) {
+    return run(text, name, {}, {.replay = (folder / of) + "/events.jsonl"});
+  }
+  std::vector<std::int64_t> steps_of(const std::string& name, const std::string& kind) {
+    std::vector<std::int64_t> all;
+    for (const json& event : events(name, kind)) all.push_back(event.at("step"));
+    return all;
+  }
+};
+
+TEST_F(ReplayTest, WhatWasSteeredIsDoneAgainToTheBit) {
+  const std::string text = mesh +
+                           "[task.pdf]\nanalysis = \"pdf\"\nevery = 2\n[output]\nplotfile = { every = 3 }\n"
+                           "checkpoint = { every = 4, keep = 0 }\n";
+  run(text, "a", [](SteeringDesk& desk, const std::string& line) {
+    if (is_step(line, 1)) {
+      desk.answer(set_request("hydro.cfl", 0.3, 2));
+      desk.answer(set_request("task.pdf.every", 1, 3));
+      const json box{{"cells", {{0, 0, 0}, {4, 4, 2}}}, {"operation", "multiply"}, {"value", 3.0}};
+      desk.answer(request("edit", {{"name", "pressure"}, {"at", 4}, {"edit", box}}));
+      desk.answer(request("checkpoint", {{"at", 5}}));
+      desk.answer(request("pause", {{"at", 6}}));
+      desk.answer(request("stop", {{"at", 7}}));
+    }
+    if (line.starts_with("paused")) desk.answer(request("resume"));
+  });
+  replay(text, "a", "b");
+
+  ASSERT_EQ(steps("a").rbegin()->first, 7);
+  EXPECT_EQ(steps("b").rbegin()->first, 7);
+  for (const char* const path :
+       {"results", "plt00003", "plt00006", "chk00004.hdf5_chk", "chk00005.hdf5_chk", "chk00007.hdf5_chk"}) {
+    EXPECT_FALSE(bytes("a", path).empty()) << path;
+    EXPECT_TRUE(bytes("a", path) == bytes("b", path)) << path;
+  }
+}
+
+TEST_F(ReplayTest, TheClockSaysWhatItSaid) {
+  // Between none and all of the steps, as each waits.
+  const std::string text = mesh + "[task.pdf]\nanalysis = \"pdf\"\nevery_wall_time = \"0.06 s\"\n";
+  const auto slow = [](SteeringDesk&, const std::string&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(25));
+  };
+  run(text + "[run]\nwall_time = \"0.3 s\"\n", "a", slow);
+  replay(text + "[run]\nwall_time = \"0.3 s\"\n", "a", "b");
+
+  EXPECT_GT(steps_of("a", "analysis").size(), 1u);
+  EXPECT_LT(steps_of("a", "analysis").size(), steps("a").size());
+  EXPECT_EQ(steps_of("a", "analysis"), steps_of("b", "analysis"));
+  EXPECT_EQ(steps("a").rbegin()->first, steps("b").rbegin()->first);
+  EXPECT_TRUE(bytes("a", "results") == bytes("b", "results"));
+}
+
+TEST_F(ReplayTest, ASignalEndsARunWhereItDid) {
+  catch_stop_signals();
+  const auto raise = [](SteeringDesk&, const std::string& line) {
+    if (is_step(line, 3)) std::raise(SIGTERM);
+  };
+  EXPECT_EQ(run(mesh, "a", raise), RunStatus::interrupted);
+  EXPECT_EQ(replay(mesh, "a", "b"), RunStatus::interrupted);
+  EXPECT_EQ(steps("b").rbegin()->first, 3);
+  EXPECT_TRUE(bytes("a", "chk00003.hdf5_chk") == bytes("b", "chk00003.hdf5_chk"));
+}
+
+// The events of the run `name`, as they would be had `change` been told of some of them.
+std::string changed_events(const std::string& path, const std::function<void(json& event)>& change) {
+  std::ifstream in(path);
+  std::string all;
+  for (std::string line; std::getline(in, line);) {
+    json event = json::parse(line);
+    change(event);
+    all += event.dump() + "\n";
+  }
+  return all;
+}
+
+TEST_F(ReplayTest, WhatAQueueHadNoRoomForIsLeftOutOrDoneHereWhateverRoomThereIs) {
+  const std::string text =
+      mesh +
+      "[coupling]\nwhen_full = \"drop-oldest\"\n[task.pdf]\nanalysis = \"pdf\"\nevery = 1\ntransport "
+      "= \"async\"\n[run]\nmax_steps = 9\n";
+  run(text, "a");
+  if (world.rank() == 0) {
+    const std::string path = (folder / "a") + "/events.jsonl";
+    const std::string events = changed_events(path, [](json& event) {
+      if (event.at("event") != "publish") return;
+      event["action"] = event.at("step") == 3 ? "dropped" : event.at("step") == 5 ? "in-situ" : "sent";
+    });
+    std::ofstream(path) << events << json{{"event", "withdrawn"}, {"task", "pdf"}, {"step", 7}} << "\n";
+  }
+  world.barrier();
+  replay(text, "a", "b");
+
+  std::map<std::int64_t, std::string> actions;
+  for (const json& event : events("b", "publish")) actions[event.at("step")] = event.at("action");
+  EXPECT_EQ(actions.at(3), "dropped");
+  EXPECT_EQ(actions.at(5), "in-situ");
+  EXPECT_EQ(actions.at(7), "dropped");
+  const auto results = test::result_bytes(folder / "b");
+  for (int step = 0; step < 10; ++step) {
+    const auto is_of_step = [&](const auto& entry) {
+      return entry.first.starts_with("pdf/0000" + std::to_string(step) + ".nc");
+    };
+    EXPECT_EQ(std::ranges::any_of(results, is_of_step), step != 3 && step != 7) << step;
+  }
+}
+
+TEST_F(ReplayTest, ACheckpointThatWasPutOffIsPutOffAgain) {
+  const std::string text = mesh + "[output]\ncheckpoint = { every = 2, keep = 0 }\n[run]\nmax_steps = 7\n";
+  run(text, "a");
+  if (world.rank() == 0) {
+    const std::string path = (folder / "a") + "/events.jsonl";
+    const std::string events = changed_events(path, [](json& event) {
+      if (event.at("event") == "checkpoint_begun" && event.at("step") == 2) event["step"] = 3;
+    });
+    std::ofstream(path) << events;
+  }
+  world.barrier();
+  replay(text, "a", "b");
+
+  EXPECT_THAT(steps_of("b", "checkpoint_committed"), testing::ElementsAre(3, 4, 6, 7));
+}
+
+TEST_F(ReplayTest, EventsOfAnotherRunAreRefused) {
+  run(mesh + "[run]\nmax_steps = 1\n", "a");
+  EXPECT_THROW(replay("simulation = \"sod\"\n[mesh]\ncells = [16, 8, 8]\nblock = 8\n", "a", "b"), core::Error);
+}
+
+}  // namespace
+}  // namespace sidestream::sims
