@@ -48,12 +48,15 @@ couple::Task task_of(const Arguments& arguments, const std::string& configuratio
   throw core::unknown_name("task", arguments.task, names, arguments.where);
 }
 
-// Where results go: the folder of the run, or one that is named.
-io::RunFolder folder_of(const Arguments& arguments, const std::string& configuration) {
+// Where results go: the folder of the run, or one that is named. Collective.
+io::RunFolder folder_of(const comm::Communicator& world, const Arguments& arguments, const std::string& configuration) {
   if (arguments.folder.empty()) return io::RunFolder(arguments.where);
-  io::make_folder(arguments.folder);
   const io::RunFolder folder(arguments.folder);
-  if (!std::filesystem::exists(folder.config())) io::write_file_atomically(folder.config(), configuration);
+  world.agree_on([&] {
+    if (world.rank() != 0) return;
+    io::make_folder(arguments.folder);
+    if (!std::filesystem::exists(folder.config())) io::write_file_atomically(folder.config(), configuration);
+  });
   return folder;
 }
 
@@ -100,14 +103,20 @@ int do_task(const comm::Communicator& world, const Arguments& arguments) {
   options.does_task = task->transport->name == "stream";
   if (arguments.once) options.once_as = task->name;
   couple::StreamReader reader(world, arguments.where, options);
-  std::optional<io::RunFolder> folder;
-  world.agree_on([&] { folder = folder_of(arguments, configuration); });
+  const io::RunFolder folder = folder_of(world, arguments, configuration);
   if (world.rank() == 0) tell(fmt::format("attached to {}, task {}", arguments.where, task->name));
-  const couple::TaskTotals totals = couple::attach(world, reader, *task, *folder, bill, tell);
-  if (world.rank() != 0) return world.broadcast(totals.failed) == 0 ? done : failed;
+  couple::TaskTotals totals;
+  try {
+    totals = couple::attach(world, reader, *task, folder, bill, tell);
+  } catch (const core::Error& error) {
+    if (!error.is_reported_elsewhere()) tell(error.what());
+    return failed;
+  }
+  const auto code = [&] { return world.broadcast(totals.failed) == 0 && reader.lost().empty() ? done : failed; };
+  if (world.rank() != 0) return code();
   tell(fmt::format("{} results; {}; {} steps dropped by the run, {} lost", totals.count, reader.ending(),
                    reader.counts().dropped, reader.lost().size()));
-  return world.broadcast(totals.failed) == 0 ? done : failed;
+  return code();
 }
 
 int ask(const Arguments& arguments) {

@@ -26,6 +26,7 @@ __all__ = ["Block", "Stream", "StreamSnapshot", "ask", "make_keys", "status", "s
 
 Place = Sequence[int]  # z, y, x
 PRECISIONS = ("double", "single")
+MOST_CELLS, MOST_LEVELS = 2**30, 31
 
 
 class Block(NamedTuple):
@@ -194,6 +195,14 @@ def stream(
             raise Error(
                 f"{region!r} is no region", hint="give its first cell and its end: ((0, 0, 0), (16, 32, 32))"
             ) from problem
+    if not 0 < timeout < float("inf") or not 0 <= patience < float("inf"):
+        raise Error(f"timeout={timeout!r}, patience={patience!r} are no times to wait", hint="give seconds")
+    if gateways < 0:
+        raise Error(f"there cannot be {gateways} gateways", hint="0: all ranks can reach the run")
+    if level is not None and (not isinstance(level, int) or not 0 <= level < MOST_LEVELS):
+        raise Error(f"there is no level {level!r}", hint="levels are counted from 0")
+    if box is not None and any(abs(cell) >= MOST_CELLS for corner in box for cell in corner):
+        raise Error(f"{region!r} is no region", hint="it is counted in cells of level 0")
     with translated_errors():
         reader = extension().Stream(
             where=str(run),

@@ -28,8 +28,7 @@ std::string failure() {
 std::string key_in(const fs::path& path) {
   const std::string text = core::read_input_file(path.string(), {"the key", "`sidestream keys` makes one", 1024});
   std::string key = text.substr(0, text.find_first_of("\r\n"));
-  std::array<std::uint8_t, 32> bytes{};
-  if (key.size() != key_length || zmq_z85_decode(bytes.data(), key.c_str()) == nullptr)
+  if (!is_key(key))
     throw core::Error("this is no key", path.string(), "`sidestream keys` makes one: 40 characters in one line");
   return key;
 }
@@ -53,6 +52,11 @@ std::string public_half(const std::string& secret) {
 }
 
 }  // namespace
+
+bool is_key(const std::string& text) {
+  std::array<std::uint8_t, 32> bytes{};
+  return text.size() == key_length && zmq_z85_decode(bytes.data(), text.c_str()) != nullptr;
+}
 
 KeyPair make_keys() {
   std::array<char, key_length + 1> open{}, secret{};

@@ -557,7 +557,7 @@ def test_a_quantity_that_there_is_not_is_told_with_the_nearest(tmp_path: Path) -
 
 def test_where_no_run_streams_the_command_says_so(tmp_path: Path) -> None:
     done = command(tmp_path, "attach", "nowhere", "--task", "halos", "-n", "1")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "there is no stream of this run" in done.stderr
 
 
@@ -707,3 +707,20 @@ def test_ctrl_c_ends_the_wait_for_a_step(tmp_path: Path) -> None:
         assert "KeyboardInterrupt" in waiting.communicate(timeout=20)[1]
         until(lambda: not status_of(tmp_path)["readers"])
         job.kill()
+
+
+@pytest.mark.parametrize("policy", ["block", "spill"])
+def test_a_run_ends_where_a_reader_of_each_step_does_not_come_back(policy: str, tmp_path: Path) -> None:
+    text = f'[coupling]\nwhen_full = "{policy}"\nspill = "spill"\nqueue = "{4.5 * STEP_BYTES:.0f} B"\n'
+    write(tmp_path, LONG, SLICES, CHECKPOINTS, text, '[stream]\nwait_for = 1\ntimeout = "2 s"\n')
+    with attached(tmp_path, "run", "slices", 1, "--once") as reader:
+        with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
+            until(lambda: len(results(tmp_path / "run", "slices")) > 4)
+            kill_group(reader)
+            assert job.wait(60) == 0
+    made = {int(Path(name).stem) for name in results(tmp_path / "run", "slices")}
+    published = events(tmp_path, "publish")
+    unheard = {event["step"] for event in published if event["action"] in ("unheard", "dropped")}
+    lost = {event["step"] for event in events(tmp_path, "stream_dropped")}
+    lost |= {step for event in events(tmp_path, "stream_leave") for step in event.get("lost", [])}
+    assert made | unheard | lost == set(range(41))  # each step is accounted for

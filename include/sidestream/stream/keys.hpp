@@ -11,6 +11,9 @@ struct KeyPair {
   std::string public_key, secret_key;
 };
 
+/// Whether this may be a key, public or secret.
+bool is_key(const std::string& text);
+
 /// Throws core::Error where ZeroMQ was built without encryption.
 KeyPair make_keys();
 

@@ -43,7 +43,7 @@ struct Message {
 /// What a socket takes from others, who may be anybody.
 struct Limits {
   std::size_t message_bytes = std::size_t{1} << 20;
-  int waiting = 64;  ///< messages of each peer that wait to be taken, or to go
+  int waiting = 64;  ///< messages of each peer that wait to be taken
 };
 
 /// One end of what a socket of ZeroMQ is, of one thread.

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from .. import console
-from .files import Ranks, count_of, status
+from .files import Ranks, count_of
 from .options import Launcher
+
+
+class Technique(str, Enum):
+    """How cells come from the ranks of a run to those of a reader."""
+
+    AUTO = "auto"
+    BOUNDING_BOX = "bounding-box"
+    WRITE_BLOCK = "write-block"
+
 
 KEYS = Path("~/.sidestream/keys")
 
@@ -43,8 +53,8 @@ def attach(
     ] = None,
     keys: Keys = None,
     technique: Annotated[
-        str, typer.Option("--technique", metavar="NAME", help="How cells come: auto, bounding-box, write-block.")
-    ] = "auto",
+        Technique, typer.Option("--technique", metavar="NAME", help="How cells come: auto, bounding-box, write-block.")
+    ] = Technique.AUTO,
     compress: Annotated[
         str, typer.Option("--compress", metavar="HOW", help='How cells travel: none, zstd, or "zfp 1e-3" (an error).')
     ] = "none",
@@ -71,17 +81,28 @@ def attach(
     \b
     Examples:
       sidestream attach runs/demo --task halos -n 2
-      sidestream attach tcp://node7:5555#KEY --task halos --keys ~/.sidestream/keys --out halos
+      sidestream attach 'tcp://node7:5555#KEY' --task halos --keys ~/.sidestream/keys --out halos
       sidestream attach runs/demo --task halos --once --patience 600    each step, whatever is killed
     """
     from ..launch.attached import Attachment
     from ..launch.attached import attach as do_attach
 
     attachment = Attachment(
-        run, task, stream, out, settings or (), keys, technique, compress, once, single, gateways, timeout, patience
+        run,
+        task,
+        stream,
+        out,
+        settings or (),
+        keys,
+        technique.value,
+        compress,
+        once,
+        single,
+        gateways,
+        timeout,
+        patience,
     )
-    with status(f"attached to {run}") as tell:
-        do_attach(attachment, count_of(ranks), launcher, tell)
+    do_attach(attachment, count_of(ranks), launcher, console.say)
 
 
 def keys(

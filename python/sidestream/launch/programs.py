@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from ..error import Error, UsageError
 from .job import POLL_S, Job
-from .launcher import PROGRAM, find_program, prepare
+from .launcher import ATTACH, PROGRAM, find_program, prepare
 from .messages import MessageFilter
 
 USED_WRONGLY = 2  # the exit code of our programs that says so
@@ -44,7 +44,7 @@ def lines_of(
 
 def _failure(name: str, messages: MessageFilter, exit_code: int) -> Error:
     if messages.errors:
-        kind = UsageError if name == PROGRAM and exit_code == USED_WRONGLY else Error
+        kind = UsageError if name in (PROGRAM, ATTACH) and exit_code == USED_WRONGLY else Error
         return kind.from_text(messages.errors[0])
     return messages.diagnosis(exit_code) or Error(f"`{name}` ended with exit code {exit_code}")
 

@@ -17,7 +17,9 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t least_in_place = std::size_t{16} << 10;  // smaller pieces are gathered
-constexpr std::size_t most_early = 64;                         // requests that wait for a publish
+constexpr std::size_t most_early = 64;  // requests for a publish that other ranks have, and this one is about to have
+constexpr std::int64_t most_ahead = 2;
+constexpr double longest_early_s = 30.0;
 
 std::string head_of(const ChunkHead& head) {
   return {reinterpret_cast<const char*>(&head), sizeof head};
@@ -70,9 +72,20 @@ std::shared_ptr<Shelf> BlockServer::shelf_of(std::int64_t publish) const {
 
 void BlockServer::serve() {
   while (std::optional<stream::Message> message = server_.receive()) take(std::move(*message));
-  for (stream::Message& early : std::exchange(early_, {})) take(std::move(early));
-  for (auto transfer = transfers_.begin(); transfer != transfers_.end();)
-    transfer = send_some(transfer->second) ? std::next(transfer) : transfers_.erase(transfer);
+  for (Early& early : std::exchange(early_, {}))
+    if (early.publish <= newest())
+      take(std::move(early.message));
+    else if (early.age.seconds() < longest_early_s)
+      early_.push_back(std::move(early));
+  for (auto transfer = transfers_.begin(); transfer != transfers_.end();) {
+    const bool is_wanted = shelf_of(transfer->second.publish) != nullptr;  // else its reader has gone, or has it all
+    transfer = is_wanted && send_some(transfer->second) ? std::next(transfer) : transfers_.erase(transfer);
+  }
+}
+
+std::int64_t BlockServer::newest() const {
+  const std::lock_guard lock(mutex_);
+  return newest_;
 }
 
 // Whoever speaks nonsense gets no answer, and what he had is given up.
@@ -86,8 +99,10 @@ void BlockServer::take(stream::Message message) {
         transfer->second.credit = std::min(transfer->second.credit + 1, 4 * chunk_window);
     }
     if (kind != "want" || begin(message.peer, request)) return;
-    std::erase_if(early_, [&](const stream::Message& early) { return early.peer == message.peer; });
-    if (early_.size() < most_early) early_.push_back(std::move(message));
+    const std::int64_t publish = request.at("publish");
+    std::erase_if(early_, [&](const Early& early) { return early.message.peer == message.peer; });
+    if (publish <= newest() + most_ahead && early_.size() < most_early)
+      early_.push_back({publish, std::move(message), {}});
   } catch (const json::exception&) {
     transfers_.erase(message.peer);
   } catch (const core::Error&) {
@@ -112,7 +127,7 @@ bool BlockServer::begin(const std::string& peer, const json& request) {
     check(*shelf, order);
     const int window = std::clamp(request.at("window").get<int>(), 1, chunk_window);
     if (!order.compression.empty()) {
-      transfers_.emplace(peer, Transfer{peer, number, OutgoingCompressed(shelf, std::move(order)), window});
+      transfers_.emplace(peer, Transfer{peer, publish, number, OutgoingCompressed(shelf, std::move(order)), window});
       return true;
     }
     Outgoing cells(shelf, std::move(order));
@@ -120,7 +135,7 @@ bool BlockServer::begin(const std::string& peer, const json& request) {
     if (from < 0 || from > cells.bytes()) throw core::Error("there are not so many bytes");
     cells.skip_to(from);
     if (cells.bytes() == 0) server_.send(peer, head_of({number, 0, 0}));
-    transfers_.emplace(peer, Transfer{peer, number, std::move(cells), window});
+    transfers_.emplace(peer, Transfer{peer, publish, number, std::move(cells), window});
   } catch (const core::Error& error) {
     refuse(peer, number, error.message());
   }

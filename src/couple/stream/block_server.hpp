@@ -13,6 +13,7 @@
 #include "couple/stream/compressed_parts.hpp"
 #include "couple/stream/part_cursor.hpp"
 #include "couple/stream/shelf.hpp"
+#include "sidestream/core/timer.hpp"
 #include "sidestream/stream/socket.hpp"
 
 namespace sidestream::couple {
@@ -46,11 +47,20 @@ class BlockServer {
  private:
   struct Transfer {
     std::string peer;
+    std::int64_t publish = 0;
     std::uint64_t number = 0;
     std::variant<Outgoing, OutgoingCompressed> cells;
     int credit = 0;
   };
+  // For a publish that this rank has not got yet.
+  struct Early {
+    std::int64_t publish = 0;
+    stream::Message message;
+    core::Stopwatch age{};
+  };
+
   void take(stream::Message message);
+  std::int64_t newest() const;
   bool begin(const std::string& peer, const nlohmann::json& request);
   void refuse(const std::string& peer, std::uint64_t transfer, const std::string& reason);
   bool send_some(Transfer& transfer);
@@ -60,7 +70,7 @@ class BlockServer {
 
   stream::Server server_;
   std::map<std::string, Transfer> transfers_;  // of each peer the last
-  std::vector<stream::Message> early_;         // of each peer one, for a publish that this rank has not got yet
+  std::vector<Early> early_;                   // of each peer one
   std::atomic<std::int64_t> bytes_sent_ = 0;
 
   mutable std::mutex mutex_;  // of what follows

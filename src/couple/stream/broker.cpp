@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "couple/publish/protocol.hpp"
@@ -21,9 +22,11 @@ namespace {
 constexpr double again_s = 2.0;  // after which a reader that asks is told again
 constexpr std::size_t most_readers = 1024, longest_name = 256;
 
+// Of UTF-8, as all that reaches a log.
 std::string text_in(const json& request, const char* key) {
   std::string text = request.at(key).get<std::string>();
   if (text.size() > longest_name) throw core::Error(fmt::format("`{}` is too long", key));
+  static_cast<void>(json(text).dump());
   return text;
 }
 
@@ -84,10 +87,11 @@ json Broker::answer(const std::string& peer, const std::string& message) {
 }
 
 json Broker::welcome(const std::string& peer, const json& request) {
-  const int version = request.at("version");
+  const json& version = request.at("version");
   if (version != stream_version)
-    return refusal(fmt::format("the run speaks version {} of the protocol, the reader {}", stream_version, version),
-                   "both have to be of the same version of Sidestream");
+    return refusal(
+        fmt::format("the run speaks version {} of the protocol, the reader {}", stream_version, version.dump()),
+        "both have to be of the same version of Sidestream");
   if (readers_.size() >= most_readers) return refusal("the run has as many readers as it takes");
   Reader reader;
   reader.peer = peer;
@@ -96,6 +100,7 @@ json Broker::welcome(const std::string& peer, const json& request) {
   reader.once_as = text_in(request, "once_as");
   reader.layout = text_in(request, "layout");
   reader.ranks = request.at("ranks");
+  if (reader.ranks < 1) throw core::Error("a reader has one rank or more");
   reader.demand = demand_from(request.at("demand"));
   if (reader.task.empty() && run_.tasks.size() == 1) reader.task = run_.tasks.front();
   if (reader.task.empty())
@@ -150,14 +155,14 @@ json Broker::hear(Reader& reader, const json& request) {
   reader.sequence = request.at("sequence");
   reader.levels = request.at("levels");
   reader.bytes = request.at("bytes");
-  const std::int64_t received = request.at("received"), done = request.at("done");
-  if (received > reader.received || done > reader.done) reader.since_taken.restart();
+  const auto told = [&](const char* key) { return std::min(request.at(key).get<std::int64_t>(), reader.last); };
+  const std::int64_t received = told("received"), done = told("done");
   reader.received = std::max(reader.received, received);
   if (done > reader.done) {
     reader.done = done;
     if (!reader.once_as.empty() || request.value("is_result", false)) ++acknowledged_[reader.task];
   }
-  reader.after = std::max(reader.after, request.at("after").get<std::int64_t>());
+  reader.after = std::max(reader.after, told("after"));
   release(reader, reader.once_as.empty() ? reader.received : reader.done);
   if (reader.is_dismissed) return ending(reader);
   return {{"kind", "state"},
@@ -205,6 +210,7 @@ void Broker::release(Reader& reader, std::int64_t up_to) {
   while (!reader.held.empty() && reader.held.front() <= up_to) {
     const std::int64_t number = reader.held.front();
     reader.held.pop_front();
+    reader.since_taken.restart();
     forget(reader.id, number);
   }
 }
@@ -221,22 +227,23 @@ void Broker::forget(int reader, std::int64_t number) {
   entries_.erase(found);
 }
 
-// One that may return keeps what lies on a disk; what is in memory is lost to it, and it will be told.
+// One that may return keeps what waits for it where a disk has room for more; else it will be told what it has lost.
 void Broker::leave(int id, const std::string& reason, bool may_return) {
   Reader& reader = readers_.at(id);
+  const bool keeps = may_return && options_.policy->otherwise == Otherwise::store;
   tell_("stream_leave", {{"reader", id},
                          {"who", reader.who},
                          {"task", reader.task},
                          {"reason", reason},
                          {"given", reader.given},
                          {"dropped", reader.dropped},
-                         {"may_return", may_return}});
-  const bool keeps = may_return && options_.policy->otherwise == Otherwise::store;
+                         {"may_return", may_return},
+                         {"lost", may_return && !keeps ? steps_of(reader) : std::vector<std::int64_t>{}}});
   for (std::deque<std::int64_t>* const numbers : {&reader.held, &reader.waiting}) {
     std::deque<std::int64_t> kept;
     for (const std::int64_t number : *numbers) {
       Entry& entry = entries_.at(number);
-      if (keeps && entry.is_stored) {
+      if (keeps) {
         kept.push_back(number);
         continue;
       }
@@ -280,11 +287,14 @@ std::vector<Broker::Subscriber> Broker::subscribers(const std::vector<std::strin
   const std::lock_guard lock(mutex_);
   std::vector<Subscriber> all;
   for (const auto& [id, reader] : readers_) {
-    const bool takes = reader.is_here || options_.policy->otherwise == Otherwise::store;
-    if (takes && !reader.is_dismissed && std::ranges::find(tasks, reader.task) != tasks.end())
-      all.push_back({id, reader.demand});
+    if (takes(reader) && std::ranges::find(tasks, reader.task) != tasks.end()) all.push_back({id, reader.demand});
   }
   return all;
+}
+
+// What waits for one that is away needs a disk.
+bool Broker::takes(const Reader& reader) const {
+  return !reader.is_dismissed && (reader.is_here || options_.policy->otherwise == Otherwise::store);
 }
 
 void Broker::dismiss(int id, const std::string& reason) {
@@ -295,6 +305,13 @@ void Broker::dismiss(int id, const std::string& reason) {
   found->second.reason = reason;
   for (const std::int64_t number : std::exchange(found->second.waiting, {})) forget(id, number);
   tell_("stream_dismissed", {{"reader", id}, {"who", found->second.who}, {"reason", reason}});
+}
+
+std::vector<std::int64_t> Broker::steps_of(const Reader& reader) const {
+  std::vector<std::int64_t> steps;
+  for (const auto* numbers : {&reader.held, &reader.waiting})
+    for (const std::int64_t number : *numbers) steps.push_back(entries_.at(number).step);
+  return steps;
 }
 
 std::int64_t Broker::backlog_of(const Reader& reader) const {
@@ -320,7 +337,7 @@ void Broker::give_way(const std::vector<Subscriber>& subscribers, std::int64_t b
   const std::int64_t share = subscribers.size() > 1 ? options_.capacity_bytes / 2 : options_.capacity_bytes;
   for (const Subscriber& subscriber : subscribers) {
     const auto found = readers_.find(subscriber.reader);
-    if (found == readers_.end()) continue;
+    if (found == readers_.end() || !takes(found->second)) continue;
     Reader& reader = found->second;
     const auto may_go = [&] { return !reader.waiting.empty() && entries_.at(reader.waiting.front()).step != step; };
     const auto is_over = [&] {
@@ -418,9 +435,18 @@ std::vector<std::int64_t> Broker::take_finished() {
 std::vector<Broker::Withdrawn> Broker::withdraw_waiting() {
   const std::lock_guard lock(mutex_);
   std::vector<Withdrawn> all;
-  for (auto& [id, reader] : readers_)
+  for (auto& [id, reader] : readers_) {
+    if (!reader.is_here) std::ranges::move(std::exchange(reader.held, {}), std::front_inserter(reader.waiting));
     while (!reader.waiting.empty()) all.push_back(withdraw(reader, reader.waiting.front()));
+  }
   return all;
+}
+
+void Broker::keep_in_memory(std::int64_t number) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(number);
+  if (found == entries_.end() || !std::exchange(found->second.is_stored, false)) return;
+  bytes_ += found->second.bytes;
 }
 
 bool Broker::is_empty() const {
@@ -430,9 +456,9 @@ bool Broker::is_empty() const {
 
 std::int64_t Broker::done() const {
   const std::lock_guard lock(mutex_);
+  const auto acknowledges = [&](int id) { return readers_.at(id).is_here && !readers_.at(id).once_as.empty(); };
   for (const auto& [number, entry] : entries_)
-    if (std::ranges::any_of(entry.wanted_by, [&](int id) { return !readers_.at(id).once_as.empty(); }))
-      return number - 1;
+    if (std::ranges::any_of(entry.wanted_by, acknowledges)) return number - 1;
   return number_;
 }
 

@@ -87,7 +87,9 @@ class Broker {
   void offer(Offer offer);
   /// Publishes that nobody wants any more, since it was asked last.
   std::vector<std::int64_t> take_finished();
-  /// What waits and has not been begun is withdrawn.
+  /// A disk has not taken what was to be stored.
+  void keep_in_memory(std::int64_t number);
+  /// What waits and has not been begun, or belongs to readers that are away, is withdrawn.
   std::vector<Withdrawn> withdraw_waiting();
   bool is_empty() const;
   std::int64_t sent() const { return number_; }
@@ -140,6 +142,8 @@ class Broker {
   bool has_room(std::int64_t bytes) const { return bytes_ + bytes <= options_.capacity_bytes; }
   void give_way(const std::vector<Subscriber>& subscribers, std::int64_t bytes, std::int64_t step, Verdict& verdict);
   Reader* reader_of(const std::string& peer);
+  bool takes(const Reader& reader) const;
+  std::vector<std::int64_t> steps_of(const Reader& reader) const;
 
   Run run_;
   Options options_;

@@ -7,6 +7,7 @@
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
+#include "sidestream/stream/keys.hpp"
 
 namespace sidestream::couple {
 
@@ -26,8 +27,12 @@ void write(const MeetingPoint& point, const io::RunFolder& folder) {
 
 MeetingPoint meeting_point(const std::string& where) {
   if (is_address(where)) {
-    const std::size_t key = where.find('#');
-    return {where.substr(0, key), key == std::string::npos ? "" : where.substr(key + 1), ""};
+    const std::size_t hash = where.find('#');
+    const std::string key = hash == std::string::npos ? "" : where.substr(hash + 1);
+    if (!key.empty() && !stream::is_key(key))
+      throw core::Error("what stands after the # is no public key", where,
+                        "it has 40 characters; a shell needs quotes around it");
+    return {where.substr(0, hash), key, ""};
   }
   const std::string path = io::RunFolder(where).stream();
   if (!std::filesystem::exists(path))

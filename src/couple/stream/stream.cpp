@@ -95,7 +95,7 @@ class Stream : public Transport {
   std::string address_of_blocks() const;
   Plan plan(const mesh::Snapshot& snapshot, const Orders& orders);
   Decision decide(const Plan& plan, std::int64_t bytes, std::int64_t step);
-  void send(const Plan& plan, const mesh::Snapshot& snapshot, std::vector<ParticleLabel> particles,
+  bool send(const Plan& plan, const mesh::Snapshot& snapshot, std::vector<ParticleLabel> particles,
             const Orders& orders, const Decision& decision);
   bool store(Cargo& cargo, std::int64_t step);
   void offer(const Plan& plan, const Announcement& announcement, const mesh::Snapshot& snapshot);
@@ -309,10 +309,10 @@ Orders Stream::publish_all(const mesh::Snapshot& snapshot, const Orders& orders)
   if (decision.answer == Broker::Answer::taken || decision.answer == Broker::Answer::stored) {
     const core::Stopwatch watch;
     const core::Bill::Part part = around_.bill.part("publish: packing", name);
-    send(plan_of_it, snapshot, std::move(particles), orders, decision);
+    const bool is_stored = send(plan_of_it, snapshot, std::move(particles), orders, decision);
     charge.pack_s = watch.seconds();
     charge.bytes = bytes;
-    action = decision.answer == Broker::Answer::taken ? Books::Action::sent : Books::Action::stored;
+    action = is_stored ? Books::Action::stored : Books::Action::sent;
   }
   for (Order order : orders) {
     order.charge = charge;
@@ -366,7 +366,8 @@ void Stream::report(const std::vector<Broker::Withdrawn>& withdrawn, std::int64_
   }
 }
 
-void Stream::send(const Plan& plan, const mesh::Snapshot& snapshot, std::vector<ParticleLabel> labels,
+// Returns whether it lies on disks.
+bool Stream::send(const Plan& plan, const mesh::Snapshot& snapshot, std::vector<ParticleLabel> labels,
                   const Orders& orders, const Decision& decision) {
   number_ = decision.number;
   Announcement announcement;
@@ -393,11 +394,13 @@ void Stream::send(const Plan& plan, const mesh::Snapshot& snapshot, std::vector<
   route_.pack(plan.fields.size(), write, cargo);
   particles.pack(cargo);
   if (has_gateways()) cargo = brought_to_gateways(std::move(cargo), plan.fields.size());
-  if (decision.answer == Broker::Answer::stored) store(cargo, snapshot.moment.step);
+  const bool is_stored = decision.answer == Broker::Answer::stored && group_.all(store(cargo, snapshot.moment.step));
+  if (decision.answer == Broker::Answer::stored && !is_stored && is_first()) broker_->keep_in_memory(number_);
   const std::vector<mesh::Layout>& levels = has_gateways() ? gateway_levels_ : levels_;
   station_->blocks().put(number_, std::make_shared<Shelf>(levels, group_.rank(), plan.fields.size(), std::move(cargo)));
   station_->wake();
   if (is_first()) offer(plan, announcement, snapshot);
+  return is_stored;
 }
 
 void Stream::make_way_to_gateways() {
@@ -443,7 +446,10 @@ bool Stream::store(Cargo& cargo, std::int64_t step) {
     cargo.store(spill_, pool_);
   } catch (const core::Error& error) {
     problem = error.what();
-    around_.log.write("spill_failed", {{"step", step}, {"message", problem}});
+    if (around_.told.insert("stream spill").second) {
+      around_.log.write("spill_failed", {{"step", step}, {"message", problem}});
+      if (around_.warn) around_.warn("steps for readers stay in memory, beyond the queue (said once)\n" + problem);
+    }
   }
   return problem.empty();
 }
@@ -508,7 +514,11 @@ void Stream::settle(std::int64_t count) {
 void Stream::finish(Drain drain) {
   if (is_first()) {
     if (drain == Drain::no) report(broker_->withdraw_waiting(), number_);
-    wait_for_readers_to([&] { return broker_->is_empty() || !broker_->has_readers(); });
+    const core::Stopwatch watch;  // readers that are away may come back for what waits
+    wait_for_readers_to([&] {
+      return broker_->is_empty() || (!broker_->has_readers() && watch.seconds() > around_.config.stream.timeout_s);
+    });
+    report(broker_->withdraw_waiting(), number_);
   }
   broadcast_patiently(group_, "");
   settle(0);
