@@ -88,7 +88,12 @@ int do_task(const comm::Communicator& world, const Arguments& arguments) {
   });
   configuration = world.broadcast(configuration);
   std::optional<couple::Task> task;
-  world.agree_on([&] { task = task_of(arguments, configuration); });
+  world.agree_on([&] {
+    task = task_of(arguments, configuration);
+    if (task->transport->name != "stream" && arguments.folder.empty())
+      throw core::Error(fmt::format("the run itself does the task `{}`, and its results are there", task->name), "",
+                        "name another folder for these, with --out");
+  });
   couple::ReaderOptions options;
   options.task = arguments.stream.empty() && task->transport->name == "stream" ? task->name : arguments.stream;
   for (const std::string& name : task->analysis->fields()) options.demand.quantities.push_back(name);

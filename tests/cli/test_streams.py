@@ -619,6 +619,7 @@ transport = "stream"
 [task.fof]
 analysis = "halos"
 finder = "fof"
+linking_length = 0.9
 min_particles = 2
 every = 1
 transport = "stream"
@@ -713,14 +714,84 @@ def test_ctrl_c_ends_the_wait_for_a_step(tmp_path: Path) -> None:
 def test_a_run_ends_where_a_reader_of_each_step_does_not_come_back(policy: str, tmp_path: Path) -> None:
     text = f'[coupling]\nwhen_full = "{policy}"\nspill = "spill"\nqueue = "{4.5 * STEP_BYTES:.0f} B"\n'
     write(tmp_path, LONG, SLICES, CHECKPOINTS, text, '[stream]\nwait_for = 1\ntimeout = "2 s"\n')
-    with attached(tmp_path, "run", "slices", 1, "--once") as reader:
-        with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
-            until(lambda: len(results(tmp_path / "run", "slices")) > 4)
-            kill_group(reader)
-            assert job.wait(60) == 0
+    with (
+        attached(tmp_path, "run", "slices", 1, "--once") as reader,
+        running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job,
+    ):
+        until(lambda: len(results(tmp_path / "run", "slices")) > 4)
+        kill_group(reader)
+        assert job.wait(60) == 0
     made = {int(Path(name).stem) for name in results(tmp_path / "run", "slices")}
     published = events(tmp_path, "publish")
     unheard = {event["step"] for event in published if event["action"] in ("unheard", "dropped")}
     lost = {event["step"] for event in events(tmp_path, "stream_dropped")}
     lost |= {step for event in events(tmp_path, "stream_leave") for step in event.get("lost", [])}
     assert made | unheard | lost == set(range(41))  # each step is accounted for
+
+
+def test_results_of_another_run_are_not_taken_for_those_of_this_one(tmp_path: Path) -> None:
+    write(tmp_path, BOX, SLICES, WAIT.format(1))
+    found = []
+    for gamma in (1.4, 1.6, 1.6):
+        with attached(tmp_path, "run", "slices", 2, "--out", "else") as reader:
+            done = run(tmp_path, 1, "--overwrite", "--set", f"hydro.gamma={gamma}")
+            assert done.returncode == 0, done.stderr
+            assert reader.wait(30) == 0, reader.stdout.read()
+        found.append(results(tmp_path / "else", "slices"))
+    assert len(found[0]) == STEPS + 1
+    assert found[0] != found[1]
+    assert found[1] == found[2]
+
+
+def test_a_task_that_the_run_does_itself_needs_a_folder_of_its_own(tmp_path: Path) -> None:
+    write(tmp_path, BOX, LIVE, SLICES.replace('transport = "stream"\n', ""), WAIT.format(1))
+    with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
+        until(lambda: is_open(tmp_path))
+        refused = command(tmp_path, "attach", "run", "--task", "slices", "--stream", "live", "-n", 1)
+        assert refused.returncode == 2
+        assert "with --out" in refused.stderr
+        done = command(tmp_path, "attach", "run", "--task", "slices", "--stream", "live", "--out", "else", "-n", 3)
+        assert done.returncode == 0, done.stderr
+        assert job.wait(60) == 0
+    assert results(tmp_path / "else", "slices") == results(tmp_path / "run", "slices")
+    assert f"step {STEPS}" in done.stderr
+
+
+def test_links_are_those_of_in_situ_when_a_job_begins_anew(tmp_path: Path) -> None:
+    halos = HALOS.split("[task.fof]")[0] + "link = true\n"
+    write(tmp_path, UNIVERSE.replace("max_steps = 3", "max_steps = 8"), halos, CHECKPOINTS, WAIT.format(1))
+    whole = program(tmp_path, 1, "box.toml", "--quiet", "--out", "whole", "--set", "task.halos.transport=in-situ")
+    assert whole.returncode == 0, whole.stderr
+    with attached(tmp_path, "run", "halos", 2, "--once", "--timeout", 3) as reader:
+        with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
+            until(lambda: len(results(tmp_path / "run", "halos")) > 5)
+            os.kill(process_of(tmp_path), signal.SIGKILL)
+            job.wait(30)
+        kill_group(reader)
+    with attached(tmp_path, "run", "halos", 2, "--once") as reader:
+        assert run(tmp_path, 1, "--restart").returncode == 0
+        assert reader.wait(30) == 0, reader.stdout.read()
+    assert results(tmp_path / "run", "halos") == results(tmp_path / "whole", "halos")
+
+
+def test_memory_does_not_grow_with_readers_that_vanish(tmp_path: Path) -> None:
+    text = '[coupling]\nwhen_full = "drop-oldest"\nqueue = "64 MiB"\n[stream]\nwait_for = 1\ntimeout = "2 s"\n'
+    write(tmp_path, BOX.replace(str(CELLS), "64").replace(f"max_steps = {STEPS}", "max_steps = 400"), LIVE, text)
+    hanging = HANGING.replace("snapshot.step == 2", "True").replace('["gas_density"]', '"*"')
+    with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
+        until(lambda: is_open(tmp_path))
+        process = process_of(tmp_path)
+        seen = []
+        for _ in range(6):
+            victim = reader_of(tmp_path, hanging)
+            until(lambda: any(reader["holds"] or reader["given"] for reader in status_of(tmp_path)["readers"]), 30)
+            victim.kill()
+            victim.wait()
+            until(lambda: not status_of(tmp_path)["readers"], 30)
+            seen.append(resident_bytes(process))
+        job.kill()
+    assert seen[-1] < seen[1] + 2 * 64e6  # a step of all quantities takes 27 MB
+
+
+def resident_bytes(process: int) -> int:
+    return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")

@@ -53,9 +53,15 @@ core::Error silent(const std::string& address, double timeout_s, bool is_encrypt
 Attendant::Attendant(const MeetingPoint& where, const stream::Security& security, const ReaderOptions& options,
                      int ranks)
     : options_(options), client_(where.address, security, stream::random_name(), client_limits) {
-  const json hello = {{"kind", "hello"},      {"version", stream_version},        {"who", who_am_i()},
-                      {"task", options.task}, {"once_as", options.once_as},       {"layout", options.layout->name},
-                      {"ranks", ranks},       {"demand", to_json(options.demand)}};
+  const json hello = {{"kind", "hello"},
+                      {"version", stream_version},
+                      {"who", who_am_i()},
+                      {"task", options.task},
+                      {"once_as", options.once_as},
+                      {"does_task", options.does_task},
+                      {"layout", options.layout->name},
+                      {"ranks", ranks},
+                      {"demand", to_json(options.demand)}};
   client_.send(packed(hello));
   const core::Stopwatch watch;
   const stream::Socket* const socket = &client_;

@@ -113,6 +113,14 @@ json Broker::welcome(const std::string& peer, const json& request) {
     return refusal(fmt::format("a run whose policy is \"{}\" leaves steps out, and this reader wants each of them",
                                options_.policy->name),
                    "run it with `coupling.when_full` \"block\" or \"spill\"");
+  reader.does_task = request.value("does_task", false);
+  if (reader.does_task && std::ranges::any_of(readers_, [&](const auto& entry) {
+        const Reader& other = entry.second;
+        return other.is_here && other.does_task && other.task == reader.task && other.peer != peer &&
+               (reader.once_as.empty() || other.once_as != reader.once_as);
+      }))
+    return refusal(fmt::format("another job does the task `{}`", reader.task),
+                   "read its steps with sidestream.stream, or wait until that job has gone");
   if (Reader* const same = reader_of(peer)) leave(same->id, "it came again", !same->once_as.empty());
   json lost = json::array();
   const auto before = std::ranges::find_if(readers_, [&](const auto& entry) {

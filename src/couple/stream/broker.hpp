@@ -107,6 +107,7 @@ class Broker {
     std::string peer, who, task, once_as, layout;
     Demand demand;
     int ranks = 1;
+    bool does_task = false;              // of the run, into its folder
     bool is_here = true;                 // else it may come back
     std::deque<std::int64_t> waiting{};  // not begun
     std::deque<std::int64_t> held{};     // begun, and not given back

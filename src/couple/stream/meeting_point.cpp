@@ -20,9 +20,13 @@ constexpr std::int64_t most_bytes = 1 << 20;
 }  // namespace
 
 void write(const MeetingPoint& point, const io::RunFolder& folder) {
-  io::write_file_atomically(
-      folder.stream(),
-      json{{"address", point.address}, {"key", point.key}, {"run", point.run}, {"process", ::getpid()}}.dump(2) + "\n");
+  io::write_file_atomically(folder.stream(), json{{"address", point.address},
+                                                  {"key", point.key},
+                                                  {"run", point.run},
+                                                  {"configuration", point.configuration},
+                                                  {"process", ::getpid()}}
+                                                     .dump(2) +
+                                                 "\n");
 }
 
 MeetingPoint meeting_point(const std::string& where) {
@@ -32,7 +36,7 @@ MeetingPoint meeting_point(const std::string& where) {
     if (!key.empty() && !stream::is_key(key))
       throw core::Error("what stands after the # is no public key", where,
                         "it has 40 characters; a shell needs quotes around it");
-    return {where.substr(0, hash), key, ""};
+    return {where.substr(0, hash), key, "", ""};
   }
   const std::string path = io::RunFolder(where).stream();
   if (!std::filesystem::exists(path))
@@ -40,7 +44,7 @@ MeetingPoint meeting_point(const std::string& where) {
                       "a run streams while it goes on, if a task of its configuration has transport = \"stream\"");
   try {
     const json written = json::parse(io::read_text(path, most_bytes));
-    return {written.at("address"), written.at("key"), written.at("run")};
+    return {written.at("address"), written.at("key"), written.at("run"), written.at("configuration")};
   } catch (const json::exception&) {
     throw core::Error("the file does not say where the run can be reached", path, "is it of Sidestream, and whole?");
   }

@@ -8,9 +8,10 @@ namespace sidestream::couple {
 
 /// Where the readers of a run come to: `stream.json` in its folder, or an address that the user gives.
 struct MeetingPoint {
-  std::string address;  ///< of the first rank of the run
-  std::string key;      ///< its public key; empty: it asks nobody who he is
-  std::string run;      ///< which run it is, restarts included; unknown with an address
+  std::string address;          ///< of the first rank of the run
+  std::string key;              ///< its public key; empty: it asks nobody who he is
+  std::string run;              ///< which run it is, restarts included; unknown with an address
+  std::string configuration{};  ///< a digest of it: with another one it is another run
 };
 
 void write(const MeetingPoint& point, const io::RunFolder& folder);

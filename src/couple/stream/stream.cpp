@@ -41,14 +41,20 @@ namespace {
 constexpr const char* name = "stream";
 constexpr double farewell_s = 3.0;
 
-std::string run_of(const io::RunFolder& folder) {
+std::string digest(const std::string& text) {
+  return fmt::format("{:016x}", std::hash<std::string>()(text));
+}
+
+// One that goes on with the configuration of before is the same.
+std::string run_of(const io::RunFolder& folder, const std::string& configuration) {
   try {
-    return meeting_point(folder.path()).run;
-  } catch (const core::Error&) {
-    std::string id;
-    for (const char byte : stream::random_name()) id += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-    return id;
+    const MeetingPoint before = meeting_point(folder.path());
+    if (before.configuration == digest(configuration)) return before.run;
+  } catch (const core::Error&) {  // nobody was there, or said anything of use
   }
+  std::string id;
+  for (const char byte : stream::random_name()) id += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return id;
 }
 
 std::string host_name() {
@@ -144,10 +150,11 @@ Stream::Stream(Surroundings& around) : around_(around), group_(around.roles.grou
     std::vector<std::string> tasks;
     for (const Task& task : around_.config.tasks)
       if (task.transport->name == name) tasks.push_back(task.name);
-    const std::string run = run_of(around_.folder);
+    const std::string configuration = io::read_text(around_.folder.config());
+    const std::string run = run_of(around_.folder, configuration);
     const auto tell = [this](const std::string& event, const json& details) { around_.log.write(event, details); };
     broker_ = std::make_unique<Broker>(
-        Broker::Run{run, io::read_text(around_.folder.config()), addresses, tasks},
+        Broker::Run{run, configuration, addresses, tasks},
         Broker::Options{&policy_of(around_.config), static_cast<std::int64_t>(around_.config.queue_bytes),
                         config.timeout_s},
         tell, answers_of(around_.config));
@@ -160,7 +167,7 @@ Stream::Stream(Surroundings& around) : around_(around), group_(around.roles.grou
     const std::string outside = host_of(address) == "0.0.0.0" || host_of(address) == "*"
                                     ? fmt::format("tcp://{}{}", host_name(), address.substr(address.rfind(':')))
                                     : address;
-    write(MeetingPoint{outside, has_key ? security().own->public_key : "", run}, around_.folder);
+    write(MeetingPoint{outside, has_key ? security().own->public_key : "", run, digest(configuration)}, around_.folder);
     around_.log.write("stream_open", {{"address", outside}, {"encrypted", has_key}, {"tasks", tasks}});
     station_->begin(broker_.get());
   });

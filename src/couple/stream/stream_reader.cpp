@@ -104,8 +104,10 @@ class StreamReader::Impl {
       ending_ = reason;
       attendant_.reset();
       if (kind != "end")
-        throw_together(comm_, core::Error(kind == "silence" ? reason : "the run has let this reader go: " + reason,
-                                          where_, "attach again, with more patience if the run is to be restarted"));
+        throw_together(
+            comm_,
+            core::Error(kind == "silence" ? reason : "the run has let this reader go: " + reason, where_,
+                        kind == "silence" ? "attach again, with more patience if the run is to be restarted" : ""));
     }
     return std::nullopt;
   }
@@ -113,7 +115,10 @@ class StreamReader::Impl {
   bool has_next() const { return attendant_ && attendant_->has_next(); }
 
   void acknowledge() {
-    if (attendant_) attendant_->finish(number_);
+    if (!attendant_) return;
+    attendant_->finish(number_);
+    done_run_ = run_;
+    done_step_ = step_;
   }
 
   const ReaderOptions& options() const { return options_; }
@@ -212,6 +217,12 @@ class StreamReader::Impl {
     const Announcement announcement = announcement_from(told, std::numeric_limits<std::size_t>::max());
     if (announcement.number <= number_) return std::nullopt;
     mesh::Snapshot snapshot = snapshot_from(told);
+    if (!options_.once_as.empty() && run_ == done_run_ && snapshot.moment.step <= done_step_) {  // of a restarted run
+      number_ = announcement.number;
+      if (attendant_) attendant_->receive(number_, levels_version_, 0);
+      if (attendant_) attendant_->finish(number_);
+      return std::nullopt;
+    }
     snapshot.source = where_;
     snapshot.rank = comm_.rank();
     const Technique technique = choose();
@@ -226,10 +237,10 @@ class StreamReader::Impl {
     try {
       fetched = fetch(announcement, names, !species.empty(), way);
     } catch (const FetchTimeout& error) {
-      problem = error.what();
+      problem = error.message();
       is_late = true;
     } catch (const core::Error& error) {
-      problem = error.what();
+      problem = error.message();
     }
     if (!is_fetched_by_all(problem, is_late)) {
       attach();
@@ -240,6 +251,7 @@ class StreamReader::Impl {
     way.seconds = way.steps == 0 ? seconds : std::min(way.seconds, seconds);
     ++way.steps;
     number_ = announcement.number;
+    step_ = snapshot.moment.step;
     counts_.transfer_s = seconds;
     counts_.dropped = told.at("dropped");
     counts_.connections = fetcher_->connections();
@@ -294,6 +306,10 @@ class StreamReader::Impl {
       if (level.fetched != level.target)
         level.plan = std::make_unique<redistribute::Redistribution>(comm_, level.fetched, level.target);
     }
+    if (options_.demand.region && !way.levels.empty() &&
+        intersection(*options_.demand.region, way.levels.front().source.domain()).is_empty())
+      throw core::Error(fmt::format("the region {} lies outside the box of the run, {}",
+                                    to_string(*options_.demand.region), to_string(way.levels.front().source.domain())));
     comm_.agree(options_.layout->pieces && way.levels.size() > 1
                     ? fmt::format("the run is refined, and a layout of {} is for one level", options_.layout->name)
                     : "");
@@ -445,7 +461,9 @@ class StreamReader::Impl {
   std::unique_ptr<Attendant> attendant_;  // of the first rank
   std::unique_ptr<Fetcher> fetcher_;
   std::vector<mesh::Layout> leaves_, blocks_;
-  std::int64_t levels_version_ = 0, number_ = 0, told_bytes_ = 0;
+  std::int64_t levels_version_ = 0, number_ = 0, step_ = -1, told_bytes_ = 0;
+  std::string done_run_;  // and the last step of it that was acknowledged
+  std::int64_t done_step_ = -1;
   std::array<Way, 3> ways_{};  // by technique
   std::vector<FieldOfLevel> kept_;
   ReaderCounts counts_;
