@@ -107,7 +107,7 @@ TEST(CouplingConfig, TheResolvedTablesHoldEveryDefault) {
 }
 
 TEST(CouplingConfig, AnUnknownTransportIsAnsweredWithThoseThereAre) {
-  const core::Error error = error_of("[task.a]\nanalysis = \"digest\"\nevery = 1\ntransport = \"stream\"");
+  const core::Error error = error_of("[task.a]\nanalysis = \"digest\"\nevery = 1\ntransport = \"telepathy\"");
 
   EXPECT_THAT(error.where(), HasSubstr("run.toml:4"));
   EXPECT_THAT(std::string(error.what()), HasSubstr("in-situ"));

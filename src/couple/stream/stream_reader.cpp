@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -40,7 +39,7 @@ mesh::Int3 near_squares(int pieces, const mesh::Box& region) {
     if (pieces % x != 0) continue;
     const int y = pieces / x;
     const double a = static_cast<double>(n.x) / x, b = static_cast<double>(n.y) / y;
-    const double cost = std::abs(std::log(a / b));
+    const double cost = std::max(a / b, b / a);
     if (x == 1 || cost < least) least = cost, best = {x, y, 1};
   }
   return best;
