@@ -6,7 +6,6 @@
 #include <cstring>
 #include <utility>
 
-#include "couple/publish/protocol.hpp"
 #include "couple/stream/wire.hpp"
 #include "sidestream/core/error.hpp"
 
@@ -91,7 +90,7 @@ std::int64_t BlockServer::newest() const {
 // Whoever speaks nonsense gets no answer, and what he had is given up.
 void BlockServer::take(stream::Message message) {
   try {
-    const json request = unpacked(message.head);
+    const json request = request_from(message.head);
     const std::string kind = request.at("kind");
     if (kind == "more") {
       const auto transfer = transfers_.find(message.peer);

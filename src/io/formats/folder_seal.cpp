@@ -84,7 +84,7 @@ std::optional<std::string> check_sealed_texts(const std::string& folder) {
     fail("this and `sidestream.json`, whose checksum it holds, do not fit together", commit_path);
   try {
     const json all = parse_json(seal, seal_path);
-    if (all.at("version").get<int>() != version) fail("the file is of an unknown version", seal_path);
+    if (all.at("version") != version) fail("the file is of an unknown version", seal_path);
     for (const auto& [name, checksum] : all.at("files").items()) check_text(folder, name, checksum.get<std::string>());
     return all.at("state").dump();
   } catch (const json::exception& error) {

@@ -23,6 +23,12 @@ json number(double value) {
   return fmt::format("{}", value);
 }
 
+// Not by a conversion, which for a number that is none is undefined.
+std::int64_t integer_of(const json& value) {
+  if (!value.is_number_integer()) throw core::Error("this is no integer: " + value.dump());
+  return value.get<std::int64_t>();
+}
+
 double number_of(const json& value) {
   return value.is_string() ? std::stod(value.get<std::string>()) : value.get<double>();
 }
@@ -44,7 +50,7 @@ std::vector<FileSpecies> species_from(const json& list, const std::vector<mesh::
     const auto name = one.at("name").get<std::string>();
     if (std::ranges::find(all, name, &FileSpecies::name) != all.end())
       throw std::invalid_argument(fmt::format("two species are called `{}`", name));
-    all.push_back({name, static_cast<double>(all.size() + 1), one.at("particles").get<std::int64_t>(),
+    all.push_back({name, static_cast<double>(all.size() + 1), integer_of(one.at("particles")),
                    number_of(one.at("mass")), one.at("numbers").get<std::vector<std::string>>()});
     if (!std::ranges::all_of(all.back().numbers, has))
       throw std::invalid_argument(fmt::format("the species `{}` has numbers that the file has not", name));
@@ -109,10 +115,10 @@ std::string metadata_text(const FileContent& content) {
 void apply_metadata(const std::string& text, const std::string& where, FileDescription& description) {
   try {
     const json all = parse_json(text, where);
-    if (all.at("version").get<int>() != version)
+    if (all.at("version") != version)
       throw core::Error(fmt::format("the file is of version {}, not {}", all.at("version").dump(), version), where,
                         "read it with the version of Sidestream that wrote it");
-    description.state.moment.step = all.at("step").get<std::int64_t>();
+    description.state.moment.step = integer_of(all.at("step"));
     description.state.moment.time = number_of(all.at("time"));
     const auto hubble = all.at("hubble").get<double>();
     description.state.moment.scale_factor = scale_factor_in_file(number_of(all.at("scale_factor")), hubble);
