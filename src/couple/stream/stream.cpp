@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "couple/bill_event.hpp"
@@ -106,7 +108,8 @@ class Stream : public Transport {
   bool store(Cargo& cargo, std::int64_t step);
   void offer(const Plan& plan, const Announcement& announcement, const mesh::Snapshot& snapshot);
   void report(const std::vector<Broker::Withdrawn>& withdrawn, std::int64_t step);
-  void give_back(std::int64_t released);
+  void free(std::span<const std::int64_t> finished);
+  void book_acknowledged();
   std::vector<std::string> names_of(const Orders& orders) const;
   Orders publish_all(const mesh::Snapshot& snapshot, const Orders& orders);
   void wait_for_readers();
@@ -358,10 +361,25 @@ Stream::Decision Stream::decide(const Plan& plan, std::int64_t bytes, std::int64
     report(withdrawn, step);
     decision = {verdict_.answer, verdict_.number, verdict_.queue_bytes};
   }
-  const std::string told = broadcast_patiently(
-      group_, is_first() ? std::string(reinterpret_cast<const char*>(&decision), sizeof decision) : std::string());
-  std::copy(told.begin(), told.end(), reinterpret_cast<char*>(&decision));
+  // With what has gone meanwhile, so that its memory is there for this one.
+  std::string told;
+  if (is_first()) {
+    told.assign(reinterpret_cast<const char*>(&decision), sizeof decision);
+    for (const std::int64_t number : broker_->take_finished())
+      told.append(reinterpret_cast<const char*>(&number), sizeof number);
+  }
+  told = broadcast_patiently(group_, told);
+  std::memcpy(&decision, told.data(), sizeof decision);
+  std::vector<std::int64_t> finished((told.size() - sizeof decision) / sizeof(std::int64_t));
+  std::memcpy(finished.data(), told.data() + sizeof decision, finished.size() * sizeof(std::int64_t));
+  free(finished);
   return decision;
+}
+
+void Stream::free(std::span<const std::int64_t> finished) {
+  for (const std::int64_t number : finished) station_->blocks().remove(number);
+  released_ += std::ssize(finished);
+  pool_.give_back(station_->blocks().empty_buffers());
 }
 
 void Stream::report(const std::vector<Broker::Withdrawn>& withdrawn, std::int64_t step) {
@@ -504,13 +522,12 @@ void Stream::wait_for_readers_to(const std::function<bool()>& be_done) {
 void Stream::settle(std::int64_t count) {
   if (count > 0 && is_first()) wait_for_readers_to([&] { return broker_->done() >= count; });
   if (count > 0) broadcast_patiently(group_, "");
+  if (is_first()) book_acknowledged();
   if (released_ == number_) return;
-  const std::vector<std::int64_t> finished =
-      group_.broadcast(is_first() ? broker_->take_finished() : std::vector<std::int64_t>{});
-  for (const std::int64_t number : finished) station_->blocks().remove(number);
-  released_ += std::ssize(finished);
-  pool_.give_back(station_->blocks().empty_buffers());
-  if (!is_first()) return;
+  free(group_.broadcast(is_first() ? broker_->take_finished() : std::vector<std::int64_t>{}));
+}
+
+void Stream::book_acknowledged() {
   for (const auto& [task, results] : broker_->take_acknowledged())
     for (std::size_t t = 0; t < around_.config.tasks.size(); ++t)
       if (around_.config.tasks[t].name == task) around_.books.of(t).count += results;
