@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "couple/publish/protocol.hpp"
 #include "couple/stream/wire.hpp"
 #include "sidestream/core/error.hpp"
 
@@ -90,7 +91,8 @@ std::int64_t BlockServer::newest() const {
 // Whoever speaks nonsense gets no answer, and what he had is given up.
 void BlockServer::take(stream::Message message) {
   try {
-    const json request = request_from(message.head);
+    const json request = unpacked(message.head);
+    require_integers(request);
     const std::string kind = request.at("kind");
     if (kind == "more") {
       const auto transfer = transfers_.find(message.peer);

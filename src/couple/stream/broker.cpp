@@ -66,9 +66,10 @@ Broker::Reader* Broker::reader_of(const std::string& peer) {
 // Whoever speaks nonsense is let go.
 json Broker::answer(const std::string& peer, const std::string& message) {
   try {
-    const json request = request_from(message);
+    const json request = unpacked(message);
     const std::string kind = request.at("kind");
     if (const auto answers = answers_.find(kind); answers != answers_.end()) return answers->second(request);
+    require_integers(request);
     const std::lock_guard lock(mutex_);
     if (kind == "hello") return welcome(peer, request);
     Reader* const reader = reader_of(peer);

@@ -5,28 +5,17 @@
 #include <cstring>
 #include <span>
 
-#include "couple/publish/protocol.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::couple {
 
 using nlohmann::json;
 
-namespace {
-
-void require_integers(const json& part) {
-  if (part.is_number_float()) throw core::Error("a request is damaged: it has a number that is none of integers");
-  if (part.is_object() || part.is_array())
-    for (const auto& [key, inner] : part.items())
-      if (key != "compression") require_integers(inner);
-}
-
-}  // namespace
-
-json request_from(const std::string& message) {
-  json request = unpacked(message);
-  require_integers(request);
-  return request;
+void require_integers(const json& request) {
+  if (request.is_number_float()) throw core::Error("a request is damaged: it has a number that is none of integers");
+  if (request.is_object() || request.is_array())
+    for (const auto& [key, part] : request.items())
+      if (key != "compression") require_integers(part);
 }
 
 json to_request(const TransferOrder& order, std::int64_t publish, std::uint64_t transfer, std::int64_t from) {

@@ -24,8 +24,9 @@ inline constexpr int chunk_window = 6;
 inline constexpr stream::Limits talk_limits{std::size_t{64} << 10, 64}, request_limits{std::size_t{8} << 20, 8},
     client_limits{std::size_t{1} << 30, 64};
 
-/// A request, in which all numbers are integers, but those of `compression`. Throws core::Error for anything else.
-nlohmann::json request_from(const std::string& message);
+/// Throws core::Error unless all numbers of a reader's request are integers, but those of `compression`: to convert
+/// others may be undefined.
+void require_integers(const nlohmann::json& request);
 
 /// A request for cells of publish `publish`, from the byte `from` on.
 nlohmann::json to_request(const TransferOrder& order, std::int64_t publish, std::uint64_t transfer, std::int64_t from);
