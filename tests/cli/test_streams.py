@@ -333,7 +333,7 @@ def test_a_run_that_is_killed_is_told_of_in_time(tmp_path: Path) -> None:
         with pytest.raises(sidestream.Error, match="silent"):
             for _ in reader:
                 pass
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 20
         job.wait(30)
 
 
