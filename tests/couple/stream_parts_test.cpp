@@ -4,7 +4,7 @@
 #include <random>
 
 #include "couple/stream/part_cursor.hpp"
-#include "couple/stream/shelf.hpp"
+#include "couple/stream/run/shelf.hpp"
 #include "couple/stream/wire.hpp"
 #include "sidestream/mesh/field.hpp"
 

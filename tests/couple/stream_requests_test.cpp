@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "couple/publish/protocol.hpp"
-#include "couple/stream/broker.hpp"
+#include "couple/stream/run/broker.hpp"
 #include "couple/stream/wire.hpp"
 #include "sidestream/core/error.hpp"
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "couple/stream/shelf.hpp"
+#include "couple/stream/run/shelf.hpp"
 #include "sidestream/core/compressor.hpp"
 #include "sidestream/core/view.hpp"
 

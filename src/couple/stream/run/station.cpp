@@ -1,4 +1,4 @@
-#include "couple/stream/station.hpp"
+#include "couple/stream/run/station.hpp"
 
 #include <exception>
 #include <utility>

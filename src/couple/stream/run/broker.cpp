@@ -1,4 +1,4 @@
-#include "couple/stream/broker.hpp"
+#include "couple/stream/run/broker.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "couple/stream/socket_folder.hpp"
+#include "couple/stream/run/socket_folder.hpp"
 
 #include <fmt/format.h>
 #include <signal.h>

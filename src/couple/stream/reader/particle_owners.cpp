@@ -1,4 +1,4 @@
-#include "couple/stream/particle_owners.hpp"
+#include "couple/stream/reader/particle_owners.hpp"
 
 #include <fmt/format.h>
 

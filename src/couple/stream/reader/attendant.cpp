@@ -1,4 +1,4 @@
-#include "couple/stream/attendant.hpp"
+#include "couple/stream/reader/attendant.hpp"
 
 #include <fmt/format.h>
 #include <pwd.h>

@@ -12,7 +12,7 @@
 
 #include "couple/stream/compressed_parts.hpp"
 #include "couple/stream/part_cursor.hpp"
-#include "couple/stream/shelf.hpp"
+#include "couple/stream/run/shelf.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/stream/socket.hpp"
 

@@ -1,4 +1,4 @@
-#include "couple/stream/shelf.hpp"
+#include "couple/stream/run/shelf.hpp"
 
 #include <algorithm>
 #include <utility>

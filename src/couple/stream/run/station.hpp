@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "couple/stream/block_server.hpp"
-#include "couple/stream/broker.hpp"
+#include "couple/stream/run/block_server.hpp"
+#include "couple/stream/run/broker.hpp"
 #include "sidestream/stream/socket.hpp"
 
 namespace sidestream::couple {

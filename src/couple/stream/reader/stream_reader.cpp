@@ -12,11 +12,11 @@
 #include <utility>
 
 #include "couple/publish/protocol.hpp"
-#include "couple/stream/attendant.hpp"
 #include "couple/stream/demand.hpp"
-#include "couple/stream/fetch.hpp"
 #include "couple/stream/meeting_point.hpp"
-#include "couple/stream/particle_owners.hpp"
+#include "couple/stream/reader/attendant.hpp"
+#include "couple/stream/reader/fetch.hpp"
+#include "couple/stream/reader/particle_owners.hpp"
 #include "couple/stream/shares.hpp"
 #include "couple/waiting.hpp"
 #include "sidestream/core/error.hpp"

@@ -1,4 +1,4 @@
-#include "couple/stream/block_server.hpp"
+#include "couple/stream/run/block_server.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,4 @@
-#include "couple/stream/fetch.hpp"
+#include "couple/stream/reader/fetch.hpp"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "couple/publish/protocol.hpp"
-#include "couple/stream/block_server.hpp"
 #include "couple/stream/compressed_parts.hpp"
+#include "couple/stream/run/block_server.hpp"
 #include "couple/stream/wire.hpp"
 #include "sidestream/core/error.hpp"
 
