@@ -30,7 +30,7 @@ def _prepare(shared: Path) -> Trial:
         if "digest" not in answer:
             raise Error(f"an undamaged file cannot be read: {answer}", path)
         known[name] = answer["digest"]
-    shorter = _digests_of_beginnings(originals[LOG], reader, shared / "shorter.jsonl")
+    shorter = _digests_of_beginnings(originals[LOG], reader, shared / "shorter.jsonl") if LOG in originals else set()
 
     def trial(numbers: random.Random, folder: Path) -> str:
         name = numbers.choice(sorted(originals))

@@ -86,10 +86,10 @@ std::int64_t inner_record_bytes(std::size_t arrays) {
 }
 
 std::int64_t record_place(std::int64_t offset) {
-  constexpr std::int64_t first = 4096;
-  if (offset <= first) return first;
-  const auto step = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(offset))) / 8;
-  return (offset + step - 1) / step * step;
+  constexpr std::int64_t page = 4096;
+  const auto highest_digit = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(offset)));
+  const std::int64_t step = std::max(page, highest_digit / 8);
+  return std::max(page, (offset + step - 1) / step * step);
 }
 
 std::vector<std::byte> commit_record(const std::vector<ByteRange>& arrays, std::int64_t end, const ReadBytes& read) {

@@ -23,7 +23,7 @@ using ReadBytes = std::function<void(std::int64_t offset, std::span<std::byte> b
 std::int64_t record_bytes(std::size_t arrays);
 /// The same inside a file, where the record itself is one of the arrays.
 std::int64_t inner_record_bytes(std::size_t arrays);
-/// The first byte at or behind `offset` at which a record inside a file is looked for: at least 4096, and with nothing
+/// The first byte at or behind `offset` at which a record inside a file is looked for: a multiple of 4096 with nothing
 /// but zeros behind its first four binary digits. At most an eighth beyond larger offsets.
 std::int64_t record_place(std::int64_t offset);
 

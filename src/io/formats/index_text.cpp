@@ -8,9 +8,9 @@
 #include "io/content/block_copy.hpp"
 #include "io/disk/checksum.hpp"
 #include "io/disk/commit_record.hpp"
-#include "io/disk/json_text.hpp"
-#include "io/disk/text_reader.hpp"
 #include "io/formats/metadata.hpp"
+#include "io/text/json_text.hpp"
+#include "io/text/text_reader.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
 

@@ -11,7 +11,7 @@
 #include "sidestream/core/math.hpp"
 #include "sidestream/core/units.hpp"
 #include "sidestream/redistribute/migration.hpp"
-#include "sims/run/soundness.hpp"
+#include "sims/checks/soundness.hpp"
 
 namespace sidestream::sims {
 

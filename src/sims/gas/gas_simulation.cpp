@@ -12,15 +12,15 @@
 #include "sidestream/core/math.hpp"
 #include "sidestream/fft/engine.hpp"
 #include "sidestream/io/file_mesh.hpp"
+#include "sims/checks/same_physics.hpp"
+#include "sims/checks/soundness.hpp"
+#include "sims/files/file_state.hpp"
 #include "sims/gas/gas_books.hpp"
 #include "sims/gas/gas_edit.hpp"
 #include "sims/gas/gas_gravity.hpp"
 #include "sims/gas/gas_quantities.hpp"
 #include "sims/run/amr_config.hpp"
-#include "sims/run/file_state.hpp"
 #include "sims/run/moments.hpp"
-#include "sims/run/same_physics.hpp"
-#include "sims/run/soundness.hpp"
 #include "sims/tagging.hpp"
 
 namespace sidestream::sims {
