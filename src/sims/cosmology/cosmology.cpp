@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 
 #include "sidestream/amr/adaptation.hpp"
@@ -19,6 +20,7 @@
 #include "sims/cosmology/universe_gas.hpp"
 #include "sims/gas/gas_books.hpp"
 #include "sims/gas/gas_edit.hpp"
+#include "sims/gas/gas_knobs.hpp"
 #include "sims/gas/gas_quantities.hpp"
 #include "sims/registry.hpp"
 #include "sims/run/file_state.hpp"
@@ -207,19 +209,16 @@ class Cosmology : public Simulation {
 std::vector<couple::Knob> Cosmology::knobs() {
   const std::vector<core::Option> own = cosmology_options(config_.has_gas).at("cosmology");
   const auto option = [&](const char* key) { return couple::option_of(own, "cosmology", key); };
-  std::vector<couple::Knob> all = refinement_knobs(config_.amr);
+  const auto take_up = [this] {
+    if (universe_) universe_->take_up_scheme();
+  };
+  std::vector<couple::Knob> all = refinement_knobs(config_.amr, take_up);
   core::Option particle_cfl = option("particle_cfl");
   if (config_.amr.max_level > 0) particle_cfl.maximum = largest_refined_particle_cfl;
   all.push_back(couple::make_knob(std::move(particle_cfl), config_.run.particle_cfl));
   all.push_back(couple::make_knob(option("largest_expansion"), config_.run.largest_expansion));
   all.push_back(couple::make_knob(option("step_growth"), config_.run.step_growth));
-  if (!config_.has_gas) return all;
-  all.push_back(couple::make_knob<double>(
-      courant_option(), [this] { return nlohmann::json(config_.hydro.cfl); },
-      [this](double cfl) {
-        config_.hydro.cfl = cfl;
-        if (universe_) universe_->set_courant(cfl);
-      }));
+  if (config_.has_gas) std::ranges::move(gas_knobs(config_.hydro, take_up), std::back_inserter(all));
   return all;
 }
 

@@ -66,6 +66,14 @@ void Universe::allocate_density() {
   for (int level = 0; level <= finest_level(); ++level) density_.emplace_back(hierarchy_.layout(level), comm_.rank());
 }
 
+// With equal steps, how far a particle may go depends on its level.
+void Universe::take_up_scheme() {
+  for (std::size_t l = 0; l < particles_.size(); ++l) largest_momentum_[l] = solvers::largest_momentum(particles_[l]);
+  if (!gas_) return;
+  gas_->set_scheme(config_.hydro, config_.amr.time_levels());
+  gas_step_.reset();
+}
+
 std::vector<StepLimit> Universe::step_limits(double a) const {
   const double infinity = std::numeric_limits<double>::infinity();
   const double pull = 4.0 * std::numbers::pi * core::units::gravitational_constant * a;

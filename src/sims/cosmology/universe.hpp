@@ -63,11 +63,8 @@ class Universe {
 
   const mesh::Hierarchy& hierarchy() const { return hierarchy_; }
   int finest_level() const { return hierarchy_.finest_level(); }
-  /// Of the gas, for the steps to come.
-  void set_courant(double cfl) {
-    gas_->set_courant(cfl);
-    gas_step_.reset();
-  }
+  /// Has the steps to come be what the configuration, which has changed, says of them. Local.
+  void take_up_scheme();
   bool has_gas() const { return gas_.has_value(); }
   /// The conserved components on all blocks of a level.
   const mesh::Field<double>& gas(int level) const { return gas_->state(level); }

@@ -7,7 +7,6 @@
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
-#include "sidestream/couple/knob.hpp"
 #include "sidestream/redistribute/redistribution.hpp"
 
 namespace sidestream::sims {
@@ -106,13 +105,6 @@ std::int64_t edit_gas(const comm::Communicator& comm, const couple::RegionEdit& 
                   [&](Gas view, mesh::Int3 cell, double value) { editor.set(view, cell, gamma, value); });
   gas.settle();
   return comm.sum(cells);
-}
-
-core::Option courant_option() {
-  constexpr double least = 1e-3;
-  core::Option option = couple::option_of(solvers::hydro_table().options(), "hydro", "cfl");
-  option.minimum = least;
-  return option;
 }
 
 }  // namespace sidestream::sims

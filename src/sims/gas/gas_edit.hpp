@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "sidestream/comm/communicator.hpp"
-#include "sidestream/core/config.hpp"
 #include "sidestream/couple/region_edit.hpp"
 #include "sidestream/solvers/refined_gas.hpp"
 
@@ -19,8 +18,5 @@ std::vector<couple::EditableQuantity> editable_gas();
 /// where an array is given for a mesh that is refined.
 std::int64_t edit_gas(const comm::Communicator& comm, const couple::RegionEdit& edit, double gamma,
                       solvers::RefinedGas& gas);
-
-/// `hydro.cfl` as it may be steered.
-core::Option courant_option();
 
 }  // namespace sidestream::sims

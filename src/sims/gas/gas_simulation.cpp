@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 
 #include "sidestream/core/exact_sum.hpp"
@@ -15,6 +16,7 @@
 #include "sims/gas/gas_books.hpp"
 #include "sims/gas/gas_edit.hpp"
 #include "sims/gas/gas_gravity.hpp"
+#include "sims/gas/gas_knobs.hpp"
 #include "sims/gas/gas_quantities.hpp"
 #include "sims/run/amr_config.hpp"
 #include "sims/run/file_state.hpp"
@@ -139,13 +141,11 @@ class GasSimulation : public Simulation {
   mesh::Snapshot snapshot() override { return make_snapshot(); }
 
   std::vector<couple::Knob> knobs() override {
-    std::vector<couple::Knob> all = refinement_knobs(setup_.amr);
-    all.push_back(couple::make_knob<double>(
-        courant_option(), [this] { return nlohmann::json(setup_.hydro.cfl); },
-        [this](double cfl) {
-          setup_.hydro.cfl = cfl;
-          if (gas_) gas_->set_courant(cfl);
-        }));
+    const auto take_up = [this] {
+      if (gas_) gas_->set_scheme(setup_.hydro, setup_.amr.time_levels());
+    };
+    std::vector<couple::Knob> all = refinement_knobs(setup_.amr, take_up);
+    std::ranges::move(gas_knobs(setup_.hydro, take_up), std::back_inserter(all));
     return all;
   }
   std::vector<couple::EditableQuantity> editable() const override { return editable_gas(); }
