@@ -427,23 +427,11 @@ void read_value(const Node& node, const Option& option, std::vector<std::string>
   }
 }
 
-namespace {
-
-template <typename V>
-void read_three(const Node& node, const Option& option, std::array<V, 3>& out) {
+void read_value(const Node& node, const Option& option, std::array<std::int32_t, 3>& out) {
   const auto& elements = node.elements();
   if (elements.size() != 3)
     reject(node, fmt::format("`{}` holds {} numbers, but takes 3 (x, y, z)", option.name, elements.size()));
   for (std::size_t axis = 0; axis < 3; ++axis) read_value(elements[axis], option, out[axis]);
-}
-
-}  // namespace
-
-void read_value(const Node& node, const Option& option, std::array<std::int32_t, 3>& out) {
-  read_three(node, option, out);
-}
-void read_value(const Node& node, const Option& option, std::array<double, 3>& out) {
-  read_three(node, option, out);
 }
 
 namespace {
@@ -485,9 +473,6 @@ std::optional<Node> to_node(const std::vector<std::string>& value, const Option&
   return array_node(value, option);
 }
 std::optional<Node> to_node(const std::array<std::int32_t, 3>& value, const Option& option) {
-  return array_node(value, option);
-}
-std::optional<Node> to_node(const std::array<double, 3>& value, const Option& option) {
   return array_node(value, option);
 }
 

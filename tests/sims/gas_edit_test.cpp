@@ -41,12 +41,12 @@ class GasEditTest : public testing::Test {
   mesh::Hierarchy hierarchy_{mesh::Forest({16, 16, 16}, 8, {true, true, true}), geometry_, world_.size()};
   std::optional<solvers::RefinedGas> gas_;
   const mesh::Box box_{{2, 3, 4}, {12, 13, 14}};
-  static constexpr double gamma_ = 5.0 / 3.0;
+  const GasUnits units_;
 };
 
 TEST_F(GasEditTest, ADensityTakesItsEnergyAlong) {
   const std::int64_t cells = edit_gas(
-      world_, {"gas_density", box_, &couple::edit_operations().named("multiply"), 4.0, nullptr}, gamma_, *gas_);
+      world_, {"gas_density", box_, &couple::edit_operations().named("multiply"), 4.0}, units_, *gas_);
 
   EXPECT_EQ(cells, 1000);
   EXPECT_EQ(cells_that_differ(solvers::density, [&](mesh::Int3 cell) { return box_.contains(cell) ? 8.0 : 2.0; }), 0);
@@ -70,16 +70,16 @@ TEST_F(GasEditTest, AnArrayOfOtherLayoutReachesItsCells) {
       to(k, j, i) = value({i, j, k});
     });
 
-  edit_gas(world_, {"gas_density", box_, &couple::edit_operations().named("set"), 0.0, array}, gamma_, *gas_);
+  edit_gas(world_, {"gas_density", box_, &couple::edit_operations().named("set"), 0.0, "", {}, array}, units_, *gas_);
 
   EXPECT_EQ(
       cells_that_differ(solvers::density, [&](mesh::Int3 cell) { return box_.contains(cell) ? value(cell) : 2.0; }), 0);
 }
 
 TEST_F(GasEditTest, WhatWouldLeaveACellEmptyChangesNothing) {
-  const couple::RegionEdit edit{"pressure", box_, &couple::edit_operations().named("add"), -2.0, nullptr};
+  const couple::RegionEdit edit{"pressure", box_, &couple::edit_operations().named("add"), -2.0};
 
-  EXPECT_THROW(edit_gas(world_, edit, gamma_, *gas_), core::Error);
+  EXPECT_THROW(edit_gas(world_, edit, units_, *gas_), core::Error);
   EXPECT_EQ(cells_that_differ(solvers::total_energy, [](mesh::Int3) { return 3.0; }), 0);
 }
 

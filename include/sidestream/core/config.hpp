@@ -133,7 +133,6 @@ void read_value(const Node& node, const Option& option, std::string& out);
 void read_value(const Node& node, const Option& option, std::vector<double>& out);
 void read_value(const Node& node, const Option& option, std::vector<std::string>& out);
 void read_value(const Node& node, const Option& option, std::array<std::int32_t, 3>& out);
-void read_value(const Node& node, const Option& option, std::array<double, 3>& out);
 template <typename V>
 void read_value(const Node& node, const Option& option, std::optional<V>& out) {
   V value{};
@@ -150,7 +149,6 @@ std::optional<Node> to_node(const std::string& value, const Option& option);
 std::optional<Node> to_node(const std::vector<double>& value, const Option& option);
 std::optional<Node> to_node(const std::vector<std::string>& value, const Option& option);
 std::optional<Node> to_node(const std::array<std::int32_t, 3>& value, const Option& option);
-std::optional<Node> to_node(const std::array<double, 3>& value, const Option& option);
 template <typename V>
 std::optional<Node> to_node(const std::optional<V>& value, const Option& option) {
   return value ? to_node(*value, option) : std::nullopt;

@@ -158,6 +158,10 @@ class Cosmology : public Simulation {
 
   mesh::Snapshot snapshot() override;
   std::vector<couple::Knob> knobs() override;
+  std::vector<couple::EditableQuantity> editable() const override {
+    return config_.has_gas ? editable_gas(config_.gas_units(a_)) : std::vector<couple::EditableQuantity>{};
+  }
+  nlohmann::json edit(const couple::RegionEdit& edit) override;
 
  private:
   using Levels = std::vector<Field<double>>;
@@ -220,6 +224,19 @@ std::vector<couple::Knob> Cosmology::knobs() {
   all.push_back(couple::make_knob(option("step_growth"), config_.run.step_growth));
   if (config_.has_gas) std::ranges::move(gas_knobs(config_.hydro, take_up), std::back_inserter(all));
   return all;
+}
+
+// What it adds to the sums that are kept is no error of theirs.
+nlohmann::json Cosmology::edit(const couple::RegionEdit& edit) {
+  const Energies before = universe_->energies(a_);
+  const double mass = universe_->gas_mass();
+  const std::int64_t cells = universe_->edit(edit, config_.gas_units(a_));
+  const Energies after = universe_->energies(a_);
+  const double added = universe_->gas_mass() - mass;
+  if (balance_.scale_factor() != a_) balance_.add(step_, a_, before, books_.energy());
+  balance_.allow(after);
+  start_mass_ += added;
+  return {{"cells", cells}, {"added", {{"mass", added}, {"energy", after.total() - before.total()}}}};
 }
 
 // The attribute that holds the momentum along an axis, from whatever a file has: momenta of our own checkpoints, or

@@ -11,6 +11,7 @@
 #include "sidestream/core/math.hpp"
 #include "sidestream/core/units.hpp"
 #include "sidestream/redistribute/migration.hpp"
+#include "sims/gas/gas_edit.hpp"
 #include "sims/run/soundness.hpp"
 
 namespace sidestream::sims {
@@ -64,6 +65,13 @@ Universe::Universe(const comm::Communicator& comm, const CosmologyConfig& config
 void Universe::allocate_density() {
   density_.clear();
   for (int level = 0; level <= finest_level(); ++level) density_.emplace_back(hierarchy_.layout(level), comm_.rank());
+}
+
+std::int64_t Universe::edit(const couple::RegionEdit& edit, const GasUnits& units) {
+  const std::int64_t cells = edit_gas(comm_, edit, units, *gas_);
+  gas_step_.reset();
+  solve_gravity();
+  return cells;
 }
 
 // With equal steps, how far a particle may go depends on its level.

@@ -63,6 +63,8 @@ class Universe {
 
   const mesh::Hierarchy& hierarchy() const { return hierarchy_; }
   int finest_level() const { return hierarchy_.finest_level(); }
+  /// Edits the gas, on which gravity then acts: see `edit_gas`.
+  std::int64_t edit(const couple::RegionEdit& edit, const GasUnits& units);
   /// Has the steps to come be what the configuration, which has changed, says of them. Local.
   void take_up_scheme();
   bool has_gas() const { return gas_.has_value(); }

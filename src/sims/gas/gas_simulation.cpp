@@ -148,7 +148,7 @@ class GasSimulation : public Simulation {
     std::ranges::move(gas_knobs(setup_.hydro, take_up), std::back_inserter(all));
     return all;
   }
-  std::vector<couple::EditableQuantity> editable() const override { return editable_gas(); }
+  std::vector<couple::EditableQuantity> editable() const override { return editable_gas(units()); }
   nlohmann::json edit(const couple::RegionEdit& edit) override;
 
  private:
@@ -171,7 +171,8 @@ class GasSimulation : public Simulation {
   void regrid();
   Totals totals() const;
   mesh::Snapshot make_snapshot() const;
-  std::vector<GasQuantity> quantities() const { return gas_quantities({.gamma = setup_.hydro.gamma}); }
+  GasUnits units() const { return {.gamma = setup_.hydro.gamma}; }
+  std::vector<GasQuantity> quantities() const { return gas_quantities(units()); }
 
   GasSetup setup_;
   const comm::Communicator& comm_;
@@ -200,7 +201,7 @@ void GasSimulation::check_state() const {
 // What it adds to the sums that are kept is no error of theirs.
 nlohmann::json GasSimulation::edit(const couple::RegionEdit& edit) {
   const Totals before = totals();
-  const std::int64_t cells = edit_gas(comm_, edit, setup_.hydro.gamma, *gas_);
+  const std::int64_t cells = edit_gas(comm_, edit, units(), *gas_);
   has_ghosts_ = false;
   solve_gravity();
   const Totals after = totals();

@@ -42,6 +42,9 @@ constexpr double least_share_of_power = 0.999;
 /// A flow is resolved from this product of wavenumber and Kolmogorov length on.
 constexpr double least_resolved = 1.0;
 
+/// Along which a mean of a scalar has gradients.
+constexpr std::size_t scalar_axes = 3;
+
 /// Steps may be so much longer than asked for, so that none is next to nothing where times add up with rounding.
 constexpr double rounding = 1e-9;
 
@@ -208,13 +211,21 @@ couple::Knob Turbulence<Real>::coefficient(core::Option option, double& variable
 
 template <typename Real>
 couple::Knob Turbulence<Real>::mean_gradient(solvers::PassiveScalar& scalar) {
-  return couple::make_knob<std::array<double, 3>>(
+  couple::Knob knob = couple::make_knob<std::vector<double>>(
       couple::option_of(turbulence_options().at("scalar.NAME"), "scalar." + scalar.name, "mean_gradient"),
       [&scalar] { return nlohmann::json(scalar.gradient); },
-      [this, &scalar](const std::array<double, 3>& gradient) {
-        scalar.gradient = gradient;
+      [this, &scalar](const std::vector<double>& gradient) {
+        std::ranges::copy(gradient, scalar.gradient.begin());
         take_coefficients();
       });
+  knob.read = [read = knob.read](const core::Node& node) {
+    nlohmann::json gradient = read(node);
+    if (gradient.size() != scalar_axes)
+      core::reject(node, fmt::format("`{}` has {} numbers", node.key(), gradient.size()),
+                   "give three, along x, y and z");
+    return gradient;
+  };
+  return knob;
 }
 
 template <typename Real>

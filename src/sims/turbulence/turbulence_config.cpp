@@ -49,7 +49,7 @@ core::Table<TurbulenceConfig> turbulence_table() {
 // The table `[scalar.NAME]`.
 struct ScalarConfig {
   double schmidt = 1.0;
-  std::array<double, 3> gradient{};
+  std::vector<double> gradient;
   double amplitude = 0.0;
   std::array<std::int32_t, 3> wave{};
 };
@@ -103,8 +103,9 @@ void read_scalars(const core::Node& root, core::Node& resolved, TurbulenceConfig
     core::Node part;
     const ScalarConfig scalar = scalar_table().read(node, &part);
     check_name(node, name);
+    check_three(*tables, name, "mean_gradient", scalar.gradient.size());
     config.scalars.push_back(
-        {name, config.viscosity / scalar.schmidt, scalar.gradient});
+        {name, config.viscosity / scalar.schmidt, {scalar.gradient[0], scalar.gradient[1], scalar.gradient[2]}});
     config.scalar_starts.push_back({scalar.amplitude, scalar.wave, scalar.schmidt});
     all.set(name, part);
   }
