@@ -56,8 +56,8 @@ struct SteeringStanding {
 ///
 /// A request is `{"kind": "steer", "verb": ..., "who": ..., "why": ...}`, and with some verbs `name`, `value`, `count`,
 /// `edit` (of `to_json(RegionEdit)`; without `cells` it is the whole domain; with the number of an `array`, its box),
-/// `at` (a step that is still to be taken; without it, as soon as may be). Arrays come before (`ArrayInbox`). The answer
-/// is `{"ok": true, ...}`: with `at` and `id` for a change, with `knobs`, `editable`, `step`, `progress`,
+/// `at` (a step that is still to be taken; without it, as soon as may be). Arrays come before (`ArrayInbox`). The
+/// answer is `{"ok": true, ...}`: with `at` and `id` for a change, with `knobs`, `editable`, `step`, `progress`,
 /// `state`, `waiting`, `done` for `list` and `status`; or `{"ok": false, "message": ..., "where": ..., "hint": ...}`.
 class SteeringDesk {
  public:

@@ -63,12 +63,13 @@ void ArrayInbox::take(UnderWay& array, const mesh::Box& cells, std::span<const s
     throw core::Error(fmt::format("the part {} is empty, or not inside of its array, {}", mesh::to_string(cells),
                                   mesh::to_string(array.box)),
                       place);
-  if (array.parts.size() >= most_parts) throw core::Error("the array comes in too many parts", place, "send larger ones");
+  if (array.parts.size() >= most_parts)
+    throw core::Error("the array comes in too many parts", place, "send larger ones");
   const auto count = static_cast<std::size_t>(cells.volume());
   if (bytes.size() / sizeof(double) != count || bytes.size() % sizeof(double) != 0)
-    throw core::Error(fmt::format("the part {} has {} cells, and {} bytes came", mesh::to_string(cells), count,
-                                  bytes.size()),
-                      place, "send eight for each cell");
+    throw core::Error(
+        fmt::format("the part {} has {} cells, and {} bytes came", mesh::to_string(cells), count, bytes.size()), place,
+        "send eight for each cell");
   std::vector<double> values(count);
   std::memcpy(values.data(), bytes.data(), bytes.size());
   const mesh::Int3 n = cells.extent();
@@ -87,7 +88,8 @@ const mesh::Box& ArrayInbox::box_of(std::int64_t array) {
 EditArrayName ArrayInbox::finish(std::int64_t number) {
   UnderWay& array = numbered(number);
   if (array.missing > 0)
-    throw core::Error(fmt::format("{} cells of the array have not come", array.missing), place, "send all of its parts");
+    throw core::Error(fmt::format("{} cells of the array have not come", array.missing), place,
+                      "send all of its parts");
   if (!are_disjoint(array.box, array.parts)) {
     drop(number);
     throw core::Error("parts of the array overlap", place, "send each cell once");

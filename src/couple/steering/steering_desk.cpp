@@ -99,6 +99,8 @@ json SteeringDesk::answer(const json& request) {
     return refusal(error);
   } catch (const json::exception& error) {
     return refusal(core::Error(fmt::format("the request cannot be read: {}", error.what()), place));
+  } catch (const std::exception& error) {  // of the disk, for an array
+    return refusal(core::Error(error.what(), place));
   }
 }
 

@@ -26,7 +26,9 @@ mesh::Layout on_root(const mesh::Hierarchy& hierarchy, int level) {
     }
     boxes.push_back(box);
   }
-  return {hierarchy.geometry(0).domain, layout.periodic(), std::move(boxes),
+  return {hierarchy.geometry(0).domain,
+          layout.periodic(),
+          std::move(boxes),
           {layout.owners().begin(), layout.owners().end()}};
 }
 
@@ -47,8 +49,7 @@ EditedCells::EditedCells(const comm::Communicator& comm, const couple::RegionEdi
 void EditedCells::for_each(const Visit& f) const {
   for (int level = 0; level <= hierarchy_->finest_level(); ++level) {
     const auto own = hierarchy_->layout(level).boxes_of(rank_);
-    const mesh::Field<double>* const holds =
-        edit_->holds ? &(*edit_->holds)[static_cast<std::size_t>(level)] : nullptr;
+    const mesh::Field<double>* const holds = edit_->holds ? &(*edit_->holds)[static_cast<std::size_t>(level)] : nullptr;
     int leaf = 0;
     for (std::size_t b = 0; b < own.size(); ++b)
       if (hierarchy_->is_leaf(level, own[b])) for_each_in(level, static_cast<int>(b), holds, leaf++, f);
