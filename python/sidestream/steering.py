@@ -28,7 +28,8 @@ from .streams import Block, ask
 __all__ = ["Steering", "steer"]
 
 Place = Sequence[int]  # z, y, x
-Corners = tuple[tuple[int, int, int], tuple[int, int, int]]
+Corners = tuple[tuple[int, int, int], tuple[int, int, int]]  # x first
+REGION_HINT = "give its first cell and its end: ((0, 0, 0), (16, 32, 32))"
 
 
 class Steering:
@@ -61,7 +62,7 @@ class Steering:
         self,
         quantity: str,
         region: tuple[Place, Place] | None,
-        value: float | ArrayLike | Sequence[Block],
+        value: float | ArrayLike | Sequence[tuple[Place, ArrayLike]],
         operation: str = "set",
         *,
         where: str | ArrayLike | None = None,
@@ -75,8 +76,8 @@ class Steering:
             quantity: one of those that `list` names as editable, in its unit.
             region: first cell and end, each `(z, y, x)` in cells of level 0; finer cells inside are edited too. None:
                 the whole domain, where one number is given.
-            value: a number, an array `[z, y, x]` of the region, or blocks of one, each with its `origin` `(z, y, x)` in
-                the domain and its `cells`, as `StreamSnapshot.blocks` gives them.
+            value: a number, an array `[z, y, x]` of the region, or blocks of one: pairs of the first cell `(z, y, x)`
+                in the domain and the cells, as `snapshot.blocks` of a stream gives them.
             operation: `set`, `add` or `multiply`.
             where: only there: a condition of a cell (`"gas_density > 2 and pressure < 0.1"`), or an array of truths of
                 the region.
@@ -85,17 +86,18 @@ class Steering:
             comm: an mpi4py communicator whose ranks give the blocks together, each its own: a collective call.
         """
         edit: dict[str, Any] = {"operation": operation}
-        corners = None if region is None else _corners(region)
         if isinstance(where, str):
             edit["where"] = where
         if comm is None and isinstance(value, float | int | np.number) and not _is_mask(where):
-            if corners is not None:
-                edit["cells"] = corners
+            if region is not None:
+                edit["cells"] = _corners(region)
             return self._change("edit", at, why, name=quantity, edit=edit | {"value": float(value)})
         problem: Error | None = None
-        blocks: Sequence[Block] = []
         try:
-            blocks = _blocks(region, value, where, comm)
+            if region is None:
+                raise UsageError("an array needs a region", hint=REGION_HINT)
+            corners = _corners(region)
+            blocks = _blocks(corners, value, where, comm)
         except Error as caught:
             if comm is None:
                 raise
@@ -133,7 +135,7 @@ class Steering:
         self,
         quantity: str,
         edit: dict[str, Any],
-        corners: Corners | None,
+        corners: Corners,
         blocks: Sequence[Block],
         at: int | None,
         why: str,
@@ -213,29 +215,23 @@ def _corners(region: tuple[Place, Place]) -> Corners:
         (z0, y0, x0), (z1, y1, x1) = region
         return (int(x0), int(y0), int(z0)), (int(x1), int(y1), int(z1))
     except (TypeError, ValueError) as problem:
-        raise UsageError(
-            f"{region!r} is no region", hint="give its first cell and its end: ((0, 0, 0), (16, 32, 32))"
-        ) from problem
+        raise UsageError(f"{region!r} is no region", hint=REGION_HINT) from problem
 
 
 def _is_mask(where: Any) -> bool:
     return where is not None and not isinstance(where, str)
 
 
-def _blocks(region: tuple[Place, Place] | None, value: Any, where: Any, comm: Any) -> Sequence[Block]:
+def _blocks(corners: Corners, value: Any, where: Any, comm: Any) -> Sequence[Block]:
     """What this process has of an array; NaN leaves a cell as it is."""
-    if region is None:
-        raise UsageError("an array needs a region", hint="give its first cell and its end: ((0, 0, 0), (16, 32, 32))")
-    if isinstance(value, Sequence) and all(isinstance(block, Block) for block in value):
+    if isinstance(value, Sequence) and all(isinstance(block, tuple) for block in value):
         if _is_mask(where):
             raise UsageError("blocks take no mask", hint="give a condition as text, or one array")
-        blocks = [Block(origin, np.ascontiguousarray(cells, dtype=np.float64)) for origin, cells in value]
-        for block in blocks:
-            _require_finite(block.cells)
-        return blocks
+        return [_block(*pair) for pair in value]
     if comm is not None:
-        raise UsageError("several ranks give blocks, each with its origin", hint="[Block((z, y, x), cells), ...]")
-    shape = tuple(int(end) - int(first) for first, end in zip(*region, strict=True))
+        raise UsageError("several ranks give blocks, each with its first cell", hint="[((z, y, x), cells), ...]")
+    (x0, y0, z0), (x1, y1, z1) = corners
+    shape = (z1 - z0, y1 - y0, x1 - x0)
     truths = np.asarray(where) if _is_mask(where) else np.ones(shape, dtype=np.bool_)
     if truths.dtype != np.bool_ or truths.shape != shape:
         raise UsageError(
@@ -249,7 +245,19 @@ def _blocks(region: tuple[Place, Place] | None, value: Any, where: Any, comm: An
         )
     values = np.broadcast_to(values, shape)
     _require_finite(values[truths])
-    return [Block(tuple(int(cell) for cell in region[0]), np.where(truths, values, np.nan))]  # type: ignore[arg-type]
+    return [Block((z0, y0, x0), np.where(truths, values, np.nan))]
+
+
+def _block(origin: Any, cells: Any) -> Block:
+    try:
+        z, y, x = (int(cell) for cell in origin)
+        array = np.ascontiguousarray(cells, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise UsageError(f"{origin!r} is no first cell of a block", hint="give (z, y, x), and its cells") from problem
+    if array.ndim != 3:
+        raise UsageError(f"a block of shape {array.shape} has no three axes", hint="give its cells [z, y, x]")
+    _require_finite(array)
+    return Block((z, y, x), array)
 
 
 def _require_finite(values: NDArray[np.float64]) -> None:
