@@ -142,15 +142,16 @@ TEST_F(SteeringTest, AWordThatThereIsNotIsAnsweredWithTheNearest) {
     const json told = desk.answer(set_request("scalar.dye.mean_gradient", {1.0, 2.0}, 0));
     EXPECT_THAT(told.at("message"), HasSubstr("2 numbers"));
   });
-  run(with_steps(sod, 1), "gas", [](SteeringDesk& desk, const std::string& line) {
-    if (!is_step(line, 0)) return;
-    EXPECT_THAT(desk.answer(set_request("hydro.riemann", "hlcc", 0)).at("hint"), HasSubstr("\"hllc\""));
-    EXPECT_THAT(desk.answer(set_request("output.checkpoint.on_failure", "halt", 0)).at("hint"), HasSubstr("stop"));
-    EXPECT_FALSE(desk.answer(set_request("output.checkpoint.asynchronous", "maybe", 0)).at("ok"));
-    EXPECT_TRUE(desk.answer(set_request("output.checkpoint.asynchronous", "true", 0)).at("ok"));
+  run(with_steps(sod, 2), "gas", [](SteeringDesk& desk, const std::string& line) {
+    if (!is_step(line, 1)) return;
+    EXPECT_THAT(desk.answer(set_request("hydro.riemann", "hlcc", 1)).at("hint"), HasSubstr("\"hllc\""));
+    EXPECT_THAT(desk.answer(set_request("output.checkpoint.on_failure", "halt", 1)).at("hint"), HasSubstr("stop"));
+    EXPECT_FALSE(desk.answer(set_request("output.checkpoint.asynchronous", "maybe", 1)).at("ok"));
+    EXPECT_TRUE(desk.answer(set_request("output.checkpoint.asynchronous", "true", 1)).at("ok"));
     const json knobs = desk.answer(request("list")).at("knobs");
     const auto type_of = [&](const std::string& name) {
-      return std::ranges::find(knobs, name, [](const json& knob) { return knob.at("name"); })->at("type");
+      return std::find_if(knobs.begin(), knobs.end(), [&](const json& knob) { return knob.at("name") == name; })
+          ->at("type");
     };
     EXPECT_EQ(type_of("hydro.riemann"), "word");
     EXPECT_EQ(type_of("output.checkpoint.asynchronous"), "flag");
@@ -258,6 +259,7 @@ TEST_F(SteeringTest, GasOfAUniverseIsEditedAndItsBooksKnow) {
   };
   for (const std::string& rest : {std::string(), refined}) {
     const std::string text = universe(rest), name = rest.empty() ? "uniform" : "refined";
+    run(text, name + "_plain");
     run(text, name, hear);
     run(with_steps(text, 4), name + "_parts", hear);
     run(text, name + "_parts", {}, {io::ExistingRun::resume});
@@ -269,9 +271,12 @@ TEST_F(SteeringTest, GasOfAUniverseIsEditedAndItsBooksKnow) {
     EXPECT_GT(edits[0].at("added").at("mass").get<double>(), 0.0);
     EXPECT_EQ(edits[1].at("added").at("mass").get<double>(), 0.0);
     EXPECT_LT(end.at("gas_mass_error").get<double>(), 1e-12) << name;
-    // A fifth of the heat is lost until the end, in one interval of the trapezoidal rule: 0.2^2 / 12 of that.
+    // What a mesh of 16^3 cells gets wrong by itself stays: what was added would be a hundred times the limit.
     const auto energy = [&](std::size_t n) { return std::fabs(edits[n].at("added").at("energy").get<double>()); };
-    EXPECT_LT(std::fabs(end.at("energy").at("residual").get<double>()), 0.01 * (energy(0) + energy(1))) << name;
+    const auto residual = [&](const std::string& of) {
+      return events(of, "run_end").at(0).at("energy").at("residual").get<double>();
+    };
+    EXPECT_LT(std::fabs(residual(name) - residual(name + "_plain")), 0.01 * (energy(0) + energy(1))) << name;
     const std::string last = "/chk" + io::step_name(steps(name).rbegin()->first) + ".hdf5_chk";
     const auto state = [&](const std::string& of) { return test::state_bytes((folder / of) + last); };
     EXPECT_EQ(state(name), state(name + "_parts")) << name;
