@@ -168,6 +168,22 @@ std::vector<Change> Replay::changes(std::int64_t step) const {
   return found == changes_.end() ? std::vector<Change>{} : found->second;
 }
 
+std::vector<RegionEdit> Replay::edits_by_arrays() const try {
+  std::vector<RegionEdit> all;
+  for (const auto& [step, changes] : changes_)
+    for (const Change& change : changes)
+      if (change.verb == "edit")
+        if (RegionEdit edit = edit_from(change.name, change.value); edit.array) all.push_back(std::move(edit));
+  return all;
+} catch (const json::exception& error) {
+  throw core::Error(fmt::format("an edit is damaged in these events: {}", error.what()), where_);
+}
+
+std::string Replay::folder() const {
+  const std::string parent = std::filesystem::path(where_).parent_path().string();
+  return parent.empty() ? "." : parent;
+}
+
 bool Replay::was_due_by_clock(const std::string& trigger, std::int64_t step) const {
   return due_by_clock_.contains({trigger, step});
 }
