@@ -22,6 +22,7 @@ class ShapedLink:
     def __init__(self, rate: str) -> None:
         self.rate = rate
         self.names = tuple(f"sidestream-{os.getpid()}-{side}" for side in "ab")
+        self.ends = tuple(f"ss{os.getpid()}{side}" for side in "ab")
 
     @property
     def listen(self) -> str:
@@ -47,9 +48,9 @@ class ShapedLink:
         one, other = self.names
         for name in self.names:
             _call("ip", "netns", "add", name)
-        ends = [f"sst{os.getpid()}{side}" for side in "ab"]
-        _call("ip", "link", "add", ends[0], "netns", one, "type", "veth", "peer", "name", ends[1], "netns", other)
-        for name, end, address in zip(self.names, ends, ADDRESSES, strict=True):
+        near, far = self.ends
+        _call("ip", "link", "add", near, "netns", one, "type", "veth", "peer", "name", far, "netns", other)
+        for name, end, address in zip(self.names, self.ends, ADDRESSES, strict=True):
             _call("ip", "-n", name, "addr", "add", f"{address}/24", "dev", end)
             _call("ip", "-n", name, "link", "set", "lo", "up")
             _call("ip", "-n", name, "link", "set", end, "up")
