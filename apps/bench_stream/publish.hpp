@@ -20,8 +20,8 @@ struct PublishOrder {
   bool gives_rows = false;    ///< to a `RowReader` too
 };
 
-/// Publishes its steps, prints in JSON how long each took and how much of that the publish, and ends when readers have
-/// what they want. Collective.
+/// Publishes its steps, prints in JSON how long each took the first rank, how much of that the publish and how much
+/// processor time of all its threads, and ends when readers have what they want. Collective.
 void publish(const comm::Communicator& world, const PublishOrder& order);
 
 }  // namespace sidestream::apps

@@ -275,7 +275,8 @@ def _print_burdens(found: dict[str, Any]) -> None:
     idle, stalled, core = found["idle"], found["stalled"], found["core"]
     console.out().print(
         f"nobody listens: a publish takes {1e6 * idle['publish_s']:.0f} us, {idle['share_of_step']:.3%} of a step\n"
-        f"a reader stalls: a step takes {stalled['ratio']:.2f} of one without"
+        f"a reader stalls: a step takes {stalled['ratio']:.2f} of the time of one without, and "
+        f"{stalled['processor_ratio']:.2f} of its processor time; the publish is {stalled['publish_share']:.1%} of it"
     )
     if "skipped" in core:
         console.out().print(core["skipped"])

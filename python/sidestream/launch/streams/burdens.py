@@ -15,7 +15,8 @@ from .pairs import LIMIT_S, Pair, Way, job
 
 WORK_PER_CELL_S = 2e-7  # processor time of a step of gas and particles: docs/reference/performance.md
 TURNS = 3
-SWEEP_MEGABYTES = (1, 4, 16, 64)
+STEPS = 10
+SWEEP_MEGABYTES = (1, 16, 64)
 SWEEP_WORK_MS = (20, 100, 500)
 
 
@@ -28,20 +29,34 @@ def idle(way: Way) -> dict[str, Any]:
     """The part of a step that a publish takes for which nobody has come."""
     pair = Pair(1, 0, 1024, 512)
     steps = _publish(pair, way, ["--work", str(_work_ms(pair))])
-    publish_s, step_s = (statistics.median(steps[key][1:]) for key in ("publish_s", "step_s"))
+    publish_s, step_s = (_median(steps[key]) for key in ("publish_s", "step_s"))
     return {"publish_s": publish_s, "step_s": step_s, "share_of_step": publish_s / step_s}
 
 
 def stalled(way: Way) -> dict[str, Any]:
-    """The steps of a run whose reader takes nothing after the first step, beside those of one without, by turns."""
-    pair = Pair(1, 1, 1024, 1024)
+    """A run whose reader takes nothing after the first step, beside one without a reader, by turns.
+
+    `ratio`: of their steps; `processor_ratio`: of the processor time of these, which does not depend on who else is
+    busy; `publish_share`: the part of a step that goes by in the publish.
+    """
+    pair = Pair(1, 1, 1024, 512)
     words = ["--work", str(_work_ms(pair)), "--policy", "drop-oldest", "--ahead", "2"]
     alone, beside = [], []
     for _ in range(TURNS):
-        alone.append(_median_step(_publish(pair, way, words)))
-        beside.append(_median_step(_publish(pair, way, words, ["--stall"])))
-    ratios = [one / other for one, other in zip(beside, alone, strict=True)]
-    return {"step_s": alone, "stalled_step_s": beside, "ratio": statistics.median(ratios)}
+        alone.append(_publish(pair, way, words))
+        beside.append(_publish(pair, way, words, ["--stall"]))
+
+    def ratio(of: str, to: str, others: list[dict[str, list[float]]]) -> float:
+        pairs = zip(beside, others, strict=True)
+        return statistics.median(_median(one[of]) / _median(other[to]) for one, other in pairs)
+
+    return {
+        "step_s": [_median(one["step_s"]) for one in alone],
+        "stalled_step_s": [_median(one["step_s"]) for one in beside],
+        "ratio": ratio("step_s", "step_s", alone),
+        "processor_ratio": ratio("processor_s", "processor_s", alone),
+        "publish_share": ratio("publish_s", "step_s", beside),
+    }
 
 
 def core_set_aside(way: Way) -> dict[str, Any]:
@@ -56,9 +71,9 @@ def core_set_aside(way: Way) -> dict[str, Any]:
             words = ["--work", str(work_ms)]
             shared, aside = [], []
             for _ in range(TURNS):
-                shared.append(_median_step(_publish(Pair(cores, 1, 1024, height), way, words, [])))
+                shared.append(_step_of(Pair(cores, 1, 1024, height), way, words))
                 own = [*words, "--core", str(cores - 1)]
-                aside.append(_median_step(_publish(Pair(cores - 1, 1, 1024, height), way, own, [])))
+                aside.append(_step_of(Pair(cores - 1, 1, 1024, height), way, own))
             ratio = statistics.median(one / other for one, other in zip(aside, shared, strict=True))
             rows.append(
                 {
@@ -85,15 +100,20 @@ def _work_ms(pair: Pair) -> int:
     return round(1e3 * WORK_PER_CELL_S * pair.width * pair.height)
 
 
-def _median_step(steps: dict[str, list[float]]) -> float:
-    return statistics.median(steps["step_s"][2:])
+def _median(of_steps: list[float]) -> float:
+    """Without the first, in which memory is new."""
+    return statistics.median(of_steps[2:])
+
+
+def _step_of(pair: Pair, way: Way, words: Sequence[str]) -> float:
+    return _median(_publish(pair, way, words, [])["step_s"])
 
 
 def _publish(pair: Pair, way: Way, words: Sequence[str], reads: Sequence[str] | None = None) -> dict[str, list[float]]:
     """A run of some steps, with a reader (`reads`: its options) or without; how long its steps took."""
     with tempfile.TemporaryDirectory(prefix="sidestream-") as folder:
         run = str(Path(folder) / "run")
-        size = ["--width", str(pair.width), "--height", str(pair.height), "--steps", "12"]
+        size = ["--width", str(pair.width), "--height", str(pair.height), "--steps", str(STEPS)]
         wait = ["--wait-for", "0" if reads is None else "1"]
         with job(
             ["publish", run, *size, *wait, "--listen", way.listen, *words], pair.writers, way.run_launcher

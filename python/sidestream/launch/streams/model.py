@@ -8,7 +8,7 @@ have come through the narrowest place, and those that belong to other readers ha
 from __future__ import annotations
 
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .pairs import ROWS, Pair, Way, run_pair
@@ -19,7 +19,7 @@ WRITERS = (8, 16, 32, 64, 128)  # four to a reader
 PAPER_WIDTH = 16384  # doubles along x; 4000 MB are about twice as high
 MEGABYTES, MEGABYTES_A_WRITER = 4000.0, 31.25  # strong and weak scaling
 WINDOW = 6  # pieces of a connection under way
-COSTS_READERS = 2  # of the pair that is measured
+COSTS_READERS, COSTS_STEPS = 2, 10  # of the pair that is measured
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Costs:
     def measured(cls, way: Way) -> Costs:
         """From one pair of jobs, in which the bounding box is read packed and as it is."""
         pair = Pair(4, COSTS_READERS, 256, 1 << 14)
-        row = run_pair(pair, ("bounding-box", "write-block", ROWS), way)
+        row = run_pair(pair, ("bounding-box", "write-block", ROWS), replace(way, steps=COSTS_STEPS))
         rows, boxes, blocks = row[ROWS], row["bounding-box"], row["write-block"]
         more = rows["most_messages_a_rank"] - boxes["most_messages_a_rank"]
         moved = sum(load.moved_bytes for load in loads(pair, "write-block"))
