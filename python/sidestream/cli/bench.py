@@ -231,8 +231,8 @@ def stream(
         bool, typer.Option("--peers/--no-peers", help="Compare with a bare socket and with SST of ADIOS2.")
     ] = True,
     link: Annotated[
-        str | None, typer.Option("--link", metavar="RATE", help="Over a link of this speed, too: 1gbit.")
-    ] = None,
+        str, typer.Option("--link", metavar="RATE", help='Over a link of this speed, too; "none": over none.')
+    ] = "1gbit",
     model: Annotated[
         bool, typer.Option("--model", help="Only the model of more ranks on links of the paper; next to nothing runs.")
     ] = False,
@@ -246,22 +246,24 @@ def stream(
     that of the fastest step, from its being there to its being laid out on all readers. All techniques read the same
     steps, by turns.
 
-    With --link the same between two network namespaces, for which it takes the rights of root; there the bounding box
-    is also read as it is where nobody packs. Then what a stream costs a run; a model of up to 128 writers on the links
-    of the paper; and one writer and one reader with steps of 100 MB beside a bare socket and SST, by turns.
+    The same between two network namespaces with a link of a known speed, where that is permitted (to root); there the
+    bounding box is also read as it is where nobody packs. Then what a stream costs a run; a model of up to 128 writers
+    on the links of the paper; and one writer and one reader with steps of 100 MB beside a bare socket and SST, by
+    turns.
 
     \b
     Examples:
       sidestream bench stream
       sidestream bench stream --writers 32 --megabytes 256 --json
-      sidestream bench stream --writers 8 --link 1gbit
+      sidestream bench stream --writers 8 --link 200mbit
       sidestream bench stream --model
     """
     from ..launch import bench_stream
+    from ..launch.streams.model import report as modelled
 
     request = bench_stream.StreamRequest(most_writers, megabytes, steps, listen, launcher, peers, link)
     if model:
-        found = bench_stream.model.report(request.way)
+        found = modelled(request.way)
         console.print_json(found) if as_json else bench_stream.print_model(found)
         return
     report = bench_stream.measure(request)

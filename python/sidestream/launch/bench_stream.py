@@ -44,7 +44,7 @@ class StreamRequest:
     listen: str = "tcp://127.0.0.1:*"
     launcher: str | None = None
     peers: bool = True
-    link: str | None = None  # the speed of a link that is measured too, as `tc` has it
+    link: str = "1gbit"  # the speed of a link that is measured too, as `tc` has it; "none": none is
 
     @property
     def way(self) -> Way:
@@ -70,7 +70,7 @@ def measure(request: StreamRequest) -> dict[str, Any]:
     """Runs all pairs by each technique, over a link too if asked; then what a stream costs, the model and the peers."""
     report: dict[str, Any] = {"listen": request.listen, "steps": request.steps}
     report["tests"] = run_tests(request, request.way, TECHNIQUES)
-    if request.link:
+    if request.link != "none":
         report["link"] = over_a_link(request, request.link)
     report["burdens"] = burdens.report(request.way)
     report["model"] = model.report(request.way)
