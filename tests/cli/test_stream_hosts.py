@@ -210,7 +210,7 @@ def test_a_link_that_is_cut_and_healed_loses_nothing(seconds: int, tmp_path: Pat
     expect_all_steps(tmp_path, "got", 12)
 
 
-def test_a_reader_that_vanishes_behind_a_cut_link_is_let_go_and_another_comes(tmp_path: Path) -> None:
+def test_a_reader_that_vanishes_behind_a_cut_link_is_let_go(tmp_path: Path) -> None:
     """Nobody tells the run that the connections are gone: they stay half open."""
     queue = '[coupling]\nqueue = "250000 B"\n'  # two steps, so that the run waits for the one that is gone
     write(tmp_path, box(24, 40), LIVE, STORED, queue, OPEN, 'wait_for = 2\ntimeout = "3 s"\n')
@@ -236,9 +236,9 @@ def test_a_reader_whose_buffers_are_full_keeps_nobody_waiting_and_goes_on_later(
     queue = '[coupling]\nqueue = "64 MiB"\n'  # all steps
     write(tmp_path, box(48, 6), LIVE, STORED, queue, OPEN, "wait_for = 2\n")
     with two_hosts("20mbit") as link:
-        for host, buffer in ((RUN, "net.ipv4.tcp_wmem"), (READER, "net.ipv4.tcp_rmem")):
-            small = ["ip", "netns", "exec", link.names[host], "sysctl", "-q", "-w", f"{buffer}=4096 16384 32768"]
-            subprocess.run(small, check=True)
+        for host, buffer in ((RUN, "tcp_wmem"), (READER, "tcp_rmem")):
+            small = f"echo 4096 16384 32768 > /proc/sys/net/ipv4/{buffer}"
+            subprocess.run(["ip", "netns", "exec", link.names[host], "sh", "-c", small], check=True)
         with (
             on(link, READER, tmp_path, reading(tmp_path, "slow")) as slow,
             on(link, RUN, tmp_path, reading(tmp_path, "quick", "pressure")) as quick,
