@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .pairs import ROWS, Pair, Way, run_pair
-from .plans import PIECE_BYTES, Load, loads
+from .plans import Load, loads
 
 TECHNIQUES = ("bounding-box", "write-block", ROWS)
 WRITERS = (8, 16, 32, 64, 128)  # four to a reader
 PAPER_WIDTH = 16384  # doubles along x; 4000 MB are about twice as high
 MEGABYTES, MEGABYTES_A_WRITER = 4000.0, 31.25  # strong and weak scaling
-WINDOW = 6  # pieces of a connection under way
+WINDOW_BYTES = 6 << 20  # of a connection under way, as Linux lets it grow (`net.ipv4.tcp_rmem`)
 COSTS_READERS, COSTS_STEPS = 2, 10  # of the pair that is measured
 
 
@@ -71,7 +71,7 @@ def seconds(pair: Pair, technique: str, link: Link, costs: Costs) -> float:
 
 def _arrival_s(load: Load, link: Link, costs: Costs) -> float:
     """At a reader that has the link for itself."""
-    most = load.connections * WINDOW * PIECE_BYTES / link.round_trip_s  # bytes/s that are asked for in time
+    most = load.connections * WINDOW_BYTES / link.round_trip_s  # bytes/s that are acknowledged in time
     wire_s = load.bytes / min(link.bytes_per_s, most)
     return link.round_trip_s + max(wire_s, (load.messages + load.connections) * costs.message_s)
 

@@ -8,7 +8,6 @@ from itertools import pairwise
 
 from .pairs import ROWS, Pair
 
-PIECE_BYTES = 512 << 10  # the largest message in which cells travel
 CELL_BYTES = 8
 
 
@@ -91,7 +90,6 @@ def _fetched(box: Box, slices: list[Box], width: int, technique: str) -> Load:
 
 
 def _messages(part: Box, width: int, technique: str) -> int:
-    is_whole = part.x1 - part.x0 == width  # of the rows of the writer, so that they lie together
-    if technique == ROWS:
-        return 1 if is_whole else part.y1 - part.y0
-    return -(-part.bytes // PIECE_BYTES)
+    """One a connection, but where nobody packs: then each run of cells that lies together at the writer."""
+    is_whole = part.x1 - part.x0 == width
+    return part.y1 - part.y0 if technique == ROWS and not is_whole else 1
