@@ -84,10 +84,13 @@ def test_a_row_says_why_write_block_loses(row: dict[str, Any], why: str) -> None
 
 def test_auto_is_judged_by_the_same_steps() -> None:
     seconds = [(1.0, 2.0, 1.1), (3.0, 6.0, 3.0), (2.0, 4.0, 2.0)]  # the machine was slow in the second one
+    taken = ["bounding-box", "bounding-box", "write-block"]
     steps = [dict(zip(TECHNIQUES, ({"seconds": s} for s in step), strict=True)) for step in seconds]
+    steps = [step | {"auto": step["auto"] | {"technique": name}} for step, name in zip(steps, taken, strict=True)]
     found = judged(steps, row_of(2.0, 4.0, redistribute_s=1.0))
     assert found["faster"] == "bounding-box"
     assert found["auto_of_faster"] == 1.0
+    assert found["choice_of_faster"] == 0.75  # twice 2 s, once 4 s
 
 
 def two_hosts_or_skip() -> ShapedLink:
@@ -154,7 +157,7 @@ def test_the_model_alone_is_a_table_and_json(tmp_path: Path) -> None:
     done = command(tmp_path, "bench", "stream", "--model", "--json")
     assert done.returncode == 0, done.stderr
     links = json.loads(done.stdout)["links"]
-    assert [len(link["rows"]) for link in links] == [20, 20]
+    assert [len(link["rows"]) for link in links] == [28, 28]
     largest = [row for row in links[0]["rows"] if row["writers"] == 128]
     assert {row["readers"] for row in largest} == {32}
     assert {row["write-block"]["connections"] for row in largest} == {128}

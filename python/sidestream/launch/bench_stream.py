@@ -247,6 +247,12 @@ def _print_table(title: str, columns: tuple[str, ...], rows: list[list[str]]) ->
     console.out().print(table)
 
 
+def _name(technique: str, row: dict[str, Any]) -> str:
+    if technique != "auto":
+        return technique
+    return f"auto: {row['auto_of_faster']:.2f}, chosen {row['choice_of_faster']:.2f} of {row['faster']}"
+
+
 def _print_test(test: dict[str, Any], title: str, techniques: tuple[str, ...]) -> None:
     columns = ("writers", "readers", "MB", "technique", "GB/s", "messages", "connections", "redistribution [ms]")
     rows = []
@@ -258,7 +264,7 @@ def _print_test(test: dict[str, Any], title: str, techniques: tuple[str, ...]) -
                     str(row["writers"]),
                     str(row["readers"]),
                     f"{row['bytes'] / 1e6:.0f}",
-                    f"auto: {row['auto_of_faster']:.2f} of {row['faster']}" if technique == "auto" else technique,
+                    _name(technique, row),
                     f"{one['gb_per_s']:.2f}",
                     str(one["most_messages_a_rank"]),
                     str(one["most_connections_a_rank"]),
@@ -288,10 +294,11 @@ def _print_burdens(found: dict[str, Any]) -> None:
             f"{1e3 * row['shared_s']:.0f}",
             f"{1e3 * row['aside_s']:.0f}",
             f"{row['aside_of_shared']:.2f}",
+            f"{1e3 * row['sending_s']:.0f}",
         ]
         for row in core["rows"]
     ]
-    columns = ("MB", "work [ms]", "all cores do both [ms]", "one core sends [ms]", "ratio")
+    columns = ("MB", "work [ms]", "all cores do both [ms]", "one core sends [ms]", "ratio", "sending [ms]")
     _print_table(f"a step on {core['cores']} cores", columns, rows)
     for one in core["crossings"]:
         most = one["most_work_ms"]

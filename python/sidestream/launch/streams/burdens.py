@@ -60,31 +60,33 @@ def stalled(way: Way) -> dict[str, Any]:
 
 
 def core_set_aside(way: Way) -> dict[str, Any]:
-    """Steps of more and more work and data, where all cores compute and send, and where one core only sends."""
+    """Steps of more and more work and data, where all cores compute and send, and where one core only sends.
+
+    `sending_s` is the processor time beside the work, of all ranks, where all do both.
+    """
     cores = available_cores()
     if cores < 2:
         return {"skipped": "a core can be set aside where there are two"}
-    rows = []
-    for megabytes in SWEEP_MEGABYTES:
-        for work_ms in SWEEP_WORK_MS:
-            height = megabytes * 10**6 // 8192
-            words = ["--work", str(work_ms)]
-            shared, aside = [], []
-            for _ in range(TURNS):
-                shared.append(_step_of(Pair(cores, 1, 1024, height), way, words))
-                own = [*words, "--core", str(cores - 1)]
-                aside.append(_step_of(Pair(cores - 1, 1, 1024, height), way, own))
-            ratio = statistics.median(one / other for one, other in zip(aside, shared, strict=True))
-            rows.append(
-                {
-                    "megabytes": megabytes,
-                    "work_ms": work_ms,
-                    "shared_s": min(shared),
-                    "aside_s": min(aside),
-                    "aside_of_shared": ratio,
-                }
-            )
+    rows = [_sweep_row(megabytes, work_ms, cores, way) for megabytes in SWEEP_MEGABYTES for work_ms in SWEEP_WORK_MS]
     return {"cores": cores, "rows": rows, "crossings": crossings(rows)}
+
+
+def _sweep_row(megabytes: int, work_ms: int, cores: int, way: Way) -> dict[str, Any]:
+    height = megabytes * 10**6 // 8192
+    words = ["--work", str(work_ms)]
+    shared, aside = [], []
+    for _ in range(TURNS):
+        shared.append(_publish(Pair(cores, 1, 1024, height), way, words, []))
+        aside.append(_publish(Pair(cores - 1, 1, 1024, height), way, [*words, "--core", str(cores - 1)], []))
+    shared_s, aside_s = ([_median(one["step_s"]) for one in runs] for runs in (shared, aside))
+    return {
+        "megabytes": megabytes,
+        "work_ms": work_ms,
+        "shared_s": min(shared_s),
+        "aside_s": min(aside_s),
+        "aside_of_shared": statistics.median(one / other for one, other in zip(aside_s, shared_s, strict=True)),
+        "sending_s": cores * min(_median(one["processor_s"]) for one in shared) - 1e-3 * work_ms,
+    }
 
 
 def crossings(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -103,10 +105,6 @@ def _work_ms(pair: Pair) -> int:
 def _median(of_steps: list[float]) -> float:
     """Without the first, in which memory is new."""
     return statistics.median(of_steps[2:])
-
-
-def _step_of(pair: Pair, way: Way, words: Sequence[str]) -> float:
-    return _median(_publish(pair, way, words, [])["step_s"])
 
 
 def _publish(pair: Pair, way: Way, words: Sequence[str], reads: Sequence[str] | None = None) -> dict[str, list[float]]:

@@ -18,6 +18,7 @@ TECHNIQUES = ("bounding-box", "write-block", ROWS)
 WRITERS = (8, 16, 32, 64, 128)  # four to a reader
 PAPER_WIDTH = 16384  # doubles along x; 4000 MB are about twice as high
 MEGABYTES, MEGABYTES_A_WRITER = 4000.0, 31.25  # strong and weak scaling
+SIZES = (15.6, 62.5, 250.0, 1000.0)
 WINDOW_BYTES = 6 << 20  # of a connection under way, as Linux lets it grow (`net.ipv4.tcp_rmem`)
 COSTS_READERS, COSTS_STEPS = 2, 10  # of the pair that is measured
 
@@ -92,6 +93,7 @@ def _pairs() -> list[tuple[str, Pair]]:
         for writers in WRITERS:
             found.append(("strong", _plane(writers, MEGABYTES, layout)))
             found.append(("weak", _plane(writers, MEGABYTES_A_WRITER * writers, layout)))
+        found += [("size", _plane(WRITERS[-1], megabytes, layout)) for megabytes in SIZES]
     return found
 
 
