@@ -7,6 +7,7 @@ have come through the narrowest place, and those that belong to other readers ha
 
 from __future__ import annotations
 
+import math
 import statistics
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +17,6 @@ from .plans import Load, loads
 
 TECHNIQUES = ("bounding-box", "write-block", ROWS)
 WRITERS = (8, 16, 32, 64, 128)  # four to a reader
-PAPER_WIDTH = 16384  # doubles along x; 4000 MB are about twice as high
 MEGABYTES, MEGABYTES_A_WRITER = 4000.0, 31.25  # strong and weak scaling
 SIZES = (15.6, 62.5, 250.0, 1000.0)
 WINDOW_BYTES = 6 << 20  # of a connection under way, as Linux lets it grow (`net.ipv4.tcp_rmem`)
@@ -98,7 +98,10 @@ def _pairs() -> list[tuple[str, Pair]]:
 
 
 def _plane(writers: int, megabytes: float, layout: str) -> Pair:
-    return Pair(writers, writers // 4, PAPER_WIDTH, round(megabytes * 1e6 / 8 / PAPER_WIDTH), layout)
+    """About square, of a width that is a power of two; the shape is assumed."""
+    cells = megabytes * 1e6 / 8
+    width = 1 << int(math.log2(math.sqrt(cells)))
+    return Pair(writers, writers // 4, width, round(cells / width), layout)
 
 
 def _row(pair: Pair, name: str, link: Link, costs: Costs) -> dict[str, Any]:
