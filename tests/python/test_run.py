@@ -158,13 +158,12 @@ def test_a_damaged_line_of_the_log_is_said(own_run: Path, line: str) -> None:
 LINE = b'{"event":"step","t":1.5,"step":3,"crc32":"ec50f0b7"}'
 
 
-@pytest.mark.parametrize("bit", range(8 * len(LINE)))
-def test_a_bit_of_the_log_that_is_another_is_said(bit: int) -> None:
-    damaged = bytearray(LINE)
-    damaged[bit // 8] ^= 1 << bit % 8
-
+def test_a_bit_of_the_log_that_is_another_is_said() -> None:
     assert parse_line(LINE) == {"event": "step", "t": 1.5, "step": 3}
-    assert parse_line(bytes(damaged)) is None
+    for bit in range(8 * len(LINE)):
+        damaged = bytearray(LINE)
+        damaged[bit // 8] ^= 1 << bit % 8
+        assert parse_line(bytes(damaged)) is None, damaged
 
 
 def test_damage_is_told_with_the_first_line_of_it(tmp_path: Path) -> None:
