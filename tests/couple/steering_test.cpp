@@ -226,15 +226,58 @@ TEST(ReplayOfEvents, WhatARestartWentBackBehindDoesNotCount) {
   EXPECT_EQ(replay.end(7), std::nullopt);
 }
 
-TEST(ReplayOfEvents, WhatSidecarsLeftOutIsLeftOutUnlessItWasSentAgain) {
+TEST(ReplayOfEvents, ARestartGoesOnWithTheChangesThatItsCheckpointHolds) {
+  const json begun{{"event", "checkpoint_begun"}, {"step", 4}, {"among", "by hand"}};
+  const json asked{{"event", "steering"}, {"step", 4}, {"id", 2}, {"at", 4}, {"verb", "checkpoint"}};
+  const Replay replay(lines({{{"event", "run_start"}},
+                             steered(4, 0.25),
+                             begun,
+                             asked,
+                             steered(4, 0.75),
+                             {{"event", "run_start"}},
+                             {{"event", "restart"}, {"step", 4}}}),
+                      "", "events");
+
+  const std::vector<Change> changes = replay.changes(4);
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_EQ(changes[0].value, 0.25);
+  EXPECT_EQ(changes[1].verb, "checkpoint");
+  EXPECT_TRUE(replay.wrote_checkpoint(4, CheckpointPoint::by_hand));
+}
+
+TEST(ReplayOfEvents, WhatEndedOneJobDoesNotEndTheNext) {
+  json limit = steered(2, 4);
+  limit["name"] = "run.max_steps";
+  const json stop{{"event", "steering"}, {"step", 4}, {"id", 2}, {"at", 4}, {"verb", "stop"}};
+  const std::string first = lines({{{"event", "run_start"}},
+                                   limit,
+                                   steered(4, 0.25),
+                                   stop,
+                                   {{"event", "checkpoint_begun"}, {"step", 4}, {"among", "end"}}});
+  const std::string second = lines({{{"event", "run_start"}}, {{"event", "restart"}, {"step", 4}}});
+
+  EXPECT_EQ(Replay(first, "", "events").changes(2).size(), 1u);
+  EXPECT_EQ(Replay(first, "", "events").changes(4).size(), 2u);
+  const Replay both(first + second, "", "events");
+  EXPECT_EQ(both.changes(2).size(), 0u);
+  ASSERT_EQ(both.changes(4).size(), 1u);
+  EXPECT_EQ(both.changes(4)[0].name, "number");
+  EXPECT_FALSE(both.wrote_checkpoint(4, CheckpointPoint::end));
+}
+
+TEST(ReplayOfEvents, WhatSidecarsLeftOutIsLeftOutUnlessItWasAnalysedInAnotherJob) {
+  const auto told = [](const char* kind, int step) {
+    return json{{"event", kind}, {"task", "t"}, {"step", step}};
+  };
   const Replay replay(
       lines({{{"event", "run_start"}}, published(1, "sent"), published(2, "sent"), published(2, "sent")}),
-      lines(
-          {{{"event", "withdrawn"}, {"task", "t"}, {"step", 1}}, {{"event", "withdrawn"}, {"task", "t"}, {"step", 2}}}),
-      "events");
+      lines({told("withdrawn", 1), told("withdrawn", 2), told("analysis", 2), told("analysis", 3)}), "events");
+  const Replay after_a_kill(lines({{{"event", "run_start"}}, published(1, "sent"), published(1, "sent")}),
+                            lines({told("withdrawn", 1)}), "events");
 
   EXPECT_EQ(replay.fate("t", 1), PublishFate::left_out);
   EXPECT_EQ(replay.fate("t", 2), PublishFate::analysed);
+  EXPECT_EQ(after_a_kill.fate("t", 1), PublishFate::left_out);
 }
 
 TEST(ReplayOfEvents, WhatIsNoEventIsRefusedWithItsLine) {

@@ -60,6 +60,25 @@ TEST_F(ReplayTest, WhatWasSteeredIsDoneAgainToTheBit) {
   }
 }
 
+TEST_F(ReplayTest, ARestartAfterAStopIsDoneAgainWithWhatWasSteeredBeforeIt) {
+  const std::string text = mesh + "[task.pdf]\nanalysis = \"pdf\"\nevery = 2\n[run]\nmax_steps = 8\n";
+  run(text, "a", [](SteeringDesk& desk, const std::string& line) {
+    if (!is_step(line, 1)) return;
+    desk.answer(set_request("run.max_steps", 4, 2));
+    desk.answer(set_request("hydro.cfl", 0.3, 3));
+    const json box{{"cells", {{0, 0, 0}, {4, 4, 2}}}, {"operation", "multiply"}, {"value", 3.0}};
+    desk.answer(request("edit", {{"name", "pressure"}, {"at", 3}, {"edit", box}}));
+    desk.answer(request("stop", {{"at", 3}}));
+  });
+  run(text, "a", {}, {.existing = io::ExistingRun::resume});
+  replay(text, "a", "b");
+
+  ASSERT_EQ(steps("a").rbegin()->first, 8);
+  EXPECT_EQ(steps("b").rbegin()->first, 8);
+  EXPECT_EQ(bytes("a", "results").size(), 5u);
+  EXPECT_TRUE(bytes("a", "results") == bytes("b", "results"));
+}
+
 TEST_F(ReplayTest, TheClockSaysWhatItSaid) {
   // Between none and all of the steps, as each waits.
   const std::string text = mesh + "[task.pdf]\nanalysis = \"pdf\"\nevery_wall_time = \"0.06 s\"\n";

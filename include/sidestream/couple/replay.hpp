@@ -64,6 +64,7 @@ class Replay {
   using TaskAtStep = std::pair<std::string, std::int64_t>;
 
   void take(const nlohmann::json& event);
+  void begin_checkpoint(std::int64_t step, CheckpointPoint point);
   void go_back(std::int64_t step);
 
   std::string where_;
@@ -71,9 +72,9 @@ class Replay {
   std::map<std::int64_t, std::vector<Change>> changes_;
   std::set<TaskAtStep> due_by_clock_;
   std::map<TaskAtStep, PublishFate> fates_;
-  std::map<TaskAtStep, int> published_;  // so many times, where restarts went back
   std::map<TaskAtStep, EndOfJob> ended_jobs_;
   std::set<std::pair<std::int64_t, CheckpointPoint>> checkpoints_;
+  std::map<std::int64_t, std::size_t> held_;  // changes of its step that the last checkpoint of each holds
   std::optional<std::pair<std::int64_t, EndCause>> end_;
 };
 

@@ -25,6 +25,8 @@ struct Change {
   std::string who{}, why{};
   bool is_soon = false;  ///< as soon as may be: nobody has named a step
 };
+/// How the names of knobs begin that a restart, another job, has of its own.
+inline constexpr const char* limits_of_a_job = "run.";
 nlohmann::json to_json(const Change& change);
 /// Throws nlohmann::json::exception where it is none.
 Change change_from(const nlohmann::json& json);

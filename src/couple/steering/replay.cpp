@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <sstream>
@@ -28,6 +29,11 @@ std::optional<E> entry_of(const std::array<const char*, count>& words, const jso
 
 std::pair<std::string, std::int64_t> task_at_step(const json& event) {
   return {event.at("task").get<std::string>(), event.at("step").get<std::int64_t>()};
+}
+
+// Which a restart, another job, knows nothing of.
+bool is_of_one_job(const Change& change) {
+  return change.verb == "stop" || (change.verb == "set" && change.name.starts_with(limits_of_a_job));
 }
 
 template <typename F>
@@ -77,14 +83,15 @@ std::string in_words(CheckpointPoint point) {
 Replay::Replay(const std::string& events, const std::string& events_of_sidecars, const std::string& where)
     : where_(where) {
   for_each_event(events, where, [&](const json& event) { take(event); });
-  std::map<TaskAtStep, int> withdrawn;
+  std::set<TaskAtStep> withdrawn, analysed;
   for_each_event(events_of_sidecars, where, [&](const json& event) {
-    if (event.at("event") == "withdrawn") ++withdrawn[task_at_step(event)];
+    const json& kind = event.at("event");
+    if (kind == "withdrawn") withdrawn.insert(task_at_step(event));
+    if (kind == "analysis" || kind == "analysis_failed") analysed.insert(task_at_step(event));
   });
   // What was published again after a restart, and then analysed, is there.
-  for (const auto& [task, times] : withdrawn)
-    if (const auto sent = published_.find(task); sent != published_.end() && sent->second == times)
-      fates_[task] = PublishFate::left_out;
+  for (const TaskAtStep& task : withdrawn)
+    if (!analysed.contains(task)) fates_[task] = PublishFate::left_out;
   if (description_.is_null())
     throw core::Error("no run has begun in these events", where, "give the `events.jsonl` of a run folder");
 }
@@ -121,7 +128,6 @@ void Replay::take(const json& event) {
     due_by_clock_.insert(task_at_step(event));
   } else if (kind == "publish") {
     const auto& action = event.at("action").get_ref<const std::string&>();
-    ++published_[task_at_step(event)];
     fates_[task_at_step(event)] = action == "dropped"   ? PublishFate::left_out
                                   : action == "in-situ" ? PublishFate::done_here
                                                         : PublishFate::analysed;
@@ -130,17 +136,30 @@ void Replay::take(const json& event) {
   } else if (kind == "job_ended") {
     ended_jobs_[task_at_step(event)] = {event.at("message").get<std::string>(), event.at("is_unwritten").get<bool>()};
   } else if (kind == "checkpoint_begun") {
-    if (const auto point = entry_of<CheckpointPoint>(points, event.at("among"))) checkpoints_.insert({step(), *point});
+    if (const auto point = entry_of<CheckpointPoint>(points, event.at("among"))) begin_checkpoint(step(), *point);
   } else if (kind == "ended_early") {
     if (const auto cause = entry_of<EndCause>(causes, event.at("by"))) end_ = {step(), *cause};
   }
 }
 
-// A checkpoint of `step` holds what came of all that was decided there before the changes by hand.
+// It holds the changes of before it. That one by hand was begun is told before the change that asked for it.
+void Replay::begin_checkpoint(std::int64_t step, CheckpointPoint point) {
+  checkpoints_.insert({step, point});
+  const auto before = changes_.find(step);
+  held_[step] =
+      (before == changes_.end() ? 0 : before->second.size()) + (point == CheckpointPoint::by_hand ? 1 : 0);
+}
+
+// To the checkpoint of `step`, with another job.
 void Replay::go_back(std::int64_t step) {
-  std::erase_if(changes_, [step](const auto& entry) { return entry.first >= step; });
+  std::erase_if(changes_, [step](const auto& entry) { return entry.first > step; });
+  if (const auto last = changes_.find(step); last != changes_.end()) {
+    const auto held = held_.find(step);
+    last->second.resize(std::min(last->second.size(), held == held_.end() ? 0 : held->second));
+  }
+  for (auto& [at, changes] : changes_) std::erase_if(changes, is_of_one_job);
   std::erase_if(checkpoints_, [step](const auto& entry) {
-    return entry.first > step || (entry.first == step && entry.second != CheckpointPoint::outputs);
+    return entry.first > step || (entry.first == step && entry.second == CheckpointPoint::end);
   });
   std::erase_if(due_by_clock_, [step](const auto& entry) { return entry.second > step; });
   std::erase_if(fates_, [step](const auto& entry) { return entry.first.second > step; });

@@ -15,8 +15,6 @@ using nlohmann::json;
 namespace {
 
 constexpr const char* done_in_words = "done";
-// Which a restart, another job, has of its own.
-constexpr const char* limits_of_a_job = "run.";
 
 std::string as_text(const std::vector<Change>& changes) {
   if (changes.empty()) return "";
