@@ -61,7 +61,9 @@ TEST_F(ReplayTest, WhatWasSteeredIsDoneAgainToTheBit) {
 }
 
 TEST_F(ReplayTest, ARestartAfterAStopIsDoneAgainWithWhatWasSteeredBeforeIt) {
-  const std::string text = mesh + "[task.pdf]\nanalysis = \"pdf\"\nevery = 2\n[run]\nmax_steps = 8\n";
+  const std::string text = mesh +
+                           "[task.pdf]\nanalysis = \"pdf\"\nevery = 2\n[output]\ncheckpoint = { every = 10, keep = 0 "
+                           "}\n[run]\nmax_steps = 8\n";
   run(text, "a", [](SteeringDesk& desk, const std::string& line) {
     if (!is_step(line, 1)) return;
     desk.answer(set_request("run.max_steps", 4, 2));
@@ -76,7 +78,8 @@ TEST_F(ReplayTest, ARestartAfterAStopIsDoneAgainWithWhatWasSteeredBeforeIt) {
   ASSERT_EQ(steps("a").rbegin()->first, 8);
   EXPECT_EQ(steps("b").rbegin()->first, 8);
   EXPECT_EQ(bytes("a", "results").size(), 5u);
-  EXPECT_TRUE(bytes("a", "results") == bytes("b", "results"));
+  for (const char* const path : {"results", "chk00003.hdf5_chk"})
+    EXPECT_TRUE(bytes("a", path) == bytes("b", path)) << path;
 }
 
 TEST_F(ReplayTest, TheClockSaysWhatItSaid) {

@@ -74,7 +74,8 @@ class Replay {
   std::map<TaskAtStep, PublishFate> fates_;
   std::map<TaskAtStep, EndOfJob> ended_jobs_;
   std::set<std::pair<std::int64_t, CheckpointPoint>> checkpoints_;
-  std::map<std::int64_t, std::size_t> held_;  // changes of its step that the last checkpoint of each holds
+  std::pair<std::int64_t, std::size_t> begun_;  // the last checkpoint: its step, and how many changes of it it holds
+  std::map<std::int64_t, std::size_t> held_;    // the same of those that were committed
   std::optional<std::pair<std::int64_t, EndCause>> end_;
 };
 

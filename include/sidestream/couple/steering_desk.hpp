@@ -61,7 +61,7 @@ struct SteeringStanding {
 /// `state`, `waiting`, `done` for `list` and `status`; or `{"ok": false, "message": ..., "where": ..., "hint": ...}`.
 class SteeringDesk {
  public:
-  /// Before it is opened, all requests are refused.
+  /// Before it is opened, and is told how the run stands, all requests are refused.
   void open(std::vector<Knob> knobs, std::vector<EditableQuantity> editable, mesh::Box domain);
 
   /// Never throws for what a request holds. A value that is out of range, and a name that there is not, are refused
@@ -88,7 +88,6 @@ class SteeringDesk {
   RegionEdit checked_edit(const nlohmann::json& request) const;
 
   mutable std::mutex mutex_;
-  bool is_open_ = false;
   std::vector<Knob> knobs_;
   std::vector<EditableQuantity> editable_;
   mesh::Box domain_;

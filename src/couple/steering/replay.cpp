@@ -137,6 +137,8 @@ void Replay::take(const json& event) {
     ended_jobs_[task_at_step(event)] = {event.at("message").get<std::string>(), event.at("is_unwritten").get<bool>()};
   } else if (kind == "checkpoint_begun") {
     if (const auto point = entry_of<CheckpointPoint>(points, event.at("among"))) begin_checkpoint(step(), *point);
+  } else if (kind == "checkpoint_committed") {
+    if (step() == begun_.first) held_[step()] = begun_.second;
   } else if (kind == "ended_early") {
     if (const auto cause = entry_of<EndCause>(causes, event.at("by"))) end_ = {step(), *cause};
   }
@@ -146,21 +148,17 @@ void Replay::take(const json& event) {
 void Replay::begin_checkpoint(std::int64_t step, CheckpointPoint point) {
   checkpoints_.insert({step, point});
   const auto before = changes_.find(step);
-  held_[step] =
-      (before == changes_.end() ? 0 : before->second.size()) + (point == CheckpointPoint::by_hand ? 1 : 0);
+  begun_ = {step, (before == changes_.end() ? 0 : before->second.size()) + (point == CheckpointPoint::by_hand ? 1 : 0)};
 }
 
 // To the checkpoint of `step`, with another job.
 void Replay::go_back(std::int64_t step) {
-  std::erase_if(changes_, [step](const auto& entry) { return entry.first > step; });
-  if (const auto last = changes_.find(step); last != changes_.end()) {
-    const auto held = held_.find(step);
-    last->second.resize(std::min(last->second.size(), held == held_.end() ? 0 : held->second));
-  }
+  const auto is_later = [step](const auto& entry) { return entry.first > step; };
+  std::erase_if(changes_, is_later);
+  if (const auto last = changes_.find(step); last != changes_.end())
+    last->second.resize(std::min(last->second.size(), held_[step]));
   for (auto& [at, changes] : changes_) std::erase_if(changes, is_of_one_job);
-  std::erase_if(checkpoints_, [step](const auto& entry) {
-    return entry.first > step || (entry.first == step && entry.second == CheckpointPoint::end);
-  });
+  std::erase_if(checkpoints_, is_later);
   std::erase_if(due_by_clock_, [step](const auto& entry) { return entry.second > step; });
   std::erase_if(fates_, [step](const auto& entry) { return entry.first.second > step; });
   std::erase_if(ended_jobs_, [step](const auto& entry) { return entry.first.second > step; });

@@ -85,7 +85,7 @@ void Steering::make(const Change& change, std::int64_t step) {
 
 json Steering::done(const Change& change, std::int64_t step) {
   if (change.verb == "set") return set(change);
-  if (change.verb == "edit") return deeds_.edit(edit_from(change.name, change.value));
+  if (change.verb == "edit") return edit(change);
   if (change.verb == "checkpoint") return deeds_.write_checkpoint();
   if (change.verb == "stop") is_stopped_ = true;
   if (change.verb == "pause") pause_at_ = step;
@@ -94,12 +94,19 @@ json Steering::done(const Change& change, std::int64_t step) {
   return json::object();
 }
 
+json Steering::edit(const Change& change) {
+  json told = deeds_.edit(edit_from(change.name, change.value));
+  ++changes_;
+  return told;
+}
+
 json Steering::set(const Change& change) {
   const Knob* const knob = find(knobs_, change.name);
   if (knob == nullptr) throw core::Error(fmt::format("this run has no knob `{}`", change.name));
   const json old = knob->value();
   knob->set(change.value);
   if (change.name.starts_with(limits_of_a_job)) return {{"old", old}};
+  ++changes_;
   configured_.emplace(change.name, old);
   was_set_[change.name] = change.value;
   return {{"old", old}};

@@ -85,7 +85,6 @@ void SteeringDesk::open(std::vector<Knob> knobs, std::vector<EditableQuantity> e
   knobs_ = std::move(knobs);
   editable_ = std::move(editable);
   domain_ = domain;
-  is_open_ = true;
 }
 
 json SteeringDesk::answer(const json& request) {
@@ -100,7 +99,7 @@ json SteeringDesk::answer(const json& request) {
 }
 
 json SteeringDesk::answer_to(const json& request) {
-  if (!is_open_)
+  if (standing_.state == "starting")
     throw core::Error("the run does not listen yet: it makes its initial state", place, "ask again in a moment");
   const std::string verb = steering_verbs().named(request.at("verb").get<std::string>()).name;
   if (verb == "list") return listing();

@@ -286,6 +286,7 @@ class Run {
     constexpr std::chrono::milliseconds pause{5};
     const std::int64_t step = simulation_->moment().step;
     steering_.at_step(step, simulation_->progress());
+    outputs_.repeat_last(*simulation_);
     if (must_stop()) return true;
     if (!steering_.is_paused(step)) return false;
     const core::Bill::Part part = bill_.part("paused by hand", "program");
