@@ -10,6 +10,7 @@ Example:
 from __future__ import annotations
 
 import getpass
+import operator
 import os
 import socket
 from collections.abc import Sequence
@@ -71,7 +72,7 @@ class Steering:
             why: for the events of the run.
         """
         try:
-            corners = [[int(cell) for cell in reversed(corner)] for corner in region]
+            corners = [[operator.index(cell) for cell in reversed(corner)] for corner in region]
         except TypeError as problem:
             raise UsageError(
                 f"{region!r} is no region", hint="give its first cell and its end: ((0, 0, 0), (16, 32, 32))"
@@ -101,7 +102,7 @@ class Steering:
 
     def _change(self, verb: str, at: int | None, why: str, **details: Any) -> int:
         if at is not None:
-            details["at"] = int(at)
+            details["at"] = operator.index(at)
         return int(self._ask(verb, who=_who(), why=why, **details)["at"])
 
     def _ask(self, verb: str, **details: Any) -> dict[str, Any]:

@@ -95,6 +95,29 @@ TEST_F(SteeringDeskTest, AllRanksMakeAChangeAtItsStepInTheOrderOfTheirComing) {
   EXPECT_EQ(number_, 0.1);
 }
 
+TEST_F(SteeringDeskTest, WordsOfWhoSteersAreCutBetweenLettersAndTextForAll) {
+  const auto at_desk = desk();
+  const json why{{"at", 7}, {"why", std::string(999, 'a') + "\u00fc"}, {"who", "\xff"}};
+
+  EXPECT_TRUE(at_desk->answer(request("pause", why)).at("ok"));
+
+  const json waiting = at_desk->answer(request("status")).at("waiting").at(0);
+  EXPECT_NO_THROW(waiting.dump());
+  EXPECT_THAT(waiting.at("why").get<std::string>(), testing::StartsWith(std::string(999, 'a')));
+}
+
+TEST_F(SteeringDeskTest, AValueIsOneAndNoMoreThanItsType) {
+  const auto at_desk = desk();
+  const auto set = [&](const json& value) {
+    return at_desk->answer(request("set", {{"name", "number"}, {"value", value}}));
+  };
+
+  EXPECT_FALSE(set("0.3\nother = 1").at("ok"));
+  EXPECT_FALSE(set("0.3, 0.4").at("ok"));
+  EXPECT_THAT(set(std::uint64_t{18446744073709551615U}).at("message").get<std::string>(), HasSubstr("1.8446744"));
+  EXPECT_TRUE(set("0.3").at("ok"));
+}
+
 TEST_F(SteeringDeskTest, WhoStepsOrPausesIsHeardWhileTheRunWaits) {
   const auto at_desk = desk();
   Steering all = steering(at_desk);
