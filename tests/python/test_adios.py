@@ -70,6 +70,44 @@ def test_every_step_is_there_by_the_names_of_the_caller(tmp_path: Path, dtype) -
         assert np.array_equal(snapshot["density"].values, values(number))
 
 
+@pytest.mark.parametrize("engine", ["BP4", "BP5"])
+def test_a_step_has_its_own_variables_in_their_present_size(tmp_path: Path, engine: str) -> None:
+    io = adios2.Adios().declare_io("writer")
+    io.set_engine(engine)
+    with adios2.Stream(io, str(tmp_path / "a.bp"), "w") as stream:
+        for step in stream.steps(4):
+            number = step.current_step()
+            field = values(number)
+            if number % 2 == 1:
+                step.write("odd", field, SHAPE, (0, 0, 0), SHAPE)
+            else:
+                step.write(
+                    "even", field[: number + 2].copy(), (number + 2, *SHAPE[1:]), (0, 0, 0), field[: number + 2].shape
+                )
+                step.write("time", float(number))
+
+    snapshots = list(sidestream.adios_steps(tmp_path / "a.bp"))
+
+    assert [snapshot.fields for snapshot in snapshots] == [["even"], ["odd"], ["even"], ["odd"]]
+    for number, snapshot in enumerate(snapshots):
+        expected = values(number)[: None if number % 2 else number + 2]
+        assert np.array_equal(snapshot[snapshot.fields[0]].values, expected)
+    assert [snapshot.attrs["time"] for snapshot in snapshots] == [0.0, 0.0, 2.0, 0.0]
+    assert sidestream.open(tmp_path / "a.bp").fields == ["odd"]
+
+
+def test_what_tells_nothing_is_passed_over(tmp_path: Path) -> None:
+    with adios2.Stream(str(tmp_path / "a.bp"), "w") as stream:
+        stream.write("rho", values(0), SHAPE, (0, 0, 0), SHAPE)
+        for name, value in (("time", "late"), ("step", "first"), ("spacing", [1.0, -1.0, 1.0]), ("origin", "here")):
+            stream.write_attribute(name, value)
+
+    snapshot = sidestream.open(tmp_path / "a.bp")
+
+    assert (snapshot.attrs["time"], snapshot.attrs["step"]) == (0.0, 0)
+    assert (snapshot.box_size, snapshot.origin) == ((4.0, 5.0, 6.0), (0.0, 0.0, 0.0))
+
+
 def test_openpmd_names_are_understood(tmp_path: Path) -> None:
     path = write(tmp_path / "a.bp", "/data/40/meshes/B/x", steps=1, gridSpacing=[1.0, 2.0, 3.0])
     snapshot = sidestream.open(path)
@@ -116,6 +154,11 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         stream.write("a", np.arange(4.0), [4], [0], [4])
     with pytest.raises(Error, match="no three-dimensional global array"):
         sidestream.open(tmp_path / "flat.bp")
+    with adios2.Stream(str(tmp_path / "one.bp"), "w") as stream:
+        for name in ("/data/1/meshes/a/b", "a_b"):
+            stream.write(name, np.zeros(SHAPE), SHAPE, (0, 0, 0), SHAPE)
+    with pytest.raises(Error, match="one name"):
+        sidestream.open(tmp_path / "one.bp")
     with adios2.Stream(str(tmp_path / "two.bp"), "w") as stream:
         for name, n in (("a", 2), ("b", 3)):
             stream.write(name, np.zeros((n, n, n)), [n] * 3, [0] * 3, [n] * 3)
