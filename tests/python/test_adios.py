@@ -175,6 +175,49 @@ def test_a_damaged_file_is_an_error(tmp_path: Path) -> None:
         sidestream.open(path)
 
 
+def test_a_file_whose_writer_has_written_nothing_yet_is_an_error(tmp_path: Path) -> None:
+    for engine in ("BP4", "BP5"):
+        io = adios2.Adios().declare_io(engine)
+        io.set_engine(engine)
+        path = tmp_path / f"{engine}.bp"
+        with adios2.Stream(io, str(path), "w") as stream:
+            stream.write("rho", values(0), SHAPE, (0, 0, 0), SHAPE)
+        (path / "md.idx").write_bytes(b"")
+        with pytest.raises(Error, match="no step"):
+            sidestream.open(path)
+
+
+STREAM_WRITER = """
+import sys, time, adios2, numpy
+io = adios2.Adios().declare_io("writer")
+io.set_engine("SST")
+with adios2.Stream(io, sys.argv[1], "w") as stream:
+    for step in stream.steps(5):
+        stream.write("rho", numpy.ones((2, 2, 2)), [2, 2, 2], [0, 0, 0], [2, 2, 2])
+        if step.current_step() == int(sys.argv[2]):
+            time.sleep(60)
+"""
+
+
+def test_a_stream_ends_where_its_writer_says_so_and_not_where_it_dies(tmp_path: Path) -> None:
+    for last, steps in ((2, 2), (99, 5)):
+        name = tmp_path / f"stream{last}"
+        writer = subprocess.Popen([sys.executable, "-c", STREAM_WRITER, str(name), str(last)], stderr=subprocess.PIPE)
+        came = []
+        try:
+            for snapshot in sidestream.adios_steps(name, engine="SST", timeout=60):
+                came.append(snapshot.attrs["step"])
+                if len(came) == last:
+                    writer.kill()
+            assert last == 99
+        except Error as error:
+            assert last == 2 and "the writer has gone" in str(error)
+        finally:
+            writer.kill()
+            writer.communicate()
+        assert came == list(range(steps))
+
+
 def run(script: str, *words: object, ranks: int = 1) -> subprocess.Popen[str]:
     package = Path(sidestream.__file__).parents[1]
     launch = prepare(Path(sys.executable), [str(EXAMPLES / script), *map(str, words)], ranks)

@@ -22,6 +22,7 @@ from ..error import Error
 from .snapshot import SnapshotFile
 
 _OPEN_PMD = re.compile(r"^/?data/(?:(?P<iteration>\d+)/)?(?:meshes|fields)/(?P<name>.+)$")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # in the messages of ADIOS2
 _REALS = ("float", "double")
 _RECORDS = ("md.idx", "md.0")  # what the folder of a BP file holds
 
@@ -110,7 +111,7 @@ class AdiosSnapshot(SnapshotFile):
 def open_adios(path: Path) -> AdiosSnapshot:
     """The last step of a BP file."""
     with _file_of(path) as file:
-        return _step_of(file, _steps_in(path), path, -1, AdiosWords())
+        return _step_of(file, _steps_in(file, path), path, -1, AdiosWords())
 
 
 def adios_steps(
@@ -184,7 +185,7 @@ def _told(path: Path) -> Iterator[None]:
     try:
         yield
     except (RuntimeError, ValueError, IndexError, KeyError, OSError) as problem:
-        reason = str(problem).strip().splitlines()
+        reason = _COLOUR.sub("", str(problem)).strip().splitlines()
         raise Error(f"ADIOS2 cannot read it: {reason[-1] if reason else type(problem).__name__}", path) from problem
 
 
@@ -200,12 +201,12 @@ def _file_of(path: Path) -> Iterator[Any]:
 
 def _steps_of_file(path: Path, words: AdiosWords) -> Iterator[AdiosSnapshot]:
     with _file_of(path) as file:
-        steps = _steps_in(path)
+        steps = _steps_in(file, path)
         for step in range(len(steps)):
             yield _step_of(file, steps, path, step, words)
 
 
-def _steps_in(path: Path) -> list[Facts]:
+def _steps_in(file: Any, path: Path) -> list[Facts]:
     """What each step of a file holds: not every variable is in each, and a size may change from one to the next."""
     adios2 = _adios2()
     steps = []
@@ -214,7 +215,8 @@ def _steps_in(path: Path) -> list[Facts]:
         io.set_engine("BPFile")
         io.set_parameter("OpenTimeoutSecs", "0")
         with adios2.Stream(io, str(path), "r") as stream:
-            while stream.begin_step(timeout=0.0).name == "OK":
+            for _ in range(file.num_steps()):
+                stream.begin_step()
                 steps.append(stream.available_variables())
                 stream.end_step()
     return steps
@@ -257,10 +259,12 @@ def _steps_of_stream(path: Path, words: AdiosWords, engine: str, timeout: float)
 
 
 def _begins(stream: Any, path: Path, timeout: float) -> bool:
-    status = stream.begin_step(timeout=timeout)
-    if status.name == "NotReady":
+    status = stream.begin_step(timeout=timeout).name
+    if status == "NotReady":
         raise Error(f"no step has come for {timeout:g} s", path, "a longer `timeout` waits longer")
-    return bool(status.name == "OK")
+    if status == "OtherError":
+        raise Error("the writer has gone without ending the stream", path, "the steps of before are whole")
+    return bool(status == "OK")
 
 
 class _Reading:
