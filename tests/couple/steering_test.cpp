@@ -231,6 +231,16 @@ TEST_F(SteeringDeskTest, AReplayMakesTheChangesOfTheEvents) {
   EXPECT_EQ(replay->end(8), std::nullopt);
 }
 
+TEST_F(SteeringDeskTest, AReplayThatCannotMakeAChangeAgainEndsThere) {
+  json changed = steered(2, 0.25);
+  changed["value"] = "fast";
+  Steering all =
+      steering(nullptr, std::make_shared<const Replay>(lines({{{"event", "run_start"}}, changed}), "", "events"));
+
+  all.at_step(1, 0.0);
+  EXPECT_THROW(all.at_step(2, 0.0), core::Error);
+}
+
 TEST(ReplayOfEvents, WhatARestartWentBackBehindDoesNotCount) {
   const Replay replay(lines({{{"event", "run_start"}},
                              steered(2, 0.25),
@@ -240,7 +250,7 @@ TEST(ReplayOfEvents, WhatARestartWentBackBehindDoesNotCount) {
                              {{"event", "due_by_clock"}, {"task", "t"}, {"step", 6}},
                              {{"event", "ended_early"}, {"step", 7}, {"by", "signal of the user"}},
                              {{"event", "run_start"}},
-                             {{"event", "restart"}, {"step", 4}},
+                             {{"event", "restart"}, {"step", 4}, {"path", "chk"}},
                              published(6, "sent")}),
                       "", "events");
 
@@ -264,7 +274,7 @@ TEST(ReplayOfEvents, ARestartGoesOnWithTheChangesThatItsCheckpointHolds) {
                              steered(4, 0.75),
                              {{"event", "checkpoint_begun"}, {"step", 4}, {"among", "end"}},
                              {{"event", "run_start"}},
-                             {{"event", "restart"}, {"step", 4}}}),
+                             {{"event", "restart"}, {"step", 4}, {"path", "chk"}}}),
                       "", "events");
 
   const std::vector<Change> changes = replay.changes(4);
@@ -284,7 +294,7 @@ TEST(ReplayOfEvents, WhatEndedOneJobDoesNotEndTheNext) {
                                    stop,
                                    {{"event", "checkpoint_begun"}, {"step", 4}, {"among", "end"}},
                                    {{"event", "checkpoint_committed"}, {"step", 4}}});
-  const std::string second = lines({{{"event", "run_start"}}, {{"event", "restart"}, {"step", 4}}});
+  const std::string second = lines({{{"event", "run_start"}}, {{"event", "restart"}, {"step", 4}, {"path", "chk"}}});
 
   EXPECT_EQ(Replay(first, "", "events").changes(2).size(), 1u);
   EXPECT_EQ(Replay(first, "", "events").changes(4).size(), 2u);
@@ -315,6 +325,7 @@ TEST(ReplayOfEvents, WhatIsNoEventIsRefusedWithItsLine) {
     EXPECT_EQ(error.where(), "events:2");
   }
   EXPECT_THROW(Replay("", "", "events"), core::Error);
+  EXPECT_NO_THROW(Replay("{\"event\": \"run_start\"}\n{\"event\": \"ste", "", "events")) << "of a run that was killed";
 }
 
 }  // namespace

@@ -168,6 +168,21 @@ TEST_F(ReplayTest, ACheckpointThatWasPutOffIsPutOffAgain) {
   EXPECT_THAT(steps_of("b", "checkpoint_committed"), testing::ElementsAre(3, 4, 6, 7));
 }
 
+TEST_F(ReplayTest, ARunThatBeganWithAFileIsReplayedFromItOnly) {
+  const std::string text = mesh + "[output]\ncheckpoint = { every = 2, keep = 0 }\n";
+  run(text + "[run]\nmax_steps = 2\n", "a");
+  const RunStart with_file{.file = (folder / "a") + "/chk00002.hdf5_chk"};
+  run(text + "[run]\nmax_steps = 4\n", "b", {}, with_file);
+  RunStart again = with_file;
+  again.replay = (folder / "b") + "/events.jsonl";
+  run(text + "[run]\nmax_steps = 4\n", "c", {}, again);
+
+  EXPECT_TRUE(bytes("b", "chk00004.hdf5_chk") == bytes("c", "chk00004.hdf5_chk"));
+  EXPECT_THROW(replay(text + "[run]\nmax_steps = 4\n", "b", "d"), core::Error);
+  again.replay = (folder / "a") + "/events.jsonl";
+  EXPECT_THROW(run(text + "[run]\nmax_steps = 4\n", "e", {}, again), core::Error);
+}
+
 TEST_F(ReplayTest, EventsOfAnotherRunAreRefused) {
   run(mesh + "[run]\nmax_steps = 1\n", "a");
   EXPECT_THROW(replay("simulation = \"sod\"\n[mesh]\ncells = [16, 8, 8]\nblock = 8\n", "a", "b"), core::Error);

@@ -46,6 +46,7 @@ void for_each_event(const std::string& events, const std::string& where, F take)
     try {
       take(json::parse(line));
     } catch (const json::exception& error) {
+      if (lines.eof()) return;  // half a line, of a run that was killed
       throw core::Error(fmt::format("this line is no event of a run: {}", error.what()),
                         fmt::format("{}:{}", where, number), "give the `events.jsonl` of a run folder");
     }
@@ -118,8 +119,10 @@ void Replay::take(const json& event) {
   const auto step = [&] { return event.at("step").get<std::int64_t>(); };
   if (kind == "run_start") {
     description_ = event;
+    ++jobs_;
     end_.reset();
   } else if (kind == "restart") {
+    if (jobs_ == 1) start_file_ = event.at("path").get<std::string>();
     go_back(step());
   } else if (kind == "steering") {
     changes_[step()].push_back(change_from(event));

@@ -79,6 +79,9 @@ void Steering::make(const Change& change, std::int64_t step) {
     outcome = error.what();
   }
   if (outcome != done_in_words) event["message"] = outcome;
+  if (outcome != done_in_words && replay_ && steering_verbs().named(change.verb).changes_state)
+    throw core::Error(fmt::format("the change `{}` after step {} cannot be made again: {}", change.verb, step, outcome),
+                      replay_->where(), "replay the events as the run has written them");
   log_->write(outcome == done_in_words ? "steering" : "steering_refused", event);
   if (desk_ && group_->rank() == 0) desk_->conclude(change, outcome);
 }

@@ -99,8 +99,8 @@ void require_before_end(const RunConfig& config, const mesh::Moment& moment, con
                        *times.last_time / times.unit));
 }
 
-// An earlier run decides for one of the same simulation and tasks only.
-void require_same_run(const RunConfig& config, const couple::Replay& replay) {
+// An earlier run decides for one of the same simulation, tasks and start only.
+void require_same_run(const RunConfig& config, const couple::Replay& replay, const RunStart& start) {
   nlohmann::json own = config.plan->description();
   own["simulation"] = config.simulation;
   own["tasks"] = names_of_tasks(config);
@@ -109,6 +109,13 @@ void require_same_run(const RunConfig& config, const couple::Replay& replay) {
       throw core::Error(fmt::format("the run of these events had another configuration: `{}` was {}, and is {} now",
                                     key, told.dump(), value.dump()),
                         replay.where(), "replay it with the `config.toml` of its folder");
+  if (start.existing == io::ExistingRun::resume) return;
+  if (start.file.empty() && !replay.start_file().empty())
+    throw core::Error(fmt::format("the run of these events began with a file, {}", replay.start_file()), replay.where(),
+                      "give it by `--from`");
+  if (!start.file.empty() && replay.start_file().empty())
+    throw core::Error("the run of these events began with its initial conditions, and not with a file", replay.where(),
+                      "leave `--from` out");
 }
 
 // Of a checkpoint; nothing where it is damaged.
@@ -489,7 +496,7 @@ void catch_stop_signals() {
 
 void check_start(const RunConfig& config, const std::string& folder, const RunStart& start) {
   io::RunFolder(folder).require_no_job();
-  if (!start.replay.empty()) require_same_run(config, couple::Replay::read(start.replay));
+  if (!start.replay.empty()) require_same_run(config, couple::Replay::read(start.replay), start);
   if (start.existing == io::ExistingRun::resume) {
     const std::vector<io::Generation> generations = io::generations_in(folder);
     if (generations.empty()) throw no_checkpoint(folder, "");
