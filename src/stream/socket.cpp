@@ -126,8 +126,8 @@ Server::Server(const std::string& address, const Security& security, const Limit
 }
 Server::~Server() = default;
 
-void* Server::raw() const {
-  return impl_->socket;
+Watched Server::watched() const {
+  return {.socket = impl_->socket};
 }
 
 // Whoever sends more parts than two, or fewer, speaks something else.
@@ -185,8 +185,8 @@ Client::Client(const std::string& address, const Security& security, const std::
 }
 Client::~Client() = default;
 
-void* Client::raw() const {
-  return impl_->socket;
+Watched Client::watched() const {
+  return {.socket = impl_->socket};
 }
 
 std::optional<Message> Client::receive() {
@@ -229,7 +229,11 @@ void WakeUp::clear() const {
 
 void wait(std::span<const Socket* const> sockets, const WakeUp* wake_up, std::chrono::milliseconds longest) {
   std::vector<zmq_pollitem_t> items;
-  for (const Socket* socket : sockets) items.push_back({socket->raw(), 0, ZMQ_POLLIN, 0});
+  for (const Socket* socket : sockets) {
+    const Watched one = socket->watched();
+    const int events = ZMQ_POLLIN | (one.is_for_room ? ZMQ_POLLOUT : 0);
+    items.push_back({one.socket, one.file, static_cast<short>(events), 0});
+  }
   if (wake_up != nullptr) items.push_back({nullptr, wake_up->raw(), ZMQ_POLLIN, 0});
   zmq_poll(items.data(), static_cast<int>(items.size()), longest.count());
   if (wake_up != nullptr) wake_up->clear();
@@ -242,6 +246,12 @@ std::string random_name() {
                 "the system has random numbers");
   name.front() = static_cast<char>(name.front() | 1);
   return name;
+}
+
+std::string random_word() {
+  std::string word;
+  for (const char byte : random_name()) word += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return word;
 }
 
 }  // namespace sidestream::stream

@@ -1,11 +1,16 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
+#include <utility>
 
 #include "couple/stream/part_cursor.hpp"
+#include "couple/stream/reader/incoming_bytes.hpp"
+#include "couple/stream/run/outgoing_bytes.hpp"
 #include "couple/stream/run/shelf.hpp"
 #include "couple/stream/wire.hpp"
+#include "sidestream/core/error.hpp"
 #include "sidestream/mesh/field.hpp"
 
 namespace {
@@ -75,18 +80,60 @@ struct Received {
   std::vector<Word> particles;
 };
 
-// Takes all of a transfer in pieces of any size, leaving off and beginning again at some.
-Received transferred(const std::shared_ptr<Shelf>& shelf, const TransferOrder& order, Parts& chance) {
-  Received received;
-  std::vector<Incoming::Target> targets;
-  for (std::size_t f = 0; f < order.fields.size(); ++f)
-    for (const Part& part : order.parts) received.parts.emplace_back(static_cast<std::size_t>(part.cells()));
-  for (std::size_t t = 0; t < received.parts.size(); ++t) {
-    const mesh::Box& box = order.parts[t % order.parts.size()].box;
-    const mesh::Int3 n = box.extent();
-    targets.push_back({received.parts[t].data(), box.lo.x, box.lo.y, box.lo.z, n.x, n.y, n.z, 1});
+// Where the parts of a transfer come to: rows with gaps between them, or without.
+class Targets {
+ public:
+  Targets(const TransferOrder& order, std::int32_t gap) : order_(order), gap_(gap) {
+    for (std::size_t f = 0; f < order.fields.size(); ++f)
+      for (const Part& part : order.parts) {
+        const mesh::Int3 n = part.box.extent();
+        memory_.emplace_back(static_cast<std::size_t>(n.x + gap) * static_cast<std::size_t>(n.y * n.z), -1.0);
+      }
   }
-  Incoming incoming(order, targets);
+
+  std::vector<Incoming::Target> views() {
+    std::vector<Incoming::Target> all;
+    for (std::size_t t = 0; t < memory_.size(); ++t) {
+      const mesh::Box& box = box_of(t);
+      const mesh::Int3 n = box.extent();
+      all.push_back({memory_[t].data(), box.lo.x, box.lo.y, box.lo.z, n.x + gap_, n.y, n.z, 1});
+    }
+    return all;
+  }
+
+  // Without the gaps, in which nothing may lie.
+  std::vector<std::vector<double>> parts() const {
+    std::vector<std::vector<double>> all;
+    for (std::size_t t = 0; t < memory_.size(); ++t) {
+      std::vector<double>& part = all.emplace_back();
+      const std::int32_t nx = box_of(t).extent().x;
+      for (std::size_t i = 0; i < memory_[t].size(); ++i)
+        if (static_cast<std::int32_t>(i % static_cast<std::size_t>(nx + gap_)) < nx)
+          part.push_back(memory_[t][i]);
+        else
+          EXPECT_EQ(memory_[t][i], -1.0);
+    }
+    return all;
+  }
+
+ private:
+  const mesh::Box& box_of(std::size_t target) const { return order_.parts[target % order_.parts.size()].box; }
+
+  TransferOrder order_;
+  std::int32_t gap_;
+  std::vector<std::vector<double>> memory_;  // by field and part
+};
+
+std::vector<Word> words_of(std::span<const std::byte> bytes) {
+  std::vector<Word> words(bytes.size() / sizeof(Word));
+  if (!bytes.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());
+  return words;
+}
+
+// Takes all of a transfer in pieces of any size, leaving off and beginning again at some.
+Received by_messages(const std::shared_ptr<Shelf>& shelf, const TransferOrder& order, Parts& chance) {
+  Targets targets(order, chance.below(3));
+  Incoming incoming(order, targets.views());
   Outgoing outgoing(shelf, order);
   std::vector<std::byte> particles;
   for (std::int64_t got = 0; got < outgoing.bytes();) {
@@ -111,12 +158,58 @@ Received transferred(const std::shared_ptr<Shelf>& shelf, const TransferOrder& o
   }
   EXPECT_TRUE(incoming.is_at_end());
   EXPECT_TRUE(outgoing.is_at_end());
-  received.particles.resize(particles.size() / sizeof(Word));
-  if (!particles.empty()) std::memcpy(received.particles.data(), particles.data(), particles.size());
-  return received;
+  return {targets.parts(), words_of(particles)};
 }
 
-TEST(StreamParts, ArriveWhereTheyBelongInPiecesOfAnySize) {
+// Goes from one to the other as a socket does, which takes and gives any number of bytes; returns whether all have
+// come.
+bool flow(OutgoingBytes& outgoing, IncomingBytes& incoming, Parts& chance, bool may_break) {
+  std::vector<std::byte> under_way;
+  while (incoming.got() != incoming.total()) {
+    if (may_break && chance.below(20) == 0) return false;
+    const std::span<const std::byte> next = outgoing.next();
+    const std::size_t sent = std::min(next.size(), static_cast<std::size_t>(1 + chance.below(3000)));
+    under_way.insert(under_way.end(), next.begin(), next.begin() + static_cast<std::ptrdiff_t>(sent));
+    if (sent > 0) outgoing.skip(sent);
+    std::size_t left = std::min(under_way.size(), static_cast<std::size_t>(1 + chance.below(3000)));
+    std::size_t came = 0;
+    for (const std::span<std::byte> place : incoming.places()) {
+      const std::size_t here = std::min(place.size(), left);
+      std::memcpy(place.data(), under_way.data() + came, here);
+      came += here, left -= here;
+    }
+    EXPECT_TRUE(came > 0 || under_way.empty());
+    incoming.take(came);
+    under_way.erase(under_way.begin(), under_way.begin() + static_cast<std::ptrdiff_t>(came));
+  }
+  EXPECT_TRUE(under_way.empty());
+  EXPECT_TRUE(outgoing.next().empty());
+  return true;
+}
+
+Received by_bytes(const std::shared_ptr<Shelf>& shelf, const TransferOrder& order, Parts& chance) {
+  Targets targets(order, chance.below(3));
+  Incoming incoming(order, targets.views());
+  std::vector<std::byte> particles;
+  std::int64_t got = 0;
+  for (std::uint64_t number = 1; true; ++number) {
+    if (!incoming.is_at_end()) got = incoming.begin_again();
+    particles.resize(static_cast<std::size_t>(std::max<std::int64_t>(0, got - incoming.bytes())));
+    Outgoing cells(shelf, order);
+    cells.skip_to(got);
+    OutgoingBytes outgoing(number, std::move(cells));
+    IncomingBytes bytes(number, got, 1 << 20, incoming, particles);
+    const bool is_whole = flow(outgoing, bytes, chance, number < 5);
+    got = bytes.got();
+    if (is_whole) break;
+  }
+  EXPECT_TRUE(incoming.is_at_end());
+  return {targets.parts(), words_of(particles)};
+}
+
+class StreamParts : public ::testing::TestWithParam<decltype(&by_bytes)> {};
+
+TEST_P(StreamParts, ArriveWhereTheyBelongInPiecesOfAnySize) {
   const std::vector<mesh::Layout> levels = two_levels();
   Parts chance(levels, 7);
   const std::shared_ptr<Shelf> shelf = filled_shelf(levels, 11);
@@ -127,7 +220,7 @@ TEST(StreamParts, ArriveWhereTheyBelongInPiecesOfAnySize) {
     for (int p = chance.below(6); p > 0; --p) order.parts.push_back(chance.part());
     order.is_single = chance.coin();
     order.has_particles = chance.coin();
-    const Received received = transferred(shelf, order, chance);
+    const Received received = GetParam()(shelf, order, chance);
     for (std::size_t t = 0; t < received.parts.size(); ++t) {
       const Part& part = order.parts[t % order.parts.size()];
       const int field = order.fields[t / order.parts.size()];
@@ -145,7 +238,34 @@ TEST(StreamParts, ArriveWhereTheyBelongInPiecesOfAnySize) {
   }
 }
 
-TEST(StreamParts, WholeBlocksInARowAreSentWithoutACopy) {
+INSTANTIATE_TEST_SUITE_P(Ways, StreamParts, ::testing::Values(&by_messages, &by_bytes),
+                         [](const auto& entry) { return entry.param == &by_bytes ? "Bytes" : "Messages"; });
+
+TEST(IncomingBytesOfStreams, AreThoseThatWereAskedFor) {
+  TransferOrder order;
+  order.fields = {0};
+  order.parts = {{0, mesh::domain_of({4, 3, 5})}};
+  const auto announced = [&](ChunkHead head) {
+    Targets targets(order, 0);
+    Incoming incoming(order, targets.views());
+    std::vector<std::byte> particles;
+    IncomingBytes bytes(7, 0, 16, incoming, particles);
+    std::memcpy(bytes.places().front().data(), &head, sizeof head);
+    bytes.take(sizeof head);
+    return bytes.total();
+  };
+  EXPECT_EQ(announced({7, 0, 480}), 480);
+  EXPECT_EQ(announced({7, 0, 496}), 496);             // with particles
+  EXPECT_THROW(announced({8, 0, 480}), core::Error);  // another transfer
+  EXPECT_THROW(announced({7, 8, 480}), core::Error);  // not from its start
+  EXPECT_THROW(announced({7, 0, 472}), core::Error);  // too few cells
+  EXPECT_THROW(announced({7, 0, 484}), core::Error);  // half a word
+  EXPECT_THROW(announced({7, 0, 504}), core::Error);  // more particles than there are
+  EXPECT_THROW(announced({7, 0, std::int64_t{1} << 62}), core::Error);
+  EXPECT_THROW(announced({7, 0, -480}), core::Error);
+}
+
+TEST(PartsOfStreams, WholeBlocksInARowAreSentWithoutACopy) {
   const std::vector<mesh::Layout> levels = two_levels();
   TransferOrder order;
   order.fields = {0};
@@ -154,7 +274,7 @@ TEST(StreamParts, WholeBlocksInARowAreSentWithoutACopy) {
   EXPECT_EQ(std::ssize(outgoing.in_place(1 << 20)), 8 * 8 * 6 * 10);
 }
 
-TEST(StreamParts, AShelfHasWhatLiesInItsBlocksAndNothingElse) {
+TEST(PartsOfStreams, AShelfHasWhatLiesInItsBlocksAndNothingElse) {
   const std::shared_ptr<Shelf> shelf = filled_shelf(two_levels(), 0);
   EXPECT_TRUE(shelf->has({1, {{4, 4, 4}, {8, 8, 8}}}));
   EXPECT_TRUE(shelf->has({1, {{5, 5, 5}, {6, 6, 6}}}));

@@ -20,7 +20,7 @@ using nlohmann::json;
 
 struct NamedBroker : Broker {
   NamedBroker(const std::string& policy, std::int64_t capacity)
-      : Broker({"run", "", {"ipc://nowhere"}, {"live"}}, {&policies().named(policy), capacity, 30.0},
+      : Broker({"run", "", {"ipc://nowhere"}, {""}, {"live"}}, {&policies().named(policy), capacity, 30.0},
                [](const std::string&, const json&) {}) {}
 };
 

@@ -46,11 +46,18 @@ struct Limits {
   int waiting = 64;  ///< messages of each peer that wait to be taken
 };
 
-/// One end of what a socket of ZeroMQ is, of one thread.
+/// What `wait` looks at: a socket of ZeroMQ or a file.
+struct Watched {
+  void* socket = nullptr;
+  int file = -1;
+  bool is_for_room = false;  ///< whether it takes bytes, too
+};
+
+/// One end of a connection or of many, of one thread.
 class Socket {
  public:
   virtual ~Socket() = default;
-  virtual void* raw() const = 0;
+  virtual Watched watched() const = 0;
 };
 
 /// Where clients come to.
@@ -69,7 +76,7 @@ class Server : public Socket {
   std::optional<Message> receive();
   /// Whether it is under way: not where the peer has gone or takes nothing any more.
   bool send(const std::string& peer, std::string_view head, Body body = {});
-  void* raw() const override;
+  Watched watched() const override;
 
  private:
   struct Impl;
@@ -88,7 +95,7 @@ class Client : public Socket {
   std::optional<Message> receive();
   /// Whether it is under way.
   bool send(std::string_view head, Body body = {});
-  void* raw() const override;
+  Watched watched() const override;
 
  private:
   struct Impl;
@@ -111,10 +118,12 @@ class WakeUp {
   int file_;
 };
 
-/// Returns when one of the sockets may have a message, `wake_up` was called, or the time is over.
+/// Returns when one of the sockets may have a message or bytes, or room, `wake_up` was called, or the time is over.
 void wait(std::span<const Socket* const> sockets, const WakeUp* wake_up, std::chrono::milliseconds longest);
 
 /// 16 bytes that nobody can guess.
 std::string random_name();
+/// The same as 32 hexadecimal digits.
+std::string random_word();
 
 }  // namespace sidestream::stream

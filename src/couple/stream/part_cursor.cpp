@@ -140,7 +140,7 @@ std::size_t Incoming::take(std::span<const std::byte> bytes) {
   const std::size_t element = order_.element_bytes();
   std::size_t taken = 0;
   while (bytes_left_ > 0 && bytes.size() - taken >= element) {
-    const mesh::Box& box = order_.parts[target_ % order_.parts.size()].box;
+    const mesh::Box& box = box_of(target_);
     const Target& target = targets_[target_];
     const auto here = static_cast<std::int64_t>((bytes.size() - taken) / element);
     const std::int64_t cells = for_each_row_piece(box, done_, here, [&](mesh::Int3 cell, std::int64_t count) {
@@ -161,8 +161,44 @@ std::size_t Incoming::take(std::span<const std::byte> bytes) {
     done_ += cells;
     if (done_ == box.volume()) done_ = 0, ++target_;
   }
-  bytes_done_ += static_cast<std::int64_t>(taken);
   return taken;
+}
+
+void Incoming::add_places(std::vector<std::span<std::byte>>& places, std::size_t most_places,
+                          std::size_t most_bytes) const {
+  std::int64_t done = done_;
+  std::size_t begun = begun_bytes_;
+  auto most = static_cast<std::int64_t>(most_bytes / sizeof(double));
+  for (std::size_t t = target_; t < targets_.size() && most > 0 && places.size() < most_places; ++t, done = 0) {
+    const Target& target = targets_[t];
+    const mesh::Int3 n = box_of(t).extent();
+    const bool is_one_piece = target.stride_y() == n.x && target.stride_z() == std::int64_t{n.x} * n.y;
+    const std::int64_t rows = is_one_piece ? most : static_cast<std::int64_t>(most_places - places.size());
+    const std::int64_t here = std::min(most, rows * n.x);
+    most -= for_each_row_piece(box_of(t), done, here, [&](mesh::Int3 cell, std::int64_t count) {
+      auto* const to = reinterpret_cast<std::byte*>(&target(cell.z, cell.y, cell.x)) + begun;
+      const std::size_t size = static_cast<std::size_t>(count) * sizeof(double) - begun;
+      begun = 0;
+      if (!places.empty() && places.back().data() + places.back().size() == to)
+        places.back() = {places.back().data(), places.back().size() + size};
+      else
+        places.emplace_back(to, size);
+    });
+    if (done + here < box_of(t).volume()) break;
+  }
+}
+
+void Incoming::skip(std::size_t bytes) {
+  begun_bytes_ += bytes;
+  bytes_left_ -= static_cast<std::int64_t>(bytes);
+  done_ += static_cast<std::int64_t>(begun_bytes_ / sizeof(double));
+  begun_bytes_ %= sizeof(double);
+  for (; target_ < targets_.size() && done_ >= box_of(target_).volume(); ++target_) done_ -= box_of(target_).volume();
+}
+
+std::int64_t Incoming::begin_again() {
+  bytes_left_ += static_cast<std::int64_t>(std::exchange(begun_bytes_, 0));
+  return bytes() - bytes_left_;
 }
 
 }  // namespace sidestream::couple

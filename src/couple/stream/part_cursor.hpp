@@ -84,16 +84,27 @@ class Incoming {
   Incoming(TransferOrder order, std::vector<Target> targets);
 
   bool is_at_end() const { return bytes_left_ == 0; }
-  std::int64_t bytes_done() const { return bytes_done_; }
+  bool is_single() const { return order_.is_single; }
+  std::int64_t bytes() const { return order_.bytes(); }
+  std::int64_t bytes_left() const { return bytes_left_; }
   /// Takes bytes of fields, a whole number of elements; returns how many: the rest are of particles.
   std::size_t take(std::span<const std::byte> bytes);
+  /// Adds the places of the next doubles to `places`, up to so many of them and some `most_bytes`.
+  void add_places(std::vector<std::span<std::byte>>& places, std::size_t most_places, std::size_t most_bytes) const;
+  /// Goes past bytes that were put there.
+  void skip(std::size_t bytes);
+  /// Forgets what is there of an element. Returns the byte from which on the rest has to come.
+  std::int64_t begin_again();
 
  private:
+  const mesh::Box& box_of(std::size_t target) const { return order_.parts[target % order_.parts.size()].box; }
+
   TransferOrder order_;
   std::vector<Target> targets_;
-  std::int64_t bytes_left_ = 0, bytes_done_ = 0;
+  std::int64_t bytes_left_ = 0;
   std::size_t target_ = 0;
-  std::int64_t done_ = 0;  // cells of the part
+  std::int64_t done_ = 0;        // cells of the part
+  std::size_t begun_bytes_ = 0;  // of the next one
 };
 
 }  // namespace sidestream::couple

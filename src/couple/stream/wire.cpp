@@ -18,7 +18,8 @@ void require_integers(const json& request) {
       if (key != "compression") require_integers(part);
 }
 
-json to_request(const TransferOrder& order, std::int64_t publish, std::uint64_t transfer, std::int64_t from) {
+json to_request(const TransferOrder& order, std::int64_t publish, std::uint64_t transfer, std::int64_t from,
+                const std::string& plain_socket) {
   const auto bytes = std::as_bytes(std::span(order.parts));
   std::vector<std::uint8_t> parts(bytes.size());
   std::memcpy(parts.data(), bytes.data(), bytes.size());
@@ -33,7 +34,8 @@ json to_request(const TransferOrder& order, std::int64_t publish, std::uint64_t 
           {"single", order.is_single},
           {"particles", order.has_particles},
           {"from", from},
-          {"window", chunk_window}};
+          {"window", chunk_window},
+          {"plain_socket", plain_socket}};
 }
 
 TransferOrder order_from(const json& request) {

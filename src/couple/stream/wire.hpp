@@ -13,7 +13,14 @@
 namespace sidestream::couple {
 
 /// Of the protocol; a peer of another version is told so.
-inline constexpr int stream_version = 1;
+inline constexpr int stream_version = 2;
+
+/// What stands before the bytes of a transfer.
+struct ChunkHead {
+  std::uint64_t transfer = 0;  ///< as the reader numbered it
+  std::int64_t offset = 0;     ///< of these bytes
+  std::int64_t total = 0;  ///< bytes of the whole transfer; -1: there is none, and the body says why; -2: compressed
+};
 
 /// The largest pieces in which data travel: they stay in a cache between the network and their place.
 inline constexpr std::size_t chunk_bytes = std::size_t{512} << 10;
@@ -28,8 +35,9 @@ inline constexpr stream::Limits talk_limits{std::size_t{64} << 10, 64}, request_
 /// others may be undefined.
 void require_integers(const nlohmann::json& request);
 
-/// A request for cells of publish `publish`, from the byte `from` on.
-nlohmann::json to_request(const TransferOrder& order, std::int64_t publish, std::uint64_t transfer, std::int64_t from);
+/// A request for cells of publish `publish`, from the byte `from` on, by messages or by the plain socket of that name.
+nlohmann::json to_request(const TransferOrder& order, std::int64_t publish, std::uint64_t transfer, std::int64_t from,
+                          const std::string& plain_socket = "");
 /// The order in it; whether there are such cells is not looked at.
 TransferOrder order_from(const nlohmann::json& request);
 

@@ -9,7 +9,7 @@
 
 #include "couple/publish/protocol.hpp"
 #include "couple/stream/compressed_parts.hpp"
-#include "couple/stream/run/block_server.hpp"
+#include "couple/stream/reader/incoming_bytes.hpp"
 #include "couple/stream/wire.hpp"
 #include "sidestream/core/error.hpp"
 
@@ -19,17 +19,20 @@ using nlohmann::json;
 
 namespace {
 
-constexpr double again_s = 5.0;  // without a byte, after which a transfer is asked for anew
+constexpr double again_s = 5.0;                         // without a byte, after which a transfer is asked for anew
+constexpr std::chrono::milliseconds longest_way{2000};  // to a plain socket
+constexpr int most_broken = 3;                          // of a rank, before messages are used
 
 }  // namespace
 
 struct Fetcher::Transfer {
   int from = 0;
-  stream::Client* client = nullptr;
+  Peer* peer = nullptr;
   TransferOrder order;
   std::int64_t most_particle_words = 0;
   std::vector<Incoming::Target> targets;
   std::optional<Incoming> cells{};                 // as they are
+  std::optional<IncomingBytes> bytes{};            // by a plain socket
   std::optional<IncomingCompressed> compressed{};  // or so
   std::vector<std::byte> particles{};
   std::uint64_t id = 0;
@@ -40,56 +43,89 @@ struct Fetcher::Transfer {
   std::int64_t most_particle_bytes() const { return most_particle_words * static_cast<std::int64_t>(sizeof(Word)); }
 };
 
-Fetcher::Fetcher(std::vector<std::string> addresses, stream::Security security, double timeout_s)
-    : addresses_(std::move(addresses)), security_(std::move(security)), timeout_s_(timeout_s) {}
+Fetcher::Fetcher(std::vector<std::string> addresses, std::vector<std::string> plain_addresses,
+                 stream::Security security, double timeout_s)
+    : addresses_(std::move(addresses)),
+      plain_addresses_(std::move(plain_addresses)),
+      security_(std::move(security)),
+      timeout_s_(timeout_s) {}
 Fetcher::~Fetcher() = default;
 
-stream::Client& Fetcher::client_to(int rank) {
-  std::unique_ptr<stream::Client>& client = clients_[rank];
-  if (!client)
-    client = std::make_unique<stream::Client>(addresses_.at(static_cast<std::size_t>(rank)), security_,
-                                              stream::random_name(), client_limits);
-  return *client;
+Fetcher::Peer& Fetcher::peer_of(int rank) {
+  Peer& peer = peers_[rank];
+  if (!peer.client)
+    peer.client = std::make_unique<stream::Client>(addresses_.at(static_cast<std::size_t>(rank)), security_,
+                                                   stream::random_name(), client_limits);
+  return peer;
+}
+
+// Where there is no way for one, to any rank, messages carry all.
+bool Fetcher::has_plain_socket(int rank, Peer& peer) {
+  if (std::exchange(peer.is_amid, false)) peer.plain_socket.reset();
+  if (peer.plain_socket) return true;
+  const std::string& address = plain_addresses_.at(static_cast<std::size_t>(rank));
+  if (!has_way_for_plain_ || address.empty() || peer.broken >= most_broken) return false;
+  try {
+    peer.socket_name = stream::random_word();
+    peer.plain_socket.emplace(address, peer.socket_name, longest_way);
+  } catch (const core::Error&) {
+    has_way_for_plain_ = false;
+  }
+  return has_way_for_plain_;
 }
 
 void Fetcher::ask(Transfer& transfer, std::int64_t number) {
+  Peer& peer = *transfer.peer;
   transfer.id = ++transfers_;
   transfer.since_asked.restart();
+  transfer.bytes.reset();
+  std::string plain_socket;
   if (!transfer.order.compression.empty()) {  // from the start: where a part begins is not known
     transfer.got = 0;
     transfer.compressed.emplace(transfer.order, transfer.targets, transfer.most_particle_bytes());
+  } else {
+    if (!transfer.cells->is_at_end()) transfer.got = transfer.cells->begin_again();
+    transfer.particles.resize(
+        static_cast<std::size_t>(std::max<std::int64_t>(0, transfer.got - transfer.cells->bytes())));
+    if (has_plain_socket(transfer.from, peer)) {
+      transfer.bytes.emplace(transfer.id, transfer.got, transfer.most_particle_bytes(), *transfer.cells,
+                             transfer.particles);
+      peer.is_amid = true;
+      plain_socket = peer.socket_name;
+    }
   }
-  transfer.client->send(packed(to_request(transfer.order, number, transfer.id, transfer.got)));
+  peer.client->send(packed(to_request(transfer.order, number, transfer.id, transfer.got, plain_socket)));
 }
 
 std::vector<std::vector<Word>> Fetcher::fetch(std::int64_t number, std::vector<Wanted> wanted, ReaderCounts& counts) {
   std::vector<Transfer> transfers;
-  std::vector<const stream::Socket*> sockets;
+  transfers.reserve(wanted.size());  // they hold on to their own members
   for (Wanted& one : wanted) {
-    stream::Client& client = client_to(one.from);
     Transfer& transfer = transfers.emplace_back();
     transfer.from = one.from;
-    transfer.client = &client;
+    transfer.peer = &peer_of(one.from);
     transfer.most_particle_words = one.most_particle_words;
     transfer.order = std::move(one.order);
     transfer.targets = std::move(one.targets);
     if (transfer.order.compression.empty()) transfer.cells.emplace(transfer.order, transfer.targets);
-    ask(transfers.back(), number);
-    sockets.push_back(&client);
+    ask(transfer, number);
   }
+  std::vector<const stream::Socket*> sockets;
   while (!std::ranges::all_of(transfers, &Transfer::is_over)) {
+    sockets.clear();
+    for (const Transfer& transfer : transfers) {
+      if (transfer.is_over()) continue;
+      sockets.push_back(transfer.peer->client.get());
+      if (transfer.bytes) sockets.push_back(&*transfer.peer->plain_socket);
+    }
     stream::wait(sockets, nullptr, std::chrono::milliseconds(100));
     for (Transfer& transfer : transfers) {
-      while (!transfer.is_over())
-        if (const std::optional<stream::Message> message = transfer.client->receive())
-          take(transfer, *message, counts);
-        else
-          break;
+      if (!transfer.is_over()) take_all(transfer, number, counts);
       if (transfer.is_over()) continue;
       if (transfer.since_byte.seconds() > timeout_s_)
         throw FetchTimeout(fmt::format("waited {:.3g} s of {:.3g} s for cells of rank {} of the run", timeout_s_,
                                        timeout_s_, transfer.from),
-                           addresses_[static_cast<std::size_t>(transfer.from)],
+                           address_of(transfer),
                            "does the run still go on, and can this machine reach each of its ranks?");
       if (transfer.since_byte.seconds() > again_s && transfer.since_asked.seconds() > again_s) ask(transfer, number);
     }
@@ -103,39 +139,80 @@ std::vector<std::vector<Word>> Fetcher::fetch(std::int64_t number, std::vector<W
   return particles;
 }
 
-// Returns whether it was of this transfer.
-bool Fetcher::take(Transfer& transfer, const stream::Message& message, ReaderCounts& counts) {
+// What has come meanwhile.
+void Fetcher::take_all(Transfer& transfer, std::int64_t number, ReaderCounts& counts) {
+  while (!transfer.is_over())
+    if (const std::optional<stream::Message> message = transfer.peer->client->receive())
+      take(transfer, *message, counts);
+    else
+      break;
+  while (!transfer.is_over() && transfer.bytes)
+    if (!take_bytes(transfer, number, counts)) break;
+}
+
+void Fetcher::take(Transfer& transfer, const stream::Message& message, ReaderCounts& counts) {
   ChunkHead head;
-  if (message.head.size() != sizeof head) return false;
+  if (message.head.size() != sizeof head) return;
   std::memcpy(&head, message.head.data(), sizeof head);
-  if (head.transfer != transfer.id) return false;
+  if (head.transfer != transfer.id) return;
   const std::span<const std::byte> bytes = message.body.bytes();
-  const auto refuse = [&](const std::string& what) {
-    throw core::Error(fmt::format("rank {} of the run does not give its cells: {}", transfer.from, what),
-                      addresses_[static_cast<std::size_t>(transfer.from)]);
-  };
-  if (head.total == -1) refuse({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  if (head.offset != transfer.got)
-    refuse(fmt::format("bytes from {} on came, and {} were there", head.offset, transfer.got));
+  if (head.total == -1) refuse(transfer, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  if (head.offset != transfer.got || transfer.bytes)
+    refuse(transfer, fmt::format("bytes from {} on came, and {} were there", head.offset, transfer.got));
   if (transfer.compressed) {
     transfer.compressed->take(bytes);
   } else {
     const std::int64_t of_particles = head.total - transfer.order.bytes();
     if (of_particles < 0 || of_particles > transfer.most_particle_bytes() ||
         of_particles % static_cast<std::int64_t>(sizeof(Word)) != 0 || std::ssize(bytes) > head.total - head.offset)
-      refuse(fmt::format("it announces {} bytes", head.total));
+      refuse(transfer, fmt::format("it announces {} bytes", head.total));
     transfer.total = head.total;
     const std::size_t of_fields = transfer.cells->take(bytes);
     const std::span<const std::byte> rest = bytes.subspan(of_fields);
-    if (!rest.empty() && !transfer.cells->is_at_end()) refuse("it gives parts of numbers");
+    if (!rest.empty() && !transfer.cells->is_at_end()) refuse(transfer, "it gives parts of numbers");
     transfer.particles.insert(transfer.particles.end(), rest.begin(), rest.end());
   }
   transfer.got += std::ssize(bytes);
   transfer.since_byte.restart();
   counts.bytes += std::ssize(bytes);
   ++counts.messages;
-  if (!transfer.is_over()) transfer.client->send(packed(json{{"kind", "more"}, {"transfer", transfer.id}}));
+  if (!transfer.is_over()) transfer.peer->client->send(packed(json{{"kind", "more"}, {"transfer", transfer.id}}));
+}
+
+// Returns whether there may be more at once. A connection that breaks is made anew.
+bool Fetcher::take_bytes(Transfer& transfer, std::int64_t number, ReaderCounts& counts) {
+  Peer& peer = *transfer.peer;
+  std::size_t came = 0;
+  try {
+    came = peer.plain_socket->receive(transfer.bytes->places());
+  } catch (const core::Error&) {
+    ++peer.broken;
+    ask(transfer, number);
+    return false;
+  }
+  if (came == 0) return false;
+  const bool is_first = transfer.total < 0;
+  try {
+    transfer.bytes->take(came);
+  } catch (const core::Error& error) {
+    refuse(transfer, error.message());
+  }
+  transfer.since_byte.restart();
+  counts.bytes += transfer.bytes->got() - transfer.got;
+  transfer.got = transfer.bytes->got();
+  transfer.total = transfer.bytes->total();
+  if (is_first && transfer.total >= 0) ++counts.messages;
+  if (transfer.is_over()) peer.is_amid = false;
   return true;
+}
+
+void Fetcher::refuse(const Transfer& transfer, const std::string& what) const {
+  throw core::Error(fmt::format("rank {} of the run does not give its cells: {}", transfer.from, what),
+                    address_of(transfer));
+}
+
+std::string Fetcher::address_of(const Transfer& transfer) const {
+  return addresses_[static_cast<std::size_t>(transfer.from)];
 }
 
 }  // namespace sidestream::couple

@@ -13,6 +13,7 @@
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/couple/stream_reader.hpp"
+#include "sidestream/stream/plain_socket.hpp"
 #include "sidestream/stream/socket.hpp"
 
 namespace sidestream::couple {
@@ -34,8 +35,10 @@ struct Wanted {
 /// Brings cells from ranks of a run to this rank of a reader, from all of them at once.
 class Fetcher {
  public:
-  /// `addresses`: of the ranks of the run. `timeout_s`: the longest silence of one of them.
-  Fetcher(std::vector<std::string> addresses, stream::Security security, double timeout_s);
+  /// `addresses`: of the ranks of the run, and `plain_addresses`, where they have any, for plain sockets. `timeout_s`:
+  /// the longest silence of one of them.
+  Fetcher(std::vector<std::string> addresses, std::vector<std::string> plain_addresses, stream::Security security,
+          double timeout_s);
   ~Fetcher();
   Fetcher(const Fetcher&) = delete;
   Fetcher& operator=(const Fetcher&) = delete;
@@ -44,19 +47,34 @@ class Fetcher {
   /// the rank that does not give it. Bytes and messages are added to `counts`. Local.
   std::vector<std::vector<Word>> fetch(std::int64_t number, std::vector<Wanted> wanted, ReaderCounts& counts);
 
-  std::int64_t connections() const { return static_cast<std::int64_t>(clients_.size()); }
+  /// Ranks that were talked to.
+  std::int64_t connections() const { return static_cast<std::int64_t>(peers_.size()); }
 
  private:
   struct Transfer;
+  // A rank of the run.
+  struct Peer {
+    std::unique_ptr<stream::Client> client;
+    std::optional<stream::PlainSocket> plain_socket{};
+    std::string socket_name{};
+    bool is_amid = false;  // bytes of a transfer may be under way in the plain socket
+    int broken = 0;        // plain sockets
+  };
 
-  stream::Client& client_to(int rank);
+  Peer& peer_of(int rank);
+  bool has_plain_socket(int rank, Peer& peer);
   void ask(Transfer& transfer, std::int64_t number);
-  bool take(Transfer& transfer, const stream::Message& message, ReaderCounts& counts);
+  void take_all(Transfer& transfer, std::int64_t number, ReaderCounts& counts);
+  void take(Transfer& transfer, const stream::Message& message, ReaderCounts& counts);
+  bool take_bytes(Transfer& transfer, std::int64_t number, ReaderCounts& counts);
+  [[noreturn]] void refuse(const Transfer& transfer, const std::string& what) const;
+  std::string address_of(const Transfer& transfer) const;
 
-  std::vector<std::string> addresses_;
+  std::vector<std::string> addresses_, plain_addresses_;
   stream::Security security_;
   double timeout_s_;
-  std::map<int, std::unique_ptr<stream::Client>> clients_;  // by rank
+  std::map<int, Peer> peers_;  // by rank
+  bool has_way_for_plain_ = true;
   std::uint64_t transfers_ = 0;
 };
 

@@ -167,13 +167,21 @@ class StreamReader::Impl {
     options_.task = welcome.at("task");
     run_ = welcome.at("run");
     for (const std::int64_t step : welcome.at("lost")) lost_.push_back(step);
-    addresses_ = welcome.at("addresses").get<std::vector<std::string>>();
-    for (std::string& address : addresses_)
+    addresses_ = addresses_in(welcome, "addresses");
+    comm_.agree_on([&] {
+      fetcher_ = std::make_unique<Fetcher>(addresses_, addresses_in(welcome, "plain_addresses"),
+                                           security(welcome.at("key")), options_.timeout_s);
+    });
+  }
+
+  // One of all interfaces is that by which the run was found.
+  static std::vector<std::string> addresses_in(const json& welcome, const char* key) {
+    auto addresses = welcome.at(key).get<std::vector<std::string>>();
+    for (std::string& address : addresses)
       for (const std::string any : {"//0.0.0.0:", "//*:"})
         if (const std::size_t at = address.find(any); at != std::string::npos)
           address.replace(at, any.size(), "//" + welcome.at("host").get<std::string>() + ":");
-    comm_.agree_on(
-        [&] { fetcher_ = std::make_unique<Fetcher>(addresses_, security(welcome.at("key")), options_.timeout_s); });
+    return addresses;
   }
 
   std::string find_run() {

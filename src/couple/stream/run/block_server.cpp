@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -17,6 +18,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t least_in_place = std::size_t{16} << 10;  // smaller pieces are gathered
+constexpr std::size_t most_in_a_row = std::size_t{16} << 20;   // to a reader, before others have their turn
 constexpr std::size_t most_early = 64;  // requests for a publish that other ranks have, and this one is about to have
 constexpr std::int64_t most_ahead = 2;
 constexpr double longest_early_s = 30.0;
@@ -37,7 +39,15 @@ void check(const Shelf& shelf, const TransferOrder& order) {
 }  // namespace
 
 BlockServer::BlockServer(const std::string& address, const stream::Security& security)
-    : server_(address, security, request_limits) {}
+    : server_(address, security, request_limits) {
+  if (!security.own) listener_.emplace(server_.address());
+}
+
+void BlockServer::add_sockets(std::vector<const stream::Socket*>& sockets) const {
+  sockets.push_back(&server_);
+  if (listener_) sockets.push_back(&*listener_);
+  for (const auto& [name, socket] : plain_sockets_) sockets.push_back(&socket);
+}
 
 void BlockServer::put(std::int64_t number, std::shared_ptr<Shelf> shelf) {
   const std::lock_guard lock(mutex_);
@@ -71,6 +81,8 @@ std::shared_ptr<Shelf> BlockServer::shelf_of(std::int64_t publish) const {
 }
 
 void BlockServer::serve() {
+  if (listener_) listener_->accept(plain_sockets_);
+  look_for_hang_ups();
   while (std::optional<stream::Message> message = server_.receive()) take(std::move(*message));
   for (Early& early : std::exchange(early_, {}))
     if (early.publish <= newest())
@@ -86,6 +98,21 @@ void BlockServer::serve() {
 std::int64_t BlockServer::newest() const {
   const std::lock_guard lock(mutex_);
   return newest_;
+}
+
+// A reader says nothing on a plain socket but its name, and closes it when it has no use for it any more.
+void BlockServer::look_for_hang_ups() {
+  const auto has_hung_up = [](stream::PlainSocket& socket) {
+    std::array<std::byte, 1> byte;
+    const std::array<std::span<std::byte>, 1> place{byte};
+    try {
+      return socket.receive(place) > 0;
+    } catch (const core::Error&) {
+      return true;
+    }
+  };
+  for (auto entry = plain_sockets_.begin(); entry != plain_sockets_.end();)
+    entry = has_hung_up(entry->second) ? plain_sockets_.erase(entry) : std::next(entry);
 }
 
 // Whoever speaks nonsense gets no answer, and what he had is given up.
@@ -135,6 +162,11 @@ bool BlockServer::begin(const std::string& peer, const json& request) {
     const std::int64_t from = request.at("from");
     if (from < 0 || from > cells.bytes()) throw core::Error("there are not so many bytes");
     cells.skip_to(from);
+    if (const std::string socket = request.value("plain_socket", ""); !socket.empty()) {
+      auto bytes = std::make_unique<OutgoingBytes>(number, std::move(cells));
+      transfers_.emplace(peer, Transfer{peer, publish, number, std::move(bytes), 0, socket});
+      return true;
+    }
     if (cells.bytes() == 0) server_.send(peer, head_of({number, 0, 0}));
     transfers_.emplace(peer, Transfer{peer, publish, number, std::move(cells), window});
   } catch (const core::Error& error) {
@@ -150,12 +182,37 @@ void BlockServer::refuse(const std::string& peer, std::uint64_t transfer, const 
 
 // Returns whether there is more to send.
 bool BlockServer::send_some(Transfer& transfer) {
-  const auto is_at_end = [&] {
-    return std::visit([](const auto& cells) { return cells.is_at_end(); }, transfer.cells);
+  if (const auto* const bytes = std::get_if<std::unique_ptr<OutgoingBytes>>(&transfer.cells))
+    return send_some(transfer, **bytes);
+  const auto send_messages = [&](auto& cells) {
+    for (; transfer.credit > 0 && !cells.is_at_end(); --transfer.credit)
+      if (!send_next(transfer, cells)) return false;
+    return !cells.is_at_end();
   };
-  for (; transfer.credit > 0 && !is_at_end(); --transfer.credit)
-    if (!std::visit([&](auto& cells) { return send_next(transfer, cells); }, transfer.cells)) return false;
-  return !is_at_end();
+  if (auto* const cells = std::get_if<Outgoing>(&transfer.cells)) return send_messages(*cells);
+  return send_messages(std::get<OutgoingCompressed>(transfer.cells));
+}
+
+// As much as the socket takes now, or the share of one reader among several.
+bool BlockServer::send_some(const Transfer& transfer, OutgoingBytes& bytes) {
+  const auto socket = plain_sockets_.find(transfer.plain_socket);
+  if (socket == plain_sockets_.end()) return true;  // it is still to come
+  std::size_t sent = 0;
+  try {
+    for (std::span<const std::byte> next = bytes.next(); !next.empty() && sent < most_in_a_row; next = bytes.next()) {
+      const std::size_t taken = socket->second.send(next);
+      if (taken == 0) break;
+      bytes.skip(taken);
+      sent += taken;
+    }
+  } catch (const core::Error&) {  // it has gone; who reads asks again
+    plain_sockets_.erase(socket);
+    return false;
+  }
+  bytes_sent_ += static_cast<std::int64_t>(sent);
+  const bool has_more = !bytes.next().empty();
+  socket->second.watch_for_room(has_more);
+  return has_more;
 }
 
 bool BlockServer::send_next(Transfer& transfer, Outgoing& cells) {

@@ -153,6 +153,7 @@ json Broker::welcome(const std::string& peer, const json& request) {
                  {"task", reader.task},
                  {"configuration", run_.configuration},
                  {"addresses", run_.addresses},
+                 {"plain_addresses", run_.plain_addresses},
                  {"policy", options_.policy->name},
                  {"lost", lost}};
   readers_[reader.id] = std::move(reader);

@@ -26,8 +26,9 @@ class Broker {
   /// What readers are told of the run when they come.
   struct Run {
     std::string id, configuration;
-    std::vector<std::string> addresses;  ///< of the ranks that give cells
-    std::vector<std::string> tasks;      ///< that can be attached to
+    std::vector<std::string> addresses;        ///< of the ranks that give cells
+    std::vector<std::string> plain_addresses;  ///< where they take plain sockets; "": nowhere
+    std::vector<std::string> tasks;            ///< that can be attached to
   };
   struct Options {
     const PolicyEntry* policy = nullptr;

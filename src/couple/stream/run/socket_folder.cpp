@@ -72,7 +72,7 @@ SocketFolder::~SocketFolder() {
 
 std::string SocketFolder::address(const std::string& name) const {
   const std::string path = path_ + "/" + name;
-  if (path.size() >= sizeof(sockaddr_un::sun_path))
+  if (path.size() + 1 >= sizeof(sockaddr_un::sun_path))  // one with a character more is made beside it
     throw core::Error("the path of a socket would be too long", path, "set TMPDIR to a folder with a shorter name");
   return "ipc://" + path;
 }

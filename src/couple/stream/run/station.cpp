@@ -48,9 +48,11 @@ std::string Station::failure() const {
 
 void Station::work() try {
   run_on(cores_);
-  std::vector<const stream::Socket*> sockets{&blocks_.socket()};
-  if (control_) sockets.push_back(&*control_);
+  std::vector<const stream::Socket*> sockets;
   while (!is_over_) {
+    sockets.clear();
+    blocks_.add_sockets(sockets);
+    if (control_) sockets.push_back(&*control_);
     stream::wait(sockets, &wake_up_, longest_nap);
     if (broker_ != nullptr) broker_->serve(*control_);
     blocks_.serve();

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
+#include <sstream>
 #include <utility>
 
 #include "couple/bill_event.hpp"
@@ -54,9 +55,7 @@ std::string run_of(const io::RunFolder& folder, const std::string& configuration
     if (before.configuration == digest(configuration)) return before.run;
   } catch (const core::Error&) {  // nobody was there, or said anything of use
   }
-  std::string id;
-  for (const char byte : stream::random_name()) id += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-  return id;
+  return stream::random_word();
 }
 
 std::string host_name() {
@@ -99,7 +98,11 @@ class Stream : public Transport {
 
   bool is_first() const { return group_.rank() == 0; }
   stream::Security security() const;
-  std::vector<std::string> open();
+  // The addresses of a rank that gives cells.
+  struct Place {
+    std::string messages, plain;
+  };
+  std::vector<Place> open();
   std::string address_of_blocks() const;
   Plan plan(const mesh::Snapshot& snapshot, const Orders& orders);
   Decision decide(const Plan& plan, std::int64_t bytes, std::int64_t step);
@@ -141,10 +144,12 @@ Stream::Stream(Surroundings& around) : around_(around), group_(around.roles.grou
   const std::vector<std::int32_t> gateways = gateways_of(around.config.stream.gateways, group_.size());
   gateway_for_ = gateway_for(gateways, group_.size());
   for (const std::int32_t number : gateway_for_) rank_for_.push_back(gateways[static_cast<std::size_t>(number)]);
-  std::vector<std::string> addresses;
-  const std::vector<std::string> all = open();
-  if (is_first())
-    for (const std::int32_t gateway : gateways) addresses.push_back(all[static_cast<std::size_t>(gateway)]);
+  std::vector<std::string> addresses, plain_addresses;
+  const std::vector<Place> all = open();
+  for (const std::int32_t gateway : is_first() ? gateways : std::vector<std::int32_t>()) {
+    addresses.push_back(all[static_cast<std::size_t>(gateway)].messages);
+    plain_addresses.push_back(all[static_cast<std::size_t>(gateway)].plain);
+  }
   if (around.config.when_full->otherwise == PolicyEntry::Otherwise::store)
     group_.agree_on([&] { spill_ = std::make_shared<SpillFile>(around.config.spill); });
   group_.agree_on([&] {
@@ -157,7 +162,7 @@ Stream::Stream(Surroundings& around) : around_(around), group_(around.roles.grou
     const std::string run = run_of(around_.folder, configuration);
     const auto tell = [this](const std::string& event, const json& details) { around_.log.write(event, details); };
     broker_ = std::make_unique<Broker>(
-        Broker::Run{run, configuration, addresses, tasks},
+        Broker::Run{run, configuration, addresses, plain_addresses, tasks},
         Broker::Options{&policy_of(around_.config), static_cast<std::int64_t>(around_.config.queue_bytes),
                         config.timeout_s},
         tell, answers_of(around_.config));
@@ -189,8 +194,8 @@ stream::Security Stream::security() const {
   return {keys.own(), "", keys.allowed()};
 }
 
-// Every rank gives its own cells. Returns their addresses.
-std::vector<std::string> Stream::open() {
+// Every rank gives its own cells. Returns their addresses, on the first.
+std::vector<Stream::Place> Stream::open() {
   const StreamConfig& config = around_.config.stream;
   const bool is_of_files = config.listen == "local";
   std::string problem;
@@ -204,7 +209,7 @@ std::vector<std::string> Stream::open() {
   if (!is_first()) sockets_.emplace(SocketFolder::of_another(path));
   const std::string first_host = group_.broadcast(host_name());
   const bool is_here = host_name() == first_host;
-  std::string address;
+  std::string mine;
   group_.agree_on([&] {
     if (is_of_files && !is_here)
       throw core::Error("the ranks are on several nodes, and the stream is local", "key `stream.listen`",
@@ -213,17 +218,16 @@ std::vector<std::string> Stream::open() {
     const std::string asked =
         is_of_files ? sockets_->address(fmt::format("{}", group_.rank())) : fmt::format("tcp://{}:*", host);
     station_ = std::make_unique<Station>(asked, security(), around_.config.cores);
-    address = station_->blocks().address();
-    if (!is_here) address = fmt::format("tcp://{}{}", host_name(), address.substr(address.rfind(':')));
+    for (std::string address : {station_->blocks().address(), station_->blocks().plain_address()}) {
+      if (!is_here && !address.empty())
+        address = fmt::format("tcp://{}{}", host_name(), address.substr(address.rfind(':')));
+      mine += address + '\n';
+    }
   });
-  std::vector<std::string> all;
-  const std::string mine = address + '\n';
   const std::vector<char> texts = group_.gather(std::span<const char>(mine));
-  for (auto begin = texts.begin(); begin != texts.end();) {
-    const auto end = std::find(begin, texts.end(), '\n');
-    all.emplace_back(begin, end);
-    begin = end + 1;
-  }
+  std::istringstream lines({texts.begin(), texts.end()});
+  std::vector<Place> all;
+  for (Place one; std::getline(lines, one.messages) && std::getline(lines, one.plain);) all.push_back(one);
   return all;
 }
 
