@@ -38,7 +38,8 @@ std::string in_words(EndCause cause);
 class Replay {
  public:
   /// Of the events of a run, as lines of `events.jsonl`, and of its sidecars (may be empty). What a restart went back
-  /// behind does not count, nor does half a line at the end, which a kill may leave. Throws core::Error, with `where`, for what are no events.
+  /// behind does not count, nor does half a line at the end, which a kill may leave. Throws core::Error, with `where`,
+  /// for what are no events.
   Replay(const std::string& events, const std::string& events_of_sidecars, const std::string& where);
 
   /// Of the files `path` and `events.sidecar.jsonl` beside it. Local; throws core::Error.
