@@ -9,6 +9,7 @@
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/input_file.hpp"
+#include "sidestream/io/event_log.hpp"
 
 namespace sidestream::couple {
 
@@ -36,6 +37,16 @@ bool is_of_one_job(const Change& change) {
   return change.verb == "stop" || (change.verb == "set" && change.name.starts_with(limits_of_a_job));
 }
 
+json event_in(const std::string& line, const std::string& place) {
+  try {
+    return io::event_in(line);
+  } catch (const core::Error& error) {
+    throw core::Error("this line of the event log is damaged: " + error.message(), place,
+                      "take a copy of the log that is whole, or the member `crc32` out of a line that was altered on "
+                      "purpose");
+  }
+}
+
 template <typename F>
 void for_each_event(const std::string& events, const std::string& where, F take) {
   std::istringstream lines(events);
@@ -43,12 +54,13 @@ void for_each_event(const std::string& events, const std::string& where, F take)
   for (std::string line; std::getline(lines, line);) {
     ++number;
     if (line.empty()) continue;
+    const std::string place = fmt::format("{}:{}", where, number);
     try {
-      take(json::parse(line));
+      take(event_in(line, place));
     } catch (const json::exception& error) {
       if (lines.eof()) return;  // half a line, of a run that was killed
-      throw core::Error(fmt::format("this line is no event of a run: {}", error.what()),
-                        fmt::format("{}:{}", where, number), "give the `events.jsonl` of a run folder");
+      throw core::Error(fmt::format("this line is no event of a run: {}", error.what()), place,
+                        "give the `events.jsonl` of a run folder");
     }
   }
 }
@@ -64,10 +76,14 @@ struct Files {
   std::string events, of_sidecars;
 };
 
+std::string log_of_sidecars(const std::string& path) {
+  return (std::filesystem::path(path).parent_path() / "events.sidecar.jsonl").string();
+}
+
 Files files_at(const std::string& path) {
   Files files{text_of(path), ""};
-  const auto beside = std::filesystem::path(path).parent_path() / "events.sidecar.jsonl";
-  if (std::filesystem::exists(beside)) files.of_sidecars = text_of(beside);
+  if (const std::string beside = log_of_sidecars(path); std::filesystem::exists(beside))
+    files.of_sidecars = text_of(beside);
   return files;
 }
 
@@ -85,7 +101,7 @@ Replay::Replay(const std::string& events, const std::string& events_of_sidecars,
     : where_(where) {
   for_each_event(events, where, [&](const json& event) { take(event); });
   std::set<TaskAtStep> withdrawn, analysed;
-  for_each_event(events_of_sidecars, where, [&](const json& event) {
+  for_each_event(events_of_sidecars, log_of_sidecars(where), [&](const json& event) {
     const json& kind = event.at("event");
     if (kind == "withdrawn") withdrawn.insert(task_at_step(event));
     if (kind == "analysis" || kind == "analysis_failed") analysed.insert(task_at_step(event));
@@ -170,6 +186,22 @@ void Replay::go_back(std::int64_t step) {
 std::vector<Change> Replay::changes(std::int64_t step) const {
   const auto found = changes_.find(step);
   return found == changes_.end() ? std::vector<Change>{} : found->second;
+}
+
+std::vector<RegionEdit> Replay::edits_by_arrays() const try {
+  std::vector<RegionEdit> all;
+  for (const auto& [step, changes] : changes_)
+    for (const Change& change : changes)
+      if (change.verb == "edit")
+        if (RegionEdit edit = edit_from(change.name, change.value); edit.array) all.push_back(std::move(edit));
+  return all;
+} catch (const json::exception& error) {
+  throw core::Error(fmt::format("an edit is damaged in these events: {}", error.what()), where_);
+}
+
+std::string Replay::folder() const {
+  const std::string parent = std::filesystem::path(where_).parent_path().string();
+  return parent.empty() ? "." : parent;
 }
 
 bool Replay::was_due_by_clock(const std::string& trigger, std::int64_t step) const {
