@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import getpass
 import json
+import operator
 import os
 import socket
 from collections.abc import Sequence
@@ -128,7 +129,7 @@ class Steering:
 
     def _change(self, verb: str, at: int | None, why: str, **details: Any) -> int:
         if at is not None:
-            details["at"] = int(at)
+            details["at"] = operator.index(at)
         return int(self._ask(verb, who=_who(), why=why, **details)["at"])
 
     def _send_edit(
@@ -150,7 +151,7 @@ class Steering:
             "why": why,
         }
         if at is not None:
-            request["at"] = int(at)
+            request["at"] = operator.index(at)
         if comm is None:
             self._require_listener()
         with translated_errors():
@@ -213,7 +214,8 @@ def _corners(region: tuple[Place, Place]) -> Corners:
     """First cell and end, x first."""
     try:
         (z0, y0, x0), (z1, y1, x1) = region
-        return (int(x0), int(y0), int(z0)), (int(x1), int(y1), int(z1))
+        index = operator.index
+        return (index(x0), index(y0), index(z0)), (index(x1), index(y1), index(z1))
     except (TypeError, ValueError) as problem:
         raise UsageError(f"{region!r} is no region", hint=REGION_HINT) from problem
 

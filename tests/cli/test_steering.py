@@ -121,6 +121,8 @@ def test_a_python_program_steers(steered: Steered) -> None:
     assert run.status()["step"] == at
     with pytest.raises(sidestream.Error, match=r"hydro\.clf"):
         run.set("hydro.clf", 0.3)
+    with pytest.raises(sidestream.Error, match="no region"):
+        run.edit("gas_density", ((0, 0, 0), (8, 8, 4.5)), 2.0)
     run.edit("gas_density", ((0, 0, 0), (8, 8, 4)), 2.0)
     run.resume()
     assert steered.end() == 0

@@ -52,6 +52,7 @@ class SteeringDeskTest : public testing::Test {
   std::shared_ptr<SteeringDesk> desk() {
     auto all = std::make_shared<SteeringDesk>();
     all->open(knobs(), rules());
+    all->tell({.state = "running"});
     return all;
   }
   Steering steering(std::shared_ptr<SteeringDesk> desk, std::shared_ptr<const Replay> replay = nullptr) {
@@ -77,6 +78,8 @@ TEST_F(SteeringDeskTest, RefusesWhileTheRunMakesItsState) {
   SteeringDesk desk;
 
   EXPECT_FALSE(desk.answer(request("list")).at("ok"));
+  desk.open(knobs(), rules());
+  EXPECT_FALSE(desk.answer(request("pause", {{"at", 7}})).at("ok")) << "a restart may be beyond step 7";
   EXPECT_FALSE(desk.answer(json::array()).at("ok"));
   EXPECT_FALSE(desk.answer(request("set", {{"name", 7}})).at("ok"));
 }
@@ -94,6 +97,29 @@ TEST_F(SteeringDeskTest, AllRanksMakeAChangeAtItsStepInTheOrderOfTheirComing) {
   EXPECT_EQ(number_, 0.3);
   all.at_step(5, 0.0);
   EXPECT_EQ(number_, 0.1);
+}
+
+TEST_F(SteeringDeskTest, WordsOfWhoSteersAreCutBetweenLettersAndTextForAll) {
+  const auto at_desk = desk();
+  const json why{{"at", 7}, {"why", std::string(999, 'a') + "\u00fc"}, {"who", "\xff"}};
+
+  EXPECT_TRUE(at_desk->answer(request("pause", why)).at("ok"));
+
+  const json waiting = at_desk->answer(request("status")).at("waiting").at(0);
+  EXPECT_NO_THROW(waiting.dump());
+  EXPECT_THAT(waiting.at("why").get<std::string>(), testing::StartsWith(std::string(999, 'a')));
+}
+
+TEST_F(SteeringDeskTest, AValueIsOneAndNoMoreThanItsType) {
+  const auto at_desk = desk();
+  const auto set = [&](const json& value) {
+    return at_desk->answer(request("set", {{"name", "number"}, {"value", value}}));
+  };
+
+  EXPECT_FALSE(set("0.3\nother = 1").at("ok"));
+  EXPECT_FALSE(set("0.3, 0.4").at("ok"));
+  EXPECT_THAT(set(std::uint64_t{18446744073709551615U}).at("message").get<std::string>(), HasSubstr("1.8446744"));
+  EXPECT_TRUE(set("0.3").at("ok"));
 }
 
 TEST_F(SteeringDeskTest, WhoStepsOrPausesIsHeardWhileTheRunWaits) {
@@ -250,6 +276,16 @@ TEST_F(SteeringDeskTest, AReplayMakesTheChangesOfTheEvents) {
   EXPECT_EQ(replay->end(8), std::nullopt);
 }
 
+TEST_F(SteeringDeskTest, AReplayThatCannotMakeAChangeAgainEndsThere) {
+  json changed = steered(2, 0.25);
+  changed["value"] = "fast";
+  Steering all =
+      steering(nullptr, std::make_shared<const Replay>(lines({{{"event", "run_start"}}, changed}), "", "events"));
+
+  all.at_step(1, 0.0);
+  EXPECT_THROW(all.at_step(2, 0.0), core::Error);
+}
+
 TEST(ReplayOfEvents, WhatARestartWentBackBehindDoesNotCount) {
   const Replay replay(lines({{{"event", "run_start"}},
                              steered(2, 0.25),
@@ -259,7 +295,7 @@ TEST(ReplayOfEvents, WhatARestartWentBackBehindDoesNotCount) {
                              {{"event", "due_by_clock"}, {"task", "t"}, {"step", 6}},
                              {{"event", "ended_early"}, {"step", 7}, {"by", "signal of the user"}},
                              {{"event", "run_start"}},
-                             {{"event", "restart"}, {"step", 4}},
+                             {{"event", "restart"}, {"step", 4}, {"path", "chk"}},
                              published(6, "sent")}),
                       "", "events");
 
@@ -271,15 +307,59 @@ TEST(ReplayOfEvents, WhatARestartWentBackBehindDoesNotCount) {
   EXPECT_EQ(replay.end(7), std::nullopt);
 }
 
-TEST(ReplayOfEvents, WhatSidecarsLeftOutIsLeftOutUnlessItWasSentAgain) {
+TEST(ReplayOfEvents, ARestartGoesOnWithTheChangesThatItsCheckpointHolds) {
+  const json begun{{"event", "checkpoint_begun"}, {"step", 4}, {"among", "by hand"}};
+  const json committed{{"event", "checkpoint_committed"}, {"step", 4}};
+  const json asked{{"event", "steering"}, {"step", 4}, {"id", 2}, {"at", 4}, {"verb", "checkpoint"}};
+  const Replay replay(lines({{{"event", "run_start"}},
+                             steered(4, 0.25),
+                             begun,
+                             asked,
+                             committed,
+                             steered(4, 0.75),
+                             {{"event", "checkpoint_begun"}, {"step", 4}, {"among", "end"}},
+                             {{"event", "run_start"}},
+                             {{"event", "restart"}, {"step", 4}, {"path", "chk"}}}),
+                      "", "events");
+
+  const std::vector<Change> changes = replay.changes(4);
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_EQ(changes[0].value, 0.25);
+  EXPECT_EQ(changes[1].verb, "checkpoint");
+  EXPECT_TRUE(replay.wrote_checkpoint(4, CheckpointPoint::by_hand));
+}
+
+TEST(ReplayOfEvents, WhatEndedOneJobDoesNotEndTheNext) {
+  json limit = steered(2, 4);
+  limit["name"] = "run.max_steps";
+  const json stop{{"event", "steering"}, {"step", 4}, {"id", 2}, {"at", 4}, {"verb", "stop"}};
+  const std::string first = lines({{{"event", "run_start"}},
+                                   limit,
+                                   steered(4, 0.25),
+                                   stop,
+                                   {{"event", "checkpoint_begun"}, {"step", 4}, {"among", "end"}},
+                                   {{"event", "checkpoint_committed"}, {"step", 4}}});
+  const std::string second = lines({{{"event", "run_start"}}, {{"event", "restart"}, {"step", 4}, {"path", "chk"}}});
+
+  EXPECT_EQ(Replay(first, "", "events").changes(2).size(), 1u);
+  EXPECT_EQ(Replay(first, "", "events").changes(4).size(), 2u);
+  const Replay both(first + second, "", "events");
+  EXPECT_EQ(both.changes(2).size(), 0u);
+  ASSERT_EQ(both.changes(4).size(), 1u);
+  EXPECT_EQ(both.changes(4)[0].name, "number");
+}
+
+TEST(ReplayOfEvents, WhatSidecarsLeftOutIsLeftOutUnlessItWasAnalysedInAnotherJob) {
+  const auto told = [](const char* kind, int step) { return json{{"event", kind}, {"task", "t"}, {"step", step}}; };
   const Replay replay(
       lines({{{"event", "run_start"}}, published(1, "sent"), published(2, "sent"), published(2, "sent")}),
-      lines(
-          {{{"event", "withdrawn"}, {"task", "t"}, {"step", 1}}, {{"event", "withdrawn"}, {"task", "t"}, {"step", 2}}}),
-      "events");
+      lines({told("withdrawn", 1), told("withdrawn", 2), told("analysis", 2), told("analysis", 3)}), "events");
+  const Replay after_a_kill(lines({{{"event", "run_start"}}, published(1, "sent"), published(1, "sent")}),
+                            lines({told("withdrawn", 1)}), "events");
 
   EXPECT_EQ(replay.fate("t", 1), PublishFate::left_out);
   EXPECT_EQ(replay.fate("t", 2), PublishFate::analysed);
+  EXPECT_EQ(after_a_kill.fate("t", 1), PublishFate::left_out);
 }
 
 TEST(ReplayOfEvents, WhatIsNoEventIsRefusedWithItsLine) {
@@ -290,6 +370,7 @@ TEST(ReplayOfEvents, WhatIsNoEventIsRefusedWithItsLine) {
     EXPECT_EQ(error.where(), "events:2");
   }
   EXPECT_THROW(Replay("", "", "events"), core::Error);
+  EXPECT_NO_THROW(Replay("{\"event\": \"run_start\"}\n{\"event\": \"ste", "", "events")) << "of a run that was killed";
 }
 
 }  // namespace

@@ -103,6 +103,19 @@ def check_random_chunks(seed: int) -> None:
 for number in range(84):
     check_random_chunks(number)
 
+# All integers become wider ones, and reals that hold them.
+INTEGERS = [f"{kind}{bits}" for kind in "iu" for bits in (1, 2, 4, 8)]
+for source in INTEGERS:
+    limits = np.array([np.iinfo(source).min, np.iinfo(source).max], source)
+    for target in [*INTEGERS, "f4", "f8"]:
+        if np.can_cast(source, target) and source != target:
+            [there] = (
+                ss.DataDescription(2, target)
+                .map(np.s_[0:2] if COMM.rank == 0 else [], np.s_[0:2], COMM)
+                .reorganise([limits] if COMM.rank == 0 else [])
+            )
+            assert np.array_equal(there, limits.astype(target)), (source, target)
+
 # A rim that is filled in place, in two halves: what is owned is a part of what is needed.
 row = np.full((3, 6), -1.0)
 row[:, 1:-1] = np.arange(4) + 4 * COMM.rank

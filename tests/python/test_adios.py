@@ -70,6 +70,44 @@ def test_every_step_is_there_by_the_names_of_the_caller(tmp_path: Path, dtype) -
         assert np.array_equal(snapshot["density"].values, values(number))
 
 
+@pytest.mark.parametrize("engine", ["BP4", "BP5"])
+def test_a_step_has_its_own_variables_in_their_present_size(tmp_path: Path, engine: str) -> None:
+    io = adios2.Adios().declare_io("writer")
+    io.set_engine(engine)
+    with adios2.Stream(io, str(tmp_path / "a.bp"), "w") as stream:
+        for step in stream.steps(4):
+            number = step.current_step()
+            field = values(number)
+            if number % 2 == 1:
+                step.write("odd", field, SHAPE, (0, 0, 0), SHAPE)
+            else:
+                step.write(
+                    "even", field[: number + 2].copy(), (number + 2, *SHAPE[1:]), (0, 0, 0), field[: number + 2].shape
+                )
+                step.write("time", float(number))
+
+    snapshots = list(sidestream.adios_steps(tmp_path / "a.bp"))
+
+    assert [snapshot.fields for snapshot in snapshots] == [["even"], ["odd"], ["even"], ["odd"]]
+    for number, snapshot in enumerate(snapshots):
+        expected = values(number)[: None if number % 2 else number + 2]
+        assert np.array_equal(snapshot[snapshot.fields[0]].values, expected)
+    assert [snapshot.attrs["time"] for snapshot in snapshots] == [0.0, 0.0, 2.0, 0.0]
+    assert sidestream.open(tmp_path / "a.bp").fields == ["odd"]
+
+
+def test_what_tells_nothing_is_passed_over(tmp_path: Path) -> None:
+    with adios2.Stream(str(tmp_path / "a.bp"), "w") as stream:
+        stream.write("rho", values(0), SHAPE, (0, 0, 0), SHAPE)
+        for name, value in (("time", "late"), ("step", "first"), ("spacing", [1.0, -1.0, 1.0]), ("origin", "here")):
+            stream.write_attribute(name, value)
+
+    snapshot = sidestream.open(tmp_path / "a.bp")
+
+    assert (snapshot.attrs["time"], snapshot.attrs["step"]) == (0.0, 0)
+    assert (snapshot.box_size, snapshot.origin) == ((4.0, 5.0, 6.0), (0.0, 0.0, 0.0))
+
+
 def test_openpmd_names_are_understood(tmp_path: Path) -> None:
     path = write(tmp_path / "a.bp", "/data/40/meshes/B/x", steps=1, gridSpacing=[1.0, 2.0, 3.0])
     snapshot = sidestream.open(path)
@@ -116,6 +154,11 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         stream.write("a", np.arange(4.0), [4], [0], [4])
     with pytest.raises(Error, match="no three-dimensional global array"):
         sidestream.open(tmp_path / "flat.bp")
+    with adios2.Stream(str(tmp_path / "one.bp"), "w") as stream:
+        for name in ("/data/1/meshes/a/b", "a_b"):
+            stream.write(name, np.zeros(SHAPE), SHAPE, (0, 0, 0), SHAPE)
+    with pytest.raises(Error, match="one name"):
+        sidestream.open(tmp_path / "one.bp")
     with adios2.Stream(str(tmp_path / "two.bp"), "w") as stream:
         for name, n in (("a", 2), ("b", 3)):
             stream.write(name, np.zeros((n, n, n)), [n] * 3, [0] * 3, [n] * 3)
@@ -130,6 +173,49 @@ def test_a_damaged_file_is_an_error(tmp_path: Path) -> None:
     (path / "md.idx").write_bytes((path / "md.idx").read_bytes()[:70])
     with pytest.raises(Error):
         sidestream.open(path)
+
+
+def test_a_file_whose_writer_has_written_nothing_yet_is_an_error(tmp_path: Path) -> None:
+    for engine in ("BP4", "BP5"):
+        io = adios2.Adios().declare_io(engine)
+        io.set_engine(engine)
+        path = tmp_path / f"{engine}.bp"
+        with adios2.Stream(io, str(path), "w") as stream:
+            stream.write("rho", values(0), SHAPE, (0, 0, 0), SHAPE)
+        (path / "md.idx").write_bytes(b"")
+        with pytest.raises(Error, match="no step"):
+            sidestream.open(path)
+
+
+STREAM_WRITER = """
+import sys, time, adios2, numpy
+io = adios2.Adios().declare_io("writer")
+io.set_engine("SST")
+with adios2.Stream(io, sys.argv[1], "w") as stream:
+    for step in stream.steps(5):
+        stream.write("rho", numpy.ones((2, 2, 2)), [2, 2, 2], [0, 0, 0], [2, 2, 2])
+        if step.current_step() == int(sys.argv[2]):
+            time.sleep(60)
+"""
+
+
+def test_a_stream_ends_where_its_writer_says_so_and_not_where_it_dies(tmp_path: Path) -> None:
+    for last, steps in ((2, 2), (99, 5)):
+        name = tmp_path / f"stream{last}"
+        writer = subprocess.Popen([sys.executable, "-c", STREAM_WRITER, str(name), str(last)], stderr=subprocess.PIPE)
+        came = []
+        try:
+            for snapshot in sidestream.adios_steps(name, engine="SST", timeout=60):
+                came.append(snapshot.attrs["step"])
+                if len(came) == last:
+                    writer.kill()
+            assert last == 99
+        except Error as error:
+            assert last == 2 and "the writer has gone" in str(error)
+        finally:
+            writer.kill()
+            writer.communicate()
+        assert came == list(range(steps))
 
 
 def run(script: str, *words: object, ranks: int = 1) -> subprocess.Popen[str]:

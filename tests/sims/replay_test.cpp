@@ -61,19 +61,41 @@ TEST_F(ReplayTest, WhatWasSteeredIsDoneAgainToTheBit) {
   }
 }
 
-TEST_F(ReplayTest, TheClockSaysWhatItSaid) {
-  // Between none and all of the steps, as each waits.
-  const std::string text = mesh + "[task.pdf]\nanalysis = \"pdf\"\nevery_wall_time = \"0.06 s\"\n";
-  const auto slow = [](SteeringDesk&, const std::string&) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(25));
-  };
-  run(text + "[run]\nwall_time = \"0.3 s\"\n", "a", slow);
-  replay(text + "[run]\nwall_time = \"0.3 s\"\n", "a", "b");
+TEST_F(ReplayTest, ARestartAfterAStopIsDoneAgainWithWhatWasSteeredBeforeIt) {
+  const std::string text = mesh +
+                           "[task.pdf]\nanalysis = \"pdf\"\nevery = 2\n[output]\ncheckpoint = { every = 10, keep = 0 "
+                           "}\n[run]\nmax_steps = 8\n";
+  run(text, "a", [](SteeringDesk& desk, const std::string& line) {
+    if (!is_step(line, 1)) return;
+    desk.answer(set_request("run.max_steps", 4, 2));
+    desk.answer(set_request("hydro.cfl", 0.3, 3));
+    const json box{{"cells", {{0, 0, 0}, {4, 4, 2}}}, {"operation", "multiply"}, {"value", 3.0}};
+    desk.answer(request("edit", {{"name", "pressure"}, {"at", 3}, {"edit", box}}));
+    desk.answer(request("stop", {{"at", 3}}));
+  });
+  run(text, "a", {}, {.existing = io::ExistingRun::resume});
+  replay(text, "a", "b");
 
-  EXPECT_GT(steps_of("a", "analysis").size(), 1u);
-  EXPECT_LT(steps_of("a", "analysis").size(), steps("a").size());
+  ASSERT_EQ(steps("a").rbegin()->first, 8);
+  EXPECT_EQ(steps("b").rbegin()->first, 8);
+  EXPECT_EQ(bytes("a", "results").size(), 5u);
+  for (const char* const path : {"results", "chk00003.hdf5_chk"})
+    EXPECT_TRUE(bytes("a", path) == bytes("b", path)) << path;
+}
+
+TEST_F(ReplayTest, TheClockSaysWhatItSaid) {
+  const std::string text =
+      mesh + "[task.pdf]\nanalysis = \"pdf\"\nevery_wall_time = \"0.5 s\"\n[run]\nwall_time = \"1 h\"\n";
+  run(text, "a", [](SteeringDesk& desk, const std::string& line) {
+    if (is_step(line, 2) || is_step(line, 5)) std::this_thread::sleep_for(std::chrono::milliseconds(600));
+    if (is_step(line, 7)) desk.answer(set_request("run.wall_time", "0.001 s", 8));
+  });
+  replay(text, "a", "b");
+
+  EXPECT_GE(steps_of("a", "analysis").size(), 2u);
   EXPECT_EQ(steps_of("a", "analysis"), steps_of("b", "analysis"));
-  EXPECT_EQ(steps("a").rbegin()->first, steps("b").rbegin()->first);
+  EXPECT_EQ(steps("a").rbegin()->first, 8);
+  EXPECT_EQ(steps("b").rbegin()->first, 8);
   EXPECT_TRUE(bytes("a", "results") == bytes("b", "results"));
 }
 
@@ -145,6 +167,21 @@ TEST_F(ReplayTest, ACheckpointThatWasPutOffIsPutOffAgain) {
   replay(text, "a", "b");
 
   EXPECT_THAT(steps_of("b", "checkpoint_committed"), testing::ElementsAre(3, 4, 6, 7));
+}
+
+TEST_F(ReplayTest, ARunThatBeganWithAFileIsReplayedFromItOnly) {
+  const std::string text = mesh + "[output]\ncheckpoint = { every = 2, keep = 0 }\n";
+  run(text + "[run]\nmax_steps = 2\n", "a");
+  const RunStart with_file{.file = (folder / "a") + "/chk00002.hdf5_chk"};
+  run(text + "[run]\nmax_steps = 4\n", "b", {}, with_file);
+  RunStart again = with_file;
+  again.replay = (folder / "b") + "/events.jsonl";
+  run(text + "[run]\nmax_steps = 4\n", "c", {}, again);
+
+  EXPECT_TRUE(bytes("b", "chk00004.hdf5_chk") == bytes("c", "chk00004.hdf5_chk"));
+  EXPECT_THROW(replay(text + "[run]\nmax_steps = 4\n", "b", "d"), core::Error);
+  again.replay = (folder / "a") + "/events.jsonl";
+  EXPECT_THROW(run(text + "[run]\nmax_steps = 4\n", "e", {}, again), core::Error);
 }
 
 TEST_F(ReplayTest, ADigitThatIsAnotherIsToldWithItsLine) {

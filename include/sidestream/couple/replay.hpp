@@ -38,7 +38,8 @@ std::string in_words(EndCause cause);
 class Replay {
  public:
   /// Of the events of a run, as lines of `events.jsonl`, and of its sidecars (may be empty). What a restart went back
-  /// behind does not count. Throws core::Error, with `where`, for what are no events.
+  /// behind does not count, nor does half a line at the end, which a kill may leave. Throws core::Error, with `where`,
+  /// for what are no events.
   Replay(const std::string& events, const std::string& events_of_sidecars, const std::string& where);
 
   /// Of the files `path` and `events.sidecar.jsonl` beside it. Local; throws core::Error.
@@ -49,6 +50,8 @@ class Replay {
   /// Of the run, as its first event told them.
   const nlohmann::json& description() const { return description_; }
   const std::string& where() const { return where_; }
+  /// The file that it began with; empty where it was its initial conditions.
+  const std::string& start_file() const { return start_file_; }
 
   std::vector<Change> changes(std::int64_t step) const;
   /// The edits among them by arrays, which lie in files in `folder()`, beside the events. Throws core::Error for an
@@ -68,16 +71,19 @@ class Replay {
   using TaskAtStep = std::pair<std::string, std::int64_t>;
 
   void take(const nlohmann::json& event);
+  void begin_checkpoint(std::int64_t step, CheckpointPoint point);
   void go_back(std::int64_t step);
 
-  std::string where_;
+  std::string where_, start_file_;
+  int jobs_ = 0;
   nlohmann::json description_;
   std::map<std::int64_t, std::vector<Change>> changes_;
   std::set<TaskAtStep> due_by_clock_;
   std::map<TaskAtStep, PublishFate> fates_;
-  std::map<TaskAtStep, int> published_;  // so many times, where restarts went back
   std::map<TaskAtStep, EndOfJob> ended_jobs_;
   std::set<std::pair<std::int64_t, CheckpointPoint>> checkpoints_;
+  std::pair<std::int64_t, std::size_t> begun_;  // the last checkpoint: its step, and how many changes of it it holds
+  std::map<std::int64_t, std::size_t> held_;    // the same of those that were committed
   std::optional<std::pair<std::int64_t, EndCause>> end_;
 };
 

@@ -42,6 +42,8 @@ class Steering {
   bool is_paused(std::int64_t step) const { return pause_at_ && *pause_at_ <= step; }
   /// Whether somebody wants the run to end.
   bool is_stopped() const { return is_stopped_; }
+  /// How many changes were made that a checkpoint holds: of knobs but the limits of a job, and of the state.
+  std::int64_t changes() const { return changes_; }
   /// The run is over: what was never due is logged as the event `steering_left`.
   void close();
 
@@ -57,6 +59,7 @@ class Steering {
   std::vector<Change> agreed(std::int64_t step);
   void make(const Change& change, std::int64_t step);
   nlohmann::json done(const Change& change, std::int64_t step);
+  nlohmann::json edit(const Change& change);
   nlohmann::json set(const Change& change);
   void set_all(std::map<std::string, nlohmann::json> wanted);
   void tell(std::int64_t step, double progress);
@@ -70,6 +73,7 @@ class Steering {
   std::map<std::string, nlohmann::json> was_set_, configured_;  // present values; those of before the first
   std::optional<std::int64_t> pause_at_, replayed_;
   bool is_stopped_ = false;
+  std::int64_t changes_ = 0;
 };
 
 }  // namespace sidestream::couple

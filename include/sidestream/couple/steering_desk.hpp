@@ -26,6 +26,8 @@ struct Change {
   std::string who{}, why{};
   bool is_soon = false;  ///< as soon as may be: nobody has named a step
 };
+/// How the names of knobs begin that a restart, another job, has of its own.
+inline constexpr const char* limits_of_a_job = "run.";
 nlohmann::json to_json(const Change& change);
 /// Throws nlohmann::json::exception where it is none.
 Change change_from(const nlohmann::json& json);
@@ -61,7 +63,7 @@ struct SteeringStanding {
 /// `state`, `waiting`, `done` for `list` and `status`; or `{"ok": false, "message": ..., "where": ..., "hint": ...}`.
 class SteeringDesk {
  public:
-  /// Before it is opened, all requests are refused.
+  /// Before it is opened, and is told how the run stands, all requests are refused.
   void open(std::vector<Knob> knobs, EditRules rules);
 
   /// Never throws for what a request holds. A value that is out of range, and a name that there is not, are refused
@@ -88,7 +90,6 @@ class SteeringDesk {
   RegionEdit checked_edit(const nlohmann::json& request);
 
   mutable std::mutex mutex_;
-  bool is_open_ = false;
   std::vector<Knob> knobs_;
   EditRules rules_;
   ArrayInbox arrays_;

@@ -22,9 +22,11 @@ from ..error import Error
 from .snapshot import SnapshotFile
 
 _OPEN_PMD = re.compile(r"^/?data/(?:(?P<iteration>\d+)/)?(?:meshes|fields)/(?P<name>.+)$")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # in the messages of ADIOS2
 _REALS = ("float", "double")
 _RECORDS = ("md.idx", "md.0")  # what the folder of a BP file holds
 
+Facts = Mapping[str, Mapping[str, str]]  # of the variables of a step, as ADIOS2 tells them, by name
 Read = Callable[[str, Sequence[int], Sequence[int]], NDArray[Any]]  # variable, first cell and cells, along z, y, x
 
 
@@ -109,7 +111,7 @@ class AdiosSnapshot(SnapshotFile):
 def open_adios(path: Path) -> AdiosSnapshot:
     """The last step of a BP file."""
     with _file_of(path) as file:
-        return _step_of(file, path, -1, AdiosWords())
+        return _step_of(file, _steps_in(file, path), path, -1, AdiosWords())
 
 
 def adios_steps(
@@ -183,7 +185,7 @@ def _told(path: Path) -> Iterator[None]:
     try:
         yield
     except (RuntimeError, ValueError, IndexError, KeyError, OSError) as problem:
-        reason = str(problem).strip().splitlines()
+        reason = _COLOUR.sub("", str(problem)).strip().splitlines()
         raise Error(f"ADIOS2 cannot read it: {reason[-1] if reason else type(problem).__name__}", path) from problem
 
 
@@ -199,25 +201,38 @@ def _file_of(path: Path) -> Iterator[Any]:
 
 def _steps_of_file(path: Path, words: AdiosWords) -> Iterator[AdiosSnapshot]:
     with _file_of(path) as file:
-        for step in range(_steps_in(file)):
-            yield _step_of(file, path, step, words)
+        steps = _steps_in(file, path)
+        for step in range(len(steps)):
+            yield _step_of(file, steps, path, step, words)
 
 
-def _steps_in(file: Any) -> int:
-    return max((int(facts["AvailableStepsCount"]) for facts in file.available_variables().values()), default=0)
+def _steps_in(file: Any, path: Path) -> list[Facts]:
+    """What each step of a file holds: not every variable is in each, and a size may change from one to the next."""
+    adios2 = _adios2()
+    steps = []
+    with _told(path):
+        io = adios2.Adios().declare_io(f"sidestream steps:{path}")
+        io.set_engine("BPFile")
+        io.set_parameter("OpenTimeoutSecs", "0")
+        with adios2.Stream(io, str(path), "r") as stream:
+            for _ in range(file.num_steps()):
+                stream.begin_step()
+                steps.append(stream.available_variables())
+                stream.end_step()
+    return steps
 
 
-def _step_of(file: Any, path: Path, step: int, words: AdiosWords) -> AdiosSnapshot:
-    steps = _steps_in(file)
-    if steps == 0:
+def _step_of(file: Any, steps: Sequence[Facts], path: Path, step: int, words: AdiosWords) -> AdiosSnapshot:
+    if not steps:
         raise Error("the file has no step", path, "its writer has written nothing yet")
-    chosen = range(steps)[step]
+    chosen = range(len(steps))[step]
 
     def read(name: str, start: Sequence[int] = (), count: Sequence[int] = ()) -> NDArray[Any]:
-        return np.asarray(file.read(name, list(start), list(count), step_selection=[chosen, 1]))
+        number = sum(name in earlier for earlier in steps[:chosen])  # of those steps that have it
+        return np.asarray(file.read(name, list(start), list(count), step_selection=[number, 1]))
 
     with _told(path):
-        variables = _variables_of(file, read)
+        variables = _variables_of(steps[chosen], file, read)
     return AdiosSnapshot(path, chosen, variables, read, words)
 
 
@@ -233,7 +248,7 @@ def _steps_of_stream(path: Path, words: AdiosWords, engine: str, timeout: float)
     try:
         while _begins(stream, path, timeout):
             with _told(path):
-                variables = _variables_of(stream, stream.read)
+                variables = _variables_of(stream.available_variables(), stream, stream.read)
                 number = int(stream.current_step())
             reading = _Reading(stream, path)
             yield AdiosSnapshot(path, number, variables, reading, words)
@@ -244,10 +259,12 @@ def _steps_of_stream(path: Path, words: AdiosWords, engine: str, timeout: float)
 
 
 def _begins(stream: Any, path: Path, timeout: float) -> bool:
-    status = stream.begin_step(timeout=timeout)
-    if status.name == "NotReady":
+    status = stream.begin_step(timeout=timeout).name
+    if status == "NotReady":
         raise Error(f"no step has come for {timeout:g} s", path, "a longer `timeout` waits longer")
-    return bool(status.name == "OK")
+    if status == "OtherError":
+        raise Error("the writer has gone without ending the stream", path, "the steps of before are whole")
+    return bool(status == "OK")
 
 
 class _Reading:
@@ -263,10 +280,10 @@ class _Reading:
         return np.asarray(self._stream.read(name, list(start), list(count)))
 
 
-def _variables_of(reader: Any, read: Callable[..., Any]) -> _Variables:
+def _variables_of(known: Facts, reader: Any, read: Callable[..., Any]) -> _Variables:
     arrays: dict[str, _Variable] = {}
     numbers: dict[str, Any] = {}
-    for name, facts in reader.available_variables().items():
+    for name, facts in known.items():
         shape = tuple(int(length) for length in facts["Shape"].split(",") if length.strip())
         if len(shape) == 3 and facts["Type"] in _REALS:
             arrays[name] = _Variable(name, shape)
@@ -295,7 +312,12 @@ def _chosen(path: Path, variables: _Variables, words: AdiosWords) -> dict[str, _
             path,
             "name the variables of one by `fields`, such as " + repr(dict([(_plain(n), n) for n in known][:1])),
         )
-    return {_plain(variable.name): variable for _, variable in named}
+    chosen = {_plain(variable.name): variable for _, variable in named}
+    if len(chosen) < len(named):
+        raise Error(
+            "several arrays of the step would have one name", path, f"name them by `fields`: {', '.join(known)}"
+        )
+    return chosen
 
 
 def _plain(name: str) -> str:
@@ -315,9 +337,12 @@ def _facts(
 ) -> dict[str, Any]:
     first = next(iter(chosen.values())).name
     cells = shape[::-1]
-    spacing = _triple(variables, first, ("gridSpacing", "spacing")) or (1.0, 1.0, 1.0)
+    spacing = _triple(variables, first, ("gridSpacing", "spacing"))
+    if spacing is None or min(spacing) <= 0:
+        spacing = (1.0, 1.0, 1.0)
     origin = _triple(variables, first, ("gridGlobalOffset", "origin")) or (0.0, 0.0, 0.0)
-    time = variables.number(*(home + "time" for home in _homes(first)))
+    time = _reals(variables.number(*(home + "time" for home in _homes(first))))
+    told_step = _reals(variables.number("step"))
     match = _OPEN_PMD.match(first)
     iteration = match["iteration"] if match else None
     length = _sides(words.box_size, cells) or [side * n for side, n in zip(spacing, cells, strict=True)]
@@ -325,8 +350,8 @@ def _facts(
         "format": "adios",
         "kind": "plot file",
         "seal": "none",
-        "step": int(iteration) if iteration is not None else int(variables.number("step") or step),
-        "time": float(np.ravel(time)[0]) if time is not None else 0.0,
+        "step": int(iteration if iteration is not None else told_step[0] if told_step else step),
+        "time": time[0] if time else 0.0,
         "scale_factor": 1.0,
         "omega_m": 0.0,
         "omega_lambda": 0.0,
@@ -346,14 +371,19 @@ def _facts(
 
 def _triple(variables: _Variables, name: str, words: Sequence[str]) -> tuple[float, float, float] | None:
     """Three numbers of an attribute, which has them in the order of the axes of the array: z, y, x."""
-    found = variables.number(*(home + word for home in _homes(name) for word in words))
-    if found is None:
+    numbers = _reals(variables.number(*(home + word for home in _homes(name) for word in words)))
+    if len(numbers) != 3:
         return None
-    numbers = np.ravel(np.asarray(found, dtype=float))
-    if len(numbers) != 3 or not np.all(np.isfinite(numbers)):
-        return None
-    z, y, x = map(float, numbers)
+    z, y, x = numbers
     return x, y, z
+
+
+def _reals(found: Any) -> list[float]:
+    """The numbers of an attribute or scalar; none where it is not there, or holds anything else than finite numbers."""
+    numbers = np.ravel([] if found is None else np.asarray(found))
+    if not np.issubdtype(numbers.dtype, np.number) or not np.all(np.isfinite(numbers)):
+        return []
+    return [float(number) for number in numbers]
 
 
 def _sides(box_size: float | Sequence[float] | None, cells: Sequence[int]) -> list[float] | None:

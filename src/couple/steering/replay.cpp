@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <sstream>
@@ -31,6 +32,11 @@ std::pair<std::string, std::int64_t> task_at_step(const json& event) {
   return {event.at("task").get<std::string>(), event.at("step").get<std::int64_t>()};
 }
 
+// Which a restart, another job, knows nothing of.
+bool is_of_one_job(const Change& change) {
+  return change.verb == "stop" || (change.verb == "set" && change.name.starts_with(limits_of_a_job));
+}
+
 json event_in(const std::string& line, const std::string& place) {
   try {
     return io::event_in(line);
@@ -52,6 +58,7 @@ void for_each_event(const std::string& events, const std::string& where, F take)
     try {
       take(event_in(line, place));
     } catch (const json::exception& error) {
+      if (lines.eof()) return;  // half a line, of a run that was killed
       throw core::Error(fmt::format("this line is no event of a run: {}", error.what()), place,
                         "give the `events.jsonl` of a run folder");
     }
@@ -93,14 +100,15 @@ std::string in_words(CheckpointPoint point) {
 Replay::Replay(const std::string& events, const std::string& events_of_sidecars, const std::string& where)
     : where_(where) {
   for_each_event(events, where, [&](const json& event) { take(event); });
-  std::map<TaskAtStep, int> withdrawn;
+  std::set<TaskAtStep> withdrawn, analysed;
   for_each_event(events_of_sidecars, log_of_sidecars(where), [&](const json& event) {
-    if (event.at("event") == "withdrawn") ++withdrawn[task_at_step(event)];
+    const json& kind = event.at("event");
+    if (kind == "withdrawn") withdrawn.insert(task_at_step(event));
+    if (kind == "analysis" || kind == "analysis_failed") analysed.insert(task_at_step(event));
   });
   // What was published again after a restart, and then analysed, is there.
-  for (const auto& [task, times] : withdrawn)
-    if (const auto sent = published_.find(task); sent != published_.end() && sent->second == times)
-      fates_[task] = PublishFate::left_out;
+  for (const TaskAtStep& task : withdrawn)
+    if (!analysed.contains(task)) fates_[task] = PublishFate::left_out;
   if (description_.is_null())
     throw core::Error("no run has begun in these events", where, "give the `events.jsonl` of a run folder");
 }
@@ -127,8 +135,10 @@ void Replay::take(const json& event) {
   const auto step = [&] { return event.at("step").get<std::int64_t>(); };
   if (kind == "run_start") {
     description_ = event;
+    ++jobs_;
     end_.reset();
   } else if (kind == "restart") {
+    if (jobs_ == 1) start_file_ = event.at("path").get<std::string>();
     go_back(step());
   } else if (kind == "steering") {
     changes_[step()].push_back(change_from(event));
@@ -137,7 +147,6 @@ void Replay::take(const json& event) {
     due_by_clock_.insert(task_at_step(event));
   } else if (kind == "publish") {
     const auto& action = event.at("action").get_ref<const std::string&>();
-    ++published_[task_at_step(event)];
     fates_[task_at_step(event)] = action == "dropped"   ? PublishFate::left_out
                                   : action == "in-situ" ? PublishFate::done_here
                                                         : PublishFate::analysed;
@@ -146,18 +155,29 @@ void Replay::take(const json& event) {
   } else if (kind == "job_ended") {
     ended_jobs_[task_at_step(event)] = {event.at("message").get<std::string>(), event.at("is_unwritten").get<bool>()};
   } else if (kind == "checkpoint_begun") {
-    if (const auto point = entry_of<CheckpointPoint>(points, event.at("among"))) checkpoints_.insert({step(), *point});
+    if (const auto point = entry_of<CheckpointPoint>(points, event.at("among"))) begin_checkpoint(step(), *point);
+  } else if (kind == "checkpoint_committed") {
+    if (step() == begun_.first) held_[step()] = begun_.second;
   } else if (kind == "ended_early") {
     if (const auto cause = entry_of<EndCause>(causes, event.at("by"))) end_ = {step(), *cause};
   }
 }
 
-// A checkpoint of `step` holds what came of all that was decided there before the changes by hand.
+// It holds the changes of before it. That one by hand was begun is told before the change that asked for it.
+void Replay::begin_checkpoint(std::int64_t step, CheckpointPoint point) {
+  checkpoints_.insert({step, point});
+  const auto before = changes_.find(step);
+  begun_ = {step, (before == changes_.end() ? 0 : before->second.size()) + (point == CheckpointPoint::by_hand ? 1 : 0)};
+}
+
+// To the checkpoint of `step`, with another job.
 void Replay::go_back(std::int64_t step) {
-  std::erase_if(changes_, [step](const auto& entry) { return entry.first >= step; });
-  std::erase_if(checkpoints_, [step](const auto& entry) {
-    return entry.first > step || (entry.first == step && entry.second != CheckpointPoint::outputs);
-  });
+  const auto is_later = [step](const auto& entry) { return entry.first > step; };
+  std::erase_if(changes_, is_later);
+  if (const auto last = changes_.find(step); last != changes_.end())
+    last->second.resize(std::min(last->second.size(), held_[step]));
+  for (auto& [at, changes] : changes_) std::erase_if(changes, is_of_one_job);
+  std::erase_if(checkpoints_, is_later);
   std::erase_if(due_by_clock_, [step](const auto& entry) { return entry.second > step; });
   std::erase_if(fates_, [step](const auto& entry) { return entry.first.second > step; });
   std::erase_if(ended_jobs_, [step](const auto& entry) { return entry.first.second > step; });

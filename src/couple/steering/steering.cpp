@@ -15,8 +15,6 @@ using nlohmann::json;
 namespace {
 
 constexpr const char* done_in_words = "done";
-// Which a restart, another job, has of its own.
-constexpr const char* limits_of_a_job = "run.";
 
 std::string as_text(const std::vector<Change>& changes) {
   if (changes.empty()) return "";
@@ -80,13 +78,16 @@ void Steering::make(const Change& change, std::int64_t step) {
     outcome = error.what();
   }
   if (outcome != done_in_words) event["message"] = outcome;
+  if (outcome != done_in_words && replay_ && steering_verbs().named(change.verb).changes_state)
+    throw core::Error(fmt::format("the change `{}` after step {} cannot be made again: {}", change.verb, step, outcome),
+                      replay_->where(), "replay the events as the run has written them");
   log_->write(outcome == done_in_words ? "steering" : "steering_refused", event);
   if (desk_ && group_->rank() == 0) desk_->conclude(change, outcome);
 }
 
 json Steering::done(const Change& change, std::int64_t step) {
   if (change.verb == "set") return set(change);
-  if (change.verb == "edit") return deeds_.edit(edit_from(change.name, change.value));
+  if (change.verb == "edit") return edit(change);
   if (change.verb == "checkpoint") return deeds_.write_checkpoint();
   if (change.verb == "stop") is_stopped_ = true;
   if (change.verb == "pause") pause_at_ = step;
@@ -95,12 +96,19 @@ json Steering::done(const Change& change, std::int64_t step) {
   return json::object();
 }
 
+json Steering::edit(const Change& change) {
+  json told = deeds_.edit(edit_from(change.name, change.value));
+  ++changes_;
+  return told;
+}
+
 json Steering::set(const Change& change) {
   const Knob* const knob = find(knobs_, change.name);
   if (knob == nullptr) throw core::Error(fmt::format("this run has no knob `{}`", change.name));
   const json old = knob->value();
   knob->set(change.value);
   if (change.name.starts_with(limits_of_a_job)) return {{"old", old}};
+  ++changes_;
   configured_.emplace(change.name, old);
   was_set_[change.name] = change.value;
   return {{"old", old}};

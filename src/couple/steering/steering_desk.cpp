@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "couple/steering/box_json.hpp"
@@ -26,11 +27,16 @@ json refusal(const core::Error& error) {
   return {{"ok", false}, {"message", error.message()}, {"where", error.where()}, {"hint", error.hint()}};
 }
 
+bool is_whole_number(const json& given) {
+  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  return given.is_number_integer() && !(given.is_number_unsigned() && given.get<std::uint64_t>() > most);
+}
+
 // What a client gives as text is read as the configuration would be: a word that is no TOML is a string.
 core::Node node_from(const json& given, const std::string& key) {
   const std::string where = fmt::format("{} of `{}`", place, key);
   if (given.is_boolean()) return {given.get<bool>(), key, place};
-  if (given.is_number_integer()) return {given.get<std::int64_t>(), key, place};
+  if (is_whole_number(given)) return {given.get<std::int64_t>(), key, place};
   if (given.is_number()) return {given.get<double>(), key, place};
   if (given.is_array()) {
     core::Node::Array elements;
@@ -40,7 +46,9 @@ core::Node node_from(const json& given, const std::string& key) {
   if (!given.is_string()) throw core::Error(fmt::format("`{}` is to be set to no value", key), place, "give one");
   const auto& text = given.get_ref<const std::string&>();
   try {
-    return {core::parse_toml("value = " + text, where).find("value")->value(), key, place};
+    const core::Node root = core::parse_toml("value = " + text, where);
+    if (root.members().size() > 1) return {text, key, place};
+    return {root.find("value")->value(), key, place};
   } catch (const core::Error&) {
     return {text, key, place};
   }
@@ -60,10 +68,13 @@ std::int64_t whole_number_in(const json& request, const char* key, std::int64_t 
   return found->get<std::int64_t>();
 }
 
+// Of at most so many bytes; what is no UTF-8, as where they end within a letter, is replaced.
 std::string text_in(const json& request, const char* key) {
   constexpr std::size_t longest = 1000;
   const auto found = request.find(key);
-  return found != request.end() && found->is_string() ? found->get<std::string>().substr(0, longest) : "";
+  if (found == request.end() || !found->is_string()) return "";
+  const json text = found->get<std::string>().substr(0, longest);
+  return json::parse(text.dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
 }
 
 }  // namespace
@@ -88,7 +99,6 @@ void SteeringDesk::open(std::vector<Knob> knobs, EditRules rules) {
   knobs_ = std::move(knobs);
   rules_ = std::move(rules);
   arrays_ = ArrayInbox(rules_.folder, rules_.domain);
-  is_open_ = true;
 }
 
 json SteeringDesk::answer(const json& request) {
@@ -105,7 +115,7 @@ json SteeringDesk::answer(const json& request) {
 }
 
 json SteeringDesk::answer_to(const json& request) {
-  if (!is_open_)
+  if (standing_.state == "starting")
     throw core::Error("the run does not listen yet: it makes its initial state", place, "ask again in a moment");
   const bool is_over = standing_.state == "ended";
   if (request.value("kind", "") == array_kind && !is_over) return arrays_.answer(request);

@@ -85,7 +85,8 @@ nlohmann::json Outputs::write_by_hand(Simulation& simulation) {
   prepare_checkpoints();
   if (config_.coupling.replay)
     return {{"is_put_off", !repeat_checkpoint(simulation, couple::CheckpointPoint::by_hand)}};
-  if (last_checkpoint_ == step) throw core::Error("a checkpoint of this step is there, or under way", folder_.path());
+  if (last_checkpoint_ == present(simulation))
+    throw core::Error("a checkpoint of this step is there, or under way", folder_.path());
   if (pending_)
     put_off(step);
   else
@@ -100,12 +101,16 @@ void Outputs::prepare_checkpoints() {
   config_.checkpoint->file.kind = io::FileKind::checkpoint;
 }
 
+void Outputs::repeat_last(Simulation& simulation) {
+  if (config_.coupling.replay) repeat_checkpoint(simulation, couple::CheckpointPoint::end);
+}
+
 void Outputs::write_last(Simulation& simulation, bool may_go_on) {
   const std::int64_t step = simulation.moment().step;
   const bool is_wanted =
       may_go_on || is_put_off_ ||
       (config_.coupling.replay && config_.coupling.replay->wrote_checkpoint(step, couple::CheckpointPoint::end));
-  if (config_.checkpoint && is_wanted && step != last_checkpoint_) {
+  if (config_.checkpoint && is_wanted && last_checkpoint_ != present(simulation)) {
     commit_pending();
     write_checkpoint(simulation, couple::CheckpointPoint::end);
   }
@@ -130,7 +135,7 @@ void Outputs::write_checkpoint(Simulation& simulation, couple::CheckpointPoint p
   const std::int64_t step = simulation.moment().step;
   core::timed(bill_, "making the content", [&] { simulation.check_state(); });
   is_put_off_ = false;
-  last_checkpoint_ = step;
+  last_checkpoint_ = present(simulation);
   session_.log().write("checkpoint_begun", {{"step", step}, {"among", couple::in_words(point)}});
   const OutputConfig& config = *config_.checkpoint;
   const std::string path = folder_.path() + "/" + config.file.format->checkpoint->of(step);

@@ -41,6 +41,8 @@ class Outputs {
   nlohmann::json write_by_hand(Simulation& simulation);
   /// Makes a run that has none write checkpoints where it is told to.
   void prepare_checkpoints();
+  /// Of a replay: writes the checkpoint that one job ended with and another went on from, after what was steered there.
+  void repeat_last(Simulation& simulation);
   /// At the end of a run, after `write_due`: writes a checkpoint if the run may go on another time or one was put off,
   /// and waits for what is written behind the simulation.
   void write_last(Simulation& simulation, bool may_go_on);
@@ -71,6 +73,11 @@ class Outputs {
   const std::string& failure() const { return failure_; }
 
  private:
+  // What a checkpoint holds: of a step, after so many changes by hand.
+  struct State {
+    std::int64_t step = -1, changes = 0;
+    bool operator==(const State&) const = default;
+  };
   // A file under way.
   struct Output {
     std::string what, path;
@@ -90,6 +97,7 @@ class Outputs {
     std::string problem;
   };
 
+  State present(const Simulation& simulation) const { return {simulation.moment().step, steering_.changes()}; }
   void write_plotfile(Simulation& simulation, const OutputConfig& config, std::int64_t& last);
   void write_due_checkpoint(Simulation& simulation);
   bool repeat_checkpoint(Simulation& simulation, couple::CheckpointPoint point);
@@ -119,7 +127,8 @@ class Outputs {
   bool is_put_off_ = false;
   std::string refused_;                       // the path of the newest refused one, as long as it lies there
   std::vector<std::int64_t> last_plotfiles_;  // of each
-  std::int64_t last_checkpoint_ = -1, lost_plotfiles_ = 0, lost_checkpoints_ = 0;
+  std::int64_t lost_plotfiles_ = 0, lost_checkpoints_ = 0;
+  State last_checkpoint_;
   std::string failure_;
 };
 

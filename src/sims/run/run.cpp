@@ -101,8 +101,8 @@ void require_before_end(const RunConfig& config, const mesh::Moment& moment, con
                        *times.last_time / times.unit));
 }
 
-// An earlier run decides for one of the same simulation and tasks only.
-void require_same_run(const RunConfig& config, const couple::Replay& replay) {
+// An earlier run decides for one of the same simulation, tasks and start only.
+void require_same_run(const RunConfig& config, const couple::Replay& replay, const RunStart& start) {
   nlohmann::json own = config.plan->description();
   own["simulation"] = config.simulation;
   own["tasks"] = names_of_tasks(config);
@@ -111,6 +111,13 @@ void require_same_run(const RunConfig& config, const couple::Replay& replay) {
       throw core::Error(fmt::format("the run of these events had another configuration: `{}` was {}, and is {} now",
                                     key, told.dump(), value.dump()),
                         replay.where(), "replay it with the `config.toml` of its folder");
+  if (start.existing == io::ExistingRun::resume) return;
+  if (start.file.empty() && !replay.start_file().empty())
+    throw core::Error(fmt::format("the run of these events began with a file, {}", replay.start_file()), replay.where(),
+                      "give it by `--from`");
+  if (!start.file.empty() && replay.start_file().empty())
+    throw core::Error("the run of these events began with its initial conditions, and not with a file", replay.where(),
+                      "leave `--from` out");
 }
 
 // Of a checkpoint; nothing where it is damaged.
@@ -301,6 +308,7 @@ class Run {
     constexpr std::chrono::milliseconds pause{5};
     const std::int64_t step = simulation_->moment().step;
     steering_.at_step(step, simulation_->progress());
+    outputs_.repeat_last(*simulation_);
     if (must_stop()) return true;
     if (!steering_.is_paused(step)) return false;
     const core::Bill::Part part = bill_.part("paused by hand", "program");
@@ -483,10 +491,11 @@ void forget_deadlines(couple::CouplingConfig& config) {
   }
 }
 
-// An earlier run decides for one of the same simulation and tasks, and has the arrays of its edits beside its events.
-void require_replay(const RunConfig& config, const std::string& events, const std::string& folder) {
-  const auto replay = couple::Replay::read(events);
-  require_same_run(config, replay);
+// An earlier run decides for one of the same simulation, tasks and start, and has the arrays of its edits beside its
+// events.
+void require_replay(const RunConfig& config, const RunStart& start, const std::string& folder) {
+  const auto replay = couple::Replay::read(start.replay);
+  require_same_run(config, replay, start);
   for (const couple::RegionEdit& edit : replay.edits_by_arrays()) {
     couple::check_edit_array(replay.folder(), edit);
     if (std::filesystem::exists(folder) && std::filesystem::equivalent(replay.folder(), folder))
@@ -524,7 +533,7 @@ void catch_stop_signals() {
 
 void check_start(const RunConfig& config, const std::string& folder, const RunStart& start) {
   io::RunFolder(folder).require_no_job();
-  if (!start.replay.empty()) require_replay(config, start.replay, folder);
+  if (!start.replay.empty()) require_replay(config, start, folder);
   if (start.existing == io::ExistingRun::resume) {
     const std::vector<io::Generation> generations = io::generations_in(folder);
     if (generations.empty()) throw no_checkpoint(folder, "");
