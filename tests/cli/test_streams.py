@@ -21,7 +21,6 @@ import pytest
 import sidestream
 from calls import Done, attached, command, program, running
 from configs import universe
-from sidestream.launch import bench_stream
 from sidestream.streams import ask, make_keys, status
 from test_faults import results
 
@@ -794,13 +793,3 @@ def test_memory_does_not_grow_with_readers_that_vanish(tmp_path: Path) -> None:
 
 def resident_bytes(process: int) -> int:
     return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
-
-
-def test_the_benchmark_times_both_techniques_and_looks_at_what_comes() -> None:
-    request = bench_stream.StreamRequest(steps=6)
-    for technique in ("bounding-box", "write-block"):
-        row = bench_stream.run_pair(bench_stream.Pair(3, 2, 64, 96, "rectangles"), technique, request)
-        assert row["technique"] == technique
-        assert row["is_right"]
-        assert row["bytes"] == 8 * 64 * 96
-        assert row["gb_per_s"] == pytest.approx(1e-9 * row["bytes"] / row["seconds"])

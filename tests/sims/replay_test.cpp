@@ -146,6 +146,24 @@ TEST_F(ReplayTest, ACheckpointThatWasPutOffIsPutOffAgain) {
   EXPECT_THAT(steps_of("b", "checkpoint_committed"), testing::ElementsAre(3, 4, 6, 7));
 }
 
+TEST_F(ReplayTest, ADigitThatIsAnotherIsToldWithItsLine) {
+  const std::string text = mesh + "[run]\nmax_steps = 2\n";
+  run(text, "a");
+  const std::string path = (folder / "a") + "/events.jsonl";
+  if (world.rank() == 0) {
+    std::string events = test::content_of(path);
+    const std::size_t second = events.find("\n") + 1, number = events.find("\"t\":", second) + 4;
+    events[number] = events[number] == '9' ? '8' : '9';
+    test::overwrite(path, events);
+  }
+  world.barrier();
+
+  EXPECT_THAT([&] { replay(text, "a", "b"); },
+              testing::Throws<core::Error>(
+                  testing::AllOf(testing::Property(&core::Error::message, testing::HasSubstr("its checksum is wrong")),
+                                 testing::Property(&core::Error::where, path + ":2"))));
+}
+
 TEST_F(ReplayTest, EventsOfAnotherRunAreRefused) {
   run(mesh + "[run]\nmax_steps = 1\n", "a");
   EXPECT_THROW(replay("simulation = \"sod\"\n[mesh]\ncells = [16, 8, 8]\nblock = 8\n", "a", "b"), core::Error);

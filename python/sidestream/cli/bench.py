@@ -223,13 +223,19 @@ def stream(
         int, typer.Option("--writers", metavar="N", min=4, help="Most ranks that publish; 4 to each that reads.")
     ] = 16,
     megabytes: Annotated[float, typer.Option("--megabytes", metavar="MB", min=0.1, help="Of a step.")] = 64.0,
-    steps: Annotated[int, typer.Option("--steps", metavar="N", min=6, help="Steps of each pair of jobs.")] = 8,
+    steps: Annotated[int, typer.Option("--steps", metavar="N", min=14, help="Steps of each pair of jobs.")] = 16,
     listen: Annotated[
         str, typer.Option("--listen", metavar="ADDRESS", help="Where the job that publishes listens; or local.")
     ] = "tcp://127.0.0.1:*",
     peers: Annotated[
         bool, typer.Option("--peers/--no-peers", help="Compare with a bare socket and with SST of ADIOS2.")
     ] = True,
+    link: Annotated[
+        str, typer.Option("--link", metavar="RATE", help='Over a link of this speed, too; "none": over none.')
+    ] = "1gbit",
+    model: Annotated[
+        bool, typer.Option("--model", help="Only the model of more ranks on links of the paper; next to nothing runs.")
+    ] = False,
     as_json: Json = False,
     launcher: Launcher = None,
 ) -> None:
@@ -237,17 +243,30 @@ def stream(
 
     The four tests of Marrinan et al. (2019): strong scaling, the number of writers varied, the size varied, weak
     scaling; a plane in slices becomes slices the other way (columns) or near-squares (rectangles). The bandwidth is
-    that of the fastest step, from its being there to its being laid out on all readers. Then one writer and one reader
-    with steps of 100 MB beside a bare socket and SST, by turns.
+    that of the fastest step, from its being there to its being laid out on all readers. All techniques read the same
+    steps, by turns.
+
+    The same between two network namespaces with a link of a known speed, where that is permitted (to root); there the
+    bounding box is also read as it is where nobody packs. Then what a stream costs a run; a model of up to 128 writers
+    on the links of the paper; and one writer and one reader with steps of 100 MB beside a bare socket and SST, by
+    turns.
 
     \b
     Examples:
       sidestream bench stream
       sidestream bench stream --writers 32 --megabytes 256 --json
+      sidestream bench stream --writers 8 --link 200mbit
+      sidestream bench stream --model
     """
     from ..launch import bench_stream
+    from ..launch.streams.model import report as modelled
 
-    report = bench_stream.measure(bench_stream.StreamRequest(most_writers, megabytes, steps, listen, launcher, peers))
+    request = bench_stream.StreamRequest(most_writers, megabytes, steps, listen, launcher, peers, link)
+    if model:
+        found = modelled(request.way)
+        console.print_json(found) if as_json else bench_stream.print_model(found)
+        return
+    report = bench_stream.measure(request)
     console.print_json(report) if as_json else bench_stream.print_report(report)
 
 

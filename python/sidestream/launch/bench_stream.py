@@ -7,14 +7,13 @@ being laid out on all readers.
 
 from __future__ import annotations
 
-import json
 import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
@@ -24,30 +23,15 @@ import numpy as np
 
 from .. import console
 from ..error import Error
-from .launcher import BENCH_STREAM, find_program, prepare
+from .streams import burdens, model
+from .streams.link import ShapedLink
+from .streams.pairs import LIMIT_S, ROWS, TECHNIQUES, Pair, Way, run_pair
 
-TECHNIQUES = ("bounding-box", "write-block", "auto")
 LAYOUTS = ("columns", "rectangles")
 WIDTH = 1024  # doubles along x of the smallest plane
-LIMIT_S = 300.0
 PEER_BYTES = 100 * 10**6  # of a step that is compared with a bare socket and with SST
-
-
-@dataclass(frozen=True)
-class Pair:
-    """A job that publishes, one that reads, and what goes between them."""
-
-    writers: int
-    readers: int
-    width: int
-    height: int
-    layout: str = "columns"
-    ahead: int = 1  # steps that may wait for the reader
-
-    @property
-    def bytes(self) -> int:
-        """Of a step."""
-        return 8 * self.width * self.height
+LINK_MOST_WRITERS = 16  # and a fourth of the data, over a link that takes its time
+PEER_STEPS = 8
 
 
 @dataclass(frozen=True)
@@ -56,10 +40,16 @@ class StreamRequest:
 
     most_writers: int = 16
     megabytes: float = 64.0
-    steps: int = 6
+    steps: int = 16
     listen: str = "tcp://127.0.0.1:*"
     launcher: str | None = None
     peers: bool = True
+    link: str = "1gbit"  # the speed of a link that is measured too, as `tc` has it; "none": none is
+
+    @property
+    def way(self) -> Way:
+        """On which both jobs are on this machine."""
+        return Way(self.listen, "", self.launcher, self.launcher, self.steps)
 
     def tests(self) -> Iterator[tuple[str, list[Pair]]]:
         """The four tests, with four writers to a reader where the number of readers is not fixed."""
@@ -77,71 +67,58 @@ class StreamRequest:
 
 
 def measure(request: StreamRequest) -> dict[str, Any]:
-    """Runs all pairs by each technique, and the peers; returns the report."""
-    report: dict[str, Any] = {"listen": request.listen, "steps": request.steps, "tests": []}
-    for name, pairs in request.tests():
-        rows = []
-        for pair in pairs:
-            row: dict[str, Any] = {"writers": pair.writers, "readers": pair.readers, "bytes": pair.bytes}
-            for technique in TECHNIQUES:
-                row[technique] = run_pair(pair, technique, request)
-            rows.append(row)
-            console.say(_line(name, row))
-        report["tests"].append({"name": name, "rows": rows})
+    """Runs all pairs by each technique, over a link too if asked; then what a stream costs, the model and the peers."""
+    report: dict[str, Any] = {"listen": request.listen, "steps": request.steps}
+    report["tests"] = run_tests(request, request.way, TECHNIQUES)
+    if request.link != "none":
+        report["link"] = over_a_link(request, request.link)
+    report["burdens"] = burdens.report(request.way)
+    report["model"] = model.report(request.way)
     if request.peers:
         report |= compare_with_peers(request)
     return report
 
 
-def run_pair(pair: Pair, technique: str, request: StreamRequest) -> dict[str, Any]:
-    """Both jobs, once; the fastest step of the second half, when `auto` has chosen, and what a rank had of it."""
-    with tempfile.TemporaryDirectory(prefix="sidestream-") as folder:
-        run = str(Path(folder) / "run")
-        size = ["--width", str(pair.width), "--height", str(pair.height), "--steps", str(request.steps)]
-        size += ["--ahead", str(pair.ahead)]
-        publish = _start(["publish", run, *size, "--listen", request.listen], pair.writers, request.launcher)
-        read = _start(["read", run, "--technique", technique, "--layout", pair.layout], pair.readers, request.launcher)
-        try:
-            text, trouble = read.communicate(timeout=LIMIT_S)
-            publish.communicate(timeout=LIMIT_S)
-        except subprocess.TimeoutExpired as problem:
-            raise Error(f"the jobs did not end within {LIMIT_S:.0f} s", hint="ask for fewer ranks") from problem
-        finally:
-            for job in (publish, read):
-                if job.poll() is None:
-                    job.kill()
-    if read.returncode != 0:
-        raise Error(f"the reader ended with {read.returncode}: {trouble.strip()[-500:]}")
-    report: dict[str, Any] = json.loads(text)
-    steps: list[dict[str, Any]] = report["steps"]
-    if not all(step["is_right"] for step in steps):
-        raise Error("numbers came that were not those that were sent")
-    best = min(steps[len(steps) // 2 :], key=lambda step: step["seconds"])
-    return best | {"gb_per_s": 1e-9 * pair.bytes / best["seconds"], "step_s": report["step_s"]}
+def run_tests(request: StreamRequest, way: Way, techniques: tuple[str, ...]) -> list[dict[str, Any]]:
+    """The four tests; a pair that several of them have is run once."""
+    rows: dict[Pair, dict[str, Any]] = {}
+    tests = []
+    for name, pairs in request.tests():
+        for pair in pairs:
+            if pair not in rows:
+                rows[pair] = run_pair(pair, techniques, way)
+                console.say(_line(name, rows[pair], techniques))
+        tests.append({"name": name, "rows": [rows[pair] for pair in pairs]})
+    return tests
 
 
-def _start(words: list[str], ranks: int, launcher: str | None) -> subprocess.Popen[str]:
-    launch = prepare(find_program(BENCH_STREAM), words, ranks, launcher)
-    return subprocess.Popen(
-        launch.command,
-        env=launch.environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def over_a_link(request: StreamRequest, rate: str) -> dict[str, Any]:
+    """The same between two network namespaces, with the bounding box that nobody packs beside the techniques."""
+    try:
+        with ShapedLink(rate) as link:
+            way = Way(link.listen, "none", link.launcher(0), link.launcher(1), request.steps)
+            fewer = replace(
+                request,
+                most_writers=min(request.most_writers, LINK_MOST_WRITERS),
+                megabytes=request.megabytes / 4,
+            )
+            return {"rate": rate, "tests": run_tests(fewer, way, (*TECHNIQUES, ROWS))}
+    except Error as problem:
+        console.say(f"no link: {problem.what}")
+        return {"rate": rate, "skipped": problem.what}
 
 
 def compare_with_peers(request: StreamRequest) -> dict[str, Any]:
     """One writer and one reader with steps of 100 MB, beside a bare socket and SST of ADIOS2, by turns."""
     height = PEER_BYTES // 8 // WIDTH
+    way = replace(request.way, steps=PEER_STEPS)
     ours, bare, sst = [], [], []
     for _ in range(3):
-        ours.append(run_pair(Pair(1, 1, WIDTH, height, "blocks", ahead=2), "bounding-box", request))
-        bare.append(bare_socket(8 * WIDTH * height, request.steps))
-        if (seconds := sst_engine(WIDTH * height, request.steps)) is not None:
+        ours.append(run_pair(Pair(1, 1, WIDTH, height, "blocks", ahead=2), ["bounding-box"], way))
+        bare.append(bare_socket(8 * WIDTH * height, way.steps))
+        if (seconds := sst_engine(WIDTH * height, way.steps)) is not None:
             sst.append(seconds)
-    transfers, steps = ([one[key] for one in ours] for key in ("seconds", "step_s"))
+    transfers, steps = [one["bounding-box"]["seconds"] for one in ours], [one["step_s"] for one in ours]
     found: dict[str, Any] = {
         "peer_bytes": 8 * WIDTH * height,
         "transfer_s": transfers,
@@ -235,37 +212,117 @@ def sst_engine(count: int, steps: int) -> float | None:
     return float(done.stdout.split()[-1])
 
 
-def _line(name: str, row: dict[str, Any]) -> str:
-    parts = [f"{technique} {row[technique]['gb_per_s']:.2f}" for technique in TECHNIQUES]
+def _line(name: str, row: dict[str, Any], techniques: tuple[str, ...]) -> str:
+    parts = [f"{technique} {row[technique]['gb_per_s']:.2f}" for technique in techniques]
     return f"{name}: {row['writers']} to {row['readers']}, {row['bytes'] / 1e6:.0f} MB: {', '.join(parts)} GB/s"
 
 
 def print_report(report: dict[str, Any]) -> None:
-    """Prints a table for each test, and the comparison with the peers."""
-    from rich.table import Table
-
+    """Prints a table for each test, what a stream costs a run, the model, and the comparison with the peers."""
     for test in report["tests"]:
-        table = Table("writers", "readers", "MB", "technique", "GB/s", "messages", "connections", "redistribution [ms]")
-        for column in table.columns:
-            column.justify = "right"
-        table.title = test["name"]
-        for row in test["rows"]:
-            for technique in TECHNIQUES:
-                one = row[technique]
-                table.add_row(
-                    str(row["writers"]),
-                    str(row["readers"]),
-                    f"{row['bytes'] / 1e6:.0f}",
-                    f"auto: {one['technique']}" if technique == "auto" else technique,
-                    f"{one['gb_per_s']:.2f}",
-                    str(one["most_messages_a_rank"]),
-                    str(one["most_connections_a_rank"]),
-                    f"{1e3 * one['redistribute_s']:.1f}",
-                )
-        console.out().print(table)
+        _print_test(test, test["name"], TECHNIQUES)
+    if link := report.get("link"):
+        if "skipped" in link:
+            console.out().print(f"over a link of {link['rate']}: {link['skipped']}")
+        for test in link.get("tests", []):
+            _print_test(test, f"over {link['rate']}: {test['name']}", (*TECHNIQUES, ROWS))
+    _print_burdens(report["burdens"])
+    print_model(report["model"])
     if "share_of_tcp" in report:
         mega = report["peer_bytes"] / 1e6
         ours = np.min(report["transfer_s"])
         text = f"1 to 1, {mega:.0f} MB: {mega / 1e3 / ours:.2f} GB/s, {report['share_of_tcp']:.0%} of a bare socket"
         ratio = report.get("ratio_to_sst")
         console.out().print(text + (f", {ratio:.2f} times the steps of SST" if ratio else "; ADIOS2 is not installed"))
+
+
+def _print_table(title: str, columns: tuple[str, ...], rows: list[list[str]]) -> None:
+    from rich.table import Table
+
+    table = Table(*columns, title=title)
+    for column in table.columns:
+        column.justify = "right"
+    for row in rows:
+        table.add_row(*row)
+    console.out().print(table)
+
+
+def _name(technique: str, row: dict[str, Any]) -> str:
+    if technique != "auto":
+        return technique
+    return f"auto: {row['auto_of_faster']:.2f}, chosen {row['choice_of_faster']:.2f} of {row['faster']}"
+
+
+def _print_test(test: dict[str, Any], title: str, techniques: tuple[str, ...]) -> None:
+    columns = ("writers", "readers", "MB", "technique", "GB/s", "messages", "connections", "redistribution [ms]")
+    rows = []
+    for row in test["rows"]:
+        for technique in techniques:
+            one = row[technique]
+            rows.append(
+                [
+                    str(row["writers"]),
+                    str(row["readers"]),
+                    f"{row['bytes'] / 1e6:.0f}",
+                    _name(technique, row),
+                    f"{one['gb_per_s']:.2f}",
+                    str(one["most_messages_a_rank"]),
+                    str(one["most_connections_a_rank"]),
+                    f"{1e3 * one['redistribute_s']:.1f}",
+                ]
+            )
+    _print_table(title, columns, rows)
+    for row in test["rows"]:
+        if row["why"]:
+            console.out().print(f"{row['writers']} to {row['readers']}: write-block is {row['why']}")
+
+
+def _print_burdens(found: dict[str, Any]) -> None:
+    idle, stalled, core = found["idle"], found["stalled"], found["core"]
+    console.out().print(
+        f"nobody listens: a publish takes {1e6 * idle['publish_s']:.0f} us, {idle['share_of_step']:.3%} of a step\n"
+        f"a reader stalls: a step takes {stalled['ratio']:.2f} of the time of one without, and "
+        f"{stalled['processor_ratio']:.2f} of its processor time; the publish is {stalled['publish_share']:.1%} of it"
+    )
+    if "skipped" in core:
+        console.out().print(core["skipped"])
+        return
+    rows = [
+        [
+            str(row["megabytes"]),
+            str(row["work_ms"]),
+            f"{1e3 * row['shared_s']:.0f}",
+            f"{1e3 * row['aside_s']:.0f}",
+            f"{row['aside_of_shared']:.2f}",
+            f"{1e3 * row['sending_s']:.0f}",
+        ]
+        for row in core["rows"]
+    ]
+    columns = ("MB", "work [ms]", "all cores do both [ms]", "one core sends [ms]", "ratio", "sending [ms]")
+    _print_table(f"a step on {core['cores']} cores", columns, rows)
+    for one in core["crossings"]:
+        most = one["most_work_ms"]
+        text = "at no work that was tried" if most is None else f"up to {most} ms of work a step"
+        console.out().print(f"{one['megabytes']} MB: a core set aside is the faster way {text}")
+
+
+def print_model(found: dict[str, Any]) -> None:
+    """Prints the tables of the model, and what of the paper it bears out."""
+    techniques = model.TECHNIQUES
+    for link in found["links"]:
+        rows = [
+            [row["test"], row["layout"], str(row["writers"]), str(row["readers"]), f"{row['bytes'] / 1e6:.0f}"]
+            + [f"{row[technique]['gb_per_s']:.2f}" for technique in techniques]
+            + [" ".join(str(row[technique]["most_messages_a_rank"]) for technique in techniques)]
+            + [f"{1e6 * row['even_message_s']:.0f}"]
+            for row in link["rows"]
+        ]
+        speeds = [f"{technique} [GB/s]" for technique in techniques]
+        columns = ("test", "layout", "writers", "readers", "MB", *speeds, "messages a reader", "even at [us]")
+        _print_table(f"model: {link['link']}, {1e3 * link['round_trip_s']:g} ms there and back", columns, rows)
+        for one in link["paper"]:
+            console.out().print(
+                f"{'as' if one['agrees'] else 'NOT as'} in the paper: {one['paper']}: {one['model']:.2f}"
+            )
+    message_us, speed = 1e6 * found["message_s"], found["moved_gb_per_s"]
+    console.out().print(f"measured here: a message costs {message_us:.1f} us, readers exchange {speed:.2f} GB/s")

@@ -12,20 +12,20 @@
 #include "sidestream/core/units.hpp"
 #include "sidestream/io/file_mesh.hpp"
 #include "sidestream/redistribute/migration.hpp"
+#include "sims/checks/soundness.hpp"
 #include "sims/cosmology/cosmology_config.hpp"
 #include "sims/cosmology/initial_matter.hpp"
 #include "sims/cosmology/initial_universe.hpp"
 #include "sims/cosmology/universe.hpp"
 #include "sims/cosmology/universe_from_file.hpp"
 #include "sims/cosmology/universe_gas.hpp"
+#include "sims/files/file_state.hpp"
 #include "sims/gas/gas_books.hpp"
 #include "sims/gas/gas_edit.hpp"
 #include "sims/gas/gas_knobs.hpp"
 #include "sims/gas/gas_quantities.hpp"
 #include "sims/registry.hpp"
-#include "sims/run/file_state.hpp"
 #include "sims/run/moments.hpp"
-#include "sims/run/soundness.hpp"
 
 namespace sidestream::sims {
 

@@ -11,8 +11,8 @@
 #include "sidestream/core/math.hpp"
 #include "sidestream/core/units.hpp"
 #include "sidestream/redistribute/migration.hpp"
+#include "sims/checks/soundness.hpp"
 #include "sims/gas/gas_edit.hpp"
-#include "sims/run/soundness.hpp"
 
 namespace sidestream::sims {
 

@@ -11,8 +11,8 @@
 #include "sidestream/io/event_log.hpp"
 #include "sidestream/io/generations.hpp"
 #include "sidestream/io/pending.hpp"
+#include "sims/checks/same_physics.hpp"
 #include "sims/run/run_knobs.hpp"
-#include "sims/run/same_physics.hpp"
 
 namespace sidestream::sims {
 

@@ -26,10 +26,10 @@
 #include "sidestream/io/generations.hpp"
 #include "sidestream/io/open_snapshot.hpp"
 #include "sidestream/io/pending.hpp"
-#include "sims/run/losses.hpp"
+#include "sims/checks/losses.hpp"
+#include "sims/checks/same_physics.hpp"
 #include "sims/run/outputs.hpp"
 #include "sims/run/run_knobs.hpp"
-#include "sims/run/same_physics.hpp"
 
 namespace sidestream::sims {
 
