@@ -14,6 +14,7 @@ import json
 import os
 import socket
 from collections.abc import Sequence
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +129,7 @@ class Steering:
 
     def _change(self, verb: str, at: int | None, why: str, **details: Any) -> int:
         if at is not None:
-            details["at"] = int(at)
+            details["at"] = index(at)
         return int(self._ask(verb, who=_who(), why=why, **details)["at"])
 
     def _send_edit(
@@ -150,7 +151,7 @@ class Steering:
             "why": why,
         }
         if at is not None:
-            request["at"] = int(at)
+            request["at"] = index(at)
         if comm is None:
             self._require_listener()
         with translated_errors():
@@ -213,7 +214,7 @@ def _corners(region: tuple[Place, Place]) -> Corners:
     """First cell and end, x first."""
     try:
         (z0, y0, x0), (z1, y1, x1) = region
-        return (int(x0), int(y0), int(z0)), (int(x1), int(y1), int(z1))
+        return (index(x0), index(y0), index(z0)), (index(x1), index(y1), index(z1))
     except (TypeError, ValueError) as problem:
         raise UsageError(f"{region!r} is no region", hint=REGION_HINT) from problem
 
@@ -250,7 +251,7 @@ def _blocks(corners: Corners, value: Any, where: Any, comm: Any) -> Sequence[Blo
 
 def _block(origin: Any, cells: Any) -> Block:
     try:
-        z, y, x = (int(cell) for cell in origin)
+        z, y, x = (index(cell) for cell in origin)
         array = np.ascontiguousarray(cells, dtype=np.float64)
     except (TypeError, ValueError) as problem:
         raise UsageError(f"{origin!r} is no first cell of a block", hint="give (z, y, x), and its cells") from problem
