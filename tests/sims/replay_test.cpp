@@ -7,6 +7,7 @@
 #include <fstream>
 #include <thread>
 
+#include "io/temporary_folder.hpp"
 #include "sidestream/core/error.hpp"
 #include "sims/steered_run.hpp"
 
