@@ -15,6 +15,7 @@ import operator
 import os
 import socket
 from collections.abc import Sequence
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +130,7 @@ class Steering:
 
     def _change(self, verb: str, at: int | None, why: str, **details: Any) -> int:
         if at is not None:
-            details["at"] = operator.index(at)
+            details["at"] = index(at)
         return int(self._ask(verb, who=_who(), why=why, **details)["at"])
 
     def _send_edit(
@@ -151,7 +152,7 @@ class Steering:
             "why": why,
         }
         if at is not None:
-            request["at"] = operator.index(at)
+            request["at"] = index(at)
         if comm is None:
             self._require_listener()
         with translated_errors():
@@ -214,7 +215,6 @@ def _corners(region: tuple[Place, Place]) -> Corners:
     """First cell and end, x first."""
     try:
         (z0, y0, x0), (z1, y1, x1) = region
-        index = operator.index
         return (index(x0), index(y0), index(z0)), (index(x1), index(y1), index(z1))
     except (TypeError, ValueError) as problem:
         raise UsageError(f"{region!r} is no region", hint=REGION_HINT) from problem
@@ -252,7 +252,7 @@ def _blocks(corners: Corners, value: Any, where: Any, comm: Any) -> Sequence[Blo
 
 def _block(origin: Any, cells: Any) -> Block:
     try:
-        z, y, x = (int(cell) for cell in origin)
+        z, y, x = (index(cell) for cell in origin)
         array = np.ascontiguousarray(cells, dtype=np.float64)
     except (TypeError, ValueError) as problem:
         raise UsageError(f"{origin!r} is no first cell of a block", hint="give (z, y, x), and its cells") from problem

@@ -117,6 +117,9 @@ TEST_F(EditArrayTest, WhatMakesNoSenseTakesNoRoom) {
 
   const std::int64_t array = begin(box_);
   EXPECT_THAT(message_of(part(array, {{2, 1, 2}, {10, 7, 8}})), HasSubstr("not inside"));
+  json other = part(array, box_);
+  other["array"] = 1e300;
+  EXPECT_THAT(message_of(other), HasSubstr("no number of an array"));
   json half = part(array, box_);
   half["values"] = json::binary({1, 2, 3});
   EXPECT_THAT(message_of(half), HasSubstr("3 bytes"));

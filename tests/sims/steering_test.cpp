@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ostream>
 
 #include "sidestream/core/error.hpp"
 #include "sims/steered_run.hpp"
@@ -94,6 +95,8 @@ struct Setting {
   std::string run, knob;
   json value;
   std::string configured;
+
+  friend std::ostream& operator<<(std::ostream& out, const Setting& setting) { return out << setting.knob; }
 };
 
 class SettingTest : public SteeringTest, public testing::WithParamInterface<Setting> {};

@@ -38,7 +38,7 @@ json ArrayInbox::answer(const json& request) {
   drop_silent();
   const mesh::Box cells = box_from(request.at("cells"));
   if (!request.contains("array")) return {{"ok", true}, {"array", begin(cells)}};
-  UnderWay& array = numbered(request.at("array").get<std::int64_t>());
+  UnderWay& array = numbered(array_number(request.at("array")));
   take(array, cells, request.at("values").get_binary());
   return {{"ok", true}, {"missing", array.missing}};
 }

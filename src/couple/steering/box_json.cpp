@@ -45,6 +45,13 @@ mesh::Box box_from(const json& corners) {
   return {cell_from(corners[0]), cell_from(corners[1])};
 }
 
+std::int64_t array_number(const json& array) {
+  if (!array.is_number_integer())
+    throw core::Error(fmt::format("`{}` is no number of an array", array.dump()), "key `array`",
+                      "give the one that was answered when it was begun");
+  return array.get<std::int64_t>();
+}
+
 void require_inside(const mesh::Box& cells, const mesh::Box& domain) {
   if (cells.is_empty() || !domain.contains(cells))
     throw core::Error(fmt::format("the box {} is empty, or not inside of the domain, {}", mesh::to_string(cells),

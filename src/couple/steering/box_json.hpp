@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 
 #include "sidestream/mesh/box.hpp"
@@ -10,6 +11,9 @@ namespace sidestream::couple {
 nlohmann::json box_json(const mesh::Box& box);
 /// Throws core::Error where it is none.
 mesh::Box box_from(const nlohmann::json& corners);
+
+/// The number of an array that was begun. Throws core::Error where it is none.
+std::int64_t array_number(const nlohmann::json& array);
 
 /// Throws core::Error unless `cells` are some of those of `domain`.
 void require_inside(const mesh::Box& cells, const mesh::Box& domain);

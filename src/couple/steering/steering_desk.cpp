@@ -201,7 +201,7 @@ RegionEdit SteeringDesk::checked_edit(const json& request) {
   json wanted = request.at("edit");
   std::optional<std::int64_t> array;
   if (wanted.contains("array")) {
-    array = wanted.at("array").get<std::int64_t>();
+    array = array_number(wanted.at("array"));
     wanted.erase("array");
     wanted["cells"] = box_json(arrays_.box_of(*array));
     wanted["value"] = 0.0;
