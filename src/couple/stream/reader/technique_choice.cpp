@@ -4,8 +4,8 @@ namespace sidestream::couple {
 
 namespace {
 
-constexpr int trials = 3;            // steps by each technique before one is preferred
-constexpr double for_trials = 0.02;  // of the time of the faster one, to see again whether the other is slower
+constexpr int trials = 4;            // steps by each technique before one is preferred
+constexpr double for_trials = 0.03;  // of the time of the faster one, to see again whether the other is slower
 
 }  // namespace
 
