@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import getpass
 import json
-import operator
 import os
 import socket
 from collections.abc import Sequence

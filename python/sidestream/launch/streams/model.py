@@ -20,7 +20,7 @@ WRITERS = (8, 16, 32, 64, 128)  # four to a reader
 MEGABYTES, MEGABYTES_A_WRITER = 4000.0, 31.25  # strong and weak scaling
 SIZES = (15.6, 62.5, 250.0, 1000.0)
 WINDOW_BYTES = 6 << 20  # of a connection under way, as Linux lets it grow (`net.ipv4.tcp_rmem`)
-COSTS_READERS, COSTS_STEPS = 2, 10  # of the pair that is measured
+COSTS_READERS, COSTS_STEPS = 2, 30  # of the pair that is measured
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,9 @@ class Costs:
         rows, boxes, blocks = row[ROWS], row["bounding-box"], row["write-block"]
         more = rows["most_messages_a_rank"] - boxes["most_messages_a_rank"]
         moved = sum(load.moved_bytes for load in loads(pair, "write-block"))
-        return cls(max(0.0, rows["seconds"] - boxes["seconds"]) / more, moved / pair.readers / blocks["redistribute_s"])
+        return cls(
+            max(0.0, rows["seconds"] - boxes["seconds"]) / more, moved / pair.readers / blocks["least_redistribute_s"]
+        )
 
 
 def seconds(pair: Pair, technique: str, link: Link, costs: Costs) -> float:

@@ -90,6 +90,7 @@ def _summary(steps: list[dict[str, Any]], size: int) -> dict[str, Any]:
     best = min(steps, key=lambda step: float(step["seconds"]))
     return best | {
         "median_s": statistics.median(step["seconds"] for step in steps),
+        "least_redistribute_s": min(step["redistribute_s"] for step in steps),
         "gb_per_s": 1e-9 * size / best["seconds"],
     }
 

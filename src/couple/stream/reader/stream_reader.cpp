@@ -17,6 +17,7 @@
 #include "couple/stream/reader/attendant.hpp"
 #include "couple/stream/reader/fetch.hpp"
 #include "couple/stream/reader/particle_owners.hpp"
+#include "couple/stream/reader/technique_choice.hpp"
 #include "couple/stream/shares.hpp"
 #include "couple/waiting.hpp"
 #include "sidestream/core/error.hpp"
@@ -28,9 +29,6 @@ namespace sidestream::couple {
 using nlohmann::json;
 
 namespace {
-
-constexpr int trials = 3;            // steps by each technique before one is preferred
-constexpr double for_trials = 0.02;  // of the time of the faster one, to see again whether the other is slower
 
 mesh::Int3 near_squares(int pieces, const mesh::Box& region) {
   const mesh::Int3 n = region.extent();
@@ -291,20 +289,14 @@ class StreamReader::Impl {
     return owners;
   }
 
-  // By turns, until both are known. Then the faster, and the other as often as costs next to nothing: least times do
-  // not hang on who else was busy, but the first few may.
   Technique choose() const {
     if (options_.gateways > 0) return Technique::write_block;
     if (options_.technique != Technique::automatic) return options_.technique;
-    const Way& boxes = ways_[static_cast<std::size_t>(Technique::bounding_box)];
-    const Way& blocks = ways_[static_cast<std::size_t>(Technique::write_block)];
-    if (boxes.steps < trials || blocks.steps < trials)
-      return boxes.steps <= blocks.steps ? Technique::bounding_box : Technique::write_block;
-    const bool boxes_lead = boxes.seconds <= blocks.seconds;
-    const Way &faster = boxes_lead ? boxes : blocks, &other = boxes_lead ? blocks : boxes;
-    const double lost_s = (other.steps + 1 - trials) * (other.seconds - faster.seconds);
-    const bool takes_other = lost_s <= for_trials * faster.steps * faster.seconds;
-    return boxes_lead != takes_other ? Technique::bounding_box : Technique::write_block;
+    const auto times = [this](Technique technique) {
+      const Way& way = ways_[static_cast<std::size_t>(technique)];
+      return TechniqueTimes{way.seconds, way.steps};
+    };
+    return choose_technique(times(Technique::bounding_box), times(Technique::write_block));
   }
 
   void lay_out(Technique technique, Way& way) {
