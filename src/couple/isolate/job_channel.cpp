@@ -40,7 +40,7 @@ std::string consequence_in(const std::string& warning) {
 JobChannel::JobChannel(Surroundings& around)
     : around_(around),
       group_(around.roles.group().duplicate()),
-      is_near_(group_.rank() == 0 || (around.config.shares_memory && comm::sharers_of_memory(group_).front())),
+      is_near_((around.config.shares_memory && comm::sharers_of_memory(group_).front()) || group_.rank() == 0),
       are_all_near_(group_.min(std::int64_t{is_near_}) == 1) {}
 
 // A rank of a job holds what the rank of its number in the run does.
