@@ -15,9 +15,11 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "blocks.hpp"
 #include "sidestream/analysis/covering_grid.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/couple/attach.hpp"
+#include "sidestream/couple/edit_request.hpp"
 #include "sidestream/couple/stream_reader.hpp"
 #include "sidestream/stream/keys.hpp"
 
@@ -237,6 +239,26 @@ std::string ask_run(const std::string& where, const std::string& keys, const std
   return couple::ask_run(where, keys, nlohmann::json::parse(request), timeout_s).dump();
 }
 
+// An edit of a run by an array, of which each rank has parts with their first cells (z, y, x).
+std::string send_edit(const std::string& where, const std::string& keys, const std::string& request,
+                      const Region& region, const std::vector<FieldArray<double>>& arrays,
+                      const std::vector<Triple>& origins, double timeout_s, std::optional<int> comm) {
+  ensure_mpi();
+  std::vector<couple::ArrayPart> parts;
+  for (std::size_t n = 0; n < arrays.size(); ++n) {
+    const auto [z, y, x] = origins.at(n);
+    const auto size = [&](std::size_t axis) { return static_cast<std::int32_t>(arrays[n].shape(axis)); };
+    const mesh::Box cells{{x, y, z}, {x + size(2), y + size(1), z + size(0)}};
+    const std::ptrdiff_t stride_y = arrays[n].stride(1), stride_z = arrays[n].stride(0);
+    parts.push_back({cells, {arrays[n].data() - x - y * stride_y - z * stride_z, stride_y, stride_z, 0, 1}});
+  }
+  const auto& [lo, hi] = region;
+  const mesh::Box box{{lo[0], lo[1], lo[2]}, {hi[0], hi[1], hi[2]}};
+  const nb::gil_scoped_release unlocked;
+  return couple::ask_for_edit(communicator(comm), where, keys, nlohmann::json::parse(request), box, parts, timeout_s)
+      .dump();
+}
+
 std::string make_keys(const std::string& folder) {
   return stream::KeyFolder(folder).make().public_key;
 }
@@ -267,6 +289,9 @@ void bind_stream(nb::module_& module) {
       .def("state", &Stream::state, "What it knows of the run and has had so far, as JSON.");
   module.def("ask_run", &ask_run, nb::arg("where"), nb::arg("keys"), nb::arg("request"), nb::arg("timeout_s"),
              "The answer of a run to a request, both as JSON.");
+  module.def("send_edit", &send_edit, nb::arg("where"), nb::arg("keys"), nb::arg("request"), nb::arg("region"),
+             nb::arg("arrays"), nb::arg("origins"), nb::arg("timeout_s"), nb::arg("comm").none(),
+             "The answer of a run to an edit by an array, of which each rank of a communicator has parts (z, y, x).");
   module.def("make_keys", &make_keys, nb::arg("folder"), "Makes a pair of keys in a folder; returns the public one.");
 }
 

@@ -10,18 +10,26 @@ Example:
 from __future__ import annotations
 
 import getpass
+import json
 import os
 import socket
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .arrays.blocks import agree, handle_of
+from .core import extension, translated_errors
 from .error import Error, UsageError
-from .streams import ask
+from .streams import Block, ask
 
 __all__ = ["Steering", "steer"]
 
 Place = Sequence[int]  # z, y, x
+Corners = tuple[tuple[int, int, int], tuple[int, int, int]]  # x first
+REGION_HINT = "give its first cell and its end: ((0, 0, 0), (16, 32, 32))"
 
 
 class Steering:
@@ -53,31 +61,50 @@ class Steering:
     def edit(
         self,
         quantity: str,
-        region: tuple[Place, Place],
-        value: float,
+        region: tuple[Place, Place] | None,
+        value: float | ArrayLike | Sequence[tuple[Place, ArrayLike]],
         operation: str = "set",
         *,
+        where: str | ArrayLike | None = None,
         at: int | None = None,
         why: str = "",
+        comm: Any = None,
     ) -> int:
-        """Sets a quantity in a box, or adds `value` to it, or multiplies it.
+        """Sets a quantity in a part of the domain, or adds `value` to it, or multiplies it.
 
         Args:
             quantity: one of those that `list` names as editable, in its unit.
-            region: first cell and end, each `(z, y, x)` in cells of level 0; finer cells inside are edited too.
-            value: the number.
+            region: first cell and end, each `(z, y, x)` in cells of level 0; finer cells inside are edited too. None:
+                the whole domain, where one number is given.
+            value: a number, an array `[z, y, x]` of the region, or blocks of one: pairs of the first cell `(z, y, x)`
+                in the domain and the cells, as `snapshot.blocks` of a stream gives them.
             operation: `set`, `add` or `multiply`.
+            where: only there: a condition of a cell (`"gas_density > 2 and pressure < 0.1"`), or an array of truths of
+                the region.
             at: the step after which it is done.
             why: for the events of the run.
+            comm: an mpi4py communicator whose ranks give the blocks together, each its own: a collective call.
         """
+        edit: dict[str, Any] = {"operation": operation}
+        if isinstance(where, str):
+            edit["where"] = where
+        if comm is None and isinstance(value, float | int | np.number) and not _is_mask(where):
+            if region is not None:
+                edit["cells"] = _corners(region)
+            return self._change("edit", at, why, name=quantity, edit=edit | {"value": float(value)})
+        problem: Error | None = None
         try:
-            corners = [[int(cell) for cell in reversed(corner)] for corner in region]
-        except TypeError as problem:
-            raise UsageError(
-                f"{region!r} is no region", hint="give its first cell and its end: ((0, 0, 0), (16, 32, 32))"
-            ) from problem
-        edit = {"cells": corners, "operation": operation, "value": float(value)}
-        return self._change("edit", at, why, name=quantity, edit=edit)
+            if region is None:
+                raise UsageError("an array needs a region", hint=REGION_HINT)
+            corners = _corners(region)
+            blocks = _blocks(corners, value, where, comm)
+        except Error as caught:
+            if comm is None:
+                raise
+            problem = caught
+        if comm is not None:
+            agree(comm, problem)
+        return self._send_edit(quantity, edit, corners, blocks, at, why, comm)
 
     def pause(self, *, at: int | None = None, why: str = "") -> int:
         """Has the run wait after a step, until `resume`, `step`, `stop`, a signal or its limit of time."""
@@ -104,7 +131,44 @@ class Steering:
             details["at"] = int(at)
         return int(self._ask(verb, who=_who(), why=why, **details)["at"])
 
-    def _ask(self, verb: str, **details: Any) -> dict[str, Any]:
+    def _send_edit(
+        self,
+        quantity: str,
+        edit: dict[str, Any],
+        corners: Corners,
+        blocks: Sequence[Block],
+        at: int | None,
+        why: str,
+        comm: Any,
+    ) -> int:
+        request: dict[str, Any] = {
+            "kind": "steer",
+            "verb": "edit",
+            "name": quantity,
+            "edit": edit,
+            "who": _who(),
+            "why": why,
+        }
+        if at is not None:
+            request["at"] = int(at)
+        if comm is None:
+            self._require_listener()
+        with translated_errors():
+            answer = json.loads(
+                extension().send_edit(
+                    where=self._run,
+                    keys=self._keys or "",
+                    request=json.dumps(request),
+                    region=corners,
+                    arrays=[block.cells for block in blocks],
+                    origins=[block.origin for block in blocks],
+                    timeout_s=self._timeout,
+                    comm=handle_of(comm),
+                )
+            )
+        return int(_accepted(answer)["at"])
+
+    def _require_listener(self) -> None:
         folder = Path(self._run)
         if folder.is_dir() and not (folder / "stream.json").exists():
             raise Error(
@@ -112,10 +176,10 @@ class Steering:
                 self._run,
                 "start it with `sidestream run --steer`, which is `run.steering = true` in its configuration",
             )
-        answer = ask(self._run, {"kind": "steer", "verb": verb, **details}, self._keys, self._timeout)
-        if not answer.get("ok"):
-            raise UsageError(str(answer.get("message")), answer.get("where", ""), answer.get("hint", ""))
-        return answer
+
+    def _ask(self, verb: str, **details: Any) -> dict[str, Any]:
+        self._require_listener()
+        return _accepted(ask(self._run, {"kind": "steer", "verb": verb, **details}, self._keys, self._timeout))
 
 
 def steer(
@@ -137,6 +201,68 @@ def _who() -> str:
     except (KeyError, OSError):  # a user without a name
         user = str(os.getuid())
     return f"{user}@{socket.gethostname()} ({os.getpid()})"
+
+
+def _accepted(answer: dict[str, Any]) -> dict[str, Any]:
+    if not answer.get("ok"):
+        raise UsageError(str(answer.get("message")), answer.get("where", ""), answer.get("hint", ""))
+    return answer
+
+
+def _corners(region: tuple[Place, Place]) -> Corners:
+    """First cell and end, x first."""
+    try:
+        (z0, y0, x0), (z1, y1, x1) = region
+        return (int(x0), int(y0), int(z0)), (int(x1), int(y1), int(z1))
+    except (TypeError, ValueError) as problem:
+        raise UsageError(f"{region!r} is no region", hint=REGION_HINT) from problem
+
+
+def _is_mask(where: Any) -> bool:
+    return where is not None and not isinstance(where, str)
+
+
+def _blocks(corners: Corners, value: Any, where: Any, comm: Any) -> Sequence[Block]:
+    """What this process has of an array; NaN leaves a cell as it is."""
+    if isinstance(value, Sequence) and all(isinstance(block, tuple) for block in value):
+        if _is_mask(where):
+            raise UsageError("blocks take no mask", hint="give a condition as text, or one array")
+        return [_block(*pair) for pair in value]
+    if comm is not None:
+        raise UsageError("several ranks give blocks, each with its first cell", hint="[((z, y, x), cells), ...]")
+    (x0, y0, z0), (x1, y1, z1) = corners
+    shape = (z1 - z0, y1 - y0, x1 - x0)
+    truths = np.asarray(where) if _is_mask(where) else np.ones(shape, dtype=np.bool_)
+    if truths.dtype != np.bool_ or truths.shape != shape:
+        raise UsageError(
+            "`where` is no mask of the region", hint="give a condition as text, or a truth for each cell of the region"
+        )
+    values = np.asarray(value, dtype=np.float64)
+    if values.ndim > 0 and values.shape != shape:
+        raise UsageError(
+            f"an array of shape {values.shape} does not fit a region of {shape} cells",
+            hint="give a value for each cell [z, y, x]",
+        )
+    values = np.broadcast_to(values, shape)
+    _require_finite(values[truths])
+    return [Block((z0, y0, x0), np.where(truths, values, np.nan))]
+
+
+def _block(origin: Any, cells: Any) -> Block:
+    try:
+        z, y, x = (int(cell) for cell in origin)
+        array = np.ascontiguousarray(cells, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise UsageError(f"{origin!r} is no first cell of a block", hint="give (z, y, x), and its cells") from problem
+    if array.ndim != 3:
+        raise UsageError(f"a block of shape {array.shape} has no three axes", hint="give its cells [z, y, x]")
+    _require_finite(array)
+    return Block((z, y, x), array)
+
+
+def _require_finite(values: NDArray[np.float64]) -> None:
+    if not np.isfinite(values).all():
+        raise UsageError("an edit takes finite numbers", hint="leave cells out by a mask: where=...")
 
 
 def _plain(value: Any) -> Any:

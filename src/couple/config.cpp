@@ -68,7 +68,9 @@ core::Table<CouplingTable> coupling_table() {
   table.option("spill", &CouplingTable::spill, "")
       .doc("folder on a disk of each node for what finds no room, with `when_full = \"spill\"`");
   table.option("shared_memory", &CouplingTable::shared_memory, true)
-      .doc("whether sidecars read what ranks of their own node have written where it lies; else it is sent to them");
+      .doc(
+          "whether sidecars, and jobs of their own, read what ranks of their node have written where it lies; else it "
+          "is sent to them");
   table.option("cores", &CouplingTable::cores, {})
       .at_least(0)
       .doc("numbers of the cores of each node on which the threads of `async` run; none: those of their rank");

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,12 +14,12 @@ import pytest
 from fixtures import CommandLine
 from sidestream.attack import allocations
 from sidestream.attack.campaign import Campaign
-from sidestream.attack.damage import damage
+from sidestream.attack.damage import LOG, damage
 from sidestream.attack.grammar import read_grammar
 from sidestream.attack.jobs import Ended
 from sidestream.attack.kinds import KINDS
 from sidestream.attack.subjects import RUN, SUBJECTS, Whole, checkpoints, go_on, step_of, whole
-from sidestream.attack.trial import Failure, Kind
+from sidestream.attack.trial import Failure, Kind, Trial
 from sidestream.launch.launcher import find_program
 from sidestream.runs.run import Run
 
@@ -123,6 +124,40 @@ def test_damage_that_is_not_noticed_is_a_failure(tmp_path: Path, monkeypatch: py
 
     with pytest.raises(Failure, match="result, another number: read as something else"):
         trial(random.Random(1), shared)
+
+
+def log_under_attack(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Trial:
+    lines = [b'{"event":"step","t":%d.5,"step":%d' % (step, step) for step in range(6)]
+    log = folder / "events.jsonl"
+    log.write_bytes(b"".join(b'%s,"crc32":"%08x"}\n' % (line, zlib.crc32(line)) for line in lines))
+    monkeypatch.setattr("sidestream.attack.damage._originals", lambda _: {LOG: log})
+    return damage.prepare(folder)
+
+
+def test_a_damaged_event_log_is_refused_or_that_of_a_run_that_ended_sooner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "copies").mkdir()
+    trial = log_under_attack(tmp_path, monkeypatch)
+
+    ends = {trial(random.Random(number), tmp_path / "copies").partition(": ")[2] for number in range(150)}
+
+    assert {"refused by name", "read as that of a run that was killed sooner"} <= ends
+    assert ends <= {"refused by name", "read as that of a run that was killed sooner", "read right"}
+
+
+def test_a_digit_of_an_event_log_that_is_not_noticed_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "copies").mkdir()
+    trial = log_under_attack(tmp_path, monkeypatch)
+    monkeypatch.setattr(
+        "sidestream.attack.damage._damage",
+        lambda path, _: path.write_bytes(b'{"event":"step","t":9.5}\n') and "another digit",
+    )
+
+    with pytest.raises(Failure, match="event log, another digit: read as something else"):
+        trial(random.Random(1), tmp_path / "copies")
 
 
 def _result(path: Path, value: float = 1.0) -> Path:

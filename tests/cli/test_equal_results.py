@@ -106,6 +106,7 @@ PLACES = {
     "2 streamed to 3": (2, 0, "stream", True),
     "1 with a job": (1, 0, "in-situ isolated", True),
     "3 with jobs behind": (3, 0, "async isolated", True),
+    "3 with jobs on another node": (3, 0, "async isolated", False),
 }
 
 

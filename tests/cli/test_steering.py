@@ -34,6 +34,9 @@ steering = true
 [task.pdf]
 analysis = "pdf"
 every = 50
+[output.checkpoint]
+every = 1000000
+keep = 0
 """
 RANKS = 2
 END_S = 60.0
@@ -134,6 +137,13 @@ def test_a_python_program_steers(steered: Steered) -> None:
         (("edit", "velocity_x", "set", "1", "--cells", "0:1,0:1,0:1"), "pressure"),
         (("edit", "pressure", "set", "1", "--cells", "0:99,0:1,0:1"), "domain"),
         (("edit", "pressure", "set", "1", "--cells", "everything"), "0:8,0:8,0:4"),
+        (("edit", "pressure", "set", "1"), "--where"),
+        (("edit", "pressure", "set", "many", "--where", "pressure > 1"), "no number"),
+        (("edit", "pressure", "set", "1", "--where", "presure > 1"), "`pressure`"),
+        (("edit", "pressure", "set", "1", "--where", "pressure + 1"), "compare"),
+        (("edit", "pressure", "set", "missing.npy", "--cells", "0:1,0:1,0:1"), "missing.npy"),
+        (("set", "hydro.riemann", "hlcc"), '"hllc"'),
+        (("set", "output.checkpoint.asynchronous", "perhaps"), "true"),
     ],
 )
 def test_what_makes_no_sense_is_refused(steered: Steered, words: tuple[str, ...], complaint: str) -> None:
@@ -175,6 +185,141 @@ def test_the_same_run_again_on_other_ranks(steered: Steered) -> None:
         first, second = sidestream.open(path), sidestream.open(again / path.name)
         for name in first:
             assert np.array_equal(first[name], second[name]), (path.name, name)
+
+
+REGION = ((0, 2, 4), (8, 14, 20))  # z, y, x
+# Each rank gives the rows that are its turn.
+SENDER = """
+import numpy as np
+from mpi4py import MPI
+import sidestream
+comm = MPI.COMM_WORLD
+(z0, y0, x0), (z1, y1, x1) = region = {region}
+whole = np.fromfunction(lambda z, y, x: 1.5 + z + 0.1 * y + 0.01 * x, (z1 - z0, y1 - y0, x1 - x0))
+mine = [((z, y, x0), whole[z - z0:z - z0 + 4, y - y0:y - y0 + 1]) for z in range(z0, z1, 4) for y in range(y0, y1)]
+run = sidestream.steer("run")
+print(run.edit("gas_density", region, mine[comm.rank::comm.size], why="by hand", comm=comm))
+try:
+    run.edit("pressure", region, mine[comm.rank::comm.size] + mine[:1], comm=comm)
+except sidestream.Error as problem:
+    assert "overlap" in str(problem), problem
+else:
+    raise AssertionError("a cell came twice")
+"""
+
+
+def cells_of(checkpoint: Path, name: str) -> np.ndarray[Any, Any]:
+    return np.asarray(sidestream.open(checkpoint)[name])
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_ranks_of_a_reader_give_an_array_in_their_own_layout(steered: Steered, ranks: int) -> None:
+    run = sidestream.steer(steered.run)
+    run.pause()
+    steered.wait_for_state("paused")
+    (steered.folder / "sender.py").write_text(SENDER.format(region=REGION))
+    line = ["mpirun", "-n", str(ranks), sys.executable, "sender.py"]
+    environment = mpi_environment(os.environ, ranks)
+    sent = subprocess.run(line, cwd=steered.folder, env=environment, capture_output=True, text=True, timeout=END_S)
+    assert sent.returncode == 0, sent.stderr
+    assert steered.end() == 0
+    (edit,) = (event for event in steered.events("steering") if event["verb"] == "edit")
+    assert edit["cells"] == 8 * 12 * 16 and edit["why"] == "by hand"
+
+    (z0, y0, x0), (z1, y1, x1) = REGION
+    values = np.load(steered.run / edit["value"]["array"]["name"])
+    assert np.array_equal(
+        values, np.fromfunction(lambda z, y, x: 1.5 + z + 0.1 * y + 0.01 * x, (z1 - z0, y1 - y0, x1 - x0))
+    )
+    (checkpoint,) = steered.run.glob("*.hdf5_chk")
+    assert np.array_equal(cells_of(checkpoint, "gas_density")[z0:z1, y0:y1, x0:x1], values)
+
+
+def test_arrays_masks_and_conditions_are_made_again_on_other_ranks(steered: Steered) -> None:
+    run = sidestream.steer(steered.run)
+    run.pause()
+    steered.wait_for_state("paused")
+    random = np.random.default_rng(3)
+    values = random.uniform(1.0, 2.0, (8, 12, 16))
+    run.edit("gas_density", REGION, values, "multiply")
+    run.edit("pressure", REGION, 0.5, where=values > 1.5)
+    run.edit("pressure", None, 2.0, "multiply", where="gas_density > 1.2 and pressure < 0.9")
+    np.save(steered.folder / "cloud.npy", np.full((2, 2, 2), 3.0))
+    box = ("--cells", "0:2,0:2,0:2")
+    assert steered.steer("edit", "gas_density", "set", steered.folder / "cloud.npy", *box).returncode == 0
+    with pytest.raises(sidestream.Error, match="finite"):
+        run.edit("pressure", REGION, np.full((8, 12, 16), np.nan))
+    with pytest.raises(sidestream.Error, match="fit"):
+        run.edit("pressure", REGION, values[1:])
+    assert steered.steer("step", "4").returncode == 0
+    steered._wait_for(lambda: len(steered.events("steering")) == 6)
+    table = steered.steer("status").stdout
+    assert "steering/00001.npy" in table and "where gas_density" in table
+    steered.wait_for_state("paused")
+    assert steered.end() == 0
+    edits = [event for event in steered.events("steering") if event["verb"] == "edit"]
+    assert [event["cells"] for event in edits][:2] == [8 * 12 * 16, int((values > 1.5).sum())]
+    assert 0 < edits[2]["cells"] < 32 * 16 * 16
+
+    again = steered.folder / "again"
+    words = ("run/config.toml", "--out", again, "--replay", "run/events.jsonl")
+    done = program(steered.folder, 1, *words)
+    assert done.returncode == 0, done.stderr
+    (checkpoint,) = steered.run.glob("*.hdf5_chk")
+    for name in ("gas_density", "gas_total_energy", "gas_momentum_x"):
+        assert np.array_equal(cells_of(checkpoint, name), cells_of(again / checkpoint.name, name)), name
+    once_more = program(steered.folder, 2, "run/config.toml", "--out", "third", "--replay", "again/events.jsonl")
+    assert once_more.returncode == 0, once_more.stderr
+
+    array = steered.run / "steering" / "00001.npy"
+    damaged = bytearray(array.read_bytes())
+    damaged[-3] ^= 1
+    array.write_bytes(damaged)
+    refused = program(steered.folder, 1, *words, "--overwrite")
+    assert refused.returncode == 2 and "damaged" in refused.stderr
+    array.unlink()
+    refused = program(steered.folder, 1, *words, "--overwrite")
+    assert refused.returncode == 2 and "00001.npy" in refused.stderr
+    assert (again / checkpoint.name).exists()  # refused before anything was replaced
+
+
+STREAMED = (
+    CONFIG
+    + """
+[task.live]
+analysis = "readers"
+transport = "stream"
+every = 1
+[stream]
+wait_for = 1
+"""
+)
+# The shock of the tube is there as soon as the gas is fast.
+WATCHER = """
+import sidestream
+run = None
+for snapshot in sidestream.stream("run", "live", quantities=["velocity_x"], patience=60):
+    run = run or sidestream.steer("run")
+    fastest = float(abs(snapshot["velocity_x"]).max())
+    if fastest > 0.5 and snapshot.step > 3:
+        run.set("hydro.cfl", 0.2, why=f"step {snapshot.step}: {fastest:.2f}")
+        run.stop()
+        break
+"""
+
+
+def test_a_script_that_reads_a_run_steers_it_by_what_it_finds(tmp_path: Path) -> None:
+    (tmp_path / "tube.toml").write_text(STREAMED)
+    (tmp_path / "watcher.py").write_text(WATCHER)
+    watcher = subprocess.Popen([sys.executable, "watcher.py"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    done = program(tmp_path, RANKS, "tube.toml", "--out", "run")
+    _, complaint = watcher.communicate(timeout=END_S)
+    assert watcher.returncode == 0, complaint
+    assert done.returncode == 0, done.stderr
+    change, stop = told(tmp_path / "run", "steering")
+    assert (change["name"], change["value"]) == ("hydro.cfl", 0.2)
+    found = int(change["why"].split()[1].rstrip(":"))
+    assert 3 < found <= change["step"] <= stop["step"]
 
 
 def test_a_run_that_does_not_listen_says_so(tmp_path: Path) -> None:

@@ -150,8 +150,18 @@ def whole(tmp_path_factory: pytest.TempPathFactory, flow: Flow) -> sidestream.Ru
     return run(tmp_path_factory.mktemp("whole"), "whole", 2, flow.config(20, output()))
 
 
-@pytest.mark.parametrize("precision", ROUNDING)
-@pytest.mark.parametrize("form", ["", "kept", "two-components"])
+# Each form and each precision; what is left out and rounded as well in the slow tests.
+FORMS = [
+    ("", "double"),
+    ("", "single"),
+    ("kept", "double"),
+    ("two-components", "double"),
+    pytest.param("kept", "single", marks=pytest.mark.slow),
+    pytest.param("two-components", "single", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(("form", "precision"), FORMS)
 def test_a_run_goes_on_from_every_form_of_its_state(
     tmp_path: Path, flow: Flow, whole: sidestream.Run, form: str, precision: str
 ) -> None:

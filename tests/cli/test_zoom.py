@@ -226,7 +226,13 @@ def corners(zoom: zooms.Zoom) -> list[list[float]]:
     return [region["lower"], region["upper"]]
 
 
-@pytest.mark.parametrize("name", formats())
+# A file, a folder and one without particles; that all formats are read alike is tested with files.
+QUICK = {"sidestream", "nyx", WITHOUT_PARTICLES}
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in formats()]
+)
 def test_any_format_tells_where_the_particles_are(name: str, small: ss.Run, tmp_path: Path) -> None:
     expected, close = corners(zoomed(small)), {"rtol": 0.0, "atol": 2e-4}  # written with four digits after the point
     run = small_run(tmp_path, name)

@@ -45,14 +45,18 @@ class SteeringDeskTest : public testing::Test {
             limit("below", below_, [this](double value) { return value < above_; }),
             limit("above", above_, [this](double value) { return value > below_; })};
   }
+  EditRules rules() const {
+    return {
+        {{"density", "g", "of gas", 0.0}}, mesh::domain_of({8, 8, 8}), {"density", "pressure"}, false, folder_ / ""};
+  }
   std::shared_ptr<SteeringDesk> desk() {
     auto all = std::make_shared<SteeringDesk>();
-    all->open(knobs(), {{"density", "g", "of gas", 0.0}}, mesh::domain_of({8, 8, 8}));
+    all->open(knobs(), rules());
     return all;
   }
   Steering steering(std::shared_ptr<SteeringDesk> desk, std::shared_ptr<const Replay> replay = nullptr) {
     Steering all(world_, log_, std::move(desk), std::move(replay));
-    all.open(knobs(), {{"density", "g", "of gas", 0.0}}, mesh::domain_of({8, 8, 8}),
+    all.open(knobs(), rules(),
              {.edit = [this](const RegionEdit& edit) -> json {
                 edits_.push_back(edit);
                 return {{"cells", edit.cells.volume()}};
@@ -121,6 +125,47 @@ TEST_F(SteeringDeskTest, WhatDoesNotGoWithTheStateChangesNothingAndIsTold) {
   if (world_.rank() != 0) return;
   EXPECT_EQ(at_desk->answer(request("status")).at("done").at(0).at("outcome"), "the limits cross");
   EXPECT_EQ(test::events(folder_ / "", "steering_refused").size(), 1u);
+}
+
+TEST_F(SteeringDeskTest, AnEditMayHaveAConditionAndIsOtherwiseOfTheWholeDomain) {
+  const auto at_desk = desk();
+  Steering all = steering(at_desk);
+  ask(*at_desk, request("edit", {{"name", "density"}, {"edit", {{"where", "pressure > 2"}, {"value", 1.5}}}}));
+  all.at_step(0, 0.0);
+
+  ASSERT_EQ(edits_.size(), 1u);
+  EXPECT_EQ(edits_[0].where, "pressure > 2");
+  EXPECT_EQ(edits_[0].cells, mesh::domain_of({8, 8, 8}));
+  if (world_.rank() != 0) return;
+  for (const char* const where : {"pressur > 2", "pressure", "pressure > redshift", "pressure > (("})
+    EXPECT_FALSE(
+        at_desk->answer(request("edit", {{"name", "density"}, {"edit", {{"where", where}, {"value", 1.5}}}})).at("ok"))
+        << where;
+}
+
+TEST_F(SteeringDeskTest, AnEditByAnArrayNamesItsFileAndNoOther) {
+  const auto at_desk = desk();
+  Steering all = steering(at_desk);
+  const json box{{0, 0, 0}, {2, 1, 1}};
+  const json begun = ask(*at_desk, {{"kind", "array"}, {"cells", box}});
+  const auto by_array = [&](const json& array) {
+    return ask(*at_desk, request("edit", {{"name", "density"}, {"edit", {{"array", array}}}}));
+  };
+  if (world_.rank() == 0) {
+    EXPECT_FALSE(by_array(begun.at("array")).at("ok"));  // nothing has come
+    const std::vector<std::uint8_t> bytes(16);
+    EXPECT_TRUE(ask(*at_desk,
+                    {{"kind", "array"}, {"array", begun.at("array")}, {"cells", box}, {"values", json::binary(bytes)}})
+                    .at("ok"));
+    EXPECT_FALSE(by_array({{"name", "steering/00009.npy"}, {"checksum", ""}}).at("ok"));
+    EXPECT_TRUE(by_array(begun.at("array")).at("ok"));
+  }
+  all.at_step(0, 0.0);
+
+  ASSERT_EQ(edits_.size(), 1u);
+  EXPECT_EQ(edits_[0].array.name, "steering/00001.npy");
+  EXPECT_EQ(edits_[0].array.checksum.size(), 16u);
+  EXPECT_EQ(edits_[0].cells, (mesh::Box{{0, 0, 0}, {2, 1, 1}}));
 }
 
 TEST_F(SteeringDeskTest, SettingsAreTakenUpAgainInWhateverOrderTheyArePossible) {

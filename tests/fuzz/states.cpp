@@ -1,5 +1,5 @@
-// A state in any format that is one file: of FLASH in HDF5 or netCDF, of VTK, of ours. The record at its end is made
-// anew where the first byte says so.
+// A state in any format that is one file: of FLASH in HDF5 or netCDF, of VTK, of ours. A record at its end, which goes
+// before one inside, is made where the first byte says so.
 #include "fuzz/scratch.hpp"
 #include "fuzz/target.hpp"
 #include "sidestream/io/format.hpp"

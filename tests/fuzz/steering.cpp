@@ -14,8 +14,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   core::Option other = option;
   other.name = "vector";
   couple::SteeringDesk desk;
-  desk.open({couple::make_knob(option, number), couple::make_knob(other, vector)}, {{"density", "", "", 0.0}},
-            mesh::domain_of({8, 8, 8}));
+  desk.open({couple::make_knob(option, number), couple::make_knob(other, vector)},
+            {{{"density", "", "", 0.0}}, mesh::domain_of({8, 8, 8}), {"density"}, true});
   const bool is_taken = desk.answer(request).at("ok").get<bool>();
   fuzz::expect(is_taken || !desk.answer(request).at("message").get<std::string>().empty());
   for (const couple::Change& change : desk.take(0, false)) {

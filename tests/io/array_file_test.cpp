@@ -23,6 +23,23 @@ struct Sample {
   ArrayFile file;
   Offsets offsets = std::make_shared<std::vector<std::int64_t>>();
 
+  // With the record before the arrays, and nothing behind them.
+  Sample& with_record_inside() {
+    file.record = "record";
+    file.create = [offsets = offsets](const std::string& path, std::span<const io::Array> arrays,
+                                      std::span<const std::int64_t> rows) {
+      io::OutputFile out(path, io::OutputFile::Open::modify);
+      out.write("a table before the record");
+      out.close();
+      std::vector<std::int64_t> places{8192};
+      for (std::size_t a = 0; a + 1 < arrays.size(); ++a)
+        places.push_back(places.back() + rows[a] * arrays[a].row_bytes());
+      offsets->assign(places.begin() + 1, places.end());
+      return places;
+    };
+    return *this;
+  }
+
   void finish() {
     group.value = [](std::size_t a, std::int64_t row, std::int64_t e) {
       return mixed({static_cast<std::int64_t>(a), row, e});
@@ -149,6 +166,32 @@ TEST(ArrayFile, WhatIsSmallIsWrittenByOneRankHoweverManyHaveChecksums) {
   comm.barrier();
 }
 
+TEST(ArrayFile, WhatIsSmallIsOneWriteWhereTheRecordIsInside) {
+  const comm::Communicator comm(MPI_COMM_WORLD);
+  const TemporaryFolder folder(comm);
+  Sample sample = sample_of(comm, 3, 5, 1, 8192, true).with_record_inside();
+  sample.file.groups[0].checksums = "checksums";
+
+  const AccessStatistics own = io::write_array_file(comm, folder / "file", sample.file, by("engine"));
+
+  EXPECT_EQ(own.writes, 3 + (comm.rank() == 0 ? 1 : 0));
+  EXPECT_TRUE(io::check_commit_record(folder / "file"));
+  comm.barrier();
+}
+
+TEST(ArrayFile, ARecordWhereNobodyLooksForItIsRefused) {
+  const comm::Communicator comm(MPI_COMM_WORLD);
+  const TemporaryFolder folder(comm);
+  Sample sample = sample_of(comm, 3, 5, 1, 4).with_record_inside();
+  sample.file.create = [create = sample.file.create](auto&&... words) {
+    std::vector<std::int64_t> places = create(words...);
+    places[0] += 8;
+    return places;
+  };
+
+  EXPECT_THROW(io::write_array_file(comm, folder / "file", sample.file, by("engine")), core::Error);
+}
+
 TEST(ArrayFile, SmallRowsArePutTogetherByTheEngine) {
   const comm::Communicator comm(MPI_COMM_WORLD);
   const TemporaryFolder folder(comm);
@@ -244,6 +287,49 @@ TEST(CommitRecord, AnyFlippedByteOutsideTheArraysIsFound) {
   }
 }
 
+TEST(CommitRecord, AnyFlippedByteOutsideTheArraysIsFoundWhereTheRecordIsInside) {
+  const comm::Communicator comm(MPI_COMM_WORLD);
+  const TemporaryFolder folder(comm);
+  const Sample sample = sample_of(comm, 2, 2, 1, 4).with_record_inside();
+  io::write_array_file(comm, folder / "file", sample.file, by("engine"));
+  if (comm.rank() != 0) return;
+  const std::string whole = content_of(folder / "file");
+  const auto first = static_cast<std::size_t>(sample.offsets->front());
+  constexpr std::size_t place = 8192, mark = 16, table = 32;
+  ASSERT_TRUE(io::check_commit_record(folder / "file"));
+
+  for (std::size_t i = 0; i < whole.size(); i += i < table || i >= place - table ? 1 : 64) {
+    std::string damaged = whole;
+    damaged[i] = static_cast<char>(damaged[i] ^ 16);
+    overwrite(folder / "damaged", damaged);
+    if (i >= first)
+      EXPECT_TRUE(io::check_commit_record(folder / "damaged")) << i;
+    else if (i >= place && i < place + mark)
+      EXPECT_FALSE(io::check_commit_record(folder / "damaged")) << i;
+    else
+      EXPECT_THROW(io::check_commit_record(folder / "damaged"), core::Error) << i;
+  }
+}
+
+TEST(CommitRecord, AFileCutOrContinuedBehindARecordInsideIsDamaged) {
+  const comm::Communicator comm(MPI_COMM_WORLD);
+  const TemporaryFolder folder(comm);
+  const Sample sample = sample_of(comm, 2, 2, 1, 4).with_record_inside();
+  io::write_array_file(comm, folder / "file", sample.file, by("engine"));
+  if (comm.rank() != 0) return;
+  const std::string whole = content_of(folder / "file");
+  constexpr std::size_t place = 8192, head = 24;
+
+  for (std::size_t length = place - 8; length <= whole.size() + 1; ++length) {
+    if (length == whole.size()) continue;
+    overwrite(folder / "other", length < whole.size() ? whole.substr(0, length) : whole + " ");
+    if (length < place + head)
+      EXPECT_FALSE(io::check_commit_record(folder / "other")) << length;
+    else
+      EXPECT_THROW(io::check_commit_record(folder / "other"), core::Error) << length;
+  }
+}
+
 TEST(CommitRecord, AFileCutAnywhereHasNone) {
   const comm::Communicator comm(MPI_COMM_WORLD);
   const TemporaryFolder folder(comm);
@@ -256,6 +342,23 @@ TEST(CommitRecord, AFileCutAnywhereHasNone) {
     overwrite(folder / "cut", whole.substr(0, length));
     EXPECT_FALSE(io::check_commit_record(folder / "cut")) << length;
   }
+}
+
+TEST(CommitRecord, AbsurdNumbersOfOneInsideAreDamage) {
+  const comm::Communicator comm(MPI_COMM_WORLD);
+  const TemporaryFolder folder(comm);
+  const Sample sample = sample_of(comm, 2, 2, 1, 4).with_record_inside();
+  io::write_array_file(comm, folder / "file", sample.file, by("engine"));
+  if (comm.rank() != 0) return;
+  const std::string whole = content_of(folder / "file");
+
+  for (std::size_t offset = 8192 + 16; offset < static_cast<std::size_t>(sample.offsets->front()); offset += 8)
+    for (const std::int64_t value : {std::int64_t{-1}, std::int64_t{1} << 62, std::int64_t{-1} << 63}) {
+      std::string damaged = whole;
+      std::memcpy(damaged.data() + offset, &value, sizeof value);
+      overwrite(folder / "damaged", damaged);
+      EXPECT_THROW(io::check_commit_record(folder / "damaged"), core::Error) << offset << " " << value;
+    }
 }
 
 TEST(CommitRecord, AbsurdNumbersInItAreDamage) {

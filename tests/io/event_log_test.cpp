@@ -122,6 +122,26 @@ TEST_F(EventLogTest, ThreadsDoNotMixTheirLines) {
   for (const json& event : events()) EXPECT_FALSE(event.is_discarded());
 }
 
+TEST_F(EventLogTest, EveryFlippedBitOfALineIsFound) {
+  EXPECT_EQ(io::event_line({{"event", "step"}, {"step", 3}}), R"({"event":"step","step":3,"crc32":"b06001de"})"
+                                                              "\n");
+  const std::string line = R"({"event":"step","step":3,"crc32":"b06001de"})";
+  const json written{{"event", "step"}, {"step", 3}};
+  EXPECT_EQ(io::event_in(line), written);
+
+  for (std::size_t bit = 0; bit < 8 * line.size(); ++bit) {
+    std::string damaged = line;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
+    EXPECT_ANY_THROW(io::event_in(damaged)) << damaged;
+  }
+}
+
+TEST_F(EventLogTest, ALineOfAnEarlierVersionHasNoChecksum) {
+  EXPECT_EQ(io::event_in(R"({"event": "step", "step": 3})"), (json{{"event", "step"}, {"step", 3}}));
+  EXPECT_EQ(io::event_in("{}"), json::object());
+  EXPECT_THROW(io::event_in(""), json::exception);
+}
+
 TEST_F(EventLogTest, AFolderThatIsNotThereIsAnError) {
   EXPECT_THROW(io::EventLog(folder_ / "no/events.jsonl", io::EventLog::Clock::now()), core::Error);
 }

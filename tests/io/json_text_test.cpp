@@ -1,5 +1,5 @@
 // JSON of files is refused where it is nested too deep to be copied.
-#include "io/disk/json_text.hpp"
+#include "io/text/json_text.hpp"
 
 #include <gtest/gtest.h>
 

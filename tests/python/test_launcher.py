@@ -258,6 +258,19 @@ def test_the_tail_gives_each_new_event_once(tmp_path: Path) -> None:
     assert tail.new_events() == []
 
 
+def test_the_tail_tells_the_line_that_is_damaged(tmp_path: Path) -> None:
+    log = tmp_path / "events.jsonl"
+    write(log, *({"event": "step", "t": i} for i in range(3)))
+    tail = EventTail(tmp_path)
+    with log.open("a") as file:
+        file.write('{"event": "step", "t": 3.0}\n{"event"\n')
+
+    events = tail.new_events()
+
+    assert [event["event"] for event in events] == ["step", "warning"]
+    assert events[-1]["where"] == f"{log}:5"
+
+
 def test_the_tail_waits_for_the_end_of_a_line(tmp_path: Path) -> None:
     log = tmp_path / "events.jsonl"
     tail = EventTail(tmp_path)

@@ -11,6 +11,7 @@ import pytest
 import sidestream
 import synthetic
 from holding import held
+from sidestream.runs.events import parse_line, read_events
 
 
 def append(log: Path, *events: dict) -> None:
@@ -149,9 +150,36 @@ def test_a_damaged_line_of_the_log_is_said(own_run: Path, line: str) -> None:
 
     events = sidestream.open(own_run).events
 
-    assert events.of("warning")[-1]["message"] == "1 line of the event log cannot be read"
-    assert events.of("warning")[-1]["where"] == str(log)
+    assert "a line of the event log cannot be read" in events.of("warning")[-1]["message"]
+    assert events.of("warning")[-1]["where"] == f"{log}:1"
     assert len(events) == len(whole) + 1
+
+
+LINE = b'{"event":"step","t":1.5,"step":3,"crc32":"ec50f0b7"}'
+
+
+@pytest.mark.parametrize("bit", range(8 * len(LINE)))
+def test_a_bit_of_the_log_that_is_another_is_said(bit: int) -> None:
+    damaged = bytearray(LINE)
+    damaged[bit // 8] ^= 1 << bit % 8
+
+    assert parse_line(LINE) == {"event": "step", "t": 1.5, "step": 3}
+    assert parse_line(bytes(damaged)) is None
+
+
+def test_damage_is_told_with_the_first_line_of_it(tmp_path: Path) -> None:
+    log = tmp_path / "events.jsonl"
+    log.write_bytes(b"\n".join([LINE, LINE, LINE.replace(b"3", b"4"), LINE, LINE.replace(b"5", b"6"), LINE, b""]))
+
+    warnings = read_events(tmp_path).of("warning")
+    assert [warning["where"] for warning in warnings] == [f"{log}:3"]
+    assert "2 lines" in warnings[0]["message"]
+
+
+def test_a_log_that_an_earlier_version_began_goes_on_with_checksums(tmp_path: Path) -> None:
+    (tmp_path / "events.jsonl").write_bytes(b'{"event": "run_start", "t": 0.0}\n' + LINE + b"\n")
+
+    assert [event["event"] for event in read_events(tmp_path)] == ["run_start", "step"]
 
 
 @pytest.mark.parametrize("value", ["1e999", "NaN", "-Infinity", "1" + "0" * 400, "{}", '"3"', "null"])

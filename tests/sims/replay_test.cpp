@@ -7,6 +7,7 @@
 #include <fstream>
 #include <thread>
 
+#include "io/temporary_folder.hpp"
 #include "sidestream/core/error.hpp"
 #include "sims/steered_run.hpp"
 
@@ -144,6 +145,24 @@ TEST_F(ReplayTest, ACheckpointThatWasPutOffIsPutOffAgain) {
   replay(text, "a", "b");
 
   EXPECT_THAT(steps_of("b", "checkpoint_committed"), testing::ElementsAre(3, 4, 6, 7));
+}
+
+TEST_F(ReplayTest, ADigitThatIsAnotherIsToldWithItsLine) {
+  const std::string text = mesh + "[run]\nmax_steps = 2\n";
+  run(text, "a");
+  const std::string path = (folder / "a") + "/events.jsonl";
+  if (world.rank() == 0) {
+    std::string events = test::content_of(path);
+    const std::size_t second = events.find("\n") + 1, number = events.find("\"t\":", second) + 4;
+    events[number] = events[number] == '9' ? '8' : '9';
+    test::overwrite(path, events);
+  }
+  world.barrier();
+
+  EXPECT_THAT([&] { replay(text, "a", "b"); },
+              testing::Throws<core::Error>(
+                  testing::AllOf(testing::Property(&core::Error::message, testing::HasSubstr("its checksum is wrong")),
+                                 testing::Property(&core::Error::where, path + ":2"))));
 }
 
 TEST_F(ReplayTest, EventsOfAnotherRunAreRefused) {

@@ -1,4 +1,4 @@
-#include "sims/run/same_physics.hpp"
+#include "sims/checks/same_physics.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

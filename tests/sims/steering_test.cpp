@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "sidestream/core/error.hpp"
 #include "sims/steered_run.hpp"
 
@@ -76,6 +79,84 @@ TEST_F(SteeringTest, ViscosityAndPowerOfAFlowAreGoneOnWithToTheBit) {
   const auto state = [&](const std::string& name) { return test::state_bytes((folder / name) + "/chk00005.hdf5_chk"); };
   EXPECT_NE(state("plain"), state("whole"));
   EXPECT_EQ(state("whole"), state("parts"));
+}
+
+const std::string sphere =
+    "simulation = \"hydrostatic_sphere\"\n[mesh]\ncells = [24, 24, 24]\nblock = 8\n[amr]\nmax_level = 1\nbuffer = "
+    "0\n[refine.core]\ncriterion = \"region\"\nlower = [4, 4, 4]\nupper = [8, 8, 8]\nmax_level = 1\n";
+const std::string dyed_flow =
+    "simulation = \"turbulence\"\n[mesh]\ncells = [16, 16, 16]\nblock = 16\n[turbulence]\nend = "
+    "100\ndealiasing = \"phase-shift\"\n[scalar.dye]\nschmidt = 0.7\n";
+const std::string checkpoints = "[output]\ncheckpoint = { every = 100, keep = 0 }\n";
+
+// A word, a flag and a vector: what a knob says, and how the configuration says the same.
+struct Setting {
+  std::string run, knob;
+  json value;
+  std::string configured;
+};
+
+class SettingTest : public SteeringTest, public testing::WithParamInterface<Setting> {};
+
+TEST_P(SettingTest, BeforeTheFirstStepIsAsConfiguredAndLaterIsGoneOnWithAndReplayed) {
+  const auto& [text, knob, value, configured] = GetParam();
+  const auto set_at = [&](std::int64_t step) {
+    return [&, step](SteeringDesk& desk, const std::string& line) {
+      if (is_step(line, 0)) {
+        EXPECT_TRUE(desk.answer(set_request(knob, value, step)).at("ok"));
+      }
+    };
+  };
+  run(with_steps(text + checkpoints, 4), "plain");
+  run(with_steps(configured + checkpoints, 4), "configured");
+  run(with_steps(text + checkpoints, 4), "at_start", set_at(0));
+  run(with_steps(text + checkpoints, 4), "later", set_at(1));
+  run(with_steps(text + checkpoints, 2), "parts", set_at(1));
+  run(with_steps(text + checkpoints, 4), "parts", {}, {io::ExistingRun::resume});
+  run(with_steps(text + checkpoints, 4), "again", {}, {.replay = (folder / "later") + "/events.jsonl"});
+
+  const auto state = [&](const std::string& name) { return test::state_bytes((folder / name) + "/chk00004.hdf5_chk"); };
+  EXPECT_EQ(state("at_start"), state("configured"));
+  EXPECT_NE(state("at_start"), state("plain"));
+  EXPECT_NE(state("later"), state("plain"));
+  EXPECT_NE(state("later"), state("at_start"));
+  EXPECT_EQ(state("later"), state("parts"));
+  EXPECT_EQ(state("later"), state("again"));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Each, SettingTest,
+    testing::Values(Setting{"simulation = \"sod\"\n[mesh]\ncells = [32, 8, 8]\nblock = 8\n", "hydro.riemann", "hllc",
+                            "simulation = \"sod\"\n[mesh]\ncells = [32, 8, 8]\nblock = 8\n[hydro]\nriemann = "
+                            "\"hllc\"\n"},
+                    Setting{sphere, "amr.subcycle", false,
+                            std::string(sphere).replace(sphere.find("buffer"), 0, "subcycle = false\n")},
+                    Setting{dyed_flow,
+                            "scalar.dye.mean_gradient",
+                            {0.0, 1.0, 0.5},
+                            dyed_flow + "mean_gradient = [0.0, 1.0, 0.5]\n"}));
+
+TEST_F(SteeringTest, AWordThatThereIsNotIsAnsweredWithTheNearest) {
+  run(with_steps(dyed_flow, 1), "flow", [](SteeringDesk& desk, const std::string& line) {
+    if (!is_step(line, 0)) return;
+    const json told = desk.answer(set_request("scalar.dye.mean_gradient", {1.0, 2.0}, 0));
+    EXPECT_THAT(told.at("message"), HasSubstr("2 numbers"));
+  });
+  run(with_steps(sod, 2), "gas", [](SteeringDesk& desk, const std::string& line) {
+    if (!is_step(line, 1)) return;
+    EXPECT_THAT(desk.answer(set_request("hydro.riemann", "hlcc", 1)).at("hint"), HasSubstr("\"hllc\""));
+    EXPECT_THAT(desk.answer(set_request("output.checkpoint.on_failure", "halt", 1)).at("hint"), HasSubstr("stop"));
+    EXPECT_FALSE(desk.answer(set_request("output.checkpoint.asynchronous", "maybe", 1)).at("ok"));
+    EXPECT_TRUE(desk.answer(set_request("output.checkpoint.asynchronous", "true", 1)).at("ok"));
+    const json knobs = desk.answer(request("list")).at("knobs");
+    const auto type_of = [&](const std::string& name) {
+      return std::find_if(knobs.begin(), knobs.end(), [&](const json& knob) { return knob.at("name") == name; })
+          ->at("type");
+    };
+    EXPECT_EQ(type_of("hydro.riemann"), "word");
+    EXPECT_EQ(type_of("output.checkpoint.asynchronous"), "flag");
+  });
+  EXPECT_EQ(events("gas", "checkpoint").at(0).at("asynchronous"), true);
 }
 
 TEST_F(SteeringTest, WhatMakesNoSenseIsRefusedBeforeAnyRankSeesIt) {
@@ -154,6 +235,53 @@ TEST_F(SteeringTest, WhatIsEditedIsToldAndCountsAsNoError) {
   EXPECT_DOUBLE_EQ(events("a", "steering").at(0).at("added").at("mass").get<double>(), 2.0 / 128.0);
   EXPECT_THAT(events("a", "steering_refused").at(0).at("message").get<std::string>(), HasSubstr("above 0"));
   EXPECT_LT(events("a", "run_end").at(0).at("mass_error").get<double>(), 1e-13);
+}
+
+std::string universe(const std::string& rest) {
+  return "simulation = \"cosmology\"\n[mesh]\ncells = [16, 16, 16]\nblock = 8\n[cosmology]\nbox = \"40 Mpc\"\nz_start "
+         "= 14\nz_end = 12.5\n[output]\ncheckpoint = { at_end = true, keep = 0 }\n" +
+         rest;
+}
+const std::string refined =
+    "[amr]\nmax_level = 1\n[refine.dense]\ncriterion = \"threshold\"\nfield = \"gas_overdensity\"\nrefine_above = "
+    "1.05\ncoarsen_below = 0.5\n";
+
+// A quarter of the cells of a universe get twice the gas and, of what is dense, ten times the heat.
+TEST_F(SteeringTest, GasOfAUniverseIsEditedAndItsBooksKnow) {
+  const auto hear = [](SteeringDesk& desk, const std::string& line) {
+    if (!is_step(line, 1)) return;
+    const json quarter{{"cells", {{0, 0, 0}, {8, 8, 16}}}, {"operation", "multiply"}, {"value", 2.0}};
+    EXPECT_TRUE(desk.answer(request("edit", {{"name", "gas_density"}, {"at", 2}, {"edit", quarter}})).at("ok"));
+    const json dense{{"where", "gas_overdensity > 1.5"}, {"operation", "multiply"}, {"value", 1000.0}};
+    EXPECT_TRUE(desk.answer(request("edit", {{"name", "pressure"}, {"at", 2}, {"edit", dense}})).at("ok"));
+    const json units = desk.answer(request("list")).at("editable");
+    EXPECT_EQ(units.at(0).at("unit"), "Msun/Mpc^3");
+  };
+  for (const std::string& rest : {std::string(), refined}) {
+    const std::string text = universe(rest), name = rest.empty() ? "uniform" : "refined";
+    run(text, name + "_plain");
+    run(text, name, hear);
+    run(with_steps(text, 4), name + "_parts", hear);
+    run(text, name + "_parts", {}, {io::ExistingRun::resume});
+    run(text, name + "_again", {}, {.replay = (folder / name) + "/events.jsonl"});
+
+    const std::vector<json> edits = events(name, "steering");
+    ASSERT_EQ(edits.size(), 2u) << name;
+    const json end = events(name, "run_end").at(0);
+    EXPECT_GT(edits[0].at("added").at("mass").get<double>(), 0.0);
+    EXPECT_EQ(edits[1].at("added").at("mass").get<double>(), 0.0);
+    EXPECT_LT(end.at("gas_mass_error").get<double>(), 1e-12) << name;
+    // What a mesh of 16^3 cells gets wrong by itself stays: what was added would be a hundred times the limit.
+    const auto energy = [&](std::size_t n) { return std::fabs(edits[n].at("added").at("energy").get<double>()); };
+    const auto residual = [&](const std::string& of) {
+      return events(of, "run_end").at(0).at("energy").at("residual").get<double>();
+    };
+    EXPECT_LT(std::fabs(residual(name) - residual(name + "_plain")), 0.01 * (energy(0) + energy(1))) << name;
+    const std::string last = "/chk" + io::step_name(steps(name).rbegin()->first) + ".hdf5_chk";
+    const auto state = [&](const std::string& of) { return test::state_bytes((folder / of) + last); };
+    EXPECT_EQ(state(name), state(name + "_parts")) << name;
+    EXPECT_EQ(state(name), state(name + "_again")) << name;
+  }
 }
 
 }  // namespace

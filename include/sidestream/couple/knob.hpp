@@ -45,11 +45,15 @@ Knob make_knob(core::Option option, std::function<nlohmann::json()> value, std::
           std::move(value), [set = std::move(set)](const nlohmann::json& to) { set(to.get<V>()); }};
 }
 
-/// A knob that is a variable, which outlives it.
+/// A knob that is a variable, which outlives it. `take_up`, if any, is called where it was set.
 template <typename V>
-Knob make_knob(core::Option option, V& variable) {
+Knob make_knob(core::Option option, V& variable, std::function<void()> take_up = {}) {
   return make_knob<V>(
-      std::move(option), [&variable] { return nlohmann::json(variable); }, [&variable](const V& to) { variable = to; });
+      std::move(option), [&variable] { return nlohmann::json(variable); },
+      [&variable, take_up = std::move(take_up)](const V& to) {
+        variable = to;
+        if (take_up) take_up();
+      });
 }
 template <typename V>
 Knob make_knob(core::Option option, std::optional<V>& variable) {

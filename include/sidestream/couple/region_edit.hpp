@@ -18,15 +18,28 @@ struct EditOperation {
 /// All operations there are.
 const core::Registry<EditOperation>& edit_operations();
 
+/// A file of values, one a cell of a box (see `edit_array.hpp`).
+struct EditArrayName {
+  std::string name;      ///< in the folder of the run; empty: there is none
+  std::string checksum;  ///< of what is in it
+
+  explicit operator bool() const { return !name.empty(); }
+};
+
 /// A change of a quantity in a part of the domain. What it does to a cell depends on that cell alone.
 struct RegionEdit {
   std::string quantity;
   mesh::Box cells;  ///< of level 0; finer cells inside of them count
   const EditOperation* operation = &edit_operations().front();
   double value = 0.0;
-  /// One value a cell of `cells` in place of `value`, on a layout of the ranks that compute, each its own part; null:
-  /// all cells have the same.
+  std::string where{};    ///< only cells in which this condition (`CellCondition`) holds; empty: all
+  EditArrayName array{};  ///< of values that take the place of `value`
+
+  /// What `array` holds, on a layout of the ranks that compute, each its own part: NaN where a cell stays as it is.
+  /// Null: all cells have the same value.
   std::shared_ptr<const mesh::Field<double>> values{};
+  /// 1 where `where` holds, on the leaves of each level. Null: everywhere.
+  std::shared_ptr<const std::vector<mesh::Field<double>>> holds{};
 };
 
 /// A quantity that a simulation lets edit.
@@ -34,5 +47,17 @@ struct EditableQuantity {
   std::string name, unit, meaning;
   double above = 0.0;  ///< all cells stay above it
 };
+
+/// What may be edited of a run, and where.
+struct EditRules {
+  std::vector<EditableQuantity> editable;
+  mesh::Box domain;                       ///< of level 0
+  std::vector<std::string> quantities{};  ///< that conditions may name
+  bool has_redshift = false;              ///< that they may
+  std::string folder{};                   ///< of the run, for arrays; empty: there are none
+};
+
+/// Cells of level 0, whose domain is `root`, as cells of the level whose domain is `domain`: axes of one cell stay so.
+mesh::Box on_level(const mesh::Box& cells, const mesh::Box& root, const mesh::Box& domain);
 
 }  // namespace sidestream::couple

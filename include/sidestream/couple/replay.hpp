@@ -51,6 +51,10 @@ class Replay {
   const std::string& where() const { return where_; }
 
   std::vector<Change> changes(std::int64_t step) const;
+  /// The edits among them by arrays, which lie in files in `folder()`, beside the events. Throws core::Error for an
+  /// edit that makes no sense.
+  std::vector<RegionEdit> edits_by_arrays() const;
+  std::string folder() const;
   bool was_due_by_clock(const std::string& trigger, std::int64_t step) const;
   PublishFate fate(const std::string& task, std::int64_t step) const;
   /// Why the job of its own that did a task was ended from outside; nothing where it came to its own end.

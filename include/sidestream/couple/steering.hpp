@@ -32,7 +32,7 @@ class Steering {
            std::shared_ptr<const Replay> replay);
 
   /// Opens the desk for these. Nothing of a run may be steered that is not in them.
-  void open(std::vector<Knob> knobs, std::vector<EditableQuantity> editable, const mesh::Box& domain, Deeds deeds);
+  void open(std::vector<Knob> knobs, EditRules rules, Deeds deeds);
 
   /// Agrees on the changes that are due after the step, which the first rank has taken up, makes them and logs each as
   /// the event `steering`, or `steering_refused` where it does not go with the state. One small broadcast, and none

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sidestream/core/registry.hpp"
+#include "sidestream/couple/array_inbox.hpp"
 #include "sidestream/couple/knob.hpp"
 #include "sidestream/couple/region_edit.hpp"
 
@@ -54,13 +55,14 @@ struct SteeringStanding {
 /// lock.
 ///
 /// A request is `{"kind": "steer", "verb": ..., "who": ..., "why": ...}`, and with some verbs `name`, `value`, `count`,
-/// `edit` (of `to_json(RegionEdit)`), `at` (a step that is still to be taken; without it, as soon as may be). The
+/// `edit` (of `to_json(RegionEdit)`; without `cells` it is the whole domain; with the number of an `array`, its box),
+/// `at` (a step that is still to be taken; without it, as soon as may be). Arrays come before (`ArrayInbox`). The
 /// answer is `{"ok": true, ...}`: with `at` and `id` for a change, with `knobs`, `editable`, `step`, `progress`,
 /// `state`, `waiting`, `done` for `list` and `status`; or `{"ok": false, "message": ..., "where": ..., "hint": ...}`.
 class SteeringDesk {
  public:
   /// Before it is opened, all requests are refused.
-  void open(std::vector<Knob> knobs, std::vector<EditableQuantity> editable, mesh::Box domain);
+  void open(std::vector<Knob> knobs, EditRules rules);
 
   /// Never throws for what a request holds. A value that is out of range, and a name that there is not, are refused
   /// here.
@@ -83,13 +85,13 @@ class SteeringDesk {
   nlohmann::json enter(const nlohmann::json& request, const std::string& verb);
   const Knob& knob_named(const std::string& name) const;
   nlohmann::json value_for(const Knob& knob, const nlohmann::json& given) const;
-  RegionEdit checked_edit(const nlohmann::json& request) const;
+  RegionEdit checked_edit(const nlohmann::json& request);
 
   mutable std::mutex mutex_;
   bool is_open_ = false;
   std::vector<Knob> knobs_;
-  std::vector<EditableQuantity> editable_;
-  mesh::Box domain_;
+  EditRules rules_;
+  ArrayInbox arrays_;
   SteeringStanding standing_;
   std::int64_t first_free_ = 0;  // the earliest step that a change may be for
   std::int64_t last_id_ = 0;

@@ -87,9 +87,12 @@ enum class Container { hdf5, netcdf, raw };
 /// A file of arrays, described alike on all ranks but for `runs`.
 struct ArrayFile {
   Container container = Container::hdf5;
+  /// Name of an array for the commit record, which `create` places first, where it is looked for (`record_place`), so
+  /// that all that is small can be one write; empty: the record lies behind the last byte.
+  std::string record;
   std::vector<ArrayGroup> groups;
-  /// Writes all that is small into the empty file at a path, with room for `arrays` (those of the checksums, then those
-  /// of all groups in order), and returns the byte offset of each. Called on the first rank only.
+  /// Writes all that is small into the empty file at a path, with room for `arrays` (that of the record, those of the
+  /// checksums, then those of all groups in order), and returns the byte offset of each. Called on the first rank only.
   std::function<std::vector<std::int64_t>(const std::string& path, std::span<const Array> arrays,
                                           std::span<const std::int64_t> rows)>
       create;
@@ -106,8 +109,8 @@ struct WriteOptions {
   bool is_verified = false;  ///< rows are read back and compared, as always by methods that hide failures
 };
 
-/// Writes `file` at `path` by `options.method`: under a temporary name, room reserved first, closed by a commit record
-/// behind its last byte, brought to the disk, then renamed. Collective on `comm`. When one rank fails, all throw its
+/// Writes `file` at `path` by `options.method`: under a temporary name, room reserved first, closed by a commit record,
+/// brought to the disk, then renamed. Collective on `comm`. When one rank fails, all throw its
 /// core::Error and nothing is left. Returns this rank's statistics.
 AccessStatistics write_array_file(const comm::Communicator& comm, const std::string& path, const ArrayFile& file,
                                   const WriteOptions& options);

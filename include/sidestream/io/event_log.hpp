@@ -9,6 +9,15 @@
 
 namespace sidestream::io {
 
+/// The line of a log that tells of `event`, an object, with its end. The last member, `crc32`, has in eight hexadecimal
+/// digits the CRC-32 (of zlib) of all before the comma that it follows.
+std::string event_line(const nlohmann::ordered_json& event);
+
+/// The event in a line of a log, without its checksum and not in the order that it was written in. Throws core::Error
+/// where the checksum is wrong, and nlohmann::json::exception where the line is no JSON. Lines of earlier versions have
+/// no checksum, and are taken as they are.
+nlohmann::json event_in(std::string_view line);
+
 /// What a group of ranks reports while it runs: a file with one JSON object a line, each with `event`, `t` (seconds
 /// since the common start of all groups) and what else the event tells. Written by one rank of the group; the others
 /// hold a log without a file, which swallows everything. Several threads may write to one log. Move-only.

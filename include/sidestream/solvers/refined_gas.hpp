@@ -52,8 +52,9 @@ class RefinedGas {
   /// To look at gas of `level`: its configuration and cells.
   FastestWave fastest_wave(int level) const { return {config_, hierarchy_.geometry(level)}; }
 
-  /// Has steps be as long as this Courant number allows from now on. Local.
-  void set_courant(double cfl);
+  /// From now on: the Courant number, the Riemann solver and the flattening of `config`, and the steps of levels.
+  /// Local.
+  void set_scheme(const HydroConfig& config, amr::TimeLevels time_levels);
   /// After somebody wrote leaves: refined blocks hold averages again, and the internal energy follows. Collective.
   void settle();
 

@@ -44,7 +44,7 @@ def blocks_of(array: Any, periodic: bool, comm: Any = None, origin: Origin = Non
         whole = None if shape is None else _triple(shape, "shape")
     except Error as caught:
         problem, whole = caught, None
-    _agree(comm, problem)
+    agree(comm, problem)
     return _made(arrays, origins, whole or _reach(comm, arrays, origins), periodic, handle)
 
 
@@ -136,7 +136,7 @@ def _reach(comm: Any, arrays: Sequence[NDArray[Any]], origins: Sequence[Triple])
     return z, y, x
 
 
-def _agree(comm: Any, problem: Error | None) -> None:
+def agree(comm: Any, problem: Error | None) -> None:
     """All ranks raise the problem of the lowest rank that has one."""
     found = comm.allgather(None if problem is None else (problem.what, problem.where, problem.hint))
     for rank, parts in enumerate(found):

@@ -16,6 +16,7 @@ from .answers import Answers
 from .subjects import RUN, SUBJECTS, checkpoints, whole
 from .trial import Failure, Kind, Trial
 
+LOG = "event log"
 LONGEST_HOLE = 512  # bytes that are overwritten with zeros
 
 
@@ -29,6 +30,7 @@ def _prepare(shared: Path) -> Trial:
         if "digest" not in answer:
             raise Error(f"an undamaged file cannot be read: {answer}", path)
         known[name] = answer["digest"]
+    shorter = _digests_of_beginnings(originals[LOG], reader, shared / "shorter.jsonl") if LOG in originals else set()
 
     def trial(numbers: random.Random, folder: Path) -> str:
         name = numbers.choice(sorted(originals))
@@ -40,9 +42,11 @@ def _prepare(shared: Path) -> Trial:
             if copy.name not in answer["refused"]:
                 raise Failure(f"{name}, {done}: refused without the name of the file: {answer['refused']}")
             return f"{name}: refused by name"
-        if answer["digest"] != known[name]:
-            raise Failure(f"{name}, {done}: read as something else")
-        return f"{name}: read right"
+        if answer["digest"] == known[name]:
+            return f"{name}: read right"
+        if name == LOG and answer["digest"] in shorter:
+            return f"{name}: read as that of a run that was killed sooner"
+        raise Failure(f"{name}, {done}: read as something else")
 
     return trial
 
@@ -54,6 +58,7 @@ def _originals(shared: Path) -> dict[str, Path]:
     run = shared / "origin" / RUN
     result = sorted(run.glob("results/*/*.nc"))[-1]
     found = {"result": result, "checkpoint": checkpoints(run)[-1], "plot file": sorted(run.glob("plt*"))[-1]}
+    found[LOG] = run / "events.jsonl"
     for format_name in formats():
         path = shared / f"converted_{format_name}"
         command = [str(find_program(FILES)), "convert", str(found["checkpoint"]), str(path), "--format", format_name]
@@ -62,6 +67,16 @@ def _originals(shared: Path) -> dict[str, Path]:
             raise Error(f"a file of the format {format_name} cannot be made: {done.stderr}", path)
         found[format_name] = path
     return found
+
+
+def _digests_of_beginnings(log: Path, reader: Answers, scratch: Path) -> set[str]:
+    """What is read of a log of which the last lines were never written."""
+    lines = log.read_bytes().splitlines(keepends=True)
+    digests = set()
+    for count in range(len(lines)):
+        scratch.write_bytes(b"".join(lines[:count]))
+        digests.add(reader.ask(str(scratch))["digest"])
+    return digests
 
 
 def _damage(path: Path, numbers: random.Random) -> str:
@@ -89,8 +104,8 @@ def _damage(path: Path, numbers: random.Random) -> str:
 
 damage = Kind(
     "damage",
-    "a flipped bit, a cut or zeros in a result, or a checkpoint or plot file of any format: it is refused by name, or "
-    "all that is read from it is right to the bit",
+    "a flipped bit, a cut or zeros in a result, an event log, or a checkpoint or plot file of any format: it is "
+    "refused by name, or all that is read from it is right to the bit",
     20000,
     _prepare,
 )

@@ -1,4 +1,5 @@
 """Reads the files whose paths come on standard input; answers each with a digest of all that was read, or the refusal.
+Of an event log the refusal is the warning that lines are damaged.
 
 Usage: python -m sidestream.attack.reader
 """
@@ -16,7 +17,11 @@ import numpy as np
 from ..error import Error
 from ..files.opening import RESULT
 from ..files.snapshot import SnapshotFile
+from ..runs.events import parse_lines
+from ..runs.progress import warning_of
 from ..runs.results import load_result
+
+LOG = ".jsonl"
 
 
 def main() -> None:
@@ -29,7 +34,12 @@ def main() -> None:
 def _answer(path: Path) -> dict[str, Any]:
     digest = hashlib.sha256()
     try:
-        _read_result(path, digest) if path.suffix == RESULT else _read_snapshot(path, digest)
+        if path.suffix == RESULT:
+            _read_result(path, digest)
+        elif path.suffix == LOG:
+            _read_log(path, digest)
+        else:
+            _read_snapshot(path, digest)
     except Error as refusal:
         return {"refused": str(refusal)}
     return {"digest": digest.hexdigest()}
@@ -40,6 +50,13 @@ def _read_result(path: Path, digest: Any) -> None:
     for name in sorted(map(str, result.variables)):
         _take(digest, name, result[name].values)
     digest.update(repr(sorted((name, repr(value)) for name, value in result.attrs.items())).encode())
+
+
+def _read_log(path: Path, digest: Any) -> None:
+    events = parse_lines(path, path.read_bytes())
+    if events and events[-1]["event"] == "warning" and str(path) in events[-1].get("where", ""):
+        raise Error(warning_of(events[-1]))
+    digest.update(json.dumps(events).encode())
 
 
 def _read_snapshot(path: Path, digest: Any) -> None:

@@ -14,6 +14,9 @@ from .options import Json
 from .streams import Keys
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ..steering import Steering
 
 steer = typer.Typer(
@@ -31,6 +34,7 @@ steer = typer.Typer(
     '  sidestream steer runs/demo set hydro.cfl 0.3 --why "a shock comes"\n'
     "  sidestream steer runs/demo pause; sidestream steer runs/demo step 5\n"
     "  sidestream steer runs/demo edit pressure multiply 3 --cells 0:8,0:8,0:4\n"
+    '  sidestream steer runs/demo edit gas_density multiply 0.5 --where "gas_density > 100"\n'
     "  sidestream steer tcp://node7:5555#KEY --help",
 )
 
@@ -91,23 +95,32 @@ def set_knob(
     _told(f"`{name}` is {value}", _steering(context, keys).set(name, value, at=at, why=why))
 
 
-@steer.command(short_help="Set, add to or multiply a quantity in a box.")
+@steer.command(short_help="Set, add to or multiply a quantity in some cells.")
 def edit(
     context: typer.Context,
     quantity: Annotated[str, typer.Argument(metavar="QUANTITY", help="One of `list`.", show_default=False)],
     operation: Annotated[str, typer.Argument(metavar="OPERATION", help="set, add or multiply.", show_default=False)],
-    value: Annotated[float, typer.Argument(metavar="VALUE", help="The number.", show_default=False)],
-    cells: Annotated[
+    value: Annotated[
         str,
+        typer.Argument(
+            metavar="VALUE", help="The number, or a file of NumPy with one [z, y, x] for each cell.", show_default=False
+        ),
+    ],
+    cells: Annotated[
+        str | None,
         typer.Option(
             "--cells", metavar="X:X,Y:Y,Z:Z", help="The box in cells of level 0, ends excluded.", show_default=False
         ),
-    ],
+    ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option("--where", metavar="CONDITION", help="Only cells in which it holds.", show_default=False),
+    ] = None,
     at: At = None,
     why: Why = "",
     keys: Keys = None,
 ) -> None:
-    """Set a quantity in a box of cells, add to it or multiply it.
+    """Set a quantity in a box of cells, add to it or multiply it; only where a condition of the cell holds.
 
     The event tells what that added to the sums that the run keeps.
 
@@ -115,8 +128,15 @@ def edit(
     Examples:
       sidestream steer runs/sedov edit pressure multiply 3 --cells 0:8,0:8,0:4
       sidestream steer runs/sedov edit gas_density add 0.5 --cells 8:16,0:16,0:16 --at 40
+      sidestream steer runs/sedov edit pressure set 1e-5 --where "pressure < 1e-5 and gas_density > 1"
+      sidestream steer runs/sedov edit gas_density set cloud.npy --cells 0:8,0:8,0:8
     """
-    step = _steering(context, keys).edit(quantity, _region(cells), value, operation, at=at, why=why)
+    if cells is None and where is None:
+        raise UsageError("it is not said which cells are edited", "--cells", "give a box, or a condition with --where")
+    region = None if cells is None else _region(cells)
+    step = _steering(context, keys).edit(
+        quantity, region, _number_or_array(value), operation, where=where, at=at, why=why
+    )
     _told(f"`{quantity}` is edited", step)
 
 
@@ -170,6 +190,19 @@ def _region(cells: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return (z0, y0, x0), (z1, y1, x1)
 
 
+def _number_or_array(value: str) -> float | NDArray[np.float64]:
+    import numpy
+
+    try:
+        if value.endswith(".npy"):
+            return numpy.asarray(numpy.load(value, allow_pickle=False), dtype=numpy.float64)
+        return float(value)
+    except (OSError, ValueError) as problem:
+        raise UsageError(
+            f"`{value}` is no number, and no array of NumPy", "VALUE", "give 0.5, or a file: cloud.npy"
+        ) from problem
+
+
 def _print_knobs(found: Mapping[str, Any]) -> None:
     from rich.table import Table
 
@@ -180,7 +213,8 @@ def _print_knobs(found: Mapping[str, Any]) -> None:
         table.add_row(knob["name"], _value(knob), _range(knob), knob["meaning"])
     console.out().print(table)
     for one in found["editable"]:
-        console.out().print(f"edit  {one['name']} (above {one['above']:g}): {one['meaning']}", soft_wrap=True)
+        unit = f" {one['unit']}" if one["unit"] not in ("", "1") else ""
+        console.out().print(f"edit  {one['name']} (above {one['above']:g}{unit}): {one['meaning']}", soft_wrap=True)
     _print_standing(found)
 
 
@@ -208,19 +242,23 @@ def _print_standing(found: Mapping[str, Any]) -> None:
 def _change(change: Mapping[str, Any]) -> str:
     value = change.get("value", "")
     if change["verb"] == "edit":
-        value = f"{value['operation']} {value['value']:g}"
+        by = value["array"]["name"] if "array" in value else f"{value['value']:g}"
+        value = f"{value['operation']} {by}" + (f" where {value['where']}" if "where" in value else "")
     return f"{change['verb']} {change.get('name', '')} {value}".strip()
 
 
 def _value(knob: Mapping[str, Any]) -> str:
     if knob["value"] is None:
         return "none"
-    return f"{knob['value']} {knob.get('unit', '')}".strip()
+    value = str(knob["value"]).lower() if knob["type"] == "flag" else knob["value"]
+    return f"{value} {knob.get('unit', '')}".strip()
 
 
 def _range(knob: Mapping[str, Any]) -> str:
     if "choices" in knob:
         return ", ".join(knob["choices"])
+    if knob["type"] == "flag":
+        return "true, false"
     lowest, highest = knob.get("minimum"), knob.get("maximum")
     if lowest is not None and highest is not None:
         return f"{lowest:g} to {highest:g}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,29 +59,60 @@ def number(event: Event, key: str, default: float = 0.0) -> float:
     return float(value)
 
 
-def parse_lines(log: Path, lines: bytes) -> list[Event]:
-    """The events in some lines of a log. Where lines that have their end are no events, a `warning` says how many;
-    what comes behind the last end of a line is being written, or was when the run was killed."""
-    texts = lines.decode("utf-8", errors="replace").split("\n")
-    read = [parse_line(text) for text in texts]
+def parse_lines(log: Path, lines: bytes, offset: int = 0) -> list[Event]:
+    """The events in some lines of a log. Where lines that have their end are no events, or not as they were written, a
+    `warning` says which; what comes behind the last end of a line is being written, or was when the run was killed.
+
+    Args:
+        log: the file.
+        lines: bytes of it.
+        offset: bytes of it before these.
+    """
+    read = [parse_line(line) for line in lines.split(b"\n")]
     events = [event for event in read if event is not None]
-    damaged = read[:-1].count(None)
+    damaged = [number for number, event in enumerate(read[:-1]) if event is None]
     if damaged:
-        what = f"{damaged} line{'s' * (damaged != 1)} of the event log cannot be read"
-        events.append({"event": "warning", "t": events[-1]["t"] if events else 0.0, "message": what, "where": str(log)})
+        first = 1 + damaged[0] + _lines_in(log, offset)
+        events.append(_warning_of_damage(log, first, len(damaged), events[-1]["t"] if events else 0.0))
     return events
 
 
-def parse_line(line: str) -> Event | None:
-    """One event, or None if the line is torn or not an event."""
+def _lines_in(log: Path, length: int) -> int:
+    with log.open("rb") as file:
+        return file.read(length).count(b"\n")
+
+
+def _warning_of_damage(log: Path, first: int, count: int, t: float) -> Event:
+    what = "a line" if count == 1 else f"{count} lines, this one the first,"
+    message = f"{what} of the event log cannot be read; tables and report lack what it told, results do not"
+    return {"event": "warning", "t": t, "message": message, "where": f"{log}:{first}"}
+
+
+def parse_line(line: bytes) -> Event | None:
+    """One event, or None if the line is torn, not as it was written, or not an event."""
+    text = _without_checksum(line)
     try:
-        event = json.loads(line)
+        event = None if text is None else json.loads(text.decode("utf-8", errors="replace"))
     except (ValueError, RecursionError):  # torn, or nested beyond all that is written
         return None
     if not isinstance(event, dict) or not isinstance(event.get("event"), str):
         return None
     event["t"] = number(event, "t")
     return event
+
+
+# How a line ends; the digits are those of the CRC-32 of all before. Lines of earlier versions end otherwise.
+SEAL = b',"crc32":"########"}'
+
+
+def _without_checksum(line: bytes) -> bytes | None:
+    """A line as it was before its checksum was added, or None where that is wrong."""
+    text, seal = line[: -len(SEAL)], line[-len(SEAL) :]
+    same = sum(a == b for a, b in zip(seal, SEAL, strict=False))
+    if same <= (len(SEAL) - 8) // 2:
+        return line
+    right = SEAL.replace(b"########", b"%08x" % zlib.crc32(text))
+    return text + b"}" if seal == right else None
 
 
 def log_files(folder: Path) -> list[Path]:

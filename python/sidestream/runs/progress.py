@@ -37,7 +37,7 @@ class EventTail:
             return
         complete = data[: data.rfind(b"\n") + 1]
         self._read[path] = (status.st_ino, offset + len(complete))
-        for event in parse_lines(path, complete):
+        for event in parse_lines(path, complete, offset):
             event.setdefault("group", group_of(path))
             yield event
 

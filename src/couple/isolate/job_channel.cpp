@@ -37,7 +37,11 @@ std::string consequence_in(const std::string& warning) {
 
 }  // namespace
 
-JobChannel::JobChannel(Surroundings& around) : around_(around), group_(around.roles.group().duplicate()) {}
+JobChannel::JobChannel(Surroundings& around)
+    : around_(around),
+      group_(around.roles.group().duplicate()),
+      is_near_(group_.rank() == 0 || (around.config.shares_memory && comm::sharers_of_memory(group_).front())),
+      are_all_near_(group_.min(std::int64_t{is_near_}) == 1) {}
 
 // A rank of a job holds what the rank of its number in the run does.
 Route JobChannel::route_for(const std::vector<mesh::Layout>& levels) const {
@@ -45,8 +49,12 @@ Route JobChannel::route_for(const std::vector<mesh::Layout>& levels) const {
 }
 
 void JobChannel::send(Publish publish, bool is_held) {
-  kept_.push_back({publish.announcement.number, std::move(publish.announcement), std::move(publish.head),
-                   std::make_unique<Cargo>(std::move(publish.cargo)), false});
+  kept_.push_back({publish.announcement.number,
+                   std::move(publish.announcement),
+                   std::move(publish.head),
+                   std::make_unique<Cargo>(std::move(publish.cargo)),
+                   false,
+                   {}});
   if (!is_held) start(kept_.back().number);
 }
 
@@ -57,15 +65,33 @@ void JobChannel::start(std::int64_t number) {
 
 void JobChannel::offer(Kept& kept) {
   Loan loan;
+  comm::ByRank<Word> to_first;
   kept.cargo->load(pool());
   for (const Cargo::Message& message : kept.cargo->messages()) {
     if (message.is_empty()) continue;
     loan.words = std::ssize(message.words());
     loan.particle_words = std::ssize(message.particles);
-    for (std::size_t job = 0; job < kept.announcement.tasks.size(); ++job) loan.address = kept.cargo->lend(0);
+    if (!is_near_)
+      to_first[0].assign(message.words().begin(), message.words().end());
+    else
+      for (std::size_t job = 0; job < kept.announcement.tasks.size(); ++job) loan.address = kept.cargo->lend(0);
   }
   std::vector<Loan> loans = group_.gather(std::span<const Loan>(&loan, 1));
+  if (!are_all_near_) lend_from_afar(kept, comm::deliver(group_, to_first).incoming, loans);
   if (is_first()) offers_.push_back({std::move(kept.announcement), std::move(kept.head), std::move(loans)});
+}
+
+// What finds no room here is lent by nobody.
+void JobChannel::lend_from_afar(Kept& kept, const comm::ByRank<Word>& sent, std::vector<Loan>& loans) {
+  for (const auto& [rank, words] : sent) {
+    const auto bytes = std::as_bytes(std::span(words));
+    std::optional<comm::SharedMemory> memory = comm::SharedMemory::make(bytes.size());
+    if (!memory || !memory->reserve(bytes.size())) continue;
+    std::ranges::copy(bytes, memory->bytes().begin());
+    for (std::size_t job = 0; job < kept.announcement.tasks.size(); ++job)
+      loans[static_cast<std::size_t>(rank)].address = memory->lend();
+    kept.from_afar.push_back(std::move(*memory));
+  }
 }
 
 void JobChannel::withdraw(const Range& numbers) {

@@ -10,12 +10,14 @@
 #include "couple/isolate/job.hpp"
 #include "couple/queue/channel.hpp"
 #include "couple/surroundings.hpp"
+#include "sidestream/comm/sparse_exchange.hpp"
 #include "sidestream/core/timer.hpp"
 
 namespace sidestream::couple {
 
-/// To jobs of their own, one after another: for each task of a publish one, of as many ranks as compute, each of which
-/// reads the memory of the rank of its number. Its data stay in the queue until the last job of a publish is gone.
+/// To jobs of their own, one after another: for each task of a publish one, of as many ranks as compute, on the node of
+/// the first of them. Each of its ranks reads the memory of the rank of its number, or what one of another node has
+/// sent to the first. The data stay in the queue until the last job of a publish is gone.
 class JobChannel : public Channel {
  public:
   /// Collective on the ranks that compute, which have what `missing_for_jobs` looks for.
@@ -46,6 +48,7 @@ class JobChannel : public Channel {
     mesh::Snapshot head;
     std::unique_ptr<Cargo> cargo;
     bool is_offered = false;
+    std::vector<comm::SharedMemory> from_afar;  // on the first rank
   };
   // What the first rank knows of a publish that jobs may take up.
   struct Offer {
@@ -65,6 +68,7 @@ class JobChannel : public Channel {
 
   bool is_first() const { return group_.rank() == 0; }
   void offer(Kept& kept);
+  void lend_from_afar(Kept& kept, const comm::ByRank<Word>& sent, std::vector<Loan>& loans);
   void advance();
   void give_up();
   bool start_job(const Offer& offer);
@@ -75,7 +79,8 @@ class JobChannel : public Channel {
 
   Surroundings& around_;
   comm::Communicator group_;
-  std::list<Kept> kept_;  // first in, first out
+  bool is_near_, are_all_near_;  // to the first rank: jobs can read the memory of this one
+  std::list<Kept> kept_;         // first in, first out
 
   // On the first rank only.
   std::deque<Offer> offers_;

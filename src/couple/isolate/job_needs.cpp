@@ -12,8 +12,7 @@ namespace sidestream::couple {
 
 std::string missing_for_jobs(const comm::Communicator& group, const CouplingConfig& config) {
   if (config.job_program.empty()) return "this program starts no jobs of their own";
-  if (group.split_by_node().size() != group.size()) return "a job of its own needs all ranks that compute on one node";
-  if (!std::ranges::all_of(comm::sharers_of_memory(group), [](bool shares) { return shares; }))
+  if (!std::ranges::all_of(comm::sharers_of_memory(group.split_by_node()), [](bool shares) { return shares; }))
     return "the ranks cannot lend their memory to another job";
   if (job_launcher().empty()) return "there is no `" SIDESTREAM_MPIEXEC "` to start a job of its own with";
   return "";

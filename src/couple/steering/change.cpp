@@ -1,36 +1,9 @@
-#include <fmt/format.h>
-
-#include <limits>
-
-#include "sidestream/core/error.hpp"
+#include "couple/steering/box_json.hpp"
 #include "sidestream/couple/steering_desk.hpp"
 
 namespace sidestream::couple {
 
 using nlohmann::json;
-
-namespace {
-
-json numbers(mesh::Int3 cell) {
-  return {cell.x, cell.y, cell.z};
-}
-
-mesh::Int3 cell_from(const json& array) {
-  if (!array.is_array() || array.size() != 3)
-    throw core::Error("the corner of a box has three whole numbers", "key `edit.cells`",
-                      "write for example [[0, 0, 0], [8, 8, 8]]: the upper corner is outside");
-  mesh::Int3 cell;
-  for (int axis = 0; axis < 3; ++axis) {
-    const json& number = array[static_cast<std::size_t>(axis)];
-    const auto index = number.is_number_integer() ? number.get<std::int64_t>() : -1;
-    if (index < 0 || index > std::numeric_limits<std::int32_t>::max())
-      throw core::Error(fmt::format("`{}` is no number of a cell", number.dump()), "key `edit.cells`");
-    cell[axis] = static_cast<std::int32_t>(index);
-  }
-  return cell;
-}
-
-}  // namespace
 
 json to_json(const Change& change) {
   json all{{"id", change.id}, {"at", change.at}, {"verb", change.verb}, {"who", change.who}, {"why", change.why}};
@@ -61,20 +34,33 @@ const core::Registry<EditOperation>& edit_operations() {
 }
 
 json to_json(const RegionEdit& edit) {
-  return {{"cells", {numbers(edit.cells.lo), numbers(edit.cells.hi)}},
-          {"operation", edit.operation->name},
-          {"value", edit.value}};
+  json all{{"cells", box_json(edit.cells)}, {"operation", edit.operation->name}};
+  if (!edit.where.empty()) all["where"] = edit.where;
+  if (edit.array)
+    all["array"] = {{"name", edit.array.name}, {"checksum", edit.array.checksum}};
+  else
+    all["value"] = edit.value;
+  return all;
 }
 
 RegionEdit edit_from(const std::string& quantity, const json& all) {
-  const json& cells = all.at("cells");
-  if (!cells.is_array() || cells.size() != 2)
-    throw core::Error("a box has two corners", "key `edit.cells`", "write for example [[0, 0, 0], [8, 8, 8]]");
-  return {quantity,
-          {cell_from(cells[0]), cell_from(cells[1])},
-          &edit_operations().named(all.value("operation", "set")),
-          all.at("value").get<double>(),
-          nullptr};
+  RegionEdit edit{quantity, box_from(all.at("cells")), &edit_operations().named(all.value("operation", "set"))};
+  edit.where = all.value("where", "");
+  if (const auto array = all.find("array"); array != all.end())
+    edit.array = {array->at("name").get<std::string>(), array->at("checksum").get<std::string>()};
+  else
+    edit.value = all.at("value").get<double>();
+  return edit;
+}
+
+mesh::Box on_level(const mesh::Box& cells, const mesh::Box& root, const mesh::Box& domain) {
+  mesh::Box box = cells;
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::int32_t factor = domain.extent()[axis] / root.extent()[axis];
+    box.lo[axis] *= factor;
+    box.hi[axis] *= factor;
+  }
+  return box;
 }
 
 }  // namespace sidestream::couple

@@ -8,6 +8,7 @@
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/input_file.hpp"
+#include "sidestream/io/event_log.hpp"
 
 namespace sidestream::couple {
 
@@ -30,6 +31,16 @@ std::pair<std::string, std::int64_t> task_at_step(const json& event) {
   return {event.at("task").get<std::string>(), event.at("step").get<std::int64_t>()};
 }
 
+json event_in(const std::string& line, const std::string& place) {
+  try {
+    return io::event_in(line);
+  } catch (const core::Error& error) {
+    throw core::Error("this line of the event log is damaged: " + error.message(), place,
+                      "take a copy of the log that is whole, or the member `crc32` out of a line that was altered on "
+                      "purpose");
+  }
+}
+
 template <typename F>
 void for_each_event(const std::string& events, const std::string& where, F take) {
   std::istringstream lines(events);
@@ -37,11 +48,12 @@ void for_each_event(const std::string& events, const std::string& where, F take)
   for (std::string line; std::getline(lines, line);) {
     ++number;
     if (line.empty()) continue;
+    const std::string place = fmt::format("{}:{}", where, number);
     try {
-      take(json::parse(line));
+      take(event_in(line, place));
     } catch (const json::exception& error) {
-      throw core::Error(fmt::format("this line is no event of a run: {}", error.what()),
-                        fmt::format("{}:{}", where, number), "give the `events.jsonl` of a run folder");
+      throw core::Error(fmt::format("this line is no event of a run: {}", error.what()), place,
+                        "give the `events.jsonl` of a run folder");
     }
   }
 }
@@ -57,10 +69,14 @@ struct Files {
   std::string events, of_sidecars;
 };
 
+std::string log_of_sidecars(const std::string& path) {
+  return (std::filesystem::path(path).parent_path() / "events.sidecar.jsonl").string();
+}
+
 Files files_at(const std::string& path) {
   Files files{text_of(path), ""};
-  const auto beside = std::filesystem::path(path).parent_path() / "events.sidecar.jsonl";
-  if (std::filesystem::exists(beside)) files.of_sidecars = text_of(beside);
+  if (const std::string beside = log_of_sidecars(path); std::filesystem::exists(beside))
+    files.of_sidecars = text_of(beside);
   return files;
 }
 
@@ -78,7 +94,7 @@ Replay::Replay(const std::string& events, const std::string& events_of_sidecars,
     : where_(where) {
   for_each_event(events, where, [&](const json& event) { take(event); });
   std::map<TaskAtStep, int> withdrawn;
-  for_each_event(events_of_sidecars, where, [&](const json& event) {
+  for_each_event(events_of_sidecars, log_of_sidecars(where), [&](const json& event) {
     if (event.at("event") == "withdrawn") ++withdrawn[task_at_step(event)];
   });
   // What was published again after a restart, and then analysed, is there.
@@ -150,6 +166,22 @@ void Replay::go_back(std::int64_t step) {
 std::vector<Change> Replay::changes(std::int64_t step) const {
   const auto found = changes_.find(step);
   return found == changes_.end() ? std::vector<Change>{} : found->second;
+}
+
+std::vector<RegionEdit> Replay::edits_by_arrays() const try {
+  std::vector<RegionEdit> all;
+  for (const auto& [step, changes] : changes_)
+    for (const Change& change : changes)
+      if (change.verb == "edit")
+        if (RegionEdit edit = edit_from(change.name, change.value); edit.array) all.push_back(std::move(edit));
+  return all;
+} catch (const json::exception& error) {
+  throw core::Error(fmt::format("an edit is damaged in these events: {}", error.what()), where_);
+}
+
+std::string Replay::folder() const {
+  const std::string parent = std::filesystem::path(where_).parent_path().string();
+  return parent.empty() ? "." : parent;
 }
 
 bool Replay::was_due_by_clock(const std::string& trigger, std::int64_t step) const {

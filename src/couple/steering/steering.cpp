@@ -36,15 +36,14 @@ Steering::Steering(const comm::Communicator& group, io::EventLog& log, std::shar
                    std::shared_ptr<const Replay> replay)
     : group_(&group), log_(&log), desk_(std::move(desk)), replay_(std::move(replay)) {}
 
-void Steering::open(std::vector<Knob> knobs, std::vector<EditableQuantity> editable, const mesh::Box& domain,
-                    Deeds deeds) {
+void Steering::open(std::vector<Knob> knobs, EditRules rules, Deeds deeds) {
   knobs_ = std::move(knobs);
   deeds_ = std::move(deeds);
   if (!desk_ || group_->rank() != 0) return;
   if (replay_)
-    desk_->open({}, {}, domain);  // another value would make it another run
+    desk_->open({}, {});  // another value would make it another run
   else
-    desk_->open(knobs_, std::move(editable), domain);
+    desk_->open(knobs_, std::move(rules));
 }
 
 void Steering::at_step(std::int64_t step, double progress) {

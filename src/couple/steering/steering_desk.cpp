@@ -7,7 +7,9 @@
 #include <iterator>
 #include <utility>
 
+#include "couple/steering/box_json.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/couple/cell_condition.hpp"
 
 namespace sidestream::couple {
 
@@ -18,6 +20,7 @@ namespace {
 constexpr std::size_t most_done = 50;  // that are remembered
 constexpr std::size_t most_waiting = 10000;
 constexpr const char* place = "steering";
+constexpr const char* array_kind = "array";
 
 json refusal(const core::Error& error) {
   return {{"ok", false}, {"message", error.message()}, {"where", error.where()}, {"hint", error.hint()}};
@@ -71,7 +74,7 @@ const core::Registry<SteeringVerb>& steering_verbs() {
       {{"list", "the knobs with their values, ranges and meanings, and what may be edited", false},
        {"status", "the step, and the changes that wait or were made", false},
        {"set", "gives a knob another value"},
-       {"edit", "sets, adds to or multiplies a quantity in a box of cells"},
+       {"edit", "sets, adds to or multiplies a quantity in a part of the cells"},
        {"pause", "has the run wait between two steps", false},
        {"resume", "has it go on", false},
        {"step", "has it take so many steps and then wait", false},
@@ -80,11 +83,11 @@ const core::Registry<SteeringVerb>& steering_verbs() {
   return all;
 }
 
-void SteeringDesk::open(std::vector<Knob> knobs, std::vector<EditableQuantity> editable, mesh::Box domain) {
+void SteeringDesk::open(std::vector<Knob> knobs, EditRules rules) {
   const std::lock_guard lock(mutex_);
   knobs_ = std::move(knobs);
-  editable_ = std::move(editable);
-  domain_ = domain;
+  rules_ = std::move(rules);
+  arrays_ = ArrayInbox(rules_.folder, rules_.domain);
   is_open_ = true;
 }
 
@@ -96,16 +99,20 @@ json SteeringDesk::answer(const json& request) {
     return refusal(error);
   } catch (const json::exception& error) {
     return refusal(core::Error(fmt::format("the request cannot be read: {}", error.what()), place));
+  } catch (const std::exception& error) {  // of the disk, for an array
+    return refusal(core::Error(error.what(), place));
   }
 }
 
 json SteeringDesk::answer_to(const json& request) {
   if (!is_open_)
     throw core::Error("the run does not listen yet: it makes its initial state", place, "ask again in a moment");
+  const bool is_over = standing_.state == "ended";
+  if (request.value("kind", "") == array_kind && !is_over) return arrays_.answer(request);
   const std::string verb = steering_verbs().named(request.at("verb").get<std::string>()).name;
   if (verb == "list") return listing();
   if (verb == "status") return overview();
-  if (standing_.state == "ended") throw core::Error("the run is over", place);
+  if (is_over) throw core::Error("the run is over", place);
   return enter(request, verb);
 }
 
@@ -124,7 +131,7 @@ json SteeringDesk::listing() const {
     all["knobs"].push_back(description_of(knob, value == standing_.values.end() ? json() : value->second));
   }
   all["editable"] = json::array();
-  for (const EditableQuantity& one : editable_)
+  for (const EditableQuantity& one : rules_.editable)
     all["editable"].push_back({{"name", one.name}, {"unit", one.unit}, {"meaning", one.meaning}, {"above", one.above}});
   return all;
 }
@@ -173,21 +180,30 @@ json SteeringDesk::value_for(const Knob& knob, const json& given) const {
   return value;
 }
 
-RegionEdit SteeringDesk::checked_edit(const json& request) const {
+// An array gets its name last, when nothing else can be wrong.
+RegionEdit SteeringDesk::checked_edit(const json& request) {
   std::vector<std::string> names;
-  for (const EditableQuantity& one : editable_) names.push_back(one.name);
+  for (const EditableQuantity& one : rules_.editable) names.push_back(one.name);
   const auto name = request.at("name").get<std::string>();
-  const auto found = std::ranges::find(editable_, name, &EditableQuantity::name);
+  const auto found = std::ranges::find(rules_.editable, name, &EditableQuantity::name);
   if (names.empty()) throw core::Error("this simulation has no quantity that may be edited", place);
-  if (found == editable_.end()) throw core::unknown_name("quantity that may be edited", name, names, place);
-  RegionEdit edit = edit_from(name, request.at("edit"));
+  if (found == rules_.editable.end()) throw core::unknown_name("quantity that may be edited", name, names, place);
+  json wanted = request.at("edit");
+  std::optional<std::int64_t> array;
+  if (wanted.contains("array")) {
+    array = wanted.at("array").get<std::int64_t>();
+    wanted.erase("array");
+    wanted["cells"] = box_json(arrays_.box_of(*array));
+    wanted["value"] = 0.0;
+  }
+  if (!wanted.contains("cells")) wanted["cells"] = box_json(rules_.domain);
+  RegionEdit edit = edit_from(name, wanted);
+  require_inside(edit.cells, rules_.domain);
+  if (!edit.where.empty()) CellCondition(edit.where).check(rules_.quantities, rules_.has_redshift);
   if (!std::isfinite(edit.value)) throw core::Error("an edit takes a finite number", place);
-  if (edit.cells.is_empty() || !domain_.contains(edit.cells))
-    throw core::Error(fmt::format("the box {} is empty, or not inside of the domain, {}", mesh::to_string(edit.cells),
-                                  mesh::to_string(domain_)),
-                      place, "give cells of level 0; the upper corner is outside of the box");
-  if (edit.operation->name == "set" && !(edit.value > found->above))
+  if (!array && edit.operation->name == "set" && !(edit.value > found->above))
     throw core::Error(fmt::format("`{}` cannot be {}: it is above {}", name, edit.value, found->above), place);
+  if (array) edit.array = arrays_.finish(*array);
   return edit;
 }
 

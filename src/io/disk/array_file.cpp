@@ -49,7 +49,8 @@ Array checksum_array(const ArrayGroup& group) {
   return {group.checksums, ElementType::int64, {static_cast<std::int64_t>(group.arrays.size())}};
 }
 
-// All arrays with their numbers of rows: those of the checksums, which are small, then those of the groups.
+// All arrays with their numbers of rows: those of the record and of the checksums, which are small, then those of the
+// groups.
 struct ArrayTable {
   std::vector<Array> arrays;
   std::vector<std::int64_t> rows;
@@ -58,6 +59,10 @@ struct ArrayTable {
 
 ArrayTable table_of(const ArrayFile& file) {
   ArrayTable table;
+  if (!file.record.empty()) {
+    table.arrays.push_back({file.record, ElementType::int64, {}});
+    table.rows.push_back(0);
+  }
   for (const ArrayGroup& group : file.groups) {
     if (group.checksums.empty()) continue;
     table.arrays.push_back(checksum_array(group));
@@ -68,6 +73,7 @@ ArrayTable table_of(const ArrayFile& file) {
     table.arrays.insert(table.arrays.end(), group.arrays.begin(), group.arrays.end());
     table.rows.insert(table.rows.end(), group.arrays.size(), group.rows);
   }
+  if (!file.record.empty()) table.rows[0] = inner_record_bytes(table.arrays.size()) / table.arrays[0].row_bytes();
   return table;
 }
 
@@ -86,6 +92,7 @@ struct MadeFile {
   std::vector<std::int64_t> offsets;
   std::vector<ByteRange> ranges;  // of all arrays
   std::int64_t end = 0;           // of what the format knows of
+  std::int64_t bytes = 0;         // of the whole file
   TableImage tables;
 };
 
@@ -107,13 +114,16 @@ MadeFile make_file(const std::string& path, const ArrayFile& file, const ArrayTa
   room.reserve(bytes_of(table));
   made.offsets = file.create(memory.path(), table.arrays, table.rows);
   core::require(made.offsets.size() == table.arrays.size(), "the maker of a file tells the place of each array");
+  core::require(file.record.empty() || record_place(made.offsets.front()) == made.offsets.front(),
+                "a record is where it is looked for");
   made.ranges = ranges_of(table, made.offsets, 0, made.offsets.size());
   made.end = memory.size_bytes();
   for (const ByteRange& range : made.ranges) made.end = std::max(made.end, range.offset + range.bytes);
   made.tables = TableImage(memory, ranges_of(table, made.offsets, table.small, made.offsets.size()),
                            ranges_of(table, made.offsets, 0, table.small), made.end);
   statistics.metadata_s += watch.seconds();
-  room.reserve(made.end + record_bytes(table.arrays.size()));
+  made.bytes = made.end + (file.record.empty() ? record_bytes(table.arrays.size()) : 0);
+  room.reserve(made.bytes);
   room.close();
   statistics += room.statistics();
   return made;
@@ -288,7 +298,7 @@ class ArrayFileWriter {
 
   // Brings the checksums of all ranks to the first one.
   void collect_checksums(const std::vector<Checksums>& checksums, MadeFile& made) const {
-    std::size_t next = 0;
+    std::size_t next = file_.record.empty() ? 0 : 1;
     for (std::size_t g = 0; g < file_.groups.size(); ++g) {
       const ArrayGroup& group = file_.groups[g];
       if (group.checksums.empty()) continue;
@@ -303,10 +313,13 @@ class ArrayFileWriter {
   // Writes all that is small, with the record; room that was reserved beyond is given back.
   void close_file(MadeFile& made) {
     const auto read = [&](std::int64_t offset, std::span<std::byte> bytes) { made.tables.read(offset, bytes); };
-    made.tables.append(commit_record(made.ranges, made.end, read));
+    if (file_.record.empty())
+      made.tables.append(commit_record(made.ranges, made.end, read));
+    else
+      made.tables.put(made.offsets.front(), inner_commit_record(made.ranges, made.end, read));
     OutputFile file(path_, OutputFile::Open::modify);
     made.tables.write_to(file);
-    file.cut(made.end + record_bytes(table_.arrays.size()));
+    file.cut(made.bytes);
     file.close();
     statistics_ += file.statistics();
   }

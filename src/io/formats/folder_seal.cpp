@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "io/disk/json_text.hpp"
 #include "io/formats/metadata.hpp"
+#include "io/text/json_text.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
 

@@ -7,9 +7,10 @@
 
 #include "io/content/block_copy.hpp"
 #include "io/disk/checksum.hpp"
-#include "io/disk/json_text.hpp"
-#include "io/disk/text_reader.hpp"
+#include "io/disk/commit_record.hpp"
 #include "io/formats/metadata.hpp"
+#include "io/text/json_text.hpp"
+#include "io/text/text_reader.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
 
@@ -24,8 +25,8 @@ constexpr std::int64_t longest_line = 128;
 constexpr std::size_t most_levels = 32;
 constexpr std::int64_t most_particles = std::int64_t{1} << 44;
 
-std::string first_line(std::string_view magic, std::string_view body) {
-  return fmt::format("{} {} {:016x} {}\n", magic, version, checksum_of(std::as_bytes(std::span(body))), body.size());
+std::string first_line(std::string_view magic, std::string_view body, std::size_t bytes) {
+  return fmt::format("{} {} {:016x} {}\n", magic, version, checksum_of(std::as_bytes(std::span(body))), bytes);
 }
 
 mesh::Box domain_in(const json& value) {
@@ -71,9 +72,17 @@ void take_levels(IndexReader& index, FileDescription& description) {
 
 }  // namespace
 
-std::string index_text(std::string_view magic, const Index& index) {
-  const std::string body = index.root.dump() + "\n" + index.tables;
-  return first_line(magic, body) + body;
+std::string index_text(std::string_view magic, const Index& index, bool ends_at_record) {
+  std::string text = index.root.dump();
+  if (ends_at_record) {
+    const std::size_t rest = 1 + index.tables.size();
+    const auto end = static_cast<std::size_t>(record_place(std::ssize(text) + std::ssize(index.tables) + longest_line));
+    // The first line tells the bytes behind it, which have as many digits as all: no place is so near above a power of
+    // ten.
+    text.resize(end - first_line(magic, "", end).size() - rest, ' ');
+  }
+  const std::string body = text + "\n" + index.tables;
+  return first_line(magic, body, body.size()) + body;
 }
 
 IndexReader::IndexReader(const std::string& path, std::string_view magic) : path_(path) {
@@ -93,7 +102,7 @@ IndexReader::IndexReader(const std::string& path, std::string_view magic) : path
   std::string body(static_cast<std::size_t>(std::clamp<std::int64_t>(bytes, 0, file.size_bytes())), '\0');
   if (bytes != std::ssize(body)) fail("it is cut short");
   file.read(std::ssize(head), std::as_writable_bytes(std::span(body)));
-  if (head != first_line(magic, body)) fail("its checksum is wrong, or it is of another version");
+  if (head != first_line(magic, body, body.size())) fail("its checksum is wrong, or it is of another version");
   end_ = std::ssize(head) + bytes;
   try {
     const std::size_t json_end = std::min(body.find('\n'), body.size());

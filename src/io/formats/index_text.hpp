@@ -28,7 +28,8 @@ struct Index {
   }
 };
 
-std::string index_text(std::string_view magic, const Index& index);
+/// `ends_at_record`: with as many blanks behind the JSON as bring its end to a `record_place`.
+std::string index_text(std::string_view magic, const Index& index, bool ends_at_record = false);
 
 /// Takes the parts of an index in the order in which they were put together. Anything else is a core::Error naming the
 /// file.

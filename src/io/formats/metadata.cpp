@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "io/disk/json_text.hpp"
+#include "io/text/json_text.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {

@@ -89,7 +89,7 @@ void EventLog::write(std::string_view event, const nlohmann::json& details) {
   if (!file_) return;
   nlohmann::ordered_json line = {{"event", event}, {"t", seconds()}};
   for (const auto& [key, value] : details.items()) line[key] = value;
-  file_->append(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n');
+  file_->append(event_line(line));
 }
 
 void EventLog::write(std::string_view event) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 
 #include "sidestream/amr/adaptation.hpp"
@@ -11,19 +12,20 @@
 #include "sidestream/core/units.hpp"
 #include "sidestream/io/file_mesh.hpp"
 #include "sidestream/redistribute/migration.hpp"
+#include "sims/checks/soundness.hpp"
 #include "sims/cosmology/cosmology_config.hpp"
 #include "sims/cosmology/initial_matter.hpp"
 #include "sims/cosmology/initial_universe.hpp"
 #include "sims/cosmology/universe.hpp"
 #include "sims/cosmology/universe_from_file.hpp"
 #include "sims/cosmology/universe_gas.hpp"
+#include "sims/files/file_state.hpp"
 #include "sims/gas/gas_books.hpp"
 #include "sims/gas/gas_edit.hpp"
+#include "sims/gas/gas_knobs.hpp"
 #include "sims/gas/gas_quantities.hpp"
 #include "sims/registry.hpp"
-#include "sims/run/file_state.hpp"
 #include "sims/run/moments.hpp"
-#include "sims/run/soundness.hpp"
 
 namespace sidestream::sims {
 
@@ -156,6 +158,10 @@ class Cosmology : public Simulation {
 
   mesh::Snapshot snapshot() override;
   std::vector<couple::Knob> knobs() override;
+  std::vector<couple::EditableQuantity> editable() const override {
+    return config_.has_gas ? editable_gas(config_.gas_units(a_)) : std::vector<couple::EditableQuantity>{};
+  }
+  nlohmann::json edit(const couple::RegionEdit& edit) override;
 
  private:
   using Levels = std::vector<Field<double>>;
@@ -207,20 +213,30 @@ class Cosmology : public Simulation {
 std::vector<couple::Knob> Cosmology::knobs() {
   const std::vector<core::Option> own = cosmology_options(config_.has_gas).at("cosmology");
   const auto option = [&](const char* key) { return couple::option_of(own, "cosmology", key); };
-  std::vector<couple::Knob> all = refinement_knobs(config_.amr);
+  const auto take_up = [this] {
+    if (universe_) universe_->take_up_scheme();
+  };
+  std::vector<couple::Knob> all = refinement_knobs(config_.amr, take_up);
   core::Option particle_cfl = option("particle_cfl");
   if (config_.amr.max_level > 0) particle_cfl.maximum = largest_refined_particle_cfl;
   all.push_back(couple::make_knob(std::move(particle_cfl), config_.run.particle_cfl));
   all.push_back(couple::make_knob(option("largest_expansion"), config_.run.largest_expansion));
   all.push_back(couple::make_knob(option("step_growth"), config_.run.step_growth));
-  if (!config_.has_gas) return all;
-  all.push_back(couple::make_knob<double>(
-      courant_option(), [this] { return nlohmann::json(config_.hydro.cfl); },
-      [this](double cfl) {
-        config_.hydro.cfl = cfl;
-        if (universe_) universe_->set_courant(cfl);
-      }));
+  if (config_.has_gas) std::ranges::move(gas_knobs(config_.hydro, take_up), std::back_inserter(all));
   return all;
+}
+
+// What it adds to the sums that are kept is no error of theirs.
+nlohmann::json Cosmology::edit(const couple::RegionEdit& edit) {
+  const Energies before = universe_->energies(a_);
+  const double mass = universe_->gas_mass();
+  const std::int64_t cells = universe_->edit(edit, config_.gas_units(a_));
+  const Energies after = universe_->energies(a_);
+  const double added = universe_->gas_mass() - mass;
+  if (balance_.scale_factor() != a_) balance_.add(step_, a_, before, books_.energy());
+  balance_.allow(after);
+  start_mass_ += added;
+  return {{"cells", cells}, {"added", {{"mass", added}, {"energy", after.total() - before.total()}}}};
 }
 
 // The attribute that holds the momentum along an axis, from whatever a file has: momenta of our own checkpoints, or

@@ -10,9 +10,9 @@
 #include "sidestream/core/math.hpp"
 #include "sidestream/core/units.hpp"
 #include "sidestream/fft/engine.hpp"
+#include "sims/checks/same_physics.hpp"
 #include "sims/cosmology/universe_gas.hpp"
 #include "sims/quantities/ionization.hpp"
-#include "sims/run/same_physics.hpp"
 
 namespace sidestream::sims {
 

@@ -35,6 +35,12 @@ class EnergyBalance {
   /// booked, from step to step, and one linear in the scale factor, which it is while structure grows linearly.
   void add(std::int64_t step, double a, const Energies& energies, double booked);
 
+  /// Somebody has changed the matter since the last measurement, without a step: what that has brought is no error.
+  void allow(const Energies& after) {
+    start_ += after.total() - last_.total();
+    last_ = after;
+  }
+
   /// When the energies were measured last; 0 before.
   double scale_factor() const { return a_; }
   /// What the equation leaves over: energy that came from nowhere.

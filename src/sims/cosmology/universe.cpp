@@ -11,7 +11,8 @@
 #include "sidestream/core/math.hpp"
 #include "sidestream/core/units.hpp"
 #include "sidestream/redistribute/migration.hpp"
-#include "sims/run/soundness.hpp"
+#include "sims/checks/soundness.hpp"
+#include "sims/gas/gas_edit.hpp"
 
 namespace sidestream::sims {
 
@@ -64,6 +65,21 @@ Universe::Universe(const comm::Communicator& comm, const CosmologyConfig& config
 void Universe::allocate_density() {
   density_.clear();
   for (int level = 0; level <= finest_level(); ++level) density_.emplace_back(hierarchy_.layout(level), comm_.rank());
+}
+
+std::int64_t Universe::edit(const couple::RegionEdit& edit, const GasUnits& units) {
+  const std::int64_t cells = edit_gas(comm_, edit, units, *gas_);
+  gas_step_.reset();
+  solve_gravity();
+  return cells;
+}
+
+// With equal steps, how far a particle may go depends on its level.
+void Universe::take_up_scheme() {
+  for (std::size_t l = 0; l < particles_.size(); ++l) largest_momentum_[l] = solvers::largest_momentum(particles_[l]);
+  if (!gas_) return;
+  gas_->set_scheme(config_.hydro, config_.amr.time_levels());
+  gas_step_.reset();
 }
 
 std::vector<StepLimit> Universe::step_limits(double a) const {

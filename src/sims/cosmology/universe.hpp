@@ -63,11 +63,10 @@ class Universe {
 
   const mesh::Hierarchy& hierarchy() const { return hierarchy_; }
   int finest_level() const { return hierarchy_.finest_level(); }
-  /// Of the gas, for the steps to come.
-  void set_courant(double cfl) {
-    gas_->set_courant(cfl);
-    gas_step_.reset();
-  }
+  /// Edits the gas, on which gravity then acts: see `edit_gas`.
+  std::int64_t edit(const couple::RegionEdit& edit, const GasUnits& units);
+  /// Has the steps to come be what the configuration, which has changed, says of them. Local.
+  void take_up_scheme();
   bool has_gas() const { return gas_.has_value(); }
   /// The conserved components on all blocks of a level.
   const mesh::Field<double>& gas(int level) const { return gas_->state(level); }

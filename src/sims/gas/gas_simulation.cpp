@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 
 #include "sidestream/core/exact_sum.hpp"
@@ -12,15 +13,16 @@
 #include "sidestream/core/math.hpp"
 #include "sidestream/fft/engine.hpp"
 #include "sidestream/io/file_mesh.hpp"
+#include "sims/checks/same_physics.hpp"
+#include "sims/checks/soundness.hpp"
+#include "sims/files/file_state.hpp"
 #include "sims/gas/gas_books.hpp"
 #include "sims/gas/gas_edit.hpp"
 #include "sims/gas/gas_gravity.hpp"
+#include "sims/gas/gas_knobs.hpp"
 #include "sims/gas/gas_quantities.hpp"
 #include "sims/run/amr_config.hpp"
-#include "sims/run/file_state.hpp"
 #include "sims/run/moments.hpp"
-#include "sims/run/same_physics.hpp"
-#include "sims/run/soundness.hpp"
 #include "sims/tagging.hpp"
 
 namespace sidestream::sims {
@@ -139,16 +141,14 @@ class GasSimulation : public Simulation {
   mesh::Snapshot snapshot() override { return make_snapshot(); }
 
   std::vector<couple::Knob> knobs() override {
-    std::vector<couple::Knob> all = refinement_knobs(setup_.amr);
-    all.push_back(couple::make_knob<double>(
-        courant_option(), [this] { return nlohmann::json(setup_.hydro.cfl); },
-        [this](double cfl) {
-          setup_.hydro.cfl = cfl;
-          if (gas_) gas_->set_courant(cfl);
-        }));
+    const auto take_up = [this] {
+      if (gas_) gas_->set_scheme(setup_.hydro, setup_.amr.time_levels());
+    };
+    std::vector<couple::Knob> all = refinement_knobs(setup_.amr, take_up);
+    std::ranges::move(gas_knobs(setup_.hydro, take_up), std::back_inserter(all));
     return all;
   }
-  std::vector<couple::EditableQuantity> editable() const override { return editable_gas(); }
+  std::vector<couple::EditableQuantity> editable() const override { return editable_gas(units()); }
   nlohmann::json edit(const couple::RegionEdit& edit) override;
 
  private:
@@ -171,7 +171,8 @@ class GasSimulation : public Simulation {
   void regrid();
   Totals totals() const;
   mesh::Snapshot make_snapshot() const;
-  std::vector<GasQuantity> quantities() const { return gas_quantities({.gamma = setup_.hydro.gamma}); }
+  GasUnits units() const { return {.gamma = setup_.hydro.gamma}; }
+  std::vector<GasQuantity> quantities() const { return gas_quantities(units()); }
 
   GasSetup setup_;
   const comm::Communicator& comm_;
@@ -200,7 +201,7 @@ void GasSimulation::check_state() const {
 // What it adds to the sums that are kept is no error of theirs.
 nlohmann::json GasSimulation::edit(const couple::RegionEdit& edit) {
   const Totals before = totals();
-  const std::int64_t cells = edit_gas(comm_, edit, setup_.hydro.gamma, *gas_);
+  const std::int64_t cells = edit_gas(comm_, edit, units(), *gas_);
   has_ghosts_ = false;
   solve_gravity();
   const Totals after = totals();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "sidestream/amr/adaptation.hpp"
@@ -37,9 +38,10 @@ core::Table<AmrConfig> amr_table();
 AmrConfig read_amr(const core::Node& root, const MeshConfig& mesh, const std::vector<mesh::Quantity>& quantities,
                    const std::vector<std::string>& unseen, core::Node& resolved);
 
-/// What of it may change in a run: the budget, how often the mesh changes, and the limits of criteria. None for a mesh
-/// that is not refined. `config` outlives them.
-std::vector<couple::Knob> refinement_knobs(AmrConfig& config);
+/// What of it may change in a run: the budget, how often the mesh changes, the steps of levels, and the limits of
+/// criteria. None for a mesh that is not refined. `config` outlives them; `take_up` is called where the steps of levels
+/// were set.
+std::vector<couple::Knob> refinement_knobs(AmrConfig& config, const std::function<void()>& take_up);
 
 /// "12345 blocks (3.1 GiB)", with `block_bytes` each.
 std::string describe_blocks(std::int64_t blocks, double block_bytes);

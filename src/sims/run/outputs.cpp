@@ -11,8 +11,8 @@
 #include "sidestream/io/event_log.hpp"
 #include "sidestream/io/generations.hpp"
 #include "sidestream/io/pending.hpp"
+#include "sims/checks/same_physics.hpp"
 #include "sims/run/run_knobs.hpp"
-#include "sims/run/same_physics.hpp"
 
 namespace sidestream::sims {
 
@@ -177,7 +177,8 @@ void Outputs::write(Output output, Simulation& simulation, io::FileChoice choice
     io::prepare(snapshot.on_grid(output.config->grid), choice);
   }
   const mesh::Snapshot& on_grid = snapshot.on_grid(output.config->grid);
-  if (output.config->is_asynchronous) {
+  output.is_asynchronous = output.config->is_asynchronous;
+  if (output.is_asynchronous) {
     const core::Bill::Part part = bill_.part("copying", kind);
     const core::Stopwatch copy_watch;
     const auto copy = std::make_shared<const mesh::Snapshot>(io::copy_of(compute_, on_grid, choice));
@@ -241,7 +242,7 @@ void Outputs::report(const Output& output, const io::BackgroundWriter::Outcome& 
                        {"path", output.path},
                        {"format", output.config->file.format->name},
                        {"write_s", outcome.seconds},
-                       {"asynchronous", output.config->is_asynchronous},
+                       {"asynchronous", output.is_asynchronous},
                        {"copy_s", output.copy_s},
                        {"wait_s", output.wait_s},
                        {"io", io::to_json(io::total(compute_, outcome.statistics))}};

@@ -76,6 +76,7 @@ class Outputs {
     std::string what, path;
     const OutputConfig* config = nullptr;
     std::int64_t step = 0;
+    bool is_asynchronous = false;
     double copy_s = 0.0, wait_s = 0.0;
   };
   struct Pending {

@@ -28,12 +28,13 @@ couple::Knob limit_of(AmrConfig& config, std::size_t rule, const core::Option& o
 
 }  // namespace
 
-std::vector<couple::Knob> refinement_knobs(AmrConfig& config) {
+std::vector<couple::Knob> refinement_knobs(AmrConfig& config, const std::function<void()>& take_up) {
   if (config.max_level == 0) return {};
   const std::vector<core::Option> own = amr_table().options();
   std::vector<couple::Knob> knobs{
       couple::make_knob(couple::option_of(own, "amr", "max_blocks"), config.max_blocks),
-      couple::make_knob(couple::option_of(own, "amr", "regrid_every"), config.regrid_every)};
+      couple::make_knob(couple::option_of(own, "amr", "regrid_every"), config.regrid_every),
+      couple::make_knob(couple::option_of(own, "amr", "subcycle"), config.subcycle, take_up)};
   for (std::size_t rule = 0; rule < config.criteria.size(); ++rule) {
     const core::Node& table = *config.rules.find(config.criteria[rule].name);
     const std::vector<core::Option> options = amr::criterion_kinds().chosen(table, "criterion").options();

@@ -17,6 +17,8 @@
 #include "sidestream/core/instruction_set.hpp"
 #include "sidestream/core/machine.hpp"
 #include "sidestream/core/timer.hpp"
+#include "sidestream/couple/cell_condition.hpp"
+#include "sidestream/couple/edit_array.hpp"
 #include "sidestream/couple/session.hpp"
 #include "sidestream/couple/steering.hpp"
 #include "sidestream/fft/engine.hpp"
@@ -24,10 +26,10 @@
 #include "sidestream/io/generations.hpp"
 #include "sidestream/io/open_snapshot.hpp"
 #include "sidestream/io/pending.hpp"
-#include "sims/run/losses.hpp"
+#include "sims/checks/losses.hpp"
+#include "sims/checks/same_physics.hpp"
 #include "sims/run/outputs.hpp"
 #include "sims/run/run_knobs.hpp"
-#include "sims/run/same_physics.hpp"
 
 namespace sidestream::sims {
 
@@ -138,8 +140,10 @@ class Run {
     std::vector<couple::Knob> knobs =
         run_knobs(config, session.schedule(), [this] { return simulation_->moment().step; });
     std::ranges::move(simulation_->knobs(), std::back_inserter(knobs));
-    steering_.open(std::move(knobs), simulation_->editable(), mesh::domain_of(config.plan->cells()),
-                   {.edit = [this](const couple::RegionEdit& edit) { return simulation_->edit(edit); },
+    steering_.open(std::move(knobs),
+                   {simulation_->editable(), mesh::domain_of(config.plan->cells()), mesh::names_of(config.quantities()),
+                    config.coupling.times.has_redshift, folder.path()},
+                   {.edit = [this](const couple::RegionEdit& edit) { return this->edit(edit); },
                     .write_checkpoint = [this] { return outputs_.write_by_hand(*simulation_); }});
   }
 
@@ -183,6 +187,17 @@ class Run {
   }
 
  private:
+  // Where and by what is known on the ranks that compute only, or lies in a file.
+  nlohmann::json edit(couple::RegionEdit edit) {
+    if (!edit.where.empty())
+      edit.holds = std::make_shared<const std::vector<mesh::Field<double>>>(
+          couple::CellCondition(edit.where).holds(config_.snapshot_of(*simulation_), edit.cells));
+    if (edit.array)
+      edit.values =
+          std::make_shared<const mesh::Field<double>>(couple::read_edit_array(compute_, folder_.path(), edit));
+    return simulation_->edit(edit);
+  }
+
   void begin(const RunStart& start) {
     if (start.existing == io::ExistingRun::resume) {
       resume();
@@ -468,6 +483,27 @@ void forget_deadlines(couple::CouplingConfig& config) {
   }
 }
 
+// An earlier run decides for one of the same simulation and tasks, and has the arrays of its edits beside its events.
+void require_replay(const RunConfig& config, const std::string& events, const std::string& folder) {
+  const auto replay = couple::Replay::read(events);
+  require_same_run(config, replay);
+  for (const couple::RegionEdit& edit : replay.edits_by_arrays()) {
+    couple::check_edit_array(replay.folder(), edit);
+    if (std::filesystem::exists(folder) && std::filesystem::equivalent(replay.folder(), folder))
+      throw core::Error("the arrays of edits of a run are in the folder of its replay", folder,
+                        "choose another folder with `--out`");
+  }
+}
+
+// The arrays of edits, to the run that makes these again.
+void take_arrays(const comm::Communicator& world, const couple::Replay& replay, const io::RunFolder& folder) {
+  world.agree_on([&] {
+    if (world.rank() != 0) return;
+    for (const couple::RegionEdit& edit : replay.edits_by_arrays())
+      couple::copy_edit_array(replay.folder(), folder.path(), edit);
+  });
+}
+
 // That a run can begin as it is told to: that is tried, as what its files hold shows when they are read.
 void require_start(const comm::Communicator& world, const RunConfig& config, const RunStart& start) {
   if (start.file.empty())
@@ -488,7 +524,7 @@ void catch_stop_signals() {
 
 void check_start(const RunConfig& config, const std::string& folder, const RunStart& start) {
   io::RunFolder(folder).require_no_job();
-  if (!start.replay.empty()) require_same_run(config, couple::Replay::read(start.replay));
+  if (!start.replay.empty()) require_replay(config, start.replay, folder);
   if (start.existing == io::ExistingRun::resume) {
     const std::vector<io::Generation> generations = io::generations_in(folder);
     if (generations.empty()) throw no_checkpoint(folder, "");
@@ -521,6 +557,7 @@ RunStatus run(const comm::Communicator& every_rank, RunConfig config, const std:
     require_start(world, config, start);
   }
   const io::RunFolder folder = io::prepare_run_folder(world, folder_path, start.existing, config.resolved);
+  if (config.coupling.replay) take_arrays(world, *config.coupling.replay, folder);
   config.coupling.is_interrupted = [] { return is_interrupted != 0; };
   if (config.is_steered && !config.coupling.steering)
     config.coupling.steering = std::make_shared<couple::SteeringDesk>();

@@ -30,6 +30,22 @@ void add_trigger(std::vector<Knob>& knobs, couple::Schedule& schedule, const std
       [&own](double seconds) { own.set_every_wall_time(seconds); }));
 }
 
+constexpr const char* stops = "stop";
+
+// How a file of `table`, whether it is a checkpoint or not, is written.
+void add_output(std::vector<Knob>& knobs, OutputConfig& output, const std::string& table) {
+  const std::vector<core::Option> options = checkpoint_options();
+  knobs.push_back(make_knob(option_of(options, table, "asynchronous"), output.is_asynchronous));
+  knobs.push_back(make_knob<std::string>(
+      option_of(options, table, "on_failure"),
+      [&output] { return nlohmann::json(output.stops_on_failure ? stops : "continue"); },
+      [&output](const std::string& word) { output.stops_on_failure = word == stops; }));
+}
+
+std::string table_of(const OutputConfig& plotfile) {
+  return plotfile.task.empty() ? "output.plotfile" : "task." + plotfile.task;
+}
+
 // A limit that is past would say that more was done than was to be.
 Knob max_steps(RunConfig& config, std::function<std::int64_t()> present_step) {
   Knob knob = make_knob(option_of(run_options(), "run", "max_steps"), config.max_steps);
@@ -56,10 +72,14 @@ std::vector<Knob> run_knobs(RunConfig& config, couple::Schedule& schedule, std::
   std::vector<Knob> knobs{max_steps(config, std::move(present_step)),
                           make_knob(option_of(run_options(), "run", "wall_time"), config.wall_time_s)};
   for (const couple::Task& task : config.coupling.tasks) add_trigger(knobs, schedule, "task." + task.name, task.name);
-  for (const OutputConfig& plotfile : config.plotfiles)
-    add_trigger(knobs, schedule, plotfile.task.empty() ? "output.plotfile" : "task." + plotfile.task,
-                trigger_of(plotfile));
-  if (config.checkpoint) add_trigger(knobs, schedule, "output.checkpoint", checkpoint_trigger());
+  for (OutputConfig& plotfile : config.plotfiles) {
+    add_trigger(knobs, schedule, table_of(plotfile), trigger_of(plotfile));
+    add_output(knobs, plotfile, table_of(plotfile));
+  }
+  if (config.checkpoint) {
+    add_trigger(knobs, schedule, "output.checkpoint", checkpoint_trigger());
+    add_output(knobs, *config.checkpoint, "output.checkpoint");
+  }
   return knobs;
 }
 

@@ -10,8 +10,8 @@
 
 namespace sidestream::sims {
 
-/// What may be changed of a run beside its simulation: its limits, and when tasks and files are due. `config` and
-/// `schedule` outlive the knobs; `present_step` tells where the run stands.
+/// What may be changed of a run beside its simulation: its limits, and when tasks and files are due, and how files are
+/// written. `config` and `schedule` outlive the knobs; `present_step` tells where the run stands.
 std::vector<couple::Knob> run_knobs(RunConfig& config, couple::Schedule& schedule,
                                     std::function<std::int64_t()> present_step);
 

@@ -12,10 +12,10 @@
 #include "sidestream/mesh/hierarchy.hpp"
 #include "sidestream/redistribute/migration.hpp"
 #include "sidestream/solvers/spectral/tracers.hpp"
+#include "sims/checks/same_physics.hpp"
+#include "sims/checks/soundness.hpp"
 #include "sims/registry.hpp"
 #include "sims/run/moments.hpp"
-#include "sims/run/same_physics.hpp"
-#include "sims/run/soundness.hpp"
 #include "sims/turbulence/flow_views.hpp"
 #include "sims/turbulence/stored_flow.hpp"
 #include "sims/turbulence/turbulence_config.hpp"
@@ -41,6 +41,9 @@ constexpr double exact_divergence = std::is_same_v<Real, float> ? most_divergenc
 constexpr double least_share_of_power = 0.999;
 /// A flow is resolved from this product of wavenumber and Kolmogorov length on.
 constexpr double least_resolved = 1.0;
+
+/// Along which a mean of a scalar has gradients.
+constexpr std::size_t scalar_axes = 3;
 
 /// Steps may be so much longer than asked for, so that none is next to nothing where times add up with rounding.
 constexpr double rounding = 1e-9;
@@ -135,6 +138,7 @@ class Turbulence final : public Simulation {
  private:
   void take_coefficients();
   couple::Knob coefficient(core::Option option, double& variable);
+  couple::Knob mean_gradient(solvers::PassiveScalar& scalar);
   std::string place() const { return fmt::format("step {}, time {:.6g}", step_, time_); }
   double wanted_step(double rate);
   void add_mean();
@@ -190,10 +194,9 @@ std::vector<core::Error> Turbulence<Real>::warnings() {
 // Scalars keep their Schmidt numbers.
 template <typename Real>
 void Turbulence<Real>::take_coefficients() {
-  std::vector<double> diffusivities;
   for (std::size_t s = 0; s < config_.scalars.size(); ++s)
-    diffusivities.push_back(config_.scalars[s].diffusivity = config_.viscosity / config_.scalar_starts[s].schmidt);
-  flow_.set_coefficients(config_.viscosity, diffusivities, config_.forcing.power);
+    config_.scalars[s].diffusivity = config_.viscosity / config_.scalar_starts[s].schmidt;
+  flow_.set_coefficients(config_.viscosity, config_.scalars, config_.forcing.power);
 }
 
 template <typename Real>
@@ -207,12 +210,32 @@ couple::Knob Turbulence<Real>::coefficient(core::Option option, double& variable
 }
 
 template <typename Real>
+couple::Knob Turbulence<Real>::mean_gradient(solvers::PassiveScalar& scalar) {
+  couple::Knob knob = couple::make_knob<std::vector<double>>(
+      couple::option_of(turbulence_options().at("scalar.NAME"), "scalar." + scalar.name, "mean_gradient"),
+      [&scalar] { return nlohmann::json(scalar.gradient); },
+      [this, &scalar](const std::vector<double>& gradient) {
+        std::ranges::copy(gradient, scalar.gradient.begin());
+        take_coefficients();
+      });
+  knob.read = [read = knob.read](const core::Node& node) {
+    nlohmann::json gradient = read(node);
+    if (gradient.size() != scalar_axes)
+      core::reject(node, fmt::format("`{}` has {} numbers", node.key(), gradient.size()),
+                   "give three, along x, y and z");
+    return gradient;
+  };
+  return knob;
+}
+
+template <typename Real>
 std::vector<couple::Knob> Turbulence<Real>::knobs() {
   const std::vector<core::Option> own = turbulence_options().at("turbulence");
   const auto option = [&](const char* key) { return couple::option_of(own, "turbulence", key); };
   std::vector<couple::Knob> all{coefficient(option("viscosity"), config_.viscosity)};
   all.push_back(config_.dt ? couple::make_knob(option("dt"), config_.dt)
                            : couple::make_knob(option("courant"), config_.courant));
+  for (solvers::PassiveScalar& scalar : config_.scalars) all.push_back(mean_gradient(scalar));
   if (config_.forcing.kind == "none") return all;
   const std::vector<std::string>& used = solvers::forcings().named(config_.forcing.kind).options;
   if (std::ranges::find(used, "power") != used.end())

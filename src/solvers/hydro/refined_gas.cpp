@@ -103,8 +103,13 @@ void RefinedGas::settle() {
   }
 }
 
-void RefinedGas::set_courant(double cfl) {
-  config_.cfl = cfl;
+void RefinedGas::set_scheme(const HydroConfig& config, amr::TimeLevels time_levels) {
+  config_.cfl = config.cfl;
+  config_.riemann = config.riemann;
+  config_.flattening = config.flattening;
+  time_levels_ = time_levels;
+  if (time_levels == amr::TimeLevels::equal)
+    for (Field<double>& field : untouched_) field = {};  // which nobody keeps up to date then
   hydro_.clear();
   for (int level = 0; level <= finest_level(); ++level) hydro_.emplace_back(config_, hierarchy_.geometry(level));
 }

@@ -79,10 +79,11 @@ struct IncompressibleFlow<Real>::Parts {
   void rotate(StageKind kind, double time, int k, int j);
   void remove_rounding(int k, int j);
   void clear_tail(int k, int j);
-  void keep_sources(int k, int j);
+  /// Of the velocity among the components of `state`.
+  void keep_sources(Spectrum<Real>& state, int k, int j);
   void enter_band(int k, int j);
   void displace_next(const Displacement& by, int k, int j);
-  void add_to_sums(int k, int j, bool is_end, std::size_t stage, StageSums& totals);
+  void add_to_sums(Spectrum<Real>& state, int k, int j, bool is_end, std::size_t stage, StageSums& totals);
 
   ComplexRow<Real> row_of(Spectrum<Real>& spectrum, int component, int k, int j) {
     return &spectrum.view(0)(component, k, j, rows->box().lo.x);

@@ -42,9 +42,9 @@ void IncompressibleFlow<Real>::Parts::finish_stage(std::int64_t step, std::size_
       if (config.rotation != 0.0) rotate(weights.kind, scheme.decay * dt, k, j);
       if (is_last && has_to_be_projected<Real>) remove_rounding(k, j);
       clear_tail(k, j);
-      keep_sources(k, j);
+      keep_sources(next, k, j);
       if (band) enter_band(k, j);
-      add_to_sums(k, j, is_last, stage + 1, totals);
+      add_to_sums(next, k, j, is_last, stage + 1, totals);
       if (there) displace_next(*there, k, j);
     });
   }
@@ -136,12 +136,12 @@ void IncompressibleFlow<Real>::Parts::clear_tail(int k, int j) {
 }
 
 template <typename Real>
-void IncompressibleFlow<Real>::Parts::keep_sources(int k, int j) {
+void IncompressibleFlow<Real>::Parts::keep_sources(Spectrum<Real>& state, int k, int j) {
   for (int s = 0; s < scalars(); ++s) {
     const PassiveScalar& scalar = config.scalars[static_cast<std::size_t>(s)];
     if (!scalar.has_gradient()) continue;
     const auto [gx, gy, gz] = scalar.gradient;
-    const auto [u, v, w] = velocity_of(next, k, j);
+    const auto [u, v, w] = velocity_of(state, k, j);
     const ComplexRow<Real> source = row_of(sources, s, k, j);
     for (int i = 0; i < rows->kept(k, j); ++i)
       source[i] = Wave<Real>(gx * Wave<double>(u[i]) + gy * Wave<double>(v[i]) + gz * Wave<double>(w[i]));
@@ -162,11 +162,12 @@ void IncompressibleFlow<Real>::Parts::displace_next(const Displacement& by, int 
 }
 
 template <typename Real>
-void IncompressibleFlow<Real>::Parts::add_to_sums(int k, int j, bool is_end, std::size_t stage, StageSums& totals) {
+void IncompressibleFlow<Real>::Parts::add_to_sums(Spectrum<Real>& state, int k, int j, bool is_end, std::size_t stage,
+                                                  StageSums& totals) {
   const ModeRow row = rows->row(k, j);
   squares.resize(static_cast<std::size_t>(row.modes));
   steepness.resize(squares.size());
-  const auto [u, v, w] = velocity_of(next, k, j);
+  const auto [u, v, w] = velocity_of(state, k, j);
   square_modes<Real>(row, {u, v, w}, squares.data(), steepness.data());
   const int lo = rows->box().lo.x;
   core::CompactSum& steep = is_end ? totals.at_end[1] : totals.of_stage[stage];
@@ -175,7 +176,7 @@ void IncompressibleFlow<Real>::Parts::add_to_sums(int k, int j, bool is_end, std
   for (std::size_t i = 0; i < squares.size(); ++i)
     totals.at_end[0].add(mode_weight(lo + static_cast<int>(i)) * squares[i]);
   for (int s = 0; s < scalars(); ++s) {
-    const ComplexRow<Real> scalar = row_of(next, 3 + s, k, j), source = row_of(sources, s, k, j);
+    const ComplexRow<Real> scalar = row_of(state, 3 + s, k, j), source = row_of(sources, s, k, j);
     core::CompactSum* const of_scalar = &totals.at_end[2 + 3 * static_cast<std::size_t>(s)];
     for (int i = 0; i < row.modes; ++i) {
       const double weight = mode_weight(lo + i), square = weight * product(scalar[i], scalar[i]);

@@ -142,7 +142,7 @@ void IncompressibleFlow<Real>::Parts::adjust_band(double dt) {
           next.view(0)(c, k, j, rows->box().lo.x + place.i) = value;
         }
     });
-  if (rows) core::for_each_row(rows->box(), [&](int k, int j) { keep_sources(k, j); });
+  if (rows) core::for_each_row(rows->box(), [&](int k, int j) { keep_sources(next, k, j); });
   const double before = sums.energy;
   measure();
   budget.injected += sums.energy - before;
@@ -152,7 +152,7 @@ void IncompressibleFlow<Real>::Parts::adjust_band(double dt) {
 template <typename Real>
 void IncompressibleFlow<Real>::Parts::measure() {
   StageSums totals(config.scalars.size(), 0);
-  if (rows) core::for_each_row(rows->box(), [&](int k, int j) { add_to_sums(k, j, true, 0, totals); });
+  if (rows) core::for_each_row(rows->box(), [&](int k, int j) { add_to_sums(base, k, j, true, 0, totals); });
   take(totals, 0.0);
 }
 
@@ -307,7 +307,7 @@ void IncompressibleFlow<Real>::begin(std::int64_t step, std::span<const double> 
   if (p.band) p.band->clear();
   if (p.rows)
     core::for_each_row(p.rows->box(), [&](int k, int j) {
-      p.keep_sources(k, j);
+      p.keep_sources(p.next, k, j);
       p.enter_band(k, j);
     });
   p.share_band();
@@ -322,11 +322,14 @@ void IncompressibleFlow<Real>::begin(std::int64_t step, std::span<const double> 
 }
 
 template <typename Real>
-void IncompressibleFlow<Real>::set_coefficients(double viscosity, std::span<const double> diffusivities, double power) {
+void IncompressibleFlow<Real>::set_coefficients(double viscosity, std::span<const PassiveScalar> scalars,
+                                                double power) {
   Parts& p = *parts_;
-  core::require(diffusivities.size() == p.config.scalars.size(), "each scalar has a diffusivity");
+  core::require(scalars.size() == p.config.scalars.size(), "a flow keeps its scalars");
   p.config.viscosity = viscosity;
-  for (std::size_t s = 0; s < diffusivities.size(); ++s) p.config.scalars[s].diffusivity = diffusivities[s];
+  p.config.scalars.assign(scalars.begin(), scalars.end());
+  std::ranges::fill(p.sources.all(), Wave<Real>{});
+  if (p.rows) core::for_each_row(p.rows->box(), [&](int k, int j) { p.keep_sources(p.base, k, j); });
   p.config.forcing.power = power;
   if (p.band) p.band->forcing().set_power(power);
   p.decay_step = -1.0;

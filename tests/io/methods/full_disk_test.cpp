@@ -65,7 +65,7 @@ TEST_P(FullDisk, IsAnErrorOfAll) {
     sample.put(array, sample.group.runs[run], out);
   };
   const auto offsets = std::make_shared<std::vector<std::int64_t>>();
-  io::ArrayFile file{GetParam().container, {sample.group}, {}};
+  io::ArrayFile file{GetParam().container, "", {sample.group}, {}};
   file.create = file.container == io::Container::hdf5     ? decltype(file.create)(hdf5_maker(offsets))
                 : file.container == io::Container::netcdf ? decltype(file.create)(netcdf_maker(offsets))
                                                           : decltype(file.create)(raw_maker(offsets, 1));

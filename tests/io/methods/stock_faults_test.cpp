@@ -116,7 +116,7 @@ TEST(StockFaults, OurMethodsWriteTheSameRowsRightlyOnACartesianCommunicator) {
   const TemporaryFolder folder(comm);
   const SampleGroup sample = rows_of_doubles(comm);
   const auto offsets = std::make_shared<std::vector<std::int64_t>>();
-  io::ArrayFile file{io::Container::hdf5, {sample.group}, hdf5_maker(offsets)};
+  io::ArrayFile file{io::Container::hdf5, "", {sample.group}, hdf5_maker(offsets)};
 
   for (int f = 0; f < 5; ++f)
     for (const io::WriteMethod& method : io::write_methods()) {

@@ -111,8 +111,9 @@ class IncompressibleFlow {
   void begin(std::int64_t step, std::span<const double> forcing = {});
   std::vector<double> forcing_state() const;
 
-  /// From now on: the viscosity, the diffusivity of each scalar, and the power of a force that is given by it.
-  void set_coefficients(double viscosity, std::span<const double> diffusivities, double power);
+  /// From now on: the viscosity, the diffusivities and mean gradients of the scalars, and the power of a force that is
+  /// given by it.
+  void set_coefficients(double viscosity, std::span<const PassiveScalar> scalars, double power);
 
   /// One step, the `step`-th, of the length that `choose` says for a flow that crosses at most so many cells in a unit
   /// of time (NaN where the state is not finite). Returns the length.

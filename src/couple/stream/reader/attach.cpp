@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -11,14 +10,9 @@
 
 #include "couple/bill_event.hpp"
 #include "couple/books.hpp"
-#include "couple/publish/protocol.hpp"
-#include "couple/stream/meeting_point.hpp"
-#include "couple/stream/wire.hpp"
 #include "couple/task_runner.hpp"
-#include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/io/event_log.hpp"
-#include "sidestream/stream/socket.hpp"
 
 namespace sidestream::couple {
 
@@ -62,33 +56,6 @@ class DoneSteps {
 };
 
 }  // namespace
-
-json ask_run(const std::string& where, const std::string& keys, const json& request, double timeout_s) {
-  const MeetingPoint point = meeting_point(where);
-  stream::Security security;
-  if (!point.key.empty()) {
-    if (keys.empty())
-      throw core::Error("the run asks who talks to it, and there is no key", where,
-                        "`sidestream keys` makes one; name its folder, and have the owner of the run allow its public "
-                        "key");
-    security = {stream::KeyFolder(keys).own(), point.key, {}};
-  }
-  stream::Client client(point.address, security, stream::random_name(), client_limits);
-  client.send(packed(request));
-  const stream::Socket* const socket = &client;
-  const core::Stopwatch watch;
-  while (watch.seconds() < timeout_s) {
-    stream::wait({&socket, 1}, nullptr, std::chrono::milliseconds(50));
-    const std::optional<stream::Message> message = client.receive();
-    if (!message) continue;
-    json answer = unpacked(message->head);
-    if (answer.value("kind", "") == "refused")
-      throw core::Error(answer.value("reason", ""), point.address, answer.value("hint", ""));
-    return answer;
-  }
-  throw core::Error(fmt::format("waited {:.3g} s of {:.3g} s for the run at {}", timeout_s, timeout_s, point.address),
-                    where, "does it still run, can this machine reach it, and does it know this key?");
-}
 
 TaskTotals attach(const comm::Communicator& world, StreamReader& reader, const Task& task, const io::RunFolder& folder,
                   core::Bill& bill, const std::function<void(const std::string& line)>& tell) {

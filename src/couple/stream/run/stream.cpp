@@ -66,12 +66,13 @@ std::string host_name() {
 
 // Of those who steer the run.
 Broker::Answers answers_of(const CouplingConfig& config) {
-  return {{"steer", [desk = config.steering](const json& request) {
-             return desk ? desk->answer(request)
-                         : json{{"ok", false},
-                                {"message", "this run is not steered"},
-                                {"hint", "start it with `run.steering = true`"}};
-           }}};
+  const auto answer = [desk = config.steering](const json& request) {
+    return desk ? desk->answer(request)
+                : json{{"ok", false},
+                       {"message", "this run is not steered"},
+                       {"hint", "start it with `run.steering = true`"}};
+  };
+  return {{"steer", answer}, {"array", answer}};
 }
 
 /// Readers of other jobs, that come and go.

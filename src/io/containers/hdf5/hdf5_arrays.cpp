@@ -8,6 +8,7 @@
 #include "io/containers/hdf5/hdf5_filters.hpp"
 #include "io/containers/hdf5/hdf5_inside.hpp"
 #include "io/containers/hdf5/hdf5_places.hpp"
+#include "io/disk/commit_record.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
 
@@ -16,7 +17,8 @@ namespace sidestream::io {
 namespace {
 
 constexpr hsize_t aligned_from_bytes = 65536, alignment_bytes = 4096;
-constexpr hsize_t tables_bytes = 32768;  // room for what HDF5 says of datasets, so that it does not lie between them
+// Room for what HDF5 says of datasets, so that it does not lie between them; a place of records is behind it.
+constexpr hsize_t tables_bytes = 32768;
 
 std::vector<hsize_t> full_shape(const std::vector<std::int64_t>& row_shape, std::int64_t rows) {
   std::vector<hsize_t> shape{static_cast<hsize_t>(rows)};
@@ -43,12 +45,13 @@ namespace {
 // Whatever HDF5 says of datasets and chunks has its place before the first chunk, and chunks begin at multiples of a
 // word, wherever the one before has ended.
 void keep_chunks_together(hid_t access, std::span<const Array> arrays) {
-  constexpr hsize_t bytes_a_dataset = 8192, bytes_a_chunk = 192;
+  constexpr hsize_t bytes_a_dataset = 1024, bytes_a_chunked_dataset = 8192, bytes_a_chunk = 192;
   hsize_t bytes = tables_bytes;
   for (const Array& array : arrays)
-    bytes += bytes_a_dataset + (array.chunks ? bytes_a_chunk * array.chunks->bytes.size() : 0);
+    bytes += array.chunks ? bytes_a_chunked_dataset + bytes_a_chunk * array.chunks->bytes.size() : bytes_a_dataset;
   check_hdf5(H5Pset_alignment(access, 1, 8), "H5Pset_alignment");
-  check_hdf5(H5Pset_meta_block_size(access, bytes), "H5Pset_meta_block_size");
+  const std::int64_t place = record_place(static_cast<std::int64_t>(bytes));
+  check_hdf5(H5Pset_meta_block_size(access, static_cast<hsize_t>(place)), "H5Pset_meta_block_size");
   give_places_only(access);
 }
 

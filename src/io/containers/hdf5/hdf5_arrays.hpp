@@ -13,7 +13,8 @@ namespace sidestream::io {
 /// A new HDF5 file, replacing what is there, whose tables carry checksums of their own (format of HDF5 1.8 and later)
 /// and whose large arrays begin at multiples of 4096 bytes. `creation_order`: flags of HDF5, whether the root group
 /// keeps the order in which its members are made. Of `arrays` that are to come and are compressed the chunks of each
-/// will follow each other, and take room in the file without being written.
+/// will follow each other, and take room in the file without being written. The first dataset begins at a
+/// `record_place`.
 FileHandle create_hdf5_file(const std::string& path, unsigned creation_order = 0, std::span<const Array> arrays = {});
 
 /// The HDF5 type of an element in a file.

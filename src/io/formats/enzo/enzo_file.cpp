@@ -13,11 +13,11 @@
 #include "io/containers/hdf5/hdf5_inside.hpp"
 #include "io/content/block_copy.hpp"
 #include "io/content/possible_numbers.hpp"
-#include "io/disk/json_text.hpp"
 #include "io/formats/enzo/enzo_snapshot.hpp"
 #include "io/formats/enzo/enzo_species.hpp"
 #include "io/formats/metadata.hpp"
 #include "io/formats/vocabulary.hpp"
+#include "io/text/json_text.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
 

@@ -7,6 +7,7 @@
 
 #include "io/containers/hdf5/hdf5_arrays.hpp"
 #include "io/content/pack_block.hpp"
+#include "io/disk/commit_record.hpp"
 #include "io/disk/stored_reals.hpp"
 #include "io/formats/enzo/enzo_species.hpp"
 #include "io/formats/enzo/enzo_state.hpp"
@@ -260,14 +261,15 @@ ArrayFile enzo_grid_file(const EnzoState& state, const std::vector<std::int64_t>
                          const std::vector<EnzoBlock>& own) {
   ArrayFile file;
   file.container = Container::hdf5;
+  file.record = enzo_record;
   if (!state.tables.fields.empty()) file.groups.push_back(field_group(state, blocks, own));
   if (!state.tables.columns.empty()) file.groups.push_back(particle_group(state, blocks, own));
   file.create = [&state, blocks](const std::string& path, std::span<const Array> arrays,
                                  std::span<const std::int64_t> rows) {
     constexpr std::int64_t a_file = 65536, a_group = 1024, a_dataset = 400, largest = std::int64_t{1} << 40;
     const auto datasets = static_cast<std::int64_t>(state.tables.fields.size() + state.tables.columns.size());
-    std::int64_t tables_bytes = a_file + static_cast<std::int64_t>(blocks.size()) * (a_group + datasets * a_dataset);
-    for (; tables_bytes < largest; tables_bytes *= 4) {
+    const std::int64_t needed = a_file + static_cast<std::int64_t>(blocks.size()) * (a_group + datasets * a_dataset);
+    for (std::int64_t tables_bytes = record_place(needed); tables_bytes < largest; tables_bytes *= 4) {
       std::vector<std::int64_t> offsets = try_container(state, blocks, path, arrays, rows, tables_bytes);
       if (offsets.size() == arrays.size()) return offsets;
     }

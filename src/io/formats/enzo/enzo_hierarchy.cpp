@@ -6,7 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "io/disk/text_reader.hpp"
+#include "io/text/text_reader.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
 

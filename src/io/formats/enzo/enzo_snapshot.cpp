@@ -24,7 +24,7 @@ std::shared_ptr<const EnzoGridFile> EnzoGridFiles::open(const std::string& name)
   const std::string path = folder_ + "/" + name;
   if (has_checksums_ && !checked_.contains(name)) {
     if (!check_commit_record(path))
-      throw core::Error("the file has no record at its end: it is not complete", path, "use an earlier one");
+      throw core::Error("the file has no commit record: it is not complete", path, "use an earlier one");
     checked_.insert(name);
   }
   auto file = std::make_shared<EnzoGridFile>(path);

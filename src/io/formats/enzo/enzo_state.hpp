@@ -84,6 +84,7 @@ ArrayFile enzo_grid_file(const EnzoState& state, const std::vector<std::int64_t>
 
 /// Datasets of checksums beside the grids: one number for each field and each column of each grid, in the order of
 /// the blocks in the file.
+inline constexpr const char* enzo_record = "sidestream/record";
 inline constexpr const char* enzo_field_checksums = "sidestream/field_checksums";
 inline constexpr const char* enzo_particle_checksums = "sidestream/particle_checksums";
 

@@ -363,7 +363,7 @@ std::unique_ptr<SnapshotFile> open_flash(const std::string& format, std::unique_
   description.state.source = path;
   const std::string metadata = source->metadata();
   if (!metadata.empty() && !is_committed)
-    throw core::Error("the file is not complete: it has no record at its end", path, damaged);
+    throw core::Error("the file is not complete: it has no commit record", path, damaged);
   if (metadata.empty()) {
     description.seal = source->text("basenm") == "sidestream_" ? Seal::lost : Seal::none;
     describe_state(*source, description);

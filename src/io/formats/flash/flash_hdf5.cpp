@@ -108,6 +108,7 @@ std::vector<std::int64_t> create_flash_hdf5(const std::string& path, const Flash
   const FlashTables tables = flash_tables(header.content, header.particles_of_blocks);
   const QuietHdf5 quiet;
   FileHandle file = create_hdf5_file(path, 0, arrays);
+  std::vector<std::int64_t> offsets{place_array(file, arrays[0], rows[0])};
   put_text_dataset(file, "sidestream", header.metadata);
   put_sim_info(file);
   put_all_scalars(file, tables);
@@ -117,8 +118,7 @@ std::vector<std::int64_t> create_flash_hdf5(const std::string& path, const Flash
     put_texts(file, "particle names", flash_particle_properties(header.content), 24);
     put_dataset(file, "localnp", H5T_STD_I32LE, {tables.blocks}, tables.particles_of_blocks.data());
   }
-  std::vector<std::int64_t> offsets;
-  for (std::size_t a = 0; a < arrays.size(); ++a) offsets.push_back(place_array(file, arrays[a], rows[a]));
+  for (std::size_t a = 1; a < arrays.size(); ++a) offsets.push_back(place_array(file, arrays[a], rows[a]));
   file.close("H5Fclose");
   return offsets;
 }

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "io/containers/netcdf/netcdf_handle.hpp"
+#include "io/disk/commit_record.hpp"
 #include "io/formats/flash/flash_header.hpp"
 #include "io/formats/flash/flash_names.hpp"
 #include "io/formats/flash/flash_rows.hpp"
@@ -26,11 +27,11 @@ class FlashNetcdfMaker {
       : header_(header), tables_(flash_tables(header.content, header.particles_of_blocks)), file_(path) {}
 
   std::vector<std::int64_t> make(std::span<const Array> arrays, std::span<const std::int64_t> rows) {
+    std::vector<int> variables{define(arrays[0].name, NC_INT64, {dimension("dim_record", rows[0])})};
     put_attributes();
     define_tables();
-    std::vector<int> variables;
-    for (std::size_t a = 0; a < arrays.size(); ++a) variables.push_back(define_array(arrays[a], rows[a]));
-    file_.check(ncmpi_enddef(file_.id()), "ncmpi_enddef");
+    for (std::size_t a = 1; a < arrays.size(); ++a) variables.push_back(define_array(arrays[a], rows[a]));
+    end_definitions();
     for (const Table& table : written_) put(table);
     std::vector<std::int64_t> offsets;
     for (const int variable : variables) {
@@ -43,6 +44,16 @@ class FlashNetcdfMaker {
   }
 
  private:
+  // Leaves as much room behind the header as brings the first variable, the record, to where it is looked for.
+  void end_definitions() const {
+    constexpr MPI_Offset alignment = 8;
+    MPI_Offset header = 0;
+    file_.check(ncmpi_enddef(file_.id()), "ncmpi_enddef");
+    file_.check(ncmpi_inq_header_size(file_.id(), &header), "ncmpi_inq_header_size");
+    file_.check(ncmpi_redef(file_.id()), "ncmpi_redef");
+    file_.check(ncmpi__enddef(file_.id(), record_place(header) - header, alignment, 0, alignment), "ncmpi__enddef");
+  }
+
   void put_text(int variable, const std::string& name, const std::string& text) const {
     file_.check(
         ncmpi_put_att_text(file_.id(), variable, name.c_str(), static_cast<MPI_Offset>(text.size()), text.data()),

@@ -1,4 +1,5 @@
 #include <optional>
+
 #include "io/formats/flash/flash_format.hpp"
 
 #include "io/formats/flash/flash_header.hpp"
@@ -25,6 +26,7 @@ AccessStatistics write_flash(const comm::Communicator& comm, const std::string& 
   FlashHeader header{flash.content, flash.metadata, !content.particles.levels.empty(), {}};
   ArrayFile file;
   file.container = kind.container;
+  file.record = is_netcdf ? flash_netcdf_name(flash_record) : flash_record;
   const auto add = [&](ArrayGroup group) {
     file.groups.push_back(is_netcdf ? in_netcdf_words(std::move(group)) : std::move(group));
   };

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "io/content/block_copy.hpp"
-#include "io/disk/text_reader.hpp"
+#include "io/text/text_reader.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {

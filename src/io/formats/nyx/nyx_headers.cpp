@@ -8,11 +8,11 @@
 #include <optional>
 
 #include "io/content/block_copy.hpp"
-#include "io/disk/text_reader.hpp"
 #include "io/formats/folder_seal.hpp"
 #include "io/formats/metadata.hpp"
 #include "io/formats/nyx/nyx_file.hpp"
 #include "io/formats/nyx/nyx_texts.hpp"
+#include "io/text/text_reader.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
 

@@ -29,7 +29,7 @@ namespace {
 
 IndexReader committed_index(const std::string& path) {
   if (!check_commit_record(path))
-    throw core::Error("the file has no record at its end: it is not complete", path, "use an earlier file");
+    throw core::Error("the file has no commit record: it is not complete", path, "use an earlier file");
   return {path, raw_magic};
 }
 

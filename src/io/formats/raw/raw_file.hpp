@@ -13,6 +13,7 @@ namespace sidestream::io {
 
 inline constexpr const char* raw_magic = "sidestream-raw";
 // Names of arrays.
+inline constexpr const char* raw_record = "record";
 inline constexpr const char* raw_checksums = "checksums";
 inline constexpr const char* raw_ids = "particles/id";
 inline constexpr const char* raw_id_checksums = "particles/id_checksums";

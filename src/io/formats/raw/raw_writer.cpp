@@ -137,8 +137,8 @@ std::string_view word_of(ElementType type) {
   return words[static_cast<std::size_t>(type)];
 }
 
-// Offsets in the index count from the first multiple of 4096 behind it. Of arrays in chunks the tables have the bytes
-// of each.
+// Offsets in the index count from its end, the place of the record. Of arrays in chunks the tables have the bytes of
+// each.
 std::vector<std::int64_t> create_raw_file(const std::string& path, Index index, std::span<const Array> arrays,
                                           std::span<const std::int64_t> rows) {
   std::vector<std::int64_t> offsets;
@@ -155,11 +155,11 @@ std::vector<std::int64_t> create_raw_file(const std::string& path, Index index, 
     index.root["arrays"].back()["chunks"] = arrays[a].chunks->bytes.size();
     index.append(arrays[a].chunks->bytes);
   }
-  const std::string text = index_text(raw_magic, index);
+  const std::string text = index_text(raw_magic, index, true);
   OutputFile file(path, OutputFile::Open::modify);
   file.write(text);
   file.close();
-  for (std::int64_t& offset : offsets) offset += aligned(std::ssize(text));
+  for (std::int64_t& offset : offsets) offset += std::ssize(text);
   return offsets;
 }
 
@@ -168,6 +168,7 @@ AccessStatistics write_raw(const Communicator& comm, const std::string& path, co
   const RawParticles particles(comm, content);
   ArrayFile file;
   file.container = Container::raw;
+  file.record = raw_record;
   for (std::size_t level = 0; level < content.state.levels.size() && !content.fields().empty(); ++level)
     file.groups.push_back(cells_of(content, level, comm.rank()));
   particles.append_groups(file.groups);

@@ -104,6 +104,8 @@ std::vector<std::int64_t> make_container(const FileContent& content, const std::
                                          std::span<const Array> arrays, std::span<const std::int64_t> rows) {
   const QuietHdf5 quiet;
   FileHandle file = create_hdf5_file(path, 0, arrays);
+  make_group(file, "sidestream");  // which else would tell when it was made
+  std::vector<std::int64_t> offsets{place_array(file, arrays[0], rows[0])};
   {
     const ObjectHandle root = make_group(file, "VTKHDF");
     put_attribute<std::int64_t>(root, "Version", H5T_NATIVE_INT64, {2, 2});
@@ -112,10 +114,8 @@ std::vector<std::int64_t> make_container(const FileContent& content, const std::
     put_attribute<double>(root, "Origin", H5T_NATIVE_DOUBLE, {0.0, 0.0, 0.0});
   }
   for (std::size_t level = 0; level < content.state.levels.size(); ++level) put_level(file, content, level);
-  make_group(file, "sidestream");  // which else would tell when it was made
   put_text_dataset(file, vtkhdf_metadata, metadata_text(content));
-  std::vector<std::int64_t> offsets;
-  for (std::size_t a = 0; a < arrays.size(); ++a) offsets.push_back(place_array(file, arrays[a], rows[a]));
+  for (std::size_t a = 1; a < arrays.size(); ++a) offsets.push_back(place_array(file, arrays[a], rows[a]));
   file.close("H5Fclose");
   return offsets;
 }
@@ -144,6 +144,7 @@ AccessStatistics write_vtkhdf(const comm::Communicator& comm, const std::string&
     check_names(content);
     check_boxes(content);
     file.container = Container::hdf5;
+    file.record = vtkhdf_record;
     for (std::size_t level = 0; !content.fields().empty() && level < content.state.levels.size(); ++level)
       file.groups.push_back(level_group_of(content, level, comm.rank()));
     file.create = [&](const std::string& where, std::span<const Array> arrays, std::span<const std::int64_t> rows) {

@@ -87,7 +87,7 @@ class VtkhdfFile final : public SnapshotFile {
     description_.state.source = path;
     is_own_ = file_.has(vtkhdf_metadata);
     description_.seal = is_own_ ? Seal::kept : Seal::none;
-    if (is_own_ && !has_record_) fail("the file has no record at its end: it is not complete");
+    if (is_own_ && !has_record_) fail("the file has no commit record: it is not complete");
     description_.origin = with_group(file_, "VTKHDF", [](hid_t group) { return three_numbers(group, "Origin"); });
     if (is_own_) apply_metadata(file_.text(vtkhdf_metadata), path, description_);
     read_levels();

@@ -9,11 +9,11 @@
 #include "sidestream/core/symmetric.hpp"
 #include "sidestream/mesh/hierarchy.hpp"
 #include "sidestream/redistribute/redistribution.hpp"
+#include "sims/checks/soundness.hpp"
+#include "sims/files/file_state.hpp"
 #include "sims/registry.hpp"
-#include "sims/run/file_state.hpp"
 #include "sims/run/mesh_config.hpp"
 #include "sims/run/moments.hpp"
-#include "sims/run/soundness.hpp"
 
 namespace sidestream::sims {
 

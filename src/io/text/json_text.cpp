@@ -1,4 +1,4 @@
-#include "io/disk/json_text.hpp"
+#include "io/text/json_text.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "sims/run/soundness.hpp"
+#include "sims/checks/soundness.hpp"
 
 #include <fmt/format.h>
 

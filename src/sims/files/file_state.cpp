@@ -1,4 +1,4 @@
-#include "sims/run/file_state.hpp"
+#include "sims/files/file_state.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "sims/run/losses.hpp"
+#include "sims/checks/losses.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -7,8 +7,8 @@
 #include "sidestream/io/common_units.hpp"
 #include "sidestream/io/open_snapshot.hpp"
 #include "sidestream/sims/run.hpp"
+#include "sims/files/file_ionization.hpp"
 #include "sims/quantities/common_quantities.hpp"
-#include "sims/run/file_ionization.hpp"
 
 namespace sidestream::sims {
 

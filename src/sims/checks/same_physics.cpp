@@ -1,4 +1,4 @@
-#include "sims/run/same_physics.hpp"
+#include "sims/checks/same_physics.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "sims/run/file_ionization.hpp"
+#include "sims/files/file_ionization.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "io/disk/text_reader.hpp"
+#include "io/text/text_reader.hpp"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,60 @@
+#include "couple/stream/reader/inquirer.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "couple/publish/protocol.hpp"
+#include "couple/stream/wire.hpp"
+#include "sidestream/core/error.hpp"
+#include "sidestream/core/timer.hpp"
+#include "sidestream/couple/attach.hpp"
+
+namespace sidestream::couple {
+
+using nlohmann::json;
+
+namespace {
+
+stream::Security security_for(const MeetingPoint& point, const std::string& where, const std::string& keys) {
+  if (point.key.empty()) return {};
+  if (keys.empty())
+    throw core::Error(
+        "the run asks who talks to it, and there is no key", where,
+        "`sidestream keys` makes one; name its folder, and have the owner of the run allow its public key");
+  return {stream::KeyFolder(keys).own(), point.key, {}};
+}
+
+}  // namespace
+
+Inquirer::Inquirer(const std::string& where, const std::string& keys, double timeout_s)
+    : where_(where),
+      timeout_s_(timeout_s),
+      point_(meeting_point(where)),
+      client_(point_.address, security_for(point_, where, keys), stream::random_name(), client_limits) {}
+
+json Inquirer::ask(const json& request) {
+  client_.send(packed(request));
+  const stream::Socket* const socket = &client_;
+  const core::Stopwatch watch;
+  while (watch.seconds() < timeout_s_) {
+    stream::wait({&socket, 1}, nullptr, std::chrono::milliseconds(50));
+    const std::optional<stream::Message> message = client_.receive();
+    if (!message) continue;
+    json answer = unpacked(message->head);
+    if (answer.value("kind", "") == "refused")
+      throw core::Error(answer.value("reason", ""), point_.address, answer.value("hint", ""));
+    return answer;
+  }
+  throw core::Error(
+      fmt::format("waited {:.3g} s of {:.3g} s for the run at {}", timeout_s_, timeout_s_, point_.address), where_,
+      "does it still run, can this machine reach it, and does it know this key?");
+}
+
+json ask_run(const std::string& where, const std::string& keys, const json& request, double timeout_s) {
+  return Inquirer(where, keys, timeout_s).ask(request);
+}
+
+}  // namespace sidestream::couple

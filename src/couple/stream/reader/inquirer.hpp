@@ -1,0 +1,28 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "couple/stream/meeting_point.hpp"
+#include "sidestream/stream/socket.hpp"
+
+namespace sidestream::couple {
+
+/// A process that asks the first rank of a run, one thing after the other.
+class Inquirer {
+ public:
+  /// `where` and `keys` as for `ask_run`. Throws core::Error where there is no run, or it asks for a key and there is
+  /// none.
+  Inquirer(const std::string& where, const std::string& keys, double timeout_s);
+
+  /// Throws core::Error where the run does not answer in time, or refuses.
+  nlohmann::json ask(const nlohmann::json& request);
+
+ private:
+  std::string where_;
+  double timeout_s_;
+  MeetingPoint point_;
+  stream::Client client_;
+};
+
+}  // namespace sidestream::couple
