@@ -95,7 +95,8 @@ json read(const comm::Communicator& world, const ReadOrder& order) {
   const bool takes_rows = readers.size() < order.techniques.size();
   std::optional<RowReader> rows;
   json steps = json::array();
-  core::Stopwatch since_first;
+  core::Stopwatch watch;
+  std::vector<double> step_s;  // from the end of the one before
   for (std::size_t step = 0;; ++step) {
     json told;
     bool is_over = false;
@@ -110,10 +111,10 @@ json read(const comm::Communicator& world, const ReadOrder& order) {
     if (is_over) break;
     if (order.stalls) wait_for_the_end();
     for (const std::unique_ptr<Reader>& reader : readers) reader->acknowledge();
-    if (steps.empty()) since_first.restart();
+    step_s.push_back(watch.seconds());
+    watch.restart();
     steps.push_back(told);
   }
-  const double step_s = since_first.seconds() / std::max(1.0, static_cast<double>(steps.size()) - 1.0);
   return {{"ranks", world.size()},
           {"layout", order.layout},
           {"step_s", step_s},

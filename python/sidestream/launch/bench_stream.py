@@ -7,6 +7,7 @@ being laid out on all readers.
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 import sys
@@ -25,7 +26,7 @@ from .. import console
 from ..error import Error
 from .streams import burdens, model
 from .streams.link import ShapedLink
-from .streams.pairs import LIMIT_S, ROWS, TECHNIQUES, Pair, Way, run_pair
+from .streams.pairs import LIMIT_S, ROWS, TECHNIQUES, Pair, Way, run_pair, typical
 
 LAYOUTS = ("columns", "rectangles")
 WIDTH = 1024  # doubles along x of the smallest plane
@@ -109,16 +110,23 @@ def over_a_link(request: StreamRequest, rate: str) -> dict[str, Any]:
 
 
 def compare_with_peers(request: StreamRequest) -> dict[str, Any]:
-    """One writer and one reader with steps of 100 MB, beside a bare socket and SST of ADIOS2, by turns."""
+    """One writer and one reader with steps of 100 MB, beside a bare socket and SST of ADIOS2, by turns.
+
+    Transfers are those of steps that wait until the one before has gone; the steps that are compared with SST are of a
+    loop in which the next is made meanwhile.
+    """
     height = PEER_BYTES // 8 // WIDTH
     way = replace(request.way, steps=PEER_STEPS)
-    ours, bare, sst = [], [], []
+    transfers, steps, bare, sst = [], [], [], []
     for _ in range(3):
-        ours.append(run_pair(Pair(1, 1, WIDTH, height, "blocks", ahead=2), ["bounding-box"], way))
+        alone, ahead = (
+            run_pair(Pair(1, 1, WIDTH, height, "blocks", ahead=count), ["bounding-box"], way) for count in (1, 2)
+        )
+        transfers.append(alone["bounding-box"]["seconds"])
+        steps.append(ahead["step_s"])
         bare.append(bare_socket(8 * WIDTH * height, way.steps))
         if (seconds := sst_engine(WIDTH * height, way.steps)) is not None:
             sst.append(seconds)
-    transfers, steps = [one["bounding-box"]["seconds"] for one in ours], [one["step_s"] for one in ours]
     found: dict[str, Any] = {
         "peer_bytes": 8 * WIDTH * height,
         "transfer_s": transfers,
@@ -174,24 +182,22 @@ for _ in range(steps):
 engine.close()
 """
 SST_READER = """
-import sys, time, numpy as np
+import json, sys, time, numpy as np
 from adios2 import Adios, bindings
 adios = Adios(); io = adios.declare_io("r"); io.set_engine("SST")
 engine = io.open(sys.argv[1], bindings.Mode.Read)
-cells = np.empty(int(sys.argv[2])); steps = 0
+cells = np.empty(int(sys.argv[2])); ends = []
 while engine.begin_step() == bindings.StepStatus.OK:
     engine.get(io.inquire_variable("cells"), cells, bindings.Mode.Sync)
     engine.end_step()
-    steps += 1
-    if steps == 1:
-        began = time.perf_counter()
-print((time.perf_counter() - began) / (steps - 1))
+    ends.append(time.perf_counter())
+print(json.dumps(list(np.diff(ends))))
 engine.close()
 """
 
 
 def sst_engine(count: int, steps: int) -> float | None:
-    """Seconds a step of a loop that does nothing else, through SST of ADIOS2; None where that is not installed.
+    """Seconds of a step of a loop that does nothing else, through SST of ADIOS2; None where that is not installed.
 
     Of a loop, since SST fetches for one reader before it is asked.
     """
@@ -209,7 +215,7 @@ def sst_engine(count: int, steps: int) -> float | None:
         finally:
             writer.kill()
             writer.wait()
-    return float(done.stdout.split()[-1])
+    return typical(json.loads(done.stdout.splitlines()[-1]))
 
 
 def _line(name: str, row: dict[str, Any], techniques: tuple[str, ...]) -> str:
