@@ -289,8 +289,8 @@ def results_in(run: Path) -> dict[str, dict[str, bytes]]:
 
 
 def numbers_in(path: Path) -> dict[str, bytes]:
-    """The numbers in the datasets of an HDF5 file but its commit record, or the bytes of other files and of all files of
-    a folder."""
+    """The numbers in the datasets of an HDF5 file but its commit record, or the bytes of another file or of all files of a
+    folder."""
     if path.is_dir():
         return {str(file.relative_to(path)): file.read_bytes() for file in sorted(path.rglob("*")) if file.is_file()}
     if not h5py.is_hdf5(path):
