@@ -289,8 +289,7 @@ def results_in(run: Path) -> dict[str, dict[str, bytes]]:
 
 
 def numbers_in(path: Path) -> dict[str, bytes]:
-    """The numbers in the datasets of an HDF5 file but its commit record, or the bytes of another file or of all files of a
-    folder."""
+    """The numbers of an HDF5 file but those of its commit record, or the bytes of another file or of a folder's."""
     if path.is_dir():
         return {str(file.relative_to(path)): file.read_bytes() for file in sorted(path.rglob("*")) if file.is_file()}
     if not h5py.is_hdf5(path):
