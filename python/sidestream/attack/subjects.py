@@ -18,6 +18,7 @@ from .trial import Failure, Trial
 CONFIG = "attacked.toml"
 RUN = "run"
 NOT_OF_THE_STATE = "processor number"  # the ranks that held the blocks of a checkpoint
+RECORD = "commit record"  # with a checksum of words, too, which may differ: the configuration
 
 COSMOLOGY = """simulation = "cosmology"
 
@@ -288,7 +289,7 @@ def results_in(run: Path) -> dict[str, dict[str, bytes]]:
 
 
 def numbers_in(path: Path) -> dict[str, bytes]:
-    """The numbers in the datasets of an HDF5 file, or the bytes of other files and of all files of a folder."""
+    """The numbers of an HDF5 file but those of its commit record, or the bytes of another file or of a folder's."""
     if path.is_dir():
         return {str(file.relative_to(path)): file.read_bytes() for file in sorted(path.rglob("*")) if file.is_file()}
     if not h5py.is_hdf5(path):
@@ -296,7 +297,7 @@ def numbers_in(path: Path) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
 
     def take(name: str, entry: object) -> None:
-        if isinstance(entry, h5py.Dataset) and entry.dtype.kind in "iuf":
+        if isinstance(entry, h5py.Dataset) and entry.dtype.kind in "iuf" and name != RECORD:
             found[name] = np.asarray(entry[()]).tobytes()
 
     with h5py.File(path) as file:
