@@ -84,6 +84,15 @@ TEST_F(SteeringDeskTest, RefusesWhileTheRunMakesItsState) {
   EXPECT_FALSE(desk.answer(request("set", {{"name", 7}})).at("ok"));
 }
 
+TEST_F(SteeringDeskTest, WhoIsHeardFirstKnowsTheStepOfTheRun) {
+  SteeringDesk desk;
+  desk.open(knobs(), rules());
+  desk.tell({.step = 7, .state = "running"});
+
+  EXPECT_FALSE(desk.answer(request("pause", {{"at", 6}})).at("ok"));
+  EXPECT_EQ(desk.answer(request("pause")).at("at"), 7);
+}
+
 TEST_F(SteeringDeskTest, AllRanksMakeAChangeAtItsStepInTheOrderOfTheirComing) {
   const auto at_desk = desk();
   Steering all = steering(at_desk);

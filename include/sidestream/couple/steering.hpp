@@ -34,6 +34,8 @@ class Steering {
   /// Opens the desk for these. Nothing of a run may be steered that is not in them.
   void open(std::vector<Knob> knobs, EditRules rules, Deeds deeds);
 
+  /// Tells those who steer how the run stands, who are heard from the first time on. No communication.
+  void tell(std::int64_t step, double progress);
   /// Agrees on the changes that are due after the step, which the first rank has taken up, makes them and logs each as
   /// the event `steering`, or `steering_refused` where it does not go with the state. One small broadcast, and none
   /// where nobody may steer.
@@ -62,7 +64,6 @@ class Steering {
   nlohmann::json edit(const Change& change);
   nlohmann::json set(const Change& change);
   void set_all(std::map<std::string, nlohmann::json> wanted);
-  void tell(std::int64_t step, double progress);
 
   const comm::Communicator* group_;
   io::EventLog* log_;

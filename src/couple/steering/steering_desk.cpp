@@ -219,8 +219,9 @@ RegionEdit SteeringDesk::checked_edit(const json& request) {
 
 void SteeringDesk::tell(SteeringStanding standing) {
   const std::lock_guard lock(mutex_);
+  const bool is_first = standing_.state == "starting";
   standing_ = std::move(standing);
-  if (standing_.state == "paused") first_free_ = standing_.step;
+  if (is_first || standing_.state == "paused") first_free_ = standing_.step;
 }
 
 std::vector<Change> SteeringDesk::take(std::int64_t step, bool is_paused) {

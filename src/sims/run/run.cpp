@@ -208,11 +208,13 @@ class Run {
   void begin(const RunStart& start) {
     if (start.existing == io::ExistingRun::resume) {
       resume();
+      steering_.tell(simulation_->moment().step, simulation_->progress());
     } else {
       if (start.file.empty())
         core::timed(bill_, "rest of the start", [&] { simulation_->initialize(); });
       else
         load(start.file, false);
+      steering_.tell(simulation_->moment().step, simulation_->progress());
       write_step(0.0);
       publish(true);
       outputs_.write_due(*simulation_);
