@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +33,7 @@ from test_streams import (
     until,
     write,
 )
+from wire import Wire
 
 READERS = 20
 
@@ -54,34 +54,6 @@ def test_twenty_readers_at_once_are_given_every_step(tmp_path: Path) -> None:
         assert job.wait(60) == 0
     assert steps == list(range(STEPS + 1))
     assert {event["bytes"] for event in events(tmp_path, "publish")} == {8 * CELLS**3}  # made once for all
-
-
-class Eavesdropper:
-    """Between a reader and a run: passes on what they say, and keeps what the reader said on its first connection."""
-
-    def __init__(self, port: int) -> None:
-        self.heard = bytearray()
-        self._port = port
-        self._server = socket.create_server(("127.0.0.1", 0))
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    @property
-    def port(self) -> int:
-        return int(self._server.getsockname()[1])
-
-    def _accept(self) -> None:
-        ours, _ = self._server.accept()
-        theirs = socket.create_connection(("127.0.0.1", self._port))
-        threading.Thread(target=self._pass, args=(theirs, ours, bytearray()), daemon=True).start()
-        self._pass(ours, theirs, self.heard)
-
-    def _pass(self, one: socket.socket, other: socket.socket, heard: bytearray) -> None:
-        try:
-            while part := one.recv(1 << 16):
-                heard += part
-                other.sendall(part)
-        except OSError:
-            return
 
 
 GREETING_BYTES, HELLO_BYTES, WELCOME_BYTES = 64, 202, 170  # of ZMTP 3 and CurveZMQ, with their frames
@@ -119,11 +91,11 @@ def test_who_says_again_a_handshake_that_he_has_overheard_is_not_let_in(tmp_path
         until(lambda: is_open(tmp_path))
         point = json.loads((tmp_path / "run" / "stream.json").read_text())
         port = int(point["address"].rsplit(":", 1)[1])
-        wire = Eavesdropper(port)
+        wire = Wire(port)
         address = f"tcp://127.0.0.1:{wire.port}#{point['key']}"
         reader = sidestream.stream(address, quantities=["pressure"], keys=tmp_path / "keys")
         steps = [next(reader).step]
-        overheard = bytes(wire.heard)
+        overheard = bytes(wire.said_first)
         assert len(overheard) > GREETING_BYTES + HELLO_BYTES
         for _ in range(5):
             answer, has_hung_up = said_again(port, overheard)

@@ -23,6 +23,7 @@ from calls import Done, attached, command, program, running
 from configs import universe
 from sidestream.streams import ask, make_keys, status
 from test_faults import results
+from wire import Wire
 
 CELLS = 24
 STEPS = 6
@@ -420,42 +421,6 @@ def test_a_colleague_is_let_in_by_his_public_key(tmp_path: Path) -> None:
         reader = sidestream.stream(tmp_path / "run", quantities=["pressure"], keys=tmp_path / "colleague")
         assert len(list(reader)) == STEPS + 1
         assert job.wait(60) == 0
-
-
-class Wire:
-    """Between a reader and a run: passes on what they say, and keeps it."""
-
-    def __init__(self, port: int) -> None:
-        import threading
-
-        self.heard = bytearray()
-        self._port = port
-        self._server = socket.create_server(("127.0.0.1", 0))
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    @property
-    def port(self) -> int:
-        return int(self._server.getsockname()[1])
-
-    def _accept(self) -> None:
-        import threading
-
-        while True:
-            try:
-                ours, _ = self._server.accept()
-            except OSError:
-                return
-            theirs = socket.create_connection(("127.0.0.1", self._port))
-            for one, other in ((ours, theirs), (theirs, ours)):
-                threading.Thread(target=self._pass, args=(one, other), daemon=True).start()
-
-    def _pass(self, one: socket.socket, other: socket.socket) -> None:
-        try:
-            while part := one.recv(1 << 16):
-                self.heard += part
-                other.sendall(part)
-        except OSError:
-            return
 
 
 @pytest.mark.parametrize("is_encrypted", [False, True])

@@ -1,13 +1,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "couple/session_fixture.hpp"
 #include "sidestream/couple/stream_reader.hpp"
+#include "sidestream/io/atomic_file.hpp"
 
 namespace {
 
@@ -49,9 +53,27 @@ class StreamSession : public SessionTest {
     return config;
   }
 
+  // As a firewall does: the messages of a stream come through, its plain sockets do not.
+  void close_ways_for_plain_sockets() const {
+    while (!std::filesystem::exists(folder_.stream())) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    const std::string address = nlohmann::json::parse(io::read_text(folder_.stream())).at("address");
+    const std::filesystem::path sockets = std::filesystem::path(address.substr(address.find("//") + 2)).parent_path();
+    int closed = 0;
+    for (int rank = 0; rank < world_.size(); ++rank)
+      closed += std::filesystem::exists(sockets / fmt::format("{}+", rank)) ? 1 : 0;
+    for (int rank = 0; rank < world_.size(); ++rank) {
+      std::error_code ignored;  // the reader of another rank does the same
+      std::filesystem::remove(sockets / fmt::format("{}+", rank), ignored);
+    }
+    if (world_.size() == 1) {
+      EXPECT_EQ(closed, 1);
+    }
+  }
+
   // Reads all steps, in a thread of its own, as a job of one rank would.
-  void read_all(const std::vector<std::string>& names) {
+  void read_all(const std::vector<std::string>& names, bool has_plain_sockets) {
     const comm::Communicator alone(MPI_COMM_SELF);
+    if (!has_plain_sockets) close_ways_for_plain_sockets();
     ReaderOptions options;
     options.demand.quantities = names;
     options.patience_s = 30.0;
@@ -67,7 +89,12 @@ class StreamSession : public SessionTest {
   std::int64_t bytes_ = 0;
 };
 
-class StreamAddresses : public StreamSession, public testing::WithParamInterface<const char*> {};
+struct Ways {
+  std::string name, listen;
+  bool has_plain_sockets = true;
+};
+
+class StreamAddresses : public StreamSession, public testing::WithParamInterface<Ways> {};
 
 TEST_P(StreamAddresses, GiveAReaderBesideEachRankAllStepsWhileTheRunGoesOn) {
   if (world_.rank() == 0) {
@@ -77,15 +104,17 @@ TEST_P(StreamAddresses, GiveAReaderBesideEachRankAllStepsWhileTheRunGoesOn) {
   world_.barrier();
   std::vector<std::string> names{"density"};
   if (world_.rank() % 2 == 0) names.emplace_back("temperature");
-  std::thread reader([&] { read_all(names); });
-  run(config_with(GetParam()), steps,
+  std::thread reader([&] { read_all(names, GetParam().has_plain_sockets); });
+  run(config_with(GetParam().listen), steps,
       [](const auto& group, std::int64_t step) { return refined_snapshot_of(group, step); });
   reader.join();
   EXPECT_EQ(seen_, (std::vector<std::int64_t>{0, 1, 2, 3, 4, 5}));
   EXPECT_GE(bytes_, steps * std::ssize(names) * field_bytes);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, StreamAddresses, testing::Values("local", "tcp://127.0.0.1:*"),
-                         [](const auto& entry) { return std::string(entry.param).substr(0, 3); });
+INSTANTIATE_TEST_SUITE_P(Kinds, StreamAddresses,
+                         testing::Values(Ways{"files", "local"}, Ways{"ports", "tcp://127.0.0.1:*"},
+                                         Ways{"messages", "local", false}),
+                         [](const auto& entry) { return entry.param.name; });
 
 }  // namespace
