@@ -7,5 +7,6 @@ namespace sidestream::sims {
 SimulationEntry cosmology_entry();
 SimulationEntry nbody_entry();
 SimulationEntry turbulence_entry();
+SimulationEntry lbm_entry();
 
 }  // namespace sidestream::sims

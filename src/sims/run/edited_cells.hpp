@@ -14,8 +14,8 @@ namespace sidestream::sims {
 /// finer cells inside of its cell.
 class EditedCells {
  public:
-  /// `edit` and `hierarchy` outlive it. Collective on `comm`.
-  EditedCells(const comm::Communicator& comm, const couple::RegionEdit& edit, const mesh::Hierarchy& hierarchy);
+  /// `edit` outlives it. Collective on `comm`.
+  EditedCells(const comm::Communicator& comm, const couple::RegionEdit& edit, mesh::LevelLayouts levels);
 
   /// Calls `f(level, block, cell, value)` for each of them, with the number of the block among this rank's on the
   /// level. Local.
@@ -27,7 +27,7 @@ class EditedCells {
 
   int rank_;
   const couple::RegionEdit* edit_;
-  const mesh::Hierarchy* hierarchy_;
+  mesh::LevelLayouts levels_;
   std::vector<mesh::Field<double>> values_;  // of each level, where its blocks lie on level 0; none without an array
 };
 

@@ -33,18 +33,24 @@ void check_blocks(const MeshConfig& config, const core::Node& node) {
 
 }  // namespace
 
-MeshConfig read_mesh(const core::Node& root, core::Node& resolved, std::int32_t least_block) {
+MeshConfig read_tiles(const core::Node& root, core::Node& resolved, std::int32_t least_block) {
   const core::Node node = table_or_empty(root, "mesh");
   core::Node part;
   const MeshConfig config = mesh_table(least_block).read(node, &part);
   check_blocks(config, node);
+  resolved.set("mesh", part);
+  return config;
+}
+
+MeshConfig read_mesh(const core::Node& root, core::Node& resolved, std::int32_t least_block) {
+  const MeshConfig config = read_tiles(root, resolved, least_block);
+  const core::Node node = table_or_empty(root, "mesh");
   try {
     mesh::Forest(config.extent(), config.block);
   } catch (const core::Error& error) {
     const core::Node* cells = node.find("cells");
     core::reject(cells != nullptr ? *cells : node, error.message(), error.hint());
   }
-  resolved.set("mesh", part);
   return config;
 }
 

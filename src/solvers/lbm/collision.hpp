@@ -1,0 +1,246 @@
+#pragma once
+
+#include "solvers/lbm/lattice.hpp"
+
+/// What collisions do with the populations of a few cells side by side, for one file of kernels: `V` is a vector of
+/// lanes. Populations are deviations g_i = f_i - w_i, so that nothing is lost in floats beside a density of 1. Of each
+/// pair of opposite directions there is a sum (even) and a difference (odd).
+namespace sidestream::solvers {
+
+/// The numbers of a collision.
+template <typename Real>
+struct CollisionNumbers {
+  Real omega = 1;      ///< rate of what viscosity damps: 1 / (3 nu + 1/2)
+  Real omega_odd = 1;  ///< of what has the other parity (two relaxation times)
+  Real force[3] = {0, 0, 0}, half_force[3] = {0, 0, 0};
+};
+
+/// Density (as its deviation from 1), momentum and velocity; the latter two with half of the force (Guo, Zheng & Shi
+/// 2002, Phys. Rev. E 65, 046308).
+template <typename L, typename V>
+struct Flow {
+  V excess, density, momentum[3], u[3];
+};
+
+template <typename L, typename V>
+[[gnu::always_inline]] inline void take_pairs(const V* g, V* even, V* odd) {
+  for (int p = 0; p < L::pairs; ++p) {
+    even[p] = g[2 * p + 1] + g[2 * p + 2];
+    odd[p] = g[2 * p + 1] - g[2 * p + 2];
+  }
+}
+
+template <typename L, bool forced, typename V, typename Real>
+[[gnu::always_inline]] inline Flow<L, V> flow_of(const V& rest, const V* even, const V* odd,
+                                                 const CollisionNumbers<Real>& numbers) {
+  Flow<L, V> flow;
+  flow.excess = rest + L::sum(even);
+  flow.density = flow.excess + Real{1};
+  L::first(odd, flow.momentum);
+  if constexpr (forced)
+    for (int a = 0; a < L::axes; ++a) flow.momentum[a] += numbers.half_force[a];
+  const V inverse = Real{1} / flow.density;
+  for (int a = 0; a < L::axes; ++a) flow.u[a] = flow.momentum[a] * inverse;
+  return flow;
+}
+
+/// The part of each pair in the equilibrium, of second order in the velocity: half of its sum and half of its
+/// difference, over the weight.
+template <typename L, typename V, typename Real>
+struct Equilibrium {
+  V rest, even[L::pairs], odd[L::pairs];
+
+  [[gnu::always_inline]] explicit Equilibrium(const Flow<L, V>& flow) {
+    V cu[L::pairs];
+    L::along(flow.u, cu);
+    L::along(flow.momentum, odd);
+    const V half_square = Real{1.5} * L::square(flow.u);
+    rest = flow.excess - flow.density * half_square;
+    for (int p = 0; p < L::pairs; ++p) {
+      even[p] = flow.excess + flow.density * (Real{4.5} * (cu[p] * cu[p]) - half_square);
+      odd[p] = Real{3} * odd[p];
+    }
+  }
+};
+
+/// The same of the source that a force is (Guo et al. 2002, eq. 20).
+template <typename L, typename V, typename Real>
+struct Source {
+  V rest, even[L::pairs], odd[L::pairs];
+
+  [[gnu::always_inline]] Source(const Flow<L, V>& flow, const CollisionNumbers<Real>& numbers) {
+    V force[3], cu[L::pairs], cf[L::pairs], work = flow.u[0] * numbers.force[0];
+    for (int a = 0; a < L::axes; ++a) force[a] = V{} + numbers.force[a];
+    for (int a = 1; a < L::axes; ++a) work = work + flow.u[a] * numbers.force[a];
+    L::along(flow.u, cu);
+    L::along(force, cf);
+    rest = Real{-3} * work;
+    for (int p = 0; p < L::pairs; ++p) {
+      even[p] = Real{9} * (cu[p] * cf[p]) + rest;
+      odd[p] = Real{3} * cf[p];
+    }
+  }
+};
+
+/// One relaxation time (Bhatnagar, Gross & Krook 1954).
+struct Bgk {
+  template <typename L, bool forced, typename V, typename Real>
+  [[gnu::always_inline]] static void collide(V* g, const CollisionNumbers<Real>& numbers) {
+    V even[L::pairs], odd[L::pairs];
+    take_pairs<L>(g, even, odd);
+    const Flow<L, V> flow = flow_of<L, forced>(g[0], even, odd, numbers);
+    const Equilibrium<L, V, Real> equilibrium(flow);
+    const Real omega = numbers.omega, rest = static_cast<Real>(L::rest);
+    g[0] += omega * (rest * equilibrium.rest - g[0]);
+    for (int p = 0; p < L::pairs; ++p) {
+      const Real weight = static_cast<Real>(L::weight[static_cast<unsigned>(p)]);
+      const V sum = equilibrium.even[p] + equilibrium.odd[p], difference = equilibrium.even[p] - equilibrium.odd[p];
+      g[2 * p + 1] += omega * (weight * sum - g[2 * p + 1]);
+      g[2 * p + 2] += omega * (weight * difference - g[2 * p + 2]);
+    }
+    if constexpr (forced) {
+      const Source<L, V, Real> source(flow, numbers);
+      const Real share = Real{1} - Real{0.5} * omega;
+      g[0] += share * rest * source.rest;
+      for (int p = 0; p < L::pairs; ++p) {
+        const Real weight = share * static_cast<Real>(L::weight[static_cast<unsigned>(p)]);
+        g[2 * p + 1] += weight * (source.even[p] + source.odd[p]);
+        g[2 * p + 2] += weight * (source.even[p] - source.odd[p]);
+      }
+    }
+  }
+};
+
+/// Two relaxation times, of what is even and odd in the velocity (Ginzburg, Verhaeghe & d'Humieres 2008, Commun.
+/// Comput. Phys. 3, 427).
+struct Trt {
+  template <typename L, bool forced, typename V, typename Real>
+  [[gnu::always_inline]] static void collide(V* g, const CollisionNumbers<Real>& numbers) {
+    V even[L::pairs], odd[L::pairs];
+    take_pairs<L>(g, even, odd);
+    const Flow<L, V> flow = flow_of<L, forced>(g[0], even, odd, numbers);
+    const Equilibrium<L, V, Real> equilibrium(flow);
+    const Real omega = numbers.omega, omega_odd = numbers.omega_odd, rest = static_cast<Real>(L::rest), half = 0.5;
+    V of_even[L::pairs], of_odd[L::pairs];
+    g[0] += omega * (rest * equilibrium.rest - g[0]);
+    for (int p = 0; p < L::pairs; ++p) {
+      const Real weight = static_cast<Real>(L::weight[static_cast<unsigned>(p)]);
+      of_even[p] = omega * (weight * equilibrium.even[p] - half * even[p]);
+      of_odd[p] = omega_odd * (weight * equilibrium.odd[p] - half * odd[p]);
+    }
+    if constexpr (forced) {
+      const Source<L, V, Real> source(flow, numbers);
+      const Real share = Real{1} - half * omega, share_odd = Real{1} - half * omega_odd;
+      g[0] += share * rest * source.rest;
+      for (int p = 0; p < L::pairs; ++p) {
+        const Real weight = static_cast<Real>(L::weight[static_cast<unsigned>(p)]);
+        of_even[p] += share * weight * source.even[p];
+        of_odd[p] += share_odd * weight * source.odd[p];
+      }
+    }
+    for (int p = 0; p < L::pairs; ++p) {
+      g[2 * p + 1] += of_even[p] + of_odd[p];
+      g[2 * p + 2] += of_even[p] - of_odd[p];
+    }
+  }
+};
+
+/// Moments of third order of what a collision leaves, a_abb = rho u_a u_b^2 + keep (2 u_b s_ab + u_a s_bb) of the part
+/// `s` of the stress that is not in equilibrium, and of fourth order where the lattice has one.
+template <typename L, typename V, typename Real>
+struct HigherMoments {
+  const Flow<L, V>& flow;
+  const V* stress;
+  Real keep;
+
+  [[gnu::always_inline]] V third(int a, int b) const {
+    const V &ua = flow.u[a], &ub = flow.u[b], &mixed = stress[a < b ? L::place(a, b) : L::place(b, a)];
+    return flow.momentum[a] * (ub * ub) + keep * ((ub + ub) * mixed + ua * stress[b]);
+  }
+  [[gnu::always_inline]] V fourth() const {
+    const V x = flow.u[0], y = flow.u[1], xx = x * x, yy = y * y;
+    return flow.density * (xx * yy) + keep * (Real{4} * ((x * y) * stress[2]) + (yy * stress[0] + xx * stress[1]));
+  }
+};
+
+/// What these add to the pairs: projections on the Hermite polynomials that a lattice has.
+template <typename V, typename Real>
+[[gnu::always_inline]] inline void add_higher(const HigherMoments<D2Q9, V, Real>& of, V& rest, V* even, V* odd) {
+  const V x = of.third(0, 1), y = of.third(1, 0), fourth = of.fourth();
+  rest += Real{2.25} * fourth;
+  for (int axis = 0; axis < 2; ++axis) {
+    even[axis] -= Real{4.5} * fourth;
+    even[2 + axis] += Real{9} * fourth;
+  }
+  odd[0] -= Real{4.5} * x;
+  odd[1] -= Real{4.5} * y;
+  odd[2] += Real{9} * (x + y);
+  odd[3] += Real{9} * (x - y);
+}
+/// On D3Q19 only sums and differences of two are orthogonal (Jacob, Malaspinas & Sagaut 2018, J. Turbul. 19, 1051).
+template <typename V, typename Real>
+[[gnu::always_inline]] inline void add_higher(const HigherMoments<D3Q19, V, Real>& of, V&, V*, V* odd) {
+  V sum[3] = {V{}, V{}, V{}};
+  for (int a = 0, pair = 3; a < 3; ++a)
+    for (int b = a + 1; b < 3; ++b) {
+      const V first = of.third(a, b), second = of.third(b, a);
+      sum[a] += first;
+      sum[b] += second;
+      odd[pair++] += Real{9} * (first + second);
+      odd[pair++] += Real{9} * (first - second);
+    }
+  for (int axis = 0; axis < 3; ++axis) odd[axis] -= Real{9} * sum[axis];
+}
+
+/// Recursive regularisation: of what is not in equilibrium only the stress is kept, and what follows from it in higher
+/// orders (Malaspinas 2015, arXiv:1505.06900).
+struct Regularised {
+  template <typename L, bool forced, typename V, typename Real>
+  [[gnu::always_inline]] static void collide(V* g, const CollisionNumbers<Real>& numbers) {
+    V even[L::pairs], odd[L::pairs], stress[L::moments], tensor[L::moments];
+    take_pairs<L>(g, even, odd);
+    const Flow<L, V> flow = flow_of<L, forced>(g[0], even, odd, numbers);
+    const Real keep = Real{1} - numbers.omega;
+    L::second(even, stress);
+    for (int a = 0; a < L::axes; ++a) {
+      const V own = flow.momentum[a] * flow.u[a];
+      stress[a] = (stress[a] - flow.excess * static_cast<Real>(1.0 / 3.0)) - own;
+      if constexpr (forced) stress[a] += flow.u[a] * numbers.force[a];
+      tensor[a] = own + keep * stress[a];
+    }
+    for (int a = 0; a < L::axes; ++a)
+      for (int b = a + 1; b < L::axes; ++b) {
+        V& one = stress[L::place(a, b)];
+        const V own = flow.momentum[a] * flow.u[b];
+        one = one - own;
+        if constexpr (forced)
+          one += numbers.half_force[a] * flow.u[b] + numbers.half_force[b] * flow.u[a];
+        tensor[L::place(a, b)] = own + keep * one;
+      }
+    L::contract(tensor, even);
+    L::along(flow.momentum, odd);
+    const V isotropic = flow.excess - Real{1.5} * L::trace(tensor);
+    V rest = isotropic;
+    for (int p = 0; p < L::pairs; ++p) {
+      even[p] = Real{4.5} * even[p] + isotropic;
+      odd[p] = Real{3} * odd[p];
+    }
+    add_higher(HigherMoments<L, V, Real>{flow, stress, keep}, rest, even, odd);
+    if constexpr (forced) {
+      const Source<L, V, Real> source(flow, numbers);
+      rest += Real{0.5} * source.rest;
+      for (int p = 0; p < L::pairs; ++p) {
+        even[p] += Real{0.5} * source.even[p];
+        odd[p] += Real{0.5} * source.odd[p];
+      }
+    }
+    g[0] = static_cast<Real>(L::rest) * rest;
+    for (int p = 0; p < L::pairs; ++p) {
+      const Real weight = static_cast<Real>(L::weight[static_cast<unsigned>(p)]);
+      g[2 * p + 1] = weight * (even[p] + odd[p]);
+      g[2 * p + 2] = weight * (even[p] - odd[p]);
+    }
+  }
+};
+
+}  // namespace sidestream::solvers

@@ -1,0 +1,391 @@
+#include "sidestream/solvers/lbm/lattice_flow.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "sidestream/core/exact_sum.hpp"
+#include "sidestream/core/for_each.hpp"
+#include "sidestream/redistribute/redistribution.hpp"
+#include "solvers/lbm/edge_lists.hpp"
+#include "solvers/lbm/lattice_rows.hpp"
+#include "solvers/lbm/populations.hpp"
+
+namespace sidestream::solvers {
+
+namespace {
+
+// Populations of this size are out of the caches before they are read again.
+constexpr std::size_t least_streamed_bytes = std::size_t{24} << 20;
+constexpr double least_density = 0.5, most_density = 2.0;
+
+template <typename L>
+LatticeTable make_table() {
+  LatticeTable table;
+  for (int q = 0; q < L::directions; ++q) {
+    const std::array<int, 3> c = velocity_of<L>(q);
+    table.velocity.push_back({c[0], c[1], c[2]});
+    table.weight.push_back(weight_of<L>(q));
+  }
+  return table;
+}
+
+template <typename Real>
+CollisionNumbers<Real> numbers_of(const LatticeConfig& config) {
+  const double tau = 3.0 * config.viscosity + 0.5;
+  CollisionNumbers<Real> numbers;
+  numbers.omega = static_cast<Real>(1.0 / tau);
+  numbers.omega_odd = static_cast<Real>(1.0 / (0.5 + config.magic / (tau - 0.5)));
+  for (std::size_t a = 0; a < 3; ++a) {
+    numbers.force[a] = static_cast<Real>(config.force[a]);
+    numbers.half_force[a] = static_cast<Real>(0.5 * config.force[a]);
+  }
+  return numbers;
+}
+
+mesh::Periodicity periodic_axes(const LatticeConfig& config) {
+  mesh::Periodicity periodic;
+  for (std::size_t axis = 0; axis < 3; ++axis) periodic[axis] = config.edges[axis][0].kind == EdgeKind::periodic;
+  return periodic;
+}
+
+mesh::Layout with_periodicity(const mesh::Layout& layout, const mesh::Periodicity& periodic) {
+  return {layout.domain(),
+          periodic,
+          {layout.boxes().begin(), layout.boxes().end()},
+          {layout.owners().begin(), layout.owners().end()}};
+}
+
+bool is_whole_along_x(const mesh::Layout& layout) {
+  return std::ranges::all_of(layout.boxes(), [&](const mesh::Box& box) {
+    return box.lo.x == layout.domain().lo.x && box.hi.x == layout.domain().hi.x;
+  });
+}
+
+// u(x) beyond the last cell: what the neighbour has, mirrored at a wall that moves with `wall`, or straight on.
+double beyond(double last, double before, bool is_wall, double wall) {
+  return is_wall ? 2.0 * wall - last : 2.0 * last - before;
+}
+
+}  // namespace
+
+const LatticeTable& table_of(LatticeKind lattice) {
+  static const LatticeTable plane = make_table<D2Q9>(), space = make_table<D3Q19>();
+  return lattice == LatticeKind::d2q9 ? plane : space;
+}
+
+LatticeKind lattice_of(const mesh::Box& domain) {
+  return domain.extent().z == 1 ? LatticeKind::d2q9 : LatticeKind::d3q19;
+}
+
+template <typename Real>
+struct LatticeFlow<Real>::State {
+  const comm::Communicator& comm;
+  core::Bill& bill;
+  LatticeConfig config;
+  LatticeKind lattice;
+  const LatticeTable& table;
+  mesh::Layout layout;
+  mesh::Ghosts ghosts;
+  bool wraps_x;  // rows are whole, and their ends are neighbours: no exchange looks after these ghost cells
+  redistribute::GhostFill fill, fill_barriers, fill_measured;
+  Populations<Real> present, next;
+  mesh::Field<std::int32_t> barriers;
+  EdgeLists<Real> edges;
+
+  State(const comm::Communicator& all, const mesh::Layout& boxes, const LatticeConfig& settings, core::Bill& booked)
+      : comm(all),
+        bill(booked),
+        config(settings),
+        lattice(lattice_of(boxes.domain())),
+        table(table_of(lattice)),
+        layout(with_periodicity(boxes, periodic_axes(settings))),
+        ghosts(mesh::ghosts_of_active_axes(boxes.domain(), 1)),
+        wraps_x(is_whole_along_x(boxes) && periodic_axes(settings)[0]),
+        fill(comm, filled_layout(), filled_ghosts()),
+        fill_barriers(comm, layout, ghosts),
+        fill_measured(comm, layout, ghosts),
+        present(table.directions(), layout, comm.rank()),
+        next(table.directions(), layout, comm.rank()),
+        barriers(layout, comm.rank(), 1, ghosts) {}
+
+  mesh::Layout filled_layout() const {
+    const mesh::Periodicity& periodic = layout.periodic();
+    return with_periodicity(layout, {periodic[0] && !wraps_x, periodic[1], periodic[2]});
+  }
+  mesh::Ghosts filled_ghosts() const {
+    mesh::Int3 layers = ghosts.layers;
+    if (is_whole_along_x(layout)) layers.x = 0;
+    return mesh::Ghosts(layers);
+  }
+
+  mesh::FieldView<Real> view_of(Populations<Real>& of) const {
+    std::vector<core::View4<Real>> blocks;
+    if (!of.is_empty()) blocks.push_back(of.view());
+    return {layout, comm.rank(), blocks, nullptr, ghosts};
+  }
+
+  CollisionStep<Real> step() const {
+    return {lattice, config.collision, numbers_of<Real>(config), present.size_bytes() >= least_streamed_bytes};
+  }
+
+  // The ghost cells at both ends of the rows (k, j), of the populations that cross them.
+  void wrap_rows(int k, int j) {
+    const core::View4<Real> g = present.view();
+    const mesh::Box& box = present.box();
+    for (int q = 0; q < table.directions(); ++q) {
+      const int c = table.velocity[static_cast<std::size_t>(q)].x;
+      if (c > 0) g(q, k, j, box.lo.x - 1) = g(q, k, j, box.hi.x - 1);
+      if (c < 0) g(q, k, j, box.hi.x) = g(q, k, j, box.lo.x);
+    }
+  }
+  void wrap_plane(int k) {
+    if (!wraps_x) return;
+    const mesh::Box& box = present.box();
+    for (int j = box.lo.y - 1; j <= box.hi.y; ++j) wrap_rows(k, j);
+  }
+
+  // Plane by plane; the ends of rows are filled just before they are read.
+  void sweep() {
+    const mesh::Box& box = present.box();
+    const CollisionStep<Real> how = step();
+    const PopulationRows<const Real> from = std::as_const(present).rows();
+    const PopulationRows<Real> to = next.rows();
+    const mesh::Int3 n = box.extent();
+    const int depth = lattice == LatticeKind::d2q9 ? 0 : 1;
+    for (int k = box.lo.z - depth; k < box.lo.z + depth; ++k) wrap_plane(k);
+    for (int k = 0; k < n.z; ++k) {
+      wrap_plane(box.lo.z + k + depth);
+      PopulationRows<const Real> source = from;
+      PopulationRows<Real> target = to;
+      source.first += k * from.stride_z;
+      target.first += k * to.stride_z;
+      advance_plane(how, source, target, n.x, n.y);
+    }
+    for (const auto& list : edges.lists()) advance_cells(how, list.cells(), from, to);
+    for (const auto& held : edges.held())
+      for (int q = 0; q < table.directions(); ++q)
+        to.first[q * to.stride + held.at] = (*held.populations)[static_cast<std::size_t>(q)];
+  }
+
+  void build_edges() { edges = EdgeLists<Real>(layout.domain(), lattice, config, present, barriers); }
+
+  // What cells are held at.
+  void set_held() {
+    const PopulationRows<Real> rows = present.rows();
+    for (const auto& held : edges.held())
+      for (int q = 0; q < table.directions(); ++q)
+        rows.first[q * rows.stride + held.at] = (*held.populations)[static_cast<std::size_t>(q)];
+  }
+
+  void set_cell(mesh::Int3 cell, const LatticeCell& flow);
+  void extend(mesh::Field<double>& measured) const;
+};
+
+// As a collision would leave it: what is not in equilibrium once relaxed (Krueger et al. 2017, eq. 4.35), and the half
+// of a force by which populations have more than the velocity says.
+template <typename Real>
+void LatticeFlow<Real>::State::set_cell(mesh::Int3 cell, const LatticeCell& flow) {
+  const double omega = 1.0 / (3.0 * config.viscosity + 0.5);
+  const std::vector<double> equilibrium = equilibrium_deviations(table, flow.density, flow.velocity);
+  const std::array<double, 6>& s = flow.strain;
+  const double trace = (s[0] + s[1] + s[2]) / 3.0;
+  for (int q = 0; q < table.directions(); ++q) {
+    const auto n = static_cast<std::size_t>(q);
+    const mesh::Int3 c = table.velocity[n];
+    const double contracted = c.x * c.x * s[0] + c.y * c.y * s[1] + c.z * c.z * s[2] +
+                              2.0 * (c.x * c.y * s[3] + c.x * c.z * s[4] + c.y * c.z * s[5]) - trace;
+    const double pushed = c.x * config.force[0] + c.y * config.force[1] + c.z * config.force[2];
+    present.view()(q, cell.z, cell.y, cell.x) = static_cast<Real>(
+        equilibrium[n] - 3.0 * table.weight[n] * flow.density * ((1.0 - omega) / omega) * contracted +
+        1.5 * table.weight[n] * pushed);
+  }
+}
+
+// One axis after another, so that corners go on along the last.
+template <typename Real>
+void LatticeFlow<Real>::State::extend(mesh::Field<double>& measured) const {
+  if (measured.blocks() == 0) return;
+  const mesh::Box& domain = layout.domain();
+  const mesh::Box grown = measured.box(0).grown(ghosts.layers);
+  const core::View4<double> u = measured.view(0);
+  for (int axis = 0; axis < 3; ++axis)
+    for (const bool high : {false, true}) {
+      if (ghosts.layers[axis] == 0 || layout.periodic()[static_cast<std::size_t>(axis)]) continue;
+      if ((high ? grown.hi[axis] <= domain.hi[axis] : grown.lo[axis] >= domain.lo[axis])) continue;
+      mesh::Box outside = grown;
+      (high ? outside.lo : outside.hi)[axis] = high ? domain.hi[axis] : domain.lo[axis];
+      const LatticeEdge& edge = config.edges[static_cast<std::size_t>(axis)][high];
+      const int inward = high ? -1 : 1;
+      core::for_each_cell(outside, [&](int k, int j, int i) {
+        mesh::Int3 last{i, j, k};
+        last[axis] += inward;
+        mesh::Int3 before = last;
+        if (domain.extent()[axis] > 1 && grown.contains(mesh::Int3(before))) before[axis] += inward;
+        for (int c = 0; c < 4; ++c) {
+          const bool is_wall = c > 0 && edge.kind == EdgeKind::wall;
+          const double wall = c > 0 ? edge.velocity[static_cast<std::size_t>(c - 1)] : 0.0;
+          u(c, k, j, i) = beyond(u(c, last.z, last.y, last.x), u(c, before.z, before.y, before.x), is_wall, wall);
+        }
+      });
+    }
+}
+
+template <typename Real>
+LatticeFlow<Real>::LatticeFlow(const comm::Communicator& comm, const mesh::Layout& layout, const LatticeConfig& config,
+                               core::Bill& bill)
+    : state_(std::make_unique<State>(comm, layout, config, bill)) {
+  set_barriers([](mesh::Int3) { return 0; });
+}
+template <typename Real>
+LatticeFlow<Real>::~LatticeFlow() = default;
+
+template <typename Real>
+LatticeKind LatticeFlow<Real>::lattice() const {
+  return state_->lattice;
+}
+template <typename Real>
+const mesh::Layout& LatticeFlow<Real>::layout() const {
+  return state_->layout;
+}
+template <typename Real>
+const mesh::Field<std::int32_t>& LatticeFlow<Real>::barriers() const {
+  return state_->barriers;
+}
+template <typename Real>
+mesh::FieldView<const Real> LatticeFlow<Real>::populations() const {
+  return state_->view_of(state_->present);
+}
+template <typename Real>
+mesh::FieldView<Real> LatticeFlow<Real>::populations() {
+  return state_->view_of(state_->present);
+}
+
+template <typename Real>
+void LatticeFlow<Real>::set(const LatticeConfig& config) {
+  State& state = *state_;
+  const bool has_same_edges = [&] {
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      for (std::size_t side = 0; side < 2; ++side) {
+        const LatticeEdge &a = state.config.edges[axis][side], &b = config.edges[axis][side];
+        if (a.velocity != b.velocity || a.density != b.density || a.is_parabolic != b.is_parabolic) return false;
+      }
+    return true;
+  }();
+  state.config = config;
+  if (has_same_edges) return;
+  state.build_edges();
+  state.set_held();
+}
+
+template <typename Real>
+void LatticeFlow<Real>::set_barriers(const std::function<std::int32_t(mesh::Int3)>& barrier) {
+  State& state = *state_;
+  for (int b = 0; b < state.barriers.blocks(); ++b)
+    core::for_each_cell(state.barriers.box(b), [&, mask = state.barriers.view(b)](int k, int j, int i) {
+      std::int32_t& present = mask(k, j, i);
+      const std::int32_t wanted = barrier({i, j, k});
+      if (present > 0 && wanted == 0) state.set_cell({i, j, k}, {});
+      present = wanted;
+    });
+  state.fill_barriers.fill(state.barriers);
+  state.build_edges();
+  state.set_held();
+}
+
+template <typename Real>
+void LatticeFlow<Real>::set_flow(const std::function<LatticeCell(mesh::Int3)>& flow) {
+  State& state = *state_;
+  if (!state.present.is_empty())
+    core::for_each_cell(state.present.box(), [&](int k, int j, int i) { state.set_cell({i, j, k}, flow({i, j, k})); });
+  state.set_held();
+}
+
+template <typename Real>
+void LatticeFlow<Real>::advance() {
+  State& state = *state_;
+  core::timed(state.bill, "ghost cells", [&] { state.fill.fill(state.view_of(state.present)); });
+  if (!state.present.is_empty()) core::timed(state.bill, "lattice", [&] { state.sweep(); });
+  std::swap(state.present, state.next);
+}
+
+template <typename Real>
+std::shared_ptr<const mesh::Field<double>> LatticeFlow<Real>::measure() const {
+  const State& state = *state_;
+  auto measured = std::make_shared<mesh::Field<double>>(state.layout, state.comm.rank(), 4, state.ghosts);
+  const CollisionStep<Real> how = state.step();
+  for (int b = 0; b < measured->blocks(); ++b) {
+    const mesh::Box& box = measured->box(b);
+    const core::View4<double> out = measured->view(b);
+    const auto mask = state.barriers.view(b);
+    core::for_each_row(box, [&](int k, int j) {
+      PopulationRows<const Real> row = state.present.rows();
+      row.first += state.present.place_of({box.lo.x, j, k});
+      measure_row(how, row, box.extent().x,
+                  {&out(0, k, j, box.lo.x), &out(1, k, j, box.lo.x), &out(2, k, j, box.lo.x), &out(3, k, j, box.lo.x)});
+      for (int i = box.lo.x; i < box.hi.x; ++i)
+        if (mask(k, j, i) > 0)
+          for (int c = 0; c < 4; ++c) out(c, k, j, i) = c == 0 ? 1.0 : 0.0;
+    });
+  }
+  state.fill_measured.fill(*measured);
+  state.extend(*measured);
+  return measured;
+}
+
+template <typename Real>
+std::vector<std::array<double, 3>> LatticeFlow<Real>::forces(int count) const {
+  const State& state = *state_;
+  std::vector<std::array<double, 3>> all(static_cast<std::size_t>(count));
+  std::vector<core::ExactSum> sums(3 * all.size());
+  const auto rows = state.present.rows();
+  for (const auto& link : state.edges.links()) {
+    if (link.barrier > count) continue;
+    const double twice = 2.0 * static_cast<double>(rows.first[link.place]);
+    const mesh::Int3 c = state.table.velocity[static_cast<std::size_t>(link.direction)];
+    for (int axis = 0; axis < 3; ++axis)
+      if (c[axis] != 0) sums[static_cast<std::size_t>(3 * (link.barrier - 1) + axis)].add(c[axis] * twice);
+  }
+  state.comm.sum(std::span(sums));
+  for (std::size_t n = 0; n < sums.size(); ++n) all[n / 3][n % 3] = sums[n].value();
+  return all;
+}
+
+template <typename Real>
+double LatticeFlow<Real>::mass() const {
+  const State& state = *state_;
+  core::ExactSum sum;
+  if (!state.present.is_empty())
+    core::for_each_cell(state.present.box(), [&, g = state.present.view(), mask = state.barriers.view(0)](
+                                                 int k, int j, int i) {
+      if (mask(k, j, i) > 0) return;
+      sum.add(1.0);
+      for (int q = 0; q < state.table.directions(); ++q) sum.add(static_cast<double>(g(q, k, j, i)));
+    });
+  return state.comm.sum(sum);
+}
+
+template <typename Real>
+std::string LatticeFlow<Real>::problem() const {
+  const State& state = *state_;
+  if (state.present.is_empty()) return {};
+  const mesh::Box& box = state.present.box();
+  const auto g = state.present.view();
+  const int directions = state.table.directions();
+  for (int k = box.lo.z; k < box.hi.z; ++k)
+    for (int j = box.lo.y; j < box.hi.y; ++j)
+      for (int i = box.lo.x; i < box.hi.x; ++i) {
+        double density = 1.0;
+        for (int q = 0; q < directions; ++q) density += static_cast<double>(g(q, k, j, i));
+        if (!(density > least_density && density < most_density))
+          return fmt::format("the density is {:.4g} in the cell ({}, {}, {})", density, i, j, k);
+      }
+  return {};
+}
+
+template class LatticeFlow<float>;
+template class LatticeFlow<double>;
+
+}  // namespace sidestream::solvers

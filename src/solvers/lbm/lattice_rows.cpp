@@ -1,0 +1,272 @@
+#include "solvers/lbm/lattice_rows.hpp"
+
+#include <cstring>
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+namespace sidestream::solvers {
+
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int vector_bytes = 64;
+#elif defined(__AVX__)
+constexpr int vector_bytes = 32;
+#else
+constexpr int vector_bytes = 16;
+#endif
+constexpr int line_bytes = 64;
+
+template <typename Real>
+struct VectorOf {
+  using Type [[gnu::vector_size(vector_bytes)]] = Real;
+  static constexpr int lanes = vector_bytes / static_cast<int>(sizeof(Real));
+  static constexpr int in_a_line = line_bytes / static_cast<int>(sizeof(Real));
+  static constexpr int parts = in_a_line / lanes;
+};
+template <typename Real>
+using Vector = typename VectorOf<Real>::Type;
+
+template <typename Real>
+[[gnu::always_inline]] inline Vector<Real> load(const Real* from) {
+  Vector<Real> values;
+  std::memcpy(&values, from, sizeof values);
+  return values;
+}
+
+// Past the caches: memory that is written whole is not read first.
+template <typename Real>
+[[gnu::always_inline]] inline void stream(Real* to, Vector<Real> values) {
+#if defined(__AVX512F__)
+  _mm512_stream_si512(reinterpret_cast<__m512i*>(to), reinterpret_cast<__m512i>(values));
+#elif defined(__AVX__)
+  _mm256_stream_si256(reinterpret_cast<__m256i*>(to), reinterpret_cast<__m256i>(values));
+#elif defined(__SSE2__)
+  _mm_stream_si128(reinterpret_cast<__m128i*>(to), reinterpret_cast<__m128i>(values));
+#else
+  std::memcpy(to, &values, sizeof values);
+#endif
+}
+
+// Before anybody else reads what was streamed.
+inline void finish_streams() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+
+// Whole lines of a direction one after another, so that each is written at once.
+template <typename L, typename Real>
+[[gnu::always_inline]] inline void store_line(const Vector<Real> (&line)[VectorOf<Real>::parts][L::directions],
+                                              Real* const (&to)[L::directions], int i, bool streams) {
+  constexpr int lanes = VectorOf<Real>::lanes;
+  if (streams) {
+    for (int q = 0; q < L::directions; ++q)
+      for (int part = 0; part < VectorOf<Real>::parts; ++part) stream(to[q] + i + part * lanes, line[part][q]);
+  } else {
+    for (int q = 0; q < L::directions; ++q)
+      for (int part = 0; part < VectorOf<Real>::parts; ++part)
+        std::memcpy(to[q] + i + part * lanes, &line[part][q], sizeof(Vector<Real>));
+  }
+}
+
+template <typename L, typename Model, bool forced, typename Real>
+void advance_row(const CollisionStep<Real>& step, const Real* const (&from)[L::directions],
+                 Real* const (&to)[L::directions], int cells) {
+  using Of = VectorOf<Real>;
+  for (int i = 0; i < cells; i += Of::in_a_line) {
+    Vector<Real> line[Of::parts][L::directions];
+    for (int part = 0; part < Of::parts; ++part) {
+      Vector<Real> g[L::directions];
+      for (int q = 0; q < L::directions; ++q) g[q] = load(from[q] + i + part * Of::lanes);
+      Model::template collide<L, forced>(g, step.numbers);
+      for (int q = 0; q < L::directions; ++q) line[part][q] = g[q];
+    }
+    if (i + Of::in_a_line <= cells) {
+      store_line<L, Real>(line, to, i, step.streams);
+      continue;
+    }
+    for (int q = 0; q < L::directions; ++q)
+      for (int l = 0; l < cells - i; ++l) to[q][i + l] = line[l / Of::lanes][q][l % Of::lanes];
+  }
+}
+
+template <typename L, typename Model, bool forced, typename Real>
+void advance_all_rows(const CollisionStep<Real>& step, const PopulationRows<const Real>& from,
+                      const PopulationRows<Real>& to, int cells, int rows) {
+  for (int j = 0; j < rows; ++j) {
+    const Real* sources[L::directions];
+    Real* targets[L::directions];
+    for (int q = 0; q < L::directions; ++q) {
+      const std::array<int, 3> c = velocity_of<L>(q);
+      sources[q] = from.first + q * from.stride - c[2] * from.stride_z + (j - c[1]) * from.stride_y - c[0];
+      targets[q] = to.first + q * to.stride + j * to.stride_y;
+    }
+    advance_row<L, Model, forced>(step, sources, targets, cells);
+  }
+  finish_streams();
+}
+
+// What comes in through a face on which cells have their middle: with the part of what goes out that is not in
+// equilibrium (Zou & He 1997, Phys. Fluids 9, 1591), and then all of it from the stress (Latt et al. 2008, Phys. Rev. E
+// 77, 056703).
+template <typename L, typename Real>
+void complete(const EdgeCells<Real>& edge, const CollisionNumbers<Real>& numbers, Vector<Real>* g,
+              const Vector<Real>* given) {
+  using V = Vector<Real>;
+  V flat{}, outgoing{};
+  for (int q = 0; q < L::directions; ++q) {
+    const int along = velocity_of<L>(q)[static_cast<unsigned>(edge.axis)] * edge.inward;
+    if (along == 0) flat += g[q];
+    if (along < 0) outgoing += g[q];
+  }
+  const Real force = static_cast<Real>(edge.inward) * numbers.half_force[edge.axis];
+  const V known = (flat + (outgoing + outgoing)) - force;
+  Flow<L, V> flow;
+  for (int a = 0; a < L::axes; ++a) flow.u[a] = given[a];
+  if (edge.has_density) {
+    flow.excess = V{} + edge.excess;
+    flow.u[edge.axis] = static_cast<Real>(edge.inward) * ((edge.excess - known) / (V{} + (Real{1} + edge.excess)));
+  } else {
+    const V normal = static_cast<Real>(edge.inward) * given[edge.axis];
+    flow.excess = (known + normal) / (Real{1} - normal);
+  }
+  flow.density = flow.excess + Real{1};
+  for (int a = 0; a < L::axes; ++a) flow.momentum[a] = flow.density * flow.u[a];
+  const Equilibrium<L, V, Real> equilibrium(flow);
+  V even[L::pairs], odd[L::pairs], stress[L::moments], of_pair[L::pairs];
+  for (int p = 0; p < L::pairs; ++p) {
+    const Real weight = static_cast<Real>(L::weight[static_cast<unsigned>(p)]);
+    const V first = g[2 * p + 1] - weight * (equilibrium.even[p] + equilibrium.odd[p]),
+            second = g[2 * p + 2] - weight * (equilibrium.even[p] - equilibrium.odd[p]);
+    const int along = L::forward[static_cast<unsigned>(p)][static_cast<unsigned>(edge.axis)] * edge.inward;
+    even[p] = (along > 0 ? second : first) + (along < 0 ? first : second);
+  }
+  L::second(even, stress);
+  L::contract(stress, of_pair);
+  const V isotropic = L::trace(stress) * static_cast<Real>(1.5);
+  for (int a = 0; a < L::axes; ++a) flow.momentum[a] -= numbers.half_force[a];
+  L::along(flow.momentum, odd);
+  g[0] = static_cast<Real>(L::rest) * (equilibrium.rest - isotropic);
+  for (int p = 0; p < L::pairs; ++p) {
+    const Real weight = static_cast<Real>(L::weight[static_cast<unsigned>(p)]);
+    const V both = equilibrium.even[p] + (Real{4.5} * of_pair[p] - isotropic), one = Real{3} * odd[p];
+    g[2 * p + 1] = weight * (both + one);
+    g[2 * p + 2] = weight * (both - one);
+  }
+}
+
+template <typename L, typename Model, bool forced, typename Real>
+void advance_all_cells(const CollisionStep<Real>& step, const EdgeCells<Real>& edge,
+                       const PopulationRows<const Real>& from, const PopulationRows<Real>& to) {
+  constexpr std::size_t lanes = static_cast<std::size_t>(VectorOf<Real>::lanes), directions = L::directions;
+  for (std::size_t n = 0; n < edge.count; n += lanes) {
+    Vector<Real> g[L::directions], velocity[3] = {};
+    const std::size_t here = edge.count - n < lanes ? edge.count - n : lanes;
+    for (std::size_t l = 0; l < lanes; ++l) {
+      const std::size_t cell = n + (l < here ? l : 0);
+      for (std::size_t q = 0; q < directions; ++q)
+        g[q][l] = from.first[edge.sources[cell * directions + q]] + edge.added[cell * directions + q];
+      if (edge.axis >= 0)
+        for (std::size_t a = 0; a < 3; ++a) velocity[a][l] = edge.velocity[3 * cell + a];
+    }
+    if (edge.axis >= 0) complete<L>(edge, step.numbers, g, velocity);
+    Model::template collide<L, forced>(g, step.numbers);
+    for (std::size_t l = 0; l < here; ++l)
+      for (int q = 0; q < L::directions; ++q) to.first[q * to.stride + edge.at[n + l]] = g[q][l];
+  }
+}
+
+template <typename L, typename Real>
+void measure_cells(const CollisionStep<Real>& step, const PopulationRows<const Real>& row, int cells,
+                   const std::array<double*, 4>& to) {
+  double half_force[3];
+  for (int a = 0; a < 3; ++a) half_force[a] = static_cast<double>(step.numbers.half_force[a]);
+  for (int i = 0; i < cells; ++i) {
+    double even[L::pairs], odd[L::pairs], momentum[3] = {0.0, 0.0, 0.0};
+    for (int p = 0; p < L::pairs; ++p) {
+      const double one = row.first[(2 * p + 1) * row.stride + i], other = row.first[(2 * p + 2) * row.stride + i];
+      even[p] = one + other;
+      odd[p] = one - other;
+    }
+    const double density = 1.0 + (row.first[i] + L::sum(even));
+    L::first(odd, momentum);
+    to[0][i] = density;
+    for (int a = 0; a < L::axes; ++a)
+      to[static_cast<unsigned>(a) + 1][i] = (momentum[a] - half_force[a]) / density;
+    for (int a = L::axes; a < 3; ++a) to[static_cast<unsigned>(a) + 1][i] = 0.0;
+  }
+}
+
+// Calls `f` with lattice, collision and whether there is a force as types.
+template <typename Real, typename F>
+void with_types(const CollisionStep<Real>& step, F f) {
+  const auto with_force = [&]<typename L, typename Model>() {
+    const auto& force = step.numbers.force;
+    if (force[0] != 0 || force[1] != 0 || force[2] != 0)
+      f.template operator()<L, Model, true>();
+    else
+      f.template operator()<L, Model, false>();
+  };
+  const auto with_collision = [&]<typename L>() {
+    switch (step.kind) {
+      case CollisionKind::bgk:
+        return with_force.template operator()<L, Bgk>();
+      case CollisionKind::trt:
+        return with_force.template operator()<L, Trt>();
+      case CollisionKind::regularised:
+        return with_force.template operator()<L, Regularised>();
+    }
+  };
+  if (step.lattice == LatticeKind::d2q9)
+    with_collision.template operator()<D2Q9>();
+  else
+    with_collision.template operator()<D3Q19>();
+}
+
+}  // namespace
+
+inline namespace kernels {
+
+template <typename Real>
+void advance_plane(const CollisionStep<Real>& step, const PopulationRows<const Real>& from,
+                   const PopulationRows<Real>& to, int cells, int rows) {
+  with_types(step, [&]<typename L, typename Model, bool forced>() {
+    advance_all_rows<L, Model, forced>(step, from, to, cells, rows);
+  });
+}
+
+template <typename Real>
+void advance_cells(const CollisionStep<Real>& step, const EdgeCells<Real>& edge, const PopulationRows<const Real>& from,
+                   const PopulationRows<Real>& to) {
+  with_types(step, [&]<typename L, typename Model, bool forced>() {
+    advance_all_cells<L, Model, forced>(step, edge, from, to);
+  });
+}
+
+template <typename Real>
+void measure_row(const CollisionStep<Real>& step, const PopulationRows<const Real>& row, int cells,
+                 const std::array<double*, 4>& to) {
+  if (step.lattice == LatticeKind::d2q9)
+    measure_cells<D2Q9>(step, row, cells, to);
+  else
+    measure_cells<D3Q19>(step, row, cells, to);
+}
+
+template void advance_plane(const CollisionStep<float>&, const PopulationRows<const float>&,
+                            const PopulationRows<float>&, int, int);
+template void advance_plane(const CollisionStep<double>&, const PopulationRows<const double>&,
+                            const PopulationRows<double>&, int, int);
+template void advance_cells(const CollisionStep<float>&, const EdgeCells<float>&, const PopulationRows<const float>&,
+                            const PopulationRows<float>&);
+template void advance_cells(const CollisionStep<double>&, const EdgeCells<double>&, const PopulationRows<const double>&,
+                            const PopulationRows<double>&);
+template void measure_row(const CollisionStep<float>&, const PopulationRows<const float>&, int,
+                          const std::array<double*, 4>&);
+template void measure_row(const CollisionStep<double>&, const PopulationRows<const double>&, int,
+                          const std::array<double*, 4>&);
+
+}  // namespace kernels
+
+}  // namespace sidestream::solvers

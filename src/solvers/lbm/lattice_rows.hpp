@@ -1,0 +1,66 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "sidestream/solvers/lbm/lattice_kind.hpp"
+#include "solvers/lbm/collision.hpp"
+
+namespace sidestream::solvers {
+
+/// Populations of a box in memory: the one of direction q in the cell (i, j, k) lies at `first[q * stride + k *
+/// stride_z + j * stride_y + i]`, and rows begin on cache lines.
+template <typename T>
+struct PopulationRows {
+  T* first = nullptr;  ///< of the lowest cell of the box
+  std::ptrdiff_t stride_y = 0, stride_z = 0, stride = 0;
+};
+
+/// How cells collide.
+template <typename Real>
+struct CollisionStep {
+  LatticeKind lattice = LatticeKind::d2q9;
+  CollisionKind kind = CollisionKind::bgk;
+  CollisionNumbers<Real> numbers;
+  bool streams = false;  ///< past the caches
+};
+
+/// Cells whose populations do not come from the cells around them, or not as they are: that of direction q in cell n is
+/// the one at `sources[n * directions + q]`, from the lowest cell of the box on, plus `added[n * directions + q]`. On
+/// faces through the middle of cells those that come in from outside follow from the velocity there, or the density.
+template <typename Real>
+struct EdgeCells {
+  std::size_t count = 0;
+  const std::int64_t* at = nullptr;       ///< where each is, in one direction
+  const std::int64_t* sources = nullptr;
+  const Real* added = nullptr;
+  int axis = -1;                          ///< of the face; -1: all populations are there
+  int inward = 0;                         ///< 1 or -1
+  const Real* velocity = nullptr;         ///< three numbers a cell
+  bool has_density = false;               ///< that the density is known, and the velocity along the face alone
+  Real excess = 0;                        ///< of it over 1
+};
+
+/// Loops over cells, for every instruction set. What becomes of a cell depends neither on its neighbours in a vector nor
+/// on their number.
+inline namespace kernels {
+
+/// `cells` x `rows` cells of a plane: takes the populations that come to each, collides them and stores them.
+template <typename Real>
+[[gnu::visibility("default")]] void advance_plane(const CollisionStep<Real>& step, const PopulationRows<const Real>& from,
+                                                  const PopulationRows<Real>& to, int cells, int rows);
+
+template <typename Real>
+[[gnu::visibility("default")]] void advance_cells(const CollisionStep<Real>& step, const EdgeCells<Real>& edge,
+                                                  const PopulationRows<const Real>& from,
+                                                  const PopulationRows<Real>& to);
+
+/// Density and velocity of a row of cells, from what a collision leaves: four rows of doubles.
+template <typename Real>
+[[gnu::visibility("default")]] void measure_row(const CollisionStep<Real>& step, const PopulationRows<const Real>& row,
+                                                int cells, const std::array<double*, 4>& to);
+
+}  // namespace kernels
+
+}  // namespace sidestream::solvers
