@@ -14,6 +14,7 @@ from ..error import Error
 from . import (
     energies,
     files,
+    forces,
     images,
     increments,
     pdf,
@@ -59,6 +60,7 @@ def pictures(run: Run, task: str | None = None) -> Iterator[Picture]:
             yield from mergers.pictures(run, name)
     if task is None:
         yield from energies.pictures(run)
+        yield from forces.pictures(run)
         yield from files.pictures(run)
         yield from timeline.pictures(run)
 

@@ -101,9 +101,9 @@ def _draw(run: Run) -> tuple[list[Picture], list[Scene], list[str]]:
         except Exception as problem:  # an unusual result must not cost the rest of the page
             failed.append(f"{task}: no picture could be drawn ({type(problem).__name__}: {problem})")
     from ..figures import energies as balance
-    from ..figures import files, timeline
+    from ..figures import files, forces, timeline
 
-    return [*drawn, *balance.pictures(run), *files.pictures(run), *timeline.pictures(run)], turned, failed
+    return [*drawn, *forces.pictures(run), *balance.pictures(run), *files.pictures(run), *timeline.pictures(run)], turned, failed
 
 
 def _rank_of(run: Run, task: str) -> int:

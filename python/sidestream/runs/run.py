@@ -105,6 +105,17 @@ class Run:
             )
         return tree
 
+    def forces(self, barrier: str, since: float = 0.5) -> xr.Dataset:
+        """Coefficients of drag and lift of a barrier in a flow, over the steps; see `sidestream.runs.forces.forces`.
+
+        Example:
+            >>> run.forces("cylinder").attrs["strouhal"]
+            0.1645
+        """
+        from .forces import forces
+
+        return forces(self, barrier, since)
+
     def has_links(self, task: str) -> bool:
         """Whether the newest result of a task links its halos, so that there is a merger tree."""
         from .mergers import are_linked

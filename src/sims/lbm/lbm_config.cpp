@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "sidestream/core/config_path.hpp"
 #include "sidestream/core/math.hpp"
 
 namespace sidestream::sims {
@@ -55,7 +56,8 @@ core::Table<LbmConfig> lbm_table() {
   table.option("decomposition", &LbmConfig::decomposition, "slices")
       .one_of({"slices", "rectangles"})
       .doc("what a rank has of the domain: whole along all axes but the last, or but the last two");
-  table.option("barrier", &LbmConfig::barrier, "").doc("PNG file of barriers, a pixel a cell: what is dark is solid");
+  table.parsed<std::string>("barrier", &LbmConfig::barrier, "", core::path_of)
+      .doc("PNG file of barriers, a pixel a cell: what is dark is solid");
   table.option("speed", &LbmConfig::speed, std::nullopt)
       .range(1e-9, 1.0)
       .doc("of which coefficients of forces are made; without it, that of the inflow or of the start");

@@ -19,12 +19,12 @@ using Cells = std::shared_ptr<const Field<double>>;
 /// The components of what a flow measures.
 constexpr int density = 0, velocity = 1;
 
-// The tiles of this rank's box, each a part of one view: cells have their global indices in both.
+// A component of this rank's box in tiles, each a part of one view: cells have their global indices in both.
 template <typename T>
-mesh::FieldView<const T> in_tiles(const mesh::FieldView<const T>& box, const mesh::Layout& tiles, int rank,
-                                  std::shared_ptr<const void> memory) {
+mesh::FieldView<const T> in_tiles(const mesh::FieldView<const T>& box, int component, const mesh::Layout& tiles,
+                                  int rank, std::shared_ptr<const void> memory) {
   std::vector<core::View4<const T>> blocks;
-  for (std::size_t n = 0; n < tiles.boxes_of(rank).size(); ++n) blocks.push_back(box.view(0));
+  for (std::size_t n = 0; n < tiles.boxes_of(rank).size(); ++n) blocks.push_back(box.view(0).component(component));
   return {tiles, rank, blocks, std::move(memory), box.blocks() > 0 ? box.ghosts() : mesh::Ghosts(0)};
 }
 
@@ -70,9 +70,11 @@ class Views {
       : flow_(&flow), tiles_(snapshot.levels.front()), rank_(snapshot.rank) {}
 
   mesh::AnyField population(int direction) const {
-    return in_tiles(flow_->populations(), tiles_, rank_, nullptr).component(direction);
+    return in_tiles(flow_->populations(), direction, tiles_, rank_, nullptr);
   }
-  mesh::AnyField component(int number) { return in_tiles(mesh::FieldView<const double>(measured()), tiles_, rank_, measured()).component(number); }
+  mesh::AnyField component(int number) {
+    return in_tiles(mesh::FieldView<const double>(measured()), number, tiles_, rank_, measured());
+  }
   mesh::AnyField barriers() const {
     return made([mask = flow_->barriers().blocks() > 0 ? flow_->barriers().view(0) : core::View4<const std::int32_t>()](
                     int k, int j, int i) { return static_cast<double>(mask(k, j, i)); });
