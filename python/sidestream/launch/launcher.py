@@ -27,6 +27,7 @@ BENCH_IO = "sidestream-bench-io"
 BENCH_MOVE = "sidestream-bench-move"
 BENCH_FFT = "sidestream-bench-fft"
 BENCH_STREAM = "sidestream-bench-stream"
+BENCH_LBM = "sidestream-bench-lbm"
 SHARED_SEGMENT_BYTES = 4100 * 1024  # of the memory that ranks of Open MPI share, a file
 RANKS_OPTION = "-n"  # understood by mpirun, mpiexec, srun, aprun, jsrun
 LAUNCHED = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")  # what launchers set

@@ -92,7 +92,7 @@ core::Table<EdgeConfig> edge_table() {
       .doc("of an inflow between walls: `velocity` is that in the middle");
   table.option("density", &EdgeConfig::density, std::nullopt)
       .range(0.5, 2.0)
-      .doc("that an outflow has; without it, the flow goes on as it is");
+      .doc("that an outflow tends to; without it, it has any");
   return table;
 }
 
@@ -163,12 +163,12 @@ void check_corners(const core::Node& root, const LbmConfig& config) {
   const Face* first = nullptr;
   for (const Face& face : faces) {
     const LatticeEdge& edge = config.lattice.edges[face.axis][face.high];
-    if (edge.kind != EdgeKind::inflow && !(edge.kind == EdgeKind::outflow && edge.density)) continue;
+    if (edge.kind != EdgeKind::inflow) continue;
     if (first != nullptr && first->axis != face.axis)
       core::reject(edge_node(root, face),
                    fmt::format("`{}` and `{}` meet: what comes in at both has no one velocity there", first->name,
                                face.name),
-                   "let one of them be of the kind \"equilibrium\", or an \"outflow\" without a density");
+                   "let one of them be of the kind \"equilibrium\"");
     if (first == nullptr) first = &face;
   }
 }
@@ -180,13 +180,13 @@ void check_edges(const core::Node& root, const LbmConfig& config) {
   };
   for (const Face& face : faces) {
     const LatticeEdge& edge = edges[face.axis][face.high];
+    if (edge.kind != EdgeKind::periodic && face.axis == 2 && config.is_plane())
+      core::reject(edge_node(root, face), fmt::format("a flow in a plane has no face `{}`", face.name),
+                   "take more than 1 cell along z, or leave it out");
     const bool is_alone = edge.kind != EdgeKind::periodic && edges[face.axis][!face.high].kind == EdgeKind::periodic;
     if (is_alone)
       core::reject(edge_node(root, face), fmt::format("`{}` is not periodic, and the face opposite to it is", face.name),
                    fmt::format("say what `edge.{}` is", faces[2 * face.axis + !face.high].name));
-    if (edge.kind != EdgeKind::periodic && face.axis == 2 && config.is_plane())
-      core::reject(edge_node(root, face), fmt::format("a flow in a plane has no face `{}`", face.name),
-                   "take more than 1 cell along z, or leave it out");
     bool has_walls = false;
     for (std::size_t axis = 0; axis < 3; ++axis) has_walls = has_walls || (axis != face.axis && is_between_walls(axis));
     if (edge.is_parabolic && !has_walls)

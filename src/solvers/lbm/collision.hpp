@@ -24,6 +24,7 @@ struct Flow {
 
 template <typename L, typename V>
 [[gnu::always_inline]] inline void take_pairs(const V* g, V* even, V* odd) {
+#pragma GCC unroll 19
   for (int p = 0; p < L::pairs; ++p) {
     even[p] = g[2 * p + 1] + g[2 * p + 2];
     odd[p] = g[2 * p + 1] - g[2 * p + 2];
@@ -38,8 +39,10 @@ template <typename L, bool forced, typename V, typename Real>
   flow.density = flow.excess + Real{1};
   L::first(odd, flow.momentum);
   if constexpr (forced)
+#pragma GCC unroll 19
     for (int a = 0; a < L::axes; ++a) flow.momentum[a] += numbers.half_force[a];
   const V inverse = Real{1} / flow.density;
+#pragma GCC unroll 19
   for (int a = 0; a < L::axes; ++a) flow.u[a] = flow.momentum[a] * inverse;
   return flow;
 }
@@ -56,6 +59,7 @@ struct Equilibrium {
     L::along(flow.momentum, odd);
     const V half_square = Real{1.5} * L::square(flow.u);
     rest = flow.excess - flow.density * half_square;
+#pragma GCC unroll 19
     for (int p = 0; p < L::pairs; ++p) {
       even[p] = flow.excess + flow.density * (Real{4.5} * (cu[p] * cu[p]) - half_square);
       odd[p] = Real{3} * odd[p];
@@ -70,11 +74,13 @@ struct Source {
 
   [[gnu::always_inline]] Source(const Flow<L, V>& flow, const CollisionNumbers<Real>& numbers) {
     V force[3], cu[L::pairs], cf[L::pairs], work = flow.u[0] * numbers.force[0];
+#pragma GCC unroll 19
     for (int a = 0; a < L::axes; ++a) force[a] = V{} + numbers.force[a];
     for (int a = 1; a < L::axes; ++a) work = work + flow.u[a] * numbers.force[a];
     L::along(flow.u, cu);
     L::along(force, cf);
     rest = Real{-3} * work;
+#pragma GCC unroll 19
     for (int p = 0; p < L::pairs; ++p) {
       even[p] = Real{9} * (cu[p] * cf[p]) + rest;
       odd[p] = Real{3} * cf[p];
@@ -92,6 +98,7 @@ struct Bgk {
     const Equilibrium<L, V, Real> equilibrium(flow);
     const Real omega = numbers.omega, rest = static_cast<Real>(L::rest);
     g[0] += omega * (rest * equilibrium.rest - g[0]);
+#pragma GCC unroll 19
     for (int p = 0; p < L::pairs; ++p) {
       const Real weight = static_cast<Real>(L::weight[static_cast<unsigned>(p)]);
       const V sum = equilibrium.even[p] + equilibrium.odd[p], difference = equilibrium.even[p] - equilibrium.odd[p];
@@ -102,6 +109,7 @@ struct Bgk {
       const Source<L, V, Real> source(flow, numbers);
       const Real share = Real{1} - Real{0.5} * omega;
       g[0] += share * rest * source.rest;
+#pragma GCC unroll 19
       for (int p = 0; p < L::pairs; ++p) {
         const Real weight = share * static_cast<Real>(L::weight[static_cast<unsigned>(p)]);
         g[2 * p + 1] += weight * (source.even[p] + source.odd[p]);
@@ -123,6 +131,7 @@ struct Trt {
     const Real omega = numbers.omega, omega_odd = numbers.omega_odd, rest = static_cast<Real>(L::rest), half = 0.5;
     V of_even[L::pairs], of_odd[L::pairs];
     g[0] += omega * (rest * equilibrium.rest - g[0]);
+#pragma GCC unroll 19
     for (int p = 0; p < L::pairs; ++p) {
       const Real weight = static_cast<Real>(L::weight[static_cast<unsigned>(p)]);
       of_even[p] = omega * (weight * equilibrium.even[p] - half * even[p]);
@@ -132,12 +141,14 @@ struct Trt {
       const Source<L, V, Real> source(flow, numbers);
       const Real share = Real{1} - half * omega, share_odd = Real{1} - half * omega_odd;
       g[0] += share * rest * source.rest;
+#pragma GCC unroll 19
       for (int p = 0; p < L::pairs; ++p) {
         const Real weight = static_cast<Real>(L::weight[static_cast<unsigned>(p)]);
         of_even[p] += share * weight * source.even[p];
         of_odd[p] += share_odd * weight * source.odd[p];
       }
     }
+#pragma GCC unroll 19
     for (int p = 0; p < L::pairs; ++p) {
       g[2 * p + 1] += of_even[p] + of_odd[p];
       g[2 * p + 2] += of_even[p] - of_odd[p];
@@ -202,12 +213,14 @@ struct Regularised {
     const Flow<L, V> flow = flow_of<L, forced>(g[0], even, odd, numbers);
     const Real keep = Real{1} - numbers.omega;
     L::second(even, stress);
+#pragma GCC unroll 19
     for (int a = 0; a < L::axes; ++a) {
       const V own = flow.momentum[a] * flow.u[a];
       stress[a] = (stress[a] - flow.excess * static_cast<Real>(1.0 / 3.0)) - own;
       if constexpr (forced) stress[a] += flow.u[a] * numbers.force[a];
       tensor[a] = own + keep * stress[a];
     }
+#pragma GCC unroll 19
     for (int a = 0; a < L::axes; ++a)
       for (int b = a + 1; b < L::axes; ++b) {
         V& one = stress[L::place(a, b)];
@@ -221,6 +234,7 @@ struct Regularised {
     L::along(flow.momentum, odd);
     const V isotropic = flow.excess - Real{1.5} * L::trace(tensor);
     V rest = isotropic;
+#pragma GCC unroll 19
     for (int p = 0; p < L::pairs; ++p) {
       even[p] = Real{4.5} * even[p] + isotropic;
       odd[p] = Real{3} * odd[p];
@@ -229,12 +243,14 @@ struct Regularised {
     if constexpr (forced) {
       const Source<L, V, Real> source(flow, numbers);
       rest += Real{0.5} * source.rest;
+#pragma GCC unroll 19
       for (int p = 0; p < L::pairs; ++p) {
         even[p] += Real{0.5} * source.even[p];
         odd[p] += Real{0.5} * source.odd[p];
       }
     }
     g[0] = static_cast<Real>(L::rest) * rest;
+#pragma GCC unroll 19
     for (int p = 0; p < L::pairs; ++p) {
       const Real weight = static_cast<Real>(L::weight[static_cast<unsigned>(p)]);
       g[2 * p + 1] = weight * (even[p] + odd[p]);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numbers>
 
 #include "sidestream/core/for_each.hpp"
 
@@ -17,8 +18,16 @@ double dot(mesh::Int3 c, const std::array<double, 3>& u) {
   return c.x * u[0] + c.y * u[1] + c.z * u[2];
 }
 
-bool is_wet(const LatticeEdge& edge) {
-  return edge.kind == EdgeKind::inflow || (edge.kind == EdgeKind::outflow && edge.density);
+bool is_inflow(const LatticeEdge& edge) {
+  return edge.kind == EdgeKind::inflow;
+}
+bool has_density(const LatticeEdge& edge) {
+  return edge.kind == EdgeKind::outflow && edge.density;
+}
+
+// Of the density at an outflow: the time in which sound crosses the domain, times four.
+double stiffness_of(const mesh::Box& domain, int axis) {
+  return 0.25 / (std::numbers::sqrt3 * domain.extent()[axis]);
 }
 
 }  // namespace
@@ -53,9 +62,15 @@ std::vector<double> equilibrium_deviations(const LatticeTable& table, double den
 
 template <typename Real>
 EdgeCells<Real> EdgeLists<Real>::List::cells() const {
-  return {at.size(), at.data(),       sources.data(), added.data(),
-          axis,      inward,          velocity.data(), has_density,
-          static_cast<Real>(density - 1.0)};
+  return {at.size(),
+          at.data(),
+          sources.data(),
+          added.data(),
+          axis,
+          inward,
+          has_velocity ? velocity.data() : nullptr,
+          static_cast<Real>(density - 1.0),
+          static_cast<Real>(stiffness)};
 }
 
 template <typename Real>
@@ -121,20 +136,20 @@ struct EdgeLists<Real>::Builder {
   Origin origin(int direction, mesh::Int3 cell) const {
     const mesh::Int3 c = table.velocity[static_cast<std::size_t>(direction)];
     mesh::Int3 upstream = cell - c;
-    bool crosses_wall = false, crosses_wet = false, crosses_open = false;
+    bool crosses_wall = false, crosses_inflow = false, crosses_open = false;
     for (int axis = 0; axis < 3; ++axis) {
       const bool high = upstream[axis] >= domain.hi[axis];
       if (!high && upstream[axis] >= domain.lo[axis]) continue;
       const LatticeEdge& edge = edge_at(config, axis, high);
       crosses_wall = crosses_wall || edge.kind == EdgeKind::wall;
-      crosses_wet = crosses_wet || is_wet(edge);
-      crosses_open = crosses_open || (edge.kind == EdgeKind::outflow && !edge.density);
+      crosses_inflow = crosses_inflow || is_inflow(edge);
+      crosses_open = crosses_open || edge.kind == EdgeKind::outflow;
     }
     if (crosses_wall) {
       const double weight = table.weight[static_cast<std::size_t>(direction)];
       return turned_back(direction, cell, 6.0 * weight * dot(c, wall_velocity(upstream)), 0);
     }
-    if (crosses_wet) return turned_back(direction, cell, 0.0, 0);  // follows from the others
+    if (crosses_inflow) return turned_back(direction, cell, 0.0, 0);  // follows from the others
     if (crosses_open)
       for (int axis = 0; axis < 3; ++axis)
         if (edge_at(config, axis, upstream[axis] >= domain.hi[axis]).kind == EdgeKind::outflow)
@@ -147,7 +162,8 @@ struct EdgeLists<Real>::Builder {
   List& list_of(mesh::Int3 cell) {
     int axis = -1;
     bool high = false;
-    const bool is_on_face = find_face(cell, is_wet, axis, high);
+    const bool is_on_face =
+        find_face(cell, is_inflow, axis, high) || find_face(cell, has_density, axis, high);
     const int wanted = is_on_face ? axis : -1, inward = is_on_face ? (high ? -1 : 1) : 0;
     for (List& list : lists.lists_)
       if (list.axis == wanted && list.inward == inward) return list;
@@ -156,8 +172,9 @@ struct EdgeLists<Real>::Builder {
     list.inward = inward;
     if (is_on_face) {
       const LatticeEdge& edge = edge_at(config, axis, high);
-      list.has_density = edge.kind == EdgeKind::outflow;
+      list.has_velocity = is_inflow(edge);
       list.density = edge.density.value_or(1.0);
+      list.stiffness = stiffness_of(domain, axis);
     }
     return lists.lists_.emplace_back(std::move(list));
   }
@@ -171,10 +188,9 @@ struct EdgeLists<Real>::Builder {
       list.added.push_back(static_cast<Real>(from.added));
       if (from.barrier > 0) lists.links_.push_back({from.place, opposite_of(q), from.barrier});
     }
-    if (list.axis < 0) return;
-    const std::array<double, 3> velocity =
-        list.has_density ? std::array<double, 3>{} : edge_velocity(domain, config, list.axis, list.inward < 0, cell);
-    for (const double component : velocity) list.velocity.push_back(static_cast<Real>(component));
+    if (!list.has_velocity) return;
+    for (const double component : edge_velocity(domain, config, list.axis, list.inward < 0, cell))
+      list.velocity.push_back(static_cast<Real>(component));
   }
 
   void visit(mesh::Int3 cell) {

@@ -15,8 +15,8 @@ class EdgeLists {
   /// Cells of one face, or of none.
   struct List {
     int axis = -1, inward = 0;
-    bool has_density = false;
-    double density = 1.0;
+    bool has_velocity = false;
+    double density = 1.0, stiffness = 0.0;
     std::vector<std::int64_t> at, sources;
     std::vector<Real> added, velocity;
 

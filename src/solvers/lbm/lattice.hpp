@@ -104,6 +104,7 @@ struct D3Q19 {
   }
   template <typename V>
   static void contract(const V* tensor, V* of_pair) {
+#pragma GCC unroll 3
     for (int axis = 0; axis < axes; ++axis) of_pair[axis] = tensor[axis];
     for (int a = 0, pair = axes; a < axes; ++a)
       for (int b = a + 1; b < axes; ++b) {

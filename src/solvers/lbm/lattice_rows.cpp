@@ -62,9 +62,11 @@ template <typename L, typename Real>
                                               Real* const (&to)[L::directions], int i, bool streams) {
   constexpr int lanes = VectorOf<Real>::lanes;
   if (streams) {
+#pragma GCC unroll 19
     for (int q = 0; q < L::directions; ++q)
       for (int part = 0; part < VectorOf<Real>::parts; ++part) stream(to[q] + i + part * lanes, line[part][q]);
   } else {
+#pragma GCC unroll 19
     for (int q = 0; q < L::directions; ++q)
       for (int part = 0; part < VectorOf<Real>::parts; ++part)
         std::memcpy(to[q] + i + part * lanes, &line[part][q], sizeof(Vector<Real>));
@@ -79,14 +81,17 @@ void advance_row(const CollisionStep<Real>& step, const Real* const (&from)[L::d
     Vector<Real> line[Of::parts][L::directions];
     for (int part = 0; part < Of::parts; ++part) {
       Vector<Real> g[L::directions];
+#pragma GCC unroll 19
       for (int q = 0; q < L::directions; ++q) g[q] = load(from[q] + i + part * Of::lanes);
       Model::template collide<L, forced>(g, step.numbers);
+#pragma GCC unroll 19
       for (int q = 0; q < L::directions; ++q) line[part][q] = g[q];
     }
     if (i + Of::in_a_line <= cells) {
       store_line<L, Real>(line, to, i, step.streams);
       continue;
     }
+#pragma GCC unroll 19
     for (int q = 0; q < L::directions; ++q)
       for (int l = 0; l < cells - i; ++l) to[q][i + l] = line[l / Of::lanes][q][l % Of::lanes];
   }
@@ -98,6 +103,7 @@ void advance_all_rows(const CollisionStep<Real>& step, const PopulationRows<cons
   for (int j = 0; j < rows; ++j) {
     const Real* sources[L::directions];
     Real* targets[L::directions];
+#pragma GCC unroll 19
     for (int q = 0; q < L::directions; ++q) {
       const std::array<int, 3> c = velocity_of<L>(q);
       sources[q] = from.first + q * from.stride - c[2] * from.stride_z + (j - c[1]) * from.stride_y - c[0];
@@ -116,6 +122,7 @@ void complete(const EdgeCells<Real>& edge, const CollisionNumbers<Real>& numbers
               const Vector<Real>* given) {
   using V = Vector<Real>;
   V flat{}, outgoing{};
+#pragma GCC unroll 19
   for (int q = 0; q < L::directions; ++q) {
     const int along = velocity_of<L>(q)[static_cast<unsigned>(edge.axis)] * edge.inward;
     if (along == 0) flat += g[q];
@@ -123,19 +130,17 @@ void complete(const EdgeCells<Real>& edge, const CollisionNumbers<Real>& numbers
   }
   const Real force = static_cast<Real>(edge.inward) * numbers.half_force[edge.axis];
   const V known = (flat + (outgoing + outgoing)) - force;
+  const V normal = static_cast<Real>(edge.inward) * given[edge.axis];
   Flow<L, V> flow;
+#pragma GCC unroll 19
   for (int a = 0; a < L::axes; ++a) flow.u[a] = given[a];
-  if (edge.has_density) {
-    flow.excess = V{} + edge.excess;
-    flow.u[edge.axis] = static_cast<Real>(edge.inward) * ((edge.excess - known) / (V{} + (Real{1} + edge.excess)));
-  } else {
-    const V normal = static_cast<Real>(edge.inward) * given[edge.axis];
-    flow.excess = (known + normal) / (Real{1} - normal);
-  }
+  flow.excess = (known + normal) / (Real{1} - normal);
   flow.density = flow.excess + Real{1};
+#pragma GCC unroll 19
   for (int a = 0; a < L::axes; ++a) flow.momentum[a] = flow.density * flow.u[a];
   const Equilibrium<L, V, Real> equilibrium(flow);
   V even[L::pairs], odd[L::pairs], stress[L::moments], of_pair[L::pairs];
+#pragma GCC unroll 19
   for (int p = 0; p < L::pairs; ++p) {
     const Real weight = static_cast<Real>(L::weight[static_cast<unsigned>(p)]);
     const V first = g[2 * p + 1] - weight * (equilibrium.even[p] + equilibrium.odd[p]),
@@ -146,15 +151,31 @@ void complete(const EdgeCells<Real>& edge, const CollisionNumbers<Real>& numbers
   L::second(even, stress);
   L::contract(stress, of_pair);
   const V isotropic = L::trace(stress) * static_cast<Real>(1.5);
+#pragma GCC unroll 19
   for (int a = 0; a < L::axes; ++a) flow.momentum[a] -= numbers.half_force[a];
   L::along(flow.momentum, odd);
   g[0] = static_cast<Real>(L::rest) * (equilibrium.rest - isotropic);
+#pragma GCC unroll 19
   for (int p = 0; p < L::pairs; ++p) {
     const Real weight = static_cast<Real>(L::weight[static_cast<unsigned>(p)]);
     const V both = equilibrium.even[p] + (Real{4.5} * of_pair[p] - isotropic), one = Real{3} * odd[p];
     g[2 * p + 1] = weight * (both + one);
     g[2 * p + 2] = weight * (both - one);
   }
+}
+
+// What comes in has a little of what the density lacks: so little that sound leaves (Rudy & Strikwerda 1980, J. Comput.
+// Phys. 36, 55).
+template <typename L, typename Real>
+void tend_to_density(const EdgeCells<Real>& edge, Vector<Real>* g) {
+  using V = Vector<Real>;
+  V even[L::pairs], odd[L::pairs];
+  take_pairs<L>(g, even, odd);
+  const V missing = edge.stiffness * (edge.excess - (g[0] + L::sum(even)));
+#pragma GCC unroll 19
+  for (int q = 0; q < L::directions; ++q)
+    if (velocity_of<L>(q)[static_cast<unsigned>(edge.axis)] * edge.inward > 0)
+      g[q] += static_cast<Real>(6.0 * weight_of<L>(q)) * missing;
 }
 
 template <typename L, typename Model, bool forced, typename Real>
@@ -168,12 +189,16 @@ void advance_all_cells(const CollisionStep<Real>& step, const EdgeCells<Real>& e
       const std::size_t cell = n + (l < here ? l : 0);
       for (std::size_t q = 0; q < directions; ++q)
         g[q][l] = from.first[edge.sources[cell * directions + q]] + edge.added[cell * directions + q];
-      if (edge.axis >= 0)
+      if (edge.velocity != nullptr)
         for (std::size_t a = 0; a < 3; ++a) velocity[a][l] = edge.velocity[3 * cell + a];
     }
-    if (edge.axis >= 0) complete<L>(edge, step.numbers, g, velocity);
+    if (edge.velocity != nullptr)
+      complete<L>(edge, step.numbers, g, velocity);
+    else if (edge.axis >= 0)
+      tend_to_density<L>(edge, g);
     Model::template collide<L, forced>(g, step.numbers);
     for (std::size_t l = 0; l < here; ++l)
+#pragma GCC unroll 19
       for (int q = 0; q < L::directions; ++q) to.first[q * to.stride + edge.at[n + l]] = g[q][l];
   }
 }
@@ -185,6 +210,7 @@ void measure_cells(const CollisionStep<Real>& step, const PopulationRows<const R
   for (int a = 0; a < 3; ++a) half_force[a] = static_cast<double>(step.numbers.half_force[a]);
   for (int i = 0; i < cells; ++i) {
     double even[L::pairs], odd[L::pairs], momentum[3] = {0.0, 0.0, 0.0};
+#pragma GCC unroll 19
     for (int p = 0; p < L::pairs; ++p) {
       const double one = row.first[(2 * p + 1) * row.stride + i], other = row.first[(2 * p + 2) * row.stride + i];
       even[p] = one + other;
@@ -193,6 +219,7 @@ void measure_cells(const CollisionStep<Real>& step, const PopulationRows<const R
     const double density = 1.0 + (row.first[i] + L::sum(even));
     L::first(odd, momentum);
     to[0][i] = density;
+#pragma GCC unroll 19
     for (int a = 0; a < L::axes; ++a)
       to[static_cast<unsigned>(a) + 1][i] = (momentum[a] - half_force[a]) / density;
     for (int a = L::axes; a < 3; ++a) to[static_cast<unsigned>(a) + 1][i] = 0.0;

@@ -27,8 +27,8 @@ struct CollisionStep {
 };
 
 /// Cells whose populations do not come from the cells around them, or not as they are: that of direction q in cell n is
-/// the one at `sources[n * directions + q]`, from the lowest cell of the box on, plus `added[n * directions + q]`. On
-/// faces through the middle of cells those that come in from outside follow from the velocity there, or the density.
+/// the one at `sources[n * directions + q]`, from the lowest cell of the box on, plus `added[n * directions + q]`. On a
+/// face those that come in from outside follow from a velocity there, or tend to a density.
 template <typename Real>
 struct EdgeCells {
   std::size_t count = 0;
@@ -37,9 +37,9 @@ struct EdgeCells {
   const Real* added = nullptr;
   int axis = -1;                          ///< of the face; -1: all populations are there
   int inward = 0;                         ///< 1 or -1
-  const Real* velocity = nullptr;         ///< three numbers a cell
-  bool has_density = false;               ///< that the density is known, and the velocity along the face alone
+  const Real* velocity = nullptr;         ///< three numbers a cell; null: a density is known
   Real excess = 0;                        ///< of it over 1
+  Real stiffness = 0;                     ///< share of what is missing that comes in each step
 };
 
 /// Loops over cells, for every instruction set. What becomes of a cell depends neither on its neighbours in a vector nor

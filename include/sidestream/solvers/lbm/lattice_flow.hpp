@@ -18,7 +18,7 @@
 namespace sidestream::solvers {
 
 /// What is beyond a face of the domain: its other side; a wall half a cell from the middle of the last cells; fluid that
-/// comes in with a velocity at the middle of the first cells; fluid that goes on as it is, or has a density there; or
+/// comes in with a velocity at the middle of the first cells; fluid that goes on as it is, and may tend to a density; or
 /// fluid of density 1 in equilibrium with a velocity, in the first cells.
 enum class EdgeKind { periodic, wall, inflow, outflow, equilibrium };
 
@@ -26,7 +26,7 @@ struct LatticeEdge {
   EdgeKind kind = EdgeKind::periodic;
   std::array<double, 3> velocity{};  ///< of a wall, along itself; of what comes in
   bool is_parabolic = false;         ///< between walls: `velocity` is that in the middle
-  std::optional<double> density{};   ///< of an outflow
+  std::optional<double> density{};   ///< that an outflow tends to
 };
 
 /// Lattice units: cells, steps, a mean density of 1.
