@@ -1,6 +1,6 @@
-// Steps of lattice Boltzmann flows on both lattices, in floats and doubles, beside a copy of memory past the caches by the
-// same ranks, by turns: updates of cells a second, and the share of what the copy says that memory allows. Prints one JSON
-// object; progress goes to stderr.
+// Steps of lattice Boltzmann flows on both lattices, in floats and doubles, beside a copy of memory past the caches by
+// the same ranks, by turns: updates of cells a second, and the share of what the copy says that memory allows. Prints
+// one JSON object; progress goes to stderr.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -75,7 +75,8 @@ json measure(const comm::Communicator& comm, const Arguments& arguments, mesh::I
     return solvers::LatticeCell{1.0, {0.05 + 1e-5 * (cell.y % 64), 0.01 + 1e-5 * (cell.x % 64), 0.0}, {}};
   });
   const double directions = solvers::table_of(flow.lattice()).directions();
-  const double bytes = 2.0 * directions * sizeof(Real), updates = static_cast<double>(cells.product()) * arguments.steps;
+  const double bytes = 2.0 * directions * sizeof(Real),
+               updates = static_cast<double>(cells.product()) * arguments.steps;
   flow.advance();
   flow.advance();  // both arrays are there
   json rates = json::array(), bandwidths = json::array(), shares = json::array();
@@ -117,8 +118,8 @@ int main(int argc, char** argv) {
   return apps::measure_in_parallel([&](const comm::Communicator& comm, int& failed) {
     const mesh::Int3 plane{arguments.plane, arguments.plane, 1},
         space{arguments.space, arguments.space, arguments.space};
-    const double most = 2.0 * 8.0 * std::max(9.0 * static_cast<double>(plane.product()),
-                                             19.0 * static_cast<double>(space.product()));
+    const double most =
+        2.0 * 8.0 * std::max(9.0 * static_cast<double>(plane.product()), 19.0 * static_cast<double>(space.product()));
     apps::require_memory(comm, "the populations", most, 16.0 * copied_doubles, "--plane and --space take fewer");
     failed = 1;
     Copy copy;

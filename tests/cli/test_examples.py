@@ -11,8 +11,11 @@ from sidestream.runs.bill import GroupBill, group_bills
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SMALLER = {  # by name, what is changed
+    "cavity": ["lbm.end=200", "task.flow.every=100"],
+    "channel": ["lbm.end=200", "task.profile.every=100"],
     "cosmology": ["mesh.cells=[32,32,32]", "mesh.block=16", "run.max_steps=3", "cosmology.box=28.4 Mpc"],
     "cluster": ["mesh.cells=[16,16,16]", "amr.max_level=1", "run.max_steps=4"],
+    "cylinder": ["lbm.end=300", "task.wake.every=100"],
     "forced_turbulence": ["mesh.cells=[16,16,16]", "mesh.block=8", "turbulence.viscosity=0.1"],
     "lya": ["mesh.cells=[16,16,16]", "mesh.block=8", "cosmology.z_start=40"],
     "lya_128": ["mesh.cells=[16,16,16]", "mesh.block=8", "cosmology.z_start=40"],
@@ -21,6 +24,7 @@ SMALLER = {  # by name, what is changed
     "nbody": ["mesh.cells=[32,32,32]", "mesh.block=16", "cosmology.particles=[16,16,16]", "run.max_steps=3"],
     "nyx_lya": ["run.max_steps=3"],
     "sod": [],
+    "sphere": ["lbm.end=20", "task.middle.every=10"],
     "sod_refined": [],
     "sedov": ["amr.max_level=3", "sedov.end=0.005"],
     "sedov_2d": ["amr.max_level=4", "sedov.end=0.01"],
@@ -29,6 +33,7 @@ SMALLER = {  # by name, what is changed
     "taylor_green": ["mesh.cells=[16,16,16]", "mesh.block=8"],
     "vortex": ["vortex.end=0.5"],
     "hydrostatic_sphere": ["hydrostatic_sphere.end=0.1"],
+    "wind_tunnel": ["lbm.end=200", "task.wake.every=100"],
     "zoom": ["run.max_steps=2"],
 }
 # By the example whose report has the pictures that theirs would have, of the same analyses.
@@ -38,6 +43,7 @@ REPORTED_BY_ANOTHER = {
     "forced_turbulence": "taylor_green",
     **dict.fromkeys(("lya_128", "lya_wdm"), "lya"),
     "sedov_2d": "sedov",
+    **dict.fromkeys(("cavity", "channel", "sphere", "wind_tunnel"), "cylinder"),
     "zoom": "cluster",
 }
 

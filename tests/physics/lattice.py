@@ -1,4 +1,4 @@
-"""Configurations of lattice Boltzmann flows, what their files and events tell, and a lattice of nine velocities in NumPy."""
+"""Configurations of lattice Boltzmann flows, what their files tell, and a lattice of nine velocities in NumPy."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ def config(cells: Sequence[int], viscosity: float, end: int, **extra: object) ->
     words: dict[str, object] = {"lbm": "", "initial": "", "tables": "", "block": 8, "variables": IN_PLANE} | extra
     edges = words.pop("edges", {})
     assert isinstance(edges, dict)
-    tables = "".join(f"[edge.{name}]\n{text if '=' in text else f'kind = {chr(34)}{text}{chr(34)}'}\n" for name, text in edges.items())
+    tables = "".join(
+        f"[edge.{name}]\n{text if '=' in text else f'kind = {chr(34)}{text}{chr(34)}'}\n"
+        for name, text in edges.items()
+    )
     words["tables"] = tables + str(words["tables"])
     words["variables"] = str(list(words["variables"])).replace("'", '"')  # type: ignore[call-overload]
     return CONFIG.format(cells=list(cells), viscosity=viscosity, end=end, **words)

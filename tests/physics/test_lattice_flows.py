@@ -57,10 +57,14 @@ barriers; collisions that are the same; a flow around a barrier in the middle; s
             Bound("uniform flow: largest change", 0.0, 1e-14, ROUND_OFF),
             Bound("mass among barriers: relative error", 0.0, 1e-12, ROUND_OFF),
             Bound("two relaxation times that are one: largest difference", 0.0, 1e-13, ROUND_OFF),
-            Bound("regularised beside one relaxation time: relative difference", 0.0, 2e-3, "of third order in the speed"),
+            Bound(
+                "regularised beside one relaxation time: relative difference", 0.0, 2e-3, "of third order in the speed"
+            ),
             Bound("a symmetric flow: largest asymmetry", 0.0, 1e-12, ROUND_OFF),
             Bound("a symmetric flow: lift", 0.0, 1e-10, ROUND_OFF),
-            Bound("single precision: relative difference", 0.0, 1e-5, "deviations of 10^-7 of their size, over the steps"),
+            Bound(
+                "single precision: relative difference", 0.0, 1e-5, "deviations of 10^-7 of their size, over the steps"
+            ),
         ],
     ),
 ]
@@ -76,7 +80,9 @@ def channel(program: Program, name: str, height: int, viscosity: float, more: st
     """The relative error of a steady flow between walls."""
     force = 8.0 * viscosity * 0.02 / height**2
     steps = int(40.0 * height**2 / (np.pi**2 * viscosity)) + 100
-    run = program.run(name, config([4, height, 1], viscosity, steps, lbm=f"force = [{force!r}, 0.0, 0.0]\n{more}", edges=WALLS))
+    run = program.run(
+        name, config([4, height, 1], viscosity, steps, lbm=f"force = [{force!r}, 0.0, 0.0]\n{more}", edges=WALLS)
+    )
     y = np.arange(height) + 0.5
     return relative_error(profile(run), force / (2.0 * viscosity) * y * (height - y))
 
@@ -117,7 +123,10 @@ def womersley(program: Program, height: int) -> float:
     root = np.sqrt(1j * omega / viscosity)
     shape = force / (1j * omega) * (1.0 - np.cosh(root * y) / np.cosh(root * height / 2.0))
     text = config(
-        [4, height, 1], viscosity, 12 * period, edges=WALLS,
+        [4, height, 1],
+        viscosity,
+        12 * period,
+        edges=WALLS,
         lbm=f"oscillation = [{force!r}, 0.0, 0.0]\nperiod = {float(period)}",
     ).replace("at_end = true, variables", f"every = {period // 4}, variables")
     run = program.run(f"womersley_{height}", text)
@@ -188,7 +197,9 @@ def test_a_plain_lattice_has_the_same_populations(program: Program, measured) ->
     solid = random_barriers(program, (29, 37))
     picture = program.folder / "barriers.png"
     more = f'collision = "bgk"\nbarrier = "{picture}"'
-    run = program.run("plain", config([37, 29, 1], 0.03, 100, lbm=more, initial="velocity = [0.08, 0.03, 0.0]", block=5))
+    run = program.run(
+        "plain", config([37, 29, 1], 0.03, 100, lbm=more, initial="velocity = [0.08, 0.03, 0.0]", block=5)
+    )
 
     weights = WEIGHTS[:, None, None]
     plain = plain_steps(populations(run, 0)[:, 0] + weights, solid, 0.03, 100) - weights

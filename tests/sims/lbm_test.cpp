@@ -17,7 +17,8 @@ using testing::HasSubstr;
 
 const std::string tunnel =
     "simulation = \"lbm\"\n[mesh]\ncells = [40, 20, 1]\nblock = 4\n[lbm]\nviscosity = 0.05\nend = 1000\n"
-    "[initial]\nvelocity = [0.05, 0.0, 0.0]\n[edge.left]\nkind = \"inflow\"\nvelocity = [0.05, 0.0, 0.0]\n[edge.right]\nkind = \"outflow\"\n"
+    "[initial]\nvelocity = [0.05, 0.0, 0.0]\n[edge.left]\nkind = \"inflow\"\nvelocity = [0.05, 0.0, "
+    "0.0]\n[edge.right]\nkind = \"outflow\"\n"
     "[edge.bottom]\nkind = \"wall\"\n[edge.top]\nkind = \"wall\"\n"
     "[barrier.post]\nshape = \"cylinder\"\ncenter = [10.0, 10.3]\nradius = 2.5\n"
     "[output]\ncheckpoint = { every = 100 }\n";
@@ -48,8 +49,7 @@ class LbmTest : public testing::Test, public test::SteeredRun {
   // On so many ranks, all of them or fewer.
   void run_on(int ranks, const std::string& text, const std::string& name, io::ExistingRun existing) {
     const comm::Communicator some = world.split(world.rank() < ranks ? 0 : -1);
-    if (!some.is_empty())
-      sims::run(some, read_run(core::parse_toml(text, "run.toml")), folder / name, {existing}, {});
+    if (!some.is_empty()) sims::run(some, read_run(core::parse_toml(text, "run.toml")), folder / name, {existing}, {});
     world.barrier();
   }
 };
@@ -85,7 +85,8 @@ TEST_F(LbmTest, WhatIsPaintedIsABarrierAndStaysOne) {
     EXPECT_TRUE(desk.answer(test::request("edit", {{"name", "barrier"}, {"at", 4}, {"edit", odd}})).at("ok"));
     EXPECT_TRUE(desk.answer(test::set_request("edge.left.velocity", json::array({0.02, 0.0, 0.0}), 5)).at("ok"));
     EXPECT_TRUE(desk.answer(test::set_request("lbm.viscosity", 0.1, 5)).at("ok"));
-    const std::string fast = desk.answer(test::set_request("edge.left.velocity", json::array({0.5, 0.0, 0.0}), 5)).dump();
+    const std::string fast =
+        desk.answer(test::set_request("edge.left.velocity", json::array({0.5, 0.0, 0.0}), 5)).dump();
     EXPECT_THAT(fast, HasSubstr("Mach"));
     EXPECT_THAT(desk.answer(test::set_request("lbm.viscosity", 1e-5, 5)).dump(), HasSubstr("stable"));
   };
@@ -142,16 +143,20 @@ TEST(LbmConfigTest, RefusesWhatCannotBe) {
   for (const Wrong& wrong : {
            Wrong{"viscosity = 0.05", "viscosity = 1e-5", "cannot be stable"},
            {"kind = \"inflow\"\nvelocity = [0.05", "kind = \"inflow\"\nvelocity = [0.2", "Mach number"},
-           {"kind = \"inflow\"\nvelocity = [0.05", "kind = \"inflow\"\nvelocity = [-0.05", "nothing comes in at `left`"},
+           {"kind = \"inflow\"\nvelocity = [0.05", "kind = \"inflow\"\nvelocity = [-0.05",
+            "nothing comes in at `left`"},
            {"[edge.right]\nkind = \"outflow\"\n", "", "`left` is not periodic"},
            {"kind = \"outflow\"", "kind = \"outflow\"\nvelocity = [0.1, 0.0, 0.0]", "no effect"},
-           {"[edge.top]\nkind = \"wall\"", "[edge.top]\nkind = \"wall\"\nvelocity = [0.0, 0.1, 0.0]", "out of its place"},
+           {"[edge.top]\nkind = \"wall\"", "[edge.top]\nkind = \"wall\"\nvelocity = [0.0, 0.1, 0.0]",
+            "out of its place"},
            {"[edge.top]\nkind = \"wall\"", "[edge.top]\nkind = \"inflow\"\nvelocity = [0.0, -0.1, 0.0]", "meet"},
-           {"[edge.top]\nkind = \"wall\"", "[edge.top]\nkind = \"wall\"\n[edge.front]\nkind = \"wall\"\n", "face `front`"},
+           {"[edge.top]\nkind = \"wall\"", "[edge.top]\nkind = \"wall\"\n[edge.front]\nkind = \"wall\"\n",
+            "face `front`"},
            {"[edge.left]", "[edge.lft]", "left"},
            {"radius = 2.5", "radius = 0.1", "no cell"},
            {"radius = 2.5\n", "", "`radius`"},
-           {"shape = \"cylinder\"\ncenter = [10.0, 10.3]", "shape = \"sphere\"\ncenter = [10.0, 10.3, 0.5]", "in a plane"},
+           {"shape = \"cylinder\"\ncenter = [10.0, 10.3]", "shape = \"sphere\"\ncenter = [10.0, 10.3, 0.5]",
+            "in a plane"},
            {"cells = [40, 20, 1]", "cells = [40, 1, 1]", "flat"},
            {"end = 1000", "end = 1000\noscillation = [1e-5, 0.0, 0.0]", "lbm.period"},
            {"end = 1000", "end = 1000\ncollision = \"bgk\"\nmagic = 0.25", "no effect"},
@@ -162,9 +167,10 @@ TEST(LbmConfigTest, RefusesWhatCannotBe) {
   }
   EXPECT_EQ(problem_of(tunnel), "");
   EXPECT_EQ(problem_of(with(tunnel, "kind = \"inflow\"", "kind = \"inflow\"\nprofile = \"parabolic\"")), "");
-  EXPECT_THAT(problem_of(with(box, "[initial]", "[edge.left]\nkind = \"inflow\"\nvelocity = [0.05, 0.0, 0.0]\nprofile = "
-                                                "\"parabolic\"\n[edge.right]\nkind = \"outflow\"\n[edge.top]\nkind = "
-                                                "\"wall\"\n[edge.bottom]\nkind = \"outflow\"\n[initial]")),
+  EXPECT_THAT(problem_of(with(box, "[initial]",
+                              "[edge.left]\nkind = \"inflow\"\nvelocity = [0.05, 0.0, 0.0]\nprofile = "
+                              "\"parabolic\"\n[edge.right]\nkind = \"outflow\"\n[edge.top]\nkind = "
+                              "\"wall\"\n[edge.bottom]\nkind = \"outflow\"\n[initial]")),
               "");
 }
 

@@ -227,9 +227,7 @@ def lbm(
     repetitions: Annotated[
         int, typer.Option("--repetitions", metavar="N", help="Times that they are, in turns with the copy.")
     ] = 5,
-    collision: Annotated[
-        str, typer.Option("--collision", metavar="NAME", help="trt, bgk or regularised.")
-    ] = "trt",
+    collision: Annotated[str, typer.Option("--collision", metavar="NAME", help="trt, bgk or regularised.")] = "trt",
     as_json: Json = False,
     launcher: Launcher = None,
 ) -> None:

@@ -19,8 +19,9 @@ HEAD = ("barrier", "drag, mean", "drag, largest", "lift, mean", "lift, amplitude
 
 def pictures(run: Run) -> Iterator[Picture]:
     """Coefficients of drag and lift over the steps, one picture a barrier, with their means in a table."""
-    for barrier in barriers(run):
-        table = forces(run, barrier)
+    events = run.events
+    for barrier in barriers(events):
+        table = forces(events, barrier)
         if len(table["step"]) < 2:
             continue
         with look():

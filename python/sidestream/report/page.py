@@ -103,7 +103,11 @@ def _draw(run: Run) -> tuple[list[Picture], list[Scene], list[str]]:
     from ..figures import energies as balance
     from ..figures import files, forces, timeline
 
-    return [*drawn, *forces.pictures(run), *balance.pictures(run), *files.pictures(run), *timeline.pictures(run)], turned, failed
+    return (
+        [*drawn, *forces.pictures(run), *balance.pictures(run), *files.pictures(run), *timeline.pictures(run)],
+        turned,
+        failed,
+    )
 
 
 def _rank_of(run: Run, task: str) -> int:

@@ -12,20 +12,20 @@ from ..error import Error
 if TYPE_CHECKING:
     import xarray as xr
 
-    from .run import Run
+    from .events import Events
 
 SHEDDING = 1e-3  # of the amplitude of a lift that swings
 LEAST_PERIODS = 2  # that tell a frequency
 
 
-def barriers(run: Run) -> list[str]:
+def barriers(events: Events) -> list[str]:
     """The barriers of which the events of a run tell forces, those first that the configuration has."""
-    known = list(run.events.last("run_start").get("barriers", {}))
-    told = run.events.where(lambda event: event["event"] == "step" and "forces" in event)
+    known = list(events.last("run_start").get("barriers", {}))
+    told = events.where(lambda event: event["event"] == "step" and "forces" in event)
     return [*known, *sorted({name for event in told for name in event["forces"]} - set(known))]
 
 
-def forces(run: Run, barrier: str, since: float = 0.5) -> xr.Dataset:
+def forces(events: Events, barrier: str, since: float = 0.5) -> xr.Dataset:
     """Coefficients of drag (along x) and lift (along y, and z) of a barrier, of each step.
 
     `since` is the share of the steps that means leave out. Attributes: `drag` and `lift`, means; `drag_max`,
@@ -35,11 +35,11 @@ def forces(run: Run, barrier: str, since: float = 0.5) -> xr.Dataset:
     """
     import xarray as xr
 
-    start = run.events.last("run_start")
-    steps = {event["step"]: event for event in run.events.of("step") if barrier in event.get("forces", {})}
+    start = events.last("run_start")
+    steps = {event["step"]: event for event in events.of("step") if barrier in event.get("forces", {})}
     if not steps:
-        known = ", ".join(f"`{name}`" for name in barriers(run)) or "none"
-        raise Error(f"the run tells no forces on a barrier `{barrier}`", run.folder, f"barriers: {known}")
+        known = ", ".join(f"`{name}`" for name in barriers(events)) or "none"
+        raise Error(f"the run tells no forces on a barrier `{barrier}`", "events.jsonl", f"barriers: {known}")
     size = start.get("barriers", {}).get(barrier, {"length": 1.0, "area": 1.0})
     speed = float(start["speed"])
     order = sorted(steps)

@@ -114,7 +114,7 @@ class Run:
         """
         from .forces import forces
 
-        return forces(self, barrier, since)
+        return forces(self.events, barrier, since)
 
     def has_links(self, task: str) -> bool:
         """Whether the newest result of a task links its halos, so that there is a merger tree."""

@@ -138,14 +138,12 @@ std::vector<Barrier> read_barriers(const core::Node& root, const std::string& pa
       core::Node part;
       Barrier barrier = barrier_table().read(node, &part);
       barrier.name = name;
-      if (name == picture_name || name == painted_name || !std::ranges::all_of(name, [](unsigned char c) {
-            return std::isalnum(c) != 0 || c == '_';
-          }))
+      if (name == picture_name || name == painted_name ||
+          !std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; }))
         core::reject(node, fmt::format("a barrier cannot be called `{}`", name),
                      "use letters, digits and `_`; `picture` and `painted` are taken");
-      const Shape& shape = *std::ranges::find(shapes(), barrier.shape, [](const Shape& one) {
-        return std::string(one.name);
-      });
+      const Shape& shape =
+          *std::ranges::find(shapes(), barrier.shape, [](const Shape& one) { return std::string(one.name); });
       check_keys(node, shape);
       check_places(node, barrier, shape, domain);
       if (!has_cells(barrier, domain))

@@ -15,8 +15,8 @@ namespace sidestream::sims {
 /// The name of barriers that somebody paints while a run goes on.
 inline constexpr const char* painted_name = "painted";
 
-/// Cells that a flow goes around: the table `[barrier.NAME]`, or a picture. Places are in cells: the middle of the first
-/// cell lies at 0.5 along each axis.
+/// Cells that a flow goes around: the table `[barrier.NAME]`, or a picture. Places are in cells: the middle of the
+/// first cell lies at 0.5 along each axis.
 struct Barrier {
   std::string name, shape;
   std::vector<double> center, from, to;

@@ -40,8 +40,8 @@ solvers::LatticeCell taylor_green(const LbmConfig& config, mesh::Int3 cell) {
   solvers::LatticeCell flow;
   flow.density = 1.0 - 0.75 * (u * u * core::cos(2.0 * x) + v * v * core::cos(2.0 * y));
   flow.velocity = {config.velocity[0] - u * cos_x * sin_y, config.velocity[1] + v * sin_x * cos_y, config.velocity[2]};
-  flow.strain = {u * kx * sin_x * sin_y, -v * ky * sin_x * sin_y, 0.0,
-                 0.5 * (v * kx - u * ky) * cos_x * cos_y, 0.0, 0.0};
+  flow.strain = {
+      u * kx * sin_x * sin_y, -v * ky * sin_x * sin_y, 0.0, 0.5 * (v * kx - u * ky) * cos_x * cos_y, 0.0, 0.0};
   return flow;
 }
 
@@ -187,9 +187,8 @@ template <typename Real>
 void Lbm<Real>::read_populations(const mesh::Snapshot& state) {
   const mesh::FieldView<Real> populations = flow_.populations();
   for (int q = 0; q < solvers::table_of(flow_.lattice()).directions(); ++q)
-    read_cells(state, population_name(q), tiles_.tiles, comm_.rank(), [&](int k, int j, int i, double value) {
-      populations.view(0)(q, k, j, i) = static_cast<Real>(value);
-    });
+    read_cells(state, population_name(q), tiles_.tiles, comm_.rank(),
+               [&](int k, int j, int i, double value) { populations.view(0)(q, k, j, i) = static_cast<Real>(value); });
 }
 
 // In equilibrium.
@@ -198,7 +197,7 @@ void Lbm<Real>::read_velocities(const mesh::Snapshot& state) {
   Field<double> cells(tiles_.boxes, comm_.rank(), 4);
   const auto read = [&](const char* name, int component, double otherwise) {
     for (double& value : cells.blocks() > 0 ? std::span(&cells.view(0)(component, cells.box(0).lo.z, cells.box(0).lo.y,
-                                                                         cells.box(0).lo.x),
+                                                                       cells.box(0).lo.x),
                                                         static_cast<std::size_t>(cells.box(0).volume()))
                                             : std::span<double>())
       value = otherwise;
@@ -265,10 +264,8 @@ couple::Knob Lbm<Real>::vector_knob(core::Option option, std::function<std::arra
 template <typename Real>
 std::vector<couple::Knob> Lbm<Real>::knobs() {
   const std::map<std::string, std::vector<core::Option>> options = lbm_options();
-  couple::Knob viscosity =
-      couple::make_knob(couple::option_of(options.at("lbm"), "lbm", "viscosity"), config_.viscosity, [this] {
-        set_lattice();
-      });
+  couple::Knob viscosity = couple::make_knob(couple::option_of(options.at("lbm"), "lbm", "viscosity"),
+                                             config_.viscosity, [this] { set_lattice(); });
   viscosity.read = [read = viscosity.read, collision = config_.collision](const core::Node& node) {
     nlohmann::json value = read(node);
     if (const std::string problem = problem_of_viscosity(value.get<double>(), collision); !problem.empty())
@@ -277,10 +274,8 @@ std::vector<couple::Knob> Lbm<Real>::knobs() {
   };
   std::vector<couple::Knob> all{viscosity};
   all.push_back(vector_knob(
-      couple::option_of(options.at("lbm"), "lbm", "force"), [this]() -> std::array<double, 3>& {
-        return config_.lattice.force;
-      },
-      false));
+      couple::option_of(options.at("lbm"), "lbm", "force"),
+      [this]() -> std::array<double, 3>& { return config_.lattice.force; }, false));
   for (const Face& face : faces) {
     LatticeEdge& edge = config_.lattice.edges[face.axis][face.high];
     if (edge.kind != EdgeKind::wall && edge.kind != EdgeKind::inflow && edge.kind != EdgeKind::equilibrium) continue;
@@ -320,7 +315,8 @@ nlohmann::json Lbm<Real>::edit(const couple::RegionEdit& edit) {
     if (is_known) number = static_cast<std::int32_t>(to);
   });
   if (const std::int64_t all = comm_.sum(refused); all > 0)
-    throw core::Error(fmt::format("`{}` would be no whole number from 0 to {} in {} cells", barrier_quantity, painted(), all));
+    throw core::Error(
+        fmt::format("`{}` would be no whole number from 0 to {} in {} cells", barrier_quantity, painted(), all));
   flow_.set_barriers([&](mesh::Int3 at) { return wanted.view(0)(at.z, at.y, at.x); });
   begin();
   const double added = flow_.mass() - before;

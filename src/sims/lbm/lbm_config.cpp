@@ -67,7 +67,9 @@ core::Table<LbmConfig> lbm_table() {
 core::Table<LbmConfig> initial_table() {
   core::Table<LbmConfig> table("What the flow begins with");
   table.option("flow", &LbmConfig::flow, "uniform").one_of({"uniform", "taylor-green"}).doc("its name");
-  table.option("velocity", &LbmConfig::velocity, {0.0, 0.0, 0.0}).range(-1.0, 1.0).doc("of all of it, along x, y and z");
+  table.option("velocity", &LbmConfig::velocity, {0.0, 0.0, 0.0})
+      .range(-1.0, 1.0)
+      .doc("of all of it, along x, y and z");
   table.option("speed", &LbmConfig::vortices, 0.0).range(0.0, 1.0).doc("of the vortices of Taylor and Green");
   return table;
 }
@@ -165,10 +167,10 @@ void check_corners(const core::Node& root, const LbmConfig& config) {
     const LatticeEdge& edge = config.lattice.edges[face.axis][face.high];
     if (edge.kind != EdgeKind::inflow) continue;
     if (first != nullptr && first->axis != face.axis)
-      core::reject(edge_node(root, face),
-                   fmt::format("`{}` and `{}` meet: what comes in at both has no one velocity there", first->name,
-                               face.name),
-                   "let one of them be of the kind \"equilibrium\"");
+      core::reject(
+          edge_node(root, face),
+          fmt::format("`{}` and `{}` meet: what comes in at both has no one velocity there", first->name, face.name),
+          "let one of them be of the kind \"equilibrium\"");
     if (first == nullptr) first = &face;
   }
 }
@@ -185,7 +187,8 @@ void check_edges(const core::Node& root, const LbmConfig& config) {
                    "take more than 1 cell along z, or leave it out");
     const bool is_alone = edge.kind != EdgeKind::periodic && edges[face.axis][!face.high].kind == EdgeKind::periodic;
     if (is_alone)
-      core::reject(edge_node(root, face), fmt::format("`{}` is not periodic, and the face opposite to it is", face.name),
+      core::reject(edge_node(root, face),
+                   fmt::format("`{}` is not periodic, and the face opposite to it is", face.name),
                    fmt::format("say what `edge.{}` is", faces[2 * face.axis + !face.high].name));
     bool has_walls = false;
     for (std::size_t axis = 0; axis < 3; ++axis) has_walls = has_walls || (axis != face.axis && is_between_walls(axis));
@@ -237,10 +240,11 @@ void check_numbers(const core::Node& node, LbmConfig& config) {
   };
   const Model& model = model_of(config.collision);
   if (const std::string problem = problem_of_viscosity(config.viscosity, config.collision); !problem.empty())
-    core::reject(at("viscosity"), problem,
-                 model.kind == CollisionKind::regularised
-                     ? "raise the speed and the cells across the flow together with it, or take a larger one"
-                     : "take a larger one, more cells at the same Reynolds number, or `lbm.collision` = \"regularised\"");
+    core::reject(
+        at("viscosity"), problem,
+        model.kind == CollisionKind::regularised
+            ? "raise the speed and the cells across the flow together with it, or take a larger one"
+            : "take a larger one, more cells at the same Reynolds number, or `lbm.collision` = \"regularised\"");
   if (node.find("magic") != nullptr && model.kind != CollisionKind::trt)
     core::reject(at("magic"), fmt::format("`lbm.magic` has no effect on the collision \"{}\"", config.collision),
                  "leave it out");

@@ -18,8 +18,8 @@ struct Face {
   std::size_t axis;
   bool high;
 };
-inline constexpr std::array faces{Face{"left", 0, false},  Face{"right", 0, true}, Face{"bottom", 1, false},
-                                  Face{"top", 1, true},    Face{"back", 2, false}, Face{"front", 2, true}};
+inline constexpr std::array faces{Face{"left", 0, false}, Face{"right", 0, true}, Face{"bottom", 1, false},
+                                  Face{"top", 1, true},   Face{"back", 2, false}, Face{"front", 2, true}};
 
 /// What a lattice Boltzmann flow reads. All is in lattice units: cells, steps, and a density of 1.
 struct LbmConfig {
@@ -28,10 +28,10 @@ struct LbmConfig {
   std::vector<double> force, oscillation;
   std::string collision, precision, decomposition, barrier;
   std::optional<double> speed;
-  std::string flow;                 ///< that it begins with
-  std::vector<double> velocity;     ///< of that, everywhere
-  double vortices = 0.0;            ///< the speed of those of Taylor and Green
-  solvers::LatticeConfig lattice;   ///< with edges
+  std::string flow;                ///< that it begins with
+  std::vector<double> velocity;    ///< of that, everywhere
+  double vortices = 0.0;           ///< the speed of those of Taylor and Green
+  solvers::LatticeConfig lattice;  ///< with edges
   std::vector<Barrier> barriers;
 
   mesh::Geometry geometry() const;

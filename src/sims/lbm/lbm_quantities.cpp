@@ -98,8 +98,7 @@ class Views {
   mesh::AnyField made(F f) const {
     auto cells = std::make_shared<Field<double>>(tiles_, rank_);
     for (int b = 0; b < cells->blocks(); ++b)
-      core::for_each_cell(cells->box(b),
-                          [=, out = cells->view(b)](int k, int j, int i) { out(k, j, i) = f(k, j, i); });
+      core::for_each_cell(cells->box(b), [=, out = cells->view(b)](int k, int j, int i) { out(k, j, i) = f(k, j, i); });
     return mesh::AnyField(std::shared_ptr<const Field<double>>(std::move(cells)));
   }
 
@@ -163,9 +162,7 @@ void add_lbm(const LatticeFlow<Real>& flow, mesh::Snapshot& snapshot) {
   const auto views = std::make_shared<Views<Real>>(flow, snapshot);
   const std::vector<mesh::Quantity> all = lbm_quantities(flow.lattice());
   auto next = all.begin();
-  const auto add = [&](auto provide) {
-    snapshot.add(*next++, [views, provide](int) { return provide(*views); });
-  };
+  const auto add = [&](auto provide) { snapshot.add(*next++, [views, provide](int) { return provide(*views); }); };
   for (int q = 0; q < solvers::table_of(flow.lattice()).directions(); ++q)
     add([q](Views<Real>& of) { return of.population(q); });
   add([](Views<Real>& of) { return of.barriers(); });

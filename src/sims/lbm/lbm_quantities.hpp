@@ -17,8 +17,8 @@ std::string population_name(int direction);
 /// The quantities of a flow on this lattice.
 std::vector<mesh::Quantity> lbm_quantities(solvers::LatticeKind lattice);
 
-/// Adds them to `snapshot`, whose one level are the tiles of the boxes of `flow`: populations as they lie in memory, all
-/// else when somebody asks for it. The flow does not change while they are asked for.
+/// Adds them to `snapshot`, whose one level are the tiles of the boxes of `flow`: populations as they lie in memory,
+/// all else when somebody asks for it. The flow does not change while they are asked for.
 template <typename Real>
 void add_lbm(const solvers::LatticeFlow<Real>& flow, mesh::Snapshot& snapshot);
 

@@ -20,8 +20,8 @@ struct Picture {
   std::int32_t dark_rows() const;
 };
 
-/// The PNG file `path`, that is named at `node`, of so many pixels: dark is what is opaque by half and darker than half of
-/// white (Rec. 709). Throws core::Error where it is no such file, or has another size.
+/// The PNG file `path`, that is named at `node`, of so many pixels: dark is what is opaque by half and darker than half
+/// of white (Rec. 709). Throws core::Error where it is no such file, or has another size.
 Picture read_picture(const std::string& path, const core::Node& node, std::int32_t width, std::int32_t height);
 
 }  // namespace sidestream::sims

@@ -78,8 +78,7 @@ Tiles make_tiles(const mesh::Box& domain, const mesh::Periodicity& periodic, std
         const mesh::Box tile{{x.begin_of_tile(i), y.begin_of_tile(j), z.begin_of_tile(k)},
                              {x.begin_of_tile(i + 1), y.begin_of_tile(j + 1), z.begin_of_tile(k + 1)}};
         tiles.push_back(tile);
-        const auto holder =
-            std::ranges::find_if(boxes, [&](const mesh::Box& box) { return box.contains(tile.lo); });
+        const auto holder = std::ranges::find_if(boxes, [&](const mesh::Box& box) { return box.contains(tile.lo); });
         tile_owners.push_back(box_owners[static_cast<std::size_t>(holder - boxes.begin())]);
       }
   return {mesh::Layout(domain, periodic, std::move(tiles), std::move(tile_owners)),

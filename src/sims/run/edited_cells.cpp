@@ -26,10 +26,7 @@ mesh::Layout on_root(const mesh::Box& domain, const mesh::Layout& layout) {
     }
     boxes.push_back(box);
   }
-  return {domain,
-          layout.periodic(),
-          std::move(boxes),
-          {layout.owners().begin(), layout.owners().end()}};
+  return {domain, layout.periodic(), std::move(boxes), {layout.owners().begin(), layout.owners().end()}};
 }
 
 }  // namespace

@@ -226,8 +226,7 @@ struct Regularised {
         V& one = stress[L::place(a, b)];
         const V own = flow.momentum[a] * flow.u[b];
         one = one - own;
-        if constexpr (forced)
-          one += numbers.half_force[a] * flow.u[b] + numbers.half_force[b] * flow.u[a];
+        if constexpr (forced) one += numbers.half_force[a] * flow.u[b] + numbers.half_force[b] * flow.u[a];
         tensor[L::place(a, b)] = own + keep * one;
       }
     L::contract(tensor, even);

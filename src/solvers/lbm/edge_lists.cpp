@@ -38,8 +38,8 @@ std::array<double, 3> edge_velocity(const mesh::Box& domain, const LatticeConfig
   std::array<double, 3> velocity = edge.velocity;
   if (!edge.is_parabolic) return velocity;
   for (int other = 0; other < 3; ++other) {
-    const bool is_between = edge_at(config, other, false).kind == EdgeKind::wall &&
-                            edge_at(config, other, true).kind == EdgeKind::wall;
+    const bool is_between =
+        edge_at(config, other, false).kind == EdgeKind::wall && edge_at(config, other, true).kind == EdgeKind::wall;
     if (other == axis || !is_between) continue;
     const double n = domain.extent()[other], at = cell[other] + 0.5;
     for (double& component : velocity) component *= 4.0 * at * (n - at) / (n * n);
@@ -54,8 +54,7 @@ std::vector<double> equilibrium_deviations(const LatticeTable& table, double den
   for (int q = 0; q < table.directions(); ++q) {
     const auto n = static_cast<std::size_t>(q);
     const double along = dot(table.velocity[n], velocity);
-    all.push_back(table.weight[n] *
-                  ((density - 1.0) + density * (3.0 * along + 4.5 * along * along - 1.5 * square)));
+    all.push_back(table.weight[n] * ((density - 1.0) + density * (3.0 * along + 4.5 * along * along - 1.5 * square)));
   }
   return all;
 }
@@ -78,6 +77,7 @@ struct EdgeLists<Real>::Builder {
   const mesh::Box& domain;
   const LatticeTable& table;
   const LatticeConfig& config;
+  const std::array<bool, 3>& wraps;
   const Populations<Real>& populations;
   const core::View4<const std::int32_t> barriers;
   EdgeLists& lists;
@@ -156,14 +156,16 @@ struct EdgeLists<Real>::Builder {
           upstream[axis] = std::clamp(upstream[axis], domain.lo[axis], domain.hi[axis] - 1);
     if (const std::int32_t barrier = barriers(upstream.z, upstream.y, upstream.x); barrier > 0)
       return turned_back(direction, cell, 0.0, barrier);
+    for (int axis = 0; axis < 3; ++axis)
+      if (wraps[static_cast<std::size_t>(axis)])
+        upstream[axis] = mesh::wrapped(upstream[axis], domain.extent()[axis]);
     return {place(direction, upstream), 0.0, !crosses_open, 0};
   }
 
   List& list_of(mesh::Int3 cell) {
     int axis = -1;
     bool high = false;
-    const bool is_on_face =
-        find_face(cell, is_inflow, axis, high) || find_face(cell, has_density, axis, high);
+    const bool is_on_face = find_face(cell, is_inflow, axis, high) || find_face(cell, has_density, axis, high);
     const int wanted = is_on_face ? axis : -1, inward = is_on_face ? (high ? -1 : 1) : 0;
     for (List& list : lists.lists_)
       if (list.axis == wanted && list.inward == inward) return list;
@@ -213,9 +215,9 @@ struct EdgeLists<Real>::Builder {
 
 template <typename Real>
 EdgeLists<Real>::EdgeLists(const mesh::Box& domain, LatticeKind lattice, const LatticeConfig& config,
-                           const Populations<Real>& populations, const mesh::Field<std::int32_t>& barriers) {
+                           const std::array<bool, 3>& wraps, const Populations<Real>& populations, const mesh::Field<std::int32_t>& barriers) {
   if (populations.is_empty()) return;
-  Builder builder{domain, table_of(lattice), config, populations, barriers.view(0), *this};
+  Builder builder{domain, table_of(lattice), config, wraps, populations, barriers.view(0), *this};
   const mesh::Int3 reach{1, 1, lattice == LatticeKind::d2q9 ? 0 : 1};
   const mesh::Box inner{domain.lo + reach, domain.hi - reach};
   const auto view = barriers.view(0);

@@ -34,8 +34,8 @@ class EdgeLists {
   };
 
   EdgeLists() = default;
-  /// `barriers` has a layer of ghost cells along axes of more than one cell.
-  EdgeLists(const mesh::Box& domain, LatticeKind lattice, const LatticeConfig& config,
+  /// `wraps`: as those of a `CollisionStep`. `barriers` has a layer of ghost cells along axes of more than one cell.
+  EdgeLists(const mesh::Box& domain, LatticeKind lattice, const LatticeConfig& config, const std::array<bool, 3>& wraps,
             const Populations<Real>& populations, const mesh::Field<std::int32_t>& barriers);
 
   const std::vector<List>& lists() const { return lists_; }

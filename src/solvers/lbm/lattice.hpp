@@ -70,8 +70,7 @@ struct D3Q19 {
 
   template <typename V>
   static V sum(const V* even) {
-    return ((even[0] + even[1]) + even[2]) +
-           (((even[3] + even[4]) + (even[5] + even[6])) + (even[7] + even[8]));
+    return ((even[0] + even[1]) + even[2]) + (((even[3] + even[4]) + (even[5] + even[6])) + (even[7] + even[8]));
   }
   template <typename V>
   static void first(const V* odd, V* along) {
@@ -121,7 +120,9 @@ struct D3Q19 {
   static V trace(const V* tensor) {
     return (tensor[0] + tensor[1]) + tensor[2];
   }
-  static constexpr int place(int a, int b) { return 2 + a + b; }
+  static constexpr int place(int a, int b) {
+    return 2 + a + b;
+  }
 };
 
 /// The velocity and the weight of a direction.

@@ -58,10 +58,14 @@ mesh::Layout with_periodicity(const mesh::Layout& layout, const mesh::Periodicit
           {layout.owners().begin(), layout.owners().end()}};
 }
 
-bool is_whole_along_x(const mesh::Layout& layout) {
-  return std::ranges::all_of(layout.boxes(), [&](const mesh::Box& box) {
-    return box.lo.x == layout.domain().lo.x && box.hi.x == layout.domain().hi.x;
-  });
+// Along which axes each box has all cells of the domain.
+mesh::Periodicity whole_axes(const mesh::Layout& layout) {
+  mesh::Periodicity whole{};
+  for (int axis = 0; axis < 3; ++axis)
+    whole[static_cast<std::size_t>(axis)] = std::ranges::all_of(layout.boxes(), [&](const mesh::Box& box) {
+      return box.extent()[axis] == layout.domain().extent()[axis];
+    });
+  return whole;
 }
 
 // u(x) beyond the last cell: what the neighbour has, mirrored at a wall that moves with `wall`, or straight on.
@@ -89,7 +93,7 @@ struct LatticeFlow<Real>::State {
   const LatticeTable& table;
   mesh::Layout layout;
   mesh::Ghosts ghosts;
-  bool wraps_x;  // rows are whole, and their ends are neighbours: no exchange looks after these ghost cells
+  mesh::Periodicity whole;  // what goes round there comes from the box itself, and no exchange fills ghost cells
   redistribute::GhostFill fill, fill_barriers, fill_measured;
   Populations<Real> present, next;
   mesh::Field<std::int32_t> barriers;
@@ -103,7 +107,7 @@ struct LatticeFlow<Real>::State {
         table(table_of(lattice)),
         layout(with_periodicity(boxes, periodic_axes(settings))),
         ghosts(mesh::ghosts_of_active_axes(boxes.domain(), 1)),
-        wraps_x(is_whole_along_x(boxes) && periodic_axes(settings)[0]),
+        whole(whole_axes(boxes)),
         fill(comm, filled_layout(), filled_ghosts()),
         fill_barriers(comm, layout, ghosts),
         fill_measured(comm, layout, ghosts),
@@ -112,13 +116,20 @@ struct LatticeFlow<Real>::State {
         barriers(layout, comm.rank(), 1, ghosts) {}
 
   mesh::Layout filled_layout() const {
-    const mesh::Periodicity& periodic = layout.periodic();
-    return with_periodicity(layout, {periodic[0] && !wraps_x, periodic[1], periodic[2]});
+    mesh::Periodicity periodic = layout.periodic();
+    for (std::size_t axis = 0; axis < 3; ++axis) periodic[axis] = periodic[axis] && !whole[axis];
+    return with_periodicity(layout, periodic);
   }
   mesh::Ghosts filled_ghosts() const {
     mesh::Int3 layers = ghosts.layers;
-    if (is_whole_along_x(layout)) layers.x = 0;
+    for (int axis = 0; axis < 3; ++axis)
+      if (whole[static_cast<std::size_t>(axis)]) layers[axis] = 0;
     return mesh::Ghosts(layers);
+  }
+  std::array<bool, 3> wraps() const {
+    std::array<bool, 3> all{};
+    for (std::size_t axis = 0; axis < 3; ++axis) all[axis] = whole[axis] && layout.periodic()[axis];
+    return all;
   }
 
   mesh::FieldView<Real> view_of(Populations<Real>& of) const {
@@ -128,49 +139,23 @@ struct LatticeFlow<Real>::State {
   }
 
   CollisionStep<Real> step() const {
-    return {lattice, config.collision, numbers_of<Real>(config), present.size_bytes() >= least_streamed_bytes};
+    return {lattice, config.collision, numbers_of<Real>(config), present.size_bytes() >= least_streamed_bytes,
+            wraps()};
   }
 
-  // The ghost cells at both ends of the rows (k, j), of the populations that cross them.
-  void wrap_rows(int k, int j) {
-    const core::View4<Real> g = present.view();
-    const mesh::Box& box = present.box();
-    for (int q = 0; q < table.directions(); ++q) {
-      const int c = table.velocity[static_cast<std::size_t>(q)].x;
-      if (c > 0) g(q, k, j, box.lo.x - 1) = g(q, k, j, box.hi.x - 1);
-      if (c < 0) g(q, k, j, box.hi.x) = g(q, k, j, box.lo.x);
-    }
-  }
-  void wrap_plane(int k) {
-    if (!wraps_x) return;
-    const mesh::Box& box = present.box();
-    for (int j = box.lo.y - 1; j <= box.hi.y; ++j) wrap_rows(k, j);
-  }
-
-  // Plane by plane; the ends of rows are filled just before they are read.
   void sweep() {
-    const mesh::Box& box = present.box();
     const CollisionStep<Real> how = step();
     const PopulationRows<const Real> from = std::as_const(present).rows();
     const PopulationRows<Real> to = next.rows();
-    const mesh::Int3 n = box.extent();
-    const int depth = lattice == LatticeKind::d2q9 ? 0 : 1;
-    for (int k = box.lo.z - depth; k < box.lo.z + depth; ++k) wrap_plane(k);
-    for (int k = 0; k < n.z; ++k) {
-      wrap_plane(box.lo.z + k + depth);
-      PopulationRows<const Real> source = from;
-      PopulationRows<Real> target = to;
-      source.first += k * from.stride_z;
-      target.first += k * to.stride_z;
-      advance_plane(how, source, target, n.x, n.y);
-    }
+    const mesh::Int3 n = present.box().extent();
+    advance_box(how, from, to, {n.x, n.y, n.z});
     for (const auto& list : edges.lists()) advance_cells(how, list.cells(), from, to);
     for (const auto& held : edges.held())
       for (int q = 0; q < table.directions(); ++q)
         to.first[q * to.stride + held.at] = (*held.populations)[static_cast<std::size_t>(q)];
   }
 
-  void build_edges() { edges = EdgeLists<Real>(layout.domain(), lattice, config, present, barriers); }
+  void build_edges() { edges = EdgeLists<Real>(layout.domain(), lattice, config, wraps(), present, barriers); }
 
   // What cells are held at.
   void set_held() {
@@ -198,9 +183,9 @@ void LatticeFlow<Real>::State::set_cell(mesh::Int3 cell, const LatticeCell& flow
     const double contracted = c.x * c.x * s[0] + c.y * c.y * s[1] + c.z * c.z * s[2] +
                               2.0 * (c.x * c.y * s[3] + c.x * c.z * s[4] + c.y * c.z * s[5]) - trace;
     const double pushed = c.x * config.force[0] + c.y * config.force[1] + c.z * config.force[2];
-    present.view()(q, cell.z, cell.y, cell.x) = static_cast<Real>(
-        equilibrium[n] - 3.0 * table.weight[n] * flow.density * ((1.0 - omega) / omega) * contracted +
-        1.5 * table.weight[n] * pushed);
+    present.view()(q, cell.z, cell.y, cell.x) =
+        static_cast<Real>(equilibrium[n] - 3.0 * table.weight[n] * flow.density * ((1.0 - omega) / omega) * contracted +
+                          1.5 * table.weight[n] * pushed);
   }
 }
 
@@ -358,12 +343,13 @@ double LatticeFlow<Real>::mass() const {
   const State& state = *state_;
   core::ExactSum sum;
   if (!state.present.is_empty())
-    core::for_each_cell(state.present.box(), [&, g = state.present.view(), mask = state.barriers.view(0)](
-                                                 int k, int j, int i) {
-      if (mask(k, j, i) > 0) return;
-      sum.add(1.0);
-      for (int q = 0; q < state.table.directions(); ++q) sum.add(static_cast<double>(g(q, k, j, i)));
-    });
+    core::for_each_cell(state.present.box(),
+                        [&, g = state.present.view(), mask = state.barriers.view(0)](int k, int j, int i) {
+                          if (mask(k, j, i) > 0) return;
+                          sum.add(1.0);
+                          for (int q = 0; q < state.table.directions(); ++q)
+                            sum.add(static_cast<double>(g(q, k, j, i)));
+                        });
   return state.comm.sum(sum);
 }
 

@@ -1,6 +1,7 @@
 #include "solvers/lbm/lattice_rows.hpp"
 
 #include <cstring>
+#include <type_traits>
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
@@ -73,6 +74,24 @@ template <typename L, typename Real>
   }
 }
 
+// What leaves one end of a whole row comes in at the other. `g` begins with the cell `first`.
+template <typename L, typename Real>
+[[gnu::always_inline]] inline void close_row(Vector<Real> (&g)[L::directions], const Real* const (&from)[L::directions],
+                                             int first, int cells) {
+  using Mask = decltype(g[0] == g[0]);
+  using Index = std::remove_cvref_t<decltype(Mask{}[0])>;
+  Mask lane{};
+  for (int l = 0; l < VectorOf<Real>::lanes; ++l) lane[l] = static_cast<Index>(l);
+  const Mask is_first = (lane + static_cast<Index>(first)) == Index{0},
+             is_last = (lane + static_cast<Index>(first)) == static_cast<Index>(cells - 1);
+#pragma GCC unroll 19
+  for (int q = 0; q < L::directions; ++q) {
+    const int c = velocity_of<L>(q)[0];
+    if (c > 0) g[q] = is_first ? Vector<Real>{} + from[q][cells] : g[q];
+    if (c < 0) g[q] = is_last ? Vector<Real>{} + from[q][-1] : g[q];
+  }
+}
+
 template <typename L, typename Model, bool forced, typename Real>
 void advance_row(const CollisionStep<Real>& step, const Real* const (&from)[L::directions],
                  Real* const (&to)[L::directions], int cells) {
@@ -83,6 +102,8 @@ void advance_row(const CollisionStep<Real>& step, const Real* const (&from)[L::d
       Vector<Real> g[L::directions];
 #pragma GCC unroll 19
       for (int q = 0; q < L::directions; ++q) g[q] = load(from[q] + i + part * Of::lanes);
+      const int first = i + part * Of::lanes;
+      if (step.wraps[0] && (first == 0 || first + Of::lanes >= cells)) close_row<L>(g, from, first, cells);
       Model::template collide<L, forced>(g, step.numbers);
 #pragma GCC unroll 19
       for (int q = 0; q < L::directions; ++q) line[part][q] = g[q];
@@ -97,20 +118,27 @@ void advance_row(const CollisionStep<Real>& step, const Real* const (&from)[L::d
   }
 }
 
+constexpr int wrapped(int index, int cells, bool wraps) {
+  return !wraps ? index : index < 0 ? index + cells : index >= cells ? index - cells : index;
+}
+
 template <typename L, typename Model, bool forced, typename Real>
 void advance_all_rows(const CollisionStep<Real>& step, const PopulationRows<const Real>& from,
-                      const PopulationRows<Real>& to, int cells, int rows) {
-  for (int j = 0; j < rows; ++j) {
-    const Real* sources[L::directions];
-    Real* targets[L::directions];
+                      const PopulationRows<Real>& to, const std::array<int, 3>& extent) {
+  for (int k = 0; k < extent[2]; ++k)
+    for (int j = 0; j < extent[1]; ++j) {
+      const Real* sources[L::directions];
+      Real* targets[L::directions];
 #pragma GCC unroll 19
-    for (int q = 0; q < L::directions; ++q) {
-      const std::array<int, 3> c = velocity_of<L>(q);
-      sources[q] = from.first + q * from.stride - c[2] * from.stride_z + (j - c[1]) * from.stride_y - c[0];
-      targets[q] = to.first + q * to.stride + j * to.stride_y;
+      for (int q = 0; q < L::directions; ++q) {
+        const std::array<int, 3> c = velocity_of<L>(q);
+        const std::ptrdiff_t y = wrapped(j - c[1], extent[1], step.wraps[1]),
+                             z = wrapped(k - c[2], extent[2], step.wraps[2]);
+        sources[q] = from.first + q * from.stride + z * from.stride_z + y * from.stride_y - c[0];
+        targets[q] = to.first + q * to.stride + k * to.stride_z + j * to.stride_y;
+      }
+      advance_row<L, Model, forced>(step, sources, targets, extent[0]);
     }
-    advance_row<L, Model, forced>(step, sources, targets, cells);
-  }
   finish_streams();
 }
 
@@ -220,8 +248,7 @@ void measure_cells(const CollisionStep<Real>& step, const PopulationRows<const R
     L::first(odd, momentum);
     to[0][i] = density;
 #pragma GCC unroll 19
-    for (int a = 0; a < L::axes; ++a)
-      to[static_cast<unsigned>(a) + 1][i] = (momentum[a] - half_force[a]) / density;
+    for (int a = 0; a < L::axes; ++a) to[static_cast<unsigned>(a) + 1][i] = (momentum[a] - half_force[a]) / density;
     for (int a = L::axes; a < 3; ++a) to[static_cast<unsigned>(a) + 1][i] = 0.0;
   }
 }
@@ -257,10 +284,10 @@ void with_types(const CollisionStep<Real>& step, F f) {
 inline namespace kernels {
 
 template <typename Real>
-void advance_plane(const CollisionStep<Real>& step, const PopulationRows<const Real>& from,
-                   const PopulationRows<Real>& to, int cells, int rows) {
+void advance_box(const CollisionStep<Real>& step, const PopulationRows<const Real>& from,
+                 const PopulationRows<Real>& to, const std::array<int, 3>& extent) {
   with_types(step, [&]<typename L, typename Model, bool forced>() {
-    advance_all_rows<L, Model, forced>(step, from, to, cells, rows);
+    advance_all_rows<L, Model, forced>(step, from, to, extent);
   });
 }
 
@@ -281,10 +308,10 @@ void measure_row(const CollisionStep<Real>& step, const PopulationRows<const Rea
     measure_cells<D3Q19>(step, row, cells, to);
 }
 
-template void advance_plane(const CollisionStep<float>&, const PopulationRows<const float>&,
-                            const PopulationRows<float>&, int, int);
-template void advance_plane(const CollisionStep<double>&, const PopulationRows<const double>&,
-                            const PopulationRows<double>&, int, int);
+template void advance_box(const CollisionStep<float>&, const PopulationRows<const float>&,
+                          const PopulationRows<float>&, const std::array<int, 3>&);
+template void advance_box(const CollisionStep<double>&, const PopulationRows<const double>&,
+                          const PopulationRows<double>&, const std::array<int, 3>&);
 template void advance_cells(const CollisionStep<float>&, const EdgeCells<float>&, const PopulationRows<const float>&,
                             const PopulationRows<float>&);
 template void advance_cells(const CollisionStep<double>&, const EdgeCells<double>&, const PopulationRows<const double>&,

@@ -24,6 +24,8 @@ struct CollisionStep {
   CollisionKind kind = CollisionKind::bgk;
   CollisionNumbers<Real> numbers;
   bool streams = false;  ///< past the caches
+  /// Along x, y, z: the box is whole, and its faces are neighbours, whose cells are taken instead of ghost cells.
+  std::array<bool, 3> wraps{};
 };
 
 /// Cells whose populations do not come from the cells around them, or not as they are: that of direction q in cell n is
@@ -32,24 +34,24 @@ struct CollisionStep {
 template <typename Real>
 struct EdgeCells {
   std::size_t count = 0;
-  const std::int64_t* at = nullptr;       ///< where each is, in one direction
+  const std::int64_t* at = nullptr;  ///< where each is, in one direction
   const std::int64_t* sources = nullptr;
   const Real* added = nullptr;
-  int axis = -1;                          ///< of the face; -1: all populations are there
-  int inward = 0;                         ///< 1 or -1
-  const Real* velocity = nullptr;         ///< three numbers a cell; null: a density is known
-  Real excess = 0;                        ///< of it over 1
-  Real stiffness = 0;                     ///< share of what is missing that comes in each step
+  int axis = -1;                   ///< of the face; -1: all populations are there
+  int inward = 0;                  ///< 1 or -1
+  const Real* velocity = nullptr;  ///< three numbers a cell; null: a density is known
+  Real excess = 0;                 ///< of it over 1
+  Real stiffness = 0;              ///< share of what is missing that comes in each step
 };
 
-/// Loops over cells, for every instruction set. What becomes of a cell depends neither on its neighbours in a vector nor
-/// on their number.
+/// Loops over cells, for every instruction set. What becomes of a cell depends neither on its neighbours in a vector
+/// nor on their number.
 inline namespace kernels {
 
-/// `cells` x `rows` cells of a plane: takes the populations that come to each, collides them and stores them.
+/// The cells of a box of `extent` along x, y, z: takes the populations that come to each, collides them and stores them.
 template <typename Real>
-[[gnu::visibility("default")]] void advance_plane(const CollisionStep<Real>& step, const PopulationRows<const Real>& from,
-                                                  const PopulationRows<Real>& to, int cells, int rows);
+[[gnu::visibility("default")]] void advance_box(const CollisionStep<Real>& step, const PopulationRows<const Real>& from,
+                                                const PopulationRows<Real>& to, const std::array<int, 3>& extent);
 
 template <typename Real>
 [[gnu::visibility("default")]] void advance_cells(const CollisionStep<Real>& step, const EdgeCells<Real>& edge,

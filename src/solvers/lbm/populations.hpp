@@ -11,9 +11,9 @@
 
 namespace sidestream::solvers {
 
-/// The populations of the one box that a rank has of a layout, with a layer of ghost cells: one direction after another,
-/// in rows that begin on cache lines, so that they may be written past the caches. All begin as zero. What lies behind a
-/// row may be read with it.
+/// The populations of the one box that a rank has of a layout, with a layer of ghost cells: one direction after
+/// another, in rows that begin on cache lines, so that they may be written past the caches. All begin as zero. What
+/// lies behind a row may be read with it.
 template <typename Real>
 class Populations {
  public:

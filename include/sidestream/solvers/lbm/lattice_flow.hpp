@@ -17,9 +17,9 @@
 
 namespace sidestream::solvers {
 
-/// What is beyond a face of the domain: its other side; a wall half a cell from the middle of the last cells; fluid that
-/// comes in with a velocity at the middle of the first cells; fluid that goes on as it is, and may tend to a density; or
-/// fluid of density 1 in equilibrium with a velocity, in the first cells.
+/// What is beyond a face of the domain: its other side; a wall half a cell from the middle of the last cells; fluid
+/// that comes in with a velocity at the middle of the first cells; fluid that goes on as it is, and may tend to a
+/// density; or fluid of density 1 in equilibrium with a velocity, in the first cells.
 enum class EdgeKind { periodic, wall, inflow, outflow, equilibrium };
 
 struct LatticeEdge {
@@ -33,8 +33,8 @@ struct LatticeEdge {
 struct LatticeConfig {
   CollisionKind collision = CollisionKind::trt;
   double viscosity = 0.0;
-  double magic = 0.0;  ///< (1/omega+ - 1/2)(1/omega- - 1/2) of two relaxation times
-  std::array<double, 3> force{};  ///< on a volume
+  double magic = 0.0;                               ///< (1/omega+ - 1/2)(1/omega- - 1/2) of two relaxation times
+  std::array<double, 3> force{};                    ///< on a volume
   std::array<std::array<LatticeEdge, 2>, 3> edges;  ///< low and high, along x, y, z
 };
 
@@ -57,9 +57,10 @@ struct LatticeCell {
   std::array<double, 6> strain{};
 };
 
-/// A flow by the lattice Boltzmann method (Krueger et al. 2017, The Lattice Boltzmann Method): populations as collisions
-/// leave them, from which each step takes those that come to a cell, turns back what would come out of a barrier (half-way
-/// bounce-back) and collides. The same bits on any layout. All members but plain accessors are collective.
+/// A flow by the lattice Boltzmann method (Krueger et al. 2017, The Lattice Boltzmann Method): populations as
+/// collisions leave them, from which each step takes those that come to a cell, turns back what would come out of a
+/// barrier (half-way bounce-back) and collides. The same bits on any layout. All members but plain accessors are
+/// collective.
 template <typename Real>
 class LatticeFlow {
  public:
@@ -89,8 +90,8 @@ class LatticeFlow {
   /// Density and velocity, 1 and 0 in barriers: four components on `layout()` with a layer of ghost cells, which hold
   /// those of neighbours, of walls, or go on straight.
   std::shared_ptr<const mesh::Field<double>> measure() const;
-  /// What the flow does to barriers 1 to `count` in a step, by the momentum that populations leave there, beside that of
-  /// a fluid at rest (Ladd 1994, J. Fluid Mech. 271, 285). Sums are exact.
+  /// What the flow does to barriers 1 to `count` in a step, by the momentum that populations leave there, beside that
+  /// of a fluid at rest (Ladd 1994, J. Fluid Mech. 271, 285). Sums are exact.
   std::vector<std::array<double, 3>> forces(int count) const;
   /// Total mass: an exact sum over fluid cells.
   double mass() const;
