@@ -157,8 +157,7 @@ struct EdgeLists<Real>::Builder {
     if (const std::int32_t barrier = barriers(upstream.z, upstream.y, upstream.x); barrier > 0)
       return turned_back(direction, cell, 0.0, barrier);
     for (int axis = 0; axis < 3; ++axis)
-      if (wraps[static_cast<std::size_t>(axis)])
-        upstream[axis] = mesh::wrapped(upstream[axis], domain.extent()[axis]);
+      if (wraps[static_cast<std::size_t>(axis)]) upstream[axis] = mesh::wrapped(upstream[axis], domain.extent()[axis]);
     return {place(direction, upstream), 0.0, !crosses_open, 0};
   }
 
@@ -215,7 +214,8 @@ struct EdgeLists<Real>::Builder {
 
 template <typename Real>
 EdgeLists<Real>::EdgeLists(const mesh::Box& domain, LatticeKind lattice, const LatticeConfig& config,
-                           const std::array<bool, 3>& wraps, const Populations<Real>& populations, const mesh::Field<std::int32_t>& barriers) {
+                           const std::array<bool, 3>& wraps, const Populations<Real>& populations,
+                           const mesh::Field<std::int32_t>& barriers) {
   if (populations.is_empty()) return;
   Builder builder{domain, table_of(lattice), config, wraps, populations, barriers.view(0), *this};
   const mesh::Int3 reach{1, 1, lattice == LatticeKind::d2q9 ? 0 : 1};

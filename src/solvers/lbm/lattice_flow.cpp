@@ -62,9 +62,8 @@ mesh::Layout with_periodicity(const mesh::Layout& layout, const mesh::Periodicit
 mesh::Periodicity whole_axes(const mesh::Layout& layout) {
   mesh::Periodicity whole{};
   for (int axis = 0; axis < 3; ++axis)
-    whole[static_cast<std::size_t>(axis)] = std::ranges::all_of(layout.boxes(), [&](const mesh::Box& box) {
-      return box.extent()[axis] == layout.domain().extent()[axis];
-    });
+    whole[static_cast<std::size_t>(axis)] = std::ranges::all_of(
+        layout.boxes(), [&](const mesh::Box& box) { return box.extent()[axis] == layout.domain().extent()[axis]; });
   return whole;
 }
 
@@ -139,8 +138,7 @@ struct LatticeFlow<Real>::State {
   }
 
   CollisionStep<Real> step() const {
-    return {lattice, config.collision, numbers_of<Real>(config), present.size_bytes() >= least_streamed_bytes,
-            wraps()};
+    return {lattice, config.collision, numbers_of<Real>(config), present.size_bytes() >= least_streamed_bytes, wraps()};
   }
 
   void sweep() {

@@ -308,8 +308,8 @@ void measure_row(const CollisionStep<Real>& step, const PopulationRows<const Rea
     measure_cells<D3Q19>(step, row, cells, to);
 }
 
-template void advance_box(const CollisionStep<float>&, const PopulationRows<const float>&,
-                          const PopulationRows<float>&, const std::array<int, 3>&);
+template void advance_box(const CollisionStep<float>&, const PopulationRows<const float>&, const PopulationRows<float>&,
+                          const std::array<int, 3>&);
 template void advance_box(const CollisionStep<double>&, const PopulationRows<const double>&,
                           const PopulationRows<double>&, const std::array<int, 3>&);
 template void advance_cells(const CollisionStep<float>&, const EdgeCells<float>&, const PopulationRows<const float>&,

@@ -48,7 +48,8 @@ struct EdgeCells {
 /// nor on their number.
 inline namespace kernels {
 
-/// The cells of a box of `extent` along x, y, z: takes the populations that come to each, collides them and stores them.
+/// The cells of a box of `extent` along x, y, z: takes the populations that come to each, collides them and stores
+/// them.
 template <typename Real>
 [[gnu::visibility("default")]] void advance_box(const CollisionStep<Real>& step, const PopulationRows<const Real>& from,
                                                 const PopulationRows<Real>& to, const std::array<int, 3>& extent);
