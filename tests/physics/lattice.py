@@ -39,7 +39,7 @@ OPPOSITES = [0, 2, 1, 4, 3, 6, 5, 8, 7]
 
 def config(cells: Sequence[int], viscosity: float, end: int, **extra: object) -> str:
     """A run: `lbm`, `initial` and `tables` are lines of it, `edges` the kinds of faces by name."""
-    words: dict[str, object] = {"lbm": "", "initial": "", "tables": "", "block": 8, "variables": IN_PLANE} | extra
+    words: dict[str, object] = {"lbm": "", "initial": "", "tables": "", "block": 1, "variables": IN_PLANE} | extra
     edges = words.pop("edges", {})
     assert isinstance(edges, dict)
     tables = "".join(

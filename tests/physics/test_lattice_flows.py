@@ -198,7 +198,7 @@ def test_a_plain_lattice_has_the_same_populations(program: Program, measured) ->
     picture = program.folder / "barriers.png"
     more = f'collision = "bgk"\nbarrier = "{picture}"'
     run = program.run(
-        "plain", config([37, 29, 1], 0.03, 100, lbm=more, initial="velocity = [0.08, 0.03, 0.0]", block=5)
+        "plain", config([37, 29, 1], 0.03, 100, lbm=more, initial="velocity = [0.08, 0.03, 0.0]", block=1)
     )
 
     weights = WEIGHTS[:, None, None]

@@ -153,6 +153,7 @@ TEST(LbmConfigTest, RefusesWhatCannotBe) {
            {"[edge.top]\nkind = \"wall\"", "[edge.top]\nkind = \"wall\"\n[edge.front]\nkind = \"wall\"\n",
             "face `front`"},
            {"[edge.left]", "[edge.lft]", "left"},
+           {"block = 4", "block = 3", "do not divide"},
            {"radius = 2.5", "radius = 0.1", "no cell"},
            {"radius = 2.5\n", "", "`radius`"},
            {"shape = \"cylinder\"\ncenter = [10.0, 10.3]", "shape = \"sphere\"\ncenter = [10.0, 10.3, 0.5]",

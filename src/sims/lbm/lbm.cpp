@@ -85,6 +85,13 @@ class Lbm final : public Simulation {
     return {.step = step_, .time = time_, .attributes = {{"time", time_}, {"viscosity", config_.viscosity}}};
   }
   double progress() const override { return time_ >= config_.end ? 1.0 : time_ / config_.end; }
+  std::vector<core::Error> warnings() override {
+    const int working = static_cast<int>(tiles_.boxes.size());
+    if (std::exchange(has_told_ranks_, true) || working == comm_.size()) return {};
+    return {core::Error(fmt::format("{} of {} ranks have no cells: there are {} tiles", comm_.size() - working,
+                                    comm_.size(), tiles_.tiles.size()),
+                        "key `mesh.block`", "take thinner tiles: each rank has whole ones")};
+  }
   nlohmann::json status() const override {
     nlohmann::json status{{"time", time_}, {"dt", 1.0}, {"dt_limit", "lattice"}};
     for (std::size_t n = 0; n < forces_.size(); ++n) status["forces"][name_of_barrier(n)] = forces_[n];
@@ -147,14 +154,15 @@ class Lbm final : public Simulation {
   void read_barriers_of(const mesh::Snapshot& state);
   void read_populations(const mesh::Snapshot& state);
   void read_velocities(const mesh::Snapshot& state);
-  couple::Knob vector_knob(core::Option option, std::function<std::array<double, 3>&()> variable, bool is_speed);
+  using Check = std::function<void(const core::Node& place, const std::vector<double>& numbers)>;
+  couple::Knob vector_knob(core::Option option, std::array<double, 3>& variable, Check check);
 
   LbmConfig config_;
   const comm::Communicator& comm_;
   Tiles tiles_;
   solvers::LatticeFlow<Real> flow_;
   std::vector<std::array<double, 3>> forces_;  // of each barrier
-  bool has_painted_ = false;
+  bool has_painted_ = false, has_told_ranks_ = false;
   std::int64_t step_ = 0;
   double time_ = 0.0, mass_start_ = 0.0;
 };
@@ -237,25 +245,16 @@ void Lbm<Real>::restore(const mesh::Snapshot& state) {
 }
 
 template <typename Real>
-couple::Knob Lbm<Real>::vector_knob(core::Option option, std::function<std::array<double, 3>&()> variable,
-                                    bool is_speed) {
+couple::Knob Lbm<Real>::vector_knob(core::Option option, std::array<double, 3>& variable, Check check) {
   couple::Knob knob = couple::make_knob<std::vector<double>>(
-      std::move(option), [variable] { return nlohmann::json(variable()); },
-      [this, variable](const std::vector<double>& to) {
-        std::ranges::copy(to, variable().begin());
+      std::move(option), [&variable] { return nlohmann::json(variable); },
+      [this, &variable](const std::vector<double>& to) {
+        std::ranges::copy(to, variable.begin());
         set_lattice();
       });
-  knob.read = [read = knob.read, is_speed, is_plane = config_.is_plane()](const core::Node& node) {
+  knob.read = [read = knob.read, check = std::move(check)](const core::Node& node) {
     nlohmann::json numbers = read(node);
-    if (numbers.size() != 3)
-      core::reject(node, fmt::format("`{}` has {} numbers", node.key(), numbers.size()),
-                   "give three, along x, y and z");
-    const std::array<double, 3> to = numbers.get<std::array<double, 3>>();
-    if (is_plane && to[2] != 0.0)
-      core::reject(node, fmt::format("`{}` leaves the plane", node.key()), "its number along z is 0");
-    const double speed = std::sqrt(to[0] * to[0] + to[1] * to[1] + to[2] * to[2]);
-    if (const std::string problem = problem_of_speed(speed); is_speed && !problem.empty())
-      core::reject(node, problem, "lower it");
+    check(node, numbers.get<std::vector<double>>());
     return numbers;
   };
   return knob;
@@ -264,6 +263,7 @@ couple::Knob Lbm<Real>::vector_knob(core::Option option, std::function<std::arra
 template <typename Real>
 std::vector<couple::Knob> Lbm<Real>::knobs() {
   const std::map<std::string, std::vector<core::Option>> options = lbm_options();
+  const bool is_plane = config_.is_plane();
   couple::Knob viscosity = couple::make_knob(couple::option_of(options.at("lbm"), "lbm", "viscosity"),
                                              config_.viscosity, [this] { set_lattice(); });
   viscosity.read = [read = viscosity.read, collision = config_.collision](const core::Node& node) {
@@ -274,25 +274,16 @@ std::vector<couple::Knob> Lbm<Real>::knobs() {
   };
   std::vector<couple::Knob> all{viscosity};
   all.push_back(vector_knob(
-      couple::option_of(options.at("lbm"), "lbm", "force"),
-      [this]() -> std::array<double, 3>& { return config_.lattice.force; }, false));
+      couple::option_of(options.at("lbm"), "lbm", "force"), config_.lattice.force,
+      [is_plane](const core::Node& place, const auto& to) { vector_of(place, "lbm.force", to, is_plane); }));
   for (const Face& face : faces) {
     LatticeEdge& edge = config_.lattice.edges[face.axis][face.high];
     if (edge.kind != EdgeKind::wall && edge.kind != EdgeKind::inflow && edge.kind != EdgeKind::equilibrium) continue;
-    couple::Knob knob = vector_knob(
-        couple::option_of(options.at("edge.NAME"), std::string("edge.") + face.name, "velocity"),
-        [&edge]() -> std::array<double, 3>& { return edge.velocity; }, true);
-    knob.read = [read = knob.read, kind = edge.kind, face](const core::Node& node) {
-      nlohmann::json numbers = read(node);
-      const double inward = (face.high ? -1.0 : 1.0) * numbers[face.axis].get<double>();
-      if (kind == EdgeKind::wall && inward != 0.0)
-        core::reject(node, fmt::format("the wall `{}` moves out of its place", face.name), "a wall moves along itself");
-      if (kind == EdgeKind::inflow && inward <= 0.0)
-        core::reject(node, fmt::format("nothing comes in at `{}` with this velocity", face.name),
-                     "an inflow has a velocity into the domain");
-      return numbers;
-    };
-    all.push_back(std::move(knob));
+    all.push_back(vector_knob(couple::option_of(options.at("edge.NAME"), std::string("edge.") + face.name, "velocity"),
+                              edge.velocity,
+                              [face, kind = edge.kind, is_plane](const core::Node& place, const auto& to) {
+                                edge_velocity_of(place, face, kind, to, is_plane);
+                              }));
   }
   return all;
 }

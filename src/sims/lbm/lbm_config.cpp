@@ -109,20 +109,19 @@ double length_of(std::span<const double> u) {
   return std::sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
 }
 
-// Reads three numbers of the table `node`; along z nothing is in a plane.
+// Three numbers of the table `node`.
 std::array<double, 3> vector_in(const core::Node& node, const char* key, const std::vector<double>& numbers,
                                 bool is_plane) {
   const core::Node* const given = node.find(key);
-  const core::Node& place = given != nullptr ? *given : node;
-  if (numbers.size() != 3)
-    core::reject(place, fmt::format("`{}` has {} numbers", key, numbers.size()), "give three, along x, y and z");
-  if (is_plane && numbers[2] != 0.0)
-    core::reject(place, fmt::format("`{}` leaves the plane", key), "a flow with 1 cell along z has nothing along it");
-  return {numbers[0], numbers[1], numbers[2]};
+  return vector_of(given != nullptr ? *given : node, key, numbers, is_plane);
 }
 
 void check_speed(const core::Node& place, double speed) {
-  if (const std::string problem = problem_of_speed(speed); !problem.empty()) core::reject(place, problem, mach_hint);
+  if (speed > most_mach * sound_speed)
+    core::reject(place,
+                 fmt::format("a speed of {:g} is a Mach number of {:.3g}, and {:g} is the most", speed,
+                             speed / sound_speed, most_mach),
+                 mach_hint);
 }
 
 void refuse_key(const core::Node& node, const char* key, const std::string& kind) {
@@ -144,15 +143,7 @@ LatticeEdge edge_in(const core::Node& node, const Face& face, bool is_plane, cor
   if (!read.velocity && edge.kind != EdgeKind::wall)
     core::reject(node, "the key `velocity` is missing", "of what comes in, along x, y and z, in cells a step");
   if (!read.velocity) return edge;
-  edge.velocity = vector_in(node, "velocity", *read.velocity, is_plane);
-  const core::Node& place = *node.find("velocity");
-  check_speed(place, length_of(edge.velocity));
-  const double inward = (face.high ? -1.0 : 1.0) * edge.velocity[face.axis];
-  if (edge.kind == EdgeKind::wall && inward != 0.0)
-    core::reject(place, fmt::format("the wall `{}` moves out of its place", face.name), "a wall moves along itself");
-  if (edge.kind == EdgeKind::inflow && inward <= 0.0)
-    core::reject(place, fmt::format("nothing comes in at `{}` with this velocity", face.name),
-                 "an inflow has a velocity into the domain; an \"outflow\" has none");
+  edge.velocity = edge_velocity_of(*node.find("velocity"), face, edge.kind, *read.velocity, is_plane);
   return edge;
 }
 
@@ -259,12 +250,42 @@ void check_numbers(const core::Node& node, LbmConfig& config) {
     core::reject(at("period"), "`lbm.period` has no effect without `lbm.oscillation`", "leave it out");
 }
 
+// Files of many formats take tiles of one size.
+void check_tiles(const core::Node& root, const LbmConfig& config) {
+  const int last = config.is_plane() ? 1 : 2;
+  for (int axis = config.decomposition == "rectangles" ? last - 1 : last; axis <= last; ++axis) {
+    const std::int32_t cells = config.mesh.extent()[axis], tile = std::min(cells, config.mesh.block);
+    if (cells % tile == 0) continue;
+    const core::Node mesh = table_or_empty(root, "mesh");
+    const core::Node* const block = mesh.find("block");
+    core::reject(block != nullptr ? *block : mesh,
+                 fmt::format("tiles of {} cells do not divide {} cells along {}", tile, cells, "xyz"[axis]),
+                 "choose a `mesh.block` that does: ranks have whole tiles, so let there be several for each");
+  }
+}
+
 }  // namespace
 
-std::string problem_of_speed(double speed) {
-  if (speed <= most_mach * sound_speed) return {};
-  return fmt::format("a speed of {:g} is a Mach number of {:.3g}, and {:g} is the most", speed, speed / sound_speed,
-                     most_mach);
+std::array<double, 3> vector_of(const core::Node& place, const std::string& key, const std::vector<double>& numbers,
+                                bool is_plane) {
+  if (numbers.size() != 3)
+    core::reject(place, fmt::format("`{}` has {} numbers", key, numbers.size()), "give three, along x, y and z");
+  if (is_plane && numbers[2] != 0.0)
+    core::reject(place, fmt::format("`{}` leaves the plane", key), "a flow with 1 cell along z has nothing along it");
+  return {numbers[0], numbers[1], numbers[2]};
+}
+
+std::array<double, 3> edge_velocity_of(const core::Node& place, const Face& face, EdgeKind kind,
+                                       const std::vector<double>& numbers, bool is_plane) {
+  const std::array<double, 3> velocity = vector_of(place, "velocity", numbers, is_plane);
+  check_speed(place, length_of(velocity));
+  const double inward = (face.high ? -1.0 : 1.0) * velocity[face.axis];
+  if (kind == EdgeKind::wall && inward != 0.0)
+    core::reject(place, fmt::format("the wall `{}` moves out of its place", face.name), "a wall moves along itself");
+  if (kind == EdgeKind::inflow && inward <= 0.0)
+    core::reject(place, fmt::format("nothing comes in at `{}` with this velocity", face.name),
+                 "an inflow has a velocity into the domain; an \"outflow\" has none");
+  return velocity;
 }
 
 std::string problem_of_viscosity(double viscosity, const std::string& collision) {
@@ -330,6 +351,7 @@ LbmConfig read_lbm(const core::Node& root, core::Node& resolved) {
   config.mesh = read_tiles(root, resolved, least_tile);
   if (config.mesh.cells[0] < 2 || config.mesh.cells[1] < 2)
     core::reject(*root.find("mesh"), "the box is flat along x or y", "a flow in a plane has 1 cell along z");
+  check_tiles(root, config);
   check_numbers(node, config);
   read_edges(root, resolved, config);
   check_initial(initial, config);

@@ -49,8 +49,14 @@ std::map<std::string, std::vector<core::Option>> lbm_options();
 /// Reads and checks them; stores them with defaults in `resolved`. Throws core::Error.
 LbmConfig read_lbm(const core::Node& root, core::Node& resolved);
 
-/// What is wrong with a viscosity, or a speed, in a sentence; empty where nothing is.
+/// What is wrong with a viscosity, in a sentence; empty where nothing is.
 std::string problem_of_viscosity(double viscosity, const std::string& collision);
-std::string problem_of_speed(double speed);
+
+/// The vector `key` that was given at `place`, and that of a velocity of an edge. Throw core::Error where there cannot
+/// be such a one.
+std::array<double, 3> vector_of(const core::Node& place, const std::string& key, const std::vector<double>& numbers,
+                                bool is_plane);
+std::array<double, 3> edge_velocity_of(const core::Node& place, const Face& face, solvers::EdgeKind kind,
+                                       const std::vector<double>& numbers, bool is_plane);
 
 }  // namespace sidestream::sims

@@ -12,8 +12,8 @@ struct Tiles {
   mesh::Layout tiles, boxes;
 };
 
-/// Slices: tiles of `thickness` cells along the last axis that has more than one; rectangles: along the last two. Ranks
-/// beyond the tiles have none.
+/// Slices: tiles of `thickness` cells, or all there are, along the last axis that has more than one; rectangles: along
+/// the last two. Ranks beyond the tiles have none.
 Tiles make_tiles(const mesh::Box& domain, const mesh::Periodicity& periodic, std::int32_t thickness,
                  bool are_rectangles, int ranks);
 

@@ -25,7 +25,7 @@ core::Table<MeshConfig> mesh_table(std::int32_t least_block = usual_least_block)
 /// Reads `[mesh]` of the configuration `root` and checks that blocks fit; stores it in `resolved`. Throws core::Error.
 MeshConfig read_mesh(const core::Node& root, core::Node& resolved, std::int32_t least_block = usual_least_block);
 
-/// The same of blocks that need not fit: the last along an axis may be smaller.
+/// The same of blocks that need not divide the cells of each axis: the reader checks what they have to.
 MeshConfig read_tiles(const core::Node& root, core::Node& resolved, std::int32_t least_block = usual_least_block);
 
 /// The member `name` of `root`, or an empty table of that name.
