@@ -18,6 +18,8 @@ constexpr int vector_bytes = 32;
 constexpr int vector_bytes = 16;
 #endif
 constexpr int line_bytes = 64;
+// More rows are read at once than the processor foresees: lines are asked for so many before they are needed.
+constexpr int lines_ahead = 4;
 
 template <typename Real>
 struct VectorOf {
@@ -101,7 +103,10 @@ void advance_row(const CollisionStep<Real>& step, const Real* const (&from)[L::d
     for (int part = 0; part < Of::parts; ++part) {
       Vector<Real> g[L::directions];
 #pragma GCC unroll 19
-      for (int q = 0; q < L::directions; ++q) g[q] = load(from[q] + i + part * Of::lanes);
+      for (int q = 0; q < L::directions; ++q) {
+        g[q] = load(from[q] + i + part * Of::lanes);
+        __builtin_prefetch(from[q] + i + lines_ahead * Of::in_a_line);
+      }
       const int first = i + part * Of::lanes;
       if (step.wraps[0] && (first == 0 || first + Of::lanes >= cells)) close_row<L>(g, from, first, cells);
       Model::template collide<L, forced>(g, step.numbers);
