@@ -167,6 +167,8 @@ TEST(LbmConfigTest, RefusesWhatCannotBe) {
     EXPECT_THAT(problem, HasSubstr("run.toml:")) << wrong.to;
   }
   EXPECT_EQ(problem_of(tunnel), "");
+  for (const std::string& text : {tunnel, box, with(tunnel, "end = 1000", "end = 1000\ncollision = \"bgk\"")})
+    EXPECT_EQ(problem_of(read_run(core::parse_toml(text, "run.toml")).resolved), "");
   EXPECT_EQ(problem_of(with(tunnel, "kind = \"inflow\"", "kind = \"inflow\"\nprofile = \"parabolic\"")), "");
   EXPECT_THAT(problem_of(with(box, "[initial]",
                               "[edge.left]\nkind = \"inflow\"\nvelocity = [0.05, 0.0, 0.0]\nprofile = "

@@ -56,13 +56,17 @@ const std::vector<Shape>& shapes() {
   return all;
 }
 
-void check_keys(const core::Node& node, const Shape& shape) {
-  for (const char* key : {"center", "radius", "from", "to", "width"}) {
-    const core::Node* const given = node.find(key);
+// A table with its defaults filled in is read again: what a shape has not may be there as it is by default.
+void check_keys(const core::Node& node, const Barrier& barrier, const Shape& shape) {
+  const Barrier usual;
+  const std::array keys{std::pair{"center", !barrier.center.empty()}, std::pair{"radius", barrier.radius.has_value()},
+                        std::pair{"from", !barrier.from.empty()}, std::pair{"to", !barrier.to.empty()},
+                        std::pair{"width", barrier.width != usual.width}};
+  for (const auto& [key, is_set] : keys) {
     const bool is_used = std::ranges::find(shape.keys, key) != shape.keys.end();
-    if (given != nullptr && !is_used)
-      core::reject(*given, fmt::format("a {} has no `{}`", shape.name, key), "leave it out");
-    if (given == nullptr && is_used && std::string(key) != "width")
+    if (is_set && !is_used)
+      core::reject(*node.find(key), fmt::format("a {} has no `{}`", shape.name, key), "leave it out");
+    if (!is_set && is_used && std::string(key) != "width")
       core::reject(node, fmt::format("a {} needs the key `{}`", shape.name, key),
                    "places and lengths are in cells; the middle of the first cell lies at 0.5");
   }
@@ -74,7 +78,7 @@ void check_places(const core::Node& node, const Barrier& barrier, const Shape& s
   if (numbers == 0)
     core::reject(node, fmt::format("there is no {} in a plane", shape.name), "a \"cylinder\" stands across the plane");
   for (const auto& [key, place] : {std::pair{"center", &barrier.center}, {"from", &barrier.from}, {"to", &barrier.to}})
-    if (const core::Node* const given = node.find(key); given != nullptr && place->size() != numbers)
+    if (const core::Node* const given = node.find(key); given != nullptr && !place->empty() && place->size() != numbers)
       core::reject(*given, fmt::format("`{}` of a {} has {} numbers", key, shape.name, place->size()),
                    fmt::format("give {}", numbers == 2 ? "two, along x and y" : "three, along x, y and z"));
 }
@@ -93,7 +97,7 @@ bool Barrier::holds(mesh::Int3 cell) const {
   const std::array<double, 3> at = middle_of(cell);
   if (shape == picture_name) return picture.is_dark(cell.x, cell.y);
   if (shape == "line") return distance_squared(at, from, to) <= 0.25 * width * width;
-  if (shape != "box") return distance_squared(at, center) < radius * radius;
+  if (shape != "box") return distance_squared(at, center) < *radius * *radius;
   for (std::size_t axis = 0; axis < from.size(); ++axis)
     if (at[axis] < std::min(from[axis], to[axis]) || at[axis] > std::max(from[axis], to[axis])) return false;
   return true;
@@ -103,7 +107,7 @@ double Barrier::height() const {
   if (length) return *length;
   if (shape == picture_name) return picture.dark_rows();
   if (shape == "line") return std::fabs(to[1] - from[1]) + width;
-  return shape == "box" ? std::fabs(to[1] - from[1]) : 2.0 * radius;
+  return shape == "box" ? std::fabs(to[1] - from[1]) : 2.0 * *radius;
 }
 
 double Barrier::area(std::int32_t depth) const {
@@ -119,7 +123,7 @@ core::Table<Barrier> barrier_table() {
   for (const Shape& shape : shapes()) names.emplace_back(shape.name);
   table.option("shape", &Barrier::shape, "cylinder").one_of(names).required().doc("of its cells");
   table.option("center", &Barrier::center, {}).range(-1e6, 1e6).doc("of a cylinder (x, y) or a sphere, in cells");
-  table.option("radius", &Barrier::radius, 1.0).range(1e-6, 1e6).doc("of these, in cells");
+  table.option("radius", &Barrier::radius, std::nullopt).range(1e-6, 1e6).doc("of these, in cells");
   table.option("from", &Barrier::from, {}).range(-1e6, 1e6).doc("a corner of a box, or where a line begins, in cells");
   table.option("to", &Barrier::to, {}).range(-1e6, 1e6).doc("the opposite corner, or where it ends");
   table.option("width", &Barrier::width, 1.0).range(1e-6, 1e6).doc("of a line, in cells");
@@ -144,7 +148,7 @@ std::vector<Barrier> read_barriers(const core::Node& root, const std::string& pa
                      "use letters, digits and `_`; `picture` and `painted` are taken");
       const Shape& shape =
           *std::ranges::find(shapes(), barrier.shape, [](const Shape& one) { return std::string(one.name); });
-      check_keys(node, shape);
+      check_keys(node, barrier, shape);
       check_places(node, barrier, shape, domain);
       if (!has_cells(barrier, domain))
         core::reject(node, fmt::format("the barrier `{}` has no cell in the domain {}", name, to_string(domain)),

@@ -20,7 +20,8 @@ inline constexpr const char* painted_name = "painted";
 struct Barrier {
   std::string name, shape;
   std::vector<double> center, from, to;
-  double radius = 0.0, width = 1.0;
+  std::optional<double> radius;
+  double width = 1.0;
   std::optional<double> length;  ///< across the flow, of which coefficients of forces are made
   Picture picture;               ///< of the shape `picture`
 

@@ -325,7 +325,7 @@ std::string words_of(const Barrier& barrier) {
     for (const std::uint8_t dark : barrier.picture.dark) digest = (digest ^ dark) * 1099511628211ULL;
     return fmt::format("{} x {} pixels, {:016x}", barrier.picture.width, barrier.picture.height, digest);
   }
-  return fmt::format("{} {} {} {} {} {}", barrier.shape, words_of(barrier.center), barrier.radius,
+  return fmt::format("{} {} {} {} {} {}", barrier.shape, words_of(barrier.center), barrier.radius.value_or(0.0),
                      words_of(barrier.from), words_of(barrier.to), barrier.width);
 }
 

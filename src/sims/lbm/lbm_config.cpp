@@ -16,7 +16,7 @@ namespace {
 using solvers::CollisionKind, solvers::EdgeKind, solvers::LatticeEdge;
 
 constexpr std::int32_t least_tile = 1;  // no rank has ghost cells of tiles
-constexpr double most_mach = 0.3;
+constexpr double most_mach = 0.3, usual_magic = 3.0 / 16.0;
 const double sound_speed = 1.0 / std::numbers::sqrt3;
 constexpr const char* mach_hint =
     "lower all speeds and the viscosity alike and take more steps: the flow is the same, with smaller errors of "
@@ -41,7 +41,7 @@ core::Table<LbmConfig> lbm_table() {
   table.option("collision", &LbmConfig::collision, "trt")
       .one_of({"trt", "bgk", "regularised"})
       .doc("two relaxation times, one, or recursive regularisation for high Reynolds numbers");
-  table.option("magic", &LbmConfig::magic, 3.0 / 16.0)
+  table.option("magic", &LbmConfig::magic, usual_magic)
       .range(1e-6, 10.0)
       .doc("of two relaxation times; at 3/16 straight walls are exactly half a cell beyond the last one");
   table.option("force", &LbmConfig::force, {0.0, 0.0, 0.0}).range(-0.1, 0.1).doc("on a volume, along x, y and z");
@@ -124,8 +124,9 @@ void check_speed(const core::Node& place, double speed) {
                  mach_hint);
 }
 
-void refuse_key(const core::Node& node, const char* key, const std::string& kind) {
-  if (const core::Node* const given = node.find(key))
+// A configuration with its defaults filled in is read again: what is not used may be there as it is by default.
+void refuse_if(bool is_set, const core::Node& node, const char* key, const std::string& kind) {
+  if (const core::Node* const given = node.find(key); is_set && given != nullptr)
     core::reject(*given, fmt::format("`{}` has no effect on an edge of the kind \"{}\"", key, kind), "leave it out");
 }
 
@@ -134,11 +135,11 @@ LatticeEdge edge_in(const core::Node& node, const Face& face, bool is_plane, cor
   LatticeEdge edge{.kind = kind_of(read.kind)};
   const bool has_velocity =
       edge.kind == EdgeKind::wall || edge.kind == EdgeKind::inflow || edge.kind == EdgeKind::equilibrium;
-  if (!has_velocity) refuse_key(node, "velocity", read.kind);
-  if (edge.kind != EdgeKind::inflow) refuse_key(node, "profile", read.kind);
-  if (edge.kind != EdgeKind::outflow) refuse_key(node, "density", read.kind);
   edge.density = read.density;
   edge.is_parabolic = read.profile == "parabolic";
+  refuse_if(!has_velocity, node, "velocity", read.kind);
+  refuse_if(edge.is_parabolic && edge.kind != EdgeKind::inflow, node, "profile", read.kind);
+  refuse_if(edge.kind != EdgeKind::outflow, node, "density", read.kind);
   if (!has_velocity) return edge;
   if (!read.velocity && edge.kind != EdgeKind::wall)
     core::reject(node, "the key `velocity` is missing", "of what comes in, along x, y and z, in cells a step");
@@ -211,7 +212,7 @@ void read_edges(const core::Node& root, core::Node& resolved, LbmConfig& config)
 void check_initial(const core::Node& initial, LbmConfig& config) {
   const std::array<double, 3> mean = vector_in(initial, "velocity", config.velocity, config.is_plane());
   const bool has_vortices = config.flow == "taylor-green";
-  if (const core::Node* const speed = initial.find("speed"); speed != nullptr && !has_vortices)
+  if (const core::Node* const speed = initial.find("speed"); config.vortices != 0.0 && !has_vortices)
     core::reject(*speed, "`initial.speed` has no effect on a uniform flow", "set `initial.velocity`");
   if (has_vortices && config.vortices == 0.0)
     core::reject(initial, "the vortices of Taylor and Green need `speed`", "0.02 is usual");
@@ -236,7 +237,7 @@ void check_numbers(const core::Node& node, LbmConfig& config) {
         model.kind == CollisionKind::regularised
             ? "raise the speed and the cells across the flow together with it, or take a larger one"
             : "take a larger one, more cells at the same Reynolds number, or `lbm.collision` = \"regularised\"");
-  if (node.find("magic") != nullptr && model.kind != CollisionKind::trt)
+  if (config.magic != usual_magic && model.kind != CollisionKind::trt)
     core::reject(at("magic"), fmt::format("`lbm.magic` has no effect on the collision \"{}\"", config.collision),
                  "leave it out");
   config.lattice.collision = model.kind;
@@ -342,6 +343,7 @@ LbmConfig read_lbm(const core::Node& root, core::Node& resolved) {
   const core::Node node = table_or_empty(root, "lbm"), initial = table_or_empty(root, "initial");
   core::Node part;
   LbmConfig config = lbm_table().read(node, &part);
+  if (!config.barrier.empty()) part.set("barrier", core::Node(config.barrier));  // read again from another folder
   resolved.set("lbm", part);
   const LbmConfig begins = initial_table().read(initial, &part);
   resolved.set("initial", part);
