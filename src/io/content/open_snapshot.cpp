@@ -90,8 +90,8 @@ mesh::Hierarchy nested(const mesh::Snapshot& file, int ranks) {
 void warn_of_lost_seal(const std::string& path) {
   fmt::print(
       stderr,
-      "warning: the checksums of the file are lost, so nothing in it can be checked: it is old, was copied in part "
-      "or is damaged\n  --> {}\n",
+      "warning: the checksums of {} are lost, so nothing in it can be checked: it is old, was copied in part or is "
+      "damaged\n",
       path);
 }
 
