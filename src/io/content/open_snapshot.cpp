@@ -88,7 +88,12 @@ mesh::Hierarchy nested(const mesh::Snapshot& file, int ranks) {
 class Source {
  public:
   Source(const comm::Communicator& comm, const std::string& path) : comm_(comm) {
-    comm.agree_on([&] { file_ = open_snapshot_file(path); });
+    comm.agree_on([&] {
+      file_ = open_snapshot_file(path);
+      if (file_->description().is_sparse())
+        throw core::Error("the file holds a part of the domain only", path,
+                          "a plot file or checkpoint holds all of it; `sidestream.open` in Python reads this one");
+    });
   }
 
   void choose_levels(const mesh::Snapshot& state, const Deal& deal) {
