@@ -2,6 +2,7 @@
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/expression.hpp"
+#include "sidestream/mesh/on_level.hpp"
 
 namespace sidestream::mesh {
 

@@ -85,7 +85,7 @@ Members dealt(const comm::Communicator& comm, const Members& members, std::uint6
   return {spread(members.runs), spread(members.particles)};
 }
 
-std::vector<Link> links_between(const comm::Communicator& comm, const Moment& earlier, const Moment& now) {
+std::vector<TimeLink> links_between(const comm::Communicator& comm, const Moment& earlier, const Moment& now) {
   const LeafField density = test::shared(test::leaves_of(now.mesh, comm.rank(), now.density));
   const Members before = dealt(comm, members_on(earlier, comm.rank(), comm.size()), 5);
   const Members after = members_on(now, comm.rank(), comm.size());
@@ -113,7 +113,7 @@ TEST(HaloLinks, FollowAHaloThatMovesAsFarAsItsCellsOverlap) {
     return is_in(c, {3, 2, 3}, {6, 4, 5}) ? 12 : no_halo;
   });
 
-  EXPECT_THAT(links_between(*world, earlier, now), ElementsAre(Link{11, 12, 4.0, 4.0, 0, true, true}));
+  EXPECT_THAT(links_between(*world, earlier, now), ElementsAre(TimeLink{11, 12, 4.0, 4.0, 0, true, true}));
 }
 
 TEST(HaloLinks, FollowByItsParticlesAHaloThatHasLeftItsCells) {
@@ -127,7 +127,7 @@ TEST(HaloLinks, FollowByItsParticlesAHaloThatHasLeftItsCells) {
   earlier.halo_of_particle = {{100, 1}, {101, 1}, {105, 1}};
   now.halo_of_particle = {{101, 2}, {105, 2}, {999, 2}};
 
-  EXPECT_THAT(links_between(*world, earlier, now), ElementsAre(Link{1, 2, 0.0, 0.0, 2, true, true}));
+  EXPECT_THAT(links_between(*world, earlier, now), ElementsAre(TimeLink{1, 2, 0.0, 0.0, 2, true, true}));
 }
 
 TEST(HaloLinks, OfAMergerHaveTheOneWithMoreParticlesAsMainProgenitor) {
@@ -144,8 +144,8 @@ TEST(HaloLinks, OfAMergerHaveTheOneWithMoreParticlesAsMainProgenitor) {
 
   const auto by_particles = links_between(*world, earlier, now);
 
-  EXPECT_THAT(by_mass, ElementsAre(Link{5, 9, 27, 27, 0, true, true}, Link{6, 9, 18, 18, 0, false, true}));
-  EXPECT_THAT(by_particles, ElementsAre(Link{5, 9, 27, 27, 1, false, true}, Link{6, 9, 18, 18, 2, true, true}));
+  EXPECT_THAT(by_mass, ElementsAre(TimeLink{5, 9, 27, 27, 0, true, true}, TimeLink{6, 9, 18, 18, 0, false, true}));
+  EXPECT_THAT(by_particles, ElementsAre(TimeLink{5, 9, 27, 27, 1, false, true}, TimeLink{6, 9, 18, 18, 2, true, true}));
 }
 
 TEST(HaloLinks, OfAHaloThatSplitsHaveTheLargerShareAsMainDescendantAndOfEqualOnesTheSmallerId) {
@@ -156,8 +156,8 @@ TEST(HaloLinks, OfAHaloThatSplitsHaveTheLargerShareAsMainDescendantAndOfEqualOne
   });
 
   EXPECT_THAT(links_between(*world, earlier, now),
-              ElementsAre(Link{7, 1, 8, 8, 0, true, true}, Link{7, 2, 8, 8, 0, true, false},
-                          Link{7, 3, 4, 4, 0, true, false}));
+              ElementsAre(TimeLink{7, 1, 8, 8, 0, true, true}, TimeLink{7, 2, 8, 8, 0, true, false},
+                          TimeLink{7, 3, 4, 4, 0, true, false}));
 }
 
 TEST(HaloLinks, AreNoneForAHaloThatIsBornAndOneThatIsGone) {
@@ -182,11 +182,11 @@ TEST(HaloLinks, CrossPeriodicFaces) {
   const auto earlier = moment_of({8, 8, 8}, world->size(), 1, around(6, 4));
   const auto now = moment_of({8, 8, 8}, world->size(), 2, around(7, 5));
 
-  EXPECT_THAT(links_between(*world, earlier, now), ElementsAre(Link{4, 5, 8, 8, 0, true, true}));
+  EXPECT_THAT(links_between(*world, earlier, now), ElementsAre(TimeLink{4, 5, 8, 8, 0, true, true}));
 }
 
 // The plain twin: cell by cell of a grid as fine as the finer of both meshes, particle by particle.
-std::vector<Link> oracle(const Moment& earlier, const Moment& now) {
+std::vector<TimeLink> oracle(const Moment& earlier, const Moment& now) {
   const int finest = std::max(earlier.mesh.finest_level(), now.mesh.finest_level());
   const auto on_finest = [&](const Moment& moment, auto value) {
     RefinedMesh mesh = moment.mesh;
@@ -212,11 +212,11 @@ std::vector<Link> oracle(const Moment& earlier, const Moment& now) {
   for (const auto& [particle, halo] : earlier.halo_of_particle)
     if (now.halo_of_particle.contains(particle)) ++sums[{now.halo_of_particle.at(particle), halo}].particles;
   const double volume = now.mesh.geometry.volume() / static_cast<double>(before.domain().volume());
-  std::vector<Link> links;
+  std::vector<TimeLink> links;
   for (const auto& [pair, sum] : sums)
     links.push_back({pair.second, pair.first, sum.cells * volume, sum.mass * volume, sum.particles, true, true});
-  for (Link& link : links)
-    for (const Link& other : links) {
+  for (TimeLink& link : links)
+    for (const TimeLink& other : links) {
       const auto a = std::tie(link.shared_particles, link.shared_mass);
       const auto b = std::tie(other.shared_particles, other.shared_mass);
       if (other.descendant == link.descendant && (b > a || (b == a && other.progenitor < link.progenitor)))
@@ -287,8 +287,8 @@ TEST(HaloLinks, OfSetsOfParticlesCountTheParticlesOfBoth) {
 
   const auto links = world->broadcast(link_members(*world, earlier, now));
 
-  EXPECT_THAT(links, ElementsAre(Link{1, 3, 0, 0, 10, true, false}, Link{1, 4, 0, 0, 20, true, true},
-                                 Link{2, 4, 0, 0, 10, false, true}));
+  EXPECT_THAT(links, ElementsAre(TimeLink{1, 3, 0, 0, 10, true, false}, TimeLink{1, 4, 0, 0, 20, true, true},
+                                 TimeLink{2, 4, 0, 0, 10, false, true}));
 }
 
 TEST(HaloLinks, OfIdsAtTheEndsOfTheirRangeAreFound) {
@@ -299,7 +299,7 @@ TEST(HaloLinks, OfIdsAtTheEndsOfTheirRangeAreFound) {
 
   const auto links = world->broadcast(link_members(*world, here, here));
 
-  EXPECT_THAT(links, ElementsAre(Link{1, 1, 0, 0, 1, true, true}, Link{2, 2, 0, 0, 2, true, true}));
+  EXPECT_THAT(links, ElementsAre(TimeLink{1, 1, 0, 0, 1, true, true}, TimeLink{2, 2, 0, 0, 2, true, true}));
 }
 
 TEST(HaloLinks, TakeEachParticleOnce) {
@@ -330,8 +330,8 @@ mesh::Result result_of(const comm::Communicator& comm, const Moment& moment, std
                        const mesh::Result& earlier) {
   mesh::Result result;
   const LeafField density = test::shared(test::leaves_of(moment.mesh, comm.rank(), moment.density));
-  add_members_and_links(comm, linked_halos, members_on(moment, comm.rank(), comm.size()), density, snapshot_of(moment, step), earlier,
-                        result);
+  add_members_and_links(comm, linked_halos, members_on(moment, comm.rank(), comm.size()), density,
+                        snapshot_of(moment, step), earlier, result);
   return result;
 }
 

@@ -38,7 +38,7 @@ mesh::Particles particles_everywhere(const RefinedMesh& mesh, const comm::Commun
 
 // Cell by cell, from the halos there are and what `halo_membership` says. Runs of one cell each.
 Members expected_members(const RefinedMesh& mesh, const std::vector<mesh::Field<std::int64_t>>& membership,
-                             const std::set<std::int64_t>& halos) {
+                         const std::set<std::int64_t>& halos) {
   Members members;
   const Grid grid(mesh.finest_cells());
   for (int level = 0; level <= mesh.finest_level(); ++level) {

@@ -11,7 +11,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using End = Tracks::End;
 
-Link link(std::int64_t progenitor, std::int64_t descendant, bool is_main_progenitor, bool is_main_descendant) {
+TimeLink link(std::int64_t progenitor, std::int64_t descendant, bool is_main_progenitor, bool is_main_descendant) {
   return {progenitor, descendant, 1.0, 0.0, 0, is_main_progenitor, is_main_descendant};
 }
 
@@ -26,9 +26,8 @@ TEST(Tracks, BeginWithTheFirstMoment) {
 }
 
 TEST(Tracks, GoOnThroughMainLinks) {
-  const Tracks tracks =
-      tracks_of(std::vector{link(10, 11, true, true), link(20, 21, true, true)}, two_before,
-                std::vector<std::int64_t>{21, 11}, 2);
+  const Tracks tracks = tracks_of(std::vector{link(10, 11, true, true), link(20, 21, true, true)}, two_before,
+                                  std::vector<std::int64_t>{21, 11}, 2);
 
   EXPECT_THAT(tracks.track, ElementsAre(1, 0));
   EXPECT_THAT(tracks.from, ElementsAre(1, 0));
@@ -47,9 +46,8 @@ TEST(Tracks, OfAMergerGoOnFromItsMainProgenitor) {
 }
 
 TEST(Tracks, OfASplitGoOnInTheMainDescendant) {
-  const Tracks tracks =
-      tracks_of(std::vector{link(10, 11, true, false), link(10, 12, true, true)}, Tracked{{10}, {4}},
-                std::vector<std::int64_t>{11, 12}, 9);
+  const Tracks tracks = tracks_of(std::vector{link(10, 11, true, false), link(10, 12, true, true)}, Tracked{{10}, {4}},
+                                  std::vector<std::int64_t>{11, 12}, 9);
 
   EXPECT_THAT(tracks.track, ElementsAre(9, 4));
   EXPECT_THAT(tracks.from, ElementsAre(4, 4));

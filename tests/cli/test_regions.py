@@ -40,9 +40,10 @@ condition = "q_criterion > 0 and vorticity_magnitude > 2"
 save = ["q_criterion"]
 every = 2
 [task.plot]
-write = "fields"
+write = "plotfile"
+format = "raw"
 grid = "space"
-fields = ["velocity_x", "velocity_y", "velocity_z"]
+variables = ["velocity_x", "velocity_y", "velocity_z"]
 precision = "double"
 at_end = true
 """
@@ -216,7 +217,9 @@ def test_a_restart_goes_on_with_the_tracks(place: Path, flow: sidestream.Run) ->
 
 
 def test_events_and_the_report_tell_the_share(place: Path, flow: sidestream.Run) -> None:
-    (event,) = [e for e in flow.events.where(lambda e: e["event"] == "analysis") if (e["task"], e["step"]) == ("fast", 4)]
+    (event,) = [
+        e for e in flow.events.where(lambda e: e["event"] == "analysis") if (e["task"], e["step"]) == ("fast", 4)
+    ]
 
     share = flow.result("fast", 4).attrs["saved_share"]
     assert event["summary"].endswith(f"{100 * share:.3g} % of the bytes saved")
@@ -343,7 +346,7 @@ def test_a_function_that_cannot_be_is_told(place: Path, function: str, code: int
         ("task.fast.condition=velocity_x + 1", "a number is neither true nor false"),
         ("task.fast.condition=velocity_x >", "column"),
         ("task.fast.condition=1 > 0", "names no quantity"),
-        ("task.fast.save=[\"nothing\"]", "nothing"),
+        ('task.fast.save=["nothing"]', "nothing"),
         ("task.fast.margin=-1", "margin"),
         (f"task.fast.margin={N + 1}", f"a margin of {N + 1} cells is wider than the box"),
         ("task.fast.min_cells=0", "min_cells"),
@@ -359,7 +362,9 @@ def test_wrong_words_are_refused_before_the_run_begins(setting: str, said: str, 
 
 
 def test_no_region_and_one_that_is_everything(tmp_path: Path) -> None:
-    config = FLOW.replace(f"> {FASTEST}", "> 1e9").replace("q_criterion > 0 and vorticity_magnitude > 2", "q_criterion > -1e9")
+    config = FLOW.replace(f"> {FASTEST}", "> 1e9").replace(
+        "q_criterion > 0 and vorticity_magnitude > 2", "q_criterion > -1e9"
+    )
     flow = run(tmp_path, 2, "out", config=config)
 
     nothing, everything = flow.result("fast", -1), flow.result("vortices", -1)

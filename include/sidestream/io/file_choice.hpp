@@ -14,9 +14,6 @@ struct Format;
 /// The resolved configuration among the texts of a file.
 inline const std::string config_text = "config";
 
-/// Says among the texts of a file that its boxes cover a part of the domain, and whose.
-inline const std::string sparse_text = "sparse";
-
 /// A plot file shows chosen quantities; a checkpoint has what a run needs to go on, to the bit, in the simulation's own
 /// units; a stored snapshot has chosen quantities by their own names and all that analyses read, to the bit.
 enum class FileKind { plot_file, checkpoint, stored_snapshot };

@@ -31,8 +31,8 @@ void write_result(const comm::Communicator& comm, const std::string& path, const
 /// in ".vtkhdf" where that of the result ends in ".nc".
 std::string cut_out_path(const std::string& path);
 
-/// Reads what `write_result` wrote, but for a cut-out, bit for bit, with all rows of distributed columns. Local. Throws core::Error naming
-/// the file when it is not a sound result file.
+/// Reads what `write_result` wrote, but for a cut-out, bit for bit, with all rows of distributed columns. Local. Throws
+/// core::Error naming the file when it is not a sound result file.
 mesh::Result read_result(const std::string& path);
 
 /// The same on any number of ranks: what is not distributed on rank 0, and nearly equal parts of the distributed rows,

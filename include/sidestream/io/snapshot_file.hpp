@@ -46,9 +46,6 @@ struct FileDescription {
   mesh::Particles no_particles;        ///< none, with all columns of the table, and the mass if all are alike
   std::vector<FileSpecies> species{};  ///< as far as the file tells; see `species_in`
   Seal seal = Seal::none;              ///< of others nothing is believed: see `require_possible`
-
-  /// Whether its boxes cover a part of the domain, and are meant to.
-  bool is_sparse() const { return state.texts.contains(sparse_text); }
 };
 
 /// The species of the particles in a file: dark matter, where it does not tell.
@@ -82,8 +79,7 @@ class SnapshotFile {
   /// the boxes of that level that meet them. Checksums are verified. Throws when the file does not cover them.
   void read_field(const std::string& name, mesh::Field<double>& into, int level = 0, int component = 0) const;
   /// The same with each cell from the finest level up to `level` that has it; a coarser cell gives its value to all
-  /// finer ones in it. Throws when the coarsest level does not cover the boxes; of a sparse file, cells that no box has
-  /// are NaN.
+  /// finer ones in it. Throws when the coarsest level does not cover the boxes.
   void read_covering(const std::string& name, mesh::Field<double>& into, int level, int component = 0) const;
 
   /// The share of the particles of `rank` of `ranks`, a contiguous part of the file, wherever they are: migrate them

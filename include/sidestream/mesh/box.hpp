@@ -59,9 +59,6 @@ inline std::int32_t wrapped(std::int32_t index, std::int32_t cells) {
   return ((index % cells) + cells) % cells;
 }
 
-/// Cells of level 0, whose domain is `root`, as cells of the level whose domain is `domain`: axes of one cell stay so.
-Box on_level(const Box& cells, const Box& root, const Box& domain);
-
 /// "[0 0 0, 8 8 8)"
 std::string to_string(const Box& box);
 

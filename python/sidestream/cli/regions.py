@@ -43,7 +43,9 @@ def classify(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)],
     function: Annotated[
         str,
-        typer.Argument(metavar="MODULE:FUNCTION", help="A function of a region, here or installed.", show_default=False),
+        typer.Argument(
+            metavar="MODULE:FUNCTION", help="A function of a region, here or installed.", show_default=False
+        ),
     ],
     task: Annotated[
         str | None,
@@ -66,8 +68,8 @@ def classify(
       sidestream regions classify runs/flow shapes:kind --task vortices -o kinds.csv
     """
     from ..files.opening import open_run
-    from ..files.regions import task_of
     from ..files.regions import regions as all_regions
+    from ..files.regions import task_of
     from ..runs import catalogue
 
     catalogue.check_target(out)
@@ -104,7 +106,8 @@ def _function(name: str) -> Callable[[Region], Any]:
         sys.path.pop(0)
     if not callable(found):
         raise UsageError(f"the module `{module}` has no function `{function}`")
-    return found
+    decide: Callable[[Region], Any] = found
+    return decide
 
 
 def _answer(decide: Callable[[Region], Any], name: str, region: Region) -> str | float | int:
@@ -123,9 +126,9 @@ def _answer(decide: Callable[[Region], Any], name: str, region: Region) -> str |
 def _table(rows: list[tuple[Region, Any]], function: str) -> xr.Dataset:
     import xarray as xr
 
-    columns = {
-        "step": [region.step for region, _ in rows],
-        **{name: [region.properties[name] for region, _ in rows] for name in ("id", "track") if name in rows[0][0].properties},
-        "class": [answer if not isinstance(answer, bool) else int(answer) for _, answer in rows],
-    }
+    columns: dict[str, list[Any]] = {"step": [region.step for region, _ in rows]}
+    for name in ("id", "track"):
+        if name in rows[0][0].properties:
+            columns[name] = [region.properties[name] for region, _ in rows]
+    columns["class"] = [int(answer) if isinstance(answer, bool) else answer for _, answer in rows]
     return xr.Dataset({name: ("region", values) for name, values in columns.items()}, attrs={"function": function})

@@ -101,7 +101,7 @@ class _Moment:
         self._file = SnapshotFile(self.path.with_suffix(".vtkhdf")) if result.attrs.get("saved_cells", 0) else None
         if self._file is None:
             raise Error(
-                "no cells of these regions were saved", self.path, f'name quantities in `save` of [task.{task}]'
+                "no cells of these regions were saved", self.path, f"name quantities in `save` of [task.{task}]"
             )
         level = self._file.levels - 1
         self._level = level
@@ -133,7 +133,9 @@ class _Moment:
             raise Error("the cells of regions are not told apart", self.path, "set `link = true` in the task")
         inside = np.zeros(tuple(high - low), dtype=bool)
         of = self._members["member_run_region"] == region
-        runs = zip(*(self._members[f"member_run_{name}"][of].tolist() for name in ("level", "cell", "cells")), strict=True)
+        runs = zip(
+            *(self._members[f"member_run_{name}"][of].tolist() for name in ("level", "cell", "cells")), strict=True
+        )
         for level, cell, count in runs:
             finer = np.where(self.cells > 1, 2 ** (self._level - level), 1)
             z, y, x = np.unravel_index(cell, tuple(self.cells // finer))
@@ -216,5 +218,3 @@ def task_of(run: Run, task: str | None) -> str:
     if found:
         raise Error(f"the run has {len(found)} tasks of regions", run.folder, f"name one: {' or '.join(found)}")
     raise Error("no task of the run finds regions", run.folder, 'add a task with `analysis = "regions"`')
-
-

@@ -76,7 +76,9 @@ class MergerTree:
 
         The branch begins with a halo that has no progenitor, or that split off from one which mainly became another.
         """
-        branch: xr.Dataset = self.halos.isel({self._noun: [self._row_of[place] for place in self._walk_back(halo, step)]})
+        branch: xr.Dataset = self.halos.isel(
+            {self._noun: [self._row_of[place] for place in self._walk_back(halo, step)]}
+        )
         return branch
 
     def progenitors(self, halo: int, step: int = -1) -> xr.Dataset:
@@ -148,7 +150,10 @@ class MergerTree:
     def _named(self, halo: int, step: int) -> tuple[int, int]:
         place = (self._step(step), int(halo))
         if place not in self._row_of:
-            what, hint = f"there is no {self._noun} {halo} at step {place[0]}", f"ids of {self._noun}s change from step to step"
+            what, hint = (
+                f"there is no {self._noun} {halo} at step {place[0]}",
+                f"ids of {self._noun}s change from step to step",
+            )
             raise Error(what, hint=hint)
         return place
 
@@ -207,7 +212,18 @@ def _joined(tables: Sequence[xr.Dataset]) -> xr.Dataset:
     import xarray as xr
 
     joined: xr.Dataset = xr.concat(tables, dim=LINK, combine_attrs="drop_conflicts")
-    kept = ("task", "box_mpc", "hubble", "omega_m", "field", "t_boundary", "t_halo", "linking_length", "condition", "extreme")
+    kept = (
+        "task",
+        "box_mpc",
+        "hubble",
+        "omega_m",
+        "field",
+        "t_boundary",
+        "t_halo",
+        "linking_length",
+        "condition",
+        "extreme",
+    )
     joined.attrs = {name: value for name, value in joined.attrs.items() if name in kept}
     return joined
 

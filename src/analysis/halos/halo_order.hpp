@@ -12,7 +12,7 @@ namespace sidestream::analysis {
 /// A catalogue, by descending mass and then ascending id.
 struct FoundHalos {
   std::vector<Halo> halos;  ///< on rank 0; where they are spread, those of rank 0, then those of rank 1, and so on
-  Members members;      ///< of this rank
+  Members members;          ///< of this rank
   bool is_spread = false;
 };
 

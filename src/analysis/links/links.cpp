@@ -229,70 +229,73 @@ void join_on_owners(const comm::Communicator& comm, std::vector<Share>& shares) 
 }
 
 // Whether `a` shares more than `b`, another link of the same end; `other` is that at the other end.
-bool is_stronger(const Link& a, const Link& b, SharedMost by, std::int64_t Link::*other) {
+bool is_stronger(const TimeLink& a, const TimeLink& b, SharedMost by, std::int64_t TimeLink::*other) {
   if (by == SharedMost::volume) return std::tie(a.shared_volume, b.*other) > std::tie(b.shared_volume, a.*other);
   return std::tie(a.shared_particles, a.shared_mass, b.*other) > std::tie(b.shared_particles, b.shared_mass, a.*other);
 }
 
 // Marks for each end `of` the strongest of its links to an `other`.
-void mark_main(std::vector<Link>& links, SharedMost by, std::int64_t Link::*of, std::int64_t Link::*other,
-               bool Link::*mark) {
-  std::map<std::int64_t, Link*> best;
-  for (Link& link : links) {
-    Link*& known = best.try_emplace(link.*of, &link).first->second;
+void mark_main(std::vector<TimeLink>& links, SharedMost by, std::int64_t TimeLink::*of, std::int64_t TimeLink::*other,
+               bool TimeLink::*mark) {
+  std::map<std::int64_t, TimeLink*> best;
+  for (TimeLink& link : links) {
+    TimeLink*& known = best.try_emplace(link.*of, &link).first->second;
     if (is_stronger(link, *known, by, other)) known = &link;
   }
   for (const auto& [end, link] : best) link->*mark = true;
 }
 
 // The table on rank 0, of shares that are joined. `cell_volume` is that of the cells that shares count.
-std::vector<Link> table_of(const comm::Communicator& comm, std::span<const Share> shares, double cell_volume,
-                           SharedMost by) {
-  std::vector<Link> mine;
+std::vector<TimeLink> table_of(const comm::Communicator& comm, std::span<const Share> shares, double cell_volume,
+                               SharedMost by) {
+  std::vector<TimeLink> mine;
   for (const Share& share : shares)
     mine.push_back({share.count.progenitor, share.count.descendant,
                     static_cast<double>(share.count.volume) * cell_volume, share.mass.value() * cell_volume,
                     share.count.particles, false, false});
-  std::vector<Link> links = comm.gather(std::span<const Link>(mine));
-  std::sort(links.begin(), links.end(), [](const Link& a, const Link& b) {
+  std::vector<TimeLink> links = comm.gather(std::span<const TimeLink>(mine));
+  std::sort(links.begin(), links.end(), [](const TimeLink& a, const TimeLink& b) {
     return std::tie(a.descendant, a.progenitor) < std::tie(b.descendant, b.progenitor);
   });
-  mark_main(links, by, &Link::descendant, &Link::progenitor, &Link::is_main_progenitor);
-  mark_main(links, by, &Link::progenitor, &Link::descendant, &Link::is_main_descendant);
+  mark_main(links, by, &TimeLink::descendant, &TimeLink::progenitor, &TimeLink::is_main_progenitor);
+  mark_main(links, by, &TimeLink::progenitor, &TimeLink::descendant, &TimeLink::is_main_descendant);
   return links;
 }
 
 // --- results
 
 template <typename T, typename V>
-void add_column(mesh::Result& result, const std::vector<Link>& links, const char* name, const std::string& unit,
-                const std::string& description, V Link::*member) {
+void add_column(mesh::Result& result, const std::vector<TimeLink>& links, const char* name, const std::string& unit,
+                const std::string& description, V TimeLink::*member) {
   std::vector<T> values;
   values.reserve(links.size());
-  for (const Link& link : links) values.push_back(static_cast<T>(link.*member));
+  for (const TimeLink& link : links) values.push_back(static_cast<T>(link.*member));
   result.add(name, unit, description, {"link"}, {static_cast<std::int64_t>(links.size())}, std::move(values));
 }
 
-void add_links(mesh::Result& result, const std::vector<Link>& links, const LinkedKind& kind, bool have_cells) {
+void add_links(mesh::Result& result, const std::vector<TimeLink>& links, const LinkedKind& kind, bool have_cells) {
   add_column<std::int64_t>(result, links, "progenitor", "1", "id of a " + kind.noun + " of the step `progenitor_step`",
-                           &Link::progenitor);
+                           &TimeLink::progenitor);
   add_column<std::int64_t>(result, links, "descendant", "1",
                            "id of a " + kind.noun + " of this step that shares " +
                                (kind.by == SharedMost::matter ? "matter" : "cells") + " with it",
-                           &Link::descendant);
+                           &TimeLink::descendant);
   if (have_cells)
     add_column<double>(result, links, "shared_volume", kind.volume_unit, "volume of the cells that are in both",
-                       &Link::shared_volume);
+                       &TimeLink::shared_volume);
   if (kind.by == SharedMost::matter) {
     if (have_cells)
-      add_column<double>(result, links, "shared_mass", "Msun", "mass in that volume at this step", &Link::shared_mass);
+      add_column<double>(result, links, "shared_mass", "Msun", "mass in that volume at this step",
+                         &TimeLink::shared_mass);
     add_column<std::int64_t>(result, links, "shared_particles", "1", "number of particles that are in both",
-                             &Link::shared_particles);
+                             &TimeLink::shared_particles);
   }
   add_column<std::int64_t>(result, links, "is_main_progenitor", "1",
-                           "1 where no other progenitor shares more with the descendant", &Link::is_main_progenitor);
+                           "1 where no other progenitor shares more with the descendant",
+                           &TimeLink::is_main_progenitor);
   add_column<std::int64_t>(result, links, "is_main_descendant", "1",
-                           "1 where no other descendant shares more with the progenitor", &Link::is_main_descendant);
+                           "1 where no other descendant shares more with the progenitor",
+                           &TimeLink::is_main_descendant);
 }
 
 std::string text_of(const mesh::Result& result, const std::string& name) {
@@ -332,8 +335,8 @@ Members read_members(const comm::Communicator& comm, const LinkedKind& kind, con
 
 }  // namespace
 
-std::vector<Link> link_members(const comm::Communicator& comm, const Members& earlier, const Members& now,
-                                 const LeafField& density, const mesh::Geometry& geometry, SharedMost by) {
+std::vector<TimeLink> link_members(const comm::Communicator& comm, const Members& earlier, const Members& now,
+                                   const LeafField& density, const mesh::Geometry& geometry, SharedMost by) {
   std::int64_t deepest = finest_level(density);
   for (const MemberRun& run : earlier.runs) deepest = std::max(deepest, run.level);
   const int finest = static_cast<int>(comm.max(deepest));
@@ -347,20 +350,20 @@ std::vector<Link> link_members(const comm::Communicator& comm, const Members& ea
   return table_of(comm, shares, std::ldexp(geometry.cell_volume(), -bits_a_level(root) * finest), by);
 }
 
-std::vector<Link> link_members(const comm::Communicator& comm, const std::vector<MemberParticle>& earlier,
-                                 const std::vector<MemberParticle>& now) {
+std::vector<TimeLink> link_members(const comm::Communicator& comm, const std::vector<MemberParticle>& earlier,
+                                   const std::vector<MemberParticle>& now) {
   std::vector<Share> shares;
   add_shared_particles(comm, earlier, now, shares);
   join_on_owners(comm, shares);
   return table_of(comm, shares, 0.0, SharedMost::matter);
 }
 
-std::vector<Link> add_members_and_links(const comm::Communicator& comm, const LinkedKind& kind, const Members& now,
-                                        const LeafField& density, const mesh::Snapshot& snapshot,
-                                        const mesh::Result& earlier, mesh::Result& result) {
+std::vector<TimeLink> add_members_and_links(const comm::Communicator& comm, const LinkedKind& kind, const Members& now,
+                                            const LeafField& density, const mesh::Snapshot& snapshot,
+                                            const mesh::Result& earlier, mesh::Result& result) {
   const Box& root = root_domain(density);
   const Members before = read_members(comm, kind, earlier, root);
-  std::vector<Link> links = link_members(comm, before, now, density, snapshot.geometry, kind.by);
+  std::vector<TimeLink> links = link_members(comm, before, now, density, snapshot.geometry, kind.by);
   add_runs(comm, kind.noun, root, now.runs, result);
   if (kind.by == SharedMost::matter) add_particles(comm, kind.noun, now.particles, result);
   if (comm.rank() != 0) return links;

@@ -11,7 +11,7 @@
 namespace sidestream::analysis {
 
 /// Two halos or regions, of an earlier moment and of now, that share cells or particles.
-struct Link {
+struct TimeLink {
   std::int64_t progenitor = 0, descendant = 0;  ///< ids, each of its own moment
   double shared_volume = 0.0;                   ///< of the cells of both [unit of length, cubed]
   double shared_mass = 0.0;                     ///< now in the shared volume: sum of density times volume
@@ -20,7 +20,7 @@ struct Link {
   /// equal ones the one with the smaller id.
   bool is_main_progenitor = false, is_main_descendant = false;
 
-  friend bool operator==(const Link&, const Link&) = default;
+  friend bool operator==(const TimeLink&, const TimeLink&) = default;
 };
 
 /// What counts as sharing more: more particles, and of equal ones more mass; or more volume.
@@ -42,20 +42,20 @@ inline const LinkedKind linked_halos{"halo", "Mpc^3", SharedMost::matter};
 /// earlier moment go to the owners of the same volume now, particles of both to a rank by their id, where neighbours in
 /// id meet; sums of a pair of halos meet on one rank. Throws core::Error on all ranks where two particles of one moment
 /// have the same id.
-std::vector<Link> link_members(const comm::Communicator& comm, const Members& earlier, const Members& now,
-                                 const LeafField& density, const mesh::Geometry& geometry,
-                               SharedMost by = SharedMost::matter);
+std::vector<TimeLink> link_members(const comm::Communicator& comm, const Members& earlier, const Members& now,
+                                   const LeafField& density, const mesh::Geometry& geometry,
+                                   SharedMost by = SharedMost::matter);
 /// The same for halos that are sets of particles.
-std::vector<Link> link_members(const comm::Communicator& comm, const std::vector<MemberParticle>& earlier,
-                                 const std::vector<MemberParticle>& now);
+std::vector<TimeLink> link_members(const comm::Communicator& comm, const std::vector<MemberParticle>& earlier,
+                                   const std::vector<MemberParticle>& now);
 
 /// For an analysis that links: adds to its result the members of now, and as columns over `link` those that
 /// `link_members` finds to the members that `earlier`, its result of an earlier step, holds (none if that has no
 /// members). Attributes: `member_step`, and `progenitor_step` where there is an earlier one. Returns the links, on rank
 /// 0. Collective. Throws core::Error on all ranks for members that cannot be, and for those on another root grid.
-std::vector<Link> add_members_and_links(const comm::Communicator& comm, const LinkedKind& kind, const Members& now,
-                                        const LeafField& density, const mesh::Snapshot& snapshot,
-                                        const mesh::Result& earlier, mesh::Result& result);
+std::vector<TimeLink> add_members_and_links(const comm::Communicator& comm, const LinkedKind& kind, const Members& now,
+                                            const LeafField& density, const mesh::Snapshot& snapshot,
+                                            const mesh::Result& earlier, mesh::Result& result);
 /// The same for halos that are sets of particles.
 void add_members_and_links(const comm::Communicator& comm, const std::vector<MemberParticle>& now,
                            const mesh::Snapshot& snapshot, const mesh::Result& earlier, mesh::Result& result);

@@ -125,7 +125,7 @@ void add_column(mesh::Result& result, const char* dimension, const std::string& 
 }  // namespace
 
 Members members_of(const comm::Communicator& comm, const HaloRuns& runs, const HaloFrame& frame,
-                       std::span<const std::int64_t> kept, std::span<const HaloParticle> particles) {
+                   std::span<const std::int64_t> kept, std::span<const HaloParticle> particles) {
   const std::vector<std::int64_t> ids = kept_ids(comm, runs, kept);
   Members members;
   for (int level = 0; level < frame.levels(); ++level) {
@@ -159,7 +159,8 @@ void add_runs(const comm::Communicator& comm, const std::string& noun, const Box
   const auto add = [&](const std::string& name, const std::string& description, auto value) {
     add_column(result, run_dimension, name, description, collected(std::span(runs), value));
   };
-  add("member_run_level", "level of refinement of a run of cells along x in a " + noun, [](auto& r) { return r.level; });
+  add("member_run_level", "level of refinement of a run of cells along x in a " + noun,
+      [](auto& r) { return r.level; });
   add("member_run_cell", "its first cell: linear index (z, y, x order) on the grid of its level",
       [](auto& r) { return r.cell; });
   add("member_run_cells", "number of its cells", [](auto& r) { return r.cells; });
@@ -231,7 +232,8 @@ std::size_t MemberCells::row_index(int block, std::int32_t z, std::int32_t y) co
          static_cast<std::size_t>(y - box.lo.y);
 }
 
-std::span<const MemberCells::Entry> MemberCells::row_from(int block, std::int32_t z, std::int32_t y, std::int32_t x) const {
+std::span<const MemberCells::Entry> MemberCells::row_from(int block, std::int32_t z, std::int32_t y,
+                                                          std::int32_t x) const {
   const std::size_t row = row_index(block, z, y);
   const auto begin = static_cast<std::size_t>(row_start_[row]), end = static_cast<std::size_t>(row_start_[row + 1]);
   const auto all = std::span(entries_).subspan(begin, end - begin);

@@ -42,7 +42,7 @@ struct Members {
 /// `kept` are the ids of the halos whose peaks this rank owns, ascending; of others there are no members. Collective.
 /// Messages only between ranks that hold parts of one halo.
 Members members_of(const comm::Communicator& comm, const HaloRuns& runs, const HaloFrame& frame,
-                       std::span<const std::int64_t> kept, std::span<const HaloParticle> particles);
+                   std::span<const std::int64_t> kept, std::span<const HaloParticle> particles);
 
 /// Adds the members of all ranks as columns of the distributed dimensions `member_run` and `member_particle`: rows by
 /// ascending id of the whole and then level and cell, or particle, runs as long as they can be, so that the tables are

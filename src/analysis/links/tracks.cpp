@@ -8,10 +8,10 @@ namespace sidestream::analysis {
 namespace {
 
 // The other end of the main link of each end `of`.
-std::map<std::int64_t, std::int64_t> main_ends(std::span<const Link> links, std::int64_t Link::*of,
-                                               std::int64_t Link::*other, bool Link::*is_main) {
+std::map<std::int64_t, std::int64_t> main_ends(std::span<const TimeLink> links, std::int64_t TimeLink::*of,
+                                               std::int64_t TimeLink::*other, bool TimeLink::*is_main) {
   std::map<std::int64_t, std::int64_t> ends;
-  for (const Link& link : links)
+  for (const TimeLink& link : links)
     if (link.*is_main) ends[link.*of] = link.*other;
   return ends;
 }
@@ -38,10 +38,12 @@ std::int64_t Tracks::mergers() const {
   return static_cast<std::int64_t>(ended.size()) - deaths();
 }
 
-Tracks tracks_of(std::span<const Link> links, const Tracked& before, std::span<const std::int64_t> ids,
+Tracks tracks_of(std::span<const TimeLink> links, const Tracked& before, std::span<const std::int64_t> ids,
                  std::int64_t next) {
-  const auto progenitors = main_ends(links, &Link::descendant, &Link::progenitor, &Link::is_main_progenitor);
-  const auto descendants = main_ends(links, &Link::progenitor, &Link::descendant, &Link::is_main_descendant);
+  const auto progenitors =
+      main_ends(links, &TimeLink::descendant, &TimeLink::progenitor, &TimeLink::is_main_progenitor);
+  const auto descendants =
+      main_ends(links, &TimeLink::progenitor, &TimeLink::descendant, &TimeLink::is_main_descendant);
   std::map<std::int64_t, std::int64_t> track_before, track_now;
   for (std::size_t i = 0; i < before.ids.size(); ++i) track_before[before.ids[i]] = before.tracks[i];
 

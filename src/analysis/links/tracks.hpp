@@ -39,7 +39,7 @@ struct Tracks {
 /// Follows what was there before: a track goes on where two are each other's main progenitor and main descendant; one
 /// whose main progenitor goes on elsewhere has split from it; one whose main descendant goes on from another has merged
 /// into that. New tracks are numbered from `next` in the order of `ids`. Local.
-Tracks tracks_of(std::span<const Link> links, const Tracked& before, std::span<const std::int64_t> ids,
+Tracks tracks_of(std::span<const TimeLink> links, const Tracked& before, std::span<const std::int64_t> ids,
                  std::int64_t next);
 
 }  // namespace sidestream::analysis

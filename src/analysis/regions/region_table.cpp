@@ -63,8 +63,9 @@ void add_measured(Columns& columns, const RegionTable& table, const RegionColumn
       return table.sums[q * table.regions.size() + row];
     };
     const double cell = about.root_cell_volume;
-    columns.add<double>(name + "_mean", unit, "mean of `" + name + "` over its volume",
-                        [&](const Region& region, std::size_t row) { return sum(row).total * cell / region.shape.volume; });
+    columns.add<double>(
+        name + "_mean", unit, "mean of `" + name + "` over its volume",
+        [&](const Region& region, std::size_t row) { return sum(row).total * cell / region.shape.volume; });
     columns.add<double>(name + "_integral", unit_product(unit, volume), "sum of `" + name + "` times volume",
                         [&](const Region&, std::size_t row) { return sum(row).total * cell; });
     columns.add<double>(name + "_min", unit, "least `" + name + "` in it",

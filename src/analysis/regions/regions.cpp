@@ -224,7 +224,7 @@ class Regions final : public Analysis {
             const mesh::Snapshot& snapshot, const RegionTable& table, const mesh::Result& earlier,
             mesh::Result& result) const {
     const LinkedKind kind{"region", unit_power(unit_or_one(snapshot.length_unit), 3)};
-    const std::vector<Link> links = add_members_and_links(comm, kind, members, heights, snapshot, earlier, result);
+    const std::vector<TimeLink> links = add_members_and_links(comm, kind, members, heights, snapshot, earlier, result);
     comm.agree_on([&] {
       if (comm.rank() != 0) return;
       std::vector<std::int64_t> ids;

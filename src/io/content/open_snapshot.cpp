@@ -11,6 +11,7 @@
 #include "sidestream/io/file_mesh.hpp"
 #include "sidestream/io/format.hpp"
 #include "sidestream/io/quantity_names.hpp"
+#include "sidestream/io/sparse.hpp"
 #include "sidestream/redistribute/migration.hpp"
 
 namespace sidestream::io {
@@ -90,7 +91,7 @@ class Source {
   Source(const comm::Communicator& comm, const std::string& path) : comm_(comm) {
     comm.agree_on([&] {
       file_ = open_snapshot_file(path);
-      if (file_->description().is_sparse())
+      if (is_sparse(file_->description()))
         throw core::Error("the file holds a part of the domain only", path,
                           "a plot file or checkpoint holds all of it; `sidestream.open` in Python reads this one");
     });

@@ -18,6 +18,7 @@
 #include "sidestream/io/array_file.hpp"
 #include "sidestream/io/atomic_file.hpp"
 #include "sidestream/io/format.hpp"
+#include "sidestream/io/sparse.hpp"
 #include "sidestream/io/write_snapshot.hpp"
 #include "sidestream/mesh/snapshot.hpp"
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/mesh/on_level.hpp"
 #include "sidestream/redistribute/redistribution.hpp"
 
 namespace sidestream::sims {

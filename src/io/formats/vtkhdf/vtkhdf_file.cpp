@@ -17,6 +17,7 @@
 #include "io/formats/metadata.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
+#include "sidestream/io/sparse.hpp"
 
 namespace sidestream::io {
 
@@ -165,8 +166,8 @@ void VtkhdfFile::read_levels() {
   if (levels_.empty()) fail("there is no level");
 }
 
-// The domain of others is what the boxes of the coarsest level span; it begins at the cell (0, 0, 0) here. Our boxes may
-// leave cells of it out.
+// The domain of others is what the boxes of the coarsest level span; it begins at the cell (0, 0, 0) here. Our boxes
+// may leave cells of it out.
 void VtkhdfFile::set_domain(std::vector<mesh::Box>& boxes) {
   mesh::Box domain = boxes.front();
   for (const mesh::Box& box : boxes)
@@ -174,7 +175,7 @@ void VtkhdfFile::set_domain(std::vector<mesh::Box>& boxes) {
       domain.lo[axis] = std::min(domain.lo[axis], box.lo[axis]);
       domain.hi[axis] = std::max(domain.hi[axis], box.hi[axis]);
     }
-  if (description_.is_sparse()) domain = mesh::domain_of(stated_cells());
+  if (is_sparse(description_)) domain = mesh::domain_of(stated_cells());
   first_cell_ = domain.lo;
   description_.state.geometry.domain = mesh::domain_of(domain.extent());
   for (int axis = 0; axis < 3; ++axis) {
