@@ -13,7 +13,7 @@
 namespace sidestream::analysis {
 
 /// The side of the tiles in which cells are kept, in cells of their level. A tile begins at a multiple of it.
-constexpr std::int32_t tile_cells = 16;
+constexpr std::int32_t tile_cells = 8;
 
 /// What is kept of a snapshot around some of its cells.
 struct CutOut {

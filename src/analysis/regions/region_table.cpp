@@ -25,7 +25,8 @@ class Columns {
     std::vector<T> values;
     for (std::size_t row = 0; row < table_.regions.size(); ++row)
       values.push_back(static_cast<T>(value(table_.regions[row], row)));
-    result_.add(name, unit, text, {"region"}, {std::ssize(values)}, std::move(values));
+    const auto rows = std::ssize(values);
+    result_.add(name, unit, text, {"region"}, {rows}, std::move(values));
   }
   // One column each for x, y, z.
   template <typename T, typename F>

@@ -87,11 +87,6 @@ class Regions final : public Analysis {
     if (condition_.of().empty())
       throw core::Error("the condition names no quantity, so that it holds everywhere or nowhere", "condition",
                         "compare a quantity with a number: `density > 2`");
-    std::vector<std::string> measured, saved;
-    append_new(measured, std::exchange(parameters_.measure, {}));
-    append_new(saved, std::exchange(parameters_.save, {}));
-    parameters_.measure = std::move(measured);
-    parameters_.save = std::move(saved);
     if (parameters_.extreme.empty()) parameters_.extreme = condition_.of().front();
   }
 
