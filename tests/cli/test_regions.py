@@ -11,15 +11,15 @@ import scipy.ndimage
 import sidestream
 from calls import command, program
 
-N, MARGIN, FASTEST = 24, 2, 0.75
+N, MARGIN, FASTEST = 24, 2, 6.5
 FLOW = f"""simulation = "turbulence"
 [mesh]
 cells = [{N}, {N}, {N}]
 block = 12
 [turbulence]
-viscosity = 0.02
-dt = 0.1
-end = 0.4
+viscosity = 0.1
+dt = 0.02
+end = 0.08
 [initial]
 flow = "random"
 peak = 3.0
@@ -124,7 +124,8 @@ def results(of: sidestream.Run, task: str) -> dict[str, bytes]:
         for name, values in of.result(task, step).variables.items():
             found[f"{step} {name}"] = values.values.tobytes()
         cut_out = of.result_path(task, step).with_suffix(".vtkhdf")
-        found[f"{step} cut-out"] = cut_out.read_bytes()
+        found[f"{step} cut-out"] = cut_out.read_bytes() if cut_out.exists() else b""
+    assert any(name.endswith("cut-out") and values for name, values in found.items())
     return found
 
 
@@ -279,7 +280,7 @@ def boxes_seen_by_vtk(path: Path, field: str) -> dict[tuple[int, ...], np.ndarra
 def test_vtk_sees_the_boxes_and_every_value(
     place: Path, flow: sidestream.Run, velocity: dict[str, np.ndarray], tmp_path: Path
 ) -> None:
-    seen = boxes_seen_by_vtk(flow.result_path("fast", 4).with_suffix(".vtkhdf"), "velocity_x")
+    seen = boxes_seen_by_vtk(flow.result_path("fast", 4).with_suffix(".vtkhdf"), "x_velocity")
     assert sum(cells.size for cells in seen.values()) == flow.result("fast", 4).attrs["saved_cells"]
     for (_, x, y, z), cells in seen.items():
         nz, ny, nx = cells.shape

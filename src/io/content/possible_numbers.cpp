@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "sidestream/core/error.hpp"
+#include "sidestream/io/sparse.hpp"
 
 namespace sidestream::io {
 
@@ -168,6 +169,7 @@ void require_possible(const FileDescription& file) {
   require_names(file);
   require_geometry(file);
   require_moment(file);
+  if (is_sparse(file)) return;
   require_whole_domain(file);
   require_nested_levels(file);
 }
