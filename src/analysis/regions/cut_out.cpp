@@ -164,13 +164,13 @@ std::vector<mesh::Layout> layouts_of(const mesh::Snapshot& snapshot, const std::
   return layouts;
 }
 
-mesh::Snapshot without_cells(const mesh::Snapshot& snapshot, std::vector<mesh::Layout> layouts) {
+mesh::Snapshot without_cells(const mesh::Snapshot& snapshot, std::vector<mesh::Layout> layouts, int rank) {
   mesh::Snapshot part;
   part.moment = snapshot.moment;
   part.geometry = snapshot.geometry;
   part.length_unit = snapshot.length_unit;
   part.gamma = snapshot.gamma;
-  part.rank = snapshot.rank;
+  part.rank = rank;
   part.levels = std::move(layouts);
   if (part.is_refined()) part.with_refined = part.levels;
   return part;
@@ -186,7 +186,7 @@ CutOut cut_out(const comm::Communicator& comm, const mesh::Snapshot& snapshot, s
   CutOut found;
   for (const KeptBox& box : boxes) found.cells += box.box.volume();
   if (boxes.empty()) return found;
-  auto part = std::make_shared<mesh::Snapshot>(without_cells(snapshot, layouts_of(snapshot, boxes)));
+  auto part = std::make_shared<mesh::Snapshot>(without_cells(snapshot, layouts_of(snapshot, boxes), comm.rank()));
   std::vector<redistribute::Redistribution> plans;
   for (std::size_t level = 0; level < part->levels.size(); ++level)
     plans.emplace_back(comm, snapshot.levels[level], part->levels[level]);

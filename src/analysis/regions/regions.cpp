@@ -32,9 +32,10 @@ mesh::CellCondition condition_of(const std::string& text) {
   }
 }
 
-// The snapshot with the quantities `names`, of which sums may not have been sent.
-mesh::Snapshot with_sums(const mesh::Snapshot& snapshot, const std::vector<std::string>& names) {
+// The snapshot of `rank` with the quantities `names`, of which sums may not have been sent.
+mesh::Snapshot with_sums(const mesh::Snapshot& snapshot, int rank, const std::vector<std::string>& names) {
   mesh::Snapshot known = snapshot;
+  known.rank = rank;
   for (const std::string& name : names)
     if (!snapshot.has(name))
       known.add({name, unit_of(snapshot, name)},
@@ -116,7 +117,8 @@ class Regions final : public Analysis {
   mesh::Result run_after(const comm::Communicator& comm, const mesh::Snapshot& snapshot,
                          const mesh::Result& earlier) const override {
     comm.agree_on([&] { check_names(snapshot); });
-    const LeafField heights = heights_of(snapshot);
+    require_numbers(comm, snapshot);
+    const LeafField heights = heights_of(comm, snapshot);
     const HaloRuns runs = runs_of(comm, heights);
     const HaloFrame frame(heights, snapshot.geometry);
     const Own own = own_regions(comm, snapshot, runs, frame);
@@ -144,12 +146,19 @@ class Regions final : public Analysis {
     condition_.check(known, snapshot.moment.redshift().has_value());
   }
 
+  void require_numbers(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const {
+    std::vector<std::string> names = condition_.of();
+    append_new(names, parameters_.measure);
+    append_new(names, {parameters_.extreme});
+    for (const std::string& name : names) comm.agree(first_bad_cell(field_or_total(snapshot, name), name));
+  }
+
   // The magnitude where the condition holds, -1 elsewhere: cells at or above 0 are those of regions.
-  LeafField heights_of(const mesh::Snapshot& snapshot) const {
+  LeafField heights_of(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const {
     const LeafField values = field_or_total(snapshot, parameters_.extreme);
     LeafField heights;
     for (mesh::Field<double>& holds :
-         condition_.holds(with_sums(snapshot, condition_.of()), snapshot.levels.front().domain())) {
+         condition_.holds(with_sums(snapshot, comm.rank(), condition_.of()), snapshot.levels.front().domain())) {
       const ScalarView& value = values[heights.size()];
       for (int b = 0; b < holds.blocks(); ++b)
         core::for_each_cell(holds.box(b), [out = holds.view(b), from = value.view(b)](int k, int j, int i) {
