@@ -27,8 +27,25 @@ function(sidestream_module name)
   target_link_libraries(sidestream_${name} ${ARG_LINK})
   sidestream_compile_options(sidestream_${name})
   sidestream_precompile(sidestream_${name} sidestream_core)
+  sidestream_join(sidestream_${name} ${sources})
   set_target_properties(sidestream_${name} PROPERTIES EXPORT_NAME ${name})
   set_property(GLOBAL APPEND PROPERTY SIDESTREAM_MODULES sidestream_${name})
+endfunction()
+
+# sidestream_join(TARGET file...): the files of a folder become one for the compiler, so that headers are read and
+# templates instantiated once for all of them. Names in anonymous namespaces are therefore those of a folder.
+function(sidestream_join target)
+  if(NOT SIDESTREAM_JOINED)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  target_compile_options(${target} PRIVATE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  foreach(file ${ARGN})
+    cmake_path(GET file PARENT_PATH folder)
+    cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/src)
+    string(REPLACE "/" "_" group ${folder})
+    set_source_files_properties(${file} PROPERTIES UNITY_GROUP ${group})
+  endforeach()
 endfunction()
 
 # sidestream_precompile(TARGET FIRST header...): what most files include, and nothing of ours, so that a change of a

@@ -30,6 +30,7 @@ __all__ = ["Steering", "steer"]
 
 Place = Sequence[int]  # z, y, x
 Corners = tuple[tuple[int, int, int], tuple[int, int, int]]  # x first
+LONGEST_CONDITION = 1000  # of a condition in the language of `when`
 REGION_HINT = "give its first cell and its end: ((0, 0, 0), (16, 32, 32))"
 
 
@@ -88,11 +89,13 @@ class Steering:
         """
         edit: dict[str, Any] = {"operation": operation}
         if isinstance(where, str):
-            edit["where"] = where
-        if comm is None and isinstance(value, float | int | np.number) and not _is_mask(where):
+            edit["where"] = _condition(where)
+        if comm is None and not _is_mask(where) and not isinstance(value, list | tuple) and np.ndim(value) == 0:
             if region is not None:
                 edit["cells"] = _corners(region)
-            return self._change("edit", at, why, name=quantity, edit=edit | {"value": float(value)})
+            number = _numbers(value)
+            _require_finite(number)
+            return self._change("edit", at, why, name=quantity, edit=edit | {"value": float(number)})
         problem: Error | None = None
         try:
             if region is None:
@@ -214,9 +217,26 @@ def _corners(region: tuple[Place, Place]) -> Corners:
     """First cell and end, x first."""
     try:
         (z0, y0, x0), (z1, y1, x1) = region
-        return (index(x0), index(y0), index(z0)), (index(x1), index(y1), index(z1))
+        first, end = (index(x0), index(y0), index(z0)), (index(x1), index(y1), index(z1))
     except (TypeError, ValueError) as problem:
         raise UsageError(f"{region!r} is no region", hint=REGION_HINT) from problem
+    if not all(lowest < highest for lowest, highest in zip(first, end, strict=True)):
+        raise UsageError(f"there are no cells in {region!r}", hint=REGION_HINT)
+    return first, end
+
+
+def _condition(where: str) -> str:
+    if len(where) > LONGEST_CONDITION:
+        raise UsageError(f"a condition has at most {LONGEST_CONDITION} characters", hint="give a mask")
+    return where
+
+
+def _numbers(value: Any) -> NDArray[np.float64]:
+    array = np.asarray(value)
+    if array.dtype.kind not in "iuf":
+        raise UsageError(f"an array of {array.dtype} holds no real numbers", hint="convert it: array.astype(float)")
+    with np.errstate(over="ignore"):  # what is too large is found where all have to be finite
+        return array.astype(np.float64)
 
 
 def _is_mask(where: Any) -> bool:
@@ -233,26 +253,25 @@ def _blocks(corners: Corners, value: Any, where: Any, comm: Any) -> Sequence[Blo
         raise UsageError("several ranks give blocks, each with its first cell", hint="[((z, y, x), cells), ...]")
     (x0, y0, z0), (x1, y1, z1) = corners
     shape = (z1 - z0, y1 - y0, x1 - x0)
-    truths = np.asarray(where) if _is_mask(where) else np.ones(shape, dtype=np.bool_)
-    if truths.dtype != np.bool_ or truths.shape != shape:
+    truths = np.asarray(where) if _is_mask(where) else np.True_
+    if _is_mask(where) and (truths.dtype != np.bool_ or truths.shape != shape):
         raise UsageError(
             "`where` is no mask of the region", hint="give a condition as text, or a truth for each cell of the region"
         )
-    values = np.asarray(value, dtype=np.float64)
+    values = _numbers(value)
     if values.ndim > 0 and values.shape != shape:
         raise UsageError(
             f"an array of shape {values.shape} does not fit a region of {shape} cells",
             hint="give a value for each cell [z, y, x]",
         )
-    values = np.broadcast_to(values, shape)
-    _require_finite(values[truths])
+    _require_finite(np.broadcast_to(values, truths.shape or shape)[truths])
     return [Block((z0, y0, x0), np.where(truths, values, np.nan))]
 
 
 def _block(origin: Any, cells: Any) -> Block:
     try:
         z, y, x = (index(cell) for cell in origin)
-        array = np.ascontiguousarray(cells, dtype=np.float64)
+        array = np.ascontiguousarray(_numbers(cells))
     except (TypeError, ValueError) as problem:
         raise UsageError(f"{origin!r} is no first cell of a block", hint="give (z, y, x), and its cells") from problem
     if array.ndim != 3:

@@ -15,7 +15,7 @@ namespace sidestream::core {
 
 namespace {
 
-using Kind = Expression::Kind;
+using NodeKind = Expression::Kind;
 
 // So that no text exhausts the stack.
 constexpr int deepest = 100;
@@ -99,7 +99,7 @@ class Parser {
     return nullptr;
   }
 
-  Expression joined(Kind kind, Expression left, Expression right) const {
+  Expression joined(NodeKind kind, Expression left, Expression right) const {
     for (const Expression* part : {&left, &right})
       if (!part->is_truth)
         fail(part->column, "a number is neither true nor false", "`and`, `or` and `not` join comparisons");
@@ -112,7 +112,8 @@ class Parser {
       if (part->is_truth)
         fail(part->column, fmt::format("`{}` takes numbers, and this is true or false", with.sign),
              "join two comparisons with `and`");
-    Expression all{.kind = Kind::operation, .is_truth = is_truth, .column = left.column, .operation = with.operation};
+    Expression all{
+        .kind = NodeKind::operation, .is_truth = is_truth, .column = left.column, .operation = with.operation};
     all.parts = {std::move(left), std::move(right)};
     return all;
   }
@@ -120,13 +121,13 @@ class Parser {
   Expression either() {
     if (++depth_ > deepest) fail(at_, "the expression is nested too deeply", "use fewer parentheses");
     Expression left = both();
-    while (takes("or")) left = joined(Kind::either, std::move(left), both());
+    while (takes("or")) left = joined(NodeKind::either, std::move(left), both());
     --depth_;
     return left;
   }
   Expression both() {
     Expression left = inverted();
-    while (takes("and")) left = joined(Kind::both, std::move(left), inverted());
+    while (takes("and")) left = joined(NodeKind::both, std::move(left), inverted());
     return left;
   }
   Expression inverted() {
@@ -137,7 +138,7 @@ class Parser {
     Expression inner = comparison();
     if (!is_inverted) return inner;
     if (!inner.is_truth) fail(inner.column, "a number is neither true nor false", "`not` stands before a comparison");
-    Expression all{.kind = Kind::operation, .is_truth = true, .column = column};
+    Expression all{.kind = NodeKind::operation, .is_truth = true, .column = column};
     all.operation = [](double truth, double) { return 1.0 - truth; };
     all.parts = {std::move(inner)};
     return all;
@@ -164,7 +165,7 @@ class Parser {
     while (takes("-")) is_negative = !is_negative;
     Expression inner = operand();
     if (!is_negative) return inner;
-    Expression zero{.kind = Kind::number, .column = column, .number = -0.0};
+    Expression zero{.kind = NodeKind::number, .column = column, .number = -0.0};
     return combined(sums[1], false, std::move(zero), std::move(inner));
   }
 
@@ -180,18 +181,18 @@ class Parser {
     if (name.empty() || !begins_name(name.front())) return number();
     at_ += name.size();
     if (takes("(")) return call(column, name);
-    return {.kind = Kind::name, .column = column, .name = std::string(name)};
+    return {.kind = NodeKind::name, .column = column, .name = std::string(name)};
   }
   Expression number() {
     const char* const first = source_.text.data() + (at_ - 1);
-    Expression found{.kind = Kind::number, .column = at_};
+    Expression found{.kind = NodeKind::number, .column = at_};
     const auto [end, status] = std::from_chars(first, source_.text.data() + source_.text.size(), found.number);
     if (status != std::errc{} || !std::isfinite(found.number)) fail(at_, "this is no number", hint_for_rest());
     at_ += static_cast<std::size_t>(end - first);
     return found;
   }
   Expression call(std::size_t column, std::string_view name) {
-    Expression found{.kind = Kind::call, .column = column, .name = std::string(name)};
+    Expression found{.kind = NodeKind::call, .column = column, .name = std::string(name)};
     if (takes(")")) return found;
     do found.parts.push_back(either());
     while (takes(","));

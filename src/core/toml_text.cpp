@@ -12,7 +12,7 @@ namespace sidestream::core {
 
 namespace {
 
-constexpr int deepest = 64;
+constexpr int most_levels = 64;
 
 // The place behind the string or comment that begins at `at`, or `at` where none does.
 std::size_t behind_text(std::string_view text, std::size_t at) {
@@ -58,9 +58,9 @@ void require_shallow(const std::string& text, const std::string& source) {
     if (c == '[' || c == '{') ++depth;
     if ((c == ']' || c == '}') && depth > 0) --depth;
     dots = c == '.' ? dots + 1 : std::string_view("=\n,[]{}").find(c) != std::string_view::npos ? 0 : dots;
-    if (depth > deepest || dots > deepest) {
+    if (depth > most_levels || dots > most_levels) {
       const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(i), '\n');
-      throw Error(fmt::format("tables or arrays lie within each other more than {} deep", deepest),
+      throw Error(fmt::format("tables or arrays lie within each other more than {} deep", most_levels),
                   fmt::format("{}:{}", source, line), "a configuration has tables of two or three levels");
     }
   }

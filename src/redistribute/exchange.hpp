@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <span>
@@ -12,6 +13,8 @@
 #include "sidestream/redistribute/move_times.hpp"
 
 namespace sidestream::redistribute {
+
+inline constexpr std::size_t line_bytes = 64;  ///< of a cache
 
 /// What becomes of the cells of the destination.
 enum class Arrival { copied, converted, added };

@@ -181,12 +181,13 @@ PlainListener::~PlainListener() {
   if (!path_.empty()) ::unlink(path_.c_str());
 }
 
-void PlainListener::accept(std::map<std::string, PlainSocket>& into) {
+std::vector<std::pair<std::string, PlainSocket>> PlainListener::accept(std::size_t others) {
+  std::vector<std::pair<std::string, PlainSocket>> named;
   int file = 0;
   while ((file = ::accept4(file_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
     PlainSocket socket(file);
     send_at_once(file);
-    if (nameless_.size() < most_nameless && into.size() < most_sockets())
+    if (nameless_.size() < most_nameless && others < most_sockets())
       nameless_.push_back({std::move(socket), std::string(name_bytes, '\0')});
   }
   std::erase_if(nameless_, [&](Nameless& one) {
@@ -194,11 +195,12 @@ void PlainListener::accept(std::map<std::string, PlainSocket>& into) {
     try {
       const std::size_t got = one.socket.receive(place);
       if (got == 0) return one.age.seconds() > longest_nameless_s;
-      if (got == name_bytes) into.insert_or_assign(one.name, std::move(one.socket));  // else it speaks something else
-    } catch (const core::Error&) {                                                    // it has gone
+      if (got == name_bytes) named.emplace_back(one.name, std::move(one.socket));  // else it speaks something else
+    } catch (const core::Error&) {                                                 // it has gone
     }
     return true;
   });
+  return named;
 }
 
 }  // namespace sidestream::stream

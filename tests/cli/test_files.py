@@ -53,6 +53,19 @@ def test_particles_that_a_format_cannot_hold_are_told_of(sidestream: CommandLine
     assert done.stderr == "warning: vtkhdf files hold no particles: 29 were left out\n"
 
 
+def test_a_file_that_has_lost_its_checksums_is_read_with_a_warning(tmp_path: Path, sidestream: CommandLine) -> None:
+    lost = shutil.ignore_patterns("sidestream.*")
+    shutil.copytree(REFINED, tmp_path / "plt00007", ignore=lost)
+
+    done = sidestream("convert", "plt00007", "out", "--format", "flash", "-n", 2)
+
+    assert done.returncode == 0
+    assert done.stderr.count("warning: the checksums of the file are lost") == 1
+    with pytest.warns(UserWarning, match="plt00007: the checksums are lost"):
+        assert ss.open(tmp_path / "plt00007").seal == "lost"
+    assert ss.open(REFINED).seal == "kept"
+
+
 def test_chosen_fields_in_single_precision(tmp_path: Path, sidestream: CommandLine) -> None:
     words = ("--format", "flash", "--fields", "Temp", "--precision", "single", "-n", 2)
 

@@ -129,6 +129,18 @@ def test_a_python_program_steers(steered: Steered) -> None:
     assert steered.events("steering")[2]["value"]["cells"] == [[0, 0, 0], [4, 8, 8]]
 
 
+def write_arrays(folder: Path) -> None:
+    """Files that hold no real numbers, or not what they say."""
+    ones = np.ones((4, 4, 4))
+    arrays = {"ones": ones, "complex": ones + 1j, "dates": np.full((1, 1, 1), np.datetime64("2020-01-01"))}
+    arrays["pairs"] = np.zeros((1, 1, 1), dtype=[("a", "f8"), ("b", "i4")])
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array)
+    (folder / "empty.npy").touch()
+    head = b"{'descr': '<f8', 'fortran_order': False, 'shape': (999999, 999999, 999)}".ljust(117) + b"\n"
+    (folder / "huge.npy").write_bytes(b"\x93NUMPY\x01\x00\x76\x00" + head)
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
@@ -143,15 +155,33 @@ def test_a_python_program_steers(steered: Steered) -> None:
         (("edit", "pressure", "set", "many", "--where", "pressure > 1"), "no number"),
         (("edit", "pressure", "set", "1", "--where", "presure > 1"), "`pressure`"),
         (("edit", "pressure", "set", "1", "--where", "pressure + 1"), "compare"),
+        (("edit", "pressure", "set", "nan", "--cells", "0:1,0:1,0:1"), "finite"),
+        (("edit", "pressure", "set", "1", "--cells", "4:0,0:4,0:4"), "no cells"),
+        (("edit", "pressure", "set", "complex.npy", "--cells", "0:1,0:1,0:1"), "complex128"),
+        (("edit", "pressure", "set", "dates.npy", "--cells", "0:1,0:1,0:1"), "datetime64"),
+        (("edit", "pressure", "set", "pairs.npy", "--cells", "0:1,0:1,0:1"), "no real numbers"),
+        (("edit", "pressure", "set", "empty.npy", "--cells", "0:1,0:1,0:1"), "empty.npy"),
+        (("edit", "pressure", "set", "huge.npy", "--cells", "0:1,0:1,0:1"), "huge.npy"),
+        (("edit", "pressure", "set", "ones.npy", "--cells", "0:4294967296,0:4,0:4"), "does not fit"),
+        (("edit", "pressure", "set", "1", "--where", "x" * 100_000), "1000 characters"),
         (("edit", "pressure", "set", "missing.npy", "--cells", "0:1,0:1,0:1"), "missing.npy"),
         (("set", "hydro.riemann", "hlcc"), '"hllc"'),
         (("set", "output.checkpoint.asynchronous", "perhaps"), "true"),
     ],
 )
 def test_what_makes_no_sense_is_refused(steered: Steered, words: tuple[str, ...], complaint: str) -> None:
+    write_arrays(steered.folder)
     done = steered.steer(*words)
     assert done.returncode == 2
     assert complaint in done.stderr
+    assert steered.end() == 0
+    assert [event["verb"] for event in steered.events("steering")] == ["stop"]
+
+
+def test_an_edit_after_which_no_cell_could_go_on_is_refused_as_a_whole(steered: Steered) -> None:
+    assert steered.steer("edit", "gas_density", "multiply", "1e-320", "--cells", "0:2,0:2,0:2").returncode == 0
+    steered._wait_for(lambda: steered.events("steering_refused"))
+    assert "too small" in json.dumps(steered.events("steering_refused")[0])
     assert steered.end() == 0
     assert [event["verb"] for event in steered.events("steering")] == ["stop"]
 

@@ -23,10 +23,14 @@ using namespace std::chrono_literals;
 
 using Sockets = std::map<std::string, stream::PlainSocket>;
 
+void take(stream::PlainListener& listener, Sockets& into) {
+  for (auto& [name, socket] : listener.accept(into.size())) into.insert_or_assign(name, std::move(socket));
+}
+
 // Until so many have said their names.
 Sockets accepted(stream::PlainListener& listener, std::size_t count) {
   Sockets all;
-  for (const core::Stopwatch watch; all.size() < count && watch.seconds() < 10.0;) listener.accept(all);
+  for (const core::Stopwatch watch; all.size() < count && watch.seconds() < 10.0;) take(listener, all);
   return all;
 }
 
@@ -103,18 +107,18 @@ TEST(PlainListener, ThrowsOutWhoSpeaksSomethingElseAndKeepsNoCrowds) {
   Sockets sockets;
   Stranger other(folder + "/s+");
   other.say("GET / HTTP/1.1");
-  listener.accept(sockets);
+  take(listener, sockets);
   EXPECT_TRUE(sockets.empty());
   EXPECT_TRUE(other.is_thrown_out());
   std::vector<std::unique_ptr<Stranger>> silent;
   for (int i = 0; i < 100; ++i) {
     silent.push_back(std::make_unique<Stranger>(folder + "/s+"));
-    listener.accept(sockets);
+    take(listener, sockets);
   }
   EXPECT_TRUE(silent.back()->is_thrown_out());
   EXPECT_FALSE(silent.front()->is_thrown_out());
   silent.clear();
-  listener.accept(sockets);
+  take(listener, sockets);
   const stream::PlainSocket client(listener.address(), stream::random_word(), 2s);
   EXPECT_EQ(accepted(listener, 1).size(), 1U);
   std::filesystem::remove_all(folder);

@@ -203,6 +203,21 @@ TEST_F(SteeringDeskTest, AnEditByAnArrayNamesItsFileAndNoOther) {
   EXPECT_EQ(edits_[0].cells, (mesh::Box{{0, 0, 0}, {2, 1, 1}}));
 }
 
+TEST_F(SteeringDeskTest, EditsThatAreRefusedLeaveRoomForOthers) {
+  const auto at_desk = desk();
+  Steering all = steering(at_desk);
+  const json box{{0, 0, 0}, {1, 1, 1}};
+  if (world_.rank() != 0) return;
+  for (int trial = 0; trial < 20; ++trial) {
+    const json begun = ask(*at_desk, {{"kind", "array"}, {"cells", box}});
+    ASSERT_TRUE(begun.at("ok")) << trial;
+    const std::vector<std::uint8_t> bytes(8);
+    ask(*at_desk, {{"kind", "array"}, {"array", begun.at("array")}, {"cells", box}, {"values", json::binary(bytes)}});
+    const json edit{{"array", begun.at("array")}, {"where", "no such quantity > 1"}};
+    EXPECT_FALSE(ask(*at_desk, request("edit", {{"name", "density"}, {"edit", edit}})).at("ok"));
+  }
+}
+
 TEST_F(SteeringDeskTest, SettingsAreTakenUpAgainInWhateverOrderTheyArePossible) {
   const auto at_desk = desk();
   Steering all = steering(at_desk);

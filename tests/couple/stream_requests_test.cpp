@@ -173,4 +173,29 @@ TEST(StreamRequests, OfAnyBytesAreAnsweredOrRefused) {
   EXPECT_GT(welcome, 1'000);
 }
 
+// Each byte begins a text, a list, an object or a tag in the one before: none may be followed by a call of a function.
+TEST(StreamRequests, NestedAsDeepAsBytesGoAreRefused) {
+  NamedBroker broker("latest", 1000);
+  for (const unsigned char head : {0x5f, 0x7f, 0x9f, 0xbf, 0x81, 0xa1, 0xc1, 0xd8}) {
+    const std::string bytes(talk_limits.message_bytes - 1, static_cast<char>(head));
+    EXPECT_EQ(broker.answer("a", bytes).at("kind"), "refused") << int{head};
+    EXPECT_THROW(unpacked(bytes), core::Error) << int{head};
+    EXPECT_THROW(unpacked(std::string(std::size_t{8} << 20, static_cast<char>(head))), core::Error) << int{head};
+  }
+}
+
+TEST(StreamRequests, AsDeepAsOursAreUnderstood) {
+  json deep = "word";
+  for (int i = 0; i < 16; ++i) deep = json::array({deep, 1, -1.5, nullptr, json::binary({1, 2})});
+  EXPECT_EQ(unpacked(packed(deep)), deep);
+  EXPECT_THROW(unpacked(packed(json::array({deep}))), core::Error);
+}
+
+TEST(StreamRequests, WithEndlessNamesAreRefused) {
+  NamedBroker broker("latest", 1000);
+  json request = hello();
+  request["demand"]["quantities"] = std::vector<std::string>(5000, "density");
+  EXPECT_EQ(broker.answer("a", packed(request)).at("kind"), "refused");
+}
+
 }  // namespace

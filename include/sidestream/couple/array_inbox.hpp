@@ -38,6 +38,8 @@ class ArrayInbox {
   /// Gives an array of which all is there its name. Throws core::Error where something is not, and lets it go where
   /// parts overlap.
   EditArrayName finish(std::int64_t array);
+  /// Lets an array go all of which has come, if there is one.
+  void drop_whole(std::int64_t array);
 
  private:
   struct UnderWay {

@@ -88,6 +88,7 @@ class SteeringDesk {
   const Knob& knob_named(const std::string& name) const;
   nlohmann::json value_for(const Knob& knob, const nlohmann::json& given) const;
   RegionEdit checked_edit(const nlohmann::json& request);
+  RegionEdit checked_or_dropped(const nlohmann::json& request);
 
   mutable std::mutex mutex_;
   std::vector<Knob> knobs_;

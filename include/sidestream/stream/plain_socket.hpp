@@ -2,10 +2,11 @@
 
 #include <chrono>
 #include <cstddef>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "sidestream/core/timer.hpp"
 #include "sidestream/stream/socket.hpp"
@@ -52,9 +53,9 @@ class PlainListener : public Socket {
   PlainListener& operator=(const PlainListener&) = delete;
 
   const std::string& address() const { return address_; }
-  /// Adds those that have said their names since it was called last; of strangers who say none for some seconds, or
-  /// come in crowds, nothing is kept.
-  void accept(std::map<std::string, PlainSocket>& into);
+  /// Those that have said their names since it was called last, where there are `others` already; of strangers who say
+  /// none for some seconds, or come in crowds, nothing is kept.
+  std::vector<std::pair<std::string, PlainSocket>> accept(std::size_t others);
   Watched watched() const override { return {.file = file_}; }
 
  private:

@@ -1,5 +1,5 @@
 """Reads the files whose paths come on standard input; answers each with a digest of all that was read, or the refusal.
-Of an event log the refusal is the warning that lines are damaged.
+Of an event log the refusal is the warning that lines are damaged, of a file the one that its checksums are lost.
 
 Usage: python -m sidestream.attack.reader
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ LOG = ".jsonl"
 
 def main() -> None:
     """Answers until the input ends."""
+    warnings.simplefilter("error", UserWarning)
     for line in sys.stdin:
         sys.stdout.write(json.dumps(_answer(Path(line.rstrip("\n")))) + "\n")
         sys.stdout.flush()
@@ -40,7 +42,7 @@ def _answer(path: Path) -> dict[str, Any]:
             _read_log(path, digest)
         else:
             _read_snapshot(path, digest)
-    except Error as refusal:
+    except (Error, UserWarning) as refusal:
         return {"refused": str(refusal)}
     return {"digest": digest.hexdigest()}
 

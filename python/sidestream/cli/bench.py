@@ -223,7 +223,7 @@ def stream(
         int, typer.Option("--writers", metavar="N", min=4, help="Most ranks that publish; 4 to each that reads.")
     ] = 16,
     megabytes: Annotated[float, typer.Option("--megabytes", metavar="MB", min=0.1, help="Of a step.")] = 64.0,
-    steps: Annotated[int, typer.Option("--steps", metavar="N", min=14, help="Steps of each pair of jobs.")] = 16,
+    steps: Annotated[int, typer.Option("--steps", metavar="N", min=14, help="Steps of each pair of jobs.")] = 32,
     listen: Annotated[
         str, typer.Option("--listen", metavar="ADDRESS", help="Where the job that publishes listens; or local.")
     ] = "tcp://127.0.0.1:*",

@@ -194,10 +194,14 @@ def _number_or_array(value: str) -> float | NDArray[np.float64]:
     import numpy
 
     try:
-        if value.endswith(".npy"):
-            return numpy.asarray(numpy.load(value, allow_pickle=False), dtype=numpy.float64)
-        return float(value)
-    except (OSError, ValueError) as problem:
+        if not value.endswith(".npy"):
+            return float(value)
+        if not Path(value).is_file():
+            raise OSError
+        with Path(value).open("rb") as file:
+            array: NDArray[np.float64] = numpy.lib.format.read_array(file, allow_pickle=False)
+        return array
+    except (OSError, ValueError, EOFError, MemoryError) as problem:
         raise UsageError(
             f"`{value}` is no number, and no array of NumPy", "VALUE", "give 0.5, or a file: cloud.npy"
         ) from problem

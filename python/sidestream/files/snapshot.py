@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,9 +33,10 @@ _MSUN_PER_MPC3 = {"Msun/Mpc^3": 1.0, "g/cm^3": CM_PER_MPC**3 / GRAMS_PER_MSUN}
 
 
 # What vouches for the numbers in a file, in words.
+LOST = "lost"
 CHECKSUMS = {
     "kept": "kept",
-    "lost": "lost: Sidestream wrote the file, but it is old or was copied in part",
+    "lost": "lost: Sidestream wrote the file, but it is old, was copied in part or is damaged",
     "none": "none: another program wrote the file",
 }
 
@@ -75,6 +77,8 @@ class Snapshot(ABC):
     def __init__(self, path: Path, facts: str) -> None:
         self.path = path
         self._facts: dict[str, Any] = json.loads(facts)
+        if self.seal == LOST:
+            warnings.warn(f"{path}: the checksums are {CHECKSUMS[LOST]}; nothing in it can be checked", stacklevel=4)
         self._derived: dict[str, tuple[Any, str]] = {}
 
     @abstractmethod
@@ -111,7 +115,8 @@ class Snapshot(ABC):
     def seal(self) -> str:
         """`kept` where checksums of Sidestream vouch for the file, `none` in one of another program.
 
-        `lost` says that Sidestream wrote it, but that it is old or was copied in part: nothing in it can be checked.
+        `lost` says that Sidestream wrote it, but that it is old, was copied in part or is damaged: nothing in it can be
+        checked, and opening it warns of that.
         """
         return str(self._facts["seal"])
 

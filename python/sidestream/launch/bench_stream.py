@@ -41,7 +41,7 @@ class StreamRequest:
 
     most_writers: int = 16
     megabytes: float = 64.0
-    steps: int = 16
+    steps: int = 32
     listen: str = "tcp://127.0.0.1:*"
     launcher: str | None = None
     peers: bool = True

@@ -69,7 +69,8 @@ bool are_within(double bound, std::span<const R> a, std::span<const R> b) {
       a, b, [bound](R x, R y) { return std::abs(static_cast<double>(x) - static_cast<double>(y)) <= bound; });
 }
 
-void decompress(const BlockForm& form, std::span<const std::byte> bytes, double bound, std::span<std::byte> cells) {
+void decompress_with_zfp(const BlockForm& form, std::span<const std::byte> bytes, double bound,
+                         std::span<std::byte> cells) {
   check_cells(form, cells);
   if (!is_bound(bound)) refuse_compressed("the bound of zfp is no positive number");
   if (cells.empty()) return;
@@ -98,12 +99,13 @@ std::optional<std::vector<std::byte>> compress_reals(const BlockForm& form, std:
   bytes.resize(size);
   // Numbers that differ by more than the bits of zfp's integers have larger errors than the bound that it was given.
   std::vector<R> again(form.cell_count());
-  decompress(form, bytes, bound, std::as_writable_bytes(std::span(again)));
+  decompress_with_zfp(form, bytes, bound, std::as_writable_bytes(std::span(again)));
   if (!are_within<R>(bound, reals_of<R>(cells), again)) return {};
   return bytes;
 }
 
-std::optional<std::vector<std::byte>> compress(const BlockForm& form, std::span<const std::byte> cells, double bound) {
+std::optional<std::vector<std::byte>> compress_with_zfp(const BlockForm& form, std::span<const std::byte> cells,
+                                                        double bound) {
   check_cells(form, cells);
   if (!is_bound(bound) || cells.empty()) return {};
   return form.real == Real::float32 ? compress_reals<float>(form, cells, bound)
@@ -113,10 +115,12 @@ std::optional<std::vector<std::byte>> compress(const BlockForm& form, std::span<
 }  // namespace
 
 Compressor zfp_compressor() {
-  return {
-      "zfp",    "lossy, no cell by more than a bound: \"zfp 1e-3\", or \"zfp 1e-3 relative\" to the largest magnitude",
-      2,        true,
-      compress, decompress};
+  return {"zfp",
+          "lossy, no cell by more than a bound: \"zfp 1e-3\", or \"zfp 1e-3 relative\" to the largest magnitude",
+          2,
+          true,
+          compress_with_zfp,
+          decompress_with_zfp};
 }
 
 }  // namespace sidestream::core

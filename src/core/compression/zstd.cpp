@@ -10,7 +10,8 @@ namespace {
 // Higher levels take several times as long for a few per cent: docs/guides/compression.md.
 constexpr int level = 1;
 
-std::optional<std::vector<std::byte>> compress(const BlockForm& form, std::span<const std::byte> cells, double) {
+std::optional<std::vector<std::byte>> compress_with_zstd(const BlockForm& form, std::span<const std::byte> cells,
+                                                         double) {
   require(cells.size() == form.bytes(), "a block has the bytes of its form");
   std::vector<std::byte> sorted(cells.size()), bytes(ZSTD_compressBound(cells.size()));
   shuffle(form.real_bytes(), cells, sorted);
@@ -20,7 +21,7 @@ std::optional<std::vector<std::byte>> compress(const BlockForm& form, std::span<
   return bytes;
 }
 
-void decompress(const BlockForm& form, std::span<const std::byte> bytes, double, std::span<std::byte> cells) {
+void decompress_with_zstd(const BlockForm& form, std::span<const std::byte> bytes, double, std::span<std::byte> cells) {
   require(cells.size() == form.bytes(), "a block has the bytes of its form");
   if (ZSTD_getFrameContentSize(bytes.data(), bytes.size()) != cells.size())
     refuse_compressed("zstd was given another number of cells");
@@ -33,8 +34,12 @@ void decompress(const BlockForm& form, std::span<const std::byte> bytes, double,
 }  // namespace
 
 Compressor zstd_compressor() {
-  return {"zstd",    "lossless: the bytes of numbers sorted by their places, then Zstandard", 1, false, compress,
-          decompress};
+  return {"zstd",
+          "lossless: the bytes of numbers sorted by their places, then Zstandard",
+          1,
+          false,
+          compress_with_zstd,
+          decompress_with_zstd};
 }
 
 }  // namespace sidestream::core

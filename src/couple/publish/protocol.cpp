@@ -1,9 +1,11 @@
 #include "couple/publish/protocol.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "sidestream/core/error.hpp"
@@ -33,29 +35,63 @@ auto understood(F decode) {
   }
 }
 
-// Follows the structure of a message and stops where it is nested deeper than any of ours: to read it would take more
-// stack than there is.
-class Depth final : public nlohmann::json_sax<json> {
+// Whether a message is as `packed` writes them, as far as its structure goes: not nested deeper than any of ours, and
+// without texts and lists of unknown length, each of which may lie in another. The library would follow such by calls
+// of functions, and take more stack than there is. (RFC 8949, section 3)
+class Structure {
  public:
-  bool is_too_large() const { return depth_ > deepest; }
+  explicit Structure(std::string_view bytes) : rest_(bytes) {}
 
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(std::int64_t) override { return true; }
-  bool number_unsigned(std::uint64_t) override { return true; }
-  bool number_float(double, const std::string&) override { return true; }
-  bool string(std::string&) override { return true; }
-  bool binary(json::binary_t&) override { return true; }
-  bool key(std::string&) override { return true; }
-  bool start_object(std::size_t) override { return ++depth_ <= deepest; }
-  bool end_object() override { return --depth_ >= 0; }
-  bool start_array(std::size_t) override { return ++depth_ <= deepest; }
-  bool end_array() override { return --depth_ >= 0; }
-  bool parse_error(std::size_t, const std::string&, const json::exception&) override { return false; }
+  bool is_of_ours() {
+    std::array<std::uint64_t, deepest> left{1};  // items of each list that it is in
+    for (std::size_t depth = 1; depth > 0;) {
+      if (left[depth - 1] == 0) {
+        --depth;
+        continue;
+      }
+      --left[depth - 1];
+      const std::optional<std::uint64_t> items = next();
+      if (!items) return is_cut_;
+      if (*items == 0) continue;
+      if (depth == deepest) return false;
+      left[depth++] = *items;
+    }
+    return true;
+  }
 
  private:
-  static constexpr int deepest = 16;
-  int depth_ = 0;
+  static constexpr std::size_t deepest = 17;
+  enum Kind : unsigned { bytes_of = 2, text = 3, list = 4, object = 5, tag = 6, other = 7 };
+
+  // Goes past the head of an item, and the bytes of a text; returns how many items it holds.
+  std::optional<std::uint64_t> next() {
+    if (rest_.empty()) return cut();
+    const auto head = static_cast<unsigned char>(rest_.front());
+    const unsigned kind = head >> 5, size = head & 31;
+    rest_.remove_prefix(1);
+    if (size > 27 || kind == tag) return std::nullopt;
+    const std::size_t length = size < 24 ? 0 : std::size_t{1} << (size - 24);
+    if (rest_.size() < length) return cut();
+    std::uint64_t number = size;
+    if (length > 0) number = 0;
+    for (std::size_t i = 0; i < length; ++i) number = number << 8 | static_cast<unsigned char>(rest_[i]);
+    rest_.remove_prefix(length);
+    if (kind == list) return number;
+    if (kind == object) return number > rest_.size() ? cut() : std::optional(2 * number);
+    if (kind != bytes_of && kind != text) return 0;
+    if (number > rest_.size()) return cut();
+    rest_.remove_prefix(static_cast<std::size_t>(number));
+    return 0;
+  }
+
+  // The library says where.
+  std::optional<std::uint64_t> cut() {
+    is_cut_ = true;
+    return std::nullopt;
+  }
+
+  std::string_view rest_;
+  bool is_cut_ = false;
 };
 
 template <typename T>
@@ -234,9 +270,7 @@ std::string packed(const json& message) {
 
 json unpacked(std::string_view bytes) {
   return understood([&] {
-    Depth depth;
-    if (!json::sax_parse(bytes, &depth, json::input_format_t::cbor) && depth.is_too_large())
-      refuse("it is nested too deeply");
+    if (!Structure(bytes).is_of_ours()) refuse("it is nested too deeply, or has parts of unknown length");
     return json::from_cbor(bytes);
   });
 }

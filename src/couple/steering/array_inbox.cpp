@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::chrono::seconds longest_silence{60};
 constexpr std::size_t most_under_way = 8, most_parts = std::size_t{1} << 20;
-constexpr const char* place = "steering";
+constexpr const char* place_of_arrays = "steering";
 
 bool are_disjoint(const mesh::Box& whole, const std::vector<mesh::Box>& parts) try {
   check(mesh::Layout(whole, {false, false, false}, parts, std::vector<std::int32_t>(parts.size())));
@@ -44,10 +44,11 @@ json ArrayInbox::answer(const json& request) {
 }
 
 std::int64_t ArrayInbox::begin(const mesh::Box& box) {
-  if (folder_.empty()) throw core::Error("this run takes no arrays", place);
+  if (folder_.empty()) throw core::Error("this run takes no arrays", place_of_arrays);
   require_inside(box, domain_);
   if (under_way_.size() >= most_under_way)
-    throw core::Error(fmt::format("{} arrays are on their way already", under_way_.size()), place, "ask again later");
+    throw core::Error(fmt::format("{} arrays are on their way already", under_way_.size()), place_of_arrays,
+                      "ask again later");
   std::string name = edit_array_name(++last_);
   while (std::filesystem::exists(path_of(name))) name = edit_array_name(++last_);
   const std::string path = path_of(name);
@@ -62,14 +63,14 @@ void ArrayInbox::take(UnderWay& array, const mesh::Box& cells, std::span<const s
   if (cells.is_empty() || !array.box.contains(cells))
     throw core::Error(fmt::format("the part {} is empty, or not inside of its array, {}", mesh::to_string(cells),
                                   mesh::to_string(array.box)),
-                      place);
+                      place_of_arrays);
   if (array.parts.size() >= most_parts)
-    throw core::Error("the array comes in too many parts", place, "send larger ones");
+    throw core::Error("the array comes in too many parts", place_of_arrays, "send larger ones");
   const auto count = static_cast<std::size_t>(cells.volume());
   if (bytes.size() / sizeof(double) != count || bytes.size() % sizeof(double) != 0)
     throw core::Error(
-        fmt::format("the part {} has {} cells, and {} bytes came", mesh::to_string(cells), count, bytes.size()), place,
-        "send eight for each cell");
+        fmt::format("the part {} has {} cells, and {} bytes came", mesh::to_string(cells), count, bytes.size()),
+        place_of_arrays, "send eight for each cell");
   std::vector<double> values(count);
   std::memcpy(values.data(), bytes.data(), bytes.size());
   const mesh::Int3 n = cells.extent();
@@ -88,11 +89,11 @@ const mesh::Box& ArrayInbox::box_of(std::int64_t array) {
 EditArrayName ArrayInbox::finish(std::int64_t number) {
   UnderWay& array = numbered(number);
   if (array.missing > 0)
-    throw core::Error(fmt::format("{} cells of the array have not come", array.missing), place,
+    throw core::Error(fmt::format("{} cells of the array have not come", array.missing), place_of_arrays,
                       "send all of its parts");
   if (!are_disjoint(array.box, array.parts)) {
     drop(number);
-    throw core::Error("parts of the array overlap", place, "send each cell once");
+    throw core::Error("parts of the array overlap", place_of_arrays, "send each cell once");
   }
   array.file.close();
   std::filesystem::rename(io::temporary_name(path_of(array.name)), path_of(array.name));
@@ -104,9 +105,14 @@ EditArrayName ArrayInbox::finish(std::int64_t number) {
 ArrayInbox::UnderWay& ArrayInbox::numbered(std::int64_t array) {
   const auto found = under_way_.find(array);
   if (found == under_way_.end())
-    throw core::Error(fmt::format("there is no array {} on its way", array), place,
+    throw core::Error(fmt::format("there is no array {} on its way", array), place_of_arrays,
                       "begin it, and let less than a minute pass between its parts");
   return found->second;
+}
+
+void ArrayInbox::drop_whole(std::int64_t number) {
+  const auto found = under_way_.find(number);
+  if (found != under_way_.end() && found->second.missing == 0) drop(number);
 }
 
 void ArrayInbox::drop(std::int64_t number) {

@@ -160,7 +160,7 @@ json SteeringDesk::enter(const json& request, const std::string& verb) {
     change.name = knob.option.name;
     change.value = value_for(knob, request.at("value"));
   } else if (verb == "edit") {
-    const RegionEdit edit = checked_edit(request);
+    const RegionEdit edit = checked_or_dropped(request);
     change.name = edit.quantity;
     change.value = to_json(edit);
   } else if (verb == "step") {
@@ -188,6 +188,17 @@ json SteeringDesk::value_for(const Knob& knob, const json& given) const {
   if (!is_finite(value) || (value.is_array() && !std::ranges::all_of(value, is_finite)))
     throw core::Error(fmt::format("`{}` takes finite numbers only", knob.option.name), place);
   return value;
+}
+
+// An edit that is refused keeps no array on its way, for there is room for few, unless parts of it are to come.
+RegionEdit SteeringDesk::checked_or_dropped(const json& request) {
+  try {
+    return checked_edit(request);
+  } catch (const std::exception&) {
+    const json edit = request.value("edit", json::object());
+    if (edit.is_object() && edit.contains("array")) arrays_.drop_whole(array_number(edit.at("array")));
+    throw;
+  }
 }
 
 // An array gets its name last, when nothing else can be wrong.

@@ -17,6 +17,7 @@ namespace {
 
 constexpr const char* everything = "*";
 constexpr int most_levels = 30;
+constexpr std::size_t longest_names = 4096;  // of a demand: they are logged
 
 // The cells of level `level` in which the region of a demand lies; the domain where it has none.
 mesh::Box region_on(const Demand& demand, const mesh::Layout& layout) {
@@ -61,6 +62,10 @@ Demand demand_from(const json& message) {
   message.at("quantities").get_to(demand.quantities);
   message.at("species").get_to(demand.species);
   message.at("single").get_to(demand.single_precision);
+  std::size_t names = 0;
+  for (const auto* list : {&demand.quantities, &demand.species})
+    for (const std::string& name : *list) names += name.size() + 1;
+  if (names > longest_names) throw core::Error("the names of what is wanted are too long");
   if (message.contains("level")) demand.finest_level = message["level"].get<int>();
   if (demand.finest_level && (*demand.finest_level < 0 || *demand.finest_level > most_levels))
     throw core::Error(fmt::format("there is no level {}", *demand.finest_level), "", "levels are counted from 0");

@@ -11,7 +11,7 @@ namespace sidestream::couple {
 namespace {
 
 // The run lands on moments by way of the scale factor: one that is not quite the first or last is.
-constexpr double rounding = 1e-9;
+constexpr double landing_rounding = 1e-9;
 
 void check_reach(const When& when, const core::Node& node, const TimeKeeping& times) {
   const auto refuse = [&](const char* key, const std::string& what, const std::string& hint) {
@@ -25,7 +25,7 @@ void check_reach(const When& when, const core::Node& node, const TimeKeeping& ti
     return fmt::format("{:g}{}", time / times.unit, unit);
   };
   for (const double z : when.at_redshift) {
-    const double slack = rounding * (1.0 + std::abs(z));
+    const double slack = landing_rounding * (1.0 + std::abs(z));
     if (times.first_redshift && z > *times.first_redshift + slack)
       refuse("at_redshift", fmt::format("the run begins at redshift {:g}, after {:g}", *times.first_redshift, z),
              "leave it out, or begin earlier");
@@ -34,7 +34,7 @@ void check_reach(const When& when, const core::Node& node, const TimeKeeping& ti
              "leave it out, or end later");
   }
   for (const double time : when.at_time) {
-    const double slack = rounding * std::abs(time);
+    const double slack = landing_rounding * std::abs(time);
     if (times.first_time && time < *times.first_time - slack)
       refuse("at_time", fmt::format("the run begins at the time {}, after {}", text(*times.first_time), text(time)),
              "leave it out, or begin earlier");

@@ -27,10 +27,6 @@ Int3 floor_divided(Int3 cell, Int3 by) {
 }
 
 // The coarse cells that meet `box`, and the fine cells of `box`.
-Box coarsened(const Box& box, Int3 ratio) {
-  const Int3 one{1, 1, 1};
-  return {floor_divided(box.lo, ratio), floor_divided(box.hi - one, ratio) + one};
-}
 Box refined(const Box& box, Int3 ratio) {
   const auto times = [&](Int3 a) { return Int3{a.x * ratio.x, a.y * ratio.y, a.z * ratio.z}; };
   return {times(box.lo), times(box.hi)};
@@ -46,6 +42,11 @@ void copy_row(const double* from, Int3 ratio, std::int32_t begin, std::int32_t e
 }
 
 }  // namespace
+
+Box coarsened(const Box& box, Int3 ratio) {
+  const Int3 one{1, 1, 1};
+  return {floor_divided(box.lo, ratio), floor_divided(box.hi - one, ratio) + one};
+}
 
 std::vector<std::int32_t> boxes_needed(const mesh::Layout& source, const mesh::Field<double>& into, Int3 ratio) {
   std::vector<std::int32_t> needed;

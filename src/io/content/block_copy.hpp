@@ -8,6 +8,9 @@
 
 namespace sidestream::io {
 
+/// The cells `ratio` times as long that meet `box`.
+mesh::Box coarsened(const mesh::Box& box, mesh::Int3 ratio);
+
 /// The boxes of `source`, whose cells are `ratio` cells of `into` long, that meet boxes of this rank's part of `into`,
 /// ascending.
 std::vector<std::int32_t> boxes_needed(const mesh::Layout& source, const mesh::Field<double>& into,

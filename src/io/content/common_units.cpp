@@ -28,9 +28,9 @@ double factor_of_state(const mesh::Snapshot& file, const mesh::Quantity& quantit
   return 1.0;
 }
 
-using Source = std::shared_ptr<const mesh::Snapshot>;
+using Original = std::shared_ptr<const mesh::Snapshot>;
 
-void add_quantity(const Source& file, const mesh::Quantity& quantity, mesh::Snapshot& state) {
+void add_quantity(const Original& file, const mesh::Quantity& quantity, mesh::Snapshot& state) {
   const CommonUnit unit = common_unit(*file, quantity.unit);
   const double factor = unit.factor * factor_of_state(*file, quantity);
   mesh::Quantity in_common = quantity;
@@ -45,7 +45,7 @@ void add_quantity(const Source& file, const mesh::Quantity& quantity, mesh::Snap
   });
 }
 
-void add_species(const Source& file, const mesh::Species& species, mesh::Snapshot& state) {
+void add_species(const Original& file, const mesh::Species& species, mesh::Snapshot& state) {
   if (!is_comoving_in_cm(*file)) return state.add_species(species);
   state.add_species(mesh::Species(species.name(), [file, species] {
     mesh::Particles particles = positions_in_common_units(*file, species.take());

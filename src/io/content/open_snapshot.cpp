@@ -1,6 +1,9 @@
 #include "sidestream/io/open_snapshot.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -85,6 +88,14 @@ mesh::Hierarchy nested(const mesh::Snapshot& file, int ranks) {
   return {forest_of(file, *block), file.geometry, ranks};
 }
 
+void warn_of_lost_seal(const std::string& path) {
+  fmt::print(
+      stderr,
+      "warning: the checksums of the file are lost, so nothing in it can be checked: it is old, was copied in part "
+      "or is damaged\n  --> {}\n",
+      path);
+}
+
 // What the quantities and particles of an opened file come from.
 class Source {
  public:
@@ -95,6 +106,7 @@ class Source {
         throw core::Error("the file holds a part of the domain only", path,
                           "a plot file or checkpoint holds all of it; `sidestream.open` in Python reads this one");
     });
+    if (comm.rank() == 0 && description().seal == Seal::lost) warn_of_lost_seal(path);
   }
 
   void choose_levels(const mesh::Snapshot& state, const Deal& deal) {

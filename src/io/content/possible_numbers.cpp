@@ -128,17 +128,6 @@ void require_whole_domain(const FileDescription& file) {
 }
 
 // The cells of the next coarser level that meet `box`.
-mesh::Box coarsened(const mesh::Box& box, mesh::Int3 ratio) {
-  const auto floor_of = [](std::int32_t index, std::int32_t by) {
-    return index >= 0 ? index / by : -((by - 1 - index) / by);
-  };
-  mesh::Box coarse;
-  for (int axis = 0; axis < 3; ++axis) {
-    coarse.lo[axis] = floor_of(box.lo[axis], ratio[axis]);
-    coarse.hi[axis] = floor_of(box.hi[axis] - 1, ratio[axis]) + 1;
-  }
-  return coarse;
-}
 
 void require_nested_levels(const FileDescription& file) {
   for (std::size_t level = 1; level < file.state.levels.size(); ++level) {

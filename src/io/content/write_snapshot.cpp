@@ -13,12 +13,12 @@ namespace sidestream::io {
 
 namespace {
 
-using Levels = std::vector<mesh::FieldView<const double>>;
+using CopiedLevels = std::vector<mesh::FieldView<const double>>;
 
 // As the cells are stored, where they are, else as they are made; on all blocks of each level.
-Levels copy_of(const mesh::Snapshot& snapshot, const std::string& name) {
+CopiedLevels copy_of(const mesh::Snapshot& snapshot, const std::string& name) {
   const mesh::Snapshot::Stored& stored = snapshot.stored(name);
-  Levels levels;
+  CopiedLevels levels;
   for (std::size_t level = 0; level < snapshot.levels.size(); ++level) {
     const auto copy = std::make_shared<mesh::Field<double>>(snapshot.blocks()[level], snapshot.rank);
     for (int b = 0; b < copy->blocks(); ++b) {

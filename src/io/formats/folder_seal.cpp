@@ -21,14 +21,14 @@ namespace {
 
 constexpr const char* seal_name = "sidestream.json";
 constexpr const char* commit_name = "sidestream.commit";
-constexpr int version = 1;
+constexpr int seal_version = 1;
 
-std::string checksum_of(std::string_view text) {
+std::string checksum_text_of(std::string_view text) {
   return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
 std::string commit_text(std::string_view seal) {
-  return fmt::format("sidestream-commit {} {}\n", version, checksum_of(seal));
+  return fmt::format("sidestream-commit {} {}\n", seal_version, checksum_text_of(seal));
 }
 
 [[noreturn]] void fail(const std::string& what, const std::string& path) {
@@ -46,7 +46,7 @@ bool is_plain(const fs::path& name) {
 void check_text(const std::string& folder, const std::string& name, const std::string& checksum) {
   const std::string path = folder + "/" + name;
   if (!is_plain(name)) fail("the name of a file is not one within the folder", folder + "/" + seal_name);
-  if (checksum_of(read_text(path)) != checksum) fail("the checksum of the file is wrong", path);
+  if (checksum_text_of(read_text(path)) != checksum) fail("the checksum of the file is wrong", path);
 }
 
 }  // namespace
@@ -54,8 +54,8 @@ void check_text(const std::string& folder, const std::string& name, const std::s
 AccessStatistics write_sealed_texts(const std::string& folder, const FileContent& content,
                                     const std::map<std::string, std::string>& texts, bool is_durable) {
   json checksums = json::object();
-  for (const auto& [name, text] : texts) checksums[name] = checksum_of(text);
-  const json seal{{"version", version}, {"state", json::parse(metadata_text(content))}, {"files", checksums}};
+  for (const auto& [name, text] : texts) checksums[name] = checksum_text_of(text);
+  const json seal{{"version", seal_version}, {"state", json::parse(metadata_text(content))}, {"files", checksums}};
   std::map<std::string, std::string> all = texts;
   all[seal_name] = seal.dump() + "\n";
   all[commit_name] = commit_text(all[seal_name]);
@@ -84,7 +84,7 @@ std::optional<std::string> check_sealed_texts(const std::string& folder) {
     fail("this and `sidestream.json`, whose checksum it holds, do not fit together", commit_path);
   try {
     const json all = parse_json(seal, seal_path);
-    if (all.at("version") != version) fail("the file is of an unknown version", seal_path);
+    if (all.at("version") != seal_version) fail("the file is of an unknown version", seal_path);
     for (const auto& [name, checksum] : all.at("files").items()) check_text(folder, name, checksum.get<std::string>());
     return all.at("state").dump();
   } catch (const json::exception& error) {

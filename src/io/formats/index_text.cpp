@@ -20,13 +20,13 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int version = 1;
+constexpr int index_version = 1;
 constexpr std::int64_t longest_line = 128;
 constexpr std::size_t most_levels = 32;
 constexpr std::int64_t most_particles = std::int64_t{1} << 44;
 
 std::string first_line(std::string_view magic, std::string_view body, std::size_t bytes) {
-  return fmt::format("{} {} {:016x} {}\n", magic, version, checksum_of(std::as_bytes(std::span(body))), bytes);
+  return fmt::format("{} {} {:016x} {}\n", magic, index_version, checksum_of(std::as_bytes(std::span(body))), bytes);
 }
 
 mesh::Box domain_in(const json& value) {

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int version = 1;
+constexpr int metadata_version = 1;
 
 // JSON has no word for numbers that are not finite: these are kept as text.
 json number(double value) {
@@ -81,7 +81,7 @@ std::vector<Entry> named(const json& list) {
 std::string metadata_text(const FileContent& content) {
   json attributes = json::object();
   for (const auto& [name, value] : content.kept()) attributes[name] = number(value);
-  json text{{"version", version},
+  json text{{"version", metadata_version},
             {"step", content.state.moment.step},
             {"time", number(content.state.moment.time)},
             {"scale_factor", number(content.state.moment.scale_factor.value_or(1.0))},
@@ -115,9 +115,9 @@ std::string metadata_text(const FileContent& content) {
 void apply_metadata(const std::string& text, const std::string& where, FileDescription& description) {
   try {
     const json all = parse_json(text, where);
-    if (all.at("version") != version)
-      throw core::Error(fmt::format("the file is of version {}, not {}", all.at("version").dump(), version), where,
-                        "read it with the version of Sidestream that wrote it");
+    if (all.at("version") != metadata_version)
+      throw core::Error(fmt::format("the file is of version {}, not {}", all.at("version").dump(), metadata_version),
+                        where, "read it with the version of Sidestream that wrote it");
     description.state.moment.step = integer_of(all.at("step"));
     description.state.moment.time = number_of(all.at("time"));
     const auto hubble = all.at("hubble").get<double>();

@@ -21,7 +21,7 @@ namespace {
 // bits), the dimension and the number of further reals (32 bits each), then for each particle x, y, z [comoving Mpc],
 // the mass [Msun] of its share of all matter, and the proper peculiar velocity [km/s]. Particles have no ids: they are
 // counted.
-constexpr std::int64_t header_bytes = 16;
+constexpr std::int64_t nyx_header_bytes = 16;
 constexpr std::int64_t reals = 7;
 constexpr std::int64_t chunk_particles = 1 << 16;
 
@@ -31,15 +31,15 @@ struct Header {
 };
 
 std::int64_t size_with(std::int64_t particles, std::int64_t real_bytes) {
-  return header_bytes + particles * reals * real_bytes;
+  return nyx_header_bytes + particles * reals * real_bytes;
 }
 
 Header read_header(const InputFile& file) {
-  if (file.size_bytes() < header_bytes)
+  if (file.size_bytes() < nyx_header_bytes)
     throw core::Error(
         fmt::format("the file has {} bytes, less than the header of a particle file of Nyx", file.size_bytes()),
         file.path(), "the file is of no known format of initial conditions");
-  const std::vector<std::byte> bytes = file.bytes(0, header_bytes);
+  const std::vector<std::byte> bytes = file.bytes(0, nyx_header_bytes);
   const std::int64_t particles = numbers_in<std::int64_t>(std::span(bytes).first(8), ByteOrder::little).front();
   const auto numbers = numbers_in<std::int32_t>(std::span(bytes).subspan(8), ByteOrder::little);
   if (numbers[0] != 3 || numbers[1] != 4)
@@ -78,7 +78,7 @@ class NyxInitialFile : public InitialFile {
     mesh::Particles particles = empty_initial_particles(static_cast<std::size_t>(share.count), false);
     for (std::int64_t done = 0; done < share.count; done += chunk_particles) {
       const std::int64_t count = std::min(chunk_particles, share.count - done), first = share.first + done;
-      const auto rows = doubles_of(file.bytes(header_bytes + first * row_bytes, count * row_bytes), header.type);
+      const auto rows = doubles_of(file.bytes(nyx_header_bytes + first * row_bytes, count * row_bytes), header.type);
       for (std::int64_t n = 0; n < count; ++n)
         put(rows.data() + n * reals, first + n, static_cast<std::size_t>(done + n), particles);
     }

@@ -97,10 +97,10 @@ struct Planned {
   std::size_t group, array;
   Part part;
 };
-using Round = std::vector<Planned>;
+using PlannedRound = std::vector<Planned>;
 
-std::vector<Round> rounds_of(const ArrayWrite& work) {
-  std::vector<Round> rounds;
+std::vector<PlannedRound> rounds_of(const ArrayWrite& work) {
+  std::vector<PlannedRound> rounds;
   std::int64_t bytes = 0;
   for (std::size_t g = 0; g < work.groups.size(); ++g) {
     const ArrayGroup& group = work.groups[g];
@@ -120,7 +120,7 @@ std::vector<Round> rounds_of(const ArrayWrite& work) {
   return rounds;
 }
 
-std::int64_t bytes_of(const ArrayWrite& work, const Round& round) {
+std::int64_t bytes_of(const ArrayWrite& work, const PlannedRound& round) {
   std::int64_t bytes = 0;
   for (const Planned& planned : round)
     bytes += bytes_of(planned.part, work.groups[planned.group].arrays[planned.array]);
@@ -147,14 +147,14 @@ class NonblockingWrite : public NetcdfWrite {
  private:
   void attach() {
     std::int64_t most = 0;
-    for (const Round& round : rounds_) most = std::max(most, bytes_of(work_, round));
+    for (const PlannedRound& round : rounds_) most = std::max(most, bytes_of(work_, round));
     if (!is_buffered_ || most == 0) return;
     is_attached_ = failure_.keep(
         [&] { check_netcdf(ncmpi_buffer_attach(file_.id(), most), "ncmpi_buffer_attach", file_.path()); });
     if (!is_attached_) rounds_.clear();
   }
 
-  void post(const Round& round) {
+  void post(const PlannedRound& round) {
     for (const Planned& planned : round) {
       const core::Stopwatch watch;
       const ArrayGroup& group = work_.groups[planned.group];
@@ -201,7 +201,7 @@ class NonblockingWrite : public NetcdfWrite {
 
   bool is_buffered_;
   bool is_attached_ = false;
-  std::vector<Round> rounds_;
+  std::vector<PlannedRound> rounds_;
   std::vector<int> requests_;
   std::vector<std::vector<std::byte>> buffers_;
   std::size_t packed_group_ = 0, packed_array_ = 0;

@@ -14,7 +14,6 @@ namespace {
 
 // MPI counts in `int`. What is counted are lines, at which messages begin and to which they are filled up: 128 GiB for
 // each rank.
-constexpr std::size_t line_bytes = 64;
 constexpr std::size_t whole_message = std::numeric_limits<std::int64_t>::max();
 
 int lines_in(std::size_t bytes) {

@@ -6,11 +6,11 @@ namespace sidestream::redistribute {
 
 namespace {
 
-enum Tag : int { chunk_tag = 1 };
+constexpr int message_tag = 1;
 
 // Packing, transfer and unpacking of successive chunks overlap, and a chunk is still in the cache when the next stage
 // takes it.
-constexpr std::size_t chunk_target_bytes = std::size_t{1} << 19;
+constexpr std::size_t message_bytes = std::size_t{1} << 19;
 
 void reserve(core::Bytes& buffer, std::size_t& capacity, std::size_t bytes) {
   if (bytes <= capacity) return;
@@ -21,7 +21,7 @@ void reserve(core::Bytes& buffer, std::size_t& capacity, std::size_t bytes) {
 }  // namespace
 
 PointToPoint::PointToPoint(const comm::Communicator& comm, const Tables& tables, PeerFilter serves)
-    : comm_(comm), tables_(tables), cuts_(tables, std::move(serves), chunk_target_bytes) {}
+    : comm_(comm), tables_(tables), cuts_(tables, std::move(serves), message_bytes) {}
 
 void PointToPoint::start(const Job& job) {
   comm::check(MPI_Waitall(static_cast<int>(sends_.size()), sends_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
@@ -36,14 +36,14 @@ void PointToPoint::start(const Job& job) {
   for (std::size_t c = 0; c < cut_->incoming.size(); ++c) {
     const Chunk& chunk = cut_->incoming[c];
     comm::check(MPI_Irecv(receive_buffer_.get() + chunk.offset, mpi_count(chunk), MPI_BYTE,
-                          tables_.incoming.messages[chunk.message].peer, chunk_tag, comm_.raw(), &receives_[c]),
+                          tables_.incoming.messages[chunk.message].peer, message_tag, comm_.raw(), &receives_[c]),
                 "MPI_Irecv");
   }
   for (std::size_t c = 0; c < cut_->outgoing.size(); ++c) {
     const Chunk& chunk = cut_->outgoing[c];
     pack(tables_, job, chunk, send_buffer_.get());
     comm::check(MPI_Isend(send_buffer_.get() + chunk.offset, mpi_count(chunk), MPI_BYTE,
-                          tables_.outgoing.messages[chunk.message].peer, chunk_tag, comm_.raw(), &sends_[c]),
+                          tables_.outgoing.messages[chunk.message].peer, message_tag, comm_.raw(), &sends_[c]),
                 "MPI_Isend");
   }
 }

@@ -10,11 +10,10 @@ namespace sidestream::redistribute {
 
 namespace {
 
-enum Tag : int { chunk_tag = 1 };
+constexpr int slab_tag = 1;
 
-constexpr std::size_t chunk_target_bytes = std::size_t{1} << 18;
+constexpr std::size_t slab_bytes = std::size_t{1} << 18;
 constexpr std::size_t slots_a_message = 4;  // one is packed, one unpacked, two are on their way
-constexpr std::size_t line_bytes = 64;
 
 /// The chunks of all messages of one direction, each message with a ring of slots that its chunks pass through.
 class Rings {
@@ -61,7 +60,7 @@ class Pipelined final : public Exchange {
       : comm_(comm),
         tables_(tables),
         cuts_(
-            tables, [](int) { return true; }, chunk_target_bytes),
+            tables, [](int) { return true; }, slab_bytes),
         payloads_(tables.incoming.messages.size()) {}
 
   void start(const Job& job) override {
@@ -126,7 +125,7 @@ class Pipelined final : public Exchange {
     if (job_->adds() && chunk->piece == tables_.incoming.messages[chunk->message].first && chunk->row == 0)
       payloads_[chunk->message] = received_ + chunk->offset;
     std::byte* const place = received_ + (job_->adds() ? chunk->offset : incoming_.place_of(slot));
-    comm::check(MPI_Irecv(place, mpi_count(*chunk), MPI_BYTE, tables_.incoming.messages[chunk->message].peer, chunk_tag,
+    comm::check(MPI_Irecv(place, mpi_count(*chunk), MPI_BYTE, tables_.incoming.messages[chunk->message].peer, slab_tag,
                           comm_.raw(), &requests_[slot]),
                 "MPI_Irecv");
   }
@@ -145,7 +144,7 @@ class Pipelined final : public Exchange {
     pack(tables_, *job_, in_slot, sent_);
     comm::check(
         MPI_Isend(sent_ + in_slot.offset, mpi_count(in_slot), MPI_BYTE, tables_.outgoing.messages[chunk->message].peer,
-                  chunk_tag, comm_.raw(), &requests_[receives() + slot]),
+                  slab_tag, comm_.raw(), &requests_[receives() + slot]),
         "MPI_Isend");
   }
 

@@ -13,11 +13,11 @@ namespace sidestream::redistribute {
 
 namespace {
 
-enum Tag : int { place_tag = 1, arrived_tag, taken_tag };
+enum PutTag : int { place_tag = 1, arrived_tag, taken_tag };
 
 // Small pieces to many ranks in turn keep no single link busy (the co-array transposes of Yeung, Donzis & Sreenivasan
 // on Blue Waters took pieces of 512 bytes for the same reason; what MPI does a put costs more than that).
-constexpr std::size_t chunk_target_bytes = std::size_t{1} << 16;
+constexpr std::size_t put_bytes = std::size_t{1} << 16;
 
 /// Memory of this rank that the others put into, open to them for the life of the object.
 class PutWindow {
@@ -68,7 +68,7 @@ class Rma final : public Exchange {
         is_active_(!tables.incoming.messages.empty() || !tables.outgoing.messages.empty()),
         active_(comm.split(is_active_ ? 0 : -1)),
         cuts_(
-            tables, [](int) { return true; }, chunk_target_bytes),
+            tables, [](int) { return true; }, put_bytes),
         payloads_(tables.incoming.messages.size()),
         arrivals_(tables.incoming.messages.size(), MPI_REQUEST_NULL),
         releases_(tables.incoming.messages.size(), MPI_REQUEST_NULL),

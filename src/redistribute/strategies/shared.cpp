@@ -14,7 +14,7 @@ namespace sidestream::redistribute {
 namespace {
 
 // A chunk is still in the cache of the sender's core or in the one they share when the receiver reads it.
-constexpr std::size_t chunk_target_bytes = std::size_t{1} << 18;
+constexpr std::size_t copy_bytes = std::size_t{1} << 18;
 
 constexpr std::size_t page_bytes = 4096;
 
@@ -70,7 +70,7 @@ class WindowLinks {
         tables_(tables),
         outgoing_(links_of(tables.outgoing, serves)),
         incoming_(links_of(tables.incoming, serves)),
-        cuts_(tables, std::move(serves), chunk_target_bytes) {
+        cuts_(tables, std::move(serves), copy_bytes) {
     const bool is_active = !outgoing_.empty() || !incoming_.empty();
     active_ = std::make_unique<comm::Communicator>(comm.split_by_node().split(is_active ? 0 : -1));
     if (is_active) active_ranks_ = active_->all_gather(comm.rank());

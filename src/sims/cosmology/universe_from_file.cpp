@@ -17,10 +17,6 @@ namespace {
 
 using mesh::Particles;
 
-void scale(double factor, std::vector<double>& values) {
-  for (double& value : values) value *= factor;
-}
-
 // What parcels bring to the gas, of whose masses `share` is gas: mass, supercomoving momenta and internal energy.
 std::vector<std::vector<double>> gas_amounts(const Particles& parcels, double share, double a) {
   const auto& mass = parcels.attribute(io::initial_mass_name);
@@ -85,7 +81,7 @@ mesh::Field<double> gas_of(const comm::Communicator& comm, const CosmologyConfig
 Particles dark_matter(const comm::Communicator& comm, Particles from, double share, double a) {
   Particles particles;
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    scale(a, from.attributes[axis].values);
+    for (double& value : from.attributes[axis].values) value *= a;
     particles.attributes.push_back({solvers::momentum_names[axis], "km/s", std::move(from.attributes[axis].values)});
   }
   std::vector<double>& mass = from.attribute(io::initial_mass_name);

@@ -43,6 +43,21 @@ const Editor& editor_of(const std::string& quantity) {
   throw core::Error(fmt::format("`{}` of a gas cannot be edited", quantity));
 }
 
+// Whether an edit leaves a cell that is gas: positive density and pressure, and no number that no double can hold.
+bool can_be(const Editor& editor, Gas gas, mesh::Int3 at, int component, double value) {
+  if (!(value > 0.0 && std::isnormal(value))) return false;
+  std::array<double, solvers::gas_components> cell{};
+  const Gas copy(cell.data(), at.x, at.y, at.z, 1, 1, 1, solvers::gas_components);
+  const auto number = [&](int c) -> double& { return copy(c, at.z, at.y, at.x); };
+  for (int c = 0; c < solvers::gas_components; ++c) number(c) = gas(c, at.z, at.y, at.x);
+  editor.set(copy, at, component, value);
+  double squared = 0.0;
+  for (const int c : {solvers::momentum_x, solvers::momentum_y, solvers::momentum_z}) squared += number(c) * number(c);
+  return std::isnormal(number(solvers::density)) && std::isnormal(number(solvers::internal_energy)) &&
+         std::isfinite(number(solvers::total_energy)) && std::isfinite(squared / number(solvers::density)) &&
+         std::isfinite(number(solvers::internal_energy) / number(solvers::density));
+}
+
 }  // namespace
 
 std::vector<couple::EditableQuantity> editable_gas(const GasUnits& units) {
@@ -66,12 +81,13 @@ std::int64_t edit_gas(const comm::Communicator& comm, const couple::RegionEdit& 
   const EditedCells edited(comm, edit, gas.hierarchy());
   std::int64_t cells = 0, refused = 0;
   edited.for_each([&](int level, int block, mesh::Int3 cell, double value) {
-    const double wanted = result(gas.state(level).view(block), cell, value);
     ++cells;
-    refused += !(wanted > 0.0 && std::isfinite(wanted));
+    const Gas view = gas.state(level).view(block);
+    refused += !can_be(editor, view, cell, quantity.component, result(view, cell, value));
   });
   if (const std::int64_t all = comm.sum(refused); all > 0)
-    throw core::Error(fmt::format("`{}` would not be above 0 in {} cells", edit.quantity, all));
+    throw core::Error(fmt::format(
+        "`{}` would not be above 0 in {} cells, or leave numbers that are too small or too large", edit.quantity, all));
   edited.for_each([&](int level, int block, mesh::Int3 cell, double value) {
     const Gas view = gas.state(level).view(block);
     editor.set(view, cell, quantity.component, result(view, cell, value));

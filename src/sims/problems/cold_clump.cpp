@@ -98,7 +98,8 @@ class Clump {
   mesh::Geometry geometry_;
 };
 
-GasProblem read(const core::Node& root, mesh::Int3 cells, const solvers::HydroConfig& hydro, core::Node& resolved) {
+GasProblem read_cold_clump(const core::Node& root, mesh::Int3 cells, const solvers::HydroConfig& hydro,
+                           core::Node& resolved) {
   core::Node part;
   const ClumpConfig config = clump_table().read(table_or_empty(root, "cold_clump"), &part);
   resolved.set("cold_clump", part);
@@ -120,7 +121,8 @@ GasProblem read(const core::Node& root, mesh::Int3 cells, const solvers::HydroCo
 }  // namespace
 
 GasProblemEntry cold_clump_problem() {
-  return {"cold_clump", "a clump of cold gas in fast flight", {}, [] { return clump_table().options(); }, read};
+  return {
+      "cold_clump", "a clump of cold gas in fast flight", {}, [] { return clump_table().options(); }, read_cold_clump};
 }
 
 }  // namespace sidestream::sims

@@ -75,7 +75,8 @@ class DoubleMach {
   GasCell ahead_{}, behind_{};
 };
 
-GasProblem read(const core::Node& root, mesh::Int3 cells, const solvers::HydroConfig& hydro, core::Node& resolved) {
+GasProblem read_double_mach(const core::Node& root, mesh::Int3 cells, const solvers::HydroConfig& hydro,
+                            core::Node& resolved) {
   require_plane(root, "double_mach", cells);
   core::Node part;
   const DoubleMachConfig config = double_mach_table().read(table_or_empty(root, "double_mach"), &part);
@@ -98,7 +99,7 @@ GasProblem read(const core::Node& root, mesh::Int3 cells, const solvers::HydroCo
 
 GasProblemEntry double_mach_problem() {
   return {"double_mach", "a strong shock reflected from a wedge", diatomic_gas(),
-          [] { return double_mach_table().options(); }, read};
+          [] { return double_mach_table().options(); }, read_double_mach};
 }
 
 }  // namespace sidestream::sims

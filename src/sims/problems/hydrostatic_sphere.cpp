@@ -132,7 +132,8 @@ void check(const core::Node& root, mesh::Int3 cells, const SphereConfig& config)
                fmt::format("set `hydrostatic_sphere.side` above {}", 2.0 * (config.radius + config.envelope)));
 }
 
-GasProblem read(const core::Node& root, mesh::Int3 cells, const solvers::HydroConfig& hydro, core::Node& resolved) {
+GasProblem read_hydrostatic_sphere(const core::Node& root, mesh::Int3 cells, const solvers::HydroConfig& hydro,
+                                   core::Node& resolved) {
   core::Node part;
   const SphereConfig config = sphere_table().read(table_or_empty(root, "hydrostatic_sphere"), &part);
   resolved.set("hydrostatic_sphere", part);
@@ -162,7 +163,7 @@ GasProblemEntry hydrostatic_sphere_problem() {
           "a sphere of gas at rest in its own gravity",
           {},
           [] { return sphere_table().options(); },
-          read};
+          read_hydrostatic_sphere};
 }
 
 }  // namespace sidestream::sims

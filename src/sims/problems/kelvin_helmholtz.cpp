@@ -40,7 +40,7 @@ GasCell initial_gas(const mesh::Geometry& level, mesh::Int3 cell, double gamma) 
 }
 
 /// The amplitude of the growing mode (the same paper, eq. 10 to 13): near the edges, of one wave in half the box.
-nlohmann::json measure(const comm::Communicator& comm, const mesh::Snapshot& snapshot) {
+nlohmann::json mode_amplitude(const comm::Communicator& comm, const mesh::Snapshot& snapshot) {
   std::array<core::ExactSum, 3> sums;
   for_each_leaf_cell<1>(snapshot, {"velocity_y"},
                         [&](int, const mesh::Geometry& level, mesh::Int3 cell, const std::array<double, 1>& values) {
@@ -55,7 +55,8 @@ nlohmann::json measure(const comm::Communicator& comm, const mesh::Snapshot& sna
   return {{"mode_amplitude", 2.0 * core::hypot(sums[0].value(), sums[1].value()) / sums[2].value()}};
 }
 
-GasProblem read(const core::Node& root, mesh::Int3 cells, const solvers::HydroConfig& hydro, core::Node& resolved) {
+GasProblem read_kelvin_helmholtz(const core::Node& root, mesh::Int3 cells, const solvers::HydroConfig& hydro,
+                                 core::Node& resolved) {
   require_plane(root, "kelvin_helmholtz", cells);
   core::Node part;
   const KelvinHelmholtzConfig config = kelvin_helmholtz_table().read(table_or_empty(root, "kelvin_helmholtz"), &part);
@@ -66,7 +67,7 @@ GasProblem read(const core::Node& root, mesh::Int3 cells, const solvers::HydroCo
   problem.initial = [gamma = hydro.gamma](const mesh::Geometry& level, mesh::Int3 cell, const mesh::Geometry&) {
     return initial_gas(level, cell, gamma);
   };
-  problem.measure = measure;
+  problem.measure = mode_amplitude;
   return problem;
 }
 
@@ -76,7 +77,7 @@ GasProblemEntry kelvin_helmholtz_problem() {
   solvers::HydroConfig standard;
   standard.dual_energy_eta = 0.0;
   return {"kelvin_helmholtz", "shear layers that roll up", standard, [] { return kelvin_helmholtz_table().options(); },
-          read};
+          read_kelvin_helmholtz};
 }
 
 }  // namespace sidestream::sims

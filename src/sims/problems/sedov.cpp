@@ -183,7 +183,8 @@ void check_cells(const core::Node& root, mesh::Int3 cells) {
                  "write for example `cells = [64, 64, 64]` or `cells = [64, 64, 1]`");
 }
 
-GasProblem read(const core::Node& root, mesh::Int3 cells, const solvers::HydroConfig& hydro, core::Node& resolved) {
+GasProblem read_sedov(const core::Node& root, mesh::Int3 cells, const solvers::HydroConfig& hydro,
+                      core::Node& resolved) {
   check_cells(root, cells);
   core::Node part;
   const SedovConfig config = sedov_table().read(table_or_empty(root, "sedov"), &part);
@@ -220,7 +221,7 @@ solvers::HydroConfig standard() {
 }  // namespace
 
 GasProblemEntry sedov_problem() {
-  return {"sedov", "a blast wave from a point", standard(), [] { return sedov_table().options(); }, read};
+  return {"sedov", "a blast wave from a point", standard(), [] { return sedov_table().options(); }, read_sedov};
 }
 
 }  // namespace sidestream::sims

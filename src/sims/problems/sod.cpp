@@ -92,7 +92,7 @@ nlohmann::json measure(const SodConfig& sod, double gamma, const comm::Communica
   return {{"density_l1_error", error.value(comm)}};
 }
 
-GasProblem read(const core::Node& root, mesh::Int3 cells, const solvers::HydroConfig& hydro, core::Node& resolved) {
+GasProblem read_sod(const core::Node& root, mesh::Int3 cells, const solvers::HydroConfig& hydro, core::Node& resolved) {
   core::Node part;
   const SodConfig sod = sod_table().read(table_or_empty(root, "sod"), &part);
   resolved.set("sod", part);
@@ -115,7 +115,7 @@ GasProblem read(const core::Node& root, mesh::Int3 cells, const solvers::HydroCo
 }  // namespace
 
 GasProblemEntry sod_problem() {
-  return {"sod", "a shock tube", {}, [] { return sod_table().options(); }, read};
+  return {"sod", "a shock tube", {}, [] { return sod_table().options(); }, read_sod};
 }
 
 }  // namespace sidestream::sims

@@ -63,7 +63,8 @@ struct Vortex {
   }
 };
 
-GasProblem read(const core::Node& root, mesh::Int3 cells, const solvers::HydroConfig& hydro, core::Node& resolved) {
+GasProblem read_vortex(const core::Node& root, mesh::Int3 cells, const solvers::HydroConfig& hydro,
+                       core::Node& resolved) {
   require_plane(root, "vortex", cells);
   core::Node part;
   const VortexConfig config = vortex_table().read(table_or_empty(root, "vortex"), &part);
@@ -88,7 +89,7 @@ GasProblem read(const core::Node& root, mesh::Int3 cells, const solvers::HydroCo
 
 GasProblemEntry vortex_problem() {
   return {"vortex", "an isentropic vortex carried along", diatomic_gas(), [] { return vortex_table().options(); },
-          read};
+          read_vortex};
 }
 
 }  // namespace sidestream::sims

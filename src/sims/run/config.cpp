@@ -29,6 +29,7 @@ core::Table<RunKeys> run_table() {
   table.option("max_steps", &RunKeys::max_steps, std::nullopt).at_least(0).doc("stop after this many steps");
   table.option("wall_time", &RunKeys::wall_time_s, std::nullopt)
       .in(core::wall_time_units())
+      .at_least(0.0)
       .doc("stop after this time with a last checkpoint, for example \"2 h\"");
   table.option("steering", &RunKeys::steering, false)
       .doc("whether `sidestream steer` may change the run while it goes on, for who may read its folder");

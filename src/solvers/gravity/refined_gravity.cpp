@@ -25,7 +25,7 @@ using mesh::Geometry;
 using mesh::Hierarchy;
 using mesh::Layout;
 
-constexpr std::int32_t acceleration_ghost = 2;
+constexpr std::int32_t refined_acceleration_ghost = 2;
 
 class PeriodicPoisson final : public RootPoisson {
  public:
@@ -97,7 +97,8 @@ void copy_grown(const Field<double>& from, Field<double>& to) {
 }
 
 // g = -grad phi by central differences over two cells.
-void differentiate(const Box& box, View4<const double> phi, const std::array<double, 3>& cell_size, View4<double> g) {
+void differentiate_level(const Box& box, View4<const double> phi, const std::array<double, 3>& cell_size,
+                         View4<double> g) {
   const double x = 0.5 / cell_size[0], y = 0.5 / cell_size[1], z = 0.5 / cell_size[2];
   core::for_each_row(box, [=](int k, int j) {
     for (int i = box.lo.x; i < box.hi.x; ++i) g(0, k, j, i) = (phi(k, j, i - 1) - phi(k, j, i + 1)) * x;
@@ -167,7 +168,7 @@ RefinedGravity::Impl::Level::Level(const comm::Communicator& comm, const Hierarc
               {hierarchy.geometry(level).cell_size(0), hierarchy.geometry(level).cell_size(1),
                hierarchy.geometry(level).cell_size(2)},
               level > 0 ? interface_rule : SideRule{}),
-      acceleration_ghosts(comm, hierarchy.layout(level), acceleration_ghost),
+      acceleration_ghosts(comm, hierarchy.layout(level), refined_acceleration_ghost),
       cell_volume(hierarchy.geometry(level).cell_volume()),
       phi(hierarchy.layout(level), comm.rank(), 1, 1),
       rhs(hierarchy.layout(level), comm.rank()),
@@ -197,7 +198,7 @@ RefinedGravity::Impl::Impl(const comm::Communicator& its_comm, const Hierarchy& 
     const LevelPoisson& poisson = levels.back().poisson;
     ties.push_back({LevelLink(comm, hierarchy.layout(level - 1), hierarchy.layout(level)),
                     LevelMultigrid(comm, poisson, refined_blocks(hierarchy, level - 1)),
-                    amr::LevelTransfer(comm, hierarchy, level - 1, acceleration_ghost)});
+                    amr::LevelTransfer(comm, hierarchy, level - 1, refined_acceleration_ghost)});
   }
 }
 
@@ -428,12 +429,13 @@ const Field<double>& RefinedGravity::potential(int level) const {
 
 void RefinedGravity::acceleration(int level, Field<double>& g, const Field<double>* coarse_older,
                                   const Field<double>* coarse_newer, double weight) const {
-  core::require(g.components() == 3 && g.ghost() >= acceleration_ghost,
+  core::require(g.components() == 3 && g.ghost() >= refined_acceleration_ghost,
                 "the acceleration has three components and at least two ghost cells");
   core::require(level == 0 || (coarse_older != nullptr && coarse_newer != nullptr),
                 "the acceleration of a refined level takes that of the coarser one");
   const Impl::Level& its = impl_->at(level);
-  for (int b = 0; b < g.blocks(); ++b) differentiate(g.box(b), its.phi.view(b), its.poisson.cell_size(), g.view(b));
+  for (int b = 0; b < g.blocks(); ++b)
+    differentiate_level(g.box(b), its.phi.view(b), its.poisson.cell_size(), g.view(b));
   its.acceleration_ghosts.fill(g);
   if (level > 0)
     impl_->below(level).transfer.fill_ghosts({*coarse_older}, {*coarse_newer}, weight, g, interpolate_linear);

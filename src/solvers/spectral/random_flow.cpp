@@ -14,19 +14,19 @@ namespace sidestream::solvers {
 
 namespace {
 
-using Vector = std::array<std::complex<double>, 3>;
+using WaveVector = std::array<std::complex<double>, 3>;
 
-constexpr std::uint64_t stream = 0x464c4f57;  // of random numbers, none of which serves anything else
+constexpr std::uint64_t flow_stream = 0x464c4f57;  // of random numbers, none of which serves anything else
 
 // Normal deviates of a wave, whatever the grid, across it; the conjugate for its opposite.
-Vector amplitude(const WaveGrid& grid, mesh::Int3 wave, std::uint64_t seed) {
+WaveVector amplitude(const WaveGrid& grid, mesh::Int3 wave, std::uint64_t seed) {
   const bool is_later = wave.x == 0 && (wave.z < 0 || (wave.z == 0 && wave.y < 0));
   const mesh::Int3 own = is_later ? mesh::Int3{0, -wave.y, -wave.z} : wave;
   const auto bits = [](std::int32_t i) { return static_cast<std::uint64_t>(i) & 0xfffff; };
   const std::uint64_t index = (((bits(own.z) << 20) | bits(own.y)) << 20 | bits(own.x)) * 8;
-  Vector a;
+  WaveVector a;
   for (std::size_t c = 0; c < 3; ++c)
-    a[c] = {core::normal(seed, stream, index + 2 * c), core::normal(seed, stream, index + 2 * c + 1)};
+    a[c] = {core::normal(seed, flow_stream, index + 2 * c), core::normal(seed, flow_stream, index + 2 * c + 1)};
   const auto k = grid.wavenumber(own);
   const std::complex<double> along =
       (k[0] * a[0] + k[1] * a[1] + k[2] * a[2]) / (k[0] * k[0] + k[1] * k[1] + k[2] * k[2]);
@@ -116,7 +116,7 @@ void set_random_flow(const InitialFlowConfig& config, std::uint64_t seed, const 
   std::ranges::fill(flow.state().all(), Wave<Real>{});
   std::vector<core::CompactSum> squares(wanted.size());
   for_each_wave(flow, [&](const fft::Mode& mode, std::size_t shell, const core::View4<Wave<Real>>& u) {
-    const Vector a = amplitude(flow.grid(), mode.wavenumber, seed);
+    const WaveVector a = amplitude(flow.grid(), mode.wavenumber, seed);
     for (int c = 0; c < 3; ++c) {
       const std::complex<double> value = a[static_cast<std::size_t>(c)];
       u(c, mode.index.z, mode.index.y, mode.index.x) = Wave<Real>(value);

@@ -9,7 +9,7 @@ namespace sidestream::solvers {
 
 namespace {
 
-constexpr std::uint64_t stream = 0x464f524345;  // of random numbers, none of which serves anything else
+constexpr std::uint64_t forcing_stream = 0x464f524345;  // of random numbers, none of which serves anything else
 
 // Each of six numbers of a wave (three complex components) is an Ornstein-Uhlenbeck process b of variance sigma^2 and
 // time of correlation T; the force is the part of b without divergence. (Eswaran & Pope 1988, Comput. Fluids 16, 257,
@@ -70,7 +70,7 @@ class StochasticForcing final : public Forcing {
     const mesh::Int3 wave = band_.waves[n].wave;
     const auto bits = [](std::int32_t i) { return static_cast<std::uint64_t>(i) & 0xfffff; };
     const std::uint64_t index = (((bits(wave.z) << 20) | bits(wave.y)) << 20 | bits(wave.x)) * 8 + part;
-    return core::normal(seed_, stream + static_cast<std::uint64_t>(step), index);
+    return core::normal(seed_, forcing_stream + static_cast<std::uint64_t>(step), index);
   }
 
   ForcedBand band_;

@@ -74,7 +74,7 @@ bool Fetcher::has_plain_socket(int rank, Peer& peer) {
   return has_way_for_plain_;
 }
 
-void Fetcher::ask(Transfer& transfer, std::int64_t number) {
+void Fetcher::ask(Transfer& transfer, std::int64_t number, bool may_be_plain) {
   Peer& peer = *transfer.peer;
   transfer.id = ++transfers_;
   transfer.since_asked.restart();
@@ -87,7 +87,7 @@ void Fetcher::ask(Transfer& transfer, std::int64_t number) {
     if (!transfer.cells->is_at_end()) transfer.got = transfer.cells->begin_again();
     transfer.particles.resize(
         static_cast<std::size_t>(std::max<std::int64_t>(0, transfer.got - transfer.cells->bytes())));
-    if (has_plain_socket(transfer.from, peer)) {
+    if (may_be_plain && has_plain_socket(transfer.from, peer)) {
       transfer.bytes.emplace(transfer.id, transfer.got, transfer.most_particle_bytes(), *transfer.cells,
                              transfer.particles);
       peer.is_amid = true;
@@ -127,7 +127,8 @@ std::vector<std::vector<Word>> Fetcher::fetch(std::int64_t number, std::vector<W
                                        timeout_s_, transfer.from),
                            address_of(transfer),
                            "does the run still go on, and can this machine reach each of its ranks?");
-      if (transfer.since_byte.seconds() > again_s && transfer.since_asked.seconds() > again_s) ask(transfer, number);
+      if (transfer.since_byte.seconds() > again_s && transfer.since_asked.seconds() > again_s)
+        ask_again(transfer, number);
     }
   }
   std::vector<std::vector<Word>> particles;
@@ -137,6 +138,12 @@ std::vector<std::vector<Word>> Fetcher::fetch(std::int64_t number, std::vector<W
     if (!words.empty()) std::memcpy(words.data(), bytes.data(), words.size() * sizeof(Word));
   }
   return particles;
+}
+
+// By messages where nothing came by a plain socket: a connection may be taken on the way and lead nowhere.
+void Fetcher::ask_again(Transfer& transfer, std::int64_t number) {
+  if (transfer.bytes) ++transfer.peer->broken;
+  ask(transfer, number, !transfer.bytes);
 }
 
 // What has come meanwhile.

@@ -63,7 +63,8 @@ class Fetcher {
 
   Peer& peer_of(int rank);
   bool has_plain_socket(int rank, Peer& peer);
-  void ask(Transfer& transfer, std::int64_t number);
+  void ask(Transfer& transfer, std::int64_t number, bool may_be_plain = true);
+  void ask_again(Transfer& transfer, std::int64_t number);
   void take_all(Transfer& transfer, std::int64_t number, ReaderCounts& counts);
   void take(Transfer& transfer, const stream::Message& message, ReaderCounts& counts);
   bool take_bytes(Transfer& transfer, std::int64_t number, ReaderCounts& counts);

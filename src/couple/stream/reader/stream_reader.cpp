@@ -136,8 +136,7 @@ class StreamReader::Impl {
   };
   struct Way {
     std::vector<Level> levels;
-    double seconds = 0.0;  // of the fastest step
-    int steps = 0;
+    TechniqueTimes times;
   };
 
   bool is_first() const { return comm_.rank() == 0; }
@@ -254,8 +253,7 @@ class StreamReader::Impl {
     }
     bring_together(announcement, names, species, way, fetched, snapshot);
     const double seconds = comm_.max(watch.seconds());
-    way.seconds = way.steps == 0 ? seconds : std::min(way.seconds, seconds);
-    ++way.steps;
+    way.times.add(seconds);
     number_ = announcement.number;
     step_ = snapshot.moment.step;
     counts_.transfer_s = seconds;
@@ -292,9 +290,8 @@ class StreamReader::Impl {
   Technique choose() const {
     if (options_.gateways > 0) return Technique::write_block;
     if (options_.technique != Technique::automatic) return options_.technique;
-    const auto times = [this](Technique technique) {
-      const Way& way = ways_[static_cast<std::size_t>(technique)];
-      return TechniqueTimes{way.seconds, way.steps};
+    const auto times = [this](Technique technique) -> const TechniqueTimes& {
+      return ways_[static_cast<std::size_t>(technique)].times;
     };
     return choose_technique(times(Technique::bounding_box), times(Technique::write_block));
   }

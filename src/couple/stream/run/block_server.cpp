@@ -17,11 +17,11 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t least_in_place = std::size_t{16} << 10;  // smaller pieces are gathered
-constexpr std::size_t most_in_a_row = std::size_t{16} << 20;   // to a reader, before others have their turn
+constexpr std::size_t most_in_a_row = std::size_t{16} << 20;  // to a reader, before others have their turn
 constexpr std::size_t most_early = 64;  // requests for a publish that other ranks have, and this one is about to have
 constexpr std::int64_t most_ahead = 2;
-constexpr double longest_early_s = 30.0;
+constexpr std::size_t most_transfers = 1024;
+constexpr double longest_early_s = 30.0;  // that a request waits for its publish or its socket, and a socket for one
 
 std::string head_of(const ChunkHead& head) {
   return {reinterpret_cast<const char*>(&head), sizeof head};
@@ -32,8 +32,10 @@ void check(const Shelf& shelf, const TransferOrder& order) {
     return field >= 0 && static_cast<std::size_t>(field) < shelf.fields();
   };
   if (!std::ranges::all_of(order.fields, has_field)) throw core::Error("there is no such field in the publish");
-  if (!std::ranges::all_of(order.parts, [&](const Part& part) { return shelf.has(part); }))
+  if (!std::ranges::all_of(order.parts, [&](const Part& part) { return part.cells() > 0 && shelf.has(part); }))
     throw core::Error("this rank has no such cells");
+  if (order.fields.size() > shelf.fields() || order.cells() > shelf.cells())
+    throw core::Error("fields or cells are asked for twice");
 }
 
 }  // namespace
@@ -46,7 +48,7 @@ BlockServer::BlockServer(const std::string& address, const stream::Security& sec
 void BlockServer::add_sockets(std::vector<const stream::Socket*>& sockets) const {
   sockets.push_back(&server_);
   if (listener_) sockets.push_back(&*listener_);
-  for (const auto& [name, socket] : plain_sockets_) sockets.push_back(&socket);
+  for (const auto& [name, way] : plain_ways_) sockets.push_back(&way.socket);
 }
 
 void BlockServer::put(std::int64_t number, std::shared_ptr<Shelf> shelf) {
@@ -81,7 +83,7 @@ std::shared_ptr<Shelf> BlockServer::shelf_of(std::int64_t publish) const {
 }
 
 void BlockServer::serve() {
-  if (listener_) listener_->accept(plain_sockets_);
+  if (listener_) accept();
   look_for_hang_ups();
   while (std::optional<stream::Message> message = server_.receive()) take(std::move(*message));
   for (Early& early : std::exchange(early_, {}))
@@ -100,6 +102,11 @@ std::int64_t BlockServer::newest() const {
   return newest_;
 }
 
+void BlockServer::accept() {
+  for (auto& [name, socket] : listener_->accept(plain_ways_.size()))
+    plain_ways_.insert_or_assign(name, PlainWay{std::move(socket)});
+}
+
 // A reader says nothing on a plain socket but its name, and closes it when it has no use for it any more.
 void BlockServer::look_for_hang_ups() {
   const auto has_hung_up = [](stream::PlainSocket& socket) {
@@ -111,8 +118,10 @@ void BlockServer::look_for_hang_ups() {
       return true;
     }
   };
-  for (auto entry = plain_sockets_.begin(); entry != plain_sockets_.end();)
-    entry = has_hung_up(entry->second) ? plain_sockets_.erase(entry) : std::next(entry);
+  std::erase_if(plain_ways_, [&](auto& entry) {
+    PlainWay& way = entry.second;
+    return has_hung_up(way.socket) || (!way.is_used && way.age.seconds() > longest_early_s);
+  });
 }
 
 // Whoever speaks nonsense gets no answer, and what he had is given up.
@@ -153,9 +162,12 @@ bool BlockServer::begin(const std::string& peer, const json& request) {
     shelf->load();
     TransferOrder order = order_from(request);
     check(*shelf, order);
+    if (transfers_.size() >= most_transfers) throw core::Error("too many ask at a time");
+    const std::shared_ptr<CopyRoom::Bytes> copies = copy_room_.of(peer);
     const int window = std::clamp(request.at("window").get<int>(), 1, chunk_window);
     if (!order.compression.empty()) {
-      transfers_.emplace(peer, Transfer{peer, publish, number, OutgoingCompressed(shelf, std::move(order)), window});
+      transfers_.emplace(peer,
+                         Transfer{peer, publish, number, OutgoingCompressed(shelf, std::move(order)), window, copies});
       return true;
     }
     Outgoing cells(shelf, std::move(order));
@@ -164,11 +176,11 @@ bool BlockServer::begin(const std::string& peer, const json& request) {
     cells.skip_to(from);
     if (const std::string socket = request.value("plain_socket", ""); !socket.empty()) {
       auto bytes = std::make_unique<OutgoingBytes>(number, std::move(cells));
-      transfers_.emplace(peer, Transfer{peer, publish, number, std::move(bytes), 0, socket});
+      transfers_.emplace(peer, Transfer{peer, publish, number, std::move(bytes), 0, copies, socket});
       return true;
     }
     if (cells.bytes() == 0) server_.send(peer, head_of({number, 0, 0}));
-    transfers_.emplace(peer, Transfer{peer, publish, number, std::move(cells), window});
+    transfers_.emplace(peer, Transfer{peer, publish, number, std::move(cells), window, copies});
   } catch (const core::Error& error) {
     refuse(peer, number, error.message());
   }
@@ -185,7 +197,7 @@ bool BlockServer::send_some(Transfer& transfer) {
   if (const auto* const bytes = std::get_if<std::unique_ptr<OutgoingBytes>>(&transfer.cells))
     return send_some(transfer, **bytes);
   const auto send_messages = [&](auto& cells) {
-    for (; transfer.credit > 0 && !cells.is_at_end(); --transfer.credit)
+    for (; transfer.credit > 0 && !cells.is_at_end() && copy_room_.has_room(*transfer.copies); --transfer.credit)
       if (!send_next(transfer, cells)) return false;
     return !cells.is_at_end();
   };
@@ -195,23 +207,25 @@ bool BlockServer::send_some(Transfer& transfer) {
 
 // As much as the socket takes now, or the share of one reader among several.
 bool BlockServer::send_some(const Transfer& transfer, OutgoingBytes& bytes) {
-  const auto socket = plain_sockets_.find(transfer.plain_socket);
-  if (socket == plain_sockets_.end()) return true;  // it is still to come
+  const auto way = plain_ways_.find(transfer.plain_socket);
+  if (way == plain_ways_.end()) return transfer.age.seconds() < longest_early_s;  // it is still to come
+  way->second.is_used = true;
+  stream::PlainSocket& socket = way->second.socket;
   std::size_t sent = 0;
   try {
     for (std::span<const std::byte> next = bytes.next(); !next.empty() && sent < most_in_a_row; next = bytes.next()) {
-      const std::size_t taken = socket->second.send(next);
+      const std::size_t taken = socket.send(next);
       if (taken == 0) break;
       bytes.skip(taken);
       sent += taken;
     }
   } catch (const core::Error&) {  // it has gone; who reads asks again
-    plain_sockets_.erase(socket);
+    plain_ways_.erase(way);
     return false;
   }
   bytes_sent_ += static_cast<std::int64_t>(sent);
   const bool has_more = !bytes.next().empty();
-  socket->second.watch_for_room(has_more);
+  socket.watch_for_room(has_more);
   return has_more;
 }
 
@@ -227,7 +241,7 @@ bool BlockServer::send_next(Transfer& transfer, Outgoing& cells) {
     const auto gathered = std::make_shared_for_overwrite<std::byte[]>(size);
     const std::size_t filled = cells.copy({gathered.get(), size});
     bytes = {gathered.get(), filled};
-    body = stream::Body(bytes, gathered);
+    body = stream::Body(bytes, copy_room_.counted(gathered, size, transfer.copies));
   }
   bytes_sent_ += static_cast<std::int64_t>(bytes.size());
   return server_.send(transfer.peer, head_of(head), std::move(body));
@@ -237,7 +251,8 @@ bool BlockServer::send_next(Transfer& transfer, OutgoingCompressed& cells) {
   const ChunkHead head{transfer.number, cells.bytes_done(), -2};
   const auto bytes = std::make_shared<const std::vector<std::byte>>(cells.take(chunk_bytes));
   bytes_sent_ += std::ssize(*bytes);
-  return server_.send(transfer.peer, head_of(head), stream::Body(*bytes, bytes));
+  return server_.send(transfer.peer, head_of(head),
+                      stream::Body(*bytes, copy_room_.counted(bytes, bytes->size(), transfer.copies)));
 }
 
 }  // namespace sidestream::couple

@@ -13,6 +13,7 @@
 
 #include "couple/stream/compressed_parts.hpp"
 #include "couple/stream/part_cursor.hpp"
+#include "couple/stream/run/copy_room.hpp"
 #include "couple/stream/run/outgoing_bytes.hpp"
 #include "couple/stream/run/shelf.hpp"
 #include "sidestream/core/timer.hpp"
@@ -50,8 +51,15 @@ class BlockServer {
     std::int64_t publish = 0;
     std::uint64_t number = 0;
     std::variant<Outgoing, OutgoingCompressed, std::unique_ptr<OutgoingBytes>> cells;
-    int credit = 0;              // messages
+    int credit = 0;  // messages
+    std::shared_ptr<CopyRoom::Bytes> copies{};
     std::string plain_socket{};  // its name
+    core::Stopwatch age{};
+  };
+  struct PlainWay {
+    stream::PlainSocket socket;
+    core::Stopwatch age{};
+    bool is_used = false;  // a request has named it
   };
   // For a publish that this rank has not got yet.
   struct Early {
@@ -63,6 +71,7 @@ class BlockServer {
   void take(stream::Message message);
   std::int64_t newest() const;
   bool begin(const std::string& peer, const nlohmann::json& request);
+  void accept();
   void look_for_hang_ups();
   void refuse(const std::string& peer, std::uint64_t transfer, const std::string& reason);
   bool send_some(Transfer& transfer);
@@ -73,9 +82,10 @@ class BlockServer {
 
   stream::Server server_;
   std::optional<stream::PlainListener> listener_;
-  std::map<std::string, stream::PlainSocket> plain_sockets_;  // by the names that readers have given them
-  std::map<std::string, Transfer> transfers_;                 // of each peer the last
-  std::vector<Early> early_;                                  // of each peer one
+  std::map<std::string, PlainWay> plain_ways_;  // by the names that readers have given them
+  std::map<std::string, Transfer> transfers_;   // of each peer the last
+  std::vector<Early> early_;                    // of each peer one
+  CopyRoom copy_room_;
   std::atomic<std::int64_t> bytes_sent_ = 0;
 
   mutable std::mutex mutex_;  // of what follows

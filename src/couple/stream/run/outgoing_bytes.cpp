@@ -8,7 +8,6 @@ namespace sidestream::couple {
 
 namespace {
 
-constexpr std::size_t least_in_place = std::size_t{16} << 10;  // smaller pieces are gathered
 constexpr std::size_t most_in_place = std::size_t{4} << 20;
 
 }  // namespace

@@ -10,6 +10,8 @@
 
 namespace sidestream::couple {
 
+inline constexpr std::size_t least_in_place = std::size_t{16} << 10;  ///< smaller pieces are gathered
+
 /// A transfer as a plain socket takes it: a head, then all bytes one behind the other, from where they lie if they lie
 /// in pieces that are large enough.
 class OutgoingBytes {

@@ -30,6 +30,8 @@ class Shelf {
   Shelf(std::vector<mesh::Layout> levels, int rank, std::size_t fields, Cargo cargo);
 
   std::size_t fields() const { return fields_; }
+  /// Of a field, on this rank.
+  std::int64_t cells() const { return cells_; }
   /// Whether `part` lies in a block of this rank.
   bool has(const Part& part) const;
   /// The block that a part lies in, and where its cells begin; cells of a field follow one another without a gap.

@@ -27,8 +27,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::int64_t most_particles = std::int64_t{1} << 44;
-
 // What we keep beside Enzo's files.
 struct OwnTables {
   std::string metadata;

@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::int64_t most_grids = std::int64_t{1} << 31;
 constexpr std::int64_t most_cells_of_axis = 1 << 20;
-constexpr std::int64_t most_particles = std::int64_t{1} << 44;
 constexpr int most_levels = 32;
 
 std::string_view trimmed(std::string_view text) {

@@ -25,6 +25,8 @@ EnzoTree enzo_tree(const std::vector<mesh::Layout>& levels);
 /// The text of a hierarchy file, of the lines that describe each block.
 std::string enzo_hierarchy_text(const EnzoTree& tree, const std::vector<std::string>& text_of_block);
 
+inline constexpr std::int64_t most_particles = std::int64_t{1} << 44;  ///< beyond them a hierarchy is damaged
+
 /// A grid as a hierarchy file of any origin describes it.
 struct EnzoGrid {
   std::array<std::int64_t, 3> start{0, 0, 0}, end{0, 0, 0};  ///< first and last active cell in the grid's array
