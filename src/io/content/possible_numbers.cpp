@@ -7,6 +7,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "io/content/block_copy.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/sparse.hpp"
 
