@@ -9,6 +9,7 @@
 
 #include "io/content/block_copy.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/io/sparse.hpp"
 
 namespace sidestream::io {
 
@@ -158,6 +159,7 @@ void require_possible(const FileDescription& file) {
   require_names(file);
   require_geometry(file);
   require_moment(file);
+  if (is_sparse(file)) return;
   require_whole_domain(file);
   require_nested_levels(file);
 }

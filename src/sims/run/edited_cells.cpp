@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/mesh/on_level.hpp"
 #include "sidestream/redistribute/redistribution.hpp"
 
 namespace sidestream::sims {
@@ -59,7 +60,7 @@ void EditedCells::for_each(const Visit& f) const {
 void EditedCells::for_each_in(int level, int block, const mesh::Field<double>* holds, int leaf, const Visit& f) const {
   const mesh::Layout& layout = hierarchy_->layout(level);
   const mesh::Int3 factor = cells_of_root_cell(*hierarchy_, level);
-  const mesh::Box region = couple::on_level(edit_->cells, hierarchy_->geometry(0).domain, layout.domain());
+  const mesh::Box region = mesh::on_level(edit_->cells, hierarchy_->geometry(0).domain, layout.domain());
   const mesh::Field<double>* const values = values_.empty() ? nullptr : &values_[static_cast<std::size_t>(level)];
   const mesh::Box& box = layout.box(layout.boxes_of(rank_)[static_cast<std::size_t>(block)]);
   core::for_each_cell(intersection(region, box), [&](int k, int j, int i) {
