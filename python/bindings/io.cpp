@@ -1,6 +1,9 @@
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -8,6 +11,7 @@
 #include <string>
 
 #include "bindings.hpp"
+#include "sidestream/core/error.hpp"
 #include "sidestream/io/format.hpp"
 #include "sidestream/io/quantity_names.hpp"
 #include "sidestream/io/result_file.hpp"
@@ -53,18 +57,26 @@ nb::object output_named(const std::string& name) {
   return nb::none();
 }
 
-// (z, y, x) of the whole domain at the resolution of the level.
-nb::object covering_grid(const std::string& path, const std::string& field, int level) {
+// (z, y, x) of the cells of the level from `low` to `high` (x, y, z), or of all.
+nb::object covering_grid(const std::string& path, const std::string& field, int level,
+                         const std::optional<std::array<std::int32_t, 3>>& low,
+                         const std::optional<std::array<std::int32_t, 3>>& high) {
   prepare_to_read(path);
   std::unique_ptr<mesh::Field<double>> values;
   {
     const nb::gil_scoped_release unlocked;
     const auto file = io::open_snapshot_file(path);
     const mesh::Box domain = file->description().state.levels.at(static_cast<std::size_t>(level)).domain();
-    values = std::make_unique<mesh::Field<double>>(mesh::split(domain, {1, 1, 1}), 0);
+    mesh::Box box = domain;
+    for (int axis = 0; axis < 3; ++axis) {
+      if (low) box.lo[axis] = low->at(static_cast<std::size_t>(axis));
+      if (high) box.hi[axis] = high->at(static_cast<std::size_t>(axis));
+    }
+    core::require(!box.is_empty() && domain.contains(box), "the cells to be read lie in the domain");
+    values = std::make_unique<mesh::Field<double>>(mesh::Layout(domain, {}, {box}, {0}, level), 0);
     file->read_covering(field, *values, level);
   }
-  const mesh::Int3 n = values->layout().domain().extent();
+  const mesh::Int3 n = values->box(0).extent();
   double* const data = values->all().data();
   return array_of(std::move(values), data,
                   {static_cast<std::size_t>(n.z), static_cast<std::size_t>(n.y), static_cast<std::size_t>(n.x)});
@@ -113,7 +125,9 @@ void bind_io(nb::module_& module) {
   module.def("output_named", &output_named, nb::arg("name"),
              "(kind, step) of the name of a file in the folder of a run; None when it is no such name.");
   module.def("covering_grid", &covering_grid, nb::arg("path"), nb::arg("field"), nb::arg("level"),
-             "A field (z, y, x) of a file on the whole domain at the resolution of a level.");
+             nb::arg("low") = nb::none(), nb::arg("high") = nb::none(),
+             "A field (z, y, x) of a file at the resolution of a level, on the cells from `low` to `high` (x, y, z) or "
+             "on the whole domain.");
   module.def("file_boxes", &boxes, nb::arg("path"), nb::arg("level"),
              "Six numbers a box of a level of a file: x, y, z of its first cell and of its end.");
   module.def(

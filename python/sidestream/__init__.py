@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .arrays.tree import MergeTree, merge_tree, open_tree
     from .files.adios import adios_steps
     from .files.opening import open
+    from .files.regions import Region, regions
     from .files.snapshot import SnapshotFile
     from .redistribution import DataDescription, DataMapping
     from .runs.events import Events
@@ -41,6 +42,7 @@ __all__ = [
     "Error",
     "Events",
     "MergeTree",
+    "Region",
     "Run",
     "SnapshotFile",
     "Steering",
@@ -54,6 +56,7 @@ __all__ = [
     "open",
     "open_tree",
     "power_spectrum",
+    "regions",
     "steer",
     "stream",
 ]
@@ -63,6 +66,7 @@ _HOME = {
     "DataMapping": "redistribution",
     "Events": "runs.events",
     "MergeTree": "arrays.tree",
+    "Region": "files.regions",
     "Run": "runs.run",
     "SnapshotFile": "files.snapshot",
     "Steering": "steering",
@@ -74,6 +78,7 @@ _HOME = {
     "open": "files.opening",
     "open_tree": "arrays.tree",
     "power_spectrum": "arrays.analyses",
+    "regions": "files.regions",
     "steer": "steering",
     "stream": "streams",
 }

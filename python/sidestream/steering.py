@@ -90,7 +90,7 @@ class Steering:
         edit: dict[str, Any] = {"operation": operation}
         if isinstance(where, str):
             edit["where"] = _condition(where)
-        if comm is None and not _is_mask(where) and not isinstance(value, list | tuple) and np.ndim(value) == 0:
+        if comm is None and not _is_mask(where) and _is_number(value):
             if region is not None:
                 edit["cells"] = _corners(region)
             number = _numbers(value)
@@ -237,6 +237,10 @@ def _numbers(value: Any) -> NDArray[np.float64]:
         raise UsageError(f"an array of {array.dtype} holds no real numbers", hint="convert it: array.astype(float)")
     with np.errstate(over="ignore"):  # what is too large is found where all have to be finite
         return array.astype(np.float64)
+
+
+def _is_number(value: Any) -> bool:
+    return not isinstance(value, list | tuple) and np.ndim(value) == 0
 
 
 def _is_mask(where: Any) -> bool:

@@ -143,6 +143,8 @@ bool TaskRunner::settle(const Task& task, const Finding& finding, TaskTotals& to
                 {"bytes_in", finding.delivery.bytes},
                 {"result", std::filesystem::path(path).lexically_relative(folder_.path()).string()},
                 {"summary", finding.result.summary}});
+  if (finding.result.cut_out)
+    event["cut_out"] = std::filesystem::path(io::cut_out_path(path)).lexically_relative(folder_.path()).string();
   if (!not_a_number.empty()) event["not_a_number"] = not_a_number;
   log_->write("analysis", event);
   if (!not_a_number.empty())
@@ -151,6 +153,7 @@ bool TaskRunner::settle(const Task& task, const Finding& finding, TaskTotals& to
 }
 
 void TaskRunner::keep(const Task& task, const mesh::Moment& moment, mesh::Result result) {
+  result.cut_out.reset();
   earlier_.keep(group_, task.name, std::move(result), attributes_of(task, moment));
 }
 

@@ -38,6 +38,9 @@ constexpr std::array every_task{
     "analysis = 'projection'\nfields = ['total_density', 'velocity_x']",
     "analysis = 'projection'\naxis = 'x'\ncombine = 'max'",
     "analysis = 'projection'\naxis = 'y'\nfields = ['temperature']\nweight = 'gas_density'",
+    "analysis = 'regions'\ncondition = 'total_density > 1e11 and temperature < 1e4'\nmeasure = ['velocity_x']\nlink = "
+    "false",
+    "analysis = 'regions'\ncondition = 'abs(velocity_x) > 100'\nsave = ['total_density']\nlink = false",
     "analysis = 'slice'\naxis = 'x'\nposition = 0.3",
     "analysis = 'structure_functions'\npdf_bins = 11",
     "analysis = 'structure_functions'\nseparations = [1, 3]\norders = [2, 6]",

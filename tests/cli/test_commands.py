@@ -37,6 +37,7 @@ HELP = [
     ["steer"],
 ]
 HELP += [["halos"], ["halos", "query"], ["halos", "find"], ["halos", "mergers"]]
+HELP += [["regions"], ["regions", "classify"]]
 WRONG = {
     "unknown-command": ["rnu"],
     "unknown-option": ["info", "--jsn", "x"],

@@ -60,7 +60,7 @@ def test_a_file_that_has_lost_its_checksums_is_read_with_a_warning(tmp_path: Pat
     done = sidestream("convert", "plt00007", "out", "--format", "flash", "-n", 2)
 
     assert done.returncode == 0
-    assert done.stderr.count("warning: the checksums of the file are lost") == 1
+    assert done.stderr.count("warning: the checksums of plt00007 are lost") == 1
     with pytest.warns(UserWarning, match="plt00007: the checksums are lost"):
         assert ss.open(tmp_path / "plt00007").seal == "lost"
     assert ss.open(REFINED).seal == "kept"

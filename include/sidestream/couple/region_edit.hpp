@@ -26,6 +26,9 @@ struct EditArrayName {
   explicit operator bool() const { return !name.empty(); }
 };
 
+/// The key of `RegionEdit::where`, for messages.
+inline const std::string edit_condition = "edit.where";
+
 /// A change of a quantity in a part of the domain. What it does to a cell depends on that cell alone.
 struct RegionEdit {
   std::string quantity;
@@ -56,8 +59,5 @@ struct EditRules {
   bool has_redshift = false;              ///< that they may
   std::string folder{};                   ///< of the run, for arrays; empty: there are none
 };
-
-/// Cells of level 0, whose domain is `root`, as cells of the level whose domain is `domain`: axes of one cell stay so.
-mesh::Box on_level(const mesh::Box& cells, const mesh::Box& root, const mesh::Box& domain);
 
 }  // namespace sidestream::couple

@@ -2,12 +2,15 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <variant>
 #include <vector>
 
 namespace sidestream::mesh {
+
+class Snapshot;
 
 /// A named array with its unit and the names of its dimensions, slowest first. Columns that share a dimension form a
 /// table.
@@ -28,6 +31,9 @@ struct Result {
   std::vector<Column> columns;
   std::map<std::string, std::variant<double, std::int64_t, std::string>> attributes;
   std::string summary;  ///< a few words for the progress line, such as "214 halos"
+  /// The part of the state that is kept beside the tables, in a file of its own: quantities on boxes that cover some of
+  /// the domain, each on the rank that owns it. Null, on all ranks alike: nothing is.
+  std::shared_ptr<const Snapshot> cut_out{};
 
   /// Adds a column over `names`; sets or checks the lengths of its dimensions (throws core::Error when they differ).
   template <typename T>

@@ -17,6 +17,7 @@ from .attack import attack
 from .bench import bench
 from .halos import halos
 from .options import Json, Launcher
+from .regions import regions
 from .steer import steer
 from .streams import attach, keys
 
@@ -49,6 +50,7 @@ app = typer.Typer(
 )
 
 app.add_typer(halos, name="halos", short_help="Halos of files, of stored merge trees, and through time.")
+app.add_typer(regions, name="regions", short_help="A function of one's own on the regions that a run saved.")
 app.add_typer(bench, name="bench", short_help="Measure what this machine and its disk can do.")
 
 Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The configuration, a TOML file.", show_default=False)]

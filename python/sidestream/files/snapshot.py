@@ -148,6 +148,17 @@ class Snapshot(ABC):
         return len(self._facts["levels"])
 
     @property
+    def is_sparse(self) -> bool:
+        """Whether it holds a part of the domain, as regions that were saved do: other cells are NaN."""
+        return bool(self._facts.get("is_sparse", False))
+
+    @property
+    def periodic(self) -> tuple[bool, bool, bool]:
+        """Whether the domain goes on at its other side along x, y, z."""
+        x, y, z = map(bool, self._facts["periodic"])
+        return x, y, z
+
+    @property
     def box_size(self) -> tuple[float, float, float]:
         """The sides x, y, z of the whole domain [`length_unit`]."""
         x, y, z = map(float, self._facts["length"])

@@ -7,19 +7,22 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from .. import console
 from ..error import Error, UsageError
 from .job import POLL_S, Job
 from .launcher import ATTACH, PROGRAM, find_program, prepare
 from .messages import MessageFilter
 
 USED_WRONGLY = 2  # the exit code of our programs that says so
+WARNING = "warning: "
 Tell = Callable[[str], None]  # takes a line about what goes on
 
 
 def lines_of(
     name: str, arguments: Sequence[str], ranks: int, launcher: str | None, tell: Tell, may_fail: bool = False
 ) -> Iterator[str]:
-    """Runs a program; yields the lines of its standard output as they come, and tells those of its error stream.
+    """Runs a program; yields the lines of its standard output as they come, and tells those of its error stream; what
+    warns is said.
 
     Raises:
         Error: what the program complained of, unless it `may_fail` and says why in its lines.
@@ -31,7 +34,7 @@ def lines_of(
         while True:
             is_running = job.is_running()
             for message in filter(None, map(messages.feed, job.messages())):
-                tell(message)
+                (console.say if message.startswith(WARNING) else tell)(message)
             for line in job.output():
                 lines += 1
                 yield line

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import console
 from ..error import Error, UsageError
+from .results import rows_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -70,7 +71,7 @@ def _writer(name: str) -> Callable[[Any], str]:
 
 
 def _write_csv(table: xr.Dataset, path: Path) -> None:
-    names = [str(name) for name in table.data_vars if table[name].dims == ("halo",)]
+    names = [str(name) for name in table.data_vars if table[name].dims == (rows_of(table),)]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         units = (str(table[name].attrs.get("units", "1")) for name in names)

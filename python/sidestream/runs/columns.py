@@ -37,8 +37,10 @@ _ROWS_CHECKSUM = "rows_checksum"  # of a column that many ranks wrote
 _NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable"
 
 
-def read_columns(path: Path, dimension: str | None = None, names: Collection[str] | None = None) -> xr.Dataset:
-    """All columns of a file in memory; of a `dimension` that the file has, those over it alone; or those named.
+def read_columns(
+    path: Path, dimension: str | tuple[str, ...] | None = None, names: Collection[str] | None = None
+) -> xr.Dataset:
+    """All columns of a file in memory; of the first `dimension` that the file has, those over it alone; or those named.
 
     Raises:
         Error: a checksum of Sidestream is wrong. Anything else that is wrong is an exception of those who read it.
@@ -51,8 +53,10 @@ def read_columns(path: Path, dimension: str | None = None, names: Collection[str
         wanted = [name for name in file if names is None or name in names]
         columns = {name: file[name] for name in wanted if not _is_bare_dimension(file[name])}
         dimensions = {name: _dimensions(name, column, file) for name, column in columns.items()}
-        if any(dimension in over for over in dimensions.values()):
-            dimensions = {name: over for name, over in dimensions.items() if over == (dimension,)}
+        choice = (dimension,) if isinstance(dimension, str) else dimension or ()
+        chosen = next((name for name in choice if any(name in over for over in dimensions.values())), None)
+        if chosen is not None:
+            dimensions = {name: over for name, over in dimensions.items() if over == (chosen,)}
         variables: dict[Hashable, Any] = {
             name: xr.Variable(over, _values(columns[name]), _attributes(columns[name].attrs))
             for name, over in dimensions.items()

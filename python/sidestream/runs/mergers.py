@@ -1,4 +1,4 @@
-"""Merger trees: which halo became which, over all steps of a run."""
+"""Merger trees: which halo or region became which, over all steps of a run."""
 
 from __future__ import annotations
 
@@ -10,28 +10,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..error import Error
-from .results import ROWS, load_attributes, load_result
+from .results import load_attributes, load_result, rows_of
 
 if TYPE_CHECKING:
     import xarray as xr
 
 LINK = "link"  # the dimension of links, in results and here
+# What is linked, by the dimension of its rows: how large one is, and the unit of a ratio of two.
+_SIZES = {"halo": "mass", "region": "volume"}
 
 
 class MergerTree:
-    """The links between the halos of successive results of a task, and walks along them.
+    """The links between the halos or regions of successive results of a task, and walks along them.
 
     A halo is named by its `id` and its step, of which -1 is the last one that has halos. The id is that of its densest
-    cell, so it changes from step to step.
+    cell, so it changes from step to step. Of regions the same is said with their volumes in the place of masses.
 
     Attributes:
         links: One row for each pair of halos of two steps that share cells or particles, over `link`: the ids
             `progenitor` and `descendant`, their steps `progenitor_step` and `step`, redshifts `progenitor_redshift` and
             `redshift`, and masses `progenitor_mass` and `descendant_mass` [Msun]; what they share, `shared_volume`
-            [Mpc^3], `shared_mass` [Msun] (not for halos that are sets of particles) and `shared_particles`; and
+            [Mpc^3], `shared_mass` [Msun] (not for halos that are sets of particles) and `shared_particles` (of regions
+            `shared_volume` alone); and
             `is_main_progenitor` and `is_main_descendant`, 1 for the one of all progenitors (descendants) that shares
             most.
-        halos: The halos of all steps, over `halo`, as `run[task]` gives them.
+        halos: The halos of all steps, over `halo` (or regions, over `region`), as `run[task]` gives them.
 
     Example:
         >>> tree = sidestream.open("runs/demo").merger_tree("halos")
@@ -44,6 +47,8 @@ class MergerTree:
     def __init__(self, links: xr.Dataset, halos: xr.Dataset) -> None:
         self.links = links
         self.halos = halos
+        self._noun = rows_of(halos) or "halo"
+        self._size = _SIZES[self._noun]
         self._columns: dict[str, list[Any]] = {str(name): links[name].values.tolist() for name in links.variables}
         self._row_of = {place: row for row, place in enumerate(_places(halos["step"], halos["id"]))}
         self._links_to: dict[tuple[int, int], list[int]] = {}
@@ -57,11 +62,12 @@ class MergerTree:
 
     def __repr__(self) -> str:
         steps = np.unique(np.asarray(self.halos["step"])).size
-        return f"<sidestream.MergerTree, {self.links.sizes[LINK]} links, {self.halos.sizes[ROWS]} halos, {steps} steps>"
+        count, noun = self.halos.sizes[self._noun], self._noun
+        return f"<sidestream.MergerTree, {self.links.sizes[LINK]} links, {count} {noun}s, {steps} steps>"
 
     def heaviest(self, count: int = 1, step: int = -1) -> list[int]:
-        """The ids of the `count` heaviest halos of a step, heaviest first."""
-        mass, ids = np.asarray(self.halos["mass"]), np.asarray(self.halos["id"])
+        """The ids of the `count` heaviest halos (largest regions) of a step, heaviest first."""
+        mass, ids = np.asarray(self.halos[self._size]), np.asarray(self.halos["id"])
         rows = np.flatnonzero(np.asarray(self.halos["step"]) == self._step(step))
         return [int(ids[row]) for row in sorted(rows, key=lambda row: (-mass[row], ids[row]))[:count]]
 
@@ -70,7 +76,9 @@ class MergerTree:
 
         The branch begins with a halo that has no progenitor, or that split off from one which mainly became another.
         """
-        branch: xr.Dataset = self.halos.isel({ROWS: [self._row_of[place] for place in self._walk_back(halo, step)]})
+        branch: xr.Dataset = self.halos.isel(
+            {self._noun: [self._row_of[place] for place in self._walk_back(halo, step)]}
+        )
         return branch
 
     def progenitors(self, halo: int, step: int = -1) -> xr.Dataset:
@@ -94,19 +102,19 @@ class MergerTree:
             ratio: Least mass of what merged, in masses of the main progenitor: 0.25 for major mergers.
 
         Returns:
-            Rows of `links` with one more column, `mass_ratio`. Their number is that of the mergers.
+            Rows of `links` with one more column, `mass_ratio` (`volume_ratio`). Their number is that of the mergers.
         """
         rows, ratios = [], []
-        mass = self._columns["progenitor_mass"]
+        mass = self._columns[f"progenitor_{self._size}"]
         for place in self._walk_back(halo, step):
             links = self._links_to.get(place, [])
             for row in links[1:]:
                 if self._columns["is_main_descendant"][row] and mass[row] >= ratio * mass[links[0]]:
                     rows.append(row)
                     ratios.append(mass[row] / mass[links[0]])
-        about = {"units": "1", "long_name": "mass of the progenitor in masses of the main one"}
+        about = {"units": "1", "long_name": f"{self._size} of the progenitor over that of the main one"}
         found: xr.Dataset = self.links.isel({LINK: rows})
-        found["mass_ratio"] = (LINK, np.array(ratios, dtype=float), about)
+        found[f"{self._size}_ratio"] = (LINK, np.array(ratios, dtype=float), about)
         return found
 
     def save(self, path: str | Path) -> Path:
@@ -131,7 +139,7 @@ class MergerTree:
 
     def _by_share(self) -> list[int]:
         """All links, for each descendant the main progenitor first, then those that share more."""
-        shared = self._columns["shared_particles"]
+        shared = self._columns.get("shared_particles") or self._columns.get("shared_volume", [])
         mass = self._columns.get("shared_mass", shared)
         main = self._columns["is_main_progenitor"]
         return sorted(range(len(main)), key=lambda row: (-main[row], -shared[row], -mass[row], row))
@@ -142,14 +150,18 @@ class MergerTree:
     def _named(self, halo: int, step: int) -> tuple[int, int]:
         place = (self._step(step), int(halo))
         if place not in self._row_of:
-            raise Error(f"there is no halo {halo} at step {place[0]}", hint="ids of halos change from step to step")
+            what, hint = (
+                f"there is no {self._noun} {halo} at step {place[0]}",
+                f"ids of {self._noun}s change from step to step",
+            )
+            raise Error(what, hint=hint)
         return place
 
     def _step(self, step: int) -> int:
         if step != -1:
             return step
         if not self._row_of:
-            raise Error("there are no halos at any step")
+            raise Error(f"there are no {self._noun}s at any step")
         return int(self.halos["step"].max())
 
 
@@ -160,11 +172,11 @@ def read_merger_tree(results: Mapping[int, Path], halos: xr.Dataset) -> MergerTr
     if not linked:
         return None
     tables = [_with_moments(load_result(results[step], LINK), step, about) for step in linked]
-    return MergerTree(_with_masses(_joined(tables), halos), halos)
+    return MergerTree(_with_sizes(_joined(tables), halos), halos)
 
 
 def are_linked(attributes: Mapping[str, Any]) -> bool:
-    """Whether a result with these attributes links its halos."""
+    """Whether a result with these attributes links its halos or regions."""
     return "member_step" in attributes
 
 
@@ -184,6 +196,9 @@ def _with_moments(links: xr.Dataset, step: int, about: dict[int, dict[str, Any]]
         moments["redshift"] = (float(about[step]["redshift"]), "redshift of the descendant")
         earlier = float(about.get(before, {}).get("redshift", np.nan))
         moments["progenitor_redshift"] = (earlier, "redshift of the progenitor")
+    elif "time" in about[step]:
+        moments["time"] = (float(about[step]["time"]), "time of the descendant")
+        moments["progenitor_time"] = (float(about.get(before, {}).get("time", np.nan)), "time of the progenitor")
     timed: xr.Dataset = links.assign(
         {
             name: (LINK, np.full(links.sizes[LINK], value), {"units": "1", "long_name": text})
@@ -197,18 +212,31 @@ def _joined(tables: Sequence[xr.Dataset]) -> xr.Dataset:
     import xarray as xr
 
     joined: xr.Dataset = xr.concat(tables, dim=LINK, combine_attrs="drop_conflicts")
-    kept = ("task", "box_mpc", "hubble", "omega_m", "field", "t_boundary", "t_halo", "linking_length")
+    kept = (
+        "task",
+        "box_mpc",
+        "hubble",
+        "omega_m",
+        "field",
+        "t_boundary",
+        "t_halo",
+        "linking_length",
+        "condition",
+        "extreme",
+    )
     joined.attrs = {name: value for name, value in joined.attrs.items() if name in kept}
     return joined
 
 
-def _with_masses(links: xr.Dataset, halos: xr.Dataset) -> xr.Dataset:
-    """The links with the masses of both ends."""
-    masses = dict(zip(_places(halos["step"], halos["id"]), halos["mass"].values.tolist(), strict=True))
+def _with_sizes(links: xr.Dataset, halos: xr.Dataset) -> xr.Dataset:
+    """The links with the masses, of regions the volumes, of both ends."""
+    size = _SIZES[rows_of(halos) or "halo"]
+    sizes = dict(zip(_places(halos["step"], halos["id"]), halos[size].values.tolist(), strict=True))
+    unit = str(halos[size].attrs.get("units", "1"))
     added = {}
     for end, step in (("progenitor", "progenitor_step"), ("descendant", "step")):
-        values = np.array([masses.get(place, np.nan) for place in _places(links[step], links[end])], dtype=float)
-        added[f"{end}_mass"] = (LINK, values, {"units": "Msun", "long_name": f"mass of the {end} at its own step"})
+        values = np.array([sizes.get(place, np.nan) for place in _places(links[step], links[end])], dtype=float)
+        added[f"{end}_{size}"] = (LINK, values, {"units": unit, "long_name": f"{size} of the {end} at its own step"})
     weighed: xr.Dataset = links.assign(added)
     return weighed
 

@@ -21,19 +21,27 @@ AXES = frozenset(
     | {f"{kind}{name}" for kind in ("", "mock_") for name in ("velocity", "wavelength")}
     | {f"{name}{end}" for name in ("overdensity", "density", "temperature") for end in ("_low", "_high")}
 )
-ROWS = "halo"  # the dimension whose length changes from step to step
+ROWS = ("halo", "region")  # the dimensions whose length changes from step to step, each for tables of its own
 MOMENT = ("redshift", "scale_factor", "time_gyr")  # attributes that become coordinates over steps
 
 
-def load_result(path: Path, dimension: str | None = None, names: Collection[str] | None = None) -> xr.Dataset:
+def load_result(
+    path: Path, dimension: str | tuple[str, ...] | None = None, names: Collection[str] | None = None
+) -> xr.Dataset:
     """Reads one result file into memory; `sidestream.Error` if it is missing or damaged.
 
-    With a `dimension` that the file has, only the columns over it are read: of halos with their members, the table.
+    With a `dimension` that the file has (the first such of several), only the columns over it are read: of halos with
+    their members, the table.
     With `names`, only those columns.
     """
     with _readable(path):
         loaded = read_columns(path, dimension, names)
-    return loaded if ROWS in loaded.dims else loaded.set_coords([n for n in loaded.data_vars if n in AXES])
+    return loaded if rows_of(loaded) else loaded.set_coords([n for n in loaded.data_vars if n in AXES])
+
+
+def rows_of(dataset: xr.Dataset) -> str | None:
+    """The dimension of its rows, if it is a table of halos or regions."""
+    return next((name for name in ROWS if name in dataset.dims), None)
 
 
 def load_attributes(path: Path) -> dict[str, Any]:
@@ -69,13 +77,13 @@ def join_steps(datasets: Sequence[xr.Dataset], steps: Sequence[int]) -> xr.Datas
 
 def _is_table_of_rows(datasets: Sequence[xr.Dataset]) -> bool:
     first = datasets[0].sizes
-    return ROWS in first or (len(first) == 1 and any(dict(d.sizes) != dict(first) for d in datasets))
+    return bool(rows_of(datasets[0])) or (len(first) == 1 and any(dict(d.sizes) != dict(first) for d in datasets))
 
 
 def _below_each_other(datasets: Sequence[xr.Dataset], steps: Sequence[int]) -> xr.Dataset:
     import xarray as xr
 
-    rows = str(next(iter(datasets[0].dims), ROWS))
+    rows = str(next(iter(datasets[0].dims)))
     joined: xr.Dataset = xr.concat(
         [d.reset_coords().drop_attrs(deep=False) for d in datasets], dim=rows, combine_attrs="drop_conflicts"
     )

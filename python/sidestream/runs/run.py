@@ -58,7 +58,7 @@ class Run:
         numbers = [path.stem for path in (self._results / task).glob("*.nc")]
         return sorted(int(stem) for stem in numbers if stem.isdigit())
 
-    def result(self, task: str, step: int, dimension: str | None = None) -> xr.Dataset:
+    def result(self, task: str, step: int, dimension: str | tuple[str, ...] | None = None) -> xr.Dataset:
         """The result of `task` at one step; `step=-1` is the last one.
 
         With a `dimension`, only the columns over it, if there are such: `"halo"` leaves the members of halos out.
@@ -88,7 +88,7 @@ class Run:
         return join_steps([load_result(self.result_path(task, step), ROWS) for step in steps], steps)
 
     def merger_tree(self, task: str) -> MergerTree:
-        """Which halo became which, over all steps of a task with `link = true`.
+        """Which halo or region became which, over all steps of a task with `link = true`.
 
         Example:
             >>> tree = run.merger_tree("halos")
@@ -100,8 +100,9 @@ class Run:
         results = {step: self.result_path(task, step) for step in self.steps(task)}
         tree = read_merger_tree(results, self[task])
         if tree is None:
+            what = "regions" if self.analysis(task) == "regions" else "halos"
             raise Error(
-                f"the halos of task `{task}` are not linked", self.folder, f"set `link = true` in [task.{task}]"
+                f"the {what} of task `{task}` are not linked", self.folder, f"set `link = true` in [task.{task}]"
             )
         return tree
 
@@ -117,7 +118,7 @@ class Run:
         return forces(self.events, barrier, since)
 
     def has_links(self, task: str) -> bool:
-        """Whether the newest result of a task links its halos, so that there is a merger tree."""
+        """Whether the newest result of a task links its halos or regions, so that there is a merger tree."""
         from .mergers import are_linked
 
         return are_linked(self._newest_attributes(task))

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "analysis/halo_measures/halo_properties.hpp"
-#include "analysis/halos/ordered_rows.hpp"
+#include "analysis/links/ordered_rows.hpp"
 
 namespace sidestream::analysis {
 

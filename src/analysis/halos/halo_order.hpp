@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/halos/halo_members.hpp"
+#include "analysis/links/members.hpp"
 #include "sidestream/analysis/halos.hpp"
 #include "sidestream/comm/communicator.hpp"
 
@@ -12,7 +12,7 @@ namespace sidestream::analysis {
 /// A catalogue, by descending mass and then ascending id.
 struct FoundHalos {
   std::vector<Halo> halos;  ///< on rank 0; where they are spread, those of rank 0, then those of rank 1, and so on
-  HaloMembers members;      ///< of this rank
+  Members members;          ///< of this rank
   bool is_spread = false;
 };
 

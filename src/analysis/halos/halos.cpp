@@ -8,8 +8,8 @@
 #include "analysis/friends_of_friends/particle_groups.hpp"
 #include "analysis/halo_measures/halo_particles.hpp"
 #include "analysis/halos/halo_finder.hpp"
-#include "analysis/halos/halo_links.hpp"
 #include "analysis/halos/halo_table.hpp"
+#include "analysis/links/links.hpp"
 #include "analysis/make.hpp"
 #include "sidestream/analysis/density.hpp"
 #include "sidestream/analysis/friends_of_friends.hpp"
@@ -209,16 +209,16 @@ class Halos final : public Analysis {
     dropped = comm.all_gather(std::span<const std::int64_t>(dropped));
     std::sort(dropped.begin(), dropped.end());
     std::erase_if(found.members.particles, [&](const MemberParticle& member) {
-      return std::binary_search(dropped.begin(), dropped.end(), member.halo);
+      return std::binary_search(dropped.begin(), dropped.end(), member.of);
     });
   }
 
-  void link(const comm::Communicator& comm, const HaloMembers& members, const LeafField& density,
+  void link(const comm::Communicator& comm, const Members& members, const LeafField& density,
             const mesh::Snapshot& snapshot, const mesh::Result& earlier, mesh::Result& result) const {
     if (is_of_particles())
       add_members_and_links(comm, members.particles, snapshot, earlier, result);
     else
-      add_members_and_links(comm, members, density, snapshot, earlier, result);
+      add_members_and_links(comm, linked_halos, members, density, snapshot, earlier, result);
   }
 
   HaloCriteria criteria_for(double average) const {

@@ -3,20 +3,11 @@
 #include <fmt/format.h>
 
 #include "analysis/at.hpp"
+#include "analysis/fields/unit_names.hpp"
 #include "sidestream/analysis/density.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::analysis {
-
-namespace {
-
-std::string power_of(const std::string& unit, int power) {
-  if (unit == "1" || power == 0) return "1";
-  if (power == 1) return unit;
-  return unit.find('/') == std::string::npos ? fmt::format("{}^{}", unit, power) : fmt::format("({})^{}", unit, power);
-}
-
-}  // namespace
 
 void check_flow(const mesh::Box& domain) {
   const mesh::Int3 cells = domain.extent();
@@ -87,20 +78,11 @@ mesh::Field<double> Flow::vorticity(int axis) const {
   });
 }
 
-std::string unit_or_one(const std::string& unit) {
-  return unit.empty() ? std::string("1") : unit;
-}
-
-std::string unit_product(const std::string& a, const std::string& b) {
-  if (a == "1") return b;
-  return b == "1" ? a : a + " " + b;
-}
-
 FlowUnits::FlowUnits(const mesh::Snapshot& snapshot)
     : length(unit_or_one(snapshot.length_unit)), velocity(unit_or_one(snapshot.unit(velocity_names[0]))) {}
 
 std::string FlowUnits::of(int velocity_power, int length_power) const {
-  return unit_product(power_of(velocity, velocity_power), power_of(length, length_power));
+  return unit_product(unit_power(velocity, velocity_power), unit_power(length, length_power));
 }
 
 }  // namespace sidestream::analysis

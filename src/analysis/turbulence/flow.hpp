@@ -66,12 +66,6 @@ class Flow {
   mesh::Field<double> in_cells(F amplitude_of) const;
 };
 
-/// `unit`, or "1" where it is empty.
-std::string unit_or_one(const std::string& unit);
-
-/// The unit of a product, where "1" is none.
-std::string unit_product(const std::string& a, const std::string& b);
-
 /// Units of what follows from lengths and velocities.
 struct FlowUnits {
   std::string length, velocity;  ///< "1" where the simulation has none

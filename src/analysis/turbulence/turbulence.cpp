@@ -5,6 +5,7 @@
 #include "analysis/at.hpp"
 #include "analysis/entries.hpp"
 #include "analysis/fields/levels.hpp"
+#include "analysis/fields/unit_names.hpp"
 #include "analysis/make.hpp"
 #include "analysis/turbulence/flow_spectra.hpp"
 #include "analysis/turbulence/gradient_statistics.hpp"

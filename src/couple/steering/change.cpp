@@ -53,14 +53,4 @@ RegionEdit edit_from(const std::string& quantity, const json& all) {
   return edit;
 }
 
-mesh::Box on_level(const mesh::Box& cells, const mesh::Box& root, const mesh::Box& domain) {
-  mesh::Box box = cells;
-  for (int axis = 0; axis < 3; ++axis) {
-    const std::int32_t factor = domain.extent()[axis] / root.extent()[axis];
-    box.lo[axis] *= factor;
-    box.hi[axis] *= factor;
-  }
-  return box;
-}
-
 }  // namespace sidestream::couple

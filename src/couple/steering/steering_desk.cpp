@@ -10,7 +10,7 @@
 
 #include "couple/steering/box_json.hpp"
 #include "sidestream/core/error.hpp"
-#include "sidestream/couple/cell_condition.hpp"
+#include "sidestream/mesh/cell_condition.hpp"
 
 namespace sidestream::couple {
 
@@ -220,7 +220,8 @@ RegionEdit SteeringDesk::checked_edit(const json& request) {
   if (!wanted.contains("cells")) wanted["cells"] = box_json(rules_.domain);
   RegionEdit edit = edit_from(name, wanted);
   require_inside(edit.cells, rules_.domain);
-  if (!edit.where.empty()) CellCondition(edit.where).check(rules_.quantities, rules_.has_redshift);
+  if (!edit.where.empty())
+    mesh::CellCondition(edit.where, edit_condition).check(rules_.quantities, rules_.has_redshift);
   if (!std::isfinite(edit.value)) throw core::Error("an edit takes a finite number", place);
   if (!array && edit.operation->name == "set" && !(edit.value > found->above))
     throw core::Error(fmt::format("`{}` cannot be {}: it is above {}", name, edit.value, found->above), place);

@@ -14,6 +14,7 @@
 #include "sidestream/io/file_mesh.hpp"
 #include "sidestream/io/format.hpp"
 #include "sidestream/io/quantity_names.hpp"
+#include "sidestream/io/sparse.hpp"
 #include "sidestream/redistribute/migration.hpp"
 
 namespace sidestream::io {
@@ -90,8 +91,8 @@ mesh::Hierarchy nested(const mesh::Snapshot& file, int ranks) {
 void warn_of_lost_seal(const std::string& path) {
   fmt::print(
       stderr,
-      "warning: the checksums of the file are lost, so nothing in it can be checked: it is old, was copied in part "
-      "or is damaged\n  --> {}\n",
+      "warning: the checksums of {} are lost, so nothing in it can be checked: it is old, was copied in part or is "
+      "damaged\n",
       path);
 }
 
@@ -99,7 +100,12 @@ void warn_of_lost_seal(const std::string& path) {
 class Source {
  public:
   Source(const comm::Communicator& comm, const std::string& path) : comm_(comm) {
-    comm.agree_on([&] { file_ = open_snapshot_file(path); });
+    comm.agree_on([&] {
+      file_ = open_snapshot_file(path);
+      if (is_sparse(file_->description()))
+        throw core::Error("the file holds a part of the domain only", path,
+                          "a plot file or checkpoint holds all of it; `sidestream.open` in Python reads this one");
+    });
     if (comm.rank() == 0 && description().seal == Seal::lost) warn_of_lost_seal(path);
   }
 

@@ -7,7 +7,9 @@
 #include <cmath>
 #include <string_view>
 
+#include "io/content/block_copy.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/io/sparse.hpp"
 
 namespace sidestream::io {
 
@@ -157,6 +159,7 @@ void require_possible(const FileDescription& file) {
   require_names(file);
   require_geometry(file);
   require_moment(file);
+  if (is_sparse(file)) return;
   require_whole_domain(file);
   require_nested_levels(file);
 }

@@ -10,7 +10,7 @@ namespace sidestream::io {
 
 /// Throws core::Error with file, entry and value where what a file tells of itself cannot be: a domain without extent
 /// or one whose volume is no number, parameters of no universe, boxes that leave holes or lie outside the next coarser
-/// level, names that cannot be printed. Never costs more than O(boxes). Local.
+/// level (but for sparse files), names that cannot be printed. Never costs more than O(boxes). Local.
 void require_possible(const FileDescription& file);
 
 /// The same for the cells of a box, (z, y, x): numbers that are not finite, and negative densities, temperatures and

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include "io/content/block_copy.hpp"
@@ -12,6 +13,7 @@
 #include "io/content/possible_numbers.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/registry.hpp"
+#include "sidestream/io/sparse.hpp"
 
 namespace sidestream::io {
 
@@ -76,6 +78,7 @@ nlohmann::json to_json(const FileDescription& file) {
           {"path", file.state.source},
           {"kind", to_string(file.kind)},
           {"seal", to_string(file.seal)},
+          {"is_sparse", is_sparse(file)},
           {"step", file.state.moment.step},
           {"time", file.state.moment.time},
           {"scale_factor", file.state.moment.scale_factor.value_or(1.0)},
@@ -139,12 +142,13 @@ void SnapshotFile::read_field(const std::string& name, mesh::Field<double>& into
 void SnapshotFile::read_covering(const std::string& name, mesh::Field<double>& into, int level, int component) const {
   const std::size_t field = field_number(name);
   check_level(level, into.layout().domain());
+  if (is_sparse(description_)) std::ranges::fill(into.all(), std::numeric_limits<double>::quiet_NaN());
   for (int source = 0; source <= level; ++source) {
     mesh::Int3 ratio{1, 1, 1};
     for (int finer = source + 1; finer <= level; ++finer)
       for (int axis = 0; axis < 3; ++axis) ratio[axis] *= description_.ratios[static_cast<std::size_t>(finer)][axis];
     const std::int64_t copied = copy_level(field, source, ratio, into, component);
-    if (source == 0) check_covered(copied, into, description_.state.source);
+    if (source == 0 && !is_sparse(description_)) check_covered(copied, into, description_.state.source);
   }
 }
 

@@ -17,6 +17,10 @@
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/array_file.hpp"
 #include "sidestream/io/atomic_file.hpp"
+#include "sidestream/io/format.hpp"
+#include "sidestream/io/sparse.hpp"
+#include "sidestream/io/write_snapshot.hpp"
+#include "sidestream/mesh/snapshot.hpp"
 
 namespace sidestream::io {
 
@@ -74,6 +78,18 @@ std::string with_record(std::string bytes) {
 void make_folder_of(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   if (!folder.empty()) make_lasting_folder(folder);
+}
+
+// Before the table, so that whoever sees the table finds it.
+void write_cut_out(const comm::Communicator& comm, const std::string& path, const mesh::Snapshot& cut_out) {
+  comm.agree_on([&] {
+    if (comm.rank() == 0) make_folder_of(path);
+  });
+  FileChoice choice;
+  choice.format = &formats().named("vtkhdf");
+  choice.quantities = mesh::names_of(cut_out.quantities());
+  choice.texts[sparse_text] = "regions";
+  write_snapshot(comm, cut_out, choice, cut_out_path(path));
 }
 
 // --- writing rows
@@ -263,10 +279,15 @@ void write_result(const std::string& path, const Result& result, const ResultAtt
   write_file_atomically(path, bytes);
 }
 
+std::string cut_out_path(const std::string& path) {
+  return std::filesystem::path(path).replace_extension(".vtkhdf").string();
+}
+
 void write_result(const comm::Communicator& comm, const std::string& path, const Result& result,
                   const ResultAttributes& extra) {
   comm.agree_on([&] { naming(path, [&] { check_consistent(result); }); });
   check_alike(comm, path, result);
+  if (result.cut_out) write_cut_out(comm, path, *result.cut_out);
   comm.agree_on([&] {
     if (comm.rank() != 0) return;
     if (result.distributed.empty())

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/mesh/on_level.hpp"
 #include "sidestream/redistribute/redistribution.hpp"
 
 namespace sidestream::sims {
@@ -58,7 +59,7 @@ void EditedCells::for_each_in(int level, int block, const mesh::Field<double>* h
   const mesh::Layout& layout = levels_.blocks[static_cast<std::size_t>(level)];
   const mesh::Box& root = levels_.blocks.front().domain();
   const mesh::Int3 factor = cells_of_root_cell(root, layout);
-  const mesh::Box region = couple::on_level(edit_->cells, root, layout.domain());
+  const mesh::Box region = mesh::on_level(edit_->cells, root, layout.domain());
   const mesh::Field<double>* const values = values_.empty() ? nullptr : &values_[static_cast<std::size_t>(level)];
   const mesh::Box& box = layout.box(layout.boxes_of(rank_)[static_cast<std::size_t>(block)]);
   core::for_each_cell(intersection(region, box), [&](int k, int j, int i) {

@@ -17,7 +17,6 @@
 #include "sidestream/core/instruction_set.hpp"
 #include "sidestream/core/machine.hpp"
 #include "sidestream/core/timer.hpp"
-#include "sidestream/couple/cell_condition.hpp"
 #include "sidestream/couple/edit_array.hpp"
 #include "sidestream/couple/session.hpp"
 #include "sidestream/couple/steering.hpp"
@@ -26,6 +25,7 @@
 #include "sidestream/io/generations.hpp"
 #include "sidestream/io/open_snapshot.hpp"
 #include "sidestream/io/pending.hpp"
+#include "sidestream/mesh/cell_condition.hpp"
 #include "sims/checks/losses.hpp"
 #include "sims/checks/same_physics.hpp"
 #include "sims/run/outputs.hpp"
@@ -198,7 +198,7 @@ class Run {
   nlohmann::json edit(couple::RegionEdit edit) {
     if (!edit.where.empty())
       edit.holds = std::make_shared<const std::vector<mesh::Field<double>>>(
-          couple::CellCondition(edit.where).holds(config_.snapshot_of(*simulation_), edit.cells));
+          mesh::CellCondition(edit.where, couple::edit_condition).holds(config_.snapshot_of(*simulation_), edit.cells));
     if (edit.array)
       edit.values =
           std::make_shared<const mesh::Field<double>>(couple::read_edit_array(compute_, folder_.path(), edit));

@@ -28,7 +28,7 @@ def pictures(run: Run, task: str) -> Iterator[Picture]:
     if not run.has_links(task):
         return
     tree = run.merger_tree(task)
-    if tree.links.sizes["link"]:
+    if tree.links.sizes["link"] and "mass" in tree.halos:
         yield _growth(task, tree)
         yield _diagram(task, tree)
 

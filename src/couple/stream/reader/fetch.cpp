@@ -94,7 +94,11 @@ void Fetcher::ask(Transfer& transfer, std::int64_t number, bool may_be_plain) {
       plain_socket = peer.socket_name;
     }
   }
-  peer.client->send(packed(to_request(transfer.order, number, transfer.id, transfer.got, plain_socket)));
+  const std::string request = packed(to_request(transfer.order, number, transfer.id, transfer.got, plain_socket));
+  if (request.size() > request_limits.message_bytes)
+    throw core::Error(fmt::format("{} parts of blocks are too many for one request", transfer.order.parts.size()),
+                      address_of(transfer), "read a region, or coarser levels, or by more ranks");
+  peer.client->send(request);
 }
 
 std::vector<std::vector<Word>> Fetcher::fetch(std::int64_t number, std::vector<Wanted> wanted, ReaderCounts& counts) {

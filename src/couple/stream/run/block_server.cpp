@@ -118,10 +118,11 @@ void BlockServer::look_for_hang_ups() {
       return true;
     }
   };
-  std::erase_if(plain_ways_, [&](auto& entry) {
-    PlainWay& way = entry.second;
-    return has_hung_up(way.socket) || (!way.is_used && way.age.seconds() > longest_early_s);
-  });
+  for (auto entry = plain_ways_.begin(); entry != plain_ways_.end();) {
+    PlainWay& way = entry->second;
+    const bool is_over = has_hung_up(way.socket) || (!way.is_used && way.age.seconds() > longest_early_s);
+    entry = is_over ? plain_ways_.erase(entry) : std::next(entry);
+  }
 }
 
 // Whoever speaks nonsense gets no answer, and what he had is given up.

@@ -17,6 +17,7 @@
 #include "io/formats/metadata.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
+#include "sidestream/io/sparse.hpp"
 
 namespace sidestream::io {
 
@@ -118,6 +119,7 @@ class VtkhdfFile final : public SnapshotFile {
   void add_level(std::vector<mesh::Box> boxes);
   mesh::Int3 ratio_to_coarser(std::size_t level) const;
   void set_domain(std::vector<mesh::Box>& boxes);
+  mesh::Int3 stated_cells() const;
   void check_arrays() const;
 
   bool has_record_;
@@ -164,7 +166,8 @@ void VtkhdfFile::read_levels() {
   if (levels_.empty()) fail("there is no level");
 }
 
-// The domain is what the boxes of the coarsest level span; it begins at the cell (0, 0, 0) here.
+// The domain of others is what the boxes of the coarsest level span; it begins at the cell (0, 0, 0) here. Our boxes
+// may leave cells of it out.
 void VtkhdfFile::set_domain(std::vector<mesh::Box>& boxes) {
   mesh::Box domain = boxes.front();
   for (const mesh::Box& box : boxes)
@@ -172,6 +175,7 @@ void VtkhdfFile::set_domain(std::vector<mesh::Box>& boxes) {
       domain.lo[axis] = std::min(domain.lo[axis], box.lo[axis]);
       domain.hi[axis] = std::max(domain.hi[axis], box.hi[axis]);
     }
+  if (is_sparse(description_)) domain = mesh::domain_of(stated_cells());
   first_cell_ = domain.lo;
   description_.state.geometry.domain = mesh::domain_of(domain.extent());
   for (int axis = 0; axis < 3; ++axis) {
@@ -179,6 +183,18 @@ void VtkhdfFile::set_domain(std::vector<mesh::Box>& boxes) {
     if (!is_own_) description_.state.geometry.length[a] = levels_[0].spacing[a] * domain.extent()[axis];
     description_.origin[a] += levels_[0].spacing[a] * domain.lo[axis];
   }
+}
+
+// By the side of the domain and that of a cell.
+mesh::Int3 VtkhdfFile::stated_cells() const {
+  mesh::Int3 cells;
+  for (int axis = 0; axis < 3; ++axis) {
+    const auto a = static_cast<std::size_t>(axis);
+    const double n = description_.state.geometry.length[a] / levels_[0].spacing[a];
+    if (!(n > 0.5) || !(n < most_cells_an_axis)) fail("the domain is not as long as some of its cells");
+    cells[axis] = static_cast<std::int32_t>(std::lround(n));
+  }
+  return cells;
 }
 
 mesh::Int3 VtkhdfFile::ratio_to_coarser(std::size_t level) const {

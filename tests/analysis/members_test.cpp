@@ -1,5 +1,5 @@
 // What halos consist of, and the task that links them.
-#include "analysis/halos/halo_members.hpp"
+#include "analysis/links/members.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -37,9 +37,9 @@ mesh::Particles particles_everywhere(const RefinedMesh& mesh, const comm::Commun
 }
 
 // Cell by cell, from the halos there are and what `halo_membership` says. Runs of one cell each.
-HaloMembers expected_members(const RefinedMesh& mesh, const std::vector<mesh::Field<std::int64_t>>& membership,
-                             const std::set<std::int64_t>& halos) {
-  HaloMembers members;
+Members expected_members(const RefinedMesh& mesh, const std::vector<mesh::Field<std::int64_t>>& membership,
+                         const std::set<std::int64_t>& halos) {
+  Members members;
   const Grid grid(mesh.finest_cells());
   for (int level = 0; level <= mesh.finest_level(); ++level) {
     const auto& ids = membership[static_cast<std::size_t>(level)];
@@ -75,10 +75,10 @@ TEST_P(MembersOf, HalosAreTheirCellsAndTheParticlesInThem) {
 
     std::set<std::int64_t> ids;
     for (const Halo& halo : world.broadcast(halos)) ids.insert(halo.id);
-    const HaloMembers expected = expected_members(mesh, halo_membership(world, field, criteria), ids);
+    const Members expected = expected_members(mesh, halo_membership(world, field, criteria), ids);
     std::vector<MemberRun> cells;
     for (const MemberRun& run : members.runs)
-      for (std::int64_t c = 0; c < run.cells; ++c) cells.push_back({run.level, run.cell + c, 1, run.halo});
+      for (std::int64_t c = 0; c < run.cells; ++c) cells.push_back({run.level, run.cell + c, 1, run.of});
     std::sort(members.particles.begin(), members.particles.end());
     EXPECT_GT(ids.size(), 1U);
     EXPECT_TRUE(cells == expected.runs) << "seed " << seed;

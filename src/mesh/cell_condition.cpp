@@ -1,17 +1,15 @@
-#include "sidestream/couple/cell_condition.hpp"
+#include "sidestream/mesh/cell_condition.hpp"
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/expression.hpp"
-#include "sidestream/couple/region_edit.hpp"
+#include "sidestream/mesh/on_level.hpp"
 
-namespace sidestream::couple {
+namespace sidestream::mesh {
 
 namespace {
 
-const std::string key = "edit.where";
-
 // A text that is true or false.
-core::Node checked(const std::string& text) {
+core::Node checked(const std::string& text, const std::string& key) {
   const std::string where = "key `" + key + "`";
   const core::Source source{text, where};
   if (!core::parse(source).is_truth)
@@ -22,23 +20,24 @@ core::Node checked(const std::string& text) {
 
 }  // namespace
 
-CellCondition::CellCondition(const std::string& text) : truth_({key, "1", ""}, checked(text)) {}
+CellCondition::CellCondition(const std::string& text, const std::string& key)
+    : truth_({key, "1", ""}, checked(text, key)) {}
 
 void CellCondition::check(const std::vector<std::string>& quantities, bool has_redshift) const {
   truth_.check(quantities, has_redshift);
 }
 
-std::vector<mesh::Field<double>> CellCondition::holds(const mesh::Snapshot& snapshot, const mesh::Box& cells) const {
-  const mesh::CellConstants constants{snapshot.moment.scale_factor.value_or(1.0), snapshot.gamma};
-  const mesh::Box& root = snapshot.levels.front().domain();
-  std::vector<mesh::Field<double>> all;
+std::vector<Field<double>> CellCondition::holds(const Snapshot& snapshot, const Box& cells) const {
+  const CellConstants constants{snapshot.moment.scale_factor.value_or(1.0), snapshot.gamma};
+  const Box& root = snapshot.levels.front().domain();
+  std::vector<Field<double>> all;
   for (int level = 0; level <= snapshot.finest_level(); ++level) {
-    const mesh::Layout& leaves = snapshot.levels[static_cast<std::size_t>(level)];
-    std::vector<mesh::FieldView<const double>> inputs;
+    const Layout& leaves = snapshot.levels[static_cast<std::size_t>(level)];
+    std::vector<FieldView<const double>> inputs;
     for (const std::string& quantity : truth_.of()) inputs.push_back(snapshot.field(quantity, level));
-    mesh::Field<double>& holds = all.emplace_back(leaves, snapshot.rank);
+    Field<double>& holds = all.emplace_back(leaves, snapshot.rank);
     for (int b = 0; b < holds.blocks(); ++b) {
-      const mesh::Box within = intersection(holds.box(b), on_level(cells, root, leaves.domain()));
+      const Box within = intersection(holds.box(b), on_level(cells, root, leaves.domain()));
       if (within.is_empty()) continue;
       std::vector<core::View4<const double>> views;
       for (const auto& input : inputs) views.push_back(input.view(b));
@@ -48,4 +47,4 @@ std::vector<mesh::Field<double>> CellCondition::holds(const mesh::Snapshot& snap
   return all;
 }
 
-}  // namespace sidestream::couple
+}  // namespace sidestream::mesh

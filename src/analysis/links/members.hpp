@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "analysis/halo_measures/halo_frame.hpp"
@@ -13,25 +14,26 @@
 
 namespace sidestream::analysis {
 
-/// Consecutive leaf cells of a row along x that belong to a halo.
+/// Consecutive leaf cells of a row along x that belong to a halo or region.
 struct MemberRun {
   std::int64_t level = 0;
   std::int64_t cell = 0;  ///< the first of them: linear index (z, y, x order) in the domain of its level
   std::int64_t cells = 0;
-  std::int64_t halo = 0;  ///< id
+  std::int64_t of = 0;  ///< the id of what they belong to
 
   friend bool operator==(const MemberRun&, const MemberRun&) = default;
 };
 
 struct MemberParticle {
-  std::int64_t particle = 0, halo = 0;  ///< ids
+  std::int64_t particle = 0;  ///< its id
+  std::int64_t of = 0;        ///< that of what it belongs to
 
   friend auto operator<=>(const MemberParticle&, const MemberParticle&) = default;
 };
 
-/// What halos consist of, the part of one rank: leaf cells, each once, and particles, each once. Halos that are sets of
-/// particles have no cells.
-struct HaloMembers {
+/// What halos or regions consist of, the part of one rank: leaf cells, each once, and particles, each once. Halos that
+/// are sets of particles have no cells.
+struct Members {
   std::vector<MemberRun> runs;
   std::vector<MemberParticle> particles;
 };
@@ -39,31 +41,33 @@ struct HaloMembers {
 /// The members that this rank has of iso-density halos: their cells, `runs` on the levels of `frame`, and `particles`.
 /// `kept` are the ids of the halos whose peaks this rank owns, ascending; of others there are no members. Collective.
 /// Messages only between ranks that hold parts of one halo.
-HaloMembers members_of(const comm::Communicator& comm, const HaloRuns& runs, const HaloFrame& frame,
-                       std::span<const std::int64_t> kept, std::span<const HaloParticle> particles);
+Members members_of(const comm::Communicator& comm, const HaloRuns& runs, const HaloFrame& frame,
+                   std::span<const std::int64_t> kept, std::span<const HaloParticle> particles);
 
 /// Adds the members of all ranks as columns of the distributed dimensions `member_run` and `member_particle`: rows by
-/// ascending halo and then level and cell, or particle, runs as long as they can be, so that the tables are the same
-/// for any ranks and blocks. `root` is the domain of level 0. Collective.
-void add_runs(const comm::Communicator& comm, const mesh::Box& root, const std::vector<MemberRun>& members,
-              mesh::Result& result);
-void add_particles(const comm::Communicator& comm, const std::vector<MemberParticle>& members, mesh::Result& result);
+/// ascending id of the whole and then level and cell, or particle, runs as long as they can be, so that the tables are
+/// the same for any ranks and blocks. `noun` is what the wholes are called, such as "halo"; `root` the domain of level
+/// 0. Collective.
+void add_runs(const comm::Communicator& comm, const std::string& noun, const mesh::Box& root,
+              const std::vector<MemberRun>& members, mesh::Result& result);
+void add_particles(const comm::Communicator& comm, const std::string& noun, const std::vector<MemberParticle>& members,
+                   mesh::Result& result);
 
 /// The members that a result of another moment holds, dealt to the ranks in any way; none where it has no such columns.
 /// `root` is the domain of level 0. Local. Throws core::Error for columns that are not what `add_runs` and
 /// `add_particles` write, and for runs that leave a row of the domain of their level.
-HaloMembers members_from(const mesh::Result& result, const mesh::Box& root);
+Members members_from(const mesh::Result& result, const std::string& noun, const mesh::Box& root);
 
-/// Leaf cells in halos of one level of one rank, by row.
-class HaloCells {
+/// Leaf cells in halos or regions of one level of one rank, by row.
+class MemberCells {
  public:
   struct Entry {
     std::int32_t begin = 0, end = 0;  ///< x
-    std::int64_t halo = 0;
+    std::int64_t of = 0;
   };
 
   /// Of `runs` those of `level`, which lie in blocks of `field` here.
-  HaloCells(const ScalarView& field, int level, std::span<const MemberRun> runs);
+  MemberCells(const ScalarView& field, int level, std::span<const MemberRun> runs);
 
   const ScalarView& field() const { return field_; }
   /// The entries of the row (z, y) of a block that end behind `x`, by ascending x.

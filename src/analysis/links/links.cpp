@@ -1,4 +1,4 @@
-#include "analysis/halos/halo_links.hpp"
+#include "analysis/links/links.hpp"
 
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@ namespace {
 using mesh::Box;
 using mesh::Int3;
 
-// The two halos of a link, and what is counted of it.
+// The two ends of a link, and what is counted of it.
 struct Count {
   std::int64_t volume = 0;  // in cells of the finest level of both moments
   std::int64_t particles = 0;
@@ -111,7 +111,7 @@ class Overlaps {
           for (const auto& entry : now_[static_cast<std::size_t>(level)].row_from(block, z, y, cells.lo.x)) {
             if (entry.begin >= cells.hi.x) break;
             const Box part{{std::max(entry.begin, cells.lo.x), y, z}, {std::min(entry.end, cells.hi.x), y + 1, z + 1}};
-            append(shares, share_of(earlier, level, block, part, entry.halo));
+            append(shares, share_of(earlier, level, block, part, entry.of));
           }
     });
   }
@@ -124,7 +124,7 @@ class Overlaps {
     const Box run = refined(box_of(earlier, refined(root, bits_between(root, of_run))),
                             bits_between(root, finest_ - of_run));  // in cells of the finest level
     const Int3 bits = bits_between(root, finest_ - level);
-    Share share{{0, 0, earlier.halo, halo}};
+    Share share{{0, 0, earlier.of, halo}};
     const auto view = density_[static_cast<std::size_t>(level)].view(block);
     for (std::int32_t x = part.lo.x; x < part.hi.x; ++x) {
       const Box cell = refined(Box{{x, part.lo.y, part.lo.z}, {x + 1, part.hi.y, part.hi.z}}, bits);
@@ -137,7 +137,7 @@ class Overlaps {
 
   const LeafField& density_;
   int finest_;
-  std::vector<HaloCells> now_;
+  std::vector<MemberCells> now_;
 };
 
 // --- particles
@@ -199,7 +199,7 @@ void add_shared_particles(const comm::Communicator& comm, std::span<const Member
   for (const MemberParticle& particle : after) {
     progenitor = std::find_if(progenitor, before.end(), [&](auto& p) { return p.particle >= particle.particle; });
     if (progenitor != before.end() && progenitor->particle == particle.particle)
-      append(shares, {{0, 1, progenitor->halo, particle.halo}});
+      append(shares, {{0, 1, progenitor->of, particle.of}});
   }
 }
 
@@ -228,68 +228,74 @@ void join_on_owners(const comm::Communicator& comm, std::vector<Share>& shares) 
   join(shares);
 }
 
-// Whether `a` shares more than `b`, another link of the same halo; `other` is the halo at the other end.
-bool is_stronger(const HaloLink& a, const HaloLink& b, std::int64_t HaloLink::*other) {
+// Whether `a` shares more than `b`, another link of the same end; `other` is that at the other end.
+bool is_stronger(const TimeLink& a, const TimeLink& b, SharedMost by, std::int64_t TimeLink::*other) {
+  if (by == SharedMost::volume) return std::tie(a.shared_volume, b.*other) > std::tie(b.shared_volume, a.*other);
   return std::tie(a.shared_particles, a.shared_mass, b.*other) > std::tie(b.shared_particles, b.shared_mass, a.*other);
 }
 
-// Marks for each halo `of` the strongest of its links to an `other`.
-void mark_main(std::vector<HaloLink>& links, std::int64_t HaloLink::*of, std::int64_t HaloLink::*other,
-               bool HaloLink::*mark) {
-  std::map<std::int64_t, HaloLink*> best;
-  for (HaloLink& link : links) {
-    HaloLink*& known = best.try_emplace(link.*of, &link).first->second;
-    if (is_stronger(link, *known, other)) known = &link;
+// Marks for each end `of` the strongest of its links to an `other`.
+void mark_main(std::vector<TimeLink>& links, SharedMost by, std::int64_t TimeLink::*of, std::int64_t TimeLink::*other,
+               bool TimeLink::*mark) {
+  std::map<std::int64_t, TimeLink*> best;
+  for (TimeLink& link : links) {
+    TimeLink*& known = best.try_emplace(link.*of, &link).first->second;
+    if (is_stronger(link, *known, by, other)) known = &link;
   }
-  for (const auto& [halo, link] : best) link->*mark = true;
+  for (const auto& [end, link] : best) link->*mark = true;
 }
 
 // The table on rank 0, of shares that are joined. `cell_volume` is that of the cells that shares count.
-std::vector<HaloLink> table_of(const comm::Communicator& comm, std::span<const Share> shares, double cell_volume) {
-  std::vector<HaloLink> mine;
+std::vector<TimeLink> table_of(const comm::Communicator& comm, std::span<const Share> shares, double cell_volume,
+                               SharedMost by) {
+  std::vector<TimeLink> mine;
   for (const Share& share : shares)
     mine.push_back({share.count.progenitor, share.count.descendant,
                     static_cast<double>(share.count.volume) * cell_volume, share.mass.value() * cell_volume,
                     share.count.particles, false, false});
-  std::vector<HaloLink> links = comm.gather(std::span<const HaloLink>(mine));
-  std::sort(links.begin(), links.end(), [](const HaloLink& a, const HaloLink& b) {
+  std::vector<TimeLink> links = comm.gather(std::span<const TimeLink>(mine));
+  std::sort(links.begin(), links.end(), [](const TimeLink& a, const TimeLink& b) {
     return std::tie(a.descendant, a.progenitor) < std::tie(b.descendant, b.progenitor);
   });
-  mark_main(links, &HaloLink::descendant, &HaloLink::progenitor, &HaloLink::is_main_progenitor);
-  mark_main(links, &HaloLink::progenitor, &HaloLink::descendant, &HaloLink::is_main_descendant);
+  mark_main(links, by, &TimeLink::descendant, &TimeLink::progenitor, &TimeLink::is_main_progenitor);
+  mark_main(links, by, &TimeLink::progenitor, &TimeLink::descendant, &TimeLink::is_main_descendant);
   return links;
 }
 
 // --- results
 
 template <typename T, typename V>
-void add_column(mesh::Result& result, const std::vector<HaloLink>& links, const char* name, const char* unit,
-                const char* description, V HaloLink::*member) {
+void add_column(mesh::Result& result, const std::vector<TimeLink>& links, const char* name, const std::string& unit,
+                const std::string& description, V TimeLink::*member) {
   std::vector<T> values;
   values.reserve(links.size());
-  for (const HaloLink& link : links) values.push_back(static_cast<T>(link.*member));
+  for (const TimeLink& link : links) values.push_back(static_cast<T>(link.*member));
   result.add(name, unit, description, {"link"}, {static_cast<std::int64_t>(links.size())}, std::move(values));
 }
 
-void add_links(mesh::Result& result, const std::vector<HaloLink>& links, bool have_cells) {
-  add_column<std::int64_t>(result, links, "progenitor", "1", "id of a halo of the step `progenitor_step`",
-                           &HaloLink::progenitor);
-  add_column<std::int64_t>(result, links, "descendant", "1", "id of a halo of this step that shares matter with it",
-                           &HaloLink::descendant);
-  if (have_cells) {
-    add_column<double>(result, links, "shared_volume", "Mpc^3", "volume of the cells that are in both",
-                       &HaloLink::shared_volume);
-    add_column<double>(result, links, "shared_mass", "Msun", "mass in that volume at this step",
-                       &HaloLink::shared_mass);
+void add_links(mesh::Result& result, const std::vector<TimeLink>& links, const LinkedKind& kind, bool have_cells) {
+  add_column<std::int64_t>(result, links, "progenitor", "1", "id of a " + kind.noun + " of the step `progenitor_step`",
+                           &TimeLink::progenitor);
+  add_column<std::int64_t>(result, links, "descendant", "1",
+                           "id of a " + kind.noun + " of this step that shares " +
+                               (kind.by == SharedMost::matter ? "matter" : "cells") + " with it",
+                           &TimeLink::descendant);
+  if (have_cells)
+    add_column<double>(result, links, "shared_volume", kind.volume_unit, "volume of the cells that are in both",
+                       &TimeLink::shared_volume);
+  if (kind.by == SharedMost::matter) {
+    if (have_cells)
+      add_column<double>(result, links, "shared_mass", "Msun", "mass in that volume at this step",
+                         &TimeLink::shared_mass);
+    add_column<std::int64_t>(result, links, "shared_particles", "1", "number of particles that are in both",
+                             &TimeLink::shared_particles);
   }
-  add_column<std::int64_t>(result, links, "shared_particles", "1", "number of particles that are in both",
-                           &HaloLink::shared_particles);
   add_column<std::int64_t>(result, links, "is_main_progenitor", "1",
                            "1 where no other progenitor shares more with the descendant",
-                           &HaloLink::is_main_progenitor);
+                           &TimeLink::is_main_progenitor);
   add_column<std::int64_t>(result, links, "is_main_descendant", "1",
                            "1 where no other descendant shares more with the progenitor",
-                           &HaloLink::is_main_descendant);
+                           &TimeLink::is_main_descendant);
 }
 
 std::string text_of(const mesh::Result& result, const std::string& name) {
@@ -313,23 +319,24 @@ std::string grid_of(const Box& root) {
 }
 
 // The members of the earlier moment; all ranks throw together.
-HaloMembers read_members(const comm::Communicator& comm, const mesh::Result& earlier, const Box& root) {
-  HaloMembers members;
+Members read_members(const comm::Communicator& comm, const LinkedKind& kind, const mesh::Result& earlier,
+                     const Box& root) {
+  Members members;
   comm.agree_on([&] {
     const std::string grid = text_of(earlier, "member_grid");
     if (!grid.empty() && grid != grid_of(root))
-      throw core::Error(fmt::format("halos on a grid of {} cells cannot be linked to those of an earlier step on {}",
-                                    grid_of(root), grid),
-                        "members of halos of an earlier step", "remove that result, or do not link");
-    members = members_from(earlier, root);
+      throw core::Error(fmt::format("{}s on a grid of {} cells cannot be linked to those of an earlier step on {}",
+                                    kind.noun, grid_of(root), grid),
+                        "members in a result of an earlier step", "remove that result, or do not link");
+    members = members_from(earlier, kind.noun, root);
   });
   return members;
 }
 
 }  // namespace
 
-std::vector<HaloLink> link_halos(const comm::Communicator& comm, const HaloMembers& earlier, const HaloMembers& now,
-                                 const LeafField& density, const mesh::Geometry& geometry) {
+std::vector<TimeLink> link_members(const comm::Communicator& comm, const Members& earlier, const Members& now,
+                                   const LeafField& density, const mesh::Geometry& geometry, SharedMost by) {
   std::int64_t deepest = finest_level(density);
   for (const MemberRun& run : earlier.runs) deepest = std::max(deepest, run.level);
   const int finest = static_cast<int>(comm.max(deepest));
@@ -340,36 +347,39 @@ std::vector<HaloLink> link_halos(const comm::Communicator& comm, const HaloMembe
     for (const MemberRun& run : of_rank) overlaps.add(run, shares);
   add_shared_particles(comm, earlier.particles, now.particles, shares);
   join_on_owners(comm, shares);
-  return table_of(comm, shares, std::ldexp(geometry.cell_volume(), -bits_a_level(root) * finest));
+  return table_of(comm, shares, std::ldexp(geometry.cell_volume(), -bits_a_level(root) * finest), by);
 }
 
-std::vector<HaloLink> link_halos(const comm::Communicator& comm, const std::vector<MemberParticle>& earlier,
-                                 const std::vector<MemberParticle>& now) {
+std::vector<TimeLink> link_members(const comm::Communicator& comm, const std::vector<MemberParticle>& earlier,
+                                   const std::vector<MemberParticle>& now) {
   std::vector<Share> shares;
   add_shared_particles(comm, earlier, now, shares);
   join_on_owners(comm, shares);
-  return table_of(comm, shares, 0.0);
+  return table_of(comm, shares, 0.0, SharedMost::matter);
 }
 
-void add_members_and_links(const comm::Communicator& comm, const HaloMembers& now, const LeafField& density,
-                           const mesh::Snapshot& snapshot, const mesh::Result& earlier, mesh::Result& result) {
-  const HaloMembers before = read_members(comm, earlier, root_domain(density));
-  const auto links = link_halos(comm, before, now, density, snapshot.geometry);
-  add_runs(comm, root_domain(density), now.runs, result);
-  add_particles(comm, now.particles, result);
-  if (comm.rank() != 0) return;
-  add_links(result, links, true);
+std::vector<TimeLink> add_members_and_links(const comm::Communicator& comm, const LinkedKind& kind, const Members& now,
+                                            const LeafField& density, const mesh::Snapshot& snapshot,
+                                            const mesh::Result& earlier, mesh::Result& result) {
+  const Box& root = root_domain(density);
+  const Members before = read_members(comm, kind, earlier, root);
+  std::vector<TimeLink> links = link_members(comm, before, now, density, snapshot.geometry, kind.by);
+  add_runs(comm, kind.noun, root, now.runs, result);
+  if (kind.by == SharedMost::matter) add_particles(comm, kind.noun, now.particles, result);
+  if (comm.rank() != 0) return links;
+  add_links(result, links, kind, true);
   add_attributes(snapshot, earlier, result);
-  result.attributes["member_grid"] = grid_of(root_domain(density));
+  result.attributes["member_grid"] = grid_of(root);
+  return links;
 }
 
 void add_members_and_links(const comm::Communicator& comm, const std::vector<MemberParticle>& now,
                            const mesh::Snapshot& snapshot, const mesh::Result& earlier, mesh::Result& result) {
-  const HaloMembers before = read_members(comm, earlier, snapshot.geometry.domain);
-  const auto links = link_halos(comm, before.particles, now);
-  add_particles(comm, now, result);
+  const Members before = read_members(comm, linked_halos, earlier, snapshot.geometry.domain);
+  const auto links = link_members(comm, before.particles, now);
+  add_particles(comm, linked_halos.noun, now, result);
   if (comm.rank() != 0) return;
-  add_links(result, links, false);
+  add_links(result, links, linked_halos, false);
   add_attributes(snapshot, earlier, result);
 }
 

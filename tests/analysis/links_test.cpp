@@ -1,5 +1,5 @@
 // Halos of two moments and what they share.
-#include "analysis/halos/halo_links.hpp"
+#include "analysis/links/links.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,8 +48,8 @@ struct Moment {
 };
 
 // The members on the rank that owns their cells; particles anywhere.
-HaloMembers members_on(const Moment& moment, int rank, int ranks) {
-  HaloMembers members;
+Members members_on(const Moment& moment, int rank, int ranks) {
+  Members members;
   for (int level = 0; level <= moment.mesh.finest_level(); ++level) {
     const mesh::Layout& layout = moment.mesh.levels[static_cast<std::size_t>(level)];
     for (const std::int32_t index : layout.boxes_of(rank))
@@ -59,7 +59,7 @@ HaloMembers members_on(const Moment& moment, int rank, int ranks) {
         auto& runs = members.runs;
         const std::int64_t cell = linear_index(layout.domain(), {i, j, k});
         const bool goes_on = !runs.empty() && i > layout.box(index).lo.x && runs.back().level == level &&
-                             runs.back().halo == halo && runs.back().cell + runs.back().cells == cell;
+                             runs.back().of == halo && runs.back().cell + runs.back().cells == cell;
         if (goes_on)
           ++runs.back().cells;
         else
@@ -72,7 +72,7 @@ HaloMembers members_on(const Moment& moment, int rank, int ranks) {
 }
 
 // Deals the rows to random ranks, in another order.
-HaloMembers dealt(const comm::Communicator& comm, const HaloMembers& members, std::uint64_t seed) {
+Members dealt(const comm::Communicator& comm, const Members& members, std::uint64_t seed) {
   test::Dice dice(seed + static_cast<std::uint64_t>(100 * comm.rank()));
   const auto spread = [&](const auto& rows) {
     std::vector<std::decay_t<decltype(rows)>> outgoing(static_cast<std::size_t>(comm.size()));
@@ -85,11 +85,11 @@ HaloMembers dealt(const comm::Communicator& comm, const HaloMembers& members, st
   return {spread(members.runs), spread(members.particles)};
 }
 
-std::vector<HaloLink> links_between(const comm::Communicator& comm, const Moment& earlier, const Moment& now) {
+std::vector<TimeLink> links_between(const comm::Communicator& comm, const Moment& earlier, const Moment& now) {
   const LeafField density = test::shared(test::leaves_of(now.mesh, comm.rank(), now.density));
-  const HaloMembers before = dealt(comm, members_on(earlier, comm.rank(), comm.size()), 5);
-  const HaloMembers after = members_on(now, comm.rank(), comm.size());
-  return comm.broadcast(link_halos(comm, before, after, density, now.mesh.geometry));
+  const Members before = dealt(comm, members_on(earlier, comm.rank(), comm.size()), 5);
+  const Members after = members_on(now, comm.rank(), comm.size());
+  return comm.broadcast(link_members(comm, before, after, density, now.mesh.geometry));
 }
 
 // On a uniform grid with density 1 and the halo that `halo_of` gives for a cell.
@@ -113,7 +113,7 @@ TEST(HaloLinks, FollowAHaloThatMovesAsFarAsItsCellsOverlap) {
     return is_in(c, {3, 2, 3}, {6, 4, 5}) ? 12 : no_halo;
   });
 
-  EXPECT_THAT(links_between(*world, earlier, now), ElementsAre(HaloLink{11, 12, 4.0, 4.0, 0, true, true}));
+  EXPECT_THAT(links_between(*world, earlier, now), ElementsAre(TimeLink{11, 12, 4.0, 4.0, 0, true, true}));
 }
 
 TEST(HaloLinks, FollowByItsParticlesAHaloThatHasLeftItsCells) {
@@ -127,7 +127,7 @@ TEST(HaloLinks, FollowByItsParticlesAHaloThatHasLeftItsCells) {
   earlier.halo_of_particle = {{100, 1}, {101, 1}, {105, 1}};
   now.halo_of_particle = {{101, 2}, {105, 2}, {999, 2}};
 
-  EXPECT_THAT(links_between(*world, earlier, now), ElementsAre(HaloLink{1, 2, 0.0, 0.0, 2, true, true}));
+  EXPECT_THAT(links_between(*world, earlier, now), ElementsAre(TimeLink{1, 2, 0.0, 0.0, 2, true, true}));
 }
 
 TEST(HaloLinks, OfAMergerHaveTheOneWithMoreParticlesAsMainProgenitor) {
@@ -144,8 +144,8 @@ TEST(HaloLinks, OfAMergerHaveTheOneWithMoreParticlesAsMainProgenitor) {
 
   const auto by_particles = links_between(*world, earlier, now);
 
-  EXPECT_THAT(by_mass, ElementsAre(HaloLink{5, 9, 27, 27, 0, true, true}, HaloLink{6, 9, 18, 18, 0, false, true}));
-  EXPECT_THAT(by_particles, ElementsAre(HaloLink{5, 9, 27, 27, 1, false, true}, HaloLink{6, 9, 18, 18, 2, true, true}));
+  EXPECT_THAT(by_mass, ElementsAre(TimeLink{5, 9, 27, 27, 0, true, true}, TimeLink{6, 9, 18, 18, 0, false, true}));
+  EXPECT_THAT(by_particles, ElementsAre(TimeLink{5, 9, 27, 27, 1, false, true}, TimeLink{6, 9, 18, 18, 2, true, true}));
 }
 
 TEST(HaloLinks, OfAHaloThatSplitsHaveTheLargerShareAsMainDescendantAndOfEqualOnesTheSmallerId) {
@@ -156,8 +156,8 @@ TEST(HaloLinks, OfAHaloThatSplitsHaveTheLargerShareAsMainDescendantAndOfEqualOne
   });
 
   EXPECT_THAT(links_between(*world, earlier, now),
-              ElementsAre(HaloLink{7, 1, 8, 8, 0, true, true}, HaloLink{7, 2, 8, 8, 0, true, false},
-                          HaloLink{7, 3, 4, 4, 0, true, false}));
+              ElementsAre(TimeLink{7, 1, 8, 8, 0, true, true}, TimeLink{7, 2, 8, 8, 0, true, false},
+                          TimeLink{7, 3, 4, 4, 0, true, false}));
 }
 
 TEST(HaloLinks, AreNoneForAHaloThatIsBornAndOneThatIsGone) {
@@ -182,11 +182,11 @@ TEST(HaloLinks, CrossPeriodicFaces) {
   const auto earlier = moment_of({8, 8, 8}, world->size(), 1, around(6, 4));
   const auto now = moment_of({8, 8, 8}, world->size(), 2, around(7, 5));
 
-  EXPECT_THAT(links_between(*world, earlier, now), ElementsAre(HaloLink{4, 5, 8, 8, 0, true, true}));
+  EXPECT_THAT(links_between(*world, earlier, now), ElementsAre(TimeLink{4, 5, 8, 8, 0, true, true}));
 }
 
 // The plain twin: cell by cell of a grid as fine as the finer of both meshes, particle by particle.
-std::vector<HaloLink> oracle(const Moment& earlier, const Moment& now) {
+std::vector<TimeLink> oracle(const Moment& earlier, const Moment& now) {
   const int finest = std::max(earlier.mesh.finest_level(), now.mesh.finest_level());
   const auto on_finest = [&](const Moment& moment, auto value) {
     RefinedMesh mesh = moment.mesh;
@@ -212,11 +212,11 @@ std::vector<HaloLink> oracle(const Moment& earlier, const Moment& now) {
   for (const auto& [particle, halo] : earlier.halo_of_particle)
     if (now.halo_of_particle.contains(particle)) ++sums[{now.halo_of_particle.at(particle), halo}].particles;
   const double volume = now.mesh.geometry.volume() / static_cast<double>(before.domain().volume());
-  std::vector<HaloLink> links;
+  std::vector<TimeLink> links;
   for (const auto& [pair, sum] : sums)
     links.push_back({pair.second, pair.first, sum.cells * volume, sum.mass * volume, sum.particles, true, true});
-  for (HaloLink& link : links)
-    for (const HaloLink& other : links) {
+  for (TimeLink& link : links)
+    for (const TimeLink& other : links) {
       const auto a = std::tie(link.shared_particles, link.shared_mass);
       const auto b = std::tie(other.shared_particles, other.shared_mass);
       if (other.descendant == link.descendant && (b > a || (b == a && other.progenitor < link.progenitor)))
@@ -285,10 +285,10 @@ TEST(HaloLinks, OfSetsOfParticlesCountTheParticlesOfBoth) {
   for (std::int64_t p = world->rank(); p < 50; p += world->size()) earlier.push_back({p - 20, p < 30 ? 1 : 2});
   for (std::int64_t p = world->rank(); p < 40; p += world->size()) now.push_back({p - 20, p < 10 ? 3 : 4});
 
-  const auto links = world->broadcast(link_halos(*world, earlier, now));
+  const auto links = world->broadcast(link_members(*world, earlier, now));
 
-  EXPECT_THAT(links, ElementsAre(HaloLink{1, 3, 0, 0, 10, true, false}, HaloLink{1, 4, 0, 0, 20, true, true},
-                                 HaloLink{2, 4, 0, 0, 10, false, true}));
+  EXPECT_THAT(links, ElementsAre(TimeLink{1, 3, 0, 0, 10, true, false}, TimeLink{1, 4, 0, 0, 20, true, true},
+                                 TimeLink{2, 4, 0, 0, 10, false, true}));
 }
 
 TEST(HaloLinks, OfIdsAtTheEndsOfTheirRangeAreFound) {
@@ -297,9 +297,9 @@ TEST(HaloLinks, OfIdsAtTheEndsOfTheirRangeAreFound) {
   std::vector<MemberParticle> here;
   if (world->rank() == world->size() - 1) here = {{least, 1}, {most, 2}, {0, 2}};
 
-  const auto links = world->broadcast(link_halos(*world, here, here));
+  const auto links = world->broadcast(link_members(*world, here, here));
 
-  EXPECT_THAT(links, ElementsAre(HaloLink{1, 1, 0, 0, 1, true, true}, HaloLink{2, 2, 0, 0, 2, true, true}));
+  EXPECT_THAT(links, ElementsAre(TimeLink{1, 1, 0, 0, 1, true, true}, TimeLink{2, 2, 0, 0, 2, true, true}));
 }
 
 TEST(HaloLinks, TakeEachParticleOnce) {
@@ -309,7 +309,7 @@ TEST(HaloLinks, TakeEachParticleOnce) {
   if (world->size() == 1) twice.push_back({7, 2});
 
   try {
-    link_halos(*world, twice, {});
+    link_members(*world, twice, {});
     FAIL() << "nothing was thrown";
   } catch (const core::Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("two particles have the id 7"));
@@ -330,8 +330,8 @@ mesh::Result result_of(const comm::Communicator& comm, const Moment& moment, std
                        const mesh::Result& earlier) {
   mesh::Result result;
   const LeafField density = test::shared(test::leaves_of(moment.mesh, comm.rank(), moment.density));
-  add_members_and_links(comm, members_on(moment, comm.rank(), comm.size()), density, snapshot_of(moment, step), earlier,
-                        result);
+  add_members_and_links(comm, linked_halos, members_on(moment, comm.rank(), comm.size()), density,
+                        snapshot_of(moment, step), earlier, result);
   return result;
 }
 
@@ -400,7 +400,7 @@ TEST(HaloLinksInResults, AreAnErrorOnAllRanksWhereTheEarlierMembersCannotBe) {
     add("member_run_level", run.level);
     add("member_run_cell", run.cell);
     add("member_run_cells", run.cells);
-    add("member_run_halo", run.halo);
+    add("member_run_halo", run.of);
     return complaint_about(*world, earlier);
   };
   mesh::Result doubles, other_grid;

@@ -1,4 +1,4 @@
-#include "analysis/halos/halo_members.hpp"
+#include "analysis/links/members.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include <tuple>
 
 #include "analysis/fields/levels.hpp"
-#include "analysis/halos/ordered_rows.hpp"
+#include "analysis/links/ordered_rows.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::analysis {
@@ -25,6 +25,10 @@ constexpr const char* run_dimension = "member_run";
 constexpr const char* particle_dimension = "member_particle";
 
 constexpr std::int64_t no_halo = -1;
+
+// Where and what to do, of members that cannot be.
+constexpr const char* members_of_earlier = "members in a result of an earlier step";
+constexpr const char* remove_or_leave = "remove that result, or do not link";
 
 // The ids of the halos that this rank has cells of, `no_halo` for those that are not kept; the ranks of the peaks know.
 std::vector<std::int64_t> kept_ids(const comm::Communicator& comm, const HaloRuns& runs,
@@ -54,7 +58,7 @@ const std::vector<std::int64_t>& integers_of(const mesh::Result& result, const s
   const auto* values = std::get_if<std::vector<std::int64_t>>(&column.values);
   if (values == nullptr || column.dimensions != std::vector{dimension})
     throw core::Error(fmt::format("the column `{}` is not one of integers over `{}`", name, dimension),
-                      "members of halos of an earlier step", "remove that result, or do not link");
+                      members_of_earlier, remove_or_leave);
   return *values;
 }
 
@@ -100,7 +104,7 @@ std::vector<MemberRun> joined(const std::vector<MemberRun>& runs, const Box& roo
   for (const MemberRun& run : runs) {
     if (!joined.empty()) {
       MemberRun& last = joined.back();
-      const bool is_next = last.halo == run.halo && last.level == run.level && last.cell + last.cells == run.cell;
+      const bool is_next = last.of == run.of && last.level == run.level && last.cell + last.cells == run.cell;
       if (is_next && run.cell % row_length(root, run.level) != 0) {
         last.cells += run.cells;
         continue;
@@ -111,7 +115,7 @@ std::vector<MemberRun> joined(const std::vector<MemberRun>& runs, const Box& roo
   return joined;
 }
 
-void add_column(mesh::Result& result, const char* dimension, const char* name, const char* description,
+void add_column(mesh::Result& result, const char* dimension, const std::string& name, const std::string& description,
                 std::vector<std::int64_t> values) {
   const auto rows = static_cast<std::int64_t>(values.size());
   result.add(name, "1", description, {dimension}, {rows}, std::move(values));
@@ -120,10 +124,10 @@ void add_column(mesh::Result& result, const char* dimension, const char* name, c
 
 }  // namespace
 
-HaloMembers members_of(const comm::Communicator& comm, const HaloRuns& runs, const HaloFrame& frame,
-                       std::span<const std::int64_t> kept, std::span<const HaloParticle> particles) {
+Members members_of(const comm::Communicator& comm, const HaloRuns& runs, const HaloFrame& frame,
+                   std::span<const std::int64_t> kept, std::span<const HaloParticle> particles) {
   const std::vector<std::int64_t> ids = kept_ids(comm, runs, kept);
-  HaloMembers members;
+  Members members;
   for (int level = 0; level < frame.levels(); ++level) {
     const Box& domain = frame.field()[static_cast<std::size_t>(level)].layout().domain();
     runs.for_each(level, [&](int, std::int32_t z, std::int32_t y, Run run, std::int32_t halo) {
@@ -139,64 +143,66 @@ HaloMembers members_of(const comm::Communicator& comm, const HaloRuns& runs, con
   return members;
 }
 
-void add_runs(const comm::Communicator& comm, const Box& root, const std::vector<MemberRun>& members,
-              mesh::Result& result) {
+void add_runs(const comm::Communicator& comm, const std::string& noun, const Box& root,
+              const std::vector<MemberRun>& members, mesh::Result& result) {
   using Key = std::array<std::int64_t, 3>;
   const auto border = [&](const MemberRun& run) {
-    return Key{run.halo, run.level, run.cell - run.cell % row_length(root, run.level)};
+    return Key{run.of, run.level, run.cell - run.cell % row_length(root, run.level)};
   };
   const std::vector<MemberRun> runs = joined(ordered_rows(
                                                  comm, members,
                                                  [](const MemberRun& run) {
-                                                   return Key{run.halo, run.level, run.cell};
+                                                   return Key{run.of, run.level, run.cell};
                                                  },
                                                  border),
                                              root);
-  const auto add = [&](const char* name, const char* description, auto value) {
+  const auto add = [&](const std::string& name, const std::string& description, auto value) {
     add_column(result, run_dimension, name, description, collected(std::span(runs), value));
   };
-  add("member_run_level", "level of refinement of a run of cells along x in a halo", [](auto& r) { return r.level; });
+  add("member_run_level", "level of refinement of a run of cells along x in a " + noun,
+      [](auto& r) { return r.level; });
   add("member_run_cell", "its first cell: linear index (z, y, x order) on the grid of its level",
       [](auto& r) { return r.cell; });
   add("member_run_cells", "number of its cells", [](auto& r) { return r.cells; });
-  add("member_run_halo", "id of the halo that they are in", [](auto& r) { return r.halo; });
+  add("member_run_" + noun, "id of the " + noun + " that they are in", [](auto& r) { return r.of; });
 }
 
-void add_particles(const comm::Communicator& comm, const std::vector<MemberParticle>& members, mesh::Result& result) {
-  const auto key = [](const MemberParticle& member) { return std::array{member.halo, member.particle}; };
+void add_particles(const comm::Communicator& comm, const std::string& noun, const std::vector<MemberParticle>& members,
+                   mesh::Result& result) {
+  const auto key = [](const MemberParticle& member) { return std::array{member.of, member.particle}; };
   const std::vector<MemberParticle> particles = ordered_rows(comm, members, key, key);
-  const auto add = [&](const char* name, const char* description, auto value) {
+  const auto add = [&](const std::string& name, const std::string& description, auto value) {
     add_column(result, particle_dimension, name, description, collected(std::span(particles), value));
   };
-  add("member_particle_id", "id of a particle in a halo", [](auto& p) { return p.particle; });
-  add("member_particle_halo", "id of the halo that it is in", [](auto& p) { return p.halo; });
+  add("member_particle_id", "id of a particle in a " + noun, [](auto& p) { return p.particle; });
+  add("member_particle_" + noun, "id of the " + noun + " that it is in", [](auto& p) { return p.of; });
 }
 
-HaloMembers members_from(const mesh::Result& result, const Box& root) {
-  HaloMembers members;
+Members members_from(const mesh::Result& result, const std::string& noun, const Box& root) {
+  Members members;
   if (has_column(result, "member_run_cell")) {
     const auto& level = integers_of(result, "member_run_level", run_dimension);
     const auto& cell = integers_of(result, "member_run_cell", run_dimension);
     const auto& cells = integers_of(result, "member_run_cells", run_dimension);
-    const auto& halo = integers_of(result, "member_run_halo", run_dimension);
+    const auto& of = integers_of(result, "member_run_" + noun, run_dimension);
     for (std::size_t r = 0; r < cell.size(); ++r) {
-      members.runs.push_back({level[r], cell[r], cells[r], halo[r]});
+      members.runs.push_back({level[r], cell[r], cells[r], of[r]});
       const std::string fault = fault_of(members.runs.back(), root);
       if (!fault.empty())
         throw core::Error(
             fmt::format("a run of {} cells from cell {} of level {} {}", cells[r], cell[r], level[r], fault),
-            "members of halos of an earlier step", "remove that result, or do not link");
+            members_of_earlier, remove_or_leave);
     }
   }
   if (has_column(result, "member_particle_id")) {
     const auto& id = integers_of(result, "member_particle_id", particle_dimension);
-    const auto& halo = integers_of(result, "member_particle_halo", particle_dimension);
-    for (std::size_t p = 0; p < id.size(); ++p) members.particles.push_back({id[p], halo[p]});
+    const auto& of = integers_of(result, "member_particle_" + noun, particle_dimension);
+    for (std::size_t p = 0; p < id.size(); ++p) members.particles.push_back({id[p], of[p]});
   }
   return members;
 }
 
-HaloCells::HaloCells(const ScalarView& field, int level, std::span<const MemberRun> runs)
+MemberCells::MemberCells(const ScalarView& field, int level, std::span<const MemberRun> runs)
     : field_(field), block_start_{0} {
   for (int b = 0; b < field.blocks(); ++b) {
     const Int3 n = field.box(b).extent();
@@ -207,7 +213,7 @@ HaloCells::HaloCells(const ScalarView& field, int level, std::span<const MemberR
     if (run.level != level) continue;
     const Box cells = box_of(run, field.layout().domain());
     const int block = block_of(field.layout(), field.rank(), field.layout().find(cells.lo));
-    found.push_back({row_index(block, cells.lo.z, cells.lo.y), {cells.lo.x, cells.hi.x, run.halo}});
+    found.push_back({row_index(block, cells.lo.z, cells.lo.y), {cells.lo.x, cells.hi.x, run.of}});
   }
   const auto key = [](const auto& item) { return std::pair(item.first, item.second.begin); };
   std::sort(found.begin(), found.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
@@ -219,14 +225,15 @@ HaloCells::HaloCells(const ScalarView& field, int level, std::span<const MemberR
   std::partial_sum(row_start_.begin(), row_start_.end(), row_start_.begin());
 }
 
-std::size_t HaloCells::row_index(int block, std::int32_t z, std::int32_t y) const {
+std::size_t MemberCells::row_index(int block, std::int32_t z, std::int32_t y) const {
   const Box& box = field_.box(block);
   return block_start_[static_cast<std::size_t>(block)] +
          static_cast<std::size_t>(z - box.lo.z) * static_cast<std::size_t>(box.extent().y) +
          static_cast<std::size_t>(y - box.lo.y);
 }
 
-std::span<const HaloCells::Entry> HaloCells::row_from(int block, std::int32_t z, std::int32_t y, std::int32_t x) const {
+std::span<const MemberCells::Entry> MemberCells::row_from(int block, std::int32_t z, std::int32_t y,
+                                                          std::int32_t x) const {
   const std::size_t row = row_index(block, z, y);
   const auto begin = static_cast<std::size_t>(row_start_[row]), end = static_cast<std::size_t>(row_start_[row + 1]);
   const auto all = std::span(entries_).subspan(begin, end - begin);
