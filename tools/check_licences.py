@@ -27,6 +27,7 @@ ALLOWED = {
     r"libzmq": "LGPL with the exception for linking, MPL 2 from 4.3.5 on",
     r"libzstd": "BSD",
     r"libzfp": "BSD",
+    r"libpng16": "libpng",
     r"libfmt": "MIT",
     r"libsleef": "Boost",
 }

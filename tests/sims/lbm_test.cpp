@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -104,6 +105,29 @@ TEST_F(LbmTest, WhatIsPaintedIsABarrierAndStaysOne) {
   EXPECT_THAT(events("whole", "steering_refused").at(0).dump(), HasSubstr("whole number"));
   EXPECT_TRUE(state("whole") == state("parts"));
   EXPECT_EQ(step[12].at("forces"), steps("parts")[12].at("forces"));
+}
+
+TEST_F(LbmTest, BeginsWithTheVelocitiesOfAFile) {
+  const std::string text = steps_of(
+      with(box, "checkpoint = { every = 100 }",
+           "plotfile = { format = \"raw\", at_end = true, variables = [\"density\", \"velocity_x\", \"velocity_y\", "
+           "\"velocity_z\"] }"),
+      4);
+  run(text, "a");
+  run(text, "b", {}, {.file = (folder / "a") + "/plt00004.raw"});
+
+  const auto first = test::state_bytes((folder / "a") + "/plt00004.raw"),
+             second = test::state_bytes((folder / "b") + "/plt00004.raw");
+  std::size_t compared = 0;
+  for (const auto& [name, bytes] : first) {
+    if (name.find("velocity") == std::string::npos && name.find("density") == std::string::npos) continue;
+    std::vector<double> a(bytes.size() / sizeof(double)), b(a.size());
+    std::memcpy(a.data(), bytes.data(), bytes.size());
+    std::memcpy(b.data(), second.at(name).data(), bytes.size());
+    for (std::size_t n = 0; n < a.size(); ++n) ASSERT_NEAR(a[n], b[n], 1e-15);
+    compared += a.size();
+  }
+  EXPECT_EQ(compared, 4U * 12 * 10 * 8);
 }
 
 TEST_F(LbmTest, AFlowThatBlowsUpIsNamedAndItsCheckpointKept) {

@@ -96,6 +96,7 @@ struct LatticeFlow<Real>::State {
   redistribute::GhostFill fill, fill_barriers, fill_measured;
   Populations<Real> present, next;
   mesh::Field<std::int32_t> barriers;
+  std::shared_ptr<mesh::Field<double>> last_measured;  // whose memory serves the next when nobody has it
   EdgeLists<Real> edges;
 
   State(const comm::Communicator& all, const mesh::Layout& boxes, const LatticeConfig& settings, core::Bill& booked)
@@ -296,15 +297,17 @@ void LatticeFlow<Real>::advance() {
 
 template <typename Real>
 std::shared_ptr<const mesh::Field<double>> LatticeFlow<Real>::measure() const {
-  const State& state = *state_;
-  auto measured = std::make_shared<mesh::Field<double>>(state.layout, state.comm.rank(), 4, state.ghosts);
+  State& state = *state_;
+  if (state.last_measured == nullptr || state.last_measured.use_count() > 1)
+    state.last_measured = std::make_shared<mesh::Field<double>>(state.layout, state.comm.rank(), 4, state.ghosts);
+  const auto measured = state.last_measured;
   const CollisionStep<Real> how = state.step();
   for (int b = 0; b < measured->blocks(); ++b) {
     const mesh::Box& box = measured->box(b);
     const core::View4<double> out = measured->view(b);
     const auto mask = state.barriers.view(b);
     core::for_each_row(box, [&](int k, int j) {
-      PopulationRows<const Real> row = state.present.rows();
+      PopulationRows<const Real> row = std::as_const(state.present).rows();
       row.first += state.present.place_of({box.lo.x, j, k});
       measure_row(how, row, box.extent().x,
                   {&out(0, k, j, box.lo.x), &out(1, k, j, box.lo.x), &out(2, k, j, box.lo.x), &out(3, k, j, box.lo.x)});

@@ -241,20 +241,24 @@ void measure_cells(const CollisionStep<Real>& step, const PopulationRows<const R
                    const std::array<double*, 4>& to) {
   double half_force[3];
   for (int a = 0; a < 3; ++a) half_force[a] = static_cast<double>(step.numbers.half_force[a]);
+  const Real* const rest = row.first;
+  const std::ptrdiff_t stride = row.stride;
+  double *const densities = to[0], *const velocity[3] = {to[1], to[2], to[3]};
+#pragma GCC ivdep
   for (int i = 0; i < cells; ++i) {
     double even[L::pairs], odd[L::pairs], momentum[3] = {0.0, 0.0, 0.0};
 #pragma GCC unroll 19
     for (int p = 0; p < L::pairs; ++p) {
-      const double one = row.first[(2 * p + 1) * row.stride + i], other = row.first[(2 * p + 2) * row.stride + i];
+      const double one = rest[(2 * p + 1) * stride + i], other = rest[(2 * p + 2) * stride + i];
       even[p] = one + other;
       odd[p] = one - other;
     }
-    const double density = 1.0 + (row.first[i] + L::sum(even));
+    const double density = 1.0 + (rest[i] + L::sum(even));
     L::first(odd, momentum);
-    to[0][i] = density;
-#pragma GCC unroll 19
-    for (int a = 0; a < L::axes; ++a) to[static_cast<unsigned>(a) + 1][i] = (momentum[a] - half_force[a]) / density;
-    for (int a = L::axes; a < 3; ++a) to[static_cast<unsigned>(a) + 1][i] = 0.0;
+    densities[i] = density;
+#pragma GCC unroll 3
+    for (int a = 0; a < L::axes; ++a) velocity[a][i] = (momentum[a] - half_force[a]) / density;
+    for (int a = L::axes; a < 3; ++a) velocity[a][i] = 0.0;
   }
 }
 
