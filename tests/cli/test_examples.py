@@ -33,7 +33,7 @@ SMALLER = {  # by name, what is changed
     "taylor_green": ["mesh.cells=[16,16,16]", "mesh.block=8"],
     "vortex": ["vortex.end=0.5"],
     "hydrostatic_sphere": ["hydrostatic_sphere.end=0.1"],
-    "wind_tunnel": ["lbm.end=200", "task.wake.every=100"],
+    "wind_tunnel": ["lbm.end=200", "task.wake.every=100", "task.vortices.every=100"],
     "zoom": ["run.max_steps=2"],
 }
 # By the example whose report has the pictures that theirs would have, of the same analyses.
