@@ -46,12 +46,13 @@ class Unit:
 
 
 def units_of(build: Path) -> list[Unit]:
-    """The files of `src`, `apps` and `python` in a build folder, and the headers that are precompiled there."""
+    """The files of `src`, `apps` and `python` in a build folder, those that CMake joined among them, and the headers that
+    are precompiled there."""
     units = []
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         file = Path(entry["file"])
         is_own = file.is_relative_to(ROOT) and file.relative_to(ROOT).parts[0] in ("src", "apps", "python")
-        if not is_own and "cmake_pch" not in file.name:
+        if not is_own and not file.name.startswith(("cmake_pch", "unity_")):
             continue
         words = shlex.split(entry["command"])
         compiler = next(
@@ -115,7 +116,7 @@ def main() -> None:
             source.write_text(f"#include {found}\n", encoding="utf-8")
             return next(unit for unit in units if unit.file == users[header]).compile(source, scratch / f"{name}.o")
 
-        often = [header for header, count in headers.items() if count >= 5]
+        often = [header for header, count in headers.items() if count >= 5 and not header.endswith('.cpp"')]
         parsed = dict(zip(often, pool.map(cost_of_header, often), strict=True))
 
     total = sum(costs.values())
