@@ -46,8 +46,7 @@ class Unit:
 
 
 def units_of(build: Path) -> list[Unit]:
-    """The files of `src`, `apps` and `python` in a build folder, those that CMake joined among them, and the headers that
-    are precompiled there."""
+    """The files of `src`, `apps` and `python` in a build folder, joined or not, and the headers precompiled there."""
     units = []
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         file = Path(entry["file"])
