@@ -175,7 +175,7 @@ def test_without_a_background_it_is_asked_for(folder: Path, plot: Path, tmp_path
     assert done.returncode != 0
     assert "`neutral_hydrogen`" in done.stderr and "--set heating.uv_background=" in done.stderr
     done = command(tmp_path, "analyze", file, "--task", "gimlet", "--set", "heating.uv_background=hm12")
-    assert done.returncode != 0 and "hm2012" in done.stderr
+    assert done.returncode != 0 and "hm2012" in done.stderr and "heating.uv_background`" in done.stderr
 
 
 @pytest.fixture(scope="module")

@@ -200,7 +200,7 @@ void read_heating(const core::Node& root, const core::Node& node, CosmologyConfi
     core::reject(*weight, "with `[heating]` the molecular weight follows from the ionisation of the gas",
                  "leave `molecular_weight` out");
   leave_out_molecular_weight(resolved);
-  const solvers::UvBackground background = solvers::make_uv_background(config.heating->uv_background);
+  const solvers::UvBackground background = named_background(config.heating->uv_background, node);
   check_background(background, {config.run.z_end, "the run ends at"}, node);
   config.uv_digest = background.digest();
 }

@@ -79,7 +79,7 @@ void FileIonization::add(const comm::Communicator& world, const Node& root, cons
     config = ionization_table().read(heating, &full);
     full.set("uv_background", Node(config.uv_background));
     if (const auto redshift = file_->moment.redshift(); own_ && redshift)
-      check_background(solvers::make_uv_background(config.uv_background), {*redshift, "the file is of"}, heating);
+      check_background(named_background(config.uv_background, heating), {*redshift, "the file is of"}, heating);
   });
   ionization_ = add_ionization(world, config, declared_in(root), *file_);
   for (const std::string& name : ionization_->names)

@@ -113,6 +113,16 @@ core::Table<solvers::HeatingConfig> ionization_table() {
   return table;
 }
 
+solvers::UvBackground named_background(const std::string& name, const core::Node& heating) {
+  try {
+    return solvers::make_uv_background(name);
+  } catch (const core::Error& error) {
+    const core::Node* const given = heating.find("uv_background");
+    if (given == nullptr || !error.where().empty()) throw;
+    throw core::Error(error.message(), given->where(), error.hint());
+  }
+}
+
 void check_background(const solvers::UvBackground& background, const BackgroundUse& use, const core::Node& heating) {
   const double first = redshift_of(background.rows().front()), last = redshift_of(background.rows().back());
   constexpr double rounding = 1e-3;  // tables have few digits

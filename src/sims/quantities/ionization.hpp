@@ -14,6 +14,9 @@ namespace sidestream::sims {
 /// What `[heating]` holds where nothing is advanced.
 core::Table<solvers::HeatingConfig> ionization_table();
 
+/// The background that `heating` names. Throws core::Error, with its place, where there is none.
+solvers::UvBackground named_background(const std::string& name, const core::Node& heating);
+
 /// Whose redshift a background is taken at: "the run ends at", "the file is of".
 struct BackgroundUse {
   double redshift = 0.0;
