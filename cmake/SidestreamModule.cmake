@@ -34,12 +34,14 @@ endfunction()
 
 # sidestream_join(TARGET file...): the files of a folder become one for the compiler, so that headers are read and
 # templates instantiated once for all of them. Names in anonymous namespaces are therefore those of a folder.
+# A registry stays by itself: a program may have another in its place.
 function(sidestream_join target)
   if(NOT SIDESTREAM_JOINED)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   target_compile_options(${target} PRIVATE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  list(FILTER ARGN EXCLUDE REGEX "/registry\\.cpp$")
   foreach(file ${ARGN})
     cmake_path(GET file PARENT_PATH folder)
     cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/src)
