@@ -14,7 +14,7 @@ from .subjects import first_words
 from .trial import Failure, Kind, Trial
 
 ACCEPTED, REFUSED = 0, 2  # codes of the check
-SHARE_THAT_RUNS = 0.05
+SHARE_THAT_RUNS = 0.15
 LARGEST_BYTES = 256 << 20  # of the memory of a run
 NAME = "random.toml"
 
@@ -61,7 +61,7 @@ def _run(folder: Path, ranks: int) -> str:
 configurations = Kind(
     "configurations",
     "a random configuration, of sensible and absurd tables, keys and values: it is accepted, or refused with a place; "
-    "one in twenty of those accepted runs for three steps",
+    "one in seven of those accepted runs for three steps",
     100000,
     _prepare,
 )
