@@ -1,9 +1,11 @@
 #include "couple/stream/run/block_server.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <mpi.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <filesystem>
@@ -69,6 +71,13 @@ class BlockServers : public ::testing::Test {
                                             client_limits);
   }
 
+  // One that waits for nobody longer than that.
+  void be_impatient(double longest_early_s) {
+    server_.reset();
+    server_ = std::make_unique<BlockServer>("ipc://" + folder_ + "/s", stream::Security{}, longest_early_s);
+    server_->put(1, cube());
+  }
+
   // Until it is so; false: it never was.
   bool serve_until(const std::function<bool()>& is_so, double longest_s = 20.0) {
     for (const core::Stopwatch watch; watch.seconds() < longest_s;) {
@@ -129,6 +138,56 @@ TEST_F(BlockServers, RefuseWhatAsksForCellsTwice) {
 TEST_F(BlockServers, RefusePartsWithoutCells) {
   const Part none{0, {{0, 0, 0}, {0, side, side}}};
   EXPECT_EQ(refusal_of(order_of(std::vector<Part>(1000, none))), "this rank has no such cells");
+}
+
+TEST_F(BlockServers, CloseAPlainSocketThatNoRequestNames) {
+  be_impatient(0.2);
+  stream::PlainSocket unused(server_->plain_address(), stream::random_word(), 2s);
+  const std::string name = stream::random_word();
+  stream::PlainSocket used(server_->plain_address(), name, 2s);
+  const auto client = peer();
+  client->send(packed(to_request(order_of({{0, everything}}), 1, 1, 0, name)));
+  std::array<std::byte, 4096> place;
+  const std::array<std::span<std::byte>, 1> places{place};
+  const auto is_closed = [&](stream::PlainSocket& socket) {
+    try {
+      socket.receive(places);
+      return false;
+    } catch (const core::Error&) {
+      return true;
+    }
+  };
+
+  EXPECT_TRUE(serve_until([&] { return is_closed(unused); }, 5.0));
+
+  EXPECT_FALSE(serve_until([&] { return is_closed(used); }, 0.5));
+}
+
+TEST_F(BlockServers, ForgetARequestWhosePlainSocketDoesNotCome) {
+  be_impatient(0.2);
+  const auto client = peer();
+  const std::string name = stream::random_word();
+  client->send(packed(to_request(order_of({{0, everything}}), 1, 1, 0, name)));
+  serve_until([] { return false; }, 0.6);
+
+  const stream::PlainSocket late(server_->plain_address(), name, 2s);
+
+  EXPECT_FALSE(serve_until([&] { return server_->bytes_sent() > 0; }, 0.15));
+  client->send(packed(to_request(order_of({{0, everything}}), 1, 2, 0, name)));
+  EXPECT_TRUE(serve_until([&] { return server_->bytes_sent() > 0; }, 5.0)) << "it may ask again";
+}
+
+TEST_F(BlockServers, AreNotAskedForMorePartsThanAMessageMayName) {
+  constexpr std::size_t many = 200'000;
+  std::vector<double> cell(1);
+  Wanted all;
+  all.order = order_of(std::vector<Part>(many, Part{0, {{100, 100, 100}, {101, 101, 101}}}));
+  all.targets.assign(many, {cell.data(), 0, 0, 0, 1, 1, 1, 1});
+  Fetcher fetcher({server_->address()}, {""}, {}, 5.0);
+  ReaderCounts counts;
+
+  EXPECT_THAT([&] { fetcher.fetch(1, {all}, counts); },
+              testing::ThrowsMessage<core::Error>(testing::HasSubstr("200000 parts of blocks are too many")));
 }
 
 // Who takes connections and passes nothing on, as a proxy may.

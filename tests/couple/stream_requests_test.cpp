@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <thread>
 #include <tuple>
 
 #include "couple/publish/protocol.hpp"
@@ -19,8 +20,9 @@ using namespace sidestream::couple;
 using nlohmann::json;
 
 struct NamedBroker : Broker {
-  NamedBroker(const std::string& policy, std::int64_t capacity)
-      : Broker({"run", "", {"ipc://nowhere"}, {""}, {"live"}}, {&policies().named(policy), capacity, 30.0},
+  NamedBroker(const std::string& policy, std::int64_t capacity, double most_comings = 1e9, double comings_per_s = 1.0)
+      : Broker({"run", "", {"ipc://nowhere"}, {""}, {"live"}},
+               {&policies().named(policy), capacity, 30.0, most_comings, comings_per_s},
                [](const std::string&, const json&) {}) {}
 };
 
@@ -110,6 +112,22 @@ TEST(StreamBroker, OnlyWhereNothingIsLeftOutIsEachStepPromised) {
        {std::pair("block", "welcome"), std::pair("spill", "welcome"), std::pair("latest", "refused"),
         std::pair("drop-oldest", "refused"), std::pair("drop-newest", "refused"), std::pair("in-situ", "refused")})
     EXPECT_EQ(NamedBroker(policy, 100).answer("a", packed(hello("me"))).at("kind"), kind) << policy;
+}
+
+TEST(StreamBroker, WhoComesAndGoesWithoutEndDoesNotFillTheLog) {
+  NamedBroker broker("block", 1000, 5.0, 20.0);
+  const auto comes_and_goes = [&] {
+    const bool is_welcome = broker.answer("a", packed(hello())).at("kind") == "welcome";
+    broker.answer("a", packed(json{{"kind", "leave"}}));
+    return is_welcome;
+  };
+  int welcome = 0;
+  const core::Stopwatch watch;
+  for (int i = 0; i < 100; ++i) welcome += comes_and_goes();
+  EXPECT_GE(welcome, 5);
+  EXPECT_LE(welcome, 5 + static_cast<int>(20.0 * watch.seconds()) + 1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  EXPECT_TRUE(comes_and_goes());
 }
 
 // Messages with some bytes altered, cut off or put in, as anybody may send them.

@@ -175,6 +175,7 @@ TEST_F(SteeringTest, WhatMakesNoSenseIsRefusedBeforeAnyRankSeesIt) {
     EXPECT_THAT(answer(set_request("hydro.cfl", "fast", 3)), HasSubstr("hydro.cfl"));
     EXPECT_THAT(answer(set_request("hydro.cfl", 0.3, 1)), HasSubstr("past"));
     EXPECT_THAT(answer(set_request("run.wall_time", 5, 3)), HasSubstr("unit"));
+    EXPECT_THAT(answer(set_request("run.wall_time", "-1 s", 3)), HasSubstr("run.wall_time"));
     EXPECT_THAT(answer(request("jump")), HasSubstr("jump"));
     EXPECT_THAT(answer(request("set", {{"name", "hydro.cfl"}})), HasSubstr("value"));
     EXPECT_THAT(answer(request("step", {{"count", 0}})), HasSubstr("steps"));

@@ -21,7 +21,6 @@ constexpr std::size_t most_in_a_row = std::size_t{16} << 20;  // to a reader, be
 constexpr std::size_t most_early = 64;  // requests for a publish that other ranks have, and this one is about to have
 constexpr std::int64_t most_ahead = 2;
 constexpr std::size_t most_transfers = 1024;
-constexpr double longest_early_s = 30.0;  // that a request waits for its publish or its socket, and a socket for one
 
 std::string head_of(const ChunkHead& head) {
   return {reinterpret_cast<const char*>(&head), sizeof head};
@@ -40,8 +39,8 @@ void check(const Shelf& shelf, const TransferOrder& order) {
 
 }  // namespace
 
-BlockServer::BlockServer(const std::string& address, const stream::Security& security)
-    : server_(address, security, request_limits) {
+BlockServer::BlockServer(const std::string& address, const stream::Security& security, double longest_early_s)
+    : server_(address, security, request_limits), longest_early_s_(longest_early_s) {
   if (!security.own) listener_.emplace(server_.address());
 }
 
@@ -89,7 +88,7 @@ void BlockServer::serve() {
   for (Early& early : std::exchange(early_, {}))
     if (early.publish <= newest())
       take(std::move(early.message));
-    else if (early.age.seconds() < longest_early_s)
+    else if (early.age.seconds() < longest_early_s_)
       early_.push_back(std::move(early));
   for (auto transfer = transfers_.begin(); transfer != transfers_.end();) {
     const bool is_wanted = shelf_of(transfer->second.publish) != nullptr;  // else its reader has gone, or has it all
@@ -120,7 +119,7 @@ void BlockServer::look_for_hang_ups() {
   };
   for (auto entry = plain_ways_.begin(); entry != plain_ways_.end();) {
     PlainWay& way = entry->second;
-    const bool is_over = has_hung_up(way.socket) || (!way.is_used && way.age.seconds() > longest_early_s);
+    const bool is_over = has_hung_up(way.socket) || (!way.is_used && way.age.seconds() > longest_early_s_);
     entry = is_over ? plain_ways_.erase(entry) : std::next(entry);
   }
 }
@@ -209,7 +208,7 @@ bool BlockServer::send_some(Transfer& transfer) {
 // As much as the socket takes now, or the share of one reader among several.
 bool BlockServer::send_some(const Transfer& transfer, OutgoingBytes& bytes) {
   const auto way = plain_ways_.find(transfer.plain_socket);
-  if (way == plain_ways_.end()) return transfer.age.seconds() < longest_early_s;  // it is still to come
+  if (way == plain_ways_.end()) return transfer.age.seconds() < longest_early_s_;  // it is still to come
   way->second.is_used = true;
   stream::PlainSocket& socket = way->second.socket;
   std::size_t sent = 0;

@@ -27,7 +27,8 @@ namespace sidestream::couple {
 /// puts and removes, another serves.
 class BlockServer {
  public:
-  BlockServer(const std::string& address, const stream::Security& security);
+  /// `longest_early_s`: that a request waits for its publish or its plain socket, and a plain socket for a request.
+  BlockServer(const std::string& address, const stream::Security& security, double longest_early_s = 30.0);
 
   const std::string& address() const { return server_.address(); }
   /// Where plain sockets come to; "": none do.
@@ -86,6 +87,7 @@ class BlockServer {
   std::map<std::string, Transfer> transfers_;   // of each peer the last
   std::vector<Early> early_;                    // of each peer one
   CopyRoom copy_room_;
+  double longest_early_s_;
   std::atomic<std::int64_t> bytes_sent_ = 0;
 
   mutable std::mutex mutex_;  // of what follows

@@ -37,7 +37,11 @@ json refusal(const std::string& reason, const std::string& hint = "") {
 }  // namespace
 
 Broker::Broker(Run run, Options options, Tell tell, Answers answers)
-    : run_(std::move(run)), options_(options), tell_(std::move(tell)), answers_(std::move(answers)) {
+    : run_(std::move(run)),
+      options_(options),
+      tell_(std::move(tell)),
+      answers_(std::move(answers)),
+      comings_(options.most_comings, options.comings_per_s) {
   answers_["status"] = [this](const json&) { return json{{"kind", "status"}, {"run", run_.id}, {"status", status()}}; };
   answers_["configuration"] = [this](const json&) {
     return json{{"kind", "configuration"}, {"configuration", run_.configuration}};
@@ -94,6 +98,9 @@ json Broker::welcome(const std::string& peer, const json& request) {
         fmt::format("the run speaks version {} of the protocol, the reader {}", stream_version, version.dump()),
         "both have to be of the same version of Sidestream");
   if (readers_.size() >= most_readers) return refusal("the run has as many readers as it takes");
+  if (!comings_.take())
+    return refusal(fmt::format("{:.0f} readers have come within a short time", options_.most_comings),
+                   fmt::format("one more may come every {:.3g} s", 1.0 / options_.comings_per_s));
   Reader reader;
   reader.peer = peer;
   reader.who = text_in(request, "who");

@@ -13,6 +13,7 @@
 
 #include "couple/publish/announcement.hpp"
 #include "couple/stream/demand.hpp"
+#include "couple/stream/run/token_bucket.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/couple/config.hpp"
 #include "sidestream/stream/socket.hpp"
@@ -33,7 +34,8 @@ class Broker {
   struct Options {
     const PolicyEntry* policy = nullptr;
     std::int64_t capacity_bytes = 0;
-    double timeout_s = 30.0;  ///< longest silence of a reader
+    double timeout_s = 30.0;                            ///< longest silence of a reader
+    double most_comings = 1000.0, comings_per_s = 1.0;  ///< of readers, each an event of the log: at once, and for ever
   };
   /// Answers requests of other kinds than readers', by kind; by the thread that talks.
   using Answers = std::map<std::string, std::function<nlohmann::json(const nlohmann::json& request)>>;
@@ -160,6 +162,7 @@ class Broker {
   std::int64_t levels_version_ = 0;
   std::int64_t bytes_ = 0, number_ = 0;
   int last_reader_ = 0;
+  TokenBucket comings_;
 };
 
 }  // namespace sidestream::couple

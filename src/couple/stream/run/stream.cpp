@@ -25,6 +25,7 @@
 #include "couple/stream/run/broker.hpp"
 #include "couple/stream/run/socket_folder.hpp"
 #include "couple/stream/run/station.hpp"
+#include "couple/stream/run/token_bucket.hpp"
 #include "couple/stream/shares.hpp"
 #include "couple/surroundings.hpp"
 #include "couple/waiting.hpp"
@@ -127,6 +128,7 @@ class Stream : public Transport {
   comm::Communicator group_;
   std::optional<SocketFolder> sockets_;
   std::unique_ptr<Broker> broker_;  // of the first rank
+  TokenBucket refusals_told_{100.0, 0.1};
   std::unique_ptr<Station> station_;
   std::shared_ptr<SpillFile> spill_;
   BufferPool pool_;
@@ -170,7 +172,7 @@ Stream::Stream(Surroundings& around) : around_(around), group_(around.roles.grou
     const std::string asked = sockets_->is_open() ? sockets_->address("run") : config.listen;
     const std::string address =
         station_->open(asked, security(), [this](const std::string& peer, const std::string& key) {
-          around_.log.write("stream_refused", {{"address", peer}, {"key", key}});
+          if (refusals_told_.take()) around_.log.write("stream_refused", {{"address", peer}, {"key", key}});
         });
     const bool has_key = security().own.has_value();
     const std::string outside = host_of(address) == "0.0.0.0" || host_of(address) == "*"
