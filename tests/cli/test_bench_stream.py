@@ -185,3 +185,12 @@ def test_the_crossing_is_the_most_work_at_which_a_core_of_its_own_is_faster() ->
         {"megabytes": 1, "most_work_ms": None},
         {"megabytes": 64, "most_work_ms": 100},
     ]
+
+
+def test_with_keys_cells_travel_in_messages() -> None:
+    pair = Pair(1, 1, 1024, 1024, "blocks")
+    plain = run_pair(pair, ["bounding-box"], FEW)
+    with bench_stream.made_keys() as keys:
+        encrypted = run_pair(pair, ["bounding-box"], dataclasses.replace(FEW, keys=keys))
+    assert plain["bounding-box"]["messages"] == 1
+    assert encrypted["bounding-box"]["messages"] > 1

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from multiprocessing import get_context
@@ -24,6 +25,7 @@ import numpy as np
 
 from .. import console
 from ..error import Error
+from ..streams import make_keys
 from .streams import burdens, model
 from .streams.link import ShapedLink
 from .streams.pairs import LIMIT_S, ROWS, TECHNIQUES, Pair, Way, run_pair, typical
@@ -112,18 +114,18 @@ def over_a_link(request: StreamRequest, rate: str) -> dict[str, Any]:
 def compare_with_peers(request: StreamRequest) -> dict[str, Any]:
     """One writer and one reader with steps of 100 MB, beside a bare socket and SST of ADIOS2, by turns.
 
-    Transfers are those of steps that wait until the one before has gone; the steps that are compared with SST are of a
-    loop in which the next is made meanwhile.
+    Transfers are those of steps that wait until the one before has gone, as they are and encrypted; the steps that are
+    compared with SST are of a loop in which the next is made meanwhile.
     """
     height = PEER_BYTES // 8 // WIDTH
     way = replace(request.way, steps=PEER_STEPS)
-    transfers, steps, bare, sst = [], [], [], []
+    one = Pair(1, 1, WIDTH, height, "blocks")
+    transfers, encrypted, steps, bare, sst = [], [], [], [], []
     for _ in range(3):
-        alone, ahead = (
-            run_pair(Pair(1, 1, WIDTH, height, "blocks", ahead=count), ["bounding-box"], way) for count in (1, 2)
-        )
-        transfers.append(alone["bounding-box"]["seconds"])
-        steps.append(ahead["step_s"])
+        transfers.append(run_pair(one, ["bounding-box"], way)["bounding-box"]["seconds"])
+        with made_keys() as keys:
+            encrypted.append(run_pair(one, ["bounding-box"], replace(way, keys=keys))["bounding-box"]["seconds"])
+        steps.append(run_pair(replace(one, ahead=2), ["bounding-box"], way)["step_s"])
         bare.append(bare_socket(8 * WIDTH * height, way.steps))
         if (seconds := sst_engine(WIDTH * height, way.steps)) is not None:
             sst.append(seconds)
@@ -132,11 +134,21 @@ def compare_with_peers(request: StreamRequest) -> dict[str, Any]:
         "transfer_s": transfers,
         "tcp_s": bare,
         "share_of_tcp": min(bare) / min(transfers),
+        "encrypted_transfer_s": encrypted,
+        "encrypted_of_plain": min(transfers) / min(encrypted),
         "step_s": steps,
     }
     if sst:
         found |= {"sst_step_s": sst, "ratio_to_sst": min(sst) / min(steps)}
     return found
+
+
+@contextmanager
+def made_keys() -> Iterator[str]:
+    """A folder with keys of its own."""
+    with tempfile.TemporaryDirectory(prefix="sidestream-") as folder:
+        make_keys(Path(folder) / "keys")
+        yield str(Path(folder) / "keys")
 
 
 def bare_socket(size: int, steps: int) -> float:
@@ -238,6 +250,7 @@ def print_report(report: dict[str, Any]) -> None:
         mega = report["peer_bytes"] / 1e6
         ours = np.min(report["transfer_s"])
         text = f"1 to 1, {mega:.0f} MB: {mega / 1e3 / ours:.2f} GB/s, {report['share_of_tcp']:.0%} of a bare socket"
+        text += f" ({report['encrypted_of_plain']:.0%} of that encrypted)"
         ratio = report.get("ratio_to_sst")
         console.out().print(text + (f", {ratio:.2f} times the steps of SST" if ratio else "; ADIOS2 is not installed"))
 

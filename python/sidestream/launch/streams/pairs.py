@@ -62,6 +62,7 @@ def run_pair(pair: Pair, techniques: Sequence[str], way: Way) -> dict[str, Any]:
         words += ["--keys", way.keys] if way.keys else []
         words += ["--wait-for", str(len(set(techniques) - {ROWS})), *(["--rows"] if ROWS in techniques else [])]
         reads = ["read", run, "--technique", ",".join(techniques), "--layout", pair.layout]
+        reads += ["--keys", way.keys] if way.keys else []
         with (
             job(words, pair.writers, way.run_launcher) as publish,
             job(reads, pair.readers, way.reader_launcher) as read,
