@@ -89,7 +89,7 @@ std::vector<mesh::Box> boxes_of(const sidestream_chunks* chunks, std::size_t dim
 mesh::ElementType type_of(sidestream_type type) {
   static_assert(SIDESTREAM_FLOAT32 == static_cast<int>(mesh::ElementType::float32) &&
                 SIDESTREAM_UINT64 == static_cast<int>(mesh::ElementType::uint64));
-  if (type < SIDESTREAM_FLOAT32 || type > SIDESTREAM_UINT64)
+  if (type > SIDESTREAM_UINT64)
     throw BadArgument(fmt::format("there is no sidestream_type {}", static_cast<int>(type)));
   return static_cast<mesh::ElementType>(type);
 }
