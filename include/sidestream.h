@@ -6,7 +6,7 @@
  *     sidestream_description description = SIDESTREAM_DESCRIPTION;
  *
  * Functions that all ranks of a communicator must call say "collective"; where one rank's arguments are wrong, all
- * ranks return the same error.
+ * ranks return the same error. A rank whose data are NULL is heard of in sidestream_map, which has the communicator.
  */
 #ifndef SIDESTREAM_H
 #define SIDESTREAM_H
