@@ -73,10 +73,11 @@ double median(std::vector<double> values) {
 void add_publishes(const comm::Communicator& comm, const Arguments& arguments, mesh::Int3 cells, json& found) {
   const PublishedFlow flow{cells, arguments.collision, found.at("precision"),
                            cells.z > 1 ? "vorticity_magnitude" : "vorticity", arguments.repetitions};
-  const std::vector<double> overheads = publish_overheads(comm, flow);
+  const apps::Overheads overheads = publish_overheads(comm, flow);
   found["published"] = flow.quantity;
-  found["publish_overhead"] = median(overheads);
-  found["publish_overheads_of_turns"] = overheads;
+  found["publish_overhead"] = median(overheads.wall);
+  found["publish_overhead_of_processor"] = median(overheads.processor);
+  found["publish_overheads_of_turns"] = {{"wall", overheads.wall}, {"processor", overheads.processor}};
 }
 
 template <typename Real>

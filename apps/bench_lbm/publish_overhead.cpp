@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <utility>
@@ -75,6 +76,13 @@ class OwnFolder {
   std::string path_;
 };
 
+// Of this thread.
+double processor_seconds() {
+  std::timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
 /// A simulation whose steps are published, or are not.
 class Turns {
  public:
@@ -87,11 +95,15 @@ class Turns {
     for (int step = 0; step < period / 2; ++step) simulation_->advance();
     seconds_of(true);  // all memory is there
   }
-  /// Of a turn, on the slowest rank.
-  double seconds_of(bool publishes) {
+  /// Of a turn: wall time of the slowest rank, processor time of all.
+  struct Seconds {
+    double wall = 0.0, processor = 0.0;
+  };
+  Seconds seconds_of(bool publishes) {
     session_.wait_for(session_.mark());
     session_.compute_group().barrier();
     const core::Stopwatch watch;
+    const double began_s = processor_seconds();
     for (int step = 0; step < steps_of_a_turn; ++step) {
       const std::int64_t next = simulation_->moment().step + 1;
       if (publishes) simulation_->foresee(session_.foreseen(next, quantities_));
@@ -99,7 +111,9 @@ class Turns {
       session_.progress();
       if (publishes && session_.is_due({simulation_->moment()})) session_.publish(config_.snapshot_of(*simulation_));
     }
-    return session_.compute_group().max(watch.seconds());
+    const double wall_s = watch.seconds(), processor_s = processor_seconds() - began_s;
+    const comm::Communicator& ranks = session_.compute_group();
+    return {ranks.max(wall_s), 1e-9 * static_cast<double>(ranks.sum(static_cast<std::int64_t>(1e9 * processor_s)))};
   }
   void finish() { session_.finish(); }
 
@@ -113,17 +127,18 @@ class Turns {
 
 }  // namespace
 
-std::vector<double> publish_overheads(const comm::Communicator& world, const PublishedFlow& flow) {
+Overheads publish_overheads(const comm::Communicator& world, const PublishedFlow& flow) {
   const OwnFolder own(world);
   sims::RunConfig config = sims::read_run(core::parse_toml(configuration_of(flow), "bench"));
   config.coupling.tasks.push_back({"largest", "largest", std::make_shared<LargestValue>(flow.quantity),
                                    &couple::transports().named("async"), couple::Trigger({.every = period}), ""});
   const io::RunFolder folder = io::prepare_run_folder(world, own.path(), io::ExistingRun::overwrite, config.resolved);
   Turns turns(world, config, folder);
-  std::vector<double> overheads;
+  Overheads overheads;
   for (std::int32_t n = 0; n < flow.repetitions; ++n) {
-    const double alone = turns.seconds_of(false), together = turns.seconds_of(true);
-    overheads.push_back(together / alone - 1.0);
+    const Turns::Seconds alone = turns.seconds_of(false), together = turns.seconds_of(true);
+    overheads.wall.push_back(together.wall / alone.wall - 1.0);
+    overheads.processor.push_back(together.processor / alone.processor - 1.0);
   }
   turns.finish();
   return overheads;

@@ -16,9 +16,15 @@ struct PublishedFlow {
   std::int32_t repetitions = 5;
 };
 
+/// What publishing adds to the time of steps, as a share, in each of some turns.
+struct Overheads {
+  std::vector<double> wall;
+  std::vector<double> processor;  ///< of the threads that step: not what others on the machine take from them
+};
+
 /// How much longer steps of the simulation `lbm` take while each tenth is published to an analysis on a thread of each
-/// rank than without, as a share, in each of so many turns of both: 20 steps with two publishes, of which the last is
+/// rank than without, in each of so many turns of both: 20 steps with two publishes, of which the last is
 /// five steps old at the end, so that what the thread takes from the steps counts. Collective.
-std::vector<double> publish_overheads(const comm::Communicator& world, const PublishedFlow& flow);
+Overheads publish_overheads(const comm::Communicator& world, const PublishedFlow& flow);
 
 }  // namespace sidestream::apps
