@@ -37,8 +37,8 @@ def pictures(run: Run) -> Iterator[Picture]:
             f"frequency times length ({table.attrs['length']:.4g}) over speed, is that of each period of the lift; in "
             f"the table that of the peak of its spectrum, with half of what the halves of these steps differ by."
         )
-        columns = {"step": table["step"].values, "time [steps]": table["time"].values}
-        columns |= {f"{name} coefficient": table[name].values for name in ("drag", "lift", "lift_z")}
+        columns = {"step": table["step"].values.tolist(), "time [steps]": table["time"].values.tolist()}
+        columns |= {f"{name} coefficient": table[name].values.tolist() for name in ("drag", "lift", "lift_z")}
         yield Picture(
             f"forces-{barrier}",
             f"Drag, lift and Strouhal number of `{barrier}`",
