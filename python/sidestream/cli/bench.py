@@ -238,6 +238,8 @@ def lbm(
     The copy is that of STREAM with streaming stores, 16 bytes an element, by turns with the steps; the share of the
     roofline is what the steps move over what the copy does, of the best of each. Take sizes beyond the caches. On one
     rank lbmpy, where it is installed, steps as many cells with the same collision, without filling ghost cells.
+    The last column says how much longer the steps of a run take while the vorticity of each tenth is published to an
+    analysis on a thread of each rank, by turns with steps of which none is.
 
     \b
     Examples:

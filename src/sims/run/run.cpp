@@ -168,6 +168,7 @@ class Run {
   bool take_step() {
     const core::Stopwatch watch;
     const std::int64_t before = simulation_->moment().step;
+    simulation_->foresee(session_.foreseen(before + 1, quantities_));
     core::timed(bill_, "rest of the step", [&] { simulation_->advance(); });
     if (simulation_->moment().step == before) return false;
     write_step(watch.seconds());
@@ -415,6 +416,7 @@ class Run {
   const io::RunFolder& folder_;
   core::Bill& bill_;
   const std::function<void(const std::string&)>& progress_;
+  std::vector<mesh::Quantity> quantities_ = config_.quantities();
   std::unique_ptr<Simulation> simulation_;
   couple::Steering steering_;
   Outputs outputs_;
