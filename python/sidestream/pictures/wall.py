@@ -89,6 +89,7 @@ class WallServer(PictureServer):
         self._bezel, self._tell = bezel, tell
         self._changed = threading.Condition()
         self._is_open = True
+        self._unreadable: set[int] = set()
 
     def answer(self, path: str, query: Query) -> tuple[str, bytes] | None:
         """The page `/` with the addresses of all screens, `/screen/COLUMN/ROW`, and `/next` for a screen."""
@@ -142,6 +143,7 @@ class WallServer(PictureServer):
         while True:
             going_on = is_held(self.pictures.run.folder)  # asked first: what comes before the end is then seen
             steps = [step for step in self.pictures.steps() if step > self.wall.showing]
+            steps = [step for step in steps if step not in self._unreadable]
             with self._changed:
                 is_settled = self.wall.loading == self.wall.showing
                 if is_settled and steps and self.wall.is_complete():
@@ -157,6 +159,12 @@ class WallServer(PictureServer):
 
     def _show(self, steps: list[int], going_on: bool) -> None:
         step = steps[-1] if going_on else steps[0]
+        try:
+            self.pictures.about(step)
+        except Error as problem:
+            self._unreadable.add(step)
+            self._tell(f"warning: step {step} is left out: {problem.what}")
+            return
         self.skipped += steps.index(step)
         self.wall.loading = step
         self._changed.notify_all()
