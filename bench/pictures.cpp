@@ -12,6 +12,7 @@
 
 #include "report.hpp"
 #include "sidestream/analysis/analysis.hpp"
+#include "sidestream/analysis/painter.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/io/picture_files.hpp"
@@ -69,8 +70,10 @@ json measure(const comm::Communicator& comm, std::int32_t side, const std::strin
   const double before = bench::peak_memory_bytes();
   comm.barrier();
   const core::Stopwatch watch;
-  const auto result = analysis::analyses().chosen(task, "analysis").make(task, nullptr)->run(comm, snapshot);
-  io::write_pictures(comm, *result.picture, folder + "/00000.nc");
+  const auto display = analysis::analyses().chosen(task, "analysis").make(task, nullptr);
+  const auto result = display->run(comm, snapshot);
+  const auto picture = dynamic_cast<const analysis::Painter&>(*display).picture(comm, snapshot, result);
+  io::write_pictures(comm, *picture, folder + "/00000.nc");
   comm.barrier();
   const double seconds = watch.seconds();
   json report = {{"kind", kind},

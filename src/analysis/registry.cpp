@@ -2,6 +2,8 @@
 
 namespace sidestream::analysis {
 
+AnalysisEntry display_entry();  // TEMPORARY
+
 const core::Registry<AnalysisEntry>& analyses() {
   static const core::Registry<AnalysisEntry> all(
       {"analyses", "analysis", "what a task does with a snapshot: `analysis` of [task.NAME]"},

@@ -11,6 +11,7 @@
 #include "couple/deadline.hpp"
 #include "couple/not_numbers.hpp"
 #include "couple/waiting.hpp"
+#include "sidestream/analysis/painter.hpp"
 #include "sidestream/comm/abandon.hpp"
 #include "sidestream/comm/call_failed.hpp"
 #include "sidestream/core/error.hpp"
@@ -112,17 +113,19 @@ Finding TaskRunner::analyse(const Task& task, const mesh::Snapshot& snapshot, co
   }
   finding.problem = problem_of_any_rank(finding.problem, task);
   if (!finding.problem.empty() && !group_.all(is_in_order)) renew_analysis_group();
-  if (finding.problem.empty() && finding.result.picture) write_pictures(task, finding);
-  finding.result.picture.reset();
+  const auto* const painter = dynamic_cast<const analysis::Painter*>(task.analysis.get());
+  if (finding.problem.empty() && painter != nullptr) write_pictures(task, *painter, snapshot, finding);
   finding.compute_s = watch.seconds();
   return finding;
 }
 
 // They are too large to be kept until the result is settled, and may be made of views of the snapshot.
-void TaskRunner::write_pictures(const Task& task, Finding& finding) {
+void TaskRunner::write_pictures(const Task& task, const analysis::Painter& painter, const mesh::Snapshot& snapshot,
+                                Finding& finding) {
   const core::Bill::Part part = bill_->part("writing pictures", task.name);
   try {
-    io::write_pictures(analysis_group_, *finding.result.picture, folder_.result(task.name, finding.moment.step));
+    const auto picture = painter.picture(analysis_group_, snapshot, finding.result);
+    io::write_pictures(analysis_group_, *picture, folder_.result(task.name, finding.moment.step));
     finding.has_pictures = true;
   } catch (const std::exception& error) {
     finding.unwritten = "its pictures were not written: " + text_of(error);

@@ -13,6 +13,10 @@
 #include "sidestream/io/event_log.hpp"
 #include "sidestream/io/run_folder.hpp"
 
+namespace sidestream::analysis {
+class Painter;
+}  // namespace sidestream::analysis
+
 namespace sidestream::couple {
 
 /// How the data of an analysis came.
@@ -70,7 +74,8 @@ class TaskRunner {
  private:
   void report(const Task& task, std::int64_t step, const std::string& message, const std::string& consequence);
   void warn_once(const Task& task, std::int64_t step, const std::string& message, const std::string& consequence);
-  void write_pictures(const Task& task, Finding& finding);
+  void write_pictures(const Task& task, const analysis::Painter& painter, const mesh::Snapshot& snapshot,
+                      Finding& finding);
   void write(const Task& task, const std::string& path, const Finding& finding);
   void renew_analysis_group();
   std::string problem_of_any_rank(const std::string& mine, const Task& task) const;

@@ -7,6 +7,7 @@
 #include "analysis/display/colouring.hpp"
 #include "analysis/refined_mesh.hpp"
 #include "analysis/run.hpp"
+#include "sidestream/analysis/painter.hpp"
 #include "sidestream/mesh/picture.hpp"
 
 namespace sidestream::analysis {
@@ -32,6 +33,11 @@ mesh::Snapshot snapshot_of(const Grid& grid, const mesh::Layout& layout, int ran
   snapshot.rank = rank;
   snapshot.add({"a", "K"}, grid.on(layout, rank));
   return snapshot;
+}
+
+std::shared_ptr<const mesh::Picture> picture_of(const Analysis& display, const comm::Communicator& comm,
+                                                const mesh::Snapshot& snapshot) {
+  return dynamic_cast<const Painter&>(display).picture(comm, snapshot, display.run(comm, snapshot));
 }
 
 // All pixels of a picture, painted in `parts`, on rank 0.
@@ -86,14 +92,14 @@ TEST(Display, ShowsEachCellOfAPlaneWhoeverPaintsIt) {
     const auto layout = test::random_layout(cells, periodic, world.size(), 11, 2);
     const mesh::Snapshot snapshot = snapshot_of(grid, layout, world.rank());
 
-    const auto result =
-        test::analysis_of(task("colormap = 'gray'\nlimits = [0.1, 0.8]\nposition = 0.3\naxis = '" + axis + "'"))
-            ->run(world, snapshot);
+    const auto display =
+        test::analysis_of(task("colormap = 'gray'\nlimits = [0.1, 0.8]\nposition = 0.3\naxis = '" + axis + "'"));
+    const auto picture = picture_of(*display, world, snapshot);
 
-    ASSERT_EQ(result.picture->columns, cells[h]);
-    ASSERT_EQ(result.picture->rows, cells[v]);
+    ASSERT_EQ(picture->columns, cells[h]);
+    ASSERT_EQ(picture->rows, cells[v]);
     for (const Int3 parts : {Int3{world.size(), 1, 1}, Int3{1, world.size(), 1}})
-      EXPECT_EQ(painted(world, *result.picture, parts), expected) << axis;
+      EXPECT_EQ(painted(world, *picture, parts), expected) << axis;
   }
 }
 
@@ -122,10 +128,10 @@ TEST(Display, PaintsLargerCellsAsManyPixels) {
             expected.push_back(grays({0.0, 0.96}).pixel(value(level, cell)));
         }
 
-    const auto result =
-        test::analysis_of(task("colormap = 'gray'\naxis = 'z'\nlimits = [0.0, 0.96]"))->run(world, snapshot);
+    const auto display = test::analysis_of(task("colormap = 'gray'\naxis = 'z'\nlimits = [0.0, 0.96]"));
+    const auto picture = picture_of(*display, world, snapshot);
 
-    EXPECT_EQ(painted(world, *result.picture, {1, world.size(), 1}), expected);
+    EXPECT_EQ(painted(world, *picture, {1, world.size(), 1}), expected);
   }
 }
 
@@ -146,11 +152,11 @@ TEST(Display, AsksForNoMoreThanItPaints) {
     computed += box.volume();
     core::for_each_cell(box, [=](int k, int j, int i) { out(k, j, i) = i + j; });
   });
-  const auto result = test::analysis_of(task(""))->run(world, snapshot);
-  const mesh::Layout strip(result.picture->pixels(), {}, {{{0, 0, 0}, {64, 64, 1}}}, {0});
+  const auto picture = picture_of(*test::analysis_of(task("")), world, snapshot);
+  const mesh::Layout strip(picture->pixels(), {}, {{{0, 0, 0}, {64, 64, 1}}}, {0});
   computed = 0;
 
-  result.picture->paint(strip);
+  picture->paint(strip);
 
   EXPECT_EQ(world.sum(computed), 64 * 64);
 }
@@ -172,7 +178,6 @@ TEST(Display, FollowsTheSmallestAndTheLargestValueSoFar) {
 
   EXPECT_TRUE(running->looks_back());
   EXPECT_FALSE(fixed->looks_back());
-  EXPECT_FALSE(first.picture->is_opaque);
   if (world.rank() != 0) return;
   EXPECT_THAT(test::numbers(first, "limits"), ElementsAre(1.0, 3.0));
   EXPECT_THAT(test::numbers(second, "limits"), ElementsAre(1.0, 5.0));
@@ -188,9 +193,12 @@ TEST(Display, OfNoNumbersIsTransparent) {
   const comm::Communicator world(MPI_COMM_WORLD);
   const auto snapshot = snapshot_of(Grid({4, 3, 1}, nan), test::one_box({4, 3, 1}), world.rank());
 
-  const auto result = test::analysis_of(task(""))->run(world, snapshot);
+  const auto display = test::analysis_of(task(""));
+  const auto result = display->run(world, snapshot);
+  const auto picture = dynamic_cast<const Painter&>(*display).picture(world, snapshot, result);
 
-  for (const std::int64_t pixel : painted(world, *result.picture, {1, 1, 1})) EXPECT_EQ(pixel, 0);
+  EXPECT_FALSE(picture->is_opaque);
+  for (const std::int64_t pixel : painted(world, *picture, {1, 1, 1})) EXPECT_EQ(pixel, 0);
   if (world.rank() == 0) {
     EXPECT_TRUE(result.column("limits").has_gaps);
   }

@@ -11,7 +11,6 @@
 namespace sidestream::mesh {
 
 class Snapshot;
-struct Picture;
 
 /// A named array with its unit and the names of its dimensions, slowest first. Columns that share a dimension form a
 /// table.
@@ -35,9 +34,6 @@ struct Result {
   /// The part of the state that is kept beside the tables, in a file of its own: quantities on boxes that cover some of
   /// the domain, each on the rank that owns it. Null, on all ranks alike: nothing is.
   std::shared_ptr<const Snapshot> cut_out{};
-  /// A picture that is written beside the tables while the snapshot is there, of which it may hold views. Null, on all
-  /// ranks alike: none.
-  std::shared_ptr<const Picture> picture{};
 
   /// Adds a column over `names`; sets or checks the lengths of its dimensions (throws core::Error when they differ).
   template <typename T>

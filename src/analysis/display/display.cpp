@@ -7,10 +7,10 @@
 
 #include "analysis/display/colour_map.hpp"
 #include "analysis/display/plane_cells.hpp"
-#include "analysis/entries.hpp"
 #include "analysis/images/image.hpp"
 #include "analysis/make.hpp"
 #include "sidestream/analysis/density.hpp"
+#include "sidestream/analysis/painter.hpp"
 
 namespace sidestream::analysis {
 
@@ -22,7 +22,7 @@ std::string flat_axis(const mesh::Box& domain) {
   return cells.z == 1 ? "z" : cells.y == 1 ? "y" : cells.x == 1 ? "x" : "";
 }
 
-class Display final : public Analysis {
+class Display final : public Analysis, public Painter {
  public:
   struct Parameters {
     std::string quantity, axis, colormap, scale, tiles;
@@ -84,19 +84,45 @@ class Display final : public Analysis {
 
   mesh::Result run_after(const comm::Communicator& comm, const mesh::Snapshot& snapshot,
                          const mesh::Result& earlier) const override {
-    const mesh::Box& domain = snapshot.geometry.domain;
-    check(domain);
-    const ImagePlane plane(parameters_.axis.empty() ? flat_axis(domain) : parameters_.axis, domain,
-                           snapshot.finest_level());
-    const auto cells =
-        std::make_shared<const PlaneCells>(comm, snapshot, parameters_.quantity, plane, parameters_.position);
+    const ImagePlane plane = plane_of(snapshot);
+    const PlaneCells cells(comm, snapshot, parameters_.quantity, plane, parameters_.position);
     const Limits fixed = parameters_.limits.empty() ? Limits() : Limits{parameters_.limits[0], parameters_.limits[1]};
-    const PlaneContent content = cells->content(scale_, fixed);
-    const Limits limits = fixed.are_known() ? fixed : so_far(comm, content, earlier);
+    const PlaneContent content = cells.content(scale_, fixed);
     mesh::Result result;
-    result.picture = picture_of(snapshot, plane, content, cells, limits);
-    if (comm.rank() == 0) describe(snapshot, plane, content, limits, result);
+    if (comm.rank() == 0)
+      describe(snapshot, plane, content, fixed.are_known() ? fixed : so_far(content, earlier), result);
     return result;
+  }
+
+  std::shared_ptr<const mesh::Picture> picture(const comm::Communicator& comm, const mesh::Snapshot& snapshot,
+                                               const mesh::Result& found) const override {
+    struct Told {
+      Limits limits;
+      bool is_opaque = true;
+    } told;
+    if (comm.rank() == 0) {
+      const auto& limits = std::get<std::vector<double>>(found.column("limits").values);
+      told = {{limits[0], limits[1]}, std::get<std::int64_t>(found.attributes.at("bad")) == 0};
+    }
+    told = comm.broadcast(told);
+    const ImagePlane plane = plane_of(snapshot);
+    auto picture = std::make_shared<mesh::Picture>();
+    picture->name = parameters_.quantity;
+    picture->columns = plane.columns();
+    picture->rows = plane.rows();
+    picture->is_opaque = told.is_opaque;
+    picture->in_rectangles = parameters_.tiles == "rectangles";
+    picture->has_pyramid = parameters_.pyramid;
+    picture->is_whole = parameters_.whole;
+    picture->frame_side = parameters_.frame;
+    picture->step = snapshot.moment.step;
+    picture->time = snapshot.moment.time;
+    picture->paint =
+        [cells = std::make_shared<const PlaneCells>(comm, snapshot, parameters_.quantity, plane, parameters_.position),
+         colouring = Colouring(colours_, told.limits, scale_)](const mesh::Layout& parts) {
+          return cells->paint(parts, colouring);
+        };
+    return picture;
   }
 
  private:
@@ -114,33 +140,18 @@ class Display final : public Analysis {
                         "take limits above 0, or `scale = \"linear\"`");
   }
 
-  // On all ranks; the earlier result is complete on the first.
-  Limits so_far(const comm::Communicator& comm, const PlaneContent& content, const mesh::Result& earlier) const {
-    Limits limits = content.limits;
-    if (comm.rank() == 0 && !earlier.columns.empty())
-      for (const double value : std::get<std::vector<double>>(earlier.column("limits").values))
-        if (std::isfinite(value)) limits.take(value);
-    return comm.broadcast(limits);
+  ImagePlane plane_of(const mesh::Snapshot& snapshot) const {
+    const mesh::Box& domain = snapshot.geometry.domain;
+    check(domain);
+    return {parameters_.axis.empty() ? flat_axis(domain) : parameters_.axis, domain, snapshot.finest_level()};
   }
 
-  std::shared_ptr<const mesh::Picture> picture_of(const mesh::Snapshot& snapshot, const ImagePlane& plane,
-                                                  const PlaneContent& content,
-                                                  const std::shared_ptr<const PlaneCells>& cells, Limits limits) const {
-    auto picture = std::make_shared<mesh::Picture>();
-    picture->name = parameters_.quantity;
-    picture->columns = plane.columns();
-    picture->rows = plane.rows();
-    picture->is_opaque = content.bad == 0;
-    picture->in_rectangles = parameters_.tiles == "rectangles";
-    picture->has_pyramid = parameters_.pyramid;
-    picture->is_whole = parameters_.whole;
-    picture->frame_side = parameters_.frame;
-    picture->step = snapshot.moment.step;
-    picture->time = snapshot.moment.time;
-    picture->paint = [cells, colouring = Colouring(colours_, limits, scale_)](const mesh::Layout& parts) {
-      return cells->paint(parts, colouring);
-    };
-    return picture;
+  static Limits so_far(const PlaneContent& content, const mesh::Result& earlier) {
+    Limits limits = content.limits;
+    if (!earlier.columns.empty())
+      for (const double value : std::get<std::vector<double>>(earlier.column("limits").values))
+        if (std::isfinite(value)) limits.take(value);
+    return limits;
   }
 
   void describe(const mesh::Snapshot& snapshot, const ImagePlane& plane, const PlaneContent& content, Limits limits,
@@ -176,6 +187,7 @@ class Display final : public Analysis {
 
 }  // namespace
 
+AnalysisEntry display_entry();  // TEMPORARY
 AnalysisEntry display_entry() {
   return entry_of<Display>("display");
 }
