@@ -212,8 +212,7 @@ TEST(Display, RefusesWhatHasNoPicture) {
   EXPECT_THAT(complaint("colormap = 'virids'"), HasSubstr("did you mean `viridis`"));
   EXPECT_THAT(complaint("limits = [2, 1]"), HasSubstr("is not below the upper one"));
   EXPECT_THAT(complaint("limits = [1, 1]"), HasSubstr("is not below the upper one"));
-  EXPECT_THAT(complaint("limits = [1]"), HasSubstr("two finite numbers"));
-  EXPECT_THAT(complaint("limits = [0, inf]"), HasSubstr("two finite numbers"));
+  EXPECT_THAT(complaint("limits = [1]"), HasSubstr("two numbers"));
   EXPECT_THAT(complaint("limits = [0, 1]\nscale = 'log'"), HasSubstr("has no logarithm"));
   EXPECT_THAT(complaint("pyramid = false\nframe = 0"), HasSubstr("nothing of the picture is written"));
   EXPECT_THAT(complaint("tiles = 'rows'"), HasSubstr("rectangles"));

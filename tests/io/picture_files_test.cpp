@@ -19,8 +19,8 @@ using mesh::Box;
 namespace fs = std::filesystem;
 
 std::int32_t pixel_at(int row, int column) {
-  const auto value = static_cast<std::uint32_t>(row) * 2654435761u ^ static_cast<std::uint32_t>(column) * 40503u;
-  return static_cast<std::int32_t>(value >> 4 | (row % 7 == 0 ? 0u : 0xff000000u));
+  const auto red = static_cast<std::uint32_t>(row / 16) % 251u, green = static_cast<std::uint32_t>(column / 9) % 241u;
+  return static_cast<std::int32_t>(red | green << 8 | (row + column) % 64u << 16 | (row % 7 == 0 ? 0u : 0xff000000u));
 }
 
 // A picture of which `largest` is the most pixels that anybody has asked for at a time.
@@ -58,7 +58,7 @@ TEST_F(PictureFiles, HaveTheSameBytesOnAnyRanks) {
     std::int32_t columns, rows;
   };
   std::int64_t ignored = 0;
-  for (const Size size : {Size{1, 1}, Size{700, 3}, Size{300, 1500}, Size{1100, 2100}, Size{3, 2600}}) {
+  for (const Size size : {Size{1, 1}, Size{700, 3}, Size{600, 1100}, Size{3, 2600}}) {
     const std::string alone = folder_ / "alone/00007.nc", together = folder_ / "together/00007.nc";
     if (world_.rank() == 0) {
       write_pictures(self_, picture_of(size.columns, size.rows, 0, ignored), alone);
@@ -83,7 +83,7 @@ TEST_F(PictureFiles, HaveTheSameBytesOnAnyRanks) {
 
 TEST_F(PictureFiles, ArePaintedARowOfTilesAtATime) {
   std::int64_t largest = 0;
-  const std::int32_t columns = 2048, rows = 4096;
+  const std::int32_t columns = 512, rows = 2300;
   for (const bool in_rectangles : {true, false}) {
     mesh::Picture picture = picture_of(columns, rows, world_.rank(), largest);
     picture.in_rectangles = in_rectangles;

@@ -129,8 +129,8 @@ class Display final : public Analysis, public Painter {
   void check_limits() const {
     const std::vector<double>& limits = parameters_.limits;
     if (limits.empty()) return;
-    if (limits.size() != 2 || !std::isfinite(limits[0]) || !std::isfinite(limits[1]))
-      throw core::Error("limits are two finite numbers", "limits",
+    if (limits.size() != 2)
+      throw core::Error("limits are two numbers", "limits",
                         "give `[lowest, highest]`, or `[]` for the smallest and the largest value so far");
     if (limits[0] >= limits[1])
       throw core::Error(fmt::format("the lower limit, {}, is not below the upper one, {}", limits[0], limits[1]),
