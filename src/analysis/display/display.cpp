@@ -7,6 +7,7 @@
 
 #include "analysis/display/colour_map.hpp"
 #include "analysis/display/plane_cells.hpp"
+#include "analysis/entries.hpp"
 #include "analysis/images/image.hpp"
 #include "analysis/make.hpp"
 #include "sidestream/analysis/density.hpp"
@@ -187,7 +188,6 @@ class Display final : public Analysis, public Painter {
 
 }  // namespace
 
-AnalysisEntry display_entry();  // TEMPORARY
 AnalysisEntry display_entry() {
   return entry_of<Display>("display");
 }
