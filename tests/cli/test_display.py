@@ -220,7 +220,7 @@ every = 4
 
 
 def test_a_full_disk_loses_the_picture_and_nothing_else(tmp_path: Path) -> None:
-    with small_disk(tmp_path, 400 << 10) as disk:
+    with small_disk(tmp_path, 240 << 10) as disk:
         written(disk, FLOW, TASKS.split("[task.seen]")[0])
 
         done = program(disk, 2, "flow.toml", "--quiet", "--out", "run")
