@@ -14,7 +14,8 @@ add_library(sleef::sleef ALIAS PkgConfig::SLEEF)
 pkg_check_modules(ZMQ REQUIRED IMPORTED_TARGET libzmq)
 add_library(zmq::zmq ALIAS PkgConfig::ZMQ)
 
-find_package(PNG REQUIRED)  # pictures of barriers
+find_package(PNG REQUIRED)   # pictures of barriers
+find_package(ZLIB REQUIRED)  # pictures of any size, which many write
 
 # The parallel HDF5, so that files may be written by all ranks.
 set(HDF5_PREFER_PARALLEL TRUE)

@@ -66,12 +66,16 @@ function(sidestream_precompile target first)
   endif()
 endfunction()
 
-# sidestream_embed(NAME FILE): the text of FILE (below the root) becomes part of the library: NAME includes "FILE.inc", a string literal.
+# sidestream_embed(NAME FILE [SOURCE]): the text of FILE (below the root) becomes part of the library: NAME, or its SOURCE alone, includes "FILE.inc", a string literal.
 function(sidestream_embed name file)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${file})
   file(READ ${PROJECT_SOURCE_DIR}/${file} text)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/embedded/${file}.inc CONTENT "R\"EMBEDDED(${text})EMBEDDED\"\n" @ONLY)
-  target_include_directories(sidestream_${name} PRIVATE ${PROJECT_BINARY_DIR}/embedded)
+  if(ARGC GREATER 2)
+    set_property(SOURCE ${ARGV2} APPEND PROPERTY INCLUDE_DIRECTORIES ${PROJECT_BINARY_DIR}/embedded)
+  else()
+    target_include_directories(sidestream_${name} PRIVATE ${PROJECT_BINARY_DIR}/embedded)
+  endif()
 endfunction()
 
 # sidestream_compile_options(TARGET [ARCH]): for the instruction set ARCH, unless SIDESTREAM_ARCH says which; by default

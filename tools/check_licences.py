@@ -28,6 +28,7 @@ ALLOWED = {
     r"libzstd": "BSD",
     r"libzfp": "BSD",
     r"libpng16": "libpng",
+    r"libz": "zlib",
     r"libfmt": "MIT",
     r"libsleef": "Boost",
 }

@@ -5,6 +5,7 @@
 /// One function for each analysis, defined in the file of its name; `registry.cpp` lists them.
 namespace sidestream::analysis {
 
+AnalysisEntry display_entry();
 AnalysisEntry flux_entry();
 AnalysisEntry flux_skewers_entry();
 AnalysisEntry halos_entry();

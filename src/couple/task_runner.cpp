@@ -11,12 +11,14 @@
 #include "couple/deadline.hpp"
 #include "couple/not_numbers.hpp"
 #include "couple/waiting.hpp"
+#include "sidestream/analysis/painter.hpp"
 #include "sidestream/comm/abandon.hpp"
 #include "sidestream/comm/call_failed.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/core/under_way.hpp"
 #include "sidestream/fft/engine.hpp"
+#include "sidestream/io/picture_files.hpp"
 #include "sidestream/io/result_file.hpp"
 
 namespace sidestream::couple {
@@ -111,8 +113,32 @@ Finding TaskRunner::analyse(const Task& task, const mesh::Snapshot& snapshot, co
   }
   finding.problem = problem_of_any_rank(finding.problem, task);
   if (!finding.problem.empty() && !group_.all(is_in_order)) renew_analysis_group();
+  const auto* const painter = dynamic_cast<const analysis::Painter*>(task.analysis.get());
+  if (finding.problem.empty() && painter != nullptr) write_pictures(task, *painter, snapshot, finding);
   finding.compute_s = watch.seconds();
   return finding;
+}
+
+// They are too large to be kept until the result is settled, and may be made of views of the snapshot.
+void TaskRunner::write_pictures(const Task& task, const analysis::Painter& painter, const mesh::Snapshot& snapshot,
+                                Finding& finding) {
+  const core::Bill::Part part = bill_->part("writing pictures", task.name);
+  try {
+    const auto picture = painter.picture(analysis_group_, snapshot, finding.result);
+    io::write_pictures(analysis_group_, *picture, folder_.result(task.name, finding.moment.step));
+    finding.has_pictures = true;
+  } catch (const std::exception& error) {
+    finding.unwritten = "its pictures were not written: " + text_of(error);
+  }
+}
+
+// Whoever sees the table finds the pictures.
+void TaskRunner::write(const Task& task, const std::string& path, const Finding& finding) {
+  if (finding.has_pictures)
+    group_.agree_on([&] {
+      if (group_.rank() == 0) io::keep_pictures(path);
+    });
+  io::write_result(group_, path, finding.result, attributes_of(task, finding.moment));
 }
 
 bool TaskRunner::settle(const Task& task, const Finding& finding, TaskTotals& totals) {
@@ -120,10 +146,10 @@ bool TaskRunner::settle(const Task& task, const Finding& finding, TaskTotals& to
   const std::int64_t step = finding.moment.step;
   const std::string path = folder_.result(task.name, step);
   const std::string not_a_number = finding.problem.empty() ? not_numbers(group_, finding.result) : "";
-  std::string unwritten;
+  std::string unwritten = finding.unwritten;
   try {
     const core::Bill::Part writing = bill_->part("writing results", task.name);
-    if (finding.problem.empty()) io::write_result(group_, path, finding.result, attributes_of(task, finding.moment));
+    if (finding.problem.empty() && unwritten.empty()) write(task, path, finding);
   } catch (const std::exception& error) {
     unwritten = "its result was not written: " + text_of(error);
   }
@@ -143,6 +169,8 @@ bool TaskRunner::settle(const Task& task, const Finding& finding, TaskTotals& to
                 {"bytes_in", finding.delivery.bytes},
                 {"result", std::filesystem::path(path).lexically_relative(folder_.path()).string()},
                 {"summary", finding.result.summary}});
+  if (finding.has_pictures)
+    event["pictures"] = std::filesystem::path(io::pictures_path(path)).lexically_relative(folder_.path()).string();
   if (finding.result.cut_out)
     event["cut_out"] = std::filesystem::path(io::cut_out_path(path)).lexically_relative(folder_.path()).string();
   if (!not_a_number.empty()) event["not_a_number"] = not_a_number;

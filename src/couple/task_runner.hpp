@@ -13,6 +13,10 @@
 #include "sidestream/io/event_log.hpp"
 #include "sidestream/io/run_folder.hpp"
 
+namespace sidestream::analysis {
+class Painter;
+}  // namespace sidestream::analysis
+
 namespace sidestream::couple {
 
 /// How the data of an analysis came.
@@ -29,6 +33,8 @@ struct Finding {
   mesh::Result result;
   std::string problem;  ///< empty: none
   double start = 0.0, compute_s = 0.0;
+  bool has_pictures = false;  ///< written, and waiting for their name
+  std::string unwritten{};    ///< why they were not; empty: they were, or there are none
 };
 
 /// Runs tasks on a group of ranks: calls the analysis, writes its result and the event, and turns a failure into a
@@ -68,6 +74,9 @@ class TaskRunner {
  private:
   void report(const Task& task, std::int64_t step, const std::string& message, const std::string& consequence);
   void warn_once(const Task& task, std::int64_t step, const std::string& message, const std::string& consequence);
+  void write_pictures(const Task& task, const analysis::Painter& painter, const mesh::Snapshot& snapshot,
+                      Finding& finding);
+  void write(const Task& task, const std::string& path, const Finding& finding);
   void renew_analysis_group();
   std::string problem_of_any_rank(const std::string& mine, const Task& task) const;
 

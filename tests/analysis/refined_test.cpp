@@ -69,6 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "analysis = 'projection'\nfields = ['total_density', 'velocity_x']",
                     "analysis = 'projection'\naxis = 'x'\ncombine = 'max'\nlevel = 1",
                     "analysis = 'projection'\naxis = 'y'\nfields = ['temperature']\nweight = 'gas_density'\nlevel = 0",
+                    "analysis = 'display'\nquantity = 'total_density'\naxis = 'x'\nscale = 'log'",
                     "analysis = 'slice'\naxis = 'x'\nposition = 0.3", "analysis = 'slice'\nlevel = 1",
                     "analysis = 'structure_functions'\nlevel = 1", "analysis = 'turbulence'",
                     "analysis = 'turbulence'\nlevel = 2\nscalars = ['temperature']"));
@@ -99,6 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair("analysis = 'projection'\naxis = 'x'\ncombine = 'integral'", "total_density"),
         std::pair("analysis = 'projection'\naxis = 'y'\ncombine = 'max'", "total_density"),
         std::pair("analysis = 'projection'\nfields = ['temperature']\nweight = 'gas_density'", "temperature"),
+        std::pair("analysis = 'display'\nquantity = 'total_density'\naxis = 'y'\nposition = 0.7", "limits extremes"),
         std::pair("analysis = 'slice'\naxis = 'y'\nposition = 0.7", "x y total_density")));
 
 TEST_P(SameAsSpread, GivesTheBitsOfAUniformGridOfTheFinestLevel) {

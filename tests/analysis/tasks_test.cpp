@@ -17,6 +17,7 @@ constexpr mesh::Periodicity periodic{true, true, true};
 
 class EveryTask : public testing::TestWithParam<const char*> {};
 constexpr std::array every_task{
+    "analysis = 'display'\nquantity = 'temperature'\naxis = 'y'\nscale = 'log'",
     "analysis = 'flux'\naxes = ['x', 'y']\nmean_flux = '0.7'",
     "analysis = 'flux'\noptical_depth = 'voigt'\nbins = 7\nmu_bins = 0\nslice = true",
     "analysis = 'flux'\noptical_depth = 'local'\nmean_flux = 'becker2013'\nrescale = 'each'",
@@ -92,7 +93,7 @@ TEST_P(EveryTask, NamesTheCellThatHoldsNoNumber) {
                            "velocity_z", "neutral_hydrogen"})
     bad(name);
   const auto analysis = test::analysis_of(GetParam());
-  for (const char* part : {"slice", "flux_skewers"})  // show what there is
+  for (const char* part : {"display", "slice", "flux_skewers"})  // show what there is
     if (std::string(GetParam()).find(part) != std::string::npos) return;
 
   EXPECT_THAT(test::message_of([&] { analysis->run(world, snapshot); }),

@@ -38,6 +38,7 @@ HELP = [
 ]
 HELP += [["halos"], ["halos", "query"], ["halos", "find"], ["halos", "mergers"]]
 HELP += [["regions"], ["regions", "classify"]]
+HELP += [["view"], ["movie"], ["display"]]
 WRONG = {
     "unknown-command": ["rnu"],
     "unknown-option": ["info", "--jsn", "x"],

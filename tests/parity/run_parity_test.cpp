@@ -51,6 +51,13 @@ every = 8
 [task.slice]
 analysis = "slice"
 every = 8
+[task.display]
+analysis = "display"
+quantity = "gas_density"
+axis = "y"
+scale = "log"
+whole = true
+every = 2
 [task.flux]
 analysis = "flux"
 every = 4
@@ -63,7 +70,7 @@ number = 9
 checkpoint = { format = "sidestream", every = 4, keep = 0 }
 )";
 
-constexpr std::array tasks{"halos", "spectra", "pdf", "phase", "projection", "slice", "flux", "skewers"};
+constexpr std::array tasks{"halos", "spectra", "pdf", "phase", "projection", "slice", "display", "flux", "skewers"};
 
 void run(const comm::Communicator& ranks, const std::string& folder, std::vector<std::string> overrides = {},
          io::ExistingRun existing = io::ExistingRun::refuse) {

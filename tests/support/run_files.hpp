@@ -16,12 +16,17 @@
 
 namespace sidestream::test {
 
-/// The bytes of every column of every result of a run, by "task/step.nc:column".
+/// The bytes of every column of every result of a run, by "task/step.nc:column", and of its pictures.
 inline std::map<std::string, std::string> result_bytes(const std::string& folder) {
   std::map<std::string, std::string> all;
   for (const auto& file : std::filesystem::recursive_directory_iterator(folder + "/results")) {
     if (!file.is_regular_file()) continue;
     const std::string name = std::filesystem::relative(file.path(), folder + "/results").string();
+    if (name.find(".pictures/") != name.npos) {
+      std::ifstream bytes(file.path(), std::ios::binary);
+      all[name] = {std::istreambuf_iterator<char>(bytes), {}};
+      continue;
+    }
     for (const mesh::Column& column : io::read_result(file.path().string()).columns)
       std::visit(
           [&](const auto& values) {

@@ -17,6 +17,7 @@ from .attack import attack
 from .bench import bench
 from .halos import halos
 from .options import Json, Launcher
+from .pictures import display, movie, view
 from .regions import regions
 from .steer import steer
 from .streams import attach, keys
@@ -41,6 +42,8 @@ app = typer.Typer(
     "  sidestream steer runs/cosmology list              what of it may be changed while it goes on\n"
     "  sidestream bill runs/cosmology                    where the time went\n"
     "  sidestream plot runs/cosmology                    pictures as PNG files\n"
+    "  sidestream view runs/wind_tunnel                  its pictures of any size, in a browser\n"
+    "  sidestream movie runs/wind_tunnel                 and as a movie\n"
     "  sidestream info runs/cosmology                    what is in a folder or file\n"
     "  sidestream verify runs/cosmology                  is every plot file and checkpoint good?\n"
     "  sidestream convert plt00120 new --format flash    a file in another format\n"
@@ -422,6 +425,9 @@ def zoom(
     console.say(made.told)
 
 
+app.command(short_help="Show the pictures of a run in a browser, also while it goes on.")(view)
+app.command(short_help="Make a movie of the pictures of a run.")(movie)
+app.command(short_help="Show the pictures of a run on a wall of screens.")(display)
 app.command(short_help="Write a plot file or checkpoint in another format.")(files.convert)
 app.command(short_help="Check every checksum of a file, or of all files of a run.")(files.verify)
 app.command(short_help="Do a task of a run that goes on, in another job.")(attach)

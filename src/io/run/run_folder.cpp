@@ -28,9 +28,9 @@ bool holds_snapshots(const std::string& name) {
 }  // namespace
 
 bool belongs_to_a_run(const std::string& name) {
-  return name == "config.toml" || name == "report.html" || name == "live.html" || name == "stream.json" ||
-         name == "results" || name == "pending" || name == "steering" || holds_snapshots(name) ||
-         (name.starts_with("events") && name.ends_with(".jsonl")) ||
+  return name == "config.toml" || name == "report.html" || name == "live.html" || name == "wall.json" ||
+         name == "stream.json" || name == "results" || name == "pending" || name == "steering" ||
+         holds_snapshots(name) || (name.starts_with("events") && name.ends_with(".jsonl")) ||
          (name.starts_with("mergers.") && name.ends_with(".nc")) || is_output_name(name);
 }
 
