@@ -37,7 +37,8 @@ class Outputs {
   /// Writes what the session's schedule found due, or was put off and can be written now; tells of what was written
   /// behind the simulation.
   void write_due(Simulation& simulation);
-  /// Writes a checkpoint because somebody asks for one, or puts it off. Returns what became of it, for the event.
+  /// Writes a checkpoint because somebody asks for one: after that under way, and waiting for analyses of before until
+  /// both are committed. Returns what the event adds. Throws core::Error on all ranks where it came to nothing.
   nlohmann::json write_by_hand(Simulation& simulation);
   /// Makes a run that has none write checkpoints where it is told to.
   void prepare_checkpoints();
