@@ -123,7 +123,7 @@ class Steering:
         return self._change("step", None, why, count=count)
 
     def checkpoint(self, *, at: int | None = None, why: str = "") -> int:
-        """Writes a checkpoint."""
+        """Writes a checkpoint, which is on the disk when `status` tells it among what was `done`."""
         return self._change("checkpoint", at, why)
 
     def stop(self, *, at: int | None = None, why: str = "") -> int:
@@ -306,5 +306,7 @@ def _plain(name: str, value: Any) -> Any:
     except ValueError as problem:
         raise UsageError(f"`{name}` takes finite numbers, and not {value!r}") from problem
     except TypeError as problem:
-        raise UsageError(f"{value!r} is no value of `{name}`", hint="give a number, a word, a flag or a list") from problem
+        raise UsageError(
+            f"{value!r} is no value of `{name}`", hint="give a number, a word, a flag or a list"
+        ) from problem
     return plain

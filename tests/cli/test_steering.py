@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import sidestream
 from calls import command, program
+from sidestream.launch.launcher import mpi_environment
 from steered import CONFIG, END_S, RANKS, Steered, cells_of, told
-from sidestream.launch.launcher import find_program, mpi_environment
+
 
 @pytest.fixture
 def steered(tmp_path: Path) -> Iterator[Steered]:

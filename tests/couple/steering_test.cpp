@@ -147,7 +147,8 @@ TEST_F(SteeringDeskTest, WhatGoesWrongAfterAnEditTellsOfIt) {
   ask(*at_desk, request("edit", {{"name", "density"}, {"who", "me"}, {"why", "to see"}, {"edit", {{"value", 1.5}}}}));
   all.at_step(3, 0.0);
 
-  EXPECT_THAT(hint_of(), testing::StartsWith("the gas is gone level 0 `density` was edited after step 3 by me: set 1.5"));
+  EXPECT_THAT(hint_of(),
+              testing::StartsWith("the gas is gone level 0 `density` was edited after step 3 by me: set 1.5"));
   EXPECT_THAT(hint_of(), testing::EndsWith("look at it"));
   EXPECT_THAT(hint_of(), HasSubstr("to see"));
 }

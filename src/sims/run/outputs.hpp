@@ -24,7 +24,8 @@ inline const std::string steering_text = "steering";
 /// committed once the results of everything published before it are on the disk: a restart from it leaves none out.
 /// Where one of them, or a plot file, could not be written, it never is: it stays pending until a later one takes its
 /// place, a restart begins with the one that was committed last, and makes what is missing.
-/// There is one pending at most; what falls due meanwhile is put off until that one is committed. All members but
+/// There is one pending at most; what falls due meanwhile is put off until that one is committed, and who asks for one
+/// by hand waits for that. All members but
 /// `step_commit` are collective on the ranks that compute.
 class Outputs {
  public:
