@@ -13,7 +13,7 @@ from test_faults import results
 
 COSMOLOGY = {
     "flux": 'analysis = "flux"',
-    "skewers": 'analysis = "flux_skewers"\nskewers = 4',
+    "skewers": 'analysis = "flux_skewers"\nnumber = 4',
     "halos": 'analysis = "halos"\nfield = "dark_matter_density"\nt_boundary = "1.02 mean"\nt_halo = "1.05 mean"\nlink = true',
     "tree": 'analysis = "merge_tree"\nfield = "dark_matter_density"',
     "pdf": 'analysis = "pdf"',

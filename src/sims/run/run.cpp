@@ -103,7 +103,7 @@ class Run {
       publish();
       outputs_.write_due(*simulation_);
     }
-    core::timed(bill_, "rest of the step", [&] { simulation_->check_state(); });
+    steering_.blaming([&] { core::timed(bill_, "rest of the step", [&] { simulation_->check_state(); }); });
     const bool is_finished = simulation_->is_complete();
     RunStatus status = is_finished              ? RunStatus::finished
                        : !stop_reason().empty() ? RunStatus::stopped
@@ -169,7 +169,7 @@ class Run {
     const core::Stopwatch watch;
     const std::int64_t before = simulation_->moment().step;
     simulation_->foresee(session_.foreseen(before + 1, quantities_));
-    core::timed(bill_, "rest of the step", [&] { simulation_->advance(); });
+    steering_.blaming([&] { core::timed(bill_, "rest of the step", [&] { simulation_->advance(); }); });
     if (simulation_->moment().step == before) return false;
     write_step(watch.seconds());
     write_warnings();
