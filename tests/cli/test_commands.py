@@ -103,6 +103,8 @@ OPTIONS = {
         "--components",
         "--kept",
         "--from",
+        "--threads",
+        "--thread-mode",
         "--strategies",
         "--wisdom",
         "--json",
