@@ -1,7 +1,7 @@
 // Forward and backward transforms of a real field by each process grid, exchange strategy, depth of the pipeline and
-// number of threads, by the protocol of the Blue Waters turbulence code: the slowest rank of the fastest step, and how its time divides; and
-// a sinusoid, of which one mode is left. Prints one JSON object; progress goes to stderr. The fastest is kept in the
-// wisdom file, where the plans of runs find it.
+// number of threads, by the protocol of the Blue Waters turbulence code: the slowest rank of the fastest step, and how
+// its time divides; and a sinusoid, of which one mode is left. Prints one JSON object; progress goes to stderr. The
+// fastest is kept in the wisdom file, where the plans of runs find it.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -223,8 +223,9 @@ double bytes_of(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   Arguments arguments;
-  apps::CommandLine line("Times transforms by every process grid, exchange strategy, depth of the pipeline and number of threads.",
-                         SIDESTREAM_VERSION);
+  apps::CommandLine line(
+      "Times transforms by every process grid, exchange strategy, depth of the pipeline and number of threads.",
+      SIDESTREAM_VERSION);
   line.number("--cells", arguments.cells, "cells a side", 8);
   line.number("--block", arguments.block, "cells a side of a block", 1);
   line.number("--repetitions", arguments.repetitions, "steps that are measured", 1);

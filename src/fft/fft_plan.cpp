@@ -252,11 +252,10 @@ bool FftPlan<Cell>::Plan::forward_stage(Driver<Cell>& driver, Traveller<Cell>& t
 template <typename Cell>
 void FftPlan<Cell>::Plan::end_group(const Modes& spectrum, int group) {
   const Modes wanted = of_group(spectrum, group), modes = z_modes(wanted, group);
-  for_each_columns(
-      z_cells(wanted, group), modes,
-      [](Lines& own, Mode* cells, auto cells_stride, Mode* to, auto to_stride, std::ptrdiff_t columns) {
-        own.columns().forward(cells, cells_stride, to, to_stride, columns);
-      });
+  for_each_columns(z_cells(wanted, group), modes,
+                   [](Lines& own, Mode* cells, auto cells_stride, Mode* to, auto to_stride, std::ptrdiff_t columns) {
+                     own.columns().forward(cells, cells_stride, to, to_stride, columns);
+                   });
   travelling_modes.arrive();
   if (z_to_wanted) travelling_modes.leave(*z_to_wanted, modes, wanted);
 }
@@ -348,8 +347,8 @@ void FftPlan<Cell>::Plan::require_memory(const FieldView<const Cell>& cells, con
 template <typename Cell>
 FftPlan<Cell>::FftPlan(const comm::Communicator& comm, const Layout& cells, const FftOptions& options) {
   require_threads(options, comm::thread_level());
-  plan_ = std::make_unique<Plan>(comm, cells,
-                                 is_to_be_tuned(comm, options) ? tuned<Cell>(comm, cells, options) : options);
+  plan_ =
+      std::make_unique<Plan>(comm, cells, is_to_be_tuned(comm, options) ? tuned<Cell>(comm, cells, options) : options);
 }
 template <typename Cell>
 FftPlan<Cell>::~FftPlan() = default;

@@ -47,8 +47,8 @@ InPlaceField<Cell>::InPlaceField(const FftPlan<Cell>& plan, int rank) {
   constexpr std::ptrdiff_t numbers = sizeof(Mode) / sizeof(Cell);
   const int components = plan.options().components, whole = plan.cells().x;
   const std::ptrdiff_t with_room = std::max<std::ptrdiff_t>(whole, numbers * plan.spectral().domain().hi.x);
-  const Rows cells = rows_of(plan.real(), rank, components,
-                             [&](std::ptrdiff_t x) { return x == whole ? with_room : x; });
+  const Rows cells =
+      rows_of(plan.real(), rank, components, [&](std::ptrdiff_t x) { return x == whole ? with_room : x; });
   const Rows modes = rows_of(plan.spectral(), rank, components, [](std::ptrdiff_t x) { return x; });
   memory_.resize(std::max((cells.size + numbers - 1) / numbers, modes.size));
   cells_ = view_of(reinterpret_cast<Cell*>(memory_.data()), plan.real(), rank, components, cells);

@@ -12,9 +12,7 @@ struct MemoryRange {
   std::uintptr_t begin = UINTPTR_MAX, end = 0;
 
   bool overlaps(const MemoryRange& other) const { return begin < other.end && other.begin < end; }
-  MemoryRange with(const MemoryRange& other) const {
-    return {std::min(begin, other.begin), std::max(end, other.end)};
-  }
+  MemoryRange with(const MemoryRange& other) const { return {std::min(begin, other.begin), std::max(end, other.end)}; }
 };
 
 /// Of the cells of block `b`, without its ghost cells.
@@ -26,8 +24,8 @@ MemoryRange range_of(const mesh::FieldView<T>& field, int b) {
   const mesh::Int3 n = box.extent();
   const T* first = &view(0, box.lo.z, box.lo.y, box.lo.x);
   const T* last = first + n.x;
-  for (const std::ptrdiff_t reach : {view.stride_y() * (n.y - 1), view.stride_z() * (n.z - 1),
-                                     view.stride_component() * (field.components() - 1)})
+  for (const std::ptrdiff_t reach :
+       {view.stride_y() * (n.y - 1), view.stride_z() * (n.z - 1), view.stride_component() * (field.components() - 1)})
     (reach < 0 ? first : last) += reach;
   return {reinterpret_cast<std::uintptr_t>(first), reinterpret_cast<std::uintptr_t>(last)};
 }

@@ -96,8 +96,8 @@ struct ModeOf<std::complex<T>> {
 /// A three-dimensional Fourier transform distributed over the ranks of a communicator: of real fields (`Cell` is double
 /// or float) to and from the half-complex spectrum, of complex ones to and from the full one. Built once (collective),
 /// applied often (collective, without allocation); one transform of a plan may run at a time. The bits of a mode and of
-/// a cell depend on the data alone: not on ranks, threads, layouts, process grid, strategy, number of components, nor on
-/// which modes are kept beside it.
+/// a cell depend on the data alone: not on ranks, threads, layouts, process grid, strategy, number of components, nor
+/// on which modes are kept beside it.
 ///
 /// Steps of `forward`: cells -> x-pencils, lines along x, -> y-pencils, lines along y, -> z-pencils, lines along z, ->
 /// the layout of the modes. Each arrow is a redistribution and falls away where its two layouts are equal: with slabs

@@ -6,9 +6,9 @@
 
 #include "sidestream/fft/fft_plan.hpp"
 
-// Which process grid, exchange strategy, depth of the pipeline and number of threads are fastest is measured, and kept in
-// the wisdom file.
-// All ways give the same bits: lines are always transformed by the one engine there is, as their length says.
+// Which process grid, exchange strategy, depth of the pipeline and number of threads are fastest is measured, and kept
+// in the wisdom file. All ways give the same bits: lines are always transformed by the one engine there is, as their
+// length says.
 namespace sidestream::fft {
 
 /// A way to do a transform.

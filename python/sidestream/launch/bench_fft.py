@@ -30,9 +30,8 @@ class FftRequest:
     def arguments(self) -> list[str]:
         """The arguments of `sidestream-bench-fft`."""
         words = ["--from", self.source]
-        for option in ("cells", "block", "repetitions", "components", "kept", "threads", "thread_mode", "strategies", "wisdom"):
-            value = getattr(self, option)
-            if value is not None:
+        for option, value in vars(self).items():
+            if option not in ("ranks", "source", "launcher") and value is not None:
                 words += [f"--{option.replace('_', '-')}", str(value)]
         return words
 
@@ -57,7 +56,7 @@ def measure(request: FftRequest) -> dict[str, Any]:
 
 
 def print_report(report: dict[str, Any]) -> None:
-    """Prints a table of process grids, strategies, depths and threads, where time goes, and how exact the transforms were."""
+    """Prints a table of process grids, strategies, depths and threads, where time goes, and how exact it all was."""
     from rich.table import Table
 
     out = console.out()
