@@ -6,7 +6,7 @@
  *     sidestream_description description = SIDESTREAM_DESCRIPTION;
  *
  * Functions that all ranks of a communicator must call say "collective"; where one rank's arguments are wrong, all
- * ranks return the same error.
+ * ranks return the same error. A rank whose data are NULL is heard of in sidestream_map, which has the communicator.
  */
 #ifndef SIDESTREAM_H
 #define SIDESTREAM_H
@@ -42,7 +42,12 @@ SIDESTREAM_PUBLIC const char *sidestream_version(void);
 
 /* ---- Redistribution: arrays in chunks, moved from the ranks that own them to those that need them ---- */
 
+/* Whatever number a caller gives is looked at: C++ has to be told that it may be any. */
+#ifdef __cplusplus
+typedef enum sidestream_type : unsigned {
+#else
 typedef enum sidestream_type {
+#endif
   SIDESTREAM_FLOAT32 = 0,
   SIDESTREAM_FLOAT64 = 1,
   SIDESTREAM_COMPLEX64 = 2,

@@ -36,8 +36,17 @@ T& known(T* pointer, const char* name) {
   return *pointer;
 }
 
+void require_mpi() {
+  int is_initialized = 0, is_finalized = 0;
+  MPI_Initialized(&is_initialized);
+  MPI_Finalized(&is_finalized);
+  if (is_initialized == 0 || is_finalized != 0)
+    throw BadArgument("MPI is not running", "", "map, move and free data between MPI_Init and MPI_Finalize");
+}
+
 template <typename Data>
 auto& mapping_of(Data& data) {
+  require_mpi();
   if (!data.mapping)
     throw BadArgument("these data have no mapping", "", "call sidestream_map before they are reorganised");
   return *data.mapping;
@@ -89,7 +98,7 @@ std::vector<mesh::Box> boxes_of(const sidestream_chunks* chunks, std::size_t dim
 mesh::ElementType type_of(sidestream_type type) {
   static_assert(SIDESTREAM_FLOAT32 == static_cast<int>(mesh::ElementType::float32) &&
                 SIDESTREAM_UINT64 == static_cast<int>(mesh::ElementType::uint64));
-  if (type < SIDESTREAM_FLOAT32 || type > SIDESTREAM_UINT64)
+  if (type > SIDESTREAM_UINT64)
     throw BadArgument(fmt::format("there is no sidestream_type {}", static_cast<int>(type)));
   return static_cast<mesh::ElementType>(type);
 }
@@ -128,7 +137,19 @@ std::optional<core::Error> problem_of(F work) {
   return {};
 }
 
-void map(sidestream_data& data, MPI_Comm comm, const sidestream_chunks* owned, const sidestream_chunks* needed) {
+// The others wait for what this rank says.
+void tell_of_no_data(MPI_Comm comm) {
+  const BadArgument problem("`data` is NULL", "", "did sidestream_describe succeed on this rank?");
+  try {
+    redistribute::DataMapping(comm, {}, {}, {}, problem);
+  } catch (const core::Error&) {
+    throw problem;
+  }
+}
+
+void map(sidestream_data* given, MPI_Comm comm, const sidestream_chunks* owned, const sidestream_chunks* needed) {
+  if (given == nullptr) tell_of_no_data(comm);
+  sidestream_data& data = *given;
   std::vector<mesh::Box> owned_boxes, needed_boxes;
   const std::optional<core::Error> problem = problem_of([&] {
     owned_boxes = boxes_of(owned, data.dimensions, "owned");
@@ -149,14 +170,6 @@ void start(sidestream_data& data, const sidestream_memory* owned, const sidestre
   mapping.start(from, to, problem);
 }
 
-void require_mpi() {
-  int is_initialized = 0, is_finalized = 0;
-  MPI_Initialized(&is_initialized);
-  MPI_Finalized(&is_finalized);
-  if (is_initialized == 0 || is_finalized != 0)
-    throw BadArgument("MPI is not running", "", "map between MPI_Init and MPI_Finalize");
-}
-
 }  // namespace
 
 extern "C" {
@@ -175,7 +188,7 @@ int sidestream_map(sidestream_data* data, MPI_Comm comm, const sidestream_chunks
                    const sidestream_chunks* needed) {
   return status_of([&] {
     require_mpi();
-    map(known(data, "data"), comm, owned, needed);
+    map(data, comm, owned, needed);
   });
 }
 
@@ -183,7 +196,7 @@ int sidestream_map_f(sidestream_data* data, MPI_Fint comm, const sidestream_chun
                      const sidestream_chunks* needed) {
   return status_of([&] {
     require_mpi();
-    map(known(data, "data"), MPI_Comm_f2c(comm), owned, needed);
+    map(data, MPI_Comm_f2c(comm), owned, needed);
   });
 }
 
@@ -215,7 +228,10 @@ int sidestream_sent_bytes(const sidestream_data* data, sidestream_type type, uin
 }
 
 int sidestream_free(sidestream_data* data) {
-  return status_of([&] { delete data; });
+  return status_of([&] {
+    if (data != nullptr && data->mapping) require_mpi();
+    delete data;
+  });
 }
 
 }  // extern "C"

@@ -44,7 +44,7 @@ def print_error(problem: Error) -> None:
 
 def say(text: str) -> None:
     """One line of talk."""
-    err().print(text, soft_wrap=True, markup=False, highlight=False)
+    err().print(text, soft_wrap=True)
 
 
 def _console(stderr: bool) -> Console:
@@ -52,7 +52,8 @@ def _console(stderr: bool) -> Console:
 
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
-    return Console(stderr=stderr, width=width, highlight=False, no_color="NO_COLOR" in os.environ or None, emoji=False)
+    no_color = "NO_COLOR" in os.environ or None
+    return Console(stderr=stderr, width=width, highlight=False, no_color=no_color, emoji=False, markup=False)
 
 
 def _plain(value: Any) -> Any:

@@ -61,7 +61,10 @@ class DataDescription:
         """
         self.shape = _numbers(shape, "shape", least=1)
         if not 1 <= len(self.shape) <= 3:
-            raise Error(f"`shape` is {shape!r}, with {len(self.shape)} axes", hint="data have one to three axes")
+            raise Error(
+                f"`shape` is {shape!r}, with {len(self.shape)} axes",
+                hint="data have one to three axes; `components=` is one more in front, which no rank divides",
+            )
         self.dtype = _dtype(dtype)
         self.periodic = _for_each_axis(periodic, "periodic", len(self.shape))
         for word in self.periodic:
@@ -105,6 +108,10 @@ class DataDescription:
         return _xyz(first, 0), _xyz(ends, 1)
 
 
+#: Plans that somebody let go while MPI wrote into their arrays, and these: kept for good, as it may still do so.
+_abandoned: list[Any] = []
+
+
 class DataMapping:
     """A plan that brings owned chunks to needed chunks, used as often as one likes. `DataDescription.map` makes it."""
 
@@ -134,6 +141,10 @@ class DataMapping:
                 problem,
                 handle,
             )
+
+    def __del__(self) -> None:
+        if getattr(self, "_moving", None) is not None:
+            _abandoned.append((self._plan, self._moving))
 
     @property
     def strategy(self) -> str:
@@ -176,6 +187,7 @@ class DataMapping:
             targets = self._new_arrays() if needed is None else _arrays(needed, self._needed, "needed")
             if not all(array.flags.writeable for array in targets):
                 raise Error("a needed array cannot be written to")
+            _check_apart(sources, targets)
         except Error as caught:
             problem = caught.what, caught.where, caught.hint
             sources, targets = [], []
@@ -227,13 +239,27 @@ def _arrays(given: Any, shapes: list[tuple[int, ...]], kind: str) -> list[NDArra
             raise Error(f"{name} is of {type(array).__name__}, not an array of NumPy without a mask")
         if array.shape != shape:
             raise Error(f"{name} has the shape {array.shape}, the chunk {shape}")
-        if array.dtype.name not in TYPES or not array.dtype.isnative:
+        if not array.dtype.isnative:
+            native = array.dtype.newbyteorder("=").str
+            raise Error(f"{name} holds numbers of another machine", hint=f"convert it: `array.astype('{native}')`")
+        if array.dtype.name not in TYPES:
             raise Error(f"{name} holds `{array.dtype!r}`", hint=f"arrays hold {', '.join(TYPES)}, of this machine")
         if array.dtype != arrays[0].dtype:
             raise Error(f"{name} holds `{array.dtype}`, that of chunk 0 `{arrays[0].dtype}`", hint="give one type")
         if not array.flags.aligned or any(stride % array.itemsize for stride in array.strides):
             raise Error(f"{name} has elements that are not aligned in memory", hint="copy it: `array.copy()`")
     return arrays
+
+
+def _check_apart(sources: list[NDArray[Any]], targets: list[NDArray[Any]]) -> None:
+    """Elements that are converted overwrite others of another size."""
+    if not sources or not targets or sources[0].dtype == targets[0].dtype:
+        return
+    if any(np.may_share_memory(source, target) for source in sources for target in targets):
+        raise Error(
+            f"owned arrays of `{sources[0].dtype}` and needed ones of `{targets[0].dtype}` lie in the same memory",
+            hint="give the needed chunks memory of their own, or the type of the owned ones",
+        )
 
 
 def _list_of(chunks: Any) -> list[Chunk]:

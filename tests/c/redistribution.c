@@ -136,6 +136,8 @@ static void errors(void) {
   expect_refused(sidestream_map(data, MPI_COMM_NULL, NULL, NULL), SIDESTREAM_REFUSED, "there is no communicator");
   expect_refused(sidestream_map(NULL, MPI_COMM_WORLD, NULL, NULL), SIDESTREAM_BAD_ARGUMENT, "`data` is NULL");
   expect_refused(sidestream_reorganise(data, NULL, NULL), SIDESTREAM_BAD_ARGUMENT, "no mapping");
+  expect_refused(sidestream_map(rank == ranks - 1 ? NULL : data, MPI_COMM_WORLD, NULL, NULL),
+                 rank == ranks - 1 ? SIDESTREAM_BAD_ARGUMENT : SIDESTREAM_REFUSED, "`data` is NULL");
   /* Wrong on the last rank alone: an error on all. */
   const int64_t offsets[2][2] = {{0, 0}, {0, 0}}, cells[2][2] = {{8, 8}, {8, 8}};
   sidestream_chunks owned = {sizeof owned, rank == 0 ? 1 : 0, offsets[0], cells[0]}, needed = owned;
@@ -161,6 +163,10 @@ static void errors(void) {
   if (rank == ranks - 1) to.type = (sidestream_type)99;
   expect_refused(sidestream_reorganise(data, &from, &to), SIDESTREAM_REFUSED, "no sidestream_type 99");
   to.type = SIDESTREAM_FLOAT64;
+  const int64_t one_place[2][3] = {{0, 0, 0}, {0, 0, 0}};
+  to.strides = one_place[0];
+  expect_refused(sidestream_reorganise(data, &from, &to), SIDESTREAM_REFUSED, "lie in one place");
+  to.strides = NULL;
   expect(sidestream_reorganise(data, &from, &to) == SIDESTREAM_OK, "after errors, data are reorganised");
   expect(memcmp(copies[0], all, sizeof all) == 0 && memcmp(copies[1], all, sizeof all) == 0, "both chunks are filled");
   expect_refused(sidestream_finish(data), SIDESTREAM_REFUSED, "no exchange of this mapping is under way");
@@ -181,8 +187,14 @@ int main(int argc, char **argv) {
   rows_to_the_whole(1);
   rims_in_place();
   errors();
+  sidestream_data *late = described(8, 8);
+  expect(sidestream_map(late, MPI_COMM_WORLD, NULL, NULL) == SIDESTREAM_OK, "nothing is mapped to nothing");
   int total = 0;
   MPI_Allreduce(&failures, &total, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   MPI_Finalize();
-  return total == 0 ? 0 : 1;
+  failures = 0;
+  expect_refused(sidestream_reorganise(late, NULL, NULL), SIDESTREAM_BAD_ARGUMENT, "MPI is not running");
+  expect_refused(sidestream_finish(late), SIDESTREAM_BAD_ARGUMENT, "MPI is not running");
+  expect_refused(sidestream_free(late), SIDESTREAM_BAD_ARGUMENT, "MPI is not running");
+  return total == 0 && failures == 0 ? 0 : 1;
 }

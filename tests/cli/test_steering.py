@@ -95,7 +95,7 @@ def test_what_is_set_and_paused_is_told_in_the_events(steered: Steered) -> None:
     knobs = {knob["name"]: knob for knob in steered.asked("list")["knobs"]}
     assert knobs["hydro.cfl"]["value"] == 0.5
     assert knobs["hydro.cfl"]["maximum"] == 1.0
-    assert steered.steer("set", "hydro.cfl", "0.25", "--why", "a shock comes").returncode == 0
+    assert steered.steer("set", "hydro.cfl", "0.25", "--why", "a shock comes [/see log]").returncode == 0
     assert steered.steer("pause").returncode == 0
     at = steered.wait_for_state("paused")["step"]
     assert steered.steer("edit", "pressure", "multiply", "2", "--cells", "0:4,0:8,0:8").returncode == 0
@@ -103,7 +103,7 @@ def test_what_is_set_and_paused_is_told_in_the_events(steered: Steered) -> None:
     steered._wait_for(lambda: steered.asked("status")["step"] == at + 3)
     assert steered.wait_for_state("paused")["step"] == at + 3
     table = steered.steer("status")
-    assert "hydro.cfl" in table.stdout and "a shock comes" in table.stdout
+    assert "hydro.cfl" in table.stdout and "a shock comes [/see log]" in table.stdout
 
     assert steered.end() == 0
     change, *_ = steered.events("steering")

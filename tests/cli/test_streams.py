@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -413,6 +414,38 @@ def test_an_unknown_key_is_refused_and_logged_and_a_known_one_let_in(tmp_path: P
     (refused, *_) = events(tmp_path, "stream_refused")
     assert refused["key"] == (tmp_path / "stranger" / "stream.pub").read_text().strip()
     assert events(tmp_path, "stream_open")[0]["encrypted"]
+
+
+def test_keys_are_not_left_unused_without_a_word(tmp_path: Path) -> None:
+    write(tmp_path, LONG, LIVE, WAIT.format(0))
+    make_keys(tmp_path / "keys")
+    with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run"):
+        until(lambda: is_open(tmp_path))
+        with pytest.raises(sidestream.Error, match="nothing that travels would be encrypted"):
+            sidestream.stream(tmp_path / "run", keys=tmp_path / "keys", timeout=2)
+
+
+def test_silent_strangers_leave_files_for_checkpoints_and_readers(tmp_path: Path) -> None:
+    write(tmp_path, LONG, LIVE, secured(tmp_path), "[output]\ncheckpoint = { format = "sidestream", every = 5, keep = 2 }\n")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if min(hard, 65536) < 3000:
+        pytest.skip("not allowed here: more than a few files")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (150, hard))  # of the run, which inherits it
+    strangers: list[socket.socket] = []
+    try:
+        with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run"):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
+            until(lambda: is_open(tmp_path))
+            host, port = json.loads((tmp_path / "run" / "stream.json").read_text())["address"][6:].split(":")
+            strangers += [socket.create_connection((host, int(port))) for _ in range(1000)]
+            reader = sidestream.stream(tmp_path / "run", quantities=["pressure"], keys=tmp_path / "keys")
+            assert len([next(reader) for _ in range(12)]) == 12
+            until(lambda: len(events(tmp_path, "checkpoint_committed")) > 1)
+        assert not events(tmp_path, "checkpoint_failed")
+    finally:
+        for stranger in strangers:
+            stranger.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_a_colleague_is_let_in_by_his_public_key(tmp_path: Path) -> None:

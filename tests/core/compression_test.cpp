@@ -36,7 +36,7 @@ std::vector<R> after_a_round_trip(const std::string& compressor, double bound, c
 
 template <typename R>
 bool have_equal_bits(const std::vector<R>& a, const std::vector<R>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(R)) == 0;
+  return std::ranges::equal(std::as_bytes(std::span(a)), std::as_bytes(std::span(b)));
 }
 
 template <typename R>

@@ -104,6 +104,16 @@ class BlockServers : public ::testing::Test {
   std::unique_ptr<BlockServer> server_;
 };
 
+TEST_F(BlockServers, TellOfKeysThatTheyDoNotKnow) {
+  const auto [own, stranger] = std::pair(stream::make_keys(), stream::make_keys());
+  std::atomic<int> told = 0;
+  BlockServer guarded("tcp://127.0.0.1:*", {own, "", {own.public_key}}, 30.0,
+                      [&](const std::string&, const std::string& key) { told += key == stranger.public_key; });
+  stream::Client client(guarded.address(), {stranger, own.public_key, {}}, stream::random_name(), client_limits);
+  for (const core::Stopwatch watch; told == 0 && watch.seconds() < 20.0;) std::this_thread::sleep_for(10ms);
+  EXPECT_GT(told, 0);
+}
+
 TEST_F(BlockServers, CopyNoMoreForAPeerThatTakesNothingThanItMayHave) {
   const auto greedy = peer();
   greedy->send(packed(to_request(order_of({{0, everything}}, true), 1, 1, 0)));

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -112,6 +113,80 @@ TEST(StreamBroker, OnlyWhereNothingIsLeftOutIsEachStepPromised) {
        {std::pair("block", "welcome"), std::pair("spill", "welcome"), std::pair("latest", "refused"),
         std::pair("drop-oldest", "refused"), std::pair("drop-newest", "refused"), std::pair("in-situ", "refused")})
     EXPECT_EQ(NamedBroker(policy, 100).answer("a", packed(hello("me"))).at("kind"), kind) << policy;
+}
+
+TEST(StreamBroker, AReaderThatCameEarlierLeavesHalfOfTheQueueToAnother) {
+  NamedBroker broker("drop-newest", 400);
+  attach(broker, "stalled");
+  for (std::int64_t step = 0; step < 8; ++step) publish(broker, 100, step);
+  const int late = attach(broker, "late");
+  const Broker::Verdict next = publish(broker, 100, 8);
+  EXPECT_EQ(next.readers, std::vector<int>{late});
+  EXPECT_EQ(broker.status().at("readers").front().at("waiting"), 2);
+}
+
+TEST(StreamBroker, AnotherVersionIsRefused) {
+  NamedBroker broker("block", 1000);
+  for (const json& version : {json(stream_version + 1), json(99), json(-1), json("2"), json(nullptr)}) {
+    json other = hello();
+    other["version"] = version;
+    const json answer = broker.answer("a", packed(other));
+    EXPECT_EQ(answer.at("kind"), "refused") << version;
+    EXPECT_NE(answer.value("reason", "").find("version"), std::string::npos) << answer;
+  }
+  EXPECT_EQ(broker.answer("a", packed(hello())).at("kind"), "welcome");
+}
+
+TEST(StreamBroker, ARunThatStreamsNothingSaysSo) {
+  Broker broker({"run", "", {"ipc://nowhere"}, {""}, {}}, {&policies().named("block"), 1000},
+                [](const std::string&, const json&) {});
+  json anything = hello();
+  anything["task"] = "";
+  EXPECT_EQ(broker.answer("a", packed(anything)).value("reason", ""), "the run streams nothing");
+}
+
+// Each has come by a name of its own and gone away, as strangers may.
+TEST(StreamBroker, NamesOfThoseWhoAreAwayDoNotFillTheBooksForEver) {
+  NamedBroker broker("block", 1000);
+  for (int name = 0; name < 1100; ++name)
+    ASSERT_EQ(broker.answer("stranger", packed(hello(fmt::format("name {}", name)))).at("kind"), "welcome") << name;
+  attach(broker, "a reader", "results");
+  EXPECT_LE(broker.status().at("readers").size(), 1024U);
+}
+
+TEST(StreamBroker, WhoHasWorkedAndWillComeBackIsForgottenAfterAllWhoHaveNot) {
+  NamedBroker broker("block", 1 << 20);
+  attach(broker, "worker", "worker");
+  publish(broker, 100, 0);
+  stream::Server server("ipc:///tmp/" + stream::random_word(), {}, {});
+  broker.answer("worker", packed(state(1, 0, 0)));
+  broker.serve(server);  // gives the step
+  broker.answer("worker", packed(state(2, 1, 1)));
+  attach(broker, "worker", "another name");  // so that the first is away
+  for (int name = 0; name < 1100; ++name) broker.answer("stranger", packed(hello(fmt::format("name {}", name))));
+  const json readers = broker.status().at("readers");
+  EXPECT_EQ(readers.front().at("reader"), 1);
+}
+
+TEST(StreamBroker, WhoIsRefusedTakesNoPlaceOfThoseWhoMayCome) {
+  NamedBroker broker("block", 1000, 1.0, 1e-6);
+  json wrong = hello();
+  wrong["task"] = "no such task";
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(broker.answer("a", packed(wrong)).at("kind"), "refused");
+  attach(broker, "a");
+  const json later = broker.answer("b", packed(hello()));
+  EXPECT_EQ(later.at("kind"), "refused");
+  EXPECT_TRUE(later.value("may_ask_again", false));
+}
+
+TEST(StreamBroker, TheLogHasOfADemandWhatDemandsHave) {
+  std::size_t logged = 0;
+  Broker broker({"run", "", {"ipc://nowhere"}, {""}, {"live"}}, {&policies().named("block"), 1000},
+                [&](const std::string&, const json& details) { logged += details.dump().size(); });
+  json padded = hello();
+  padded["demand"]["junk"] = std::string(100'000, 'x');
+  ASSERT_EQ(broker.answer("a", packed(padded)).at("kind"), "welcome");
+  EXPECT_LT(logged, 1000U);
 }
 
 TEST(StreamBroker, WhoComesAndGoesWithoutEndDoesNotFillTheLog) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -192,7 +193,8 @@ for wrong, words in [
     ([], "0 arrays are given for 1 needed chunks"),
     (5, "5 are no needed arrays"),
     (np.empty((8, 8), bool), "holds `dtype('bool')`"),
-    (np.empty((8, 8), ">f8"), "holds `dtype('>f8')`"),
+    (np.empty((8, 8), ">f8" if sys.byteorder == "little" else "<f8"), "convert it: `array.astype("),
+    (np.lib.stride_tricks.as_strided(np.zeros(8), (8, 8), (0, 8)), "a stride of its memory is 0"),
     (read_only, "cannot be written to"),
     (packed, "not aligned"),
     (np.ma.masked_all((8, 8)), "without a mask"),
@@ -202,6 +204,23 @@ assert "cannot be converted to int32" in refusal(lambda: mapping.reorganise(good
 assert "call `finish` first" in refusal(lambda: (mapping.start(good), mapping.start(good)))
 assert np.array_equal(mapping.finish()[0], np.arange(64.0).reshape(8, 8))
 assert "call `start` first" in refusal(mapping.finish)
+here = np.zeros(128)
+if COMM.rank == 0:  # what it owns and what it needs in the same memory, but of other sizes
+    here[:64] = np.arange(64)
+own = [here[:64].reshape(8, 8)] if COMM.rank == 0 else []
+assert "lie in the same memory" in refusal(
+    lambda: mapping.reorganise(own, here.view("f4")[:64].reshape(8, 8) if COMM.rank == 0 else np.empty((8, 8), "f4"))
+)
+
+# Mappings that somebody lets go amid a transfer: what comes for them does not come into memory of others.
+for turn in range(20):
+    lost = square.map(rows, everything, COMM)
+    lost.start([np.arange(64.0).reshape(8, 8)] if COMM.rank == 0 else [])
+    del lost
+    others = [np.full((8, 8), 7.0) for _ in range(20)]
+    COMM.Barrier()
+    assert all(np.all(other == 7.0) for other in others), turn
+
 vast = ss.DataDescription((2**30 - 1, 2**30 - 1), allow_holes=True)
 too_large = vast.map([], [np.s_[:, :]] if LAST else [], COMM)
 assert "there is no memory for the needed chunks" in refusal(too_large.reorganise)

@@ -63,11 +63,12 @@ class Socket {
 /// Where clients come to.
 class Server : public Socket {
  public:
+  using Refused = std::function<void(const std::string& peer, const std::string& key)>;
+
   /// Binds to `address`: `tcp://HOST:PORT`, where `*` stands for all interfaces or any port, or `ipc://PATH`. With
   /// `security.own` only clients with keys in `allowed` are let in; `refused` is told of others, by a thread of its
   /// own. Throws core::Error where the address cannot be had.
-  Server(const std::string& address, const Security& security, const Limits& limits,
-         std::function<void(const std::string& peer, const std::string& key)> refused = {});
+  Server(const std::string& address, const Security& security, const Limits& limits, Refused refused = {});
   ~Server() override;
 
   /// As it was bound, with the number of the port.

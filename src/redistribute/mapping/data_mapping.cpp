@@ -76,6 +76,11 @@ void check_memory(const char* kind, std::span<const ChunkMemory<Cell>> memory, s
                                     to_string(chunks[n])));
     if (memory[n].first == nullptr)
       throw core::Error(fmt::format("there is no memory for {} chunk {}, {}", kind, n, to_string(chunks[n])));
+    if constexpr (!std::is_const_v<Cell>)
+      for (int axis = 0; axis < 3; ++axis)
+        if (cells[axis] > 1 && memory[n].strides[static_cast<std::size_t>(axis)] == 0)
+          throw core::Error(fmt::format("cells of {} chunk {} lie in one place: a stride of its memory is 0", kind, n),
+                            "", "give each cell a place of its own");
   }
 }
 

@@ -69,9 +69,12 @@ Attendant::Attendant(const MeetingPoint& where, const stream::Security& security
     stream::wait({&socket, 1}, nullptr, milliseconds(50));
     while (const std::optional<stream::Message> message = client_.receive()) {
       json answer = unpacked(message->head);
-      if (answer.value("kind", "") == "refused")
-        throw core::Error("the run refuses this reader: " + answer.value("reason", ""), where.address,
-                          answer.value("hint", ""));
+      if (answer.value("kind", "") == "refused") {
+        const Refusal refusal("the run refuses this reader: " + answer.value("reason", ""), where.address,
+                              answer.value("hint", ""));
+        if (answer.value("may_ask_again", false)) throw core::Error(refusal);
+        throw refusal;
+      }
       if (answer.value("kind", "") != "welcome") continue;
       welcome_ = std::move(answer);
       thread_ = std::thread([this] { work(); });

@@ -10,17 +10,24 @@
 #include <thread>
 
 #include "couple/stream/meeting_point.hpp"
+#include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/couple/stream_reader.hpp"
 #include "sidestream/stream/socket.hpp"
 
 namespace sidestream::couple {
 
+/// What a run says to a reader that it will never take.
+class Refusal : public core::Error {
+  using core::Error::Error;
+};
+
 /// Talks with the first rank of a run, for the first rank of a reader: what it has, wants and has done with is told
 /// again and again by a thread, so that no message that is lost matters, and the run knows that it lives.
 class Attendant {
  public:
-  /// Attaches. Throws core::Error where the run does not answer in time, or refuses.
+  /// Attaches. Throws core::Error where the run does not answer in time or has no place now, Refusal where it never
+  /// will.
   Attendant(const MeetingPoint& where, const stream::Security& security, const ReaderOptions& options, int ranks);
   ~Attendant();
   Attendant(const Attendant&) = delete;

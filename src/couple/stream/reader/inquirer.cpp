@@ -16,24 +16,23 @@ namespace sidestream::couple {
 
 using nlohmann::json;
 
-namespace {
-
-stream::Security security_for(const MeetingPoint& point, const std::string& where, const std::string& keys) {
-  if (point.key.empty()) return {};
+stream::Security security_for(const std::string& key_of_run, const std::string& where, const std::string& keys) {
+  if (key_of_run.empty() && keys.empty()) return {};
+  if (key_of_run.empty())
+    throw core::Error("the run has no keys, and keys were given: nothing that travels would be encrypted", where,
+                      "leave the keys out, or give the run some (`stream.keys`) and its address with `#KEY`");
   if (keys.empty())
     throw core::Error(
         "the run asks who talks to it, and there is no key", where,
         "`sidestream keys` makes one; name its folder, and have the owner of the run allow its public key");
-  return {stream::KeyFolder(keys).own(), point.key, {}};
+  return {stream::KeyFolder(keys).own(), key_of_run, {}};
 }
-
-}  // namespace
 
 Inquirer::Inquirer(const std::string& where, const std::string& keys, double timeout_s)
     : where_(where),
       timeout_s_(timeout_s),
       point_(meeting_point(where)),
-      client_(point_.address, security_for(point_, where, keys), stream::random_name(), client_limits) {}
+      client_(point_.address, security_for(point_.key, where, keys), stream::random_name(), client_limits) {}
 
 json Inquirer::ask(const json& request) {
   client_.send(packed(request));

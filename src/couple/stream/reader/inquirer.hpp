@@ -8,6 +8,11 @@
 
 namespace sidestream::couple {
 
+/// What one who talks with a run needs: nothing where neither has keys. `key_of_run`: its public key, or "". `where`:
+/// the run, for errors; `keys`: the folder of keys of this side, or "". Throws core::Error where only one side has
+/// keys.
+stream::Security security_for(const std::string& key_of_run, const std::string& where, const std::string& keys);
+
 /// A process that asks the first rank of a run, one thing after the other.
 class Inquirer {
  public:

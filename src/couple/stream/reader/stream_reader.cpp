@@ -16,6 +16,7 @@
 #include "couple/stream/meeting_point.hpp"
 #include "couple/stream/reader/attendant.hpp"
 #include "couple/stream/reader/fetch.hpp"
+#include "couple/stream/reader/inquirer.hpp"
 #include "couple/stream/reader/particle_owners.hpp"
 #include "couple/stream/reader/technique_choice.hpp"
 #include "couple/stream/shares.hpp"
@@ -141,15 +142,6 @@ class StreamReader::Impl {
 
   bool is_first() const { return comm_.rank() == 0; }
 
-  stream::Security security(const std::string& server) const {
-    if (server.empty()) return {};
-    if (options_.keys.empty())
-      throw core::Error(
-          "the run asks who reads it, and there is no key", where_,
-          "`sidestream keys` makes one; name its folder, and have the owner of the run allow its public key");
-    return {stream::KeyFolder(options_.keys).own(), server, {}};
-  }
-
   // The first rank finds the run; a reader that has patience goes on trying.
   void attach() {
     attendant_.reset();
@@ -168,7 +160,7 @@ class StreamReader::Impl {
     addresses_ = addresses_in(welcome, "addresses");
     comm_.agree_on([&] {
       fetcher_ = std::make_unique<Fetcher>(addresses_, addresses_in(welcome, "plain_addresses"),
-                                           security(welcome.at("key")), options_.timeout_s);
+                                           security_for(welcome.at("key"), where_, options_.keys), options_.timeout_s);
     });
   }
 
@@ -190,14 +182,16 @@ class StreamReader::Impl {
         ReaderOptions options = options_;
         if (options_.patience_s > 0.0)
           options.timeout_s = std::min(options.timeout_s, std::max(1.0, options_.patience_s));
-        attendant_ = std::make_unique<Attendant>(point, security(point.key), options, comm_.size());
+        attendant_ =
+            std::make_unique<Attendant>(point, security_for(point.key, where_, options_.keys), options, comm_.size());
         json welcome = attendant_->welcome();
         welcome["key"] = point.key;
         welcome["host"] = is_local(point.address) && point.address.starts_with("ipc") ? "" : host_of(point.address);
         return packed(welcome);
-      } catch (const core::Error& error) {
-        const bool is_refused = error.message().starts_with("the run refuses");
-        if (is_refused || watch.seconds() > options_.patience_s) throw;
+      } catch (const Refusal&) {
+        throw;
+      } catch (const core::Error&) {
+        if (watch.seconds() > options_.patience_s) throw;
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
     }

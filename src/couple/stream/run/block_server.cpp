@@ -39,8 +39,9 @@ void check(const Shelf& shelf, const TransferOrder& order) {
 
 }  // namespace
 
-BlockServer::BlockServer(const std::string& address, const stream::Security& security, double longest_early_s)
-    : server_(address, security, request_limits), longest_early_s_(longest_early_s) {
+BlockServer::BlockServer(const std::string& address, const stream::Security& security, double longest_early_s,
+                         stream::Server::Refused refused)
+    : server_(address, security, request_limits, std::move(refused)), longest_early_s_(longest_early_s) {
   if (!security.own) listener_.emplace(server_.address());
 }
 

@@ -28,7 +28,9 @@ namespace sidestream::couple {
 class BlockServer {
  public:
   /// `longest_early_s`: that a request waits for its publish or its plain socket, and a plain socket for a request.
-  BlockServer(const std::string& address, const stream::Security& security, double longest_early_s = 30.0);
+  /// `refused` is told of keys that are not let in.
+  BlockServer(const std::string& address, const stream::Security& security, double longest_early_s = 30.0,
+              stream::Server::Refused refused = {});
 
   const std::string& address() const { return server_.address(); }
   /// Where plain sockets come to; "": none do.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <tuple>
 #include <utility>
 
 #include "couple/publish/protocol.hpp"
@@ -97,10 +98,6 @@ json Broker::welcome(const std::string& peer, const json& request) {
     return refusal(
         fmt::format("the run speaks version {} of the protocol, the reader {}", stream_version, version.dump()),
         "both have to be of the same version of Sidestream");
-  if (readers_.size() >= most_readers) return refusal("the run has as many readers as it takes");
-  if (!comings_.take())
-    return refusal(fmt::format("{:.0f} readers have come within a short time", options_.most_comings),
-                   fmt::format("one more may come every {:.3g} s", 1.0 / options_.comings_per_s));
   Reader reader;
   reader.peer = peer;
   reader.who = text_in(request, "who");
@@ -111,6 +108,7 @@ json Broker::welcome(const std::string& peer, const json& request) {
   if (reader.ranks < 1) throw core::Error("a reader has one rank or more");
   reader.demand = demand_from(request.at("demand"));
   if (reader.task.empty() && run_.tasks.size() == 1) reader.task = run_.tasks.front();
+  if (run_.tasks.empty()) return refusal("the run streams nothing", "give a task of it `transport = \"stream\"`");
   if (reader.task.empty())
     return refusal("the run has several streams",
                    fmt::format("name one of its tasks: {}", fmt::join(run_.tasks, ", ")));
@@ -129,7 +127,15 @@ json Broker::welcome(const std::string& peer, const json& request) {
       }))
     return refusal(fmt::format("another job does the task `{}`", reader.task),
                    "read its steps with sidestream.stream, or wait until that job has gone");
+  if (!comings_.take()) {
+    json later = refusal(fmt::format("{:.0f} readers have come within a short time", options_.most_comings),
+                         fmt::format("one more may come every {:.3g} s", 1.0 / options_.comings_per_s));
+    later["may_ask_again"] = true;
+    return later;
+  }
   if (Reader* const same = reader_of(peer)) leave(same->id, "it came again", !same->once_as.empty());
+  if (readers_.size() >= most_readers && !forget_who_is_away())
+    return refusal("the run has as many readers as it takes");
   json lost = json::array();
   const auto before = std::ranges::find_if(readers_, [&](const auto& entry) {
     return !reader.once_as.empty() && entry.second.once_as == reader.once_as && entry.second.task == reader.task;
@@ -152,7 +158,7 @@ json Broker::welcome(const std::string& peer, const json& request) {
                           {"who", reader.who},
                           {"task", reader.task},
                           {"ranks", reader.ranks},
-                          {"demand", request.at("demand")},
+                          {"demand", to_json(reader.demand)},
                           {"once_as", reader.once_as}});
   json answer = {{"kind", "welcome"},
                  {"reader", reader.id},
@@ -186,6 +192,17 @@ json Broker::hear(Reader& reader, const json& request) {
           {"sequence", reader.sequence},
           {"waiting", reader.waiting.size()},
           {"dropped", reader.dropped}};
+}
+
+// Of those that may return, one that has done nothing yet, or else the one that has been away for longest.
+bool Broker::forget_who_is_away() {
+  const auto worth = [](const Reader& reader) {
+    return std::tuple(reader.is_here, reader.done > 0, -reader.since_sign.seconds());
+  };
+  const auto least = std::ranges::min_element(readers_, {}, [&](const auto& entry) { return worth(entry.second); });
+  if (least == readers_.end() || least->second.is_here) return false;
+  leave(least->first, "others came, and it had been away", false);
+  return true;
 }
 
 // A reader is told of its next step when it asks, and again if it has not heard.
@@ -365,6 +382,9 @@ void Broker::give_way(const std::vector<Subscriber>& subscribers, std::int64_t b
       verdict.withdrawn.push_back(withdraw(reader, reader.waiting.front()));
     while (gives_way == GivesWay::oldest && may_go() && is_over())
       verdict.withdrawn.push_back(withdraw(reader, reader.waiting.front()));
+    if (options_.policy->otherwise == Otherwise::leave_out && subscribers.size() > 1)  // it was alone before
+      while (!reader.waiting.empty() && backlog_of(reader) > share)
+        verdict.withdrawn.push_back(withdraw(reader, reader.waiting.back()));
     if (options_.policy->otherwise == Otherwise::leave_out && is_over()) {
       ++reader.dropped;
       verdict.withdrawn.push_back({reader.who, reader.task, step});

@@ -140,6 +140,7 @@ class Broker {
   bool may_begin(Entry& entry);
   void release(Reader& reader, std::int64_t up_to);
   void leave(int reader, const std::string& reason, bool may_return);
+  bool forget_who_is_away();
   Withdrawn withdraw(Reader& reader, std::int64_t number);
   void forget(int reader, std::int64_t number);
   std::int64_t backlog_of(const Reader& reader) const;

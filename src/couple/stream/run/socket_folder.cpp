@@ -1,13 +1,13 @@
 #include "couple/stream/run/socket_folder.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -22,16 +22,20 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view prefix = "sidestream-stream-";
+constexpr const char* lock_name = "lock";
 
+// The process that made a folder holds the lock in it as long as it lives, which processes of other containers see too;
+// their numbers mean nothing here.
 bool is_of_a_dead_process(const fs::directory_entry& entry) {
-  const std::string file = entry.path().filename().string();
   struct stat state {};
-  if (!file.starts_with(prefix) || ::lstat(entry.path().c_str(), &state) != 0 || state.st_uid != ::geteuid() ||
-      !S_ISDIR(state.st_mode))
+  if (!entry.path().filename().string().starts_with(prefix) || ::lstat(entry.path().c_str(), &state) != 0 ||
+      state.st_uid != ::geteuid() || !S_ISDIR(state.st_mode))
     return false;
-  pid_t process = 0;
-  std::from_chars(file.data() + prefix.size(), file.data() + file.size(), process);
-  return process > 0 && ::kill(process, 0) != 0 && errno == ESRCH;
+  const int lock = ::open((entry.path() / lock_name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (lock < 0) return false;
+  const bool is_free = ::flock(lock, LOCK_EX | LOCK_NB) == 0;
+  ::close(lock);
+  return is_free;
 }
 
 void remove_leftovers(const fs::path& folder) {
@@ -53,6 +57,11 @@ SocketFolder SocketFolder::make() {
     throw core::Error("no folder can be made for the sockets of the stream: " + std::generic_category().message(errno),
                       temporary.string(), "set TMPDIR to a folder on a local disk");
   made.is_own_ = true;
+  made.lock_ = ::open((fs::path(made.path_) / lock_name).c_str(), O_CREAT | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (made.lock_ < 0 || ::flock(made.lock_, LOCK_EX | LOCK_NB) != 0)
+    throw core::Error(
+        "the folder of the sockets of the stream cannot be locked: " + std::generic_category().message(errno),
+        made.path_, "set TMPDIR to a folder on a local disk");
   return made;
 }
 
@@ -63,11 +72,14 @@ SocketFolder SocketFolder::of_another(std::string path) {
 }
 
 SocketFolder::SocketFolder(SocketFolder&& other) noexcept
-    : path_(std::move(other.path_)), is_own_(std::exchange(other.is_own_, false)) {}
+    : path_(std::move(other.path_)),
+      is_own_(std::exchange(other.is_own_, false)),
+      lock_(std::exchange(other.lock_, -1)) {}
 
 SocketFolder::~SocketFolder() {
   std::error_code ignored;
   if (is_own_) fs::remove_all(path_, ignored);
+  if (lock_ >= 0) ::close(lock_);
 }
 
 std::string SocketFolder::address(const std::string& name) const {

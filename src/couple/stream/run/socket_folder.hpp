@@ -26,6 +26,7 @@ class SocketFolder {
  private:
   std::string path_;
   bool is_own_ = false;
+  int lock_ = -1;  // of a folder that is its own: held for as long as the process lives
 };
 
 }  // namespace sidestream::couple

@@ -12,19 +12,22 @@ namespace sidestream::couple {
 namespace {
 
 constexpr std::chrono::milliseconds longest_nap{50};
+constexpr double longest_early_s = 30.0;
 
 }  // namespace
 
-Station::Station(const std::string& block_address, const stream::Security& security, std::vector<int> cores)
-    : blocks_(block_address, security), cores_(std::move(cores)) {}
+Station::Station(const std::string& block_address, const stream::Security& security, std::vector<int> cores,
+                 stream::Server::Refused refused)
+    : refused_(std::move(refused)),
+      blocks_(block_address, security, longest_early_s, refused_),
+      cores_(std::move(cores)) {}
 
 Station::~Station() {
   end(0.0);
 }
 
-std::string Station::open(const std::string& address, const stream::Security& security,
-                          std::function<void(const std::string& peer, const std::string& key)> refused) {
-  control_.emplace(address, security, talk_limits, std::move(refused));
+std::string Station::open(const std::string& address, const stream::Security& security) {
+  control_.emplace(address, security, talk_limits, refused_);
   return control_->address();
 }
 

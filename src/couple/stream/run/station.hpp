@@ -19,8 +19,10 @@ namespace sidestream::couple {
 /// with the books of who reads. It calls nothing of MPI.
 class Station {
  public:
-  /// `cores`: on which its thread runs; none: where the rank does. Throws core::Error where the address cannot be had.
-  Station(const std::string& block_address, const stream::Security& security, std::vector<int> cores);
+  /// `cores`: on which its thread runs; none: where the rank does. `refused` is told of keys that are not let in.
+  /// Throws core::Error where the address cannot be had.
+  Station(const std::string& block_address, const stream::Security& security, std::vector<int> cores,
+          stream::Server::Refused refused);
   ~Station();
   Station(const Station&) = delete;
   Station& operator=(const Station&) = delete;
@@ -28,8 +30,7 @@ class Station {
   BlockServer& blocks() { return blocks_; }
 
   /// Has the thread talk with readers too: of the first rank, before `begin`. Returns the address that was bound.
-  std::string open(const std::string& address, const stream::Security& security,
-                   std::function<void(const std::string& peer, const std::string& key)> refused);
+  std::string open(const std::string& address, const stream::Security& security);
   /// From now on the thread works; `broker` is that of the first rank, null elsewhere, and outlives it.
   void begin(Broker* broker);
   /// There is something for readers.
@@ -43,6 +44,7 @@ class Station {
   void work();
   void say_farewell();
 
+  stream::Server::Refused refused_;
   BlockServer blocks_;
   std::optional<stream::Server> control_;
   Broker* broker_ = nullptr;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -114,6 +115,7 @@ class Stream : public Transport {
   void offer(const Plan& plan, const Announcement& announcement, const mesh::Snapshot& snapshot);
   void report(const std::vector<Broker::Withdrawn>& withdrawn, std::int64_t step);
   void free(std::span<const std::int64_t> finished);
+  void note_refusal(const std::string& peer, const std::string& key);
   void book_acknowledged();
   std::vector<std::string> names_of(const Orders& orders) const;
   Orders publish_all(const mesh::Snapshot& snapshot, const Orders& orders);
@@ -129,6 +131,7 @@ class Stream : public Transport {
   std::optional<SocketFolder> sockets_;
   std::unique_ptr<Broker> broker_;  // of the first rank
   TokenBucket refusals_told_{100.0, 0.1};
+  std::atomic<std::int64_t> refusals_untold_{0};  // at this rank, since the start
   std::unique_ptr<Station> station_;
   std::shared_ptr<SpillFile> spill_;
   BufferPool pool_;
@@ -170,10 +173,7 @@ Stream::Stream(Surroundings& around) : around_(around), group_(around.roles.grou
                         config.timeout_s},
         tell, answers_of(around_.config));
     const std::string asked = sockets_->is_open() ? sockets_->address("run") : config.listen;
-    const std::string address =
-        station_->open(asked, security(), [this](const std::string& peer, const std::string& key) {
-          if (refusals_told_.take()) around_.log.write("stream_refused", {{"address", peer}, {"key", key}});
-        });
+    const std::string address = station_->open(asked, security());
     const bool has_key = security().own.has_value();
     const std::string outside = host_of(address) == "0.0.0.0" || host_of(address) == "*"
                                     ? fmt::format("tcp://{}{}", host_name(), address.substr(address.rfind(':')))
@@ -182,6 +182,14 @@ Stream::Stream(Surroundings& around) : around_(around), group_(around.roles.grou
     around_.log.write("stream_open", {{"address", outside}, {"encrypted", has_key}, {"tasks", tasks}});
     station_->begin(broker_.get());
   });
+}
+
+// Of the thread that asks for keys. The log is the first rank's: what comes to others is counted.
+void Stream::note_refusal(const std::string& peer, const std::string& key) {
+  if (is_first() && refusals_told_.take())
+    around_.log.write("stream_refused", {{"address", peer}, {"key", key}});
+  else
+    ++refusals_untold_;
 }
 
 // After an error, readers are not waited for: they see that the run says nothing any more.
@@ -217,10 +225,17 @@ std::vector<Stream::Place> Stream::open() {
     if (is_of_files && !is_here)
       throw core::Error("the ranks are on several nodes, and the stream is local", "key `stream.listen`",
                         "name an address that readers can reach: listen = \"tcp://*:5555\", with keys");
+    if (!is_here && !security().own && is_local(config.listen))
+      throw core::Error(
+          "the ranks are on several nodes, and readers only on the first one are listened to, without keys",
+          "key `stream.listen`",
+          "make keys (`sidestream keys FOLDER`), or name an address of all nodes: listen = \"tcp://*:5555\"");
     const std::string host = is_here ? host_of(config.listen) : "*";
     const std::string asked =
         is_of_files ? sockets_->address(fmt::format("{}", group_.rank())) : fmt::format("tcp://{}:*", host);
-    station_ = std::make_unique<Station>(asked, security(), around_.config.cores);
+    station_ =
+        std::make_unique<Station>(asked, security(), around_.config.cores,
+                                  [this](const std::string& peer, const std::string& key) { note_refusal(peer, key); });
     for (std::string address : {station_->blocks().address(), station_->blocks().plain_address()}) {
       if (!is_here && !address.empty())
         address = fmt::format("tcp://{}{}", host_name(), address.substr(address.rfind(':')));
@@ -554,6 +569,8 @@ void Stream::finish(Drain drain) {
   broadcast_patiently(group_, "");
   settle(0);
   station_->end(farewell_s);
+  if (const std::int64_t untold = group_.sum(refusals_untold_.load()); untold > 0)
+    around_.log.write("stream_refused", {{"more", untold}});
 }
 
 }  // namespace
