@@ -135,6 +135,8 @@ class Broker {
   };
 
   nlohmann::json welcome(const std::string& peer, const nlohmann::json& request);
+  Reader reader_from(const std::string& peer, const nlohmann::json& request) const;
+  std::vector<std::int64_t> take_over_from_before(Reader& reader);
   nlohmann::json hear(Reader& reader, const nlohmann::json& request);
   static nlohmann::json ending(const Reader& reader);
   void give(stream::Server& server, Reader& reader);
