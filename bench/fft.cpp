@@ -17,6 +17,7 @@
 #include "report.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/fft/fft_plan.hpp"
+#include "sidestream/fft/in_place_field.hpp"
 #include "sidestream/mesh/forest.hpp"
 #include "sidestream/solvers/gravity.hpp"
 
@@ -125,12 +126,9 @@ Times time_fftw_mpi(const comm::Communicator& comm, int n) {
   return best;
 }
 
-// Bytes of all ranks' field, spectrum and plan over those of the field.
-double memory_of(const comm::Communicator& comm, const fft::FftPlan<double>& plan, const mesh::Field<double>& field,
-                 const mesh::Field<Complex>& spectrum) {
-  const std::size_t of_field = field.all().size_bytes();
-  const std::vector<double> parts =
-      comm.all_gather(static_cast<double>(of_field + spectrum.all().size_bytes() + plan.size_bytes()));
+// Bytes of all ranks' plan and fields over those of the cells.
+double memory_of(const comm::Communicator& comm, const fft::FftPlan<double>& plan, std::size_t fields_bytes) {
+  const std::vector<double> parts = comm.all_gather(static_cast<double>(fields_bytes + plan.size_bytes()));
   return std::accumulate(parts.begin(), parts.end(), 0.0) /
          static_cast<double>(plan.cells().product() * static_cast<std::int64_t>(sizeof(double)));
 }
@@ -149,7 +147,20 @@ Measured time_plan(const comm::Communicator& comm, const mesh::Layout& layout, c
     plan.forward(field, spectrum);
     plan.backward(spectrum, field);
   });
-  measured.memory = memory_of(comm, plan, field, spectrum);
+  measured.memory = memory_of(comm, plan, field.all().size_bytes() + spectrum.all().size_bytes());
+  return measured;
+}
+
+Measured time_in_place(const comm::Communicator& comm, const mesh::Layout& layout, fft::FftOptions options) {
+  options.in_place = true;
+  const fft::FftPlan<double> plan(comm, layout, options);
+  const fft::InPlaceField<double> both(plan, comm.rank());
+  Measured measured;
+  measured.times = time(comm, [&] {
+    plan.forward(both.cells(), both.modes());
+    plan.backward(both.modes(), both.cells());
+  });
+  measured.memory = memory_of(comm, plan, both.size_bytes());
   return measured;
 }
 
@@ -173,6 +184,7 @@ json measure(const comm::Communicator& comm, int n) {
   const Measured slabs = time_plan(comm, planes, {.decomposition = fft::Decomposition::slabs});
   const Measured pencils = time_plan(comm, rows, {.decomposition = fft::Decomposition::pencils});
   const Measured from_blocks = time_plan(comm, blocks, {});
+  const Measured slabs_in_place = time_in_place(comm, planes, {.decomposition = fft::Decomposition::slabs});
   const Measured kept_slabs = time_plan(comm, planes, {.decomposition = fft::Decomposition::slabs, .kept = kept});
   const Measured kept_from_blocks = time_plan(comm, blocks, {.kept = kept});
   const Times gravity = time_gravity(comm, blocks);
@@ -206,6 +218,7 @@ json measure(const comm::Communicator& comm, int n) {
           {"slabs", measured(slabs)},
           {"pencils", measured(pencils)},
           {"from_blocks_of_32", measured(from_blocks)},
+          {"slabs_in_place", against_full(slabs_in_place, slabs)},
           {"kept_slabs", against_full(kept_slabs, slabs)},
           {"kept_from_blocks_of_32", against_full(kept_from_blocks, from_blocks)},
           {"gravity", gravity_entry}};

@@ -1,7 +1,7 @@
-// Forward and backward transforms of a real field by each process grid, exchange strategy and depth of the pipeline, by
-// the protocol of the Blue Waters turbulence code: the slowest rank of the fastest step, and how its time divides; and
-// a sinusoid, of which one mode is left. Prints one JSON object; progress goes to stderr. The fastest is kept in the
-// wisdom file, where the plans of runs find it.
+// Forward and backward transforms of a real field by each process grid, exchange strategy, depth of the pipeline and
+// number of threads, by the protocol of the Blue Waters turbulence code: the slowest rank of the fastest step, and how
+// its time divides; and a sinusoid, of which one mode is left. Prints one JSON object; progress goes to stderr. The
+// fastest is kept in the wisdom file, where the plans of runs find it.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -33,14 +33,23 @@ using Spectrum = mesh::Field<std::complex<double>>;
 
 constexpr mesh::Int3 wave{1, 2, 3};
 
+// In the order of fft::ThreadMode.
+std::vector<std::string> thread_modes() {
+  return {"funneled", "serialized", "multiple"};
+}
+
 struct Arguments {
-  std::int32_t cells = 128, block = 32, repetitions = 10, components = 1, kept = 0;
+  std::int32_t cells = 128, block = 32, repetitions = 10, components = 1, kept = 0, threads = 1;
   std::vector<std::string> strategies;
-  std::string from = "pencils", wisdom;
+  std::string from = "pencils", thread_mode = "funneled", wisdom;
 
   mesh::Int3 grid() const { return {cells, cells, cells}; }
   fft::FftOptions options() const {
-    return {.components = components, .kept = kept > 0 ? std::optional(mesh::Int3{kept, kept, kept}) : std::nullopt};
+    const std::vector<std::string> modes = thread_modes();
+    return {.components = components,
+            .kept = kept > 0 ? std::optional(mesh::Int3{kept, kept, kept}) : std::nullopt,
+            .threads = threads,
+            .thread_mode = static_cast<fft::ThreadMode>(std::ranges::find(modes, thread_mode) - modes.begin())};
   }
   /// Of the cells; nothing: the x-pencils of each process grid.
   std::optional<mesh::Layout> given(int ranks) const {
@@ -60,7 +69,7 @@ std::vector<fft::Way> ways_for(const comm::Communicator& comm, const Arguments& 
   for (const std::string& name : arguments.strategies)
     strategies.push_back(redistribute::strategies().named(name).strategy);
   if (strategies.empty()) strategies = fft::ways_to_travel(comm);
-  return fft::ways(fft::process_grids(comm.size()), strategies, arguments.components);
+  return fft::ways(fft::process_grids(comm.size()), strategies, arguments.components, arguments.threads);
 }
 
 double sinusoid(int n, int k, int j, int i) {
@@ -152,6 +161,7 @@ json case_of(const comm::Communicator& comm, const fft::Way& way, const redistri
            {"strategy", redistribute::entry_of(way.strategy).name},
            {"depth", way.depth},
            {"pieces", way.pieces == fft::Pieces::components ? "components" : "planes"},
+           {"threads", way.threads},
            {"repetitions", trial.repeats}};
   if (!trial.problem.empty()) {
     one["error"] = trial.problem;
@@ -196,6 +206,8 @@ json measure(const comm::Communicator& comm, const Arguments& arguments) {
           {"components", arguments.components},
           {"kept", arguments.kept > 0 ? json(arguments.kept) : json()},
           {"from", arguments.from},
+          {"threads", arguments.threads},
+          {"thread_mode", arguments.thread_mode},
           {"sinusoid_errors", Transform(comm, arguments, ways[tuning.chosen]).errors()},
           {"fastest", tuning.chosen},
           {"wisdom", is_kept ? wisdom.path() : "none"},
@@ -211,14 +223,17 @@ double bytes_of(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   Arguments arguments;
-  apps::CommandLine line("Times transforms by every process grid, exchange strategy and depth of the pipeline.",
-                         SIDESTREAM_VERSION);
+  apps::CommandLine line(
+      "Times transforms by every process grid, exchange strategy, depth of the pipeline and number of threads.",
+      SIDESTREAM_VERSION);
   line.number("--cells", arguments.cells, "cells a side", 8);
   line.number("--block", arguments.block, "cells a side of a block", 1);
   line.number("--repetitions", arguments.repetitions, "steps that are measured", 1);
   line.number("--components", arguments.components, "fields that are transformed together", 1);
   line.number("--kept", arguments.kept, "largest wavenumber that is kept; 0: all", 0);
   line.word("--from", arguments.from, "layout of the cells", {.one_of = {"pencils", "blocks"}});
+  line.number("--threads", arguments.threads, "threads of a rank; half of them and so on are tried too", 1);
+  line.word("--thread-mode", arguments.thread_mode, "which of them call MPI", {.one_of = thread_modes()});
   line.parts("--strategies", arguments.strategies, "only these, with commas between");
   line.word("--wisdom", arguments.wisdom, "file of what is found; \"none\": none");
   if (const auto code = line.parse(argc, argv)) return *code;

@@ -1,6 +1,6 @@
 // Steps of lattice Boltzmann flows on both lattices, in floats and doubles, beside a copy of memory past the caches by
-// the same ranks, by turns: updates of cells a second, and the share of what the copy says that memory allows. Prints
-// one JSON object; progress goes to stderr.
+// the same ranks, by turns: updates of cells a second, and the share of what the copy says that memory allows; and what
+// it costs a run to publish each tenth step. Prints one JSON object; progress goes to stderr.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -8,7 +8,9 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
+#include "bench_lbm/publish_overhead.hpp"
 #include "bench_lbm/stream_copy.hpp"
 #include "bench_program.hpp"
 #include "command_line.hpp"
@@ -21,6 +23,7 @@
 namespace {
 
 using namespace sidestream;
+using apps::PublishedFlow, apps::publish_overheads;
 using nlohmann::json;
 using solvers::CollisionKind;
 
@@ -59,6 +62,23 @@ class Copy {
   double* from() { return reinterpret_cast<double*>(bytes_.get()); }
   core::Bytes bytes_;
 };
+
+// The middle one.
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+void add_publishes(const comm::Communicator& comm, const Arguments& arguments, mesh::Int3 cells, json& found) {
+  const PublishedFlow flow{cells, arguments.collision, found.at("precision"),
+                           cells.z > 1 ? "vorticity_magnitude" : "vorticity", arguments.repetitions};
+  const apps::Overheads overheads = publish_overheads(comm, flow);
+  found["published"] = flow.quantity;
+  found["publish_overhead"] = median(overheads.wall);
+  found["publish_overhead_of_processor"] = median(overheads.processor);
+  found["publish_overheads_of_turns"] = {{"wall", overheads.wall}, {"processor", overheads.processor}};
+}
 
 template <typename Real>
 json measure(const comm::Communicator& comm, const Arguments& arguments, mesh::Int3 cells, Copy& copy) {
@@ -118,8 +138,9 @@ int main(int argc, char** argv) {
   return apps::measure_in_parallel([&](const comm::Communicator& comm, int& failed) {
     const mesh::Int3 plane{arguments.plane, arguments.plane, 1},
         space{arguments.space, arguments.space, arguments.space};
+    // Populations, twice, and what is published: four numbers, a message and a copy of it.
     const double most =
-        2.0 * 8.0 * std::max(9.0 * static_cast<double>(plane.product()), 19.0 * static_cast<double>(space.product()));
+        8.0 * std::max(24.0 * static_cast<double>(plane.product()), 44.0 * static_cast<double>(space.product()));
     apps::require_memory(comm, "the populations", most, 16.0 * copied_doubles, "--plane and --space take fewer");
     failed = 1;
     Copy copy;
@@ -127,6 +148,7 @@ int main(int argc, char** argv) {
     const auto add = [&](const char* what, auto real, mesh::Int3 cells) {
       if (comm.rank() == 0) fmt::print(stderr, "{} of 4: {}\n", cases.size() + 1, what);
       cases.push_back(measure<decltype(real)>(comm, arguments, cells, copy));
+      add_publishes(comm, arguments, cells, cases.back());
     };
     add("D2Q9, double", 0.0, plane);
     add("D2Q9, single", 0.0F, plane);

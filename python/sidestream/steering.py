@@ -58,7 +58,7 @@ class Steering:
 
     def set(self, name: str, value: Any, *, at: int | None = None, why: str = "") -> int:
         """Gives a knob another value: a number, a word, a flag, numbers of a vector; with a unit a text ("2 h")."""
-        return self._change("set", at, why, name=name, value=_plain(value))
+        return self._change("set", at, why, name=name, value=_plain(name, value))
 
     def edit(
         self,
@@ -123,7 +123,7 @@ class Steering:
         return self._change("step", None, why, count=count)
 
     def checkpoint(self, *, at: int | None = None, why: str = "") -> int:
-        """Writes a checkpoint."""
+        """Writes a checkpoint, which is on the disk when `status` tells it among what was `done`."""
         return self._change("checkpoint", at, why)
 
     def stop(self, *, at: int | None = None, why: str = "") -> int:
@@ -232,11 +232,19 @@ def _condition(where: str) -> str:
 
 
 def _numbers(value: Any) -> NDArray[np.float64]:
+    _require_no_mask(value)
     array = np.asarray(value)
     if array.dtype.kind not in "iuf":
         raise UsageError(f"an array of {array.dtype} holds no real numbers", hint="convert it: array.astype(float)")
     with np.errstate(over="ignore"):  # what is too large is found where all have to be finite
         return array.astype(np.float64)
+
+
+def _require_no_mask(value: Any) -> None:
+    if isinstance(value, np.ma.MaskedArray):
+        raise UsageError(
+            "an edit takes no masked array", hint="leave cells out by a mask: `array.filled(1.0), where=~array.mask`"
+        )
 
 
 def _is_number(value: Any) -> bool:
@@ -257,6 +265,7 @@ def _blocks(corners: Corners, value: Any, where: Any, comm: Any) -> Sequence[Blo
         raise UsageError("several ranks give blocks, each with its first cell", hint="[((z, y, x), cells), ...]")
     (x0, y0, z0), (x1, y1, z1) = corners
     shape = (z1 - z0, y1 - y0, x1 - x0)
+    _require_no_mask(where)
     truths = np.asarray(where) if _is_mask(where) else np.True_
     if _is_mask(where) and (truths.dtype != np.bool_ or truths.shape != shape):
         raise UsageError(
@@ -289,6 +298,15 @@ def _require_finite(values: NDArray[np.float64]) -> None:
         raise UsageError("an edit takes finite numbers", hint="leave cells out by a mask: where=...")
 
 
-def _plain(value: Any) -> Any:
+def _plain(name: str, value: Any) -> Any:
     """What JSON knows: arrays and numbers of NumPy are taken as those of Python."""
-    return value.tolist() if hasattr(value, "tolist") else value
+    plain = value.tolist() if hasattr(value, "tolist") else value
+    try:
+        json.dumps(plain, allow_nan=False)
+    except ValueError as problem:
+        raise UsageError(f"`{name}` takes finite numbers, and not {value!r}") from problem
+    except TypeError as problem:
+        raise UsageError(
+            f"{value!r} is no value of `{name}`", hint="give a number, a word, a flag or a list"
+        ) from problem
+    return plain

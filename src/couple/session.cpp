@@ -118,6 +118,16 @@ class Session::Impl {
     return std::ranges::any_of(config_.tasks, [this](const Task& task) { return schedule_.is_due(task.name); });
   }
 
+  std::vector<std::string> foreseen(std::int64_t step, const std::vector<mesh::Quantity>& known) {
+    std::vector<std::string> all;
+    for (const Task& task : config_.tasks) {
+      const std::int64_t every = schedule_.trigger(task.name).when().every;
+      if (task.grid.empty() && every > 0 && step % every == 0)
+        std::ranges::copy(fields_to_send(task, known), std::back_inserter(all));
+    }
+    return all;
+  }
+
   void resume(const mesh::Moment& moment, const std::string& memory) {
     come_to(moment.step);
     schedule_.resume(moment, memory);
@@ -266,6 +276,9 @@ Schedule& Session::schedule() {
 }
 bool Session::is_due(const Occasion& occasion, const PresentState::SnapshotOf& snapshot) {
   return impl_->is_due(occasion, snapshot);
+}
+std::vector<std::string> Session::foreseen(std::int64_t step, const std::vector<mesh::Quantity>& known) {
+  return impl_->foreseen(step, known);
 }
 void Session::resume(const mesh::Moment& moment, const std::string& memory) {
   impl_->resume(moment, memory);

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
-#include "fft/rows.hpp"
-#include "fft/slices.hpp"
+#include "fft/driver.hpp"
+#include "fft/memory_ranges.hpp"
+#include "fft/pencil_lines.hpp"
+#include "fft/team.hpp"
+#include "fft/threads.hpp"
 #include "sidestream/comm/progress.hpp"
 #include "sidestream/fft/tuning.hpp"
 
@@ -17,76 +20,51 @@ using redistribute::Redistribution;
 namespace {
 
 // A multiple of what lines take of the cache at a time.
-constexpr std::ptrdiff_t columns_in_piece = 4096;
+constexpr std::ptrdiff_t columns_in_piece = 1024;
 
-/// A slice on its way, and the exchange that it is in.
-template <typename Cell>
-class Traveller {
- public:
-  int stage = 0;
-
-  void begin(const Slice<Cell>* slice) {
-    slice_ = slice;
-    stage = 0;
-    under_way_ = nullptr;
-  }
-  bool has_slice() const { return slice_ != nullptr; }
-  const Slice<Cell>& slice() const { return *slice_; }
-
-  bool is_under_way() const { return under_way_ != nullptr; }
-  template <typename T>
-  void leave(const Redistribution& by, const mesh::AnyField& from, const FieldView<T>& to) {
-    by.start(from, to);
-    under_way_ = &by;
-    to_ = to.table();
-    to_cells_ = std::is_same_v<T, Cell>;
-  }
-  void let_travel() const {
-    if (is_under_way()) under_way_->test();
-  }
-  void arrive() {
-    if (!is_under_way()) return;
-    to_cells_ ? under_way_->finish(FieldView<Cell>(to_))
-              : under_way_->finish(FieldView<typename ModeOf<Cell>::Type>(to_));
-    under_way_ = nullptr;
-  }
-
- private:
-  const Slice<Cell>* slice_ = nullptr;
-  const Redistribution* under_way_ = nullptr;
-  std::shared_ptr<const mesh::BlockTable> to_;
-  bool to_cells_ = false;
-};
+// The times of one of so many threads at once.
+void add(const FftTimes& one, std::size_t threads, FftTimes& all) {
+  const double share = 1.0 / static_cast<double>(threads);
+  all.transform_s += share * one.transform_s;
+  all.moves.pack_s += share * one.moves.pack_s;
+  all.moves.exchange_s += share * one.moves.exchange_s;
+  all.moves.unpack_s += share * one.moves.unpack_s;
+}
 
 }  // namespace
 
 template <typename Cell>
 struct FftPlan<Cell>::Plan {
   static constexpr bool is_real = !std::is_same_v<Cell, Mode>;
-  using Number = typename RowsOf<Cell>::Number;
+  using Lines = PencilLines<Cell>;
   using Modes = FieldView<Mode>;
 
   comm::Communicator comm;
   FftOptions options;
   Pencils pencils;
-  typename RowsOf<Cell>::Type x;
-  ComplexLines<Number> y, z;
   Slices<Cell> slices;
   // Full lines along z, where the caller's field does not hold them, and their modes in the same memory.
   bool has_own_z;
   std::vector<Mode> z_memory;
   Modes own_z_cells, own_z_modes;
   std::optional<Redistribution> ghost_fill, z_to_wanted, wanted_to_z;
-  // Slices on their way, slice n in place n modulo their number, and the modes between z and where they are wanted.
-  std::vector<Traveller<Cell>> travellers;
-  Traveller<Cell> travelling_modes;
+  std::vector<FftTimes> times_of_drivers;  // where there are several
+  Turns turns;
+  std::vector<Driver<Cell>> drivers;
+  Traveller<Cell> travelling_modes;  // between z and where they are wanted
+  std::vector<Lines> lines;          // of each thread
+  bool has_windows_forward = false, has_windows_backward = false;
+  Team team;
 
   Plan(const comm::Communicator& its_comm, const Layout& given, const FftOptions& its_options);
 
+  void require_memory(const FieldView<const Cell>& cells, const Modes& modes) const;
   void forward(const FieldView<const Cell>& input, const Modes& spectrum);
   void backward(const Modes& spectrum, const FieldView<Cell>& output);
 
  private:
+  // Lines along z wait for all slices where other threads have some of them, or theirs may be the caller's cells.
+  bool do_columns_wait() const { return options.in_place || drivers.size() > 1; }
   // The stages along z of a group of components, where the caller's modes of it are in `spectrum`.
   Modes z_cells(const Modes& spectrum, int group) const { return has_own_z ? of_group(own_z_cells, group) : spectrum; }
   Modes z_modes(const Modes& spectrum, int group) const {
@@ -97,28 +75,25 @@ struct FftPlan<Cell>::Plan {
     if (slices.groups() == 1 || all.blocks() == 0) return all;
     return all.component(group * slices.components_of_group(), slices.components_of_group());
   }
-  auto timed_lines() const {
-    FftTimes* const times = options.times;
+  static auto timed_lines(FftTimes* times) {
     return redistribute::Timed(times ? &times->transform_s : nullptr, [times] { return times->moves.total_s(); });
   }
 
   template <typename Stage>
-  void send_all(Stage stage);
-  bool forward_stage(Traveller<Cell>& traveller, const FieldView<const Cell>& input, const Modes& spectrum);
-  bool backward_stage(Traveller<Cell>& traveller, const Modes& spectrum, const FieldView<Cell>& output);
+  void drive(bool& has_windows, Stage stage);
+  bool forward_stage(Driver<Cell>& driver, Traveller<Cell>& traveller, const FieldView<const Cell>& input,
+                     const Modes& spectrum);
+  bool backward_stage(Driver<Cell>& driver, Traveller<Cell>& traveller, const Modes& spectrum,
+                      const FieldView<Cell>& output);
+  void end_group(const Modes& spectrum, int group);
+  void begin_group(const Modes& spectrum, int group);
   void fetch_modes(const Modes& spectrum, int group);
-  void forward_columns(const Modes& cells, const Modes& modes);
-  void backward_columns(const Modes& modes, const Modes& cells);
-  void let_travel() const;
+  void let_travel(const Driver<Cell>& driver);
 
-  void forward_rows(const FieldView<const Cell>& from, const Modes& to, int component, int k);
-  void backward_rows(const Modes& from, const FieldView<Cell>& to, int component, int k);
-  void forward_plane(const Modes& from, const Modes& to, int component, int k);
-  void backward_plane(const Modes& from, const Modes& to, int component, int k);
   template <typename F>
-  void for_each_plane(const Modes& modes, F f) const;
+  void for_each_plane(const Driver<Cell>& driver, const Modes& modes, F f);
   template <typename F>
-  void for_each_columns(const Modes& cells, const Modes& modes, F f) const;
+  void for_each_columns(const Modes& cells, const Modes& modes, F f);
 };
 
 template <typename Cell>
@@ -126,14 +101,21 @@ FftPlan<Cell>::Plan::Plan(const comm::Communicator& its_comm, const Layout& give
     : comm(its_comm.duplicate()),
       options(its_options),
       pencils(pencils_of(given, comm.size(), is_real, options)),
-      x(pencils.cells.x, pencils.x_modes.domain().hi.x),
-      y(pencils.cells.y, pencils.waves.y),
-      z(pencils.cells.z, pencils.waves.z),
       slices(comm, pencils, options),
-      has_own_z(!pencils.keeps_all_of_z() || !pencils.is_wanted_in_pencils()),
-      travellers(static_cast<std::size_t>(slices.depth())) {
+      has_own_z(!pencils.keeps_all_of_z() || !pencils.is_wanted_in_pencils() ||
+                (options.in_place && !pencils.are_planes_whole())),
+      turns(options.thread_mode == ThreadMode::serialized && options.threads > 1),
+      travelling_modes(turns, options.times ? &options.times->moves : nullptr),
+      lines(static_cast<std::size_t>(options.threads), Lines(pencils)),
+      team(options.threads) {
   options.grid = pencils.grid;
-  options.depth = slices.depth();
+  const int number = std::min(drivers_of(options), slices.places());
+  options.depth = (slices.places() + number - 1) / number;
+  times_of_drivers.resize(static_cast<std::size_t>(number));
+  for (int n = 0; n < number; ++n) {
+    FftTimes* const times = number == 1 ? options.times : &times_of_drivers[static_cast<std::size_t>(n)];
+    drivers.emplace_back(slices.all(), slices.places(), n, number, turns, options.times ? times : nullptr);
+  }
   const int rank = comm.rank(), components = options.components;
   if (has_own_z) {
     z_memory.resize(mesh::Field<Mode>::size_bytes(pencils.z_cells, rank, components) / sizeof(Mode));
@@ -153,125 +135,89 @@ FftPlan<Cell>::Plan::Plan(const comm::Communicator& its_comm, const Layout& give
     if (*step) (*step)->measure(options.times ? &options.times->moves : nullptr);
 }
 
-// Lines along x of plane k, of a rank's one box.
-template <typename Cell>
-void FftPlan<Cell>::Plan::forward_rows(const FieldView<const Cell>& from, const Modes& to, int component, int k) {
-  const mesh::Box& box = to.box(0);
-  const auto in = from.view(0);
-  const auto out = to.view(0);
-  x.forward(&in(component, k, box.lo.y, 0), in.stride_y(), &out(component, k, box.lo.y, 0), out.stride_y(),
-            box.extent().y);
-}
-
-template <typename Cell>
-void FftPlan<Cell>::Plan::backward_rows(const Modes& from, const FieldView<Cell>& to, int component, int k) {
-  const mesh::Box& box = from.box(0);
-  const auto in = from.view(0);
-  const auto out = to.view(0);
-  x.backward(&in(component, k, box.lo.y, 0), in.stride_y(), &out(component, k, box.lo.y, 0), out.stride_y(),
-             box.extent().y);
-}
-
-// Lines along y of plane k.
-template <typename Cell>
-void FftPlan<Cell>::Plan::forward_plane(const Modes& from, const Modes& to, int component, int k) {
-  const mesh::Box& box = from.box(0);
-  const auto in = from.view(0), out = to.view(0);
-  y.forward(&in(component, k, 0, box.lo.x), in.stride_y(), &out(component, k, 0, box.lo.x), out.stride_y(),
-            box.extent().x);
-}
-
-template <typename Cell>
-void FftPlan<Cell>::Plan::backward_plane(const Modes& from, const Modes& to, int component, int k) {
-  const mesh::Box& box = to.box(0);
-  const auto in = from.view(0), out = to.view(0);
-  y.backward(&in(component, k, 0, box.lo.x), in.stride_y(), &out(component, k, 0, box.lo.x), out.stride_y(),
-             box.extent().x);
-}
-
+// Calls f(lines, component, k) for the planes of a slice: on the thread that drives it, or on all where there is no
+// other one.
 template <typename Cell>
 template <typename F>
-void FftPlan<Cell>::Plan::for_each_plane(const Modes& modes, F f) const {
+void FftPlan<Cell>::Plan::for_each_plane(const Driver<Cell>& driver, const Modes& modes, F f) {
   if (modes.blocks() == 0) return;
-  const auto timed = timed_lines();
-  for (int component = 0; component < modes.components(); ++component)
-    for (int k = modes.box(0).lo.z; k < modes.box(0).hi.z; ++k) {
-      let_travel();
-      f(component, k);
+  const auto timed = timed_lines(driver.times());
+  const mesh::Box& box = modes.box(0);
+  const int planes = box.extent().z;
+  const auto work = [&](Lines& own, int n) { f(own, n / planes, box.lo.z + n % planes); };
+  const auto number = static_cast<std::size_t>(&driver - drivers.data());
+  if (drivers.size() > 1) {
+    for (int n = 0; n < planes * modes.components(); ++n) {
+      let_travel(driver);
+      work(lines[number], n);
     }
+    return;
+  }
+  team.share(planes * modes.components(), [&](int thread, int n) {
+    if (thread == 0) let_travel(driver);
+    work(lines[static_cast<std::size_t>(thread)], n);
+  });
 }
 
-// Lines along z: neighbours along x are neighbours in memory, and so are rows that follow on each other. Calls
-// f(cells, their stride, modes, their stride, columns).
+// Lines along z, on all threads: neighbours along x are neighbours in memory, and so are rows that follow on each
+// other. Calls f(lines, cells, their stride, modes, their stride, columns).
 template <typename Cell>
 template <typename F>
-void FftPlan<Cell>::Plan::for_each_columns(const Modes& cells, const Modes& modes, F f) const {
+void FftPlan<Cell>::Plan::for_each_columns(const Modes& cells, const Modes& modes, F f) {
   if (cells.blocks() == 0) return;
-  const auto timed = timed_lines();
+  const auto timed = timed_lines(options.times);
   const mesh::Box& box = cells.box(0);
   const auto on_cells = cells.view(0), on_modes = modes.view(0);
   const Int3 extent = box.extent();
   const bool follow = on_cells.stride_y() == extent.x && on_modes.stride_y() == extent.x;
   const int rows = follow ? 1 : extent.y;
   const std::ptrdiff_t columns = follow ? std::ptrdiff_t{extent.x} * extent.y : extent.x;
-  for (int component = 0; component < cells.components(); ++component)
-    for (int j = box.lo.y; j < box.lo.y + rows; ++j)
-      for (std::ptrdiff_t first = 0; first < columns; first += columns_in_piece) {
-        let_travel();
-        f(&on_cells(component, 0, j, box.lo.x) + first, on_cells.stride_z(),
-          &on_modes(component, 0, j, box.lo.x) + first, on_modes.stride_z(),
-          std::min(columns_in_piece, columns - first));
-      }
-}
-
-template <typename Cell>
-void FftPlan<Cell>::Plan::forward_columns(const Modes& cells, const Modes& modes) {
-  for_each_columns(cells, modes, [&](Mode* from, auto from_stride, Mode* to, auto to_stride, auto columns) {
-    z.forward(from, from_stride, to, to_stride, columns);
-  });
-}
-
-template <typename Cell>
-void FftPlan<Cell>::Plan::backward_columns(const Modes& modes, const Modes& cells) {
-  for_each_columns(cells, modes, [&](Mode* to, auto to_stride, Mode* from, auto from_stride, auto columns) {
-    z.backward(from, from_stride, to, to_stride, columns);
+  const auto pieces = static_cast<int>((columns + columns_in_piece - 1) / columns_in_piece);
+  team.share(cells.components() * rows * pieces, [&](int thread, int n) {
+    if (thread == 0) let_travel(drivers.front());
+    const int component = n / pieces / rows, j = box.lo.y + n / pieces % rows;
+    const std::ptrdiff_t first = n % pieces * columns_in_piece;
+    f(lines[static_cast<std::size_t>(thread)], &on_cells(component, 0, j, box.lo.x) + first, on_cells.stride_z(),
+      &on_modes(component, 0, j, box.lo.x) + first, on_modes.stride_z(), std::min(columns_in_piece, columns - first));
   });
 }
 
 // Between two pieces of work: MPI, and whoever else has something under way, may go on.
 template <typename Cell>
-void FftPlan<Cell>::Plan::let_travel() const {
-  comm::progress(comm);
-  for (const Traveller<Cell>& traveller : travellers) traveller.let_travel();
-  travelling_modes.let_travel();
+void FftPlan<Cell>::Plan::let_travel(const Driver<Cell>& driver) {
+  turns.take_if_free([&] {
+    if (&driver == &drivers.front()) {
+      comm::progress(comm);
+      travelling_modes.let_travel();
+    }
+    driver.let_travel();
+  });
 }
 
-// Has all slices go their way, as many at once as there are travellers. `stage(traveller)` does what comes before the
-// next exchange and starts that; false: there was nothing left to do. All slices are in as many exchanges (one at
-// least, where several are on their way), so they end in their order, and all ranks start the same exchanges in the
-// same order.
+// Has all slices go their way, each on the thread that drives it; the first time all on this one, in an order that is
+// that of all ranks, because some strategies make windows then.
 template <typename Cell>
 template <typename Stage>
-void FftPlan<Cell>::Plan::send_all(Stage stage) {
-  const auto has_ended = [&](Traveller<Cell>& traveller) {
-    traveller.arrive();
-    while (!traveller.is_under_way())
-      if (!stage(traveller)) return true;
-    return false;
+void FftPlan<Cell>::Plan::drive(bool& has_windows, Stage stage) {
+  const auto send = [&](Driver<Cell>& driver) {
+    driver.send_all([&](Traveller<Cell>& traveller) { return stage(driver, traveller); });
   };
-  auto next = slices.all().begin();
-  for (Traveller<Cell>& traveller : travellers) traveller.begin(&*next++);
-  for (std::size_t left = slices.all().size(); left > 0;)
-    for (Traveller<Cell>& traveller : travellers)
-      while (traveller.has_slice() && has_ended(traveller)) {
-        --left;
-        traveller.begin(next == slices.all().end() ? nullptr : &*next++);
-      }
+  std::ranges::fill(times_of_drivers, FftTimes{});
+  const bool is_at_once = drivers.size() > 1 && has_windows;
+  if (is_at_once)
+    team.run([&](int thread) {
+      if (const auto n = static_cast<std::size_t>(thread); n < drivers.size()) send(drivers[n]);
+    });
+  else
+    std::ranges::for_each(drivers, send);
+  has_windows = true;
+  if (options.times && drivers.size() > 1)
+    for (const FftTimes& one : times_of_drivers) add(one, is_at_once ? drivers.size() : 1, *options.times);
 }
 
 template <typename Cell>
-bool FftPlan<Cell>::Plan::forward_stage(Traveller<Cell>& traveller, const FieldView<const Cell>& input,
-                                        const Modes& spectrum) {
+bool FftPlan<Cell>::Plan::forward_stage(Driver<Cell>& driver, Traveller<Cell>& traveller,
+                                        const FieldView<const Cell>& input, const Modes& spectrum) {
   const Slice<Cell>& slice = traveller.slice();
   const FieldView<const Cell> given = of_group(input, slice.group);
   const FieldView<const Cell> cells = slice.given_to_x ? slice.x_cells : given;
@@ -283,33 +229,44 @@ bool FftPlan<Cell>::Plan::forward_stage(Traveller<Cell>& traveller, const FieldV
       return true;
     case 1:
       // With slabs a plane goes through both x and y while it is in the cache.
-      for_each_plane(slice.x_modes, [&](int component, int k) {
-        forward_rows(cells, slice.x_modes, component, k);
-        if (!slice.x_to_y) forward_plane(slice.y_cells, y_modes, component, k);
+      for_each_plane(driver, slice.x_modes, [&](Lines& own, int component, int k) {
+        own.forward_rows(cells, slice.x_modes, component, k);
+        if (!slice.x_to_y) own.forward_plane(slice.y_cells, y_modes, component, k);
       });
       if (slice.x_to_y) traveller.leave(*slice.x_to_y, slice.x_modes, slice.y_cells);
       return true;
     case 2:
       if (slice.x_to_y)
-        for_each_plane(slice.y_cells,
-                       [&](int component, int k) { forward_plane(slice.y_cells, y_modes, component, k); });
+        for_each_plane(driver, slice.y_cells, [&](Lines& own, int component, int k) {
+          own.forward_plane(slice.y_cells, y_modes, component, k);
+        });
       if (slice.y_to_z) traveller.leave(*slice.y_to_z, slice.y_modes, along_z);
       return true;
     default:
-      if (slice.ends_group) {
-        const Modes modes = z_modes(wanted, slice.group);
-        forward_columns(along_z, modes);
-        travelling_modes.arrive();
-        if (z_to_wanted) travelling_modes.leave(*z_to_wanted, modes, wanted);
-      }
+      if (slice.ends_group && !do_columns_wait()) end_group(spectrum, slice.group);
       return false;
   }
+}
+
+// The lines along z of a group, and their modes on their way to where they are wanted.
+template <typename Cell>
+void FftPlan<Cell>::Plan::end_group(const Modes& spectrum, int group) {
+  const Modes wanted = of_group(spectrum, group), modes = z_modes(wanted, group);
+  for_each_columns(z_cells(wanted, group), modes,
+                   [](Lines& own, Mode* cells, auto cells_stride, Mode* to, auto to_stride, std::ptrdiff_t columns) {
+                     own.columns().forward(cells, cells_stride, to, to_stride, columns);
+                   });
+  travelling_modes.arrive();
+  if (z_to_wanted) travelling_modes.leave(*z_to_wanted, modes, wanted);
 }
 
 template <typename Cell>
 void FftPlan<Cell>::Plan::forward(const FieldView<const Cell>& input, const Modes& spectrum) {
   travelling_modes.begin(nullptr);
-  send_all([&](Traveller<Cell>& traveller) { return forward_stage(traveller, input, spectrum); });
+  drive(has_windows_forward, [&](Driver<Cell>& driver, Traveller<Cell>& traveller) {
+    return forward_stage(driver, traveller, input, spectrum);
+  });
+  for (int group = 0; do_columns_wait() && group < slices.groups(); ++group) end_group(spectrum, group);
   travelling_modes.arrive();
 }
 
@@ -320,8 +277,21 @@ void FftPlan<Cell>::Plan::fetch_modes(const Modes& spectrum, int group) {
   travelling_modes.leave(*wanted_to_z, wanted, z_modes(wanted, group));
 }
 
+// Takes the modes of a group and transforms its lines along z, while those of the next one come.
 template <typename Cell>
-bool FftPlan<Cell>::Plan::backward_stage(Traveller<Cell>& traveller, const Modes& spectrum,
+void FftPlan<Cell>::Plan::begin_group(const Modes& spectrum, int group) {
+  const Modes wanted = of_group(spectrum, group);
+  travelling_modes.arrive();
+  fetch_modes(spectrum, group + 1);
+  for_each_columns(
+      z_cells(wanted, group), z_modes(wanted, group),
+      [](Lines& own, Mode* cells, auto cells_stride, Mode* from, auto from_stride, std::ptrdiff_t columns) {
+        own.columns().backward(from, from_stride, cells, cells_stride, columns);
+      });
+}
+
+template <typename Cell>
+bool FftPlan<Cell>::Plan::backward_stage(Driver<Cell>& driver, Traveller<Cell>& traveller, const Modes& spectrum,
                                          const FieldView<Cell>& output) {
   const Slice<Cell>& slice = traveller.slice();
   const FieldView<Cell> given = of_group(output, slice.group);
@@ -330,23 +300,20 @@ bool FftPlan<Cell>::Plan::backward_stage(Traveller<Cell>& traveller, const Modes
   const Modes& y_modes = slice.z_to_y ? slice.y_modes : along_z;
   switch (traveller.stage++) {
     case 0:
-      if (slice.begins_group) {
-        travelling_modes.arrive();
-        fetch_modes(spectrum, slice.group + 1);
-        backward_columns(z_modes(wanted, slice.group), along_z);
-      }
+      if (slice.begins_group && !do_columns_wait()) begin_group(spectrum, slice.group);
       if (slice.z_to_y) traveller.leave(*slice.z_to_y, along_z, slice.y_modes);
       return true;
     case 1:
       if (!slice.y_to_x) return true;
-      for_each_plane(slice.y_cells,
-                     [&](int component, int k) { backward_plane(y_modes, slice.y_cells, component, k); });
+      for_each_plane(driver, slice.y_cells, [&](Lines& own, int component, int k) {
+        own.backward_plane(y_modes, slice.y_cells, component, k);
+      });
       traveller.leave(*slice.y_to_x, slice.y_cells, slice.x_modes);
       return true;
     case 2:
-      for_each_plane(slice.x_modes, [&](int component, int k) {
-        if (!slice.y_to_x) backward_plane(y_modes, slice.y_cells, component, k);
-        backward_rows(slice.x_modes, cells, component, k);
+      for_each_plane(driver, slice.x_modes, [&](Lines& own, int component, int k) {
+        if (!slice.y_to_x) own.backward_plane(y_modes, slice.y_cells, component, k);
+        own.backward_rows(slice.x_modes, cells, component, k);
       });
       if (slice.x_to_given) traveller.leave(*slice.x_to_given, slice.x_cells, given);
       return true;
@@ -359,14 +326,30 @@ template <typename Cell>
 void FftPlan<Cell>::Plan::backward(const Modes& spectrum, const FieldView<Cell>& output) {
   travelling_modes.begin(nullptr);
   fetch_modes(spectrum, 0);
-  send_all([&](Traveller<Cell>& traveller) { return backward_stage(traveller, spectrum, output); });
+  for (int group = 0; do_columns_wait() && group < slices.groups(); ++group) begin_group(spectrum, group);
+  drive(has_windows_backward, [&](Driver<Cell>& driver, Traveller<Cell>& traveller) {
+    return backward_stage(driver, traveller, spectrum, output);
+  });
   if (ghost_fill) ghost_fill->apply(output, output);
 }
 
 template <typename Cell>
-FftPlan<Cell>::FftPlan(const comm::Communicator& comm, const Layout& cells, const FftOptions& options)
-    : plan_(std::make_unique<Plan>(comm, cells,
-                                   is_to_be_tuned(comm, options) ? tuned<Cell>(comm, cells, options) : options)) {}
+void FftPlan<Cell>::Plan::require_memory(const FieldView<const Cell>& cells, const Modes& modes) const {
+  if (!overlap(cells, modes)) return;
+  if (!options.in_place)
+    throw core::Error("cells and modes of a transform lie in the same memory", "",
+                      "give them memory of their own, or make the plan with `in_place`");
+  if (!has_own_z && !have_same_planes(cells, modes))
+    throw core::Error("in place on one rank, each plane of modes begins where its plane of cells does", "",
+                      "let rows of cells have room for their modes, as those of an InPlaceField");
+}
+
+template <typename Cell>
+FftPlan<Cell>::FftPlan(const comm::Communicator& comm, const Layout& cells, const FftOptions& options) {
+  require_threads(options, comm::thread_level());
+  plan_ =
+      std::make_unique<Plan>(comm, cells, is_to_be_tuned(comm, options) ? tuned<Cell>(comm, cells, options) : options);
+}
 template <typename Cell>
 FftPlan<Cell>::~FftPlan() = default;
 template <typename Cell>
@@ -423,6 +406,7 @@ template <typename Cell>
 void FftPlan<Cell>::forward(const FieldView<const Cell>& input, const FieldView<Mode>& spectrum) const {
   require_fit(input, real(), plan_->comm.rank(), plan_->options.components);
   require_fit(spectrum, spectral(), plan_->comm.rank(), plan_->options.components);
+  plan_->require_memory(input, spectrum);
   plan_->forward(input, spectrum);
 }
 
@@ -430,6 +414,7 @@ template <typename Cell>
 void FftPlan<Cell>::backward(const FieldView<Mode>& spectrum, const FieldView<Cell>& output) const {
   require_fit(spectrum, spectral(), plan_->comm.rank(), plan_->options.components);
   require_fit(output, real(), plan_->comm.rank(), plan_->options.components);
+  plan_->require_memory(output, spectrum);
   plan_->backward(spectrum, output);
 }
 

@@ -66,6 +66,7 @@ bool Pencils::is_wanted_in_pencils() const {
 Pencils pencils_of(const Layout& given, int ranks, bool is_real, const FftOptions& options) {
   core::require(options.components > 0 && options.ghost >= 0,
                 "a Fourier transform takes at least one component and no negative number of ghost cells");
+  core::require(!options.in_place || options.ghost == 0, "cells that are transformed in place have no ghost cells");
   const Int3 n = cells_of(given), w = waves_of(n, options.kept);
   const Int3 m{is_real ? w.x / 2 + 1 : w.x, w.y, w.z};
   const ProcessGrid grid =

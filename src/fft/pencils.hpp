@@ -19,6 +19,8 @@ struct Pencils {
   bool y_is_x() const;
   bool z_is_y() const;
   bool is_wanted_in_pencils() const;
+  /// Whether no plane is divided or moved: one rank does it all, from cells in one block.
+  bool are_planes_whole() const { return is_given_in_pencils() && y_is_x() && z_is_y(); }
   bool keeps_all_of_z() const { return waves.z == cells.z; }
 };
 

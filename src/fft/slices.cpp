@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "fft/threads.hpp"
+
 namespace sidestream::fft {
 
 using mesh::Box;
@@ -17,13 +19,13 @@ constexpr std::int64_t most_slices = 16;
 
 // Of each group. Equal on all ranks; no slice is empty everywhere.
 template <typename Cell>
-int count_of(const Pencils& pencils, int components, int groups, int depth) {
+int count_of(const Pencils& pencils, int components, int groups, int places) {
   const std::int64_t planes = std::max<std::int64_t>(1, pencils.cells.z / pencils.grid.columns);
   const std::int64_t bytes =
       pencils.cells.product() * components * static_cast<std::int64_t>(sizeof(Cell)) / pencils.grid.ranks();
   const std::int64_t most = std::min(planes, std::max(std::int64_t{1}, most_slices / groups));
   // Enough for the work on one to last while the others travel.
-  const std::int64_t least = depth == 1 ? 1 : std::min<std::int64_t>(most, (2 * depth + groups - 1) / groups);
+  const std::int64_t least = places == 1 ? 1 : std::min<std::int64_t>(most, (2 * places + groups - 1) / groups);
   return static_cast<int>(std::clamp(bytes / slice_size_bytes, least, most));
 }
 
@@ -48,9 +50,9 @@ Slices<Cell>::Slices(const comm::Communicator& comm, const Pencils& pencils, con
       components_(options.components / groups_) {
   // Slices that never travel would not wait for each other.
   const bool travels = !pencils.is_given_in_pencils() || !pencils.y_is_x() || !pencils.z_is_y();
-  const int depth = travels ? std::max(options.depth, 1) : 1,
-            count = count_of<Cell>(pencils, components_, groups_, depth);
-  for (int n = 0; n < std::min(depth, count * groups_); ++n) memory_.push_back(allocated(pencils, comm.rank(), count));
+  const int places = (travels ? std::max(options.depth, 1) : 1) * drivers_of(options),
+            count = count_of<Cell>(pencils, components_, groups_, places);
+  for (int n = 0; n < std::min(places, count * groups_); ++n) memory_.push_back(allocated(pencils, comm.rank(), count));
   for (int index = 0; index < count * groups_; ++index) slices_.push_back(make(comm, pencils, options, index, count));
 }
 
@@ -100,8 +102,6 @@ Slice<Cell> Slices<Cell>::make(const comm::Communicator& comm, const Pencils& pe
     slice.y_to_z.emplace(comm, y_modes, pencils.z_cells, options.strategy);
     slice.z_to_y.emplace(comm, pencils.z_cells, y_modes, options.strategy);
   }
-  for (auto* step : {&slice.given_to_x, &slice.x_to_given, &slice.x_to_y, &slice.y_to_x, &slice.y_to_z, &slice.z_to_y})
-    if (*step) (*step)->measure(options.times ? &options.times->moves : nullptr);
   return slice;
 }
 

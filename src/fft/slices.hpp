@@ -19,6 +19,11 @@ struct Slice {
   mesh::FieldView<Cell> x_cells;           ///< unless the caller's are in x-pencils
   mesh::FieldView<Mode> x_modes;           ///< in the memory of `x_cells`, row on row
   mesh::FieldView<Mode> y_cells, y_modes;  ///< in the same memory as each other
+
+  void measure(redistribute::MoveTimes* times) {
+    for (auto* step : {&given_to_x, &x_to_given, &x_to_y, &y_to_x, &y_to_z, &z_to_y})
+      if (*step) (*step)->measure(times);
+  }
 };
 
 /// The slices of a transform and their memory.
@@ -32,10 +37,11 @@ class Slices {
 
   /// Group by group.
   const std::vector<Slice<Cell>>& all() const { return slices_; }
+  std::vector<Slice<Cell>>& all() { return slices_; }
   int groups() const { return groups_; }
   int components_of_group() const { return components_; }
-  /// Slices that may be on their way at once: `n` and those up to `n + depth() - 1`.
-  int depth() const { return static_cast<int>(memory_.size()); }
+  /// Slices that may be on their way at once: `n` and those up to `n + places() - 1`.
+  int places() const { return static_cast<int>(memory_.size()); }
   std::size_t size_bytes() const;
 
  private:

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 
 #include "fft/pencils.hpp"
+#include "fft/threads.hpp"
 #include "sidestream/mesh/any_field.hpp"
 #include "sidestream/redistribute/exchange_choice.hpp"
 #include "sidestream/redistribute/tuner.hpp"
@@ -64,7 +66,16 @@ std::vector<ProcessGrid> grids_for(const Layout& given, int ranks, bool is_real,
 
 std::vector<Way> ways_for(const comm::Communicator& comm, const std::vector<ProcessGrid>& grids,
                           const FftOptions& options) {
-  std::vector<Way> all = ways(grids, ways_to_travel(comm), options.components);
+  const int threads = options.threads == 1 ? 1 : std::min(options.threads, comm::cores_of_rank(comm));
+  if (comm.size() == 1) {
+    std::vector<Way> all = ways(grids, std::array{Strategy::p2p}, 1, threads);
+    for (Way& way : all) {
+      way.depth = std::max(options.depth, 1);
+      way.pieces = options.pieces;
+    }
+    return all;
+  }
+  std::vector<Way> all = ways(grids, ways_to_travel(comm), options.components, threads);
   if (options.depth == 0) return all;
   std::erase_if(all, [](const Way& way) { return way.depth != 1; });
   for (Way& way : all) {
@@ -80,9 +91,8 @@ FftOptions tuned_in(const comm::Communicator& comm, Int3 cells, const std::optio
   constexpr bool is_real = !std::is_same_v<Cell, typename ModeOf<Cell>::Type>;
   const auto layout_for = [&](ProcessGrid grid) { return given ? *given : x_pencils(cells, grid); };
   const std::vector<ProcessGrid> grids = grids_for(layout_for({1, 1}), comm.size(), is_real, options);
-  if (comm.size() == 1)
-    return Way{grids.front(), Strategy::p2p, std::max(options.depth, 1), options.pieces}.of(options);
   const std::vector<Way> all = ways_for(comm, grids, options);
+  if (all.size() == 1) return all.front().of(options);
   std::vector<redistribute::Candidate> candidates;
   for (const Way& way : all)
     candidates.push_back({way.name(), [&] {
@@ -102,8 +112,11 @@ FftOptions tuned_in(const comm::Communicator& comm, Int3 cells, const std::optio
 
 std::string Way::name() const {
   std::string text = fmt::format("{} x {}, {}", grid.rows, grid.columns, redistribute::entry_of(strategy).name);
-  if (pieces == Pieces::components) return text + fmt::format(", {} components under way", depth);
-  return depth == 1 ? text : text + fmt::format(", {} under way", depth);
+  if (pieces == Pieces::components)
+    text += fmt::format(", {} components under way", depth);
+  else if (depth > 1)
+    text += fmt::format(", {} under way", depth);
+  return threads == 1 ? text : text + fmt::format(", {} threads", threads);
 }
 
 FftOptions Way::of(FftOptions options) const {
@@ -111,6 +124,7 @@ FftOptions Way::of(FftOptions options) const {
   options.strategy = strategy;
   options.depth = depth;
   options.pieces = pieces;
+  options.threads = threads;
   return options;
 }
 
@@ -122,7 +136,8 @@ std::vector<ProcessGrid> process_grids(int ranks) {
   return grids;
 }
 
-std::vector<Way> ways(std::span<const ProcessGrid> grids, std::span<const Strategy> strategies, int components) {
+std::vector<Way> ways(std::span<const ProcessGrid> grids, std::span<const Strategy> strategies, int components,
+                      int threads) {
   struct Pipe {
     int depth;
     Pieces pieces;
@@ -130,10 +145,11 @@ std::vector<Way> ways(std::span<const ProcessGrid> grids, std::span<const Strate
   std::vector<Pipe> pipes{{1, Pieces::planes}, {2, Pieces::planes}};
   if (components > 1) pipes.push_back({2, Pieces::components});
   std::vector<Way> all;
-  for (const Pipe& pipe : pipes)
-    for (const ProcessGrid& grid : grids)
-      for (const Strategy strategy : strategies)
-        if (grid.ranks() > 1 || pipe.depth == 1) all.push_back({grid, strategy, pipe.depth, pipe.pieces});
+  for (int number = threads; number > 0; number /= 2)
+    for (const Pipe& pipe : pipes)
+      for (const ProcessGrid& grid : grids)
+        for (const Strategy strategy : strategies)
+          if (grid.ranks() > 1 || pipe.depth == 1) all.push_back({grid, strategy, pipe.depth, pipe.pieces, number});
   return all;
 }
 
@@ -164,6 +180,8 @@ std::string tuning_key(const comm::Communicator& comm, Int3 cells, const std::op
   if (options.decomposition != Decomposition::automatic)
     key += options.decomposition == Decomposition::slabs ? ", as slabs" : ", as pencils";
   if (options.depth > 0) key += fmt::format(", depth {}", options.depth);
+  if (options.threads > 1) key += fmt::format(", {} threads {}", options.threads, name_of(options.thread_mode));
+  if (options.in_place) key += ", in place";
   return key;
 }
 

@@ -164,6 +164,7 @@ std::optional<Message> Server::receive() {
     if (parts < 1 || parts > 2) continue;
     message.peer = peer.text();
     message.head = head.text();
+    if (const char* const key = zmq_msg_gets(&head.message, "User-Id"); key != nullptr) message.key = key;
     return message;
   }
 }

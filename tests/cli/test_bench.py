@@ -90,6 +90,22 @@ def test_a_sinusoid_leaves_one_mode(layout: str, tmp_path: Path) -> None:
     assert finding["choice"] == f"{fastest['rows']} x {fastest['columns']}, {fastest['strategy']}{under_way}"
 
 
+@pytest.mark.parametrize("mode", ["funneled", "serialized", "multiple"])
+def test_threads_are_tried_beside_one(mode: str, tmp_path: Path) -> None:
+    words = ("--threads", 2, "--thread-mode", mode, "--strategies", "p2p", "--cells", 16, "--repetitions", 2)
+    done = command(tmp_path, "bench", "fft", "-n", 2, *words, "--wisdom", "w.json")
+    table = command(tmp_path, "bench", "fft", "-n", 2, *words, "--wisdom", "w.json", "--json")
+
+    assert done.returncode == 0, done.stderr
+    assert "threads" in done.stdout
+    report = json.loads(table.stdout)
+    assert [case["threads"] for case in report["cases"]].count(2) == len(report["cases"]) / 2
+    assert (report["threads"], report["thread_mode"]) == (2, mode)
+    assert max(report["sinusoid_errors"].values()) < 1e-14
+    (key,) = json.loads((tmp_path / "w.json").read_text())["findings"]
+    assert key.endswith(f", 2 threads {mode}")
+
+
 def test_a_wrong_strategy_is_told_once_with_those_there_are(tmp_path: Path) -> None:
     for benchmark in ("move", "fft"):
         done = command(tmp_path, "bench", benchmark, "-n", 2, "--strategies", "p2q")
@@ -106,6 +122,8 @@ def test_a_wrong_strategy_is_told_once_with_those_there_are(tmp_path: Path) -> N
         (["fft", "--strategies", "p2p,,rma"], "leaves a name out"),
         (["fft", "--from", "nope"], "there is no layout `nope`"),
         (["fft", "--cells", 16, "--kept", 8], "--kept 8 does not fit 16 cells"),
+        (["fft", "--threads", 0], "0 threads cannot transform anything"),
+        (["fft", "--threads", 2, "--thread-mode", "nope"], "there is no mode `nope` of threads"),
         (["move", "--block", 5, "--cells", 16], "16 cells a side are no whole number of blocks of 5"),
         (
             ["fft", "--from", "blocks", "--block", 5, "--cells", 16],

@@ -104,6 +104,8 @@ OPTIONS = {
         "--components",
         "--kept",
         "--from",
+        "--threads",
+        "--thread-mode",
         "--strategies",
         "--wisdom",
         "--json",

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
 import struct
+import subprocess
+import time
 import zlib
 from pathlib import Path
 
@@ -10,7 +15,7 @@ import numpy as np
 import pytest
 
 import sidestream
-from calls import command, program
+from calls import analyze_later, attached, command, program, running
 
 TUNNEL = """simulation = "lbm"
 [mesh]
@@ -50,12 +55,16 @@ def png(pixels: np.ndarray) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
-@pytest.fixture
-def tunnel(tmp_path: Path) -> Path:
+def make_tunnel(folder: Path) -> None:
     pixels = np.full((20, 40), 255)
     pixels[4:9, 10:12] = 0  # the fifth to the ninth row from above
-    (tmp_path / "wing.png").write_bytes(png(pixels))
-    (tmp_path / "tunnel.toml").write_text(TUNNEL, encoding="utf-8")
+    (folder / "wing.png").write_bytes(png(pixels))
+    (folder / "tunnel.toml").write_text(TUNNEL, encoding="utf-8")
+
+
+@pytest.fixture
+def tunnel(tmp_path: Path) -> Path:
+    make_tunnel(tmp_path)
     return tmp_path
 
 
@@ -98,21 +107,109 @@ def test_a_picture_that_does_not_fit_is_refused(content: bytes | None, said: str
     assert not (tunnel / "run").exists()
 
 
-@pytest.mark.parametrize("transport", ["in-transit", "async", "file"])
-def test_tasks_find_the_same_over_every_transport(transport: str, tunnel: Path) -> None:
-    assert program(tunnel, 1, "tunnel.toml", "--quiet", "--out", "plain").returncode == 0
-    extra = (
-        "--set",
-        f"task.wake.transport={transport}",
-        *(("--set", "coupling.sidecars=1") * (transport == "in-transit")),
-    )
-    assert program(tunnel, 3, "tunnel.toml", "--quiet", "--out", "other", *extra).returncode == 0
-    if transport == "file":
-        assert command(tunnel, "analyze", "other").returncode == 0
+def results(run: Path, task: str = "wake") -> dict[str, bytes]:
+    """The bytes of all columns of all results of a task."""
+    table = sidestream.open(run)[task]
+    found = {str(name): values.values.tobytes() for name, values in table.variables.items()}
+    assert len(found) > 4
+    return found
 
-    plain, other = (sidestream.open(tunnel / name)["wake"] for name in ("plain", "other"))
-    for name in plain:
-        assert plain[name].values.tobytes() == other[name].values.tobytes()
+
+def state(run: Path) -> dict[str, bytes]:
+    """The newest checkpoint."""
+    file = sidestream.open(sorted(run.glob("chk*"))[-1])
+    names = [f"f{direction}" for direction in range(9)] + ["barrier"]
+    return {name: file[name].values.tobytes() for name in names}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the run `plain` on one rank, its tasks in situ."""
+    folder = tmp_path_factory.mktemp("lattice")
+    make_tunnel(folder)
+    assert program(folder, 1, "tunnel.toml", "--quiet", "--out", "plain").returncode == 0
+    return folder
+
+
+WAYS = [(ranks, transport) for ranks in (1, 2, 3, 4) for transport in ("in-situ", "async", "in-transit", "file")]
+QUICK = [(2, "in-situ"), (3, "in-transit"), (4, "async"), (3, "file")]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "transport"), [pytest.param(*way, marks=[pytest.mark.slow] * (way not in QUICK)) for way in WAYS]
+)
+def test_tasks_find_the_same_on_any_ranks_over_every_transport(ranks: int, transport: str, whole: Path) -> None:
+    name = f"{transport}-{ranks}"
+    sidecars = int(transport == "in-transit")
+    words = ("--set", f"task.wake.transport={transport}", "--set", f"coupling.sidecars={sidecars}")
+    done = program(whole, ranks + sidecars, "tunnel.toml", "--quiet", "--out", name, *words)
+    assert done.returncode == 0, done.stderr
+    if transport == "file":
+        assert analyze_later(whole / name, ranks).returncode == 0
+
+    assert results(whole / name) == results(whole / "plain")
+    assert state(whole / name) == state(whole / "plain")
+
+
+@pytest.mark.parametrize(
+    ("ranks", "readers"), [(2, 1), *(pytest.param(n, m, marks=pytest.mark.slow) for n, m in ((1, 2), (3, 2), (4, 3)))]
+)
+def test_another_job_finds_the_same_by_a_stream(ranks: int, readers: int, whole: Path) -> None:
+    name = f"stream-{ranks}"
+    words = ("--set", "task.wake.transport=stream", "--set", "stream.wait_for=1")
+    with attached(whole, name, "wake", readers) as reader:
+        done = program(whole, ranks, "tunnel.toml", "--quiet", "--out", name, *words, limit_s=120)
+        assert done.returncode == 0, done.stderr
+        assert reader.wait(30) == 0
+
+    assert results(whole / name) == results(whole / "plain")
+
+
+def test_what_a_step_leaves_for_a_task_is_what_a_task_that_nobody_foresaw_finds(whole: Path) -> None:
+    fields = 'task.wake.fields=["gas_density", "velocity_x", "velocity_y", "speed", "vorticity", "q_criterion"]'
+    for name, when in (("foreseen", "every=20"), ("unforeseen", "at_time=[0.0, 20.0, 40.0, 60.0]")):
+        every = ("--set", "task.wake.every=0") * (name == "unforeseen")
+        words = ("--set", fields, *every, "--set", f"task.wake.{when}")
+        done = program(whole, 2, "tunnel.toml", "--quiet", "--out", name, *words)
+        assert done.returncode == 0, done.stderr
+
+    assert results(whole / "foreseen") == results(whole / "unforeseen")
+
+
+def killed_at_work(folder: Path, name: str, words: tuple[object, ...]) -> None:
+    """Starts a run and kills all its ranks once it has a checkpoint."""
+    for _ in range(5):  # on a busy machine the run may end before it is killed
+        shutil.rmtree(folder / name, ignore_errors=True)
+        with running(folder, 3, "tunnel.toml", "--quiet", "--out", name, *words) as process:
+            while process.poll() is None and not list((folder / name).glob("chk*")):
+                time.sleep(0.005)
+            for pid in ranks_of(process):
+                os.kill(pid, signal.SIGKILL)
+            if process.wait(60) != 0:
+                return
+    pytest.fail("the run could not be killed at work")
+
+
+def ranks_of(launcher: subprocess.Popen[str]) -> list[int]:
+    """The processes that a launcher has started."""
+    children = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children")
+    return [int(pid) for pid in children.read_text().split()] if children.exists() else []
+
+
+def test_a_flow_that_is_killed_goes_on_with_every_bit_on_other_ranks(whole: Path) -> None:
+    words = ("--set", "lbm.end=3000", "--set", "output.checkpoint={ every = 100, keep = 2 }")
+    words += ("--set", "task.wake.every=500")
+    assert program(whole, 1, "tunnel.toml", "--quiet", "--out", "undisturbed", *words).returncode == 0
+    killed_at_work(whole, "killed", words)
+    assert sidestream.open(whole / "killed").events.last("step")["step"] < 3000
+
+    done = command(whole, "run", "tunnel.toml", "--restart", "--out", "killed", "-n", 2, *words)
+    assert done.returncode == 0, done.stderr
+
+    assert state(whole / "killed") == state(whole / "undisturbed")
+    assert results(whole / "killed") == results(whole / "undisturbed")
+    forces = [sidestream.open(whole / name).forces("picture") for name in ("killed", "undisturbed")]
+    assert forces[0].identical(forces[1])
 
 
 def test_a_run_in_single_precision_is_opened_as_it_was_written(tunnel: Path) -> None:
@@ -127,3 +224,69 @@ def test_a_run_in_single_precision_is_opened_as_it_was_written(tunnel: Path) -> 
         ).returncode
         == 0
     )
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("lbm.viscosity=1e-5", "cannot be stable"),
+        ("lbm.viscosity=nan", "not a finite number"),
+        ("initial.velocity=[nan, 0.0, 0.0]", "not a finite number"),
+        ("edge.left.velocity=[nan, 0.0, 0.0]", "not a finite number"),
+        ("edge.left.velocity=[0.18, 0.0, 0.0]", "Mach number of 0.312"),
+        ("initial.velocity=[0.18, 0.0, 0.0]", "Mach number of 0.312"),
+        ("mesh.cells=[1, 20, 1]", "flat along x or y"),
+        ("mesh.cells=[40, 1, 1]", "flat along x or y"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_a_run_begins(setting: str, said: str, tunnel: Path) -> None:
+    for verb in (("check", "tunnel.toml"), ("run", "tunnel.toml", "--out", "run", "-n", 1)):
+        done = command(tunnel, *verb, "--set", setting)
+        assert done.returncode == 2, done.stdout
+        assert said in done.stderr
+    assert not (tunnel / "run").exists()
+
+
+PUSHED = """simulation = "lbm"
+[mesh]
+cells = [16, 12, 1]
+block = 3
+[lbm]
+viscosity = 0.02
+force = [0.001, 0.0, 0.0]
+end = {end}
+[output]
+checkpoint = {{ every = 50, keep = 2 }}
+"""
+
+
+def test_fluid_that_becomes_too_fast_is_named_as_it_happens(tmp_path: Path) -> None:
+    (tmp_path / "slow.toml").write_text(PUSHED.format(end=160), encoding="utf-8")
+    (tmp_path / "fast.toml").write_text(PUSHED.format(end=220), encoding="utf-8")
+    (tmp_path / "wild.toml").write_text(PUSHED.format(end=5000), encoding="utf-8")
+
+    slow, fast, wild = (program(tmp_path, 2, f"{name}.toml", "--out", name) for name in ("slow", "fast", "wild"))
+
+    assert (slow.returncode, fast.returncode) == (0, 0)
+    assert "Mach" not in slow.stderr + slow.stdout
+    assert "the fastest fluid has a Mach number of 0.346, above 0.3\n  --> step 200" in fast.stderr + fast.stdout
+    (warning,) = sidestream.open(tmp_path / "wild").events.of("warning")
+    assert warning["where"] == "step 200"
+    assert wild.returncode == 1
+    assert "and the speed 0.6 in the cell (" in wild.stderr
+    assert "step 600" in wild.stderr
+    assert sorted((tmp_path / "wild").glob("chk*"))[-1].stem == "chk00550"
+
+
+@pytest.mark.parametrize("cells", [[2, 3, 1], [3, 2, 1], [5, 2, 3], [37, 2, 1]])
+def test_domains_of_few_cells_have_the_same_bits_on_any_ranks(cells: list[int], tmp_path: Path) -> None:
+    text = PUSHED.format(end=50).replace("[16, 12, 1]", str(cells)).replace("block = 3", "block = 1")
+    (tmp_path / "run.toml").write_text(text, encoding="utf-8")
+    found = []
+    for ranks in (1, 2, 4):
+        done = program(tmp_path, ranks, "run.toml", "--quiet", "--out", f"on_{ranks}")
+        assert done.returncode == 0, done.stderr
+        file = sidestream.open(sorted((tmp_path / f"on_{ranks}").glob("chk*"))[-1])
+        found.append({name: file[name].values.tobytes() for name in file.quantities})
+
+    assert found[0] == found[1] == found[2]

@@ -128,7 +128,42 @@ TEST_F(SteeringDeskTest, AValueIsOneAndNoMoreThanItsType) {
   EXPECT_FALSE(set("0.3\nother = 1").at("ok"));
   EXPECT_FALSE(set("0.3, 0.4").at("ok"));
   EXPECT_THAT(set(std::uint64_t{18446744073709551615U}).at("message").get<std::string>(), HasSubstr("1.8446744"));
+  EXPECT_THAT(set("1e999").at("message").get<std::string>(), HasSubstr("larger than any number"));
   EXPECT_TRUE(set("0.3").at("ok"));
+}
+
+TEST_F(SteeringDeskTest, WhatGoesWrongAfterAnEditTellsOfIt) {
+  const auto at_desk = desk();
+  Steering all = steering(at_desk);
+  const auto hint_of = [&] {
+    try {
+      all.blaming([] { throw core::Error("the gas is gone", "level 0", "look at it"); });
+    } catch (const core::Error& error) {
+      return error.message() + " " + error.where() + " " + error.hint();
+    }
+    return std::string();
+  };
+  EXPECT_EQ(hint_of(), "the gas is gone level 0 look at it");
+  ask(*at_desk, request("edit", {{"name", "density"}, {"who", "me"}, {"why", "to see"}, {"edit", {{"value", 1.5}}}}));
+  all.at_step(3, 0.0);
+
+  EXPECT_THAT(hint_of(),
+              testing::StartsWith("the gas is gone level 0 `density` was edited after step 3 by me: set 1.5"));
+  EXPECT_THAT(hint_of(), testing::EndsWith("look at it"));
+  EXPECT_THAT(hint_of(), HasSubstr("to see"));
+}
+
+TEST_F(SteeringDeskTest, TheKeyThatAConnectionHasProvedIsLogged) {
+  const auto at_desk = desk();
+  Steering all = steering(at_desk);
+  ask(*at_desk, request("pause", {{"key", "abc"}}));
+  ask(*at_desk, request("resume"));
+  all.at_step(0, 0.0);
+  world_.barrier();
+
+  const std::vector<json> told = test::events(folder_ / "", "steering");
+  EXPECT_EQ(told.at(0).at("key"), "abc");
+  EXPECT_FALSE(told.at(1).contains("key"));
 }
 
 TEST_F(SteeringDeskTest, WhoStepsOrPausesIsHeardWhileTheRunWaits) {

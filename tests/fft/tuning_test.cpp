@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "fft/fields.hpp"
+#include "sidestream/comm/threads.hpp"
 #include "sidestream/redistribute/exchange_choice.hpp"
 #include "sidestream/redistribute/wisdom.hpp"
 #include "support/fields.hpp"
@@ -57,6 +58,41 @@ TEST(FftWays, HaveNamesThatTellThemApart) {
                                             "4 x 1, p2p, 2 components under way"}));
   std::ranges::sort(names);
   EXPECT_EQ(std::ranges::adjacent_find(names), names.end());
+}
+
+TEST(FftWays, HaveThreadsWhereTheyMay) {
+  const std::vector<ProcessGrid> grids{{1, 2}};
+  const std::vector<Strategy> strategies{Strategy::p2p};
+  const auto names = [&](int threads) {
+    std::vector<std::string> all;
+    for (const Way& way : ways(grids, strategies, 1, threads)) all.push_back(way.name());
+    return all;
+  };
+
+  EXPECT_THAT(names(1), testing::ElementsAre("1 x 2, p2p", "1 x 2, p2p, 2 under way"));
+  EXPECT_THAT(names(4), testing::ElementsAre("1 x 2, p2p, 4 threads", "1 x 2, p2p, 2 under way, 4 threads",
+                                             "1 x 2, p2p, 2 threads", "1 x 2, p2p, 2 under way, 2 threads",
+                                             "1 x 2, p2p", "1 x 2, p2p, 2 under way"));
+}
+
+TEST_F(FftTuning, TriesThreadsOnlyAsFarAsThereAreCores) {
+  const FftOptions asked{.threads = 1000, .thread_mode = ThreadMode::multiple};
+  const FftOptions options = tuned<double>(comm, blocks, asked);
+
+  EXPECT_LE(options.threads, comm::cores_of_rank(comm));
+  EXPECT_EQ(options.thread_mode, ThreadMode::multiple);
+  EXPECT_EQ(tuned<double>(comm, blocks, {}).threads, 1);
+}
+
+TEST_F(FftTuning, KnowsThreadsByNumberAndMode) {
+  const auto key = [&](int threads, ThreadMode mode) {
+    return tuning_key<double>(comm, cells, blocks, {.threads = threads, .thread_mode = mode});
+  };
+
+  EXPECT_EQ(key(1, ThreadMode::multiple), key(1, ThreadMode::funneled));
+  EXPECT_NE(key(2, ThreadMode::multiple), key(2, ThreadMode::funneled));
+  EXPECT_NE(key(2, ThreadMode::multiple), key(4, ThreadMode::multiple));
+  EXPECT_THAT(key(2, ThreadMode::serialized), testing::EndsWith(", 2 threads serialized"));
 }
 
 TEST_F(FftTuning, OfAPlanIsMeasuredOnceAndKept) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -11,6 +12,9 @@ import sidestream
 from book import Bound, Chapter
 from lattice import Array, config, field
 from program import Program
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 DATA = Path(__file__).parents[1] / "data"
 CAVITY = "as Ghia et al. within 0.01 of the lid's speed: compressibility at Mach 0.17 (0.006) and cells"
@@ -51,6 +55,14 @@ of 164, a parabolic inflow whose mean is 0.03, an outflow that tends to a densit
             Bound("largest drag", 3.22 * 0.97, 3.24 * 1.03, TUREK),
             Bound("largest lift", 0.99 * 0.97, 1.01 * 1.03, TUREK),
         ],
+        is_slow=True,
+    ),
+    Chapter(
+        "Lattice Boltzmann: sphere in a stream",
+        """Re 100, a sphere of 20 cells that blocks less than 2 % of the stream, inflow held in equilibrium, the other
+faces open and of density 1, recursive regularisation in single precision, a speed of 0.1, until the flow is steady.
+Coefficients are made of the nominal diameter.""",
+        [Bound("drag", 1.09 * 0.95, 1.09 * 1.05, "1.09 of the literature (Clift, Grace & Weber 1978), 5 %")],
         is_slow=True,
     ),
 ]
@@ -132,3 +144,28 @@ def test_a_cylinder_in_a_channel_is_that_of_the_benchmark(program: Program, meas
     measured("frequency of shedding, as a Strouhal number", facts["strouhal"])
     measured("largest drag", facts["drag_max"])
     measured("largest lift", facts["lift_max"])
+
+
+@pytest.mark.slow
+def test_a_sphere_is_dragged_along(program: Program, measured) -> None:
+    measured("drag", sphere(program, 20).attrs["drag"])
+
+
+def sphere(program: Program, diameter: int) -> xr.Dataset:
+    """Forces on a sphere at Re 100 in a stream 6.3 diameters wide and high, over the last tenth of 20 of its times."""
+    width, length, speed = round(6.3 * diameter), 12 * diameter, 0.1
+    assert np.pi / 4.0 * diameter**2 < 0.02 * width**2
+    edges = dict.fromkeys(("right", "bottom", "top", "back", "front"), 'kind = "outflow"\ndensity = 1.0')
+    edges["left"] = moving("equilibrium", speed)
+    center = [4.5 * diameter, 0.5 * width, 0.5 * width]
+    barrier = f'[barrier.ball]\nshape = "sphere"\ncenter = {center}\nradius = {0.5 * diameter}\n'
+    text = config(
+        [length, width, width],
+        speed * diameter / 100.0,
+        round(20.0 * diameter / speed),
+        lbm='collision = "regularised"\nprecision = "single"',
+        initial=f"velocity = [{speed}, 0.0, 0.0]",
+        edges=edges,
+        tables=barrier,
+    )
+    return around(program, f"sphere_{diameter}", text).forces("ball", since=0.9)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import sidestream
-from sidestream.figures import pictures
-from sidestream.runs.forces import barriers
+from sidestream.figures import pictures, save_pictures
+from sidestream.runs.forces import _frequency, barriers, strouhal_numbers
 
 SPEED, LENGTH, PERIOD = 0.1, 12.0, 727.3
 
@@ -40,8 +40,46 @@ def test_coefficients_and_frequency_follow_from_the_forces(tmp_path: Path) -> No
 
     np.testing.assert_allclose(table["drag"], 1.5)
     assert table.attrs["lift_amplitude"] == pytest.approx(0.4, rel=1e-4)
-    assert table.attrs["strouhal"] == pytest.approx(LENGTH / (PERIOD * SPEED), rel=1e-4)
+    assert table.attrs["strouhal"] == pytest.approx(LENGTH / (PERIOD * SPEED), rel=3e-4)
     assert table.attrs["drag"] == pytest.approx(1.5)
+    assert table.attrs["strouhal_error"] < 0.1 * table.attrs["strouhal"]
+
+
+def test_the_frequency_is_that_of_the_spectrum_whatever_else_is_in_the_lift() -> None:
+    time = np.arange(6000.0)
+    rng = np.random.default_rng(5)
+    phase = 2.0 * math.pi * time / 401.0
+    swings = np.sin(phase) + 0.3 * np.sin(3.0 * phase) + 0.3 * rng.normal(size=6000)
+
+    found, error = _frequency(time, swings)
+
+    assert found == pytest.approx(1.0 / 401.0, rel=2e-3)
+    assert abs(found - 1.0 / 401.0) < 3.0 * error + 1e-7 < 1e-4
+
+
+def test_a_frequency_that_changes_is_as_uncertain_as_that() -> None:
+    time = np.arange(8000.0)
+    slower = np.where(time < 4000.0, time / 400.0, 10.0 + (time - 4000.0) / 500.0)
+
+    found, error = _frequency(time, np.sin(2.0 * math.pi * slower))
+
+    assert error == pytest.approx(0.5 * (1.0 / 400.0 - 1.0 / 500.0), rel=0.1)
+    assert 1.0 / 500.0 <= found <= 1.0 / 400.0
+
+
+def test_few_periods_tell_it_to_a_bin_of_the_spectrum(tmp_path: Path) -> None:
+    table = write_run(tmp_path / "run", 6000).forces("cylinder")
+
+    assert table.attrs["strouhal_error"] == pytest.approx(0.5 / 3000.0 * LENGTH / SPEED, rel=1e-2)
+    assert table.attrs["strouhal"] == pytest.approx(LENGTH / (PERIOD * SPEED), rel=2e-2)
+
+
+def test_each_period_has_a_strouhal_number(tmp_path: Path) -> None:
+    numbers, ends = strouhal_numbers(write_run(tmp_path / "run", 4000).forces("cylinder"))
+
+    np.testing.assert_allclose(numbers, LENGTH / (PERIOD * SPEED), rtol=1e-3)
+    np.testing.assert_allclose(np.diff(ends), PERIOD, rtol=1e-3)
+    assert len(numbers) == 5
 
 
 def test_a_lift_that_does_not_swing_twice_has_no_frequency(tmp_path: Path) -> None:
@@ -63,6 +101,11 @@ def test_each_barrier_has_a_picture_with_its_numbers(tmp_path: Path) -> None:
     (picture,) = [picture for picture in pictures(run) if picture.name == "forces-cylinder"]
     assert picture.numbers[1][0] == "cylinder"
     assert float(picture.numbers[1][5]) == pytest.approx(0.165, rel=1e-3)
+    (path,) = (path for path in save_pictures(run, tmp_path / "drawn") if path.stem == picture.name)
+    rows = path.with_suffix(".csv").read_text(encoding="utf-8").splitlines()
+    assert rows[0] == "step,time [steps],drag coefficient,lift coefficient,lift_z coefficient"
+    assert len(rows) == 1 + 4000
+    assert float(rows[1000].split(",")[2]) == pytest.approx(1.5)
     drag, lift = picture.figure.axes[0].lines
     np.testing.assert_allclose(drag.get_ydata(), 1.5)
     assert max(lift.get_ydata()) == pytest.approx(0.4, rel=1e-4)

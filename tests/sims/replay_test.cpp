@@ -83,6 +83,52 @@ TEST_F(ReplayTest, ARestartAfterAStopIsDoneAgainWithWhatWasSteeredBeforeIt) {
     EXPECT_TRUE(bytes("a", path) == bytes("b", path)) << path;
 }
 
+// The lines of a log, in their order.
+std::vector<json> all_events(const std::string& path) {
+  std::vector<json> all;
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);) all.push_back(json::parse(line));
+  return all;
+}
+
+TEST_F(ReplayTest, EachCheckpointByHandIsThereWhenItIsToldAndTheLastOfAStepCounts) {
+  for (const char* const asynchronous : {"false", "true"}) {
+    const std::string first = std::string("a_") + asynchronous, second = std::string("b_") + asynchronous;
+    const std::string text =
+        mesh + "[output]\ncheckpoint = { every = 2, keep = 0, asynchronous = " + asynchronous + " }\n";
+    run(text, first, [](SteeringDesk& desk, const std::string& line) {
+      if (is_step(line, 1)) desk.answer(request("pause", {{"at", 2}}));
+      if (line == "paused after step 2") {
+        const json box{{"cells", {{0, 0, 0}, {4, 4, 2}}}, {"operation", "multiply"}, {"value", 1.5}};
+        for (int turn = 0; turn < 6; ++turn) {
+          EXPECT_TRUE(desk.answer(request("edit", {{"name", "pressure"}, {"edit", box}})).at("ok"));
+          EXPECT_TRUE(desk.answer(request("checkpoint")).at("ok"));
+        }
+        desk.answer(request("step"));
+      }
+      if (line == "paused after step 3") desk.answer(request("stop"));
+    });
+    replay(text, first, second);
+
+    bool is_under_way = false;
+    int told = 0;
+    for (const json& event : all_events((folder / first) + "/events.jsonl")) {
+      if (event.at("event") == "checkpoint_begun") is_under_way = true;
+      if (event.at("event") == "checkpoint_committed") is_under_way = false;
+      if (event.at("event") != "steering" || event.at("verb") != "checkpoint") continue;
+      ++told;
+      EXPECT_FALSE(is_under_way) << event.dump();
+      EXPECT_TRUE(std::filesystem::exists(event.at("path").get<std::string>()));
+    }
+    EXPECT_EQ(told, 6);
+    EXPECT_THAT(steps_of(first, "checkpoint_committed"), testing::ElementsAre(2, 2, 2, 2, 2, 2, 2, 3));
+    for (const char* const path : {"chk00002.hdf5_chk", "chk00003.hdf5_chk"}) {
+      EXPECT_FALSE(bytes(first, path).empty()) << path;
+      EXPECT_TRUE(bytes(first, path) == bytes(second, path)) << path << " " << asynchronous;
+    }
+  }
+}
+
 TEST_F(ReplayTest, TheClockSaysWhatItSaid) {
   const std::string text =
       mesh + "[task.pdf]\nanalysis = \"pdf\"\nevery_wall_time = \"0.5 s\"\n[run]\nwall_time = \"1 h\"\n";

@@ -222,6 +222,27 @@ TEST_F(SteeringTest, ACheckpointByHandIsOne) {
   EXPECT_EQ(events("a", "checkpoint_committed").at(0).at("step"), 2);
 }
 
+TEST_F(SteeringTest, ACheckpointByHandThatCannotBeWrittenIsToldSoAndMayBeAskedForAgain) {
+  const std::string obstacle = (folder / "a") + "/pending";
+  run(sod, "a", [&](SteeringDesk& desk, const std::string& line) {
+    if (is_step(line, 1)) desk.answer(request("pause", {{"at", 2}}));
+    if (line.starts_with("paused")) {
+      std::ofstream(obstacle) << "no folder";
+      desk.answer(request("checkpoint"));
+    }
+    if (!line.starts_with("the checkpoint was not written")) return;
+    std::filesystem::remove(obstacle);
+    desk.answer(request("checkpoint"));
+    desk.answer(request("stop"));
+  });
+
+  EXPECT_EQ(events("a", "steering_refused").size(), 1u);
+  EXPECT_EQ(events("a", "checkpoint_committed").size(), 1u);
+  const std::vector<json> begun = events("a", "checkpoint_begun");
+  ASSERT_EQ(begun.size(), 2u);
+  for (const json& event : begun) EXPECT_EQ(event.at("among"), "by hand");
+}
+
 TEST_F(SteeringTest, TheLastCheckpointHoldsWhatWasSteeredAfterOneOfItsStep) {
   const std::string text =
       "simulation = \"sod\"\n[mesh]\ncells = [32, 8, 8]\nblock = 8\n[output]\ncheckpoint = { every = 2 }\n";
@@ -238,7 +259,7 @@ TEST_F(SteeringTest, TheLastCheckpointHoldsWhatWasSteeredAfterOneOfItsStep) {
   run(with_steps(text, 3), "a", [&](SteeringDesk&, const std::string& line) { heard.push_back(line); },
       {.existing = io::ExistingRun::resume});
 
-  EXPECT_EQ(events("a", "steering_refused").size(), 1u) << "with nothing new since the one before";
+  EXPECT_EQ(events("a", "steering_refused").size(), 2u) << "with nothing new since the one before";
   if (world.rank() == 0) {
     EXPECT_THAT(heard, testing::Contains(HasSubstr("`hydro.cfl` = 0.25")));
   }

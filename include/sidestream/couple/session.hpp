@@ -83,6 +83,9 @@ class Session {
   /// a condition or goes by wall time, or a task of a thread is under way, whose results are written here: then
   /// collective on the ranks that compute, and `snapshot` may be asked for the present state.
   bool is_due(const Occasion& occasion, const PresentState::SnapshotOf& snapshot = {});
+  /// The quantities among `known` that tasks read on the grid of the state which are due after `step` steps, as far as
+  /// that number tells. Local.
+  std::vector<std::string> foreseen(std::int64_t step, const std::vector<mesh::Quantity>& known);
   /// Goes on at the moment of a checkpoint, where what was due is done, with what `schedule().memory()` was then.
   void resume(const mesh::Moment& moment, const std::string& memory = {});
 

@@ -46,6 +46,8 @@ class Steering {
   bool is_stopped() const { return is_stopped_; }
   /// How many changes were made that a checkpoint holds: of knobs but the limits of a job, and of the state.
   std::int64_t changes() const { return changes_; }
+  /// Does `work`, and has the hint of an error tell the last edit, which may be what the run cannot go on with.
+  void blaming(const std::function<void()>& work) const;
   /// The run is over: what was never due is logged as the event `steering_left`.
   void close();
 
@@ -61,7 +63,7 @@ class Steering {
   std::vector<Change> agreed(std::int64_t step);
   void make(const Change& change, std::int64_t step);
   nlohmann::json done(const Change& change, std::int64_t step);
-  nlohmann::json edit(const Change& change);
+  nlohmann::json edit(const Change& change, std::int64_t step);
   nlohmann::json set(const Change& change);
   void set_all(std::map<std::string, nlohmann::json> wanted);
 
@@ -75,6 +77,7 @@ class Steering {
   std::optional<std::int64_t> pause_at_, replayed_;
   bool is_stopped_ = false;
   std::int64_t changes_ = 0;
+  std::string last_edit_;  // in words; empty: there was none
 };
 
 }  // namespace sidestream::couple

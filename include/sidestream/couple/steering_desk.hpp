@@ -24,6 +24,7 @@ struct Change {
   std::string name{};      ///< of a knob, or the quantity of an edit
   nlohmann::json value{};  ///< of a knob, as `Knob::read` gives it; of an edit, as `to_json` does; steps of `step`
   std::string who{}, why{};
+  std::string key{};     ///< the public key of who asked, which the connection has proved; empty where it has none
   bool is_soon = false;  ///< as soon as may be: nobody has named a step
 };
 /// How the names of knobs begin that a restart, another job, has of its own.
@@ -56,11 +57,12 @@ struct SteeringStanding {
 /// the run takes the changes that are due. Every member may be called from any thread, and waits for nothing but a
 /// lock.
 ///
-/// A request is `{"kind": "steer", "verb": ..., "who": ..., "why": ...}`, and with some verbs `name`, `value`, `count`,
-/// `edit` (of `to_json(RegionEdit)`; without `cells` it is the whole domain; with the number of an `array`, its box),
-/// `at` (a step that is still to be taken; without it, as soon as may be). Arrays come before (`ArrayInbox`). The
-/// answer is `{"ok": true, ...}`: with `at` and `id` for a change, with `knobs`, `editable`, `step`, `progress`,
-/// `state`, `waiting`, `done` for `list` and `status`; or `{"ok": false, "message": ..., "where": ..., "hint": ...}`.
+/// A request is `{"kind": "steer", "verb": ..., "who": ..., "why": ...}`, with `key` where the connection has proved
+/// it, and with some verbs `name`, `value`, `count`, `edit` (of `to_json(RegionEdit)`; without `cells` it is the whole
+/// domain; with the number of an `array`, its box), `at` (a step that is still to be taken; without it, as soon as may
+/// be). Arrays come before (`ArrayInbox`). The answer is `{"ok": true, ...}`: with `at` and `id` for a change, with
+/// `knobs`, `editable`, `step`, `progress`, `state`, `waiting`, `done` for `list` and `status`; or `{"ok": false,
+/// "message": ..., "where": ..., "hint": ...}`.
 class SteeringDesk {
  public:
   /// Before it is opened, and is told how the run stands, all requests are refused.

@@ -28,7 +28,15 @@ struct ProcessGrid {
 /// What is on its way by itself: some planes of all components, or some planes of one component.
 enum class Pieces { planes, components };
 
-/// Where the time of transforms goes on this rank [s]; the parts add up to the whole.
+/// Which threads of a rank call MPI, as the hybrid runs of the turbulence code of Blue Waters compare it.
+enum class ThreadMode {
+  funneled,    ///< the one that transforms; the others help it with the lines of each piece
+  serialized,  ///< all, one at a time: each has pieces of its own on their way
+  multiple     ///< all, at once: each has pieces of its own on their way; needs MPI_THREAD_MULTIPLE
+};
+
+/// Where the time of transforms goes on this rank [s]; the parts add up to the whole. Of threads that have pieces of
+/// their own on their way, the mean.
 struct FftTimes {
   double transform_s = 0.0;  ///< lines
   redistribute::MoveTimes moves;
@@ -54,10 +62,22 @@ struct FftOptions {
   /// takes the strategy, depth and (unless it or the decomposition is given) process grid that are fastest, as the
   /// wisdom file says or as measured when the plan is made (`tuning.hpp`).
   redistribute::Strategy strategy = redistribute::Strategy::automatic;
-  /// Pieces that are on their way at once, each in memory of its own: while one travels, lines of another are
-  /// transformed. 1: each waits for its exchanges; 0: what tuning finds, or else 1.
+  /// Pieces that are on their way at once (for each thread that has pieces of its own), each in memory of its own:
+  /// while one travels, lines of another are transformed. 1: each waits for its exchanges; 0: what tuning finds, or
+  /// else 1.
   int depth = 0;
   Pieces pieces = Pieces::planes;
+  /// Of each rank, the one that transforms among them; the others are made with the plan and sleep between its
+  /// transforms. Tuning takes them for the most there may be, and no more than the rank has cores. The same on all
+  /// ranks; no bits depend on it.
+  int threads = 1;
+  /// Where threads have pieces of their own, the first transform in each direction is done by one thread all the same,
+  /// because some strategies make windows then.
+  ThreadMode thread_mode = ThreadMode::funneled;
+  /// The cells and the modes of a rank may lie in the same memory (`InPlaceField`): whatever is in it before a
+  /// transform, afterwards its result is. No ghost cells. The plan has memory for the full lines along z, unless one
+  /// rank does it all from cells in one block. Without this, fields that share memory are refused.
+  bool in_place = false;
   /// To which the seconds of each transform are added, as long as the plan is used; null: nothing is measured, and that
   /// costs nothing.
   FftTimes* times = nullptr;
@@ -76,8 +96,8 @@ struct ModeOf<std::complex<T>> {
 /// A three-dimensional Fourier transform distributed over the ranks of a communicator: of real fields (`Cell` is double
 /// or float) to and from the half-complex spectrum, of complex ones to and from the full one. Built once (collective),
 /// applied often (collective, without allocation); one transform of a plan may run at a time. The bits of a mode and of
-/// a cell depend on the data alone: not on ranks, layouts, process grid, strategy, number of components, nor on which
-/// modes are kept beside it.
+/// a cell depend on the data alone: not on ranks, threads, layouts, process grid, strategy, number of components, nor
+/// on which modes are kept beside it.
 ///
 /// Steps of `forward`: cells -> x-pencils, lines along x, -> y-pencils, lines along y, -> z-pencils, lines along z, ->
 /// the layout of the modes. Each arrow is a redistribution and falls away where its two layouts are equal: with slabs
@@ -90,8 +110,8 @@ class FftPlan {
   using Mode = typename ModeOf<Cell>::Type;
 
   /// `cells` is any layout that covers the domain [0, n) once, for example the simulation's blocks. Memory that stays:
-  /// two slices for each piece that is on its way, and the full lines along z where not all of their modes are kept or
-  /// the caller wants another layout.
+  /// two slices for each piece that is on its way, and the full lines along z where not all of their modes are kept,
+  /// the caller wants another layout, or has the modes in the memory of the cells.
   FftPlan(const comm::Communicator& comm, const mesh::Layout& cells, const FftOptions& options = {});
   ~FftPlan();
   FftPlan(FftPlan&&) noexcept;
@@ -114,7 +134,7 @@ class FftPlan {
   std::size_t size_bytes() const;
 
   /// sum over cells of input(x) exp(-i k.x), not normalised, each component by itself. `input` may have ghost cells
-  /// (unused); `spectrum` is on `spectral()`.
+  /// (unused); `spectrum` is on `spectral()`. Throws core::Error where they share memory that they may not.
   void forward(const mesh::FieldView<const Cell>& input, const mesh::FieldView<Mode>& spectrum) const;
   /// sum over modes of spectrum(k) exp(+i k.x), not normalised; `spectrum` is used as work space and lost. Writes the
   /// owned cells of `output` and as many layers of its ghost cells as the plan was made for.

@@ -6,8 +6,9 @@
 
 #include "sidestream/fft/fft_plan.hpp"
 
-// Which process grid, exchange strategy and depth of the pipeline are fastest is measured, and kept in the wisdom file.
-// All ways give the same bits: lines are always transformed by the one engine there is, as their length says.
+// Which process grid, exchange strategy, depth of the pipeline and number of threads are fastest is measured, and kept
+// in the wisdom file. All ways give the same bits: lines are always transformed by the one engine there is, as their
+// length says.
 namespace sidestream::fft {
 
 /// A way to do a transform.
@@ -16,8 +17,9 @@ struct Way {
   redistribute::Strategy strategy = redistribute::Strategy::automatic;
   int depth = 1;
   Pieces pieces = Pieces::planes;
+  int threads = 1;
 
-  /// Such as "2 x 2, p2p", "1 x 4, shared, 2 under way" or "1 x 4, p2p, 2 components under way".
+  /// Such as "2 x 2, p2p", "1 x 4, shared, 2 under way" or "1 x 4, p2p, 2 components under way, 2 threads".
   std::string name() const;
   /// `options` in this way.
   FftOptions of(FftOptions options) const;
@@ -27,9 +29,9 @@ struct Way {
 std::vector<ProcessGrid> process_grids(int ranks);
 
 /// All ways with one of `grids` and one of `strategies`, first those in which pieces wait for their exchanges. One
-/// component at a time is tried where there are several.
+/// component at a time is tried where there are several. So many threads are tried, half of them, and so on down to 1.
 std::vector<Way> ways(std::span<const ProcessGrid> grids, std::span<const redistribute::Strategy> strategies,
-                      int components);
+                      int components, int threads = 1);
 /// The strategies that do not choose one of the others, what `automatic` would take first.
 std::vector<redistribute::Strategy> ways_to_travel(const comm::Communicator& comm);
 
@@ -47,7 +49,8 @@ std::string tuning_key(const comm::Communicator& comm, mesh::Int3 cells, const s
 bool is_to_be_tuned(const comm::Communicator& comm, const FftOptions& options);
 
 /// `options` in the fastest way: from the wisdom file that `comm` names, or measured there and back in some seconds,
-/// with fields of its own. A process grid, a decomposition and a depth that are given stay. Collective.
+/// with fields of its own. A process grid, a decomposition and a depth that are given stay; `threads` are the most that
+/// are tried, as far as ranks have cores. Collective.
 template <typename Cell>
 FftOptions tuned(const comm::Communicator& comm, const mesh::Layout& cells, const FftOptions& options);
 /// The same for cells that will lie in the x-pencils of the grid that is chosen.

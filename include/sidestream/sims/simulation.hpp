@@ -39,6 +39,9 @@ class Simulation {
   /// the file has other cells or more levels than the simulation.
   virtual mesh::LevelLayouts blocks_for(const mesh::Snapshot& file) const = 0;
 
+  /// Told before a step after which somebody will ask for these quantities: what the step has at hand of them may be
+  /// kept. A snapshot has the same bits without it. Local.
+  virtual void foresee([[maybe_unused]] const std::vector<std::string>& quantities) {}
   /// One step, ending exactly on the next of the moments that outputs and tasks ask for when that is near; none if it
   /// finds that it cannot go on (`stop_reason`). Throws core::Error on all ranks where a number of the state is not
   /// finite, or the time would not go on.

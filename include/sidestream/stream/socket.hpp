@@ -36,6 +36,7 @@ class Body {
 /// A message: words in the head, and data or none. Both arrive, or neither does.
 struct Message {
   std::string peer;  ///< who sent it to a server, a name of 16 bytes that the other has chosen
+  std::string key;   ///< the public key by which a server with keys has let the other in
   std::string head;
   Body body;
 };

@@ -159,6 +159,10 @@ def fft(
     source: Annotated[
         str, typer.Option("--from", metavar="LAYOUT", help="Where the cells are: pencils or blocks.")
     ] = "pencils",
+    threads: Annotated[int, typer.Option("--threads", metavar="N", help="Threads of a rank at most.")] = 1,
+    thread_mode: Annotated[
+        str, typer.Option("--thread-mode", metavar="MODE", help="funneled, serialized or multiple.")
+    ] = "funneled",
     strategies: Strategies = None,
     wisdom: Annotated[
         str | None, typer.Option("--wisdom", metavar="FILE", help='File of what is found; "none": none.')
@@ -171,13 +175,16 @@ def fft(
     Times are those of the slowest rank in the fastest step, as in the turbulence code of Blue Waters, divided into
     lines, packing, exchange and unpacking. A sinusoid, of which one mode is left, tells how exact the fastest one is.
     All of them give the same bits. With 2 under way, lines of one piece (planes, or a component) are transformed while
-    another travels; some process grids leave half of the ranks idle. The fastest is kept in the wisdom file, where a
-    run with `exchange = "tuned"` finds it for the same work.
+    another travels; some process grids leave half of the ranks idle. With --threads, each rank has so many, half of
+    them and so on: of `funneled` ones the first calls MPI and the others help with lines; `serialized` and `multiple`
+    ones have pieces of their own under way, and call MPI one at a time or at once. The fastest is kept in the wisdom
+    file, where a run with `exchange = "tuned"` finds it for the same work.
 
     \b
     Examples:
       sidestream bench fft -n 4 --cells 256
       sidestream bench fft -n 4 --cells 64 --components 3 --kept 21
+      sidestream bench fft -n 2 --threads 2 --thread-mode multiple
       sidestream bench fft -n 8 --from blocks --strategies p2p,shared --json
     """
     from ..launch import bench_fft
@@ -200,6 +207,13 @@ def fft(
         raise UsageError(
             f"there is no layout `{source}` to transform from", hint=f"--from takes {' or '.join(LAYOUTS)}"
         )
+    if threads < 1:
+        raise UsageError(f"{threads} threads cannot transform anything", hint="--threads takes 1 or more")
+    if thread_mode not in bench_fft.THREAD_MODES:
+        raise UsageError(
+            f"there is no mode `{thread_mode}` of threads",
+            hint=f"--thread-mode takes {', '.join(bench_fft.THREAD_MODES[:-1])} or {bench_fft.THREAD_MODES[-1]}",
+        )
     _require_names(strategies)
     request = bench_fft.FftRequest(
         ranks=ranks or 4,
@@ -209,6 +223,8 @@ def fft(
         components=components,
         kept=kept,
         source=source,
+        threads=threads,
+        thread_mode=thread_mode,
         strategies=strategies,
         wisdom=wisdom,
         launcher=launcher,
@@ -238,6 +254,8 @@ def lbm(
     The copy is that of STREAM with streaming stores, 16 bytes an element, by turns with the steps; the share of the
     roofline is what the steps move over what the copy does, of the best of each. Take sizes beyond the caches. On one
     rank lbmpy, where it is installed, steps as many cells with the same collision, without filling ghost cells.
+    The last column says how much longer the steps of a run take while the vorticity of each tenth is published to an
+    analysis on a thread of each rank, by turns with steps of which none is.
 
     \b
     Examples:

@@ -166,7 +166,8 @@ def step(
 @steer.command(short_help="Write a checkpoint.")
 def checkpoint(context: typer.Context, at: At = None, why: Why = "", keys: Keys = None) -> None:
     """Write a checkpoint, also in a run that writes none by itself."""
-    _told("a checkpoint is written", _steering(context, keys).checkpoint(at=at, why=why))
+    step = _steering(context, keys).checkpoint(at=at, why=why)
+    console.say(f"a checkpoint is written after step {step}; `status` tells when it is there")
 
 
 @steer.command(short_help="End the run, with a last checkpoint.")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
+import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -72,9 +73,15 @@ class Picture:
     vector: bool = True  # embedded as SVG; else as PNG (images, many marks)
     wide: bool = False
     numbers: Sequence[Sequence[str]] = ()  # a table below it: its head, then its rows
+    columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # what it draws, by name and unit: a file
 
     def save_png(self, folder: Path) -> Path:
-        """Writes `NAME.png` into the folder."""
+        """Writes `NAME.png` into the folder, and `NAME.csv` where it has columns."""
+        if self.columns:
+            with (folder / f"{self.name}.csv").open("w", newline="", encoding="utf-8") as file:
+                writer = csv.writer(file)
+                writer.writerow(self.columns)
+                writer.writerows(zip(*self.columns.values(), strict=True))
         path = folder / f"{self.name}.png"
         _thin_out_minor_ticks(self.figure)
         with look():

@@ -21,6 +21,8 @@ class FftRequest:
     components: int = 1
     kept: int | None = None
     source: str = "pencils"
+    threads: int = 1
+    thread_mode: str = "funneled"
     strategies: str | None = None
     wisdom: str | None = None
     launcher: str | None = None
@@ -28,12 +30,14 @@ class FftRequest:
     def arguments(self) -> list[str]:
         """The arguments of `sidestream-bench-fft`."""
         words = ["--from", self.source]
-        for option in ("cells", "block", "repetitions", "components", "kept", "strategies", "wisdom"):
-            value = getattr(self, option)
-            if value is not None:
-                words += [f"--{option}", str(value)]
+        for option, value in vars(self).items():
+            if option not in ("ranks", "source", "launcher") and value is not None:
+                words += [f"--{option.replace('_', '-')}", str(value)]
         return words
 
+
+#: Which threads of a rank call MPI: the one that transforms; all in turns; all at once.
+THREAD_MODES = ("funneled", "serialized", "multiple")
 
 #: What the time of a step is divided into.
 PARTS = ("transform", "pack", "exchange", "unpack")
@@ -41,7 +45,9 @@ PARTS = ("transform", "pack", "exchange", "unpack")
 
 def _work(report: dict[str, Any]) -> str:
     components = f", {report['components']} components" if report["components"] > 1 else ""
-    return components + (f", waves up to {report['kept']} kept" if report["kept"] is not None else "")
+    kept = f", waves up to {report['kept']} kept" if report["kept"] is not None else ""
+    threads = f", up to {report['threads']} threads a rank, {report['thread_mode']}" if report["threads"] > 1 else ""
+    return components + kept + threads
 
 
 def measure(request: FftRequest) -> dict[str, Any]:
@@ -50,7 +56,7 @@ def measure(request: FftRequest) -> dict[str, Any]:
 
 
 def print_report(report: dict[str, Any]) -> None:
-    """Prints a table of process grids, strategies and depths, where time goes, and how exact the transforms were."""
+    """Prints a table of process grids, strategies, depths and threads, where time goes, and how exact it all was."""
     from rich.table import Table
 
     out = console.out()
@@ -62,6 +68,9 @@ def print_report(report: dict[str, Any]) -> None:
     table.add_column("process grid")
     table.add_column("strategy")
     table.add_column("under way")
+    has_threads = report["threads"] > 1
+    if has_threads:
+        table.add_column("threads", justify="right")
     table.add_column("ms", justify="right")
     for part in PARTS:
         table.add_column(part, justify="right")
@@ -71,7 +80,8 @@ def print_report(report: dict[str, Any]) -> None:
         texts = [f"{1e3 * seconds:.3g}" for seconds in times] or [""] * (1 + len(PARTS))
         note = case.get("error", "fastest" if number == report["fastest"] else "")
         pieces = " components" if case["pieces"] == "components" else ""
-        table.add_row(f"{case['rows']} x {case['columns']}", case["strategy"], f"{case['depth']}{pieces}", *texts, note)
+        way = [f"{case['rows']} x {case['columns']}", case["strategy"], f"{case['depth']}{pieces}"]
+        table.add_row(*way, *([str(case["threads"])] if has_threads else []), *texts, note)
     out.print(table)
     out.print("ms of the slowest rank in the fastest step; `alltoallw` packs and unpacks inside its exchange")
     errors = report["sinusoid_errors"]

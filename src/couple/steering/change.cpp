@@ -9,6 +9,7 @@ json to_json(const Change& change) {
   json all{{"id", change.id}, {"at", change.at}, {"verb", change.verb}, {"who", change.who}, {"why", change.why}};
   if (!change.name.empty()) all["name"] = change.name;
   if (!change.value.is_null()) all["value"] = change.value;
+  if (!change.key.empty()) all["key"] = change.key;
   return all;
 }
 
@@ -20,6 +21,7 @@ Change change_from(const json& all) {
           all.value("value", json()),
           all.value("who", ""),
           all.value("why", ""),
+          all.value("key", ""),
           false};
 }
 

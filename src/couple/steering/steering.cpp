@@ -23,6 +23,15 @@ std::string as_text(const std::vector<Change>& changes) {
   return all.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+// What, when and by whom.
+std::string in_words(const Change& edit, std::int64_t step) {
+  const auto array = edit.value.find("array");
+  return fmt::format("`{}` was edited after step {} by {}: {} {}{}", edit.name, step,
+                     edit.who.empty() ? "somebody" : edit.who, edit.value.value("operation", ""),
+                     array != edit.value.end() ? array->value("name", "") : edit.value.value("value", json()).dump(),
+                     edit.why.empty() ? "" : fmt::format(", \"{}\"", edit.why));
+}
+
 const Knob* find(const std::vector<Knob>& knobs, const std::string& name) {
   const auto found = std::ranges::find_if(knobs, [&](const Knob& knob) { return knob.option.name == name; });
   return found == knobs.end() ? nullptr : &*found;
@@ -87,7 +96,7 @@ void Steering::make(const Change& change, std::int64_t step) {
 
 json Steering::done(const Change& change, std::int64_t step) {
   if (change.verb == "set") return set(change);
-  if (change.verb == "edit") return edit(change);
+  if (change.verb == "edit") return edit(change, step);
   if (change.verb == "checkpoint") return deeds_.write_checkpoint();
   if (change.verb == "stop") is_stopped_ = true;
   if (change.verb == "pause") pause_at_ = step;
@@ -96,9 +105,10 @@ json Steering::done(const Change& change, std::int64_t step) {
   return json::object();
 }
 
-json Steering::edit(const Change& change) {
+json Steering::edit(const Change& change, std::int64_t step) {
   json told = deeds_.edit(edit_from(change.name, change.value));
   ++changes_;
+  last_edit_ = in_words(change, step);
   return told;
 }
 
@@ -119,6 +129,19 @@ void Steering::tell(std::int64_t step, double progress) {
   SteeringStanding standing{step, progress, is_paused(step) ? "paused" : "running", {}};
   for (const Knob& knob : knobs_) standing.values[knob.option.name] = knob.value();
   desk_->tell(std::move(standing));
+}
+
+void Steering::blaming(const std::function<void()>& work) const {
+  try {
+    work();
+  } catch (const core::Error& error) {
+    if (last_edit_.empty()) throw;
+    const std::string otherwise = error.hint().empty() ? "" : "; otherwise: " + error.hint();
+    core::Error blamed(error.message(), error.where(),
+                       last_edit_ + ". If that is at fault, go on from a checkpoint of before" + otherwise);
+    if (error.is_reported_elsewhere()) blamed.report_elsewhere();
+    throw blamed;
+  }
 }
 
 void Steering::close() {

@@ -54,6 +54,12 @@ core::Node node_from(const json& given, const std::string& key) {
   }
 }
 
+// TOML reads what no double can hold as the largest.
+bool is_too_large(const core::Node& node) {
+  const auto* const number = std::get_if<double>(&node.value());
+  return number != nullptr && std::fabs(*number) == std::numeric_limits<double>::max();
+}
+
 bool ends_pause(const std::string& verb) {
   return verb == "resume" || verb == "step" || verb == "stop";
 }
@@ -155,6 +161,7 @@ json SteeringDesk::enter(const json& request, const std::string& verb) {
                       place, "leave `at` out, or name a step that is still to come");
   change.who = text_in(request, "who");
   change.why = text_in(request, "why");
+  change.key = text_in(request, "key");
   if (verb == "set") {
     const Knob& knob = knob_named(request.at("name").get<std::string>());
     change.name = knob.option.name;
@@ -183,7 +190,10 @@ const Knob& SteeringDesk::knob_named(const std::string& name) const {
 }
 
 json SteeringDesk::value_for(const Knob& knob, const json& given) const {
-  json value = knob.read(node_from(given, knob.option.name));
+  const core::Node node = node_from(given, knob.option.name);
+  if (is_too_large(node))
+    throw core::Error(fmt::format("the value of `{}` is larger than any number can be", knob.option.name), place);
+  json value = knob.read(node);
   const auto is_finite = [](const json& one) { return !one.is_number() || std::isfinite(one.get<double>()); };
   if (!is_finite(value) || (value.is_array() && !std::ranges::all_of(value, is_finite)))
     throw core::Error(fmt::format("`{}` takes finite numbers only", knob.option.name), place);

@@ -27,7 +27,7 @@ using solvers::EdgeKind, solvers::LatticeEdge;
 constexpr const char* flow_hint =
     "go on from an earlier checkpoint with a larger `lbm.viscosity`, lower speeds or `lbm.collision` = "
     "\"regularised\"; more cells at the same Reynolds number help, too";
-/// A look at all cells costs as much as half of a step.
+/// A look at all cells costs about half of a step.
 constexpr std::int64_t steps_between_checks = 100;
 
 // The vortices of Taylor and Green in an x-y plane, one along each axis, carried by a mean flow.
@@ -74,23 +74,34 @@ class Lbm final : public Simulation {
     time_ += 1.0;
     ++step_;
     if (config_.period > 0.0) flow_.set(config_.lattice_at(time_));
-    flow_.advance();
+    flow_.advance(std::exchange(foreseen_, {}));
     measure_forces();
-    if (step_ % steps_between_checks == 0) check_state();
+    if (step_ % steps_between_checks == 0 || is_complete()) look();
   }
 
-  void check_state() const override { require_sound(comm_, flow_.problem(), fmt::format("step {}", step_), flow_hint); }
+  void foresee(const std::vector<std::string>& quantities) override {
+    foreseen_ = components_for(flow_.lattice(), quantities);
+  }
+
+  void check_state() const override { checked(); }
 
   mesh::Moment moment() const override {
     return {.step = step_, .time = time_, .attributes = {{"time", time_}, {"viscosity", config_.viscosity}}};
   }
   double progress() const override { return time_ >= config_.end ? 1.0 : time_ / config_.end; }
   std::vector<core::Error> warnings() override {
+    std::vector<core::Error> all;
     const int working = static_cast<int>(tiles_.boxes.size());
-    if (std::exchange(has_told_ranks_, true) || working == comm_.size()) return {};
-    return {core::Error(fmt::format("{} of {} ranks have no cells: there are {} tiles", comm_.size() - working,
-                                    comm_.size(), tiles_.tiles.size()),
-                        "key `mesh.block`", "take thinner tiles: each rank has whole ones")};
+    if (!std::exchange(has_told_ranks_, true) && working < comm_.size())
+      all.emplace_back(fmt::format("{} of {} ranks have no cells: there are {} tiles", comm_.size() - working,
+                                   comm_.size(), tiles_.tiles.size()),
+                       "key `mesh.block`", "take thinner tiles: each rank has whole ones");
+    const double mach = fastest_ * std::numbers::sqrt3;
+    if (mach > most_mach && !std::exchange(has_told_mach_, true))
+      all.emplace_back(fmt::format("the fastest fluid has a Mach number of {:.3g}, above {:g}", mach, most_mach),
+                       fmt::format("step {}", step_),
+                       "errors of compressibility grow as its square: lower all speeds and the viscosity alike");
+    return all;
   }
   nlohmann::json status() const override {
     nlohmann::json status{{"time", time_}, {"dt", 1.0}, {"dt_limit", "lattice"}};
@@ -132,8 +143,15 @@ class Lbm final : public Simulation {
         if (edge.kind != EdgeKind::periodic && edge.kind != EdgeKind::wall) return false;
     return true;
   }
+  // Returns the largest speed of all.
+  double checked() const {
+    const auto seen = flow_.look();
+    require_sound(comm_, seen.problem, fmt::format("step {}", step_), flow_hint);
+    return seen.fastest;
+  }
+  void look() { fastest_ = comm_.max(checked()); }
   void begin() {
-    check_state();
+    look();
     has_painted_ = comm_.max(largest_barrier()) == painted();
     measure_forces();
   }
@@ -161,10 +179,11 @@ class Lbm final : public Simulation {
   const comm::Communicator& comm_;
   Tiles tiles_;
   solvers::LatticeFlow<Real> flow_;
+  solvers::LatticeComponents foreseen_{};      // by the next step
   std::vector<std::array<double, 3>> forces_;  // of each barrier
-  bool has_painted_ = false, has_told_ranks_ = false;
+  bool has_painted_ = false, has_told_ranks_ = false, has_told_mach_ = false;
   std::int64_t step_ = 0;
-  double time_ = 0.0, mass_start_ = 0.0;
+  double time_ = 0.0, mass_start_ = 0.0, fastest_ = 0.0;
 };
 
 // The cells of a quantity of a file, where the boxes of ranks are.

@@ -16,7 +16,7 @@ namespace {
 using solvers::CollisionKind, solvers::EdgeKind, solvers::LatticeEdge;
 
 constexpr std::int32_t least_tile = 1;  // no rank has ghost cells of tiles
-constexpr double most_mach = 0.3, usual_magic = 3.0 / 16.0;
+constexpr double usual_magic = 3.0 / 16.0;
 const double sound_speed = 1.0 / std::numbers::sqrt3;
 constexpr const char* mach_hint =
     "lower all speeds and the viscosity alike and take more steps: the flow is the same, with smaller errors of "

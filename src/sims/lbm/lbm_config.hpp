@@ -12,6 +12,9 @@
 
 namespace sidestream::sims {
 
+/// The Mach number up to which errors of compressibility, its square, are small.
+inline constexpr double most_mach = 0.3;
+
 /// The faces of a domain, as the tables `[edge.NAME]` call them.
 struct Face {
   const char* name;

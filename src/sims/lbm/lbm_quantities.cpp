@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "sidestream/core/for_each.hpp"
@@ -13,19 +16,20 @@ namespace sidestream::sims {
 namespace {
 
 using mesh::Field;
-using solvers::LatticeFlow, solvers::LatticeKind;
-using Cells = std::shared_ptr<const Field<double>>;
+using solvers::LatticeComponents, solvers::LatticeFlow, solvers::LatticeKind;
 
 /// The components of what a flow measures.
 constexpr int density = 0, velocity = 1;
+constexpr std::array<std::string_view, 3> axis_names{"x", "y", "z"};
+constexpr std::string_view velocity_prefix = "velocity_";
 
 // A component of this rank's box in tiles, each a part of one view: cells have their global indices in both.
 template <typename T>
 mesh::FieldView<const T> in_tiles(const mesh::FieldView<const T>& box, int component, const mesh::Layout& tiles,
-                                  int rank, std::shared_ptr<const void> memory) {
+                                  int rank) {
   std::vector<core::View4<const T>> blocks;
   for (std::size_t n = 0; n < tiles.boxes_of(rank).size(); ++n) blocks.push_back(box.view(0).component(component));
-  return {tiles, rank, blocks, std::move(memory), box.blocks() > 0 ? box.ghosts() : mesh::Ghosts(0)};
+  return {tiles, rank, blocks, box.table(), box.blocks() > 0 ? box.ghosts() : mesh::Ghosts(0)};
 }
 
 /// The gradients of a velocity by central differences; 0 in barriers.
@@ -62,61 +66,54 @@ struct Gradients {
   }
 };
 
-/// What a snapshot shows of a flow, measured once, when somebody first asks.
+/// What a snapshot shows of a flow, measured when somebody first asks.
 template <typename Real>
 class Views {
  public:
   Views(const LatticeFlow<Real>& flow, const mesh::Snapshot& snapshot)
       : flow_(&flow), tiles_(snapshot.levels.front()), rank_(snapshot.rank) {}
 
-  mesh::AnyField population(int direction) const {
-    return in_tiles(flow_->populations(), direction, tiles_, rank_, nullptr);
-  }
+  mesh::AnyField population(int direction) const { return in_tiles(flow_->populations(), direction, tiles_, rank_); }
   mesh::AnyField component(int number) {
-    return in_tiles(mesh::FieldView<const double>(measured()), number, tiles_, rank_, measured());
+    LatticeComponents wanted{};
+    wanted[static_cast<std::size_t>(number)] = true;
+    measured_ = flow_->measure(wanted);
+    return in_tiles(measured_, number, tiles_, rank_);
   }
-  mesh::AnyField barriers() const {
-    return made([mask = flow_->barriers().blocks() > 0 ? flow_->barriers().view(0) : core::View4<const std::int32_t>()](
-                    int k, int j, int i) { return static_cast<double>(mask(k, j, i)); });
+  void fill_barriers(const mesh::Box& box, const core::View4<double>& out) const {
+    core::for_each_cell(box, [=, mask = flow_->barriers().view(0)](int k, int j, int i) {
+      out(k, j, i) = static_cast<double>(mask(k, j, i));
+    });
   }
+  // After all components of the velocity: what of these a derivation is given has no cells beside its box, the view
+  // that they were made of has.
   template <typename F>
-  mesh::AnyField of_gradients(F f) {
-    const Cells cells = measured();
-    if (cells->blocks() == 0) return made([](int, int, int) { return 0.0; });
-    const Gradients gradients{cells->view(0), cells->ghosts().layers};
-    return made([=, mask = flow_->barriers().view(0)](int k, int j, int i) {
-      return mask(k, j, i) > 0 ? 0.0 : f(gradients, k, j, i);
+  void fill_from_gradients(F f, const mesh::Box& box, const core::View4<double>& out) const {
+    const Gradients gradients{measured_.view(0), measured_.ghosts().layers};
+    const auto mask = flow_->barriers().view(0);
+    core::for_each_row(box, [&](int k, int j) {
+#pragma GCC ivdep
+      for (int i = box.lo.x; i < box.hi.x; ++i) out(k, j, i) = f(gradients, k, j, i);
+      for (int i = box.lo.x; i < box.hi.x; ++i)
+        if (mask(k, j, i) > 0) out(k, j, i) = 0.0;
     });
   }
 
  private:
-  const Cells& measured() {
-    if (!measured_) measured_ = flow_->measure();
-    return measured_;
-  }
-  template <typename F>
-  mesh::AnyField made(F f) const {
-    auto cells = std::make_shared<Field<double>>(tiles_, rank_);
-    for (int b = 0; b < cells->blocks(); ++b)
-      core::for_each_cell(cells->box(b), [=, out = cells->view(b)](int k, int j, int i) { out(k, j, i) = f(k, j, i); });
-    return mesh::AnyField(std::shared_ptr<const Field<double>>(std::move(cells)));
-  }
-
   const LatticeFlow<Real>* flow_;
   mesh::Layout tiles_;
   int rank_;
-  Cells measured_;
+  mesh::FieldView<const double> measured_;
 };
 
 int axes_of(LatticeKind lattice) {
   return lattice == LatticeKind::d2q9 ? 2 : 3;
 }
 
-const char* const axis_names[] = {"x", "y", "z"};
-
 std::vector<std::string> velocity_names(LatticeKind lattice) {
   std::vector<std::string> names;
-  for (int axis = 0; axis < axes_of(lattice); ++axis) names.push_back(std::string("velocity_") + axis_names[axis]);
+  for (int axis = 0; axis < axes_of(lattice); ++axis)
+    names.push_back(fmt::format("{}{}", velocity_prefix, axis_names[static_cast<std::size_t>(axis)]));
   return names;
 }
 
@@ -135,6 +132,30 @@ std::string population_name(int direction) {
   return fmt::format("f{}", direction);
 }
 
+LatticeComponents components_for(LatticeKind lattice, const std::vector<std::string>& names) {
+  LatticeComponents wanted{};
+  const auto want = [&](std::size_t component) { wanted[component] = true; };
+  const auto want_velocity = [&] {
+    for (int axis = 0; axis < axes_of(lattice); ++axis) want(static_cast<std::size_t>(velocity + axis));
+  };
+  for (const std::string& name : names) {
+    const std::string_view of = name;
+    const auto axis = std::ranges::find(axis_names, of.substr(std::min(of.size(), velocity_prefix.size())));
+    const bool is_stored = of == barrier_quantity || (of.size() > 1 && of[0] == 'f' && of[1] >= '0' && of[1] <= '9');
+    if (is_stored) continue;
+    if (of == "gas_density") {
+      want(density);
+    } else if (of.starts_with(velocity_prefix) && axis != axis_names.end()) {
+      want(static_cast<std::size_t>(velocity + (axis - axis_names.begin())));
+    } else {
+      want_velocity();
+      // What a configuration derives may follow from anything.
+      if (of != "speed" && of != "q_criterion" && !of.starts_with("vorticity")) want(density);
+    }
+  }
+  return wanted;
+}
+
 std::vector<mesh::Quantity> lbm_quantities(LatticeKind lattice) {
   std::vector<mesh::Quantity> all;
   const solvers::LatticeTable& table = solvers::table_of(lattice);
@@ -150,8 +171,8 @@ std::vector<mesh::Quantity> lbm_quantities(LatticeKind lattice) {
   if (lattice == LatticeKind::d2q9)
     all.push_back({"vorticity", "1", "curl of the velocity, along z"});
   else
-    for (const char* axis : axis_names)
-      all.push_back({std::string("vorticity_") + axis, "1", std::string("curl of the velocity along ") + axis});
+    for (const std::string_view axis : axis_names)
+      all.push_back({fmt::format("vorticity_{}", axis), "1", fmt::format("curl of the velocity along {}", axis)});
   if (lattice == LatticeKind::d3q19) all.push_back({"vorticity_magnitude", "1", "length of the curl of the velocity"});
   all.push_back({"q_criterion", "1", "(|rotation|^2 - |strain|^2) / 2: positive in vortices"});
   return all;
@@ -165,27 +186,28 @@ void add_lbm(const LatticeFlow<Real>& flow, mesh::Snapshot& snapshot) {
   const auto add = [&](auto provide) { snapshot.add(*next++, [views, provide](int) { return provide(*views); }); };
   for (int q = 0; q < solvers::table_of(flow.lattice()).directions(); ++q)
     add([q](Views<Real>& of) { return of.population(q); });
-  add([](Views<Real>& of) { return of.barriers(); });
+  snapshot.add_computed(
+      *next++, [views](int, const mesh::Box& box, const core::View4<double>& out) { views->fill_barriers(box, out); });
   add([](Views<Real>& of) { return of.component(density); });
   for (int axis = 0; axis < axes_of(flow.lattice()); ++axis)
     add([axis](Views<Real>& of) { return of.component(velocity + axis); });
   snapshot.add_derived(*next++, velocity_names(flow.lattice()), length_of_vectors);
+  const auto add_gradient = [&](auto f) {
+    const auto derive = [views, f](const mesh::Box& box, const auto&, const core::View4<double>& out) {
+      views->fill_from_gradients(f, box, out);
+    };
+    snapshot.add_derived(*next++, velocity_names(flow.lattice()), derive);
+  };
   const auto add_vorticity = [&](int axis) {
-    add([axis](Views<Real>& of) {
-      return of.of_gradients([axis](const Gradients& g, int k, int j, int i) { return g.vorticity(axis, k, j, i); });
-    });
+    add_gradient([axis](const Gradients& g, int k, int j, int i) { return g.vorticity(axis, k, j, i); });
   };
   if (flow.lattice() == LatticeKind::d2q9) {
     add_vorticity(2);
   } else {
     for (int axis = 0; axis < 3; ++axis) add_vorticity(axis);
-    add([](Views<Real>& of) {
-      return of.of_gradients([](const Gradients& g, int k, int j, int i) { return g.length_of_vorticity(k, j, i); });
-    });
+    add_gradient([](const Gradients& g, int k, int j, int i) { return g.length_of_vorticity(k, j, i); });
   }
-  add([](Views<Real>& of) {
-    return of.of_gradients([](const Gradients& g, int k, int j, int i) { return g.second_invariant(k, j, i); });
-  });
+  add_gradient([](const Gradients& g, int k, int j, int i) { return g.second_invariant(k, j, i); });
 }
 
 template void add_lbm(const LatticeFlow<float>&, mesh::Snapshot&);

@@ -17,6 +17,9 @@ std::string population_name(int direction);
 /// The quantities of a flow on this lattice.
 std::vector<mesh::Quantity> lbm_quantities(solvers::LatticeKind lattice);
 
+/// What of a flow a step should leave that quantities of these names follow from, in whatever way.
+solvers::LatticeComponents components_for(solvers::LatticeKind lattice, const std::vector<std::string>& names);
+
 /// Adds them to `snapshot`, whose one level are the tiles of the boxes of `flow`: populations as they lie in memory,
 /// all else when somebody asks for it. The flow does not change while they are asked for.
 template <typename Real>

@@ -80,18 +80,25 @@ bool Outputs::repeat_checkpoint(Simulation& simulation, couple::CheckpointPoint 
   return true;
 }
 
+// Somebody wishes for it and relies on what he is told: it is not put off, and not begun only.
 nlohmann::json Outputs::write_by_hand(Simulation& simulation) {
-  const std::int64_t step = simulation.moment().step;
   prepare_checkpoints();
-  if (config_.coupling.replay)
-    return {{"is_put_off", !repeat_checkpoint(simulation, couple::CheckpointPoint::by_hand)}};
-  if (last_checkpoint_ == present(simulation))
-    throw core::Error("a checkpoint of this step is there, or under way", folder_.path());
-  if (pending_)
-    put_off(step);
-  else
-    write_checkpoint(simulation, couple::CheckpointPoint::by_hand);
-  return {{"is_put_off", is_put_off_}};
+  if (config_.coupling.replay) {
+    repeat_checkpoint(simulation, couple::CheckpointPoint::by_hand);
+    commit_pending();
+    return nlohmann::json::object();
+  }
+  commit_pending();
+  if (last_checkpoint_ == present(simulation)) throw core::Error("a checkpoint of this step is there", folder_.path());
+  const std::int64_t lost_before = lost_checkpoints_;
+  write_checkpoint(simulation, couple::CheckpointPoint::by_hand);
+  const std::string path = pending_ ? pending_->output.path : "";
+  commit_pending();
+  if (lost_checkpoints_ == lost_before && refused_.empty()) return {{"path", path}};
+  if (!refused_.empty())
+    throw core::Error("the checkpoint stays pending: results of before it, or a plot file, could not be written",
+                      refused_);
+  throw core::Error("the checkpoint could not be written, as the event `checkpoint_failed` tells", folder_.path());
 }
 
 void Outputs::prepare_checkpoints() {
@@ -133,7 +140,7 @@ void Outputs::write_plotfile(Simulation& simulation, const OutputConfig& config,
 
 void Outputs::write_checkpoint(Simulation& simulation, couple::CheckpointPoint point) {
   const std::int64_t step = simulation.moment().step;
-  core::timed(bill_, "making the content", [&] { simulation.check_state(); });
+  steering_.blaming([&] { core::timed(bill_, "making the content", [&] { simulation.check_state(); }); });
   is_put_off_ = false;
   last_checkpoint_ = present(simulation);
   session_.log().write("checkpoint_begun", {{"step", step}, {"among", couple::in_words(point)}});
@@ -232,10 +239,12 @@ void Outputs::report_written(bool wait) {
 void Outputs::report(const Output& output, const io::BackgroundWriter::Outcome& outcome) {
   const bool is_checkpoint = output.what == "checkpoint";
   if (!outcome.error.empty()) {
-    if (is_checkpoint)
+    if (is_checkpoint) {
       pending_.reset();
-    else
+      last_checkpoint_ = {};
+    } else {
       lose_plotfile();
+    }
     return report_failure(output, outcome.error);
   }
   if (is_checkpoint) {
@@ -273,6 +282,7 @@ void Outputs::report_refusal(const Pending& pending) {
   const std::string path = io::pending_path(pending.output.path);
   session_.log().write("checkpoint_refused", {{"step", pending.output.step}, {"path", path}});
   refused_ = path;
+  last_checkpoint_ = {};
 }
 
 // One is enough for who would rather go on without what is missing.

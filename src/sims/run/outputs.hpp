@@ -24,7 +24,8 @@ inline const std::string steering_text = "steering";
 /// committed once the results of everything published before it are on the disk: a restart from it leaves none out.
 /// Where one of them, or a plot file, could not be written, it never is: it stays pending until a later one takes its
 /// place, a restart begins with the one that was committed last, and makes what is missing.
-/// There is one pending at most; what falls due meanwhile is put off until that one is committed. All members but
+/// There is one pending at most; what falls due meanwhile is put off until that one is committed, and who asks for one
+/// by hand waits for that. All members but
 /// `step_commit` are collective on the ranks that compute.
 class Outputs {
  public:
@@ -37,7 +38,8 @@ class Outputs {
   /// Writes what the session's schedule found due, or was put off and can be written now; tells of what was written
   /// behind the simulation.
   void write_due(Simulation& simulation);
-  /// Writes a checkpoint because somebody asks for one, or puts it off. Returns what became of it, for the event.
+  /// Writes a checkpoint because somebody asks for one: after that under way, and waiting for analyses of before until
+  /// both are committed. Returns what the event adds. Throws core::Error on all ranks where it came to nothing.
   nlohmann::json write_by_hand(Simulation& simulation);
   /// Makes a run that has none write checkpoints where it is told to.
   void prepare_checkpoints();

@@ -103,7 +103,7 @@ class Run {
       publish();
       outputs_.write_due(*simulation_);
     }
-    core::timed(bill_, "rest of the step", [&] { simulation_->check_state(); });
+    steering_.blaming([&] { core::timed(bill_, "rest of the step", [&] { simulation_->check_state(); }); });
     const bool is_finished = simulation_->is_complete();
     RunStatus status = is_finished              ? RunStatus::finished
                        : !stop_reason().empty() ? RunStatus::stopped
@@ -168,7 +168,8 @@ class Run {
   bool take_step() {
     const core::Stopwatch watch;
     const std::int64_t before = simulation_->moment().step;
-    core::timed(bill_, "rest of the step", [&] { simulation_->advance(); });
+    simulation_->foresee(session_.foreseen(before + 1, quantities_));
+    steering_.blaming([&] { core::timed(bill_, "rest of the step", [&] { simulation_->advance(); }); });
     if (simulation_->moment().step == before) return false;
     write_step(watch.seconds());
     write_warnings();
@@ -415,6 +416,7 @@ class Run {
   const io::RunFolder& folder_;
   core::Bill& bill_;
   const std::function<void(const std::string&)>& progress_;
+  std::vector<mesh::Quantity> quantities_ = config_.quantities();
   std::unique_ptr<Simulation> simulation_;
   couple::Steering steering_;
   Outputs outputs_;

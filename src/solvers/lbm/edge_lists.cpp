@@ -95,11 +95,11 @@ struct EdgeLists<Real>::Builder {
     return false;
   }
 
-  void hold(mesh::Int3 cell, const std::vector<double>& populations_of) {
+  void hold(mesh::Int3 cell, const std::vector<double>& populations_of, bool is_solid) {
     std::vector<Real> values(populations_of.begin(), populations_of.end());
     if (lists.kept_.empty() || *lists.kept_.back() != values)
       lists.kept_.push_back(std::make_unique<std::vector<Real>>(std::move(values)));
-    lists.held_.push_back({populations.place_of(cell), lists.kept_.back().get()});
+    lists.held_.push_back({populations.place_of(cell), lists.kept_.back().get(), is_solid});
   }
 
   /// Where a population comes from, and what is added to it.
@@ -196,12 +196,12 @@ struct EdgeLists<Real>::Builder {
 
   void visit(mesh::Int3 cell) {
     if (barriers(cell.z, cell.y, cell.x) > 0)
-      return hold(cell, std::vector<double>(static_cast<std::size_t>(table.directions()), 0.0));
+      return hold(cell, std::vector<double>(static_cast<std::size_t>(table.directions()), 0.0), true);
     int axis = 0;
     bool high = false;
     if (find_face(
             cell, [](const LatticeEdge& edge) { return edge.kind == EdgeKind::equilibrium; }, axis, high))
-      return hold(cell, equilibrium_deviations(table, 1.0, edge_velocity(domain, config, axis, high, cell)));
+      return hold(cell, equilibrium_deviations(table, 1.0, edge_velocity(domain, config, axis, high, cell)), false);
     std::vector<Origin> origins;
     bool is_plain = true;
     for (int q = 0; q < table.directions(); ++q) {

@@ -26,6 +26,7 @@ class EdgeLists {
   struct Held {
     std::int64_t at = 0;
     const std::vector<Real>* populations = nullptr;
+    bool is_solid = false;
   };
   /// A population that leaves a fluid cell for a barrier.
   struct Link {

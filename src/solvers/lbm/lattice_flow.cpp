@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <utility>
 
 #include "sidestream/core/exact_sum.hpp"
@@ -17,9 +18,10 @@ namespace sidestream::solvers {
 
 namespace {
 
-// Populations of this size are out of the caches before they are read again.
-constexpr std::size_t least_streamed_bytes = std::size_t{24} << 20;
-constexpr double least_density = 0.5, most_density = 2.0;
+// Populations of this size are out of a core's own caches before they are read again. (To write past the caches is as
+// fast from there on, and soon twice as fast: so many rows at once are not foreseen when they are written.)
+constexpr std::size_t least_streamed_bytes = std::size_t{4} << 20;
+constexpr double least_density = 0.5, most_density = 2.0, speed_of_sound = 1.0 / std::numbers::sqrt3;
 
 template <typename L>
 LatticeTable make_table() {
@@ -96,7 +98,9 @@ struct LatticeFlow<Real>::State {
   redistribute::GhostFill fill, fill_barriers, fill_measured;
   Populations<Real> present, next;
   mesh::Field<std::int32_t> barriers;
-  std::shared_ptr<mesh::Field<double>> last_measured;  // whose memory serves the next when nobody has it
+  std::shared_ptr<Populations<double>>
+      measured;                           // density and velocity, in memory that serves again when nobody has it
+  LatticeComponents has{}, has_ghosts{};  // what is there of the present
   EdgeLists<Real> edges;
 
   State(const comm::Communicator& all, const mesh::Layout& boxes, const LatticeConfig& settings, core::Bill& booked)
@@ -142,17 +146,53 @@ struct LatticeFlow<Real>::State {
     return {lattice, config.collision, numbers_of<Real>(config), present.size_bytes() >= least_streamed_bytes, wraps()};
   }
 
-  void sweep() {
+  void sweep(const MeasuredRows& rows) {
     const CollisionStep<Real> how = step();
     const PopulationRows<const Real> from = std::as_const(present).rows();
     const PopulationRows<Real> to = next.rows();
     const mesh::Int3 n = present.box().extent();
-    advance_box(how, from, to, {n.x, n.y, n.z});
+    advance_box(how, from, to, rows, {n.x, n.y, n.z});
     for (const auto& list : edges.lists()) advance_cells(how, list.cells(), from, to);
     for (const auto& held : edges.held())
       for (int q = 0; q < table.directions(); ++q)
         to.first[q * to.stride + held.at] = (*held.populations)[static_cast<std::size_t>(q)];
+    if (rows.is_empty()) return;
+    for (const auto& list : edges.lists())
+      for (const std::int64_t at : list.at) measure_cells(next, at, 1, rows);
+    for (const auto& held : edges.held())
+      if (!held.is_solid) measure_cells(next, held.at, 1, rows);
+    measure_solid(rows);
   }
+
+  void measure_cells(const Populations<Real>& of, std::int64_t at, int cells, const MeasuredRows& rows) const {
+    PopulationRows<const Real> row = of.rows();
+    row.first += at;
+    measure_row(step(), row, cells, rows.from(at));
+  }
+  void measure_solid(const MeasuredRows& rows) const {
+    for (const auto& held : edges.held())
+      for (std::size_t c = 0; c < rows.first.size() && held.is_solid; ++c)
+        if (rows.first[c] != nullptr) rows.first[c][held.at] = c == 0 ? 1.0 : 0.0;
+  }
+
+  // Room for what is wanted of the state after a step, or of the present one beside what is there.
+  MeasuredRows room_for(const LatticeComponents& wanted) {
+    if (present.is_empty()) return {};
+    const bool has_any = has != LatticeComponents{};
+    if (measured == nullptr || (!has_any && measured.use_count() > 1))
+      measured = std::make_shared<Populations<double>>(4, layout, comm.rank(), 64 / sizeof(Real));
+    MeasuredRows rows;
+    for (std::size_t c = 0; c < wanted.size(); ++c)
+      if (wanted[c]) rows.first[c] = measured->rows().first + static_cast<std::ptrdiff_t>(c) * measured->rows().stride;
+    return rows;
+  }
+  mesh::FieldView<double> measured_view() const {
+    std::vector<core::View4<double>> blocks;
+    if (measured != nullptr) blocks.push_back(measured->view());
+    return {layout, comm.rank(), blocks, measured, ghosts};
+  }
+  void measure(const LatticeComponents& wanted);
+  void forget_measured() { has = has_ghosts = {}; }
 
   void build_edges() { edges = EdgeLists<Real>(layout.domain(), lattice, config, wraps(), present, barriers); }
 
@@ -165,7 +205,7 @@ struct LatticeFlow<Real>::State {
   }
 
   void set_cell(mesh::Int3 cell, const LatticeCell& flow);
-  void extend(mesh::Field<double>& measured) const;
+  void extend(int component) const;
 };
 
 // As a collision would leave it: what is not in equilibrium once relaxed (Krueger et al. 2017, eq. 4.35), and the half
@@ -190,11 +230,11 @@ void LatticeFlow<Real>::State::set_cell(mesh::Int3 cell, const LatticeCell& flow
 
 // One axis after another, so that corners go on along the last.
 template <typename Real>
-void LatticeFlow<Real>::State::extend(mesh::Field<double>& measured) const {
-  if (measured.blocks() == 0) return;
+void LatticeFlow<Real>::State::extend(int component) const {
+  if (present.is_empty()) return;
   const mesh::Box& domain = layout.domain();
-  const mesh::Box grown = measured.box(0).grown(ghosts.layers);
-  const core::View4<double> u = measured.view(0);
+  const mesh::Box grown = present.box().grown(ghosts.layers);
+  const core::View4<double> u = measured->view();
   for (int axis = 0; axis < 3; ++axis)
     for (const bool high : {false, true}) {
       if (ghosts.layers[axis] == 0 || layout.periodic()[static_cast<std::size_t>(axis)]) continue;
@@ -208,13 +248,33 @@ void LatticeFlow<Real>::State::extend(mesh::Field<double>& measured) const {
         last[axis] += inward;
         mesh::Int3 before = last;
         if (domain.extent()[axis] > 1 && grown.contains(mesh::Int3(before))) before[axis] += inward;
-        for (int c = 0; c < 4; ++c) {
-          const bool is_wall = c > 0 && edge.kind == EdgeKind::wall;
-          const double wall = c > 0 ? edge.velocity[static_cast<std::size_t>(c - 1)] : 0.0;
-          u(c, k, j, i) = beyond(u(c, last.z, last.y, last.x), u(c, before.z, before.y, before.x), is_wall, wall);
-        }
+        const int c = component;
+        const bool is_wall = c > 0 && edge.kind == EdgeKind::wall;
+        const double wall = c > 0 ? edge.velocity[static_cast<std::size_t>(c - 1)] : 0.0;
+        u(c, k, j, i) = beyond(u(c, last.z, last.y, last.x), u(c, before.z, before.y, before.x), is_wall, wall);
       });
     }
+}
+
+// What of it is not there yet.
+template <typename Real>
+void LatticeFlow<Real>::State::measure(const LatticeComponents& wanted) {
+  LatticeComponents missing{};
+  for (std::size_t c = 0; c < wanted.size(); ++c) missing[c] = wanted[c] && !has[c];
+  if (const MeasuredRows rows = room_for(missing); !rows.is_empty()) {
+    const mesh::Box& box = present.box();
+    core::for_each_row(box, [&](int k, int j) {
+      measure_cells(present, present.place_of({box.lo.x, j, k}), box.extent().x, rows);
+    });
+    measure_solid(rows);
+  }
+  for (std::size_t c = 0; c < wanted.size(); ++c) {
+    if (!wanted[c] || has_ghosts[c]) continue;
+    const mesh::FieldView<double> all = measured_view();
+    fill_measured.fill(present.is_empty() ? all : all.component(static_cast<int>(c)));
+    extend(static_cast<int>(c));
+    has[c] = has_ghosts[c] = true;
+  }
 }
 
 template <typename Real>
@@ -244,6 +304,7 @@ mesh::FieldView<const Real> LatticeFlow<Real>::populations() const {
 }
 template <typename Real>
 mesh::FieldView<Real> LatticeFlow<Real>::populations() {
+  state_->forget_measured();
   return state_->view_of(state_->present);
 }
 
@@ -259,6 +320,7 @@ void LatticeFlow<Real>::set(const LatticeConfig& config) {
     return true;
   }();
   state.config = config;
+  state.forget_measured();
   if (has_same_edges) return;
   state.build_edges();
   state.set_held();
@@ -267,6 +329,7 @@ void LatticeFlow<Real>::set(const LatticeConfig& config) {
 template <typename Real>
 void LatticeFlow<Real>::set_barriers(const std::function<std::int32_t(mesh::Int3)>& barrier) {
   State& state = *state_;
+  state.forget_measured();
   for (int b = 0; b < state.barriers.blocks(); ++b)
     core::for_each_cell(state.barriers.box(b), [&, mask = state.barriers.view(b)](int k, int j, int i) {
       std::int32_t& present = mask(k, j, i);
@@ -282,43 +345,26 @@ void LatticeFlow<Real>::set_barriers(const std::function<std::int32_t(mesh::Int3
 template <typename Real>
 void LatticeFlow<Real>::set_flow(const std::function<LatticeCell(mesh::Int3)>& flow) {
   State& state = *state_;
+  state.forget_measured();
   if (!state.present.is_empty())
     core::for_each_cell(state.present.box(), [&](int k, int j, int i) { state.set_cell({i, j, k}, flow({i, j, k})); });
   state.set_held();
 }
 
 template <typename Real>
-void LatticeFlow<Real>::advance() {
+void LatticeFlow<Real>::advance(const LatticeComponents& foreseen) {
   State& state = *state_;
   core::timed(state.bill, "ghost cells", [&] { state.fill.fill(state.view_of(state.present)); });
-  if (!state.present.is_empty()) core::timed(state.bill, "lattice", [&] { state.sweep(); });
+  state.forget_measured();
+  if (!state.present.is_empty()) core::timed(state.bill, "lattice", [&] { state.sweep(state.room_for(foreseen)); });
+  state.has = foreseen;
   std::swap(state.present, state.next);
 }
 
 template <typename Real>
-std::shared_ptr<const mesh::Field<double>> LatticeFlow<Real>::measure() const {
-  State& state = *state_;
-  if (state.last_measured == nullptr || state.last_measured.use_count() > 1)
-    state.last_measured = std::make_shared<mesh::Field<double>>(state.layout, state.comm.rank(), 4, state.ghosts);
-  const auto measured = state.last_measured;
-  const CollisionStep<Real> how = state.step();
-  for (int b = 0; b < measured->blocks(); ++b) {
-    const mesh::Box& box = measured->box(b);
-    const core::View4<double> out = measured->view(b);
-    const auto mask = state.barriers.view(b);
-    core::for_each_row(box, [&](int k, int j) {
-      PopulationRows<const Real> row = std::as_const(state.present).rows();
-      row.first += state.present.place_of({box.lo.x, j, k});
-      measure_row(how, row, box.extent().x,
-                  {&out(0, k, j, box.lo.x), &out(1, k, j, box.lo.x), &out(2, k, j, box.lo.x), &out(3, k, j, box.lo.x)});
-      for (int i = box.lo.x; i < box.hi.x; ++i)
-        if (mask(k, j, i) > 0)
-          for (int c = 0; c < 4; ++c) out(c, k, j, i) = c == 0 ? 1.0 : 0.0;
-    });
-  }
-  state.fill_measured.fill(*measured);
-  state.extend(*measured);
-  return measured;
+mesh::FieldView<const double> LatticeFlow<Real>::measure(const LatticeComponents& wanted) const {
+  state_->measure(wanted);
+  return state_->measured_view();
 }
 
 template <typename Real>
@@ -355,21 +401,31 @@ double LatticeFlow<Real>::mass() const {
 }
 
 template <typename Real>
-std::string LatticeFlow<Real>::problem() const {
+auto LatticeFlow<Real>::look() const -> Look {
   const State& state = *state_;
-  if (state.present.is_empty()) return {};
+  Look seen;
+  if (state.present.is_empty()) return seen;
   const mesh::Box& box = state.present.box();
-  const auto g = state.present.view();
-  const int directions = state.table.directions();
+  const auto cells = static_cast<std::size_t>(box.extent().x);
+  const CollisionStep<Real> how = state.step();
+  std::array<std::vector<double>, 4> row;  // in a plane nothing comes along z
+  row.fill(std::vector<double>(cells));
   for (int k = box.lo.z; k < box.hi.z; ++k)
-    for (int j = box.lo.y; j < box.hi.y; ++j)
-      for (int i = box.lo.x; i < box.hi.x; ++i) {
-        double density = 1.0;
-        for (int q = 0; q < directions; ++q) density += static_cast<double>(g(q, k, j, i));
-        if (!(density > least_density && density < most_density))
-          return fmt::format("the density is {:.4g} in the cell ({}, {}, {})", density, i, j, k);
+    for (int j = box.lo.y; j < box.hi.y; ++j) {
+      PopulationRows<const Real> populations = state.present.rows();
+      populations.first += state.present.place_of({box.lo.x, j, k});
+      measure_row(how, populations, box.extent().x, {{row[0].data(), row[1].data(), row[2].data(), row[3].data()}});
+      for (std::size_t i = 0; i < cells; ++i) {
+        const double density = row[0][i];
+        const double speed = std::sqrt(row[1][i] * row[1][i] + row[2][i] * row[2][i] + row[3][i] * row[3][i]);
+        seen.fastest = std::max(seen.fastest, speed);
+        const bool is_sound = density > least_density && density < most_density && speed < speed_of_sound;
+        if (is_sound || !seen.problem.empty()) continue;
+        seen.problem = fmt::format("the density is {:.4g} and the speed {:.4g} in the cell ({}, {}, {})", density,
+                                   speed, box.lo.x + static_cast<int>(i), j, k);
       }
-  return {};
+    }
+  return seen;
 }
 
 template class LatticeFlow<float>;

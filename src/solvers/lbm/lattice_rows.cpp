@@ -1,5 +1,6 @@
 #include "solvers/lbm/lattice_rows.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 #if defined(__SSE2__)
@@ -94,9 +95,61 @@ template <typename L, typename Real>
   }
 }
 
+// A few numbers as doubles.
+template <typename Real>
+[[gnu::always_inline]] inline Vector<double> widened(const Real* from) {
+  using Few [[gnu::vector_size(sizeof(Real) * VectorOf<double>::lanes)]] = Real;
+  Few values;
+  std::memcpy(&values, from, sizeof values);
+  return __builtin_convertvector(values, Vector<double>);
+}
+
+[[gnu::always_inline]] inline void put(double* to, const Vector<double>& values, int cells, bool streams) {
+  if (to == nullptr) return;
+  if (cells >= VectorOf<double>::lanes && streams) return stream(to, values);
+  if (cells >= VectorOf<double>::lanes) return static_cast<void>(std::memcpy(to, &values, sizeof values));
+  for (int l = 0; l < cells; ++l) to[l] = values[l];
+}
+
+/// Density and velocity from what a collision leaves, which has half of the force too much.
+struct Measure {
+  CollisionNumbers<double> numbers;
+
+  template <typename Real>
+  explicit Measure(const CollisionNumbers<Real>& of) {
+    for (int a = 0; a < 3; ++a) numbers.half_force[a] = -static_cast<double>(of.half_force[a]);
+  }
+  // Of the cells from `to.first` on; `g[q]` are their populations.
+  template <typename L>
+  [[gnu::always_inline]] void operator()(const Vector<double> (&g)[L::directions], const MeasuredRows& to,
+                                         std::ptrdiff_t place, int cells, bool streams) const {
+    Vector<double> even[L::pairs], odd[L::pairs];
+    take_pairs<L>(g, even, odd);
+    const Flow<L, Vector<double>> flow = flow_of<L, true>(g[0], even, odd, numbers);
+    const MeasuredRows row = to.from(place);
+    put(row.first[0], flow.density, cells, streams);
+    for (int a = 0; a < L::axes; ++a) put(row.first[static_cast<unsigned>(a) + 1], flow.u[a], cells, streams);
+  }
+};
+
+template <typename L, typename Real>
+[[gnu::noinline]] void measure_line(const Measure& measure,
+                                    const Vector<Real> (&line)[VectorOf<Real>::parts][L::directions],
+                                    const MeasuredRows& to, std::ptrdiff_t place, int cells, bool streams) {
+  constexpr int lanes = VectorOf<Real>::lanes, doubles = VectorOf<double>::lanes;
+  for (int first = 0; first < std::min(cells, VectorOf<Real>::in_a_line); first += doubles) {
+    Vector<double> g[L::directions];
+    for (int q = 0; q < L::directions; ++q)
+      g[q] = widened(reinterpret_cast<const Real*>(&line[first / lanes][q]) + first % lanes);
+    measure.operator()<L>(g, to, place + first, cells - first, streams);
+  }
+}
+
 template <typename L, typename Model, bool forced, typename Real>
 void advance_row(const CollisionStep<Real>& step, const Real* const (&from)[L::directions],
-                 Real* const (&to)[L::directions], int cells) {
+                 Real* const (&to)[L::directions], const MeasuredRows& measured, int cells) {
+  const Measure measure(step.numbers);
+  const bool measures = !measured.is_empty();
   using Of = VectorOf<Real>;
   for (int i = 0; i < cells; i += Of::in_a_line) {
     Vector<Real> line[Of::parts][L::directions];
@@ -105,7 +158,7 @@ void advance_row(const CollisionStep<Real>& step, const Real* const (&from)[L::d
 #pragma GCC unroll 19
       for (int q = 0; q < L::directions; ++q) {
         g[q] = load(from[q] + i + part * Of::lanes);
-        __builtin_prefetch(from[q] + i + lines_ahead * Of::in_a_line);
+        if (part == 0) __builtin_prefetch(from[q] + i + lines_ahead * Of::in_a_line);
       }
       const int first = i + part * Of::lanes;
       if (step.wraps[0] && (first == 0 || first + Of::lanes >= cells)) close_row<L>(g, from, first, cells);
@@ -113,6 +166,7 @@ void advance_row(const CollisionStep<Real>& step, const Real* const (&from)[L::d
 #pragma GCC unroll 19
       for (int q = 0; q < L::directions; ++q) line[part][q] = g[q];
     }
+    if (measures) measure_line<L, Real>(measure, line, measured, i, cells - i, step.streams);
     if (i + Of::in_a_line <= cells) {
       store_line<L, Real>(line, to, i, step.streams);
       continue;
@@ -129,7 +183,7 @@ constexpr int wrapped(int index, int cells, bool wraps) {
 
 template <typename L, typename Model, bool forced, typename Real>
 void advance_all_rows(const CollisionStep<Real>& step, const PopulationRows<const Real>& from,
-                      const PopulationRows<Real>& to, const std::array<int, 3>& extent) {
+                      const PopulationRows<Real>& to, const MeasuredRows& measured, const std::array<int, 3>& extent) {
   for (int k = 0; k < extent[2]; ++k)
     for (int j = 0; j < extent[1]; ++j) {
       const Real* sources[L::directions];
@@ -142,7 +196,8 @@ void advance_all_rows(const CollisionStep<Real>& step, const PopulationRows<cons
         sources[q] = from.first + q * from.stride + z * from.stride_z + y * from.stride_y - c[0];
         targets[q] = to.first + q * to.stride + k * to.stride_z + j * to.stride_y;
       }
-      advance_row<L, Model, forced>(step, sources, targets, extent[0]);
+      advance_row<L, Model, forced>(step, sources, targets, measured.from(k * to.stride_z + j * to.stride_y),
+                                    extent[0]);
     }
   finish_streams();
 }
@@ -238,27 +293,12 @@ void advance_all_cells(const CollisionStep<Real>& step, const EdgeCells<Real>& e
 
 template <typename L, typename Real>
 void measure_cells(const CollisionStep<Real>& step, const PopulationRows<const Real>& row, int cells,
-                   const std::array<double*, 4>& to) {
-  double half_force[3];
-  for (int a = 0; a < 3; ++a) half_force[a] = static_cast<double>(step.numbers.half_force[a]);
-  const Real* const rest = row.first;
-  const std::ptrdiff_t stride = row.stride;
-  double *const densities = to[0], *const velocity[3] = {to[1], to[2], to[3]};
-#pragma GCC ivdep
-  for (int i = 0; i < cells; ++i) {
-    double even[L::pairs], odd[L::pairs], momentum[3] = {0.0, 0.0, 0.0};
-#pragma GCC unroll 19
-    for (int p = 0; p < L::pairs; ++p) {
-      const double one = rest[(2 * p + 1) * stride + i], other = rest[(2 * p + 2) * stride + i];
-      even[p] = one + other;
-      odd[p] = one - other;
-    }
-    const double density = 1.0 + (rest[i] + L::sum(even));
-    L::first(odd, momentum);
-    densities[i] = density;
-#pragma GCC unroll 3
-    for (int a = 0; a < L::axes; ++a) velocity[a][i] = (momentum[a] - half_force[a]) / density;
-    for (int a = L::axes; a < 3; ++a) velocity[a][i] = 0.0;
+                   const MeasuredRows& to) {
+  const Measure measure(step.numbers);
+  for (int i = 0; i < cells; i += VectorOf<double>::lanes) {
+    Vector<double> g[L::directions];
+    for (int q = 0; q < L::directions; ++q) g[q] = widened(row.first + q * row.stride + i);
+    measure.operator()<L>(g, to, i, cells - i, false);
   }
 }
 
@@ -294,9 +334,9 @@ inline namespace kernels {
 
 template <typename Real>
 void advance_box(const CollisionStep<Real>& step, const PopulationRows<const Real>& from,
-                 const PopulationRows<Real>& to, const std::array<int, 3>& extent) {
+                 const PopulationRows<Real>& to, const MeasuredRows& measured, const std::array<int, 3>& extent) {
   with_types(step, [&]<typename L, typename Model, bool forced>() {
-    advance_all_rows<L, Model, forced>(step, from, to, extent);
+    advance_all_rows<L, Model, forced>(step, from, to, measured, extent);
   });
 }
 
@@ -310,7 +350,7 @@ void advance_cells(const CollisionStep<Real>& step, const EdgeCells<Real>& edge,
 
 template <typename Real>
 void measure_row(const CollisionStep<Real>& step, const PopulationRows<const Real>& row, int cells,
-                 const std::array<double*, 4>& to) {
+                 const MeasuredRows& to) {
   if (step.lattice == LatticeKind::d2q9)
     measure_cells<D2Q9>(step, row, cells, to);
   else
@@ -318,17 +358,15 @@ void measure_row(const CollisionStep<Real>& step, const PopulationRows<const Rea
 }
 
 template void advance_box(const CollisionStep<float>&, const PopulationRows<const float>&, const PopulationRows<float>&,
-                          const std::array<int, 3>&);
+                          const MeasuredRows&, const std::array<int, 3>&);
 template void advance_box(const CollisionStep<double>&, const PopulationRows<const double>&,
-                          const PopulationRows<double>&, const std::array<int, 3>&);
+                          const PopulationRows<double>&, const MeasuredRows&, const std::array<int, 3>&);
 template void advance_cells(const CollisionStep<float>&, const EdgeCells<float>&, const PopulationRows<const float>&,
                             const PopulationRows<float>&);
 template void advance_cells(const CollisionStep<double>&, const EdgeCells<double>&, const PopulationRows<const double>&,
                             const PopulationRows<double>&);
-template void measure_row(const CollisionStep<float>&, const PopulationRows<const float>&, int,
-                          const std::array<double*, 4>&);
-template void measure_row(const CollisionStep<double>&, const PopulationRows<const double>&, int,
-                          const std::array<double*, 4>&);
+template void measure_row(const CollisionStep<float>&, const PopulationRows<const float>&, int, const MeasuredRows&);
+template void measure_row(const CollisionStep<double>&, const PopulationRows<const double>&, int, const MeasuredRows&);
 
 }  // namespace kernels
 

@@ -17,6 +17,21 @@ struct PopulationRows {
   std::ptrdiff_t stride_y = 0, stride_z = 0, stride = 0;
 };
 
+/// Where density and the velocity along x, y and z of cells go, in rows with the strides of the populations: those of
+/// the lowest cell of a box; null: not wanted.
+struct MeasuredRows {
+  std::array<double*, 4> first{};
+
+  bool is_empty() const { return first == std::array<double*, 4>{}; }
+  /// From another cell on.
+  MeasuredRows from(std::ptrdiff_t place) const {
+    MeasuredRows rows = *this;
+    for (double*& component : rows.first)
+      if (component != nullptr) component += place;
+    return rows;
+  }
+};
+
 /// How cells collide.
 template <typename Real>
 struct CollisionStep {
@@ -49,20 +64,22 @@ struct EdgeCells {
 inline namespace kernels {
 
 /// The cells of a box of `extent` along x, y, z: takes the populations that come to each, collides them and stores
-/// them.
+/// them; and what `measured` wants of them, while they are at hand.
 template <typename Real>
 [[gnu::visibility("default")]] void advance_box(const CollisionStep<Real>& step, const PopulationRows<const Real>& from,
-                                                const PopulationRows<Real>& to, const std::array<int, 3>& extent);
+                                                const PopulationRows<Real>& to, const MeasuredRows& measured,
+                                                const std::array<int, 3>& extent);
 
 template <typename Real>
 [[gnu::visibility("default")]] void advance_cells(const CollisionStep<Real>& step, const EdgeCells<Real>& edge,
                                                   const PopulationRows<const Real>& from,
                                                   const PopulationRows<Real>& to);
 
-/// Density and velocity of a row of cells, from what a collision leaves: four rows of doubles.
+/// What `to` wants of a row of cells, from what a collision left, with the bits of `advance_box`. What lies behind the
+/// row is read with it.
 template <typename Real>
 [[gnu::visibility("default")]] void measure_row(const CollisionStep<Real>& step, const PopulationRows<const Real>& row,
-                                                int cells, const std::array<double*, 4>& to);
+                                                int cells, const MeasuredRows& to);
 
 }  // namespace kernels
 

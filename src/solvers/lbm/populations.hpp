@@ -13,11 +13,12 @@ namespace sidestream::solvers {
 
 /// The populations of the one box that a rank has of a layout, with a layer of ghost cells: one direction after
 /// another, in rows that begin on cache lines, so that they may be written past the caches. All begin as zero. What
-/// lies behind a row may be read with it.
+/// lies behind a row may be read with it. What is measured of them lies in such memory, too, with as many numbers
+/// between rows.
 template <typename Real>
 class Populations {
  public:
-  Populations(int directions, const mesh::Layout& layout, int rank) {
+  Populations(int directions, const mesh::Layout& layout, int rank, std::ptrdiff_t in_a_line = 64 / sizeof(Real)) {
     const auto own = layout.boxes_of(rank);
     if (own.empty()) return;
     box_ = layout.box(own.front());
@@ -51,7 +52,7 @@ class Populations {
   }
 
  private:
-  static constexpr std::ptrdiff_t in_a_line = 64 / sizeof(Real), page = 4096 / sizeof(Real), lines_apart = 5;
+  static constexpr std::ptrdiff_t page = 4096 / sizeof(Real), lines_apart = 5;
   static std::ptrdiff_t rounded_up(std::ptrdiff_t size, std::ptrdiff_t unit) { return (size + unit - 1) / unit * unit; }
 
   mesh::Box box_;

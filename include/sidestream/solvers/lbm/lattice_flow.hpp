@@ -49,6 +49,9 @@ const LatticeTable& table_of(LatticeKind lattice);
 /// Of a domain: that of planes where it is flat along z.
 LatticeKind lattice_of(const mesh::Box& domain);
 
+/// Which of density and the velocity along x, y and z somebody wants; in a plane there is none along z.
+using LatticeComponents = std::array<bool, 4>;
+
 /// What a flow is like in a cell at the start.
 struct LatticeCell {
   double density = 1.0;
@@ -84,19 +87,25 @@ class LatticeFlow {
   mesh::FieldView<const Real> populations() const;
   mesh::FieldView<Real> populations();
 
-  /// One step.
-  void advance();
+  /// One step, which leaves `foreseen` for `measure`: at hand in a step, where a pass of its own reads all populations.
+  void advance(const LatticeComponents& foreseen = {});
 
-  /// Density and velocity, 1 and 0 in barriers: four components on `layout()` with a layer of ghost cells, which hold
-  /// those of neighbours, of walls, or go on straight.
-  std::shared_ptr<const mesh::Field<double>> measure() const;
+  /// Density and velocity, 1 and 0 in barriers: four components on `layout()`, of which those that are `wanted` are
+  /// there, with a layer of ghost cells, which hold those of neighbours, of walls, or go on straight. The view keeps
+  /// its memory; other components come into it when they are asked for before the next step.
+  mesh::FieldView<const double> measure(const LatticeComponents& wanted) const;
   /// What the flow does to barriers 1 to `count` in a step, by the momentum that populations leave there, beside that
   /// of a fluid at rest (Ladd 1994, J. Fluid Mech. 271, 285). Sums are exact.
   std::vector<std::array<double, 3>> forces(int count) const;
   /// Total mass: an exact sum over fluid cells.
   double mass() const;
-  /// A cell of which the density is not between 0.5 and 2, or no number; empty where there is none here. Local.
-  std::string problem() const;
+  /// What a pass through all cells here sees: one of which the density is not between 0.5 and 2 or no number, or which
+  /// is faster than sound, in a sentence, empty where there is none; and the largest speed. Local.
+  struct Look {
+    std::string problem;
+    double fastest = 0.0;
+  };
+  Look look() const;
 
  private:
   struct State;

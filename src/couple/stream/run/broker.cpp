@@ -51,7 +51,7 @@ Broker::Broker(Run run, Options options, Tell tell, Answers answers)
 
 void Broker::serve(stream::Server& server) {
   while (const std::optional<stream::Message> message = server.receive())
-    server.send(message->peer, packed(answer(message->peer, message->head)));
+    server.send(message->peer, packed(answer(message->peer, message->head, message->key)));
   const std::lock_guard lock(mutex_);
   std::vector<int> silent;
   for (auto& [id, reader] : readers_) {
@@ -69,11 +69,14 @@ Broker::Reader* Broker::reader_of(const std::string& peer) {
 }
 
 // Whoever speaks nonsense is let go.
-json Broker::answer(const std::string& peer, const std::string& message) {
+json Broker::answer(const std::string& peer, const std::string& message, const std::string& key) {
   try {
-    const json request = unpacked(message);
+    json request = unpacked(message);
     const std::string kind = request.at("kind");
-    if (const auto answers = answers_.find(kind); answers != answers_.end()) return answers->second(request);
+    if (const auto answers = answers_.find(kind); answers != answers_.end()) {
+      request["key"] = key;
+      return answers->second(request);
+    }
     require_integers(request);
     const std::lock_guard lock(mutex_);
     if (kind == "hello") return welcome(peer, request);

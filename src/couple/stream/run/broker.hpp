@@ -37,7 +37,8 @@ class Broker {
     double timeout_s = 30.0;                            ///< longest silence of a reader
     double most_comings = 1000.0, comings_per_s = 1.0;  ///< of readers, each an event of the log: at once, and for ever
   };
-  /// Answers requests of other kinds than readers', by kind; by the thread that talks.
+  /// Answers requests of other kinds than readers', by kind; by the thread that talks. `key` of a request is what
+  /// `answer` was given, whatever it said.
   using Answers = std::map<std::string, std::function<nlohmann::json(const nlohmann::json& request)>>;
   /// Of what happens with readers: for the log. Called by either thread.
   using Tell = std::function<void(const std::string& event, const nlohmann::json& details)>;
@@ -45,8 +46,8 @@ class Broker {
   Broker(Run run, Options options, Tell tell, Answers answers = {});
 
   // The thread that talks with readers.
-  /// The answer to a message of `peer`, whoever that is; null: none.
-  nlohmann::json answer(const std::string& peer, const std::string& message);
+  /// The answer to a message of `peer`, whoever that is, who has proved to have `key`, if any; null: none.
+  nlohmann::json answer(const std::string& peer, const std::string& message, const std::string& key = "");
   /// Answers what has come, and offers what there is.
   void serve(stream::Server& server);
   /// Has the readers told that nothing comes any more; they leave then.
