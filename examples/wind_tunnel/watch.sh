@@ -9,11 +9,13 @@ run=${1:-runs/wind_tunnel}
 shift || true
 here=$(dirname "$0")
 sidestream=${SIDESTREAM:-sidestream} python=${PYTHON:-python3}
-rm -rf "$run"
 "$sidestream" attach "$run" --task vorticity -n 2 --patience 60 &
+painter=$!
 "$sidestream" attach "$run" --task vortices -n 2 --patience 60 &
-"$sidestream" run "$here/tunnel.toml" -n 2 --out "$run" "$@"
-wait
+searcher=$!
+"$sidestream" run "$here/tunnel.toml" -n 2 --out "$run" --overwrite "$@"
+wait "$painter"
+wait "$searcher"
 movie=$("$sidestream" movie "$run" --label)
 "$python" "$here/table.py" "$run"
 last=$(ls -d "$run"/results/vorticity/*.pictures | tail -n 1)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import matplotlib as mpl
@@ -17,6 +21,7 @@ from PIL import Image
 import sidestream
 from calls import attached, command, program, running
 from test_faults import small_disk
+from test_pictures import Screen, asked
 
 COLUMNS, ROWS, STEPS = 300, 270, 4
 FLOW = f"""simulation = "lbm"
@@ -297,3 +302,38 @@ def test_the_example_ends_with_a_movie_a_picture_and_a_table(tmp_path: Path) -> 
     assert (tmp_path / "run/vorticity.mp4").stat().st_size > 1000
     assert (tmp_path / "run/results/vorticity/00200.pictures/index.html").exists()
     assert "first_step" in (tmp_path / "run/vortices.csv").read_text()
+
+
+@contextmanager
+def serving(folder: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A command that serves a page, and the address it has printed."""
+    line = [sys.executable, "-m", "sidestream", *words]
+    with subprocess.Popen(line, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield process, process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+def test_a_wall_ends_with_its_frame_rate_and_delays_on_the_screen_and_in_a_file(place: Path) -> None:
+    with serving(place, "display", "one", "--wall", "2x1", "--bezel", "9", "--once") as (process, address):
+        screens = [Screen(address, column, 0, last=STEPS) for column in range(2)]
+        _, told = process.communicate(timeout=60)
+
+    assert process.returncode == 0, told
+    assert all([step for _, step in screen.shown] == [0, 2, 4] for screen in screens)
+    assert "3 frames" in told and "delay from step to picture: median" in told
+    report = json.loads((place / "one/wall.json").read_text())
+    assert (report["frames"], report["wall"], report["bezel"]) == (3, [2, 1], 9)
+    assert report["delay_s"]["median"] > report["display_s"]["median"] > 0
+
+
+def test_the_page_ends_with_ctrl_c(place: Path) -> None:
+    with serving(place, "view", "one") as (process, address):
+        assert asked(address, "/steps")["steps"] == [0, 2, 4]
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=30)
+
+    assert process.returncode == 0
+    assert "Traceback" not in told
