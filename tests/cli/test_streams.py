@@ -426,7 +426,8 @@ def test_keys_are_not_left_unused_without_a_word(tmp_path: Path) -> None:
 
 
 def test_silent_strangers_leave_files_for_checkpoints_and_readers(tmp_path: Path) -> None:
-    write(tmp_path, LONG, LIVE, secured(tmp_path), "[output]\ncheckpoint = { format = "sidestream", every = 5, keep = 2 }\n")
+    output = '[output]\ncheckpoint = { format = "sidestream", every = 5, keep = 2 }\n'
+    write(tmp_path, LONG, LIVE, secured(tmp_path), output)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if min(hard, 65536) < 3000:
         pytest.skip("not allowed here: more than a few files")
