@@ -153,6 +153,19 @@ TEST_F(SteeringDeskTest, WhatGoesWrongAfterAnEditTellsOfIt) {
   EXPECT_THAT(hint_of(), HasSubstr("to see"));
 }
 
+TEST_F(SteeringDeskTest, WhatIsUnderWayIsToldToWaitUntilItIsDone) {
+  const auto at_desk = desk();
+  if (world_.rank() != 0) return;
+  at_desk->answer(request("checkpoint"));
+  const std::vector<Change> due = at_desk->take(0, false);
+  ASSERT_EQ(due.size(), 1u);
+  EXPECT_EQ(at_desk->answer(request("status")).at("waiting").size(), 1u);
+
+  at_desk->conclude(due.front(), "done");
+  EXPECT_EQ(at_desk->answer(request("status")).at("waiting").size(), 0u);
+  EXPECT_EQ(at_desk->answer(request("status")).at("done").size(), 1u);
+}
+
 TEST_F(SteeringDeskTest, TheKeyThatAConnectionHasProvedIsLogged) {
   const auto at_desk = desk();
   Steering all = steering(at_desk);

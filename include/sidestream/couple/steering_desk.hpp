@@ -100,6 +100,7 @@ class SteeringDesk {
   std::int64_t first_free_ = 0;  // the earliest step that a change may be for
   std::int64_t last_id_ = 0;
   std::deque<Change> waiting_;
+  std::vector<Change> under_way_;    // taken up, and not concluded: those who ask are told that they wait
   std::deque<nlohmann::json> done_;  // the last ones
 };
 

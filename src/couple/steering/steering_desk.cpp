@@ -134,6 +134,7 @@ json SteeringDesk::answer_to(const json& request) {
 
 json SteeringDesk::overview() const {
   json waiting = json::array();
+  for (const Change& change : under_way_) waiting.push_back(to_json(change));
   for (const Change& change : waiting_) waiting.push_back(to_json(change));
   return {{"ok", true},         {"step", standing_.step}, {"progress", standing_.progress}, {"state", standing_.state},
           {"waiting", waiting}, {"done", json(done_)}};
@@ -256,11 +257,13 @@ std::vector<Change> SteeringDesk::take(std::int64_t step, bool is_paused) {
   std::vector<Change> due(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(later.begin()));
   waiting_.erase(waiting_.begin(), later.begin());
   first_free_ = is_paused ? step : step + 1;
+  under_way_ = due;
   return due;
 }
 
 void SteeringDesk::conclude(const Change& change, const std::string& outcome) {
   const std::lock_guard lock(mutex_);
+  std::erase_if(under_way_, [&](const Change& one) { return one.id == change.id; });
   json entry = to_json(change);
   entry["outcome"] = outcome;
   done_.push_back(std::move(entry));
