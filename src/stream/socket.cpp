@@ -22,7 +22,6 @@ namespace sidestream::stream {
 
 namespace {
 
-constexpr int most_to_go = 1000;  // messages to a peer: more than are ever under way to one that behaves
 constexpr int heartbeat_ms = 2000, silence_ms = 10000, linger_ms = 1000, handshake_ms = 5000;
 
 void set(void* socket, int option, int value) {
@@ -37,7 +36,7 @@ void* make_socket(int type, const Limits& limits) {
   void* const socket = zmq_socket(context(), type);
   if (socket == nullptr) throw core::Error(std::string("there is no socket to be had: ") + zmq_strerror(zmq_errno()));
   set(socket, ZMQ_LINGER, linger_ms);
-  set(socket, ZMQ_SNDHWM, most_to_go);
+  set(socket, ZMQ_SNDHWM, limits.to_go);
   set(socket, ZMQ_RCVHWM, limits.waiting);
   set(socket, ZMQ_HEARTBEAT_IVL, heartbeat_ms);
   set(socket, ZMQ_HEARTBEAT_TIMEOUT, silence_ms);

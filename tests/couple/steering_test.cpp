@@ -119,6 +119,15 @@ TEST_F(SteeringDeskTest, WordsOfWhoSteersAreCutBetweenLettersAndTextForAll) {
   EXPECT_THAT(waiting.at("why").get<std::string>(), testing::StartsWith(std::string(999, 'a')));
 }
 
+TEST_F(SteeringDeskTest, NoMoreChangesWaitThanAnAnswerCanTellOf) {
+  const auto all = desk();
+  const json late = request("set", {{"name", "number"}, {"value", 0.1}, {"at", 1000}, {"who", std::string(200, 'x')}});
+  int taken = 0;
+  while (taken < 100'000 && all->answer(late).at("ok")) ++taken;
+  EXPECT_LT(taken, 1000);
+  EXPECT_LT(all->answer(request("status")).dump().size(), 1U << 20);
+}
+
 TEST_F(SteeringDeskTest, AValueIsOneAndNoMoreThanItsType) {
   const auto at_desk = desk();
   const auto set = [&](const json& value) {

@@ -45,6 +45,7 @@ struct Message {
 struct Limits {
   std::size_t message_bytes = std::size_t{1} << 20;
   int waiting = 64;  ///< messages of each peer that wait to be taken
+  int to_go = 1000;  ///< messages to each peer that it has not taken; more are left out
 };
 
 /// What `wait` looks at: a socket of ZeroMQ or a file.

@@ -19,7 +19,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t most_done = 50;  // that are remembered
-constexpr std::size_t most_waiting = 10000;
+constexpr std::size_t most_waiting = 256;
 constexpr const char* place = "steering";
 constexpr const char* array_kind = "array";
 

@@ -28,7 +28,7 @@ inline constexpr std::size_t chunk_bytes = std::size_t{512} << 10;
 inline constexpr int chunk_window = 6;
 
 /// What a first rank takes of a stranger, a rank that gives cells, and a client of its server.
-inline constexpr stream::Limits talk_limits{std::size_t{64} << 10, 64}, request_limits{std::size_t{2} << 20, 2},
+inline constexpr stream::Limits talk_limits{std::size_t{64} << 10, 64, 64}, request_limits{std::size_t{2} << 20, 2},
     client_limits{std::size_t{1} << 30, 64};
 
 /// Throws core::Error unless all numbers of a reader's request are integers, but those of `compression`: to convert
