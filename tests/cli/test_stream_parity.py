@@ -12,7 +12,7 @@ from configs import universe
 from test_faults import results
 
 COSMOLOGY = {
-    "flux": 'analysis = "flux"',
+    "flux": 'analysis = "flux"\nmean_flux = "0.4"',
     "skewers": 'analysis = "flux_skewers"\nnumber = 4',
     "halos": """analysis = "halos"
 field = "dark_matter_density"
@@ -24,7 +24,7 @@ link = true""",
     "phase": 'analysis = "phase"',
     "spectra": 'analysis = "power_spectrum"',
     "projection": 'analysis = "projection"',
-    "regions": 'analysis = "regions"\nwhere = "gas_overdensity > 1.05"',
+    "regions": 'analysis = "regions"\ncondition = "gas_overdensity > 1.05"',
     "slice": 'analysis = "slice"\nfields = ["gas_density", "temperature"]',
 }
 TURBULENCE = {
