@@ -587,6 +587,13 @@ def test_a_key_that_others_can_read_is_not_used(tmp_path: Path) -> None:
     assert "others can read this secret key" in done.stderr
 
 
+def test_why_nothing_is_attached_is_said_once(tmp_path: Path) -> None:
+    done = command(tmp_path, "attach", "tcp://127.0.0.1:1#abc", "--task", "slices", "--out", "slices")
+    assert done.returncode != 0
+    assert done.stderr.count("error: ") == 1
+    assert "is no public key" in done.stderr
+
+
 def test_keys_are_made_once(tmp_path: Path) -> None:
     first = command(tmp_path, "keys", "keys")
     assert first.returncode == 0

@@ -34,14 +34,18 @@ def lines_of(
         while True:
             is_running = job.is_running()
             for message in filter(None, map(messages.feed, job.messages())):
-                (console.say if message.startswith(WARNING) else tell)(message)
+                if not any(message in error.split("\n") for error in messages.errors):
+                    (console.say if message.startswith(WARNING) else tell)(message)
             for line in job.output():
                 lines += 1
                 yield line
             if not is_running:
                 break
             time.sleep(POLL_S)
-    if job.exit_code != 0 and not (may_fail and lines):
+    has_failed = job.exit_code != 0 and not (may_fail and lines)
+    for error in messages.errors[1 if has_failed else 0 :]:
+        tell(error)
+    if has_failed:
         raise _failure(name, messages, job.exit_code)
 
 
