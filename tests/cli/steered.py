@@ -45,10 +45,10 @@ class Steered:
         self.folder = folder
         self.run = folder / "run"
         (folder / "tube.toml").write_text(config)
+        self.said = folder / "said"  # a pipe that nobody reads would stop the run when it is full
         line = ["mpirun", "-n", str(RANKS), str(find_program()), "tube.toml", "--out", "run"]
-        self.process = subprocess.Popen(
-            line, cwd=folder, env=mpi_environment(os.environ, RANKS), stderr=subprocess.PIPE, text=True
-        )
+        with self.said.open("a") as said:
+            self.process = subprocess.Popen(line, cwd=folder, env=mpi_environment(os.environ, RANKS), stderr=said)
         self.wait_for(lambda: self.steer("status").returncode == 0)
 
     def steer(self, *words: object) -> subprocess.CompletedProcess[str]:
@@ -77,7 +77,7 @@ class Steered:
         """If it goes on."""
         if self.process.poll() is None:
             self.process.kill()
-        self.process.communicate()
+        self.process.wait()
 
     def events(self, kind: str) -> list[dict[str, Any]]:
         return told(self.run, kind)

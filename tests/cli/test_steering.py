@@ -42,7 +42,7 @@ def test_what_is_set_and_paused_is_told_in_the_events(steered: Steered) -> None:
     assert steered.end() == 0
     change, *_ = steered.events("steering")
     assert (change["name"], change["old"], change["value"]) == ("hydro.cfl", 0.5, 0.25)
-    assert change["why"] == "a shock comes" and "@" in change["who"]
+    assert change["why"] == "a shock comes [/see log]" and "@" in change["who"]
     assert [event["verb"] for event in steered.events("steering")] == ["set", "pause", "edit", "step", "stop"]
     assert (steered.run / f"chk{at + 3:05}.hdf5_chk").exists()
 

@@ -183,7 +183,8 @@ def test_an_edit_that_no_run_can_go_on_with_is_named_and_the_checkpoint_of_befor
         own.checkpoint()
         own.edit("gas_density", ((0, 0, 0), (4, 4, 4)), 1e40, "add", why="to see")
         own.resume()
-        _, complaint = run.process.communicate(timeout=END_S)
+        run.process.wait(timeout=END_S)
+        complaint = run.said.read_text()
         assert run.process.returncode == 1
         assert f"`gas_density` was edited after step {at} by" in complaint
         assert "add 1e+40" in complaint and "to see" in complaint and "checkpoint of before" in complaint

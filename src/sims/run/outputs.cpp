@@ -89,7 +89,8 @@ nlohmann::json Outputs::write_by_hand(Simulation& simulation) {
     return nlohmann::json::object();
   }
   commit_pending();
-  if (last_checkpoint_ == present(simulation)) throw core::Error("a checkpoint of this step is there", folder_.path());
+  if (last_checkpoint_ == present(simulation) && !last_is_lost_)
+    throw core::Error("a checkpoint of this step is there", folder_.path());
   const std::int64_t lost_before = lost_checkpoints_;
   write_checkpoint(simulation, couple::CheckpointPoint::by_hand);
   const std::string path = pending_ ? pending_->output.path : "";
@@ -143,6 +144,7 @@ void Outputs::write_checkpoint(Simulation& simulation, couple::CheckpointPoint p
   steering_.blaming([&] { core::timed(bill_, "making the content", [&] { simulation.check_state(); }); });
   is_put_off_ = false;
   last_checkpoint_ = present(simulation);
+  last_is_lost_ = false;
   session_.log().write("checkpoint_begun", {{"step", step}, {"among", couple::in_words(point)}});
   const OutputConfig& config = *config_.checkpoint;
   const std::string path = folder_.path() + "/" + config.file.format->checkpoint->of(step);
@@ -239,12 +241,7 @@ void Outputs::report_written(bool wait) {
 void Outputs::report(const Output& output, const io::BackgroundWriter::Outcome& outcome) {
   const bool is_checkpoint = output.what == "checkpoint";
   if (!outcome.error.empty()) {
-    if (is_checkpoint) {
-      pending_.reset();
-      last_checkpoint_ = {};
-    } else {
-      lose_plotfile();
-    }
+    is_checkpoint ? lose_pending() : lose_plotfile();
     return report_failure(output, outcome.error);
   }
   if (is_checkpoint) {
@@ -262,6 +259,11 @@ void Outputs::report(const Output& output, const io::BackgroundWriter::Outcome& 
                        {"io", io::to_json(io::total(compute_, outcome.statistics))}};
   if (compute_.rank() == 0) event["bytes"] = bytes_of(is_checkpoint ? io::pending_path(output.path) : output.path);
   session_.log().write(output.what, event);
+}
+
+void Outputs::lose_pending() {
+  pending_.reset();
+  last_is_lost_ = true;
 }
 
 // A checkpoint that is being begun comes after it, one that is written came before.
@@ -282,7 +284,7 @@ void Outputs::report_refusal(const Pending& pending) {
   const std::string path = io::pending_path(pending.output.path);
   session_.log().write("checkpoint_refused", {{"step", pending.output.step}, {"path", path}});
   refused_ = path;
-  last_checkpoint_ = {};
+  last_is_lost_ = true;
 }
 
 // One is enough for who would rather go on without what is missing.

@@ -111,6 +111,7 @@ class Outputs {
   void write(Output output, Simulation& simulation, io::FileChoice choice, const Write& write_file);
   void report_written(bool wait);
   void report(const Output& output, const io::BackgroundWriter::Outcome& outcome);
+  void lose_pending();
   void lose_plotfile();
   void report_failure(const Output& output, const std::string& problem);
   void report_refusal(const Pending& pending);
@@ -131,6 +132,7 @@ class Outputs {
   std::vector<std::int64_t> last_plotfiles_;  // of each
   std::int64_t lost_plotfiles_ = 0, lost_checkpoints_ = 0;
   State last_checkpoint_;
+  bool last_is_lost_ = false;  // it could not be written or committed: whoever wishes for it may ask again
   std::string failure_;
 };
 
