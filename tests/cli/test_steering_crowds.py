@@ -28,6 +28,7 @@ block = 8
 box = "14.2 Mpc"
 z_start = 50
 z_end = 0
+largest_expansion = 1e-5
 [run]
 steering = true
 [output.checkpoint]
