@@ -46,10 +46,13 @@ core::Table<CosmologyParameters> cosmology_table() {
 void check(const CosmologyParameters& parameters) {
   const CosmologyParameters& p = parameters;
   if (!(p.omega_m > 0.0))
-    throw core::Error("omega_m is not above zero", "", "the expansion needs matter; 0.3 is near what is observed");
-  if (!(p.hubble > 0.0)) throw core::Error("hubble is not above zero", "", "give h, such as 0.68, not H0 in km/s/Mpc");
+    throw core::Error("omega_m is not above zero", "key `cosmology.omega_m`",
+                      "the expansion needs matter; 0.3 is near what is observed");
+  if (!(p.hubble > 0.0))
+    throw core::Error("hubble is not above zero", "key `cosmology.hubble`", "give h, such as 0.68, not H0 in km/s/Mpc");
   if (!(p.omega_b >= 0.0 && p.omega_b <= p.omega_m))
-    throw core::Error("omega_b is not between 0 and omega_m", "", "omega_m counts all matter, baryons included");
+    throw core::Error("omega_b is not between 0 and omega_m", "key `cosmology.omega_b`",
+                      "omega_m counts all matter, baryons included");
 }
 
 }  // namespace sidestream::solvers
