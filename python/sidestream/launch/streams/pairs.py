@@ -62,17 +62,19 @@ def run_pair(pair: Pair, techniques: Sequence[str], way: Way) -> dict[str, Any]:
         words += ["--keys", way.keys] if way.keys else []
         words += ["--wait-for", str(len(set(techniques) - {ROWS})), *(["--rows"] if ROWS in techniques else [])]
         reads = ["read", run, "--technique", ",".join(techniques), "--layout", pair.layout]
-        reads += ["--keys", way.keys] if way.keys else []
+        reads += ["--keys", way.keys] if way.keys not in ("", "none") else []
         with (
             job(words, pair.writers, way.run_launcher) as publish,
             job(reads, pair.readers, way.reader_launcher) as read,
         ):
             try:
                 text, trouble = read.communicate(timeout=LIMIT_S)
+                if read.returncode != 0:
+                    publish.terminate()
                 _, trouble_of_run = publish.communicate(timeout=LIMIT_S)
             except subprocess.TimeoutExpired as problem:
                 raise Error(f"the jobs did not end within {LIMIT_S:.0f} s", hint="ask for fewer ranks") from problem
-    for ended, said in ((publish, trouble_of_run), (read, trouble)):
+    for ended, said in ((read, trouble), (publish, trouble_of_run)):
         if ended.returncode != 0:
             raise Error(f"a job of the benchmark ended with {ended.returncode}: {said.strip()[:500]}")
     report: dict[str, Any] = json.loads(text)
