@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "fft/driver.hpp"
 #include "fft/memory_ranges.hpp"
 #include "fft/pencil_lines.hpp"
-#include "fft/team.hpp"
-#include "fft/threads.hpp"
+#include "fft/threads/driver.hpp"
+#include "fft/threads/team.hpp"
+#include "fft/threads/threads.hpp"
 #include "sidestream/comm/progress.hpp"
 #include "sidestream/fft/tuning.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "fft/threads.hpp"
+#include "fft/threads/threads.hpp"
 
 namespace sidestream::fft {
 

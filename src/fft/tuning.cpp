@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "fft/pencils.hpp"
-#include "fft/threads.hpp"
+#include "fft/threads/threads.hpp"
 #include "sidestream/mesh/any_field.hpp"
 #include "sidestream/redistribute/exchange_choice.hpp"
 #include "sidestream/redistribute/tuner.hpp"

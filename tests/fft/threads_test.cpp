@@ -1,4 +1,4 @@
-#include "fft/threads.hpp"
+#include "fft/threads/threads.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "fft/team.hpp"
+#include "fft/threads/team.hpp"
 
 #include <utility>
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "fft/traveller.hpp"
+#include "fft/threads/traveller.hpp"
 
 namespace sidestream::fft {
 

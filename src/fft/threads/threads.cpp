@@ -1,4 +1,4 @@
-#include "fft/threads.hpp"
+#include "fft/threads/threads.hpp"
 
 #include <fmt/format.h>
 

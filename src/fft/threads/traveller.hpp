@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "fft/slices.hpp"
-#include "fft/turns.hpp"
+#include "fft/threads/turns.hpp"
 
 namespace sidestream::fft {
 
