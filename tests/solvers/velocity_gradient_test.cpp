@@ -50,8 +50,7 @@ struct PlainGradient {
 // A wall that moves and fluid that comes in and goes on, so that all ghost cells are others.
 LatticeConfig with_edges() {
   LatticeConfig config{.collision = CollisionKind::bgk, .viscosity = 0.05, .magic = 0.25, .force = {}, .edges = {}};
-  config.edges[0] = {LatticeEdge{EdgeKind::inflow, {0.05, 0.0, 0.0}},
-                     LatticeEdge{EdgeKind::outflow, {}, false, 1.0}};
+  config.edges[0] = {LatticeEdge{EdgeKind::inflow, {0.05, 0.0, 0.0}}, LatticeEdge{EdgeKind::outflow, {}, false, 1.0}};
   config.edges[1] = {LatticeEdge{EdgeKind::wall, {}}, LatticeEdge{EdgeKind::wall, {0.04, 0.0, 0.0}}};
   return config;
 }

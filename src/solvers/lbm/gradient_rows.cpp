@@ -79,7 +79,9 @@ template <typename Of>
 void write_row(const VelocityRow& velocity, int cells, const std::int32_t* barriers, double* to, bool streams) {
   constexpr int lanes = VectorOf<double>::lanes, in_a_line = VectorOf<double>::in_a_line;
   const std::array<std::ptrdiff_t, 3> step = velocity.step;
-  const auto gradient = [&]<typename V>(int i) { return Of::of(Gradient<V>{velocity.first + i, velocity.stride, step.data()}); };
+  const auto gradient = [&]<typename V>(int i) {
+    return Of::of(Gradient<V>{velocity.first + i, velocity.stride, step.data()});
+  };
   const auto write_cells = [&](int from, int end) {
     for (int i = from; i < end; ++i)
       to[i] = barriers != nullptr && barriers[i] > 0 ? 0.0 : gradient.template operator()<double>(i);

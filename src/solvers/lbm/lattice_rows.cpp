@@ -45,8 +45,8 @@ template <typename L, typename Real>
   }
 }
 
-/// Density and velocity of a piece of a row, from what a collision leaves, which has half of the force too much. They go
-/// out one after another: past the caches, beside all directions at once, lines would be sent before they are whole.
+/// Density and velocity of a piece of a row, from what a collision leaves, which has half of the force too much. They
+/// go out one after another: past the caches, beside all directions at once, lines would be sent before they are whole.
 template <typename L>
 class MeasuredPiece {
  public:
