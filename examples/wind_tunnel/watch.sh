@@ -4,6 +4,7 @@
 #   examples/wind_tunnel/watch.sh [FOLDER [--set KEY=VALUE ...]]
 # While it goes on, in another terminal: sidestream view FOLDER --open
 set -euo pipefail
+trap 'jobs -p | xargs -r kill 2> /dev/null || true' EXIT
 
 run=${1:-runs/wind_tunnel}
 shift || true
