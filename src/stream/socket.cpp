@@ -177,8 +177,19 @@ bool Server::send(const std::string& peer, std::string_view head, Body body) {
 
 struct Client::Impl {
   void* socket = nullptr;
+  void* refusals = nullptr;  // has a message for each; of a client with keys
+  bool is_refused = false;
+
   ~Impl() {
+    if (refusals != nullptr) zmq_socket_monitor(socket, nullptr, 0);
     if (socket != nullptr) zmq_close(socket);
+    if (refusals != nullptr) zmq_close(refusals);
+  }
+  void listen_for_refusals() {
+    const std::string address = "inproc://refusals-" + random_word();
+    if (zmq_socket_monitor(socket, address.c_str(), ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) != 0) return;
+    refusals = zmq_socket(context(), ZMQ_PAIR);
+    core::require(refusals != nullptr && zmq_connect(refusals, address.c_str()) == 0, "ZeroMQ tells of handshakes");
   }
 };
 
@@ -192,6 +203,7 @@ Client::Client(const std::string& address, const Security& security, const std::
     set(impl_->socket, ZMQ_CURVE_SERVERKEY, security.server);
     set(impl_->socket, ZMQ_CURVE_PUBLICKEY, security.own->public_key);
     set(impl_->socket, ZMQ_CURVE_SECRETKEY, security.own->secret_key);
+    impl_->listen_for_refusals();
   }
   if (zmq_connect(impl_->socket, address.c_str()) != 0)
     throw core::Error(fmt::format("{} is no address: {}", address, zmq_strerror(zmq_errno())), "",
@@ -222,6 +234,15 @@ bool Client::send(std::string_view head, Body body) {
   const bool has_body = body.impl_ != nullptr;
   if (!send_text(impl_->socket, head, has_body ? ZMQ_SNDMORE : 0)) return false;
   return !has_body || zmq_msg_send(&body.impl_->message, impl_->socket, ZMQ_DONTWAIT) >= 0;
+}
+
+bool Client::is_refused() {
+  while (impl_->refusals != nullptr) {
+    Part event;
+    if (!receive_part(impl_->refusals, event.message)) break;
+    impl_->is_refused = true;
+  }
+  return impl_->is_refused;
 }
 
 WakeUp::WakeUp() : file_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {

@@ -98,6 +98,8 @@ class Client : public Socket {
   std::optional<Message> receive();
   /// Whether it is under way.
   bool send(std::string_view head, Body body = {});
+  /// Whether the server has answered that it does not know the key.
+  bool is_refused();
   Watched watched() const override;
 
  private:

@@ -9,6 +9,7 @@
 
 #include "couple/publish/protocol.hpp"
 #include "couple/stream/demand.hpp"
+#include "couple/stream/reader/inquirer.hpp"
 #include "couple/stream/wire.hpp"
 #include "sidestream/core/error.hpp"
 
@@ -67,6 +68,7 @@ Attendant::Attendant(const MeetingPoint& where, const stream::Security& security
   const stream::Socket* const socket = &client_;
   while (watch.seconds() < options.timeout_s) {
     stream::wait({&socket, 1}, nullptr, milliseconds(50));
+    if (client_.is_refused()) throw Refusal(unknown_key(where.address, security));
     while (const std::optional<stream::Message> message = client_.receive()) {
       json answer = unpacked(message->head);
       if (answer.value("kind", "") == "refused") {

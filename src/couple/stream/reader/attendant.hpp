@@ -19,7 +19,9 @@ namespace sidestream::couple {
 
 /// What a run says to a reader that it will never take.
 class Refusal : public core::Error {
+ public:
   using core::Error::Error;
+  explicit Refusal(const core::Error& error) : core::Error(error) {}
 };
 
 /// Talks with the first rank of a run, for the first rank of a reader: what it has, wants and has done with is told

@@ -28,11 +28,18 @@ stream::Security security_for(const std::string& key_of_run, const std::string& 
   return {stream::KeyFolder(keys).own(), key_of_run, {}};
 }
 
+core::Error unknown_key(const std::string& address, const stream::Security& security) {
+  return core::Error(
+      "the run does not know the key " + security.own->public_key, address,
+      "have its owner put that in a file *.pub in `allowed` of the keys of the run, which reads it when it starts");
+}
+
 Inquirer::Inquirer(const std::string& where, const std::string& keys, double timeout_s)
     : where_(where),
       timeout_s_(timeout_s),
       point_(meeting_point(where)),
-      client_(point_.address, security_for(point_.key, where, keys), stream::random_name(), client_limits) {}
+      security_(security_for(point_.key, where, keys)),
+      client_(point_.address, security_, stream::random_name(), client_limits) {}
 
 json Inquirer::ask(const json& request) {
   client_.send(packed(request));
@@ -40,6 +47,7 @@ json Inquirer::ask(const json& request) {
   const core::Stopwatch watch;
   while (watch.seconds() < timeout_s_) {
     stream::wait({&socket, 1}, nullptr, std::chrono::milliseconds(50));
+    if (client_.is_refused()) throw unknown_key(point_.address, security_);
     const std::optional<stream::Message> message = client_.receive();
     if (!message) continue;
     json answer = unpacked(message->head);
