@@ -52,7 +52,7 @@ core::Error silent(const std::string& address, double timeout_s, bool is_encrypt
 }  // namespace
 
 Attendant::Attendant(const MeetingPoint& where, const stream::Security& security, const ReaderOptions& options,
-                     int ranks)
+                     int ranks, Relocation& relocation)
     : options_(options), client_(where.address, security, stream::random_name(), client_limits) {
   const json hello = {{"kind", "hello"},
                       {"version", stream_version},
@@ -69,6 +69,7 @@ Attendant::Attendant(const MeetingPoint& where, const stream::Security& security
   while (watch.seconds() < options.timeout_s) {
     stream::wait({&socket, 1}, nullptr, milliseconds(50));
     if (client_.is_refused()) throw Refusal(unknown_key(where.address, security));
+    relocation.check();
     while (const std::optional<stream::Message> message = client_.receive()) {
       json answer = unpacked(message->head);
       if (answer.value("kind", "") == "refused") {

@@ -45,9 +45,11 @@ json Inquirer::ask(const json& request) {
   client_.send(packed(request));
   const stream::Socket* const socket = &client_;
   const core::Stopwatch watch;
+  Relocation relocation(where_, point_);
   while (watch.seconds() < timeout_s_) {
     stream::wait({&socket, 1}, nullptr, std::chrono::milliseconds(50));
     if (client_.is_refused()) throw unknown_key(point_.address, security_);
+    relocation.check();
     const std::optional<stream::Message> message = client_.receive();
     if (!message) continue;
     json answer = unpacked(message->head);
