@@ -79,12 +79,14 @@ KeyPair make_keys() {
 
 KeyPair KeyFolder::make() const {
   const fs::path folder(path_);
+  const bool is_new = !fs::exists(folder);
   std::error_code problem;
   fs::create_directories(folder / "allowed", problem);
   if (problem) throw core::Error("the folder of keys cannot be made: " + problem.message(), path_);
   if (fs::exists(folder / "stream.key"))
     throw core::Error("there are keys already", path_, "remove stream.key first if nobody uses them any more");
-  for (const fs::path& one : {folder, folder / "allowed"}) ::chmod(one.c_str(), S_IRWXU);
+  if (is_new) ::chmod(folder.c_str(), S_IRWXU);
+  ::chmod((folder / "allowed").c_str(), S_IRWXU);
   KeyPair keys = make_keys();
   write_file(folder / "stream.key", keys.secret_key + "\n", S_IRUSR | S_IWUSR);
   fs::remove(folder / "stream.pub", problem);
@@ -112,6 +114,8 @@ std::vector<std::string> KeyFolder::allowed() const {
   const bool is_open = others_may(path_, enter);  // otherwise the folder keeps all within it
   refuse_if_others_write(path_);
   const fs::path others = fs::path(path_) / "allowed";
+  if (fs::exists(others) && !fs::is_directory(others))
+    throw core::Error("this is no folder", others.string(), "it holds the public keys of others, each a file *.pub");
   if (is_open) refuse_if_others_write(others);
   std::error_code none;
   for (const fs::directory_entry& entry : fs::directory_iterator(others, none)) {

@@ -68,7 +68,7 @@ Attendant::Attendant(const MeetingPoint& where, const stream::Security& security
   const stream::Socket* const socket = &client_;
   while (watch.seconds() < options.timeout_s) {
     stream::wait({&socket, 1}, nullptr, milliseconds(50));
-    if (client_.is_refused()) throw Refusal(unknown_key(where.address, security));
+    if (const auto refusal = refusal_of(client_, where.address, security)) throw Refusal(*refusal);
     relocation.check();
     while (const std::optional<stream::Message> message = client_.receive()) {
       json answer = unpacked(message->head);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "couple/stream/meeting_point.hpp"
@@ -14,8 +15,9 @@ namespace sidestream::couple {
 /// keys.
 stream::Security security_for(const std::string& key_of_run, const std::string& where, const std::string& keys);
 
-/// That the run at `address` lets nobody in by the key of this side.
-core::Error unknown_key(const std::string& address, const stream::Security& security);
+/// Why the run at `address` does not let this side in, if it has said so.
+std::optional<core::Error> refusal_of(stream::Client& client, const std::string& address,
+                                      const stream::Security& security);
 
 /// A process that asks the first rank of a run, one thing after the other.
 class Inquirer {

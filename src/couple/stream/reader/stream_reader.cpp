@@ -148,11 +148,7 @@ class StreamReader::Impl {
     fetcher_.reset();
     ways_ = {};
     levels_version_ = number_ = 0;
-    std::string told;
-    comm_.agree_on([&] {
-      if (is_first()) told = find_run();
-    });
-    const json welcome = unpacked(broadcast_patiently(comm_, told));
+    const json welcome = unpacked(told_by_first(comm_, [&] { return find_run(); }));
     configuration_ = welcome.at("configuration");
     options_.task = welcome.at("task");
     run_ = welcome.at("run");
