@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 import urllib.error
-import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any

@@ -25,7 +25,8 @@ Query = dict[str, str]
 class PictureServer:
     """Answers what a page asks: tiles of steps, and whatever `answer` gives for other paths.
 
-    It listens to this machine alone, and to who asks for it by a name of its own. Paths name steps and tiles by numbers, so that no other file can be asked for.
+    It listens to this machine alone, and to who asks for it by a name of its own. Paths name steps and tiles by
+    numbers, so that no other file can be asked for.
     """
 
     def __init__(self, pictures: Pictures) -> None:
@@ -90,7 +91,8 @@ def _listen(pictures: PictureServer, port: int) -> ThreadingHTTPServer:
 
         def do_GET(self) -> None:  # noqa: N802, D102 (the name is that of http.server)
             if _host(self.headers.get("Host", "localhost")) not in OWN_NAMES:
-                return self._send(403, "text/plain; charset=utf-8", b"ask by the name localhost", "no-store")
+                self._send(403, "text/plain; charset=utf-8", b"ask by the name localhost", "no-store")
+                return
             asked = urlsplit(self.path)
             query = {name: values[-1] for name, values in parse_qs(asked.query).items()}
             tile = pictures.tile(asked.path)
