@@ -16,6 +16,7 @@ set(SIDESTREAM_KERNELS
   src/solvers/chemistry/heating_rows.cpp
   src/solvers/hydro/gas_rows.cpp
   src/solvers/hydro/hydro_rows.cpp
+  src/solvers/lbm/gradient_rows.cpp
   src/solvers/lbm/lattice_rows.cpp
   src/solvers/particles/particle_rows.cpp
   src/solvers/spectral/flow_rows.cpp

@@ -77,6 +77,7 @@ void add_publishes(const comm::Communicator& comm, const Arguments& arguments, m
   found["published"] = flow.quantity;
   found["publish_overhead"] = median(overheads.wall);
   found["publish_overhead_of_processor"] = median(overheads.processor);
+  found["publish_overhead_of_bytes"] = apps::least_overhead(cells, found.at("bytes_an_update"));
   found["publish_overheads_of_turns"] = {{"wall", overheads.wall}, {"processor", overheads.processor}};
 }
 

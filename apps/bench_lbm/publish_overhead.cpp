@@ -127,6 +127,11 @@ class Turns {
 
 }  // namespace
 
+double least_overhead(mesh::Int3 cells, double bytes_an_update) {
+  const int axes = cells.z > 1 ? 3 : 2;
+  return sizeof(double) * (2 * axes + 1) / (period * bytes_an_update);
+}
+
 Overheads publish_overheads(const comm::Communicator& world, const PublishedFlow& flow) {
   const OwnFolder own(world);
   sims::RunConfig config = sims::read_run(core::parse_toml(configuration_of(flow), "bench"));

@@ -16,6 +16,10 @@ struct PublishedFlow {
   std::int32_t repetitions = 5;
 };
 
+/// What publishing a quantity that follows from gradients adds to the bytes that ten steps move, `bytes_an_update` a
+/// cell: velocities written and read once, and the quantity written.
+double least_overhead(mesh::Int3 cells, double bytes_an_update);
+
 /// What publishing adds to the time of steps, as a share, in each of some turns.
 struct Overheads {
   std::vector<double> wall;

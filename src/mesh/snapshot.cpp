@@ -203,16 +203,21 @@ void Snapshot::write(const std::string& name, int level, const Box& box, const c
   make(found, level, box, out);
 }
 
+// Cells that lie in memory as doubles are taken from there.
 void Snapshot::make(const Entry& entry, int level, const Box& box, const core::View4<double>& out) const {
   if (entry.fill) return entry.fill(level, box, out);
   const Int3 n = box.extent();
-  const auto cells = static_cast<std::size_t>(box.volume());
-  std::vector<double> room(cells * entry.of.size());
+  std::vector<std::vector<double>> rooms;
   std::vector<core::View4<const double>> inputs;
-  for (std::size_t i = 0; i < entry.of.size(); ++i) {
-    const core::View4<double> input(room.data() + i * cells, box.lo.x, box.lo.y, box.lo.z, n.x, n.y, n.z, 1);
-    write(entry.of[i], level, box, input);
-    inputs.emplace_back(input);
+  for (const std::string& name : entry.of) {
+    if (const AnyField& cells = at_hand(this->entry(name), level); cells && cells.holds<double>()) {
+      inputs.push_back(cells.as<double>().view_on(box));
+      continue;
+    }
+    rooms.emplace_back(static_cast<std::size_t>(box.volume()));
+    const core::View4<double> room(rooms.back().data(), box.lo.x, box.lo.y, box.lo.z, n.x, n.y, n.z, 1);
+    write(name, level, box, room);
+    inputs.emplace_back(room);
   }
   entry.derive(box, inputs, out);
 }

@@ -101,6 +101,29 @@ TEST(Snapshot, GivesAViewOfDoublesWithoutACopyAndConvertsOthersOnce) {
     });
 }
 
+TEST(Snapshot, DerivesFromDoublesWhereTheyLie) {
+  auto doubles = std::make_shared<const Field<double>>(test::field_of_global_index<double>(quarters, rank, 1, 2));
+  auto floats = std::make_shared<const Field<float>>(test::field_of_global_index<float>(quarters, rank));
+  Snapshot snapshot;
+  snapshot.levels = {quarters};
+  snapshot.rank = rank;
+  snapshot.add({"double", "1"}, [&](int) { return doubles; });
+  snapshot.add({"single", "1"}, [&](int) { return floats; });
+  const double* taken = nullptr;
+  snapshot.add_derived({"both", "1"}, {"double", "single"}, [&](const Box& box, const auto& of, const auto& out) {
+    taken = &of[0](box.lo.z, box.lo.y, box.lo.x);
+    core::for_each_cell(box, [&](int k, int j, int i) { out(k, j, i) = of[0](k, j, i) + of[1](k, j, i); });
+  });
+  Field<double> into(quarters, rank);
+  const Box& box = quarters.box(rank);
+
+  snapshot.prepare("both");
+  snapshot.write("both", 0, box, into.view(0));
+
+  EXPECT_EQ(taken, &doubles->view(0)(box.lo.z, box.lo.y, box.lo.x));
+  EXPECT_EQ(into.view(0)(3, 2, 7), 2.0 * test::global_value<double>(quarters.domain(), {7, 2, 3}, 0));
+}
+
 TEST(Snapshot, WritesAComputedFieldWhereItIsWantedAndKeepsNoCopy) {
   int calls = 0;
   Snapshot snapshot;

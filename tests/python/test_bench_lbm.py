@@ -17,6 +17,8 @@ def report(**more: Any) -> dict[str, Any]:
         "copy_gb_per_s": [9.0, 10.0],
         "share_of_roofline": 0.864,
         "publish_overhead": 0.0321,
+        "publish_overhead_of_processor": 0.0309,
+        "publish_overhead_of_bytes": 0.0278,
     }
     return {"machine": "m", "collision": "trt", "ranks": 1, "cases": [case]} | more
 
@@ -29,7 +31,8 @@ def test_the_best_rates_are_compared(capsys: pytest.CaptureFixture[str]) -> None
     said = capsys.readouterr().out
     assert "0.86" in said
     assert "2.00" in said
-    assert "+3.2 %" in said
+    for overhead in ("+3.2 %", "+3.1 %", "+2.8 %"):
+        assert overhead in said
 
 
 @pytest.mark.parametrize(

@@ -227,6 +227,23 @@ TYPED_TEST(LatticeBitsTest, AStepLeavesWhatAPassOfItsOwnFinds) {
       }
 }
 
+// Rows of several pieces, in a flow that is written past the caches.
+TYPED_TEST(LatticeBitsTest, SoDoesAStepOfALargeFlow) {
+  LatticeConfig config = between_walls(CollisionKind::trt);
+  config.force = {};
+  const comm::Communicator self(MPI_COMM_SELF);
+  const mesh::Layout layout = mesh::split(mesh::domain_of({1031, 130, 1}), {1, 1, 1});
+  LatticeFlow<TypeParam> plain(self, layout, config, this->bill), fused(self, layout, config, this->bill);
+  this->advance(plain, 2);
+  this->advance(fused, 2);
+  for (const LatticeComponents& foreseen :
+       {LatticeComponents{false, true, true, false}, LatticeComponents{true, false, true, false}}) {
+    plain.advance();
+    fused.advance(foreseen);
+    ASSERT_EQ(numbers_of(fused, {true, true, true, false}), numbers_of(plain, {true, true, true, false}));
+  }
+}
+
 TYPED_TEST(LatticeBitsTest, WhatWasMeasuredStaysAndIsForgottenWhereTheFlowChanges) {
   const LatticeConfig config = between_walls(CollisionKind::trt);
   const comm::Communicator self(MPI_COMM_SELF);

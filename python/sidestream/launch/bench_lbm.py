@@ -82,7 +82,8 @@ def print_report(report: dict[str, Any]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("lattice", "precision", "cells"):
         table.add_column(name)
-    for name in ("M updates/s", "bytes each", "copy GB/s", "share of roofline", "x lbmpy", "published every 10 steps"):
+    published = ("published every 10 steps", "of processor time", "of bytes")
+    for name in ("M updates/s", "bytes each", "copy GB/s", "share of roofline", "x lbmpy", *published):
         table.add_column(name, justify="right")
     for case in report["cases"]:
         cells = " x ".join(str(n) for n in case["cells"] if n > 1)
@@ -92,7 +93,7 @@ def print_report(report: dict[str, Any]) -> None:
             f"{max(case['copy_gb_per_s']):.2f}",
             f"{case['share_of_roofline']:.2f}",
             f"{case['of_peer']:.2f}" if "of_peer" in case else "",
-            f"{100.0 * case['publish_overhead']:+.1f} %",
+            *(f"{100.0 * case[f'publish_overhead{of}']:+.1f} %" for of in ("", "_of_processor", "_of_bytes")),
         )
         table.add_row(case["lattice"], case["precision"], cells, *numbers)
     out.print(table)

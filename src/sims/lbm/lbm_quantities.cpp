@@ -16,7 +16,7 @@ namespace sidestream::sims {
 namespace {
 
 using mesh::Field;
-using solvers::LatticeComponents, solvers::LatticeFlow, solvers::LatticeKind;
+using solvers::LatticeComponents, solvers::LatticeFlow, solvers::LatticeKind, solvers::OfGradient;
 
 /// The components of what a flow measures.
 constexpr int density = 0, velocity = 1;
@@ -31,40 +31,6 @@ mesh::FieldView<const T> in_tiles(const mesh::FieldView<const T>& box, int compo
   for (std::size_t n = 0; n < tiles.boxes_of(rank).size(); ++n) blocks.push_back(box.view(0).component(component));
   return {tiles, rank, blocks, box.table(), box.blocks() > 0 ? box.ghosts() : mesh::Ghosts(0)};
 }
-
-/// The gradients of a velocity by central differences; 0 in barriers.
-struct Gradients {
-  core::View4<const double> u;
-  mesh::Int3 active;
-
-  double operator()(int component, int axis, int k, int j, int i) const {
-    const int x = axis == 0 ? active.x : 0, y = axis == 1 ? active.y : 0, z = axis == 2 ? active.z : 0;
-    return 0.5 * (u(velocity + component, k + z, j + y, i + x) - u(velocity + component, k - z, j - y, i - x));
-  }
-  double vorticity(int axis, int k, int j, int i) const {
-    const int next = (axis + 1) % 3, last = (axis + 2) % 3;
-    return (*this)(last, next, k, j, i) - (*this)(next, last, k, j, i);
-  }
-  // Half of |rotation|^2 - |strain|^2 (Hunt, Wray & Moin 1988).
-  double second_invariant(int k, int j, int i) const {
-    double sum = 0.0;
-    for (int a = 0; a < 3; ++a) {
-      const double own = (*this)(a, a, k, j, i);
-      sum += own * own;
-    }
-    for (int a = 0; a < 3; ++a)
-      for (int b = a + 1; b < 3; ++b) sum += 2.0 * ((*this)(a, b, k, j, i) * (*this)(b, a, k, j, i));
-    return -0.5 * sum;
-  }
-  double length_of_vorticity(int k, int j, int i) const {
-    double sum = 0.0;
-    for (int axis = 0; axis < 3; ++axis) {
-      const double along = vorticity(axis, k, j, i);
-      sum += along * along;
-    }
-    return std::sqrt(sum);
-  }
-};
 
 /// What a snapshot shows of a flow, measured when somebody first asks.
 template <typename Real>
@@ -87,16 +53,8 @@ class Views {
   }
   // After all components of the velocity: what of these a derivation is given has no cells beside its box, the view
   // that they were made of has.
-  template <typename F>
-  void fill_from_gradients(F f, const mesh::Box& box, const core::View4<double>& out) const {
-    const Gradients gradients{measured_.view(0), measured_.ghosts().layers};
-    const auto mask = flow_->barriers().view(0);
-    core::for_each_row(box, [&](int k, int j) {
-#pragma GCC ivdep
-      for (int i = box.lo.x; i < box.hi.x; ++i) out(k, j, i) = f(gradients, k, j, i);
-      for (int i = box.lo.x; i < box.hi.x; ++i)
-        if (mask(k, j, i) > 0) out(k, j, i) = 0.0;
-    });
+  void fill_from_gradients(OfGradient what, const mesh::Box& box, const core::View4<double>& out) const {
+    flow_->differentiate(measured_, what, box, out);
   }
 
  private:
@@ -192,22 +150,18 @@ void add_lbm(const LatticeFlow<Real>& flow, mesh::Snapshot& snapshot) {
   for (int axis = 0; axis < axes_of(flow.lattice()); ++axis)
     add([axis](Views<Real>& of) { return of.component(velocity + axis); });
   snapshot.add_derived(*next++, velocity_names(flow.lattice()), length_of_vectors);
-  const auto add_gradient = [&](auto f) {
-    const auto derive = [views, f](const mesh::Box& box, const auto&, const core::View4<double>& out) {
-      views->fill_from_gradients(f, box, out);
-    };
-    snapshot.add_derived(*next++, velocity_names(flow.lattice()), derive);
+  const auto add_gradients = [&](std::initializer_list<OfGradient> all_of) {
+    for (const OfGradient what : all_of)
+      snapshot.add_derived(*next++, velocity_names(flow.lattice()),
+                           [views, what](const mesh::Box& box, const auto&, const core::View4<double>& out) {
+                             views->fill_from_gradients(what, box, out);
+                           });
   };
-  const auto add_vorticity = [&](int axis) {
-    add_gradient([axis](const Gradients& g, int k, int j, int i) { return g.vorticity(axis, k, j, i); });
-  };
-  if (flow.lattice() == LatticeKind::d2q9) {
-    add_vorticity(2);
-  } else {
-    for (int axis = 0; axis < 3; ++axis) add_vorticity(axis);
-    add_gradient([](const Gradients& g, int k, int j, int i) { return g.length_of_vorticity(k, j, i); });
-  }
-  add_gradient([](const Gradients& g, int k, int j, int i) { return g.second_invariant(k, j, i); });
+  using enum OfGradient;
+  if (flow.lattice() == LatticeKind::d2q9)
+    add_gradients({vorticity_z, q_criterion});
+  else
+    add_gradients({vorticity_x, vorticity_y, vorticity_z, vorticity_magnitude, q_criterion});
 }
 
 template void add_lbm(const LatticeFlow<float>&, mesh::Snapshot&);

@@ -11,6 +11,7 @@
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/redistribute/redistribution.hpp"
 #include "solvers/lbm/edge_lists.hpp"
+#include "solvers/lbm/gradient_rows.hpp"
 #include "solvers/lbm/lattice_rows.hpp"
 #include "solvers/lbm/populations.hpp"
 
@@ -21,6 +22,7 @@ namespace {
 // Populations of this size are out of a core's own caches before they are read again. (To write past the caches is as
 // fast from there on, and soon twice as fast: so many rows at once are not foreseen when they are written.)
 constexpr std::size_t least_streamed_bytes = std::size_t{4} << 20;
+constexpr int first_of_velocity = 1;  // of what is measured
 constexpr double least_density = 0.5, most_density = 2.0, speed_of_sound = 1.0 / std::numbers::sqrt3;
 
 template <typename L>
@@ -102,6 +104,7 @@ struct LatticeFlow<Real>::State {
       measured;                           // density and velocity, in memory that serves again when nobody has it
   LatticeComponents has{}, has_ghosts{};  // what is there of the present
   EdgeLists<Real> edges;
+  std::vector<bool> has_barriers;  // by row of cells here
 
   State(const comm::Communicator& all, const mesh::Layout& boxes, const LatticeConfig& settings, core::Bill& booked)
       : comm(all),
@@ -202,6 +205,20 @@ struct LatticeFlow<Real>::State {
     for (const auto& held : edges.held())
       for (int q = 0; q < table.directions(); ++q)
         rows.first[q * rows.stride + held.at] = (*held.populations)[static_cast<std::size_t>(q)];
+  }
+
+  std::size_t row_of(int k, int j) const {
+    const mesh::Box& box = present.box();
+    return static_cast<std::size_t>(k - box.lo.z) * static_cast<std::size_t>(box.extent().y) +
+           static_cast<std::size_t>(j - box.lo.y);
+  }
+  void note_rows_with_barriers() {
+    const mesh::Int3 n = present.box().extent();
+    has_barriers.assign(static_cast<std::size_t>(n.y) * static_cast<std::size_t>(n.z), false);
+    for (int b = 0; b < barriers.blocks(); ++b)
+      core::for_each_cell(barriers.box(b), [&, mask = barriers.view(b)](int k, int j, int i) {
+        if (mask(k, j, i) > 0) has_barriers[row_of(k, j)] = true;
+      });
   }
 
   void set_cell(mesh::Int3 cell, const LatticeCell& flow);
@@ -337,6 +354,7 @@ void LatticeFlow<Real>::set_barriers(const std::function<std::int32_t(mesh::Int3
       if (present > 0 && wanted == 0) state.set_cell({i, j, k}, {});
       present = wanted;
     });
+  state.note_rows_with_barriers();
   state.fill_barriers.fill(state.barriers);
   state.build_edges();
   state.set_held();
@@ -365,6 +383,23 @@ template <typename Real>
 mesh::FieldView<const double> LatticeFlow<Real>::measure(const LatticeComponents& wanted) const {
   state_->measure(wanted);
   return state_->measured_view();
+}
+
+template <typename Real>
+void LatticeFlow<Real>::differentiate(const mesh::FieldView<const double>& measured, OfGradient what,
+                                      const mesh::Box& box, const core::View4<double>& to) const {
+  const State& state = *state_;
+  const core::View4<const double> u = measured.view(0);
+  const auto mask = state.barriers.view(0);
+  const mesh::Int3 layers = measured.ghosts().layers;
+  VelocityRow row{nullptr, u.stride_component(), {layers.x, layers.y * u.stride_y(), layers.z * u.stride_z()}};
+  const bool streams = static_cast<std::size_t>(state.present.box().volume()) * sizeof(double) >= least_streamed_bytes;
+  core::for_each_row(box, [&](int k, int j) {
+    row.first = &u(first_of_velocity, k, j, box.lo.x);
+    const std::int32_t* const barriers = state.has_barriers[state.row_of(k, j)] ? &mask(k, j, box.lo.x) : nullptr;
+    write_gradients(what, row, box.extent().x, barriers, &to(k, j, box.lo.x), streams);
+  });
+  finish_gradients();
 }
 
 template <typename Real>

@@ -3,62 +3,12 @@
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
+
+#include "solvers/lbm/row_vectors.hpp"
 
 namespace sidestream::solvers {
 
 namespace {
-
-#if defined(__AVX512F__)
-constexpr int vector_bytes = 64;
-#elif defined(__AVX__)
-constexpr int vector_bytes = 32;
-#else
-constexpr int vector_bytes = 16;
-#endif
-constexpr int line_bytes = 64;
-// More rows are read at once than the processor foresees: lines are asked for so many before they are needed.
-constexpr int lines_ahead = 4;
-
-template <typename Real>
-struct VectorOf {
-  using Type [[gnu::vector_size(vector_bytes)]] = Real;
-  static constexpr int lanes = vector_bytes / static_cast<int>(sizeof(Real));
-  static constexpr int in_a_line = line_bytes / static_cast<int>(sizeof(Real));
-  static constexpr int parts = in_a_line / lanes;
-};
-template <typename Real>
-using Vector = typename VectorOf<Real>::Type;
-
-template <typename Real>
-[[gnu::always_inline]] inline Vector<Real> load(const Real* from) {
-  Vector<Real> values;
-  std::memcpy(&values, from, sizeof values);
-  return values;
-}
-
-// Past the caches: memory that is written whole is not read first.
-template <typename Real>
-[[gnu::always_inline]] inline void stream(Real* to, Vector<Real> values) {
-#if defined(__AVX512F__)
-  _mm512_stream_si512(reinterpret_cast<__m512i*>(to), reinterpret_cast<__m512i>(values));
-#elif defined(__AVX__)
-  _mm256_stream_si256(reinterpret_cast<__m256i*>(to), reinterpret_cast<__m256i>(values));
-#elif defined(__SSE2__)
-  _mm_stream_si128(reinterpret_cast<__m128i*>(to), reinterpret_cast<__m128i>(values));
-#else
-  std::memcpy(to, &values, sizeof values);
-#endif
-}
-
-// Before anybody else reads what was streamed.
-inline void finish_streams() {
-#if defined(__SSE2__)
-  _mm_sfence();
-#endif
-}
 
 // Whole lines of a direction one after another, so that each is written at once.
 template <typename L, typename Real>
@@ -95,61 +45,62 @@ template <typename L, typename Real>
   }
 }
 
-// A few numbers as doubles.
-template <typename Real>
-[[gnu::always_inline]] inline Vector<double> widened(const Real* from) {
-  using Few [[gnu::vector_size(sizeof(Real) * VectorOf<double>::lanes)]] = Real;
-  Few values;
-  std::memcpy(&values, from, sizeof values);
-  return __builtin_convertvector(values, Vector<double>);
-}
-
-[[gnu::always_inline]] inline void put(double* to, const Vector<double>& values, int cells, bool streams) {
-  if (to == nullptr) return;
-  if (cells >= VectorOf<double>::lanes && streams) return stream(to, values);
-  if (cells >= VectorOf<double>::lanes) return static_cast<void>(std::memcpy(to, &values, sizeof values));
-  for (int l = 0; l < cells; ++l) to[l] = values[l];
-}
-
-/// Density and velocity from what a collision leaves, which has half of the force too much.
-struct Measure {
-  CollisionNumbers<double> numbers;
+/// Density and velocity of a piece of a row, from what a collision leaves, which has half of the force too much. They
+/// go out one after another: past the caches, beside all directions at once, lines would be sent before they are whole.
+template <typename L>
+class MeasuredPiece {
+ public:
+  static constexpr int cells = 256;  // what fits the nearest cache
 
   template <typename Real>
-  explicit Measure(const CollisionNumbers<Real>& of) {
-    for (int a = 0; a < 3; ++a) numbers.half_force[a] = -static_cast<double>(of.half_force[a]);
+  explicit MeasuredPiece(const CollisionNumbers<Real>& of) {
+    for (int a = 0; a < 3; ++a) numbers_.half_force[a] = -static_cast<double>(of.half_force[a]);
   }
-  // Of the cells from `to.first` on; `g[q]` are their populations.
-  template <typename L>
-  [[gnu::always_inline]] void operator()(const Vector<double> (&g)[L::directions], const MeasuredRows& to,
-                                         std::ptrdiff_t place, int cells, bool streams) const {
+  // Of a few cells from `place` of the piece on, of which `g[q]` are the populations.
+  template <bool forced>
+  [[gnu::always_inline]] void take(const Vector<double> (&g)[L::directions], int place) {
     Vector<double> even[L::pairs], odd[L::pairs];
     take_pairs<L>(g, even, odd);
-    const Flow<L, Vector<double>> flow = flow_of<L, true>(g[0], even, odd, numbers);
-    const MeasuredRows row = to.from(place);
-    put(row.first[0], flow.density, cells, streams);
-    for (int a = 0; a < L::axes; ++a) put(row.first[static_cast<unsigned>(a) + 1], flow.u[a], cells, streams);
+    const Flow<L, Vector<double>> flow = flow_of<L, forced>(g[0], even, odd, numbers_);
+    std::memcpy(found_[0] + place, &flow.density, sizeof flow.density);
+#pragma GCC unroll 3
+    for (int a = 0; a < L::axes; ++a) std::memcpy(found_[a + 1] + place, &flow.u[a], sizeof flow.u[a]);
   }
+  // The first `count` cells of the piece, to the cell `place` of rows.
+  void put(const MeasuredRows& to, std::ptrdiff_t place, int count, bool streams) const {
+    constexpr int in_a_line = VectorOf<double>::in_a_line;
+    for (std::size_t c = 0; c <= L::axes; ++c) {
+      if (to.first[c] == nullptr) continue;
+      double* const out = to.first[c] + place;
+      const int whole = streams ? count / in_a_line * in_a_line : 0;
+      for (int i = 0; i < whole; i += VectorOf<double>::lanes) stream(out + i, load(found_[c] + i));
+      std::copy(found_[c] + whole, found_[c] + count, out + whole);
+    }
+  }
+
+ private:
+  CollisionNumbers<double> numbers_;
+  alignas(line_bytes) double found_[L::axes + 1][cells];
 };
 
-template <typename L, typename Real>
-[[gnu::noinline]] void measure_line(const Measure& measure,
-                                    const Vector<Real> (&line)[VectorOf<Real>::parts][L::directions],
-                                    const MeasuredRows& to, std::ptrdiff_t place, int cells, bool streams) {
-  constexpr int lanes = VectorOf<Real>::lanes, doubles = VectorOf<double>::lanes;
-  for (int first = 0; first < std::min(cells, VectorOf<Real>::in_a_line); first += doubles) {
+template <typename L, bool forced, typename Real>
+[[gnu::noinline]] void measure_line(const Vector<Real> (&line)[VectorOf<Real>::parts][L::directions], int place,
+                                    MeasuredPiece<L>& piece) {
+  constexpr int lanes = VectorOf<Real>::lanes;
+  for (int first = 0; first < VectorOf<Real>::in_a_line; first += VectorOf<double>::lanes) {
     Vector<double> g[L::directions];
+#pragma GCC unroll 19
     for (int q = 0; q < L::directions; ++q)
       g[q] = widened(reinterpret_cast<const Real*>(&line[first / lanes][q]) + first % lanes);
-    measure.operator()<L>(g, to, place + first, cells - first, streams);
+    piece.template take<forced>(g, place + first);
   }
 }
 
 template <typename L, typename Model, bool forced, typename Real>
 void advance_row(const CollisionStep<Real>& step, const Real* const (&from)[L::directions],
                  Real* const (&to)[L::directions], const MeasuredRows& measured, int cells) {
-  const Measure measure(step.numbers);
   const bool measures = !measured.is_empty();
+  MeasuredPiece<L> piece(step.numbers);
   using Of = VectorOf<Real>;
   for (int i = 0; i < cells; i += Of::in_a_line) {
     Vector<Real> line[Of::parts][L::directions];
@@ -166,7 +117,12 @@ void advance_row(const CollisionStep<Real>& step, const Real* const (&from)[L::d
 #pragma GCC unroll 19
       for (int q = 0; q < L::directions; ++q) line[part][q] = g[q];
     }
-    if (measures) measure_line<L, Real>(measure, line, measured, i, cells - i, step.streams);
+    if (measures) {
+      const int place = i % piece.cells, end = place + Of::in_a_line;
+      measure_line<L, forced, Real>(line, place, piece);
+      if (end == piece.cells || i + Of::in_a_line >= cells)
+        piece.put(measured, i - place, std::min(end, place + cells - i), step.streams);
+    }
     if (i + Of::in_a_line <= cells) {
       store_line<L, Real>(line, to, i, step.streams);
       continue;
@@ -294,11 +250,15 @@ void advance_all_cells(const CollisionStep<Real>& step, const EdgeCells<Real>& e
 template <typename L, typename Real>
 void measure_cells(const CollisionStep<Real>& step, const PopulationRows<const Real>& row, int cells,
                    const MeasuredRows& to) {
-  const Measure measure(step.numbers);
-  for (int i = 0; i < cells; i += VectorOf<double>::lanes) {
-    Vector<double> g[L::directions];
-    for (int q = 0; q < L::directions; ++q) g[q] = widened(row.first + q * row.stride + i);
-    measure.operator()<L>(g, to, i, cells - i, false);
+  MeasuredPiece<L> piece(step.numbers);
+  for (int first = 0; first < cells; first += piece.cells) {
+    const int here = std::min(cells - first, piece.cells);
+    for (int i = 0; i < here; i += VectorOf<double>::lanes) {
+      Vector<double> g[L::directions];
+      for (int q = 0; q < L::directions; ++q) g[q] = widened(row.first + q * row.stride + first + i);
+      piece.template take<true>(g, i);
+    }
+    piece.put(to, first, here, false);
   }
 }
 

@@ -14,6 +14,7 @@
 #include "sidestream/mesh/field.hpp"
 #include "sidestream/mesh/layout.hpp"
 #include "sidestream/solvers/lbm/lattice_kind.hpp"
+#include "sidestream/solvers/lbm/velocity_gradient.hpp"
 
 namespace sidestream::solvers {
 
@@ -94,6 +95,10 @@ class LatticeFlow {
   /// there, with a layer of ghost cells, which hold those of neighbours, of walls, or go on straight. The view keeps
   /// its memory; other components come into it when they are asked for before the next step.
   mesh::FieldView<const double> measure(const LatticeComponents& wanted) const;
+  /// Writes what follows from central differences of a velocity that was measured here, all its components, to the
+  /// cells of `box`, some of this rank's; 0 in barriers. Local.
+  void differentiate(const mesh::FieldView<const double>& measured, OfGradient what, const mesh::Box& box,
+                     const core::View4<double>& to) const;
   /// What the flow does to barriers 1 to `count` in a step, by the momentum that populations leave there, beside that
   /// of a fluid at rest (Ladd 1994, J. Fluid Mech. 271, 285). Sums are exact.
   std::vector<std::array<double, 3>> forces(int count) const;
