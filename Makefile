@@ -40,11 +40,11 @@ test-cpp: build
 
 test-python: $(VENV)/.installed
 	@echo "== tests: Python and command line"
-	$(PYTHON) -m pytest -q $(SIDE_BY_SIDE_COMMANDS) tests/python tests/cli
+	$(PYTHON) -m pytest -q --durations=20 --durations-min=5 $(SIDE_BY_SIDE_COMMANDS) tests/python tests/cli
 
 test-physics: $(VENV)/.installed  ## physics through the program, what takes minutes left out
 	@echo "== tests: physics"
-	$(PYTHON) -m pytest -q $(SIDE_BY_SIDE) tests/physics
+	$(PYTHON) -m pytest -q --durations=5 --durations-min=5 $(SIDE_BY_SIDE) tests/physics
 
 test-physics-docs: $(VENV)/.installed  ## the same, and docs/reference/physics.md with its pictures anew
 	$(PYTHON) -m pytest -q tests/physics --record

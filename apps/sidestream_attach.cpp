@@ -1,18 +1,15 @@
 // Does a task of a run that goes on, by another job, with what its stream brings.
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "command_line.hpp"
 #include "in_parallel.hpp"
 #include "sidestream/comm/launcher_watch.hpp"
 #include "sidestream/core/error.hpp"
-#include "sidestream/core/timer.hpp"
 #include "sidestream/couple/attach.hpp"
 #include "sidestream/io/atomic_file.hpp"
 #include "sidestream/sims/run.hpp"
@@ -64,29 +61,14 @@ bool is_address(const std::string& where) {
   return where.find("://") != std::string::npos;
 }
 
-// Of a run that may not be there yet.
-std::string configuration_of(const Arguments& arguments) {
-  const core::Stopwatch watch;
-  while (true) {
-    try {
-      return couple::ask_run(arguments.where, arguments.keys, {{"kind", "configuration"}}, arguments.timeout_s)
-          .at("configuration");
-    } catch (const core::Error&) {
-      if (watch.seconds() > arguments.patience_s) throw;
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    }
-  }
-}
-
 int do_task(const comm::Communicator& world, const Arguments& arguments) {
   core::Bill bill;
-  std::string configuration;
   world.agree_on([&] {
     if (is_address(arguments.where) && arguments.folder.empty())
       throw core::Error("the results need a folder", "", "name one with --out: the run is at an address");
-    if (world.rank() == 0) configuration = configuration_of(arguments);
   });
-  configuration = world.broadcast(configuration);
+  const std::string configuration =
+      couple::configuration_of_run(world, arguments.where, arguments.keys, arguments.timeout_s, arguments.patience_s);
   std::optional<couple::Task> task;
   world.agree_on([&] {
     task = task_of(arguments, configuration);

@@ -114,7 +114,9 @@ SIDESTREAM_PUBLIC int sidestream_map_f(sidestream_data *data, MPI_Fint comm, con
 
 /* Fills the needed chunks from the owned ones, as often as one likes, with whatever memory. Elements are converted where
  * the types differ (between reals; complex numbers; from integers to wider ones and to reals that hold them). NULL where
- * a rank has no chunks. Collective. */
+ * a rank has no chunks. Collective, and nothing is agreed upon first, which would cost as much as a small exchange: a
+ * rank whose arguments are wrong returns its error at once, and those that need its cells wait for it, as in calls of
+ * MPI. */
 SIDESTREAM_PUBLIC int sidestream_reorganise(sidestream_data *data, const sidestream_memory *owned,
                                             const sidestream_memory *needed);
 /* The same in two halves, between which owned chunks must not change and needed ones are not complete. Collective. */

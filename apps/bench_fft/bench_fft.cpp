@@ -33,11 +33,6 @@ using Spectrum = mesh::Field<std::complex<double>>;
 
 constexpr mesh::Int3 wave{1, 2, 3};
 
-// In the order of fft::ThreadMode.
-std::vector<std::string> thread_modes() {
-  return {"funneled", "serialized", "multiple"};
-}
-
 struct Arguments {
   std::int32_t cells = 128, block = 32, repetitions = 10, components = 1, kept = 0, threads = 1;
   std::vector<std::string> strategies;
@@ -45,11 +40,10 @@ struct Arguments {
 
   mesh::Int3 grid() const { return {cells, cells, cells}; }
   fft::FftOptions options() const {
-    const std::vector<std::string> modes = thread_modes();
     return {.components = components,
             .kept = kept > 0 ? std::optional(mesh::Int3{kept, kept, kept}) : std::nullopt,
             .threads = threads,
-            .thread_mode = static_cast<fft::ThreadMode>(std::ranges::find(modes, thread_mode) - modes.begin())};
+            .thread_mode = fft::thread_modes().named(thread_mode).mode};
   }
   /// Of the cells; nothing: the x-pencils of each process grid.
   std::optional<mesh::Layout> given(int ranks) const {
@@ -233,7 +227,7 @@ int main(int argc, char** argv) {
   line.number("--kept", arguments.kept, "largest wavenumber that is kept; 0: all", 0);
   line.word("--from", arguments.from, "layout of the cells", {.one_of = {"pencils", "blocks"}});
   line.number("--threads", arguments.threads, "threads of a rank; half of them and so on are tried too", 1);
-  line.word("--thread-mode", arguments.thread_mode, "which of them call MPI", {.one_of = thread_modes()});
+  line.word("--thread-mode", arguments.thread_mode, "which of them call MPI", {.one_of = fft::thread_modes().names()});
   line.parts("--strategies", arguments.strategies, "only these, with commas between");
   line.word("--wisdom", arguments.wisdom, "file of what is found; \"none\": none");
   if (const auto code = line.parse(argc, argv)) return *code;

@@ -4,18 +4,16 @@
 #   examples/wind_tunnel/watch.sh [FOLDER [--set KEY=VALUE ...]]
 # While it goes on, in another terminal: sidestream view FOLDER --open
 set -euo pipefail
+trap 'jobs -p | xargs -r kill 2> /dev/null || true; wait' EXIT
 
 run=${1:-runs/wind_tunnel}
 shift || true
 here=$(dirname "$0")
 sidestream=${SIDESTREAM:-sidestream} python=${PYTHON:-python3}
+"$sidestream" run "$here/tunnel.toml" -n 2 --out "$run" --overwrite "$@" &
 "$sidestream" attach "$run" --task vorticity -n 2 --patience 60 &
-painter=$!
 "$sidestream" attach "$run" --task vortices -n 2 --patience 60 &
-searcher=$!
-"$sidestream" run "$here/tunnel.toml" -n 2 --out "$run" --overwrite "$@"
-wait "$painter"
-wait "$searcher"
+for _ in run painter searcher; do wait -n; done  # the first that fails ends all
 movie=$("$sidestream" movie "$run" --label)
 "$python" "$here/table.py" "$run"
 last=$(ls -d "$run"/results/vorticity/*.pictures | tail -n 1)

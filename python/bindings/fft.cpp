@@ -60,9 +60,9 @@ mesh::FieldView<T> view_of(const mesh::Layout& layout, int rank, T* cells) {
 class Transform {
  public:
   Transform(const Triple& origin, const Triple& extent, const Triple& shape, const std::optional<Triple>& kept,
-            const std::string& exchange, std::optional<int> comm)
+            const std::string& exchange, int threads, const std::string& thread_mode, std::optional<int> comm)
       : comm_(communicator(comm)),
-        plan_(comm_, layout_of(comm_, origin, extent, shape), options_with(kept, exchange)) {}
+        plan_(comm_, layout_of(comm_, origin, extent, shape), options_with(kept, exchange, threads, thread_mode)) {}
 
   Triple origin() const { return triple(box().lo); }
   Triple extent() const { return triple(box().extent()); }
@@ -80,8 +80,11 @@ class Transform {
   }
 
  private:
-  static fft::FftOptions options_with(const std::optional<Triple>& kept, const std::string& exchange) {
-    fft::FftOptions options{.strategy = redistribute::strategies().named(exchange).strategy};
+  static fft::FftOptions options_with(const std::optional<Triple>& kept, const std::string& exchange, int threads,
+                                      const std::string& thread_mode) {
+    fft::FftOptions options{.strategy = redistribute::strategies().named(exchange).strategy,
+                            .threads = threads,
+                            .thread_mode = fft::thread_modes().named(thread_mode).mode};
     if (kept) options.kept = int3(*kept);
     return options;
   }
@@ -98,12 +101,13 @@ class Transform {
 
 void bind_fft(nb::module_& module) {
   nb::class_<Transform>(module, "Transform", "A Fourier transform of real fields of which each rank has a block.")
-      .def(nb::init<const Triple&, const Triple&, const Triple&, const std::optional<Triple>&, const std::string&,
-                    std::optional<int>>(),
+      .def(nb::init<const Triple&, const Triple&, const Triple&, const std::optional<Triple>&, const std::string&, int,
+                    const std::string&, std::optional<int>>(),
            nb::arg("origin"), nb::arg("extent"), nb::arg("shape"), nb::arg("kept").none(), nb::arg("exchange"),
-           nb::arg("comm").none(),
+           nb::arg("threads"), nb::arg("thread_mode"), nb::arg("comm").none(),
            "`origin` and `extent` (z, y, x) are those of this rank's block; `kept` are the largest wavenumbers of the "
-           "axes that are kept; `exchange` is a strategy by name; `comm` is the Fortran handle of a communicator. "
+           "axes that are kept; `exchange` and `thread_mode` are names of a strategy and a mode; `comm` is the Fortran "
+           "handle of a communicator. "
            "Collective.")
       .def_prop_ro("origin", &Transform::origin, "Of this rank's modes.")
       .def_prop_ro("extent", &Transform::extent)

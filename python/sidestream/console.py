@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PIPE_WIDTH = 140  # columns of a table that no terminal limits
+# What others have written must not give orders to a terminal.
+WITHOUT_CONTROL = {
+    code: "\N{REPLACEMENT CHARACTER}" for code in [*range(32), *range(127, 160)] if chr(code) not in "\n\t"
+}
 
 
 def out() -> Console:
@@ -34,7 +38,7 @@ def print_error(problem: Error) -> None:
     """Prints `error: ...`, with the place and the hint on lines of their own."""
     from rich.text import Text
 
-    text = Text("error: ", style="bold red").append(problem.what, style="not bold default")
+    text = Text("error: ", style="bold red").append(problem.what.translate(WITHOUT_CONTROL), style="not bold default")
     if problem.where:
         text.append(f"\n  --> {problem.where}", style="not bold default")
     if problem.hint:
@@ -49,11 +53,16 @@ def say(text: str) -> None:
 
 def _console(stderr: bool) -> Console:
     from rich.console import Console
+    from rich.text import Text
+
+    class Terminal(Console):
+        def render_str(self, text: str, **options: Any) -> Text:
+            return super().render_str(text.translate(WITHOUT_CONTROL), **options)
 
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
     no_color = "NO_COLOR" in os.environ or None
-    return Console(stderr=stderr, width=width, highlight=False, no_color=no_color, emoji=False, markup=False)
+    return Terminal(stderr=stderr, width=width, highlight=False, no_color=no_color, emoji=False, markup=False)
 
 
 def _plain(value: Any) -> Any:

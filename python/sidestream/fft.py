@@ -47,6 +47,8 @@ class Transform:
         block: Sequence[int] | None = None,
         kept: int | Sequence[int] | None = None,
         exchange: str = "automatic",
+        threads: int = 1,
+        thread_mode: str = "funneled",
     ) -> None:
         """Plans the transform. Collective on `comm`.
 
@@ -61,6 +63,9 @@ class Transform:
             exchange: how modes travel between ranks, alike on all of them; `sidestream list strategies` has the names.
                 `"tuned"` measures for some seconds which is fastest, and keeps that in the wisdom file. The numbers are
                 the same to the bit.
+            threads: of each rank that transform; an `exchange` that is tuned takes no more, where fewer are faster.
+            thread_mode: which of them call MPI: `funneled` (one), `serialized` (one at a time) or `multiple` (all at
+                once, as MPI has to allow: mpi4py asks for that). The numbers are the same to the bit.
         """
         self.shape = _triple(shape, "shape", 1)
         sides = _sides(box_size, self.shape)
@@ -73,8 +78,12 @@ class Transform:
         first, extent = _triple(origin, "origin", 0), _triple(block, "block", 0)
         _require_memory(extent)
         most = None if kept is None else _triple(kept if np.ndim(kept) else [kept] * 3, "kept", 0)
+        if isinstance(threads, bool) or not isinstance(threads, int | np.integer):
+            raise Error(f"`threads` is {threads!r}, no whole number", hint="1, or as many as a rank has cores")
         with translated_errors():
-            self._plan = extension().Transform(first, extent, self.shape, most, str(exchange), handle)
+            self._plan = extension().Transform(
+                first, extent, self.shape, most, str(exchange), int(threads), str(thread_mode), handle
+            )
         self._wave_vectors = self._vectors(sides[::-1], is_derivative=True)
         self._squared = sum(k**2 for k in self._vectors(sides[::-1], is_derivative=False))
         #: Where the block of this rank lies in the whole: `whole[plan.block]`.

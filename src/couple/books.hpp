@@ -16,9 +16,14 @@ class Books {
   /// `tasks` and `log` outlive the books.
   Books(const std::vector<Task>& tasks, io::EventLog& log);
 
-  enum class Action { sent, stored, dropped, in_situ, refused, unheard };
+  enum class Action { sent, stored, dropped, in_situ, refused };
   /// A task that was due, and what became of it.
   void enter(Action action, const Order& order, const mesh::Moment& moment);
+  /// A task that was due for readers of which there was none. Costs nothing: one event tells of all such publishes on
+  /// end, before the task's next event or by `close`.
+  void enter_unheard(std::size_t task, const mesh::Moment& moment);
+  /// Tells of what was not heard of any task.
+  void close();
   /// A moment that was sent or stored for a task and gives way.
   void withdraw(std::size_t task, const mesh::Moment& moment);
 
@@ -28,9 +33,17 @@ class Books {
   std::int64_t unwritten() const;
 
  private:
+  struct Unheard {
+    mesh::Moment first;
+    std::int64_t last_step = 0;
+    std::int64_t publishes = 0;
+  };
+  void tell_unheard(std::size_t task);
+
   const std::vector<Task>* tasks_;
   io::EventLog* log_;
   std::vector<TaskTotals> totals_;
+  std::vector<Unheard> unheard_;  // of each task
 };
 
 /// The step and, where there is one, the redshift, as every event has them.

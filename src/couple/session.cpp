@@ -184,6 +184,7 @@ class Session::Impl {
     core::require(roles_.computes(), "only the ranks that compute end a session");
     const core::Bill::Part part = bill_.part("waiting for the last analyses", "tasks");
     for (const Way& way : ways_) way.transport->finish(drain);
+    books_.close();
     return roles_.group().rank() == 0 ? books_.totals() : std::vector<TaskTotals>{};
   }
 

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <limits>
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/error.hpp"
@@ -44,6 +46,24 @@ void wait_for(std::span<MPI_Request> requests, double timeout_s, const std::stri
 
 /// `text` (plain bytes) of rank 0 on every rank of `group`. Collective.
 std::string broadcast_patiently(const comm::Communicator& group, std::string text);
+
+/// What `words` finds on rank 0, on every rank of `group`; the others leave their processors to others meanwhile. What
+/// it throws is thrown on all. Collective.
+template <typename F>
+std::string told_by_first(const comm::Communicator& group, F words) {
+  std::string found;
+  std::exception_ptr problem;
+  if (group.rank() == 0) try {
+      found = words();
+    } catch (const std::exception&) {
+      problem = std::current_exception();
+    }
+  found = broadcast_patiently(group, std::move(found));
+  group.agree_on([&] {
+    if (problem) std::rethrow_exception(problem);
+  });
+  return found;
+}
 
 /// The error of a wait that took too long.
 core::Error too_long(const std::string& whom, double timeout_s);

@@ -180,7 +180,7 @@ std::string tuning_key(const comm::Communicator& comm, Int3 cells, const std::op
   if (options.decomposition != Decomposition::automatic)
     key += options.decomposition == Decomposition::slabs ? ", as slabs" : ", as pencils";
   if (options.depth > 0) key += fmt::format(", depth {}", options.depth);
-  if (options.threads > 1) key += fmt::format(", {} threads {}", options.threads, name_of(options.thread_mode));
+  if (options.threads > 1) key += fmt::format(", {} threads {}", options.threads, entry_of(options.thread_mode).name);
   if (options.in_place) key += ", in place";
   return key;
 }

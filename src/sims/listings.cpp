@@ -8,6 +8,7 @@
 #include "sidestream/couple/config.hpp"
 #include "sidestream/couple/steering_desk.hpp"
 #include "sidestream/couple/stream_reader.hpp"
+#include "sidestream/fft/fft_plan.hpp"
 #include "sidestream/io/array_file.hpp"
 #include "sidestream/io/format.hpp"
 #include "sidestream/io/initial_file.hpp"
@@ -63,6 +64,7 @@ const core::Registry<core::Listing>& listings() {
                                                   core::compressors().listing(),
                                                   output_kinds().listing(),
                                                   redistribute::strategies().listing(),
+                                                  fft::thread_modes().listing(),
                                                   solvers::initial_flows().listing(),
                                                   solvers::forcings().listing(),
                                                   quantities()});

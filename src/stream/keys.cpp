@@ -44,6 +44,18 @@ void write_file(const fs::path& path, const std::string& text, mode_t mode) {
   }
 }
 
+bool others_may(const fs::path& path, mode_t how) {
+  struct stat state {};
+  return ::stat(path.c_str(), &state) == 0 && (state.st_mode & how & (S_IRWXG | S_IRWXO)) != 0;
+}
+
+constexpr mode_t enter = S_IXGRP | S_IXOTH, change = S_IWGRP | S_IWOTH;
+
+void refuse_if_others_write(const fs::path& path) {
+  if (others_may(path, change))
+    throw core::Error("others can write there, and so let anybody in", path.string(), "chmod go-w it");
+}
+
 std::string public_half(const std::string& secret) {
   std::array<char, key_length + 1> key{};
   if (zmq_curve_public(key.data(), secret.c_str()) != 0)
@@ -67,12 +79,14 @@ KeyPair make_keys() {
 
 KeyPair KeyFolder::make() const {
   const fs::path folder(path_);
+  const bool is_new = !fs::exists(folder);
   std::error_code problem;
   fs::create_directories(folder / "allowed", problem);
   if (problem) throw core::Error("the folder of keys cannot be made: " + problem.message(), path_);
   if (fs::exists(folder / "stream.key"))
     throw core::Error("there are keys already", path_, "remove stream.key first if nobody uses them any more");
-  ::chmod(folder.c_str(), S_IRWXU);
+  if (is_new) ::chmod(folder.c_str(), S_IRWXU);
+  ::chmod((folder / "allowed").c_str(), S_IRWXU);
   KeyPair keys = make_keys();
   write_file(folder / "stream.key", keys.secret_key + "\n", S_IRUSR | S_IWUSR);
   fs::remove(folder / "stream.pub", problem);
@@ -82,20 +96,33 @@ KeyPair KeyFolder::make() const {
 
 KeyPair KeyFolder::own() const {
   const fs::path path = fs::path(path_) / "stream.key";
-  struct stat state {};
-  if (::stat(path.c_str(), &state) != 0)
+  if (::access(path.c_str(), F_OK) != 0)
     throw core::Error("there is no key: " + failure(), path.string(), "`sidestream keys` makes one");
-  if ((state.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+  if (others_may(path, S_IRWXG | S_IRWXO))
     throw core::Error("others can read this secret key", path.string(), "chmod 600 it, or make a new one");
-  const std::string secret = key_in(path);
-  return {public_half(secret), secret};
+  KeyPair keys{"", key_in(path)};
+  keys.public_key = public_half(keys.secret_key);
+  const fs::path half = fs::path(path_) / "stream.pub";
+  if (fs::exists(half) && key_in(half) != keys.public_key)
+    throw core::Error("this is not the public half of stream.key", half.string(),
+                      "has one of them been copied over the other? `sidestream keys` makes a new pair");
+  return keys;
 }
 
 std::vector<std::string> KeyFolder::allowed() const {
   std::vector<std::string> keys{own().public_key};
+  const bool is_open = others_may(path_, enter);  // otherwise the folder keeps all within it
+  refuse_if_others_write(path_);
+  const fs::path others = fs::path(path_) / "allowed";
+  if (fs::exists(others) && !fs::is_directory(others))
+    throw core::Error("this is no folder", others.string(), "it holds the public keys of others, each a file *.pub");
+  if (is_open) refuse_if_others_write(others);
   std::error_code none;
-  for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(path_) / "allowed", none))
-    if (entry.path().extension() == ".pub") keys.push_back(key_in(entry.path()));
+  for (const fs::directory_entry& entry : fs::directory_iterator(others, none)) {
+    if (entry.path().extension() != ".pub") continue;
+    if (is_open) refuse_if_others_write(entry.path());
+    keys.push_back(key_in(entry.path()));
+  }
   return keys;
 }
 

@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -177,8 +178,20 @@ bool Server::send(const std::string& peer, std::string_view head, Body body) {
 
 struct Client::Impl {
   void* socket = nullptr;
+  void* refusals = nullptr;  // has a message for each
+  Refusal refusal = Refusal::none;
+
   ~Impl() {
+    if (refusals != nullptr) zmq_socket_monitor(socket, nullptr, 0);
     if (socket != nullptr) zmq_close(socket);
+    if (refusals != nullptr) zmq_close(refusals);
+  }
+  void listen_for_refusals() {
+    const std::string address = "inproc://refusals-" + random_word();
+    constexpr int events = ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL;
+    if (zmq_socket_monitor(socket, address.c_str(), events) != 0) return;
+    refusals = zmq_socket(context(), ZMQ_PAIR);
+    core::require(refusals != nullptr && zmq_connect(refusals, address.c_str()) == 0, "ZeroMQ tells of handshakes");
   }
 };
 
@@ -193,6 +206,7 @@ Client::Client(const std::string& address, const Security& security, const std::
     set(impl_->socket, ZMQ_CURVE_PUBLICKEY, security.own->public_key);
     set(impl_->socket, ZMQ_CURVE_SECRETKEY, security.own->secret_key);
   }
+  impl_->listen_for_refusals();
   if (zmq_connect(impl_->socket, address.c_str()) != 0)
     throw core::Error(fmt::format("{} is no address: {}", address, zmq_strerror(zmq_errno())), "",
                       "an address is tcp://HOST:PORT or ipc://PATH");
@@ -222,6 +236,26 @@ bool Client::send(std::string_view head, Body body) {
   const bool has_body = body.impl_ != nullptr;
   if (!send_text(impl_->socket, head, has_body ? ZMQ_SNDMORE : 0)) return false;
   return !has_body || zmq_msg_send(&body.impl_->message, impl_->socket, ZMQ_DONTWAIT) >= 0;
+}
+
+// Each event has its kind and a value in the first part, and in the second an address.
+Client::Refusal Client::refusal() {
+  while (impl_->refusals != nullptr) {
+    Part event, address;
+    if (!receive_part(impl_->refusals, event.message)) break;
+    receive_part(impl_->refusals, address.message);
+    const std::string text = event.text();
+    std::uint16_t kind = 0;
+    std::uint32_t value = 0;
+    if (text.size() != sizeof kind + sizeof value) continue;
+    std::memcpy(&kind, text.data(), sizeof kind);
+    std::memcpy(&value, text.data() + sizeof kind, sizeof value);
+    if (kind == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
+      impl_->refusal = Refusal::unknown_key;
+    else if (value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
+      impl_->refusal = Refusal::other_security;
+  }
+  return impl_->refusal;
 }
 
 WakeUp::WakeUp() : file_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {

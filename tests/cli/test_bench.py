@@ -123,7 +123,7 @@ def test_a_wrong_strategy_is_told_once_with_those_there_are(tmp_path: Path) -> N
         (["fft", "--from", "nope"], "there is no layout `nope`"),
         (["fft", "--cells", 16, "--kept", 8], "--kept 8 does not fit 16 cells"),
         (["fft", "--threads", 0], "0 threads cannot transform anything"),
-        (["fft", "--threads", 2, "--thread-mode", "nope"], "there is no mode `nope` of threads"),
+        (["fft", "--threads", 2, "--thread-mode", "nope"], "nope not in {funneled,serialized,multiple}"),
         (["move", "--block", 5, "--cells", 16], "16 cells a side are no whole number of blocks of 5"),
         (
             ["fft", "--from", "blocks", "--block", 5, "--cells", 16],

@@ -1,5 +1,8 @@
 """Every example is valid, and runs: those that take longer than seconds on a smaller grid or for a shorter time."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +11,7 @@ import sidestream
 from calls import command, program
 from sidestream.launch.launcher import find_program
 from sidestream.runs.bill import GroupBill, group_bills
+from test_streams import until
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SMALLER = {  # by name, what is changed
@@ -90,6 +94,58 @@ def test_each_example_runs_and_leaves_results(name: str, tmp_path: Path, monkeyp
     check_bills(group_bills(run.events), lives(tmp_path))
     end = [event for event in run.events if event["event"] == "run_end"][-1]
     assert all(task["failed"] == 0 for task in end["tasks"].values())
+
+
+WATCHED = {  # what is made smaller, and what the scripts leave
+    "stream": ("--set mesh.cells=[32,32,32] --set sedov.end=0.01", ["blast.png", "pictures/slice-gas-density.png"]),
+    "wind_tunnel": (
+        "--set lbm.end=600",
+        ["vorticity.mp4", "vortices.csv", "results/vorticity/00600.pictures/index.html"],
+    ),
+}
+
+
+def watched(name: str, folder: Path, python: str = sys.executable) -> subprocess.CompletedProcess[str]:
+    """Starts all jobs of an example; it must leave none of them."""
+    environment = os.environ | {
+        "SIDESTREAM": str(Path(sys.executable).with_name("sidestream")),
+        "PYTHON": python,
+        "MPLBACKEND": "Agg",
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    }
+    line = [str(EXAMPLES / name / "watch.sh"), "the run", *WATCHED[name][0].split()]
+    with subprocess.Popen(
+        line, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as script:
+        _, told = script.communicate(timeout=120)
+        until(lambda: not list_group(script.pid), 20)
+    return subprocess.CompletedProcess(line, script.returncode, stderr=told)
+
+
+def list_group(leader: int) -> list[str]:
+    return subprocess.run(["pgrep", "-s", str(leader)], capture_output=True, text=True, check=False).stdout.split()
+
+
+@pytest.mark.parametrize("name", sorted(WATCHED))
+def test_one_command_starts_a_run_and_its_readers(name: str, tmp_path: Path) -> None:
+    of_somebody = tmp_path / "the run" / "thesis.txt"
+    of_somebody.parent.mkdir()
+    of_somebody.write_text("years of work")
+
+    done = watched(name, tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    assert of_somebody.read_text() == "years of work"
+    for made in WATCHED[name][1]:
+        assert (tmp_path / "the run" / made).stat().st_size > 0
+
+
+def test_the_command_fails_with_one_of_its_jobs(tmp_path: Path) -> None:
+    (tmp_path / "the run").write_text("no folder")
+    assert watched("stream", tmp_path).returncode != 0
+    (tmp_path / "the run").unlink()
+    assert watched("stream", tmp_path, "/bin/false").returncode == 1
 
 
 def lives(folder: Path) -> list[float]:

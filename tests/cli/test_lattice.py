@@ -237,6 +237,7 @@ def test_a_run_in_single_precision_is_opened_as_it_was_written(tunnel: Path) -> 
         ("initial.velocity=[0.18, 0.0, 0.0]", "Mach number of 0.312"),
         ("mesh.cells=[1, 20, 1]", "flat along x or y"),
         ("mesh.cells=[40, 1, 1]", "flat along x or y"),
+        ("lbm.end=10.5", "no whole number of steps"),
     ],
 )
 def test_what_cannot_be_is_refused_before_a_run_begins(setting: str, said: str, tunnel: Path) -> None:
@@ -245,6 +246,13 @@ def test_what_cannot_be_is_refused_before_a_run_begins(setting: str, said: str, 
         assert done.returncode == 2, done.stdout
         assert said in done.stderr
     assert not (tunnel / "run").exists()
+
+
+def test_barriers_that_leave_no_fluid_are_refused(tunnel: Path) -> None:
+    (tunnel / "wing.png").write_bytes(png(np.full((20, 40), 0)))
+    done = program(tunnel, 2, "tunnel.toml", "--out", "run")
+    assert done.returncode == 1
+    assert done.stderr.count("barriers fill all cells") == 1
 
 
 PUSHED = """simulation = "lbm"
@@ -290,3 +298,32 @@ def test_domains_of_few_cells_have_the_same_bits_on_any_ranks(cells: list[int], 
         found.append({name: file[name].values.tobytes() for name in file.quantities})
 
     assert found[0] == found[1] == found[2]
+
+
+WALLS = """simulation = "lbm"
+[mesh]
+cells = {cells}
+block = 4
+[lbm]
+viscosity = 0.1
+end = 500
+"""
+
+
+@pytest.mark.parametrize(
+    ("cells", "moving"),
+    [
+        ([16, 16, 1], {"right": [0.0, 0.05, 0.0], "top": [0.1, 0.0, 0.0]}),
+        ([16, 16, 1], {"left": [0.0, -0.03, 0.0], "right": [0.0, 0.05, 0.0], "bottom": [0.02, 0.0, 0.0]}),
+        ([8, 8, 8], {"right": [0.0, 0.05, 0.02], "top": [0.1, 0.0, 0.03], "front": [0.04, -0.02, 0.0]}),
+    ],
+)
+def test_no_mass_is_lost_where_walls_that_move_meet(
+    cells: list[int], moving: dict[str, list[float]], tmp_path: Path
+) -> None:
+    text = WALLS.format(cells=cells)
+    for name in ["left", "right", "bottom", "top", "back", "front"][: 4 if cells[2] == 1 else 6]:
+        text += f'[edge.{name}]\nkind = "wall"\nvelocity = {moving.get(name, [0.0, 0.0, 0.0])}\n'
+    (tmp_path / "walls.toml").write_text(text)
+    assert program(tmp_path, 2, "walls.toml", "--quiet", "--out", "run").returncode == 0
+    assert sidestream.open(tmp_path / "run").events.last("run_end")["mass_error"] < 1e-12

@@ -56,6 +56,23 @@ def test_twenty_readers_at_once_are_given_every_step(tmp_path: Path) -> None:
     assert {event["bytes"] for event in events(tmp_path, "publish")} == {8 * CELLS**3}  # made once for all
 
 
+def test_who_has_patience_comes_in_after_a_crowd(tmp_path: Path) -> None:
+    write(tmp_path, LONG, LIVE, "[stream]\nwait_for = 2\n")
+    with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
+        until(lambda: is_open(tmp_path))
+        crowd = 0
+        with pytest.raises(sidestream.Error, match="readers have come within a short time"):
+            for _ in range(2000):
+                sidestream.stream(tmp_path / "run", quantities=["pressure"]).close()
+                crowd += 1
+        assert crowd >= 1000
+        readers = [sidestream.stream(tmp_path / "run", quantities=["pressure"], patience=30) for _ in range(2)]
+        for snapshots in zip(*readers, strict=True):
+            assert snapshots[0].step == snapshots[1].step
+        assert job.wait(60) == 0
+    assert len(events(tmp_path, "stream_attach")) == crowd + 2
+
+
 GREETING_BYTES, HELLO_BYTES, WELCOME_BYTES = 64, 202, 170  # of ZMTP 3 and CurveZMQ, with their frames
 
 

@@ -17,6 +17,7 @@ import pytest
 import sidestream
 from sidestream.launch.launcher import find_program, mpi_environment
 from sidestream.launch.streams.link import ADDRESSES, ShapedLink
+from sidestream.streams import make_keys
 from test_faults import results
 from test_streams import BOX, LIVE, SLICES, STEPS, STORED, cells_of, events, expected_results, until, write
 
@@ -146,6 +147,47 @@ def test_without_gateways_ranks_that_have_no_route_cannot_talk(side: str, island
                 output, _ = reader.communicate(timeout=60)
     assert reader.returncode == 1
     assert "for cells of rank 1 of the run" in output
+
+
+OTHER_HOST = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Ranks other than the first are on another host, by its name.
+int gethostname(char* name, size_t bytes) {
+  const char* rank = getenv("OMPI_COMM_WORLD_RANK");
+  int (*real)(char*, size_t) = (int (*)(char*, size_t))dlsym(RTLD_NEXT, "gethostname");
+  if (rank == NULL || atoi(rank) == 0) return real(name, bytes);
+  strncpy(name, "elsewhere", bytes);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("listen", "has_keys"), [("local", False), ("tcp://127.0.0.1:*", False), ("tcp://127.0.0.1:*", True)]
+)
+def test_ranks_on_another_host_are_heard_by_name_or_with_keys_alone(
+    listen: str, has_keys: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "host.c").write_text(OTHER_HOST)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", "host.so", "host.c", "-ldl"], cwd=tmp_path, check=True)
+    make_keys(tmp_path / "keys")
+    write(tmp_path, BOX, SLICES, f'[stream]\nlisten = "{listen}"\n', 'keys = "keys"\n' if has_keys else "")
+    line = list(map(str, run_words(2, "-x", f"LD_PRELOAD={tmp_path / 'host.so'}")))
+    done = subprocess.run(
+        line, cwd=tmp_path, env=mpi_environment(os.environ, 2), capture_output=True, text=True, timeout=60
+    )
+    if has_keys:
+        assert done.returncode == 0, done.stderr
+        assert len(events(tmp_path, "stream_open")) == 1
+    else:
+        assert done.returncode == 1
+        assert "the ranks are on several nodes" in done.stderr
+        assert "key `stream.listen`" in done.stderr
+        assert not events(tmp_path, "stream_open")
 
 
 READING = f"""

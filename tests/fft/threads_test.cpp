@@ -119,7 +119,7 @@ TEST_P(Threads, TellWhereTheTimeGoes) {
 
 std::string name_of_hands(const testing::TestParamInfo<Hands>& info) {
   const auto& [threads, mode, depth] = info.param;
-  return std::to_string(threads) + "_" + name_of(mode) + "_" + std::to_string(depth);
+  return std::to_string(threads) + "_" + entry_of(mode).name + "_" + std::to_string(depth);
 }
 INSTANTIATE_TEST_SUITE_P(Hands, Threads,
                          testing::Values(Hands{2, ThreadMode::funneled, 1}, Hands{3, ThreadMode::funneled, 2},

@@ -33,5 +33,11 @@ for exchange in ("p2p", "alltoallv", "alltoallw", "rma", "shared", "pipelined", 
     mine = whole.forward(FIELD)[plan.modes]
     assert np.array_equal(plan.forward(FIELD[plan.block]), mine), exchange
     assert np.array_equal(plan.backward(mine), usual.backward(usual.forward(FIELD[usual.block]))), exchange
+for mode in ("funneled", "serialized", "multiple"):
+    plan = sidestream.fft.Transform(SHAPE, comm=COMM, threads=2, thread_mode=mode)
+    assert np.array_equal(plan.forward(FIELD[plan.block]), whole.forward(FIELD)[plan.modes]), mode
+    assert np.array_equal(
+        plan.backward(plan.forward(FIELD[plan.block])), usual.backward(usual.forward(FIELD[usual.block]))
+    ), mode
 slopes = sidestream.fft.Transform(SHAPE, comm=COMM).gradient(FIELD[few.block])
 assert np.array_equal(slopes, sidestream.fft.Transform(SHAPE).gradient(FIELD)[(slice(None), *few.block)])

@@ -240,6 +240,14 @@ def test_an_exchange_that_there_is_not_is_told_with_those_there_are() -> None:
         assert "alltoallv" in caught.value.hint
 
 
+def test_threads_that_cannot_be_are_refused() -> None:
+    with pytest.raises(ss.Error, match="no mode of threads `many`"):
+        ss.fft.Transform(SHAPE, threads=2, thread_mode="many")
+    for wrong in (0, 2.5, True, 10**6):
+        with pytest.raises(ss.Error, match="threads"):
+            ss.fft.Transform(SHAPE, threads=wrong)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 def test_blocks_on_ranks_have_the_modes_of_the_whole(ranks: int, tmp_path: Path) -> None:
     pytest.importorskip("mpi4py")

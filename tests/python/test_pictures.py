@@ -158,6 +158,16 @@ def test_a_port_that_is_taken_is_named(pictures: Pictures) -> None:
     assert "--port" in str(problem.value.hint)
 
 
+def test_the_page_answers_to_names_of_this_machine_alone(pictures: Pictures) -> None:
+    with ViewServer(pictures).serving(0) as address:
+        for host in ("localhost:8000", "LOCALHOST", "127.0.0.1", "[::1]:80"):
+            request = urllib.request.Request(address, headers={"Host": host})
+            assert urllib.request.urlopen(request, timeout=30).status == 200
+        for host in ("evil.example", "localhost.evil.example:8000", "127.0.0.1.evil.example", "10.0.0.1"):
+            with pytest.raises(urllib.error.HTTPError, match="403"):
+                urllib.request.urlopen(urllib.request.Request(address, headers={"Host": host}), timeout=30)
+
+
 # --- walls of screens
 
 

@@ -65,7 +65,7 @@ TEST(RunConfig, EachMistakeIsAnsweredWithItsPlaceAndARemedy) {
   EXPECT_THAT(error_of(good + "particles = [8, 8, 8]\n").message(), HasSubstr("one particle for each cell"));
   for (const char* random : {"[3, 0, 0]", "[4, 0, 0]", "[1024, 1024, 1024]"})
     EXPECT_THAT(error_of(good + "random_lattice = " + random + "\n").where(), HasSubstr("random_lattice")) << random;
-  EXPECT_THAT(error_of(good + "omega_b = 0.5\n").message(), HasSubstr("omega_b"));
+  EXPECT_EQ(error_of(good + "omega_b = 0.5\n").where(), "key `cosmology.omega_b`");
   EXPECT_THAT(error_of(good + "omega_m = 0.3\nomega_b = 0.3\n").message(), HasSubstr("no dark matter"));
   EXPECT_THAT(error_of(good + "omega_b = 0\n").message(), HasSubstr("there is no gas"));
   EXPECT_THAT(error_of(good + "wdm_mass = 2.1\n").message(), HasSubstr("no unit"));

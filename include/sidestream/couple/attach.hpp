@@ -19,6 +19,11 @@ namespace sidestream::couple {
 nlohmann::json ask_run(const std::string& where, const std::string& keys, const nlohmann::json& request,
                        double timeout_s);
 
+/// The configuration of the run at `where`, which may not be there for `patience_s`. Collective on `world`; ranks that
+/// wait leave their processors to others. Throws core::Error as `ask_run`.
+std::string configuration_of_run(const comm::Communicator& world, const std::string& where, const std::string& keys,
+                                 double timeout_s, double patience_s);
+
 /// Does `task` with each step that `reader` brings, and writes its results into `folder` as the run would, to the bit;
 /// events go to `events.attach.TASK.jsonl`. A step whose result is there is acknowledged, and not done again. `tell` is
 /// given a line for each step, and what the user should read, on the first rank. Collective on `world`. Returns when

@@ -5,8 +5,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "sidestream/comm/communicator.hpp"
+#include "sidestream/comm/threads.hpp"
+#include "sidestream/core/registry.hpp"
 #include "sidestream/mesh/field.hpp"
 #include "sidestream/redistribute/move_times.hpp"
 #include "sidestream/redistribute/redistribution.hpp"
@@ -34,6 +37,15 @@ enum class ThreadMode {
   serialized,  ///< all, one at a time: each has pieces of its own on their way
   multiple     ///< all, at once: each has pieces of its own on their way; needs MPI_THREAD_MULTIPLE
 };
+
+struct ThreadModeEntry {
+  std::string name, documentation;
+  ThreadMode mode;
+  comm::ThreadLevel level;  ///< which MPI has to allow, of more threads than one
+};
+/// All modes there are, each with a higher level than the one before.
+const core::Registry<ThreadModeEntry>& thread_modes();
+const ThreadModeEntry& entry_of(ThreadMode mode);
 
 /// Where the time of transforms goes on this rank [s]; the parts add up to the whole. Of threads that have pieces of
 /// their own on their way, the mean.

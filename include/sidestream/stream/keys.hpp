@@ -36,9 +36,10 @@ class KeyFolder {
   const std::string& path() const { return path_; }
   /// Makes the folder and the pair. Throws core::Error where there is one already, or it cannot be written.
   KeyPair make() const;
-  /// Throws core::Error where there is none, it is damaged, or others can read it.
+  /// Throws core::Error where there is none, it is damaged, others can read it, or stream.pub is not its public half.
   KeyPair own() const;
-  /// The owner's own public key and those in `allowed`. Throws core::Error naming the file of what is no key.
+  /// The owner's own public key and those in `allowed`. Throws core::Error naming the file of what is no key,
+  /// or what others than the owner may write to.
   std::vector<std::string> allowed() const;
 
  private:

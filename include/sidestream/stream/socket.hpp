@@ -98,6 +98,10 @@ class Client : public Socket {
   std::optional<Message> receive();
   /// Whether it is under way.
   bool send(std::string_view head, Body body = {});
+  enum class Refusal { none, unknown_key, other_security };
+  /// Whether the server has answered that it does not know the key, or that it has keys where this side has none, or
+  /// the other way.
+  Refusal refusal();
   Watched watched() const override;
 
  private:

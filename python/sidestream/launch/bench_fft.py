@@ -36,9 +36,6 @@ class FftRequest:
         return words
 
 
-#: Which threads of a rank call MPI: the one that transforms; all in turns; all at once.
-THREAD_MODES = ("funneled", "serialized", "multiple")
-
 #: What the time of a step is divided into.
 PARTS = ("transform", "pack", "exchange", "unpack")
 

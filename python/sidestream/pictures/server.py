@@ -17,6 +17,7 @@ from ..error import Error
 from .folder import Pictures
 
 HERE = Path(__file__).parent
+OWN_NAMES = ("127.0.0.1", "localhost", "[::1]")  # whatever names other pages have made point here
 TILE = re.compile(r"/tiles/(\d{1,12})/(\d{1,2}/\d{1,7}_\d{1,7}\.png)")
 Query = dict[str, str]
 
@@ -24,7 +25,8 @@ Query = dict[str, str]
 class PictureServer:
     """Answers what a page asks: tiles of steps, and whatever `answer` gives for other paths.
 
-    It listens to this machine alone. Paths name steps and tiles by numbers, so that no other file can be asked for.
+    It listens to this machine alone, and to who asks for it by a name of its own. Paths name steps and tiles by
+    numbers, so that no other file can be asked for.
     """
 
     def __init__(self, pictures: Pictures) -> None:
@@ -77,20 +79,32 @@ def as_json(value: Any) -> tuple[str, bytes]:
     return "application/json", json.dumps(value).encode()
 
 
+def _host(header: str) -> str:
+    """Without the port."""
+    return re.sub(r":\d*$", "", header.strip().lower())
+
+
 def _listen(pictures: PictureServer, port: int) -> ThreadingHTTPServer:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        timeout = 60  # seconds of silence before a connection is closed
 
         def do_GET(self) -> None:  # noqa: N802, D102 (the name is that of http.server)
+            if _host(self.headers.get("Host", "localhost")) not in OWN_NAMES:
+                self._send(403, "text/plain; charset=utf-8", b"ask by the name localhost", "no-store")
+                return
             asked = urlsplit(self.path)
             query = {name: values[-1] for name, values in parse_qs(asked.query).items()}
             tile = pictures.tile(asked.path)
             found = ("image/png", tile) if tile is not None else pictures.answer(asked.path, query)
-            self.send_response(200 if found else 404)
             kind, body = found or ("text/plain; charset=utf-8", b"there is nothing here")
+            self._send(200 if found else 404, kind, body, "max-age=60" if tile is not None else "no-store")
+
+        def _send(self, code: int, kind: str, body: bytes, keeping: str) -> None:
+            self.send_response(code)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
-            self.send_header("Cache-Control", "max-age=60" if tile is not None else "no-store")
+            self.send_header("Cache-Control", keeping)
             self.end_headers()
             self.wfile.write(body)
 

@@ -50,6 +50,21 @@ MeetingPoint meeting_point(const std::string& where) {
   }
 }
 
+bool Relocation::has_been() {
+  constexpr double look_every_s = 1.0;
+  if (has_been_ || since_looked_.seconds() < look_every_s) return has_been_;
+  since_looked_.restart();
+  try {
+    has_been_ = meeting_point(where_) != point_;
+  } catch (const core::Error&) {  // it is gone for now
+  }
+  return has_been_;
+}
+
+void Relocation::check() {
+  if (has_been()) throw core::Error("the run has begun anew meanwhile", where_, "ask once more");
+}
+
 bool is_address(const std::string& where) {
   return where.starts_with("tcp://") || where.starts_with("ipc://");
 }

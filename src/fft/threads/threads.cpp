@@ -2,44 +2,58 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+#include <string>
+
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::fft {
 
 namespace {
 
-struct Need {
-  comm::ThreadLevel level;
-  const char *mode, *name, *instead;
-};
+using comm::ThreadLevel;
 
-Need need_of(ThreadMode mode) {
-  switch (mode) {
-    case ThreadMode::funneled:
-      return {comm::ThreadLevel::funneled, "funneled", "MPI_THREAD_FUNNELED", "transform by one thread a rank"};
-    case ThreadMode::serialized:
-      return {comm::ThreadLevel::serialized, "serialized", "MPI_THREAD_SERIALIZED", "take the mode `funneled`"};
-    default:
-      return {comm::ThreadLevel::multiple, "multiple", "MPI_THREAD_MULTIPLE",
-              "take the mode `serialized` or `funneled`"};
-  }
+std::string level_of_mpi(std::string mode) {
+  std::ranges::transform(mode, mode.begin(), [](unsigned char letter) { return std::toupper(letter); });
+  return "MPI_THREAD_" + mode;
+}
+
+std::string instead_of(const ThreadModeEntry& entry) {
+  std::string others;
+  for (const ThreadModeEntry& other : thread_modes())
+    if (other.level < entry.level) others += fmt::format("{}`{}`", others.empty() ? "" : " or ", other.name);
+  return others.empty() ? "transform by one thread a rank" : "take the mode " + others;
 }
 
 }  // namespace
 
-std::string name_of(ThreadMode mode) {
-  return need_of(mode).mode;
+const core::Registry<ThreadModeEntry>& thread_modes() {
+  static const core::Registry<ThreadModeEntry> all(
+      {"thread-modes", "mode of threads", "which threads of a rank call MPI while it transforms: in C++ and Python"},
+      {{"funneled", "the one that transforms; the others help it with lines", ThreadMode::funneled,
+        ThreadLevel::funneled},
+       {"serialized", "all, one at a time, each with pieces of its own under way", ThreadMode::serialized,
+        ThreadLevel::serialized},
+       {"multiple", "all, at once, each with pieces of its own under way", ThreadMode::multiple,
+        ThreadLevel::multiple}});
+  return all;
 }
 
-void require_threads(const FftOptions& options, comm::ThreadLevel level) {
-  if (options.threads < 1)
+const ThreadModeEntry& entry_of(ThreadMode mode) {
+  return *std::ranges::find(thread_modes(), mode, &ThreadModeEntry::mode);
+}
+
+void require_threads(const FftOptions& options, ThreadLevel level) {
+  constexpr int most = 1024;
+  if (options.threads < 1 || options.threads > most)
     throw core::Error(fmt::format("{} threads cannot transform anything", options.threads), "",
                       "take 1, or as many as a rank has cores");
-  const Need need = need_of(options.thread_mode);
-  if (options.threads > 1 && level < need.level)
+  const ThreadModeEntry& entry = entry_of(options.thread_mode);
+  if (options.threads > 1 && level < entry.level)
     throw core::Error(fmt::format("{} threads of the mode `{}` need an MPI that was initialised with {} at least",
-                                  options.threads, need.mode, need.name),
-                      "", fmt::format("initialise MPI with {}, or {}", need.name, need.instead));
+                                  options.threads, entry.name, level_of_mpi(entry.name)),
+                      "", fmt::format("initialise MPI with that, or {}", instead_of(entry)));
 }
 
 }  // namespace sidestream::fft

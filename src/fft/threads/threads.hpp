@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "sidestream/comm/threads.hpp"
 #include "sidestream/fft/fft_plan.hpp"
 
@@ -9,9 +7,6 @@ namespace sidestream::fft {
 
 /// Throws core::Error, on all ranks alike, for threads that cannot be where MPI allows `level`.
 void require_threads(const FftOptions& options, comm::ThreadLevel level);
-
-/// "funneled".
-std::string name_of(ThreadMode mode);
 
 /// Threads that have pieces of their own on their way.
 inline int drivers_of(const FftOptions& options) {

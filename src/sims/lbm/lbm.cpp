@@ -62,6 +62,8 @@ class Lbm final : public Simulation {
     flow_.set_flow([&](mesh::Int3 cell) { return has_vortices ? taylor_green(config_, cell) : uniform; });
     begin();
     mass_start_ = flow_.mass();
+    require_sound(comm_, mass_start_ > 0.0 ? "" : "barriers fill all cells, and nothing can flow", "the start",
+                  "make them smaller, or leave one out");
   }
 
   void restore(const mesh::Snapshot& state) override;

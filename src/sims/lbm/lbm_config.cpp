@@ -47,7 +47,7 @@ core::Table<LbmConfig> lbm_table() {
   table.option("force", &LbmConfig::force, {0.0, 0.0, 0.0}).range(-0.1, 0.1).doc("on a volume, along x, y and z");
   table.option("oscillation", &LbmConfig::oscillation, {0.0, 0.0, 0.0})
       .range(-0.1, 0.1)
-      .doc("a force beside it, times cos(2 pi t / period)");
+      .doc("a force beside it, times cos(2 pi (t + 1) / period) in the step from t to t + 1");
   table.option("period", &LbmConfig::period, 0.0).range(0.0, 1e12).doc("of that, in steps");
   table.option("end", &LbmConfig::end, 1000.0).range(0.0, 1e12).doc("steps after which the run ends");
   table.option("precision", &LbmConfig::precision, "double")
@@ -240,6 +240,8 @@ void check_numbers(const core::Node& node, LbmConfig& config) {
   if (config.magic != usual_magic && model.kind != CollisionKind::trt)
     core::reject(at("magic"), fmt::format("`lbm.magic` has no effect on the collision \"{}\"", config.collision),
                  "leave it out");
+  if (config.end != std::floor(config.end))
+    core::reject(at("end"), fmt::format("{} is no whole number of steps", config.end), "a step has a time of 1");
   config.lattice.collision = model.kind;
   config.lattice.viscosity = config.viscosity;
   config.lattice.magic = config.magic;

@@ -117,19 +117,16 @@ struct EdgeLists<Real>::Builder {
     return {place(opposite_of(direction), cell), added, false, barrier};
   }
 
-  // The mean of the velocities of those that move, of all walls that it would come through: nothing is lost where a lid
-  // meets a wall at rest.
+  // The sum over the walls that it would come through: each takes from one of its diagonals what it gives to the other,
+  // so nothing is lost where two walls that move meet.
   std::array<double, 3> wall_velocity(mesh::Int3 upstream) const {
     std::array<double, 3> sum{};
-    int moving = 0;
     for (int axis = 0; axis < 3; ++axis) {
       if (upstream[axis] >= domain.lo[axis] && upstream[axis] < domain.hi[axis]) continue;
       const LatticeEdge& edge = edge_at(config, axis, upstream[axis] >= domain.hi[axis]);
-      if (edge.kind != EdgeKind::wall || edge.velocity == std::array<double, 3>{}) continue;
-      ++moving;
+      if (edge.kind != EdgeKind::wall) continue;
       for (std::size_t a = 0; a < 3; ++a) sum[a] += edge.velocity[a];
     }
-    for (double& component : sum) component /= std::max(1, moving);
     return sum;
   }
 

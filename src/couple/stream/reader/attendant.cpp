@@ -9,6 +9,7 @@
 
 #include "couple/publish/protocol.hpp"
 #include "couple/stream/demand.hpp"
+#include "couple/stream/reader/inquirer.hpp"
 #include "couple/stream/wire.hpp"
 #include "sidestream/core/error.hpp"
 
@@ -51,7 +52,7 @@ core::Error silent(const std::string& address, double timeout_s, bool is_encrypt
 }  // namespace
 
 Attendant::Attendant(const MeetingPoint& where, const stream::Security& security, const ReaderOptions& options,
-                     int ranks)
+                     int ranks, Relocation& relocation)
     : options_(options), client_(where.address, security, stream::random_name(), client_limits) {
   const json hello = {{"kind", "hello"},
                       {"version", stream_version},
@@ -67,6 +68,8 @@ Attendant::Attendant(const MeetingPoint& where, const stream::Security& security
   const stream::Socket* const socket = &client_;
   while (watch.seconds() < options.timeout_s) {
     stream::wait({&socket, 1}, nullptr, milliseconds(50));
+    if (const auto refusal = refusal_of(client_, where.address, security)) throw Refusal(*refusal);
+    relocation.check();
     while (const std::optional<stream::Message> message = client_.receive()) {
       json answer = unpacked(message->head);
       if (answer.value("kind", "") == "refused") {

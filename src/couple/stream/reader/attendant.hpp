@@ -19,16 +19,19 @@ namespace sidestream::couple {
 
 /// What a run says to a reader that it will never take.
 class Refusal : public core::Error {
+ public:
   using core::Error::Error;
+  explicit Refusal(const core::Error& error) : core::Error(error) {}
 };
 
 /// Talks with the first rank of a run, for the first rank of a reader: what it has, wants and has done with is told
 /// again and again by a thread, so that no message that is lost matters, and the run knows that it lives.
 class Attendant {
  public:
-  /// Attaches. Throws core::Error where the run does not answer in time or has no place now, Refusal where it never
-  /// will.
-  Attendant(const MeetingPoint& where, const stream::Security& security, const ReaderOptions& options, int ranks);
+  /// Attaches. Throws core::Error where the run does not answer in time, has no place now or has been moved, Refusal
+  /// where it never will.
+  Attendant(const MeetingPoint& where, const stream::Security& security, const ReaderOptions& options, int ranks,
+            Relocation& relocation);
   ~Attendant();
   Attendant(const Attendant&) = delete;
   Attendant& operator=(const Attendant&) = delete;

@@ -5,9 +5,11 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <thread>
 
 #include "couple/publish/protocol.hpp"
 #include "couple/stream/wire.hpp"
+#include "couple/waiting.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/couple/attach.hpp"
@@ -28,18 +30,40 @@ stream::Security security_for(const std::string& key_of_run, const std::string& 
   return {stream::KeyFolder(keys).own(), key_of_run, {}};
 }
 
+std::optional<core::Error> refusal_of(stream::Client& client, const std::string& address,
+                                      const stream::Security& security) {
+  using enum stream::Client::Refusal;
+  switch (client.refusal()) {
+    case none:
+      return std::nullopt;
+    case unknown_key:
+      return core::Error(
+          "the run does not know the key " + security.own->public_key, address,
+          "have its owner put that in a file *.pub in `allowed` of the keys of the run, which reads it when it starts");
+    default:
+      return security.own ? core::Error("the run has no keys, and keys were given", address,
+                                        "leave out the keys and what follows the # of the address")
+                          : core::Error("the run asks for keys", address,
+                                        "name your folder of keys, and the run by its folder or as ADDRESS#KEY");
+  }
+}
+
 Inquirer::Inquirer(const std::string& where, const std::string& keys, double timeout_s)
     : where_(where),
       timeout_s_(timeout_s),
       point_(meeting_point(where)),
-      client_(point_.address, security_for(point_.key, where, keys), stream::random_name(), client_limits) {}
+      security_(security_for(point_.key, where, keys)),
+      client_(point_.address, security_, stream::random_name(), client_limits) {}
 
 json Inquirer::ask(const json& request) {
   client_.send(packed(request));
   const stream::Socket* const socket = &client_;
   const core::Stopwatch watch;
+  Relocation relocation(where_, point_);
   while (watch.seconds() < timeout_s_) {
     stream::wait({&socket, 1}, nullptr, std::chrono::milliseconds(50));
+    if (const auto refusal = refusal_of(client_, point_.address, security_)) throw core::Error(*refusal);
+    relocation.check();
     const std::optional<stream::Message> message = client_.receive();
     if (!message) continue;
     json answer = unpacked(message->head);
@@ -54,6 +78,21 @@ json Inquirer::ask(const json& request) {
 
 json ask_run(const std::string& where, const std::string& keys, const json& request, double timeout_s) {
   return Inquirer(where, keys, timeout_s).ask(request);
+}
+
+std::string configuration_of_run(const comm::Communicator& world, const std::string& where, const std::string& keys,
+                                 double timeout_s, double patience_s) {
+  return told_by_first(world, [&]() -> std::string {
+    const core::Stopwatch watch;
+    while (true) {
+      try {
+        return ask_run(where, keys, {{"kind", "configuration"}}, timeout_s).at("configuration");
+      } catch (const core::Error&) {
+        if (watch.seconds() > patience_s) throw;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+  });
 }
 
 }  // namespace sidestream::couple

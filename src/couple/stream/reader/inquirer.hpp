@@ -1,9 +1,11 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "couple/stream/meeting_point.hpp"
+#include "sidestream/core/error.hpp"
 #include "sidestream/stream/socket.hpp"
 
 namespace sidestream::couple {
@@ -13,6 +15,10 @@ namespace sidestream::couple {
 /// keys.
 stream::Security security_for(const std::string& key_of_run, const std::string& where, const std::string& keys);
 
+/// Why the run at `address` does not let this side in, if it has said so.
+std::optional<core::Error> refusal_of(stream::Client& client, const std::string& address,
+                                      const stream::Security& security);
+
 /// A process that asks the first rank of a run, one thing after the other.
 class Inquirer {
  public:
@@ -20,13 +26,14 @@ class Inquirer {
   /// none.
   Inquirer(const std::string& where, const std::string& keys, double timeout_s);
 
-  /// Throws core::Error where the run does not answer in time, or refuses.
+  /// Throws core::Error where the run does not answer in time, refuses, or does not know the key.
   nlohmann::json ask(const nlohmann::json& request);
 
  private:
   std::string where_;
   double timeout_s_;
   MeetingPoint point_;
+  stream::Security security_;
   stream::Client client_;
 };
 

@@ -148,11 +148,7 @@ class StreamReader::Impl {
     fetcher_.reset();
     ways_ = {};
     levels_version_ = number_ = 0;
-    std::string told;
-    comm_.agree_on([&] {
-      if (is_first()) told = find_run();
-    });
-    const json welcome = unpacked(broadcast_patiently(comm_, told));
+    const json welcome = unpacked(told_by_first(comm_, [&] { return find_run(); }));
     configuration_ = welcome.at("configuration");
     options_.task = welcome.at("task");
     run_ = welcome.at("run");
@@ -177,13 +173,15 @@ class StreamReader::Impl {
   std::string find_run() {
     const core::Stopwatch watch;
     while (true) {
+      std::optional<Relocation> relocation;
       try {
         const MeetingPoint point = meeting_point(where_);
+        relocation.emplace(where_, point);
         ReaderOptions options = options_;
         if (options_.patience_s > 0.0)
           options.timeout_s = std::min(options.timeout_s, std::max(1.0, options_.patience_s));
-        attendant_ =
-            std::make_unique<Attendant>(point, security_for(point.key, where_, options_.keys), options, comm_.size());
+        attendant_ = std::make_unique<Attendant>(point, security_for(point.key, where_, options_.keys), options,
+                                                 comm_.size(), *relocation);
         json welcome = attendant_->welcome();
         welcome["key"] = point.key;
         welcome["host"] = is_local(point.address) && point.address.starts_with("ipc") ? "" : host_of(point.address);
@@ -191,7 +189,7 @@ class StreamReader::Impl {
       } catch (const Refusal&) {
         throw;
       } catch (const core::Error&) {
-        if (watch.seconds() > options_.patience_s) throw;
+        if (watch.seconds() > options_.patience_s && !(relocation && relocation->has_been())) throw;
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
     }

@@ -310,7 +310,7 @@ Orders Stream::publish_all(const mesh::Snapshot& snapshot, const Orders& orders)
   const std::int64_t step = snapshot.moment.step;
   const Plan plan_of_it = plan(snapshot, orders);
   if (plan_of_it.subscribers.empty()) {
-    for (const Order& order : orders) around_.books.enter(Books::Action::unheard, order, snapshot.moment);
+    for (const Order& order : orders) around_.books.enter_unheard(order.task, snapshot.moment);
     return {};
   }
   std::vector<ParticleLabel> particles;
